@@ -151,7 +151,7 @@ func (s *Service) Update(ctx context.Context, grant access.Grant, id uuid.UUID, 
 			"has_reference_output_schema": change.ReferenceOutputSchema != nil, "reference_output_schema": schemaText(change.ReferenceOutputSchema),
 			"now": s.now(),
 		}
-		if err := changeRow(ctx, tx, "update dataset", args); err != nil {
+		if err := changeRow(ctx, tx, postgres.DB.Delete, "update dataset", args); err != nil {
 			return err
 		}
 		if err := s.checkItems(ctx, tx, id, schemas); err != nil {
@@ -192,17 +192,22 @@ func (s *Service) checkItems(ctx context.Context, tx postgres.DB, dataset uuid.U
 
 // Delete deletes a dataset with all its revisions.
 func (s *Service) Delete(ctx context.Context, grant access.Grant, id uuid.UUID) error {
-	return s.db.Tx(ctx, func(ctx context.Context, tx postgres.DB) error {
-		return changeRow(ctx, tx, "delete dataset", pgx.NamedArgs{"projects": grant.IDs(), "dataset": id})
+	if _, err := s.Get(ctx, grant, id); err != nil { // unlike the deletion, it does not wait long for a database that does not answer
+		return err
+	}
+	return s.db.LongTx(ctx, func(ctx context.Context, tx pgx.Tx) error {
+		return changeRow(ctx, s.db.On(tx), postgres.DB.LongDelete, "delete dataset", pgx.NamedArgs{"projects": grant.IDs(), "dataset": id})
 	})
 }
 
 // changeRow changes the row of a dataset. It returns [errBusy] if another write takes long.
-func changeRow(ctx context.Context, tx postgres.DB, name string, args pgx.NamedArgs) error {
+func changeRow(
+	ctx context.Context, tx postgres.DB, change func(postgres.DB, context.Context, string, pgx.NamedArgs) error, name string, args pgx.NamedArgs,
+) error {
 	if _, err := tx.Exec(ctx, "limit locks", nil); err != nil {
 		return err
 	}
-	err := tx.Delete(ctx, name, args)
+	err := change(tx, ctx, name, args)
 	if postgres.Locked(err) {
 		return errBusy
 	}

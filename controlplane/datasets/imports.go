@@ -156,7 +156,10 @@ const (
 
 // RemoveLeftovers removes uploads that broke off, and the files of imports that ended.
 func (s *Service) RemoveLeftovers(ctx context.Context) error {
-	_, err := s.db.Exec(ctx, "drop broken uploads", pgx.NamedArgs{"before": s.now().Add(-abandonedAfter)})
+	err := s.db.LongTx(ctx, func(ctx context.Context, tx pgx.Tx) error {
+		_, err := tx.Exec(ctx, s.db.Statement("drop broken uploads"), pgx.NamedArgs{"before": s.now().Add(-abandonedAfter)})
+		return err //nolint:wrapcheck // LongTx does
+	})
 	ended, listErr := postgres.Many[struct{ ID uuid.UUID }](ctx, s.db, "list ended imports", nil)
 	errs := []error{err, listErr}
 	for _, one := range ended {

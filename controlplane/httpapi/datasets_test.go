@@ -340,3 +340,26 @@ func TestConcurrentDatasetWrites(t *testing.T) {
 		}
 	}
 }
+
+// TestLongDeletions deletes what has so many items that it takes longer than other requests may.
+func TestLongDeletions(t *testing.T) {
+	t.Parallel()
+	e := newEnv(t)
+	owner, project := e.setUp(t)
+	as := cookie(owner)
+	other := e.createProject(t, owner, project.WorkspaceId, "Large")
+	faq := e.createDataset(t, as, project.Id, "faq", "a")
+	e.createDataset(t, as, other.Id, "faq", "a")
+	e.exec(t, "CREATE FUNCTION delay() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN PERFORM pg_sleep(6); RETURN OLD; END'")
+	e.exec(t, "CREATE TRIGGER delay BEFORE DELETE ON dataset_items FOR EACH ROW EXECUTE FUNCTION delay()")
+	var deletions sync.WaitGroup
+	for _, path := range []string{"/v1/datasets/" + faq.Id.String(), "/v1/projects/" + other.Id.String() + "?confirm=Large"} {
+		deletions.Go(func() { assert.Equal(t, http.StatusNoContent, e.do(t, http.MethodDelete, path, nil, as).Code, path) })
+	}
+	deletions.Wait()
+	assert.Zero(t, e.count(t, "SELECT count(*) FROM dataset_items"))
+	workspace := "/v1/workspaces/" + project.WorkspaceId.String()
+	e.createDataset(t, as, project.Id, "faq", "a")
+	assert.Equal(t, http.StatusNoContent, e.do(t, http.MethodDelete, workspace+"?confirm=Default", nil, as).Code)
+	assert.Zero(t, e.count(t, "SELECT count(*) FROM dataset_items"))
+}

@@ -90,7 +90,8 @@ func (s *Service) Rename(ctx context.Context, grant access.Grant, name string) (
 // Delete deletes the organization of the grant with everything in it. confirm must be its name. It returns
 // [ErrLastOrganization] for the only one.
 func (s *Service) Delete(ctx context.Context, grant access.Grant, confirm string) error {
-	return s.db.Tx(ctx, func(ctx context.Context, tx postgres.DB) error {
+	return s.db.LongTx(ctx, func(ctx context.Context, long pgx.Tx) error {
+		tx := s.db.On(long)
 		// Concurrent deletions of the last two must not both succeed.
 		if _, err := tx.Exec(ctx, "lock organizations", nil); err != nil {
 			return err
@@ -109,7 +110,7 @@ func (s *Service) Delete(ctx context.Context, grant access.Grant, confirm string
 		if err := checkConfirm(confirm, organization.Name); err != nil {
 			return err
 		}
-		return tx.Delete(ctx, "delete organization", pgx.NamedArgs{"organization": organization.ID})
+		return tx.LongDelete(ctx, "delete organization", pgx.NamedArgs{"organization": organization.ID})
 	})
 }
 

@@ -74,7 +74,7 @@ func (s *Service) DeleteWorkspace(ctx context.Context, grant access.Grant, confi
 	if err := checkConfirm(confirm, w.Name); err != nil {
 		return err
 	}
-	return s.db.Delete(ctx, "delete workspace", pgx.NamedArgs{"workspace": w.ID})
+	return s.db.LongDelete(ctx, "delete workspace", pgx.NamedArgs{"workspace": w.ID})
 }
 
 func nameTaken(err error) error {

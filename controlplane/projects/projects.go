@@ -94,7 +94,7 @@ func (s *Service) Delete(ctx context.Context, grant access.Grant, confirm string
 	if confirm != project.Name {
 		return problem.InvalidField("query.confirm", "must be the name of what is to be deleted: "+strconv.Quote(project.Name))
 	}
-	return s.db.Delete(ctx, "delete project", pgx.NamedArgs{"project": project.ID})
+	return s.db.LongDelete(ctx, "delete project", pgx.NamedArgs{"project": project.ID})
 }
 
 // purgeDelays are the delays after each purge of a deleted project, but the last. Data that was queued when the project

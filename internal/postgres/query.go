@@ -140,6 +140,25 @@ func (db DB) LongTx(ctx context.Context, fn func(ctx context.Context, tx pgx.Tx)
 	}))
 }
 
+// LongDelete is [DB.Delete] without a limit of time: what belongs to the row goes with it, which may be millions of rows. A [DB] in a
+// transaction must be that of a [DB.LongTx].
+func (db DB) LongDelete(ctx context.Context, name string, args pgx.NamedArgs) error {
+	if db.tx == nil {
+		return db.LongTx(ctx, func(ctx context.Context, tx pgx.Tx) error { return db.On(tx).LongDelete(ctx, name, args) })
+	}
+	done, err := db.tx.Exec(ctx, db.statement(name), args)
+	switch {
+	case err != nil:
+		return fmt.Errorf("%s: %w", name, available(err))
+	case done.RowsAffected() == 0:
+		return ErrNotFound
+	}
+	return nil
+}
+
+// On returns the DB in the transaction of a [DB.LongTx].
+func (db DB) On(tx pgx.Tx) DB { return DB{statements: db.statements, tx: tx} }
+
 // Statement returns the text of a statement, for [DB.LongTx].
 func (db DB) Statement(name string) string { return db.statement(name) }
 
