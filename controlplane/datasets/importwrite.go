@@ -32,25 +32,31 @@ func (a *attempt) write(ctx context.Context) error {
 	})
 	var failed *failure
 	if errors.As(err, &failed) && rejected.count > 0 {
-		return errors.Join(err, a.keepRejected(ctx, rejected))
+		return a.endRejected(ctx, failed, rejected)
 	}
 	return err
 }
 
-// keepRejected stores the errors of an import that is rejected for its keys.
-func (a *attempt) keepRejected(ctx context.Context, rejected rejectedKeys) error {
+// endRejected ends an import that is rejected for its keys, together with their errors: another attempt would find them again.
+func (a *attempt) endRejected(ctx context.Context, failed *failure, rejected rejectedKeys) error {
 	return a.db.LongTx(ctx, func(ctx context.Context, tx pgx.Tx) error {
 		args := a.args(a.imp.ID)
 		args["bytes"], args["processed"], args["total"], args["phase"] = a.imp.SizeBytes, a.imp.Processed, a.imp.Processed, phaseWriting
 		args["rejected"], args["kept"] = a.imp.Rejected+rejected.count, a.imp.ErrorsKept+int64(len(rejected.errors))
-		kept, err := tx.Exec(ctx, a.db.Statement("keep progress"), args)
-		if err == nil && kept.RowsAffected() == 0 {
-			err = errNotMine
+		args["status"], args["code"], args["detail"] = StatusFailed, failed.code, failed.detail
+		if err := a.addErrors(ctx, tx, rejected.errors); err != nil {
+			return err
 		}
-		if err != nil {
-			return err //nolint:wrapcheck // LongTx does
+		for _, name := range []string{"keep progress", "end import"} {
+			changed, err := tx.Exec(ctx, a.db.Statement(name), args)
+			if err == nil && changed.RowsAffected() == 0 {
+				err = errNotMine
+			}
+			if err != nil {
+				return fmt.Errorf("%s: %w", name, err)
+			}
 		}
-		return a.addErrors(ctx, tx, rejected.errors)
+		return nil
 	})
 }
 

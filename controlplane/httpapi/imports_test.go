@@ -458,6 +458,26 @@ func TestRefusedUploads(t *testing.T) {
 	assert.Zero(t, e.count(t, "SELECT count(*) FROM imports"))
 }
 
+// TestRejectedOnce has an import that is rejected for its keys, and cannot be ended at the first attempt.
+func TestRejectedOnce(t *testing.T) {
+	t.Parallel()
+	e := newEnv(t)
+	owner, project := e.setUp(t)
+	as := cookie(owner)
+	faq := e.createDataset(t, as, project.Id, "faq", "a")
+	e.exec(t, "CREATE SEQUENCE tries")
+	e.exec(t, `CREATE FUNCTION fail_once() RETURNS trigger LANGUAGE plpgsql AS
+		'BEGIN IF NEW.status = ''failed'' AND nextval(''tries'') = 1 THEN RAISE EXCEPTION ''not yet''; END IF; RETURN NEW; END'`)
+	e.exec(t, "CREATE TRIGGER fail_once BEFORE UPDATE ON imports FOR EACH ROW EXECUTE FUNCTION fail_once()")
+	e.work(t)
+	id := e.sendFile(t, as, faq.Id, "", typeCSV, "key,input\na,1\nb,2\nb,3\n").Id
+	ended := e.finish(t, as, id)
+	assert.Equal(t, "rows_rejected", ended.Error.Code)
+	assert.Equal(t, []int64{2, 2}, []int64{ended.Rejected, ended.ErrorsKept})
+	assert.Len(t, e.importErrors(t, as, id), 2)
+	assert.Equal(t, 2, e.count(t, "SELECT last_value FROM tries"))
+}
+
 // TestImportWithOldStatistics has statistics of PostgreSQL that know only the rows of another import.
 func TestImportWithOldStatistics(t *testing.T) {
 	t.Parallel()
