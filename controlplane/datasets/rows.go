@@ -11,6 +11,7 @@ import (
 
 	"github.com/google/uuid"
 
+	"github.com/looptrace/looptrace/internal/datasetfile"
 	"github.com/looptrace/looptrace/internal/problem"
 	"github.com/looptrace/looptrace/internal/validate"
 )
@@ -32,6 +33,9 @@ func prepare(items []NewItem, schemas schemas, location func(int) string) ([]row
 	for i := range items {
 		r := &rows[i]
 		r.NewItem = items[i]
+		for _, wrong := range r.unreadable() {
+			errs = append(errs, problem.InvalidField(location(i)+"."+wrong.part, wrong.text))
+		}
 		for _, wrong := range r.fill(schemas) {
 			errs = append(errs, problem.InvalidField(location(i)+"."+wrong.Location, wrong.Message))
 		}
@@ -43,6 +47,26 @@ func prepare(items []NewItem, schemas schemas, location func(int) string) ([]row
 		}
 	}
 	return rows, errors.Join(errs...)
+}
+
+// unreadable returns the members that would make an import refuse an export of the dataset. The rows of an import are checked already.
+func (i *NewItem) unreadable() []misfit {
+	if i.checked {
+		return i.wrong
+	}
+	i.checked = true
+	for _, part := range []struct {
+		name  string
+		value json.RawMessage
+	}{{"input", i.Input}, {"reference_output", i.ReferenceOutput}, {"metadata", i.Metadata}} {
+		if len(part.value) == 0 {
+			continue
+		}
+		if reason := datasetfile.CheckValue(part.value); reason != "" {
+			i.wrong = append(i.wrong, misfit{part.name, reason})
+		}
+	}
+	return i.wrong
 }
 
 // Limits of an item, as the API's document has them.

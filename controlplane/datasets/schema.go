@@ -15,9 +15,9 @@ type schemas struct {
 	input, referenceOutput *jsonschema.Resolved
 }
 
-// misfit says what does not fit a schema.
+// misfit says what is wrong with a member of an item.
 type misfit struct {
-	// part is input or reference_output.
+	// part is input, reference_output or metadata.
 	part, text string
 }
 
@@ -81,22 +81,21 @@ func (s schemas) check(input, referenceOutput json.RawMessage) []misfit {
 	return misfits
 }
 
-// fitting returns the items that fit, and what does not fit of the others.
+// fitting returns the items that can be written, and what is wrong with the others.
 func (s schemas) fitting(items []NewItem) ([]NewItem, []Misfit) {
-	if s.input == nil && s.referenceOutput == nil {
-		return items, nil
-	}
 	var fit []NewItem
 	var others []Misfit
 	for i := range items {
-		misfits := s.check(compact(items[i].Input, "null"), compact(items[i].ReferenceOutput, "null"))
-		if len(misfits) == 0 {
+		var texts []string
+		for _, wrong := range items[i].unreadable() {
+			texts = append(texts, wrong.part+" "+wrong.text)
+		}
+		for _, wrong := range s.check(compact(items[i].Input, "null"), compact(items[i].ReferenceOutput, "null")) {
+			texts = append(texts, wrong.part+" does not fit the schema of the dataset: "+wrong.text)
+		}
+		if len(texts) == 0 {
 			fit = append(fit, items[i])
 			continue
-		}
-		texts := make([]string, len(misfits))
-		for j, m := range misfits {
-			texts[j] = m.part + " does not fit the schema of the dataset: " + m.text
 		}
 		others = append(others, Misfit{i, strings.Join(texts, "; ")})
 	}

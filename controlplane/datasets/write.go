@@ -45,6 +45,10 @@ type NewItem struct {
 	Tags                             []string
 	SourceRunID                      *uuid.UUID
 	SourceSpanID                     *string
+
+	// What unreadable has found.
+	checked bool
+	wrong   []misfit
 }
 
 // Write is a write of many items in one revision.
@@ -89,6 +93,9 @@ var errDryRun = errors.New("dry run")
 // Write writes items in one revision, all or none. If nothing changes, there is no new revision.
 func (s *Service) Write(ctx context.Context, grant access.Grant, dataset uuid.UUID, w Write) (Written, error) {
 	location := func(i int) string { return fmt.Sprintf("body.items[%d]", i) }
+	for i := range w.Items {
+		w.Items[i].unreadable() // outside of the transaction, whose time is limited
+	}
 	var written Written
 	err := s.db.Tx(ctx, func(ctx context.Context, tx postgres.DB) error {
 		var err error

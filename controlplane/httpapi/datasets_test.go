@@ -341,6 +341,33 @@ func TestConcurrentDatasetWrites(t *testing.T) {
 	}
 }
 
+// TestItemsThatNoFileCanHave writes JSON that an import of the exported dataset would refuse.
+func TestItemsThatNoFileCanHave(t *testing.T) {
+	t.Parallel()
+	e := newEnv(t)
+	owner, project := e.setUp(t)
+	as := cookie(owner)
+	faq := e.createDataset(t, as, project.Id, "faq")
+	nested := func(depth int) string { return strings.Repeat("[", depth) + strings.Repeat("]", depth) }
+	for item, location := range map[string]string{
+		`{"input":{"a":1,"a":2}}`:                 "body.input",
+		`{"input":1,"reference_output":"\ud800"}`: "body.reference_output",
+		`{"input":1,"metadata":{"a":"\udc00"}}`:   "body.metadata",
+		`{"input":` + nested(1000) + `}`:          "body.input",
+	} {
+		w := e.do(t, http.MethodPost, "/v1/datasets/"+faq.Id.String()+"/items", item, as)
+		refused := wantProblem(t, w, http.StatusUnprocessableEntity)
+		assert.Equal(t, location, (*refused.Errors)[0].Location)
+	}
+	w := e.do(t, http.MethodPost, "/v1/datasets/"+faq.Id.String()+"/items", `{"input":`+nested(999)+`}`, as)
+	require.Equal(t, http.StatusCreated, w.Code)
+	e.work(t)
+	for format, mediaType := range map[string]string{"jsonl": typeJSONL, "csv": typeCSV} {
+		file := e.do(t, http.MethodGet, "/v1/datasets/"+faq.Id.String()+"/export?format="+format, nil, as).Body.String()
+		assert.Nil(t, e.finish(t, as, e.sendFile(t, as, faq.Id, "", mediaType, file).Id).Error, format)
+	}
+}
+
 // TestLongDeletions deletes what has so many items that it takes longer than other requests may.
 func TestLongDeletions(t *testing.T) {
 	t.Parallel()

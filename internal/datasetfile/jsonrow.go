@@ -53,6 +53,20 @@ func objectRow(line int64, raw []byte) (Row, error) {
 	return row, nil
 }
 
+// CheckValue returns why a member of an item, which is valid JSON, could not be read from a file again. It is empty if it could.
+func CheckValue(value json.RawMessage) (reason string) {
+	r := jsonpull.NewReader(value, maxDepth-1, math.MaxInt64) // in a file it is a member of an object
+	c := jsonChecker{r: r}
+	c.value()
+	switch {
+	case c.err != nil:
+		return c.err.Reason
+	case errors.Is(r.Err(), jsonpull.ErrDepth):
+		return fmt.Sprintf("nests more than %d deep", maxDepth-1)
+	}
+	return ""
+}
+
 var kindNames = map[jsonpull.Kind]string{
 	jsonpull.Null: "null", jsonpull.Bool: "a boolean", jsonpull.Number: "a number", jsonpull.String: "a string",
 	jsonpull.Array: "a list", jsonpull.Object: "an object",
