@@ -17,8 +17,8 @@ import (
 // drainTime is how long running requests may take to end. Streams would never end by themselves.
 const drainTime = 2 * time.Second
 
-// bodyLimits are generous: the backends have limits of their own, and a slow client may send 20 MiB.
-var bodyLimits = requestbody.Limits{Idle: 15 * time.Second, Total: 5 * time.Minute}
+// bodyLimits are generous: the backends have limits of their own. A slow client may send a file of 2 GiB.
+var bodyLimits = requestbody.Limits{Idle: 15 * time.Second, Total: time.Hour}
 
 // maxConnections leaves file descriptors for connections to the backends. More clients wait to be accepted.
 const maxConnections = 4096
