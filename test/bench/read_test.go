@@ -272,7 +272,7 @@ func (r *rig) startControlPlane(database, addr, databaseURL string) {
 	child := r.run("api-"+database, []string{
 		"API_ADDR=" + addr, "DATABASE_URL=" + databaseURL, "CLICKHOUSE_URL=" + r.clickhouseURL(database) + "?compress=none",
 		"SESSION_SECRET=" + strings.Repeat("07", 32), "API_BYTES_PER_SECOND=0", "API_REQUESTS_PER_SECOND=0",
-		"GOMEMLIMIT=512MiB", "GOGC=300", // like `looptrace up`
+		"GOMEMLIMIT=320MiB", "GOGC=300", // like `looptrace up`
 	}, r.built("looptrace-controlplane"))
 	r.await(child, answers(http.MethodGet, "http://"+addr+"/readyz"))
 }

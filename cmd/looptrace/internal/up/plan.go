@@ -164,7 +164,7 @@ func (p *plan) controlPlaneProcess() supervisor.Process {
 			"DATABASE_URL="+p.stores.DatabaseURL,
 			"CLICKHOUSE_URL="+p.stores.ClickHouseURL,
 			"SESSION_SECRET="+p.sessionSecret,
-			"GOMEMLIMIT=512MiB",
+			"GOMEMLIMIT=320MiB",
 			// A response is garbage once it is sent: less frequent collection saves two fifths for a run of 1,000 spans.
 			"GOGC=300",
 		),
