@@ -374,6 +374,9 @@ func removeOld(ctx context.Context, answers *idempotency.Service, owned *project
 			if err := sets.RequeueImports(ctx); err != nil && ctx.Err() == nil {
 				log.WarnContext(ctx, "find imports without a job; will retry", "error", err)
 			}
+			if err := sets.RequeueChecks(ctx); err != nil && ctx.Err() == nil {
+				log.WarnContext(ctx, "find checks for near-duplicates without a job; will retry", "error", err)
+			}
 		case <-ctx.Done():
 			return
 		}

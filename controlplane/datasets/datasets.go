@@ -28,6 +28,8 @@ var (
 	queries string
 	//go:embed imports.sql
 	importQueries string
+	//go:embed neardup.sql
+	neardupQueries string
 )
 
 // ErrNameTaken is returned if the project has a dataset of the name.
@@ -42,10 +44,11 @@ type Service struct {
 	previews chan struct{}
 }
 
-// New returns a service on the database, which does its imports as jobs of the queue. now is the clock.
+// New returns a service on the database, which does its imports and checks as jobs of the queue. now is the clock.
 func New(pool *pgxpool.Pool, queue *jobs.Queue, now func() time.Time) *Service {
-	s := &Service{postgres.NewDB(pool, queries+importQueries), queue, postgres.Clock(now), make(chan struct{}, maxPreviews)}
+	s := &Service{postgres.NewDB(pool, queries+importQueries+neardupQueries), queue, postgres.Clock(now), make(chan struct{}, maxPreviews)}
 	jobs.Register(queue, s.runImport)
+	jobs.Register(queue, s.runCheck)
 	return s
 }
 

@@ -17,15 +17,15 @@ import (
 // MaxImportErrors is how many errors of an import are kept.
 const MaxImportErrors = 10_000
 
-// failure ends an import that cannot succeed however often it is tried.
+// failure ends an import or a check that cannot succeed however often it is tried.
 type failure struct {
 	code, detail string
 }
 
 func (f *failure) Error() string { return f.code + ": " + f.detail }
 
-// errNotMine ends an attempt whose import was cancelled, or was taken over by another attempt.
-var errNotMine = errors.New("the import belongs to no attempt, or to another one")
+// errNotMine ends an attempt whose import or check was cancelled, or was taken over by another attempt.
+var errNotMine = errors.New("the work belongs to no attempt, or to another one")
 
 // attempt is an attempt to do an import.
 type attempt struct {

@@ -174,19 +174,24 @@ func (s *Service) RequeueImports(ctx context.Context) error {
 	lost, err := postgres.Many[struct{ ID uuid.UUID }](ctx, s.db, "list lost imports", pgx.NamedArgs{"before": s.now().Add(-lostAfter)})
 	errs := []error{err}
 	for _, one := range lost {
-		errs = append(errs, s.db.Tx(ctx, func(ctx context.Context, tx postgres.DB) error {
-			job, err := s.jobs.Add(ctx, tx.PGX(), importArgs{one.ID})
-			if err != nil {
-				return err
-			}
-			set, err := tx.Exec(ctx, "set job", pgx.NamedArgs{"import": one.ID, "job": job, "now": s.now()})
-			if err == nil && set == 0 { // another process was faster, or it ended
-				return s.jobs.Cancel(ctx, tx.PGX(), job)
-			}
-			return err
-		}))
+		errs = append(errs, s.requeue(ctx, importArgs{one.ID}, "set job", one.ID))
 	}
 	return errors.Join(errs...)
+}
+
+// requeue adds a job for what has none any more. The statement sets it, unless another process was faster or the work has ended.
+func (s *Service) requeue(ctx context.Context, work interface{ Kind() string }, set string, id uuid.UUID) error {
+	return s.db.Tx(ctx, func(ctx context.Context, tx postgres.DB) error {
+		job, err := s.jobs.Add(ctx, tx.PGX(), work)
+		if err != nil {
+			return err
+		}
+		changed, err := tx.Exec(ctx, set, pgx.NamedArgs{"id": id, "job": job, "now": s.now()})
+		if err == nil && changed == 0 {
+			return s.jobs.Cancel(ctx, tx.PGX(), job)
+		}
+		return err
+	})
 }
 
 // removeFile removes the file and the rows of an import that has ended. Another attempt may still need those of one that has not.

@@ -71,9 +71,9 @@ WHERE i.status IN ('queued', 'running') AND i.updated_at < @before AND (j.id IS 
 
 -- name: set job
 UPDATE imports SET job_id = @job, updated_at = @now
-WHERE id = @import AND status IN ('queued', 'running') AND job_id IS NOT DISTINCT FROM (
+WHERE id = @id AND status IN ('queued', 'running') AND job_id IS NOT DISTINCT FROM (
 	SELECT i.job_id FROM imports i LEFT JOIN river_job j ON j.id = i.job_id
-	WHERE i.id = @import AND (j.id IS NULL OR j.state IN ('completed', 'cancelled', 'discarded')))
+	WHERE i.id = @id AND (j.id IS NULL OR j.state IN ('completed', 'cancelled', 'discarded')))
 
 -- name: open file
 UPDATE imports SET mapping = @mapping, mapping_found = @mapping_found, encoding = @encoding, delimiter = @delimiter, header = @header, sheet = @sheet, updated_at = @now

@@ -273,13 +273,14 @@ func (e *env) fillPrompt(t *testing.T, session string, project, id uuid.UUID, na
 	must[contract.PromptAliasMoved](t, e.do(t, http.MethodPost, "/v1/prompts/"+id.String()+"/aliases", map[string]any{"alias": name + "-alias", "version": 1}, cookie(session)), http.StatusCreated)
 }
 
-// fillDataset makes a dataset with an item and a cancelled import, and returns their ids.
+// fillDataset makes a dataset with an item, a cancelled import and a check, and returns their ids.
 func (e *env) fillDataset(t *testing.T, session string, project uuid.UUID, name string) (dataset, item, imported string) {
 	t.Helper()
 	id := e.createDataset(t, cookie(session), project, name, name+"-key", name+"word").Id
 	items := must[contract.DatasetItemPage](t, e.do(t, http.MethodGet, "/v1/datasets/"+id.String()+"/items", nil, cookie(session)), http.StatusOK)
 	started := e.sendFile(t, cookie(session), id, "", typeCSV, "input\n1\n")
 	e.exec(t, "UPDATE imports SET status = 'cancelled', finished_at = now() WHERE finished_at IS NULL") // a project has only a few at once
+	e.check(t, cookie(session), id, "{}", http.StatusAccepted)
 	return id.String(), items.Data[0].Id.String(), started.Id.String()
 }
 

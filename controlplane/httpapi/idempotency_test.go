@@ -138,7 +138,7 @@ func TestDocumentNamesRetries(t *testing.T) {
 			}
 		}
 	}
-	assert.Equal(t, 27, posts)
+	assert.Equal(t, 29, posts)
 }
 
 func TestRequestsAtOnceUnderOneKey(t *testing.T) {

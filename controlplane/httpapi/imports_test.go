@@ -299,7 +299,7 @@ func (e *env) hold(t *testing.T, as option, dataset, id uuid.UUID, fn func(tx pg
 		e.work(t)
 		require.Eventually(t, func() bool {
 			now := e.getImport(t, as, id)
-			return now.Phase != nil && *now.Phase == contract.Writing
+			return now.Phase != nil && *now.Phase == contract.ImportPhaseWriting
 		}, importTime, time.Millisecond)
 		fn(tx)
 		return nil

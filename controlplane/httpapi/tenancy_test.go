@@ -56,6 +56,7 @@ func TestOtherTenantsSeeNothing(t *testing.T) {
 	dataset := e.createDataset(t, cookie(owner), project.Id, "faq", "a", "b")
 	items := must[contract.DatasetItemPage](t, e.do(t, http.MethodGet, "/v1/datasets/"+dataset.Id.String()+"/items", nil, cookie(owner)), http.StatusOK)
 	imported := e.sendFile(t, cookie(owner), dataset.Id, "", typeCSV, "input\n1\n")
+	e.check(t, cookie(owner), dataset.Id, "{}", http.StatusAccepted)
 	theirs := map[string]string{
 		"import_id": imported.Id.String(), "dataset_id": dataset.Id.String(), "item_id": items.Data[0].Id.String(), "revision": "0", "other_revision": "1",
 		"prompt_id": prompt.Id.String(), "version": "1", "other_version": "2", "alias": "production",
@@ -91,18 +92,19 @@ func TestOtherTenantsSeeNothing(t *testing.T) {
 		"POST /v1/projects/:project_id/views": func(map[string]string) any {
 			return contract.ViewCreate{Page: contract.ViewPageRuns, Name: "theirs", Query: "status=error"}
 		},
-		"PATCH /v1/projects/:project_id/views/:view_id":          func(map[string]string) any { return map[string]string{"name": "stolen"} },
-		"POST /v1/datasets/:dataset_id/imports":                  func(map[string]string) any { return `[{"input":1}]` },
-		"POST /v1/datasets/:dataset_id/imports/_actions/preview": func(map[string]string) any { return `[{"input":1}]` },
-		"PATCH /v1/datasets/:dataset_id":                         func(map[string]string) any { return `{"description":"mine"}` },
-		"POST /v1/datasets/:dataset_id/items":                    func(map[string]string) any { return `{"input":1}` },
-		"PATCH /v1/datasets/:dataset_id/items/:item_id":          func(map[string]string) any { return `{"input":2}` },
-		"PATCH /v1/prompts/:prompt_id":                           func(map[string]string) any { return `{"description":"mine"}` },
-		"POST /v1/prompts/:prompt_id/versions":                   func(map[string]string) any { return version("mine") },
-		"POST /v1/prompts/:prompt_id/versions/:version/render":   func(map[string]string) any { return "{}" },
-		"POST /v1/prompts/:prompt_id/aliases":                    func(map[string]string) any { return `{"alias":"production","version":2}` },
-		"PATCH /v1/prompts/:prompt_id/aliases/:alias":            func(map[string]string) any { return `{"protected":false}` },
-		"POST /v1/runs/:run_id/scores":                           func(map[string]string) any { return `{"name":"good","value":true}` },
+		"PATCH /v1/projects/:project_id/views/:view_id":                func(map[string]string) any { return map[string]string{"name": "stolen"} },
+		"POST /v1/datasets/:dataset_id/imports":                        func(map[string]string) any { return `[{"input":1}]` },
+		"POST /v1/datasets/:dataset_id/imports/_actions/preview":       func(map[string]string) any { return `[{"input":1}]` },
+		"POST /v1/datasets/:dataset_id/near-duplicates/_actions/check": func(map[string]string) any { return "{}" },
+		"PATCH /v1/datasets/:dataset_id":                               func(map[string]string) any { return `{"description":"mine"}` },
+		"POST /v1/datasets/:dataset_id/items":                          func(map[string]string) any { return `{"input":1}` },
+		"PATCH /v1/datasets/:dataset_id/items/:item_id":                func(map[string]string) any { return `{"input":2}` },
+		"PATCH /v1/prompts/:prompt_id":                                 func(map[string]string) any { return `{"description":"mine"}` },
+		"POST /v1/prompts/:prompt_id/versions":                         func(map[string]string) any { return version("mine") },
+		"POST /v1/prompts/:prompt_id/versions/:version/render":         func(map[string]string) any { return "{}" },
+		"POST /v1/prompts/:prompt_id/aliases":                          func(map[string]string) any { return `{"alias":"production","version":2}` },
+		"PATCH /v1/prompts/:prompt_id/aliases/:alias":                  func(map[string]string) any { return `{"protected":false}` },
+		"POST /v1/runs/:run_id/scores":                                 func(map[string]string) any { return `{"name":"good","value":true}` },
 		"POST /v1/runs/_actions/add-to-dataset": func(ids map[string]string) any {
 			return map[string]any{"dataset_id": ids["dataset_id"], "run_ids": []string{ids["run_id"]}}
 		},

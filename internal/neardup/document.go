@@ -70,7 +70,7 @@ func (d *document) value(r *jsonpull.Reader, place, path uint64) {
 			d.value(r, join(place, hash), join(path, hash))
 		})
 	case jsonpull.Array:
-		r.Array(func(index int) { d.value(r, join(place, uint64(index)), join(path, 1)) }) //nolint:gosec // it is not negative
+		r.Array(func(index int) { d.value(r, join(place, uint64(index)), join(path, 1)) })
 	case jsonpull.String:
 		if text := r.Text(); !bytes.Contains(text, []byte{'\\'}) {
 			d.leaf(bytes.Trim(text, `"`), place, path) // without a copy
@@ -261,7 +261,7 @@ func (d *document) charShingles() []uint64 {
 		}
 		d.runes = d.runes[:0]
 		for _, r := range string(d.text[l.text.from : l.text.to-1]) {
-			d.runes = append(d.runes, mix(uint64(r))) //nolint:gosec // it is not negative
+			d.runes = append(d.runes, mix(uint64(r)))
 		}
 		for i := 0; i == 0 || i+shingleRunes <= len(d.runes); i++ {
 			h := join(l.path, salt)

@@ -91,7 +91,7 @@ func (s *search) sort(band int) {
 	s.keys = s.keys[:0]
 	for i := range s.entries.count {
 		if e := s.entries.at(i); s.groups.isFirst(e.item) {
-			s.keys = append(s.keys, uint64(e.keys[band])<<32|uint64(i)) //nolint:gosec // it is not negative
+			s.keys = append(s.keys, uint64(e.keys[band])<<32|uint64(i))
 		}
 	}
 	slices.Sort(s.keys)
@@ -115,7 +115,7 @@ func (s *search) buckets(each func(bucket []uint64) error) error {
 }
 
 func (s *search) entryOf(key uint64) (uint32, *entry) {
-	i := uint32(key) //nolint:gosec // the upper half is the key
+	i := uint32(key)
 	return i, s.entries.at(int(i))
 }
 

@@ -22,7 +22,7 @@ type groups struct {
 func group(f *Finder) groups {
 	g := groups{digests: f.digests, splits: f.splits, order: make([]uint32, len(f.digests)), large: map[uint32]*summary{}}
 	for i := range g.order {
-		g.order[i] = uint32(i) //nolint:gosec // far below
+		g.order[i] = uint32(i)
 	}
 	slices.SortFunc(g.order, func(a, b uint32) int {
 		return cmp.Or(bytes.Compare(g.digests[a][:], g.digests[b][:]), cmp.Compare(a, b))
@@ -146,7 +146,7 @@ func (l listing) Less(i, j int) bool { return before(l[i], l[j]) > 0 }
 func (l listing) Swap(i, j int)      { l[i], l[j] = l[j], l[i] }
 
 // Push is for the heap.
-func (l *listing) Push(x any) { *l = append(*l, x.(Pair)) } //nolint:forcetypeassert,errcheck // add pushes no other
+func (l *listing) Push(x any) { *l = append(*l, x.(Pair)) }
 
 // Pop is for the heap.
 func (l *listing) Pop() any {

@@ -113,7 +113,7 @@ func (f *Finder) Add(input []byte, split string) error {
 	number := len(f.digests)
 	id, known := f.splitID[split]
 	if !known {
-		id = uint32(len(f.splitID)) //nolint:gosec // there are no more than items
+		id = uint32(len(f.splitID))
 		f.splitID[split] = id
 	}
 	f.splits = append(f.splits, id)
@@ -137,7 +137,7 @@ func (f *Finder) Add(input []byte, split string) error {
 func (f *Finder) addEntry(number int, kind kind, short bool, shingles []uint64) {
 	f.scheme.sign(shingles, f.signature)
 	e := f.entries.add()
-	e.item, e.kind, e.short, e.size = uint32(number), kind, short, uint32(len(shingles)) //nolint:gosec // both are far below
+	e.item, e.kind, e.short, e.size = uint32(number), kind, short, uint32(len(shingles))
 	f.scheme.fill(e, f.signature)
 }
 

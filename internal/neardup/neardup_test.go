@@ -45,7 +45,7 @@ func findAll(t *testing.T, threshold float64, items []item) Result {
 }
 
 // similarityOf is the similarity of two inputs by the definition, without signatures.
-func similarityOf(t testing.TB, a, b string) float64 {
+func similarityOf(t *testing.T, a, b string) float64 {
 	t.Helper()
 	type sets struct{ words, chars []uint64 }
 	read := func(input string) sets {
@@ -60,7 +60,7 @@ func similarityOf(t testing.TB, a, b string) float64 {
 	return similarity(x.words, y.words)
 }
 
-func text(t testing.TB, words ...string) string {
+func text(t *testing.T, words ...string) string {
 	t.Helper()
 	quoted, err := json.Marshal(strings.Join(words, " "))
 	require.NoError(t, err)
@@ -132,7 +132,7 @@ func TestRecall(t *testing.T) {
 }
 
 // corpus makes texts of which some are edits of others.
-func corpus(t testing.TB, random *rand.Rand, n, fewest, most int) []item {
+func corpus(t *testing.T, random *rand.Rand, n, fewest, most int) []item {
 	t.Helper()
 	vocabulary := make([]string, 3000)
 	for i := range vocabulary {

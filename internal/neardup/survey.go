@@ -106,7 +106,7 @@ func find(input []byte, place uint64) (member, text string) {
 				walk(join(at, hashBytes(key)), name)
 			})
 		case kind == jsonpull.Array:
-			r.Array(func(index int) { walk(join(at, uint64(index)), path+"[]") }) //nolint:gosec // it is not negative
+			r.Array(func(index int) { walk(join(at, uint64(index)), path+"[]") })
 		case at != place:
 			r.Text()
 		case kind == jsonpull.String:

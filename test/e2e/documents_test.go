@@ -41,6 +41,8 @@ func TestDatasetsDocument(t *testing.T) {
 		"created the dataset capitals\ncapitals: revision 1, 3 added,", `item      line 2: {"input":{"question":"What is the capital of Germany?"},`,
 		"rejected  line 4, column population: ", "capitals: revision 2, 0 added, 2 updated, 0 removed, 0 unchanged, 1 rejected\nline,column,reason,value\n4,population,",
 		`{"status":"succeeded","added":0,"updated":3,"unchanged":0,"rejected":0}`,
+		`{"status":"succeeded","items_checked":5,"pairs_across_splits":1,"pairs_not_listed":0}`,
+		`{"similarity":1,"a":"capital-fr","b":"france","splits":["test","train"]}`,
 	} {
 		assert.Contains(t, output, want)
 	}

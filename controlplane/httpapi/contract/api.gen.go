@@ -248,19 +248,19 @@ func (e HealthStatus) Valid() bool {
 
 // Defines values for ImportPhase.
 const (
-	LessThannil ImportPhase = "<nil>"
-	Reading     ImportPhase = "reading"
-	Writing     ImportPhase = "writing"
+	ImportPhaseLessThannil ImportPhase = "<nil>"
+	ImportPhaseReading     ImportPhase = "reading"
+	ImportPhaseWriting     ImportPhase = "writing"
 )
 
 // Valid indicates whether the value is a known member of the ImportPhase enum.
 func (e ImportPhase) Valid() bool {
 	switch e {
-	case LessThannil:
+	case ImportPhaseLessThannil:
 		return true
-	case Reading:
+	case ImportPhaseReading:
 		return true
-	case Writing:
+	case ImportPhaseWriting:
 		return true
 	default:
 		return false
@@ -435,6 +435,54 @@ func (e InvitationWithLinkState) Valid() bool {
 	case InvitationWithLinkStatePending:
 		return true
 	case InvitationWithLinkStateRevoked:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for NearDuplicateCheckPhase.
+const (
+	NearDuplicateCheckPhaseComparing   NearDuplicateCheckPhase = "comparing"
+	NearDuplicateCheckPhaseLessThannil NearDuplicateCheckPhase = "<nil>"
+	NearDuplicateCheckPhaseReading     NearDuplicateCheckPhase = "reading"
+)
+
+// Valid indicates whether the value is a known member of the NearDuplicateCheckPhase enum.
+func (e NearDuplicateCheckPhase) Valid() bool {
+	switch e {
+	case NearDuplicateCheckPhaseComparing:
+		return true
+	case NearDuplicateCheckPhaseLessThannil:
+		return true
+	case NearDuplicateCheckPhaseReading:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for NearDuplicateCheckStatus.
+const (
+	NearDuplicateCheckStatusCancelled NearDuplicateCheckStatus = "cancelled"
+	NearDuplicateCheckStatusFailed    NearDuplicateCheckStatus = "failed"
+	NearDuplicateCheckStatusQueued    NearDuplicateCheckStatus = "queued"
+	NearDuplicateCheckStatusRunning   NearDuplicateCheckStatus = "running"
+	NearDuplicateCheckStatusSucceeded NearDuplicateCheckStatus = "succeeded"
+)
+
+// Valid indicates whether the value is a known member of the NearDuplicateCheckStatus enum.
+func (e NearDuplicateCheckStatus) Valid() bool {
+	switch e {
+	case NearDuplicateCheckStatusCancelled:
+		return true
+	case NearDuplicateCheckStatusFailed:
+		return true
+	case NearDuplicateCheckStatusQueued:
+		return true
+	case NearDuplicateCheckStatusRunning:
+		return true
+	case NearDuplicateCheckStatusSucceeded:
 		return true
 	default:
 		return false
@@ -2296,6 +2344,112 @@ type Message = json.RawMessage
 // type is kept verbatim.
 type MessagePart = json.RawMessage
 
+// NearDuplicateCheck The counts from `items_checked` on, and `left_out`, are null until the check has succeeded.
+type NearDuplicateCheck struct {
+	CreatedAt time.Time `json:"created_at"`
+
+	// CreatedBy Who made it. Both are null for a deleted user.
+	CreatedBy Author             `json:"created_by"`
+	DatasetId openapi_types.UUID `json:"dataset_id"`
+
+	// Error Why it failed.
+	Error      *NearDuplicateCheckFailure `json:"error"`
+	FinishedAt *time.Time                 `json:"finished_at"`
+	Id         openapi_types.UUID         `json:"id"`
+
+	// ItemsChecked The items whose inputs were compared.
+	ItemsChecked *int64 `json:"items_checked"`
+
+	// ItemsPartlyCompared The items that have so many candidates that they were compared with some of them only. They may have pairs that are not counted.
+	ItemsPartlyCompared *int64 `json:"items_partly_compared"`
+
+	// ItemsWithoutText The items that were skipped: their inputs have no text, number or Boolean.
+	ItemsWithoutText *int64 `json:"items_without_text"`
+
+	// LeftOut The values that were not compared, because at least nine of ten inputs have them in the same member, such as a system prompt.
+	LeftOut *[]SharedValue `json:"left_out"`
+
+	// Pairs The pairs that are similar. Of n equal inputs these are n·(n-1)/2.
+	Pairs *int64 `json:"pairs"`
+
+	// PairsAcrossSplits Of these, the pairs of items that have a split, and not the same.
+	PairsAcrossSplits *int64 `json:"pairs_across_splits"`
+
+	// PairsNotListed Of all pairs, those that are only counted. At most 10,000 are listed. Of equal inputs, each is listed with the first of them and with one
+	// of another split.
+	PairsNotListed *int64 `json:"pairs_not_listed"`
+
+	// Phase What a running check does. While it compares, `processed` stands still.
+	Phase *NearDuplicateCheckPhase `json:"phase"`
+
+	// Processed The items that were read.
+	Processed int64 `json:"processed"`
+
+	// Revision The revision that is checked.
+	Revision  int                      `json:"revision"`
+	StartedAt *time.Time               `json:"started_at"`
+	Status    NearDuplicateCheckStatus `json:"status"`
+
+	// Threshold The least similarity of a pair.
+	Threshold float64 `json:"threshold"`
+
+	// Total The items of the revision.
+	Total int64 `json:"total"`
+}
+
+// NearDuplicateCheckPhase What a running check does. While it compares, `processed` stands still.
+type NearDuplicateCheckPhase string
+
+// NearDuplicateCheckCreate defines model for NearDuplicateCheckCreate.
+type NearDuplicateCheckCreate struct {
+	// Revision Default: the newest.
+	Revision *int `json:"revision,omitempty"`
+
+	// Threshold The least similarity of a pair. Default: 0.8.
+	Threshold *float64 `json:"threshold,omitempty"`
+}
+
+// NearDuplicateCheckFailure defines model for NearDuplicateCheckFailure.
+type NearDuplicateCheckFailure struct {
+	Code   string `json:"code"`
+	Detail string `json:"detail"`
+}
+
+// NearDuplicateCheckStatus defines model for NearDuplicateCheckStatus.
+type NearDuplicateCheckStatus string
+
+// NearDuplicateItem defines model for NearDuplicateItem.
+type NearDuplicateItem struct {
+	Id openapi_types.UUID `json:"id"`
+
+	// InputPreview The input as JSON text, or its first 2,000 characters.
+	InputPreview string `json:"input_preview"`
+
+	// InputTruncated Whether the input is longer.
+	InputTruncated bool    `json:"input_truncated"`
+	Key            *string `json:"key"`
+	Split          *string `json:"split"`
+}
+
+// NearDuplicatePage defines model for NearDuplicatePage.
+type NearDuplicatePage struct {
+	Check   *NearDuplicateCheck `json:"check"`
+	Data    []NearDuplicatePair `json:"data"`
+	HasMore bool                `json:"has_more"`
+	Limit   int                 `json:"limit"`
+	Offset  int                 `json:"offset"`
+}
+
+// NearDuplicatePair defines model for NearDuplicatePair.
+type NearDuplicatePair struct {
+	A            NearDuplicateItem `json:"a"`
+	AcrossSplits bool              `json:"across_splits"`
+	B            NearDuplicateItem `json:"b"`
+
+	// Similarity From the threshold to 1, which means equal shingles.
+	Similarity float64 `json:"similarity"`
+}
+
 // Organization defines model for Organization.
 type Organization struct {
 	CreatedAt time.Time          `json:"created_at"`
@@ -3707,6 +3861,18 @@ type SetupRequest struct {
 	Password string `json:"password"`
 }
 
+// SharedValue defines model for SharedValue.
+type SharedValue struct {
+	// Member Its path, such as `messages[].content`; empty for the input itself.
+	Member string `json:"member"`
+
+	// Share The part of a sample of the inputs that has it, up to 1.
+	Share float64 `json:"share"`
+
+	// Text Its beginning.
+	Text string `json:"text"`
+}
+
 // Span defines model for Span.
 type Span struct {
 	AgentName *string `json:"agent_name"`
@@ -4508,6 +4674,17 @@ type AddDatasetItems201JSONResponseBody struct {
 type GetDatasetItemParams struct {
 	// Revision Default: the newest.
 	Revision *DatasetRevision `form:"revision,omitempty" json:"revision,omitempty"`
+}
+
+// ListNearDuplicatesParams defines parameters for ListNearDuplicates.
+type ListNearDuplicatesParams struct {
+	// Revision Default: that of the check that was started last.
+	Revision *int `form:"revision,omitempty" json:"revision,omitempty"`
+
+	// AcrossSplits `true`: only pairs of items that have a split, and not the same. `false`: only the others.
+	AcrossSplits *bool   `form:"across_splits,omitempty" json:"across_splits,omitempty"`
+	Limit        *Limit  `form:"limit,omitempty" json:"limit,omitempty"`
+	Offset       *Offset `form:"offset,omitempty" json:"offset,omitempty"`
 }
 
 // ListDatasetRevisionsParams defines parameters for ListDatasetRevisions.
@@ -5389,6 +5566,9 @@ type AddDatasetItemsJSONRequestBody = DatasetItemsWrite
 // UpdateDatasetItemJSONRequestBody defines body for UpdateDatasetItem for application/json ContentType.
 type UpdateDatasetItemJSONRequestBody = DatasetItemUpdate
 
+// CheckNearDuplicatesJSONRequestBody defines body for CheckNearDuplicates for application/json ContentType.
+type CheckNearDuplicatesJSONRequestBody = NearDuplicateCheckCreate
+
 // CreateInvitationJSONRequestBody defines body for CreateInvitation for application/json ContentType.
 type CreateInvitationJSONRequestBody = InvitationCreate
 
@@ -5621,6 +5801,15 @@ type ServerInterface interface {
 	// UpdateDatasetItem Change an item, in a new revision
 	// (PATCH /v1/datasets/{dataset_id}/items/{item_id})
 	UpdateDatasetItem(c *gin.Context, datasetId DatasetID, itemId DatasetItemID)
+	// ListNearDuplicates List items with nearly the same input
+	// (GET /v1/datasets/{dataset_id}/near-duplicates)
+	ListNearDuplicates(c *gin.Context, datasetId DatasetID, params ListNearDuplicatesParams)
+	// CancelNearDuplicateCheck Cancel the check of a dataset
+	// (POST /v1/datasets/{dataset_id}/near-duplicates/_actions/cancel)
+	CancelNearDuplicateCheck(c *gin.Context, datasetId DatasetID)
+	// CheckNearDuplicates Look for items with nearly the same input
+	// (POST /v1/datasets/{dataset_id}/near-duplicates/_actions/check)
+	CheckNearDuplicates(c *gin.Context, datasetId DatasetID)
 	// ListDatasetRevisions List the revisions of a dataset
 	// (GET /v1/datasets/{dataset_id}/revisions)
 	ListDatasetRevisions(c *gin.Context, datasetId DatasetID, params ListDatasetRevisionsParams)
@@ -7193,6 +7382,116 @@ func (siw *ServerInterfaceWrapper) UpdateDatasetItem(c *gin.Context) {
 	}
 
 	siw.Handler.UpdateDatasetItem(c, datasetId, itemId)
+}
+
+// ListNearDuplicates operation middleware
+func (siw *ServerInterfaceWrapper) ListNearDuplicates(c *gin.Context) {
+
+	var err error
+	_ = err
+
+	// ------------- Path parameter "dataset_id" -------------
+	var datasetId DatasetID
+
+	err = runtime.BindStyledParameterWithOptions("simple", "dataset_id", c.Param("dataset_id"), &datasetId, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "uuid", ValueIsUnescaped: true})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter dataset_id: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	// Parameter object where we will unmarshal all parameters from the context
+	var params ListNearDuplicatesParams
+
+	// ------------- Optional query parameter "revision" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "revision", c.Request.URL.Query(), &params.Revision, runtime.BindQueryParameterOptions{Type: "integer", Format: ""})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter revision: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	// ------------- Optional query parameter "across_splits" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "across_splits", c.Request.URL.Query(), &params.AcrossSplits, runtime.BindQueryParameterOptions{Type: "boolean", Format: ""})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter across_splits: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	// ------------- Optional query parameter "limit" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "limit", c.Request.URL.Query(), &params.Limit, runtime.BindQueryParameterOptions{Type: "integer", Format: ""})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter limit: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	// ------------- Optional query parameter "offset" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "offset", c.Request.URL.Query(), &params.Offset, runtime.BindQueryParameterOptions{Type: "integer", Format: ""})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter offset: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		middleware(c)
+		if c.IsAborted() {
+			return
+		}
+	}
+
+	siw.Handler.ListNearDuplicates(c, datasetId, params)
+}
+
+// CancelNearDuplicateCheck operation middleware
+func (siw *ServerInterfaceWrapper) CancelNearDuplicateCheck(c *gin.Context) {
+
+	var err error
+	_ = err
+
+	// ------------- Path parameter "dataset_id" -------------
+	var datasetId DatasetID
+
+	err = runtime.BindStyledParameterWithOptions("simple", "dataset_id", c.Param("dataset_id"), &datasetId, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "uuid", ValueIsUnescaped: true})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter dataset_id: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		middleware(c)
+		if c.IsAborted() {
+			return
+		}
+	}
+
+	siw.Handler.CancelNearDuplicateCheck(c, datasetId)
+}
+
+// CheckNearDuplicates operation middleware
+func (siw *ServerInterfaceWrapper) CheckNearDuplicates(c *gin.Context) {
+
+	var err error
+	_ = err
+
+	// ------------- Path parameter "dataset_id" -------------
+	var datasetId DatasetID
+
+	err = runtime.BindStyledParameterWithOptions("simple", "dataset_id", c.Param("dataset_id"), &datasetId, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "uuid", ValueIsUnescaped: true})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter dataset_id: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		middleware(c)
+		if c.IsAborted() {
+			return
+		}
+	}
+
+	siw.Handler.CheckNearDuplicates(c, datasetId)
 }
 
 // ListDatasetRevisions operation middleware
@@ -12189,6 +12488,9 @@ func RegisterHandlersWithOptions(router gin.IRouter, si ServerInterface, options
 	router.DELETE(options.BaseURL+"/v1/datasets/:dataset_id/items/:item_id", wrapper.DeleteDatasetItem)
 	router.GET(options.BaseURL+"/v1/datasets/:dataset_id/items/:item_id", wrapper.GetDatasetItem)
 	router.PATCH(options.BaseURL+"/v1/datasets/:dataset_id/items/:item_id", wrapper.UpdateDatasetItem)
+	router.GET(options.BaseURL+"/v1/datasets/:dataset_id/near-duplicates", wrapper.ListNearDuplicates)
+	router.POST(options.BaseURL+"/v1/datasets/:dataset_id/near-duplicates/_actions/cancel", wrapper.CancelNearDuplicateCheck)
+	router.POST(options.BaseURL+"/v1/datasets/:dataset_id/near-duplicates/_actions/check", wrapper.CheckNearDuplicates)
 	router.GET(options.BaseURL+"/v1/datasets/:dataset_id/revisions", wrapper.ListDatasetRevisions)
 	router.GET(options.BaseURL+"/v1/datasets/:dataset_id/revisions/:revision/diff/:other_revision", wrapper.DiffDatasetRevisions)
 	router.GET(options.BaseURL+"/v1/imports/:import_id", wrapper.GetImport)
@@ -13111,6 +13413,139 @@ type UpdateDatasetItemdefaultApplicationProblemPlusJSONResponse struct {
 }
 
 func (response UpdateDatasetItemdefaultApplicationProblemPlusJSONResponse) VisitUpdateDatasetItemResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ListNearDuplicatesRequestObject struct {
+	DatasetId DatasetID `json:"dataset_id"`
+	Params    ListNearDuplicatesParams
+}
+
+type ListNearDuplicatesResponseObject interface {
+	VisitListNearDuplicatesResponse(w http.ResponseWriter) error
+}
+
+type ListNearDuplicates200JSONResponse NearDuplicatePage
+
+func (response ListNearDuplicates200JSONResponse) VisitListNearDuplicatesResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ListNearDuplicatesdefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	StatusCode int
+}
+
+func (response ListNearDuplicatesdefaultApplicationProblemPlusJSONResponse) VisitListNearDuplicatesResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type CancelNearDuplicateCheckRequestObject struct {
+	DatasetId DatasetID `json:"dataset_id"`
+}
+
+type CancelNearDuplicateCheckResponseObject interface {
+	VisitCancelNearDuplicateCheckResponse(w http.ResponseWriter) error
+}
+
+type CancelNearDuplicateCheck200JSONResponse NearDuplicateCheck
+
+func (response CancelNearDuplicateCheck200JSONResponse) VisitCancelNearDuplicateCheckResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type CancelNearDuplicateCheckdefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	StatusCode int
+}
+
+func (response CancelNearDuplicateCheckdefaultApplicationProblemPlusJSONResponse) VisitCancelNearDuplicateCheckResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type CheckNearDuplicatesRequestObject struct {
+	DatasetId DatasetID `json:"dataset_id"`
+	Body      *CheckNearDuplicatesJSONRequestBody
+}
+
+type CheckNearDuplicatesResponseObject interface {
+	VisitCheckNearDuplicatesResponse(w http.ResponseWriter) error
+}
+
+type CheckNearDuplicates200JSONResponse NearDuplicateCheck
+
+func (response CheckNearDuplicates200JSONResponse) VisitCheckNearDuplicatesResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type CheckNearDuplicates202JSONResponse NearDuplicateCheck
+
+func (response CheckNearDuplicates202JSONResponse) VisitCheckNearDuplicatesResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(202)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type CheckNearDuplicatesdefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	StatusCode int
+}
+
+func (response CheckNearDuplicatesdefaultApplicationProblemPlusJSONResponse) VisitCheckNearDuplicatesResponse(w http.ResponseWriter) error {
 
 	var buf bytes.Buffer
 	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
@@ -17707,6 +18142,15 @@ type StrictServerInterface interface {
 	// UpdateDatasetItem Change an item, in a new revision
 	// (PATCH /v1/datasets/{dataset_id}/items/{item_id})
 	UpdateDatasetItem(ctx context.Context, request UpdateDatasetItemRequestObject) (UpdateDatasetItemResponseObject, error)
+	// ListNearDuplicates List items with nearly the same input
+	// (GET /v1/datasets/{dataset_id}/near-duplicates)
+	ListNearDuplicates(ctx context.Context, request ListNearDuplicatesRequestObject) (ListNearDuplicatesResponseObject, error)
+	// CancelNearDuplicateCheck Cancel the check of a dataset
+	// (POST /v1/datasets/{dataset_id}/near-duplicates/_actions/cancel)
+	CancelNearDuplicateCheck(ctx context.Context, request CancelNearDuplicateCheckRequestObject) (CancelNearDuplicateCheckResponseObject, error)
+	// CheckNearDuplicates Look for items with nearly the same input
+	// (POST /v1/datasets/{dataset_id}/near-duplicates/_actions/check)
+	CheckNearDuplicates(ctx context.Context, request CheckNearDuplicatesRequestObject) (CheckNearDuplicatesResponseObject, error)
 	// ListDatasetRevisions List the revisions of a dataset
 	// (GET /v1/datasets/{dataset_id}/revisions)
 	ListDatasetRevisions(ctx context.Context, request ListDatasetRevisionsRequestObject) (ListDatasetRevisionsResponseObject, error)
@@ -18645,6 +19089,103 @@ func (sh *strictHandler) UpdateDatasetItem(ctx *gin.Context, datasetId DatasetID
 		sh.options.HandlerErrorFunc(ctx, err)
 	} else if validResponse, ok := response.(UpdateDatasetItemResponseObject); ok {
 		if err := validResponse.VisitUpdateDatasetItemResponse(ctx.Writer); err != nil {
+			sh.options.ResponseErrorHandlerFunc(ctx, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(ctx, fmt.Errorf("unexpected response type: %T", response))
+	}
+}
+
+// ListNearDuplicates operation middleware
+func (sh *strictHandler) ListNearDuplicates(ctx *gin.Context, datasetId DatasetID, params ListNearDuplicatesParams) {
+	var request ListNearDuplicatesRequestObject
+
+	request.DatasetId = datasetId
+	request.Params = params
+
+	handler := func(ctx *gin.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.ListNearDuplicates(ctx, request.(ListNearDuplicatesRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "ListNearDuplicates")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		sh.options.HandlerErrorFunc(ctx, err)
+	} else if validResponse, ok := response.(ListNearDuplicatesResponseObject); ok {
+		if err := validResponse.VisitListNearDuplicatesResponse(ctx.Writer); err != nil {
+			sh.options.ResponseErrorHandlerFunc(ctx, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(ctx, fmt.Errorf("unexpected response type: %T", response))
+	}
+}
+
+// CancelNearDuplicateCheck operation middleware
+func (sh *strictHandler) CancelNearDuplicateCheck(ctx *gin.Context, datasetId DatasetID) {
+	var request CancelNearDuplicateCheckRequestObject
+
+	request.DatasetId = datasetId
+
+	handler := func(ctx *gin.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.CancelNearDuplicateCheck(ctx, request.(CancelNearDuplicateCheckRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "CancelNearDuplicateCheck")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		sh.options.HandlerErrorFunc(ctx, err)
+	} else if validResponse, ok := response.(CancelNearDuplicateCheckResponseObject); ok {
+		if err := validResponse.VisitCancelNearDuplicateCheckResponse(ctx.Writer); err != nil {
+			sh.options.ResponseErrorHandlerFunc(ctx, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(ctx, fmt.Errorf("unexpected response type: %T", response))
+	}
+}
+
+// CheckNearDuplicates operation middleware
+func (sh *strictHandler) CheckNearDuplicates(ctx *gin.Context, datasetId DatasetID) {
+	var request CheckNearDuplicatesRequestObject
+
+	request.DatasetId = datasetId
+
+	var body CheckNearDuplicatesJSONRequestBody
+	var err error
+	// A request validator built on kin-openapi's openapi3filter with
+	// KeepValidatedValue leaves the value it validated on the body. Bind
+	// that value, matching member names exactly, so the handler receives
+	// what was validated instead of a second, case-insensitive decode.
+	if vb, ok := ctx.Request.Body.(interface{ ValidatedValue() any }); !ok || runtime.BindJSONValue(vb.ValidatedValue(), &body) != nil {
+		err = ctx.ShouldBindJSON(&body)
+	} else if binding.Validator != nil {
+		// ShouldBindJSON runs the struct validator after decoding; keep that.
+		err = binding.Validator.ValidateStruct(&body)
+	}
+	if err != nil {
+		sh.options.RequestErrorHandlerFunc(ctx, err)
+		return
+	}
+	request.Body = &body
+
+	handler := func(ctx *gin.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.CheckNearDuplicates(ctx, request.(CheckNearDuplicatesRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "CheckNearDuplicates")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		sh.options.HandlerErrorFunc(ctx, err)
+	} else if validResponse, ok := response.(CheckNearDuplicatesResponseObject); ok {
+		if err := validResponse.VisitCheckNearDuplicatesResponse(ctx.Writer); err != nil {
 			sh.options.ResponseErrorHandlerFunc(ctx, err)
 		}
 	} else if response != nil {

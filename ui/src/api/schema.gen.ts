@@ -1120,6 +1120,81 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/datasets/{dataset_id}/near-duplicates": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List items with nearly the same input
+         * @description The check of a revision, and the pairs that it found: those across splits first, then the most similar ones. `check` is null if the
+         *     revision was not checked. The last five checks of a dataset are kept.
+         *
+         *     Requires the scope `datasets:read`.
+         */
+        get: operations["listNearDuplicates"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/datasets/{dataset_id}/near-duplicates/_actions/check": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Look for items with nearly the same input
+         * @description Starts a job that compares the inputs of all items of a revision. `GET /v1/datasets/{dataset_id}/near-duplicates` tells how far it is.
+         *     If the revision was checked with this threshold, or is being checked, the answer is that check; one that failed or was cancelled is
+         *     started again. With another threshold, the new check replaces the one before. 409 `check_running` if the dataset is being checked at
+         *     another revision or threshold.
+         *
+         *     The similarity of two inputs is how many shingles both have, of those that one of them has (Jaccard similarity). Shingles are three
+         *     words, or four characters in inputs that are short; short inputs with different numbers are not similar, and those with fewer than three
+         *     words only if they are equal. Case, white space and the punctuation of sentences do not count.
+         *
+         *     Requires the scope `datasets:write`.
+         */
+        post: operations["checkNearDuplicates"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/datasets/{dataset_id}/near-duplicates/_actions/cancel": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Cancel the check of a dataset
+         * @description Cancels the check that was started last. 409 `check_finished` if it has already succeeded or failed; a second cancellation answers as the
+         *     first. 404 if the dataset has no check.
+         *
+         *     Requires the scope `datasets:write`.
+         */
+        post: operations["cancelNearDuplicateCheck"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/organizations": {
         parameters: {
             query?: never;
@@ -3681,6 +3756,131 @@ export interface components {
         };
         MemberPage: {
             data: components["schemas"]["Member"][];
+            limit: number;
+            offset: number;
+            has_more: boolean;
+        };
+        NearDuplicateCheckCreate: {
+            /** @description Default: the newest. */
+            revision?: number;
+            /**
+             * Format: double
+             * @description The least similarity of a pair. Default: 0.8.
+             */
+            threshold?: number;
+        };
+        /** @enum {string} */
+        NearDuplicateCheckStatus: "queued" | "running" | "succeeded" | "failed" | "cancelled";
+        NearDuplicateCheckFailure: {
+            code: string;
+            detail: string;
+        };
+        /** @description The counts from `items_checked` on, and `left_out`, are null until the check has succeeded. */
+        NearDuplicateCheck: {
+            /** Format: uuid */
+            id: string;
+            /** Format: uuid */
+            dataset_id: string;
+            /** @description The revision that is checked. */
+            revision: number;
+            /**
+             * Format: double
+             * @description The least similarity of a pair.
+             */
+            threshold: number;
+            status: components["schemas"]["NearDuplicateCheckStatus"];
+            /**
+             * @description What a running check does. While it compares, `processed` stands still.
+             * @enum {string|null}
+             */
+            phase: "reading" | "comparing" | null;
+            /**
+             * Format: int64
+             * @description The items of the revision.
+             */
+            total: number;
+            /**
+             * Format: int64
+             * @description The items that were read.
+             */
+            processed: number;
+            /**
+             * Format: int64
+             * @description The items whose inputs were compared.
+             */
+            items_checked: number | null;
+            /**
+             * Format: int64
+             * @description The items that were skipped: their inputs have no text, number or Boolean.
+             */
+            items_without_text: number | null;
+            /**
+             * Format: int64
+             * @description The pairs that are similar. Of n equal inputs these are n·(n-1)/2.
+             */
+            pairs: number | null;
+            /**
+             * Format: int64
+             * @description Of these, the pairs of items that have a split, and not the same.
+             */
+            pairs_across_splits: number | null;
+            /**
+             * Format: int64
+             * @description Of all pairs, those that are only counted. At most 10,000 are listed. Of equal inputs, each is listed with the first of them and with one
+             *     of another split.
+             */
+            pairs_not_listed: number | null;
+            /**
+             * Format: int64
+             * @description The items that have so many candidates that they were compared with some of them only. They may have pairs that are not counted.
+             */
+            items_partly_compared: number | null;
+            /** @description The values that were not compared, because at least nine of ten inputs have them in the same member, such as a system prompt. */
+            left_out: components["schemas"]["SharedValue"][] | null;
+            /** @description Why it failed. */
+            error: components["schemas"]["NearDuplicateCheckFailure"] | null;
+            created_by: components["schemas"]["Author"];
+            /** Format: date-time */
+            created_at: string;
+            /** Format: date-time */
+            started_at: string | null;
+            /** Format: date-time */
+            finished_at: string | null;
+        };
+        SharedValue: {
+            /** @description Its path, such as `messages[].content`; empty for the input itself. */
+            member: string;
+            /** @description Its beginning. */
+            text: string;
+            /**
+             * Format: double
+             * @description The part of a sample of the inputs that has it, up to 1.
+             */
+            share: number;
+        };
+        NearDuplicateItem: {
+            /** Format: uuid */
+            id: string;
+            key: string | null;
+            split: string | null;
+            /** @description The input as JSON text, or its first 2,000 characters. */
+            input_preview: string;
+            /** @description Whether the input is longer. */
+            input_truncated: boolean;
+        };
+        NearDuplicatePair: {
+            a: components["schemas"]["NearDuplicateItem"];
+            b: components["schemas"]["NearDuplicateItem"];
+            /**
+             * Format: double
+             * @description From the threshold to 1, which means equal shingles.
+             */
+            similarity: number;
+            across_splits: boolean;
+        };
+        NearDuplicatePage: {
+            check: components["schemas"]["NearDuplicateCheck"] | null;
+            data: components["schemas"]["NearDuplicatePair"][];
             limit: number;
             offset: number;
             has_more: boolean;
@@ -7085,6 +7285,101 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["PasswordReset"];
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    listNearDuplicates: {
+        parameters: {
+            query?: {
+                /** @description Default: that of the check that was started last. */
+                revision?: number;
+                /** @description `true`: only pairs of items that have a split, and not the same. `false`: only the others. */
+                across_splits?: boolean;
+                limit?: components["parameters"]["Limit"];
+                offset?: components["parameters"]["Offset"];
+            };
+            header?: never;
+            path: {
+                dataset_id: components["parameters"]["DatasetID"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The check and a page of its pairs. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["NearDuplicatePage"];
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    checkNearDuplicates: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description A value that the client chooses for a request, such as a UUID, and repeats with each retry. See **Retries** above. */
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
+            path: {
+                dataset_id: components["parameters"]["DatasetID"];
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["NearDuplicateCheckCreate"];
+            };
+        };
+        responses: {
+            /** @description The check that there is. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["NearDuplicateCheck"];
+                };
+            };
+            /** @description The check waits or runs. */
+            202: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["NearDuplicateCheck"];
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    cancelNearDuplicateCheck: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description A value that the client chooses for a request, such as a UUID, and repeats with each retry. See **Retries** above. */
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
+            path: {
+                dataset_id: components["parameters"]["DatasetID"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The cancelled check. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["NearDuplicateCheck"];
                 };
             };
             default: components["responses"]["Problem"];
