@@ -12,7 +12,7 @@ const PAGE = 100;
 /** How often the state of an import is read, in ms. Nothing is read while the page is hidden. */
 const POLL = 1_000;
 
-/** Whether an import has ended: it changes no more. */
+/** Whether an import or a check has ended: it changes no more. */
 export function isFinished({ status }: Pick<Import, "status">): boolean {
   return status === "succeeded" || status === "failed" || status === "cancelled";
 }

@@ -142,6 +142,9 @@ export const keys = {
     /** What the dataset has now, for an edit that met another change at this time. */
     conflict: (itemId: string, time: number) => ["item-conflict", itemId, time] as const,
     imports: (datasetId: string) => [...dataset(datasetId), "imports"] as const,
+    nearDuplicates: (datasetId: string) => [...dataset(datasetId), "near-duplicates"] as const,
+    nearDuplicatePairs: (datasetId: string, acrossSplits: true | undefined) =>
+      [...dataset(datasetId), "near-duplicates", acrossSplits] as const,
   },
   import: {
     detail: (importId: string) => ["import", importId, "detail"] as const,

@@ -61,10 +61,6 @@ interface ChangeProps {
 
 /** One member that differs. */
 export function Change({ change, isSplit, sides }: ChangeProps) {
-  const hunks = useMemo(
-    () => foldSame(diffWords(changeText(change.before), changeText(change.after))),
-    [change],
-  );
   const isWhole = change.change !== "changed";
   return (
     <section className={classes.change} aria-label={change.path} data-testid="change">
@@ -75,15 +71,28 @@ export function Change({ change, isSplit, sides }: ChangeProps) {
         <code>{change.path}</code>
         <span className={classes.kind}>{change.change}</span>
       </h3>
-      {isSplit && !isWhole ? (
-        <div className={classes.split}>
-          <Side label={sides[0]} hunks={hunks} leaveOut="added" />
-          <Side label={sides[1]} hunks={hunks} leaveOut="removed" />
-        </div>
-      ) : (
-        <Side hunks={hunks} />
-      )}
+      <WordDiff before={change.before} after={change.after} isSplit={isSplit && !isWhole} sides={sides} />
     </section>
+  );
+}
+
+interface WordDiffProps {
+  before: unknown;
+  after: unknown;
+  isSplit: boolean;
+  /** What the two sides are called. */
+  sides: [string, string];
+}
+
+/** Two values with the words that differ. */
+export function WordDiff({ before, after, isSplit, sides }: WordDiffProps) {
+  const hunks = useMemo(() => foldSame(diffWords(changeText(before), changeText(after))), [before, after]);
+  if (!isSplit) return <Side hunks={hunks} />;
+  return (
+    <div className={classes.split}>
+      <Side label={sides[0]} hunks={hunks} leaveOut="added" />
+      <Side label={sides[1]} hunks={hunks} leaveOut="removed" />
+    </div>
   );
 }
 

@@ -18,11 +18,12 @@ import { DetailsDialog } from "./DetailsDialog";
 import { ExportDialog } from "./ExportDialog";
 import { ImportsTab } from "./ImportsTab";
 import { ItemsTab } from "./ItemsTab";
+import { NearDuplicatesTab } from "./NearDuplicatesTab";
 import { RevisionsTab } from "./RevisionsTab";
 import { formatItems, readRevision } from "./revisions";
 import { SchemaTab } from "./SchemaTab";
 
-/** One dataset: its items, revisions, schema and imports. */
+/** One dataset: its items, revisions, schema, imports and near-duplicates. */
 export function DatasetPage() {
   const { datasetId = "" } = useParams();
   const query = useDataset(datasetId);
@@ -33,7 +34,7 @@ export function DatasetPage() {
   );
 }
 
-const TABS = ["revisions", "schema", "imports"] as const;
+const TABS = ["revisions", "schema", "imports", "near-duplicates"] as const;
 
 type OpenDialog = "details" | "export" | "delete";
 
@@ -102,6 +103,11 @@ function View({ dataset }: { dataset: Dataset }) {
             value: "imports",
             label: "Imports",
             content: <ImportsTab dataset={dataset} mayWrite={mayWrite} />,
+          },
+          {
+            value: "near-duplicates",
+            label: "Near-duplicates",
+            content: <NearDuplicatesTab dataset={dataset} mayWrite={mayWrite} />,
           },
         ]}
       />

@@ -3,14 +3,7 @@ import { IconChevronLeft, IconChevronRight, IconPencil, IconTrash } from "@table
 import { useMutation } from "@tanstack/react-query";
 import { useState } from "react";
 import { Link } from "react-router";
-import {
-  fetchDataset,
-  fetchItem,
-  useAddItem,
-  useDatasetItem,
-  useDeleteItem,
-  useUpdateItem,
-} from "@/api/datasets";
+import { fetchDataset, fetchItem, useAddItem, useDatasetItem, useUpdateItem } from "@/api/datasets";
 import { ApiError } from "@/api/problem";
 import type { Dataset, DatasetItem, DatasetItemWrite } from "@/api/types";
 import { Ago } from "@/components/Ago";
@@ -29,6 +22,7 @@ import classes from "./Datasets.module.css";
 import { ItemConflictDialog } from "./ItemConflictDialog";
 import { ItemForm } from "./ItemForm";
 import { draftOf, editedMembers, emptyDraft, type ItemDraft, isEdited, readDraft } from "./itemDraft";
+import { RemoveItemDialog } from "./RemoveItemDialog";
 
 /** Values of the items in view, to choose from. */
 export interface KnownValues {
@@ -244,7 +238,12 @@ export function ItemPanel(props: ItemPanelProps) {
       )}
       {question}
       {isDeleting && item && (
-        <RemoveDialog dataset={dataset} item={item} onClose={() => setDeleting(false)} onRemoved={onClose} />
+        <RemoveItemDialog
+          dataset={dataset}
+          item={item}
+          onClose={() => setDeleting(false)}
+          onRemoved={onClose}
+        />
       )}
       {isConflict && edit && (
         <ItemConflictDialog
@@ -292,28 +291,6 @@ function Step({ label, icon: Shape, to, onOpen, guard }: StepProps) {
         <Shape size={16} />
       </ActionIcon>
     </Tooltip>
-  );
-}
-
-interface RemoveProps {
-  dataset: Dataset;
-  item: DatasetItem;
-  onClose: () => void;
-  onRemoved: () => void;
-}
-
-function RemoveDialog({ dataset, item, onClose, onRemoved }: RemoveProps) {
-  const remove = useDeleteItem(dataset);
-  return (
-    <ConfirmDialog
-      title={item.key === null ? "Remove this item?" : `Remove the item “${item.key}”?`}
-      action="Remove item"
-      mutation={remove}
-      onConfirm={() => remove.mutate(item.id, { onSuccess: onRemoved })}
-      onClose={onClose}
-    >
-      This makes a new revision without the item. Earlier revisions keep it.
-    </ConfirmDialog>
   );
 }
 
