@@ -9,7 +9,8 @@ import (
 )
 
 const (
-	// maxBucket is how many entries with the same key are all compared with each other.
+	// maxBucket is how many entries with the same key are all compared with each other. For the short ones among them, which are compared
+	// only with the others, there may be more.
 	maxBucket = 64
 	// maxPivots is with how many each entry of a larger bucket is compared: the first ones of different splits.
 	maxPivots = 4
@@ -34,7 +35,9 @@ type search struct {
 	read   Read
 	groups groups
 	// keys are those of a band, each with the entry that has it.
-	keys    []uint64
+	keys []uint64
+	// rest is what divide needs.
+	rest    []uint64
 	batch   []candidate
 	listing listing
 	result  Result
@@ -119,24 +122,26 @@ func (s *search) entryOf(key uint64) (uint32, *entry) {
 	return i, s.entries.at(int(i))
 }
 
-// compareAll compares all entries of buckets that are small enough, and marks the entries of the others.
+// compareAll compares the entries of each bucket with each other if it is small enough, and marks them otherwise.
 func (s *search) compareAll() error {
 	for band := range bands {
 		s.sort(band)
 		err := s.buckets(func(bucket []uint64) error {
-			if len(bucket) > maxBucket {
+			core, rest := s.divide(bucket)
+			if len(core)*len(bucket) > maxBucket*maxBucket {
 				for _, key := range bucket {
 					_, e := s.entryOf(key)
 					e.crowded |= 1 << band
 				}
 				return nil
 			}
-			for j, key := range bucket {
-				b, eb := s.entryOf(key)
-				for _, earlier := range bucket[:j] {
-					a, ea := s.entryOf(earlier)
-					if s.likely(ea, eb) && !metIn(ea, eb, band) {
-						s.batch = append(s.batch, candidate{a, b})
+			for i, key := range core {
+				a, ea := s.entryOf(key)
+				for _, others := range [][]uint64{core[:i], rest} {
+					for _, other := range others {
+						if b, eb := s.entryOf(other); s.likely(ea, eb) && !metIn(ea, eb, band) {
+							s.batch = append(s.batch, candidate{min(a, b), max(a, b)})
+						}
 					}
 				}
 			}
@@ -150,6 +155,21 @@ func (s *search) compareAll() error {
 		}
 	}
 	return s.verify()
+}
+
+// divide divides a bucket into the entries that can be similar to all others, and those that can be similar only to the first ones: short
+// items are compared with each other by characters.
+func (s *search) divide(bucket []uint64) (core, rest []uint64) {
+	s.rest, core = s.rest[:0], bucket[:0]
+	for _, key := range bucket {
+		if _, e := s.entryOf(key); e.kind == kindWords && e.short {
+			s.rest = append(s.rest, key)
+		} else {
+			core = append(core, key)
+		}
+	}
+	copy(bucket[len(core):], s.rest)
+	return core, s.rest
 }
 
 // metIn is whether two entries are in one bucket of a band before the given one, and were compared there.
@@ -180,7 +200,7 @@ func (s *search) compareSome() error {
 		}
 		s.sort(band)
 		err := s.buckets(func(bucket []uint64) error {
-			if len(bucket) > maxBucket {
+			if _, e := s.entryOf(bucket[0]); e.crowded>>band&1 == 1 {
 				found = s.withPivots(bucket, found)
 			}
 			return nil
@@ -203,22 +223,22 @@ func (s *search) compareSome() error {
 
 // withPivots adds the candidates of a large bucket.
 func (s *search) withPivots(bucket []uint64, found []candidate) []candidate {
+	core, _ := s.divide(bucket)
 	var pivots []uint32
-	for _, key := range bucket {
+	for i, key := range bucket { // the core comes first
 		b, eb := s.entryOf(key)
-		isNew := len(pivots) < maxPivots
+		isNew := i < len(core) && len(pivots) < maxPivots
+		hasMet := false
 		for _, a := range pivots {
 			ea := s.entries.at(int(a))
 			if s.splits[ea.item] == s.splits[eb.item] {
 				isNew = false
 			}
 			if !eb.met && s.likely(ea, eb) && !metIn(ea, eb, bands) {
-				found = append(found, candidate{a, b})
+				found, hasMet = append(found, candidate{min(a, b), max(a, b)}), true
 			}
 		}
-		if len(found) > 0 && found[len(found)-1].b == b {
-			eb.met = true
-		}
+		eb.met = eb.met || hasMet
 		if isNew {
 			pivots = append(pivots, b)
 		}

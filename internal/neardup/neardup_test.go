@@ -294,6 +294,23 @@ func TestManySimilarItems(t *testing.T) {
 	t.Logf("%d pairs, %d of 4000 items flagged among %d listed", found.Pairs, len(flagged), len(found.Listed))
 }
 
+// TestManyShortItems has thousands of short inputs that are alike but for a number, which makes them unlike. Their shingles of words, which
+// only serve to find longer inputs, hide none of them.
+func TestManyShortItems(t *testing.T) {
+	t.Parallel()
+	var items []item
+	for i := range 3000 {
+		items = append(items, item{text(t, fmt.Sprintf("what became of order %d which was sent to the old shop in the long street next to the station", i)), ""})
+	}
+	long := "what became of order 2999 which was sent to the old shop in the long street next to the station on Monday at ten"
+	items = append(items, item{text(t, long), ""})
+	found := findAll(t, 0.8, items)
+	assert.Zero(t, found.PartlyCompared)
+	require.Len(t, found.Listed, 1)
+	assert.Equal(t, [2]int{2999, 3000}, [2]int{found.Listed[0].A, found.Listed[0].B})
+	assert.InDelta(t, similarityOf(t, items[2999].input, items[3000].input), found.Listed[0].Similarity, 1e-12)
+}
+
 // TestSharedValues leaves out what nearly all inputs have.
 func TestSharedValues(t *testing.T) {
 	t.Parallel()

@@ -16,6 +16,7 @@ await scenario(async (page, { projectId, large }) => {
     ["revisions", `${dataset}?tab=revisions`],
     ["diff", `${dataset}?tab=revisions&compare=1...2`],
     ["imports", `${dataset}?tab=imports`],
+    ["near-duplicates", `${dataset}?tab=near-duplicates`],
     ["import", `${dataset}/import`],
   ];
   for (const [name, path] of places) {

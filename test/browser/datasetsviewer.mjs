@@ -26,6 +26,9 @@ await scenario(async (page, { base, projectId, large, email, password }, context
   await guest.goto(`/p/${projectId}/datasets/${large}?tab=schema`);
   await guest.getByText("Your role doesn't include changing schemas.").waitFor();
   await none(guest, /save|suggest/i);
+  await guest.goto(`/p/${projectId}/datasets/${large}?tab=near-duplicates`);
+  await guest.getByTestId("pair").first().waitFor();
+  await none(guest, /check|remove/i);
   await guest.goto(`/p/${projectId}/datasets/${large}/import`);
   await guest.getByText("Your role doesn't include adding items.").waitFor();
   await inspect(guest, "import-viewer");

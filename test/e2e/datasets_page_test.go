@@ -31,6 +31,9 @@ func TestDatasets(t *testing.T) {
 	input := map[string]any{"large": large, "runId": run.RunID, "emptyProject": newProject(t).ProjectID}
 	t.Run("large", func(t *testing.T) { p.play(t, "datasetslarge", input, nil) })
 	t.Run("items", func(t *testing.T) { p.play(t, "datasets", input, nil) })
+	t.Run("near-duplicates", func(t *testing.T) {
+		p.play(t, "datasetsneardup", map[string]any{"large": large, "neardup": p.similarItems(t)}, nil)
+	})
 	t.Run("import", func(t *testing.T) {
 		p.play(t, "datasetsimport", map[string]any{"files": importFiles(t)}, nil)
 	})
@@ -72,6 +75,28 @@ func oddItem(i int, run string) map[string]any {
 		item["key"] = fmt.Sprintf("a-very-long-key-without-any-space-%s-%05d", strings.Repeat("x", 80), i)
 	}
 	return item
+}
+
+// similarItems makes a dataset with near-duplicates, also across splits and in another script.
+func (p *project) similarItems(t *testing.T) string {
+	t.Helper()
+	dataset := p.createDataset(t, "similar")
+	var items []any
+	for _, item := range [][3]string{
+		{"moons", "train", "Which planet of the solar system has the most moons today?"}, {"moons-short", "train", "Which planet of the solar system has the most moons?"},
+		{"copy", "test", "which planet of the Solar System  has the most moons today"}, {"fr", "test", "What is the capital of France?"},
+		{"it", "train", "What is the capital of Italy?"}, {"one", "train", "1"}, {"two", "test", "2"}, {"empty", "test", ""},
+		{"ar", "", "كيف يمكنني إعادة تعيين كلمة المرور الخاصة بي في التطبيق؟"}, {"ar-again", "", "كيف يمكنني إعادة تعيين كلمة المرور الخاصة بي في التطبيق"},
+		{"long-" + strings.Repeat("x", 90), "train", "Something else entirely: how long is the warranty of the blue lamp?"}, {"other", "test", "When does the shop close on Sunday?"},
+	} {
+		one := map[string]any{"key": item[0], "input": map[string]any{"question": item[2]}, "reference_output": "An answer."}
+		if item[1] != "" {
+			one["split"] = item[1]
+		}
+		items = append(items, one)
+	}
+	p.writeItems(t, dataset, map[string]any{"items": items})
+	return dataset
 }
 
 // importFiles writes files to import, and returns their paths by name.
