@@ -56,6 +56,7 @@ func TestFrozenStores(t *testing.T) {
 	dataset := e.createDataset(t, cookie(session), project.Id, "faq", "a", "b")
 	ofDataset := "/v1/datasets/" + dataset.Id.String()
 	imported := "/v1/imports/" + e.sendFile(t, cookie(session), dataset.Id, "", typeCSV, "input\n1\n").Id.String()
+	e.check(t, cookie(session), dataset.Id, `{"revision":1}`, http.StatusAccepted)
 	items := must[contract.DatasetItemPage](t, e.do(t, http.MethodGet, ofDataset+"/items", nil, cookie(session)), http.StatusOK)
 	of, in := "?project_id="+project.Id.String(), "/v1/projects/"+project.Id.String()
 	operations := []frozenOperation{
@@ -108,7 +109,7 @@ func TestFrozenStores(t *testing.T) {
 		{method: http.MethodPost, path: ofDataset + "/imports", body: `[{"input":1}]`},
 		{method: http.MethodPost, path: imported + "/_actions/cancel"},
 		{path: ofDataset + "/near-duplicates"},
-		{method: http.MethodPost, path: ofDataset + "/near-duplicates/_actions/check", body: "{}"},
+		{method: http.MethodPost, path: ofDataset + "/near-duplicates/_actions/check", body: `{"revision":1}`},
 		{method: http.MethodPost, path: ofDataset + "/near-duplicates/_actions/cancel"},
 		{path: ofDataset + "/revisions/0/diff/1"},
 		{method: http.MethodPost, path: ofDataset + "/items", body: `{"input":1}`},
