@@ -286,11 +286,12 @@ interface PairProps {
 function Pair({ pair, address, isSplit, removed, onRemove }: PairProps) {
   const { a, b, similarity, across_splits: isAcross } = pair;
   const [before, after] = useMemo(() => [inputOf(a), inputOf(b)], [a, b]);
-  const isSame = a.input_preview === b.input_preview && !a.input_truncated && !b.input_truncated;
+  const isCut = a.input_truncated || b.input_truncated;
+  const beginsSame = a.input_preview === b.input_preview;
   return (
     <li className={pairClasses.pair} data-testid="pair" data-across={isAcross}>
       <div className={pairClasses.head}>
-        <strong>{isSame ? "Same input" : `${formatSimilarity(similarity)} similar`}</strong>
+        <strong>{beginsSame && !isCut ? "Same input" : `${formatSimilarity(similarity)} similar`}</strong>
         {isAcross && (
           <Badge
             size="sm"
@@ -333,7 +334,17 @@ function Pair({ pair, address, isSplit, removed, onRemove }: PairProps) {
           </div>
         ))}
       </div>
-      <WordDiff before={before} after={after} isSplit={isSplit && !isSame} sides={[nameOf(a), nameOf(b)]} />
+      <WordDiff
+        before={before}
+        after={after}
+        isSplit={isSplit && !beginsSame}
+        sides={[nameOf(a), nameOf(b)]}
+      />
+      {isCut && (
+        <Text size="xs" c="dimmed" mt={4}>
+          Only the beginning is shown. Open the items to read all of it.
+        </Text>
+      )}
     </li>
   );
 }
