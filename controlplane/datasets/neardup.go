@@ -103,7 +103,7 @@ func (s *Service) StartCheck(ctx context.Context, grant access.Grant, dataset uu
 		check Check
 		added bool
 	)
-	err = s.db.Tx(ctx, func(ctx context.Context, tx postgres.DB) error {
+	find := func(ctx context.Context, tx postgres.DB) error {
 		args := pgx.NamedArgs{"dataset": dataset, "revision": at}
 		locked, err := postgres.Many[struct {
 			ID        uuid.UUID
@@ -130,7 +130,11 @@ func (s *Service) StartCheck(ctx context.Context, grant access.Grant, dataset uu
 		added = true
 		check, err = s.addCheck(ctx, tx, grant, dataset, at, threshold)
 		return err
-	})
+	}
+	if err = s.db.Tx(ctx, find); errors.Is(err, errCheckRunning) { // it may be this one, which another request has just started
+		added = false
+		err = s.db.Tx(ctx, find)
+	}
 	return check, added, err
 }
 

@@ -224,6 +224,26 @@ func TestCancelCheck(t *testing.T) {
 	assert.Equal(t, "check_finished", wantProblem(t, e.do(t, http.MethodPost, path, nil, as), http.StatusConflict).Code)
 }
 
+// TestSameCheckAtOnce asks for a check from several places at once.
+func TestSameCheckAtOnce(t *testing.T) {
+	t.Parallel()
+	e := newEnv(t)
+	owner, project := e.setUp(t)
+	id := e.splitItems(t, cookie(owner), project.Id, "faq", "train=One question, or another", "test=one question or another")
+	codes := make(chan int)
+	for range 6 {
+		go func() {
+			codes <- e.do(t, http.MethodPost, "/v1/datasets/"+id.String()+"/near-duplicates/_actions/check", "{}", cookie(owner)).Code
+		}()
+	}
+	counts := map[int]int{}
+	for range 6 {
+		counts[<-codes]++
+	}
+	assert.Equal(t, map[int]int{http.StatusAccepted: 1, http.StatusOK: 5}, counts)
+	assert.Equal(t, 1, e.count(t, "SELECT count(*) FROM river_job"))
+}
+
 // TestReplacedCheck has an attempt that another one replaced, and was killed. The check goes on, once.
 func TestReplacedCheck(t *testing.T) {
 	t.Parallel()

@@ -83,11 +83,18 @@ func (p *project) similarItems(t *testing.T) string {
 	dataset := p.createDataset(t, "similar")
 	var items []any
 	for _, item := range [][3]string{
-		{"moons", "train", "Which planet of the solar system has the most moons today?"}, {"moons-short", "train", "Which planet of the solar system has the most moons?"},
-		{"copy", "test", "which planet of the Solar System  has the most moons today"}, {"fr", "test", "What is the capital of France?"},
-		{"it", "train", "What is the capital of Italy?"}, {"one", "train", "1"}, {"two", "test", "2"}, {"empty", "test", ""},
-		{"ar", "", "كيف يمكنني إعادة تعيين كلمة المرور الخاصة بي في التطبيق؟"}, {"ar-again", "", "كيف يمكنني إعادة تعيين كلمة المرور الخاصة بي في التطبيق"},
-		{"long-" + strings.Repeat("x", 90), "train", "Something else entirely: how long is the warranty of the blue lamp?"}, {"other", "test", "When does the shop close on Sunday?"},
+		{"moons", "train", "Which planet of the solar system has the most moons today?"},
+		{"moons-short", "train", "Which planet of the solar system has the most moons?"},
+		{"copy", "test", "which planet of the Solar System  has the most moons today"},
+		{"fr", "test", "What is the capital of France?"},
+		{"it", "train", "What is the capital of Italy?"},
+		{"one", "train", "1"},
+		{"two", "test", "2"},
+		{"empty", "test", ""},
+		{"ar", "", "كيف يمكنني إعادة تعيين كلمة المرور الخاصة بي في التطبيق؟"},
+		{"ar-again", "", "كيف يمكنني إعادة تعيين كلمة المرور الخاصة بي في التطبيق"},
+		{"long-" + strings.Repeat("x", 90), "train", "Something else entirely: how long is the warranty of the blue lamp?"},
+		{"other", "test", "When does the shop close on Sunday?"},
 	} {
 		one := map[string]any{"key": item[0], "input": map[string]any{"question": item[2]}, "reference_output": "An answer."}
 		if item[1] != "" {
