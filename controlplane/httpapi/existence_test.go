@@ -143,7 +143,7 @@ var nameless = []string{
 	"language", "framework", "tool_names", "Idempotency-Key",
 	"description", "tags", "messages", "tools", "response_format", "model_config", "variables", "placeholders", "template_format", "missing", "note",
 	"span", "map", // within a run
-	"revision", "other_revision", "base_revision", "max_removed", "mode", "items", "dedupe", "split", "reference_output", "schema", // within a dataset
+	"revision", "other_revision", "base_revision", "max_removed", "mode", "items", "dedupe", "split", "reference_output", "schema", "across_splits", "threshold", // within a dataset
 	"delimiter", "header", "sheet", "mapping", "on_error", "partial", // within a file
 	"version", "other_version", "base_version", "protected", "content", "file_name", "If-Match", "If-None-Match", // a version is a number within its prompt
 	"role", "confirm", "email", "token", "current_password", "new_password", // a token is for who has it

@@ -110,7 +110,6 @@ func TestFrozenStores(t *testing.T) {
 		{method: http.MethodPost, path: imported + "/_actions/cancel"},
 		{path: ofDataset + "/near-duplicates"},
 		{method: http.MethodPost, path: ofDataset + "/near-duplicates/_actions/check", body: `{"revision":1}`},
-		{method: http.MethodPost, path: ofDataset + "/near-duplicates/_actions/cancel"},
 		{path: ofDataset + "/revisions/0/diff/1"},
 		{method: http.MethodPost, path: ofDataset + "/items", body: `{"input":1}`},
 		{path: "/v1/setup"},
