@@ -28,6 +28,7 @@ var StringFields = map[string]func(*Span) *string{
 	KeyPromptID:          func(s *Span) *string { return &s.PromptID },
 	KeyPromptName:        func(s *Span) *string { return &s.PromptName },
 	KeyPromptVersion:     func(s *Span) *string { return &s.PromptVersion },
+	KeySource:            func(s *Span) *string { return &s.Source },
 	KeyDialect:           func(s *Span) *string { return &s.Dialect },
 	KeyFramework:         func(s *Span) *string { return &s.Framework },
 	KeyErrorMessage:      func(s *Span) *string { return &s.ErrorMessage },

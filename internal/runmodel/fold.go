@@ -275,6 +275,7 @@ func (s *Span) overlay(v *Span) {
 	overlay(&s.PromptID, v.PromptID)
 	overlay(&s.PromptName, v.PromptName)
 	overlay(&s.PromptVersion, v.PromptVersion)
+	overlay(&s.Source, v.Source)
 	overlayList(&s.Tags, v.Tags)
 	overlayList(&s.FinishReasons, v.FinishReasons)
 	overlayMap(&s.Metadata, v.Metadata)
@@ -345,6 +346,7 @@ func Totals(versions []Span) Run {
 		LLMCallCount:  modelCalls(spans),
 		ToolCallCount: toolCalls(spans),
 		GenAI:         slices.ContainsFunc(versions, func(v Span) bool { return v.IsGenAI() }),
+		Source:        runSource(root, spans),
 		FirstReceived: firstReceived(versions),
 	}
 	countsUsage := CountsUsage(spans)
@@ -448,6 +450,19 @@ func runKind(root *Span, spans []Span) string {
 		}
 	}
 	return kind
+}
+
+// runSource returns the source of a run. Other values than Sources state none.
+func runSource(root *Span, spans []Span) string {
+	if slices.Contains(Sources, root.Source) {
+		return root.Source
+	}
+	for i := range spans {
+		if slices.Contains(Sources, spans[i].Source) {
+			return spans[i].Source
+		}
+	}
+	return SourceUser
 }
 
 func toolsOf(spans []Span) []string {

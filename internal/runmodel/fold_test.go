@@ -455,3 +455,37 @@ func TestKindOfRun(t *testing.T) {
 	assert.Equal(t, "POST /chat", run.Name)
 	assert.Equal(t, "support", run.AgentName)
 }
+
+// TestSource checks what a run is made by. Neither the order of arrival nor versions that are sent again matter.
+func TestSource(t *testing.T) {
+	t.Parallel()
+	root := func(version uint64, source string) Span { return Span{SpanID: 1, Version: version, Source: source} }
+	step := func(id, version uint64, source string) Span {
+		return Span{SpanID: id, ParentSpanID: 1, Version: version, StartTime: time.Unix(int64(id), 0), Source: source}
+	}
+	for name, test := range map[string]struct {
+		spans []Span
+		want  string
+	}{
+		"none":                        {[]Span{root(1, ""), step(2, 2, "")}, SourceUser},
+		"the root":                    {[]Span{root(1, SourcePlayground), step(2, 2, "")}, SourcePlayground},
+		"the root and another":        {[]Span{root(1, SourceReplay), step(2, 2, SourceEvaluation)}, SourceReplay},
+		"the user's root":             {[]Span{root(1, SourceUser), step(2, 2, SourceEvaluation)}, SourceUser},
+		"a step":                      {[]Span{root(1, ""), step(2, 2, ""), step(3, 3, SourceEvaluation)}, SourceEvaluation},
+		"the first step":              {[]Span{root(1, ""), step(2, 3, SourceReplay), step(3, 2, SourceEvaluation)}, SourceReplay},
+		"no root yet":                 {[]Span{step(2, 2, ""), step(3, 1, SourceEvaluation)}, SourceEvaluation},
+		"unknown":                     {[]Span{root(1, "batch"), step(2, 2, "")}, SourceUser},
+		"unknown, and a step":         {[]Span{root(1, "batch"), step(2, 2, SourceReplay)}, SourceReplay},
+		"all":                         {[]Span{root(1, "all")}, SourceUser},
+		"in another case":             {[]Span{root(1, "Replay")}, SourceUser},
+		"a later version without":     {[]Span{root(1, SourceReplay), root(2, "")}, SourceReplay},
+		"a later version with it":     {[]Span{root(1, ""), root(2, SourceReplay)}, SourceReplay},
+		"a later version of another":  {[]Span{root(1, SourceReplay), root(2, SourcePlayground)}, SourcePlayground},
+		"the same version once more":  {[]Span{root(1, SourceReplay), root(1, SourceReplay), step(2, 2, "")}, SourceReplay},
+		"a log that names the source": {[]Span{root(1, ""), {SpanID: 1, Version: 2, FromLog: true, Source: SourceReplay}}, SourceReplay},
+	} {
+		assert.Equal(t, test.want, Totals(test.spans).Source, name)
+		slices.Reverse(test.spans)
+		assert.Equal(t, test.want, Totals(test.spans).Source, name)
+	}
+}

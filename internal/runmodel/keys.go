@@ -26,8 +26,10 @@ const (
 	KeyMetadataPrefix = "looptrace.metadata."
 	KeyPromptID       = "looptrace.prompt.id"
 	KeyPromptAlias    = "looptrace.prompt.alias"
-	KeyCostUSD        = "looptrace.cost_usd"
-	KeyErrorMessage   = "looptrace.error.message"
+	// KeySource is what made the run: one of Sources. See Run.Source.
+	KeySource       = "looptrace.source"
+	KeyCostUSD      = "looptrace.cost_usd"
+	KeyErrorMessage = "looptrace.error.message"
 
 	// KeyDialect is the convention that the span was written in. KeyFramework is the agent framework or SDK that
 	// wrote it.
@@ -100,6 +102,17 @@ const (
 	StatusOK        = "ok"
 	StatusError     = "error"
 	StatusCancelled = "cancelled"
+)
+
+// Sources are what makes runs: programs of the user, or Looptrace's own playground, evaluations and replays.
+var Sources = []string{SourceUser, SourcePlayground, SourceEvaluation, SourceReplay}
+
+// The elements of Sources.
+const (
+	SourceUser       = "user"
+	SourcePlayground = "playground"
+	SourceEvaluation = "evaluation"
+	SourceReplay     = "replay"
 )
 
 // Kinds of spans that Looptrace knows. Others of the form [a-z][a-z0-9_.-]{0,63} are kept as sent.

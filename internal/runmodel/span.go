@@ -55,6 +55,7 @@ type Span struct {
 	PromptID       string            `ch:"prompt_id"`
 	PromptName     string            `ch:"prompt_name"`
 	PromptVersion  string            `ch:"prompt_version"`
+	Source         string            `ch:"source"`
 	Tags           []string          `ch:"tags"`
 	FinishReasons  []string          `ch:"finish_reasons"`
 	Metadata       map[string]string `ch:"metadata"`
@@ -240,6 +241,8 @@ type Run struct {
 	Tools []string `ch:"tools"`
 	// GenAI reports whether any version of any span is GenAI: see Span.IsGenAI. It never changes back to false.
 	GenAI bool `ch:"genai"`
+	// Source is one of Sources: that of the root, else that of the first span that states one, else SourceUser.
+	Source string `ch:"source"`
 	Failure
 }
 
