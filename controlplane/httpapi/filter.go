@@ -32,7 +32,7 @@ func runFilter(f *contract.RunFilter, location string) (runs.Filter, error) {
 		SessionID: valueOf(f.SessionId, ""), ConversationID: valueOf(f.ConversationId, ""), UserID: valueOf(f.UserId, ""),
 		Tag: valueOf(f.Tag, ""), Environment: valueOf(f.Environment, ""), Release: valueOf(f.Release, ""),
 		ErrorType: valueOf(f.ErrorType, ""), Prompts: runs.OfPrompt(valueOf(f.PromptId, ""), valueOf(f.PromptName, ""), valueOf(f.PromptVersion, "")),
-		Fingerprint: valueOf(f.Fingerprint, ""), Traces: string(valueOf(f.Traces, "")),
+		Fingerprint: valueOf(f.Fingerprint, ""), Traces: string(valueOf(f.Traces, "")), Source: string(valueOf(f.Source, "")),
 		StartAfter: valueOf(f.StartAfter, time.Time{}).UTC(), StartBefore: valueOf(f.StartBefore, time.Time{}).UTC(),
 		Metadata: valueOf(f.Metadata, nil), MinCostUSD: f.MinCostUsd, MinTokens: f.MinTokens, HasScore: f.HasScore,
 		MinDuration: time.Duration(valueOf(f.MinDurationMs, 0) * float64(time.Millisecond)),

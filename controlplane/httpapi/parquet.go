@@ -30,6 +30,7 @@ type parquetRun struct {
 	Status           string            `parquet:"status,dict"`
 	Outcome          string            `parquet:"outcome,dict"`
 	GenAI            bool              `parquet:"genai"`
+	Source           string            `parquet:"source,dict"`
 	StartTime        time.Time         `parquet:"start_time,timestamp(nanosecond)"`
 	EndTime          *time.Time        `parquet:"end_time,optional,timestamp(nanosecond)"`
 	DurationMs       *float64          `parquet:"duration_ms,optional"`
@@ -204,7 +205,7 @@ func newParquetRuns(to io.Writer) parquetRuns { return parquetRuns{newParquetFil
 
 func (p parquetRuns) run(r *runs.Run) error {
 	row := parquetRun{
-		RunID: r.RunID.String(), ProjectID: r.ProjectID.String(), Name: r.Name, Kind: r.Kind, Status: r.Status, Outcome: r.Outcome(), GenAI: r.GenAI,
+		RunID: r.RunID.String(), ProjectID: r.ProjectID.String(), Name: r.Name, Kind: r.Kind, Status: r.Status, Outcome: r.Outcome(), GenAI: r.GenAI, Source: r.Source,
 		StartTime: r.StartTime.UTC(), EndTime: present(r.EndTime), DurationMs: elapsed(r.StartTime, r.EndTime),
 		Inputs: r.Inputs, Outputs: r.Outputs, Truncated: r.Truncated, ErrorType: known(r.ErrorType), ErrorMessage: known(r.ErrorMessage),
 		SessionID: known(r.SessionID), ConversationID: known(r.ConversationID), UserID: known(r.UserID), AgentName: known(r.AgentName),

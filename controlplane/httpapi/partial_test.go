@@ -71,7 +71,7 @@ func TestPartialAnswers(t *testing.T) {
 			cost := float64((i*7919+day*31)%1000) / 1000
 			all = append(all, runmodel.Run{
 				ProjectID: project.Id, RunID: uuid.New(), Version: 1, StartTime: start, EndTime: start.Add(time.Second), FirstReceived: start,
-				Name: fmt.Sprint("n", i%3), Kind: "agent", GenAI: true, Status: "ok", CostUSD: &cost, Models: []string{}, Tags: []string{}, Tools: []string{},
+				Name: fmt.Sprint("n", i%3), Kind: "agent", GenAI: true, Source: "user", Status: "ok", CostUSD: &cost, Models: []string{}, Tags: []string{}, Tools: []string{},
 			})
 		}
 	}

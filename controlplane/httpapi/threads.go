@@ -42,7 +42,7 @@ func (h threadHandlers) ListThreads(ctx context.Context, req contract.ListThread
 func (h threadHandlers) GetThread(ctx context.Context, req contract.GetThreadRequestObject) (contract.GetThreadResponseObject, error) {
 	limit := valueOf(req.Params.Limit, defaultTurns)
 	turns, err := h.runs.Thread(ctx, grantOf(ctx).Projects, runs.ThreadQuery{
-		ProjectID: req.Params.ProjectId, ThreadID: req.SessionId, Traces: string(valueOf(req.Params.Traces, "")), Limit: limit, Cursor: valueOf(req.Params.Cursor, ""),
+		ProjectID: req.Params.ProjectId, ThreadID: req.SessionId, Traces: string(valueOf(req.Params.Traces, "")), Source: string(valueOf(req.Params.Source, "")), Limit: limit, Cursor: valueOf(req.Params.Cursor, ""),
 	})
 	if err != nil {
 		return nil, err

@@ -36,6 +36,7 @@ type searchInput struct {
 	Status         []string          `json:"status,omitempty" jsonschema:"Only runs with one of these statuses."`
 	Outcome        []string          `json:"outcome,omitempty" jsonschema:"Only runs with one of these outcomes. A failed run ended with an error, was cancelled or did not recover from the failure of a step."`
 	Traces         string            `json:"traces,omitempty" jsonschema:"genai: only traces with a GenAI span, such as a model call, an agent or a tool. other: only traces without one, such as health checks. all: both."`
+	Source         string            `json:"source,omitempty" jsonschema:"What made the runs. user: the user's programs. playground, evaluation and replay: Looptrace itself. all: any of them."`
 	Kind           []string          `json:"kind,omitempty" jsonschema:"Only runs of one of these kinds, such as agent."`
 	Search         string            `json:"search,omitempty" jsonschema:"Words that all occur in one step of the run: in names, inputs, outputs or errors. Double quotes enclose a phrase."`
 	WindowSeconds  int               `json:"window_seconds,omitempty" jsonschema:"Only runs that started within this number of seconds before now."`
@@ -83,11 +84,13 @@ type searchOutput struct {
 }
 
 type runFound struct {
-	RunID      string   `json:"run_id"`
-	Name       string   `json:"name"`
-	Status     string   `json:"status"`
-	Outcome    string   `json:"outcome"`
-	StartTime  string   `json:"start_time"`
+	RunID     string `json:"run_id"`
+	Name      string `json:"name"`
+	Status    string `json:"status"`
+	Outcome   string `json:"outcome"`
+	StartTime string `json:"start_time"`
+	// Source is what made the run, unless that is the user's program.
+	Source     string   `json:"source,omitempty"`
 	DurationMS *float64 `json:"duration_ms,omitempty"`
 	Agent      string   `json:"agent,omitempty"`
 	Models     []string `json:"models,omitempty"`
@@ -116,6 +119,12 @@ func (t *tools) addSearch(server *mcp.Server) error {
 		},
 		"traces": func(s *jsonschema.Schema) {
 			s.Enum, s.Default = []any{runs.TracesGenAI, runs.TracesOther, runs.TracesAll}, []byte(`"`+runs.TracesGenAI+`"`)
+		},
+		"source": func(s *jsonschema.Schema) {
+			s.Enum, s.Default = []any{runs.SourceAll}, []byte(`"`+runmodel.SourceUser+`"`)
+			for _, source := range slices.Backward(runmodel.Sources) {
+				s.Enum = slices.Insert(s.Enum, 0, any(source))
+			}
 		},
 		"kind":            few,
 		"search":          short,
@@ -223,7 +232,7 @@ func oneProject(grant access.Grant) (uuid.UUID, error) {
 func (in *searchInput) query(project uuid.UUID) (runs.ListQuery, error) {
 	query := runs.ListQuery{
 		Filter: runs.Filter{
-			ProjectID: project, Window: time.Duration(in.WindowSeconds) * time.Second, Statuses: in.Status, Outcomes: in.Outcome, Traces: in.Traces, Kinds: in.Kind,
+			ProjectID: project, Window: time.Duration(in.WindowSeconds) * time.Second, Statuses: in.Status, Outcomes: in.Outcome, Traces: in.Traces, Source: in.Source, Kinds: in.Kind,
 			Search: in.Search, Name: in.Name, Model: in.Model, AgentName: in.AgentName, SessionID: in.SessionID,
 			ConversationID: in.ConversationID, UserID: in.UserID, Tag: in.Tag, Environment: in.Environment, Release: in.Release,
 			ErrorType: in.ErrorType, Prompts: runs.OfPrompt(in.PromptID, in.PromptName, in.PromptVersion), Fingerprint: in.Fingerprint, Metadata: in.Metadata,

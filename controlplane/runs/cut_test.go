@@ -32,7 +32,7 @@ func TestListOfLargeRuns(t *testing.T) {
 	blob := strings.Repeat("x", 19_000_000)
 	for i := range runs {
 		require.NoError(t, writer.InsertRuns(t.Context(), []runmodel.Run{{
-			GenAI: true, ProjectID: projects.IDs()[0], RunID: uuid.New(), Version: 1, StartTime: start.Add(time.Duration(i)), EndTime: start.Add(time.Second), FirstReceived: start,
+			GenAI: true, Source: "user", ProjectID: projects.IDs()[0], RunID: uuid.New(), Version: 1, StartTime: start.Add(time.Duration(i)), EndTime: start.Add(time.Second), FirstReceived: start,
 			SessionID: "s", Failure: runmodel.Failure{Fingerprint: "f"}, Metadata: map[string]string{"tier": "free", "blob": blob},
 		}}))
 	}

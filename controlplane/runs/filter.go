@@ -1,6 +1,7 @@
 package runs
 
 import (
+	"cmp"
 	"crypto/sha256"
 	"encoding/base64"
 	"encoding/json"
@@ -42,6 +43,8 @@ type Filter struct {
 	HasScore       *bool
 	// Traces is TracesGenAI, TracesOther or TracesAll. Empty is TracesGenAI.
 	Traces string
+	// Source is one of runmodel.Sources, or SourceAll. Empty is runmodel.SourceUser.
+	Source string
 }
 
 // Which traces a filter selects: those with a GenAI span, those without one, such as health checks, or both.
@@ -50,6 +53,9 @@ const (
 	TracesOther = "other"
 	TracesAll   = "all"
 )
+
+// SourceAll selects runs whatever made them.
+const SourceAll = "all"
 
 // SQL that decides about runs as runmodel.Run.Outcome does.
 const (
@@ -79,7 +85,7 @@ func (f Filter) at(now time.Time) Filter {
 // conditions adds the filter's conditions on the table runs, except those on the start. lower bounds the start of the spans that a search
 // reads.
 func (f Filter) conditions(w *where, lower time.Time) {
-	addTraces(w, f.Traces)
+	f.shown(w)
 	for _, equal := range []struct{ column, value string }{
 		{"name", f.Name},
 		{"agent_name", f.AgentName},
@@ -135,13 +141,16 @@ func (f Filter) conditions(w *where, lower time.Time) {
 	}
 }
 
-// addTraces adds the condition of Filter.Traces.
-func addTraces(w *where, traces string) {
-	switch traces {
+// shown adds the conditions of Traces and Source, which leave out runs unless they are asked for.
+func (f Filter) shown(w *where) {
+	switch f.Traces {
 	case TracesAll:
 	case TracesOther:
 		w.add("NOT genai")
 	default:
 		w.add("genai")
+	}
+	if f.Source != SourceAll {
+		w.add("source = ?", cmp.Or(f.Source, runmodel.SourceUser))
 	}
 }

@@ -16,7 +16,8 @@ import (
 	"github.com/looptrace/looptrace/internal/runmodel"
 )
 
-// PromptUsageQuery selects the GenAI runs of a project that used a prompt and started in a window of time.
+// PromptUsageQuery selects the runs of a project that used a prompt and started in a window of time, without those that a [Filter] leaves
+// out.
 type PromptUsageQuery struct {
 	ProjectID uuid.UUID
 	// ID and Name are those of the prompt, as in PromptMatch.
@@ -293,7 +294,10 @@ func (c usageCalls) size() int {
 	return int(unsafe.Sizeof(c)) + len(c.Version) + len(c.durations)*int(unsafe.Sizeof(centroid{}))
 }
 
-// usageCalls reads the model calls between start and end that name the prompt, by version. A span takes its cost from the newest of its
+// maxCallDelay is how long after the start of its run a call may start so that usageCalls looks up what made the run.
+const maxCallDelay = 24 * time.Hour
+
+// usageCalls reads the model calls between start and end that name the prompt, by version, without those of runs that Looptrace made. A span takes its cost from the newest of its
 // versions that has one, as runmodel.Fold does. Other fields of versions rarely contradict each other: it takes the latest end, the largest
 // numbers of tokens, and an error if there is one.
 func (s *Service) usageCalls(ctx context.Context, projects access.Projects, q PromptUsageQuery, start, end time.Time) (map[string]*PromptCalls, error) {
@@ -301,6 +305,11 @@ func (s *Service) usageCalls(ctx context.Context, projects access.Projects, q Pr
 	windows, err := s.windowsOf(ctx, "spans", start, end, func(start, end time.Time) window {
 		w := window{where: inProjects()}
 		w.startsIn(start, end)
+		made := inProjects()
+		made.startsIn(start.Add(-maxCallDelay), end)
+		made.add("source != ?", runmodel.SourceUser)
+		// Without FINAL it reads little more than the source of most runs.
+		w.add("run_id NOT IN (SELECT run_id FROM runs WHERE "+made.String()+")", made.args...)
 		return w
 	})
 	if err != nil {

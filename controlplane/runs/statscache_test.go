@@ -38,7 +38,7 @@ func TestStatsOfSettledDays(t *testing.T) {
 		tokens := int64(i)
 		return runmodel.Run{
 			ProjectID: project, RunID: uuid.New(), Version: 1, StartTime: start, FirstReceived: start, EndTime: start.Add(time.Duration(i) * time.Millisecond),
-			Name: fmt.Sprint("name", i%7), Kind: "agent", GenAI: true, Status: []string{"ok", "error"}[i%2], Environment: []string{"prod", "dev"}[i%2],
+			Name: fmt.Sprint("name", i%7), Kind: "agent", GenAI: true, Source: "user", Status: []string{"ok", "error"}[i%2], Environment: []string{"prod", "dev"}[i%2],
 			Models: [][]string{{}, {"m1"}, {"m1", "m2"}}[i%3], Tags: []string{"t"}, InputTokens: &tokens,
 			Failure: runmodel.Failure{Fingerprint: []string{"", "fp:v3:1"}[i%2]},
 		}

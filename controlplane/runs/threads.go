@@ -102,7 +102,7 @@ func (s *Service) Threads(ctx context.Context, projects access.Projects, q Threa
 		last := found[len(found)-1]
 		page.NextCursor = cursor{List: listThreads, Filter: digest, Time: last.Matched.UnixNano(), ID: strconv.FormatUint(last.Hash, 10)}.String()
 	}
-	page.Threads, err = s.threadTotals(ctx, projects, found, q.Traces)
+	page.Threads, err = s.threadTotals(ctx, projects, found, q.Filter)
 	return page, err
 }
 
@@ -144,15 +144,15 @@ func (s *Service) matchingThreads(ctx context.Context, projects access.Projects,
 	return nil, nil
 }
 
-// threadTotals adds up all runs of threads that traces selects, and keeps the order of the threads.
-func (s *Service) threadTotals(ctx context.Context, projects access.Projects, found []matchedThread, traces string) ([]Thread, error) {
+// threadTotals adds up all runs of threads that Traces and Source of the filter select, and keeps the order of the threads.
+func (s *Service) threadTotals(ctx context.Context, projects access.Projects, found []matchedThread, f Filter) ([]Thread, error) {
 	ids := make([]string, len(found))
 	order := make(map[string]int, len(found))
 	for i, thread := range found {
 		ids[i], order[thread.ThreadID] = thread.ThreadID, i
 	}
 	w := inProjects()
-	addTraces(&w, traces)
+	f.shown(&w)
 	w.add(threadID+" IN (?)", ids)
 	var threads []Thread
 	err := query(ctx, s.conn, projects, &threads, `SELECT `+threadColumns+` FROM runs FINAL
@@ -187,6 +187,7 @@ type ThreadQuery struct {
 	ProjectID uuid.UUID
 	ThreadID  string
 	Traces    string // as Filter.Traces
+	Source    string // as Filter.Source
 	Limit     int
 	Cursor    string
 }
@@ -207,7 +208,8 @@ func (s *Service) Thread(ctx context.Context, projects access.Projects, q Thread
 	if q.ThreadID == "" {
 		return ThreadRuns{}, ErrNotFound
 	}
-	threads, err := s.threadTotals(ctx, projects, []matchedThread{{ThreadID: q.ThreadID}}, q.Traces)
+	filter := Filter{Traces: q.Traces, Source: q.Source}
+	threads, err := s.threadTotals(ctx, projects, []matchedThread{{ThreadID: q.ThreadID}}, filter)
 	if err != nil {
 		return ThreadRuns{}, err
 	}
@@ -218,7 +220,7 @@ func (s *Service) Thread(ctx context.Context, projects access.Projects, q Thread
 	turns.Matched = turns.LastTime
 	w := inProjects()
 	w.startsIn(turns.FirstTime, turns.LastTime.Add(1))
-	addTraces(&w, q.Traces)
+	filter.shown(&w)
 	w.add(threadID+" = ?", q.ThreadID)
 	if after != nil {
 		w.add("(start_time, run_id) > (fromUnixTimestamp64Nano(?), toUUID(?))", after.Time, after.ID)

@@ -68,7 +68,7 @@ func TestWatchOfABusyProject(t *testing.T) {
 		for i := range rows {
 			start := time.Now().UTC()
 			ids[i] = uuid.New()
-			rows[i] = runmodel.Run{ProjectID: project, RunID: ids[i], Version: 1, StartTime: start, EndTime: start, FirstReceived: start, Name: "busy", Kind: "task", Status: "ok", GenAI: true}
+			rows[i] = runmodel.Run{ProjectID: project, RunID: ids[i], Version: 1, StartTime: start, EndTime: start, FirstReceived: start, Name: "busy", Kind: "task", Status: "ok", GenAI: true, Source: "user"}
 		}
 		require.NoError(t, writer.InsertRuns(t.Context(), rows))
 		return ids
@@ -144,7 +144,7 @@ func TestWatchDuringAnOutage(t *testing.T) {
 	}
 	require.NoError(t, conn.Exec(t.Context(), "RENAME TABLE away TO runs"))
 	now := time.Now().UTC()
-	run := runmodel.Run{ProjectID: project, RunID: uuid.New(), Version: 1, StartTime: now, EndTime: now, FirstReceived: now, Name: "after", Kind: "task", Status: "ok", GenAI: true}
+	run := runmodel.Run{ProjectID: project, RunID: uuid.New(), Version: 1, StartTime: now, EndTime: now, FirstReceived: now, Name: "after", Kind: "task", Status: "ok", GenAI: true, Source: "user"}
 	require.NoError(t, writer.InsertRuns(t.Context(), []runmodel.Run{run}))
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()

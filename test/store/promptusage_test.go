@@ -99,6 +99,10 @@ func TestPromptUsage(t *testing.T) {
 	}
 	require.NoError(t, writer.InsertSpans(t.Context(), []runmodel.Span{plain}))
 	require.NoError(t, writer.InsertRuns(t.Context(), []runmodel.Run{runmodel.Totals([]runmodel.Span{plain})}))
+	// So is a run that Looptrace made, whether its root or another span says so.
+	source := func(s *runmodel.Span) { s.Source = runmodel.SourceEvaluation }
+	run(project, named("3", used), root(source))
+	run(project, named("3", used, source))
 	// The first run's call is delivered again, and gets another price, by a version that has nothing else.
 	dime := 0.1
 	again := runmodel.Span{ProjectID: project, RunID: first, SpanID: 2, ParentSpanID: 1, Operation: "chat", StartTime: begin, EndTime: begin.Add(time.Second)}

@@ -31,6 +31,7 @@ type querying struct {
 	projects access.Projects
 	all      []runmodel.Run // those with a GenAI span
 	other    []runmodel.Run
+	made     []runmodel.Run // by Looptrace, with or without a GenAI span
 }
 
 func maybe[T any](random *rand.Rand, value T) *T {
@@ -82,13 +83,19 @@ func newQuerying(t *testing.T) *querying {
 		if i%3 == 0 {
 			run.OutputTokens = maybe(random, int64(random.IntN(9)))
 		}
-		if run.GenAI = i%5 > 0; run.GenAI {
+		run.GenAI, run.Source = i%5 > 0, runmodel.SourceUser
+		switch {
+		case i%11 == 0:
+			run.Source = runmodel.Sources[1+random.IntN(3)]
+			s.made = append(s.made, run)
+		case run.GenAI:
 			s.all = append(s.all, run)
-		} else {
+		default:
 			s.other = append(s.other, run)
 		}
 		older := run
 		older.Version, older.Status, older.Name, older.GenAI = 1, "running", "old", false
+		older.Source = runmodel.Sources[random.IntN(4)]
 		other := run
 		other.ProjectID, other.Metadata = uuid.New(), map[string]string{"secret": "other"}
 		rows = append(rows, run, older, other)
@@ -163,6 +170,10 @@ func filters(end time.Time) map[string]struct {
 		"least": {runs.Filter{MinCostUSD: &three, MinTokens: &tokens, MinDuration: 5 * time.Millisecond}, func(r *runmodel.Run) bool {
 			return r.CostUSD != nil && *r.CostUSD >= three && tokensOf(r) != nil && *tokensOf(r) >= tokens && !runmodel.IsAbsent(r.EndTime) && r.EndTime.Sub(r.StartTime) >= 5*time.Millisecond
 		}},
+		"evaluations":         {runs.Filter{Source: runmodel.SourceEvaluation}, func(r *runmodel.Run) bool { return r.GenAI && r.Source == runmodel.SourceEvaluation }},
+		"of the user":         {runs.Filter{Source: runmodel.SourceUser}, func(*runmodel.Run) bool { return true }},
+		"any source":          {runs.Filter{Source: runs.SourceAll, UserID: "3"}, func(r *runmodel.Run) bool { return r.GenAI && r.UserID == "3" }},
+		"everything":          {runs.Filter{Source: runs.SourceAll, Traces: runs.TracesAll}, func(*runmodel.Run) bool { return true }},
 		"other traces":        {runs.Filter{Traces: runs.TracesOther}, func(r *runmodel.Run) bool { return !r.GenAI }},
 		"all traces of agent": {runs.Filter{Traces: runs.TracesAll, AgentName: "x"}, func(r *runmodel.Run) bool { return r.AgentName == "x" }},
 		"time": {runs.Filter{StartAfter: end.Add(-9 * 24 * time.Hour), StartBefore: end.Add(-25 * time.Hour)}, func(r *runmodel.Run) bool {
@@ -258,6 +269,9 @@ func TestFiltersAndOrders(t *testing.T) {
 		all := s.all
 		if filter.Traces != "" {
 			all = slices.Concat(s.all, s.other)
+		}
+		if filter.Source != "" && filter.Source != runmodel.SourceUser {
+			all = slices.Concat(all, s.made)
 		}
 		for _, run := range all {
 			if filter.matches(&run) {
@@ -473,7 +487,7 @@ func TestCursors(t *testing.T) {
 			}
 			start := time.Now().UTC().Add(-time.Duration(n%5) * 90 * time.Hour)
 			require.NoError(t, s.writer.InsertRuns(t.Context(), []runmodel.Run{{
-				ProjectID: s.project, RunID: uuid.New(), Version: 1, StartTime: start, EndTime: start.Add(time.Millisecond), FirstReceived: start, Name: "new", Kind: "task", Status: "ok", GenAI: true,
+				ProjectID: s.project, RunID: uuid.New(), Version: 1, StartTime: start, EndTime: start.Add(time.Millisecond), FirstReceived: start, Name: "new", Kind: "task", Status: "ok", GenAI: true, Source: "user",
 			}}))
 		}
 		for _, run := range s.all {

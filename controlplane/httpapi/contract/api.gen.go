@@ -855,6 +855,57 @@ func (e RunGroupBy) Valid() bool {
 	}
 }
 
+// Defines values for RunSource.
+const (
+	RunSourceEvaluation RunSource = "evaluation"
+	RunSourcePlayground RunSource = "playground"
+	RunSourceReplay     RunSource = "replay"
+	RunSourceUser       RunSource = "user"
+)
+
+// Valid indicates whether the value is a known member of the RunSource enum.
+func (e RunSource) Valid() bool {
+	switch e {
+	case RunSourceEvaluation:
+		return true
+	case RunSourcePlayground:
+		return true
+	case RunSourceReplay:
+		return true
+	case RunSourceUser:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for RunSourceFilter.
+const (
+	RunSourceFilterAll        RunSourceFilter = "all"
+	RunSourceFilterEvaluation RunSourceFilter = "evaluation"
+	RunSourceFilterPlayground RunSourceFilter = "playground"
+	RunSourceFilterReplay     RunSourceFilter = "replay"
+	RunSourceFilterUser       RunSourceFilter = "user"
+)
+
+// Valid indicates whether the value is a known member of the RunSourceFilter enum.
+func (e RunSourceFilter) Valid() bool {
+	switch e {
+	case RunSourceFilterAll:
+		return true
+	case RunSourceFilterEvaluation:
+		return true
+	case RunSourceFilterPlayground:
+		return true
+	case RunSourceFilterReplay:
+		return true
+	case RunSourceFilterUser:
+		return true
+	default:
+		return false
+	}
+}
+
 // Defines values for Scope.
 const (
 	ScopeAdmin            Scope = "admin"
@@ -1004,19 +1055,19 @@ func (e ThreadIdentifiedBy) Valid() bool {
 
 // Defines values for Traces.
 const (
-	All   Traces = "all"
-	Genai Traces = "genai"
-	Other Traces = "other"
+	TracesAll   Traces = "all"
+	TracesGenai Traces = "genai"
+	TracesOther Traces = "other"
 )
 
 // Valid indicates whether the value is a known member of the Traces enum.
 func (e Traces) Valid() bool {
 	switch e {
-	case All:
+	case TracesAll:
 		return true
-	case Genai:
+	case TracesGenai:
 		return true
-	case Other:
+	case TracesOther:
 		return true
 	default:
 		return false
@@ -3280,8 +3331,12 @@ type Run struct {
 	ScoreCount int64 `json:"score_count"`
 
 	// Scores The newest, including those of its spans: at most 20 in a list of runs and 100 in one run.
-	Scores        []Score   `json:"scores"`
-	SessionId     *string   `json:"session_id"`
+	Scores    []Score `json:"scores"`
+	SessionId *string `json:"session_id"`
+
+	// Source What made the run: the attribute `looptrace.source` of its root, else of the first span with a known value, else `user`.
+	// Operations on several runs leave out all but `user` unless their `source` says otherwise.
+	Source        RunSource `json:"source"`
 	SpanCount     int64     `json:"span_count"`
 	StartTime     time.Time `json:"start_time"`
 	Status        Status    `json:"status"`
@@ -3570,10 +3625,13 @@ type RunFilter struct {
 	Release        *string            `json:"release,omitempty"`
 	Search         *string            `json:"search,omitempty"`
 	SessionId      *string            `json:"session_id,omitempty"`
-	StartAfter     *time.Time         `json:"start_after,omitempty"`
-	StartBefore    *time.Time         `json:"start_before,omitempty"`
-	Status         *[]Status          `json:"status,omitempty"`
-	Tag            *string            `json:"tag,omitempty"`
+
+	// Source What made the runs. Those that Looptrace made are left out unless this names their source or is `all`.
+	Source      *RunSourceFilter `json:"source,omitempty"`
+	StartAfter  *time.Time       `json:"start_after,omitempty"`
+	StartBefore *time.Time       `json:"start_before,omitempty"`
+	Status      *[]Status        `json:"status,omitempty"`
+	Tag         *string          `json:"tag,omitempty"`
 
 	// Traces Which traces to select. Traces without a GenAI span are left out unless this is `other` or `all`.
 	Traces        *Traces `json:"traces,omitempty"`
@@ -3636,6 +3694,13 @@ type RunSkipped struct {
 	Reason string             `json:"reason"`
 	RunId  openapi_types.UUID `json:"run_id"`
 }
+
+// RunSource What made the run: the attribute `looptrace.source` of its root, else of the first span with a known value, else `user`.
+// Operations on several runs leave out all but `user` unless their `source` says otherwise.
+type RunSource string
+
+// RunSourceFilter What made the runs. Those that Looptrace made are left out unless this names their source or is `all`.
+type RunSourceFilter string
 
 // RunStats defines model for RunStats.
 type RunStats struct {
@@ -4301,6 +4366,9 @@ type FilterSearch = string
 // FilterSessionID defines model for FilterSessionID.
 type FilterSessionID = string
 
+// FilterSource What made the runs. Those that Looptrace made are left out unless this names their source or is `all`.
+type FilterSource = RunSourceFilter
+
 // FilterStartAfter defines model for FilterStartAfter.
 type FilterStartAfter = time.Time
 
@@ -4402,6 +4470,9 @@ type ListFailedRunsParams struct {
 	// without one, such as health checks and cron jobs. `all`: both.
 	Traces *FilterTraces `form:"traces,omitempty" json:"traces,omitempty"`
 
+	// Source What made the runs. `user`: the user's programs. `playground`, `evaluation`, `replay`: Looptrace itself. `all`: any of them.
+	Source *FilterSource `form:"source,omitempty" json:"source,omitempty"`
+
 	// Outcome One or several outcomes. `failed` is what Failures and the statistics count.
 	Outcome *FilterOutcome `form:"outcome,omitempty" json:"outcome,omitempty"`
 
@@ -4472,6 +4543,9 @@ type GetFailedRunsParams struct {
 	// Traces `genai`: traces with a GenAI span, such as a model call, an agent or a tool, and all native runs. `other`: traces
 	// without one, such as health checks and cron jobs. `all`: both.
 	Traces *FilterTraces `form:"traces,omitempty" json:"traces,omitempty"`
+
+	// Source What made the runs. `user`: the user's programs. `playground`, `evaluation`, `replay`: Looptrace itself. `all`: any of them.
+	Source *FilterSource `form:"source,omitempty" json:"source,omitempty"`
 
 	// Outcome One or several outcomes. `failed` is what Failures and the statistics count.
 	Outcome *FilterOutcome `form:"outcome,omitempty" json:"outcome,omitempty"`
@@ -4875,6 +4949,9 @@ type ListRunsParams struct {
 	// without one, such as health checks and cron jobs. `all`: both.
 	Traces *FilterTraces `form:"traces,omitempty" json:"traces,omitempty"`
 
+	// Source What made the runs. `user`: the user's programs. `playground`, `evaluation`, `replay`: Looptrace itself. `all`: any of them.
+	Source *FilterSource `form:"source,omitempty" json:"source,omitempty"`
+
 	// Outcome One or several outcomes. `failed` is what Failures and the statistics count.
 	Outcome *FilterOutcome `form:"outcome,omitempty" json:"outcome,omitempty"`
 
@@ -4963,6 +5040,9 @@ type ExportRunsParams struct {
 	// without one, such as health checks and cron jobs. `all`: both.
 	Traces *FilterTraces `form:"traces,omitempty" json:"traces,omitempty"`
 
+	// Source What made the runs. `user`: the user's programs. `playground`, `evaluation`, `replay`: Looptrace itself. `all`: any of them.
+	Source *FilterSource `form:"source,omitempty" json:"source,omitempty"`
+
 	// Outcome One or several outcomes. `failed` is what Failures and the statistics count.
 	Outcome *FilterOutcome `form:"outcome,omitempty" json:"outcome,omitempty"`
 
@@ -5049,6 +5129,9 @@ type ListRunFieldsParams struct {
 	// without one, such as health checks and cron jobs. `all`: both.
 	Traces *FilterTraces `form:"traces,omitempty" json:"traces,omitempty"`
 
+	// Source What made the runs. `user`: the user's programs. `playground`, `evaluation`, `replay`: Looptrace itself. `all`: any of them.
+	Source *FilterSource `form:"source,omitempty" json:"source,omitempty"`
+
 	// Outcome One or several outcomes. `failed` is what Failures and the statistics count.
 	Outcome *FilterOutcome `form:"outcome,omitempty" json:"outcome,omitempty"`
 
@@ -5124,6 +5207,9 @@ type ListRunFieldValuesParams struct {
 	// Traces `genai`: traces with a GenAI span, such as a model call, an agent or a tool, and all native runs. `other`: traces
 	// without one, such as health checks and cron jobs. `all`: both.
 	Traces *FilterTraces `form:"traces,omitempty" json:"traces,omitempty"`
+
+	// Source What made the runs. `user`: the user's programs. `playground`, `evaluation`, `replay`: Looptrace itself. `all`: any of them.
+	Source *FilterSource `form:"source,omitempty" json:"source,omitempty"`
 
 	// Outcome One or several outcomes. `failed` is what Failures and the statistics count.
 	Outcome *FilterOutcome `form:"outcome,omitempty" json:"outcome,omitempty"`
@@ -5204,6 +5290,9 @@ type GetRunStatsParams struct {
 	// Traces `genai`: traces with a GenAI span, such as a model call, an agent or a tool, and all native runs. `other`: traces
 	// without one, such as health checks and cron jobs. `all`: both.
 	Traces *FilterTraces `form:"traces,omitempty" json:"traces,omitempty"`
+
+	// Source What made the runs. `user`: the user's programs. `playground`, `evaluation`, `replay`: Looptrace itself. `all`: any of them.
+	Source *FilterSource `form:"source,omitempty" json:"source,omitempty"`
 
 	// Outcome One or several outcomes. `failed` is what Failures and the statistics count.
 	Outcome *FilterOutcome `form:"outcome,omitempty" json:"outcome,omitempty"`
@@ -5290,6 +5379,9 @@ type StreamRunsParams struct {
 	// Traces `genai`: traces with a GenAI span, such as a model call, an agent or a tool, and all native runs. `other`: traces
 	// without one, such as health checks and cron jobs. `all`: both.
 	Traces *FilterTraces `form:"traces,omitempty" json:"traces,omitempty"`
+
+	// Source What made the runs. `user`: the user's programs. `playground`, `evaluation`, `replay`: Looptrace itself. `all`: any of them.
+	Source *FilterSource `form:"source,omitempty" json:"source,omitempty"`
 
 	// Outcome One or several outcomes. `failed` is what Failures and the statistics count.
 	Outcome *FilterOutcome `form:"outcome,omitempty" json:"outcome,omitempty"`
@@ -5459,6 +5551,9 @@ type ListThreadsParams struct {
 	// without one, such as health checks and cron jobs. `all`: both.
 	Traces *FilterTraces `form:"traces,omitempty" json:"traces,omitempty"`
 
+	// Source What made the runs. `user`: the user's programs. `playground`, `evaluation`, `replay`: Looptrace itself. `all`: any of them.
+	Source *FilterSource `form:"source,omitempty" json:"source,omitempty"`
+
 	// Outcome One or several outcomes. `failed` is what Failures and the statistics count.
 	Outcome *FilterOutcome `form:"outcome,omitempty" json:"outcome,omitempty"`
 
@@ -5535,6 +5630,9 @@ type GetThreadParams struct {
 	// Traces `genai`: traces with a GenAI span, such as a model call, an agent or a tool, and all native runs. `other`: traces
 	// without one, such as health checks and cron jobs. `all`: both.
 	Traces *FilterTraces `form:"traces,omitempty" json:"traces,omitempty"`
+
+	// Source What made the runs. `user`: the user's programs. `playground`, `evaluation`, `replay`: Looptrace itself. `all`: any of them.
+	Source *FilterSource `form:"source,omitempty" json:"source,omitempty"`
 	Limit  *int          `form:"limit,omitempty" json:"limit,omitempty"`
 
 	// Cursor Continue after an earlier page's `next_cursor`.
@@ -6200,6 +6298,14 @@ func (siw *ServerInterfaceWrapper) ListFailedRuns(c *gin.Context) {
 		return
 	}
 
+	// ------------- Optional query parameter "source" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "source", c.Request.URL.Query(), &params.Source, runtime.BindQueryParameterOptions{Type: "string", Format: ""})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter source: %w", err), http.StatusBadRequest)
+		return
+	}
+
 	// ------------- Optional query parameter "outcome" -------------
 
 	err = runtime.BindQueryParameterWithOptions("form", true, false, "outcome", c.Request.URL.Query(), &params.Outcome, runtime.BindQueryParameterOptions{Type: "array", Format: ""})
@@ -6448,6 +6554,14 @@ func (siw *ServerInterfaceWrapper) GetFailedRuns(c *gin.Context) {
 	err = runtime.BindQueryParameterWithOptions("form", true, false, "traces", c.Request.URL.Query(), &params.Traces, runtime.BindQueryParameterOptions{Type: "string", Format: ""})
 	if err != nil {
 		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter traces: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	// ------------- Optional query parameter "source" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "source", c.Request.URL.Query(), &params.Source, runtime.BindQueryParameterOptions{Type: "string", Format: ""})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter source: %w", err), http.StatusBadRequest)
 		return
 	}
 
@@ -9857,6 +9971,14 @@ func (siw *ServerInterfaceWrapper) ListRuns(c *gin.Context) {
 		return
 	}
 
+	// ------------- Optional query parameter "source" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "source", c.Request.URL.Query(), &params.Source, runtime.BindQueryParameterOptions{Type: "string", Format: ""})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter source: %w", err), http.StatusBadRequest)
+		return
+	}
+
 	// ------------- Optional query parameter "outcome" -------------
 
 	err = runtime.BindQueryParameterWithOptions("form", true, false, "outcome", c.Request.URL.Query(), &params.Outcome, runtime.BindQueryParameterOptions{Type: "array", Format: ""})
@@ -10165,6 +10287,14 @@ func (siw *ServerInterfaceWrapper) ExportRuns(c *gin.Context) {
 		return
 	}
 
+	// ------------- Optional query parameter "source" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "source", c.Request.URL.Query(), &params.Source, runtime.BindQueryParameterOptions{Type: "string", Format: ""})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter source: %w", err), http.StatusBadRequest)
+		return
+	}
+
 	// ------------- Optional query parameter "outcome" -------------
 
 	err = runtime.BindQueryParameterWithOptions("form", true, false, "outcome", c.Request.URL.Query(), &params.Outcome, runtime.BindQueryParameterOptions{Type: "array", Format: ""})
@@ -10431,6 +10561,14 @@ func (siw *ServerInterfaceWrapper) ListRunFields(c *gin.Context) {
 		return
 	}
 
+	// ------------- Optional query parameter "source" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "source", c.Request.URL.Query(), &params.Source, runtime.BindQueryParameterOptions{Type: "string", Format: ""})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter source: %w", err), http.StatusBadRequest)
+		return
+	}
+
 	// ------------- Optional query parameter "outcome" -------------
 
 	err = runtime.BindQueryParameterWithOptions("form", true, false, "outcome", c.Request.URL.Query(), &params.Outcome, runtime.BindQueryParameterOptions{Type: "array", Format: ""})
@@ -10687,6 +10825,14 @@ func (siw *ServerInterfaceWrapper) ListRunFieldValues(c *gin.Context) {
 	err = runtime.BindQueryParameterWithOptions("form", true, false, "traces", c.Request.URL.Query(), &params.Traces, runtime.BindQueryParameterOptions{Type: "string", Format: ""})
 	if err != nil {
 		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter traces: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	// ------------- Optional query parameter "source" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "source", c.Request.URL.Query(), &params.Source, runtime.BindQueryParameterOptions{Type: "string", Format: ""})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter source: %w", err), http.StatusBadRequest)
 		return
 	}
 
@@ -10953,6 +11099,14 @@ func (siw *ServerInterfaceWrapper) GetRunStats(c *gin.Context) {
 	err = runtime.BindQueryParameterWithOptions("form", true, false, "traces", c.Request.URL.Query(), &params.Traces, runtime.BindQueryParameterOptions{Type: "string", Format: ""})
 	if err != nil {
 		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter traces: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	// ------------- Optional query parameter "source" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "source", c.Request.URL.Query(), &params.Source, runtime.BindQueryParameterOptions{Type: "string", Format: ""})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter source: %w", err), http.StatusBadRequest)
 		return
 	}
 
@@ -11227,6 +11381,14 @@ func (siw *ServerInterfaceWrapper) StreamRuns(c *gin.Context) {
 	err = runtime.BindQueryParameterWithOptions("form", true, false, "traces", c.Request.URL.Query(), &params.Traces, runtime.BindQueryParameterOptions{Type: "string", Format: ""})
 	if err != nil {
 		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter traces: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	// ------------- Optional query parameter "source" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "source", c.Request.URL.Query(), &params.Source, runtime.BindQueryParameterOptions{Type: "string", Format: ""})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter source: %w", err), http.StatusBadRequest)
 		return
 	}
 
@@ -11982,6 +12144,14 @@ func (siw *ServerInterfaceWrapper) ListThreads(c *gin.Context) {
 		return
 	}
 
+	// ------------- Optional query parameter "source" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "source", c.Request.URL.Query(), &params.Source, runtime.BindQueryParameterOptions{Type: "string", Format: ""})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter source: %w", err), http.StatusBadRequest)
+		return
+	}
+
 	// ------------- Optional query parameter "outcome" -------------
 
 	err = runtime.BindQueryParameterWithOptions("form", true, false, "outcome", c.Request.URL.Query(), &params.Outcome, runtime.BindQueryParameterOptions{Type: "array", Format: ""})
@@ -12246,6 +12416,14 @@ func (siw *ServerInterfaceWrapper) GetThread(c *gin.Context) {
 	err = runtime.BindQueryParameterWithOptions("form", true, false, "traces", c.Request.URL.Query(), &params.Traces, runtime.BindQueryParameterOptions{Type: "string", Format: ""})
 	if err != nil {
 		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter traces: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	// ------------- Optional query parameter "source" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "source", c.Request.URL.Query(), &params.Source, runtime.BindQueryParameterOptions{Type: "string", Format: ""})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter source: %w", err), http.StatusBadRequest)
 		return
 	}
 

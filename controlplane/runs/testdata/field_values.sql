@@ -10,7 +10,8 @@ SELECT toString(metadata[?]) AS value, count() AS runs FROM runs FINAL WHERE pro
 	AND start_time < fromUnixTimestamp64Nano(?)
 	AND toStartOfHour(start_time) <= toStartOfHour(fromUnixTimestamp64Nano(?, 'UTC'))
 	AND genai
+	AND source = ?
 			GROUP BY value HAVING value != ''
 	AND length(value) <= 4000
 	AND startsWith(lowerUTF8(value), lowerUTF8(?)) ORDER BY runs DESC, value LIMIT ?;
--- arguments: [tier 1772971200000000000 1772971200000000000 1772973000000000000 1772972999999999999 fr 11]
+-- arguments: [tier 1772971200000000000 1772971200000000000 1772973000000000000 1772972999999999999 user fr 11]

@@ -3,5 +3,6 @@ SELECT NULL::Nullable(Int64) AS value, {runColumns} FROM runs FINAL WHERE projec
 	AND toStartOfHour(start_time) >= toStartOfHour(fromUnixTimestamp64Nano(?, 'UTC'))
 	AND start_time < fromUnixTimestamp64Nano(?)
 	AND toStartOfHour(start_time) <= toStartOfHour(fromUnixTimestamp64Nano(?, 'UTC'))
-	AND genai ORDER BY start_time DESC, run_id DESC LIMIT ? OFFSET ? SETTINGS max_result_bytes = 16777216;
--- arguments: [1772971200000000000 1772971200000000000 1772973000000000000 1772972999999999999 51 100]
+	AND genai
+	AND source = ? ORDER BY start_time DESC, run_id DESC LIMIT ? OFFSET ? SETTINGS max_result_bytes = 16777216;
+-- arguments: [1772971200000000000 1772971200000000000 1772973000000000000 1772972999999999999 user 51 100]

@@ -4,6 +4,7 @@ SELECT NULL::Nullable(Int64) AS value, {runColumns} FROM runs FINAL WHERE projec
 	AND start_time < fromUnixTimestamp64Nano(?)
 	AND toStartOfHour(start_time) <= toStartOfHour(fromUnixTimestamp64Nano(?, 'UTC'))
 	AND genai
+	AND source = ?
 	AND run_id IN (SELECT run_id FROM spans WHERE project_id = '11111111-1111-4111-8111-111111111111'
 	AND toStartOfHour(start_time) >= toStartOfHour(fromUnixTimestamp64Nano(?, 'UTC'))
 	AND hasAllTokens(lowerUTF8(concat(name, ' ', inputs, ' ', outputs, ' ', tool_arguments, ' ', tool_result, ' ', error_message, ' ', escaped_words)), lowerUTF8(?))
@@ -16,4 +17,4 @@ SELECT NULL::Nullable(Int64) AS value, {runColumns} FROM runs FINAL WHERE projec
 	AND day >= toDate(?)
 	AND hasAllTokens(lowerUTF8(arrayStringConcat(texts, ' ')), lowerUTF8(?))
 	AND hasPhrase(lowerUTF8(arrayStringConcat(texts, ' ')), lowerUTF8(?)))) ORDER BY start_time DESC, run_id DESC LIMIT ? OFFSET ? SETTINGS max_result_bytes = 16777216, optimize_move_to_prewhere_if_final = 1;
--- arguments: [1772971200000000000 1772971200000000000 1772973000000000000 1772972999999999999 1772884800000000000 refund "not found not found 1772884800000000000 refund "not found not found 1772884800000000000 20519 refund "not found not found 51 0]
+-- arguments: [1772971200000000000 1772971200000000000 1772973000000000000 1772972999999999999 user 1772884800000000000 refund "not found not found 1772884800000000000 refund "not found not found 1772884800000000000 20519 refund "not found not found 51 0]

@@ -4,9 +4,10 @@ SELECT value, runs, groups FROM (SELECT CAST(value AS String) AS value, runs, co
 	AND toStartOfHour(start_time) >= toStartOfHour(fromUnixTimestamp64Nano(?, 'UTC'))
 	AND start_time < fromUnixTimestamp64Nano(?)
 	AND toStartOfHour(start_time) <= toStartOfHour(fromUnixTimestamp64Nano(?, 'UTC'))
-	AND genai GROUP BY list) GROUP BY value))
+	AND genai
+	AND source = ? GROUP BY list) GROUP BY value))
 		WHERE length(value) <= ? ORDER BY runs DESC, value LIMIT ?;
--- arguments: [1772971200000000000 1772971200000000000 1772973000000000000 1772972999999999999 4000 5]
+-- arguments: [1772971200000000000 1772971200000000000 1772973000000000000 1772972999999999999 user 4000 5]
 SELECT slot, other, CAST(arrayDistinct(key) AS Array(String)) AS belongs, sums.* EXCEPT (slot, key, other) FROM (
 			SELECT intDiv(toUnixTimestamp64Nano(start_time), 1000000000 * ?) * ? AS slot, arrayFilter(v -> v IN (?), if(empty(models), [''], models)) AS key, length(key) < greatest(length(models), 1) AS other, count() AS runs, countIf(fingerprint != '') AS errors, countIf(status != 'running') AS ended,
 	hex(quantileTDigestStateIf((toUnixTimestamp64Nano(end_time) - toUnixTimestamp64Nano(start_time)) / 1e6, toUnixTimestamp64Nano(end_time) != 0)) AS durations,
@@ -19,6 +20,7 @@ SELECT slot, other, CAST(arrayDistinct(key) AS Array(String)) AS belongs, sums.*
 	AND toStartOfHour(start_time) >= toStartOfHour(fromUnixTimestamp64Nano(?, 'UTC'))
 	AND start_time < fromUnixTimestamp64Nano(?)
 	AND toStartOfHour(start_time) <= toStartOfHour(fromUnixTimestamp64Nano(?, 'UTC'))
-	AND genai GROUP BY slot, key, other
+	AND genai
+	AND source = ? GROUP BY slot, key, other
 		) AS sums;
--- arguments: [30 30 [] 1772971200000000000 1772971200000000000 1772973000000000000 1772972999999999999]
+-- arguments: [30 30 [] 1772971200000000000 1772971200000000000 1772973000000000000 1772972999999999999 user]

@@ -6,6 +6,7 @@ SELECT if(session_id != '', session_id, conversation_id) AS thread_id, max(start
 	AND if(session_id != '', session_id, conversation_id) != ''
 	AND lengthUTF8(if(session_id != '', session_id, conversation_id)) <= ?
 	AND genai
+	AND source = ?
 			GROUP BY thread_id HAVING true
 	AND (matched, hash) < (fromUnixTimestamp64Nano(?), toUInt64(?)) ORDER BY matched DESC, hash DESC LIMIT ?;
--- arguments: [1772971200000000000 1772971200000000000 1772973000000000000 1772972999999999999 1000 1772973000000000000 7 51]
+-- arguments: [1772971200000000000 1772971200000000000 1772973000000000000 1772972999999999999 1000 user 1772973000000000000 7 51]

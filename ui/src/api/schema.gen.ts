@@ -1839,7 +1839,7 @@ export interface paths {
         /**
          * Read how runs that used a prompt did, by version
          * @description A run counts for each version that it used: one that a span of it names, or whose system message a model call of it has
-         *     word for word, if no other version of the project has the same (`linked_by_content`).
+         *     word for word, if no other version of the project has the same (`linked_by_content`). Runs that Looptrace made are left out.
          *
          *     Requires the scopes `prompts:read` and `runs:read`.
          */
@@ -2007,7 +2007,8 @@ export interface paths {
         /**
          * Delete runs permanently
          * @description Selects runs by `run_ids` or by `filter`; `dry_run` only counts them. A filter deletes what the list with that
-         *     filter shows: traces without a GenAI span stay unless its `traces` is `other` or `all`. One call deletes at most
+         *     filter shows: traces without a GenAI span stay unless its `traces` is `other` or `all`, and runs that Looptrace made stay
+         *     unless its `source` selects them. One call deletes at most
          *     5,000 runs, the newest first; if `has_more` is true, call again. To delete only runs that were counted before,
          *     send the `as_of` of the count as `received_before`. Deleted runs cannot be read after the answer, and leave
          *     the disk soon after. Data received before the deletion stays deleted if it is delivered again. Data that a client
@@ -2032,7 +2033,7 @@ export interface paths {
         /**
          * Export runs, newest first
          * @description Streams all runs that the filter selects, with full inputs and outputs. Traces without a GenAI span are left out
-         *     unless `traces` is `other` or `all`. NDJSON has one
+         *     unless `traces` is `other` or `all`, and runs that Looptrace made unless `source` selects them. NDJSON has one
          *     Run per line. With `include=spans` each run is followed by its full spans, and `record` in every line is `run` or
          *     `span`. A Parquet file has rows of one kind: runs, or with `include=spans` their spans. Its columns are
          *     the members of Run or Span without `cut`. Members of an object have its name as a prefix (`error_type`), except those of `usage`.
@@ -2291,7 +2292,7 @@ export interface paths {
          * List conversations, most recent first
          * @description A thread is all runs of a project that share a `session_id`, or a `conversation_id` if they
          *     name no session. The list has the threads with a run that the filter selects, the one with the newest such run first.
-         *     Totals cover all runs of a thread that `traces` selects. Runs with a `session_id` of more than 1,000 characters form no thread.
+         *     Totals cover all runs of a thread that `traces` and `source` select. Runs with a `session_id` of more than 1,000 characters form no thread.
          *
          *     Requires the scope `runs:read`.
          */
@@ -4802,6 +4803,7 @@ export interface components {
             project_id: string;
             status?: components["schemas"]["Status"][];
             traces?: components["schemas"]["Traces"];
+            source?: components["schemas"]["RunSourceFilter"];
             outcome?: components["schemas"]["Outcome"][];
             kind?: string[];
             search?: string;
@@ -4843,6 +4845,18 @@ export interface components {
          */
         Traces: "genai" | "other" | "all";
         /**
+         * @description What made the run: the attribute `looptrace.source` of its root, else of the first span with a known value, else `user`.
+         *     Operations on several runs leave out all but `user` unless their `source` says otherwise.
+         * @enum {string}
+         */
+        RunSource: "user" | "playground" | "evaluation" | "replay";
+        /**
+         * @description What made the runs. Those that Looptrace made are left out unless this names their source or is `all`.
+         * @default user
+         * @enum {string}
+         */
+        RunSourceFilter: "user" | "playground" | "evaluation" | "replay" | "all";
+        /**
          * @description `failed`: the run ended with an error, was cancelled, or did not recover from the failure of a step. `recovered`: a step
          *     failed, but the run recovered. `succeeded`: no step failed. `running`: the run has not ended.
          * @enum {string}
@@ -4867,6 +4881,7 @@ export interface components {
              *     `traces` is `other` or `all`. It becomes true when a GenAI span of the trace arrives.
              */
             genai: boolean;
+            source: components["schemas"]["RunSource"];
             /** Format: date-time */
             start_time: string;
             /** Format: date-time */
@@ -5345,6 +5360,8 @@ export interface components {
          *     without one, such as health checks and cron jobs. `all`: both.
          */
         FilterTraces: components["schemas"]["Traces"];
+        /** @description What made the runs. `user`: the user's programs. `playground`, `evaluation`, `replay`: Looptrace itself. `all`: any of them. */
+        FilterSource: components["schemas"]["RunSourceFilter"];
         /** @description One or several outcomes. `failed` is what Failures and the statistics count. */
         FilterOutcome: components["schemas"]["Outcome"][];
         /** @description One or several kinds. */
@@ -6054,6 +6071,8 @@ export interface operations {
                  *     without one, such as health checks and cron jobs. `all`: both.
                  */
                 traces?: components["parameters"]["FilterTraces"];
+                /** @description What made the runs. `user`: the user's programs. `playground`, `evaluation`, `replay`: Looptrace itself. `all`: any of them. */
+                source?: components["parameters"]["FilterSource"];
                 /** @description One or several outcomes. `failed` is what Failures and the statistics count. */
                 outcome?: components["parameters"]["FilterOutcome"];
                 /** @description One or several kinds. */
@@ -6137,6 +6156,8 @@ export interface operations {
                  *     without one, such as health checks and cron jobs. `all`: both.
                  */
                 traces?: components["parameters"]["FilterTraces"];
+                /** @description What made the runs. `user`: the user's programs. `playground`, `evaluation`, `replay`: Looptrace itself. `all`: any of them. */
+                source?: components["parameters"]["FilterSource"];
                 /** @description One or several outcomes. `failed` is what Failures and the statistics count. */
                 outcome?: components["parameters"]["FilterOutcome"];
                 /** @description One or several kinds. */
@@ -6558,6 +6579,8 @@ export interface operations {
                  *     without one, such as health checks and cron jobs. `all`: both.
                  */
                 traces?: components["parameters"]["FilterTraces"];
+                /** @description What made the runs. `user`: the user's programs. `playground`, `evaluation`, `replay`: Looptrace itself. `all`: any of them. */
+                source?: components["parameters"]["FilterSource"];
                 /** @description One or several outcomes. `failed` is what Failures and the statistics count. */
                 outcome?: components["parameters"]["FilterOutcome"];
                 /** @description One or several kinds. */
@@ -8664,6 +8687,8 @@ export interface operations {
                  *     without one, such as health checks and cron jobs. `all`: both.
                  */
                 traces?: components["parameters"]["FilterTraces"];
+                /** @description What made the runs. `user`: the user's programs. `playground`, `evaluation`, `replay`: Looptrace itself. `all`: any of them. */
+                source?: components["parameters"]["FilterSource"];
                 /** @description One or several outcomes. `failed` is what Failures and the statistics count. */
                 outcome?: components["parameters"]["FilterOutcome"];
                 /** @description One or several kinds. */
@@ -8759,6 +8784,8 @@ export interface operations {
                  *     without one, such as health checks and cron jobs. `all`: both.
                  */
                 traces?: components["parameters"]["FilterTraces"];
+                /** @description What made the runs. `user`: the user's programs. `playground`, `evaluation`, `replay`: Looptrace itself. `all`: any of them. */
+                source?: components["parameters"]["FilterSource"];
                 /** @description One or several outcomes. `failed` is what Failures and the statistics count. */
                 outcome?: components["parameters"]["FilterOutcome"];
                 /** @description One or several kinds. */
@@ -8847,6 +8874,8 @@ export interface operations {
                  *     without one, such as health checks and cron jobs. `all`: both.
                  */
                 traces?: components["parameters"]["FilterTraces"];
+                /** @description What made the runs. `user`: the user's programs. `playground`, `evaluation`, `replay`: Looptrace itself. `all`: any of them. */
+                source?: components["parameters"]["FilterSource"];
                 /** @description One or several outcomes. `failed` is what Failures and the statistics count. */
                 outcome?: components["parameters"]["FilterOutcome"];
                 /** @description One or several kinds. */
@@ -8933,6 +8962,8 @@ export interface operations {
                  *     without one, such as health checks and cron jobs. `all`: both.
                  */
                 traces?: components["parameters"]["FilterTraces"];
+                /** @description What made the runs. `user`: the user's programs. `playground`, `evaluation`, `replay`: Looptrace itself. `all`: any of them. */
+                source?: components["parameters"]["FilterSource"];
                 /** @description One or several outcomes. `failed` is what Failures and the statistics count. */
                 outcome?: components["parameters"]["FilterOutcome"];
                 /** @description One or several kinds. */
@@ -9053,6 +9084,8 @@ export interface operations {
                  *     without one, such as health checks and cron jobs. `all`: both.
                  */
                 traces?: components["parameters"]["FilterTraces"];
+                /** @description What made the runs. `user`: the user's programs. `playground`, `evaluation`, `replay`: Looptrace itself. `all`: any of them. */
+                source?: components["parameters"]["FilterSource"];
                 /** @description One or several outcomes. `failed` is what Failures and the statistics count. */
                 outcome?: components["parameters"]["FilterOutcome"];
                 /** @description One or several kinds. */
@@ -9467,6 +9500,8 @@ export interface operations {
                  *     without one, such as health checks and cron jobs. `all`: both.
                  */
                 traces?: components["parameters"]["FilterTraces"];
+                /** @description What made the runs. `user`: the user's programs. `playground`, `evaluation`, `replay`: Looptrace itself. `all`: any of them. */
+                source?: components["parameters"]["FilterSource"];
                 /** @description One or several outcomes. `failed` is what Failures and the statistics count. */
                 outcome?: components["parameters"]["FilterOutcome"];
                 /** @description One or several kinds. */
@@ -9554,6 +9589,8 @@ export interface operations {
                  *     without one, such as health checks and cron jobs. `all`: both.
                  */
                 traces?: components["parameters"]["FilterTraces"];
+                /** @description What made the runs. `user`: the user's programs. `playground`, `evaluation`, `replay`: Looptrace itself. `all`: any of them. */
+                source?: components["parameters"]["FilterSource"];
                 limit?: number;
                 /** @description Continue after an earlier page's `next_cursor`. */
                 cursor?: string;
