@@ -38,6 +38,20 @@ func TestHiddenTraces(t *testing.T) {
 	p.play(t, "hidden", map[string]any{"plain": plain, "agent": "invoke_agent support", "names": []string{"invoke_agent support", "GET /healthz"}}, nil)
 }
 
+// TestSources sends a run of the application and one of an evaluation. The list shows the second only if asked.
+func TestSources(t *testing.T) {
+	p := newProject(t)
+	send := func(name string, attributes map[string]json.RawMessage) string {
+		attributes["gen_ai.operation.name"] = json.RawMessage(`"invoke_agent"`)
+		id := runID(t, record(t, p.ingestClient(), "e2e-web", tripStep{Name: name, Attributes: attributes}))
+		p.awaitRun(t, id, ofSpans(1))
+		return id
+	}
+	send("invoke_agent support", map[string]json.RawMessage{})
+	evaluation := send("invoke_agent judged", map[string]json.RawMessage{"looptrace.source": json.RawMessage(`"evaluation"`)})
+	p.play(t, "source", map[string]any{"evaluation": evaluation}, nil)
+}
+
 // listed returns all runs of the list by id, with traces that have no GenAI span.
 func (p *project) listed(t *testing.T) map[string]run {
 	t.Helper()

@@ -8,6 +8,7 @@ import type {
   PromptSelection,
   RunFilter,
   RunGroupBy,
+  RunSourceFilter,
   TimeWindow,
   Traces,
 } from "./types";
@@ -98,8 +99,8 @@ export const keys = {
   },
   threads: {
     list: (filter: RunFilter) => ["threads", "list", filter] as const,
-    detail: (projectId: string, sessionId: string, traces: Traces) =>
-      ["threads", "detail", projectId, sessionId, traces] as const,
+    detail: (projectId: string, sessionId: string, traces: Traces, source: RunSourceFilter) =>
+      ["threads", "detail", projectId, sessionId, traces, source] as const,
   },
   prompts: {
     all: promptLists,

@@ -2,7 +2,7 @@ import { keepPreviousData, useInfiniteQuery } from "@tanstack/react-query";
 import { client, unwrap } from "./client";
 import { keys } from "./queryKeys";
 import { LIVE_INTERVAL_MS } from "./runs";
-import type { RunFilter, Traces } from "./types";
+import type { RunFilter, RunSourceFilter, Traces } from "./types";
 
 /** GET /v1/threads, page by page, most recent activity first. */
 export function useThreads(filter: RunFilter) {
@@ -19,16 +19,16 @@ export function useThreads(filter: RunFilter) {
 }
 
 /** GET /v1/threads/{session_id}: the thread and its runs, page by page, oldest run first. */
-export function useThread(projectId: string, sessionId: string, traces: Traces) {
+export function useThread(projectId: string, sessionId: string, traces: Traces, source: RunSourceFilter) {
   return useInfiniteQuery({
-    queryKey: keys.threads.detail(projectId, sessionId, traces),
+    queryKey: keys.threads.detail(projectId, sessionId, traces, source),
     initialPageParam: undefined as string | undefined,
     queryFn: ({ pageParam, signal }) =>
       unwrap(
         client.GET("/v1/threads/{session_id}", {
           params: {
             path: { session_id: sessionId },
-            query: { project_id: projectId, traces, limit: 20, cursor: pageParam },
+            query: { project_id: projectId, traces, source, limit: 20, cursor: pageParam },
           },
           signal,
         }),

@@ -12,12 +12,14 @@ import {
   chips,
   type Filters,
   OUTCOMES,
+  SOURCES,
   STATUSES,
   TRACES,
   toggleOnlyFailed,
   toggleParam,
   withoutParams,
   withParam,
+  withSource,
   withTraces,
 } from "./filters";
 import { SavedViews } from "./SavedViews";
@@ -66,6 +68,12 @@ export function FilterBar({ page, filters, params, onChange, timeRange, children
           options={TRACES}
           chosen={filters.traces}
           onChoose={(traces) => onChange(withTraces(params, traces))}
+        />
+        <OneOf
+          label="Source"
+          options={SOURCES}
+          chosen={filters.source}
+          onChoose={(source) => onChange(withSource(params, source))}
         />
         <Choice
           label="Kind"

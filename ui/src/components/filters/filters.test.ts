@@ -9,6 +9,7 @@ import {
   toQuery,
   withoutParams,
   withParam,
+  withSource,
   withTimeRange,
   withTraces,
 } from "./filters";
@@ -29,6 +30,10 @@ describe("readFilters and toQuery", () => {
     ["traces=all", { project_id: "p", traces: "all" }],
     ["traces=genai", { project_id: "p" }],
     ["traces=plain", { project_id: "p" }],
+    ["source=evaluation", { project_id: "p", source: "evaluation" }],
+    ["source=all", { project_id: "p", source: "all" }],
+    ["source=user", { project_id: "p" }],
+    ["source=batch", { project_id: "p" }],
     ["has_score=true", { project_id: "p", has_score: true }],
     ["has_score=false", { project_id: "p", has_score: false }],
     ["has_score=many", { project_id: "p" }],
@@ -85,6 +90,21 @@ describe("withTraces", () => {
     expect(chips(read("traces=genai"))).toEqual([]);
     expect(chips(read("traces=other"))).toEqual([{ param: "traces", label: "without GenAI spans" }]);
     expect(chips(read("traces=all"))).toEqual([{ param: "traces", label: "all traces" }]);
+  });
+});
+
+describe("withSource", () => {
+  it.each([
+    ["", "replay", "source=replay"],
+    ["source=all&search=x", "playground", "source=playground&search=x"],
+    ["source=all&search=x", "user", "search=x"],
+  ] as const)("%s to %s", (query, source, want) => {
+    expect(withSource(new URLSearchParams(query), source).toString()).toBe(want);
+  });
+  it("has a chip only if it is not the default", () => {
+    expect(chips(read("source=user"))).toEqual([]);
+    expect(chips(read("source=replay"))).toEqual([{ param: "source", label: "source: replay" }]);
+    expect(chips(read("source=all"))).toEqual([{ param: "source", label: "all sources" }]);
   });
 });
 

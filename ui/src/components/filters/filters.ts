@@ -1,4 +1,4 @@
-import type { Outcome, RunFilter, Status, Traces } from "@/api/types";
+import type { Outcome, RunFilter, RunSourceFilter, Status, Traces } from "@/api/types";
 import { formatCost, formatDuration, formatTokens } from "@/components/format";
 
 export const STATUSES: Status[] = ["running", "ok", "error", "cancelled"];
@@ -8,6 +8,15 @@ export const OUTCOMES: Outcome[] = ["running", "succeeded", "recovered", "failed
 export const TRACES: readonly { value: Traces; label: string }[] = [
   { value: "genai", label: "with GenAI spans" },
   { value: "other", label: "without" },
+  { value: "all", label: "all" },
+];
+
+/** What made the runs to show. The first is the default, which the address leaves out. */
+export const SOURCES: readonly { value: RunSourceFilter; label: string }[] = [
+  { value: "user", label: "your application" },
+  { value: "playground", label: "playground" },
+  { value: "evaluation", label: "evaluations" },
+  { value: "replay", label: "replays" },
   { value: "all", label: "all" },
 ];
 
@@ -45,6 +54,7 @@ export type NumberField = (typeof NUMBER_FIELDS)[number]["name"];
 /** The filters in an address. */
 export interface Filters {
   traces: Traces;
+  source: RunSourceFilter;
   outcome: Outcome[];
   status: Status[];
   kind: string[];
@@ -73,6 +83,7 @@ export function readFilters(params: URLSearchParams): Filters {
   const range = params.get("range");
   const filters: Filters = {
     traces: TRACES.find(({ value }) => value === params.get("traces"))?.value ?? "genai",
+    source: SOURCES.find(({ value }) => value === params.get("source"))?.value ?? "user",
     outcome: OUTCOMES.filter((outcome) => params.getAll("outcome").includes(outcome)),
     status: STATUSES.filter((status) => params.getAll("status").includes(status)),
     kind: [...new Set(params.getAll("kind"))].filter((kind) => /^[a-z][a-z0-9_.-]{0,63}$/.test(kind)),
@@ -140,6 +151,7 @@ export function nextOrder(order: Order | null, key: string): Order | null {
 export function toQuery(projectId: string, filters: Filters): RunFilter {
   const query: RunFilter = { project_id: projectId, ...filters.text, ...filters.number };
   if (filters.traces !== "genai") query.traces = filters.traces;
+  if (filters.source !== "user") query.source = filters.source;
   if (filters.outcome.length > 0) query.outcome = filters.outcome;
   if (filters.status.length > 0) query.status = filters.status;
   if (filters.kind.length > 0) query.kind = filters.kind;
@@ -157,6 +169,8 @@ export function chips(filters: Filters): Chip[] {
   const out: Chip[] = [];
   if (filters.traces === "other") out.push({ param: "traces", label: "without GenAI spans" });
   if (filters.traces === "all") out.push({ param: "traces", label: "all traces" });
+  if (filters.source === "all") out.push({ param: "source", label: "all sources" });
+  else if (filters.source !== "user") out.push({ param: "source", label: `source: ${filters.source}` });
   for (const outcome of filters.outcome) out.push({ param: "outcome", value: outcome, label: outcome });
   for (const status of filters.status)
     out.push({ param: "status", value: status, label: `status: ${status}` });
@@ -205,6 +219,11 @@ export function withoutParams(params: URLSearchParams, dropped: Chip[]): URLSear
 /** Chooses which traces to show. */
 export function withTraces(params: URLSearchParams, traces: Traces): URLSearchParams {
   return withParam(params, "traces", traces === "genai" ? null : traces);
+}
+
+/** Chooses by source which runs to show. */
+export function withSource(params: URLSearchParams, source: RunSourceFilter): URLSearchParams {
+  return withParam(params, "source", source === "user" ? null : source);
 }
 
 /** Adds or removes one value of a repeatable parameter. */

@@ -20,7 +20,7 @@ interface Props {
 
 /** Chooses the run to compare with: a recent run with the same name, or any run by its id. */
 export function CompareDialog({ run, onClose }: Props) {
-  const recent = useRecentRuns({ project_id: run.project_id, name: run.name, traces: "all" });
+  const recent = useRecentRuns({ project_id: run.project_id, name: run.name, traces: "all", source: "all" });
   const [text, setText] = useState("");
   const navigate = useNavigate();
   const address = (other: string) => `/p/${run.project_id}/diff/${run.run_id}/${other}`;

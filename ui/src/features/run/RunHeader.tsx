@@ -15,6 +15,7 @@ import { KindIcon } from "@/components/KindIcon";
 import { PageHeader } from "@/components/PageHeader";
 import { promptLabel, promptPath } from "@/components/prompt";
 import { StatusMark, shownStatus } from "@/components/StatusMark";
+import { SOURCE_LABELS } from "@/components/source";
 import { useNow } from "@/components/useNow";
 import { allows, useProject } from "@/components/useProject";
 import classes from "./RunHeader.module.css";
@@ -37,7 +38,7 @@ export function RunHeader({ run, onBack, actions }: Props) {
       : formatDuration(run.duration_ms);
   const models = run.models.join(", ");
   const runsWith = (filter: string, value: string) =>
-    `/p/${run.project_id}/runs?${new URLSearchParams({ [filter]: value, ...(run.genai ? {} : { traces: "all" }) }).toString()}`;
+    `/p/${run.project_id}/runs?${new URLSearchParams({ [filter]: value, ...(run.genai ? {} : { traces: "all" }), ...(run.source === "user" ? {} : { source: "all" }) }).toString()}`;
   return (
     <PageHeader
       title={run.name || "unnamed"}
@@ -49,8 +50,13 @@ export function RunHeader({ run, onBack, actions }: Props) {
             <StatusMark status={shownStatus(run)} withLabel />
           </span>
           {!run.genai && (
-            <span className={classes.plain} data-testid="no-genai">
+            <span className={classes.note} data-testid="no-genai">
               No GenAI spans
+            </span>
+          )}
+          {run.source !== "user" && (
+            <span className={classes.note} data-testid="run-source">
+              {SOURCE_LABELS[run.source]}
             </span>
           )}
           <span className={classes.id}>

@@ -5,6 +5,7 @@ import { formatAge, formatTime } from "@/components/format";
 import { Highlight } from "@/components/Highlight";
 import { KindIcon } from "@/components/KindIcon";
 import { StatusMark, shownStatus } from "@/components/StatusMark";
+import { SOURCE_LABELS } from "@/components/source";
 import type { Column } from "./columns";
 import classes from "./RunList.module.css";
 
@@ -74,10 +75,11 @@ export const RunRow = memo(function RunRow({
           <Highlight text={run.name || "unnamed"} words={words} />
         </Link>
         {!run.genai && (
-          <span className={classes.plain} title="This trace has no GenAI spans">
+          <span className={classes.note} title="This trace has no GenAI spans">
             no GenAI
           </span>
         )}
+        {run.source !== "user" && <span className={classes.note}>{SOURCE_LABELS[run.source]}</span>}
       </span>
       {columns.map((column) => (
         <span

@@ -5,7 +5,7 @@ import type { Run, Thread } from "@/api/types";
 import { Ago } from "@/components/Ago";
 import { CopyButton } from "@/components/CopyButton";
 import { Fact, FactList } from "@/components/Fact";
-import { readFilters, withTraces } from "@/components/filters/filters";
+import { readFilters, withSource, withTraces } from "@/components/filters/filters";
 import {
   formatCost,
   formatCount,
@@ -33,8 +33,8 @@ export function ThreadPage() {
   const projectId = useProjectId();
   const { sessionId = "" } = useParams();
   const [params] = useSearchParams();
-  const { traces } = readFilters(params);
-  const query = useThread(projectId, sessionId, traces);
+  const { traces, source } = readFilters(params);
+  const query = useThread(projectId, sessionId, traces, source);
   const back = useBack();
   const thread = query.data?.pages.at(-1)?.thread;
   const runs = query.data?.pages.flatMap((page) => page.data) ?? [];
@@ -49,7 +49,7 @@ export function ThreadPage() {
             <Button
               component={Link}
               variant="default"
-              to={`/p/${projectId}/runs?${withTraces(new URLSearchParams({ [thread.identified_by]: sessionId }), traces)}`}
+              to={`/p/${projectId}/runs?${withSource(withTraces(new URLSearchParams({ [thread.identified_by]: sessionId }), traces), source)}`}
             >
               Show as runs
             </Button>

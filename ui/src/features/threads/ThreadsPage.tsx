@@ -2,7 +2,7 @@ import { Link } from "react-router";
 import { useThreads } from "@/api/threads";
 import type { Thread } from "@/api/types";
 import { FilterBar } from "@/components/filters/FilterBar";
-import { withTraces } from "@/components/filters/filters";
+import { withSource, withTraces } from "@/components/filters/filters";
 import { useFilters } from "@/components/filters/useFilters";
 import {
   firstWords,
@@ -47,7 +47,10 @@ export function ThreadsPage() {
               key={thread.session_id}
               thread={thread}
               to={`/p/${projectId}/threads/${encodeURIComponent(thread.session_id)}`}
-              search={withTraces(new URLSearchParams(), filters.traces).toString()}
+              search={withSource(
+                withTraces(new URLSearchParams(), filters.traces),
+                filters.source,
+              ).toString()}
               now={now}
             />
           ))}
