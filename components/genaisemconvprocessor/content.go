@@ -292,5 +292,9 @@ func appendFlatTool(b []byte, o object, more bool) []byte {
 		b = append(b, `,"parameters":`...)
 		b = append(b, parameters...)
 	}
+	if strict := o.get("strict"); strict == "true" || strict == "false" {
+		b = append(b, `,"strict":`...)
+		b = append(b, strict...)
+	}
 	return append(b, '}')
 }

@@ -252,6 +252,9 @@ func (f *flattened) message(w *writer, group []entry, role string) {
 
 func (m *flatMessage) write(w *writer, f *flattened, blocks []string) {
 	role := canonicalRoleOf(m.role)
+	if role == "user" && m.callID != "" && blocks == nil {
+		role = "tool" // an old OpenInference for Anthropic keeps its API's role
+	}
 	f.lossy = f.lossy || role == "tool" && blocks == nil && m.callID == ""
 	for i := range f.calls {
 		f.lossy = f.lossy || f.calls[i].id == ""
