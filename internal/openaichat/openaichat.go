@@ -74,7 +74,7 @@ type recorded struct {
 type part struct {
 	Type      string          `json:"type"`
 	Content   json.RawMessage `json:"content"`
-	ID        string          `json:"id"`
+	ID        json.RawMessage `json:"id"`
 	Name      string          `json:"name"`
 	Arguments json.RawMessage `json:"arguments"`
 	Response  json.RawMessage `json:"response"`
@@ -85,25 +85,32 @@ type part struct {
 	FileID    string          `json:"file_id"`
 }
 
-// Messages converts system instructions, which become the first message, and messages. What has no counterpart in chat completions is kept
+const roleSystem = "system"
+
+// Messages converts system instructions, which become the first message, and messages. Some instrumentations record the
+// instructions as the first message, too: it is then left out. What has no counterpart in chat completions is kept
 // as it was recorded: a part of an unknown type, and a message that does not follow the conventions.
 func Messages(instructions, messages []json.RawMessage) ([]json.RawMessage, error) {
 	converted := []json.RawMessage{}
 	if len(instructions) > 0 {
 		var err error
-		if converted, err = appendMessage(converted, recorded{Role: "system", Parts: instructions}); err != nil {
+		if converted, err = appendMessage(converted, recorded{Role: roleSystem, Parts: instructions}); err != nil {
 			return nil, err
 		}
 	}
-	for _, raw := range messages {
+	for i, raw := range messages {
 		var m recorded
 		if err := json.Unmarshal(raw, &m); err != nil || m.Role == "" || m.Parts == nil {
 			converted = append(converted, raw)
 			continue
 		}
+		length := len(converted)
 		var err error
 		if converted, err = appendMessage(converted, m); err != nil {
 			return nil, err
+		}
+		if i == 0 && length == 1 && m.Role == roleSystem && bytes.Equal(converted[0], converted[1]) {
+			converted = converted[:1]
 		}
 	}
 	return converted, nil
@@ -126,13 +133,13 @@ func appendMessage(to []json.RawMessage, m recorded) ([]json.RawMessage, error) 
 		case p.Type == "reasoning" && isString(p.Content):
 			out.Reasoning = join(out.Reasoning, plain(p.Content))
 		case p.Type == "tool_call":
-			out.ToolCalls = append(out.ToolCalls, toolCall{p.ID, "function", functionCall{p.Name, argumentsOf(p.Arguments)}})
+			out.ToolCalls = append(out.ToolCalls, toolCall{idOf(p.ID), "function", functionCall{p.Name, argumentsOf(p.Arguments)}})
 		case p.Type == "tool_call_response":
 			result := p.Response
 			if result == nil {
 				result = p.Result
 			}
-			results = append(results, message{Role: "tool", Content: plain(result), ToolCallID: p.ID})
+			results = append(results, message{Role: "tool", Content: plain(result), ToolCallID: idOf(p.ID)})
 		default:
 			content = append(content, mediaOf(p, raw))
 		}
@@ -232,6 +239,14 @@ func Tools(definitions []json.RawMessage) ([]json.RawMessage, error) {
 		}
 	}
 	return tools, nil
+}
+
+// idOf returns the id of a call. Agent Framework records some as lists.
+func idOf(raw json.RawMessage) string {
+	if string(raw) == "null" {
+		return ""
+	}
+	return plain(raw)
 }
 
 func isString(raw json.RawMessage) bool { return len(raw) > 0 && raw[0] == '"' }

@@ -58,6 +58,35 @@ func TestMessages(t *testing.T) {
 	}, texts(converted))
 }
 
+func TestRepeatedInstructions(t *testing.T) {
+	t.Parallel()
+	for _, test := range []struct{ first, want string }{
+		{`{"role":"system","parts":[{"type":"text","content":"Be brief."}]}`, `[{"role":"system","content":"Be brief."}]`},
+		{`{"role":"system","parts":[{"type":"text","content":"Be kind."}]}`, `[{"role":"system","content":"Be brief."},{"role":"system","content":"Be kind."}]`},
+		{`{"role":"user","parts":[{"type":"text","content":"Be brief."}]}`, `[{"role":"system","content":"Be brief."},{"role":"user","content":"Be brief."}]`},
+	} {
+		converted, err := Messages(raws(`{"type":"text","content":"Be brief."}`), raws(test.first))
+		require.NoError(t, err)
+		text, err := json.Marshal(converted)
+		require.NoError(t, err)
+		assert.JSONEq(t, test.want, string(text))
+	}
+}
+
+func TestCallIDs(t *testing.T) {
+	t.Parallel()
+	converted, err := Messages(nil, raws(
+		`{"role":"assistant","parts":[{"type":"tool_call","id":["r","c"],"name":"now"},{"type":"tool_call","id":null,"name":"now"}]}`,
+		`{"role":"tool","parts":[{"type":"tool_call_response","id":["r","c"],"response":"noon"}]}`,
+	))
+	require.NoError(t, err)
+	assert.Equal(t, []string{
+		`{"role":"assistant","content":null,"tool_calls":[{"id":"[\"r\",\"c\"]","type":"function","function":{"name":"now","arguments":"{}"}},` +
+			`{"id":"","type":"function","function":{"name":"now","arguments":"{}"}}]}`,
+		`{"role":"tool","content":"noon","tool_call_id":"[\"r\",\"c\"]"}`,
+	}, texts(converted))
+}
+
 func TestTools(t *testing.T) {
 	t.Parallel()
 	tools, err := Tools(raws(
