@@ -34,6 +34,8 @@ const (
 	RateLimited                      // 429: wait
 	Unavailable                      // 503: a dependency does not answer; retry
 	TooExpensive                     // 503: the query exceeds a limit; narrow it
+	PaymentRequired                  // 402: a limit of money does not allow it
+	BadGateway                       // 502: a server of others that the request needs failed
 )
 
 var statuses = [...]int{
@@ -43,6 +45,7 @@ var statuses = [...]int{
 	TooLarge: http.StatusRequestEntityTooLarge, UnsupportedMediaType: http.StatusUnsupportedMediaType,
 	Misdirected: http.StatusMisdirectedRequest, Invalid: http.StatusUnprocessableEntity, RateLimited: http.StatusTooManyRequests,
 	Unavailable: http.StatusServiceUnavailable, TooExpensive: http.StatusServiceUnavailable,
+	PaymentRequired: http.StatusPaymentRequired, BadGateway: http.StatusBadGateway,
 }
 
 // Codes that several packages use. A code is stable: clients branch on it.

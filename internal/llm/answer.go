@@ -1,0 +1,171 @@
+package llm
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+)
+
+// answer collects the parts of an answer as they arrive.
+type answer struct {
+	structure *structure
+	// deliver passes on a delta.
+	deliver func(Delta) error
+
+	text, reasoning, refusal strings.Builder
+	calls                    []*toolCall
+	// others are further members of the message.
+	others map[string]json.RawMessage
+
+	finish                              string
+	usage                               *Usage
+	id, model, fingerprint, serviceTier string
+}
+
+// toolCall is a tool call that is being received.
+type toolCall struct {
+	id, name  string
+	arguments strings.Builder
+	// others are further members, which some providers want back.
+	others map[string]json.RawMessage
+	index  int // among the tool calls that the caller sees
+	final  bool
+}
+
+func (a *answer) addText(s string) error {
+	if s == "" {
+		return nil
+	}
+	a.text.WriteString(s)
+	return a.deliver(Delta{Text: s})
+}
+
+func (a *answer) addReasoning(s string) error {
+	if s == "" {
+		return nil
+	}
+	a.reasoning.WriteString(s)
+	return a.deliver(Delta{Reasoning: s})
+}
+
+// addRefusal is shown to the caller as a text: it is what the model says.
+func (a *answer) addRefusal(s string) error {
+	if s == "" {
+		return nil
+	}
+	a.refusal.WriteString(s)
+	return a.deliver(Delta{Text: s})
+}
+
+// newCall begins a tool call. The answer's own tool is not one of the caller's.
+func (a *answer) newCall(id, name string) *toolCall {
+	c := &toolCall{id: id, name: name, final: a.structure.tool != "" && name == a.structure.tool}
+	for _, other := range a.calls {
+		if !other.final {
+			c.index++
+		}
+	}
+	a.calls = append(a.calls, c)
+	return c
+}
+
+// addArguments adds a fragment to a call. The first fragment of a call, which may be empty, tells its id and name.
+func (a *answer) addArguments(c *toolCall, first bool, fragment string) error {
+	c.arguments.WriteString(fragment)
+	if c.final {
+		if fragment == "" {
+			return nil
+		}
+		return a.deliver(Delta{Text: fragment})
+	}
+	d := ToolCallDelta{Index: c.index, Arguments: fragment}
+	if first {
+		d.ID, d.Name = c.id, c.name
+	} else if fragment == "" {
+		return nil
+	}
+	return a.deliver(Delta{ToolCall: &d})
+}
+
+// check refuses an answer whose tool calls cannot be sent back. Arguments that are cut at the limit of tokens are not
+// an error: the finish reason tells.
+func (a *answer) check() error {
+	for _, c := range a.calls {
+		if c.name == "" {
+			return &garbageError{what: fmt.Sprintf("a tool call has no name (id %.64q)", c.id)}
+		}
+	}
+	return nil
+}
+
+// result returns the message and what is known about it.
+func (a *answer) result() *Result {
+	said := []string{a.text.String()}
+	var calls []json.RawMessage
+	for _, c := range a.calls {
+		if c.final {
+			said = append(said, c.arguments.String())
+			continue
+		}
+		calls = append(calls, c.encode())
+	}
+	content, answered := strings.Join(said, ""), len(said) > 1
+	var message object
+	message.set("role", "assistant")
+	if content == "" && (len(calls) > 0 || a.refusal.Len() > 0) {
+		message.set("content", nil)
+	} else {
+		message.set("content", content)
+	}
+	if a.reasoning.Len() > 0 {
+		message.set("reasoning_content", a.reasoning.String())
+	}
+	if a.refusal.Len() > 0 {
+		message.set("refusal", a.refusal.String())
+	}
+	if len(calls) > 0 {
+		message.set("tool_calls", calls)
+	}
+	for _, name := range slices.Sorted(maps.Keys(a.others)) {
+		if _, found := message.values[name]; !found {
+			message.set(name, a.others[name])
+		}
+	}
+	r := &Result{
+		Message: message.encode(), FinishReason: a.finishReason(answered, len(calls)), Usage: a.usage,
+		ResponseID: a.id, Model: a.model, Fingerprint: a.fingerprint, ServiceTier: a.serviceTier,
+	}
+	if a.structure != nil {
+		if answered {
+			content = said[len(said)-1]
+		}
+		r.Structured = a.structure.extract(content)
+	}
+	return r
+}
+
+// finishReason corrects what servers say of tool calls.
+func (a *answer) finishReason(answered bool, calls int) string {
+	switch {
+	case a.refusal.Len() > 0 && a.finish == "stop":
+		return "refusal"
+	case a.finish == "tool_calls" && calls == 0 && answered:
+		return "stop"
+	case a.finish == "stop" && calls > 0:
+		return "tool_calls"
+	}
+	return a.finish
+}
+
+func (c *toolCall) encode() json.RawMessage {
+	var call object
+	call.set("id", c.id)
+	call.set("type", "function")
+	call.set("function", map[string]string{"name": c.name, "arguments": c.arguments.String()})
+	for _, name := range slices.Sorted(maps.Keys(c.others)) {
+		call.set(name, c.others[name])
+	}
+	return call.encode()
+}

@@ -1,0 +1,320 @@
+package llm
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"strings"
+	"time"
+)
+
+// anthropicReader reads messages and the events of their streams.
+type anthropicReader struct {
+	answer *answer
+	begun  bool
+	blocks []*block
+	usage  anthropicUsage
+}
+
+// block is a content block that is being received.
+type block struct {
+	kind    string
+	members map[string]json.RawMessage
+	// grown are the texts that arrive in fragments, by member.
+	grown map[string]*strings.Builder
+	call  *toolCall
+	input strings.Builder
+}
+
+type anthropicUsage struct {
+	InputTokens              *int64 `json:"input_tokens"`
+	OutputTokens             *int64 `json:"output_tokens"`
+	CacheReadInputTokens     *int64 `json:"cache_read_input_tokens"`
+	CacheCreationInputTokens *int64 `json:"cache_creation_input_tokens"`
+	CacheCreation            struct {
+		Ephemeral1hInputTokens *int64 `json:"ephemeral_1h_input_tokens"`
+	} `json:"cache_creation"`
+	OutputTokensDetails struct {
+		ThinkingTokens *int64 `json:"thinking_tokens"`
+	} `json:"output_tokens_details"`
+	ServiceTier string `json:"service_tier"`
+}
+
+// usage counts the cached input as a part of the input, which the API counts apart.
+func (u *anthropicUsage) usage() *Usage {
+	if u.InputTokens == nil && u.OutputTokens == nil {
+		return nil
+	}
+	out := &Usage{
+		Output: u.OutputTokens, CacheRead: u.CacheReadInputTokens, CacheWrite: u.CacheCreationInputTokens,
+		CacheWrite1h: u.CacheCreation.Ephemeral1hInputTokens, Reasoning: u.OutputTokensDetails.ThinkingTokens,
+	}
+	if u.InputTokens != nil {
+		sum := *u.InputTokens
+		for _, part := range []*int64{u.CacheReadInputTokens, u.CacheCreationInputTokens} {
+			if part != nil {
+				sum += *part
+			}
+		}
+		out.Input = &sum
+	}
+	return out
+}
+
+type anthropicMessage struct {
+	ID         string            `json:"id"`
+	Model      string            `json:"model"`
+	Content    []json.RawMessage `json:"content"`
+	StopReason string            `json:"stop_reason"`
+	Usage      json.RawMessage   `json:"usage"`
+}
+
+func (r *anthropicReader) complete() bool { return r.answer.finish != "" }
+
+func (r *anthropicReader) whole(body []byte) error {
+	var message anthropicMessage
+	if err := json.Unmarshal(body, &message); err != nil {
+		return &garbageError{what: "the response is not a message: " + err.Error()}
+	}
+	if message.Content == nil {
+		return &garbageError{what: "the response has no content"}
+	}
+	if err := r.head(&message); err != nil {
+		return err
+	}
+	for _, raw := range message.Content {
+		if err := r.start(raw); err != nil {
+			return err
+		}
+		if err := r.stop(len(r.blocks) - 1); err != nil {
+			return err
+		}
+	}
+	r.answer.finish = anthropicFinish(message.StopReason)
+	r.keep()
+	return r.answer.check()
+}
+
+// head reads the beginning of a message.
+func (r *anthropicReader) head(message *anthropicMessage) error {
+	r.answer.id, r.answer.model = message.ID, message.Model
+	return r.count(message.Usage)
+}
+
+// count takes over the counts that are told; later ones replace earlier ones.
+func (r *anthropicReader) count(raw json.RawMessage) error {
+	if isNull(raw) {
+		return nil
+	}
+	if err := json.Unmarshal(raw, &r.usage); err != nil {
+		return &garbageError{what: "the usage is not valid: " + err.Error()}
+	}
+	r.answer.usage, r.answer.serviceTier = r.usage.usage(), r.usage.ServiceTier
+	return nil
+}
+
+func anthropicFinish(reason string) string {
+	switch reason {
+	case "end_turn", "stop_sequence":
+		return "stop"
+	case "max_tokens", "model_context_window_exceeded":
+		return "length"
+	case "tool_use":
+		return "tool_calls"
+	}
+	return reason
+}
+
+func (r *anthropicReader) event(data []byte) (bool, error) {
+	var event struct {
+		Type         string           `json:"type"`
+		Index        int              `json:"index"`
+		Message      anthropicMessage `json:"message"`
+		ContentBlock json.RawMessage  `json:"content_block"`
+		Delta        json.RawMessage  `json:"delta"`
+		Usage        json.RawMessage  `json:"usage"`
+	}
+	if err := json.Unmarshal(data, &event); err != nil {
+		return false, &garbageError{what: "an event is not valid: " + err.Error()}
+	}
+	switch event.Type {
+	case "message_start":
+		r.begun = true
+		err := r.head(&event.Message)
+		r.usage.OutputTokens = nil // what is counted so far is not the answer's
+		r.answer.usage = r.usage.usage()
+		return false, err
+	case "content_block_start":
+		if event.Index != len(r.blocks) {
+			return false, &garbageError{what: fmt.Sprintf("the content block %d follows %d others", event.Index, len(r.blocks))}
+		}
+		return false, r.start(event.ContentBlock)
+	case "content_block_delta":
+		if event.Index < 0 || event.Index >= len(r.blocks) {
+			return false, &garbageError{what: fmt.Sprintf("a delta is of the content block %d, which has not begun", event.Index)}
+		}
+		return false, r.grow(r.blocks[event.Index], event.Delta)
+	case "message_delta":
+		var delta struct {
+			StopReason string `json:"stop_reason"`
+		}
+		if err := json.Unmarshal(event.Delta, &delta); err != nil {
+			return false, &garbageError{what: "message_delta is not valid: " + err.Error()}
+		}
+		if delta.StopReason != "" {
+			r.answer.finish = anthropicFinish(delta.StopReason)
+			r.keep()
+		}
+		return false, r.count(event.Usage)
+	case "content_block_stop":
+		return false, r.stop(event.Index)
+	case "message_stop":
+		if !r.begun {
+			return true, &garbageError{what: "the stream has no message"}
+		}
+		return true, nil
+	}
+	return false, nil // ping, and what the API adds: it asks to ignore those
+}
+
+// start begins a block with what it has from the beginning.
+func (r *anthropicReader) start(raw json.RawMessage) error {
+	values, err := members(raw)
+	if err != nil {
+		return &garbageError{what: "a content block is not valid: " + err.Error()}
+	}
+	b := &block{kind: text(values["type"]), members: values, grown: map[string]*strings.Builder{}}
+	r.blocks = append(r.blocks, b)
+	switch b.kind {
+	case "text":
+		return r.answer.addText(text(values["text"]))
+	case "thinking":
+		return r.answer.addReasoning(text(values["thinking"]))
+	case "tool_use":
+		b.call = r.answer.newCall(text(values["id"]), text(values["name"]))
+		return r.answer.addArguments(b.call, true, "")
+	}
+	return nil
+}
+
+// stop ends a block. A call whose arguments did not come in fragments has them from the beginning.
+func (r *anthropicReader) stop(index int) error {
+	if index < 0 || index >= len(r.blocks) {
+		return &garbageError{what: fmt.Sprintf("the content block %d ends and has not begun", index)}
+	}
+	b := r.blocks[index]
+	if b.call == nil || b.input.Len() > 0 {
+		return nil
+	}
+	input := "{}"
+	if !isNull(b.members["input"]) {
+		input = string(encode(b.members["input"]))
+	}
+	b.input.WriteString(input)
+	return r.answer.addArguments(b.call, false, input)
+}
+
+// grow adds a delta to a block.
+func (r *anthropicReader) grow(b *block, raw json.RawMessage) error {
+	var delta struct {
+		Type        string          `json:"type"`
+		Text        string          `json:"text"`
+		Thinking    string          `json:"thinking"`
+		Signature   string          `json:"signature"`
+		PartialJSON string          `json:"partial_json"`
+		Citation    json.RawMessage `json:"citation"`
+	}
+	if err := json.Unmarshal(raw, &delta); err != nil {
+		return &garbageError{what: "a delta is not valid: " + err.Error()}
+	}
+	switch delta.Type {
+	case "text_delta":
+		b.add("text", delta.Text)
+		return r.answer.addText(delta.Text)
+	case "thinking_delta":
+		b.add("thinking", delta.Thinking)
+		return r.answer.addReasoning(delta.Thinking)
+	case "signature_delta":
+		b.add("signature", delta.Signature)
+	case "input_json_delta":
+		b.input.WriteString(delta.PartialJSON)
+		if b.call != nil {
+			return r.answer.addArguments(b.call, false, delta.PartialJSON)
+		}
+	case "citations_delta":
+		b.members["citations"] = merge(map[string]json.RawMessage{"c": orEmpty(b.members["citations"])},
+			map[string]json.RawMessage{"c": encode([]json.RawMessage{delta.Citation})})["c"]
+	}
+	return nil
+}
+
+func orEmpty(list json.RawMessage) json.RawMessage {
+	if isNull(list) || string(list) == "[]" {
+		return nil
+	}
+	return list
+}
+
+// keep puts the blocks into the message if chat completions cannot express them.
+func (r *anthropicReader) keep() {
+	plain := true
+	blocks := make([]json.RawMessage, 0, len(r.blocks))
+	for _, b := range r.blocks {
+		if b.kind != "text" && b.kind != "tool_use" || !isNull(b.members["citations"]) {
+			plain = false
+		}
+		if b.call != nil && b.call.final {
+			continue // the answer, which is not a call that a next request could answer
+		}
+		blocks = append(blocks, b.encode())
+	}
+	if !plain {
+		r.answer.others = map[string]json.RawMessage{"anthropic_content": encode(blocks)}
+	}
+}
+
+func (b *block) add(member, fragment string) {
+	if b.grown[member] == nil {
+		b.grown[member] = &strings.Builder{}
+	}
+	b.grown[member].WriteString(fragment)
+}
+
+func (b *block) encode() json.RawMessage {
+	values := maps.Clone(b.members)
+	for name, s := range b.grown {
+		values[name] = encode(text(values[name]) + s.String())
+	}
+	if input := b.input.String(); json.Valid([]byte(input)) {
+		values["input"] = json.RawMessage(input)
+	}
+	return encode(values)
+}
+
+// anthropicModels reads a page of the list of models, and returns where the next one begins.
+func anthropicModels(body []byte) ([]Model, string, error) {
+	var page struct {
+		Data []struct {
+			ID             string    `json:"id"`
+			DisplayName    string    `json:"display_name"`
+			CreatedAt      time.Time `json:"created_at"`
+			MaxInputTokens *int64    `json:"max_input_tokens"`
+			MaxTokens      *int64    `json:"max_tokens"`
+		} `json:"data"`
+		HasMore bool   `json:"has_more"`
+		LastID  string `json:"last_id"`
+	}
+	if err := json.Unmarshal(body, &page); err != nil {
+		return nil, "", &garbageError{what: "the response is not a list of models: " + err.Error()}
+	}
+	models := make([]Model, 0, len(page.Data))
+	for _, e := range page.Data {
+		models = append(models, Model{
+			ID: e.ID, Name: e.DisplayName, Created: e.CreatedAt, MaxInputTokens: e.MaxInputTokens, MaxOutputTokens: e.MaxTokens,
+		})
+	}
+	if !page.HasMore {
+		return models, "", nil
+	}
+	return models, page.LastID, nil
+}

@@ -1,0 +1,240 @@
+package llm
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+
+	"golang.org/x/net/http/httpguts"
+)
+
+const (
+	openAIBase       = "https://api.openai.com/v1"
+	anthropicBase    = "https://api.anthropic.com"
+	anthropicVersion = "2023-06-01"
+	keyPlaceholder   = "$API_KEY"
+)
+
+// reservedHeaders are set by what sends the request. Another value would break it.
+var reservedHeaders = []string{
+	"Accept-Encoding", "Connection", "Content-Encoding", "Content-Length", "Content-Type", "Host", "Keep-Alive",
+	"Proxy-Connection", "Te", "Trailer", "Transfer-Encoding", "Upgrade",
+}
+
+// Client calls a provider. It is safe for concurrent use.
+type Client struct {
+	conn Connection
+	base string // without a slash at the end
+}
+
+// New returns a client for the connection. Its error is an [*Error] of kind [InvalidParameter] that names the member of
+// the connection which is not valid.
+func New(conn Connection) (*Client, error) {
+	base, err := baseURL(conn)
+	if err != nil {
+		return nil, err
+	}
+	if !httpguts.ValidHeaderFieldValue(conn.APIKey) {
+		return nil, invalid("api_key", "The key has characters that cannot be sent, such as a line break.", "Copy the key again.")
+	}
+	for name, value := range conn.Headers {
+		canonical := http.CanonicalHeaderKey(name)
+		if !httpguts.ValidHeaderFieldName(name) || !httpguts.ValidHeaderFieldValue(value) {
+			return nil, invalid("headers", fmt.Sprintf("The header %q has characters that cannot be sent.", name), "")
+		}
+		if slices.Contains(reservedHeaders, canonical) {
+			return nil, invalid("headers", fmt.Sprintf("The header %s is set by Looptrace.", canonical), "Leave it out.")
+		}
+	}
+	if conn.HTTP == nil {
+		return nil, invalid("http", "The connection has no HTTP client.", "")
+	}
+	if conn.IdleTimeout <= 0 {
+		conn.IdleTimeout = DefaultIdleTimeout
+	}
+	return &Client{conn: conn, base: base}, nil
+}
+
+// String names the client's connection without its secrets.
+func (c *Client) String() string { return c.conn.String() }
+
+// GoString keeps the secrets out of %#v.
+func (c *Client) GoString() string { return c.String() }
+
+// baseURL checks the base URL, and gives it the form that the SDK of the kind expects.
+func baseURL(conn Connection) (string, error) {
+	text := strings.TrimRight(conn.BaseURL, "/")
+	switch conn.Kind {
+	case OpenAI:
+		if text == "" {
+			text = openAIBase
+		}
+	case Anthropic:
+		if text == "" {
+			text = anthropicBase
+		}
+		text = strings.TrimSuffix(text, "/v1")
+	default:
+		return "", invalid("kind", fmt.Sprintf("The kind %q is not known.", conn.Kind), "It must be openai or anthropic.")
+	}
+	address, err := url.Parse(text)
+	if err != nil || address.Host == "" || address.Scheme != "https" && address.Scheme != "http" {
+		return "", invalid("base_url", "The base URL is not an address.", "It must be like "+openAIBase+".")
+	}
+	if address.User != nil || address.RawQuery != "" || address.Fragment != "" {
+		return "", invalid("base_url", "The base URL has a user, a query or a fragment.", "Leave them out; a key belongs into the key, or into a header.")
+	}
+	return text, nil
+}
+
+// Complete makes one attempt. It streams if onDelta is not nil; an error of onDelta ends the call and is the cause of
+// the returned one. All errors are [*Error].
+func (c *Client) Complete(ctx context.Context, request Request, onDelta func(Delta) error) (*Result, error) {
+	stream := onDelta != nil
+	call, err := c.call(&request, stream)
+	if err != nil {
+		return nil, err
+	}
+	x := c.exchange(ctx)
+	defer x.end()
+	err = x.send(call)
+	if err == nil {
+		err = x.read(call, onDelta)
+	}
+	if err != nil {
+		return nil, x.failure(call, err)
+	}
+	return x.result(call), nil
+}
+
+// Build returns the request that [Client.Complete] sends, for display.
+func Build(conn Connection, request Request, stream bool) (*HTTPRequest, error) {
+	if conn.HTTP == nil {
+		conn.HTTP = http.DefaultClient // nothing is sent
+	}
+	c, err := New(conn)
+	if err != nil {
+		return nil, err
+	}
+	call, err := c.call(&request, stream)
+	if err != nil {
+		return nil, err
+	}
+	headers := map[string]string{"Content-Type": "application/json"}
+	if stream {
+		headers["Accept"] = "text/event-stream"
+	}
+	if conn.Kind == Anthropic {
+		headers["Anthropic-Version"] = anthropicVersion
+	}
+	if conn.APIKey != "" {
+		if conn.Kind == Anthropic {
+			headers["X-Api-Key"] = keyPlaceholder
+		} else {
+			headers["Authorization"] = "Bearer " + keyPlaceholder
+		}
+	}
+	for name := range conn.Headers {
+		name = http.CanonicalHeaderKey(name)
+		headers[name] = "$" + strings.ToUpper(strings.ReplaceAll(name, "-", "_"))
+	}
+	return &HTTPRequest{Method: http.MethodPost, URL: c.base + "/" + call.path, Headers: headers, Body: call.body}, nil
+}
+
+// call is a request that is ready to be sent.
+type call struct {
+	request   *Request
+	structure *structure
+	stream    bool
+	path      string
+	body      []byte
+	answer    *answer
+	reader    reader
+}
+
+// reader reads the answers of an API into an answer.
+type reader interface {
+	// whole reads an answer that is not streamed.
+	whole(body []byte) error
+	// event reads an event of a stream. It returns true if it is the last one.
+	event(data []byte) (bool, error)
+	// complete reports whether the answer is complete even if the last event is missing.
+	complete() bool
+}
+
+func (c *Client) call(request *Request, stream bool) (*call, error) {
+	if request.Model == "" {
+		return nil, invalid("model", "The request names no model.", "")
+	}
+	if len(request.Messages) == 0 {
+		return nil, invalid("messages", "The request has no messages.", "")
+	}
+	s, err := newStructure(request)
+	if err != nil {
+		return nil, err
+	}
+	a := &answer{structure: s}
+	out := &call{request: request, structure: s, stream: stream, answer: a}
+	if c.conn.Kind == Anthropic {
+		out.path, out.reader = "v1/messages", &anthropicReader{answer: a}
+		out.body, err = anthropicBody(request, s, stream)
+	} else {
+		out.path, out.reader = "chat/completions", &openAIReader{answer: a}
+		out.body, err = openAIBody(request, s, stream)
+	}
+	return out, err
+}
+
+// Models lists the provider's models, in the provider's order.
+func (c *Client) Models(ctx context.Context) ([]Model, error) {
+	path, read := "models", openAIModels
+	if c.conn.Kind == Anthropic {
+		path, read = "v1/models?limit=1000", anthropicModels
+	}
+	var models []Model
+	for range maxModelPages {
+		page, next, err := c.modelPage(ctx, path, read)
+		if err != nil {
+			return nil, err
+		}
+		models = append(models, page...)
+		if next == "" {
+			return models, nil
+		}
+		path = "v1/models?limit=1000&after_id=" + url.QueryEscape(next)
+	}
+	return nil, &Error{Kind: Garbage, Message: fmt.Sprintf("the list of models has more than %d pages", maxModelPages)}
+}
+
+const maxModelPages = 20
+
+func (c *Client) modelPage(ctx context.Context, path string, read func([]byte) ([]Model, string, error)) ([]Model, string, error) {
+	x := c.exchange(ctx)
+	defer x.end()
+	list := &call{path: path, answer: &answer{}}
+	err := x.send(list)
+	var page []Model
+	var next string
+	if err == nil {
+		var body []byte
+		if body, err = x.readAll(); err == nil {
+			page, next, err = read(body)
+		}
+	}
+	if err != nil {
+		return nil, "", x.failure(list, err)
+	}
+	return page, next, nil
+}
+
+// invalid returns the error for a request that cannot be made.
+func invalid(parameter, message, suggestion string) *Error {
+	return &Error{Kind: InvalidParameter, Parameter: parameter, Message: message, Suggestion: suggestion}
+}
+
+// isNull reports whether a JSON value is absent or null.
+func isNull(raw json.RawMessage) bool { return len(raw) == 0 || string(raw) == "null" }

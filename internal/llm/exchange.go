@@ -1,0 +1,327 @@
+package llm
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"mime"
+	"net/http"
+	"strings"
+	"time"
+
+	"github.com/anthropics/anthropic-sdk-go"
+	anthropicoption "github.com/anthropics/anthropic-sdk-go/option"
+	"github.com/openai/openai-go/v3"
+	openaioption "github.com/openai/openai-go/v3/option"
+	"github.com/openai/openai-go/v3/packages/ssestream"
+)
+
+const (
+	maxResponse = 64 << 20
+	maxLine     = 16 << 20 // of a stream
+	maxFailure  = 1 << 20  // of the body of an error
+	// drainTimeout is how long the end of the connection's response is waited for after the end of the answer, so that
+	// the connection can be used again.
+	drainTimeout = 250 * time.Millisecond
+)
+
+var (
+	errIdle     = errors.New("nothing was received in time")
+	errTooLarge = fmt.Errorf("the response exceeds %d MiB", maxResponse>>20)
+	errLine     = fmt.Errorf("a line of the stream exceeds %d MiB", maxLine>>20)
+)
+
+// sdkHeaders describe the SDK to its maker. They are not sent.
+var sdkHeaders = []string{
+	"X-Stainless-Lang", "X-Stainless-Package-Version", "X-Stainless-OS", "X-Stainless-Arch", "X-Stainless-Runtime",
+	"X-Stainless-Runtime-Version", "X-Stainless-Retry-Count", "X-Stainless-Timeout",
+}
+
+// exchange is a request and its response, and lives as long as one call. It records the response and limits its size and the waits for it.
+type exchange struct {
+	client *Client
+	parent context.Context
+	ctx    context.Context
+	cancel context.CancelCauseFunc
+	start  time.Time
+
+	response *http.Response
+	body     *bodyReader
+	first    time.Duration // to the first delta
+	duration time.Duration
+}
+
+func (c *Client) exchange(ctx context.Context) *exchange {
+	x := &exchange{client: c, parent: ctx, start: time.Now()}
+	x.ctx, x.cancel = context.WithCancelCause(ctx)
+	return x
+}
+
+// end ends the provider's request if it still runs.
+func (x *exchange) end() {
+	if x.response != nil {
+		_ = x.response.Body.Close() // of a response that was read, or is not wanted
+	}
+	x.cancel(nil)
+}
+
+// RoundTrip sends a request of the SDK.
+func (x *exchange) RoundTrip(r *http.Request) (*http.Response, error) {
+	next := x.client.conn.HTTP.Transport
+	if next == nil {
+		next = http.DefaultTransport
+	}
+	timer := x.wait(x.client.conn.IdleTimeout)
+	response, err := next.RoundTrip(r)
+	timer.Stop()
+	if err != nil {
+		return nil, err
+	}
+	limit := maxResponse
+	if response.StatusCode >= http.StatusBadRequest {
+		limit = maxFailure
+	}
+	x.body = &bodyReader{exchange: x, body: response.Body, limit: limit, failed: response.StatusCode >= http.StatusBadRequest}
+	response.Body = x.body
+	x.response = response
+	return response, nil
+}
+
+func (x *exchange) wait(d time.Duration) *time.Timer {
+	return time.AfterFunc(d, func() { x.cancel(errIdle) })
+}
+
+// send sends the request of a call and waits for the response's header. The error of a response with an error's status
+// is the SDK's; failure reads the response itself.
+func (x *exchange) send(c *call) error {
+	conn := &x.client.conn
+	httpClient := &http.Client{
+		Transport:     x,
+		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+	}
+	method, accept := http.MethodPost, "application/json"
+	var body any
+	switch {
+	case c.body == nil:
+		method = http.MethodGet
+	case c.stream:
+		body, accept = c.body, "text/event-stream"
+	default:
+		body = c.body
+	}
+	headers := map[string]string{"Accept": accept, "User-Agent": "looptrace"}
+	maps.Copy(headers, conn.Headers)
+
+	// The clients are made without their constructors, which take keys and addresses of the environment.
+	var response *http.Response
+	var err error
+	if conn.Kind == Anthropic {
+		options := []anthropicoption.RequestOption{
+			anthropicoption.WithBaseURL(x.client.base + "/"), anthropicoption.WithHTTPClient(httpClient), anthropicoption.WithMaxRetries(0),
+		}
+		if conn.APIKey != "" {
+			options = append(options, anthropicoption.WithAPIKey(conn.APIKey))
+		}
+		for _, name := range sdkHeaders {
+			options = append(options, anthropicoption.WithHeaderDel(name))
+		}
+		for name, value := range headers {
+			options = append(options, anthropicoption.WithHeader(name, value))
+		}
+		client := anthropic.Client{Options: options}
+		err = client.Execute(x.ctx, method, c.path, body, &response)
+	} else {
+		options := []openaioption.RequestOption{
+			openaioption.WithBaseURL(x.client.base + "/"), openaioption.WithHTTPClient(httpClient), openaioption.WithMaxRetries(0),
+			openaioption.WithAPIKey(conn.APIKey),
+		}
+		for _, name := range sdkHeaders {
+			options = append(options, openaioption.WithHeaderDel(name))
+		}
+		for name, value := range headers {
+			options = append(options, openaioption.WithHeader(name, value))
+		}
+		client := openai.Client{Options: options}
+		err = client.Execute(x.ctx, method, c.path, body, &response)
+	}
+	if err == nil && response.StatusCode >= http.StatusMultipleChoices {
+		err = errors.New(response.Status)
+	}
+	return err
+}
+
+// read reads the answer to a call.
+func (x *exchange) read(c *call, onDelta func(Delta) error) error {
+	c.answer.deliver = func(d Delta) error {
+		if x.first == 0 {
+			x.first = time.Since(x.start)
+		}
+		if onDelta == nil {
+			return nil
+		}
+		if err := onDelta(d); err != nil {
+			return &callbackError{err}
+		}
+		return nil
+	}
+	mediaType, _, err := mime.ParseMediaType(x.response.Header.Get("Content-Type"))
+	if c.stream && (err != nil || !strings.HasSuffix(mediaType, "json")) {
+		return x.readStream(c)
+	}
+	// A server that does not stream answers as a whole.
+	body, err := x.readAll()
+	if err != nil {
+		return err
+	}
+	if reportsError(body) {
+		return &reportedError{body}
+	}
+	return c.reader.whole(body)
+}
+
+func (x *exchange) readAll() ([]byte, error) {
+	body, err := io.ReadAll(x.response.Body)
+	x.duration = time.Since(x.start)
+	return body, err
+}
+
+func (x *exchange) readStream(c *call) error {
+	x.body.lines = true
+	events := ssestream.NewDecoder(&http.Response{Body: x.response.Body, Header: http.Header{}})
+	seen := false
+	for events.Next() {
+		event := events.Event()
+		data := bytes.TrimSpace(event.Data)
+		if len(data) == 0 {
+			continue
+		}
+		if reportsError(data) {
+			return &reportedError{bytes.Clone(data)}
+		}
+		last, err := c.reader.event(data)
+		if err != nil {
+			return err
+		}
+		seen = true
+		if last {
+			x.duration = time.Since(x.start)
+			err := c.answer.check()
+			x.drain()
+			return err
+		}
+	}
+	x.duration = time.Since(x.start)
+	err := events.Err()
+	switch {
+	case c.reader.complete() && (err == nil || x.ctx.Err() == nil):
+		return c.answer.check() // only the mark of the end is missing
+	case err != nil:
+		return err
+	case !seen:
+		return &garbageError{what: "the response has no events"}
+	}
+	return io.ErrUnexpectedEOF
+}
+
+// drain reads to the end of the response if it comes at once.
+func (x *exchange) drain() {
+	timer := x.wait(drainTimeout)
+	defer timer.Stop()
+	_, _ = io.CopyN(io.Discard, x.response.Body, maxFailure) // what follows the answer does not matter
+}
+
+// reportsError reports whether a response with the status 200, or an event of a stream, is an error.
+func reportsError(data []byte) bool {
+	if !bytes.Contains(data, []byte(`"error"`)) {
+		return false // most events
+	}
+	var envelope struct {
+		Error json.RawMessage `json:"error"`
+	}
+	return json.Unmarshal(data, &envelope) == nil && !isNull(envelope.Error)
+}
+
+// result is what was received so far.
+func (x *exchange) result(c *call) *Result {
+	result := c.answer.result()
+	result.RawRequest = c.body
+	result.TimeToFirstToken = x.first
+	if !c.stream {
+		result.TimeToFirstToken = 0
+	}
+	result.Duration = x.duration
+	if result.Duration == 0 {
+		result.Duration = time.Since(x.start)
+	}
+	if x.response != nil {
+		result.RawResponse = x.client.scrub(x.body.seen.Bytes())
+		result.Status = x.response.StatusCode
+		result.RequestID = requestID(x.response.Header)
+		result.RateLimit = rateLimit(x.response.Header)
+	}
+	return result
+}
+
+func requestID(header http.Header) string {
+	for _, name := range []string{"Request-Id", "X-Request-Id", "Apim-Request-Id"} {
+		if id := header.Get(name); id != "" {
+			return id
+		}
+	}
+	return ""
+}
+
+func rateLimit(header http.Header) map[string]string {
+	var found map[string]string
+	for name := range header {
+		lower := strings.ToLower(name)
+		if strings.Contains(lower, "ratelimit") || strings.HasPrefix(lower, "retry-after") {
+			if found == nil {
+				found = map[string]string{}
+			}
+			found[lower] = header.Get(name)
+		}
+	}
+	return found
+}
+
+// bodyReader records a response as it is read, within its limits.
+type bodyReader struct {
+	exchange *exchange
+	body     io.ReadCloser
+	seen     bytes.Buffer
+	limit    int
+	failed   bool // the response is an error, of which the beginning is enough
+	lines    bool // the response is a stream, whose lines are limited
+	line     int  // the length of the line that is being read
+}
+
+func (b *bodyReader) Read(p []byte) (int, error) {
+	left := b.limit - b.seen.Len()
+	if left <= 0 {
+		if b.failed {
+			return 0, io.EOF
+		}
+		return 0, errTooLarge
+	}
+	// A timer for each read: what the caller does between them takes its own time.
+	timer := b.exchange.wait(b.exchange.client.conn.IdleTimeout)
+	n, err := b.body.Read(p[:min(len(p), left)])
+	timer.Stop()
+	b.seen.Write(p[:n])
+	if end := bytes.LastIndexByte(p[:n], '\n'); end >= 0 {
+		b.line = n - end - 1
+	} else {
+		b.line += n
+	}
+	if b.lines && b.line > maxLine {
+		return n, errLine
+	}
+	return n, err
+}
+
+func (b *bodyReader) Close() error { return b.body.Close() }

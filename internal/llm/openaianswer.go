@@ -1,0 +1,331 @@
+package llm
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"strings"
+	"time"
+)
+
+// openAIReader reads chat completions and their chunks, also as compatible servers write them.
+type openAIReader struct {
+	answer *answer
+	begun  bool
+	calls  []indexedCall
+}
+
+// indexedCall is a call by its index in the stream. Its first fragments may lack the name.
+type indexedCall struct {
+	index     int
+	id        string
+	others    map[string]json.RawMessage
+	arguments string // until the name arrives
+	call      *toolCall
+}
+
+type openAICompletion struct {
+	ID                string       `json:"id"`
+	Model             string       `json:"model"`
+	SystemFingerprint string       `json:"system_fingerprint"`
+	ServiceTier       string       `json:"service_tier"`
+	Usage             *openAIUsage `json:"usage"`
+	Choices           []struct {
+		Index        int             `json:"index"`
+		Message      json.RawMessage `json:"message"`
+		Delta        json.RawMessage `json:"delta"`
+		FinishReason string          `json:"finish_reason"`
+	} `json:"choices"`
+}
+
+type openAIUsage struct {
+	PromptTokens        *int64 `json:"prompt_tokens"`
+	CompletionTokens    *int64 `json:"completion_tokens"`
+	TotalTokens         *int64 `json:"total_tokens"`
+	PromptTokensDetails struct {
+		CachedTokens     *int64 `json:"cached_tokens"`
+		CacheWriteTokens *int64 `json:"cache_write_tokens"`
+	} `json:"prompt_tokens_details"`
+	CompletionTokensDetails struct {
+		ReasoningTokens *int64 `json:"reasoning_tokens"`
+	} `json:"completion_tokens_details"`
+	// PromptCacheHitTokens is DeepSeek's.
+	PromptCacheHitTokens *int64 `json:"prompt_cache_hit_tokens"`
+}
+
+func (u *openAIUsage) usage() *Usage {
+	if u == nil || u.PromptTokens == nil && u.CompletionTokens == nil {
+		return nil
+	}
+	out := &Usage{
+		Input: u.PromptTokens, Output: u.CompletionTokens, CacheRead: u.PromptTokensDetails.CachedTokens,
+		CacheWrite: u.PromptTokensDetails.CacheWriteTokens, Reasoning: u.CompletionTokensDetails.ReasoningTokens,
+	}
+	if out.CacheRead == nil {
+		out.CacheRead = u.PromptCacheHitTokens
+	}
+	// Some servers count reasoning apart from the completion. The total shows it.
+	if in, completion, total, reasoning := out.Input, out.Output, u.TotalTokens, out.Reasoning; in != nil && completion != nil &&
+		total != nil && reasoning != nil && *reasoning > 0 && *total == *in+*completion+*reasoning {
+		sum := *completion + *reasoning
+		out.Output = &sum
+	}
+	return out
+}
+
+func (o *openAIReader) complete() bool { return o.answer.finish != "" }
+
+func (o *openAIReader) whole(body []byte) error {
+	completion, err := o.head(body)
+	if err != nil {
+		return err
+	}
+	for _, choice := range completion.Choices {
+		if choice.Index == 0 && !isNull(choice.Message) {
+			o.answer.finish = openAIFinish(choice.FinishReason)
+			if err := o.add(choice.Message); err != nil {
+				return err
+			}
+			return o.answer.check()
+		}
+	}
+	return &garbageError{what: "the response has no choice with a message"}
+}
+
+func (o *openAIReader) event(data []byte) (bool, error) {
+	if bytes.Equal(data, []byte("[DONE]")) {
+		if !o.begun {
+			return true, &garbageError{what: "the stream has no choice"}
+		}
+		return true, nil
+	}
+	chunk, err := o.head(data)
+	if err != nil {
+		return false, err
+	}
+	for _, choice := range chunk.Choices {
+		if choice.Index != 0 {
+			continue // a call takes one answer
+		}
+		o.begun = true
+		if choice.FinishReason != "" {
+			o.answer.finish = openAIFinish(choice.FinishReason)
+		}
+		if !isNull(choice.Delta) {
+			if err := o.add(choice.Delta); err != nil {
+				return false, err
+			}
+		}
+	}
+	return false, nil
+}
+
+// head reads what a completion and a chunk have in common.
+func (o *openAIReader) head(data []byte) (*openAICompletion, error) {
+	var c openAICompletion
+	if err := json.Unmarshal(data, &c); err != nil {
+		return nil, &garbageError{what: "the response is not a chat completion: " + err.Error()}
+	}
+	a := o.answer
+	keep := func(field *string, value string) {
+		if value != "" {
+			*field = value
+		}
+	}
+	keep(&a.id, c.ID)
+	keep(&a.model, c.Model)
+	keep(&a.fingerprint, c.SystemFingerprint)
+	keep(&a.serviceTier, c.ServiceTier)
+	if usage := c.Usage.usage(); usage != nil {
+		a.usage = usage
+	}
+	return &c, nil
+}
+
+func openAIFinish(reason string) string {
+	if reason == "function_call" {
+		return "tool_calls"
+	}
+	return reason
+}
+
+// add adds a message or a delta of one.
+func (o *openAIReader) add(raw json.RawMessage) error {
+	message, err := members(raw)
+	if err != nil {
+		return &garbageError{what: "the message is not valid: " + err.Error()}
+	}
+	a := o.answer
+	reasoning := text(message["reasoning_content"])
+	if reasoning == "" {
+		reasoning = text(message["reasoning"]) // OpenRouter, Ollama, newer vLLM
+	}
+	content, thought := contentText(message["content"])
+	if err := a.addReasoning(reasoning + thought); err != nil {
+		return err
+	}
+	if err := a.addText(content); err != nil {
+		return err
+	}
+	if err := a.addRefusal(text(message["refusal"])); err != nil {
+		return err
+	}
+	if !isNull(message["tool_calls"]) {
+		var fragments []json.RawMessage
+		if err := json.Unmarshal(message["tool_calls"], &fragments); err != nil {
+			return &garbageError{what: "the tool calls are not valid: " + err.Error()}
+		}
+		for i, fragment := range fragments {
+			if err := o.addCall(fragment, i); err != nil {
+				return err
+			}
+		}
+	}
+	for _, known := range []string{"role", "content", "reasoning_content", "reasoning", "refusal", "tool_calls"} {
+		delete(message, known)
+	}
+	a.others = merge(a.others, message)
+	return nil
+}
+
+// contentText returns the text and the thoughts of a content, which some servers send as parts.
+func contentText(raw json.RawMessage) (content, thought string) {
+	if isNull(raw) || raw[0] == '"' {
+		return text(raw), ""
+	}
+	var parts []struct {
+		Type     string          `json:"type"`
+		Text     string          `json:"text"`
+		Thinking json.RawMessage `json:"thinking"`
+	}
+	if json.Unmarshal(raw, &parts) != nil {
+		return "", ""
+	}
+	var texts, thoughts strings.Builder
+	for _, p := range parts {
+		texts.WriteString(p.Text)
+		inner, _ := contentText(p.Thinking)
+		thoughts.WriteString(inner)
+	}
+	return texts.String(), thoughts.String()
+}
+
+// addCall adds a fragment of a tool call. position is its place in the list, for servers that leave out the index.
+func (o *openAIReader) addCall(raw json.RawMessage, position int) error {
+	var fragment struct {
+		Index    *int   `json:"index"`
+		ID       string `json:"id"`
+		Function struct {
+			Name      string          `json:"name"`
+			Arguments json.RawMessage `json:"arguments"`
+		} `json:"function"`
+	}
+	others, err := members(raw)
+	if err == nil {
+		err = json.Unmarshal(raw, &fragment)
+	}
+	if err != nil {
+		return &garbageError{what: "a tool call is not valid: " + err.Error()}
+	}
+	index := position
+	if fragment.Index != nil {
+		index = *fragment.Index
+	}
+	c := o.find(index, fragment.ID, fragment.Function.Name, fragment.Index != nil)
+	for _, known := range []string{"index", "id", "type", "function"} {
+		delete(others, known)
+	}
+	arguments := text(fragment.Function.Arguments)
+	if arguments == "" && len(fragment.Function.Arguments) > 0 && fragment.Function.Arguments[0] == '{' {
+		arguments = strings.ToValidUTF8(string(fragment.Function.Arguments), "\ufffd") // Ollama's own form
+	}
+	if c.id == "" {
+		c.id = fragment.ID
+	}
+	first := false
+	if c.call == nil {
+		c.others = merge(c.others, others)
+		if fragment.Function.Name == "" {
+			c.arguments += arguments
+			return nil
+		}
+		first = true
+		c.call = o.answer.newCall(c.id, fragment.Function.Name)
+		if c.call.id == "" {
+			c.call.id = fmt.Sprintf("call_%d", len(o.answer.calls)) // results are matched by it
+		}
+		arguments = c.arguments + arguments
+		others = c.others
+	}
+	c.call.others = merge(c.call.others, others)
+	return o.answer.addArguments(c.call, first, arguments)
+}
+
+// find returns the call that a fragment belongs to. Some servers give each call the index 0, or none: a fragment with
+// another id and a name begins a call.
+func (o *openAIReader) find(index int, id, name string, indexed bool) *indexedCall {
+	for i := len(o.calls) - 1; i >= 0; i-- {
+		c := &o.calls[i]
+		begins := name != "" && id != "" && c.id != "" && id != c.id
+		if !indexed {
+			begins = name != "" && (id == "" || id != c.id)
+		}
+		if c.index == index && !begins {
+			return c
+		}
+	}
+	o.calls = append(o.calls, indexedCall{index: index, id: id})
+	return &o.calls[len(o.calls)-1]
+}
+
+// merge adds members that this package does not know, so that they can be sent back: texts and lists grow, others are
+// replaced. Empty ones are left out.
+func merge(into, from map[string]json.RawMessage) map[string]json.RawMessage {
+	for name, value := range from {
+		if isNull(value) || string(value) == "[]" || string(value) == `""` {
+			continue
+		}
+		if into == nil {
+			into = map[string]json.RawMessage{}
+		}
+		switch old := into[name]; {
+		case old == nil:
+			into[name] = value
+		case old[0] == '"' && value[0] == '"':
+			into[name] = encode(text(old) + text(value))
+		case old[0] == '[' && value[0] == '[':
+			into[name] = json.RawMessage(string(old[:len(old)-1]) + "," + string(value[1:]))
+		default:
+			into[name] = value
+		}
+	}
+	return into
+}
+
+// openAIModels reads a list of models. Some servers answer with the list alone.
+func openAIModels(body []byte) ([]Model, string, error) {
+	type entry struct {
+		ID      string `json:"id"`
+		Name    string `json:"name"`
+		Created int64  `json:"created"`
+	}
+	var list struct {
+		Data []entry `json:"data"`
+	}
+	err := json.Unmarshal(body, &list)
+	if err != nil {
+		err = json.Unmarshal(body, &list.Data)
+	}
+	if err != nil {
+		return nil, "", &garbageError{what: "the response is not a list of models: " + err.Error()}
+	}
+	models := make([]Model, 0, len(list.Data))
+	for _, e := range list.Data {
+		m := Model{ID: e.ID, Name: e.Name}
+		if e.Created > 0 {
+			m.Created = time.Unix(e.Created, 0).UTC()
+		}
+		models = append(models, m)
+	}
+	return models, "", nil
+}
