@@ -170,6 +170,10 @@ bench-prompts: engines _build/looptrace _build/looptrace-controlplane ## Measure
 bench-datasets: build ## Import 1,000,000 rows, also with a kill in the middle, and read the items
 	BENCH_DATASET_ROWS=$${BENCH_DATASET_ROWS:-1000000} $(GO) test -count=1 -timeout 1h -run '^TestDatasets$$' -v ./test/bench
 
+.PHONY: bench-providers
+bench-providers: build ## Call a scripted model provider directly and through the API: time to the first token, and 1,000 calls
+	BENCH_PROVIDER_CALLS=$${BENCH_PROVIDER_CALLS:-1000} $(GO) test -count=1 -timeout 30m -run '^TestProviders$$' -v ./test/bench
+
 .PHONY: bench-agentview
 bench-agentview: ## Print how many annotated faults the agent view and simple strategies show; check 10,000 generated runs
 	$(GO) test -count=1 -timeout 10m -run '^TestSurvival$$' -v ./controlplane/agentview

@@ -8,6 +8,11 @@
 //   - API_ADDR: the address to listen on (127.0.0.1:7081).
 //   - DATABASE_URL, CLICKHOUSE_URL: the addresses of PostgreSQL and ClickHouse. Required.
 //   - SESSION_SECRET: at least 32 bytes in hexadecimal. Required.
+//   - INGEST_URL: the address of ingest (http://127.0.0.1:7080), which records the runs that the control plane makes.
+//   - PROVIDER_KEYS_SECRET: secrets like SESSION_SECRET with commas between, for the API keys of model providers. The first one
+//     encrypts, all decrypt. Without it, SESSION_SECRET encrypts.
+//   - PROVIDER_PRIVATE_ADDRESSES: addresses of model providers that are allowed although they are not public: loopback, CIDRs with
+//     commas between, or all.
 //   - API_REQUESTS_PER_SECOND (1000), API_BYTES_PER_SECOND (50000000, of request and response bodies): the rate limits
 //     of each key and each user. A project has twice as much. The burst is ten seconds. 0 is no limit.
 //   - WEB_URL: the address of web (http://127.0.0.1:7090).
@@ -19,19 +24,16 @@
 package main
 
 import (
-	"cmp"
 	"context"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"log/slog"
-	"math"
 	"net"
 	"net/http"
 	"os"
 	"os/signal"
-	"strconv"
 	"strings"
+	"sync"
 	"syscall"
 	"time"
 
@@ -47,12 +49,14 @@ import (
 	"github.com/looptrace/looptrace/controlplane/jobs"
 	"github.com/looptrace/looptrace/controlplane/mcpserver"
 	"github.com/looptrace/looptrace/controlplane/organizations"
+	"github.com/looptrace/looptrace/controlplane/playground"
 	"github.com/looptrace/looptrace/controlplane/pricing"
 	"github.com/looptrace/looptrace/controlplane/projects"
 	"github.com/looptrace/looptrace/controlplane/prompts"
+	"github.com/looptrace/looptrace/controlplane/providers"
+	"github.com/looptrace/looptrace/controlplane/recording"
 	"github.com/looptrace/looptrace/controlplane/runs"
 	"github.com/looptrace/looptrace/controlplane/views"
-	"github.com/looptrace/looptrace/internal/allowedhost"
 	"github.com/looptrace/looptrace/internal/clickhouse"
 	"github.com/looptrace/looptrace/internal/kafkaclient"
 	"github.com/looptrace/looptrace/internal/postgres"
@@ -106,82 +110,6 @@ func parseArgs(args []string) (duties, error) {
 	return duties{}, fmt.Errorf("%q is not a command; it is serve, work, or nothing for both", strings.Join(args, " "))
 }
 
-// config is the configuration from the environment.
-type config struct {
-	addr          string
-	databaseURL   string
-	clickhouseURL string
-	sessionSecret []byte
-	// limits apply to each key and each user.
-	limits           ratelimit.Limits
-	addresses        httpapi.Addresses
-	rateLimitBrokers []string
-}
-
-const minSecretBytes = 32
-
-func loadConfig(getenv func(string) string) (config, error) {
-	cfg := config{addr: getenv("API_ADDR"), databaseURL: getenv("DATABASE_URL"), clickhouseURL: getenv("CLICKHOUSE_URL")}
-	if cfg.addr == "" {
-		cfg.addr = "127.0.0.1:7081"
-	}
-	var missing []error
-	if cfg.databaseURL == "" {
-		missing = append(missing, errors.New("DATABASE_URL is not set; set it to an address such as postgres://user:password@127.0.0.1:7087/looptrace"))
-	}
-	if cfg.clickhouseURL == "" {
-		missing = append(missing, errors.New("CLICKHOUSE_URL is not set; set it to an address such as clickhouse://127.0.0.1:7085/looptrace"))
-	}
-	var err error
-	if cfg.sessionSecret, err = parseSecret(getenv("SESSION_SECRET")); err != nil {
-		missing = append(missing, err)
-	}
-	if cfg.limits[ratelimit.Requests], err = parseLimit("API_REQUESTS_PER_SECOND", getenv("API_REQUESTS_PER_SECOND"), 1000); err != nil {
-		missing = append(missing, err)
-	}
-	if cfg.limits[ratelimit.Bytes], err = parseLimit("API_BYTES_PER_SECOND", getenv("API_BYTES_PER_SECOND"), 50_000_000); err != nil {
-		missing = append(missing, err)
-	}
-	if cfg.addresses.Web, err = parseAddress("WEB_URL", cmp.Or(getenv("WEB_URL"), "http://127.0.0.1:7090")); err != nil {
-		missing = append(missing, err)
-	}
-	if public := getenv("PUBLIC_URL"); public != "" {
-		if cfg.addresses.Public, err = parseAddress("PUBLIC_URL", public); err != nil {
-			missing = append(missing, err)
-		}
-	}
-	if cfg.addresses.Hosts, err = allowedhost.FromEnvironment(getenv); err != nil {
-		missing = append(missing, err)
-	}
-	if brokers := getenv("RATELIMIT_BROKERS"); brokers != "" {
-		cfg.rateLimitBrokers = strings.Split(brokers, ",")
-	}
-	return cfg, errors.Join(missing...)
-}
-
-func parseAddress(name, text string) (string, error) {
-	address, ok := instrument.ValidEndpoint(text)
-	if !ok {
-		return "", fmt.Errorf("%s is %q; it must be an address such as https://looptrace.example.com", name, text)
-	}
-	return address, nil
-}
-
-// burstSeconds is the size of a burst, in seconds of the rate.
-const burstSeconds = 10
-
-// parseLimit parses a rate in units per second. Empty text gives the default.
-func parseLimit(name, text string, defaultRate float64) (ratelimit.Limit, error) {
-	rate := defaultRate
-	if text != "" {
-		var err error
-		if rate, err = strconv.ParseFloat(text, 64); err != nil || !(rate >= 0 && rate <= ratelimit.MaxRate) {
-			return ratelimit.Limit{}, fmt.Errorf("%s is %q; it must be a number between 0 (no limit) and %.0f", name, text, ratelimit.MaxRate)
-		}
-	}
-	return ratelimit.Limit{Rate: rate, Burst: math.Ceil(burstSeconds * rate)}, nil
-}
-
 // rateLimits returns the limits of the API. The limits of a project are twice those of a key.
 func rateLimits(limiter *ratelimit.Limiter, each ratelimit.Limits) httpapi.RateLimits {
 	project := each
@@ -190,22 +118,6 @@ func rateLimits(limiter *ratelimit.Limiter, each ratelimit.Limits) httpapi.RateL
 		project[i].Burst *= 2
 	}
 	return httpapi.RateLimits{Limiter: limiter, Key: each, Project: project, User: each}
-}
-
-// parseSecret parses the session secret. Its errors do not contain the secret.
-func parseSecret(text string) ([]byte, error) {
-	const advice = "generate one with: openssl rand -hex 32"
-	if text == "" {
-		return nil, errors.New("SESSION_SECRET is not set; " + advice)
-	}
-	secret, err := hex.DecodeString(text)
-	if err != nil {
-		return nil, errors.New("SESSION_SECRET is not hexadecimal; " + advice)
-	}
-	if len(secret) < minSecretBytes {
-		return nil, fmt.Errorf("SESSION_SECRET has %d bytes and needs at least %d; %s", len(secret), minSecretBytes, advice)
-	}
-	return secret, nil
 }
 
 // run does its duties until the context ends. It also starts if PostgreSQL or ClickHouse is not available. Requests that need
@@ -271,7 +183,24 @@ func serve(ctx context.Context, cfg config, pool *pgxpool.Pool, sets *datasets.S
 	reader.LinkPrompts(registry)
 	defer reader.Close()
 	owned := projects.New(pool, time.Now)
-	api, answers, err := newAPI(cfg, pool, owned, registry, sets, reader, limiter, log) //nolint:contextcheck // handlers use the context of their request
+	identities := identity.New(pool, cfg.sessionSecret, time.Now)
+	priced := pricing.New(pool, reader, time.Now)
+	keys, err := providers.NewKeyring(cfg.providerSecrets...)
+	if err != nil {
+		return fmt.Errorf("open the keyring of API keys of providers: %w", err)
+	}
+	models := providers.New(pool, keys, cfg.providerAddresses, priced, time.Now, log)
+	recorder := recording.New(cfg.ingestURL, identities, log)
+	answers, err := idempotency.New(pool, identities.DeriveKey("names of retries"), identities.DeriveKey("answers kept for retries"), time.Now)
+	if err != nil {
+		return fmt.Errorf("open the answers kept for retries: %w", err)
+	}
+	services := httpapi.Services{
+		Identity: identities, Idempotency: answers, Organizations: organizations.New(pool, time.Now), Projects: owned, Prompts: registry, Datasets: sets,
+		Providers: models, Playground: playground.New(pool, models, recorder, time.Now), Recorder: recorder, Pricing: priced,
+		Views: views.New(pool, time.Now), Runs: reader, Failures: failures.New(reader), FenceKey: identities.DeriveKey("marks around recorded text"),
+	}
+	api, err := newAPI(cfg, services, limiter, log) //nolint:contextcheck // handlers use the context of their request
 	if err != nil {
 		return err
 	}
@@ -289,15 +218,15 @@ func serve(ctx context.Context, cfg config, pool *pgxpool.Pool, sets *datasets.S
 	}
 	log.InfoContext(ctx, "control plane started", "address", listener.Addr().String())
 
-	removing, stopRemoving := context.WithCancel(ctx)
-	removed := make(chan struct{})
-	go func() {
-		defer close(removed)
-		removeOld(removing, answers, owned, sets, reader, log)
-	}()
+	// They end after the last request, whose calls and runs they store.
+	background, stopBackground := context.WithCancel(context.WithoutCancel(ctx))
+	var running sync.WaitGroup
+	running.Go(func() { removeOld(background, answers, owned, sets, models, reader, log) })
+	running.Go(func() { models.Run(background) })
+	running.Go(func() { recorder.Run(background) })
 	defer func() {
-		stopRemoving()
-		<-removed
+		stopBackground()
+		running.Wait()
 	}()
 
 	served := make(chan error, 1)
@@ -320,27 +249,16 @@ func serve(ctx context.Context, cfg config, pool *pgxpool.Pool, sets *datasets.S
 }
 
 // newAPI connects the services to the API and the MCP server.
-func newAPI(cfg config, pool *pgxpool.Pool, owned *projects.Service, registry *prompts.Service, sets *datasets.Service, reader *runs.Service, limiter *ratelimit.Limiter, log *slog.Logger) (http.Handler, *idempotency.Service, error) {
-	identities := identity.New(pool, cfg.sessionSecret, time.Now)
-	answers, err := idempotency.New(pool, identities.DeriveKey("names of retries"), identities.DeriveKey("answers kept for retries"), time.Now)
-	if err != nil {
-		return nil, nil, err
+func newAPI(cfg config, services httpapi.Services, limiter *ratelimit.Limiter, log *slog.Logger) (http.Handler, error) {
+	var err error
+	if services.Guides, err = instrument.New(); err != nil {
+		return nil, fmt.Errorf("read the instrument guide: %w", err)
 	}
-	guides, err := instrument.New()
+	services.Tools, err = mcpserver.New(mcpserver.Config{Runs: services.Runs, Prompts: services.Prompts, FenceKey: services.FenceKey, Log: log})
 	if err != nil {
-		return nil, nil, fmt.Errorf("read the instrument guide: %w", err)
+		return nil, fmt.Errorf("create the MCP server: %w", err)
 	}
-	fenceKey := identities.DeriveKey("marks around recorded text")
-	tools, err := mcpserver.New(mcpserver.Config{Runs: reader, Prompts: registry, FenceKey: fenceKey, Log: log})
-	if err != nil {
-		return nil, nil, fmt.Errorf("create the MCP server: %w", err)
-	}
-	api, err := httpapi.New(httpapi.Services{
-		Identity: identities, Idempotency: answers, Organizations: organizations.New(pool, time.Now), Projects: owned, Prompts: registry, Datasets: sets,
-		Pricing: pricing.New(pool, reader, time.Now),
-		Views:   views.New(pool, time.Now), Runs: reader, Failures: failures.New(reader), Guides: guides, Tools: tools, FenceKey: fenceKey,
-	}, rateLimits(limiter, cfg.limits), cfg.addresses, log)
-	return api, answers, err
+	return httpapi.New(services, rateLimits(limiter, cfg.limits), cfg.addresses, log)
 }
 
 // The intervals between removals of expired answers to retries, and of the runs of deleted projects.
@@ -350,7 +268,7 @@ const (
 )
 
 // removeOld removes periodically what is no longer needed until the context ends. Several processes may run it at once.
-func removeOld(ctx context.Context, answers *idempotency.Service, owned *projects.Service, sets *datasets.Service, reader *runs.Service, log *slog.Logger) {
+func removeOld(ctx context.Context, answers *idempotency.Service, owned *projects.Service, sets *datasets.Service, models *providers.Service, reader *runs.Service, log *slog.Logger) {
 	removal, purge := time.NewTicker(removalInterval), time.NewTicker(purgeInterval)
 	defer removal.Stop()
 	defer purge.Stop()
@@ -360,6 +278,9 @@ func removeOld(ctx context.Context, answers *idempotency.Service, owned *project
 		}
 		if err := sets.RemoveLeftovers(ctx); err != nil && ctx.Err() == nil {
 			log.WarnContext(ctx, "remove the files of imports; will retry", "error", err)
+		}
+		if err := models.EncryptAgain(ctx); err != nil && ctx.Err() == nil {
+			log.WarnContext(ctx, "encrypt API keys of providers with the new secret; will retry", "error", err)
 		}
 	}
 	remove()

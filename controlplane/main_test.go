@@ -76,7 +76,7 @@ func TestRunWithoutDependencies(t *testing.T) {
 		addr:          "127.0.0.1:0",
 		databaseURL:   "postgres://looptrace@127.0.0.1:1/looptrace?sslmode=disable",
 		clickhouseURL: "clickhouse://127.0.0.1:1/looptrace",
-		sessionSecret: make([]byte, minSecretBytes),
+		sessionSecret: make([]byte, minSecretBytes), providerSecrets: [][]byte{make([]byte, minSecretBytes)}, ingestURL: "http://127.0.0.1:1",
 	}
 	ctx, stop := context.WithCancel(t.Context())
 	defer stop()

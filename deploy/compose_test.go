@@ -57,7 +57,7 @@ func TestComposeSetsWhatIsRead(t *testing.T) {
 	const allowed = "internal/allowedhost/allowedhost.go"
 	reads := map[string][]string{
 		"collector": variables(t, single),
-		"api":       variables(t, "controlplane/main.go", allowed),
+		"api":       variables(t, "controlplane/config.go", allowed),
 		"web":       variables(t, "cmd/looptrace/internal/command/command.go", allowed),
 		"migrate":   variables(t, "cmd/looptrace/internal/command/command.go"),
 	}

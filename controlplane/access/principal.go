@@ -96,8 +96,10 @@ type Workspace struct {
 
 // Project is a project that a principal has access to, with its scopes there.
 type Project struct {
-	ID        uuid.UUID
-	Name      string
+	ID   uuid.UUID
+	Name string
+	// Sample is whether it has the samples that Looptrace loads.
+	Sample    bool
 	Workspace Workspace
 	Scopes    []string
 }

@@ -33,13 +33,17 @@ import (
 	"github.com/looptrace/looptrace/controlplane/jobs"
 	"github.com/looptrace/looptrace/controlplane/mcpserver"
 	"github.com/looptrace/looptrace/controlplane/organizations"
+	"github.com/looptrace/looptrace/controlplane/playground"
 	"github.com/looptrace/looptrace/controlplane/pricing"
 	"github.com/looptrace/looptrace/controlplane/projects"
 	"github.com/looptrace/looptrace/controlplane/prompts"
+	"github.com/looptrace/looptrace/controlplane/providers"
+	"github.com/looptrace/looptrace/controlplane/recording"
 	"github.com/looptrace/looptrace/controlplane/runs"
 	"github.com/looptrace/looptrace/controlplane/views"
 	"github.com/looptrace/looptrace/internal/allowedhost"
 	"github.com/looptrace/looptrace/internal/clickhouse"
+	"github.com/looptrace/looptrace/internal/outbound"
 	"github.com/looptrace/looptrace/internal/postgres"
 	"github.com/looptrace/looptrace/internal/ratelimit"
 	"github.com/looptrace/looptrace/test/engines"
@@ -80,10 +84,12 @@ type env struct {
 	clock *clock
 	log   *syncBuffer
 	// What main runs beside the API.
-	projects *projects.Service
-	runs     *runs.Service
-	datasets *datasets.Service
-	queue    *jobs.Queue
+	projects  *projects.Service
+	runs      *runs.Service
+	datasets  *datasets.Service
+	queue     *jobs.Queue
+	providers *providers.Service
+	recorder  *recording.Recorder
 }
 
 type syncBuffer struct {
@@ -155,9 +161,16 @@ func newEnvWith(t *testing.T, db *pgxpool.Pool, conn driver.Conn, limits RateLim
 	e.queue, err = jobs.New(db, log)
 	require.NoError(t, err)
 	e.datasets = datasets.New(db, e.queue, e.clock.Now)
+	keys, err := providers.NewKeyring(secret)
+	require.NoError(t, err)
+	policy, err := outbound.Parse("loopback")
+	require.NoError(t, err)
+	priced := pricing.New(db, reader, e.clock.Now)
+	e.providers = providers.New(db, keys, policy, priced, e.clock.Now, log)
+	e.recorder = recording.New("http://127.0.0.1:1", identities, log)
 	e.api, err = New(Services{
 		Identity: identities, Idempotency: answers, Organizations: organizations.New(db, e.clock.Now), Projects: e.projects,
-		Prompts: registry, Datasets: e.datasets, Pricing: pricing.New(db, reader, e.clock.Now),
+		Prompts: registry, Datasets: e.datasets, Providers: e.providers, Playground: playground.New(db, e.providers, e.recorder, e.clock.Now), Recorder: e.recorder, Pricing: priced,
 		Views: views.New(db, e.clock.Now), Runs: reader, Failures: failures.New(reader), Guides: guides, Tools: tools, FenceKey: fenceKey,
 	}, limits, Addresses{Web: "http://127.0.0.1:7090", Hosts: hosts}, log)
 	require.NoError(t, err)

@@ -30,13 +30,17 @@ func (a *api) authenticate(c *gin.Context) {
 		return
 	}
 	request.principal = principal
-	request.recheck = func(ctx context.Context, target access.Target) error {
+	request.grantFor = func(ctx context.Context, operation string, target access.Target) (access.Grant, error) {
 		principal, err := a.identity.Resolve(ctx, credential)
+		if err != nil {
+			return access.Grant{}, err
+		}
+		return a.policy.Authorize(principal, operation, target)
+	}
+	request.recheck = func(ctx context.Context, target access.Target) error {
+		_, err := request.grantFor(ctx, request.operation.id, target)
 		if errors.Is(err, postgres.ErrUnavailable) {
 			return nil // nothing can be revoked while PostgreSQL is down
-		}
-		if err == nil {
-			_, err = a.policy.Authorize(principal, request.operation.id, target)
 		}
 		return err
 	}

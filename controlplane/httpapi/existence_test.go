@@ -33,6 +33,7 @@ import (
 	"github.com/looptrace/looptrace/internal/postgres"
 	"github.com/looptrace/looptrace/internal/runmodel"
 	"github.com/looptrace/looptrace/test/engines"
+	"github.com/looptrace/looptrace/test/provider"
 )
 
 // statements are what a request asked of both stores.
@@ -146,6 +147,8 @@ var nameless = []string{
 	"revision", "other_revision", "base_revision", "max_removed", "mode", "items", "dedupe", "split", "reference_output", "schema", "across_splits", "threshold", // within a dataset
 	"delimiter", "header", "sheet", "mapping", "on_error", "partial", // within a file
 	"version", "other_version", "base_version", "protected", "content", "file_name", "If-Match", "If-None-Match", // a version is a number within its prompt
+	"base_url", "api_key", "headers", "max_concurrency", "requests_per_minute", "monthly_budget_usd", "allow_unpriced", "start", "end",
+	"prompt", "tool_answers", "max_rounds", "max_cost_usd", "thread_id", "stream", // the prompt is that of TestCompletionOfPrompt
 	"role", "confirm", "email", "token", "current_password", "new_password", // a token is for who has it
 }
 
@@ -296,9 +299,13 @@ func (e *env) fill(t *testing.T, of *tenant, name string, run []runmodel.Span) {
 	view := must[contract.View](t, e.do(t, http.MethodPost, project+"/views", contract.ViewCreate{Page: contract.ViewPageRuns, Name: name + "-name"}, as), http.StatusCreated)
 	score := must[contract.Score](t, e.do(t, http.MethodPost, "/v1/runs/"+runID+"/scores", `{"comment":"good"}`, as), http.StatusCreated)
 	must[contract.Project](t, e.do(t, http.MethodPatch, project, map[string]string{"name": name + "-name"}, as), http.StatusOK)
+	e.exec(t, "UPDATE projects SET sample = true WHERE id = $1", of.project.Id) // so that loading samples is refused: there is no ingest
 	e.fillPrompt(t, of.session, of.project.Id, promptID(name), name)
 	e.createPrompt(t, as, of.project.Id, name+"-folder/inner")
 	dataset, item, imported := e.fillDataset(t, of.session, of.project.Id, name+"-name")
+	connection := e.connect(t, as, of.project.Id, "openai", provider.Start(t, provider.Options{}), "")
+	must[contract.Provider](t, e.do(t, http.MethodPatch, "/v1/providers/"+connection.Id.String(), map[string]string{"name": name + "-name"}, as), http.StatusOK)
+	scenario := e.createScenario(t, as, of.project.Id, name+"-name")
 	fingerprint := must[contract.Run](t, e.do(t, http.MethodGet, "/v1/runs/"+runID, nil, as), http.StatusOK).Failure.Fingerprint
 	span := runmodel.FormatSpanID(run[2].SpanID)
 	e.addMember(t, name+"-viewer@example.com", "viewer", of.project.OrganizationId)
@@ -315,6 +322,7 @@ func (e *env) fill(t *testing.T, of *tenant, name string, run []runmodel.Span) {
 		"kind": name, "model": name + "-model", "agent_name": name + "-agent", "tag": name + "-tag", "environment": name + "-environment",
 		"release": name + "-release", "error_type": name + "-error", "prompt_id": promptID(name).String(), "prompt_name": name + "-prompt-name", "alias": name + "-alias",
 		"dataset_id": dataset, "item_id": item, "import_id": imported, "source_run_id": runID, "source_span_id": span,
+		"provider_id": connection.Id.String(), "scenario_id": scenario.Id.String(),
 		"folder": name + "-folder", "prompt_version": name + "-version",
 		"search": name + "word", "prefix": name, "field": "metadata." + name + "_tier", "provider": name + "-provider",
 	}
@@ -536,6 +544,10 @@ func (x *existence) body(t *testing.T, schema *openapi3.Schema, given map[string
 	if schema.Properties["comment"] != nil {
 		required = append(required, "comment")
 	}
+	if schema.Properties["provider_id"] != nil && schema.Properties["messages"] != nil { // a completion
+		required = append(required, "messages")
+		body["model_config"] = map[string]any{"model": "text"}
+	}
 	if _, ok := given["workspace_id"]; !ok && schema.Properties["organization_id"] != nil {
 		required = append(required, "organization_id")
 	}
@@ -548,12 +560,18 @@ func (x *existence) body(t *testing.T, schema *openapi3.Schema, given map[string
 	for _, name := range required {
 		if value, ok := values[name]; ok {
 			body[name] = value
+			if name == "content" && schema.Properties[name].Value.Type.Is(openapi3.TypeObject) {
+				body[name] = map[string]any{"messages": []any{}}
+			}
 			if name == "version" && schema.Properties[name].Value.Type.Is(openapi3.TypeObject) {
 				body[name] = version("")
 			}
 		} else {
 			require.NotEmpty(t, x.names[name].mine, name)
 			body[name] = x.names[name].mine
+			if choices := schema.Properties[name].Value.Enum; len(choices) > 0 {
+				body[name] = choices[0]
+			}
 		}
 	}
 	maps.Copy(body, given)

@@ -17,6 +17,7 @@ import (
 	"github.com/looptrace/looptrace/controlplane/httpapi/contract"
 	"github.com/looptrace/looptrace/internal/clickhouse"
 	"github.com/looptrace/looptrace/test/engines"
+	"github.com/looptrace/looptrace/test/provider"
 )
 
 // frozenAnswer is how soon an operation answers while something that it depends on is frozen.
@@ -58,6 +59,10 @@ func TestFrozenStores(t *testing.T) {
 	imported := "/v1/imports/" + e.sendFile(t, cookie(session), dataset.Id, "", typeCSV, "input\n1\n").Id.String()
 	e.check(t, cookie(session), dataset.Id, `{"revision":1}`, http.StatusAccepted)
 	items := must[contract.DatasetItemPage](t, e.do(t, http.MethodGet, ofDataset+"/items", nil, cookie(session)), http.StatusOK)
+	models := provider.Start(t, provider.Options{})
+	connection := e.connect(t, cookie(session), project.Id, "openai", models, "")
+	ofConnection := "/v1/providers/" + connection.Id.String()
+	scenario := e.createScenario(t, cookie(session), project.Id, "mine")
 	of, in := "?project_id="+project.Id.String(), "/v1/projects/"+project.Id.String()
 	operations := []frozenOperation{
 		{path: "/v1/runs" + of, runs: true},
@@ -112,6 +117,15 @@ func TestFrozenStores(t *testing.T) {
 		{method: http.MethodPost, path: ofDataset + "/near-duplicates/_actions/check", body: `{"revision":1}`},
 		{path: ofDataset + "/revisions/0/diff/1"},
 		{method: http.MethodPost, path: ofDataset + "/items", body: `{"input":1}`},
+		{path: "/v1/providers" + of},
+		{path: ofConnection},
+		{path: ofConnection + "/models"},
+		{path: "/v1/spending" + of},
+		{path: "/v1/playground/scenarios" + of},
+		{path: "/v1/playground/scenarios/" + scenario.Id.String()},
+		{method: http.MethodPost, path: "/v1/playground/completions", body: completionBody(project.Id, connection.Id, "text", "")},
+		{method: http.MethodPost, path: "/v1/playground/completions/_actions/preview", body: completionBody(project.Id, connection.Id, "text", "")},
+		{method: http.MethodPost, path: "/v1/playground/_actions/open", body: `{"run_id":"` + run + `"}`, runs: true},
 		{path: "/v1/setup"},
 		{path: "/v1/me"},
 		{path: "/v1/me/sessions"},

@@ -62,7 +62,7 @@ func me(p *access.Principal) contract.Me {
 	for i := range p.Projects {
 		project, workspace := &p.Projects[i], &p.Projects[i].Workspace
 		m.Projects[i] = contract.ProjectAccess{
-			Id: project.ID, Name: project.Name, WorkspaceId: workspace.ID, WorkspaceName: workspace.Name,
+			Id: project.ID, Name: project.Name, Sample: project.Sample, WorkspaceId: workspace.ID, WorkspaceName: workspace.Name,
 			OrganizationId: workspace.OrganizationID, OrganizationName: workspace.OrganizationName, Scopes: scopesOf(project.Scopes),
 			Role: roleOf(workspace.Role),
 		}

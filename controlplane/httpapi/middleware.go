@@ -42,6 +42,8 @@ type call struct {
 	// mediaType is that of a body that the handler reads.
 	mediaType string
 	principal *access.Principal
+	// grantFor authorizes an operation that this one does too, with what the caller may do now.
+	grantFor func(ctx context.Context, operation string, target access.Target) (access.Grant, error)
 	// recheck checks again whether the caller may do the operation on the target.
 	recheck func(ctx context.Context, target access.Target) error
 	// grant is what the operation may access.

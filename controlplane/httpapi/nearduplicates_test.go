@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"net/http"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -230,15 +231,17 @@ func TestSameCheckAtOnce(t *testing.T) {
 	e := newEnv(t)
 	owner, project := e.setUp(t)
 	id := e.splitItems(t, cookie(owner), project.Id, "faq", "train=One question, or another", "test=one question or another")
-	codes := make(chan int)
-	for range 6 {
-		go func() {
-			codes <- e.do(t, http.MethodPost, "/v1/datasets/"+id.String()+"/near-duplicates/_actions/check", "{}", cookie(owner)).Code
-		}()
+	codes := make([]int, 6)
+	var all sync.WaitGroup
+	for i := range codes {
+		all.Go(func() {
+			codes[i] = e.do(t, http.MethodPost, "/v1/datasets/"+id.String()+"/near-duplicates/_actions/check", "{}", cookie(owner)).Code
+		})
 	}
+	all.Wait()
 	counts := map[int]int{}
-	for range 6 {
-		counts[<-codes]++
+	for _, code := range codes {
+		counts[code]++
 	}
 	assert.Equal(t, map[int]int{http.StatusAccepted: 1, http.StatusOK: 5}, counts)
 	assert.Equal(t, 1, e.count(t, "SELECT count(*) FROM river_job"))

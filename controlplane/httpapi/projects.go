@@ -71,7 +71,7 @@ func (h projectHandlers) DeleteProject(ctx context.Context, req contract.DeleteP
 
 func projectOf(p projects.Project) contract.Project {
 	return contract.Project{
-		Id: p.ID, WorkspaceId: p.WorkspaceID, Name: p.Name,
+		Id: p.ID, WorkspaceId: p.WorkspaceID, Name: p.Name, Sample: p.Sample,
 		CreatedAt: p.CreatedAt.UTC(), UpdatedAt: p.UpdatedAt.UTC(),
 	}
 }

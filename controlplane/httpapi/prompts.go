@@ -150,7 +150,7 @@ func (h promptHandlers) RenderPromptVersion(ctx context.Context, req contract.Re
 
 // RenderPrompt checks and renders a version that is not saved.
 func (h promptHandlers) RenderPrompt(_ context.Context, req contract.RenderPromptRequestObject) (contract.RenderPromptResponseObject, error) {
-	rendered, content, err := prompts.RenderDraft(newVersionOf(&req.Body.Version), valuesOf(req.Body.Variables, req.Body.Placeholders))
+	rendered, content, err := prompts.RenderDraft("body.version", newVersionOf(&req.Body.Version), valuesOf(req.Body.Variables, req.Body.Placeholders))
 	if err != nil {
 		return nil, err
 	}

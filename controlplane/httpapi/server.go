@@ -16,9 +16,12 @@ import (
 	"github.com/looptrace/looptrace/controlplane/identity"
 	"github.com/looptrace/looptrace/controlplane/instrument"
 	"github.com/looptrace/looptrace/controlplane/organizations"
+	"github.com/looptrace/looptrace/controlplane/playground"
 	"github.com/looptrace/looptrace/controlplane/pricing"
 	"github.com/looptrace/looptrace/controlplane/projects"
 	"github.com/looptrace/looptrace/controlplane/prompts"
+	"github.com/looptrace/looptrace/controlplane/providers"
+	"github.com/looptrace/looptrace/controlplane/recording"
 	"github.com/looptrace/looptrace/controlplane/runs"
 	"github.com/looptrace/looptrace/controlplane/views"
 	"github.com/looptrace/looptrace/internal/problem"
@@ -33,6 +36,9 @@ type Services struct {
 	Pricing       *pricing.Service
 	Prompts       *prompts.Service
 	Datasets      *datasets.Service
+	Providers     *providers.Service
+	Playground    *playground.Service
+	Recorder      *recording.Recorder
 	Views         *views.Service
 	Runs          *runs.Service
 	Failures      *failures.Service
@@ -59,10 +65,13 @@ type operations struct {
 	memberHandlers
 	organizationHandlers
 	outlineHandlers
+	playgroundHandlers
 	priceHandlers
 	projectHandlers
 	promptHandlers
+	providerHandlers
 	runHandlers
+	sampleHandlers
 	scoreHandlers
 	statsHandlers
 	streamHandlers
@@ -88,10 +97,13 @@ func newOperations(s Services, addresses Addresses, log *slog.Logger) *operation
 		memberHandlers{s.Identity, addresses},
 		organizationHandlers{s.Organizations, s.Runs},
 		outlineHandlers{s.Runs},
+		playgroundHandlers{s.Playground, s.Providers, s.Prompts, s.Runs},
 		priceHandlers{s.Pricing},
 		projectHandlers{s.Projects},
 		promptHandlers{s.Prompts, s.Runs},
+		providerHandlers{s.Providers},
 		runHandlers{s.Runs, s.Prompts},
+		sampleHandlers{s.Projects, s.Prompts, s.Datasets, s.Recorder},
 		scoreHandlers{s.Runs},
 		statsHandlers{s.Runs},
 		streamHandlers{s.Runs},

@@ -16,6 +16,7 @@ import (
 	"github.com/looptrace/looptrace/controlplane/httpapi/contract"
 	"github.com/looptrace/looptrace/internal/clickhouse"
 	"github.com/looptrace/looptrace/test/engines"
+	"github.com/looptrace/looptrace/test/provider"
 )
 
 // TestOtherTenantsSeeNothing takes every route that names something from the router, and asks as others for
@@ -57,7 +58,9 @@ func TestOtherTenantsSeeNothing(t *testing.T) {
 	items := must[contract.DatasetItemPage](t, e.do(t, http.MethodGet, "/v1/datasets/"+dataset.Id.String()+"/items", nil, cookie(owner)), http.StatusOK)
 	imported := e.sendFile(t, cookie(owner), dataset.Id, "", typeCSV, "input\n1\n")
 	e.check(t, cookie(owner), dataset.Id, "{}", http.StatusAccepted)
+	connection := e.connect(t, cookie(owner), project.Id, "openai", provider.Start(t, provider.Options{}), "")
 	theirs := map[string]string{
+		"provider_id": connection.Id.String(), "scenario_id": e.createScenario(t, cookie(owner), project.Id, "mine").Id.String(),
 		"import_id": imported.Id.String(), "dataset_id": dataset.Id.String(), "item_id": items.Data[0].Id.String(), "revision": "0", "other_revision": "1",
 		"prompt_id": prompt.Id.String(), "version": "1", "other_version": "2", "alias": "production",
 		"organization_id": project.OrganizationId.String(), "workspace_id": project.WorkspaceId.String(), "member_id": member,
@@ -67,6 +70,7 @@ func TestOtherTenantsSeeNothing(t *testing.T) {
 		"view_id": view.Id.String(), "score_id": score.Id.String(), "session_id": "s1",
 	}
 	unknown := map[string]string{
+		"provider_id": noSuchID, "scenario_id": noSuchID,
 		"import_id": noSuchID, "dataset_id": noSuchID, "item_id": noSuchID, "revision": "0", "other_revision": "1",
 		"prompt_id": noSuchID, "version": "1", "other_version": "2", "alias": "production",
 		"organization_id": noSuchID, "workspace_id": noSuchID, "member_id": noSuchID, "invitation_id": noSuchID, "user_session_id": noSuchID,
@@ -96,6 +100,9 @@ func TestOtherTenantsSeeNothing(t *testing.T) {
 		"POST /v1/datasets/:dataset_id/imports":                        func(map[string]string) any { return `[{"input":1}]` },
 		"POST /v1/datasets/:dataset_id/imports/_actions/preview":       func(map[string]string) any { return `[{"input":1}]` },
 		"POST /v1/datasets/:dataset_id/near-duplicates/_actions/check": func(map[string]string) any { return "{}" },
+		"PATCH /v1/providers/:provider_id":                             func(map[string]string) any { return `{"max_concurrency":2}` },
+		"POST /v1/providers/:provider_id/_actions/test":                func(map[string]string) any { return `{"model":"text"}` },
+		"PATCH /v1/playground/scenarios/:scenario_id":                  func(map[string]string) any { return `{"content":{"messages":[]}}` },
 		"PATCH /v1/datasets/:dataset_id":                               func(map[string]string) any { return `{"description":"mine"}` },
 		"POST /v1/datasets/:dataset_id/items":                          func(map[string]string) any { return `{"input":1}` },
 		"PATCH /v1/datasets/:dataset_id/items/:item_id":                func(map[string]string) any { return `{"input":2}` },
@@ -163,6 +170,9 @@ func TestOtherTenantsSeeNothing(t *testing.T) {
 		request{http.MethodGet, "/v1/invitations", "?organization_id=:organization_id"},
 		request{http.MethodGet, "/v1/workspaces", "?organization_id=:organization_id"},
 		request{http.MethodGet, "/v1/keys", "?project_id=:project_id"},
+		request{http.MethodGet, "/v1/providers", "?project_id=:project_id"},
+		request{http.MethodGet, "/v1/spending", "?project_id=:project_id"},
+		request{http.MethodGet, "/v1/playground/scenarios", "?project_id=:project_id"},
 		request{http.MethodPost, "/v1/runs/_actions/add-to-dataset", ""},
 		request{http.MethodPost, "/v1/keys", ""},
 	)

@@ -19,6 +19,7 @@ import (
 	"github.com/looptrace/looptrace/internal/apikey"
 	"github.com/looptrace/looptrace/internal/clickhouse"
 	"github.com/looptrace/looptrace/test/engines"
+	"github.com/looptrace/looptrace/test/provider"
 )
 
 const walkTable = "testdata/walk.txt"
@@ -66,6 +67,7 @@ func TestWalk(t *testing.T) {
 		callers = append(callers, walker{name: scope, as: bearer(e.mint(t, owner, project.Id, contract.Scope(scope)).Key)})
 	}
 
+	models := provider.Start(t, provider.Options{})
 	// What a caller deletes is made anew for each.
 	fresh := map[string]func() string{
 		"key_id": func() string { return e.mint(t, owner, project.Id, contract.ScopeRunsRead).Id.String() },
@@ -86,6 +88,8 @@ func TestWalk(t *testing.T) {
 			x.names["item_id"], x.names["import_id"] = named{mine: item}, named{mine: imported}
 			return dataset
 		},
+		"provider_id": func() string { return e.connect(t, cookie(owner), project.Id, "openai", models, "").Id.String() },
+		"scenario_id": func() string { return e.createScenario(t, cookie(owner), project.Id, uuid.NewString()).Id.String() },
 		"member_id": func() string {
 			email := uuid.NewString() + "@example.com"
 			e.insertUser(t, email)
@@ -124,8 +128,14 @@ func TestWalk(t *testing.T) {
 			}
 			for _, target := range targetsOf(item, operation) {
 				answers := map[string]string{}
-				for _, caller := range callers {
+				for i, caller := range callers {
 					for name, create := range fresh {
+						if name == "provider_id" || name == "scenario_id" { // a project has only so many
+							if strings.Contains(path, "{"+name+"}") && (method == http.MethodDelete || i == 0) {
+								x.names[name] = named{mine: create()}
+							}
+							continue
+						}
 						if (method != http.MethodGet || name == "prompt_id" || name == "dataset_id") && strings.Contains(path, "{"+name+"}") || path == "/v1/runs/_actions/add-to-dataset" && name == "dataset_id" {
 							x.names[name] = named{mine: create()}
 						}

@@ -33,6 +33,7 @@ type keyRow struct {
 type presentedRow struct {
 	keyRow
 	ProjectName      string
+	Sample           bool
 	WorkspaceID      uuid.UUID
 	WorkspaceName    string
 	OrganizationID   uuid.UUID
@@ -70,7 +71,7 @@ func (s *Service) resolveKey(ctx context.Context, text string) (*access.Principa
 	return &access.Principal{
 		Key: &row.Key, Organizations: []access.Organization{{ID: row.OrganizationID, Name: row.OrganizationName}},
 		Workspaces: []access.Workspace{workspace},
-		Projects:   []access.Project{{ID: row.ProjectID, Name: row.ProjectName, Workspace: workspace, Scopes: row.Scopes}},
+		Projects:   []access.Project{{ID: row.ProjectID, Name: row.ProjectName, Sample: row.Sample, Workspace: workspace, Scopes: row.Scopes}},
 	}, nil
 }
 

@@ -65,7 +65,7 @@ DELETE FROM sessions WHERE user_id = @user
 -- name: read access of user
 SELECT o.id AS organization_id, o.name AS organization_name, coalesce(om.role, '') AS organization_role,
 	w.id AS workspace_id, w.name AS workspace_name, coalesce(wm.role, '') AS workspace_role,
-	p.id AS project_id, p.name AS project_name
+	p.id AS project_id, p.name AS project_name, p.sample
 FROM organizations o
 LEFT JOIN organization_members om ON om.organization_id = o.id AND om.user_id = @user
 LEFT JOIN (workspaces w LEFT JOIN workspace_members wm ON wm.workspace_id = w.id AND wm.user_id = @user)
@@ -78,7 +78,7 @@ ORDER BY o.name, o.id, w.name, w.id, p.name
 
 -- name: read key by public id
 SELECT k.id, k.project_id, k.name, k.public_id, k.scopes, k.created_at, k.last_used_at, k.expires_at, k.revoked_at, k.secret_sha256,
-	p.name AS project_name, w.id AS workspace_id, w.name AS workspace_name, o.id AS organization_id, o.name AS organization_name
+	p.name AS project_name, p.sample, w.id AS workspace_id, w.name AS workspace_name, o.id AS organization_id, o.name AS organization_name
 FROM api_keys k
 JOIN projects p ON p.id = k.project_id
 JOIN workspaces w ON w.id = p.workspace_id
@@ -90,16 +90,23 @@ UPDATE api_keys SET last_used_at = @now WHERE id = @id AND (last_used_at IS NULL
 
 -- name: read key
 SELECT id, project_id, name, public_id, scopes, created_at, last_used_at, expires_at, revoked_at
-FROM api_keys WHERE id = @id AND project_id = ANY(@projects)
+FROM api_keys WHERE id = @id AND project_id = ANY(@projects) AND NOT internal
 
 -- name: list keys
 SELECT id, project_id, name, public_id, scopes, created_at, last_used_at, expires_at, revoked_at
-FROM api_keys WHERE project_id = @project
+FROM api_keys WHERE project_id = @project AND NOT internal
 ORDER BY created_at DESC, id DESC LIMIT @limit OFFSET @offset
 
 -- name: create key
 INSERT INTO api_keys (id, project_id, name, public_id, secret_sha256, scopes, created_by, created_at, expires_at)
 VALUES (@id, @project, @name, @public_id, @secret_sha256, @scopes, @created_by, @created_at, @expires_at)
+
+-- name: create internal key
+INSERT INTO api_keys (id, project_id, name, public_id, secret_sha256, scopes, created_at, internal)
+VALUES (@id, @project, 'Looptrace', @public_id, @secret_sha256, @scopes, @now, true) ON CONFLICT (public_id) DO NOTHING
+
+-- name: delete other internal keys
+DELETE FROM api_keys WHERE project_id = @project AND internal AND public_id <> @public_id
 
 -- name: revoke key
 UPDATE api_keys SET revoked_at = @now WHERE id = @id AND revoked_at IS NULL

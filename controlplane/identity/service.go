@@ -126,6 +126,7 @@ type accessRow struct {
 	WorkspaceRole    access.Role
 	ProjectID        *uuid.UUID
 	ProjectName      *string
+	Sample           *bool
 }
 
 func (s *Service) userPrincipal(ctx context.Context, user *access.User) (*access.Principal, error) {
@@ -151,7 +152,7 @@ func (s *Service) userPrincipal(ctx context.Context, user *access.User) (*access
 		}
 		if row.ProjectID != nil {
 			p.Projects = append(p.Projects, access.Project{
-				ID: *row.ProjectID, Name: *row.ProjectName, Workspace: workspace, Scopes: workspace.Role.Scopes(),
+				ID: *row.ProjectID, Name: *row.ProjectName, Sample: *row.Sample, Workspace: workspace, Scopes: workspace.Role.Scopes(),
 			})
 		}
 	}

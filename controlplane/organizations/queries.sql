@@ -56,7 +56,7 @@ SELECT
 		UNION ALL SELECT name FROM projects WHERE id = @project::uuid), '') AS name,
 	(SELECT count(*) FROM workspaces WHERE organization_id = @organization OR id = @workspace) AS workspaces,
 	(SELECT count(*) FROM api_keys
-		WHERE project_id = ANY(@projects) AND revoked_at IS NULL AND (expires_at IS NULL OR expires_at > @now)) AS keys,
+		WHERE project_id = ANY(@projects) AND NOT internal AND revoked_at IS NULL AND (expires_at IS NULL OR expires_at > @now)) AS keys,
 	(SELECT count(DISTINCT user_id) FROM (
 		SELECT user_id FROM organization_members WHERE organization_id = @organization
 		UNION ALL

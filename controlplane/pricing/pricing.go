@@ -219,3 +219,16 @@ func argsOf(grant access.Grant, o *prices.Override) (pgx.NamedArgs, error) {
 	}
 	return nil, problem.InvalidFields(fields...)
 }
+
+// Matcher returns the prices of a project: its own, and those of the table.
+func (s *Service) Matcher(ctx context.Context, project uuid.UUID) (*prices.Matcher, error) {
+	rows, err := postgres.Many[overrideRow](ctx, s.db, "list prices", pgx.NamedArgs{"project": project})
+	if err != nil {
+		return nil, err
+	}
+	own := make([]prices.Override, len(rows))
+	for i := range rows {
+		own[i] = rows[i].override()
+	}
+	return prices.Default().WithOverrides(own), nil
+}

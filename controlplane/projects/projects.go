@@ -25,13 +25,28 @@ var queries string
 // ErrNameTaken is returned if another project of the workspace has the name.
 var ErrNameTaken = &problem.Error{Kind: problem.Conflict, Code: problem.CodeNameTaken, Detail: "The workspace has a project of this name."}
 
+// ErrSamplesExist is returned if the workspace has a project with samples.
+var ErrSamplesExist = &problem.Error{
+	Kind: problem.Conflict, Code: "samples_exist", Detail: "The workspace has a project with samples. Delete it to load them anew.",
+}
+
+// sampleName is the name of a project with samples.
+const sampleName = "Samples"
+
+// errSampleNameTaken is returned if a project with samples cannot have its name.
+var errSampleNameTaken = &problem.Error{
+	Kind: problem.Conflict, Code: problem.CodeNameTaken, Detail: "The workspace has a project of the name " + sampleName + ". Rename it, then load the samples.",
+}
+
 // Project is a project of a workspace.
 type Project struct {
 	ID          uuid.UUID
 	WorkspaceID uuid.UUID
 	Name        string
-	CreatedAt   time.Time
-	UpdatedAt   time.Time
+	// Sample is whether it has the samples that Looptrace loads.
+	Sample    bool
+	CreatedAt time.Time
+	UpdatedAt time.Time
 }
 
 // Service manages projects.
@@ -65,10 +80,36 @@ func (s *Service) Create(ctx context.Context, grant access.Grant, name string) (
 	if err != nil {
 		return Project{}, err
 	}
-	now := s.now()
-	p := Project{ID: postgres.NewID(), WorkspaceID: grant.Target.Workspace, Name: name, CreatedAt: now, UpdatedAt: now}
-	_, err = s.db.Exec(ctx, "create project", pgx.NamedArgs{"id": p.ID, "workspace": p.WorkspaceID, "name": name, "now": now})
+	p, err := s.create(ctx, grant, name, false)
 	return p, nameTaken(err)
+}
+
+// CreateSample creates the project for samples in the grant's workspace. It returns [ErrSamplesExist] if the workspace has one.
+func (s *Service) CreateSample(ctx context.Context, grant access.Grant) (Project, error) {
+	p, err := s.create(ctx, grant, sampleName, true)
+	switch {
+	case postgres.Violates(err, "projects_sample_key"):
+		return p, ErrSamplesExist
+	case !postgres.Violates(err, projectNameKey):
+		return p, err
+	}
+	// Both have the name and the mark, and PostgreSQL names only the first.
+	exists, err := postgres.One[struct{ Exists bool }](ctx, s.db, "has sample project", pgx.NamedArgs{"workspace": p.WorkspaceID})
+	switch {
+	case err != nil:
+		return p, err
+	case exists.Exists:
+		return p, ErrSamplesExist
+	default:
+		return p, errSampleNameTaken
+	}
+}
+
+func (s *Service) create(ctx context.Context, grant access.Grant, name string, sample bool) (Project, error) {
+	now := s.now()
+	p := Project{ID: postgres.NewID(), WorkspaceID: grant.Target.Workspace, Name: name, Sample: sample, CreatedAt: now, UpdatedAt: now}
+	_, err := s.db.Exec(ctx, "create project", pgx.NamedArgs{"id": p.ID, "workspace": p.WorkspaceID, "name": name, "sample": sample, "now": now})
+	return p, err
 }
 
 // Rename renames a project. It returns [ErrNameTaken] if the name is in use.
@@ -130,8 +171,10 @@ func (s *Service) Purge(ctx context.Context, purge func(ctx context.Context, pro
 	return errors.Join(errs...)
 }
 
+const projectNameKey = "projects_workspace_id_name_key"
+
 func nameTaken(err error) error {
-	if postgres.Violates(err, "projects_workspace_id_name_key") {
+	if postgres.Violates(err, projectNameKey) {
 		return ErrNameTaken
 	}
 	return err

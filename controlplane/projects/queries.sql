@@ -1,17 +1,20 @@
 -- name: list projects
-SELECT id, workspace_id, name, created_at, updated_at FROM projects WHERE id = ANY(@projects)
+SELECT id, workspace_id, name, sample, created_at, updated_at FROM projects WHERE id = ANY(@projects)
 ORDER BY name, id LIMIT @limit OFFSET @offset
 
 -- name: read project
-SELECT id, workspace_id, name, created_at, updated_at FROM projects WHERE id = @project
+SELECT id, workspace_id, name, sample, created_at, updated_at FROM projects WHERE id = @project
 
 -- name: create project
-INSERT INTO projects (id, workspace_id, name, created_at, updated_at) VALUES (@id, @workspace, @name, @now, @now)
+INSERT INTO projects (id, workspace_id, name, sample, created_at, updated_at) VALUES (@id, @workspace, @name, @sample, @now, @now)
+
+-- name: has sample project
+SELECT EXISTS (SELECT FROM projects WHERE workspace_id = @workspace AND sample)
 
 -- name: rename project
 UPDATE projects SET name = @name, updated_at = CASE WHEN name = @name THEN updated_at ELSE @now END
 WHERE id = @project
-RETURNING id, workspace_id, name, created_at, updated_at
+RETURNING id, workspace_id, name, sample, created_at, updated_at
 
 -- name: read limits
 SELECT limits FROM projects WHERE id = @project

@@ -34,9 +34,10 @@ func Render(version *Version, values Values) (Rendered, error) {
 	return render(p, &version.Content, values)
 }
 
-// RenderDraft checks and renders a version that is not saved, and returns its content with all defaults.
-func RenderDraft(draft NewVersion, values Values) (Rendered, Content, error) {
-	prepared, err := draft.prepare("body.version")
+// RenderDraft checks and renders a version that is not saved, and returns its content with all defaults. location is that of the version
+// in the request, such as "body.version".
+func RenderDraft(location string, draft NewVersion, values Values) (Rendered, Content, error) {
+	prepared, err := draft.prepare(location)
 	if err != nil {
 		return Rendered{}, Content{}, err
 	}

@@ -16,6 +16,7 @@
 package apikey
 
 import (
+	"crypto/hmac"
 	"crypto/rand"
 	"crypto/sha256"
 	"crypto/subtle"
@@ -53,14 +54,25 @@ type Key struct {
 }
 
 // Mint makes a new key.
-func Mint() Key {
+func Mint() Key { return compose(randomInt(), randomInt()) }
+
+// Derive makes the key of a secret seed: always the same one. It is for a process that needs a key without storing it.
+func Derive(seed []byte) Key {
+	id, secret := hmac.New(sha256.New, seed), hmac.New(sha256.New, seed)
+	id.Write([]byte("public id"))
+	secret.Write([]byte("secret"))
+	return compose(new(big.Int).SetBytes(id.Sum(nil)), new(big.Int).SetBytes(secret.Sum(nil)))
+}
+
+// compose makes a key of two numbers of 256 bits.
+func compose(id, secret *big.Int) Key {
 	var text strings.Builder
 	text.Grow(length)
 	text.WriteString(prefix)
 	// 62^16 is below 2^96, so reducing 256 bits to it leaves no relevant bias.
-	text.WriteString(encode(randomInt(), publicIDLength))
+	text.WriteString(encode(id, publicIDLength))
 	text.WriteByte('.')
-	text.WriteString(encode(randomInt(), secretLength))
+	text.WriteString(encode(secret, secretLength))
 	text.WriteString(checksum(text.String()))
 	return Key{text: text.String()}
 }

@@ -31,7 +31,7 @@ func FuzzParse(f *testing.F) {
 		require.NotZero(t, len(file.Prompts)+len(file.Rejected))
 		for _, p := range file.Prompts {
 			for _, v := range p.Versions {
-				_, _, err := prompts.RenderDraft(draft(t, &v), prompts.Values{})
+				_, _, err := prompts.RenderDraft("body", draft(t, &v), prompts.Values{})
 				require.NoError(t, err, "%s", v.Messages)
 			}
 		}

@@ -42,6 +42,30 @@ func (e ColumnType) Valid() bool {
 	}
 }
 
+// Defines values for CompletionStopReason.
+const (
+	CompletionStopReasonFinished  CompletionStopReason = "finished"
+	CompletionStopReasonMaxCost   CompletionStopReason = "max_cost"
+	CompletionStopReasonMaxRounds CompletionStopReason = "max_rounds"
+	CompletionStopReasonToolCalls CompletionStopReason = "tool_calls"
+)
+
+// Valid indicates whether the value is a known member of the CompletionStopReason enum.
+func (e CompletionStopReason) Valid() bool {
+	switch e {
+	case CompletionStopReasonFinished:
+		return true
+	case CompletionStopReasonMaxCost:
+		return true
+	case CompletionStopReasonMaxRounds:
+		return true
+	case CompletionStopReasonToolCalls:
+		return true
+	default:
+		return false
+	}
+}
+
 // Defines values for CostSource.
 const (
 	Computed CostSource = "computed"
@@ -513,6 +537,30 @@ func (e Outcome) Valid() bool {
 	}
 }
 
+// Defines values for OutputStrategy.
+const (
+	OutputStrategyJsonMode OutputStrategy = "json_mode"
+	OutputStrategyNative   OutputStrategy = "native"
+	OutputStrategyText     OutputStrategy = "text"
+	OutputStrategyTool     OutputStrategy = "tool"
+)
+
+// Valid indicates whether the value is a known member of the OutputStrategy enum.
+func (e OutputStrategy) Valid() bool {
+	switch e {
+	case OutputStrategyJsonMode:
+		return true
+	case OutputStrategyNative:
+		return true
+	case OutputStrategyText:
+		return true
+	case OutputStrategyTool:
+		return true
+	default:
+		return false
+	}
+}
+
 // Defines values for PriceSource.
 const (
 	PriceSourceProject PriceSource = "project"
@@ -669,6 +717,24 @@ func (e PromptVariableType) Valid() bool {
 	case PromptVariableTypeObject:
 		return true
 	case PromptVariableTypeString:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for ProviderKind.
+const (
+	ProviderKindAnthropic ProviderKind = "anthropic"
+	ProviderKindOpenai    ProviderKind = "openai"
+)
+
+// Valid indicates whether the value is a known member of the ProviderKind enum.
+func (e ProviderKind) Valid() bool {
+	switch e {
+	case ProviderKindAnthropic:
+		return true
+	case ProviderKindOpenai:
 		return true
 	default:
 		return false
@@ -1005,6 +1071,33 @@ func (e SpanChoiceOccurrence) Valid() bool {
 	case First:
 		return true
 	case Last:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for SpendingGroup.
+const (
+	SpendingGroupCaller   SpendingGroup = "caller"
+	SpendingGroupDay      SpendingGroup = "day"
+	SpendingGroupFeature  SpendingGroup = "feature"
+	SpendingGroupModel    SpendingGroup = "model"
+	SpendingGroupProvider SpendingGroup = "provider"
+)
+
+// Valid indicates whether the value is a known member of the SpendingGroup enum.
+func (e SpendingGroup) Valid() bool {
+	switch e {
+	case SpendingGroupCaller:
+		return true
+	case SpendingGroupDay:
+		return true
+	case SpendingGroupFeature:
+		return true
+	case SpendingGroupModel:
+		return true
+	case SpendingGroupProvider:
 		return true
 	default:
 		return false
@@ -1387,6 +1480,141 @@ type Author struct {
 
 // ColumnType defines model for ColumnType.
 type ColumnType string
+
+// Completion defines model for Completion.
+type Completion struct {
+	// AddedMessages All messages after those of the request, results of tools among them.
+	AddedMessages []PromptMessage `json:"added_messages"`
+
+	// Attempts Requests to the provider, those that failed and were repeated among them.
+	Attempts int `json:"attempts"`
+
+	// CostUsd Of all rounds. Null if one has no known cost.
+	CostUsd *float64 `json:"cost_usd"`
+
+	// DurationMs The provider's time, without waiting for a free place or between attempts.
+	DurationMs float64 `json:"duration_ms"`
+
+	// FinishReason As the provider told it for the last message: `stop`, `length`, `tool_calls`, `content_filter`, `refusal`.
+	FinishReason *string `json:"finish_reason"`
+
+	// Message A message as in OpenAI's chat completions: `role` (`system`, `developer`, `user`, `assistant` or `tool`), `content` (text, or a
+	// list of parts), `name`, `tool_calls`, `tool_call_id`. Text, and the text and image URLs of parts, are templates. Or
+	// `{"type": "placeholder", "name"}`, which rendering replaces by a list of messages.
+	Message PromptMessage `json:"message"`
+
+	// Model The model that answered
+	Model *string `json:"model"`
+
+	// OutputStrategy How the answer was asked to follow the schema; null if there is none.
+	OutputStrategy *OutputStrategy `json:"output_strategy"`
+	ResponseId     *string         `json:"response_id"`
+
+	// Rounds Calls of the model that succeeded.
+	Rounds int `json:"rounds"`
+
+	// RunId The run that recorded it. It can be read a moment later.
+	RunId openapi_types.UUID `json:"run_id"`
+
+	// StopReason Why the completion ended: `tool_calls` wait for their results.
+	StopReason        CompletionStopReason `json:"stop_reason"`
+	SystemFingerprint *string              `json:"system_fingerprint"`
+
+	// TimeToFirstTokenMs From the request of the first round to its first token. Null if it was not streamed.
+	TimeToFirstTokenMs *float64 `json:"time_to_first_token_ms"`
+
+	// Usage Input includes cached tokens, output includes reasoning tokens. A member is null if the provider did not tell it.
+	Usage CompletionUsage `json:"usage"`
+
+	// Warnings What differs from the request, such as a `max_output_tokens` that the budget needs.
+	Warnings []string `json:"warnings"`
+}
+
+// CompletionStopReason Why the completion ended: `tool_calls` wait for their results.
+type CompletionStopReason string
+
+// CompletionCreate defines model for CompletionCreate.
+type CompletionCreate struct {
+	// AllowUnpriced Whether `max_cost_usd` allows a model without a known price.
+	AllowUnpriced *bool `json:"allow_unpriced,omitempty"`
+
+	// MaxCostUsd Most that all rounds may cost.
+	MaxCostUsd *float64 `json:"max_cost_usd,omitempty"`
+
+	// MaxRounds Most calls of the model.
+	MaxRounds *int `json:"max_rounds,omitempty"`
+
+	// Messages Instead of `prompt`, or after its messages. With `template_format` they are templates.
+	Messages     *[]PromptMessage            `json:"messages,omitempty"`
+	ModelConfig  *PromptModelConfig          `json:"model_config,omitempty"`
+	Placeholders *map[string][]PromptMessage `json:"placeholders,omitempty"`
+	ProjectId    openapi_types.UUID          `json:"project_id"`
+
+	// Prompt A prompt by `id` or `name`, and its version by `version` or `alias` (`latest` by default).
+	Prompt     *CompletionPrompt  `json:"prompt,omitempty"`
+	ProviderId openapi_types.UUID `json:"provider_id"`
+
+	// ResponseFormat As in OpenAI's chat completions: `{"type": "json_schema", "json_schema": {"name", "schema", "strict"}}`, `json_object` or `text`.
+	ResponseFormat *PromptResponseFormat `json:"response_format,omitempty"`
+	Stream         *bool                 `json:"stream,omitempty"`
+
+	// TemplateFormat `mustache` by default; `none` is text without variables.
+	TemplateFormat *PromptTemplateFormat `json:"template_format,omitempty"`
+
+	// ThreadId The thread of the run, for completions that belong together.
+	ThreadId *string `json:"thread_id,omitempty"`
+
+	// ToolAnswers By the name of the tool.
+	ToolAnswers *map[string]ToolAnswer `json:"tool_answers,omitempty"`
+
+	// Tools Instead of those of the prompt.
+	Tools     *[]PromptTool           `json:"tools,omitempty"`
+	Variables *map[string]interface{} `json:"variables,omitempty"`
+}
+
+// CompletionPreview defines model for CompletionPreview.
+type CompletionPreview struct {
+	Body json.RawMessage `json:"body"`
+	Curl string          `json:"curl"`
+
+	// Headers Without secrets.
+	Headers map[string]string `json:"headers"`
+
+	// InputTokens An estimate.
+	InputTokens int `json:"input_tokens"`
+
+	// MaxCostUsd The most that one call can cost; null if unknown: without a price, or without `max_output_tokens`.
+	MaxCostUsd *float64 `json:"max_cost_usd"`
+	Method     string   `json:"method"`
+	Priced     bool     `json:"priced"`
+	Python     string   `json:"python"`
+
+	// Unused Variables and placeholders that the messages do not use.
+	Unused []string `json:"unused"`
+	Url    string   `json:"url"`
+
+	// Warnings What the connection's earlier calls of the model taught.
+	Warnings []string `json:"warnings"`
+}
+
+// CompletionPrompt A prompt by `id` or `name`, and its version by `version` or `alias` (`latest` by default).
+type CompletionPrompt struct {
+	Alias *PromptAliasName    `json:"alias,omitempty"`
+	Id    *openapi_types.UUID `json:"id,omitempty"`
+
+	// Name A name such as `support/triage`, unique in the project. `/` makes folders; each part has at least one character.
+	Name    *PromptName `json:"name,omitempty"`
+	Version *int        `json:"version,omitempty"`
+}
+
+// CompletionUsage Input includes cached tokens, output includes reasoning tokens. A member is null if the provider did not tell it.
+type CompletionUsage struct {
+	CacheReadInputTokens  *int64 `json:"cache_read_input_tokens"`
+	CacheWriteInputTokens *int64 `json:"cache_write_input_tokens"`
+	InputTokens           *int64 `json:"input_tokens"`
+	OutputTokens          *int64 `json:"output_tokens"`
+	ReasoningOutputTokens *int64 `json:"reasoning_output_tokens"`
+}
 
 // Contents What a deletion deletes.
 type Contents struct {
@@ -2395,6 +2623,17 @@ type Message = json.RawMessage
 // type is kept verbatim.
 type MessagePart = json.RawMessage
 
+// ModelParameterNote What a provider's answer taught of a parameter.
+type ModelParameterNote struct {
+	LearnedAt time.Time `json:"learned_at"`
+
+	// Message What to change.
+	Message string `json:"message"`
+
+	// Parameter Such as `temperature`, `max_output_tokens` or `response_format`.
+	Parameter string `json:"parameter"`
+}
+
 // NearDuplicateCheck The counts from `items_checked` on, and `left_out`, are null until the check has succeeded.
 type NearDuplicateCheck struct {
 	CreatedAt time.Time `json:"created_at"`
@@ -2501,6 +2740,14 @@ type NearDuplicatePair struct {
 	Similarity float64 `json:"similarity"`
 }
 
+// NotRestored defines model for NotRestored.
+type NotRestored struct {
+	Reason string `json:"reason"`
+
+	// What Such as `messages[2].content[1]` or `tools`. Messages are numbered as they were recorded.
+	What string `json:"what"`
+}
+
 // Organization defines model for Organization.
 type Organization struct {
 	CreatedAt time.Time          `json:"created_at"`
@@ -2588,6 +2835,9 @@ type Outline struct {
 	Strings   []string  `json:"strings"`
 }
 
+// OutputStrategy How a model is asked for an answer that follows a schema: by the provider's own schema, by a tool, by its JSON mode, or by text with a marked last line.
+type OutputStrategy string
+
 // PasswordChange defines model for PasswordChange.
 type PasswordChange struct {
 	CurrentPassword string `json:"current_password"`
@@ -2620,6 +2870,42 @@ type Percentiles struct {
 	P50 float64 `json:"p50"`
 	P95 float64 `json:"p95"`
 	P99 float64 `json:"p99"`
+}
+
+// PlaygroundOpen defines model for PlaygroundOpen.
+type PlaygroundOpen struct {
+	RunId openapi_types.UUID `json:"run_id"`
+
+	// SpanId A model call. Default: the only or last one of the run.
+	SpanId *string `json:"span_id,omitempty"`
+}
+
+// PlaygroundOpened defines model for PlaygroundOpened.
+type PlaygroundOpened struct {
+	Messages    []PromptMessage   `json:"messages"`
+	ModelConfig PromptModelConfig `json:"model_config"`
+	NotRestored []NotRestored     `json:"not_restored"`
+
+	// Output The recorded answer; null if there is none.
+	Output *PromptMessage `json:"output"`
+
+	// Prompt The prompt version that the call names; null if none.
+	Prompt *PromptRef `json:"prompt"`
+
+	// Provider The provider that the call names.
+	Provider *string `json:"provider"`
+
+	// ProviderId The project's connection that fits: the only one of its kind. Null if none or several do.
+	ProviderId *openapi_types.UUID `json:"provider_id"`
+
+	// ResponseFormat As in OpenAI's chat completions: `{"type": "json_schema", "json_schema": {"name", "schema", "strict"}}`, `json_object` or `text`.
+	ResponseFormat *PromptResponseFormat `json:"response_format"`
+	RunId          openapi_types.UUID    `json:"run_id"`
+	SpanId         string                `json:"span_id"`
+
+	// ToolAnswers The recorded results of tools, by name, for `tool_answers` of a completion.
+	ToolAnswers map[string]ToolAnswer `json:"tool_answers"`
+	Tools       []PromptTool          `json:"tools"`
 }
 
 // Price The token prices of a model, in US dollars per million tokens.
@@ -2729,9 +3015,12 @@ type Problem struct {
 
 // Project defines model for Project.
 type Project struct {
-	CreatedAt   time.Time          `json:"created_at"`
-	Id          openapi_types.UUID `json:"id"`
-	Name        string             `json:"name"`
+	CreatedAt time.Time          `json:"created_at"`
+	Id        openapi_types.UUID `json:"id"`
+	Name      string             `json:"name"`
+
+	// Sample Whether it has the samples that Looptrace loads.
+	Sample      bool               `json:"sample"`
 	UpdatedAt   time.Time          `json:"updated_at"`
 	WorkspaceId openapi_types.UUID `json:"workspace_id"`
 }
@@ -2744,7 +3033,10 @@ type ProjectAccess struct {
 	OrganizationName string             `json:"organization_name"`
 
 	// Role Null for a key.
-	Role          *Role              `json:"role"`
+	Role *Role `json:"role"`
+
+	// Sample Whether it has the samples that Looptrace loads.
+	Sample        bool               `json:"sample"`
 	Scopes        []Scope            `json:"scopes"`
 	WorkspaceId   openapi_types.UUID `json:"workspace_id"`
 	WorkspaceName string             `json:"workspace_name"`
@@ -3232,6 +3524,180 @@ type PromptVersionUsage struct {
 	Version *string `json:"version"`
 }
 
+// Provider defines model for Provider.
+type Provider struct {
+	Activity      ProviderActivity `json:"activity"`
+	AllowUnpriced bool             `json:"allow_unpriced"`
+	BaseUrl       string           `json:"base_url"`
+	CreatedAt     time.Time        `json:"created_at"`
+
+	// CreatedBy Who made it. Both are null for a deleted user.
+	CreatedBy   Author             `json:"created_by"`
+	HeaderNames []string           `json:"header_names"`
+	Id          openapi_types.UUID `json:"id"`
+
+	// KeyHint The last four characters of the API key; null if there is none.
+	KeyHint *string `json:"key_hint"`
+
+	// KeyReadable False if the key was encrypted with a secret that the server no longer has. Enter it again.
+	KeyReadable bool `json:"key_readable"`
+
+	// Kind The protocol: `openai` is chat completions, which vLLM, Ollama, LiteLLM, OpenRouter, Azure and others speak, too.
+	Kind           ProviderKind `json:"kind"`
+	MaxConcurrency int          `json:"max_concurrency"`
+
+	// Month What calls of this month (UTC) cost.
+	Month             ProviderMonth      `json:"month"`
+	MonthlyBudgetUsd  *float64           `json:"monthly_budget_usd"`
+	Name              string             `json:"name"`
+	ProjectId         openapi_types.UUID `json:"project_id"`
+	RequestsPerMinute *int               `json:"requests_per_minute"`
+	UpdatedAt         time.Time          `json:"updated_at"`
+}
+
+// ProviderActivity defines model for ProviderActivity.
+type ProviderActivity struct {
+	// ConcurrencyLimit Most calls at once now. It is cut by a fifth when the provider answers 429, and grows by one while it does not.
+	ConcurrencyLimit int `json:"concurrency_limit"`
+
+	// LastLimitedAt When the provider last answered 429.
+	LastLimitedAt *time.Time `json:"last_limited_at"`
+
+	// PausedUntil Until when its Retry-After asks to wait.
+	PausedUntil *time.Time `json:"paused_until"`
+
+	// Running Calls under way.
+	Running int `json:"running"`
+}
+
+// ProviderCreate defines model for ProviderCreate.
+type ProviderCreate struct {
+	// AllowUnpriced Whether models without a known price may be called although there is a budget. They do not count in it.
+	AllowUnpriced *bool `json:"allow_unpriced,omitempty"`
+
+	// ApiKey A server of one's own may need none.
+	ApiKey *string `json:"api_key,omitempty"`
+
+	// BaseUrl Default: the provider's public address. With its path, such as `http://127.0.0.1:8000/v1`.
+	BaseUrl *string `json:"base_url,omitempty"`
+
+	// Headers Sent with each request, such as `api-key` for Azure. Values are stored encrypted and never returned.
+	Headers *ProviderHeaders `json:"headers,omitempty"`
+
+	// Kind The protocol: `openai` is chat completions, which vLLM, Ollama, LiteLLM, OpenRouter, Azure and others speak, too.
+	Kind ProviderKind `json:"kind"`
+
+	// MaxConcurrency Most calls at once.
+	MaxConcurrency *int `json:"max_concurrency,omitempty"`
+
+	// MonthlyBudgetUsd Most that calls may cost in a month (UTC).
+	MonthlyBudgetUsd *float64           `json:"monthly_budget_usd,omitempty"`
+	Name             string             `json:"name"`
+	ProjectId        openapi_types.UUID `json:"project_id"`
+
+	// RequestsPerMinute Most calls that begin in a minute.
+	RequestsPerMinute *int `json:"requests_per_minute,omitempty"`
+}
+
+// ProviderHeaders Sent with each request, such as `api-key` for Azure. Values are stored encrypted and never returned.
+type ProviderHeaders map[string]string
+
+// ProviderKind The protocol: `openai` is chat completions, which vLLM, Ollama, LiteLLM, OpenRouter, Azure and others speak, too.
+type ProviderKind string
+
+// ProviderModel defines model for ProviderModel.
+type ProviderModel struct {
+	Id string `json:"id"`
+
+	// Listed Whether the provider lists it now.
+	Listed bool                 `json:"listed"`
+	Notes  []ModelParameterNote `json:"notes"`
+
+	// OutputStrategy How it is asked for structured answers; null if it was not asked yet.
+	OutputStrategy *OutputStrategy `json:"output_strategy"`
+
+	// Price In US dollars for a million tokens; null if unknown.
+	Price *ProviderModelPrice `json:"price"`
+}
+
+// ProviderModelList defines model for ProviderModelList.
+type ProviderModelList struct {
+	Data []ProviderModel `json:"data"`
+
+	// Listed Whether the provider gave a list.
+	Listed bool `json:"listed"`
+
+	// Message Why there is no list.
+	Message *string `json:"message"`
+}
+
+// ProviderModelPrice defines model for ProviderModelPrice.
+type ProviderModelPrice struct {
+	Input  float64 `json:"input"`
+	Output float64 `json:"output"`
+}
+
+// ProviderMonth What calls of this month (UTC) cost.
+type ProviderMonth struct {
+	// ReservedUsd The most that calls under way can cost.
+	ReservedUsd float64 `json:"reserved_usd"`
+
+	// SpentUsd Calls whose cost nobody told, such as broken streams, count with the most that they can have cost.
+	SpentUsd float64   `json:"spent_usd"`
+	Start    time.Time `json:"start"`
+}
+
+// ProviderPage defines model for ProviderPage.
+type ProviderPage struct {
+	Data    []Provider `json:"data"`
+	HasMore bool       `json:"has_more"`
+	Limit   int        `json:"limit"`
+	Offset  int        `json:"offset"`
+}
+
+// ProviderTest defines model for ProviderTest.
+type ProviderTest struct {
+	Model *string `json:"model,omitempty"`
+}
+
+// ProviderTestResult defines model for ProviderTestResult.
+type ProviderTestResult struct {
+	// Authenticated Null if it is unknown.
+	Authenticated *bool `json:"authenticated"`
+
+	// Code Such as `provider_unreachable` or `provider_key_refused`.
+	Code       *string `json:"code"`
+	DurationMs float64 `json:"duration_ms"`
+
+	// Features Null is unknown.
+	Features struct {
+		Chat       *bool `json:"chat"`
+		JsonSchema *bool `json:"json_schema"`
+		Streaming  *bool `json:"streaming"`
+		Tools      *bool `json:"tools"`
+	} `json:"features"`
+
+	// Message What went wrong first, and what to do. Null if nothing did.
+	Message   *string `json:"message"`
+	Reachable bool    `json:"reachable"`
+}
+
+// ProviderUpdate defines model for ProviderUpdate.
+type ProviderUpdate struct {
+	AllowUnpriced *bool `json:"allow_unpriced,omitempty"`
+
+	// ApiKey Null removes the key.
+	ApiKey  json.RawMessage `json:"api_key,omitempty"`
+	BaseUrl *string         `json:"base_url,omitempty"`
+
+	// Headers Sent with each request, such as `api-key` for Azure. Values are stored encrypted and never returned.
+	Headers           *ProviderHeaders `json:"headers,omitempty"`
+	MaxConcurrency    *int             `json:"max_concurrency,omitempty"`
+	MonthlyBudgetUsd  json.RawMessage  `json:"monthly_budget_usd,omitempty"`
+	Name              *string          `json:"name,omitempty"`
+	RequestsPerMinute json.RawMessage  `json:"requests_per_minute,omitempty"`
+}
+
 // RateLimit defines model for RateLimit.
 type RateLimit struct {
 	// Burst The most at once, after a pause; the amount of one second if absent.
@@ -3239,6 +3705,13 @@ type RateLimit struct {
 
 	// Rate Per second, in the long run; 0 means no limit.
 	Rate float64 `json:"rate"`
+}
+
+// RecordedToolResult It answers a call with equal arguments. Without `arguments`, it answers the next call.
+type RecordedToolResult struct {
+	// Arguments JSON as text.
+	Arguments *string `json:"arguments,omitempty"`
+	Content   string  `json:"content"`
 }
 
 // RejectedPrompt defines model for RejectedPrompt.
@@ -3823,6 +4296,60 @@ type RunsToDataset struct {
 	Tags  *DatasetTags `json:"tags,omitempty"`
 }
 
+// SamplesLoad defines model for SamplesLoad.
+type SamplesLoad struct {
+	WorkspaceId openapi_types.UUID `json:"workspace_id"`
+}
+
+// Scenario defines model for Scenario.
+type Scenario struct {
+	Content   ScenarioContent `json:"content"`
+	CreatedAt time.Time       `json:"created_at"`
+
+	// CreatedBy Who made it. Both are null for a deleted user.
+	CreatedBy Author             `json:"created_by"`
+	Id        openapi_types.UUID `json:"id"`
+	Name      string             `json:"name"`
+	ProjectId openapi_types.UUID `json:"project_id"`
+	UpdatedAt time.Time          `json:"updated_at"`
+}
+
+// ScenarioContent defines model for ScenarioContent.
+type ScenarioContent = json.RawMessage
+
+// ScenarioCreate defines model for ScenarioCreate.
+type ScenarioCreate struct {
+	Content   ScenarioContent    `json:"content"`
+	Name      string             `json:"name"`
+	ProjectId openapi_types.UUID `json:"project_id"`
+}
+
+// ScenarioPage defines model for ScenarioPage.
+type ScenarioPage struct {
+	Data    []ScenarioSummary `json:"data"`
+	HasMore bool              `json:"has_more"`
+	Limit   int               `json:"limit"`
+	Offset  int               `json:"offset"`
+}
+
+// ScenarioSummary defines model for ScenarioSummary.
+type ScenarioSummary struct {
+	CreatedAt time.Time `json:"created_at"`
+
+	// CreatedBy Who made it. Both are null for a deleted user.
+	CreatedBy Author             `json:"created_by"`
+	Id        openapi_types.UUID `json:"id"`
+	Name      string             `json:"name"`
+	ProjectId openapi_types.UUID `json:"project_id"`
+	UpdatedAt time.Time          `json:"updated_at"`
+}
+
+// ScenarioUpdate defines model for ScenarioUpdate.
+type ScenarioUpdate struct {
+	Content *ScenarioContent `json:"content,omitempty"`
+	Name    *string          `json:"name,omitempty"`
+}
+
 // Scope defines model for Scope.
 type Scope string
 
@@ -4056,6 +4583,52 @@ type SpanPage struct {
 	SpanCount int64 `json:"span_count"`
 }
 
+// Spending defines model for Spending.
+type Spending struct {
+	End time.Time `json:"end"`
+
+	// Other All other rows together. Null if there are none.
+	Other *SpendingTotals `json:"other"`
+
+	// Rows Those that cost most first, days in order; at most 100.
+	Rows  []SpendingRow  `json:"rows"`
+	Start time.Time      `json:"start"`
+	Total SpendingTotals `json:"total"`
+}
+
+// SpendingGroup `caller` is the user or the key that asked.
+type SpendingGroup string
+
+// SpendingRow defines model for SpendingRow.
+type SpendingRow struct {
+	// Key The id of the connection, the feature, the caller, the model, or the day.
+	Key    string         `json:"key"`
+	Label  string         `json:"label"`
+	Totals SpendingTotals `json:"totals"`
+}
+
+// SpendingTotals defines model for SpendingTotals.
+type SpendingTotals struct {
+	BoundedCount int64 `json:"bounded_count"`
+
+	// BoundedUsd The most that calls of unknown cost can have cost. Budgets count it.
+	BoundedUsd float64 `json:"bounded_usd"`
+
+	// CallCount Requests to providers, those that failed and were repeated among them.
+	CallCount int64 `json:"call_count"`
+
+	// CostUsd Known costs.
+	CostUsd     float64 `json:"cost_usd"`
+	FailedCount int64   `json:"failed_count"`
+
+	// ReservedUsd The most that calls under way can cost.
+	ReservedUsd  float64 `json:"reserved_usd"`
+	RunningCount int64   `json:"running_count"`
+
+	// UnpricedCount Calls of models without a known price. No figure has their cost.
+	UnpricedCount int64 `json:"unpriced_count"`
+}
+
 // Status defines model for Status.
 type Status string
 
@@ -4136,6 +4709,12 @@ type ThreadRuns struct {
 type Token struct {
 	// Token The part of the link after #.
 	Token string `json:"token"`
+}
+
+// ToolAnswer How calls of a tool are answered: `content` for each call, or the `recorded` results, in the order in which they were recorded.
+type ToolAnswer struct {
+	Content  *string               `json:"content,omitempty"`
+	Recorded *[]RecordedToolResult `json:"recorded,omitempty"`
 }
 
 // ToolCall defines model for ToolCall.
@@ -4438,8 +5017,14 @@ type PromptID = openapi_types.UUID
 // PromptVersionNumber defines model for PromptVersionNumber.
 type PromptVersionNumber = int
 
+// ProviderID defines model for ProviderID.
+type ProviderID = openapi_types.UUID
+
 // RunID defines model for RunID.
 type RunID = openapi_types.UUID
+
+// ScenarioID defines model for ScenarioID.
+type ScenarioID = openapi_types.UUID
 
 // SourceRunID defines model for SourceRunID.
 type SourceRunID = openapi_types.UUID
@@ -4824,6 +5409,13 @@ type DeleteOrganizationParams struct {
 	Confirm *Confirm `form:"confirm,omitempty" json:"confirm,omitempty"`
 }
 
+// ListScenariosParams defines parameters for ListScenarios.
+type ListScenariosParams struct {
+	ProjectId openapi_types.UUID `form:"project_id" json:"project_id"`
+	Limit     *Limit             `form:"limit,omitempty" json:"limit,omitempty"`
+	Offset    *Offset            `form:"offset,omitempty" json:"offset,omitempty"`
+}
+
 // ListProjectsParams defines parameters for ListProjects.
 type ListProjectsParams struct {
 	Limit  *Limit  `form:"limit,omitempty" json:"limit,omitempty"`
@@ -4936,6 +5528,14 @@ type ListPromptVersionsParams struct {
 type GetPromptVersionParams struct {
 	// IfNoneMatch An ETag of an earlier answer.
 	IfNoneMatch *IfNoneMatch `json:"If-None-Match,omitempty"`
+}
+
+// ListProvidersParams defines parameters for ListProviders.
+type ListProvidersParams struct {
+	// ProjectId Look only in this project instead of all projects of the caller.
+	ProjectId *ProjectIDOptional `form:"project_id,omitempty" json:"project_id,omitempty"`
+	Limit     *Limit             `form:"limit,omitempty" json:"limit,omitempty"`
+	Offset    *Offset            `form:"offset,omitempty" json:"offset,omitempty"`
 }
 
 // ListRunsParams defines parameters for ListRuns.
@@ -5540,6 +6140,18 @@ type GetSpanParams struct {
 	ProjectId *ProjectIDOptional `form:"project_id,omitempty" json:"project_id,omitempty"`
 }
 
+// GetSpendingParams defines parameters for GetSpending.
+type GetSpendingParams struct {
+	ProjectId openapi_types.UUID `form:"project_id" json:"project_id"`
+
+	// Start Default: the beginning of this month (UTC).
+	Start *time.Time `form:"start,omitempty" json:"start,omitempty"`
+
+	// End Default: now.
+	End     *time.Time     `form:"end,omitempty" json:"end,omitempty"`
+	GroupBy *SpendingGroup `form:"group_by,omitempty" json:"group_by,omitempty"`
+}
+
 // ListThreadsParams defines parameters for ListThreads.
 type ListThreadsParams struct {
 	ProjectId FilterProjectID `form:"project_id" json:"project_id"`
@@ -5715,6 +6327,21 @@ type ReadPasswordResetJSONRequestBody = Token
 // UsePasswordResetJSONRequestBody defines body for UsePasswordReset for application/json ContentType.
 type UsePasswordResetJSONRequestBody = PasswordResetUse
 
+// OpenInPlaygroundJSONRequestBody defines body for OpenInPlayground for application/json ContentType.
+type OpenInPlaygroundJSONRequestBody = PlaygroundOpen
+
+// CreateCompletionJSONRequestBody defines body for CreateCompletion for application/json ContentType.
+type CreateCompletionJSONRequestBody = CompletionCreate
+
+// PreviewCompletionJSONRequestBody defines body for PreviewCompletion for application/json ContentType.
+type PreviewCompletionJSONRequestBody = CompletionCreate
+
+// CreateScenarioJSONRequestBody defines body for CreateScenario for application/json ContentType.
+type CreateScenarioJSONRequestBody = ScenarioCreate
+
+// UpdateScenarioJSONRequestBody defines body for UpdateScenario for application/json ContentType.
+type UpdateScenarioJSONRequestBody = ScenarioUpdate
+
 // CreateProjectJSONRequestBody defines body for CreateProject for application/json ContentType.
 type CreateProjectJSONRequestBody = ProjectCreate
 
@@ -5760,6 +6387,15 @@ type CreatePromptVersionJSONRequestBody = PromptVersionCreate
 // RenderPromptVersionJSONRequestBody defines body for RenderPromptVersion for application/json ContentType.
 type RenderPromptVersionJSONRequestBody = PromptValues
 
+// CreateProviderJSONRequestBody defines body for CreateProvider for application/json ContentType.
+type CreateProviderJSONRequestBody = ProviderCreate
+
+// UpdateProviderJSONRequestBody defines body for UpdateProvider for application/json ContentType.
+type UpdateProviderJSONRequestBody = ProviderUpdate
+
+// TestProviderJSONRequestBody defines body for TestProvider for application/json ContentType.
+type TestProviderJSONRequestBody = ProviderTest
+
 // AddRunsToDatasetJSONRequestBody defines body for AddRunsToDataset for application/json ContentType.
 type AddRunsToDatasetJSONRequestBody = RunsToDataset
 
@@ -5768,6 +6404,9 @@ type DeleteRunsJSONRequestBody = RunDelete
 
 // PutScoreJSONRequestBody defines body for PutScore for application/json ContentType.
 type PutScoreJSONRequestBody = ScoreWrite
+
+// LoadSamplesJSONRequestBody defines body for LoadSamples for application/json ContentType.
+type LoadSamplesJSONRequestBody = SamplesLoad
 
 // SetupJSONRequestBody defines body for Setup for application/json ContentType.
 type SetupJSONRequestBody = SetupRequest
@@ -6025,6 +6664,30 @@ type ServerInterface interface {
 	// UsePasswordReset Set a new password with a link and log in
 	// (POST /v1/password-resets/_actions/use)
 	UsePasswordReset(c *gin.Context)
+	// OpenInPlayground Turn a recorded model call into a playground
+	// (POST /v1/playground/_actions/open)
+	OpenInPlayground(c *gin.Context)
+	// CreateCompletion Call a model
+	// (POST /v1/playground/completions)
+	CreateCompletion(c *gin.Context)
+	// PreviewCompletion Show the exact request of a completion, and what it may cost
+	// (POST /v1/playground/completions/_actions/preview)
+	PreviewCompletion(c *gin.Context)
+	// ListScenarios List saved scenarios
+	// (GET /v1/playground/scenarios)
+	ListScenarios(c *gin.Context, params ListScenariosParams)
+	// CreateScenario Save messages and variables under a name
+	// (POST /v1/playground/scenarios)
+	CreateScenario(c *gin.Context)
+	// DeleteScenario Delete a scenario
+	// (DELETE /v1/playground/scenarios/{scenario_id})
+	DeleteScenario(c *gin.Context, scenarioId ScenarioID)
+	// GetScenario Read a scenario
+	// (GET /v1/playground/scenarios/{scenario_id})
+	GetScenario(c *gin.Context, scenarioId ScenarioID)
+	// UpdateScenario Rename a scenario, or replace its content
+	// (PATCH /v1/playground/scenarios/{scenario_id})
+	UpdateScenario(c *gin.Context, scenarioId ScenarioID)
 	// ListProjects List the caller's projects
 	// (GET /v1/projects)
 	ListProjects(c *gin.Context, params ListProjectsParams)
@@ -6139,6 +6802,27 @@ type ServerInterface interface {
 	// RenderPromptVersion Render a version with variables
 	// (POST /v1/prompts/{prompt_id}/versions/{version}/render)
 	RenderPromptVersion(c *gin.Context, promptId PromptID, version PromptVersionNumber)
+	// ListProviders List connections to model providers
+	// (GET /v1/providers)
+	ListProviders(c *gin.Context, params ListProvidersParams)
+	// CreateProvider Create a connection to a model provider
+	// (POST /v1/providers)
+	CreateProvider(c *gin.Context)
+	// DeleteProvider Delete a connection with its key
+	// (DELETE /v1/providers/{provider_id})
+	DeleteProvider(c *gin.Context, providerId ProviderID)
+	// GetProvider Read a connection
+	// (GET /v1/providers/{provider_id})
+	GetProvider(c *gin.Context, providerId ProviderID)
+	// UpdateProvider Change a connection
+	// (PATCH /v1/providers/{provider_id})
+	UpdateProvider(c *gin.Context, providerId ProviderID)
+	// TestProvider Test a connection
+	// (POST /v1/providers/{provider_id}/_actions/test)
+	TestProvider(c *gin.Context, providerId ProviderID)
+	// ListProviderModels List the models of a connection
+	// (GET /v1/providers/{provider_id}/models)
+	ListProviderModels(c *gin.Context, providerId ProviderID)
 	// ListRuns List runs
 	// (GET /v1/runs)
 	ListRuns(c *gin.Context, params ListRunsParams)
@@ -6190,12 +6874,18 @@ type ServerInterface interface {
 	// GetSpan Read one span in full
 	// (GET /v1/runs/{run_id}/spans/{span_id})
 	GetSpan(c *gin.Context, runId RunID, spanId string, params GetSpanParams)
+	// LoadSamples Load samples into a project of their own
+	// (POST /v1/samples)
+	LoadSamples(c *gin.Context)
 	// GetSetup Check whether the first user exists
 	// (GET /v1/setup)
 	GetSetup(c *gin.Context)
 	// Setup Create the first user, organization, workspace and project
 	// (POST /v1/setup)
 	Setup(c *gin.Context)
+	// GetSpending Read what calls of models cost
+	// (GET /v1/spending)
+	GetSpending(c *gin.Context, params GetSpendingParams)
 	// ListThreads List conversations, most recent first
 	// (GET /v1/threads)
 	ListThreads(c *gin.Context, params ListThreadsParams)
@@ -8596,6 +9286,176 @@ func (siw *ServerInterfaceWrapper) UsePasswordReset(c *gin.Context) {
 	siw.Handler.UsePasswordReset(c)
 }
 
+// OpenInPlayground operation middleware
+func (siw *ServerInterfaceWrapper) OpenInPlayground(c *gin.Context) {
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		middleware(c)
+		if c.IsAborted() {
+			return
+		}
+	}
+
+	siw.Handler.OpenInPlayground(c)
+}
+
+// CreateCompletion operation middleware
+func (siw *ServerInterfaceWrapper) CreateCompletion(c *gin.Context) {
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		middleware(c)
+		if c.IsAborted() {
+			return
+		}
+	}
+
+	siw.Handler.CreateCompletion(c)
+}
+
+// PreviewCompletion operation middleware
+func (siw *ServerInterfaceWrapper) PreviewCompletion(c *gin.Context) {
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		middleware(c)
+		if c.IsAborted() {
+			return
+		}
+	}
+
+	siw.Handler.PreviewCompletion(c)
+}
+
+// ListScenarios operation middleware
+func (siw *ServerInterfaceWrapper) ListScenarios(c *gin.Context) {
+
+	var err error
+	_ = err
+
+	// Parameter object where we will unmarshal all parameters from the context
+	var params ListScenariosParams
+
+	// ------------- Required query parameter "project_id" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, true, "project_id", c.Request.URL.Query(), &params.ProjectId, runtime.BindQueryParameterOptions{Type: "string", Format: "uuid"})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter project_id: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	// ------------- Optional query parameter "limit" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "limit", c.Request.URL.Query(), &params.Limit, runtime.BindQueryParameterOptions{Type: "integer", Format: ""})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter limit: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	// ------------- Optional query parameter "offset" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "offset", c.Request.URL.Query(), &params.Offset, runtime.BindQueryParameterOptions{Type: "integer", Format: ""})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter offset: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		middleware(c)
+		if c.IsAborted() {
+			return
+		}
+	}
+
+	siw.Handler.ListScenarios(c, params)
+}
+
+// CreateScenario operation middleware
+func (siw *ServerInterfaceWrapper) CreateScenario(c *gin.Context) {
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		middleware(c)
+		if c.IsAborted() {
+			return
+		}
+	}
+
+	siw.Handler.CreateScenario(c)
+}
+
+// DeleteScenario operation middleware
+func (siw *ServerInterfaceWrapper) DeleteScenario(c *gin.Context) {
+
+	var err error
+	_ = err
+
+	// ------------- Path parameter "scenario_id" -------------
+	var scenarioId ScenarioID
+
+	err = runtime.BindStyledParameterWithOptions("simple", "scenario_id", c.Param("scenario_id"), &scenarioId, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "uuid", ValueIsUnescaped: true})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter scenario_id: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		middleware(c)
+		if c.IsAborted() {
+			return
+		}
+	}
+
+	siw.Handler.DeleteScenario(c, scenarioId)
+}
+
+// GetScenario operation middleware
+func (siw *ServerInterfaceWrapper) GetScenario(c *gin.Context) {
+
+	var err error
+	_ = err
+
+	// ------------- Path parameter "scenario_id" -------------
+	var scenarioId ScenarioID
+
+	err = runtime.BindStyledParameterWithOptions("simple", "scenario_id", c.Param("scenario_id"), &scenarioId, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "uuid", ValueIsUnescaped: true})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter scenario_id: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		middleware(c)
+		if c.IsAborted() {
+			return
+		}
+	}
+
+	siw.Handler.GetScenario(c, scenarioId)
+}
+
+// UpdateScenario operation middleware
+func (siw *ServerInterfaceWrapper) UpdateScenario(c *gin.Context) {
+
+	var err error
+	_ = err
+
+	// ------------- Path parameter "scenario_id" -------------
+	var scenarioId ScenarioID
+
+	err = runtime.BindStyledParameterWithOptions("simple", "scenario_id", c.Param("scenario_id"), &scenarioId, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "uuid", ValueIsUnescaped: true})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter scenario_id: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		middleware(c)
+		if c.IsAborted() {
+			return
+		}
+	}
+
+	siw.Handler.UpdateScenario(c, scenarioId)
+}
+
 // ListProjects operation middleware
 func (siw *ServerInterfaceWrapper) ListProjects(c *gin.Context) {
 
@@ -9936,6 +10796,187 @@ func (siw *ServerInterfaceWrapper) RenderPromptVersion(c *gin.Context) {
 	}
 
 	siw.Handler.RenderPromptVersion(c, promptId, version)
+}
+
+// ListProviders operation middleware
+func (siw *ServerInterfaceWrapper) ListProviders(c *gin.Context) {
+
+	var err error
+	_ = err
+
+	// Parameter object where we will unmarshal all parameters from the context
+	var params ListProvidersParams
+
+	// ------------- Optional query parameter "project_id" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "project_id", c.Request.URL.Query(), &params.ProjectId, runtime.BindQueryParameterOptions{Type: "string", Format: "uuid"})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter project_id: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	// ------------- Optional query parameter "limit" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "limit", c.Request.URL.Query(), &params.Limit, runtime.BindQueryParameterOptions{Type: "integer", Format: ""})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter limit: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	// ------------- Optional query parameter "offset" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "offset", c.Request.URL.Query(), &params.Offset, runtime.BindQueryParameterOptions{Type: "integer", Format: ""})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter offset: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		middleware(c)
+		if c.IsAborted() {
+			return
+		}
+	}
+
+	siw.Handler.ListProviders(c, params)
+}
+
+// CreateProvider operation middleware
+func (siw *ServerInterfaceWrapper) CreateProvider(c *gin.Context) {
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		middleware(c)
+		if c.IsAborted() {
+			return
+		}
+	}
+
+	siw.Handler.CreateProvider(c)
+}
+
+// DeleteProvider operation middleware
+func (siw *ServerInterfaceWrapper) DeleteProvider(c *gin.Context) {
+
+	var err error
+	_ = err
+
+	// ------------- Path parameter "provider_id" -------------
+	var providerId ProviderID
+
+	err = runtime.BindStyledParameterWithOptions("simple", "provider_id", c.Param("provider_id"), &providerId, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "uuid", ValueIsUnescaped: true})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter provider_id: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		middleware(c)
+		if c.IsAborted() {
+			return
+		}
+	}
+
+	siw.Handler.DeleteProvider(c, providerId)
+}
+
+// GetProvider operation middleware
+func (siw *ServerInterfaceWrapper) GetProvider(c *gin.Context) {
+
+	var err error
+	_ = err
+
+	// ------------- Path parameter "provider_id" -------------
+	var providerId ProviderID
+
+	err = runtime.BindStyledParameterWithOptions("simple", "provider_id", c.Param("provider_id"), &providerId, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "uuid", ValueIsUnescaped: true})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter provider_id: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		middleware(c)
+		if c.IsAborted() {
+			return
+		}
+	}
+
+	siw.Handler.GetProvider(c, providerId)
+}
+
+// UpdateProvider operation middleware
+func (siw *ServerInterfaceWrapper) UpdateProvider(c *gin.Context) {
+
+	var err error
+	_ = err
+
+	// ------------- Path parameter "provider_id" -------------
+	var providerId ProviderID
+
+	err = runtime.BindStyledParameterWithOptions("simple", "provider_id", c.Param("provider_id"), &providerId, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "uuid", ValueIsUnescaped: true})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter provider_id: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		middleware(c)
+		if c.IsAborted() {
+			return
+		}
+	}
+
+	siw.Handler.UpdateProvider(c, providerId)
+}
+
+// TestProvider operation middleware
+func (siw *ServerInterfaceWrapper) TestProvider(c *gin.Context) {
+
+	var err error
+	_ = err
+
+	// ------------- Path parameter "provider_id" -------------
+	var providerId ProviderID
+
+	err = runtime.BindStyledParameterWithOptions("simple", "provider_id", c.Param("provider_id"), &providerId, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "uuid", ValueIsUnescaped: true})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter provider_id: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		middleware(c)
+		if c.IsAborted() {
+			return
+		}
+	}
+
+	siw.Handler.TestProvider(c, providerId)
+}
+
+// ListProviderModels operation middleware
+func (siw *ServerInterfaceWrapper) ListProviderModels(c *gin.Context) {
+
+	var err error
+	_ = err
+
+	// ------------- Path parameter "provider_id" -------------
+	var providerId ProviderID
+
+	err = runtime.BindStyledParameterWithOptions("simple", "provider_id", c.Param("provider_id"), &providerId, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "uuid", ValueIsUnescaped: true})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter provider_id: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		middleware(c)
+		if c.IsAborted() {
+			return
+		}
+	}
+
+	siw.Handler.ListProviderModels(c, providerId)
 }
 
 // ListRuns operation middleware
@@ -12085,6 +13126,19 @@ func (siw *ServerInterfaceWrapper) GetSpan(c *gin.Context) {
 	siw.Handler.GetSpan(c, runId, spanId, params)
 }
 
+// LoadSamples operation middleware
+func (siw *ServerInterfaceWrapper) LoadSamples(c *gin.Context) {
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		middleware(c)
+		if c.IsAborted() {
+			return
+		}
+	}
+
+	siw.Handler.LoadSamples(c)
+}
+
 // GetSetup operation middleware
 func (siw *ServerInterfaceWrapper) GetSetup(c *gin.Context) {
 
@@ -12109,6 +13163,57 @@ func (siw *ServerInterfaceWrapper) Setup(c *gin.Context) {
 	}
 
 	siw.Handler.Setup(c)
+}
+
+// GetSpending operation middleware
+func (siw *ServerInterfaceWrapper) GetSpending(c *gin.Context) {
+
+	var err error
+	_ = err
+
+	// Parameter object where we will unmarshal all parameters from the context
+	var params GetSpendingParams
+
+	// ------------- Required query parameter "project_id" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, true, "project_id", c.Request.URL.Query(), &params.ProjectId, runtime.BindQueryParameterOptions{Type: "string", Format: "uuid"})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter project_id: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	// ------------- Optional query parameter "start" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "start", c.Request.URL.Query(), &params.Start, runtime.BindQueryParameterOptions{Type: "string", Format: "date-time"})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter start: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	// ------------- Optional query parameter "end" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "end", c.Request.URL.Query(), &params.End, runtime.BindQueryParameterOptions{Type: "string", Format: "date-time"})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter end: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	// ------------- Optional query parameter "group_by" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "group_by", c.Request.URL.Query(), &params.GroupBy, runtime.BindQueryParameterOptions{Type: "string", Format: ""})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter group_by: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		middleware(c)
+		if c.IsAborted() {
+			return
+		}
+	}
+
+	siw.Handler.GetSpending(c, params)
 }
 
 // ListThreads operation middleware
@@ -12708,6 +13813,14 @@ func RegisterHandlersWithOptions(router gin.IRouter, si ServerInterface, options
 	router.GET(options.BaseURL+"/v1/organizations/:organization_id/contents", wrapper.GetOrganizationContents)
 	router.POST(options.BaseURL+"/v1/password-resets/_actions/read", wrapper.ReadPasswordReset)
 	router.POST(options.BaseURL+"/v1/password-resets/_actions/use", wrapper.UsePasswordReset)
+	router.POST(options.BaseURL+"/v1/playground/_actions/open", wrapper.OpenInPlayground)
+	router.POST(options.BaseURL+"/v1/playground/completions", wrapper.CreateCompletion)
+	router.POST(options.BaseURL+"/v1/playground/completions/_actions/preview", wrapper.PreviewCompletion)
+	router.GET(options.BaseURL+"/v1/playground/scenarios", wrapper.ListScenarios)
+	router.POST(options.BaseURL+"/v1/playground/scenarios", wrapper.CreateScenario)
+	router.DELETE(options.BaseURL+"/v1/playground/scenarios/:scenario_id", wrapper.DeleteScenario)
+	router.GET(options.BaseURL+"/v1/playground/scenarios/:scenario_id", wrapper.GetScenario)
+	router.PATCH(options.BaseURL+"/v1/playground/scenarios/:scenario_id", wrapper.UpdateScenario)
 	router.GET(options.BaseURL+"/v1/projects", wrapper.ListProjects)
 	router.POST(options.BaseURL+"/v1/projects", wrapper.CreateProject)
 	router.DELETE(options.BaseURL+"/v1/projects/:project_id", wrapper.DeleteProject)
@@ -12746,6 +13859,13 @@ func RegisterHandlersWithOptions(router gin.IRouter, si ServerInterface, options
 	router.POST(options.BaseURL+"/v1/prompts/:prompt_id/versions/:version/render", wrapper.RenderPromptVersion)
 	router.GET(options.BaseURL+"/v1/prompts/resolve", wrapper.ResolvePrompt)
 	router.GET(options.BaseURL+"/v1/prompts/stream", wrapper.StreamPrompts)
+	router.GET(options.BaseURL+"/v1/providers", wrapper.ListProviders)
+	router.POST(options.BaseURL+"/v1/providers", wrapper.CreateProvider)
+	router.DELETE(options.BaseURL+"/v1/providers/:provider_id", wrapper.DeleteProvider)
+	router.GET(options.BaseURL+"/v1/providers/:provider_id", wrapper.GetProvider)
+	router.PATCH(options.BaseURL+"/v1/providers/:provider_id", wrapper.UpdateProvider)
+	router.POST(options.BaseURL+"/v1/providers/:provider_id/_actions/test", wrapper.TestProvider)
+	router.GET(options.BaseURL+"/v1/providers/:provider_id/models", wrapper.ListProviderModels)
 	router.GET(options.BaseURL+"/v1/runs", wrapper.ListRuns)
 	router.POST(options.BaseURL+"/v1/runs/_actions/add-to-dataset", wrapper.AddRunsToDataset)
 	router.POST(options.BaseURL+"/v1/runs/_actions/delete", wrapper.DeleteRuns)
@@ -12763,8 +13883,10 @@ func RegisterHandlersWithOptions(router gin.IRouter, si ServerInterface, options
 	router.GET(options.BaseURL+"/v1/runs/fields/:field/values", wrapper.ListRunFieldValues)
 	router.GET(options.BaseURL+"/v1/runs/stats", wrapper.GetRunStats)
 	router.GET(options.BaseURL+"/v1/runs/stream", wrapper.StreamRuns)
+	router.POST(options.BaseURL+"/v1/samples", wrapper.LoadSamples)
 	router.GET(options.BaseURL+"/v1/setup", wrapper.GetSetup)
 	router.POST(options.BaseURL+"/v1/setup", wrapper.Setup)
+	router.GET(options.BaseURL+"/v1/spending", wrapper.GetSpending)
 	router.GET(options.BaseURL+"/v1/threads", wrapper.ListThreads)
 	router.GET(options.BaseURL+"/v1/threads/:session_id", wrapper.GetThread)
 	router.GET(options.BaseURL+"/v1/workspaces", wrapper.ListWorkspaces)
@@ -15314,6 +16436,366 @@ func (response UsePasswordResetdefaultApplicationProblemPlusJSONResponse) VisitU
 	return err
 }
 
+type OpenInPlaygroundRequestObject struct {
+	Body *OpenInPlaygroundJSONRequestBody
+}
+
+type OpenInPlaygroundResponseObject interface {
+	VisitOpenInPlaygroundResponse(w http.ResponseWriter) error
+}
+
+type OpenInPlayground200JSONResponse PlaygroundOpened
+
+func (response OpenInPlayground200JSONResponse) VisitOpenInPlaygroundResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type OpenInPlaygrounddefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	StatusCode int
+}
+
+func (response OpenInPlaygrounddefaultApplicationProblemPlusJSONResponse) VisitOpenInPlaygroundResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type CreateCompletionRequestObject struct {
+	Body *CreateCompletionJSONRequestBody
+}
+
+type CreateCompletionResponseObject interface {
+	VisitCreateCompletionResponse(w http.ResponseWriter) error
+}
+
+type CreateCompletion200JSONResponse Completion
+
+func (response CreateCompletion200JSONResponse) VisitCreateCompletionResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type CreateCompletion200TexteventStreamResponse struct {
+	Body          io.Reader
+	ContentLength int64
+}
+
+func (response CreateCompletion200TexteventStreamResponse) VisitCreateCompletionResponse(w http.ResponseWriter) error {
+
+	w.Header().Set("Content-Type", "text/event-stream")
+	if response.ContentLength != 0 {
+		w.Header().Set("Content-Length", fmt.Sprint(response.ContentLength))
+	}
+	w.WriteHeader(200)
+
+	if closer, ok := response.Body.(io.ReadCloser); ok {
+		defer closer.Close()
+	}
+	flusher, ok := w.(http.Flusher)
+	if !ok {
+		// If w doesn't support flushing, fall back to io.Copy.
+		_, err := io.Copy(w, response.Body)
+		return err
+	}
+	// text/event-stream messages are typically small; use a
+	// modest buffer and flush after each chunk so clients see
+	// events immediately instead of waiting on OS buffering.
+	buf := make([]byte, 4096)
+	for {
+		n, err := response.Body.Read(buf)
+		if n > 0 {
+			if _, writeErr := w.Write(buf[:n]); writeErr != nil {
+				return writeErr
+			}
+			flusher.Flush()
+		}
+		if err != nil {
+			if err == io.EOF {
+				return nil
+			}
+			return err
+		}
+	}
+}
+
+type CreateCompletiondefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	StatusCode int
+}
+
+func (response CreateCompletiondefaultApplicationProblemPlusJSONResponse) VisitCreateCompletionResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type PreviewCompletionRequestObject struct {
+	Body *PreviewCompletionJSONRequestBody
+}
+
+type PreviewCompletionResponseObject interface {
+	VisitPreviewCompletionResponse(w http.ResponseWriter) error
+}
+
+type PreviewCompletion200JSONResponse CompletionPreview
+
+func (response PreviewCompletion200JSONResponse) VisitPreviewCompletionResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type PreviewCompletiondefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	StatusCode int
+}
+
+func (response PreviewCompletiondefaultApplicationProblemPlusJSONResponse) VisitPreviewCompletionResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ListScenariosRequestObject struct {
+	Params ListScenariosParams
+}
+
+type ListScenariosResponseObject interface {
+	VisitListScenariosResponse(w http.ResponseWriter) error
+}
+
+type ListScenarios200JSONResponse ScenarioPage
+
+func (response ListScenarios200JSONResponse) VisitListScenariosResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ListScenariosdefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	StatusCode int
+}
+
+func (response ListScenariosdefaultApplicationProblemPlusJSONResponse) VisitListScenariosResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type CreateScenarioRequestObject struct {
+	Body *CreateScenarioJSONRequestBody
+}
+
+type CreateScenarioResponseObject interface {
+	VisitCreateScenarioResponse(w http.ResponseWriter) error
+}
+
+type CreateScenario201ResponseHeaders struct {
+	Location *string
+}
+
+type CreateScenario201JSONResponse struct {
+	Body    Scenario
+	Headers CreateScenario201ResponseHeaders
+}
+
+func (response CreateScenario201JSONResponse) VisitCreateScenarioResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	if response.Headers.Location != nil {
+		w.Header().Set("Location", fmt.Sprint(*response.Headers.Location))
+	}
+	w.WriteHeader(201)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type CreateScenariodefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	StatusCode int
+}
+
+func (response CreateScenariodefaultApplicationProblemPlusJSONResponse) VisitCreateScenarioResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type DeleteScenarioRequestObject struct {
+	ScenarioId ScenarioID `json:"scenario_id"`
+}
+
+type DeleteScenarioResponseObject interface {
+	VisitDeleteScenarioResponse(w http.ResponseWriter) error
+}
+
+type DeleteScenario204Response struct {
+}
+
+func (response DeleteScenario204Response) VisitDeleteScenarioResponse(w http.ResponseWriter) error {
+	w.WriteHeader(204)
+	return nil
+}
+
+type DeleteScenariodefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	StatusCode int
+}
+
+func (response DeleteScenariodefaultApplicationProblemPlusJSONResponse) VisitDeleteScenarioResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type GetScenarioRequestObject struct {
+	ScenarioId ScenarioID `json:"scenario_id"`
+}
+
+type GetScenarioResponseObject interface {
+	VisitGetScenarioResponse(w http.ResponseWriter) error
+}
+
+type GetScenario200JSONResponse Scenario
+
+func (response GetScenario200JSONResponse) VisitGetScenarioResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type GetScenariodefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	StatusCode int
+}
+
+func (response GetScenariodefaultApplicationProblemPlusJSONResponse) VisitGetScenarioResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type UpdateScenarioRequestObject struct {
+	ScenarioId ScenarioID `json:"scenario_id"`
+	Body       *UpdateScenarioJSONRequestBody
+}
+
+type UpdateScenarioResponseObject interface {
+	VisitUpdateScenarioResponse(w http.ResponseWriter) error
+}
+
+type UpdateScenario200JSONResponse Scenario
+
+func (response UpdateScenario200JSONResponse) VisitUpdateScenarioResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type UpdateScenariodefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	StatusCode int
+}
+
+func (response UpdateScenariodefaultApplicationProblemPlusJSONResponse) VisitUpdateScenarioResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
 type ListProjectsRequestObject struct {
 	Params ListProjectsParams
 }
@@ -17042,6 +18524,285 @@ func (response RenderPromptVersiondefaultApplicationProblemPlusJSONResponse) Vis
 	return err
 }
 
+type ListProvidersRequestObject struct {
+	Params ListProvidersParams
+}
+
+type ListProvidersResponseObject interface {
+	VisitListProvidersResponse(w http.ResponseWriter) error
+}
+
+type ListProviders200JSONResponse ProviderPage
+
+func (response ListProviders200JSONResponse) VisitListProvidersResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ListProvidersdefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	StatusCode int
+}
+
+func (response ListProvidersdefaultApplicationProblemPlusJSONResponse) VisitListProvidersResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type CreateProviderRequestObject struct {
+	Body *CreateProviderJSONRequestBody
+}
+
+type CreateProviderResponseObject interface {
+	VisitCreateProviderResponse(w http.ResponseWriter) error
+}
+
+type CreateProvider201ResponseHeaders struct {
+	Location *string
+}
+
+type CreateProvider201JSONResponse struct {
+	Body    Provider
+	Headers CreateProvider201ResponseHeaders
+}
+
+func (response CreateProvider201JSONResponse) VisitCreateProviderResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	if response.Headers.Location != nil {
+		w.Header().Set("Location", fmt.Sprint(*response.Headers.Location))
+	}
+	w.WriteHeader(201)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type CreateProviderdefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	StatusCode int
+}
+
+func (response CreateProviderdefaultApplicationProblemPlusJSONResponse) VisitCreateProviderResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type DeleteProviderRequestObject struct {
+	ProviderId ProviderID `json:"provider_id"`
+}
+
+type DeleteProviderResponseObject interface {
+	VisitDeleteProviderResponse(w http.ResponseWriter) error
+}
+
+type DeleteProvider204Response struct {
+}
+
+func (response DeleteProvider204Response) VisitDeleteProviderResponse(w http.ResponseWriter) error {
+	w.WriteHeader(204)
+	return nil
+}
+
+type DeleteProviderdefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	StatusCode int
+}
+
+func (response DeleteProviderdefaultApplicationProblemPlusJSONResponse) VisitDeleteProviderResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type GetProviderRequestObject struct {
+	ProviderId ProviderID `json:"provider_id"`
+}
+
+type GetProviderResponseObject interface {
+	VisitGetProviderResponse(w http.ResponseWriter) error
+}
+
+type GetProvider200JSONResponse Provider
+
+func (response GetProvider200JSONResponse) VisitGetProviderResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type GetProviderdefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	StatusCode int
+}
+
+func (response GetProviderdefaultApplicationProblemPlusJSONResponse) VisitGetProviderResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type UpdateProviderRequestObject struct {
+	ProviderId ProviderID `json:"provider_id"`
+	Body       *UpdateProviderJSONRequestBody
+}
+
+type UpdateProviderResponseObject interface {
+	VisitUpdateProviderResponse(w http.ResponseWriter) error
+}
+
+type UpdateProvider200JSONResponse Provider
+
+func (response UpdateProvider200JSONResponse) VisitUpdateProviderResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type UpdateProviderdefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	StatusCode int
+}
+
+func (response UpdateProviderdefaultApplicationProblemPlusJSONResponse) VisitUpdateProviderResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type TestProviderRequestObject struct {
+	ProviderId ProviderID `json:"provider_id"`
+	Body       *TestProviderJSONRequestBody
+}
+
+type TestProviderResponseObject interface {
+	VisitTestProviderResponse(w http.ResponseWriter) error
+}
+
+type TestProvider200JSONResponse ProviderTestResult
+
+func (response TestProvider200JSONResponse) VisitTestProviderResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type TestProviderdefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	StatusCode int
+}
+
+func (response TestProviderdefaultApplicationProblemPlusJSONResponse) VisitTestProviderResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ListProviderModelsRequestObject struct {
+	ProviderId ProviderID `json:"provider_id"`
+}
+
+type ListProviderModelsResponseObject interface {
+	VisitListProviderModelsResponse(w http.ResponseWriter) error
+}
+
+type ListProviderModels200JSONResponse ProviderModelList
+
+func (response ListProviderModels200JSONResponse) VisitListProviderModelsResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ListProviderModelsdefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	StatusCode int
+}
+
+func (response ListProviderModelsdefaultApplicationProblemPlusJSONResponse) VisitListProviderModelsResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
 type ListRunsRequestObject struct {
 	Params ListRunsParams
 }
@@ -17849,6 +19610,55 @@ func (response GetSpandefaultApplicationProblemPlusJSONResponse) VisitGetSpanRes
 	return err
 }
 
+type LoadSamplesRequestObject struct {
+	Body *LoadSamplesJSONRequestBody
+}
+
+type LoadSamplesResponseObject interface {
+	VisitLoadSamplesResponse(w http.ResponseWriter) error
+}
+
+type LoadSamples201ResponseHeaders struct {
+	Location *string
+}
+
+type LoadSamples201JSONResponse struct {
+	Body    Project
+	Headers LoadSamples201ResponseHeaders
+}
+
+func (response LoadSamples201JSONResponse) VisitLoadSamplesResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	if response.Headers.Location != nil {
+		w.Header().Set("Location", fmt.Sprint(*response.Headers.Location))
+	}
+	w.WriteHeader(201)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type LoadSamplesdefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	StatusCode int
+}
+
+func (response LoadSamplesdefaultApplicationProblemPlusJSONResponse) VisitLoadSamplesResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
 type GetSetupRequestObject struct {
 }
 
@@ -17931,6 +19741,45 @@ type SetupdefaultApplicationProblemPlusJSONResponse struct {
 }
 
 func (response SetupdefaultApplicationProblemPlusJSONResponse) VisitSetupResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type GetSpendingRequestObject struct {
+	Params GetSpendingParams
+}
+
+type GetSpendingResponseObject interface {
+	VisitGetSpendingResponse(w http.ResponseWriter) error
+}
+
+type GetSpending200JSONResponse Spending
+
+func (response GetSpending200JSONResponse) VisitGetSpendingResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type GetSpendingdefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	StatusCode int
+}
+
+func (response GetSpendingdefaultApplicationProblemPlusJSONResponse) VisitGetSpendingResponse(w http.ResponseWriter) error {
 
 	var buf bytes.Buffer
 	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
@@ -18446,6 +20295,30 @@ type StrictServerInterface interface {
 	// UsePasswordReset Set a new password with a link and log in
 	// (POST /v1/password-resets/_actions/use)
 	UsePasswordReset(ctx context.Context, request UsePasswordResetRequestObject) (UsePasswordResetResponseObject, error)
+	// OpenInPlayground Turn a recorded model call into a playground
+	// (POST /v1/playground/_actions/open)
+	OpenInPlayground(ctx context.Context, request OpenInPlaygroundRequestObject) (OpenInPlaygroundResponseObject, error)
+	// CreateCompletion Call a model
+	// (POST /v1/playground/completions)
+	CreateCompletion(ctx context.Context, request CreateCompletionRequestObject) (CreateCompletionResponseObject, error)
+	// PreviewCompletion Show the exact request of a completion, and what it may cost
+	// (POST /v1/playground/completions/_actions/preview)
+	PreviewCompletion(ctx context.Context, request PreviewCompletionRequestObject) (PreviewCompletionResponseObject, error)
+	// ListScenarios List saved scenarios
+	// (GET /v1/playground/scenarios)
+	ListScenarios(ctx context.Context, request ListScenariosRequestObject) (ListScenariosResponseObject, error)
+	// CreateScenario Save messages and variables under a name
+	// (POST /v1/playground/scenarios)
+	CreateScenario(ctx context.Context, request CreateScenarioRequestObject) (CreateScenarioResponseObject, error)
+	// DeleteScenario Delete a scenario
+	// (DELETE /v1/playground/scenarios/{scenario_id})
+	DeleteScenario(ctx context.Context, request DeleteScenarioRequestObject) (DeleteScenarioResponseObject, error)
+	// GetScenario Read a scenario
+	// (GET /v1/playground/scenarios/{scenario_id})
+	GetScenario(ctx context.Context, request GetScenarioRequestObject) (GetScenarioResponseObject, error)
+	// UpdateScenario Rename a scenario, or replace its content
+	// (PATCH /v1/playground/scenarios/{scenario_id})
+	UpdateScenario(ctx context.Context, request UpdateScenarioRequestObject) (UpdateScenarioResponseObject, error)
 	// ListProjects List the caller's projects
 	// (GET /v1/projects)
 	ListProjects(ctx context.Context, request ListProjectsRequestObject) (ListProjectsResponseObject, error)
@@ -18560,6 +20433,27 @@ type StrictServerInterface interface {
 	// RenderPromptVersion Render a version with variables
 	// (POST /v1/prompts/{prompt_id}/versions/{version}/render)
 	RenderPromptVersion(ctx context.Context, request RenderPromptVersionRequestObject) (RenderPromptVersionResponseObject, error)
+	// ListProviders List connections to model providers
+	// (GET /v1/providers)
+	ListProviders(ctx context.Context, request ListProvidersRequestObject) (ListProvidersResponseObject, error)
+	// CreateProvider Create a connection to a model provider
+	// (POST /v1/providers)
+	CreateProvider(ctx context.Context, request CreateProviderRequestObject) (CreateProviderResponseObject, error)
+	// DeleteProvider Delete a connection with its key
+	// (DELETE /v1/providers/{provider_id})
+	DeleteProvider(ctx context.Context, request DeleteProviderRequestObject) (DeleteProviderResponseObject, error)
+	// GetProvider Read a connection
+	// (GET /v1/providers/{provider_id})
+	GetProvider(ctx context.Context, request GetProviderRequestObject) (GetProviderResponseObject, error)
+	// UpdateProvider Change a connection
+	// (PATCH /v1/providers/{provider_id})
+	UpdateProvider(ctx context.Context, request UpdateProviderRequestObject) (UpdateProviderResponseObject, error)
+	// TestProvider Test a connection
+	// (POST /v1/providers/{provider_id}/_actions/test)
+	TestProvider(ctx context.Context, request TestProviderRequestObject) (TestProviderResponseObject, error)
+	// ListProviderModels List the models of a connection
+	// (GET /v1/providers/{provider_id}/models)
+	ListProviderModels(ctx context.Context, request ListProviderModelsRequestObject) (ListProviderModelsResponseObject, error)
 	// ListRuns List runs
 	// (GET /v1/runs)
 	ListRuns(ctx context.Context, request ListRunsRequestObject) (ListRunsResponseObject, error)
@@ -18611,12 +20505,18 @@ type StrictServerInterface interface {
 	// GetSpan Read one span in full
 	// (GET /v1/runs/{run_id}/spans/{span_id})
 	GetSpan(ctx context.Context, request GetSpanRequestObject) (GetSpanResponseObject, error)
+	// LoadSamples Load samples into a project of their own
+	// (POST /v1/samples)
+	LoadSamples(ctx context.Context, request LoadSamplesRequestObject) (LoadSamplesResponseObject, error)
 	// GetSetup Check whether the first user exists
 	// (GET /v1/setup)
 	GetSetup(ctx context.Context, request GetSetupRequestObject) (GetSetupResponseObject, error)
 	// Setup Create the first user, organization, workspace and project
 	// (POST /v1/setup)
 	Setup(ctx context.Context, request SetupRequestObject) (SetupResponseObject, error)
+	// GetSpending Read what calls of models cost
+	// (GET /v1/spending)
+	GetSpending(ctx context.Context, request GetSpendingRequestObject) (GetSpendingResponseObject, error)
 	// ListThreads List conversations, most recent first
 	// (GET /v1/threads)
 	ListThreads(ctx context.Context, request ListThreadsRequestObject) (ListThreadsResponseObject, error)
@@ -20650,6 +22550,296 @@ func (sh *strictHandler) UsePasswordReset(ctx *gin.Context) {
 	}
 }
 
+// OpenInPlayground operation middleware
+func (sh *strictHandler) OpenInPlayground(ctx *gin.Context) {
+	var request OpenInPlaygroundRequestObject
+
+	var body OpenInPlaygroundJSONRequestBody
+	var err error
+	// A request validator built on kin-openapi's openapi3filter with
+	// KeepValidatedValue leaves the value it validated on the body. Bind
+	// that value, matching member names exactly, so the handler receives
+	// what was validated instead of a second, case-insensitive decode.
+	if vb, ok := ctx.Request.Body.(interface{ ValidatedValue() any }); !ok || runtime.BindJSONValue(vb.ValidatedValue(), &body) != nil {
+		err = ctx.ShouldBindJSON(&body)
+	} else if binding.Validator != nil {
+		// ShouldBindJSON runs the struct validator after decoding; keep that.
+		err = binding.Validator.ValidateStruct(&body)
+	}
+	if err != nil {
+		sh.options.RequestErrorHandlerFunc(ctx, err)
+		return
+	}
+	request.Body = &body
+
+	handler := func(ctx *gin.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.OpenInPlayground(ctx, request.(OpenInPlaygroundRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "OpenInPlayground")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		sh.options.HandlerErrorFunc(ctx, err)
+	} else if validResponse, ok := response.(OpenInPlaygroundResponseObject); ok {
+		if err := validResponse.VisitOpenInPlaygroundResponse(ctx.Writer); err != nil {
+			sh.options.ResponseErrorHandlerFunc(ctx, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(ctx, fmt.Errorf("unexpected response type: %T", response))
+	}
+}
+
+// CreateCompletion operation middleware
+func (sh *strictHandler) CreateCompletion(ctx *gin.Context) {
+	var request CreateCompletionRequestObject
+
+	var body CreateCompletionJSONRequestBody
+	var err error
+	// A request validator built on kin-openapi's openapi3filter with
+	// KeepValidatedValue leaves the value it validated on the body. Bind
+	// that value, matching member names exactly, so the handler receives
+	// what was validated instead of a second, case-insensitive decode.
+	if vb, ok := ctx.Request.Body.(interface{ ValidatedValue() any }); !ok || runtime.BindJSONValue(vb.ValidatedValue(), &body) != nil {
+		err = ctx.ShouldBindJSON(&body)
+	} else if binding.Validator != nil {
+		// ShouldBindJSON runs the struct validator after decoding; keep that.
+		err = binding.Validator.ValidateStruct(&body)
+	}
+	if err != nil {
+		sh.options.RequestErrorHandlerFunc(ctx, err)
+		return
+	}
+	request.Body = &body
+
+	handler := func(ctx *gin.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.CreateCompletion(ctx, request.(CreateCompletionRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "CreateCompletion")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		sh.options.HandlerErrorFunc(ctx, err)
+	} else if validResponse, ok := response.(CreateCompletionResponseObject); ok {
+		if err := validResponse.VisitCreateCompletionResponse(ctx.Writer); err != nil {
+			sh.options.ResponseErrorHandlerFunc(ctx, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(ctx, fmt.Errorf("unexpected response type: %T", response))
+	}
+}
+
+// PreviewCompletion operation middleware
+func (sh *strictHandler) PreviewCompletion(ctx *gin.Context) {
+	var request PreviewCompletionRequestObject
+
+	var body PreviewCompletionJSONRequestBody
+	var err error
+	// A request validator built on kin-openapi's openapi3filter with
+	// KeepValidatedValue leaves the value it validated on the body. Bind
+	// that value, matching member names exactly, so the handler receives
+	// what was validated instead of a second, case-insensitive decode.
+	if vb, ok := ctx.Request.Body.(interface{ ValidatedValue() any }); !ok || runtime.BindJSONValue(vb.ValidatedValue(), &body) != nil {
+		err = ctx.ShouldBindJSON(&body)
+	} else if binding.Validator != nil {
+		// ShouldBindJSON runs the struct validator after decoding; keep that.
+		err = binding.Validator.ValidateStruct(&body)
+	}
+	if err != nil {
+		sh.options.RequestErrorHandlerFunc(ctx, err)
+		return
+	}
+	request.Body = &body
+
+	handler := func(ctx *gin.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.PreviewCompletion(ctx, request.(PreviewCompletionRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "PreviewCompletion")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		sh.options.HandlerErrorFunc(ctx, err)
+	} else if validResponse, ok := response.(PreviewCompletionResponseObject); ok {
+		if err := validResponse.VisitPreviewCompletionResponse(ctx.Writer); err != nil {
+			sh.options.ResponseErrorHandlerFunc(ctx, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(ctx, fmt.Errorf("unexpected response type: %T", response))
+	}
+}
+
+// ListScenarios operation middleware
+func (sh *strictHandler) ListScenarios(ctx *gin.Context, params ListScenariosParams) {
+	var request ListScenariosRequestObject
+
+	request.Params = params
+
+	handler := func(ctx *gin.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.ListScenarios(ctx, request.(ListScenariosRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "ListScenarios")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		sh.options.HandlerErrorFunc(ctx, err)
+	} else if validResponse, ok := response.(ListScenariosResponseObject); ok {
+		if err := validResponse.VisitListScenariosResponse(ctx.Writer); err != nil {
+			sh.options.ResponseErrorHandlerFunc(ctx, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(ctx, fmt.Errorf("unexpected response type: %T", response))
+	}
+}
+
+// CreateScenario operation middleware
+func (sh *strictHandler) CreateScenario(ctx *gin.Context) {
+	var request CreateScenarioRequestObject
+
+	var body CreateScenarioJSONRequestBody
+	var err error
+	// A request validator built on kin-openapi's openapi3filter with
+	// KeepValidatedValue leaves the value it validated on the body. Bind
+	// that value, matching member names exactly, so the handler receives
+	// what was validated instead of a second, case-insensitive decode.
+	if vb, ok := ctx.Request.Body.(interface{ ValidatedValue() any }); !ok || runtime.BindJSONValue(vb.ValidatedValue(), &body) != nil {
+		err = ctx.ShouldBindJSON(&body)
+	} else if binding.Validator != nil {
+		// ShouldBindJSON runs the struct validator after decoding; keep that.
+		err = binding.Validator.ValidateStruct(&body)
+	}
+	if err != nil {
+		sh.options.RequestErrorHandlerFunc(ctx, err)
+		return
+	}
+	request.Body = &body
+
+	handler := func(ctx *gin.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.CreateScenario(ctx, request.(CreateScenarioRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "CreateScenario")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		sh.options.HandlerErrorFunc(ctx, err)
+	} else if validResponse, ok := response.(CreateScenarioResponseObject); ok {
+		if err := validResponse.VisitCreateScenarioResponse(ctx.Writer); err != nil {
+			sh.options.ResponseErrorHandlerFunc(ctx, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(ctx, fmt.Errorf("unexpected response type: %T", response))
+	}
+}
+
+// DeleteScenario operation middleware
+func (sh *strictHandler) DeleteScenario(ctx *gin.Context, scenarioId ScenarioID) {
+	var request DeleteScenarioRequestObject
+
+	request.ScenarioId = scenarioId
+
+	handler := func(ctx *gin.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.DeleteScenario(ctx, request.(DeleteScenarioRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "DeleteScenario")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		sh.options.HandlerErrorFunc(ctx, err)
+	} else if validResponse, ok := response.(DeleteScenarioResponseObject); ok {
+		if err := validResponse.VisitDeleteScenarioResponse(ctx.Writer); err != nil {
+			sh.options.ResponseErrorHandlerFunc(ctx, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(ctx, fmt.Errorf("unexpected response type: %T", response))
+	}
+}
+
+// GetScenario operation middleware
+func (sh *strictHandler) GetScenario(ctx *gin.Context, scenarioId ScenarioID) {
+	var request GetScenarioRequestObject
+
+	request.ScenarioId = scenarioId
+
+	handler := func(ctx *gin.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.GetScenario(ctx, request.(GetScenarioRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "GetScenario")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		sh.options.HandlerErrorFunc(ctx, err)
+	} else if validResponse, ok := response.(GetScenarioResponseObject); ok {
+		if err := validResponse.VisitGetScenarioResponse(ctx.Writer); err != nil {
+			sh.options.ResponseErrorHandlerFunc(ctx, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(ctx, fmt.Errorf("unexpected response type: %T", response))
+	}
+}
+
+// UpdateScenario operation middleware
+func (sh *strictHandler) UpdateScenario(ctx *gin.Context, scenarioId ScenarioID) {
+	var request UpdateScenarioRequestObject
+
+	request.ScenarioId = scenarioId
+
+	var body UpdateScenarioJSONRequestBody
+	var err error
+	// A request validator built on kin-openapi's openapi3filter with
+	// KeepValidatedValue leaves the value it validated on the body. Bind
+	// that value, matching member names exactly, so the handler receives
+	// what was validated instead of a second, case-insensitive decode.
+	if vb, ok := ctx.Request.Body.(interface{ ValidatedValue() any }); !ok || runtime.BindJSONValue(vb.ValidatedValue(), &body) != nil {
+		err = ctx.ShouldBindJSON(&body)
+	} else if binding.Validator != nil {
+		// ShouldBindJSON runs the struct validator after decoding; keep that.
+		err = binding.Validator.ValidateStruct(&body)
+	}
+	if err != nil {
+		sh.options.RequestErrorHandlerFunc(ctx, err)
+		return
+	}
+	request.Body = &body
+
+	handler := func(ctx *gin.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.UpdateScenario(ctx, request.(UpdateScenarioRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "UpdateScenario")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		sh.options.HandlerErrorFunc(ctx, err)
+	} else if validResponse, ok := response.(UpdateScenarioResponseObject); ok {
+		if err := validResponse.VisitUpdateScenarioResponse(ctx.Writer); err != nil {
+			sh.options.ResponseErrorHandlerFunc(ctx, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(ctx, fmt.Errorf("unexpected response type: %T", response))
+	}
+}
+
 // ListProjects operation middleware
 func (sh *strictHandler) ListProjects(ctx *gin.Context, params ListProjectsParams) {
 	var request ListProjectsRequestObject
@@ -21922,6 +24112,240 @@ func (sh *strictHandler) RenderPromptVersion(ctx *gin.Context, promptId PromptID
 	}
 }
 
+// ListProviders operation middleware
+func (sh *strictHandler) ListProviders(ctx *gin.Context, params ListProvidersParams) {
+	var request ListProvidersRequestObject
+
+	request.Params = params
+
+	handler := func(ctx *gin.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.ListProviders(ctx, request.(ListProvidersRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "ListProviders")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		sh.options.HandlerErrorFunc(ctx, err)
+	} else if validResponse, ok := response.(ListProvidersResponseObject); ok {
+		if err := validResponse.VisitListProvidersResponse(ctx.Writer); err != nil {
+			sh.options.ResponseErrorHandlerFunc(ctx, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(ctx, fmt.Errorf("unexpected response type: %T", response))
+	}
+}
+
+// CreateProvider operation middleware
+func (sh *strictHandler) CreateProvider(ctx *gin.Context) {
+	var request CreateProviderRequestObject
+
+	var body CreateProviderJSONRequestBody
+	var err error
+	// A request validator built on kin-openapi's openapi3filter with
+	// KeepValidatedValue leaves the value it validated on the body. Bind
+	// that value, matching member names exactly, so the handler receives
+	// what was validated instead of a second, case-insensitive decode.
+	if vb, ok := ctx.Request.Body.(interface{ ValidatedValue() any }); !ok || runtime.BindJSONValue(vb.ValidatedValue(), &body) != nil {
+		err = ctx.ShouldBindJSON(&body)
+	} else if binding.Validator != nil {
+		// ShouldBindJSON runs the struct validator after decoding; keep that.
+		err = binding.Validator.ValidateStruct(&body)
+	}
+	if err != nil {
+		sh.options.RequestErrorHandlerFunc(ctx, err)
+		return
+	}
+	request.Body = &body
+
+	handler := func(ctx *gin.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.CreateProvider(ctx, request.(CreateProviderRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "CreateProvider")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		sh.options.HandlerErrorFunc(ctx, err)
+	} else if validResponse, ok := response.(CreateProviderResponseObject); ok {
+		if err := validResponse.VisitCreateProviderResponse(ctx.Writer); err != nil {
+			sh.options.ResponseErrorHandlerFunc(ctx, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(ctx, fmt.Errorf("unexpected response type: %T", response))
+	}
+}
+
+// DeleteProvider operation middleware
+func (sh *strictHandler) DeleteProvider(ctx *gin.Context, providerId ProviderID) {
+	var request DeleteProviderRequestObject
+
+	request.ProviderId = providerId
+
+	handler := func(ctx *gin.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.DeleteProvider(ctx, request.(DeleteProviderRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "DeleteProvider")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		sh.options.HandlerErrorFunc(ctx, err)
+	} else if validResponse, ok := response.(DeleteProviderResponseObject); ok {
+		if err := validResponse.VisitDeleteProviderResponse(ctx.Writer); err != nil {
+			sh.options.ResponseErrorHandlerFunc(ctx, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(ctx, fmt.Errorf("unexpected response type: %T", response))
+	}
+}
+
+// GetProvider operation middleware
+func (sh *strictHandler) GetProvider(ctx *gin.Context, providerId ProviderID) {
+	var request GetProviderRequestObject
+
+	request.ProviderId = providerId
+
+	handler := func(ctx *gin.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.GetProvider(ctx, request.(GetProviderRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "GetProvider")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		sh.options.HandlerErrorFunc(ctx, err)
+	} else if validResponse, ok := response.(GetProviderResponseObject); ok {
+		if err := validResponse.VisitGetProviderResponse(ctx.Writer); err != nil {
+			sh.options.ResponseErrorHandlerFunc(ctx, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(ctx, fmt.Errorf("unexpected response type: %T", response))
+	}
+}
+
+// UpdateProvider operation middleware
+func (sh *strictHandler) UpdateProvider(ctx *gin.Context, providerId ProviderID) {
+	var request UpdateProviderRequestObject
+
+	request.ProviderId = providerId
+
+	var body UpdateProviderJSONRequestBody
+	var err error
+	// A request validator built on kin-openapi's openapi3filter with
+	// KeepValidatedValue leaves the value it validated on the body. Bind
+	// that value, matching member names exactly, so the handler receives
+	// what was validated instead of a second, case-insensitive decode.
+	if vb, ok := ctx.Request.Body.(interface{ ValidatedValue() any }); !ok || runtime.BindJSONValue(vb.ValidatedValue(), &body) != nil {
+		err = ctx.ShouldBindJSON(&body)
+	} else if binding.Validator != nil {
+		// ShouldBindJSON runs the struct validator after decoding; keep that.
+		err = binding.Validator.ValidateStruct(&body)
+	}
+	if err != nil {
+		sh.options.RequestErrorHandlerFunc(ctx, err)
+		return
+	}
+	request.Body = &body
+
+	handler := func(ctx *gin.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.UpdateProvider(ctx, request.(UpdateProviderRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "UpdateProvider")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		sh.options.HandlerErrorFunc(ctx, err)
+	} else if validResponse, ok := response.(UpdateProviderResponseObject); ok {
+		if err := validResponse.VisitUpdateProviderResponse(ctx.Writer); err != nil {
+			sh.options.ResponseErrorHandlerFunc(ctx, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(ctx, fmt.Errorf("unexpected response type: %T", response))
+	}
+}
+
+// TestProvider operation middleware
+func (sh *strictHandler) TestProvider(ctx *gin.Context, providerId ProviderID) {
+	var request TestProviderRequestObject
+
+	request.ProviderId = providerId
+
+	var body TestProviderJSONRequestBody
+	var err error
+	// A request validator built on kin-openapi's openapi3filter with
+	// KeepValidatedValue leaves the value it validated on the body. Bind
+	// that value, matching member names exactly, so the handler receives
+	// what was validated instead of a second, case-insensitive decode.
+	if vb, ok := ctx.Request.Body.(interface{ ValidatedValue() any }); !ok || runtime.BindJSONValue(vb.ValidatedValue(), &body) != nil {
+		err = ctx.ShouldBindJSON(&body)
+	} else if binding.Validator != nil {
+		// ShouldBindJSON runs the struct validator after decoding; keep that.
+		err = binding.Validator.ValidateStruct(&body)
+	}
+	if err != nil {
+		sh.options.RequestErrorHandlerFunc(ctx, err)
+		return
+	}
+	request.Body = &body
+
+	handler := func(ctx *gin.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.TestProvider(ctx, request.(TestProviderRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "TestProvider")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		sh.options.HandlerErrorFunc(ctx, err)
+	} else if validResponse, ok := response.(TestProviderResponseObject); ok {
+		if err := validResponse.VisitTestProviderResponse(ctx.Writer); err != nil {
+			sh.options.ResponseErrorHandlerFunc(ctx, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(ctx, fmt.Errorf("unexpected response type: %T", response))
+	}
+}
+
+// ListProviderModels operation middleware
+func (sh *strictHandler) ListProviderModels(ctx *gin.Context, providerId ProviderID) {
+	var request ListProviderModelsRequestObject
+
+	request.ProviderId = providerId
+
+	handler := func(ctx *gin.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.ListProviderModels(ctx, request.(ListProviderModelsRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "ListProviderModels")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		sh.options.HandlerErrorFunc(ctx, err)
+	} else if validResponse, ok := response.(ListProviderModelsResponseObject); ok {
+		if err := validResponse.VisitListProviderModelsResponse(ctx.Writer); err != nil {
+			sh.options.ResponseErrorHandlerFunc(ctx, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(ctx, fmt.Errorf("unexpected response type: %T", response))
+	}
+}
+
 // ListRuns operation middleware
 func (sh *strictHandler) ListRuns(ctx *gin.Context, params ListRunsParams) {
 	var request ListRunsRequestObject
@@ -22427,6 +24851,48 @@ func (sh *strictHandler) GetSpan(ctx *gin.Context, runId RunID, spanId string, p
 	}
 }
 
+// LoadSamples operation middleware
+func (sh *strictHandler) LoadSamples(ctx *gin.Context) {
+	var request LoadSamplesRequestObject
+
+	var body LoadSamplesJSONRequestBody
+	var err error
+	// A request validator built on kin-openapi's openapi3filter with
+	// KeepValidatedValue leaves the value it validated on the body. Bind
+	// that value, matching member names exactly, so the handler receives
+	// what was validated instead of a second, case-insensitive decode.
+	if vb, ok := ctx.Request.Body.(interface{ ValidatedValue() any }); !ok || runtime.BindJSONValue(vb.ValidatedValue(), &body) != nil {
+		err = ctx.ShouldBindJSON(&body)
+	} else if binding.Validator != nil {
+		// ShouldBindJSON runs the struct validator after decoding; keep that.
+		err = binding.Validator.ValidateStruct(&body)
+	}
+	if err != nil {
+		sh.options.RequestErrorHandlerFunc(ctx, err)
+		return
+	}
+	request.Body = &body
+
+	handler := func(ctx *gin.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.LoadSamples(ctx, request.(LoadSamplesRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "LoadSamples")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		sh.options.HandlerErrorFunc(ctx, err)
+	} else if validResponse, ok := response.(LoadSamplesResponseObject); ok {
+		if err := validResponse.VisitLoadSamplesResponse(ctx.Writer); err != nil {
+			sh.options.ResponseErrorHandlerFunc(ctx, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(ctx, fmt.Errorf("unexpected response type: %T", response))
+	}
+}
+
 // GetSetup operation middleware
 func (sh *strictHandler) GetSetup(ctx *gin.Context) {
 	var request GetSetupRequestObject
@@ -22486,6 +24952,32 @@ func (sh *strictHandler) Setup(ctx *gin.Context) {
 		sh.options.HandlerErrorFunc(ctx, err)
 	} else if validResponse, ok := response.(SetupResponseObject); ok {
 		if err := validResponse.VisitSetupResponse(ctx.Writer); err != nil {
+			sh.options.ResponseErrorHandlerFunc(ctx, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(ctx, fmt.Errorf("unexpected response type: %T", response))
+	}
+}
+
+// GetSpending operation middleware
+func (sh *strictHandler) GetSpending(ctx *gin.Context, params GetSpendingParams) {
+	var request GetSpendingRequestObject
+
+	request.Params = params
+
+	handler := func(ctx *gin.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.GetSpending(ctx, request.(GetSpendingRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "GetSpending")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		sh.options.HandlerErrorFunc(ctx, err)
+	} else if validResponse, ok := response.(GetSpendingResponseObject); ok {
+		if err := validResponse.VisitGetSpendingResponse(ctx.Writer); err != nil {
 			sh.options.ResponseErrorHandlerFunc(ctx, err)
 		}
 	} else if response != nil {

@@ -154,6 +154,14 @@ func (p *plan) collectorProcess() supervisor.Process {
 	}
 }
 
+// orUnset returns a variable of the environment, or the default if it is not set.
+func orUnset(name, otherwise string) string {
+	if value, ok := os.LookupEnv(name); ok {
+		return value
+	}
+	return otherwise
+}
+
 func (p *plan) controlPlaneProcess() supervisor.Process {
 	return supervisor.Process{
 		Name: controlPlaneName, Output: p.log.Writer(controlPlaneName),
@@ -164,6 +172,10 @@ func (p *plan) controlPlaneProcess() supervisor.Process {
 			"DATABASE_URL="+p.stores.DatabaseURL,
 			"CLICKHOUSE_URL="+p.stores.ClickHouseURL,
 			"SESSION_SECRET="+p.sessionSecret,
+			"INGEST_URL=http://"+p.ports.Ingest.Addr(),
+			// A model server of one's own is usually on the same machine.
+			"PROVIDER_PRIVATE_ADDRESSES="+orUnset("PROVIDER_PRIVATE_ADDRESSES", "loopback"),
+			"PROVIDER_KEYS_SECRET="+os.Getenv("PROVIDER_KEYS_SECRET"),
 			"GOMEMLIMIT=320MiB",
 			// A response is garbage once it is sent: less frequent collection saves two fifths for a run of 1,000 spans.
 			"GOGC=300",

@@ -1,0 +1,313 @@
+// Package playground completes messages with a model, answers its tool calls as the user says, and keeps scenarios.
+package playground
+
+import (
+	"context"
+	"crypto/rand"
+	_ "embed"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5/pgxpool"
+
+	"github.com/looptrace/looptrace/controlplane/access"
+	"github.com/looptrace/looptrace/controlplane/providers"
+	"github.com/looptrace/looptrace/controlplane/recording"
+	"github.com/looptrace/looptrace/internal/llm"
+	"github.com/looptrace/looptrace/internal/postgres"
+	"github.com/looptrace/looptrace/internal/problem"
+)
+
+//go:embed queries.sql
+var queries string
+
+const (
+	// attempts and maxWait limit the calls of a model: a person is waiting.
+	attempts = 3
+	maxWait  = 60 * time.Second
+	// recordedBody is the size up to which the bodies of requests and responses are recorded.
+	recordedBody = 1 << 20
+)
+
+// Service completes messages.
+type Service struct {
+	db        postgres.DB
+	providers *providers.Service
+	recorder  *recording.Recorder
+	now       func() time.Time
+}
+
+// New returns a service. now is the clock.
+func New(pool *pgxpool.Pool, models *providers.Service, recorder *recording.Recorder, now func() time.Time) *Service {
+	return &Service{postgres.NewDB(pool, queries), models, recorder, postgres.Clock(now)}
+}
+
+// Request is a completion to make.
+type Request struct {
+	Provider       uuid.UUID
+	Messages       []json.RawMessage
+	Tools          []json.RawMessage
+	ResponseFormat json.RawMessage
+	Config         Config
+	ToolAnswers    map[string]ToolAnswer
+	// MaxRounds is how often the model may be called.
+	MaxRounds     int
+	MaxCost       *providers.Money
+	AllowUnpriced bool
+	ThreadID      string
+	Prompt        *recording.Prompt
+	Variables     map[string]any
+}
+
+// Config is a model with its parameters, as in versions of prompts.
+type Config struct {
+	ProviderID      *uuid.UUID      `json:"provider_id"`
+	Model           string          `json:"model"`
+	Temperature     *float64        `json:"temperature"`
+	TopP            *float64        `json:"top_p"`
+	MaxOutputTokens *int64          `json:"max_output_tokens"`
+	Stop            []string        `json:"stop"`
+	Seed            *int64          `json:"seed"`
+	ReasoningEffort *string         `json:"reasoning_effort"`
+	ToolChoice      json.RawMessage `json:"tool_choice"`
+	Extra           json.RawMessage `json:"extra"`
+}
+
+// Events gets what happens while a streamed completion is made. An error of it ends the completion.
+type Events interface {
+	Start(run uuid.UUID) error
+	Delta(d llm.Delta) error
+	ToolResult(call ToolCall, content string) error
+	Message(message json.RawMessage) error
+}
+
+// StopReason is why a completion ended.
+type StopReason string
+
+// The reasons.
+const (
+	Finished  StopReason = "finished"
+	ToolCalls StopReason = "tool_calls"
+	MaxRounds StopReason = "max_rounds"
+	MaxCost   StopReason = "max_cost"
+)
+
+// Completion is an answer with all rounds.
+type Completion struct {
+	Run uuid.UUID
+	// Message is the last message of the model. Added are all messages after those of the request.
+	Message json.RawMessage
+	Added   []json.RawMessage
+	// Last is the answer of the last round.
+	Last       providers.Answer
+	StopReason StopReason
+	Rounds     int
+	Attempts   int
+	Usage      llm.Usage
+	// Cost is of all rounds, nil if that of one is unknown.
+	Cost     *providers.Money
+	Duration time.Duration
+	// TimeToFirstToken is that of the first round, 0 if it is unknown.
+	TimeToFirstToken time.Duration
+	Warnings         []string
+}
+
+// ModelRequest returns the request of the first round.
+func (r *Request) ModelRequest() (llm.Request, error) {
+	if r.Config.Model == "" {
+		return llm.Request{}, problem.InvalidField("body.model_config.model", "is missing: name a model")
+	}
+	model := llm.Request{
+		Model: r.Config.Model, Messages: r.Messages, Tools: r.Tools, ToolChoice: r.Config.ToolChoice, ResponseFormat: r.ResponseFormat,
+		Temperature: r.Config.Temperature, TopP: r.Config.TopP, MaxOutputTokens: r.Config.MaxOutputTokens, Stop: r.Config.Stop,
+		Seed: r.Config.Seed, ReasoningEffort: r.Config.ReasoningEffort, Extra: r.Config.Extra,
+	}
+	return withParallel(model)
+}
+
+// Completing is a completion while it is made.
+type Completing struct {
+	*Service
+	grant    access.Grant
+	request  *Request
+	model    llm.Request
+	provider providers.Provider
+	events   Events // nil if it is not streamed
+	answers  map[string]*toolAnswers
+	out      Completion
+	run      recording.Run
+	spent    providers.Money
+	unknown  bool // whether the cost of a round is unknown
+}
+
+// Begin begins a completion. It calls no model.
+func (s *Service) Begin(ctx context.Context, grant access.Grant, request *Request) (*Completing, error) {
+	project, err := grant.Project()
+	if err != nil {
+		return nil, err
+	}
+	model, err := request.ModelRequest()
+	if err != nil {
+		return nil, err
+	}
+	c := &Completing{Service: s, grant: grant, request: request, model: model, answers: map[string]*toolAnswers{}}
+	if c.provider, err = s.providers.Get(ctx, grant.Only(project), request.Provider); err != nil {
+		if problem.Is(err, problem.NotFound) {
+			err = problem.InvalidField("body.provider_id", "is no connection of the project")
+		}
+		return nil, err
+	}
+	for name, answer := range request.ToolAnswers {
+		c.answers[name] = &toolAnswers{answer: answer}
+	}
+	c.out.Run, c.out.Added, c.out.Warnings = uuid.Must(uuid.NewV7()), []json.RawMessage{}, []string{}
+	c.begin(project)
+	return c, nil
+}
+
+// Complete completes the messages, and records that as a run. With events, it streams.
+func (c *Completing) Complete(ctx context.Context, events Events) (Completion, error) {
+	c.events = events
+	err := c.rounds(ctx)
+	c.record(ctx, err)
+	if !c.unknown && c.out.Rounds > 0 {
+		c.out.Cost = &c.spent
+	}
+	return c.out, err
+}
+
+// rounds calls the model until it is done.
+func (c *Completing) rounds(ctx context.Context) error {
+	if c.events != nil {
+		if err := c.events.Start(c.out.Run); err != nil {
+			return err
+		}
+	}
+	for {
+		if err := c.round(ctx); err != nil {
+			return err
+		}
+		calls := toolCallsOf(c.out.Message)
+		if len(calls) == 0 {
+			c.out.StopReason = Finished
+			return nil
+		}
+		results, ok := c.resultsOf(calls)
+		switch {
+		case !ok:
+			c.out.StopReason = ToolCalls
+			return nil
+		case c.out.Rounds >= c.request.MaxRounds:
+			c.out.StopReason = MaxRounds
+			return nil
+		}
+		for i, call := range calls {
+			if err := c.answer(call, results[i]); err != nil {
+				return err
+			}
+		}
+		if limit := c.request.MaxCost; limit != nil && c.spent >= *limit {
+			c.out.StopReason = MaxCost
+			return nil
+		}
+	}
+}
+
+// round calls the model once.
+func (c *Completing) round(ctx context.Context) error {
+	call := providers.Call{
+		Provider: c.request.Provider, Request: c.model, Feature: providers.FeaturePlayground, User: c.grant.CreatedBy(), KeyName: c.grant.CreatedByKey(),
+		AllowUnpriced: c.request.AllowUnpriced, Attempts: attempts, MaxWait: maxWait,
+	}
+	if limit := c.request.MaxCost; limit != nil {
+		call.MaxCost = new(*limit - c.spent)
+	}
+	if c.events != nil {
+		call.OnDelta = c.events.Delta
+	}
+	start := c.now()
+	answer, err := c.providers.Complete(ctx, c.grant.Projects, call)
+	c.out.Attempts += answer.Attempts
+	c.out.Warnings = append(c.out.Warnings, answer.Warnings...)
+	c.addModelSpan(start, &answer, err)
+	if err != nil {
+		return err //nolint:wrapcheck // it is for the client
+	}
+	c.out.Rounds++
+	c.out.Last, c.out.Message = answer, answer.Message
+	c.out.Duration += answer.Duration
+	if c.out.Rounds == 1 {
+		c.out.TimeToFirstToken, c.out.Usage = answer.TimeToFirstToken, llm.Usage{}
+	}
+	c.addUsage(answer.Usage)
+	if answer.Cost == nil {
+		c.unknown = true
+	} else {
+		c.spent += *answer.Cost
+	}
+	return c.add(answer.Message)
+}
+
+// add adds a message to those of the next round.
+func (c *Completing) add(message json.RawMessage) error {
+	c.out.Added = append(c.out.Added, message)
+	c.model.Messages = append(c.model.Messages[:len(c.model.Messages):len(c.model.Messages)], message)
+	if c.events != nil {
+		return c.events.Message(message)
+	}
+	return nil
+}
+
+// addUsage adds the tokens of a round. A member that one round does not tell stays unknown.
+func (c *Completing) addUsage(usage *llm.Usage) {
+	if usage == nil {
+		usage = &llm.Usage{}
+	}
+	first := c.out.Rounds == 1
+	total := &c.out.Usage
+	for _, member := range []struct{ total, round **int64 }{
+		{&total.Input, &usage.Input},
+		{&total.Output, &usage.Output},
+		{&total.CacheRead, &usage.CacheRead},
+		{&total.CacheWrite, &usage.CacheWrite},
+		{&total.Reasoning, &usage.Reasoning},
+	} {
+		switch {
+		case *member.round == nil:
+			*member.total = nil
+		case first:
+			*member.total = new(**member.round)
+		case *member.total != nil:
+			*member.total = new(**member.total + **member.round)
+		}
+	}
+}
+
+func newSpanID() string {
+	var id [8]byte
+	_, _ = rand.Read(id[:]) // never fails
+	id[0] |= 1              // an id of zeros is none
+	return hex.EncodeToString(id[:])
+}
+
+// failureOf returns what a run records of an error, and its status.
+func failureOf(err error) (recording.Status, *recording.Failure) {
+	if err == nil {
+		return recording.StatusOK, nil
+	}
+	var failed *llm.Error
+	if errors.Is(err, context.Canceled) || errors.As(err, &failed) && failed.Kind == llm.Cancelled {
+		return recording.StatusCancelled, nil
+	}
+	failure := &recording.Failure{Type: "internal", Message: "The control plane failed."}
+	if refused := problem.Of(err); refused != nil {
+		failure.Type, failure.Message = refused.Code, refused.Error()
+	}
+	if failed != nil {
+		failure.Message = failed.Error()
+	}
+	return recording.StatusError, failure
+}

@@ -1,0 +1,265 @@
+package providers
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/looptrace/looptrace/controlplane/access"
+	"github.com/looptrace/looptrace/internal/llm"
+	"github.com/looptrace/looptrace/internal/problem"
+)
+
+// Feature is what calls a model.
+type Feature string
+
+// The features.
+const (
+	FeaturePlayground Feature = "playground"
+	FeatureTest       Feature = "test"
+)
+
+const (
+	// boundedOutput is the max_output_tokens of calls that have none where money is limited: without it their cost has no bound.
+	boundedOutput = 4096
+	// firstBackoff and maxBackoff are the shortest and the longest wait between attempts, without a Retry-After.
+	firstBackoff, maxBackoff = 500 * time.Millisecond, 30 * time.Second
+	// maxAdjustments is how often a request is changed as the provider asks.
+	maxAdjustments = 6
+)
+
+// Call is a call of a model.
+type Call struct {
+	Provider uuid.UUID
+	Request  llm.Request
+	Feature  Feature
+	// User or KeyName is who asked.
+	User    *uuid.UUID
+	KeyName *string
+	// MaxCost is the most that the call may cost, nil for no limit. AllowUnpriced is whether a model without a price may be called then.
+	MaxCost       *Money
+	AllowUnpriced bool
+	// Attempts is how often the call is tried. MaxWait limits the time of waiting for places and between attempts.
+	Attempts int
+	MaxWait  time.Duration
+	// OnDelta gets the fragments of a streamed answer. An error of it ends the call.
+	OnDelta func(llm.Delta) error
+}
+
+// Answer is the answer to a call.
+type Answer struct {
+	*llm.Result
+	// Cost is nil if it is unknown.
+	Cost *Money
+	// Attempts is how many requests were made.
+	Attempts int
+	// Strategy is how an answer that follows a schema was asked for. It is empty without a schema.
+	Strategy llm.Strategy
+	// Warnings say what differs from the request.
+	Warnings []string
+}
+
+// completion is a call while it is made.
+type completion struct {
+	*Service
+	call     *Call
+	provider Provider
+	client   *llm.Client
+	request  llm.Request
+	learned  learned
+	answer   Answer
+	until    time.Time
+	streamed bool
+}
+
+// Complete calls a model. An error for the client is a [*problem.Error]; [errors.As] finds the [*llm.Error] in it. The answer has the
+// number of attempts even then.
+func (s *Service) Complete(ctx context.Context, projects access.Projects, call Call) (Answer, error) {
+	c := &completion{Service: s, call: &call, request: call.Request, until: time.Now().Add(call.MaxWait)}
+	var err error
+	if c.provider, err = s.Get(ctx, projects, call.Provider); err != nil {
+		return c.answer, err
+	}
+	if c.client, err = s.client(&c.provider); err != nil {
+		return c.answer, err
+	}
+	if c.learned, err = s.learnedOf(ctx, call.Provider, call.Request.Model); err != nil {
+		return c.answer, err
+	}
+	c.adjust()
+	err = c.do(ctx)
+	return c.answer, err
+}
+
+// client returns a client of the connection.
+func (s *Service) client(p *Provider) (*llm.Client, error) {
+	conn, err := s.connection(p)
+	if err != nil {
+		return nil, err
+	}
+	client, err := llm.New(conn)
+	if err != nil {
+		return nil, fmt.Errorf("create a client of %s: %w", p.ID, err)
+	}
+	return client, nil
+}
+
+func (s *Service) connection(p *Provider) (llm.Connection, error) {
+	secret, err := s.keys.open(p.ID, p.SecretID, p.Secrets)
+	if errors.Is(err, errUnreadable) {
+		return llm.Connection{}, &problem.Error{
+			Kind: problem.Conflict, Code: "provider_key_unreadable",
+			Detail: fmt.Sprintf("The API key of the connection %q was encrypted with a secret that the server no longer has. Enter the key again.", p.Name),
+		}
+	}
+	if err != nil {
+		return llm.Connection{}, err
+	}
+	return llm.Connection{Kind: p.Kind, BaseURL: p.BaseURL, APIKey: secret.APIKey, Headers: secret.Headers, HTTP: s.http}, nil
+}
+
+// do makes attempts until one succeeds or none is left.
+func (c *completion) do(ctx context.Context) error {
+	adjustments := 0
+	for failures := 0; ; {
+		result, failed, err := c.attempt(ctx)
+		if err != nil {
+			return err
+		}
+		if failed == nil {
+			c.answer.Result = result
+			return c.succeeded(ctx)
+		}
+		if !c.streamed && adjustments < maxAdjustments {
+			adjusted, err := c.learn(ctx, failed)
+			if err != nil {
+				return err
+			}
+			if adjusted {
+				adjustments++
+				continue
+			}
+		}
+		failures++
+		wait := backoff(failures, failed.RetryAfter)
+		if c.streamed || !failed.Retryable || failures >= c.call.Attempts || time.Now().Add(wait).After(c.until) || ctx.Err() != nil {
+			return c.failed(failed)
+		}
+		timer := time.NewTimer(wait)
+		select {
+		case <-timer.C:
+		case <-ctx.Done():
+			timer.Stop()
+			return c.failed(failed)
+		}
+	}
+}
+
+// backoff returns the wait after a number of failures: what the provider asks for, else twice as long each time, with jitter so that
+// calls that failed together do not come back together.
+func backoff(failures int, asked *time.Duration) time.Duration {
+	if asked != nil {
+		return *asked + rand.N(*asked/10+50*time.Millisecond) //nolint:gosec // jitter
+	}
+	wait := min(maxBackoff, firstBackoff<<min(failures-1, 10))
+	return wait/2 + rand.N(wait) //nolint:gosec // jitter
+}
+
+// attempt makes one request within the limits of the connection. failed is an error of the provider.
+func (c *completion) attempt(ctx context.Context) (result *llm.Result, failed *llm.Error, err error) {
+	price, err := c.price(ctx, &c.provider, c.request.Model)
+	if err != nil {
+		return nil, nil, err
+	}
+	limited := c.call.MaxCost != nil || c.provider.MonthlyBudget != nil
+	if limited && c.request.MaxOutputTokens == nil {
+		c.request.MaxOutputTokens = new(int64(boundedOutput))
+		c.answer.Warnings = append(c.answer.Warnings, fmt.Sprintf("max_output_tokens is %d, because a limit of money needs one. Set it to allow longer answers.", boundedOutput))
+	}
+	bound := most(price, &c.request)
+	if err := c.affordable(bound); err != nil {
+		return nil, nil, err
+	}
+	place, err := c.reserve(ctx, &c.provider, c.call, bound, c.until)
+	if err != nil {
+		return nil, nil, err
+	}
+	c.answer.Attempts++
+	var onDelta func(llm.Delta) error
+	if c.call.OnDelta != nil {
+		onDelta = func(d llm.Delta) error {
+			c.streamed = true
+			return c.call.OnDelta(d)
+		}
+	}
+	result, err = c.client.Complete(ctx, c.request, onDelta)
+	end := settlement{call: place.id, provider: c.provider.ID, status: "succeeded", at: c.now()}
+	if err == nil {
+		end.cost = cost(price, result.Usage)
+		c.answer.Cost = end.cost
+		c.settle(ctx, end)
+		return result, nil, nil
+	}
+	if !errors.As(err, &failed) {
+		failed = &llm.Error{Kind: llm.Server, Message: err.Error()}
+	}
+	end.status, end.errorCode = "failed", new(string(failed.Kind))
+	if unbilled(failed) {
+		end.cost = new(Money(0))
+	}
+	if failed.Kind == llm.RateLimited || failed.Kind == llm.Overloaded {
+		end.limited = true
+		if failed.RetryAfter != nil {
+			end.pause = new(end.at.Add(*failed.RetryAfter))
+		}
+	}
+	c.settle(ctx, end)
+	return nil, failed, nil
+}
+
+// affordable returns an error if the call may cost more than it is allowed to.
+func (c *completion) affordable(bound *Money) error {
+	limit := c.call.MaxCost
+	switch {
+	case limit == nil:
+		return nil
+	case bound == nil && !c.call.AllowUnpriced:
+		return unpriced(&c.provider, "max_cost_usd needs it")
+	case bound != nil && *bound > *limit:
+		return &problem.Error{
+			Kind: problem.PaymentRequired, Code: "budget_exceeded",
+			Detail: fmt.Sprintf("The call can cost up to $%s, and max_cost_usd leaves $%s. Raise it, or set a smaller max_output_tokens.", dollars(*bound), dollars(*limit)),
+		}
+	}
+	return nil
+}
+
+// unbilled reports whether a failed request cost nothing: it did not reach the model, or the provider refused it.
+func unbilled(failed *llm.Error) bool {
+	return failed.Partial == nil || failed.Status >= 400
+}
+
+// succeeded keeps what the answer taught.
+func (c *completion) succeeded(ctx context.Context) error {
+	if !c.wantsSchema() {
+		return nil
+	}
+	c.answer.Strategy = c.strategy()
+	if c.answer.Structured == nil {
+		return nil
+	}
+	return c.keepStrategy(ctx, c.answer.Strategy)
+}
+
+// wantsSchema reports whether the answer shall follow a schema.
+func (c *completion) wantsSchema() bool {
+	var format struct {
+		Type string `json:"type"`
+	}
+	return json.Unmarshal(c.request.ResponseFormat, &format) == nil && format.Type == "json_schema"
+}
