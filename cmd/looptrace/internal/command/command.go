@@ -22,6 +22,7 @@ import (
 	"github.com/looptrace/looptrace/cmd/looptrace/internal/broker"
 	"github.com/looptrace/looptrace/cmd/looptrace/internal/credentials"
 	"github.com/looptrace/looptrace/cmd/looptrace/internal/deadletters"
+	"github.com/looptrace/looptrace/cmd/looptrace/internal/demo"
 	"github.com/looptrace/looptrace/cmd/looptrace/internal/derive"
 	"github.com/looptrace/looptrace/cmd/looptrace/internal/doctor"
 	"github.com/looptrace/looptrace/cmd/looptrace/internal/engine"
@@ -47,7 +48,7 @@ func New() *cobra.Command {
 		SilenceErrors: true,
 		SilenceUsage:  true,
 	}
-	root.AddCommand(newUp(), newDoctor(), newEnv(), newMigrate(), newBroker(), newClickHouse(), newWeb(), deadletters.New(), derive.New(), importing.New(), mapping.New(), mcpstdio.NewCommand(), pricing.New(), probe.NewCommand(web.Serve))
+	root.AddCommand(newUp(), newDoctor(), newEnv(), newMigrate(), newBroker(), newClickHouse(), newWeb(), deadletters.New(), demo.New(), derive.New(), importing.New(), mapping.New(), mcpstdio.NewCommand(), pricing.New(), probe.NewCommand(web.Serve))
 	return root
 }
 
