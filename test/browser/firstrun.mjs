@@ -1,4 +1,5 @@
-// A user follows the page "Send a run": creates a key, pastes the code into a shell and sees the run arrive.
+// A user loads sample data and removes it. Then they follow the page "Send a run": they create a key, paste the code into a shell and see
+// the run arrive.
 import { execFile } from "node:child_process";
 import { writeFileSync } from "node:fs";
 import { promisify } from "node:util";
@@ -11,6 +12,8 @@ await scenario(async (page, { projectId, python, scratch }) => {
   await page.goto(`/p/${projectId}/runs`);
   await page.getByText("No runs yet.").waitFor();
   await inspect(page, "runs-empty");
+  await samples(page, projectId);
+  await page.goto(`/p/${projectId}/runs`);
   await page.getByRole("link", { name: "Send your first run" }).click();
   await page.waitForURL("**/start");
 
@@ -44,6 +47,40 @@ await scenario(async (page, { projectId, python, scratch }) => {
   await execute(python, [`${scratch}/hello.py`]);
   await arrival.getByText("A run arrived: hello looptrace").waitFor();
 });
+
+/** Loads sample data, looks at the pages that it fills, and removes it. */
+async function samples(page, projectId) {
+  await page.getByRole("button", { name: "Load sample data" }).click();
+  await page.waitForURL((url) => url.pathname.endsWith("/runs") && !url.pathname.includes(projectId));
+  const base = new URL(page.url()).pathname.replace(/\/runs$/, "");
+  const banner = page.getByRole("region", { name: "Sample data" });
+  await banner.waitFor();
+  await page.getByTestId("run-row").first().waitFor();
+  await inspect(page, "samples-runs");
+  for (const [path, text] of [
+    ["failures", "lookup_order"],
+    ["threads", "conversation-"],
+    ["prompts", "support-triage"],
+    ["datasets", "support questions"],
+  ]) {
+    await page.goto(`${base}/${path}`);
+    await page.getByText(text).first().waitFor();
+    await banner.waitFor();
+  }
+  await page.goto(`${base}/dashboards`);
+  await inspect(page, "samples-dashboards");
+
+  await page.goto(`/p/${projectId}/runs`);
+  await page.getByRole("link", { name: "Open sample data" }).click();
+  await banner.getByRole("button", { name: "Remove…" }).click();
+  const dialog = page.getByRole("dialog");
+  await dialog.getByText("This deletes the project “Samples”").waitFor();
+  await inspect(page, "samples-remove");
+  await dialog.getByRole("button", { name: "Remove sample data" }).click();
+  await dialog.waitFor({ state: "detached" });
+  await page.goto(`${base}/runs`);
+  await page.getByText("doesn't exist").first().waitFor();
+}
 
 /** The code in a tab. */
 async function snippet(page, tab, id) {

@@ -5,6 +5,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -14,12 +15,13 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/looptrace/looptrace/test/checkout"
+	"github.com/looptrace/looptrace/test/provider"
 )
 
 // TestPromptsDocument runs the commands of docs/prompts.md.
 func TestPromptsDocument(t *testing.T) {
 	t.Parallel()
-	output := newProject(t).runDocument(t, "docs/prompts.md", "prompts:read", "prompts:write", "runs:read")
+	output := newProject(t).runDocument(t, "docs/prompts.md", nil, "prompts:read", "prompts:write", "runs:read")
 	for _, want := range []string{
 		"changed messages[0].content", "added variables.tone", "in a calm tone", "moved to 2 by document", "created to 1 by document",
 	} {
@@ -32,7 +34,7 @@ func TestDatasetsDocument(t *testing.T) {
 	t.Parallel()
 	p := newProject(t)
 	p.sendChat(t, "What is the capital of Spain?", "Madrid")
-	output := p.runDocument(t, "docs/datasets.md", "datasets:read", "datasets:write", "runs:read")
+	output := p.runDocument(t, "docs/datasets.md", nil, "datasets:read", "datasets:write", "runs:read")
 	for _, want := range []string{
 		`{"added":2,"removed":0,"revision":1,"unchanged":0,"updated":0}`, "capital-fr\ncapital-it\nrevision 2: append, 3 items", `{"added":1,"removed":0,"changed":0}`,
 		`{"selected":1,"added":1,"unchanged":0,"skipped":[]}` + "\n" + `{"revision":3,"added":1,"unchanged":0,"skipped":[]}`,
@@ -43,6 +45,19 @@ func TestDatasetsDocument(t *testing.T) {
 		`{"status":"succeeded","added":0,"updated":3,"unchanged":0,"rejected":0}`,
 		`{"status":"succeeded","items_checked":5,"pairs_across_splits":1,"pairs_not_listed":0}`,
 		`{"similarity":1,"a":"capital-fr","b":"france","splits":["test","train"]}`,
+	} {
+		assert.Contains(t, output, want)
+	}
+}
+
+// TestPlaygroundDocument runs the commands of docs/playground.md.
+func TestPlaygroundDocument(t *testing.T) {
+	t.Parallel()
+	server := provider.Start(t, provider.Options{})
+	output := newProject(t).runDocument(t, "docs/playground.md", []string{"PROVIDER_URL=" + server.URL + "/v1", "PROVIDER_KEY=" + server.Key, "MODEL=text"}, "admin")
+	for _, want := range []string{
+		`{"reachable":true,"authenticated":true,"features":{"chat":true,"json_schema":true,"streaming":true,"tools":true}}`,
+		"The capital of France is Paris.", "curl '" + server.URL + "/v1/chat/completions'",
 	} {
 		assert.Contains(t, output, want)
 	}
@@ -74,8 +89,9 @@ func (p *project) sendChat(t *testing.T, question, answer string) (runID string)
 	return id
 }
 
-// runDocument runs the commands of a document in their order, as its reader does, and returns what they print.
-func (p *project) runDocument(t *testing.T, document string, scopes ...string) string {
+// runDocument runs the commands of a document in their order, as its reader does, and returns what they print. environment has what the
+// document leaves to the reader.
+func (p *project) runDocument(t *testing.T, document string, environment []string, scopes ...string) string {
 	t.Helper()
 	root, err := checkout.Root()
 	require.NoError(t, err)
@@ -98,7 +114,7 @@ func (p *project) runDocument(t *testing.T, document string, scopes ...string) s
 	}
 	command := exec.CommandContext(t.Context(), "bash", "-c", strings.Join(script, "\n"))
 	command.Dir = dir
-	command.Env = append(os.Environ(), "LOOPTRACE_ENDPOINT="+p.web(), "LOOPTRACE_API_KEY="+key, "LOOPTRACE_PROJECT="+p.ProjectID)
+	command.Env = append(slices.Concat(os.Environ(), environment), "LOOPTRACE_ENDPOINT="+p.web(), "LOOPTRACE_API_KEY="+key, "LOOPTRACE_PROJECT="+p.ProjectID)
 	output, err := command.CombinedOutput()
 	require.NoError(t, err, "%s", output)
 	return string(output)

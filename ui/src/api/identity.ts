@@ -87,6 +87,25 @@ export function useCreateProject() {
   );
 }
 
+/** POST /v1/samples. It waits a moment for the runs, which appear soon after the answer, until no more of them do. */
+export function useLoadSamples() {
+  return useInvalidatingMutation(keys.session.me, async (workspaceId: string) => {
+    const project = await unwrap(client.POST("/v1/samples", { body: { workspace_id: workspaceId } }));
+    let before = 0;
+    for (let attempt = 0; attempt < SAMPLE_ATTEMPTS; attempt++) {
+      const query = { project_id: project.id, limit: 200 };
+      const { length } = (await unwrap(client.GET("/v1/runs", { params: { query } }))).data;
+      if (length > 0 && length === before) break;
+      before = length;
+      await new Promise((resolve) => setTimeout(resolve, SAMPLE_PAUSE_MS));
+    }
+    return project;
+  });
+}
+
+const SAMPLE_ATTEMPTS = 20;
+const SAMPLE_PAUSE_MS = 250;
+
 /** PATCH /v1/projects/{project_id}. */
 export function useUpdateProject(projectId: string) {
   return useInvalidatingMutation(keys.session.me, (body: { name: string }) =>

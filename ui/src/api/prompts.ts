@@ -1,4 +1,10 @@
-import { keepPreviousData, useInfiniteQuery, useQuery } from "@tanstack/react-query";
+import {
+  keepPreviousData,
+  useInfiniteQuery,
+  useQueries,
+  useQuery,
+  useQueryClient,
+} from "@tanstack/react-query";
 import { client, unwrap } from "./client";
 import { useInvalidatingMutation } from "./mutation";
 import { nextOffset } from "./paging";
@@ -11,6 +17,7 @@ import type {
   PromptImport,
   PromptSelection,
   PromptUpdate,
+  PromptVersion,
   PromptVersionCreate,
   TimeWindow,
 } from "./types";
@@ -34,7 +41,7 @@ export function usePrompts(projectId: string, selection: PromptSelection) {
   });
 }
 
-/** GET /v1/prompts: the prompt with a name, or null. */
+/** GET /v1/prompts: the prompt with a name, or null. An empty name has no request. */
 export function usePromptNamed(projectId: string, name: string) {
   return useQuery({
     queryKey: keys.prompts.named(projectId, name),
@@ -44,6 +51,7 @@ export function usePromptNamed(projectId: string, name: string) {
       );
       return page.data[0] ?? null;
     },
+    enabled: name !== "",
   });
 }
 
@@ -103,6 +111,36 @@ export function usePromptVersion(promptId: string, version: number | null) {
     enabled: version !== null,
     staleTime: Number.POSITIVE_INFINITY,
   });
+}
+
+/** Several versions of prompts, each as soon as it is loaded. */
+export function usePromptVersionsOf(versions: readonly { id: string; version: number }[]) {
+  return useQueries({
+    queries: versions.map(({ id, version }) => ({
+      queryKey: keys.prompt.version(id, version),
+      queryFn: ({ signal }: { signal: AbortSignal }) => fetchVersion(id, version, signal),
+      staleTime: Number.POSITIVE_INFINITY,
+    })),
+    combine: combined,
+  });
+}
+
+function combined(results: { data?: PromptVersion; error: Error | null }[]) {
+  return {
+    versions: results.flatMap(({ data }) => (data ? [data] : [])),
+    error: results.find(({ error }) => error !== null)?.error ?? null,
+  };
+}
+
+/** Loads a version of a prompt, if it isn't already. */
+export function useLoadVersion() {
+  const queryClient = useQueryClient();
+  return ({ id, version }: { id: string; version: number }): Promise<PromptVersion> =>
+    queryClient.fetchQuery({
+      queryKey: keys.prompt.version(id, version),
+      queryFn: ({ signal }) => fetchVersion(id, version, signal),
+      staleTime: Number.POSITIVE_INFINITY,
+    });
 }
 
 /** GET /v1/prompts/{prompt_id}/versions/{version}. */

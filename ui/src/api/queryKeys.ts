@@ -9,6 +9,8 @@ import type {
   RunFilter,
   RunGroupBy,
   RunSourceFilter,
+  SpendingGroup,
+  SpendingWindow,
   TimeWindow,
   Traces,
 } from "./types";
@@ -22,6 +24,7 @@ const prompt = (promptId: string) => ["prompt", promptId] as const;
 const promptAliases = (promptId: string) => [...prompt(promptId), "aliases"] as const;
 const datasetLists = (projectId: string) => ["datasets", projectId] as const;
 const dataset = (datasetId: string) => ["dataset", datasetId] as const;
+const providers = (projectId: string) => ["providers", projectId] as const;
 const runList = (filter: RunFilter) => ["runs", "list", filter] as const;
 const runStats = ["runs", "stats"] as const;
 const runContent = (projectId: string, runId: string) => ["run", projectId, runId, "content"] as const;
@@ -146,6 +149,20 @@ export const keys = {
     nearDuplicates: (datasetId: string) => [...dataset(datasetId), "near-duplicates"] as const,
     nearDuplicatePairs: (datasetId: string, acrossSplits: true | undefined) =>
       [...dataset(datasetId), "near-duplicates", acrossSplits] as const,
+  },
+  providers: {
+    all: providers,
+    list: (projectId: string) => [...providers(projectId), "list"] as const,
+    models: (projectId: string, providerId: string) =>
+      [...providers(projectId), "models", providerId] as const,
+    spending: (projectId: string, window: SpendingWindow, groupBy: SpendingGroup) =>
+      [...providers(projectId), "spending", window, groupBy] as const,
+  },
+  playground: {
+    scenarios: (projectId: string) => ["playground", "scenarios", projectId] as const,
+    scenario: (scenarioId: string) => ["playground", "scenario", scenarioId] as const,
+    opened: (runId: string, spanId: string | undefined) => ["playground", "opened", runId, spanId] as const,
+    preview: (body: unknown) => ["playground", "preview", body] as const,
   },
   import: {
     detail: (importId: string) => ["import", importId, "detail"] as const,

@@ -1355,6 +1355,143 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/playground/completions": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Call a model
+         * @description Messages are given, or rendered from a version of a prompt. The completion is recorded as a run of the source `playground`.
+         *
+         *     If the model calls tools, and `tool_answers` has an answer for each of the calls, the answers are sent and the model is called
+         *     again, at most `max_rounds` times in all. Otherwise the completion ends with the calls, and the client may send their results
+         *     in `messages` of another completion.
+         *
+         *     With `stream`, the answer is a stream of server-sent events: `start` has `{run_id}`, `delta` a CompletionDelta, `tool_result`
+         *     a CompletionToolResult, `message` each finished message of the model, `done` a Completion, `error` a Problem. `done` or `error` is the last
+         *     one. A comment comes every 15 seconds. If the client disconnects, the provider's request ends, too.
+         *
+         *     502 `provider_error` has the provider's own message; its `code` may be more exact: `provider_key_refused`, `provider_rate_limited`,
+         *     `provider_quota_exceeded`, `provider_overloaded`, `provider_unreachable`, `provider_timeout`, `provider_broken_answer`, `model_not_found`.
+         *     422 `parameter_refused` names the parameter that the model does not take. 402 `budget_exceeded` if the connection's budget or `max_cost_usd` does not
+         *     allow the most that the call can cost. 422 `price_unknown` if there is a budget or cap and the model has no price.
+         *
+         *     Requires the scope `completions:write`.
+         */
+        post: operations["createCompletion"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/playground/completions/_actions/preview": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Show the exact request of a completion, and what it may cost
+         * @description No model is called. The code reads the API key from an environment variable.
+         *
+         *     Requires the scope `completions:write`.
+         */
+        post: operations["previewCompletion"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/playground/_actions/open": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Turn a recorded model call into a playground
+         * @description Restores messages, tools, response format and parameters of a model call, with the recorded results of tools, and lists what could not be restored, or only in another form.
+         *
+         *     Requires the scope `runs:read`.
+         */
+        post: operations["openInPlayground"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/playground/scenarios": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List saved scenarios
+         * @description Sorted by name, without their content.
+         *
+         *     Requires the scope `prompts:read`.
+         */
+        get: operations["listScenarios"];
+        put?: never;
+        /**
+         * Save messages and variables under a name
+         * @description 409 `name_taken` if the project has a scenario of this name.
+         *
+         *     Requires the scope `prompts:write`.
+         */
+        post: operations["createScenario"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/playground/scenarios/{scenario_id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Read a scenario
+         * @description Requires the scope `prompts:read`.
+         */
+        get: operations["getScenario"];
+        put?: never;
+        post?: never;
+        /**
+         * Delete a scenario
+         * @description Requires the scope `prompts:write`.
+         */
+        delete: operations["deleteScenario"];
+        options?: never;
+        head?: never;
+        /**
+         * Rename a scenario, or replace its content
+         * @description Absent members keep their values.
+         *
+         *     Requires the scope `prompts:write`.
+         */
+        patch: operations["updateScenario"];
+        trace?: never;
+    };
     "/v1/projects/{project_id}/prices": {
         parameters: {
             query?: never;
@@ -1896,6 +2033,138 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/providers": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List connections to model providers
+         * @description Sorted by name. API keys are never returned.
+         *
+         *     Requires the scope `evals:read`.
+         */
+        get: operations["listProviders"];
+        put?: never;
+        /**
+         * Create a connection to a model provider
+         * @description The API key and the values of headers are stored encrypted. 409 `name_taken` if the project has a connection of this name.
+         *     422 `address_not_allowed` if `base_url` is a private address that the configuration does not allow.
+         *
+         *     Requires the scope `admin`.
+         */
+        post: operations["createProvider"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/providers/{provider_id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Read a connection
+         * @description Requires the scope `evals:read`.
+         */
+        get: operations["getProvider"];
+        put?: never;
+        post?: never;
+        /**
+         * Delete a connection with its key
+         * @description Calls that are under way end. What was spent stays in the spending of the project.
+         *
+         *     Requires the scope `admin`.
+         */
+        delete: operations["deleteProvider"];
+        options?: never;
+        head?: never;
+        /**
+         * Change a connection
+         * @description Absent members keep their values. A change of `base_url` needs the API key and the headers again: they were given for
+         *     another address. It also forgets what was learned of the models.
+         *
+         *     Requires the scope `admin`.
+         */
+        patch: operations["updateProvider"];
+        trace?: never;
+    };
+    "/v1/providers/{provider_id}/models": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List the models of a connection
+         * @description The models that the provider lists, and those that calls of the connection named, with their prices and what was learned of
+         *     them. A provider without a list is no error: `listed` is false. Any other name may be used, too.
+         *
+         *     Requires the scope `evals:read`.
+         */
+        get: operations["listProviderModels"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/providers/{provider_id}/_actions/test": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Test a connection
+         * @description Tells three things apart: whether the address answers, whether it accepts the API key, and which features a model has. The key
+         *     is checked by a call of the model, because lists of models may be public. Without `model`, features are unknown, and the key
+         *     is if the list is public. The calls ask for a few tokens each and count as spending.
+         *
+         *     Requires the scope `admin`.
+         */
+        post: operations["testProvider"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/spending": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Read what calls of models cost
+         * @description The calls that this product made itself, in the playground, tests and later evaluations and replays. Runs that programs record
+         *     are not among them.
+         *
+         *     Requires the scope `evals:read`.
+         */
+        get: operations["getSpending"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/runs/stats": {
         parameters: {
             query?: never;
@@ -2136,6 +2405,31 @@ export interface paths {
         get: operations["getOutline"];
         put?: never;
         post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/samples": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Load samples into a project of their own
+         * @description Creates the project `Samples` in the workspace, with runs of the last days, a prompt and a dataset, so that there is something
+         *     to look at before a program is instrumented. Its `sample` is true. The runs are sent to ingest as those of any program and are
+         *     readable soon after. 409 `samples_exist` if the workspace has such a project; deleting that project removes everything. If
+         *     ingest does not accept the runs, no project is left.
+         *
+         *     Requires a user with the role `admin` or higher.
+         */
+        post: operations["loadSamples"];
         delete?: never;
         options?: never;
         head?: never;
@@ -3227,6 +3521,8 @@ export interface components {
             /** Format: uuid */
             id: string;
             name: string;
+            /** @description Whether it has the samples that Looptrace loads. */
+            sample: boolean;
             /** Format: uuid */
             workspace_id: string;
             workspace_name: string;
@@ -4009,6 +4305,250 @@ export interface components {
             offset: number;
             has_more: boolean;
         };
+        /** @description A prompt by `id` or `name`, and its version by `version` or `alias` (`latest` by default). */
+        CompletionPrompt: {
+            /** Format: uuid */
+            id?: string;
+            name?: components["schemas"]["PromptName"];
+            version?: number;
+            alias?: components["schemas"]["PromptAliasName"];
+        };
+        /** @description How calls of a tool are answered: `content` for each call, or the `recorded` results, in the order in which they were recorded. */
+        ToolAnswer: {
+            content?: string;
+            recorded?: components["schemas"]["RecordedToolResult"][];
+        };
+        /** @description It answers a call with equal arguments. Without `arguments`, it answers the next call. */
+        RecordedToolResult: {
+            /** @description JSON as text. */
+            arguments?: string | null;
+            content: string;
+        };
+        CompletionCreate: {
+            /** Format: uuid */
+            project_id: string;
+            /** Format: uuid */
+            provider_id: string;
+            prompt?: components["schemas"]["CompletionPrompt"];
+            /** @description Instead of `prompt`, or after its messages. With `template_format` they are templates. */
+            messages?: components["schemas"]["PromptMessage"][];
+            template_format?: components["schemas"]["PromptTemplateFormat"];
+            variables?: {
+                [key: string]: unknown;
+            };
+            placeholders?: {
+                [key: string]: components["schemas"]["PromptMessage"][];
+            };
+            /** @description Instead of those of the prompt. */
+            tools?: components["schemas"]["PromptTool"][];
+            response_format?: components["schemas"]["PromptResponseFormat"];
+            model_config?: components["schemas"]["PromptModelConfig"];
+            /** @description By the name of the tool. */
+            tool_answers?: {
+                [key: string]: components["schemas"]["ToolAnswer"];
+            };
+            /**
+             * @description Most calls of the model.
+             * @default 5
+             */
+            max_rounds: number;
+            /**
+             * Format: double
+             * @description Most that all rounds may cost.
+             */
+            max_cost_usd?: number;
+            /**
+             * @description Whether `max_cost_usd` allows a model without a known price.
+             * @default false
+             */
+            allow_unpriced: boolean;
+            /** @description The thread of the run, for completions that belong together. */
+            thread_id?: string;
+            /** @default false */
+            stream: boolean;
+        };
+        /** @description One of its members. */
+        CompletionDelta: {
+            text?: string;
+            reasoning?: string;
+            tool_call?: components["schemas"]["CompletionToolCallDelta"];
+        };
+        CompletionToolCallDelta: {
+            /** @description Counts the tool calls of the answer from 0. */
+            index: number;
+            /** @description With the first fragment. */
+            id?: string;
+            /** @description With the first fragment. */
+            name?: string;
+            /** @description A fragment of JSON. */
+            arguments?: string;
+        };
+        CompletionToolResult: {
+            tool_call_id: string;
+            name: string;
+            content: string;
+        };
+        /** @description Input includes cached tokens, output includes reasoning tokens. A member is null if the provider did not tell it. */
+        CompletionUsage: {
+            /** Format: int64 */
+            input_tokens: number | null;
+            /** Format: int64 */
+            output_tokens: number | null;
+            /** Format: int64 */
+            cache_read_input_tokens: number | null;
+            /** Format: int64 */
+            cache_write_input_tokens: number | null;
+            /** Format: int64 */
+            reasoning_output_tokens: number | null;
+        };
+        Completion: {
+            /**
+             * Format: uuid
+             * @description The run that recorded it. It can be read a moment later.
+             */
+            run_id: string;
+            message: components["schemas"]["PromptMessage"];
+            /** @description All messages after those of the request, results of tools among them. */
+            added_messages: components["schemas"]["PromptMessage"][];
+            /** @description As the provider told it for the last message: `stop`, `length`, `tool_calls`, `content_filter`, `refusal`. */
+            finish_reason: string | null;
+            /**
+             * @description Why the completion ended: `tool_calls` wait for their results.
+             * @enum {string}
+             */
+            stop_reason: "finished" | "tool_calls" | "max_rounds" | "max_cost";
+            /** @description Calls of the model that succeeded. */
+            rounds: number;
+            /** @description Requests to the provider, those that failed and were repeated among them. */
+            attempts: number;
+            /** @description The model that answered */
+            model: string | null;
+            response_id: string | null;
+            system_fingerprint: string | null;
+            /** @description How the answer was asked to follow the schema; null if there is none. */
+            output_strategy: components["schemas"]["OutputStrategy"] | null;
+            usage: components["schemas"]["CompletionUsage"];
+            /**
+             * Format: double
+             * @description Of all rounds. Null if one has no known cost.
+             */
+            cost_usd: number | null;
+            /**
+             * Format: double
+             * @description The provider's time, without waiting for a free place or between attempts.
+             */
+            duration_ms: number;
+            /**
+             * Format: double
+             * @description From the request of the first round to its first token. Null if it was not streamed.
+             */
+            time_to_first_token_ms: number | null;
+            /** @description What differs from the request, such as a `max_output_tokens` that the budget needs. */
+            warnings: string[];
+        };
+        CompletionPreview: {
+            method: string;
+            url: string;
+            /** @description Without secrets. */
+            headers: {
+                [key: string]: string;
+            };
+            body: {
+                [key: string]: unknown;
+            };
+            curl: string;
+            python: string;
+            /** @description An estimate. */
+            input_tokens: number;
+            /**
+             * Format: double
+             * @description The most that one call can cost; null if unknown: without a price, or without `max_output_tokens`.
+             */
+            max_cost_usd: number | null;
+            priced: boolean;
+            /** @description Variables and placeholders that the messages do not use. */
+            unused: string[];
+            /** @description What the connection's earlier calls of the model taught. */
+            warnings: string[];
+        };
+        PlaygroundOpen: {
+            /** Format: uuid */
+            run_id: string;
+            /** @description A model call. Default: the only or last one of the run. */
+            span_id?: string;
+        };
+        PlaygroundOpened: {
+            /** Format: uuid */
+            run_id: string;
+            span_id: string;
+            messages: components["schemas"]["PromptMessage"][];
+            /** @description The recorded answer; null if there is none. */
+            output: components["schemas"]["PromptMessage"] | null;
+            tools: components["schemas"]["PromptTool"][];
+            response_format: components["schemas"]["PromptResponseFormat"];
+            model_config: components["schemas"]["PromptModelConfig"];
+            /** @description The provider that the call names. */
+            provider: string | null;
+            /**
+             * Format: uuid
+             * @description The project's connection that fits: the only one of its kind. Null if none or several do.
+             */
+            provider_id: string | null;
+            /** @description The recorded results of tools, by name, for `tool_answers` of a completion. */
+            tool_answers: {
+                [key: string]: components["schemas"]["ToolAnswer"];
+            };
+            /** @description The prompt version that the call names; null if none. */
+            prompt: components["schemas"]["PromptRef"] | null;
+            not_restored: components["schemas"]["NotRestored"][];
+        };
+        NotRestored: {
+            /** @description Such as `messages[2].content[1]` or `tools`. Messages are numbered as they were recorded. */
+            what: string;
+            reason: string;
+        };
+        ScenarioContent: {
+            messages: components["schemas"]["PromptMessage"][];
+            variables?: {
+                [key: string]: unknown;
+            };
+            tools?: components["schemas"]["PromptTool"][];
+            response_format?: components["schemas"]["PromptResponseFormat"];
+            tool_answers?: {
+                [key: string]: components["schemas"]["ToolAnswer"];
+            };
+        };
+        ScenarioCreate: {
+            /** Format: uuid */
+            project_id: string;
+            name: string;
+            content: components["schemas"]["ScenarioContent"];
+        };
+        ScenarioUpdate: {
+            name?: string;
+            content?: components["schemas"]["ScenarioContent"];
+        };
+        ScenarioSummary: {
+            /** Format: uuid */
+            id: string;
+            /** Format: uuid */
+            project_id: string;
+            name: string;
+            created_by: components["schemas"]["Author"];
+            /** Format: date-time */
+            created_at: string;
+            /** Format: date-time */
+            updated_at: string;
+        };
+        Scenario: components["schemas"]["ScenarioSummary"] & {
+            content: components["schemas"]["ScenarioContent"];
+        };
+        ScenarioPage: {
+            data: components["schemas"]["ScenarioSummary"][];
+            limit: number;
+            offset: number;
+            has_more: boolean;
+        };
         /**
          * @description `project`: the project's own price; `table`: the price table of this version of Looptrace.
          * @enum {string}
@@ -4137,6 +4677,8 @@ export interface components {
             /** Format: uuid */
             workspace_id: string;
             name: string;
+            /** @description Whether it has the samples that Looptrace loads. */
+            sample: boolean;
             /** Format: date-time */
             created_at: string;
             /** Format: date-time */
@@ -4616,6 +5158,232 @@ export interface components {
             count: number;
             /** @description Whether all are booleans. */
             boolean: boolean;
+        };
+        /**
+         * @description The protocol: `openai` is chat completions, which vLLM, Ollama, LiteLLM, OpenRouter, Azure and others speak, too.
+         * @enum {string}
+         */
+        ProviderKind: "openai" | "anthropic";
+        /** @description Sent with each request, such as `api-key` for Azure. Values are stored encrypted and never returned. */
+        ProviderHeaders: {
+            [key: string]: string;
+        };
+        ProviderCreate: {
+            /** Format: uuid */
+            project_id: string;
+            name: string;
+            kind: components["schemas"]["ProviderKind"];
+            /** @description Default: the provider's public address. With its path, such as `http://127.0.0.1:8000/v1`. */
+            base_url?: string;
+            /** @description A server of one's own may need none. */
+            api_key?: string;
+            headers?: components["schemas"]["ProviderHeaders"];
+            /**
+             * @description Most calls at once.
+             * @default 16
+             */
+            max_concurrency: number;
+            /** @description Most calls that begin in a minute. */
+            requests_per_minute?: number | null;
+            /**
+             * Format: double
+             * @description Most that calls may cost in a month (UTC).
+             */
+            monthly_budget_usd?: number | null;
+            /**
+             * @description Whether models without a known price may be called although there is a budget. They do not count in it.
+             * @default false
+             */
+            allow_unpriced: boolean;
+        };
+        ProviderUpdate: {
+            name?: string;
+            base_url?: string;
+            /** @description Null removes the key. */
+            api_key?: string | null;
+            headers?: components["schemas"]["ProviderHeaders"];
+            max_concurrency?: number;
+            requests_per_minute?: number | null;
+            /** Format: double */
+            monthly_budget_usd?: number | null;
+            allow_unpriced?: boolean;
+        };
+        Provider: {
+            /** Format: uuid */
+            id: string;
+            /** Format: uuid */
+            project_id: string;
+            name: string;
+            kind: components["schemas"]["ProviderKind"];
+            base_url: string;
+            /** @description The last four characters of the API key; null if there is none. */
+            key_hint: string | null;
+            /** @description False if the key was encrypted with a secret that the server no longer has. Enter it again. */
+            key_readable: boolean;
+            header_names: string[];
+            max_concurrency: number;
+            requests_per_minute: number | null;
+            /** Format: double */
+            monthly_budget_usd: number | null;
+            allow_unpriced: boolean;
+            month: components["schemas"]["ProviderMonth"];
+            activity: components["schemas"]["ProviderActivity"];
+            created_by: components["schemas"]["Author"];
+            /** Format: date-time */
+            created_at: string;
+            /** Format: date-time */
+            updated_at: string;
+        };
+        /** @description What calls of this month (UTC) cost. */
+        ProviderMonth: {
+            /** Format: date-time */
+            start: string;
+            /**
+             * Format: double
+             * @description Calls whose cost nobody told, such as broken streams, count with the most that they can have cost.
+             */
+            spent_usd: number;
+            /**
+             * Format: double
+             * @description The most that calls under way can cost.
+             */
+            reserved_usd: number;
+        };
+        ProviderActivity: {
+            /** @description Most calls at once now. It is cut by a fifth when the provider answers 429, and grows by one while it does not. */
+            concurrency_limit: number;
+            /** @description Calls under way. */
+            running: number;
+            /**
+             * Format: date-time
+             * @description When the provider last answered 429.
+             */
+            last_limited_at: string | null;
+            /**
+             * Format: date-time
+             * @description Until when its Retry-After asks to wait.
+             */
+            paused_until: string | null;
+        };
+        ProviderPage: {
+            data: components["schemas"]["Provider"][];
+            limit: number;
+            offset: number;
+            has_more: boolean;
+        };
+        /** @description What a provider's answer taught of a parameter. */
+        ModelParameterNote: {
+            /** @description Such as `temperature`, `max_output_tokens` or `response_format`. */
+            parameter: string;
+            /** @description What to change. */
+            message: string;
+            /** Format: date-time */
+            learned_at: string;
+        };
+        ProviderModel: {
+            id: string;
+            /** @description Whether the provider lists it now. */
+            listed: boolean;
+            /** @description In US dollars for a million tokens; null if unknown. */
+            price: components["schemas"]["ProviderModelPrice"] | null;
+            notes: components["schemas"]["ModelParameterNote"][];
+            /** @description How it is asked for structured answers; null if it was not asked yet. */
+            output_strategy: components["schemas"]["OutputStrategy"] | null;
+        };
+        ProviderModelPrice: {
+            /** Format: double */
+            input: number;
+            /** Format: double */
+            output: number;
+        };
+        /**
+         * @description How a model is asked for an answer that follows a schema: by the provider's own schema, by a tool, by its JSON mode, or by text with a marked last line.
+         * @enum {string}
+         */
+        OutputStrategy: "native" | "tool" | "json_mode" | "text";
+        ProviderModelList: {
+            data: components["schemas"]["ProviderModel"][];
+            /** @description Whether the provider gave a list. */
+            listed: boolean;
+            /** @description Why there is no list. */
+            message: string | null;
+        };
+        ProviderTest: {
+            model?: string;
+        };
+        ProviderTestResult: {
+            reachable: boolean;
+            /** @description Null if it is unknown. */
+            authenticated: boolean | null;
+            /** @description Null is unknown. */
+            features: {
+                chat: boolean | null;
+                streaming: boolean | null;
+                tools: boolean | null;
+                json_schema: boolean | null;
+            };
+            /** @description What went wrong first, and what to do. Null if nothing did. */
+            message: string | null;
+            /** @description Such as `provider_unreachable` or `provider_key_refused`. */
+            code: string | null;
+            /** Format: double */
+            duration_ms: number;
+        };
+        /**
+         * @description `caller` is the user or the key that asked.
+         * @default provider
+         * @enum {string}
+         */
+        SpendingGroup: "provider" | "feature" | "caller" | "model" | "day";
+        SpendingTotals: {
+            /**
+             * Format: int64
+             * @description Requests to providers, those that failed and were repeated among them.
+             */
+            call_count: number;
+            /** Format: int64 */
+            failed_count: number;
+            /** Format: int64 */
+            running_count: number;
+            /**
+             * Format: double
+             * @description Known costs.
+             */
+            cost_usd: number;
+            /**
+             * Format: double
+             * @description The most that calls of unknown cost can have cost. Budgets count it.
+             */
+            bounded_usd: number;
+            /** Format: int64 */
+            bounded_count: number;
+            /**
+             * Format: int64
+             * @description Calls of models without a known price. No figure has their cost.
+             */
+            unpriced_count: number;
+            /**
+             * Format: double
+             * @description The most that calls under way can cost.
+             */
+            reserved_usd: number;
+        };
+        SpendingRow: {
+            /** @description The id of the connection, the feature, the caller, the model, or the day. */
+            key: string;
+            label: string;
+            totals: components["schemas"]["SpendingTotals"];
+        };
+        Spending: {
+            /** Format: date-time */
+            start: string;
+            /** Format: date-time */
+            end: string;
+            total: components["schemas"]["SpendingTotals"];
+            /** @description Those that cost most first, days in order; at most 100. */
+            rows: components["schemas"]["SpendingRow"][];
+            /** @description All other rows together. Null if there are none. */
+            other: components["schemas"]["SpendingTotals"] | null;
         };
         /**
          * @description Every column of `spans` has one item for each span; spans are sorted parent before children, siblings in start
@@ -5113,6 +5881,10 @@ export interface components {
              */
             span_count: number;
         };
+        SamplesLoad: {
+            /** Format: uuid */
+            workspace_id: string;
+        };
         /**
          * @description Whether a person or a program gave the score.
          * @enum {string}
@@ -5343,6 +6115,7 @@ export interface components {
         WorkspaceIDOptional: string;
         /** @description The name of what is to be deleted. */
         Confirm: string;
+        ScenarioID: string;
         PriceID: string;
         ProjectIDPath: string;
         PromptID: string;
@@ -5352,6 +6125,7 @@ export interface components {
         IfMatch: string;
         /** @description An ETag of an earlier answer. */
         IfNoneMatch: string;
+        ProviderID: string;
         FilterProjectID: string;
         /** @description One or several of running, ok, error, cancelled. */
         FilterStatus: components["schemas"]["Status"][];
@@ -7709,6 +8483,213 @@ export interface operations {
             default: components["responses"]["Problem"];
         };
     };
+    createCompletion: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["CompletionCreate"];
+            };
+        };
+        responses: {
+            /** @description The completion. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Completion"];
+                    "text/event-stream": string;
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    previewCompletion: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description A value that the client chooses for a request, such as a UUID, and repeats with each retry. See **Retries** above. */
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["CompletionCreate"];
+            };
+        };
+        responses: {
+            /** @description The request. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["CompletionPreview"];
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    openInPlayground: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description A value that the client chooses for a request, such as a UUID, and repeats with each retry. See **Retries** above. */
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["PlaygroundOpen"];
+            };
+        };
+        responses: {
+            /** @description What was restored. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["PlaygroundOpened"];
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    listScenarios: {
+        parameters: {
+            query: {
+                project_id: string;
+                limit?: components["parameters"]["Limit"];
+                offset?: components["parameters"]["Offset"];
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description A page of scenarios. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ScenarioPage"];
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    createScenario: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description A value that the client chooses for a request, such as a UUID, and repeats with each retry. See **Retries** above. */
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["ScenarioCreate"];
+            };
+        };
+        responses: {
+            /** @description Created. */
+            201: {
+                headers: {
+                    Location?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Scenario"];
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    getScenario: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                scenario_id: components["parameters"]["ScenarioID"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The scenario. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Scenario"];
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    deleteScenario: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                scenario_id: components["parameters"]["ScenarioID"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Deleted. */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    updateScenario: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                scenario_id: components["parameters"]["ScenarioID"];
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["ScenarioUpdate"];
+            };
+        };
+        responses: {
+            /** @description The changed scenario. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Scenario"];
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
     listPrices: {
         parameters: {
             query?: {
@@ -8676,6 +9657,213 @@ export interface operations {
             default: components["responses"]["Problem"];
         };
     };
+    listProviders: {
+        parameters: {
+            query?: {
+                /** @description Look only in this project instead of all projects of the caller. */
+                project_id?: components["parameters"]["ProjectIDOptional"];
+                limit?: components["parameters"]["Limit"];
+                offset?: components["parameters"]["Offset"];
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description A page of connections. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ProviderPage"];
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    createProvider: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description A value that the client chooses for a request, such as a UUID, and repeats with each retry. See **Retries** above. */
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["ProviderCreate"];
+            };
+        };
+        responses: {
+            /** @description Created. */
+            201: {
+                headers: {
+                    Location?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Provider"];
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    getProvider: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                provider_id: components["parameters"]["ProviderID"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The connection. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Provider"];
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    deleteProvider: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                provider_id: components["parameters"]["ProviderID"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Deleted. */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    updateProvider: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                provider_id: components["parameters"]["ProviderID"];
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["ProviderUpdate"];
+            };
+        };
+        responses: {
+            /** @description The changed connection. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Provider"];
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    listProviderModels: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                provider_id: components["parameters"]["ProviderID"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The models, sorted by name. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ProviderModelList"];
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    testProvider: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description A value that the client chooses for a request, such as a UUID, and repeats with each retry. See **Retries** above. */
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
+            path: {
+                provider_id: components["parameters"]["ProviderID"];
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["ProviderTest"];
+            };
+        };
+        responses: {
+            /** @description What was found. A connection that does not work is also answered 200. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ProviderTestResult"];
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    getSpending: {
+        parameters: {
+            query: {
+                project_id: string;
+                /** @description Default: the beginning of this month (UTC). */
+                start?: string;
+                /** @description Default: now. */
+                end?: string;
+                group_by?: components["schemas"]["SpendingGroup"];
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The spending. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Spending"];
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
     getRunStats: {
         parameters: {
             query: {
@@ -9274,6 +10462,35 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["Outline"];
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    loadSamples: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description A value that the client chooses for a request, such as a UUID, and repeats with each retry. See **Retries** above. */
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["SamplesLoad"];
+            };
+        };
+        responses: {
+            /** @description Loaded. */
+            201: {
+                headers: {
+                    Location?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Project"];
                 };
             };
             default: components["responses"]["Problem"];

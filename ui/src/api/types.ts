@@ -109,6 +109,36 @@ export type ExportQuery = NonNullable<operations["exportDataset"]["parameters"][
 export type ImportQuery = NonNullable<operations["createImport"]["parameters"]["query"]>;
 export type ImportPreviewQuery = NonNullable<operations["previewImport"]["parameters"]["query"]>;
 
+export type Provider = Schemas["Provider"];
+export type ProviderKind = Schemas["ProviderKind"];
+export type ProviderCreate = Schemas["ProviderCreate"];
+export type ProviderUpdate = Schemas["ProviderUpdate"];
+export type ProviderModel = Schemas["ProviderModel"];
+export type ProviderModelList = Schemas["ProviderModelList"];
+export type ProviderTestResult = Schemas["ProviderTestResult"];
+export type OutputStrategy = Schemas["OutputStrategy"];
+export type Spending = Schemas["Spending"];
+export type SpendingGroup = Schemas["SpendingGroup"];
+export type SpendingTotals = Schemas["SpendingTotals"];
+export type SpendingRow = Schemas["SpendingRow"];
+export type CompletionCreate = Schemas["CompletionCreate"];
+export type CompletionDelta = Schemas["CompletionDelta"];
+export type CompletionToolResult = Schemas["CompletionToolResult"];
+export type Completion = Schemas["Completion"];
+export type CompletionPreview = Schemas["CompletionPreview"];
+export type ToolAnswer = Schemas["ToolAnswer"];
+export type PlaygroundOpened = Schemas["PlaygroundOpened"];
+export type NotRestored = Schemas["NotRestored"];
+export type Scenario = Schemas["Scenario"];
+export type ScenarioSummary = Schemas["ScenarioSummary"];
+export type ScenarioContent = Schemas["ScenarioContent"];
+
+/** A range of time. A missing end is now, a missing start the beginning of the month (UTC). */
+export interface SpendingWindow {
+  start?: string;
+  end?: string;
+}
+
 /** Which prompts to list: those in a folder, or those of the whole project that match. */
 export type PromptSelection = { folder: string } | { search?: string; tag?: string };
 

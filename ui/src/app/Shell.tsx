@@ -9,6 +9,7 @@ import { Navigation } from "./Navigation";
 import { NotFound } from "./NotFound";
 import { Palette } from "./Palette";
 import { ProjectSwitcher } from "./ProjectSwitcher";
+import { SampleBanner } from "./SampleBanner";
 import classes from "./Shell.module.css";
 import { Shortcuts } from "./Shortcuts";
 import { UserMenu } from "./UserMenu";
@@ -88,7 +89,10 @@ export function Shell() {
         </Drawer>
       )}
       <main id="main" className={classes.main} tabIndex={-1}>
-        <Outlet key={projectId} />
+        {project?.sample && wantedId !== undefined && <SampleBanner project={project} />}
+        <div className={classes.page}>
+          <Outlet key={projectId} />
+        </div>
       </main>
       {paletteOpen && project && <Palette project={project} onClose={palette.close} />}
       {helpOpen && <Shortcuts onClose={help.close} />}

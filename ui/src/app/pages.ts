@@ -2,9 +2,11 @@ import {
   type Icon,
   IconAlertTriangle,
   IconChartHistogram,
+  IconCloud,
   IconCoin,
   IconDatabase,
   IconFileText,
+  IconFlask,
   IconGauge,
   IconKey,
   IconListDetails,
@@ -13,6 +15,7 @@ import {
   IconSend,
   IconSettings,
   IconUsers,
+  IconWallet,
 } from "@tabler/icons-react";
 
 /** Keys and what they do. Two spaces separate keys. */
@@ -79,6 +82,15 @@ export const pageGroups: readonly PageGroup[] = [
         Icon: IconFileText,
         shortcuts: [search, nextRow, ["Enter", "open the prompt"], ["⌘S  Ctrl S", "save a version"]],
       },
+      {
+        path: "playground",
+        label: "Playground",
+        Icon: IconFlask,
+        shortcuts: [
+          ["⌘Enter  Ctrl Enter", "run all columns"],
+          ["Esc", "stop all columns"],
+        ],
+      },
     ],
   },
   {
@@ -95,6 +107,8 @@ export const pageGroups: readonly PageGroup[] = [
       { path: "settings/members", label: "Members", Icon: IconUsers, shortcuts: [nextRow] },
       { path: "settings/keys", label: "Keys", Icon: IconKey, shortcuts: [nextRow] },
       { path: "settings/limits", label: "Limits", Icon: IconGauge },
+      { path: "settings/providers", label: "Providers", Icon: IconCloud, shortcuts: [nextRow] },
+      { path: "settings/spending", label: "Spending", Icon: IconWallet },
       { path: "settings/prices", label: "Prices", Icon: IconCoin, shortcuts: [search, nextRow] },
     ],
   },

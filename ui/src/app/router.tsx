@@ -88,6 +88,21 @@ export const router = createBrowserRouter([
                       { path: "keys", element: <Navigate to="../settings/keys" replace /> },
                       page("settings/limits", "LimitsPage", () => import("@/features/settings/LimitsPage")),
                       page("settings/prices", "PricesPage", () => import("@/features/settings/PricesPage")),
+                      page(
+                        "settings/providers",
+                        "ProvidersPage",
+                        () => import("@/features/providers/ProvidersPage"),
+                      ),
+                      page(
+                        "settings/spending",
+                        "SpendingPage",
+                        () => import("@/features/providers/SpendingPage"),
+                      ),
+                      page(
+                        "playground",
+                        "PlaygroundPage",
+                        () => import("@/features/playground/PlaygroundPage"),
+                      ),
                       { path: "*", element: <NotFound /> },
                     ],
                   },

@@ -19,6 +19,7 @@ function project(name: string, workspace: string): ProjectAccess {
   return {
     id: name,
     name,
+    sample: false,
     workspace_id: workspace,
     workspace_name: "",
     organization_id: "",

@@ -110,7 +110,8 @@ export default function CodeEditor(props: Props) {
 /** The name of the field, and what it shows while it is empty. */
 function named(label: string, placeholder: string): Extension {
   return [
-    EditorView.contentAttributes.of({ "aria-label": label }),
+    // An editable element takes the focus anyway, but not every tool knows that.
+    EditorView.contentAttributes.of({ "aria-label": label, tabindex: "0" }),
     placeholder === "" ? [] : placeholderText(placeholder),
   ];
 }

@@ -35,6 +35,7 @@ describe("startOf", () => {
   const project = (id: string, organization_name: string, workspace_name: string): ProjectAccess => ({
     id,
     name: id,
+    sample: false,
     workspace_id: `${organization_name} ${workspace_name}`,
     workspace_name,
     organization_id: organization_name,

@@ -5,10 +5,10 @@ import type { Prompt, PromptVersion, PromptVersionCreate } from "@/api/types";
 import { authorName } from "@/components/author";
 import { Changes } from "@/components/Changes";
 import { Dialog } from "@/components/Dialog";
+import { draftOf, readDraft } from "@/components/editor/draft";
 import { ProblemPanel } from "@/components/ProblemPanel";
 import { QueryState } from "@/components/QueryState";
 import { changesBetween } from "./changes";
-import { draftOf, readDraft } from "./draft";
 
 interface Props {
   prompt: Prompt;

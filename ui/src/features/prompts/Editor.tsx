@@ -7,18 +7,25 @@ import { ApiError } from "@/api/problem";
 import { NO_ALIAS, useMoveAlias, useSaveVersion } from "@/api/prompts";
 import type { Prompt, PromptVersion } from "@/api/types";
 import { ConfirmDialog } from "@/components/ConfirmDialog";
+import {
+  type Draft,
+  draftOf,
+  emptyDraft,
+  isSameContent,
+  readDraft,
+  variableRows,
+} from "@/components/editor/draft";
+import classes from "@/components/editor/Editor.module.css";
+import { MessagesEditor, PlainNote } from "@/components/editor/MessagesEditor";
+import { ModelParameters } from "@/components/editor/ModelParameters";
+import { ResponseFormatEditor } from "@/components/editor/ResponseFormatEditor";
+import { ToolsEditor } from "@/components/editor/ToolsEditor";
 import { ProblemPanel } from "@/components/ProblemPanel";
 import { scan } from "@/components/template";
 import { allows, useProject } from "@/components/useProject";
 import { ConflictDialog } from "./ConflictDialog";
-import { type Draft, draftOf, emptyDraft, isSameContent, readDraft, variableRows } from "./draft";
-import classes from "./Editor.module.css";
-import { MessagesEditor, PlainNote } from "./MessagesEditor";
-import { ModelEditor } from "./ModelEditor";
 import { Preview } from "./Preview";
-import { ResponseFormatEditor } from "./ResponseFormatEditor";
 import { removeStored, type StoredDraft, writeStored } from "./storedDraft";
-import { ToolsEditor } from "./ToolsEditor";
 import { VariablesEditor } from "./VariablesEditor";
 
 interface Props {
@@ -264,12 +271,21 @@ export function Editor({ prompt, source: opened, stored, storageKey }: Props) {
           )}
           <section className={classes.section} aria-label="Model settings">
             <h2>Model</h2>
-            <ModelEditor
+            <ModelParameters
               model={draft.model}
               tools={draft.tools}
               errors={errors}
               onChange={(model) => change({ model })}
-            />
+            >
+              <TextInput
+                size="xs"
+                label="Model"
+                placeholder="gpt-4o-mini"
+                maxLength={200}
+                value={draft.model.model}
+                onChange={(event) => change({ model: { ...draft.model, model: event.currentTarget.value } })}
+              />
+            </ModelParameters>
           </section>
           <section className={classes.section} aria-label="Tools">
             <h2>Tools</h2>

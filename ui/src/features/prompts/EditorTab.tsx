@@ -8,12 +8,12 @@ import type { Prompt, PromptVersion } from "@/api/types";
 import { Ago } from "@/components/Ago";
 import { authorName } from "@/components/author";
 import { ConfirmDialog } from "@/components/ConfirmDialog";
+import { draftOf } from "@/components/editor/draft";
+import classes from "@/components/editor/Editor.module.css";
 import { PageHint, PageMessage } from "@/components/PageMessage";
 import { QueryState, SkeletonRows } from "@/components/QueryState";
 import { useNow } from "@/components/useNow";
-import { draftOf } from "./draft";
 import { Editor } from "./Editor";
-import classes from "./Editor.module.css";
 import { draftKey, readStored, writeStored } from "./storedDraft";
 import { VersionView } from "./VersionView";
 

@@ -2,9 +2,9 @@ import { Badge, Group, Select, Text, TextInput } from "@mantine/core";
 import { useState } from "react";
 import { NO_ALIAS, useMoveAlias, usePromptVersions } from "@/api/prompts";
 import type { Prompt, PromptAlias } from "@/api/types";
+import { aliasError } from "@/components/editor/names";
 import { FormDialog } from "@/components/FormDialog";
 import { firstWords } from "@/components/format";
-import { aliasError } from "./names";
 import { isStaleAlias, StaleAlias } from "./StaleAlias";
 
 interface Props {

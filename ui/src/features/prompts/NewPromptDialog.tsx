@@ -5,8 +5,8 @@ import { useNavigate } from "react-router";
 import { ApiError } from "@/api/problem";
 import { fetchVersion, useCreatePrompt } from "@/api/prompts";
 import type { Prompt, PromptVersionCreate } from "@/api/types";
+import { nameError } from "@/components/editor/names";
 import { FormDialog } from "@/components/FormDialog";
-import { nameError } from "./names";
 
 interface Props {
   projectId: string;

@@ -1,16 +1,15 @@
-import { Alert, Text, TextInput } from "@mantine/core";
+import { Alert, Text } from "@mantine/core";
 import { useDebouncedValue } from "@mantine/hooks";
 import { useMemo, useState } from "react";
 import { ApiError } from "@/api/problem";
 import { useRenderedDraft } from "@/api/prompts";
 import type { PromptVersionCreate } from "@/api/types";
-import { Code } from "@/components/Code";
+import type { DraftVariable } from "@/components/editor/draft";
+import { MessageList } from "@/components/editor/MessageList";
+import { previewOf, valuesOf } from "@/components/editor/preview";
+import { ValueFields } from "@/components/editor/ValueFields";
 import { formatCount } from "@/components/format";
-import type { DraftVariable } from "./draft";
-import classes from "./Editor.module.css";
-import { MessageList } from "./MessageList";
-import { ErrorText } from "./MessagesEditor";
-import { previewOf, valuesOf } from "./preview";
+import { placeholdersOf } from "@/components/template";
 
 interface Props {
   projectId: string;
@@ -24,14 +23,7 @@ interface Props {
 export function Preview({ projectId, content, isBroken, variables }: Props) {
   const [texts, setTexts] = useState<Record<string, string>>({});
   const [lists, setLists] = useState<Record<string, string>>({});
-  const placeholders = useMemo(
-    () => [
-      ...new Set(
-        content.messages.flatMap(({ type, name }) => (type === "placeholder" && name ? [name] : [])),
-      ),
-    ],
-    [content],
-  );
+  const placeholders = useMemo(() => placeholdersOf(content).filter((name) => name !== ""), [content]);
   const { values, errors } = useMemo(
     () => valuesOf(variables, texts, placeholders, lists),
     [variables, texts, placeholders, lists],
@@ -49,37 +41,15 @@ export function Preview({ projectId, content, isBroken, variables }: Props) {
   const rendered = useRenderedDraft(isComplete ? draft : null);
   return (
     <div data-testid="preview-pane">
-      {variables.length + placeholders.length > 0 && (
-        <div className={classes.values}>
-          {variables.map((variable) => (
-            <Value
-              key={variable.name}
-              variable={variable}
-              text={texts[variable.name] ?? variable.example}
-              error={errors[variable.name]}
-              onChange={(text) => setTexts((known) => ({ ...known, [variable.name]: text }))}
-            />
-          ))}
-          {placeholders.map((name) => (
-            <div key={name}>
-              <span className={classes.label}>{name}</span>
-              <Text size="xs" c="dimmed">
-                A list of messages as JSON.
-              </Text>
-              <Code
-                label={`Messages of ${name}`}
-                language="json"
-                minHeight={30}
-                maxHeight={160}
-                value={lists[name] ?? ""}
-                placeholder='[{ "role": "user", "content": "Hello" }]'
-                onChange={(text) => setLists((known) => ({ ...known, [name]: text }))}
-              />
-              {errors[name] && <ErrorText>{errors[name]}</ErrorText>}
-            </div>
-          ))}
-        </div>
-      )}
+      <ValueFields
+        variables={variables}
+        placeholders={placeholders}
+        texts={texts}
+        lists={lists}
+        errors={errors}
+        onText={(name, text) => setTexts((known) => ({ ...known, [name]: text }))}
+        onList={(name, text) => setLists((known) => ({ ...known, [name]: text }))}
+      />
       <div role="status">
         {preview.problems.length > 0 && (
           <Alert
@@ -113,28 +83,4 @@ export function Preview({ projectId, content, isBroken, variables }: Props) {
 function tools({ tools: list = [] }: PromptVersionCreate): string {
   if (list.length === 0) return "";
   return list.length === 1 ? ", with 1 tool" : `, with ${list.length} tools`;
-}
-
-interface ValueProps {
-  variable: DraftVariable;
-  text: string;
-  error: string | undefined;
-  onChange: (text: string) => void;
-}
-
-function Value({ variable, text, error, onChange }: ValueProps) {
-  const { name, type, required, default: standard, description } = variable;
-  return (
-    <TextInput
-      size="xs"
-      label={name}
-      description={description || undefined}
-      placeholder={
-        standard !== "" ? `default: ${standard}` : required ? (type === "any" ? "value" : type) : "nothing"
-      }
-      value={text}
-      onChange={(event) => onChange(event.currentTarget.value)}
-      error={error}
-    />
-  );
 }

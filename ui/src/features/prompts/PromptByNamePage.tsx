@@ -2,13 +2,13 @@ import { Button, Group } from "@mantine/core";
 import { useState } from "react";
 import { Link, Navigate, useSearchParams } from "react-router";
 import { usePromptNamed } from "@/api/prompts";
+import { nameError } from "@/components/editor/names";
 import { Page } from "@/components/Page";
 import { PageHint, PageMessage } from "@/components/PageMessage";
 import { QueryState, SkeletonRows } from "@/components/QueryState";
 import { allows, useProject, useProjectId } from "@/components/useProject";
 import { readVersion } from "./comparison";
 import { NewPromptDialog } from "./NewPromptDialog";
-import { nameError } from "./names";
 
 /** Opens the prompt that a run names, by `name` or `id`, at its `version`. */
 export function PromptByNamePage() {

@@ -6,6 +6,7 @@ import { usePrompts } from "@/api/prompts";
 import type { Prompt } from "@/api/types";
 import { Ago } from "@/components/Ago";
 import { DataTable } from "@/components/DataTable";
+import { lastPart, pathOf } from "@/components/editor/names";
 import { formatCount, formatTime, NONE } from "@/components/format";
 import { ListPage } from "@/components/ListPage";
 import { PageHint } from "@/components/PageMessage";
@@ -16,7 +17,6 @@ import { allows, useProject, useProjectId } from "@/components/useProject";
 import { DeletePromptDialog } from "./DeletePromptDialog";
 import { ImportDialog } from "./ImportDialog";
 import { NewPromptDialog } from "./NewPromptDialog";
-import { lastPart, pathOf } from "./names";
 import classes from "./PromptsPage.module.css";
 
 type OpenDialog = { kind: "new" | "import" } | { kind: "copy" | "delete"; prompt: Prompt };

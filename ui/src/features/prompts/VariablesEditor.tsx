@@ -1,9 +1,14 @@
 import { Checkbox, Select, TextInput } from "@mantine/core";
 import { IconTrash } from "@tabler/icons-react";
 import { type Column, DataTable } from "@/components/DataTable";
-import { type DraftError, type DraftVariable, newVariable, type VariableType } from "./draft";
-import classes from "./Editor.module.css";
-import { IconButton } from "./MessagesEditor";
+import {
+  type DraftError,
+  type DraftVariable,
+  newVariable,
+  type VariableType,
+} from "@/components/editor/draft";
+import classes from "@/components/editor/Editor.module.css";
+import { IconButton } from "@/components/IconButton";
 
 const TYPES: VariableType[] = ["any", "string", "number", "integer", "boolean", "object", "array"];
 

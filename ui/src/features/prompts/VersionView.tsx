@@ -2,11 +2,11 @@ import { Text } from "@mantine/core";
 import type { PromptModelConfig, PromptVersion } from "@/api/types";
 import { CodeBlock } from "@/components/CodeBlock";
 import { DataTable } from "@/components/DataTable";
+import { pretty, valueText } from "@/components/editor/draft";
+import classes from "@/components/editor/Editor.module.css";
+import { MessageList } from "@/components/editor/MessageList";
 import { Fact, FactList } from "@/components/Fact";
 import { NONE } from "@/components/format";
-import { pretty, valueText } from "./draft";
-import classes from "./Editor.module.css";
-import { MessageList } from "./MessageList";
 
 const FIELDS: [keyof PromptModelConfig, string][] = [
   ["model", "Model"],

@@ -1,5 +1,5 @@
 import type { PromptChange, PromptVersionCreate } from "@/api/types";
-import { isObject, pretty } from "./draft";
+import { isObject, pretty } from "@/components/editor/draft";
 
 /** What a second content changes in a first one, by member. */
 export function changesBetween(before: PromptVersionCreate, after: PromptVersionCreate): PromptChange[] {

@@ -1,4 +1,4 @@
-import { type Draft, type Item, newId } from "./draft";
+import { type Draft, withNewIds } from "@/components/editor/draft";
 
 /** A draft as it is kept in this browser. */
 export interface StoredDraft {
@@ -45,16 +45,4 @@ export function removeStored(key: string): void {
   } catch {
     // Without storage there is no draft to remove.
   }
-}
-
-/** Ids are counted from the start of the page, so those of an earlier page would repeat. */
-function withNewIds(draft: Draft): Draft {
-  const fresh = <T extends Item | { id: string }>(item: T): T => ({ ...item, id: newId() });
-  return {
-    ...draft,
-    messages: draft.messages.map((message) =>
-      fresh(message.kind === "parts" ? { ...message, parts: message.parts.map(fresh) } : message),
-    ),
-    tools: draft.tools.map(fresh),
-  };
 }

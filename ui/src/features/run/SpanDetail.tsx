@@ -1,6 +1,7 @@
 import { Button, Skeleton, Stack, Tabs } from "@mantine/core";
-import { IconDatabasePlus } from "@tabler/icons-react";
+import { IconDatabasePlus, IconFlask } from "@tabler/icons-react";
 import { useEffect, useState } from "react";
+import { Link } from "react-router";
 import { useSpan } from "@/api/runs";
 import type { Span } from "@/api/types";
 import { CopyButton } from "@/components/CopyButton";
@@ -44,11 +45,23 @@ export function SpanDetail({ projectId, runId, spanId, head, isRunning, onAdd, t
     <div className={classes.root} data-testid="span-detail">
       {shown && (
         <Head span={shown}>
-          {onAdd && span && (
+          {span?.kind === "llm" && (
             <Button
               size="compact-xs"
               variant="default"
               ml="auto"
+              component={Link}
+              to={`/p/${projectId}/playground?run=${runId}&span=${spanId}`}
+              leftSection={<IconFlask size={13} />}
+            >
+              Open in playground
+            </Button>
+          )}
+          {onAdd && span && (
+            <Button
+              size="compact-xs"
+              variant="default"
+              ml={span.kind === "llm" ? undefined : "auto"}
               leftSection={<IconDatabasePlus size={13} />}
               onClick={() => onAdd(span)}
             >

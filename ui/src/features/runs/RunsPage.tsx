@@ -28,6 +28,7 @@ import { allows, useProject } from "@/components/useProject";
 import { searchWords } from "@/components/words";
 import { ColumnChooser } from "./ColumnChooser";
 import { Histogram } from "./Histogram";
+import { LoadSamples } from "./LoadSamples";
 import { mergeArrivals, NO_CHANGES } from "./live";
 import { MoreActions } from "./MoreActions";
 import { Preview } from "./Preview";
@@ -295,6 +296,7 @@ function Results({
                 <Button component={Link} to={`/p/${projectId}/start`}>
                   Send your first run
                 </Button>
+                <LoadSamples />
               </PageMessage>
             )
           }

@@ -74,6 +74,18 @@ export function newId(): string {
   return `e${lastId}`;
 }
 
+/** A draft that another page kept. Ids are counted from the start of the page, so those of an earlier page would repeat. */
+export function withNewIds(draft: Draft): Draft {
+  const fresh = <T extends Item | { id: string }>(item: T): T => ({ ...item, id: newId() });
+  return {
+    ...draft,
+    messages: draft.messages.map((message) =>
+      fresh(message.kind === "parts" ? { ...message, parts: message.parts.map(fresh) } : message),
+    ),
+    tools: draft.tools.map(fresh),
+  };
+}
+
 export function newVariable(name: string): DraftVariable {
   return { name, type: "any", required: true, default: "", description: "", example: "" };
 }

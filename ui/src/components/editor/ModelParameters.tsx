@@ -9,23 +9,27 @@ interface Props {
   tools: readonly Item[];
   errors: readonly DraftError[];
   onChange: (model: DraftModel) => void;
+  /** What empty fields mean; the provider's defaults if it is missing. */
+  inherited?: DraftModel;
+  /** A field before the others. */
+  children?: React.ReactNode;
 }
 
-/** The model and its settings. Empty fields leave the choice to the program or the provider. */
-export function ModelEditor({ model, tools, errors, onChange }: Props) {
+/** The settings of a model. Empty fields leave the choice to the program or the provider. */
+export function ModelParameters({ model, tools, errors, onChange, inherited, children }: Props) {
   const message = (at: string) => errors.find((error) => error.at === at)?.message;
   const field = (
     label: string,
-    member: "model" | "temperature" | "topP" | "maxOutputTokens" | "seed" | "reasoningEffort",
+    member: "temperature" | "topP" | "maxOutputTokens" | "seed" | "reasoningEffort",
     at: string,
     placeholder: string,
   ) => (
     <TextInput
       size="xs"
       label={label}
-      placeholder={placeholder}
+      placeholder={inherited?.[member] || placeholder}
       maxLength={200}
-      inputMode={member === "model" || member === "reasoningEffort" ? undefined : "decimal"}
+      inputMode={member === "reasoningEffort" ? undefined : "decimal"}
       value={model[member]}
       onChange={(event) => onChange({ ...model, [member]: event.currentTarget.value })}
       error={message(at)}
@@ -33,8 +37,8 @@ export function ModelEditor({ model, tools, errors, onChange }: Props) {
   );
   return (
     <Stack gap="xs">
-      <SimpleGrid cols={{ base: 2, xs: 3 }} spacing="xs" verticalSpacing="xs">
-        {field("Model", "model", "model", "gpt-4o-mini")}
+      <SimpleGrid type="container" cols={{ base: 2, "430px": 3 }} spacing="xs" verticalSpacing="xs">
+        {children}
         {field("Temperature", "temperature", "temperature", "default")}
         {field("Top P", "topP", "top_p", "default")}
         {field("Max. output tokens", "maxOutputTokens", "max_output_tokens", "default")}
@@ -43,7 +47,7 @@ export function ModelEditor({ model, tools, errors, onChange }: Props) {
         <Select
           size="xs"
           label="Tool choice"
-          placeholder="default"
+          placeholder={inherited?.toolChoice || "default"}
           data={toolChoices(model, tools)}
           value={model.toolChoice || null}
           onChange={(toolChoice) => onChange({ ...model, toolChoice: toolChoice ?? "" })}
@@ -52,7 +56,7 @@ export function ModelEditor({ model, tools, errors, onChange }: Props) {
         <TagsInput
           size="xs"
           label="Stop sequences"
-          placeholder={model.stop.length === 0 ? "Enter adds one" : undefined}
+          placeholder={model.stop.length === 0 ? inherited?.stop.join(", ") || "Enter adds one" : undefined}
           maxTags={16}
           splitChars={[]}
           value={model.stop}
@@ -67,7 +71,7 @@ export function ModelEditor({ model, tools, errors, onChange }: Props) {
           language="json"
           minHeight={50}
           value={model.extra}
-          placeholder='{ "service_tier": "flex" }'
+          placeholder={inherited?.extra || '{ "service_tier": "flex" }'}
           onChange={(extra) => onChange({ ...model, extra })}
         />
         {message("extra") && <ErrorText>{message("extra")}</ErrorText>}

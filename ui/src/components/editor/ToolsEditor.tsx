@@ -3,9 +3,10 @@ import { IconPlus, IconTrash } from "@tabler/icons-react";
 import { useState } from "react";
 import { Code } from "@/components/Code";
 import { FormDialog } from "@/components/FormDialog";
+import { IconButton } from "@/components/IconButton";
 import { type DraftError, describeTool, type Item, isObject, newId, pretty, readTools } from "./draft";
 import classes from "./Editor.module.css";
-import { ErrorText, IconButton } from "./MessagesEditor";
+import { ErrorText } from "./MessagesEditor";
 
 interface Props {
   tools: Item[];

@@ -1,7 +1,9 @@
-import { ActionIcon, Alert, Button, Group, Select, TextInput, Tooltip } from "@mantine/core";
+import { Alert, Button, FileButton, Group, Select, TextInput } from "@mantine/core";
 import { IconArrowDown, IconArrowUp, IconPlus, IconTrash } from "@tabler/icons-react";
 import { useState } from "react";
 import { Code } from "@/components/Code";
+import { formatBytes } from "@/components/format";
+import { IconButton } from "@/components/IconButton";
 import { scan } from "@/components/template";
 import { type Draft, type DraftError, type DraftMessage, type DraftPart, newId } from "./draft";
 import classes from "./Editor.module.css";
@@ -14,11 +16,14 @@ interface Props {
   /** Names to complete. */
   variables: readonly string[];
   errors: readonly DraftError[];
+  /** Whether images may be files, whose content becomes part of the message. */
+  takesFiles?: boolean;
   onChange: (messages: DraftMessage[]) => void;
 }
 
 /** The messages of a draft, in their order. */
-export function MessagesEditor({ messages, format, variables, errors, onChange }: Props) {
+export function MessagesEditor(props: Props) {
+  const { messages, format, variables, errors, takesFiles = false, onChange } = props;
   const [moved, setMoved] = useState("");
   const [addedId, setAddedId] = useState<string>();
   const add = (message: DraftMessage) => {
@@ -44,6 +49,7 @@ export function MessagesEditor({ messages, format, variables, errors, onChange }
         {messages.map((message, index) => (
           <li key={message.id} className={classes.message} data-testid="message-editor">
             <Message
+              takesFiles={takesFiles}
               number={index + 1}
               message={message}
               format={format}
@@ -108,31 +114,8 @@ export function MessagesEditor({ messages, format, variables, errors, onChange }
   );
 }
 
-interface IconButtonProps {
-  label: string;
-  icon: React.ReactNode;
-  disabled?: boolean;
-  onClick: (event: React.MouseEvent<HTMLButtonElement>) => void;
-}
-
-export function IconButton({ label, icon, disabled, onClick }: IconButtonProps) {
-  return (
-    <Tooltip label={label}>
-      <ActionIcon
-        variant="subtle"
-        color="gray"
-        size="sm"
-        aria-label={label}
-        disabled={disabled}
-        onClick={onClick}
-      >
-        {icon}
-      </ActionIcon>
-    </Tooltip>
-  );
-}
-
 interface MessageProps {
+  takesFiles: boolean;
   number: number;
   message: DraftMessage;
   format: Draft["format"];
@@ -144,7 +127,7 @@ interface MessageProps {
 }
 
 function Message(props: MessageProps) {
-  const { number, message, format, variables, errors, autoFocus, onChange, actions } = props;
+  const { takesFiles, number, message, format, variables, errors, autoFocus, onChange, actions } = props;
   const error = errors.find(({ at }) => at === message.id)?.message;
   const [showsMore, setShowsMore] = useState(message.kind !== "placeholder" && message.more !== "");
   if (message.kind === "placeholder") {
@@ -226,6 +209,7 @@ function Message(props: MessageProps) {
       )}
       {message.kind === "parts" && (
         <Parts
+          takesFiles={takesFiles}
           number={number}
           parts={message.parts}
           format={format}
@@ -301,7 +285,98 @@ export function ErrorText({ children }: { children: React.ReactNode }) {
   );
 }
 
+interface ImageProps {
+  part: DraftPart & { kind: "image" };
+  /** Names the part: "part 2 of message 1". */
+  label: string;
+  format: Draft["format"];
+  takesFiles: boolean;
+  onChange: (part: DraftPart) => void;
+}
+
+/** Images of files become part of the request. Providers take at most 20 MB, and most far less. */
+const MAX_IMAGE_BYTES = 5_000_000;
+
+/** An image by its address, or the content of a file. */
+function Image({ part, label, format, takesFiles, onChange }: ImageProps) {
+  const [error, setError] = useState<string>();
+  const isFile = part.url.startsWith("data:");
+  const read = (file: File | null) => {
+    if (!file) return;
+    if (file.size > MAX_IMAGE_BYTES) {
+      setError(
+        `${file.name} has ${formatBytes(file.size)}. At most ${formatBytes(MAX_IMAGE_BYTES)} are possible.`,
+      );
+      return;
+    }
+    const reader = new FileReader();
+    reader.onload = () => {
+      setError(undefined);
+      onChange({ ...part, url: String(reader.result) });
+    };
+    reader.onerror = () => setError(`${file.name} can't be read.`);
+    reader.readAsDataURL(file);
+  };
+  return (
+    <>
+      <Group gap={6} wrap="nowrap" align="flex-start">
+        {isFile ? (
+          <div className={classes.file}>
+            <img
+              src={part.url}
+              alt={`The chosen file, ${label}`}
+              onError={() => setError("This is no image.")}
+            />
+            <span className={classes.hint}>
+              {/^data:([^;,]*)/.exec(part.url)?.[1]}, {formatBytes(Math.round(part.url.length * 0.75))}
+            </span>
+            <Button
+              size="compact-xs"
+              variant="subtle"
+              color="gray"
+              onClick={() => onChange({ ...part, url: "" })}
+            >
+              Use an address
+            </Button>
+          </div>
+        ) : (
+          <TextInput
+            size="xs"
+            flex={1}
+            aria-label={`Image address, ${label}`}
+            placeholder="{{image}} or https://…"
+            value={part.url}
+            onChange={(event) => onChange({ ...part, url: event.currentTarget.value })}
+            error={format === "mustache" ? scan(part.url).error?.message : undefined}
+          />
+        )}
+        {takesFiles && (
+          <FileButton onChange={read} accept="image/png,image/jpeg,image/webp,image/gif">
+            {(button) => (
+              <Button {...button} size="xs" variant="default" aria-label={`Choose a file, ${label}`}>
+                File…
+              </Button>
+            )}
+          </FileButton>
+        )}
+        <Select
+          size="xs"
+          w={100}
+          aria-label={`Image detail, ${label}`}
+          placeholder="Detail"
+          data={[...new Set(["auto", "low", "high", ...(part.detail === "" ? [] : [part.detail])])]}
+          value={part.detail || null}
+          onChange={(detail) => onChange({ ...part, detail: detail ?? "" })}
+          clearable
+        />
+      </Group>
+      {error && <ErrorText>{error}</ErrorText>}
+    </>
+  );
+}
+
 interface PartsProps {
+  takesFiles: boolean;
   number: number;
   parts: DraftPart[];
   format: Draft["format"];
@@ -310,7 +385,7 @@ interface PartsProps {
   onChange: (parts: DraftPart[]) => void;
 }
 
-function Parts({ number, parts, format, variables, errors, onChange }: PartsProps) {
+function Parts({ takesFiles, number, parts, format, variables, errors, onChange }: PartsProps) {
   return (
     <>
       <ol className={classes.parts}>
@@ -331,29 +406,13 @@ function Parts({ number, parts, format, variables, errors, onChange }: PartsProp
                   />
                 )}
                 {part.kind === "image" && (
-                  <Group gap={6} wrap="nowrap" align="flex-start">
-                    <TextInput
-                      size="xs"
-                      flex={1}
-                      aria-label={`Image address, ${label}`}
-                      placeholder="{{image}} or https://…"
-                      value={part.url}
-                      onChange={(event) => change({ ...part, url: event.currentTarget.value })}
-                      error={format === "mustache" ? scan(part.url).error?.message : undefined}
-                    />
-                    <Select
-                      size="xs"
-                      w={100}
-                      aria-label={`Image detail, ${label}`}
-                      placeholder="Detail"
-                      data={[
-                        ...new Set(["auto", "low", "high", ...(part.detail === "" ? [] : [part.detail])]),
-                      ]}
-                      value={part.detail || null}
-                      onChange={(detail) => change({ ...part, detail: detail ?? "" })}
-                      clearable
-                    />
-                  </Group>
+                  <Image
+                    part={part}
+                    label={label}
+                    format={format}
+                    takesFiles={takesFiles}
+                    onChange={change}
+                  />
                 )}
                 {part.kind === "json" && (
                   <>
