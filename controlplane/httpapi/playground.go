@@ -54,7 +54,8 @@ func (h playgroundHandlers) CreateCompletion(ctx context.Context, req contract.C
 type renderedRequest struct {
 	playground.Request
 	unused []string
-	tokens int
+	// whole is all of it.
+	whole prompts.Rendered
 }
 
 // request renders the messages of a completion.
@@ -120,14 +121,14 @@ func (h playgroundHandlers) request(ctx context.Context, body *contract.Completi
 		return nil, err
 	}
 	content.ModelConfig = config
-	// It checks the whole, and counts its tokens.
+	// It checks the whole.
 	whole, _, err := prompts.RenderDraft("body", prompts.NewVersion{Content: prompts.Content{
 		Messages: out.Messages, Tools: content.Tools, ResponseFormat: content.ResponseFormat, ModelConfig: config, TemplateFormat: string(contract.None),
 	}}, prompts.Values{})
 	if err != nil {
 		return nil, err
 	}
-	out.Tools, out.ResponseFormat, out.unused, out.tokens = content.Tools, withoutNull(content.ResponseFormat), unused, whole.Tokens
+	out.Tools, out.ResponseFormat, out.unused, out.whole = content.Tools, withoutNull(content.ResponseFormat), unused, whole
 	slices.Sort(out.unused)
 	if err := json.Unmarshal(config, &out.Config); err != nil {
 		return nil, problem.InvalidField("body.model_config", "is not valid: "+err.Error())
@@ -229,21 +230,25 @@ func (h playgroundHandlers) PreviewCompletion(ctx context.Context, req contract.
 	if err != nil {
 		return nil, err
 	}
-	call := providers.Call{Provider: request.Provider, Request: model}
+	call := providers.Call{Request: model}
 	if valueOf(req.Body.Stream, false) {
 		call.OnDelta = func(llm.Delta) error { return nil }
 	}
-	preview, err := h.providers.Preview(ctx, grantOf(ctx).Only(req.Body.ProjectId), call)
+	preview, err := h.providers.Preview(ctx, grantOf(ctx).Only(req.Body.ProjectId), request.Provider, call)
 	if problem.Is(err, problem.NotFound) {
 		err = problem.InvalidField("body.provider_id", "is no connection of the project")
 	}
 	if err != nil {
 		return nil, err
 	}
+	tokens, err := request.whole.Tokens()
+	if err != nil {
+		return nil, err
+	}
 	curl, python := playground.Code(&preview)
 	shown := contract.PreviewCompletion200JSONResponse{
 		Method: preview.Method, Url: preview.URL, Headers: preview.Headers, Body: preview.Body, Curl: curl, Python: python,
-		InputTokens: request.tokens, Priced: preview.Priced, Unused: list(request.unused), Warnings: []string{},
+		InputTokens: tokens, Priced: preview.Priced, Unused: list(request.unused), Warnings: []string{},
 	}
 	if preview.Most != nil {
 		shown.MaxCostUsd = new(preview.Most.Dollars())

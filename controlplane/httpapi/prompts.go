@@ -145,7 +145,8 @@ func (h promptHandlers) RenderPromptVersion(ctx context.Context, req contract.Re
 	if err != nil {
 		return nil, err
 	}
-	return contract.RenderPromptVersion200JSONResponse(renderedPromptOf(&rendered, &version.Content)), nil
+	answer, err := renderedPromptOf(&rendered, &version.Content)
+	return contract.RenderPromptVersion200JSONResponse(answer), err
 }
 
 // RenderPrompt checks and renders a version that is not saved.
@@ -154,7 +155,8 @@ func (h promptHandlers) RenderPrompt(_ context.Context, req contract.RenderPromp
 	if err != nil {
 		return nil, err
 	}
-	return contract.RenderPrompt200JSONResponse(renderedPromptOf(&rendered, &content)), nil
+	answer, err := renderedPromptOf(&rendered, &content)
+	return contract.RenderPrompt200JSONResponse(answer), err
 }
 
 // DiffPromptVersions compares two versions.
@@ -244,11 +246,12 @@ func promptVersionEntryOf(v *prompts.Version) contract.PromptVersionEntry {
 	}
 }
 
-func renderedPromptOf(r *prompts.Rendered, content *prompts.Content) contract.RenderedPrompt {
+func renderedPromptOf(r *prompts.Rendered, content *prompts.Content) (contract.RenderedPrompt, error) {
+	tokens, err := r.Tokens()
 	return contract.RenderedPrompt{
 		Messages: r.Messages, Tools: content.Tools, ResponseFormat: objectOrNull(content.ResponseFormat), ModelConfig: content.ModelConfig,
-		Variables: content.Variables, Unused: list(r.Unused), Tokens: r.Tokens, Tokenizer: prompts.Tokenizer,
-	}
+		Variables: content.Variables, Unused: list(r.Unused), Tokens: tokens, Tokenizer: prompts.Tokenizer,
+	}, err
 }
 
 // objectOrNull returns nil, which is null in JSON, for no object.

@@ -131,16 +131,16 @@ func (r *Request) ModelRequest() (llm.Request, error) {
 // Completing is a completion while it is made.
 type Completing struct {
 	*Service
-	grant    access.Grant
-	request  *Request
-	model    llm.Request
-	provider providers.Provider
-	events   Events // nil if it is not streamed
-	answers  map[string]*toolAnswers
-	out      Completion
-	run      recording.Run
-	spent    providers.Money
-	unknown  bool // whether the cost of a round is unknown
+	grant      access.Grant
+	request    *Request
+	model      llm.Request
+	connection *providers.Connection
+	events     Events // nil if it is not streamed
+	answers    map[string]*toolAnswers
+	out        Completion
+	run        recording.Run
+	spent      providers.Money
+	unknown    bool // whether the cost of a round is unknown
 }
 
 // Begin begins a completion. It calls no model.
@@ -154,7 +154,7 @@ func (s *Service) Begin(ctx context.Context, grant access.Grant, request *Reques
 		return nil, err
 	}
 	c := &Completing{Service: s, grant: grant, request: request, model: model, answers: map[string]*toolAnswers{}}
-	if c.provider, err = s.providers.Get(ctx, grant.Only(project), request.Provider); err != nil {
+	if c.connection, err = s.providers.Connect(ctx, grant.Only(project), request.Provider, model.Model); err != nil {
 		if problem.Is(err, problem.NotFound) {
 			err = problem.InvalidField("body.provider_id", "is no connection of the project")
 		}
@@ -219,7 +219,7 @@ func (c *Completing) rounds(ctx context.Context) error {
 // round calls the model once.
 func (c *Completing) round(ctx context.Context) error {
 	call := providers.Call{
-		Provider: c.request.Provider, Request: c.model, Feature: providers.FeaturePlayground, User: c.grant.CreatedBy(), KeyName: c.grant.CreatedByKey(),
+		Request: c.model, Feature: providers.FeaturePlayground, User: c.grant.CreatedBy(), KeyName: c.grant.CreatedByKey(),
 		AllowUnpriced: c.request.AllowUnpriced, Attempts: attempts, MaxWait: maxWait,
 	}
 	if limit := c.request.MaxCost; limit != nil {
@@ -229,7 +229,7 @@ func (c *Completing) round(ctx context.Context) error {
 		call.OnDelta = c.events.Delta
 	}
 	start := c.now()
-	answer, err := c.providers.Complete(ctx, c.grant.Projects, call)
+	answer, err := c.connection.Complete(ctx, call)
 	c.out.Attempts += answer.Attempts
 	c.out.Warnings = append(c.out.Warnings, answer.Warnings...)
 	c.addModelSpan(start, &answer, err)

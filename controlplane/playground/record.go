@@ -16,7 +16,7 @@ import (
 func (c *Completing) begin(project uuid.UUID) {
 	c.run = recording.Run{
 		Project: project, Source: runmodel.SourcePlayground, ID: c.out.Run, Name: "playground", Kind: "task", Start: c.now(),
-		ThreadID: c.request.ThreadID, Prompt: c.request.Prompt, Metadata: map[string]any{"provider_id": c.provider.ID, "provider": c.provider.Name},
+		ThreadID: c.request.ThreadID, Prompt: c.request.Prompt, Metadata: map[string]any{"provider_id": c.connection.Provider.ID, "provider": c.connection.Provider.Name},
 	}
 	if user := c.grant.Principal.User; user != nil {
 		c.run.UserID = user.Email
@@ -43,7 +43,7 @@ func (c *Completing) record(ctx context.Context, err error) {
 // addModelSpan adds a call of the model to the run.
 func (c *Completing) addModelSpan(start time.Time, answer *providers.Answer, err error) {
 	span := recording.Span{
-		ID: newSpanID(), Name: "chat " + c.model.Model, Kind: "llm", Start: start, End: c.now(), Model: c.model.Model, Provider: c.provider.SpanName(),
+		ID: newSpanID(), Name: "chat " + c.model.Model, Kind: "llm", Start: start, End: c.now(), Model: c.model.Model, Provider: c.connection.Provider.SpanName(),
 		Attributes: map[string]any{
 			"gen_ai.operation.name": "chat", "gen_ai.request.model": c.model.Model, "gen_ai.input.messages": asText(c.model.Messages),
 			"looptrace.attempts": answer.Attempts,

@@ -21,9 +21,13 @@ type Rendered struct {
 	Messages []json.RawMessage
 	// Unused are the variables and placeholders that the version does not use.
 	Unused []string
-	// Tokens is an estimate: the tokens of the texts, 4 for each message, and those of the tools and the response format.
-	Tokens int
+
+	messages []map[string]any
+	content  *Content
 }
+
+// Tokens estimates the tokens: those of the texts, 4 for each message, and those of the tools and the response format.
+func (r *Rendered) Tokens() (int, error) { return countTokens(r.messages, r.content) }
 
 // Render renders a version. It returns an error for each value that is missing or of the wrong type.
 func Render(version *Version, values Values) (Rendered, error) {
@@ -80,14 +84,13 @@ func render(p *prompttemplate.Prompt, content *Content, given Values) (Rendered,
 	if err != nil {
 		return Rendered{}, valuesError(err)
 	}
-	rendered := Rendered{Messages: make([]json.RawMessage, len(messages)), Unused: p.Unused(values)}
+	rendered := Rendered{Messages: make([]json.RawMessage, len(messages)), Unused: p.Unused(values), messages: messages, content: content}
 	for i, message := range messages {
 		if rendered.Messages[i], err = json.Marshal(message); err != nil {
 			return Rendered{}, fmt.Errorf("encode a message: %w", err)
 		}
 	}
-	rendered.Tokens, err = countTokens(messages, content)
-	return rendered, err
+	return rendered, nil
 }
 
 // valuesError turns the errors of rendering into those of fields.

@@ -9,9 +9,12 @@ import (
 	"time"
 
 	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5"
 
 	"github.com/looptrace/looptrace/controlplane/access"
 	"github.com/looptrace/looptrace/internal/llm"
+	"github.com/looptrace/looptrace/internal/postgres"
+	"github.com/looptrace/looptrace/internal/prices"
 	"github.com/looptrace/looptrace/internal/problem"
 )
 
@@ -33,11 +36,11 @@ const (
 	maxAdjustments = 6
 )
 
-// Call is a call of a model.
+// Call is a call of a connection's model.
 type Call struct {
-	Provider uuid.UUID
-	Request  llm.Request
-	Feature  Feature
+	// Request is what to ask. Its model is that of the connection.
+	Request llm.Request
+	Feature Feature
 	// User or KeyName is who asked.
 	User    *uuid.UUID
 	KeyName *string
@@ -64,36 +67,67 @@ type Answer struct {
 	Warnings []string
 }
 
+// Connection is a connection that is open for calls of one model.
+type Connection struct {
+	*Service
+	Provider Provider
+	Model    string
+	client   *llm.Client
+	learned  learned
+	price    *prices.Price // nil if the model has none
+}
+
+// Connect opens a connection for calls of a model.
+func (s *Service) Connect(ctx context.Context, projects access.Projects, provider uuid.UUID, model string) (*Connection, error) {
+	c, err := s.connect(ctx, projects, provider, model)
+	if err != nil {
+		return nil, err
+	}
+	c.client, err = s.client(&c.Provider)
+	return c, err
+}
+
+// connect reads a connection with what is known of a model.
+func (s *Service) connect(ctx context.Context, projects access.Projects, provider uuid.UUID, model string) (*Connection, error) {
+	row, err := postgres.One[struct {
+		Provider
+		known
+		HasPrices bool
+	}](ctx, s.db, "get provider with model", pgx.NamedArgs{"projects": projects.IDs(), "provider": provider, "model": model})
+	if err != nil {
+		return nil, err
+	}
+	s.complete(&row.Provider)
+	matcher := prices.Default().Matcher()
+	if row.HasPrices {
+		if matcher, err = s.prices.Matcher(ctx, row.ProjectID); err != nil {
+			return nil, err
+		}
+	}
+	return &Connection{
+		Service: s, Provider: row.Provider, Model: model, learned: learned{Model: model, known: row.known},
+		price: matcher.Find(row.SpanName(), model, s.now()),
+	}, nil
+}
+
 // completion is a call while it is made.
 type completion struct {
-	*Service
+	*Connection
 	call     *Call
-	provider Provider
-	client   *llm.Client
 	request  llm.Request
-	learned  learned
 	answer   Answer
 	until    time.Time
 	streamed bool
 }
 
-// Complete calls a model. An error for the client is a [*problem.Error]; [errors.As] finds the [*llm.Error] in it. The answer has the
+// Complete calls the model. An error for the client is a [*problem.Error]; [errors.As] finds the [*llm.Error] in it. The answer has the
 // number of attempts even then.
-func (s *Service) Complete(ctx context.Context, projects access.Projects, call Call) (Answer, error) {
-	c := &completion{Service: s, call: &call, request: call.Request, until: time.Now().Add(call.MaxWait)}
-	var err error
-	if c.provider, err = s.Get(ctx, projects, call.Provider); err != nil {
-		return c.answer, err
-	}
-	if c.client, err = s.client(&c.provider); err != nil {
-		return c.answer, err
-	}
-	if c.learned, err = s.learnedOf(ctx, call.Provider, call.Request.Model); err != nil {
-		return c.answer, err
-	}
-	c.adjust()
-	err = c.do(ctx)
-	return c.answer, err
+func (c *Connection) Complete(ctx context.Context, call Call) (Answer, error) {
+	one := &completion{Connection: c, call: &call, request: call.Request, until: time.Now().Add(call.MaxWait)}
+	one.request.Model = c.Model
+	one.adjust()
+	err := one.do(ctx)
+	return one.answer, err
 }
 
 // client returns a client of the connection.
@@ -172,20 +206,16 @@ func backoff(failures int, asked *time.Duration) time.Duration {
 
 // attempt makes one request within the limits of the connection. failed is an error of the provider.
 func (c *completion) attempt(ctx context.Context) (result *llm.Result, failed *llm.Error, err error) {
-	price, err := c.price(ctx, &c.provider, c.request.Model)
-	if err != nil {
-		return nil, nil, err
-	}
-	limited := c.call.MaxCost != nil || c.provider.MonthlyBudget != nil
+	limited := c.call.MaxCost != nil || c.Provider.MonthlyBudget != nil
 	if limited && c.request.MaxOutputTokens == nil {
 		c.request.MaxOutputTokens = new(int64(boundedOutput))
 		c.answer.Warnings = append(c.answer.Warnings, fmt.Sprintf("max_output_tokens is %d, because a limit of money needs one. Set it to allow longer answers.", boundedOutput))
 	}
-	bound := most(price, &c.request)
+	bound := most(c.price, &c.request)
 	if err := c.affordable(bound); err != nil {
 		return nil, nil, err
 	}
-	place, err := c.reserve(ctx, &c.provider, c.call, bound, c.until)
+	place, err := c.reserve(ctx, &c.Provider, c.call, bound, c.until)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -198,9 +228,9 @@ func (c *completion) attempt(ctx context.Context) (result *llm.Result, failed *l
 		}
 	}
 	result, err = c.client.Complete(ctx, c.request, onDelta)
-	end := settlement{call: place.id, provider: c.provider.ID, status: "succeeded", at: c.now()}
+	end := settlement{call: place.id, provider: c.Provider.ID, status: "succeeded", at: c.now()}
 	if err == nil {
-		end.cost = cost(price, result.Usage)
+		end.cost = cost(c.price, result.Usage)
 		c.answer.Cost = end.cost
 		c.settle(ctx, end)
 		return result, nil, nil
@@ -229,7 +259,7 @@ func (c *completion) affordable(bound *Money) error {
 	case limit == nil:
 		return nil
 	case bound == nil && !c.call.AllowUnpriced:
-		return unpriced(&c.provider, "max_cost_usd needs it")
+		return unpriced(&c.Provider, "max_cost_usd needs it")
 	case bound != nil && *bound > *limit:
 		return &problem.Error{
 			Kind: problem.PaymentRequired, Code: "budget_exceeded",

@@ -9,7 +9,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
 
 	"github.com/looptrace/looptrace/internal/llm"
@@ -31,7 +30,12 @@ type adjustments struct {
 
 // learned is what is known of a model.
 type learned struct {
-	Model          string
+	Model string
+	known
+}
+
+// known is what was learned, as it is stored.
+type known struct {
 	Adjustments    string
 	Notes          string
 	OutputStrategy *llm.Strategy
@@ -52,19 +56,11 @@ func (l *learned) notes() ([]Note, error) {
 	return list, nil
 }
 
-func (s *Service) learnedOf(ctx context.Context, provider uuid.UUID, model string) (learned, error) {
-	found, err := postgres.One[learned](ctx, s.db, "get model", pgx.NamedArgs{"provider": provider, "model": model})
-	if errors.Is(err, postgres.ErrNotFound) {
-		return learned{Model: model, Adjustments: "{}", Notes: "{}"}, nil
-	}
-	return found, err
-}
-
 // adjust writes the request as earlier answers taught.
 func (c *completion) adjust() {
-	var known adjustments
-	if json.Unmarshal([]byte(c.learned.Adjustments), &known) == nil {
-		c.request.TokenParameter, c.request.OmitStreamUsage = known.TokenParameter, known.OmitStreamUsage
+	var kept adjustments
+	if json.Unmarshal([]byte(c.learned.Adjustments), &kept) == nil {
+		c.request.TokenParameter, c.request.OmitStreamUsage = kept.TokenParameter, kept.OmitStreamUsage
 	}
 	if c.learned.OutputStrategy != nil && c.wantsSchema() {
 		c.request.Strategy = *c.learned.OutputStrategy
@@ -93,10 +89,10 @@ func (c *completion) learn(ctx context.Context, failed *llm.Error) (bool, error)
 		if c.request.TokenParameter == llm.MaxTokens {
 			other = llm.MaxCompletionTokens
 		}
-		var known adjustments
-		if json.Unmarshal([]byte(c.learned.Adjustments), &known) == nil && known.TokenParameter == "" && renamed(failed, other) {
+		var kept adjustments
+		if json.Unmarshal([]byte(c.learned.Adjustments), &kept) == nil && kept.TokenParameter == "" && renamed(failed, other) {
 			c.request.TokenParameter = other
-			return true, c.keepAdjustments(ctx, adjustments{TokenParameter: other, OmitStreamUsage: known.OmitStreamUsage})
+			return true, c.keepAdjustments(ctx, adjustments{TokenParameter: other, OmitStreamUsage: kept.OmitStreamUsage})
 		}
 	case "stream_options":
 		if !c.request.OmitStreamUsage {
@@ -143,6 +139,7 @@ func (c *completion) keepStrategy(ctx context.Context, strategy llm.Strategy) er
 	if c.learned.OutputStrategy != nil && *c.learned.OutputStrategy == strategy {
 		return nil
 	}
+	c.learned.OutputStrategy = &strategy
 	return c.keep(ctx, pgx.NamedArgs{"adjustment": nil, "note": nil, "output_strategy": strategy})
 }
 
@@ -159,7 +156,7 @@ func (c *completion) keepNote(ctx context.Context, failed *llm.Error) error {
 }
 
 func (c *completion) keep(ctx context.Context, args pgx.NamedArgs) error {
-	args["provider"], args["model"], args["now"] = c.provider.ID, c.request.Model, c.now()
+	args["provider"], args["model"], args["now"] = c.Provider.ID, c.request.Model, c.now()
 	_, err := c.db.Exec(ctx, "learn", args)
 	if errors.Is(err, postgres.ErrNotFound) { // the connection was deleted meanwhile
 		return nil

@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/google/uuid"
+
 	"github.com/looptrace/looptrace/controlplane/access"
 	"github.com/looptrace/looptrace/internal/llm"
 )
@@ -20,26 +22,19 @@ type Preview struct {
 	Notes []Note
 }
 
-// Preview returns the request that [Service.Complete] would make.
-func (s *Service) Preview(ctx context.Context, projects access.Projects, call Call) (Preview, error) {
-	p, err := s.Get(ctx, projects, call.Provider)
+// Preview returns the request that [Connection.Complete] would make. It needs no secrets.
+func (s *Service) Preview(ctx context.Context, projects access.Projects, provider uuid.UUID, call Call) (Preview, error) {
+	connection, err := s.connect(ctx, projects, provider, call.Request.Model)
 	if err != nil {
 		return Preview{}, err
 	}
-	c := &completion{Service: s, call: &call, provider: p, request: call.Request}
-	if c.learned, err = s.learnedOf(ctx, p.ID, call.Request.Model); err != nil {
-		return Preview{}, err
-	}
+	c := &completion{Connection: connection, call: &call, request: call.Request}
 	c.adjust()
-	price, err := s.price(ctx, &p, call.Request.Model)
-	if err != nil {
-		return Preview{}, err
-	}
-	shown := Preview{Provider: p, Most: most(price, &c.request), Priced: price != nil}
+	p := &c.Provider
+	shown := Preview{Provider: *p, Most: most(c.price, &c.request), Priced: c.price != nil}
 	if shown.Notes, err = c.learned.notes(); err != nil {
 		return Preview{}, err
 	}
-	// The secrets are not needed, only the names of headers.
 	headers := map[string]string{}
 	for _, name := range p.HeaderNames {
 		headers[name] = ""

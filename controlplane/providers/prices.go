@@ -1,7 +1,6 @@
 package providers
 
 import (
-	"context"
 	"encoding/json"
 	"net/url"
 	"strings"
@@ -50,15 +49,6 @@ func providerName(address string) string {
 		}
 	}
 	return selfHosted
-}
-
-// price returns the price of a model, or nil if it has none.
-func (s *Service) price(ctx context.Context, p *Provider, model string) (*prices.Price, error) {
-	matcher, err := s.prices.Matcher(ctx, p.ProjectID)
-	if err != nil {
-		return nil, err
-	}
-	return matcher.Find(providerName(p.BaseURL), model, s.now()), nil
 }
 
 const (

@@ -106,6 +106,10 @@ func (t *test) features(ctx context.Context) error {
 	tool := json.RawMessage(`{"type":"function","function":{"name":"report","description":"Reports the state.","parameters":{"type":"object","properties":{"state":{"type":"string"}},"required":["state"],"additionalProperties":false}}}`)
 	schema := json.RawMessage(`{"type":"json_schema","json_schema":{"name":"state","strict":true,"schema":{"type":"object","properties":{"state":{"type":"string"}},"required":["state"],"additionalProperties":false}}}`)
 	messages := []json.RawMessage{ask}
+	connection, err := t.Connect(ctx, t.grant.Projects, t.provider.ID, t.model)
+	if err != nil {
+		return err
+	}
 	for _, feature := range []struct {
 		found   **bool
 		request llm.Request
@@ -117,15 +121,15 @@ func (t *test) features(ctx context.Context) error {
 		{&t.result.Tools, llm.Request{Messages: messages, Tools: []json.RawMessage{tool}, ToolChoice: json.RawMessage(`"required"`)}, false, callsTool},
 		{&t.result.JSONSchema, llm.Request{Messages: messages, ResponseFormat: schema}, false, func(a *Answer) bool { return a.Strategy == llm.Native && a.Structured != nil }},
 	} {
-		feature.request.Model, feature.request.MaxOutputTokens = t.model, new(int64(testOutput))
+		feature.request.MaxOutputTokens = new(int64(testOutput))
 		call := Call{
-			Provider: t.provider.ID, Request: feature.request, Feature: FeatureTest, User: t.grant.CreatedBy(), KeyName: t.grant.CreatedByKey(),
+			Request: feature.request, Feature: FeatureTest, User: t.grant.CreatedBy(), KeyName: t.grant.CreatedByKey(),
 			Attempts: 1, MaxWait: testTimeout,
 		}
 		if feature.stream {
 			call.OnDelta = func(llm.Delta) error { return nil }
 		}
-		answer, err := t.Complete(ctx, t.grant.Projects, call)
+		answer, err := connection.Complete(ctx, call)
 		var failed *llm.Error
 		switch {
 		case err == nil:

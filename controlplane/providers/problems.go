@@ -34,7 +34,7 @@ var codes = map[llm.ErrorKind]struct{ code, remedy string }{
 
 // failed returns the error for the client.
 func (c *completion) failed(failed *llm.Error) error {
-	return &callError{problemOf(&c.provider, failed), failed}
+	return &callError{problemOf(&c.Provider, failed), failed}
 }
 
 func problemOf(p *Provider, failed *llm.Error) *problem.Error {

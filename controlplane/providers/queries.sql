@@ -13,6 +13,16 @@ SELECT p.id, p.project_id, p.name, p.kind, p.base_url, p.secrets, p.secret_id, p
 FROM providers p JOIN provider_states s ON s.provider_id = p.id LEFT JOIN users u ON u.id = p.created_by
 WHERE p.project_id = ANY(@projects) AND p.id = @provider
 
+-- name: get provider with model
+SELECT p.id, p.project_id, p.name, p.kind, p.base_url, p.secrets, p.secret_id, p.key_hint, p.header_names, p.max_concurrency, p.requests_per_minute,
+	p.monthly_budget_nanousd AS monthly_budget, p.allow_unpriced, p.created_at, p.updated_at, u.email AS author_email, p.created_by_key AS author_key,
+	s.running, least(s.concurrency_limit, p.max_concurrency) AS concurrency_limit, s.limited_at, s.paused_until, s.month, s.spent_nanousd AS spent, s.reserved_nanousd AS reserved,
+	coalesce(m.adjustments, '{}') AS adjustments, coalesce(m.notes, '{}') AS notes, m.output_strategy,
+	EXISTS (SELECT FROM price_overrides o WHERE o.project_id = p.project_id) AS has_prices
+FROM providers p JOIN provider_states s ON s.provider_id = p.id LEFT JOIN users u ON u.id = p.created_by
+	LEFT JOIN provider_models m ON m.provider_id = p.id AND m.model = @model
+WHERE p.project_id = ANY(@projects) AND p.id = @provider
+
 -- name: lock project
 SELECT FROM projects WHERE id = @project FOR UPDATE
 
@@ -51,9 +61,6 @@ SELECT id, secrets, secret_id FROM providers WHERE secret_id <> @secret_id
 
 -- name: encrypt again
 UPDATE providers SET secrets = @secrets, secret_id = @secret_id WHERE id = @provider AND secret_id = @old_secret_id
-
--- name: get model
-SELECT model, adjustments, notes, output_strategy FROM provider_models WHERE provider_id = @provider AND model = @model
 
 -- name: list models
 SELECT model, adjustments, notes, output_strategy FROM provider_models WHERE provider_id = @provider ORDER BY model LIMIT 1000
