@@ -1503,7 +1503,7 @@ type Completion struct {
 	// `{"type": "placeholder", "name"}`, which rendering replaces by a list of messages.
 	Message PromptMessage `json:"message"`
 
-	// Model The model that answered
+	// Model The model that answered, as the provider names it.
 	Model *string `json:"model"`
 
 	// OutputStrategy How the answer was asked to follow the schema; null if there is none.
@@ -4625,7 +4625,7 @@ type SpendingTotals struct {
 	ReservedUsd  float64 `json:"reserved_usd"`
 	RunningCount int64   `json:"running_count"`
 
-	// UnpricedCount Calls of models without a known price. No figure has their cost.
+	// UnpricedCount Calls whose cost is unknown and has no bound: the model has no known price, or the provider told no usage of a call without `max_output_tokens`. No figure has their cost.
 	UnpricedCount int64 `json:"unpriced_count"`
 }
 

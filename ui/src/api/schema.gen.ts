@@ -4421,7 +4421,7 @@ export interface components {
             rounds: number;
             /** @description Requests to the provider, those that failed and were repeated among them. */
             attempts: number;
-            /** @description The model that answered */
+            /** @description The model that answered, as the provider names it. */
             model: string | null;
             response_id: string | null;
             system_fingerprint: string | null;
@@ -5359,7 +5359,7 @@ export interface components {
             bounded_count: number;
             /**
              * Format: int64
-             * @description Calls of models without a known price. No figure has their cost.
+             * @description Calls whose cost is unknown and has no bound: the model has no known price, or the provider told no usage of a call without `max_output_tokens`. No figure has their cost.
              */
             unpriced_count: number;
             /**
