@@ -288,9 +288,14 @@ func TestUnpriced(t *testing.T) {
 	assert.Nil(t, e.complete(t, as, project.Id, limited.Id, "no-usage", `,"model_config":{"model":"no-usage","max_output_tokens":1000}`).CostUsd)
 	after := must[contract.Provider](t, e.do(t, http.MethodGet, "/v1/providers/"+limited.Id.String(), nil, as), http.StatusOK)
 	assert.Greater(t, after.Month.SpentUsd, 0.01)
+	// It counts against the limit of a completion, too: the next round is not afforded.
+	server.Next(provider.Reply{NoUsage: true, ToolCalls: []provider.ToolCall{{Name: "get_weather", Arguments: "{}"}}})
+	rounds := `,"tools":[` + weatherTool + `],"tool_answers":{"get_weather":{"content":"sunny"}},"max_cost_usd":0.018,"model_config":{"model":"text","max_output_tokens":1000}`
+	refused = wantProblem(t, e.do(t, http.MethodPost, "/v1/playground/completions", completionBody(project.Id, free.Id, "text", rounds), as), http.StatusPaymentRequired)
+	assert.Equal(t, "budget_exceeded", refused.Code)
 	spending := must[contract.Spending](t, e.do(t, http.MethodGet, "/v1/spending?project_id="+project.Id.String()+"&end="+inAnHour(e), nil, as), http.StatusOK)
 	assert.EqualValues(t, 3, spending.Total.UnpricedCount)
-	assert.EqualValues(t, 1, spending.Total.BoundedCount)
+	assert.EqualValues(t, 2, spending.Total.BoundedCount)
 	assert.Greater(t, spending.Total.BoundedUsd, 0.01)
 }
 

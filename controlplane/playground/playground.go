@@ -140,7 +140,8 @@ type Completing struct {
 	out        Completion
 	run        recording.Run
 	spent      providers.Money
-	unknown    bool // whether the cost of a round is unknown
+	counted    providers.Money // against MaxCost
+	unknown    bool            // whether the cost of a round is unknown
 }
 
 // Begin begins a completion. It calls no model.
@@ -209,7 +210,7 @@ func (c *Completing) rounds(ctx context.Context) error {
 				return err
 			}
 		}
-		if limit := c.request.MaxCost; limit != nil && c.spent >= *limit {
+		if limit := c.request.MaxCost; limit != nil && c.counted >= *limit {
 			c.out.StopReason = MaxCost
 			return nil
 		}
@@ -223,7 +224,7 @@ func (c *Completing) round(ctx context.Context) error {
 		AllowUnpriced: c.request.AllowUnpriced, Attempts: attempts, MaxWait: maxWait,
 	}
 	if limit := c.request.MaxCost; limit != nil {
-		call.MaxCost = new(*limit - c.spent)
+		call.MaxCost = new(*limit - c.counted)
 	}
 	if c.events != nil {
 		call.OnDelta = c.events.Delta
@@ -231,6 +232,7 @@ func (c *Completing) round(ctx context.Context) error {
 	start := c.now()
 	answer, err := c.connection.Complete(ctx, call)
 	c.out.Attempts += answer.Attempts
+	c.counted += answer.Counted
 	c.out.Warnings = append(c.out.Warnings, answer.Warnings...)
 	c.addModelSpan(start, &answer, err)
 	if err != nil {

@@ -57,8 +57,10 @@ type Call struct {
 // Answer is the answer to a call.
 type Answer struct {
 	*llm.Result
-	// Cost is nil if it is unknown.
+	// Cost is that of all attempts, nil if that of one is unknown.
 	Cost *Money
+	// Counted is what counts in limits: known costs, and the most that attempts of unknown cost can have cost.
+	Counted Money
 	// Attempts is how many requests were made.
 	Attempts int
 	// Strategy is how an answer that follows a schema was asked for. It is empty without a schema.
@@ -118,6 +120,7 @@ type completion struct {
 	answer   Answer
 	until    time.Time
 	streamed bool
+	unknown  bool // whether an attempt failed whose cost is unknown
 }
 
 // Complete calls the model. An error for the client is a [*problem.Error]; [errors.As] finds the [*llm.Error] in it. The answer has the
@@ -167,7 +170,8 @@ func (c *completion) do(ctx context.Context) error {
 		}
 		if failed == nil {
 			c.answer.Result = result
-			return c.succeeded(ctx)
+			c.succeeded(ctx)
+			return nil
 		}
 		if !c.streamed && adjustments < maxAdjustments {
 			adjusted, err := c.learn(ctx, failed)
@@ -231,7 +235,10 @@ func (c *completion) attempt(ctx context.Context) (result *llm.Result, failed *l
 	end := settlement{call: place.id, provider: c.Provider.ID, status: "succeeded", at: c.now()}
 	if err == nil {
 		end.cost = cost(c.price, result.Usage)
-		c.answer.Cost = end.cost
+		if !c.unknown {
+			c.answer.Cost = end.cost
+		}
+		c.count(end.cost, bound)
 		c.settle(ctx, end)
 		return result, nil, nil
 	}
@@ -241,6 +248,9 @@ func (c *completion) attempt(ctx context.Context) (result *llm.Result, failed *l
 	end.status, end.errorCode = "failed", new(string(failed.Kind))
 	if unbilled(failed) {
 		end.cost = new(Money(0))
+	} else {
+		c.unknown = true
+		c.count(nil, bound)
 	}
 	if failed.Kind == llm.RateLimited || failed.Kind == llm.Overloaded {
 		end.limited = true
@@ -252,6 +262,16 @@ func (c *completion) attempt(ctx context.Context) (result *llm.Result, failed *l
 	return nil, failed, nil
 }
 
+// count adds what an attempt counts in limits.
+func (c *completion) count(cost, bound *Money) {
+	switch {
+	case cost != nil:
+		c.answer.Counted += *cost
+	case bound != nil:
+		c.answer.Counted += *bound
+	}
+}
+
 // affordable returns an error if the call may cost more than it is allowed to.
 func (c *completion) affordable(bound *Money) error {
 	limit := c.call.MaxCost
@@ -260,10 +280,10 @@ func (c *completion) affordable(bound *Money) error {
 		return nil
 	case bound == nil && !c.call.AllowUnpriced:
 		return unpriced(&c.Provider, "max_cost_usd needs it")
-	case bound != nil && *bound > *limit:
+	case bound != nil && c.answer.Counted+*bound > *limit:
 		return &problem.Error{
 			Kind: problem.PaymentRequired, Code: "budget_exceeded",
-			Detail: fmt.Sprintf("The call can cost up to $%s, and max_cost_usd leaves $%s. Raise it, or set a smaller max_output_tokens.", dollars(*bound), dollars(*limit)),
+			Detail: fmt.Sprintf("The call can cost up to $%s, and max_cost_usd leaves $%s. Raise it, or set a smaller max_output_tokens.", dollars(*bound), dollars(*limit-c.answer.Counted)),
 		}
 	}
 	return nil
@@ -274,16 +294,18 @@ func unbilled(failed *llm.Error) bool {
 	return failed.Partial == nil || failed.Status >= 400
 }
 
-// succeeded keeps what the answer taught.
-func (c *completion) succeeded(ctx context.Context) error {
+// succeeded keeps what the answer taught. An answer that is there, and paid, is not lost if that cannot be stored.
+func (c *completion) succeeded(ctx context.Context) {
 	if !c.wantsSchema() {
-		return nil
+		return
 	}
 	c.answer.Strategy = c.strategy()
 	if c.answer.Structured == nil {
-		return nil
+		return
 	}
-	return c.keepStrategy(ctx, c.answer.Strategy)
+	if err := c.keepStrategy(ctx, c.answer.Strategy); err != nil {
+		c.log.WarnContext(ctx, "store how a model is asked for structured answers", "model", c.Model, "error", err)
+	}
 }
 
 // wantsSchema reports whether the answer shall follow a schema.
