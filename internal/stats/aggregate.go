@@ -1,0 +1,108 @@
+package stats
+
+import (
+	"math"
+	"slices"
+
+	"gonum.org/v1/gonum/stat"
+)
+
+// Tied is the flag of a majority that is none: two values have equally many votes.
+const Tied Flag = "tie"
+
+// present are the votes without missing ones (NaN), ascending. The flag says why there are none.
+func present(votes []float64) ([]float64, Flag) {
+	all := slices.DeleteFunc(slices.Clone(votes), math.IsNaN)
+	switch {
+	case !finite(all...):
+		return nil, OutOfDomain
+	case len(all) == 0:
+		return nil, TooFew
+	}
+	slices.Sort(all)
+	return all, ""
+}
+
+// Majority is the most frequent vote. Tied if two are: a tie is no coin flip. In all aggregates NaN is a missing vote, and TooFew says
+// that all are missing.
+func Majority(votes []float64) Value {
+	all, flag := present(votes)
+	if flag != "" {
+		return none(flag)
+	}
+	best, most, tied := 0., 0, false
+	for from := 0; from < len(all); {
+		to := from + 1
+		for to < len(all) && all[to] == all[from] {
+			to++
+		}
+		if to-from == most {
+			tied = true
+		} else if to-from > most {
+			best, most, tied = all[from], to-from, false
+		}
+		from = to
+	}
+	if tied {
+		return none(Tied)
+	}
+	return some(best)
+}
+
+// Mean is the mean of the votes.
+func Mean(votes []float64) Value { return TrimmedMean(votes, 0) }
+
+// Median is the middle vote, of an even number the mean of the two in the middle.
+func Median(votes []float64) Value {
+	all, flag := present(votes)
+	if flag != "" {
+		return none(flag)
+	}
+	n := len(all)
+	return some(all[(n-1)/2]/2 + all[n/2]/2)
+}
+
+// TrimmedMean is the mean without the lowest and the highest share of votes, each rounded down. OutOfDomain unless 0 <= share < .5.
+func TrimmedMean(votes []float64, share float64) Value {
+	all, flag := present(votes)
+	switch {
+	case flag != "":
+		return none(flag)
+	case !(share >= 0 && share < .5):
+		return none(OutOfDomain)
+	}
+	// A share such as .2 of 5 is 1 vote, also after rounding.
+	cut := int(share*float64(len(all)) + 1e-9)
+	return some(stat.Mean(all[cut:len(all)-cut], nil))
+}
+
+// WeightedMean is the mean with a weight for each judge, such as its reliability on labelled items. OutOfDomain for weights below 0 and
+// for different numbers of votes and weights, TooFew if all weights of present votes are 0.
+func WeightedMean(votes, weights []float64) Value {
+	if len(votes) != len(weights) {
+		return none(OutOfDomain)
+	}
+	sum, total := 0., 0.
+	for i, vote := range votes {
+		if !(weights[i] >= 0) || math.IsInf(weights[i], 0) {
+			return none(OutOfDomain)
+		}
+		if !math.IsNaN(vote) {
+			sum += weights[i] * vote
+			total += weights[i]
+		}
+	}
+	if total == 0 {
+		return none(TooFew)
+	}
+	return some(sum / total)
+}
+
+// Minimum is the lowest vote, for gates of safety.
+func Minimum(votes []float64) Value {
+	all, flag := present(votes)
+	if flag != "" {
+		return none(flag)
+	}
+	return some(all[0])
+}

@@ -1,0 +1,186 @@
+package stats
+
+import (
+	"math"
+	"slices"
+)
+
+// Scale is a scale of measurement. It decides how far apart two ratings are.
+type Scale string
+
+// Scales. For n_g ratings of category g among all that can be paired, the squared distance of c and k is:
+const (
+	// NominalScale: 1 if they differ.
+	NominalScale Scale = "nominal"
+	// OrdinalScale: (Σ_{g=c..k} n_g - (n_c+n_k)/2)².
+	OrdinalScale Scale = "ordinal"
+	// IntervalScale: (c-k)².
+	IntervalScale Scale = "interval"
+	// RatioScale: ((c-k)/(c+k))², for ratings of 0 and more.
+	RatioScale Scale = "ratio"
+)
+
+// Remark returns the flag of a value of alpha: Unusable below .667, Tentative below .8, else none. Krippendorff, Content Analysis.
+func (s Scale) remark(alpha float64) Flag {
+	switch {
+	case alpha < 2./3:
+		return Unusable
+	case alpha < .8:
+		return Tentative
+	}
+	return ""
+}
+
+// Krippendorff is Krippendorff's alpha of ratings[item][rater], NaN where one is missing: 1 - Do/De with
+// Do = 1/N Σ_u 1/(m_u-1) Σ_{a≠b in u} d²(a,b) and De = 1/(N(N-1)) Σ_{c,k} n_c n_k d²(c,k), over the N ratings of items with m_u >= 2.
+// It is at most 1, and below 0 for systematic disagreement. NoVariation if De is 0, TooFew without an item of two ratings, OutOfDomain
+// for ratings below 0 on the ratio scale. Its flag says what it is good for: Unusable, Tentative or none.
+// The time is that of sorting; on the ratio scale it grows with the square of the number of different ratings. Krippendorff 2011.
+func Krippendorff(ratings [][]float64, scale Scale) Value {
+	prepared, flag := prepareAlpha(ratings, scale)
+	if flag != "" {
+		return none(flag)
+	}
+	return prepared.of(allItems(len(prepared.units)))
+}
+
+// KrippendorffInterval is [Krippendorff] with a 95% percentile interval of the bootstrap over items.
+func KrippendorffInterval(ratings [][]float64, scale Scale, options BootstrapOptions) Estimate {
+	prepared, flag := prepareAlpha(ratings, scale)
+	if flag != "" {
+		return Estimate{Value: none(flag)}
+	}
+	boot := Bootstrap(len(prepared.units), prepared.of, options)
+	return Estimate{Value: prepared.of(allItems(len(prepared.units))), CI: boot.Percentile}
+}
+
+// alphaData are ratings by place among the different ones, so that a resample needs no sorting.
+type alphaData struct {
+	scale  Scale
+	units  [][]int32
+	values []float64
+}
+
+func prepareAlpha(ratings [][]float64, scale Scale) (*alphaData, Flag) {
+	a := &alphaData{scale: scale, values: distinct(ratings)}
+	if !finite(a.values...) || scale == RatioScale && len(a.values) > 0 && a.values[0] < 0 {
+		return nil, OutOfDomain
+	}
+	for _, row := range ratings {
+		var unit []int32
+		for _, x := range row {
+			if !math.IsNaN(x) {
+				place, _ := slices.BinarySearch(a.values, x)
+				unit = append(unit, int32(place))
+			}
+		}
+		if len(unit) > 1 {
+			a.units = append(a.units, unit)
+		}
+	}
+	if len(a.units) == 0 {
+		return nil, TooFew
+	}
+	return a, ""
+}
+
+// of is alpha of the given units.
+func (a *alphaData) of(units []int) Value {
+	counts := make([]float64, len(a.values))
+	total := 0.
+	for _, u := range units {
+		for _, place := range a.units[u] {
+			counts[place]++
+		}
+		total += float64(len(a.units[u]))
+	}
+	positions := a.positions(counts, total)
+	expected := a.expected(counts, positions, total)
+	if !(expected > 0) {
+		return none(NoVariation)
+	}
+	observed := 0.
+	for _, u := range units {
+		unit := a.units[u]
+		apart := 0.
+		for i, c := range unit {
+			for _, k := range unit[:i] {
+				apart += a.distance(positions[c], positions[k])
+			}
+		}
+		observed += 2 * apart / float64(len(unit)-1)
+	}
+	alpha := some(1 - (total-1)*observed/expected)
+	if alpha.Value != nil {
+		alpha.Flag = a.scale.remark(*alpha.Value)
+	}
+	return alpha
+}
+
+// positions are the places of the ratings on a line: for the ordinal scale the middle ranks, whose squared distance is that of the scale.
+func (a *alphaData) positions(counts []float64, total float64) []float64 {
+	positions := make([]float64, len(counts))
+	below, mean := 0., 0.
+	for k, n := range counts {
+		positions[k] = a.values[k]
+		if a.scale == OrdinalScale {
+			positions[k] = below + n/2
+		}
+		below += n
+		mean += n / total * positions[k]
+	}
+	if a.scale != RatioScale {
+		for k := range positions {
+			positions[k] -= mean
+		}
+	}
+	return positions
+}
+
+func (a *alphaData) distance(x, y float64) float64 {
+	switch a.scale {
+	case OrdinalScale, IntervalScale:
+		return (x - y) * (x - y)
+	case RatioScale:
+		if x+y == 0 {
+			return 0
+		}
+		return (x - y) / (x + y) * (x - y) / (x + y)
+	}
+	if x == y {
+		return 0
+	}
+	return 1
+}
+
+// expected is Σ n_c n_k d²(c,k).
+func (a *alphaData) expected(counts, positions []float64, total float64) float64 {
+	sum, squares := 0., 0.
+	switch a.scale {
+	case OrdinalScale, IntervalScale:
+		for k, n := range counts {
+			sum += n * positions[k]
+			squares += n * positions[k] * positions[k]
+		}
+		return 2 * (total*squares - sum*sum)
+	case RatioScale:
+		for k, n := range counts {
+			for l, other := range counts[:k] {
+				sum += 2 * n * other * a.distance(positions[k], positions[l])
+			}
+		}
+		return sum
+	}
+	for _, n := range counts {
+		squares += n * n
+	}
+	return total*total - squares
+}
+
+func allItems(n int) []int {
+	all := make([]int, n)
+	for i := range all {
+		all[i] = i
+	}
+	return all
+}

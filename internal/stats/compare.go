@@ -1,0 +1,393 @@
+package stats
+
+import (
+	"math"
+
+	"gonum.org/v1/gonum/stat"
+)
+
+// Direction says which values of a metric are better.
+type Direction string
+
+// Directions.
+const (
+	HigherBetter Direction = "higher"
+	LowerBetter  Direction = "lower"
+)
+
+// Verdict is what a comparison says about a metric.
+type Verdict string
+
+// Verdicts.
+const (
+	BBetter      Verdict = "b_better"
+	ABetter      Verdict = "a_better"
+	Equivalent   Verdict = "equivalent"
+	Inconclusive Verdict = "inconclusive"
+)
+
+// Test is the test behind a p value.
+type Test string
+
+// Tests.
+const (
+	// McNemarExact is for binary scores with one repeat.
+	McNemarExact Test = "mcnemar_exact"
+	// SignFlipTest is for all others: the permutation test of the items' mean differences.
+	SignFlipTest Test = "sign_flip"
+)
+
+// power is that of minimum detectable differences and of the numbers of items that are needed.
+const power = .8
+
+// fewItems is the number of items below which measured intervals of some scores cover less than 93%, fewDiffering the number of items
+// that differ below which no test is significant at 5% or the interval of a difference may cover less.
+const (
+	fewItems     = 50
+	fewDiffering = 6
+)
+
+// Paired has the scores of one item, one per repeat. NaN is a missing repeat.
+type Paired struct{ A, B []float64 }
+
+// Metric is a metric of a comparison.
+type Metric struct {
+	Name   string
+	Better Direction
+	Items  []Paired
+	// Equivalence is the difference below which A and B are as good as equal; nil for no claim of equivalence.
+	Equivalence *float64
+}
+
+// CompareOptions are the settings of [Compare]. The zero value is a level of 5% and seed 0.
+type CompareOptions struct {
+	// Alpha is the level of tests and intervals, 1 - confidence. After a look that stopped early it is the look's [Boundary.Alpha].
+	Alpha float64
+	Seed  uint64
+}
+
+// Side is the mean of one side over the items that both sides have.
+type Side struct {
+	Mean *float64  `json:"mean"`
+	CI   *Interval `json:"ci"`
+	N    int       `json:"n"`
+}
+
+// Difference is mean B - mean A over paired items.
+type Difference struct {
+	Estimate *float64  `json:"estimate"`
+	CI       *Interval `json:"ci"`
+	// P is that of the test, PAdjusted the one after Holm over the metrics of the comparison.
+	P         *float64 `json:"p"`
+	PAdjusted *float64 `json:"p_adjusted"`
+	Test      Test     `json:"test"`
+	N         int      `json:"n"`
+	// MinimumDetectable is the true difference that these items would show in 80% of such comparisons, for this metric alone.
+	MinimumDetectable *float64 `json:"minimum_detectable"`
+	// ItemsNeeded is the number of items that would show a true difference of the estimate in 80% of such comparisons.
+	ItemsNeeded *int `json:"items_needed"`
+}
+
+// Variance splits the variance of an item's difference: of which items differ, and of which the repeats. Nil without two repeats of an
+// item on each side.
+type Variance struct {
+	// Item is the variance of true differences between items. RepeatA and RepeatB are the variances of a single repeat.
+	Item    *float64 `json:"item"`
+	RepeatA *float64 `json:"repeat_a"`
+	RepeatB *float64 `json:"repeat_b"`
+}
+
+// Accounting counts the items of a metric by the sides that have a score. Paired is all that the statistics are about.
+type Accounting struct {
+	Paired  int `json:"paired"`
+	OnlyA   int `json:"only_a"`
+	OnlyB   int `json:"only_b"`
+	Neither int `json:"neither"`
+}
+
+// Comparison is what is known about a metric of A and B.
+type Comparison struct {
+	Name       string     `json:"name"`
+	Better     Direction  `json:"better"`
+	A          Side       `json:"a"`
+	B          Side       `json:"b"`
+	Difference Difference `json:"difference"`
+	Variance   Variance   `json:"variance"`
+	Items      Accounting `json:"items"`
+	Verdict    Verdict    `json:"verdict"`
+	Flags      []Flag     `json:"flags,omitempty"`
+}
+
+// Compare compares two sides by each metric, over the items that both have.
+//
+// Means have Wilson's interval for binary scores, with the effective number of items where there are repeats, else [SkewedMeanInterval].
+// The difference of binary scores with one repeat has [PairedProportions] and [McNemarTest]; all others have [MeanInterval] and
+// [SignFlip] of the items' mean differences. Each item counts the same, however many repeats it has.
+//
+// A verdict for a side needs an adjusted p value of at most alpha and an interval without 0. With a bound, equivalent says that the
+// interval at 1-2α is within it (two one-sided tests); it wins, since a difference within the bound is no matter. Holm is over
+// the p values of the differences.
+func Compare(metrics []Metric, options CompareOptions) []Comparison {
+	if options.Alpha == 0 {
+		options.Alpha = .05
+	}
+	all := make([]Comparison, len(metrics))
+	p := make([]float64, len(metrics))
+	inside := make([]bool, len(metrics))
+	for i, m := range metrics {
+		all[i], inside[i] = m.compare(options)
+		p[i] = math.NaN()
+		if own := all[i].Difference.P; own != nil {
+			p[i] = *own
+		}
+	}
+	for i, adjusted := range Holm(p) {
+		all[i].Difference.PAdjusted = number(adjusted)
+		all[i].Verdict = all[i].verdict(inside[i], options.Alpha)
+	}
+	return all
+}
+
+func (c *Comparison) verdict(inside bool, alpha float64) Verdict {
+	d := c.Difference
+	switch {
+	case inside:
+		return Equivalent
+	case d.PAdjusted == nil || *d.PAdjusted > alpha || d.CI != nil && d.CI.Contains(0):
+		return Inconclusive
+	case (*d.Estimate > 0) == (c.Better != LowerBetter):
+		return BBetter
+	}
+	return ABetter
+}
+
+// compare has everything but the adjusted p value and the verdict. inside reports equivalence.
+func (m *Metric) compare(options CompareOptions) (c Comparison, inside bool) {
+	c = Comparison{Name: m.Name, Better: m.Better, Difference: Difference{Test: SignFlipTest}}
+	s := readSample(m.Items)
+	c.Items = s.accounting
+	n := len(s.differences)
+	c.A.N, c.B.N, c.Difference.N = n, n, n
+	switch {
+	case s.outside || !level(options.Alpha):
+		c.Flags = []Flag{OutOfDomain}
+		return c, false
+	case n == 0:
+		c.Flags = []Flag{TooFew}
+		return c, false
+	}
+	a, b := s.side(s.a, s.repeatsA, options.Alpha), s.side(s.b, s.repeatsB, options.Alpha)
+	c.A.Mean, c.A.CI, c.B.Mean, c.B.CI = a.Value.Value, a.CI, b.Value.Value, b.CI
+	c.Difference.Estimate = number(stat.Mean(s.differences, nil))
+	c.Difference.CI = s.interval(options.Alpha)
+	c.Variance = s.variance()
+	s.test(&c.Difference, options)
+	switch {
+	case n < 2:
+		c.Flags = append(c.Flags, TooFew)
+	case n < fewItems:
+		c.Flags = append(c.Flags, FewItems)
+	}
+	switch differing := s.differing(); {
+	case differing == 0 || constant(s.differences):
+		c.Flags = append(c.Flags, NoVariation)
+	case differing < fewDiffering:
+		c.Flags = append(c.Flags, FewDiffering)
+	}
+	if m.Equivalence != nil && *m.Equivalence > 0 && options.Alpha < .5 {
+		wide := s.interval(2 * options.Alpha)
+		inside = wide != nil && -*m.Equivalence < wide[0] && wide[1] < *m.Equivalence
+	}
+	return c, inside
+}
+
+// sample has the mean scores of paired items.
+type sample struct {
+	accounting        Accounting
+	a, b, differences []float64
+	// repeatsA and repeatsB have the variance within items.
+	repeatsA, repeatsB repeats
+	// outside reports a score that is infinite or overflows. binary says that all scores are 0 or 1, unit that they are in [0, 1], and
+	// single that each item has one repeat a side.
+	outside, binary, unit, single bool
+}
+
+// repeats pools the variance within items that have several repeats.
+type repeats struct {
+	// scores counts all repeats; inverse is the sum over items of 1/repeats; squares and degrees are of the variance within items.
+	scores                    int
+	inverse, squares, degrees float64
+}
+
+// variance of a single repeat, nil if no item has two.
+func (r repeats) variance() *float64 {
+	if r.degrees == 0 {
+		return nil
+	}
+	return number(r.squares / r.degrees)
+}
+
+func readSample(items []Paired) sample {
+	s := sample{
+		a: make([]float64, 0, len(items)), b: make([]float64, 0, len(items)), differences: make([]float64, 0, len(items)),
+		binary: true, unit: true, single: true,
+	}
+	var scoresA, scoresB []float64
+	for _, item := range items {
+		scoresA, scoresB = withoutMissing(scoresA[:0], item.A), withoutMissing(scoresB[:0], item.B)
+		switch {
+		case len(scoresA) == 0 && len(scoresB) == 0:
+			s.accounting.Neither++
+			continue
+		case len(scoresA) == 0:
+			s.accounting.OnlyB++
+			continue
+		case len(scoresB) == 0:
+			s.accounting.OnlyA++
+			continue
+		}
+		s.accounting.Paired++
+		a, b := s.add(&s.repeatsA, scoresA), s.add(&s.repeatsB, scoresB)
+		s.a, s.b, s.differences = append(s.a, a), append(s.b, b), append(s.differences, b-a)
+	}
+	// Squares of the scores must be numbers, too.
+	s.outside = s.outside || len(s.a) > 1 && !finite(stat.Variance(s.a, nil), stat.Variance(s.b, nil), stat.Variance(s.differences, nil))
+	return s
+}
+
+func withoutMissing(into, scores []float64) []float64 {
+	for _, x := range scores {
+		if !math.IsNaN(x) {
+			into = append(into, x)
+		}
+	}
+	return into
+}
+
+// add reads the scores of an item and a side, and returns their mean.
+func (s *sample) add(r *repeats, scores []float64) float64 {
+	for _, x := range scores {
+		s.binary = s.binary && (x == 0 || x == 1)
+		s.unit = s.unit && probability(x)
+		s.outside = s.outside || math.IsInf(x, 0)
+	}
+	n := float64(len(scores))
+	r.scores += len(scores)
+	r.inverse += 1 / n
+	if len(scores) == 1 {
+		return scores[0]
+	}
+	s.single = false
+	mean := stat.Mean(scores, nil)
+	if constant(scores) {
+		mean = scores[0] // without rounding, so that equal items stay equal
+	}
+	for _, x := range scores {
+		r.squares += (x - mean) * (x - mean)
+	}
+	r.degrees += n - 1
+	return mean
+}
+
+func (s *sample) differing() int {
+	n := 0
+	for _, d := range s.differences {
+		if d != 0 {
+			n++
+		}
+	}
+	return n
+}
+
+// side is the mean of one side with its interval.
+func (s *sample) side(means []float64, r repeats, alpha float64) Estimate {
+	if !s.binary {
+		return SkewedMeanInterval(means, alpha)
+	}
+	p, n := min(1, stat.Mean(means, nil)), float64(len(means))
+	// Repeats of an item are not independent: the effective number of items gives the mean the variance that it was found to have. It is
+	// at least the number of items, and at most that of repeats.
+	effective := n
+	if !s.single && n > 1 {
+		effective = float64(r.scores)
+		if variance := stat.Variance(means, nil) / n; variance > 0 {
+			effective = max(n, min(effective, p*(1-p)/variance))
+		} else if p == 0 || p == 1 {
+			effective = n
+		}
+	}
+	return Estimate{Value: some(p), CI: Wilson(p*effective, effective, alpha)}
+}
+
+// interval is that of the mean difference.
+func (s *sample) interval(alpha float64) *Interval {
+	n := len(s.differences)
+	if n < 2 {
+		return nil
+	}
+	if s.binary && s.single {
+		b, c := s.discordant()
+		return PairedProportions(b, c, n, alpha)
+	}
+	// If no item differs and scores are bounded, then few items can differ.
+	if s.unit && s.differing() == 0 {
+		return PairedProportions(0, 0, n, alpha)
+	}
+	return MeanInterval(s.differences, alpha).CI
+}
+
+// discordant counts the items that only B and that only A passed, of binary scores with one repeat.
+func (s *sample) discordant() (b, c int) {
+	for _, d := range s.differences {
+		switch {
+		case d > 0:
+			b++
+		case d < 0:
+			c++
+		}
+	}
+	return b, c
+}
+
+// test sets the p value, and what the test could find.
+func (s *sample) test(d *Difference, options CompareOptions) {
+	n := len(s.differences)
+	var needed, detectable Value
+	if s.binary && s.single {
+		b, c := s.discordant()
+		psi := float64(b+c) / float64(n)
+		d.Test, d.P = McNemarExact, McNemarTest(b, c).P.Value
+		detectable = MinimumDetectableMcNemar(psi, n, options.Alpha, power)
+		needed = McNemarSampleSize(psi, *d.Estimate, options.Alpha, power)
+	} else {
+		d.P = SignFlip(s.differences, options.Seed).P.Value
+		if n > 1 {
+			variance := stat.Variance(s.differences, nil)
+			detectable = MinimumDetectable(math.Sqrt(variance), n, options.Alpha, power)
+			needed = PairedSampleSize(variance, 0, *d.Estimate, options.Alpha, power)
+		}
+	}
+	d.MinimumDetectable, d.ItemsNeeded = detectable.Value, ceiling(needed)
+}
+
+// ceiling is the next whole number, nil for one that no data set has.
+func ceiling(v Value) *int {
+	x, ok := v.Get()
+	if !ok || x > 1e9 {
+		return nil
+	}
+	n := int(math.Ceil(x))
+	return &n
+}
+
+// variance splits the variance of differences. What repeats explain is left out of the items' part.
+func (s *sample) variance() Variance {
+	a, b := s.repeatsA.variance(), s.repeatsB.variance()
+	if a == nil || b == nil || len(s.differences) < 2 {
+		return Variance{}
+	}
+	n := float64(len(s.differences))
+	between := stat.Variance(s.differences, nil) - *a*s.repeatsA.inverse/n - *b*s.repeatsB.inverse/n
+	return Variance{Item: number(max(0, between)), RepeatA: a, RepeatB: b}
+}
+

@@ -1,0 +1,509 @@
+package stats
+
+import (
+	"encoding/json"
+	"fmt"
+	"math"
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	"gonum.org/v1/gonum/stat"
+)
+
+// golden is a case of testdata/golden-metrics.json. Expected figures are checked by name: none may be left.
+type golden struct {
+	ID        string          `json:"id"`
+	Metric    string          `json:"metric"`
+	Input     json.RawMessage `json:"input"`
+	Params    json.RawMessage `json:"params"`
+	Expected  map[string]any  `json:"expected"`
+	Tolerance float64         `json:"tolerance"`
+}
+
+// TestGolden checks every case.
+func TestGolden(t *testing.T) {
+	t.Parallel()
+	data, err := os.ReadFile("testdata/golden-metrics.json")
+	require.NoError(t, err)
+	var file struct {
+		Cases []golden `json:"cases"`
+	}
+	require.NoError(t, json.Unmarshal(data, &file))
+	require.NotEmpty(t, file.Cases)
+	for _, c := range file.Cases {
+		t.Run(c.ID, func(t *testing.T) {
+			t.Parallel()
+			compute, ok := goldenMetrics[c.Metric]
+			require.True(t, ok, "no test computes the metric %s", c.Metric)
+			got := compute(t, c)
+			require.NotEmpty(t, c.Expected)
+			for name, want := range c.Expected {
+				require.Contains(t, got, name)
+				same(t, name, want, got[name], c.Tolerance)
+			}
+		})
+	}
+}
+
+// same compares numbers, lists of them, nil and texts. What was computed goes through JSON, as it does in the product.
+func same(t *testing.T, name string, want, got any, tolerance float64) {
+	t.Helper()
+	data, err := json.Marshal(got)
+	require.NoError(t, err, name)
+	var plain any
+	require.NoError(t, json.Unmarshal(data, &plain))
+	samePlain(t, name, want, plain, tolerance)
+}
+
+func samePlain(t *testing.T, name string, want, got any, tolerance float64) {
+	t.Helper()
+	switch want := want.(type) {
+	case float64:
+		number, ok := got.(float64)
+		require.True(t, ok, "%s: %v is no number", name, got)
+		require.LessOrEqual(t, math.Abs(number-want), tolerance*max(1, math.Abs(want)), "%s: want %v, got %v", name, want, number)
+	case []any:
+		list, ok := got.([]any)
+		require.True(t, ok, "%s: %v is no list", name, got)
+		require.Len(t, list, len(want), name)
+		for i := range want {
+			samePlain(t, fmt.Sprintf("%s[%d]", name, i), want[i], list[i], tolerance)
+		}
+	default:
+		require.Equal(t, want, got, name)
+	}
+}
+
+// read decodes a part of a case.
+func read[T any](t *testing.T, data json.RawMessage) T {
+	t.Helper()
+	var into T
+	require.NoError(t, json.Unmarshal(data, &into))
+	return into
+}
+
+type figures map[string]any
+
+// ratingsInput has ratings in one of their shapes.
+type ratingsInput struct {
+	Table      Table       `json:"table"`
+	Ratings    [][]float64 `json:"ratings"`
+	Units      [][]any     `json:"units"`
+	Counts     Counts      `json:"counts"`
+	Categories []any       `json:"categories"`
+}
+
+// rows are ratings with NaN for null, and letters by their place in the alphabet.
+func (in ratingsInput) rows() [][]float64 {
+	rows := in.Ratings
+	for _, unit := range in.Units {
+		row := make([]float64, len(unit))
+		for i, x := range unit {
+			switch x := x.(type) {
+			case float64:
+				row[i] = x
+			case string:
+				row[i] = float64(x[0])
+			default:
+				row[i] = math.NaN()
+			}
+		}
+		rows = append(rows, row)
+	}
+	return rows
+}
+
+func (in ratingsInput) scale() []float64 {
+	var scale []float64
+	for _, c := range in.Categories {
+		scale = append(scale, c.(float64))
+	}
+	return scale
+}
+
+func (in ratingsInput) counts(t *testing.T) Counts {
+	t.Helper()
+	if in.Counts != nil {
+		return in.Counts
+	}
+	counts, flag := CountRatings(in.rows(), in.scale())
+	require.Empty(t, flag)
+	return counts
+}
+
+func weightsOf(t *testing.T, c golden) Weights {
+	t.Helper()
+	return read[struct {
+		Weights Weights `json:"weights"`
+	}](t, c.Params).Weights
+}
+
+func agreementFigures(t *testing.T, c golden) figures {
+	t.Helper()
+	in := read[ratingsInput](t, c.Input)
+	counts := in.counts(t)
+	w := weightsOf(t, c)
+	if w == "" {
+		w = Identity
+	}
+	fleiss := counts.Fleiss(w)
+	f := figures{
+		"percent_agreement": counts.PercentAgreement(w).Value, "gwet_ac1": counts.GwetAC(w).Value, "gwet_ac2": counts.GwetAC(w).Value,
+		"brennan_prediger": counts.BrennanPrediger(w).Value, "fleiss_kappa": fleiss.Value.Value, "kappa": fleiss.Value.Value, "z": fleiss.Z,
+		"po": fleiss.Agreement, "pe": fleiss.Chance, "randolph_free_marginal": counts.BrennanPrediger(w).Value, "fleiss_by_category": values(fleiss.ByCategory),
+	}
+	if c.Metric == "gwet_ac2" { // chance is that of AC2
+		pa, _ := counts.PercentAgreement(w).Get()
+		ac, _ := counts.GwetAC(w).Get()
+		f["pe"] = (pa - ac) / (1 - ac)
+	}
+	rows := in.rows()
+	if rows == nil {
+		for _, row := range counts { // raters do not matter
+			var ratings []float64
+			for k, n := range row {
+				for range n {
+					ratings = append(ratings, float64(k))
+				}
+			}
+			rows = append(rows, ratings)
+		}
+	}
+	f["krippendorff_alpha_nominal"] = Krippendorff(rows, NominalScale).Value
+	f["light_kappa"] = Light(in.rows(), in.scale(), Identity).Value
+	f["conger_exact_kappa"] = Conger(in.rows(), in.scale(), Identity).Value
+	return f
+}
+
+func values(all []Value) []*float64 {
+	var list []*float64
+	for _, v := range all {
+		list = append(list, v.Value)
+	}
+	return list
+}
+
+func tableFigures(t *testing.T, c golden) figures {
+	t.Helper()
+	table := read[ratingsInput](t, c.Input).Table
+	w := weightsOf(t, c)
+	if w == "" {
+		w = Identity
+	}
+	counts := table.Counts()
+	kappa := table.Cohen(w)
+	var rows [][]float64
+	for k, row := range table {
+		for l, n := range row {
+			for range n {
+				rows = append(rows, []float64{float64(k), float64(l)})
+			}
+		}
+	}
+	return figures{
+		"percent_agreement": counts.PercentAgreement(w).Value, "cohen_kappa": kappa.Value.Value, "kappa": kappa.Value.Value,
+		"scott_pi": table.ScottPi(w).Value, "gwet_ac1": counts.GwetAC(w).Value, "gwet_ac2": counts.GwetAC(w).Value,
+		"brennan_prediger": counts.BrennanPrediger(w).Value, "krippendorff_alpha_nominal": Krippendorff(rows, NominalScale).Value,
+		"se": kappa.SE, "se0": kappa.SE0, "z": kappa.Z, "ci": kappa.CI,
+	}
+}
+
+func proportionInput(t *testing.T, c golden) (x, n int) {
+	t.Helper()
+	in := read[struct{ X, N int }](t, c.Input)
+	return in.X, in.N
+}
+
+// each computes a list of figures, one for each input.
+func each[In any, Out any](in []In, of func(In) Out) []Out {
+	var out []Out
+	for _, x := range in {
+		out = append(out, of(x))
+	}
+	return out
+}
+
+var goldenMetrics = map[string]func(t *testing.T, c golden) figures{
+	"two_rater_table":                tableFigures,
+	"two_rater_table_weighted":       tableFigures,
+	"cohen_kappa":                    tableFigures,
+	"fleiss_kappa":                   agreementFigures,
+	"fleiss_kappa_counts":            agreementFigures,
+	"fleiss_and_free_marginal_kappa": agreementFigures,
+	"multi_rater_counts":             agreementFigures,
+	"multi_rater_missing":            agreementFigures,
+	"multi_rater_kappas":             agreementFigures,
+	"gwet_ac2":                       agreementFigures,
+	"cohen_kappa_weighted": func(t *testing.T, c golden) figures {
+		in := read[struct {
+			A []float64 `json:"rater_a"`
+			B []float64 `json:"rater_b"`
+		}](t, c.Input)
+		table, flag := CrossRatings(in.A, in.B, nil)
+		require.Empty(t, flag)
+		return figures{"unweighted": table.Cohen(Identity).Value.Value, "linear": table.Cohen(Linear).Value.Value, "quadratic": table.Cohen(Quadratic).Value.Value}
+	},
+	"krippendorff_alpha": func(t *testing.T, c golden) figures {
+		rows := read[ratingsInput](t, c.Input).rows()
+		f := figures{}
+		for _, scale := range []Scale{NominalScale, OrdinalScale, IntervalScale, RatioScale} {
+			alpha := Krippendorff(rows, scale)
+			f[string(scale)], f["flag"] = alpha.Value, alpha.Flag
+		}
+		return f
+	},
+	"percent_agreement_all_raters": func(t *testing.T, c golden) figures {
+		rows := read[ratingsInput](t, c.Input).Ratings
+		return figures{"exact": AllRaterAgreement(rows, 0).Value, "tolerance_1": AllRaterAgreement(rows, 1).Value}
+	},
+	"icc": func(t *testing.T, c golden) figures {
+		icc := IntraclassCorrelation(read[ratingsInput](t, c.Input).Ratings)
+		return figures{
+			"BMS": icc.BMS, "WMS": icc.WMS, "JMS": icc.JMS, "EMS": icc.EMS, "F1": icc.BMS / icc.WMS, "F3": icc.BMS / icc.EMS, "df": []int{5, 18, 15},
+			"ICC(1,1)": icc.OneWay.Single.Value.Value, "ICC(2,1)": icc.Agreement.Single.Value.Value, "ICC(3,1)": icc.Consistency.Single.Value.Value,
+			"ICC(1,k)": icc.OneWay.Average.Value.Value, "ICC(2,k)": icc.Agreement.Average.Value.Value, "ICC(3,k)": icc.Consistency.Average.Value.Value,
+			"ci(1,1)": icc.OneWay.Single.CI, "ci(2,1)": icc.Agreement.Single.CI, "ci(3,1)": icc.Consistency.Single.CI,
+			"ci(1,k)": icc.OneWay.Average.CI, "ci(2,k)": icc.Agreement.Average.CI, "ci(3,k)": icc.Consistency.Average.CI,
+		}
+	},
+	"kendall_w": func(t *testing.T, c golden) figures {
+		w := KendallW(read[ratingsInput](t, c.Input).Ratings)
+		return figures{"W": w.Uncorrected, "Wt": w.Value.Value, "chi2_t": w.Chi2, "df": w.DF, "p_t": w.P}
+	},
+	"wilson_interval": func(t *testing.T, c golden) figures {
+		x, n := proportionInput(t, c)
+		return figures{"ci": Wilson(float64(x), float64(n), .05)}
+	},
+	"clopper_pearson": func(t *testing.T, c golden) figures {
+		x, n := proportionInput(t, c)
+		return figures{"ci": ClopperPearson(x, n, .05)}
+	},
+	"clopper_pearson_one_sided_upper": func(t *testing.T, c golden) figures {
+		in := read[struct {
+			K []int `json:"zero_successes_in"`
+		}](t, c.Input)
+		return figures{"upper95": each(in.K, func(k int) *float64 { return UpperBound(0, k, .05).Value })}
+	},
+	"mcnemar": func(t *testing.T, c golden) figures {
+		in := read[struct{ B, C int }](t, c.Input)
+		m := McNemarTest(in.B, in.C)
+		return figures{"exact_p": m.P.Value, "midp": m.MidP.Value, "chi2": m.Chi2, "p": m.ChiP, "chi2_cc": m.Corrected, "p_cc": m.CorrectedP}
+	},
+	"cochran_q": func(t *testing.T, c golden) figures {
+		in := read[struct {
+			Items [][]int `json:"items_x_configs"`
+		}](t, c.Input)
+		q := CochranQ(each(in.Items, func(row []int) []bool { return each(row, func(x int) bool { return x == 1 }) }))
+		return figures{"q": q.Value.Value, "df": q.DF, "p": q.P}
+	},
+	"fisher_exact": func(t *testing.T, c golden) figures {
+		in := read[ratingsInput](t, c.Input).Table
+		f := FisherExact(in[0][0], in[0][1], in[1][0], in[1][1])
+		return figures{"two": f.TwoSided.Value, "greater": f.Greater.Value, "less": f.Less.Value}
+	},
+	"fisher_exact_two_sided_full_flip": func(t *testing.T, c golden) figures {
+		in := read[struct {
+			K []int `json:"k_controls_all_fail_vs_k_treatments_all_pass"`
+		}](t, c.Input)
+		return figures{"p": each(in.K, func(k int) *float64 { return FisherExact(0, k, k, 0).TwoSided.Value })}
+	},
+	"energy_distance_permutation": func(t *testing.T, c golden) figures {
+		in := read[struct{ X, Y []float64 }](t, c.Input)
+		all := append(append([]float64{}, in.X...), in.Y...)
+		e := EnergyTest(each(all, func(x float64) []float64 {
+			return each(all, func(y float64) float64 { return math.Abs(x - y) })
+		}), len(in.X), 1)
+		require.True(t, e.Exact)
+		return figures{"energy": e.Value.Value, "permutations": e.Permutations, "p": e.P.Value, "extreme": *e.P.Value * float64(e.Permutations)}
+	},
+	"permutation_min_p": func(t *testing.T, c golden) figures {
+		in := read[struct {
+			Designs [][2]int `json:"designs_k_m"`
+		}](t, c.Input)
+		return figures{"min_p": each(in.Designs, func(d [2]int) *float64 { return AttainableP(d[0], d[1]).Value })}
+	},
+	"multiple_testing": func(t *testing.T, c golden) figures {
+		in := read[struct {
+			P     []float64
+			Alpha float64
+		}](t, c.Input)
+		bh, rejected, bonferroni := BenjaminiHochberg(in.P), 0, 0
+		for i, p := range bh {
+			if p <= in.Alpha {
+				rejected++
+			}
+			if in.P[i]*float64(len(in.P)) <= in.Alpha {
+				bonferroni++
+			}
+		}
+		return figures{"bh_adjusted": bh, "holm_adjusted": Holm(in.P), "bh_rejections": rejected, "bonferroni_rejections": bonferroni}
+	},
+	"pass_at_k": func(t *testing.T, c golden) figures {
+		in := read[struct {
+			N, C int
+			K    []int
+		}](t, c.Input)
+		return figures{
+			"pass_at_k":  each(in.K, func(k int) *float64 { return PassAtK(in.N, in.C, k).Value }),
+			"pass_hat_k": each(in.K, func(k int) *float64 { return PassHatK(in.N, in.C, k).Value }),
+		}
+	},
+	"pass_hat_k_dataset": func(t *testing.T, c golden) figures {
+		in := read[tasks](t, c.Input)
+		mean := func(of func(n, c, k int) Value) []float64 {
+			var all []float64
+			for k := 1; k <= in.Trials; k++ {
+				all = append(all, stat.Mean(each(in.Successes, func(c int) float64 { return *of(in.Trials, c, k).Value }), nil))
+			}
+			return all
+		}
+		return figures{"pass_at_k": mean(PassAtK), "pass_hat_k": mean(PassHatK)}
+	},
+	"clustered_se": func(t *testing.T, c golden) figures {
+		in := read[tasks](t, c.Input)
+		m := ClusteredMean(each(in.Successes, func(c int) []float64 {
+			row := make([]float64, in.Trials)
+			for i := range c {
+				row[i] = 1
+			}
+			return row
+		}))
+		return figures{"mean": m.Value.Value, "naive_se": m.Naive, "clustered_se": m.SE, "design_effect": m.DesignEffect}
+	},
+	"panel_reliability": func(t *testing.T, c golden) figures {
+		in := read[struct {
+			R float64 `json:"single_judge_icc"`
+			K []float64
+		}](t, c.Input)
+		return figures{"panel": each(in.K, func(k float64) *float64 { return SpearmanBrown(in.R, k).Value })}
+	},
+	"majority_accuracy_independent": func(t *testing.T, c golden) figures {
+		in := read[struct {
+			P float64
+			K []int
+		}](t, c.Input)
+		return figures{"acc": each(in.K, func(k int) *float64 { return MajorityAccuracy(in.P, k).Value })}
+	},
+	"design_effect": func(t *testing.T, c golden) figures {
+		in := read[struct {
+			N    float64
+			Size float64 `json:"cluster_size"`
+			ICC  float64
+		}](t, c.Input)
+		effect := DesignEffect(in.Size, in.ICC).Value
+		return figures{"deff": effect, "n_eff": in.N / *effect}
+	},
+	"power_two_proportions_arcsine": func(t *testing.T, c golden) figures {
+		in := read[struct {
+			H, Alpha float64
+			N        float64 `json:"n_per_group"`
+		}](t, c.Input)
+		return figures{"power": TwoProportionsPower(in.H, in.N, in.Alpha).Value}
+	},
+	"cohen_h": func(t *testing.T, c golden) figures {
+		in := read[struct{ P1, P2 float64 }](t, c.Input)
+		return figures{"h": CohenH(in.P1, in.P2).Value}
+	},
+	"n_questions_paired": func(t *testing.T, c golden) figures {
+		in := read[struct {
+			Omega2              float64
+			A                   float64 `json:"sigma2_a"`
+			B                   float64 `json:"sigma2_b"`
+			Delta, Alpha, Power float64
+			K                   []float64
+		}](t, c.Input)
+		return figures{"n": each(in.K, func(k float64) *float64 {
+			return PairedSampleSize(in.Omega2, in.A/k+in.B/k, in.Delta, in.Alpha, in.Power).Value
+		})}
+	},
+	"n_pairs_mcnemar": func(t *testing.T, c golden) figures {
+		in := read[struct {
+			Psi                 float64 `json:"discordant_rate"`
+			Delta, Alpha, Power float64
+		}](t, c.Input)
+		return figures{"n": McNemarSampleSize(in.Psi, in.Delta, in.Alpha, in.Power).Value}
+	},
+	"bootstrap_and_jackknife_se": func(t *testing.T, c golden) figures {
+		in := read[struct{ LSAT, GPA []float64 }](t, c.Input)
+		r := func(items []int) Value {
+			return Pearson(each(items, func(i int) float64 { return in.LSAT[i] }), each(items, func(i int) float64 { return in.GPA[i] })).Value
+		}
+		acceleration, se := Jackknife(len(in.GPA), r)
+		boot := Bootstrap(len(in.GPA), r, BootstrapOptions{Seed: 1})
+		require.InDelta(t, .135, *boot.SE, .01, "the note of the case")
+		require.True(t, boot.BCa.Contains(.776) && boot.Percentile.Contains(.776))
+		return figures{"r": r(allItems(len(in.GPA))).Value, "jackknife_se": se, "jackknife_acceleration": acceleration}
+	},
+	"bootstrap_exact": func(t *testing.T, c golden) figures {
+		in := read[struct{ X []float64 }](t, c.Input)
+		n, drawn, count := len(in.X), 0, map[float64]float64{}
+		total := int(math.Pow(float64(n), float64(n)))
+		// Draws all n^n resamples, one after the other.
+		draw := func(int) int {
+			i := drawn / n / int(math.Pow(float64(n), float64(drawn%n))) % n
+			drawn++
+			return i
+		}
+		for _, mean := range resample(n, total, draw, func(items []int) Value {
+			return some(stat.Mean(each(items, func(i int) float64 { return in.X[i] }), nil))
+		}) {
+			count[math.Round(mean*1e9)/1e9] += 1 / float64(total)
+		}
+		var distribution [][2]float64
+		for k := range n + 1 {
+			mean := math.Round(float64(k)/float64(n)*1e9) / 1e9
+			distribution = append(distribution, [2]float64{mean, count[mean]})
+		}
+		return figures{"distribution": distribution}
+	},
+	"total_agreement_rate": func(t *testing.T, c golden) figures {
+		in := read[struct {
+			Items [][]string `json:"items_x_runs"`
+		}](t, c.Input)
+		parsed := each(in.Items, func(row []string) []string {
+			return each(row, func(s string) string { return strings.ToLower(strings.TrimSuffix(s, ".")) })
+		})
+		return figures{"TARr@3": TotalAgreement(in.Items).Value, "TARa@3": TotalAgreement(parsed).Value}
+	},
+	"dawid_skene": func(t *testing.T, c golden) figures {
+		in := read[struct{ Responses [][][]int }](t, c.Input)
+		var votes []Vote
+		for i, row := range in.Responses {
+			for j, own := range row {
+				for _, category := range own {
+					votes = append(votes, Vote{Item: i, Judge: j, Category: category - 1})
+				}
+			}
+		}
+		d := EstimateDawidSkene(votes, len(in.Responses), 5, 4)
+		require.True(t, d.Converged)
+		return figures{"marginals": d.Marginals}
+	},
+	"alpha_spending": func(t *testing.T, c golden) figures {
+		in := read[struct{ Fractions [][]float64 }](t, c.Input)
+		return figures{"z": each(in.Fractions, func(fractions []float64) []float64 {
+			boundaries, flag := AlphaSpending(fractions, .05)
+			require.Empty(t, flag)
+			require.InDelta(t, .05, boundaries[len(boundaries)-1].Spent, 1e-9)
+			return each(boundaries, func(b Boundary) float64 { return b.Z })
+		})}
+	},
+	"rogan_gladen": func(t *testing.T, c golden) figures {
+		in := read[struct {
+			Passed, N int
+			Labels    [4]int
+		}](t, c.Input)
+		e := RoganGladen(in.Passed, in.N, Labels{in.Labels[0], in.Labels[1], in.Labels[2], in.Labels[3]}, .05)
+		require.True(t, e.CI.Contains(*e.Value.Value))
+		return figures{"theta": e.Value.Value}
+	},
+}
+
+// tasks are the successes of repeated tasks.
+type tasks struct {
+	Trials    int   `json:"trials_per_task"`
+	Successes []int `json:"successes_per_task"`
+}
+

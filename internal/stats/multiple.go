@@ -1,0 +1,64 @@
+package stats
+
+import (
+	"cmp"
+	"slices"
+)
+
+// Holm adjusts p values so that the chance of any false discovery stays at alpha: max over the smaller ones of (m-i+1) p_(i), at most 1.
+// A p value that is not in [0, 1], such as NaN for none, stays as it is and does not count. Holm 1979.
+func Holm(p []float64) []float64 {
+	return adjust(p, func(sorted []float64) {
+		before := 0.
+		for i, x := range sorted {
+			before = max(before, min(1, float64(len(sorted)-i)*x))
+			sorted[i] = before
+		}
+	})
+}
+
+// BenjaminiHochberg adjusts p values so that the expected share of false discoveries stays at alpha, for independent or positively
+// dependent tests: min over the larger ones of m/i p_(i). Otherwise as [Holm]. Benjamini and Hochberg 1995.
+func BenjaminiHochberg(p []float64) []float64 {
+	return adjust(p, func(sorted []float64) { stepUp(sorted, 1) })
+}
+
+// BenjaminiYekutieli is [BenjaminiHochberg] for any dependence: times Σ 1/i. Benjamini and Yekutieli 2001.
+func BenjaminiYekutieli(p []float64) []float64 {
+	return adjust(p, func(sorted []float64) {
+		sum := 0.
+		for i := range sorted {
+			sum += 1 / float64(i+1)
+		}
+		stepUp(sorted, sum)
+	})
+}
+
+func stepUp(sorted []float64, by float64) {
+	after := 1.
+	for i := len(sorted) - 1; i >= 0; i-- {
+		after = min(after, by*float64(len(sorted))/float64(i+1)*sorted[i])
+		sorted[i] = after
+	}
+}
+
+// adjust hands the ascending p values to change, and puts the changed ones where they came from.
+func adjust(p []float64, change func(sorted []float64)) []float64 {
+	var order []int
+	for i, x := range p {
+		if probability(x) {
+			order = append(order, i)
+		}
+	}
+	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(p[a], p[b]) })
+	sorted := make([]float64, len(order))
+	for i, at := range order {
+		sorted[i] = p[at]
+	}
+	change(sorted)
+	adjusted := slices.Clone(p)
+	for i, at := range order {
+		adjusted[at] = sorted[i]
+	}
+	return adjusted
+}

@@ -1,0 +1,135 @@
+package stats
+
+import (
+	"math"
+
+	"gonum.org/v1/gonum/stat/distuv"
+)
+
+// exactPower is the number of items up to which the power of McNemar's exact test is summed; beyond, the normal approximation is as good.
+const exactPower = 2000
+
+// PairedSampleSize is the number of items with which a difference delta of two means over the same items is found with the given power:
+// (z_{α/2}+z_β)² (ω² + σ²_A/K_A + σ²_B/K_B) / δ². between is ω², the variance of the items' true differences; repeats the sum of
+// σ²/K of both sides, the variance of their repeats over the number of repeats. It may have a fraction. OutOfDomain unless delta is not 0,
+// the variances are 0 or more, and alpha and power are in (0, 1). Miller 2024, arXiv 2411.00640.
+func PairedSampleSize(between, repeats, delta, alpha, power float64) Value {
+	if !(between >= 0) || !(repeats >= 0) || delta == 0 || !level(alpha) || !level(power) {
+		return none(OutOfDomain)
+	}
+	z := normalQuantile(alpha) + distuv.UnitNormal.Quantile(power)
+	return some(z * z * (between + repeats) / (delta * delta))
+}
+
+// MinimumDetectable is the true difference of means that a test at level alpha finds with the given power, for n paired differences
+// with a standard deviation: (t_{α/2}+t_β) s/√n. NoVariation if the deviation is 0, TooFew below 2 items.
+func MinimumDetectable(deviation float64, n int, alpha, power float64) Value {
+	switch {
+	case n < 2:
+		return none(TooFew)
+	case !(deviation >= 0) || !level(alpha) || !level(power):
+		return none(OutOfDomain)
+	case deviation == 0:
+		return none(NoVariation)
+	}
+	t := studentQuantile(alpha, float64(n-1)) + studentQuantile(2*(1-power), float64(n-1))
+	return some(t * deviation / math.Sqrt(float64(n)))
+}
+
+// McNemarSampleSize is the number of items with which a difference delta of two proportions is found if the share psi of the items is
+// discordant: (z_{α/2} √ψ + z_β √(ψ-δ²))² / δ². It may have a fraction. OutOfDomain unless 0 < |delta| <= psi <= 1. Connor 1987.
+func McNemarSampleSize(psi, delta, alpha, power float64) Value {
+	if delta == 0 || !(math.Abs(delta) <= psi) || !(psi <= 1) || !level(alpha) || !level(power) {
+		return none(OutOfDomain)
+	}
+	z := normalQuantile(alpha)*math.Sqrt(psi) + distuv.UnitNormal.Quantile(power)*math.Sqrt(psi-delta*delta)
+	return some(z * z / (delta * delta))
+}
+
+// MinimumDetectableMcNemar is the true difference of two proportions that McNemar's exact test finds with the given power among n
+// items, if the share psi is discordant, or more if the difference needs more. Up to 2000 items it is exact, so that it counts what the
+// test loses by its steps. NoVariation if psi is 0, TooFew if no difference is found.
+func MinimumDetectableMcNemar(psi float64, n int, alpha, power float64) Value {
+	switch {
+	case n < 1 || !probability(psi) || !level(alpha) || !level(power):
+		return none(OutOfDomain)
+	case psi == 0:
+		return none(NoVariation)
+	}
+	reaches := func(delta float64) bool {
+		size, ok := McNemarSampleSize(max(psi, delta), delta, alpha, power).Get()
+		return ok && size <= float64(n)
+	}
+	if n <= exactPower {
+		critical := mcNemarCritical(n, alpha)
+		reaches = func(delta float64) bool { return mcNemarPower(critical, max(psi, delta), delta) >= power }
+	}
+	if !reaches(1) {
+		return none(TooFew)
+	}
+	low, high := 0., 1.
+	for range 30 {
+		if middle := (low + high) / 2; reaches(middle) {
+			high = middle
+		} else {
+			low = middle
+		}
+	}
+	return some(high)
+}
+
+// mcNemarCritical returns, for 0 to n discordant items, the largest smaller number that is significant, -1 if none is.
+func mcNemarCritical(n int, alpha float64) []int {
+	critical := make([]int, n+1)
+	c := -1
+	for m := range critical {
+		// With one more item it grows by one at most.
+		if coin := (distuv.Binomial{N: float64(m), P: .5}); c+1 < (m+1)/2 && 2*coin.CDF(float64(c+1)) <= alpha {
+			c++
+		}
+		critical[m] = c
+	}
+	return critical
+}
+
+func mcNemarPower(critical []int, psi, delta float64) float64 {
+	n := len(critical) - 1
+	discordant := distuv.Binomial{N: float64(n), P: psi}
+	up := (1 + delta/psi) / 2
+	power := 0.
+	for m, c := range critical {
+		p := 1.
+		if psi < 1 {
+			p = discordant.Prob(float64(m))
+		} else if m < n {
+			continue
+		}
+		if c < 0 || p < 1e-9 {
+			continue
+		}
+		rejected := 1.
+		if up < 1 {
+			rejected = distuv.Binomial{N: float64(m), P: up}.CDF(float64(c)) + distuv.Binomial{N: float64(m), P: 1 - up}.CDF(float64(c))
+		}
+		power += p * rejected
+	}
+	return power
+}
+
+// CohenH is the effect size of two proportions: 2 asin √p1 - 2 asin √p2. OutOfDomain unless both are in [0, 1]. Cohen 1988.
+func CohenH(p1, p2 float64) Value {
+	if !probability(p1) || !probability(p2) {
+		return none(OutOfDomain)
+	}
+	return some(2*math.Asin(math.Sqrt(p1)) - 2*math.Asin(math.Sqrt(p2)))
+}
+
+// TwoProportionsPower is the power of the two-sided test of two independent proportions with the effect size h and n items in each group:
+// Φ(|h|√(n/2) - z_{α/2}) + Φ(-|h|√(n/2) - z_{α/2}). R pwr, pwr.2p.test.
+func TwoProportionsPower(h, n, alpha float64) Value {
+	if !finite(h) || !(n > 0) || !level(alpha) {
+		return none(OutOfDomain)
+	}
+	shift, z := math.Abs(h)*math.Sqrt(n/2), normalQuantile(alpha)
+	return some(distuv.UnitNormal.CDF(shift-z) + distuv.UnitNormal.CDF(-shift-z))
+}

@@ -1,0 +1,116 @@
+package stats
+
+import (
+	"math"
+
+	"gonum.org/v1/gonum/stat/distuv"
+)
+
+// Wilson is the score interval of a proportion of x successes in n: centre (p+z²/2n)/(1+z²/n), half z √(p(1-p)/n + z²/4n²) / (1+z²/n).
+// x may have a fraction, for an effective number of independent trials. alpha is 1 - confidence. Nil unless 0 <= x <= n and n > 0.
+// Wilson 1927.
+func Wilson(x, n, alpha float64) *Interval {
+	if !(n > 0) || !(x >= 0 && x <= n) || !level(alpha) {
+		return nil
+	}
+	return wilson(x/n, n, normalQuantile(alpha))
+}
+
+func wilson(p, n, z float64) *Interval {
+	centre, half := p+z*z/(2*n), z*math.Sqrt(p*(1-p)/n+z*z/(4*n*n))
+	by := 1 + z*z/n
+	return interval(max(0, (centre-half)/by), min(1, (centre+half)/by))
+}
+
+// ClopperPearson is the exact interval of a proportion of x successes in n: it covers at least 1-alpha, and more than that for most.
+// Nil unless 0 <= x <= n and n > 0. Clopper and Pearson 1934.
+func ClopperPearson(x, n int, alpha float64) *Interval {
+	if n <= 0 || x < 0 || x > n || !level(alpha) {
+		return nil
+	}
+	low, high := 0., 1.
+	if x > 0 {
+		low = distuv.Beta{Alpha: float64(x), Beta: float64(n - x + 1)}.Quantile(alpha / 2)
+	}
+	if x < n {
+		high = distuv.Beta{Alpha: float64(x + 1), Beta: float64(n - x)}.Quantile(1 - alpha/2)
+	}
+	return interval(low, high)
+}
+
+// UpperBound is the exact one-sided bound that a rate is below with confidence 1-alpha, after x events in n trials; after none it is
+// 1 - alpha^(1/n). OutOfDomain unless 0 <= x <= n and n > 0.
+func UpperBound(x, n int, alpha float64) Value {
+	switch {
+	case n <= 0 || x < 0 || x > n || !level(alpha):
+		return none(OutOfDomain)
+	case x == n:
+		return some(1)
+	}
+	return some(distuv.Beta{Alpha: float64(x + 1), Beta: float64(n - x)}.Quantile(1 - alpha))
+}
+
+// PairedProportions is the score interval of the difference of two proportions of the same n items, where b items succeeded only with
+// the second and c only with the first: (b-c)/n is the difference. It has an answer without discordant items, too. Nil unless b, c >= 0
+// and b+c <= n and n > 0. Tango 1998. Chosen over Bonett-Price, Agresti-Min, Newcombe and t by measurement: docs/measurements/statistics.md.
+func PairedProportions(b, c, n int, alpha float64) *Interval {
+	if n <= 0 || b < 0 || c < 0 || b+c > n || !level(alpha) {
+		return nil
+	}
+	z := normalQuantile(alpha)
+	d := float64(b-c) / float64(n)
+	return interval(tangoEnd(b, c, n, -1, d, z), tangoEnd(b, c, n, 1, d, -z))
+}
+
+// tangoEnd finds the difference between outside and d at which the score statistic is z. The statistic falls as the difference grows.
+func tangoEnd(b, c, n int, outside, d, z float64) float64 {
+	for range 60 {
+		middle := (outside + d) / 2
+		if score := tangoScore(float64(b), float64(c), float64(n), middle); (score > z) == (z > 0) {
+			outside = middle
+		} else {
+			d = middle
+		}
+	}
+	return (outside + d) / 2
+}
+
+// tangoScore is the score statistic of the difference, with the discordant share that is most likely under it.
+func tangoScore(b, c, n, difference float64) float64 {
+	first := 2*n - b + c
+	linear := -b - c + first*difference
+	root := math.Sqrt(max(0, linear*linear+8*n*c*difference*(1-difference)))
+	q := (root - linear) / (4 * n)
+	above, variance := b-c-n*difference, n*(2*q+difference*(1-difference))
+	if variance <= 1e-15 {
+		return above * 1e9
+	}
+	return above / math.Sqrt(variance)
+}
+
+// PassAtK is the chance that at least one of k of n repeats succeeds, of which c did: 1 - C(n-c,k)/C(n,k). OutOfDomain unless
+// 0 <= c <= n and 1 <= k <= n. Average it over items. Chen et al. 2021.
+func PassAtK(n, c, k int) Value {
+	if c < 0 || c > n || k < 1 || k > n {
+		return none(OutOfDomain)
+	}
+	return some(1 - allOf(n, n-c, k))
+}
+
+// PassHatK is the chance that all of k of n repeats succeed, of which c did: C(c,k)/C(n,k). OutOfDomain as [PassAtK].
+// Average it over items. Yao et al. 2024, tau-bench.
+func PassHatK(n, c, k int) Value {
+	if c < 0 || c > n || k < 1 || k > n {
+		return none(OutOfDomain)
+	}
+	return some(allOf(n, c, k))
+}
+
+// allOf is C(c,k)/C(n,k), as a product that cannot overflow.
+func allOf(n, c, k int) float64 {
+	product := 1.
+	for i := range k {
+		product *= max(0, float64(c-i)) / float64(n-i)
+	}
+	return product
+}
