@@ -174,6 +174,22 @@ bench-datasets: build ## Import 1,000,000 rows, also with a kill in the middle, 
 bench-providers: build ## Call a scripted model provider directly and through the API: time to the first token, and 1,000 calls
 	BENCH_PROVIDER_CALLS=$${BENCH_PROVIDER_CALLS:-1000} $(GO) test -count=1 -timeout 30m -run '^TestProviders$$' -v ./test/bench
 
+.PHONY: bench-stats
+bench-stats: ## Measure the statistics on 2,000 simulated data sets each: coverage of intervals, false discoveries, power
+	BENCH_STATISTICS=1 $(GO) test -count=1 -timeout 1h -v ./test/bench/statistics
+	$(GO) test -run '^$$' -bench '^BenchmarkCompare$$' ./internal/stats
+
+# Compares with scipy, statsmodels, pingouin and krippendorff of PyPI, which no other target needs.
+.PHONY: crosscheck-stats
+crosscheck-stats: _build/crosscheck-stats/.installed ## Compare the statistics of 1,000 random tables with other implementations
+	$(GO) build -o _build/crosscheck-stats/statistics ./test/bench/statistics/crosscheck
+	_build/crosscheck-stats/venv/bin/python test/bench/statistics/crosscheck/crosscheck.py _build/crosscheck-stats/statistics
+
+_build/crosscheck-stats/.installed: test/bench/statistics/crosscheck/requirements.txt
+	python3 -m venv --clear _build/crosscheck-stats/venv
+	_build/crosscheck-stats/venv/bin/python -m pip install --quiet --disable-pip-version-check --requirement $<
+	@touch $@
+
 .PHONY: bench-agentview
 bench-agentview: ## Print how many annotated faults the agent view and simple strategies show; check 10,000 generated runs
 	$(GO) test -count=1 -timeout 10m -run '^TestSurvival$$' -v ./controlplane/agentview

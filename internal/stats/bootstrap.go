@@ -57,7 +57,7 @@ func Bootstrap(n int, statistic func(items []int) Value, options BootstrapOption
 		result.Flag = NoVariation
 		return result
 	}
-	random := rand.New(rand.NewPCG(options.Seed, 0xb007))
+	random := rand.New(rand.NewPCG(options.Seed, 0xb007)) //nolint:gosec // the same seed must give the same answer
 	values := resample(n, options.Resamples, random.IntN, statistic)
 	result.Used = len(values)
 	if float64(result.Used) < .95*float64(result.Resamples) {

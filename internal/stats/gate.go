@@ -69,6 +69,10 @@ func (s sample) needed(difference float64, split Variance, alpha float64) (items
 	n := len(s.differences)
 	variance := stat.Variance(s.differences, nil)
 	items = ceiling(PairedSampleSize(variance, 0, difference, alpha, power))
+	if far := math.Abs(difference); variance == 0 && far > 0 && far < 1 { // where the score interval without a differing item ends
+		z := normalQuantile(alpha)
+		items = ceiling(some(z * z * (1 - far) / far))
+	}
 	if items != nil {
 		*items = max(*items, n+1)
 	}

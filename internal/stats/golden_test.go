@@ -20,6 +20,7 @@ type golden struct {
 	Params    json.RawMessage `json:"params"`
 	Expected  map[string]any  `json:"expected"`
 	Tolerance float64         `json:"tolerance"`
+	t         *testing.T
 }
 
 // TestGolden checks every case.
@@ -37,7 +38,8 @@ func TestGolden(t *testing.T) {
 			t.Parallel()
 			compute, ok := goldenMetrics[c.Metric]
 			require.True(t, ok, "no test computes the metric %s", c.Metric)
-			got := compute(t, c)
+			c.t = t
+			got := compute(c)
 			require.NotEmpty(t, c.Expected)
 			for name, want := range c.Expected {
 				require.Contains(t, got, name)
@@ -133,18 +135,16 @@ func (in ratingsInput) counts(t *testing.T) Counts {
 	return counts
 }
 
-func weightsOf(t *testing.T, c golden) Weights {
-	t.Helper()
+func weightsOf(c golden) Weights {
 	return read[struct {
 		Weights Weights `json:"weights"`
-	}](t, c.Params).Weights
+	}](c.t, c.Params).Weights
 }
 
-func agreementFigures(t *testing.T, c golden) figures {
-	t.Helper()
-	in := read[ratingsInput](t, c.Input)
-	counts := in.counts(t)
-	w := weightsOf(t, c)
+func agreementFigures(c golden) figures {
+	in := read[ratingsInput](c.t, c.Input)
+	counts := in.counts(c.t)
+	w := weightsOf(c)
 	if w == "" {
 		w = Identity
 	}
@@ -185,10 +185,9 @@ func values(all []Value) []*float64 {
 	return list
 }
 
-func tableFigures(t *testing.T, c golden) figures {
-	t.Helper()
-	table := read[ratingsInput](t, c.Input).Table
-	w := weightsOf(t, c)
+func tableFigures(c golden) figures {
+	table := read[ratingsInput](c.t, c.Input).Table
+	w := weightsOf(c)
 	if w == "" {
 		w = Identity
 	}
@@ -210,9 +209,8 @@ func tableFigures(t *testing.T, c golden) figures {
 	}
 }
 
-func proportionInput(t *testing.T, c golden) (x, n int) {
-	t.Helper()
-	in := read[struct{ X, N int }](t, c.Input)
+func proportionInput(c golden) (x, n int) {
+	in := read[struct{ X, N int }](c.t, c.Input)
 	return in.X, in.N
 }
 
@@ -225,7 +223,7 @@ func each[In any, Out any](in []In, of func(In) Out) []Out {
 	return out
 }
 
-var goldenMetrics = map[string]func(t *testing.T, c golden) figures{
+var goldenMetrics = map[string]func(c golden) figures{
 	"two_rater_table":                tableFigures,
 	"two_rater_table_weighted":       tableFigures,
 	"cohen_kappa":                    tableFigures,
@@ -236,17 +234,17 @@ var goldenMetrics = map[string]func(t *testing.T, c golden) figures{
 	"multi_rater_missing":            agreementFigures,
 	"multi_rater_kappas":             agreementFigures,
 	"gwet_ac2":                       agreementFigures,
-	"cohen_kappa_weighted": func(t *testing.T, c golden) figures {
+	"cohen_kappa_weighted": func(c golden) figures {
 		in := read[struct {
 			A []float64 `json:"rater_a"`
 			B []float64 `json:"rater_b"`
-		}](t, c.Input)
+		}](c.t, c.Input)
 		table, flag := CrossRatings(in.A, in.B, nil)
-		require.Empty(t, flag)
+		require.Empty(c.t, flag)
 		return figures{"unweighted": table.Cohen(Identity).Value.Value, "linear": table.Cohen(Linear).Value.Value, "quadratic": table.Cohen(Quadratic).Value.Value}
 	},
-	"krippendorff_alpha": func(t *testing.T, c golden) figures {
-		rows := read[ratingsInput](t, c.Input).rows()
+	"krippendorff_alpha": func(c golden) figures {
+		rows := read[ratingsInput](c.t, c.Input).rows()
 		f := figures{}
 		for _, scale := range []Scale{NominalScale, OrdinalScale, IntervalScale, RatioScale} {
 			alpha := Krippendorff(rows, scale)
@@ -254,12 +252,12 @@ var goldenMetrics = map[string]func(t *testing.T, c golden) figures{
 		}
 		return f
 	},
-	"percent_agreement_all_raters": func(t *testing.T, c golden) figures {
-		rows := read[ratingsInput](t, c.Input).Ratings
+	"percent_agreement_all_raters": func(c golden) figures {
+		rows := read[ratingsInput](c.t, c.Input).Ratings
 		return figures{"exact": AllRaterAgreement(rows, 0).Value, "tolerance_1": AllRaterAgreement(rows, 1).Value}
 	},
-	"icc": func(t *testing.T, c golden) figures {
-		icc := IntraclassCorrelation(read[ratingsInput](t, c.Input).Ratings)
+	"icc": func(c golden) figures {
+		icc := IntraclassCorrelation(read[ratingsInput](c.t, c.Input).Ratings)
 		return figures{
 			"BMS": icc.BMS, "WMS": icc.WMS, "JMS": icc.JMS, "EMS": icc.EMS, "F1": icc.BMS / icc.WMS, "F3": icc.BMS / icc.EMS, "df": []int{5, 18, 15},
 			"ICC(1,1)": icc.OneWay.Single.Value.Value, "ICC(2,1)": icc.Agreement.Single.Value.Value, "ICC(3,1)": icc.Consistency.Single.Value.Value,
@@ -268,67 +266,67 @@ var goldenMetrics = map[string]func(t *testing.T, c golden) figures{
 			"ci(1,k)": icc.OneWay.Average.CI, "ci(2,k)": icc.Agreement.Average.CI, "ci(3,k)": icc.Consistency.Average.CI,
 		}
 	},
-	"kendall_w": func(t *testing.T, c golden) figures {
-		w := KendallW(read[ratingsInput](t, c.Input).Ratings)
+	"kendall_w": func(c golden) figures {
+		w := KendallW(read[ratingsInput](c.t, c.Input).Ratings)
 		return figures{"W": w.Uncorrected, "Wt": w.Value.Value, "chi2_t": w.Chi2, "df": w.DF, "p_t": w.P}
 	},
-	"wilson_interval": func(t *testing.T, c golden) figures {
-		x, n := proportionInput(t, c)
+	"wilson_interval": func(c golden) figures {
+		x, n := proportionInput(c)
 		return figures{"ci": Wilson(float64(x), float64(n), .05)}
 	},
-	"clopper_pearson": func(t *testing.T, c golden) figures {
-		x, n := proportionInput(t, c)
+	"clopper_pearson": func(c golden) figures {
+		x, n := proportionInput(c)
 		return figures{"ci": ClopperPearson(x, n, .05)}
 	},
-	"clopper_pearson_one_sided_upper": func(t *testing.T, c golden) figures {
+	"clopper_pearson_one_sided_upper": func(c golden) figures {
 		in := read[struct {
 			K []int `json:"zero_successes_in"`
-		}](t, c.Input)
+		}](c.t, c.Input)
 		return figures{"upper95": each(in.K, func(k int) *float64 { return UpperBound(0, k, .05).Value })}
 	},
-	"mcnemar": func(t *testing.T, c golden) figures {
-		in := read[struct{ B, C int }](t, c.Input)
+	"mcnemar": func(c golden) figures {
+		in := read[struct{ B, C int }](c.t, c.Input)
 		m := McNemarTest(in.B, in.C)
 		return figures{"exact_p": m.P.Value, "midp": m.MidP.Value, "chi2": m.Chi2, "p": m.ChiP, "chi2_cc": m.Corrected, "p_cc": m.CorrectedP}
 	},
-	"cochran_q": func(t *testing.T, c golden) figures {
+	"cochran_q": func(c golden) figures {
 		in := read[struct {
 			Items [][]int `json:"items_x_configs"`
-		}](t, c.Input)
+		}](c.t, c.Input)
 		q := CochranQ(each(in.Items, func(row []int) []bool { return each(row, func(x int) bool { return x == 1 }) }))
 		return figures{"q": q.Value.Value, "df": q.DF, "p": q.P}
 	},
-	"fisher_exact": func(t *testing.T, c golden) figures {
-		in := read[ratingsInput](t, c.Input).Table
+	"fisher_exact": func(c golden) figures {
+		in := read[ratingsInput](c.t, c.Input).Table
 		f := FisherExact(in[0][0], in[0][1], in[1][0], in[1][1])
 		return figures{"two": f.TwoSided.Value, "greater": f.Greater.Value, "less": f.Less.Value}
 	},
-	"fisher_exact_two_sided_full_flip": func(t *testing.T, c golden) figures {
+	"fisher_exact_two_sided_full_flip": func(c golden) figures {
 		in := read[struct {
 			K []int `json:"k_controls_all_fail_vs_k_treatments_all_pass"`
-		}](t, c.Input)
+		}](c.t, c.Input)
 		return figures{"p": each(in.K, func(k int) *float64 { return FisherExact(0, k, k, 0).TwoSided.Value })}
 	},
-	"energy_distance_permutation": func(t *testing.T, c golden) figures {
-		in := read[struct{ X, Y []float64 }](t, c.Input)
+	"energy_distance_permutation": func(c golden) figures {
+		in := read[struct{ X, Y []float64 }](c.t, c.Input)
 		all := append(append([]float64{}, in.X...), in.Y...)
 		e := EnergyTest(each(all, func(x float64) []float64 {
 			return each(all, func(y float64) float64 { return math.Abs(x - y) })
 		}), len(in.X), 1)
-		require.True(t, e.Exact)
+		require.True(c.t, e.Exact)
 		return figures{"energy": e.Value.Value, "permutations": e.Permutations, "p": e.P.Value, "extreme": *e.P.Value * float64(e.Permutations)}
 	},
-	"permutation_min_p": func(t *testing.T, c golden) figures {
+	"permutation_min_p": func(c golden) figures {
 		in := read[struct {
 			Designs [][2]int `json:"designs_k_m"`
-		}](t, c.Input)
+		}](c.t, c.Input)
 		return figures{"min_p": each(in.Designs, func(d [2]int) *float64 { return AttainableP(d[0], d[1]).Value })}
 	},
-	"multiple_testing": func(t *testing.T, c golden) figures {
+	"multiple_testing": func(c golden) figures {
 		in := read[struct {
 			P     []float64
 			Alpha float64
-		}](t, c.Input)
+		}](c.t, c.Input)
 		bh, rejected, bonferroni := BenjaminiHochberg(in.P), 0, 0
 		for i, p := range bh {
 			if p <= in.Alpha {
@@ -340,18 +338,18 @@ var goldenMetrics = map[string]func(t *testing.T, c golden) figures{
 		}
 		return figures{"bh_adjusted": bh, "holm_adjusted": Holm(in.P), "bh_rejections": rejected, "bonferroni_rejections": bonferroni}
 	},
-	"pass_at_k": func(t *testing.T, c golden) figures {
+	"pass_at_k": func(c golden) figures {
 		in := read[struct {
 			N, C int
 			K    []int
-		}](t, c.Input)
+		}](c.t, c.Input)
 		return figures{
 			"pass_at_k":  each(in.K, func(k int) *float64 { return PassAtK(in.N, in.C, k).Value }),
 			"pass_hat_k": each(in.K, func(k int) *float64 { return PassHatK(in.N, in.C, k).Value }),
 		}
 	},
-	"pass_hat_k_dataset": func(t *testing.T, c golden) figures {
-		in := read[tasks](t, c.Input)
+	"pass_hat_k_dataset": func(c golden) figures {
+		in := read[tasks](c.t, c.Input)
 		mean := func(of func(n, c, k int) Value) []float64 {
 			var all []float64
 			for k := 1; k <= in.Trials; k++ {
@@ -361,8 +359,8 @@ var goldenMetrics = map[string]func(t *testing.T, c golden) figures{
 		}
 		return figures{"pass_at_k": mean(PassAtK), "pass_hat_k": mean(PassHatK)}
 	},
-	"clustered_se": func(t *testing.T, c golden) figures {
-		in := read[tasks](t, c.Input)
+	"clustered_se": func(c golden) figures {
+		in := read[tasks](c.t, c.Input)
 		m := ClusteredMean(each(in.Successes, func(c int) []float64 {
 			row := make([]float64, in.Trials)
 			for i := range c {
@@ -372,72 +370,72 @@ var goldenMetrics = map[string]func(t *testing.T, c golden) figures{
 		}))
 		return figures{"mean": m.Value.Value, "naive_se": m.Naive, "clustered_se": m.SE, "design_effect": m.DesignEffect}
 	},
-	"panel_reliability": func(t *testing.T, c golden) figures {
+	"panel_reliability": func(c golden) figures {
 		in := read[struct {
 			R float64 `json:"single_judge_icc"`
 			K []float64
-		}](t, c.Input)
+		}](c.t, c.Input)
 		return figures{"panel": each(in.K, func(k float64) *float64 { return SpearmanBrown(in.R, k).Value })}
 	},
-	"majority_accuracy_independent": func(t *testing.T, c golden) figures {
+	"majority_accuracy_independent": func(c golden) figures {
 		in := read[struct {
 			P float64
 			K []int
-		}](t, c.Input)
+		}](c.t, c.Input)
 		return figures{"acc": each(in.K, func(k int) *float64 { return MajorityAccuracy(in.P, k).Value })}
 	},
-	"design_effect": func(t *testing.T, c golden) figures {
+	"design_effect": func(c golden) figures {
 		in := read[struct {
 			N    float64
 			Size float64 `json:"cluster_size"`
 			ICC  float64
-		}](t, c.Input)
+		}](c.t, c.Input)
 		effect := DesignEffect(in.Size, in.ICC).Value
 		return figures{"deff": effect, "n_eff": in.N / *effect}
 	},
-	"power_two_proportions_arcsine": func(t *testing.T, c golden) figures {
+	"power_two_proportions_arcsine": func(c golden) figures {
 		in := read[struct {
 			H, Alpha float64
 			N        float64 `json:"n_per_group"`
-		}](t, c.Input)
+		}](c.t, c.Input)
 		return figures{"power": TwoProportionsPower(in.H, in.N, in.Alpha).Value}
 	},
-	"cohen_h": func(t *testing.T, c golden) figures {
-		in := read[struct{ P1, P2 float64 }](t, c.Input)
+	"cohen_h": func(c golden) figures {
+		in := read[struct{ P1, P2 float64 }](c.t, c.Input)
 		return figures{"h": CohenH(in.P1, in.P2).Value}
 	},
-	"n_questions_paired": func(t *testing.T, c golden) figures {
+	"n_questions_paired": func(c golden) figures {
 		in := read[struct {
 			Omega2              float64
 			A                   float64 `json:"sigma2_a"`
 			B                   float64 `json:"sigma2_b"`
 			Delta, Alpha, Power float64
 			K                   []float64
-		}](t, c.Input)
+		}](c.t, c.Input)
 		return figures{"n": each(in.K, func(k float64) *float64 {
 			return PairedSampleSize(in.Omega2, in.A/k+in.B/k, in.Delta, in.Alpha, in.Power).Value
 		})}
 	},
-	"n_pairs_mcnemar": func(t *testing.T, c golden) figures {
+	"n_pairs_mcnemar": func(c golden) figures {
 		in := read[struct {
 			Psi                 float64 `json:"discordant_rate"`
 			Delta, Alpha, Power float64
-		}](t, c.Input)
+		}](c.t, c.Input)
 		return figures{"n": McNemarSampleSize(in.Psi, in.Delta, in.Alpha, in.Power).Value}
 	},
-	"bootstrap_and_jackknife_se": func(t *testing.T, c golden) figures {
-		in := read[struct{ LSAT, GPA []float64 }](t, c.Input)
+	"bootstrap_and_jackknife_se": func(c golden) figures {
+		in := read[struct{ LSAT, GPA []float64 }](c.t, c.Input)
 		r := func(items []int) Value {
 			return Pearson(each(items, func(i int) float64 { return in.LSAT[i] }), each(items, func(i int) float64 { return in.GPA[i] })).Value
 		}
 		acceleration, se := Jackknife(len(in.GPA), r)
 		boot := Bootstrap(len(in.GPA), r, BootstrapOptions{Seed: 1})
-		require.InDelta(t, .135, *boot.SE, .01, "the note of the case")
-		require.True(t, boot.BCa.Contains(.776) && boot.Percentile.Contains(.776))
+		require.InDelta(c.t, .135, *boot.SE, .01, "the note of the case")
+		require.True(c.t, boot.BCa.Contains(.776) && boot.Percentile.Contains(.776))
 		return figures{"r": r(allItems(len(in.GPA))).Value, "jackknife_se": se, "jackknife_acceleration": acceleration}
 	},
-	"bootstrap_exact": func(t *testing.T, c golden) figures {
-		in := read[struct{ X []float64 }](t, c.Input)
+	"bootstrap_exact": func(c golden) figures {
+		in := read[struct{ X []float64 }](c.t, c.Input)
 		n, drawn, count := len(in.X), 0, map[float64]float64{}
 		total := int(math.Pow(float64(n), float64(n)))
 		// Draws all n^n resamples, one after the other.
@@ -458,17 +456,17 @@ var goldenMetrics = map[string]func(t *testing.T, c golden) figures{
 		}
 		return figures{"distribution": distribution}
 	},
-	"total_agreement_rate": func(t *testing.T, c golden) figures {
+	"total_agreement_rate": func(c golden) figures {
 		in := read[struct {
 			Items [][]string `json:"items_x_runs"`
-		}](t, c.Input)
+		}](c.t, c.Input)
 		parsed := each(in.Items, func(row []string) []string {
 			return each(row, func(s string) string { return strings.ToLower(strings.TrimSuffix(s, ".")) })
 		})
 		return figures{"TARr@3": TotalAgreement(in.Items).Value, "TARa@3": TotalAgreement(parsed).Value}
 	},
-	"dawid_skene": func(t *testing.T, c golden) figures {
-		in := read[struct{ Responses [][][]int }](t, c.Input)
+	"dawid_skene": func(c golden) figures {
+		in := read[struct{ Responses [][][]int }](c.t, c.Input)
 		var votes []Vote
 		for i, row := range in.Responses {
 			for j, own := range row {
@@ -478,25 +476,25 @@ var goldenMetrics = map[string]func(t *testing.T, c golden) figures{
 			}
 		}
 		d := EstimateDawidSkene(votes, len(in.Responses), 5, 4)
-		require.True(t, d.Converged)
+		require.True(c.t, d.Converged)
 		return figures{"marginals": d.Marginals}
 	},
-	"alpha_spending": func(t *testing.T, c golden) figures {
-		in := read[struct{ Fractions [][]float64 }](t, c.Input)
+	"alpha_spending": func(c golden) figures {
+		in := read[struct{ Fractions [][]float64 }](c.t, c.Input)
 		return figures{"z": each(in.Fractions, func(fractions []float64) []float64 {
 			boundaries, flag := AlphaSpending(fractions, .05)
-			require.Empty(t, flag)
-			require.InDelta(t, .05, boundaries[len(boundaries)-1].Spent, 1e-9)
+			require.Empty(c.t, flag)
+			require.InDelta(c.t, .05, boundaries[len(boundaries)-1].Spent, 1e-9)
 			return each(boundaries, func(b Boundary) float64 { return b.Z })
 		})}
 	},
-	"rogan_gladen": func(t *testing.T, c golden) figures {
+	"rogan_gladen": func(c golden) figures {
 		in := read[struct {
 			Passed, N int
 			Labels    [4]int
-		}](t, c.Input)
+		}](c.t, c.Input)
 		e := RoganGladen(in.Passed, in.N, Labels{in.Labels[0], in.Labels[1], in.Labels[2], in.Labels[3]}, .05)
-		require.True(t, e.CI.Contains(*e.Value.Value))
+		require.True(c.t, e.CI.Contains(*e.Value.Value))
 		return figures{"theta": e.Value.Value}
 	},
 }
@@ -506,4 +504,3 @@ type tasks struct {
 	Trials    int   `json:"trials_per_task"`
 	Successes []int `json:"successes_per_task"`
 }
-

@@ -20,7 +20,7 @@ type ICCForm struct{ Single, Average Estimate }
 // IntraclassCorrelation computes ICC from complete ratings[item][rater] by two-way mean squares: ICC(1,1) = (B-W)/(B+(k-1)W),
 // ICC(2,1) = (B-E)/(B+(k-1)E+k(J-E)/n), ICC(3,1) = (B-E)/(B+(k-1)E), averages (B-W)/B, (B-E)/(B+(J-E)/n), (B-E)/B.
 // Intervals by F; for form 2 with Satterthwaite's degrees of freedom, McGraw and Wong 1996. At most 1. NoVariation if no two ratings
-// differ, TooFew with less than 2 items or raters, OutOfDomain with missing ratings: with gaps use [Krippendorff] on the interval scale.
+// differ or the items vary less than by chance, TooFew with less than 2 items or raters, OutOfDomain with missing ratings: with gaps use [Krippendorff] on the interval scale.
 func IntraclassCorrelation(ratings [][]float64) ICC {
 	n := len(ratings)
 	switch {
@@ -62,9 +62,9 @@ func iccWithout(flag Flag) ICC {
 	return ICC{OneWay: form, Agreement: form, Consistency: form}
 }
 
-// ratio is a/b, without a value if b is 0.
+// ratio is a/b. Without a value unless b is above 0: the items vary less than by chance.
 func ratio(a, b float64) Value {
-	if b == 0 {
+	if b <= 0 {
 		return none(NoVariation)
 	}
 	return some(a / b)

@@ -47,28 +47,37 @@ func McNemarSampleSize(psi, delta, alpha, power float64) Value {
 }
 
 // MinimumDetectableMcNemar is the true difference of two proportions that McNemar's exact test finds with the given power among n
-// items, if the share psi is discordant, or more if the difference needs more. Up to 2000 items it is exact, so that it counts what the
-// test loses by its steps. NoVariation if psi is 0, TooFew if no difference is found.
-func MinimumDetectableMcNemar(psi float64, n int, alpha, power float64) Value {
+// items, if the first proportion is p and the outcomes of an item on both sides have the correlation phi. The second proportion is moved
+// towards the side with more room, where more items become discordant. Up to 2000 items it is exact, so that it counts what the test
+// loses by its steps. NoVariation if no item would be discordant without a difference, TooFew if no difference is found, OutOfDomain
+// unless 0 <= p <= 1, -1 <= phi <= 1 and n >= 1.
+func MinimumDetectableMcNemar(p, phi float64, n int, alpha, power float64) Value {
 	switch {
-	case n < 1 || !probability(psi) || !level(alpha) || !level(power):
+	case n < 1 || !probability(p) || !(math.Abs(phi) <= 1) || !level(alpha) || !level(power):
 		return none(OutOfDomain)
-	case psi == 0:
+	case p*(1-p)*(1-phi) < 1e-12:
 		return none(NoVariation)
 	}
+	room := max(p, 1-p)
+	// psi is the share of discordant items with a difference.
+	psi := func(delta float64) float64 {
+		other := room - delta
+		both := room*other + phi*math.Sqrt(max(0, room*(1-room)*other*(1-other)))
+		return min(1, max(delta, room+other-2*both))
+	}
 	reaches := func(delta float64) bool {
-		size, ok := McNemarSampleSize(max(psi, delta), delta, alpha, power).Get()
+		size, ok := McNemarSampleSize(psi(delta), delta, alpha, power).Get()
 		return ok && size <= float64(n)
 	}
 	if n <= exactPower {
 		critical := mcNemarCritical(n, alpha)
-		reaches = func(delta float64) bool { return mcNemarPower(critical, max(psi, delta), delta) >= power }
+		reaches = func(delta float64) bool { return mcNemarPower(critical, psi(delta), delta) >= power }
 	}
-	if !reaches(1) {
+	if !reaches(room) {
 		return none(TooFew)
 	}
-	low, high := 0., 1.
-	for range 30 {
+	low, high := 0., room
+	for range 20 {
 		if middle := (low + high) / 2; reaches(middle) {
 			high = middle
 		} else {
@@ -92,22 +101,23 @@ func mcNemarCritical(n int, alpha float64) []int {
 	return critical
 }
 
+// mcNemarPower sums over the numbers of discordant items, except improbable ones.
 func mcNemarPower(critical []int, psi, delta float64) float64 {
-	n := len(critical) - 1
-	discordant := distuv.Binomial{N: float64(n), P: psi}
-	up := (1 + delta/psi) / 2
+	n := float64(len(critical) - 1)
+	discordant := distuv.Binomial{N: n, P: psi}
+	up, around := min(1, (1+delta/psi)/2), 5*math.Sqrt(n*psi*(1-psi))+1
 	power := 0.
-	for m, c := range critical {
-		p := 1.
+	for m := int(max(0, n*psi-around)); m <= int(min(n, n*psi+around)); m++ {
+		c := critical[m]
+		if c < 0 {
+			continue
+		}
+		p, rejected := 1., 1.
 		if psi < 1 {
 			p = discordant.Prob(float64(m))
-		} else if m < n {
+		} else if m < len(critical)-1 {
 			continue
 		}
-		if c < 0 || p < 1e-9 {
-			continue
-		}
-		rejected := 1.
 		if up < 1 {
 			rejected = distuv.Binomial{N: float64(m), P: up}.CDF(float64(c)) + distuv.Binomial{N: float64(m), P: 1 - up}.CDF(float64(c))
 		}

@@ -1,0 +1,254 @@
+package stats
+
+import (
+	"encoding/json"
+	"math"
+	"math/rand/v2"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// pairs are items with one repeat.
+func pairs(a, b []float64) []Paired {
+	items := make([]Paired, len(a))
+	for i := range a {
+		items[i] = Paired{A: a[i : i+1], B: b[i : i+1]}
+	}
+	return items
+}
+
+// binaryPairs has items that both passed, only B, only A, and none.
+func binaryPairs(both, onlyB, onlyA, none int) []Paired {
+	var a, b []float64
+	for _, kind := range []struct {
+		n    int
+		a, b float64
+	}{{both, 1, 1}, {onlyB, 0, 1}, {onlyA, 1, 0}, {none, 0, 0}} {
+		for range kind.n {
+			a, b = append(a, kind.a), append(b, kind.b)
+		}
+	}
+	return pairs(a, b)
+}
+
+func one(m Metric) Comparison {
+	if m.Better == "" {
+		m.Better = HigherBetter
+	}
+	return Compare([]Metric{m}, CompareOptions{})[0]
+}
+
+func TestCompareBinary(t *testing.T) {
+	t.Parallel()
+	c := one(Metric{Name: "correct", Items: binaryPairs(60, 20, 5, 15)})
+	require.Equal(t, McNemarExact, c.Difference.Test)
+	require.InDelta(t, .65, *c.A.Mean, 1e-12)
+	require.InDelta(t, .80, *c.B.Mean, 1e-12)
+	require.InDelta(t, .15, *c.Difference.Estimate, 1e-12)
+	require.InDelta(t, *McNemarTest(20, 5).P.Value, *c.Difference.P, 0)
+	require.Equal(t, *Wilson(65, 100, .05), *c.A.CI)
+	require.Equal(t, *PairedProportions(20, 5, 100, .05), *c.Difference.CI)
+	require.Equal(t, BBetter, c.Verdict)
+	require.Equal(t, Accounting{Paired: 100}, c.Items)
+	require.Empty(t, c.Flags)
+	require.Nil(t, c.Variance.Item, "one repeat cannot be split")
+	require.Equal(t, 100, c.A.N)
+
+	lower := one(Metric{Better: LowerBetter, Items: binaryPairs(60, 20, 5, 15)})
+	require.Equal(t, ABetter, lower.Verdict)
+	require.Equal(t, ABetter, one(Metric{Items: binaryPairs(60, 5, 20, 15)}).Verdict)
+	open := one(Metric{Items: binaryPairs(60, 10, 5, 25)})
+	require.Equal(t, Inconclusive, open.Verdict)
+	require.Equal(t, int(math.Ceil(*McNemarSampleSize(.15, .05, .05, .8).Value)), *open.Difference.ItemsNeeded)
+}
+
+func TestCompareScores(t *testing.T) {
+	t.Parallel()
+	random := rand.New(rand.NewPCG(1, 1))
+	items := make([]Paired, 400)
+	for i := range items {
+		item := 2 * random.NormFloat64()
+		effect := random.NormFloat64() // differs by item
+		for range 4 {
+			items[i].A = append(items[i].A, item+.5*random.NormFloat64())
+		}
+		for range 2 {
+			items[i].B = append(items[i].B, item+.3+effect+1.5*random.NormFloat64())
+		}
+	}
+	c := one(Metric{Items: items})
+	require.Equal(t, SignFlipTest, c.Difference.Test)
+	require.True(t, c.Difference.CI.Contains(.3))
+	require.Equal(t, BBetter, c.Verdict)
+	require.InDelta(t, 1, *c.Variance.Item, .3)
+	require.InDelta(t, .25, *c.Variance.RepeatA, .03)
+	require.InDelta(t, 2.25, *c.Variance.RepeatB, .3)
+	// (z.025+z.2) √((1 + .25/4 + 2.25/2) / 400)
+	require.InDelta(t, 2.8*math.Sqrt(2.1875/400), *c.Difference.MinimumDetectable, .02)
+	// Turned around, everything is.
+	for i := range items {
+		items[i].A, items[i].B = items[i].B, items[i].A
+	}
+	back := one(Metric{Items: items})
+	require.InDelta(t, -*c.Difference.Estimate, *back.Difference.Estimate, 1e-12)
+	require.InDelta(t, -c.Difference.CI[0], back.Difference.CI[1], 1e-12)
+	require.InDelta(t, *c.Difference.P, *back.Difference.P, 0)
+	require.Equal(t, ABetter, back.Verdict)
+}
+
+// TestCompareHolm: a difference that is found alone is not among ten others.
+func TestCompareHolm(t *testing.T) {
+	t.Parallel()
+	metrics := []Metric{{Name: "one", Better: HigherBetter, Items: binaryPairs(70, 15, 4, 11)}}
+	require.Equal(t, BBetter, Compare(metrics, CompareOptions{})[0].Verdict)
+	for range 9 {
+		metrics = append(metrics, Metric{Better: HigherBetter, Items: binaryPairs(60, 10, 10, 20)})
+	}
+	metrics = append(metrics, Metric{Better: HigherBetter, Items: nil})
+	all := Compare(metrics, CompareOptions{})
+	require.Equal(t, Inconclusive, all[0].Verdict)
+	require.InDelta(t, 10**all[0].Difference.P, *all[0].Difference.PAdjusted, 1e-12, "a metric without items does not count")
+	require.Nil(t, all[10].Difference.PAdjusted)
+	require.Equal(t, []Flag{TooFew}, all[10].Flags)
+}
+
+func TestCompareEquivalence(t *testing.T) {
+	t.Parallel()
+	bound := .05
+	same := Metric{Better: HigherBetter, Items: binaryPairs(800, 20, 22, 158)}
+	require.Equal(t, Inconclusive, one(same).Verdict, "no claim without a bound")
+	same.Equivalence = &bound
+	require.Equal(t, Equivalent, one(same).Verdict)
+	same.Items = binaryPairs(80, 5, 5, 10)
+	require.Equal(t, Inconclusive, one(same).Verdict, "too few items for the claim")
+	large := Metric{Better: HigherBetter, Items: binaryPairs(500, 150, 30, 320), Equivalence: &bound}
+	require.Equal(t, BBetter, one(large).Verdict)
+	// Significant and within the bound.
+	small := Metric{Better: HigherBetter, Items: binaryPairs(9000, 300, 150, 550), Equivalence: &bound}
+	require.Less(t, *one(small).Difference.P, .01)
+	require.Equal(t, Equivalent, one(small).Verdict)
+}
+
+func TestCompareAccounting(t *testing.T) {
+	t.Parallel()
+	none := math.NaN()
+	c := one(Metric{Items: []Paired{
+		{A: []float64{1, none}, B: []float64{0}}, {A: []float64{1}, B: nil}, {A: []float64{none}, B: []float64{1, 1}}, {}, {A: []float64{.5}, B: []float64{.25}},
+	}})
+	require.Equal(t, Accounting{Paired: 2, OnlyA: 1, OnlyB: 1, Neither: 1}, c.Items)
+	require.InDelta(t, .75, *c.A.Mean, 1e-12)
+	require.InDelta(t, -.625, *c.Difference.Estimate, 1e-12)
+	require.Equal(t, []Flag{FewItems, FewDiffering}, c.Flags)
+}
+
+// TestCompareDegenerate: what cannot be known is nil, with a flag.
+func TestCompareDegenerate(t *testing.T) {
+	t.Parallel()
+	repeat := func(n int, item Paired) []Paired {
+		items := make([]Paired, n)
+		for i := range items {
+			items[i] = item
+		}
+		return items
+	}
+	for name, m := range map[string]struct {
+		items   []Paired
+		flags   []Flag
+		hasCI   bool
+		hasP    bool
+		verdict Verdict
+	}{
+		"nothing":          {nil, []Flag{TooFew}, false, false, Inconclusive},
+		"one item":         {pairs([]float64{.2}, []float64{.9}), []Flag{TooFew, NoVariation}, false, true, Inconclusive},
+		"infinite":         {pairs([]float64{1, 2}, []float64{math.Inf(1), 2}), []Flag{OutOfDomain}, false, false, Inconclusive},
+		"overflow":         {pairs([]float64{1e300, -1e300}, []float64{-1e300, 2}), []Flag{OutOfDomain}, false, false, Inconclusive},
+		"all pass":         {repeat(100, Paired{A: []float64{1}, B: []float64{1}}), []Flag{NoVariation}, true, false, Inconclusive},
+		"all pass always":  {repeat(100, Paired{A: []float64{1, 1}, B: []float64{1, 1}}), []Flag{NoVariation}, true, false, Inconclusive},
+		"equal shares":     {repeat(100, Paired{A: []float64{.3}, B: []float64{.3}}), []Flag{NoVariation}, true, false, Inconclusive},
+		"equal costs":      {repeat(100, Paired{A: []float64{30}, B: []float64{30}}), []Flag{NoVariation}, false, false, Inconclusive},
+		"always 10 better": {repeat(100, Paired{A: []float64{20}, B: []float64{30}}), []Flag{NoVariation}, false, true, BBetter},
+		"few":              {repeat(4, Paired{A: []float64{20}, B: []float64{30}}), []Flag{FewItems, NoVariation}, false, true, Inconclusive},
+	} {
+		c := one(Metric{Items: m.items})
+		require.Equal(t, m.flags, c.Flags, name)
+		require.Equal(t, m.hasCI, c.Difference.CI != nil, name)
+		require.Equal(t, m.hasP, c.Difference.P != nil, name)
+		require.Equal(t, m.verdict, c.Verdict, name)
+		_, err := json.Marshal(c)
+		require.NoError(t, err, name)
+	}
+	c := one(Metric{Items: repeat(100, Paired{A: []float64{1, 1}, B: []float64{1, 1}})})
+	require.InDelta(t, 1, *c.A.Mean, 0)
+	require.InDelta(t, .963, c.A.CI[0], .001, "repeats that are all equal count as one")
+	require.Nil(t, c.Difference.MinimumDetectable)
+}
+
+func TestCompareJSON(t *testing.T) {
+	t.Parallel()
+	data, err := json.Marshal(one(Metric{Name: "correct", Items: binaryPairs(60, 20, 5, 15)}))
+	require.NoError(t, err)
+	var object map[string]any
+	require.NoError(t, json.Unmarshal(data, &object))
+	require.Equal(t, "correct", object["name"])
+	require.Equal(t, "b_better", object["verdict"])
+	require.Len(t, object["a"].(map[string]any)["ci"], 2)
+	for _, name := range []string{"estimate", "ci", "p", "p_adjusted", "test", "n", "minimum_detectable"} {
+		require.Contains(t, object["difference"], name)
+	}
+}
+
+func TestGate(t *testing.T) {
+	t.Parallel()
+	gate := func(better Direction, items []Paired, margin float64) Gate {
+		return NonInferiority(Metric{Better: better, Items: items}, margin, CompareOptions{})
+	}
+	require.Equal(t, Pass, gate(HigherBetter, binaryPairs(800, 30, 30, 140), .03).Decision)
+	require.Equal(t, Regression, gate(HigherBetter, binaryPairs(700, 20, 140, 140), .03).Decision)
+	require.Equal(t, Pass, gate(LowerBetter, binaryPairs(700, 20, 140, 140), .03).Decision, "fewer is better")
+	require.Equal(t, Regression, gate(LowerBetter, binaryPairs(700, 140, 20, 140), .03).Decision)
+	open := gate(HigherBetter, binaryPairs(80, 3, 3, 14), .03)
+	require.Equal(t, Undecided, open.Decision)
+	require.NotNil(t, open.ItemsNeeded)
+	require.Nil(t, open.RepeatsNeeded, "unknown from one repeat")
+	n := *open.ItemsNeeded
+	require.InDelta(t, 7.849*.06/.0009, n, 10)
+	require.Nil(t, gate(HigherBetter, binaryPairs(80, 2, 5, 14), .0).RepeatsNeeded)
+	require.Nil(t, gate(HigherBetter, binaryPairs(88, 1, 4, 7), .03).ItemsNeeded, "the difference is the margin itself")
+
+	// An unchanged candidate passes if there are items enough for the margin.
+	same := gate(HigherBetter, binaryPairs(100, 0, 0, 0), .05)
+	require.Equal(t, Pass, same.Decision)
+	few := gate(HigherBetter, binaryPairs(20, 0, 0, 0), .05)
+	require.Equal(t, Undecided, few.Decision)
+	enough := *few.ItemsNeeded
+	require.Equal(t, Pass, gate(HigherBetter, binaryPairs(enough, 0, 0, 0), .05).Decision)
+	require.Equal(t, Undecided, gate(HigherBetter, binaryPairs(enough-2, 0, 0, 0), .05).Decision)
+
+	require.Equal(t, []Flag{OutOfDomain}, gate(HigherBetter, binaryPairs(80, 3, 3, 14), math.NaN()).Flags)
+	require.Equal(t, []Flag{OutOfDomain}, gate(HigherBetter, binaryPairs(80, 3, 3, 14), -.1).Flags)
+	require.Equal(t, Undecided, gate(HigherBetter, nil, .1).Decision)
+}
+
+// TestGateRepeats: the stated number of repeats decides about as often as the stated number of items.
+func TestGateRepeats(t *testing.T) {
+	t.Parallel()
+	draw := func(random *rand.Rand, n, repeats int) []Paired {
+		items := make([]Paired, n)
+		for i := range items {
+			item := random.NormFloat64()
+			for range repeats {
+				items[i].A, items[i].B = append(items[i].A, item+random.NormFloat64()), append(items[i].B, item+random.NormFloat64())
+			}
+		}
+		return items
+	}
+	// No item differs in truth, so that repeats help as much as items.
+	random := rand.New(rand.NewPCG(3, 1))
+	var g Gate
+	for g.ItemsNeeded == nil || g.RepeatsNeeded == nil {
+		g = NonInferiority(Metric{Better: HigherBetter, Items: draw(random, 60, 2)}, .3, CompareOptions{})
+	}
+	require.Equal(t, Undecided, g.Decision)
+	require.InDelta(t, float64(*g.ItemsNeeded)/60, float64(*g.RepeatsNeeded)/2, float64(*g.RepeatsNeeded)/3)
+}

@@ -1,0 +1,232 @@
+package stats
+
+import (
+	"encoding/binary"
+	"encoding/json"
+	"math"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// input turns fuzzed bytes into numbers: most are grades or shares, some are missing, and some are any float.
+type input struct{ data []byte }
+
+func (in *input) byte() byte {
+	if len(in.data) == 0 {
+		return 0
+	}
+	b := in.data[0]
+	in.data = in.data[1:]
+	return b
+}
+
+func (in *input) below(n int) int { return int(in.byte()) % n }
+
+func (in *input) float() float64 {
+	switch b := in.byte(); b % 8 {
+	case 0:
+		return math.NaN()
+	case 1:
+		var raw [8]byte
+		for i := range raw {
+			raw[i] = in.byte()
+		}
+		return math.Float64frombits(binary.LittleEndian.Uint64(raw[:]))
+	case 2:
+		return float64(in.byte()) / 255
+	default:
+		return float64(b % 5)
+	}
+}
+
+func (in *input) floats(n int) []float64 {
+	all := make([]float64, n)
+	for i := range all {
+		all[i] = in.float()
+	}
+	return all
+}
+
+func (in *input) rows() [][]float64 {
+	rows, columns := make([][]float64, in.below(12)), in.below(5)
+	for i := range rows {
+		rows[i] = in.floats(columns)
+	}
+	return rows
+}
+
+// sound requires a statistic or a reason for none, no NaN anywhere, and a value in its domain.
+func sound(t *testing.T, name string, v Value, low, high float64) {
+	t.Helper()
+	if v.Value == nil {
+		require.NotEmpty(t, v.Flag, "%s has neither value nor flag", name)
+		return
+	}
+	require.True(t, finite(*v.Value), "%s is %v", name, *v.Value)
+	require.GreaterOrEqual(t, *v.Value, low-1e-6, name)
+	require.LessOrEqual(t, *v.Value, high+1e-6, name)
+}
+
+func soundInterval(t *testing.T, name string, i *Interval) {
+	t.Helper()
+	if i != nil {
+		require.True(t, finite(i[0], i[1]) && i[0] <= i[1], "%s is %v", name, *i)
+	}
+}
+
+// soundJSON requires that all of a result can be written: NaN and infinities cannot.
+func soundJSON(t *testing.T, result any) {
+	t.Helper()
+	_, err := json.Marshal(result)
+	require.NoError(t, err)
+}
+
+// FuzzAgreement tries all coefficients of agreement.
+func FuzzAgreement(f *testing.F) {
+	f.Add([]byte{6, 3, 3, 4, 4, 3, 3, 3, 5, 6, 7, 3, 3, 0})
+	f.Add([]byte{2, 2, 1, 255, 255, 255, 255, 255, 255, 239, 127, 1, 255, 255, 255, 255, 255, 255, 239, 255, 3, 4})
+	f.Fuzz(func(t *testing.T, data []byte) {
+		in := &input{data}
+		rows := in.rows()
+		counts, _ := CountRatings(rows, nil)
+		most := math.Inf(1)
+		for _, w := range []Weights{Identity, Linear, Quadratic} {
+			sound(t, "agreement", counts.PercentAgreement(w), 0, 1)
+			fleiss := counts.Fleiss(w)
+			sound(t, "fleiss", fleiss.Value, -most, 1)
+			soundJSON(t, fleiss)
+			sound(t, "brennan-prediger", counts.BrennanPrediger(w), -most, 1)
+			sound(t, "gwet", counts.GwetAC(w), -most, 1)
+			sound(t, "light", Light(rows, nil, w), -most, 1)
+			sound(t, "conger", Conger(rows, nil, w), -most, 1)
+			if columns, flag := byRater(rows); flag == "" {
+				if table, flag := CrossRatings(columns[0], columns[1], nil); flag == "" {
+					kappa := table.Cohen(w)
+					sound(t, "cohen", kappa.Value, -most, 1)
+					soundInterval(t, "cohen", kappa.CI)
+					soundJSON(t, kappa)
+					sound(t, "scott", table.ScottPi(w), -most, 1)
+				}
+			}
+		}
+		for _, s := range []Scale{NominalScale, OrdinalScale, IntervalScale, RatioScale} {
+			alpha := KrippendorffInterval(rows, s, BootstrapOptions{Resamples: 20})
+			sound(t, "alpha", alpha.Value, -most, 1)
+			soundInterval(t, "alpha", alpha.CI)
+		}
+		sound(t, "all raters", AllRaterAgreement(rows, 1), 0, 1)
+		icc := IntraclassCorrelation(rows)
+		for _, form := range []ICCForm{icc.OneWay, icc.Agreement, icc.Consistency} {
+			for _, e := range []Estimate{form.Single, form.Average} {
+				sound(t, "icc", e.Value, -most, 1)
+				soundInterval(t, "icc", e.CI)
+			}
+		}
+		w := KendallW(rows)
+		sound(t, "kendall", w.Value, 0, 1)
+		soundJSON(t, w)
+		sound(t, "effective judges", EffectiveJudges(rows), 1, most)
+		if len(rows) > 1 {
+			for _, e := range []Estimate{Pearson(rows[0], rows[1]), Spearman(rows[0], rows[1])} {
+				sound(t, "correlation", e.Value, -1, 1)
+				soundInterval(t, "correlation", e.CI)
+			}
+			alt := AlternativeTest(in.floats(len(rows)), rows, AlignNumbers, .1, .05)
+			sound(t, "alt test", alt.WinningRate, 0, 1)
+			sound(t, "alt test", alt.Advantage, 0, 1)
+			soundJSON(t, alt)
+		}
+	})
+}
+
+// FuzzCompare tries comparisons, gates and what they are made of.
+func FuzzCompare(f *testing.F) {
+	f.Add([]byte{9, 1, 1, 3, 4, 1, 1, 4, 4, 2, 1, 4, 3, 2, 9, 1, 1, 4, 3})
+	f.Add([]byte{2, 1, 1, 1, 255, 255, 255, 255, 255, 255, 239, 127, 1, 255, 255, 255, 255, 255, 255, 239, 255, 3, 4})
+	f.Fuzz(func(t *testing.T, data []byte) {
+		in := &input{data}
+		items := make([]Paired, in.below(40))
+		for i := range items {
+			items[i] = Paired{A: in.floats(in.below(3)), B: in.floats(in.below(3))}
+		}
+		bound := in.float()
+		m := Metric{Better: LowerBetter, Items: items, Equivalence: &bound}
+		c := Compare([]Metric{m, m}, CompareOptions{Seed: 1})[0]
+		soundJSON(t, c)
+		for _, i := range []*Interval{c.A.CI, c.B.CI, c.Difference.CI} {
+			soundInterval(t, "compare", i)
+		}
+		require.Equal(t, len(items), c.Items.Paired+c.Items.OnlyA+c.Items.OnlyB+c.Items.Neither)
+		if p := c.Difference.P; p != nil {
+			require.True(t, probability(*p) && *p > 0 && *c.Difference.PAdjusted >= *p, "p is %v", *p)
+		}
+		if d := c.Difference.MinimumDetectable; d != nil {
+			require.Positive(t, *d)
+		}
+		if c.Verdict == ABetter || c.Verdict == BBetter {
+			require.LessOrEqual(t, *c.Difference.PAdjusted, .05)
+		}
+		g := NonInferiority(m, in.float(), CompareOptions{Alpha: .1})
+		soundJSON(t, g)
+		for _, n := range []*int{g.ItemsNeeded, g.RepeatsNeeded} {
+			require.True(t, n == nil || *n > 0)
+		}
+
+		x := in.floats(in.below(30))
+		for _, e := range []Estimate{MeanInterval(x, .05), SkewedMeanInterval(x, .05)} {
+			sound(t, "mean", e.Value, math.Inf(-1), math.Inf(1))
+			soundInterval(t, "mean", e.CI)
+		}
+		sound(t, "sign flip", SignFlip(x, 1).P, 0, 1)
+		soundJSON(t, ClusteredMean([][]float64{x, in.floats(3)}))
+		for _, v := range []Value{Majority(x), Mean(x), Median(x), TrimmedMean(x, .2), WeightedMean(x, in.floats(len(x))), Minimum(x)} {
+			sound(t, "aggregate", v, math.Inf(-1), math.Inf(1))
+		}
+		ppi, lambda := PPI(x, in.floats(len(x)), in.floats(5), .05)
+		sound(t, "ppi", ppi.Value, math.Inf(-1), math.Inf(1))
+		soundInterval(t, "ppi", ppi.CI)
+		require.True(t, probability(lambda))
+		soundJSON(t, EnergyTest([][]float64{in.floats(3), in.floats(3), in.floats(3)}, in.below(4), 1))
+	})
+}
+
+// FuzzNumbers tries the functions of counts and single numbers.
+func FuzzNumbers(f *testing.F) {
+	f.Add(3, 4, 10, 5, .1, .05)
+	f.Add(0, 0, 1, 1, .5, .999)
+	f.Fuzz(func(t *testing.T, a, b, c, d int, x, y float64) {
+		a, b, c, d = a%300, b%300, c%300, d%300
+		m := McNemarTest(a, b)
+		sound(t, "mcnemar", m.P, 0, 1)
+		sound(t, "mid-p", m.MidP, 0, 1)
+		soundJSON(t, m)
+		fisher := FisherExact(a, b, c, d)
+		for _, v := range []Value{fisher.TwoSided, fisher.Greater, fisher.Less, PassAtK(a, b, c), PassHatK(a, b, c), UpperBound(a, b, x), AttainableP(a, b), MajorityAccuracy(x, a)} {
+			sound(t, "probability", v, 0, 1)
+		}
+		for _, i := range []*Interval{Wilson(x, y, .05), Wilson(float64(a), float64(b), x), ClopperPearson(a, b, x), PairedProportions(a, b, c, x)} {
+			soundInterval(t, "proportion", i)
+			if i != nil {
+				require.True(t, i[0] >= -1 && i[1] <= 1)
+			}
+		}
+		e := RoganGladen(a, b, Labels{c, d, b, a}, x)
+		sound(t, "rogan-gladen", e.Value, 0, 1)
+		soundInterval(t, "rogan-gladen", e.CI)
+		for _, v := range []Value{
+			PairedSampleSize(x, y, x, .05, .8), MinimumDetectable(x, a, y, .8), McNemarSampleSize(x, y, .05, .8), MinimumDetectableMcNemar(x, y, c%50, .05, .8),
+			TwoProportionsPower(x, y, .05), DesignEffect(x, y), SpearmanBrown(x, y), CohenH(x, y),
+		} {
+			sound(t, "power", v, math.Inf(-1), math.Inf(1))
+		}
+		for _, p := range Holm([]float64{x, y, .5}) {
+			require.True(t, math.IsNaN(p) || p == x || p == y || probability(p))
+		}
+		looks := SequentialTest([]Look{{x, y}, {1, .04}}, .05)
+		soundJSON(t, looks)
+		require.True(t, looks.Boundary != nil || looks.Flag != "")
+		skene := EstimateDawidSkene([]Vote{{a, b, c}, {0, 1, 1}, {1, d, 0}}, 5, 4, 3)
+		soundJSON(t, skene)
+	})
+}

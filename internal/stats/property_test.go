@@ -1,0 +1,301 @@
+package stats
+
+import (
+	"math"
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// randomRatings are of a scale from 1 to q with some missing.
+func randomRatings(random *rand.Rand, items, raters, q int, missing float64) [][]float64 {
+	rows := make([][]float64, items)
+	for i := range rows {
+		truth := random.IntN(q)
+		rows[i] = make([]float64, raters)
+		for j := range rows[i] {
+			switch {
+			case random.Float64() < missing:
+				rows[i][j] = math.NaN()
+			case random.Float64() < .6:
+				rows[i][j] = float64(1 + truth)
+			default:
+				rows[i][j] = float64(1 + random.IntN(q))
+			}
+		}
+	}
+	return rows
+}
+
+// coefficients are those that treat raters alike, with the bounds that each keeps.
+func coefficients(rows [][]float64, scale []float64) map[string]Value {
+	counts, _ := CountRatings(rows, scale)
+	all := map[string]Value{
+		"agreement": counts.PercentAgreement(Identity), "linear agreement": counts.PercentAgreement(Linear),
+		"fleiss": counts.Fleiss(Identity).Value, "linear fleiss": counts.Fleiss(Linear).Value,
+		"brennan-prediger": counts.BrennanPrediger(Identity), "ac1": counts.GwetAC(Identity), "ac2": counts.GwetAC(Quadratic),
+		"light": Light(rows, scale, Identity), "conger": Conger(rows, scale, Linear),
+	}
+	for _, s := range []Scale{NominalScale, OrdinalScale, IntervalScale, RatioScale} {
+		all["alpha "+string(s)] = Krippendorff(rows, s)
+	}
+	return all
+}
+
+func requireSame(t *testing.T, want, got map[string]Value, only ...string) {
+	t.Helper()
+	for name, v := range want {
+		if len(only) > 0 && !slices.Contains(only, name) {
+			continue
+		}
+		require.Equal(t, v.Flag, got[name].Flag, name)
+		require.Equal(t, v.Value == nil, got[name].Value == nil, name)
+		if v.Value != nil {
+			require.InDelta(t, *v.Value, *got[name].Value, 1e-9, name)
+		}
+	}
+}
+
+// TestOrderDoesNotMatter: agreement is that of a set of raters and items.
+func TestOrderDoesNotMatter(t *testing.T) {
+	t.Parallel()
+	scale := []float64{1, 2, 3, 4}
+	for seed := range uint64(50) {
+		random := rand.New(rand.NewPCG(seed, 1))
+		rows := randomRatings(random, 5+random.IntN(40), 2+random.IntN(5), 4, .1)
+		want := coefficients(rows, scale)
+		order := random.Perm(len(rows[0]))
+		other := make([][]float64, len(rows))
+		for i, to := range random.Perm(len(rows)) {
+			other[to] = make([]float64, len(order))
+			for j, from := range order {
+				other[to][j] = rows[i][from]
+			}
+		}
+		requireSame(t, want, coefficients(other, scale))
+		// Turning the scale around, which keeps distances between categories.
+		for _, row := range other {
+			for j := range row {
+				row[j] = 5 - row[j]
+			}
+		}
+		delete(want, "alpha ratio") // is not of the distance
+		requireSame(t, want, coefficients(other, scale))
+		// New names: nominal coefficients do not change.
+		names := random.Perm(4)
+		for _, row := range other {
+			for j := range row {
+				if !math.IsNaN(row[j]) {
+					row[j] = float64(1 + names[int(row[j])-1])
+				}
+			}
+		}
+		requireSame(t, want, coefficients(other, scale), "agreement", "fleiss", "brennan-prediger", "ac1", "light", "alpha nominal")
+	}
+}
+
+// TestLimits: complete agreement with variation is 1 for every coefficient, and none is above it.
+func TestLimits(t *testing.T) {
+	t.Parallel()
+	scale := []float64{1, 2, 3}
+	for name, v := range coefficients([][]float64{{1, 1, 1}, {2, 2, 2}, {3, 3, 3}, {1, 1, 1}}, scale) {
+		require.NotNil(t, v.Value, name)
+		require.InDelta(t, 1, *v.Value, 1e-12, name)
+	}
+	for seed := range uint64(200) {
+		random := rand.New(rand.NewPCG(seed, 2))
+		for name, v := range coefficients(randomRatings(random, 2+random.IntN(8), 2+random.IntN(3), 3, .2), scale) {
+			if v.Value != nil {
+				require.LessOrEqual(t, *v.Value, 1+1e-12, name)
+				require.GreaterOrEqual(t, *v.Value, -10., name)
+			}
+		}
+	}
+	// Raters without anything in common agree as by chance.
+	random := rand.New(rand.NewPCG(1, 3))
+	rows := make([][]float64, 20_000)
+	for i := range rows {
+		rows[i] = []float64{float64(1 + random.IntN(3)), float64(1 + random.IntN(3))}
+	}
+	for name, v := range coefficients(rows, scale) {
+		if name != "agreement" && name != "linear agreement" {
+			require.InDelta(t, 0, *v.Value, .03, name)
+		}
+	}
+}
+
+// TestTwoRaters: formulas that have a common special case agree in it.
+func TestTwoRaters(t *testing.T) {
+	t.Parallel()
+	for seed := range uint64(50) {
+		random := rand.New(rand.NewPCG(seed, 4))
+		n := 10 + random.IntN(50)
+		rows := randomRatings(random, n, 2, 3, 0)
+		scale := []float64{1, 2, 3}
+		counts, _ := CountRatings(rows, scale)
+		columns, _ := byRater(rows)
+		table, flag := CrossRatings(columns[0], columns[1], scale)
+		require.Empty(t, flag)
+		cohen, pi, fleiss := table.Cohen(Identity), table.ScottPi(Identity), counts.Fleiss(Identity)
+		require.InDelta(t, *pi.Value, *fleiss.Value.Value, 1e-12)
+		require.InDelta(t, *cohen.Value.Value, *Conger(rows, scale, Identity).Value, 1e-12)
+		require.InDelta(t, *cohen.Value.Value, *Light(rows, scale, Identity).Value, 1e-12)
+		// Alpha is pi with a correction for the sample.
+		want := 1 - (1-*pi.Value)*float64(2*n-1)/float64(2*n)
+		require.InDelta(t, want, *Krippendorff(rows, NominalScale).Value, 1e-12)
+		require.Equal(t, counts, sortedLike(counts, table.Counts()))
+	}
+}
+
+// sortedLike puts rows in the order of another list with the same rows.
+func sortedLike(order, rows Counts) Counts {
+	var sorted Counts
+	left := slices.Clone(rows)
+	for _, row := range order {
+		at := slices.IndexFunc(left, func(other []int) bool { return slices.Equal(row, other) })
+		if at < 0 {
+			return nil
+		}
+		sorted, left = append(sorted, left[at]), slices.Delete(left, at, at+1)
+	}
+	return sorted
+}
+
+// TestScaling: what is measured in other units gives the same answers.
+func TestScaling(t *testing.T) {
+	t.Parallel()
+	random := rand.New(rand.NewPCG(1, 5))
+	for range 20 {
+		rows := make([][]float64, 8)
+		var scaled, transposed [][]float64
+		for i := range rows {
+			item := random.NormFloat64()
+			rows[i] = []float64{item + random.NormFloat64(), item + random.NormFloat64(), item + random.NormFloat64()}
+			scaled = append(scaled, []float64{1000*rows[i][0] + 7, 1000*rows[i][1] + 7, 1000*rows[i][2] + 7})
+			transposed = append(transposed, []float64{math.Exp(rows[i][0]), math.Exp(rows[i][1]), math.Exp(rows[i][2])})
+		}
+		a, b := IntraclassCorrelation(rows), IntraclassCorrelation(scaled)
+		for i, pair := range [][2]Estimate{
+			{a.OneWay.Single, b.OneWay.Single},
+			{a.Agreement.Single, b.Agreement.Single},
+			{a.Consistency.Single, b.Consistency.Single},
+			{a.OneWay.Average, b.OneWay.Average},
+			{a.Agreement.Average, b.Agreement.Average},
+			{a.Consistency.Average, b.Consistency.Average},
+		} {
+			require.InDelta(t, *pair[0].Value.Value, *pair[1].Value.Value, 1e-9, i)
+			require.InDeltaSlice(t, pair[0].CI[:], pair[1].CI[:], 1e-7, i)
+			require.True(t, pair[0].CI.Contains(*pair[0].Value.Value), i)
+		}
+		require.InDelta(t, *Krippendorff(rows, IntervalScale).Value, *Krippendorff(scaled, IntervalScale).Value, 1e-9)
+		// Ranks do not change by what keeps the order.
+		require.InDelta(t, *KendallW(rows).Value.Value, *KendallW(transposed).Value.Value, 1e-12)
+		require.InDelta(t, *Krippendorff(rows, OrdinalScale).Value, *Krippendorff(transposed, OrdinalScale).Value, 1e-9)
+		x, y := make([]float64, 8), make([]float64, 8)
+		up := make([]float64, 8)
+		for i := range rows {
+			x[i], y[i], up[i] = rows[i][0], rows[i][1], transposed[i][0]
+		}
+		require.InDelta(t, *Spearman(x, y).Value.Value, *Spearman(up, y).Value.Value, 1e-12)
+	}
+}
+
+// TestSignFlip compares the random test with the exact one, and both with McNemar's.
+func TestSignFlip(t *testing.T) {
+	t.Parallel()
+	for seed := range uint64(20) {
+		random := rand.New(rand.NewPCG(seed, 6))
+		differences := make([]float64, maxEnumerated)
+		for i := range differences {
+			differences[i] = .4 + random.NormFloat64()
+		}
+		exact := SignFlip(differences, 1)
+		require.True(t, exact.Exact)
+		sizes := make([]float64, len(differences))
+		sum, all := 0., 0.
+		for i, d := range differences {
+			sizes[i] = math.Abs(d)
+			sum, all = sum+d, all+math.Abs(d)
+		}
+		p := float64(1+randomFlips(sizes, math.Abs(sum)-1e-10*all, seed)) / (draws + 1)
+		require.InDelta(t, *exact.P.Value, p, .025, "five standard errors")
+
+		b, c := 10+random.IntN(10), 10+random.IntN(20)
+		var binary []float64
+		for range b {
+			binary = append(binary, 1)
+		}
+		for range c {
+			binary = append(binary, -1, 0)
+		}
+		require.InDelta(t, *McNemarTest(b, c).P.Value, *SignFlip(binary, seed).P.Value, .025)
+		first, again := SignFlip(binary, seed), SignFlip(binary, seed)
+		require.Equal(t, first, again, "the same seed")
+	}
+	few := SignFlip([]float64{1, -1, 2, 3, 0}, 1)
+	require.InDelta(t, 6./16, *few.P.Value, 1e-12, "|sum| >= 5: ±7 ±5 ±5")
+	large := SignFlip([]float64{1e308, 1e308, -1e308, 1e308}, 1)
+	require.InDelta(t, 10./16, *large.P.Value, 1e-12)
+}
+
+// TestIntervalsNest: more confidence is wider, and more data narrower.
+func TestIntervalsNest(t *testing.T) {
+	t.Parallel()
+	inside := func(in, out *Interval) {
+		t.Helper()
+		require.LessOrEqual(t, out[0], in[0]+1e-9)
+		require.GreaterOrEqual(t, out[1], in[1]-1e-9)
+	}
+	for n := 1; n < 40; n++ {
+		for x := range n + 1 {
+			inside(Wilson(float64(x), float64(n), .1), Wilson(float64(x), float64(n), .05))
+			inside(ClopperPearson(x, n, .1), ClopperPearson(x, n, .05))
+			exact := ClopperPearson(x, n, .05)
+			require.True(t, exact.Contains(float64(x)/float64(n)))
+			require.GreaterOrEqual(t, exact[0], 0.)
+			require.LessOrEqual(t, exact[1], 1.)
+			for c := range n - x + 1 {
+				d := float64(x-c) / float64(n)
+				tango, mirrored := PairedProportions(x, c, n, .05), PairedProportions(c, x, n, .05)
+				require.True(t, tango[0] <= d+1e-12 && d <= tango[1]+1e-12)
+				require.InDelta(t, tango[0], -mirrored[1], 1e-9)
+				require.GreaterOrEqual(t, tango[0], -1.)
+				inside(PairedProportions(x, c, n, .1), tango)
+				inside(PairedProportions(4*x, 4*c, 4*n, .05), &Interval{tango[0] - .02, tango[1] + .02})
+			}
+		}
+	}
+	// Fagerland, Lydersen and Laake 2014: 1 and 7 discordant of 21.
+	require.InDeltaSlice(t, []float64{-.517, -.026}, PairedProportions(1, 7, 21, .05)[:], 5e-4)
+}
+
+// TestAdjusted: p values keep their order, and grow from BH by Holm to Bonferroni.
+func TestAdjusted(t *testing.T) {
+	t.Parallel()
+	random := rand.New(rand.NewPCG(1, 7))
+	for range 100 {
+		p := make([]float64, 1+random.IntN(20))
+		for i := range p {
+			p[i] = random.Float64() * random.Float64()
+		}
+		holm, bh, by := Holm(p), BenjaminiHochberg(p), BenjaminiYekutieli(p)
+		for i := range p {
+			require.GreaterOrEqual(t, holm[i], bh[i]-1e-12)
+			require.GreaterOrEqual(t, by[i], bh[i]-1e-12)
+			require.GreaterOrEqual(t, bh[i], p[i]-1e-12)
+			require.LessOrEqual(t, holm[i], min(1, p[i]*float64(len(p)))+1e-12)
+			for j := range p {
+				if p[i] < p[j] {
+					require.LessOrEqual(t, holm[i], holm[j])
+					require.LessOrEqual(t, bh[i], bh[j])
+				}
+			}
+		}
+	}
+	require.Equal(t, []float64{.02, .03}, Holm([]float64{.01, .03}))
+	missing := Holm([]float64{.01, math.NaN(), .03})
+	require.InDelta(t, .02, missing[0], 1e-12, "a missing p value does not count")
+	require.True(t, math.IsNaN(missing[1]))
+}

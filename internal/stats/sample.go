@@ -1,0 +1,259 @@
+package stats
+
+import (
+	"maps"
+	"math"
+	"slices"
+
+	"gonum.org/v1/gonum/stat"
+)
+
+// sample has the mean scores of paired items.
+type sample struct {
+	accounting        Accounting
+	a, b, differences []float64
+	// repeatsA and repeatsB have the variance within items.
+	repeatsA, repeatsB repeats
+	// outside reports a score that is infinite or overflows. binary says that all scores are 0 or 1, unit that they are in [0, 1], and
+	// single that each item has one repeat a side.
+	outside, binary, unit, single bool
+	// distinct has the different scores, up to one more than a scale of grades has.
+	distinct map[float64]bool
+}
+
+// repeats pools the variance within items that have several repeats.
+type repeats struct {
+	// scores counts all repeats; inverse is the sum over items of 1/repeats; squares and degrees are of the variance within items.
+	scores                    int
+	inverse, squares, degrees float64
+}
+
+// variance of a single repeat, nil if no item has two.
+func (r repeats) variance() *float64 {
+	if r.degrees == 0 {
+		return nil
+	}
+	return number(r.squares / r.degrees)
+}
+
+func readSample(items []Paired) sample {
+	s := sample{
+		a: make([]float64, 0, len(items)), b: make([]float64, 0, len(items)), differences: make([]float64, 0, len(items)),
+		binary: true, unit: true, single: true, distinct: make(map[float64]bool, grades+1),
+	}
+	var scoresA, scoresB []float64
+	for _, item := range items {
+		scoresA, scoresB = withoutMissing(scoresA[:0], item.A), withoutMissing(scoresB[:0], item.B)
+		switch {
+		case len(scoresA) == 0 && len(scoresB) == 0:
+			s.accounting.Neither++
+			continue
+		case len(scoresA) == 0:
+			s.accounting.OnlyB++
+			continue
+		case len(scoresB) == 0:
+			s.accounting.OnlyA++
+			continue
+		}
+		s.accounting.Paired++
+		a, b := s.add(&s.repeatsA, scoresA), s.add(&s.repeatsB, scoresB)
+		s.a, s.b, s.differences = append(s.a, a), append(s.b, b), append(s.differences, b-a)
+	}
+	// Squares of the scores must be numbers, too.
+	s.outside = s.outside || len(s.a) > 1 && !finite(stat.Variance(s.a, nil), stat.Variance(s.b, nil), stat.Variance(s.differences, nil))
+	return s
+}
+
+func withoutMissing(into, scores []float64) []float64 {
+	for _, x := range scores {
+		if !math.IsNaN(x) {
+			into = append(into, x)
+		}
+	}
+	return into
+}
+
+// add reads the scores of an item and a side, and returns their mean.
+func (s *sample) add(r *repeats, scores []float64) float64 {
+	for _, x := range scores {
+		s.binary = s.binary && (x == 0 || x == 1)
+		s.unit = s.unit && probability(x)
+		s.outside = s.outside || math.IsInf(x, 0)
+		if len(s.distinct) <= grades {
+			s.distinct[x] = true
+		}
+	}
+	n := float64(len(scores))
+	r.scores += len(scores)
+	r.inverse += 1 / n
+	if len(scores) == 1 {
+		return scores[0]
+	}
+	s.single = false
+	mean := stat.Mean(scores, nil)
+	if constant(scores) {
+		mean = scores[0] // without rounding, so that equal items stay equal
+	}
+	for _, x := range scores {
+		r.squares += (x - mean) * (x - mean)
+	}
+	r.degrees += n - 1
+	return mean
+}
+
+func (s *sample) differing() int {
+	n := 0
+	for _, d := range s.differences {
+		if d != 0 {
+			n++
+		}
+	}
+	return n
+}
+
+// side is the mean of one side with its interval.
+func (s *sample) side(means []float64, r repeats, alpha float64) Estimate {
+	if !s.binary {
+		return SkewedMeanInterval(means, alpha)
+	}
+	p, n := min(1, stat.Mean(means, nil)), float64(len(means))
+	// Repeats of an item are not independent: the effective number of items gives the mean the variance that it was found to have. It is
+	// at least the number of items, and at most that of repeats.
+	effective := n
+	if !s.single && n > 1 {
+		effective = float64(r.scores)
+		if variance := stat.Variance(means, nil) / n; variance > 0 {
+			effective = max(n, min(effective, p*(1-p)/variance))
+		} else if p == 0 || p == 1 {
+			effective = n
+		}
+	}
+	return Estimate{Value: some(p), CI: Wilson(p*effective, effective, alpha)}
+}
+
+// interval is that of the mean difference.
+func (s *sample) interval(alpha float64) *Interval {
+	n := len(s.differences)
+	if n < 2 {
+		return nil
+	}
+	if s.binary && s.single {
+		b, c := s.discordant()
+		return PairedProportions(b, c, n, alpha)
+	}
+	// If no item differs and scores are bounded, then few items can differ.
+	if s.unit && s.differing() == 0 {
+		return PairedProportions(0, 0, n, alpha)
+	}
+	return MeanInterval(s.differences, alpha).CI
+}
+
+// discordant counts the items that only B and that only A passed, of binary scores with one repeat.
+func (s *sample) discordant() (b, c int) {
+	for _, d := range s.differences {
+		switch {
+		case d > 0:
+			b++
+		case d < 0:
+			c++
+		}
+	}
+	return b, c
+}
+
+// phi is the correlation of both sides' outcomes; of a side that always passes or fails there is none, and it does not matter.
+func (s *sample) phi(b, c int) float64 {
+	n := float64(len(s.a))
+	pa, pb := stat.Mean(s.a, nil), stat.Mean(s.b, nil)
+	spread := math.Sqrt(pa * (1 - pa) * pb * (1 - pb))
+	if spread == 0 {
+		return 0
+	}
+	return max(-1, min(1, ((pa+pb-float64(b+c)/n)/2-pa*pb)/spread))
+}
+
+// test sets the p value, and what the test could find.
+func (s *sample) test(d *Difference, options CompareOptions) {
+	n := len(s.differences)
+	var needed, detectable Value
+	if s.binary && s.single {
+		b, c := s.discordant()
+		psi := float64(b+c) / float64(n)
+		d.Test, d.P = McNemarExact, McNemarTest(b, c).P.Value
+		detectable = MinimumDetectableMcNemar(stat.Mean(s.a, nil), s.phi(b, c), n, options.Alpha, power)
+		needed = McNemarSampleSize(psi, *d.Estimate, options.Alpha, power)
+	} else {
+		d.P = SignFlip(s.differences, options.Seed).P.Value
+		if n > 1 {
+			variance := stat.Variance(s.differences, nil)
+			detectable = s.detectable(variance, options.Alpha)
+			needed = PairedSampleSize(variance, 0, *d.Estimate, options.Alpha, power)
+		}
+	}
+	d.MinimumDetectable, d.ItemsNeeded = detectable.Value, ceiling(needed)
+}
+
+// detectable is the minimum detectable difference of scores. On a scale with ends the variance grows as a mean m moves away from its end:
+// that of grades as m(1-m), that of other scores, whose logits vary, as (m(1-m))². What is stated counts that, for the direction with
+// more room and with the correlation of both sides as it is.
+func (s *sample) detectable(variance, alpha float64) Value {
+	n := len(s.differences)
+	delta := MinimumDetectable(math.Sqrt(variance), n, alpha, power)
+	low, high := s.ends()
+	m := (stat.Mean(s.a, nil) - low) / (high - low)
+	own := stat.Variance(s.a, nil)
+	if delta.Value == nil || !(m > 0 && m < 1) || !(own > 0) {
+		return delta
+	}
+	room := max(m, 1-m)
+	r := (own + stat.Variance(s.b, nil) - variance) / 2 / own // of a regression of B on A
+	for range 30 {                                            // to a fixed point
+		moved := room - min(room, *delta.Value/(high-low))
+		grows := moved * (1 - moved) / (m * (1 - m)) // of the standard deviation
+		if len(s.distinct) <= grades {
+			grows = math.Sqrt(grows)
+		}
+		more := own * ((grows*grows - 1) - 2*r*(grows-1))
+		delta = MinimumDetectable(math.Sqrt(max(variance, variance+more)), n, alpha, power)
+	}
+	if delta.Value != nil && *delta.Value > room*(high-low) {
+		return none(TooFew)
+	}
+	return delta
+}
+
+// grades is the number of different scores up to which they are grades of a scale, which ends at the lowest and the highest of them.
+const grades = 11
+
+// ends are those of the scale of the scores; infinite if it has none.
+func (s *sample) ends() (low, high float64) {
+	switch {
+	case s.unit:
+		return 0, 1
+	case len(s.distinct) <= grades:
+		all := slices.Sorted(maps.Keys(s.distinct))
+		return all[0], all[len(all)-1]
+	}
+	return math.Inf(-1), math.Inf(1)
+}
+
+// ceiling is the next whole number, nil for one that no data set has.
+func ceiling(v Value) *int {
+	x, ok := v.Get()
+	if !ok || x > 1e9 {
+		return nil
+	}
+	n := int(math.Ceil(x))
+	return &n
+}
+
+// variance splits the variance of differences. What repeats explain is left out of the items' part.
+func (s *sample) variance() Variance {
+	a, b := s.repeatsA.variance(), s.repeatsB.variance()
+	if a == nil || b == nil || len(s.differences) < 2 {
+		return Variance{}
+	}
+	n := float64(len(s.differences))
+	between := stat.Variance(s.differences, nil) - *a*s.repeatsA.inverse/n - *b*s.repeatsB.inverse/n
+	return Variance{Item: number(max(0, between)), RepeatA: a, RepeatB: b}
+}

@@ -1,0 +1,109 @@
+// Command crosscheck computes statistics of the JSON objects that it reads, one a line, and answers each with a line.
+package main
+
+import (
+	"bufio"
+	"encoding/json"
+	"fmt"
+	"math"
+	"os"
+
+	"github.com/looptrace/looptrace/internal/stats"
+)
+
+// question has random data. Ratings are complete in full, and have gaps (null) in gaps.
+type question struct {
+	Scale []float64    `json:"scale"`
+	Full  [][]float64  `json:"full"`
+	Gaps  [][]*float64 `json:"gaps"`
+	X     []float64    `json:"x"`
+	Y     []float64    `json:"y"`
+	P     []float64    `json:"p"`
+	Cells [4]int       `json:"cells"`
+	Hits  int          `json:"hits"`
+	Of    int          `json:"of"`
+	H     float64      `json:"h"`
+}
+
+func main() {
+	if err := run(); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+}
+
+func run() error {
+	in, out := json.NewDecoder(bufio.NewReader(os.Stdin)), bufio.NewWriter(os.Stdout)
+	for in.More() {
+		var q question
+		if err := in.Decode(&q); err != nil {
+			return fmt.Errorf("read a question: %w", err)
+		}
+		if err := json.NewEncoder(out).Encode(q.answer()); err != nil {
+			return fmt.Errorf("write an answer: %w", err)
+		}
+	}
+	return out.Flush()
+}
+
+// answer names each figure as crosscheck.py does.
+func (q question) answer() map[string]any {
+	gaps := make([][]float64, len(q.Gaps))
+	for i, row := range q.Gaps {
+		for _, x := range row {
+			if x == nil {
+				gaps[i] = append(gaps[i], math.NaN())
+			} else {
+				gaps[i] = append(gaps[i], *x)
+			}
+		}
+	}
+	a := map[string]any{}
+	for _, scale := range []stats.Scale{stats.NominalScale, stats.OrdinalScale, stats.IntervalScale, stats.RatioScale} {
+		a["alpha "+string(scale)] = stats.Krippendorff(gaps, scale).Value
+	}
+	var first, second []float64
+	for _, row := range q.Full {
+		first, second = append(first, row[0]), append(second, row[1])
+	}
+	table, _ := stats.CrossRatings(first, second, q.Scale)
+	for _, w := range []stats.Weights{stats.Identity, stats.Linear, stats.Quadratic} {
+		kappa := table.Cohen(w)
+		a["cohen "+string(w)], a["cohen se "+string(w)], a["cohen se0 "+string(w)] = kappa.Value.Value, kappa.SE, kappa.SE0
+	}
+	counts, _ := stats.CountRatings(q.Full, q.Scale)
+	a["fleiss"], a["randolph"] = counts.Fleiss(stats.Identity).Value.Value, counts.BrennanPrediger(stats.Identity).Value
+	icc := stats.IntraclassCorrelation(q.Full)
+	for name, e := range map[string]stats.Estimate{
+		"ICC(1,1)": icc.OneWay.Single, "ICC(A,1)": icc.Agreement.Single, "ICC(C,1)": icc.Consistency.Single,
+		"ICC(1,k)": icc.OneWay.Average, "ICC(A,k)": icc.Agreement.Average, "ICC(C,k)": icc.Consistency.Average,
+	} {
+		a[name], a[name+" ci"] = e.Value.Value, e.CI
+	}
+	w := stats.KendallW(q.Full)
+	a["kendall chi2"], a["kendall p"] = w.Chi2, w.P
+	pearson, spearman := stats.Pearson(q.X, q.Y), stats.Spearman(first, second)
+	a["pearson"], a["pearson ci"], a["spearman"] = pearson.Value.Value, pearson.CI, spearman.Value.Value
+	a["mean ci"] = stats.MeanInterval(q.X, .05).CI
+	a["holm"], a["bh"], a["by"] = stats.Holm(q.P), stats.BenjaminiHochberg(q.P), stats.BenjaminiYekutieli(q.P)
+	mcnemar := stats.McNemarTest(q.Cells[1], q.Cells[2])
+	a["mcnemar"], a["mcnemar chi2 p"] = mcnemar.P.Value, mcnemar.CorrectedP
+	fisher := stats.FisherExact(q.Cells[0], q.Cells[1], q.Cells[2], q.Cells[3])
+	a["fisher"], a["fisher greater"] = fisher.TwoSided.Value, fisher.Greater.Value
+	passed := make([][]bool, len(q.Full))
+	for i, row := range q.Full {
+		for _, x := range row {
+			passed[i] = append(passed[i], x > q.Scale[0])
+		}
+	}
+	cochran := stats.CochranQ(passed)
+	a["cochran"], a["cochran p"] = cochran.Value.Value, cochran.P
+	a["wilson"], a["clopper-pearson"] = stats.Wilson(float64(q.Hits), float64(q.Of), .05), stats.ClopperPearson(q.Hits, q.Of, .05)
+	a["power"] = stats.TwoProportionsPower(q.H, float64(q.Of), .05).Value
+	var differences []float64
+	for i := range min(len(q.X), 12) {
+		differences = append(differences, math.Round(10*(q.X[i]-q.Y[i])))
+	}
+	a["sign flip"] = stats.SignFlip(differences, 1).P.Value
+	return a
+}
