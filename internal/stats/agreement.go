@@ -64,16 +64,11 @@ func (c Counts) Fleiss(w Weights) Fleiss {
 	if flag != "" {
 		return Fleiss{Value: none(flag)}
 	}
-	if !m.varied {
-		return Fleiss{Value: none(NoVariation)}
+	value, chance := m.fleiss(w)
+	if value.Flag != "" {
+		return Fleiss{Value: value}
 	}
-	chance := 0.
-	for k, p := range m.share {
-		for l, other := range m.share {
-			chance += w.of(k, l, m.q) * p * other
-		}
-	}
-	f := Fleiss{Value: corrected(m.agree, chance), Agreement: number(m.agree), Chance: number(chance)}
+	f := Fleiss{Value: value, Agreement: number(m.agree), Chance: number(chance)}
 	raters := c.raters()
 	kappa, ok := f.Get()
 	if !ok || raters < 2 || w != Identity {
@@ -100,6 +95,18 @@ func (c Counts) Fleiss(w Weights) Fleiss {
 		f.Z, f.P = number(z), number(twoSided(z))
 	}
 	return f
+}
+
+func (m margins) fleiss(w Weights) (kappa Value, chance float64) {
+	if !m.varied {
+		return none(NoVariation), 0
+	}
+	for k, p := range m.share {
+		for l, other := range m.share {
+			chance += w.of(k, l, m.q) * p * other
+		}
+	}
+	return corrected(m.agree, chance), chance
 }
 
 // raters is the number of ratings of every item, 0 if it differs.
@@ -136,10 +143,14 @@ func (c Counts) BrennanPrediger(w Weights) Value {
 // occurs: the formula would give 1. Gwet 2008, 2014.
 func (c Counts) GwetAC(w Weights) Value {
 	m, flag := c.margins(w)
-	switch {
-	case flag != "":
+	if flag != "" {
 		return none(flag)
-	case !m.varied:
+	}
+	return m.gwet(w)
+}
+
+func (m margins) gwet(w Weights) Value {
+	if !m.varied {
 		return none(NoVariation)
 	}
 	spread := 0.

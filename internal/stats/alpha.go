@@ -20,7 +20,7 @@ const (
 	RatioScale Scale = "ratio"
 )
 
-// Remark returns the flag of a value of alpha: Unusable below .667, Tentative below .8, else none. Krippendorff, Content Analysis.
+// remark returns the flag of a value of alpha: Unusable below .667, Tentative below .8, else none. Krippendorff, Content Analysis.
 func (s Scale) remark(alpha float64) Flag {
 	switch {
 	case alpha < 2./3:
@@ -44,14 +44,14 @@ func Krippendorff(ratings [][]float64, scale Scale) Value {
 	return prepared.of(allItems(len(prepared.units)))
 }
 
-// KrippendorffInterval is [Krippendorff] with a 95% percentile interval of the bootstrap over items.
+// KrippendorffInterval is [Krippendorff] with the BCa interval of the bootstrap over items.
 func KrippendorffInterval(ratings [][]float64, scale Scale, options BootstrapOptions) Estimate {
 	prepared, flag := prepareAlpha(ratings, scale)
 	if flag != "" {
 		return Estimate{Value: none(flag)}
 	}
 	boot := Bootstrap(len(prepared.units), prepared.of, options)
-	return Estimate{Value: prepared.of(allItems(len(prepared.units))), CI: boot.Percentile}
+	return Estimate{Value: prepared.of(allItems(len(prepared.units))), CI: boot.BCa}
 }
 
 // alphaData are ratings by place among the different ones, so that a resample needs no sorting.

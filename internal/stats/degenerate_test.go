@@ -99,3 +99,17 @@ func TestOutOfDomain(t *testing.T) {
 	require.Equal(t, OutOfDomain, Bootstrap(5, nil, BootstrapOptions{Alpha: 2}).Flag)
 	require.Equal(t, Uninformative, RoganGladen(50, 100, Labels{50, 25, 50, 25}, .05).Flag)
 }
+
+// TestICCWithoutBound: raters who agree less than by chance. The reliability of one has an interval, and that of the mean no lower bound.
+func TestICCWithoutBound(t *testing.T) {
+	t.Parallel()
+	icc := IntraclassCorrelation([][]float64{{1, 2}, {2, 1}, {2, 2}, {1, 1}, {2, 2}})
+	require.NotNil(t, icc.Agreement.Single.CI)
+	require.Less(t, icc.Agreement.Single.CI[0], -1.)
+	require.NotNil(t, icc.Agreement.Average.Value.Value)
+	require.Nil(t, icc.Agreement.Average.CI)
+	// Items that are all equal in the mean.
+	icc = IntraclassCorrelation([][]float64{{1, 3}, {3, 1}, {1, 3}, {3, 1}})
+	require.Equal(t, NoVariation, icc.Agreement.Average.Flag)
+	require.InDelta(t, -1, *icc.Consistency.Single.Value.Value, 1e-12)
+}

@@ -121,6 +121,7 @@ func FuzzAgreement(f *testing.F) {
 			for _, e := range []Estimate{form.Single, form.Average} {
 				sound(t, "icc", e.Value, -most, 1)
 				soundInterval(t, "icc", e.CI)
+				require.True(t, e.CI == nil || e.CI[1] <= 1+1e-6)
 			}
 		}
 		w := KendallW(rows)

@@ -123,5 +123,9 @@ func agreementIntervals(icc float64, ms ICC, n, k float64) (single, average *Int
 	of := k*ms.JMS + (k*n-k-n)*ms.EMS
 	low := n * (ms.BMS - upper*ms.EMS) / (upper*of + n*ms.BMS)
 	high := n * (lower*ms.BMS - ms.EMS) / (of + n*lower*ms.BMS)
-	return interval(low, high), interval(k*low/(1+(k-1)*low), k*high/(1+(k-1)*high))
+	single = interval(low, high)
+	if 1+(k-1)*low <= 1e-9 { // the reliability of the mean has no lower bound
+		return single, nil
+	}
+	return single, interval(k*low/(1+(k-1)*low), k*high/(1+(k-1)*high))
 }

@@ -104,14 +104,25 @@ type margins struct {
 }
 
 func (c Counts) margins(w Weights) (margins, Flag) {
-	if len(c) == 0 {
-		return margins{}, TooFew
+	items, flag := c.contributions(w)
+	if flag != "" {
+		return margins{}, flag
 	}
-	m := margins{q: len(c[0]), share: make([]float64, len(c[0]))}
-	rated := 0
-	for _, row := range c {
-		if len(row) != m.q || slices.ContainsFunc(row, func(n int) bool { return n < 0 }) {
-			return margins{}, OutOfDomain
+	return marginsOf(items, allItems(len(items)))
+}
+
+// contribution is that of one item to margins. share is nil without a rating.
+type contribution struct {
+	agree  float64
+	paired bool
+	share  []float64
+}
+
+func (c Counts) contributions(w Weights) ([]contribution, Flag) {
+	items := make([]contribution, len(c))
+	for i, row := range c {
+		if len(row) != len(c[0]) || slices.ContainsFunc(row, func(n int) bool { return n < 0 }) {
+			return nil, OutOfDomain
 		}
 		total := 0
 		for _, n := range row {
@@ -120,26 +131,46 @@ func (c Counts) margins(w Weights) (margins, Flag) {
 		if total == 0 {
 			continue
 		}
-		rated++
-		for k, n := range row {
-			m.share[k] += float64(n) / float64(total)
-		}
-		if total < 2 {
-			continue
-		}
-		m.n2++
+		items[i].share, items[i].paired = make([]float64, len(row)), total > 1
 		agree := 0.
 		for k, n := range row {
+			items[i].share[k] = float64(n) / float64(total)
 			if n == 0 {
 				continue
 			}
 			weighted := 0.
 			for l, other := range row {
-				weighted += w.of(k, l, m.q) * float64(other)
+				weighted += w.of(k, l, len(row)) * float64(other)
 			}
 			agree += float64(n) * (weighted - 1)
 		}
-		m.agree += agree / (float64(total) * float64(total-1))
+		if items[i].paired {
+			items[i].agree = agree / (float64(total) * float64(total-1))
+		}
+	}
+	return items, ""
+}
+
+// marginsOf are those of the chosen items.
+func marginsOf(items []contribution, chosen []int) (margins, Flag) {
+	var m margins
+	rated := 0
+	for _, i := range chosen {
+		item := &items[i]
+		if item.share == nil {
+			continue
+		}
+		if m.share == nil {
+			m.q, m.share = len(item.share), make([]float64, len(item.share))
+		}
+		rated++
+		for k, p := range item.share {
+			m.share[k] += p
+		}
+		if item.paired {
+			m.n2++
+			m.agree += item.agree
+		}
 	}
 	if m.n2 == 0 {
 		return margins{}, TooFew

@@ -85,12 +85,12 @@ func none(flag Flag) Value { return Value{Flag: flag} }
 // number is x, or nil if it is not finite.
 func number(x float64) *float64 { return some(x).Value }
 
-// interval is nil unless both ends are finite.
+// interval is nil unless both ends are finite and in order.
 func interval(low, high float64) *Interval {
-	if !finite(low) || !finite(high) {
+	if !finite(low, high) || low > high {
 		return nil
 	}
-	return &Interval{min(low, high), max(low, high)}
+	return &Interval{low, high}
 }
 
 func finite(all ...float64) bool {

@@ -1,0 +1,134 @@
+package stats
+
+import "math"
+
+// NotApplicable is the flag of a figure that is not for this scale or number of raters.
+const NotApplicable Flag = "not_applicable"
+
+// Reliability is the agreement of raters on a score, by every figure that fits its scale.
+type Reliability struct {
+	Scale  Scale `json:"scale"`
+	Raters int   `json:"raters"`
+	// Items counts those with two ratings or more.
+	Items int `json:"items"`
+	// PercentAgreement is without weights, Cohen for two raters only. Cohen, Fleiss and Gwet have linear weights on the ordinal scale and
+	// are not applicable beyond it.
+	PercentAgreement  Agreement `json:"percent_agreement"`
+	CohenKappa        Agreement `json:"cohen_kappa"`
+	FleissKappa       Agreement `json:"fleiss_kappa"`
+	KrippendorffAlpha Agreement `json:"krippendorff_alpha"`
+	GwetAC            Agreement `json:"gwet_ac"`
+	// ICC is ICC(2,1) and ICCAverage ICC(2,k), the reliability of the mean of all raters; not applicable on the nominal scale, as KendallW.
+	// They need complete ratings.
+	ICC        Agreement `json:"icc"`
+	ICCAverage Agreement `json:"icc_average"`
+	KendallW   Agreement `json:"kendall_w"`
+	// Flags has FewItems below 100 items, where intervals of kappa may cover less than 93%.
+	Flags []Flag `json:"flags,omitempty"`
+}
+
+// fewRated is the number of items below which measured intervals of kappa cover less than 93%.
+const fewRated = 100
+
+// Agreement is a figure of reliability, computed from N items.
+type Agreement struct {
+	Estimate
+	N int `json:"n"`
+}
+
+// MeasureReliability computes the figures of ratings[item][rater], NaN where one is missing. categories are those of the scale, ascending:
+// nil for what was observed, and for numbers. Intervals are BCa of the bootstrap over items. ICC has those of F, which are about these
+// raters: for raters out of many, who differ in their means, they cover less. Kendall's W has none, since an item that is drawn twice makes
+// a tie. The time grows with items times categories times resamples.
+func MeasureReliability(ratings [][]float64, scale Scale, categories []float64, options BootstrapOptions) Reliability {
+	r := Reliability{Scale: scale}
+	for _, row := range ratings {
+		r.Raters = max(r.Raters, len(row))
+		rated := 0
+		for _, x := range row {
+			if !math.IsNaN(x) {
+				rated++
+			}
+		}
+		if rated > 1 {
+			r.Items++
+		}
+	}
+	if r.Items < fewRated {
+		r.Flags = []Flag{FewItems}
+	}
+	put := func(e Estimate) Agreement { return Agreement{e, r.Items} }
+	without := func(flag Flag) Agreement { return put(Estimate{Value: none(flag)}) }
+	r.KrippendorffAlpha = put(KrippendorffInterval(ratings, scale, options))
+	r.PercentAgreement = put(resampled(ratings, categories, Identity, options, func(m margins) Value { return some(m.agree) }))
+	r.CohenKappa, r.FleissKappa, r.GwetAC = without(NotApplicable), without(NotApplicable), without(NotApplicable)
+	r.ICC, r.ICCAverage, r.KendallW = without(NotApplicable), without(NotApplicable), without(NotApplicable)
+	if scale == NominalScale || scale == OrdinalScale {
+		w := Identity
+		if scale == OrdinalScale {
+			w = Linear
+		}
+		r.FleissKappa = put(resampled(ratings, categories, w, options, func(m margins) Value {
+			kappa, _ := m.fleiss(w)
+			return kappa
+		}))
+		r.GwetAC = put(resampled(ratings, categories, w, options, func(m margins) Value { return m.gwet(w) }))
+		if r.Raters == 2 {
+			r.CohenKappa = put(resampledCohen(ratings, categories, w, options))
+		}
+	}
+	if scale != NominalScale {
+		icc := IntraclassCorrelation(ratings).Agreement
+		r.ICC, r.ICCAverage = put(icc.Single), put(icc.Average)
+		r.KendallW = put(Estimate{Value: KendallW(ratings).Value})
+	}
+	return r
+}
+
+// resampled is a figure of margins with its interval.
+func resampled(ratings [][]float64, categories []float64, w Weights, options BootstrapOptions, figure func(margins) Value) Estimate {
+	counts, flag := CountRatings(ratings, categories)
+	if flag != "" {
+		return Estimate{Value: none(flag)}
+	}
+	items, flag := counts.contributions(w)
+	if flag != "" {
+		return Estimate{Value: none(flag)}
+	}
+	of := func(chosen []int) Value {
+		m, flag := marginsOf(items, chosen)
+		if flag != "" {
+			return none(flag)
+		}
+		return figure(m)
+	}
+	return Estimate{Value: of(allItems(len(items))), CI: Bootstrap(len(items), of, options).BCa}
+}
+
+// resampledCohen is Cohen's kappa of two raters with its interval.
+func resampledCohen(ratings [][]float64, categories []float64, w Weights, options BootstrapOptions) Estimate {
+	columns, flag := byRater(ratings)
+	if flag != "" {
+		return Estimate{Value: none(flag)}
+	}
+	places, flag := placesOf(ratings, categories)
+	if flag != "" {
+		return Estimate{Value: none(flag)}
+	}
+	table := make(Table, len(places))
+	for k := range table {
+		table[k] = make([]int, len(places))
+	}
+	of := func(chosen []int) Value {
+		for _, row := range table {
+			clear(row)
+		}
+		for _, i := range chosen {
+			if a, b := columns[0][i], columns[1][i]; !math.IsNaN(a) && !math.IsNaN(b) {
+				table[places[a]][places[b]]++
+			}
+		}
+		return table.Cohen(w).Value
+	}
+	return Estimate{Value: of(allItems(len(ratings))), CI: Bootstrap(len(ratings), of, options).BCa}
+}
