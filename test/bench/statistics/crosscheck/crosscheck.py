@@ -121,18 +121,23 @@ def friedman(columns):
 
 # What may deviate, and why: whether ours, theirs and the question are of that kind.
 REASONS = {
-    "all equal: 0/0 has no value here, and 1 or NaN there": lambda name, ours, theirs, q: (
-        ours is None and name.startswith(("alpha", "cohen", "fleiss", "randolph", "ICC", "kendall", "cochran", "mcnemar", "pearson", "spearman"))
-    ),
-    "a standard error of 0 is no interval here": lambda name, ours, theirs, q: name.startswith("cohen se") and ours is None and theirs[0] == 0,
+    "a standard error of 0 is none here": lambda name, ours, theirs, q: name.startswith("cohen se") and ours is None and theirs[0] == 0,
     "without a residual there is no F and no interval here, and [1, 1] there": lambda name, ours, theirs, q: (
-        name.endswith(" ci") and ours is None and np.all(theirs == 1)
+        name.endswith(" ci") and ours is None and np.allclose(theirs, 1)
+    ),
+    "the mean of the raters has no lower bound: no interval here, and one whose low end is above the high one there": lambda name, ours, theirs, q: (
+        name == "ICC(A,k) ci" and ours is None and theirs[0] > theirs[1]
+    ),
+    "items vary less than by chance, with a divisor of 0 or less: no value here, and one above 1 there": lambda name, ours, theirs, q: (
+        name == "ICC(A,k)" and ours is None and theirs[0] > 1
+    ),
+    "no item differs: no value here, and 1 there, or 0 with the correction": lambda name, ours, theirs, q: (
+        name.startswith("mcnemar") and ours is None and q["cells"][1] + q["cells"][2] == 0
     ),
     "equal numbers have no continuity correction here, as in R": lambda name, ours, theirs, q: (
         name == "mcnemar chi2 p" and q["cells"][1] == q["cells"][2]
     ),
-    "a margin of 0 has no p value here, and 1 there": lambda name, ours, theirs, q: name.startswith("fisher") and ours is None and theirs[0] == 1,
-    "it raises an error there": lambda name, ours, theirs, q: theirs is None,
+    "a margin of 0: no p value here, and 1 there": lambda name, ours, theirs, q: name.startswith("fisher") and ours is None and theirs[0] == 1,
 }
 
 
