@@ -1,7 +1,6 @@
 package stats
 
 import (
-	"maps"
 	"math"
 	"slices"
 
@@ -18,7 +17,7 @@ type sample struct {
 	// single that each item has one repeat a side.
 	outside, binary, unit, single bool
 	// distinct has the different scores, up to one more than a scale of grades has.
-	distinct map[float64]bool
+	distinct []float64
 }
 
 // repeats pools the variance within items that have several repeats.
@@ -39,7 +38,7 @@ func (r repeats) variance() *float64 {
 func readSample(items []Paired) sample {
 	s := sample{
 		a: make([]float64, 0, len(items)), b: make([]float64, 0, len(items)), differences: make([]float64, 0, len(items)),
-		binary: true, unit: true, single: true, distinct: make(map[float64]bool, grades+1),
+		binary: true, unit: true, single: true,
 	}
 	var scoresA, scoresB []float64
 	for _, item := range items {
@@ -79,8 +78,8 @@ func (s *sample) add(r *repeats, scores []float64) float64 {
 		s.binary = s.binary && (x == 0 || x == 1)
 		s.unit = s.unit && probability(x)
 		s.outside = s.outside || math.IsInf(x, 0)
-		if len(s.distinct) <= grades {
-			s.distinct[x] = true
+		if len(s.distinct) <= grades && !slices.Contains(s.distinct, x) {
+			s.distinct = append(s.distinct, x)
 		}
 	}
 	n := float64(len(scores))
@@ -231,8 +230,7 @@ func (s *sample) ends() (low, high float64) {
 	case s.unit:
 		return 0, 1
 	case len(s.distinct) <= grades:
-		all := slices.Sorted(maps.Keys(s.distinct))
-		return all[0], all[len(all)-1]
+		return slices.Min(s.distinct), slices.Max(s.distinct)
 	}
 	return math.Inf(-1), math.Inf(1)
 }
