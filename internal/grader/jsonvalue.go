@@ -1,0 +1,211 @@
+package grader
+
+import (
+	"context"
+	"encoding/json"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// canonical writes a JSON value so that equal values are equal texts: members sorted, numbers in one form with all their digits. It is
+// RFC 8785 but for numbers, which need not fit a float64.
+func canonical(b *strings.Builder, value any) {
+	switch v := value.(type) {
+	case json.Number:
+		b.WriteString(canonicalNumber(v))
+	case []any:
+		b.WriteByte('[')
+		for i := range v {
+			if i > 0 {
+				b.WriteByte(',')
+			}
+			canonical(b, v[i])
+		}
+		b.WriteByte(']')
+	case map[string]any:
+		b.WriteByte('{')
+		for i, name := range sortedKeys(v) {
+			if i > 0 {
+				b.WriteByte(',')
+			}
+			b.WriteString(strconv.Quote(name))
+			b.WriteByte(':')
+			canonical(b, v[name])
+		}
+		b.WriteByte('}')
+	case string:
+		b.WriteString(strconv.Quote(v))
+	case bool:
+		b.WriteString(strconv.FormatBool(v))
+	default:
+		b.WriteString("null")
+	}
+}
+
+// equal compares two JSON values: the order of members and the way numbers are written do not count.
+func equal(a, b any) bool {
+	switch x := a.(type) {
+	case json.Number:
+		y, ok := b.(json.Number)
+		return ok && canonicalNumber(x) == canonicalNumber(y)
+	case []any:
+		y, ok := b.([]any)
+		return ok && slices.EqualFunc(x, y, equal)
+	case map[string]any:
+		y, ok := b.(map[string]any)
+		if !ok || len(x) != len(y) {
+			return false
+		}
+		return includes(b, a)
+	}
+	return a == b
+}
+
+// includes reports whether each member of the part is in the whole with an equal value. The parts of objects in objects may lack members
+// too; lists are equal as a whole. Values that are not objects are equal.
+func includes(whole, part any) bool {
+	x, isObject := part.(map[string]any)
+	if !isObject {
+		return equal(whole, part)
+	}
+	y, ok := whole.(map[string]any)
+	if !ok {
+		return false
+	}
+	for name := range x {
+		member, ok := y[name]
+		if !ok || !includes(member, x[name]) {
+			return false
+		}
+	}
+	return true
+}
+
+// jsonDistance compares two JSON values with a limited number of comparisons.
+type jsonDistance struct {
+	ctx         context.Context
+	cells       int
+	differences []difference
+}
+
+// difference is a place where two values differ.
+type difference struct {
+	Path     string  `json:"path"`
+	Score    float64 `json:"score"`
+	Expected string  `json:"expected,omitempty"`
+	Got      string  `json:"got,omitempty"`
+}
+
+// similarity of a to the reference b, between 0 and 1: of objects the mean over the members of both, of lists the mean over the
+// positions of the longer, of texts the Levenshtein ratio, of other values 1 if they are equal.
+func (d *jsonDistance) similarity(path string, a, b any) (float64, error) {
+	if err := d.ctx.Err(); err != nil {
+		return 0, err
+	}
+	switch x := a.(type) {
+	case map[string]any:
+		if y, ok := b.(map[string]any); ok {
+			return d.objects(path, x, y)
+		}
+	case []any:
+		if y, ok := b.([]any); ok {
+			return d.lists(path, x, y)
+		}
+	case string:
+		if y, ok := b.(string); ok && x != y {
+			if d.cells += len(x) * len(y); d.cells > maxCells {
+				return 0, tooLong("json_similarity", "characters of two texts", len(x), len(y))
+			}
+			s, err := levenshteinRatio(d.ctx, x, y)
+			if err == nil {
+				d.differ(path, s.score, b, a)
+			}
+			return s.score, err
+		}
+	}
+	if equal(a, b) {
+		return 1, nil
+	}
+	d.differ(path, 0, b, a)
+	return 0, nil
+}
+
+func (d *jsonDistance) objects(path string, a, b map[string]any) (float64, error) {
+	sum, n := 0.0, len(a)
+	for _, name := range sortedKeys(b) {
+		value, ok := a[name]
+		if !ok {
+			n++
+			d.differences = appendLimited(d.differences, difference{Path: path + "." + name, Expected: shown(b[name])})
+			continue
+		}
+		one, err := d.similarity(path+"."+name, value, b[name])
+		if err != nil {
+			return 0, err
+		}
+		sum += one
+	}
+	for _, name := range sortedKeys(a) {
+		if _, ok := b[name]; !ok {
+			d.differences = appendLimited(d.differences, difference{Path: path + "." + name, Got: shown(a[name])})
+		}
+	}
+	if n == 0 {
+		return 1, nil
+	}
+	return sum / float64(n), nil
+}
+
+func (d *jsonDistance) lists(path string, a, b []any) (float64, error) {
+	sum, n := 0.0, max(len(a), len(b))
+	for i := range n {
+		at := path + "[" + strconv.Itoa(i) + "]"
+		switch {
+		case i >= len(a):
+			d.differences = appendLimited(d.differences, difference{Path: at, Expected: shown(b[i])})
+		case i >= len(b):
+			d.differences = appendLimited(d.differences, difference{Path: at, Got: shown(a[i])})
+		default:
+			one, err := d.similarity(at, a[i], b[i])
+			if err != nil {
+				return 0, err
+			}
+			sum += one
+		}
+	}
+	if n == 0 {
+		return 1, nil
+	}
+	return sum / float64(n), nil
+}
+
+func (d *jsonDistance) differ(path string, score float64, expected, got any) {
+	d.differences = appendLimited(d.differences, difference{path, score, shown(expected), shown(got)})
+}
+
+// appendLimited limits the evidence.
+func appendLimited[T any](list []T, one T) []T {
+	const most = 50
+	if len(list) < most {
+		return append(list, one)
+	}
+	return list
+}
+
+// shown is the beginning of a value, as evidence.
+func shown(value any) string {
+	switch v := value.(type) {
+	case map[string]any:
+		return "an object with " + strconv.Itoa(len(v)) + " members"
+	case []any:
+		return "a list with " + strconv.Itoa(len(v)) + " elements"
+	case string:
+		return quote(v)
+	}
+	text, err := marshal(value)
+	if err != nil {
+		return err.Error()
+	}
+	return string(text[:min(len(text), 80)])
+}

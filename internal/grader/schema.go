@@ -1,0 +1,169 @@
+package grader
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/santhosh-tekuri/jsonschema/v6"
+	"golang.org/x/text/language"
+	"golang.org/x/text/message"
+)
+
+// Limits of JSON Schemas. In a few lines a schema can ask for more work than any machine does.
+const (
+	maxSchema      = 64 << 10
+	maxSchemaSteps = 200_000
+)
+
+// schema is a JSON Schema. Its compiled form counts its own steps, so each validation compiles it anew.
+type schema struct {
+	document any
+}
+
+// misfit is a place where a value does not fit.
+type misfit struct {
+	Path    string `json:"path"`
+	Message string `json:"message"`
+}
+
+func newSchema(raw json.RawMessage) (*schema, error) {
+	if len(raw) > maxSchema {
+		return nil, fmt.Errorf("must have at most %d KiB", maxSchema>>10)
+	}
+	document, err := jsonschema.UnmarshalJSON(bytes.NewReader(raw))
+	if err != nil {
+		return nil, fmt.Errorf("is no JSON Schema: %w", err)
+	}
+	s := &schema{document}
+	if _, err := s.compile(&counter{ctx: context.Background()}); err != nil {
+		return nil, err
+	}
+	return s, nil
+}
+
+const schemaURL = "grader:schema"
+
+func (s *schema) compile(c *counter) (*jsonschema.Schema, error) {
+	compiler := jsonschema.NewCompiler()
+	compiler.UseLoader(noLoader{})
+	compiler.UseRegexpEngine(boundedRegexp)
+	compiler.RegisterVocabulary(&jsonschema.Vocabulary{
+		URL: schemaURL + "/steps",
+		Compile: func(*jsonschema.CompilerContext, map[string]any) (jsonschema.SchemaExt, error) {
+			return c, nil
+		},
+	})
+	compiler.AssertVocabs() // counts the steps in every draft
+	if err := compiler.AddResource(schemaURL, s.document); err != nil {
+		return nil, fmt.Errorf("is no JSON Schema: %w", err)
+	}
+	compiled, err := compiler.Compile(schemaURL)
+	if err != nil {
+		return nil, fmt.Errorf("is no JSON Schema: %s", strings.ReplaceAll(err.Error(), schemaURL, ""))
+	}
+	return compiled, nil
+}
+
+// noLoader refuses remote references.
+type noLoader struct{}
+
+func (noLoader) Load(url string) (any, error) {
+	return nil, fmt.Errorf("%s is not loaded; put the schema into $defs", url)
+}
+
+func boundedRegexp(text string) (jsonschema.Regexp, error) {
+	p, err := newPattern(text, false)
+	if err != nil {
+		return nil, err
+	}
+	return p, nil
+}
+
+// MatchString and String make a pattern one of the library's.
+func (p *pattern) MatchString(text string) bool {
+	if err := p.affordable(text); err != nil {
+		panic(stoppedError{err})
+	}
+	return p.regexp.MatchString(text)
+}
+
+func (p *pattern) String() string { return p.regexp.String() }
+
+// counter counts the schemas that a validation visits.
+type counter struct {
+	ctx   context.Context
+	steps int
+}
+
+// stoppedError ends a validation from inside of the library.
+type stoppedError struct{ error }
+
+// Validate counts a step.
+func (c *counter) Validate(*jsonschema.ValidatorContext, any) {
+	if c.steps++; c.steps > maxSchemaSteps {
+		panic(stoppedError{fmt.Errorf("the schema needs more than %d steps for this value; make it simpler", maxSchemaSteps)})
+	}
+	if c.steps%1000 == 0 && c.ctx.Err() != nil {
+		panic(stoppedError{c.ctx.Err()})
+	}
+}
+
+// misfits returns where a value does not fit, at most 20 places.
+func (s *schema) misfits(ctx context.Context, value any) (found []misfit, err error) {
+	compiled, err := s.compile(&counter{ctx: ctx})
+	if err != nil {
+		return nil, err
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			stopped, ok := r.(stoppedError)
+			if !ok {
+				panic(r)
+			}
+			found, err = nil, stopped.error
+		}
+	}()
+	err = compiled.Validate(value)
+	var invalid *jsonschema.ValidationError
+	if !errors.As(err, &invalid) {
+		return nil, err
+	}
+	collect(invalid, &found)
+	return found, nil
+}
+
+var (
+	english = message.NewPrinter(language.English)
+	escaped = strings.NewReplacer("~", "~0", "/", "~1") // as in a JSON pointer
+)
+
+// collect flattens an error to its causes.
+func collect(e *jsonschema.ValidationError, found *[]misfit) {
+	const most = 20
+	if len(*found) == most {
+		return
+	}
+	if len(e.Causes) == 0 {
+		var pointer strings.Builder
+		for _, name := range e.InstanceLocation {
+			pointer.WriteString("/" + escaped.Replace(name))
+		}
+		*found = append(*found, misfit{"$" + pointer.String(), shortMessage(e.ErrorKind.LocalizedString(english))})
+	}
+	for _, cause := range e.Causes {
+		collect(cause, found)
+	}
+}
+
+// shortMessage cuts a message that quotes the value.
+func shortMessage(text string) string {
+	const maxBytes = 200
+	if len(text) <= maxBytes {
+		return text
+	}
+	return strings.ToValidUTF8(text[:maxBytes], "") + "…"
+}

@@ -1,0 +1,177 @@
+package grader
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"slices"
+
+	"github.com/looptrace/looptrace/internal/jsonselect"
+)
+
+// subject is a sample with what templates select from. It belongs to one goroutine.
+type subject struct {
+	*Sample
+	item, produced *jsonselect.Document
+}
+
+func newSubject(sample *Sample) *subject { return &subject{Sample: sample} }
+
+// errNothing says that there is nothing to grade.
+var errNothing = errors.New("the sample has no output, message or tool calls")
+
+// sampleMembers are what {{sample.…}} has. output_text, output_json, output_tools and choices are OpenAI's.
+var sampleMembers = []string{"output_text", "output_json", "output_tools", "choices", "finish_reason"}
+
+// find returns what a path selects: the value, or the array of values if there are several.
+func (s *subject) find(p *path) (json.RawMessage, error) {
+	document, err := s.document(p)
+	if err != nil {
+		return nil, err
+	}
+	values, err := p.path.Select(document)
+	if err != nil {
+		return nil, errors.New("{{" + p.text + "}}: " + err.Error())
+	}
+	if p.ofItem {
+		values = slices.DeleteFunc(values, isNull)
+	}
+	switch len(values) {
+	case 0:
+		return nil, &missingError{p}
+	case 1:
+		return bytes.TrimSpace(values[0]), nil
+	}
+	return json.RawMessage("[" + string(bytes.Join(rawBytes(values), []byte(","))) + "]"), nil
+}
+
+func rawBytes(values []json.RawMessage) [][]byte {
+	raw := make([][]byte, len(values))
+	for i := range values {
+		raw[i] = values[i]
+	}
+	return raw
+}
+
+func (s *subject) document(p *path) (*jsonselect.Document, error) {
+	var err error
+	if p.ofItem {
+		if s.item == nil {
+			s.item, err = s.itemDocument()
+		}
+		return s.item, err
+	}
+	if s.produced == nil {
+		s.produced, err = s.sampleDocument()
+	}
+	return s.produced, err
+}
+
+// itemDocument has the input, the reference output and the metadata, and their members as its own. Of members with the same name, those
+// of the input come first, then those of the reference output.
+func (s *subject) itemDocument() (*jsonselect.Document, error) {
+	metadata, err := json.Marshal(s.Metadata)
+	if err != nil {
+		return nil, err
+	}
+	parts := []jsonselect.Member{ // the last counts
+		{Name: "metadata", Value: metadata}, {Name: "reference_output", Value: s.ReferenceOutput}, {Name: "input", Value: s.Input},
+	}
+	parts = slices.DeleteFunc(parts, func(m jsonselect.Member) bool { return isNull(m.Value) })
+	var members []jsonselect.Member
+	for _, part := range parts {
+		var own map[string]json.RawMessage
+		if json.Unmarshal(part.Value, &own) != nil { // no object
+			continue
+		}
+		for _, name := range sortedKeys(own) {
+			members = append(members, jsonselect.Member{Name: name, Value: own[name]})
+		}
+	}
+	return jsonselect.NewDocument(append(members, parts...)), nil
+}
+
+func (s *subject) sampleDocument() (*jsonselect.Document, error) {
+	if isNull(s.Output) && isNull(s.Message) && s.ToolCalls == nil {
+		return nil, errNothing
+	}
+	output, err := marshal(s.outputText())
+	if err != nil {
+		return nil, err
+	}
+	members := []jsonselect.Member{{Name: "output_text", Value: output}}
+	if value := s.outputJSON(); value != nil {
+		members = append(members, jsonselect.Member{Name: "output_json", Value: value})
+	}
+	if calls, known := s.calls(); known {
+		tools, err := marshal(chatCalls(calls))
+		if err != nil {
+			return nil, err
+		}
+		members = append(members, jsonselect.Member{Name: "output_tools", Value: tools})
+	}
+	if s.FinishReason != "" {
+		reason, err := marshal(s.FinishReason)
+		if err != nil {
+			return nil, err
+		}
+		members = append(members, jsonselect.Member{Name: "finish_reason", Value: reason})
+	}
+	if !isNull(s.Message) {
+		choices, err := marshal([]map[string]any{{"index": 0, "message": s.Message, "finish_reason": s.FinishReason}})
+		if err != nil {
+			return nil, err
+		}
+		members = append(members, jsonselect.Member{Name: "choices", Value: choices})
+	}
+	return jsonselect.NewDocument(members), nil
+}
+
+// outputText is the output as a text. It is empty for a model that answered without one, such as with tool calls only.
+func (s *subject) outputText() string {
+	if isNull(s.Output) {
+		return ""
+	}
+	return textOf(bytes.TrimSpace(s.Output))
+}
+
+// outputJSON is the output as JSON, nil for a text that is not JSON.
+func (s *subject) outputJSON() json.RawMessage {
+	if isNull(s.Output) {
+		return nil
+	}
+	output := bytes.TrimSpace(s.Output)
+	if output[0] != '"' {
+		return output
+	}
+	if text := []byte(textOf(output)); json.Valid(text) {
+		return bytes.TrimSpace(text)
+	}
+	return nil
+}
+
+// calls returns the tool calls, and whether they are known.
+func (s *subject) calls() ([]ToolCall, bool) {
+	return s.ToolCalls, s.ToolCalls != nil || !isNull(s.Message)
+}
+
+// chatCall is a tool call as in OpenAI's chat completions.
+type chatCall struct {
+	ID       string       `json:"id"`
+	Type     string       `json:"type"`
+	Function chatFunction `json:"function"`
+}
+
+type chatFunction struct {
+	Name string `json:"name"`
+	// Arguments is JSON as a text.
+	Arguments string `json:"arguments"`
+}
+
+func chatCalls(calls []ToolCall) []chatCall {
+	chat := make([]chatCall, len(calls))
+	for i := range calls {
+		chat[i] = chatCall{calls[i].ID, "function", chatFunction{calls[i].Name, textOf(bytes.TrimSpace(calls[i].Arguments))}}
+	}
+	return chat
+}
