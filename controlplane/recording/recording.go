@@ -17,6 +17,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/looptrace/looptrace/internal/apikey"
+	"github.com/looptrace/looptrace/internal/problem"
 )
 
 const (
@@ -156,6 +157,8 @@ func (r *Recorder) sendBatch(ctx context.Context, batch []waitingRun) error {
 	switch {
 	case err == nil:
 		return nil
+	case problem.Is(err, problem.NotFound):
+		r.log.WarnContext(ctx, "runs are not recorded: their project was deleted", "project", batch[0].project, "runs", len(batch))
 	case !errors.As(err, &refused):
 		r.putBack(batch)
 		return err
@@ -191,10 +194,11 @@ func (r *Recorder) next() []waitingRun {
 	return batch
 }
 
+// putBack lets runs wait behind those of other projects: what fails for one project must not hold up the others.
 func (r *Recorder) putBack(batch []waitingRun) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.waiting = slices.Insert(r.waiting, 0, batch...)
+	r.waiting = append(r.waiting, batch...)
 	for i := range batch {
 		r.size += batch[i].size
 	}
