@@ -289,9 +289,9 @@ func (c *completion) affordable(bound *Money) error {
 	return nil
 }
 
-// unbilled reports whether a failed request cost nothing: it did not reach the model, or the provider refused it.
+// unbilled reports whether a failed request cost nothing: it did not reach the model, or the provider refused or redirected it.
 func unbilled(failed *llm.Error) bool {
-	return failed.Partial == nil || failed.Status >= 400
+	return failed.Partial == nil || failed.Status >= 300
 }
 
 // succeeded keeps what the answer taught. An answer that is there, and paid, is not lost if that cannot be stored.

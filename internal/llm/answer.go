@@ -8,6 +8,11 @@ import (
 	"strings"
 )
 
+// maxCalls is more tool calls, or blocks of content, than a model makes in an answer.
+const maxCalls = 4096
+
+var errCalls = &garbageError{what: fmt.Sprintf("the answer has more than %d tool calls or blocks", maxCalls)}
+
 // answer collects the parts of an answer as they arrive.
 type answer struct {
 	structure *structure

@@ -27,31 +27,31 @@ type block struct {
 }
 
 type anthropicUsage struct {
-	InputTokens              *int64 `json:"input_tokens"`
-	OutputTokens             *int64 `json:"output_tokens"`
-	CacheReadInputTokens     *int64 `json:"cache_read_input_tokens"`
-	CacheCreationInputTokens *int64 `json:"cache_creation_input_tokens"`
+	InputTokens              tokens `json:"input_tokens"`
+	OutputTokens             tokens `json:"output_tokens"`
+	CacheReadInputTokens     tokens `json:"cache_read_input_tokens"`
+	CacheCreationInputTokens tokens `json:"cache_creation_input_tokens"`
 	CacheCreation            struct {
-		Ephemeral1hInputTokens *int64 `json:"ephemeral_1h_input_tokens"`
+		Ephemeral1hInputTokens tokens `json:"ephemeral_1h_input_tokens"`
 	} `json:"cache_creation"`
 	OutputTokensDetails struct {
-		ThinkingTokens *int64 `json:"thinking_tokens"`
+		ThinkingTokens tokens `json:"thinking_tokens"`
 	} `json:"output_tokens_details"`
 	ServiceTier string `json:"service_tier"`
 }
 
 // usage counts the cached input as a part of the input, which the API counts apart.
 func (u *anthropicUsage) usage() *Usage {
-	if u.InputTokens == nil && u.OutputTokens == nil {
+	if u.InputTokens.int64 == nil && u.OutputTokens.int64 == nil {
 		return nil
 	}
 	out := &Usage{
-		Output: u.OutputTokens, CacheRead: u.CacheReadInputTokens, CacheWrite: u.CacheCreationInputTokens,
-		CacheWrite1h: u.CacheCreation.Ephemeral1hInputTokens, Reasoning: u.OutputTokensDetails.ThinkingTokens,
+		Output: u.OutputTokens.int64, CacheRead: u.CacheReadInputTokens.int64, CacheWrite: u.CacheCreationInputTokens.int64,
+		CacheWrite1h: u.CacheCreation.Ephemeral1hInputTokens.int64, Reasoning: u.OutputTokensDetails.ThinkingTokens.int64,
 	}
-	if u.InputTokens != nil {
-		sum := *u.InputTokens
-		for _, part := range []*int64{u.CacheReadInputTokens, u.CacheCreationInputTokens} {
+	if u.InputTokens.int64 != nil {
+		sum := *u.InputTokens.int64
+		for _, part := range []*int64{out.CacheRead, out.CacheWrite} {
 			if part != nil {
 				sum += *part
 			}
@@ -79,8 +79,9 @@ func (r *anthropicReader) whole(body []byte) error {
 	if message.Content == nil {
 		return &garbageError{what: "the response has no content"}
 	}
-	if err := r.head(&message); err != nil {
-		return err
+	r.head(&message)
+	if len(message.Content) > maxCalls {
+		return errCalls
 	}
 	for _, raw := range message.Content {
 		if err := r.start(raw); err != nil {
@@ -96,21 +97,20 @@ func (r *anthropicReader) whole(body []byte) error {
 }
 
 // head reads the beginning of a message.
-func (r *anthropicReader) head(message *anthropicMessage) error {
+func (r *anthropicReader) head(message *anthropicMessage) {
 	r.answer.id, r.answer.model = message.ID, message.Model
-	return r.count(message.Usage)
+	r.count(message.Usage)
 }
 
-// count takes over the counts that are told; later ones replace earlier ones.
-func (r *anthropicReader) count(raw json.RawMessage) error {
+// count takes over the counts that are told; later ones replace earlier ones. All are unknown if they are not valid.
+func (r *anthropicReader) count(raw json.RawMessage) {
 	if isNull(raw) {
-		return nil
+		return
 	}
-	if err := json.Unmarshal(raw, &r.usage); err != nil {
-		return &garbageError{what: "the usage is not valid: " + err.Error()}
+	if json.Unmarshal(raw, &r.usage) != nil {
+		r.usage = anthropicUsage{}
 	}
 	r.answer.usage, r.answer.serviceTier = r.usage.usage(), r.usage.ServiceTier
-	return nil
 }
 
 func anthropicFinish(reason string) string {
@@ -140,11 +140,14 @@ func (r *anthropicReader) event(data []byte) (bool, error) {
 	switch event.Type {
 	case "message_start":
 		r.begun = true
-		err := r.head(&event.Message)
-		r.usage.OutputTokens = nil // what is counted so far is not the answer's
+		r.head(&event.Message)
+		r.usage.OutputTokens = tokens{} // what is counted so far is not the answer's
 		r.answer.usage = r.usage.usage()
-		return false, err
+		return false, nil
 	case "content_block_start":
+		if len(r.blocks) == maxCalls {
+			return false, errCalls
+		}
 		if event.Index != len(r.blocks) {
 			return false, &garbageError{what: fmt.Sprintf("the content block %d follows %d others", event.Index, len(r.blocks))}
 		}
@@ -165,7 +168,8 @@ func (r *anthropicReader) event(data []byte) (bool, error) {
 			r.answer.finish = anthropicFinish(delta.StopReason)
 			r.keep()
 		}
-		return false, r.count(event.Usage)
+		r.count(event.Usage)
+		return false, nil
 	case "content_block_stop":
 		return false, r.stop(event.Index)
 	case "message_stop":
@@ -249,7 +253,7 @@ func (r *anthropicReader) grow(b *block, raw json.RawMessage) error {
 }
 
 func orEmpty(list json.RawMessage) json.RawMessage {
-	if isNull(list) || string(list) == "[]" {
+	if isEmpty(list) {
 		return nil
 	}
 	return list

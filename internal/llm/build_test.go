@@ -290,6 +290,12 @@ func TestParametersAreNeverDropped(t *testing.T) {
 	} {
 		assert.Equal(t, parameter, refuse(t, llm.Anthropic, request).Parameter)
 	}
+	for _, name := range []llm.TokenParameter{"", llm.MaxTokens, llm.MaxCompletionTokens} {
+		for _, other := range []string{"max_tokens", "max_completion_tokens"} {
+			request := llm.Request{MaxOutputTokens: ptr(int64(1)), TokenParameter: name, Extra: json.RawMessage(`{"` + other + `":1000000}`)}
+			assert.Equal(t, "extra."+other, refuse(t, llm.OpenAI, request).Parameter, "it would lift the limit")
+		}
+	}
 	for _, request := range []llm.Request{{Messages: user("a")}, {Model: "m"}} {
 		_, err := llm.Build(llm.Connection{Kind: llm.OpenAI}, request, false)
 		require.Error(t, err)

@@ -49,8 +49,8 @@ type Error struct {
 	RetryAfter *time.Duration
 	RequestID  string
 	RateLimit  map[string]string
-	// Partial is what arrived of an answer before it failed, with the bodies. nil if no request was made, and for lists
-	// of models.
+	// Partial is what arrived of an answer before it failed, with the bodies. nil if no request was made or reached the
+	// server, and for lists of models.
 	Partial *Result
 	// Retryable reports whether the same request may succeed later.
 	Retryable bool

@@ -10,7 +10,9 @@ import (
 	"maps"
 	"mime"
 	"net/http"
+	"net/http/httptrace"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"github.com/anthropics/anthropic-sdk-go"
@@ -49,6 +51,7 @@ type exchange struct {
 	cancel context.CancelCauseFunc
 	start  time.Time
 
+	sent     atomic.Bool // whether the server got the beginning of the request
 	response *http.Response
 	body     *bodyReader
 	first    time.Duration // to the first delta
@@ -75,8 +78,9 @@ func (x *exchange) RoundTrip(r *http.Request) (*http.Response, error) {
 	if next == nil {
 		next = http.DefaultTransport
 	}
+	trace := &httptrace.ClientTrace{WroteHeaders: func() { x.sent.Store(true) }}
 	timer := x.wait(x.client.conn.IdleTimeout)
-	response, err := next.RoundTrip(r)
+	response, err := next.RoundTrip(r.WithContext(httptrace.WithClientTrace(r.Context(), trace)))
 	timer.Stop()
 	if err != nil {
 		return nil, err

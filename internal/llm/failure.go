@@ -56,7 +56,7 @@ func (x *exchange) failure(c *call, err error) *Error {
 			e.RetryAfter = retryAfter(x.response.Header, time.Now())
 		}
 	}
-	if c.body != nil {
+	if c.body != nil && (x.sent.Load() || x.response != nil) {
 		e.Partial = x.result(c)
 	}
 	return e

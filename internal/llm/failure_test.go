@@ -453,6 +453,7 @@ func TestNoConnection(t *testing.T) {
 			assert.Equal(t, want.retryable, failed.Retryable, "%s: %s", base, failed)
 			assert.Contains(t, failed.Suggestion, want.suggestion, "%s: %s", base, failed)
 			assert.Zero(t, failed.Status)
+			assert.Nil(t, failed.Partial, "no request reached a server")
 		}
 		failed, _ := fail(t, llm.Connection{Kind: kind, BaseURL: "http://" + closed, HTTP: outbound.Policy{}.Client()}, llm.Request{Model: "m", Messages: user("hello")}, true)
 		assert.Equal(t, llm.AddressNotAllowed, failed.Kind)

@@ -34,6 +34,12 @@ func openAIBody(r *Request, s *structure, stream bool) ([]byte, error) {
 			name = MaxCompletionTokens
 		}
 		body.set(string(name), *r.MaxOutputTokens)
+		// A server may obey either name, and the larger number would be no limit.
+		for _, other := range []TokenParameter{MaxCompletionTokens, MaxTokens} {
+			if hasExtra(r, string(other)) {
+				return nil, invalid("extra."+string(other), fmt.Sprintf("extra.%s and max_output_tokens are both set.", other), "Set max_output_tokens alone.")
+			}
+		}
 	}
 	if len(r.Stop) > 0 {
 		body.set("stop", r.Stop)

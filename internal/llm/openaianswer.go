@@ -20,16 +20,16 @@ type indexedCall struct {
 	index     int
 	id        string
 	others    map[string]json.RawMessage
-	arguments string // until the name arrives
+	arguments []byte // until the name arrives
 	call      *toolCall
 }
 
 type openAICompletion struct {
-	ID                string       `json:"id"`
-	Model             string       `json:"model"`
-	SystemFingerprint string       `json:"system_fingerprint"`
-	ServiceTier       string       `json:"service_tier"`
-	Usage             *openAIUsage `json:"usage"`
+	ID                string          `json:"id"`
+	Model             string          `json:"model"`
+	SystemFingerprint string          `json:"system_fingerprint"`
+	ServiceTier       string          `json:"service_tier"`
+	Usage             json.RawMessage `json:"usage"`
 	Choices           []struct {
 		Index        int             `json:"index"`
 		Message      json.RawMessage `json:"message"`
@@ -39,33 +39,35 @@ type openAICompletion struct {
 }
 
 type openAIUsage struct {
-	PromptTokens        *int64 `json:"prompt_tokens"`
-	CompletionTokens    *int64 `json:"completion_tokens"`
-	TotalTokens         *int64 `json:"total_tokens"`
+	PromptTokens        tokens `json:"prompt_tokens"`
+	CompletionTokens    tokens `json:"completion_tokens"`
+	TotalTokens         tokens `json:"total_tokens"`
 	PromptTokensDetails struct {
-		CachedTokens     *int64 `json:"cached_tokens"`
-		CacheWriteTokens *int64 `json:"cache_write_tokens"`
+		CachedTokens     tokens `json:"cached_tokens"`
+		CacheWriteTokens tokens `json:"cache_write_tokens"`
 	} `json:"prompt_tokens_details"`
 	CompletionTokensDetails struct {
-		ReasoningTokens *int64 `json:"reasoning_tokens"`
+		ReasoningTokens tokens `json:"reasoning_tokens"`
 	} `json:"completion_tokens_details"`
 	// PromptCacheHitTokens is DeepSeek's.
-	PromptCacheHitTokens *int64 `json:"prompt_cache_hit_tokens"`
+	PromptCacheHitTokens tokens `json:"prompt_cache_hit_tokens"`
 }
 
-func (u *openAIUsage) usage() *Usage {
-	if u == nil || u.PromptTokens == nil && u.CompletionTokens == nil {
+// readOpenAIUsage returns nil for a usage that is not valid: it is unknown then.
+func readOpenAIUsage(raw json.RawMessage) *Usage {
+	var u openAIUsage
+	if isNull(raw) || json.Unmarshal(raw, &u) != nil || u.PromptTokens.int64 == nil && u.CompletionTokens.int64 == nil {
 		return nil
 	}
 	out := &Usage{
-		Input: u.PromptTokens, Output: u.CompletionTokens, CacheRead: u.PromptTokensDetails.CachedTokens,
-		CacheWrite: u.PromptTokensDetails.CacheWriteTokens, Reasoning: u.CompletionTokensDetails.ReasoningTokens,
+		Input: u.PromptTokens.int64, Output: u.CompletionTokens.int64, CacheRead: u.PromptTokensDetails.CachedTokens.int64,
+		CacheWrite: u.PromptTokensDetails.CacheWriteTokens.int64, Reasoning: u.CompletionTokensDetails.ReasoningTokens.int64,
 	}
 	if out.CacheRead == nil {
-		out.CacheRead = u.PromptCacheHitTokens
+		out.CacheRead = u.PromptCacheHitTokens.int64
 	}
 	// Some servers count reasoning apart from the completion. The total shows it.
-	if in, completion, total, reasoning := out.Input, out.Output, u.TotalTokens, out.Reasoning; in != nil && completion != nil &&
+	if in, completion, total, reasoning := out.Input, out.Output, u.TotalTokens.int64, out.Reasoning; in != nil && completion != nil &&
 		total != nil && reasoning != nil && *reasoning > 0 && *total == *in+*completion+*reasoning {
 		sum := *completion + *reasoning
 		out.Output = &sum
@@ -136,7 +138,7 @@ func (o *openAIReader) head(data []byte) (*openAICompletion, error) {
 	keep(&a.model, c.Model)
 	keep(&a.fingerprint, c.SystemFingerprint)
 	keep(&a.serviceTier, c.ServiceTier)
-	if usage := c.Usage.usage(); usage != nil {
+	if usage := readOpenAIUsage(c.Usage); usage != nil {
 		a.usage = usage
 	}
 	return &c, nil
@@ -232,6 +234,9 @@ func (o *openAIReader) addCall(raw json.RawMessage, position int) error {
 		index = *fragment.Index
 	}
 	c := o.find(index, fragment.ID, fragment.Function.Name, fragment.Index != nil)
+	if len(o.calls) > maxCalls {
+		return errCalls
+	}
 	for _, known := range []string{"index", "id", "type", "function"} {
 		delete(others, known)
 	}
@@ -246,7 +251,7 @@ func (o *openAIReader) addCall(raw json.RawMessage, position int) error {
 	if c.call == nil {
 		c.others = merge(c.others, others)
 		if fragment.Function.Name == "" {
-			c.arguments += arguments
+			c.arguments = append(c.arguments, arguments...)
 			return nil
 		}
 		first = true
@@ -254,7 +259,7 @@ func (o *openAIReader) addCall(raw json.RawMessage, position int) error {
 		if c.call.id == "" {
 			c.call.id = fmt.Sprintf("call_%d", len(o.answer.calls)) // results are matched by it
 		}
-		arguments = c.arguments + arguments
+		arguments = string(c.arguments) + arguments
 		others = c.others
 	}
 	c.call.others = merge(c.call.others, others)
@@ -279,10 +284,10 @@ func (o *openAIReader) find(index int, id, name string, indexed bool) *indexedCa
 }
 
 // merge adds members that this package does not know, so that they can be sent back: texts and lists grow, others are
-// replaced. Empty ones are left out.
+// replaced. Empty ones are left out. What grows does so in place, because it may come in many thousands of fragments.
 func merge(into, from map[string]json.RawMessage) map[string]json.RawMessage {
 	for name, value := range from {
-		if isNull(value) || string(value) == "[]" || string(value) == `""` {
+		if isEmpty(value) {
 			continue
 		}
 		if into == nil {
@@ -292,14 +297,19 @@ func merge(into, from map[string]json.RawMessage) map[string]json.RawMessage {
 		case old == nil:
 			into[name] = value
 		case old[0] == '"' && value[0] == '"':
-			into[name] = encode(text(old) + text(value))
+			into[name] = append(old[:len(old)-1], value[1:]...)
 		case old[0] == '[' && value[0] == '[':
-			into[name] = json.RawMessage(string(old[:len(old)-1]) + "," + string(value[1:]))
+			into[name] = append(append(old[:len(old)-1], ','), value[1:]...)
 		default:
 			into[name] = value
 		}
 	}
 	return into
+}
+
+// isEmpty reports whether a JSON value is null, an empty text or an empty list.
+func isEmpty(value json.RawMessage) bool {
+	return isNull(value) || string(value) == `""` || value[0] == '[' && len(bytes.TrimSpace(value[1:len(value)-1])) == 0
 }
 
 // openAIModels reads a list of models. Some servers answer with the list alone.
