@@ -188,7 +188,10 @@ func (c *Completing) rounds(ctx context.Context) error {
 		}
 	}
 	for {
-		if err := c.round(ctx); err != nil {
+		if err := c.round(ctx); c.out.Rounds > 0 && errors.Is(err, providers.ErrMaxCost) {
+			c.out.StopReason = MaxCost // what was answered before is paid
+			return nil
+		} else if err != nil {
 			return err
 		}
 		calls := toolCallsOf(c.out.Message)
@@ -234,7 +237,9 @@ func (c *Completing) round(ctx context.Context) error {
 	c.out.Attempts += answer.Attempts
 	c.counted += answer.Counted
 	c.out.Warnings = append(c.out.Warnings, answer.Warnings...)
-	c.addModelSpan(start, &answer, err)
+	if unaffordable := answer.Attempts == 0 && errors.Is(err, providers.ErrMaxCost); !unaffordable || c.out.Rounds == 0 {
+		c.addModelSpan(start, &answer, err)
+	}
 	if err != nil {
 		return err //nolint:wrapcheck // it is for the client
 	}

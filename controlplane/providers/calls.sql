@@ -1,7 +1,7 @@
 -- name: reserve
 WITH reserved AS (
 	UPDATE provider_states s SET running = s.running + 1, reserved_nanousd = s.reserved_nanousd + coalesce(@most::bigint, 0),
-		spent_nanousd = CASE WHEN s.month = @month THEN s.spent_nanousd ELSE 0 END, month = @month,
+		spent_nanousd = CASE WHEN s.month >= @month THEN s.spent_nanousd ELSE 0 END, month = greatest(s.month, @month),
 		next_call_at = CASE WHEN p.requests_per_minute IS NULL THEN NULL
 			ELSE greatest(coalesce(s.next_call_at, @now), @now - interval '10 seconds') + interval '1 minute' / p.requests_per_minute END
 	FROM providers p, set_config('synchronous_commit', 'off', true) AS quick
@@ -11,14 +11,14 @@ WITH reserved AS (
 		AND (p.requests_per_minute IS NULL OR s.next_call_at IS NULL OR s.next_call_at <= @now)
 		AND (p.monthly_budget_nanousd IS NULL
 			OR (@most::bigint IS NULL AND p.allow_unpriced)
-			OR (CASE WHEN s.month = @month THEN s.spent_nanousd ELSE 0 END) + s.reserved_nanousd + @most::bigint <= p.monthly_budget_nanousd)
+			OR (CASE WHEN s.month >= @month THEN s.spent_nanousd ELSE 0 END) + s.reserved_nanousd + @most::bigint <= p.monthly_budget_nanousd)
 	RETURNING p.id, p.project_id, p.name)
 INSERT INTO provider_calls (id, project_id, provider_id, provider_name, feature, user_id, key_name, model, status, reserved_nanousd, started_at, lease_until)
 SELECT @call, project_id, id, name, @feature, @user, @key_name, @model, 'running', @most, @now, @lease FROM reserved
 
 -- name: why not
 SELECT s.paused_until, s.next_call_at, p.monthly_budget_nanousd, p.allow_unpriced,
-	CASE WHEN s.month = @month THEN s.spent_nanousd ELSE 0 END AS spent_nanousd, s.reserved_nanousd
+	CASE WHEN s.month >= @month THEN s.spent_nanousd ELSE 0 END AS spent_nanousd, s.reserved_nanousd
 FROM providers p JOIN provider_states s ON s.provider_id = p.id WHERE p.id = @provider
 
 -- name: settle
@@ -27,7 +27,7 @@ WITH ended AS (
 	WHERE id = @call AND status = 'running'
 	RETURNING provider_id, started_at, coalesce(reserved_nanousd, 0) AS reserved, coalesce(@cost::bigint, reserved_nanousd, 0) AS counted)
 UPDATE provider_states s SET running = s.running - 1, reserved_nanousd = s.reserved_nanousd - e.reserved,
-	spent_nanousd = CASE WHEN s.month = @month THEN s.spent_nanousd ELSE 0 END + e.counted, month = @month,
+	spent_nanousd = CASE WHEN s.month >= @month THEN s.spent_nanousd ELSE 0 END + e.counted, month = greatest(s.month, @month),
 	concurrency_limit = CASE
 		WHEN @limited AND (s.limited_at IS NULL OR e.started_at > s.limited_at) THEN greatest(1, least(s.concurrency_limit, p.max_concurrency) * 4 / 5)
 		WHEN @status = 'succeeded' AND s.successes + 1 >= s.concurrency_limit THEN least(s.concurrency_limit + 1, p.max_concurrency)
@@ -47,7 +47,7 @@ WITH lost AS (
 	RETURNING provider_id, coalesce(reserved_nanousd, 0) AS reserved),
 sums AS (SELECT provider_id, count(*) AS calls, sum(reserved) AS reserved FROM lost GROUP BY provider_id)
 UPDATE provider_states s SET running = s.running - l.calls, reserved_nanousd = s.reserved_nanousd - l.reserved,
-	spent_nanousd = CASE WHEN s.month = @month THEN s.spent_nanousd ELSE 0 END + l.reserved, month = @month
+	spent_nanousd = CASE WHEN s.month >= @month THEN s.spent_nanousd ELSE 0 END + l.reserved, month = greatest(s.month, @month)
 FROM sums l WHERE s.provider_id = l.provider_id
 
 -- name: sum spending

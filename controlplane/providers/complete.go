@@ -16,6 +16,7 @@ import (
 	"github.com/looptrace/looptrace/internal/postgres"
 	"github.com/looptrace/looptrace/internal/prices"
 	"github.com/looptrace/looptrace/internal/problem"
+	"github.com/looptrace/looptrace/internal/validate"
 )
 
 // Feature is what calls a model.
@@ -32,9 +33,14 @@ const (
 	boundedOutput = 4096
 	// firstBackoff and maxBackoff are the shortest and the longest wait between attempts, without a Retry-After.
 	firstBackoff, maxBackoff = 500 * time.Millisecond, 30 * time.Second
+	// maxPause is how long a connection waits at most because a provider asked for it: some ask for a day, or give a date far away.
+	maxPause = time.Hour
 	// maxAdjustments is how often a request is changed as the provider asks.
 	maxAdjustments = 6
 )
+
+// ErrMaxCost is in the tree of the error for a call that its MaxCost does not allow.
+var ErrMaxCost = errors.New("the call may cost more than it is allowed to")
 
 // Call is a call of a connection's model.
 type Call struct {
@@ -91,6 +97,9 @@ func (s *Service) Connect(ctx context.Context, projects access.Projects, provide
 
 // connect reads a connection with what is known of a model.
 func (s *Service) connect(ctx context.Context, projects access.Projects, provider uuid.UUID, model string) (*Connection, error) {
+	if err := validate.Printable("body.model_config.model", model); err != nil {
+		return nil, err
+	}
 	row, err := postgres.One[struct {
 		Provider
 		known
@@ -255,7 +264,7 @@ func (c *completion) attempt(ctx context.Context) (result *llm.Result, failed *l
 	if failed.Kind == llm.RateLimited || failed.Kind == llm.Overloaded {
 		end.limited = true
 		if failed.RetryAfter != nil {
-			end.pause = new(end.at.Add(*failed.RetryAfter))
+			end.pause = new(end.at.Add(min(*failed.RetryAfter, maxPause)))
 		}
 	}
 	c.settle(ctx, end)
@@ -281,10 +290,10 @@ func (c *completion) affordable(bound *Money) error {
 	case bound == nil && !c.call.AllowUnpriced:
 		return unpriced(&c.Provider, "max_cost_usd needs it")
 	case bound != nil && c.answer.Counted+*bound > *limit:
-		return &problem.Error{
+		return fmt.Errorf("%w: %w", ErrMaxCost, &problem.Error{
 			Kind: problem.PaymentRequired, Code: "budget_exceeded",
 			Detail: fmt.Sprintf("The call can cost up to $%s, and max_cost_usd leaves $%s. Raise it, or set a smaller max_output_tokens.", dollars(*bound), dollars(*limit-c.answer.Counted)),
-		}
+		})
 	}
 	return nil
 }

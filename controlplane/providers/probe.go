@@ -9,6 +9,7 @@ import (
 	"github.com/looptrace/looptrace/controlplane/access"
 	"github.com/looptrace/looptrace/internal/llm"
 	"github.com/looptrace/looptrace/internal/problem"
+	"github.com/looptrace/looptrace/internal/validate"
 )
 
 const (
@@ -30,6 +31,9 @@ type TestResult struct {
 
 // Test tests a connection. The features are those of the model; without one they are unknown.
 func (s *Service) Test(ctx context.Context, grant access.Grant, p *Provider, model string) (TestResult, error) {
+	if err := validate.Printable("body.model", model); err != nil {
+		return TestResult{}, err
+	}
 	ctx, cancel := context.WithTimeout(ctx, testTimeout)
 	defer cancel()
 	begin := time.Now()

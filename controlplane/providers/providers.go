@@ -248,7 +248,8 @@ func (s *Service) Update(ctx context.Context, grant access.Grant, id uuid.UUID, 
 		if _, err := tx.Exec(ctx, "update provider", args); err != nil {
 			return err
 		}
-		if p.MaxConcurrency != before.MaxConcurrency || change.RequestsPerMinute != nil {
+		// Another key may be of another account, and another address of another provider.
+		if p.MaxConcurrency != before.MaxConcurrency || change.RequestsPerMinute != nil || change.APIKey != nil || p.BaseURL != before.BaseURL {
 			if _, err := tx.Exec(ctx, "reset limit", args); err != nil {
 				return err
 			}

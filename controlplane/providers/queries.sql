@@ -48,7 +48,7 @@ UPDATE providers SET name = @name, base_url = @base_url, secrets = @secrets, sec
 WHERE id = @provider
 
 -- name: reset limit
-UPDATE provider_states SET concurrency_limit = @max_concurrency, successes = 0, next_call_at = NULL WHERE provider_id = @provider
+UPDATE provider_states SET concurrency_limit = @max_concurrency, successes = 0, next_call_at = NULL, paused_until = NULL WHERE provider_id = @provider
 
 -- name: forget models
 DELETE FROM provider_models WHERE provider_id = @provider

@@ -20,7 +20,10 @@ import (
 var defaultBaseURLs = map[llm.Kind]string{llm.OpenAI: "https://api.openai.com/v1", llm.Anthropic: "https://api.anthropic.com"}
 
 // ownHeaders are headers that the client sets.
-var ownHeaders = []string{"Accept-Encoding", "Connection", "Content-Length", "Content-Type", "Expect", "Host", "Keep-Alive", "Te", "Trailer", "Transfer-Encoding", "Upgrade"}
+var ownHeaders = []string{
+	"Accept-Encoding", "Connection", "Content-Encoding", "Content-Length", "Content-Type", "Expect", "Host", "Keep-Alive", "Proxy-Connection",
+	"Te", "Trailer", "Transfer-Encoding", "Upgrade",
+}
 
 // apply changes a connection and its secrets, or returns an error for each invalid field.
 func (s *Service) apply(ctx context.Context, p *Provider, secret *secrets, c Change) error {
@@ -99,7 +102,7 @@ func baseURL(text string, kind llm.Kind) (string, error) {
 		return "", problem.InvalidField(location, "must be an address such as https://api.openai.com/v1 or http://127.0.0.1:8000/v1")
 	case u.User != nil:
 		return "", problem.InvalidField(location, "must not have a user name or a password; use api_key or headers")
-	case u.Fragment != "" || u.RawQuery != "":
+	case strings.ContainsAny(text, "?#"):
 		return "", problem.InvalidField(location, "must not have a query or a fragment")
 	}
 	for _, suffix := range []string{"/chat/completions", "/messages"} {

@@ -3563,7 +3563,7 @@ type ProviderActivity struct {
 	// LastLimitedAt When the provider last answered 429.
 	LastLimitedAt *time.Time `json:"last_limited_at"`
 
-	// PausedUntil Until when its Retry-After asks to wait.
+	// PausedUntil Until when calls wait because its Retry-After asks for it, at most an hour. A change of the key, the address or the limits ends that.
 	PausedUntil *time.Time `json:"paused_until"`
 
 	// Running Calls under way.

@@ -1379,7 +1379,7 @@ export interface paths {
          *     502 `provider_error` has the provider's own message; its `code` may be more exact: `provider_key_refused`, `provider_rate_limited`,
          *     `provider_quota_exceeded`, `provider_overloaded`, `provider_unreachable`, `provider_timeout`, `provider_broken_answer`, `model_not_found`.
          *     422 `parameter_refused` names the parameter that the model does not take. 402 `budget_exceeded` if the connection's budget or `max_cost_usd` does not
-         *     allow the most that the call can cost. 422 `price_unknown` if there is a budget or cap and the model has no price.
+         *     allow the most that the first call can cost; a later one that `max_cost_usd` does not allow ends the completion with `max_cost`. 422 `price_unknown` if there is a budget or cap and the model has no price.
          *
          *     Requires the scope `completions:write`.
          */
@@ -5261,7 +5261,7 @@ export interface components {
             last_limited_at: string | null;
             /**
              * Format: date-time
-             * @description Until when its Retry-After asks to wait.
+             * @description Until when calls wait because its Retry-After asks for it, at most an hour. A change of the key, the address or the limits ends that.
              */
             paused_until: string | null;
         };
