@@ -15,6 +15,8 @@ const (
 	streamBeat = 15 * time.Second
 	// streamCheck is the interval at which access is checked again: a revoked key ends a stream within 5 seconds.
 	streamCheck = 3 * time.Second
+	// eventTimeout limits how long a client takes to read an event.
+	eventTimeout = 30 * time.Second
 	// streamLife is the maximum life of a stream, so that clients spread over the current replicas.
 	streamLife = time.Hour
 )
@@ -99,7 +101,8 @@ func (s *eventStream) event(name string, position time.Time, data []byte) error 
 }
 
 func (s *eventStream) write(text []byte) error {
-	if err := callOf(s.ctx).extend(s.rc); err != nil {
+	// A client that does not read must not hold what makes the events, even if the operation's other answers may take longer.
+	if err := extendBy(s.rc, min(callOf(s.ctx).operation.writeTimeout, eventTimeout)); err != nil {
 		return err
 	}
 	if _, err := s.w.Write(text); err != nil {

@@ -55,7 +55,11 @@ func grantOf(ctx context.Context) access.Grant { return callOf(ctx).grant }
 
 // extend sets the write deadline for the answer of the operation, or for its next piece.
 func (r *call) extend(connection *http.ResponseController) error {
-	err := connection.SetWriteDeadline(time.Now().Add(r.operation.writeTimeout))
+	return extendBy(connection, r.operation.writeTimeout)
+}
+
+func extendBy(connection *http.ResponseController, d time.Duration) error {
+	err := connection.SetWriteDeadline(time.Now().Add(d))
 	if err != nil && !errors.Is(err, http.ErrNotSupported) {
 		return fmt.Errorf("set the write deadline: %w", err)
 	}

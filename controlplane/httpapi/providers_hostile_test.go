@@ -3,6 +3,8 @@ package httpapi
 import (
 	"fmt"
 	"net/http"
+	"net/http/httptest"
+	"strings"
 	"testing"
 	"time"
 
@@ -148,4 +150,36 @@ func TestNamesThatCannotBeSent(t *testing.T) {
 		require.NotNil(t, refused.Errors, c.more)
 		assert.Equal(t, c.location, (*refused.Errors)[0].Location)
 	}
+}
+
+// deadlines is an answer that keeps the longest time that a client has to read a part of it.
+type deadlines struct {
+	*httptest.ResponseRecorder
+	longest time.Duration
+}
+
+// SetWriteDeadline is that of a connection.
+func (d *deadlines) SetWriteDeadline(at time.Time) error {
+	d.longest = max(d.longest, time.Until(at))
+	if d.Body.Len() == 0 && !d.Flushed {
+		d.longest = 0 // no event was sent yet
+	}
+	return nil
+}
+
+// TestClientThatDoesNotReadHoldsNoCall has a client that has little time to read each event: the provider's call waits for it.
+func TestClientThatDoesNotReadHoldsNoCall(t *testing.T) {
+	t.Parallel()
+	e := newEnv(t)
+	session, project := e.setUp(t)
+	made := e.connect(t, cookie(session), project.Id, "openai", provider.Start(t, provider.Options{}), "")
+	body := completionBody(project.Id, made.Id, "text", `,"stream":true`)
+	r := httptest.NewRequestWithContext(t.Context(), http.MethodPost, "/v1/playground/completions", strings.NewReader(body))
+	r.Header.Set("Content-Type", "application/json")
+	cookie(session)(r)
+	w := &deadlines{ResponseRecorder: httptest.NewRecorder()}
+	e.api.ServeHTTP(w, r)
+	require.Contains(t, w.Body.String(), "event: done")
+	assert.NotZero(t, w.longest)
+	assert.LessOrEqual(t, w.longest, 30*time.Second)
 }

@@ -8,6 +8,7 @@ import (
 	"net/url"
 	"slices"
 	"strings"
+	"time"
 
 	"golang.org/x/net/http/httpguts"
 )
@@ -101,6 +102,7 @@ func (c *Client) Complete(ctx context.Context, request Request, onDelta func(Del
 	}
 	x := c.exchange(ctx)
 	defer x.end()
+	defer x.limit(c.timeout(stream), errLong).Stop()
 	err = x.send(call)
 	if err == nil {
 		err = x.read(call, onDelta)
@@ -109,6 +111,17 @@ func (c *Client) Complete(ctx context.Context, request Request, onDelta func(Del
 		return nil, x.failure(call, err)
 	}
 	return x.result(call), nil
+}
+
+// timeout returns how long a whole call may take.
+func (c *Client) timeout(stream bool) time.Duration {
+	switch {
+	case c.conn.Timeout > 0:
+		return c.conn.Timeout
+	case stream:
+		return DefaultStreamTimeout
+	}
+	return DefaultTimeout
 }
 
 // Build returns the request that [Client.Complete] sends, for display.

@@ -33,6 +33,7 @@ const (
 
 var (
 	errIdle     = errors.New("nothing was received in time")
+	errLong     = errors.New("the call takes too long")
 	errTooLarge = fmt.Errorf("the response exceeds %d MiB", maxResponse>>20)
 	errLine     = fmt.Errorf("a line of the stream exceeds %d MiB", maxLine>>20)
 )
@@ -95,8 +96,11 @@ func (x *exchange) RoundTrip(r *http.Request) (*http.Response, error) {
 	return response, nil
 }
 
-func (x *exchange) wait(d time.Duration) *time.Timer {
-	return time.AfterFunc(d, func() { x.cancel(errIdle) })
+func (x *exchange) wait(d time.Duration) *time.Timer { return x.limit(d, errIdle) }
+
+// limit ends the exchange with a cause unless the timer is stopped before.
+func (x *exchange) limit(d time.Duration, cause error) *time.Timer {
+	return time.AfterFunc(d, func() { x.cancel(cause) })
 }
 
 // send sends the request of a call and waits for the response's header. The error of a response with an error's status

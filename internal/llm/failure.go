@@ -80,6 +80,8 @@ func (x *exchange) classify(c *call, err error) *Error {
 		return &Error{Kind: Timeout, Message: "The provider did not answer before the deadline of the call.", Retryable: true, cause: x.parent.Err()}
 	case errors.Is(cause, errIdle):
 		return &Error{Kind: Timeout, Message: fmt.Sprintf("The provider sent nothing for %s.", x.client.conn.IdleTimeout), Retryable: true, cause: context.DeadlineExceeded}
+	case errors.Is(cause, errLong):
+		return &Error{Kind: Timeout, Message: fmt.Sprintf("The answer was not complete after %s.", x.client.timeout(c.stream)), cause: context.DeadlineExceeded}
 	case x.response == nil:
 		return unreachable(err)
 	case x.response.StatusCode >= http.StatusBadRequest:

@@ -577,3 +577,33 @@ func TestHeadersOfTheConnection(t *testing.T) {
 		assert.Equal(t, "blue", server.Requests()[0].Header.Get("X-Team"))
 	}
 }
+
+// TestEndlessAnswer has a server that is never idle and never done.
+func TestEndlessAnswer(t *testing.T) {
+	t.Parallel()
+	for _, v := range variants {
+		t.Run(v.String(), func(t *testing.T) {
+			t.Parallel()
+			gone := make(chan struct{})
+			server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+				defer close(gone)
+				w.Header().Set("Content-Type", "application/json")
+				if v.stream {
+					w.Header().Set("Content-Type", "text/event-stream")
+				}
+				for r.Context().Err() == nil {
+					_, _ = w.Write([]byte(" \n"))
+					_ = http.NewResponseController(w).Flush()
+					<-time.After(10 * time.Millisecond)
+				}
+			}))
+			t.Cleanup(server.Close)
+			conn := llm.Connection{Kind: v.kind, BaseURL: server.URL, APIKey: "sk-test-of-some-length", HTTP: loopback(t), Timeout: time.Second}
+			failed, _ := fail(t, conn, llm.Request{Model: "m", Messages: user("hello")}, v.stream)
+			assert.Equal(t, llm.Timeout, failed.Kind)
+			assert.Contains(t, failed.Message, "not complete after 1s")
+			assert.False(t, failed.Retryable, "it would take as long again")
+			<-gone
+		})
+	}
+}

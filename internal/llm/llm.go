@@ -21,6 +21,12 @@ const (
 // DefaultIdleTimeout limits the wait for the first byte of a response and between bytes.
 const DefaultIdleTimeout = 120 * time.Second
 
+// DefaultTimeout and DefaultStreamTimeout limit a whole call, without and with a stream: a server that sends a byte now and then is never idle.
+const (
+	DefaultTimeout       = 10 * time.Minute
+	DefaultStreamTimeout = time.Hour
+)
+
 // DefaultMaxTokens is the max_tokens of requests to Anthropic that have no MaxOutputTokens: its API requires one.
 const DefaultMaxTokens = 4096
 
@@ -37,6 +43,8 @@ type Connection struct {
 	HTTP *http.Client
 	// IdleTimeout limits the wait for the first byte of a response and between bytes. 0 means [DefaultIdleTimeout].
 	IdleTimeout time.Duration
+	// Timeout limits a whole call. 0 means [DefaultTimeout], or [DefaultStreamTimeout] for a stream.
+	Timeout time.Duration
 }
 
 // String names the connection without its secrets.

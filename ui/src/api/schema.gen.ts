@@ -1374,7 +1374,8 @@ export interface paths {
          *
          *     With `stream`, the answer is a stream of server-sent events: `start` has `{run_id}`, `delta` a CompletionDelta, `tool_result`
          *     a CompletionToolResult, `message` each finished message of the model, `done` a Completion, `error` a Problem. `done` or `error` is the last
-         *     one. A comment comes every 15 seconds. If the client disconnects, the provider's request ends, too.
+         *     one. A comment comes every 15 seconds. If the client disconnects, or does not read an event within 30 seconds, the provider's
+         *     request ends, too. A call of the model may take 10 minutes, a streamed one an hour.
          *
          *     502 `provider_error` has the provider's own message; its `code` may be more exact: `provider_key_refused`, `provider_rate_limited`,
          *     `provider_quota_exceeded`, `provider_overloaded`, `provider_unreachable`, `provider_timeout`, `provider_broken_answer`, `model_not_found`.
