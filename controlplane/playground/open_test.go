@@ -157,6 +157,9 @@ func TestOpenParameters(t *testing.T) {
 		key, value, config, format, notRestored string
 	}{
 		{"gen_ai.request.temperature", "0.7", `{"temperature":0.7}`, "", ""},
+		{"gen_ai.request.temperature", ".5", `{"temperature":0.5}`, "", ""},
+		{"gen_ai.request.temperature", "NaN", `{}`, "", `gen_ai.request.temperature is no value of temperature: "NaN"`},
+		{"gen_ai.request.top_p", "+0x1p-2", `{"top_p":0.25}`, "", ""},
 		{"gen_ai.request.stop_sequences", `["a","b"]`, `{"stop":["a","b"]}`, "", ""},
 		{"gen_ai.request.stop_sequences", "END", `{"stop":["END"]}`, "", ""},
 		{"gen_ai.request.seed", "7", `{"seed":7}`, "", ""},

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
+	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -254,10 +255,11 @@ func fittingValue(member string, value json.RawMessage) (fitting json.RawMessage
 	switch member {
 	case "temperature", "top_p":
 		number, err := strconv.ParseFloat(text, 64)
-		if err != nil || number < 0 || member == "top_p" && number > 1 || number > 10 {
+		if err != nil || math.IsNaN(number) || number < 0 || member == "top_p" && number > 1 || number > 10 {
 			return nil, "is no value of " + member
 		}
-		return json.RawMessage(text), ""
+		// A text such as ".5" is no number of JSON.
+		return json.RawMessage(strconv.FormatFloat(number, 'g', -1, 64)), ""
 	case "max_output_tokens", "seed":
 		number, err := strconv.ParseFloat(text, 64)
 		if err != nil || number != float64(int64(number)) || member != "seed" && number < 1 {
