@@ -148,7 +148,7 @@ func both(a, b []string) []string {
 	return slices.DeleteFunc(a, func(name string) bool { return !slices.Contains(b, name) })
 }
 
-// mergedConfig returns the parameters of a prompt with those of the request, which win.
+// mergedConfig returns the parameters of a prompt with those of the request, which win. A null takes one of the prompt away.
 func mergedConfig(base, over json.RawMessage) (json.RawMessage, error) {
 	merged := map[string]json.RawMessage{}
 	for _, part := range []json.RawMessage{base, over} {
@@ -159,6 +159,7 @@ func mergedConfig(base, over json.RawMessage) (json.RawMessage, error) {
 			return nil, fmt.Errorf("read a model configuration: %w", err)
 		}
 	}
+	maps.DeleteFunc(merged, func(_ string, value json.RawMessage) bool { return string(value) == "null" })
 	text, err := json.Marshal(merged)
 	if err != nil {
 		return nil, fmt.Errorf("encode a model configuration: %w", err)

@@ -204,7 +204,21 @@ func TestCompletionOfPrompt(t *testing.T) {
 		assert.InDelta(t, 0.5, body.Temperature, 1e-9)
 		assert.Equal(t, "Answer in French.", body.Messages[0].Content)
 	}
+	// A null takes a parameter of the prompt away, and its other parameters in extra.
+	e.do(t, http.MethodPost, "/v1/prompts", fmt.Sprintf(`{"project_id":%q,"name":"set","version":{
+		"messages":[{"role":"user","content":"Where?"}],"model_config":{"model":"no-temperature","temperature":0.5,"seed":3,"stop":["x"],"extra":{"user":"a"}}}}`, project.Id), as)
+	refusedAs := wantProblem(t, e.do(t, http.MethodPost, "/v1/playground/completions", fmt.Sprintf(`{"project_id":%q,"provider_id":%q,"prompt":{"name":"set"}}`, project.Id, made.Id), as), http.StatusUnprocessableEntity)
+	assert.Equal(t, "body.model_config.temperature", (*refusedAs.Errors)[0].Location)
+	e.complete(t, as, project.Id, made.Id, "no-temperature", `,"messages":[{"role":"user","content":"And?"}],"prompt":{"name":"set"},"model_config":{"temperature":null,"stop":null,"extra":null}`)
+	sent := server.Requests()
+	var without map[string]any
+	require.NoError(t, json.Unmarshal(sent[len(sent)-1].Body, &without))
+	assert.NotContains(t, without, "temperature")
+	assert.NotContains(t, without, "stop")
+	assert.NotContains(t, without, "user")
+	assert.InDelta(t, 3, without["seed"], 0)
 	for _, bad := range []struct{ more, location string }{
+		{`,"model_config":{"model":null}`, "body.model_config.model"},
 		{`,"prompt":{"name":"capital"}`, "body.variables.language"},
 		{`,"prompt":{"name":"none"}`, "body.prompt"},
 		{`,"prompt":{}`, "body.prompt"},

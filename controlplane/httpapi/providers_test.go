@@ -288,14 +288,15 @@ func TestUnpriced(t *testing.T) {
 	assert.Nil(t, e.complete(t, as, project.Id, limited.Id, "no-usage", `,"model_config":{"model":"no-usage","max_output_tokens":1000}`).CostUsd)
 	after := must[contract.Provider](t, e.do(t, http.MethodGet, "/v1/providers/"+limited.Id.String(), nil, as), http.StatusOK)
 	assert.Greater(t, after.Month.SpentUsd, 0.01)
-	// It counts against the limit of a completion, too: the next round is not afforded.
+	// It counts against the limit of a completion, too: the next round is not afforded, and the completion ends with what was answered.
 	server.Next(provider.Reply{NoUsage: true, ToolCalls: []provider.ToolCall{{Name: "get_weather", Arguments: "{}"}}})
 	rounds := `,"tools":[` + weatherTool + `],"tool_answers":{"get_weather":{"content":"sunny"}},"max_cost_usd":0.018,"model_config":{"model":"text","max_output_tokens":1000}`
-	done = e.complete(t, as, project.Id, free.Id, "text", rounds)
-	assert.Equal(t, contract.CompletionStopReasonMaxCost, done.StopReason)
-	assert.Equal(t, 1, done.Rounds)
-	assert.Contains(t, string(done.Message), "get_weather", "what was paid is not lost")
-	assert.Nil(t, done.CostUsd)
+	ended := e.complete(t, as, project.Id, free.Id, "text", rounds)
+	assert.Equal(t, contract.CompletionStopReasonMaxCost, ended.StopReason)
+	assert.Equal(t, 1, ended.Rounds)
+	assert.Len(t, ended.AddedMessages, 2, "the call of the tool and its answer")
+	assert.Contains(t, string(ended.Message), "get_weather", "what was paid is not lost")
+	assert.Nil(t, ended.CostUsd)
 	spending := must[contract.Spending](t, e.do(t, http.MethodGet, "/v1/spending?project_id="+project.Id.String()+"&end="+inAnHour(e), nil, as), http.StatusOK)
 	assert.EqualValues(t, 3, spending.Total.UnpricedCount)
 	assert.EqualValues(t, 2, spending.Total.BoundedCount)

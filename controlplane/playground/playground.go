@@ -8,6 +8,7 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"errors"
+	"slices"
 	"time"
 
 	"github.com/google/uuid"
@@ -188,10 +189,12 @@ func (c *Completing) rounds(ctx context.Context) error {
 		}
 	}
 	for {
-		if err := c.round(ctx); c.out.Rounds > 0 && errors.Is(err, providers.ErrMaxCost) {
-			c.out.StopReason = MaxCost // what was answered before is paid
+		err := c.round(ctx)
+		if errors.Is(err, providers.ErrMaxCost) && c.out.Rounds > 0 { // what it was answered so far is paid
+			c.out.StopReason = MaxCost
 			return nil
-		} else if err != nil {
+		}
+		if err != nil {
 			return err
 		}
 		calls := toolCallsOf(c.out.Message)
@@ -213,10 +216,6 @@ func (c *Completing) rounds(ctx context.Context) error {
 				return err
 			}
 		}
-		if limit := c.request.MaxCost; limit != nil && c.counted >= *limit {
-			c.out.StopReason = MaxCost
-			return nil
-		}
 	}
 }
 
@@ -236,8 +235,12 @@ func (c *Completing) round(ctx context.Context) error {
 	answer, err := c.connection.Complete(ctx, call)
 	c.out.Attempts += answer.Attempts
 	c.counted += answer.Counted
-	c.out.Warnings = append(c.out.Warnings, answer.Warnings...)
-	if unaffordable := answer.Attempts == 0 && errors.Is(err, providers.ErrMaxCost); !unaffordable || c.out.Rounds == 0 {
+	for _, warning := range answer.Warnings {
+		if !slices.Contains(c.out.Warnings, warning) { // each round may have it
+			c.out.Warnings = append(c.out.Warnings, warning)
+		}
+	}
+	if !errors.Is(err, providers.ErrMaxCost) || c.out.Rounds == 0 || answer.Attempts > 0 {
 		c.addModelSpan(start, &answer, err)
 	}
 	if err != nil {

@@ -19,6 +19,9 @@ import (
 	"github.com/looptrace/looptrace/internal/validate"
 )
 
+// ErrMaxCost is in the tree of the error of a call that could cost more than its MaxCost. It made no further request.
+var ErrMaxCost = errors.New("the call could cost more than it may")
+
 // Feature is what calls a model.
 type Feature string
 
@@ -38,9 +41,6 @@ const (
 	// maxAdjustments is how often a request is changed as the provider asks.
 	maxAdjustments = 6
 )
-
-// ErrMaxCost is in the tree of the error for a call that its MaxCost does not allow.
-var ErrMaxCost = errors.New("the call may cost more than it is allowed to")
 
 // Call is a call of a connection's model.
 type Call struct {

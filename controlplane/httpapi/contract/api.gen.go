@@ -1516,7 +1516,7 @@ type Completion struct {
 	// RunId The run that recorded it. It can be read a moment later.
 	RunId openapi_types.UUID `json:"run_id"`
 
-	// StopReason Why the completion ended: `tool_calls` wait for their results.
+	// StopReason Why the completion ended: `tool_calls` wait for their results; with `max_cost`, another round could cost more than `max_cost_usd` leaves.
 	StopReason        CompletionStopReason `json:"stop_reason"`
 	SystemFingerprint *string              `json:"system_fingerprint"`
 
@@ -1530,7 +1530,7 @@ type Completion struct {
 	Warnings []string `json:"warnings"`
 }
 
-// CompletionStopReason Why the completion ended: `tool_calls` wait for their results.
+// CompletionStopReason Why the completion ended: `tool_calls` wait for their results; with `max_cost`, another round could cost more than `max_cost_usd` leaves.
 type CompletionStopReason string
 
 // CompletionCreate defines model for CompletionCreate.
@@ -1545,8 +1545,10 @@ type CompletionCreate struct {
 	MaxRounds *int `json:"max_rounds,omitempty"`
 
 	// Messages Instead of `prompt`, or after its messages. With `template_format` they are templates.
-	Messages     *[]PromptMessage            `json:"messages,omitempty"`
-	ModelConfig  *PromptModelConfig          `json:"model_config,omitempty"`
+	Messages *[]PromptMessage `json:"messages,omitempty"`
+
+	// ModelConfig A model with its parameters. Members replace those of the prompt, `extra` as a whole; with null, the prompt's is not sent.
+	ModelConfig  *CompletionModelConfig      `json:"model_config,omitempty"`
 	Placeholders *map[string][]PromptMessage `json:"placeholders,omitempty"`
 	ProjectId    openapi_types.UUID          `json:"project_id"`
 
@@ -1571,6 +1573,9 @@ type CompletionCreate struct {
 	Tools     *[]PromptTool           `json:"tools,omitempty"`
 	Variables *map[string]interface{} `json:"variables,omitempty"`
 }
+
+// CompletionModelConfig A model with its parameters. Members replace those of the prompt, `extra` as a whole; with null, the prompt's is not sent.
+type CompletionModelConfig = json.RawMessage
 
 // CompletionPreview defines model for CompletionPreview.
 type CompletionPreview struct {

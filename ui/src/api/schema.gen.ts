@@ -1380,7 +1380,7 @@ export interface paths {
          *     502 `provider_error` has the provider's own message; its `code` may be more exact: `provider_key_refused`, `provider_rate_limited`,
          *     `provider_quota_exceeded`, `provider_overloaded`, `provider_unreachable`, `provider_timeout`, `provider_broken_answer`, `model_not_found`.
          *     422 `parameter_refused` names the parameter that the model does not take. 402 `budget_exceeded` if the connection's budget or `max_cost_usd` does not
-         *     allow the most that the first call can cost; a later one that `max_cost_usd` does not allow ends the completion with `max_cost`. 422 `price_unknown` if there is a budget or cap and the model has no price.
+         *     allow the most that the call can cost; where `max_cost_usd` does not allow a further round, the completion ends with `stop_reason` `max_cost`. 422 `price_unknown` if there is a budget or cap and the model has no price.
          *
          *     Requires the scope `completions:write`.
          */
@@ -4343,7 +4343,7 @@ export interface components {
             /** @description Instead of those of the prompt. */
             tools?: components["schemas"]["PromptTool"][];
             response_format?: components["schemas"]["PromptResponseFormat"];
-            model_config?: components["schemas"]["PromptModelConfig"];
+            model_config?: components["schemas"]["CompletionModelConfig"];
             /** @description By the name of the tool. */
             tool_answers?: {
                 [key: string]: components["schemas"]["ToolAnswer"];
@@ -4367,6 +4367,24 @@ export interface components {
             thread_id?: string;
             /** @default false */
             stream: boolean;
+        };
+        /** @description A model with its parameters. Members replace those of the prompt, `extra` as a whole; with null, the prompt's is not sent. */
+        CompletionModelConfig: {
+            /** Format: uuid */
+            provider_id?: string | null;
+            model?: string;
+            temperature?: number | null;
+            top_p?: number | null;
+            max_output_tokens?: number | null;
+            stop?: string[] | null;
+            seed?: number | null;
+            reasoning_effort?: string | null;
+            /** @description `auto`, `none`, `required`, or an object that names a function. */
+            tool_choice?: unknown;
+            /** @description Parameters of the provider that have no member here. */
+            extra?: {
+                [key: string]: unknown;
+            } | null;
         };
         /** @description One of its members. */
         CompletionDelta: {
@@ -4414,7 +4432,7 @@ export interface components {
             /** @description As the provider told it for the last message: `stop`, `length`, `tool_calls`, `content_filter`, `refusal`. */
             finish_reason: string | null;
             /**
-             * @description Why the completion ended: `tool_calls` wait for their results.
+             * @description Why the completion ended: `tool_calls` wait for their results; with `max_cost`, another round could cost more than `max_cost_usd` leaves.
              * @enum {string}
              */
             stop_reason: "finished" | "tool_calls" | "max_rounds" | "max_cost";
