@@ -2,7 +2,7 @@ import { keepPreviousData, useQuery } from "@tanstack/react-query";
 import { client, unwrap } from "./client";
 import { writeJson } from "./json";
 import { useInvalidatingMutation } from "./mutation";
-import { ApiError, errorFromNetwork, errorFromResponse, type Problem } from "./problem";
+import { ApiError, errorFromNetwork, errorFromProblem, errorFromResponse, type Problem } from "./problem";
 import { keys } from "./queryKeys";
 import { EventStreamParser } from "./sse";
 import type {
@@ -48,7 +48,7 @@ export async function streamCompletion(
     const reader = response.body.pipeThrough(new TextDecoderStream()).getReader();
     for (let piece = await reader.read(); !piece.done; piece = await reader.read()) {
       for (const { event, data } of parser.push(piece.value)) {
-        if (event === "error") throw errorFromEvent(JSON.parse(data) as Problem);
+        if (event === "error") throw errorFromProblem(JSON.parse(data) as Problem);
         if (!TYPES.includes(event)) continue;
         onEvent({ type: event, data: JSON.parse(data) } as CompletionEvent);
         if (event === "done") return;
@@ -67,10 +67,6 @@ async function bodyOf(response: Response): Promise<unknown> {
   } catch {
     return undefined;
   }
-}
-
-function errorFromEvent(problem: Problem): ApiError {
-  return new ApiError(problem.status, problem, null, problem.title);
 }
 
 /** POST /v1/playground/completions without a stream. */

@@ -1,11 +1,12 @@
 import { describe, expect, it } from "vitest";
-import { errorFromNetwork, errorFromResponse } from "./problem";
+import { errorFromNetwork, errorFromResponse, type Problem } from "./problem";
+import { titleOf } from "./problemTitles";
 
 describe("errorFromResponse", () => {
   it("keeps the problem, its fields and Retry-After", () => {
     const problem = {
       type: "about:blank",
-      title: "Too many attempts",
+      title: "Too Many Requests",
       status: 429,
       code: "throttled",
       request_id: "r1",
@@ -28,6 +29,33 @@ describe("errorFromResponse", () => {
     expect(error.problem).toBeNull();
     expect(error.message).toContain("502");
     expect(error.retryAfterSeconds).toBeNull();
+  });
+});
+
+describe("titleOf", () => {
+  const title = (status: number, code: string, location?: string) =>
+    titleOf({
+      type: "about:blank",
+      title: "Unprocessable Entity",
+      status,
+      code,
+      detail: "",
+      ...(location ? { errors: [{ location, message: "no" }] } : {}),
+    } as Problem);
+
+  it("says what failed, by the code, else by the status", () => {
+    expect(title(409, "name_taken")).toBe("The name is taken");
+    expect(title(409, "new_code")).toBe("This isn't possible now");
+    expect(title(418, "new_code")).toBe("Unprocessable Entity");
+  });
+
+  it("names the parameter that a model refuses", () => {
+    expect(title(422, "parameter_refused", "body.model_config.temperature")).toBe(
+      "The model refuses temperature",
+    );
+    expect(title(422, "parameter_refused", "body.tools")).toBe("The model refuses tools");
+    expect(title(422, "parameter_refused", "body.model_config")).toBe("The model refuses a parameter");
+    expect(title(422, "parameter_refused")).toBe("The model refuses a parameter");
   });
 });
 

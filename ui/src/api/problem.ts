@@ -1,9 +1,10 @@
+import { titleOf } from "./problemTitles";
 import type { components } from "./schema.gen";
 
 /** The API's RFC 9457 problem. */
 export type Problem = components["schemas"]["Problem"];
 
-/** A failed request. `status` is 0 when no response arrived. */
+/** A failed request. `status` is 0 when no response arrived. The message says what failed, in a few words. */
 export class ApiError extends Error {
   override readonly name = "ApiError";
 
@@ -30,8 +31,13 @@ export function errorFromResponse(response: Response, body: unknown): ApiError {
     response.status,
     problem,
     Number.isFinite(seconds) ? seconds : null,
-    problem?.title ?? `The server responded with ${response.status}`,
+    problem ? titleOf(problem) : `The server responded with ${response.status}`,
   );
+}
+
+/** The error for a problem that arrived in a stream. */
+export function errorFromProblem(problem: Problem): ApiError {
+  return new ApiError(problem.status, problem, null, titleOf(problem));
 }
 
 /** The error for a request without a response. */
@@ -39,6 +45,14 @@ export function errorFromNetwork(cause: unknown): ApiError {
   const error = new ApiError(0, null, null, "The server didn't respond");
   error.cause = cause;
   return error;
+}
+
+/** Why a request failed, in one line. */
+export function whyOf(error: Error): string {
+  const problem = error instanceof ApiError ? error.problem : null;
+  const fields = problem?.code === "validation_failed" ? (problem.errors ?? []) : [];
+  if (fields.length > 0) return fields.map(({ location, message }) => `${location} ${message}`).join("; ");
+  return problem?.detail || error.message;
 }
 
 function isProblem(body: unknown): body is Problem {

@@ -1,6 +1,6 @@
 import { Alert, Button, Group, Stack, Text } from "@mantine/core";
 import { IconAlertTriangle } from "@tabler/icons-react";
-import { ApiError } from "@/api/problem";
+import { ApiError, type Problem } from "@/api/problem";
 import { CopyButton } from "./CopyButton";
 
 interface Props {
@@ -8,9 +8,10 @@ interface Props {
   onRetry?: () => void;
 }
 
-/** A failed request: what happened, what to do, and the request id for the log. */
+/** A failed request: what failed and why, what to do, and the request id for the log. */
 export function ProblemPanel({ error, onRetry }: Props) {
   const problem = error instanceof ApiError ? error.problem : null;
+  const { detail, fields } = told(problem);
   return (
     <Alert
       role="alert"
@@ -22,10 +23,10 @@ export function ProblemPanel({ error, onRetry }: Props) {
       ta="left"
     >
       <Stack gap="xs">
-        <Text size="sm">{problem?.detail ?? advice(error)}</Text>
-        {problem?.errors?.map((item) => (
-          <Text key={item.location + item.message} size="xs" c="dimmed">
-            <code>{item.location}</code> {item.message}
+        {(detail !== "" || fields.length === 0) && <Text size="sm">{detail || advice(error)}</Text>}
+        {fields.map(({ location, message }) => (
+          <Text key={location + message} size={detail === "" ? "sm" : "xs"}>
+            <code>{location}</code> {message}
           </Text>
         ))}
         <Group gap="xs">
@@ -46,6 +47,17 @@ export function ProblemPanel({ error, onRetry }: Props) {
       </Stack>
     </Alert>
   );
+}
+
+/** What a problem tells besides its title, each thing once. Its fields have their names in the form. */
+function told(problem: Problem | null): { detail: string; fields: { location: string; message: string }[] } {
+  const all = problem?.errors ?? [];
+  // This detail says that there are fields.
+  const detail = problem?.code === "validation_failed" && all.length > 0 ? "" : (problem?.detail ?? "");
+  const fields = all
+    .filter(({ message }) => !detail.includes(message))
+    .map(({ location, message }) => ({ location: location.replace(/^body\./, ""), message }));
+  return { detail, fields };
 }
 
 function advice(error: Error): string {

@@ -1,7 +1,7 @@
 import { Alert, Text } from "@mantine/core";
 import { useDebouncedValue } from "@mantine/hooks";
 import { useMemo, useState } from "react";
-import { ApiError } from "@/api/problem";
+import { whyOf } from "@/api/problem";
 import { useRenderedDraft } from "@/api/prompts";
 import type { PromptVersionCreate } from "@/api/types";
 import type { DraftVariable } from "@/components/editor/draft";
@@ -73,7 +73,7 @@ export function Preview({ projectId, content, isBroken, variables }: Props) {
           : rendered.data
             ? `About ${formatCount(rendered.data.tokens)} tokens (${rendered.data.tokenizer})${tools(content)}`
             : rendered.error
-              ? `Not counted: ${rendered.error instanceof ApiError ? (rendered.error.problem?.detail ?? rendered.error.message) : rendered.error.message}`
+              ? `Not counted: ${whyOf(rendered.error)}`
               : "Counting tokens…"}
       </Text>
     </div>
