@@ -14,10 +14,10 @@ import {
 } from "@tabler/icons-react";
 import { useId, useMemo, useRef, useState } from "react";
 import { useCompletionPreview } from "@/api/playground";
-import { ApiError } from "@/api/problem";
+import { ApiError, whyOf } from "@/api/problem";
 import { useProviderModels } from "@/api/providers";
 import type { Provider } from "@/api/types";
-import type { Draft, DraftError } from "@/components/editor/draft";
+import type { Draft, DraftError, DraftModel } from "@/components/editor/draft";
 import { ModelParameters } from "@/components/editor/ModelParameters";
 import { formatCost, formatCount } from "@/components/format";
 import { AnswerView } from "./AnswerView";
@@ -27,7 +27,7 @@ import type { Fix } from "./fixes";
 import { type LiveAnswers, useAnswer } from "./live";
 import classes from "./Playground.module.css";
 import { PromptPicker } from "./PromptPicker";
-import type { PlayColumn, Prepared, PromptChoice } from "./play";
+import { type ParameterName, type PlayColumn, type Prepared, type PromptChoice, parameters } from "./play";
 import { useFollow } from "./useFollow";
 
 /** What can be done with a column besides running it. */
@@ -41,6 +41,8 @@ interface Props {
   prepared: Prepared;
   /** What it sends; undefined while its prompt is loading. */
   source: Draft | undefined;
+  /** The parameters of its prompt. */
+  promptModel: DraftModel | undefined;
   errors: readonly DraftError[];
   live: LiveAnswers;
   mayRun: boolean;
@@ -50,6 +52,8 @@ interface Props {
   onPrompt: (choice: PromptChoice | null) => void;
   onRun: () => void;
   onResults: (answer: Answer, results: Extract<Turn, { kind: "tool" }>[]) => void;
+  /** What one click can do about an error. */
+  fixes: (error: ApiError) => readonly Fix[];
   onFix: (fix: Fix) => void;
   onAction: (action: ColumnAction) => void;
   /** Missing if there are as many columns as there may be. */
@@ -60,7 +64,8 @@ interface Props {
 
 /** One model with its parameters, and what it answers. */
 export function ColumnPanel(props: Props) {
-  const { projectId, number, column, providers, prepared, source, errors, live, mayRun, onChange } = props;
+  const { projectId, number, column, providers, prepared, source, promptModel } = props;
+  const { errors, live, mayRun, onChange } = props;
   const answer = useAnswer(live, column.id);
   const isRunning = answer?.status === "running";
   const [showsParameters, setShowsParameters] = useState(false);
@@ -70,6 +75,9 @@ export function ColumnPanel(props: Props) {
   useFollow(scroller, answer);
   const names = useMemo(() => [...new Set(models.data?.data.map(({ id }) => id) ?? [])], [models.data]);
   const notes = models.data?.data.find(({ id }) => id === column.model.model)?.notes ?? [];
+  const removed = column.without.filter(
+    (parameter) => isSet(promptModel, parameter) && !isSet(column.model, parameter),
+  );
   const name = `Column ${number}`;
   const set = parameterCount(column);
   const settings = set === 0 ? "Default" : `${set} set`;
@@ -164,6 +172,23 @@ export function ColumnPanel(props: Props) {
             Prompt {column.prompt.name} v{column.prompt.version}
           </div>
         )}
+        {removed.map((parameter) => (
+          <div key={parameter} className={classes.removed} data-testid="removed-parameter">
+            <span>
+              The prompt's <code>{parameter}</code> isn't sent.
+            </span>
+            <Button
+              size="compact-xs"
+              variant="default"
+              aria-label={`Send ${parameter} in column ${number}`}
+              onClick={() =>
+                onChange({ ...column, without: column.without.filter((name) => name !== parameter) })
+              }
+            >
+              Send it
+            </Button>
+          </div>
+        ))}
         {notes.map(({ parameter, message }) => (
           <div key={parameter} className={classes.note}>
             <code>{parameter}</code> {message}
@@ -195,7 +220,7 @@ export function ColumnPanel(props: Props) {
             <ColumnResult
               projectId={projectId}
               answer={answer}
-              column={column}
+              fixes={answer.error instanceof ApiError ? props.fixes(answer.error) : []}
               onFix={props.onFix}
               onRetry={mayRun && prepared.draft !== null ? props.onRun : undefined}
             />
@@ -206,6 +231,10 @@ export function ColumnPanel(props: Props) {
       </section>
     </section>
   );
+}
+
+function isSet(model: DraftModel | undefined, parameter: ParameterName): boolean {
+  return model !== undefined && model[parameters[parameter]].length > 0;
 }
 
 /** How many parameters differ from the provider's defaults. */
@@ -273,11 +302,7 @@ function ColumnMenu(props: Props & { answer: Answer | undefined }) {
 function Estimate({ prepared }: { prepared: Prepared }) {
   const [draft] = useDebouncedValue(prepared.draft, 700);
   const preview = useCompletionPreview(draft);
-  if (preview.error) {
-    return preview.error instanceof ApiError && preview.error.problem?.detail
-      ? preview.error.problem.detail
-      : preview.error.message;
-  }
+  if (preview.error) return whyOf(preview.error);
   if (!preview.data) return "Estimating the cost…";
   const { input_tokens, max_cost_usd, priced, warnings, unused } = preview.data;
   const cost =

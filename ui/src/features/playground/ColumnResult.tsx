@@ -1,5 +1,6 @@
 import { Alert, Button, Group } from "@mantine/core";
 import { IconInfoCircle } from "@tabler/icons-react";
+import { useState } from "react";
 import { Link } from "react-router";
 import { ApiError } from "@/api/problem";
 import { CopyButton } from "@/components/CopyButton";
@@ -8,20 +9,20 @@ import { formatCost, formatDuration, formatTokens, UNKNOWN } from "@/components/
 import { ProblemPanel } from "@/components/ProblemPanel";
 import { allows, useProject } from "@/components/useProject";
 import { type Answer, lastText } from "./answer";
-import { type Fix, fixesOf } from "./fixes";
+import type { Fix } from "./fixes";
 import classes from "./Playground.module.css";
-import type { PlayColumn } from "./play";
 
 interface Props {
   projectId: string;
   answer: Answer;
-  column: PlayColumn;
+  /** What one click can do about the answer's error. */
+  fixes: readonly Fix[];
   onFix: (fix: Fix) => void;
   onRetry?: () => void;
 }
 
 /** How an answer ended: its error with what to do, or its cost, tokens and times. */
-export function ColumnResult({ projectId, answer, column, onFix, onRetry }: Props) {
+export function ColumnResult({ projectId, answer, fixes, onFix, onRetry }: Props) {
   const { status, completion, error, runId } = answer;
   const text = lastText(answer);
   return (
@@ -33,9 +34,7 @@ export function ColumnResult({ projectId, answer, column, onFix, onRetry }: Prop
         {completion?.stop_reason === "tool_calls" && "The model waits for results."}
         {completion?.finish_reason === "length" && "Cut off: the most output tokens are reached."}
       </div>
-      {error && (
-        <Failure error={error} column={column} onFix={onFix} onRetry={onRetry} projectId={projectId} />
-      )}
+      {error && <Failure error={error} fixes={fixes} onFix={onFix} onRetry={onRetry} projectId={projectId} />}
       {completion && completion.warnings.length > 0 && (
         <Alert variant="light" color="yellow" p="xs" c="var(--lt-text)" icon={<IconInfoCircle size={16} />}>
           {completion.warnings.map((warning) => (
@@ -86,38 +85,45 @@ function usageDetails(usage: NonNullable<Answer["completion"]>["usage"]): string
   return known.map(([label, count]) => `${formatTokens(count)} ${label}`).join(", ") || undefined;
 }
 
-interface FailureProps {
-  projectId: string;
+interface FailureProps extends Pick<Props, "projectId" | "fixes" | "onFix" | "onRetry"> {
   error: Error;
-  column: PlayColumn;
-  onFix: (fix: Fix) => void;
-  onRetry?: () => void;
 }
 
 /** Errors whose cause is in the settings of a connection. */
 const AT_CONNECTION = [
   "provider_key_refused",
+  "provider_key_unreadable",
+  "provider_permission_denied",
   "provider_unreachable",
   "provider_quota_exceeded",
   "budget_exceeded",
   "address_not_allowed",
-  "key_unreadable",
 ];
 
-function Failure({ projectId, error, column, onFix, onRetry }: FailureProps) {
+function Failure({ projectId, error, fixes, onFix, onRetry }: FailureProps) {
   const isAdmin = allows(useProject(), "admin");
-  const problem = error instanceof ApiError ? error : null;
-  const code = problem?.problem?.code ?? "";
-  const fixes = problem ? fixesOf(problem, column) : [];
+  const [done, setDone] = useState("");
+  const code = error instanceof ApiError ? (error.problem?.code ?? "") : "";
   return (
     <>
       <ProblemPanel error={error} onRetry={onRetry} />
       <Group gap="xs">
         {fixes.map((fix) => (
-          <Button key={fix.label} size="compact-sm" variant="light" onClick={() => onFix(fix)}>
+          <Button
+            key={fix.label}
+            size="compact-sm"
+            variant="light"
+            onClick={() => {
+              onFix(fix);
+              setDone(fix.done);
+            }}
+          >
             {fix.label}
           </Button>
         ))}
+        <span role="status" className={classes.state}>
+          {done}
+        </span>
         {code === "price_unknown" && isAdmin && (
           <Link to={`/p/${projectId}/settings/prices`}>Set a price</Link>
         )}

@@ -9,18 +9,18 @@ import type { NotRestored, Provider } from "@/api/types";
 import { newId } from "@/components/editor/draft";
 import { PageHeader } from "@/components/PageHeader";
 import { ProblemPanel } from "@/components/ProblemPanel";
-import { renderVersion } from "@/components/template";
 import { allows, useProject } from "@/components/useProject";
-import { type Answer, lastText, type Turn } from "./answer";
-import { BatchDialog } from "./BatchDialog";
+import type { Answer, Turn } from "./answer";
+import { BatchNotice, BatchResultDialog } from "./BatchView";
+import { useBatches } from "./batches";
+import { ColumnDialog } from "./ColumnDialog";
 import { type ColumnAction, ColumnPanel } from "./ColumnPanel";
-import type { Fix } from "./fixes";
+import { type Fix, fixesOf } from "./fixes";
 import { useLiveAnswers, useRunning } from "./live";
 import { scenarioOf, withScenario } from "./opened";
 import classes from "./Playground.module.css";
 import {
   emptyPlay,
-  inputsOf,
   MAX_COLUMNS,
   newColumn,
   type Play,
@@ -30,15 +30,14 @@ import {
   settingOf,
   versionKey,
 } from "./play";
-import { RequestDialog } from "./RequestDialog";
-import { SaveItemDialog } from "./SaveItemDialog";
-import { SaveVersionDialog } from "./SaveVersionDialog";
 import { Scenarios } from "./Scenarios";
 import { NotRestoredNotice, SourcePanel } from "./SourcePanel";
 import { useColumns } from "./useColumns";
 
 interface Props {
   projectId: string;
+  /** See playKey. */
+  owner: string;
   providers: readonly Provider[];
   play: Play;
   onPlay: (change: (play: Play) => Play) => void;
@@ -53,7 +52,7 @@ interface Props {
 
 /** Messages and 1 to 4 models that answer them side by side. */
 export function Playground(props: Props) {
-  const { projectId, providers, play, onPlay, isKept, notRestored, onSeen, onUndo } = props;
+  const { projectId, owner, providers, play, onPlay, isKept, notRestored, onSeen, onUndo } = props;
   const project = useProject();
   const mayRun = allows(project, "completions:write");
   const mayWrite = allows(project, "prompts:write");
@@ -66,6 +65,9 @@ export function Playground(props: Props) {
   const loadVersion = useLoadVersion();
   const columns = useColumns(projectId, play);
   const answers = useRef<HTMLElement>(null);
+  const batches = useBatches(owner);
+  const [shownBatch, setShownBatch] = useState<string | null>(null);
+  const batch = batches.find(({ id }) => id === shownBatch);
   const [dialog, setDialog] = useState<{ action: ColumnAction; column: number } | null>(null);
 
   const run = (index: number) => {
@@ -75,7 +77,7 @@ export function Playground(props: Props) {
   };
   const ready = columns.prepared.flatMap(({ draft }, index) => (draft ? [index] : []));
   const runAll = () => {
-    if (dialog !== null) return;
+    if (dialog !== null || batch) return;
     for (const index of ready) run(index);
     // Below the messages, answers would begin out of sight.
     if (window.matchMedia("(max-width: 62em)").matches) answers.current?.scrollIntoView({ block: "start" });
@@ -208,6 +210,9 @@ export function Playground(props: Props) {
           </Group>
         )}
         {columns.error && <ProblemPanel error={columns.error} />}
+        {batches.map((one) => (
+          <BatchNotice key={one.id} batch={one} onShow={() => setShownBatch(one.id)} />
+        ))}
       </div>
       <div className={classes.body}>
         <section
@@ -245,6 +250,7 @@ export function Playground(props: Props) {
               providers={providers}
               prepared={columns.prepared[index] as (typeof columns.prepared)[number]}
               source={columns.sources[index]}
+              promptModel={columns.promptModels[index]}
               errors={columns.errors[index] ?? []}
               live={live}
               mayRun={mayRun}
@@ -254,6 +260,7 @@ export function Playground(props: Props) {
               onPrompt={(choice: PromptChoice | null) => changeColumn({ ...column, prompt: choice })}
               onRun={() => run(index)}
               onResults={(answer, results) => resume(index, answer, results)}
+              fixes={(error) => fixesOf(error, play, column, columns.sources[index])}
               onFix={(fix: Fix) => onPlay(fix.change)}
               onAction={(action) => setDialog({ action, column: index })}
               onDuplicate={
@@ -267,6 +274,7 @@ export function Playground(props: Props) {
       {dialog && (
         <ColumnDialog
           projectId={projectId}
+          owner={owner}
           play={play}
           columns={columns}
           index={dialog.column}
@@ -275,6 +283,7 @@ export function Playground(props: Props) {
           onClose={() => setDialog(null)}
         />
       )}
+      {batch && <BatchResultDialog projectId={projectId} batch={batch} onClose={() => setShownBatch(null)} />}
     </div>
   );
 }
@@ -284,82 +293,4 @@ const visit = crypto.randomUUID();
 
 function threadId(column: string): string {
   return `playground-${visit}-${column}`;
-}
-
-interface ColumnDialogProps {
-  projectId: string;
-  play: Play;
-  columns: ReturnType<typeof useColumns>;
-  index: number;
-  action: ColumnAction;
-  answer: Answer | undefined;
-  onClose: () => void;
-}
-
-function ColumnDialog({ projectId, play, columns, index, action, answer, onClose }: ColumnDialogProps) {
-  const column = play.columns[index];
-  const prepared = columns.prepared[index];
-  if (!column || !prepared) return null;
-  const { draft, content, values } = prepared;
-  if (action === "request") {
-    return draft && <RequestDialog draft={draft} number={index + 1} onClose={onClose} />;
-  }
-  if (action === "version") {
-    return (
-      content && (
-        <SaveVersionDialog
-          projectId={projectId}
-          content={{
-            ...content,
-            model_config: { ...content.model_config, provider_id: column.providerId || undefined },
-          }}
-          promptName={(column.prompt ?? play.prompt)?.name ?? ""}
-          onClose={onClose}
-        />
-      )
-    );
-  }
-  if (action === "item") {
-    if (!answer || !content || !values) return null;
-    return (
-      <SaveItemDialog
-        projectId={projectId}
-        variables={values.variables}
-        messages={renderedOf(content, values)}
-        output={outputOf(answer)}
-        runId={answer.runId}
-        onClose={onClose}
-      />
-    );
-  }
-  const source = columns.sources[index];
-  return (
-    <BatchDialog
-      projectId={projectId}
-      number={index + 1}
-      variables={source ? inputsOf([source]).variables.map(({ name }) => name) : []}
-      prepare={(given) => prepare(projectId, play, column, columns.versions, { given })}
-      onClose={onClose}
-    />
-  );
-}
-
-/** The messages with the values, or as templates if one is missing. */
-function renderedOf(...[content, values]: Parameters<typeof renderVersion>): unknown[] {
-  try {
-    return renderVersion(content, values).messages;
-  } catch {
-    return [...content.messages];
-  }
-}
-
-/** An answer that is JSON becomes its value. */
-function outputOf(answer: Answer): unknown {
-  const text = lastText(answer);
-  try {
-    const value: unknown = JSON.parse(text);
-    return typeof value === "object" ? value : text;
-  } catch {
-    return text;
-  }
 }

@@ -108,6 +108,7 @@ function Drafted({ projectId, storageKey, providers }: DraftedProps) {
   return (
     <Playground
       projectId={projectId}
+      owner={storageKey}
       providers={providers}
       play={shown}
       onPlay={change}

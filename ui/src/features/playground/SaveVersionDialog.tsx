@@ -3,7 +3,7 @@ import { useDebouncedValue } from "@mantine/hooks";
 import { useMutation } from "@tanstack/react-query";
 import { useState } from "react";
 import { Link } from "react-router";
-import { ApiError } from "@/api/problem";
+import { ApiError, whyOf } from "@/api/problem";
 import {
   NO_ALIAS,
   useCreatePrompt,
@@ -155,7 +155,7 @@ function SavedDialog({ projectId, saved, onClose }: SavedProps) {
           <Alert variant="light" color="red" p="xs" c="var(--lt-text)">
             {aliasError instanceof ApiError && aliasError.status === 412
               ? "The alias was not moved, because someone moved it meanwhile."
-              : `The alias was not moved: ${aliasError.message}`}
+              : `The alias was not moved: ${whyOf(aliasError)}`}
           </Alert>
         )}
         <Group justify="flex-end">

@@ -3,7 +3,7 @@ import { IconBookmark, IconPencil, IconTrash } from "@tabler/icons-react";
 import { useMutation } from "@tanstack/react-query";
 import { useState } from "react";
 import { fetchScenario, useDeleteScenario, useSaveScenario, useScenarios } from "@/api/playground";
-import { ApiError } from "@/api/problem";
+import { ApiError, whyOf } from "@/api/problem";
 import type { Scenario, ScenarioContent, ScenarioSummary } from "@/api/types";
 import { ConfirmDialog } from "@/components/ConfirmDialog";
 import { FormDialog } from "@/components/FormDialog";
@@ -87,7 +87,7 @@ export function Scenarios({ projectId, current, content, mayWrite, onLoad, onCur
             {list.isPending
               ? "Loading…"
               : list.error
-                ? list.error.message
+                ? whyOf(list.error)
                 : list.data.data.length === 0
                   ? "No scenario saved yet"
                   : "Load"}
@@ -101,8 +101,8 @@ export function Scenarios({ projectId, current, content, mayWrite, onLoad, onCur
       </Menu>
       <span role="status" aria-live="polite" style={{ fontSize: "var(--mantine-font-size-xs)" }}>
         {save.isSuccess && dialog === null ? "Scenario saved" : ""}
-        {save.error && dialog === null ? `Not saved: ${save.error.message}` : ""}
-        {load.error ? `Not loaded: ${load.error.message}` : ""}
+        {save.error && dialog === null ? `Not saved: ${whyOf(save.error)}` : ""}
+        {load.error ? `Not loaded: ${whyOf(load.error)}` : ""}
       </span>
       {dialog?.kind === "save" && (
         <NameDialog

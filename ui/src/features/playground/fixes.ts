@@ -1,32 +1,34 @@
 import type { ApiError } from "@/api/problem";
-import type { DraftModel } from "@/components/editor/draft";
+import type { Draft, DraftModel } from "@/components/editor/draft";
 import { isObject, pretty } from "@/components/editor/draft";
-import type { Play, PlayColumn } from "./play";
+import { emptyParameter, type ParameterName, type Play, type PlayColumn, parameters } from "./play";
 
 /** A change that makes a refused request work. */
 export interface Fix {
   label: string;
+  /** What is different afterwards. */
+  done: string;
   change: (play: Play) => Play;
 }
 
-const members: Record<string, keyof DraftModel> = {
-  temperature: "temperature",
-  top_p: "topP",
-  max_output_tokens: "maxOutputTokens",
-  max_tokens: "maxOutputTokens",
-  max_completion_tokens: "maxOutputTokens",
-  stop: "stop",
-  seed: "seed",
-  reasoning_effort: "reasoningEffort",
-  tool_choice: "toolChoice",
+const aliases: Record<string, ParameterName> = {
+  max_tokens: "max_output_tokens",
+  max_completion_tokens: "max_output_tokens",
 };
 
-/** What one click can do about an error of a column. */
-export function fixesOf(error: ApiError, column: PlayColumn): Fix[] {
+/** What one click can do about an error of a column. `source` is what the column sends. */
+export function fixesOf(error: ApiError, play: Play, column: PlayColumn, source: Draft | undefined): Fix[] {
   const code = error.problem?.code;
-  if (code === "parameter_refused") return parameterFixes(error, column);
-  if (code === "price_unknown") {
-    return [{ label: "Allow models without a price", change: (play) => ({ ...play, allowUnpriced: true }) }];
+  if (code === "parameter_refused" && source) return parameterFixes(error, play, column, source);
+  // Without a limit here, it is the connection's budget that needs a price.
+  if (code === "price_unknown" && play.maxCost !== "" && !play.allowUnpriced) {
+    return [
+      {
+        label: "Allow models without a price",
+        done: "Models without a price may be called now. Their cost doesn't count against the limit.",
+        change: (before) => ({ ...before, allowUnpriced: true }),
+      },
+    ];
   }
   return [];
 }
@@ -37,36 +39,66 @@ export function refusedParameter(error: ApiError): string | null {
   return location?.split(".").at(-1) ?? null;
 }
 
-function parameterFixes(error: ApiError, column: PlayColumn): Fix[] {
+function parameterFixes(error: ApiError, play: Play, column: PlayColumn, source: Draft): Fix[] {
   const name = refusedParameter(error);
   if (name === null) return [];
-  const remove = `Remove ${name}`;
-  const change = (changed: (model: DraftModel) => DraftModel) => (play: Play) => ({
-    ...play,
-    columns: play.columns.map((one) => (one.id === column.id ? { ...one, model: changed(one.model) } : one)),
+  const label = `Remove ${name}`;
+  const everywhere = play.columns.length > 1 ? `${label} from all columns` : label;
+  const change = (changed: (column: PlayColumn) => PlayColumn) => (before: Play) => ({
+    ...before,
+    columns: before.columns.map((one) => (one.id === column.id ? changed(one) : one)),
   });
-  const extra = extraOf(column.model);
+  const done = `This column no longer sends ${name}. Retry sends the request without it.`;
+  // Without a parameter of its own, the column sends that of its prompt.
+  const without = (parameter: ParameterName) => (before: PlayColumn) => ({
+    ...before,
+    model: { ...before.model, ...emptyParameter(parameter) },
+    without: [...new Set([...before.without, parameter])],
+  });
+
+  const extra = extraOf(source.model);
   if (Object.hasOwn(extra, name)) {
     const { [name]: value, ...others } = extra;
-    const other = renamed(error, name);
     const write = (members: Record<string, unknown>) =>
-      change((model) => ({ ...model, extra: Object.keys(members).length === 0 ? "" : pretty(members) }));
+      change((before) =>
+        Object.keys(members).length === 0
+          ? without("extra")(before)
+          : { ...before, model: { ...before.model, extra: pretty(members) } },
+      );
+    const other = renamed(error, name);
+    const remove: Fix = { label, done, change: write(others) };
+    if (other === null) return [remove];
     return [
-      ...(other === null
-        ? []
-        : [{ label: `Rename ${name} to ${other}`, change: write({ ...others, [other]: value }) }]),
-      { label: remove, change: write(others) },
+      {
+        label: `Rename ${name} to ${other}`,
+        done: `This column sends ${other} instead of ${name}.`,
+        change: write({ ...others, [other]: value }),
+      },
+      remove,
     ];
   }
-  const member = members[name];
-  if (member !== undefined && column.model[member].length > 0) {
+  const parameter = Object.hasOwn(parameters, name) ? (name as ParameterName) : aliases[name];
+  if (parameter !== undefined && source.model[parameters[parameter]].length > 0) {
+    return [{ label, done, change: change(without(parameter)) }];
+  }
+  if (name === "response_format" && source.responseFormat !== "") {
     return [
-      { label: remove, change: change((model) => ({ ...model, [member]: member === "stop" ? [] : "" })) },
+      {
+        label: everywhere,
+        done: "No column sends a response format any more.",
+        change: (before) => ({ ...before, responseFormat: "" }),
+      },
     ];
   }
-  if (name === "response_format")
-    return [{ label: remove, change: (play) => ({ ...play, responseFormat: "" }) }];
-  if (name === "tools") return [{ label: remove, change: (play) => ({ ...play, tools: [] }) }];
+  if (name === "tools" && source.tools.length > 0) {
+    return [
+      {
+        label: everywhere,
+        done: "No column sends tools any more.",
+        change: (before) => ({ ...before, tools: [] }),
+      },
+    ];
+  }
   return [];
 }
 

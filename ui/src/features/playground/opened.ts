@@ -14,6 +14,7 @@ import {
   overlaid,
   type Play,
   type PlayColumn,
+  reduced,
   settingOf,
   type ToolSetting,
 } from "./play";
@@ -117,7 +118,9 @@ export function withOwnMessages(play: Play, version: PromptVersion): Play {
     tools: play.tools ?? draft.tools,
     responseFormat: play.responseFormat ?? draft.responseFormat,
     columns: play.columns.map((column) =>
-      column.prompt === null ? { ...column, model: overlaid(draft.model, column.model) } : column,
+      column.prompt === null
+        ? { ...column, model: overlaid(reduced(draft.model, column.without), column.model) }
+        : column,
     ),
     texts: {
       ...Object.fromEntries(

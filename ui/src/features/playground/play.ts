@@ -65,6 +65,28 @@ export interface PlayColumn {
   /** Null for the shared prompt or messages. */
   prompt: PromptChoice | null;
   model: DraftModel;
+  /** The parameters of a prompt that are not sent. Those of `model` are. */
+  without: readonly ParameterName[];
+}
+
+/** The parameters of a model by their names in the API. */
+export const parameters = {
+  temperature: "temperature",
+  top_p: "topP",
+  max_output_tokens: "maxOutputTokens",
+  stop: "stop",
+  seed: "seed",
+  reasoning_effort: "reasoningEffort",
+  tool_choice: "toolChoice",
+  extra: "extra",
+} as const satisfies Record<string, keyof DraftModel>;
+
+export type ParameterName = keyof typeof parameters;
+
+/** A parameter that is not set. */
+export function emptyParameter(name: ParameterName): Partial<DraftModel> {
+  const member = parameters[name];
+  return { [member]: emptyModel[member] };
 }
 
 export const MAX_COLUMNS = 4;
@@ -72,7 +94,7 @@ export const MAX_COLUMNS = 4;
 export const stopSetting: ToolSetting = { policy: "stop", content: "", recorded: [] };
 
 export function newColumn(): PlayColumn {
-  return { id: newId(), providerId: "", prompt: null, model: emptyModel };
+  return { id: newId(), providerId: "", prompt: null, model: emptyModel, without: [] };
 }
 
 export function emptyPlay(): Play {
@@ -120,8 +142,20 @@ export function sourceOf(play: Play, column: PlayColumn, versions: Versions): Dr
     ...base,
     tools: play.tools ?? base.tools,
     responseFormat: play.responseFormat ?? base.responseFormat,
-    model: overlaid(base.model, column.model),
+    model: overlaid(reduced(base.model, column.without), column.model),
   };
+}
+
+/** The parameters of the prompt that a column uses; undefined without a prompt, or while it is loading. */
+export function promptModelOf(play: Play, column: PlayColumn, versions: Versions): DraftModel | undefined {
+  const choice = column.prompt ?? play.prompt;
+  const version = choice === null ? undefined : versions.get(versionKey(choice));
+  return version && draftOf(version).model;
+}
+
+/** The parameters without some of them. */
+export function reduced(model: DraftModel, without: readonly ParameterName[]): DraftModel {
+  return Object.assign({}, model, ...without.map(emptyParameter));
 }
 
 /** The parameters of a prompt with those of a column, which win where they are set. */
@@ -217,13 +251,17 @@ export function prepare(
     ...placeholdersFor(values, choice === null ? following : []),
     ...(choice === null || play.tools !== null ? { tools: content.tools ?? [] } : {}),
     ...formatOf(content, choice !== null, play.responseFormat !== null),
-    model_config: config,
+    model_config: choice === null ? config : { ...removed(column), ...config },
     ...answersOf(play, source),
     max_rounds: Number(play.maxRounds),
     allow_unpriced: play.allowUnpriced,
     ...(play.maxCost === "" ? {} : { max_cost_usd: Number(play.maxCost) }),
   };
   return { draft, problems: [], content, values };
+}
+
+function removed({ without }: PlayColumn): CompletionDraft["model_config"] {
+  return Object.fromEntries(without.map((name) => [name, null]));
 }
 
 function isWhole(text: string, min: number, max: number): boolean {

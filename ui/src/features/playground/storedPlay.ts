@@ -2,7 +2,7 @@ import { withNewPlayIds } from "./opened";
 import type { Play } from "./play";
 
 /** Changes with the shape of Play: what has another shape is not read. */
-const SHAPE = 1;
+const SHAPE = 2;
 
 export function playKey(userId: string, projectId: string): string {
   return `looptrace.playground.${userId}.${projectId}`;

@@ -8,6 +8,7 @@ import {
   type Play,
   type Prepared,
   prepare,
+  promptModelOf,
   sourceOf,
   toolNames,
   type Versions,
@@ -28,6 +29,10 @@ export function useColumns(projectId: string, play: Play) {
     () => play.columns.map((column) => sourceOf(play, column, versions)),
     [play, versions],
   );
+  const promptModels = useMemo(
+    () => play.columns.map((column) => promptModelOf(play, column, versions)),
+    [play, versions],
+  );
   const prepared: Prepared[] = useMemo(
     () => play.columns.map((column) => prepare(projectId, play, column, versions)),
     [projectId, play, versions],
@@ -39,5 +44,5 @@ export function useColumns(projectId: string, play: Play) {
     const values = valuesOf(inputs.variables, play.texts, inputs.placeholders, play.lists);
     return { ...inputs, tools: toolNames(drafts), errors, valueErrors: values.errors };
   }, [sources, play.texts, play.lists]);
-  return { versions, error, sources, prepared, ...shared };
+  return { versions, error, sources, promptModels, prepared, ...shared };
 }
