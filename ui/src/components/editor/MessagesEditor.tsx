@@ -1,12 +1,13 @@
-import { Alert, Button, FileButton, Group, Select, TextInput } from "@mantine/core";
+import { Alert, Button, Group, Select, TextInput } from "@mantine/core";
 import { IconArrowDown, IconArrowUp, IconPlus, IconTrash } from "@tabler/icons-react";
 import { useState } from "react";
 import { Code } from "@/components/Code";
-import { formatBytes } from "@/components/format";
 import { IconButton } from "@/components/IconButton";
 import { scan } from "@/components/template";
 import { type Draft, type DraftError, type DraftMessage, type DraftPart, newId } from "./draft";
 import classes from "./Editor.module.css";
+import { ErrorText } from "./ErrorText";
+import { ImagePart } from "./ImagePart";
 
 const ROLES = ["system", "developer", "user", "assistant", "tool"];
 
@@ -277,104 +278,6 @@ function TemplateField({ format, value, ...field }: TemplateFieldProps) {
   );
 }
 
-export function ErrorText({ children }: { children: React.ReactNode }) {
-  return (
-    <p className={classes.error} data-testid="draft-error">
-      {children}
-    </p>
-  );
-}
-
-interface ImageProps {
-  part: DraftPart & { kind: "image" };
-  /** Names the part: "part 2 of message 1". */
-  label: string;
-  format: Draft["format"];
-  takesFiles: boolean;
-  onChange: (part: DraftPart) => void;
-}
-
-/** Images of files become part of the request. Providers take at most 20 MB, and most far less. */
-const MAX_IMAGE_BYTES = 5_000_000;
-
-/** An image by its address, or the content of a file. */
-function Image({ part, label, format, takesFiles, onChange }: ImageProps) {
-  const [error, setError] = useState<string>();
-  const isFile = part.url.startsWith("data:");
-  const read = (file: File | null) => {
-    if (!file) return;
-    if (file.size > MAX_IMAGE_BYTES) {
-      setError(
-        `${file.name} has ${formatBytes(file.size)}. At most ${formatBytes(MAX_IMAGE_BYTES)} are possible.`,
-      );
-      return;
-    }
-    const reader = new FileReader();
-    reader.onload = () => {
-      setError(undefined);
-      onChange({ ...part, url: String(reader.result) });
-    };
-    reader.onerror = () => setError(`${file.name} can't be read.`);
-    reader.readAsDataURL(file);
-  };
-  return (
-    <>
-      <Group gap={6} wrap="nowrap" align="flex-start">
-        {isFile ? (
-          <div className={classes.file}>
-            <img
-              src={part.url}
-              alt={`The chosen file, ${label}`}
-              onError={() => setError("This is no image.")}
-            />
-            <span className={classes.hint}>
-              {/^data:([^;,]*)/.exec(part.url)?.[1]}, {formatBytes(Math.round(part.url.length * 0.75))}
-            </span>
-            <Button
-              size="compact-xs"
-              variant="subtle"
-              color="gray"
-              onClick={() => onChange({ ...part, url: "" })}
-            >
-              Use an address
-            </Button>
-          </div>
-        ) : (
-          <TextInput
-            size="xs"
-            flex={1}
-            aria-label={`Image address, ${label}`}
-            placeholder="{{image}} or https://…"
-            value={part.url}
-            onChange={(event) => onChange({ ...part, url: event.currentTarget.value })}
-            error={format === "mustache" ? scan(part.url).error?.message : undefined}
-          />
-        )}
-        {takesFiles && (
-          <FileButton onChange={read} accept="image/png,image/jpeg,image/webp,image/gif">
-            {(button) => (
-              <Button {...button} size="xs" variant="default" aria-label={`Choose a file, ${label}`}>
-                File…
-              </Button>
-            )}
-          </FileButton>
-        )}
-        <Select
-          size="xs"
-          w={100}
-          aria-label={`Image detail, ${label}`}
-          placeholder="Detail"
-          data={[...new Set(["auto", "low", "high", ...(part.detail === "" ? [] : [part.detail])])]}
-          value={part.detail || null}
-          onChange={(detail) => onChange({ ...part, detail: detail ?? "" })}
-          clearable
-        />
-      </Group>
-      {error && <ErrorText>{error}</ErrorText>}
-    </>
-  );
-}
-
 interface PartsProps {
   takesFiles: boolean;
   number: number;
@@ -406,7 +309,7 @@ function Parts({ takesFiles, number, parts, format, variables, errors, onChange 
                   />
                 )}
                 {part.kind === "image" && (
-                  <Image
+                  <ImagePart
                     part={part}
                     label={label}
                     format={format}

@@ -2,7 +2,7 @@ import { Select, SimpleGrid, Stack, TagsInput, TextInput } from "@mantine/core";
 import { Code } from "@/components/Code";
 import { type DraftError, type DraftModel, describeTool, type Item } from "./draft";
 import classes from "./Editor.module.css";
-import { ErrorText } from "./MessagesEditor";
+import { ErrorText } from "./ErrorText";
 
 interface Props {
   model: DraftModel;

@@ -2,7 +2,7 @@ import { SegmentedControl } from "@mantine/core";
 import { Code } from "@/components/Code";
 import { isObject, pretty } from "./draft";
 import classes from "./Editor.module.css";
-import { ErrorText } from "./MessagesEditor";
+import { ErrorText } from "./ErrorText";
 
 const SCHEMA = pretty({
   type: "json_schema",

@@ -6,7 +6,7 @@ import { FormDialog } from "@/components/FormDialog";
 import { IconButton } from "@/components/IconButton";
 import { type DraftError, describeTool, type Item, isObject, newId, pretty, readTools } from "./draft";
 import classes from "./Editor.module.css";
-import { ErrorText } from "./MessagesEditor";
+import { ErrorText } from "./ErrorText";
 
 interface Props {
   tools: Item[];

@@ -2,7 +2,7 @@ import { Text, TextInput } from "@mantine/core";
 import { Code } from "@/components/Code";
 import type { DraftVariable } from "./draft";
 import classes from "./Editor.module.css";
-import { ErrorText } from "./MessagesEditor";
+import { ErrorText } from "./ErrorText";
 
 interface Props {
   variables: readonly DraftVariable[];

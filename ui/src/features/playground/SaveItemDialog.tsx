@@ -9,7 +9,7 @@ import { Code } from "@/components/Code";
 import { DatasetChoice } from "@/components/DatasetChoice";
 import { Dialog } from "@/components/Dialog";
 import { pretty } from "@/components/editor/draft";
-import { ErrorText } from "@/components/editor/MessagesEditor";
+import { ErrorText } from "@/components/editor/ErrorText";
 import { FormDialog } from "@/components/FormDialog";
 
 interface Props {
