@@ -77,6 +77,7 @@ func (p *project) sendChat(t *testing.T, question, answer string) (runID string)
 		"attributes": map[string]any{
 			"gen_ai.system_instructions": []any{map[string]any{"type": "text", "content": "You know capitals."}},
 			"gen_ai.input.messages":      said("user", question), "gen_ai.output.messages": said("assistant", answer),
+			"gen_ai.output.type":      "json",
 			"gen_ai.tool.definitions": []any{map[string]any{"type": "function", "name": "look_up", "description": "Looks up.", "parameters": map[string]any{"type": "object"}}},
 		},
 	}

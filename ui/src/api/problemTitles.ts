@@ -18,7 +18,7 @@ const byCode: Record<string, string> = {
   last_owner: "An organization needs an owner",
   model_not_found: "The provider has no such model",
   name_taken: "The name is taken",
-  price_unknown: "The price of the model is unknown",
+  price_unknown: "The model has no price",
   provider_broken_answer: "The provider's answer is broken",
   provider_busy: "The connection is busy",
   provider_error: "The provider failed",

@@ -43,12 +43,12 @@ export function ImagePart({ part, label, format, takesFiles, onChange }: Props) 
   };
   return (
     <>
-      <Group gap={6} wrap="nowrap" align="flex-start">
+      <Group gap={6} align="flex-start">
         {isFile ? (
           <div className={classes.file}>
             <img src={part.url} alt={`The chosen file, ${label}`} />
             <span className={classes.hint}>
-              {/^data:([^;,]*)/.exec(part.url)?.[1]}, {formatBytes(Math.round(part.url.length * 0.75))}
+              {/^data:([^;,]*)/.exec(part.url)?.[1]}, {formatBytes(sizeOf(part.url))}
             </span>
             <Button
               size="compact-xs"
@@ -65,7 +65,7 @@ export function ImagePart({ part, label, format, takesFiles, onChange }: Props) 
         ) : (
           <TextInput
             size="xs"
-            flex={1}
+            flex="1 1 150px"
             aria-label={`Image address, ${label}`}
             placeholder="{{image}} or https://…"
             value={part.url}
@@ -99,6 +99,12 @@ export function ImagePart({ part, label, format, takesFiles, onChange }: Props) 
       {error && <ErrorText>{error}</ErrorText>}
     </>
   );
+}
+
+/** The bytes of a data URL in base64. */
+function sizeOf(url: string): number {
+  const content = url.slice(url.indexOf(",") + 1).replace(/=+$/, "");
+  return Math.floor((content.length * 3) / 4);
 }
 
 function dataUrl(file: File): Promise<string> {

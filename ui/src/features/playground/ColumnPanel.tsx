@@ -74,12 +74,16 @@ export function ColumnPanel(props: Props) {
   const scroller = useRef<HTMLElement>(null);
   useFollow(scroller, answer);
   const names = useMemo(() => [...new Set(models.data?.data.map(({ id }) => id) ?? [])], [models.data]);
-  const notes = models.data?.data.find(({ id }) => id === column.model.model)?.notes ?? [];
+  // The estimate has them, too.
+  const notes =
+    (!mayRun || prepared.draft === null) && source
+      ? (models.data?.data.find(({ id }) => id === source.model.model)?.notes ?? [])
+      : [];
   const removed = column.without.filter(
     (parameter) => isSet(promptModel, parameter) && !isSet(column.model, parameter),
   );
   const name = `Column ${number}`;
-  const set = parameterCount(column);
+  const set = parameterCount(source?.model ?? column.model);
   const settings = set === 0 ? "Default" : `${set} set`;
   return (
     <section className={classes.column} aria-label={name} data-testid="column" data-status={answer?.status}>
@@ -180,7 +184,7 @@ export function ColumnPanel(props: Props) {
             <Button
               size="compact-xs"
               variant="default"
-              aria-label={`Send ${parameter} in column ${number}`}
+              aria-label={`Send it: ${parameter} in column ${number}`}
               onClick={() =>
                 onChange({ ...column, without: column.without.filter((name) => name !== parameter) })
               }
@@ -237,10 +241,9 @@ function isSet(model: DraftModel | undefined, parameter: ParameterName): boolean
   return model !== undefined && model[parameters[parameter]].length > 0;
 }
 
-/** How many parameters differ from the provider's defaults. */
-function parameterCount({ model }: PlayColumn): number {
-  const { providerId: _, model: __, stop, ...texts } = model;
-  return Object.values(texts).filter((text) => text.trim() !== "").length + (stop.length > 0 ? 1 : 0);
+/** How many parameters differ from the provider's defaults, those of the prompt among them. */
+function parameterCount(model: DraftModel): number {
+  return Object.values(parameters).filter((member) => model[member].length > 0).length;
 }
 
 function ColumnMenu(props: Props & { answer: Answer | undefined }) {

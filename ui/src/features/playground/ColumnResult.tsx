@@ -103,7 +103,9 @@ const AT_CONNECTION = [
 function Failure({ projectId, error, fixes, onFix, onRetry }: FailureProps) {
   const isAdmin = allows(useProject(), "admin");
   const [done, setDone] = useState("");
-  const code = error instanceof ApiError ? (error.problem?.code ?? "") : "";
+  const { code = "", detail = "" } = (error instanceof ApiError && error.problem) || {};
+  // The limit of the request has this code, too.
+  const isAtConnection = AT_CONNECTION.includes(code) && !detail.includes("max_cost_usd");
   return (
     <>
       <ProblemPanel error={error} onRetry={onRetry} />
@@ -127,7 +129,7 @@ function Failure({ projectId, error, fixes, onFix, onRetry }: FailureProps) {
         {code === "price_unknown" && isAdmin && (
           <Link to={`/p/${projectId}/settings/prices`}>Set a price</Link>
         )}
-        {AT_CONNECTION.includes(code) &&
+        {isAtConnection &&
           (isAdmin ? (
             <Link to={`/p/${projectId}/settings/providers`}>Open the connection</Link>
           ) : (

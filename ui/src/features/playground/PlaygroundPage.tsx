@@ -21,22 +21,19 @@ export function PlaygroundPage() {
   const projectId = useProjectId();
   const userId = useMe().data?.user?.id ?? "";
   const query = useProviders(projectId);
-  return (
-    <QueryState query={query} skeleton={<SkeletonRows count={6} height={44} />} page>
-      {({ data }) =>
-        data.length === 0 ? (
-          <NoProvider projectId={projectId} />
-        ) : (
-          <Drafted
-            key={playKey(userId, projectId)}
-            projectId={projectId}
-            storageKey={playKey(userId, projectId)}
-            providers={data}
-          />
-        )
-      }
-    </QueryState>
-  );
+  const providers = query.data?.data;
+  if (providers === undefined) {
+    return (
+      <Page title="Playground">
+        <QueryState query={query} skeleton={<SkeletonRows count={6} height={44} />} page>
+          {() => null}
+        </QueryState>
+      </Page>
+    );
+  }
+  if (providers.length === 0) return <NoProvider projectId={projectId} />;
+  const key = playKey(userId, projectId);
+  return <Drafted key={key} projectId={projectId} storageKey={key} providers={providers} />;
 }
 
 function NoProvider({ projectId }: { projectId: string }) {

@@ -53,7 +53,7 @@ export function PromptPicker({ projectId, value, onChange, label, placeholder }:
       {value && (
         <Select
           size="xs"
-          w={118}
+          w={140}
           aria-label={`Version, ${label}`}
           data={versionsOf(value, chosen.data ?? null)}
           value={String(value.version)}

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import type { CompletionEvent } from "@/api/playground";
-import type { Completion } from "@/api/types";
+import type { Completion, PromptMessage } from "@/api/types";
 import { type Answer, beginning, continued, grow, lastText, pendingCalls, reduce, textOf } from "./answer";
 
 const completion = (changed: Partial<Completion>): Completion =>
@@ -38,6 +38,20 @@ describe("reduce", () => {
     };
     expect(reduce(beginning(), events)).toMatchObject(want);
     expect(events.reduce((answer, event) => reduce(answer, [event]), beginning())).toMatchObject(want);
+  });
+
+  it("ends with results where a further round could cost too much", () => {
+    const message = { role: "assistant", content: null, tool_calls: [call] } as unknown as PromptMessage;
+    const result = { role: "tool", tool_call_id: "c1", content: "found" };
+    const { turns } = reduce(beginning(), [
+      { type: "message", data: message },
+      { type: "tool_result", data: { tool_call_id: "c1", name: "search", content: "found" } },
+      {
+        type: "done",
+        data: completion({ message, added_messages: [message, result], stop_reason: "max_cost" }),
+      },
+    ]);
+    expect(turns.map(({ kind }) => kind)).toEqual(["model", "tool"]);
   });
 
   it("keeps text before a tool call, and builds parallel calls from pieces", () => {

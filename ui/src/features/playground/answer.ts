@@ -113,8 +113,9 @@ function step(answer: Answer, event: CompletionEvent): Answer {
     case "done": {
       const completion = event.data;
       const last = answer.turns.at(-1);
-      // A server that sent no event for the last message.
-      const isMissing = last?.kind !== "model" || !last.isDone;
+      // A server that sent no event for the last message. At a limit of money, results are the last.
+      const isMissing =
+        completion.added_messages.at(-1)?.role !== "tool" && (last?.kind !== "model" || !last.isDone);
       const complete = isMissing ? step(answer, { type: "message", data: completion.message }) : answer;
       return {
         ...complete,
