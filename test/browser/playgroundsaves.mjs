@@ -10,7 +10,9 @@ await scenario(async (page, { projectId, promptId, datasetId }) => {
   const { dialog, columns, column, answer, model, variable, choose, run, action, choosePrompt, chooseDataset } = playgroundOf(page);
   const removed = column(1).getByTestId("removed-parameter");
   await page.goto(`/p/${projectId}/playground`);
-  await choosePrompt("Prompt of all columns", "triage", "support/triage");
+  // The list is there before anything is typed.
+  await page.getByRole("combobox", { name: "Prompt of all columns", exact: true }).click();
+  await page.getByRole("option", { name: "support/triage", exact: true }).click();
   await page.getByRole("combobox", { name: "Version, Prompt of all columns" }).waitFor();
   await variable("ticket").fill("I was charged twice.");
   await same("the model of the prompt", "no-temperature", () => model(1).getAttribute("placeholder"));

@@ -1,6 +1,7 @@
 import { Group, Select } from "@mantine/core";
 import { useDebouncedValue } from "@mantine/hooks";
 import { useState } from "react";
+import { whyOf } from "@/api/problem";
 import { usePromptNamed, usePrompts } from "@/api/prompts";
 import type { Prompt } from "@/api/types";
 import type { PromptChoice } from "./play";
@@ -21,7 +22,7 @@ const VERSIONS = 100;
 export function PromptPicker({ projectId, value, onChange, label, placeholder }: Props) {
   const [search, setSearch] = useState("");
   const [settled] = useDebouncedValue(search.trim(), 200);
-  const query = usePrompts(projectId, { search: settled === value?.name ? "" : settled });
+  const query = usePrompts(projectId, { search: settled === value?.name ? undefined : settled || undefined });
   const prompts = (query.data?.pages[0]?.data ?? []).filter(({ latest_version: latest }) => latest !== null);
   const chosen = usePromptNamed(projectId, value?.name ?? "");
   const names = prompts.map(({ name }) => name);
@@ -41,7 +42,9 @@ export function PromptPicker({ projectId, value, onChange, label, placeholder }:
         searchable
         clearable
         clearButtonProps={{ "aria-label": `Clear: ${label}` }}
-        nothingFoundMessage={query.isPending ? "Loading…" : "No prompt with a version"}
+        nothingFoundMessage={
+          query.isPending ? "Loading…" : query.error ? whyOf(query.error) : "No prompt with a version"
+        }
         data={value && !names.includes(value.name) ? [value.name, ...names] : names}
         // The API has searched already.
         filter={({ options }) => options}

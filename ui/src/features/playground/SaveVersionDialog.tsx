@@ -43,7 +43,7 @@ export function SaveVersionDialog({ projectId, content, promptName, onClose }: P
   const [settled] = useDebouncedValue(name.trim(), 250);
   const [note, setNote] = useState("");
   const [alias, setAlias] = useState<string | null>(null);
-  const found = usePrompts(projectId, { search: settled });
+  const found = usePrompts(projectId, { search: settled || undefined });
   const known = usePromptNamed(projectId, settled);
   const prompt = settled === "" ? null : (known.data ?? null);
   const target = prompt ?? ({ id: "", project_id: projectId } as Prompt);
