@@ -312,7 +312,7 @@ function Estimate({ prepared }: { prepared: Prepared }) {
     max_cost_usd !== null
       ? `at most ${formatCost(max_cost_usd)} a call`
       : priced
-        ? "cost unknown without a most of output tokens"
+        ? "cost unknown unless Max. output tokens is set"
         : "no price known";
   return (
     <>

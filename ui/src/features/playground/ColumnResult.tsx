@@ -32,7 +32,7 @@ export function ColumnResult({ projectId, answer, fixes, onFix, onRetry }: Props
         {completion?.stop_reason === "max_rounds" && `Stopped after ${completion.rounds} rounds.`}
         {completion?.stop_reason === "max_cost" && "Stopped: the next round could cost more than the limit."}
         {completion?.stop_reason === "tool_calls" && "The model waits for results."}
-        {completion?.finish_reason === "length" && "Cut off: the most output tokens are reached."}
+        {completion?.finish_reason === "length" && "Cut off at the maximum of output tokens."}
       </div>
       {error && <Failure error={error} fixes={fixes} onFix={onFix} onRetry={onRetry} projectId={projectId} />}
       {completion && completion.warnings.length > 0 && (

@@ -169,7 +169,7 @@ export function SourcePanel(props: Props) {
           <TextInput
             size="xs"
             label="Rounds"
-            description="Most calls of the model"
+            description="Model calls at most"
             inputMode="numeric"
             maxLength={2}
             value={play.maxRounds}
@@ -178,7 +178,7 @@ export function SourcePanel(props: Props) {
           <TextInput
             size="xs"
             label="Cost ($)"
-            description="Most of a column"
+            description="Per column at most"
             placeholder="no limit"
             inputMode="decimal"
             maxLength={12}

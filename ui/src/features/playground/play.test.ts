@@ -66,7 +66,7 @@ describe("prepare", () => {
       "Choose a connection.",
       "Choose a model.",
       "No value for name.",
-      "The most rounds are a whole number from 1 to 50.",
+      "Rounds must be a whole number from 1 to 50.",
     ]);
   });
 

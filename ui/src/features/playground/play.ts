@@ -223,8 +223,8 @@ export function prepare(
   const preview = previewOf(content, values);
   problems.push(...preview.problems);
   if (preview.hasSyntaxError) problems.push("A message has a syntax error.");
-  if (!isWhole(play.maxRounds, 1, 50)) problems.push("The most rounds are a whole number from 1 to 50.");
-  if (play.maxCost !== "" && !(Number(play.maxCost) >= 0)) problems.push("The most cost is a number.");
+  if (!isWhole(play.maxRounds, 1, 50)) problems.push("Rounds must be a whole number from 1 to 50.");
+  if (play.maxCost !== "" && !(Number(play.maxCost) >= 0)) problems.push("The cost limit must be a number.");
   const unique = [...new Set(problems)];
   if (unique.length > 0) return { draft: null, problems: unique, content, values };
 
