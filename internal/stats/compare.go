@@ -57,6 +57,9 @@ type Metric struct {
 	Items  []Paired
 	// Equivalence is the difference below which A and B are as good as equal; nil for no claim of equivalence.
 	Equivalence *float64
+	// Amount is whether the values are amounts, such as costs and durations, which may be above 1. They are no passes even if all of them
+	// are 0 or 1.
+	Amount bool
 }
 
 // CompareOptions are the settings of [Compare]. The zero value is a level of 5% and seed 0.
@@ -164,7 +167,7 @@ func (c *Comparison) verdict(inside bool, alpha float64) Verdict {
 // compare has everything but the adjusted p value and the verdict. inside reports equivalence.
 func (m *Metric) compare(options CompareOptions) (c Comparison, inside bool) {
 	c = Comparison{Name: m.Name, Better: m.Better, Difference: Difference{Test: SignFlipTest}}
-	s := readSample(m.Items)
+	s := readSample(m.Items, m.Amount)
 	c.Items = s.accounting
 	n := len(s.differences)
 	c.A.N, c.B.N, c.Difference.N = n, n, n

@@ -252,3 +252,22 @@ func TestGateRepeats(t *testing.T) {
 	require.Equal(t, Undecided, g.Decision)
 	require.InDelta(t, float64(*g.ItemsNeeded)/60, float64(*g.RepeatsNeeded)/2, float64(*g.RepeatsNeeded)/3)
 }
+
+// TestAmountsAreNoPasses compares costs and tokens that are all 0 or 1: they do not get the intervals of shares.
+func TestAmountsAreNoPasses(t *testing.T) {
+	t.Parallel()
+	for _, value := range []float64{1, 0.00002} {
+		items := make([]Paired, 60)
+		for i := range items {
+			items[i] = Paired{A: []float64{value}, B: []float64{value}}
+		}
+		found := Compare([]Metric{{Name: "cost", Better: LowerBetter, Items: items, Amount: true}}, CompareOptions{})[0]
+		require.InDelta(t, value, *found.A.Mean, 1e-12)
+		for _, ci := range []*Interval{found.A.CI, found.Difference.CI} {
+			if ci != nil {
+				require.InDelta(t, 0, ci[1]-ci[0], 1e-9)
+			}
+		}
+		require.Contains(t, found.Flags, NoVariation)
+	}
+}

@@ -56,7 +56,7 @@ func NonInferiority(metric Metric, margin float64, options CompareOptions) Gate 
 	case best < -margin:
 		g.Decision = Regression
 	default:
-		g.ItemsNeeded, g.RepeatsNeeded = readSample(metric.Items).needed(gain+margin, g.Comparison.Variance, options.Alpha)
+		g.ItemsNeeded, g.RepeatsNeeded = readSample(metric.Items, metric.Amount).needed(gain+margin, g.Comparison.Variance, options.Alpha)
 	}
 	return g
 }

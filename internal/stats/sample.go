@@ -35,10 +35,10 @@ func (r repeats) variance() *float64 {
 	return number(r.squares / r.degrees)
 }
 
-func readSample(items []Paired) sample {
+func readSample(items []Paired, amounts bool) sample {
 	s := sample{
 		a: make([]float64, 0, len(items)), b: make([]float64, 0, len(items)), differences: make([]float64, 0, len(items)),
-		binary: true, unit: true, single: true,
+		binary: !amounts, unit: !amounts, single: true,
 	}
 	var scoresA, scoresB []float64
 	for _, item := range items {
