@@ -32,8 +32,8 @@ type Sample struct {
 	// Message is the whole last message of the model as in OpenAI's chat completions, with content, tool_calls and refusal. It is nil if
 	// that is not known, as for results from outside.
 	Message json.RawMessage
-	// ToolCalls are all calls, in order. If Message and ToolCalls are nil, the calls are not known. An empty list means that there were
-	// none.
+	// ToolCalls are all calls, in order. Nil are those of Message. If that is nil, too, the calls are not known. An empty list means that
+	// there were none.
 	ToolCalls []ToolCall
 	// FinishReason is why the model stopped, empty if that is not known.
 	FinishReason string

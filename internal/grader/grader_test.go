@@ -490,3 +490,17 @@ func TestVersion(t *testing.T) {
 	assert.True(t, parsed(t, `{"name": "a", "type": "expression", "expression": "output == 'x'"}`).Binary())
 	assert.False(t, parsed(t, `{"name": "a", "type": "expression", "expression": "0.5"}`).Binary())
 }
+
+func TestToolCallsOfTheMessage(t *testing.T) {
+	t.Parallel()
+	g, err := Parse([]byte(`{"name":"calls","type":"tool_use","tools":["f"],"min":1}`), "g")
+	require.NoError(t, err)
+	for message, score := range map[string]float64{
+		`{"role":"assistant","tool_calls":[{"id":"1","type":"function","function":{"name":"f","arguments":"{}"}}]}`: 1,
+		`{"role":"assistant","content":"no"}`: 0,
+	} {
+		found := g.Grade(t.Context(), &Sample{Message: []byte(message)})
+		require.NotNil(t, found.Score, found.Error)
+		assert.InDelta(t, score, *found.Score, 0)
+	}
+}

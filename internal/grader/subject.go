@@ -15,7 +15,35 @@ type subject struct {
 	item, produced *jsonselect.Document
 }
 
-func newSubject(sample *Sample) *subject { return &subject{Sample: sample} }
+func newSubject(sample *Sample) *subject {
+	if sample.ToolCalls == nil && !isNull(sample.Message) {
+		whole := *sample
+		whole.ToolCalls = callsOf(sample.Message)
+		sample = &whole
+	}
+	return &subject{Sample: sample}
+}
+
+// callsOf returns the tool calls of a message as in chat completions.
+func callsOf(message json.RawMessage) []ToolCall {
+	var m struct {
+		ToolCalls []struct {
+			ID       string `json:"id"`
+			Function struct {
+				Name      string          `json:"name"`
+				Arguments json.RawMessage `json:"arguments"`
+			} `json:"function"`
+		} `json:"tool_calls"`
+	}
+	if json.Unmarshal(message, &m) != nil {
+		return nil
+	}
+	calls := make([]ToolCall, len(m.ToolCalls))
+	for i, call := range m.ToolCalls {
+		calls[i] = ToolCall{ID: call.ID, Name: call.Function.Name, Arguments: call.Function.Arguments}
+	}
+	return calls
+}
 
 // errNothing says that there is nothing to grade.
 var errNothing = errors.New("the sample has no output, message or tool calls")
