@@ -193,14 +193,23 @@ func (s *Service) checkItems(ctx context.Context, tx postgres.DB, dataset uuid.U
 	}
 }
 
-// Delete deletes a dataset with all its revisions.
+// errInUse is returned for a dataset that evaluations refer to.
+var errInUse = &problem.Error{
+	Kind: problem.Conflict, Code: "dataset_in_use", Detail: "Comparisons or eval-runs use the dataset. Delete them first: without it, their results cannot be read.",
+}
+
+// Delete deletes a dataset with all its revisions. It returns an error if an evaluation refers to it.
 func (s *Service) Delete(ctx context.Context, grant access.Grant, id uuid.UUID) error {
 	if _, err := s.Get(ctx, grant, id); err != nil { // unlike the deletion, it does not wait long for a database that does not answer
 		return err
 	}
-	return s.db.LongTx(ctx, func(ctx context.Context, tx pgx.Tx) error {
+	err := s.db.LongTx(ctx, func(ctx context.Context, tx pgx.Tx) error {
 		return changeRow(ctx, s.db.On(tx), postgres.DB.LongDelete, "delete dataset", pgx.NamedArgs{"projects": grant.IDs(), "dataset": id})
 	})
+	if postgres.Violates(err, "evaluations_dataset_id_fkey") {
+		return errInUse
+	}
+	return err
 }
 
 // changeRow changes the row of a dataset. It returns [errBusy] if another write takes long.

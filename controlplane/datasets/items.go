@@ -116,6 +116,11 @@ func (s *Service) Items(ctx context.Context, grant access.Grant, dataset uuid.UU
 	return page, err
 }
 
+// ItemsAt returns the items of a revision with the ordinals, in their order, for a job.
+func (s *Service) ItemsAt(ctx context.Context, dataset uuid.UUID, revision int, ordinals []int64) ([]Item, error) {
+	return postgres.Many[Item](ctx, s.db, "get items at", pgx.NamedArgs{"dataset": dataset, "revision": revision, "ordinals": ordinals})
+}
+
 // Item returns an item of a revision, nil for the newest.
 func (s *Service) Item(ctx context.Context, grant access.Grant, dataset, item uuid.UUID, revision *int) (Item, error) {
 	found, err := s.Get(ctx, grant, dataset)

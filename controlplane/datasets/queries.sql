@@ -60,6 +60,12 @@ SELECT item_id, ordinal, key, input, reference_output, metadata, split, tags, so
 FROM dataset_items
 WHERE dataset_id = @dataset AND item_id = ANY(@items) AND added_in <= @revision AND (removed_in IS NULL OR removed_in > @revision)
 
+-- name: get items at
+SELECT item_id, ordinal, key, input, reference_output, metadata, split, tags, source_run_id, source_span_id, content_hash, added_in, created_at
+FROM dataset_items
+WHERE dataset_id = @dataset AND ordinal = ANY(@ordinals) AND added_in <= @revision AND (removed_in IS NULL OR removed_in > @revision)
+ORDER BY ordinal
+
 -- name: find items
 SELECT item_id, ordinal, key, content_hash, item_hash
 FROM dataset_items

@@ -23,8 +23,8 @@ import (
 var queries string
 
 const (
-	// maxRunning is how many jobs a process works on at once.
-	maxRunning = 2
+	// maxRunning is how many jobs a process works on at once, and maxCalling how many that are in the queue [Calls].
+	maxRunning, maxCalling = 2, 16
 	// seenEvery is how often a working process says that it is alive. One that was silent for longer than goneAfter is gone.
 	seenEvery = 3 * time.Second
 	goneAfter = 20 * time.Second
@@ -36,6 +36,9 @@ const (
 	// maxDelay is the longest wait before a job that failed runs again.
 	maxDelay = time.Minute
 )
+
+// Calls is the name of the queue of jobs that mostly wait for model providers. They do not hold up the others.
+const Calls = "calls"
 
 // Queue adds jobs and works on them.
 type Queue struct {
@@ -96,9 +99,13 @@ func (w *worker[T]) NextRetry(job *river.Job[T]) time.Time {
 	return time.Now().Add(min(maxDelay, time.Second<<min(job.Attempt-1, 10)))
 }
 
-// Add adds a job in the transaction, and returns its id.
+// Add adds a job in the transaction, and returns its id. Arguments with a method Queue name the queue.
 func (q *Queue) Add(ctx context.Context, tx pgx.Tx, args river.JobArgs) (int64, error) {
-	added, err := q.adding.InsertTx(ctx, tx, args, nil)
+	var options *river.InsertOpts
+	if named, ok := args.(interface{ Queue() string }); ok {
+		options = &river.InsertOpts{Queue: named.Queue()}
+	}
+	added, err := q.adding.InsertTx(ctx, tx, args, options)
 	if err != nil {
 		return 0, fmt.Errorf("add a job: %w", err)
 	}

@@ -42,7 +42,8 @@ func (q *Queue) work(ctx context.Context) error {
 		return err
 	}
 	client, err := river.NewClient(riverpgxv5.New(q.pool), &river.Config{
-		ID: id, Workers: q.workers, Queues: map[string]river.QueueConfig{river.QueueDefault: {MaxWorkers: maxRunning}}, JobTimeout: -1, Logger: quiet(q.log),
+		ID: id, Workers: q.workers, JobTimeout: -1, Logger: quiet(q.log),
+		Queues: map[string]river.QueueConfig{river.QueueDefault: {MaxWorkers: maxRunning}, Calls: {MaxWorkers: maxCalling}},
 	})
 	if err != nil {
 		return fmt.Errorf("open the queue of jobs: %w", err)

@@ -6,6 +6,8 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+
+	"github.com/looptrace/looptrace/controlplane/completions"
 )
 
 // Recorded is a recorded call of a model.
@@ -44,13 +46,13 @@ type Opened struct {
 	Tools          []json.RawMessage
 	ResponseFormat json.RawMessage
 	Config         json.RawMessage
-	ToolAnswers    map[string]ToolAnswer
+	ToolAnswers    map[string]completions.ToolAnswer
 	NotRestored    []NotRestored
 }
 
 // Open restores a recorded call, and lists what cannot be restored. Messages are numbered as they were recorded.
 func Open(r *Recorded) (Opened, error) {
-	o := Opened{NotRestored: r.Cut, ToolAnswers: map[string]ToolAnswer{}}
+	o := Opened{NotRestored: r.Cut, ToolAnswers: map[string]completions.ToolAnswer{}}
 	conversation := conversation{miss: o.miss}
 	var err error
 	if o.Messages, err = conversation.restore(r.Messages); err != nil {
@@ -72,7 +74,7 @@ func Open(r *Recorded) (Opened, error) {
 	if len(o.Messages) == 0 {
 		o.miss("messages", "were not recorded")
 	}
-	if len(o.Tools) == 0 && slices.ContainsFunc(append(slices.Clone(o.Messages), o.Output), func(m json.RawMessage) bool { return len(toolCallsOf(m)) > 0 }) {
+	if len(o.Tools) == 0 && slices.ContainsFunc(append(slices.Clone(o.Messages), o.Output), func(m json.RawMessage) bool { return len(completions.ToolCallsOf(m)) > 0 }) {
 		o.miss("tools", "were not recorded, though some are called")
 	}
 	o.answers(r)
@@ -137,12 +139,12 @@ func (o *Opened) answers(r *Recorded) {
 		o.addAnswer(one.Name, &one.Arguments, one.Result)
 	}
 	asked := map[string][]string{}
-	for _, call := range toolCallsOf(o.Output) {
+	for _, call := range completions.ToolCallsOf(o.Output) {
 		asked[call.Name] = append(asked[call.Name], call.Arguments)
 	}
 	for _, call := range r.Calls {
 		at := slices.IndexFunc(seen, func(one RecordedCall) bool {
-			return one.Name == call.Name && (!isObject(call.Arguments) || sameJSON(one.Arguments, call.Arguments))
+			return one.Name == call.Name && (!isObject(call.Arguments) || completions.SameJSON(one.Arguments, call.Arguments))
 		})
 		known := len(o.ToolAnswers[call.Name].Recorded)
 		switch {
@@ -166,7 +168,7 @@ func (o *Opened) answers(r *Recorded) {
 
 func (o *Opened) addAnswer(name string, arguments *string, content string) {
 	answer := o.ToolAnswers[name]
-	answer.Recorded = append(answer.Recorded, RecordedResult{Arguments: arguments, Content: content})
+	answer.Recorded = append(answer.Recorded, completions.RecordedResult{Arguments: arguments, Content: content})
 	o.ToolAnswers[name] = answer
 }
 
@@ -174,13 +176,13 @@ func (o *Opened) addAnswer(name string, arguments *string, content string) {
 func (*Opened) seenResults(r *Recorded) (seen []RecordedCall) {
 	earlier := map[string]bool{}
 	for _, message := range r.Messages {
-		for _, call := range toolCallsOf(message) {
+		for _, call := range completions.ToolCallsOf(message) {
 			earlier[call.ID] = true
 		}
 	}
-	calls := map[string]ToolCall{}
+	calls := map[string]completions.ToolCall{}
 	for _, message := range r.Later {
-		for _, call := range toolCallsOf(message) {
+		for _, call := range completions.ToolCallsOf(message) {
 			if call.ID != "" && !earlier[call.ID] {
 				calls[call.ID] = call
 			}
@@ -207,7 +209,7 @@ func (*Opened) seenResults(r *Recorded) (seen []RecordedCall) {
 
 // CallIDs returns the ids of the tool calls of a message.
 func CallIDs(message json.RawMessage) (ids []string) {
-	for _, call := range toolCallsOf(message) {
+	for _, call := range completions.ToolCallsOf(message) {
 		if call.ID != "" {
 			ids = append(ids, call.ID)
 		}

@@ -7,6 +7,8 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/looptrace/looptrace/controlplane/completions"
 )
 
 func raws(texts ...string) (list []json.RawMessage) {
@@ -238,28 +240,7 @@ func TestOpenToolAnswers(t *testing.T) {
 			{Name: "x", Arguments: "Paris", Result: "content='1'"}, {Name: "x", Arguments: `{"city": "Rome"}`, Result: "2"}, {Name: "y", Failure: "failed in the run"}, {Name: "z"},
 		},
 	})
-	answers := toolAnswers{answer: opened.ToolAnswers["x"]}
-	for _, test := range []struct{ arguments, result string }{{`{ "city":"Rome" }`, "2"}, {`{"city":"Paris"}`, "1"}} {
-		result, ok := answers.next(test.arguments)
-		assert.True(t, ok)
-		assert.Equal(t, test.result, result)
-	}
-	_, ok := answers.next(`{"city":"Oslo"}`)
-	assert.False(t, ok, "it is answered in the messages")
+	assert.Equal(t, []completions.RecordedResult{{Arguments: new(`{"city":"Paris"}`), Content: "1"}, {Arguments: new(`{"city": "Rome"}`), Content: "2"}},
+		opened.ToolAnswers["x"].Recorded, "Oslo is answered in the messages")
 	assert.Equal(t, "tool_answers.y failed in the run\ntool_answers.z were not recorded", notRestored)
-}
-
-func TestParallelToolCalls(t *testing.T) {
-	t.Parallel()
-	request := Request{Config: Config{Model: "m", Extra: json.RawMessage(`{"parallel_tool_calls":false,"top_k":1}`)}}
-	model, err := request.ModelRequest()
-	require.NoError(t, err)
-	require.NotNil(t, model.ParallelToolCalls)
-	assert.False(t, *model.ParallelToolCalls)
-	assert.JSONEq(t, `{"top_k":1}`, string(model.Extra))
-	request.Config.Extra = json.RawMessage(`{"parallel_tool_calls":"no"}`)
-	model, err = request.ModelRequest()
-	require.NoError(t, err)
-	assert.Nil(t, model.ParallelToolCalls)
-	assert.JSONEq(t, `{"parallel_tool_calls":"no"}`, string(model.Extra), "the provider refuses it")
 }

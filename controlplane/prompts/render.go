@@ -29,6 +29,31 @@ type Rendered struct {
 // Tokens estimates the tokens: those of the texts, 4 for each message, and those of the tools and the response format.
 func (r *Rendered) Tokens() (int, error) { return countTokens(r.messages, r.content) }
 
+// Template is content that was checked, to be rendered many times.
+type Template struct {
+	Content
+	prompt *prompttemplate.Prompt
+}
+
+// NewTemplate checks a version that is not saved, and fills in its defaults. location is that of the version in the request, such as "body.version".
+func NewTemplate(location string, draft NewVersion) (*Template, error) {
+	prepared, err := draft.prepare(location)
+	if err != nil {
+		return nil, err
+	}
+	return &Template{prepared.Content, &prepared.template}, nil
+}
+
+// Names returns the variables and the placeholders that the messages use.
+func (t *Template) Names() (variables, placeholders []string) {
+	return t.prompt.Names(), t.prompt.Placeholders()
+}
+
+// Render renders the content. It returns an error for each value that is missing or of the wrong type.
+func (t *Template) Render(values Values) (Rendered, error) {
+	return render(t.prompt, &t.Content, values)
+}
+
 // Render renders a version. It returns an error for each value that is missing or of the wrong type.
 func Render(version *Version, values Values) (Rendered, error) {
 	p, err := version.template()
@@ -41,12 +66,12 @@ func Render(version *Version, values Values) (Rendered, error) {
 // RenderDraft checks and renders a version that is not saved, and returns its content with all defaults. location is that of the version
 // in the request, such as "body.version".
 func RenderDraft(location string, draft NewVersion, values Values) (Rendered, Content, error) {
-	prepared, err := draft.prepare(location)
+	template, err := NewTemplate(location, draft)
 	if err != nil {
 		return Rendered{}, Content{}, err
 	}
-	rendered, err := render(&prepared.template, &prepared.Content, values)
-	return rendered, prepared.Content, err
+	rendered, err := template.Render(values)
+	return rendered, template.Content, err
 }
 
 // template returns the version for rendering.

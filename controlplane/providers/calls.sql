@@ -13,8 +13,8 @@ WITH reserved AS (
 			OR (@most::bigint IS NULL AND p.allow_unpriced)
 			OR (CASE WHEN s.month >= @month THEN s.spent_nanousd ELSE 0 END) + s.reserved_nanousd + @most::bigint <= p.monthly_budget_nanousd)
 	RETURNING p.id, p.project_id, p.name)
-INSERT INTO provider_calls (id, project_id, provider_id, provider_name, feature, user_id, key_name, model, status, reserved_nanousd, started_at, lease_until)
-SELECT @call, project_id, id, name, @feature, @user, @key_name, @model, 'running', @most, @now, @lease FROM reserved
+INSERT INTO provider_calls (id, project_id, provider_id, provider_name, feature, evaluation_id, user_id, key_name, model, status, reserved_nanousd, started_at, lease_until)
+SELECT @call, project_id, id, name, @feature, @evaluation, @user, @key_name, @model, 'running', @most, @now, @lease FROM reserved
 
 -- name: why not
 SELECT s.paused_until, s.next_call_at, p.monthly_budget_nanousd, p.allow_unpriced,
@@ -43,12 +43,20 @@ UPDATE provider_calls SET lease_until = @lease WHERE id = ANY(@calls) AND status
 
 -- name: end lost calls
 WITH lost AS (
-	UPDATE provider_calls SET status = 'lost', error_code = 'lost', finished_at = @now WHERE status = 'running' AND lease_until < @now
+	UPDATE provider_calls SET status = 'lost', error_code = 'lost', finished_at = @now
+	WHERE status = 'running' AND (lease_until < @now OR evaluation_id = @evaluation)
 	RETURNING provider_id, coalesce(reserved_nanousd, 0) AS reserved),
 sums AS (SELECT provider_id, count(*) AS calls, sum(reserved) AS reserved FROM lost GROUP BY provider_id)
 UPDATE provider_states s SET running = s.running - l.calls, reserved_nanousd = s.reserved_nanousd - l.reserved,
 	spent_nanousd = CASE WHEN s.month >= @month THEN s.spent_nanousd ELSE 0 END + l.reserved, month = greatest(s.month, @month)
 FROM sums l WHERE s.provider_id = l.provider_id
+
+-- name: sum evaluation
+SELECT count(*) AS calls, coalesce(sum(cost_nanousd), 0)::bigint AS cost,
+	count(*) FILTER (WHERE cost_nanousd IS NULL AND reserved_nanousd IS NOT NULL) AS bounded_calls,
+	coalesce(sum(reserved_nanousd) FILTER (WHERE cost_nanousd IS NULL), 0)::bigint AS bounded,
+	count(*) FILTER (WHERE cost_nanousd IS NULL AND reserved_nanousd IS NULL) AS unpriced
+FROM provider_calls WHERE evaluation_id = @evaluation
 
 -- name: sum spending
 SELECT coalesce(CASE @group

@@ -29,6 +29,7 @@ type Feature string
 const (
 	FeaturePlayground Feature = "playground"
 	FeatureTest       Feature = "test"
+	FeatureComparison Feature = "comparison"
 )
 
 const (
@@ -50,6 +51,8 @@ type Call struct {
 	// User or KeyName is who asked.
 	User    *uuid.UUID
 	KeyName *string
+	// Evaluation is that for which the model is called, nil for none. See [Service.EvaluationCost].
+	Evaluation *uuid.UUID
 	// MaxCost is the most that the call may cost, nil for no limit. AllowUnpriced is whether a model without a price may be called then.
 	MaxCost       *Money
 	AllowUnpriced bool

@@ -93,7 +93,7 @@ func (s *Service) tryReserve(ctx context.Context, p *Provider, c *Call, most *Mo
 	// A reservation whose answer was lost would count until its lease ends, so it is not cancelled half-way.
 	made, err := s.calls.Exec(context.WithoutCancel(ctx), "reserve", pgx.NamedArgs{
 		"call": r.id, "provider": p.ID, "most": most, "month": s.month(), "now": now, "lease": now.Add(leaseTime),
-		"feature": c.Feature, "user": c.User, "key_name": c.KeyName, "model": c.Request.Model,
+		"feature": c.Feature, "evaluation": c.Evaluation, "user": c.User, "key_name": c.KeyName, "model": c.Request.Model,
 	})
 	if err == nil && made == 0 {
 		err = errNoPlace
@@ -271,6 +271,6 @@ func (s *Service) renew(ctx context.Context) error {
 
 // EndLost ends the calls of processes that are gone. What they cost is unknown: the most that it can be counts.
 func (s *Service) EndLost(ctx context.Context) error {
-	_, err := s.calls.Exec(ctx, "end lost calls", pgx.NamedArgs{"now": s.now(), "month": s.month()})
+	_, err := s.calls.Exec(ctx, "end lost calls", pgx.NamedArgs{"now": s.now(), "month": s.month(), "evaluation": nil})
 	return err
 }

@@ -1,26 +1,23 @@
-package playground
+package completions
 
 import (
 	"context"
 	"encoding/json"
+	"maps"
 	"time"
-
-	"github.com/google/uuid"
 
 	"github.com/looptrace/looptrace/controlplane/providers"
 	"github.com/looptrace/looptrace/controlplane/recording"
-	"github.com/looptrace/looptrace/internal/runmodel"
 )
 
 // begin begins the run of the completion.
-func (c *Completing) begin(project uuid.UUID) {
+func (c *Completing) begin() {
 	c.run = recording.Run{
-		Project: project, Source: runmodel.SourcePlayground, ID: c.out.Run, Name: "playground", Kind: "task", Start: c.now(),
+		Project: c.caller.Project, Source: c.caller.Source, ID: c.out.Run, Name: c.caller.Source, Kind: "task", Start: c.now(),
 		ThreadID: c.request.ThreadID, Prompt: c.request.Prompt, Metadata: map[string]any{"provider_id": c.connection.Provider.ID, "provider": c.connection.Provider.Name},
 	}
-	if user := c.grant.Principal.User; user != nil {
-		c.run.UserID = user.Email
-	}
+	c.run.UserID = c.caller.Email
+	maps.Copy(c.run.Metadata, c.caller.Metadata)
 	if c.request.Prompt != nil && c.request.Prompt.Name != "" {
 		c.run.Name = c.request.Prompt.Name
 	}

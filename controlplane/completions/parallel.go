@@ -1,4 +1,4 @@
-package playground
+package completions
 
 import (
 	"encoding/json"
@@ -10,8 +10,8 @@ import (
 // withParallel takes parallel_tool_calls out of the extra parameters: the APIs write it in different ways.
 func withParallel(request llm.Request) (llm.Request, error) {
 	var extra map[string]json.RawMessage
-	if !decodes(request.Extra, &extra) {
-		return request, nil // the provider's client refuses what is no object
+	if err := json.Unmarshal(request.Extra, &extra); err != nil {
+		return request, nil //nolint:nilerr // the provider's client refuses what is no object
 	}
 	switch string(extra["parallel_tool_calls"]) {
 	case "true":

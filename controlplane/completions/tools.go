@@ -1,4 +1,4 @@
-package playground
+package completions
 
 import (
 	"bytes"
@@ -60,7 +60,7 @@ func (t *toolAnswers) next(arguments string) (string, bool) {
 		for i, recorded := range t.answer.Recorded {
 			fits := recorded.Arguments == nil
 			if equal {
-				fits = recorded.Arguments != nil && sameJSON(*recorded.Arguments, arguments)
+				fits = recorded.Arguments != nil && SameJSON(*recorded.Arguments, arguments)
 			}
 			if fits && !t.used[i] {
 				t.used[i] = true
@@ -71,8 +71,8 @@ func (t *toolAnswers) next(arguments string) (string, bool) {
 	return "", false
 }
 
-// sameJSON reports whether two texts have the same JSON value, or are the same text.
-func sameJSON(a, b string) bool {
+// SameJSON reports whether two texts have the same JSON value, or are the same text.
+func SameJSON(a, b string) bool {
 	if a == b {
 		return true
 	}
@@ -109,8 +109,8 @@ func (c *Completing) answer(call ToolCall, content string) error {
 	return nil
 }
 
-// toolCallsOf returns the tool calls of a message.
-func toolCallsOf(message json.RawMessage) []ToolCall {
+// ToolCallsOf returns the tool calls of a message.
+func ToolCallsOf(message json.RawMessage) []ToolCall {
 	var m struct {
 		ToolCalls []struct {
 			ID       string `json:"id"`
