@@ -117,7 +117,7 @@ _build/sdk-venv/.installed: sdk/python/test-requirements.txt sdk/python/pyprojec
 	@touch $@
 
 .PHONY: e2e
-e2e: build ## Test the built product with stock SDKs and a browser: counters, readiness, probe, security
+e2e: build _build/sdk-venv/.installed ## Test the built product with stock SDKs and a browser: counters, readiness, probe, security
 	$(GO) test -count=1 -p 1 -timeout 25m -v ./test/e2e/... ./test/operations/... ./test/security
 
 # Tests with recorded payloads in the folder LOOPTRACE_REALDATA. No other test needs them.
@@ -189,6 +189,10 @@ _build/crosscheck-stats/.installed: test/bench/statistics/crosscheck/requirement
 	python3 -m venv --clear _build/crosscheck-stats/venv
 	_build/crosscheck-stats/venv/bin/python -m pip install --quiet --disable-pip-version-check --requirement $<
 	@touch $@
+
+.PHONY: bench-comparisons
+bench-comparisons: build ## Compare two configurations over 10,000 items with a scripted model provider, and read the result
+	BENCH_COMPARISON_ITEMS=$${BENCH_COMPARISON_ITEMS:-10000} $(GO) test -count=1 -timeout 30m -run '^TestComparisons$$' -v ./test/bench
 
 .PHONY: bench-agentview
 bench-agentview: ## Print how many annotated faults the agent view and simple strategies show; check 10,000 generated runs

@@ -40,7 +40,9 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 	"golang.org/x/net/netutil"
 
+	"github.com/looptrace/looptrace/controlplane/completions"
 	"github.com/looptrace/looptrace/controlplane/datasets"
+	"github.com/looptrace/looptrace/controlplane/evaluations"
 	"github.com/looptrace/looptrace/controlplane/failures"
 	"github.com/looptrace/looptrace/controlplane/httpapi"
 	"github.com/looptrace/looptrace/controlplane/idempotency"
@@ -132,7 +134,27 @@ func run(ctx context.Context, cfg config, does duties, log *slog.Logger) error {
 	if err != nil {
 		return fmt.Errorf("open the queue of jobs: %w", err)
 	}
-	sets := datasets.New(pool, queue, time.Now)
+	conn, err := clickhouse.Open(cfg.clickhouseURL)
+	if err != nil {
+		return err
+	}
+	defer conn.Close() //nolint:errcheck // the process ends
+
+	reader := runs.NewService(conn, log)
+	defer reader.Close()
+	services, err := newServices(cfg, pool, queue, reader, log)
+	if err != nil {
+		return err
+	}
+	// They end after the last request and job, whose calls and runs they store.
+	background, stopBackground := context.WithCancel(context.WithoutCancel(ctx))
+	var running sync.WaitGroup
+	running.Go(func() { services.Providers.Run(background) })
+	running.Go(func() { services.Recorder.Run(background) })
+	defer func() {
+		stopBackground()
+		running.Wait()
+	}()
 	if does.work {
 		working, stopWorking := context.WithCancel(ctx)
 		worked := make(chan struct{})
@@ -150,17 +172,28 @@ func run(ctx context.Context, cfg config, does duties, log *slog.Logger) error {
 		<-ctx.Done()
 		return nil
 	}
-	return serve(ctx, cfg, pool, sets, log)
+	return serve(ctx, cfg, pool, services, log)
+}
+
+// newServices makes what requests and jobs need.
+func newServices(cfg config, pool *pgxpool.Pool, queue *jobs.Queue, reader *runs.Service, log *slog.Logger) (httpapi.Services, error) {
+	identities := identity.New(pool, cfg.sessionSecret, time.Now)
+	keys, err := providers.NewKeyring(cfg.providerSecrets...)
+	if err != nil {
+		return httpapi.Services{}, fmt.Errorf("open the keyring of API keys of providers: %w", err)
+	}
+	priced := pricing.New(pool, reader, time.Now)
+	models := providers.New(pool, keys, cfg.providerAddresses, priced, time.Now, log)
+	recorder := recording.New(cfg.ingestURL, identities, log)
+	sets, completed := datasets.New(pool, queue, time.Now), completions.New(models, recorder, time.Now)
+	return httpapi.Services{
+		Identity: identities, Pricing: priced, Providers: models, Recorder: recorder, Datasets: sets, Completions: completed, Runs: reader,
+		Evaluations: evaluations.New(pool, queue, sets, models, completed, time.Now, log),
+	}, nil
 }
 
 // serve serves the API until the context ends.
-func serve(ctx context.Context, cfg config, pool *pgxpool.Pool, sets *datasets.Service, log *slog.Logger) error {
-	conn, err := clickhouse.Open(cfg.clickhouseURL)
-	if err != nil {
-		return err
-	}
-	defer conn.Close() //nolint:errcheck // the process ends
-
+func serve(ctx context.Context, cfg config, pool *pgxpool.Pool, services httpapi.Services, log *slog.Logger) error {
 	limiter := ratelimit.New()
 	if len(cfg.rateLimitBrokers) > 0 {
 		security, err := kafkaclient.FromEnvironment()
@@ -179,27 +212,15 @@ func serve(ctx context.Context, cfg config, pool *pgxpool.Pool, sets *datasets.S
 
 	registry := prompts.New(ctx, pool, time.Now, log)
 	defer registry.Close()
-	reader := runs.NewService(conn, log)
+	identities, reader := services.Identity, services.Runs
 	reader.LinkPrompts(registry)
-	defer reader.Close()
-	owned := projects.New(pool, time.Now)
-	identities := identity.New(pool, cfg.sessionSecret, time.Now)
-	priced := pricing.New(pool, reader, time.Now)
-	keys, err := providers.NewKeyring(cfg.providerSecrets...)
-	if err != nil {
-		return fmt.Errorf("open the keyring of API keys of providers: %w", err)
-	}
-	models := providers.New(pool, keys, cfg.providerAddresses, priced, time.Now, log)
-	recorder := recording.New(cfg.ingestURL, identities, log)
 	answers, err := idempotency.New(pool, identities.DeriveKey("names of retries"), identities.DeriveKey("answers kept for retries"), time.Now)
 	if err != nil {
 		return fmt.Errorf("open the answers kept for retries: %w", err)
 	}
-	services := httpapi.Services{
-		Identity: identities, Idempotency: answers, Organizations: organizations.New(pool, time.Now), Projects: owned, Prompts: registry, Datasets: sets,
-		Providers: models, Playground: playground.New(pool, models, recorder, time.Now), Recorder: recorder, Pricing: priced,
-		Views: views.New(pool, time.Now), Runs: reader, Failures: failures.New(reader), FenceKey: identities.DeriveKey("marks around recorded text"),
-	}
+	services.Idempotency, services.Organizations, services.Projects = answers, organizations.New(pool, time.Now), projects.New(pool, time.Now)
+	services.Prompts, services.Playground, services.Views = registry, playground.New(pool, time.Now), views.New(pool, time.Now)
+	services.Failures, services.FenceKey = failures.New(reader), identities.DeriveKey("marks around recorded text")
 	api, err := newAPI(cfg, services, limiter, log) //nolint:contextcheck // handlers use the context of their request
 	if err != nil {
 		return err
@@ -218,15 +239,15 @@ func serve(ctx context.Context, cfg config, pool *pgxpool.Pool, sets *datasets.S
 	}
 	log.InfoContext(ctx, "control plane started", "address", listener.Addr().String())
 
-	// They end after the last request, whose calls and runs they store.
-	background, stopBackground := context.WithCancel(context.WithoutCancel(ctx))
-	var running sync.WaitGroup
-	running.Go(func() { removeOld(background, answers, owned, sets, models, reader, log) })
-	running.Go(func() { models.Run(background) })
-	running.Go(func() { recorder.Run(background) })
+	removing, stopRemoving := context.WithCancel(context.WithoutCancel(ctx))
+	removed := make(chan struct{})
+	go func() {
+		defer close(removed)
+		removeOld(removing, &services, log)
+	}()
 	defer func() {
-		stopBackground()
-		running.Wait()
+		stopRemoving()
+		<-removed
 	}()
 
 	served := make(chan error, 1)
@@ -268,18 +289,18 @@ const (
 )
 
 // removeOld removes periodically what is no longer needed until the context ends. Several processes may run it at once.
-func removeOld(ctx context.Context, answers *idempotency.Service, owned *projects.Service, sets *datasets.Service, models *providers.Service, reader *runs.Service, log *slog.Logger) {
+func removeOld(ctx context.Context, s *httpapi.Services, log *slog.Logger) {
 	removal, purge := time.NewTicker(removalInterval), time.NewTicker(purgeInterval)
 	defer removal.Stop()
 	defer purge.Stop()
 	remove := func() {
-		if err := answers.RemoveExpired(ctx); err != nil && ctx.Err() == nil {
+		if err := s.Idempotency.RemoveExpired(ctx); err != nil && ctx.Err() == nil {
 			log.WarnContext(ctx, "remove expired responses; will retry", "error", err)
 		}
-		if err := sets.RemoveLeftovers(ctx); err != nil && ctx.Err() == nil {
+		if err := s.Datasets.RemoveLeftovers(ctx); err != nil && ctx.Err() == nil {
 			log.WarnContext(ctx, "remove the files of imports; will retry", "error", err)
 		}
-		if err := models.EncryptAgain(ctx); err != nil && ctx.Err() == nil {
+		if err := s.Providers.EncryptAgain(ctx); err != nil && ctx.Err() == nil {
 			log.WarnContext(ctx, "encrypt API keys of providers with the new secret; will retry", "error", err)
 		}
 	}
@@ -289,14 +310,17 @@ func removeOld(ctx context.Context, answers *idempotency.Service, owned *project
 		case <-removal.C:
 			remove()
 		case <-purge.C:
-			if err := owned.Purge(ctx, reader.DeleteProject); err != nil && ctx.Err() == nil {
+			if err := s.Projects.Purge(ctx, s.Runs.DeleteProject); err != nil && ctx.Err() == nil {
 				log.WarnContext(ctx, "delete the runs of deleted projects; will retry", "error", err)
 			}
-			if err := sets.RequeueImports(ctx); err != nil && ctx.Err() == nil {
+			if err := s.Datasets.RequeueImports(ctx); err != nil && ctx.Err() == nil {
 				log.WarnContext(ctx, "find imports without a job; will retry", "error", err)
 			}
-			if err := sets.RequeueChecks(ctx); err != nil && ctx.Err() == nil {
+			if err := s.Datasets.RequeueChecks(ctx); err != nil && ctx.Err() == nil {
 				log.WarnContext(ctx, "find checks for near-duplicates without a job; will retry", "error", err)
+			}
+			if err := s.Evaluations.Requeue(ctx); err != nil && ctx.Err() == nil {
+				log.WarnContext(ctx, "find evaluations without a job; will retry", "error", err)
 			}
 		case <-ctx.Done():
 			return

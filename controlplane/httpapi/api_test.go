@@ -24,7 +24,9 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/looptrace/looptrace/controlplane/completions"
 	"github.com/looptrace/looptrace/controlplane/datasets"
+	"github.com/looptrace/looptrace/controlplane/evaluations"
 	"github.com/looptrace/looptrace/controlplane/failures"
 	"github.com/looptrace/looptrace/controlplane/httpapi/contract"
 	"github.com/looptrace/looptrace/controlplane/idempotency"
@@ -84,12 +86,13 @@ type env struct {
 	clock *clock
 	log   *syncBuffer
 	// What main runs beside the API.
-	projects  *projects.Service
-	runs      *runs.Service
-	datasets  *datasets.Service
-	queue     *jobs.Queue
-	providers *providers.Service
-	recorder  *recording.Recorder
+	projects    *projects.Service
+	runs        *runs.Service
+	datasets    *datasets.Service
+	evaluations *evaluations.Service
+	queue       *jobs.Queue
+	providers   *providers.Service
+	recorder    *recording.Recorder
 }
 
 type syncBuffer struct {
@@ -168,9 +171,11 @@ func newEnvWith(t *testing.T, db *pgxpool.Pool, conn driver.Conn, limits RateLim
 	priced := pricing.New(db, reader, e.clock.Now)
 	e.providers = providers.New(db, keys, policy, priced, e.clock.Now, log)
 	e.recorder = recording.New("http://127.0.0.1:1", identities, log)
+	completed := completions.New(e.providers, e.recorder, e.clock.Now)
+	e.evaluations = evaluations.New(db, e.queue, e.datasets, e.providers, completed, e.clock.Now, log)
 	e.api, err = New(Services{
 		Identity: identities, Idempotency: answers, Organizations: organizations.New(db, e.clock.Now), Projects: e.projects,
-		Prompts: registry, Datasets: e.datasets, Providers: e.providers, Playground: playground.New(db, e.providers, e.recorder, e.clock.Now), Recorder: e.recorder, Pricing: priced,
+		Prompts: registry, Datasets: e.datasets, Providers: e.providers, Playground: playground.New(db, e.clock.Now), Completions: completed, Evaluations: e.evaluations, Recorder: e.recorder, Pricing: priced,
 		Views: views.New(db, e.clock.Now), Runs: reader, Failures: failures.New(reader), Guides: guides, Tools: tools, FenceKey: fenceKey,
 	}, limits, Addresses{Web: "http://127.0.0.1:7090", Hosts: hosts}, log)
 	require.NoError(t, err)

@@ -11,7 +11,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/looptrace/looptrace/controlplane/access"
-	"github.com/looptrace/looptrace/controlplane/playground"
+	"github.com/looptrace/looptrace/controlplane/completions"
 	"github.com/looptrace/looptrace/internal/llm"
 	"github.com/looptrace/looptrace/internal/problem"
 )
@@ -19,7 +19,7 @@ import (
 // completionStream is a completion whose events are sent as they happen.
 type completionStream struct {
 	ctx        context.Context
-	completing *playground.Completing
+	completing *completions.Completing
 	target     access.Target
 
 	mu     sync.Mutex
@@ -121,7 +121,7 @@ func (s *completionStream) Delta(d llm.Delta) error {
 }
 
 // ToolResult sends the answer to a tool call.
-func (s *completionStream) ToolResult(call playground.ToolCall, content string) error {
+func (s *completionStream) ToolResult(call completions.ToolCall, content string) error {
 	return s.send("tool_result", struct {
 		ToolCallID string `json:"tool_call_id"`
 		Name       string `json:"name"`

@@ -63,6 +63,8 @@ func TestFrozenStores(t *testing.T) {
 	connection := e.connect(t, cookie(session), project.Id, "openai", models, "")
 	ofConnection := "/v1/providers/" + connection.Id.String()
 	scenario := e.createScenario(t, cookie(session), project.Id, "mine")
+	compared, evalRun, evaluated := e.fillEvaluations(t, cookie(session), project.Id, connection.Id, "mine")
+	ofComparison, ofEvalRun := "/v1/comparisons/"+compared, "/v1/eval-runs/"+evalRun
 	of, in := "?project_id="+project.Id.String(), "/v1/projects/"+project.Id.String()
 	operations := []frozenOperation{
 		{path: "/v1/runs" + of, runs: true},
@@ -126,6 +128,17 @@ func TestFrozenStores(t *testing.T) {
 		{method: http.MethodPost, path: "/v1/playground/completions", body: completionBody(project.Id, connection.Id, "text", "")},
 		{method: http.MethodPost, path: "/v1/playground/completions/_actions/preview", body: completionBody(project.Id, connection.Id, "text", "")},
 		{method: http.MethodPost, path: "/v1/playground/_actions/open", body: `{"run_id":"` + run + `"}`, runs: true},
+		{path: "/v1/comparisons" + of},
+		{path: ofComparison},
+		{path: ofComparison + "/items"},
+		{path: ofComparison + "/items/" + evaluated},
+		{path: ofComparison + "/report"},
+		{path: ofComparison + "/export"},
+		{method: http.MethodPost, path: "/v1/comparisons/_actions/estimate", body: comparisonBody(project.Id, dataset.Id, connection.Id, "")},
+		{path: "/v1/eval-runs" + of},
+		{path: ofEvalRun},
+		{path: ofEvalRun + "/items"},
+		{method: http.MethodPost, path: ofEvalRun + "/results", body: `{"items":[{"item_id":"` + evaluated + `","repeat":1,"output":1}]}`},
 		{path: "/v1/setup"},
 		{path: "/v1/me"},
 		{path: "/v1/me/sessions"},

@@ -33,7 +33,7 @@ func (h datasetHandlers) CreateImport(ctx context.Context, req contract.CreateIm
 	upload := datasets.Upload{
 		FileName: p.FileName, MediaType: callOf(ctx).mediaType, Format: string(valueOf(p.Format, "")), Encoding: string(valueOf(p.Encoding, "")),
 		Delimiter: valueOf(p.Delimiter, ""), Header: p.Header, Sheet: valueOf(p.Sheet, ""), Mapping: valueOf(p.Mapping, ""),
-		Mode: datasets.Mode(valueOf(p.Mode, contract.DatasetWriteModeAppend)), OnError: string(valueOf(p.OnError, contract.Reject)),
+		Mode: datasets.Mode(valueOf(p.Mode, contract.DatasetWriteModeAppend)), OnError: string(valueOf(p.OnError, contract.ImportOnErrorReject)),
 		Dedupe: p.Dedupe != nil, BaseRevision: p.BaseRevision, Note: valueOf(p.Note, ""),
 	}
 	if p.MaxRemoved != nil {

@@ -6,8 +6,12 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"time"
+
+	"github.com/google/uuid"
 
 	"github.com/looptrace/looptrace/controlplane/access"
+	"github.com/looptrace/looptrace/controlplane/completions"
 	"github.com/looptrace/looptrace/controlplane/httpapi/contract"
 	"github.com/looptrace/looptrace/controlplane/playground"
 	"github.com/looptrace/looptrace/controlplane/prompts"
@@ -18,16 +22,24 @@ import (
 	"github.com/looptrace/looptrace/internal/llm"
 	"github.com/looptrace/looptrace/internal/problem"
 	"github.com/looptrace/looptrace/internal/prompttemplate"
+	"github.com/looptrace/looptrace/internal/runmodel"
 )
 
 // defaultRounds is how often the model is called at most if the request does not say.
 const defaultRounds = 5
 
+const (
+	// completionAttempts and completionWait limit the calls of a model: a person is waiting.
+	completionAttempts = 3
+	completionWait     = 60 * time.Second
+)
+
 type playgroundHandlers struct {
-	playground *playground.Service
-	providers  *providers.Service
-	prompts    *prompts.Service
-	runs       *runs.Service
+	playground  *playground.Service
+	completions *completions.Service
+	providers   *providers.Service
+	prompts     *prompts.Service
+	runs        *runs.Service
 }
 
 // CreateCompletion calls a model.
@@ -36,7 +48,15 @@ func (h playgroundHandlers) CreateCompletion(ctx context.Context, req contract.C
 	if err != nil {
 		return nil, err
 	}
-	completing, err := h.playground.Begin(ctx, grantOf(ctx), &request.Request)
+	grant := grantOf(ctx)
+	caller := completions.Caller{
+		Projects: grant.Only(req.Body.ProjectId), Project: req.Body.ProjectId, Feature: providers.FeaturePlayground, Source: runmodel.SourcePlayground,
+		User: grant.CreatedBy(), KeyName: grant.CreatedByKey(), Attempts: completionAttempts, MaxWait: completionWait,
+	}
+	if user := grant.Principal.User; user != nil {
+		caller.Email = user.Email
+	}
+	completing, err := h.completions.Begin(ctx, &caller, &request.Request)
 	if err != nil {
 		return nil, err
 	}
@@ -52,7 +72,7 @@ func (h playgroundHandlers) CreateCompletion(ctx context.Context, req contract.C
 
 // renderedRequest is a completion to make, with what its rendering told.
 type renderedRequest struct {
-	playground.Request
+	completions.Request
 	unused []string
 	// whole is all of it.
 	whole prompts.Rendered
@@ -60,9 +80,9 @@ type renderedRequest struct {
 
 // request renders the messages of a completion.
 func (h playgroundHandlers) request(ctx context.Context, body *contract.CompletionCreate) (*renderedRequest, error) {
-	out := &renderedRequest{Request: playground.Request{
+	out := &renderedRequest{Request: completions.Request{
 		Provider: body.ProviderId, MaxRounds: valueOf(body.MaxRounds, defaultRounds), AllowUnpriced: valueOf(body.AllowUnpriced, false),
-		ThreadID: valueOf(body.ThreadId, ""), Variables: valueOf(body.Variables, nil), ToolAnswers: map[string]playground.ToolAnswer{},
+		ThreadID: valueOf(body.ThreadId, ""), Variables: valueOf(body.Variables, nil), ToolAnswers: map[string]completions.ToolAnswer{},
 	}}
 	if body.MaxCostUsd != nil {
 		out.MaxCost = new(providers.MoneyOf(*body.MaxCostUsd))
@@ -71,9 +91,9 @@ func (h playgroundHandlers) request(ctx context.Context, body *contract.Completi
 		if (answer.Content == nil) == (answer.Recorded == nil) {
 			return nil, problem.InvalidField("body.tool_answers."+name, "must have either content or recorded")
 		}
-		kept := playground.ToolAnswer{Content: answer.Content}
+		kept := completions.ToolAnswer{Content: answer.Content}
 		for _, recorded := range valueOf(answer.Recorded, nil) {
-			kept.Recorded = append(kept.Recorded, playground.RecordedResult{Arguments: recorded.Arguments, Content: recorded.Content})
+			kept.Recorded = append(kept.Recorded, completions.RecordedResult{Arguments: recorded.Arguments, Content: recorded.Content})
 		}
 		out.ToolAnswers[name] = kept
 	}
@@ -83,7 +103,7 @@ func (h playgroundHandlers) request(ctx context.Context, body *contract.Completi
 	unused = slices.AppendSeq(unused, maps.Keys(values.Placeholders))
 	switch {
 	case body.Prompt != nil:
-		version, err := h.version(ctx, body)
+		version, err := versionOf(ctx, h.prompts, body.ProjectId, "body.prompt", body.Prompt)
 		if err != nil {
 			return nil, err
 		}
@@ -167,11 +187,11 @@ func mergedConfig(base, over json.RawMessage) (json.RawMessage, error) {
 	return text, nil
 }
 
-// version returns the version of the prompt that a completion names.
-func (h playgroundHandlers) version(ctx context.Context, body *contract.CompletionCreate) (prompts.Version, error) {
+// versionOf returns the version of a prompt of a project that a request names at a location.
+func versionOf(ctx context.Context, registry *prompts.Service, project uuid.UUID, location string, named *contract.CompletionPrompt) (prompts.Version, error) {
 	grant := grantOf(ctx)
-	named := body.Prompt
-	if !grant.Allows(body.ProjectId, apikey.ScopePromptsRead) {
+	grant.Projects = grant.Only(project)
+	if !grant.Allows(project, apikey.ScopePromptsRead) {
 		return prompts.Version{}, &problem.Error{Kind: problem.Forbidden, Code: "scope_missing", Detail: "Prompts need the scope prompts:read."}
 	}
 	var (
@@ -180,23 +200,23 @@ func (h playgroundHandlers) version(ctx context.Context, body *contract.Completi
 	)
 	switch {
 	case (named.Id == nil) == (named.Name == nil):
-		return version, problem.InvalidField("body.prompt", "must have either id or name")
+		return version, problem.InvalidField(location, "must have either id or name")
 	case named.Alias != nil && named.Version != nil:
-		return version, problem.InvalidField("body.prompt", "must not have both version and alias")
+		return version, problem.InvalidField(location, "must not have both version and alias")
 	case named.Name != nil:
-		version, err = h.prompts.Resolve(ctx, grant, *named.Name, valueOf(named.Alias, ""), valueOf(named.Version, 0))
+		version, err = registry.Resolve(ctx, grant, *named.Name, valueOf(named.Alias, ""), valueOf(named.Version, 0))
 	case named.Version != nil:
-		version, err = h.prompts.GetVersion(ctx, grant, *named.Id, *named.Version)
+		version, err = registry.GetVersion(ctx, grant, *named.Id, *named.Version)
 	default:
-		_, version, err = h.prompts.GetAlias(ctx, grant, *named.Id, valueOf(named.Alias, prompts.AliasLatest))
+		_, version, err = registry.GetAlias(ctx, grant, *named.Id, valueOf(named.Alias, prompts.AliasLatest))
 	}
 	if problem.Is(err, problem.NotFound) {
-		return version, problem.InvalidField("body.prompt", "is no version of a prompt of the project")
+		return version, problem.InvalidField(location, "is no version of a prompt of the project")
 	}
 	return version, err
 }
 
-func completionOf(c *playground.Completion) contract.Completion {
+func completionOf(c *completions.Completion) contract.Completion {
 	done := contract.Completion{
 		RunId: c.Run, Message: c.Message, AddedMessages: c.Added, StopReason: contract.CompletionStopReason(c.StopReason), Rounds: c.Rounds,
 		Attempts: c.Attempts, DurationMs: milliseconds(c.Duration), Warnings: c.Warnings,

@@ -9,7 +9,9 @@ import (
 	"github.com/gin-gonic/gin"
 
 	"github.com/looptrace/looptrace/controlplane/access"
+	"github.com/looptrace/looptrace/controlplane/completions"
 	"github.com/looptrace/looptrace/controlplane/datasets"
+	"github.com/looptrace/looptrace/controlplane/evaluations"
 	"github.com/looptrace/looptrace/controlplane/failures"
 	"github.com/looptrace/looptrace/controlplane/httpapi/contract"
 	"github.com/looptrace/looptrace/controlplane/idempotency"
@@ -38,6 +40,8 @@ type Services struct {
 	Datasets      *datasets.Service
 	Providers     *providers.Service
 	Playground    *playground.Service
+	Completions   *completions.Service
+	Evaluations   *evaluations.Service
 	Recorder      *recording.Recorder
 	Views         *views.Service
 	Runs          *runs.Service
@@ -53,8 +57,10 @@ type Services struct {
 type operations struct {
 	accountHandlers
 	agentViewHandlers
+	comparisonHandlers
 	datasetHandlers
 	diffHandlers
+	evalRunHandlers
 	exportHandlers
 	failureHandlers
 	healthHandlers
@@ -85,8 +91,10 @@ func newOperations(s Services, addresses Addresses, log *slog.Logger) *operation
 	return &operations{
 		accountHandlers{s.Identity},
 		agentViewHandlers{s.Runs, s.FenceKey},
+		comparisonHandlers{s.Evaluations, s.Prompts, log},
 		datasetHandlers{s.Datasets, s.Runs, log},
 		diffHandlers{s.Runs},
+		evalRunHandlers{s.Evaluations},
 		exportHandlers{s.Runs, log},
 		failureHandlers{s.Failures},
 		healthHandlers{map[string]pinger{"postgresql": s.Identity, "clickhouse": s.Runs}, log},
@@ -97,7 +105,7 @@ func newOperations(s Services, addresses Addresses, log *slog.Logger) *operation
 		memberHandlers{s.Identity, addresses},
 		organizationHandlers{s.Organizations, s.Runs},
 		outlineHandlers{s.Runs},
-		playgroundHandlers{s.Playground, s.Providers, s.Prompts, s.Runs},
+		playgroundHandlers{s.Playground, s.Completions, s.Providers, s.Prompts, s.Runs},
 		priceHandlers{s.Pricing},
 		projectHandlers{s.Projects},
 		promptHandlers{s.Prompts, s.Runs},

@@ -59,7 +59,9 @@ func TestOtherTenantsSeeNothing(t *testing.T) {
 	imported := e.sendFile(t, cookie(owner), dataset.Id, "", typeCSV, "input\n1\n")
 	e.check(t, cookie(owner), dataset.Id, "{}", http.StatusAccepted)
 	connection := e.connect(t, cookie(owner), project.Id, "openai", provider.Start(t, provider.Options{}), "")
+	comparison, evalRun, evaluated := e.fillEvaluations(t, cookie(owner), project.Id, connection.Id, "theirs")
 	theirs := map[string]string{
+		"comparison_id": comparison, "eval_run_id": evalRun, "dataset_item_id": evaluated,
 		"provider_id": connection.Id.String(), "scenario_id": e.createScenario(t, cookie(owner), project.Id, "mine").Id.String(),
 		"import_id": imported.Id.String(), "dataset_id": dataset.Id.String(), "item_id": items.Data[0].Id.String(), "revision": "0", "other_revision": "1",
 		"prompt_id": prompt.Id.String(), "version": "1", "other_version": "2", "alias": "production",
@@ -70,6 +72,7 @@ func TestOtherTenantsSeeNothing(t *testing.T) {
 		"view_id": view.Id.String(), "score_id": score.Id.String(), "session_id": "s1",
 	}
 	unknown := map[string]string{
+		"comparison_id": noSuchID, "eval_run_id": noSuchID, "dataset_item_id": noSuchID,
 		"provider_id": noSuchID, "scenario_id": noSuchID,
 		"import_id": noSuchID, "dataset_id": noSuchID, "item_id": noSuchID, "revision": "0", "other_revision": "1",
 		"prompt_id": noSuchID, "version": "1", "other_version": "2", "alias": "production",
@@ -103,15 +106,21 @@ func TestOtherTenantsSeeNothing(t *testing.T) {
 		"PATCH /v1/providers/:provider_id":                             func(map[string]string) any { return `{"max_concurrency":2}` },
 		"POST /v1/providers/:provider_id/_actions/test":                func(map[string]string) any { return `{"model":"text"}` },
 		"PATCH /v1/playground/scenarios/:scenario_id":                  func(map[string]string) any { return `{"content":{"messages":[]}}` },
-		"PATCH /v1/datasets/:dataset_id":                               func(map[string]string) any { return `{"description":"mine"}` },
-		"POST /v1/datasets/:dataset_id/items":                          func(map[string]string) any { return `{"input":1}` },
-		"PATCH /v1/datasets/:dataset_id/items/:item_id":                func(map[string]string) any { return `{"input":2}` },
-		"PATCH /v1/prompts/:prompt_id":                                 func(map[string]string) any { return `{"description":"mine"}` },
-		"POST /v1/prompts/:prompt_id/versions":                         func(map[string]string) any { return version("mine") },
-		"POST /v1/prompts/:prompt_id/versions/:version/render":         func(map[string]string) any { return "{}" },
-		"POST /v1/prompts/:prompt_id/aliases":                          func(map[string]string) any { return `{"alias":"production","version":2}` },
-		"PATCH /v1/prompts/:prompt_id/aliases/:alias":                  func(map[string]string) any { return `{"protected":false}` },
-		"POST /v1/runs/:run_id/scores":                                 func(map[string]string) any { return `{"name":"good","value":true}` },
+		"PATCH /v1/comparisons/:comparison_id":                         rename,
+		"POST /v1/comparisons/:comparison_id/_actions/resume":          func(map[string]string) any { return "{}" },
+		"PATCH /v1/eval-runs/:eval_run_id":                             rename,
+		"POST /v1/eval-runs/:eval_run_id/results": func(ids map[string]string) any {
+			return `{"items":[{"item_id":"` + ids["dataset_item_id"] + `","repeat":1,"output":1}]}`
+		},
+		"PATCH /v1/datasets/:dataset_id":                       func(map[string]string) any { return `{"description":"mine"}` },
+		"POST /v1/datasets/:dataset_id/items":                  func(map[string]string) any { return `{"input":1}` },
+		"PATCH /v1/datasets/:dataset_id/items/:item_id":        func(map[string]string) any { return `{"input":2}` },
+		"PATCH /v1/prompts/:prompt_id":                         func(map[string]string) any { return `{"description":"mine"}` },
+		"POST /v1/prompts/:prompt_id/versions":                 func(map[string]string) any { return version("mine") },
+		"POST /v1/prompts/:prompt_id/versions/:version/render": func(map[string]string) any { return "{}" },
+		"POST /v1/prompts/:prompt_id/aliases":                  func(map[string]string) any { return `{"alias":"production","version":2}` },
+		"PATCH /v1/prompts/:prompt_id/aliases/:alias":          func(map[string]string) any { return `{"protected":false}` },
+		"POST /v1/runs/:run_id/scores":                         func(map[string]string) any { return `{"name":"good","value":true}` },
 		"POST /v1/runs/_actions/add-to-dataset": func(ids map[string]string) any {
 			return map[string]any{"dataset_id": ids["dataset_id"], "run_ids": []string{ids["run_id"]}}
 		},
@@ -173,6 +182,8 @@ func TestOtherTenantsSeeNothing(t *testing.T) {
 		request{http.MethodGet, "/v1/providers", "?project_id=:project_id"},
 		request{http.MethodGet, "/v1/spending", "?project_id=:project_id"},
 		request{http.MethodGet, "/v1/playground/scenarios", "?project_id=:project_id"},
+		request{http.MethodGet, "/v1/comparisons", "?project_id=:project_id"},
+		request{http.MethodGet, "/v1/eval-runs", "?project_id=:project_id"},
 		request{http.MethodPost, "/v1/runs/_actions/add-to-dataset", ""},
 		request{http.MethodPost, "/v1/keys", ""},
 	)
@@ -197,13 +208,17 @@ func TestOtherTenantsSeeNothing(t *testing.T) {
 	}
 	// The same requests succeed for the owner, those that change something last, and those that delete much at the very end.
 	much := func(r request) int {
-		return slices.Index([]string{"/v1/datasets/:dataset_id", "/v1/prompts/:prompt_id", "/v1/projects/:project_id", "/v1/workspaces/:workspace_id", "/v1/organizations/:organization_id"}, r.route)
+		return slices.Index([]string{"/v1/comparisons/:comparison_id/_actions/cancel", "/v1/eval-runs/:eval_run_id/_actions/finish", "/v1/eval-runs/:eval_run_id/_actions/cancel", "/v1/datasets/:dataset_id", "/v1/prompts/:prompt_id", "/v1/projects/:project_id", "/v1/workspaces/:workspace_id", "/v1/organizations/:organization_id"}, r.route)
 	}
 	slices.SortStableFunc(requests, func(a, b request) int { return much(a) - much(b) })
 	for _, method := range []string{http.MethodGet, http.MethodPut, http.MethodPatch, http.MethodPost, http.MethodDelete} {
 		for _, r := range requests {
 			if r.method == method {
 				w := ask(r, theirs, cookie(owner))
+				if r.route == "/v1/eval-runs/:eval_run_id/_actions/cancel" {
+					assert.Equal(t, "evaluation_finished", wantProblem(t, w, http.StatusConflict).Code, "an earlier request finished it")
+					continue
+				}
 				assert.Less(t, w.Code, 300, "%s %s%s: %s", r.method, r.route, r.query, w.Body)
 			}
 		}

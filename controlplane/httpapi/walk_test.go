@@ -68,6 +68,7 @@ func TestWalk(t *testing.T) {
 	}
 
 	models := provider.Start(t, provider.Options{})
+	walked := e.connect(t, cookie(owner), project.Id, "openai", models, "")
 	// What a caller deletes is made anew for each.
 	fresh := map[string]func() string{
 		"key_id": func() string { return e.mint(t, owner, project.Id, contract.ScopeRunsRead).Id.String() },
@@ -90,6 +91,16 @@ func TestWalk(t *testing.T) {
 		},
 		"provider_id": func() string { return e.connect(t, cookie(owner), project.Id, "openai", models, "").Id.String() },
 		"scenario_id": func() string { return e.createScenario(t, cookie(owner), project.Id, uuid.NewString()).Id.String() },
+		"comparison_id": func() string {
+			comparison, evalRun, item := e.fillEvaluations(t, cookie(owner), project.Id, walked.Id, uuid.NewString())
+			x.names["eval_run_id"], x.names["dataset_item_id"] = named{mine: evalRun}, named{mine: item}
+			return comparison
+		},
+		"eval_run_id": func() string {
+			_, evalRun, item := e.fillEvaluations(t, cookie(owner), project.Id, walked.Id, uuid.NewString())
+			x.names["dataset_item_id"] = named{mine: item}
+			return evalRun
+		},
 		"member_id": func() string {
 			email := uuid.NewString() + "@example.com"
 			e.insertUser(t, email)

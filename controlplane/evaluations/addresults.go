@@ -1,0 +1,249 @@
+package evaluations
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"math"
+	"slices"
+
+	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5"
+
+	"github.com/looptrace/looptrace/controlplane/access"
+	"github.com/looptrace/looptrace/controlplane/datasets"
+	"github.com/looptrace/looptrace/controlplane/providers"
+	"github.com/looptrace/looptrace/internal/postgres"
+	"github.com/looptrace/looptrace/internal/problem"
+)
+
+// Result is what another program made of an item. It has either an output or an error.
+type Result struct {
+	ItemID       uuid.UUID       `json:"item_id"`
+	Repeat       int             `json:"repeat"`
+	Output       json.RawMessage `json:"output"`
+	ErrorCode    string          `json:"error_code"`
+	ErrorDetail  string          `json:"error_detail"`
+	Message      json.RawMessage `json:"message"`
+	RunID        *uuid.UUID      `json:"run_id"`
+	Model        string          `json:"model"`
+	DurationMS   *float64        `json:"duration_ms"`
+	InputTokens  *int64          `json:"input_tokens"`
+	OutputTokens *int64          `json:"output_tokens"`
+	CostUSD      *float64        `json:"cost_usd"`
+	Scores       []Score         `json:"scores"`
+}
+
+// Added counts results that were sent.
+type Added struct{ Added, Replaced, Unchanged int }
+
+// errResultExists is returned for another result of an item and repeat that has one.
+func errResultExists(i int) error {
+	return &problem.Error{
+		Kind: problem.Conflict, Code: "result_exists", Detail: fmt.Sprintf("body.items[%d]: the item has another result for this repeat. Nothing was stored. To replace it, set replace.", i),
+	}
+}
+
+// AddResults stores results of an eval-run, all or none.
+func (s *Service) AddResults(ctx context.Context, grant access.Grant, id uuid.UUID, results []Result, replace bool) (Added, Evaluation, error) {
+	var added Added
+	e, err := s.Get(ctx, grant, EvalRun, id)
+	if err != nil {
+		return added, e, err
+	}
+	if e.Status != StatusRunning {
+		return added, e, errEnded
+	}
+	rows, err := s.resultRows(ctx, &e, results)
+	if err != nil {
+		return added, e, err
+	}
+	changed, err := s.change(ctx, grant, EvalRun, id, func(ctx context.Context, tx postgres.DB, e *Evaluation) error {
+		if e.Status != StatusRunning {
+			return errEnded
+		}
+		added = Added{}
+		return s.storeResults(ctx, tx, e, rows, replace, &added)
+	})
+	return added, changed, err
+}
+
+// resultRow is a result as it is stored.
+type storedResult struct {
+	row
+	ResultHash string `json:"result_hash"`
+	hash       []byte
+}
+
+// resultRows checks and grades results.
+func (s *Service) resultRows(ctx context.Context, e *Evaluation, results []Result) ([]storedResult, error) {
+	config, err := e.ReadConfig()
+	if err != nil {
+		return nil, err
+	}
+	a := attempt{Service: s}
+	if a.graders, err = ParseGraders("graders", config.Graders); err != nil {
+		return nil, err
+	}
+	ids := make([]uuid.UUID, len(results))
+	for i := range results {
+		ids[i] = results[i].ItemID
+	}
+	found, err := postgres.Many[struct {
+		Number  int32
+		ItemID  uuid.UUID
+		Ordinal int64
+	}](ctx, s.db, "find items by id", pgx.NamedArgs{"id": e.ID, "items": ids})
+	if err != nil {
+		return nil, err
+	}
+	numbers, ordinals := map[uuid.UUID]int32{}, make([]int64, len(found))
+	for i, f := range found {
+		numbers[f.ItemID], ordinals[i] = f.Number, f.Ordinal
+	}
+	contents, err := s.datasets.ItemsAt(ctx, e.DatasetID, e.Revision, ordinals)
+	if err != nil {
+		return nil, err //nolint:wrapcheck // it names the statement
+	}
+	items := map[uuid.UUID]*datasets.Item{}
+	for i := range contents {
+		items[contents[i].ItemID] = &contents[i]
+	}
+	rows, seen := make([]storedResult, len(results)), map[sourceKey]bool{}
+	for i := range results {
+		result, at := &results[i], fmt.Sprintf("body.items[%d]", i)
+		item := items[result.ItemID]
+		switch key := (sourceKey{result.ItemID, result.Repeat}); {
+		case item == nil:
+			return nil, problem.InvalidField(at+".item_id", "is no item of the eval-run")
+		case result.Repeat > e.Repeats:
+			return nil, problem.InvalidField(at+".repeat", fmt.Sprintf("must be at most %d, the repeats of the eval-run", e.Repeats))
+		case seen[key]:
+			return nil, problem.InvalidField(at, "is a second result of the same item and repeat")
+		default:
+			seen[key] = true
+		}
+		if err := result.check(at); err != nil {
+			return nil, err
+		}
+		if rows[i], err = a.resultRow(ctx, result, item, numbers[result.ItemID]); err != nil {
+			return nil, err
+		}
+	}
+	return rows, nil
+}
+
+func (r *Result) check(at string) error {
+	if (r.ErrorCode != "") == (len(r.Output) > 0 || len(r.Message) > 0) {
+		return problem.InvalidField(at, "must have either an output (which may be null), or an error")
+	}
+	seen := map[string]bool{}
+	for i := range r.Scores {
+		score, scoreAt := &r.Scores[i], fmt.Sprintf("%s.scores[%d]", at, i)
+		switch {
+		case seen[score.Name]:
+			return problem.InvalidField(scoreAt+".name", "is that of an earlier score")
+		case isOperational(score.Name):
+			return problem.InvalidField(scoreAt+".name", fmt.Sprintf("is %q, which is measured anyway: choose another name", score.Name))
+		case score.Error != "" && score.Value != nil:
+			return problem.InvalidField(scoreAt, "must not have both a score and an error")
+		case score.Value != nil && (math.IsNaN(*score.Value) || *score.Value < 0 || *score.Value > 1):
+			return problem.InvalidField(scoreAt+".score", "must be from 0 to 1")
+		}
+		seen[score.Name] = true
+		score.Name, score.Reason, score.Error = plain(score.Name), plain(score.Reason), plain(score.Error)
+	}
+	return nil
+}
+
+// resultRow grades a result.
+func (a *attempt) resultRow(ctx context.Context, result *Result, item *datasets.Item, number int32) (storedResult, error) {
+	text, err := json.Marshal(result)
+	if err != nil {
+		return storedResult{}, fmt.Errorf("encode a result: %w", err)
+	}
+	hash := sha256.Sum256(text)
+	stored := storedResult{ResultHash: hex.EncodeToString(hash[:]), hash: hash[:], row: row{
+		Number: number, Side: sideA, Repeat: result.Repeat, Status: OutputOK, Model: said(result.Model), DurationMS: result.DurationMS, Input: result.InputTokens,
+		OutputTokens: result.OutputTokens, CreatedAt: a.now(), Scores: "[]",
+	}}
+	if result.RunID != nil {
+		stored.RunID = *result.RunID
+	}
+	if result.CostUSD != nil {
+		stored.Cost = new(int64(providers.MoneyOf(*result.CostUSD)))
+	}
+	if result.ErrorCode != "" {
+		stored.Status, stored.ErrorCode, stored.ErrorDetail = OutputFailed, new(plain(result.ErrorCode)), new(plain(result.ErrorDetail))
+		return stored, nil
+	}
+	if len(result.Output) > 0 {
+		stored.Output = new(string(result.Output))
+	}
+	if len(result.Message) > 0 {
+		stored.Message = new(string(result.Message))
+	}
+	return stored, a.grade(ctx, &stored.row, item, result.Scores)
+}
+
+// storeResults stores results that are new or other than those before.
+func (s *Service) storeResults(ctx context.Context, tx postgres.DB, e *Evaluation, rows []storedResult, replace bool, added *Added) error {
+	numbers, repeats := make([]int32, len(rows)), make([]int16, len(rows))
+	for i := range rows {
+		numbers[i], repeats[i] = rows[i].Number, int16(rows[i].Repeat)
+	}
+	before, err := postgres.Many[struct {
+		Number     int32
+		Repeat     int
+		Status     string
+		ResultHash []byte
+	}](ctx, tx, "find results", pgx.NamedArgs{"id": e.ID, "numbers": numbers, "repeats": repeats})
+	if err != nil {
+		return err
+	}
+	changed, failed := make([]storedResult, 0, len(rows)), 0
+	for i := range rows {
+		if rows[i].Status == OutputFailed {
+			failed++
+		}
+		at := slices.IndexFunc(before, func(b struct {
+			Number     int32
+			Repeat     int
+			Status     string
+			ResultHash []byte
+		},
+		) bool {
+			return b.Number == rows[i].Number && b.Repeat == rows[i].Repeat
+		})
+		switch {
+		case at < 0:
+			added.Added++
+		case bytes.Equal(before[at].ResultHash, rows[i].hash):
+			added.Unchanged++
+			if rows[i].Status == OutputFailed {
+				failed--
+			}
+			continue
+		case !replace:
+			return errResultExists(i)
+		default:
+			added.Replaced++
+			if before[at].Status == OutputFailed {
+				failed--
+			}
+		}
+		changed = append(changed, rows[i])
+	}
+	text, err := json.Marshal(changed)
+	if err != nil {
+		return fmt.Errorf("encode results: %w", err)
+	}
+	if _, err := tx.Exec(ctx, "add results", pgx.NamedArgs{"id": e.ID, "rows": string(text)}); err != nil {
+		return err
+	}
+	_, err = tx.Exec(ctx, "count results", pgx.NamedArgs{"id": e.ID, "added": added.Added, "failed": failed})
+	return err
+}

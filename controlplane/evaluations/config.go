@@ -1,0 +1,211 @@
+package evaluations
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+
+	"github.com/google/uuid"
+
+	"github.com/looptrace/looptrace/controlplane/completions"
+	"github.com/looptrace/looptrace/controlplane/datasets"
+	"github.com/looptrace/looptrace/controlplane/prompts"
+	"github.com/looptrace/looptrace/controlplane/recording"
+	"github.com/looptrace/looptrace/internal/grader"
+	"github.com/looptrace/looptrace/internal/problem"
+)
+
+// The sides of a comparison.
+const (
+	sideA = 0
+	sideB = 1
+)
+
+// SideNames are the names of the sides.
+var SideNames = [2]string{"a", "b"}
+
+// Config is what is compared, and how. It has the contents of prompt versions: it is the same for ever.
+type Config struct {
+	Sides             [2]Side           `json:"sides"`
+	Graders           []json.RawMessage `json:"graders"`
+	EquivalenceMargin *float64          `json:"equivalence_margin"`
+	StopEarly         bool              `json:"stop_early"`
+	// SkipIncompatible is whether items that cannot be rendered are skipped.
+	SkipIncompatible bool `json:"skip_incompatible"`
+}
+
+// repeats returns how many outputs an item has on both sides.
+func (c *Config) repeats() int { return c.Sides[sideA].Repeats + c.Sides[sideB].Repeats }
+
+// Side is a configuration, or the outputs of an eval-run.
+type Side struct {
+	// Repeats is how many outputs it has for each item.
+	Repeats int `json:"repeats"`
+	// EvalRunID is that of the eval-run, nil for a configuration. The members after Name are empty then.
+	EvalRunID    *uuid.UUID        `json:"eval_run_id"`
+	Name         string            `json:"name"`
+	Prompt       *recording.Prompt `json:"prompt"`
+	Content      prompts.Content   `json:"content"`
+	ProviderID   uuid.UUID         `json:"provider_id"`
+	ProviderName string            `json:"provider_name"`
+	// VariablesMap has the paths in an item from which variables take their values.
+	VariablesMap map[string]string `json:"variables_map"`
+}
+
+// ModelConfig returns the model with its parameters.
+func (s *Side) ModelConfig() (completions.Config, error) {
+	var config completions.Config
+	if s.EvalRunID != nil {
+		return config, nil
+	}
+	if err := json.Unmarshal(s.Content.ModelConfig, &config); err != nil {
+		return config, problem.InvalidField("model_config", "is not valid: "+err.Error())
+	}
+	return config, nil
+}
+
+// ReadConfig returns the configurations of an evaluation.
+func (e *Evaluation) ReadConfig() (Config, error) {
+	var config Config
+	if err := json.Unmarshal([]byte(e.Config), &config); err != nil {
+		return config, fmt.Errorf("read the configuration of evaluation %s: %w", e.ID, err)
+	}
+	return config, nil
+}
+
+// renderer renders items with a configuration.
+type renderer struct {
+	side         *Side
+	template     *prompts.Template
+	config       completions.Config
+	variables    []string
+	placeholders []string
+	paths        map[string][]string
+}
+
+// The roots of paths in an item.
+const (
+	rootInput     = "input"
+	rootReference = "reference_output"
+	rootMetadata  = "metadata"
+)
+
+// newRenderer checks a configuration. location is that of the configuration in the request.
+func newRenderer(location string, side *Side) (*renderer, error) {
+	template, err := prompts.NewTemplate(location, prompts.NewVersion{Content: side.Content})
+	if err != nil {
+		return nil, err //nolint:wrapcheck // it is for the client
+	}
+	side.Content = template.Content
+	r := &renderer{side: side, template: template, paths: map[string][]string{}}
+	if r.config, err = side.ModelConfig(); err != nil {
+		return nil, problem.InvalidField(location+".model_config", "is not valid: "+err.Error())
+	}
+	if r.config.Model == "" {
+		return nil, problem.InvalidField(location+".model_config.model", "is missing: name a model")
+	}
+	r.variables, r.placeholders = template.Names()
+	for name, path := range side.VariablesMap {
+		parts := strings.Split(path, ".")
+		if parts[0] != rootInput && parts[0] != rootReference && parts[0] != rootMetadata {
+			return nil, problem.InvalidField(location+".variables_map."+name, "must begin with input, reference_output or metadata, such as input.question")
+		}
+		r.paths[name] = parts
+	}
+	return r, nil
+}
+
+// itemValues are the parts of an item.
+type itemValues struct {
+	input, reference, metadata any
+}
+
+func valuesOf(item *datasets.Item) (v itemValues, err error) {
+	for _, part := range []struct {
+		text string
+		into *any
+	}{{item.Input, &v.input}, {item.ReferenceOutput, &v.reference}, {item.Metadata, &v.metadata}} {
+		if part.text == "" {
+			continue
+		}
+		if err := json.Unmarshal([]byte(part.text), part.into); err != nil {
+			return v, fmt.Errorf("read item %s: %w", item.ItemID, err)
+		}
+	}
+	return v, nil
+}
+
+// value returns the value of a variable, or false if the item has none.
+func (r *renderer) value(v *itemValues, name string) (any, bool) {
+	if path, ok := r.paths[name]; ok {
+		roots := map[string]any{rootInput: v.input, rootReference: v.reference, rootMetadata: v.metadata}
+		found := roots[path[0]]
+		for _, part := range path[1:] {
+			object, isObject := found.(map[string]any)
+			if found, ok = object[part]; !isObject || !ok {
+				return nil, false
+			}
+		}
+		return found, true
+	}
+	if object, ok := v.input.(map[string]any); ok {
+		if found, ok := object[name]; ok {
+			return found, true
+		}
+	}
+	return v.input, name == rootInput
+}
+
+// render renders an item. An error of the item is a [*problem.Error] with a field for each variable.
+func (r *renderer) render(item *datasets.Item) (prompts.Rendered, map[string]any, error) {
+	parts, err := valuesOf(item)
+	if err != nil {
+		return prompts.Rendered{}, nil, err
+	}
+	values := prompts.Values{Variables: map[string]any{}, Placeholders: map[string][]json.RawMessage{}}
+	for _, name := range r.variables {
+		if value, ok := r.value(&parts, name); ok {
+			values.Variables[name] = value
+		}
+	}
+	for _, name := range r.placeholders {
+		value, ok := r.value(&parts, name)
+		if !ok {
+			continue
+		}
+		list, isList := value.([]any)
+		if !isList {
+			return prompts.Rendered{}, nil, problem.InvalidField("body.placeholders."+name, "must be a list of messages")
+		}
+		messages := make([]json.RawMessage, len(list))
+		for i := range list {
+			if messages[i], err = json.Marshal(list[i]); err != nil {
+				return prompts.Rendered{}, nil, fmt.Errorf("encode a message: %w", err)
+			}
+		}
+		values.Placeholders[name] = messages
+	}
+	rendered, err := r.template.Render(values)
+	return rendered, values.Variables, err //nolint:wrapcheck // it is for the client
+}
+
+// ParseGraders reads graders. location is that of the list in the request. Their names differ from each other and from those of other metrics.
+func ParseGraders(location string, list []json.RawMessage) ([]*grader.Grader, error) {
+	graders, taken := make([]*grader.Grader, len(list)), map[string]bool{}
+	for i, raw := range list {
+		at := fmt.Sprintf("%s[%d]", location, i)
+		parsed, err := grader.Parse(raw, at)
+		if err != nil {
+			return nil, err //nolint:wrapcheck // it is for the client
+		}
+		name := parsed.Name()
+		switch {
+		case taken[name]:
+			return nil, problem.InvalidField(at+".name", fmt.Sprintf("is %q, like that of an earlier grader: give each its own name", name))
+		case isOperational(name):
+			return nil, problem.InvalidField(at+".name", fmt.Sprintf("is %q, which is measured anyway: choose another name", name))
+		}
+		graders[i], taken[name] = parsed, true
+	}
+	return graders, nil
+}

@@ -1,0 +1,85 @@
+package evaluations
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/looptrace/looptrace/internal/stats"
+)
+
+// EvalRunSummary is the result of an eval-run.
+type EvalRunSummary struct {
+	Sentence string          `json:"sentence"`
+	Scores   []EvalRunMetric `json:"scores"`
+	// Partial is whether results are missing.
+	Partial bool `json:"partial"`
+}
+
+// EvalRunMetric is the mean of a metric over the items.
+type EvalRunMetric struct {
+	Name   string          `json:"name"`
+	Kind   Kind            `json:"kind"`
+	Better Better          `json:"better"`
+	Mean   *float64        `json:"mean"`
+	CI     *stats.Interval `json:"ci"`
+	// PassRate is the share of outputs that pass, of those that a grader passed or failed. It is nil without any.
+	PassRate *float64 `json:"pass_rate"`
+	N        int      `json:"n"`
+}
+
+// evalRunSummary summarizes an eval-run.
+func evalRunSummary(r *results) EvalRunSummary {
+	summary := EvalRunSummary{Scores: make([]EvalRunMetric, len(r.metrics)), Partial: r.accounting.OutputsPending > 0}
+	for i := range r.metrics {
+		m := &r.metrics[i]
+		passes, judged := 0, 0
+		for j := range r.items {
+			passes, judged = passes+r.items[j].passes[m.name], judged+r.items[j].judged[m.name]
+		}
+		side := r.sideOf(m)
+		m.bound(side.CI, 0)
+		summary.Scores[i] = EvalRunMetric{Name: m.name, Kind: m.kind, Better: m.better, Mean: side.Mean, CI: side.CI, N: side.N}
+		if judged > 0 {
+			summary.Scores[i].PassRate = new(float64(passes) / float64(judged))
+		}
+	}
+	summary.Sentence = evalRunSentence(r, &summary)
+	return summary
+}
+
+// sideOf returns the mean of a metric of an eval-run.
+func (r *results) sideOf(m *metric) stats.Side {
+	one := r.metricOf(m, len(r.items), nil, false)
+	for i := range one.Items {
+		one.Items[i].B = one.Items[i].A
+	}
+	return stats.Compare([]stats.Metric{one}, stats.CompareOptions{})[0].A
+}
+
+func evalRunSentence(r *results, summary *EvalRunSummary) string {
+	c := &r.accounting
+	var out strings.Builder
+	fmt.Fprintf(&out, "%d of %d items are scored.", c.Scored, c.Items)
+	for _, m := range summary.Scores {
+		if m.Kind == KindScore && m.Mean != nil {
+			fmt.Fprintf(&out, " %s: %.1f%%%s, %d items.", m.Name, *m.Mean*100, plainInterval(m.CI), m.N)
+		}
+	}
+	if c.TargetFailed > 0 {
+		fmt.Fprintf(&out, " %d items have no output.", c.TargetFailed)
+	}
+	if c.JudgeFailed > 0 {
+		fmt.Fprintf(&out, " %d items have no score.", c.JudgeFailed)
+	}
+	if c.Pending > 0 {
+		fmt.Fprintf(&out, " %d items are not done.", c.Pending)
+	}
+	return out.String()
+}
+
+func plainInterval(ci *stats.Interval) string {
+	if ci == nil {
+		return ""
+	}
+	return fmt.Sprintf(" [%.1f, %.1f]", ci[0]*100, ci[1]*100)
+}

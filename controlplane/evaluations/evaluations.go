@@ -1,0 +1,322 @@
+// Package evaluations compares configurations over datasets, and keeps results of evaluations that other programs make. A job makes and
+// grades the outputs of comparisons; what it stored is never made again.
+package evaluations
+
+import (
+	"context"
+	_ "embed"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
+
+	"github.com/looptrace/looptrace/controlplane/access"
+	"github.com/looptrace/looptrace/controlplane/completions"
+	"github.com/looptrace/looptrace/controlplane/datasets"
+	"github.com/looptrace/looptrace/controlplane/jobs"
+	"github.com/looptrace/looptrace/controlplane/providers"
+	"github.com/looptrace/looptrace/internal/postgres"
+	"github.com/looptrace/looptrace/internal/problem"
+	"github.com/looptrace/looptrace/internal/validate"
+)
+
+//go:embed queries.sql
+var queries string
+
+const (
+	// maxItems and maxOutputs limit an evaluation.
+	maxItems, maxOutputs = 100_000, 1_000_000
+	// lostAfter is how old an unfinished evaluation without a job must be to get one again.
+	lostAfter = time.Minute
+)
+
+// Type is what an evaluation is.
+type Type string
+
+// The types.
+const (
+	Comparison Type = "comparison"
+	EvalRun    Type = "eval_run"
+)
+
+// Status is what became of an evaluation.
+type Status string
+
+// The statuses.
+const (
+	StatusQueued    Status = "queued"
+	StatusRunning   Status = "running"
+	StatusSucceeded Status = "succeeded"
+	StatusFailed    Status = "failed"
+	StatusCancelled Status = "cancelled"
+)
+
+// StopReason is why an evaluation succeeded before all of its outputs were made.
+type StopReason string
+
+// The reasons.
+const (
+	StopMaxCost StopReason = "max_cost"
+	StopBudget  StopReason = "budget"
+	StopDecided StopReason = "decided"
+)
+
+var (
+	errRunning = &problem.Error{Kind: problem.Conflict, Code: "evaluation_running", Detail: "It waits or runs. Cancel it first, or wait for its end."}
+	errEnded   = &problem.Error{Kind: problem.Conflict, Code: "evaluation_finished", Detail: "It has ended."}
+	errInUse   = &problem.Error{Kind: problem.Conflict, Code: "evaluation_in_use", Detail: "A comparison uses its outputs. Delete that first."}
+	errNothing = &problem.Error{Kind: problem.Conflict, Code: "nothing_missing", Detail: "No output is missing. To make those again that failed, set retry_failed."}
+)
+
+// Service manages evaluations.
+type Service struct {
+	db          postgres.DB
+	jobs        *jobs.Queue
+	datasets    *datasets.Service
+	providers   *providers.Service
+	completions *completions.Service
+	now         func() time.Time
+	log         *slog.Logger
+}
+
+// New returns a service on the database, which works on evaluations as jobs of the queue. now is the clock.
+func New(
+	pool *pgxpool.Pool, queue *jobs.Queue, sets *datasets.Service, models *providers.Service, completed *completions.Service, now func() time.Time, log *slog.Logger,
+) *Service {
+	s := &Service{postgres.NewDB(pool, queries), queue, sets, models, completed, postgres.Clock(now), log}
+	jobs.Register(queue, s.run)
+	return s
+}
+
+// Evaluation is a comparison or an eval-run.
+type Evaluation struct {
+	ID          uuid.UUID
+	ProjectID   uuid.UUID
+	Kind        Type
+	Name        string
+	DatasetID   uuid.UUID
+	DatasetName string
+	Revision    int
+	Split       *string
+	ItemCount   int64
+	Repeats     int
+	Seed        int64
+	// Config is a [Config] as JSON.
+	Config         string
+	PrimaryMetric  *string
+	MaxCostNanousd *providers.Money
+	AllowUnpriced  bool
+	Status         Status
+	StopReason     *StopReason
+	ErrorCode      *string
+	ErrorDetail    *string
+	JobID          *int64
+	RetryFailed    bool
+	OutputsTotal   int64
+	OutputsDone    int64
+	OutputsFailed  int64
+	OutputsSkipped int64
+	Estimate       string
+	Accounting     *string
+	// Cost is a [providers.EvaluationCost] as JSON, nil before the end.
+	Cost        *string
+	Summary     *string
+	CreatedAt   time.Time
+	StartedAt   *time.Time
+	FinishedAt  *time.Time
+	AuthorEmail *string
+	AuthorKey   *string
+	CreatedByID *uuid.UUID
+	// Branch, Commit and Metadata, a JSON object, are what an eval-run says of itself.
+	Branch, Commit   *string
+	Metadata         string
+	SkippedItemCount int64
+}
+
+// unfinished reports whether it waits or runs.
+func (e *Evaluation) unfinished() bool { return e.Status == StatusQueued || e.Status == StatusRunning }
+
+// Filter selects evaluations. Zero fields select all.
+type Filter struct {
+	Dataset              *uuid.UUID
+	Status               Status
+	Name, Branch, Commit string
+}
+
+// List returns a page of evaluations of a type, the newest first.
+func (s *Service) List(ctx context.Context, grant access.Grant, kind Type, filter Filter, page postgres.Page) ([]Evaluation, bool, error) {
+	return postgres.List[Evaluation](ctx, s.db, "list evaluations", page, pgx.NamedArgs{
+		"projects": grant.IDs(), "kind": kind, "dataset": filter.Dataset, "status": filter.Status, "name": filter.Name, "branch": filter.Branch, "commit": filter.Commit,
+	})
+}
+
+// Get returns an evaluation of a type.
+func (s *Service) Get(ctx context.Context, grant access.Grant, kind Type, id uuid.UUID) (Evaluation, error) {
+	return s.get(ctx, s.db, grant.Projects, kind, id)
+}
+
+func (s *Service) get(ctx context.Context, db postgres.DB, in access.Projects, kind Type, id uuid.UUID) (Evaluation, error) {
+	return postgres.One[Evaluation](ctx, db, "get evaluation", pgx.NamedArgs{"projects": in.IDs(), "kind": kind, "id": id})
+}
+
+// CostOf returns what the requests of an evaluation cost so far.
+func (s *Service) CostOf(ctx context.Context, e *Evaluation) (cost providers.EvaluationCost, err error) {
+	if e.Cost == nil {
+		return s.providers.EvaluationCost(ctx, e.ID) //nolint:wrapcheck // it names the statement
+	}
+	if err := json.Unmarshal([]byte(*e.Cost), &cost); err != nil {
+		return cost, fmt.Errorf("read the cost of evaluation %s: %w", e.ID, err)
+	}
+	return cost, nil
+}
+
+// Rename changes the name of an evaluation.
+func (s *Service) Rename(ctx context.Context, grant access.Grant, kind Type, id uuid.UUID, name string) (Evaluation, error) {
+	if err := validate.Printable("body.name", name); err != nil {
+		return Evaluation{}, err
+	}
+	var changed Evaluation
+	err := s.db.Tx(ctx, func(ctx context.Context, tx postgres.DB) (err error) {
+		if err := tx.Delete(ctx, "rename evaluation", pgx.NamedArgs{"projects": grant.IDs(), "kind": kind, "id": id, "name": name}); err != nil {
+			return err
+		}
+		changed, err = s.get(ctx, tx, grant.Projects, kind, id)
+		return err
+	})
+	return changed, err
+}
+
+// Delete deletes an evaluation with its outputs. Their runs stay.
+func (s *Service) Delete(ctx context.Context, grant access.Grant, kind Type, id uuid.UUID) error {
+	found, err := s.Get(ctx, grant, kind, id) // unlike the deletion, it does not wait long for a database that does not answer
+	if err != nil {
+		return err
+	}
+	if found.unfinished() {
+		return errRunning
+	}
+	err = s.db.LongTx(ctx, func(ctx context.Context, tx pgx.Tx) error {
+		return s.db.On(tx).LongDelete(ctx, "delete evaluation", pgx.NamedArgs{"projects": grant.IDs(), "kind": kind, "id": id})
+	})
+	switch {
+	case postgres.Violates(err, "evaluations_a_eval_run_id_fkey"), postgres.Violates(err, "evaluations_b_eval_run_id_fkey"):
+		return errInUse
+	case errors.Is(err, postgres.ErrNotFound): // it was resumed or deleted in the meantime
+		if _, err := s.Get(ctx, grant, kind, id); err == nil {
+			return errRunning
+		}
+	}
+	return err
+}
+
+// jobArgs name the evaluation of a job.
+type jobArgs struct {
+	EvaluationID uuid.UUID `json:"evaluation_id"`
+}
+
+// Kind is that of the jobs.
+func (jobArgs) Kind() string { return "evaluation" }
+
+// Queue is the queue of the jobs.
+func (jobArgs) Queue() string { return jobs.Calls }
+
+// Cancel cancels an evaluation. A job summarizes what is there.
+func (s *Service) Cancel(ctx context.Context, grant access.Grant, kind Type, id uuid.UUID) (Evaluation, error) {
+	return s.change(ctx, grant, kind, id, func(ctx context.Context, tx postgres.DB, e *Evaluation) error {
+		switch {
+		case e.Status == StatusCancelled:
+			return nil
+		case !e.unfinished():
+			return errEnded
+		}
+		if e.JobID != nil {
+			if err := s.jobs.Cancel(ctx, tx.PGX(), *e.JobID); err != nil {
+				return err
+			}
+		}
+		return s.addJob(ctx, tx, "cancel evaluation", e.ID, nil)
+	})
+}
+
+// Resume makes the outputs that are missing of a comparison that ended, and with retryFailed those that failed. maxCost is the new
+// cap, nil to keep the one before.
+func (s *Service) Resume(ctx context.Context, grant access.Grant, id uuid.UUID, retryFailed bool, maxCost *providers.Money) (Evaluation, error) {
+	return s.change(ctx, grant, Comparison, id, func(ctx context.Context, tx postgres.DB, e *Evaluation) error {
+		missing := e.OutputsTotal - e.OutputsDone
+		switch {
+		case e.unfinished():
+			return errRunning
+		case missing == 0 && (!retryFailed || e.OutputsFailed == 0):
+			return errNothing
+		}
+		if retryFailed {
+			if _, err := tx.Exec(ctx, "remove failed outputs", pgx.NamedArgs{"id": e.ID}); err != nil {
+				return err
+			}
+		}
+		if _, err := tx.Exec(ctx, "open items", pgx.NamedArgs{"id": e.ID}); err != nil {
+			return err
+		}
+		return s.addJob(ctx, tx, "resume evaluation", e.ID, pgx.NamedArgs{"max_cost": maxCost})
+	})
+}
+
+// change changes an evaluation under a lock.
+func (s *Service) change(
+	ctx context.Context, grant access.Grant, kind Type, id uuid.UUID, do func(context.Context, postgres.DB, *Evaluation) error,
+) (Evaluation, error) {
+	var changed Evaluation
+	err := s.db.Tx(ctx, func(ctx context.Context, tx postgres.DB) error {
+		if _, err := postgres.One[struct{ ID uuid.UUID }](ctx, tx, "lock evaluation", pgx.NamedArgs{"projects": grant.IDs(), "kind": kind, "id": id}); err != nil {
+			return err
+		}
+		found, err := s.get(ctx, tx, grant.Projects, kind, id)
+		if err != nil {
+			return err
+		}
+		if err := do(ctx, tx, &found); err != nil {
+			return err
+		}
+		changed, err = s.get(ctx, tx, grant.Projects, kind, id)
+		return err
+	})
+	return changed, err
+}
+
+// addJob adds a job for an evaluation, and runs a statement that keeps it.
+func (s *Service) addJob(ctx context.Context, tx postgres.DB, statement string, id uuid.UUID, more pgx.NamedArgs) error {
+	job, err := s.jobs.Add(ctx, tx.PGX(), jobArgs{id})
+	if err != nil {
+		return err
+	}
+	args := pgx.NamedArgs{"id": id, "job": job, "now": s.now()}
+	for key, value := range more {
+		args[key] = value
+	}
+	changed, err := tx.Exec(ctx, statement, args)
+	if err == nil && changed == 0 { // another process was faster, or it has ended
+		return s.jobs.Cancel(ctx, tx.PGX(), job)
+	}
+	return err
+}
+
+// Requeue adds a job for each evaluation that has none any more, for example after a restore of a backup.
+func (s *Service) Requeue(ctx context.Context) error {
+	lost, err := postgres.Many[struct{ ID uuid.UUID }](ctx, s.db, "list lost evaluations", pgx.NamedArgs{"before": s.now().Add(-lostAfter)})
+	if err != nil {
+		return err
+	}
+	for _, one := range lost {
+		if err := s.db.Tx(ctx, func(ctx context.Context, tx postgres.DB) error {
+			return s.addJob(ctx, tx, "set job of evaluation", one.ID, nil)
+		}); err != nil {
+			return fmt.Errorf("give evaluation %s a job again: %w", one.ID, err)
+		}
+	}
+	return nil
+}

@@ -1,0 +1,197 @@
+package evaluations
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"strings"
+
+	"github.com/google/uuid"
+
+	"github.com/looptrace/looptrace/controlplane/access"
+	"github.com/looptrace/looptrace/internal/problem"
+	"github.com/looptrace/looptrace/internal/stats"
+)
+
+// Decision is what a gate decides.
+type Decision string
+
+// The decisions.
+const (
+	Pass       Decision = "pass"
+	Regression Decision = "regression"
+	// Incomplete: outputs or scores of the candidate are missing.
+	Incomplete   Decision = "incomplete"
+	Inconclusive Decision = "inconclusive"
+)
+
+// Gate is a decision with its evidence.
+type Gate struct {
+	Decision   Decision
+	Sentence   string
+	Better     Better
+	Comparison stats.Comparison // A is the baseline, B the candidate
+	Difference Difference
+	// OnlyCandidate and OnlyBaseline count items that the other one was not to do, Changed those whose contents are not the same.
+	OnlyCandidate, OnlyBaseline, Changed int64
+	// CandidateLost and BaselineLost count items of which an output failed or is missing, or whose grader failed.
+	CandidateLost, BaselineLost int64
+	ItemsNeeded, RepeatsNeeded  *int
+}
+
+// CheckGate decides whether the eval-run candidate is worse than baseline by more than a margin.
+func (s *Service) CheckGate(ctx context.Context, grant access.Grant, candidate, baseline uuid.UUID, name string, margin float64) (*Gate, error) {
+	now, err := s.gateSide(ctx, grant, "body.candidate", candidate)
+	if err != nil {
+		return nil, err
+	}
+	was, err := s.gateSide(ctx, grant, "body.baseline", baseline)
+	if err != nil {
+		return nil, err
+	}
+	if now.e.ProjectID != was.e.ProjectID || now.e.DatasetID != was.e.DatasetID {
+		return nil, problem.InvalidField("body.baseline", "is an eval-run of another dataset")
+	}
+	m, ok := was.metric(name)
+	if !ok { // a candidate without it has lost it
+		return nil, problem.InvalidField("body.metric", "is no score of the baseline: it has "+was.names())
+	}
+	g := &Gate{Better: m.better}
+	pairs := g.pair(now, was, name)
+	decided := stats.NonInferiority(stats.Metric{Name: name, Better: stats.Direction(m.better), Items: pairs, Amount: m.kind != KindScore && m.kind != KindFailures}, margin, stats.CompareOptions{Alpha: level})
+	g.Comparison, g.Difference = decided.Comparison, differenceOf(&decided.Comparison, level)
+	g.ItemsNeeded = decided.ItemsNeeded
+	if needed := decided.RepeatsNeeded; needed != nil && *needed <= maxRepeats {
+		g.RepeatsNeeded = needed
+	}
+	switch {
+	case g.CandidateLost > 0:
+		g.Decision = Incomplete
+	case decided.Decision == stats.Pass:
+		g.Decision = Pass
+	case decided.Decision == stats.Regression:
+		g.Decision = Regression
+	default:
+		g.Decision = Inconclusive
+	}
+	g.Sentence = g.sentence(m, margin)
+	return g, nil
+}
+
+// maxRepeats is how many repeats an eval-run may have.
+const maxRepeats = 100
+
+// gateSide is an eval-run with its results.
+type gateSide struct {
+	e       Evaluation
+	results *results
+}
+
+func (s *Service) gateSide(ctx context.Context, grant access.Grant, location string, id uuid.UUID) (*gateSide, error) {
+	e, err := s.Get(ctx, grant, EvalRun, id)
+	if problem.Is(err, problem.NotFound) {
+		return nil, problem.InvalidField(location, "is no eval-run")
+	}
+	if err != nil {
+		return nil, err
+	}
+	if e.Summary == nil {
+		return nil, &problem.Error{Kind: problem.Conflict, Code: "evaluation_running", Detail: fmt.Sprintf("The eval-run %q has no summary yet. Finish it, or wait a moment.", e.Name)}
+	}
+	config, err := e.ReadConfig()
+	if err != nil {
+		return nil, err
+	}
+	found, err := s.read(ctx, &e, &config, int32(e.ItemCount))
+	return &gateSide{e, found}, err
+}
+
+// metric returns the metric with a name, if an output has a value of it.
+func (s *gateSide) metric(name string) (*metric, bool) {
+	for i := range s.results.metrics {
+		if m := &s.results.metrics[i]; m.name == name {
+			return m, true
+		}
+	}
+	return nil, false
+}
+
+func (s *gateSide) names() string {
+	names := make([]string, len(s.results.metrics))
+	for i := range names {
+		names[i] = s.results.metrics[i].name
+	}
+	return strings.Join(names, ", ")
+}
+
+// pair pairs the items that both have with equal contents, and counts the others.
+func (g *Gate) pair(candidate, baseline *gateSide, name string) []stats.Paired {
+	before := map[uuid.UUID]*itemResult{}
+	for i := range baseline.results.items {
+		before[baseline.results.items[i].id] = &baseline.results.items[i]
+	}
+	newPlace, oldPlace := candidate.results.place(name), baseline.results.place(name)
+	newRepeats, oldRepeats := candidate.e.Repeats, baseline.e.Repeats
+	_, scores := candidate.metric(name)
+	var pairs []stats.Paired
+	for i := range candidate.results.items {
+		now := &candidate.results.items[i]
+		was := before[now.id]
+		delete(before, now.id)
+		values := now.valuesOf(sideA, newPlace)
+		if now.lost(newRepeats, name) || !scores {
+			g.CandidateLost++
+		}
+		switch {
+		case was == nil:
+			g.OnlyCandidate++
+			continue
+		case !bytes.Equal(was.hash, now.hash):
+			g.Changed++
+			continue
+		}
+		if was.lost(oldRepeats, name) {
+			g.BaselineLost++
+		}
+		pairs = append(pairs, stats.Paired{A: was.valuesOf(sideA, oldPlace), B: values})
+	}
+	g.OnlyBaseline = int64(len(before))
+	return pairs
+}
+
+// lost reports whether an output of the item failed or is missing, or a grader failed.
+func (i *itemResult) lost(repeats int, name string) bool {
+	if name == metricFailures {
+		return i.ok[sideA]+i.failed[sideA] < repeats
+	}
+	return i.ok[sideA] < repeats || i.graderErrors[name] > 0
+}
+
+// sentence says the decision in words.
+func (g *Gate) sentence(m *metric, margin float64) string {
+	d := &g.Difference
+	scale, unit := 1.0, ""
+	if m.kind == KindScore || m.kind == KindFailures {
+		scale, unit = 100, " points"
+	}
+	evidence := itemsText(int64(d.N))
+	if d.Estimate != nil {
+		evidence = fmt.Sprintf("%s%s%s, %s", signed(*d.Estimate*scale), unit, interval(d.CI, scale), evidence)
+	}
+	allowed := fmt.Sprintf("%s%s", number(margin*scale), unit)
+	switch g.Decision {
+	case Incomplete:
+		return fmt.Sprintf("Incomplete: of %s of the candidate an output failed or is missing, or %s failed. Of the others: %s.", itemsText(g.CandidateLost), m.name, evidence)
+	case Pass:
+		return fmt.Sprintf("Pass: %s is not worse than the baseline by more than %s: %s.", m.name, allowed, evidence)
+	case Regression:
+		return fmt.Sprintf("Regression: %s is worse than the baseline by more than %s: %s.", m.name, allowed, evidence)
+	}
+	out := fmt.Sprintf("Inconclusive: whether %s is worse than the baseline by more than %s cannot be told: %s.", m.name, allowed, evidence)
+	if g.RepeatsNeeded != nil {
+		out += fmt.Sprintf(" About %d repeats of these items would decide.", *g.RepeatsNeeded)
+	} else if g.ItemsNeeded != nil {
+		out += fmt.Sprintf(" About %d items would decide.", *g.ItemsNeeded)
+	}
+	return out
+}

@@ -1,0 +1,68 @@
+package evaluations
+
+// outputsOfItem returns how many outputs an item has on all sides.
+func (c *Config) outputsOfItem(e *Evaluation) int {
+	if e.Kind == EvalRun {
+		return e.Repeats
+	}
+	return c.repeats()
+}
+
+// decide sets the status and the metrics of an item.
+func (i *itemResult) decide(r *results, e *Evaluation, config *Config) {
+	whole := i.ok[sideA]+i.failed[sideA]+i.ok[sideB]+i.failed[sideB] == config.outputsOfItem(e)
+	sides := []int{sideA, sideB}
+	if e.Kind == EvalRun {
+		sides = sides[:1]
+	} else {
+		i.metrics = map[string]ItemMetric{}
+		for m := range r.metrics {
+			place := r.place(r.metrics[m].name)
+			if len(i.valuesOf(sideA, place)) > 0 || len(i.valuesOf(sideB, place)) > 0 {
+				i.metrics[r.metrics[m].name] = itemMetric(&r.metrics[m], i.valuesOf(sideA, place), i.valuesOf(sideB, place))
+			}
+		}
+	}
+	i.status = ItemScored
+	for _, side := range sides {
+		switch {
+		case !whole:
+			i.status = ItemPending
+		case i.ok[side] == 0:
+			i.status = ItemTargetFailed
+		case i.status == ItemScored && r.summary.PrimaryMetric != nil && len(i.valuesOf(side, r.place(*r.summary.PrimaryMetric))) == 0:
+			i.status = ItemJudgeFailed
+		}
+	}
+}
+
+// itemMetric compares the sides of an item.
+func itemMetric(m *metric, a, b []float64) ItemMetric {
+	found := ItemMetric{A: mean(a), B: mean(b), Outcome: OutcomeFailed}
+	if found.A == nil || found.B == nil {
+		return found
+	}
+	switch difference := m.better.sign() * (*found.B - *found.A); {
+	case difference > tiny:
+		found.Outcome = OutcomeImproved
+	case difference < -tiny:
+		found.Outcome = OutcomeRegressed
+	default:
+		found.Outcome = OutcomeUnchanged
+	}
+	return found
+}
+
+// tiny is a difference that comes from the order of additions.
+const tiny = 1e-12
+
+func mean(values []float64) *float64 {
+	if len(values) == 0 {
+		return nil
+	}
+	sum := 0.0
+	for _, v := range values {
+		sum += v
+	}
+	return new(sum / float64(len(values)))
+}

@@ -1,0 +1,277 @@
+package evaluations
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5"
+
+	"github.com/looptrace/looptrace/controlplane/access"
+	"github.com/looptrace/looptrace/controlplane/completions"
+	"github.com/looptrace/looptrace/controlplane/providers"
+	"github.com/looptrace/looptrace/internal/grader"
+	"github.com/looptrace/looptrace/internal/postgres"
+	"github.com/looptrace/looptrace/internal/problem"
+	"github.com/looptrace/looptrace/internal/runmodel"
+)
+
+const (
+	// callAttempts and callWait limit the calls of a model: nobody waits for one of them.
+	callAttempts = 5
+	callWait     = 10 * time.Minute
+	// maxCalls is how many outputs are made at once, whatever connections allow.
+	maxCalls = 256
+	// hopeless is how many outputs of a side may fail one after the other, for a reason that only a person can mend, before the evaluation fails.
+	hopeless = 10
+)
+
+// errNotMine ends an attempt that another one replaced, or whose evaluation was cancelled or deleted.
+var errNotMine = errors.New("the evaluation belongs to another attempt")
+
+// attempt works on an evaluation.
+type attempt struct {
+	*Service
+	id        uuid.UUID
+	e         Evaluation
+	config    Config
+	renderers [2]*renderer
+	graders   []*grader.Grader
+	caller    completions.Caller
+	purse     *purse
+	calls     int // at once
+	halt      halt
+}
+
+// halt is why no more outputs are made.
+type halt struct {
+	mu      sync.Mutex
+	reached chan struct{} // closed then
+	reason  StopReason
+	failure *problem.Error
+	// failed counts the outputs of each side that failed one after the other.
+	failed [2]int
+}
+
+// set stops the making of outputs. The first reason counts.
+func (h *halt) set(reason StopReason, failure *problem.Error) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.reason == "" && h.failure == nil {
+		h.reason, h.failure = reason, failure
+		close(h.reached)
+	}
+}
+
+// note counts the failures of a side that only a person can mend.
+func (h *halt) note(side int, failure *problem.Error) {
+	h.mu.Lock()
+	if failure == nil || !needsPerson[failure.Code] {
+		h.failed[side] = 0
+	} else {
+		h.failed[side]++
+	}
+	over := h.failed[side] >= hopeless
+	h.mu.Unlock()
+	if over {
+		h.set("", failure)
+	}
+}
+
+// needsPerson has the codes of failures that a person must mend.
+var needsPerson = map[string]bool{
+	"provider_key_refused": true, "provider_key_unreadable": true, "provider_permission_denied": true, "provider_quota_exceeded": true,
+	"model_not_found": true, "parameter_refused": true, "address_not_allowed": true, "validation_failed": true, "price_unknown": true,
+}
+
+// run does the job of an evaluation.
+func (s *Service) run(ctx context.Context, args jobArgs, last bool) error {
+	a := &attempt{Service: s, id: uuid.New(), halt: halt{reached: make(chan struct{})}}
+	begun, err := s.db.Exec(ctx, "begin evaluation", pgx.NamedArgs{"id": args.EvaluationID, "attempt": a.id, "now": s.now()})
+	if err != nil || begun == 0 { // it ended, or was deleted
+		return err
+	}
+	err = a.do(ctx, args.EvaluationID)
+	switch {
+	case errors.Is(err, errNotMine): // a retry would take it from the attempt that has it
+		return nil
+	case err == nil, ctx.Err() != nil, !last:
+		return err
+	}
+	failed := &problem.Error{Code: "internal", Detail: "The evaluation was tried several times and could not go on: " + err.Error()}
+	ended := a.end(context.WithoutCancel(ctx), StatusFailed, nil, failed, nil)
+	if errors.Is(ended, errNotMine) {
+		ended = nil
+	}
+	return errors.Join(err, ended)
+}
+
+// do makes the outputs that are missing, and summarizes.
+func (a *attempt) do(ctx context.Context, id uuid.UUID) error {
+	owner, err := postgres.Many[struct {
+		ProjectID uuid.UUID
+		Kind      Type
+	}](ctx, a.db, "get evaluation of job", pgx.NamedArgs{"id": id, "attempt": a.id})
+	if err != nil {
+		return err
+	}
+	if len(owner) == 0 {
+		return errNotMine
+	}
+	if a.e, err = a.get(ctx, a.db, access.OfJob(owner[0].ProjectID), owner[0].Kind, id); err != nil {
+		return err
+	}
+	if a.config, err = a.e.ReadConfig(); err != nil {
+		return err
+	}
+	if a.graders, err = ParseGraders("graders", a.config.Graders); err != nil {
+		return err
+	}
+	if !a.e.unfinished() { // it was cancelled, or is an eval-run that was finished
+		return a.finish(ctx, a.e.Status, nil, nil, nil)
+	}
+	return a.compareSides(ctx)
+}
+
+// compareSides makes the outputs of a comparison.
+func (a *attempt) compareSides(ctx context.Context) error {
+	// Calls of an attempt before this one have no process any more.
+	if err := a.providers.EndEvaluationCalls(ctx, a.e.ID); err != nil {
+		return err //nolint:wrapcheck // it names the statement
+	}
+	err := a.prepare(ctx)
+	if refused := problem.Of(err); refused != nil && refused.Kind != problem.Unavailable {
+		return a.finish(ctx, StatusFailed, nil, refused, nil)
+	}
+	if err != nil {
+		return err
+	}
+	at, err := a.make(ctx)
+	if err != nil {
+		return err
+	}
+	if a.halt.failure != nil {
+		return a.finish(ctx, StatusFailed, nil, a.halt.failure, nil)
+	}
+	var stopped *StopReason
+	if a.halt.reason != "" {
+		stopped = &a.halt.reason
+	}
+	return a.finish(ctx, StatusSucceeded, stopped, nil, at)
+}
+
+// prepare opens the connections.
+func (a *attempt) prepare(ctx context.Context) error {
+	counted := map[uuid.UUID]bool{}
+	for i := range a.config.Sides {
+		side := &a.config.Sides[i]
+		if side.EvalRunID != nil {
+			continue
+		}
+		r, err := newRenderer(SideNames[i], side)
+		if err != nil {
+			return err
+		}
+		a.renderers[i] = r
+		connection, err := a.providers.Connect(ctx, access.OfJob(a.e.ProjectID), side.ProviderID, r.config.Model)
+		if problem.Is(err, problem.NotFound) {
+			err = &problem.Error{Kind: problem.NotFound, Code: "provider_deleted", Detail: fmt.Sprintf("The connection %q was deleted. Make another comparison.", side.ProviderName)}
+		}
+		if err != nil {
+			return err //nolint:wrapcheck // it is for the user
+		}
+		if !counted[side.ProviderID] {
+			a.calls += connection.Provider.MaxConcurrency
+			counted[side.ProviderID] = true
+		}
+	}
+	// Some more than the connections allow grade outputs, or wait for a place.
+	a.calls = min(maxCalls, a.calls+a.calls/4+2)
+	cost, err := a.providers.EvaluationCost(ctx, a.e.ID)
+	if err != nil {
+		return err //nolint:wrapcheck // it names the statement
+	}
+	a.purse = newPurse(a.e.MaxCostNanousd, cost.Cost+cost.Bounded)
+	a.caller = completions.Caller{
+		Projects: access.OfJob(a.e.ProjectID), Project: a.e.ProjectID, Feature: providers.FeatureComparison, Source: runmodel.SourceEvaluation,
+		User: a.e.CreatedByID, KeyName: a.e.AuthorKey, Evaluation: &a.e.ID, Attempts: callAttempts, MaxWait: callWait,
+	}
+	if a.e.AuthorEmail != nil {
+		a.caller.Email = *a.e.AuthorEmail
+	}
+	return nil
+}
+
+// end stores the end of the evaluation.
+func (a *attempt) end(ctx context.Context, status Status, stopped *StopReason, failure *problem.Error, results *results) error {
+	args := pgx.NamedArgs{
+		"id": a.e.ID, "attempt": a.id, "status": status, "stop_reason": stopped, "error_code": nil, "error_detail": nil, "accounting": nil, "cost": nil, "summary": nil, "primary": nil, "now": a.now(),
+	}
+	if failure != nil {
+		args["error_code"], args["error_detail"] = failure.Code, plain(failure.Error())
+	}
+	if results != nil {
+		cost, err := a.providers.EvaluationCost(ctx, a.e.ID)
+		if err != nil {
+			return err //nolint:wrapcheck // it names the statement
+		}
+		summary := any(results.summary)
+		if a.e.Kind == EvalRun {
+			summary = evalRunSummary(results)
+		}
+		args["primary"] = results.summary.PrimaryMetric
+		for name, value := range map[string]any{"accounting": results.accounting, "cost": cost, "summary": summary} {
+			text, err := json.Marshal(value)
+			if err != nil {
+				return fmt.Errorf("encode the %s: %w", name, err)
+			}
+			args[name] = string(text)
+		}
+	}
+	changed, err := a.db.Exec(ctx, "end evaluation", args)
+	if err == nil && changed == 0 {
+		return errNotMine
+	}
+	return err
+}
+
+// finish summarizes, stores what became of the items, and ends the evaluation.
+func (a *attempt) finish(ctx context.Context, status Status, stopped *StopReason, failure *problem.Error, decidedAt *float64) error {
+	r, err := a.read(ctx, &a.e, &a.config, int32(a.e.ItemCount))
+	if err != nil {
+		return err
+	}
+	if a.e.Kind == Comparison {
+		a.summarize(r, decidedAt)
+	}
+	type itemRow struct {
+		Number  int                   `json:"number"`
+		Status  ItemStatus            `json:"status"`
+		Metrics map[string]ItemMetric `json:"metrics"`
+	}
+	rows := make([]itemRow, 0, storedItems)
+	for i := range r.items {
+		if item := &r.items[i]; item.status != ItemSkipped {
+			rows = append(rows, itemRow{i + 1, item.status, item.metrics})
+		}
+		if len(rows) < storedItems && i < len(r.items)-1 {
+			continue
+		}
+		text, err := json.Marshal(rows)
+		if err != nil {
+			return fmt.Errorf("encode items: %w", err)
+		}
+		if _, err := a.db.Exec(ctx, "store items", pgx.NamedArgs{"id": a.e.ID, "rows": string(text)}); err != nil {
+			return err
+		}
+		rows = rows[:0]
+	}
+	return a.end(ctx, status, stopped, failure, r)
+}
+
+// storedItems is how many items are stored by one statement.
+const storedItems = 2000

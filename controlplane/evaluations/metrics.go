@@ -1,0 +1,97 @@
+package evaluations
+
+import (
+	"encoding/json"
+	"slices"
+)
+
+// Kind is what a metric measures.
+type Kind string
+
+// The kinds.
+const (
+	KindScore        Kind = "score"
+	KindCost         Kind = "cost"
+	KindDuration     Kind = "duration"
+	KindOutputTokens Kind = "output_tokens"
+	KindFailures     Kind = "failures"
+)
+
+// Better is the better direction of a metric.
+type Better string
+
+// The directions.
+const (
+	Higher Better = "higher"
+	Lower  Better = "lower"
+)
+
+// sign is 1 if more is better, else -1.
+func (b Better) sign() float64 {
+	if b == Lower {
+		return -1
+	}
+	return 1
+}
+
+// metric is what is compared.
+type metric struct {
+	name   string
+	kind   Kind
+	better Better
+	// of returns the value of an output, nil if it has none. It is nil for scores and failures.
+	of func(*resultRow) *float64
+}
+
+// The names of metrics that the package knows.
+const (
+	metricFailures = "failures"
+	metricCost     = "cost_usd"
+)
+
+// operational are the metrics that need no grader.
+var operational = []metric{
+	{metricFailures, KindFailures, Lower, nil},
+	{metricCost, KindCost, Lower, func(r *resultRow) *float64 {
+		if r.CostNanousd == nil {
+			return nil
+		}
+		return new(float64(*r.CostNanousd) / 1e9)
+	}},
+	{"duration_ms", KindDuration, Lower, func(r *resultRow) *float64 { return r.DurationMS }},
+	{"output_tokens", KindOutputTokens, Lower, func(r *resultRow) *float64 {
+		if r.OutputTokens == nil {
+			return nil
+		}
+		return new(float64(*r.OutputTokens))
+	}},
+}
+
+func isOperational(name string) bool {
+	return slices.ContainsFunc(operational, func(m metric) bool { return m.name == name })
+}
+
+// GraderNames returns the names of the graders of the evaluation.
+func (e *Evaluation) GraderNames() []string {
+	var config struct {
+		Graders []struct {
+			Name string `json:"name"`
+		} `json:"graders"`
+	}
+	var names []string
+	if json.Unmarshal([]byte(e.Config), &config) == nil { // it was written by this package
+		for _, g := range config.Graders {
+			names = append(names, g.Name)
+		}
+	}
+	return names
+}
+
+// MetricNames returns the names of the metrics of the evaluation: those of its graders, then the operational ones.
+func (e *Evaluation) MetricNames() []string {
+	names := e.GraderNames()
+	for i := range operational {
+		names = append(names, operational[i].name)
+	}
+	return names
+}

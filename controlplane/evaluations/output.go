@@ -1,0 +1,206 @@
+package evaluations
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/looptrace/looptrace/controlplane/completions"
+	"github.com/looptrace/looptrace/controlplane/datasets"
+	"github.com/looptrace/looptrace/controlplane/providers"
+	"github.com/looptrace/looptrace/internal/grader"
+	"github.com/looptrace/looptrace/internal/llm"
+	"github.com/looptrace/looptrace/internal/problem"
+)
+
+// The statuses of outputs.
+const (
+	OutputOK     = "ok"
+	OutputFailed = "failed"
+)
+
+// Score is what a grader found.
+type Score struct {
+	Name string `json:"name"`
+	// Value is from 0 to 1. It is nil if the grader does not apply, or failed with Error.
+	Value    *float64        `json:"score"`
+	Pass     *bool           `json:"pass"`
+	Reason   string          `json:"reason"`
+	Error    string          `json:"error,omitempty"`
+	Evidence json.RawMessage `json:"evidence,omitempty"`
+}
+
+// output makes an output and grades it. It returns nil if the cap does not allow it. An error is no failure of the output: the
+// attempt cannot go on.
+func (a *attempt) output(ctx context.Context, t task) (*row, error) {
+	made := row{Number: t.number, Side: t.side, Repeat: t.repeat, Status: OutputOK, Scores: "[]"}
+	r := a.renderers[t.side]
+	if r == nil {
+		return &made, a.copy(ctx, &made, t)
+	}
+	rendered, variables, err := r.render(t.item)
+	if err != nil {
+		return a.failedRow(ctx, &made, err)
+	}
+	caller := a.caller
+	caller.Metadata = map[string]any{
+		"evaluation_id": a.e.ID, "dataset_id": a.e.DatasetID, "dataset_item_id": t.item.ItemID, "dataset_revision": a.e.Revision, "side": SideNames[t.side], "repeat": t.repeat,
+	}
+	if t.item.Key != nil {
+		caller.Metadata["dataset_item_key"] = *t.item.Key
+	}
+	completing, err := a.completions.Begin(ctx, &caller, &completions.Request{
+		Provider: r.side.ProviderID, Messages: rendered.Messages, Tools: r.template.Tools, ResponseFormat: orNone(r.template.ResponseFormat), Config: r.config,
+		MaxRounds: 1, AllowUnpriced: a.e.AllowUnpriced, Prompt: r.side.Prompt, Variables: variables,
+	})
+	if err != nil {
+		return a.failedRow(ctx, &made, err)
+	}
+	most := completing.Most()
+	limited := a.purse.limit != nil && most != nil
+	if limited {
+		taken, times, err := a.purse.take(ctx, *most, callAttempts)
+		if err != nil {
+			return nil, err
+		}
+		if times == 0 {
+			a.halt.set(StopMaxCost, nil)
+			return nil, nil
+		}
+		completing.Limit(taken, times)
+		defer func() { a.purse.giveBack(taken, completing.Counted()) }()
+	}
+	done, err := completing.Complete(ctx, nil)
+	made.RunID, made.Requests = done.Run, done.Attempts
+	made.CreatedAt = a.now()
+	if err != nil {
+		return a.failedRow(ctx, &made, err)
+	}
+	a.halt.note(t.side, nil)
+	made.fill(&done)
+	return &made, a.grade(ctx, &made, t.item, nil)
+}
+
+// failedRow stores a failure as the output, unless it says that the attempt cannot go on.
+func (a *attempt) failedRow(ctx context.Context, made *row, err error) (*row, error) {
+	refused := problem.Of(err)
+	var failed *llm.Error
+	switch provider := errors.As(err, &failed); {
+	case ctx.Err() != nil:
+		return nil, context.Cause(ctx)
+	case refused == nil, !provider && refused.Code == problem.CodeDependency:
+		return nil, err
+	case errors.Is(err, providers.ErrMaxCost): // an attempt that failed may have cost more than was reserved for it
+		a.halt.set(StopMaxCost, nil)
+		return nil, nil //nolint:nilnil // the output stays missing
+	case refused.Kind == problem.PaymentRequired:
+		a.halt.set(StopBudget, nil)
+		return nil, nil //nolint:nilnil // the output stays missing
+	}
+	made.Status, made.ErrorCode, made.ErrorDetail, made.CreatedAt = OutputFailed, &refused.Code, new(plain(refused.Error())), a.now()
+	a.halt.note(made.Side, refused)
+	return made, nil
+}
+
+// fill fills in a completion.
+func (r *row) fill(done *completions.Completion) {
+	r.Message = new(string(done.Message))
+	if output := outputOf(done); output != nil {
+		r.Output = new(string(output))
+	}
+	r.Model, r.Fingerprint, r.FinishReason = said(done.Last.Model), said(done.Last.Fingerprint), said(done.Last.FinishReason)
+	r.DurationMS = new(float64(done.Duration) / float64(time.Millisecond))
+	u := done.Usage
+	r.Input, r.OutputTokens, r.CacheRead, r.CacheWrite, r.Reasoning = u.Input, u.Output, u.CacheRead, u.CacheWrite, u.Reasoning
+	if done.Cost != nil {
+		r.Cost = new(int64(*done.Cost))
+	}
+}
+
+func said(text string) *string {
+	if text == "" {
+		return nil
+	}
+	return new(plain(text))
+}
+
+// outputOf returns the value that follows the response format, else the text of the message, else nothing.
+func outputOf(done *completions.Completion) json.RawMessage {
+	if done.Last.Structured != nil {
+		return done.Last.Structured
+	}
+	var message struct {
+		Content json.RawMessage `json:"content"`
+	}
+	if json.Unmarshal(done.Message, &message) != nil || len(message.Content) == 0 || string(message.Content) == "null" {
+		return nil
+	}
+	return message.Content
+}
+
+// grade grades an output with the graders that have no score of their name yet.
+func (a *attempt) grade(ctx context.Context, made *row, item *datasets.Item, scores []Score) error {
+	sample, err := made.sample(item)
+	if err != nil {
+		return err
+	}
+	missing := slices.DeleteFunc(slices.Clone(a.graders), func(g *grader.Grader) bool {
+		return slices.ContainsFunc(scores, func(s Score) bool { return s.Name == g.Name() })
+	})
+	scores = append(append([]Score{}, scores...), Grade(ctx, missing, sample)...)
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
+	text, err := json.Marshal(scores)
+	if err != nil {
+		return fmt.Errorf("encode scores: %w", err)
+	}
+	made.Scores = string(text)
+	return nil
+}
+
+// sample returns what is graded of an output.
+func (r *row) sample(item *datasets.Item) (*grader.Sample, error) {
+	sample := &grader.Sample{
+		Input: json.RawMessage(item.Input), ReferenceOutput: json.RawMessage(item.ReferenceOutput), InputTokens: r.Input, OutputTokens: r.OutputTokens,
+		FinishReason: text(r.FinishReason),
+	}
+	if r.Message != nil {
+		sample.Message = json.RawMessage(*r.Message)
+	}
+	if r.Output != nil {
+		sample.Output = json.RawMessage(*r.Output)
+	}
+	if r.DurationMS != nil {
+		sample.Duration = new(time.Duration(*r.DurationMS * float64(time.Millisecond)))
+	}
+	if r.Cost != nil {
+		sample.CostUSD = new(providers.Money(*r.Cost).Dollars())
+	}
+	if item.Metadata != "" {
+		if err := json.Unmarshal([]byte(item.Metadata), &sample.Metadata); err != nil {
+			return nil, fmt.Errorf("read the metadata of item %s: %w", item.ItemID, err)
+		}
+	}
+	return sample, nil
+}
+
+// Grade returns what graders find.
+func Grade(ctx context.Context, graders []*grader.Grader, sample *grader.Sample) []Score {
+	scores := make([]Score, len(graders))
+	for i, g := range graders {
+		found := g.Grade(ctx, sample)
+		scores[i] = Score{g.Name(), found.Score, found.Pass, plain(found.Reason), plain(found.Error), found.Evidence}
+	}
+	return scores
+}
+
+func orNone(raw json.RawMessage) json.RawMessage {
+	if string(raw) == "null" {
+		return nil
+	}
+	return raw
+}

@@ -1,0 +1,179 @@
+-- name: list evaluations
+SELECT e.id, e.project_id, e.name, e.dataset_id, d.name AS dataset_name, e.revision, e.split, e.item_count, e.repeats, e.seed, e.config, e.primary_metric,
+	e.max_cost_nanousd, e.allow_unpriced, e.status, e.stop_reason, e.error_code, e.error_detail, e.job_id, e.retry_failed, e.outputs_total, e.outputs_done,
+	e.outputs_failed, e.outputs_skipped, e.estimate, e.accounting, e.cost, e.summary, e.created_at, e.started_at, e.finished_at,
+	u.email AS author_email, e.created_by_key AS author_key, e.created_by AS created_by_id, e.kind, e.branch, e.commit, e.metadata,
+	(SELECT count(*) FROM evaluation_items i WHERE i.evaluation_id = e.id AND i.status = 'skipped' AND e.outputs_skipped > 0) AS skipped_item_count
+FROM evaluations e JOIN datasets d ON d.id = e.dataset_id LEFT JOIN users u ON u.id = e.created_by
+WHERE e.project_id = ANY(@projects) AND e.kind = @kind AND (@name = '' OR e.name = @name) AND (@branch = '' OR e.branch = @branch)
+	AND (@commit = '' OR e.commit = @commit)
+	AND (@dataset::uuid IS NULL OR e.dataset_id = @dataset) AND (@status = '' OR e.status = @status)
+ORDER BY e.created_at DESC, e.id DESC LIMIT @limit OFFSET @offset
+
+-- name: get evaluation
+SELECT e.id, e.project_id, e.name, e.dataset_id, d.name AS dataset_name, e.revision, e.split, e.item_count, e.repeats, e.seed, e.config, e.primary_metric,
+	e.max_cost_nanousd, e.allow_unpriced, e.status, e.stop_reason, e.error_code, e.error_detail, e.job_id, e.retry_failed, e.outputs_total, e.outputs_done,
+	e.outputs_failed, e.outputs_skipped, e.estimate, e.accounting, e.cost, e.summary, e.created_at, e.started_at, e.finished_at,
+	u.email AS author_email, e.created_by_key AS author_key, e.created_by AS created_by_id, e.kind, e.branch, e.commit, e.metadata,
+	(SELECT count(*) FROM evaluation_items i WHERE i.evaluation_id = e.id AND i.status = 'skipped' AND e.outputs_skipped > 0) AS skipped_item_count
+FROM evaluations e JOIN datasets d ON d.id = e.dataset_id LEFT JOIN users u ON u.id = e.created_by
+WHERE e.project_id = ANY(@projects) AND e.kind = @kind AND e.id = @id
+
+-- name: create evaluation
+INSERT INTO evaluations (id, project_id, kind, name, dataset_id, revision, split, item_count, repeats, seed, config, primary_metric, max_cost_nanousd,
+	allow_unpriced, status, job_id, outputs_total, outputs_done, outputs_skipped, estimate, a_eval_run_id, b_eval_run_id, branch, commit, metadata,
+	created_by, created_by_key, created_at, started_at)
+VALUES (@id, @project, @kind, @name, @dataset, @revision, @split, @items, @repeats, @seed, @config, @primary, @max_cost,
+	@allow_unpriced, @status, @job, @total, @skipped, @skipped, @estimate, @a_eval_run, @b_eval_run, @branch, @commit, @metadata,
+	@author, @author_key, @now, @started)
+
+-- name: rename evaluation
+UPDATE evaluations SET name = @name WHERE project_id = ANY(@projects) AND kind = @kind AND id = @id
+
+-- name: delete evaluation
+DELETE FROM evaluations WHERE project_id = ANY(@projects) AND kind = @kind AND id = @id AND status NOT IN ('queued', 'running')
+
+-- name: lock evaluation
+SELECT id FROM evaluations WHERE project_id = ANY(@projects) AND kind = @kind AND id = @id FOR UPDATE
+
+-- name: cancel evaluation
+UPDATE evaluations SET status = 'cancelled', job_id = @job, attempt = NULL, finished_at = @now WHERE id = @id AND status IN ('queued', 'running')
+
+-- name: remove failed outputs
+WITH removed AS (
+	DELETE FROM evaluation_outputs WHERE evaluation_id = @id AND status = 'failed' RETURNING 1),
+counted AS (SELECT count(*) AS n FROM removed)
+UPDATE evaluations e SET outputs_done = e.outputs_done - c.n, outputs_failed = e.outputs_failed - c.n FROM counted c WHERE e.id = @id
+
+-- name: open items
+UPDATE evaluation_items SET status = 'pending', metrics = NULL WHERE evaluation_id = @id AND status <> 'skipped'
+
+-- name: resume evaluation
+UPDATE evaluations SET status = 'queued', job_id = @job, attempt = NULL, stop_reason = NULL, error_code = NULL, error_detail = NULL,
+	accounting = NULL, cost = NULL, summary = NULL, finished_at = NULL, max_cost_nanousd = coalesce(@max_cost::bigint, max_cost_nanousd)
+WHERE id = @id AND status NOT IN ('queued', 'running')
+
+-- name: list lost evaluations
+SELECT id FROM evaluations e
+WHERE ((kind = 'comparison' AND status IN ('queued', 'running')) OR (status IN ('cancelled', 'succeeded') AND summary IS NULL)) AND coalesce(started_at, created_at) < @before
+	AND NOT EXISTS (SELECT FROM river_job j WHERE j.id = e.job_id AND j.state NOT IN ('completed', 'cancelled', 'discarded'))
+
+-- name: set job of evaluation
+UPDATE evaluations SET job_id = @job
+WHERE id = @id AND ((kind = 'comparison' AND status IN ('queued', 'running')) OR (status IN ('cancelled', 'succeeded') AND summary IS NULL))
+	AND NOT EXISTS (SELECT FROM river_job j WHERE j.id = job_id AND j.state NOT IN ('completed', 'cancelled', 'discarded'))
+
+-- name: begin evaluation
+UPDATE evaluations SET status = CASE WHEN status IN ('cancelled', 'succeeded') THEN status ELSE 'running' END, attempt = @attempt, started_at = coalesce(started_at, @now)
+WHERE id = @id AND ((kind = 'comparison' AND status IN ('queued', 'running')) OR (status IN ('cancelled', 'succeeded') AND summary IS NULL))
+
+-- name: get evaluation of job
+SELECT e.project_id, e.kind FROM evaluations e WHERE e.id = @id AND e.attempt = @attempt
+
+-- name: list work
+SELECT i.number, i.item_id, i.ordinal, i.key, o.side, o.repeat
+FROM (SELECT * FROM evaluation_items WHERE evaluation_id = @id AND number > @after AND number <= @last AND status = 'pending' ORDER BY number LIMIT @limit) i
+LEFT JOIN evaluation_outputs o ON o.evaluation_id = i.evaluation_id AND o.number = i.number
+ORDER BY i.number
+
+-- name: store outputs
+WITH mine AS (
+	SELECT id FROM evaluations WHERE id = @id AND attempt = @attempt AND status = 'running' FOR UPDATE),
+stored AS (
+	INSERT INTO evaluation_outputs (evaluation_id, number, side, repeat, status, error_code, error_detail, output, message, run_id, model, fingerprint,
+		finish_reason, duration_ms, input_tokens, output_tokens, cache_read_tokens, cache_write_tokens, reasoning_tokens, cost_nanousd, requests, scores, created_at)
+	SELECT m.id, r.number, r.side, r.repeat, r.status, r.error_code, r.error_detail, r.output, r.message, r.run_id, r.model, r.fingerprint,
+		r.finish_reason, r.duration_ms, r.input_tokens, r.output_tokens, r.cache_read_tokens, r.cache_write_tokens, r.reasoning_tokens, r.cost_nanousd, r.requests, r.scores, r.created_at
+	FROM mine m, json_to_recordset(@rows) AS r(number integer, side smallint, repeat smallint, status text, error_code text, error_detail text, output text, message text,
+		run_id uuid, model text, fingerprint text, finish_reason text, duration_ms double precision, input_tokens bigint, output_tokens bigint, cache_read_tokens bigint,
+		cache_write_tokens bigint, reasoning_tokens bigint, cost_nanousd bigint, requests integer, scores text, created_at timestamptz)
+	ON CONFLICT (evaluation_id, number, side, repeat) DO NOTHING
+	RETURNING status)
+UPDATE evaluations e SET outputs_done = e.outputs_done + s.done, outputs_failed = e.outputs_failed + s.failed
+FROM (SELECT count(*) AS done, count(*) FILTER (WHERE status = 'failed') AS failed FROM stored) s
+WHERE e.id = (SELECT id FROM mine)
+
+-- name: keep estimate
+UPDATE evaluations SET estimate = @estimate WHERE id = @id AND attempt = @attempt
+
+-- name: read results
+SELECT o.number, o.side, o.repeat, o.status, o.error_code, o.scores, o.cost_nanousd, o.duration_ms, o.output_tokens, o.model, o.fingerprint
+FROM evaluation_outputs o WHERE o.evaluation_id = @id AND o.number <= @last ORDER BY o.number, o.side, o.repeat
+
+-- name: read item statuses
+SELECT number, item_id, content_hash, status, reason FROM evaluation_items WHERE evaluation_id = @id ORDER BY number
+
+-- name: store items
+UPDATE evaluation_items i SET status = r.status, metrics = r.metrics
+FROM json_to_recordset(@rows) AS r(number integer, status text, metrics jsonb) WHERE i.evaluation_id = @id AND i.number = r.number
+
+-- name: end evaluation
+UPDATE evaluations SET status = CASE WHEN status IN ('cancelled', 'succeeded') THEN status ELSE @status END, primary_metric = coalesce(primary_metric, @primary), stop_reason = @stop_reason, error_code = @error_code, error_detail = @error_detail,
+	accounting = @accounting, cost = @cost, summary = @summary, finished_at = coalesce(finished_at, @now), attempt = NULL
+WHERE id = @id AND attempt = @attempt
+
+-- name: list items
+SELECT number, item_id, ordinal, key, status, reason, metrics::text AS metrics
+FROM evaluation_items
+WHERE evaluation_id = @id AND number > @after AND (@item::uuid IS NULL OR item_id = @item) AND (@numbers::integer[] IS NULL OR number = ANY(@numbers)) AND (@status = '' OR status = @status)
+	AND (@outcome = '' OR metrics -> @metric ->> 'outcome' = @outcome)
+ORDER BY number LIMIT @limit OFFSET @offset
+
+-- name: list outputs
+SELECT number, side, repeat, status, error_code, error_detail, output, message, run_id, model, fingerprint, finish_reason, duration_ms, input_tokens, output_tokens,
+	cache_read_tokens, cache_write_tokens, reasoning_tokens, cost_nanousd, requests, scores, created_at
+FROM evaluation_outputs WHERE evaluation_id = @id AND number = ANY(@numbers) ORDER BY number, repeat, side
+
+
+-- name: list worst items
+SELECT number FROM evaluation_items
+WHERE evaluation_id = @id AND (status IN ('target_failed', 'judge_failed') OR metrics -> @metric ->> 'outcome' = 'regressed')
+ORDER BY status IN ('target_failed', 'judge_failed') DESC, abs((metrics -> @metric ->> 'b')::float8 - (metrics -> @metric ->> 'a')::float8) DESC NULLS FIRST, number
+LIMIT @limit
+
+-- name: count worst items
+SELECT count(*) AS items FROM evaluation_items
+WHERE evaluation_id = @id AND (status IN ('target_failed', 'judge_failed') OR metrics -> @metric ->> 'outcome' = 'regressed')
+
+-- name: finish evaluation
+UPDATE evaluations SET status = 'succeeded', job_id = @job, finished_at = @now WHERE id = @id AND status = 'running'
+
+-- name: find items by id
+SELECT number, item_id, ordinal FROM evaluation_items WHERE evaluation_id = @id AND item_id = ANY(@items)
+
+-- name: find results
+SELECT o.number, o.repeat, o.status, o.result_hash FROM evaluation_outputs o
+WHERE o.evaluation_id = @id AND (o.number, o.repeat) IN (SELECT * FROM unnest(@numbers::integer[], @repeats::smallint[]))
+
+-- name: add results
+INSERT INTO evaluation_outputs (evaluation_id, number, side, repeat, status, error_code, error_detail, output, message, run_id, model, fingerprint,
+	finish_reason, duration_ms, input_tokens, output_tokens, cost_nanousd, requests, scores, result_hash, created_at)
+SELECT @id, r.number, r.side, r.repeat, r.status, r.error_code, r.error_detail, r.output, r.message, r.run_id, r.model, NULL,
+	NULL, r.duration_ms, r.input_tokens, r.output_tokens, r.cost_nanousd, r.requests, r.scores, decode(r.result_hash, 'hex'), r.created_at
+FROM json_to_recordset(@rows) AS r(number integer, side smallint, repeat smallint, status text, error_code text, error_detail text, output text, message text,
+	run_id uuid, model text, duration_ms double precision, input_tokens bigint, output_tokens bigint, cost_nanousd bigint, requests integer, scores text,
+	result_hash text, created_at timestamptz)
+ON CONFLICT (evaluation_id, number, side, repeat) DO UPDATE SET status = excluded.status, error_code = excluded.error_code, error_detail = excluded.error_detail,
+	output = excluded.output, message = excluded.message, run_id = excluded.run_id, model = excluded.model, duration_ms = excluded.duration_ms,
+	input_tokens = excluded.input_tokens, output_tokens = excluded.output_tokens, cost_nanousd = excluded.cost_nanousd, scores = excluded.scores,
+	result_hash = excluded.result_hash, created_at = excluded.created_at
+
+-- name: count results
+UPDATE evaluations SET outputs_done = outputs_done + @added, outputs_failed = outputs_failed + @failed WHERE id = @id
+
+-- name: list missing results
+SELECT i.item_id, i.key, array_agg(r.repeat ORDER BY r.repeat) AS repeats
+FROM evaluation_items i, generate_series(1, @repeats::integer) AS r(repeat)
+WHERE i.evaluation_id = @id AND NOT EXISTS (
+	SELECT FROM evaluation_outputs o WHERE o.evaluation_id = i.evaluation_id AND o.number = i.number AND o.side = 0 AND o.repeat = r.repeat)
+GROUP BY i.number, i.item_id, i.key ORDER BY i.number LIMIT @limit
+
+-- name: sum sent costs
+SELECT sum(cost_nanousd)::bigint AS cost FROM evaluation_outputs WHERE evaluation_id = @id
+
+-- name: list source outputs
+SELECT i.item_id, i.content_hash, o.number, o.side, o.repeat, o.status, o.error_code, o.error_detail, o.output, o.message, o.run_id, o.model, o.fingerprint,
+	o.finish_reason, o.duration_ms, o.input_tokens, o.output_tokens, o.cache_read_tokens, o.cache_write_tokens, o.reasoning_tokens, o.cost_nanousd, o.requests,
+	o.scores, o.created_at
+FROM evaluation_items i JOIN evaluation_outputs o ON o.evaluation_id = i.evaluation_id AND o.number = i.number
+WHERE i.evaluation_id = @id AND i.item_id = ANY(@items)

@@ -1,0 +1,132 @@
+package evaluations
+
+import (
+	"fmt"
+	"math"
+	"strings"
+
+	"github.com/looptrace/looptrace/internal/stats"
+)
+
+// sentence says the result in words.
+func (a *attempt) sentence(r *results) string {
+	var parts []string
+	primary := r.summary.primary()
+	switch {
+	case r.accounting.Outputs == 0:
+		parts = append(parts, "There is nothing to compare: no output was made.")
+	case primary == nil:
+		parts = append(parts, "No grader says which side is better.")
+	default:
+		parts = append(parts, a.verdict(primary))
+	}
+	for i := range r.summary.Metrics {
+		m := &r.summary.Metrics[i]
+		if m == primary || m.Verdict != stats.BBetter && m.Verdict != stats.ABetter {
+			continue
+		}
+		if m.Kind == KindScore {
+			parts = append(parts, a.verdict(m))
+			continue
+		}
+		parts = append(parts, operationalSentence(m))
+	}
+	c := &r.accounting
+	if lost := c.TargetFailed + c.JudgeFailed; lost > 0 {
+		parts = append(parts, fmt.Sprintf("%d of %d items have no score on a side and are not compared.", lost, c.Items))
+	}
+	if c.Skipped > 0 {
+		parts = append(parts, fmt.Sprintf("%d of %d items were skipped.", c.Skipped, c.Items))
+	}
+	if c.Pending > 0 {
+		parts = append(parts, fmt.Sprintf("%d of %d items are not done.", c.Pending, c.Items))
+	}
+	return strings.Join(parts, " ")
+}
+
+// verdict says the result of a score.
+func (a *attempt) verdict(m *MetricSummary) string {
+	d := &m.Difference
+	if d.Estimate == nil {
+		return m.Name + " cannot be compared: no item has a score on both sides."
+	}
+	items := itemsText(int64(d.N))
+	if repeats := a.config.Sides; repeats[sideA].Repeats > 1 && repeats[sideA].Repeats == repeats[sideB].Repeats {
+		items += fmt.Sprintf(" × %d", repeats[sideA].Repeats)
+	}
+	evidence := fmt.Sprintf("%s points%s, %s%s", signed(*d.Estimate*100), interval(d.CI, 100), probability(d.PAdjusted), items)
+	winner, loser := a.config.Sides[sideB].Name, a.config.Sides[sideA].Name
+	switch m.Verdict {
+	case stats.BBetter:
+		return fmt.Sprintf("B (%s) is better than A (%s) on %s: %s.", winner, loser, m.Name, evidence)
+	case stats.ABetter:
+		return fmt.Sprintf("B (%s) is worse than A (%s) on %s: %s.", winner, loser, m.Name, evidence)
+	case stats.Equivalent:
+		return fmt.Sprintf("A and B are equivalent on %s, within %s points: %s.", m.Name, number(*a.config.EquivalenceMargin*100), evidence)
+	}
+	text := fmt.Sprintf("Whether B differs from A on %s cannot be told: %s.", m.Name, evidence)
+	if detectable := d.MinimumDetectable; detectable != nil && *detectable > 0 {
+		text += fmt.Sprintf(" This many items would show a difference of %s points", number(*detectable*100))
+		if needed := d.ItemsNeeded; needed != nil && *needed > d.N {
+			text += fmt.Sprintf("; the one found would take about %d items", *needed)
+		}
+		text += "."
+	}
+	return text
+}
+
+// operationalSentence says a difference of costs, durations, tokens or failures.
+func operationalSentence(m *MetricSummary) string {
+	names := map[Kind]string{KindCost: "Cost", KindDuration: "Duration", KindOutputTokens: "Output tokens", KindFailures: "Failures"}
+	d := &m.Difference
+	if m.Kind == KindFailures {
+		return fmt.Sprintf("Failures of B: %s points%s, %s%d items.", signed(*d.Estimate*100), interval(d.CI, 100), probability(d.PAdjusted), d.N)
+	}
+	if m.A.Mean == nil || *m.A.Mean <= 0 {
+		return fmt.Sprintf("%s of B: %s%s.", names[m.Kind], signed(*d.Estimate), interval(d.CI, 1))
+	}
+	scale := 100 / *m.A.Mean
+	return fmt.Sprintf("%s of B: %s%%%s.", names[m.Kind], signed(*d.Estimate*scale), interval(d.CI, scale))
+}
+
+// itemsText writes a number of items.
+func itemsText(n int64) string {
+	if n == 1 {
+		return "1 item"
+	}
+	return fmt.Sprintf("%d items", n)
+}
+
+// interval writes an interval times a scale, with a space before it.
+func interval(ci *stats.Interval, scale float64) string {
+	if ci == nil {
+		return ""
+	}
+	return fmt.Sprintf(" [%s, %s]", signed(ci[0]*scale), signed(ci[1]*scale))
+}
+
+// probability writes a p value with a comma after it.
+func probability(p *float64) string {
+	switch {
+	case p == nil:
+		return ""
+	case *p < 0.001:
+		return "p < 0.001, "
+	}
+	return fmt.Sprintf("p = %.2g, ", *p)
+}
+
+func signed(x float64) string {
+	if x > 0 {
+		return "+" + number(x)
+	}
+	return strings.Replace(number(x), "-", "−", 1)
+}
+
+// number writes a number with one digit after the point, or two significant ones.
+func number(x float64) string {
+	if x == 0 || math.Abs(x) >= 0.1 {
+		return fmt.Sprintf("%.1f", x)
+	}
+	return fmt.Sprintf("%.2g", x)
+}

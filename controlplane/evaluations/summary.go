@@ -1,0 +1,268 @@
+package evaluations
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/looptrace/looptrace/controlplane/providers"
+	"github.com/looptrace/looptrace/internal/stats"
+)
+
+// level is that of tests and intervals: 1 minus the confidence.
+const level = 0.05
+
+// Summary is the result of a comparison.
+type Summary struct {
+	Sentence      string          `json:"sentence"`
+	PrimaryMetric *string         `json:"primary_metric"`
+	Metrics       []MetricSummary `json:"metrics"`
+	// ItemsNeeded find a difference as large as the observed one in 80% of cases. It is nil if it is decided, or if there is none.
+	ItemsNeeded *int    `json:"items_needed"`
+	Models      []Model `json:"models"`
+	// OtherModels counts the outputs of models and fingerprints that are not listed.
+	OtherModels int64 `json:"other_models"`
+	// StoppedAt is the part of the items after which it stopped early.
+	StoppedAt *float64 `json:"stopped_at"`
+	// Partial is whether outputs are missing.
+	Partial bool `json:"partial"`
+}
+
+// MetricSummary is the result of a metric.
+type MetricSummary struct {
+	Name       string     `json:"name"`
+	Kind       Kind       `json:"kind"`
+	Better     Better     `json:"better"`
+	A          stats.Side `json:"a"`
+	B          stats.Side `json:"b"`
+	Difference Difference `json:"difference"`
+	// IntentionToTreat has a score of 0 for every output that failed. It is nil if none did, and for what is no score.
+	IntentionToTreat *Difference   `json:"intention_to_treat"`
+	Verdict          stats.Verdict `json:"verdict"`
+	Improved         int64         `json:"improved"`
+	Regressed        int64         `json:"regressed"`
+	Unchanged        int64         `json:"unchanged"`
+	// Variance is nil without repeats.
+	Variance *stats.Variance `json:"variance"`
+}
+
+// Difference is B minus A over the items that both sides have.
+type Difference struct {
+	stats.Difference
+	// Confidence is that of the interval.
+	Confidence float64      `json:"confidence"`
+	Flags      []stats.Flag `json:"flags"`
+}
+
+// Model is a model that answered.
+type Model struct {
+	Side        string  `json:"side"`
+	Model       string  `json:"model"`
+	Fingerprint *string `json:"fingerprint"`
+	Outputs     int64   `json:"outputs"`
+}
+
+// metricOf returns the values of a metric for the items up to a number. Those of failed outputs are 0 if failedAsZero.
+func (r *results) metricOf(m *metric, last int, margin *float64, failedAsZero bool) stats.Metric {
+	place := r.place(m.name)
+	out := stats.Metric{Name: m.name, Better: stats.Direction(m.better), Items: make([]stats.Paired, 0, last), Amount: m.kind != KindScore && m.kind != KindFailures}
+	if m.kind == KindScore {
+		out.Equivalence = margin
+	}
+	for i := range r.items[:last] {
+		item := &r.items[i]
+		pair := stats.Paired{A: item.valuesOf(sideA, place), B: item.valuesOf(sideB, place)}
+		if failedAsZero {
+			pair.A = append(pair.A[:len(pair.A):len(pair.A)], make([]float64, item.failed[sideA])...)
+			pair.B = append(pair.B[:len(pair.B):len(pair.B)], make([]float64, item.failed[sideB])...)
+		}
+		out.Items = append(out.Items, pair)
+	}
+	return out
+}
+
+// family is metrics that are tested together.
+type family struct {
+	metrics []int // their places in the results
+	alpha   float64
+}
+
+// families returns the metrics that are tested together: the scores, and the others. A primary metric that may stop the evaluation
+// early is alone, with the level of its last look.
+func (a *attempt) families(r *results) []family {
+	scores, others := family{alpha: level}, family{alpha: level}
+	var list []family
+	for i := range r.metrics {
+		switch {
+		case r.metrics[i].kind != KindScore:
+			others.metrics = append(others.metrics, i)
+		case a.config.StopEarly && r.metrics[i].name == *r.summary.PrimaryMetric:
+			list = append(list, family{[]int{i}, a.lastLevel(r)})
+		default:
+			scores.metrics = append(scores.metrics, i)
+		}
+	}
+	return append(list, scores, others)
+}
+
+// summarize compares the sides.
+func (a *attempt) summarize(r *results, stoppedAt *float64) {
+	r.summary.StoppedAt, r.summary.Metrics = stoppedAt, make([]MetricSummary, len(r.metrics))
+	r.summary.Partial = r.accounting.OutputsPending > 0
+	anyFailed := r.accounting.OutputsFailed > 0
+	for _, f := range a.families(r) {
+		compared := a.compare(r, f, false)
+		var treated []stats.Comparison
+		if anyFailed && len(f.metrics) > 0 && r.metrics[f.metrics[0]].kind == KindScore {
+			treated = a.compare(r, f, true)
+		}
+		for i, at := range f.metrics {
+			summary := summaryOf(&r.metrics[at], &compared[i], f.alpha)
+			if treated != nil {
+				summary.IntentionToTreat = new(differenceOf(&treated[i], f.alpha))
+			}
+			for j := range r.items {
+				switch r.items[j].metrics[r.metrics[at].name].Outcome {
+				case OutcomeImproved:
+					summary.Improved++
+				case OutcomeRegressed:
+					summary.Regressed++
+				case OutcomeUnchanged:
+					summary.Unchanged++
+				}
+			}
+			r.summary.Metrics[at] = summary
+		}
+	}
+	if primary := r.summary.primary(); primary != nil && primary.Verdict == stats.Inconclusive {
+		r.summary.ItemsNeeded = primary.Difference.ItemsNeeded
+	}
+	r.summary.Sentence = a.sentence(r)
+}
+
+func (a *attempt) compare(r *results, f family, failedAsZero bool) []stats.Comparison {
+	list := make([]stats.Metric, len(f.metrics))
+	for i, at := range f.metrics {
+		list[i] = r.metricOf(&r.metrics[at], len(r.items), a.config.EquivalenceMargin, failedAsZero)
+	}
+	return stats.Compare(list, stats.CompareOptions{Alpha: f.alpha, Seed: uint64(a.e.Seed)})
+}
+
+// primary returns the primary metric, or nil.
+func (s *Summary) primary() *MetricSummary {
+	for i := range s.Metrics {
+		if s.PrimaryMetric != nil && s.Metrics[i].Name == *s.PrimaryMetric {
+			return &s.Metrics[i]
+		}
+	}
+	return nil
+}
+
+func summaryOf(m *metric, c *stats.Comparison, alpha float64) MetricSummary {
+	out := MetricSummary{Name: m.name, Kind: m.kind, Better: m.better, A: c.A, B: c.B, Difference: differenceOf(c, alpha), Verdict: c.Verdict}
+	m.bound(out.A.CI, 0)
+	m.bound(out.B.CI, 0)
+	m.bound(out.Difference.CI, -1)
+	if c.Variance.Item != nil {
+		out.Variance = &c.Variance
+	}
+	return out
+}
+
+// bound cuts an interval of a score, or of a share of failures, to what is possible: from low to 1.
+func (m *metric) bound(ci *stats.Interval, low float64) {
+	if ci != nil && (m.kind == KindScore || m.kind == KindFailures) {
+		ci[0], ci[1] = max(low, ci[0]), min(1, ci[1])
+	}
+}
+
+func differenceOf(c *stats.Comparison, alpha float64) Difference {
+	flags := c.Flags
+	if flags == nil {
+		flags = []stats.Flag{}
+	}
+	return Difference{c.Difference, 1 - alpha, flags}
+}
+
+// looksUpTo returns the tests of the primary metric after the looks whose items are all made, up to a share of the items.
+func (a *attempt) looksUpTo(r *results, share float64) []stats.Look {
+	primary := metric{name: *r.summary.PrimaryMetric, kind: KindScore, better: Higher}
+	var list []stats.Look
+	for _, p := range a.parts() {
+		if p.pilot || p.share > share || int(p.last) > len(r.items) {
+			continue
+		}
+		one := r.metricOf(&primary, int(p.last), nil, false)
+		compared := stats.Compare([]stats.Metric{one}, stats.CompareOptions{Seed: uint64(a.e.Seed)})
+		look := stats.Look{Fraction: p.share, P: 1}
+		if p := compared[0].Difference.P; p != nil {
+			look.P = *p
+		}
+		list = append(list, look)
+	}
+	return list
+}
+
+// decided tests whether the primary metric is decided after a share of the items.
+func (a *attempt) decided(ctx context.Context, last int32, share float64) (bool, error) {
+	r, err := a.read(ctx, &a.e, &a.config, last)
+	if err != nil {
+		return false, err
+	}
+	test := stats.SequentialTest(a.looksUpTo(r, share), level)
+	if test.Flag != "" {
+		return false, fmt.Errorf("test whether evaluation %s is decided: %s", a.e.ID, test.Flag)
+	}
+	return test.Stop, nil
+}
+
+// lastLevel returns the level of the last look.
+func (a *attempt) lastLevel(r *results) float64 {
+	made := float64(r.accounting.Items-r.accounting.Pending) / float64(max(1, r.accounting.Items))
+	found := a.looksUpTo(r, made)
+	if len(found) == 0 {
+		return level
+	}
+	if test := stats.SequentialTest(found, level); test.Boundary != nil {
+		return test.Boundary.Alpha
+	}
+	return level
+}
+
+// estimateAgain estimates the cost from what the first items cost.
+func (a *attempt) estimateAgain(ctx context.Context, last int32) error {
+	r, err := a.read(ctx, &a.e, &a.config, last)
+	if err != nil {
+		return err
+	}
+	estimate, err := a.e.ReadEstimate()
+	if err != nil {
+		return err
+	}
+	items := float64(a.e.ItemCount - a.e.SkippedItemCount)
+	low, high := 0.0, 0.0
+	for side := range a.config.Sides {
+		if a.renderers[side] == nil {
+			continue
+		}
+		var costs []float64
+		for i := range r.items {
+			costs = append(costs, r.items[i].valuesOf(side, r.place(metricCost))...)
+		}
+		found := stats.MeanInterval(costs, level)
+		if found.CI == nil { // unknown, or too few: the estimate from tokens stays
+			return nil
+		}
+		outputs := items * float64(a.config.Sides[side].Repeats)
+		low, high = low+max(0, found.CI[0])*outputs, high+found.CI[1]*outputs
+	}
+	estimate.Low, estimate.High, estimate.Basis = new(providers.MoneyOf(low)), new(providers.MoneyOf(high)), BasisPilot
+	text, err := json.Marshal(estimate)
+	if err != nil {
+		return fmt.Errorf("encode the estimate: %w", err)
+	}
+	_, err = a.db.Exec(ctx, "keep estimate", pgx.NamedArgs{"id": a.e.ID, "attempt": a.id, "estimate": string(text)})
+	return err
+}

@@ -1,0 +1,194 @@
+package httpapi
+
+import (
+	"context"
+	"encoding/json"
+	"unicode/utf8"
+
+	"github.com/google/uuid"
+
+	"github.com/looptrace/looptrace/controlplane/evaluations"
+	"github.com/looptrace/looptrace/controlplane/httpapi/contract"
+	"github.com/looptrace/looptrace/internal/apikey"
+	"github.com/looptrace/looptrace/internal/grader"
+	"github.com/looptrace/looptrace/internal/postgres"
+	"github.com/looptrace/looptrace/internal/problem"
+)
+
+// listedText is how many characters of a text a list of items has.
+const listedText = 4000
+
+// ListComparisonItems lists the items of a comparison.
+func (h comparisonHandlers) ListComparisonItems(ctx context.Context, req contract.ListComparisonItemsRequestObject) (contract.ListComparisonItemsResponseObject, error) {
+	page := pageOf(req.Params.Limit, req.Params.Offset)
+	found, err := h.evaluations.Get(ctx, grantOf(ctx), evaluations.Comparison, req.ComparisonId)
+	if err != nil {
+		return nil, err
+	}
+	items, more, err := h.evaluations.Items(ctx, &found, evaluations.ItemsQuery{
+		Status: evaluations.ItemStatus(valueOf(req.Params.Status, "")), Outcome: evaluations.Outcome(valueOf(req.Params.Outcome, "")), Metric: valueOf(req.Params.Metric, ""),
+	}, page)
+	if err != nil {
+		return nil, err
+	}
+	answer := contract.ListComparisonItems200JSONResponse{Data: make([]contract.ComparisonItem, len(items)), Limit: page.Limit, Offset: page.Offset, HasMore: more}
+	shown := shownItems{e: &found, longest: listedText, contents: grantOf(ctx).Allows(found.ProjectID, apikey.ScopeDatasetsRead)}
+	for i := range items {
+		if answer.Data[i], err = shown.item(&items[i]); err != nil {
+			return nil, err
+		}
+	}
+	return answer, nil
+}
+
+// GetComparisonItem reads an item of a comparison.
+func (h comparisonHandlers) GetComparisonItem(ctx context.Context, req contract.GetComparisonItemRequestObject) (contract.GetComparisonItemResponseObject, error) {
+	found, err := h.evaluations.Get(ctx, grantOf(ctx), evaluations.Comparison, req.ComparisonId)
+	if err != nil {
+		return nil, err
+	}
+	items, _, err := h.evaluations.Items(ctx, &found, evaluations.ItemsQuery{Item: &req.DatasetItemId}, postgres.Page{Limit: 1})
+	if err != nil {
+		return nil, err
+	}
+	if len(items) == 0 {
+		return nil, problem.Missing()
+	}
+	shown := shownItems{e: &found, contents: grantOf(ctx).Allows(found.ProjectID, apikey.ScopeDatasetsRead)}
+	item, err := shown.item(&items[0])
+	return contract.GetComparisonItem200JSONResponse(item), err
+}
+
+// shownItems writes items of a comparison.
+type shownItems struct {
+	e *evaluations.Evaluation
+	// longest is the length to which texts are cut, 0 for whole texts and messages.
+	longest int
+	// contents is whether the caller may read the items of the dataset.
+	contents bool
+}
+
+func (s *shownItems) item(i *evaluations.Item) (contract.ComparisonItem, error) {
+	item := contract.ComparisonItem{
+		Number: int64(i.Number), ItemId: i.ItemID, Key: i.Key, Status: contract.EvaluationItemStatus(i.Status), Reason: i.Reason,
+		Metrics: []contract.ComparisonItemMetric{}, Repeats: []contract.ComparisonRepeat{},
+	}
+	for _, name := range s.e.MetricNames() {
+		m, ok := i.Metrics[name]
+		if !ok {
+			continue
+		}
+		metric := contract.ComparisonItemMetric{Name: name, A: m.A, B: m.B, Outcome: contract.EvaluationOutcome(m.Outcome)}
+		if m.A != nil && m.B != nil {
+			metric.Difference = new(*m.B - *m.A)
+		}
+		item.Metrics = append(item.Metrics, metric)
+		if s.e.PrimaryMetric != nil && *s.e.PrimaryMetric == name {
+			item.Outcome = &metric.Outcome
+		}
+	}
+	if s.contents && i.Item != nil {
+		var cut [3]bool
+		item.Input, cut[0] = s.text(&i.Item.Input)
+		item.ReferenceOutput, cut[1] = s.text(&i.Item.ReferenceOutput)
+		item.Metadata, cut[2] = s.text(&i.Item.Metadata)
+		item.InputTruncated = cut[0] || cut[1] || cut[2]
+	}
+	for o := range i.Outputs {
+		output, err := s.output(&i.Outputs[o])
+		if err != nil {
+			return item, err
+		}
+		if n := len(item.Repeats); n == 0 || item.Repeats[n-1].Repeat != i.Outputs[o].Repeat {
+			item.Repeats = append(item.Repeats, contract.ComparisonRepeat{Repeat: i.Outputs[o].Repeat})
+		}
+		last := &item.Repeats[len(item.Repeats)-1]
+		if i.Outputs[o].Side == 0 {
+			last.A = output
+		} else {
+			last.B = output
+		}
+	}
+	return item, nil
+}
+
+// text returns a JSON value, or its beginning as a text if it is long.
+func (s *shownItems) text(value *string) (shown *contract.JSONValue, cut bool) {
+	if value == nil || *value == "" || *value == "null" {
+		return nil, false
+	}
+	if s.longest == 0 || len(*value) <= s.longest {
+		return new(contract.JSONValue(*value)), false
+	}
+	begin := *value
+	var whole string
+	if json.Unmarshal([]byte(begin), &whole) == nil {
+		begin = whole
+	}
+	if len(begin) > s.longest {
+		at := s.longest
+		for at > 0 && !utf8.RuneStart(begin[at]) {
+			at--
+		}
+		begin, cut = begin[:at], true
+	}
+	text, _ := json.Marshal(begin) // a string always encodes
+	return new(contract.JSONValue(text)), cut
+}
+
+func (s *shownItems) output(o *evaluations.Output) (*contract.EvaluationOutput, error) {
+	shown := &contract.EvaluationOutput{
+		Status: contract.EvaluationOutputStatus(o.Status), Model: o.Model, FinishReason: o.FinishReason, DurationMs: o.DurationMS, Requests: o.Requests,
+		CreatedAt: o.CreatedAt.UTC(), Scores: []contract.EvaluationScore{},
+		Usage: contract.CompletionUsage{
+			InputTokens: o.InputTokens, OutputTokens: o.OutputTokens, CacheReadInputTokens: o.CacheReadTokens, CacheWriteInputTokens: o.CacheWriteTokens,
+			ReasoningOutputTokens: o.ReasoningTokens,
+		},
+	}
+	if o.RunID != nil && *o.RunID != uuid.Nil {
+		shown.RunId = o.RunID
+	}
+	shown.Output, shown.OutputTruncated = s.text(o.Output)
+	if s.longest == 0 && o.Message != nil {
+		shown.Message = new(contract.PromptMessage(*o.Message))
+	}
+	if o.ErrorCode != nil {
+		shown.Error = &contract.EvaluationFailure{Code: *o.ErrorCode, Detail: valueOf(o.ErrorDetail, "")}
+	}
+	if o.CostNanousd != nil {
+		shown.CostUsd = new(float64(*o.CostNanousd) / 1e9)
+	}
+	scores, err := o.ReadScores()
+	if err != nil {
+		return nil, err
+	}
+	for i := range scores {
+		shown.Scores = append(shown.Scores, gradeOf(&scores[i]))
+	}
+	return shown, nil
+}
+
+func gradeOf(s *evaluations.Score) contract.EvaluationScore {
+	shown := contract.EvaluationScore{Name: s.Name, Score: s.Value, Pass: s.Pass, Reason: s.Reason, Error: known(s.Error)}
+	if len(s.Evidence) > 0 {
+		shown.Evidence = &s.Evidence
+	}
+	return shown
+}
+
+// GradeSample tries graders.
+func (comparisonHandlers) GradeSample(ctx context.Context, req contract.GradeSampleRequestObject) (contract.GradeSampleResponseObject, error) {
+	sample := grader.Sample{
+		Input: valueOf(req.Body.Sample.Input, nil), Output: valueOf(req.Body.Sample.Output, nil), ReferenceOutput: valueOf(req.Body.Sample.ReferenceOutput, nil),
+		Metadata: valueOf(req.Body.Sample.Metadata, nil), Message: valueOf(req.Body.Sample.Message, nil),
+	}
+	graders, err := evaluations.ParseGraders("body.graders", req.Body.Graders)
+	if err != nil {
+		return nil, err
+	}
+	answer := contract.GradeSample200JSONResponse{Scores: make([]contract.EvaluationScore, len(graders))}
+	for i, score := range evaluations.Grade(ctx, graders, &sample) {
+		answer.Scores[i] = gradeOf(&score)
+	}
+	return answer, nil
+}

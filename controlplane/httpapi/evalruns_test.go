@@ -1,0 +1,222 @@
+package httpapi
+
+import (
+	"fmt"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/looptrace/looptrace/controlplane/httpapi/contract"
+)
+
+// beginEvalRun begins an eval-run of a dataset. more has members of the request.
+func (e *env) beginEvalRun(t *testing.T, as option, project, dataset uuid.UUID, more string) contract.EvalRun {
+	t.Helper()
+	body := fmt.Sprintf(`{"project_id":%q,"name":"agent","dataset_id":%q,"target":{"external":true}%s}`, project, dataset, more)
+	w := e.do(t, http.MethodPost, "/v1/eval-runs", body, as)
+	begun := must[contract.EvalRun](t, w, http.StatusCreated)
+	assert.Equal(t, "/v1/eval-runs/"+begun.Id.String(), w.Header().Get("Location"))
+	return begun
+}
+
+// fillEvaluations makes a dataset with a cancelled comparison and an eval-run of it, and returns their ids and that of its item.
+func (e *env) fillEvaluations(t *testing.T, as option, project, connection uuid.UUID, name string) (comparison, evalRun, item string) {
+	t.Helper()
+	dataset := e.dataset(t, as, project, name+" evaluated", questions(1)...)
+	items := must[contract.DatasetItemPage](t, e.do(t, http.MethodGet, "/v1/datasets/"+dataset.Id.String()+"/items", nil, as), http.StatusOK)
+	compared := e.compare(t, as, comparisonBody(project, dataset.Id, connection, ""))
+	must[contract.Comparison](t, e.do(t, http.MethodPost, "/v1/comparisons/"+compared.Id.String()+"/_actions/cancel", nil, as), http.StatusOK)
+	run := e.beginEvalRun(t, as, project, dataset.Id, "")
+	return compared.Id.String(), run.Id.String(), items.Data[0].Id.String()
+}
+
+// sendResults sends a result for each item and repeat. result returns the members of a result, or "" for none.
+func (e *env) sendResults(t *testing.T, as option, run *contract.EvalRun, result func(item *contract.EvalRunItem, repeat int) string) contract.EvalRunAdded {
+	t.Helper()
+	page := must[contract.EvalRunItemPage](t, e.do(t, http.MethodGet, "/v1/eval-runs/"+run.Id.String()+"/items?limit=500", nil, as), http.StatusOK)
+	var list []string
+	for i := range page.Data {
+		for repeat := 1; repeat <= run.Repeats; repeat++ {
+			if members := result(&page.Data[i], repeat); members != "" {
+				list = append(list, fmt.Sprintf(`{"item_id":%q,"repeat":%d,%s}`, page.Data[i].ItemId, repeat, members))
+			}
+		}
+	}
+	return must[contract.EvalRunAdded](t, e.do(t, http.MethodPost, "/v1/eval-runs/"+run.Id.String()+"/results", `{"items":[`+strings.Join(list, ",")+`]}`, as), http.StatusOK)
+}
+
+// finishEvalRun finishes an eval-run, and waits for its summary.
+func (e *env) finishEvalRun(t *testing.T, as option, id uuid.UUID) (finished contract.EvalRun) {
+	t.Helper()
+	must[contract.EvalRunFinished](t, e.do(t, http.MethodPost, "/v1/eval-runs/"+id.String()+"/_actions/finish", nil, as), http.StatusOK)
+	require.Eventually(t, func() bool {
+		finished = must[contract.EvalRun](t, e.do(t, http.MethodGet, "/v1/eval-runs/"+id.String(), nil, as), http.StatusOK)
+		return finished.Summary != nil
+	}, comparisonTime, 20*time.Millisecond)
+	a := &finished.Accounting
+	require.Equal(t, a.Items, a.Scored+a.TargetFailed+a.JudgeFailed+a.Skipped+a.Pending)
+	require.Equal(t, finished.Progress.Total, a.Outputs+a.OutputsFailed+a.OutputsSkipped+a.OutputsPending)
+	return finished
+}
+
+// scoring returns results that are right except for the items whose number is a multiple of n.
+func scoring(n int) func(*contract.EvalRunItem, int) string {
+	return func(item *contract.EvalRunItem, _ int) string {
+		var number int
+		_, _ = fmt.Sscanf(*item.Key, "q%d", &number)
+		output, score := string(*item.ReferenceOutput), 1
+		if number%n == 0 {
+			output, score = `"unknown"`, 0
+		}
+		return fmt.Sprintf(`"output":%s,"duration_ms":100,"cost_usd":0.001,"scores":[{"name":"own","score":%d,"pass":%t}]`, output, score, score == 1)
+	}
+}
+
+func TestEvalRun(t *testing.T) {
+	t.Parallel()
+	e := newEnv(t)
+	session, project := e.setUp(t)
+	as := cookie(session)
+	e.work(t)
+	dataset := e.dataset(t, as, project.Id, "numbers", questions(60)...)
+
+	main := e.beginEvalRun(t, as, project.Id, dataset.Id, `,"branch":"main","commit":"abc","metadata":{"ci":"yes"},"graders":[`+exact+`]`)
+	assert.Equal(t, contract.EvaluationStatusRunning, main.Status)
+	assert.EqualValues(t, 60, main.Progress.Total)
+	added := e.sendResults(t, as, &main, scoring(3))
+	assert.Equal(t, 60, added.Added)
+	assert.Equal(t, 60, e.sendResults(t, as, &main, scoring(3)).Unchanged)
+	finished := e.finishEvalRun(t, as, main.Id)
+	assert.Equal(t, contract.EvaluationStatusSucceeded, finished.Status)
+	assert.EqualValues(t, 60, finished.Accounting.Scored)
+	assert.InDelta(t, 0.06, *finished.CostUsd, 1e-9)
+	scores := map[string]contract.EvalRunMetric{}
+	for _, m := range finished.Summary.Scores {
+		scores[m.Name] = m
+	}
+	assert.InDelta(t, 40.0/60, *scores["correct"].Mean, 1e-9, "of a grader of the eval-run")
+	assert.InDelta(t, 40.0/60, *scores["own"].Mean, 1e-9, "sent")
+	assert.InDelta(t, 40.0/60, *scores["own"].PassRate, 1e-9)
+	assert.InDelta(t, 100, *scores["duration_ms"].Mean, 1e-9)
+	assert.Equal(t, map[string]string{"ci": "yes"}, finished.Metadata)
+	path := "/v1/eval-runs/" + main.Id.String()
+	late := fmt.Sprintf(`{"items":[{"item_id":%q,"repeat":1,"output":1}]}`, uuid.New())
+	assert.Equal(t, "evaluation_finished", wantProblem(t, e.do(t, http.MethodPost, path+"/results", late, as), http.StatusConflict).Code)
+
+	// A branch that is better, but has lost an item and failed at another.
+	branch := e.beginEvalRun(t, as, project.Id, dataset.Id, `,"branch":"faster","graders":[`+exact+`]`)
+	e.sendResults(t, as, &branch, func(item *contract.EvalRunItem, repeat int) string {
+		switch *item.Key {
+		case "q1":
+			return ""
+		case "q2":
+			return `"error":{"code":"TimeoutError","detail":"too slow"}`
+		}
+		return scoring(30)(item, repeat)
+	})
+	gate := func(candidate, baseline uuid.UUID, metric string, margin float64) contract.GateDecision {
+		body := fmt.Sprintf(`{"candidate":%q,"baseline":%q,"metric":%q,"margin":%g}`, candidate, baseline, metric, margin)
+		return must[contract.GateDecision](t, e.do(t, http.MethodPost, "/v1/gates/_actions/check", body, as), http.StatusOK)
+	}
+	unfinished := fmt.Sprintf(`{"candidate":%q,"baseline":%q,"metric":"correct","margin":0}`, branch.Id, main.Id)
+	assert.Equal(t, "evaluation_running", wantProblem(t, e.do(t, http.MethodPost, "/v1/gates/_actions/check", unfinished, as), http.StatusConflict).Code)
+	lost := e.finishEvalRun(t, as, branch.Id)
+	assert.EqualValues(t, 1, lost.Accounting.Pending)
+	assert.EqualValues(t, 1, lost.Accounting.TargetFailed)
+	assert.True(t, lost.Summary.Partial)
+	decided := gate(branch.Id, main.Id, "correct", 0.02)
+	assert.Equal(t, contract.GateDecisionDecisionIncomplete, decided.Decision)
+	assert.EqualValues(t, 2, decided.CandidateLost)
+	assert.EqualValues(t, 58, decided.Paired)
+
+	better := e.beginEvalRun(t, as, project.Id, dataset.Id, `,"graders":[`+exact+`]`)
+	e.sendResults(t, as, &better, scoring(30))
+	e.finishEvalRun(t, as, better.Id)
+	assert.Equal(t, contract.GateDecisionDecisionPass, gate(better.Id, main.Id, "correct", 0.02).Decision)
+	worse := gate(main.Id, better.Id, "correct", 0.02)
+	assert.Equal(t, contract.GateDecisionDecisionRegression, worse.Decision)
+	assert.Contains(t, worse.Sentence, "Regression: correct is worse than the baseline by more than 2.0 points: −30.0 points")
+	same := gate(main.Id, main.Id, "own", 0.01)
+	assert.Equal(t, contract.GateDecisionDecisionInconclusive, same.Decision, "60 equal items do not show that the difference is below a point")
+	assert.Equal(t, contract.GateDecisionDecisionPass, gate(main.Id, main.Id, "own", 0.2).Decision)
+	wrong := fmt.Sprintf(`{"candidate":%q,"baseline":%q,"metric":"tone","margin":0}`, better.Id, main.Id)
+	assert.Equal(t, "body.metric", (*wantProblem(t, e.do(t, http.MethodPost, "/v1/gates/_actions/check", wrong, as), http.StatusUnprocessableEntity).Errors)[0].Location)
+
+	// The candidate has no score of the baseline's metric: it is incomplete. Failures are a metric like others.
+	silent := e.beginEvalRun(t, as, project.Id, dataset.Id, "")
+	e.sendResults(t, as, &silent, func(item *contract.EvalRunItem, _ int) string {
+		if *item.Key == "q2" {
+			return `"error":{"code":"x"}`
+		}
+		return `"output":1`
+	})
+	e.finishEvalRun(t, as, silent.Id)
+	decided = gate(silent.Id, main.Id, "correct", 0.02)
+	assert.Equal(t, contract.GateDecisionDecisionIncomplete, decided.Decision)
+	assert.EqualValues(t, 60, decided.CandidateLost)
+	assert.Equal(t, contract.GateDecisionDecisionPass, gate(silent.Id, main.Id, "failures", 0.2).Decision)
+
+	// The same eval-runs side by side.
+	compared := e.compared(t, as, e.compare(t, as, fmt.Sprintf(`{"project_id":%q,"dataset_id":%q,"a":{"eval_run_id":%q},"b":{"eval_run_id":%q}}`,
+		project.Id, dataset.Id, main.Id, branch.Id)).Id)
+	assert.Equal(t, contract.EvaluationStatusSucceeded, compared.Status, "%+v", compared.Error)
+	assert.Equal(t, "agent main abc", compared.A.Name)
+	assert.EqualValues(t, 58, compared.Accounting.Scored)
+	assert.EqualValues(t, 2, compared.Accounting.TargetFailed)
+	own := metricOf(t, &compared, "own")
+	assert.InDelta(t, 18.0/58, *own.Difference.Estimate, 1e-9)
+	assert.Equal(t, contract.EvaluationVerdictBBetter, own.Verdict)
+	assert.NotNil(t, own.IntentionToTreat)
+	assert.Zero(t, compared.Cost.Calls)
+	assert.Equal(t, "evaluation_in_use", wantProblem(t, e.do(t, http.MethodDelete, path, nil, as), http.StatusConflict).Code)
+
+	list := must[contract.EvalRunPage](t, e.do(t, http.MethodGet, "/v1/eval-runs?branch=main&name=agent&status=succeeded", nil, as), http.StatusOK)
+	require.Len(t, list.Data, 1)
+	assert.Equal(t, main.Id, list.Data[0].Id)
+	require.Equal(t, http.StatusNoContent, e.do(t, http.MethodDelete, "/v1/eval-runs/"+better.Id.String(), nil, as).Code)
+}
+
+func TestEvalRunResultsAreRefused(t *testing.T) {
+	t.Parallel()
+	e := newEnv(t)
+	session, project := e.setUp(t)
+	as := cookie(session)
+	dataset := e.dataset(t, as, project.Id, "numbers", questions(2)...)
+	run := e.beginEvalRun(t, as, project.Id, dataset.Id, `,"repeats":2`)
+	path := "/v1/eval-runs/" + run.Id.String()
+	item := must[contract.EvalRunItemPage](t, e.do(t, http.MethodGet, path+"/items", nil, as), http.StatusOK).Data[0].ItemId
+	send := func(more string, status int) contract.Problem {
+		t.Helper()
+		body := fmt.Sprintf(`{"items":[{"item_id":%q,%s}]}`, item, more)
+		return wantProblem(t, e.do(t, http.MethodPost, path+"/results", body, as), status)
+	}
+	for more, location := range map[string]string{
+		`"repeat":3,"output":1`: "body.items[0].repeat",
+		`"repeat":1`:            "body.items[0]",
+		`"repeat":1,"output":1,"error":{"code":"x"}`:                                      "body.items[0]",
+		`"repeat":1,"output":1,"scores":[{"name":"a","score":1},{"name":"a"}]`:            "body.items[0].scores[1].name",
+		`"repeat":1,"output":1,"scores":[{"name":"cost_usd","score":1}]`:                  "body.items[0].scores[0].name",
+		`"repeat":1,"output":1,"scores":[{"name":"a","score":2}]`:                         "body.items[0].scores[0].score",
+		`"repeat":1,"output":1,"scores":[{"name":"a","score":1,"error":"x"}]`:             "body.items[0].scores[0]",
+		fmt.Sprintf(`"repeat":1,"output":1},{"item_id":%q,"repeat":1,"output":1`, item):   "body.items[1]",
+		fmt.Sprintf(`"repeat":1,"output":1},{"item_id":%q,"repeat":1,"output":1`, run.Id): "body.items[1].item_id",
+	} {
+		assert.Equal(t, location, (*send(more, http.StatusUnprocessableEntity).Errors)[0].Location, more)
+	}
+	first := func(more string) string {
+		return fmt.Sprintf(`{"items":[{"item_id":%q,"repeat":1,%s}]%s`, item, more, "}")
+	}
+	must[contract.EvalRunAdded](t, e.do(t, http.MethodPost, path+"/results", first(`"output":null`), as), http.StatusOK)
+	assert.Equal(t, "result_exists", wantProblem(t, e.do(t, http.MethodPost, path+"/results", first(`"output":2`), as), http.StatusConflict).Code)
+	replaced := must[contract.EvalRunAdded](t, e.do(t, http.MethodPost, path+"/results", strings.TrimSuffix(first(`"error":{"code":"x\u0000"}`), "}")+`,"replace":true}`, as), http.StatusOK)
+	assert.Equal(t, 1, replaced.Replaced)
+	assert.EqualValues(t, 1, replaced.Progress.Done)
+	assert.EqualValues(t, 1, replaced.Progress.Failed)
+	cancelled := must[contract.EvalRun](t, e.do(t, http.MethodPost, path+"/_actions/cancel", nil, as), http.StatusOK)
+	assert.Equal(t, contract.EvaluationStatusCancelled, cancelled.Status)
+}
