@@ -3,6 +3,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"strings"
@@ -14,6 +15,10 @@ func main() {
 	if err := command.New().ExecuteContext(context.Background()); err != nil {
 		for line := range strings.Lines(err.Error()) {
 			_, _ = fmt.Fprintln(os.Stderr, "looptrace:", strings.TrimSuffix(line, "\n"))
+		}
+		var coded interface{ ExitCode() int }
+		if errors.As(err, &coded) {
+			os.Exit(coded.ExitCode())
 		}
 		os.Exit(1)
 	}

@@ -26,6 +26,7 @@ import (
 	"github.com/looptrace/looptrace/cmd/looptrace/internal/derive"
 	"github.com/looptrace/looptrace/cmd/looptrace/internal/doctor"
 	"github.com/looptrace/looptrace/cmd/looptrace/internal/engine"
+	"github.com/looptrace/looptrace/cmd/looptrace/internal/gate"
 	"github.com/looptrace/looptrace/cmd/looptrace/internal/importing"
 	"github.com/looptrace/looptrace/cmd/looptrace/internal/layout"
 	"github.com/looptrace/looptrace/cmd/looptrace/internal/mapping"
@@ -48,7 +49,7 @@ func New() *cobra.Command {
 		SilenceErrors: true,
 		SilenceUsage:  true,
 	}
-	root.AddCommand(newUp(), newDoctor(), newEnv(), newMigrate(), newBroker(), newClickHouse(), newWeb(), deadletters.New(), demo.New(), derive.New(), importing.New(), mapping.New(), mcpstdio.NewCommand(), pricing.New(), probe.NewCommand(web.Serve))
+	root.AddCommand(newUp(), newDoctor(), newEnv(), newMigrate(), newBroker(), newClickHouse(), newWeb(), deadletters.New(), demo.New(), derive.New(), gate.New(), importing.New(), mapping.New(), mcpstdio.NewCommand(), pricing.New(), probe.NewCommand(web.Serve))
 	return root
 }
 

@@ -2,18 +2,20 @@
 package importing
 
 import (
-	"cmp"
+	"context"
+	"encoding/json"
 	"fmt"
 	"io"
-	"net/url"
+	"net/http"
 	"os"
 	"os/signal"
 	"path/filepath"
-	"strings"
 	"syscall"
 	"unicode/utf8"
 
 	"github.com/spf13/cobra"
+
+	"github.com/looptrace/looptrace/cmd/looptrace/internal/rest"
 )
 
 // New returns the command.
@@ -39,7 +41,7 @@ func newPrompts() *cobra.Command {
 			"LOOPTRACE_ENDPOINT (default: http://127.0.0.1:7090).",
 		Args: cobra.ExactArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {
-			client, err := newClient("the scope prompts:write")
+			client, err := rest.New("the scope prompts:write")
 			if err != nil {
 				return err
 			}
@@ -52,11 +54,11 @@ func newPrompts() *cobra.Command {
 			ctx, stop := signal.NotifyContext(c.Context(), os.Interrupt, syscall.SIGTERM)
 			defer stop()
 			if r.ProjectID == "" {
-				if r.ProjectID, err = client.project(ctx); err != nil {
+				if r.ProjectID, err = client.Project(ctx); err != nil {
 					return err
 				}
 			}
-			report, err := client.importPrompts(ctx, r)
+			report, err := importPrompts(ctx, client, r)
 			if err != nil {
 				return err
 			}
@@ -98,15 +100,21 @@ func read(file string, stdin io.Reader) (string, error) {
 	return string(content), nil
 }
 
-// newClient returns a client with the address and the key of the environment. The key needs the scopes.
-func newClient(scopes string) (*client, error) {
-	address, key := cmp.Or(os.Getenv("LOOPTRACE_ENDPOINT"), "http://127.0.0.1:7090"), os.Getenv("LOOPTRACE_API_KEY")
-	if key == "" {
-		return nil, fmt.Errorf("set LOOPTRACE_API_KEY to a key with %s; create one in Looptrace under Settings > Keys", scopes)
+// request is PromptImport of the API.
+type request struct {
+	ProjectID string `json:"project_id"`
+	Content   string `json:"content"`
+	FileName  string `json:"file_name,omitempty"`
+	Format    string `json:"format,omitempty"`
+	DryRun    bool   `json:"dry_run"`
+}
+
+func importPrompts(ctx context.Context, c *rest.Client, r request) (report, error) {
+	body, err := json.Marshal(r)
+	if err != nil {
+		return report{}, fmt.Errorf("write the request: %w", err)
 	}
-	base, err := url.Parse(strings.TrimSuffix(address, "/"))
-	if err != nil || base.Host == "" || (base.Scheme != "http" && base.Scheme != "https") {
-		return nil, fmt.Errorf("LOOPTRACE_ENDPOINT is %q and must be an address like http://127.0.0.1:7090", address)
-	}
-	return &client{base, key}, nil
+	var answer report
+	err = c.Do(ctx, http.MethodPost, body, &answer, "v1", "prompts", "_actions", "import")
+	return answer, err
 }

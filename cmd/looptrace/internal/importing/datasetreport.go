@@ -8,6 +8,8 @@ import (
 	"strconv"
 	"strings"
 	"unicode/utf16"
+
+	"github.com/looptrace/looptrace/cmd/looptrace/internal/rest"
 )
 
 const (
@@ -50,11 +52,11 @@ type rowError struct {
 func (e *rowError) print(b *strings.Builder) {
 	fmt.Fprintf(b, "rejected  line %d", e.Line)
 	if e.Column != nil {
-		fmt.Fprintf(b, ", column %s", printable(*e.Column))
+		fmt.Fprintf(b, ", column %s", rest.Printable(*e.Column))
 	}
-	b.WriteString(": " + printable(e.Reason))
+	b.WriteString(": " + rest.Printable(e.Reason))
 	if e.Value != nil {
-		fmt.Fprintf(b, " (%s)", printable(cut(*e.Value)))
+		fmt.Fprintf(b, " (%s)", rest.Printable(cut(*e.Value)))
 	}
 	b.WriteByte('\n')
 }
@@ -85,7 +87,7 @@ func (i *imported) printRejected(out io.Writer, rows []rowError, file string) er
 	if more := i.ErrorsKept - int64(len(rows)); more > 0 && file == "" {
 		fmt.Fprintf(&b, "and %d errors more: save them with --errors FILE.csv the next time, or read GET /v1/imports/%s/errors?format=csv now\n", more, i.ID)
 	} else if more > 0 {
-		fmt.Fprintf(&b, "and %d errors more, all in %s\n", more, printable(file))
+		fmt.Fprintf(&b, "and %d errors more, all in %s\n", more, rest.Printable(file))
 	}
 	return write(out, b.String())
 }
@@ -99,13 +101,13 @@ func (i *imported) print(out io.Writer, dataset string) error {
 		if i.Error == nil {
 			return errors.New("the import failed")
 		}
-		return fmt.Errorf("the import failed: %s", printable(i.Error.Detail))
+		return fmt.Errorf("the import failed: %s", rest.Printable(i.Error.Detail))
 	}
 	revision := "no new revision"
 	if i.Revision != nil {
 		revision = fmt.Sprintf("revision %d", *i.Revision)
 	}
-	return write(out, fmt.Sprintf("%s: %s, %s added, %s updated, %s removed, %s unchanged, %d rejected\n", printable(dataset), revision,
+	return write(out, fmt.Sprintf("%s: %s, %s added, %s updated, %s removed, %s unchanged, %d rejected\n", rest.Printable(dataset), revision,
 		number(i.Added), number(i.Updated), number(i.Removed), number(i.Unchanged), i.Rejected))
 }
 
@@ -149,21 +151,21 @@ func (p *preview) rejected() int {
 
 func (p *preview) print(out io.Writer) error {
 	var b strings.Builder
-	b.WriteString(printable(p.Format))
+	b.WriteString(rest.Printable(p.Format))
 	if p.Encoding != nil {
-		b.WriteString(", " + printable(*p.Encoding))
+		b.WriteString(", " + rest.Printable(*p.Encoding))
 	}
 	if p.Delimiter != nil {
 		fmt.Fprintf(&b, ", delimiter %q", *p.Delimiter)
 	}
 	if p.Sheet != nil {
-		fmt.Fprintf(&b, ", sheet %s", printable(*p.Sheet))
+		fmt.Fprintf(&b, ", sheet %s", rest.Printable(*p.Sheet))
 	}
 	b.WriteByte('\n')
 	for _, c := range p.Columns {
-		fmt.Fprintf(&b, "column    %s, %s", printable(c.Name), printable(c.Type))
+		fmt.Fprintf(&b, "column    %s, %s", rest.Printable(c.Name), rest.Printable(c.Type))
 		if len(c.Examples) > 0 {
-			b.WriteString(", such as " + printable(cut(c.Examples[0])))
+			b.WriteString(", such as " + rest.Printable(cut(c.Examples[0])))
 		}
 		b.WriteByte('\n')
 	}

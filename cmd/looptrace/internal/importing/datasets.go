@@ -19,6 +19,8 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+
+	"github.com/looptrace/looptrace/cmd/looptrace/internal/rest"
 )
 
 const (
@@ -73,7 +75,7 @@ func newDatasets() *cobra.Command {
 			"  looptrace import datasets faq.csv --mode upsert --mapping '{\"shape\": \"columns\", \"key\": \"id\", \"input\": [\"question\"], \"reference_output\": \"answer\"}'",
 		Args: cobra.ExactArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {
-			client, err := newClient("the scopes datasets:read and datasets:write")
+			client, err := rest.New("the scopes datasets:read and datasets:write")
 			if err != nil {
 				return err
 			}
@@ -213,10 +215,10 @@ func (d *datasetImport) knownFormat() string {
 }
 
 // upload is the request with the file.
-func (d *datasetImport) upload(path []string, query url.Values, body io.Reader, size int64) call {
-	return call{
-		method: http.MethodPost, path: path, query: query, body: body, size: size,
-		contentType: cmp.Or(mediaTypes[d.knownFormat()], "application/octet-stream"),
+func (d *datasetImport) upload(path []string, query url.Values, body io.Reader, size int64) rest.Call {
+	return rest.Call{
+		Method: http.MethodPost, Path: path, Query: query, Body: body, Size: size,
+		ContentType: cmp.Or(mediaTypes[d.knownFormat()], "application/octet-stream"),
 	}
 }
 
@@ -224,7 +226,7 @@ func (d *datasetImport) upload(path []string, query url.Values, body io.Reader, 
 type run struct {
 	*datasetImport
 
-	client   *client
+	client   *rest.Client
 	out      io.Writer
 	progress *progress
 }
@@ -238,19 +240,16 @@ type dataset struct {
 // find returns the dataset, or nil if there is none.
 func (r *run) find(ctx context.Context) (*dataset, error) {
 	if r.project == "" {
-		project, err := r.client.project(ctx)
+		project, err := r.client.Project(ctx)
 		if err != nil {
 			return nil, err
 		}
 		r.project = project
 	}
 	var page struct{ Data []dataset }
-	response, err := r.client.send(ctx, call{
-		method: http.MethodGet, path: []string{"v1", "datasets"}, query: url.Values{"project_id": {r.project}, "name": {r.name}},
-	})
-	if err == nil {
-		err = r.client.read(response, &page)
-	}
+	err := r.client.Read(ctx, rest.Call{
+		Method: http.MethodGet, Path: []string{"v1", "datasets"}, Query: url.Values{"project_id": {r.project}, "name": {r.name}},
+	}, &page)
 	if err != nil || len(page.Data) == 0 {
 		return nil, err
 	}
@@ -263,10 +262,10 @@ func (r *run) create(ctx context.Context) (*dataset, error) {
 		return nil, fmt.Errorf("write the request: %w", err)
 	}
 	var created dataset
-	if err := r.client.do(ctx, http.MethodPost, body, &created, "v1", "datasets"); err != nil {
-		return nil, fmt.Errorf("create the dataset %s: %w", printable(r.name), err)
+	if err := r.client.Do(ctx, http.MethodPost, body, &created, "v1", "datasets"); err != nil {
+		return nil, fmt.Errorf("create the dataset %s: %w", rest.Printable(r.name), err)
 	}
-	_, err = fmt.Fprintf(r.out, "created the dataset %s\n", printable(created.Name))
+	_, err = fmt.Fprintf(r.out, "created the dataset %s\n", rest.Printable(created.Name))
 	return &created, err
 }
 
@@ -276,7 +275,7 @@ func (r *run) preview(ctx context.Context, file dataFile, query url.Values) erro
 		return err
 	}
 	if into == nil {
-		return fmt.Errorf("there is no dataset %s, and a dry run creates none: create it in Looptrace under Datasets, where it stays empty, or name one with --dataset", printable(r.name))
+		return fmt.Errorf("there is no dataset %s, and a dry run creates none: create it in Looptrace under Datasets, where it stays empty, or name one with --dataset", rest.Printable(r.name))
 	}
 	body, size := io.Reader(file), file.size
 	switch r.knownFormat() {
@@ -287,12 +286,8 @@ func (r *run) preview(ctx context.Context, file dataFile, query url.Values) erro
 			query.Set("partial", "true")
 		}
 	}
-	response, err := r.client.send(ctx, r.upload([]string{"v1", "datasets", into.ID, "imports", "_actions", "preview"}, query, body, size))
-	if err != nil {
-		return err
-	}
 	var answer preview
-	if err := r.client.read(response, &answer); err != nil {
+	if err := r.client.Read(ctx, r.upload([]string{"v1", "datasets", into.ID, "imports", "_actions", "preview"}, query, body, size), &answer); err != nil {
 		return err
 	}
 	if err := answer.print(r.out); err != nil {
@@ -326,12 +321,9 @@ func (r *run) importFile(ctx context.Context, file dataFile, query url.Values) e
 		return err
 	}
 	counted := &countingReader{Reader: file, size: file.size, progress: r.progress}
-	response, err := r.client.send(ctx, r.upload([]string{"v1", "datasets", into.ID, "imports"}, query, counted, file.size))
-	r.progress.clear()
 	var job imported
-	if err == nil {
-		err = r.client.read(response, &job)
-	}
+	err = r.client.Read(ctx, r.upload([]string{"v1", "datasets", into.ID, "imports"}, query, counted, file.size), &job)
+	r.progress.clear()
 	if ctx.Err() != nil && err != nil {
 		return fmt.Errorf("interrupted while the file was sent; GET /v1/datasets/%s/imports lists an import that had begun by then", into.ID)
 	}
@@ -359,7 +351,7 @@ func (r *run) follow(ctx context.Context, job imported) (imported, error) {
 		case <-ticker.C:
 		}
 		var next imported
-		err := r.client.do(ctx, http.MethodGet, nil, &next, "v1", "imports", job.ID)
+		err := r.client.Do(ctx, http.MethodGet, nil, &next, "v1", "imports", job.ID)
 		switch {
 		case ctx.Err() != nil:
 		case err == nil:
@@ -373,8 +365,8 @@ func (r *run) follow(ctx context.Context, job imported) (imported, error) {
 
 // isFinal reports whether the same question will get the same refusal.
 func isFinal(err error) bool {
-	var refused *refusal
-	return errors.As(err, &refused) && refused.status < http.StatusInternalServerError && refused.status != http.StatusTooManyRequests
+	var refused *rest.RefusedError
+	return errors.As(err, &refused) && refused.Status < http.StatusInternalServerError && refused.Status != http.StatusTooManyRequests
 }
 
 func (r *run) cancel(ctx context.Context, job imported) (imported, error) {
@@ -382,10 +374,10 @@ func (r *run) cancel(ctx context.Context, job imported) (imported, error) {
 	defer stop()
 	r.progress.clear()
 	var cancelled imported
-	err := r.client.do(ctx, http.MethodPost, nil, &cancelled, "v1", "imports", job.ID, "_actions", "cancel")
-	var refused *refusal
-	if errors.As(err, &refused) && refused.code == "import_finished" {
-		err = r.client.do(ctx, http.MethodGet, nil, &cancelled, "v1", "imports", job.ID)
+	err := r.client.Do(ctx, http.MethodPost, nil, &cancelled, "v1", "imports", job.ID, "_actions", "cancel")
+	var refused *rest.RefusedError
+	if errors.As(err, &refused) && refused.Code == "import_finished" {
+		err = r.client.Do(ctx, http.MethodGet, nil, &cancelled, "v1", "imports", job.ID)
 	}
 	if err != nil {
 		return job, fmt.Errorf("interrupted, but the import %s could not be cancelled and goes on: %w", job.ID, err)
@@ -397,12 +389,9 @@ func (r *run) cancel(ctx context.Context, job imported) (imported, error) {
 func (r *run) report(ctx context.Context, job imported) error {
 	if job.Rejected > 0 {
 		var page struct{ Data []rowError }
-		response, err := r.client.send(ctx, call{
-			method: http.MethodGet, path: []string{"v1", "imports", job.ID, "errors"}, query: url.Values{"limit": {strconv.Itoa(maxRejected)}},
-		})
-		if err == nil {
-			err = r.client.read(response, &page)
-		}
+		err := r.client.Read(ctx, rest.Call{
+			Method: http.MethodGet, Path: []string{"v1", "imports", job.ID, "errors"}, Query: url.Values{"limit": {strconv.Itoa(maxRejected)}},
+		}, &page)
 		if err == nil {
 			err = job.printRejected(r.out, page.Data, r.errorsFile)
 		}
@@ -420,8 +409,8 @@ func (r *run) report(ctx context.Context, job imported) error {
 
 // saveErrors saves all rejected rows.
 func (r *run) saveErrors(ctx context.Context, job imported) error {
-	response, err := r.client.send(ctx, call{
-		method: http.MethodGet, path: []string{"v1", "imports", job.ID, "errors"}, query: url.Values{"format": {"csv"}},
+	response, err := r.client.Send(ctx, rest.Call{
+		Method: http.MethodGet, Path: []string{"v1", "imports", job.ID, "errors"}, Query: url.Values{"format": {"csv"}},
 	})
 	if err != nil {
 		return err

@@ -3,8 +3,9 @@ package importing
 import (
 	"fmt"
 	"io"
-	"strconv"
 	"strings"
+
+	"github.com/looptrace/looptrace/cmd/looptrace/internal/rest"
 )
 
 // report is PromptImportReport of the API.
@@ -46,46 +47,40 @@ func (r *report) print(out io.Writer) error {
 	counts := map[string]int{}
 	for _, p := range r.Imported {
 		counts[p.Change]++
-		fmt.Fprintf(&b, "%-12s %s, version %d", changes[p.Change], printable(p.Name), p.Version)
+		fmt.Fprintf(&b, "%-12s %s, version %d", changes[p.Change], rest.Printable(p.Name), p.Version)
 		if p.SourceName != p.Name {
-			fmt.Fprintf(&b, ", from %s", printable(p.SourceName))
+			fmt.Fprintf(&b, ", from %s", rest.Printable(p.SourceName))
 		}
 		if len(p.Aliases) > 0 {
-			fmt.Fprintf(&b, ", aliases %s", printable(strings.Join(p.Aliases, ", ")))
+			fmt.Fprintf(&b, ", aliases %s", rest.Printable(strings.Join(p.Aliases, ", ")))
 		}
 		b.WriteByte('\n')
 		for _, c := range p.Conversions {
-			fmt.Fprintf(&b, "  %s, line %d: %s → %s\n", printable(c.Path), c.Line, printable(c.From), printable(c.To))
+			fmt.Fprintf(&b, "  %s, line %d: %s → %s\n", rest.Printable(c.Path), c.Line, rest.Printable(c.From), rest.Printable(c.To))
 		}
 		for _, left := range p.LeftOut {
-			fmt.Fprintf(&b, "  left out: %s\n", printable(left))
+			fmt.Fprintf(&b, "  left out: %s\n", rest.Printable(left))
 		}
 	}
 	for _, p := range r.Rejected {
-		fmt.Fprintf(&b, "%-12s %s\n  ", "rejected", printable(p.SourceName))
+		fmt.Fprintf(&b, "%-12s %s\n  ", "rejected", rest.Printable(p.SourceName))
 		if p.Path != nil {
-			b.WriteString(printable(*p.Path))
+			b.WriteString(rest.Printable(*p.Path))
 			if p.Line != nil {
 				fmt.Fprintf(&b, ", line %d", *p.Line)
 			}
 			b.WriteString(": ")
 		}
-		b.WriteString(printable(p.Reason) + "\n")
+		b.WriteString(rest.Printable(p.Reason) + "\n")
 	}
 	if r.DryRun {
 		b.WriteString("Nothing was saved. An import without --dry-run would report:\n")
 	}
 	fmt.Fprintf(&b, "%s: %d created, %d with a new version, %d unchanged, %d rejected\n",
-		printable(r.Format), counts["created"], counts["new_version"], counts["unchanged"], len(r.Rejected))
+		rest.Printable(r.Format), counts["created"], counts["new_version"], counts["unchanged"], len(r.Rejected))
 	_, err := io.WriteString(out, b.String())
 	if err != nil {
 		return fmt.Errorf("print the report: %w", err)
 	}
 	return nil
-}
-
-// printable returns text of a file escaped for a terminal.
-func printable(text string) string {
-	quoted := strconv.Quote(text)
-	return strings.ReplaceAll(quoted[1:len(quoted)-1], `\"`, `"`)
 }
