@@ -1,13 +1,16 @@
-"""A server that answers requests as a test scripts them, and keeps them. The real one is in the tests of the
-product."""
+"""A server that answers requests as a test scripts them, and keeps them and the spans that it gets. The real one is in
+the tests of the product."""
 
 from __future__ import annotations
 
+import gzip
 import json
 import threading
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
+
+from receiver import Received, spans_of
 
 Json = dict[str, Any]
 
@@ -19,6 +22,8 @@ class DatasetServer:
         self.headers: dict[str, str] = {}
         # The requests: method, path, query, body and headers.
         self.requests: list[tuple[str, str, dict[str, str], Json | None, dict[str, str]]] = []
+        # Those of recorded runs.
+        self.spans: list[Received] = []
         server = self._server = ThreadingHTTPServer(("127.0.0.1", 0), self._handler())
         server.daemon_threads = True
         self.url = f"http://127.0.0.1:{server.server_address[1]}"
@@ -39,7 +44,14 @@ class DatasetServer:
                 self._answer(None)
 
             def do_POST(self) -> None:
-                self._answer(json.loads(self.rfile.read(int(self.headers["Content-Length"]))))
+                raw = self.rfile.read(int(self.headers["Content-Length"]))
+                if self.path == "/v1/traces":
+                    server.spans += spans_of(gzip.decompress(raw))
+                    self.send_response(200)
+                    self.send_header("Content-Length", "0")
+                    self.end_headers()
+                    return
+                self._answer(json.loads(raw))
 
             def _answer(self, body: Json | None) -> None:
                 url = urlsplit(self.path)

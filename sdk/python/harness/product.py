@@ -22,6 +22,7 @@ T = TypeVar("T")
 _READY_SECONDS = 120
 _SCOPES = [
     "ingest:write", "runs:read", "runs:write", "prompts:read", "prompts:write", "datasets:read", "datasets:write",
+    "evals:read", "evals:write",
 ]  # fmt: skip
 _WEB, _API, _HEALTH = 7090, 7081, 7082
 _PORTS = (4317, 4318, 7080, _API, _HEALTH, 7083, 7084, 7085, 7087, 7088, _WEB)

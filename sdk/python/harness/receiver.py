@@ -60,7 +60,7 @@ class Receiver:
                 body = self.rfile.read(int(self.headers["Content-Length"]))
                 if self.headers.get("Content-Encoding") == "gzip":
                     body = gzip.decompress(body)
-                spans = _spans(body)
+                spans = spans_of(body)
                 headers = {name.lower(): value for name, value in self.headers.items()}
                 receiver.requests.append({"path": self.path, "spans": str(len(spans)), **headers})
                 time.sleep(receiver.delay)
@@ -79,7 +79,7 @@ class Receiver:
         return Handler
 
 
-def _spans(body: bytes) -> list[Received]:
+def spans_of(body: bytes) -> list[Received]:
     request = ExportTraceServiceRequest()
     request.ParseFromString(body)
     return [

@@ -16,7 +16,7 @@ import pytest
 from dataset_server import DatasetServer
 
 import looptrace
-from looptrace import _dataset_api
+from looptrace import _api
 from looptrace._dataset_items import written_items
 
 _ID = "01985f6e-0000-7000-8000-000000000007"
@@ -41,7 +41,7 @@ def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[DatasetServer]:
     monkeypatch.setenv("LOOPTRACE_API_KEY", "k")
     monkeypatch.setenv("LOOPTRACE_ENDPOINT", started.url)
     monkeypatch.delenv("LOOPTRACE_PROJECT", raising=False)
-    monkeypatch.setattr(_dataset_api, "_PATIENCE", 1.0)
+    monkeypatch.setattr(_api, "_PATIENCE", 1.0)
     started.script("GET", "/v1/datasets", (200, {"data": [_FAQ]}))
     started.script("POST", f"{_PATH}/items", (201, _WRITTEN))
     yield started
@@ -196,13 +196,13 @@ def test_too_many_for_one_write(server: DatasetServer) -> None:
 
 
 def test_retries_are_one_request(server: DatasetServer) -> None:
+    _api._PATIENCE = 30.0
     faq = looptrace.dataset("faq")
     under_way = {"title": "Conflict", "code": "request_under_way", "detail": "under way"}
     server.script(
         "POST", f"{_PATH}/items",
         (0, {}), (503, {"title": "Unavailable"}), (429, {"title": "Too Many"}), (409, under_way), (201, _WRITTEN),
     )  # fmt: skip
-    _dataset_api._PATIENCE = 30.0
     assert faq.append([{"input": 1}]).revision == 4
     assert len({headers["Idempotency-Key"] for *_, headers in server.requests[1:]}) == 1
     assert len(server.requests) == 6

@@ -15,6 +15,12 @@ from ._dataset import Dataset, DatasetWritten, dataset
 from ._dataset_api import DatasetError, DatasetNotFound
 from ._dataset_items import Item
 from ._decorators import agent, observe, task, tool, workflow
+from ._eval_api import EvaluationError, EvaluationNotFound
+from ._eval_gate import GateFailed, GateResult, gate, gate_async
+from ._eval_grade import GradedRun, Score
+from ._eval_result import CaseFailure, Evaluation, MeanScore
+from ._eval_send import CaseResult, TaskError
+from ._evaluate import evaluate, evaluate_async
 from ._init import InitResult, dropped, flush, init, shutdown
 from ._processor import Dropped
 from ._prompt import Prompt, PromptValuesError, RenderedPrompt
@@ -25,13 +31,22 @@ from ._spans import Span, SpanScope, current_run_id, run_url, score, span
 from ._version import __version__
 
 __all__ = [
+    "CaseFailure",
+    "CaseResult",
     "Dataset",
     "DatasetError",
     "DatasetNotFound",
     "DatasetWritten",
     "Dropped",
+    "Evaluation",
+    "EvaluationError",
+    "EvaluationNotFound",
+    "GateFailed",
+    "GateResult",
+    "GradedRun",
     "InitResult",
     "Item",
+    "MeanScore",
     "Prompt",
     "PromptError",
     "PromptNotFound",
@@ -39,15 +54,21 @@ __all__ = [
     "PromptValuesError",
     "RenderedPrompt",
     "Scope",
+    "Score",
     "ScoreError",
     "Span",
     "SpanScope",
+    "TaskError",
     "__version__",
     "agent",
     "current_run_id",
     "dataset",
     "dropped",
+    "evaluate",
+    "evaluate_async",
     "flush",
+    "gate",
+    "gate_async",
     "init",
     "metadata",
     "observe",

@@ -7,8 +7,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias
 
+from ._api import encoded
 from ._config import resolve
-from ._dataset_api import Api, DatasetError, DatasetNotFound, encoded
+from ._dataset_api import DatasetApi, DatasetError, DatasetNotFound
 from ._dataset_items import Columns, Item, Items, item_of, too_many, written_items
 from ._state import state
 
@@ -39,7 +40,9 @@ class Dataset:
 
     A write goes to the newest revision, and this object is then at the revision that it made."""
 
-    def __init__(self, api: Api, members: dict[str, Any], revision: int, item_count: int, *, fixed: bool) -> None:
+    def __init__(
+        self, api: DatasetApi, members: dict[str, Any], revision: int, item_count: int, *, fixed: bool
+    ) -> None:
         self._api, self._members, self._fixed = api, members, fixed
         self._revision = revision
         # None until it is asked for.
@@ -262,7 +265,7 @@ def dataset(name: str, *, create: bool = False) -> Dataset:
     """
     if not isinstance(name, str) or not name:
         raise ValueError(f"name={name!r} is not the name of a dataset")
-    api = Api(resolve() if state.running is None else state.running.config)
+    api = _api()
     found = _find(api, name)
     if found is None and create:
         found = _create(api, name)
@@ -271,16 +274,27 @@ def dataset(name: str, *, create: bool = False) -> Dataset:
     return Dataset(api, found, found["revision"], found["item_count"], fixed=False)
 
 
-def _find(api: Api, name: str) -> dict[str, Any] | None:
+def by_id(dataset_id: str) -> Dataset:
+    """Returns the dataset with the id at its newest revision."""
+    api = _api()
+    found = api.get(f"/v1/datasets/{dataset_id}")
+    return Dataset(api, found, found["revision"], found["item_count"], fixed=False)
+
+
+def _api() -> DatasetApi:
+    return DatasetApi(resolve() if state.running is None else state.running.config)
+
+
+def _find(api: DatasetApi, name: str) -> dict[str, Any] | None:
     found = api.get("/v1/datasets", name=name, project_id=api.project)["data"]
     if len(found) > 1:
         raise DatasetError(f"several projects of the key have a dataset {name}: set LOOPTRACE_PROJECT to the id of one")
     return found[0] if found else None
 
 
-def _create(api: Api, name: str) -> dict[str, Any] | None:
+def _create(api: DatasetApi, name: str) -> dict[str, Any] | None:
     try:
-        return api.post("/v1/datasets", encoded({"project_id": api.project or _project(api), "name": name}))
+        return api.post("/v1/datasets", encoded({"project_id": api.project_id(), "name": name}))
     except DatasetError as error:
         # Somebody else was faster.
         if error.code == "name_taken":
@@ -288,14 +302,7 @@ def _create(api: Api, name: str) -> dict[str, Any] | None:
         raise
 
 
-def _project(api: Api) -> str:
-    projects = api.get("/v1/me")["projects"]
-    if len(projects) != 1:
-        raise DatasetError(f"the key is for {len(projects)} projects: set LOOPTRACE_PROJECT to the id of one")
-    return str(projects[0]["id"])
-
-
-def _not_found(api: Api, name: str) -> str:
+def _not_found(api: DatasetApi, name: str) -> str:
     names = [each["name"] for each in api.get("/v1/datasets", project_id=api.project, limit=_PAGE)["data"]]
     by_lower = {each.lower(): each for each in names}
     near = [by_lower[each] for each in difflib.get_close_matches(name.lower(), by_lower)]

@@ -2,139 +2,22 @@
 
 from __future__ import annotations
 
-import json
-import re
-import time
-import uuid
-from collections.abc import Sequence
-from typing import Any
+from types import MappingProxyType
 
-import requests
-from opentelemetry.instrumentation.utils import suppress_instrumentation
-from urllib3.exceptions import NewConnectionError
-
-from ._config import Config
-from ._prompt_api import retry_after
-
-# How long a request is repeated, and how long its answer may take. The service works on a write for at most 50 seconds.
-_PATIENCE = 30.0
-_SILENCE = 60.0
-_MAX_PAUSE = 2.0
-_MAX_NAMED = 10
-_RETRYABLE = frozenset({429, 502, 503, 504})
-# The first attempt of a repeated write is still running.
-_UNDER_WAY = "request_under_way"
-_SCOPES = {"GET": "datasets:read", "POST": "datasets:write"}
+from ._api import Api, ApiError
 
 
-class DatasetError(Exception):
+class DatasetError(ApiError):
     """A dataset could not be read or written. status is the HTTP status, or None without a response. code is that of
     the API, such as stale_base_revision, too_many_removed or name_taken."""
-
-    def __init__(self, message: str, status: int | None = None, code: str | None = None) -> None:
-        super().__init__(message)
-        self.status, self.code = status, code
 
 
 class DatasetNotFound(DatasetError):  # noqa: N818 - says what it is
     """The project has no such dataset or revision."""
 
 
-class Api:
-    def __init__(self, config: Config) -> None:
-        if config.web_url is None:
-            raise DatasetError("the URL of Looptrace is not known: set LOOPTRACE_ENDPOINT")
-        self._url, self._key = config.web_url, config.api_key
-        self.project = config.project
-        # requests refuses 0.
-        self._timeout = (max(config.timeout, 0.001), max(config.timeout, _SILENCE))
-
-    def get(self, path: str, **query: Any) -> dict[str, Any]:
-        return self._request("GET", path, {name: value for name, value in query.items() if value is not None}, None, ())
-
-    def post(self, path: str, body: bytes, keys: Sequence[str | None] = ()) -> dict[str, Any]:
-        """Posts once, however often the request is repeated. keys are those of the items, for messages."""
-        return self._request("POST", path, {}, body, keys)
-
-    def _request(
-        self, method: str, path: str, query: dict[str, Any], body: bytes | None, keys: Sequence[str | None]
-    ) -> dict[str, Any]:
-        headers = {} if body is None else {"Content-Type": "application/json", "Idempotency-Key": str(uuid.uuid4())}
-        if self._key:
-            headers["Authorization"] = f"Bearer {self._key}"
-        end, pause, perhaps_written = time.monotonic() + _PATIENCE, 0.1, False
-        while True:
-            asked = 0.0
-            try:
-                with suppress_instrumentation():
-                    answer = requests.request(
-                        method, self._url + path, params=query, data=body, headers=headers, timeout=self._timeout
-                    )
-            except (requests.ConnectionError, requests.Timeout, requests.exceptions.ChunkedEncodingError) as error:
-                perhaps_written = perhaps_written or (body is not None and not _is_unconnected(error))
-                failure = DatasetError(f"{type(error).__name__}: {error}")
-            except requests.RequestException as error:
-                raise DatasetError(f"{type(error).__name__}: {error}") from error
-            else:
-                if answer.ok:
-                    return _json(answer)
-                failure = _failure(answer, _SCOPES[method], keys)
-                if answer.status_code not in _RETRYABLE and failure.code != _UNDER_WAY:
-                    raise failure
-                asked = retry_after(answer)
-            pause = max(pause, asked)
-            if time.monotonic() + pause >= end:
-                if perhaps_written:
-                    failure.args = (f"{failure}; it may have been written: compare the dataset's newest revision",)
-                raise failure
-            time.sleep(pause)
-            pause = min(pause * 2, _MAX_PAUSE)
-
-
-def _is_unconnected(error: requests.RequestException) -> bool:
-    """Reports whether the request cannot have reached the service."""
-    reason = getattr(error.args[0], "reason", None) if error.args else None
-    return isinstance(error, requests.ConnectTimeout) or isinstance(reason, NewConnectionError)
-
-
-def _json(answer: requests.Response) -> dict[str, Any]:
-    try:
-        body = answer.json()
-    except ValueError:
-        body = None
-    if not isinstance(body, dict):
-        raise DatasetError("the answer is not that of Looptrace: check LOOPTRACE_ENDPOINT", answer.status_code)
-    return body
-
-
-def _failure(answer: requests.Response, scope: str, keys: Sequence[str | None]) -> DatasetError:
-    status = answer.status_code
-    try:
-        problem = answer.json()
-        code, fields = problem.get("code"), problem.get("errors") or []
-        parts = [str(problem.get("detail") or problem["title"])]
-        parts += [f"{_place(str(field['location']), keys)}: {field['message']}" for field in fields[:_MAX_NAMED]]
-        if len(fields) > _MAX_NAMED:
-            parts.append(f"and {len(fields) - _MAX_NAMED} more")
-        said = "; ".join(part.rstrip(".") for part in parts)
-    except (ValueError, KeyError, TypeError, AttributeError):
-        code, said = None, answer.text[:500]
-    remedies = {
-        401: f": set LOOPTRACE_API_KEY to a key with the scope {scope}",
-        403: f": the key needs the scope {scope}",
-    }
-    kind = DatasetNotFound if status == requests.codes.not_found else DatasetError
-    return kind(f"HTTP {status} {said}".rstrip() + remedies.get(status, ""), status, code)
-
-
-def _place(location: str, keys: Sequence[str | None]) -> str:
-    """Returns the location of an error in a request, with the key of the item."""
-    location = location.removeprefix("body.")
-    found = re.match(r"items\[(\d+)\]", location)
-    if found is None or int(found[1]) >= len(keys) or (key := keys[int(found[1])]) is None:
-        return location
-    return f"{location} (key {key})"
-
-
-def encoded(body: dict[str, Any]) -> bytes:
-    return json.dumps(body, ensure_ascii=False, allow_nan=False, separators=(",", ":")).encode()
+class DatasetApi(Api):
+    error = DatasetError
+    not_found = DatasetNotFound
+    scopes = MappingProxyType({"GET": "the scope datasets:read", "POST": "the scope datasets:write"})
+    doubt = "it may have been written: compare the dataset's newest revision"

@@ -103,8 +103,8 @@ def _written(place: str, row: Item | Mapping[str, Any], columns: Mapping[str, Co
     else:
         raise ValueError(f"{place} is a {type(row).__name__}; pass a dict or looptrace.Item")  # noqa: TRY004 - documented
     # A member that is missing in a row of a frame is null there.
-    plain = ((name, _plain(f"{place}.{name}", values[name])) for name in (*_MEMBERS, "id") if name in values)
-    written = {name: value for name, value in plain if value is not None or name in _ANY}
+    cleaned = ((name, plain(f"{place}.{name}", values[name])) for name in (*_MEMBERS, "id") if name in values)
+    written = {name: value for name, value in cleaned if value is not None or name in _ANY}
     if written.pop("id", None) is not None and mode == "upsert" and "key" not in written:
         raise ValueError(
             f"{place} was read and has no key, so upsert would add it again: append it to another dataset, or give the "
@@ -166,7 +166,8 @@ def _listed(names: list[str]) -> str:
     return ", ".join(names[:_MAX_SHOWN]) + more
 
 
-def _plain(place: str, value: Any) -> Any:
+def plain(place: str, value: Any) -> Any:
+    """Returns the value with JSON types only. Raises ValueError with the place of what has none."""
     try:
         return _json_value(place, value)
     except RecursionError:

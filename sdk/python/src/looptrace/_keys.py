@@ -41,6 +41,7 @@ INPUTS = "looptrace.inputs"
 OUTPUTS = "looptrace.outputs"
 TAGS = "looptrace.tags"
 METADATA = "looptrace.metadata."
+SOURCE = "looptrace.source"
 PROMPT_ID = "looptrace.prompt.id"
 PROMPT_ALIAS = "looptrace.prompt.alias"
 # Of this package only: where the prompt came from, and how old it was if it was stale.

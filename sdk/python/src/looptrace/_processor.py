@@ -31,6 +31,7 @@ from opentelemetry.util.types import Attributes
 from . import _keys
 from ._content import Rewriter, is_model_call, utf8, with_attributes
 from ._log import failed, logger
+from ._usage import Usage
 
 _MIB = 1 << 20
 _MAX_BACKOFF = 30.0
@@ -137,6 +138,8 @@ class QueueProcessor(SpanProcessor):
         self._sample_below = sample_below
         # Live spans without a parent in this process, by trace id. Scores of the run are added to them.
         self.roots: weakref.WeakValueDictionary[int, ApiSpan] = weakref.WeakValueDictionary()
+        # What counts the tokens of a run, by trace id.
+        self.usages: dict[int, Usage] = {}
         self._dropped = {"queue_full": 0, "refused": 0, "unsent": 0}
         self._logged: set[str] = set()
         self._reset()
@@ -191,6 +194,8 @@ class QueueProcessor(SpanProcessor):
 
     def on_end(self, span: ReadableSpan) -> None:
         try:
+            if self.usages and span.context is not None and (usage := self.usages.get(span.context.trace_id)):
+                usage.add(span.attributes)
             self._take(span)
         except Exception as error:  # noqa: BLE001 - must not raise into user code
             failed("queue a span", error)
