@@ -63,6 +63,41 @@ func TestPlaygroundDocument(t *testing.T) {
 	}
 }
 
+// TestComparisonsDocument runs the commands of docs/comparisons.md.
+func TestComparisonsDocument(t *testing.T) {
+	t.Parallel()
+	server := provider.Start(t, provider.Options{})
+	environment := []string{"PROVIDER_URL=" + server.URL + "/v1", "PROVIDER_KEY=" + server.Key, "MODEL_A=echo", "MODEL_B=text"}
+	output := newProject(t).runDocument(t, "docs/comparisons.md", environment, "admin", "datasets:read", "datasets:write", "evals:read", "evals:write")
+	for _, want := range []string{
+		`{"revision":1,"added":2}`, `{"items":2,"calls":12,"cost_low_usd":null,"cost_high_usd":null,"incompatible_items":0}`,
+		"Whether B differs from A on names it cannot be told: +50.0 points", "2 items: 2 scored, 0 without an output",
+	} {
+		assert.Contains(t, output, want)
+	}
+}
+
+// TestEvaluationDocument runs the commands of docs/evaluation.md with the SDK.
+func TestEvaluationDocument(t *testing.T) {
+	t.Parallel()
+	root, err := checkout.Root()
+	require.NoError(t, err)
+	bin := filepath.Join(root, "_build", "sdk-venv", "bin")
+	require.FileExists(t, filepath.Join(bin, "python"), "run make _build/sdk-venv/.installed")
+	output := newProject(t).runDocument(t, "docs/evaluation.md", []string{
+		"PATH=" + bin + string(os.PathListSeparator) + os.Getenv("PATH"), "COMMIT=abc", "BRANCH=topic", "GITHUB_SHA=abc", "GITHUB_REF_NAME=topic",
+	}, "ingest:write", "runs:read", "datasets:read", "datasets:write", "evals:read", "evals:write")
+	for _, want := range []string{
+		"capitals: capitals revision 1, 2 repeats, branch topic, commit abc\nscore    mean   95 % interval   pass rate  items\ncorrect  0.667  0.208 to 0.939  67 %       3\n" +
+			"3 items: 3 scored, 0 target failed, 0 judge failed, 0 skipped, 0 pending\nes, repeat 1, did not pass: correct",
+		"\ninconclusive -0.33", "support-agent: support-agent revision 1, 2 repeats, branch topic, commit abc", "offline: 3 items ran as plain tests",
+		"candidate  support-agent topic abc  ", "\nstatus 3\n",
+		`{"added":1,"replaced":0,"unchanged":0}`, `{"missing_total":0}`, `{"status":"succeeded","scored":1}`,
+	} {
+		assert.Contains(t, output, want)
+	}
+}
+
 // sendChat sends a run with a model call that has tools, and waits until it is stored.
 func (p *project) sendChat(t *testing.T, question, answer string) (runID string) {
 	t.Helper()
@@ -106,7 +141,7 @@ func (p *project) runDocument(t *testing.T, document string, environment []strin
 	require.NoError(t, os.WriteFile(filepath.Join(dir, "export.json"), export, 0o600))
 	key, err := p.Key(t.Context(), "document", scopes...)
 	require.NoError(t, err)
-	script := []string{"set -euo pipefail", "looptrace() { " + filepath.Join(root, "_build/looptrace") + ` "$@" || [ $? -eq 1 ]; }`} // 1: something was rejected
+	script := []string{"set -euo pipefail", "looptrace() { " + filepath.Join(root, "_build/looptrace") + ` "$@" || { local s=$?; [ $s -eq 1 ] || return $s; }; }`} // 1: something was rejected
 	for _, block := range blocks {
 		if strings.Contains(block[1], "export LOOPTRACE_ENDPOINT") {
 			continue

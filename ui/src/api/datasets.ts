@@ -100,13 +100,14 @@ export function useDeleteDataset({ id, project_id }: Dataset) {
 }
 
 /** GET /v1/datasets/{dataset_id}/items, page by page. All pages are of the revision of the first. */
-export function useDatasetItems(datasetId: string, selection: ItemSelection) {
+export function useDatasetItems(datasetId: string, selection: ItemSelection, enabled = true) {
   return useInfiniteQuery({
     queryKey: keys.dataset.items(datasetId, selection),
     initialPageParam: undefined as string | undefined,
     queryFn: ({ pageParam, signal }) => fetchItems(datasetId, selection, PAGE, pageParam, signal),
     getNextPageParam: ({ next_cursor }) => next_cursor ?? undefined,
     placeholderData: keepPreviousData,
+    enabled,
   });
 }
 

@@ -1,5 +1,9 @@
 import type {
   AgentViewOptions,
+  ComparisonItemSelection,
+  ComparisonSelection,
+  EvalRunSelection,
+  EvaluationItemStatus,
   FailureFilter,
   ImportPreviewQuery,
   ItemSelection,
@@ -24,6 +28,10 @@ const prompt = (promptId: string) => ["prompt", promptId] as const;
 const promptAliases = (promptId: string) => [...prompt(promptId), "aliases"] as const;
 const datasetLists = (projectId: string) => ["datasets", projectId] as const;
 const dataset = (datasetId: string) => ["dataset", datasetId] as const;
+const comparisonLists = (projectId: string) => ["comparisons", projectId] as const;
+const comparison = (comparisonId: string) => ["comparison", comparisonId] as const;
+const evalRunLists = (projectId: string) => ["eval-runs", projectId] as const;
+const evalRun = (evalRunId: string) => ["eval-run", evalRunId] as const;
 const providers = (projectId: string) => ["providers", projectId] as const;
 const runList = (filter: RunFilter) => ["runs", "list", filter] as const;
 const runStats = ["runs", "stats"] as const;
@@ -163,6 +171,38 @@ export const keys = {
     scenario: (scenarioId: string) => ["playground", "scenario", scenarioId] as const,
     opened: (runId: string, spanId: string | undefined) => ["playground", "opened", runId, spanId] as const,
     preview: (body: unknown) => ["playground", "preview", body] as const,
+  },
+  comparisons: {
+    all: comparisonLists,
+    list: (projectId: string, selection: ComparisonSelection) =>
+      [...comparisonLists(projectId), "list", selection] as const,
+    trend: (projectId: string, datasetId: string) =>
+      [...comparisonLists(projectId), "trend", datasetId] as const,
+    estimate: (body: unknown) => ["comparison-estimate", body] as const,
+    /** What the form of a new one starts from. */
+    start: (projectId: string, address: string, state: unknown) =>
+      ["comparison-start", projectId, address, state] as const,
+  },
+  comparison: {
+    all: comparison,
+    detail: (comparisonId: string) => [...comparison(comparisonId), "detail"] as const,
+    items: (comparisonId: string, selection: ComparisonItemSelection, offset: number) =>
+      [...comparison(comparisonId), "items", selection, offset] as const,
+    item: (comparisonId: string, itemId: string) => [...comparison(comparisonId), "item", itemId] as const,
+    report: (comparisonId: string) => [...comparison(comparisonId), "report"] as const,
+  },
+  evalRuns: {
+    all: evalRunLists,
+    list: (projectId: string, selection: EvalRunSelection) =>
+      [...evalRunLists(projectId), "list", selection] as const,
+    choice: (projectId: string, datasetId: string) =>
+      [...evalRunLists(projectId), "choice", datasetId] as const,
+  },
+  evalRun: {
+    all: evalRun,
+    detail: (evalRunId: string) => [...evalRun(evalRunId), "detail"] as const,
+    items: (evalRunId: string, status: EvaluationItemStatus | undefined, offset: number) =>
+      [...evalRun(evalRunId), "items", status, offset] as const,
   },
   import: {
     detail: (importId: string) => ["import", importId, "detail"] as const,

@@ -173,6 +173,275 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/comparisons": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List comparisons
+         * @description The newest first. The configurations come without their messages.
+         *
+         *     Requires the scope `evals:read`.
+         */
+        get: operations["listComparisons"];
+        put?: never;
+        /**
+         * Compare two configurations over a dataset
+         * @description Starts a job that answers every item with both configurations, `repeats` times each, in turns (A, B, B, A, …), grades the outputs, and
+         *     compares the scores item by item. Each call is a run of the source `evaluation`. The job goes on after a restart and repeats no
+         *     call whose answer is stored.
+         *
+         *     First every item is rendered with both configurations. If some cannot be, the answer is 422 `items_incompatible` with the
+         *     variables that they lack, or they are skipped and counted with `on_incompatible: skip`.
+         *
+         *     A variable takes its value from `variables_map`, else from the member of the item's input with its name; `input` is the whole input
+         *     if it has no such member. The reference output is given to a model only where `variables_map` says so.
+         *
+         *     Needs the scopes `datasets:read` and, for prompts of the registry, `prompts:read`.
+         *
+         *     Requires the scope `evals:write`.
+         */
+        post: operations["createComparison"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/comparisons/_actions/estimate": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Check a comparison, and estimate what it costs
+         * @description Takes what `POST /v1/comparisons` takes and starts nothing. Items that cannot be rendered are counted, not refused. The cost goes
+         *     from that of the inputs alone to that of the longest answers.
+         *
+         *     Requires the scope `evals:write`.
+         */
+        post: operations["estimateComparison"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/comparisons/{comparison_id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Read a comparison
+         * @description Requires the scope `evals:read`.
+         */
+        get: operations["getComparison"];
+        put?: never;
+        post?: never;
+        /**
+         * Delete a comparison with its outputs and scores
+         * @description Its runs stay. 409 `evaluation_running` while it waits or runs: cancel it first.
+         *
+         *     Requires the scope `evals:write`.
+         */
+        delete: operations["deleteComparison"];
+        options?: never;
+        head?: never;
+        /**
+         * Rename a comparison
+         * @description Requires the scope `evals:write`.
+         */
+        patch: operations["updateComparison"];
+        trace?: never;
+    };
+    "/v1/comparisons/{comparison_id}/items": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List the items of a comparison, side by side
+         * @description In the order in which they run, which `seed` decides. Texts longer than 4,000 characters are cut, and say so; an item alone has them whole.
+         *     `input`, `reference_output` and `metadata` need the scope `datasets:read`, and are null without it.
+         *
+         *     Requires the scope `evals:read`.
+         */
+        get: operations["listComparisonItems"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/comparisons/{comparison_id}/items/{dataset_item_id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Read an item of a comparison
+         * @description Requires the scope `evals:read`.
+         */
+        get: operations["getComparisonItem"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/comparisons/{comparison_id}/_actions/cancel": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Cancel a comparison
+         * @description Calls that are under way end; what is stored stays, and is summarized. 409 `evaluation_finished` if it has ended; a second cancellation
+         *     answers as the first.
+         *
+         *     Requires the scope `evals:write`.
+         */
+        post: operations["cancelComparison"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/comparisons/{comparison_id}/_actions/resume": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Do what is missing of a comparison that ended
+         * @description Makes the outputs that are missing, and with `retry_failed` also those that failed. Outputs that are stored stay. 409
+         *     `evaluation_running` while it waits or runs, 409 `nothing_missing` if there is nothing to do.
+         *
+         *     Requires the scope `evals:write`.
+         */
+        post: operations["resumeComparison"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/comparisons/{comparison_id}/_actions/rerun": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Make the same comparison again
+         * @description A new comparison with the same configurations, versions, revision, graders and seed.
+         *
+         *     Requires the scope `evals:write`.
+         */
+        post: operations["rerunComparison"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/comparisons/{comparison_id}/report": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Read the report of a comparison
+         * @description `json` is the summary with the items that regressed or failed, as many as `token_budget` allows. `markdown` is the same for people and
+         *     models. `junit` has a test case for each item, for CI.
+         *
+         *     Requires the scope `evals:read`.
+         */
+        get: operations["getComparisonReport"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/comparisons/{comparison_id}/export": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Export every output of a comparison
+         * @description A line for each output, and one for each item without any.
+         *
+         *     Requires the scope `evals:read`.
+         */
+        get: operations["exportComparison"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/graders/_actions/grade": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Try graders on an output
+         * @description Stores nothing.
+         *
+         *     Requires the scope `evals:read`.
+         */
+        post: operations["gradeSample"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/datasets": {
         parameters: {
             query?: never;
@@ -376,6 +645,182 @@ export interface paths {
         get: operations["diffRuns"];
         put?: never;
         post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/eval-runs": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List eval-runs
+         * @description The newest first.
+         *
+         *     Requires the scope `evals:read`.
+         */
+        get: operations["listEvalRuns"];
+        put?: never;
+        /**
+         * Begin an eval-run of results from outside
+         * @description Your own program runs its agent over the items of a dataset, sends results as they come, and finishes the eval-run. It stays `running`
+         *     until then. `graders` grade each output that has no score of their name.
+         *
+         *     Needs the scope `datasets:read`.
+         *
+         *     Requires the scope `evals:write`.
+         */
+        post: operations["createEvalRun"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/eval-runs/{eval_run_id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Read an eval-run
+         * @description Requires the scope `evals:read`.
+         */
+        get: operations["getEvalRun"];
+        put?: never;
+        post?: never;
+        /**
+         * Delete an eval-run with its results
+         * @description Its runs stay. 409 `evaluation_running` while it runs: finish or cancel it first. 409 `evaluation_in_use` while a comparison uses it.
+         *
+         *     Requires the scope `evals:write`.
+         */
+        delete: operations["deleteEvalRun"];
+        options?: never;
+        head?: never;
+        /**
+         * Rename an eval-run
+         * @description Requires the scope `evals:write`.
+         */
+        patch: operations["updateEvalRun"];
+        trace?: never;
+    };
+    "/v1/eval-runs/{eval_run_id}/items": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List the items of an eval-run
+         * @description In the order of the dataset. Texts longer than 4,000 characters are cut, and say so. `input`, `reference_output` and `metadata`
+         *     need the scope `datasets:read`, and are null without it.
+         *
+         *     Requires the scope `evals:read`.
+         */
+        get: operations["listEvalRunItems"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/eval-runs/{eval_run_id}/results": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Send results of an eval-run
+         * @description All or nothing. A result of the same item and repeat is kept once: a second one that is equal changes nothing, and another one is
+         *     409 `result_exists` unless `replace` is set. 409 `evaluation_finished` after the end.
+         *
+         *     Requires the scope `evals:write`.
+         */
+        post: operations["addEvalRunResults"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/eval-runs/{eval_run_id}/_actions/finish": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Finish an eval-run
+         * @description Summarizes what is there; results that are missing are counted as pending, and the answer names some of them. A second call answers
+         *     like the first. The summary is there a moment later.
+         *
+         *     Requires the scope `evals:write`.
+         */
+        post: operations["finishEvalRun"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/eval-runs/{eval_run_id}/_actions/cancel": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Cancel an eval-run
+         * @description What is stored stays, and is summarized. 409 `evaluation_finished` if it has ended; a second cancellation answers as the first.
+         *
+         *     Requires the scope `evals:write`.
+         */
+        post: operations["cancelEvalRun"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/gates/_actions/check": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Decide whether a candidate is worse than a baseline
+         * @description Compares the scores of two eval-runs on the items that both have, with equal contents. `pass`: the whole 95 % interval of the difference is above
+         *     minus the margin. `regression`: all of it is below. `inconclusive`: it contains minus the margin. `incomplete`: an output of the
+         *     candidate failed or is missing, or its grader failed, whatever the others say. 409 `evaluation_running` if one of them has no summary yet.
+         *
+         *     Requires the scope `evals:read`.
+         */
+        post: operations["checkGate"];
         delete?: never;
         options?: never;
         head?: never;
@@ -2820,6 +3265,588 @@ export interface components {
             /** @description `GET` and a path; `{span_id}` stands for the id of a cut step. */
             next: string;
         };
+        /** @enum {string} */
+        EvaluationStatus: "queued" | "running" | "succeeded" | "failed" | "cancelled";
+        /**
+         * @description `scored`: every side has a score. `target_failed`: a side has no output. `judge_failed`: the outputs are there, but the grader of the
+         *     primary metric failed or does not apply. `skipped`: the item cannot be rendered. `pending`: not done, or not all of it.
+         * @enum {string}
+         */
+        EvaluationItemStatus: "pending" | "scored" | "target_failed" | "judge_failed" | "skipped";
+        /** @enum {string} */
+        EvaluationOutcome: "improved" | "regressed" | "unchanged" | "failed";
+        /**
+         * @description `score` is that of a grader.
+         * @enum {string}
+         */
+        EvaluationMetricKind: "score" | "cost" | "duration" | "output_tokens" | "failures";
+        /** @enum {string} */
+        EvaluationVerdict: "b_better" | "a_better" | "equivalent" | "inconclusive";
+        /**
+         * @description `docs/graders.md` lists the types with their members. OpenAI's graders `string_check`, `text_similarity` and
+         *     `multi` are accepted as they are.
+         */
+        Grader: {
+            name: string;
+            type: string;
+        } & {
+            [key: string]: unknown;
+        };
+        /**
+         * @description What answers: a `prompt` or `messages` with a `provider_id`, or an `eval_run_id` alone for outputs that were made before. `prompt` is resolved to a version
+         *     when the comparison is created: a moved alias does not change it.
+         */
+        ComparisonConfig: {
+            /** @description Default: the prompt's name and version, or the model. */
+            name?: string;
+            prompt?: components["schemas"]["CompletionPrompt"];
+            /** @description Instead of `prompt`. */
+            messages?: components["schemas"]["PromptMessage"][];
+            template_format?: components["schemas"]["PromptTemplateFormat"];
+            /** @description Instead of those of the prompt. Calls of tools are outputs; they are not answered. */
+            tools?: components["schemas"]["PromptTool"][];
+            response_format?: components["schemas"]["PromptResponseFormat"];
+            /** Format: uuid */
+            provider_id?: string;
+            /**
+             * Format: uuid
+             * @description An eval-run that has ended, of the same dataset. Its scores count, too.
+             */
+            eval_run_id?: string;
+            model_config?: components["schemas"]["PromptModelConfig"];
+            /** @description Where variables and placeholders take their values from, such as `{"question": "input.text", "language": "metadata.lang"}`. A path begins with `input`, `reference_output` or `metadata`. */
+            variables_map?: {
+                [key: string]: string;
+            };
+        };
+        ComparisonCreate: {
+            /** Format: uuid */
+            project_id: string;
+            /** @description Default: the names of the configurations. */
+            name?: string;
+            /** Format: uuid */
+            dataset_id: string;
+            /** @description Default: the newest. */
+            revision?: number;
+            /** @description Only items of this split. */
+            split?: string;
+            a: components["schemas"]["ComparisonConfig"];
+            b: components["schemas"]["ComparisonConfig"];
+            /**
+             * @description Outputs of each configuration for each item.
+             * @default 1
+             */
+            repeats: number;
+            graders?: components["schemas"]["Grader"][];
+            /** @description The grader that decides the outcome of items. Default: the first one. */
+            primary_metric?: string;
+            /**
+             * Format: double
+             * @description The sides are equivalent if their difference is surely smaller. Without it, they are never called equivalent.
+             */
+            equivalence_margin?: number;
+            /**
+             * @description Whether to stop once the primary metric is decided. The difference is tested after a quarter, half and three quarters of the items, with bounds that keep the error at 5 % in all (Lan-DeMets, O'Brien-Fleming).
+             * @default false
+             */
+            stop_early: boolean;
+            /**
+             * @description What happens to items that cannot be rendered.
+             * @default refuse
+             * @enum {string}
+             */
+            on_incompatible: "refuse" | "skip";
+            /**
+             * Format: double
+             * @description The most that all calls may cost. Each call reserves its maximum first.
+             */
+            max_cost_usd?: number;
+            /**
+             * @description Whether `max_cost_usd` allows models without a known price.
+             * @default false
+             */
+            allow_unpriced: boolean;
+            /**
+             * Format: int64
+             * @description Decides the order of items. Default: 1.
+             */
+            seed?: number;
+        };
+        EvaluationUpdate: {
+            name: string;
+        };
+        EvaluationResume: {
+            /** @default false */
+            retry_failed: boolean;
+            /**
+             * Format: double
+             * @description A new cap of all calls, those before among them.
+             */
+            max_cost_usd?: number;
+        };
+        EvaluationDataset: {
+            /** Format: uuid */
+            id: string;
+            name: string;
+            revision: number;
+            split: string | null;
+            /**
+             * Format: int64
+             * @description The items of the revision, in the split.
+             */
+            item_count: number;
+        };
+        EvaluationProvider: {
+            /** Format: uuid */
+            id: string;
+            /** @description When the evaluation was created. */
+            name: string;
+        };
+        EvaluationPrompt: {
+            /** Format: uuid */
+            id: string;
+            name: string;
+            version: number;
+        };
+        ComparisonSide: {
+            name: string;
+            /**
+             * Format: uuid
+             * @description The eval-run that the outputs come from. The members about the model are null or empty then.
+             */
+            eval_run_id: string | null;
+            prompt: components["schemas"]["EvaluationPrompt"] | null;
+            provider: components["schemas"]["EvaluationProvider"] | null;
+            model: string | null;
+            model_config: components["schemas"]["PromptModelConfig"];
+            variables_map: {
+                [key: string]: string;
+            };
+            /** @description Templates. Absent in lists. */
+            messages?: components["schemas"]["PromptMessage"][];
+            tools?: components["schemas"]["PromptTool"][];
+            response_format?: components["schemas"]["PromptResponseFormat"];
+            template_format?: components["schemas"]["PromptTemplateFormat"];
+        };
+        /** @description Outputs. `failed` and `skipped` are part of `done`. */
+        EvaluationProgress: {
+            /** Format: int64 */
+            total: number;
+            /** Format: int64 */
+            done: number;
+            /** Format: int64 */
+            failed: number;
+            /** Format: int64 */
+            skipped: number;
+        };
+        EvaluationEstimate: {
+            /** Format: int64 */
+            items: number;
+            /**
+             * Format: int64
+             * @description Without repeated attempts.
+             */
+            calls: number;
+            /** Format: int64 */
+            input_tokens: number | null;
+            /**
+             * Format: double
+             * @description Null if a model has no price.
+             */
+            cost_low_usd: number | null;
+            /**
+             * Format: double
+             * @description Null if it has no bound: a model has no price, or no `max_output_tokens`.
+             */
+            cost_high_usd: number | null;
+            /**
+             * @description `tokens`: the tokens of five rendered items, and the price. `pilot`: what the first five items cost.
+             * @enum {string}
+             */
+            basis: "tokens" | "pilot";
+            unpriced_models: string[];
+            /**
+             * Format: int64
+             * @description Items that cannot be rendered.
+             */
+            incompatible_items: number;
+            /** @description Why. */
+            missing: components["schemas"]["EvaluationMissing"][];
+        };
+        EvaluationMissing: {
+            /** @enum {string} */
+            side: "a" | "b";
+            variable: string | null;
+            reason: string;
+            /** Format: int64 */
+            items: number;
+            /** @description The keys or ids of some of them. */
+            examples: string[];
+        };
+        EvaluationCost: {
+            /**
+             * Format: double
+             * @description The known costs of all requests to providers, repeated and lost ones among them.
+             */
+            usd: number;
+            /**
+             * Format: int64
+             * @description Requests of unknown cost, such as those that were under way when a process died.
+             */
+            unknown_calls: number;
+            /**
+             * Format: double
+             * @description The most that these can have cost.
+             */
+            unknown_at_most_usd: number;
+            /**
+             * Format: int64
+             * @description Requests of models without a price. No amount has a part of them.
+             */
+            unpriced_calls: number;
+            /**
+             * Format: int64
+             * @description All requests.
+             */
+            calls: number;
+        };
+        EvaluationFailure: {
+            code: string;
+            detail: string;
+        };
+        EvaluationReasonCount: {
+            /** @enum {string|null} */
+            side: "a" | "b" | null;
+            code: string;
+            /** Format: int64 */
+            count: number;
+        };
+        /** @description `items` = `scored` + `target_failed` + `judge_failed` + `skipped` + `pending`. `pending` is 0 once all is done. */
+        EvaluationAccounting: {
+            /** Format: int64 */
+            items: number;
+            /** Format: int64 */
+            scored: number;
+            /** Format: int64 */
+            target_failed: number;
+            /** Format: int64 */
+            judge_failed: number;
+            /** Format: int64 */
+            skipped: number;
+            /** Format: int64 */
+            pending: number;
+            /** @description Why outputs failed or were skipped, and graders failed, the most frequent first. They count outputs, not items. */
+            reasons: components["schemas"]["EvaluationReasonCount"][];
+            /**
+             * Format: int64
+             * @description The counts of further reasons: at most 50 are listed.
+             */
+            other_reasons: number;
+            /**
+             * Format: int64
+             * @description Outputs that are there, of both sides.
+             */
+            outputs: number;
+            /** Format: int64 */
+            outputs_failed: number;
+            /** Format: int64 */
+            outputs_skipped: number;
+            /** Format: int64 */
+            outputs_pending: number;
+        };
+        EvaluationMean: {
+            /** Format: double */
+            mean: number | null;
+            ci: number[] | null;
+            /**
+             * Format: int64
+             * @description Items.
+             */
+            n: number;
+        };
+        EvaluationDifference: {
+            /**
+             * Format: double
+             * @description B minus A.
+             */
+            estimate: number | null;
+            /** @description Its confidence interval. */
+            ci: number[] | null;
+            /** Format: double */
+            p: number | null;
+            /**
+             * Format: double
+             * @description After Holm: over the scores, or over the other metrics.
+             */
+            p_adjusted: number | null;
+            /**
+             * Format: double
+             * @description That of the interval: 0.95, and more where the comparison may stop early.
+             */
+            confidence: number;
+            /** @description `mcnemar_exact` for scores of 0 and 1 without repeats, else `sign_flip`: a permutation test. */
+            test: string;
+            /**
+             * Format: int64
+             * @description Items with a score on both sides.
+             */
+            n: number;
+            /**
+             * Format: double
+             * @description The difference that this many items find in 80 % of cases.
+             */
+            minimum_detectable: number | null;
+            /** @description What to mind, such as `few_items`, `few_differing`, `no_variation` or `too_few`. */
+            flags: string[];
+        };
+        ComparisonMetric: {
+            name: string;
+            kind: components["schemas"]["EvaluationMetricKind"];
+            /** @enum {string} */
+            better: "higher" | "lower";
+            a: components["schemas"]["EvaluationMean"];
+            b: components["schemas"]["EvaluationMean"];
+            difference: components["schemas"]["EvaluationDifference"];
+            /** @description The difference with a score of 0 for every output that failed. Null if none failed, and for what is no score. */
+            intention_to_treat: components["schemas"]["EvaluationDifference"] | null;
+            verdict: components["schemas"]["EvaluationVerdict"];
+            /** Format: int64 */
+            improved: number;
+            /** Format: int64 */
+            regressed: number;
+            /** Format: int64 */
+            unchanged: number;
+            /** @description How much of the variance of scores lies between items, and between repeats of an item. Null without repeats. */
+            variance: components["schemas"]["EvaluationVariance"] | null;
+        };
+        EvaluationVariance: {
+            /**
+             * Format: double
+             * @description The variance of true differences between items.
+             */
+            item: number;
+            /**
+             * Format: double
+             * @description The variance of a single repeat of A.
+             */
+            repeat_a: number;
+            /** Format: double */
+            repeat_b: number;
+        };
+        ComparisonSummary: {
+            /** @description The result in words. */
+            sentence: string;
+            primary_metric: string | null;
+            metrics: components["schemas"]["ComparisonMetric"][];
+            /**
+             * Format: int64
+             * @description How many items find a difference as large as the observed one in 80 % of cases. Null if it is decided, or if there is no difference.
+             */
+            items_needed: number | null;
+            /** @description The models and fingerprints that answered. More than one of a side is a reason to doubt. */
+            models: components["schemas"]["EvaluationModel"][];
+            /**
+             * Format: int64
+             * @description The outputs of further models and fingerprints: at most 50 are listed.
+             */
+            other_models: number;
+            /**
+             * Format: double
+             * @description The part of the items after which it stopped early.
+             */
+            stopped_at: number | null;
+            /** @description Whether outputs are missing, because it ended before all were made. */
+            partial: boolean;
+        };
+        EvaluationModel: {
+            /** @enum {string} */
+            side: "a" | "b";
+            model: string;
+            fingerprint: string | null;
+            /** Format: int64 */
+            outputs: number;
+        };
+        Comparison: {
+            /** Format: uuid */
+            id: string;
+            /** Format: uuid */
+            project_id: string;
+            name: string;
+            dataset: components["schemas"]["EvaluationDataset"];
+            status: components["schemas"]["EvaluationStatus"];
+            /**
+             * @description Why it succeeded before all outputs were made: `max_cost` its cap, `budget` that of a connection, `decided` it was to stop early. Null otherwise.
+             * @enum {string|null}
+             */
+            stop_reason: "max_cost" | "budget" | "decided" | null;
+            /** @description Why it failed. */
+            error: components["schemas"]["EvaluationFailure"] | null;
+            progress: components["schemas"]["EvaluationProgress"];
+            repeats: number;
+            a: components["schemas"]["ComparisonSide"];
+            b: components["schemas"]["ComparisonSide"];
+            graders: components["schemas"]["Grader"][];
+            primary_metric: string | null;
+            /** Format: double */
+            equivalence_margin: number | null;
+            stop_early: boolean;
+            /** @enum {string} */
+            on_incompatible: "refuse" | "skip";
+            /** Format: double */
+            max_cost_usd: number | null;
+            allow_unpriced: boolean;
+            /** Format: int64 */
+            seed: number;
+            estimate: components["schemas"]["EvaluationEstimate"];
+            cost: components["schemas"]["EvaluationCost"];
+            accounting: components["schemas"]["EvaluationAccounting"];
+            /** @description Null until it has ended. */
+            summary: components["schemas"]["ComparisonSummary"] | null;
+            created_by: components["schemas"]["Author"];
+            /** Format: date-time */
+            created_at: string;
+            /** Format: date-time */
+            started_at: string | null;
+            /** Format: date-time */
+            finished_at: string | null;
+        };
+        ComparisonPage: {
+            data: components["schemas"]["Comparison"][];
+            limit: number;
+            offset: number;
+            has_more: boolean;
+        };
+        EvaluationScore: {
+            name: string;
+            /**
+             * Format: double
+             * @description 0 to 1. Null: the grader does not apply, or failed.
+             */
+            score: number | null;
+            pass: boolean | null;
+            reason: string;
+            /** @description Why the grader failed. */
+            error: string | null;
+            evidence: components["schemas"]["JSONValue"];
+        };
+        EvaluationOutput: {
+            /** @enum {string} */
+            status: "ok" | "failed";
+            output: components["schemas"]["JSONValue"];
+            /** @description Whether the output is longer. It is a text then, cut. */
+            output_truncated: boolean;
+            /** @description The message of the model. Null in lists. */
+            message: components["schemas"]["PromptMessage"] | null;
+            error: components["schemas"]["EvaluationFailure"] | null;
+            /** Format: uuid */
+            run_id: string | null;
+            model: string | null;
+            finish_reason: string | null;
+            /**
+             * Format: double
+             * @description The provider's time, without waiting for a free place or between attempts.
+             */
+            duration_ms: number | null;
+            usage: components["schemas"]["CompletionUsage"];
+            /** Format: double */
+            cost_usd: number | null;
+            /** @description Requests to the provider. */
+            requests: number;
+            scores: components["schemas"]["EvaluationScore"][];
+            /** Format: date-time */
+            created_at: string;
+        };
+        ComparisonRepeat: {
+            /** @description From 1. */
+            repeat: number;
+            /** @description Null: not made yet. */
+            a: components["schemas"]["EvaluationOutput"] | null;
+            b: components["schemas"]["EvaluationOutput"] | null;
+        };
+        ComparisonItemMetric: {
+            name: string;
+            /**
+             * Format: double
+             * @description The mean of the repeats.
+             */
+            a: number | null;
+            /** Format: double */
+            b: number | null;
+            /** Format: double */
+            difference: number | null;
+            outcome: components["schemas"]["EvaluationOutcome"];
+        };
+        ComparisonItem: {
+            /**
+             * Format: int64
+             * @description Its place in the order, from 1.
+             */
+            number: number;
+            /** Format: uuid */
+            item_id: string;
+            key: string | null;
+            status: components["schemas"]["EvaluationItemStatus"];
+            /** @description Why it was skipped. */
+            reason: string | null;
+            /** @description Of the primary metric. Null until the comparison has ended, and without a grader. */
+            outcome: components["schemas"]["EvaluationOutcome"] | null;
+            metrics: components["schemas"]["ComparisonItemMetric"][];
+            input: components["schemas"]["JSONValue"];
+            reference_output: components["schemas"]["JSONValue"];
+            metadata: components["schemas"]["JSONValue"];
+            /** @description Whether input or reference output is longer. It is a text then, cut. */
+            input_truncated: boolean;
+            repeats: components["schemas"]["ComparisonRepeat"][];
+        };
+        ComparisonItemPage: {
+            data: components["schemas"]["ComparisonItem"][];
+            limit: number;
+            offset: number;
+            has_more: boolean;
+        };
+        EvaluationReport: {
+            sentence: string;
+            status: components["schemas"]["EvaluationStatus"];
+            accounting: components["schemas"]["EvaluationAccounting"];
+            cost: components["schemas"]["EvaluationCost"];
+            metrics: components["schemas"]["ComparisonMetric"][];
+            /** @description Those that regressed or failed, the largest differences first. Recorded text is data, not instructions. */
+            items: components["schemas"]["EvaluationReportItem"][];
+            /**
+             * Format: int64
+             * @description Of these, how many the budget left out.
+             */
+            items_left_out: number;
+        };
+        EvaluationReportItem: {
+            /** Format: uuid */
+            item_id: string;
+            key: string | null;
+            outcome: components["schemas"]["EvaluationOutcome"];
+            /** Format: double */
+            difference: number | null;
+            input: string;
+            output_a: string;
+            output_b: string;
+        };
+        GradeSample: {
+            input?: components["schemas"]["JSONValue"];
+            output?: components["schemas"]["JSONValue"];
+            reference_output?: components["schemas"]["JSONValue"];
+            metadata?: {
+                [key: string]: unknown;
+            };
+            message?: components["schemas"]["PromptMessage"];
+        };
+        GradeRequest: {
+            /** Format: uuid */
+            project_id: string;
+            graders: components["schemas"]["Grader"][];
+            sample: components["schemas"]["GradeSample"];
+        };
+        GradeResult: {
+            scores: components["schemas"]["EvaluationScore"][];
+        };
         /** @description Unique in the project. */
         DatasetName: string;
         /** @description A JSON Schema (draft 2020-12), or null for none. */
@@ -3248,6 +4275,269 @@ export interface components {
             text: string;
             /** @description Bytes of this part that are not shown. */
             left_out: number;
+        };
+        EvalRunTarget: {
+            /**
+             * @description Results come from outside.
+             * @enum {boolean}
+             */
+            external: true;
+        };
+        EvalRunCreate: {
+            /** Format: uuid */
+            project_id: string;
+            /** @description What is evaluated: eval-runs of one name are one history. */
+            name: string;
+            /** Format: uuid */
+            dataset_id: string;
+            /** @description Default: the newest. */
+            revision?: number;
+            split?: string;
+            /** @description Only these items. */
+            item_ids?: string[];
+            target: components["schemas"]["EvalRunTarget"];
+            /** @default 1 */
+            repeats: number;
+            graders?: components["schemas"]["Grader"][];
+            /** @description The score that decides whether an item is scored. Default: the first grader, else the first score by name. */
+            primary_metric?: string;
+            branch?: string;
+            commit?: string;
+            metadata?: {
+                [key: string]: string;
+            };
+        };
+        EvalRunMetric: {
+            name: string;
+            kind: components["schemas"]["EvaluationMetricKind"];
+            /** @enum {string} */
+            better: "higher" | "lower";
+            /** Format: double */
+            mean: number | null;
+            /** @description The 95 % interval. */
+            ci: number[] | null;
+            /**
+             * Format: double
+             * @description The share of outputs that pass, of those that have a pass or fail. Null without any.
+             */
+            pass_rate: number | null;
+            /**
+             * Format: int64
+             * @description Items with a value.
+             */
+            n: number;
+        };
+        EvalRunSummary: {
+            sentence: string;
+            scores: components["schemas"]["EvalRunMetric"][];
+            /** @description Whether results are missing. */
+            partial: boolean;
+        };
+        EvalRun: {
+            /** Format: uuid */
+            id: string;
+            /** Format: uuid */
+            project_id: string;
+            name: string;
+            dataset: components["schemas"]["EvaluationDataset"];
+            status: components["schemas"]["EvaluationStatus"];
+            error: components["schemas"]["EvaluationFailure"] | null;
+            target: components["schemas"]["EvalRunTarget"];
+            progress: components["schemas"]["EvaluationProgress"];
+            repeats: number;
+            graders: components["schemas"]["Grader"][];
+            primary_metric: string | null;
+            branch: string | null;
+            commit: string | null;
+            metadata: {
+                [key: string]: string;
+            };
+            /**
+             * Format: double
+             * @description The sum of the costs that were sent. Null if none was.
+             */
+            cost_usd: number | null;
+            accounting: components["schemas"]["EvaluationAccounting"];
+            /** @description Null until it has ended. */
+            summary: components["schemas"]["EvalRunSummary"] | null;
+            created_by: components["schemas"]["Author"];
+            /** Format: date-time */
+            created_at: string;
+            /** Format: date-time */
+            started_at: string | null;
+            /** Format: date-time */
+            finished_at: string | null;
+        };
+        EvalRunPage: {
+            data: components["schemas"]["EvalRun"][];
+            limit: number;
+            offset: number;
+            has_more: boolean;
+        };
+        EvalRunItem: {
+            /** Format: int64 */
+            number: number;
+            /** Format: uuid */
+            item_id: string;
+            key: string | null;
+            status: components["schemas"]["EvaluationItemStatus"];
+            reason: string | null;
+            input: components["schemas"]["JSONValue"];
+            reference_output: components["schemas"]["JSONValue"];
+            metadata: components["schemas"]["JSONValue"];
+            input_truncated: boolean;
+            repeats: components["schemas"]["EvalRunRepeat"][];
+        };
+        EvalRunRepeat: {
+            repeat: number;
+            result: components["schemas"]["EvaluationOutput"];
+        };
+        EvalRunItemPage: {
+            data: components["schemas"]["EvalRunItem"][];
+            limit: number;
+            offset: number;
+            has_more: boolean;
+        };
+        EvalRunScore: {
+            name: string;
+            /**
+             * Format: double
+             * @description Null: it does not apply.
+             */
+            score?: number | null;
+            pass?: boolean | null;
+            reason?: string;
+            /** @description Why the grader failed. `score` is null then. */
+            error?: string;
+        };
+        EvalRunUsage: {
+            /** Format: int64 */
+            input_tokens?: number;
+            /** Format: int64 */
+            output_tokens?: number;
+        };
+        EvalRunError: {
+            /** @description Such as the name of the exception. */
+            code: string;
+            detail?: string;
+        };
+        /** @description Either an `output` or an `error`. */
+        EvalRunResult: {
+            /** Format: uuid */
+            item_id: string;
+            repeat: number;
+            output?: components["schemas"]["JSONValue"];
+            error?: components["schemas"]["EvalRunError"];
+            message?: components["schemas"]["PromptMessage"];
+            /** Format: uuid */
+            run_id?: string;
+            model?: string;
+            /** Format: double */
+            duration_ms?: number;
+            usage?: components["schemas"]["EvalRunUsage"];
+            /** Format: double */
+            cost_usd?: number;
+            scores?: components["schemas"]["EvalRunScore"][];
+        };
+        EvalRunResults: {
+            items: components["schemas"]["EvalRunResult"][];
+            /**
+             * @description Whether other results of the same item and repeat are replaced.
+             * @default false
+             */
+            replace: boolean;
+        };
+        EvalRunAdded: {
+            added: number;
+            replaced: number;
+            unchanged: number;
+            progress: components["schemas"]["EvaluationProgress"];
+        };
+        EvalRunMissing: {
+            /** Format: uuid */
+            item_id: string;
+            key: string | null;
+            repeats: number[];
+        };
+        EvalRunFinished: {
+            eval_run: components["schemas"]["EvalRun"];
+            /** @description At most 100 items. */
+            missing: components["schemas"]["EvalRunMissing"][];
+            /**
+             * Format: int64
+             * @description All results that are missing.
+             */
+            missing_total: number;
+        };
+        GateCheck: {
+            /**
+             * Format: uuid
+             * @description An eval-run.
+             */
+            candidate: string;
+            /**
+             * Format: uuid
+             * @description An eval-run of the same dataset.
+             */
+            baseline: string;
+            /** @description A score, or `cost_usd`, `duration_ms`, `output_tokens`, `failures`. */
+            metric: string;
+            /**
+             * Format: double
+             * @description How much worse the candidate may be, in units of the metric.
+             */
+            margin: number;
+        };
+        GateDecision: {
+            /** @enum {string} */
+            decision: "pass" | "regression" | "incomplete" | "inconclusive";
+            /** @description The decision in words. */
+            sentence: string;
+            metric: string;
+            /** @enum {string} */
+            better: "higher" | "lower";
+            /** Format: double */
+            margin: number;
+            candidate: components["schemas"]["EvaluationMean"];
+            baseline: components["schemas"]["EvaluationMean"];
+            difference: components["schemas"]["EvaluationDifference"];
+            /**
+             * Format: int64
+             * @description The items that are compared.
+             */
+            paired: number;
+            /**
+             * Format: int64
+             * @description Items that only the candidate was to do.
+             */
+            only_candidate: number;
+            /** Format: int64 */
+            only_baseline: number;
+            /**
+             * Format: int64
+             * @description Items whose input or reference output is not the same; they are left out.
+             */
+            changed: number;
+            /**
+             * Format: int64
+             * @description Items of the candidate of which an output failed or is missing, or whose grader failed.
+             */
+            candidate_lost: number;
+            /**
+             * Format: int64
+             * @description The same of the baseline.
+             */
+            baseline_lost: number;
+            /**
+             * Format: int64
+             * @description Where it is inconclusive, how many items would decide in 80 % of cases if the true difference is the one found.
+             */
+            items_needed: number | null;
+            /**
+             * Format: int64
+             * @description The same by more repeats of these items. Null if repeats do not help.
+             */
+            repeats_needed: number | null;
         };
         /**
          * @description `error`: the run ended with an error; `timeout`: the error is a timeout; `cancelled`; `unrecovered`: the run ended well,
@@ -6095,12 +7385,17 @@ export interface components {
     };
     parameters: {
         UserSessionID: string;
+        ComparisonID: string;
+        EvaluationItemID: string;
+        EvaluationReportFormat: "json" | "markdown" | "junit";
+        EvaluationExportFormat: "jsonl" | "csv";
         DatasetID: string;
         DatasetItemID: string;
         /** @description Only what has an item from this run in its newest revision (datasets), or items from this run (items). */
         SourceRunID: string;
         /** @description Default: the newest. */
         DatasetRevision: number;
+        EvalRunID: string;
         /** @description Only runs that started within this many seconds before now; a week by default, 90 days at most. */
         FailureWindow: number;
         ImportID: string;
@@ -6435,6 +7730,383 @@ export interface operations {
                 content: {
                     "application/json": components["schemas"]["AgentView"];
                     "text/markdown": string;
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    listComparisons: {
+        parameters: {
+            query?: {
+                /** @description Look only in this project instead of all projects of the caller. */
+                project_id?: components["parameters"]["ProjectIDOptional"];
+                dataset_id?: string;
+                status?: components["schemas"]["EvaluationStatus"];
+                limit?: components["parameters"]["Limit"];
+                offset?: components["parameters"]["Offset"];
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description A page of comparisons. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ComparisonPage"];
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    createComparison: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description A value that the client chooses for a request, such as a UUID, and repeats with each retry. See **Retries** above. */
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["ComparisonCreate"];
+            };
+        };
+        responses: {
+            /** @description It waits for a worker. */
+            201: {
+                headers: {
+                    Location?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Comparison"];
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    estimateComparison: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description A value that the client chooses for a request, such as a UUID, and repeats with each retry. See **Retries** above. */
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["ComparisonCreate"];
+            };
+        };
+        responses: {
+            /** @description The estimate. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["EvaluationEstimate"];
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    getComparison: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                comparison_id: components["parameters"]["ComparisonID"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The comparison. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Comparison"];
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    deleteComparison: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                comparison_id: components["parameters"]["ComparisonID"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Deleted. */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    updateComparison: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                comparison_id: components["parameters"]["ComparisonID"];
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["EvaluationUpdate"];
+            };
+        };
+        responses: {
+            /** @description The changed comparison. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Comparison"];
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    listComparisonItems: {
+        parameters: {
+            query?: {
+                status?: components["schemas"]["EvaluationItemStatus"];
+                /** @description Of the metric. */
+                outcome?: components["schemas"]["EvaluationOutcome"];
+                /** @description The metric of `outcome`. Default: the primary one. */
+                metric?: string;
+                limit?: components["parameters"]["Limit"];
+                offset?: components["parameters"]["Offset"];
+            };
+            header?: never;
+            path: {
+                comparison_id: components["parameters"]["ComparisonID"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description A page of items. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ComparisonItemPage"];
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    getComparisonItem: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                comparison_id: components["parameters"]["ComparisonID"];
+                dataset_item_id: components["parameters"]["EvaluationItemID"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The item with whole texts. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ComparisonItem"];
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    cancelComparison: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description A value that the client chooses for a request, such as a UUID, and repeats with each retry. See **Retries** above. */
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
+            path: {
+                comparison_id: components["parameters"]["ComparisonID"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The cancelled comparison. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Comparison"];
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    resumeComparison: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description A value that the client chooses for a request, such as a UUID, and repeats with each retry. See **Retries** above. */
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
+            path: {
+                comparison_id: components["parameters"]["ComparisonID"];
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["EvaluationResume"];
+            };
+        };
+        responses: {
+            /** @description It waits for a worker. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Comparison"];
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    rerunComparison: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description A value that the client chooses for a request, such as a UUID, and repeats with each retry. See **Retries** above. */
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
+            path: {
+                comparison_id: components["parameters"]["ComparisonID"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The new comparison. */
+            201: {
+                headers: {
+                    Location?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Comparison"];
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    getComparisonReport: {
+        parameters: {
+            query?: {
+                format?: components["parameters"]["EvaluationReportFormat"];
+                /** @description The most tokens of `json` and `markdown`; what is left out is counted. */
+                token_budget?: number;
+            };
+            header?: never;
+            path: {
+                comparison_id: components["parameters"]["ComparisonID"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The report. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["EvaluationReport"];
+                    "text/markdown": string;
+                    "application/xml": string;
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    exportComparison: {
+        parameters: {
+            query?: {
+                format?: components["parameters"]["EvaluationExportFormat"];
+            };
+            header?: never;
+            path: {
+                comparison_id: components["parameters"]["ComparisonID"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The outputs. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/x-ndjson": string;
+                    "text/csv": string;
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    gradeSample: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description A value that the client chooses for a request, such as a UUID, and repeats with each retry. See **Retries** above. */
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["GradeRequest"];
+            };
+        };
+        responses: {
+            /** @description A score for each grader. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["GradeResult"];
                 };
             };
             default: components["responses"]["Problem"];
@@ -6846,6 +8518,275 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["RunDiff"];
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    listEvalRuns: {
+        parameters: {
+            query?: {
+                /** @description Look only in this project instead of all projects of the caller. */
+                project_id?: components["parameters"]["ProjectIDOptional"];
+                dataset_id?: string;
+                status?: components["schemas"]["EvaluationStatus"];
+                /** @description The exact name. */
+                name?: string;
+                branch?: string;
+                commit?: string;
+                limit?: components["parameters"]["Limit"];
+                offset?: components["parameters"]["Offset"];
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description A page of eval-runs. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["EvalRunPage"];
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    createEvalRun: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description A value that the client chooses for a request, such as a UUID, and repeats with each retry. See **Retries** above. */
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["EvalRunCreate"];
+            };
+        };
+        responses: {
+            /** @description It waits for results. */
+            201: {
+                headers: {
+                    Location?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["EvalRun"];
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    getEvalRun: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                eval_run_id: components["parameters"]["EvalRunID"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The eval-run. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["EvalRun"];
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    deleteEvalRun: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                eval_run_id: components["parameters"]["EvalRunID"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Deleted. */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    updateEvalRun: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                eval_run_id: components["parameters"]["EvalRunID"];
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["EvaluationUpdate"];
+            };
+        };
+        responses: {
+            /** @description The changed eval-run. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["EvalRun"];
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    listEvalRunItems: {
+        parameters: {
+            query?: {
+                status?: components["schemas"]["EvaluationItemStatus"];
+                limit?: components["parameters"]["Limit"];
+                offset?: components["parameters"]["Offset"];
+            };
+            header?: never;
+            path: {
+                eval_run_id: components["parameters"]["EvalRunID"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description A page of items. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["EvalRunItemPage"];
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    addEvalRunResults: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description A value that the client chooses for a request, such as a UUID, and repeats with each retry. See **Retries** above. */
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
+            path: {
+                eval_run_id: components["parameters"]["EvalRunID"];
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["EvalRunResults"];
+            };
+        };
+        responses: {
+            /** @description What was stored. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["EvalRunAdded"];
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    finishEvalRun: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description A value that the client chooses for a request, such as a UUID, and repeats with each retry. See **Retries** above. */
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
+            path: {
+                eval_run_id: components["parameters"]["EvalRunID"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The eval-run. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["EvalRunFinished"];
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    cancelEvalRun: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description A value that the client chooses for a request, such as a UUID, and repeats with each retry. See **Retries** above. */
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
+            path: {
+                eval_run_id: components["parameters"]["EvalRunID"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The cancelled eval-run. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["EvalRun"];
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    checkGate: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description A value that the client chooses for a request, such as a UUID, and repeats with each retry. See **Retries** above. */
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["GateCheck"];
+            };
+        };
+        responses: {
+            /** @description The decision. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["GateDecision"];
                 };
             };
             default: components["responses"]["Problem"];

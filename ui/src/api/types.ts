@@ -142,6 +142,58 @@ export interface SpendingWindow {
 /** Which prompts to list: those in a folder, or those of the whole project that match. */
 export type PromptSelection = { folder: string } | { search?: string; tag?: string };
 
+export type Comparison = Schemas["Comparison"];
+export type ComparisonConfig = Schemas["ComparisonConfig"];
+export type ComparisonCreate = Schemas["ComparisonCreate"];
+export type ComparisonItem = Schemas["ComparisonItem"];
+export type ComparisonItemPage = Schemas["ComparisonItemPage"];
+export type ComparisonMetric = Schemas["ComparisonMetric"];
+export type ComparisonSide = Schemas["ComparisonSide"];
+export type EvaluationAccounting = Schemas["EvaluationAccounting"];
+export type EvaluationCost = Schemas["EvaluationCost"];
+export type EvaluationDifference = Schemas["EvaluationDifference"];
+export type EvaluationEstimate = Schemas["EvaluationEstimate"];
+export type EvaluationItemStatus = Schemas["EvaluationItemStatus"];
+export type EvaluationModel = Schemas["EvaluationModel"];
+export type EvaluationOutcome = Schemas["EvaluationOutcome"];
+export type EvaluationOutput = Schemas["EvaluationOutput"];
+export type EvaluationResume = Schemas["EvaluationResume"];
+export type EvaluationScore = Schemas["EvaluationScore"];
+export type EvaluationStatus = Schemas["EvaluationStatus"];
+export type EvaluationVerdict = Schemas["EvaluationVerdict"];
+export type EvalRun = Schemas["EvalRun"];
+export type EvalRunItem = Schemas["EvalRunItem"];
+export type EvalRunItemPage = Schemas["EvalRunItemPage"];
+export type EvalRunMetric = Schemas["EvalRunMetric"];
+export type GateCheck = Schemas["GateCheck"];
+export type GateDecision = Schemas["GateDecision"];
+export type Grader = Schemas["Grader"];
+export type GradeRequest = Schemas["GradeRequest"];
+export type GradeResult = Schemas["GradeResult"];
+
+/** Which comparisons to list. */
+export interface ComparisonSelection {
+  dataset_id?: string;
+  status?: EvaluationStatus;
+}
+
+/** Which eval-runs to list. */
+export interface EvalRunSelection {
+  dataset_id?: string;
+  status?: EvaluationStatus;
+  /** The exact name. */
+  name?: string;
+  /** The exact branch. */
+  branch?: string;
+}
+
+/** Which items of a comparison to list. `outcome` is of `metric`, or of the primary one. */
+export interface ComparisonItemSelection {
+  status?: EvaluationItemStatus;
+  outcome?: EvaluationOutcome;
+  metric?: string;
+}
+
 export type RunsToDataset = Schemas["RunsToDataset"];
 export type RunsAdded = Schemas["RunsAdded"];
 export type RunSkipped = Schemas["RunSkipped"];

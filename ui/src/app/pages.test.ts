@@ -10,5 +10,7 @@ it.each([
   ["/p/1/datasets/0199a1b2/import", "datasets"],
   ["/account", undefined],
   ["/p/1/settingsx", undefined],
+  ["/p/1/comparisons/new", "comparisons"],
+  ["/p/1/eval-runs/0199a1b2", "eval-runs"],
   ["/p/1/diff/a/b", undefined],
 ])("%s belongs to %s", (pathname, want) => expect(pageOf(pathname)?.path).toBe(want));

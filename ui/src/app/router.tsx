@@ -79,6 +79,27 @@ export const router = createBrowserRouter([
                         "ImportJobPage",
                         () => import("@/features/datasets/ImportJobPage"),
                       ),
+                      page(
+                        "comparisons",
+                        "ComparisonsPage",
+                        () => import("@/features/comparisons/ComparisonsPage"),
+                      ),
+                      page(
+                        "comparisons/new",
+                        "NewComparisonPage",
+                        () => import("@/features/comparisons/NewComparisonPage"),
+                      ),
+                      page(
+                        "comparisons/:comparisonId",
+                        "ComparisonPage",
+                        () => import("@/features/comparisons/ComparisonPage"),
+                      ),
+                      page("eval-runs", "EvalRunsPage", () => import("@/features/evalruns/EvalRunsPage")),
+                      page(
+                        "eval-runs/:evalRunId",
+                        "EvalRunPage",
+                        () => import("@/features/evalruns/EvalRunPage"),
+                      ),
                       page("diff/:runId/:otherRunId", "DiffPage", () => import("@/features/diff/DiffPage")),
                       page("connect", "ConnectPage", () => import("@/features/connect/ConnectPage")),
                       page("start", "StartPage", () => import("@/features/start/StartPage")),

@@ -11,12 +11,15 @@ interface Props {
   projectId: string;
   value: Dataset | null;
   onChange: (dataset: Dataset | null) => void;
+  /** Without it, only a dataset that is there can be chosen. */
+  mayCreate?: boolean;
+  error?: string;
 }
 
 const CREATE = "create";
 
 /** Finds a dataset by its name, or creates one. */
-export function DatasetChoice({ projectId, value, onChange }: Props) {
+export function DatasetChoice({ projectId, value, onChange, mayCreate = true, error }: Props) {
   const [text, setText] = useState(value?.name ?? "");
   const search = text.trim();
   const [settled] = useDebouncedValue(value ? "" : search, 200);
@@ -25,7 +28,11 @@ export function DatasetChoice({ projectId, value, onChange }: Props) {
   const combobox = useCombobox({ onDropdownClose: () => combobox.resetSelectedOption() });
   const datasets = query.data?.data ?? [];
   const isNew =
-    search !== "" && !value && settled === search && !datasets.some(({ name }) => name === search);
+    mayCreate &&
+    search !== "" &&
+    !value &&
+    settled === search &&
+    !datasets.some(({ name }) => name === search);
   const choose = (dataset: Dataset) => {
     setText(dataset.name);
     onChange(dataset);
@@ -43,9 +50,11 @@ export function DatasetChoice({ projectId, value, onChange }: Props) {
         <InputBase
           label="Dataset"
           placeholder={
-            search === "" && query.data?.data.length === 0
-              ? "Type the name of a new dataset"
-              : "Choose one, or type the name of a new one"
+            !mayCreate
+              ? "Choose a dataset"
+              : search === "" && query.data?.data.length === 0
+                ? "Type the name of a new dataset"
+                : "Choose one, or type the name of a new one"
           }
           data-autofocus
           autoComplete="off"
@@ -63,7 +72,7 @@ export function DatasetChoice({ projectId, value, onChange }: Props) {
           onClick={() => combobox.openDropdown()}
           onFocus={() => combobox.openDropdown()}
           onBlur={() => combobox.closeDropdown()}
-          error={create.error?.message ?? query.error?.message}
+          error={error ?? create.error?.message ?? query.error?.message}
         />
       </Combobox.Target>
       <Combobox.Dropdown hidden={datasets.length === 0 && !isNew}>

@@ -20,8 +20,10 @@ export const keyPresets: KeyPreset[] = [
   },
   {
     name: "CI",
-    description: "Read everything, change datasets and evaluations, call models. For a test pipeline.",
+    description:
+      "Record runs, read everything, change datasets and evaluations, call models. For a test pipeline.",
     scopes: [
+      "ingest:write",
       "runs:read",
       "datasets:read",
       "prompts:read",

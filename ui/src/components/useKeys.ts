@@ -10,12 +10,20 @@ export function useKeys(map: KeyMap): void {
     current.current = map;
   });
   useEffect(() => {
+    // A dialog that this key closes is gone when the event arrives below.
+    let hadDialog = false;
+    const beforeKey = () => {
+      hadDialog = document.querySelector("[role=dialog]") !== null;
+    };
     const onKey = (event: KeyboardEvent) => {
       if (event.defaultPrevented || event.metaKey || event.ctrlKey || event.altKey || isTaken(event.target))
         return;
+      // A dialog closes itself, also if it lost the focus.
+      if (event.key === "Escape" && hadDialog) return;
       // The focused element handles these keys itself.
       if (event.target instanceof Element) {
         if (event.key === "Enter" && event.target.closest("a,button")) return;
+        if (event.key.startsWith("Arrow") && event.target.closest("input,[role=tab]")) return;
         if (event.key === " " && event.target.closest("button,input,summary")) return;
       }
       const act = current.current[event.key];
@@ -23,8 +31,12 @@ export function useKeys(map: KeyMap): void {
       event.preventDefault();
       act(event);
     };
+    window.addEventListener("keydown", beforeKey, true);
     window.addEventListener("keydown", onKey);
-    return () => window.removeEventListener("keydown", onKey);
+    return () => {
+      window.removeEventListener("keydown", beforeKey, true);
+      window.removeEventListener("keydown", onKey);
+    };
   }, []);
 }
 

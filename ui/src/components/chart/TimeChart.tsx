@@ -4,7 +4,7 @@ import { useElementSize } from "@mantine/hooks";
 import { useEffect, useMemo, useRef, useState } from "react";
 import uPlot from "uplot";
 import { bucketLabel, labelFits, tickLabel } from "./labels";
-import { type ChartSeries, isolated, stack, touchedBuckets } from "./series";
+import { type ChartSeries, isolated, stack, touchedBuckets, WHOLE_STEPS } from "./series";
 import classes from "./TimeChart.module.css";
 
 interface Props {
@@ -13,6 +13,8 @@ interface Props {
   /** The start of each bucket, in seconds since 1970. */
   times: number[];
   bucketSeconds: number;
+  /** Evenly spaced points instead of buckets, each with its label on the axis and its whole label. `times` are their indexes. */
+  points?: readonly { tick: string; label: string }[];
   /** Stacked bars start with the first series at the bottom. */
   series: ChartSeries[];
   /** Bars are stacked, lines aren't. */
@@ -32,7 +34,7 @@ interface Props {
 /** A chart over time buckets, with a tooltip. */
 export default function TimeChart(props: Props) {
   const { label, times, bucketSeconds, series, shape, height, format, onPick, onBrush } = props;
-  const { steps, bare = false } = props;
+  const { steps, points, bare = false } = props;
   const { ref, width } = useElementSize();
   const scheme = useComputedColorScheme("light");
   const target = useRef<HTMLDivElement>(null);
@@ -44,13 +46,14 @@ export default function TimeChart(props: Props) {
   });
 
   const data = useMemo((): uPlot.AlignedData => {
-    const centres = times.map((time) => time + bucketSeconds / 2);
+    const centres = points ? times : times.map((time) => time + bucketSeconds / 2);
     const values = series.map((one) => one.values);
     // Draw the highest sum first and the lower ones on top.
     return [centres, ...(shape === "bars" ? stack(values).reverse() : values)];
-  }, [times, bucketSeconds, series, shape]);
+  }, [times, bucketSeconds, points, series, shape]);
 
   const colors = series.map((one) => one.color).join();
+  const highest = Math.max(0, ...series.flatMap(({ high }) => high?.map((value) => value ?? 0) ?? []));
   const brushes = onBrush !== undefined;
   const picks = onPick !== undefined;
   // biome-ignore lint/correctness/useExhaustiveDependencies: the color scheme changes the colors
@@ -76,8 +79,10 @@ export default function TimeChart(props: Props) {
         padding: bare ? [2, 0, 0, 0] : [8, 8, 0, 0],
         legend: { show: false },
         scales: {
-          x: { time: true, range: [first, first + times.length * bucketSeconds] },
-          y: { range: (_, _min, max) => [0, max > 0 ? max * 1.05 : 1] },
+          x: points
+            ? { time: false, range: [-0.5, points.length - 0.5] }
+            : { time: true, range: [first, first + times.length * bucketSeconds] },
+          y: { range: (_, _min, max) => [0, Math.max(max, highest) * 1.05 || 1] },
         },
         axes: [
           {
@@ -85,9 +90,11 @@ export default function TimeChart(props: Props) {
             grid: { show: false },
             size: bare ? 18 : 26,
             gap: bare ? 1 : 4,
-            space: 72,
+            space: points ? 100 : 72,
+            ...(points && { incrs: [...WHOLE_STEPS] }),
             values: (u, splits, _axis, _space, step) =>
               splits.map((split) => {
+                if (points) return points[split]?.tick ?? "";
                 if (!Number.isInteger(split)) return ""; // The full second has a label already.
                 const text = tickLabel(split, step);
                 const x = u.bbox.left / uPlot.pxRatio + u.valToPos(split, "x");
@@ -131,6 +138,7 @@ export default function TimeChart(props: Props) {
         },
         select: { show: brushes, left: 0, top: 0, width: 0, height: 0 },
         hooks: {
+          draw: [(u) => drawIntervals(u, series, shades)],
           setCursor: [
             (u) => {
               const { idx, left } = u.cursor;
@@ -172,7 +180,22 @@ export default function TimeChart(props: Props) {
       setHover(null);
       plot.destroy();
     };
-  }, [data, width, height, shape, scheme, colors, times, bucketSeconds, bare, steps, brushes, picks]);
+  }, [
+    data,
+    series,
+    width,
+    height,
+    shape,
+    scheme,
+    colors,
+    times,
+    bucketSeconds,
+    points,
+    bare,
+    steps,
+    brushes,
+    picks,
+  ]);
 
   return (
     <div ref={ref} className={classes.root} style={{ height }}>
@@ -184,12 +207,14 @@ export default function TimeChart(props: Props) {
           style={hover.left > width / 2 ? { right: width - hover.left + 10 } : { left: hover.left + 10 }}
           aria-hidden="true"
         >
-          <div className={classes.time}>{bucketLabel(times[hover.index] ?? 0, bucketSeconds)}</div>
+          <div className={classes.time}>
+            {points ? points[hover.index]?.label : bucketLabel(times[hover.index] ?? 0, bucketSeconds)}
+          </div>
           {series.map((one) => (
             <div key={one.label} className={classes.line}>
               <span className={classes.swatch} style={{ background: `var(${one.color})` }} />
               <span className={classes.name}>{one.label}</span>
-              <span className={classes.value}>{valueText(one.values[hover.index], format)}</span>
+              <span className={classes.value}>{valueText(one, hover.index, format)}</span>
             </div>
           ))}
         </div>
@@ -198,6 +223,45 @@ export default function TimeChart(props: Props) {
   );
 }
 
-function valueText(value: number | null | undefined, format: (value: number) => string): string {
-  return value === null || value === undefined ? "unknown" : format(value);
+/** How far the intervals of neighbouring series are apart, in pixels: those of one moment would hide each other. */
+const APART = 5;
+
+/** Draws a line with caps through each value that has an interval. */
+function drawIntervals(u: uPlot, series: readonly ChartSeries[], shades: readonly string[]) {
+  const { ctx } = u;
+  const pixel = uPlot.pxRatio;
+  series.forEach(({ low, high }, index) => {
+    if (!low || !high) return;
+    ctx.save();
+    ctx.strokeStyle = shades[index] ?? "";
+    ctx.lineWidth = 1.25 * pixel;
+    ctx.beginPath();
+    for (const [at, time] of u.data[0].entries()) {
+      const [bottom, top] = [low[at], high[at]];
+      if (bottom == null || top == null) continue;
+      const x = u.valToPos(time, "x", true) + (index - (series.length - 1) / 2) * APART * pixel;
+      const [y1, y2] = [u.valToPos(bottom, "y", true), u.valToPos(top, "y", true)];
+      ctx.moveTo(x, y1);
+      ctx.lineTo(x, y2);
+      for (const y of [y1, y2]) {
+        ctx.moveTo(x - 2 * pixel, y);
+        ctx.lineTo(x + 2 * pixel, y);
+      }
+    }
+    ctx.stroke();
+    ctx.restore();
+  });
+}
+
+function valueText(
+  { values, low, high }: ChartSeries,
+  index: number,
+  format: (value: number) => string,
+): string {
+  const value = values[index];
+  if (value === null || value === undefined) return "unknown";
+  const [bottom, top] = [low?.[index], high?.[index]];
+  return bottom == null || top == null
+    ? format(value)
+    : `${format(value)} [${format(bottom)}, ${format(top)}]`;
 }

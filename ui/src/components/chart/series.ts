@@ -4,6 +4,9 @@ export interface ChartSeries {
   /** A variable of the theme, such as `--lt-series-1`. */
   color: string;
   values: (number | null)[];
+  /** The ends of an interval around each value. Only lines have intervals. */
+  low?: (number | null)[];
+  high?: (number | null)[];
 }
 
 /** Cumulative sums of the layers, from the bottom. Unknown values add nothing. */

@@ -1,10 +1,11 @@
 import { Button, Menu } from "@mantine/core";
-import { IconDownload, IconFileImport, IconPencil, IconTrash } from "@tabler/icons-react";
+import { IconDownload, IconFileImport, IconPencil, IconScale, IconTrash } from "@tabler/icons-react";
 import { useState } from "react";
 import { Link, useNavigate, useParams, useSearchParams } from "react-router";
 import { useDataset } from "@/api/datasets";
 import type { Dataset } from "@/api/types";
 import { Ago } from "@/components/Ago";
+import { newComparisonPath } from "@/components/comparisonStart";
 import { PageHeader } from "@/components/PageHeader";
 import { PageTabs } from "@/components/PageTabs";
 import { QueryState, SkeletonRows } from "@/components/QueryState";
@@ -40,7 +41,8 @@ type OpenDialog = "details" | "export" | "delete";
 
 function View({ dataset }: { dataset: Dataset }) {
   const projectId = useProjectId();
-  const mayWrite = allows(useProject(), "datasets:write");
+  const project = useProject();
+  const mayWrite = allows(project, "datasets:write");
   const [params, setParams] = useSearchParams();
   const navigate = useNavigate();
   const back = useBack();
@@ -73,7 +75,26 @@ function View({ dataset }: { dataset: Dataset }) {
                 Import
               </Button>
             )}
+            {allows(project, "evals:write") && dataset.item_count > 0 && (
+              <Button
+                component={Link}
+                to={newComparisonPath(projectId, { datasetId: dataset.id })}
+                variant="default"
+                leftSection={<IconScale size={14} />}
+              >
+                Compare
+              </Button>
+            )}
             <RowMenu name={dataset.name}>
+              {allows(project, "evals:read") && (
+                <Menu.Item
+                  component={Link}
+                  to={`/p/${projectId}/comparisons?dataset=${dataset.id}`}
+                  leftSection={<IconScale size={15} />}
+                >
+                  Comparisons on it
+                </Menu.Item>
+              )}
               <Menu.Item leftSection={<IconDownload size={15} />} onClick={() => setDialog("export")}>
                 Export…
               </Menu.Item>

@@ -20,14 +20,14 @@ import type { Provider } from "@/api/types";
 import type { Draft, DraftError, DraftModel } from "@/components/editor/draft";
 import { ModelParameters } from "@/components/editor/ModelParameters";
 import { formatCost, formatCount } from "@/components/format";
+import { type PromptChoice, PromptPicker } from "@/components/PromptPicker";
 import { AnswerView } from "./AnswerView";
 import type { Answer, Turn } from "./answer";
 import { ColumnResult } from "./ColumnResult";
 import type { Fix } from "./fixes";
 import { type LiveAnswers, useAnswer } from "./live";
 import classes from "./Playground.module.css";
-import { PromptPicker } from "./PromptPicker";
-import { type ParameterName, type PlayColumn, type Prepared, type PromptChoice, parameters } from "./play";
+import { type ParameterName, type PlayColumn, type Prepared, parameters } from "./play";
 import { useFollow } from "./useFollow";
 
 /** What can be done with a column besides running it. */

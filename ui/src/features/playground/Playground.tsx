@@ -1,20 +1,24 @@
 import { Alert, Button, Group } from "@mantine/core";
 import { useHotkeys } from "@mantine/hooks";
-import { IconInfoCircle, IconPlayerPlay, IconPlayerStop, IconPlus } from "@tabler/icons-react";
+import { IconInfoCircle, IconPlayerPlay, IconPlayerStop, IconPlus, IconScale } from "@tabler/icons-react";
 import { useQueryClient } from "@tanstack/react-query";
 import { useCallback, useRef, useState } from "react";
+import { useNavigate } from "react-router";
 import { useLoadVersion } from "@/api/prompts";
 import { keys } from "@/api/queryKeys";
 import type { NotRestored, Provider } from "@/api/types";
+import { newComparisonPath } from "@/components/comparisonStart";
 import { newId } from "@/components/editor/draft";
 import { PageHeader } from "@/components/PageHeader";
 import { ProblemPanel } from "@/components/ProblemPanel";
+import type { PromptChoice } from "@/components/PromptPicker";
 import { allows, useProject } from "@/components/useProject";
 import type { Answer, Turn } from "./answer";
 import { BatchNotice, BatchResultDialog } from "./BatchView";
 import { useBatches } from "./batches";
 import { ColumnDialog } from "./ColumnDialog";
 import { type ColumnAction, ColumnPanel } from "./ColumnPanel";
+import { comparisonOf } from "./comparison";
 import { type Fix, fixesOf } from "./fixes";
 import { useLiveAnswers, useRunning } from "./live";
 import { scenarioOf, withScenario } from "./opened";
@@ -25,7 +29,6 @@ import {
   newColumn,
   type Play,
   type PlayColumn,
-  type PromptChoice,
   prepare,
   settingOf,
   versionKey,
@@ -57,6 +60,7 @@ export function Playground(props: Props) {
   const mayRun = allows(project, "completions:write");
   const mayWrite = allows(project, "prompts:write");
   const may = { saveVersion: mayWrite, addItem: allows(project, "datasets:write") };
+  const navigate = useNavigate();
   const queryClient = useQueryClient();
   const live = useLiveAnswers(() => {
     void queryClient.invalidateQueries({ queryKey: keys.providers.list(projectId) });
@@ -122,6 +126,7 @@ export function Playground(props: Props) {
     const { policy, content, recorded } = settingOf(play, tool);
     return policy === "fixed" ? content : (recorded[0]?.content ?? "");
   };
+  const comparison = allows(project, "evals:write") ? comparisonOf(play, columns.sources) : null;
   const [firstSource] = columns.sources;
   const firstValues = columns.prepared[0]?.values;
   return (
@@ -164,6 +169,17 @@ export function Playground(props: Props) {
             >
               Column
             </Button>
+            {comparison && (
+              <Button
+                size="compact-sm"
+                variant="default"
+                leftSection={<IconScale size={13} />}
+                onClick={() => void navigate(newComparisonPath(projectId), { state: comparison })}
+                title="Compare the first two columns over a dataset"
+              >
+                Compare
+              </Button>
+            )}
             {running > 0 ? (
               <Button
                 size="compact-sm"

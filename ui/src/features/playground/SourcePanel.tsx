@@ -8,10 +8,10 @@ import { MessagesEditor } from "@/components/editor/MessagesEditor";
 import { ResponseFormatEditor } from "@/components/editor/ResponseFormatEditor";
 import { ToolsEditor } from "@/components/editor/ToolsEditor";
 import { ValueFields } from "@/components/editor/ValueFields";
+import { type PromptChoice, PromptPicker } from "@/components/PromptPicker";
 import { withOwnMessages, withPrompt } from "./opened";
 import classes from "./Playground.module.css";
-import { PromptPicker } from "./PromptPicker";
-import { type Play, type PromptChoice, settingOf, type ToolPolicy, type ToolSetting } from "./play";
+import { type Play, settingOf, type ToolPolicy, type ToolSetting } from "./play";
 
 interface Props {
   projectId: string;

@@ -15,14 +15,8 @@ import {
   variableRows,
 } from "@/components/editor/draft";
 import { previewOf, valuesOf } from "@/components/editor/preview";
+import type { PromptChoice } from "@/components/PromptPicker";
 import { placeholdersOf, type Values } from "@/components/template";
-
-/** A version of a prompt of the registry. */
-export interface PromptChoice {
-  id: string;
-  name: string;
-  version: number;
-}
 
 /** What happens when the model calls a tool. */
 export type ToolPolicy = "stop" | "fixed" | "recorded";

@@ -1,17 +1,19 @@
 import { Badge, Button, Checkbox, Group, Skeleton, Text } from "@mantine/core";
-import { IconArrowLeft, IconArrowsExchange } from "@tabler/icons-react";
+import { IconArrowLeft, IconArrowsExchange, IconScale } from "@tabler/icons-react";
 import { Link, useSearchParams } from "react-router";
 import { usePromptDiff, usePromptVersions } from "@/api/prompts";
 import type { Prompt } from "@/api/types";
 import { Ago } from "@/components/Ago";
 import { authorName } from "@/components/author";
 import { Changes } from "@/components/Changes";
+import { newComparisonPath } from "@/components/comparisonStart";
 import { DataTable } from "@/components/DataTable";
 import { formatTime } from "@/components/format";
 import { LoadMore } from "@/components/LoadMore";
 import { PageHint, PageMessage } from "@/components/PageMessage";
 import { QueryState, SkeletonRows } from "@/components/QueryState";
 import { useNow } from "@/components/useNow";
+import { allows, useProject } from "@/components/useProject";
 import { readComparison } from "./comparison";
 import classes from "./PromptPage.module.css";
 
@@ -150,6 +152,7 @@ interface ComparisonProps {
 
 function Comparison({ prompt, versions: [first, second], onChange }: ComparisonProps) {
   const query = usePromptDiff(prompt.id, first, second);
+  const mayCompare = allows(useProject(), "evals:write");
   return (
     <div className={classes.body}>
       <Group gap="xs" mb="sm">
@@ -163,6 +166,19 @@ function Comparison({ prompt, versions: [first, second], onChange }: ComparisonP
         >
           Swap sides
         </Button>
+        {mayCompare && (
+          <Button
+            component={Link}
+            to={newComparisonPath(prompt.project_id, {
+              a: { id: prompt.id, version: first },
+              b: { id: prompt.id, version: second },
+            })}
+            variant="default"
+            leftSection={<IconScale size={14} />}
+          >
+            Compare on a dataset
+          </Button>
+        )}
         <Text size="sm" ml="auto">
           <Link to={`?version=${first}`}>Open v{first}</Link> ·{" "}
           <Link to={`?version=${second}`}>Open v{second}</Link>

@@ -4,7 +4,13 @@ import { useState } from "react";
 import { whyOf } from "@/api/problem";
 import { usePromptNamed, usePrompts } from "@/api/prompts";
 import type { Prompt } from "@/api/types";
-import type { PromptChoice } from "./play";
+
+/** A version of a prompt of the registry. */
+export interface PromptChoice {
+  id: string;
+  name: string;
+  version: number;
+}
 
 interface Props {
   projectId: string;

@@ -1,0 +1,109 @@
+import { keepPreviousData, useInfiniteQuery, useMutation, useQuery } from "@tanstack/react-query";
+import { client, unwrap, unwrapExact } from "./client";
+import { isSettled } from "./comparisons";
+import { useInvalidatingMutation } from "./mutation";
+import { ITEMS_PAGE, nextOffset } from "./paging";
+import { keys } from "./queryKeys";
+import type { EvalRun, EvalRunItemPage, EvalRunSelection, EvaluationItemStatus, GateCheck } from "./types";
+
+const PAGE = 50;
+/** How many eval-runs of a dataset can be chosen from. */
+export const CHOICE = 100;
+/** How often an eval-run that runs is read, in ms. Nothing is read while the page is hidden. */
+const POLL = 2_000;
+
+/** GET /v1/eval-runs, page by page, the newest first. It is read again while one of them runs. */
+export function useEvalRuns(projectId: string, selection: EvalRunSelection) {
+  return useInfiniteQuery({
+    queryKey: keys.evalRuns.list(projectId, selection),
+    initialPageParam: 0,
+    queryFn: ({ pageParam, signal }) =>
+      unwrap(
+        client.GET("/v1/eval-runs", {
+          params: { query: { project_id: projectId, ...selection, limit: PAGE, offset: pageParam } },
+          signal,
+        }),
+      ),
+    getNextPageParam: nextOffset,
+    placeholderData: keepPreviousData,
+    refetchInterval: ({ state: { data } }) =>
+      data === undefined || data.pages.every((page) => page.data.every(isSettled)) ? false : POLL,
+  });
+}
+
+/** GET /v1/eval-runs: the newest ones of a dataset, to choose from. */
+export function useEvalRunChoice(projectId: string, datasetId: string) {
+  return useQuery({
+    queryKey: keys.evalRuns.choice(projectId, datasetId),
+    queryFn: ({ signal }) =>
+      unwrap(
+        client.GET("/v1/eval-runs", {
+          params: { query: { project_id: projectId, dataset_id: datasetId, limit: CHOICE } },
+          signal,
+        }),
+      ),
+  });
+}
+
+/** GET /v1/eval-runs/{eval_run_id}, again and again until its result is there. */
+export function useEvalRun(evalRunId: string) {
+  return useQuery({
+    queryKey: keys.evalRun.detail(evalRunId),
+    queryFn: ({ signal }) =>
+      unwrap(
+        client.GET("/v1/eval-runs/{eval_run_id}", {
+          params: { path: { eval_run_id: evalRunId } },
+          signal,
+        }),
+      ),
+    refetchInterval: ({ state }) =>
+      state.data === undefined || isSettled(state.data) || state.error ? false : POLL,
+  });
+}
+
+/** GET /v1/eval-runs/{eval_run_id}/items: one page. `live` reads it again while the eval-run runs. */
+export function useEvalRunItems(
+  evalRunId: string,
+  status: EvaluationItemStatus | undefined,
+  offset: number,
+  live: boolean,
+) {
+  return useQuery({
+    queryKey: keys.evalRun.items(evalRunId, status, offset),
+    queryFn: ({ signal }) =>
+      unwrapExact<EvalRunItemPage>(
+        client.GET("/v1/eval-runs/{eval_run_id}/items", {
+          params: { path: { eval_run_id: evalRunId }, query: { status, limit: ITEMS_PAGE, offset } },
+          parseAs: "text",
+          signal,
+        }),
+      ),
+    placeholderData: keepPreviousData,
+    refetchInterval: live ? 2 * POLL : false,
+  });
+}
+
+type Known = Pick<EvalRun, "id" | "project_id">;
+
+/** POST /v1/eval-runs/{eval_run_id}/_actions/cancel. */
+export function useCancelEvalRun({ id, project_id }: Known) {
+  return useInvalidatingMutation({ all: [keys.evalRuns.all(project_id), keys.evalRun.all(id)] }, () =>
+    unwrap(
+      client.POST("/v1/eval-runs/{eval_run_id}/_actions/cancel", { params: { path: { eval_run_id: id } } }),
+    ),
+  );
+}
+
+/** DELETE /v1/eval-runs/{eval_run_id}. */
+export function useDeleteEvalRun({ id, project_id }: Known) {
+  return useInvalidatingMutation(keys.evalRuns.all(project_id), () =>
+    unwrap(client.DELETE("/v1/eval-runs/{eval_run_id}", { params: { path: { eval_run_id: id } } })),
+  );
+}
+
+/** POST /v1/gates/_actions/check. */
+export function useGateCheck() {
+  return useMutation({
+    mutationFn: (body: GateCheck) => unwrap(client.POST("/v1/gates/_actions/check", { body })),
+  });
+}

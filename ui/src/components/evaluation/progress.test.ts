@@ -1,0 +1,90 @@
+import { describe, expect, it } from "vitest";
+import type { EvaluationAccounting, EvaluationCost } from "@/api/types";
+import {
+  accountingParts,
+  costText,
+  doneShare,
+  progressText,
+  reasonText,
+  shortCost,
+  timeLeft,
+} from "./progress";
+
+const progress = (done: number, failed = 0, skipped = 0) => ({ total: 240, done, failed, skipped });
+
+it("says what is done", () => {
+  expect(progressText({ status: "running", progress: progress(120, 3) })).toBe(
+    "120 of 240 outputs, 3 failed",
+  );
+  expect(progressText({ status: "queued", progress: progress(4, 0, 4) })).toBe("Waits for a free worker");
+  expect(progressText({ status: "queued", progress: progress(10, 0, 4) })).toBe(
+    "10 of 240 outputs, 4 skipped",
+  );
+  expect(doneShare({ progress: progress(60) })).toBe(0.25);
+  expect(doneShare({ progress: { ...progress(0), total: 0 } })).toBe(0);
+});
+
+describe("timeLeft", () => {
+  const running = { status: "running", progress: progress(140) } as const;
+  it("takes the speed since it was first seen", () => {
+    expect(timeLeft(running, { time: 0, done: 40 }, 10_000)).toBe(10_000);
+  });
+  it("says nothing too early, and of what doesn't run", () => {
+    expect(timeLeft(running, { time: 0, done: 40 }, 1_000)).toBeNull();
+    expect(timeLeft(running, { time: 0, done: 138 }, 10_000)).toBeNull();
+    expect(timeLeft({ ...running, status: "queued" }, { time: 0, done: 40 }, 10_000)).toBeNull();
+  });
+});
+
+it("accounts for all items", () => {
+  const accounting = {
+    items: 100,
+    scored: 90,
+    target_failed: 4,
+    judge_failed: 3,
+    skipped: 2,
+    pending: 1,
+  } as EvaluationAccounting;
+  const parts = accountingParts(accounting);
+  expect(parts.reduce((sum, { count }) => sum + count, 0)).toBe(accounting.items);
+});
+
+it.each([
+  ["grader_failed: tone: of voice", "The grader tone: of voice failed"],
+  ["grader_not_applicable: correct", "The grader correct doesn't apply"],
+  ["skipped: a: question is missing", "Skipped: a: question is missing"],
+  ["provider_timeout", "The provider took too long"],
+  ["something_new", "something new"],
+  ["", "Unknown error"],
+])("says the reason %s", (code, want) => expect(reasonText(code)).toBe(want));
+
+describe("the cost", () => {
+  const cost = (changed: Partial<EvaluationCost>): EvaluationCost => ({
+    usd: 0.12,
+    calls: 10,
+    unknown_calls: 0,
+    unknown_at_most_usd: 0,
+    unpriced_calls: 0,
+    ...changed,
+  });
+  it.each([
+    [{}, "$0.120", "$0.120"],
+    [{ calls: 0, usd: 0 }, "No calls", "—"],
+    [{ unpriced_calls: 10, usd: 0 }, "Unknown, excluding 10 calls without a price", "unknown"],
+    [{ unpriced_calls: 9, usd: 0 }, "Unknown, excluding 9 calls without a price", "unknown"],
+    [{ unpriced_calls: 1 }, "$0.120, excluding 1 call without a price", "$0.120 +"],
+    [
+      { unknown_calls: 4, unknown_at_most_usd: 0.01, unpriced_calls: 6, usd: 0 },
+      "Unknown, at most $0.0100 for 4 calls of unknown cost, excluding 6 calls without a price",
+      "unknown",
+    ],
+    [
+      { unknown_calls: 2, unknown_at_most_usd: 0.01 },
+      "$0.120, at most $0.0100 more for 2 calls of unknown cost",
+      "$0.120 +",
+    ],
+  ])("%j", (changed, want, short) => {
+    expect(costText(cost(changed))).toBe(want);
+    expect(shortCost(cost(changed))).toBe(short);
+  });
+});

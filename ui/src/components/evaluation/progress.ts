@@ -1,0 +1,155 @@
+import type {
+  Comparison,
+  EvaluationAccounting,
+  EvaluationCost,
+  EvaluationItemStatus,
+  EvaluationOutcome,
+  EvaluationStatus,
+} from "@/api/types";
+import { formatCost, formatCount, NONE, UNKNOWN } from "@/components/format";
+
+export const STATUSES: Record<EvaluationStatus, string> = {
+  queued: "Waiting",
+  running: "Running",
+  succeeded: "Done",
+  failed: "Failed",
+  cancelled: "Cancelled",
+};
+
+export const OUTCOMES: Record<EvaluationOutcome, string> = {
+  improved: "Improved",
+  regressed: "Regressed",
+  unchanged: "Unchanged",
+  failed: "Failed",
+};
+
+export const ITEM_STATUSES: Record<EvaluationItemStatus, string> = {
+  scored: "Scored",
+  target_failed: "No output",
+  judge_failed: "No score",
+  skipped: "Skipped",
+  pending: "Not done",
+};
+
+/** How much is done, from 0 to 1. */
+export function doneShare({ progress }: Pick<Comparison, "progress">): number {
+  return progress.total > 0 ? progress.done / progress.total : 0;
+}
+
+/** What is done: "120 of 240 outputs, 3 failed". */
+export function progressText({ status, progress }: Pick<Comparison, "status" | "progress">): string {
+  const { total, done, failed, skipped } = progress;
+  if (status === "queued" && done === skipped) return "Waits for a free worker";
+  const parts = [`${formatCount(done)} of ${formatCount(total)} outputs`];
+  if (failed > 0) parts.push(`${formatCount(failed)} failed`);
+  if (skipped > 0) parts.push(`${formatCount(skipped)} skipped`);
+  return parts.join(", ");
+}
+
+/** An estimate says nothing before this time and this many outputs. */
+const MIN_MS = 2_000;
+const MIN_DONE = 4;
+
+/**
+ * How many milliseconds the rest takes at the speed since `since`, when `doneBefore` outputs were done; null if that can't be
+ * said yet.
+ */
+export function timeLeft(
+  { status, progress }: Pick<Comparison, "status" | "progress">,
+  since: { time: number; done: number },
+  now: number,
+): number | null {
+  const made = progress.done - since.done;
+  const elapsed = now - since.time;
+  if (status !== "running" || made < MIN_DONE || elapsed < MIN_MS) return null;
+  return (elapsed * (progress.total - progress.done)) / made;
+}
+
+/** Why a comparison ended before all outputs were made. */
+export const STOP_REASONS: Record<NonNullable<Comparison["stop_reason"]>, string> = {
+  max_cost: "It stopped at its cost cap. Resume it with a higher one to make the rest.",
+  budget: "It stopped at the budget of a connection. Raise the budget, then resume it.",
+  decided: "It stopped early, because the primary metric was decided.",
+};
+
+/** One kind of item in the sum of all items. */
+export interface AccountingPart {
+  status: EvaluationItemStatus;
+  label: string;
+  count: number;
+}
+
+/** All items by what became of them. The counts add up to `items`. */
+export function accountingParts(accounting: EvaluationAccounting): AccountingPart[] {
+  const { scored, target_failed, judge_failed, skipped, pending } = accounting;
+  return [
+    { status: "scored", label: "scored", count: scored },
+    { status: "target_failed", label: "without an output", count: target_failed },
+    { status: "judge_failed", label: "without a score", count: judge_failed },
+    { status: "skipped", label: "skipped", count: skipped },
+    { status: "pending", label: "not done", count: pending },
+  ];
+}
+
+/** What a code of a reason says: "grader_failed: tone" is a failure of the grader tone. */
+export function reasonText(code: string): string {
+  const { kind, rest } = /^(?<kind>grader_failed|grader_not_applicable|skipped): (?<rest>.*)$/s.exec(code)
+    ?.groups ?? { kind: "", rest: "" };
+  switch (kind) {
+    case "grader_failed":
+      return `The grader ${rest} failed`;
+    case "grader_not_applicable":
+      return `The grader ${rest} doesn't apply`;
+    case "skipped":
+      return `Skipped: ${rest}`;
+    default:
+      return REASONS[code] ?? (code === "" ? "Unknown error" : code.replaceAll("_", " "));
+  }
+}
+
+const REASONS: Record<string, string> = {
+  provider_key_refused: "The provider refused the API key",
+  provider_permission_denied: "The API key may not call the model",
+  model_not_found: "The provider doesn't know the model",
+  provider_rate_limited: "The provider refused too many requests",
+  provider_quota_exceeded: "The account at the provider has no quota left",
+  provider_overloaded: "The provider was overloaded",
+  provider_error: "The provider answered with an error",
+  provider_timeout: "The provider took too long",
+  provider_unreachable: "The provider couldn't be reached",
+  provider_broken_answer: "The answer broke off",
+  parameter_refused: "The provider refused a parameter",
+  content_refused: "The provider refused the content",
+  context_length_exceeded: "The messages are too long for the model",
+};
+
+/** A cost with all that it doesn't have: "$0.12, at most $0.01 more for 2 calls of unknown cost". */
+export function costText(cost: EvaluationCost): string {
+  const { usd, calls, unknown_calls: unknown, unknown_at_most_usd: most, unpriced_calls: unpriced } = cost;
+  if (calls === 0) return "No calls";
+  const isKnown = hasKnownCost(cost);
+  const parts = [isKnown ? formatCost(usd) : "Unknown"];
+  if (unknown > 0) {
+    const more = isKnown ? `at most ${formatCost(most)} more` : `at most ${formatCost(most)}`;
+    parts.push(`${more} for ${callsText(unknown)} of unknown cost`);
+  }
+  if (unpriced > 0) parts.push(`excluding ${callsText(unpriced)} without a price`);
+  return parts.join(", ");
+}
+
+/** Whether a cost says anything: refused requests cost nothing, so 0 beside calls of unknown cost does not. */
+export function hasKnownCost({ usd, unknown_calls, unpriced_calls }: EvaluationCost): boolean {
+  return usd > 0 || unknown_calls + unpriced_calls === 0;
+}
+
+/** 1 call, 2,000 calls. */
+export function callsText(count: number): string {
+  return `${formatCount(count)} ${count === 1 ? "call" : "calls"}`;
+}
+
+/** A cost in a column. A plus says that there is more. */
+export function shortCost(cost: EvaluationCost): string {
+  if (cost.calls === 0) return NONE;
+  if (!hasKnownCost(cost)) return UNKNOWN;
+  return formatCost(cost.usd) + (cost.unknown_calls + cost.unpriced_calls > 0 ? " +" : "");
+}

@@ -1,0 +1,288 @@
+import { Button, Checkbox, NumberInput, Select, TextInput } from "@mantine/core";
+import { useDebouncedValue } from "@mantine/hooks";
+import { IconArrowsExchange, IconCopy } from "@tabler/icons-react";
+import { useMemo, useState } from "react";
+import { useNavigate } from "react-router";
+import { useComparisonEstimate, useCreateComparison } from "@/api/comparisons";
+import { useDatasetItems } from "@/api/datasets";
+import { ApiError } from "@/api/problem";
+import { usePromptVersionsOf } from "@/api/prompts";
+import type { PromptVersion, Provider } from "@/api/types";
+import { DatasetChoice } from "@/components/DatasetChoice";
+import editor from "@/components/editor/Editor.module.css";
+import { formatCount } from "@/components/format";
+import { PageHeader } from "@/components/PageHeader";
+import classes from "./ComparisonForm.module.css";
+import { EstimatePanel } from "./EstimatePanel";
+import { GradersForm } from "./GradersForm";
+import {
+  type FormErrors,
+  type NewComparison,
+  providerOf,
+  requestOf,
+  type Side,
+  type SideDraft,
+} from "./newComparison";
+import { SideForm } from "./SideForm";
+
+interface Props {
+  projectId: string;
+  providers: readonly Provider[];
+  start: NewComparison;
+  onStarted: (id: string) => void;
+}
+
+/** The form of a comparison, with what it may cost. */
+export function ComparisonForm({ projectId, providers, start, onStarted }: Props) {
+  const navigate = useNavigate();
+  const [draft, setDraft] = useState(start);
+  // Errors of empty fields appear once someone tried to start it.
+  const [isChecked, setChecked] = useState(false);
+  const set = (changed: Partial<NewComparison>) => setDraft((before) => ({ ...before, ...changed }));
+  const setSide = (which: Side, change: (side: SideDraft) => SideDraft) =>
+    setDraft((before) => ({ ...before, [which]: change(before[which]) }));
+
+  const choices = [draft.a.prompt, draft.b.prompt].filter((choice) => choice !== null);
+  const unique = choices.filter(
+    ({ id, version }, index) =>
+      choices.findIndex((other) => other.id === id && other.version === version) === index,
+  );
+  const { versions, error: versionError } = usePromptVersionsOf(unique);
+  const sides = useMemo(() => {
+    const ready = (side: SideDraft) => {
+      const version = side.prompt ? versionOf(side.prompt, versions) : undefined;
+      return { side, version, providerId: providerOf(side, version, providers) };
+    };
+    return { a: ready(draft.a), b: ready(draft.b) };
+  }, [draft.a, draft.b, versions, providers]);
+  const request = useMemo(() => requestOf(projectId, draft, sides), [projectId, draft, sides]);
+  const [settled] = useDebouncedValue(request.body, 600);
+  const estimate = useComparisonEstimate(settled);
+  const create = useCreateComparison(projectId);
+  const errors = {
+    ...(isChecked ? request.errors : shownEarly(request.errors)),
+    ...errorsOf(request.body !== null && request.body === settled ? estimate.error : null),
+    ...errorsOf(create.error),
+  };
+
+  const revision = draft.revision === "" ? undefined : Number(draft.revision);
+  const items = useDatasetItems(
+    draft.dataset?.id ?? "",
+    { revision, split: draft.split.trim() || undefined },
+    draft.dataset !== null,
+  );
+  const sample = items.data?.pages[0]?.data ?? [];
+  const submit = (event: React.FormEvent) => {
+    event.preventDefault();
+    setChecked(true);
+    if (request.body) create.mutate(request.body, { onSuccess: ({ id }) => onStarted(id) });
+  };
+  const change = (changed: Partial<NewComparison>) => {
+    create.reset();
+    set(changed);
+  };
+  const names = draft.graders.map(({ name }) => name).filter((name) => name.trim() !== "");
+  return (
+    <form className={classes.page} onSubmit={submit}>
+      <PageHeader
+        title="New comparison"
+        back={{ label: "Back to the comparisons", onClick: () => navigate(`/p/${projectId}/comparisons`) }}
+        context="Every item of the dataset is answered by A and by B, and the outputs are graded and compared item by item."
+      />
+      <div className={classes.body}>
+        <div className={classes.main}>
+          <section className={editor.section} aria-label="Dataset">
+            <h2>Dataset</h2>
+            <div className={classes.fields}>
+              <div className={classes.wide}>
+                <DatasetChoice
+                  projectId={projectId}
+                  value={draft.dataset}
+                  onChange={(dataset) => change({ dataset, revision: "", split: "" })}
+                  mayCreate={false}
+                  error={errors["body.dataset_id"]}
+                />
+              </div>
+              <NumberInput
+                label="Revision"
+                placeholder={draft.dataset ? `${draft.dataset.revision}, the newest` : "the newest"}
+                min={0}
+                max={draft.dataset?.revision}
+                allowDecimal={false}
+                value={draft.revision}
+                onChange={(value) => change({ revision: String(value) })}
+                error={errors["body.revision"]}
+              />
+              <TextInput
+                label="Split"
+                placeholder="all items"
+                maxLength={200}
+                autoComplete="off"
+                value={draft.split}
+                onChange={(event) => change({ split: event.currentTarget.value })}
+                error={errors["body.split"]}
+              />
+            </div>
+          </section>
+          <div className={classes.sidesHead}>
+            <Button
+              size="compact-sm"
+              variant="default"
+              leftSection={<IconCopy size={13} />}
+              onClick={() => change({ b: { ...draft.a, name: "" } })}
+            >
+              Copy A to B
+            </Button>
+            <Button
+              size="compact-sm"
+              variant="default"
+              leftSection={<IconArrowsExchange size={13} />}
+              onClick={() => change({ a: draft.b, b: draft.a })}
+            >
+              Swap A and B
+            </Button>
+          </div>
+          <div className={classes.sides}>
+            {(["a", "b"] as const).map((which) => (
+              <SideForm
+                key={which}
+                projectId={projectId}
+                which={which}
+                ready={sides[which]}
+                providers={providers}
+                items={sample}
+                errors={errors}
+                loadError={sides[which].side.prompt && !sides[which].version ? versionError : null}
+                onChange={(apply) => {
+                  create.reset();
+                  setSide(which, apply);
+                }}
+              />
+            ))}
+          </div>
+          <GradersForm
+            projectId={projectId}
+            graders={draft.graders}
+            items={sample}
+            errors={errors}
+            onChange={(graders) => change({ graders })}
+          />
+          <section className={editor.section} aria-label="How to compare">
+            <h2>How to compare</h2>
+            <div className={classes.fields}>
+              <NumberInput
+                label="Repeats"
+                description="Outputs of each side for each item"
+                min={1}
+                max={100}
+                allowDecimal={false}
+                value={draft.repeats}
+                onChange={(value) => change({ repeats: String(value) })}
+                error={errors["body.repeats"]}
+              />
+              <Select
+                label="Primary metric"
+                description="Decides the outcome"
+                placeholder={names[0] ?? "needs a grader"}
+                data={[...new Set(names)]}
+                value={names.includes(draft.primary) ? draft.primary : null}
+                onChange={(primary) => change({ primary: primary ?? "" })}
+                disabled={names.length === 0}
+                clearable
+                error={errors["body.primary_metric"]}
+              />
+              <NumberInput
+                label="Equivalence margin, points"
+                description="Smaller differences don't matter"
+                placeholder="none"
+                min={0}
+                max={100}
+                value={draft.margin}
+                onChange={(value) => change({ margin: String(value) })}
+                error={errors["body.equivalence_margin"]}
+              />
+              <NumberInput
+                label="Cost cap ($)"
+                description="Of all calls together"
+                placeholder="no cap"
+                min={0}
+                value={draft.maxCost}
+                onChange={(value) => change({ maxCost: String(value) })}
+                error={errors["body.max_cost_usd"]}
+              />
+            </div>
+            <div className={classes.checks}>
+              <Checkbox
+                label="Stop early once the primary metric is decided"
+                description="Tested after a quarter, half and three quarters of the items. The error stays at 5 % in all."
+                checked={draft.stopEarly}
+                onChange={(event) => change({ stopEarly: event.currentTarget.checked })}
+                error={errors["body.stop_early"]}
+              />
+              <Checkbox
+                label="Skip items that can't be rendered"
+                description="They are counted. Otherwise, the comparison doesn't start."
+                checked={draft.skipIncompatible}
+                onChange={(event) => change({ skipIncompatible: event.currentTarget.checked })}
+              />
+              <Checkbox
+                label="Allow models without a price under the cap"
+                description="Their calls count as free, so the cap doesn't hold for them."
+                checked={draft.allowUnpriced}
+                onChange={(event) => change({ allowUnpriced: event.currentTarget.checked })}
+              />
+            </div>
+          </section>
+        </div>
+        <aside className={classes.aside} aria-label="Estimate and start">
+          <TextInput
+            label="Name"
+            placeholder="from the configurations"
+            maxLength={200}
+            autoComplete="off"
+            value={draft.name}
+            onChange={(event) => change({ name: event.currentTarget.value })}
+            error={errors["body.name"]}
+          />
+          <EstimatePanel
+            query={estimate}
+            isReady={request.body !== null}
+            isStale={settled !== request.body || estimate.isPlaceholderData}
+            skips={draft.skipIncompatible}
+            hasGraders={draft.graders.length > 0}
+            missing={isChecked ? Object.keys(request.errors).length : 0}
+            startError={create.error}
+          />
+          <Button type="submit" fullWidth loading={create.isPending}>
+            Start comparison
+          </Button>
+          {draft.dataset && (
+            <p className={classes.note}>
+              {formatCount(draft.dataset.item_count)} items in the newest revision. Each call is a recorded
+              run of the source “Evaluation”.
+            </p>
+          )}
+        </aside>
+      </div>
+    </form>
+  );
+}
+
+function versionOf(
+  { id, version }: { id: string; version: number },
+  versions: readonly PromptVersion[],
+): PromptVersion | undefined {
+  return versions.find((one) => one.prompt_id === id && one.version === version);
+}
+
+/** What is wrong with what was typed is said at once; what is still empty isn't. */
+function shownEarly(errors: FormErrors): FormErrors {
+  return Object.fromEntries(
+    Object.entries(errors).filter(([, message]) => !/^(Choose|Name|The prompt)/.test(message)),
+  );
+}
+
+function errorsOf(error: Error | null): FormErrors {
+  const list = error instanceof ApiError ? (error.problem?.errors ?? []) : [];
+  return Object.fromEntries(list.map(({ location, message }) => [location, message]));
+}

@@ -1,0 +1,245 @@
+import { Button, Progress, Select, Text } from "@mantine/core";
+import { IconPlus } from "@tabler/icons-react";
+import { Link, useSearchParams } from "react-router";
+import { hasEnded, useComparisons } from "@/api/comparisons";
+import type { Comparison, ComparisonSelection, EvaluationStatus } from "@/api/types";
+import { Ago } from "@/components/Ago";
+import { DataTable } from "@/components/DataTable";
+import { DatasetFilter } from "@/components/evaluation/DatasetFilter";
+import classes from "@/components/evaluation/Evaluation.module.css";
+import { EvaluationStatusMark, Verdict } from "@/components/evaluation/Marks";
+import {
+  axisBound,
+  differenceText,
+  effectOf,
+  formatDifference,
+  placeOf,
+} from "@/components/evaluation/measures";
+import {
+  costText,
+  doneShare,
+  progressText,
+  STATUSES,
+  STOP_REASONS,
+  shortCost,
+} from "@/components/evaluation/progress";
+import { formatTime, NONE } from "@/components/format";
+import { ListPage } from "@/components/ListPage";
+import { PageHint } from "@/components/PageMessage";
+import { useNow } from "@/components/useNow";
+import { allows, useProject, useProjectId } from "@/components/useProject";
+import { IntervalBar } from "./IntervalBar";
+import { TrendPanel } from "./TrendPanel";
+import { primaryOf } from "./trends";
+
+/** The comparisons of a project, those that run among them. */
+export function ComparisonsPage() {
+  const projectId = useProjectId();
+  const mayWrite = allows(useProject(), "evals:write");
+  const [params, setParams] = useSearchParams();
+  const datasetId = params.get("dataset") ?? "";
+  const status = readStatus(params.get("status"));
+  const selection: ComparisonSelection = {
+    dataset_id: datasetId || undefined,
+    status: status ?? undefined,
+  };
+  const query = useComparisons(projectId, selection);
+  const now = useNow(10_000);
+  const set = (name: string, value: string | null) =>
+    setParams((current) => {
+      if (value) current.set(name, value);
+      else current.delete(name);
+      return current;
+    });
+  const start = mayWrite && (
+    <Button
+      component={Link}
+      to={`new${datasetId ? `?dataset=${datasetId}` : ""}`}
+      leftSection={<IconPlus size={14} />}
+    >
+      New comparison
+    </Button>
+  );
+  return (
+    <ListPage<Comparison>
+      title="Comparisons"
+      context="Two configurations over the same items of a dataset: which one is better, and how sure that is."
+      tools={
+        <search className={classes.filters}>
+          <DatasetFilter
+            projectId={projectId}
+            value={datasetId}
+            onChange={(value) => set("dataset", value)}
+          />
+          <Select
+            size="xs"
+            w={130}
+            aria-label="Status"
+            placeholder="Any status"
+            data={Object.entries(STATUSES).map(([value, label]) => ({ value, label }))}
+            value={status}
+            onChange={(value) => set("status", value)}
+            clearable
+            clearButtonProps={{ "aria-label": "Clear status" }}
+          />
+        </search>
+      }
+      actions={start}
+      query={query}
+      what="comparisons"
+      rowHeight={40}
+      emptyTitle="No comparisons yet."
+      emptyHint={<Empty start={start} />}
+      onClearFilters={datasetId === "" && status === null ? undefined : () => setParams({})}
+      banner={
+        datasetId !== "" &&
+        status === null && (
+          <div className={classes.trendBanner}>
+            <TrendPanel projectId={projectId} datasetId={datasetId} />
+          </div>
+        )
+      }
+    >
+      {(rows) => <Rows rows={rows} projectId={projectId} now={now} />}
+    </ListPage>
+  );
+}
+
+function readStatus(text: string | null): EvaluationStatus | null {
+  return text !== null && Object.hasOwn(STATUSES, text) ? (text as EvaluationStatus) : null;
+}
+
+function Empty({ start }: { start: React.ReactNode }) {
+  return (
+    <>
+      <PageHint>
+        A comparison answers every item of a dataset with two configurations, A and B: two versions of a
+        prompt, or two models. Graders score the outputs, and the scores are compared item by item. The result
+        has an interval and says when it can't tell.
+      </PageHint>
+      {start ? (
+        <>
+          <PageHint>
+            You need a dataset and a connection to a provider. You can also start from two versions of a
+            prompt, or from two columns of the playground.
+          </PageHint>
+          {start}
+        </>
+      ) : (
+        <PageHint>
+          Starting comparisons needs the scope <code>evals:write</code>, because they cost money. Ask an admin
+          of the workspace.
+        </PageHint>
+      )}
+    </>
+  );
+}
+
+function Rows({ rows, projectId, now }: { rows: Comparison[]; projectId: string; now: number }) {
+  const bound = axisBound(
+    rows.map((row) => {
+      const metric = primaryOf(row);
+      return metric ? placeOf(metric, metric.difference) : null;
+    }),
+  );
+  return (
+    <DataTable
+      label="Comparisons"
+      stacks
+      rows={rows}
+      rowKey={({ id }) => id}
+      rowProps={({ id, status }) => ({
+        "data-testid": "comparison-row",
+        "data-comparison": id,
+        "data-status": status,
+      })}
+      columns={[
+        {
+          header: "Name",
+          title: ({ name }) => name,
+          cell: ({ id, name }) => (
+            <Link to={`/p/${projectId}/comparisons/${id}`} className={classes.name} data-row-focus>
+              {name}
+            </Link>
+          ),
+        },
+        {
+          header: "Dataset",
+          cell: ({ dataset }) => (
+            <>
+              {dataset.name}{" "}
+              <span className={classes.dim}>
+                r{dataset.revision}
+                {dataset.split !== null && ` · ${dataset.split}`}
+              </span>
+            </>
+          ),
+        },
+        { header: "Status", cell: (row) => <Status row={row} /> },
+        {
+          header: "Result",
+          ownLine: true,
+          title: ({ summary }) => summary?.sentence,
+          cell: (row) => <Result row={row} bound={bound} />,
+        },
+        {
+          header: "Cost",
+          number: true,
+          title: ({ cost }) => costText(cost),
+          cell: ({ cost }) => shortCost(cost),
+        },
+        {
+          header: "Started",
+          number: true,
+          title: ({ created_at }) => formatTime(created_at),
+          cell: ({ created_at }) => <Ago time={created_at} now={now} />,
+        },
+      ]}
+    />
+  );
+}
+
+function Status({ row }: { row: Comparison }) {
+  if (hasEnded(row)) {
+    return (
+      <>
+        <EvaluationStatusMark status={row.status} />
+        {row.stop_reason !== null && (
+          <span className={classes.dim} title={STOP_REASONS[row.stop_reason]}>
+            {" "}
+            {row.stop_reason === "decided" ? "stopped early" : "stopped at its limit"}
+          </span>
+        )}
+      </>
+    );
+  }
+  return (
+    <div className={classes.running}>
+      <EvaluationStatusMark status={row.status} />
+      <Text size="xs">{progressText(row)}</Text>
+      <Progress size="sm" value={100 * doneShare(row)} aria-label={`Progress of ${row.name}`} />
+    </div>
+  );
+}
+
+function Result({ row, bound }: { row: Comparison; bound: number }) {
+  const metric = primaryOf(row);
+  if (row.error) return <span className={classes.dim}>{row.error.detail}</span>;
+  if (!metric) return <span className={classes.dim}>{row.summary ? "No grader decides" : NONE}</span>;
+  return (
+    <div className={classes.result}>
+      <IntervalBar
+        place={placeOf(metric, metric.difference)}
+        bound={bound}
+        effect={effectOf(metric.verdict)}
+        label={differenceText(metric, metric.difference)}
+      />
+      <span className={classes.resultText}>
+        <Verdict verdict={metric.verdict} />{" "}
+        <span className={classes.dim}>
+          {formatDifference(metric.kind, metric.difference.estimate)} on {metric.name}
+        </span>
+      </span>
+    </div>
+  );
+}

@@ -1,0 +1,105 @@
+import { Alert, Skeleton } from "@mantine/core";
+import { IconAlertTriangle } from "@tabler/icons-react";
+import type { EvaluationEstimate } from "@/api/types";
+import { Delayed } from "@/components/Delayed";
+import { callsText } from "@/components/evaluation/progress";
+import { formatCount, formatTokens } from "@/components/format";
+import { ProblemPanel } from "@/components/ProblemPanel";
+import classes from "./ComparisonForm.module.css";
+import { estimatedCost, itemsText } from "./estimate";
+
+interface Props {
+  query: { data: EvaluationEstimate | undefined; error: Error | null; refetch: () => unknown };
+  /** Whether there is something to estimate. */
+  isReady: boolean;
+  /** The estimate is of an earlier draft. */
+  isStale: boolean;
+  /** Whether items that can't be rendered are skipped. */
+  skips: boolean;
+  hasGraders: boolean;
+  /** How many fields are still wrong, once someone tried to start it. */
+  missing: number;
+  startError: Error | null;
+}
+
+/** What a comparison will do and may cost, and which items don't fit. */
+export function EstimatePanel(props: Props) {
+  const { query, isReady, isStale, skips, hasGraders, missing, startError } = props;
+  const { data, error } = query;
+  return (
+    <div className={classes.estimate} data-testid="estimate" aria-live="polite">
+      <h2>Estimate</h2>
+      {!isReady ? (
+        <p className={classes.note}>
+          {missing > 0
+            ? `${missing === 1 ? "1 field needs" : `${missing} fields need`} a correction before it can start.`
+            : "Choose a dataset, and a model for each side."}
+        </p>
+      ) : error ? (
+        startError ? null : (
+          <ProblemPanel error={error} onRetry={() => void query.refetch()} />
+        )
+      ) : data ? (
+        <div aria-busy={isStale} className={classes.estimateBody}>
+          <Estimate estimate={data} />
+          <Incompatible estimate={data} skips={skips} />
+        </div>
+      ) : (
+        <Delayed>
+          <Skeleton h={60} />
+        </Delayed>
+      )}
+      {isReady && !hasGraders && (
+        <p className={classes.note}>
+          Without a grader there are no scores: only failures, cost, duration and tokens are compared.
+        </p>
+      )}
+      {startError && <ProblemPanel error={startError} />}
+    </div>
+  );
+}
+
+function Estimate({ estimate }: { estimate: EvaluationEstimate }) {
+  const { items, calls, input_tokens: tokens, incompatible_items: incompatible, basis } = estimate;
+  const cost = estimatedCost(estimate);
+  return (
+    <>
+      <p className={classes.cost}>{cost.charAt(0).toUpperCase() + cost.slice(1)}</p>
+      <p className={classes.note}>
+        {callsText(calls)} for {itemsText(items - incompatible)}
+        {tokens !== null && `, about ${formatTokens(tokens)} input tokens`}.{" "}
+        {basis === "tokens"
+          ? "From the tokens of 5 items: the least if answers were empty, the most if all were as long as allowed. Repeated attempts cost more."
+          : "From what the first 5 items cost."}
+      </p>
+    </>
+  );
+}
+
+function Incompatible({ estimate, skips }: { estimate: EvaluationEstimate; skips: boolean }) {
+  const { incompatible_items: count, items, missing } = estimate;
+  if (count === 0) return null;
+  return (
+    <Alert
+      variant="light"
+      color="yellow"
+      p="xs"
+      c="var(--lt-text)"
+      icon={<IconAlertTriangle size={16} />}
+      title={`${formatCount(count)} of ${itemsText(items)} can't be rendered`}
+      data-testid="incompatible"
+    >
+      {skips
+        ? "They will be skipped."
+        : "Say where the values are, mend the items, or skip them; otherwise it won't start."}
+      <ul className={classes.missing}>
+        {missing.map(({ side, variable, reason, items: affected, examples }) => (
+          <li key={`${side} ${variable} ${reason}`}>
+            {side.toUpperCase()}: {variable && <code>{variable}</code>} {reason} in {itemsText(affected)},
+            such as {examples.slice(0, 3).join(", ")}
+          </li>
+        ))}
+      </ul>
+    </Alert>
+  );
+}

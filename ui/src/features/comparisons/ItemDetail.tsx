@@ -1,0 +1,188 @@
+import { ActionIcon, Group, SegmentedControl, Skeleton, Tooltip } from "@mantine/core";
+import { IconChevronLeft, IconChevronRight } from "@tabler/icons-react";
+import { Link, useNavigate } from "react-router";
+import { useComparisonItem } from "@/api/comparisons";
+import type { Comparison, ComparisonItem } from "@/api/types";
+import { WordDiff } from "@/components/Changes";
+import { DataTable } from "@/components/DataTable";
+import { Disclosure } from "@/components/evaluation/Disclosure";
+import classes from "@/components/evaluation/Items.module.css";
+import { itemName } from "@/components/evaluation/items";
+import { OutcomeMark } from "@/components/evaluation/Marks";
+import { formatDifference, formatValue, metricLabel } from "@/components/evaluation/measures";
+import { ItemPart, Output, RecordedValue } from "@/components/evaluation/Output";
+import { outputValue } from "@/components/evaluation/outputs";
+import { ITEM_STATUSES } from "@/components/evaluation/progress";
+import { QueryState } from "@/components/QueryState";
+import { useKeys } from "@/components/useKeys";
+import { useProjectId } from "@/components/useProject";
+import { type ItemsPlace, VIEWS, type View } from "./itemsPlace";
+
+interface Props {
+  comparison: Comparison;
+  itemId: string;
+  place: ItemsPlace;
+  live: boolean;
+  onMove: (by: 1 | -1) => void;
+  onPlace: (changes: Record<string, string | null>) => void;
+}
+
+/** One item with the outputs of both sides, whole. */
+export function ItemDetail(props: Props) {
+  const query = useComparisonItem(props.comparison.id, props.itemId, props.live);
+  return (
+    <QueryState query={query} skeleton={<Skeleton h={320} m="md" />}>
+      {(item) => <Detail item={item} {...props} />}
+    </QueryState>
+  );
+}
+
+function Detail({ comparison, item, place, onMove, onPlace }: Props & { item: ComparisonItem }) {
+  const projectId = useProjectId();
+  const navigate = useNavigate();
+  const repeat = item.repeats.find((one) => one.repeat === place.repeat) ?? item.repeats[0];
+  const open = (side: "a" | "b") => {
+    const runId = repeat?.[side]?.run_id;
+    if (runId) navigate(`/p/${projectId}/runs/${runId}`);
+  };
+  useKeys({ a: () => open("a"), b: () => open("b") });
+  return (
+    <div className={classes.content} data-testid="item-detail" data-item={item.item_id}>
+      <header className={classes.head}>
+        <h2 className={classes.title}>
+          {itemName(item)}
+          {item.key !== null && <span className={classes.dim}> no. {item.number}</span>}
+        </h2>
+        {item.status === "scored" && item.outcome !== null ? (
+          <OutcomeMark outcome={item.outcome} />
+        ) : (
+          <span>{ITEM_STATUSES[item.status]}</span>
+        )}
+        <Link
+          to={`/p/${projectId}/datasets/${comparison.dataset.id}?item=${item.item_id}&revision=${comparison.dataset.revision}`}
+        >
+          In the dataset
+        </Link>
+        <Group gap={4} ml="auto" wrap="nowrap">
+          <Tooltip label="Previous item (k)">
+            <ActionIcon variant="default" aria-label="Previous item" onClick={() => onMove(-1)}>
+              <IconChevronLeft size={15} />
+            </ActionIcon>
+          </Tooltip>
+          <Tooltip label="Next item (j)">
+            <ActionIcon variant="default" aria-label="Next item" onClick={() => onMove(1)}>
+              <IconChevronRight size={15} />
+            </ActionIcon>
+          </Tooltip>
+        </Group>
+      </header>
+      {item.reason !== null && <p className={classes.reason}>Skipped: {item.reason}</p>}
+      <div className={classes.parts}>
+        <ItemPart title="Input" value={item.input} />
+        <ItemPart title="Reference output" value={item.reference_output} />
+      </div>
+      {Object.keys((item.metadata as object | null) ?? {}).length > 0 && (
+        <Disclosure className={classes.more} summary="Metadata">
+          <RecordedValue value={item.metadata} what="metadata" />
+        </Disclosure>
+      )}
+      {item.repeats.length > 0 && (
+        <div className={classes.controls}>
+          <SegmentedControl
+            size="xs"
+            aria-label="View"
+            value={place.view}
+            onChange={(view) => onPlace({ view: view === "outputs" ? null : view })}
+            data={Object.entries(VIEWS).map(([value, label]) => ({
+              value,
+              label,
+              disabled: (value === "ra" || value === "rb") && item.reference_output == null,
+            }))}
+          />
+          {item.repeats.length > 1 && (
+            <Group gap={6}>
+              <span className={classes.dim}>Repeat</span>
+              <SegmentedControl
+                size="xs"
+                aria-label="Repeat"
+                value={String(repeat?.repeat)}
+                onChange={(value) => onPlace({ repeat: value === "1" ? null : value })}
+                data={item.repeats.map((one) => String(one.repeat))}
+              />
+            </Group>
+          )}
+        </div>
+      )}
+      {repeat && <Outputs item={item} repeat={repeat} view={place.view} />}
+      <Metrics comparison={comparison} item={item} />
+    </div>
+  );
+}
+
+interface OutputsProps {
+  item: ComparisonItem;
+  repeat: ComparisonItem["repeats"][number];
+  view: View;
+}
+
+function Outputs({ item, repeat, view }: OutputsProps) {
+  if (view !== "outputs") {
+    const [before, after, sides]: [unknown, unknown, [string, string]] =
+      view === "ab"
+        ? [outputValue(repeat.a), outputValue(repeat.b), ["A", "B"]]
+        : view === "ra"
+          ? [item.reference_output, outputValue(repeat.a), ["Reference", "A"]]
+          : [item.reference_output, outputValue(repeat.b), ["Reference", "B"]];
+    return (
+      <div data-testid="word-diff">
+        <WordDiff before={before} after={after} isSplit sides={sides} />
+      </div>
+    );
+  }
+  return (
+    <div className={classes.outputs}>
+      {(["a", "b"] as const).map((side) => (
+        <Output key={side} side={side} output={repeat[side]} isSkipped={item.status === "skipped"} />
+      ))}
+    </div>
+  );
+}
+
+/** The means of the repeats of this item. */
+function Metrics({ comparison, item }: { comparison: Comparison; item: ComparisonItem }) {
+  const known = comparison.summary?.metrics ?? [];
+  const rows = item.metrics.flatMap((metric) => {
+    const of = known.find(({ name }) => name === metric.name);
+    return of ? [{ ...metric, of }] : [];
+  });
+  if (rows.length === 0) return null;
+  return (
+    <section className={classes.metrics}>
+      <h3>{item.repeats.length > 1 ? "Metrics, means of the repeats" : "Metrics"}</h3>
+      <DataTable
+        label="Metrics of the item"
+        rows={rows}
+        rowKey={({ name }) => name}
+        columns={[
+          { header: "Metric", cell: ({ of }) => metricLabel(of) },
+          { header: "A", number: true, cell: ({ of, a }) => formatValue(of.kind, a) },
+          { header: "B", number: true, cell: ({ of, b }) => formatValue(of.kind, b) },
+          {
+            header: "Difference",
+            number: true,
+            cell: ({ of, difference }) => formatDifference(of.kind, difference),
+          },
+          {
+            header: "Outcome",
+            cell: ({ outcome, difference, of }) =>
+              difference === null && of.kind !== "score" ? (
+                <span className={classes.dim}>not compared</span>
+              ) : (
+                <OutcomeMark outcome={outcome} />
+              ),
+          },
+        ]}
+      />
+    </section>
+  );
+}

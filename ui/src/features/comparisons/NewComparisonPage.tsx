@@ -1,0 +1,133 @@
+import { Button } from "@mantine/core";
+import { useQuery } from "@tanstack/react-query";
+import { useState } from "react";
+import { Link, useLocation, useNavigate, useSearchParams } from "react-router";
+import { fetchComparison } from "@/api/comparisons";
+import { fetchDataset } from "@/api/datasets";
+import { fetchVersion } from "@/api/prompts";
+import { useProviders } from "@/api/providers";
+import { keys } from "@/api/queryKeys";
+import type { Provider } from "@/api/types";
+import { readComparisonStart, readVersionAt } from "@/components/comparisonStart";
+import { Page } from "@/components/Page";
+import { PageHint, PageMessage } from "@/components/PageMessage";
+import { QueryState, SkeletonRows } from "@/components/QueryState";
+import { allows, useProject, useProjectId } from "@/components/useProject";
+import { ComparisonForm } from "./ComparisonForm";
+import { emptyComparison, emptySide, likeComparison, type NewComparison, sideOf } from "./newComparison";
+
+const TITLE = "New comparison";
+
+/**
+ * Starts a comparison: from nothing, or with `dataset`, with versions of prompts as `a` and `b`, like the comparison `from`, or
+ * with configurations in the state of the router.
+ */
+export function NewComparisonPage() {
+  const projectId = useProjectId();
+  const project = useProject();
+  const providers = useProviders(projectId);
+  if (!allows(project, "evals:write")) {
+    return (
+      <Page title={TITLE}>
+        <PageMessage title="You can't start comparisons.">
+          <PageHint>
+            Your role lacks the scope <code>evals:write</code>, because comparisons cost money. Ask an admin
+            of the workspace.
+          </PageHint>
+          <Button component={Link} to={`/p/${projectId}/comparisons`} variant="default">
+            Back to the comparisons
+          </Button>
+        </PageMessage>
+      </Page>
+    );
+  }
+  return (
+    <QueryState query={providers} skeleton={<SkeletonRows count={6} height={44} />} page>
+      {({ data }) =>
+        data.length === 0 ? (
+          <NoProvider projectId={projectId} mayManage={allows(project, "admin")} />
+        ) : (
+          <Started projectId={projectId} providers={data} />
+        )
+      }
+    </QueryState>
+  );
+}
+
+function NoProvider({ projectId, mayManage }: { projectId: string; mayManage: boolean }) {
+  return (
+    <Page title={TITLE}>
+      <PageMessage title="No model can be called yet.">
+        <PageHint>
+          {mayManage
+            ? "Connect OpenAI, Anthropic, or a server of your own. Its key stays on the server."
+            : "The project has no connection to a provider. Ask an admin of the workspace to add one."}
+        </PageHint>
+        {mayManage && (
+          <Button component={Link} to={`/p/${projectId}/settings/providers`}>
+            Add a connection
+          </Button>
+        )}
+      </PageMessage>
+    </Page>
+  );
+}
+
+interface StartedProps {
+  projectId: string;
+  providers: readonly Provider[];
+}
+
+/** Loads what the form starts from, once. */
+function Started({ projectId, providers }: StartedProps) {
+  const [params] = useSearchParams();
+  const { state } = useLocation();
+  const [address] = useState(() => params.toString());
+  const query = useQuery({
+    queryKey: keys.comparisons.start(projectId, address, state),
+    queryFn: () => loadStart(new URLSearchParams(address), state),
+    staleTime: Number.POSITIVE_INFINITY,
+    gcTime: 0,
+    retry: false,
+  });
+  return (
+    <QueryState query={query} skeleton={<SkeletonRows count={6} height={44} />} page>
+      {(start) => <Form projectId={projectId} providers={providers} start={start} />}
+    </QueryState>
+  );
+}
+
+async function loadStart(params: URLSearchParams, state: unknown): Promise<NewComparison> {
+  const from = params.get("from");
+  if (from !== null) {
+    const comparison = await fetchComparison(from);
+    return likeComparison(comparison, await fetchDataset(comparison.dataset.id));
+  }
+  const datasetId = params.get("dataset");
+  const handed = readComparisonStart(state);
+  const [dataset, a, b] = await Promise.all([
+    datasetId === null ? null : fetchDataset(datasetId),
+    handed ? sideOf(handed.a) : sideAt(params.get("a")),
+    handed ? sideOf(handed.b) : sideAt(params.get("b")),
+  ]);
+  return { ...emptyComparison(), dataset, a, b };
+}
+
+async function sideAt(text: string | null) {
+  const at = readVersionAt(text);
+  if (at === null) return emptySide();
+  const { name } = await fetchVersion(at.id, at.version);
+  return { ...emptySide(), prompt: { ...at, name } };
+}
+
+function Form({ projectId, providers, start }: StartedProps & { start: NewComparison }) {
+  const navigate = useNavigate();
+  return (
+    <ComparisonForm
+      projectId={projectId}
+      providers={providers}
+      start={start}
+      onStarted={(id) => navigate(`/p/${projectId}/comparisons/${id}`, { replace: true })}
+    />
+  );
+}

@@ -1,0 +1,112 @@
+import { Alert, Group, Progress, Text } from "@mantine/core";
+import { IconAlertTriangle, IconInfoCircle } from "@tabler/icons-react";
+import { useState } from "react";
+import { hasEnded, isSettled } from "@/api/comparisons";
+import type { Comparison } from "@/api/types";
+import { Accounting } from "@/components/evaluation/Accounting";
+import classes from "@/components/evaluation/Evaluation.module.css";
+import { Verdict } from "@/components/evaluation/Marks";
+import { doneShare, progressText, STOP_REASONS, timeLeft } from "@/components/evaluation/progress";
+import { formatCount, formatDuration, formatPercent } from "@/components/format";
+import { useNow } from "@/components/useNow";
+import { CostPanel } from "./CostPanel";
+import { MetricsTable } from "./MetricsTable";
+import { primaryOf } from "./trends";
+
+/** What a comparison found, or how far it is. */
+export function ResultTab({ comparison }: { comparison: Comparison }) {
+  const { summary, error, stop_reason: stopReason } = comparison;
+  return (
+    <div className={classes.body}>
+      {!hasEnded(comparison) && <Running comparison={comparison} />}
+      {error && (
+        <Alert
+          role="alert"
+          variant="outline"
+          color="red"
+          icon={<IconAlertTriangle size={18} />}
+          title="The comparison failed"
+          mb="md"
+        >
+          {error.detail} <code>{error.code}</code>
+        </Alert>
+      )}
+      {hasEnded(comparison) && !isSettled(comparison) && (
+        <Notice>Cancelled. The result of the outputs that are there is being calculated.</Notice>
+      )}
+      {summary && <Sentence comparison={comparison} />}
+      {stopReason !== null && (
+        <Notice>
+          {STOP_REASONS[stopReason]}
+          {summary?.stopped_at != null &&
+            ` It ended after ${formatPercent(summary.stopped_at)} of the items.`}
+        </Notice>
+      )}
+      {summary?.partial && stopReason === null && (
+        <Notice>
+          It ended before all outputs were made, so the result is only about those that are there.
+        </Notice>
+      )}
+      {summary && summary.metrics.length > 0 && <MetricsTable comparison={comparison} summary={summary} />}
+      <div className={classes.panels}>
+        <Accounting accounting={comparison.accounting} repeats={comparison.repeats} sides={2} />
+        <CostPanel comparison={comparison} />
+      </div>
+    </div>
+  );
+}
+
+function Notice({ children }: { children: React.ReactNode }) {
+  return (
+    <Alert variant="light" color="gray" p="xs" mb="md" c="var(--lt-text)" icon={<IconInfoCircle size={16} />}>
+      {children}
+    </Alert>
+  );
+}
+
+/** The result in words, with the verdict of the primary metric. */
+function Sentence({ comparison }: { comparison: Comparison }) {
+  const primary = primaryOf(comparison);
+  return (
+    <div className={classes.sentence} data-testid="sentence">
+      {primary && <Verdict verdict={primary.verdict} />}
+      <p>{comparison.summary?.sentence}</p>
+      {comparison.summary?.items_needed != null && primary?.verdict === "inconclusive" && (
+        <p className={classes.note}>
+          About {formatCount(comparison.summary.items_needed)} items would show a difference as large as this
+          one in 80 % of cases.
+        </p>
+      )}
+    </div>
+  );
+}
+
+function Running({ comparison }: { comparison: Comparison }) {
+  const now = useNow(1_000);
+  // The speed since the page was opened: what was made before may have waited.
+  const [since] = useState(() => ({ time: Date.now(), done: comparison.progress.done }));
+  const left = timeLeft(comparison, since, now);
+  return (
+    <section aria-label="Progress" className={classes.progress} data-testid="progress">
+      <Group justify="space-between" gap="xs" mb={6}>
+        <Text size="sm" role="status">
+          {progressText(comparison)}
+        </Text>
+        {left !== null && (
+          <Text size="sm" c="dimmed">
+            About {formatDuration(Math.max(1000, Math.round(left / 1000) * 1000))} left
+          </Text>
+        )}
+      </Group>
+      <Progress
+        value={100 * doneShare(comparison)}
+        animated={comparison.status === "running"}
+        aria-label="Comparison"
+      />
+      <Text size="xs" c="dimmed" mt={6}>
+        It goes on if you leave this page. The result appears when all outputs are made; read the outputs so
+        far under Items.
+      </Text>
+    </section>
+  );
+}

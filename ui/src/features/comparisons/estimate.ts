@@ -1,0 +1,50 @@
+import type { EvaluationEstimate, EvaluationModel } from "@/api/types";
+import { callsText } from "@/components/evaluation/progress";
+import { formatCost, formatCount, formatTokens } from "@/components/format";
+
+/** What a comparison may cost: "$0.02 to $0.10 for 240 calls". */
+export function estimateText(estimate: EvaluationEstimate): string {
+  const { calls, input_tokens: tokens, basis } = estimate;
+  const from =
+    basis === "pilot"
+      ? "from what the first 5 items cost"
+      : `from the tokens of 5 items${tokens === null ? "" : `, about ${formatTokens(tokens)} input tokens`}`;
+  return `${estimatedCost(estimate)} for ${callsText(calls)}, ${from}.`;
+}
+
+/** The range of an estimated cost. What has no bound is said. */
+export function estimatedCost({
+  cost_low_usd: low,
+  cost_high_usd: high,
+  unpriced_models: unpriced,
+}: EvaluationEstimate): string {
+  if (unpriced.length > 0) return `unknown cost: no price for ${unpriced.join(" and ")}`;
+  if (low === null) return "unknown cost";
+  if (high === null) return `at least ${formatCost(low)}, without a most: set a maximum of output tokens`;
+  return low === high ? `about ${formatCost(low)}` : `${formatCost(low)} to ${formatCost(high)}`;
+}
+
+/** 1 item, 2,000 items. */
+export function itemsText(count: number): string {
+  return `${formatCount(count)} ${count === 1 ? "item" : "items"}`;
+}
+
+/** A model that answered for a side. */
+export interface SideModels {
+  model: string;
+  outputs: number;
+  fingerprints: string[];
+}
+
+/** The models of a side with their fingerprints, the one with the most outputs first. */
+export function sideModels(models: readonly EvaluationModel[], side: "a" | "b"): SideModels[] {
+  const byName = new Map<string, SideModels>();
+  for (const { side: of, model, outputs, fingerprint } of models) {
+    if (of !== side) continue;
+    const known = byName.get(model) ?? { model, outputs: 0, fingerprints: [] };
+    known.outputs += outputs;
+    if (fingerprint !== null) known.fingerprints.push(fingerprint);
+    byName.set(model, known);
+  }
+  return [...byName.values()].sort((a, b) => b.outputs - a.outputs);
+}

@@ -1,0 +1,73 @@
+import type { ComparisonItemSelection, EvaluationOutcome } from "@/api/types";
+import { ITEM_STATUSES, OUTCOMES } from "@/components/evaluation/progress";
+
+/** In the address instead of an item's id, when a page was turned by keyboard. */
+export const FIRST = "first";
+export const LAST = "last";
+
+export const VIEWS = {
+  outputs: "Outputs",
+  ab: "A to B",
+  ra: "Reference to A",
+  rb: "Reference to B",
+} as const;
+
+export type View = keyof typeof VIEWS;
+
+/** Where the reader is among the items of a comparison. */
+export interface ItemsPlace {
+  selection: ComparisonItemSelection;
+  /** From 1. */
+  page: number;
+  /** An id, FIRST, LAST, or empty. */
+  item: string;
+  /** From 1. */
+  repeat: number;
+  view: View;
+}
+
+/** The place in an address. What it doesn't know is ignored. */
+export function readPlace(params: URLSearchParams): ItemsPlace {
+  const [outcome, status, metric] = ["outcome", "status", "metric"].map((name) => params.get(name) ?? "");
+  const view = params.get("view") ?? "";
+  return {
+    selection: {
+      ...(isOutcome(outcome) && { outcome, ...(metric && { metric }) }),
+      ...(status &&
+        Object.hasOwn(ITEM_STATUSES, status) && { status: status as ComparisonItemSelection["status"] }),
+    },
+    page: wholeNumber(params.get("page")),
+    item: params.get("item") ?? "",
+    repeat: wholeNumber(params.get("repeat")),
+    view: Object.hasOwn(VIEWS, view) ? (view as View) : "outputs",
+  };
+}
+
+function isOutcome(text: string | undefined): text is EvaluationOutcome {
+  return text !== undefined && Object.hasOwn(OUTCOMES, text);
+}
+
+function wholeNumber(text: string | null): number {
+  return text !== null && /^[1-9]\d{0,6}$/.test(text) ? Number(text) : 1;
+}
+
+/** The item of a page that an address means: without one, the first. */
+export function chosenItem(place: Pick<ItemsPlace, "item">, ids: readonly string[]): string | undefined {
+  if (place.item === LAST) return ids.at(-1);
+  return place.item === "" || place.item === FIRST ? ids[0] : place.item;
+}
+
+/** Where the next or previous item is. Null at both ends. */
+export function step(
+  by: 1 | -1,
+  chosen: string | undefined,
+  ids: readonly string[],
+  page: number,
+  hasMore: boolean,
+): { page: number; item: string } | null {
+  const at = chosen === undefined ? -1 : ids.indexOf(chosen);
+  const next = at < 0 ? ids[0] : ids[at + by];
+  if (next !== undefined) return { page, item: next };
+  if (by > 0) return hasMore ? { page: page + 1, item: FIRST } : null;
+  return page > 1 ? { page: page - 1, item: LAST } : null;
+}

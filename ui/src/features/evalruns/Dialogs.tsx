@@ -1,0 +1,72 @@
+import { Text } from "@mantine/core";
+import { useState } from "react";
+import { useCreateComparison } from "@/api/comparisons";
+import { useCancelEvalRun, useDeleteEvalRun } from "@/api/evalRuns";
+import type { EvalRun } from "@/api/types";
+import { ConfirmDialog } from "@/components/ConfirmDialog";
+import { progressText } from "@/components/evaluation/progress";
+import { FormDialog } from "@/components/FormDialog";
+import { formatCount } from "@/components/format";
+import { BaselineChoice } from "./BaselineChoice";
+import { comparisonOf, inOrder } from "./evalRuns";
+
+interface Props {
+  run: EvalRun;
+  onClose: () => void;
+}
+
+export function CancelDialog({ run, onClose }: Props) {
+  const cancel = useCancelEvalRun(run);
+  return (
+    <ConfirmDialog
+      title={`Cancel “${run.name}”?`}
+      action="Cancel eval-run"
+      closeLabel="Let it run"
+      mutation={cancel}
+      onConfirm={() => cancel.mutate(undefined, { onSuccess: onClose })}
+      onClose={onClose}
+    >
+      {progressText(run)}. What is stored stays and is summarized. Results that your program sends later are
+      refused, and it can't go on.
+    </ConfirmDialog>
+  );
+}
+
+export function DeleteDialog({ run, onClose, onDeleted }: Props & { onDeleted: () => void }) {
+  const remove = useDeleteEvalRun(run);
+  return (
+    <ConfirmDialog
+      title={`Delete “${run.name}”?`}
+      action="Delete eval-run"
+      mutation={remove}
+      onConfirm={() => remove.mutate(undefined, { onSuccess: onDeleted })}
+      onClose={onClose}
+    >
+      Its result, {formatCount(run.accounting.outputs)} outputs and their scores are deleted for good. The
+      recorded runs and the dataset stay.
+    </ConfirmDialog>
+  );
+}
+
+export function CompareDialog({ run, onClose, onStarted }: Props & { onStarted: (id: string) => void }) {
+  const create = useCreateComparison(run.project_id);
+  const [other, setOther] = useState<EvalRun | null>(null);
+  const submit = () => {
+    if (other) create.mutate(comparisonOf(...inOrder(run, other)), { onSuccess: ({ id }) => onStarted(id) });
+  };
+  return (
+    <FormDialog
+      title={`Compare “${run.name}”`}
+      action="Compare"
+      mutation={create}
+      onSubmit={submit}
+      onClose={onClose}
+      disabled={other === null}
+    >
+      <BaselineChoice run={run} label="Other eval-run of this dataset" value={other} onChange={setOther} />
+      <Text size="sm" c="dimmed">
+        The older one becomes A. The comparison calls no model: it uses the outputs and scores that are there.
+      </Text>
+    </FormDialog>
+  );
+}

@@ -1,0 +1,268 @@
+import { Checkbox, Progress, Select, Text, TextInput } from "@mantine/core";
+import { useState } from "react";
+import { Link, useSearchParams } from "react-router";
+import { isSettled } from "@/api/comparisons";
+import { useEvalRuns } from "@/api/evalRuns";
+import type { EvalRun } from "@/api/types";
+import { Ago } from "@/components/Ago";
+import { CodeBlock } from "@/components/CodeBlock";
+import { DataTable } from "@/components/DataTable";
+import { DatasetFilter } from "@/components/evaluation/DatasetFilter";
+import shared from "@/components/evaluation/Evaluation.module.css";
+import { EvaluationStatusMark } from "@/components/evaluation/Marks";
+import { doneShare, progressText, STATUSES } from "@/components/evaluation/progress";
+import { formatTime, NONE } from "@/components/format";
+import { ListPage } from "@/components/ListPage";
+import { PageHint } from "@/components/PageMessage";
+import { useNow } from "@/components/useNow";
+import { allows, useProject, useProjectId } from "@/components/useProject";
+import { CompareBar } from "./CompareBar";
+import classes from "./EvalRuns.module.css";
+import { primaryScore, readSelection, shortCommit } from "./evalRuns";
+import { Score } from "./Score";
+
+/** How many eval-runs a comparison has. */
+const PAIR = 2;
+
+/** The eval-runs of a project, those that run among them. */
+export function EvalRunsPage() {
+  const projectId = useProjectId();
+  const mayWrite = allows(useProject(), "evals:write");
+  const [params, setParams] = useSearchParams();
+  const selection = readSelection(params);
+  const query = useEvalRuns(projectId, selection);
+  const now = useNow(10_000);
+  const [chosen, setChosen] = useState<readonly string[]>([]);
+  const set = (name: string, value: string | null) =>
+    setParams((current) => {
+      if (value) current.set(name, value);
+      else current.delete(name);
+      return current;
+    });
+  const known = query.data?.pages.flatMap(({ data }) => data) ?? [];
+  const selected = chosen.flatMap((id) => known.find((run) => run.id === id) ?? []);
+  const isFiltered = Object.values(selection).some((value) => value !== undefined);
+  return (
+    <ListPage<EvalRun>
+      title="Eval-runs"
+      context="What your own program answered over a dataset, scored, with its branch and commit."
+      tools={
+        <search className={shared.filters}>
+          <DatasetFilter
+            projectId={projectId}
+            value={selection.dataset_id ?? ""}
+            onChange={(value) => set("dataset", value)}
+          />
+          <TextFilter label="Name" value={selection.name ?? ""} onChange={(value) => set("name", value)} />
+          <TextFilter
+            label="Branch"
+            value={selection.branch ?? ""}
+            onChange={(value) => set("branch", value)}
+          />
+          <Select
+            size="xs"
+            w={130}
+            aria-label="Status"
+            placeholder="Any status"
+            data={Object.entries(STATUSES).map(([value, label]) => ({ value, label }))}
+            value={selection.status ?? null}
+            onChange={(value) => set("status", value)}
+            clearable
+            clearButtonProps={{ "aria-label": "Clear status" }}
+          />
+        </search>
+      }
+      query={query}
+      what="eval-runs"
+      rowHeight={40}
+      emptyTitle="No eval-runs yet."
+      emptyHint={<Empty projectId={projectId} />}
+      onClearFilters={isFiltered ? () => setParams({}) : undefined}
+      banner={
+        selected.length > 0 && (
+          <CompareBar projectId={projectId} selected={selected} onClear={() => setChosen([])} />
+        )
+      }
+    >
+      {(rows) => (
+        <Rows
+          rows={rows}
+          projectId={projectId}
+          now={now}
+          chosen={chosen}
+          onChoose={mayWrite ? setChosen : undefined}
+        />
+      )}
+    </ListPage>
+  );
+}
+
+const PROGRAM = `import looptrace
+
+def answer(question):            # your agent; members of an item's input are its arguments
+    return my_agent(question)
+
+def correct(output, reference_output):
+    return output == reference_output
+
+result = looptrace.evaluate("my-dataset", answer, graders=[correct], name="support-agent")
+print(result)                    # the scores, and the address of the eval-run`;
+
+function Empty({ projectId }: { projectId: string }) {
+  return (
+    <>
+      <PageHint>
+        An eval-run is your own program over the items of a dataset: its outputs, their scores, and what
+        failed. The Python SDK runs it, on your machine or in CI:
+      </PageHint>
+      <div className={classes.program}>
+        <CodeBlock code={PROGRAM} what="program" />
+      </div>
+      <PageHint>
+        Install it with <code>pip install looptrace</code>, take the name of a{" "}
+        <Link to={`/p/${projectId}/datasets`}>dataset</Link>, and set <code>LOOPTRACE_API_KEY</code> to a{" "}
+        <Link to={`/p/${projectId}/settings/keys`}>key</Link> with the scopes <code>ingest:write</code>,{" "}
+        <code>datasets:read</code>, <code>evals:read</code> and <code>evals:write</code>.
+      </PageHint>
+    </>
+  );
+}
+
+interface TextFilterProps {
+  label: string;
+  value: string;
+  onChange: (value: string) => void;
+}
+
+/** Filters by an exact text when Enter is pressed or the field is left. */
+function TextFilter({ label, value, onChange }: TextFilterProps) {
+  const apply = (text: string) => {
+    if (text.trim() !== value) onChange(text.trim());
+  };
+  return (
+    <TextInput
+      key={value}
+      size="xs"
+      w={140}
+      aria-label={label}
+      placeholder={`Exact ${label.toLowerCase()}`}
+      maxLength={200}
+      autoComplete="off"
+      defaultValue={value}
+      onBlur={(event) => apply(event.currentTarget.value)}
+      onKeyDown={(event) => {
+        if (event.key === "Enter") apply(event.currentTarget.value);
+      }}
+    />
+  );
+}
+
+interface RowsProps {
+  rows: EvalRun[];
+  projectId: string;
+  now: number;
+  chosen: readonly string[];
+  /** Undefined: nothing can be compared. */
+  onChoose?: (chosen: readonly string[]) => void;
+}
+
+function Rows({ rows, projectId, now, chosen, onChoose }: RowsProps) {
+  return (
+    <DataTable
+      label="Eval-runs"
+      stacks
+      rows={rows}
+      rowKey={({ id }) => id}
+      rowProps={({ id, status }) => ({
+        "data-testid": "eval-run-row",
+        "data-eval-run": id,
+        "data-status": status,
+      })}
+      columns={[
+        {
+          header: "Name",
+          title: ({ name }) => name,
+          cell: ({ id, name }) => (
+            <span className={classes.first}>
+              {onChoose && (
+                <Checkbox
+                  size="xs"
+                  aria-label={`Select ${name}`}
+                  checked={chosen.includes(id)}
+                  disabled={chosen.length >= PAIR && !chosen.includes(id)}
+                  onChange={(event) =>
+                    onChoose(
+                      event.currentTarget.checked ? [...chosen, id] : chosen.filter((one) => one !== id),
+                    )
+                  }
+                />
+              )}
+              <Link to={`/p/${projectId}/eval-runs/${id}`} className={shared.name} data-row-focus>
+                {name}
+              </Link>
+            </span>
+          ),
+        },
+        {
+          header: "Branch",
+          title: ({ branch }) => branch ?? undefined,
+          cell: ({ branch }) => branch ?? NONE,
+        },
+        {
+          header: "Commit",
+          title: ({ commit }) => commit ?? undefined,
+          cell: ({ commit }) => (commit === null ? NONE : <code>{shortCommit(commit)}</code>),
+        },
+        {
+          header: "Dataset",
+          cell: ({ dataset }) => (
+            <>
+              {dataset.name}{" "}
+              <span className={shared.dim}>
+                r{dataset.revision}
+                {dataset.split !== null && ` · ${dataset.split}`}
+              </span>
+            </>
+          ),
+        },
+        { header: "Status", cell: (row) => <Status row={row} /> },
+        {
+          header: "Primary score",
+          title: ({ summary }) => summary?.sentence,
+          cell: (row) => <Primary row={row} />,
+        },
+        {
+          header: "Started",
+          number: true,
+          title: ({ created_at }) => formatTime(created_at),
+          cell: ({ created_at }) => <Ago time={created_at} now={now} />,
+        },
+      ]}
+    />
+  );
+}
+
+function Status({ row }: { row: EvalRun }) {
+  if (isSettled(row)) {
+    return (
+      <>
+        <EvaluationStatusMark status={row.status} />
+        {row.summary?.partial && <span className={shared.dim}> results are missing</span>}
+      </>
+    );
+  }
+  return (
+    <div className={shared.running}>
+      <EvaluationStatusMark status={row.status} />
+      <Text size="xs">{progressText(row)}</Text>
+      <Progress size="sm" value={100 * doneShare(row)} aria-label={`Progress of ${row.name}`} />
+    </div>
+  );
+}
+
+function Primary({ row }: { row: EvalRun }) {
+  const metric = primaryScore(row);
+  if (row.error) return <span className={shared.dim}>{row.error.detail}</span>;
+  if (!metric) return <span className={shared.dim}>{row.summary ? "No scores" : NONE}</span>;
+  return <Score metric={metric} />;
+}

@@ -1,0 +1,175 @@
+import { Alert, Progress, Text } from "@mantine/core";
+import { IconAlertTriangle, IconInfoCircle } from "@tabler/icons-react";
+import { hasEnded, isSettled } from "@/api/comparisons";
+import type { EvalRun, EvalRunMetric } from "@/api/types";
+import { DataTable } from "@/components/DataTable";
+import { Accounting } from "@/components/evaluation/Accounting";
+import classes from "@/components/evaluation/Evaluation.module.css";
+import { Interval } from "@/components/evaluation/Interval";
+import { formatValue, metricLabel } from "@/components/evaluation/measures";
+import { doneShare, progressText } from "@/components/evaluation/progress";
+import { Fact, FactList } from "@/components/Fact";
+import {
+  formatCost,
+  formatCount,
+  formatDuration,
+  formatPercent,
+  formatTime,
+  NONE,
+} from "@/components/format";
+import own from "./EvalRuns.module.css";
+import { primaryScore, tookMs } from "./evalRuns";
+import { GatePanel } from "./GatePanel";
+
+/** What an eval-run found, or how far it is. */
+export function ResultTab({ run }: { run: EvalRun }) {
+  const { summary, error } = run;
+  return (
+    <div className={classes.body}>
+      {!hasEnded(run) && <Running run={run} />}
+      {error && (
+        <Alert
+          role="alert"
+          variant="outline"
+          color="red"
+          icon={<IconAlertTriangle size={18} />}
+          title="The eval-run failed"
+          mb="md"
+        >
+          {error.detail} <code>{error.code}</code>
+        </Alert>
+      )}
+      {hasEnded(run) && !isSettled(run) && (
+        <Notice>The result of the outputs that are there is being calculated.</Notice>
+      )}
+      {summary && (
+        <div className={classes.sentence} data-testid="sentence">
+          <p>{summary.sentence}</p>
+        </div>
+      )}
+      {summary?.partial && (
+        <Notice>Results are missing, so the scores are only about those that are there.</Notice>
+      )}
+      {summary && summary.scores.length > 0 && <Scores run={run} scores={summary.scores} />}
+      <div className={classes.panels}>
+        <Accounting accounting={run.accounting} repeats={run.repeats} sides={1} />
+        <Facts run={run} />
+      </div>
+      {summary && (
+        <div className={own.gate}>
+          <GatePanel run={run} />
+        </div>
+      )}
+    </div>
+  );
+}
+
+function Notice({ children }: { children: React.ReactNode }) {
+  return (
+    <Alert variant="light" color="gray" p="xs" mb="md" c="var(--lt-text)" icon={<IconInfoCircle size={16} />}>
+      {children}
+    </Alert>
+  );
+}
+
+function Running({ run }: { run: EvalRun }) {
+  return (
+    <section aria-label="Progress" className={classes.progress} data-testid="progress">
+      <Text size="sm" role="status" mb={6}>
+        {progressText(run)}
+      </Text>
+      <Progress value={100 * doneShare(run)} animated={run.status === "running"} aria-label="Eval-run" />
+      <Text size="xs" c="dimmed" mt={6}>
+        The program sends results as they come. The scores appear when it has finished; read the outputs so
+        far under Items.
+      </Text>
+    </section>
+  );
+}
+
+function Scores({ run, scores }: { run: EvalRun; scores: EvalRunMetric[] }) {
+  const primary = primaryScore(run)?.name;
+  return (
+    <section className={classes.metrics}>
+      <DataTable
+        label="Scores"
+        stacks
+        rows={scores}
+        rowKey={({ name }) => name}
+        rowProps={({ name }) => ({ "data-testid": "score-row", "data-metric": name })}
+        columns={[
+          {
+            header: "Metric",
+            cell: (metric) => (
+              <>
+                {metricLabel(metric)}
+                {metric.kind === "score" && metric.name === primary && (
+                  <span className={classes.tag}>primary</span>
+                )}
+                <span className={classes.hint}>{metric.better} is better</span>
+              </>
+            ),
+          },
+          {
+            header: "Mean, 95 % interval",
+            number: true,
+            cell: ({ kind, mean, ci }) => (
+              <>
+                {formatValue(kind, mean)}
+                <Interval ci={ci} format={(value) => formatValue(kind, value)} />
+              </>
+            ),
+          },
+          {
+            header: "Pass rate",
+            number: true,
+            title: () => "The outputs that pass, of those that have a pass or fail",
+            cell: ({ pass_rate: rate }) => (rate === null ? NONE : formatPercent(rate)),
+          },
+          { header: "Items", number: true, cell: ({ n }) => formatCount(n) },
+        ]}
+      />
+      <p className={classes.note}>
+        Scores are out of 100. The interval is over items; items without a value are left out, and counted
+        below.
+      </p>
+    </section>
+  );
+}
+
+function Facts({ run }: { run: EvalRun }) {
+  const took = tookMs(run);
+  const metadata = Object.entries(run.metadata);
+  return (
+    <section aria-label="Facts" className={classes.panel} data-testid="facts">
+      <h2 className={classes.heading}>Facts</h2>
+      <FactList>
+        <Fact
+          label="Cost"
+          value={run.cost_usd === null ? "Not sent" : formatCost(run.cost_usd)}
+          title="The sum of the costs that the program sent"
+        />
+        <Fact label="Took" value={took === null ? NONE : formatDuration(took)} />
+        <Fact label="Repeats" value={formatCount(run.repeats)} />
+        <Fact label="Branch" value={run.branch ?? NONE} />
+        <Fact label="Commit" value={run.commit ?? NONE} title={run.commit ?? undefined} />
+        <Fact label="Started" value={formatTime(run.created_at)} />
+        {run.graders.length > 0 && (
+          <Fact label="Graders of Looptrace" value={run.graders.map(({ name }) => name).join(", ")} />
+        )}
+      </FactList>
+      {metadata.length > 0 && (
+        <>
+          <h3 className={classes.subheading}>Metadata</h3>
+          <div className={own.metadata}>
+            <FactList>
+              {metadata.map(([name, value]) => (
+                <Fact key={name} label={name} value={value} title={value} />
+              ))}
+            </FactList>
+          </div>
+        </>
+      )}
+    </section>
+  );
+}

@@ -1,0 +1,17 @@
+import type { EvalRunMetric } from "@/api/types";
+import { Interval } from "@/components/evaluation/Interval";
+import { formatValue } from "@/components/evaluation/measures";
+import classes from "./EvalRuns.module.css";
+import { itemsText, scoreText } from "./evalRuns";
+
+/** A score with its interval and how many items it has. */
+export function Score({ metric }: { metric: EvalRunMetric }) {
+  const format = (value: number) => formatValue(metric.kind, value);
+  return (
+    <span className={classes.score} title={scoreText(metric)}>
+      {formatValue(metric.kind, metric.mean)} <span className={classes.dim}>{metric.name}</span>
+      <Interval ci={metric.ci} format={format} />{" "}
+      <span className={classes.dim}>over {itemsText(metric.n)}</span>
+    </span>
+  );
+}

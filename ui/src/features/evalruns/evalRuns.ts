@@ -1,0 +1,160 @@
+import type { ComparisonDraft } from "@/api/comparisons";
+import { isSettled } from "@/api/comparisons";
+import type {
+  EvalRun,
+  EvalRunItem,
+  EvalRunMetric,
+  EvalRunSelection,
+  EvaluationStatus,
+  GateDecision,
+} from "@/api/types";
+import { formatValue, intervalText } from "@/components/evaluation/measures";
+import { STATUSES } from "@/components/evaluation/progress";
+import { formatCount } from "@/components/format";
+
+/** The score that decides; undefined until the eval-run has ended, and without scores. */
+export function primaryScore({ summary, primary_metric }: EvalRun): EvalRunMetric | undefined {
+  const scores = summary?.scores.filter(({ kind }) => kind === "score") ?? [];
+  return scores.find(({ name }) => name === primary_metric) ?? scores[0];
+}
+
+/** A score in one line: "correct 83.3 (70.0 to 93.3), 30 items". */
+export function scoreText(metric: EvalRunMetric): string {
+  const value = formatValue(metric.kind, metric.mean);
+  const interval = intervalText(metric.ci, (one) => formatValue(metric.kind, one));
+  return `${metric.name} ${value}${interval === null ? "" : ` (${interval})`}, ${itemsText(metric.n)}`;
+}
+
+/** The mean of a score over the repeats of an item; null if none has it. */
+export function itemScore({ repeats }: EvalRunItem, name: string | undefined): number | null {
+  const scores = repeats.flatMap(({ result }) => result.scores.filter((one) => one.name === name));
+  const values = scores.flatMap(({ score }) => (score === null ? [] : [score]));
+  return values.length === 0 ? null : values.reduce((sum, one) => sum + one, 0) / values.length;
+}
+
+/** 1 item, 2,000 items. */
+export function itemsText(count: number): string {
+  return `${formatCount(count)} ${count === 1 ? "item" : "items"}`;
+}
+
+/** What tells eval-runs of one name apart: "faster-triage · 0d2f9c1 · r3". */
+export function originText({ branch, commit, dataset }: EvalRun): string {
+  const parts = [branch, commit === null ? null : shortCommit(commit), `r${dataset.revision}`];
+  return parts.filter((part) => part !== null).join(" · ");
+}
+
+/** The first characters of a hash; other names of commits stay whole. */
+export function shortCommit(commit: string): string {
+  return /^[0-9a-f]{12,64}$/.test(commit) ? commit.slice(0, 9) : commit;
+}
+
+/** How long it took, in ms; null while it runs. */
+export function tookMs({ started_at, finished_at }: EvalRun): number | null {
+  return started_at === null || finished_at === null
+    ? null
+    : Date.parse(finished_at) - Date.parse(started_at);
+}
+
+/** Why two eval-runs can't be compared; null if they can. */
+export function whyNotComparable(a: EvalRun, b: EvalRun): string | null {
+  if (a.dataset.id !== b.dataset.id) return "They are of different datasets.";
+  const unready = [a, b].find((one) => !isSettled(one) || one.summary === null);
+  return unready ? `“${unready.name}” has no result yet.` : null;
+}
+
+/** The comparison of two eval-runs of a dataset. A is the baseline. */
+export function comparisonOf(a: EvalRun, b: EvalRun): ComparisonDraft {
+  const shared = [b.primary_metric, a.primary_metric].find(
+    (name) =>
+      name !== null && [a, b].every(({ summary }) => summary?.scores.some((one) => one.name === name)),
+  );
+  return {
+    project_id: b.project_id,
+    dataset_id: b.dataset.id,
+    a: { eval_run_id: a.id },
+    b: { eval_run_id: b.id },
+    ...(shared && { primary_metric: shared }),
+  };
+}
+
+/** Two eval-runs, the older one first. */
+export function inOrder(one: EvalRun, other: EvalRun): [EvalRun, EvalRun] {
+  return Date.parse(one.created_at) <= Date.parse(other.created_at) ? [one, other] : [other, one];
+}
+
+/** The filters in an address. What it doesn't know is ignored. */
+export function readSelection(params: URLSearchParams): EvalRunSelection {
+  const status = params.get("status") ?? "";
+  return {
+    dataset_id: params.get("dataset") || undefined,
+    name: params.get("name") || undefined,
+    branch: params.get("branch") || undefined,
+    status: Object.hasOwn(STATUSES, status) ? (status as EvaluationStatus) : undefined,
+  };
+}
+
+/** A metric that a gate checks. Differences of points are asked out of 100. */
+export interface GateMetric {
+  name: string;
+  label: string;
+  /** What is typed times this is what the API takes. */
+  scale: number;
+  unit: string;
+}
+
+const MEASURED: readonly GateMetric[] = [
+  { name: "failures", label: "Failed outputs", scale: 0.01, unit: "points" },
+  { name: "cost_usd", label: "Cost", scale: 1, unit: "$ per output" },
+  { name: "duration_ms", label: "Duration", scale: 1, unit: "ms per output" },
+  { name: "output_tokens", label: "Output tokens", scale: 1, unit: "tokens per output" },
+];
+
+/** What a gate can check of an eval-run, the primary score first. */
+export function gateMetrics(run: EvalRun): GateMetric[] {
+  const primary = primaryScore(run)?.name;
+  const names = run.summary?.scores.flatMap(({ kind, name }) => (kind === "score" ? [name] : [])) ?? [];
+  const scores = names.map((name) => ({ name, label: name, scale: 0.01, unit: "points" }));
+  return [
+    ...scores.filter(({ name }) => name === primary),
+    ...scores.filter(({ name }) => name !== primary),
+    ...MEASURED,
+  ];
+}
+
+/** The margin that the API takes; null if the text is no number from 0. */
+export function readMargin(text: string | number, { scale }: GateMetric): number | null {
+  const value = text === "" ? Number.NaN : Number(text);
+  return Number.isFinite(value) && value >= 0 ? Number((value * scale).toPrecision(12)) : null;
+}
+
+export const DECISIONS: Record<GateDecision["decision"], string> = {
+  pass: "Passes: not worse",
+  regression: "Regression: worse",
+  inconclusive: "Can't tell",
+  incomplete: "Incomplete",
+};
+
+/** What a decision leaves out, and what would help, in sentences. */
+export function gateNotes(decision: GateDecision): string[] {
+  const notes = [`${itemsText(decision.paired)} compared.`];
+  const left = [
+    [decision.only_candidate, "only in this eval-run"],
+    [decision.only_baseline, "only in the baseline"],
+    [decision.changed, "with a changed input or reference output"],
+  ] as const;
+  for (const [count, what] of left) if (count > 0) notes.push(`Left out: ${itemsText(count)} ${what}.`);
+  const lost = [
+    [decision.candidate_lost, "this eval-run"],
+    [decision.baseline_lost, "the baseline"],
+  ] as const;
+  for (const [count, where] of lost)
+    if (count > 0) notes.push(`Without a result in ${where}: ${itemsText(count)}.`);
+  const { items_needed: items, repeats_needed: repeats } = decision;
+  if (items !== null) {
+    const more = repeats === null ? "" : `, or ${formatCount(repeats)} repeats of these,`;
+    notes.push(
+      `About ${itemsText(items)}${more} would decide in 80 % of cases, if the true difference is this one.`,
+    );
+  }
+  return notes;
+}

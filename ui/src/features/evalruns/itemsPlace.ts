@@ -1,0 +1,28 @@
+import type { EvaluationItemStatus } from "@/api/types";
+import { ITEM_STATUSES } from "@/components/evaluation/progress";
+
+/** Where the reader is among the items of an eval-run. */
+export interface ItemsPlace {
+  status: EvaluationItemStatus | undefined;
+  /** From 1. */
+  page: number;
+  /** An id, or empty. */
+  item: string;
+  /** From 1. */
+  repeat: number;
+}
+
+/** The place in an address. What it doesn't know is ignored. */
+export function readItemsPlace(params: URLSearchParams): ItemsPlace {
+  const status = params.get("status") ?? "";
+  return {
+    status: Object.hasOwn(ITEM_STATUSES, status) ? (status as EvaluationItemStatus) : undefined,
+    page: wholeNumber(params.get("page")),
+    item: params.get("item") ?? "",
+    repeat: wholeNumber(params.get("repeat")),
+  };
+}
+
+function wholeNumber(text: string | null): number {
+  return text !== null && /^[1-9]\d{0,6}$/.test(text) ? Number(text) : 1;
+}
