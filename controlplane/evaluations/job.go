@@ -24,6 +24,8 @@ const (
 	// callAttempts and callWait limit the calls of a model: nobody waits for one of them.
 	callAttempts = 5
 	callWait     = 10 * time.Minute
+	// settleTime is how long the end of calls that were cancelled is waited for.
+	settleTime = 10 * time.Second
 	// maxCalls is how many outputs are made at once, whatever connections allow.
 	maxCalls = 256
 	// hopeless is how many outputs of a side may fail one after the other, for a reason that only a person can mend, before the evaluation fails.
@@ -206,6 +208,21 @@ func (a *attempt) prepare(ctx context.Context) error {
 	return nil
 }
 
+// settledCost returns what the requests cost. Those that a cancellation ended are known a moment later: it waits for them for a while.
+func (a *attempt) settledCost(ctx context.Context) (providers.EvaluationCost, error) {
+	for until := time.Now().Add(settleTime); ; {
+		cost, err := a.providers.EvaluationCost(ctx, a.e.ID)
+		if err != nil || cost.Running == 0 || time.Now().After(until) {
+			return cost, err //nolint:wrapcheck // it names the statement
+		}
+		select {
+		case <-time.After(settleTime / 50):
+		case <-ctx.Done():
+			return cost, context.Cause(ctx)
+		}
+	}
+}
+
 // end stores the end of the evaluation.
 func (a *attempt) end(ctx context.Context, status Status, stopped *StopReason, failure *problem.Error, results *results) error {
 	args := pgx.NamedArgs{
@@ -215,9 +232,9 @@ func (a *attempt) end(ctx context.Context, status Status, stopped *StopReason, f
 		args["error_code"], args["error_detail"] = failure.Code, plain(failure.Error())
 	}
 	if results != nil {
-		cost, err := a.providers.EvaluationCost(ctx, a.e.ID)
+		cost, err := a.settledCost(ctx)
 		if err != nil {
-			return err //nolint:wrapcheck // it names the statement
+			return err
 		}
 		summary := any(results.summary)
 		if a.e.Kind == EvalRun {

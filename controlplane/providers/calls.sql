@@ -52,7 +52,7 @@ UPDATE provider_states s SET running = s.running - l.calls, reserved_nanousd = s
 FROM sums l WHERE s.provider_id = l.provider_id
 
 -- name: sum evaluation
-SELECT count(*) AS calls, coalesce(sum(cost_nanousd), 0)::bigint AS cost,
+SELECT count(*) AS calls, count(*) FILTER (WHERE status = 'running') AS running, coalesce(sum(cost_nanousd), 0)::bigint AS cost,
 	count(*) FILTER (WHERE cost_nanousd IS NULL AND reserved_nanousd IS NOT NULL) AS bounded_calls,
 	coalesce(sum(reserved_nanousd) FILTER (WHERE cost_nanousd IS NULL), 0)::bigint AS bounded,
 	count(*) FILTER (WHERE cost_nanousd IS NULL AND reserved_nanousd IS NULL) AS unpriced

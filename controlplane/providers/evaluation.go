@@ -13,6 +13,8 @@ import (
 // EvaluationCost is what the requests of an evaluation cost, repeated and lost ones among them.
 type EvaluationCost struct {
 	Calls int64 `json:"calls"`
+	// Running are those under way.
+	Running int64 `json:"-"`
 	// Cost is the sum of known costs. Bounded is the most that BoundedCalls of unknown cost can have cost.
 	Cost         Money `json:"cost"`
 	Bounded      Money `json:"bounded"`
