@@ -173,16 +173,17 @@ func (s *Service) plan(ctx context.Context, grant access.Grant, n *Wanted) (*pla
 
 // choosePrimary sets the primary metric.
 func (n *Wanted) choosePrimary(graders []*grader.Grader) error {
-	switch {
-	case n.Primary == "" && len(graders) > 0:
+	if n.Primary == "" && len(graders) > 0 {
 		n.Primary = graders[0].Name()
+	}
+	switch {
+	case n.Config.StopEarly && n.Primary == "":
+		return problem.InvalidField("body.stop_early", "needs a score that decides: add a grader, or name a primary_metric")
 	case n.Config.StopEarly && n.Config.Sides[sideA].EvalRunID != nil && n.Config.Sides[sideB].EvalRunID != nil:
 		return problem.InvalidField("body.stop_early", "saves nothing: all outputs were made before")
 	case n.Config.Sides[sideA].EvalRunID != nil || n.Config.Sides[sideB].EvalRunID != nil: // it may be a score of theirs
 	case n.Primary != "" && !slices.ContainsFunc(graders, func(g *grader.Grader) bool { return g.Name() == n.Primary }):
 		return problem.InvalidField("body.primary_metric", "is not the name of a grader of the comparison")
-	case n.Primary == "" && n.Config.StopEarly:
-		return problem.InvalidField("body.stop_early", "needs a grader that decides")
 	}
 	return nil
 }

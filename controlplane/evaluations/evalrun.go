@@ -173,6 +173,9 @@ func (s *Service) Finish(ctx context.Context, grant access.Grant, id uuid.UUID) 
 	if err != nil {
 		return finished, nil, err
 	}
+	if finished.OutputsDone == finished.OutputsTotal {
+		return finished, nil, nil
+	}
 	missing, err := postgres.Many[MissingResult](ctx, s.db, "list missing results", pgx.NamedArgs{"id": id, "repeats": finished.Repeats, "limit": maxMissing})
 	return finished, missing, err
 }

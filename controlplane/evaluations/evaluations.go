@@ -70,6 +70,7 @@ var (
 	errRunning = &problem.Error{Kind: problem.Conflict, Code: "evaluation_running", Detail: "It waits or runs. Cancel it first, or wait for its end."}
 	errEnded   = &problem.Error{Kind: problem.Conflict, Code: "evaluation_finished", Detail: "It has ended."}
 	errInUse   = &problem.Error{Kind: problem.Conflict, Code: "evaluation_in_use", Detail: "A comparison uses its outputs. Delete that first."}
+	errDecided = &problem.Error{Kind: problem.Conflict, Code: "evaluation_decided", Detail: "It stopped early, because the primary metric is decided. To make all outputs, start it again without stop_early."}
 	errNothing = &problem.Error{Kind: problem.Conflict, Code: "nothing_missing", Detail: "No output is missing. To make those again that failed, set retry_failed."}
 )
 
@@ -116,7 +117,6 @@ type Evaluation struct {
 	ErrorCode      *string
 	ErrorDetail    *string
 	JobID          *int64
-	RetryFailed    bool
 	OutputsTotal   int64
 	OutputsDone    int64
 	OutputsFailed  int64
@@ -246,24 +246,56 @@ func (s *Service) Cancel(ctx context.Context, grant access.Grant, kind Type, id 
 // Resume makes the outputs that are missing of a comparison that ended, and with retryFailed those that failed. maxCost is the new
 // cap, nil to keep the one before.
 func (s *Service) Resume(ctx context.Context, grant access.Grant, id uuid.UUID, retryFailed bool, maxCost *providers.Money) (Evaluation, error) {
-	return s.change(ctx, grant, Comparison, id, func(ctx context.Context, tx postgres.DB, e *Evaluation) error {
-		missing := e.OutputsTotal - e.OutputsDone
-		switch {
-		case e.unfinished():
-			return errRunning
-		case missing == 0 && (!retryFailed || e.OutputsFailed == 0):
-			return errNothing
-		}
-		if retryFailed {
-			if _, err := tx.Exec(ctx, "remove failed outputs", pgx.NamedArgs{"id": e.ID}); err != nil {
-				return err
-			}
-		}
-		if _, err := tx.Exec(ctx, "open items", pgx.NamedArgs{"id": e.ID}); err != nil {
+	if _, err := s.Get(ctx, grant, Comparison, id); err != nil { // unlike the rest, it does not wait long for a database that does not answer
+		return Evaluation{}, err
+	}
+	var resumed Evaluation
+	err := s.db.LongTx(ctx, func(ctx context.Context, tx pgx.Tx) error {
+		db := s.db.On(tx)
+		if _, err := postgres.One[struct{ ID uuid.UUID }](ctx, db, "lock evaluation", pgx.NamedArgs{"projects": grant.IDs(), "kind": Comparison, "id": id}); err != nil {
 			return err
 		}
-		return s.addJob(ctx, tx, "resume evaluation", e.ID, pgx.NamedArgs{"max_cost": maxCost})
+		e, err := s.get(ctx, db, grant.Projects, Comparison, id)
+		if err != nil {
+			return err
+		}
+		if err := e.resumable(retryFailed); err != nil {
+			return err
+		}
+		if e.JobID != nil { // it may still summarize
+			if err := s.jobs.Cancel(ctx, tx, *e.JobID); err != nil {
+				return err //nolint:wrapcheck // it says what it does
+			}
+		}
+		statements := []string{"open items"}
+		if retryFailed {
+			statements = append(statements, "remove failed outputs")
+		}
+		for _, name := range statements { // without the limit of time of other statements: these are up to a million rows
+			if _, err := tx.Exec(ctx, s.db.Statement(name), pgx.NamedArgs{"id": id}); err != nil {
+				return fmt.Errorf("%s: %w", name, err)
+			}
+		}
+		if err := s.addJob(ctx, db, "resume evaluation", id, pgx.NamedArgs{"max_cost": maxCost}); err != nil {
+			return err
+		}
+		resumed, err = s.get(ctx, db, grant.Projects, Comparison, id)
+		return err
 	})
+	return resumed, err
+}
+
+// resumable returns an error if there is nothing to resume.
+func (e *Evaluation) resumable(retryFailed bool) error {
+	switch {
+	case e.unfinished():
+		return errRunning
+	case e.StopReason != nil && *e.StopReason == StopDecided:
+		return errDecided
+	case e.OutputsTotal == e.OutputsDone && e.Summary != nil && (!retryFailed || e.OutputsFailed == 0):
+		return errNothing
+	}
+	return nil
 }
 
 // change changes an evaluation under a lock.

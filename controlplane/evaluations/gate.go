@@ -34,7 +34,8 @@ type Gate struct {
 	Difference Difference
 	// OnlyCandidate and OnlyBaseline count items that the other one was not to do, Changed those whose contents are not the same.
 	OnlyCandidate, OnlyBaseline, Changed int64
-	// CandidateLost and BaselineLost count items of which an output failed or is missing, or whose grader failed.
+	// CandidateLost and BaselineLost count items of which an output failed or is missing, or whose grader failed. CandidateLost also has
+	// items without a value that the baseline has.
 	CandidateLost, BaselineLost int64
 	ItemsNeeded, RepeatsNeeded  *int
 }
@@ -126,9 +127,9 @@ func (s *gateSide) names() string {
 
 // pair pairs the items that both have with equal contents, and counts the others.
 func (g *Gate) pair(candidate, baseline *gateSide, name string) []stats.Paired {
-	before := map[uuid.UUID]*itemResult{}
+	unmet := map[uuid.UUID]*itemResult{}
 	for i := range baseline.results.items {
-		before[baseline.results.items[i].id] = &baseline.results.items[i]
+		unmet[baseline.results.items[i].id] = &baseline.results.items[i]
 	}
 	newPlace, oldPlace := candidate.results.place(name), baseline.results.place(name)
 	newRepeats, oldRepeats := candidate.e.Repeats, baseline.e.Repeats
@@ -136,10 +137,14 @@ func (g *Gate) pair(candidate, baseline *gateSide, name string) []stats.Paired {
 	var pairs []stats.Paired
 	for i := range candidate.results.items {
 		now := &candidate.results.items[i]
-		was := before[now.id]
-		delete(before, now.id)
+		was := unmet[now.id]
+		delete(unmet, now.id)
 		values := now.valuesOf(sideA, newPlace)
-		if now.lost(newRepeats, name) || !scores {
+		var before []float64
+		if was != nil {
+			before = was.valuesOf(sideA, oldPlace)
+		}
+		if now.lost(newRepeats, name) || !scores || len(before) > 0 && len(values) == 0 {
 			g.CandidateLost++
 		}
 		switch {
@@ -153,9 +158,9 @@ func (g *Gate) pair(candidate, baseline *gateSide, name string) []stats.Paired {
 		if was.lost(oldRepeats, name) {
 			g.BaselineLost++
 		}
-		pairs = append(pairs, stats.Paired{A: was.valuesOf(sideA, oldPlace), B: values})
+		pairs = append(pairs, stats.Paired{A: before, B: values})
 	}
-	g.OnlyBaseline = int64(len(before))
+	g.OnlyBaseline = int64(len(unmet))
 	return pairs
 }
 

@@ -10,7 +10,7 @@ func (c *Config) outputsOfItem(e *Evaluation) int {
 
 // decide sets the status and the metrics of an item.
 func (i *itemResult) decide(r *results, e *Evaluation, config *Config) {
-	whole := i.ok[sideA]+i.failed[sideA]+i.ok[sideB]+i.failed[sideB] == config.outputsOfItem(e)
+	whole := i.ok[sideA]+i.failed[sideA]+i.absent[sideA]+i.ok[sideB]+i.failed[sideB]+i.absent[sideB] == config.outputsOfItem(e)
 	sides := []int{sideA, sideB}
 	if e.Kind == EvalRun {
 		sides = sides[:1]

@@ -21,9 +21,9 @@ import (
 )
 
 const (
-	// callAttempts and callWait limit the calls of a model: nobody waits for one of them.
+	// callAttempts and callWait limit the calls of a model. Nobody waits for one of them, and a place that is not free is no failure.
 	callAttempts = 5
-	callWait     = 10 * time.Minute
+	callWait     = 24 * time.Hour
 	// settleTime is how long the end of calls that were cancelled is waited for.
 	settleTime = 10 * time.Second
 	// maxCalls is how many outputs are made at once, whatever connections allow.
@@ -282,8 +282,12 @@ func (a *attempt) finish(ctx context.Context, status Status, stopped *StopReason
 		if err != nil {
 			return fmt.Errorf("encode items: %w", err)
 		}
-		if _, err := a.db.Exec(ctx, "store items", pgx.NamedArgs{"id": a.e.ID, "rows": string(text)}); err != nil {
+		stored, err := a.db.Exec(ctx, "store items", pgx.NamedArgs{"id": a.e.ID, "attempt": a.id, "rows": string(text)})
+		if err != nil {
 			return err
+		}
+		if stored == 0 && len(rows) > 0 {
+			return errNotMine
 		}
 		rows = rows[:0]
 	}

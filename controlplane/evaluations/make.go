@@ -80,7 +80,7 @@ func (a *attempt) make(ctx context.Context) (*float64, error) {
 				return nil, err
 			}
 		case a.config.StopEarly && part.share < 1:
-			decided, err := a.decided(ctx, part.last, part.share)
+			decided, err := a.decided(ctx, part.last)
 			if err != nil {
 				return nil, err
 			}

@@ -87,9 +87,24 @@ func (e *Evaluation) GraderNames() []string {
 	return names
 }
 
-// MetricNames returns the names of the metrics of the evaluation: those of its graders, then the operational ones.
+// ScoreNames returns the names of the scores of a comparison: those of its summary, or of its graders before there is one.
+func (e *Evaluation) ScoreNames() []string {
+	summary, err := e.ReadSummary()
+	if err != nil || summary == nil {
+		return e.GraderNames()
+	}
+	var names []string
+	for i := range summary.Metrics {
+		if summary.Metrics[i].Kind == KindScore {
+			names = append(names, summary.Metrics[i].Name)
+		}
+	}
+	return names
+}
+
+// MetricNames returns the names of the metrics of a comparison: the scores, then the operational ones.
 func (e *Evaluation) MetricNames() []string {
-	names := e.GraderNames()
+	names := e.ScoreNames()
 	for i := range operational {
 		names = append(names, operational[i].name)
 	}

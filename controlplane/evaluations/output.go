@@ -54,7 +54,7 @@ func (a *attempt) output(ctx context.Context, t task) (*row, error) {
 	}
 	completing, err := a.completions.Begin(ctx, &caller, &completions.Request{
 		Provider: r.side.ProviderID, Messages: rendered.Messages, Tools: r.template.Tools, ResponseFormat: orNone(r.template.ResponseFormat), Config: r.config,
-		MaxRounds: 1, AllowUnpriced: a.e.AllowUnpriced, Prompt: r.side.Prompt, Variables: variables,
+		MaxRounds: 1, MaxCost: a.e.MaxCostNanousd, AllowUnpriced: a.e.AllowUnpriced, Prompt: r.side.Prompt, Variables: variables,
 	})
 	if err != nil {
 		return a.failedRow(ctx, &made, err)

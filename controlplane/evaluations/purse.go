@@ -31,7 +31,8 @@ func (p *purse) take(ctx context.Context, most providers.Money, attempts int) (t
 		if most > 0 {
 			times = int(min(providers.Money(attempts), left/most))
 		}
-		if times > 0 || left < most && p.reserved == 0 {
+		// With less than it wants, it waits while more may come back.
+		if times == attempts || times > 0 && *p.limit-p.spent < most*providers.Money(attempts) || p.reserved == 0 {
 			taken = most * providers.Money(times)
 			p.reserved += taken
 			p.mu.Unlock()

@@ -1,9 +1,9 @@
 -- name: list evaluations
 SELECT e.id, e.project_id, e.name, e.dataset_id, d.name AS dataset_name, e.revision, e.split, e.item_count, e.repeats, e.seed, e.config, e.primary_metric,
-	e.max_cost_nanousd, e.allow_unpriced, e.status, e.stop_reason, e.error_code, e.error_detail, e.job_id, e.retry_failed, e.outputs_total, e.outputs_done,
+	e.max_cost_nanousd, e.allow_unpriced, e.status, e.stop_reason, e.error_code, e.error_detail, e.job_id, e.outputs_total, e.outputs_done,
 	e.outputs_failed, e.outputs_skipped, e.estimate, e.accounting, e.cost, e.summary, e.created_at, e.started_at, e.finished_at,
 	u.email AS author_email, e.created_by_key AS author_key, e.created_by AS created_by_id, e.kind, e.branch, e.commit, e.metadata,
-	(SELECT count(*) FROM evaluation_items i WHERE i.evaluation_id = e.id AND i.status = 'skipped' AND e.outputs_skipped > 0) AS skipped_item_count
+	e.outputs_skipped * e.item_count / e.outputs_total AS skipped_item_count
 FROM evaluations e JOIN datasets d ON d.id = e.dataset_id LEFT JOIN users u ON u.id = e.created_by
 WHERE e.project_id = ANY(@projects) AND e.kind = @kind AND (@name = '' OR e.name = @name) AND (@branch = '' OR e.branch = @branch)
 	AND (@commit = '' OR e.commit = @commit)
@@ -12,10 +12,10 @@ ORDER BY e.created_at DESC, e.id DESC LIMIT @limit OFFSET @offset
 
 -- name: get evaluation
 SELECT e.id, e.project_id, e.name, e.dataset_id, d.name AS dataset_name, e.revision, e.split, e.item_count, e.repeats, e.seed, e.config, e.primary_metric,
-	e.max_cost_nanousd, e.allow_unpriced, e.status, e.stop_reason, e.error_code, e.error_detail, e.job_id, e.retry_failed, e.outputs_total, e.outputs_done,
+	e.max_cost_nanousd, e.allow_unpriced, e.status, e.stop_reason, e.error_code, e.error_detail, e.job_id, e.outputs_total, e.outputs_done,
 	e.outputs_failed, e.outputs_skipped, e.estimate, e.accounting, e.cost, e.summary, e.created_at, e.started_at, e.finished_at,
 	u.email AS author_email, e.created_by_key AS author_key, e.created_by AS created_by_id, e.kind, e.branch, e.commit, e.metadata,
-	(SELECT count(*) FROM evaluation_items i WHERE i.evaluation_id = e.id AND i.status = 'skipped' AND e.outputs_skipped > 0) AS skipped_item_count
+	e.outputs_skipped * e.item_count / e.outputs_total AS skipped_item_count
 FROM evaluations e JOIN datasets d ON d.id = e.dataset_id LEFT JOIN users u ON u.id = e.created_by
 WHERE e.project_id = ANY(@projects) AND e.kind = @kind AND e.id = @id
 
@@ -46,7 +46,7 @@ counted AS (SELECT count(*) AS n FROM removed)
 UPDATE evaluations e SET outputs_done = e.outputs_done - c.n, outputs_failed = e.outputs_failed - c.n FROM counted c WHERE e.id = @id
 
 -- name: open items
-UPDATE evaluation_items SET status = 'pending', metrics = NULL WHERE evaluation_id = @id AND status <> 'skipped'
+UPDATE evaluation_items SET status = 'pending', metrics = NULL WHERE evaluation_id = @id AND status NOT IN ('skipped', 'pending')
 
 -- name: resume evaluation
 UPDATE evaluations SET status = 'queued', job_id = @job, attempt = NULL, stop_reason = NULL, error_code = NULL, error_detail = NULL,
@@ -105,10 +105,11 @@ SELECT number, item_id, content_hash, status, reason FROM evaluation_items WHERE
 
 -- name: store items
 UPDATE evaluation_items i SET status = r.status, metrics = r.metrics
-FROM json_to_recordset(@rows) AS r(number integer, status text, metrics jsonb) WHERE i.evaluation_id = @id AND i.number = r.number
+FROM (SELECT id FROM evaluations WHERE id = @id AND attempt = @attempt FOR UPDATE) mine, json_to_recordset(@rows) AS r(number integer, status text, metrics jsonb)
+WHERE i.evaluation_id = mine.id AND i.number = r.number
 
 -- name: end evaluation
-UPDATE evaluations SET status = CASE WHEN status IN ('cancelled', 'succeeded') THEN status ELSE @status END, primary_metric = coalesce(primary_metric, @primary), stop_reason = @stop_reason, error_code = @error_code, error_detail = @error_detail,
+UPDATE evaluations SET status = CASE WHEN status IN ('cancelled', 'succeeded') AND @status <> 'failed' THEN status ELSE @status END, primary_metric = coalesce(primary_metric, @primary), stop_reason = @stop_reason, error_code = @error_code, error_detail = @error_detail,
 	accounting = @accounting, cost = @cost, summary = @summary, finished_at = coalesce(finished_at, @now), attempt = NULL
 WHERE id = @id AND attempt = @attempt
 

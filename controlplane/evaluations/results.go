@@ -90,6 +90,8 @@ type itemResult struct {
 	values [2][][]float64
 	ok     [2]int
 	failed [2]int
+	// absent counts the outputs that an eval-run does not have, or for other contents. They are no failures.
+	absent [2]int
 	// passes and judged count outputs of side a by metric: those that passed, of those that a grader passed or failed.
 	passes, judged map[string]int
 	// graderErrors counts outputs of side a by the grader that failed.
@@ -119,14 +121,20 @@ type resultRow struct {
 	Fingerprint  *string
 }
 
+// maxMetrics is how many metrics an evaluation has. Scores from outside with further names are counted, and not used.
+const maxMetrics = 200
+
 // maxListed is how many models and reasons are listed.
 const maxListed = 50
 
 // read reads the results of the items of an evaluation up to a number, and counts.
 func (s *Service) read(ctx context.Context, e *Evaluation, config *Config, last int32) (*results, error) {
 	r := &results{items: make([]itemResult, last), places: map[string]int{}}
-	for _, name := range e.MetricNames() {
+	for _, name := range e.GraderNames() {
 		r.places[name] = len(r.places)
+	}
+	for i := range operational {
+		r.places[operational[i].name] = len(r.places)
 	}
 	reasons := map[ReasonCount]int64{} // by side and code; Side points into SideNames
 	models := map[modelKey]int64{}
@@ -212,6 +220,10 @@ func (r *results) add(row *resultRow, reasons map[ReasonCount]int64, models map[
 	name := &SideNames[side]
 	add := func(metric string, value float64) {
 		place, ok := r.places[metric]
+		if !ok && len(r.places) >= maxMetrics {
+			reasons[ReasonCount{Side: name, Code: "score_ignored: too many names"}]++
+			return
+		}
 		if !ok {
 			place = len(r.places)
 			r.places[metric] = place
@@ -221,8 +233,14 @@ func (r *results) add(row *resultRow, reasons map[ReasonCount]int64, models map[
 		}
 		item.values[side][place] = append(item.values[side][place], value)
 	}
-	if row.Status != OutputOK {
+	absent := row.Status != OutputOK && (text(row.ErrorCode) == codeNoResult || text(row.ErrorCode) == codeItemChanged)
+	switch {
+	case absent:
+		item.absent[side]++
+	case row.Status != OutputOK:
 		item.failed[side]++
+	}
+	if row.Status != OutputOK {
 		r.accounting.OutputsFailed++
 		reasons[ReasonCount{Side: name, Code: text(row.ErrorCode)}]++
 	} else {
@@ -256,6 +274,7 @@ func (r *results) add(row *resultRow, reasons map[ReasonCount]int64, models map[
 	for i := range operational {
 		m := &operational[i]
 		switch {
+		case absent:
 		case m.kind == KindFailures && row.Status == OutputOK:
 			add(m.name, 0)
 		case m.kind == KindFailures:

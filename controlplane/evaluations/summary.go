@@ -186,12 +186,12 @@ func differenceOf(c *stats.Comparison, alpha float64) Difference {
 	return Difference{c.Difference, 1 - alpha, flags}
 }
 
-// looksUpTo returns the tests of the primary metric after the looks whose items are all made, up to a share of the items.
-func (a *attempt) looksUpTo(r *results, share float64) []stats.Look {
+// looksUpTo returns the tests of the primary metric after the looks at the items up to a number.
+func (a *attempt) looksUpTo(r *results, last int64) []stats.Look {
 	primary := metric{name: *r.summary.PrimaryMetric, kind: KindScore, better: Higher}
 	var list []stats.Look
 	for _, p := range a.parts() {
-		if p.pilot || p.share > share || int(p.last) > len(r.items) {
+		if p.pilot || int64(p.last) > last {
 			continue
 		}
 		one := r.metricOf(&primary, int(p.last), nil, false)
@@ -205,13 +205,13 @@ func (a *attempt) looksUpTo(r *results, share float64) []stats.Look {
 	return list
 }
 
-// decided tests whether the primary metric is decided after a share of the items.
-func (a *attempt) decided(ctx context.Context, last int32, share float64) (bool, error) {
+// decided tests whether the primary metric is decided after the items up to a number.
+func (a *attempt) decided(ctx context.Context, last int32) (bool, error) {
 	r, err := a.read(ctx, &a.e, &a.config, last)
 	if err != nil {
 		return false, err
 	}
-	test := stats.SequentialTest(a.looksUpTo(r, share), level)
+	test := stats.SequentialTest(a.looksUpTo(r, int64(last)), level)
 	if test.Flag != "" {
 		return false, fmt.Errorf("test whether evaluation %s is decided: %s", a.e.ID, test.Flag)
 	}
@@ -220,8 +220,7 @@ func (a *attempt) decided(ctx context.Context, last int32, share float64) (bool,
 
 // lastLevel returns the level of the last look.
 func (a *attempt) lastLevel(r *results) float64 {
-	made := float64(r.accounting.Items-r.accounting.Pending) / float64(max(1, r.accounting.Items))
-	found := a.looksUpTo(r, made)
+	found := a.looksUpTo(r, r.accounting.Items-r.accounting.Pending) // items are made in their order
 	if len(found) == 0 {
 		return level
 	}

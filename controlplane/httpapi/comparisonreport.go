@@ -168,7 +168,7 @@ func (*comparisonExport) jsonLines(to io.Writer) (line func(*exportedOutput) err
 
 func (e *comparisonExport) csvLines(to io.Writer) (line func(*exportedOutput) error, end func() error) {
 	out := csv.NewWriter(to)
-	graders := e.e.GraderNames()
+	graders := e.e.ScoreNames()
 	header := []string{
 		"number", "item_id", "key", "item_status", "reason", "input", "reference_output", "side", "repeat", "status", "error", "output", "run_id", "model", "duration_ms",
 		"input_tokens", "output_tokens", "cost_usd", "requests",

@@ -545,3 +545,56 @@ func TestGradeSample(t *testing.T) {
 		assert.Equal(t, location, (*refused.Errors)[0].Location, graders)
 	}
 }
+
+// TestComparisonStopsEarlyAtAnOddPlace has a number of items of which a quarter is no whole number: the interval still says its confidence.
+func TestComparisonStopsEarlyAtAnOddPlace(t *testing.T) {
+	t.Parallel()
+	e := newEnv(t)
+	session, project := e.setUp(t)
+	as := cookie(session)
+	e.work(t)
+	server := provider.Start(t, provider.Options{Answer: func(q *provider.Request) *provider.Reply {
+		if q.Model == "model-a" {
+			return &provider.Reply{Text: "unknown"}
+		}
+		return answering(q)
+	}})
+	made := e.connect(t, as, project.Id, "openai", server, "")
+	dataset := e.dataset(t, as, project.Id, "numbers", questions(90)...)
+	ended := e.compared(t, as, e.compare(t, as, comparisonBody(project.Id, dataset.Id, made.Id, `,"stop_early":true`)).Id)
+	require.NotNil(t, ended.StopReason)
+	correct := metricOf(t, &ended, "correct")
+	assert.Greater(t, correct.Difference.Confidence, 0.95)
+	assert.Equal(t, contract.EvaluationVerdictBBetter, correct.Verdict)
+	resumed := e.do(t, http.MethodPost, "/v1/comparisons/"+ended.Id.String()+"/_actions/resume", `{}`, as)
+	assert.Equal(t, "evaluation_decided", wantProblem(t, resumed, http.StatusConflict).Code)
+	without := comparisonBody(project.Id, dataset.Id, made.Id, `,"stop_early":true,"graders":[]`)
+	assert.Equal(t, "body.stop_early", (*wantProblem(t, e.do(t, http.MethodPost, "/v1/comparisons", without, as), http.StatusUnprocessableEntity).Errors)[0].Location)
+}
+
+// TestComparisonWithANewCap resumes under a cap what has no price.
+func TestComparisonWithANewCap(t *testing.T) {
+	t.Parallel()
+	e := newEnv(t)
+	session, project := e.setUp(t)
+	as := cookie(session)
+	e.work(t)
+	slow := make(chan struct{})
+	server := provider.Start(t, provider.Options{Answer: func(q *provider.Request) *provider.Reply {
+		if numberIn(q) > 0 {
+			<-slow
+		}
+		return answering(q)
+	}})
+	made := e.connect(t, as, project.Id, "openai", server, `,"max_concurrency":2`)
+	dataset := e.dataset(t, as, project.Id, "numbers", questions(40)...)
+	started := e.compare(t, as, comparisonBody(project.Id, dataset.Id, made.Id, ""))
+	require.Eventually(t, func() bool { return len(server.Requests()) >= 2 }, comparisonTime, 10*time.Millisecond)
+	must[contract.Comparison](t, e.do(t, http.MethodPost, "/v1/comparisons/"+started.Id.String()+"/_actions/cancel", nil, as), http.StatusOK)
+	e.compared(t, as, started.Id)
+	close(slow)
+	must[contract.Comparison](t, e.do(t, http.MethodPost, "/v1/comparisons/"+started.Id.String()+"/_actions/resume", `{"max_cost_usd":1}`, as), http.StatusOK)
+	ended := e.compared(t, as, started.Id)
+	assert.Equal(t, contract.EvaluationStatusFailed, ended.Status)
+	assert.Equal(t, "price_unknown", ended.Error.Code)
+}

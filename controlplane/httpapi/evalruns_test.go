@@ -3,6 +3,7 @@ package httpapi
 import (
 	"fmt"
 	"net/http"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -168,6 +169,10 @@ func TestEvalRun(t *testing.T) {
 	assert.Equal(t, "agent main abc", compared.A.Name)
 	assert.EqualValues(t, 58, compared.Accounting.Scored)
 	assert.EqualValues(t, 2, compared.Accounting.TargetFailed)
+	failures := metricOf(t, &compared, "failures")
+	assert.InDelta(t, 1.0/59, *failures.B.Mean, 1e-9, "what the eval-run does not have did not fail")
+	shown := e.comparisonItems(t, as, compared.Id, "?limit=1").Data[0]
+	assert.True(t, slices.ContainsFunc(shown.Metrics, func(m contract.ComparisonItemMetric) bool { return m.Name == "own" }), "%+v", shown.Metrics)
 	own := metricOf(t, &compared, "own")
 	assert.InDelta(t, 18.0/58, *own.Difference.Estimate, 1e-9)
 	assert.Equal(t, contract.EvaluationVerdictBBetter, own.Verdict)

@@ -138,7 +138,7 @@ func TestDocumentNamesRetries(t *testing.T) {
 			}
 		}
 	}
-	assert.Equal(t, 35, posts)
+	assert.Equal(t, 46, posts)
 }
 
 func TestRequestsAtOnceUnderOneKey(t *testing.T) {

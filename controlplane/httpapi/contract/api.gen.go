@@ -2885,7 +2885,7 @@ type EvaluationCost struct {
 	// UnknownCalls Requests of unknown cost, such as those that were under way when a process died.
 	UnknownCalls int64 `json:"unknown_calls"`
 
-	// UnpricedCalls Requests of models without a price. No amount has a part of them.
+	// UnpricedCalls Requests of unknown cost without a bound: their model has no price, or they had no `max_output_tokens`. No amount has a part of them.
 	UnpricedCalls int64 `json:"unpriced_calls"`
 
 	// Usd The known costs of all requests to providers, repeated and lost ones among them.
@@ -3368,7 +3368,7 @@ type GateDecision struct {
 	Better       GateDecisionBetter `json:"better"`
 	Candidate    EvaluationMean     `json:"candidate"`
 
-	// CandidateLost Items of the candidate of which an output failed or is missing, or whose grader failed.
+	// CandidateLost Items of the candidate of which an output failed or is missing, or whose grader failed, and items without a value that the baseline has.
 	CandidateLost int64 `json:"candidate_lost"`
 
 	// Changed Items whose input or reference output is not the same; they are left out.

@@ -32,9 +32,7 @@ CREATE TABLE evaluations (
     -- The job of River, and the attempt that works on it. An attempt that another one replaced changes nothing more.
     job_id             bigint,
     attempt            uuid,
-    -- Whether outputs that failed are made again.
-    retry_failed       boolean     NOT NULL DEFAULT false,
-    outputs_total      bigint      NOT NULL,
+    outputs_total      bigint      NOT NULL CHECK (outputs_total > 0),
     outputs_done       bigint      NOT NULL DEFAULT 0,
     outputs_failed     bigint      NOT NULL DEFAULT 0,
     outputs_skipped    bigint      NOT NULL DEFAULT 0,

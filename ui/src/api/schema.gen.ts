@@ -342,7 +342,8 @@ export interface paths {
         /**
          * Do what is missing of a comparison that ended
          * @description Makes the outputs that are missing, and with `retry_failed` also those that failed. Outputs that are stored stay. 409
-         *     `evaluation_running` while it waits or runs, 409 `nothing_missing` if there is nothing to do.
+         *     `evaluation_running` while it waits or runs, 409 `nothing_missing` if there is nothing to do, 409 `evaluation_decided` if it stopped
+         *     early.
          *
          *     Requires the scope `evals:write`.
          */
@@ -3501,7 +3502,7 @@ export interface components {
             unknown_at_most_usd: number;
             /**
              * Format: int64
-             * @description Requests of models without a price. No amount has a part of them.
+             * @description Requests of unknown cost without a bound: their model has no price, or they had no `max_output_tokens`. No amount has a part of them.
              */
             unpriced_calls: number;
             /**
@@ -4520,7 +4521,7 @@ export interface components {
             changed: number;
             /**
              * Format: int64
-             * @description Items of the candidate of which an output failed or is missing, or whose grader failed.
+             * @description Items of the candidate of which an output failed or is missing, or whose grader failed, and items without a value that the baseline has.
              */
             candidate_lost: number;
             /**
