@@ -15,7 +15,7 @@ await scenario(async (page, { base, projectId, runId, email, colleague, password
   const dialog = page.getByRole("dialog");
   await dialog.getByRole("radio", { name: "Admin", exact: true }).check();
   await dialog.getByRole("button", { name: "Save role" }).click();
-  await dialog.getByText("An organization needs an owner").waitFor();
+  await dialog.getByText("Make another member an owner first").waitFor();
   await inspect(page, "members-last-owner");
   await dialog.getByRole("button", { name: "Cancel" }).click();
 
