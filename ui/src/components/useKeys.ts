@@ -10,16 +10,16 @@ export function useKeys(map: KeyMap): void {
     current.current = map;
   });
   useEffect(() => {
-    // A dialog that this key closes is gone when the event arrives below.
     let hadDialog = false;
+    const hasDialog = () => document.querySelector("[role=dialog]") !== null;
     const beforeKey = () => {
-      hadDialog = document.querySelector("[role=dialog]") !== null;
+      hadDialog = hasDialog();
     };
     const onKey = (event: KeyboardEvent) => {
       if (event.defaultPrevented || event.metaKey || event.ctrlKey || event.altKey || isTaken(event.target))
         return;
-      // A dialog closes itself, also if it lost the focus.
-      if (event.key === "Escape" && hadDialog) return;
+      // This key has closed a dialog, which had lost the focus.
+      if (event.key === "Escape" && hadDialog && !hasDialog()) return;
       // The focused element handles these keys itself.
       if (event.target instanceof Element) {
         if (event.key === "Enter" && event.target.closest("a,button")) return;
