@@ -61,10 +61,7 @@ func (s *Service) CheckGate(ctx context.Context, grant access.Grant, candidate, 
 	pairs := g.pair(now, was, name)
 	decided := stats.NonInferiority(stats.Metric{Name: name, Better: stats.Direction(m.better), Items: pairs, Amount: m.kind != KindScore && m.kind != KindFailures}, margin, stats.CompareOptions{Alpha: level})
 	g.Comparison, g.Difference = decided.Comparison, differenceOf(&decided.Comparison, level)
-	g.ItemsNeeded = decided.ItemsNeeded
-	if needed := decided.RepeatsNeeded; needed != nil && *needed <= maxRepeats {
-		g.RepeatsNeeded = needed
-	}
+	g.ItemsNeeded, g.RepeatsNeeded = decided.ItemsNeeded, decided.RepeatsNeeded
 	switch {
 	case g.CandidateLost > 0:
 		g.Decision = Incomplete
@@ -78,9 +75,6 @@ func (s *Service) CheckGate(ctx context.Context, grant access.Grant, candidate, 
 	g.Sentence = g.sentence(m, margin)
 	return g, nil
 }
-
-// maxRepeats is how many repeats an eval-run may have.
-const maxRepeats = 100
 
 // gateSide is an eval-run with its results.
 type gateSide struct {

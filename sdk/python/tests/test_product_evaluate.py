@@ -162,7 +162,7 @@ def test_model_calls(program: Program, product: Product, models: Models) -> None
     assert printed == [
         "calls-0 None None", f"calls-1 {model} {one}", f"calls-2 {model} {two}",
         f"calls-0 {ANSWER} None {one}", f"calls-1 {ANSWER} None {one}", "calls-2 None InternalServerError None",
-        "incomplete",
+        "pass",
     ]  # fmt: skip
     first, _, problems = last.partition(" ")
     assert problems == "[] []"
