@@ -153,10 +153,10 @@ func (s *subject) bindings() (map[string]any, error) {
 		bindings["finish_reason"] = s.FinishReason
 	}
 	bindings["usage"] = map[string]any{
-		"input_tokens": known(count(s.InputTokens)), "output_tokens": known(count(s.OutputTokens)), "total_tokens": known(totalTokens(s.Sample)),
+		"input_tokens": known(s.number(count(s.InputTokens))), "output_tokens": known(s.number(count(s.OutputTokens))), "total_tokens": known(totalTokens(s.Sample)),
 	}
-	bindings["cost_usd"] = known(s.CostUSD)
-	bindings["duration_ms"] = known(milliseconds(s.Duration))
+	bindings["cost_usd"] = known(s.number(s.CostUSD))
+	bindings["duration_ms"] = known(s.number(milliseconds(s.Duration)))
 	bindings["time_to_first_token_ms"] = known(milliseconds(s.TimeToFirstToken))
 	var err error
 	bindings["tool_calls"], err = s.callBindings()

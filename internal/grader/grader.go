@@ -67,6 +67,9 @@ type Result struct {
 	Evidence json.RawMessage
 	// Error says why the sample could not be graded, and what to do.
 	Error string
+	// Lacking is whether the grader looked at tool calls, tokens, costs or durations that the sample does not have. With them, the result
+	// may be another one.
+	Lacking bool
 }
 
 // Applies reports whether the grader gave a score.
@@ -104,7 +107,10 @@ func (g *Grader) Binary() bool { return g.binary }
 
 // Grade grades a sample. It ends early, with an error in the result, when the context does.
 func (g *Grader) Grade(ctx context.Context, sample *Sample) Result {
-	return g.grade(ctx, newSubject(sample))
+	s := newSubject(sample)
+	r := g.grade(ctx, s)
+	r.Lacking = s.lacking
+	return r
 }
 
 func (g *Grader) grade(ctx context.Context, s *subject) Result {

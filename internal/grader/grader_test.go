@@ -504,3 +504,28 @@ func TestToolCallsOfTheMessage(t *testing.T) {
 		assert.InDelta(t, score, *found.Score, 0)
 	}
 }
+
+// TestLacking says of graders whether they looked at what the sample does not have.
+func TestLacking(t *testing.T) {
+	t.Parallel()
+	message := json.RawMessage(`{"content": "x"}`)
+	all := Sample{Output: json.RawMessage(`"x"`), ToolCalls: []ToolCall{}, CostUSD: ptr(0.5)}
+	for _, c := range []struct {
+		definition string
+		sample     Sample
+		lacking    bool
+	}{
+		{`"type": "tool_use", "max": 2`, Sample{}, true},
+		{`"type": "tool_use", "max": 2`, Sample{Message: message}, true}, // only the last message
+		{`"type": "tool_use", "max": 2`, all, false},
+		{`"type": "budget", "max_cost_usd": 1`, Sample{Output: json.RawMessage(`"x"`)}, true},
+		{`"type": "budget", "max_cost_usd": 1`, all, false},
+		{`"type": "string_check", "operation": "eq", "reference": "x"`, Sample{Output: json.RawMessage(`"x"`)}, false},
+		{`"type": "string_check", "operation": "eq", "reference": "x", "input": "{{sample.output_tools}}"`, Sample{Output: json.RawMessage(`"x"`)}, true},
+		{`"type": "multi", "graders": [{"name": "a", "type": "tool_use", "max": 2}, {"name": "b", "type": "length", "max": 9}]`, Sample{Output: json.RawMessage(`"x"`)}, true},
+	} {
+		g, err := Parse(json.RawMessage(`{"name": "g", `+c.definition+`}`), "grader")
+		require.NoError(t, err)
+		assert.Equal(t, c.lacking, new(g.Grade(t.Context(), &c.sample)).Lacking, c.definition)
+	}
+}

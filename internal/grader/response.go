@@ -79,23 +79,24 @@ type budget struct {
 type limit struct {
 	name  string
 	most  float64
-	value func(s *Sample) *float64
+	value func(s *subject) *float64
 }
 
 // budgets are the values that can be limited.
 var budgets = []limit{
-	{name: "max_input_tokens", value: func(s *Sample) *float64 { return count(s.InputTokens) }},
-	{name: "max_output_tokens", value: func(s *Sample) *float64 { return count(s.OutputTokens) }},
-	{name: "max_total_tokens", value: totalTokens},
-	{name: "max_cost_usd", value: func(s *Sample) *float64 { return s.CostUSD }},
-	{name: "max_duration_ms", value: func(s *Sample) *float64 { return milliseconds(s.Duration) }},
-	{name: "max_time_to_first_token_ms", value: func(s *Sample) *float64 { return milliseconds(s.TimeToFirstToken) }},
-	{name: "max_tool_calls", value: func(s *Sample) *float64 {
-		if calls, known := newSubject(s).calls(); known {
-			n := float64(len(calls))
-			return &n
+	{name: "max_input_tokens", value: func(s *subject) *float64 { return s.number(count(s.InputTokens)) }},
+	{name: "max_output_tokens", value: func(s *subject) *float64 { return s.number(count(s.OutputTokens)) }},
+	{name: "max_total_tokens", value: func(s *subject) *float64 { return s.number(totalTokens(s.Sample)) }},
+	{name: "max_cost_usd", value: func(s *subject) *float64 { return s.number(s.CostUSD) }},
+	{name: "max_duration_ms", value: func(s *subject) *float64 { return s.number(milliseconds(s.Duration)) }},
+	{name: "max_time_to_first_token_ms", value: func(s *subject) *float64 { return s.number(milliseconds(s.TimeToFirstToken)) }},
+	{name: "max_tool_calls", value: func(s *subject) *float64 {
+		calls, known := s.calls()
+		if !known {
+			return nil
 		}
-		return nil
+		n := float64(len(calls))
+		return &n
 	}},
 }
 
@@ -144,7 +145,7 @@ func (c *budget) grade(_ context.Context, s *subject) verdict {
 	var over, unknown []string
 	for _, one := range c.limits {
 		what := strings.TrimPrefix(one.name, "max_")
-		value := one.value(s.Sample)
+		value := one.value(s)
 		if value == nil {
 			unknown = append(unknown, what)
 			continue

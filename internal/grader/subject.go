@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"slices"
+	"strings"
 
 	"github.com/looptrace/looptrace/internal/jsonselect"
 )
@@ -13,15 +14,20 @@ import (
 type subject struct {
 	*Sample
 	item, produced *jsonselect.Document
+	// listed is whether the sample has all tool calls, not only those of its message.
+	listed bool
+	// lacking is whether something was looked at that the sample does not have.
+	lacking bool
 }
 
 func newSubject(sample *Sample) *subject {
+	listed := sample.ToolCalls != nil
 	if sample.ToolCalls == nil && !isNull(sample.Message) {
 		whole := *sample
 		whole.ToolCalls = callsOf(sample.Message)
 		sample = &whole
 	}
-	return &subject{Sample: sample}
+	return &subject{Sample: sample, listed: listed}
 }
 
 // callsOf returns the tool calls of a message as in chat completions.
@@ -53,6 +59,9 @@ var sampleMembers = []string{"output_text", "output_json", "output_tools", "choi
 
 // find returns what a path selects: the value, or the array of values if there are several.
 func (s *subject) find(p *path) (json.RawMessage, error) {
+	if strings.HasPrefix(p.text, "sample.output_tools") {
+		s.lacking = s.lacking || !s.listed
+	}
 	document, err := s.document(p)
 	if err != nil {
 		return nil, err
@@ -131,8 +140,8 @@ func (s *subject) sampleDocument() (*jsonselect.Document, error) {
 	if value := s.outputJSON(); value != nil {
 		members = append(members, jsonselect.Member{Name: "output_json", Value: value})
 	}
-	if calls, known := s.calls(); known {
-		tools, err := marshal(chatCalls(calls))
+	if s.callsKnown() {
+		tools, err := marshal(chatCalls(s.ToolCalls))
 		if err != nil {
 			return nil, err
 		}
@@ -180,7 +189,16 @@ func (s *subject) outputJSON() json.RawMessage {
 
 // calls returns the tool calls, and whether they are known.
 func (s *subject) calls() ([]ToolCall, bool) {
-	return s.ToolCalls, s.ToolCalls != nil || !isNull(s.Message)
+	s.lacking = s.lacking || !s.listed
+	return s.ToolCalls, s.callsKnown()
+}
+
+func (s *subject) callsKnown() bool { return s.ToolCalls != nil || !isNull(s.Message) }
+
+// number notes whether a number is lacking, and returns it.
+func (s *subject) number(n *float64) *float64 {
+	s.lacking = s.lacking || n == nil
+	return n
 }
 
 // chatCall is a tool call as in OpenAI's chat completions.
