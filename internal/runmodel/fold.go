@@ -344,7 +344,7 @@ func Totals(versions []Span) Run {
 		AgentName: root.AgentName, Environment: root.Environment, Release: root.Release,
 		SpanCount:     uint64(len(spans)),
 		LLMCallCount:  modelCalls(spans),
-		ToolCallCount: toolCalls(spans),
+		ToolCallCount: uint64(len(ToolCalls(spans))),
 		GenAI:         slices.ContainsFunc(versions, func(v Span) bool { return v.IsGenAI() }),
 		Source:        runSource(root, spans),
 		FirstReceived: firstReceived(versions),
@@ -713,15 +713,16 @@ func wrappers(spans []Span, index map[uint64]int, is func(int) bool) []bool {
 	return wraps
 }
 
-// toolCalls counts the calls of tools. Client, transport and server may each record a span for one call: below a span of
-// the same tool, or of one that is not named, with no model call or agent in between, a span is no call of its own.
-func toolCalls(spans []Span) (n uint64) {
+// ToolCalls returns which of a run's folded spans are calls of tools, in their order. Client, transport and server may each record a
+// span for one call: below a span of the same tool, or of one that is not named, with no model call or agent in between, a span is no
+// call of its own.
+func ToolCalls(spans []Span) (calls []int) {
 	index := indexOf(spans)
 	for i := range spans {
 		if spans[i].EffectiveKind() != KindTool {
 			continue
 		}
-		n++
+		own := true
 		name, at := spans[i].ToolName, i
 		for range maxRelayed {
 			parent, ok := index[spans[at].ParentSpanID]
@@ -730,14 +731,17 @@ func toolCalls(spans []Span) (n uint64) {
 			}
 			if spans[parent].EffectiveKind() == KindTool {
 				if above := spans[parent].ToolName; above == name || above == "" || name == "" {
-					n--
+					own = false
 				}
 				break
 			}
 			at = parent
 		}
+		if own {
+			calls = append(calls, i)
+		}
 	}
-	return n
+	return calls
 }
 
 // maxRelayed limits how many spans may stand between two of one tool call.

@@ -15,6 +15,7 @@ type Message struct {
 type MessagePart struct {
 	Type      string          `json:"type"`
 	Content   json.RawMessage `json:"content"`
+	ID        json.RawMessage `json:"id"`
 	Name      string          `json:"name"`
 	Arguments json.RawMessage `json:"arguments"`
 	Response  json.RawMessage `json:"response"`
