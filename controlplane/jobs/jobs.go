@@ -23,8 +23,9 @@ import (
 var queries string
 
 const (
-	// maxRunning is how many jobs a process works on at once, and maxCalling how many that are in the queue [Calls].
-	maxRunning, maxCalling = 2, 16
+	// maxRunning is how many jobs a process works on at once, maxCalling how many that are in the queue [Calls], and maxSummarizing how many
+	// that are in the queue [Summaries].
+	maxRunning, maxCalling, maxSummarizing = 2, 16, 2
 	// seenEvery is how often a working process says that it is alive. One that was silent for longer than goneAfter is gone.
 	seenEvery = 3 * time.Second
 	goneAfter = 20 * time.Second
@@ -37,8 +38,18 @@ const (
 	maxDelay = time.Minute
 )
 
-// Calls is the name of the queue of jobs that mostly wait for model providers. They do not hold up the others.
-const Calls = "calls"
+// The names of queues whose jobs do not hold up others.
+const (
+	// Calls has jobs that mostly wait for model providers, for hours.
+	Calls = "calls"
+	// Summaries has jobs that somebody waits for.
+	Summaries = "summaries"
+)
+
+// AgainError is what a worker returns to be called again After a while. The job has not failed.
+type AgainError struct{ After time.Duration }
+
+func (a *AgainError) Error() string { return "the job goes on in " + a.After.String() }
 
 // Queue adds jobs and works on them.
 type Queue struct {
@@ -90,6 +101,9 @@ func (w *worker[T]) Work(ctx context.Context, job *river.Job[T]) error {
 	err := w.work(ctx, job.Args, job.Attempt >= job.MaxAttempts)
 	if err != nil && errors.Is(context.Cause(ctx), errGivenUp) {
 		return river.JobSnooze(0) // it is no attempt that failed
+	}
+	if again, ok := errors.AsType[*AgainError](err); ok {
+		return river.JobSnooze(again.After)
 	}
 	return err
 }

@@ -3,6 +3,7 @@ package jobs_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
 	"strings"
 	"sync/atomic"
@@ -105,6 +106,24 @@ func TestFailedJobsRunAgain(t *testing.T) {
 	id := add(t, pool, queue, "retried")
 	require.Eventually(t, func() bool { return state(t, pool, id) == "completed" }, soon, 20*time.Millisecond)
 	assert.EqualValues(t, 2, ran.Load())
+}
+
+func TestJobsGoOnAgain(t *testing.T) {
+	t.Parallel()
+	pool := open(t)
+	var ran atomic.Int32
+	queue, _ := start(t, pool, func(context.Context, args, bool) error {
+		if ran.Add(1) < 4 {
+			return fmt.Errorf("not yet: %w", &jobs.AgainError{After: 10 * time.Millisecond})
+		}
+		return nil
+	})
+	id := add(t, pool, queue, "waiting")
+	require.Eventually(t, func() bool { return state(t, pool, id) == "completed" }, soon, 20*time.Millisecond)
+	assert.EqualValues(t, 4, ran.Load())
+	var failed int
+	require.NoError(t, pool.QueryRow(t.Context(), "SELECT coalesce(array_length(errors, 1), 0) FROM river_job WHERE id = $1", id).Scan(&failed))
+	assert.Zero(t, failed)
 }
 
 func TestCancelEndsTheContext(t *testing.T) {

@@ -43,7 +43,7 @@ func (q *Queue) work(ctx context.Context) error {
 	}
 	client, err := river.NewClient(riverpgxv5.New(q.pool), &river.Config{
 		ID: id, Workers: q.workers, JobTimeout: -1, Logger: quiet(q.log),
-		Queues: map[string]river.QueueConfig{river.QueueDefault: {MaxWorkers: maxRunning}, Calls: {MaxWorkers: maxCalling}},
+		Queues: map[string]river.QueueConfig{river.QueueDefault: {MaxWorkers: maxRunning}, Calls: {MaxWorkers: maxCalling}, Summaries: {MaxWorkers: maxSummarizing}},
 	})
 	if err != nil {
 		return fmt.Errorf("open the queue of jobs: %w", err)
