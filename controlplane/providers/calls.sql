@@ -58,6 +58,9 @@ SELECT count(*) AS calls, count(*) FILTER (WHERE status = 'running') AS running,
 	count(*) FILTER (WHERE cost_nanousd IS NULL AND reserved_nanousd IS NULL) AS unpriced
 FROM provider_calls WHERE evaluation_id = @evaluation
 
+-- name: when limited
+SELECT max(limited_at) AS limited_at, max(paused_until) AS paused_until FROM provider_states WHERE provider_id = ANY(@providers)
+
 -- name: sum spending
 SELECT coalesce(CASE @group
 		WHEN 'provider' THEN c.provider_id::text

@@ -2,6 +2,7 @@ package providers
 
 import (
 	"context"
+	"time"
 
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
@@ -26,6 +27,19 @@ type EvaluationCost struct {
 // EvaluationCost returns what the requests of an evaluation cost so far. Of a request that is under way, the most counts that it can cost.
 func (s *Service) EvaluationCost(ctx context.Context, evaluation uuid.UUID) (EvaluationCost, error) {
 	return postgres.One[EvaluationCost](ctx, s.calls, "sum evaluation", pgx.NamedArgs{"evaluation": evaluation})
+}
+
+// Limited is when providers last refused calls of connections because there were too many, nil if they did not, and until when the
+// connections wait because of that.
+type Limited struct{ LimitedAt, PausedUntil *time.Time }
+
+// LimitedOf returns when calls of some connections were last refused.
+func (s *Service) LimitedOf(ctx context.Context, connections []uuid.UUID) (Limited, error) {
+	found, err := postgres.One[Limited](ctx, s.calls, "when limited", pgx.NamedArgs{"providers": connections})
+	if found.PausedUntil != nil && !found.PausedUntil.After(s.now()) {
+		found.PausedUntil = nil
+	}
+	return found, err
 }
 
 // EndEvaluationCalls ends the calls of an evaluation whose process is gone, so that they take no place of those that follow.

@@ -101,6 +101,9 @@ func (s *Service) tryReserve(ctx context.Context, p *Provider, c *Call, most *Mo
 	if err != nil {
 		s.setLive(r.id, false)
 	}
+	if err != nil && !errors.Is(err, errNoPlace) { // the database may have it, although it did not answer: it would take a place until its lease ends
+		s.settleLater(settlement{call: r.id, provider: p.ID, status: "failed", cost: new(Money(0)), errorCode: new("not_made"), at: now})
+	}
 	return r, err
 }
 
@@ -197,10 +200,14 @@ type settlement struct {
 func (s *Service) settle(ctx context.Context, e settlement) {
 	if err := s.store(context.WithoutCancel(ctx), e); err != nil {
 		s.log.WarnContext(ctx, "store the end of a model call; will retry", "call", e.call, "error", err)
-		s.mu.Lock()
-		s.unsettled = append(s.unsettled, e)
-		s.mu.Unlock()
+		s.settleLater(e)
 	}
+}
+
+func (s *Service) settleLater(e settlement) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.unsettled = append(s.unsettled, e)
 }
 
 func (s *Service) store(ctx context.Context, e settlement) error {
