@@ -188,7 +188,7 @@ func newServices(cfg config, pool *pgxpool.Pool, queue *jobs.Queue, reader *runs
 	sets, completed := datasets.New(pool, queue, time.Now), completions.New(models, recorder, time.Now)
 	return httpapi.Services{
 		Identity: identities, Pricing: priced, Providers: models, Recorder: recorder, Datasets: sets, Completions: completed, Runs: reader,
-		Evaluations: evaluations.New(pool, queue, sets, models, completed, time.Now, log),
+		Evaluations: evaluations.New(pool, queue, sets, models, completed, reader, time.Now, log),
 	}, nil
 }
 

@@ -16,6 +16,7 @@ import (
 	"github.com/looptrace/looptrace/controlplane/access"
 	"github.com/looptrace/looptrace/controlplane/datasets"
 	"github.com/looptrace/looptrace/controlplane/providers"
+	"github.com/looptrace/looptrace/internal/apikey"
 	"github.com/looptrace/looptrace/internal/postgres"
 	"github.com/looptrace/looptrace/internal/problem"
 )
@@ -55,15 +56,15 @@ func (s *Service) AddResults(ctx context.Context, grant access.Grant, id uuid.UU
 		return added, e, err
 	}
 	if e.Status != StatusRunning {
-		return added, e, errEnded
+		return added, e, errTooLate
 	}
-	rows, err := s.resultRows(ctx, &e, results)
+	rows, err := s.resultRows(ctx, &e, results, grant.Allows(e.ProjectID, apikey.ScopeRunsRead))
 	if err != nil {
 		return added, e, err
 	}
 	changed, err := s.change(ctx, grant, EvalRun, id, func(ctx context.Context, tx postgres.DB, e *Evaluation) error {
 		if e.Status != StatusRunning {
-			return errEnded
+			return errTooLate
 		}
 		added = Added{}
 		return s.storeResults(ctx, tx, e, rows, replace, &added)
@@ -74,12 +75,13 @@ func (s *Service) AddResults(ctx context.Context, grant access.Grant, id uuid.UU
 // resultRow is a result as it is stored.
 type storedResult struct {
 	row
-	ResultHash string `json:"result_hash"`
+	ResultHash string  `json:"result_hash"`
+	RunLookup  *lookup `json:"run_lookup"`
 	hash       []byte
 }
 
-// resultRows checks and grades results.
-func (s *Service) resultRows(ctx context.Context, e *Evaluation, results []Result) ([]storedResult, error) {
+// resultRows checks and grades results. readsRuns is whether who sent them may read runs.
+func (s *Service) resultRows(ctx context.Context, e *Evaluation, results []Result, readsRuns bool) ([]storedResult, error) {
 	config, err := e.ReadConfig()
 	if err != nil {
 		return nil, err
@@ -129,7 +131,7 @@ func (s *Service) resultRows(ctx context.Context, e *Evaluation, results []Resul
 		if err := result.check(at); err != nil {
 			return nil, err
 		}
-		if rows[i], err = a.resultRow(ctx, result, item, numbers[result.ItemID]); err != nil {
+		if rows[i], err = a.resultRow(ctx, result, item, numbers[result.ItemID], readsRuns); err != nil {
 			return nil, err
 		}
 	}
@@ -160,7 +162,7 @@ func (r *Result) check(at string) error {
 }
 
 // resultRow grades a result.
-func (a *attempt) resultRow(ctx context.Context, result *Result, item *datasets.Item, number int32) (storedResult, error) {
+func (a *attempt) resultRow(ctx context.Context, result *Result, item *datasets.Item, number int32, readsRuns bool) (storedResult, error) {
 	text, err := json.Marshal(result)
 	if err != nil {
 		return storedResult{}, fmt.Errorf("encode a result: %w", err)
@@ -176,8 +178,10 @@ func (a *attempt) resultRow(ctx context.Context, result *Result, item *datasets.
 	if result.CostUSD != nil {
 		stored.Cost = new(int64(providers.MoneyOf(*result.CostUSD)))
 	}
+	lacking := stored.Cost == nil || stored.DurationMS == nil || stored.Input == nil && stored.OutputTokens == nil
 	if result.ErrorCode != "" {
 		stored.Status, stored.ErrorCode, stored.ErrorDetail = OutputFailed, new(plain(result.ErrorCode)), new(plain(result.ErrorDetail))
+		stored.RunLookup = lookupOf(result.RunID, lacking, readsRuns)
 		return stored, nil
 	}
 	if len(result.Output) > 0 {
@@ -186,7 +190,9 @@ func (a *attempt) resultRow(ctx context.Context, result *Result, item *datasets.
 	if len(result.Message) > 0 {
 		stored.Message = new(string(result.Message))
 	}
-	return stored, a.grade(ctx, &stored.row, item, result.Scores)
+	left, err := a.grade(ctx, &stored.row, item, grading{scores: result.Scores, later: result.RunID != nil && readsRuns})
+	stored.RunLookup = lookupOf(result.RunID, lacking || left, readsRuns)
+	return stored, err
 }
 
 // storeResults stores results that are new or other than those before.
@@ -195,46 +201,42 @@ func (s *Service) storeResults(ctx context.Context, tx postgres.DB, e *Evaluatio
 	for i := range rows {
 		numbers[i], repeats[i] = rows[i].Number, int16(rows[i].Repeat)
 	}
-	before, err := postgres.Many[struct {
-		Number     int32
-		Repeat     int
-		Status     string
-		ResultHash []byte
-	}](ctx, tx, "find results", pgx.NamedArgs{"id": e.ID, "numbers": numbers, "repeats": repeats})
+	type resultBefore struct {
+		Number      int32
+		Repeat      int
+		Status      string
+		ResultHash  []byte
+		CostNanousd *int64
+	}
+	before, err := postgres.Many[resultBefore](ctx, tx, "find results", pgx.NamedArgs{"id": e.ID, "numbers": numbers, "repeats": repeats})
 	if err != nil {
 		return err
 	}
-	changed, failed := make([]storedResult, 0, len(rows)), 0
-	for i := range rows {
-		if rows[i].Status == OutputFailed {
-			failed++
+	changed, failed, cost, costed := make([]storedResult, 0, len(rows)), 0, int64(0), 0
+	// count counts a result, or with -1 takes it back.
+	count := func(status string, nanousd *int64, times int) {
+		if status == OutputFailed {
+			failed += times
 		}
-		at := slices.IndexFunc(before, func(b struct {
-			Number     int32
-			Repeat     int
-			Status     string
-			ResultHash []byte
-		},
-		) bool {
-			return b.Number == rows[i].Number && b.Repeat == rows[i].Repeat
-		})
+		if nanousd != nil {
+			cost, costed = cost+*nanousd*int64(times), costed+times
+		}
+	}
+	for i := range rows {
+		at := slices.IndexFunc(before, func(b resultBefore) bool { return b.Number == rows[i].Number && b.Repeat == rows[i].Repeat })
 		switch {
 		case at < 0:
 			added.Added++
 		case bytes.Equal(before[at].ResultHash, rows[i].hash):
 			added.Unchanged++
-			if rows[i].Status == OutputFailed {
-				failed--
-			}
 			continue
 		case !replace:
 			return errResultExists(i)
 		default:
 			added.Replaced++
-			if before[at].Status == OutputFailed {
-				failed--
-			}
+			count(before[at].Status, before[at].CostNanousd, -1)
 		}
+		count(rows[i].Status, rows[i].Cost, 1)
 		changed = append(changed, rows[i])
 	}
 	text, err := json.Marshal(changed)
@@ -244,6 +246,9 @@ func (s *Service) storeResults(ctx context.Context, tx postgres.DB, e *Evaluatio
 	if _, err := tx.Exec(ctx, "add results", pgx.NamedArgs{"id": e.ID, "rows": string(text)}); err != nil {
 		return err
 	}
-	_, err = tx.Exec(ctx, "count results", pgx.NamedArgs{"id": e.ID, "added": added.Added, "failed": failed})
+	if _, err := tx.Exec(ctx, "settle items", pgx.NamedArgs{"id": e.ID, "numbers": numbers, "each": e.Repeats, "primary": e.PrimaryMetric}); err != nil {
+		return err
+	}
+	_, err = tx.Exec(ctx, "count results", pgx.NamedArgs{"id": e.ID, "added": added.Added, "failed": failed, "cost": cost, "costed": costed})
 	return err
 }

@@ -32,6 +32,8 @@ type Config struct {
 	StopEarly         bool              `json:"stop_early"`
 	// SkipIncompatible is whether items that cannot be rendered are skipped.
 	SkipIncompatible bool `json:"skip_incompatible"`
+	// ReadsRuns is whether who started a comparison may read runs: graders may look at those of eval-runs then.
+	ReadsRuns bool `json:"reads_runs"`
 }
 
 // repeats returns how many outputs an item has on both sides.

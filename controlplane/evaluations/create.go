@@ -13,7 +13,9 @@ import (
 
 	"github.com/looptrace/looptrace/controlplane/access"
 	"github.com/looptrace/looptrace/controlplane/datasets"
+	"github.com/looptrace/looptrace/controlplane/jobs"
 	"github.com/looptrace/looptrace/controlplane/providers"
+	"github.com/looptrace/looptrace/internal/apikey"
 	"github.com/looptrace/looptrace/internal/grader"
 	"github.com/looptrace/looptrace/internal/postgres"
 	"github.com/looptrace/looptrace/internal/problem"
@@ -118,6 +120,7 @@ func (s *Service) Rerun(ctx context.Context, grant access.Grant, id uuid.UUID) (
 	if before.PrimaryMetric != nil {
 		n.Primary = *before.PrimaryMetric
 	}
+	n.Config.ReadsRuns = grant.Allows(before.ProjectID, apikey.ScopeRunsRead)
 	grant.Projects = grant.Only(before.ProjectID)
 	return s.Create(ctx, grant, &n)
 }
@@ -323,7 +326,7 @@ func (s *Service) store(ctx context.Context, grant access.Grant, project uuid.UU
 	err = s.db.LongTx(ctx, func(ctx context.Context, tx pgx.Tx) error {
 		db := s.db.On(tx)
 		var err error
-		if args["job"], err = s.jobs.Add(ctx, tx, jobArgs{id}); err != nil {
+		if args["job"], err = s.jobs.Add(ctx, tx, jobArgs{id, jobs.Calls}); err != nil {
 			return err //nolint:wrapcheck // it says what it does
 		}
 		if _, err := db.Exec(ctx, "create evaluation", args); err != nil {

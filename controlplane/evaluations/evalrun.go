@@ -10,7 +10,7 @@ import (
 
 	"github.com/looptrace/looptrace/controlplane/access"
 	"github.com/looptrace/looptrace/controlplane/datasets"
-	"github.com/looptrace/looptrace/controlplane/providers"
+	"github.com/looptrace/looptrace/controlplane/jobs"
 	"github.com/looptrace/looptrace/internal/postgres"
 	"github.com/looptrace/looptrace/internal/problem"
 	"github.com/looptrace/looptrace/internal/validate"
@@ -165,7 +165,7 @@ func (s *Service) Finish(ctx context.Context, grant access.Grant, id uuid.UUID) 
 		case StatusSucceeded:
 			return nil
 		case StatusRunning:
-			return s.addJob(ctx, tx, "finish evaluation", e.ID, nil)
+			return s.addJob(ctx, tx, "finish evaluation", jobArgs{e.ID, jobs.Summaries}, nil)
 		default:
 			return errEnded
 		}
@@ -178,10 +178,4 @@ func (s *Service) Finish(ctx context.Context, grant access.Grant, id uuid.UUID) 
 	}
 	missing, err := postgres.Many[MissingResult](ctx, s.db, "list missing results", pgx.NamedArgs{"id": id, "repeats": finished.Repeats, "limit": maxMissing})
 	return finished, missing, err
-}
-
-// SentCost returns the sum of the costs of an eval-run's results, nil if none has one.
-func (s *Service) SentCost(ctx context.Context, e *Evaluation) (*providers.Money, error) {
-	sum, err := postgres.One[struct{ Cost *providers.Money }](ctx, s.db, "sum sent costs", pgx.NamedArgs{"id": e.ID})
-	return sum.Cost, err
 }

@@ -74,6 +74,9 @@ func evalRunSentence(r *results, summary *EvalRunSummary) string {
 	if c.Pending > 0 {
 		fmt.Fprintf(&out, " %d items are not done.", c.Pending)
 	}
+	if r.runsUnknown > 0 {
+		fmt.Fprintf(&out, " The runs of %d results are not known.", r.runsUnknown)
+	}
 	return out.String()
 }
 

@@ -69,6 +69,7 @@ const (
 var (
 	errRunning = &problem.Error{Kind: problem.Conflict, Code: "evaluation_running", Detail: "It waits or runs. Cancel it first, or wait for its end."}
 	errEnded   = &problem.Error{Kind: problem.Conflict, Code: "evaluation_finished", Detail: "It has ended."}
+	errTooLate = &problem.Error{Kind: problem.Conflict, Code: "evaluation_finished", Detail: "The eval-run has ended, and takes no more results. Nothing was stored. Begin another one, and send all results to that."}
 	errInUse   = &problem.Error{Kind: problem.Conflict, Code: "evaluation_in_use", Detail: "A comparison uses its outputs. Delete that first."}
 	errDecided = &problem.Error{Kind: problem.Conflict, Code: "evaluation_decided", Detail: "It stopped early, because the primary metric is decided. To make all outputs, start it again without stop_early."}
 	errNothing = &problem.Error{Kind: problem.Conflict, Code: "nothing_missing", Detail: "No output is missing. To make those again that failed, set retry_failed."}
@@ -81,15 +82,16 @@ type Service struct {
 	datasets    *datasets.Service
 	providers   *providers.Service
 	completions *completions.Service
+	runs        Runs
 	now         func() time.Time
 	log         *slog.Logger
 }
 
 // New returns a service on the database, which works on evaluations as jobs of the queue. now is the clock.
 func New(
-	pool *pgxpool.Pool, queue *jobs.Queue, sets *datasets.Service, models *providers.Service, completed *completions.Service, now func() time.Time, log *slog.Logger,
+	pool *pgxpool.Pool, queue *jobs.Queue, sets *datasets.Service, models *providers.Service, completed *completions.Service, recorded Runs, now func() time.Time, log *slog.Logger,
 ) *Service {
-	s := &Service{postgres.NewDB(pool, queries), queue, sets, models, completed, postgres.Clock(now), log}
+	s := &Service{postgres.NewDB(pool, queries), queue, sets, models, completed, recorded, postgres.Clock(now), log}
 	jobs.Register(queue, s.run)
 	return s
 }
@@ -136,6 +138,11 @@ type Evaluation struct {
 	Branch, Commit   *string
 	Metadata         string
 	SkippedItemCount int64
+	// ResultsCostUSD is the sum of the costs of an eval-run's results, nil if none is known. ResultsCosted have one.
+	ResultsCostUSD *float64
+	ResultsCosted  int64
+	// ItemCounts are numbers of items by [ItemStatus] as JSON, nil once it is summarized.
+	ItemCounts *string
 }
 
 // unfinished reports whether it waits or runs.
@@ -173,6 +180,27 @@ func (s *Service) CostOf(ctx context.Context, e *Evaluation) (cost providers.Eva
 		return cost, fmt.Errorf("read the cost of evaluation %s: %w", e.ID, err)
 	}
 	return cost, nil
+}
+
+// CallsOf returns how the calls of a comparison get on, nil if it does not run. cost is what [Service.CostOf] returns.
+func (s *Service) CallsOf(ctx context.Context, e *Evaluation, config *Config, cost *providers.EvaluationCost) (*Calls, error) {
+	if e.Kind != Comparison || e.Status != StatusRunning {
+		return nil, nil //nolint:nilnil // there are none
+	}
+	var connections []uuid.UUID
+	for i := range config.Sides {
+		if config.Sides[i].EvalRunID == nil {
+			connections = append(connections, config.Sides[i].ProviderID)
+		}
+	}
+	limited, err := s.providers.LimitedOf(ctx, connections)
+	return &Calls{cost.Running, limited}, err
+}
+
+// Calls are the calls of models that are under way, and when providers last refused some of these connections.
+type Calls struct {
+	InFlight int64
+	providers.Limited
 }
 
 // Rename changes the name of an evaluation.
@@ -217,13 +245,22 @@ func (s *Service) Delete(ctx context.Context, grant access.Grant, kind Type, id 
 // jobArgs name the evaluation of a job.
 type jobArgs struct {
 	EvaluationID uuid.UUID `json:"evaluation_id"`
+	queue        string
 }
 
 // Kind is that of the jobs.
 func (jobArgs) Kind() string { return "evaluation" }
 
-// Queue is the queue of the jobs.
-func (jobArgs) Queue() string { return jobs.Calls }
+// Queue is the queue of the job.
+func (a jobArgs) Queue() string { return a.queue }
+
+// queueOf returns the queue of a job of an evaluation. One that has ended is only summarized.
+func queueOf(kind Type, status Status) string {
+	if kind == Comparison && (status == StatusQueued || status == StatusRunning) {
+		return jobs.Calls
+	}
+	return jobs.Summaries
+}
 
 // Cancel cancels an evaluation. A job summarizes what is there.
 func (s *Service) Cancel(ctx context.Context, grant access.Grant, kind Type, id uuid.UUID) (Evaluation, error) {
@@ -239,7 +276,7 @@ func (s *Service) Cancel(ctx context.Context, grant access.Grant, kind Type, id 
 				return err
 			}
 		}
-		return s.addJob(ctx, tx, "cancel evaluation", e.ID, nil)
+		return s.addJob(ctx, tx, "cancel evaluation", jobArgs{e.ID, jobs.Summaries}, nil)
 	})
 }
 
@@ -267,7 +304,7 @@ func (s *Service) Resume(ctx context.Context, grant access.Grant, id uuid.UUID, 
 				return err //nolint:wrapcheck // it says what it does
 			}
 		}
-		statements := []string{"open items"}
+		statements := []string{"forget metrics"}
 		if retryFailed {
 			statements = append(statements, "remove failed outputs")
 		}
@@ -276,7 +313,7 @@ func (s *Service) Resume(ctx context.Context, grant access.Grant, id uuid.UUID, 
 				return fmt.Errorf("%s: %w", name, err)
 			}
 		}
-		if err := s.addJob(ctx, db, "resume evaluation", id, pgx.NamedArgs{"max_cost": maxCost}); err != nil {
+		if err := s.addJob(ctx, db, "resume evaluation", jobArgs{id, jobs.Calls}, pgx.NamedArgs{"max_cost": maxCost}); err != nil {
 			return err
 		}
 		resumed, err = s.get(ctx, db, grant.Projects, Comparison, id)
@@ -321,12 +358,12 @@ func (s *Service) change(
 }
 
 // addJob adds a job for an evaluation, and runs a statement that keeps it.
-func (s *Service) addJob(ctx context.Context, tx postgres.DB, statement string, id uuid.UUID, more pgx.NamedArgs) error {
-	job, err := s.jobs.Add(ctx, tx.PGX(), jobArgs{id})
+func (s *Service) addJob(ctx context.Context, tx postgres.DB, statement string, of jobArgs, more pgx.NamedArgs) error {
+	job, err := s.jobs.Add(ctx, tx.PGX(), of)
 	if err != nil {
 		return err
 	}
-	args := pgx.NamedArgs{"id": id, "job": job, "now": s.now()}
+	args := pgx.NamedArgs{"id": of.EvaluationID, "job": job, "now": s.now()}
 	for key, value := range more {
 		args[key] = value
 	}
@@ -339,13 +376,17 @@ func (s *Service) addJob(ctx context.Context, tx postgres.DB, statement string, 
 
 // Requeue adds a job for each evaluation that has none any more, for example after a restore of a backup.
 func (s *Service) Requeue(ctx context.Context) error {
-	lost, err := postgres.Many[struct{ ID uuid.UUID }](ctx, s.db, "list lost evaluations", pgx.NamedArgs{"before": s.now().Add(-lostAfter)})
+	lost, err := postgres.Many[struct {
+		ID     uuid.UUID
+		Kind   Type
+		Status Status
+	}](ctx, s.db, "list lost evaluations", pgx.NamedArgs{"before": s.now().Add(-lostAfter)})
 	if err != nil {
 		return err
 	}
 	for _, one := range lost {
 		if err := s.db.Tx(ctx, func(ctx context.Context, tx postgres.DB) error {
-			return s.addJob(ctx, tx, "set job of evaluation", one.ID, nil)
+			return s.addJob(ctx, tx, "set job of evaluation", jobArgs{one.ID, queueOf(one.Kind, one.Status)}, nil)
 		}); err != nil {
 			return fmt.Errorf("give evaluation %s a job again: %w", one.ID, err)
 		}

@@ -51,12 +51,16 @@ type Output struct {
 	// Scores is a list of [Score] as JSON.
 	Scores    string
 	CreatedAt time.Time
+	// OutputCut is whether Output is only its beginning, which is no JSON.
+	OutputCut bool
 }
 
 // ReadScores returns what graders found.
-func (o *Output) ReadScores() ([]Score, error) {
+func (o *Output) ReadScores() ([]Score, error) { return readScores(o.Scores) }
+
+func readScores(text string) ([]Score, error) {
 	var scores []Score
-	if err := json.Unmarshal([]byte(o.Scores), &scores); err != nil {
+	if err := json.Unmarshal([]byte(text), &scores); err != nil {
 		return nil, fmt.Errorf("read the scores of an output: %w", err)
 	}
 	return scores, nil
@@ -73,6 +77,8 @@ type ItemsQuery struct {
 	Numbers []int32
 	// After selects items with larger numbers.
 	After int32
+	// Longest is how many characters of the JSON of each output are read, 0 for all. The messages are not read then.
+	Longest int
 }
 
 // Items returns a page of the items of an evaluation, in the order in which they run.
@@ -114,7 +120,7 @@ func (s *Service) Items(ctx context.Context, e *Evaluation, q ItemsQuery, page p
 	for i := range items {
 		items[i].Item = byID[items[i].ItemID]
 	}
-	outputs, err := postgres.Many[Output](ctx, s.db, "list outputs", pgx.NamedArgs{"id": e.ID, "numbers": numbers})
+	outputs, err := postgres.Many[Output](ctx, s.db, "list outputs", pgx.NamedArgs{"id": e.ID, "numbers": numbers, "longest": q.Longest})
 	if err != nil {
 		return nil, false, err
 	}
@@ -124,14 +130,15 @@ func (s *Service) Items(ctx context.Context, e *Evaluation, q ItemsQuery, page p
 	return items, more, nil
 }
 
-// exportPage is how many items an export reads at once.
-const exportPage = 100
+// exportOutputs is about how many outputs an export reads at once.
+const exportOutputs = 200
 
 // Export calls each with all items of an evaluation.
 func (s *Service) Export(ctx context.Context, e *Evaluation, each func(*Item) error) error {
 	var q ItemsQuery
+	page := max(1, exportOutputs*e.ItemCount/e.OutputsTotal) // an item may have hundreds of outputs
 	for {
-		items, more, err := s.Items(ctx, e, q, postgres.Page{Limit: exportPage})
+		items, more, err := s.Items(ctx, e, q, postgres.Page{Limit: int(page)})
 		if err != nil {
 			return err
 		}
@@ -147,7 +154,7 @@ func (s *Service) Export(ctx context.Context, e *Evaluation, each func(*Item) er
 	}
 }
 
-// ReadAccounting returns the counts of an evaluation. While it is not summarized, its items are pending or skipped.
+// ReadAccounting returns the counts of an evaluation. Before it is summarized, they have no reasons.
 func (e *Evaluation) ReadAccounting() (Accounting, error) {
 	if e.Accounting != nil {
 		var counted Accounting
@@ -156,8 +163,15 @@ func (e *Evaluation) ReadAccounting() (Accounting, error) {
 		}
 		return counted, nil
 	}
+	var items map[ItemStatus]int64
+	if e.ItemCounts != nil {
+		if err := json.Unmarshal([]byte(*e.ItemCounts), &items); err != nil {
+			return Accounting{}, fmt.Errorf("read the counts of evaluation %s: %w", e.ID, err)
+		}
+	}
 	return Accounting{
-		Items: e.ItemCount, Skipped: e.SkippedItemCount, Pending: e.ItemCount - e.SkippedItemCount, Reasons: []ReasonCount{},
+		Items: e.ItemCount, Scored: items[ItemScored], TargetFailed: items[ItemTargetFailed], JudgeFailed: items[ItemJudgeFailed],
+		Skipped: items[ItemSkipped], Pending: items[ItemPending], Reasons: []ReasonCount{},
 		Outputs: e.OutputsDone - e.OutputsFailed - e.OutputsSkipped, OutputsFailed: e.OutputsFailed, OutputsSkipped: e.OutputsSkipped,
 		OutputsPending: e.OutputsTotal - e.OutputsDone,
 	}, nil

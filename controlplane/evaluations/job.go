@@ -13,6 +13,7 @@ import (
 
 	"github.com/looptrace/looptrace/controlplane/access"
 	"github.com/looptrace/looptrace/controlplane/completions"
+	"github.com/looptrace/looptrace/controlplane/jobs"
 	"github.com/looptrace/looptrace/controlplane/providers"
 	"github.com/looptrace/looptrace/internal/grader"
 	"github.com/looptrace/looptrace/internal/postgres"
@@ -98,10 +99,15 @@ func (s *Service) run(ctx context.Context, args jobArgs, last bool) error {
 		return err
 	}
 	err = a.do(ctx, args.EvaluationID)
+	if ctx.Err() != nil { // perhaps by a cancellation, whose job waits for what this one stores
+		_, left := s.db.Exec(context.WithoutCancel(ctx), "leave evaluation", pgx.NamedArgs{"id": args.EvaluationID, "attempt": a.id})
+		err = errors.Join(err, left)
+	}
+	_, again := errors.AsType[*jobs.AgainError](err)
 	switch {
 	case errors.Is(err, errNotMine): // a retry would take it from the attempt that has it
 		return nil
-	case err == nil, ctx.Err() != nil, !last:
+	case err == nil, ctx.Err() != nil, again, !last:
 		return err
 	}
 	failed := &problem.Error{Code: "internal", Detail: "The evaluation was tried several times and could not go on: " + err.Error()}
@@ -133,10 +139,39 @@ func (a *attempt) do(ctx context.Context, id uuid.UUID) error {
 	if a.graders, err = ParseGraders("graders", a.config.Graders); err != nil {
 		return err
 	}
-	if !a.e.unfinished() { // it was cancelled, or is an eval-run that was finished
-		return a.finish(ctx, a.e.Status, nil, nil, nil)
+	if a.e.unfinished() {
+		return a.compareSides(ctx)
 	}
-	return a.compareSides(ctx)
+	// It was cancelled, or is an eval-run that was finished.
+	if a.e.Kind == EvalRun {
+		err = a.readRuns(ctx)
+	} else {
+		err = a.closeCancelled(ctx)
+	}
+	if err != nil {
+		return err
+	}
+	return a.finish(ctx, a.e.Status, nil, nil, nil)
+}
+
+// closeCancelled waits until the attempt that a cancellation ended has stored what was answered before, at most for settleTime. Later it
+// stores nothing more.
+func (a *attempt) closeCancelled(ctx context.Context) error {
+	for until := time.Now().Add(settleTime); ; {
+		late := time.Now().After(until)
+		closed, err := a.db.Exec(ctx, "close evaluation", pgx.NamedArgs{"id": a.e.ID, "attempt": a.id, "late": late})
+		switch {
+		case err != nil || closed > 0:
+			return err
+		case late:
+			return errNotMine
+		}
+		select {
+		case <-time.After(settleTime / 50):
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		}
+	}
 }
 
 // compareSides makes the outputs of a comparison.

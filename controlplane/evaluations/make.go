@@ -14,18 +14,39 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/looptrace/looptrace/controlplane/datasets"
+	"github.com/looptrace/looptrace/controlplane/runs"
 	"github.com/looptrace/looptrace/internal/postgres"
 )
 
 const (
-	// workPage is how many items are read at once.
-	workPage = 100
+	// maxWorkPage is how many items are read at once.
+	maxWorkPage = 100
 	// storeEvery is how long outputs gather before they are stored together, at most storeBytes.
 	storeEvery = 50 * time.Millisecond
 	storeBytes = 4 << 20
-	// storeAgain is the wait before outputs are stored again that could not be stored.
-	storeAgain = 500 * time.Millisecond
+	// outageTime is how long a database that does not answer is waited for. firstRetry and maxRetry are the shortest and the longest wait
+	// between attempts.
+	outageTime           = time.Minute
+	firstRetry, maxRetry = 100 * time.Millisecond, time.Second
 )
+
+// patiently does something, again if a database does not answer: to give up would end calls under way, which are paid.
+func patiently(ctx context.Context, do func() error) error {
+	until, wait := time.Now().Add(outageTime), firstRetry
+	for {
+		err := do()
+		away := errors.Is(err, postgres.ErrUnavailable) || errors.Is(err, runs.ErrUnavailable)
+		if !away || time.Now().After(until) {
+			return err
+		}
+		select {
+		case <-time.After(wait):
+		case <-ctx.Done():
+			return errors.Join(context.Cause(ctx), err)
+		}
+		wait = min(2*wait, maxRetry)
+	}
+}
 
 // task is an output to make.
 type task struct {
@@ -127,7 +148,7 @@ var looks = []float64{0.25, 0.5, 0.75}
 // makePart makes the outputs that are missing of the items with numbers after one and up to another.
 func (a *attempt) makePart(ctx context.Context, after, last int32) error {
 	group, ctx := errgroup.WithContext(ctx)
-	tasks, rows := make(chan task), make(chan row, a.calls)
+	tasks, rows, stored := make(chan task), make(chan row, a.calls), make(chan struct{})
 	group.Go(func() error {
 		defer close(tasks)
 		return a.find(ctx, after, last, tasks)
@@ -137,7 +158,7 @@ func (a *attempt) makePart(ctx context.Context, after, last int32) error {
 		working.Add(1)
 		group.Go(func() error {
 			defer working.Done()
-			return a.work(ctx, tasks, rows)
+			return a.work(ctx, tasks, rows, stored)
 		})
 	}
 	group.Go(func() error {
@@ -145,17 +166,24 @@ func (a *attempt) makePart(ctx context.Context, after, last int32) error {
 		working.Wait()
 		return nil
 	})
-	group.Go(func() error { return a.store(ctx, rows) })
+	group.Go(func() error {
+		defer close(stored)
+		return a.store(context.WithoutCancel(ctx), rows) // what was answered is stored, also after a cancellation
+	})
 	return group.Wait() //nolint:wrapcheck // by those who do the work
 }
 
-// work makes outputs.
-func (a *attempt) work(ctx context.Context, tasks <-chan task, rows chan<- row) error {
+// work makes outputs until there are no more tasks, or nothing is stored any more.
+func (a *attempt) work(ctx context.Context, tasks <-chan task, rows chan<- row, stored <-chan struct{}) error {
 	for t := range tasks {
 		if a.stopped() {
 			continue // it stays missing
 		}
-		made, err := a.output(ctx, t)
+		var made *row
+		err := patiently(ctx, func() (err error) {
+			made, err = a.output(ctx, t)
+			return err
+		})
 		if err != nil {
 			return err
 		}
@@ -164,64 +192,91 @@ func (a *attempt) work(ctx context.Context, tasks <-chan task, rows chan<- row) 
 		}
 		select {
 		case rows <- *made:
-		case <-ctx.Done():
-			return context.Cause(ctx)
+		case <-stored:
+			return nil // with an error, which counts
 		}
 	}
 	return nil
 }
 
+// page is items with outputs that are missing.
+type page struct {
+	numbers  []int32
+	ordinals map[int32]int64
+	done     map[int32]map[madeOutput]bool
+	items    map[int64]*datasets.Item
+	sources  [2]map[sourceKey]*sourceOutput
+}
+
+type madeOutput struct{ side, repeat int }
+
+// workPage is how many items are read at once: fewer where the outputs of an eval-run are read with them.
+func (a *attempt) workPage() int {
+	outputs := 1
+	for i := range a.config.Sides {
+		if side := &a.config.Sides[i]; side.EvalRunID != nil {
+			outputs = max(outputs, side.Repeats)
+		}
+	}
+	return max(1, maxWorkPage/outputs)
+}
+
+// nextPage returns the next items with numbers after one and up to another.
+func (a *attempt) nextPage(ctx context.Context, after, last int32) (*page, error) {
+	work, err := postgres.Many[struct {
+		Number  int32
+		ItemID  uuid.UUID
+		Ordinal int64
+		Key     *string
+		Side    *int
+		Repeat  *int
+	}](ctx, a.db, "list work", pgx.NamedArgs{"id": a.e.ID, "after": after, "last": last, "limit": a.workPage()})
+	if err != nil {
+		return nil, err
+	}
+	p := &page{ordinals: map[int32]int64{}, done: map[int32]map[madeOutput]bool{}}
+	for _, w := range work {
+		if p.done[w.Number] == nil {
+			p.done[w.Number], p.ordinals[w.Number] = map[madeOutput]bool{}, w.Ordinal
+			p.numbers = append(p.numbers, w.Number)
+		}
+		if w.Side != nil {
+			p.done[w.Number][madeOutput{*w.Side, *w.Repeat}] = true
+		}
+	}
+	var missing []int64
+	for _, number := range p.numbers {
+		if len(p.done[number]) < a.config.repeats() {
+			missing = append(missing, p.ordinals[number])
+		}
+	}
+	if p.items, err = a.itemsAt(ctx, missing); err != nil {
+		return nil, err
+	}
+	p.sources, err = a.sources(ctx, p.items)
+	return p, err
+}
+
 // find finds the outputs that are missing. The sides take turns, so that what changes at a provider meets both.
 func (a *attempt) find(ctx context.Context, after, last int32, tasks chan<- task) error {
 	for {
-		work, err := postgres.Many[struct {
-			Number  int32
-			ItemID  uuid.UUID
-			Ordinal int64
-			Key     *string
-			Side    *int
-			Repeat  *int
-		}](ctx, a.db, "list work", pgx.NamedArgs{"id": a.e.ID, "after": after, "last": last, "limit": workPage})
-		if err != nil {
+		var p *page
+		err := patiently(ctx, func() (err error) {
+			p, err = a.nextPage(ctx, after, last)
+			return err
+		})
+		if err != nil || len(p.numbers) == 0 {
 			return err
 		}
-		if len(work) == 0 {
-			return nil
-		}
-		type made struct{ side, repeat int }
-		done, ordinals, numbers := map[int32]map[made]bool{}, map[int32]int64{}, []int32{}
-		for _, w := range work {
-			if done[w.Number] == nil {
-				done[w.Number], ordinals[w.Number] = map[made]bool{}, w.Ordinal
-				numbers = append(numbers, w.Number)
-			}
-			if w.Side != nil {
-				done[w.Number][made{*w.Side, *w.Repeat}] = true
-			}
-		}
-		var missing []int64
-		for _, number := range numbers {
-			if len(done[number]) < a.config.repeats() {
-				missing = append(missing, ordinals[number])
-			}
-		}
-		items, err := a.itemsAt(ctx, missing)
-		if err != nil {
-			return err
-		}
-		sources, err := a.sources(ctx, items)
-		if err != nil {
-			return err
-		}
-		for _, number := range numbers {
+		for _, number := range p.numbers {
 			for repeat := 1; repeat <= max(a.config.Sides[sideA].Repeats, a.config.Sides[sideB].Repeats); repeat++ {
 				for turn := range 2 {
-					side, item := (int(number)+repeat+turn)%2, items[ordinals[number]]
-					if repeat > a.config.Sides[side].Repeats || done[number][made{side, repeat}] {
+					side, item := (int(number)+repeat+turn)%2, p.items[p.ordinals[number]]
+					if repeat > a.config.Sides[side].Repeats || p.done[number][madeOutput{side, repeat}] {
 						continue
 					}
 					select {
-					case tasks <- task{number, side, repeat, item, sources[side][sourceKey{item.ItemID, repeat}]}:
+					case tasks <- task{number, side, repeat, item, p.sources[side][sourceKey{item.ItemID, repeat}]}:
 					case <-a.halt.reached:
 						return nil
 					case <-ctx.Done():
@@ -230,7 +285,7 @@ func (a *attempt) find(ctx context.Context, after, last int32, tasks chan<- task
 				}
 			}
 		}
-		after = numbers[len(numbers)-1]
+		after = p.numbers[len(p.numbers)-1]
 	}
 }
 
@@ -270,29 +325,33 @@ func (a *attempt) store(ctx context.Context, rows <-chan row) error {
 				break gather
 			}
 		}
-		text, err := json.Marshal(batch)
-		if err != nil {
-			return fmt.Errorf("encode outputs: %w", err)
-		}
-		for {
-			changed, err := a.db.Exec(ctx, "store outputs", pgx.NamedArgs{"id": a.e.ID, "attempt": a.id, "rows": string(text)})
-			if err == nil && changed == 0 {
-				return errNotMine
-			}
-			if err == nil {
-				break
-			}
-			if !errors.Is(err, postgres.ErrUnavailable) {
-				return err
-			}
-			select {
-			case <-time.After(storeAgain):
-			case <-ctx.Done():
-				return errors.Join(context.Cause(ctx), err)
-			}
+		if err := patiently(ctx, func() error { return a.storeBatch(ctx, batch) }); err != nil {
+			return err
 		}
 	}
 	return nil
+}
+
+func (a *attempt) storeBatch(ctx context.Context, batch []row) error {
+	text, err := json.Marshal(batch)
+	if err != nil {
+		return fmt.Errorf("encode outputs: %w", err)
+	}
+	numbers := make([]int32, len(batch))
+	for i := range batch {
+		numbers[i] = batch[i].Number
+	}
+	return a.db.Tx(ctx, func(ctx context.Context, tx postgres.DB) error {
+		changed, err := tx.Exec(ctx, "store outputs", pgx.NamedArgs{"id": a.e.ID, "attempt": a.id, "rows": string(text)})
+		if err == nil && changed == 0 {
+			return errNotMine
+		}
+		if err != nil {
+			return err
+		}
+		_, err = tx.Exec(ctx, "settle items", pgx.NamedArgs{"id": a.e.ID, "numbers": numbers, "each": a.config.repeats(), "primary": a.e.PrimaryMetric})
+		return err
+	})
 }
 
 func (r *row) size() int {

@@ -81,7 +81,8 @@ func (a *attempt) output(ctx context.Context, t task) (*row, error) {
 	}
 	a.halt.note(t.side, nil)
 	made.fill(&done)
-	return &made, a.grade(ctx, &made, t.item, nil)
+	_, err = a.grade(context.WithoutCancel(ctx), &made, t.item, grading{}) // the answer is paid
+	return &made, err
 }
 
 // failedRow stores a failure as the output, unless it says that the attempt cannot go on.
@@ -141,25 +142,44 @@ func outputOf(done *completions.Completion) json.RawMessage {
 	return message.Content
 }
 
-// grade grades an output with the graders that have no score of their name yet.
-func (a *attempt) grade(ctx context.Context, made *row, item *datasets.Item, scores []Score) error {
+// grading is what is known of an output besides its row.
+type grading struct {
+	// scores are those that it has. Graders with their names do not grade it.
+	scores []Score
+	// calls are its tool calls, nil if they are not known.
+	calls []grader.ToolCall
+	// later is whether more is known later: scores of graders that look at what is not known now are left out.
+	later bool
+}
+
+// grade grades an output. It reports whether scores were left out.
+func (a *attempt) grade(ctx context.Context, made *row, item *datasets.Item, g grading) (left bool, err error) {
 	sample, err := made.sample(item)
 	if err != nil {
-		return err
+		return false, err
 	}
-	missing := slices.DeleteFunc(slices.Clone(a.graders), func(g *grader.Grader) bool {
-		return slices.ContainsFunc(scores, func(s Score) bool { return s.Name == g.Name() })
-	})
-	scores = append(append([]Score{}, scores...), Grade(ctx, missing, sample)...)
+	sample.ToolCalls = g.calls
+	scores := append([]Score{}, g.scores...)
+	for _, one := range a.graders {
+		if slices.ContainsFunc(g.scores, func(s Score) bool { return s.Name == one.Name() }) {
+			continue
+		}
+		found := one.Grade(ctx, sample)
+		if g.later && found.Lacking {
+			left = true
+			continue
+		}
+		scores = append(scores, scoreOf(one, &found))
+	}
 	if ctx.Err() != nil {
-		return context.Cause(ctx)
+		return false, context.Cause(ctx)
 	}
 	text, err := json.Marshal(scores)
 	if err != nil {
-		return fmt.Errorf("encode scores: %w", err)
+		return false, fmt.Errorf("encode scores: %w", err)
 	}
 	made.Scores = string(text)
-	return nil
+	return left, nil
 }
 
 // sample returns what is graded of an output.
@@ -193,9 +213,13 @@ func Grade(ctx context.Context, graders []*grader.Grader, sample *grader.Sample)
 	scores := make([]Score, len(graders))
 	for i, g := range graders {
 		found := g.Grade(ctx, sample)
-		scores[i] = Score{g.Name(), found.Score, found.Pass, plain(found.Reason), plain(found.Error), found.Evidence}
+		scores[i] = scoreOf(g, &found)
 	}
 	return scores
+}
+
+func scoreOf(g *grader.Grader, found *grader.Result) Score {
+	return Score{g.Name(), found.Score, found.Pass, plain(found.Reason), plain(found.Error), found.Evidence}
 }
 
 func orNone(raw json.RawMessage) json.RawMessage {

@@ -3,7 +3,11 @@ SELECT e.id, e.project_id, e.name, e.dataset_id, d.name AS dataset_name, e.revis
 	e.max_cost_nanousd, e.allow_unpriced, e.status, e.stop_reason, e.error_code, e.error_detail, e.job_id, e.outputs_total, e.outputs_done,
 	e.outputs_failed, e.outputs_skipped, e.estimate, e.accounting, e.cost, e.summary, e.created_at, e.started_at, e.finished_at,
 	u.email AS author_email, e.created_by_key AS author_key, e.created_by AS created_by_id, e.kind, e.branch, e.commit, e.metadata,
-	e.outputs_skipped * e.item_count / e.outputs_total AS skipped_item_count
+	e.outputs_skipped * e.item_count / e.outputs_total AS skipped_item_count, e.results_costed,
+	CASE WHEN e.results_costed > 0 THEN (e.results_cost_nanousd / 1e9)::float8 END AS results_cost_usd,
+	CASE WHEN e.accounting IS NULL THEN (
+		SELECT json_object_agg(c.status, c.items) FROM (SELECT i.status, count(*) AS items FROM evaluation_items i WHERE i.evaluation_id = e.id GROUP BY i.status) c
+	)::text END AS item_counts
 FROM evaluations e JOIN datasets d ON d.id = e.dataset_id LEFT JOIN users u ON u.id = e.created_by
 WHERE e.project_id = ANY(@projects) AND e.kind = @kind AND (@name = '' OR e.name = @name) AND (@branch = '' OR e.branch = @branch)
 	AND (@commit = '' OR e.commit = @commit)
@@ -15,7 +19,11 @@ SELECT e.id, e.project_id, e.name, e.dataset_id, d.name AS dataset_name, e.revis
 	e.max_cost_nanousd, e.allow_unpriced, e.status, e.stop_reason, e.error_code, e.error_detail, e.job_id, e.outputs_total, e.outputs_done,
 	e.outputs_failed, e.outputs_skipped, e.estimate, e.accounting, e.cost, e.summary, e.created_at, e.started_at, e.finished_at,
 	u.email AS author_email, e.created_by_key AS author_key, e.created_by AS created_by_id, e.kind, e.branch, e.commit, e.metadata,
-	e.outputs_skipped * e.item_count / e.outputs_total AS skipped_item_count
+	e.outputs_skipped * e.item_count / e.outputs_total AS skipped_item_count, e.results_costed,
+	CASE WHEN e.results_costed > 0 THEN (e.results_cost_nanousd / 1e9)::float8 END AS results_cost_usd,
+	CASE WHEN e.accounting IS NULL THEN (
+		SELECT json_object_agg(c.status, c.items) FROM (SELECT i.status, count(*) AS items FROM evaluation_items i WHERE i.evaluation_id = e.id GROUP BY i.status) c
+	)::text END AS item_counts
 FROM evaluations e JOIN datasets d ON d.id = e.dataset_id LEFT JOIN users u ON u.id = e.created_by
 WHERE e.project_id = ANY(@projects) AND e.kind = @kind AND e.id = @id
 
@@ -37,24 +45,26 @@ DELETE FROM evaluations WHERE project_id = ANY(@projects) AND kind = @kind AND i
 SELECT id FROM evaluations WHERE project_id = ANY(@projects) AND kind = @kind AND id = @id FOR UPDATE
 
 -- name: cancel evaluation
-UPDATE evaluations SET status = 'cancelled', job_id = @job, attempt = NULL, finished_at = @now WHERE id = @id AND status IN ('queued', 'running')
+UPDATE evaluations SET status = 'cancelled', job_id = @job, leaving = attempt, attempt = NULL, finished_at = @now WHERE id = @id AND status IN ('queued', 'running')
 
 -- name: remove failed outputs
 WITH removed AS (
-	DELETE FROM evaluation_outputs WHERE evaluation_id = @id AND status = 'failed' RETURNING 1),
+	DELETE FROM evaluation_outputs WHERE evaluation_id = @id AND status = 'failed' RETURNING number),
+opened AS (
+	UPDATE evaluation_items SET status = 'pending' WHERE evaluation_id = @id AND number IN (SELECT number FROM removed)),
 counted AS (SELECT count(*) AS n FROM removed)
 UPDATE evaluations e SET outputs_done = e.outputs_done - c.n, outputs_failed = e.outputs_failed - c.n FROM counted c WHERE e.id = @id
 
--- name: open items
-UPDATE evaluation_items SET status = 'pending', metrics = NULL WHERE evaluation_id = @id AND status NOT IN ('skipped', 'pending')
+-- name: forget metrics
+UPDATE evaluation_items SET metrics = NULL WHERE evaluation_id = @id AND metrics IS NOT NULL
 
 -- name: resume evaluation
-UPDATE evaluations SET status = 'queued', job_id = @job, attempt = NULL, stop_reason = NULL, error_code = NULL, error_detail = NULL,
+UPDATE evaluations SET status = 'queued', job_id = @job, attempt = NULL, leaving = NULL, stop_reason = NULL, error_code = NULL, error_detail = NULL,
 	accounting = NULL, cost = NULL, summary = NULL, finished_at = NULL, max_cost_nanousd = coalesce(@max_cost::bigint, max_cost_nanousd)
 WHERE id = @id AND status NOT IN ('queued', 'running')
 
 -- name: list lost evaluations
-SELECT id FROM evaluations e
+SELECT id, kind, status FROM evaluations e
 WHERE ((kind = 'comparison' AND status IN ('queued', 'running')) OR (status IN ('cancelled', 'succeeded') AND summary IS NULL)) AND coalesce(started_at, created_at) < @before
 	AND NOT EXISTS (SELECT FROM river_job j WHERE j.id = e.job_id AND j.state NOT IN ('completed', 'cancelled', 'discarded'))
 
@@ -78,7 +88,8 @@ ORDER BY i.number
 
 -- name: store outputs
 WITH mine AS (
-	SELECT id FROM evaluations WHERE id = @id AND attempt = @attempt AND status = 'running' FOR UPDATE),
+	SELECT id FROM evaluations
+	WHERE id = @id AND (attempt = @attempt AND status = 'running' OR leaving = @attempt AND status = 'cancelled') FOR UPDATE),
 stored AS (
 	INSERT INTO evaluation_outputs (evaluation_id, number, side, repeat, status, error_code, error_detail, output, message, run_id, model, fingerprint,
 		finish_reason, duration_ms, input_tokens, output_tokens, cache_read_tokens, cache_write_tokens, reasoning_tokens, cost_nanousd, requests, scores, created_at)
@@ -93,11 +104,35 @@ UPDATE evaluations e SET outputs_done = e.outputs_done + s.done, outputs_failed 
 FROM (SELECT count(*) AS done, count(*) FILTER (WHERE status = 'failed') AS failed FROM stored) s
 WHERE e.id = (SELECT id FROM mine)
 
+-- name: settle items
+UPDATE evaluation_items i SET status = CASE
+		WHEN m.outputs < @each THEN 'pending'
+		WHEN m.without_output THEN 'target_failed'
+		WHEN m.without_score AND m.waiting THEN 'pending'
+		WHEN m.without_score THEN 'judge_failed'
+		ELSE 'scored' END
+FROM (
+	SELECT number, sum(outputs) AS outputs, bool_or(ok = 0) AS without_output, bool_or(scored = 0) AS without_score, bool_or(waiting) AS waiting
+	FROM (
+		SELECT o.number, o.side, count(*) AS outputs, count(*) FILTER (WHERE o.status = 'ok') AS ok,
+			count(*) FILTER (WHERE o.status = 'ok' AND (@primary::text IS NULL OR EXISTS (
+				SELECT FROM json_array_elements(o.scores::json) s WHERE s ->> 'name' = @primary AND s ->> 'score' IS NOT NULL))) AS scored,
+			bool_or(o.run_lookup = 'waiting') AS waiting
+		FROM evaluation_outputs o WHERE o.evaluation_id = @id AND o.number = ANY(@numbers) GROUP BY o.number, o.side) AS sides
+	GROUP BY number) m
+WHERE i.evaluation_id = @id AND i.number = m.number AND i.status <> 'skipped'
+
+-- name: leave evaluation
+UPDATE evaluations SET leaving = NULL WHERE id = @id AND leaving = @attempt
+
+-- name: close evaluation
+UPDATE evaluations SET leaving = NULL WHERE id = @id AND attempt = @attempt AND (leaving IS NULL OR @late)
+
 -- name: keep estimate
 UPDATE evaluations SET estimate = @estimate WHERE id = @id AND attempt = @attempt
 
 -- name: read results
-SELECT o.number, o.side, o.repeat, o.status, o.error_code, o.scores, o.cost_nanousd, o.duration_ms, o.output_tokens, o.model, o.fingerprint
+SELECT o.number, o.side, o.repeat, o.status, o.error_code, o.scores, o.cost_nanousd, o.duration_ms, o.output_tokens, o.model, o.fingerprint, o.run_lookup
 FROM evaluation_outputs o WHERE o.evaluation_id = @id AND o.number <= @last ORDER BY o.number, o.side, o.repeat
 
 -- name: read item statuses
@@ -121,10 +156,10 @@ WHERE evaluation_id = @id AND number > @after AND (@item::uuid IS NULL OR item_i
 ORDER BY number LIMIT @limit OFFSET @offset
 
 -- name: list outputs
-SELECT number, side, repeat, status, error_code, error_detail, output, message, run_id, model, fingerprint, finish_reason, duration_ms, input_tokens, output_tokens,
+SELECT number, side, repeat, status, error_code, error_detail, CASE WHEN @longest::integer = 0 THEN output ELSE left(output, @longest) END AS output,
+	coalesce(@longest > 0 AND length(output) > @longest, false) AS output_cut, CASE WHEN @longest = 0 THEN message END AS message, run_id, model, fingerprint, finish_reason, duration_ms, input_tokens, output_tokens,
 	cache_read_tokens, cache_write_tokens, reasoning_tokens, cost_nanousd, requests, scores, created_at
 FROM evaluation_outputs WHERE evaluation_id = @id AND number = ANY(@numbers) ORDER BY number, repeat, side
-
 
 -- name: list worst items
 SELECT number FROM evaluation_items
@@ -143,24 +178,26 @@ UPDATE evaluations SET status = 'succeeded', job_id = @job, finished_at = @now W
 SELECT number, item_id, ordinal FROM evaluation_items WHERE evaluation_id = @id AND item_id = ANY(@items)
 
 -- name: find results
-SELECT o.number, o.repeat, o.status, o.result_hash FROM evaluation_outputs o
+SELECT o.number, o.repeat, o.status, o.result_hash, o.cost_nanousd FROM evaluation_outputs o
 WHERE o.evaluation_id = @id AND (o.number, o.repeat) IN (SELECT * FROM unnest(@numbers::integer[], @repeats::smallint[]))
 
 -- name: add results
 INSERT INTO evaluation_outputs (evaluation_id, number, side, repeat, status, error_code, error_detail, output, message, run_id, model, fingerprint,
-	finish_reason, duration_ms, input_tokens, output_tokens, cost_nanousd, requests, scores, result_hash, created_at)
+	finish_reason, duration_ms, input_tokens, output_tokens, cost_nanousd, requests, scores, result_hash, run_lookup, created_at)
 SELECT @id, r.number, r.side, r.repeat, r.status, r.error_code, r.error_detail, r.output, r.message, r.run_id, r.model, NULL,
-	NULL, r.duration_ms, r.input_tokens, r.output_tokens, r.cost_nanousd, r.requests, r.scores, decode(r.result_hash, 'hex'), r.created_at
+	NULL, r.duration_ms, r.input_tokens, r.output_tokens, r.cost_nanousd, r.requests, r.scores, decode(r.result_hash, 'hex'), r.run_lookup, r.created_at
 FROM json_to_recordset(@rows) AS r(number integer, side smallint, repeat smallint, status text, error_code text, error_detail text, output text, message text,
 	run_id uuid, model text, duration_ms double precision, input_tokens bigint, output_tokens bigint, cost_nanousd bigint, requests integer, scores text,
-	result_hash text, created_at timestamptz)
+	result_hash text, run_lookup text, created_at timestamptz)
 ON CONFLICT (evaluation_id, number, side, repeat) DO UPDATE SET status = excluded.status, error_code = excluded.error_code, error_detail = excluded.error_detail,
 	output = excluded.output, message = excluded.message, run_id = excluded.run_id, model = excluded.model, duration_ms = excluded.duration_ms,
 	input_tokens = excluded.input_tokens, output_tokens = excluded.output_tokens, cost_nanousd = excluded.cost_nanousd, scores = excluded.scores,
-	result_hash = excluded.result_hash, created_at = excluded.created_at
+	result_hash = excluded.result_hash, run_lookup = excluded.run_lookup, created_at = excluded.created_at
 
 -- name: count results
-UPDATE evaluations SET outputs_done = outputs_done + @added, outputs_failed = outputs_failed + @failed WHERE id = @id
+UPDATE evaluations SET outputs_done = outputs_done + @added, outputs_failed = outputs_failed + @failed,
+	results_cost_nanousd = results_cost_nanousd + @cost, results_costed = results_costed + @costed
+WHERE id = @id
 
 -- name: list missing results
 SELECT i.item_id, i.key, array_agg(r.repeat ORDER BY r.repeat) AS repeats
@@ -169,12 +206,31 @@ WHERE i.evaluation_id = @id AND NOT EXISTS (
 	SELECT FROM evaluation_outputs o WHERE o.evaluation_id = i.evaluation_id AND o.number = i.number AND o.side = 0 AND o.repeat = r.repeat)
 GROUP BY i.number, i.item_id, i.key ORDER BY i.number LIMIT @limit
 
--- name: sum sent costs
-SELECT sum(cost_nanousd)::bigint AS cost FROM evaluation_outputs WHERE evaluation_id = @id
+-- name: list waiting results
+SELECT o.number, o.repeat, i.ordinal, o.status, o.output, o.message, o.run_id, o.duration_ms, o.input_tokens, o.output_tokens, o.cache_read_tokens,
+	o.cache_write_tokens, o.reasoning_tokens, o.cost_nanousd, o.scores
+FROM evaluation_outputs o JOIN evaluation_items i ON i.evaluation_id = o.evaluation_id AND i.number = o.number
+WHERE o.evaluation_id = @id AND o.run_lookup = 'waiting' AND (o.number, o.repeat) > (@number, @repeat)
+ORDER BY o.number, o.repeat LIMIT @limit
+
+-- name: fill results
+WITH mine AS (
+	SELECT id FROM evaluations WHERE id = @id AND attempt = @attempt FOR UPDATE),
+filled AS (
+	UPDATE evaluation_outputs o SET run_lookup = r.run_lookup, duration_ms = r.duration_ms, input_tokens = r.input_tokens, output_tokens = r.output_tokens,
+		cache_read_tokens = r.cache_read_tokens, cache_write_tokens = r.cache_write_tokens, reasoning_tokens = r.reasoning_tokens, cost_nanousd = r.cost_nanousd,
+		scores = r.scores
+	FROM mine m, json_to_recordset(@rows) AS r(number integer, repeat smallint, run_lookup text, duration_ms double precision, input_tokens bigint,
+		output_tokens bigint, cache_read_tokens bigint, cache_write_tokens bigint, reasoning_tokens bigint, cost_nanousd bigint, added_nanousd bigint, scores text)
+	WHERE o.evaluation_id = m.id AND o.number = r.number AND o.side = 0 AND o.repeat = r.repeat AND o.run_lookup = 'waiting'
+	RETURNING r.added_nanousd AS added)
+UPDATE evaluations e SET results_cost_nanousd = e.results_cost_nanousd + s.cost, results_costed = e.results_costed + s.costed
+FROM (SELECT coalesce(sum(added), 0) AS cost, count(added) AS costed FROM filled) s
+WHERE e.id = (SELECT id FROM mine)
 
 -- name: list source outputs
 SELECT i.item_id, i.content_hash, o.number, o.side, o.repeat, o.status, o.error_code, o.error_detail, o.output, o.message, o.run_id, o.model, o.fingerprint,
 	o.finish_reason, o.duration_ms, o.input_tokens, o.output_tokens, o.cache_read_tokens, o.cache_write_tokens, o.reasoning_tokens, o.cost_nanousd, o.requests,
-	o.scores, o.created_at
+	o.scores, o.created_at, o.run_lookup, false AS output_cut
 FROM evaluation_items i JOIN evaluation_outputs o ON o.evaluation_id = i.evaluation_id AND o.number = i.number
 WHERE i.evaluation_id = @id AND i.item_id = ANY(@items)

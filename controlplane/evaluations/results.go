@@ -78,6 +78,8 @@ type results struct {
 	metrics []metric
 	places  map[string]int
 	items   []itemResult
+	// runsUnknown counts results whose run is not known.
+	runsUnknown int64
 }
 
 // itemResult is an item, whose number is its place from 1.
@@ -119,6 +121,8 @@ type resultRow struct {
 	OutputTokens *int64
 	Model        *string
 	Fingerprint  *string
+	// RunLookup is the [lookup] of a result from outside, nil if there was nothing to look for.
+	RunLookup *lookup
 }
 
 // maxMetrics is how many metrics an evaluation has. Scores from outside with further names are counted, and not used.
@@ -270,6 +274,14 @@ func (r *results) add(row *resultRow, reasons map[ReasonCount]int64, models map[
 		if score.Pass != nil && side == sideA {
 			item.judge(score.Name, *score.Pass)
 		}
+	}
+	switch {
+	case row.RunLookup == nil || *row.RunLookup == lookupRead && row.CostNanousd != nil:
+	case *row.RunLookup == lookupRead:
+		reasons[ReasonCount{Side: name, Code: "cost_unknown"}]++
+	default:
+		r.runsUnknown++
+		reasons[ReasonCount{Side: name, Code: "run_unknown: " + string(*row.RunLookup)}]++
 	}
 	for i := range operational {
 		m := &operational[i]

@@ -9,12 +9,14 @@ import (
 
 	"github.com/looptrace/looptrace/controlplane/datasets"
 	"github.com/looptrace/looptrace/internal/postgres"
+	"github.com/looptrace/looptrace/internal/problem"
 )
 
 // sourceOutput is an output of an eval-run, with the content that its item had.
 type sourceOutput struct {
 	ItemID      uuid.UUID
 	ContentHash []byte
+	RunLookup   *lookup
 	Output
 }
 
@@ -80,5 +82,18 @@ func (a *attempt) copy(ctx context.Context, made *row, t task) error {
 	if err != nil {
 		return err
 	}
-	return a.grade(ctx, made, t.item, scores)
+	readable := a.config.ReadsRuns && t.from.RunLookup != nil && *t.from.RunLookup == lookupRead
+	left, err := a.grade(ctx, made, t.item, grading{scores: scores, later: readable})
+	if err != nil || !left {
+		return err
+	}
+	calls, err := a.toolCalls(ctx, []uuid.UUID{made.RunID})
+	if err != nil && !problem.Is(err, problem.TooExpensive) { // those of such a run are not known
+		return err
+	}
+	if scores, err = readScores(made.Scores); err != nil {
+		return err
+	}
+	_, err = a.grade(ctx, made, t.item, grading{scores: scores, calls: calls[made.RunID]})
+	return err
 }

@@ -172,7 +172,7 @@ func newEnvWith(t *testing.T, db *pgxpool.Pool, conn driver.Conn, limits RateLim
 	e.providers = providers.New(db, keys, policy, priced, e.clock.Now, log)
 	e.recorder = recording.New("http://127.0.0.1:1", identities, log)
 	completed := completions.New(e.providers, e.recorder, e.clock.Now)
-	e.evaluations = evaluations.New(db, e.queue, e.datasets, e.providers, completed, e.clock.Now, log)
+	e.evaluations = evaluations.New(db, e.queue, e.datasets, e.providers, completed, reader, e.clock.Now, log)
 	e.api, err = New(Services{
 		Identity: identities, Idempotency: answers, Organizations: organizations.New(db, e.clock.Now), Projects: e.projects,
 		Prompts: registry, Datasets: e.datasets, Providers: e.providers, Playground: playground.New(db, e.clock.Now), Completions: completed, Evaluations: e.evaluations, Recorder: e.recorder, Pricing: priced,

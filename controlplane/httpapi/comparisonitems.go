@@ -15,8 +15,11 @@ import (
 	"github.com/looptrace/looptrace/internal/problem"
 )
 
-// listedText is how many characters of a text a list of items has.
-const listedText = 4000
+// listedText is how many characters of a text a list of items has. listedJSON is how many its JSON may have.
+const (
+	listedText = 4000
+	listedJSON = 6 * (listedText + 1)
+)
 
 // ListComparisonItems lists the items of a comparison.
 func (h comparisonHandlers) ListComparisonItems(ctx context.Context, req contract.ListComparisonItemsRequestObject) (contract.ListComparisonItemsResponseObject, error) {
@@ -27,6 +30,7 @@ func (h comparisonHandlers) ListComparisonItems(ctx context.Context, req contrac
 	}
 	items, more, err := h.evaluations.Items(ctx, &found, evaluations.ItemsQuery{
 		Status: evaluations.ItemStatus(valueOf(req.Params.Status, "")), Outcome: evaluations.Outcome(valueOf(req.Params.Outcome, "")), Metric: valueOf(req.Params.Metric, ""),
+		Longest: listedJSON,
 	}, page)
 	if err != nil {
 		return nil, err
@@ -89,9 +93,9 @@ func (s *shownItems) item(i *evaluations.Item) (contract.ComparisonItem, error) 
 	}
 	if s.contents && i.Item != nil {
 		var cut [3]bool
-		item.Input, cut[0] = s.text(&i.Item.Input)
-		item.ReferenceOutput, cut[1] = s.text(&i.Item.ReferenceOutput)
-		item.Metadata, cut[2] = s.text(&i.Item.Metadata)
+		item.Input, cut[0] = s.text(&i.Item.Input, false)
+		item.ReferenceOutput, cut[1] = s.text(&i.Item.ReferenceOutput, false)
+		item.Metadata, cut[2] = s.text(&i.Item.Metadata, false)
 		item.InputTruncated = cut[0] || cut[1] || cut[2]
 	}
 	for o := range i.Outputs {
@@ -112,15 +116,18 @@ func (s *shownItems) item(i *evaluations.Item) (contract.ComparisonItem, error) 
 	return item, nil
 }
 
-// text returns a JSON value, or its beginning as a text if it is long.
-func (s *shownItems) text(value *string) (shown *contract.JSONValue, cut bool) {
+// text returns a JSON value, or its beginning as a text if it is long. It may have been cut before.
+func (s *shownItems) text(value *string, before bool) (shown *contract.JSONValue, cut bool) {
 	if value == nil || *value == "" || *value == "null" {
 		return nil, false
 	}
 	if s.longest == 0 || len(*value) <= s.longest {
 		return new(contract.JSONValue(*value)), false
 	}
-	begin := *value
+	begin, cut := *value, before
+	if before && begin[0] == '"' {
+		begin = closed(begin)
+	}
 	var whole string
 	if json.Unmarshal([]byte(begin), &whole) == nil {
 		begin = whole
@@ -136,6 +143,16 @@ func (s *shownItems) text(value *string) (shown *contract.JSONValue, cut bool) {
 	return new(contract.JSONValue(text)), cut
 }
 
+// closed returns the beginning of a JSON string as one, without an escape at its end that is not whole.
+func closed(begin string) string {
+	for to := len(begin); to > max(0, len(begin)-len(`\u0000`)); to-- {
+		if text := begin[:to] + `"`; json.Valid([]byte(text)) {
+			return text
+		}
+	}
+	return begin
+}
+
 func (s *shownItems) output(o *evaluations.Output) (*contract.EvaluationOutput, error) {
 	shown := &contract.EvaluationOutput{
 		Status: contract.EvaluationOutputStatus(o.Status), Model: o.Model, FinishReason: o.FinishReason, DurationMs: o.DurationMS, Requests: o.Requests,
@@ -148,7 +165,7 @@ func (s *shownItems) output(o *evaluations.Output) (*contract.EvaluationOutput, 
 	if o.RunID != nil && *o.RunID != uuid.Nil {
 		shown.RunId = o.RunID
 	}
-	shown.Output, shown.OutputTruncated = s.text(o.Output)
+	shown.Output, shown.OutputTruncated = s.text(o.Output, o.OutputCut)
 	if s.longest == 0 && o.Message != nil {
 		shown.Message = new(contract.PromptMessage(*o.Message))
 	}

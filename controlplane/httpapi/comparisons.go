@@ -167,6 +167,7 @@ func (h comparisonHandlers) wanted(ctx context.Context, body *contract.Compariso
 		Seed: valueOf(body.Seed, defaultSeed), Primary: valueOf(body.PrimaryMetric, ""), MaxCost: moneyOf(body.MaxCostUsd), AllowUnpriced: valueOf(body.AllowUnpriced, false),
 		Config: evaluations.Config{
 			Graders: valueOf(body.Graders, []contract.Grader{}), EquivalenceMargin: body.EquivalenceMargin, StopEarly: valueOf(body.StopEarly, false),
+			ReadsRuns:        grantOf(ctx).Allows(body.ProjectId, apikey.ScopeRunsRead),
 			SkipIncompatible: valueOf(body.OnIncompatible, contract.ComparisonCreateOnIncompatibleRefuse) == contract.ComparisonCreateOnIncompatibleSkip,
 		},
 	}
@@ -273,6 +274,13 @@ func (h comparisonHandlers) comparison(ctx context.Context, e *evaluations.Evalu
 		return answer, err
 	}
 	answer.Cost = costOf(&cost)
+	calls, err := h.evaluations.CallsOf(ctx, e, &config, &cost)
+	if err != nil {
+		return answer, err
+	}
+	if calls != nil {
+		answer.Progress.CallsInFlight, answer.Progress.LastRateLimitedAt, answer.Progress.RateLimitedUntil = &calls.InFlight, utc(calls.LimitedAt), utc(calls.PausedUntil)
+	}
 	accounting, err := e.ReadAccounting()
 	if err != nil {
 		return answer, err

@@ -8,6 +8,8 @@ import (
 	"github.com/looptrace/looptrace/controlplane/evaluations"
 	"github.com/looptrace/looptrace/controlplane/httpapi/contract"
 	"github.com/looptrace/looptrace/internal/apikey"
+	"github.com/looptrace/looptrace/internal/postgres"
+	"github.com/looptrace/looptrace/internal/problem"
 	"github.com/looptrace/looptrace/internal/stats"
 )
 
@@ -27,7 +29,7 @@ func (h evalRunHandlers) ListEvalRuns(ctx context.Context, req contract.ListEval
 	}
 	answer := contract.ListEvalRuns200JSONResponse{Data: make([]contract.EvalRun, len(found)), Limit: page.Limit, Offset: page.Offset, HasMore: more}
 	for i := range found {
-		if answer.Data[i], err = h.evalRun(ctx, &found[i]); err != nil {
+		if answer.Data[i], err = evalRunOf(&found[i]); err != nil {
 			return nil, err
 		}
 	}
@@ -48,7 +50,7 @@ func (h evalRunHandlers) CreateEvalRun(ctx context.Context, req contract.CreateE
 	if err != nil {
 		return nil, err
 	}
-	answer, err := h.evalRun(ctx, &created)
+	answer, err := evalRunOf(&created)
 	return contract.CreateEvalRun201JSONResponse{
 		Body: answer, Headers: contract.CreateEvalRun201ResponseHeaders{Location: new("/v1/eval-runs/" + created.ID.String())},
 	}, err
@@ -60,7 +62,7 @@ func (h evalRunHandlers) GetEvalRun(ctx context.Context, req contract.GetEvalRun
 	if err != nil {
 		return nil, err
 	}
-	answer, err := h.evalRun(ctx, &found)
+	answer, err := evalRunOf(&found)
 	return contract.GetEvalRun200JSONResponse(answer), err
 }
 
@@ -70,7 +72,7 @@ func (h evalRunHandlers) UpdateEvalRun(ctx context.Context, req contract.UpdateE
 	if err != nil {
 		return nil, err
 	}
-	answer, err := h.evalRun(ctx, &changed)
+	answer, err := evalRunOf(&changed)
 	return contract.UpdateEvalRun200JSONResponse(answer), err
 }
 
@@ -85,7 +87,7 @@ func (h evalRunHandlers) CancelEvalRun(ctx context.Context, req contract.CancelE
 	if err != nil {
 		return nil, err
 	}
-	answer, err := h.evalRun(ctx, &changed)
+	answer, err := evalRunOf(&changed)
 	return contract.CancelEvalRun200JSONResponse(answer), err
 }
 
@@ -133,7 +135,7 @@ func (h evalRunHandlers) FinishEvalRun(ctx context.Context, req contract.FinishE
 		}
 		answer.Missing[i] = contract.EvalRunMissing{ItemId: m.ItemID, Key: m.Key, Repeats: repeats}
 	}
-	answer.EvalRun, err = h.evalRun(ctx, &finished)
+	answer.EvalRun, err = evalRunOf(&finished)
 	return answer, err
 }
 
@@ -144,27 +146,51 @@ func (h evalRunHandlers) ListEvalRunItems(ctx context.Context, req contract.List
 	if err != nil {
 		return nil, err
 	}
-	items, more, err := h.evaluations.Items(ctx, &found, evaluations.ItemsQuery{Status: evaluations.ItemStatus(valueOf(req.Params.Status, ""))}, page)
+	items, more, err := h.evaluations.Items(ctx, &found, evaluations.ItemsQuery{Status: evaluations.ItemStatus(valueOf(req.Params.Status, "")), Longest: listedJSON}, page)
 	if err != nil {
 		return nil, err
 	}
 	shown := shownItems{e: &found, longest: listedText, contents: grantOf(ctx).Allows(found.ProjectID, apikey.ScopeDatasetsRead)}
 	answer := contract.ListEvalRunItems200JSONResponse{Data: make([]contract.EvalRunItem, len(items)), Limit: page.Limit, Offset: page.Offset, HasMore: more}
 	for i := range items {
-		item, err := shown.item(&items[i])
-		if err != nil {
+		if answer.Data[i], err = shown.evalRunItem(&items[i]); err != nil {
 			return nil, err
 		}
-		one := contract.EvalRunItem{
-			Number: item.Number, ItemId: item.ItemId, Key: item.Key, Status: item.Status, Reason: item.Reason, Input: item.Input, ReferenceOutput: item.ReferenceOutput,
-			Metadata: item.Metadata, InputTruncated: item.InputTruncated, Repeats: make([]contract.EvalRunRepeat, len(item.Repeats)),
-		}
-		for j := range item.Repeats {
-			one.Repeats[j] = contract.EvalRunRepeat{Repeat: item.Repeats[j].Repeat, Result: *item.Repeats[j].A}
-		}
-		answer.Data[i] = one
 	}
 	return answer, nil
+}
+
+// GetEvalRunItem reads an item of an eval-run.
+func (h evalRunHandlers) GetEvalRunItem(ctx context.Context, req contract.GetEvalRunItemRequestObject) (contract.GetEvalRunItemResponseObject, error) {
+	found, err := h.evaluations.Get(ctx, grantOf(ctx), evaluations.EvalRun, req.EvalRunId)
+	if err != nil {
+		return nil, err
+	}
+	items, _, err := h.evaluations.Items(ctx, &found, evaluations.ItemsQuery{Item: &req.DatasetItemId}, postgres.Page{Limit: 1})
+	if err != nil {
+		return nil, err
+	}
+	if len(items) == 0 {
+		return nil, problem.Missing()
+	}
+	shown := shownItems{e: &found, contents: grantOf(ctx).Allows(found.ProjectID, apikey.ScopeDatasetsRead)}
+	item, err := shown.evalRunItem(&items[0])
+	return contract.GetEvalRunItem200JSONResponse(item), err
+}
+
+func (s *shownItems) evalRunItem(i *evaluations.Item) (contract.EvalRunItem, error) {
+	item, err := s.item(i)
+	if err != nil {
+		return contract.EvalRunItem{}, err
+	}
+	one := contract.EvalRunItem{
+		Number: item.Number, ItemId: item.ItemId, Key: item.Key, Status: item.Status, Reason: item.Reason, Input: item.Input, ReferenceOutput: item.ReferenceOutput,
+		Metadata: item.Metadata, InputTruncated: item.InputTruncated, Repeats: make([]contract.EvalRunRepeat, len(item.Repeats)),
+	}
+	for j := range item.Repeats {
+		one.Repeats[j] = contract.EvalRunRepeat{Repeat: item.Repeats[j].Repeat, Result: *item.Repeats[j].A}
+	}
+	return one, nil
 }
 
 // CheckGate compares an eval-run with a baseline.
@@ -204,7 +230,7 @@ func evaluatedOf(e *evaluations.Evaluation) contract.EvaluationDataset {
 	return contract.EvaluationDataset{Id: e.DatasetID, Name: e.DatasetName, Revision: e.Revision, Split: e.Split, ItemCount: e.ItemCount}
 }
 
-func (h evalRunHandlers) evalRun(ctx context.Context, e *evaluations.Evaluation) (contract.EvalRun, error) {
+func evalRunOf(e *evaluations.Evaluation) (contract.EvalRun, error) {
 	answer := contract.EvalRun{
 		Id: e.ID, ProjectId: e.ProjectID, Name: e.Name, Dataset: evaluatedOf(e), Status: contract.EvaluationStatus(e.Status), Progress: progressOf(e), Repeats: e.Repeats,
 		PrimaryMetric: e.PrimaryMetric, Branch: e.Branch, Commit: e.Commit, CreatedBy: contract.Author{Email: e.AuthorEmail, Key: e.AuthorKey},
@@ -221,11 +247,7 @@ func (h evalRunHandlers) evalRun(ctx context.Context, e *evaluations.Evaluation)
 	if err := json.Unmarshal([]byte(e.Metadata), &answer.Metadata); err != nil {
 		return answer, fmt.Errorf("read the metadata of evaluation %s: %w", e.ID, err)
 	}
-	cost, err := h.evaluations.SentCost(ctx, e)
-	if err != nil {
-		return answer, err
-	}
-	answer.CostUsd = dollarsOf(cost)
+	answer.CostUsd, answer.CostUnknownResults = e.ResultsCostUSD, e.OutputsDone-e.ResultsCosted
 	accounting, err := e.ReadAccounting()
 	if err != nil {
 		return answer, err

@@ -138,6 +138,7 @@ func TestFrozenStores(t *testing.T) {
 		{path: "/v1/eval-runs" + of},
 		{path: ofEvalRun},
 		{path: ofEvalRun + "/items"},
+		{path: ofEvalRun + "/items/" + evaluated},
 		{method: http.MethodPost, path: ofEvalRun + "/results", body: `{"items":[{"item_id":"` + evaluated + `","repeat":1,"output":1}]}`},
 		{path: "/v1/setup"},
 		{path: "/v1/me"},

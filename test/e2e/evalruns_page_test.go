@@ -56,7 +56,7 @@ func (p *project) sendResults(t *testing.T, run string, count int, right, fails 
 	results := make([]any, 0, 2*count)
 	for i, item := range page.Data[:count] {
 		for repeat := 1; repeat <= 2; repeat++ {
-			result := map[string]any{"item_id": item.ItemID, "repeat": repeat, "run_id": uuid.NewString(), "duration_ms": 800 + 10*i, "cost_usd": 0.001}
+			result := map[string]any{"item_id": item.ItemID, "repeat": repeat, "run_id": uuid.NewString(), "duration_ms": 800 + 10*i, "cost_usd": 0.001, "usage": map[string]any{"input_tokens": 100, "output_tokens": 20}}
 			switch {
 			case fails != nil && fails(i):
 				result["error"] = map[string]any{"code": "TimeoutError", "detail": "The search tool did not answer."}

@@ -1938,7 +1938,7 @@ type ColumnType string
 type Comparison struct {
 	A ComparisonSide `json:"a"`
 
-	// Accounting `items` = `scored` + `target_failed` + `judge_failed` + `skipped` + `pending`. `pending` is 0 once all is done.
+	// Accounting `items` = `scored` + `target_failed` + `judge_failed` + `skipped` + `pending`. `pending` is 0 once all is done. While it runs, an item is counted once it has all of its outputs, and `reasons` are empty.
 	Accounting    EvaluationAccounting `json:"accounting"`
 	AllowUnpriced bool                 `json:"allow_unpriced"`
 	B             ComparisonSide       `json:"b"`
@@ -1961,7 +1961,7 @@ type Comparison struct {
 	OnIncompatible ComparisonOnIncompatible `json:"on_incompatible"`
 	PrimaryMetric  *string                  `json:"primary_metric"`
 
-	// Progress Outputs. `failed` and `skipped` are part of `done`.
+	// Progress Outputs. `failed` and `skipped` are part of `done`. The other members are those of a comparison that runs.
 	Progress  EvaluationProgress `json:"progress"`
 	ProjectId openapi_types.UUID `json:"project_id"`
 	Repeats   int                `json:"repeats"`
@@ -2630,12 +2630,15 @@ type EnvironmentVariable struct {
 
 // EvalRun defines model for EvalRun.
 type EvalRun struct {
-	// Accounting `items` = `scored` + `target_failed` + `judge_failed` + `skipped` + `pending`. `pending` is 0 once all is done.
+	// Accounting `items` = `scored` + `target_failed` + `judge_failed` + `skipped` + `pending`. `pending` is 0 once all is done. While it runs, an item is counted once it has all of its outputs, and `reasons` are empty.
 	Accounting EvaluationAccounting `json:"accounting"`
 	Branch     *string              `json:"branch"`
 	Commit     *string              `json:"commit"`
 
-	// CostUsd The sum of the costs that were sent. Null if none was.
+	// CostUnknownResults Results whose cost is not known. `cost_usd` has no part of them.
+	CostUnknownResults int64 `json:"cost_unknown_results"`
+
+	// CostUsd The sum of the known costs of results: those that were sent, and those of their runs once it has ended. Null if none is known.
 	CostUsd   *float64  `json:"cost_usd"`
 	CreatedAt time.Time `json:"created_at"`
 
@@ -2650,7 +2653,7 @@ type EvalRun struct {
 	Name          string             `json:"name"`
 	PrimaryMetric *string            `json:"primary_metric"`
 
-	// Progress Outputs. `failed` and `skipped` are part of `done`.
+	// Progress Outputs. `failed` and `skipped` are part of `done`. The other members are those of a comparison that runs.
 	Progress  EvaluationProgress `json:"progress"`
 	ProjectId openapi_types.UUID `json:"project_id"`
 	Repeats   int                `json:"repeats"`
@@ -2666,7 +2669,7 @@ type EvalRun struct {
 type EvalRunAdded struct {
 	Added int `json:"added"`
 
-	// Progress Outputs. `failed` and `skipped` are part of `done`.
+	// Progress Outputs. `failed` and `skipped` are part of `done`. The other members are those of a comparison that runs.
 	Progress  EvaluationProgress `json:"progress"`
 	Replaced  int                `json:"replaced"`
 	Unchanged int                `json:"unchanged"`
@@ -2802,8 +2805,10 @@ type EvalRunResult struct {
 	Model   *string        `json:"model,omitempty"`
 
 	// Output Any JSON value.
-	Output json.RawMessage     `json:"output,omitempty"`
-	Repeat int                 `json:"repeat"`
+	Output json.RawMessage `json:"output,omitempty"`
+	Repeat int             `json:"repeat"`
+
+	// RunId The run of the project that made it.
 	RunId  *openapi_types.UUID `json:"run_id,omitempty"`
 	Scores *[]EvalRunScore     `json:"scores,omitempty"`
 	Usage  *EvalRunUsage       `json:"usage,omitempty"`
@@ -2852,7 +2857,7 @@ type EvalRunUsage struct {
 	OutputTokens *int64 `json:"output_tokens,omitempty"`
 }
 
-// EvaluationAccounting `items` = `scored` + `target_failed` + `judge_failed` + `skipped` + `pending`. `pending` is 0 once all is done.
+// EvaluationAccounting `items` = `scored` + `target_failed` + `judge_failed` + `skipped` + `pending`. `pending` is 0 once all is done. While it runs, an item is counted once it has all of its outputs, and `reasons` are empty.
 type EvaluationAccounting struct {
 	Items       int64 `json:"items"`
 	JudgeFailed int64 `json:"judge_failed"`
@@ -2867,7 +2872,10 @@ type EvaluationAccounting struct {
 	OutputsSkipped int64 `json:"outputs_skipped"`
 	Pending        int64 `json:"pending"`
 
-	// Reasons Why outputs failed or were skipped, and graders failed, the most frequent first. They count outputs, not items.
+	// Reasons Why outputs failed or were skipped, and graders failed, the most frequent first. They count outputs, not items. Of an eval-run also
+	// why results lack what their runs have: `run_unknown: not_found` the run did not arrive, `run_unknown: unfinished` it did not end,
+	// `run_unknown: unavailable` the store of runs did not answer, `run_unknown: not_allowed` who sent the result may not read runs;
+	// `cost_unknown` the run has no cost, or not of all calls.
 	Reasons      []EvaluationReasonCount `json:"reasons"`
 	Scored       int64                   `json:"scored"`
 	Skipped      int64                   `json:"skipped"`
@@ -3040,12 +3048,20 @@ type EvaluationOutput struct {
 // EvaluationOutputStatus defines model for EvaluationOutput.Status.
 type EvaluationOutputStatus string
 
-// EvaluationProgress Outputs. `failed` and `skipped` are part of `done`.
+// EvaluationProgress Outputs. `failed` and `skipped` are part of `done`. The other members are those of a comparison that runs.
 type EvaluationProgress struct {
-	Done    int64 `json:"done"`
-	Failed  int64 `json:"failed"`
-	Skipped int64 `json:"skipped"`
-	Total   int64 `json:"total"`
+	// CallsInFlight Requests to providers that are under way.
+	CallsInFlight *int64 `json:"calls_in_flight,omitempty"`
+	Done          int64  `json:"done"`
+	Failed        int64  `json:"failed"`
+
+	// LastRateLimitedAt When a provider last refused a call of one of the connections because there were too many, whoever made it. Absent if none did.
+	LastRateLimitedAt *time.Time `json:"last_rate_limited_at,omitempty"`
+
+	// RateLimitedUntil Until when a connection makes no calls because of that. Absent if all do.
+	RateLimitedUntil *time.Time `json:"rate_limited_until,omitempty"`
+	Skipped          int64      `json:"skipped"`
+	Total            int64      `json:"total"`
 }
 
 // EvaluationPrompt defines model for EvaluationPrompt.
@@ -3075,7 +3091,7 @@ type EvaluationReasonCountSide string
 
 // EvaluationReport defines model for EvaluationReport.
 type EvaluationReport struct {
-	// Accounting `items` = `scored` + `target_failed` + `judge_failed` + `skipped` + `pending`. `pending` is 0 once all is done.
+	// Accounting `items` = `scored` + `target_failed` + `judge_failed` + `skipped` + `pending`. `pending` is 0 once all is done. While it runs, an item is counted once it has all of its outputs, and `reasons` are empty.
 	Accounting EvaluationAccounting `json:"accounting"`
 	Cost       EvaluationCost       `json:"cost"`
 
@@ -8053,6 +8069,9 @@ type ServerInterface interface {
 	// ListEvalRunItems List the items of an eval-run
 	// (GET /v1/eval-runs/{eval_run_id}/items)
 	ListEvalRunItems(c *gin.Context, evalRunId EvalRunID, params ListEvalRunItemsParams)
+	// GetEvalRunItem Read an item of an eval-run
+	// (GET /v1/eval-runs/{eval_run_id}/items/{dataset_item_id})
+	GetEvalRunItem(c *gin.Context, evalRunId EvalRunID, datasetItemId EvaluationItemID)
 	// AddEvalRunResults Send results of an eval-run
 	// (POST /v1/eval-runs/{eval_run_id}/results)
 	AddEvalRunResults(c *gin.Context, evalRunId EvalRunID)
@@ -10601,6 +10620,40 @@ func (siw *ServerInterfaceWrapper) ListEvalRunItems(c *gin.Context) {
 	}
 
 	siw.Handler.ListEvalRunItems(c, evalRunId, params)
+}
+
+// GetEvalRunItem operation middleware
+func (siw *ServerInterfaceWrapper) GetEvalRunItem(c *gin.Context) {
+
+	var err error
+	_ = err
+
+	// ------------- Path parameter "eval_run_id" -------------
+	var evalRunId EvalRunID
+
+	err = runtime.BindStyledParameterWithOptions("simple", "eval_run_id", c.Param("eval_run_id"), &evalRunId, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "uuid", ValueIsUnescaped: true})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter eval_run_id: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	// ------------- Path parameter "dataset_item_id" -------------
+	var datasetItemId EvaluationItemID
+
+	err = runtime.BindStyledParameterWithOptions("simple", "dataset_item_id", c.Param("dataset_item_id"), &datasetItemId, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "uuid", ValueIsUnescaped: true})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter dataset_item_id: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		middleware(c)
+		if c.IsAborted() {
+			return
+		}
+	}
+
+	siw.Handler.GetEvalRunItem(c, evalRunId, datasetItemId)
 }
 
 // AddEvalRunResults operation middleware
@@ -16047,6 +16100,7 @@ func RegisterHandlersWithOptions(router gin.IRouter, si ServerInterface, options
 	router.POST(options.BaseURL+"/v1/eval-runs/:eval_run_id/_actions/cancel", wrapper.CancelEvalRun)
 	router.POST(options.BaseURL+"/v1/eval-runs/:eval_run_id/_actions/finish", wrapper.FinishEvalRun)
 	router.GET(options.BaseURL+"/v1/eval-runs/:eval_run_id/items", wrapper.ListEvalRunItems)
+	router.GET(options.BaseURL+"/v1/eval-runs/:eval_run_id/items/:dataset_item_id", wrapper.GetEvalRunItem)
 	router.POST(options.BaseURL+"/v1/eval-runs/:eval_run_id/results", wrapper.AddEvalRunResults)
 	router.POST(options.BaseURL+"/v1/gates/_actions/check", wrapper.CheckGate)
 	router.POST(options.BaseURL+"/v1/graders/_actions/grade", wrapper.GradeSample)
@@ -18136,6 +18190,46 @@ type ListEvalRunItemsdefaultApplicationProblemPlusJSONResponse struct {
 }
 
 func (response ListEvalRunItemsdefaultApplicationProblemPlusJSONResponse) VisitListEvalRunItemsResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type GetEvalRunItemRequestObject struct {
+	EvalRunId     EvalRunID        `json:"eval_run_id"`
+	DatasetItemId EvaluationItemID `json:"dataset_item_id"`
+}
+
+type GetEvalRunItemResponseObject interface {
+	VisitGetEvalRunItemResponse(w http.ResponseWriter) error
+}
+
+type GetEvalRunItem200JSONResponse EvalRunItem
+
+func (response GetEvalRunItem200JSONResponse) VisitGetEvalRunItemResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type GetEvalRunItemdefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	StatusCode int
+}
+
+func (response GetEvalRunItemdefaultApplicationProblemPlusJSONResponse) VisitGetEvalRunItemResponse(w http.ResponseWriter) error {
 
 	var buf bytes.Buffer
 	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
@@ -23573,6 +23667,9 @@ type StrictServerInterface interface {
 	// ListEvalRunItems List the items of an eval-run
 	// (GET /v1/eval-runs/{eval_run_id}/items)
 	ListEvalRunItems(ctx context.Context, request ListEvalRunItemsRequestObject) (ListEvalRunItemsResponseObject, error)
+	// GetEvalRunItem Read an item of an eval-run
+	// (GET /v1/eval-runs/{eval_run_id}/items/{dataset_item_id})
+	GetEvalRunItem(ctx context.Context, request GetEvalRunItemRequestObject) (GetEvalRunItemResponseObject, error)
 	// AddEvalRunResults Send results of an eval-run
 	// (POST /v1/eval-runs/{eval_run_id}/results)
 	AddEvalRunResults(ctx context.Context, request AddEvalRunResultsRequestObject) (AddEvalRunResultsResponseObject, error)
@@ -25371,6 +25468,33 @@ func (sh *strictHandler) ListEvalRunItems(ctx *gin.Context, evalRunId EvalRunID,
 		sh.options.HandlerErrorFunc(ctx, err)
 	} else if validResponse, ok := response.(ListEvalRunItemsResponseObject); ok {
 		if err := validResponse.VisitListEvalRunItemsResponse(ctx.Writer); err != nil {
+			sh.options.ResponseErrorHandlerFunc(ctx, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(ctx, fmt.Errorf("unexpected response type: %T", response))
+	}
+}
+
+// GetEvalRunItem operation middleware
+func (sh *strictHandler) GetEvalRunItem(ctx *gin.Context, evalRunId EvalRunID, datasetItemId EvaluationItemID) {
+	var request GetEvalRunItemRequestObject
+
+	request.EvalRunId = evalRunId
+	request.DatasetItemId = datasetItemId
+
+	handler := func(ctx *gin.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.GetEvalRunItem(ctx, request.(GetEvalRunItemRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "GetEvalRunItem")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		sh.options.HandlerErrorFunc(ctx, err)
+	} else if validResponse, ok := response.(GetEvalRunItemResponseObject); ok {
+		if err := validResponse.VisitGetEvalRunItemResponse(ctx.Writer); err != nil {
 			sh.options.ResponseErrorHandlerFunc(ctx, err)
 		}
 	} else if response != nil {

@@ -100,6 +100,34 @@ def test_graders_of_looptrace(name: str) -> None:
     ]  # fmt: skip
 
 
+def test_costs_and_tool_calls_of_runs(name: str) -> None:
+    """The results have neither: Looptrace reads them from the runs."""
+
+    def agent(a: int, b: int) -> int:
+        with looptrace.span("add", "tool", input={"a": a, "b": b}) as tool:
+            tool.set_output(a + b)
+        with looptrace.span("chat", "llm") as call:
+            call.set_model("gpt-4o-mini", provider="openai")
+            call.set_usage(input_tokens=1000 + 50 * a, output_tokens=100)
+        return a + b
+
+    def twice(a: int, b: int) -> int:
+        return agent(a, agent(a, b) - a)
+
+    path = {"name": "path", "type": "tool_use", "tools": ["add"], "min": 1, "max": 1}
+    first = looptrace.evaluate(_CASES, agent, graders=[correct, path], name=name, branch="main")
+    second = looptrace.evaluate(_CASES, twice, graders=[correct, path], name=name, branch="topic")
+    print(first, second)
+    assert (first.problems, second.problems) == ([], [])
+    assert (first.scores["path"].mean, second.scores["path"].mean) == (1, 0)
+    same = looptrace.gate(first, first, metric="cost_usd", margin=0.0001)
+    print(same)
+    assert same.details["candidate"]["n"] == 20
+    dearer = looptrace.gate(second, first, metric="cost_usd", margin=0.0001)
+    print(dearer)
+    assert dearer.decision == "regression"
+
+
 def test_a_gate(name: str) -> None:
     def evaluate(task: Any, branch: str, repeats: int = 1) -> looptrace.Evaluation:
         return looptrace.evaluate(_CASES, task, graders=[correct], name=name, branch=branch, repeats=repeats)

@@ -736,6 +736,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/eval-runs/{eval_run_id}/items/{dataset_item_id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Read an item of an eval-run
+         * @description Requires the scope `evals:read`.
+         */
+        get: operations["getEvalRunItem"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/eval-runs/{eval_run_id}/results": {
         parameters: {
             query?: never;
@@ -748,7 +768,11 @@ export interface paths {
         /**
          * Send results of an eval-run
          * @description All or nothing. A result of the same item and repeat is kept once: a second one that is equal changes nothing, and another one is
-         *     409 `result_exists` unless `replace` is set. 409 `evaluation_finished` after the end.
+         *     409 `result_exists` unless `replace` is set. 409 `evaluation_finished` after the end: an eval-run is not opened again, so send all
+         *     results to another one.
+         *
+         *     What a result with a `run_id` lacks of cost, tokens and duration comes from its run once the eval-run has ended, and so do the tool
+         *     calls for graders that look at them. This needs the scope `runs:read`.
          *
          *     Requires the scope `evals:write`.
          */
@@ -771,7 +795,8 @@ export interface paths {
         /**
          * Finish an eval-run
          * @description Summarizes what is there; results that are missing are counted as pending, and the answer names some of them. A second call answers
-         *     like the first. The summary is there a moment later.
+         *     like the first. The summary is there a moment later: after a minute at most, if runs of results have not arrived or have not ended. Then
+         *     those that are missing are counted in `accounting.reasons`.
          *
          *     Requires the scope `evals:write`.
          */
@@ -3429,7 +3454,7 @@ export interface components {
             response_format?: components["schemas"]["PromptResponseFormat"];
             template_format?: components["schemas"]["PromptTemplateFormat"];
         };
-        /** @description Outputs. `failed` and `skipped` are part of `done`. */
+        /** @description Outputs. `failed` and `skipped` are part of `done`. The other members are those of a comparison that runs. */
         EvaluationProgress: {
             /** Format: int64 */
             total: number;
@@ -3439,6 +3464,21 @@ export interface components {
             failed: number;
             /** Format: int64 */
             skipped: number;
+            /**
+             * Format: int64
+             * @description Requests to providers that are under way.
+             */
+            calls_in_flight?: number;
+            /**
+             * Format: date-time
+             * @description When a provider last refused a call of one of the connections because there were too many, whoever made it. Absent if none did.
+             */
+            last_rate_limited_at?: string;
+            /**
+             * Format: date-time
+             * @description Until when a connection makes no calls because of that. Absent if all do.
+             */
+            rate_limited_until?: string;
         };
         EvaluationEstimate: {
             /** Format: int64 */
@@ -3522,7 +3562,7 @@ export interface components {
             /** Format: int64 */
             count: number;
         };
-        /** @description `items` = `scored` + `target_failed` + `judge_failed` + `skipped` + `pending`. `pending` is 0 once all is done. */
+        /** @description `items` = `scored` + `target_failed` + `judge_failed` + `skipped` + `pending`. `pending` is 0 once all is done. While it runs, an item is counted once it has all of its outputs, and `reasons` are empty. */
         EvaluationAccounting: {
             /** Format: int64 */
             items: number;
@@ -3536,7 +3576,12 @@ export interface components {
             skipped: number;
             /** Format: int64 */
             pending: number;
-            /** @description Why outputs failed or were skipped, and graders failed, the most frequent first. They count outputs, not items. */
+            /**
+             * @description Why outputs failed or were skipped, and graders failed, the most frequent first. They count outputs, not items. Of an eval-run also
+             *     why results lack what their runs have: `run_unknown: not_found` the run did not arrive, `run_unknown: unfinished` it did not end,
+             *     `run_unknown: unavailable` the store of runs did not answer, `run_unknown: not_allowed` who sent the result may not read runs;
+             *     `cost_unknown` the run has no cost, or not of all calls.
+             */
             reasons: components["schemas"]["EvaluationReasonCount"][];
             /**
              * Format: int64
@@ -4355,9 +4400,14 @@ export interface components {
             };
             /**
              * Format: double
-             * @description The sum of the costs that were sent. Null if none was.
+             * @description The sum of the known costs of results: those that were sent, and those of their runs once it has ended. Null if none is known.
              */
             cost_usd: number | null;
+            /**
+             * Format: int64
+             * @description Results whose cost is not known. `cost_usd` has no part of them.
+             */
+            cost_unknown_results: number;
             accounting: components["schemas"]["EvaluationAccounting"];
             /** @description Null until it has ended. */
             summary: components["schemas"]["EvalRunSummary"] | null;
@@ -4430,7 +4480,10 @@ export interface components {
             output?: components["schemas"]["JSONValue"];
             error?: components["schemas"]["EvalRunError"];
             message?: components["schemas"]["PromptMessage"];
-            /** Format: uuid */
+            /**
+             * Format: uuid
+             * @description The run of the project that made it.
+             */
             run_id?: string;
             model?: string;
             /** Format: double */
@@ -8678,6 +8731,30 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["EvalRunItemPage"];
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    getEvalRunItem: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                eval_run_id: components["parameters"]["EvalRunID"];
+                dataset_item_id: components["parameters"]["EvaluationItemID"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The item with whole texts. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["EvalRunItem"];
                 };
             };
             default: components["responses"]["Problem"];

@@ -89,7 +89,8 @@ def evaluate(
 
     Each call of the task is recorded as a run. An exception of the task is a result too, and one of a grader is an
     error of its score. It calls looptrace.init if the program has not. The key needs the scopes ingest:write,
-    datasets:read, evals:read and evals:write. An interrupt cancels the eval-run and keeps what is there.
+    datasets:read, evals:read and evals:write, and runs:read for costs and for graders of Looptrace that look at tool
+    calls. An interrupt cancels the eval-run and keeps what is there.
 
     Args:
         dataset: The name or id of a dataset, a Dataset, or a list of cases: dicts with input and, if wanted, key,

@@ -51,6 +51,8 @@ it("accounts for all items", () => {
 
 it.each([
   ["grader_failed: tone: of voice", "The grader tone: of voice failed"],
+  ["run_unknown: not_found", "The run did not arrive"],
+  ["cost_unknown", "The run has no cost, or not of all calls"],
   ["grader_not_applicable: correct", "The grader correct doesn't apply"],
   ["skipped: a: question is missing", "Skipped: a: question is missing"],
   ["provider_timeout", "The provider took too long"],

@@ -93,8 +93,11 @@ export function accountingParts(accounting: EvaluationAccounting): AccountingPar
 
 /** What a code of a reason says: "grader_failed: tone" is a failure of the grader tone. */
 export function reasonText(code: string): string {
-  const { kind, rest } = /^(?<kind>grader_failed|grader_not_applicable|skipped): (?<rest>.*)$/s.exec(code)
-    ?.groups ?? { kind: "", rest: "" };
+  const { kind, rest } =
+    /^(?<kind>grader_failed|grader_not_applicable|skipped|run_unknown): (?<rest>.*)$/s.exec(code)?.groups ?? {
+      kind: "",
+      rest: "",
+    };
   switch (kind) {
     case "grader_failed":
       return `The grader ${rest} failed`;
@@ -102,12 +105,22 @@ export function reasonText(code: string): string {
       return `The grader ${rest} doesn't apply`;
     case "skipped":
       return `Skipped: ${rest}`;
+    case "run_unknown":
+      return UNKNOWN_RUNS[rest ?? ""] ?? "The run is not known";
     default:
       return REASONS[code] ?? (code === "" ? "Unknown error" : code.replaceAll("_", " "));
   }
 }
 
+const UNKNOWN_RUNS: Record<string, string> = {
+  not_found: "The run did not arrive",
+  unfinished: "The run did not end",
+  unavailable: "The run couldn't be read",
+  not_allowed: "The key that sent the result may not read runs",
+};
+
 const REASONS: Record<string, string> = {
+  cost_unknown: "The run has no cost, or not of all calls",
   provider_key_refused: "The provider refused the API key",
   provider_permission_denied: "The API key may not call the model",
   model_not_found: "The provider doesn't know the model",

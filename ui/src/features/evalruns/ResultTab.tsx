@@ -137,6 +137,14 @@ function Scores({ run, scores }: { run: EvalRun; scores: EvalRunMetric[] }) {
   );
 }
 
+/** A sum says how many results it leaves out. */
+function costText({ cost_usd: cost, cost_unknown_results: unknown }: EvalRun): string {
+  if (cost === null) {
+    return "Unknown";
+  }
+  return unknown === 0 ? formatCost(cost) : `${formatCost(cost)}, without ${formatCount(unknown)} results`;
+}
+
 function Facts({ run }: { run: EvalRun }) {
   const took = tookMs(run);
   const metadata = Object.entries(run.metadata);
@@ -146,8 +154,8 @@ function Facts({ run }: { run: EvalRun }) {
       <FactList>
         <Fact
           label="Cost"
-          value={run.cost_usd === null ? "Not sent" : formatCost(run.cost_usd)}
-          title="The sum of the costs that the program sent"
+          value={costText(run)}
+          title="The sum of the known costs: those that the program sent, else those of the runs"
         />
         <Fact label="Took" value={took === null ? NONE : formatDuration(took)} />
         <Fact label="Repeats" value={formatCount(run.repeats)} />
