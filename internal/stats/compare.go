@@ -125,7 +125,8 @@ type Comparison struct {
 //
 // Means have Wilson's interval for binary scores, with the effective number of items where there are repeats, else [SkewedMeanInterval].
 // The difference of binary scores with one repeat has [PairedProportions] and [McNemarTest]; all others have [MeanInterval] and
-// [SignFlip] of the items' mean differences. Each item counts the same, however many repeats it has.
+// [SignFlip] of the items' mean differences. If those are all equal, the interval of scores from 0 to 1 takes as many items as
+// [PairedProportions] allows for as far away as they can be; others have none. Each item counts the same, however many repeats it has.
 //
 // A verdict for a side needs an adjusted p value of at most alpha and an interval without 0. With a bound, equivalent says that the
 // interval at 1-2α is within it (two one-sided tests); it wins, since a difference within the bound is no matter. Holm is over
@@ -182,6 +183,9 @@ func (m *Metric) compare(options CompareOptions) (c Comparison, inside bool) {
 	a, b := s.side(s.a, s.repeatsA, options.Alpha), s.side(s.b, s.repeatsB, options.Alpha)
 	c.A.Mean, c.A.CI, c.B.Mean, c.B.CI = a.Value.Value, a.CI, b.Value.Value, b.CI
 	c.Difference.Estimate = number(stat.Mean(s.differences, nil))
+	if constant(s.differences) {
+		c.Difference.Estimate = number(s.differences[0]) // without the rounding of the mean
+	}
 	c.Difference.CI = s.interval(options.Alpha)
 	c.Variance = s.variance()
 	s.test(&c.Difference, options)

@@ -230,6 +230,56 @@ func TestGate(t *testing.T) {
 	require.Equal(t, Undecided, gate(HigherBetter, nil, .1).Decision)
 }
 
+// TestGateOfEqualDifferences: each item has the same difference, so that there is no variance. What all items say is not undecided, and
+// what few items say is not decided.
+func TestGateOfEqualDifferences(t *testing.T) {
+	t.Parallel()
+	gate := func(n int, a, b []float64, margin float64) Gate {
+		items := make([]Paired, n)
+		for i := range items {
+			items[i] = Paired{A: a, B: b}
+		}
+		return NonInferiority(Metric{Better: HigherBetter, Items: items}, margin, CompareOptions{})
+	}
+	always, never := []float64{1, 1}, []float64{0, 0}
+	lost := gate(100, always, never, .05)
+	require.Equal(t, Regression, lost.Decision, "all repeats of all items fail")
+	single := gate(100, always[:1], never[:1], .05).Comparison.Difference.CI
+	require.InDelta(t, single[0], lost.Comparison.Difference.CI[0], 1e-6, "as with one repeat")
+	require.InDelta(t, single[1], lost.Comparison.Difference.CI[1], 1e-6)
+	require.Nil(t, lost.Comparison.Difference.ItemsNeeded, "the formula needs a variance")
+	require.Equal(t, Pass, gate(100, never, always, .05).Decision)
+	require.Equal(t, Undecided, gate(3, always, never, .1).Decision)
+
+	require.Equal(t, Regression, gate(200, []float64{.5}, []float64{.4}, .05).Decision)
+	require.Equal(t, Pass, gate(200, []float64{.5}, []float64{.4}, .2).Decision)
+	for _, margin := range []float64{.05, .2} {
+		open := gate(20, []float64{.5}, []float64{.4}, margin)
+		require.Equal(t, Undecided, open.Decision)
+		require.NotEqual(t, Undecided, gate(*open.ItemsNeeded+1, []float64{.5}, []float64{.4}, margin).Decision)
+		require.Equal(t, Undecided, gate(*open.ItemsNeeded-2, []float64{.5}, []float64{.4}, margin).Decision)
+	}
+	require.Nil(t, gate(20, []float64{.5, .5}, []float64{.5, .5}, .0001).RepeatsNeeded, "repeats that are all equal say nothing more")
+}
+
+// TestRoundingDecidesNothing: the differences of these items are equal but for the rounding of numbers.
+func TestRoundingDecidesNothing(t *testing.T) {
+	t.Parallel()
+	items := []Paired{{A: []float64{.9}, B: []float64{.8}}, {A: []float64{.8}, B: []float64{.7}}, {A: []float64{.7}, B: []float64{.6}}}
+	for _, margin := range []float64{.05, .2} {
+		require.Equal(t, Undecided, NonInferiority(Metric{Better: HigherBetter, Items: items}, margin, CompareOptions{}).Decision)
+	}
+	// The same repeats in another order have another sum.
+	equal := make([]Paired, 20)
+	for i := range equal {
+		equal[i] = Paired{A: []float64{.1, .2, .6}, B: []float64{.6, .2, .1}}
+	}
+	c := one(Metric{Items: equal})
+	require.Equal(t, Inconclusive, c.Verdict)
+	require.InDelta(t, 0, *c.Difference.Estimate, 0)
+	require.Equal(t, []Flag{FewItems, NoVariation}, c.Flags)
+}
+
 // TestGateRepeats: the stated number of repeats decides about as often as the stated number of items.
 func TestGateRepeats(t *testing.T) {
 	t.Parallel()

@@ -56,23 +56,22 @@ func NonInferiority(metric Metric, margin float64, options CompareOptions) Gate 
 	case best < -margin:
 		g.Decision = Regression
 	default:
-		g.ItemsNeeded, g.RepeatsNeeded = readSample(metric.Items, metric.Amount).needed(gain+margin, g.Comparison.Variance, options.Alpha)
+		g.ItemsNeeded, g.RepeatsNeeded = readSample(metric.Items, metric.Amount).needed(gain, margin, g.Comparison.Variance, options.Alpha)
 	}
 	return g
 }
 
-// needed is the number of items, and of repeats, that tell a difference from 0 by two-sided intervals.
-func (s sample) needed(difference float64, split Variance, alpha float64) (items, repeats *int) {
+// needed is the number of items, and of repeats, that tell a gain from a loss of the margin by two-sided intervals.
+func (s sample) needed(gain, margin float64, split Variance, alpha float64) (items, repeats *int) {
 	if alpha == 0 {
 		alpha = .05
 	}
-	n := len(s.differences)
+	n, difference := len(s.differences), gain+margin
 	variance := stat.Variance(s.differences, nil)
-	items = ceiling(PairedSampleSize(variance, 0, difference, alpha, power))
-	if far := math.Abs(difference); variance == 0 && far > 0 && far < 1 { // where the score interval without a differing item ends
-		z := normalQuantile(alpha)
-		items = ceiling(some(z * z * (1 - far) / far))
+	if variance == 0 {
+		return s.neededEqual(gain, difference, alpha), nil
 	}
+	items = ceiling(PairedSampleSize(variance, 0, difference, alpha, power))
 	if items != nil {
 		*items = max(*items, n+1)
 	}
@@ -94,4 +93,22 @@ func (s sample) needed(difference float64, split Variance, alpha float64) (items
 		*repeats = max(*repeats, now+1)
 	}
 	return items, repeats
+}
+
+// neededEqual is the number of items where the interval of differences that are all equal ends before the margin. Repeats do not move
+// that end.
+func (s sample) neededEqual(gain, difference, alpha float64) *int {
+	far, room := math.Abs(difference), 1+gain
+	if difference < 0 {
+		room = 1 - gain
+	}
+	if !s.unit || far == 0 {
+		return nil
+	}
+	z := normalQuantile(alpha)
+	items := ceiling(some(z * z * (room/far - 1)))
+	if items != nil {
+		*items = max(*items, len(s.differences)+1)
+	}
+	return items
 }

@@ -56,11 +56,36 @@ func readSample(items []Paired, amounts bool) sample {
 		}
 		s.accounting.Paired++
 		a, b := s.add(&s.repeatsA, scoresA), s.add(&s.repeatsB, scoresB)
-		s.a, s.b, s.differences = append(s.a, a), append(s.b, b), append(s.differences, b-a)
+		s.a, s.b, s.differences = append(s.a, a), append(s.b, b), append(s.differences, difference(a, b))
 	}
+	s.level()
 	// Squares of the scores must be numbers, too.
 	s.outside = s.outside || len(s.a) > 1 && !finite(stat.Variance(s.a, nil), stat.Variance(s.b, nil), stat.Variance(s.differences, nil))
 	return s
+}
+
+// rounding is the part of a score that the rounding of scores and of their means may be. What is not more is no difference.
+const rounding = 1e-12
+
+func difference(a, b float64) float64 {
+	if d := b - a; math.Abs(d) > rounding*max(math.Abs(a), math.Abs(b)) {
+		return d
+	}
+	return 0
+}
+
+// level makes differences equal that only rounding tells apart: a variance of nothing else would decide everything.
+func (s *sample) level() {
+	largest := 0.
+	for i := range s.a {
+		largest = max(largest, math.Abs(s.a[i]), math.Abs(s.b[i]))
+	}
+	if len(s.differences) == 0 || !(slices.Max(s.differences)-slices.Min(s.differences) <= rounding*largest) {
+		return
+	}
+	for i := range s.differences {
+		s.differences[i] = s.differences[0]
+	}
 }
 
 func withoutMissing(into, scores []float64) []float64 {
@@ -140,9 +165,13 @@ func (s *sample) interval(alpha float64) *Interval {
 		b, c := s.discordant()
 		return PairedProportions(b, c, n, alpha)
 	}
-	// If no item differs and scores are bounded, then few items can differ.
-	if s.unit && s.differing() == 0 {
-		return PairedProportions(0, 0, n, alpha)
+	// If all differences are equal and scores are bounded, then few items can have another one, however far it is away.
+	if d := s.differences[0]; s.unit && constant(s.differences) {
+		others := PairedProportions(0, 0, n, alpha)
+		if others == nil {
+			return nil
+		}
+		return interval(d-others[1]*(1+d), d+others[1]*(1-d))
 	}
 	return MeanInterval(s.differences, alpha).CI
 }
@@ -186,7 +215,9 @@ func (s *sample) test(d *Difference, options CompareOptions) {
 		if n > 1 {
 			variance := stat.Variance(s.differences, nil)
 			detectable = s.detectable(variance, options.Alpha)
-			needed = PairedSampleSize(variance, 0, *d.Estimate, options.Alpha, power)
+			if variance > 0 {
+				needed = PairedSampleSize(variance, 0, *d.Estimate, options.Alpha, power)
+			}
 		}
 	}
 	d.MinimumDetectable, d.ItemsNeeded = detectable.Value, ceiling(needed)
