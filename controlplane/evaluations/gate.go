@@ -57,10 +57,15 @@ func (s *Service) CheckGate(ctx context.Context, grant access.Grant, candidate, 
 	if !ok { // a candidate without it has lost it
 		return nil, problem.InvalidField("body.metric", "is no score of the baseline: it has "+was.names())
 	}
+	if m.isShare() && margin > 1 {
+		return nil, problem.InvalidField("body.margin", fmt.Sprintf("must be at most 1 for %s, or nothing could fail: 0.05 are 5 points", name))
+	}
 	g := &Gate{Better: m.better}
 	pairs := g.pair(now, was, name)
-	decided := stats.NonInferiority(stats.Metric{Name: name, Better: stats.Direction(m.better), Items: pairs, Amount: m.kind != KindScore && m.kind != KindFailures}, margin, stats.CompareOptions{Alpha: level})
-	g.Comparison, g.Difference = decided.Comparison, differenceOf(&decided.Comparison, level)
+	decided := stats.NonInferiority(stats.Metric{Name: name, Better: stats.Direction(m.better), Items: pairs, Amount: !m.isShare()}, margin, stats.CompareOptions{Alpha: level})
+	g.Comparison, g.Difference = decided.Comparison, m.differenceOf(&decided.Comparison, level)
+	m.bound(g.Comparison.A.CI, 0)
+	m.bound(g.Comparison.B.CI, 0)
 	g.ItemsNeeded, g.RepeatsNeeded = decided.ItemsNeeded, decided.RepeatsNeeded
 	switch {
 	case g.CandidateLost > 0:
@@ -72,7 +77,7 @@ func (s *Service) CheckGate(ctx context.Context, grant access.Grant, candidate, 
 	default:
 		g.Decision = Inconclusive
 	}
-	g.Sentence = g.sentence(m, margin)
+	g.Sentence = g.sentence(m, margin) + g.leftOut()
 	return g, nil
 }
 
@@ -170,7 +175,7 @@ func (i *itemResult) lost(repeats int, name string) bool {
 func (g *Gate) sentence(m *metric, margin float64) string {
 	d := &g.Difference
 	scale, unit := 1.0, ""
-	if m.kind == KindScore || m.kind == KindFailures {
+	if m.isShare() {
 		scale, unit = 100, " points"
 	}
 	evidence := itemsText(int64(d.N))
@@ -193,4 +198,27 @@ func (g *Gate) sentence(m *metric, margin float64) string {
 		out += fmt.Sprintf(" About %d items would decide.", *g.ItemsNeeded)
 	}
 	return out
+}
+
+// leftOut says which items are not compared.
+func (g *Gate) leftOut() string {
+	items := &g.Comparison.Items
+	var parts []string
+	for _, part := range []struct {
+		count int64
+		text  string
+	}{
+		{g.OnlyCandidate, "that only the candidate was to do"},
+		{g.OnlyBaseline, "that only the baseline was to do"},
+		{g.Changed, "with other contents"},
+		{int64(items.OnlyA + items.OnlyB + items.Neither), "without a value on a side"},
+	} {
+		if part.count > 0 {
+			parts = append(parts, itemsText(part.count)+" "+part.text)
+		}
+	}
+	if len(parts) == 0 {
+		return ""
+	}
+	return " Not compared: " + strings.Join(parts, ", ") + "."
 }

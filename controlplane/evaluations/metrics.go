@@ -43,6 +43,9 @@ type metric struct {
 	of func(*resultRow) *float64
 }
 
+// isShare reports whether values are from 0 to 1, and differences from -1 to 1.
+func (m *metric) isShare() bool { return m.kind == KindScore || m.kind == KindFailures }
+
 // The names of metrics that the package knows.
 const (
 	metricFailures = "failures"

@@ -67,7 +67,7 @@ type Model struct {
 // metricOf returns the values of a metric for the items up to a number. Those of failed outputs are 0 if failedAsZero.
 func (r *results) metricOf(m *metric, last int, margin *float64, failedAsZero bool) stats.Metric {
 	place := r.place(m.name)
-	out := stats.Metric{Name: m.name, Better: stats.Direction(m.better), Items: make([]stats.Paired, 0, last), Amount: m.kind != KindScore && m.kind != KindFailures}
+	out := stats.Metric{Name: m.name, Better: stats.Direction(m.better), Items: make([]stats.Paired, 0, last), Amount: !m.isShare()}
 	if m.kind == KindScore {
 		out.Equivalence = margin
 	}
@@ -121,7 +121,7 @@ func (a *attempt) summarize(r *results, stoppedAt *float64) {
 		for i, at := range f.metrics {
 			summary := summaryOf(&r.metrics[at], &compared[i], f.alpha)
 			if treated != nil {
-				summary.IntentionToTreat = new(differenceOf(&treated[i], f.alpha))
+				summary.IntentionToTreat = new(r.metrics[at].differenceOf(&treated[i], f.alpha))
 			}
 			for j := range r.items {
 				switch r.items[j].metrics[r.metrics[at].name].Outcome {
@@ -161,10 +161,9 @@ func (s *Summary) primary() *MetricSummary {
 }
 
 func summaryOf(m *metric, c *stats.Comparison, alpha float64) MetricSummary {
-	out := MetricSummary{Name: m.name, Kind: m.kind, Better: m.better, A: c.A, B: c.B, Difference: differenceOf(c, alpha), Verdict: c.Verdict}
+	out := MetricSummary{Name: m.name, Kind: m.kind, Better: m.better, A: c.A, B: c.B, Difference: m.differenceOf(c, alpha), Verdict: c.Verdict}
 	m.bound(out.A.CI, 0)
 	m.bound(out.B.CI, 0)
-	m.bound(out.Difference.CI, -1)
 	if c.Variance.Item != nil {
 		out.Variance = &c.Variance
 	}
@@ -173,12 +172,13 @@ func summaryOf(m *metric, c *stats.Comparison, alpha float64) MetricSummary {
 
 // bound cuts an interval of a score, or of a share of failures, to what is possible: from low to 1.
 func (m *metric) bound(ci *stats.Interval, low float64) {
-	if ci != nil && (m.kind == KindScore || m.kind == KindFailures) {
+	if ci != nil && m.isShare() {
 		ci[0], ci[1] = max(low, ci[0]), min(1, ci[1])
 	}
 }
 
-func differenceOf(c *stats.Comparison, alpha float64) Difference {
+func (m *metric) differenceOf(c *stats.Comparison, alpha float64) Difference {
+	m.bound(c.Difference.CI, -1)
 	flags := c.Flags
 	if flags == nil {
 		flags = []stats.Flag{}

@@ -121,8 +121,7 @@ func TestEvalRun(t *testing.T) {
 		return scoring(30)(item, repeat)
 	})
 	gate := func(candidate, baseline uuid.UUID, metric string, margin float64) contract.GateDecision {
-		body := fmt.Sprintf(`{"candidate":%q,"baseline":%q,"metric":%q,"margin":%g}`, candidate, baseline, metric, margin)
-		return must[contract.GateDecision](t, e.do(t, http.MethodPost, "/v1/gates/_actions/check", body, as), http.StatusOK)
+		return e.gate(t, as, candidate, baseline, metric, margin)
 	}
 	unfinished := fmt.Sprintf(`{"candidate":%q,"baseline":%q,"metric":"correct","margin":0}`, branch.Id, main.Id)
 	assert.Equal(t, "evaluation_running", wantProblem(t, e.do(t, http.MethodPost, "/v1/gates/_actions/check", unfinished, as), http.StatusConflict).Code)
@@ -184,6 +183,69 @@ func TestEvalRun(t *testing.T) {
 	require.Len(t, list.Data, 1)
 	assert.Equal(t, main.Id, list.Data[0].Id)
 	require.Equal(t, http.StatusNoContent, e.do(t, http.MethodDelete, "/v1/eval-runs/"+better.Id.String(), nil, as).Code)
+}
+
+// gate checks a gate.
+func (e *env) gate(t *testing.T, as option, candidate, baseline uuid.UUID, metric string, margin float64) contract.GateDecision {
+	t.Helper()
+	body := fmt.Sprintf(`{"candidate":%q,"baseline":%q,"metric":%q,"margin":%g}`, candidate, baseline, metric, margin)
+	return must[contract.GateDecision](t, e.do(t, http.MethodPost, "/v1/gates/_actions/check", body, as), http.StatusOK)
+}
+
+// TestGateSaysWhatItLeavesOut compares eval-runs that have few items in common.
+func TestGateSaysWhatItLeavesOut(t *testing.T) {
+	t.Parallel()
+	e := newEnv(t)
+	session, project := e.setUp(t)
+	as := cookie(session)
+	e.work(t)
+	dataset := e.dataset(t, as, project.Id, "numbers", questions(8)...)
+	items := must[contract.DatasetItemPage](t, e.do(t, http.MethodGet, "/v1/datasets/"+dataset.Id.String()+"/items", nil, as), http.StatusOK).Data
+	begin := func(first, last int) contract.EvalRun {
+		var list []string
+		for _, item := range items[first:last] {
+			list = append(list, fmt.Sprintf("%q", item.Id))
+		}
+		return e.beginEvalRun(t, as, project.Id, dataset.Id, `,"item_ids":[`+strings.Join(list, ",")+`]`)
+	}
+	scored := func(scores map[string]string) func(*contract.EvalRunItem, int) string {
+		return func(item *contract.EvalRunItem, _ int) string {
+			if scores[*item.Key] == "" {
+				return `"error":{"code":"TimeoutError"}`
+			}
+			return `"output":"x","scores":[{"name":"own","score":` + scores[*item.Key] + `}]`
+		}
+	}
+	baseline := begin(0, 6)
+	e.sendResults(t, as, &baseline, scored(map[string]string{"q1": "0.9", "q2": "0.9", "q3": "0.9", "q4": "0.8", "q5": "1"}))
+	e.finishEvalRun(t, as, baseline.Id)
+	write := `{"mode":"upsert","items":[{"key":"q5","input":{"question":"number five"},"reference_output":"5"}]}`
+	must[contract.DatasetWritten](t, e.do(t, http.MethodPost, "/v1/datasets/"+dataset.Id.String()+"/items", write, as), http.StatusCreated)
+	candidate := begin(0, 8)
+	scores := map[string]string{}
+	for i := range 8 {
+		scores[fmt.Sprintf("q%d", i)] = "0.9"
+	}
+	scores["q1"] = "0"
+	e.sendResults(t, as, &candidate, scored(scores))
+	e.finishEvalRun(t, as, candidate.Id)
+
+	open := e.gate(t, as, candidate.Id, baseline.Id, "own", 0.05)
+	assert.Equal(t, contract.GateDecisionDecisionInconclusive, open.Decision)
+	assert.Contains(t, open.Sentence, "4 items.")
+	assert.Contains(t, open.Sentence, "Not compared: 2 items that only the candidate was to do, 1 item with other contents, 1 item without a value on a side.")
+	for name, ci := range map[string][]float64{"candidate": *open.Candidate.Ci, "baseline": *open.Baseline.Ci} {
+		assert.GreaterOrEqual(t, ci[0], 0.0, name)
+		assert.LessOrEqual(t, ci[1], 1.0, name)
+	}
+	assert.GreaterOrEqual(t, (*open.Difference.Ci)[0], -1.0)
+	back := e.gate(t, as, baseline.Id, candidate.Id, "own", 0.05)
+	assert.Contains(t, back.Sentence, "2 items that only the baseline was to do")
+
+	// With a margin of 5 instead of 0.05 nothing fails.
+	wide := fmt.Sprintf(`{"candidate":%q,"baseline":%q,"metric":"own","margin":5}`, candidate.Id, baseline.Id)
+	refused := wantProblem(t, e.do(t, http.MethodPost, "/v1/gates/_actions/check", wide, as), http.StatusUnprocessableEntity)
+	assert.Equal(t, "body.margin", (*refused.Errors)[0].Location)
 }
 
 func TestEvalRunResultsAreRefused(t *testing.T) {

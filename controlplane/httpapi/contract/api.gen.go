@@ -3368,7 +3368,7 @@ type GateCheck struct {
 	// Candidate An eval-run.
 	Candidate openapi_types.UUID `json:"candidate"`
 
-	// Margin How much worse the candidate may be, in units of the metric.
+	// Margin How much worse the candidate may be, in units of the metric. At most 1 for scores and `failures`: 0.05 are 5 points.
 	Margin float64 `json:"margin"`
 
 	// Metric A score, or `cost_usd`, `duration_ms`, `output_tokens`, `failures`.

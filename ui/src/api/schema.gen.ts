@@ -4538,7 +4538,7 @@ export interface components {
             metric: string;
             /**
              * Format: double
-             * @description How much worse the candidate may be, in units of the metric.
+             * @description How much worse the candidate may be, in units of the metric. At most 1 for scores and `failures`: 0.05 are 5 points.
              */
             margin: number;
         };
