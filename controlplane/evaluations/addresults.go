@@ -19,6 +19,7 @@ import (
 	"github.com/looptrace/looptrace/internal/apikey"
 	"github.com/looptrace/looptrace/internal/postgres"
 	"github.com/looptrace/looptrace/internal/problem"
+	"github.com/looptrace/looptrace/internal/validate"
 )
 
 // Result is what another program made of an item. It has either an output or an error.
@@ -142,9 +143,15 @@ func (r *Result) check(at string) error {
 	if (r.ErrorCode != "") == (len(r.Output) > 0 || len(r.Message) > 0) {
 		return problem.InvalidField(at, "must have either an output (which may be null), or an error")
 	}
+	if r.ErrorCode != "" && len(r.Scores) > 0 {
+		return problem.InvalidField(at+".scores", "must be empty beside an error: there is no output that they score")
+	}
 	seen := map[string]bool{}
 	for i := range r.Scores {
 		score, scoreAt := &r.Scores[i], fmt.Sprintf("%s.scores[%d]", at, i)
+		if err := validate.Printable(scoreAt+".name", score.Name); err != nil {
+			return err //nolint:wrapcheck // it is for the client
+		}
 		switch {
 		case seen[score.Name]:
 			return problem.InvalidField(scoreAt+".name", "is that of an earlier score")
@@ -156,7 +163,7 @@ func (r *Result) check(at string) error {
 			return problem.InvalidField(scoreAt+".score", "must be from 0 to 1")
 		}
 		seen[score.Name] = true
-		score.Name, score.Reason, score.Error = plain(score.Name), plain(score.Reason), plain(score.Error)
+		score.Reason, score.Error = plain(score.Reason), plain(score.Error)
 	}
 	return nil
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/looptrace/looptrace/controlplane/recording"
 	"github.com/looptrace/looptrace/internal/grader"
 	"github.com/looptrace/looptrace/internal/problem"
+	"github.com/looptrace/looptrace/internal/validate"
 )
 
 // The sides of a comparison.
@@ -201,6 +202,9 @@ func ParseGraders(location string, list []json.RawMessage) ([]*grader.Grader, er
 			return nil, err //nolint:wrapcheck // it is for the client
 		}
 		name := parsed.Name()
+		if err := validate.Printable(at+".name", name); err != nil {
+			return nil, err //nolint:wrapcheck // it is for the client
+		}
 		switch {
 		case taken[name]:
 			return nil, problem.InvalidField(at+".name", fmt.Sprintf("is %q, like that of an earlier grader: give each its own name", name))

@@ -539,6 +539,7 @@ func TestGradeSample(t *testing.T) {
 		`{"name":"x","type":"unknown"}`:                      "body.graders[0].type",
 		exact + "," + exact:                                  "body.graders[1].name",
 		strings.Replace(exact, `"correct"`, `"cost_usd"`, 1): "body.graders[0].name",
+		strings.Replace(exact, `"correct"`, `"a\u0000"`, 1):  "body.graders[0].name",
 		`{"name":"x","type":"python","source":"x"}`:          "body.graders[0].type",
 	} {
 		refused := wantProblem(t, e.do(t, http.MethodPost, "/v1/graders/_actions/grade", grade(graders, `{}`), as), http.StatusUnprocessableEntity)

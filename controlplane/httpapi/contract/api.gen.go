@@ -2791,7 +2791,7 @@ type EvalRunRepeat struct {
 	Result EvaluationOutput `json:"result"`
 }
 
-// EvalRunResult Either an `output` or an `error`.
+// EvalRunResult Either an `output` or an `error`. Scores go with an output.
 type EvalRunResult struct {
 	CostUsd    *float64           `json:"cost_usd,omitempty"`
 	DurationMs *float64           `json:"duration_ms,omitempty"`

@@ -4472,7 +4472,7 @@ export interface components {
             code: string;
             detail?: string;
         };
-        /** @description Either an `output` or an `error`. */
+        /** @description Either an `output` or an `error`. Scores go with an output. */
         EvalRunResult: {
             /** Format: uuid */
             item_id: string;
