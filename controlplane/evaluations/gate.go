@@ -106,7 +106,7 @@ func (s *Service) gateSide(ctx context.Context, grant access.Grant, location str
 	return &gateSide{e, found}, err
 }
 
-// metric returns the metric with a name, if an output has a value of it.
+// metric returns the metric with a name, if an output has a score of it or its grader failed.
 func (s *gateSide) metric(name string) (*metric, bool) {
 	for i := range s.results.metrics {
 		if m := &s.results.metrics[i]; m.name == name {

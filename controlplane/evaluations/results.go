@@ -77,7 +77,9 @@ type results struct {
 	// metrics are the scores of graders, then those that came from outside, then the operational ones. places are their places in values.
 	metrics []metric
 	places  map[string]int
-	items   []itemResult
+	// valued has the metrics of which an output has a value.
+	valued map[string]bool
+	items  []itemResult
 	// runsUnknown counts results whose run is not known.
 	runsUnknown int64
 }
@@ -133,7 +135,7 @@ const maxListed = 50
 
 // read reads the results of the items of an evaluation up to a number, and counts.
 func (s *Service) read(ctx context.Context, e *Evaluation, config *Config, last int32) (*results, error) {
-	r := &results{items: make([]itemResult, last), places: map[string]int{}}
+	r := &results{items: make([]itemResult, last), places: map[string]int{}, valued: map[string]bool{}}
 	for _, name := range e.GraderNames() {
 		r.places[name] = len(r.places)
 	}
@@ -175,7 +177,7 @@ func (s *Service) read(ctx context.Context, e *Evaluation, config *Config, last 
 	return r, nil
 }
 
-// order lists the metrics, and chooses the primary one where the evaluation names none: the first score.
+// order lists the metrics, and chooses the primary one where the evaluation names none: the first score that has values, else the first.
 func (r *results) order(e *Evaluation) {
 	known := e.GraderNames()
 	names := slices.Clone(known)
@@ -190,7 +192,8 @@ func (r *results) order(e *Evaluation) {
 	r.metrics = append(r.metrics, operational...)
 	r.summary.PrimaryMetric = e.PrimaryMetric
 	if e.PrimaryMetric == nil && len(names) > 0 {
-		r.summary.PrimaryMetric = &names[0]
+		first := max(0, slices.IndexFunc(names, func(name string) bool { return r.valued[name] }))
+		r.summary.PrimaryMetric = &names[first]
 	}
 }
 
@@ -223,15 +226,12 @@ func (r *results) add(row *resultRow, reasons map[ReasonCount]int64, models map[
 	item, side := &r.items[row.Number-1], row.Side
 	name := &SideNames[side]
 	add := func(metric string, value float64) {
-		place, ok := r.places[metric]
-		if !ok && len(r.places) >= maxMetrics {
+		place, ok := r.placed(metric)
+		if !ok {
 			reasons[ReasonCount{Side: name, Code: "score_ignored: too many names"}]++
 			return
 		}
-		if !ok {
-			place = len(r.places)
-			r.places[metric] = place
-		}
+		r.valued[metric] = true
 		for len(item.values[side]) <= place {
 			item.values[side] = append(item.values[side], nil)
 		}
@@ -260,6 +260,7 @@ func (r *results) add(row *resultRow, reasons map[ReasonCount]int64, models map[
 	}
 	for i := range scores {
 		score := &scores[i]
+		r.placed(score.Name) // a grader that failed everywhere is a metric, too
 		switch {
 		case score.Value != nil:
 			add(score.Name, *score.Value)
@@ -298,6 +299,16 @@ func (r *results) add(row *resultRow, reasons map[ReasonCount]int64, models map[
 		}
 	}
 	return nil
+}
+
+// placed returns the place of a metric in values, which is new if need be. It returns false if there are too many.
+func (r *results) placed(name string) (int, bool) {
+	place, ok := r.places[name]
+	if !ok && len(r.places) < maxMetrics {
+		place, ok = len(r.places), true
+		r.places[name] = place
+	}
+	return place, ok
 }
 
 // place returns the place of a metric in values. One that no output has is behind all others.

@@ -248,6 +248,37 @@ func TestGateSaysWhatItLeavesOut(t *testing.T) {
 	assert.Equal(t, "body.margin", (*refused.Errors)[0].Location)
 }
 
+// TestEvalRunOfFailedGraders has scores that failed or do not apply, and no other: its items are not scored.
+func TestEvalRunOfFailedGraders(t *testing.T) {
+	t.Parallel()
+	e := newEnv(t)
+	session, project := e.setUp(t)
+	as := cookie(session)
+	e.work(t)
+	dataset := e.dataset(t, as, project.Id, "numbers", questions(4)...)
+	ended := func(score string) contract.EvalRun {
+		t.Helper()
+		run := e.beginEvalRun(t, as, project.Id, dataset.Id, "")
+		e.sendResults(t, as, &run, func(*contract.EvalRunItem, int) string { return `"output":"x","scores":[` + score + `]` })
+		return e.finishEvalRun(t, as, run.Id)
+	}
+	broken := ended(`{"name":"own","error":"the judge is down"}`)
+	assert.EqualValues(t, 4, broken.Accounting.JudgeFailed)
+	require.NotNil(t, broken.PrimaryMetric)
+	assert.Equal(t, "own", *broken.PrimaryMetric)
+	assert.Equal(t, "own", broken.Summary.Scores[0].Name)
+	assert.Nil(t, broken.Summary.Scores[0].Mean)
+	assert.Zero(t, broken.Summary.Scores[0].N)
+	assert.EqualValues(t, 4, ended(`{"name":"own","score":null}`).Accounting.JudgeFailed)
+	whole := ended(`{"name":"early","score":null},{"name":"own","score":1}`)
+	assert.EqualValues(t, 4, whole.Accounting.Scored, "a score that does not apply is not the primary one if another has values")
+	decided := e.gate(t, as, whole.Id, broken.Id, "own", 0.1)
+	assert.Equal(t, contract.GateDecisionDecisionInconclusive, decided.Decision)
+	assert.EqualValues(t, 4, decided.BaselineLost)
+	assert.Contains(t, decided.Sentence, "Not compared: 4 items without a value on a side.")
+	assert.Equal(t, contract.GateDecisionDecisionIncomplete, e.gate(t, as, broken.Id, whole.Id, "own", 0.1).Decision)
+}
+
 func TestEvalRunResultsAreRefused(t *testing.T) {
 	t.Parallel()
 	e := newEnv(t)
