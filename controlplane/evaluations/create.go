@@ -41,6 +41,9 @@ type Wanted struct {
 	Primary       string
 	MaxCost       *providers.Money
 	AllowUnpriced bool
+
+	// scores are those of the eval-runs among the sides.
+	scores []string
 }
 
 type missingKey struct{ side, variable, reason string }
@@ -184,9 +187,8 @@ func (n *Wanted) choosePrimary(graders []*grader.Grader) error {
 		return problem.InvalidField("body.stop_early", "needs a score that decides: add a grader, or name a primary_metric")
 	case n.Config.StopEarly && n.Config.Sides[sideA].EvalRunID != nil && n.Config.Sides[sideB].EvalRunID != nil:
 		return problem.InvalidField("body.stop_early", "saves nothing: all outputs were made before")
-	case n.Config.Sides[sideA].EvalRunID != nil || n.Config.Sides[sideB].EvalRunID != nil: // it may be a score of theirs
-	case n.Primary != "" && !slices.ContainsFunc(graders, func(g *grader.Grader) bool { return g.Name() == n.Primary }):
-		return problem.InvalidField("body.primary_metric", "is not the name of a grader of the comparison")
+	case n.Primary != "" && !slices.Contains(n.scores, n.Primary) && !slices.ContainsFunc(graders, func(g *grader.Grader) bool { return g.Name() == n.Primary }):
+		return problem.InvalidField("body.primary_metric", "is neither the name of a grader of the comparison nor that of a score of its eval-runs")
 	}
 	return nil
 }
@@ -205,6 +207,11 @@ func (s *Service) useEvalRun(ctx context.Context, grant access.Grant, location s
 	case found.Summary == nil:
 		return &problem.Error{Kind: problem.Conflict, Code: "evaluation_running", Detail: fmt.Sprintf("The eval-run %q has no summary yet. Finish it first.", found.Name)}
 	}
+	scores, err := found.evalRunScores()
+	if err != nil {
+		return err
+	}
+	n.scores = append(n.scores, scores...)
 	if n.Revision == nil {
 		n.Revision = &found.Revision
 		if n.Split == "" {

@@ -111,6 +111,9 @@ func (n *WantedRun) check() error {
 	if err != nil {
 		return err
 	}
+	if isOperational(n.Primary) {
+		return problem.InvalidField("body.primary_metric", fmt.Sprintf("is %q, which is no score", n.Primary))
+	}
 	if n.Primary == "" && len(graders) > 0 {
 		n.Primary = graders[0].Name()
 	}

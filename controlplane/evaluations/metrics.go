@@ -2,6 +2,7 @@ package evaluations
 
 import (
 	"encoding/json"
+	"fmt"
 	"slices"
 )
 
@@ -103,6 +104,21 @@ func (e *Evaluation) ScoreNames() []string {
 		}
 	}
 	return names
+}
+
+// evalRunScores returns the names of the scores of an eval-run with a summary.
+func (e *Evaluation) evalRunScores() ([]string, error) {
+	var summary EvalRunSummary
+	if err := json.Unmarshal([]byte(*e.Summary), &summary); err != nil {
+		return nil, fmt.Errorf("read the summary of evaluation %s: %w", e.ID, err)
+	}
+	var names []string
+	for i := range summary.Scores {
+		if summary.Scores[i].Kind == KindScore {
+			names = append(names, summary.Scores[i].Name)
+		}
+	}
+	return names, nil
 }
 
 // MetricNames returns the names of the metrics of a comparison: the scores, then the operational ones.

@@ -248,6 +248,34 @@ func TestGateSaysWhatItLeavesOut(t *testing.T) {
 	assert.Equal(t, "body.margin", (*refused.Errors)[0].Location)
 }
 
+// TestPrimaryMetricOfEvalRuns names metrics that decide nothing: one that no side has, and one that is no score.
+func TestPrimaryMetricOfEvalRuns(t *testing.T) {
+	t.Parallel()
+	e := newEnv(t)
+	session, project := e.setUp(t)
+	as := cookie(session)
+	e.work(t)
+	dataset := e.dataset(t, as, project.Id, "numbers", questions(4)...)
+	run := e.beginEvalRun(t, as, project.Id, dataset.Id, "")
+	e.sendResults(t, as, &run, scoring(2))
+	e.finishEvalRun(t, as, run.Id)
+	body := func(primary string) string {
+		return fmt.Sprintf(`{"project_id":%q,"dataset_id":%q,"a":{"eval_run_id":%q},"b":{"eval_run_id":%q},"graders":[%s],"primary_metric":%q}`,
+			project.Id, dataset.Id, run.Id, run.Id, exact, primary)
+	}
+	for _, primary := range []string{"own", "correct"} {
+		ended := e.compared(t, as, e.compare(t, as, body(primary)).Id)
+		assert.EqualValues(t, 4, ended.Accounting.Scored, primary)
+	}
+	for _, primary := range []string{"other", "duration_ms"} {
+		refused := wantProblem(t, e.do(t, http.MethodPost, "/v1/comparisons", body(primary), as), http.StatusUnprocessableEntity)
+		assert.Equal(t, "body.primary_metric", (*refused.Errors)[0].Location, primary)
+	}
+	begin := fmt.Sprintf(`{"project_id":%q,"name":"agent","dataset_id":%q,"target":{"external":true},"primary_metric":"duration_ms"}`, project.Id, dataset.Id)
+	refused := wantProblem(t, e.do(t, http.MethodPost, "/v1/eval-runs", begin, as), http.StatusUnprocessableEntity)
+	assert.Equal(t, "body.primary_metric", (*refused.Errors)[0].Location)
+}
+
 // TestEvalRunOfFailedGraders has scores that failed or do not apply, and no other: its items are not scored.
 func TestEvalRunOfFailedGraders(t *testing.T) {
 	t.Parallel()

@@ -2040,7 +2040,7 @@ type ComparisonCreate struct {
 	// OnIncompatible What happens to items that cannot be rendered.
 	OnIncompatible *ComparisonCreateOnIncompatible `json:"on_incompatible,omitempty"`
 
-	// PrimaryMetric The grader that decides the outcome of items. Default: the first one.
+	// PrimaryMetric The grader that decides the outcome of items, or a score of an eval-run. Default: the first grader.
 	PrimaryMetric *string            `json:"primary_metric,omitempty"`
 	ProjectId     openapi_types.UUID `json:"project_id"`
 

@@ -3364,7 +3364,7 @@ export interface components {
              */
             repeats: number;
             graders?: components["schemas"]["Grader"][];
-            /** @description The grader that decides the outcome of items. Default: the first one. */
+            /** @description The grader that decides the outcome of items, or a score of an eval-run. Default: the first grader. */
             primary_metric?: string;
             /**
              * Format: double
