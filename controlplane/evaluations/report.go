@@ -7,7 +7,9 @@ import (
 	"encoding/xml"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
+	"unicode"
 	"unicode/utf8"
 
 	"github.com/google/uuid"
@@ -196,15 +198,23 @@ func (r *Report) head() string {
 	}
 	c := &r.Accounting
 	fmt.Fprintf(&out, "\n%d items: %d scored, %d without an output, %d without a score, %d skipped, %d not done.", c.Items, c.Scored, c.TargetFailed, c.JudgeFailed, c.Skipped, c.Pending)
-	fmt.Fprintf(&out, " Cost: $%.4f in %d requests", r.Cost.Cost.Dollars(), r.Cost.Calls)
+	fmt.Fprintf(&out, " Cost: %s in %d requests", dollars(r.Cost.Cost), r.Cost.Calls)
 	if r.Cost.BoundedCalls > 0 {
-		fmt.Fprintf(&out, ", and at most $%.4f in %d requests of unknown cost", r.Cost.Bounded.Dollars(), r.Cost.BoundedCalls)
+		fmt.Fprintf(&out, ", and at most %s in %d requests of unknown cost", dollars(r.Cost.Bounded), r.Cost.BoundedCalls)
 	}
 	if r.Cost.Unpriced > 0 {
 		fmt.Fprintf(&out, ", without %d requests of models without a price", r.Cost.Unpriced)
 	}
 	out.WriteString(".\n")
 	return out.String()
+}
+
+// dollars writes an amount with four digits after the point, or all that a small one has.
+func dollars(amount providers.Money) string {
+	if amount == 0 || amount >= providers.MoneyOf(0.01) {
+		return fmt.Sprintf("$%.4f", amount.Dollars())
+	}
+	return "$" + strconv.FormatFloat(amount.Dollars(), 'f', -1, 64)
 }
 
 func orDash(x *float64) string {
@@ -221,9 +231,19 @@ func bounds(d *Difference) string {
 	return fmt.Sprintf(" [%.4g, %.4g]", d.CI[0], d.CI[1])
 }
 
+// marks are what makes cells, code, links, mentions and HTML of Markdown.
+var marks = strings.NewReplacer(
+	"\\", `\\`, "|", `\|`, "`", "\\`", "*", `\*`, "[", `\[`, "]", `\]`, "<", "&lt;", "&", "&amp;", "@", "@\u200B",
+)
+
 // inline returns a text that has no meaning in a line of Markdown.
 func inline(text string) string {
-	return strings.NewReplacer("\n", " ", "\r", " ", "|", `\|`, "`", "\\`", "*", `\*`, "<", "&lt;", "[", `\[`, "]", `\]`, "@", "@\u200B").Replace(text)
+	return marks.Replace(strings.Map(func(r rune) rune {
+		if unicode.IsControl(r) {
+			return ' '
+		}
+		return r
+	}, text))
 }
 
 func (i *ReportItem) markdown() string {

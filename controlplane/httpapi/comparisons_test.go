@@ -338,6 +338,28 @@ func TestComparisonOfFaultyProvider(t *testing.T) {
 	assert.LessOrEqual(t, len(server.Requests())-before, 36+10*5)
 }
 
+// TestReportOfHostileNames has a table whose names try to leave their cell, and a cost that is small, but not 0.
+func TestReportOfHostileNames(t *testing.T) {
+	t.Parallel()
+	e := newEnv(t)
+	session, project := e.setUp(t)
+	as := cookie(session)
+	e.work(t)
+	server := provider.Start(t, provider.Options{Answer: func(*provider.Request) *provider.Reply {
+		return &provider.Reply{Text: "1", Usage: &provider.Usage{Input: 1, Output: 1}}
+	}})
+	made := e.connect(t, as, project.Id, "openai", server, "")
+	e.price(t, as, project.Id, "model-a")
+	e.price(t, as, project.Id, "model-b")
+	dataset := e.dataset(t, as, project.Id, "numbers", questions(1)...)
+	hostile := strings.Replace(exact, `"correct"`, `"a\\| b | <b>&lt;b&gt; _c_"`, 1)
+	ended := e.compared(t, as, e.compare(t, as, comparisonBody(project.Id, dataset.Id, made.Id, `,"graders":[`+hostile+`]`)).Id)
+	text := e.do(t, http.MethodGet, "/v1/comparisons/"+ended.Id.String()+"/report?format=markdown", nil, as).Body.String()
+	assert.Contains(t, text, `| a\\\| b \| &lt;b>&amp;lt;b&amp;gt; _c_ | 0 | 0 |`)
+	assert.InDelta(t, 0.000022, ended.Cost.Usd, 1e-12)
+	assert.Contains(t, text, "Cost: $0.000022 in 2 requests")
+}
+
 func TestComparisonEndsAtItsCap(t *testing.T) {
 	t.Parallel()
 	e := newEnv(t)
