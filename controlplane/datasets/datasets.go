@@ -179,8 +179,11 @@ func (s *Service) checkItems(ctx context.Context, tx postgres.DB, dataset uuid.U
 			return err
 		}
 		for i := range items {
-			for _, message := range schemas.check(json.RawMessage(items[i].Input), json.RawMessage(items[i].ReferenceOutput)) {
+			for _, message := range schemas.check(ctx, json.RawMessage(items[i].Input), json.RawMessage(items[i].ReferenceOutput)) {
 				errs = append(errs, problem.InvalidField("body.schema."+message.part, "does not fit the item "+items[i].name()+": "+message.text))
+			}
+			if err := ctx.Err(); err != nil {
+				return err //nolint:wrapcheck // what it ended is no misfit
 			}
 			if len(errs) >= maxFields {
 				return errors.Join(errs[:maxFields]...)

@@ -42,7 +42,7 @@ func (s *Service) EditItem(ctx context.Context, grant access.Grant, dataset, id 
 		if err != nil {
 			return err
 		}
-		rows, err := prepare([]NewItem{item}, schemas, func(int) string { return "body" })
+		rows, err := prepare(ctx, []NewItem{item}, schemas, func(int) string { return "body" })
 		if err = errors.Join(err, checkText("body.note", edit.Note)); err != nil {
 			return err
 		}

@@ -142,9 +142,6 @@ func (r *reader) tooMany() bool { return r.strict && r.rejected >= MaxImportErro
 func (r *reader) batch(ctx context.Context) (batch, error) {
 	var b batch
 	for len(b.rows)+len(b.errors) < batchRows && b.bytes < batchBytes && !b.atEnd {
-		if err := ctx.Err(); err != nil {
-			return batch{}, err //nolint:wrapcheck // the job ends
-		}
 		next, err := r.file.Next()
 		var bad *datasetfile.RowError
 		switch {
@@ -158,16 +155,19 @@ func (r *reader) batch(ctx context.Context) (batch, error) {
 			return batch{}, err //nolint:wrapcheck // unreadable tells what it is
 		default:
 			r.processed++
-			r.add(&b, next)
+			r.add(ctx, &b, next)
 		}
-		b.atEnd = r.tooMany()
+		b.atEnd = r.tooMany() || ctx.Err() != nil
+	}
+	if err := ctx.Err(); err != nil { // rows whose check it ended are not rejected
+		return batch{}, err //nolint:wrapcheck // the job ends
 	}
 	b.offset, b.processed, b.rejected = r.file.Offset(), r.processed, r.rejected
 	return b, nil
 }
 
 // add adds a row to the batch, or the reasons why it makes no item.
-func (r *reader) add(b *batch, next datasetfile.Row) {
+func (r *reader) add(ctx context.Context, b *batch, next datasetfile.Row) {
 	item, wrong := r.mapping.Item(next)
 	if r.taken != nil {
 		wrong = append(wrong, r.unknown(next)...)
@@ -177,7 +177,7 @@ func (r *reader) add(b *batch, next datasetfile.Row) {
 		made.NewItem, wrong = newItem(item)
 	}
 	if len(wrong) == 0 {
-		for _, field := range made.fill(r.schemas) {
+		for _, field := range made.fill(ctx, r.schemas) {
 			wrong = append(wrong, datasetfile.FieldError{Column: columnOf(r.mapping, field.Location), Reason: field.Location + " " + field.Message})
 		}
 	}

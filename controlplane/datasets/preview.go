@@ -69,7 +69,7 @@ func (s *Service) PreviewImport(
 		return none, refusal(err)
 	}
 	for i := range result.Rows {
-		checkPreview(&result.Rows[i], result.Mapping, schemas)
+		checkPreview(ctx, &result.Rows[i], result.Mapping, schemas)
 	}
 	return result, nil
 }
@@ -109,14 +109,14 @@ func refusal(err error) error {
 }
 
 // checkPreview rejects a row whose item an import would reject.
-func checkPreview(p *datasetfile.PreviewRow, mapping datasetfile.Mapping, schemas schemas) {
+func checkPreview(ctx context.Context, p *datasetfile.PreviewRow, mapping datasetfile.Mapping, schemas schemas) {
 	if p.Item == nil {
 		return
 	}
 	var made row
 	made.NewItem, p.Errors = newItem(*p.Item)
 	if len(p.Errors) == 0 {
-		for _, field := range made.fill(schemas) {
+		for _, field := range made.fill(ctx, schemas) {
 			p.Errors = append(p.Errors, datasetfile.FieldError{Column: columnOf(mapping, field.Location), Reason: field.Location + " " + field.Message})
 		}
 	}

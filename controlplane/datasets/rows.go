@@ -2,6 +2,7 @@ package datasets
 
 import (
 	"bytes"
+	"context"
 	"crypto/sha256"
 	"encoding/json"
 	"errors"
@@ -26,17 +27,20 @@ type row struct {
 }
 
 // prepare checks items and fills in what is absent. It returns an error for each invalid field.
-func prepare(items []NewItem, schemas schemas, location func(int) string) ([]row, error) {
+func prepare(ctx context.Context, items []NewItem, schemas schemas, location func(int) string) ([]row, error) {
 	rows := make([]row, len(items))
 	var errs []error
 	keys := map[string]int{}
 	for i := range items {
 		r := &rows[i]
 		r.NewItem = items[i]
+		if ctx.Err() != nil {
+			break
+		}
 		for _, wrong := range r.unreadable() {
 			errs = append(errs, problem.InvalidField(location(i)+"."+wrong.part, wrong.text))
 		}
-		for _, wrong := range r.fill(schemas) {
+		for _, wrong := range r.fill(ctx, schemas) {
 			errs = append(errs, problem.InvalidField(location(i)+"."+wrong.Location, wrong.Message))
 		}
 		if r.Key != nil {
@@ -45,6 +49,9 @@ func prepare(items []NewItem, schemas schemas, location func(int) string) ([]row
 			}
 			keys[*r.Key] = i
 		}
+	}
+	if err := ctx.Err(); err != nil { // what it ended is no misfit
+		return nil, err //nolint:wrapcheck // it is the caller's
 	}
 	return rows, errors.Join(errs...)
 }
@@ -78,7 +85,7 @@ const (
 
 // fill checks the item, fills in what is absent and sets the hashes. It returns what is wrong, with the member of the item as its
 // location.
-func (r *row) fill(schemas schemas) []problem.Field {
+func (r *row) fill(ctx context.Context, schemas schemas) []problem.Field {
 	if r.Input == nil {
 		return []problem.Field{{Location: "input", Message: "is needed"}}
 	}
@@ -113,7 +120,7 @@ func (r *row) fill(schemas schemas) []problem.Field {
 	if r.Tags = tags; len(tags) > maxTags {
 		refuse(problem.InvalidField("tags", fmt.Sprintf("must be at most %d", maxTags)))
 	}
-	for _, m := range schemas.check(r.Input, r.ReferenceOutput) {
+	for _, m := range schemas.check(ctx, r.Input, r.ReferenceOutput) {
 		refuse(problem.InvalidField(m.part, "does not fit the schema of the dataset: "+m.text))
 	}
 	if err := r.hash(); err != nil {

@@ -1,18 +1,18 @@
 package datasets
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"strings"
 
-	"github.com/google/jsonschema-go/jsonschema"
-
+	"github.com/looptrace/looptrace/internal/grader"
 	"github.com/looptrace/looptrace/internal/problem"
 )
 
 // schemas are the JSON Schemas of a dataset, nil for none.
 type schemas struct {
-	input, referenceOutput *jsonschema.Resolved
+	input, referenceOutput *grader.Schema
 }
 
 // misfit says what is wrong with a member of an item.
@@ -22,19 +22,15 @@ type misfit struct {
 }
 
 // readSchema reads a JSON Schema, nil for none.
-func readSchema(location string, text json.RawMessage) (*jsonschema.Resolved, error) {
+func readSchema(location string, text json.RawMessage) (*grader.Schema, error) {
 	if isNull(text) {
 		return nil, nil
 	}
-	var schema jsonschema.Schema
-	if err := json.Unmarshal(text, &schema); err != nil {
-		return nil, problem.InvalidField(location, "is no JSON Schema: "+err.Error())
-	}
-	resolved, err := schema.Resolve(nil) // remote references are refused
+	schema, err := grader.ParseSchema(text)
 	if err != nil {
-		return nil, problem.InvalidField(location, "is no JSON Schema: "+err.Error())
+		return nil, problem.InvalidField(location, err.Error())
 	}
-	return resolved, nil
+	return schema, nil
 }
 
 // schemasOf reads the schemas of a dataset.
@@ -57,32 +53,29 @@ func schemasOf(input, referenceOutput *string) (schemas, error) {
 }
 
 // check returns what does not fit.
-func (s schemas) check(input, referenceOutput json.RawMessage) []misfit {
+func (s schemas) check(ctx context.Context, input, referenceOutput json.RawMessage) []misfit {
 	var misfits []misfit
 	for _, part := range []struct {
 		name   string
-		schema *jsonschema.Resolved
+		schema *grader.Schema
 		value  json.RawMessage
 	}{{"input", s.input, input}, {"reference_output", s.referenceOutput, referenceOutput}} {
 		if part.schema == nil {
 			continue
 		}
-		var value any
-		if err := json.Unmarshal(part.value, &value); err != nil {
-			misfits = append(misfits, misfit{part.name, err.Error()})
-			continue
+		wrong, err := part.schema.Misfit(ctx, part.value)
+		if err != nil {
+			wrong = err.Error()
 		}
-		if err := part.schema.Validate(value); err != nil {
-			text := strings.TrimPrefix(err.Error(), "validating root: ")
-			const maxBytes = 300 // the error may quote the value
-			misfits = append(misfits, misfit{part.name, strings.ToValidUTF8(text[:min(len(text), maxBytes)], "")})
+		if wrong != "" {
+			misfits = append(misfits, misfit{part.name, wrong})
 		}
 	}
 	return misfits
 }
 
 // fitting returns the items that can be written, and what is wrong with the others.
-func (s schemas) fitting(items []NewItem) ([]NewItem, []Misfit) {
+func (s schemas) fitting(ctx context.Context, items []NewItem) ([]NewItem, []Misfit) {
 	var fit []NewItem
 	var others []Misfit
 	for i := range items {
@@ -90,7 +83,7 @@ func (s schemas) fitting(items []NewItem) ([]NewItem, []Misfit) {
 		for _, wrong := range items[i].unreadable() {
 			texts = append(texts, wrong.part+" "+wrong.text)
 		}
-		for _, wrong := range s.check(compact(items[i].Input, "null"), compact(items[i].ReferenceOutput, "null")) {
+		for _, wrong := range s.check(ctx, compact(items[i].Input, "null"), compact(items[i].ReferenceOutput, "null")) {
 			texts = append(texts, wrong.part+" does not fit the schema of the dataset: "+wrong.text)
 		}
 		if len(texts) == 0 {

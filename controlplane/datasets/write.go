@@ -185,9 +185,9 @@ func (s *Service) write(
 	}
 	var misfits []Misfit
 	if w.SkipMisfits {
-		w.Items, misfits = schemas.fitting(w.Items)
+		w.Items, misfits = schemas.fitting(ctx, w.Items)
 	}
-	rows, err := prepare(w.Items, schemas, location)
+	rows, err := prepare(ctx, w.Items, schemas, location)
 	if err = errors.Join(err, checkText("body.note", w.Note)); err != nil {
 		return Written{}, err
 	}

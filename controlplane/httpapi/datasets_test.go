@@ -252,6 +252,16 @@ func TestDatasetWritesAreChecked(t *testing.T) {
 	must[contract.Dataset](t, e.do(t, http.MethodPatch, path, `{"schema":{"input":{"type":["object","number"]},"reference_output":{"enum":["yes",null]}}}`, as), http.StatusOK)
 	refused(`{"items":[{"input":1},{"input":"x","reference_output":"no"}]}`, "body.items[1].input", "does not fit the schema of the dataset")
 	must[contract.Dataset](t, e.do(t, http.MethodPatch, path, `{"schema":{"input":null}}`, as), http.StatusOK)
+
+	// Each level of this schema checks the level below twice: 2^40 steps.
+	var doubling strings.Builder
+	doubling.WriteString(`"$ref":"#/$defs/d40","$defs":{"d0":{}`)
+	for i := 1; i <= 40; i++ {
+		fmt.Fprintf(&doubling, `,"d%d":{"allOf":[{"$ref":"#/$defs/d%d"},{"$ref":"#/$defs/d%d"}]}`, i, i-1, i-1)
+	}
+	endless := fmt.Sprintf(`{"schema":{"input":{%s}}}}`, doubling.String())
+	p = wantProblem(t, e.do(t, http.MethodPatch, path, endless, as), http.StatusUnprocessableEntity)
+	assert.Contains(t, (*p.Errors)[0].Message, "the schema needs more than 200000 steps for this value")
 	must[contract.DatasetItem](t, e.do(t, http.MethodPost, path+"/items", `{"input":"x","reference_output":"yes"}`, as), http.StatusCreated)
 }
 

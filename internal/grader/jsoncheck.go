@@ -152,7 +152,7 @@ func (c *jsonSimilarity) grade(ctx context.Context, s *subject) verdict {
 // jsonSchema validates a JSON value.
 type jsonSchema struct {
 	answer
-	schema *schema
+	schema *Schema
 }
 
 func readJSONSchema(d *definition) (check, bool) {
@@ -163,7 +163,7 @@ func readJSONSchema(d *definition) (check, bool) {
 		return c, true
 	}
 	var err error
-	if c.schema, err = newSchema(raw); err != nil {
+	if c.schema, err = ParseSchema(raw); err != nil {
 		d.fail("schema", "%s", err.Error())
 	}
 	return c, true

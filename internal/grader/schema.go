@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"sync"
 
 	"github.com/santhosh-tekuri/jsonschema/v6"
 	"golang.org/x/text/language"
@@ -19,9 +20,17 @@ const (
 	maxSchemaSteps = 200_000
 )
 
-// schema is a JSON Schema. Its compiled form counts its own steps, so each validation compiles it anew.
-type schema struct {
+// Schema is a JSON Schema (drafts 4 to 2020-12) whose validations have limits. It may be used by several goroutines.
+type Schema struct {
 	document any
+	// free has compiled forms that no validation uses: they count their own steps.
+	free sync.Pool
+}
+
+// compiled is a schema that counts its steps.
+type compiled struct {
+	schema  *jsonschema.Schema
+	counter *counter
 }
 
 // misfit is a place where a value does not fit.
@@ -30,7 +39,8 @@ type misfit struct {
 	Message string `json:"message"`
 }
 
-func newSchema(raw json.RawMessage) (*schema, error) {
+// ParseSchema reads a JSON Schema of at most 64 KiB. References to other documents are refused. An error completes a sentence about it.
+func ParseSchema(raw json.RawMessage) (*Schema, error) {
 	if len(raw) > maxSchema {
 		return nil, fmt.Errorf("must have at most %d KiB", maxSchema>>10)
 	}
@@ -38,34 +48,37 @@ func newSchema(raw json.RawMessage) (*schema, error) {
 	if err != nil {
 		return nil, fmt.Errorf("is no JSON Schema: %w", err)
 	}
-	s := &schema{document}
-	if _, err := s.compile(&counter{ctx: context.Background()}); err != nil {
+	s := &Schema{document: document}
+	c, err := s.compile()
+	if err != nil {
 		return nil, err
 	}
+	s.free.Put(c)
 	return s, nil
 }
 
 const schemaURL = "grader:schema"
 
-func (s *schema) compile(c *counter) (*jsonschema.Schema, error) {
+func (s *Schema) compile() (*compiled, error) {
+	steps := &counter{}
 	compiler := jsonschema.NewCompiler()
 	compiler.UseLoader(noLoader{})
 	compiler.UseRegexpEngine(boundedRegexp)
 	compiler.RegisterVocabulary(&jsonschema.Vocabulary{
 		URL: schemaURL + "/steps",
 		Compile: func(*jsonschema.CompilerContext, map[string]any) (jsonschema.SchemaExt, error) {
-			return c, nil
+			return steps, nil
 		},
 	})
 	compiler.AssertVocabs() // counts the steps in every draft
 	if err := compiler.AddResource(schemaURL, s.document); err != nil {
 		return nil, fmt.Errorf("is no JSON Schema: %w", err)
 	}
-	compiled, err := compiler.Compile(schemaURL)
+	schema, err := compiler.Compile(schemaURL)
 	if err != nil {
 		return nil, fmt.Errorf("is no JSON Schema: %s", strings.ReplaceAll(err.Error(), schemaURL, ""))
 	}
-	return compiled, nil
+	return &compiled{schema, steps}, nil
 }
 
 // noLoader refuses remote references.
@@ -112,12 +125,29 @@ func (c *counter) Validate(*jsonschema.ValidatorContext, any) {
 	}
 }
 
-// misfits returns where a value does not fit, at most 20 places.
-func (s *schema) misfits(ctx context.Context, value any) (found []misfit, err error) {
-	compiled, err := s.compile(&counter{ctx: ctx})
+// Misfit says where and why a JSON text does not fit, or nothing if it fits. An error is no misfit: a limit was reached, or ctx ended.
+func (s *Schema) Misfit(ctx context.Context, raw json.RawMessage) (string, error) {
+	value, err := jsonschema.UnmarshalJSON(bytes.NewReader(raw))
 	if err != nil {
-		return nil, err
+		return "", fmt.Errorf("the value is not JSON: %w", err)
 	}
+	found, err := s.misfits(ctx, value)
+	if err != nil || len(found) == 0 {
+		return "", err
+	}
+	return found[0].Path + " " + found[0].Message, nil
+}
+
+// misfits returns where a value does not fit, at most 20 places.
+func (s *Schema) misfits(ctx context.Context, value any) (found []misfit, err error) {
+	c, ok := s.free.Get().(*compiled)
+	if !ok {
+		if c, err = s.compile(); err != nil {
+			return nil, err
+		}
+	}
+	defer s.free.Put(c)
+	*c.counter = counter{ctx: ctx}
 	defer func() {
 		if r := recover(); r != nil {
 			stopped, ok := r.(stoppedError)
@@ -127,7 +157,7 @@ func (s *schema) misfits(ctx context.Context, value any) (found []misfit, err er
 			found, err = nil, stopped.error
 		}
 	}()
-	err = compiled.Validate(value)
+	err = c.schema.Validate(value)
 	var invalid *jsonschema.ValidationError
 	if !errors.As(err, &invalid) {
 		return nil, err

@@ -11,7 +11,7 @@ import (
 type toolSchema struct {
 	tools *template
 	// schemas are those of tools without templates.
-	schemas map[string]*schema
+	schemas map[string]*Schema
 }
 
 func readToolSchema(d *definition) (check, bool) {
@@ -26,7 +26,7 @@ func readToolSchema(d *definition) (check, bool) {
 }
 
 // toolSchemas returns the schemas of the tools by name, nil for a tool without parameters.
-func toolSchemas(raw json.RawMessage) (map[string]*schema, error) {
+func toolSchemas(raw json.RawMessage) (map[string]*Schema, error) {
 	type definition struct {
 		Name        string          `json:"name"`
 		Parameters  json.RawMessage `json:"parameters"`
@@ -42,7 +42,7 @@ func toolSchemas(raw json.RawMessage) (map[string]*schema, error) {
 	if len(raw) > maxDefinition {
 		return nil, fmt.Errorf("must have at most %d KiB", maxDefinition>>10)
 	}
-	schemas := make(map[string]*schema, len(tools))
+	schemas := make(map[string]*Schema, len(tools))
 	for i := range tools {
 		one := tools[i].definition
 		if tools[i].Function != nil {
@@ -59,7 +59,7 @@ func toolSchemas(raw json.RawMessage) (map[string]*schema, error) {
 		if isNull(parameters) {
 			continue
 		}
-		s, err := newSchema(parameters)
+		s, err := ParseSchema(parameters)
 		if err != nil {
 			return nil, fmt.Errorf("has the tool %s, whose schema %w", quote(one.Name), err)
 		}
@@ -116,7 +116,7 @@ func (c *toolSchema) grade(ctx context.Context, s *subject) verdict {
 	return judged(score, true, evidence, "all %d calls are valid", len(recorded))
 }
 
-func callMisfits(ctx context.Context, schemas map[string]*schema, recorded *ToolCall) ([]misfit, error) {
+func callMisfits(ctx context.Context, schemas map[string]*Schema, recorded *ToolCall) ([]misfit, error) {
 	s, ok := schemas[recorded.Name]
 	if !ok {
 		return []misfit{{"$", "there is no such tool"}}, nil
