@@ -28,8 +28,8 @@ interface Props {
   label: string;
   value: string;
   onChange?: (value: string) => void;
-  /** A template has variables, which are marked and completed. */
-  language: "template" | "json" | "text";
+  /** A template has variables, which are marked and completed; names are completed in an expression, too. */
+  language: "template" | "expression" | "json" | "text";
   /** Names to complete. */
   variables?: readonly string[];
   placeholder?: string;
@@ -127,6 +127,12 @@ function languageOf(language: Props["language"], variables: () => readonly strin
     ];
   }
   if (language === "text") return [];
+  if (language === "expression") {
+    return [
+      closeBrackets(),
+      autocompletion({ override: [(context) => completeName(context, variables())], icons: false }),
+    ];
+  }
   return [
     templateTags,
     linter((view) => templateErrors(view.state), { delay: 200 }),
@@ -160,6 +166,17 @@ function complete(context: CompletionContext, variables: readonly string[]): Com
       },
     })),
     validFor: /^[\p{L}\p{N}\p{M}_.-]*$/u,
+  };
+}
+
+function completeName(context: CompletionContext, names: readonly string[]): CompletionResult | null {
+  // A member of a value, such as metadata.input, is none of the names.
+  const typed = context.matchBefore(/(?<![\w.])[A-Za-z_]\w*/);
+  if (!typed && !context.explicit) return null;
+  return {
+    from: typed?.from ?? context.pos,
+    options: names.map((label) => ({ label })),
+    validFor: /^\w*$/,
   };
 }
 

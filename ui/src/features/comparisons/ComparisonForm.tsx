@@ -278,7 +278,7 @@ function versionOf(
 /** What is wrong with what was typed is said at once; what is still empty isn't. */
 function shownEarly(errors: FormErrors): FormErrors {
   return Object.fromEntries(
-    Object.entries(errors).filter(([, message]) => !/^(Choose|Name|The prompt)/.test(message)),
+    Object.entries(errors).filter(([, message]) => !/^(Choose|Fill in|Name|The prompt)/.test(message)),
   );
 }
 

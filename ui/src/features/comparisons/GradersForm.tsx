@@ -1,6 +1,5 @@
-import { Button, Menu, TextInput } from "@mantine/core";
-import { IconPlus, IconTrash } from "@tabler/icons-react";
-import { useState } from "react";
+import { Button } from "@mantine/core";
+import { useRef, useState } from "react";
 import { useGrade } from "@/api/comparisons";
 import { writeJson } from "@/api/json";
 import type { DatasetItem, GradeResult } from "@/api/types";
@@ -8,11 +7,12 @@ import { Code } from "@/components/Code";
 import editor from "@/components/editor/Editor.module.css";
 import { Disclosure } from "@/components/evaluation/Disclosure";
 import { Score } from "@/components/evaluation/Output";
-import { IconButton } from "@/components/IconButton";
 import { ProblemPanel } from "@/components/ProblemPanel";
+import { AddGrader } from "./AddGrader";
 import classes from "./ComparisonForm.module.css";
-import { GRADER_KINDS, newGrader } from "./graders";
-import { errorsBelow, type FormErrors, type GraderDraft, readGrader } from "./newComparison";
+import { GraderCard } from "./GraderCard";
+import { newGrader } from "./graders";
+import { type FormErrors, type GraderDraft, readGrader } from "./newComparison";
 
 interface Props {
   projectId: string;
@@ -24,6 +24,7 @@ interface Props {
 
 /** What scores the outputs. Each grader is a metric. */
 export function GradersForm({ projectId, graders, items, errors, onChange }: Props) {
+  const add = useRef<HTMLButtonElement>(null);
   return (
     <section className={editor.section} aria-label="Graders">
       <h2>Graders</h2>
@@ -32,78 +33,27 @@ export function GradersForm({ projectId, graders, items, errors, onChange }: Pro
         unless you choose another below.
       </p>
       {graders.map((grader, index) => (
-        <Grader
+        <GraderCard
           key={grader.id}
           grader={grader}
           number={index + 1}
+          items={items}
           errors={errors}
           onChange={(changed) => onChange(graders.with(index, changed))}
-          onRemove={() => onChange(graders.toSpliced(index, 1))}
+          onRemove={() => {
+            onChange(graders.toSpliced(index, 1));
+            add.current?.focus();
+          }}
         />
       ))}
-      <Menu position="bottom-start">
-        <Menu.Target>
-          <Button size="compact-sm" variant="default" leftSection={<IconPlus size={13} />}>
-            Grader
-          </Button>
-        </Menu.Target>
-        <Menu.Dropdown>
-          {GRADER_KINDS.map((kind) => (
-            <Menu.Item key={kind.label} onClick={() => onChange([...graders, newGrader(kind, graders)])}>
-              {kind.label}
-              <span className={classes.kindHint}>{kind.description}</span>
-            </Menu.Item>
-          ))}
-        </Menu.Dropdown>
-      </Menu>
+      <AddGrader
+        ref={add}
+        label="Grader"
+        onAdd={(kind) => onChange([...graders, newGrader(kind, graders)])}
+      />
       {errors["body.graders"] && <p className={editor.error}>{errors["body.graders"]}</p>}
       {graders.length > 0 && <TryGraders projectId={projectId} graders={graders} items={items} />}
     </section>
-  );
-}
-
-interface GraderProps {
-  grader: GraderDraft;
-  number: number;
-  errors: FormErrors;
-  onChange: (grader: GraderDraft) => void;
-  onRemove: () => void;
-}
-
-function Grader({ grader, number, errors, onChange, onRemove }: GraderProps) {
-  const at = `body.graders[${number - 1}]`;
-  const messages = errorsBelow(errors, at, [`${at}.name`]);
-  return (
-    <div className={classes.grader} data-testid="grader">
-      <div className={classes.graderHead}>
-        <TextInput
-          size="xs"
-          aria-label={`Name of grader ${number}`}
-          placeholder="Name"
-          maxLength={100}
-          autoComplete="off"
-          value={grader.name}
-          onChange={(event) => onChange({ ...grader, name: event.currentTarget.value })}
-          error={errors[`${at}.name`]}
-        />
-        <IconButton label={`Remove grader ${number}`} icon={<IconTrash size={14} />} onClick={onRemove} />
-      </div>
-      <Code
-        label={`Definition of grader ${number}`}
-        language="json"
-        minHeight={40}
-        maxHeight={300}
-        value={grader.json}
-        onChange={(json) => onChange({ ...grader, json })}
-      />
-      {messages.length > 0 && (
-        <ul className={classes.errors} role="alert">
-          {messages.map((message) => (
-            <li key={message}>{message}</li>
-          ))}
-        </ul>
-      )}
-    </div>
   );
 }
 

@@ -20,6 +20,7 @@ import {
 } from "@/components/editor/draft";
 import type { PromptChoice } from "@/components/PromptPicker";
 import { placeholdersOf, variablesOf } from "@/components/template";
+import { problemsOf } from "./graderMembers";
 
 /** One configuration while it is edited. */
 export interface SideDraft {
@@ -39,6 +40,8 @@ export interface GraderDraft {
   name: string;
   /** JSON without the name. */
   json: string;
+  /** Texts of fields that aren't the JSON they should be, by their places: `schema`, `graders[0].schema`. */
+  broken?: Record<string, string>;
 }
 
 /** A comparison while it is edited. Numbers are texts. */
@@ -298,7 +301,11 @@ function locationOf(at: string, error: DraftError): string {
 }
 
 /** Reads a grader. */
-export function readGrader({ name, json }: GraderDraft, at: string, errors: FormErrors): Grader[] {
+export function readGrader(
+  { name, json, broken = {} }: GraderDraft,
+  at: string,
+  errors: FormErrors,
+): Grader[] {
   let value: unknown;
   try {
     value = JSON.parse(json);
@@ -310,7 +317,10 @@ export function readGrader({ name, json }: GraderDraft, at: string, errors: Form
     errors[at] = 'A JSON object with a "type" is expected.';
     return [];
   }
-  return [{ ...(value as Grader), name: name.trim() }];
+  const problems = problemsOf(value, at);
+  for (const place of Object.keys(broken)) problems[`${at}.${place}`] = "This is no valid JSON.";
+  Object.assign(errors, problems);
+  return Object.keys(problems).length > 0 ? [] : [{ ...(value as Grader), name: name.trim() }];
 }
 
 /** The errors at a location and below it, without those of `except`. */
