@@ -249,6 +249,25 @@ export function downloadComparison({ id, name }: Comparison, what: "jsonl" | "cs
   return download(`/v1/comparisons/${id}/export?format=${what}`, `${name}.${what}`);
 }
 
+/** POST /v1/graders/_actions/grade: what is wrong with graders. An empty output is graded, and the scores don't matter. */
+export function useGraderCheck(request: Pick<GradeRequest, "project_id" | "graders"> | null) {
+  return useQuery({
+    queryKey: keys.comparisons.graders(request),
+    queryFn: ({ signal }) =>
+      unwrap(
+        client.POST("/v1/graders/_actions/grade", {
+          body: { ...(request as GradeRequest), sample: { output: "" } },
+          bodySerializer: (value) => writeJson(value),
+          signal,
+        }),
+      ),
+    enabled: request !== null,
+    // What is wrong stays wrong.
+    retry: false,
+    gcTime: 60_000,
+  });
+}
+
 /** POST /v1/graders/_actions/grade. */
 export function useGrade() {
   return useMutation({

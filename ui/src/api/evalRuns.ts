@@ -94,6 +94,20 @@ export function useCancelEvalRun({ id, project_id }: Known) {
   );
 }
 
+/** PATCH /v1/eval-runs/{eval_run_id}. */
+export function useRenameEvalRun({ id, project_id }: Known) {
+  return useInvalidatingMutation(
+    { all: [keys.evalRuns.all(project_id), keys.evalRun.all(id)] },
+    (name: string) =>
+      unwrap(
+        client.PATCH("/v1/eval-runs/{eval_run_id}", {
+          params: { path: { eval_run_id: id } },
+          body: { name },
+        }),
+      ),
+  );
+}
+
 /** DELETE /v1/eval-runs/{eval_run_id}. */
 export function useDeleteEvalRun({ id, project_id }: Known) {
   return useInvalidatingMutation(keys.evalRuns.all(project_id), () =>

@@ -179,6 +179,7 @@ export const keys = {
     trend: (projectId: string, datasetId: string) =>
       [...comparisonLists(projectId), "trend", datasetId] as const,
     estimate: (body: unknown) => ["comparison-estimate", body] as const,
+    graders: (body: unknown) => ["grader-check", body] as const,
     /** What the form of a new one starts from. */
     start: (projectId: string, address: string, state: unknown) =>
       ["comparison-start", projectId, address, state] as const,

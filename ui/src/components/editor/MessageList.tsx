@@ -17,7 +17,9 @@ export function MessageList({ messages, isTemplate = false }: Props) {
       {messages.map((message, index) => (
         // biome-ignore lint/suspicious/noArrayIndexKey: messages have no id, and are not reordered here
         <li key={index} className={classes.message} data-testid="prompt-message">
-          <div className={classes.role}>{titleOf(message)}</div>
+          <div className={classes.role}>
+            <Title message={message} />
+          </div>
           <Content message={message} isTemplate={isTemplate} />
         </li>
       ))}
@@ -25,9 +27,24 @@ export function MessageList({ messages, isTemplate = false }: Props) {
   );
 }
 
-function titleOf(message: PromptMessage): string {
-  if (message.type === "placeholder") return `placeholder: ${message.name ?? ""}`;
-  return `${message.role ?? "no role"}${message.name ? ` (${message.name})` : ""}`;
+function Title({ message: { type, role, name } }: { message: PromptMessage }) {
+  if (type === "placeholder")
+    return (
+      <>
+        placeholder: <bdi>{name}</bdi>
+      </>
+    );
+  return (
+    <>
+      {role ?? "no role"}
+      {name && (
+        <>
+          {" "}
+          (<bdi>{name}</bdi>)
+        </>
+      )}
+    </>
+  );
 }
 
 function Content({ message, isTemplate }: { message: PromptMessage; isTemplate: boolean }) {

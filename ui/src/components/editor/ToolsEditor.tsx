@@ -26,8 +26,15 @@ export function ToolsEditor({ tools, errors, onChange }: Props) {
         return (
           <details key={id} className={classes.tool} data-testid="tool-editor">
             <summary>
-              <strong>{name || `Tool ${index + 1}`}</strong>
-              {description && <span className={classes.hint}> {description}</span>}
+              <strong>
+                <bdi>{name || `Tool ${index + 1}`}</bdi>
+              </strong>
+              {description && (
+                <span className={classes.hint}>
+                  {" "}
+                  <bdi>{description}</bdi>
+                </span>
+              )}
               {error && <span className={classes.error}> {error}</span>}
             </summary>
             <Group gap={6} wrap="nowrap" align="flex-start" mt={6}>

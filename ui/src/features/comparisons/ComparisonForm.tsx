@@ -3,7 +3,7 @@ import { useDebouncedValue } from "@mantine/hooks";
 import { IconArrowsExchange, IconCopy } from "@tabler/icons-react";
 import { useMemo, useState } from "react";
 import { useNavigate } from "react-router";
-import { useComparisonEstimate, useCreateComparison } from "@/api/comparisons";
+import { useComparisonEstimate, useCreateComparison, useGraderCheck } from "@/api/comparisons";
 import { useDatasetItems } from "@/api/datasets";
 import { ApiError } from "@/api/problem";
 import { usePromptVersionsOf } from "@/api/prompts";
@@ -17,6 +17,7 @@ import { EstimatePanel } from "./EstimatePanel";
 import { GradersForm } from "./GradersForm";
 import {
   type FormErrors,
+  gradersOf,
   type NewComparison,
   providerOf,
   requestOf,
@@ -58,10 +59,18 @@ export function ComparisonForm({ projectId, providers, start, onStarted }: Props
   const request = useMemo(() => requestOf(projectId, draft, sides), [projectId, draft, sides]);
   const [settled] = useDebouncedValue(request.body, 600);
   const estimate = useComparisonEstimate(settled);
+  // The estimate checks the graders, too, once the rest is complete.
+  const graders = useMemo(
+    () => (request.body === null ? gradersOf(draft.graders) : null),
+    [request.body, draft.graders],
+  );
+  const [settledGraders] = useDebouncedValue(graders, 600);
+  const check = useGraderCheck(settledGraders && { project_id: projectId, graders: settledGraders });
   const create = useCreateComparison(projectId);
   const errors = {
     ...(isChecked ? request.errors : shownEarly(request.errors)),
     ...errorsOf(request.body !== null && request.body === settled ? estimate.error : null),
+    ...errorsOf(graders !== null && graders === settledGraders ? check.error : null),
     ...errorsOf(create.error),
   };
 

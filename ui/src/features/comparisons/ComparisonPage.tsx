@@ -27,7 +27,7 @@ import { useKeys } from "@/components/useKeys";
 import { useNow } from "@/components/useNow";
 import { allows, useProject, useProjectId } from "@/components/useProject";
 import { ConfigurationTab } from "./ConfigurationTab";
-import { CancelDialog, DeleteDialog, RenameDialog, RerunDialog, ResumeDialog } from "./Dialogs";
+import { CancelDialog, DeleteDialog, RenameComparison, RerunDialog, ResumeDialog } from "./Dialogs";
 import { ItemsTab } from "./ItemsTab";
 import { ReportDialog } from "./ReportDialog";
 import { ResultTab } from "./ResultTab";
@@ -181,7 +181,7 @@ function View({ comparison, problem }: Props) {
           },
         ]}
       />
-      {dialog === "rename" && <RenameDialog {...dialogProps} />}
+      {dialog === "rename" && <RenameComparison {...dialogProps} />}
       {dialog === "cancel" && <CancelDialog {...dialogProps} />}
       {dialog === "resume" && <ResumeDialog {...dialogProps} />}
       {dialog === "rerun" && <RerunDialog {...dialogProps} onStarted={(id) => navigate(`${list}/${id}`)} />}

@@ -1,4 +1,4 @@
-import { Checkbox, NumberInput, TextInput } from "@mantine/core";
+import { Checkbox, NumberInput } from "@mantine/core";
 import { useState } from "react";
 import {
   useCancelComparison,
@@ -11,6 +11,7 @@ import { ApiError } from "@/api/problem";
 import type { Comparison } from "@/api/types";
 import { ConfirmDialog } from "@/components/ConfirmDialog";
 import { costText, progressText } from "@/components/evaluation/progress";
+import { RenameDialog } from "@/components/evaluation/RenameDialog";
 import { FormDialog } from "@/components/FormDialog";
 import { formatCost, formatCount } from "@/components/format";
 
@@ -77,29 +78,9 @@ export function RerunDialog({ comparison, onClose, onStarted }: Props & { onStar
   );
 }
 
-export function RenameDialog({ comparison, onClose }: Props) {
+export function RenameComparison({ comparison, onClose }: Props) {
   const rename = useRenameComparison(comparison);
-  const [name, setName] = useState(comparison.name);
-  return (
-    <FormDialog
-      title="Rename comparison"
-      action="Rename"
-      mutation={rename}
-      onSubmit={() => rename.mutate(name.trim(), { onSuccess: onClose })}
-      onClose={onClose}
-      disabled={name.trim() === ""}
-    >
-      <TextInput
-        label="Name"
-        data-autofocus
-        maxLength={200}
-        autoComplete="off"
-        value={name}
-        onChange={(event) => setName(event.currentTarget.value)}
-        error={rename.error instanceof ApiError ? rename.error.fieldMessage("body.name") : undefined}
-      />
-    </FormDialog>
-  );
+  return <RenameDialog what="comparison" name={comparison.name} mutation={rename} onClose={onClose} />;
 }
 
 export function ResumeDialog({ comparison, onClose }: Props) {

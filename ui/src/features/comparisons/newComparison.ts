@@ -300,6 +300,13 @@ function locationOf(at: string, error: DraftError): string {
   return error.at === "response_format" ? `${at}.response_format` : `${at}.messages`;
 }
 
+/** The graders of a request that only checks them. Null if there are none, or one can't be sent. */
+export function gradersOf(drafts: readonly GraderDraft[]): Grader[] | null {
+  const graders = drafts.flatMap((draft) => readGrader(draft, "", {}));
+  const isComplete = graders.length === drafts.length && graders.every(({ name }) => name !== "");
+  return isComplete && graders.length > 0 ? graders : null;
+}
+
 /** Reads a grader. */
 export function readGrader(
   { name, json, broken = {} }: GraderDraft,

@@ -1,10 +1,11 @@
 import { Text } from "@mantine/core";
 import { useState } from "react";
 import { useCreateComparison } from "@/api/comparisons";
-import { useCancelEvalRun, useDeleteEvalRun } from "@/api/evalRuns";
+import { useCancelEvalRun, useDeleteEvalRun, useRenameEvalRun } from "@/api/evalRuns";
 import type { EvalRun } from "@/api/types";
 import { ConfirmDialog } from "@/components/ConfirmDialog";
 import { progressText } from "@/components/evaluation/progress";
+import { RenameDialog } from "@/components/evaluation/RenameDialog";
 import { FormDialog } from "@/components/FormDialog";
 import { formatCount } from "@/components/format";
 import { BaselineChoice } from "./BaselineChoice";
@@ -30,6 +31,11 @@ export function CancelDialog({ run, onClose }: Props) {
       refused, and it can't go on.
     </ConfirmDialog>
   );
+}
+
+export function RenameEvalRun({ run, onClose }: Props) {
+  const rename = useRenameEvalRun(run);
+  return <RenameDialog what="eval-run" name={run.name} mutation={rename} onClose={onClose} />;
 }
 
 export function DeleteDialog({ run, onClose, onDeleted }: Props & { onDeleted: () => void }) {

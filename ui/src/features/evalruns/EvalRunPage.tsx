@@ -1,5 +1,5 @@
-import { Button } from "@mantine/core";
-import { IconScale, IconTrash } from "@tabler/icons-react";
+import { Button, Menu } from "@mantine/core";
+import { IconPencil, IconScale, IconTrash } from "@tabler/icons-react";
 import { useQueryClient } from "@tanstack/react-query";
 import { useEffect, useRef, useState } from "react";
 import { Link, useNavigate, useParams, useSearchParams } from "react-router";
@@ -19,7 +19,7 @@ import { DangerItem, RowMenu } from "@/components/RowMenu";
 import { useKeys } from "@/components/useKeys";
 import { useNow } from "@/components/useNow";
 import { allows, useProject, useProjectId } from "@/components/useProject";
-import { CancelDialog, CompareDialog, DeleteDialog } from "./Dialogs";
+import { CancelDialog, CompareDialog, DeleteDialog, RenameEvalRun } from "./Dialogs";
 import { shortCommit } from "./evalRuns";
 import { ItemsTab } from "./ItemsTab";
 import { ResultTab } from "./ResultTab";
@@ -35,7 +35,7 @@ export function EvalRunPage() {
   );
 }
 
-type OpenDialog = "delete" | "cancel" | "compare";
+type OpenDialog = "rename" | "delete" | "cancel" | "compare";
 
 interface Props {
   run: EvalRun;
@@ -95,17 +95,21 @@ function View({ run, problem }: Props) {
                   Compare…
                 </Button>
               )}
-              {hasEnded(run) ? (
-                <RowMenu name={run.name}>
-                  <DangerItem icon={IconTrash} onClick={() => setDialog("delete")}>
-                    Delete…
-                  </DangerItem>
-                </RowMenu>
-              ) : (
+              {!hasEnded(run) && (
                 <Button variant="default" onClick={() => setDialog("cancel")}>
                   Cancel…
                 </Button>
               )}
+              <RowMenu name={run.name}>
+                <Menu.Item leftSection={<IconPencil size={15} />} onClick={() => setDialog("rename")}>
+                  Rename…
+                </Menu.Item>
+                {hasEnded(run) && (
+                  <DangerItem icon={IconTrash} onClick={() => setDialog("delete")}>
+                    Delete…
+                  </DangerItem>
+                )}
+              </RowMenu>
             </>
           )
         }
@@ -124,6 +128,7 @@ function View({ run, problem }: Props) {
           { value: "items", label: "Items", content: <ItemsTab run={run} /> },
         ]}
       />
+      {dialog === "rename" && <RenameEvalRun {...dialogProps} />}
       {dialog === "cancel" && <CancelDialog {...dialogProps} />}
       {dialog === "delete" && (
         <DeleteDialog {...dialogProps} onDeleted={() => navigate(list, { replace: true })} />

@@ -46,7 +46,9 @@ const TurnView = memo(({ turn, isRunning }: { turn: Turn; isRunning: boolean }) 
   if (turn.kind === "tool") {
     return (
       <div className={classes.tool} data-testid="tool-result">
-        <div className={classes.label}>Result of {turn.name}</div>
+        <div className={classes.label}>
+          Result of <bdi>{turn.name}</bdi>
+        </div>
         <Value text={turn.content} what={`result of ${turn.name}`} />
       </div>
     );
@@ -91,7 +93,10 @@ function Call({ call, isDone }: { call: ToolCall; isDone: boolean }) {
   return (
     <div className={classes.call} data-testid="tool-call">
       <div className={classes.label}>
-        <IconTool size={13} aria-hidden="true" /> Calls <code>{call.name || "…"}</code>
+        <IconTool size={13} aria-hidden="true" /> Calls{" "}
+        <code>
+          <bdi>{call.name || "…"}</bdi>
+        </code>
       </div>
       {isDone ? (
         <Value text={call.arguments} what={`arguments of ${call.name}`} />
@@ -128,7 +133,11 @@ function PendingCalls({ calls, suggestion, onResults }: PendingProps) {
         <Textarea
           key={call.id}
           size="xs"
-          label={`Result of ${call.name}`}
+          label={
+            <>
+              Result of <bdi>{call.name}</bdi>
+            </>
+          }
           placeholder="What the tool returns"
           autosize
           minRows={2}

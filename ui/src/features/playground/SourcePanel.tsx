@@ -1,5 +1,5 @@
 import { Alert, Button, Checkbox, Group, Select, Stack, TextInput } from "@mantine/core";
-import { useMemo } from "react";
+import { Fragment, useMemo } from "react";
 import type { PromptVersion } from "@/api/types";
 import { type Draft, type DraftError, type DraftVariable, draftOf } from "@/components/editor/draft";
 import editor from "@/components/editor/Editor.module.css";
@@ -126,7 +126,22 @@ export function SourcePanel(props: Props) {
           />
         ) : (
           <Inherited
-            text={tools.length === 0 ? "The prompt has none." : `From the prompt: ${tools.join(", ")}.`}
+            text={
+              tools.length === 0 ? (
+                "The prompt has none."
+              ) : (
+                <>
+                  From the prompt:{" "}
+                  {tools.map((name, index) => (
+                    <Fragment key={name}>
+                      {index > 0 && ", "}
+                      <bdi>{name}</bdi>
+                    </Fragment>
+                  ))}
+                  .
+                </>
+              )
+            }
             what="tools"
             disabled={!inherited}
             onOwn={() => set({ tools: inherited?.tools ?? [] })}
@@ -205,7 +220,7 @@ function isSame(a: PromptChoice | null, b: PromptChoice): boolean {
 }
 
 interface InheritedProps {
-  text: string;
+  text: React.ReactNode;
   what: string;
   disabled: boolean;
   onOwn: () => void;
@@ -240,7 +255,11 @@ function ToolAnswering({ name, setting, onChange }: ToolAnsweringProps) {
     <div className={classes.answering} data-testid="tool-answering">
       <Select
         size="xs"
-        label={`When the model calls ${name}`}
+        label={
+          <>
+            When the model calls <bdi>{name}</bdi>
+          </>
+        }
         data={[
           { value: "stop", label: "Stop, I type the result" },
           { value: "fixed", label: "Always answer the same" },

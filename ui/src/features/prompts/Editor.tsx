@@ -3,7 +3,7 @@ import { useHotkeys } from "@mantine/hooks";
 import { IconAlertTriangle, IconCheck, IconInfoCircle } from "@tabler/icons-react";
 import { useEffect, useMemo, useRef, useState } from "react";
 import { Link } from "react-router";
-import { ApiError } from "@/api/problem";
+import { ApiError, whyOf } from "@/api/problem";
 import { NO_ALIAS, useMoveAlias, useSaveVersion } from "@/api/prompts";
 import type { Prompt, PromptVersion } from "@/api/types";
 import { ConfirmDialog } from "@/components/ConfirmDialog";
@@ -414,7 +414,7 @@ function SavedNotice({ saved, prompt }: { saved: Saved; prompt: Prompt }) {
         <Alert variant="light" color="red" p="xs" c="var(--lt-text)" icon={<IconAlertTriangle size={16} />}>
           {conflict
             ? "The alias was not moved, because someone moved it meanwhile."
-            : `The alias was not moved: ${error.message}`}{" "}
+            : `The alias was not moved: ${whyOf(error)}`}{" "}
           <Link to="?tab=aliases">Aliases</Link>
         </Alert>
       )}

@@ -1,5 +1,6 @@
 import { Button } from "@mantine/core";
 import { lazy, Suspense, useMemo } from "react";
+import { whyOf } from "@/api/problem";
 import { useRunStats } from "@/api/stats";
 import type { RunFilter } from "@/api/types";
 import { formatCount, formatDuration, formatPercent, formatRuns, formatTime } from "@/components/format";
@@ -44,7 +45,7 @@ export function Histogram({ filter, isFiltered, onRange }: Props) {
     return (
       <div className={classes.root}>
         <p className={classes.problem} role="alert">
-          Couldn't load the chart: {query.error.message}.
+          Couldn't load the chart: {whyOf(query.error)}{" "}
           <Button size="compact-xs" variant="default" onClick={() => query.refetch()}>
             Retry
           </Button>
