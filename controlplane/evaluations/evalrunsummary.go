@@ -59,20 +59,20 @@ func (r *results) sideOf(m *metric) stats.Side {
 func evalRunSentence(r *results, summary *EvalRunSummary) string {
 	c := &r.accounting
 	var out strings.Builder
-	fmt.Fprintf(&out, "%d of %d items are scored.", c.Scored, c.Items)
+	fmt.Fprintf(&out, "%d of %s %s scored.", c.Scored, itemsText(c.Items), agreeing(c.Scored, "is", "are"))
 	for _, m := range summary.Scores {
 		if m.Kind == KindScore && m.Mean != nil {
-			fmt.Fprintf(&out, " %s: %.1f%%%s, %d items.", m.Name, *m.Mean*100, plainInterval(m.CI), m.N)
+			fmt.Fprintf(&out, " %s: %.1f%%%s, %s.", m.Name, *m.Mean*100, plainInterval(m.CI), itemsText(int64(m.N)))
 		}
 	}
 	if c.TargetFailed > 0 {
-		fmt.Fprintf(&out, " %d items have no output.", c.TargetFailed)
+		fmt.Fprintf(&out, " %s %s no output.", itemsText(c.TargetFailed), agreeing(c.TargetFailed, "has", "have"))
 	}
 	if c.JudgeFailed > 0 {
-		fmt.Fprintf(&out, " %d items have no score.", c.JudgeFailed)
+		fmt.Fprintf(&out, " %s %s no score.", itemsText(c.JudgeFailed), agreeing(c.JudgeFailed, "has", "have"))
 	}
 	if c.Pending > 0 {
-		fmt.Fprintf(&out, " %d items are not done.", c.Pending)
+		fmt.Fprintf(&out, " %s %s not done.", itemsText(c.Pending), agreeing(c.Pending, "is", "are"))
 	}
 	if r.runsUnknown > 0 {
 		fmt.Fprintf(&out, " The runs of %d results are not known.", r.runsUnknown)

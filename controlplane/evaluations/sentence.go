@@ -33,13 +33,13 @@ func (a *attempt) sentence(r *results) string {
 	}
 	c := &r.accounting
 	if lost := c.TargetFailed + c.JudgeFailed; lost > 0 {
-		parts = append(parts, fmt.Sprintf("%d of %d items have no score on a side and are not compared.", lost, c.Items))
+		parts = append(parts, fmt.Sprintf("%d of %s %s no score on a side and %s not compared.", lost, itemsText(c.Items), agreeing(lost, "has", "have"), agreeing(lost, "is", "are")))
 	}
 	if c.Skipped > 0 {
-		parts = append(parts, fmt.Sprintf("%d of %d items were skipped.", c.Skipped, c.Items))
+		parts = append(parts, fmt.Sprintf("%d of %s %s skipped.", c.Skipped, itemsText(c.Items), agreeing(c.Skipped, "was", "were")))
 	}
 	if c.Pending > 0 {
-		parts = append(parts, fmt.Sprintf("%d of %d items are not done.", c.Pending, c.Items))
+		parts = append(parts, fmt.Sprintf("%d of %s %s not done.", c.Pending, itemsText(c.Items), agreeing(c.Pending, "is", "are")))
 	}
 	return strings.Join(parts, " ")
 }
@@ -95,6 +95,14 @@ func itemsText(n int64) string {
 		return "1 item"
 	}
 	return fmt.Sprintf("%d items", n)
+}
+
+// agreeing is the verb of a number of items.
+func agreeing(n int64, one, many string) string {
+	if n == 1 {
+		return one
+	}
+	return many
 }
 
 // interval writes an interval times a scale, with a space before it.

@@ -17,7 +17,7 @@ export function Changes({ changes, before, after }: Props) {
   return (
     <div data-testid="changes">
       <Group justify="space-between" mb="xs" gap="xs">
-        <Text size="sm">
+        <Text size="sm" style={{ overflowWrap: "anywhere" }} miw={0}>
           {changes.length === 1 ? "1 change" : `${changes.length} changes`} from {before} to {after}
         </Text>
         <LayoutChoice isSplit={isSplit} onChange={setSplit} />

@@ -29,6 +29,7 @@ export function EvaluationStatusMark({ status }: { status: EvaluationStatus }) {
   const isFailed = status === "failed";
   return (
     <Badge
+      className={classes.status}
       size="sm"
       tt="none"
       variant={isFailed ? "outline" : "light"}

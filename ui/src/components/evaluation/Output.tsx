@@ -91,7 +91,8 @@ function Failure({ error }: { error: NonNullable<EvaluationOutput["error"]> }) {
     <div className={classes.failure}>
       <IconAlertTriangle size={15} aria-hidden="true" />
       <div>
-        <strong>{reasonText(error.code)}.</strong> {error.detail} <code>{error.code}</code>
+        <strong>{reasonText(error.code)}.</strong> <bdi>{error.detail}</bdi>{" "}
+        {reasonText(error.code) !== error.code && <code>{error.code}</code>}
       </div>
     </div>
   );
@@ -155,8 +156,15 @@ export function Score({ score: { name, score, pass, reason, error } }: { score: 
     <li className={classes.score} data-testid="score" data-pass={error !== null ? "error" : String(pass)}>
       <Shape size={14} stroke={2} aria-hidden="true" />
       <span>
-        <strong>{name}</strong> {score !== null && formatValue("score", score)} {word}
-        {(error ?? reason) && <span className={classes.why}>{error ?? reason}</span>}
+        <strong>
+          <bdi>{name}</bdi>
+        </strong>{" "}
+        {score !== null && formatValue("score", score)} {word}
+        {(error ?? reason) && (
+          <span className={classes.why} dir="auto">
+            {error ?? reason}
+          </span>
+        )}
       </span>
     </li>
   );

@@ -33,7 +33,7 @@ export function formatValue(kind: Kind, value: number | null): string {
     case "duration":
       return formatDuration(value);
     case "output_tokens":
-      return value < 100 ? digits(value) : formatCount(value);
+      return (value < 100 ? digits(value) : formatCount(value)).replace("-", "−");
   }
 }
 
@@ -50,6 +50,8 @@ function signOf(value: number): string {
 
 /** One digit after the point; two that count for what is smaller. */
 function digits(value: number): string {
+  // A rounding error of an interval at 0.
+  if (Math.abs(value) < 1e-9) return "0.0";
   if (value === 0 || Math.abs(value) >= 0.095) return value.toFixed(1);
   return Math.abs(value) < 0.0001 ? value.toExponential(1) : String(Number(value.toPrecision(2)));
 }

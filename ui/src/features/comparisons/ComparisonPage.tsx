@@ -78,6 +78,7 @@ function View({ comparison, problem }: Props) {
     void queryClient.invalidateQueries({ queryKey: keys.comparisons.all(projectId) });
     void queryClient.invalidateQueries({ queryKey: keys.comparison.all(comparison.id) });
   });
+  const mayResume = mayWrite && ended && isResumable(comparison);
   const { dataset, created_at, created_by } = comparison;
   const tab = TABS.find((name) => name === params.get("tab")) ?? "result";
   const dialogProps = { comparison, onClose: () => setDialog(null) };
@@ -90,10 +91,14 @@ function View({ comparison, problem }: Props) {
         context={
           <>
             <Link to={`/p/${projectId}/datasets/${dataset.id}?revision=${dataset.revision}`}>
-              {dataset.name} revision {dataset.revision}
+              <bdi>{dataset.name}</bdi> revision {dataset.revision}
             </Link>
-            {dataset.split !== null && `, split ${dataset.split}`} · started{" "}
-            <Ago time={created_at} now={now} /> by {authorName(created_by)}
+            {dataset.split !== null && (
+              <>
+                , split <bdi>{dataset.split}</bdi>
+              </>
+            )}{" "}
+            · started <Ago time={created_at} now={now} /> by {authorName(created_by)}
           </>
         }
         actions={
@@ -103,7 +108,7 @@ function View({ comparison, problem }: Props) {
                 Cancel…
               </Button>
             )}
-            {mayWrite && ended && isResumable(comparison) && (
+            {mayResume && (
               <Button
                 variant="default"
                 leftSection={<IconPlayerPlay size={14} />}
@@ -172,7 +177,11 @@ function View({ comparison, problem }: Props) {
         value={tab}
         onChange={(value) => setParams(value === "result" ? {} : { tab: value })}
         tabs={[
-          { value: "result", label: "Result", content: <ResultTab comparison={comparison} /> },
+          {
+            value: "result",
+            label: "Result",
+            content: <ResultTab comparison={comparison} mayResume={mayResume} />,
+          },
           { value: "items", label: "Items", content: <ItemsTab comparison={comparison} /> },
           {
             value: "configuration",

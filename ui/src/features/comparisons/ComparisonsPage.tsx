@@ -159,20 +159,26 @@ function Rows({ rows, projectId, now }: { rows: Comparison[]; projectId: string;
           title: ({ name }) => name,
           cell: ({ id, name }) => (
             <Link to={`/p/${projectId}/comparisons/${id}`} className={classes.name} data-row-focus>
-              {name}
+              <bdi>{name}</bdi>
             </Link>
           ),
         },
         {
           header: "Dataset",
+          title: ({ dataset }) => dataset.name,
           cell: ({ dataset }) => (
-            <>
-              {dataset.name}{" "}
+            <span className={classes.clip}>
+              <bdi>{dataset.name}</bdi>{" "}
               <span className={classes.dim}>
                 r{dataset.revision}
-                {dataset.split !== null && ` · ${dataset.split}`}
+                {dataset.split !== null && (
+                  <>
+                    {" "}
+                    · <bdi>{dataset.split}</bdi>
+                  </>
+                )}
               </span>
-            </>
+            </span>
           ),
         },
         { header: "Status", cell: (row) => <Status row={row} /> },
@@ -236,8 +242,8 @@ function Result({ row, bound }: { row: Comparison; bound: number }) {
       />
       <span className={classes.resultText}>
         <Verdict verdict={metric.verdict} />{" "}
-        <span className={classes.dim}>
-          {formatDifference(metric.kind, metric.difference.estimate)} on {metric.name}
+        <span className={classes.difference}>
+          {formatDifference(metric.kind, metric.difference.estimate)} on <bdi>{metric.name}</bdi>
         </span>
       </span>
     </div>

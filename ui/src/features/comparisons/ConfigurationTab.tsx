@@ -71,7 +71,7 @@ function Side({ letter, side }: { letter: string; side: ComparisonSide }) {
     return (
       <section className={classes.panel} aria-label={`Configuration ${letter}`} data-testid="side">
         <h2 className={classes.heading}>
-          {letter}: {side.name}
+          {letter}: <bdi>{side.name}</bdi>
         </h2>
         <p className={classes.lead}>
           The outputs come from <Link to={`/p/${projectId}/eval-runs/${side.eval_run_id}`}>an eval-run</Link>.
@@ -84,7 +84,7 @@ function Side({ letter, side }: { letter: string; side: ComparisonSide }) {
   return (
     <section className={classes.panel} aria-label={`Configuration ${letter}`} data-testid="side">
       <h2 className={classes.heading}>
-        {letter}: {side.name}
+        {letter}: <bdi>{side.name}</bdi>
       </h2>
       <FactList>
         <Fact label="Connection" value={side.provider?.name} />

@@ -50,7 +50,7 @@ function Detail({ comparison, item, place, onMove, onPlace }: Props & { item: Co
     <div className={classes.content} data-testid="item-detail" data-item={item.item_id}>
       <header className={classes.head}>
         <h2 className={classes.title}>
-          {itemName(item)}
+          <bdi>{itemName(item)}</bdi>
           {item.key !== null && <span className={classes.dim}> no. {item.number}</span>}
         </h2>
         {item.status === "scored" && item.outcome !== null ? (
@@ -164,7 +164,7 @@ function Metrics({ comparison, item }: { comparison: Comparison; item: Compariso
         rows={rows}
         rowKey={({ name }) => name}
         columns={[
-          { header: "Metric", cell: ({ of }) => metricLabel(of) },
+          { header: "Metric", cell: ({ of }) => <bdi>{metricLabel(of)}</bdi> },
           { header: "A", number: true, cell: ({ of, a }) => formatValue(of.kind, a) },
           { header: "B", number: true, cell: ({ of, b }) => formatValue(of.kind, b) },
           {

@@ -197,7 +197,9 @@ function ItemList({ items, chosen, metric, params, isStale }: ListProps) {
             data-status={item.status}
           >
             <span className={classes.itemHead}>
-              <span className={classes.itemName}>{itemName(item)}</span>
+              <span className={classes.itemName}>
+                <bdi>{itemName(item)}</bdi>
+              </span>
               <ItemMark item={item} metric={metric} />
             </span>
             <span className={classes.itemInput} dir="auto">

@@ -42,7 +42,11 @@ export function MetricsTable({ comparison, summary }: Props) {
     <section aria-label="Metrics" className={classes.metrics}>
       {groups.map(({ title, inPoints }) => {
         const metrics = summary.metrics.filter(({ kind }) => isInPoints(kind) === inPoints);
-        if (metrics.length === 0) return null;
+        // Without any value, a table of dashes says nothing. Why there is none is told elsewhere.
+        const hasValues = metrics.some(
+          ({ difference, intention_to_treat: treated }) => difference.n > 0 || (treated?.n ?? 0) > 0,
+        );
+        if (!hasValues) return null;
         return (
           <Group
             key={title}
@@ -184,7 +188,7 @@ function Name({
   if (isIntentionToTreat) {
     return (
       <>
-        {metricLabel(metric)}, failures as 0
+        <bdi>{metricLabel(metric)}</bdi>, failures as 0
         <span className={classes.hint}>
           Every output that failed counts as 0 (intention to treat). Above, items without an output are left
           out.
@@ -195,7 +199,7 @@ function Name({
   }
   return (
     <>
-      {metricLabel(metric)}
+      <bdi>{metricLabel(metric)}</bdi>
       {isPrimary && <span className={classes.tag}>primary</span>}
       <span className={classes.hint}>{metric.better} is better</span>
       <Flags flags={difference.flags} />

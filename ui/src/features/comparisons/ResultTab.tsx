@@ -7,6 +7,7 @@ import { Accounting } from "@/components/evaluation/Accounting";
 import classes from "@/components/evaluation/Evaluation.module.css";
 import { Verdict } from "@/components/evaluation/Marks";
 import { doneShare, progressText, STOP_REASONS, timeLeft } from "@/components/evaluation/progress";
+import { Sentence } from "@/components/evaluation/Sentence";
 import { formatCount, formatDuration, formatPercent } from "@/components/format";
 import { useNow } from "@/components/useNow";
 import { CostPanel } from "./CostPanel";
@@ -14,7 +15,7 @@ import { MetricsTable } from "./MetricsTable";
 import { primaryOf } from "./trends";
 
 /** What a comparison found, or how far it is. */
-export function ResultTab({ comparison }: { comparison: Comparison }) {
+export function ResultTab({ comparison, mayResume }: { comparison: Comparison; mayResume: boolean }) {
   const { summary, error, stop_reason: stopReason } = comparison;
   return (
     <div className={classes.body}>
@@ -28,13 +29,14 @@ export function ResultTab({ comparison }: { comparison: Comparison }) {
           title="The comparison failed"
           mb="md"
         >
-          {error.detail} <code>{error.code}</code>
+          <bdi>{error.detail}</bdi> <code>{error.code}</code>
+          {mayResume && <div>Then resume the comparison. What is stored stays.</div>}
         </Alert>
       )}
       {hasEnded(comparison) && !isSettled(comparison) && (
         <Notice>Cancelled. The result of the outputs that are there is being calculated.</Notice>
       )}
-      {summary && <Sentence comparison={comparison} />}
+      {summary && <Verdicts comparison={comparison} />}
       {stopReason !== null && (
         <Notice>
           {STOP_REASONS[stopReason]}
@@ -45,6 +47,7 @@ export function ResultTab({ comparison }: { comparison: Comparison }) {
       {summary?.partial && stopReason === null && (
         <Notice>
           It ended before all outputs were made, so the result is only about those that are there.
+          {mayResume && " Resume it to make the rest."}
         </Notice>
       )}
       {summary && summary.metrics.length > 0 && <MetricsTable comparison={comparison} summary={summary} />}
@@ -65,12 +68,21 @@ function Notice({ children }: { children: React.ReactNode }) {
 }
 
 /** The result in words, with the verdict of the primary metric. */
-function Sentence({ comparison }: { comparison: Comparison }) {
+function Verdicts({ comparison }: { comparison: Comparison }) {
   const primary = primaryOf(comparison);
   return (
     <div className={classes.sentence} data-testid="sentence">
       {primary && <Verdict verdict={primary.verdict} />}
-      <p>{comparison.summary?.sentence}</p>
+      <p>
+        <Sentence
+          text={comparison.summary?.sentence ?? ""}
+          names={[
+            comparison.a.name,
+            comparison.b.name,
+            ...(comparison.summary?.metrics.map(({ name }) => name) ?? []),
+          ]}
+        />
+      </p>
       {comparison.summary?.items_needed != null && primary?.verdict === "inconclusive" && (
         <p className={classes.note}>
           About {formatCount(comparison.summary.items_needed)} items would show a difference as large as this

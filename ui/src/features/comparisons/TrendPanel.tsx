@@ -55,7 +55,9 @@ function View({ comparisons, hasMore, projectId }: ViewProps) {
   return (
     <section className={classes.trend} aria-label={`Trend of ${trend.metric}`} data-testid="trend">
       <Group gap="sm" justify="space-between" mb={4}>
-        <h2 className={classes.heading}>{trend.metric} over time</h2>
+        <h2 className={classes.heading}>
+          <bdi>{trend.metric}</bdi> over time
+        </h2>
         <Group gap="sm">
           <span className={classes.legend} aria-hidden="true">
             {series.map(({ label, color }) => (

@@ -65,13 +65,20 @@ function View({ run, problem }: Props) {
         context={
           <>
             <Link to={`/p/${projectId}/datasets/${dataset.id}?revision=${dataset.revision}`}>
-              {dataset.name} revision {dataset.revision}
+              <bdi>{dataset.name}</bdi> revision {dataset.revision}
             </Link>
-            {dataset.split !== null && `, split ${dataset.split}`}
+            {dataset.split !== null && (
+              <>
+                , split <bdi>{dataset.split}</bdi>
+              </>
+            )}
             {branch !== null && (
               <>
                 {" "}
-                · branch <Link to={`${list}?${new URLSearchParams({ branch })}`}>{branch}</Link>
+                · branch{" "}
+                <Link to={`${list}?${new URLSearchParams({ branch })}`}>
+                  <bdi>{branch}</bdi>
+                </Link>
               </>
             )}
             {commit !== null && (
@@ -86,7 +93,7 @@ function View({ run, problem }: Props) {
         actions={
           mayWrite && (
             <>
-              {run.summary !== null && (
+              {run.summary !== null && run.accounting.outputs > 0 && (
                 <Button
                   variant="default"
                   leftSection={<IconScale size={14} />}

@@ -198,7 +198,7 @@ function Rows({ rows, projectId, now, chosen, onChoose }: RowsProps) {
                 />
               )}
               <Link to={`/p/${projectId}/eval-runs/${id}`} className={shared.name} data-row-focus>
-                {name}
+                <bdi>{name}</bdi>
               </Link>
             </span>
           ),
@@ -206,7 +206,14 @@ function Rows({ rows, projectId, now, chosen, onChoose }: RowsProps) {
         {
           header: "Branch",
           title: ({ branch }) => branch ?? undefined,
-          cell: ({ branch }) => branch ?? NONE,
+          cell: ({ branch }) =>
+            branch === null ? (
+              NONE
+            ) : (
+              <span className={shared.clip}>
+                <bdi>{branch}</bdi>
+              </span>
+            ),
         },
         {
           header: "Commit",
@@ -215,14 +222,20 @@ function Rows({ rows, projectId, now, chosen, onChoose }: RowsProps) {
         },
         {
           header: "Dataset",
+          title: ({ dataset }) => dataset.name,
           cell: ({ dataset }) => (
-            <>
-              {dataset.name}{" "}
+            <span className={shared.clip}>
+              <bdi>{dataset.name}</bdi>{" "}
               <span className={shared.dim}>
                 r{dataset.revision}
-                {dataset.split !== null && ` · ${dataset.split}`}
+                {dataset.split !== null && (
+                  <>
+                    {" "}
+                    · <bdi>{dataset.split}</bdi>
+                  </>
+                )}
               </span>
-            </>
+            </span>
           ),
         },
         { header: "Status", cell: (row) => <Status row={row} /> },
@@ -247,7 +260,7 @@ function Status({ row }: { row: EvalRun }) {
     return (
       <>
         <EvaluationStatusMark status={row.status} />
-        {row.summary?.partial && <span className={shared.dim}> results are missing</span>}
+        {row.summary?.partial && <div className={shared.dim}>Results are missing</div>}
       </>
     );
   }

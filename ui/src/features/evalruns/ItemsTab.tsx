@@ -146,11 +146,18 @@ function ItemList({ items, score, chosen, params, isStale }: ListProps) {
             data-status={item.status}
           >
             <span className={classes.itemHead}>
-              <span className={classes.itemName}>{itemName(item)}</span>
+              <span className={classes.itemName}>
+                <bdi>{itemName(item)}</bdi>
+              </span>
               <span className={classes.itemMark}>
-                {score !== undefined && item.status === "scored"
-                  ? `${score} ${formatValue("score", itemScore(item, score))}`
-                  : ITEM_STATUSES[item.status]}
+                {score !== undefined && item.status === "scored" ? (
+                  <>
+                    <bdi className={classes.itemScore}>{score}</bdi>{" "}
+                    {formatValue("score", itemScore(item, score))}
+                  </>
+                ) : (
+                  ITEM_STATUSES[item.status]
+                )}
               </span>
             </span>
             <span className={classes.itemInput} dir="auto">
@@ -177,7 +184,7 @@ function Detail({ run, item, repeat: wanted, onRepeat }: DetailProps) {
     <div className={classes.content} data-testid="item-detail" data-item={item.item_id}>
       <header className={classes.head}>
         <h2 className={classes.title}>
-          {itemName(item)}
+          <bdi>{itemName(item)}</bdi>
           {item.key !== null && <span className={classes.dim}> no. {item.number}</span>}
         </h2>
         <span>{ITEM_STATUSES[item.status]}</span>

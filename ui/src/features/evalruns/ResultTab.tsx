@@ -8,6 +8,7 @@ import classes from "@/components/evaluation/Evaluation.module.css";
 import { Interval } from "@/components/evaluation/Interval";
 import { formatValue, metricLabel } from "@/components/evaluation/measures";
 import { doneShare, progressText } from "@/components/evaluation/progress";
+import { Sentence } from "@/components/evaluation/Sentence";
 import { Fact, FactList } from "@/components/Fact";
 import {
   formatCost,
@@ -23,7 +24,8 @@ import { GatePanel } from "./GatePanel";
 
 /** What an eval-run found, or how far it is. */
 export function ResultTab({ run }: { run: EvalRun }) {
-  const { summary, error } = run;
+  const { summary, error, accounting } = run;
+  const isEmpty = accounting.outputs === 0;
   return (
     <div className={classes.body}>
       {!hasEnded(run) && <Running run={run} />}
@@ -44,18 +46,24 @@ export function ResultTab({ run }: { run: EvalRun }) {
       )}
       {summary && (
         <div className={classes.sentence} data-testid="sentence">
-          <p>{summary.sentence}</p>
+          <p>
+            <Sentence text={summary.sentence} names={summary.scores.map(({ name }) => name)} />
+          </p>
         </div>
       )}
       {summary?.partial && (
-        <Notice>Results are missing, so the scores are only about those that are there.</Notice>
+        <Notice>
+          {isEmpty
+            ? "The program sent no results, so there are no scores. Look at its own output for the reason, then run it again."
+            : "Results are missing, so the scores are only about those that are there."}
+        </Notice>
       )}
-      {summary && summary.scores.length > 0 && <Scores run={run} scores={summary.scores} />}
+      {summary && !isEmpty && summary.scores.length > 0 && <Scores run={run} scores={summary.scores} />}
       <div className={classes.panels}>
         <Accounting accounting={run.accounting} repeats={run.repeats} sides={1} />
         <Facts run={run} />
       </div>
-      {summary && (
+      {summary && !isEmpty && (
         <div className={own.gate}>
           <GatePanel run={run} />
         </div>
@@ -102,7 +110,7 @@ function Scores({ run, scores }: { run: EvalRun; scores: EvalRunMetric[] }) {
             header: "Metric",
             cell: (metric) => (
               <>
-                {metricLabel(metric)}
+                <bdi>{metricLabel(metric)}</bdi>
                 {metric.kind === "score" && metric.name === primary && (
                   <span className={classes.tag}>primary</span>
                 )}
@@ -159,9 +167,13 @@ function Facts({ run }: { run: EvalRun }) {
         />
         <Fact label="Took" value={took === null ? NONE : formatDuration(took)} />
         <Fact label="Repeats" value={formatCount(run.repeats)} />
-        <Fact label="Branch" value={run.branch ?? NONE} />
+        <Fact
+          label="Branch"
+          value={run.branch === null ? NONE : <bdi>{run.branch}</bdi>}
+          title={run.branch ?? undefined}
+        />
         <Fact label="Commit" value={run.commit ?? NONE} title={run.commit ?? undefined} />
-        <Fact label="Started" value={formatTime(run.created_at)} />
+        <Fact label="Started" value={formatTime(run.created_at)} title={formatTime(run.created_at)} />
         {run.graders.length > 0 && (
           <Fact label="Graders of Looptrace" value={run.graders.map(({ name }) => name).join(", ")} />
         )}

@@ -9,7 +9,10 @@ export function Score({ metric }: { metric: EvalRunMetric }) {
   const format = (value: number) => formatValue(metric.kind, value);
   return (
     <span className={classes.score} title={scoreText(metric)}>
-      {formatValue(metric.kind, metric.mean)} <span className={classes.dim}>{metric.name}</span>
+      {formatValue(metric.kind, metric.mean)}{" "}
+      <span className={classes.dim}>
+        <bdi>{metric.name}</bdi>
+      </span>
       <Interval ci={metric.ci} format={format} />{" "}
       <span className={classes.dim}>over {itemsText(metric.n)}</span>
     </span>
