@@ -43,6 +43,7 @@ import (
 	"github.com/looptrace/looptrace/controlplane/completions"
 	"github.com/looptrace/looptrace/controlplane/datasets"
 	"github.com/looptrace/looptrace/controlplane/evaluations"
+	"github.com/looptrace/looptrace/controlplane/experiments"
 	"github.com/looptrace/looptrace/controlplane/failures"
 	"github.com/looptrace/looptrace/controlplane/httpapi"
 	"github.com/looptrace/looptrace/controlplane/idempotency"
@@ -186,9 +187,11 @@ func newServices(cfg config, pool *pgxpool.Pool, queue *jobs.Queue, reader *runs
 	models := providers.New(pool, keys, cfg.providerAddresses, priced, time.Now, log)
 	recorder := recording.New(cfg.ingestURL, identities, log)
 	sets, completed := datasets.New(pool, queue, time.Now), completions.New(models, recorder, time.Now)
+	evaluated := evaluations.New(pool, queue, sets, models, completed, reader, time.Now, log)
+	experiments.New(pool, queue, reader, sets, evaluated, time.Now, log)
 	return httpapi.Services{
 		Identity: identities, Pricing: priced, Providers: models, Recorder: recorder, Datasets: sets, Completions: completed, Runs: reader,
-		Evaluations: evaluations.New(pool, queue, sets, models, completed, reader, time.Now, log),
+		Evaluations: evaluated,
 	}, nil
 }
 

@@ -21,6 +21,7 @@ const (
 	ownContinuation
 	ownContentState
 	ownUsageConvention
+	ownSource
 	ownKeyCount
 )
 
@@ -32,6 +33,7 @@ var ownKeys = [ownKeyCount]string{
 	ownContinuation:    runmodel.KeyContinuation,
 	ownContentState:    keyContentState,
 	ownUsageConvention: keyUsageConvention,
+	ownSource:          runmodel.KeySource,
 }
 
 // Every attribute needs a bit: this constant overflows if there are too many.

@@ -67,10 +67,18 @@ var langfuseDialect = dialect{
 		if at, err := time.Parse(time.RFC3339Nano, unquoted(x.plainStr("langfuse.observation.completion_start_time"))); err == nil {
 			x.offerStart(langfuse, at, "langfuse.observation.completion_start_time")
 		}
+		if x.str(keyExperimentID) != "" { // a call of run_experiment
+			if source, stated := x.own(ownSource); !stated {
+				source.SetStr(runmodel.SourceEvaluation)
+			}
+		}
 		x.metadataUnder("langfuse.trace.metadata.")
 		x.metadataUnder("langfuse.observation.metadata.")
 	},
 }
+
+// keyExperimentID is on all spans of an experiment's items.
+const keyExperimentID = "langfuse.experiment.id"
 
 var langfuseKinds = kinds{
 	"generation": isLLM, "embedding": isEmbedding, "agent": isAgent, "tool": isTool, "chain": isWorkflow,

@@ -207,6 +207,16 @@ func TestTraps(t *testing.T) {
 			map[string]any{runmodel.KeyStatus: runmodel.StatusError, runmodel.KeyErrorMessage: "boom"},
 		},
 		{
+			"an item of an experiment", "langfuse-sdk", nil,
+			map[string]any{"langfuse.observation.type": "span", "langfuse.experiment.id": "8d030a1904c503b1"},
+			map[string]any{runmodel.KeySource: runmodel.SourceEvaluation},
+		},
+		{
+			"an item of an experiment that states its source", "langfuse-sdk", nil,
+			map[string]any{"langfuse.experiment.id": "8d030a1904c503b1", runmodel.KeySource: runmodel.SourceReplay},
+			map[string]any{runmodel.KeySource: runmodel.SourceReplay},
+		},
+		{
 			"success as text", "com.anthropic.claude_code.tracing", spanNamed("claude_code.tool"),
 			map[string]any{"success": "false", "tool_name": "Bash"},
 			map[string]any{runmodel.KeyStatus: runmodel.StatusError, runmodel.KeyToolName: "Bash"},

@@ -17,8 +17,8 @@ type Projects struct {
 // IDs returns the ids of the projects. The caller must not modify the slice.
 func (p Projects) IDs() []uuid.UUID { return p.ids }
 
-// OfJob returns the project of a stored job: its creation was authorized.
-func OfJob(project uuid.UUID) Projects { return Projects{ids: []uuid.UUID{project}} }
+// OfJob returns the projects of a stored job: its creation, or that of what it works on, was authorized.
+func OfJob(projects ...uuid.UUID) Projects { return Projects{ids: projects} }
 
 // Only returns only the given project, or no projects if it is not one of them.
 func (p Projects) Only(project uuid.UUID) Projects {

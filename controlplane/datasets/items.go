@@ -121,6 +121,12 @@ func (s *Service) ItemsAt(ctx context.Context, dataset uuid.UUID, revision int, 
 	return postgres.Many[Item](ctx, s.db, "get items at", pgx.NamedArgs{"dataset": dataset, "revision": revision, "ordinals": ordinals})
 }
 
+// HasContents reports whether a revision has items with all of the ordinals and hashes of contents, which are pairs, for a job.
+func (s *Service) HasContents(ctx context.Context, dataset uuid.UUID, revision int, ordinals []int64, hashes [][]byte) (bool, error) {
+	found, err := postgres.One[struct{ Items int }](ctx, s.db, "count contents", pgx.NamedArgs{"dataset": dataset, "revision": revision, "ordinals": ordinals, "hashes": hashes})
+	return found.Items == len(ordinals), err
+}
+
 // Item returns an item of a revision, nil for the newest.
 func (s *Service) Item(ctx context.Context, grant access.Grant, dataset, item uuid.UUID, revision *int) (Item, error) {
 	found, err := s.Get(ctx, grant, dataset)

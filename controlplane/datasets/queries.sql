@@ -66,6 +66,10 @@ FROM dataset_items
 WHERE dataset_id = @dataset AND ordinal = ANY(@ordinals) AND added_in <= @revision AND (removed_in IS NULL OR removed_in > @revision)
 ORDER BY ordinal
 
+-- name: count contents
+SELECT count(*) AS items FROM dataset_items i JOIN unnest(@ordinals::bigint[], @hashes::bytea[]) AS c (ordinal, hash) ON i.ordinal = c.ordinal AND i.content_hash = c.hash
+WHERE i.dataset_id = @dataset AND i.added_in <= @revision AND (i.removed_in IS NULL OR i.removed_in > @revision)
+
 -- name: find items
 SELECT item_id, ordinal, key, content_hash, item_hash
 FROM dataset_items

@@ -76,6 +76,8 @@ type Written struct {
 	Added, Updated, Removed, Unchanged int
 	// ItemIDs are in the order of the items. For a dry run, those of items that would be added are [uuid.Nil].
 	ItemIDs []uuid.UUID
+	// Ordinals are those of ItemIDs.
+	Ordinals []int64
 	// Misfits are the items that SkipMisfits has left out, with what does not fit. They have no ItemIDs.
 	Misfits []Misfit
 }
@@ -205,7 +207,7 @@ func (s *Service) write(
 	if err := errors.Join(p.errs...); err != nil {
 		return Written{}, err
 	}
-	written := Written{Revision: found.Revision, Added: p.added, Updated: p.updated, Unchanged: p.unchanged, ItemIDs: p.ids, Misfits: misfits}
+	written := Written{Revision: found.Revision, Added: p.added, Updated: p.updated, Unchanged: p.unchanged, ItemIDs: p.ids, Ordinals: p.ordinals, Misfits: misfits}
 	if w.Mode == ModeReplace {
 		count, err := postgres.One[struct{ Items int }](ctx, tx, "count others", pgx.NamedArgs{"dataset": dataset, "kept": p.keptIDs()})
 		if err != nil {
@@ -294,6 +296,7 @@ type plan struct {
 	replaced []int64
 	rows     []*row
 	ids      []uuid.UUID
+	ordinals []int64 // of ids
 	errs     []error
 
 	added, updated, unchanged int
@@ -333,7 +336,7 @@ func (p *plan) place(r *row, location string) {
 	}
 	p.next++
 	r.itemID, r.ordinal, r.isNew = postgres.NewID(), p.next, true
-	p.rows, p.ids = append(p.rows, r), append(p.ids, r.itemID)
+	p.rows, p.ids, p.ordinals = append(p.rows, r), append(p.ids, r.itemID), append(p.ordinals, r.ordinal)
 	p.added++
 	if p.dedupe {
 		p.byContent[string(r.contentHash[:])] = []*stored{{ItemID: r.itemID, Ordinal: r.ordinal}}
@@ -342,7 +345,7 @@ func (p *plan) place(r *row, location string) {
 
 func (p *plan) keep(same *stored) {
 	p.kept[same.ItemID] = true
-	p.ids = append(p.ids, same.ItemID)
+	p.ids, p.ordinals = append(p.ids, same.ItemID), append(p.ordinals, same.Ordinal)
 	p.unchanged++
 }
 
@@ -353,7 +356,8 @@ func (p *plan) update(r *row, same *stored) {
 	}
 	p.kept[same.ItemID] = true
 	r.itemID, r.ordinal = same.ItemID, same.Ordinal
-	p.replaced, p.rows, p.ids = append(p.replaced, same.Ordinal), append(p.rows, r), append(p.ids, r.itemID)
+	p.replaced, p.rows = append(p.replaced, same.Ordinal), append(p.rows, r)
+	p.ids, p.ordinals = append(p.ids, r.itemID), append(p.ordinals, r.ordinal)
 	p.updated++
 }
 

@@ -155,7 +155,7 @@ func (r *Result) check(at string) error {
 		switch {
 		case seen[score.Name]:
 			return problem.InvalidField(scoreAt+".name", "is that of an earlier score")
-		case isOperational(score.Name):
+		case IsMeasured(score.Name):
 			return problem.InvalidField(scoreAt+".name", fmt.Sprintf("is %q, which is measured anyway: choose another name", score.Name))
 		case score.Error != "" && score.Value != nil:
 			return problem.InvalidField(scoreAt, "must not have both a score and an error")
@@ -202,20 +202,32 @@ func (a *attempt) resultRow(ctx context.Context, result *Result, item *datasets.
 	return stored, err
 }
 
-// storeResults stores results that are new or other than those before.
-func (s *Service) storeResults(ctx context.Context, tx postgres.DB, e *Evaluation, rows []storedResult, replace bool, added *Added) error {
+// foundResult is a result that is stored.
+type foundResult struct {
+	Number      int32
+	Repeat      int
+	Status      string
+	ResultHash  []byte
+	CostNanousd *int64
+}
+
+// findResults returns the results that an eval-run has for the items and repeats of rows.
+func (s *Service) findResults(ctx context.Context, db postgres.DB, e *Evaluation, rows []storedResult) ([]foundResult, error) {
 	numbers, repeats := make([]int32, len(rows)), make([]int16, len(rows))
 	for i := range rows {
 		numbers[i], repeats[i] = rows[i].Number, int16(rows[i].Repeat)
 	}
-	type resultBefore struct {
-		Number      int32
-		Repeat      int
-		Status      string
-		ResultHash  []byte
-		CostNanousd *int64
-	}
-	before, err := postgres.Many[resultBefore](ctx, tx, "find results", pgx.NamedArgs{"id": e.ID, "numbers": numbers, "repeats": repeats})
+	return postgres.Many[foundResult](ctx, db, "find results", pgx.NamedArgs{"id": e.ID, "numbers": numbers, "repeats": repeats})
+}
+
+// in returns the place of the result of the same item and repeat, -1 if there is none.
+func (r *storedResult) in(found []foundResult) int {
+	return slices.IndexFunc(found, func(f foundResult) bool { return f.Number == r.Number && f.Repeat == r.Repeat })
+}
+
+// storeResults stores results that are new or other than those before.
+func (s *Service) storeResults(ctx context.Context, tx postgres.DB, e *Evaluation, rows []storedResult, replace bool, added *Added) error {
+	before, err := s.findResults(ctx, tx, e, rows)
 	if err != nil {
 		return err
 	}
@@ -230,7 +242,7 @@ func (s *Service) storeResults(ctx context.Context, tx postgres.DB, e *Evaluatio
 		}
 	}
 	for i := range rows {
-		at := slices.IndexFunc(before, func(b resultBefore) bool { return b.Number == rows[i].Number && b.Repeat == rows[i].Repeat })
+		at := rows[i].in(before)
 		switch {
 		case at < 0:
 			added.Added++
@@ -252,6 +264,10 @@ func (s *Service) storeResults(ctx context.Context, tx postgres.DB, e *Evaluatio
 	}
 	if _, err := tx.Exec(ctx, "add results", pgx.NamedArgs{"id": e.ID, "rows": string(text)}); err != nil {
 		return err
+	}
+	numbers := make([]int32, len(rows))
+	for i := range rows {
+		numbers[i] = rows[i].Number
 	}
 	if _, err := tx.Exec(ctx, "settle items", pgx.NamedArgs{"id": e.ID, "numbers": numbers, "each": e.Repeats, "primary": e.PrimaryMetric}); err != nil {
 		return err

@@ -208,7 +208,7 @@ func ParseGraders(location string, list []json.RawMessage) ([]*grader.Grader, er
 		switch {
 		case taken[name]:
 			return nil, problem.InvalidField(at+".name", fmt.Sprintf("is %q, like that of an earlier grader: give each its own name", name))
-		case isOperational(name):
+		case IsMeasured(name):
 			return nil, problem.InvalidField(at+".name", fmt.Sprintf("is %q, which is measured anyway: choose another name", name))
 		}
 		graders[i], taken[name] = parsed, true

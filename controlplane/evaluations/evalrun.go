@@ -111,7 +111,7 @@ func (n *WantedRun) check() error {
 	if err != nil {
 		return err
 	}
-	if isOperational(n.Primary) {
+	if IsMeasured(n.Primary) {
 		return problem.InvalidField("body.primary_metric", fmt.Sprintf("is %q, which is no score", n.Primary))
 	}
 	if n.Primary == "" && len(graders) > 0 {

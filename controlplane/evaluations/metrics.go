@@ -71,7 +71,8 @@ var operational = []metric{
 	}},
 }
 
-func isOperational(name string) bool {
+// IsMeasured reports whether a name is that of a metric that needs no grader. No score may have it.
+func IsMeasured(name string) bool {
 	return slices.ContainsFunc(operational, func(m metric) bool { return m.name == name })
 }
 

@@ -234,3 +234,35 @@ SELECT i.item_id, i.content_hash, o.number, o.side, o.repeat, o.status, o.error_
 	o.scores, o.created_at, o.run_lookup, false AS output_cut
 FROM evaluation_items i JOIN evaluation_outputs o ON o.evaluation_id = i.evaluation_id AND o.number = i.number
 WHERE i.evaluation_id = @id AND i.item_id = ANY(@items)
+
+
+-- name: create growing evaluation
+INSERT INTO evaluations (id, project_id, kind, name, dataset_id, revision, item_count, repeats, seed, config, allow_unpriced, status, outputs_total, estimate,
+	created_by, created_by_key, created_at, started_at)
+VALUES (@id, @project, @kind, @name, @dataset, @revision, @items, 1, 0, @config, true, @status, @items, '{}', @author, @author_key, @now, @now)
+ON CONFLICT (id) DO NOTHING
+
+-- name: reopen evaluation
+UPDATE evaluations SET status = 'running', job_id = NULL, attempt = NULL, stop_reason = NULL, error_code = NULL, error_detail = NULL,
+	accounting = NULL, cost = NULL, summary = NULL, finished_at = NULL
+WHERE id = @id AND status = 'succeeded'
+
+-- name: list contents
+SELECT ordinal, content_hash FROM evaluation_items WHERE evaluation_id = @id
+
+-- name: add items
+INSERT INTO evaluation_items (evaluation_id, number, item_id, ordinal, key, content_hash)
+SELECT @id, (SELECT coalesce(max(number), 0) FROM evaluation_items WHERE evaluation_id = @id) + row_number() OVER (ORDER BY n.place), n.item, n.ordinal, n.key, n.hash
+FROM unnest(@items::uuid[], @ordinals::bigint[], @keys::text[], @hashes::bytea[]) WITH ORDINALITY AS n (item, ordinal, key, hash, place)
+WHERE NOT EXISTS (SELECT FROM evaluation_items i WHERE i.evaluation_id = @id AND i.item_id = n.item)
+
+-- name: count items
+UPDATE evaluations e SET revision = @revision, item_count = c.items, outputs_total = c.items * e.repeats
+FROM (SELECT count(*) AS items FROM evaluation_items WHERE evaluation_id = @id) c WHERE e.id = @id
+
+-- name: find items by key
+SELECT i.key, i.item_id FROM evaluation_items i JOIN evaluations e ON e.id = i.evaluation_id
+WHERE e.project_id = ANY(@projects) AND e.kind = @kind AND e.id = @id AND i.key = ANY(@keys)
+
+-- name: describe evaluation
+UPDATE evaluations SET metadata = @metadata WHERE project_id = ANY(@projects) AND kind = @kind AND id = @id

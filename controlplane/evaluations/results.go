@@ -182,7 +182,7 @@ func (r *results) order(e *Evaluation) {
 	known := e.GraderNames()
 	names := slices.Clone(known)
 	for _, name := range slices.Sorted(maps.Keys(r.places)) {
-		if !isOperational(name) && !slices.Contains(known, name) {
+		if !IsMeasured(name) && !slices.Contains(known, name) {
 			names = append(names, name)
 		}
 	}

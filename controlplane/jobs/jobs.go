@@ -26,6 +26,8 @@ const (
 	// maxRunning is how many jobs a process works on at once, maxCalling how many that are in the queue [Calls], and maxSummarizing how many
 	// that are in the queue [Summaries].
 	maxRunning, maxCalling, maxSummarizing = 2, 16, 2
+	// maxScanning is that of the queue [Scans].
+	maxScanning = 1
 	// seenEvery is how often a working process says that it is alive. One that was silent for longer than goneAfter is gone.
 	seenEvery = 3 * time.Second
 	goneAfter = 20 * time.Second
@@ -42,6 +44,8 @@ const (
 const (
 	// Calls has jobs that mostly wait for model providers, for hours.
 	Calls = "calls"
+	// Scans has jobs that are added periodically, and look for work.
+	Scans = "scans"
 	// Summaries has jobs that somebody waits for.
 	Summaries = "summaries"
 )
@@ -57,7 +61,9 @@ type Queue struct {
 	db      postgres.DB
 	adding  *river.Client[pgx.Tx]
 	workers *river.Workers
-	log     *slog.Logger
+	// periodic are jobs that are added again and again.
+	periodic []*river.PeriodicJob
+	log      *slog.Logger
 }
 
 // New returns the queue in the database. Nothing works on it until [Queue.Run].
@@ -87,6 +93,18 @@ type Work[T river.JobArgs] func(ctx context.Context, args T, last bool) error
 // Register sets the work for jobs of a kind. It must be called before [Queue.Run].
 func Register[T river.JobArgs](q *Queue, work Work[T]) {
 	river.AddWorker(q.workers, &worker[T]{work: work})
+}
+
+// Repeat sets the work for jobs of a kind, and adds one each interval, unless one still waits or runs in any process. One that fails is
+// not tried again before the next. It must be called before [Queue.Run].
+func Repeat[T river.JobArgs](q *Queue, each time.Duration, args T, work Work[T]) {
+	Register(q, work)
+	once := river.UniqueOpts{ByState: []rivertype.JobState{
+		rivertype.JobStateAvailable, rivertype.JobStatePending, rivertype.JobStateRunning, rivertype.JobStateRetryable, rivertype.JobStateScheduled,
+	}}
+	q.periodic = append(q.periodic, river.NewPeriodicJob(river.PeriodicInterval(each), func() (river.JobArgs, *river.InsertOpts) {
+		return args, &river.InsertOpts{Queue: Scans, MaxAttempts: 1, UniqueOpts: once}
+	}, &river.PeriodicJobOpts{RunOnStart: true}))
 }
 
 // worker is a River worker without a limit of time: [Queue.Run] notices processes that are gone.

@@ -182,6 +182,40 @@ func TestJobsOfGoneProcesses(t *testing.T) {
 	assert.Equal(t, "running", state(t, pool, alive))
 }
 
+// TestRepeatedJobs has two processes. A repeated job runs again and again, after a failure too, and never twice at a time.
+func TestRepeatedJobs(t *testing.T) {
+	t.Parallel()
+	pool := open(t)
+	var running, ran, together atomic.Int32
+	for range 2 {
+		queue, err := jobs.New(pool, slog.New(slog.DiscardHandler))
+		require.NoError(t, err)
+		jobs.Repeat(queue, 100*time.Millisecond, args{"repeated"}, func(context.Context, args, bool) error {
+			if running.Add(1) > 1 {
+				together.Add(1)
+			}
+			time.Sleep(150 * time.Millisecond) // longer than the interval
+			running.Add(-1)
+			if ran.Add(1) == 1 {
+				return errors.New("not now")
+			}
+			return nil
+		})
+		ctx, cancel := context.WithCancel(t.Context())
+		done := make(chan struct{})
+		go func() {
+			defer close(done)
+			queue.Run(ctx)
+		}()
+		t.Cleanup(func() {
+			cancel()
+			<-done
+		})
+	}
+	require.Eventually(t, func() bool { return ran.Load() >= 5 }, soon, 20*time.Millisecond)
+	assert.Zero(t, together.Load())
+}
+
 // TestRiverSchema compares the tables of River with those that its own migrations make.
 func TestRiverSchema(t *testing.T) {
 	t.Parallel()

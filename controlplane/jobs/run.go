@@ -42,8 +42,10 @@ func (q *Queue) work(ctx context.Context) error {
 		return err
 	}
 	client, err := river.NewClient(riverpgxv5.New(q.pool), &river.Config{
-		ID: id, Workers: q.workers, JobTimeout: -1, Logger: quiet(q.log),
-		Queues: map[string]river.QueueConfig{river.QueueDefault: {MaxWorkers: maxRunning}, Calls: {MaxWorkers: maxCalling}, Summaries: {MaxWorkers: maxSummarizing}},
+		ID: id, Workers: q.workers, JobTimeout: -1, Logger: quiet(q.log), PeriodicJobs: q.periodic,
+		Queues: map[string]river.QueueConfig{
+			river.QueueDefault: {MaxWorkers: maxRunning}, Calls: {MaxWorkers: maxCalling}, Summaries: {MaxWorkers: maxSummarizing}, Scans: {MaxWorkers: maxScanning},
+		},
 	})
 	if err != nil {
 		return fmt.Errorf("open the queue of jobs: %w", err)
