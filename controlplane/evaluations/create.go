@@ -204,8 +204,8 @@ func (s *Service) useEvalRun(ctx context.Context, grant access.Grant, location s
 		return err
 	case found.DatasetID != n.Dataset:
 		return problem.InvalidField(location+".eval_run_id", "is an eval-run of another dataset")
-	case found.Summary == nil:
-		return &problem.Error{Kind: problem.Conflict, Code: "evaluation_running", Detail: fmt.Sprintf("The eval-run %q has no summary yet. Finish it first.", found.Name)}
+	case found.unfinished(): // the comparison needs its results, not its summary
+		return &problem.Error{Kind: problem.Conflict, Code: "evaluation_running", Detail: fmt.Sprintf("The eval-run %q still runs. Finish it first.", found.Name)}
 	}
 	scores, err := found.evalRunScores()
 	if err != nil {

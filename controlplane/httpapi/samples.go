@@ -10,6 +10,7 @@ import (
 
 	"github.com/looptrace/looptrace/controlplane/access"
 	"github.com/looptrace/looptrace/controlplane/datasets"
+	"github.com/looptrace/looptrace/controlplane/evaluations"
 	"github.com/looptrace/looptrace/controlplane/httpapi/contract"
 	"github.com/looptrace/looptrace/controlplane/projects"
 	"github.com/looptrace/looptrace/controlplane/prompts"
@@ -28,10 +29,11 @@ var errIngestAway = &problem.Error{
 }
 
 type sampleHandlers struct {
-	projects *projects.Service
-	prompts  *prompts.Service
-	datasets *datasets.Service
-	recorder *recording.Recorder
+	projects    *projects.Service
+	prompts     *prompts.Service
+	datasets    *datasets.Service
+	evaluations *evaluations.Service
+	recorder    *recording.Recorder
 }
 
 // LoadSamples loads samples into a project of their own.
@@ -68,6 +70,9 @@ func (h sampleHandlers) fill(ctx context.Context, project uuid.UUID, s *samples.
 	}
 	if err := h.fillDataset(ctx, grant, &s.Dataset); err != nil {
 		return fmt.Errorf("create the sample dataset: %w", err)
+	}
+	if err := h.fillEvaluation(ctx, target, &s.Evaluation); err != nil {
+		return fmt.Errorf("create the sample comparison: %w", err)
 	}
 	if err := h.recorder.Send(ctx, project, s.Envelope); err != nil {
 		return fmt.Errorf("%w: %w", errIngestAway, err)

@@ -18,7 +18,7 @@ func TestSamplesWithoutIngest(t *testing.T) {
 	session, project := e.setUp(t)
 	body := contract.SamplesLoad{WorkspaceId: project.WorkspaceId}
 	assert.Equal(t, problem.CodeDependency, codeOf(t, e.do(t, http.MethodPost, "/v1/samples", body, cookie(session)), http.StatusServiceUnavailable))
-	for _, table := range []string{"prompts", "datasets", "api_keys"} {
+	for _, table := range []string{"prompts", "datasets", "evaluations", "api_keys"} {
 		assert.Zero(t, e.count(t, "SELECT count(*) FROM "+table), table)
 	}
 	assert.Equal(t, 1, e.count(t, "SELECT count(*) FROM projects"))

@@ -111,7 +111,7 @@ func newOperations(s Services, addresses Addresses, log *slog.Logger) *operation
 		promptHandlers{s.Prompts, s.Runs},
 		providerHandlers{s.Providers},
 		runHandlers{s.Runs, s.Prompts},
-		sampleHandlers{s.Projects, s.Prompts, s.Datasets, s.Recorder},
+		sampleHandlers{s.Projects, s.Prompts, s.Datasets, s.Evaluations, s.Recorder},
 		scoreHandlers{s.Runs},
 		statsHandlers{s.Runs},
 		streamHandlers{s.Runs},

@@ -36,10 +36,10 @@ type recorder struct {
 	threadEnd          time.Time
 }
 
-// recorded is a run of which the dataset has an item.
+// recorded is a run of which a dataset has an item.
 type recorded struct {
-	id     uuid.UUID
-	inputs json.RawMessage
+	id              uuid.UUID
+	inputs, outputs json.RawMessage
 }
 
 func newRecorder(now time.Time, prompt *Prompt) *recorder {
@@ -88,7 +88,7 @@ func (r *recorder) record(s *scenario) error {
 		fields["session_id"], r.threadEnd = r.thread, end
 	}
 	if s.id != "" {
-		r.cases[s.id] = recorded{id, s.Inputs}
+		r.cases[s.id] = recorded{id, s.Inputs, s.Outputs}
 	}
 	r.runs, r.spans = append(r.runs, fields), append(r.spans, run.spans...)
 	return nil

@@ -1,4 +1,4 @@
-// Package samples has runs, a prompt and a dataset that show a newcomer what Looptrace does. Their texts are recorded in the folder data;
+// Package samples has runs, a prompt, datasets and a comparison that show a newcomer what Looptrace does. Their texts are recorded in the folder data;
 // ids and times are new each time.
 package samples
 
@@ -18,9 +18,10 @@ var data embed.FS
 // Samples are ready to be stored in a project.
 type Samples struct {
 	// Envelope is the body of POST /v1/runs with all runs.
-	Envelope []byte
-	Prompt   Prompt
-	Dataset  Dataset
+	Envelope   []byte
+	Prompt     Prompt
+	Dataset    Dataset
+	Evaluation Evaluation
 }
 
 // Prompt is a prompt with its versions, oldest first.
@@ -81,7 +82,7 @@ func (i *Item) UnmarshalJSON(text []byte) error {
 // New returns the samples with runs of the week before now.
 func New(now time.Time) (*Samples, error) {
 	s := &Samples{}
-	for name, into := range map[string]any{"prompt": &s.Prompt, "dataset": &s.Dataset} {
+	for name, into := range map[string]any{"prompt": &s.Prompt, "dataset": &s.Dataset, "evaluation": &s.Evaluation} {
 		if err := read(name, into); err != nil {
 			return nil, err
 		}
@@ -110,6 +111,9 @@ func New(now time.Time) (*Samples, error) {
 	s.Envelope, err = json.Marshal(map[string]any{"sdk": "looptrace-samples", "runs": r.runs, "spans": r.spans})
 	if err != nil {
 		return nil, fmt.Errorf("write the envelope: %w", err)
+	}
+	if err := s.Evaluation.link(r.cases); err != nil {
+		return nil, err
 	}
 	return s, s.Dataset.link(r.cases)
 }

@@ -48,6 +48,33 @@ func TestNew(t *testing.T) {
 	}
 }
 
+// TestEvaluation checks that the items of the comparison are complete, and that it shows what it should: a difference and failed outputs.
+func TestEvaluation(t *testing.T) {
+	t.Parallel()
+	s, err := New(time.Now())
+	require.NoError(t, err)
+	keys, linked, failed := map[string]bool{}, 0, map[string]int{}
+	for _, item := range s.Evaluation.Items {
+		require.NotEmpty(t, item.Key)
+		require.False(t, keys[item.Key], item.Key)
+		keys[item.Key] = true
+		require.True(t, json.Valid(item.Input) && json.Valid(item.ReferenceOutput), item.Key)
+		for side, answer := range map[string]Answer{"a": item.A, "b": item.B} {
+			require.NotEqual(t, answer.Error == nil, len(answer.Output) == 0, "%s of %s has an output or an error", side, item.Key)
+			if answer.Error != nil {
+				failed[side]++
+			}
+			if answer.RunID != nil {
+				linked++
+			}
+		}
+	}
+	assert.Len(t, keys, 80)
+	assert.Equal(t, 6, linked)
+	assert.Equal(t, map[string]int{"a": 3, "b": 1}, failed)
+	assert.Equal(t, s.Evaluation.A.Usages(80), s.Evaluation.A.Usages(80))
+}
+
 func TestExpandRefusesMissingValues(t *testing.T) {
 	t.Parallel()
 	_, err := expand(json.RawMessage(`{"name":"a","inputs":"${question}","cases":[{"answer":"x"}]}`))

@@ -95,8 +95,24 @@ func TestDemo(t *testing.T) {
 	get("/v1/threads?project_id="+id, &list)
 	assert.Len(t, list.Data, 3)
 	get("/v1/datasets?project_id="+id, &list)
-	require.Len(t, list.Data, 1)
-	assert.Equal(t, 2, list.Data[0].Revision)
+	require.Len(t, list.Data, 2)
+	assert.Equal(t, 2, list.Data[1].Revision, "support questions")
+	var comparisons struct {
+		Data []struct {
+			Status     string
+			Accounting struct{ Items, Scored, TargetFailed int }
+			Summary    *struct{ Sentence string }
+		}
+	}
+	require.Eventually(t, func() bool {
+		return get("/v1/comparisons?project_id="+id, &comparisons) == http.StatusOK && len(comparisons.Data) == 1 && comparisons.Data[0].Summary != nil
+	}, time.Minute, 200*time.Millisecond)
+	compared := comparisons.Data[0]
+	assert.Equal(t, "succeeded", compared.Status)
+	assert.Equal(t, 80, compared.Accounting.Items)
+	assert.Contains(t, compared.Summary.Sentence, "says the fact")
+	get("/v1/eval-runs?project_id="+id, &list)
+	assert.Len(t, list.Data, 2)
 
 	answer, err := product.Do(t.Context(), http.MethodDelete, web+"/v1/projects/"+id+"?confirm=Samples", http.Header{"Cookie": {account.Cookie}, "Origin": {web}}, nil)
 	require.NoError(t, err)
