@@ -41,11 +41,12 @@ func (h sampleHandlers) fillEvaluation(ctx context.Context, target access.Target
 		Name: "Release " + e.B.Release + " against " + e.A.Release, Dataset: created.ID, Revision: &written.Revision, Repeats: 1,
 	}
 	for i, version := range []*samples.Version{&e.A, &e.B} {
-		id, err := h.fillEvalRun(ctx, grant, e, version, i == 0, created.ID, written.ItemIDs)
+		evalRun, err := h.fillEvalRun(ctx, grant, e, version, i == 0, created.ID, written.ItemIDs)
 		if err != nil {
 			return fmt.Errorf("create the eval-run of %s: %w", version.Release, err)
 		}
-		comparison.Config.Sides[i] = evaluations.Side{Name: "Release " + version.Release, EvalRunID: &id}
+		comparison.Config.Sides[i] = evaluations.Side{Name: "Release " + version.Release, EvalRunID: &evalRun.ID}
+		comparison.Primary = *evalRun.PrimaryMetric // the first grader
 	}
 	if grant, err = callOf(ctx).grantFor(ctx, "createComparison", target); err != nil {
 		return err
@@ -57,12 +58,12 @@ func (h sampleHandlers) fillEvaluation(ctx context.Context, target access.Target
 // fillEvalRun stores what a version answered: it is a or b.
 func (h sampleHandlers) fillEvalRun(
 	ctx context.Context, grant access.Grant, e *samples.Evaluation, version *samples.Version, isA bool, dataset uuid.UUID, items []uuid.UUID,
-) (uuid.UUID, error) {
+) (evaluations.Evaluation, error) {
 	begun, err := h.evaluations.Begin(ctx, grant, &evaluations.WantedRun{
 		Name: e.EvalRun, Dataset: dataset, Repeats: 1, Graders: e.Graders, Branch: "main", Metadata: map[string]string{"release": version.Release, "sample": "true"},
 	})
 	if err != nil {
-		return uuid.Nil, err
+		return begun, err
 	}
 	usages := version.Usages(len(e.Items))
 	results := make([]evaluations.Result, len(e.Items))
@@ -80,8 +81,8 @@ func (h sampleHandlers) fillEvalRun(
 		}
 	}
 	if _, _, err := h.evaluations.AddResults(ctx, grant, begun.ID, results, false); err != nil {
-		return uuid.Nil, err
+		return begun, err
 	}
 	_, _, err = h.evaluations.Finish(ctx, grant, begun.ID)
-	return begun.ID, err
+	return begun, err
 }
