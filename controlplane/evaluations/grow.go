@@ -121,7 +121,7 @@ func (s *Service) hasResults(ctx context.Context, grant access.Grant, g *Growth)
 
 // beginGrowing begins the eval-run unless there is one.
 func (s *Service) beginGrowing(ctx context.Context, db postgres.DB, grant access.Grant, project uuid.UUID, g *Growth, items int) error {
-	config, err := json.Marshal(Config{})
+	config, err := json.Marshal(Config{Graders: []json.RawMessage{}})
 	if err != nil {
 		return fmt.Errorf("encode the configuration: %w", err)
 	}

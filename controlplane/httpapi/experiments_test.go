@@ -173,6 +173,7 @@ func TestExperimentsOfLangfuse(t *testing.T) {
 	assert.Equal(t, "capitals", run.Name)
 	assert.Equal(t, contract.EvaluationStatusRunning, run.Status)
 	assert.Equal(t, "Langfuse capitals", run.Dataset.Name)
+	assert.NotNil(t, run.Graders)
 	assert.EqualValues(t, 4, run.Progress.Total)
 	assert.EqualValues(t, 4, run.Progress.Done)
 	assert.Equal(t, map[string]string{
