@@ -39,14 +39,14 @@ func (h sampleHandlers) fillEvaluation(ctx context.Context, target access.Target
 	}
 	comparison := evaluations.Wanted{
 		Name: "Release " + e.B.Release + " against " + e.A.Release, Dataset: created.ID, Revision: &written.Revision, Repeats: 1,
+		Config: evaluations.Config{Graders: e.Graders},
 	}
 	for i, version := range []*samples.Version{&e.A, &e.B} {
-		evalRun, err := h.fillEvalRun(ctx, grant, e, version, i == 0, created.ID, written.ItemIDs)
+		id, err := h.fillEvalRun(ctx, grant, e, version, i == 0, created.ID, written.ItemIDs)
 		if err != nil {
 			return fmt.Errorf("create the eval-run of %s: %w", version.Release, err)
 		}
-		comparison.Config.Sides[i] = evaluations.Side{Name: "Release " + version.Release, EvalRunID: &evalRun.ID}
-		comparison.Primary = *evalRun.PrimaryMetric // the first grader
+		comparison.Config.Sides[i] = evaluations.Side{Name: "Release " + version.Release, EvalRunID: &id}
 	}
 	if grant, err = callOf(ctx).grantFor(ctx, "createComparison", target); err != nil {
 		return err
@@ -58,12 +58,13 @@ func (h sampleHandlers) fillEvaluation(ctx context.Context, target access.Target
 // fillEvalRun stores what a version answered: it is a or b.
 func (h sampleHandlers) fillEvalRun(
 	ctx context.Context, grant access.Grant, e *samples.Evaluation, version *samples.Version, isA bool, dataset uuid.UUID, items []uuid.UUID,
-) (evaluations.Evaluation, error) {
+) (uuid.UUID, error) {
 	begun, err := h.evaluations.Begin(ctx, grant, &evaluations.WantedRun{
-		Name: e.EvalRun, Dataset: dataset, Repeats: 1, Graders: e.Graders, Branch: "main", Metadata: map[string]string{"release": version.Release, "sample": "true"},
+		Name: e.EvalRun, Dataset: dataset, Repeats: 1, Graders: e.Graders, Branch: "main", Commit: version.Commit,
+		Metadata: map[string]string{"release": version.Release, "sample": "true"},
 	})
 	if err != nil {
-		return begun, err
+		return uuid.Nil, err
 	}
 	usages := version.Usages(len(e.Items))
 	results := make([]evaluations.Result, len(e.Items))
@@ -81,8 +82,8 @@ func (h sampleHandlers) fillEvalRun(
 		}
 	}
 	if _, _, err := h.evaluations.AddResults(ctx, grant, begun.ID, results, false); err != nil {
-		return begun, err
+		return uuid.Nil, err
 	}
 	_, _, err = h.evaluations.Finish(ctx, grant, begun.ID)
-	return begun, err
+	return begun.ID, err
 }

@@ -20,8 +20,8 @@ type Evaluation struct {
 
 // Version is what is typical of a version of the agent.
 type Version struct {
-	Release string
-	Seconds float64
+	Release, Commit string
+	Seconds         float64
 	// Tokens are input and output.
 	Tokens  [2]float64
 	CostUSD float64 `json:"cost_usd"`
