@@ -274,9 +274,18 @@ func unusedBecause(err error) string {
 func (s *Service) writeItems(
 	ctx context.Context, e *experiment, results []*result, items map[string]uuid.UUID, growth *evaluations.Growth,
 ) (taken, misfits []*result, err error) {
-	dataset, err := s.dataset(ctx, e.ProjectID, results[0])
-	if err != nil {
-		return nil, nil, err
+	var dataset uuid.UUID
+	switch begun, err := s.evaluations.Get(ctx, grantOf(e.ProjectID), evaluations.EvalRun, e.ID); {
+	case err == nil:
+		dataset = begun.DatasetID
+	case !errors.Is(err, postgres.ErrNotFound):
+		return nil, nil, err //nolint:wrapcheck // it names the statement
+	case e.Begun:
+		return nil, results, s.refuse(ctx, e, unusedDeletedRun, results)
+	default:
+		if dataset, err = s.dataset(ctx, e.ProjectID, results[0]); err != nil {
+			return nil, nil, err
+		}
 	}
 	write := datasets.Write{Mode: datasets.ModeUpsert, SkipMisfits: true, Note: "Items of the experiment " + e.Name}
 	for _, r := range results {

@@ -7,6 +7,7 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
+	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -101,6 +102,10 @@ func resultsOf(found []runs.ExperimentRun) map[string][]*result {
 	return results
 }
 
+// startedName is the name that SDKs give to a run of an experiment unless the caller names it: that of the experiment, and the time of its
+// start. It is unique.
+var startedName = regexp.MustCompile(`^(.+) - \d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?Z$`)
+
 func spanID(id uint64) string { return fmt.Sprintf("%016x", id) }
 
 // rootResult returns what the root of an item reports.
@@ -112,11 +117,18 @@ func rootResult(span *runmodel.Span, cut bool) *result {
 		result: evaluations.Result{Repeat: 1, RunID: &span.RunID},
 	}
 	runName := line(attrs[runs.ExperimentPrefix+"name"], maxName)
+	started := startedName.FindStringSubmatch(runName)
 	base := line(unquoted(attrs[runs.BaseName]), maxName)
+	if base == "" && started != nil { // SDKs for Python before 4.18 do not say it of items that failed
+		base = started[1]
+	}
 	r.name = cmp.Or(base, runName, "Langfuse experiment")
 	dataset := line(attrs[runs.ExperimentPrefix+"dataset.id"], maxName)
 	if r.set = dataset; dataset == "" {
 		r.set = r.name
+		if started != nil { // SDKs for Python before 4.2 give each item of local data another id
+			r.externalID = "name:" + short(runName)
+		}
 	}
 	r.metadata = metadataOf(attrs, map[string]string{
 		"langfuse.experiment_id": line(attrs[runs.ExperimentID], maxName), "langfuse.experiment": runName,

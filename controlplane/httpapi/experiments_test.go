@@ -238,6 +238,7 @@ func TestExperimentsOfLangfuse(t *testing.T) {
 
 	// A second experiment over the same data has the same dataset, so that the two can be compared.
 	again := taskOf("fr", "What is the capital of France?", "Lyon")
+	again.attributes["langfuse.experiment.name"] = "my own name"
 	again.attributes["langfuse.experiment.id"] = "exp-2"
 	again.attributes["langfuse.experiment.item.metadata"] = `{"tier": "gold", "n": 3}`
 	l.send(t, again)
@@ -260,18 +261,34 @@ func TestExperimentRoots(t *testing.T) {
 		}}
 	}
 	// All items are in one trace, as in a function that is traced itself.
-	l.send(t, older(2, "a"), older(3, "b"), older(4, "c"))
+	items := []sent{older(2, "a"), older(3, "b"), older(4, "c")}
+	l.send(t, items...)
 	l.pass(t)
 	run := l.only(t)
 	assert.Equal(t, "Langfuse ds-1", run.Dataset.Name)
 	assert.Equal(t, map[string]string{
 		"langfuse.experiment_id": "exp-1", "langfuse.experiment": "capitals - 2026-11-26T07:51:19Z", "langfuse.dataset_id": "ds-1", "model": "gpt-5",
 	}, run.Metadata)
-	items := l.items(t, run.Id)
-	require.Len(t, items, 3)
-	assert.JSONEq(t, `{"tier": "gold"}`, string(*items["a"].Metadata))
-	assert.Nil(t, items["a"].Repeats[0].Result.DurationMs, "it has the time of evaluators in it")
-	assert.Empty(t, items["a"].Repeats[0].Result.Scores)
+	found := l.items(t, run.Id)
+	require.Len(t, found, 3)
+	assert.JSONEq(t, `{"tier": "gold"}`, string(*found["a"].Metadata))
+	assert.Nil(t, found["a"].Repeats[0].Result.DurationMs, "it has the time of evaluators in it")
+	assert.Empty(t, found["a"].Repeats[0].Result.Scores)
+
+	// Of local data, each item has another id of the experiment, and one that failed does not have its name.
+	for i := range items {
+		items[i].attributes["langfuse.experiment.id"] = fmt.Sprint("item-", i)
+		items[i].attributes["langfuse.experiment.dataset.id"] = ""
+		items[i].trace = uuid.New()
+	}
+	items[0].failure, items[0].attributes["langfuse.observation.metadata.experiment_name"] = "no model", ""
+	l.send(t, items...)
+	l.pass(t)
+	list := l.evalRuns(t, l.as)
+	require.Len(t, list, 2)
+	assert.Equal(t, "capitals", list[0].Name)
+	assert.Equal(t, "Langfuse capitals", list[0].Dataset.Name)
+	assert.Equal(t, contract.EvaluationProgress{Done: 3, Failed: 1, Total: 3}, list[0].Progress)
 }
 
 // TestExperimentsThatArriveInParts kills nothing: each pass sees a part, as after a kill, and what it adds twice is there once.
