@@ -52,10 +52,14 @@ await scenario(async (page, { projectId, dataset, prompt, release, key }) => {
   // A grader, its mistakes, and a try.
   await page.getByRole("button", { name: "Grader", exact: true }).click();
   await page.getByRole("menuitem", { name: /Equals the reference output/ }).click();
+  const operation = page.getByTestId("grader").getByRole("combobox", { name: "The output" });
+  await same("the operation", "equals the reference", () => operation.inputValue());
+  await page.getByTestId("grader").getByRole("tab", { name: "JSON" }).click();
   const definition = page.getByRole("textbox", { name: "Definition of grader 1" });
   await definition.fill('{ "type": "string_check", "operation": "same" }');
   await page.getByTestId("grader").getByText(/operation: must be/).waitFor();
   await definition.fill('{ "type": "string_check", "operation": "eq" }');
+  await page.getByTestId("grader").getByRole("tab", { name: "Form" }).click();
   await page.getByText("Try the graders on an output").click();
   await page.getByRole("button", { name: "Grade", exact: true }).click();
   await page.getByTestId("try-graders").getByText(/pass/).waitFor();
