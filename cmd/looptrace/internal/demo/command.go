@@ -22,8 +22,8 @@ func New() *cobra.Command {
 	var email, workspace string
 	c := &cobra.Command{
 		Use:   "demo",
-		Short: "Load sample runs, a prompt and a dataset into a project of their own",
-		Long: "Load sample runs, a prompt and a dataset into the project Samples of your workspace.\n\n" +
+		Short: "Load sample runs, a prompt, datasets and a comparison into a project of their own",
+		Long: "Load sample runs, a prompt, datasets and a comparison into the project Samples of your workspace.\n\n" +
 			"It asks for your email address and password, because a key belongs to a project and cannot create one. You need\n" +
 			"the role admin or owner in the workspace. Without a terminal, give --email, and the password in\n" +
 			"LOOPTRACE_PASSWORD. The address comes from LOOPTRACE_ENDPOINT (default: http://127.0.0.1:7090).\n\n" +
