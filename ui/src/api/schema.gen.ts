@@ -2894,7 +2894,7 @@ export interface paths {
         put?: never;
         /**
          * Load samples into a project of their own
-         * @description Creates the project `Samples` in the workspace, with runs of the last days, a prompt and a dataset, so that there is something
+         * @description Creates the project `Samples` in the workspace, with runs of the last days, a prompt, datasets and a comparison, so that there is something
          *     to look at before a program is instrumented. Its `sample` is true. The runs are sent to ingest as those of any program and are
          *     readable soon after. 409 `samples_exist` if the workspace has such a project; deleting that project removes everything. If
          *     ingest does not accept the runs, no project is left.
