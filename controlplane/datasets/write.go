@@ -394,8 +394,7 @@ func (p *plan) insert(ctx context.Context, tx postgres.DB, args pgx.NamedArgs) e
 		contents, items = append(contents, r.contentHash[:]), append(items, r.itemHash[:])
 	}
 	args["ordinals"], args["ids"], args["keys"], args["splits"], args["inputs"] = ordinals, ids, keys, splits, inputs
-	args["references"], args["metadata"], args["tags"], args["runs"], args["spans"] = references, metadata, tag, runs, spans
-	args["contents"], args["items"] = contents, items
+	args["references"], args["metadata"], args["tags"], args["runs"], args["spans"], args["contents"], args["items"] = references, metadata, tag, runs, spans, contents, items
 	_, err := tx.Exec(ctx, "add items", args)
 	return err
 }

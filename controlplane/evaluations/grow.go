@@ -146,7 +146,7 @@ func (s *Service) reopen(ctx context.Context, db postgres.DB, e *Evaluation, all
 			return err //nolint:wrapcheck // it says what it does
 		}
 	}
-	if _, err := db.Exec(ctx, "open items", pgx.NamedArgs{"id": e.ID}); err != nil {
+	if _, err := db.Exec(ctx, "forget metrics", pgx.NamedArgs{"id": e.ID}); err != nil {
 		return err
 	}
 	_, err := db.Exec(ctx, "reopen evaluation", pgx.NamedArgs{"id": e.ID})

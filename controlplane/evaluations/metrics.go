@@ -107,8 +107,11 @@ func (e *Evaluation) ScoreNames() []string {
 	return names
 }
 
-// evalRunScores returns the names of the scores of an eval-run with a summary.
+// evalRunScores returns the names of the scores of an eval-run: those of its summary, or of its graders before there is one.
 func (e *Evaluation) evalRunScores() ([]string, error) {
+	if e.Summary == nil {
+		return e.GraderNames(), nil
+	}
 	var summary EvalRunSummary
 	if err := json.Unmarshal([]byte(*e.Summary), &summary); err != nil {
 		return nil, fmt.Errorf("read the summary of evaluation %s: %w", e.ID, err)

@@ -149,7 +149,7 @@ func (s *Service) claim(ctx context.Context, e *experiment, results []*result) (
 			unused []*string
 		}{}
 		for _, r := range results {
-			at := place{r.runID, int64(r.spanID)} //nolint:gosec // the same bits
+			at := place{r.runID, int64(r.spanID)}
 			if isUsed, ok := known[at]; ok {
 				if isUsed && r.unused == "" {
 					used = append(used, r)

@@ -72,7 +72,8 @@ func TestEvaluation(t *testing.T) {
 	assert.Len(t, keys, 80)
 	assert.Equal(t, 6, linked)
 	assert.Equal(t, map[string]int{"a": 3, "b": 1}, failed)
-	assert.Equal(t, s.Evaluation.A.Usages(80), s.Evaluation.A.Usages(80))
+	first := s.Evaluation.A.Usages(80)
+	assert.Equal(t, first, s.Evaluation.A.Usages(80), "the same each time")
 }
 
 func TestExpandRefusesMissingValues(t *testing.T) {

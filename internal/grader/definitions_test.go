@@ -30,7 +30,7 @@ func TestDefinitions(t *testing.T) {
 	for kind, of := range all {
 		if of.Start != nil {
 			_, err := Parse(definitionJSON(t, kind, of.Start), "body")
-			assert.NoError(t, err, kind)
+			require.NoError(t, err, kind)
 		}
 		grader, err := Parse(definitionJSON(t, kind, of.Full), "body")
 		require.NoError(t, err, kind)
