@@ -41,24 +41,45 @@ func Krippendorff(ratings [][]float64, scale Scale) Value {
 	if flag != "" {
 		return none(flag)
 	}
-	return prepared.of(allItems(len(prepared.units)))
+	return prepared.of(allItems(len(prepared.rows)))
 }
 
-// KrippendorffInterval is [Krippendorff] with the BCa interval of the bootstrap over items.
+// KrippendorffInterval is [Krippendorff] with the BCa interval of the bootstrap over items, or over clusters of them.
 func KrippendorffInterval(ratings [][]float64, scale Scale, options BootstrapOptions) Estimate {
 	prepared, flag := prepareAlpha(ratings, scale)
 	if flag != "" {
 		return Estimate{Value: none(flag)}
 	}
-	boot := Bootstrap(len(prepared.units), prepared.of, options)
-	return Estimate{Value: prepared.of(allItems(len(prepared.units))), CI: boot.BCa}
+	if options.Clusters != nil {
+		if len(options.Clusters) != len(ratings) {
+			return Estimate{Value: prepared.of(allItems(len(prepared.rows)))}
+		}
+		own := make([]int, len(prepared.rows))
+		for u, row := range prepared.rows {
+			own[u] = options.Clusters[row]
+		}
+		options.Clusters = own
+	}
+	boot := Bootstrap(len(prepared.rows), prepared.of, options)
+	return Estimate{Value: prepared.of(allItems(len(prepared.rows))), CI: boot.BCa}
 }
 
 // alphaData are ratings by place among the different ones, so that a resample needs no sorting.
 type alphaData struct {
-	scale  Scale
-	units  [][]int32
-	values []float64
+	scale Scale
+	// ratings are those of each item with two or more of them, one after the other: the next begins at ends. rows has its number.
+	ratings []int32
+	ends    []int
+	rows    []int
+	values  []float64
+}
+
+func (a *alphaData) unit(u int) []int32 {
+	start := 0
+	if u > 0 {
+		start = a.ends[u-1]
+	}
+	return a.ratings[start:a.ends[u]]
 }
 
 func prepareAlpha(ratings [][]float64, scale Scale) (*alphaData, Flag) {
@@ -66,19 +87,21 @@ func prepareAlpha(ratings [][]float64, scale Scale) (*alphaData, Flag) {
 	if !finite(a.values...) || scale == RatioScale && len(a.values) > 0 && a.values[0] < 0 {
 		return nil, OutOfDomain
 	}
-	for _, row := range ratings {
-		var unit []int32
+	for i, row := range ratings {
+		start := len(a.ratings)
 		for _, x := range row {
 			if !math.IsNaN(x) {
 				place, _ := slices.BinarySearch(a.values, x)
-				unit = append(unit, int32(place))
+				a.ratings = append(a.ratings, int32(place))
 			}
 		}
-		if len(unit) > 1 {
-			a.units = append(a.units, unit)
+		if len(a.ratings)-start > 1 {
+			a.ends, a.rows = append(a.ends, len(a.ratings)), append(a.rows, i)
+		} else {
+			a.ratings = a.ratings[:start]
 		}
 	}
-	if len(a.units) == 0 {
+	if len(a.rows) == 0 {
 		return nil, TooFew
 	}
 	return a, ""
@@ -86,13 +109,17 @@ func prepareAlpha(ratings [][]float64, scale Scale) (*alphaData, Flag) {
 
 // of is alpha of the given units.
 func (a *alphaData) of(units []int) Value {
+	if a.scale == IntervalScale {
+		return a.ofNumbers(units)
+	}
 	counts := make([]float64, len(a.values))
 	total := 0.
 	for _, u := range units {
-		for _, place := range a.units[u] {
+		unit := a.unit(u)
+		for _, place := range unit {
 			counts[place]++
 		}
-		total += float64(len(a.units[u]))
+		total += float64(len(unit))
 	}
 	positions := a.positions(counts, total)
 	expected := a.expected(counts, positions, total)
@@ -101,16 +128,51 @@ func (a *alphaData) of(units []int) Value {
 	}
 	observed := 0.
 	for _, u := range units {
-		unit := a.units[u]
+		unit := a.unit(u)
 		apart := 0.
 		for i, c := range unit {
 			for _, k := range unit[:i] {
-				apart += a.distance(positions[c], positions[k])
+				if c != k {
+					apart += a.distance(positions[c], positions[k])
+				}
 			}
 		}
 		observed += 2 * apart / float64(len(unit)-1)
 	}
-	alpha := some(1 - (total-1)*observed/expected)
+	return a.remarked(1 - (total-1)*observed/expected)
+}
+
+// ofNumbers is alpha of the given units on the interval scale. It counts no values, of which there may be as many as ratings.
+func (a *alphaData) ofNumbers(units []int) Value {
+	centre := a.values[len(a.values)/2] // for the precision of squares
+	var total, sum, squares, observed float64
+	low, high := int32(math.MaxInt32), int32(-1)
+	for _, u := range units {
+		unit := a.unit(u)
+		apart := 0.
+		for i, place := range unit {
+			low, high = min(low, place), max(high, place)
+			x := a.values[place]
+			sum += x - centre
+			squares += (x - centre) * (x - centre)
+			for _, other := range unit[:i] {
+				y := a.values[other]
+				apart += (x - y) * (x - y)
+			}
+		}
+		total += float64(len(unit))
+		observed += 2 * apart / float64(len(unit)-1)
+	}
+	expected := 2 * (total*squares - sum*sum)
+	if low >= high || !(expected > 0) {
+		return none(NoVariation)
+	}
+	return a.remarked(1 - (total-1)*observed/expected)
+}
+
+// remarked is a value of alpha with what it is good for.
+func (a *alphaData) remarked(x float64) Value {
+	alpha := some(x)
 	if alpha.Value != nil {
 		alpha.Flag = a.scale.remark(*alpha.Value)
 	}
@@ -139,7 +201,7 @@ func (a *alphaData) positions(counts []float64, total float64) []float64 {
 
 func (a *alphaData) distance(x, y float64) float64 {
 	switch a.scale {
-	case OrdinalScale, IntervalScale:
+	case OrdinalScale:
 		return (x - y) * (x - y)
 	case RatioScale:
 		if x+y == 0 {
@@ -157,7 +219,7 @@ func (a *alphaData) distance(x, y float64) float64 {
 func (a *alphaData) expected(counts, positions []float64, total float64) float64 {
 	sum, squares := 0., 0.
 	switch a.scale {
-	case OrdinalScale, IntervalScale:
+	case OrdinalScale:
 		for k, n := range counts {
 			sum += n * positions[k]
 			squares += n * positions[k] * positions[k]

@@ -9,12 +9,40 @@ import (
 	"gonum.org/v1/gonum/stat/distuv"
 )
 
-// BootstrapOptions are the settings of a bootstrap. The zero value is 2000 resamples, 95% and seed 0.
+// BootstrapOptions are the settings of a bootstrap. The zero value is 2000 resamples, 95%, seed 0 and no clusters.
 type BootstrapOptions struct {
 	Resamples int
 	// Alpha is 1 - confidence.
 	Alpha float64
 	Seed  uint64
+	// Clusters has the number of the cluster that each item belongs to, such as the repeats of one task: clusters are drawn whole, and
+	// left out whole by the jackknife. Nil takes each item as a cluster of its own.
+	Clusters []int
+}
+
+// clustered returns the members of each cluster of n items, in the order of the first of each; nil if each item is its own cluster.
+func clustered(n int, clusters []int) ([][]int, Flag) {
+	if clusters == nil {
+		return nil, ""
+	}
+	if len(clusters) != n {
+		return nil, OutOfDomain
+	}
+	places := make(map[int]int, n)
+	var members [][]int
+	for i, c := range clusters {
+		place, ok := places[c]
+		if !ok {
+			place = len(members)
+			places[c] = place
+			members = append(members, nil)
+		}
+		members[place] = append(members[place], i)
+	}
+	if len(members) == n {
+		return nil, ""
+	}
+	return members, ""
 }
 
 // BootstrapResult has the intervals of a bootstrap over items. Keep the seed with them.
@@ -30,11 +58,17 @@ type BootstrapResult struct {
 	Flag            Flag
 }
 
-// jackknifeGroups bounds the work of the acceleration: more items than this are left out in groups of equal size.
-const jackknifeGroups = 200
+// jackknifeGroups bounds the work of the acceleration: more items than this are left out in groups of equal size, and in fewer
+// groups where all of them together would read more than jackknifeWork items. The acceleration of so many is next to 0.
+const (
+	jackknifeGroups = 200
+	fewestGroups    = 50
+	jackknifeWork   = 4_000_000
+)
 
 // Bootstrap resamples n items with replacement; all ratings or repeats of an item stay together. The statistic gets the numbers of the
-// drawn items and may keep nothing of them. TooFew with less than 2 items, NoVariation if it is the same for all resamples.
+// drawn items and may keep nothing of them. With clusters, it draws as many of them as there are, each with all its items.
+// TooFew with less than 2 items or clusters, NoVariation if it is the same for all resamples.
 // Efron 1987; Efron and Tibshirani 1993, with the acceleration of the jackknife.
 func Bootstrap(n int, statistic func(items []int) Value, options BootstrapOptions) BootstrapResult {
 	if options.Resamples <= 0 {
@@ -44,11 +78,12 @@ func Bootstrap(n int, statistic func(items []int) Value, options BootstrapOption
 		options.Alpha = .05
 	}
 	result := BootstrapResult{Resamples: options.Resamples, Seed: options.Seed}
+	members, flag := clustered(n, options.Clusters)
 	switch {
-	case !level(options.Alpha):
+	case !level(options.Alpha) || flag != "":
 		result.Flag = OutOfDomain
 		return result
-	case n < 2:
+	case n < 2 || members != nil && len(members) < 2:
 		result.Flag = TooFew
 		return result
 	}
@@ -58,7 +93,7 @@ func Bootstrap(n int, statistic func(items []int) Value, options BootstrapOption
 		return result
 	}
 	random := rand.New(rand.NewPCG(options.Seed, 0xb007)) //nolint:gosec // the same seed must give the same answer
-	values := resample(n, options.Resamples, random.IntN, statistic)
+	values := resample(n, members, options.Resamples, random.IntN, statistic)
 	result.Used = len(values)
 	if float64(result.Used) < .95*float64(result.Resamples) {
 		result.Flag = NoVariation
@@ -84,7 +119,7 @@ func Bootstrap(n int, statistic func(items []int) Value, options BootstrapOption
 	if !finite(bias) { // all resamples are on one side
 		return result
 	}
-	acceleration, _ := Jackknife(n, statistic)
+	acceleration, _ := jackknife(n, members, statistic)
 	z := normalQuantile(options.Alpha)
 	end := func(z float64) float64 {
 		return at(distuv.UnitNormal.CDF(bias + (bias+z)/(1-acceleration*(bias+z))))
@@ -94,11 +129,18 @@ func Bootstrap(n int, statistic func(items []int) Value, options BootstrapOption
 }
 
 // resample returns the values of the statistic that are defined. draw returns a number below n.
-func resample(n, times int, draw func(n int) int, statistic func(items []int) Value) []float64 {
+func resample(n int, members [][]int, times int, draw func(n int) int, statistic func(items []int) Value) []float64 {
 	values, items := make([]float64, 0, times), make([]int, n)
 	for range times {
-		for i := range items {
-			items[i] = draw(n)
+		if members == nil {
+			for i := range items {
+				items[i] = draw(n)
+			}
+		} else {
+			items = items[:0]
+			for range members {
+				items = append(items, members[draw(len(members))]...)
+			}
 		}
 		if v, ok := statistic(items).Get(); ok {
 			values = append(values, v)
@@ -108,16 +150,29 @@ func resample(n, times int, draw func(n int) int, statistic func(items []int) Va
 }
 
 // Jackknife returns the acceleration Σ(θ̄-θ_i)³ / (6 (Σ(θ̄-θ_i)²)^(3/2)) and the standard error √((n-1)/n Σ(θ̄-θ_i)²) of a statistic,
-// where θ_i leaves out item i. Above 200 items groups are left out instead of items. Both are 0 if no value varies.
+// where θ_i leaves out item i. Above 200 items groups are left out instead of items, 200 or above 20,000 items fewer. Both are 0 if no value varies.
 func Jackknife(n int, statistic func(items []int) Value) (acceleration, se float64) {
-	groups := min(n, jackknifeGroups)
+	return jackknife(n, nil, statistic)
+}
+
+// jackknife leaves out clusters, or items without them.
+func jackknife(n int, members [][]int, statistic func(items []int) Value) (acceleration, se float64) {
+	parts := n
+	if members != nil {
+		parts = len(members)
+	}
+	groups := min(parts, jackknifeGroups, max(fewestGroups, jackknifeWork/max(1, n)))
 	var values []float64
 	items := make([]int, 0, n)
 	for g := range groups {
 		items = items[:0]
-		for i := range n {
-			if i*groups/n != g {
+		for i := range parts {
+			switch {
+			case i*groups/parts == g:
+			case members == nil:
 				items = append(items, i)
+			default:
+				items = append(items, members[i]...)
 			}
 		}
 		if v, ok := statistic(items).Get(); ok {

@@ -1,6 +1,11 @@
 package stats
 
-import "math"
+import (
+	"cmp"
+	"encoding/binary"
+	"math"
+	"slices"
+)
 
 // Vote is the category, from 0, that a judge gave an item. A judge may vote on an item several times.
 type Vote struct{ Item, Judge, Category int }
@@ -38,14 +43,8 @@ func EstimateDawidSkene(votes []Vote, items, judges, categories int) DawidSkene 
 			return DawidSkene{Flag: OutOfDomain}
 		}
 		byItem[v.Item] = append(byItem[v.Item], v)
-		if d.Posterior[v.Item] == nil {
-			d.Posterior[v.Item] = make([]float64, categories)
-		}
-		d.Posterior[v.Item][v.Category]++
 	}
-	for _, posterior := range d.Posterior {
-		normalize(posterior)
-	}
+	groups, of := sameVotes(byItem, categories)
 	for j := range d.Confusion {
 		d.Confusion[j] = make([][]float64, categories)
 		for k := range categories {
@@ -54,14 +53,60 @@ func EstimateDawidSkene(votes []Vote, items, judges, categories int) DawidSkene 
 	}
 	for d.Iterations < dawidSkeneIterations && !d.Converged {
 		d.Iterations++
-		d.Converged = d.maximize(byItem) < dawidSkeneMove
-		d.expect(byItem)
+		d.Converged = d.maximize(groups) < dawidSkeneMove
+		d.expect(groups)
+	}
+	for i, g := range of {
+		if g >= 0 {
+			d.Posterior[i] = slices.Clone(groups[g].posterior)
+		}
 	}
 	return d
 }
 
+// voteGroup has items with the same votes, which have the same posterior: there are few of them for many items.
+type voteGroup struct {
+	items     float64
+	votes     []Vote
+	posterior []float64
+}
+
+// sameVotes groups items, with the shares of their votes as the first posterior. of has the group of each item, -1 without votes.
+func sameVotes(byItem [][]Vote, categories int) (groups []voteGroup, of []int) {
+	of = make([]int, len(byItem))
+	places := map[string]int{}
+	var key []byte
+	for i, votes := range byItem {
+		if len(votes) == 0 {
+			of[i] = -1
+			continue
+		}
+		slices.SortFunc(votes, func(a, b Vote) int {
+			return cmp.Or(cmp.Compare(a.Judge, b.Judge), cmp.Compare(a.Category, b.Category))
+		})
+		key = key[:0]
+		for _, v := range votes {
+			key = binary.AppendUvarint(binary.AppendUvarint(key, uint64(v.Judge)), uint64(v.Category))
+		}
+		g, ok := places[string(key)]
+		if !ok {
+			g = len(groups)
+			places[string(key)] = g
+			posterior := make([]float64, categories)
+			for _, v := range votes {
+				posterior[v.Category]++
+			}
+			normalize(posterior)
+			groups = append(groups, voteGroup{votes: votes, posterior: posterior})
+		}
+		groups[g].items++
+		of[i] = g
+	}
+	return groups, of
+}
+
 // maximize estimates the shares of categories and the judges' error rates from the items' categories, and returns how far they moved.
-func (d *DawidSkene) maximize(byItem [][]Vote) (moved float64) {
+func (d *DawidSkene) maximize(groups []voteGroup) (moved float64) {
 	marginals := make([]float64, len(d.Marginals))
 	rates := make([][][]float64, len(d.Confusion))
 	for j := range rates {
@@ -70,11 +115,11 @@ func (d *DawidSkene) maximize(byItem [][]Vote) (moved float64) {
 			rates[j][k] = make([]float64, len(marginals))
 		}
 	}
-	for i, votes := range byItem {
-		for k, p := range d.Posterior[i] {
-			marginals[k] += p
-			for _, v := range votes {
-				rates[v.Judge][k][v.Category] += p
+	for _, g := range groups {
+		for k, p := range g.posterior {
+			marginals[k] += g.items * p
+			for _, v := range g.votes {
+				rates[v.Judge][k][v.Category] += g.items * p
 			}
 		}
 	}
@@ -96,24 +141,38 @@ func (d *DawidSkene) maximize(byItem [][]Vote) (moved float64) {
 }
 
 // expect estimates the items' categories from the shares of categories and the judges' error rates.
-func (d *DawidSkene) expect(byItem [][]Vote) {
-	for i, votes := range byItem {
-		if d.Posterior[i] == nil {
-			continue
+func (d *DawidSkene) expect(groups []voteGroup) {
+	prior := logarithms(d.Marginals)
+	rates := make([][][]float64, len(d.Confusion))
+	for j, confusion := range d.Confusion {
+		rates[j] = make([][]float64, len(confusion))
+		for k := range confusion {
+			rates[j][k] = logarithms(confusion[k])
 		}
-		logs, most := make([]float64, len(d.Marginals)), math.Inf(-1)
-		for k, p := range d.Marginals {
-			logs[k] = math.Log(p)
-			for _, v := range votes {
-				logs[k] += math.Log(d.Confusion[v.Judge][k][v.Category])
-			}
-			most = max(most, logs[k])
-		}
-		for k := range logs {
-			d.Posterior[i][k] = math.Exp(logs[k] - most)
-		}
-		normalize(d.Posterior[i])
 	}
+	for _, g := range groups {
+		most := math.Inf(-1)
+		for k := range g.posterior {
+			log := prior[k]
+			for _, v := range g.votes {
+				log += rates[v.Judge][k][v.Category]
+			}
+			g.posterior[k] = log
+			most = max(most, log)
+		}
+		for k, log := range g.posterior {
+			g.posterior[k] = math.Exp(log - most)
+		}
+		normalize(g.posterior)
+	}
+}
+
+func logarithms(p []float64) []float64 {
+	logs := make([]float64, len(p))
+	for i, x := range p {
+		logs[i] = math.Log(x)
+	}
+	return logs
 }
 
 // normalize divides by the sum, unless that is 0.

@@ -444,7 +444,7 @@ var goldenMetrics = map[string]func(c golden) figures{
 			drawn++
 			return i
 		}
-		for _, mean := range resample(n, total, draw, func(items []int) Value {
+		for _, mean := range resample(n, nil, total, draw, func(items []int) Value {
 			return some(stat.Mean(each(items, func(i int) float64 { return in.X[i] }), nil))
 		}) {
 			count[math.Round(mean*1e9)/1e9] += 1 / float64(total)

@@ -60,7 +60,7 @@ func MeasureReliability(ratings [][]float64, scale Scale, categories []float64, 
 	put := func(e Estimate) Agreement { return Agreement{e, r.Items} }
 	without := func(flag Flag) Agreement { return put(Estimate{Value: none(flag)}) }
 	r.KrippendorffAlpha = put(KrippendorffInterval(ratings, scale, options))
-	r.PercentAgreement = put(resampled(ratings, categories, Identity, options, func(m margins) Value { return some(m.agree) }))
+	r.PercentAgreement = put(resampledPercent(ratings, categories, options))
 	r.CohenKappa, r.FleissKappa, r.GwetAC = without(NotApplicable), without(NotApplicable), without(NotApplicable)
 	r.ICC, r.ICCAverage, r.KendallW = without(NotApplicable), without(NotApplicable), without(NotApplicable)
 	if scale == NominalScale || scale == OrdinalScale {
@@ -68,30 +68,38 @@ func MeasureReliability(ratings [][]float64, scale Scale, categories []float64, 
 		if scale == OrdinalScale {
 			w = Linear
 		}
-		r.FleissKappa = put(resampled(ratings, categories, w, options, func(m margins) Value {
+		items, flag := contributionsOf(ratings, categories, w)
+		r.FleissKappa = put(resampled(items, flag, options, func(m margins) Value {
 			kappa, _ := m.fleiss(w)
 			return kappa
 		}))
-		r.GwetAC = put(resampled(ratings, categories, w, options, func(m margins) Value { return m.gwet(w) }))
+		r.GwetAC = put(resampled(items, flag, options, func(m margins) Value { return m.gwet(w) }))
 		if r.Raters == 2 {
 			r.CohenKappa = put(resampledCohen(ratings, categories, w, options))
 		}
 	}
 	if scale != NominalScale {
 		icc := IntraclassCorrelation(ratings).Agreement
+		if members, flag := clustered(len(ratings), options.Clusters); members != nil || flag != "" {
+			icc.Single.CI, icc.Average.CI = nil, nil
+		}
 		r.ICC, r.ICCAverage = put(icc.Single), put(icc.Average)
 		r.KendallW = put(Estimate{Value: KendallW(ratings).Value})
 	}
 	return r
 }
 
-// resampled is a figure of margins with its interval.
-func resampled(ratings [][]float64, categories []float64, w Weights, options BootstrapOptions, figure func(margins) Value) Estimate {
+// contributionsOf are those of the items, on a scale of categories.
+func contributionsOf(ratings [][]float64, categories []float64, w Weights) ([]contribution, Flag) {
 	counts, flag := CountRatings(ratings, categories)
 	if flag != "" {
-		return Estimate{Value: none(flag)}
+		return nil, flag
 	}
-	items, flag := counts.contributions(w)
+	return counts.contributions(w)
+}
+
+// resampled is a figure of margins with its interval.
+func resampled(items []contribution, flag Flag, options BootstrapOptions, figure func(margins) Value) Estimate {
 	if flag != "" {
 		return Estimate{Value: none(flag)}
 	}
@@ -103,6 +111,42 @@ func resampled(ratings [][]float64, categories []float64, w Weights, options Boo
 		return figure(m)
 	}
 	return Estimate{Value: of(allItems(len(items))), CI: Bootstrap(len(items), of, options).BCa}
+}
+
+// resampledPercent is [Counts.PercentAgreement] without weights with its interval. It needs no counts, which would be many for numbers.
+func resampledPercent(ratings [][]float64, categories []float64, options BootstrapOptions) Estimate {
+	if _, flag := placesOf(ratings, categories); flag != "" {
+		return Estimate{Value: none(flag)}
+	}
+	agree := make([]float64, len(ratings)) // NaN without two ratings
+	for i, row := range ratings {
+		equal, pairs := 0, 0
+		for j, x := range row {
+			for _, y := range row[:j] {
+				if !math.IsNaN(x) && !math.IsNaN(y) {
+					pairs++
+					if x == y {
+						equal++
+					}
+				}
+			}
+		}
+		agree[i] = float64(equal) / float64(pairs)
+	}
+	of := func(chosen []int) Value {
+		sum, n := 0., 0
+		for _, i := range chosen {
+			if !math.IsNaN(agree[i]) {
+				sum += agree[i]
+				n++
+			}
+		}
+		if n == 0 {
+			return none(TooFew)
+		}
+		return some(sum / float64(n))
+	}
+	return Estimate{Value: of(allItems(len(agree))), CI: Bootstrap(len(agree), of, options).BCa}
 }
 
 // resampledCohen is Cohen's kappa of two raters with its interval.

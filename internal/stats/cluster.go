@@ -1,0 +1,177 @@
+package stats
+
+import (
+	"cmp"
+	"math"
+	"slices"
+
+	"gonum.org/v1/gonum/stat"
+)
+
+// ClusteredInterval is the mean of values that come in clusters, with an interval that counts it: [SkewedMeanInterval] for clusters of
+// one value, Wilson's for values of 0 and 1 with the number of independent values that these are worth, n by the design effect; else
+// Student's t with C-1 degrees of freedom of [ClusteredMean]'s standard error. Flags are those of ClusteredMean.
+func ClusteredInterval(clusters [][]float64, alpha float64) Estimate {
+	var all []float64
+	filled, binary := 0, true
+	for _, cluster := range clusters {
+		if len(cluster) > 0 {
+			filled++
+		}
+		for _, x := range cluster {
+			all = append(all, x)
+			binary = binary && (x == 0 || x == 1)
+		}
+	}
+	if !level(alpha) {
+		return Estimate{Value: none(OutOfDomain)}
+	}
+	if filled < 2 && finite(all...) { // a mean, but no variance between clusters
+		e := Estimate{Value: none(TooFew)}
+		if len(all) > 0 {
+			e.Value = Value{number(stat.Mean(all, nil)), TooFew}
+		}
+		return e
+	}
+	m := ClusteredMean(clusters)
+	e := Estimate{Value: m.Value}
+	mean, ok := m.Get()
+	n, c := float64(len(all)), float64(filled)
+	switch {
+	case !ok:
+	case binary:
+		effective := c // all are equal, or cancel out
+		if m.DesignEffect != nil && *m.DesignEffect > 0 {
+			effective = min(n, n / *m.DesignEffect)
+		}
+		mean = max(0, min(1, mean))
+		e.CI = Wilson(mean*effective, effective, alpha)
+	case filled == len(all):
+		e.CI = SkewedMeanInterval(all, alpha).CI
+	case m.SE != nil && *m.SE > 0:
+		half := studentQuantile(alpha, c-1) * *m.SE
+		e.CI = interval(mean-half, mean+half)
+	}
+	return e
+}
+
+// GroupDifference is the mean of the values in a group less the mean of the others, where values come in clusters, such as the outputs
+// of one item: an interval by Student's t with C-1 degrees of freedom of √(C/(C-1) Σ_c (Σ_{i in c} r_i)²), with r_i the value less the
+// mean of its group over the size of that, and negative for the others. TooFew unless each group has values of two clusters,
+// NoVariation and no interval if neither group varies, OutOfDomain for different lengths or values that are not finite.
+func GroupDifference(values []float64, group []bool, clusters []int, alpha float64) Estimate {
+	if len(values) != len(group) || len(values) != len(clusters) || !finite(values...) || !level(alpha) {
+		return Estimate{Value: none(OutOfDomain)}
+	}
+	var sums, counts [2]float64
+	var seen [2]map[int]bool
+	for side := range seen {
+		seen[side] = map[int]bool{}
+	}
+	sideOf := func(i int) int {
+		if group[i] {
+			return 1
+		}
+		return 0
+	}
+	for i, x := range values {
+		side := sideOf(i)
+		sums[side] += x
+		counts[side]++
+		seen[side][clusters[i]] = true
+	}
+	if len(seen[0]) < 2 || len(seen[1]) < 2 {
+		return Estimate{Value: none(TooFew)}
+	}
+	means := [2]float64{sums[0] / counts[0], sums[1] / counts[1]}
+	influence := map[int]float64{}
+	for i, x := range values {
+		side := sideOf(i)
+		r := (x - means[side]) / counts[side]
+		if side == 0 {
+			r = -r
+		}
+		influence[clusters[i]] += r
+	}
+	e := Estimate{Value: some(means[1] - means[0])}
+	squares := sumOfSquares(influence)
+	c := float64(len(influence))
+	if !(squares > 1e-24) {
+		e.Flag = NoVariation
+		return e
+	}
+	half := studentQuantile(alpha, c-1) * math.Sqrt(c/(c-1)*squares)
+	e.CI = interval(*e.Value.Value-half, *e.Value.Value+half)
+	return e
+}
+
+// sumOfSquares adds in the order of clusters, so that rounding is the same each time.
+func sumOfSquares(byCluster map[int]float64) float64 {
+	keys := make([]int, 0, len(byCluster))
+	for key := range byCluster {
+		keys = append(keys, key)
+	}
+	slices.SortFunc(keys, cmp.Compare[int])
+	sum := 0.
+	for _, key := range keys {
+		sum += byCluster[key] * byCluster[key]
+	}
+	return sum
+}
+
+// ClusteredSpearman is [Spearman] of values that come in clusters. Its interval is that of the number of independent pairs that
+// these are worth: n by the design effect of the products z_x z_y - r/2 (z_x²+z_y²) of standardized ranks, which say how much each pair
+// moves r, where that is above 1.
+func ClusteredSpearman(x, y []float64, clusters []int) Estimate {
+	e := Spearman(x, y)
+	r, ok := e.Get()
+	if !ok || e.CI == nil {
+		return e
+	}
+	members, flag := clustered(len(x), clusters)
+	if flag != "" {
+		return Estimate{Value: none(flag)}
+	}
+	if members == nil {
+		return e
+	}
+	a, _ := ranks(x)
+	b, _ := ranks(y)
+	standardize(a)
+	standardize(b)
+	naive, byCluster := 0., 0.
+	for _, cluster := range members {
+		sum := 0.
+		for _, i := range cluster {
+			u := a[i]*b[i] - r/2*(a[i]*a[i]+b[i]*b[i])
+			naive += u * u
+			sum += u
+		}
+		byCluster += sum * sum
+	}
+	if len(members) < 4 || !(naive > 0) {
+		e.CI = nil
+		return e
+	}
+	n := float64(len(x)) / max(1, byCluster/naive)
+	if n <= 3 {
+		e.CI = nil
+		return e
+	}
+	half := z95 * math.Sqrt((1+r*r/2)/(n-3))
+	z := math.Atanh(r)
+	e.CI = interval(math.Tanh(z-half), math.Tanh(z+half))
+	return e
+}
+
+func standardize(values []float64) {
+	mean := stat.Mean(values, nil)
+	squares := 0.
+	for _, v := range values {
+		squares += (v - mean) * (v - mean)
+	}
+	deviation := math.Sqrt(squares / float64(len(values)))
+	for i := range values {
+		values[i] = (values[i] - mean) / deviation
+	}
+}
