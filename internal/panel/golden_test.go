@@ -1,0 +1,144 @@
+package panel
+
+import (
+	"encoding/json"
+	"math"
+	"os"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/looptrace/looptrace/internal/stats"
+)
+
+// goldenFile has published tables of ratings, and what their sources compute from them.
+type goldenFile struct {
+	Cases []struct {
+		ID    string `json:"id"`
+		Scale struct {
+			Type     ScaleType `json:"type"`
+			Min, Max float64
+			Labels   []string `json:"labels"`
+		} `json:"scale"`
+		Votes     [][]*float64       `json:"votes"`
+		Expected  map[string]float64 `json:"expected"`
+		Tolerance float64            `json:"tolerance"`
+	} `json:"cases"`
+	DawidSkene struct {
+		Responses [][][]float64 `json:"responses"`
+		Marginals []float64     `json:"marginals"`
+	} `json:"dawid_skene"`
+}
+
+func readGolden(t *testing.T) goldenFile {
+	t.Helper()
+	data, err := os.ReadFile("testdata/golden.json")
+	require.NoError(t, err)
+	var file goldenFile
+	require.NoError(t, json.Unmarshal(data, &file))
+	require.NotEmpty(t, file.Cases)
+	return file
+}
+
+// votesOf are votes[output][judge], nil for one that is malformed.
+func votesOf(scale Scale, aggregate Aggregate, votes [][]*float64) Input {
+	in := Input{Name: "golden", Kind: Score, Scale: scale, Aggregate: aggregate}
+	for j := range votes[0] {
+		in.Judges = append(in.Judges, Judge{Name: string(rune('a' + j)), Weight: 1})
+	}
+	for o, row := range votes {
+		in.Outputs = append(in.Outputs, Output{Item: o, Length: math.NaN()})
+		for j, value := range row {
+			v := Vote{Output: int32(o), Judge: int32(j), Status: ParseError, Cost: math.NaN(), Duration: math.NaN()}
+			if value != nil {
+				v.Status, v.Value = OK, *value
+			}
+			in.Votes = append(in.Votes, v)
+		}
+	}
+	return in
+}
+
+// TestGolden: the votes of published tables, with gaps, have the published agreement.
+func TestGolden(t *testing.T) {
+	t.Parallel()
+	for _, c := range readGolden(t).Cases {
+		t.Run(c.ID, func(t *testing.T) {
+			t.Parallel()
+			aggregate := Majority
+			if c.Scale.Type == Numeric {
+				aggregate = Mean
+			}
+			s, _, err := Measure(votesOf(Scale{Type: c.Scale.Type, Min: c.Scale.Min, Max: c.Scale.Max, Labels: c.Scale.Labels}, aggregate, c.Votes))
+			require.NoError(t, err)
+			data, err := json.Marshal(s.Reliability)
+			require.NoError(t, err)
+			var figures map[string]json.RawMessage
+			require.NoError(t, json.Unmarshal(data, &figures))
+			require.NotEmpty(t, c.Expected)
+			for name, want := range c.Expected {
+				var f Figure
+				require.NoError(t, json.Unmarshal(figures[name], &f), name)
+				require.NotNil(t, f.Value, name)
+				require.InDelta(t, want, *f.Value, c.Tolerance, name)
+			}
+		})
+	}
+}
+
+// TestGoldenDawidSkene: the table of Dawid and Skene 1979, where the first of five judges saw each patient three times.
+func TestGoldenDawidSkene(t *testing.T) {
+	t.Parallel()
+	golden := readGolden(t).DawidSkene
+	in := Input{Name: "anaesthetists", Kind: Score, Scale: Scale{Type: Categorical, Labels: []string{"1", "2", "3", "4"}}, Aggregate: DawidSkene}
+	for range 5 {
+		in.Judges = append(in.Judges, Judge{Name: "anaesthetist"})
+	}
+	for o, row := range golden.Responses {
+		in.Outputs = append(in.Outputs, Output{Item: o, Length: math.NaN()})
+		for j, repeats := range row {
+			for r, value := range repeats {
+				in.Votes = append(in.Votes, Vote{Output: int32(o), Judge: int32(j), Repeat: int16(r), Value: value})
+			}
+		}
+	}
+	s, outputs, err := Measure(in)
+	require.NoError(t, err)
+	require.Len(t, outputs, 45)
+	require.Len(t, s.Categories, 4)
+	// The shares of most probable categories are those of the posteriors, but for patients between two categories.
+	for k, c := range s.Categories {
+		require.InDelta(t, golden.Marginals[k], c.Share, .025, c.Label)
+	}
+	require.Equal(t, 5, s.Reliability.Raters)
+	require.NotNil(t, s.Judges[0].SelfConsistency.Value, "three repeats")
+	require.Equal(t, 45, s.Judges[0].SelfConsistency.N)
+	require.True(t, s.Judges[1].SelfConsistency.has(stats.TooFew))
+	// Patient 3 of the paper: the first gave 1, 1, 2, the others 2, 1, 2, 2; its estimate is 2 with probability .98.
+	require.Equal(t, "2", outputs[2].Label)
+}
+
+// TestGoldenCorrections: worked examples of corrections by labels.
+func TestGoldenCorrections(t *testing.T) {
+	t.Parallel()
+	// Rogan and Gladen: of 100 outputs a judge passes 70, with a sensitivity of .9 and a specificity of .85 on labels: .7333.
+	l := labelled{effect: 1}
+	fill := func(n int, people, panel float64) {
+		for range n {
+			l.people, l.panel = append(l.people, people), append(l.panel, panel)
+		}
+	}
+	fill(90, 1, 1)
+	fill(10, 1, 0)
+	fill(85, 0, 0)
+	fill(15, 0, 1)
+	for i := range 1000 { // with those of labels 840 of 1,200 pass
+		l.rest = append(l.rest, indicator(i < 735))
+	}
+	e, unlabelled, byLabels := l.roganGladen()
+	p := 840. / 1200
+	require.InDelta(t, (p+.85-1)/.75, *e.Value.Value, 1e-12)
+	require.InDelta(t, .7333333, *e.Value.Value, 1e-6)
+	half := (e.CI[1] - e.CI[0]) / 2
+	require.InDelta(t, half/1.959964, math.Sqrt(unlabelled+byLabels), 1e-6, "the parts make the whole")
+}

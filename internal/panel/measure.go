@@ -1,0 +1,138 @@
+package panel
+
+import (
+	"math"
+	"slices"
+
+	"github.com/looptrace/looptrace/internal/stats"
+)
+
+// Summary is what the votes say of the panel.
+type Summary struct {
+	Name      string    `json:"name"`
+	Kind      Kind      `json:"kind"`
+	Scale     Scale     `json:"scale"`
+	Aggregate Aggregate `json:"aggregate"`
+	// Score is the mean score of the panel, of N items.
+	Score stats.Side `json:"-"`
+	// Sentence says how far the score can be trusted, Warnings what to do about it.
+	Sentence string        `json:"sentence"`
+	Warnings []string      `json:"warnings"`
+	Votes    VoteCounts    `json:"votes"`
+	Judges   []JudgeResult `json:"judges"`
+	// Reliability is nil for one judge.
+	Reliability *Reliability `json:"reliability"`
+	// Effective is the number of independent judges that the panel is worth.
+	Effective Figure `json:"effective_judges"`
+	// Outputs counts those that a judge was asked about, Unscored those of them without a score, Split those on which judges split,
+	// Escalated those that the escalation decided.
+	Outputs   int `json:"outputs"`
+	Unscored  int `json:"unscored"`
+	Split     int `json:"split"`
+	Escalated int `json:"escalated"`
+	// Labels is nil without labels, Anchors without anchors.
+	Labels  *LabelsResult  `json:"labels"`
+	Anchors *AnchorsResult `json:"anchors"`
+	// Categories are those of a categorical scale, in its order.
+	Categories []Category `json:"categories,omitempty"`
+}
+
+// Category is a category of a categorical scale. Share is of all outputs that have one.
+type Category struct {
+	Label   string  `json:"label"`
+	Outputs int     `json:"outputs"`
+	Share   float64 `json:"share"`
+}
+
+// Measure computes what the votes say: a score for each output, in their order, and the summary of the panel. An error says that the
+// input does not fit together. The time grows with outputs times judges; 100,000 outputs of 3 judges take seconds, since intervals of so
+// many come from fewer resamples, which the flag FewerResamples says.
+func Measure(in Input) (*Summary, []OutputScore, error) {
+	if in.Kind == Preference {
+		in.Scale = Scale{Type: Categorical, Labels: []string{"a", "tie", "b"}}
+	}
+	if err := in.valid(); err != nil {
+		return nil, nil, err
+	}
+	t := newTable(&in)
+	t.verdicts = t.decideAll(t.members)
+	t.final = t.escalated(t.verdicts)
+	s := &Summary{Name: in.Name, Kind: in.Kind, Scale: in.Scale, Aggregate: in.Aggregate, Judges: []JudgeResult{}}
+	outputs, scores := make([]OutputScore, len(t.final)), make([]float64, len(t.final))
+	for o, v := range t.final {
+		outputs[o], scores[o] = t.outputScore(v), v.score
+	}
+	t.count(s)
+	s.Score = t.side(scores)
+	people := t.people()
+	s.Reliability, s.Effective = t.reliability(), t.effective(people.truth)
+	t.judgeAll(s)
+	if len(in.Labels) > 0 {
+		s.Labels = t.labels(people)
+	}
+	if in.Anchors != nil {
+		s.Anchors = in.Anchors.compare(in.Seed)
+	}
+	s.Sentence, s.Warnings = t.words(s)
+	return s, outputs, nil
+}
+
+func (t *table) count(s *Summary) {
+	categories := make([]int, len(t.Scale.Labels))
+	decided := 0
+	for o, v := range t.final {
+		if !t.judged[o] {
+			continue
+		}
+		s.Outputs++
+		if v.reason != "" {
+			s.Unscored++
+		}
+		if v.split {
+			s.Split++
+		}
+		if v.escalated {
+			s.Escalated++
+		}
+		if t.Kind == Score && t.Scale.Type == Categorical && !math.IsNaN(v.value) {
+			categories[int(v.value)]++
+			decided++
+		}
+	}
+	if t.Kind == Preference || t.Scale.Type != Categorical {
+		return
+	}
+	for place, n := range categories {
+		c := Category{Label: t.Scale.Labels[place], Outputs: n}
+		if decided > 0 {
+			c.Share = float64(n) / float64(decided)
+		}
+		s.Categories = append(s.Categories, c)
+	}
+}
+
+// judgeAll adds the judges, each with what the panel without it says.
+func (t *table) judgeAll(s *Summary) {
+	for j := range t.Judges {
+		s.Judges = append(s.Judges, t.judge(j))
+		s.Votes.addAll(s.Judges[j].Votes)
+	}
+	total := 0.
+	for _, r := range s.Judges {
+		total += r.Cost
+	}
+	for j := range t.Judges {
+		r := &s.Judges[j]
+		if j == t.escalation {
+			r.PanelAgreement = t.against(j, t.verdicts)
+			continue
+		}
+		if len(t.members) < 2 {
+			r.PanelAgreement = without(stats.NotApplicable, 0)
+			continue
+		}
+		rest := t.decideAll(slices.DeleteFunc(slices.Clone(t.members), func(member int) bool { return member == j }))
+		r.PanelAgreement = t.against(j, rest)
+		r.Without = t.without(t.escalated(rest), r.Cost, total)
+	}
+}

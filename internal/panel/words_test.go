@@ -1,0 +1,122 @@
+package panel
+
+import (
+	"math/rand/v2"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/looptrace/looptrace/internal/stats"
+)
+
+func join(lines []string) string { return strings.Join(lines, "\n") }
+
+func TestShort(t *testing.T) {
+	t.Parallel()
+	for want, x := range map[string]float64{".83": .83, "-.05": -.05, "1": 1, "0": -.001, "-1": -1, ".997": .9971, "-1.20": -1.2, "10.05": 10.05, ".50": .5} {
+		require.Equal(t, want, short(x))
+	}
+	for want, x := range map[string]float64{
+		"91 %": .91, "100 %": 1, "99.6 %": .996, "0 %": 0, "0.4 %": .004, "90 %": .9, "10 %": .1, "more than 99.99 %": .999999, "less than 0.01 %": 1e-7, "1 %": .0101,
+	} {
+		require.Equal(t, want, percent(x))
+	}
+	for want, x := range map[string]float64{"4 points": .04, "1 point": .01, "0.4 points": .004, "12 points": .123} {
+		require.Equal(t, want, points(x))
+	}
+	require.Equal(t, "[1, 7]", pointInterval(.01, .07))
+	require.Equal(t, "[-0.4, 0]", pointInterval(-.004, .0001))
+}
+
+// TestAgreementWords: no sentence is firmer than its interval.
+func TestAgreementWords(t *testing.T) {
+	t.Parallel()
+	t3 := &table{Input: &Input{Kind: Score, Scale: Scale{Type: Binary}}}
+	for name, c := range map[string]struct {
+		value float64
+		ci    *stats.Interval
+		items int
+		want  string
+	}{
+		"good":         {.83, &stats.Interval{.78, .87}, 200, "The 3 judges agree on 91 % of pairs (alpha .83 [.78, .87]): good agreement."},
+		"perhaps good": {.83, &stats.Interval{.55, .95}, 20, "The 3 judges agree on 91 % of pairs (alpha .83 [.55, .95]): good agreement here, but it may be weak: judge more outputs."},
+		"fair":         {.75, &stats.Interval{.7, .8}, 200, "The 3 judges agree on 91 % of pairs (alpha .75 [.70, .80]): fair agreement, for tentative conclusions."},
+		"perhaps fair": {.7, &stats.Interval{.5, .85}, 200, "The 3 judges agree on 91 % of pairs (alpha .70 [.50, .85]): fair agreement here, but it may be weak: draw tentative conclusions only, or judge more outputs."},
+		"perhaps weak": {.6, &stats.Interval{.4, .75}, 200, "The 3 judges agree on 91 % of pairs (alpha .60 [.40, .75]): weak agreement here, though it may be fair: judge more outputs, or make the rubric more exact."},
+		"weak":         {.4, &stats.Interval{.3, .5}, 200, "The 3 judges agree on 91 % of pairs (alpha .40 [.30, .50]): weak agreement. Make the rubric more exact, and rest no decision on this score alone."},
+		"chance":       {.08, &stats.Interval{-.05, .21}, 200, "These judges agree little more than chance would (alpha .08 [-.05, .21]); do not trust the mean score below."},
+		"opposite":     {-.4, &stats.Interval{-.6, -.2}, 200, "These judges disagree more than chance would (alpha -.40 [-.60, -.20]): they read the rubric in opposite ways; do not trust the mean score below."},
+		"unknown":      {.5, &stats.Interval{-.1, .9}, 6, "The 3 judges agree on 91 % of pairs (alpha .50 [-.10, .90]), but 6 outputs are too few to tell that from chance: judge more."},
+		"no interval":  {.9, nil, 4, "The 3 judges agree on 91 % of pairs (alpha .90, without an interval), but 4 outputs are too few to tell that from chance: judge more."},
+		"all, of few":  {1, nil, 4, "The 3 judges agree on 91 % of pairs (alpha 1, without an interval), but 4 outputs are too few to tell that from chance: judge more."},
+		"all, of many": {1, nil, 40, "The 3 judges agree on 91 % of pairs (alpha 1, without an interval): good agreement."},
+	} {
+		r := &Reliability{Raters: 3, Items: c.items, PercentAgreement: Figure{Value: at(.91)}, KrippendorffAlpha: Figure{Value: at(c.value), CI: c.ci}}
+		require.Equal(t, c.want, t3.agreement(r), name)
+	}
+	numbers := &table{Input: &Input{Kind: Score, Scale: Scale{Type: Numeric, Max: 1}}}
+	require.Equal(t, "The 2 judges agree (alpha .90 [.85, .93]): good agreement.",
+		numbers.agreement(&Reliability{Raters: 2, Items: 50, PercentAgreement: Figure{Value: at(.01)}, KrippendorffAlpha: Figure{Value: at(.9), CI: &stats.Interval{.85, .93}}}))
+}
+
+func TestSentences(t *testing.T) {
+	t.Parallel()
+	good := made(rand.New(rand.NewPCG(1, 1)), 150, 3, 1, fiveGrades)
+	none := row(fiveGrades, Mean, 1, 2)
+	none.Votes = nil
+	waits := row(fiveGrades, Mean, 1, 2)
+	waits.Votes[0].Status, waits.Votes[1].Status = Pending, Timeout
+	failed := row(fiveGrades, Mean, 1, 2)
+	failed.Votes[0].Status, failed.Votes[1].Status = ParseError, Timeout
+	apart := row(fiveGrades, Mean, 1, 2)
+	apart.Votes[1].Status = Timeout
+	same := made(rand.New(rand.NewPCG(1, 1)), 20, 3, 1, Scale{Type: Binary})
+	for i := range same.Votes {
+		same.Votes[i].Value = 1
+	}
+	paradox := made(rand.New(rand.NewPCG(1, 1)), 125, 2, 1, Scale{Type: Binary})
+	for i := range paradox.Votes { // the golden table: 118, 5, 2 and 0
+		o, j := paradox.Votes[i].Output, paradox.Votes[i].Judge
+		paradox.Votes[i].Value = indicator(j == 0 && (o < 2 || o >= 7) || j == 1 && o >= 2)
+	}
+	alone := made(rand.New(rand.NewPCG(1, 1)), 60, 1, 2, fiveGrades)
+	for want, in := range map[string]Input{
+		`^The 3 judges agree on \d+ % of pairs \(alpha \.\d\d \[\.\d\d, \.\d\d\]\): (good|fair) agreement`:                                                       good,
+		`^There are no votes, so that there is no score\.$`:                                                                                                      none,
+		`^There is no valid vote yet\.$`:                                                                                                                         waits,
+		`^None of the 2 votes is valid, so that there is no score\. Look at the errors of the votes\.$`:                                                          failed,
+		`^No output has valid votes of two judges: nothing can be said about agreement\.$`:                                                                       apart,
+		`^All votes are the same value: nothing can be said about agreement\.`:                                                                                   same,
+		`^97.? % of votes are the same value, so that alpha says little \(-\.02 .*\); AC1 is \.94 \[\.\d+, \.\d+\]\.`:                                            paradox,
+		`^A single judge makes the score: nothing can be said about agreement with others\. Its repeats agree with alpha \.\d\d \[.*\]\. Add a judge of another`: alone,
+	} {
+		s, _ := measure(t, in)
+		require.Regexp(t, want, s.Sentence)
+	}
+}
+
+func TestWarnings(t *testing.T) {
+	t.Parallel()
+	quiet := made(rand.New(rand.NewPCG(1, 1)), 150, 3, 1, fiveGrades)
+	s, _ := measure(t, quiet)
+	require.Equal(t, []string{}, s.Warnings)
+
+	in := made(rand.New(rand.NewPCG(1, 1)), 20, 2, 1, Scale{Type: Binary})
+	in.Judges[1].Canary, in.Judges[0].Canary = Obeyed, Held
+	in.Votes[0].Status, in.Votes[2].Status, in.Votes[4].Status = ParseError, Timeout, Timeout
+	for o := 10; o < 16; o++ {
+		in.Votes[2*o].Value, in.Votes[2*o+1].Value = 0, 1
+	}
+	s, _ = measure(t, in)
+	w := join(s.Warnings)
+	require.Contains(t, w, "judge-1 obeyed an order that was hidden in an output. Do not trust its votes")
+	require.NotContains(t, w, "judge-0 obeyed")
+	require.Contains(t, w, "15 % of the votes of judge-0 are missing (1 malformed, 2 timeouts). Scores leave them out")
+	require.Contains(t, w, "Only 17 outputs have votes from two judges or more: agreement is hardly known. Judge 30 or more.")
+	require.Contains(t, w, "of 20 outputs have no score, and the mean score leaves them out. Most are ties: take an odd number of judges, or an escalation.")
+	require.Equal(t, Obeyed, *s.Judges[1].Canary)
+	in.Votes = nil
+	s, _ = measure(t, in)
+	require.Len(t, s.Warnings, 1, "only of the canary")
+}
