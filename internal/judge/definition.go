@@ -138,6 +138,8 @@ func (d *Definition) readRubric(m *members) {
 		m.fail("prompt", "stands beside a rubric: leave one of them out")
 	case hasRubric && strings.TrimSpace(d.Rubric) == "":
 		m.fail("rubric", "must not be blank")
+	case strings.ContainsRune(d.Rubric, 0):
+		m.fail("rubric", "must not contain the character U+0000")
 	case len(d.Rubric) > maxRubric:
 		m.fail("rubric", "must have at most %d KiB", maxRubric>>10)
 	case prompt != nil:
@@ -247,4 +249,3 @@ func compact(raw json.RawMessage) json.RawMessage {
 }
 
 func sortedKeys[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }
-

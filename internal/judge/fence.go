@@ -182,10 +182,10 @@ func escape(text string) string {
 
 // escapes reports whether a character is escaped. A carriage return before a newline is not, nor are the joiners inside of words and emoji.
 func escapes(r rune) bool {
-	switch {
-	case r == '⟦' || r == '〚' || r == '\u2028' || r == '\u2029':
+	switch r {
+	case '⟦', '〚', '\u2028', '\u2029':
 		return true
-	case r == '\n' || r == '\t' || r == '\u200c' || r == '\u200d':
+	case '\n', '\t', '\u200c', '\u200d':
 		return false
 	}
 	// Cc are control characters, Cf those that change the direction of text, tags and other invisible ones. Selectors of variants beyond

@@ -1,9 +1,9 @@
 package judge
 
 import (
-	"bytes"
 	"embed"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io/fs"
 	"strings"
@@ -53,7 +53,7 @@ var ReadyJudges = sync.OnceValues(func() ([]*Ready, error) {
 func parseReady(text []byte) (*Ready, error) {
 	front, rubric, found := strings.Cut(strings.TrimPrefix(string(text), "---\n"), "\n---\n")
 	if !found {
-		return nil, fmt.Errorf("it has no front matter")
+		return nil, errors.New("it has no front matter")
 	}
 	var head struct {
 		ID, Title, Description string
@@ -67,7 +67,7 @@ func parseReady(text []byte) (*Ready, error) {
 		return nil, fmt.Errorf("read the front matter: %w", err)
 	}
 	r := &Ready{
-		ID: head.ID, Version: head.Version, Title: head.Title, Description: head.Description, Needs: head.Needs, Rubric: string(bytes.TrimSpace([]byte(rubric))),
+		ID: head.ID, Version: head.Version, Title: head.Title, Description: head.Description, Needs: head.Needs, Rubric: strings.TrimSpace(rubric),
 	}
 	raw, err := json.Marshal(map[string]any{"scale": head.Scale, "pass": head.Pass})
 	if err != nil {

@@ -169,11 +169,13 @@ func contentOf(raw json.RawMessage) (text, refusal string) {
 	if json.Unmarshal(m.Content, &text) == nil || json.Unmarshal(m.Content, &parts) != nil {
 		return text, m.Refusal
 	}
+	var texts, refusals strings.Builder
+	refusals.WriteString(m.Refusal)
 	for _, p := range parts {
-		text += p.Text
-		m.Refusal += p.Refusal
+		texts.WriteString(p.Text)
+		refusals.WriteString(p.Refusal)
 	}
-	return text, m.Refusal
+	return texts.String(), refusals.String()
 }
 
 // answer is the object that a judge answered with.
