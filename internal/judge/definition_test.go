@@ -194,3 +194,32 @@ func TestPromptsThatJudgeNothing(t *testing.T) {
 	_, err = New(parsed(t, oneToFive+", "+byPrompt), nil, "judge")
 	require.ErrorContains(t, err, "takes a prompt")
 }
+
+// FuzzParse reads any definition. One that is right has a canonical form that reads to the same, and names every other error by its place.
+func FuzzParse(f *testing.F) {
+	for _, scale := range []string{fivePoints, fractions, grades, topics, passOrFail} {
+		f.Add(`{"name": "n", "rubric": "r", "repeats": 2, "scale": ` + scale + ", " + withModel + "}")
+	}
+	f.Add(`{"name": "n", "type": "preference", ` + promptMember + withModel + "}")
+	f.Fuzz(func(t *testing.T, raw string) {
+		d, err := Parse(json.RawMessage(raw), "judge")
+		if err != nil {
+			require.True(t, problem.Is(err, problem.Invalid), err)
+			for _, field := range problem.Of(err).Fields {
+				require.True(t, strings.HasPrefix(field.Location, "judge"), field.Location)
+			}
+			return
+		}
+		first, err := json.Marshal(d)
+		require.NoError(t, err)
+		again, err := Parse(first, "judge")
+		require.NoError(t, err)
+		second, err := json.Marshal(again)
+		require.NoError(t, err)
+		require.Equal(t, string(first), string(second))
+		if d.Type == TypeScore && d.Prompt == nil {
+			_, err = New(d, nil, "judge")
+			require.True(t, err == nil || problem.Is(err, problem.Invalid), err)
+		}
+	})
+}

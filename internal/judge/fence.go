@@ -21,8 +21,8 @@ import (
 //	⟦end of output 9f2c41d07be85a36⟧
 //
 // In the text a ⟦ is written ⟦U+27E6⟧, so that the text can begin neither a fence nor a mark of what was left out, whatever it knows. The
-// sixteen digits are the marker. It is the same for all parts of a message, and a hash of them and of the seed of the evaluation: a text
-// that has its own marker would have to contain its own hash.
+// sixteen digits are the marker. It is the same for all parts of a message, and a hash of them and of the seed of the evaluation: who knows
+// all texts and the seed cannot write a text with the marker of its own message either, since it would have to contain its own hash.
 
 // part is a text to judge, with its name in the fence.
 type part struct {
@@ -39,29 +39,18 @@ type Cut struct {
 	Characters int `json:"characters"`
 }
 
-// markerOf returns the marker of a message. It occurs in none of the parts.
+// markerOf returns the marker of a message.
 func markerOf(parts []part, seed int64) string {
-	key := binary.BigEndian.AppendUint64([]byte(Format+" fence\n"), uint64(seed))
-	for attempt := uint64(0); ; attempt++ {
-		mac := hmac.New(sha256.New, key)
-		write := func(text string) { // a hash never returns an error
-			_, _ = mac.Write(binary.BigEndian.AppendUint64(nil, uint64(len(text))))
-			_, _ = mac.Write([]byte(text))
-		}
-		for i := range parts {
-			write(parts[i].name)
-			write(parts[i].text)
-		}
-		_, _ = mac.Write(binary.BigEndian.AppendUint64(nil, attempt))
-		marker := hex.EncodeToString(mac.Sum(nil)[:8])
-		occurs := false
-		for i := range parts {
-			occurs = occurs || strings.Contains(parts[i].text, marker)
-		}
-		if !occurs {
-			return marker
-		}
+	mac := hmac.New(sha256.New, binary.BigEndian.AppendUint64([]byte(Format+" fence\n"), uint64(seed)))
+	write := func(text string) { // a hash never returns an error
+		_, _ = mac.Write(binary.BigEndian.AppendUint64(nil, uint64(len(text))))
+		_, _ = mac.Write([]byte(text))
 	}
+	for i := range parts {
+		write(parts[i].name)
+		write(parts[i].text)
+	}
+	return hex.EncodeToString(mac.Sum(nil)[:8])
 }
 
 // fenced writes a part whose text was escaped.

@@ -273,6 +273,7 @@ func TestMarker(t *testing.T) {
 	assert.Equal(t, marker, markerOf(parts, 1))
 	assert.NotEqual(t, marker, markerOf(parts, 2), "the seed counts")
 	assert.NotEqual(t, marker, markerOf([]part{{name: "input", text: "ab"}, {name: "output", text: ""}}, 1), "the borders count")
+	assert.NotEqual(t, marker, markerOf([]part{{name: "input", text: "a"}, {name: "metadata", text: "b"}}, 1), "the names count")
 	// A text that has the marker of the message without it gets another one.
 	knowing := []part{{name: "input", text: "a"}, {name: "output", text: "b" + marker}}
 	assert.NotContains(t, knowing[1].text, markerOf(knowing, 1))

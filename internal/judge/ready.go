@@ -31,7 +31,9 @@ type Ready struct {
 var readyFiles embed.FS
 
 // ReadyJudges returns all that are ready, sorted by id. They are shared: callers do not change them.
-var ReadyJudges = sync.OnceValues(func() ([]*Ready, error) {
+func ReadyJudges() ([]*Ready, error) { return readReady() }
+
+var readReady = sync.OnceValues(func() ([]*Ready, error) {
 	names, err := fs.Glob(readyFiles, "ready/*.md")
 	if err != nil {
 		return nil, fmt.Errorf("list the judges that are ready: %w", err)

@@ -257,6 +257,29 @@ func TestMissingParts(t *testing.T) {
 	assert.Equal(t, map[string]string{"input": `{"question": "q"}`, "output": "", "tool_calls": ""}, readBack(t, q).parts, "an agent ended without a text and without calls")
 }
 
+// TestShownParts shows judges with a rubric no metadata, and a trajectory instead of the tool calls, and judges with a prompt what it names.
+func TestShownParts(t *testing.T) {
+	t.Parallel()
+	names := func(q *Question, err error) []string {
+		require.NoError(t, err)
+		return sortedKeys(readBack(t, q).parts)
+	}
+	calls, trajectory := "tool_calls", "trajectory"
+	item, o := subject(true)
+	j := rubricJudge(t, fivePoints)
+	assert.Equal(t, []string{"input", "output", "reference_output", trajectory}, names(j.Ask(item, o, 1)))
+	_, withoutTrajectory := subject(false)
+	assert.Equal(t, []string{"input", "output", "reference_output", calls}, names(j.Ask(item, withoutTrajectory, 1)))
+	assert.Equal(t, []string{"first_output", "first_" + trajectory, "input", "reference_output", "second_output", "second_" + calls},
+		names(preferenceJudge(t).AskPreference(item, o, withoutTrajectory, OrderAB, 1)))
+	byPrompt := newJudge(t, `"name": "n", `+promptMember+oneToFive+", "+withModel, userPrompt("{{metadata}} {{tool_calls}} {{trajectory}}"))
+	long := strings.Repeat("The cat sat on the mat. ", 4000)
+	o.Text = encode(long)
+	q, err := byPrompt.Ask(item, o, 1)
+	assert.Equal(t, []string{"metadata", calls, trajectory}, names(q, err))
+	assert.Empty(t, q.Cut, "the judge does not see the long part at all")
+}
+
 // TestVotesSayWhatWasCut records the parts of which the judge saw a part only.
 func TestVotesSayWhatWasCut(t *testing.T) {
 	t.Parallel()
