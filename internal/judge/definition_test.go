@@ -13,10 +13,10 @@ import (
 )
 
 const (
-	provider  = `"provider_id": "01985f6e-0000-7000-8000-000000000001"`
-	model     = `"model_config": {"model": "m", "max_output_tokens": 400}`
-	withModel = provider + ", " + model
-	oneToFive = `"scale": {"type": "ordinal", "min": 1, "max": 5}`
+	byProvider = `"provider_id": "01985f6e-0000-7000-8000-000000000001"`
+	model      = `"model_config": {"model": "m", "max_output_tokens": 400}`
+	withModel  = byProvider + ", " + model
+	oneToFive  = `"scale": {"type": "ordinal", "min": 1, "max": 5}`
 )
 
 func parsed(t *testing.T, members string) *Definition {
@@ -52,9 +52,9 @@ func TestParseRefuses(t *testing.T) {
 		`"name": "` + strings.Repeat("n", 101) + `", "rubric": "r", ` + oneToFive + ", " + withModel:                           "name must have at most 100 characters",
 		`"name": "n", "rubric": "r", ` + oneToFive + ", " + model:                                                              "provider_id is required: the id of a provider",
 		`"name": "n", "rubric": "r", "provider_id": "x", ` + oneToFive + ", " + model:                                          "provider_id must be the id of a provider, a UUID",
-		`"name": "n", "rubric": "r", ` + oneToFive + ", " + provider:                                                           `model_config is required: an object such as {"model": "…"}`,
-		`"name": "n", "rubric": "r", "model_config": [], ` + oneToFive + ", " + provider:                                       "model_config must be an object whose model is a text",
-		`"name": "n", "rubric": "r", "model_config": {"temperature": 0}, ` + oneToFive + ", " + provider:                       "model_config.model is missing: name a model",
+		`"name": "n", "rubric": "r", ` + oneToFive + ", " + byProvider:                                                         `model_config is required: an object such as {"model": "…"}`,
+		`"name": "n", "rubric": "r", "model_config": [], ` + oneToFive + ", " + byProvider:                                     "model_config must be an object whose model is a text",
+		`"name": "n", "rubric": "r", "model_config": {"temperature": 0}, ` + oneToFive + ", " + byProvider:                     "model_config.model is missing: name a model",
 		`"name": "n", ` + oneToFive + ", " + withModel:                                                                         "rubric is required: say what to judge by, or name a version of a prompt in prompt",
 		`"name": "n", "rubric": "a\u0000", ` + oneToFive + ", " + withModel:                                                    "rubric must not contain the character U+0000",
 		`"name": "n", "rubric": "  ", ` + oneToFive + ", " + withModel:                                                         "rubric must not be blank",

@@ -175,7 +175,7 @@ func TestRefusedAndCut(t *testing.T) {
 	cut.FinishReason, cut.Usage = "length", &llm.Usage{Output: ptr(int64(400)), Reasoning: ptr(int64(390))}
 	assert.Equal(t, "The answer was cut at the limit of 400 output tokens, 390 of which it spent on reasoning: "+
 		"raise max_output_tokens in the judge's model_config, or lower reasoning_effort.", q.Read(cut).Reason)
-	unlimited := newJudge(t, `"name": "n", "rubric": "r", "model_config": {"model": "m"}, `+provider+", "+oneToFive, nil)
+	unlimited := newJudge(t, `"name": "n", "rubric": "r", "model_config": {"model": "m"}, `+byProvider+", "+oneToFive, nil)
 	assert.Contains(t, asked(t, unlimited, "4").Read(cut).Reason, "cut at a limit of output tokens, after 400, 390 of which")
 }
 
