@@ -91,7 +91,7 @@ func TestDocument(t *testing.T) {
 		row := "| `" + r.ID + "` | " + r.Description + " | " + documentedScale(r.Scale) + " |"
 		assert.True(t, strings.Contains(text, row), "the document lacks %s", row) //nolint:testifylint // the document is long
 	}
-	for _, status := range []Status{StatusOK, StatusParseError, StatusRefused, StatusOffScale, StatusTimeout, StatusProviderError, StatusBudget} {
+	for _, status := range []Status{StatusOK, StatusParseError, StatusRefused, StatusOffScale, StatusTimeout, StatusProviderError} {
 		assert.True(t, strings.Contains(text, "| `"+string(status)+"` |"), "the document lacks %s", status) //nolint:testifylint // the document is long
 	}
 	examples := strings.Split(text, "```json\n")[1:]

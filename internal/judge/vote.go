@@ -15,7 +15,7 @@ import (
 // Status is what became of a vote. Only a vote that is ok has a value.
 type Status string
 
-// The statuses. The last three are of calls that gave no answer: the caller sets them.
+// The statuses. The last two are of calls that gave no answer: the caller sets them.
 const (
 	StatusOK Status = "ok"
 	// StatusParseError is an answer without a value that could be read, also one that was cut at the limit of tokens.
@@ -26,7 +26,6 @@ const (
 	StatusOffScale      Status = "off_scale"
 	StatusTimeout       Status = "timeout"
 	StatusProviderError Status = "provider_error"
-	StatusBudget        Status = "budget"
 )
 
 // The labels of preferences.
