@@ -44,7 +44,7 @@ type JudgeResult struct {
 // Without is what would be without a judge.
 type Without struct {
 	Score *float64 `json:"score"`
-	// Changed counts outputs whose score changes by more than a twentieth, or whose category changes, or that have none any more.
+	// Changed counts outputs whose score changes by more than a twentieth, or whose category changes, or that have a score on one side only.
 	Changed int `json:"changed"`
 	// Saved is the known cost of its votes, SavedShare that of the known cost of the panel, nil if that is 0.
 	Saved      float64  `json:"saved_usd"`
@@ -284,8 +284,8 @@ func (t *table) without(rest []verdict, cost, total float64) *Without {
 		scores[o] = now.score
 		was := t.final[o]
 		switch {
-		case was.reason != "":
-		case now.reason != "", math.Abs(now.score-was.score) > changedBy+rounding, t.Scale.Type == Categorical && t.Kind == Score && now.value != was.value:
+		case was.reason != "" && now.reason != "":
+		case was.reason != "", now.reason != "", math.Abs(now.score-was.score) > changedBy+rounding, t.Scale.Type == Categorical && t.Kind == Score && now.value != was.value:
 			w.Changed++
 		}
 	}

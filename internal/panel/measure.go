@@ -115,7 +115,7 @@ func (t *table) count(s *Summary) {
 func (t *table) judgeAll(s *Summary) {
 	for j := range t.Judges {
 		s.Judges = append(s.Judges, t.judge(j))
-		s.Votes.addAll(s.Judges[j].Votes)
+		s.Votes.Add(s.Judges[j].Votes)
 	}
 	total := 0.
 	for _, r := range s.Judges {

@@ -228,6 +228,15 @@ func TestPreference(t *testing.T) {
 	require.JSONEq(t, `{"type":"categorical","labels":["a","tie","b"]}`, string(data))
 }
 
+// TestWithoutATie: without one of two judges that differ, an output has a score that had none.
+func TestWithoutATie(t *testing.T) {
+	t.Parallel()
+	s, _ := measure(t, row(Scale{Type: Binary}, Majority, 1, 0))
+	require.Equal(t, 1, s.Judges[0].Without.Changed)
+	s, _ = measure(t, row(Scale{Type: Binary}, Majority, 1, 1))
+	require.Zero(t, s.Judges[0].Without.Changed)
+}
+
 // TestWithout: a judge that gives noise moves scores, and one that copies another moves none.
 func TestWithout(t *testing.T) {
 	t.Parallel()

@@ -48,7 +48,8 @@ func (c *VoteCounts) add(status Status, cached bool) {
 	}
 }
 
-func (c *VoteCounts) addAll(other VoteCounts) {
+// Add adds other counts.
+func (c *VoteCounts) Add(other VoteCounts) {
 	c.Total += other.Total
 	c.OK += other.OK
 	c.ParseError += other.ParseError
@@ -170,15 +171,16 @@ func (in *Input) status(v *Vote) Status {
 }
 
 // repeats are the values of a judge's repeats on an output. Of a preference each needs both orders, and is a tie if they differ.
-func (t *table) repeats(output, judge int) []float64 {
-	cell := t.cell(output, judge)
+func (t *table) repeats(output, judge int) []float64 { return t.repeatsOf(t.cell(output, judge)) }
+
+func (in *Input) repeatsOf(cell []int32) []float64 {
 	var values []float64
-	if t.Kind == Preference {
-		t.pairs(cell, func(ab, ba float64) { values = append(values, bothOrders(ab, ba)) })
+	if in.Kind == Preference {
+		in.pairs(cell, func(ab, ba float64) { values = append(values, bothOrders(ab, ba)) })
 		return values
 	}
 	for _, i := range cell {
-		if v := &t.Votes[i]; t.status(v) == OK {
+		if v := &in.Votes[i]; in.status(v) == OK {
 			values = append(values, v.Value)
 		}
 	}
@@ -186,13 +188,23 @@ func (t *table) repeats(output, judge int) []float64 {
 }
 
 // pairs calls back with the valid votes of each repeat that has both orders.
-func (t *table) pairs(cell []int32, each func(ab, ba float64)) {
+func (in *Input) pairs(cell []int32, each func(ab, ba float64)) {
 	for i := 1; i < len(cell); i++ {
-		ab, ba := &t.Votes[cell[i-1]], &t.Votes[cell[i]]
-		if ab.Repeat == ba.Repeat && ab.Order == AB && ba.Order == BA && t.status(ab) == OK && t.status(ba) == OK {
+		ab, ba := &in.Votes[cell[i-1]], &in.Votes[cell[i]]
+		if ab.Repeat == ba.Repeat && ab.Order == AB && ba.Order == BA && in.status(ab) == OK && in.status(ba) == OK {
 			each(ab.Value, ba.Value)
 		}
 	}
+}
+
+// ValueFrom returns what the votes of a judge on an output come to, NaN for none. They are those of the input from a place on, in the order
+// of repeats, of a preference first that in the order ab.
+func (in *Input) ValueFrom(place int) float64 {
+	cell := make([]int32, len(in.Votes)-place)
+	for i := range cell {
+		cell[i] = int32(place + i)
+	}
+	return in.combine(in.repeatsOf(cell))
 }
 
 // bothOrders is the winner that both orders name, else a tie.

@@ -89,17 +89,19 @@ func (t *table) agreement(r *Reliability) string {
 	low, high := -1., 1.
 	if a.CI != nil {
 		low, high = a.CI[0], a.CI[1]
-	} else if *a.Value == 1 {
-		low = 1 // all agree on values that differ
-	}
-	if r.Items < fewOutputs && a.CI == nil {
-		low = -1
+	} else if r.Items >= fewOutputs {
+		switch {
+		case *a.Value == 1:
+			low = 1 // all agree on values that differ
+		case r.PercentAgreement.Value != nil && *r.PercentAgreement.Value == 0:
+			high = *a.Value // none agree
+		}
 	}
 	value := *a.Value
 	of := "alpha " + withInterval(a)
 	switch {
 	case high < 0:
-		return fmt.Sprintf("These judges disagree more than chance would (%s): they read the rubric in opposite ways; do not trust the mean score below.", of)
+		return fmt.Sprintf("These judges disagree more than chance would (%s): they read the rubric differently; do not trust the mean score below.", of)
 	case low <= 0 && high >= fairAlpha:
 		return fmt.Sprintf("%s (%s), but %s are too few to tell that from chance: judge more.", t.pairsWords(r), of, plural(r.Items, "output"))
 	case low <= 0:

@@ -46,7 +46,7 @@ func TestAgreementWords(t *testing.T) {
 		"perhaps weak": {.6, &stats.Interval{.4, .75}, 200, "The 3 judges agree on 91 % of pairs (alpha .60 [.40, .75]): weak agreement here, though it may be fair: judge more outputs, or make the rubric more exact."},
 		"weak":         {.4, &stats.Interval{.3, .5}, 200, "The 3 judges agree on 91 % of pairs (alpha .40 [.30, .50]): weak agreement. Make the rubric more exact, and rest no decision on this score alone."},
 		"chance":       {.08, &stats.Interval{-.05, .21}, 200, "These judges agree little more than chance would (alpha .08 [-.05, .21]); do not trust the mean score below."},
-		"opposite":     {-.4, &stats.Interval{-.6, -.2}, 200, "These judges disagree more than chance would (alpha -.40 [-.60, -.20]): they read the rubric in opposite ways; do not trust the mean score below."},
+		"opposite":     {-.4, &stats.Interval{-.6, -.2}, 200, "These judges disagree more than chance would (alpha -.40 [-.60, -.20]): they read the rubric differently; do not trust the mean score below."},
 		"unknown":      {.5, &stats.Interval{-.1, .9}, 6, "The 3 judges agree on 91 % of pairs (alpha .50 [-.10, .90]), but 6 outputs are too few to tell that from chance: judge more."},
 		"no interval":  {.9, nil, 4, "The 3 judges agree on 91 % of pairs (alpha .90, without an interval), but 4 outputs are too few to tell that from chance: judge more."},
 		"all, of few":  {1, nil, 4, "The 3 judges agree on 91 % of pairs (alpha 1, without an interval), but 4 outputs are too few to tell that from chance: judge more."},
@@ -55,6 +55,8 @@ func TestAgreementWords(t *testing.T) {
 		r := &Reliability{Raters: 3, Items: c.items, PercentAgreement: Figure{Value: at(.91)}, KrippendorffAlpha: Figure{Value: at(c.value), CI: c.ci}}
 		require.Equal(t, c.want, t3.agreement(r), name)
 	}
+	none := &Reliability{Raters: 2, Items: 40, PercentAgreement: Figure{Value: at(0)}, KrippendorffAlpha: Figure{Value: at(-.98)}}
+	require.Equal(t, "These judges disagree more than chance would (alpha -.98, without an interval): they read the rubric differently; do not trust the mean score below.", t3.agreement(none))
 	numbers := &table{Input: &Input{Kind: Score, Scale: Scale{Type: Numeric, Max: 1}}}
 	require.Equal(t, "The 2 judges agree (alpha .90 [.85, .93]): good agreement.",
 		numbers.agreement(&Reliability{Raters: 2, Items: 50, PercentAgreement: Figure{Value: at(.01)}, KrippendorffAlpha: Figure{Value: at(.9), CI: &stats.Interval{.85, .93}}}))
