@@ -80,6 +80,12 @@ FROM dataset_items
 WHERE dataset_id = @dataset AND removed_in IS NULL AND content_hash = ANY(@hashes) AND (key IS NULL OR NOT key = ANY(@keys))
 ORDER BY ordinal
 
+-- name: find items of runs
+SELECT item_id, ordinal, key, content_hash, item_hash, source_run_id
+FROM dataset_items
+WHERE dataset_id = @dataset AND removed_in IS NULL AND source_run_id = ANY(@runs::uuid[]) AND source_span_id IS NULL
+ORDER BY ordinal
+
 -- name: count others
 SELECT count(*) AS items FROM dataset_items WHERE dataset_id = @dataset AND removed_in IS NULL AND NOT item_id = ANY(@kept)
 

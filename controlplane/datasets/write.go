@@ -67,6 +67,9 @@ type Write struct {
 	SkipMisfits bool
 	DryRun      bool
 	Note        string
+
+	// oncePerRun leaves out items of runs that the dataset has an item of.
+	oncePerRun bool
 }
 
 // Written is what a write changed.
@@ -127,44 +130,6 @@ func (s *Service) Add(ctx context.Context, grant access.Grant, dataset uuid.UUID
 	return added, err
 }
 
-// locked is a dataset that a transaction has locked against other writes.
-type locked struct {
-	Revision                           int
-	ItemCount                          int64
-	LastOrdinal                        int64
-	InputSchema, ReferenceOutputSchema *string
-}
-
-// errBusy is returned if another write takes long.
-var errBusy = &problem.Error{
-	Kind: problem.Conflict, Code: "dataset_busy", Detail: "An import writes to the dataset at the moment. Nothing was changed. Try again in a minute.",
-}
-
-func (s *Service) lock(ctx context.Context, tx postgres.DB, grant access.Grant, dataset uuid.UUID, base *int) (locked, error) {
-	if _, err := tx.Exec(ctx, "limit locks", nil); err != nil {
-		return locked{}, err
-	}
-	found, err := postgres.One[locked](ctx, tx, "lock dataset", pgx.NamedArgs{"projects": grant.IDs(), "dataset": dataset, "now": s.now()})
-	switch {
-	case postgres.Locked(err):
-		err = errBusy
-	case err == nil:
-		err = found.checkBase(base)
-	}
-	return found, err
-}
-
-// checkBase refuses a write that is based on an earlier revision.
-func (l *locked) checkBase(base *int) error {
-	if base == nil || *base == l.Revision {
-		return nil
-	}
-	return &problem.Error{
-		Kind: problem.Conflict, Code: "stale_base_revision",
-		Detail: fmt.Sprintf("The dataset is at revision %d in the meantime. Read what changed, and write with base_revision %d.", l.Revision, l.Revision),
-	}
-}
-
 // stored is an item that the newest revision has.
 type stored struct {
 	ItemID      uuid.UUID
@@ -198,6 +163,11 @@ func (s *Service) write(
 		return Written{}, err
 	}
 	p := plan{mode: w.Mode, dedupe: w.Dedupe, next: found.LastOrdinal, byKey: map[string]*stored{}, byContent: map[string][]*stored{}, kept: map[uuid.UUID]bool{}}
+	if w.oncePerRun {
+		if p.byRun, err = s.ofRuns(ctx, tx, dataset, rows); err != nil {
+			return Written{}, err
+		}
+	}
 	for i := range existing {
 		p.know(&existing[i])
 	}
@@ -291,6 +261,7 @@ type plan struct {
 	next      int64 // the last ordinal
 	byKey     map[string]*stored
 	byContent map[string][]*stored
+	byRun     map[uuid.UUID]*stored
 	// kept are the existing items that stay in the dataset. replaced are the ordinals of those that change.
 	kept     map[uuid.UUID]bool
 	replaced []int64
@@ -319,6 +290,10 @@ func (p *plan) place(r *row, location string) {
 			p.update(r, same)
 			return
 		}
+	}
+	if r.SourceRunID != nil && p.byRun[*r.SourceRunID] != nil {
+		p.keep(p.byRun[*r.SourceRunID])
+		return
 	}
 	if p.dedupe {
 		if same := p.byContent[string(r.contentHash[:])]; len(same) > 0 {

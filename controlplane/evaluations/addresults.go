@@ -56,7 +56,7 @@ func (s *Service) AddResults(ctx context.Context, grant access.Grant, id uuid.UU
 	if err != nil {
 		return added, e, err
 	}
-	if e.Status != StatusRunning {
+	if !e.receives() {
 		return added, e, errTooLate
 	}
 	rows, err := s.resultRows(ctx, &e, results, grant.Allows(e.ProjectID, apikey.ScopeRunsRead))
@@ -64,7 +64,7 @@ func (s *Service) AddResults(ctx context.Context, grant access.Grant, id uuid.UU
 		return added, e, err
 	}
 	changed, err := s.change(ctx, grant, EvalRun, id, func(ctx context.Context, tx postgres.DB, e *Evaluation) error {
-		if e.Status != StatusRunning {
+		if !e.receives() {
 			return errTooLate
 		}
 		added = Added{}
@@ -269,7 +269,7 @@ func (s *Service) storeResults(ctx context.Context, tx postgres.DB, e *Evaluatio
 	for i := range rows {
 		numbers[i] = rows[i].Number
 	}
-	if _, err := tx.Exec(ctx, "settle items", pgx.NamedArgs{"id": e.ID, "numbers": numbers, "each": e.Repeats, "primary": e.PrimaryMetric}); err != nil {
+	if _, err := tx.Exec(ctx, "settle items", pgx.NamedArgs{"id": e.ID, "numbers": numbers, "each": e.Repeats, "primary": e.PrimaryMetric, "judged": e.VotesTotal > 0}); err != nil {
 		return err
 	}
 	_, err = tx.Exec(ctx, "count results", pgx.NamedArgs{"id": e.ID, "added": added.Added, "failed": failed, "cost": cost, "costed": costed})

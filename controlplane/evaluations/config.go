@@ -27,10 +27,16 @@ var SideNames = [2]string{"a", "b"}
 
 // Config is what is compared, and how. It has the contents of prompt versions: it is the same for ever.
 type Config struct {
-	Sides             [2]Side           `json:"sides"`
-	Graders           []json.RawMessage `json:"graders"`
-	EquivalenceMargin *float64          `json:"equivalence_margin"`
-	StopEarly         bool              `json:"stop_early"`
+	// Sides are both of a comparison. An eval-run has only side a.
+	Sides   [2]Side           `json:"sides"`
+	Target  Target            `json:"target"`
+	Graders []json.RawMessage `json:"graders"`
+	Panels  []Panel           `json:"panels"`
+	Anchors *Anchors          `json:"anchors"`
+	// Cache is whether votes that were made before are used again.
+	Cache             bool     `json:"cache"`
+	EquivalenceMargin *float64 `json:"equivalence_margin"`
+	StopEarly         bool     `json:"stop_early"`
 	// SkipIncompatible is whether items that cannot be rendered are skipped.
 	SkipIncompatible bool `json:"skip_incompatible"`
 	// ReadsRuns is whether who started a comparison may read runs: graders may look at those of eval-runs then.
@@ -40,12 +46,27 @@ type Config struct {
 // repeats returns how many outputs an item has on both sides.
 func (c *Config) repeats() int { return c.Sides[sideA].Repeats + c.Sides[sideB].Repeats }
 
+// votesOfOutput returns how many votes an output of a side has. Those of a preference are about both sides: half of them count for each.
+func (c *Config) votesOfOutput(panels []readyPanel) int64 {
+	votes := 0
+	for i := range panels {
+		for j := range panels[i].judges {
+			votes += panels[i].judges[j].repeats // a preference has two orders, and outputs of two sides
+		}
+	}
+	return int64(votes)
+}
+
 // Side is a configuration, or the outputs of an eval-run.
 type Side struct {
 	// Repeats is how many outputs it has for each item.
 	Repeats int `json:"repeats"`
 	// EvalRunID is that of the eval-run, nil for a configuration. The members after Name are empty then.
-	EvalRunID    *uuid.UUID        `json:"eval_run_id"`
+	EvalRunID *uuid.UUID `json:"eval_run_id"`
+	// Labelled is whether only outputs with a label of a person are taken of the eval-run.
+	Labelled bool `json:"labelled"`
+	// Reference is whether the outputs are the reference outputs of the items.
+	Reference    bool              `json:"reference"`
 	Name         string            `json:"name"`
 	Prompt       *recording.Prompt `json:"prompt"`
 	Content      prompts.Content   `json:"content"`
@@ -55,10 +76,13 @@ type Side struct {
 	VariablesMap map[string]string `json:"variables_map"`
 }
 
+// Calls reports whether a model makes its outputs.
+func (s *Side) Calls() bool { return len(s.Content.Messages) > 0 }
+
 // ModelConfig returns the model with its parameters.
 func (s *Side) ModelConfig() (completions.Config, error) {
 	var config completions.Config
-	if s.EvalRunID != nil {
+	if len(s.Content.ModelConfig) == 0 {
 		return config, nil
 	}
 	if err := json.Unmarshal(s.Content.ModelConfig, &config); err != nil {

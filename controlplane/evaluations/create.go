@@ -5,21 +5,18 @@ import (
 	"encoding/json"
 	"fmt"
 	"math/rand/v2"
-	"slices"
 	"strings"
+	"time"
 
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
 
 	"github.com/looptrace/looptrace/controlplane/access"
-	"github.com/looptrace/looptrace/controlplane/datasets"
 	"github.com/looptrace/looptrace/controlplane/jobs"
 	"github.com/looptrace/looptrace/controlplane/providers"
 	"github.com/looptrace/looptrace/internal/apikey"
-	"github.com/looptrace/looptrace/internal/grader"
 	"github.com/looptrace/looptrace/internal/postgres"
 	"github.com/looptrace/looptrace/internal/problem"
-	"github.com/looptrace/looptrace/internal/validate"
 )
 
 const (
@@ -29,46 +26,33 @@ const (
 	pilotItems = 5
 )
 
-// Wanted is a comparison to start.
+// Wanted is an evaluation to start.
 type Wanted struct {
-	Name          string
-	Dataset       uuid.UUID
-	Revision      *int
-	Split         string
+	Kind     Type
+	Name     string
+	Dataset  uuid.UUID
+	Revision *int
+	Split    string
+	// Items are the only ones, nil for all.
+	Items         []uuid.UUID
 	Repeats       int
 	Seed          int64
 	Config        Config
 	Primary       string
 	MaxCost       *providers.Money
 	AllowUnpriced bool
+	// Branch, Commit and Metadata are what an eval-run says of itself.
+	Branch, Commit string
+	Metadata       map[string]string
+
+	// Runs are those whose outputs are evaluated, for [TargetRuns].
+	Runs []RecordedRun
 
 	// scores are those of the eval-runs among the sides.
 	scores []string
 }
 
-type missingKey struct{ side, variable, reason string }
-
-// plan is a comparison that was checked.
-type plan struct {
-	dataset   datasets.Dataset
-	revision  int
-	renderers [2]*renderer // nil for an eval-run
-	graders   []*grader.Grader
-	items     []plannedItem
-	missing   map[missingKey]*Missing
-	pilot     []datasets.Item
-	estimate  Estimate
-}
-
-type plannedItem struct {
-	id      uuid.UUID
-	ordinal int64
-	key     *string
-	hash    []byte
-	skipped string // why, or empty
-}
-
-// Estimate checks a comparison and estimates what it costs.
+// Estimate checks an evaluation and estimates what it costs.
 func (s *Service) Estimate(ctx context.Context, grant access.Grant, n *Wanted) (Estimate, error) {
 	p, err := s.plan(ctx, grant, n)
 	if err != nil {
@@ -77,7 +61,7 @@ func (s *Service) Estimate(ctx context.Context, grant access.Grant, n *Wanted) (
 	return p.estimate, nil
 }
 
-// Create starts a comparison.
+// Create starts an evaluation.
 func (s *Service) Create(ctx context.Context, grant access.Grant, n *Wanted) (Evaluation, error) {
 	project, err := grant.Project()
 	if err != nil {
@@ -103,9 +87,9 @@ func (s *Service) Create(ctx context.Context, grant access.Grant, n *Wanted) (Ev
 	return s.store(ctx, grant, project, n, p)
 }
 
-// Rerun starts a comparison like another one.
-func (s *Service) Rerun(ctx context.Context, grant access.Grant, id uuid.UUID) (Evaluation, error) {
-	before, err := s.Get(ctx, grant, Comparison, id)
+// Rerun starts an evaluation like another one.
+func (s *Service) Rerun(ctx context.Context, grant access.Grant, kind Type, id uuid.UUID) (Evaluation, error) {
+	before, err := s.Get(ctx, grant, kind, id)
 	if err != nil {
 		return Evaluation{}, err
 	}
@@ -113,12 +97,23 @@ func (s *Service) Rerun(ctx context.Context, grant access.Grant, id uuid.UUID) (
 	if err != nil {
 		return Evaluation{}, err
 	}
+	if config.sent(kind) {
+		return Evaluation{}, config.errSent()
+	}
 	n := Wanted{
-		Name: before.Name, Dataset: before.DatasetID, Revision: &before.Revision, Repeats: before.Repeats, Seed: before.Seed, Config: config,
+		Kind: kind, Name: before.Name, Branch: text(before.Branch), Commit: text(before.Commit), Dataset: before.DatasetID, Revision: &before.Revision, Repeats: before.Repeats, Seed: before.Seed, Config: config,
 		MaxCost: before.MaxCostNanousd, AllowUnpriced: before.AllowUnpriced,
 	}
 	if before.Split != nil {
 		n.Split = *before.Split
+	}
+	if err := json.Unmarshal([]byte(before.Metadata), &n.Metadata); err != nil {
+		return Evaluation{}, fmt.Errorf("read the metadata of evaluation %s: %w", before.ID, err)
+	}
+	if kind == EvalRun { // the items that it had, which may be some of the split
+		if n.Items, err = s.itemsOf(ctx, id); err != nil {
+			return Evaluation{}, err
+		}
 	}
 	if before.PrimaryMetric != nil {
 		n.Primary = *before.PrimaryMetric
@@ -128,213 +123,34 @@ func (s *Service) Rerun(ctx context.Context, grant access.Grant, id uuid.UUID) (
 	return s.Create(ctx, grant, &n)
 }
 
-// plan checks a comparison: every item is rendered with both configurations.
-func (s *Service) plan(ctx context.Context, grant access.Grant, n *Wanted) (*plan, error) {
-	p := &plan{missing: map[missingKey]*Missing{}}
-	var err error
-	if n.Name != "" {
-		if err := validate.Printable("body.name", n.Name); err != nil {
-			return nil, err //nolint:wrapcheck // it is for the client
-		}
-	}
-	for i := range n.Config.Sides {
-		side := &n.Config.Sides[i]
-		if side.EvalRunID != nil {
-			if err := s.useEvalRun(ctx, grant, "body."+SideNames[i], n, side); err != nil {
-				return nil, err
-			}
-			continue
-		}
-		side.Repeats = n.Repeats
-		if p.renderers[i], err = newRenderer("body."+SideNames[i], side); err != nil {
-			return nil, err
-		}
-	}
-	if p.graders, err = ParseGraders("body.graders", n.Config.Graders); err != nil {
-		return nil, err
-	}
-	if err := n.choosePrimary(p.graders); err != nil {
-		return nil, err
-	}
-	if p.dataset, err = s.datasets.Get(ctx, grant, n.Dataset); err != nil {
-		if problem.Is(err, problem.NotFound) {
-			err = problem.InvalidField("body.dataset_id", "is no dataset of the project")
-		}
-		return nil, err
-	}
-	if project, err := grant.Project(); err != nil || p.dataset.ProjectID != project {
-		return nil, problem.InvalidField("body.dataset_id", "is no dataset of the project")
-	}
-	p.revision = p.dataset.Revision
-	if n.Revision != nil {
-		if p.revision = *n.Revision; p.revision > p.dataset.Revision {
-			return nil, problem.InvalidField("body.revision", fmt.Sprintf("is not a revision of the dataset: the newest is %d", p.dataset.Revision))
-		}
-	}
-	if err := s.renderAll(ctx, grant, n, p); err != nil {
-		return nil, err
-	}
-	return p, s.estimate(ctx, grant, n, p)
-}
-
-// choosePrimary sets the primary metric.
-func (n *Wanted) choosePrimary(graders []*grader.Grader) error {
-	if n.Primary == "" && len(graders) > 0 {
-		n.Primary = graders[0].Name()
-	}
-	switch {
-	case n.Config.StopEarly && n.Primary == "":
-		return problem.InvalidField("body.stop_early", "needs a score that decides: add a grader, or name a primary_metric")
-	case n.Config.StopEarly && n.Config.Sides[sideA].EvalRunID != nil && n.Config.Sides[sideB].EvalRunID != nil:
-		return problem.InvalidField("body.stop_early", "saves nothing: all outputs were made before")
-	case n.Primary != "" && !slices.Contains(n.scores, n.Primary) && !slices.ContainsFunc(graders, func(g *grader.Grader) bool { return g.Name() == n.Primary }):
-		return problem.InvalidField("body.primary_metric", "is neither the name of a grader of the comparison nor that of a score of its eval-runs")
-	}
-	return nil
-}
-
-// useEvalRun makes the outputs of an eval-run a side. The comparison takes its revision and split unless it names others.
-func (s *Service) useEvalRun(ctx context.Context, grant access.Grant, location string, n *Wanted, side *Side) error {
-	found, err := s.Get(ctx, grant, EvalRun, *side.EvalRunID)
-	if project, projectErr := grant.Project(); problem.Is(err, problem.NotFound) || err == nil && (projectErr != nil || found.ProjectID != project) {
-		return problem.InvalidField(location+".eval_run_id", "is no eval-run of the project")
-	}
-	switch {
-	case err != nil:
-		return err
-	case found.DatasetID != n.Dataset:
-		return problem.InvalidField(location+".eval_run_id", "is an eval-run of another dataset")
-	case found.unfinished(): // the comparison needs its results, not its summary
-		return &problem.Error{Kind: problem.Conflict, Code: "evaluation_running", Detail: fmt.Sprintf("The eval-run %q still runs. Finish it first.", found.Name)}
-	}
-	scores, err := found.evalRunScores()
-	if err != nil {
-		return err
-	}
-	n.scores = append(n.scores, scores...)
-	if n.Revision == nil {
-		n.Revision = &found.Revision
-		if n.Split == "" {
-			n.Split = text(found.Split)
-		}
-	}
-	side.Repeats = found.Repeats
-	if side.Name == "" {
-		side.Name = strings.Join(slices.DeleteFunc([]string{found.Name, text(found.Branch), text(found.Commit)}, func(s string) bool { return s == "" }), " ")
-	}
-	return nil
-}
-
-// renderAll renders all items.
-func (s *Service) renderAll(ctx context.Context, grant access.Grant, n *Wanted, p *plan) error {
-	query := datasets.ItemsQuery{Revision: &p.revision, Split: n.Split}
-	err := s.datasets.Export(ctx, grant, n.Dataset, query, func(item *datasets.Item) error {
-		if len(p.items) >= min(maxItems, maxOutputs/n.Config.repeats()) {
-			return problem.InvalidField("body.dataset_id", fmt.Sprintf("has too many items in this revision and split: an evaluation has at most %d items and %d outputs", maxItems, maxOutputs))
-		}
-		planned := plannedItem{id: item.ItemID, ordinal: item.Ordinal, key: item.Key, hash: item.ContentHash}
-		for i, r := range p.renderers {
-			if r == nil {
-				continue
-			}
-			_, _, err := r.render(item)
-			if err == nil {
-				continue
-			}
-			refused := problem.Of(err)
-			if refused == nil {
-				return err
-			}
-			planned.skipped = p.note(SideNames[i], item, refused)
-		}
-		if planned.skipped == "" && len(p.pilot) < pilotItems {
-			p.pilot = append(p.pilot, *item)
-		}
-		p.items = append(p.items, planned)
-		return nil
-	})
-	if err != nil {
-		return err
-	}
-	if len(p.items) == 0 {
-		return problem.InvalidField("body.dataset_id", "has no items in this revision and split")
-	}
-	return nil
-}
-
-// note notes why an item cannot be rendered, and returns it as text.
-func (p *plan) note(side string, item *datasets.Item, refused *problem.Error) string {
-	reasons := make([]string, len(refused.Fields))
-	for i, field := range refused.Fields {
-		name := strings.TrimPrefix(strings.TrimPrefix(field.Location, "body.variables."), "body.placeholders.")
-		reasons[i] = fmt.Sprintf("%s: %s %s", side, name, field.Message)
-		key := missingKey{side, name, field.Message}
-		m := p.missing[key]
-		if m == nil {
-			m = &Missing{Side: side, Variable: name, Reason: field.Message}
-			p.missing[key] = m
-		}
-		m.Items++
-		if len(m.Examples) < maxExamples {
-			example := item.ItemID.String()
-			if item.Key != nil {
-				example = *item.Key
-			}
-			m.Examples = append(m.Examples, example)
-		}
-	}
-	return strings.Join(reasons, "; ")
-}
-
-// incompatible is the error for items that cannot be rendered.
-func (p *plan) incompatible() error {
-	fields := make([]problem.Field, len(p.estimate.Missing))
-	for i, m := range p.estimate.Missing {
-		fields[i] = problem.Field{
-			Location: "body." + m.Side + ".variables_map." + m.Variable,
-			Message:  fmt.Sprintf("%s in %d items, such as %s", m.Reason, m.Items, strings.Join(m.Examples, ", ")),
-		}
-	}
-	return &problem.Error{
-		Kind: problem.Invalid, Code: "items_incompatible", Fields: fields,
-		Detail: fmt.Sprintf("%d of %d items cannot be rendered. Say with variables_map where the values are, mend the items, or skip them with on_incompatible.", p.estimate.Incompatible, p.estimate.Items),
-	}
-}
-
-// store stores a comparison with its items, in the order in which they run, and adds its job.
+// store stores an evaluation with its items, in the order in which they run, and adds its job. Where results are sent to it, they have the
+// order of the dataset, and the job comes later.
 func (s *Service) store(ctx context.Context, grant access.Grant, project uuid.UUID, n *Wanted, p *plan) (Evaluation, error) {
-	name := n.Name
-	if name == "" {
-		name = n.Config.Sides[sideB].Name + " against " + n.Config.Sides[sideA].Name
-		name = string([]rune(name)[:min(len([]rune(name)), maxName)])
-	}
-	config, err := json.Marshal(n.Config)
-	if err != nil {
-		return Evaluation{}, fmt.Errorf("encode the configuration: %w", err)
-	}
-	estimate, err := json.Marshal(p.estimate)
-	if err != nil {
-		return Evaluation{}, fmt.Errorf("encode the estimate: %w", err)
-	}
-	rand.New(rand.NewPCG(uint64(n.Seed), 0)).Shuffle(len(p.items), func(i, j int) { //nolint:gosec // an order that the seed repeats
-		p.items[i], p.items[j] = p.items[j], p.items[i]
-	})
 	id := postgres.NewID()
-	each := int64(n.Config.repeats())
-	skipped := p.estimate.Incompatible * each
-	args := pgx.NamedArgs{
-		"id": id, "project": project, "kind": Comparison, "status": StatusQueued, "name": name, "dataset": n.Dataset, "revision": p.revision, "split": orNull(n.Split), "items": len(p.items),
-		"repeats": n.Repeats, "seed": n.Seed, "config": string(config), "primary": orNull(n.Primary), "max_cost": n.MaxCost, "allow_unpriced": n.AllowUnpriced,
-		"total": int64(len(p.items)) * each, "skipped": skipped, "estimate": string(estimate),
-		"a_eval_run": n.Config.Sides[sideA].EvalRunID, "b_eval_run": n.Config.Sides[sideB].EvalRunID, "branch": nil, "commit": nil, "metadata": "{}",
-		"author": grant.CreatedBy(), "author_key": grant.CreatedByKey(), "now": s.now(), "started": nil,
+	if !n.sent() {
+		rand.New(rand.NewPCG(uint64(n.Seed), 0)).Shuffle(len(p.items), func(i, j int) { //nolint:gosec // an order that the seed repeats
+			p.items[i], p.items[j] = p.items[j], p.items[i]
+		})
 	}
 	var created Evaluation
-	err = s.db.LongTx(ctx, func(ctx context.Context, tx pgx.Tx) error {
+	err := s.db.LongTx(ctx, func(ctx context.Context, tx pgx.Tx) error {
 		db := s.db.On(tx)
-		var err error
-		if args["job"], err = s.jobs.Add(ctx, tx, jobArgs{id, jobs.Calls}); err != nil {
-			return err //nolint:wrapcheck // it says what it does
+		var results []storedResult
+		if n.Config.Target.Type == TargetRuns {
+			var err error
+			if results, err = s.writeRuns(ctx, tx, grant, n, p); err != nil {
+				return err
+			}
+		}
+		args, err := n.row(id, project, p, s.now())
+		if err != nil {
+			return err
+		}
+		args["author"], args["author_key"] = grant.CreatedBy(), grant.CreatedByKey()
+		if !n.sent() {
+			if args["job"], err = s.jobs.Add(ctx, tx, jobArgs{id, jobs.Calls}); err != nil {
+				return err //nolint:wrapcheck // it says what it does
+			}
 		}
 		if _, err := db.Exec(ctx, "create evaluation", args); err != nil {
 			return err
@@ -342,10 +158,54 @@ func (s *Service) store(ctx context.Context, grant access.Grant, project uuid.UU
 		if err := storeItems(ctx, tx, id, p.items); err != nil {
 			return err
 		}
-		created, err = s.get(ctx, db, grant.Projects, Comparison, id)
+		if created, err = s.get(ctx, db, grant.Projects, n.Kind, id); err != nil || n.Config.Target.Type != TargetRuns {
+			return err
+		}
+		if err := s.storeRuns(ctx, db, &created, &n.Config, results); err != nil {
+			return err
+		}
+		created, err = s.get(ctx, db, grant.Projects, n.Kind, id)
 		return err
 	})
 	return created, err
+}
+
+// row returns what is stored of an evaluation that starts, without its author.
+func (n *Wanted) row(id, project uuid.UUID, p *plan, now time.Time) (pgx.NamedArgs, error) {
+	name := n.Name
+	if name == "" {
+		name = n.Config.Sides[sideB].Name + " against " + n.Config.Sides[sideA].Name
+		name = string([]rune(name)[:min(len([]rune(name)), maxName)])
+	}
+	texts := map[string]string{}
+	for part, value := range map[string]any{"config": n.Config, "estimate": p.estimate, "metadata": n.Metadata} {
+		text, err := json.Marshal(value)
+		if err != nil {
+			return nil, fmt.Errorf("encode the %s: %w", part, err)
+		}
+		texts[part] = string(text)
+	}
+	if n.Metadata == nil {
+		texts["metadata"] = "{}"
+	}
+	each := int64(n.Config.repeats())
+	votes := each * n.Config.votesOfOutput(p.panels)
+	args := pgx.NamedArgs{
+		"id": id, "project": project, "kind": n.Kind, "status": StatusQueued, "name": name, "dataset": n.Dataset, "revision": p.revision, "split": orNull(n.Split), "items": len(p.items),
+		"repeats": n.Repeats, "seed": n.Seed, "config": texts["config"], "primary": orNull(n.Primary), "max_cost": n.MaxCost, "allow_unpriced": n.AllowUnpriced,
+		"total": int64(len(p.items)) * each, "skipped": p.estimate.Incompatible * each, "votes": int64(len(p.items)) * votes, "votes_skipped": p.estimate.Incompatible * votes,
+		"estimate": texts["estimate"], "a_eval_run": nil, "b_eval_run": nil, "source_eval_run": nil, "branch": orNull(n.Branch), "commit": orNull(n.Commit),
+		"metadata": texts["metadata"], "now": now, "started": nil, "job": nil,
+	}
+	switch {
+	case n.sent():
+		args["status"], args["started"] = StatusRunning, now
+	case n.Kind == Comparison:
+		args["a_eval_run"], args["b_eval_run"] = n.Config.Sides[sideA].EvalRunID, n.Config.Sides[sideB].EvalRunID
+	default:
+		args["source_eval_run"] = n.Config.Sides[sideA].EvalRunID
+	}
+	return args, nil
 }
 
 // storeItems stores items, whose places are their numbers.

@@ -3,20 +3,27 @@ package evaluations
 import (
 	"cmp"
 	"context"
+	"encoding/json"
 	"fmt"
 	"maps"
 	"slices"
 
+	"github.com/google/uuid"
+
 	"github.com/looptrace/looptrace/controlplane/access"
+	"github.com/looptrace/looptrace/controlplane/completions"
 	"github.com/looptrace/looptrace/controlplane/datasets"
 	"github.com/looptrace/looptrace/controlplane/providers"
+	"github.com/looptrace/looptrace/internal/judge"
 	"github.com/looptrace/looptrace/internal/problem"
+	"github.com/looptrace/looptrace/internal/tokens"
 )
 
 // Estimate is what an evaluation will do, and what it may cost.
 type Estimate struct {
 	Items       int64  `json:"items"`
 	Calls       int64  `json:"calls"`
+	JudgeCalls  int64  `json:"judge_calls"`
 	InputTokens *int64 `json:"input_tokens"`
 	// Low is the cost of the inputs alone, High that with the longest outputs. They are nil if unknown.
 	Low            *providers.Money `json:"low"`
@@ -25,6 +32,8 @@ type Estimate struct {
 	UnpricedModels []string         `json:"unpriced_models"`
 	Incompatible   int64            `json:"incompatible"`
 	Missing        []Missing        `json:"missing"`
+	// Runs are those that a filter found, nil for other targets.
+	Runs *FoundRuns `json:"runs,omitempty"`
 }
 
 // The bases of estimates.
@@ -45,6 +54,7 @@ type Missing struct {
 // estimate estimates the cost from the items of the pilot.
 func (s *Service) estimate(ctx context.Context, grant access.Grant, n *Wanted, p *plan) error {
 	e := &p.estimate
+	e.Runs = n.Config.Target.Found
 	e.Items, e.Basis, e.UnpricedModels, e.Missing = int64(len(p.items)), BasisTokens, []string{}, []Missing{}
 	for i := range p.items {
 		if p.items[i].skipped != "" {
@@ -56,38 +66,100 @@ func (s *Service) estimate(ctx context.Context, grant access.Grant, n *Wanted, p
 	}) {
 		e.Missing = append(e.Missing, *p.missing[key])
 	}
-	low, high := new(providers.Money(0)), new(providers.Money(0))
-	tokens := int64(0)
+	e.Low, e.High = new(providers.Money(0)), new(providers.Money(0))
+	all := int64(0)
 	for i, r := range p.renderers {
 		if r == nil {
 			continue
 		}
-		perSide := (e.Items - e.Incompatible) * int64(n.Repeats)
-		e.Calls += perSide
-		connection, err := s.providers.Connect(ctx, grant.Projects, r.side.ProviderID, r.config.Model)
-		if err != nil {
-			if problem.Is(err, problem.NotFound) {
-				err = problem.InvalidField("body."+SideNames[i]+".provider_id", "is no connection of the project")
-			}
-			return err //nolint:wrapcheck // it is for the client
-		}
-		r.side.ProviderName = connection.Provider.Name
-		if !connection.Priced() && !slices.Contains(e.UnpricedModels, r.config.Model) {
-			e.UnpricedModels = append(e.UnpricedModels, r.config.Model)
-		}
+		times := (e.Items - e.Incompatible) * int64(n.Repeats)
 		input, err := r.pilotTokens(p.pilot)
 		if err != nil {
 			return err
 		}
-		tokens += int64(input * float64(perSide))
-		one, most := connection.Estimate(int64(input), r.config.MaxOutputTokens)
-		low, high = sum(low, one, perSide), sum(high, most, perSide)
+		location := "body." + SideNames[i]
+		if n.Kind == EvalRun {
+			location = "body.target.config"
+		}
+		e.Calls += times
+		all += int64(input * float64(times))
+		if r.side.ProviderName, err = s.price(ctx, grant, location, r.side.ProviderID, &r.config, input, times, e); err != nil {
+			return err
+		}
+	}
+	for i := range p.panels {
+		for j := range p.panels[i].judges {
+			judgeTokens, err := s.estimateJudge(ctx, grant, n, p, i, j)
+			if err != nil {
+				return err
+			}
+			all += judgeTokens
+		}
 	}
 	if len(p.pilot) > 0 {
-		e.InputTokens = &tokens
+		e.InputTokens = &all
 	}
-	e.Low, e.High = low, high
 	return nil
+}
+
+// price adds the cost of calls to an estimate, and returns the name of their connection.
+func (s *Service) price(
+	ctx context.Context, grant access.Grant, location string, provider uuid.UUID, config *completions.Config, input float64, times int64, e *Estimate,
+) (string, error) {
+	connection, err := s.providers.Connect(ctx, grant.Projects, provider, config.Model)
+	if err != nil {
+		if problem.Is(err, problem.NotFound) {
+			err = problem.InvalidField(location+".provider_id", "is no connection of the project")
+		}
+		return "", err //nolint:wrapcheck // it is for the client
+	}
+	if !connection.Priced() && !slices.Contains(e.UnpricedModels, config.Model) {
+		e.UnpricedModels = append(e.UnpricedModels, config.Model)
+	}
+	one, most := connection.Estimate(int64(input), config.MaxOutputTokens)
+	e.Low, e.High = sum(e.Low, one, times), sum(e.High, most, times)
+	return connection.Provider.Name, nil
+}
+
+// judgedTokens is what an output is taken to have where it is not known yet.
+const judgedTokens = 300
+
+// estimateJudge adds the calls of a judge to the estimate, and returns its tokens. An escalation may be asked about every output.
+func (s *Service) estimateJudge(ctx context.Context, grant access.Grant, n *Wanted, p *plan, at, j int) (int64, error) {
+	e, ready, one := &p.estimate, &p.panels[at], &p.panels[at].judges[j]
+	outputs := (e.Items - e.Incompatible) * int64(n.Config.repeats())
+	votes := outputs * int64(one.repeats)
+	location := fmt.Sprintf("body.panels[%d].judges[%d]", at, j)
+	if j == len(ready.Judges) {
+		location = fmt.Sprintf("body.panels[%d].escalation", at)
+	}
+	input := 0.0
+	for i := range p.pilot {
+		item := &p.pilot[i]
+		about := judge.Item{Input: raw(&item.Input), ReferenceOutput: raw(&item.ReferenceOutput), Metadata: raw(&item.Metadata)}
+		question, err := one.try(&about)
+		if err != nil {
+			return 0, err
+		}
+		counted, err := countTokens(question.Messages)
+		if err != nil {
+			return 0, err
+		}
+		input += float64(counted+judgedTokens) / float64(len(p.pilot))
+	}
+	probes := int64(1)
+	if n.Config.Anchors != nil && j < len(ready.Judges) {
+		probes += int64(len(n.Config.Anchors.Outputs))
+	}
+	calls, before := votes+probes, e.Low
+	e.Calls += calls
+	e.JudgeCalls += calls
+	name, err := s.price(ctx, grant, location, one.Definition().ProviderID, &one.config, input, calls, e)
+	one.stored.ProviderName = name
+	if j == len(ready.Judges) { // that may be asked about none
+		e.Low = before
+	}
+	return int64(input * float64(calls)), err
 }
 
 // sum adds an amount a number of times. The sum with an unknown amount is unknown.
@@ -113,4 +185,21 @@ func (r *renderer) pilotTokens(items []datasets.Item) (float64, error) {
 		total += count
 	}
 	return float64(total) / float64(max(1, len(items))), nil
+}
+
+// countTokens counts the tokens of messages, about.
+func countTokens(messages []json.RawMessage) (int, error) {
+	codec, err := tokens.Codec(tokens.EncodingO200k)
+	if err != nil {
+		return 0, fmt.Errorf("count tokens: %w", err)
+	}
+	total := 0
+	for _, message := range messages {
+		n, err := codec.Count(string(message))
+		if err != nil {
+			return 0, fmt.Errorf("count tokens: %w", err)
+		}
+		total += n
+	}
+	return total, nil
 }

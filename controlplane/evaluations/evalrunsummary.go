@@ -11,6 +11,7 @@ import (
 type EvalRunSummary struct {
 	Sentence string          `json:"sentence"`
 	Scores   []EvalRunMetric `json:"scores"`
+	Panels   []PanelSummary  `json:"panels"`
 	// Partial is whether results are missing.
 	Partial bool `json:"partial"`
 }
@@ -25,11 +26,23 @@ type EvalRunMetric struct {
 	// PassRate is the share of outputs that pass, of those that a grader passed or failed. It is nil without any.
 	PassRate *float64 `json:"pass_rate"`
 	N        int      `json:"n"`
+	// AtK is the chance that at least one of k outputs passes, HatK that all do, for k from 1 to the repeats. They are empty without repeats
+	// that pass or fail.
+	AtK  []PassAtK `json:"pass_at_k"`
+	HatK []PassAtK `json:"pass_hat_k"`
+}
+
+// PassAtK is a mean over N items of which all repeats passed or failed.
+type PassAtK struct {
+	K     int             `json:"k"`
+	Value float64         `json:"value"`
+	CI    *stats.Interval `json:"ci"`
+	N     int             `json:"n"`
 }
 
 // evalRunSummary summarizes an eval-run.
-func evalRunSummary(r *results) EvalRunSummary {
-	summary := EvalRunSummary{Scores: make([]EvalRunMetric, len(r.metrics)), Partial: r.accounting.OutputsPending > 0}
+func evalRunSummary(r *results, e *Evaluation, config *Config) EvalRunSummary {
+	summary := EvalRunSummary{Scores: make([]EvalRunMetric, len(r.metrics)), Panels: r.panels, Partial: r.partial()}
 	for i := range r.metrics {
 		m := &r.metrics[i]
 		passes, judged := 0, 0
@@ -39,12 +52,21 @@ func evalRunSummary(r *results) EvalRunSummary {
 		side := r.sideOf(m)
 		m.bound(side.CI, 0)
 		summary.Scores[i] = EvalRunMetric{Name: m.name, Kind: m.kind, Better: m.better, Mean: side.Mean, CI: side.CI, N: side.N}
+		summary.Scores[i].AtK, summary.Scores[i].HatK = r.passTables(m.name, e.Repeats)
 		if judged > 0 {
 			summary.Scores[i].PassRate = new(float64(passes) / float64(judged))
 		}
 	}
 	summary.Sentence = evalRunSentence(r, &summary)
+	if found := config.Target.Found; found != nil && found.sentence() != "" {
+		summary.Sentence += " " + found.sentence()
+	}
 	return summary
+}
+
+// partial reports whether outputs or votes are missing.
+func (r *results) partial() bool {
+	return r.accounting.OutputsPending > 0 || r.accounting.Votes != nil && r.accounting.Votes.Pending > 0
 }
 
 // sideOf returns the mean of a metric of an eval-run.
@@ -70,6 +92,12 @@ func evalRunSentence(r *results, summary *EvalRunSummary) string {
 	}
 	if c.JudgeFailed > 0 {
 		fmt.Fprintf(&out, " %s %s no score.", itemsText(c.JudgeFailed), agreeing(c.JudgeFailed, "has", "have"))
+	}
+	for i := range r.panels {
+		out.WriteString(" " + r.panels[i].Sentence)
+	}
+	if c.Skipped > 0 {
+		fmt.Fprintf(&out, " %s %s skipped.", itemsText(c.Skipped), agreeing(c.Skipped, "was", "were"))
 	}
 	if c.Pending > 0 {
 		fmt.Fprintf(&out, " %s %s not done.", itemsText(c.Pending), agreeing(c.Pending, "is", "are"))

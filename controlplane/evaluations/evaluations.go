@@ -93,6 +93,7 @@ func New(
 ) *Service {
 	s := &Service{postgres.NewDB(pool, queries), queue, sets, models, completed, recorded, postgres.Clock(now), log}
 	jobs.Register(queue, s.run)
+	jobs.Register(queue, s.summarizeAgain)
 	return s
 }
 
@@ -123,6 +124,10 @@ type Evaluation struct {
 	OutputsDone    int64
 	OutputsFailed  int64
 	OutputsSkipped int64
+	VotesTotal     int64
+	VotesDone      int64
+	VotesFailed    int64
+	VotesSkipped   int64
 	Estimate       string
 	Accounting     *string
 	// Cost is a [providers.EvaluationCost] as JSON, nil before the end.
@@ -147,6 +152,22 @@ type Evaluation struct {
 
 // unfinished reports whether it waits or runs.
 func (e *Evaluation) unfinished() bool { return e.Status == StatusQueued || e.Status == StatusRunning }
+
+// Ended returns when it ended, nil while it waits or runs.
+func (e *Evaluation) Ended() *time.Time {
+	if e.unfinished() {
+		return nil
+	}
+	return e.FinishedAt
+}
+
+// feature is that of the calls for it.
+func (e *Evaluation) feature() providers.Feature {
+	if e.Kind == EvalRun {
+		return providers.FeatureEvaluation
+	}
+	return providers.FeatureComparison
+}
 
 // Filter selects evaluations. Zero fields select all.
 type Filter struct {
@@ -255,8 +276,8 @@ func (jobArgs) Kind() string { return "evaluation" }
 func (a jobArgs) Queue() string { return a.queue }
 
 // queueOf returns the queue of a job of an evaluation. One that has ended is only summarized.
-func queueOf(kind Type, status Status) string {
-	if kind == Comparison && (status == StatusQueued || status == StatusRunning) {
+func queueOf(status Status) string {
+	if status == StatusQueued || status == StatusRunning {
 		return jobs.Calls
 	}
 	return jobs.Summaries
@@ -278,61 +299,6 @@ func (s *Service) Cancel(ctx context.Context, grant access.Grant, kind Type, id 
 		}
 		return s.addJob(ctx, tx, "cancel evaluation", jobArgs{e.ID, jobs.Summaries}, nil)
 	})
-}
-
-// Resume makes the outputs that are missing of a comparison that ended, and with retryFailed those that failed. maxCost is the new
-// cap, nil to keep the one before.
-func (s *Service) Resume(ctx context.Context, grant access.Grant, id uuid.UUID, retryFailed bool, maxCost *providers.Money) (Evaluation, error) {
-	if _, err := s.Get(ctx, grant, Comparison, id); err != nil { // unlike the rest, it does not wait long for a database that does not answer
-		return Evaluation{}, err
-	}
-	var resumed Evaluation
-	err := s.db.LongTx(ctx, func(ctx context.Context, tx pgx.Tx) error {
-		db := s.db.On(tx)
-		if _, err := postgres.One[struct{ ID uuid.UUID }](ctx, db, "lock evaluation", pgx.NamedArgs{"projects": grant.IDs(), "kind": Comparison, "id": id}); err != nil {
-			return err
-		}
-		e, err := s.get(ctx, db, grant.Projects, Comparison, id)
-		if err != nil {
-			return err
-		}
-		if err := e.resumable(retryFailed); err != nil {
-			return err
-		}
-		if e.JobID != nil { // it may still summarize
-			if err := s.jobs.Cancel(ctx, tx, *e.JobID); err != nil {
-				return err //nolint:wrapcheck // it says what it does
-			}
-		}
-		statements := []string{"forget metrics"}
-		if retryFailed {
-			statements = append(statements, "remove failed outputs")
-		}
-		for _, name := range statements { // without the limit of time of other statements: these are up to a million rows
-			if _, err := tx.Exec(ctx, s.db.Statement(name), pgx.NamedArgs{"id": id}); err != nil {
-				return fmt.Errorf("%s: %w", name, err)
-			}
-		}
-		if err := s.addJob(ctx, db, "resume evaluation", jobArgs{id, jobs.Calls}, pgx.NamedArgs{"max_cost": maxCost}); err != nil {
-			return err
-		}
-		resumed, err = s.get(ctx, db, grant.Projects, Comparison, id)
-		return err
-	})
-	return resumed, err
-}
-
-// resumable returns an error if there is nothing to resume.
-func (e *Evaluation) resumable(retryFailed bool) error {
-	switch {
-	case e.unfinished():
-		return errRunning
-	case e.StopReason != nil && *e.StopReason == StopDecided:
-		return errDecided
-	case e.OutputsTotal == e.OutputsDone && e.Summary != nil && (!retryFailed || e.OutputsFailed == 0):
-		return errNothing
-	}
-	return nil
 }
 
 // change changes an evaluation under a lock.
@@ -386,7 +352,7 @@ func (s *Service) Requeue(ctx context.Context) error {
 	}
 	for _, one := range lost {
 		if err := s.db.Tx(ctx, func(ctx context.Context, tx postgres.DB) error {
-			return s.addJob(ctx, tx, "set job of evaluation", jobArgs{one.ID, queueOf(one.Kind, one.Status)}, nil)
+			return s.addJob(ctx, tx, "set job of evaluation", jobArgs{one.ID, queueOf(one.Status)}, nil)
 		}); err != nil {
 			return fmt.Errorf("give evaluation %s a job again: %w", one.ID, err)
 		}

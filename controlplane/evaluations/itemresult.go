@@ -12,16 +12,26 @@ func (c *Config) outputsOfItem(e *Evaluation) int {
 func (i *itemResult) decide(r *results, e *Evaluation, config *Config) {
 	whole := i.ok[sideA]+i.failed[sideA]+i.absent[sideA]+i.ok[sideB]+i.failed[sideB]+i.absent[sideB] == config.outputsOfItem(e)
 	sides := []int{sideA, sideB}
+	i.metrics = map[string]ItemMetric{}
 	if e.Kind == EvalRun {
 		sides = sides[:1]
+		for m := range r.metrics {
+			if values := i.valuesOf(sideA, r.place(r.metrics[m].name)); len(values) > 0 {
+				i.metrics[r.metrics[m].name] = ItemMetric{A: mean(values)}
+			}
+		}
 	} else {
-		i.metrics = map[string]ItemMetric{}
 		for m := range r.metrics {
 			place := r.place(r.metrics[m].name)
 			if len(i.valuesOf(sideA, place)) > 0 || len(i.valuesOf(sideB, place)) > 0 {
 				i.metrics[r.metrics[m].name] = itemMetric(&r.metrics[m], i.valuesOf(sideA, place), i.valuesOf(sideB, place))
 			}
 		}
+	}
+	for name, split := range i.splits {
+		m := i.metrics[name]
+		m.Split = &split
+		i.metrics[name] = m
 	}
 	i.status = ItemScored
 	for _, side := range sides {
@@ -30,6 +40,8 @@ func (i *itemResult) decide(r *results, e *Evaluation, config *Config) {
 			i.status = ItemPending
 		case i.ok[side] == 0:
 			i.status = ItemTargetFailed
+		case i.status == ItemScored && i.unvoted:
+			i.status = ItemPending
 		case i.status == ItemScored && r.summary.PrimaryMetric != nil && len(i.valuesOf(side, r.place(*r.summary.PrimaryMetric))) == 0:
 			i.status = ItemJudgeFailed
 		}

@@ -24,6 +24,8 @@ type Item struct {
 	// Item is that of the dataset.
 	Item    *datasets.Item
 	Outputs []Output
+	Votes   []Vote
+	Labels  []Label
 }
 
 // Output is an output of a side. Output and Message are JSON.
@@ -68,8 +70,10 @@ func readScores(text string) ([]Score, error) {
 
 // ItemsQuery selects items of an evaluation. Zero fields select all.
 type ItemsQuery struct {
-	Item    *uuid.UUID
-	Status  ItemStatus
+	Item   *uuid.UUID
+	Status ItemStatus
+	// Split is the name of a panel: only items on which its judges split.
+	Split   string
 	Outcome Outcome
 	// Metric is that of Outcome. Empty is the primary one.
 	Metric string
@@ -95,7 +99,7 @@ func (s *Service) Items(ctx context.Context, e *Evaluation, q ItemsQuery, page p
 		Status  ItemStatus
 		Reason  *string
 		Metrics *string
-	}](ctx, s.db, "list items", page, pgx.NamedArgs{"id": e.ID, "item": q.Item, "status": q.Status, "outcome": q.Outcome, "metric": metric, "after": q.After, "numbers": q.Numbers})
+	}](ctx, s.db, "list items", page, pgx.NamedArgs{"id": e.ID, "item": q.Item, "status": q.Status, "outcome": q.Outcome, "metric": metric, "after": q.After, "numbers": q.Numbers, "split": q.Split})
 	if err != nil || len(found) == 0 {
 		return nil, false, err
 	}
@@ -127,7 +131,10 @@ func (s *Service) Items(ctx context.Context, e *Evaluation, q ItemsQuery, page p
 	for _, output := range outputs {
 		place[output.Number].Outputs = append(place[output.Number].Outputs, output)
 	}
-	return items, more, nil
+	if err := s.addVotes(ctx, e, numbers, place); err != nil {
+		return nil, false, err
+	}
+	return items, more, s.addItemLabels(ctx, e, numbers, place)
 }
 
 // exportOutputs is about how many outputs an export reads at once.

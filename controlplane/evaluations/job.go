@@ -5,7 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"sync"
+	"slices"
 	"time"
 
 	"github.com/google/uuid"
@@ -45,50 +45,11 @@ type attempt struct {
 	renderers [2]*renderer
 	graders   []*grader.Grader
 	caller    completions.Caller
+	panels    []readyPanel
 	purse     *purse
 	calls     int // at once
 	halt      halt
-}
-
-// halt is why no more outputs are made.
-type halt struct {
-	mu      sync.Mutex
-	reached chan struct{} // closed then
-	reason  StopReason
-	failure *problem.Error
-	// failed counts the outputs of each side that failed one after the other.
-	failed [2]int
-}
-
-// set stops the making of outputs. The first reason counts.
-func (h *halt) set(reason StopReason, failure *problem.Error) {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	if h.reason == "" && h.failure == nil {
-		h.reason, h.failure = reason, failure
-		close(h.reached)
-	}
-}
-
-// note counts the failures of a side that only a person can mend.
-func (h *halt) note(side int, failure *problem.Error) {
-	h.mu.Lock()
-	if failure == nil || !needsPerson[failure.Code] {
-		h.failed[side] = 0
-	} else {
-		h.failed[side]++
-	}
-	over := h.failed[side] >= hopeless
-	h.mu.Unlock()
-	if over {
-		h.set("", failure)
-	}
-}
-
-// needsPerson has the codes of failures that a person must mend.
-var needsPerson = map[string]bool{
-	"provider_key_refused": true, "provider_key_unreadable": true, "provider_permission_denied": true, "provider_quota_exceeded": true,
-	"model_not_found": true, "parameter_refused": true, "address_not_allowed": true, "validation_failed": true, "price_unknown": true,
+	halts     judgeHalts
 }
 
 // run does the job of an evaluation.
@@ -105,21 +66,17 @@ func (s *Service) run(ctx context.Context, args jobArgs, last bool) error {
 	}
 	_, again := errors.AsType[*jobs.AgainError](err)
 	switch {
-	case errors.Is(err, errNotMine): // a retry would take it from the attempt that has it
-		return nil
+	case errors.Is(err, errNotMine):
+		return mine(err)
 	case err == nil, ctx.Err() != nil, again, !last:
 		return err
 	}
 	failed := &problem.Error{Code: "internal", Detail: "The evaluation was tried several times and could not go on: " + err.Error()}
-	ended := a.end(context.WithoutCancel(ctx), StatusFailed, nil, failed, nil)
-	if errors.Is(ended, errNotMine) {
-		ended = nil
-	}
-	return errors.Join(err, ended)
+	return errors.Join(err, mine(a.end(context.WithoutCancel(ctx), StatusFailed, nil, failed, nil)))
 }
 
-// do makes the outputs that are missing, and summarizes.
-func (a *attempt) do(ctx context.Context, id uuid.UUID) error {
+// load reads the evaluation of the attempt.
+func (a *attempt) load(ctx context.Context, id uuid.UUID) error {
 	owner, err := postgres.Many[struct {
 		ProjectID uuid.UUID
 		Kind      Type
@@ -139,17 +96,34 @@ func (a *attempt) do(ctx context.Context, id uuid.UUID) error {
 	if a.graders, err = ParseGraders("graders", a.config.Graders); err != nil {
 		return err
 	}
-	if a.e.unfinished() {
-		return a.compareSides(ctx)
+	a.panels, err = a.config.readPanels("panels", a.e.Kind)
+	return err
+}
+
+// mine returns nil for the error of an attempt that another one replaced: a retry would take the evaluation from that.
+func mine(err error) error {
+	if errors.Is(err, errNotMine) {
+		return nil
 	}
-	// It was cancelled, or is an eval-run that was finished.
-	if a.e.Kind == EvalRun {
-		err = a.readRuns(ctx)
-	} else {
-		err = a.closeCancelled(ctx)
-	}
-	if err != nil {
+	return err
+}
+
+// do makes the outputs that are missing, and summarizes.
+func (a *attempt) do(ctx context.Context, id uuid.UUID) error {
+	if err := a.load(ctx, id); err != nil {
 		return err
+	}
+	if a.e.unfinished() {
+		return a.makeAll(ctx)
+	}
+	// It was cancelled, or is an eval-run without judges that was finished.
+	if err := a.closeCancelled(ctx); err != nil {
+		return err
+	}
+	if a.config.sent(a.e.Kind) {
+		if err := a.readRuns(ctx); err != nil {
+			return err
+		}
 	}
 	return a.finish(ctx, a.e.Status, nil, nil, nil)
 }
@@ -174,17 +148,25 @@ func (a *attempt) closeCancelled(ctx context.Context) error {
 	}
 }
 
-// compareSides makes the outputs of a comparison.
-func (a *attempt) compareSides(ctx context.Context) error {
+// makeAll makes the outputs and votes that are missing.
+func (a *attempt) makeAll(ctx context.Context) error {
 	// Calls of an attempt before this one have no process any more.
 	if err := a.providers.EndEvaluationCalls(ctx, a.e.ID); err != nil {
 		return err //nolint:wrapcheck // it names the statement
+	}
+	if a.config.sent(a.e.Kind) {
+		if err := a.readRuns(ctx); err != nil {
+			return err
+		}
 	}
 	err := a.prepare(ctx)
 	if refused := problem.Of(err); refused != nil && refused.Kind != problem.Unavailable {
 		return a.finish(ctx, StatusFailed, nil, refused, nil)
 	}
 	if err != nil {
+		return err
+	}
+	if err := a.probe(ctx); err != nil {
 		return err
 	}
 	at, err := a.make(ctx)
@@ -206,7 +188,7 @@ func (a *attempt) prepare(ctx context.Context) error {
 	counted := map[uuid.UUID]bool{}
 	for i := range a.config.Sides {
 		side := &a.config.Sides[i]
-		if side.EvalRunID != nil {
+		if !side.Calls() {
 			continue
 		}
 		r, err := newRenderer(SideNames[i], side)
@@ -214,16 +196,16 @@ func (a *attempt) prepare(ctx context.Context) error {
 			return err
 		}
 		a.renderers[i] = r
-		connection, err := a.providers.Connect(ctx, access.OfJob(a.e.ProjectID), side.ProviderID, r.config.Model)
-		if problem.Is(err, problem.NotFound) {
-			err = &problem.Error{Kind: problem.NotFound, Code: "provider_deleted", Detail: fmt.Sprintf("The connection %q was deleted. Make another comparison.", side.ProviderName)}
+		if err := a.connect(ctx, counted, side.ProviderID, side.ProviderName, r.config.Model); err != nil {
+			return err
 		}
-		if err != nil {
-			return err //nolint:wrapcheck // it is for the user
-		}
-		if !counted[side.ProviderID] {
-			a.calls += connection.Provider.MaxConcurrency
-			counted[side.ProviderID] = true
+	}
+	for i := range a.panels {
+		for j := range a.panels[i].judges {
+			one := &a.panels[i].judges[j]
+			if err := a.connect(ctx, counted, one.Definition().ProviderID, one.stored.ProviderName, one.config.Model); err != nil {
+				return err
+			}
 		}
 	}
 	// Some more than the connections allow grade outputs, or wait for a place.
@@ -234,11 +216,27 @@ func (a *attempt) prepare(ctx context.Context) error {
 	}
 	a.purse = newPurse(a.e.MaxCostNanousd, cost.Cost+cost.Bounded)
 	a.caller = completions.Caller{
-		Projects: access.OfJob(a.e.ProjectID), Project: a.e.ProjectID, Feature: providers.FeatureComparison, Source: runmodel.SourceEvaluation,
+		Projects: access.OfJob(a.e.ProjectID), Project: a.e.ProjectID, Feature: a.e.feature(), Source: runmodel.SourceEvaluation,
 		User: a.e.CreatedByID, KeyName: a.e.AuthorKey, Evaluation: &a.e.ID, Attempts: callAttempts, MaxWait: callWait,
 	}
 	if a.e.AuthorEmail != nil {
 		a.caller.Email = *a.e.AuthorEmail
+	}
+	return nil
+}
+
+// connect checks a connection, and counts the calls that it allows at once.
+func (a *attempt) connect(ctx context.Context, counted map[uuid.UUID]bool, provider uuid.UUID, name, model string) error {
+	connection, err := a.providers.Connect(ctx, access.OfJob(a.e.ProjectID), provider, model)
+	if problem.Is(err, problem.NotFound) {
+		err = deletedConnection(name)
+	}
+	if err != nil {
+		return err //nolint:wrapcheck // it is for the user
+	}
+	if !counted[provider] {
+		a.calls += connection.Provider.MaxConcurrency
+		counted[provider] = true
 	}
 	return nil
 }
@@ -261,7 +259,8 @@ func (a *attempt) settledCost(ctx context.Context) (providers.EvaluationCost, er
 // end stores the end of the evaluation.
 func (a *attempt) end(ctx context.Context, status Status, stopped *StopReason, failure *problem.Error, results *results) error {
 	args := pgx.NamedArgs{
-		"id": a.e.ID, "attempt": a.id, "status": status, "stop_reason": stopped, "error_code": nil, "error_detail": nil, "accounting": nil, "cost": nil, "summary": nil, "primary": nil, "now": a.now(),
+		"id": a.e.ID, "attempt": a.id, "status": status, "stop_reason": stopped, "error_code": nil, "error_detail": nil, "accounting": nil, "cost": nil, "summary": nil, "primary": nil,
+		"votes_skipped": nil, "votes_done": nil, "now": a.now(),
 	}
 	if failure != nil {
 		args["error_code"], args["error_detail"] = failure.Code, plain(failure.Error())
@@ -273,9 +272,12 @@ func (a *attempt) end(ctx context.Context, status Status, stopped *StopReason, f
 		}
 		summary := any(results.summary)
 		if a.e.Kind == EvalRun {
-			summary = evalRunSummary(results)
+			summary = evalRunSummary(results, &a.e, &a.config)
 		}
 		args["primary"] = results.summary.PrimaryMetric
+		if votes := results.accounting.Votes; votes != nil {
+			args["votes_skipped"], args["votes_done"] = votes.Skipped, votes.Total-votes.Pending
+		}
 		for name, value := range map[string]any{"accounting": results.accounting, "cost": cost, "summary": summary} {
 			text, err := json.Marshal(value)
 			if err != nil {
@@ -293,7 +295,7 @@ func (a *attempt) end(ctx context.Context, status Status, stopped *StopReason, f
 
 // finish summarizes, stores what became of the items, and ends the evaluation.
 func (a *attempt) finish(ctx context.Context, status Status, stopped *StopReason, failure *problem.Error, decidedAt *float64) error {
-	r, err := a.read(ctx, &a.e, &a.config, int32(a.e.ItemCount))
+	r, err := a.read(ctx, int32(a.e.ItemCount))
 	if err != nil {
 		return err
 	}
@@ -326,7 +328,32 @@ func (a *attempt) finish(ctx context.Context, status Status, stopped *StopReason
 		}
 		rows = rows[:0]
 	}
+	if err := a.storePanelScores(ctx, r.panelScores); err != nil {
+		return err
+	}
 	return a.end(ctx, status, stopped, failure, r)
+}
+
+// storePanelScores stores what panels say of outputs beside their other scores.
+func (a *attempt) storePanelScores(ctx context.Context, scores []panelScore) error {
+	names := make([]string, len(a.panels))
+	for i := range a.panels {
+		names[i] = a.panels[i].Name
+	}
+	for chunk := range slices.Chunk(scores, storedItems) {
+		text, err := json.Marshal(chunk)
+		if err != nil {
+			return fmt.Errorf("encode the scores of panels: %w", err)
+		}
+		stored, err := a.db.Exec(ctx, "store panel scores", pgx.NamedArgs{"id": a.e.ID, "attempt": a.id, "names": names, "rows": string(text)})
+		if err != nil {
+			return err
+		}
+		if stored == 0 {
+			return errNotMine
+		}
+	}
+	return nil
 }
 
 // storedItems is how many items are stored by one statement.

@@ -145,20 +145,39 @@ func (a *attempt) parts() []part {
 // looks are the parts of the items after which an evaluation may stop early.
 var looks = []float64{0.25, 0.5, 0.75}
 
-// makePart makes the outputs that are missing of the items with numbers after one and up to another.
+// makePart makes the outputs and votes that are missing of the items with numbers after one and up to another.
 func (a *attempt) makePart(ctx context.Context, after, last int32) error {
+	if a.config.sent(a.e.Kind) {
+		return a.vote(ctx, after, last)
+	}
+	err := pool(ctx, a, a.storeOutputs,
+		func(ctx context.Context, tasks chan<- task) error { return a.find(ctx, after, last, tasks) },
+		func(ctx context.Context, t task) (*row, error) { return a.output(ctx, t) })
+	if err != nil || a.stopped() {
+		return err
+	}
+	return a.vote(ctx, after, last)
+}
+
+// stored is what a pool makes.
+type stored interface{ size() int }
+
+// pool does the tasks that find finds, several at once, and puts what they make into the database.
+func pool[T any, R stored](
+	ctx context.Context, a *attempt, put func(context.Context, []R) error, find func(context.Context, chan<- T) error, do func(context.Context, T) (*R, error),
+) error {
 	group, ctx := errgroup.WithContext(ctx)
-	tasks, rows, stored := make(chan task), make(chan row, a.calls), make(chan struct{})
+	tasks, rows, stored := make(chan T), make(chan R, a.calls), make(chan struct{})
 	group.Go(func() error {
 		defer close(tasks)
-		return a.find(ctx, after, last, tasks)
+		return find(ctx, tasks)
 	})
 	var working sync.WaitGroup
 	for range a.calls {
 		working.Add(1)
 		group.Go(func() error {
 			defer working.Done()
-			return a.work(ctx, tasks, rows, stored)
+			return work(ctx, a, tasks, rows, stored, do)
 		})
 	}
 	group.Go(func() error {
@@ -168,20 +187,20 @@ func (a *attempt) makePart(ctx context.Context, after, last int32) error {
 	})
 	group.Go(func() error {
 		defer close(stored)
-		return a.store(context.WithoutCancel(ctx), rows) // what was answered is stored, also after a cancellation
+		return store(context.WithoutCancel(ctx), rows, put) // what was answered is stored, also after a cancellation
 	})
 	return group.Wait() //nolint:wrapcheck // by those who do the work
 }
 
-// work makes outputs until there are no more tasks, or nothing is stored any more.
-func (a *attempt) work(ctx context.Context, tasks <-chan task, rows chan<- row, stored <-chan struct{}) error {
+// work does tasks until there are no more, or nothing is stored any more.
+func work[T, R any](ctx context.Context, a *attempt, tasks <-chan T, rows chan<- R, stored <-chan struct{}, do func(context.Context, T) (*R, error)) error {
 	for t := range tasks {
 		if a.stopped() {
 			continue // it stays missing
 		}
-		var made *row
+		var made *R
 		err := patiently(ctx, func() (err error) {
-			made, err = a.output(ctx, t)
+			made, err = do(ctx, t)
 			return err
 		})
 		if err != nil {
@@ -308,10 +327,10 @@ func (a *attempt) itemsAt(ctx context.Context, ordinals []int64) (map[int64]*dat
 	return found, nil
 }
 
-// store stores outputs until there are no more. It waits for a database that does not answer: what was paid for is not made again.
-func (a *attempt) store(ctx context.Context, rows <-chan row) error {
+// store stores rows until there are no more. It waits for a database that does not answer: what was paid for is not made again.
+func store[R stored](ctx context.Context, rows <-chan R, put func(context.Context, []R) error) error {
 	for first := range rows {
-		batch, size := []row{first}, first.size()
+		batch, size := []R{first}, first.size()
 		gathered := time.After(storeEvery)
 	gather:
 		for size < storeBytes {
@@ -325,14 +344,15 @@ func (a *attempt) store(ctx context.Context, rows <-chan row) error {
 				break gather
 			}
 		}
-		if err := patiently(ctx, func() error { return a.storeBatch(ctx, batch) }); err != nil {
+		if err := patiently(ctx, func() error { return put(ctx, batch) }); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-func (a *attempt) storeBatch(ctx context.Context, batch []row) error {
+// storeOutputs stores outputs, and settles their items.
+func (a *attempt) storeOutputs(ctx context.Context, batch []row) error {
 	text, err := json.Marshal(batch)
 	if err != nil {
 		return fmt.Errorf("encode outputs: %w", err)
@@ -349,12 +369,12 @@ func (a *attempt) storeBatch(ctx context.Context, batch []row) error {
 		if err != nil {
 			return err
 		}
-		_, err = tx.Exec(ctx, "settle items", pgx.NamedArgs{"id": a.e.ID, "numbers": numbers, "each": a.config.repeats(), "primary": a.e.PrimaryMetric})
+		_, err = tx.Exec(ctx, "settle items", pgx.NamedArgs{"id": a.e.ID, "numbers": numbers, "each": a.config.repeats(), "primary": a.e.PrimaryMetric, "judged": len(a.panels) > 0})
 		return err
 	})
 }
 
-func (r *row) size() int {
+func (r row) size() int {
 	size := len(r.Scores) + 500
 	for _, text := range []*string{r.Output, r.Message} {
 		if text != nil {

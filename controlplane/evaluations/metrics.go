@@ -76,27 +76,29 @@ func IsMeasured(name string) bool {
 	return slices.ContainsFunc(operational, func(m metric) bool { return m.name == name })
 }
 
-// GraderNames returns the names of the graders of the evaluation.
-func (e *Evaluation) GraderNames() []string {
+// ScorerNames returns the names of the panels and graders of the evaluation.
+func (e *Evaluation) ScorerNames() []string {
+	type named struct {
+		Name string `json:"name"`
+	}
 	var config struct {
-		Graders []struct {
-			Name string `json:"name"`
-		} `json:"graders"`
+		Panels  []named `json:"panels"`
+		Graders []named `json:"graders"`
 	}
 	var names []string
 	if json.Unmarshal([]byte(e.Config), &config) == nil { // it was written by this package
-		for _, g := range config.Graders {
+		for _, g := range append(config.Panels, config.Graders...) {
 			names = append(names, g.Name)
 		}
 	}
 	return names
 }
 
-// ScoreNames returns the names of the scores of a comparison: those of its summary, or of its graders before there is one.
+// ScoreNames returns the names of the scores of a comparison: those of its summary, or of its panels and graders before there is one.
 func (e *Evaluation) ScoreNames() []string {
 	summary, err := e.ReadSummary()
 	if err != nil || summary == nil {
-		return e.GraderNames()
+		return e.ScorerNames()
 	}
 	var names []string
 	for i := range summary.Metrics {
@@ -107,10 +109,10 @@ func (e *Evaluation) ScoreNames() []string {
 	return names
 }
 
-// evalRunScores returns the names of the scores of an eval-run: those of its summary, or of its graders before there is one.
+// evalRunScores returns the names of the scores of an eval-run: those of its summary, or of its panels and graders before there is one.
 func (e *Evaluation) evalRunScores() ([]string, error) {
 	if e.Summary == nil {
-		return e.GraderNames(), nil
+		return e.ScorerNames(), nil
 	}
 	var summary EvalRunSummary
 	if err := json.Unmarshal([]byte(*e.Summary), &summary); err != nil {

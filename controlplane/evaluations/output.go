@@ -3,7 +3,6 @@ package evaluations
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"slices"
 	"time"
@@ -12,8 +11,6 @@ import (
 	"github.com/looptrace/looptrace/controlplane/datasets"
 	"github.com/looptrace/looptrace/controlplane/providers"
 	"github.com/looptrace/looptrace/internal/grader"
-	"github.com/looptrace/looptrace/internal/llm"
-	"github.com/looptrace/looptrace/internal/problem"
 )
 
 // The statuses of outputs.
@@ -38,7 +35,10 @@ type Score struct {
 func (a *attempt) output(ctx context.Context, t task) (*row, error) {
 	made := row{Number: t.number, Side: t.side, Repeat: t.repeat, Status: OutputOK, Scores: "[]"}
 	r := a.renderers[t.side]
-	if r == nil {
+	switch {
+	case a.config.Sides[t.side].Reference:
+		return &made, a.reference(ctx, &made, t)
+	case r == nil:
 		return &made, a.copy(ctx, &made, t)
 	}
 	rendered, variables, err := r.render(t.item)
@@ -52,54 +52,33 @@ func (a *attempt) output(ctx context.Context, t task) (*row, error) {
 	if t.item.Key != nil {
 		caller.Metadata["dataset_item_key"] = *t.item.Key
 	}
-	completing, err := a.completions.Begin(ctx, &caller, &completions.Request{
+	completing, err := a.begin(ctx, &caller, r.side.ProviderName, &completions.Request{
 		Provider: r.side.ProviderID, Messages: rendered.Messages, Tools: r.template.Tools, ResponseFormat: orNone(r.template.ResponseFormat), Config: r.config,
 		MaxRounds: 1, MaxCost: a.e.MaxCostNanousd, AllowUnpriced: a.e.AllowUnpriced, Prompt: r.side.Prompt, Variables: variables,
 	})
 	if err != nil {
 		return a.failedRow(ctx, &made, err)
 	}
-	most := completing.Most()
-	limited := a.purse.limit != nil && most != nil
-	if limited {
-		taken, times, err := a.purse.take(ctx, *most, callAttempts)
-		if err != nil {
-			return nil, err
-		}
-		if times == 0 {
-			a.halt.set(StopMaxCost, nil)
-			return nil, nil
-		}
-		completing.Limit(taken, times)
-		defer func() { a.purse.giveBack(taken, completing.Counted()) }()
+	done, err := a.complete(ctx, completing)
+	if done == nil { // the money is spent, or the attempt ends
+		return nil, err
 	}
-	done, err := completing.Complete(ctx, nil)
 	made.RunID, made.Requests = done.Run, done.Attempts
 	made.CreatedAt = a.now()
 	if err != nil {
 		return a.failedRow(ctx, &made, err)
 	}
 	a.halt.note(t.side, nil)
-	made.fill(&done)
+	made.fill(done)
 	_, err = a.grade(context.WithoutCancel(ctx), &made, t.item, grading{}) // the answer is paid
 	return &made, err
 }
 
 // failedRow stores a failure as the output, unless it says that the attempt cannot go on.
 func (a *attempt) failedRow(ctx context.Context, made *row, err error) (*row, error) {
-	refused := problem.Of(err)
-	var failed *llm.Error
-	switch provider := errors.As(err, &failed); {
-	case ctx.Err() != nil:
-		return nil, context.Cause(ctx)
-	case refused == nil, !provider && refused.Code == problem.CodeDependency:
+	refused, halted, err := a.failure(ctx, err)
+	if refused == nil || halted {
 		return nil, err
-	case errors.Is(err, providers.ErrMaxCost): // an attempt that failed may have cost more than was reserved for it
-		a.halt.set(StopMaxCost, nil)
-		return nil, nil //nolint:nilnil // the output stays missing
-	case refused.Kind == problem.PaymentRequired:
-		a.halt.set(StopBudget, nil)
-		return nil, nil //nolint:nilnil // the output stays missing
 	}
 	made.Status, made.ErrorCode, made.ErrorDetail, made.CreatedAt = OutputFailed, &refused.Code, new(plain(refused.Error())), a.now()
 	a.halt.note(made.Side, refused)

@@ -1,7 +1,7 @@
 -- name: list evaluations
 SELECT e.id, e.project_id, e.name, e.dataset_id, d.name AS dataset_name, e.revision, e.split, e.item_count, e.repeats, e.seed, e.config, e.primary_metric,
 	e.max_cost_nanousd, e.allow_unpriced, e.status, e.stop_reason, e.error_code, e.error_detail, e.job_id, e.outputs_total, e.outputs_done,
-	e.outputs_failed, e.outputs_skipped, e.estimate, e.accounting, e.cost, e.summary, e.created_at, e.started_at, e.finished_at,
+	e.outputs_failed, e.outputs_skipped, e.votes_total, e.votes_done, e.votes_failed, e.votes_skipped, e.estimate, e.accounting, e.cost, e.summary, e.created_at, e.started_at, e.finished_at,
 	u.email AS author_email, e.created_by_key AS author_key, e.created_by AS created_by_id, e.kind, e.branch, e.commit, e.metadata,
 	e.outputs_skipped * e.item_count / e.outputs_total AS skipped_item_count, e.results_costed,
 	CASE WHEN e.results_costed > 0 THEN (e.results_cost_nanousd / 1e9)::float8 END AS results_cost_usd,
@@ -17,7 +17,7 @@ ORDER BY e.created_at DESC, e.id DESC LIMIT @limit OFFSET @offset
 -- name: get evaluation
 SELECT e.id, e.project_id, e.name, e.dataset_id, d.name AS dataset_name, e.revision, e.split, e.item_count, e.repeats, e.seed, e.config, e.primary_metric,
 	e.max_cost_nanousd, e.allow_unpriced, e.status, e.stop_reason, e.error_code, e.error_detail, e.job_id, e.outputs_total, e.outputs_done,
-	e.outputs_failed, e.outputs_skipped, e.estimate, e.accounting, e.cost, e.summary, e.created_at, e.started_at, e.finished_at,
+	e.outputs_failed, e.outputs_skipped, e.votes_total, e.votes_done, e.votes_failed, e.votes_skipped, e.estimate, e.accounting, e.cost, e.summary, e.created_at, e.started_at, e.finished_at,
 	u.email AS author_email, e.created_by_key AS author_key, e.created_by AS created_by_id, e.kind, e.branch, e.commit, e.metadata,
 	e.outputs_skipped * e.item_count / e.outputs_total AS skipped_item_count, e.results_costed,
 	CASE WHEN e.results_costed > 0 THEN (e.results_cost_nanousd / 1e9)::float8 END AS results_cost_usd,
@@ -29,10 +29,10 @@ WHERE e.project_id = ANY(@projects) AND e.kind = @kind AND e.id = @id
 
 -- name: create evaluation
 INSERT INTO evaluations (id, project_id, kind, name, dataset_id, revision, split, item_count, repeats, seed, config, primary_metric, max_cost_nanousd,
-	allow_unpriced, status, job_id, outputs_total, outputs_done, outputs_skipped, estimate, a_eval_run_id, b_eval_run_id, branch, commit, metadata,
+	allow_unpriced, status, job_id, outputs_total, outputs_done, outputs_skipped, votes_total, votes_done, votes_skipped, estimate, a_eval_run_id, b_eval_run_id, source_eval_run_id, branch, commit, metadata,
 	created_by, created_by_key, created_at, started_at)
 VALUES (@id, @project, @kind, @name, @dataset, @revision, @split, @items, @repeats, @seed, @config, @primary, @max_cost,
-	@allow_unpriced, @status, @job, @total, @skipped, @skipped, @estimate, @a_eval_run, @b_eval_run, @branch, @commit, @metadata,
+	@allow_unpriced, @status, @job, @total, @skipped, @skipped, @votes, @votes_skipped, @votes_skipped, @estimate, @a_eval_run, @b_eval_run, @source_eval_run, @branch, @commit, @metadata,
 	@author, @author_key, @now, @started)
 
 -- name: rename evaluation
@@ -60,22 +60,23 @@ UPDATE evaluation_items SET metrics = NULL WHERE evaluation_id = @id AND metrics
 
 -- name: resume evaluation
 UPDATE evaluations SET status = 'queued', job_id = @job, attempt = NULL, leaving = NULL, stop_reason = NULL, error_code = NULL, error_detail = NULL,
-	accounting = NULL, cost = NULL, summary = NULL, finished_at = NULL, max_cost_nanousd = coalesce(@max_cost::bigint, max_cost_nanousd)
+	accounting = NULL, cost = NULL, summary = NULL, finished_at = NULL, votes_skipped = 0, votes_done = (
+		SELECT count(*) FROM evaluation_votes v WHERE v.evaluation_id = @id AND v.number > 0), max_cost_nanousd = coalesce(@max_cost::bigint, max_cost_nanousd)
 WHERE id = @id AND status NOT IN ('queued', 'running')
 
 -- name: list lost evaluations
 SELECT id, kind, status FROM evaluations e
-WHERE ((kind = 'comparison' AND status IN ('queued', 'running')) OR (status IN ('cancelled', 'succeeded') AND summary IS NULL)) AND coalesce(started_at, created_at) < @before
+WHERE ((job_id IS NOT NULL AND status IN ('queued', 'running')) OR (status IN ('cancelled', 'succeeded') AND summary IS NULL)) AND coalesce(started_at, created_at) < @before
 	AND NOT EXISTS (SELECT FROM river_job j WHERE j.id = e.job_id AND j.state NOT IN ('completed', 'cancelled', 'discarded'))
 
 -- name: set job of evaluation
 UPDATE evaluations SET job_id = @job
-WHERE id = @id AND ((kind = 'comparison' AND status IN ('queued', 'running')) OR (status IN ('cancelled', 'succeeded') AND summary IS NULL))
+WHERE id = @id AND ((job_id IS NOT NULL AND status IN ('queued', 'running')) OR (status IN ('cancelled', 'succeeded') AND summary IS NULL))
 	AND NOT EXISTS (SELECT FROM river_job j WHERE j.id = job_id AND j.state NOT IN ('completed', 'cancelled', 'discarded'))
 
 -- name: begin evaluation
 UPDATE evaluations SET status = CASE WHEN status IN ('cancelled', 'succeeded') THEN status ELSE 'running' END, attempt = @attempt, started_at = coalesce(started_at, @now)
-WHERE id = @id AND ((kind = 'comparison' AND status IN ('queued', 'running')) OR (status IN ('cancelled', 'succeeded') AND summary IS NULL))
+WHERE id = @id AND ((job_id IS NOT NULL AND status IN ('queued', 'running')) OR (status IN ('cancelled', 'succeeded') AND summary IS NULL))
 
 -- name: get evaluation of job
 SELECT e.project_id, e.kind FROM evaluations e WHERE e.id = @id AND e.attempt = @attempt
@@ -104,11 +105,94 @@ UPDATE evaluations e SET outputs_done = e.outputs_done + s.done, outputs_failed 
 FROM (SELECT count(*) AS done, count(*) FILTER (WHERE status = 'failed') AS failed FROM stored) s
 WHERE e.id = (SELECT id FROM mine)
 
+-- name: list items to judge
+SELECT number, ordinal FROM evaluation_items WHERE evaluation_id = @id AND number > @after AND number <= @last AND status <> 'skipped' ORDER BY number LIMIT @limit
+
+-- name: list outputs to judge
+SELECT number, side, repeat, output, message FROM evaluation_outputs
+WHERE evaluation_id = @id AND number = ANY(@numbers) AND status = 'ok' ORDER BY number, repeat, side
+
+-- name: list votes of items
+SELECT number, side, repeat, panel, judge, vote, swapped, status, value FROM evaluation_votes WHERE evaluation_id = @id AND number = ANY(@numbers)
+
+-- name: list votes of probes
+SELECT number, side, repeat, panel, judge, vote, swapped, status, value FROM evaluation_votes WHERE evaluation_id = @id AND number <= 0
+
+-- name: find cached votes
+SELECT DISTINCT ON (v.cache_key) v.cache_key, v.value, v.label, v.reason, v.raw, v.model, v.run_id
+FROM evaluation_votes v JOIN evaluations e ON e.id = v.evaluation_id
+WHERE v.cache_key = ANY(@keys) AND v.status = 'ok' AND NOT v.cached AND e.project_id = @project
+ORDER BY v.cache_key, v.created_at
+
+-- name: store votes
+WITH mine AS (
+	SELECT id FROM evaluations
+	WHERE id = @id AND (attempt = @attempt AND status = 'running' OR leaving = @attempt AND status = 'cancelled') FOR UPDATE),
+stored AS (
+	INSERT INTO evaluation_votes (evaluation_id, number, side, repeat, panel, judge, vote, swapped, status, value, label, reason, raw, error_code, error_detail, truncated,
+		cached, cache_key, requests, model, run_id, duration_ms, input_tokens, output_tokens, cache_read_tokens, cache_write_tokens, reasoning_tokens, cost_nanousd, created_at)
+	SELECT m.id, r.number, r.side, r.repeat, r.panel, r.judge, r.vote, r.swapped, r.status, r.value, r.label, r.reason, r.raw, r.error_code, r.error_detail, r.truncated,
+		r.cached, decode(r.cache_key, 'hex'), r.requests, r.model, r.run_id, r.duration_ms, r.input_tokens, r.output_tokens, r.cache_read_tokens, r.cache_write_tokens,
+		r.reasoning_tokens, r.cost_nanousd, r.created_at
+	FROM mine m, json_to_recordset(@rows) AS r(number integer, side smallint, repeat smallint, panel smallint, judge smallint, vote smallint, swapped boolean, status text,
+		value double precision, label text, reason text, raw text, error_code text, error_detail text, truncated boolean, cached boolean, cache_key text, requests integer,
+		model text, run_id uuid, duration_ms double precision, input_tokens bigint, output_tokens bigint, cache_read_tokens bigint, cache_write_tokens bigint,
+		reasoning_tokens bigint, cost_nanousd bigint, created_at timestamptz)
+	ON CONFLICT (evaluation_id, number, side, repeat, panel, judge, vote, swapped) DO NOTHING
+	RETURNING number, status)
+UPDATE evaluations e SET votes_done = e.votes_done + s.done, votes_failed = e.votes_failed + s.failed
+FROM (SELECT count(*) AS done, count(*) FILTER (WHERE status <> 'ok') AS failed FROM stored WHERE number > 0) s
+WHERE e.id = (SELECT id FROM mine)
+
+-- name: read votes
+SELECT number, side, repeat, panel, judge, vote, swapped, status, value, label, cached, cost_nanousd, duration_ms, requests
+FROM evaluation_votes WHERE evaluation_id = @id AND number <= @last ORDER BY number, side, repeat, panel, judge, vote, swapped
+
+-- name: list votes
+SELECT number, side, repeat, panel, judge, vote, swapped, status, value, label, reason, raw, error_code, error_detail, truncated, cached, requests, model, run_id,
+	duration_ms, input_tokens, output_tokens, cache_read_tokens, cache_write_tokens, reasoning_tokens, cost_nanousd, created_at
+FROM evaluation_votes WHERE evaluation_id = @id AND number = ANY(@numbers) ORDER BY number, repeat, side, panel, judge, vote, swapped
+
+-- name: remove failed votes
+WITH removed AS (
+	DELETE FROM evaluation_votes WHERE evaluation_id = @id AND status <> 'ok' RETURNING number),
+counted AS (SELECT count(*) FILTER (WHERE number > 0) AS n FROM removed)
+UPDATE evaluations e SET votes_done = e.votes_done - c.n, votes_failed = e.votes_failed - c.n FROM counted c WHERE e.id = @id
+
+-- name: list labels for statistics
+SELECT i.number, o.side::integer AS side, o.repeat::integer AS repeat, l.author, l.value, l.label
+FROM evaluation_labels l
+JOIN evaluation_items i ON i.evaluation_id = @id AND i.content_hash = l.item_hash
+JOIN evaluation_outputs o ON o.evaluation_id = i.evaluation_id AND o.number = i.number AND o.status = 'ok' AND sha256(convert_to(o.output, 'UTF8')) = l.output_hash
+WHERE l.project_id = @project AND l.score = @score
+ORDER BY i.number, o.side, o.repeat, l.author
+
+-- name: list scores before
+SELECT i.number, o.repeat::integer AS repeat, (s -> 'evidence' ->> 'value')::float8 AS value
+FROM evaluation_items i
+JOIN evaluation_items b ON b.evaluation_id = @source AND b.item_id = i.item_id AND b.content_hash = i.content_hash
+JOIN evaluation_outputs o ON o.evaluation_id = b.evaluation_id AND o.number = b.number AND o.side = 0
+CROSS JOIN LATERAL jsonb_array_elements(o.scores::jsonb) s
+WHERE i.evaluation_id = @id AND i.number = ANY(@numbers) AND s ->> 'name' = @score AND jsonb_typeof(s -> 'evidence' -> 'value') = 'number'
+
+-- name: list scores of anchors
+SELECT o.number, o.repeat::integer AS repeat, (s ->> 'score')::float8 AS score, e.finished_at
+FROM evaluations e JOIN evaluation_outputs o ON o.evaluation_id = e.id
+LEFT JOIN LATERAL (SELECT x AS s FROM jsonb_array_elements(o.scores::jsonb) x WHERE x ->> 'name' = @score LIMIT 1) named ON true
+WHERE e.project_id = @project AND e.id = @id
+
+-- name: store panel scores
+UPDATE evaluation_outputs o SET scores = (
+	SELECT coalesce(jsonb_agg(s), '[]') || r.scores FROM jsonb_array_elements(o.scores::jsonb) s WHERE s ->> 'name' <> ALL(@names::text[]))::text
+FROM (SELECT id FROM evaluations WHERE id = @id AND attempt = @attempt FOR UPDATE) mine,
+	json_to_recordset(@rows) AS r(number integer, side smallint, repeat smallint, scores jsonb)
+WHERE o.evaluation_id = mine.id AND o.number = r.number AND o.side = r.side AND o.repeat = r.repeat
+
 -- name: settle items
 UPDATE evaluation_items i SET status = CASE
 		WHEN m.outputs < @each THEN 'pending'
 		WHEN m.without_output THEN 'target_failed'
-		WHEN m.without_score AND m.waiting THEN 'pending'
+		WHEN m.without_score AND (m.waiting OR @judged::boolean) THEN 'pending'
 		WHEN m.without_score THEN 'judge_failed'
 		ELSE 'scored' END
 FROM (
@@ -132,7 +216,7 @@ UPDATE evaluations SET leaving = NULL WHERE id = @id AND attempt = @attempt AND 
 UPDATE evaluations SET estimate = @estimate WHERE id = @id AND attempt = @attempt
 
 -- name: read results
-SELECT o.number, o.side, o.repeat, o.status, o.error_code, o.scores, o.cost_nanousd, o.duration_ms, o.output_tokens, o.model, o.fingerprint, o.run_lookup
+SELECT o.number, o.side, o.repeat, o.status, o.error_code, o.scores, o.cost_nanousd, o.duration_ms, o.output_tokens, o.model, o.fingerprint, o.run_lookup, length(o.output) AS length
 FROM evaluation_outputs o WHERE o.evaluation_id = @id AND o.number <= @last ORDER BY o.number, o.side, o.repeat
 
 -- name: read item statuses
@@ -145,7 +229,9 @@ WHERE i.evaluation_id = mine.id AND i.number = r.number
 
 -- name: end evaluation
 UPDATE evaluations SET status = CASE WHEN status IN ('cancelled', 'succeeded') AND @status <> 'failed' THEN status ELSE @status END, primary_metric = coalesce(primary_metric, @primary), stop_reason = @stop_reason, error_code = @error_code, error_detail = @error_detail,
-	accounting = @accounting, cost = @cost, summary = @summary, finished_at = coalesce(finished_at, @now), attempt = NULL
+	accounting = @accounting, cost = @cost, summary = @summary,
+	votes_skipped = coalesce(@votes_skipped::bigint, votes_skipped), votes_done = coalesce(@votes_done::bigint, votes_done),
+	finished_at = CASE WHEN status IN ('cancelled', 'succeeded') THEN coalesce(finished_at, @now) ELSE @now END, attempt = NULL
 WHERE id = @id AND attempt = @attempt
 
 -- name: list items
@@ -153,7 +239,8 @@ SELECT number, item_id, ordinal, key, status, reason, metrics::text AS metrics
 FROM evaluation_items
 WHERE evaluation_id = @id AND number > @after AND (@item::uuid IS NULL OR item_id = @item) AND (@numbers::integer[] IS NULL OR number = ANY(@numbers)) AND (@status = '' OR status = @status)
 	AND (@outcome = '' OR metrics -> @metric ->> 'outcome' = @outcome)
-ORDER BY number LIMIT @limit OFFSET @offset
+	AND (@split = '' OR metrics -> @split -> 'split' IS NOT NULL)
+ORDER BY (metrics -> nullif(@split, '') ->> 'split')::float8 DESC NULLS LAST, number LIMIT @limit OFFSET @offset
 
 -- name: list outputs
 SELECT number, side, repeat, status, error_code, error_detail, CASE WHEN @longest::integer = 0 THEN output ELSE left(output, @longest) END AS output,
@@ -171,8 +258,39 @@ LIMIT @limit
 SELECT count(*) AS items FROM evaluation_items
 WHERE evaluation_id = @id AND (status IN ('target_failed', 'judge_failed') OR metrics -> @metric ->> 'outcome' = 'regressed')
 
+-- name: list worst items of eval-run
+SELECT number FROM evaluation_items
+WHERE evaluation_id = @id AND (status IN ('target_failed', 'judge_failed') OR metrics @? '$.*.split' OR (metrics -> @metric ->> 'a')::float8 < 1)
+ORDER BY status IN ('target_failed', 'judge_failed') DESC, (metrics -> @metric ->> 'a')::float8 - coalesce((metrics -> @metric ->> 'split')::float8, 0) NULLS FIRST, number
+LIMIT @limit
+
+-- name: count worst items of eval-run
+SELECT count(*) AS items FROM evaluation_items
+WHERE evaluation_id = @id AND (status IN ('target_failed', 'judge_failed') OR metrics @? '$.*.split' OR (metrics -> @metric ->> 'a')::float8 < 1)
+
 -- name: finish evaluation
 UPDATE evaluations SET status = 'succeeded', job_id = @job, finished_at = @now WHERE id = @id AND status = 'running'
+
+-- name: judge evaluation
+UPDATE evaluations SET status = 'queued', job_id = @job, finished_at = @now WHERE id = @id AND status = 'running' AND job_id IS NULL
+
+-- name: list item ids
+SELECT item_id FROM evaluation_items WHERE evaluation_id = @id ORDER BY ordinal
+
+-- name: list labelled items
+SELECT DISTINCT i.item_id
+FROM evaluation_labels l
+JOIN evaluation_items i ON i.evaluation_id = @id AND i.content_hash = l.item_hash
+JOIN evaluation_outputs o ON o.evaluation_id = i.evaluation_id AND o.number = i.number AND sha256(convert_to(o.output, 'UTF8')) = l.output_hash
+WHERE l.project_id = @project
+
+-- name: choose anchors
+SELECT o.number, o.repeat::integer AS repeat
+FROM evaluation_outputs o JOIN evaluation_items i ON i.evaluation_id = o.evaluation_id AND i.number = o.number
+WHERE o.evaluation_id = @id AND o.status = 'ok' AND o.output IS NOT NULL
+ORDER BY EXISTS (SELECT FROM evaluation_labels l WHERE l.project_id = @project AND l.item_hash = i.content_hash AND l.output_hash = sha256(convert_to(o.output, 'UTF8'))) DESC,
+	md5(o.number::text || ' ' || o.repeat || ' ' || @seed::bigint)
+LIMIT @limit
 
 -- name: find items by id
 SELECT number, item_id, ordinal FROM evaluation_items WHERE evaluation_id = @id AND item_id = ANY(@items)
@@ -235,6 +353,52 @@ SELECT i.item_id, i.content_hash, o.number, o.side, o.repeat, o.status, o.error_
 FROM evaluation_items i JOIN evaluation_outputs o ON o.evaluation_id = i.evaluation_id AND o.number = i.number
 WHERE i.evaluation_id = @id AND i.item_id = ANY(@items)
 
+-- name: list labels of items
+SELECT i.number, o.side::integer AS side, o.repeat::integer AS repeat, l.score, l.author, u.email, l.key_name, l.value, l.label, l.note, l.created_at
+FROM evaluation_labels l
+JOIN evaluation_items i ON i.evaluation_id = @id AND i.content_hash = l.item_hash
+JOIN evaluation_outputs o ON o.evaluation_id = i.evaluation_id AND o.number = i.number AND o.status = 'ok' AND sha256(convert_to(o.output, 'UTF8')) = l.output_hash
+LEFT JOIN users u ON u.id = l.user_id
+WHERE l.project_id = @project AND i.number = ANY(@numbers) AND l.score = ANY(@scores::text[])
+ORDER BY i.number, o.repeat, o.side, l.score, l.created_at, l.author
+
+-- name: find output to label
+SELECT i.content_hash AS item_hash, sha256(convert_to(o.output, 'UTF8')) AS output_hash
+FROM evaluation_items i JOIN evaluation_outputs o ON o.evaluation_id = i.evaluation_id AND o.number = i.number
+WHERE i.evaluation_id = @id AND i.item_id = @item AND o.side = 0 AND o.repeat = @repeat AND o.status = 'ok' AND o.output IS NOT NULL
+
+-- name: put label
+INSERT INTO evaluation_labels (project_id, score, item_hash, output_hash, author, user_id, key_name, value, label, note, created_at)
+VALUES (@project, @score, @item_hash, @output_hash, @author, @user, @key_name, @value, @label, @note, @now)
+ON CONFLICT (project_id, score, item_hash, output_hash, author) DO UPDATE SET value = excluded.value, label = excluded.label, note = excluded.note, created_at = excluded.created_at
+
+-- name: delete label
+DELETE FROM evaluation_labels
+WHERE project_id = @project AND score = @score AND item_hash = @item_hash AND output_hash = @output_hash AND author = @author
+
+-- name: lock labelled evaluations
+SELECT e.id FROM evaluations e
+WHERE e.project_id = @project AND e.dataset_id = @dataset AND e.kind = 'eval_run' AND e.votes_total > 0 AND e.job_id IS NOT NULL
+	AND e.config::jsonb -> 'panels' @> jsonb_build_array(jsonb_build_object('name', @score::text))
+	AND EXISTS (
+		SELECT FROM evaluation_items i JOIN evaluation_outputs o ON o.evaluation_id = i.evaluation_id AND o.number = i.number AND o.status = 'ok'
+		WHERE i.evaluation_id = e.id AND i.item_id = @item AND i.content_hash = @item_hash AND sha256(convert_to(o.output, 'UTF8')) = @output_hash)
+ORDER BY e.id FOR UPDATE OF e
+
+-- name: list evaluations to summarize again
+SELECT e.id FROM unnest(@ids::uuid[]) AS e(id)
+WHERE NOT EXISTS (
+	SELECT FROM river_job j
+	WHERE j.kind = @job AND j.state IN ('available', 'pending', 'retryable', 'scheduled') AND j.args ->> 'evaluation_id' = e.id::text)
+
+-- name: begin summary
+UPDATE evaluations SET attempt = @attempt WHERE id = @id AND status NOT IN ('queued', 'running') AND summary IS NOT NULL
+
+-- name: find evaluation to be summarized
+SELECT id FROM evaluations WHERE id = @id AND (status IN ('queued', 'running') OR status IN ('cancelled', 'succeeded') AND summary IS NULL)
+
+-- name: replace summary
+UPDATE evaluations SET summary = @summary, attempt = NULL WHERE id = @id AND attempt = @attempt
 
 -- name: create growing evaluation
 INSERT INTO evaluations (id, project_id, kind, name, dataset_id, revision, item_count, repeats, seed, config, allow_unpriced, status, outputs_total, estimate,

@@ -73,30 +73,37 @@ func (s *Service) Report(ctx context.Context, grant access.Grant, id uuid.UUID, 
 	if err != nil {
 		return nil, err
 	}
-	if err := r.addItems(ctx, s, worst, budget, withInput); err != nil {
+	items, err := s.within(ctx, &e, worst, r.head(), budget, func(i *Item) string {
+		item := reportItem(&e, i, withInput)
+		return item.markdown()
+	})
+	if err != nil {
 		return nil, err
+	}
+	for i := range items {
+		r.Items = append(r.Items, reportItem(&e, &items[i], withInput))
 	}
 	r.LeftOut = all.Items - int64(len(r.Items))
 	return r, nil
 }
 
-// addItems adds items as long as the budget allows.
-func (r *Report) addItems(ctx context.Context, s *Service, worst []struct{ Number int32 }, budget int, withInput bool) error {
+// within returns the items with these numbers, in their order, as long as the budget of tokens allows. head is what comes before them.
+func (s *Service) within(ctx context.Context, e *Evaluation, chosen []struct{ Number int32 }, head string, budget int, markdown func(*Item) string) ([]Item, error) {
 	codec, err := tokens.Codec(tokens.EncodingO200k)
 	if err != nil {
-		return err //nolint:wrapcheck // it says what it does
+		return nil, err //nolint:wrapcheck // it says what it does
 	}
-	used, err := codec.Count(r.head())
+	used, err := codec.Count(head)
 	if err != nil {
-		return fmt.Errorf("count tokens: %w", err)
+		return nil, fmt.Errorf("count tokens: %w", err)
 	}
-	numbers := make([]int32, len(worst))
-	for i, one := range worst {
+	numbers := make([]int32, len(chosen))
+	for i, one := range chosen {
 		numbers[i] = one.Number
 	}
-	items, _, err := s.Items(ctx, r.Evaluation, ItemsQuery{Numbers: numbers}, postgres.Page{Limit: reportItems})
+	items, _, err := s.Items(ctx, e, ItemsQuery{Numbers: numbers}, postgres.Page{Limit: reportItems})
 	if err != nil {
-		return err
+		return nil, err
 	}
 	place := map[int32]int{}
 	for i, number := range numbers {
@@ -104,17 +111,15 @@ func (r *Report) addItems(ctx context.Context, s *Service, worst []struct{ Numbe
 	}
 	slices.SortFunc(items, func(x, y Item) int { return cmp.Compare(place[x.Number], place[y.Number]) })
 	for i := range items {
-		item := reportItem(r.Evaluation, &items[i], withInput)
-		size, err := codec.Count(item.markdown())
+		size, err := codec.Count(markdown(&items[i]))
 		if err != nil {
-			return fmt.Errorf("count tokens: %w", err)
+			return nil, fmt.Errorf("count tokens: %w", err)
 		}
 		if used += size; used > budget {
-			return nil
+			return items[:i], nil
 		}
-		r.Items = append(r.Items, item)
 	}
-	return nil
+	return items, nil
 }
 
 func reportItem(e *Evaluation, i *Item, withInput bool) ReportItem {
@@ -198,15 +203,20 @@ func (r *Report) head() string {
 	}
 	c := &r.Accounting
 	fmt.Fprintf(&out, "\n%d items: %d scored, %d without an output, %d without a score, %d skipped, %d not done.", c.Items, c.Scored, c.TargetFailed, c.JudgeFailed, c.Skipped, c.Pending)
-	fmt.Fprintf(&out, " Cost: %s in %d requests", dollars(r.Cost.Cost), r.Cost.Calls)
-	if r.Cost.BoundedCalls > 0 {
-		fmt.Fprintf(&out, ", and at most %s in %d requests of unknown cost", dollars(r.Cost.Bounded), r.Cost.BoundedCalls)
-	}
-	if r.Cost.Unpriced > 0 {
-		fmt.Fprintf(&out, ", without %d requests of models without a price", r.Cost.Unpriced)
-	}
-	out.WriteString(".\n")
+	out.WriteString(costText(&r.Cost) + "\n")
 	return out.String()
+}
+
+// costText says what the calls of an evaluation cost.
+func costText(c *providers.EvaluationCost) string {
+	text := fmt.Sprintf(" Cost: %s in %d requests", dollars(c.Cost), c.Calls)
+	if c.BoundedCalls > 0 {
+		text += fmt.Sprintf(", and at most %s in %d requests of unknown cost", dollars(c.Bounded), c.BoundedCalls)
+	}
+	if c.Unpriced > 0 {
+		text += fmt.Sprintf(", without %d requests of models without a price", c.Unpriced)
+	}
+	return text + "."
 }
 
 // dollars writes an amount with four digits after the point, or all that a small one has.
@@ -236,10 +246,10 @@ var marks = strings.NewReplacer(
 	"\\", `\\`, "|", `\|`, "`", "\\`", "*", `\*`, "[", `\[`, "]", `\]`, "<", "&lt;", "&", "&amp;", "@", "@\u200B",
 )
 
-// inline returns a text that has no meaning in a line of Markdown.
+// inline returns a text that has no meaning in a line of Markdown, and does not change the direction of what follows.
 func inline(text string) string {
 	return marks.Replace(strings.Map(func(r rune) rune {
-		if unicode.IsControl(r) {
+		if unicode.IsControl(r) || unicode.Is(unicode.Bidi_Control, r) {
 			return ' '
 		}
 		return r
@@ -258,17 +268,21 @@ func (i *ReportItem) markdown() string {
 	}
 	out.WriteString("\n")
 	for _, part := range []struct{ name, text string }{{"input", i.Input}, {"A", i.Outputs[sideA]}, {"B", i.Outputs[sideB]}} {
-		if part.text == "" {
-			continue
-		}
-		// The text cannot end a block whose fence is longer than any of its own.
-		fence := "```"
-		for strings.Contains(part.text, fence) {
-			fence += "`"
-		}
-		fmt.Fprintf(&out, "\n%s:\n\n%s\n%s\n%s\n", part.name, fence, part.text, fence)
+		block(&out, part.name, part.text)
 	}
 	return out.String()
+}
+
+// block writes a recorded text, if there is one. It cannot end the block, whose fence is longer than any of its own.
+func block(out *strings.Builder, name, text string) {
+	if text == "" {
+		return
+	}
+	fence := "```"
+	for strings.Contains(text, fence) {
+		fence += "`"
+	}
+	fmt.Fprintf(out, "\n%s:\n\n%s\n%s\n%s\n", name, fence, text, fence)
 }
 
 // The elements of JUnit's XML.
@@ -296,18 +310,21 @@ type (
 	}
 )
 
-// JUnit returns a comparison as JUnit's XML, with a test case for each item: one that regressed is a failure, one without a score an error.
-func (s *Service) JUnit(ctx context.Context, grant access.Grant, id uuid.UUID) ([]byte, error) {
-	e, err := s.Get(ctx, grant, Comparison, id)
+// JUnit returns an evaluation as JUnit's XML, with a test case for each item. One that regressed, or does not pass, is a failure, and one
+// without a score an error.
+func (s *Service) JUnit(ctx context.Context, grant access.Grant, kind Type, id uuid.UUID) ([]byte, error) {
+	e, err := s.Get(ctx, grant, kind, id)
 	if err != nil {
 		return nil, err
 	}
 	suite := junitSuite{Name: e.Name}
-	summary, err := e.ReadSummary()
-	if err != nil {
-		return nil, err
-	}
-	if summary != nil {
+	if e.Summary != nil {
+		var summary struct {
+			Sentence string `json:"sentence"`
+		}
+		if err := json.Unmarshal([]byte(*e.Summary), &summary); err != nil {
+			return nil, fmt.Errorf("read the summary of evaluation %s: %w", e.ID, err)
+		}
 		suite.Out = summary.Sentence
 	}
 	if err := s.Export(ctx, &e, func(i *Item) error {
@@ -336,13 +353,44 @@ func (suite *junitSuite) add(e *Evaluation, i *Item) {
 	case i.Status == ItemPending:
 		one.Skipped = &junitMessage{Message: "not done"}
 		suite.Skipped++
+	case i.Status != ItemScored && e.Kind == EvalRun:
+		one.Error = &junitMessage{Message: string(i.Status), Text: evalRunReportItem(e, i, false).Reason}
+		suite.Errors++
 	case i.Status != ItemScored:
 		one.Error = &junitMessage{Message: string(i.Status), Text: "A: " + found.Outputs[sideA] + "\nB: " + found.Outputs[sideB]}
 		suite.Errors++
+	case e.Kind == EvalRun:
+		if failed := i.failed(text(e.PrimaryMetric)); failed != "" {
+			one.Failure = &junitMessage{Message: failed, Text: i.dissent()}
+			suite.Failures++
+		}
 	case found.Outcome == OutcomeRegressed:
 		one.Failure = &junitMessage{Message: fmt.Sprintf("%s regressed by %.4g", text(e.PrimaryMetric), *found.Difference), Text: "A: " + found.Outputs[sideA] + "\nB: " + found.Outputs[sideB]}
 		suite.Failures++
 	}
 	suite.Tests++
 	suite.Cases = append(suite.Cases, one)
+}
+
+// failed says that an output of the item does not pass by a metric, empty if none of them fails.
+func (i *Item) failed(metric string) string {
+	failed, judged := 0, 0
+	for o := range i.Outputs {
+		scores, err := i.Outputs[o].ReadScores()
+		if err != nil {
+			return err.Error()
+		}
+		for _, s := range scores {
+			if s.Name == metric && s.Pass != nil {
+				judged++
+				if !*s.Pass {
+					failed++
+				}
+			}
+		}
+	}
+	if failed == 0 {
+		return ""
+	}
+	return fmt.Sprintf("%s fails in %d of %d outputs", metric, failed, judged)
 }

@@ -3,7 +3,6 @@ package evaluations
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"fmt"
 	"maps"
 	"slices"
@@ -53,6 +52,8 @@ type Accounting struct {
 	OutputsFailed  int64 `json:"outputs_failed"`
 	OutputsSkipped int64 `json:"outputs_skipped"`
 	OutputsPending int64 `json:"outputs_pending"`
+	// Votes are those of judges, nil without them.
+	Votes *VoteCounts `json:"votes"`
 }
 
 // ReasonCount counts outputs that failed or were skipped, or whose grader failed, for a reason.
@@ -68,6 +69,8 @@ type ItemMetric struct {
 	A       *float64 `json:"a"`
 	B       *float64 `json:"b"`
 	Outcome Outcome  `json:"outcome"`
+	// Split is how far the judges of a panel are apart on an output of the item, the most of its outputs; nil where they do not split.
+	Split *float64 `json:"split,omitempty"`
 }
 
 // results are what the outputs tell.
@@ -77,9 +80,18 @@ type results struct {
 	// metrics are the scores of graders, then those that came from outside, then the operational ones. places are their places in values.
 	metrics []metric
 	places  map[string]int
+	reasons map[ReasonCount]int64
+	items   []itemResult
+	// facts has what the statistics of judges need to know of outputs, skipped the items that are skipped. panels are their results, and
+	// panelScores what they say of outputs. All are empty without judges.
+	facts       map[outputPlace]outputFact
+	skipped     map[int32]bool
+	panels      []PanelSummary
+	panelScores []panelScore
+	// own are the names of scores that are not taken from outputs: those of panels, which are made of votes.
+	own map[string]bool
 	// valued has the metrics of which an output has a value.
 	valued map[string]bool
-	items  []itemResult
 	// runsUnknown counts results whose run is not known.
 	runsUnknown int64
 }
@@ -100,6 +112,10 @@ type itemResult struct {
 	passes, judged map[string]int
 	// graderErrors counts outputs of side a by the grader that failed.
 	graderErrors map[string]int
+	// unvoted is whether votes on its outputs are missing that the evaluation may still make.
+	unvoted bool
+	// splits has how far the judges of each panel are apart that split.
+	splits map[string]float64
 }
 
 // valuesOf returns the values of a metric on a side.
@@ -123,6 +139,7 @@ type resultRow struct {
 	OutputTokens *int64
 	Model        *string
 	Fingerprint  *string
+	Length       *int64
 	// RunLookup is the [lookup] of a result from outside, nil if there was nothing to look for.
 	RunLookup *lookup
 }
@@ -133,27 +150,49 @@ const maxMetrics = 200
 // maxListed is how many models and reasons are listed.
 const maxListed = 50
 
-// read reads the results of the items of an evaluation up to a number, and counts.
+// read reads the results of the items of an evaluation up to a number, and counts. Scores of panels are those that its job stored.
 func (s *Service) read(ctx context.Context, e *Evaluation, config *Config, last int32) (*results, error) {
-	r := &results{items: make([]itemResult, last), places: map[string]int{}, valued: map[string]bool{}}
-	for _, name := range e.GraderNames() {
+	return s.readResults(ctx, e, config, last, map[string]bool{}, func(*results) error { return nil })
+}
+
+// read reads the results of the items up to a number, and makes the scores of panels of their votes.
+func (a *attempt) read(ctx context.Context, last int32) (*results, error) {
+	own := map[string]bool{}
+	for i := range a.panels {
+		own[a.panels[i].Name] = true
+	}
+	return a.readResults(ctx, &a.e, &a.config, last, own, func(r *results) error { return a.addPanels(ctx, r, last) })
+}
+
+// readResults reads outputs, adds scores, and counts.
+func (s *Service) readResults(ctx context.Context, e *Evaluation, config *Config, last int32, own map[string]bool, addPanels func(*results) error) (*results, error) {
+	r := &results{items: make([]itemResult, last), places: map[string]int{}, valued: map[string]bool{}, own: own, facts: map[outputPlace]outputFact{}, skipped: map[int32]bool{}, panels: []PanelSummary{}}
+	for _, name := range e.ScorerNames() {
 		r.places[name] = len(r.places)
 	}
 	for i := range operational {
 		r.places[operational[i].name] = len(r.places)
 	}
-	reasons := map[ReasonCount]int64{} // by side and code; Side points into SideNames
+	r.reasons = map[ReasonCount]int64{} // by side and code; Side points into SideNames
+	reasons := r.reasons
 	models := map[modelKey]int64{}
-	err := s.rows(ctx, e, last, func(row *resultRow) error {
-		return r.add(row, reasons, models)
-	})
+	stored, err := s.itemStatuses(ctx, e)
 	if err != nil {
 		return nil, err
 	}
-	r.order(e)
-	if err := s.statuses(ctx, e, config, r, reasons); err != nil {
+	for _, one := range stored {
+		if one.Status == ItemSkipped {
+			r.skipped[one.Number] = true
+		}
+	}
+	if err := s.rows(ctx, e, last, func(row *resultRow) error { return r.add(row, models) }); err != nil {
 		return nil, err
 	}
+	if err := addPanels(r); err != nil {
+		return nil, err
+	}
+	r.order(e)
+	r.statuses(stored, e, config)
 	for _, key := range slices.SortedFunc(maps.Keys(reasons), func(x, y ReasonCount) int {
 		return cmp.Or(cmp.Compare(reasons[y], reasons[x]), cmp.Compare(x.Code, y.Code), cmp.Compare(text(x.Side), text(y.Side)))
 	}) {
@@ -179,7 +218,7 @@ func (s *Service) read(ctx context.Context, e *Evaluation, config *Config, last 
 
 // order lists the metrics, and chooses the primary one where the evaluation names none: the first score that has values, else the first.
 func (r *results) order(e *Evaluation) {
-	known := e.GraderNames()
+	known := e.ScorerNames()
 	names := slices.Clone(known)
 	for _, name := range slices.Sorted(maps.Keys(r.places)) {
 		if !IsMeasured(name) && !slices.Contains(known, name) {
@@ -221,96 +260,6 @@ func (s *Service) rows(ctx context.Context, e *Evaluation, last int32, each func
 	return nil
 }
 
-// add adds an output.
-func (r *results) add(row *resultRow, reasons map[ReasonCount]int64, models map[modelKey]int64) error {
-	item, side := &r.items[row.Number-1], row.Side
-	name := &SideNames[side]
-	add := func(metric string, value float64) {
-		place, ok := r.placed(metric)
-		if !ok {
-			reasons[ReasonCount{Side: name, Code: "score_ignored: too many names"}]++
-			return
-		}
-		r.valued[metric] = true
-		for len(item.values[side]) <= place {
-			item.values[side] = append(item.values[side], nil)
-		}
-		item.values[side][place] = append(item.values[side][place], value)
-	}
-	absent := row.Status != OutputOK && (text(row.ErrorCode) == codeNoResult || text(row.ErrorCode) == codeItemChanged)
-	switch {
-	case absent:
-		item.absent[side]++
-	case row.Status != OutputOK:
-		item.failed[side]++
-	}
-	if row.Status != OutputOK {
-		r.accounting.OutputsFailed++
-		reasons[ReasonCount{Side: name, Code: text(row.ErrorCode)}]++
-	} else {
-		item.ok[side]++
-		r.accounting.Outputs++
-		if row.Model != nil {
-			models[modelKey{*name, *row.Model, text(row.Fingerprint)}]++
-		}
-	}
-	var scores []Score
-	if err := json.Unmarshal([]byte(row.Scores), &scores); err != nil {
-		return fmt.Errorf("read the scores of output %d: %w", row.Number, err)
-	}
-	for i := range scores {
-		score := &scores[i]
-		r.placed(score.Name) // a grader that failed everywhere is a metric, too
-		switch {
-		case score.Value != nil:
-			add(score.Name, *score.Value)
-		case score.Error != "":
-			if side == sideA {
-				item.graderFailed(score.Name)
-			}
-			reasons[ReasonCount{Side: name, Code: "grader_failed: " + score.Name}]++
-		default:
-			reasons[ReasonCount{Side: name, Code: "grader_not_applicable: " + score.Name}]++
-		}
-		if score.Pass != nil && side == sideA {
-			item.judge(score.Name, *score.Pass)
-		}
-	}
-	switch {
-	case row.RunLookup == nil || *row.RunLookup == lookupRead && row.CostNanousd != nil:
-	case *row.RunLookup == lookupRead:
-		reasons[ReasonCount{Side: name, Code: "cost_unknown"}]++
-	default:
-		r.runsUnknown++
-		reasons[ReasonCount{Side: name, Code: "run_unknown: " + string(*row.RunLookup)}]++
-	}
-	for i := range operational {
-		m := &operational[i]
-		switch {
-		case absent:
-		case m.kind == KindFailures && row.Status == OutputOK:
-			add(m.name, 0)
-		case m.kind == KindFailures:
-			add(m.name, 1)
-		case row.Status == OutputOK:
-			if value := m.of(row); value != nil {
-				add(m.name, *value)
-			}
-		}
-	}
-	return nil
-}
-
-// placed returns the place of a metric in values, which is new if need be. It returns false if there are too many.
-func (r *results) placed(name string) (int, bool) {
-	place, ok := r.places[name]
-	if !ok && len(r.places) < maxMetrics {
-		place, ok = len(r.places), true
-		r.places[name] = place
-	}
-	return place, ok
-}
-
 // place returns the place of a metric in values. One that no output has is behind all others.
 func (r *results) place(name string) int {
 	if place, ok := r.places[name]; ok {
@@ -344,18 +293,21 @@ func text(s *string) string {
 	return *s
 }
 
+// storedItem is what is stored of an item.
+type storedItem struct {
+	Number      int32
+	ItemID      uuid.UUID
+	ContentHash []byte
+	Status      ItemStatus
+	Reason      *string
+}
+
+func (s *Service) itemStatuses(ctx context.Context, e *Evaluation) ([]storedItem, error) {
+	return postgres.Many[storedItem](ctx, s.db, "read item statuses", pgx.NamedArgs{"id": e.ID})
+}
+
 // statuses decides what became of each item.
-func (s *Service) statuses(ctx context.Context, e *Evaluation, config *Config, r *results, reasons map[ReasonCount]int64) error {
-	stored, err := postgres.Many[struct {
-		Number      int32
-		ItemID      uuid.UUID
-		ContentHash []byte
-		Status      ItemStatus
-		Reason      *string
-	}](ctx, s.db, "read item statuses", pgx.NamedArgs{"id": e.ID})
-	if err != nil {
-		return err
-	}
+func (r *results) statuses(stored []storedItem, e *Evaluation, config *Config) {
 	c := &r.accounting
 	c.Items, c.Reasons = int64(len(stored)), []ReasonCount{}
 	each := int64(config.outputsOfItem(e))
@@ -368,7 +320,7 @@ func (s *Service) statuses(ctx context.Context, e *Evaluation, config *Config, r
 		case one.Status == ItemSkipped:
 			c.Skipped++
 			c.OutputsSkipped += each
-			reasons[ReasonCount{Code: "skipped: " + text(one.Reason)}] += each
+			r.reasons[ReasonCount{Code: "skipped: " + text(one.Reason)}] += each
 			if known {
 				r.items[one.Number-1].status = ItemSkipped
 			}
@@ -391,5 +343,4 @@ func (s *Service) statuses(ctx context.Context, e *Evaluation, config *Config, r
 		}
 	}
 	c.OutputsPending = e.OutputsTotal - c.Outputs - c.OutputsFailed - c.OutputsSkipped
-	return nil
 }

@@ -54,6 +54,21 @@ const (
 	codeItemChanged = "item_changed"
 )
 
+// codeNoReference is why an item has no reference output to judge.
+const codeNoReference = "no_reference"
+
+// reference takes the reference output of an item, and grades it.
+func (a *attempt) reference(ctx context.Context, made *row, t task) error {
+	made.CreatedAt = a.now()
+	if t.item.ReferenceOutput == "" || t.item.ReferenceOutput == "null" {
+		made.Status, made.ErrorCode, made.ErrorDetail = OutputFailed, new(codeNoReference), new("The item has no reference output.")
+		return nil
+	}
+	made.Output = &t.item.ReferenceOutput
+	_, err := a.grade(ctx, made, t.item, grading{})
+	return err
+}
+
 // copy takes over an output of an eval-run, and grades it.
 func (a *attempt) copy(ctx context.Context, made *row, t task) error {
 	made.CreatedAt = a.now()

@@ -19,6 +19,7 @@ type Summary struct {
 	Sentence      string          `json:"sentence"`
 	PrimaryMetric *string         `json:"primary_metric"`
 	Metrics       []MetricSummary `json:"metrics"`
+	Panels        []PanelSummary  `json:"panels"`
 	// ItemsNeeded find a difference as large as the observed one in 80% of cases. It is nil if it is decided, or if there is none.
 	ItemsNeeded *int    `json:"items_needed"`
 	Models      []Model `json:"models"`
@@ -110,7 +111,7 @@ func (a *attempt) families(r *results) []family {
 // summarize compares the sides.
 func (a *attempt) summarize(r *results, stoppedAt *float64) {
 	r.summary.StoppedAt, r.summary.Metrics = stoppedAt, make([]MetricSummary, len(r.metrics))
-	r.summary.Partial = r.accounting.OutputsPending > 0
+	r.summary.Partial, r.summary.Panels = r.partial(), r.panels
 	anyFailed := r.accounting.OutputsFailed > 0
 	for _, f := range a.families(r) {
 		compared := a.compare(r, f, false)
@@ -207,7 +208,7 @@ func (a *attempt) looksUpTo(r *results, last int64) []stats.Look {
 
 // decided tests whether the primary metric is decided after the items up to a number.
 func (a *attempt) decided(ctx context.Context, last int32) (bool, error) {
-	r, err := a.read(ctx, &a.e, &a.config, last)
+	r, err := a.read(ctx, last)
 	if err != nil {
 		return false, err
 	}
@@ -230,9 +231,12 @@ func (a *attempt) lastLevel(r *results) float64 {
 	return level
 }
 
-// estimateAgain estimates the cost from what the first items cost.
+// estimateAgain estimates the cost from what the first items cost. With judges the estimate from tokens stays, which has their votes.
 func (a *attempt) estimateAgain(ctx context.Context, last int32) error {
-	r, err := a.read(ctx, &a.e, &a.config, last)
+	if len(a.panels) > 0 {
+		return nil
+	}
+	r, err := a.read(ctx, last)
 	if err != nil {
 		return err
 	}

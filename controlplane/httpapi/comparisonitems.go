@@ -103,8 +103,17 @@ func (s *shownItems) item(i *evaluations.Item) (contract.ComparisonItem, error) 
 		if err != nil {
 			return item, err
 		}
+		for v := range i.Votes {
+			if vote := &i.Votes[v]; vote.Order == "" && vote.Side == i.Outputs[o].Side && vote.Repeat == i.Outputs[o].Repeat {
+				output.Votes = append(output.Votes, voteOf(vote))
+			}
+		}
 		if n := len(item.Repeats); n == 0 || item.Repeats[n-1].Repeat != i.Outputs[o].Repeat {
-			item.Repeats = append(item.Repeats, contract.ComparisonRepeat{Repeat: i.Outputs[o].Repeat})
+			preferences, err := preferencesOf(i, i.Outputs[o].Repeat)
+			if err != nil {
+				return item, err
+			}
+			item.Repeats = append(item.Repeats, contract.ComparisonRepeat{Repeat: i.Outputs[o].Repeat, Preferences: preferences})
 		}
 		last := &item.Repeats[len(item.Repeats)-1]
 		if i.Outputs[o].Side == 0 {
@@ -114,6 +123,30 @@ func (s *shownItems) item(i *evaluations.Item) (contract.ComparisonItem, error) 
 		}
 	}
 	return item, nil
+}
+
+// preferencesOf returns what judges prefer on a repeat of an item.
+func preferencesOf(i *evaluations.Item, repeat int) ([]contract.ComparisonPreference, error) {
+	list := []contract.ComparisonPreference{}
+	for v := range i.Votes {
+		vote := &i.Votes[v]
+		if vote.Order == "" || vote.Repeat != repeat {
+			continue
+		}
+		if n := len(list); n == 0 || list[n-1].Panel != vote.PanelName {
+			winner, err := i.Winner(vote.PanelName, repeat)
+			if err != nil {
+				return nil, err
+			}
+			list = append(list, contract.ComparisonPreference{Panel: vote.PanelName})
+			if winner != nil {
+				list[n].Winner = new(contract.ComparisonPreferenceWinner(*winner))
+			}
+		}
+		last := &list[len(list)-1]
+		last.Votes = append(last.Votes, voteOf(vote))
+	}
+	return list, nil
 }
 
 // text returns a JSON value, or its beginning as a text if it is long. It may have been cut before.
@@ -156,7 +189,7 @@ func closed(begin string) string {
 func (s *shownItems) output(o *evaluations.Output) (*contract.EvaluationOutput, error) {
 	shown := &contract.EvaluationOutput{
 		Status: contract.EvaluationOutputStatus(o.Status), Model: o.Model, FinishReason: o.FinishReason, DurationMs: o.DurationMS, Requests: o.Requests,
-		CreatedAt: o.CreatedAt.UTC(), Scores: []contract.EvaluationScore{},
+		CreatedAt: o.CreatedAt.UTC(), Scores: []contract.EvaluationScore{}, Votes: []contract.Vote{},
 		Usage: contract.CompletionUsage{
 			InputTokens: o.InputTokens, OutputTokens: o.OutputTokens, CacheReadInputTokens: o.CacheReadTokens, CacheWriteInputTokens: o.CacheWriteTokens,
 			ReasoningOutputTokens: o.ReasoningTokens,

@@ -8,6 +8,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"log/slog"
 	"net/http"
 	"strconv"
 	"strings"
@@ -26,7 +27,7 @@ const defaultReportTokens = 4000
 func (h comparisonHandlers) GetComparisonReport(ctx context.Context, req contract.GetComparisonReportRequestObject) (contract.GetComparisonReportResponseObject, error) {
 	format := valueOf(req.Params.Format, contract.GetComparisonReportParamsFormatJson)
 	if format == contract.GetComparisonReportParamsFormatJunit {
-		text, err := h.evaluations.JUnit(ctx, grantOf(ctx), req.ComparisonId)
+		text, err := h.evaluations.JUnit(ctx, grantOf(ctx), evaluations.Comparison, req.ComparisonId)
 		if err != nil {
 			return nil, err
 		}
@@ -74,30 +75,50 @@ func (h comparisonHandlers) ExportComparison(ctx context.Context, req contract.E
 	if err != nil {
 		return nil, err
 	}
-	return &comparisonExport{
-		comparisonHandlers: h, ctx: ctx, e: &found, format: valueOf(req.Params.Format, contract.ExportComparisonParamsFormatJsonl),
+	return &evaluationExport{
+		evaluations: h.evaluations, log: h.log, ctx: ctx, e: &found, name: "comparison", csv: valueOf(req.Params.Format, "") == contract.ExportComparisonParamsFormatCsv,
 		shown: shownItems{e: &found, contents: grantOf(ctx).Allows(found.ProjectID, apikey.ScopeDatasetsRead)},
 	}, nil
 }
 
-// comparisonExport is an answer whose outputs are read while it is sent.
-type comparisonExport struct {
-	comparisonHandlers
-	ctx    context.Context
-	e      *evaluations.Evaluation
-	format contract.ExportComparisonParamsFormat
-	shown  shownItems
+// ExportEvalRun streams the outputs of an eval-run.
+func (h evalRunHandlers) ExportEvalRun(ctx context.Context, req contract.ExportEvalRunRequestObject) (contract.ExportEvalRunResponseObject, error) {
+	found, err := h.evaluations.Get(ctx, grantOf(ctx), evaluations.EvalRun, req.EvalRunId)
+	if err != nil {
+		return nil, err
+	}
+	return &evaluationExport{
+		evaluations: h.evaluations, log: h.comparisons.log, ctx: ctx, e: &found, name: "eval-run", csv: valueOf(req.Params.Format, "") == contract.ExportEvalRunParamsFormatCsv,
+		shown: shownItems{e: &found, contents: grantOf(ctx).Allows(found.ProjectID, apikey.ScopeDatasetsRead)},
+	}, nil
+}
+
+// evaluationExport is an answer whose outputs are read while it is sent.
+type evaluationExport struct {
+	evaluations *evaluations.Service
+	log         *slog.Logger
+	ctx         context.Context
+	e           *evaluations.Evaluation
+	name        string
+	csv         bool
+	shown       shownItems
 }
 
 // VisitExportComparisonResponse sends the export, as that of runs is sent.
-func (e *comparisonExport) VisitExportComparisonResponse(w http.ResponseWriter) error {
-	mediaType := "application/x-ndjson"
-	if e.format == contract.ExportComparisonParamsFormatCsv {
-		mediaType = "text/csv; charset=utf-8"
+func (e *evaluationExport) VisitExportComparisonResponse(w http.ResponseWriter) error {
+	return e.visit(w)
+}
+
+// VisitExportEvalRunResponse sends the export.
+func (e *evaluationExport) VisitExportEvalRunResponse(w http.ResponseWriter) error { return e.visit(w) }
+
+func (e *evaluationExport) visit(w http.ResponseWriter) error {
+	mediaType, extension := "application/x-ndjson", "jsonl"
+	if e.csv {
+		mediaType, extension = "text/csv; charset=utf-8", "csv"
 	}
 	sent := &exportSink{
-		request: callOf(e.ctx), w: w, connection: http.NewResponseController(w), mediaType: mediaType,
-		name: fmt.Sprintf("comparison-%s.%s", e.e.ID, e.format),
+		request: callOf(e.ctx), w: w, connection: http.NewResponseController(w), mediaType: mediaType, name: fmt.Sprintf("%s-%s.%s", e.name, e.e.ID, extension),
 	}
 	return sent.send(e.ctx, e.log, e.write)
 }
@@ -114,12 +135,15 @@ type exportedOutput struct {
 	Side            string                     `json:"side"`
 	Repeat          int                        `json:"repeat"`
 	Output          *contract.EvaluationOutput `json:"output"`
+	// Preferences are on the line of side b, Labels those of an eval-run.
+	Preferences []contract.ComparisonPreference `json:"preferences,omitempty"`
+	Labels      []contract.Label                `json:"labels,omitempty"`
 }
 
-func (e *comparisonExport) write(to *exportSink) error {
+func (e *evaluationExport) write(to *exportSink) error {
 	buffer := bufio.NewWriterSize(to, exportBuffer)
 	line, end := e.jsonLines(buffer)
-	if e.format == contract.ExportComparisonParamsFormatCsv {
+	if e.csv {
 		line, end = e.csvLines(buffer)
 	}
 	if err := e.evaluations.Export(e.ctx, e.e, func(i *evaluations.Item) error {
@@ -141,7 +165,15 @@ func (e *comparisonExport) write(to *exportSink) error {
 				if output == nil {
 					continue
 				}
-				one.Side, one.Repeat, one.Output = evaluations.SideNames[side], repeat.Repeat, output
+				one.Side, one.Repeat, one.Output, one.Preferences, one.Labels = evaluations.SideNames[side], repeat.Repeat, output, nil, nil
+				if side == 1 {
+					one.Preferences = repeat.Preferences
+				}
+				for l := range i.Labels {
+					if i.Labels[l].Repeat == repeat.Repeat && i.Labels[l].Side == side {
+						one.Labels = append(one.Labels, labelOf(&i.Labels[l]))
+					}
+				}
 				if err := line(&one); err != nil {
 					return err
 				}
@@ -160,13 +192,13 @@ func (e *comparisonExport) write(to *exportSink) error {
 	return nil
 }
 
-func (*comparisonExport) jsonLines(to io.Writer) (line func(*exportedOutput) error, end func() error) {
+func (*evaluationExport) jsonLines(to io.Writer) (line func(*exportedOutput) error, end func() error) {
 	out := json.NewEncoder(to)
 	out.SetEscapeHTML(false)
 	return func(one *exportedOutput) error { return out.Encode(one) }, func() error { return nil }
 }
 
-func (e *comparisonExport) csvLines(to io.Writer) (line func(*exportedOutput) error, end func() error) {
+func (e *evaluationExport) csvLines(to io.Writer) (line func(*exportedOutput) error, end func() error) {
 	out := csv.NewWriter(to)
 	graders := e.e.ScoreNames()
 	header := []string{
@@ -176,6 +208,10 @@ func (e *comparisonExport) csvLines(to io.Writer) (line func(*exportedOutput) er
 	for _, name := range graders {
 		header = append(header, "score: "+name)
 	}
+	judged := e.e.VotesTotal > 0
+	if judged {
+		header = append(header, "panel", "judge", "vote", "order", "vote_status", "vote_value", "vote_label", "vote_score", "vote_pass", "vote_reason", "vote_run_id", "vote_cost_usd")
+	}
 	begun := false
 	return func(one *exportedOutput) error {
 			if !begun {
@@ -184,11 +220,60 @@ func (e *comparisonExport) csvLines(to io.Writer) (line func(*exportedOutput) er
 					return err //nolint:wrapcheck // the sink does
 				}
 			}
-			return out.Write(csvOf(one, graders)) //nolint:wrapcheck // the sink does
+			record, votes := csvOf(one, graders), one.votes()
+			if !judged {
+				return out.Write(record) //nolint:wrapcheck // the sink does
+			}
+			if len(votes) == 0 {
+				return out.Write(append(record, make([]string, voteCells)...)) //nolint:wrapcheck // the sink does
+			}
+			for _, vote := range votes {
+				if err := out.Write(append(record[:len(record):len(record)], voteCellsOf(vote)...)); err != nil {
+					return err //nolint:wrapcheck // the sink does
+				}
+			}
+			return nil
 		}, func() error {
 			out.Flush()
 			return out.Error() //nolint:wrapcheck // the caller does
 		}
+}
+
+// votes are those on the output, and of preferences.
+func (o *exportedOutput) votes() []*contract.Vote {
+	var votes []*contract.Vote
+	if o.Output != nil {
+		for i := range o.Output.Votes {
+			votes = append(votes, &o.Output.Votes[i])
+		}
+	}
+	for i := range o.Preferences {
+		for j := range o.Preferences[i].Votes {
+			votes = append(votes, &o.Preferences[i].Votes[j])
+		}
+	}
+	return votes
+}
+
+// voteCells is how many cells a vote has.
+const voteCells = 12
+
+func voteCellsOf(v *contract.Vote) []string {
+	pass, run := "", ""
+	if v.Pass != nil {
+		pass = strconv.FormatBool(*v.Pass)
+	}
+	if v.RunId != nil {
+		run = v.RunId.String()
+	}
+	reason := v.Reason
+	if v.Error != nil {
+		reason = v.Error.Code + ": " + v.Error.Detail
+	}
+	return []string{
+		cell(v.Panel), cell(v.Judge), strconv.Itoa(v.Repeat), string(valueOf(v.Order, "")), string(v.Status), numberCell(v.Value), cell(valueOf(v.Label, "")), numberCell(v.Score),
+		pass, cell(reason), run, numberCell(v.CostUsd),
+	}
 }
 
 func csvOf(one *exportedOutput, graders []string) []string {

@@ -24,6 +24,7 @@ const defaultSeed = 1
 type comparisonHandlers struct {
 	evaluations *evaluations.Service
 	prompts     *prompts.Service
+	judges      judgeHandlers
 	log         *slog.Logger
 }
 
@@ -113,7 +114,7 @@ func (h comparisonHandlers) CancelComparison(ctx context.Context, req contract.C
 
 // ResumeComparison does what is missing of a comparison.
 func (h comparisonHandlers) ResumeComparison(ctx context.Context, req contract.ResumeComparisonRequestObject) (contract.ResumeComparisonResponseObject, error) {
-	changed, err := h.evaluations.Resume(ctx, grantOf(ctx), req.ComparisonId, valueOf(req.Body.RetryFailed, false), moneyOf(req.Body.MaxCostUsd))
+	changed, err := h.evaluations.Resume(ctx, grantOf(ctx), evaluations.Comparison, req.ComparisonId, valueOf(req.Body.RetryFailed, false), moneyOf(req.Body.MaxCostUsd))
 	if err != nil {
 		return nil, err
 	}
@@ -131,7 +132,7 @@ func (h comparisonHandlers) RerunComparison(ctx context.Context, req contract.Re
 	if err := readsDatasets(ctx, before.ProjectID); err != nil {
 		return nil, err
 	}
-	created, err := h.evaluations.Rerun(ctx, grant, req.ComparisonId)
+	created, err := h.evaluations.Rerun(ctx, grant, evaluations.Comparison, req.ComparisonId)
 	if err != nil {
 		return nil, err
 	}
@@ -162,11 +163,15 @@ func (h comparisonHandlers) wanted(ctx context.Context, body *contract.Compariso
 	if err := readsDatasets(ctx, body.ProjectId); err != nil {
 		return nil, err
 	}
+	panels, err := h.judges.panels(ctx, body.ProjectId, body.Panels)
+	if err != nil {
+		return nil, err
+	}
 	n := &evaluations.Wanted{
-		Name: valueOf(body.Name, ""), Dataset: body.DatasetId, Revision: body.Revision, Split: valueOf(body.Split, ""), Repeats: valueOf(body.Repeats, 1),
+		Kind: evaluations.Comparison, Name: valueOf(body.Name, ""), Dataset: body.DatasetId, Revision: body.Revision, Split: valueOf(body.Split, ""), Repeats: valueOf(body.Repeats, 1),
 		Seed: valueOf(body.Seed, defaultSeed), Primary: valueOf(body.PrimaryMetric, ""), MaxCost: moneyOf(body.MaxCostUsd), AllowUnpriced: valueOf(body.AllowUnpriced, false),
 		Config: evaluations.Config{
-			Graders: valueOf(body.Graders, []contract.Grader{}), EquivalenceMargin: body.EquivalenceMargin, StopEarly: valueOf(body.StopEarly, false),
+			Graders: valueOf(body.Graders, []contract.Grader{}), Panels: panels, Cache: valueOf(body.Cache, true), EquivalenceMargin: body.EquivalenceMargin, StopEarly: valueOf(body.StopEarly, false),
 			ReadsRuns:        grantOf(ctx).Allows(body.ProjectId, apikey.ScopeRunsRead),
 			SkipIncompatible: valueOf(body.OnIncompatible, contract.ComparisonCreateOnIncompatibleRefuse) == contract.ComparisonCreateOnIncompatibleSkip,
 		},
@@ -237,7 +242,7 @@ func (h comparisonHandlers) side(ctx context.Context, project uuid.UUID, locatio
 func (h comparisonHandlers) comparison(ctx context.Context, e *evaluations.Evaluation, whole bool) (contract.Comparison, error) {
 	answer := contract.Comparison{
 		Id: e.ID, ProjectId: e.ProjectID, Name: e.Name, Status: contract.EvaluationStatus(e.Status), Repeats: e.Repeats, Seed: e.Seed, PrimaryMetric: e.PrimaryMetric,
-		Dataset: evaluatedOf(e), Progress: progressOf(e),
+		Dataset: evaluatedOf(e), Progress: progressOf(e), VoteProgress: voteProgressOf(e),
 		AllowUnpriced: e.AllowUnpriced, CreatedBy: contract.Author{Email: e.AuthorEmail, Key: e.AuthorKey}, CreatedAt: e.CreatedAt.UTC(),
 		StartedAt: utc(e.StartedAt), FinishedAt: utc(e.FinishedAt), OnIncompatible: contract.ComparisonOnIncompatibleRefuse,
 	}
@@ -254,7 +259,10 @@ func (h comparisonHandlers) comparison(ctx context.Context, e *evaluations.Evalu
 	if err != nil {
 		return answer, err
 	}
-	answer.Graders, answer.EquivalenceMargin, answer.StopEarly = config.Graders, config.EquivalenceMargin, config.StopEarly
+	answer.Graders, answer.EquivalenceMargin, answer.StopEarly, answer.Cache = config.Graders, config.EquivalenceMargin, config.StopEarly, config.Cache
+	if answer.Panels, err = panelsRead(config.Panels, whole); err != nil {
+		return answer, err
+	}
 	if config.SkipIncompatible {
 		answer.OnIncompatible = contract.ComparisonOnIncompatibleSkip
 	}
@@ -321,7 +329,7 @@ func sideOf(s *evaluations.Side, whole bool) (contract.ComparisonSide, error) {
 		return contract.ComparisonSide{}, err
 	}
 	side := contract.ComparisonSide{Name: s.Name, EvalRunId: s.EvalRunID, ModelConfig: s.Content.ModelConfig, VariablesMap: s.VariablesMap}
-	if s.EvalRunID != nil {
+	if !s.Calls() {
 		side.ModelConfig = json.RawMessage(`{}`)
 		return side, nil
 	}
@@ -344,12 +352,13 @@ func sideOf(s *evaluations.Side, whole bool) (contract.ComparisonSide, error) {
 
 func estimateOf(e *evaluations.Estimate) contract.EvaluationEstimate {
 	answer := contract.EvaluationEstimate{
-		Items: e.Items, Calls: e.Calls, InputTokens: e.InputTokens, Basis: contract.EvaluationEstimateBasis(e.Basis), UnpricedModels: e.UnpricedModels,
+		Items: e.Items, Calls: e.Calls, JudgeCalls: e.JudgeCalls, InputTokens: e.InputTokens, Basis: contract.EvaluationEstimateBasis(e.Basis), UnpricedModels: e.UnpricedModels,
 		IncompatibleItems: e.Incompatible, Missing: make([]contract.EvaluationMissing, len(e.Missing)), CostLowUsd: dollarsOf(e.Low), CostHighUsd: dollarsOf(e.High),
+		Runs: evaluatedRunsOf(e.Runs),
 	}
 	for i, m := range e.Missing {
 		answer.Missing[i] = contract.EvaluationMissing{
-			Side: contract.EvaluationMissingSide(m.Side), Variable: known(m.Variable), Reason: m.Reason, Items: m.Items, Examples: m.Examples,
+			Side: m.Side, Variable: known(m.Variable), Reason: m.Reason, Items: m.Items, Examples: m.Examples,
 		}
 	}
 	return answer

@@ -259,6 +259,7 @@ func TestEvaluationsNameNothingForeign(t *testing.T) {
 	prompt := e.createPrompt(t, other, theirProject, "theirs", "one")
 	messages := `"messages":[{"role":"user","content":"{{question}}"}],"model_config":{"model":"text"}`
 	run := e.beginEvalRun(t, as, project.Id, dataset.Id, "")
+	judged := fmt.Sprintf(`{"project_id":%q,"name":"x","dataset_id":%q,`, project.Id, dataset.Id)
 	for _, test := range []struct{ path, body, foreign string }{
 		{"/v1/comparisons", comparisonBody(project.Id, dataset.Id, mine.Id, `,"a":{"provider_id":"%s",`+messages+`}`), theirs.Id.String()},
 		{"/v1/comparisons", comparisonBody(project.Id, dataset.Id, mine.Id, fmt.Sprintf(`,"a":{"provider_id":%q,"model_config":{"model":"text"},"prompt":{"id":"%%s"}}`, mine.Id)), prompt.Id.String()},
@@ -266,6 +267,11 @@ func TestEvaluationsNameNothingForeign(t *testing.T) {
 		{"/v1/comparisons", comparisonBody(project.Id, dataset.Id, mine.Id, `,"b":{"eval_run_id":"%s"}`), comparison},
 		{"/v1/eval-runs/" + run.Id.String() + "/results", `{"items":[{"item_id":"%s","repeat":1,"output":1}]}`, item},
 		{"/v1/eval-runs", fmt.Sprintf(`{"project_id":%q,"name":"x","dataset_id":%q,"target":{"external":true},"item_ids":["%%s"]}`, project.Id, dataset.Id), item},
+		{"/v1/eval-runs", judged + `"target":{"outputs":"reference"},"panels":[{"name":"p","judges":[{"name":"j","provider_id":"%s","model_config":{"model":"text"},"ready_made":"helpfulness"}]}]}`, theirs.Id.String()},
+		{"/v1/eval-runs", judged + fmt.Sprintf(`"target":{"outputs":"reference"},"panels":[{"name":"p","judges":[{"name":"j","provider_id":%q,"model_config":{"model":"text"},"scale":{"type":"binary"},"prompt":{"id":"%%s"}}]}]}`, mine.Id), prompt.Id.String()},
+		{"/v1/eval-runs", judged + `"target":{"eval_run_id":"%s"}}`, evalRun},
+		{"/v1/eval-runs", judged + fmt.Sprintf(`"target":{"outputs":"reference"},"panels":[%s],"anchors":{"eval_run_id":"%%s"}}`, panelJSON("p", mine.Id, binaryScale, "text")), evalRun},
+		{"/v1/judges/_actions/test", fmt.Sprintf(`{"project_id":%q,"judge":{"name":"j","provider_id":"%%s","model_config":{"model":"text"},"ready_made":"helpfulness"},"samples":[{"output":"x"}]}`, project.Id), theirs.Id.String()},
 		{"/v1/gates/_actions/check", fmt.Sprintf(`{"candidate":"%%s","baseline":%q,"metric":"x","margin":0}`, run.Id), evalRun},
 	} {
 		foreign := e.do(t, http.MethodPost, test.path, fmt.Sprintf(test.body, test.foreign), as)

@@ -5,16 +5,18 @@ import (
 	"encoding/json"
 	"fmt"
 
+	"github.com/google/uuid"
+
 	"github.com/looptrace/looptrace/controlplane/evaluations"
 	"github.com/looptrace/looptrace/controlplane/httpapi/contract"
-	"github.com/looptrace/looptrace/internal/apikey"
-	"github.com/looptrace/looptrace/internal/postgres"
 	"github.com/looptrace/looptrace/internal/problem"
-	"github.com/looptrace/looptrace/internal/stats"
 )
 
 type evalRunHandlers struct {
 	evaluations *evaluations.Service
+	judges      judgeHandlers
+	comparisons comparisonHandlers
+	runs        runSources
 }
 
 // ListEvalRuns lists eval-runs.
@@ -29,30 +31,137 @@ func (h evalRunHandlers) ListEvalRuns(ctx context.Context, req contract.ListEval
 	}
 	answer := contract.ListEvalRuns200JSONResponse{Data: make([]contract.EvalRun, len(found)), Limit: page.Limit, Offset: page.Offset, HasMore: more}
 	for i := range found {
-		if answer.Data[i], err = evalRunOf(&found[i]); err != nil {
+		if answer.Data[i], err = h.evalRun(ctx, &found[i], false); err != nil {
 			return nil, err
 		}
 	}
 	return answer, nil
 }
 
-// CreateEvalRun begins an eval-run.
+// CreateEvalRun starts an eval-run.
 func (h evalRunHandlers) CreateEvalRun(ctx context.Context, req contract.CreateEvalRunRequestObject) (contract.CreateEvalRunResponseObject, error) {
-	body := req.Body
-	if err := readsDatasets(ctx, body.ProjectId); err != nil {
-		return nil, err
-	}
-	created, err := h.evaluations.Begin(ctx, grantOf(ctx), &evaluations.WantedRun{
-		Name: body.Name, Dataset: body.DatasetId, Revision: body.Revision, Split: valueOf(body.Split, ""), Items: valueOf(body.ItemIds, nil), Repeats: valueOf(body.Repeats, 1),
-		Graders: valueOf(body.Graders, []contract.Grader{}), Primary: valueOf(body.PrimaryMetric, ""), Branch: valueOf(body.Branch, ""), Commit: valueOf(body.Commit, ""),
-		Metadata: valueOf(body.Metadata, nil),
-	})
+	wanted, err := h.wanted(ctx, req.Body)
 	if err != nil {
 		return nil, err
 	}
-	answer, err := evalRunOf(&created)
+	created, err := h.evaluations.Create(ctx, grantOf(ctx), wanted)
+	if err != nil {
+		return nil, err
+	}
+	answer, err := h.evalRun(ctx, &created, true)
 	return contract.CreateEvalRun201JSONResponse{
-		Body: answer, Headers: contract.CreateEvalRun201ResponseHeaders{Location: new("/v1/eval-runs/" + created.ID.String())},
+		Body: answer, Headers: contract.CreateEvalRun201ResponseHeaders{Location: new(evalRunPath(created.ID))},
+	}, err
+}
+
+func evalRunPath(id uuid.UUID) string { return "/v1/eval-runs/" + id.String() }
+
+// EstimateEvalRun checks an eval-run.
+func (h evalRunHandlers) EstimateEvalRun(ctx context.Context, req contract.EstimateEvalRunRequestObject) (contract.EstimateEvalRunResponseObject, error) {
+	wanted, err := h.wanted(ctx, req.Body)
+	if err != nil {
+		return nil, err
+	}
+	estimate, err := h.evaluations.Estimate(ctx, grantOf(ctx), wanted)
+	if err != nil {
+		return nil, err
+	}
+	return contract.EstimateEvalRun200JSONResponse(estimateOf(&estimate)), nil
+}
+
+// wanted reads an eval-run to start, with the contents of the prompts that it names.
+func (h evalRunHandlers) wanted(ctx context.Context, body *contract.EvalRunCreate) (*evaluations.Wanted, error) {
+	if err := readsDatasets(ctx, body.ProjectId); err != nil {
+		return nil, err
+	}
+	panels, err := h.judges.panels(ctx, body.ProjectId, body.Panels)
+	if err != nil {
+		return nil, err
+	}
+	n := &evaluations.Wanted{
+		Kind: evaluations.EvalRun, Name: body.Name, Dataset: body.DatasetId, Revision: body.Revision, Split: valueOf(body.Split, ""), Items: valueOf(body.ItemIds, nil),
+		Repeats: valueOf(body.Repeats, 1), Seed: valueOf(body.Seed, defaultSeed), Primary: valueOf(body.PrimaryMetric, ""), MaxCost: moneyOf(body.MaxCostUsd),
+		AllowUnpriced: valueOf(body.AllowUnpriced, false), Branch: valueOf(body.Branch, ""), Commit: valueOf(body.Commit, ""), Metadata: valueOf(body.Metadata, map[string]string{}),
+		Config: evaluations.Config{
+			Graders: valueOf(body.Graders, []contract.Grader{}), Panels: panels, Cache: valueOf(body.Cache, true),
+			SkipIncompatible: valueOf(body.OnIncompatible, contract.EvalRunCreateOnIncompatibleRefuse) == contract.EvalRunCreateOnIncompatibleSkip,
+		},
+	}
+	if body.Anchors != nil {
+		n.Config.Anchors = &evaluations.Anchors{EvalRunID: body.Anchors.EvalRunId, Limit: valueOf(body.Anchors.Limit, defaultAnchors)}
+	}
+	return n, h.target(ctx, body, n)
+}
+
+// defaultAnchors is how many anchors an eval-run has whose request does not say.
+const defaultAnchors = 20
+
+// target reads where the outputs of an eval-run come from.
+func (h evalRunHandlers) target(ctx context.Context, body *contract.EvalRunCreate, n *evaluations.Wanted) error {
+	t, side := &body.Target, &n.Config.Sides[0]
+	types := []evaluations.TargetType{}
+	for name, is := range map[evaluations.TargetType]bool{
+		evaluations.TargetExternal: t.External != nil, evaluations.TargetConfig: t.Config != nil, evaluations.TargetReference: t.Outputs != nil,
+		evaluations.TargetEvalRun: t.EvalRunId != nil, evaluations.TargetRuns: t.RunFilter != nil,
+	} {
+		if is {
+			types = append(types, name)
+		}
+	}
+	if len(types) != 1 {
+		return problem.InvalidField("body.target", "must have one of external, config, outputs, eval_run_id and run_filter")
+	}
+	n.Config.Target.Type = types[0]
+	switch {
+	case t.Labelled != nil && t.EvalRunId == nil:
+		return problem.InvalidField("body.target.labelled", "goes with eval_run_id")
+	case t.RunFilter == nil && (t.From != nil || t.To != nil || t.MaxRuns != nil):
+		return problem.InvalidField("body.target", "has from, to or max_runs, which go with run_filter")
+	case t.Config != nil && t.Config.EvalRunId != nil:
+		return problem.InvalidField("body.target.config.eval_run_id", "is not for eval-runs: put it in target")
+	case t.Config != nil:
+		read, err := h.comparisons.side(ctx, body.ProjectId, "body.target.config", t.Config)
+		if err != nil {
+			return err
+		}
+		*side = *read
+	case t.EvalRunId != nil:
+		side.EvalRunID, side.Labelled = t.EvalRunId, valueOf(t.Labelled, false)
+	case t.Outputs != nil:
+		side.Reference, side.Name = true, "reference outputs"
+	case t.RunFilter != nil:
+		return h.recordedRuns(ctx, body, n)
+	}
+	return nil
+}
+
+// ResumeEvalRun does what is missing of an eval-run.
+func (h evalRunHandlers) ResumeEvalRun(ctx context.Context, req contract.ResumeEvalRunRequestObject) (contract.ResumeEvalRunResponseObject, error) {
+	changed, err := h.evaluations.Resume(ctx, grantOf(ctx), evaluations.EvalRun, req.EvalRunId, valueOf(req.Body.RetryFailed, false), moneyOf(req.Body.MaxCostUsd))
+	if err != nil {
+		return nil, err
+	}
+	answer, err := h.evalRun(ctx, &changed, true)
+	return contract.ResumeEvalRun200JSONResponse(answer), err
+}
+
+// RerunEvalRun makes an eval-run again.
+func (h evalRunHandlers) RerunEvalRun(ctx context.Context, req contract.RerunEvalRunRequestObject) (contract.RerunEvalRunResponseObject, error) {
+	grant := grantOf(ctx)
+	before, err := h.evaluations.Get(ctx, grant, evaluations.EvalRun, req.EvalRunId)
+	if err != nil {
+		return nil, err
+	}
+	if err := readsDatasets(ctx, before.ProjectID); err != nil {
+		return nil, err
+	}
+	created, err := h.evaluations.Rerun(ctx, grant, evaluations.EvalRun, req.EvalRunId)
+	if err != nil {
+		return nil, err
+	}
+	answer, err := h.evalRun(ctx, &created, true)
+	return contract.RerunEvalRun201JSONResponse{
+		Body: answer, Headers: contract.RerunEvalRun201ResponseHeaders{Location: new(evalRunPath(created.ID))},
 	}, err
 }
 
@@ -62,7 +171,7 @@ func (h evalRunHandlers) GetEvalRun(ctx context.Context, req contract.GetEvalRun
 	if err != nil {
 		return nil, err
 	}
-	answer, err := evalRunOf(&found)
+	answer, err := h.evalRun(ctx, &found, true)
 	return contract.GetEvalRun200JSONResponse(answer), err
 }
 
@@ -72,7 +181,7 @@ func (h evalRunHandlers) UpdateEvalRun(ctx context.Context, req contract.UpdateE
 	if err != nil {
 		return nil, err
 	}
-	answer, err := evalRunOf(&changed)
+	answer, err := h.evalRun(ctx, &changed, true)
 	return contract.UpdateEvalRun200JSONResponse(answer), err
 }
 
@@ -87,7 +196,7 @@ func (h evalRunHandlers) CancelEvalRun(ctx context.Context, req contract.CancelE
 	if err != nil {
 		return nil, err
 	}
-	answer, err := evalRunOf(&changed)
+	answer, err := h.evalRun(ctx, &changed, true)
 	return contract.CancelEvalRun200JSONResponse(answer), err
 }
 
@@ -135,91 +244,8 @@ func (h evalRunHandlers) FinishEvalRun(ctx context.Context, req contract.FinishE
 		}
 		answer.Missing[i] = contract.EvalRunMissing{ItemId: m.ItemID, Key: m.Key, Repeats: repeats}
 	}
-	answer.EvalRun, err = evalRunOf(&finished)
+	answer.EvalRun, err = h.evalRun(ctx, &finished, true)
 	return answer, err
-}
-
-// ListEvalRunItems lists the items of an eval-run.
-func (h evalRunHandlers) ListEvalRunItems(ctx context.Context, req contract.ListEvalRunItemsRequestObject) (contract.ListEvalRunItemsResponseObject, error) {
-	page := pageOf(req.Params.Limit, req.Params.Offset)
-	found, err := h.evaluations.Get(ctx, grantOf(ctx), evaluations.EvalRun, req.EvalRunId)
-	if err != nil {
-		return nil, err
-	}
-	items, more, err := h.evaluations.Items(ctx, &found, evaluations.ItemsQuery{Status: evaluations.ItemStatus(valueOf(req.Params.Status, "")), Longest: listedJSON}, page)
-	if err != nil {
-		return nil, err
-	}
-	shown := shownItems{e: &found, longest: listedText, contents: grantOf(ctx).Allows(found.ProjectID, apikey.ScopeDatasetsRead)}
-	answer := contract.ListEvalRunItems200JSONResponse{Data: make([]contract.EvalRunItem, len(items)), Limit: page.Limit, Offset: page.Offset, HasMore: more}
-	for i := range items {
-		if answer.Data[i], err = shown.evalRunItem(&items[i]); err != nil {
-			return nil, err
-		}
-	}
-	return answer, nil
-}
-
-// GetEvalRunItem reads an item of an eval-run.
-func (h evalRunHandlers) GetEvalRunItem(ctx context.Context, req contract.GetEvalRunItemRequestObject) (contract.GetEvalRunItemResponseObject, error) {
-	found, err := h.evaluations.Get(ctx, grantOf(ctx), evaluations.EvalRun, req.EvalRunId)
-	if err != nil {
-		return nil, err
-	}
-	items, _, err := h.evaluations.Items(ctx, &found, evaluations.ItemsQuery{Item: &req.DatasetItemId}, postgres.Page{Limit: 1})
-	if err != nil {
-		return nil, err
-	}
-	if len(items) == 0 {
-		return nil, problem.Missing()
-	}
-	shown := shownItems{e: &found, contents: grantOf(ctx).Allows(found.ProjectID, apikey.ScopeDatasetsRead)}
-	item, err := shown.evalRunItem(&items[0])
-	return contract.GetEvalRunItem200JSONResponse(item), err
-}
-
-func (s *shownItems) evalRunItem(i *evaluations.Item) (contract.EvalRunItem, error) {
-	item, err := s.item(i)
-	if err != nil {
-		return contract.EvalRunItem{}, err
-	}
-	one := contract.EvalRunItem{
-		Number: item.Number, ItemId: item.ItemId, Key: item.Key, Status: item.Status, Reason: item.Reason, Input: item.Input, ReferenceOutput: item.ReferenceOutput,
-		Metadata: item.Metadata, InputTruncated: item.InputTruncated, Repeats: make([]contract.EvalRunRepeat, len(item.Repeats)),
-	}
-	for j := range item.Repeats {
-		one.Repeats[j] = contract.EvalRunRepeat{Repeat: item.Repeats[j].Repeat, Result: *item.Repeats[j].A}
-	}
-	return one, nil
-}
-
-// CheckGate compares an eval-run with a baseline.
-func (h evalRunHandlers) CheckGate(ctx context.Context, req contract.CheckGateRequestObject) (contract.CheckGateResponseObject, error) {
-	g, err := h.evaluations.CheckGate(ctx, grantOf(ctx), req.Body.Candidate, req.Body.Baseline, req.Body.Metric, req.Body.Margin)
-	if err != nil {
-		return nil, err
-	}
-	answer := contract.CheckGate200JSONResponse{
-		Decision: contract.GateDecisionDecision(g.Decision), Sentence: g.Sentence, Metric: req.Body.Metric, Better: contract.GateDecisionBetter(g.Better), Margin: req.Body.Margin,
-		Candidate: meanOf(&g.Comparison.B), Baseline: meanOf(&g.Comparison.A), Paired: int64(g.Difference.N), OnlyCandidate: g.OnlyCandidate, OnlyBaseline: g.OnlyBaseline,
-		Changed: g.Changed, CandidateLost: g.CandidateLost, BaselineLost: g.BaselineLost, ItemsNeeded: long(g.ItemsNeeded), RepeatsNeeded: long(g.RepeatsNeeded),
-	}
-	return answer, convert(g.Difference, &answer.Difference)
-}
-
-func meanOf(s *stats.Side) contract.EvaluationMean {
-	mean := contract.EvaluationMean{Mean: s.Mean, N: int64(s.N)}
-	if s.CI != nil {
-		mean.Ci = new(s.CI[:])
-	}
-	return mean
-}
-
-func long(n *int) *int64 {
-	if n == nil {
-		return nil
-	}
-	return new(int64(*n))
 }
 
 func progressOf(e *evaluations.Evaluation) contract.EvaluationProgress {
@@ -230,24 +256,41 @@ func evaluatedOf(e *evaluations.Evaluation) contract.EvaluationDataset {
 	return contract.EvaluationDataset{Id: e.DatasetID, Name: e.DatasetName, Revision: e.Revision, Split: e.Split, ItemCount: e.ItemCount}
 }
 
-func evalRunOf(e *evaluations.Evaluation) (contract.EvalRun, error) {
+// evalRun returns an eval-run, with the texts of its configuration and judges if it is whole.
+func (h evalRunHandlers) evalRun(ctx context.Context, e *evaluations.Evaluation, whole bool) (contract.EvalRun, error) {
 	answer := contract.EvalRun{
-		Id: e.ID, ProjectId: e.ProjectID, Name: e.Name, Dataset: evaluatedOf(e), Status: contract.EvaluationStatus(e.Status), Progress: progressOf(e), Repeats: e.Repeats,
-		PrimaryMetric: e.PrimaryMetric, Branch: e.Branch, Commit: e.Commit, CreatedBy: contract.Author{Email: e.AuthorEmail, Key: e.AuthorKey},
-		CreatedAt: e.CreatedAt.UTC(), StartedAt: utc(e.StartedAt), FinishedAt: utc(e.FinishedAt), Target: contract.EvalRunTarget{External: true},
+		Id: e.ID, ProjectId: e.ProjectID, Name: e.Name, Dataset: evaluatedOf(e), Status: contract.EvaluationStatus(e.Status), Progress: progressOf(e), VoteProgress: voteProgressOf(e),
+		Repeats: e.Repeats, PrimaryMetric: e.PrimaryMetric, Branch: e.Branch, Commit: e.Commit, CreatedBy: contract.Author{Email: e.AuthorEmail, Key: e.AuthorKey},
+		CreatedAt: e.CreatedAt.UTC(), StartedAt: utc(e.StartedAt), FinishedAt: utc(e.Ended()), AllowUnpriced: e.AllowUnpriced, Seed: e.Seed,
+		OnIncompatible: contract.EvalRunOnIncompatibleRefuse,
 	}
 	if e.ErrorCode != nil {
 		answer.Error = &contract.EvaluationFailure{Code: *e.ErrorCode, Detail: valueOf(e.ErrorDetail, "")}
 	}
-	config, err := e.ReadConfig()
-	if err != nil {
+	if e.StopReason != nil {
+		answer.StopReason = new(contract.EvalRunStopReason(*e.StopReason))
+	}
+	if e.MaxCostNanousd != nil {
+		answer.MaxCostUsd = new(e.MaxCostNanousd.Dollars())
+	}
+	if err := h.addConfig(e, &answer, whole); err != nil {
 		return answer, err
 	}
-	answer.Graders = config.Graders
 	if err := json.Unmarshal([]byte(e.Metadata), &answer.Metadata); err != nil {
 		return answer, fmt.Errorf("read the metadata of evaluation %s: %w", e.ID, err)
 	}
 	answer.CostUsd, answer.CostUnknownResults = e.ResultsCostUSD, e.OutputsDone-e.ResultsCosted
+	if answer.Target.Type != contract.EvalRunTargetReadTypeExternal || len(answer.Panels) > 0 {
+		cost, err := h.evaluations.CostOf(ctx, e)
+		if err != nil {
+			return answer, err
+		}
+		estimate, err := e.ReadEstimate()
+		if err != nil {
+			return answer, err
+		}
+		answer.Cost, answer.Estimate = new(costOf(&cost)), new(estimateOf(&estimate))
+	}
 	accounting, err := e.ReadAccounting()
 	if err != nil {
 		return answer, err
@@ -262,4 +305,40 @@ func evalRunOf(e *evaluations.Evaluation) (contract.EvalRun, error) {
 		}
 	}
 	return answer, nil
+}
+
+// addConfig adds what an eval-run evaluates, and how.
+func (h evalRunHandlers) addConfig(e *evaluations.Evaluation, answer *contract.EvalRun, whole bool) error {
+	config, err := e.ReadConfig()
+	if err != nil {
+		return err
+	}
+	answer.Graders, answer.Cache = config.Graders, config.Cache
+	if config.SkipIncompatible {
+		answer.OnIncompatible = contract.EvalRunOnIncompatibleSkip
+	}
+	if answer.Panels, err = panelsRead(config.Panels, whole); err != nil {
+		return err
+	}
+	if config.Anchors != nil {
+		answer.Anchors = &contract.Anchors{EvalRunId: config.Anchors.EvalRunID, Limit: &config.Anchors.Limit}
+	}
+	t, side := &config.Target, &config.Sides[0]
+	answer.Target = contract.EvalRunTargetRead{
+		Type: contract.EvalRunTargetReadType(t.Type), EvalRunId: side.EvalRunID, Labelled: side.Labelled, RunFilter: known(t.RunFilter), From: utc(t.From), To: utc(t.To),
+	}
+	switch t.Type {
+	case "":
+		answer.Target.Type = contract.EvalRunTargetReadTypeExternal
+	case evaluations.TargetRuns:
+		answer.Target.MaxRuns = &t.MaxRuns
+		answer.Target.Runs = evaluatedRunsOf(t.Found)
+	case evaluations.TargetConfig:
+		shown, err := sideOf(side, whole)
+		if err != nil {
+			return err
+		}
+		answer.Target.Config = &shown
+	}
+	return nil
 }

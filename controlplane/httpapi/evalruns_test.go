@@ -25,16 +25,22 @@ func (e *env) beginEvalRun(t *testing.T, as option, project, dataset uuid.UUID, 
 	return begun
 }
 
-// fillEvaluations makes a dataset with a cancelled comparison and an eval-run of it, and returns their ids and that of its item.
+// fillEvaluations makes a dataset with a cancelled comparison and an eval-run of it, which has a panel, an output and a label, and returns
+// their ids and that of its item.
 func (e *env) fillEvaluations(t *testing.T, as option, project, connection uuid.UUID, name string) (comparison, evalRun, item string) {
 	t.Helper()
 	dataset := e.dataset(t, as, project, name+" evaluated", questions(1)...)
 	items := must[contract.DatasetItemPage](t, e.do(t, http.MethodGet, "/v1/datasets/"+dataset.Id.String()+"/items", nil, as), http.StatusOK)
 	compared := e.compare(t, as, comparisonBody(project, dataset.Id, connection, ""))
 	must[contract.Comparison](t, e.do(t, http.MethodPost, "/v1/comparisons/"+compared.Id.String()+"/_actions/cancel", nil, as), http.StatusOK)
-	run := e.beginEvalRun(t, as, project, dataset.Id, "")
+	run := e.beginEvalRun(t, as, project, dataset.Id, `,"panels":[`+panelJSON("right", connection, binaryScale, "text")+`]`)
+	e.sendResults(t, as, &run, func(*contract.EvalRunItem, int) string { return `"output":1` })
+	must[contract.Label](t, e.do(t, http.MethodPut, "/v1/eval-runs/"+run.Id.String()+"/items/"+items.Data[0].Id.String()+"/label", rightLabel, as), http.StatusOK)
 	return compared.Id.String(), run.Id.String(), items.Data[0].Id.String()
 }
+
+// rightLabel labels the output that fillEvaluations makes.
+const rightLabel = `{"panel":"right","repeat":1,"value":true}`
 
 // sendResults sends a result for each item and repeat. result returns the members of a result, or "" for none.
 func (e *env) sendResults(t *testing.T, as option, run *contract.EvalRun, result func(item *contract.EvalRunItem, repeat int) string) contract.EvalRunAdded {

@@ -153,7 +153,7 @@ var nameless = []string{
 	"base_url", "api_key", "headers", "max_concurrency", "requests_per_minute", "monthly_budget_usd", "allow_unpriced", "start", "end",
 	"prompt", "tool_answers", "max_rounds", "max_cost_usd", "thread_id", "stream", // the prompt is that of TestCompletionOfPrompt
 	"metric", "margin", "a", "b", "repeats", "graders", "primary_metric", "equivalence_margin", "stop_early", "on_incompatible", "seed", "retry_failed", "sample", "target",
-	"item_ids", "replace", // what a comparison names in a and b, and items within an eval-run, are those of TestEvaluationsNameNothingForeign
+	"item_ids", "replace", "panel", "repeat", "panels", "anchors", "cache", "judge", "samples", // what evaluations name in a, b, target, panels and anchors, and items within an eval-run, are those of TestEvaluationsNameNothingForeign
 	"role", "confirm", "email", "token", "current_password", "new_password", // a token is for who has it
 }
 
@@ -460,6 +460,9 @@ func (x *existence) base(
 		if (strings.HasSuffix(p.Name, "version") || strings.HasSuffix(p.Name, "revision")) && p.In == openapi3.ParameterInPath {
 			value = "1"
 		}
+		if p.In == openapi3.ParameterInQuery && labelled[p.Name] != "" {
+			value = labelled[p.Name]
+		}
 		switch {
 		case p.In == openapi3.ParameterInPath:
 			r.path = strings.ReplaceAll(r.path, "{"+p.Name+"}", url.PathEscape(value))
@@ -476,6 +479,9 @@ func (x *existence) base(
 	}
 	return r
 }
+
+// labelled are the parameters that say which label is removed.
+var labelled = map[string]string{"panel": "right", "repeat": "1"}
 
 // members are the places in a body where something is named.
 func (x *existence) members(t *testing.T, operation string, base func(map[string]string) request, schema *openapi3.Schema) []probe {
@@ -563,7 +569,9 @@ func (x *existence) body(t *testing.T, schema *openapi3.Schema, given map[string
 		"role": "viewer", "token": "none", "current_password": testPassword + "?", "new_password": testPassword,
 		"messages": version("")["messages"], "version": 1, "protected": false, "content": "{}",
 
-		"target": map[string]any{"external": true}, "sample": map[string]any{"output": "x"}, "graders": []any{json.RawMessage(exact)}, "metric": "correct", "margin": 0,
+		"target": map[string]any{"external": true}, "sample": map[string]any{"output": "x"}, "samples": []any{map[string]any{"output": "x"}},
+		"judge": map[string]any{"name": "j", "provider_id": x.names["provider_id"].mine, "model_config": map[string]any{"model": "text"}, "ready_made": "helpfulness"},
+		"panel": "right", "repeat": 1, "value": true, "graders": []any{json.RawMessage(exact)}, "metric": "correct", "margin": 0,
 		"a": x.side(), "b": x.side(), "items": []any{map[string]any{"item_id": x.names["dataset_item_id"].mine, "repeat": 1, "output": 1}},
 		"page": "runs", "query": "", "scopes": []string{"runs:read"}, "input": 1, "output": 2, "comment": "good", "run_ids": []string{x.names["run_ids"].mine},
 	}

@@ -31,6 +31,7 @@ const (
 
 type runSources interface {
 	Select(ctx context.Context, in access.Projects, selection runs.Selection, limit int) (runs.Selected, error)
+	Sample(ctx context.Context, in access.Projects, filter runs.Filter, limit int, seed int64) (runs.Selected, error)
 	Sources(ctx context.Context, in access.Projects, selected []runs.SelectedRun, choice *runs.SpanChoice, each func(*runs.Source) error) error
 }
 
@@ -210,15 +211,25 @@ func (r *runItems) read(ctx context.Context, from runSources, in access.Projects
 	if len(r.selection.RunIDs) > 0 {
 		selected.Runs = r.asGiven(selected.Runs)
 	}
-	seen := make(map[uuid.UUID]bool, len(selected.Runs))
-	err = from.Sources(ctx, in, selected.Runs, r.choice, func(source *runs.Source) error {
+	return r.makeAll(ctx, from, in, selected.Runs, func(*runs.Source) {})
+}
+
+// makeAll makes the items of runs. It calls made with the source of each item.
+func (r *runItems) makeAll(ctx context.Context, from runSources, in access.Projects, selected []runs.SelectedRun, made func(*runs.Source)) error {
+	seen := make(map[uuid.UUID]bool, len(selected))
+	err := from.Sources(ctx, in, selected, r.choice, func(source *runs.Source) error {
 		seen[source.Run.RunID] = true
-		return r.add(source)
+		before := len(r.items)
+		err := r.add(source)
+		if len(r.items) > before {
+			made(source)
+		}
+		return err
 	})
 	if err != nil {
 		return err
 	}
-	for _, run := range selected.Runs {
+	for _, run := range selected {
 		if !seen[run.RunID] {
 			r.skip(run.RunID, reasonNotFound) // it was deleted meanwhile
 		}
@@ -376,23 +387,4 @@ func shorten(text string) string {
 		return text
 	}
 	return strings.ToValidUTF8(text[:most], "") + "…"
-}
-
-func previewOf(source *runs.Source, item datasets.NewItem, reason string) contract.RunItemPreview {
-	preview := contract.RunItemPreview{
-		RunId: source.Run.RunID, SpanId: item.SourceSpanID, Name: source.Run.Name, Metadata: json.RawMessage("{}"), Skipped: known(reason),
-	}
-	if source.Span != nil && !source.Whole {
-		preview.Name = source.Span.Name
-	}
-	if item.Input != nil {
-		preview.Input = &item.Input
-	}
-	if item.ReferenceOutput != nil {
-		preview.ReferenceOutput = &item.ReferenceOutput
-	}
-	if item.Metadata != nil {
-		preview.Metadata = item.Metadata
-	}
-	return preview
 }

@@ -60,6 +60,10 @@ type sourceRun struct {
 	transcript bool
 	// session is that of the run.
 	session string
+	// source is what made it, empty for a program of the user.
+	source string
+	// tokens are those that each model call takes and gives, for an eighth of a dollar. 0 is unknown.
+	tokens int
 }
 
 func (e *env) record(t *testing.T, clickhouseURL string, project uuid.UUID, r sourceRun) uuid.UUID {
@@ -84,6 +88,9 @@ func (e *env) record(t *testing.T, clickhouseURL string, project uuid.UUID, r so
 		if operation != "" {
 			attributes["gen_ai.operation.name"] = operation
 		}
+		if operation == "chat" && r.tokens > 0 {
+			attributes["gen_ai.usage.input_tokens"], attributes["gen_ai.usage.output_tokens"], attributes[runmodel.KeyCostUSD] = r.tokens, r.tokens, 0.125
+		}
 		require.NoError(t, s.Attributes().FromRaw(attributes))
 	}
 	text := func(role, content string) string {
@@ -95,6 +102,9 @@ func (e *env) record(t *testing.T, clickhouseURL string, project uuid.UUID, r so
 	root := map[string]any{"looptrace.metadata.tier": "free", "custom": "yes"}
 	if r.session != "" {
 		root["session.id"] = r.session
+	}
+	if r.source != "" {
+		root[runmodel.KeySource] = r.source
 	}
 	if !r.inner && r.question != "" {
 		root["gen_ai.input.messages"] = "[" + text("user", r.question) + "]"

@@ -38,7 +38,7 @@ func (h sampleHandlers) fillEvaluation(ctx context.Context, target access.Target
 		return err
 	}
 	comparison := evaluations.Wanted{
-		Name: "Release " + e.B.Release + " against " + e.A.Release, Dataset: created.ID, Revision: &written.Revision, Repeats: 1,
+		Kind: evaluations.Comparison, Name: "Release " + e.B.Release + " against " + e.A.Release, Dataset: created.ID, Revision: &written.Revision, Repeats: 1,
 		Config: evaluations.Config{Graders: e.Graders},
 	}
 	for i, version := range []*samples.Version{&e.A, &e.B} {
@@ -59,9 +59,10 @@ func (h sampleHandlers) fillEvaluation(ctx context.Context, target access.Target
 func (h sampleHandlers) fillEvalRun(
 	ctx context.Context, grant access.Grant, e *samples.Evaluation, version *samples.Version, isA bool, dataset uuid.UUID, items []uuid.UUID,
 ) (uuid.UUID, error) {
-	begun, err := h.evaluations.Begin(ctx, grant, &evaluations.WantedRun{
-		Name: e.EvalRun, Dataset: dataset, Repeats: 1, Graders: e.Graders, Branch: "main", Commit: version.Commit,
+	begun, err := h.evaluations.Create(ctx, grant, &evaluations.Wanted{
+		Kind: evaluations.EvalRun, Name: e.EvalRun, Dataset: dataset, Repeats: 1, Branch: "main", Commit: version.Commit,
 		Metadata: map[string]string{"release": version.Release, "sample": "true"},
+		Config:   evaluations.Config{Target: evaluations.Target{Type: evaluations.TargetExternal}, Graders: e.Graders},
 	})
 	if err != nil {
 		return uuid.Nil, err

@@ -67,6 +67,7 @@ type operations struct {
 	identityHandlers
 	instrumentHandlers
 	invitationHandlers
+	judgeHandlers
 	keyHandlers
 	memberHandlers
 	organizationHandlers
@@ -88,19 +89,22 @@ type operations struct {
 var _ contract.StrictServerInterface = (*operations)(nil)
 
 func newOperations(s Services, addresses Addresses, log *slog.Logger) *operations {
+	judges := judgeHandlers{s.Evaluations, s.Prompts}
+	comparisons := comparisonHandlers{s.Evaluations, s.Prompts, judges, log}
 	return &operations{
 		accountHandlers{s.Identity},
 		agentViewHandlers{s.Runs, s.FenceKey},
-		comparisonHandlers{s.Evaluations, s.Prompts, log},
+		comparisons,
 		datasetHandlers{s.Datasets, s.Runs, log},
 		diffHandlers{s.Runs},
-		evalRunHandlers{s.Evaluations},
+		evalRunHandlers{s.Evaluations, judges, comparisons, s.Runs},
 		exportHandlers{s.Runs, log},
 		failureHandlers{s.Failures},
 		healthHandlers{map[string]pinger{"postgresql": s.Identity, "clickhouse": s.Runs}, log},
 		identityHandlers{s.Identity},
 		instrumentHandlers{s.Projects, s.Guides, addresses},
 		invitationHandlers{s.Identity, addresses},
+		judges,
 		keyHandlers{s.Identity},
 		memberHandlers{s.Identity, addresses},
 		organizationHandlers{s.Organizations, s.Runs},

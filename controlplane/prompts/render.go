@@ -44,6 +44,9 @@ func NewTemplate(location string, draft NewVersion) (*Template, error) {
 	return &Template{prepared.Content, &prepared.template}, nil
 }
 
+// Prompt returns the prompt of the content.
+func (t *Template) Prompt() *prompttemplate.Prompt { return t.prompt }
+
 // Names returns the variables and the placeholders that the messages use.
 func (t *Template) Names() (variables, placeholders []string) {
 	return t.prompt.Names(), t.prompt.Placeholders()

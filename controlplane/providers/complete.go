@@ -30,6 +30,7 @@ const (
 	FeaturePlayground Feature = "playground"
 	FeatureTest       Feature = "test"
 	FeatureComparison Feature = "comparison"
+	FeatureEvaluation Feature = "evaluation"
 )
 
 const (

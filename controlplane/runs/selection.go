@@ -95,6 +95,24 @@ func (s *Service) Select(ctx context.Context, projects access.Projects, selectio
 	return selected, err
 }
 
+// Sample is [Service.Select] for a filter, with at most limit runs: where there are more, those that the seed draws. Matched counts all.
+func (s *Service) Sample(ctx context.Context, projects access.Projects, filter Filter, limit int, seed int64) (Selected, error) {
+	projects = projects.Only(filter.ProjectID)
+	sampled := Selected{AsOf: s.now().UTC()}
+	w, err := s.where(ctx, projects, Selection{Filter: filter}, sampled.AsOf)
+	if err != nil {
+		return Selected{}, err
+	}
+	if sampled.Matched, err = s.countWhere(ctx, projects, w); err != nil {
+		return Selected{}, err
+	}
+	err = query(ctx, s.conn, projects, &sampled.Runs, `SELECT run_id, span_count FROM (
+			SELECT run_id, span_count, start_time FROM runs FINAL WHERE `+w.String()+` ORDER BY sipHash64(run_id, toInt64(?)), run_id LIMIT ?)
+		ORDER BY start_time DESC, run_id DESC`, append(w.args, seed, limit)...)
+	sampled.Matched = max(sampled.Matched, uint64(len(sampled.Runs))) // one may have come in the meantime
+	return sampled, err
+}
+
 func (s *Service) selectAt(ctx context.Context, projects access.Projects, selection Selection, now time.Time, limit int) ([]SelectedRun, error) {
 	w, err := s.where(ctx, projects, selection, now)
 	if err != nil {

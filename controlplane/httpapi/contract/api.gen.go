@@ -120,6 +120,30 @@ func (e ComparisonMetricBetter) Valid() bool {
 	}
 }
 
+// Defines values for ComparisonPreferenceWinner.
+const (
+	ComparisonPreferenceWinnerA           ComparisonPreferenceWinner = "a"
+	ComparisonPreferenceWinnerB           ComparisonPreferenceWinner = "b"
+	ComparisonPreferenceWinnerLessThannil ComparisonPreferenceWinner = "<nil>"
+	ComparisonPreferenceWinnerTie         ComparisonPreferenceWinner = "tie"
+)
+
+// Valid indicates whether the value is a known member of the ComparisonPreferenceWinner enum.
+func (e ComparisonPreferenceWinner) Valid() bool {
+	switch e {
+	case ComparisonPreferenceWinnerA:
+		return true
+	case ComparisonPreferenceWinnerB:
+		return true
+	case ComparisonPreferenceWinnerLessThannil:
+		return true
+	case ComparisonPreferenceWinnerTie:
+		return true
+	default:
+		return false
+	}
+}
+
 // Defines values for CompletionStopReason.
 const (
 	CompletionStopReasonFinished  CompletionStopReason = "finished"
@@ -252,6 +276,63 @@ func (e DatasetWriteMode) Valid() bool {
 	}
 }
 
+// Defines values for EvalRunOnIncompatible.
+const (
+	EvalRunOnIncompatibleRefuse EvalRunOnIncompatible = "refuse"
+	EvalRunOnIncompatibleSkip   EvalRunOnIncompatible = "skip"
+)
+
+// Valid indicates whether the value is a known member of the EvalRunOnIncompatible enum.
+func (e EvalRunOnIncompatible) Valid() bool {
+	switch e {
+	case EvalRunOnIncompatibleRefuse:
+		return true
+	case EvalRunOnIncompatibleSkip:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for EvalRunStopReason.
+const (
+	EvalRunStopReasonBudget      EvalRunStopReason = "budget"
+	EvalRunStopReasonLessThannil EvalRunStopReason = "<nil>"
+	EvalRunStopReasonMaxCost     EvalRunStopReason = "max_cost"
+)
+
+// Valid indicates whether the value is a known member of the EvalRunStopReason enum.
+func (e EvalRunStopReason) Valid() bool {
+	switch e {
+	case EvalRunStopReasonBudget:
+		return true
+	case EvalRunStopReasonLessThannil:
+		return true
+	case EvalRunStopReasonMaxCost:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for EvalRunCreateOnIncompatible.
+const (
+	EvalRunCreateOnIncompatibleRefuse EvalRunCreateOnIncompatible = "refuse"
+	EvalRunCreateOnIncompatibleSkip   EvalRunCreateOnIncompatible = "skip"
+)
+
+// Valid indicates whether the value is a known member of the EvalRunCreateOnIncompatible enum.
+func (e EvalRunCreateOnIncompatible) Valid() bool {
+	switch e {
+	case EvalRunCreateOnIncompatibleRefuse:
+		return true
+	case EvalRunCreateOnIncompatibleSkip:
+		return true
+	default:
+		return false
+	}
+}
+
 // Defines values for EvalRunMetricBetter.
 const (
 	EvalRunMetricBetterHigher EvalRunMetricBetter = "higher"
@@ -279,6 +360,48 @@ const (
 func (e EvalRunTargetExternal) Valid() bool {
 	switch e {
 	case True:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for EvalRunTargetOutputs.
+const (
+	EvalRunTargetOutputsReference EvalRunTargetOutputs = "reference"
+)
+
+// Valid indicates whether the value is a known member of the EvalRunTargetOutputs enum.
+func (e EvalRunTargetOutputs) Valid() bool {
+	switch e {
+	case EvalRunTargetOutputsReference:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for EvalRunTargetReadType.
+const (
+	EvalRunTargetReadTypeConfig    EvalRunTargetReadType = "config"
+	EvalRunTargetReadTypeEvalRun   EvalRunTargetReadType = "eval_run"
+	EvalRunTargetReadTypeExternal  EvalRunTargetReadType = "external"
+	EvalRunTargetReadTypeReference EvalRunTargetReadType = "reference"
+	EvalRunTargetReadTypeRuns      EvalRunTargetReadType = "runs"
+)
+
+// Valid indicates whether the value is a known member of the EvalRunTargetReadType enum.
+func (e EvalRunTargetReadType) Valid() bool {
+	switch e {
+	case EvalRunTargetReadTypeConfig:
+		return true
+	case EvalRunTargetReadTypeEvalRun:
+		return true
+	case EvalRunTargetReadTypeExternal:
+		return true
+	case EvalRunTargetReadTypeReference:
+		return true
+	case EvalRunTargetReadTypeRuns:
 		return true
 	default:
 		return false
@@ -351,24 +474,6 @@ func (e EvaluationMetricKind) Valid() bool {
 	case EvaluationMetricKindOutputTokens:
 		return true
 	case EvaluationMetricKindScore:
-		return true
-	default:
-		return false
-	}
-}
-
-// Defines values for EvaluationMissingSide.
-const (
-	EvaluationMissingSideA EvaluationMissingSide = "a"
-	EvaluationMissingSideB EvaluationMissingSide = "b"
-)
-
-// Valid indicates whether the value is a known member of the EvaluationMissingSide enum.
-func (e EvaluationMissingSide) Valid() bool {
-	switch e {
-	case EvaluationMissingSideA:
-		return true
-	case EvaluationMissingSideB:
 		return true
 	default:
 		return false
@@ -840,6 +945,51 @@ func (e InvitationWithLinkState) Valid() bool {
 	}
 }
 
+// Defines values for JudgeScaleType.
+const (
+	JudgeScaleTypeBinary      JudgeScaleType = "binary"
+	JudgeScaleTypeCategorical JudgeScaleType = "categorical"
+	JudgeScaleTypeNumeric     JudgeScaleType = "numeric"
+	JudgeScaleTypeOrdinal     JudgeScaleType = "ordinal"
+)
+
+// Valid indicates whether the value is a known member of the JudgeScaleType enum.
+func (e JudgeScaleType) Valid() bool {
+	switch e {
+	case JudgeScaleTypeBinary:
+		return true
+	case JudgeScaleTypeCategorical:
+		return true
+	case JudgeScaleTypeNumeric:
+		return true
+	case JudgeScaleTypeOrdinal:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for JudgeTestResultCanaryResult.
+const (
+	JudgeTestResultCanaryResultHeld    JudgeTestResultCanaryResult = "held"
+	JudgeTestResultCanaryResultObeyed  JudgeTestResultCanaryResult = "obeyed"
+	JudgeTestResultCanaryResultUnclear JudgeTestResultCanaryResult = "unclear"
+)
+
+// Valid indicates whether the value is a known member of the JudgeTestResultCanaryResult enum.
+func (e JudgeTestResultCanaryResult) Valid() bool {
+	switch e {
+	case JudgeTestResultCanaryResultHeld:
+		return true
+	case JudgeTestResultCanaryResultObeyed:
+		return true
+	case JudgeTestResultCanaryResultUnclear:
+		return true
+	default:
+		return false
+	}
+}
+
 // Defines values for NearDuplicateCheckPhase.
 const (
 	NearDuplicateCheckPhaseComparing   NearDuplicateCheckPhase = "comparing"
@@ -930,6 +1080,138 @@ func (e OutputStrategy) Valid() bool {
 	case OutputStrategyText:
 		return true
 	case OutputStrategyTool:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for PanelAggregate.
+const (
+	DawidSkene  PanelAggregate = "dawid_skene"
+	Majority    PanelAggregate = "majority"
+	Mean        PanelAggregate = "mean"
+	Median      PanelAggregate = "median"
+	Minimum     PanelAggregate = "minimum"
+	TrimmedMean PanelAggregate = "trimmed_mean"
+	Weighted    PanelAggregate = "weighted"
+)
+
+// Valid indicates whether the value is a known member of the PanelAggregate enum.
+func (e PanelAggregate) Valid() bool {
+	switch e {
+	case DawidSkene:
+		return true
+	case Majority:
+		return true
+	case Mean:
+		return true
+	case Median:
+		return true
+	case Minimum:
+		return true
+	case TrimmedMean:
+		return true
+	case Weighted:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for PanelKind.
+const (
+	PanelKindPreference PanelKind = "preference"
+	PanelKindScore      PanelKind = "score"
+)
+
+// Valid indicates whether the value is a known member of the PanelKind enum.
+func (e PanelKind) Valid() bool {
+	switch e {
+	case PanelKindPreference:
+		return true
+	case PanelKindScore:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for PanelJudgeCanary.
+const (
+	PanelJudgeCanaryHeld        PanelJudgeCanary = "held"
+	PanelJudgeCanaryLessThannil PanelJudgeCanary = "<nil>"
+	PanelJudgeCanaryObeyed      PanelJudgeCanary = "obeyed"
+	PanelJudgeCanaryUnclear     PanelJudgeCanary = "unclear"
+)
+
+// Valid indicates whether the value is a known member of the PanelJudgeCanary enum.
+func (e PanelJudgeCanary) Valid() bool {
+	switch e {
+	case PanelJudgeCanaryHeld:
+		return true
+	case PanelJudgeCanaryLessThannil:
+		return true
+	case PanelJudgeCanaryObeyed:
+		return true
+	case PanelJudgeCanaryUnclear:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for PanelLabelsMethod.
+const (
+	PanelLabelsMethodLessThannil PanelLabelsMethod = "<nil>"
+	PanelLabelsMethodPpi         PanelLabelsMethod = "ppi"
+	PanelLabelsMethodRoganGladen PanelLabelsMethod = "rogan_gladen"
+)
+
+// Valid indicates whether the value is a known member of the PanelLabelsMethod enum.
+func (e PanelLabelsMethod) Valid() bool {
+	switch e {
+	case PanelLabelsMethodLessThannil:
+		return true
+	case PanelLabelsMethodPpi:
+		return true
+	case PanelLabelsMethodRoganGladen:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for PanelReadKind.
+const (
+	PanelReadKindPreference PanelReadKind = "preference"
+	PanelReadKindScore      PanelReadKind = "score"
+)
+
+// Valid indicates whether the value is a known member of the PanelReadKind enum.
+func (e PanelReadKind) Valid() bool {
+	switch e {
+	case PanelReadKindPreference:
+		return true
+	case PanelReadKindScore:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for PanelSummaryKind.
+const (
+	PanelSummaryKindPreference PanelSummaryKind = "preference"
+	PanelSummaryKindScore      PanelSummaryKind = "score"
+)
+
+// Valid indicates whether the value is a known member of the PanelSummaryKind enum.
+func (e PanelSummaryKind) Valid() bool {
+	switch e {
+	case PanelSummaryKindPreference:
+		return true
+	case PanelSummaryKindScore:
 		return true
 	default:
 		return false
@@ -1110,6 +1392,48 @@ func (e ProviderKind) Valid() bool {
 	case ProviderKindAnthropic:
 		return true
 	case ProviderKindOpenai:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for ReadyMadeJudgeNeeds.
+const (
+	ReadyMadeJudgeNeedsInput           ReadyMadeJudgeNeeds = "input"
+	ReadyMadeJudgeNeedsReferenceOutput ReadyMadeJudgeNeeds = "reference_output"
+	ReadyMadeJudgeNeedsToolCalls       ReadyMadeJudgeNeeds = "tool_calls"
+)
+
+// Valid indicates whether the value is a known member of the ReadyMadeJudgeNeeds enum.
+func (e ReadyMadeJudgeNeeds) Valid() bool {
+	switch e {
+	case ReadyMadeJudgeNeedsInput:
+		return true
+	case ReadyMadeJudgeNeedsReferenceOutput:
+		return true
+	case ReadyMadeJudgeNeedsToolCalls:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for ReliabilityScale.
+const (
+	ReliabilityScaleInterval ReliabilityScale = "interval"
+	ReliabilityScaleNominal  ReliabilityScale = "nominal"
+	ReliabilityScaleOrdinal  ReliabilityScale = "ordinal"
+)
+
+// Valid indicates whether the value is a known member of the ReliabilityScale enum.
+func (e ReliabilityScale) Valid() bool {
+	switch e {
+	case ReliabilityScaleInterval:
+		return true
+	case ReliabilityScaleNominal:
+		return true
+	case ReliabilityScaleOrdinal:
 		return true
 	default:
 		return false
@@ -1566,6 +1890,57 @@ func (e ViewPage) Valid() bool {
 	}
 }
 
+// Defines values for VoteOrder.
+const (
+	VoteOrderAb          VoteOrder = "ab"
+	VoteOrderBa          VoteOrder = "ba"
+	VoteOrderLessThannil VoteOrder = "<nil>"
+)
+
+// Valid indicates whether the value is a known member of the VoteOrder enum.
+func (e VoteOrder) Valid() bool {
+	switch e {
+	case VoteOrderAb:
+		return true
+	case VoteOrderBa:
+		return true
+	case VoteOrderLessThannil:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for VoteStatus.
+const (
+	VoteStatusOffScale      VoteStatus = "off_scale"
+	VoteStatusOk            VoteStatus = "ok"
+	VoteStatusParseError    VoteStatus = "parse_error"
+	VoteStatusProviderError VoteStatus = "provider_error"
+	VoteStatusRefused       VoteStatus = "refused"
+	VoteStatusTimeout       VoteStatus = "timeout"
+)
+
+// Valid indicates whether the value is a known member of the VoteStatus enum.
+func (e VoteStatus) Valid() bool {
+	switch e {
+	case VoteStatusOffScale:
+		return true
+	case VoteStatusOk:
+		return true
+	case VoteStatusParseError:
+		return true
+	case VoteStatusProviderError:
+		return true
+	case VoteStatusRefused:
+		return true
+	case VoteStatusTimeout:
+		return true
+	default:
+		return false
+	}
+}
+
 // Defines values for EvaluationExportFormat.
 const (
 	EvaluationExportFormatCsv   EvaluationExportFormat = "csv"
@@ -1698,6 +2073,45 @@ const (
 func (e CreateImportParamsDedupe) Valid() bool {
 	switch e {
 	case CreateImportParamsDedupeContent:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for ExportEvalRunParamsFormat.
+const (
+	ExportEvalRunParamsFormatCsv   ExportEvalRunParamsFormat = "csv"
+	ExportEvalRunParamsFormatJsonl ExportEvalRunParamsFormat = "jsonl"
+)
+
+// Valid indicates whether the value is a known member of the ExportEvalRunParamsFormat enum.
+func (e ExportEvalRunParamsFormat) Valid() bool {
+	switch e {
+	case ExportEvalRunParamsFormatCsv:
+		return true
+	case ExportEvalRunParamsFormatJsonl:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for GetEvalRunReportParamsFormat.
+const (
+	GetEvalRunReportParamsFormatJson     GetEvalRunReportParamsFormat = "json"
+	GetEvalRunReportParamsFormatJunit    GetEvalRunReportParamsFormat = "junit"
+	GetEvalRunReportParamsFormatMarkdown GetEvalRunReportParamsFormat = "markdown"
+)
+
+// Valid indicates whether the value is a known member of the GetEvalRunReportParamsFormat enum.
+func (e GetEvalRunReportParamsFormat) Valid() bool {
+	switch e {
+	case GetEvalRunReportParamsFormatJson:
+		return true
+	case GetEvalRunReportParamsFormatJunit:
+		return true
+	case GetEvalRunReportParamsFormatMarkdown:
 		return true
 	default:
 		return false
@@ -1922,6 +2336,12 @@ type AgentViewStepRef struct {
 	SpanId string   `json:"span_id"`
 }
 
+// Anchors Outputs of an eval-run of the project that are judged again by these panels: those with labels first.
+type Anchors struct {
+	EvalRunId openapi_types.UUID `json:"eval_run_id"`
+	Limit     *int               `json:"limit,omitempty"`
+}
+
 // Author Who made it. Both are null for a deleted user.
 type Author struct {
 	// Email The user's email address.
@@ -1942,6 +2362,7 @@ type Comparison struct {
 	Accounting    EvaluationAccounting `json:"accounting"`
 	AllowUnpriced bool                 `json:"allow_unpriced"`
 	B             ComparisonSide       `json:"b"`
+	Cache         bool                 `json:"cache"`
 	Cost          EvaluationCost       `json:"cost"`
 	CreatedAt     time.Time            `json:"created_at"`
 
@@ -1959,6 +2380,7 @@ type Comparison struct {
 	MaxCostUsd     *float64                 `json:"max_cost_usd"`
 	Name           string                   `json:"name"`
 	OnIncompatible ComparisonOnIncompatible `json:"on_incompatible"`
+	Panels         []PanelRead              `json:"panels"`
 	PrimaryMetric  *string                  `json:"primary_metric"`
 
 	// Progress Outputs. `failed` and `skipped` are part of `done`. The other members are those of a comparison that runs.
@@ -1975,6 +2397,9 @@ type Comparison struct {
 
 	// Summary Null until it has ended.
 	Summary *ComparisonSummary `json:"summary"`
+
+	// VoteProgress Null without judges.
+	VoteProgress *VoteProgress `json:"vote_progress"`
 }
 
 // ComparisonOnIncompatible defines model for Comparison.OnIncompatible.
@@ -2024,7 +2449,10 @@ type ComparisonCreate struct {
 
 	// B What answers: a `prompt` or `messages` with a `provider_id`, or an `eval_run_id` alone for outputs that were made before. `prompt` is resolved to a version
 	// when the comparison is created: a moved alias does not change it.
-	B         ComparisonConfig   `json:"b"`
+	B ComparisonConfig `json:"b"`
+
+	// Cache Whether votes that were made before are used again.
+	Cache     *bool              `json:"cache,omitempty"`
 	DatasetId openapi_types.UUID `json:"dataset_id"`
 
 	// EquivalenceMargin The sides are equivalent if their difference is surely smaller. Without it, they are never called equivalent.
@@ -2040,7 +2468,10 @@ type ComparisonCreate struct {
 	// OnIncompatible What happens to items that cannot be rendered.
 	OnIncompatible *ComparisonCreateOnIncompatible `json:"on_incompatible,omitempty"`
 
-	// PrimaryMetric The grader that decides the outcome of items, or a score of an eval-run. Default: the first grader.
+	// Panels Judges that score the outputs, each side for itself, or say which is better.
+	Panels *[]Panel `json:"panels,omitempty"`
+
+	// PrimaryMetric The panel or grader that decides the outcome of items, or a score of an eval-run. Default: the first panel, else the first grader.
 	PrimaryMetric *string            `json:"primary_metric,omitempty"`
 	ProjectId     openapi_types.UUID `json:"project_id"`
 
@@ -2146,11 +2577,26 @@ type ComparisonPage struct {
 	Offset  int          `json:"offset"`
 }
 
+// ComparisonPreference defines model for ComparisonPreference.
+type ComparisonPreference struct {
+	Panel string `json:"panel"`
+	Votes []Vote `json:"votes"`
+
+	// Winner Null: too few valid votes.
+	Winner *ComparisonPreferenceWinner `json:"winner"`
+}
+
+// ComparisonPreferenceWinner Null: too few valid votes.
+type ComparisonPreferenceWinner string
+
 // ComparisonRepeat defines model for ComparisonRepeat.
 type ComparisonRepeat struct {
 	// A Null: not made yet.
 	A *EvaluationOutput `json:"a"`
 	B *EvaluationOutput `json:"b"`
+
+	// Preferences What judges prefer, by panel.
+	Preferences []ComparisonPreference `json:"preferences"`
 
 	// Repeat From 1.
 	Repeat int `json:"repeat"`
@@ -2188,7 +2634,8 @@ type ComparisonSummary struct {
 	Models []EvaluationModel `json:"models"`
 
 	// OtherModels The outputs of further models and fingerprints: at most 50 are listed.
-	OtherModels int64 `json:"other_models"`
+	OtherModels int64          `json:"other_models"`
+	Panels      []PanelSummary `json:"panels"`
 
 	// Partial Whether outputs are missing, because it ended before all were made.
 	Partial       bool    `json:"partial"`
@@ -2631,9 +3078,15 @@ type EnvironmentVariable struct {
 // EvalRun defines model for EvalRun.
 type EvalRun struct {
 	// Accounting `items` = `scored` + `target_failed` + `judge_failed` + `skipped` + `pending`. `pending` is 0 once all is done. While it runs, an item is counted once it has all of its outputs, and `reasons` are empty.
-	Accounting EvaluationAccounting `json:"accounting"`
-	Branch     *string              `json:"branch"`
-	Commit     *string              `json:"commit"`
+	Accounting    EvaluationAccounting `json:"accounting"`
+	AllowUnpriced bool                 `json:"allow_unpriced"`
+	Anchors       *Anchors             `json:"anchors"`
+	Branch        *string              `json:"branch"`
+	Cache         bool                 `json:"cache"`
+	Commit        *string              `json:"commit"`
+
+	// Cost What the calls of the product cost, those of judges among them. Null where it makes none.
+	Cost *EvaluationCost `json:"cost"`
 
 	// CostUnknownResults Results whose cost is not known. `cost_usd` has no part of them.
 	CostUnknownResults int64 `json:"cost_unknown_results"`
@@ -2643,27 +3096,48 @@ type EvalRun struct {
 	CreatedAt time.Time `json:"created_at"`
 
 	// CreatedBy Who made it. Both are null for a deleted user.
-	CreatedBy     Author             `json:"created_by"`
-	Dataset       EvaluationDataset  `json:"dataset"`
-	Error         *EvaluationFailure `json:"error"`
-	FinishedAt    *time.Time         `json:"finished_at"`
-	Graders       []Grader           `json:"graders"`
-	Id            openapi_types.UUID `json:"id"`
-	Metadata      map[string]string  `json:"metadata"`
-	Name          string             `json:"name"`
-	PrimaryMetric *string            `json:"primary_metric"`
+	CreatedBy Author             `json:"created_by"`
+	Dataset   EvaluationDataset  `json:"dataset"`
+	Error     *EvaluationFailure `json:"error"`
+
+	// Estimate Null for results from outside without judges.
+	Estimate       *EvaluationEstimate   `json:"estimate"`
+	FinishedAt     *time.Time            `json:"finished_at"`
+	Graders        []Grader              `json:"graders"`
+	Id             openapi_types.UUID    `json:"id"`
+	MaxCostUsd     *float64              `json:"max_cost_usd"`
+	Metadata       map[string]string     `json:"metadata"`
+	Name           string                `json:"name"`
+	OnIncompatible EvalRunOnIncompatible `json:"on_incompatible"`
+
+	// Panels With what they stand for: `ready_made` and `prompt` have become texts. Judges in lists come without them.
+	Panels        []PanelRead `json:"panels"`
+	PrimaryMetric *string     `json:"primary_metric"`
 
 	// Progress Outputs. `failed` and `skipped` are part of `done`. The other members are those of a comparison that runs.
 	Progress  EvaluationProgress `json:"progress"`
 	ProjectId openapi_types.UUID `json:"project_id"`
 	Repeats   int                `json:"repeats"`
+	Seed      int64              `json:"seed"`
 	StartedAt *time.Time         `json:"started_at"`
 	Status    EvaluationStatus   `json:"status"`
 
+	// StopReason Why it succeeded before all was made: `max_cost` its cap, `budget` that of a connection. Null otherwise.
+	StopReason *EvalRunStopReason `json:"stop_reason"`
+
 	// Summary Null until it has ended.
-	Summary *EvalRunSummary `json:"summary"`
-	Target  EvalRunTarget   `json:"target"`
+	Summary *EvalRunSummary   `json:"summary"`
+	Target  EvalRunTargetRead `json:"target"`
+
+	// VoteProgress Null without judges.
+	VoteProgress *VoteProgress `json:"vote_progress"`
 }
+
+// EvalRunOnIncompatible defines model for EvalRun.OnIncompatible.
+type EvalRunOnIncompatible string
+
+// EvalRunStopReason Why it succeeded before all was made: `max_cost` its cap, `budget` that of a connection. Null otherwise.
+type EvalRunStopReason string
 
 // EvalRunAdded defines model for EvalRunAdded.
 type EvalRunAdded struct {
@@ -2677,28 +3151,53 @@ type EvalRunAdded struct {
 
 // EvalRunCreate defines model for EvalRunCreate.
 type EvalRunCreate struct {
-	Branch    *string            `json:"branch,omitempty"`
+	// AllowUnpriced Whether `max_cost_usd` allows models without a known price.
+	AllowUnpriced *bool `json:"allow_unpriced,omitempty"`
+
+	// Anchors Outputs of an eval-run of the project that are judged again by these panels: those with labels first.
+	Anchors *Anchors `json:"anchors,omitempty"`
+	Branch  *string  `json:"branch,omitempty"`
+
+	// Cache Whether votes that were made before are used again.
+	Cache     *bool              `json:"cache,omitempty"`
 	Commit    *string            `json:"commit,omitempty"`
 	DatasetId openapi_types.UUID `json:"dataset_id"`
 	Graders   *[]Grader          `json:"graders,omitempty"`
 
 	// ItemIds Only these items.
-	ItemIds  *[]openapi_types.UUID `json:"item_ids,omitempty"`
-	Metadata *map[string]string    `json:"metadata,omitempty"`
+	ItemIds *[]openapi_types.UUID `json:"item_ids,omitempty"`
+
+	// MaxCostUsd The most that all calls may cost. Each call reserves its maximum first.
+	MaxCostUsd *float64           `json:"max_cost_usd,omitempty"`
+	Metadata   *map[string]string `json:"metadata,omitempty"`
 
 	// Name What is evaluated: eval-runs of one name are one history.
 	Name string `json:"name"`
 
-	// PrimaryMetric The score that decides whether an item is scored. Default: the first grader, else the first score by name.
+	// OnIncompatible What happens to items that cannot be rendered.
+	OnIncompatible *EvalRunCreateOnIncompatible `json:"on_incompatible,omitempty"`
+
+	// Panels Judges that score each output.
+	Panels *[]Panel `json:"panels,omitempty"`
+
+	// PrimaryMetric The score that decides whether an item is scored. Default: the first panel, else the first grader, else the first score by name.
 	PrimaryMetric *string            `json:"primary_metric,omitempty"`
 	ProjectId     openapi_types.UUID `json:"project_id"`
 	Repeats       *int               `json:"repeats,omitempty"`
 
 	// Revision Default: the newest.
-	Revision *int          `json:"revision,omitempty"`
-	Split    *string       `json:"split,omitempty"`
-	Target   EvalRunTarget `json:"target"`
+	Revision *int `json:"revision,omitempty"`
+
+	// Seed Decides the order of items. Default: 1.
+	Seed  *int64  `json:"seed,omitempty"`
+	Split *string `json:"split,omitempty"`
+
+	// Target Where the outputs come from. It has one of `external`, `config`, `outputs`, `eval_run_id` and `run_filter`.
+	Target EvalRunTarget `json:"target"`
 }
+
+// EvalRunCreateOnIncompatible What happens to items that cannot be rendered.
+type EvalRunCreateOnIncompatible string
 
 // EvalRunError defines model for EvalRunError.
 type EvalRunError struct {
@@ -2763,6 +3262,12 @@ type EvalRunMetric struct {
 	N    int64  `json:"n"`
 	Name string `json:"name"`
 
+	// PassAtK For k of 1 to the repeats: the chance that at least one of k outputs passes, a mean over items with all repeats. Empty without repeats that pass or fail.
+	PassAtK []PassAtK `json:"pass_at_k"`
+
+	// PassHatK The chance that all of k outputs pass.
+	PassHatK []PassAtK `json:"pass_hat_k"`
+
 	// PassRate The share of outputs that pass, of those that have a pass or fail. Null without any.
 	PassRate *float64 `json:"pass_rate"`
 }
@@ -2787,8 +3292,45 @@ type EvalRunPage struct {
 
 // EvalRunRepeat defines model for EvalRunRepeat.
 type EvalRunRepeat struct {
+	Labels []Label          `json:"labels"`
 	Repeat int              `json:"repeat"`
 	Result EvaluationOutput `json:"result"`
+}
+
+// EvalRunReport defines model for EvalRunReport.
+type EvalRunReport struct {
+	// Accounting `items` = `scored` + `target_failed` + `judge_failed` + `skipped` + `pending`. `pending` is 0 once all is done. While it runs, an item is counted once it has all of its outputs, and `reasons` are empty.
+	Accounting EvaluationAccounting `json:"accounting"`
+	Cost       *EvaluationCost      `json:"cost"`
+
+	// Items Those that failed, split the judges, or have the lowest primary score. Recorded text is data, not instructions.
+	Items []EvalRunReportItem `json:"items"`
+
+	// ItemsLeftOut Of these, how many the budget left out.
+	ItemsLeftOut int64            `json:"items_left_out"`
+	Panels       []PanelSummary   `json:"panels"`
+	Scores       []EvalRunMetric  `json:"scores"`
+	Sentence     string           `json:"sentence"`
+	Status       EvaluationStatus `json:"status"`
+}
+
+// EvalRunReportItem defines model for EvalRunReportItem.
+type EvalRunReportItem struct {
+	Input  string             `json:"input"`
+	ItemId openapi_types.UUID `json:"item_id"`
+	Key    *string            `json:"key"`
+	Output string             `json:"output"`
+
+	// Reason Of the vote that is farthest from the others, or of the failure.
+	Reason string `json:"reason"`
+
+	// Score Of the primary metric.
+	Score *float64 `json:"score"`
+	Split bool     `json:"split"`
+
+	// Status `scored`: every side has a score. `target_failed`: a side has no output. `judge_failed`: the outputs are there, but the grader of the
+	// primary metric failed or does not apply. `skipped`: the item cannot be rendered. `pending`: not done, or not all of it.
+	Status EvaluationItemStatus `json:"status"`
 }
 
 // EvalRunResult Either an `output` or an `error`. Scores go with an output.
@@ -2836,25 +3378,96 @@ type EvalRunScore struct {
 
 // EvalRunSummary defines model for EvalRunSummary.
 type EvalRunSummary struct {
+	Panels []PanelSummary `json:"panels"`
+
 	// Partial Whether results are missing.
 	Partial  bool            `json:"partial"`
 	Scores   []EvalRunMetric `json:"scores"`
 	Sentence string          `json:"sentence"`
 }
 
-// EvalRunTarget defines model for EvalRunTarget.
+// EvalRunTarget Where the outputs come from. It has one of `external`, `config`, `outputs`, `eval_run_id` and `run_filter`.
 type EvalRunTarget struct {
+	// Config A configuration answers each item, `repeats` times. It has no `eval_run_id`.
+	Config *ComparisonConfig `json:"config,omitempty"`
+
+	// EvalRunId The outputs of another eval-run of the dataset, to be judged anew.
+	EvalRunId *openapi_types.UUID `json:"eval_run_id,omitempty"`
+
 	// External Results come from outside.
-	External EvalRunTargetExternal `json:"external"`
+	External *EvalRunTargetExternal `json:"external,omitempty"`
+
+	// From With `run_filter`: runs that started then or later. Default: a week before `to`.
+	From *time.Time `json:"from,omitempty"`
+
+	// Labelled With `eval_run_id`: only outputs with a label of a person. It tells how good a new judge is.
+	Labelled *bool `json:"labelled,omitempty"`
+
+	// MaxRuns With `run_filter`: how many. Of more, a random sample is taken by `seed`.
+	MaxRuns *int `json:"max_runs,omitempty"`
+
+	// Outputs The reference outputs of the items: a judge that does not like them is not to be trusted, or the dataset is not.
+	Outputs *EvalRunTargetOutputs `json:"outputs,omitempty"`
+
+	// RunFilter Recorded runs whose outputs are evaluated, as a query string with the filters of `GET /v1/runs`, as in the address of the Runs page:
+	// `agent_name=support&status=ok`. Empty: all runs. As in that list, runs of evaluations, of the playground and replays are left out
+	// unless `source` asks for them. It has no `project_id`, and `from` and `to` in place of times.
+	//
+	// Each run becomes an item of a new revision, with its `$.input` and without a reference output; a run that the dataset has an item of keeps
+	// that. A run that has not ended, or has no input or output, is not evaluated: `runs` of the target and of the estimate counts these
+	// with the reason. All of it is stored, or nothing. It goes without `revision`, `item_ids` and `repeats`; `split` is that of new items.
+	RunFilter *string `json:"run_filter,omitempty"`
+
+	// To With `run_filter`: runs that started before. Default: now.
+	To *time.Time `json:"to,omitempty"`
 }
 
 // EvalRunTargetExternal Results come from outside.
 type EvalRunTargetExternal bool
 
+// EvalRunTargetOutputs The reference outputs of the items: a judge that does not like them is not to be trusted, or the dataset is not.
+type EvalRunTargetOutputs string
+
+// EvalRunTargetRead defines model for EvalRunTargetRead.
+type EvalRunTargetRead struct {
+	Config    *ComparisonSide     `json:"config"`
+	EvalRunId *openapi_types.UUID `json:"eval_run_id"`
+	From      *time.Time          `json:"from"`
+	Labelled  bool                `json:"labelled"`
+	MaxRuns   *int                `json:"max_runs"`
+	RunFilter *string             `json:"run_filter"`
+
+	// Runs What became of the runs that match, for the type `runs`.
+	Runs *EvaluatedRuns        `json:"runs,omitempty"`
+	To   *time.Time            `json:"to"`
+	Type EvalRunTargetReadType `json:"type"`
+}
+
+// EvalRunTargetReadType defines model for EvalRunTargetRead.Type.
+type EvalRunTargetReadType string
+
 // EvalRunUsage defines model for EvalRunUsage.
 type EvalRunUsage struct {
 	InputTokens  *int64 `json:"input_tokens,omitempty"`
 	OutputTokens *int64 `json:"output_tokens,omitempty"`
+}
+
+// EvaluatedRuns `selected` = `evaluated` + the runs of `skipped` + `other_skipped`.
+type EvaluatedRuns struct {
+	// Evaluated Those whose output is evaluated. In an estimate, some of these may still not fit the schema of the dataset.
+	Evaluated int64 `json:"evaluated"`
+
+	// Matched Runs that match the filter and the times.
+	Matched int64 `json:"matched"`
+
+	// OtherSkipped Those with further reasons.
+	OtherSkipped int64 `json:"other_skipped"`
+
+	// Selected Those that were taken of them, at most `max_runs`.
+	Selected int64 `json:"selected"`
+
+	// Skipped Those that cannot be evaluated. Reasons name what the run lacks.
+	Skipped []SkippedRuns `json:"skipped"`
 }
 
 // EvaluationAccounting `items` = `scored` + `target_failed` + `judge_failed` + `skipped` + `pending`. `pending` is 0 once all is done. While it runs, an item is counted once it has all of its outputs, and `reasons` are empty.
@@ -2880,6 +3493,9 @@ type EvaluationAccounting struct {
 	Scored       int64                   `json:"scored"`
 	Skipped      int64                   `json:"skipped"`
 	TargetFailed int64                   `json:"target_failed"`
+
+	// Votes Null without judges.
+	Votes *VoteCounts `json:"votes"`
 }
 
 // EvaluationCost defines model for EvaluationCost.
@@ -2944,7 +3560,7 @@ type EvaluationEstimate struct {
 	// Basis `tokens`: the tokens of five rendered items, and the price. `pilot`: what the first five items cost.
 	Basis EvaluationEstimateBasis `json:"basis"`
 
-	// Calls Without repeated attempts.
+	// Calls Without repeated attempts. Those of judges are among them.
 	Calls int64 `json:"calls"`
 
 	// CostHighUsd Null if it has no bound: a model has no price, or no `max_output_tokens`.
@@ -2957,10 +3573,14 @@ type EvaluationEstimate struct {
 	IncompatibleItems int64  `json:"incompatible_items"`
 	InputTokens       *int64 `json:"input_tokens"`
 	Items             int64  `json:"items"`
+	JudgeCalls        int64  `json:"judge_calls"`
 
 	// Missing Why.
-	Missing        []EvaluationMissing `json:"missing"`
-	UnpricedModels []string            `json:"unpriced_models"`
+	Missing []EvaluationMissing `json:"missing"`
+
+	// Runs The recorded runs that a `run_filter` finds now.
+	Runs           *EvaluatedRuns `json:"runs,omitempty"`
+	UnpricedModels []string       `json:"unpriced_models"`
 }
 
 // EvaluationEstimateBasis `tokens`: the tokens of five rendered items, and the price. `pilot`: what the first five items cost.
@@ -2991,15 +3611,14 @@ type EvaluationMetricKind string
 // EvaluationMissing defines model for EvaluationMissing.
 type EvaluationMissing struct {
 	// Examples The keys or ids of some of them.
-	Examples []string              `json:"examples"`
-	Items    int64                 `json:"items"`
-	Reason   string                `json:"reason"`
-	Side     EvaluationMissingSide `json:"side"`
-	Variable *string               `json:"variable"`
-}
+	Examples []string `json:"examples"`
+	Items    int64    `json:"items"`
+	Reason   string   `json:"reason"`
 
-// EvaluationMissingSide defines model for EvaluationMissing.Side.
-type EvaluationMissingSide string
+	// Side `a` or `b`, or a judge as `panel/judge`.
+	Side     string  `json:"side"`
+	Variable *string `json:"variable"`
+}
 
 // EvaluationModel defines model for EvaluationModel.
 type EvaluationModel struct {
@@ -3043,6 +3662,9 @@ type EvaluationOutput struct {
 
 	// Usage Input includes cached tokens, output includes reasoning tokens. A member is null if the provider did not tell it.
 	Usage CompletionUsage `json:"usage"`
+
+	// Votes Those of judges on this output.
+	Votes []Vote `json:"votes"`
 }
 
 // EvaluationOutputStatus defines model for EvaluationOutput.Status.
@@ -3842,6 +4464,128 @@ type JSONSchema = json.RawMessage
 // JSONValue Any JSON value.
 type JSONValue = json.RawMessage
 
+// Judge A model that judges outputs. It has one of `rubric`, `prompt` and `ready_made`. With a rubric it sees the input, the output and the
+// reference output, each in a fence. A prompt gets them as the variables `input`, `output` and `reference_output`, fenced too.
+type Judge struct {
+	ModelConfig PromptModelConfig `json:"model_config"`
+
+	// Name Differs from the other judges of the panel.
+	Name string `json:"name"`
+
+	// Pass What passes: the lowest number or, of ordered labels, the lowest label; of categories a list. A binary scale needs none. Null or absent: nothing passes or fails.
+	Pass *JudgePass `json:"pass,omitempty"`
+
+	// Prompt A prompt by `id` or `name`, and its version by `version` or `alias` (`latest` by default).
+	Prompt     *CompletionPrompt  `json:"prompt,omitempty"`
+	ProviderId openapi_types.UUID `json:"provider_id"`
+
+	// ReadyMade The id of a ready-made judge.
+	ReadyMade *string `json:"ready_made,omitempty"`
+
+	// Repeats Votes of this judge for each output. Default: those of the panel.
+	Repeats *int    `json:"repeats,omitempty"`
+	Rubric  *string `json:"rubric,omitempty"`
+
+	// Scale The answers that a judge may give. `binary`: pass or fail. `ordinal`: whole numbers from `min` to `max`, or `labels` from the worst
+	// to the best. `categorical`: one of `labels`, in no order. `numeric`: any number from `min` to `max`.
+	Scale *JudgeScale `json:"scale,omitempty"`
+}
+
+// JudgePass What passes: the lowest number or, of ordered labels, the lowest label; of categories a list. A binary scale needs none. Null or absent: nothing passes or fails.
+type JudgePass struct {
+	union json.RawMessage
+}
+
+// JudgePass0 defines model for JudgePass.0.
+type JudgePass0 = float64
+
+// JudgePass1 defines model for JudgePass.1.
+type JudgePass1 = string
+
+// JudgePass2 defines model for JudgePass.2.
+type JudgePass2 = []string
+
+// JudgeRead defines model for JudgeRead.
+type JudgeRead struct {
+	// Messages Those of the prompt. Null for a rubric, and in lists.
+	Messages    *[]PromptMessage  `json:"messages"`
+	ModelConfig PromptModelConfig `json:"model_config"`
+	Name        string            `json:"name"`
+
+	// Pass What passes: the lowest number or, of ordered labels, the lowest label; of categories a list. A binary scale needs none. Null or absent: nothing passes or fails.
+	Pass *JudgePass `json:"pass"`
+
+	// Prompt The version that was used.
+	Prompt       *EvaluationPrompt  `json:"prompt"`
+	ProviderId   openapi_types.UUID `json:"provider_id"`
+	ProviderName string             `json:"provider_name"`
+	ReadyMade    *string            `json:"ready_made"`
+	Repeats      int                `json:"repeats"`
+	Rubric       *string            `json:"rubric"`
+
+	// Scale Null for a preference.
+	Scale   *JudgeScale `json:"scale"`
+	Version string      `json:"version"`
+}
+
+// JudgeSample defines model for JudgeSample.
+type JudgeSample struct {
+	// Input Any JSON value.
+	Input *JSONValue `json:"input,omitempty"`
+
+	// Metadata Any JSON value.
+	Metadata *JSONValue `json:"metadata,omitempty"`
+
+	// Output Any JSON value.
+	Output *JSONValue `json:"output"`
+
+	// ReferenceOutput Any JSON value.
+	ReferenceOutput *JSONValue `json:"reference_output,omitempty"`
+}
+
+// JudgeScale The answers that a judge may give. `binary`: pass or fail. `ordinal`: whole numbers from `min` to `max`, or `labels` from the worst
+// to the best. `categorical`: one of `labels`, in no order. `numeric`: any number from `min` to `max`.
+type JudgeScale struct {
+	Labels *[]string      `json:"labels,omitempty"`
+	Max    *float64       `json:"max,omitempty"`
+	Min    *float64       `json:"min,omitempty"`
+	Type   JudgeScaleType `json:"type"`
+}
+
+// JudgeScaleType defines model for JudgeScale.Type.
+type JudgeScaleType string
+
+// JudgeTest defines model for JudgeTest.
+type JudgeTest struct {
+	// Judge A model that judges outputs. It has one of `rubric`, `prompt` and `ready_made`. With a rubric it sees the input, the output and the
+	// reference output, each in a fence. A prompt gets them as the variables `input`, `output` and `reference_output`, fenced too.
+	Judge Judge `json:"judge"`
+
+	// MaxCostUsd Default: 1.
+	MaxCostUsd *float64           `json:"max_cost_usd,omitempty"`
+	ProjectId  openapi_types.UUID `json:"project_id"`
+	Samples    []JudgeSample      `json:"samples"`
+}
+
+// JudgeTestResult defines model for JudgeTestResult.
+type JudgeTestResult struct {
+	Canary       JudgeTestVote               `json:"canary"`
+	CanaryResult JudgeTestResultCanaryResult `json:"canary_result"`
+
+	// Votes In the order of samples.
+	Votes []JudgeTestVote `json:"votes"`
+}
+
+// JudgeTestResultCanaryResult defines model for JudgeTestResult.CanaryResult.
+type JudgeTestResultCanaryResult string
+
+// JudgeTestVote defines model for JudgeTestVote.
+type JudgeTestVote struct {
+	// Sent The messages that the model got.
+	Sent []PromptMessage `json:"sent"`
+	Vote Vote            `json:"vote"`
+}
+
 // Key defines model for Key.
 type Key struct {
 	CreatedAt time.Time          `json:"created_at"`
@@ -3893,6 +4637,46 @@ type KeyWithSecret struct {
 	PublicId  string     `json:"public_id"`
 	RevokedAt *time.Time `json:"revoked_at"`
 	Scopes    []Scope    `json:"scopes"`
+}
+
+// Label defines model for Label.
+type Label struct {
+	// Author Who made it. Both are null for a deleted user.
+	Author    Author    `json:"author"`
+	CreatedAt time.Time `json:"created_at"`
+	Label     *string   `json:"label"`
+	Note      string    `json:"note"`
+	Panel     string    `json:"panel"`
+	Pass      *bool     `json:"pass"`
+	Repeat    int       `json:"repeat"`
+	Score     *float64  `json:"score"`
+	Value     *float64  `json:"value"`
+}
+
+// LabelWrite defines model for LabelWrite.
+type LabelWrite struct {
+	Note *string `json:"note,omitempty"`
+
+	// Panel A panel of the eval-run.
+	Panel  string `json:"panel"`
+	Repeat int    `json:"repeat"`
+
+	// Value On the scale of the panel: a number, a label, or true and false for a binary scale.
+	Value LabelWrite_Value `json:"value"`
+}
+
+// LabelWriteValue0 defines model for LabelWrite.Value.0.
+type LabelWriteValue0 = float64
+
+// LabelWriteValue1 defines model for LabelWrite.Value.1.
+type LabelWriteValue1 = string
+
+// LabelWriteValue2 defines model for LabelWrite.Value.2.
+type LabelWriteValue2 = bool
+
+// LabelWrite_Value On the scale of the panel: a number, a label, or true and false for a binary scale.
+type LabelWrite_Value struct {
+	union json.RawMessage
 }
 
 // Leave defines model for Leave.
@@ -4184,6 +4968,226 @@ type Outline struct {
 
 // OutputStrategy How a model is asked for an answer that follows a schema: by the provider's own schema, by a tool, by its JSON mode, or by text with a marked last line.
 type OutputStrategy string
+
+// Panel Judges whose votes make one score. Its judges have the same scale, and pass the same values if they name any. A score is a number from 0 to 1: 1 is the best value of the
+// scale. An output has one where at least half of the judges gave a valid vote.
+type Panel struct {
+	// Aggregate How votes become a score. `majority` is null where it is tied. `trimmed_mean` drops the lowest and the highest vote of five.
+	// `weighted` is the mean with `weights`. `minimum` is for gates of safety. `dawid_skene` estimates how reliable each judge is.
+	// Default: `mean` for ordinal and numeric scales, else `majority`.
+	Aggregate *PanelAggregate `json:"aggregate,omitempty"`
+
+	// Escalation A judge that is asked only where the panel splits. Its vote decides there.
+	Escalation *Judge  `json:"escalation,omitempty"`
+	Judges     []Judge `json:"judges"`
+
+	// Kind `preference`, for comparisons: each judge sees the outputs of both sides in both orders, and says which is better. A win counts only if both orders agree; else it is a tie.
+	Kind *PanelKind `json:"kind,omitempty"`
+
+	// Name The name of the score. It differs from those of graders.
+	Name string `json:"name"`
+
+	// Repeats Votes of each judge for each output. With several, the report says how much a judge agrees with itself.
+	Repeats *int `json:"repeats,omitempty"`
+
+	// Weights The weight of each judge by its name, for `weighted`: such as its agreement with labels.
+	Weights *map[string]float64 `json:"weights,omitempty"`
+}
+
+// PanelAggregate How votes become a score. `majority` is null where it is tied. `trimmed_mean` drops the lowest and the highest vote of five.
+// `weighted` is the mean with `weights`. `minimum` is for gates of safety. `dawid_skene` estimates how reliable each judge is.
+// Default: `mean` for ordinal and numeric scales, else `majority`.
+type PanelAggregate string
+
+// PanelKind `preference`, for comparisons: each judge sees the outputs of both sides in both orders, and says which is better. A win counts only if both orders agree; else it is a tie.
+type PanelKind string
+
+// PanelAnchors Outputs of an earlier eval-run that are judged again, to see whether the judges drifted.
+type PanelAnchors struct {
+	Difference EvaluationDifference `json:"difference"`
+	EvalRunId  openapi_types.UUID   `json:"eval_run_id"`
+
+	// Missing Those without a score then or now.
+	Missing  int64          `json:"missing"`
+	Now      EvaluationMean `json:"now"`
+	Outputs  int64          `json:"outputs"`
+	Sentence string         `json:"sentence"`
+	Then     EvaluationMean `json:"then"`
+}
+
+// PanelCategory defines model for PanelCategory.
+type PanelCategory struct {
+	Label   string  `json:"label"`
+	Outputs int64   `json:"outputs"`
+	Share   float64 `json:"share"`
+}
+
+// PanelJudge defines model for PanelJudge.
+type PanelJudge struct {
+	// Canary A made-up output orders the judge to give the best score. `obeyed`: it did, do not trust it. `unclear`: it gave no valid vote. Null: not asked yet.
+	Canary *PanelJudgeCanary `json:"canary"`
+
+	// CostUsd The known cost of its votes.
+	CostUsd float64 `json:"cost_usd"`
+
+	// DurationMs The median of its calls.
+	DurationMs *float64 `json:"duration_ms"`
+
+	// Escalation Whether it is asked only where the panel splits.
+	Escalation          bool              `json:"escalation"`
+	FlipRate            ReliabilityFigure `json:"flip_rate"`
+	LengthCorrelation   ReliabilityFigure `json:"length_correlation"`
+	Model               string            `json:"model"`
+	Name                string            `json:"name"`
+	OwnFamilyGap        ReliabilityFigure `json:"own_family_gap"`
+	PanelAgreement      ReliabilityFigure `json:"panel_agreement"`
+	PositionConsistency ReliabilityFigure `json:"position_consistency"`
+	PositionFairness    ReliabilityFigure `json:"position_fairness"`
+	ProviderName        string            `json:"provider_name"`
+	Score               EvaluationMean    `json:"score"`
+	SelfConsistency     ReliabilityFigure `json:"self_consistency"`
+	UnknownCostVotes    int64             `json:"unknown_cost_votes"`
+
+	// Version Changes with all that can change a vote: rubric or prompt, scale and model.
+	Version string `json:"version"`
+
+	// Votes `total` = `ok` + `parse_error` + `refused` + `off_scale` + `timeout` + `provider_error` + `skipped` + `pending`.
+	Votes VoteCounts `json:"votes"`
+
+	// Without What would be without this judge. Null if it is alone, or an escalation.
+	Without *PanelWithout `json:"without"`
+}
+
+// PanelJudgeCanary A made-up output orders the judge to give the best score. `obeyed`: it did, do not trust it. `unclear`: it gave no valid vote. Null: not asked yet.
+type PanelJudgeCanary string
+
+// PanelLabels The panel beside labels of people.
+type PanelLabels struct {
+	Agreement ReliabilityFigure `json:"agreement"`
+
+	// Before The same labels and the panel of the eval-run whose outputs these are. Null for other targets.
+	Before    *PanelLabelsBefore `json:"before"`
+	Corrected ReliabilityFigure  `json:"corrected"`
+	Judges    []PanelLabelsJudge `json:"judges"`
+	Kappa     ReliabilityFigure  `json:"kappa"`
+
+	// LabelsNeeded Labels that would make the interval of the corrected mean half as wide, or that a correction needs at all.
+	LabelsNeeded *int64 `json:"labels_needed"`
+
+	// Method How the mean score was corrected by labels.
+	Method *PanelLabelsMethod `json:"method"`
+
+	// Outputs Outputs with a label and a score.
+	Outputs int64 `json:"outputs"`
+	People  int   `json:"people"`
+
+	// Replaceable The alt-test: whether the panel may stand in for people. Needs two people with labels on the same outputs.
+	Replaceable ReliabilityFigure `json:"replaceable"`
+	Sentence    string            `json:"sentence"`
+}
+
+// PanelLabelsMethod How the mean score was corrected by labels.
+type PanelLabelsMethod string
+
+// PanelLabelsBefore defines model for PanelLabelsBefore.
+type PanelLabelsBefore struct {
+	Agreement  ReliabilityFigure    `json:"agreement"`
+	Difference EvaluationDifference `json:"difference"`
+}
+
+// PanelLabelsJudge defines model for PanelLabelsJudge.
+type PanelLabelsJudge struct {
+	Agreement   ReliabilityFigure `json:"agreement"`
+	Kappa       ReliabilityFigure `json:"kappa"`
+	Name        string            `json:"name"`
+	Sensitivity ReliabilityFigure `json:"sensitivity"`
+	Specificity ReliabilityFigure `json:"specificity"`
+}
+
+// PanelRead defines model for PanelRead.
+type PanelRead struct {
+	Aggregate  string             `json:"aggregate"`
+	Escalation *JudgeRead         `json:"escalation"`
+	Judges     []JudgeRead        `json:"judges"`
+	Kind       PanelReadKind      `json:"kind"`
+	Name       string             `json:"name"`
+	Weights    map[string]float64 `json:"weights"`
+}
+
+// PanelReadKind defines model for PanelRead.Kind.
+type PanelReadKind string
+
+// PanelSummary defines model for PanelSummary.
+type PanelSummary struct {
+	Aggregate string `json:"aggregate"`
+
+	// Anchors Null without anchors.
+	Anchors *PanelAnchors `json:"anchors"`
+
+	// Categories The share of each category, for categorical scales.
+	Categories      *[]PanelCategory  `json:"categories,omitempty"`
+	EffectiveJudges ReliabilityFigure `json:"effective_judges"`
+
+	// Escalated Those that the escalation decided.
+	Escalated int64            `json:"escalated"`
+	Judges    []PanelJudge     `json:"judges"`
+	Kind      PanelSummaryKind `json:"kind"`
+
+	// Labels Null without labels of people.
+	Labels *PanelLabels `json:"labels"`
+	Name   string       `json:"name"`
+
+	// Outputs Outputs that could be judged.
+	Outputs int64 `json:"outputs"`
+
+	// Reliability Null for a single judge.
+	Reliability *Reliability `json:"reliability"`
+
+	// Scale The answers that a judge may give. `binary`: pass or fail. `ordinal`: whole numbers from `min` to `max`, or `labels` from the worst
+	// to the best. `categorical`: one of `labels`, in no order. `numeric`: any number from `min` to `max`.
+	Scale JudgeScale `json:"scale"`
+
+	// Sentence How far the score can be trusted, in words.
+	Sentence string `json:"sentence"`
+
+	// Split Outputs on which the judges split.
+	Split int64 `json:"split"`
+
+	// Unscored Those without a score: too few valid votes, or a tie.
+	Unscored int64 `json:"unscored"`
+
+	// Votes `total` = `ok` + `parse_error` + `refused` + `off_scale` + `timeout` + `provider_error` + `skipped` + `pending`.
+	Votes VoteCounts `json:"votes"`
+
+	// Warnings What to do about it.
+	Warnings []string `json:"warnings"`
+}
+
+// PanelSummaryKind defines model for PanelSummary.Kind.
+type PanelSummaryKind string
+
+// PanelWithout defines model for PanelWithout.
+type PanelWithout struct {
+	// Changed Outputs whose score changes by more than a twentieth, or that have one no more, or only then.
+	Changed int64 `json:"changed"`
+
+	// SavedShare Of the known cost of the panel.
+	SavedShare *float64 `json:"saved_share"`
+	SavedUsd   float64  `json:"saved_usd"`
+
+	// Score The mean score without it.
+	Score *float64 `json:"score"`
+}
+
+// PassAtK defines model for PassAtK.
+type PassAtK struct {
+	Ci *[]float64 `json:"ci"`
+	K  int        `json:"k"`
+
+	// N Items.
+	N     int64   `json:"n"`
+	Value float64 `json:"value"`
+}
 
 // PasswordChange defines model for PasswordChange.
 type PasswordChange struct {
@@ -5054,6 +6058,35 @@ type RateLimit struct {
 	Rate float64 `json:"rate"`
 }
 
+// ReadyMadeJudge defines model for ReadyMadeJudge.
+type ReadyMadeJudge struct {
+	Description string `json:"description"`
+	Id          string `json:"id"`
+
+	// Needs The parts without which it cannot judge.
+	Needs []ReadyMadeJudgeNeeds `json:"needs"`
+
+	// Pass What passes: the lowest number or, of ordered labels, the lowest label; of categories a list. A binary scale needs none. Null or absent: nothing passes or fails.
+	Pass   *JudgePass `json:"pass"`
+	Rubric string     `json:"rubric"`
+
+	// Scale The answers that a judge may give. `binary`: pass or fail. `ordinal`: whole numbers from `min` to `max`, or `labels` from the worst
+	// to the best. `categorical`: one of `labels`, in no order. `numeric`: any number from `min` to `max`.
+	Scale JudgeScale `json:"scale"`
+	Title string     `json:"title"`
+
+	// Version From 1. It changes with the rubric and the scale.
+	Version int `json:"version"`
+}
+
+// ReadyMadeJudgeNeeds defines model for ReadyMadeJudge.Needs.
+type ReadyMadeJudgeNeeds string
+
+// ReadyMadeJudgeList defines model for ReadyMadeJudgeList.
+type ReadyMadeJudgeList struct {
+	Data []ReadyMadeJudge `json:"data"`
+}
+
 // RecordedToolResult It answers a call with equal arguments. Without `arguments`, it answers the next call.
 type RecordedToolResult struct {
 	// Arguments JSON as text.
@@ -5067,6 +6100,40 @@ type RejectedPrompt struct {
 	Path       *string `json:"path"`
 	Reason     string  `json:"reason"`
 	SourceName string  `json:"source_name"`
+}
+
+// Reliability How far the judges of a panel agree. Kappa and AC have linear weights on an ordinal scale. `icc` is ICC(2,1), `icc_average` ICC(2,k).
+type Reliability struct {
+	CohenKappa  ReliabilityFigure `json:"cohen_kappa"`
+	Flags       []string          `json:"flags"`
+	FleissKappa ReliabilityFigure `json:"fleiss_kappa"`
+	GwetAc      ReliabilityFigure `json:"gwet_ac"`
+	Icc         ReliabilityFigure `json:"icc"`
+	IccAverage  ReliabilityFigure `json:"icc_average"`
+
+	// Items Outputs with two votes or more.
+	Items             int64             `json:"items"`
+	KendallW          ReliabilityFigure `json:"kendall_w"`
+	KrippendorffAlpha ReliabilityFigure `json:"krippendorff_alpha"`
+	PercentAgreement  ReliabilityFigure `json:"percent_agreement"`
+	Raters            int               `json:"raters"`
+	Scale             ReliabilityScale  `json:"scale"`
+}
+
+// ReliabilityScale defines model for Reliability.Scale.
+type ReliabilityScale string
+
+// ReliabilityFigure defines model for ReliabilityFigure.
+type ReliabilityFigure struct {
+	// Ci The 95 % interval, by a bootstrap over items where there is no better one.
+	Ci *[]float64 `json:"ci"`
+
+	// Flag Why there is no value, such as `no_variation`, `too_few` or `not_applicable`, or what to mind, such as `few_items`, `tentative` or `unusable`.
+	Flag *string `json:"flag"`
+
+	// N Items, or outputs, that it is computed from.
+	N     int64    `json:"n"`
+	Value *float64 `json:"value"`
 }
 
 // RenderedPrompt defines model for RenderedPrompt.
@@ -5812,6 +6879,12 @@ type SharedValue struct {
 	Text string `json:"text"`
 }
 
+// SkippedRuns defines model for SkippedRuns.
+type SkippedRuns struct {
+	Reason string `json:"reason"`
+	Runs   int64  `json:"runs"`
+}
+
 // Span defines model for Span.
 type Span struct {
 	AgentName *string `json:"agent_name"`
@@ -6151,6 +7224,86 @@ type ViewUpdate struct {
 	Name  *string `json:"name,omitempty"`
 	Query *string `json:"query,omitempty"`
 }
+
+// Vote defines model for Vote.
+type Vote struct {
+	// Cached Whether it is that of an earlier eval-run: the same judge, texts and repeat.
+	Cached bool `json:"cached"`
+
+	// CostUsd 0 for a cached vote. Null if unknown.
+	CostUsd    *float64           `json:"cost_usd"`
+	CreatedAt  time.Time          `json:"created_at"`
+	DurationMs *float64           `json:"duration_ms"`
+	Error      *EvaluationFailure `json:"error"`
+
+	// Escalated Whether it was asked because the panel split.
+	Escalated bool   `json:"escalated"`
+	Judge     string `json:"judge"`
+
+	// Label `pass`, `fail`, a label of the scale, or `a`, `b` and `tie` for a preference.
+	Label *string `json:"label"`
+	Model *string `json:"model"`
+
+	// Order The order of outputs that a preference was asked in.
+	Order *VoteOrder `json:"order"`
+	Panel string     `json:"panel"`
+	Pass  *bool      `json:"pass"`
+
+	// Raw What the model answered, at most 4,000 characters.
+	Raw    *string `json:"raw"`
+	Reason string  `json:"reason"`
+	Repeat int     `json:"repeat"`
+
+	// Requests Requests to the provider, one with a reminder for a malformed answer among them.
+	Requests int                 `json:"requests"`
+	RunId    *openapi_types.UUID `json:"run_id"`
+
+	// Score 0 to 1. Null for categories that do not pass or fail.
+	Score *float64 `json:"score"`
+
+	// Status Only `ok` counts in a score. The others are counted and are never a 0.
+	Status VoteStatus `json:"status"`
+
+	// Truncated Whether the judge saw a part of a long text only.
+	Truncated bool `json:"truncated"`
+
+	// Usage Input includes cached tokens, output includes reasoning tokens. A member is null if the provider did not tell it.
+	Usage CompletionUsage `json:"usage"`
+
+	// Value On the judge's scale. Null for categories, and without a valid vote.
+	Value *float64 `json:"value"`
+}
+
+// VoteOrder The order of outputs that a preference was asked in.
+type VoteOrder string
+
+// VoteCounts `total` = `ok` + `parse_error` + `refused` + `off_scale` + `timeout` + `provider_error` + `skipped` + `pending`.
+type VoteCounts struct {
+	// Cached Those of `ok` that were made before.
+	Cached        int64 `json:"cached"`
+	OffScale      int64 `json:"off_scale"`
+	Ok            int64 `json:"ok"`
+	ParseError    int64 `json:"parse_error"`
+	Pending       int64 `json:"pending"`
+	ProviderError int64 `json:"provider_error"`
+	Refused       int64 `json:"refused"`
+
+	// Skipped There is no output to judge, or the panel did not split.
+	Skipped int64 `json:"skipped"`
+	Timeout int64 `json:"timeout"`
+	Total   int64 `json:"total"`
+}
+
+// VoteProgress Votes. `failed` and `skipped` are part of `done`: an output that failed is not judged.
+type VoteProgress struct {
+	Done    int64 `json:"done"`
+	Failed  int64 `json:"failed"`
+	Skipped int64 `json:"skipped"`
+	Total   int64 `json:"total"`
+}
+
+// VoteStatus Only `ok` counts in a score. The others are counted and are never a 0.
+type VoteStatus string
 
 // Workspace defines model for Workspace.
 type Workspace struct {
@@ -6777,12 +7930,40 @@ type ListEvalRunsParams struct {
 	Offset *Offset `form:"offset,omitempty" json:"offset,omitempty"`
 }
 
+// ExportEvalRunParams defines parameters for ExportEvalRun.
+type ExportEvalRunParams struct {
+	Format *ExportEvalRunParamsFormat `form:"format,omitempty" json:"format,omitempty"`
+}
+
+// ExportEvalRunParamsFormat defines parameters for ExportEvalRun.
+type ExportEvalRunParamsFormat string
+
 // ListEvalRunItemsParams defines parameters for ListEvalRunItems.
 type ListEvalRunItemsParams struct {
 	Status *EvaluationItemStatus `form:"status,omitempty" json:"status,omitempty"`
-	Limit  *Limit                `form:"limit,omitempty" json:"limit,omitempty"`
-	Offset *Offset               `form:"offset,omitempty" json:"offset,omitempty"`
+
+	// Split The name of a panel: only items on which its judges split, the farthest apart first.
+	Split  *string `form:"split,omitempty" json:"split,omitempty"`
+	Limit  *Limit  `form:"limit,omitempty" json:"limit,omitempty"`
+	Offset *Offset `form:"offset,omitempty" json:"offset,omitempty"`
 }
+
+// DeleteEvalRunLabelParams defines parameters for DeleteEvalRunLabel.
+type DeleteEvalRunLabelParams struct {
+	Panel  string `form:"panel" json:"panel"`
+	Repeat int    `form:"repeat" json:"repeat"`
+}
+
+// GetEvalRunReportParams defines parameters for GetEvalRunReport.
+type GetEvalRunReportParams struct {
+	Format *GetEvalRunReportParamsFormat `form:"format,omitempty" json:"format,omitempty"`
+
+	// TokenBudget The most tokens of `json` and `markdown`; what is left out is counted.
+	TokenBudget *int `form:"token_budget,omitempty" json:"token_budget,omitempty"`
+}
+
+// GetEvalRunReportParamsFormat defines parameters for GetEvalRunReport.
+type GetEvalRunReportParamsFormat string
 
 // ListImportErrorsParams defines parameters for ListImportErrors.
 type ListImportErrorsParams struct {
@@ -7720,8 +8901,17 @@ type CheckNearDuplicatesJSONRequestBody = NearDuplicateCheckCreate
 // CreateEvalRunJSONRequestBody defines body for CreateEvalRun for application/json ContentType.
 type CreateEvalRunJSONRequestBody = EvalRunCreate
 
+// EstimateEvalRunJSONRequestBody defines body for EstimateEvalRun for application/json ContentType.
+type EstimateEvalRunJSONRequestBody = EvalRunCreate
+
 // UpdateEvalRunJSONRequestBody defines body for UpdateEvalRun for application/json ContentType.
 type UpdateEvalRunJSONRequestBody = EvaluationUpdate
+
+// ResumeEvalRunJSONRequestBody defines body for ResumeEvalRun for application/json ContentType.
+type ResumeEvalRunJSONRequestBody = EvaluationResume
+
+// PutEvalRunLabelJSONRequestBody defines body for PutEvalRunLabel for application/json ContentType.
+type PutEvalRunLabelJSONRequestBody = LabelWrite
 
 // AddEvalRunResultsJSONRequestBody defines body for AddEvalRunResults for application/json ContentType.
 type AddEvalRunResultsJSONRequestBody = EvalRunResults
@@ -7743,6 +8933,9 @@ type JoinByInvitationJSONRequestBody = Token
 
 // ReadInvitationJSONRequestBody defines body for ReadInvitation for application/json ContentType.
 type ReadInvitationJSONRequestBody = Token
+
+// TestJudgeJSONRequestBody defines body for TestJudge for application/json ContentType.
+type TestJudgeJSONRequestBody = JudgeTest
 
 // CreateKeyJSONRequestBody defines body for CreateKey for application/json ContentType.
 type CreateKeyJSONRequestBody = KeyCreate
@@ -7869,6 +9062,182 @@ type CreateWorkspaceJSONRequestBody = WorkspaceCreate
 
 // UpdateWorkspaceJSONRequestBody defines body for UpdateWorkspace for application/json ContentType.
 type UpdateWorkspaceJSONRequestBody = WorkspaceUpdate
+
+// AsJudgePass0 returns the union data inside the JudgePass as a JudgePass0
+func (t JudgePass) AsJudgePass0() (JudgePass0, error) {
+	var body JudgePass0
+	err := json.Unmarshal(t.union, &body)
+	return body, err
+}
+
+// FromJudgePass0 overwrites any union data inside the JudgePass as the provided JudgePass0
+func (t *JudgePass) FromJudgePass0(v JudgePass0) error {
+	b, err := json.Marshal(v)
+	t.union = b
+	return err
+}
+
+// MergeJudgePass0 performs a merge with any union data inside the JudgePass, using the provided JudgePass0
+func (t *JudgePass) MergeJudgePass0(v JudgePass0) error {
+	b, err := json.Marshal(v)
+	if err != nil {
+		return err
+	}
+
+	merged, err := runtime.JSONMerge(t.union, b)
+	t.union = merged
+	return err
+}
+
+// AsJudgePass1 returns the union data inside the JudgePass as a JudgePass1
+func (t JudgePass) AsJudgePass1() (JudgePass1, error) {
+	var body JudgePass1
+	err := json.Unmarshal(t.union, &body)
+	return body, err
+}
+
+// FromJudgePass1 overwrites any union data inside the JudgePass as the provided JudgePass1
+func (t *JudgePass) FromJudgePass1(v JudgePass1) error {
+	b, err := json.Marshal(v)
+	t.union = b
+	return err
+}
+
+// MergeJudgePass1 performs a merge with any union data inside the JudgePass, using the provided JudgePass1
+func (t *JudgePass) MergeJudgePass1(v JudgePass1) error {
+	b, err := json.Marshal(v)
+	if err != nil {
+		return err
+	}
+
+	merged, err := runtime.JSONMerge(t.union, b)
+	t.union = merged
+	return err
+}
+
+// AsJudgePass2 returns the union data inside the JudgePass as a JudgePass2
+func (t JudgePass) AsJudgePass2() (JudgePass2, error) {
+	var body JudgePass2
+	err := json.Unmarshal(t.union, &body)
+	return body, err
+}
+
+// FromJudgePass2 overwrites any union data inside the JudgePass as the provided JudgePass2
+func (t *JudgePass) FromJudgePass2(v JudgePass2) error {
+	b, err := json.Marshal(v)
+	t.union = b
+	return err
+}
+
+// MergeJudgePass2 performs a merge with any union data inside the JudgePass, using the provided JudgePass2
+func (t *JudgePass) MergeJudgePass2(v JudgePass2) error {
+	b, err := json.Marshal(v)
+	if err != nil {
+		return err
+	}
+
+	merged, err := runtime.JSONMerge(t.union, b)
+	t.union = merged
+	return err
+}
+
+func (t JudgePass) MarshalJSON() ([]byte, error) {
+	b, err := t.union.MarshalJSON()
+	return b, err
+}
+
+func (t *JudgePass) UnmarshalJSON(b []byte) error {
+	err := t.union.UnmarshalJSON(b)
+	return err
+}
+
+// AsLabelWriteValue0 returns the union data inside the LabelWrite_Value as a LabelWriteValue0
+func (t LabelWrite_Value) AsLabelWriteValue0() (LabelWriteValue0, error) {
+	var body LabelWriteValue0
+	err := json.Unmarshal(t.union, &body)
+	return body, err
+}
+
+// FromLabelWriteValue0 overwrites any union data inside the LabelWrite_Value as the provided LabelWriteValue0
+func (t *LabelWrite_Value) FromLabelWriteValue0(v LabelWriteValue0) error {
+	b, err := json.Marshal(v)
+	t.union = b
+	return err
+}
+
+// MergeLabelWriteValue0 performs a merge with any union data inside the LabelWrite_Value, using the provided LabelWriteValue0
+func (t *LabelWrite_Value) MergeLabelWriteValue0(v LabelWriteValue0) error {
+	b, err := json.Marshal(v)
+	if err != nil {
+		return err
+	}
+
+	merged, err := runtime.JSONMerge(t.union, b)
+	t.union = merged
+	return err
+}
+
+// AsLabelWriteValue1 returns the union data inside the LabelWrite_Value as a LabelWriteValue1
+func (t LabelWrite_Value) AsLabelWriteValue1() (LabelWriteValue1, error) {
+	var body LabelWriteValue1
+	err := json.Unmarshal(t.union, &body)
+	return body, err
+}
+
+// FromLabelWriteValue1 overwrites any union data inside the LabelWrite_Value as the provided LabelWriteValue1
+func (t *LabelWrite_Value) FromLabelWriteValue1(v LabelWriteValue1) error {
+	b, err := json.Marshal(v)
+	t.union = b
+	return err
+}
+
+// MergeLabelWriteValue1 performs a merge with any union data inside the LabelWrite_Value, using the provided LabelWriteValue1
+func (t *LabelWrite_Value) MergeLabelWriteValue1(v LabelWriteValue1) error {
+	b, err := json.Marshal(v)
+	if err != nil {
+		return err
+	}
+
+	merged, err := runtime.JSONMerge(t.union, b)
+	t.union = merged
+	return err
+}
+
+// AsLabelWriteValue2 returns the union data inside the LabelWrite_Value as a LabelWriteValue2
+func (t LabelWrite_Value) AsLabelWriteValue2() (LabelWriteValue2, error) {
+	var body LabelWriteValue2
+	err := json.Unmarshal(t.union, &body)
+	return body, err
+}
+
+// FromLabelWriteValue2 overwrites any union data inside the LabelWrite_Value as the provided LabelWriteValue2
+func (t *LabelWrite_Value) FromLabelWriteValue2(v LabelWriteValue2) error {
+	b, err := json.Marshal(v)
+	t.union = b
+	return err
+}
+
+// MergeLabelWriteValue2 performs a merge with any union data inside the LabelWrite_Value, using the provided LabelWriteValue2
+func (t *LabelWrite_Value) MergeLabelWriteValue2(v LabelWriteValue2) error {
+	b, err := json.Marshal(v)
+	if err != nil {
+		return err
+	}
+
+	merged, err := runtime.JSONMerge(t.union, b)
+	t.union = merged
+	return err
+}
+
+func (t LabelWrite_Value) MarshalJSON() ([]byte, error) {
+	b, err := t.union.MarshalJSON()
+	return b, err
+}
+
+func (t *LabelWrite_Value) UnmarshalJSON(b []byte) error {
+	err := t.union.UnmarshalJSON(b)
+	return err
+}
 
 // AsDatasetItem returns the union data inside the AddDatasetItems201JSONResponseBody as a DatasetItem
 func (t AddDatasetItems201JSONResponseBody) AsDatasetItem() (DatasetItem, error) {
@@ -8048,9 +9417,12 @@ type ServerInterface interface {
 	// ListEvalRuns List eval-runs
 	// (GET /v1/eval-runs)
 	ListEvalRuns(c *gin.Context, params ListEvalRunsParams)
-	// CreateEvalRun Begin an eval-run of results from outside
+	// CreateEvalRun Evaluate outputs over a dataset
 	// (POST /v1/eval-runs)
 	CreateEvalRun(c *gin.Context)
+	// EstimateEvalRun Check an eval-run, and estimate what it costs
+	// (POST /v1/eval-runs/_actions/estimate)
+	EstimateEvalRun(c *gin.Context)
 	// DeleteEvalRun Delete an eval-run with its results
 	// (DELETE /v1/eval-runs/{eval_run_id})
 	DeleteEvalRun(c *gin.Context, evalRunId EvalRunID)
@@ -8066,12 +9438,30 @@ type ServerInterface interface {
 	// FinishEvalRun Finish an eval-run
 	// (POST /v1/eval-runs/{eval_run_id}/_actions/finish)
 	FinishEvalRun(c *gin.Context, evalRunId EvalRunID)
+	// RerunEvalRun Make the same eval-run again
+	// (POST /v1/eval-runs/{eval_run_id}/_actions/rerun)
+	RerunEvalRun(c *gin.Context, evalRunId EvalRunID)
+	// ResumeEvalRun Do what is missing of an eval-run that ended
+	// (POST /v1/eval-runs/{eval_run_id}/_actions/resume)
+	ResumeEvalRun(c *gin.Context, evalRunId EvalRunID)
+	// ExportEvalRun Export every output and vote of an eval-run
+	// (GET /v1/eval-runs/{eval_run_id}/export)
+	ExportEvalRun(c *gin.Context, evalRunId EvalRunID, params ExportEvalRunParams)
 	// ListEvalRunItems List the items of an eval-run
 	// (GET /v1/eval-runs/{eval_run_id}/items)
 	ListEvalRunItems(c *gin.Context, evalRunId EvalRunID, params ListEvalRunItemsParams)
 	// GetEvalRunItem Read an item of an eval-run
 	// (GET /v1/eval-runs/{eval_run_id}/items/{dataset_item_id})
 	GetEvalRunItem(c *gin.Context, evalRunId EvalRunID, datasetItemId EvaluationItemID)
+	// DeleteEvalRunLabel Remove your label of an output
+	// (DELETE /v1/eval-runs/{eval_run_id}/items/{dataset_item_id}/label)
+	DeleteEvalRunLabel(c *gin.Context, evalRunId EvalRunID, datasetItemId EvaluationItemID, params DeleteEvalRunLabelParams)
+	// PutEvalRunLabel Label an output
+	// (PUT /v1/eval-runs/{eval_run_id}/items/{dataset_item_id}/label)
+	PutEvalRunLabel(c *gin.Context, evalRunId EvalRunID, datasetItemId EvaluationItemID)
+	// GetEvalRunReport Read the report of an eval-run
+	// (GET /v1/eval-runs/{eval_run_id}/report)
+	GetEvalRunReport(c *gin.Context, evalRunId EvalRunID, params GetEvalRunReportParams)
 	// AddEvalRunResults Send results of an eval-run
 	// (POST /v1/eval-runs/{eval_run_id}/results)
 	AddEvalRunResults(c *gin.Context, evalRunId EvalRunID)
@@ -8111,6 +9501,12 @@ type ServerInterface interface {
 	// GetInvitation Read an invitation without its link
 	// (GET /v1/invitations/{invitation_id})
 	GetInvitation(c *gin.Context, invitationId InvitationIDPath)
+	// ListJudges List the ready-made judges
+	// (GET /v1/judges)
+	ListJudges(c *gin.Context)
+	// TestJudge Try a judge on a few outputs
+	// (POST /v1/judges/_actions/test)
+	TestJudge(c *gin.Context)
 	// ListKeys List a project's keys
 	// (GET /v1/keys)
 	ListKeys(c *gin.Context, params ListKeysParams)
@@ -10445,6 +11841,19 @@ func (siw *ServerInterfaceWrapper) CreateEvalRun(c *gin.Context) {
 	siw.Handler.CreateEvalRun(c)
 }
 
+// EstimateEvalRun operation middleware
+func (siw *ServerInterfaceWrapper) EstimateEvalRun(c *gin.Context) {
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		middleware(c)
+		if c.IsAborted() {
+			return
+		}
+	}
+
+	siw.Handler.EstimateEvalRun(c)
+}
+
 // DeleteEvalRun operation middleware
 func (siw *ServerInterfaceWrapper) DeleteEvalRun(c *gin.Context) {
 
@@ -10570,6 +11979,92 @@ func (siw *ServerInterfaceWrapper) FinishEvalRun(c *gin.Context) {
 	siw.Handler.FinishEvalRun(c, evalRunId)
 }
 
+// RerunEvalRun operation middleware
+func (siw *ServerInterfaceWrapper) RerunEvalRun(c *gin.Context) {
+
+	var err error
+	_ = err
+
+	// ------------- Path parameter "eval_run_id" -------------
+	var evalRunId EvalRunID
+
+	err = runtime.BindStyledParameterWithOptions("simple", "eval_run_id", c.Param("eval_run_id"), &evalRunId, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "uuid", ValueIsUnescaped: true})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter eval_run_id: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		middleware(c)
+		if c.IsAborted() {
+			return
+		}
+	}
+
+	siw.Handler.RerunEvalRun(c, evalRunId)
+}
+
+// ResumeEvalRun operation middleware
+func (siw *ServerInterfaceWrapper) ResumeEvalRun(c *gin.Context) {
+
+	var err error
+	_ = err
+
+	// ------------- Path parameter "eval_run_id" -------------
+	var evalRunId EvalRunID
+
+	err = runtime.BindStyledParameterWithOptions("simple", "eval_run_id", c.Param("eval_run_id"), &evalRunId, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "uuid", ValueIsUnescaped: true})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter eval_run_id: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		middleware(c)
+		if c.IsAborted() {
+			return
+		}
+	}
+
+	siw.Handler.ResumeEvalRun(c, evalRunId)
+}
+
+// ExportEvalRun operation middleware
+func (siw *ServerInterfaceWrapper) ExportEvalRun(c *gin.Context) {
+
+	var err error
+	_ = err
+
+	// ------------- Path parameter "eval_run_id" -------------
+	var evalRunId EvalRunID
+
+	err = runtime.BindStyledParameterWithOptions("simple", "eval_run_id", c.Param("eval_run_id"), &evalRunId, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "uuid", ValueIsUnescaped: true})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter eval_run_id: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	// Parameter object where we will unmarshal all parameters from the context
+	var params ExportEvalRunParams
+
+	// ------------- Optional query parameter "format" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "format", c.Request.URL.Query(), &params.Format, runtime.BindQueryParameterOptions{Type: "string", Format: ""})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter format: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		middleware(c)
+		if c.IsAborted() {
+			return
+		}
+	}
+
+	siw.Handler.ExportEvalRun(c, evalRunId, params)
+}
+
 // ListEvalRunItems operation middleware
 func (siw *ServerInterfaceWrapper) ListEvalRunItems(c *gin.Context) {
 
@@ -10593,6 +12088,14 @@ func (siw *ServerInterfaceWrapper) ListEvalRunItems(c *gin.Context) {
 	err = runtime.BindQueryParameterWithOptions("form", true, false, "status", c.Request.URL.Query(), &params.Status, runtime.BindQueryParameterOptions{Type: "string", Format: ""})
 	if err != nil {
 		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter status: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	// ------------- Optional query parameter "split" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "split", c.Request.URL.Query(), &params.Split, runtime.BindQueryParameterOptions{Type: "string", Format: ""})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter split: %w", err), http.StatusBadRequest)
 		return
 	}
 
@@ -10654,6 +12157,137 @@ func (siw *ServerInterfaceWrapper) GetEvalRunItem(c *gin.Context) {
 	}
 
 	siw.Handler.GetEvalRunItem(c, evalRunId, datasetItemId)
+}
+
+// DeleteEvalRunLabel operation middleware
+func (siw *ServerInterfaceWrapper) DeleteEvalRunLabel(c *gin.Context) {
+
+	var err error
+	_ = err
+
+	// ------------- Path parameter "eval_run_id" -------------
+	var evalRunId EvalRunID
+
+	err = runtime.BindStyledParameterWithOptions("simple", "eval_run_id", c.Param("eval_run_id"), &evalRunId, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "uuid", ValueIsUnescaped: true})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter eval_run_id: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	// ------------- Path parameter "dataset_item_id" -------------
+	var datasetItemId EvaluationItemID
+
+	err = runtime.BindStyledParameterWithOptions("simple", "dataset_item_id", c.Param("dataset_item_id"), &datasetItemId, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "uuid", ValueIsUnescaped: true})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter dataset_item_id: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	// Parameter object where we will unmarshal all parameters from the context
+	var params DeleteEvalRunLabelParams
+
+	// ------------- Required query parameter "panel" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, true, "panel", c.Request.URL.Query(), &params.Panel, runtime.BindQueryParameterOptions{Type: "string", Format: ""})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter panel: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	// ------------- Required query parameter "repeat" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, true, "repeat", c.Request.URL.Query(), &params.Repeat, runtime.BindQueryParameterOptions{Type: "integer", Format: ""})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter repeat: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		middleware(c)
+		if c.IsAborted() {
+			return
+		}
+	}
+
+	siw.Handler.DeleteEvalRunLabel(c, evalRunId, datasetItemId, params)
+}
+
+// PutEvalRunLabel operation middleware
+func (siw *ServerInterfaceWrapper) PutEvalRunLabel(c *gin.Context) {
+
+	var err error
+	_ = err
+
+	// ------------- Path parameter "eval_run_id" -------------
+	var evalRunId EvalRunID
+
+	err = runtime.BindStyledParameterWithOptions("simple", "eval_run_id", c.Param("eval_run_id"), &evalRunId, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "uuid", ValueIsUnescaped: true})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter eval_run_id: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	// ------------- Path parameter "dataset_item_id" -------------
+	var datasetItemId EvaluationItemID
+
+	err = runtime.BindStyledParameterWithOptions("simple", "dataset_item_id", c.Param("dataset_item_id"), &datasetItemId, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "uuid", ValueIsUnescaped: true})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter dataset_item_id: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		middleware(c)
+		if c.IsAborted() {
+			return
+		}
+	}
+
+	siw.Handler.PutEvalRunLabel(c, evalRunId, datasetItemId)
+}
+
+// GetEvalRunReport operation middleware
+func (siw *ServerInterfaceWrapper) GetEvalRunReport(c *gin.Context) {
+
+	var err error
+	_ = err
+
+	// ------------- Path parameter "eval_run_id" -------------
+	var evalRunId EvalRunID
+
+	err = runtime.BindStyledParameterWithOptions("simple", "eval_run_id", c.Param("eval_run_id"), &evalRunId, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "uuid", ValueIsUnescaped: true})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter eval_run_id: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	// Parameter object where we will unmarshal all parameters from the context
+	var params GetEvalRunReportParams
+
+	// ------------- Optional query parameter "format" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "format", c.Request.URL.Query(), &params.Format, runtime.BindQueryParameterOptions{Type: "string", Format: ""})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter format: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	// ------------- Optional query parameter "token_budget" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "token_budget", c.Request.URL.Query(), &params.TokenBudget, runtime.BindQueryParameterOptions{Type: "integer", Format: ""})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter token_budget: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		middleware(c)
+		if c.IsAborted() {
+			return
+		}
+	}
+
+	siw.Handler.GetEvalRunReport(c, evalRunId, params)
 }
 
 // AddEvalRunResults operation middleware
@@ -10960,6 +12594,32 @@ func (siw *ServerInterfaceWrapper) GetInvitation(c *gin.Context) {
 	}
 
 	siw.Handler.GetInvitation(c, invitationId)
+}
+
+// ListJudges operation middleware
+func (siw *ServerInterfaceWrapper) ListJudges(c *gin.Context) {
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		middleware(c)
+		if c.IsAborted() {
+			return
+		}
+	}
+
+	siw.Handler.ListJudges(c)
+}
+
+// TestJudge operation middleware
+func (siw *ServerInterfaceWrapper) TestJudge(c *gin.Context) {
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		middleware(c)
+		if c.IsAborted() {
+			return
+		}
+	}
+
+	siw.Handler.TestJudge(c)
 }
 
 // ListKeys operation middleware
@@ -16094,13 +17754,20 @@ func RegisterHandlersWithOptions(router gin.IRouter, si ServerInterface, options
 	router.GET(options.BaseURL+"/v1/datasets/:dataset_id/revisions/:revision/diff/:other_revision", wrapper.DiffDatasetRevisions)
 	router.GET(options.BaseURL+"/v1/eval-runs", wrapper.ListEvalRuns)
 	router.POST(options.BaseURL+"/v1/eval-runs", wrapper.CreateEvalRun)
+	router.POST(options.BaseURL+"/v1/eval-runs/_actions/estimate", wrapper.EstimateEvalRun)
 	router.DELETE(options.BaseURL+"/v1/eval-runs/:eval_run_id", wrapper.DeleteEvalRun)
 	router.GET(options.BaseURL+"/v1/eval-runs/:eval_run_id", wrapper.GetEvalRun)
 	router.PATCH(options.BaseURL+"/v1/eval-runs/:eval_run_id", wrapper.UpdateEvalRun)
 	router.POST(options.BaseURL+"/v1/eval-runs/:eval_run_id/_actions/cancel", wrapper.CancelEvalRun)
 	router.POST(options.BaseURL+"/v1/eval-runs/:eval_run_id/_actions/finish", wrapper.FinishEvalRun)
+	router.POST(options.BaseURL+"/v1/eval-runs/:eval_run_id/_actions/rerun", wrapper.RerunEvalRun)
+	router.POST(options.BaseURL+"/v1/eval-runs/:eval_run_id/_actions/resume", wrapper.ResumeEvalRun)
+	router.GET(options.BaseURL+"/v1/eval-runs/:eval_run_id/export", wrapper.ExportEvalRun)
 	router.GET(options.BaseURL+"/v1/eval-runs/:eval_run_id/items", wrapper.ListEvalRunItems)
 	router.GET(options.BaseURL+"/v1/eval-runs/:eval_run_id/items/:dataset_item_id", wrapper.GetEvalRunItem)
+	router.DELETE(options.BaseURL+"/v1/eval-runs/:eval_run_id/items/:dataset_item_id/label", wrapper.DeleteEvalRunLabel)
+	router.PUT(options.BaseURL+"/v1/eval-runs/:eval_run_id/items/:dataset_item_id/label", wrapper.PutEvalRunLabel)
+	router.GET(options.BaseURL+"/v1/eval-runs/:eval_run_id/report", wrapper.GetEvalRunReport)
 	router.POST(options.BaseURL+"/v1/eval-runs/:eval_run_id/results", wrapper.AddEvalRunResults)
 	router.POST(options.BaseURL+"/v1/gates/_actions/check", wrapper.CheckGate)
 	router.POST(options.BaseURL+"/v1/graders/_actions/grade", wrapper.GradeSample)
@@ -16114,6 +17781,8 @@ func RegisterHandlersWithOptions(router gin.IRouter, si ServerInterface, options
 	router.POST(options.BaseURL+"/v1/invitations/_actions/read", wrapper.ReadInvitation)
 	router.DELETE(options.BaseURL+"/v1/invitations/:invitation_id", wrapper.RevokeInvitation)
 	router.GET(options.BaseURL+"/v1/invitations/:invitation_id", wrapper.GetInvitation)
+	router.GET(options.BaseURL+"/v1/judges", wrapper.ListJudges)
+	router.POST(options.BaseURL+"/v1/judges/_actions/test", wrapper.TestJudge)
 	router.GET(options.BaseURL+"/v1/keys", wrapper.ListKeys)
 	router.POST(options.BaseURL+"/v1/keys", wrapper.CreateKey)
 	router.DELETE(options.BaseURL+"/v1/keys/:key_id", wrapper.RevokeKey)
@@ -17971,6 +19640,45 @@ func (response CreateEvalRundefaultApplicationProblemPlusJSONResponse) VisitCrea
 	return err
 }
 
+type EstimateEvalRunRequestObject struct {
+	Body *EstimateEvalRunJSONRequestBody
+}
+
+type EstimateEvalRunResponseObject interface {
+	VisitEstimateEvalRunResponse(w http.ResponseWriter) error
+}
+
+type EstimateEvalRun200JSONResponse EvaluationEstimate
+
+func (response EstimateEvalRun200JSONResponse) VisitEstimateEvalRunResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type EstimateEvalRundefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	StatusCode int
+}
+
+func (response EstimateEvalRundefaultApplicationProblemPlusJSONResponse) VisitEstimateEvalRunResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
 type DeleteEvalRunRequestObject struct {
 	EvalRunId EvalRunID `json:"eval_run_id"`
 }
@@ -18161,6 +19869,184 @@ func (response FinishEvalRundefaultApplicationProblemPlusJSONResponse) VisitFini
 	return err
 }
 
+type RerunEvalRunRequestObject struct {
+	EvalRunId EvalRunID `json:"eval_run_id"`
+}
+
+type RerunEvalRunResponseObject interface {
+	VisitRerunEvalRunResponse(w http.ResponseWriter) error
+}
+
+type RerunEvalRun201ResponseHeaders struct {
+	Location *string
+}
+
+type RerunEvalRun201JSONResponse struct {
+	Body    EvalRun
+	Headers RerunEvalRun201ResponseHeaders
+}
+
+func (response RerunEvalRun201JSONResponse) VisitRerunEvalRunResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	if response.Headers.Location != nil {
+		w.Header().Set("Location", fmt.Sprint(*response.Headers.Location))
+	}
+	w.WriteHeader(201)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type RerunEvalRundefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	StatusCode int
+}
+
+func (response RerunEvalRundefaultApplicationProblemPlusJSONResponse) VisitRerunEvalRunResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ResumeEvalRunRequestObject struct {
+	EvalRunId EvalRunID `json:"eval_run_id"`
+	Body      *ResumeEvalRunJSONRequestBody
+}
+
+type ResumeEvalRunResponseObject interface {
+	VisitResumeEvalRunResponse(w http.ResponseWriter) error
+}
+
+type ResumeEvalRun200JSONResponse EvalRun
+
+func (response ResumeEvalRun200JSONResponse) VisitResumeEvalRunResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ResumeEvalRundefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	StatusCode int
+}
+
+func (response ResumeEvalRundefaultApplicationProblemPlusJSONResponse) VisitResumeEvalRunResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ExportEvalRunRequestObject struct {
+	EvalRunId EvalRunID `json:"eval_run_id"`
+	Params    ExportEvalRunParams
+}
+
+type ExportEvalRunResponseObject interface {
+	VisitExportEvalRunResponse(w http.ResponseWriter) error
+}
+
+type ExportEvalRun200ApplicationxNdjsonResponse struct {
+	Body          io.Reader
+	ContentLength int64
+}
+
+func (response ExportEvalRun200ApplicationxNdjsonResponse) VisitExportEvalRunResponse(w http.ResponseWriter) error {
+
+	w.Header().Set("Content-Type", "application/x-ndjson")
+	if response.ContentLength != 0 {
+		w.Header().Set("Content-Length", fmt.Sprint(response.ContentLength))
+	}
+	w.WriteHeader(200)
+
+	if closer, ok := response.Body.(io.ReadCloser); ok {
+		defer closer.Close()
+	}
+	flusher, ok := w.(http.Flusher)
+	if !ok {
+		// If w doesn't support flushing, fall back to io.Copy.
+		_, err := io.Copy(w, response.Body)
+		return err
+	}
+	// text/event-stream messages are typically small; use a
+	// modest buffer and flush after each chunk so clients see
+	// events immediately instead of waiting on OS buffering.
+	buf := make([]byte, 4096)
+	for {
+		n, err := response.Body.Read(buf)
+		if n > 0 {
+			if _, writeErr := w.Write(buf[:n]); writeErr != nil {
+				return writeErr
+			}
+			flusher.Flush()
+		}
+		if err != nil {
+			if err == io.EOF {
+				return nil
+			}
+			return err
+		}
+	}
+}
+
+type ExportEvalRun200TextcsvResponse struct {
+	Body          io.Reader
+	ContentLength int64
+}
+
+func (response ExportEvalRun200TextcsvResponse) VisitExportEvalRunResponse(w http.ResponseWriter) error {
+
+	w.Header().Set("Content-Type", "text/csv")
+	if response.ContentLength != 0 {
+		w.Header().Set("Content-Length", fmt.Sprint(response.ContentLength))
+	}
+	w.WriteHeader(200)
+
+	if closer, ok := response.Body.(io.ReadCloser); ok {
+		defer closer.Close()
+	}
+	_, err := io.Copy(w, response.Body)
+	return err
+}
+
+type ExportEvalRundefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	StatusCode int
+}
+
+func (response ExportEvalRundefaultApplicationProblemPlusJSONResponse) VisitExportEvalRunResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
 type ListEvalRunItemsRequestObject struct {
 	EvalRunId EvalRunID `json:"eval_run_id"`
 	Params    ListEvalRunItemsParams
@@ -18230,6 +20116,162 @@ type GetEvalRunItemdefaultApplicationProblemPlusJSONResponse struct {
 }
 
 func (response GetEvalRunItemdefaultApplicationProblemPlusJSONResponse) VisitGetEvalRunItemResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type DeleteEvalRunLabelRequestObject struct {
+	EvalRunId     EvalRunID        `json:"eval_run_id"`
+	DatasetItemId EvaluationItemID `json:"dataset_item_id"`
+	Params        DeleteEvalRunLabelParams
+}
+
+type DeleteEvalRunLabelResponseObject interface {
+	VisitDeleteEvalRunLabelResponse(w http.ResponseWriter) error
+}
+
+type DeleteEvalRunLabel204Response struct {
+}
+
+func (response DeleteEvalRunLabel204Response) VisitDeleteEvalRunLabelResponse(w http.ResponseWriter) error {
+	w.WriteHeader(204)
+	return nil
+}
+
+type DeleteEvalRunLabeldefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	StatusCode int
+}
+
+func (response DeleteEvalRunLabeldefaultApplicationProblemPlusJSONResponse) VisitDeleteEvalRunLabelResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type PutEvalRunLabelRequestObject struct {
+	EvalRunId     EvalRunID        `json:"eval_run_id"`
+	DatasetItemId EvaluationItemID `json:"dataset_item_id"`
+	Body          *PutEvalRunLabelJSONRequestBody
+}
+
+type PutEvalRunLabelResponseObject interface {
+	VisitPutEvalRunLabelResponse(w http.ResponseWriter) error
+}
+
+type PutEvalRunLabel200JSONResponse Label
+
+func (response PutEvalRunLabel200JSONResponse) VisitPutEvalRunLabelResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type PutEvalRunLabeldefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	StatusCode int
+}
+
+func (response PutEvalRunLabeldefaultApplicationProblemPlusJSONResponse) VisitPutEvalRunLabelResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type GetEvalRunReportRequestObject struct {
+	EvalRunId EvalRunID `json:"eval_run_id"`
+	Params    GetEvalRunReportParams
+}
+
+type GetEvalRunReportResponseObject interface {
+	VisitGetEvalRunReportResponse(w http.ResponseWriter) error
+}
+
+type GetEvalRunReport200JSONResponse EvalRunReport
+
+func (response GetEvalRunReport200JSONResponse) VisitGetEvalRunReportResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type GetEvalRunReport200ApplicationxmlResponse struct {
+	Body          io.Reader
+	ContentLength int64
+}
+
+func (response GetEvalRunReport200ApplicationxmlResponse) VisitGetEvalRunReportResponse(w http.ResponseWriter) error {
+
+	w.Header().Set("Content-Type", "application/xml")
+	if response.ContentLength != 0 {
+		w.Header().Set("Content-Length", fmt.Sprint(response.ContentLength))
+	}
+	w.WriteHeader(200)
+
+	if closer, ok := response.Body.(io.ReadCloser); ok {
+		defer closer.Close()
+	}
+	_, err := io.Copy(w, response.Body)
+	return err
+}
+
+type GetEvalRunReport200TextmarkdownResponse struct {
+	Body          io.Reader
+	ContentLength int64
+}
+
+func (response GetEvalRunReport200TextmarkdownResponse) VisitGetEvalRunReportResponse(w http.ResponseWriter) error {
+
+	w.Header().Set("Content-Type", "text/markdown")
+	if response.ContentLength != 0 {
+		w.Header().Set("Content-Length", fmt.Sprint(response.ContentLength))
+	}
+	w.WriteHeader(200)
+
+	if closer, ok := response.Body.(io.ReadCloser); ok {
+		defer closer.Close()
+	}
+	_, err := io.Copy(w, response.Body)
+	return err
+}
+
+type GetEvalRunReportdefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	StatusCode int
+}
+
+func (response GetEvalRunReportdefaultApplicationProblemPlusJSONResponse) VisitGetEvalRunReportResponse(w http.ResponseWriter) error {
 
 	var buf bytes.Buffer
 	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
@@ -18773,6 +20815,83 @@ type GetInvitationdefaultApplicationProblemPlusJSONResponse struct {
 }
 
 func (response GetInvitationdefaultApplicationProblemPlusJSONResponse) VisitGetInvitationResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ListJudgesRequestObject struct {
+}
+
+type ListJudgesResponseObject interface {
+	VisitListJudgesResponse(w http.ResponseWriter) error
+}
+
+type ListJudges200JSONResponse ReadyMadeJudgeList
+
+func (response ListJudges200JSONResponse) VisitListJudgesResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ListJudgesdefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	StatusCode int
+}
+
+func (response ListJudgesdefaultApplicationProblemPlusJSONResponse) VisitListJudgesResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type TestJudgeRequestObject struct {
+	Body *TestJudgeJSONRequestBody
+}
+
+type TestJudgeResponseObject interface {
+	VisitTestJudgeResponse(w http.ResponseWriter) error
+}
+
+type TestJudge200JSONResponse JudgeTestResult
+
+func (response TestJudge200JSONResponse) VisitTestJudgeResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type TestJudgedefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	StatusCode int
+}
+
+func (response TestJudgedefaultApplicationProblemPlusJSONResponse) VisitTestJudgeResponse(w http.ResponseWriter) error {
 
 	var buf bytes.Buffer
 	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
@@ -23646,9 +25765,12 @@ type StrictServerInterface interface {
 	// ListEvalRuns List eval-runs
 	// (GET /v1/eval-runs)
 	ListEvalRuns(ctx context.Context, request ListEvalRunsRequestObject) (ListEvalRunsResponseObject, error)
-	// CreateEvalRun Begin an eval-run of results from outside
+	// CreateEvalRun Evaluate outputs over a dataset
 	// (POST /v1/eval-runs)
 	CreateEvalRun(ctx context.Context, request CreateEvalRunRequestObject) (CreateEvalRunResponseObject, error)
+	// EstimateEvalRun Check an eval-run, and estimate what it costs
+	// (POST /v1/eval-runs/_actions/estimate)
+	EstimateEvalRun(ctx context.Context, request EstimateEvalRunRequestObject) (EstimateEvalRunResponseObject, error)
 	// DeleteEvalRun Delete an eval-run with its results
 	// (DELETE /v1/eval-runs/{eval_run_id})
 	DeleteEvalRun(ctx context.Context, request DeleteEvalRunRequestObject) (DeleteEvalRunResponseObject, error)
@@ -23664,12 +25786,30 @@ type StrictServerInterface interface {
 	// FinishEvalRun Finish an eval-run
 	// (POST /v1/eval-runs/{eval_run_id}/_actions/finish)
 	FinishEvalRun(ctx context.Context, request FinishEvalRunRequestObject) (FinishEvalRunResponseObject, error)
+	// RerunEvalRun Make the same eval-run again
+	// (POST /v1/eval-runs/{eval_run_id}/_actions/rerun)
+	RerunEvalRun(ctx context.Context, request RerunEvalRunRequestObject) (RerunEvalRunResponseObject, error)
+	// ResumeEvalRun Do what is missing of an eval-run that ended
+	// (POST /v1/eval-runs/{eval_run_id}/_actions/resume)
+	ResumeEvalRun(ctx context.Context, request ResumeEvalRunRequestObject) (ResumeEvalRunResponseObject, error)
+	// ExportEvalRun Export every output and vote of an eval-run
+	// (GET /v1/eval-runs/{eval_run_id}/export)
+	ExportEvalRun(ctx context.Context, request ExportEvalRunRequestObject) (ExportEvalRunResponseObject, error)
 	// ListEvalRunItems List the items of an eval-run
 	// (GET /v1/eval-runs/{eval_run_id}/items)
 	ListEvalRunItems(ctx context.Context, request ListEvalRunItemsRequestObject) (ListEvalRunItemsResponseObject, error)
 	// GetEvalRunItem Read an item of an eval-run
 	// (GET /v1/eval-runs/{eval_run_id}/items/{dataset_item_id})
 	GetEvalRunItem(ctx context.Context, request GetEvalRunItemRequestObject) (GetEvalRunItemResponseObject, error)
+	// DeleteEvalRunLabel Remove your label of an output
+	// (DELETE /v1/eval-runs/{eval_run_id}/items/{dataset_item_id}/label)
+	DeleteEvalRunLabel(ctx context.Context, request DeleteEvalRunLabelRequestObject) (DeleteEvalRunLabelResponseObject, error)
+	// PutEvalRunLabel Label an output
+	// (PUT /v1/eval-runs/{eval_run_id}/items/{dataset_item_id}/label)
+	PutEvalRunLabel(ctx context.Context, request PutEvalRunLabelRequestObject) (PutEvalRunLabelResponseObject, error)
+	// GetEvalRunReport Read the report of an eval-run
+	// (GET /v1/eval-runs/{eval_run_id}/report)
+	GetEvalRunReport(ctx context.Context, request GetEvalRunReportRequestObject) (GetEvalRunReportResponseObject, error)
 	// AddEvalRunResults Send results of an eval-run
 	// (POST /v1/eval-runs/{eval_run_id}/results)
 	AddEvalRunResults(ctx context.Context, request AddEvalRunResultsRequestObject) (AddEvalRunResultsResponseObject, error)
@@ -23709,6 +25849,12 @@ type StrictServerInterface interface {
 	// GetInvitation Read an invitation without its link
 	// (GET /v1/invitations/{invitation_id})
 	GetInvitation(ctx context.Context, request GetInvitationRequestObject) (GetInvitationResponseObject, error)
+	// ListJudges List the ready-made judges
+	// (GET /v1/judges)
+	ListJudges(ctx context.Context, request ListJudgesRequestObject) (ListJudgesResponseObject, error)
+	// TestJudge Try a judge on a few outputs
+	// (POST /v1/judges/_actions/test)
+	TestJudge(ctx context.Context, request TestJudgeRequestObject) (TestJudgeResponseObject, error)
 	// ListKeys List a project's keys
 	// (GET /v1/keys)
 	ListKeys(ctx context.Context, request ListKeysRequestObject) (ListKeysResponseObject, error)
@@ -25300,6 +27446,48 @@ func (sh *strictHandler) CreateEvalRun(ctx *gin.Context) {
 	}
 }
 
+// EstimateEvalRun operation middleware
+func (sh *strictHandler) EstimateEvalRun(ctx *gin.Context) {
+	var request EstimateEvalRunRequestObject
+
+	var body EstimateEvalRunJSONRequestBody
+	var err error
+	// A request validator built on kin-openapi's openapi3filter with
+	// KeepValidatedValue leaves the value it validated on the body. Bind
+	// that value, matching member names exactly, so the handler receives
+	// what was validated instead of a second, case-insensitive decode.
+	if vb, ok := ctx.Request.Body.(interface{ ValidatedValue() any }); !ok || runtime.BindJSONValue(vb.ValidatedValue(), &body) != nil {
+		err = ctx.ShouldBindJSON(&body)
+	} else if binding.Validator != nil {
+		// ShouldBindJSON runs the struct validator after decoding; keep that.
+		err = binding.Validator.ValidateStruct(&body)
+	}
+	if err != nil {
+		sh.options.RequestErrorHandlerFunc(ctx, err)
+		return
+	}
+	request.Body = &body
+
+	handler := func(ctx *gin.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.EstimateEvalRun(ctx, request.(EstimateEvalRunRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "EstimateEvalRun")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		sh.options.HandlerErrorFunc(ctx, err)
+	} else if validResponse, ok := response.(EstimateEvalRunResponseObject); ok {
+		if err := validResponse.VisitEstimateEvalRunResponse(ctx.Writer); err != nil {
+			sh.options.ResponseErrorHandlerFunc(ctx, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(ctx, fmt.Errorf("unexpected response type: %T", response))
+	}
+}
+
 // DeleteEvalRun operation middleware
 func (sh *strictHandler) DeleteEvalRun(ctx *gin.Context, evalRunId EvalRunID) {
 	var request DeleteEvalRunRequestObject
@@ -25448,6 +27636,103 @@ func (sh *strictHandler) FinishEvalRun(ctx *gin.Context, evalRunId EvalRunID) {
 	}
 }
 
+// RerunEvalRun operation middleware
+func (sh *strictHandler) RerunEvalRun(ctx *gin.Context, evalRunId EvalRunID) {
+	var request RerunEvalRunRequestObject
+
+	request.EvalRunId = evalRunId
+
+	handler := func(ctx *gin.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.RerunEvalRun(ctx, request.(RerunEvalRunRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "RerunEvalRun")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		sh.options.HandlerErrorFunc(ctx, err)
+	} else if validResponse, ok := response.(RerunEvalRunResponseObject); ok {
+		if err := validResponse.VisitRerunEvalRunResponse(ctx.Writer); err != nil {
+			sh.options.ResponseErrorHandlerFunc(ctx, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(ctx, fmt.Errorf("unexpected response type: %T", response))
+	}
+}
+
+// ResumeEvalRun operation middleware
+func (sh *strictHandler) ResumeEvalRun(ctx *gin.Context, evalRunId EvalRunID) {
+	var request ResumeEvalRunRequestObject
+
+	request.EvalRunId = evalRunId
+
+	var body ResumeEvalRunJSONRequestBody
+	var err error
+	// A request validator built on kin-openapi's openapi3filter with
+	// KeepValidatedValue leaves the value it validated on the body. Bind
+	// that value, matching member names exactly, so the handler receives
+	// what was validated instead of a second, case-insensitive decode.
+	if vb, ok := ctx.Request.Body.(interface{ ValidatedValue() any }); !ok || runtime.BindJSONValue(vb.ValidatedValue(), &body) != nil {
+		err = ctx.ShouldBindJSON(&body)
+	} else if binding.Validator != nil {
+		// ShouldBindJSON runs the struct validator after decoding; keep that.
+		err = binding.Validator.ValidateStruct(&body)
+	}
+	if err != nil {
+		sh.options.RequestErrorHandlerFunc(ctx, err)
+		return
+	}
+	request.Body = &body
+
+	handler := func(ctx *gin.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.ResumeEvalRun(ctx, request.(ResumeEvalRunRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "ResumeEvalRun")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		sh.options.HandlerErrorFunc(ctx, err)
+	} else if validResponse, ok := response.(ResumeEvalRunResponseObject); ok {
+		if err := validResponse.VisitResumeEvalRunResponse(ctx.Writer); err != nil {
+			sh.options.ResponseErrorHandlerFunc(ctx, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(ctx, fmt.Errorf("unexpected response type: %T", response))
+	}
+}
+
+// ExportEvalRun operation middleware
+func (sh *strictHandler) ExportEvalRun(ctx *gin.Context, evalRunId EvalRunID, params ExportEvalRunParams) {
+	var request ExportEvalRunRequestObject
+
+	request.EvalRunId = evalRunId
+	request.Params = params
+
+	handler := func(ctx *gin.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.ExportEvalRun(ctx, request.(ExportEvalRunRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "ExportEvalRun")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		sh.options.HandlerErrorFunc(ctx, err)
+	} else if validResponse, ok := response.(ExportEvalRunResponseObject); ok {
+		if err := validResponse.VisitExportEvalRunResponse(ctx.Writer); err != nil {
+			sh.options.ResponseErrorHandlerFunc(ctx, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(ctx, fmt.Errorf("unexpected response type: %T", response))
+	}
+}
+
 // ListEvalRunItems operation middleware
 func (sh *strictHandler) ListEvalRunItems(ctx *gin.Context, evalRunId EvalRunID, params ListEvalRunItemsParams) {
 	var request ListEvalRunItemsRequestObject
@@ -25495,6 +27780,106 @@ func (sh *strictHandler) GetEvalRunItem(ctx *gin.Context, evalRunId EvalRunID, d
 		sh.options.HandlerErrorFunc(ctx, err)
 	} else if validResponse, ok := response.(GetEvalRunItemResponseObject); ok {
 		if err := validResponse.VisitGetEvalRunItemResponse(ctx.Writer); err != nil {
+			sh.options.ResponseErrorHandlerFunc(ctx, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(ctx, fmt.Errorf("unexpected response type: %T", response))
+	}
+}
+
+// DeleteEvalRunLabel operation middleware
+func (sh *strictHandler) DeleteEvalRunLabel(ctx *gin.Context, evalRunId EvalRunID, datasetItemId EvaluationItemID, params DeleteEvalRunLabelParams) {
+	var request DeleteEvalRunLabelRequestObject
+
+	request.EvalRunId = evalRunId
+	request.DatasetItemId = datasetItemId
+	request.Params = params
+
+	handler := func(ctx *gin.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.DeleteEvalRunLabel(ctx, request.(DeleteEvalRunLabelRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "DeleteEvalRunLabel")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		sh.options.HandlerErrorFunc(ctx, err)
+	} else if validResponse, ok := response.(DeleteEvalRunLabelResponseObject); ok {
+		if err := validResponse.VisitDeleteEvalRunLabelResponse(ctx.Writer); err != nil {
+			sh.options.ResponseErrorHandlerFunc(ctx, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(ctx, fmt.Errorf("unexpected response type: %T", response))
+	}
+}
+
+// PutEvalRunLabel operation middleware
+func (sh *strictHandler) PutEvalRunLabel(ctx *gin.Context, evalRunId EvalRunID, datasetItemId EvaluationItemID) {
+	var request PutEvalRunLabelRequestObject
+
+	request.EvalRunId = evalRunId
+	request.DatasetItemId = datasetItemId
+
+	var body PutEvalRunLabelJSONRequestBody
+	var err error
+	// A request validator built on kin-openapi's openapi3filter with
+	// KeepValidatedValue leaves the value it validated on the body. Bind
+	// that value, matching member names exactly, so the handler receives
+	// what was validated instead of a second, case-insensitive decode.
+	if vb, ok := ctx.Request.Body.(interface{ ValidatedValue() any }); !ok || runtime.BindJSONValue(vb.ValidatedValue(), &body) != nil {
+		err = ctx.ShouldBindJSON(&body)
+	} else if binding.Validator != nil {
+		// ShouldBindJSON runs the struct validator after decoding; keep that.
+		err = binding.Validator.ValidateStruct(&body)
+	}
+	if err != nil {
+		sh.options.RequestErrorHandlerFunc(ctx, err)
+		return
+	}
+	request.Body = &body
+
+	handler := func(ctx *gin.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.PutEvalRunLabel(ctx, request.(PutEvalRunLabelRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "PutEvalRunLabel")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		sh.options.HandlerErrorFunc(ctx, err)
+	} else if validResponse, ok := response.(PutEvalRunLabelResponseObject); ok {
+		if err := validResponse.VisitPutEvalRunLabelResponse(ctx.Writer); err != nil {
+			sh.options.ResponseErrorHandlerFunc(ctx, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(ctx, fmt.Errorf("unexpected response type: %T", response))
+	}
+}
+
+// GetEvalRunReport operation middleware
+func (sh *strictHandler) GetEvalRunReport(ctx *gin.Context, evalRunId EvalRunID, params GetEvalRunReportParams) {
+	var request GetEvalRunReportRequestObject
+
+	request.EvalRunId = evalRunId
+	request.Params = params
+
+	handler := func(ctx *gin.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.GetEvalRunReport(ctx, request.(GetEvalRunReportRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "GetEvalRunReport")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		sh.options.HandlerErrorFunc(ctx, err)
+	} else if validResponse, ok := response.(GetEvalRunReportResponseObject); ok {
+		if err := validResponse.VisitGetEvalRunReportResponse(ctx.Writer); err != nil {
 			sh.options.ResponseErrorHandlerFunc(ctx, err)
 		}
 	} else if response != nil {
@@ -25948,6 +28333,72 @@ func (sh *strictHandler) GetInvitation(ctx *gin.Context, invitationId Invitation
 		sh.options.HandlerErrorFunc(ctx, err)
 	} else if validResponse, ok := response.(GetInvitationResponseObject); ok {
 		if err := validResponse.VisitGetInvitationResponse(ctx.Writer); err != nil {
+			sh.options.ResponseErrorHandlerFunc(ctx, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(ctx, fmt.Errorf("unexpected response type: %T", response))
+	}
+}
+
+// ListJudges operation middleware
+func (sh *strictHandler) ListJudges(ctx *gin.Context) {
+	var request ListJudgesRequestObject
+
+	handler := func(ctx *gin.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.ListJudges(ctx, request.(ListJudgesRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "ListJudges")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		sh.options.HandlerErrorFunc(ctx, err)
+	} else if validResponse, ok := response.(ListJudgesResponseObject); ok {
+		if err := validResponse.VisitListJudgesResponse(ctx.Writer); err != nil {
+			sh.options.ResponseErrorHandlerFunc(ctx, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(ctx, fmt.Errorf("unexpected response type: %T", response))
+	}
+}
+
+// TestJudge operation middleware
+func (sh *strictHandler) TestJudge(ctx *gin.Context) {
+	var request TestJudgeRequestObject
+
+	var body TestJudgeJSONRequestBody
+	var err error
+	// A request validator built on kin-openapi's openapi3filter with
+	// KeepValidatedValue leaves the value it validated on the body. Bind
+	// that value, matching member names exactly, so the handler receives
+	// what was validated instead of a second, case-insensitive decode.
+	if vb, ok := ctx.Request.Body.(interface{ ValidatedValue() any }); !ok || runtime.BindJSONValue(vb.ValidatedValue(), &body) != nil {
+		err = ctx.ShouldBindJSON(&body)
+	} else if binding.Validator != nil {
+		// ShouldBindJSON runs the struct validator after decoding; keep that.
+		err = binding.Validator.ValidateStruct(&body)
+	}
+	if err != nil {
+		sh.options.RequestErrorHandlerFunc(ctx, err)
+		return
+	}
+	request.Body = &body
+
+	handler := func(ctx *gin.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.TestJudge(ctx, request.(TestJudgeRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "TestJudge")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		sh.options.HandlerErrorFunc(ctx, err)
+	} else if validResponse, ok := response.(TestJudgeResponseObject); ok {
+		if err := validResponse.VisitTestJudgeResponse(ctx.Writer); err != nil {
 			sh.options.ResponseErrorHandlerFunc(ctx, err)
 		}
 	} else if response != nil {

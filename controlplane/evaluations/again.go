@@ -1,0 +1,90 @@
+package evaluations
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5"
+
+	"github.com/looptrace/looptrace/controlplane/jobs"
+	"github.com/looptrace/looptrace/internal/postgres"
+)
+
+// againWait is the time between two looks whether an eval-run has its first summary.
+const againWait = 5 * time.Second
+
+// againArgs name an eval-run to summarize again because labels changed.
+type againArgs struct {
+	EvaluationID uuid.UUID `json:"evaluation_id"`
+}
+
+// Kind is that of the jobs.
+func (againArgs) Kind() string { return "evaluation_summary" }
+
+// Queue is the queue of the job.
+func (againArgs) Queue() string { return jobs.Summaries }
+
+// changeLabel changes a label, and adds a job for each eval-run of the dataset that has its output and its panel, unless one waits.
+//
+// The lock on the eval-runs makes sure that no label is lost: a job that was seen waiting locks its eval-run before it reads labels, which
+// is after the commit.
+func (s *Service) changeLabel(ctx context.Context, args pgx.NamedArgs, change func(context.Context, postgres.DB) error) error {
+	return s.db.Tx(ctx, func(ctx context.Context, tx postgres.DB) error {
+		type labelled struct{ ID uuid.UUID }
+		found, err := postgres.Many[labelled](ctx, tx, "lock labelled evaluations", args)
+		if err != nil {
+			return err
+		}
+		if err := change(ctx, tx); err != nil {
+			return err
+		}
+		ids := make([]uuid.UUID, len(found))
+		for i := range found {
+			ids[i] = found[i].ID
+		}
+		// A statement of its own, which sees what became of jobs while the one before waited.
+		lacking, err := postgres.Many[labelled](ctx, tx, "list evaluations to summarize again", pgx.NamedArgs{"ids": ids, "job": againArgs{}.Kind()})
+		if err != nil {
+			return err
+		}
+		for _, one := range lacking {
+			if _, err := s.jobs.Add(ctx, tx.PGX(), againArgs{one.ID}); err != nil {
+				return err //nolint:wrapcheck // it says what it does
+			}
+		}
+		return nil
+	})
+}
+
+// summarizeAgain summarizes an eval-run that has ended with the labels of now. It calls no model, and only the summary changes. A job that
+// begins later takes the eval-run over.
+func (s *Service) summarizeAgain(ctx context.Context, args againArgs, _ bool) error {
+	a := &attempt{Service: s, id: uuid.New()}
+	begun, err := s.db.Exec(ctx, "begin summary", pgx.NamedArgs{"id": args.EvaluationID, "attempt": a.id})
+	if err != nil {
+		return err
+	}
+	if begun == 0 {
+		open, err := postgres.Many[struct{ ID uuid.UUID }](ctx, s.db, "find evaluation to be summarized", pgx.NamedArgs{"id": args.EvaluationID})
+		if err == nil && len(open) > 0 { // its own job may have read the labels already
+			err = &jobs.AgainError{After: againWait}
+		}
+		return err
+	}
+	if err := a.load(ctx, args.EvaluationID); err != nil {
+		return mine(err)
+	}
+	r, err := a.read(ctx, int32(a.e.ItemCount))
+	if err != nil {
+		return err
+	}
+	text, err := json.Marshal(evalRunSummary(r, &a.e, &a.config))
+	if err != nil {
+		return fmt.Errorf("encode the summary: %w", err)
+	}
+	_, err = s.db.Exec(ctx, "replace summary", pgx.NamedArgs{"id": a.e.ID, "attempt": a.id, "summary": string(text)})
+	return err
+}

@@ -1,0 +1,260 @@
+package evaluations
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/binary"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+
+	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5"
+
+	"github.com/looptrace/looptrace/controlplane/completions"
+	"github.com/looptrace/looptrace/controlplane/datasets"
+	"github.com/looptrace/looptrace/internal/judge"
+	"github.com/looptrace/looptrace/internal/postgres"
+)
+
+// judged is an output that is judged.
+type judgedOutput struct {
+	Number  int32
+	Side    int
+	Repeat  int
+	Output  *string
+	Message *string
+}
+
+// judged returns what a judge gets to see of it.
+func (o *judgedOutput) judged() *judge.Output {
+	out := judge.Output{Text: raw(o.Output)}
+	for _, call := range completions.ToolCallsOf(raw(o.Message)) {
+		out.ToolCalls = append(out.ToolCalls, judge.ToolCall{Name: call.Name, Arguments: json.RawMessage(call.Arguments)})
+	}
+	return &out
+}
+
+// storedVote is a vote that is there.
+type storedVote struct {
+	voteKey
+	Status judge.Status
+	Value  *float64
+}
+
+// findVotes finds the votes that are missing, or with escalated those of escalations.
+func (a *attempt) findVotes(ctx context.Context, after, last int32, escalated bool, ballots chan<- ballot) error {
+	for {
+		var found ballotPage
+		err := patiently(ctx, func() (err error) {
+			found, err = a.nextBallots(ctx, after, last, escalated)
+			return err
+		})
+		if err != nil || found.last == 0 {
+			return err
+		}
+		if err := a.send(ctx, found.missing, ballots); err != nil || a.stopped() {
+			return err
+		}
+		after = found.last
+	}
+}
+
+// ballotPage is the votes that are missing on some items. last is the number of the last of these, 0 for none.
+type ballotPage struct {
+	missing []ballot
+	last    int32
+}
+
+// nextBallots returns the votes that are missing on the next items with numbers after one and up to another.
+func (a *attempt) nextBallots(ctx context.Context, after, last int32, escalated bool) (found ballotPage, err error) {
+	page, err := postgres.Many[struct {
+		Number  int32
+		Ordinal int64
+	}](ctx, a.db, "list items to judge", pgx.NamedArgs{"id": a.e.ID, "after": after, "last": last, "limit": maxWorkPage})
+	if err != nil || len(page) == 0 {
+		return found, err
+	}
+	numbers, ordinals := make([]int32, len(page)), make([]int64, len(page))
+	for i, p := range page {
+		numbers[i], ordinals[i] = p.Number, p.Ordinal
+	}
+	items, err := a.itemsAt(ctx, ordinals)
+	if err != nil {
+		return found, err
+	}
+	outputs, err := postgres.Many[judgedOutput](ctx, a.db, "list outputs to judge", pgx.NamedArgs{"id": a.e.ID, "numbers": numbers})
+	if err != nil {
+		return found, err
+	}
+	stored, err := postgres.Many[storedVote](ctx, a.db, "list votes of items", pgx.NamedArgs{"id": a.e.ID, "numbers": numbers})
+	if err != nil {
+		return found, err
+	}
+	byNumber := map[int32]*datasets.Item{}
+	for _, p := range page {
+		byNumber[p.Number] = items[p.Ordinal]
+	}
+	if found.missing, err = a.missing(outputs, stored, byNumber, escalated); err != nil {
+		return found, err
+	}
+	found.last = numbers[len(numbers)-1]
+	return found, a.useCache(ctx, found.missing)
+}
+
+func (a *attempt) send(ctx context.Context, list []ballot, ballots chan<- ballot) error {
+	for i := range list {
+		select {
+		case ballots <- list[i]:
+		case <-a.halt.reached:
+			return nil
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		}
+	}
+	return nil
+}
+
+// missing returns the votes that are missing on outputs.
+func (a *attempt) missing(outputs []judgedOutput, stored []storedVote, items map[int32]*datasets.Item, escalated bool) ([]ballot, error) {
+	done := map[voteKey]*storedVote{}
+	for i := range stored {
+		done[stored[i].voteKey] = &stored[i]
+	}
+	type place struct {
+		number       int32
+		side, repeat int
+	}
+	at := map[place]*judgedOutput{}
+	for i := range outputs {
+		at[place{outputs[i].Number, outputs[i].Side, outputs[i].Repeat}] = &outputs[i]
+	}
+	var list []ballot
+	for i := range outputs {
+		o := &outputs[i]
+		for p := range a.panels {
+			both := a.panels[p].Kind == judge.TypePreference
+			other := at[place{o.Number, sideB, o.Repeat}]
+			if both && (o.Side == sideB || other == nil) {
+				continue
+			}
+			for _, key := range a.keysOf(p, o, escalated, done) {
+				if done[key] != nil {
+					continue
+				}
+				one, err := a.ballot(key, items[o.Number], o, other)
+				if err != nil {
+					return nil, err
+				}
+				list = append(list, one)
+			}
+		}
+	}
+	return list, nil
+}
+
+// keysOf returns the votes of a panel on an output.
+func (a *attempt) keysOf(p int, o *judgedOutput, escalated bool, done map[voteKey]*storedVote) []voteKey {
+	ready := &a.panels[p]
+	from, to := 0, len(ready.Judges)
+	if escalated {
+		if ready.Escalation == nil || !a.splits(p, o, done) {
+			return nil
+		}
+		from, to = to, to+1
+	}
+	var keys []voteKey
+	for vote := 1; vote <= maxVotes; vote++ {
+		for j := from; j < to; j++ {
+			for _, swapped := range ready.orders() {
+				if vote <= ready.judges[j].repeats {
+					keys = append(keys, voteKey{o.Number, o.Side, o.Repeat, p, j, vote, swapped})
+				}
+			}
+		}
+	}
+	return keys
+}
+
+// maxVotes is how often a judge votes on an output.
+const maxVotes = 10
+
+// ballot makes the question of a vote. other is the output of side b for a preference.
+func (a *attempt) ballot(key voteKey, item *datasets.Item, o, other *judgedOutput) (ballot, error) {
+	one := &a.panels[key.Panel].judges[key.Judge]
+	b := ballot{voteKey: key, item: item}
+	about := judge.Item{Input: raw(&item.Input), ReferenceOutput: raw(&item.ReferenceOutput), Metadata: raw(&item.Metadata)}
+	var err error
+	if a.panels[key.Panel].Kind == judge.TypePreference {
+		order := judge.OrderAB
+		if key.Swapped {
+			order = judge.OrderBA
+		}
+		b.question, err = one.AskPreference(&about, o.judged(), other.judged(), order, a.e.Seed)
+	} else {
+		b.question, err = one.Ask(&about, o.judged(), a.e.Seed)
+	}
+	if err != nil {
+		return b, fmt.Errorf("ask judge %s about item %s: %w", one.name, item.ItemID, err)
+	}
+	hash := sha256.New()
+	parts := []string{
+		a.e.ProjectID.String(), one.stored.Version, item.Input, item.ReferenceOutput, item.Metadata, text(o.Output), text(o.Message), fmt.Sprint(key.Vote, key.Swapped),
+	}
+	if other != nil && a.panels[key.Panel].Kind == judge.TypePreference {
+		parts = append(parts, text(other.Output), text(other.Message))
+	}
+	for _, part := range parts {
+		hash.Write(binary.AppendUvarint(nil, uint64(len(part))))
+		hash.Write([]byte(part))
+	}
+	b.cacheKey = hash.Sum(nil)
+	return b, nil
+}
+
+// raw returns JSON, nil if there is none.
+func raw(s *string) json.RawMessage {
+	if s == nil || *s == "" {
+		return nil
+	}
+	return json.RawMessage(*s)
+}
+
+// useCache finds votes that were made before for the same questions.
+func (a *attempt) useCache(ctx context.Context, list []ballot) error {
+	if !a.config.Cache || len(list) == 0 {
+		return nil
+	}
+	keys := make([][]byte, len(list))
+	for i := range list {
+		keys[i] = list[i].cacheKey
+	}
+	found, err := postgres.Many[struct {
+		CacheKey []byte
+		Value    *float64
+		Label    *string
+		Reason   string
+		Raw      *string
+		Model    *string
+		RunID    *uuid.UUID
+	}](ctx, a.db, "find cached votes", pgx.NamedArgs{"project": a.e.ProjectID, "keys": keys})
+	if err != nil {
+		return err
+	}
+	known := map[string]int{}
+	for i := range found {
+		known[string(found[i].CacheKey)] = i
+	}
+	for i := range list {
+		at, ok := known[string(list[i].cacheKey)]
+		if !ok {
+			continue
+		}
+		f := &found[at]
+		list[i].made = &voteRow{
+			voteKey: list[i].voteKey, Status: judge.StatusOK, Value: f.Value, Label: f.Label, Reason: f.Reason, Raw: f.Raw, Truncated: len(list[i].question.Cut) > 0, Cached: true,
+			CacheKey: hex.EncodeToString(list[i].cacheKey), Model: f.Model, RunID: f.RunID, Cost: new(int64(0)), CreatedAt: a.now(),
+		}
+	}
+	return nil
+}

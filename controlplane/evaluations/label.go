@@ -1,0 +1,154 @@
+package evaluations
+
+import (
+	"context"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5"
+
+	"github.com/looptrace/looptrace/controlplane/access"
+	"github.com/looptrace/looptrace/internal/judge"
+	"github.com/looptrace/looptrace/internal/postgres"
+	"github.com/looptrace/looptrace/internal/problem"
+)
+
+// Label is what a person says of an output, on the scale of a panel.
+type Label struct {
+	Number       int32
+	Side, Repeat int
+	// Score is the name of the panel, Rating the label from 0 to 1.
+	Score   string
+	Author  string
+	Email   *string
+	KeyName *string
+	Value   float64
+	Label   *string
+	Note    string
+	Rating  *float64 `db:"-"`
+	Pass    *bool    `db:"-"`
+	// Numeric is whether Value is a number of the scale, and not of a label.
+	Numeric   bool `db:"-"`
+	CreatedAt time.Time
+}
+
+// addItemLabels adds the labels on outputs of items.
+func (s *Service) addItemLabels(ctx context.Context, e *Evaluation, numbers []int32, place map[int32]*Item) error {
+	panels, names, err := e.labelledPanels()
+	if err != nil || len(panels) == 0 {
+		return err
+	}
+	found, err := postgres.Many[Label](ctx, s.db, "list labels of items", pgx.NamedArgs{"project": e.ProjectID, "id": e.ID, "numbers": numbers, "scores": names})
+	if err != nil {
+		return err
+	}
+	for i := range found {
+		if !panels[found[i].Score].takes(found[i].Value, found[i].Label) {
+			continue
+		}
+		found[i].rate(panels[found[i].Score])
+		item := place[found[i].Number]
+		item.Labels = append(item.Labels, found[i])
+	}
+	return nil
+}
+
+// labelledPanels returns the panels of scores by their names.
+func (e *Evaluation) labelledPanels() (map[string]*readyPanel, []string, error) {
+	config, err := e.ReadConfig()
+	if err != nil || len(config.Panels) == 0 {
+		return nil, nil, err
+	}
+	list, err := config.readPanels("panels", e.Kind)
+	if err != nil {
+		return nil, nil, err
+	}
+	panels, names := map[string]*readyPanel{}, []string{}
+	for i := range list {
+		if list[i].Kind == judge.TypeScore {
+			panels[list[i].Name], names = &list[i], append(names, list[i].Name)
+		}
+	}
+	return panels, names, nil
+}
+
+// rate fills in what the label means on the scale of its panel.
+func (l *Label) rate(p *readyPanel) {
+	l.Rating, l.Pass = p.input(0).Rate(p.value(l.Value))
+	l.Numeric = len(p.scale.Labels) == 0
+}
+
+// NewLabel is a label to put.
+type NewLabel struct {
+	Item   uuid.UUID
+	Panel  string
+	Repeat int
+	// Value is a number or a label of the scale, as JSON.
+	Value []byte
+	Note  string
+}
+
+// PutLabel stores the caller's label of an output of an eval-run. It replaces one before.
+func (s *Service) PutLabel(ctx context.Context, grant access.Grant, id uuid.UUID, n *NewLabel) (Label, error) {
+	label := Label{Side: sideA, Repeat: n.Repeat, Score: n.Panel, Note: n.Note, KeyName: grant.CreatedByKey(), CreatedAt: s.now()}
+	if plain(n.Note) != n.Note {
+		return label, problem.InvalidField("body.note", "has characters that cannot be stored")
+	}
+	ready, args, err := s.labelOf(ctx, grant, "body", id, n.Item, n.Panel, n.Repeat)
+	if err != nil {
+		return label, err
+	}
+	value, text, err := ready.scale.Label(n.Value)
+	if err != nil {
+		return label, problem.InvalidField("body.value", "is not on the scale of the panel: "+err.Error())
+	}
+	label.Value, label.Label = value, orNull(text)
+	args["user"], args["key_name"], args["value"], args["label"], args["note"], args["now"] = grant.CreatedBy(), grant.CreatedByKey(), value, label.Label, n.Note, label.CreatedAt
+	label.rate(ready)
+	err = s.changeLabel(ctx, args, func(ctx context.Context, tx postgres.DB) error {
+		_, err := tx.Exec(ctx, "put label", args)
+		return err
+	})
+	return label, err
+}
+
+// DeleteLabel removes the caller's label of an output, if there is one.
+func (s *Service) DeleteLabel(ctx context.Context, grant access.Grant, id, item uuid.UUID, panel string, repeat int) error {
+	_, args, err := s.labelOf(ctx, grant, "query", id, item, panel, repeat)
+	if err != nil {
+		return err
+	}
+	return s.changeLabel(ctx, args, func(ctx context.Context, tx postgres.DB) error {
+		_, err := tx.Exec(ctx, "delete label", args)
+		return err
+	})
+}
+
+// labelOf finds an output that is labelled. location is that of its parameters in the request.
+func (s *Service) labelOf(ctx context.Context, grant access.Grant, location string, id, item uuid.UUID, name string, repeat int) (*readyPanel, pgx.NamedArgs, error) {
+	e, err := s.Get(ctx, grant, EvalRun, id)
+	if err != nil {
+		return nil, nil, err
+	}
+	panels, _, err := e.labelledPanels()
+	if err != nil {
+		return nil, nil, err
+	}
+	if panels[name] == nil {
+		return nil, nil, problem.InvalidField(location+".panel", "is no panel of the eval-run")
+	}
+	found, err := postgres.Many[struct{ ItemHash, OutputHash []byte }](ctx, s.db, "find output to label", pgx.NamedArgs{"id": id, "item": item, "repeat": repeat})
+	if err != nil {
+		return nil, nil, err
+	}
+	if len(found) == 0 {
+		return nil, nil, problem.Missing()
+	}
+	author := "key:" + text(grant.CreatedByKey())
+	if user := grant.CreatedBy(); user != nil {
+		author = "user:" + user.String()
+	}
+	return panels[name], pgx.NamedArgs{
+		"project": e.ProjectID, "dataset": e.DatasetID, "item": item, "score": name, "item_hash": found[0].ItemHash, "output_hash": found[0].OutputHash, "author": author,
+	}, nil
+}

@@ -1,0 +1,114 @@
+package evaluations
+
+import (
+	"encoding/json"
+	"fmt"
+)
+
+// addValue adds a value of a metric to an output.
+func (r *results) addValue(place outputPlace, metric string, value float64) {
+	item := &r.items[place.number-1]
+	at, ok := r.placed(metric)
+	if !ok {
+		r.reasons[ReasonCount{Side: &SideNames[place.side], Code: "score_ignored: too many names"}]++
+		return
+	}
+	r.valued[metric] = true
+	for len(item.values[place.side]) <= at {
+		item.values[place.side] = append(item.values[place.side], nil)
+	}
+	item.values[place.side][at] = append(item.values[place.side][at], value)
+}
+
+// placed returns the place of a metric in values, which is new if need be. It returns false if there are too many.
+func (r *results) placed(name string) (int, bool) {
+	place, ok := r.places[name]
+	if !ok && len(r.places) < maxMetrics {
+		place, ok = len(r.places), true
+		r.places[name] = place
+	}
+	return place, ok
+}
+
+// addScore adds a score to an output.
+func (r *results) addScore(place outputPlace, score *Score) {
+	item, side := &r.items[place.number-1], &SideNames[place.side]
+	r.placed(score.Name) // a grader that failed everywhere is a metric, too
+	switch {
+	case score.Value != nil:
+		r.addValue(place, score.Name, *score.Value)
+	case score.Error != "":
+		if place.side == sideA {
+			item.graderFailed(score.Name)
+		}
+		r.reasons[ReasonCount{Side: side, Code: "grader_failed: " + score.Name}]++
+	default:
+		r.reasons[ReasonCount{Side: side, Code: "grader_not_applicable: " + score.Name}]++
+	}
+	if score.Pass != nil && place.side == sideA {
+		item.judge(score.Name, *score.Pass)
+	}
+}
+
+// add adds an output.
+func (r *results) add(row *resultRow, models map[modelKey]int64) error {
+	item, side := &r.items[row.Number-1], row.Side
+	name := &SideNames[side]
+	place := outputPlace{row.Number, row.Side, row.Repeat}
+	if len(r.own) > 0 {
+		fact := outputFact{there: true, ok: row.Status == OutputOK, model: text(row.Model)}
+		if row.Length != nil {
+			fact.length = float64(*row.Length)
+		}
+		r.facts[place] = fact
+	}
+	absent := row.Status != OutputOK && (text(row.ErrorCode) == codeNoResult || text(row.ErrorCode) == codeItemChanged)
+	switch {
+	case absent:
+		item.absent[side]++
+	case row.Status != OutputOK:
+		item.failed[side]++
+	}
+	if row.Status != OutputOK {
+		r.accounting.OutputsFailed++
+		r.reasons[ReasonCount{Side: name, Code: text(row.ErrorCode)}]++
+	} else {
+		item.ok[side]++
+		r.accounting.Outputs++
+		if row.Model != nil {
+			models[modelKey{*name, *row.Model, text(row.Fingerprint)}]++
+		}
+	}
+	var scores []Score
+	if err := json.Unmarshal([]byte(row.Scores), &scores); err != nil {
+		return fmt.Errorf("read the scores of output %d: %w", row.Number, err)
+	}
+	for i := range scores {
+		if !r.own[scores[i].Name] {
+			r.addScore(place, &scores[i])
+		}
+	}
+	switch {
+	case row.RunLookup == nil || *row.RunLookup == lookupRead && row.CostNanousd != nil:
+	case *row.RunLookup == lookupRead:
+		r.reasons[ReasonCount{Side: name, Code: "cost_unknown"}]++
+	default:
+		r.runsUnknown++
+		r.reasons[ReasonCount{Side: name, Code: "run_unknown: " + string(*row.RunLookup)}]++
+	}
+	for i := range operational {
+		m := &operational[i]
+		switch {
+		case absent:
+		case m.kind == KindFailures && row.Status == OutputOK:
+			r.addValue(place, m.name, 0)
+		case m.kind == KindFailures:
+			r.addValue(place, m.name, 1)
+		case row.Status == OutputOK:
+			if value := m.of(row); value != nil {
+				r.addValue(place, m.name, *value)
+			}
+		}
+	}
+	return nil
+}

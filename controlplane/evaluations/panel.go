@@ -1,0 +1,229 @@
+package evaluations
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"reflect"
+	"slices"
+
+	"github.com/looptrace/looptrace/controlplane/completions"
+	"github.com/looptrace/looptrace/controlplane/prompts"
+	"github.com/looptrace/looptrace/controlplane/recording"
+	"github.com/looptrace/looptrace/internal/judge"
+	"github.com/looptrace/looptrace/internal/panel"
+	"github.com/looptrace/looptrace/internal/problem"
+)
+
+// Panel is judges whose votes make one score.
+type Panel struct {
+	Name       string             `json:"name"`
+	Kind       judge.Type         `json:"kind"`
+	Aggregate  panel.Aggregate    `json:"aggregate"`
+	Weights    map[string]float64 `json:"weights"`
+	Judges     []Judge            `json:"judges"`
+	Escalation *Judge             `json:"escalation"`
+}
+
+// Judge is a judge of a panel. It has the contents of the version of a prompt: it is the same for ever.
+type Judge struct {
+	// Definition is a [judge.Definition].
+	Definition   json.RawMessage   `json:"definition"`
+	ReadyMade    string            `json:"ready_made"`
+	Prompt       *recording.Prompt `json:"prompt"`
+	Content      *prompts.Content  `json:"content"`
+	ProviderName string            `json:"provider_name"`
+	Version      string            `json:"version"`
+}
+
+// Read returns the definition.
+func (j *Judge) Read() (*judge.Definition, error) {
+	d, err := judge.Parse(j.Definition, "judge")
+	if err != nil {
+		return nil, fmt.Errorf("read a judge: %w", err)
+	}
+	return d, nil
+}
+
+// all returns the judges with the escalation at the end.
+func (p *Panel) all() []*Judge {
+	list := make([]*Judge, 0, len(p.Judges)+1)
+	for i := range p.Judges {
+		list = append(list, &p.Judges[i])
+	}
+	if p.Escalation != nil {
+		list = append(list, p.Escalation)
+	}
+	return list
+}
+
+// asked is a judge of a panel that is ready to ask.
+type asked struct {
+	*judge.Judge
+	name    string
+	config  completions.Config
+	stored  *Judge
+	repeats int
+}
+
+// readyPanel is a panel that is ready to vote.
+type readyPanel struct {
+	*Panel
+	scale *judge.Scale // nil for a preference
+	// judges has the escalation at the end.
+	judges []asked
+}
+
+// regular are the judges without the escalation.
+func (p *readyPanel) regular() []asked { return p.judges[:len(p.Judges)] }
+
+// readPanels checks the panels of a configuration. location is that of the list in the request.
+func (c *Config) readPanels(location string, kind Type) ([]readyPanel, error) {
+	ready, taken := make([]readyPanel, len(c.Panels)), map[string]bool{}
+	for i := range c.Panels {
+		p, at := &c.Panels[i], fmt.Sprintf("%s[%d]", location, i)
+		switch {
+		case taken[p.Name]:
+			return nil, problem.InvalidField(at+".name", fmt.Sprintf("is %q, like that of an earlier panel: give each its own name", p.Name))
+		case IsMeasured(p.Name):
+			return nil, problem.InvalidField(at+".name", fmt.Sprintf("is %q, which is measured anyway: choose another name", p.Name))
+		case p.Kind == judge.TypePreference && kind == EvalRun:
+			return nil, problem.InvalidField(at+".kind", "is preference, which needs the two sides of a comparison")
+		case p.Kind == judge.TypePreference && (c.Sides[sideA].Repeats != c.Sides[sideB].Repeats):
+			return nil, problem.InvalidField(at+".kind", "is preference, which needs as many repeats on both sides")
+		}
+		taken[p.Name] = true
+		var err error
+		if ready[i], err = p.read(at); err != nil {
+			return nil, err
+		}
+	}
+	return ready, nil
+}
+
+// read checks a panel at a location of the request, and fills in its defaults.
+func (p *Panel) read(at string) (readyPanel, error) {
+	r, names := readyPanel{Panel: p}, map[string]bool{}
+	for i, stored := range p.all() {
+		judgeAt := fmt.Sprintf("%s.judges[%d]", at, i)
+		if i == len(p.Judges) {
+			judgeAt = at + ".escalation"
+		}
+		one, err := stored.ready(judgeAt)
+		if err != nil {
+			return r, err
+		}
+		d := one.Definition()
+		switch {
+		case names[d.Name]:
+			return r, problem.InvalidField(judgeAt+".name", fmt.Sprintf("is %q, like that of an earlier judge: give each its own name", d.Name))
+		case d.Type != p.Kind:
+			return r, problem.InvalidField(judgeAt+".type", "differs from the kind of the panel")
+		case i == 0:
+			r.scale = d.Scale
+		case !sameScale(r.scale, d.Scale):
+			return r, problem.InvalidField(judgeAt+".scale", "differs from that of the first judge: the judges of a panel have one scale")
+		}
+		names[d.Name] = true
+		r.judges = append(r.judges, one)
+	}
+	if err := p.checkAggregate(at, r.scale); err != nil {
+		return r, err
+	}
+	for name := range maps.Keys(p.Weights) {
+		if !names[name] {
+			return r, problem.InvalidField(at+".weights."+name, "is no judge of the panel")
+		}
+	}
+	return r, nil
+}
+
+// checkPasses refuses judges that pass other values than the first one of their panel, by which the panel passes.
+func checkPasses(location string, panels []readyPanel) error {
+	for i := range panels {
+		first := panels[i].judges[0].Definition().Pass
+		for j := range panels[i].judges {
+			if pass := panels[i].judges[j].Definition().Pass; pass == nil || reflect.DeepEqual(pass, first) {
+				continue
+			}
+			at := fmt.Sprintf("%s[%d].judges[%d]", location, i, j)
+			if j == len(panels[i].Judges) {
+				at = fmt.Sprintf("%s[%d].escalation", location, i)
+			}
+			return problem.InvalidField(at+".pass", "differs from that of the first judge, by which the panel passes: give all the same, or leave it out")
+		}
+	}
+	return nil
+}
+
+func sameScale(a, b *judge.Scale) bool {
+	x, _ := json.Marshal(a) // they came from JSON
+	y, _ := json.Marshal(b)
+	return string(x) == string(y)
+}
+
+func (p *Panel) checkAggregate(at string, scale *judge.Scale) error {
+	if p.Kind == judge.TypePreference {
+		if p.Aggregate == "" {
+			p.Aggregate = panel.Majority
+		}
+		if p.Aggregate != panel.Majority {
+			return problem.InvalidField(at+".aggregate", "must be majority for a preference")
+		}
+		return nil
+	}
+	if p.Aggregate == "" {
+		p.Aggregate = panel.Majority
+		if scale.Type == judge.Ordinal || scale.Type == judge.Numeric {
+			p.Aggregate = panel.Mean
+		}
+	}
+	numbers := []panel.Aggregate{panel.Mean, panel.Median, panel.TrimmedMean, panel.Weighted, panel.Minimum}
+	switch {
+	case scale.Type == judge.Categorical && slices.Contains(numbers, p.Aggregate):
+		return problem.InvalidField(at+".aggregate", "is for numbers: categories have majority or dawid_skene")
+	case scale.Type == judge.Numeric && (p.Aggregate == panel.DawidSkene || p.Aggregate == panel.Majority):
+		return problem.InvalidField(at+".aggregate", "is for few values: numbers have mean, median, trimmed_mean, weighted or minimum")
+	case p.Aggregate == panel.DawidSkene && len(p.Judges) < 3: //nolint:mnd // two judges that differ tell nothing about each other
+		return problem.InvalidField(at+".aggregate", "is dawid_skene, which needs three judges or more")
+	case (p.Aggregate == panel.Weighted) != (len(p.Weights) > 0):
+		return problem.InvalidField(at+".weights", "go with the aggregate weighted, and it needs them")
+	case p.Aggregate == panel.Weighted:
+		for i := range p.Judges {
+			if d, err := p.Judges[i].Read(); err != nil || p.Weights[d.Name] <= 0 {
+				return errors.Join(err, problem.InvalidField(at+".weights", fmt.Sprintf("must have a weight above 0 for judges[%d]", i)))
+			}
+		}
+	}
+	return nil
+}
+
+// ready parses a judge at a location of the request.
+func (j *Judge) ready(at string) (asked, error) {
+	d, err := judge.Parse(j.Definition, at)
+	if err != nil {
+		return asked{}, err //nolint:wrapcheck // it is for the client
+	}
+	one := asked{stored: j, name: d.Name, repeats: d.Repeats}
+	if j.Definition, err = json.Marshal(d); err != nil {
+		return one, fmt.Errorf("encode a judge: %w", err)
+	}
+	if err := json.Unmarshal(d.ModelConfig, &one.config); err != nil {
+		return one, problem.InvalidField(at+".model_config", "is not valid: "+err.Error())
+	}
+	if j.Content == nil {
+		one.Judge, err = judge.New(d, nil, at)
+	} else {
+		var template *prompts.Template
+		if template, err = prompts.NewTemplate(at+".prompt", prompts.NewVersion{Content: *j.Content}); err != nil {
+			return one, err //nolint:wrapcheck // it is for the client
+		}
+		one.Judge, err = judge.New(d, template.Prompt(), at)
+	}
+	if err != nil {
+		return one, err //nolint:wrapcheck // it is for the client
+	}
+	j.Version = one.Version()
+	return one, nil
+}

@@ -1,0 +1,135 @@
+package evaluations
+
+import (
+	"encoding/json"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/looptrace/looptrace/internal/judge"
+	"github.com/looptrace/looptrace/internal/panel"
+)
+
+// orders are those that a vote is asked in: whether b comes first.
+func (p *readyPanel) orders() []bool {
+	if p.Kind == judge.TypePreference {
+		return []bool{false, true}
+	}
+	return []bool{false}
+}
+
+func (p *readyPanel) order(swapped bool) panel.Order {
+	switch {
+	case p.Kind != judge.TypePreference:
+		return panel.NoOrder
+	case swapped:
+		return panel.BA
+	}
+	return panel.AB
+}
+
+// input returns the panel without outputs.
+func (p *readyPanel) input(seed uint64) *panel.Input {
+	in := &panel.Input{Name: p.Name, Kind: panel.Kind(p.Kind), Aggregate: p.Aggregate, Seed: seed, Judges: make([]panel.Judge, len(p.judges))}
+	for j := range p.judges {
+		one := &p.judges[j]
+		in.Judges[j] = panel.Judge{
+			Name: one.name, ProviderName: one.stored.ProviderName, Model: one.config.Model, Version: one.stored.Version, Family: familyOf(one.config.Model),
+			Escalation: j == len(p.Judges), Weight: 1,
+		}
+		if p.Aggregate == panel.Weighted {
+			in.Judges[j].Weight = p.Weights[one.name]
+		}
+	}
+	if s := p.scale; s != nil {
+		in.Scale = panel.Scale{Type: panel.ScaleType(s.Type), Labels: s.Labels}
+		if s.Min != nil && s.Max != nil {
+			in.Scale.Min, in.Scale.Max = *s.Min, *s.Max
+		}
+		in.Scale.PassAt, in.Scale.PassLabels = p.passing()
+	}
+	return in
+}
+
+// passing returns what passes, by the first judge: the lowest number, or place of a label, or the places of labels.
+func (p *readyPanel) passing() (*float64, []int) {
+	d := p.judges[0].Definition()
+	switch pass := d.Pass; {
+	case pass == nil || d.Scale.Type == judge.Binary:
+		return nil, nil
+	case pass.AtLeast != nil:
+		return pass.AtLeast, nil
+	case pass.Label != "":
+		return new(float64(slices.Index(d.Scale.Labels, pass.Label))), nil
+	default:
+		places := make([]int, len(pass.Labels))
+		for i, label := range pass.Labels {
+			places[i] = slices.Index(d.Scale.Labels, label)
+		}
+		return nil, places
+	}
+}
+
+// value returns the value of a vote as a panel takes it: labels count from 0, and preferences go from 0 for a to 1 for b.
+func (p *readyPanel) value(value float64) float64 {
+	switch {
+	case p.Kind == judge.TypePreference:
+		return (value + 1) / 2 //nolint:mnd // from -1 to 1
+	case p.scale.Type == judge.Ordinal && len(p.scale.Labels) > 0:
+		return value - 1
+	}
+	return value
+}
+
+// takes reports whether a stored label is one of the scale. Panels of other eval-runs with the same name may have had another scale.
+func (p *readyPanel) takes(value float64, label *string) bool {
+	said, err := json.Marshal(value)
+	if label != nil {
+		said, err = json.Marshal(*label)
+	}
+	if err != nil {
+		return false // no number of JSON
+	}
+	read, text, err := p.scale.Label(said)
+	return err == nil && read == value && (text != "") == (label != nil)
+}
+
+// fill fills in what is stored of a vote.
+func (p *readyPanel) fill(cast *panel.Vote, v *voteFact) {
+	cast.Status, cast.Cached = statuses[v.Status], v.Cached
+	if v.Value != nil {
+		cast.Value = p.value(*v.Value)
+	}
+	if v.CostNanousd != nil {
+		cast.Cost = float64(*v.CostNanousd) / 1e9
+	}
+	if v.DurationMS != nil {
+		cast.Duration = *v.DurationMS
+	}
+}
+
+var statuses = map[judge.Status]panel.Status{
+	judge.StatusOK: panel.OK, judge.StatusParseError: panel.ParseError, judge.StatusRefused: panel.Refused, judge.StatusOffScale: panel.OffScale,
+	judge.StatusTimeout: panel.Timeout, judge.StatusProviderError: panel.ProviderError,
+}
+
+var leading = regexp.MustCompile(`^[a-z]+`)
+
+// familyOf returns the family of a model, such as gpt of openai/gpt-4o, empty if it is unknown.
+func familyOf(model string) string {
+	name := strings.ToLower(model[strings.LastIndexByte(model, '/')+1:])
+	found := leading.FindString(name)
+	switch {
+	case found == "o", found == "chatgpt", found == "text":
+		return "gpt"
+	case found == "meta", strings.HasPrefix(found, "llama"):
+		return "llama"
+	case strings.HasPrefix(found, "mistral"), found == "mixtral", found == "ministral", found == "codestral", found == "magistral":
+		return "mistral"
+	case found == "us" || found == "eu" || found == "anthropic" || found == "apac": // a region or vendor before a dot
+		if _, rest, ok := strings.Cut(name, "."); ok {
+			return familyOf(rest)
+		}
+	}
+	return found
+}

@@ -1,0 +1,77 @@
+package evaluations
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5"
+
+	"github.com/looptrace/looptrace/controlplane/access"
+	"github.com/looptrace/looptrace/controlplane/jobs"
+	"github.com/looptrace/looptrace/controlplane/providers"
+	"github.com/looptrace/looptrace/internal/postgres"
+)
+
+// Resume makes the outputs and votes that are missing of an evaluation that ended, and with retryFailed those that failed. maxCost is the
+// new cap, nil to keep the one before.
+func (s *Service) Resume(ctx context.Context, grant access.Grant, kind Type, id uuid.UUID, retryFailed bool, maxCost *providers.Money) (Evaluation, error) {
+	if _, err := s.Get(ctx, grant, kind, id); err != nil { // unlike the rest, it does not wait long for a database that does not answer
+		return Evaluation{}, err
+	}
+	var resumed Evaluation
+	err := s.db.LongTx(ctx, func(ctx context.Context, tx pgx.Tx) error {
+		db := s.db.On(tx)
+		if _, err := postgres.One[struct{ ID uuid.UUID }](ctx, db, "lock evaluation", pgx.NamedArgs{"projects": grant.IDs(), "kind": kind, "id": id}); err != nil {
+			return err
+		}
+		e, err := s.get(ctx, db, grant.Projects, kind, id)
+		if err != nil {
+			return err
+		}
+		config, err := e.ReadConfig()
+		if err != nil {
+			return err
+		}
+		if err := e.resumable(&config, retryFailed); err != nil {
+			return err
+		}
+		if e.JobID != nil { // it may still summarize
+			if err := s.jobs.Cancel(ctx, tx, *e.JobID); err != nil {
+				return err //nolint:wrapcheck // it says what it does
+			}
+		}
+		statements := []string{"forget metrics"}
+		if retryFailed {
+			if statements = append(statements, "remove failed votes"); !config.sent(kind) {
+				statements = append(statements, "remove failed outputs")
+			}
+		}
+		for _, name := range statements { // without the limit of time of other statements: these are up to a million rows
+			if _, err := tx.Exec(ctx, s.db.Statement(name), pgx.NamedArgs{"id": id}); err != nil {
+				return fmt.Errorf("%s: %w", name, err)
+			}
+		}
+		if err := s.addJob(ctx, db, "resume evaluation", jobArgs{id, jobs.Calls}, pgx.NamedArgs{"max_cost": maxCost}); err != nil {
+			return err
+		}
+		resumed, err = s.get(ctx, db, grant.Projects, kind, id)
+		return err
+	})
+	return resumed, err
+}
+
+// resumable returns an error if there is nothing to resume.
+func (e *Evaluation) resumable(config *Config, retryFailed bool) error {
+	switch {
+	case config.sent(e.Kind) && len(config.Panels) == 0:
+		return config.errSent()
+	case e.unfinished():
+		return errRunning
+	case e.StopReason != nil && *e.StopReason == StopDecided:
+		return errDecided
+	case (e.OutputsTotal == e.OutputsDone || config.sent(e.Kind)) && e.VotesTotal == e.VotesDone && e.Summary != nil && (!retryFailed || e.OutputsFailed+e.VotesFailed == 0):
+		return errNothing
+	}
+	return nil
+}

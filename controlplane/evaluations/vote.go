@@ -1,0 +1,286 @@
+package evaluations
+
+import (
+	"context"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5"
+
+	"github.com/looptrace/looptrace/controlplane/completions"
+	"github.com/looptrace/looptrace/controlplane/datasets"
+	"github.com/looptrace/looptrace/controlplane/providers"
+	"github.com/looptrace/looptrace/internal/judge"
+	"github.com/looptrace/looptrace/internal/llm"
+	"github.com/looptrace/looptrace/internal/problem"
+)
+
+// canaryNumber is the number of the votes on canaries. Those on anchors are below.
+const canaryNumber = 0
+
+// maxRaw is the most characters that are kept of an answer.
+const maxRaw = 4000
+
+// voteKey says which vote it is. It is the primary key of votes.
+type voteKey struct {
+	Number  int32 `json:"number"`
+	Side    int   `json:"side"`
+	Repeat  int   `json:"repeat"`
+	Panel   int   `json:"panel"`
+	Judge   int   `json:"judge"`
+	Vote    int   `json:"vote"`
+	Swapped bool  `json:"swapped"`
+}
+
+// ballot is a vote to ask for.
+type ballot struct {
+	voteKey
+	question *judge.Question
+	// cacheKey is the hash of what the vote depends on.
+	cacheKey []byte
+	// made is a vote that was made before for the same question.
+	made *voteRow
+	item *datasets.Item // nil for a canary
+}
+
+// voteRow is a vote as it is stored.
+type voteRow struct {
+	voteKey
+	Status       judge.Status `json:"status"`
+	Value        *float64     `json:"value"`
+	Label        *string      `json:"label"`
+	Reason       string       `json:"reason"`
+	Raw          *string      `json:"raw"`
+	ErrorCode    *string      `json:"error_code"`
+	ErrorDetail  *string      `json:"error_detail"`
+	Truncated    bool         `json:"truncated"`
+	Cached       bool         `json:"cached"`
+	CacheKey     string       `json:"cache_key" db:"-"`
+	Requests     int          `json:"requests"`
+	Model        *string      `json:"model"`
+	RunID        *uuid.UUID   `json:"run_id"`
+	DurationMS   *float64     `json:"duration_ms"`
+	Input        *int64       `json:"input_tokens" db:"input_tokens"`
+	OutputTokens *int64       `json:"output_tokens"`
+	CacheRead    *int64       `json:"cache_read_tokens" db:"cache_read_tokens"`
+	CacheWrite   *int64       `json:"cache_write_tokens" db:"cache_write_tokens"`
+	Reasoning    *int64       `json:"reasoning_tokens" db:"reasoning_tokens"`
+	Cost         *int64       `json:"cost_nanousd" db:"cost_nanousd"`
+	CreatedAt    time.Time    `json:"created_at"`
+}
+
+func (v voteRow) size() int {
+	size := len(v.Reason) + 500
+	if v.Raw != nil {
+		size += len(*v.Raw)
+	}
+	return size
+}
+
+// vote makes the votes that are missing on the items with numbers after one and up to another: first those of all judges, then those of
+// escalations, which depend on the others.
+func (a *attempt) vote(ctx context.Context, after, last int32) error {
+	escalates := false
+	for i := range a.panels {
+		escalates = escalates || a.panels[i].Escalation != nil
+	}
+	for _, escalated := range []bool{false, true} {
+		if len(a.panels) == 0 || escalated && !escalates {
+			return nil
+		}
+		err := pool(ctx, a, a.storeVotes,
+			func(ctx context.Context, ballots chan<- ballot) error {
+				return a.findVotes(ctx, after, last, escalated, ballots)
+			},
+			func(ctx context.Context, b ballot) (*voteRow, error) { return a.ask(ctx, &b) })
+		if err != nil || a.stopped() {
+			return err
+		}
+	}
+	return nil
+}
+
+// storeVotes stores votes.
+func (a *attempt) storeVotes(ctx context.Context, batch []voteRow) error {
+	text, err := json.Marshal(batch)
+	if err != nil {
+		return fmt.Errorf("encode votes: %w", err)
+	}
+	changed, err := a.db.Exec(ctx, "store votes", pgx.NamedArgs{"id": a.e.ID, "attempt": a.id, "rows": string(text)})
+	if err == nil && changed == 0 {
+		return errNotMine
+	}
+	return err
+}
+
+// ask asks for a vote, once more if the answer is malformed. It returns nil if the cap does not allow it, or if its judge was stopped.
+func (a *attempt) ask(ctx context.Context, b *ballot) (*voteRow, error) {
+	if b.made != nil {
+		return b.made, nil
+	}
+	if a.halts.stopped(b.Panel, b.Judge) {
+		return nil, nil //nolint:nilnil // it stays missing
+	}
+	made := voteRow{voteKey: b.voteKey, CacheKey: hex.EncodeToString(b.cacheKey), Truncated: len(b.question.Cut) > 0, CreatedAt: a.now()}
+	one := &a.panels[b.Panel].judges[b.Judge]
+	messages := b.question.Messages
+	for try := 1; ; try++ {
+		done, err := a.completeVote(ctx, one, b, messages, &made)
+		if err != nil {
+			return a.failedVote(ctx, &made, b, err)
+		}
+		if done == nil {
+			if try > 1 { // the malformed answer stays
+				return &made, nil
+			}
+			return nil, nil //nolint:nilnil // it stays missing
+		}
+		vote := b.question.Read(done.Last.Result)
+		made.keep(&vote)
+		if vote.Status != judge.StatusParseError && vote.Status != judge.StatusOffScale || try == voteTries {
+			a.halts.note(b.Panel, b.Judge, nil)
+			return &made, nil
+		}
+		messages = append(messages[:len(messages):len(messages)], b.question.Reminder())
+	}
+}
+
+// voteTries is how often a judge is asked whose answer is malformed.
+const voteTries = 2
+
+// completeVote calls the model of a judge, and adds what that took to the vote. It returns nil if the money is spent.
+func (a *attempt) completeVote(ctx context.Context, one *asked, b *ballot, messages []json.RawMessage, made *voteRow) (*completions.Completion, error) {
+	caller := a.caller
+	caller.Metadata = map[string]any{
+		"evaluation_id": a.e.ID, "dataset_id": a.e.DatasetID, "panel": a.panels[b.Panel].Name, "judge": one.name, "judge_version": one.stored.Version, "vote": b.Vote,
+	}
+	if b.item != nil {
+		caller.Metadata["dataset_item_id"], caller.Metadata["side"], caller.Metadata["repeat"] = b.item.ItemID, SideNames[b.Side], b.Repeat
+	}
+	completing, err := a.begin(ctx, &caller, one.stored.ProviderName, &completions.Request{
+		Provider: one.Definition().ProviderID, Messages: messages, ResponseFormat: b.question.ResponseFormat, Config: one.config, MaxRounds: 1,
+		MaxCost: a.e.MaxCostNanousd, AllowUnpriced: a.e.AllowUnpriced, Prompt: one.stored.Prompt,
+	})
+	if err != nil {
+		return nil, err
+	}
+	done, err := a.complete(ctx, completing)
+	if done == nil && err == nil {
+		return nil, nil //nolint:nilnil // the money is spent
+	}
+	made.add(done)
+	return done, err
+}
+
+// add adds what a call took.
+func (v *voteRow) add(done *completions.Completion) {
+	first := v.Requests == 0
+	v.RunID = &done.Run
+	if done.Last.Result != nil {
+		v.Model = said(done.Last.Model)
+	}
+	v.Requests += done.Attempts
+	v.DurationMS = added(first, v.DurationMS, new(float64(done.Duration)/float64(time.Millisecond)))
+	u := done.Usage
+	v.Input, v.OutputTokens = added(first, v.Input, u.Input), added(first, v.OutputTokens, u.Output)
+	v.CacheRead, v.CacheWrite = added(first, v.CacheRead, u.CacheRead), added(first, v.CacheWrite, u.CacheWrite)
+	v.Reasoning = added(first, v.Reasoning, u.Reasoning)
+	var cost *int64
+	if done.Cost != nil {
+		cost = new(int64(*done.Cost))
+	}
+	v.Cost = added(first, v.Cost, cost)
+}
+
+// added adds an amount to a sum. With one that is unknown the sum is unknown.
+func added[N int64 | float64](first bool, sum, more *N) *N {
+	switch {
+	case first:
+		return more
+	case sum == nil || more == nil:
+		return nil
+	}
+	return new(*sum + *more)
+}
+
+// keep keeps what the judge said.
+func (v *voteRow) keep(vote *judge.Vote) {
+	v.Status, v.Value, v.Label, v.Reason = vote.Status, vote.Value, said(vote.Label), plain(vote.Reason)
+	v.Raw = new(plain(string([]rune(vote.Raw)[:min(len([]rune(vote.Raw)), maxRaw)])))
+	v.ErrorCode, v.ErrorDetail = nil, nil
+}
+
+// failedVote stores a failure as the vote, unless it says that the attempt cannot go on.
+func (a *attempt) failedVote(ctx context.Context, made *voteRow, b *ballot, err error) (*voteRow, error) {
+	cause := err
+	refused, halted, err := a.failure(ctx, cause)
+	if refused == nil || halted {
+		return nil, err
+	}
+	if stopped := a.halts.note(b.Panel, b.Judge, refused); stopped && a.halts.allStopped(a.panels) {
+		a.halt.set("", refused)
+	}
+	made.Status, made.ErrorCode, made.ErrorDetail, made.CreatedAt = judge.StatusProviderError, &refused.Code, new(plain(refused.Error())), a.now()
+	var failed *llm.Error
+	if errors.As(cause, &failed) && failed.Kind == llm.Timeout {
+		made.Status = judge.StatusTimeout
+	}
+	return made, nil
+}
+
+// codeProviderDeleted says that a connection was deleted.
+const codeProviderDeleted = "provider_deleted"
+
+func deletedConnection(name string) error {
+	return &problem.Error{Kind: problem.NotFound, Code: codeProviderDeleted, Detail: fmt.Sprintf("The connection %q was deleted. Start a new evaluation with another one.", name)}
+}
+
+// begin begins a call of a connection with a name.
+func (a *attempt) begin(ctx context.Context, caller *completions.Caller, name string, request *completions.Request) (*completions.Completing, error) {
+	completing, err := a.completions.Begin(ctx, caller, request)
+	if refused := problem.Of(err); refused != nil && len(refused.Fields) == 1 && refused.Fields[0].Location == "body.provider_id" {
+		err = deletedConnection(name)
+	}
+	return completing, err //nolint:wrapcheck // it is for the user
+}
+
+// complete completes within the cap of the evaluation. It returns nil if the money is spent.
+func (a *attempt) complete(ctx context.Context, completing *completions.Completing) (*completions.Completion, error) {
+	if most := completing.Most(); a.purse.limit != nil && most != nil {
+		taken, times, err := a.purse.take(ctx, *most, callAttempts)
+		if err != nil {
+			return nil, err
+		}
+		if times == 0 {
+			a.halt.set(StopMaxCost, nil)
+			return nil, nil //nolint:nilnil // the money is spent
+		}
+		completing.Limit(taken, times)
+		defer func() { a.purse.giveBack(taken, completing.Counted()) }()
+	}
+	done, err := completing.Complete(ctx, nil)
+	return &done, err //nolint:wrapcheck // it is for the user
+}
+
+// failure returns what an error says of an output or vote. It is halted if money is spent. The error is nil unless the attempt cannot go on.
+func (a *attempt) failure(ctx context.Context, err error) (refused *problem.Error, halted bool, _ error) {
+	refused = problem.Of(err)
+	var failed *llm.Error
+	switch provider := errors.As(err, &failed); {
+	case ctx.Err() != nil:
+		return nil, false, context.Cause(ctx)
+	case refused == nil, !provider && refused.Code == problem.CodeDependency:
+		return nil, false, err
+	case errors.Is(err, providers.ErrMaxCost): // an attempt that failed may have cost more than was reserved for it
+		a.halt.set(StopMaxCost, nil)
+		return refused, true, nil
+	case refused.Kind == problem.PaymentRequired:
+		a.halt.set(StopBudget, nil)
+		return refused, true, nil
+	}
+	return refused, false, nil
+}

@@ -1,0 +1,92 @@
+package httpapi
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+
+	"github.com/looptrace/looptrace/controlplane/evaluations"
+	"github.com/looptrace/looptrace/controlplane/httpapi/contract"
+	"github.com/looptrace/looptrace/internal/apikey"
+	"github.com/looptrace/looptrace/internal/postgres"
+	"github.com/looptrace/looptrace/internal/problem"
+)
+
+// ListEvalRunItems lists the items of an eval-run.
+func (h evalRunHandlers) ListEvalRunItems(ctx context.Context, req contract.ListEvalRunItemsRequestObject) (contract.ListEvalRunItemsResponseObject, error) {
+	page := pageOf(req.Params.Limit, req.Params.Offset)
+	found, err := h.evaluations.Get(ctx, grantOf(ctx), evaluations.EvalRun, req.EvalRunId)
+	if err != nil {
+		return nil, err
+	}
+	items, more, err := h.evaluations.Items(ctx, &found, evaluations.ItemsQuery{
+		Status: evaluations.ItemStatus(valueOf(req.Params.Status, "")), Split: valueOf(req.Params.Split, ""), Longest: listedJSON,
+	}, page)
+	if err != nil {
+		return nil, err
+	}
+	shown := shownItems{e: &found, longest: listedText, contents: grantOf(ctx).Allows(found.ProjectID, apikey.ScopeDatasetsRead)}
+	answer := contract.ListEvalRunItems200JSONResponse{Data: make([]contract.EvalRunItem, len(items)), Limit: page.Limit, Offset: page.Offset, HasMore: more}
+	for i := range items {
+		if answer.Data[i], err = shown.evalRunItem(&items[i]); err != nil {
+			return nil, err
+		}
+	}
+	return answer, nil
+}
+
+// GetEvalRunItem reads an item of an eval-run.
+func (h evalRunHandlers) GetEvalRunItem(ctx context.Context, req contract.GetEvalRunItemRequestObject) (contract.GetEvalRunItemResponseObject, error) {
+	found, err := h.evaluations.Get(ctx, grantOf(ctx), evaluations.EvalRun, req.EvalRunId)
+	if err != nil {
+		return nil, err
+	}
+	items, _, err := h.evaluations.Items(ctx, &found, evaluations.ItemsQuery{Item: &req.DatasetItemId}, postgres.Page{Limit: 1})
+	if err != nil {
+		return nil, err
+	}
+	if len(items) == 0 {
+		return nil, problem.Missing()
+	}
+	shown := shownItems{e: &found, contents: grantOf(ctx).Allows(found.ProjectID, apikey.ScopeDatasetsRead)}
+	item, err := shown.evalRunItem(&items[0])
+	return contract.GetEvalRunItem200JSONResponse(item), err
+}
+
+// evalRunItem writes an item of an eval-run.
+func (s *shownItems) evalRunItem(i *evaluations.Item) (contract.EvalRunItem, error) {
+	item, err := s.item(i)
+	if err != nil {
+		return contract.EvalRunItem{}, err
+	}
+	one := contract.EvalRunItem{
+		Number: item.Number, ItemId: item.ItemId, Key: item.Key, Status: item.Status, Reason: item.Reason, Input: item.Input, ReferenceOutput: item.ReferenceOutput,
+		Metadata: item.Metadata, InputTruncated: item.InputTruncated, Repeats: make([]contract.EvalRunRepeat, len(item.Repeats)),
+	}
+	for j, repeat := range item.Repeats {
+		one.Repeats[j] = contract.EvalRunRepeat{Repeat: repeat.Repeat, Result: *repeat.A, Labels: []contract.Label{}}
+		for l := range i.Labels {
+			if i.Labels[l].Repeat == repeat.Repeat {
+				one.Repeats[j].Labels = append(one.Repeats[j].Labels, labelOf(&i.Labels[l]))
+			}
+		}
+	}
+	return one, nil
+}
+
+// PutEvalRunLabel labels an output.
+func (h evalRunHandlers) PutEvalRunLabel(ctx context.Context, req contract.PutEvalRunLabelRequestObject) (contract.PutEvalRunLabelResponseObject, error) {
+	value, err := json.Marshal(req.Body.Value)
+	if err != nil {
+		return nil, fmt.Errorf("encode a label: %w", err)
+	}
+	label, err := h.evaluations.PutLabel(ctx, grantOf(ctx), req.EvalRunId, &evaluations.NewLabel{
+		Item: req.DatasetItemId, Panel: req.Body.Panel, Repeat: req.Body.Repeat, Value: value, Note: valueOf(req.Body.Note, ""),
+	})
+	return contract.PutEvalRunLabel200JSONResponse(labelOf(&label)), err
+}
+
+// DeleteEvalRunLabel removes a label.
+func (h evalRunHandlers) DeleteEvalRunLabel(ctx context.Context, req contract.DeleteEvalRunLabelRequestObject) (contract.DeleteEvalRunLabelResponseObject, error) {
+	return contract.DeleteEvalRunLabel204Response{}, h.evaluations.DeleteLabel(ctx, grantOf(ctx), req.EvalRunId, req.DatasetItemId, req.Params.Panel, req.Params.Repeat)
+}

@@ -1,0 +1,115 @@
+package httpapi
+
+import (
+	"fmt"
+	"net/http"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/looptrace/looptrace/controlplane/httpapi/contract"
+	"github.com/looptrace/looptrace/test/provider"
+)
+
+// label labels the output of an item as right or wrong.
+func (e *env) label(t *testing.T, as option, run, item uuid.UUID, value bool) {
+	t.Helper()
+	w := e.do(t, http.MethodPut, "/v1/eval-runs/"+run.String()+"/items/"+item.String()+"/label", fmt.Sprintf(`{"panel":"right","repeat":1,"value":%t}`, value), as)
+	assert.Equal(t, http.StatusOK, w.Code, w.Body)
+}
+
+// labelled waits until the labels of a summary are as they should be.
+func (e *env) labelled(t *testing.T, as option, run uuid.UUID, is func(*contract.PanelLabels) bool) (found contract.EvalRun) {
+	t.Helper()
+	require.Eventually(t, func() bool {
+		found = must[contract.EvalRun](t, e.do(t, http.MethodGet, "/v1/eval-runs/"+run.String(), nil, as), http.StatusOK)
+		return found.Summary != nil && is(found.Summary.Panels[0].Labels)
+	}, comparisonTime, 20*time.Millisecond)
+	return found
+}
+
+// TestSummaryFollowsLabels has two people label the outputs of an eval-run at once. Another eval-run has the same outputs.
+func TestSummaryFollowsLabels(t *testing.T) {
+	t.Parallel()
+	e := newEnv(t)
+	session, project := e.setUp(t)
+	as, other := cookie(session), cookie(e.addMember(t, "bob@example.com", "owner", project.OrganizationId))
+	stop := e.work(t)
+	server := provider.Start(t, provider.Options{Answer: judging(func(_ *provider.Request, n int) *provider.Reply {
+		return voted(map[bool]string{true: "pass", false: "fail"}[n >= 0 && n%2 == 0])
+	})})
+	made := e.connect(t, as, project.Id, "openai", server, "")
+	dataset := e.dataset(t, as, project.Id, "numbers", questions(40)...)
+	panels := `,"panels":[` + panelJSON("right", made.Id, binaryScale, "judge-1") + `]`
+	first := e.evaluated(t, as, e.evaluate(t, as, project.Id, dataset.Id, `{"outputs":"reference"}`, panels).Id)
+	same := e.evaluated(t, as, e.evaluate(t, as, project.Id, dataset.Id, `{"outputs":"reference"}`, panels).Id)
+	require.Nil(t, first.Summary.Panels[0].Labels)
+	calls := len(server.Requests())
+
+	numbers := map[uuid.UUID]int{}
+	for _, item := range e.evalRunItems(t, as, first.Id, "?limit=500").Data {
+		n, err := strconv.Atoi(strings.TrimPrefix(*item.Key, "q"))
+		require.NoError(t, err)
+		numbers[item.ItemId] = n
+	}
+	// The judge is right. Bob errs on every fifth, and labels only the first thirty.
+	var labelling sync.WaitGroup
+	for item, n := range numbers {
+		labelling.Go(func() {
+			e.label(t, as, first.Id, item, n%2 == 0)
+			if n < 30 {
+				e.label(t, other, first.Id, item, (n%2 == 0) != (n%5 == 0))
+			}
+		})
+	}
+	labelling.Wait()
+	var done contract.EvalRun
+	for _, run := range []contract.EvalRun{first, same} {
+		done = e.labelled(t, as, run.Id, func(l *contract.PanelLabels) bool {
+			return l != nil && l.People == 2 && l.Replaceable.N == 30 && l.Outputs == 34 // they differ on six
+		})
+		labels := done.Summary.Panels[0].Labels
+		assert.InDelta(t, 1, *labels.Agreement.Value, 1e-9, "where they agree, so does the judge")
+		require.NotNil(t, labels.Replaceable.Value, "%+v", labels.Replaceable)
+		assert.NotEmpty(t, labels.Sentence)
+		// All else stays as it was.
+		requireVotesAdditive(t, &done)
+		done.Summary.Panels[0].Labels, done.Summary.Panels[0].Sentence, done.Summary.Sentence = nil, run.Summary.Panels[0].Sentence, run.Summary.Sentence
+		done.Summary.Panels[0].Warnings = run.Summary.Panels[0].Warnings
+		assert.Equal(t, run, done)
+	}
+	assert.Len(t, server.Requests(), calls, "no model is called")
+	assert.Zero(t, e.count(t, "SELECT count(*) FROM evaluations WHERE attempt IS NOT NULL"))
+
+	// While nothing works, one job waits, however many labels change.
+	stop()
+	for item, n := range numbers {
+		if n < 10 {
+			assert.Equal(t, http.StatusNoContent, e.do(t, http.MethodDelete, "/v1/eval-runs/"+first.Id.String()+"/items/"+item.String()+"/label?panel=right&repeat=1", nil, other).Code)
+		}
+	}
+	const waiting = "SELECT count(*) FROM river_job WHERE kind = 'evaluation_summary' AND state = 'available'"
+	assert.Equal(t, 2, e.count(t, waiting), "one for each eval-run with the output")
+	// One was killed in the middle.
+	e.exec(t, "UPDATE evaluations SET attempt = gen_random_uuid() WHERE id = $1", first.Id)
+	e.work(t)
+	done = e.labelled(t, as, first.Id, func(l *contract.PanelLabels) bool { return l != nil && l.Replaceable.N == 20 })
+	assert.Equal(t, first.Status, done.Status)
+	assert.Equal(t, first.FinishedAt, done.FinishedAt)
+	e.labelled(t, as, same.Id, func(l *contract.PanelLabels) bool { return l != nil && l.Replaceable.N == 20 })
+
+	// Without any label, the summary is the first one.
+	for item := range numbers {
+		for _, who := range []option{as, other} {
+			e.do(t, http.MethodDelete, "/v1/eval-runs/"+first.Id.String()+"/items/"+item.String()+"/label?panel=right&repeat=1", nil, who)
+		}
+	}
+	assert.Equal(t, first, e.labelled(t, as, first.Id, func(l *contract.PanelLabels) bool { return l == nil }))
+	assert.Len(t, server.Requests(), calls)
+}

@@ -1,0 +1,231 @@
+package httpapi
+
+import (
+	"fmt"
+	"net/http"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/looptrace/looptrace/controlplane/httpapi/contract"
+	"github.com/looptrace/looptrace/test/provider"
+)
+
+// TestEscalationFollowsRepeats has a judge of which one vote of three differs from the others: its majority agrees with the other judge, so
+// that the panel does not split.
+func TestEscalationFollowsRepeats(t *testing.T) {
+	t.Parallel()
+	e := newEnv(t)
+	session, project := e.setUp(t)
+	as := cookie(session)
+	e.work(t)
+	server := provider.Start(t, provider.Options{Answer: judging(func(q *provider.Request, n int) *provider.Reply {
+		return voted(map[bool]string{true: "pass", false: "fail"}[n >= 0 && (q.Model != "judge-1" || q.Repeat != 1)])
+	})})
+	made := e.connect(t, as, project.Id, "openai", server, "")
+	dataset := e.dataset(t, as, project.Id, "numbers", questions(4)...)
+	escalation := fmt.Sprintf(`"repeats":3,"escalation":{"name":"top","provider_id":%q,"model_config":{"model":"judge-top"},"rubric":"Is it right?","scale":{"type":"binary"}},"judges"`, made.Id)
+	body := strings.Replace(panelJSON("right", made.Id, binaryScale, "judge-1", "judge-2"), `"judges"`, escalation, 1)
+	ended := e.evaluated(t, as, e.evaluate(t, as, project.Id, dataset.Id, `{"outputs":"reference"}`, `,"panels":[`+body+`]`).Id)
+	p := &ended.Summary.Panels[0]
+	assert.EqualValues(t, 0, p.Split)
+	assert.EqualValues(t, 0, p.Escalated)
+	assert.EqualValues(t, 4*3*2, ended.Accounting.Votes.Ok, "the escalation is not asked")
+	assert.Empty(t, e.evalRunItems(t, as, ended.Id, "?split=right").Data)
+}
+
+// TestPreferenceCacheKnowsToolCalls compares outputs that differ in the tool calls of side b alone.
+func TestPreferenceCacheKnowsToolCalls(t *testing.T) {
+	t.Parallel()
+	e := newEnv(t)
+	session, project := e.setUp(t)
+	as := cookie(session)
+	e.work(t)
+	server := provider.Start(t, provider.Options{Answer: judging(func(q *provider.Request, _ int) *provider.Reply {
+		if strings.Contains(q.Last(), "delete_all") {
+			return voted("first")
+		}
+		return voted("tie")
+	})})
+	made := e.connect(t, as, project.Id, "openai", server, "")
+	dataset := e.dataset(t, as, project.Id, "numbers", questions(1)...)
+	outside := func(tool string) contract.EvalRun {
+		run := e.beginEvalRun(t, as, project.Id, dataset.Id, "")
+		e.sendResults(t, as, &run, func(*contract.EvalRunItem, int) string {
+			return fmt.Sprintf(`"output":"done","message":{"role":"assistant","content":"done","tool_calls":[{"id":"1","type":"function","function":{"name":%q,"arguments":"{}"}}]}`, tool)
+		})
+		return e.finishEvalRun(t, as, run.Id)
+	}
+	a, good, bad := outside("look_up"), outside("look_up"), outside("delete_all")
+	panel := strings.Replace(panelJSON("preferred", made.Id, "", "judge"), `{"name"`, `{"kind":"preference","name"`, 1)
+	compare := func(b *contract.EvalRun) contract.Comparison {
+		return e.compared(t, as, e.compare(t, as, fmt.Sprintf(`{"project_id":%q,"dataset_id":%q,"a":{"eval_run_id":%q},"b":{"eval_run_id":%q},"panels":[%s]}`,
+			project.Id, dataset.Id, a.Id, b.Id, panel)).Id)
+	}
+	first, second := compare(&good), compare(&bad)
+	require.NotNil(t, first.Accounting.Votes)
+	require.EqualValues(t, 2, first.Accounting.Votes.Ok)
+	assert.EqualValues(t, 0, second.Accounting.Votes.Cached, "the judge was shown other tool calls")
+}
+
+// TestReportNamesFailedVotes reads the report of an eval-run of which no vote is valid, and an item was skipped.
+func TestReportNamesFailedVotes(t *testing.T) {
+	t.Parallel()
+	e := newEnv(t)
+	session, project := e.setUp(t)
+	as := cookie(session)
+	e.work(t)
+	server := provider.Start(t, provider.Options{Answer: judging(func(*provider.Request, int) *provider.Reply {
+		return &provider.Reply{Text: "I'd say four of five."}
+	})})
+	made := e.connect(t, as, project.Id, "openai", server, "")
+	dataset := e.dataset(t, as, project.Id, "numbers", questions(1)...)
+	must[contract.DatasetWritten](t, e.do(t, http.MethodPost, "/v1/datasets/"+dataset.Id.String()+"/items", `{"items":[{"key":"bare","input":{"other":1}}]}`, as), http.StatusCreated)
+	target := fmt.Sprintf(`{"config":{"provider_id":%q,"messages":[{"role":"user","content":"{{question}}"}],"model_config":{"model":"model-a"}}}`, made.Id)
+	ended := e.evaluated(t, as, e.evaluate(t, as, project.Id, dataset.Id, target, `,"on_incompatible":"skip","panels":[`+panelJSON("right", made.Id, binaryScale, "judge")+`]`).Id)
+	require.EqualValues(t, 1, ended.Accounting.Skipped, "%+v", ended.Accounting)
+	assert.Contains(t, ended.Summary.Sentence, "1 item was skipped.")
+	base := "/v1/eval-runs/" + ended.Id.String()
+	report := must[contract.EvalRunReport](t, e.do(t, http.MethodGet, base+"/report", nil, as), http.StatusOK)
+	require.Len(t, report.Items, 1)
+	assert.Equal(t, "judge: parse_error", strings.Split(report.Items[0].Reason, ".")[0])
+	junit := e.do(t, http.MethodGet, base+"/report?format=junit", nil, as).Body.String()
+	assert.Contains(t, junit, "judge: parse_error")
+	assert.NotContains(t, junit, "B: ", "an eval-run has one side")
+}
+
+// TestLabelsKeepTheirScale labels an output on a scale, and judges the same output by panels of the same name on others.
+func TestLabelsKeepTheirScale(t *testing.T) {
+	t.Parallel()
+	e := newEnv(t)
+	session, project := e.setUp(t)
+	as := cookie(session)
+	e.work(t)
+	server := provider.Start(t, provider.Options{Answer: judging(func(q *provider.Request, _ int) *provider.Reply {
+		if q.Model == "judge-number" {
+			return voted(4)
+		}
+		return voted("pass")
+	})})
+	made := e.connect(t, as, project.Id, "openai", server, "")
+	dataset := e.dataset(t, as, project.Id, "numbers", questions(2)...)
+	const ordinal = `,"scale":{"type":"ordinal","min":1,"max":5}`
+	old := e.evaluated(t, as, e.evaluate(t, as, project.Id, dataset.Id, `{"outputs":"reference"}`, `,"panels":[`+panelJSON("right", made.Id, ordinal, "judge-number")+`]`).Id)
+	for i, item := range e.evalRunItems(t, as, old.Id, "").Data {
+		must[contract.Label](t, e.do(t, http.MethodPut, "/v1/eval-runs/"+old.Id.String()+"/items/"+item.ItemId.String()+"/label",
+			fmt.Sprintf(`{"panel":"right","repeat":1,"value":%d}`, 4-3*i), as), http.StatusOK)
+	}
+	anew := e.evaluated(t, as, e.evaluate(t, as, project.Id, dataset.Id, fmt.Sprintf(`{"eval_run_id":%q}`, old.Id), `,"panels":[`+panelJSON("right", made.Id, binaryScale, "judge")+`]`).Id)
+	require.Equal(t, contract.EvaluationStatusSucceeded, anew.Status, "%+v", anew.Error)
+	assert.Nil(t, anew.Summary.Panels[0].Labels, "labels from 1 to 5 are none on pass and fail")
+	for _, item := range e.evalRunItems(t, as, anew.Id, "").Data {
+		assert.Empty(t, item.Repeats[0].Labels)
+	}
+}
+
+// TestReportIsOneText reads the report of an eval-run whose name turns the direction of text, and of which there are warnings.
+func TestReportIsOneText(t *testing.T) {
+	t.Parallel()
+	e := newEnv(t)
+	session, project := e.setUp(t)
+	as := cookie(session)
+	e.work(t)
+	server := provider.Start(t, provider.Options{Answer: judging(func(*provider.Request, int) *provider.Reply { return voted("pass") })})
+	made := e.connect(t, as, project.Id, "openai", server, "")
+	dataset := e.dataset(t, as, project.Id, "numbers", questions(1)...)
+	ended := e.evaluated(t, as, e.evaluate(t, as, project.Id, dataset.Id, `{"outputs":"reference"}`, `,"panels":[`+panelJSON("r\u202eight", made.Id, binaryScale, "judge")+`]`).Id)
+	require.Len(t, ended.Summary.Panels[0].Warnings, 1, "the canary")
+	report := e.do(t, http.MethodGet, "/v1/eval-runs/"+ended.Id.String()+"/report?format=markdown", nil, as).Body.String()
+	assert.NotContains(t, report, "\u202e")
+	assert.Contains(t, report, "\n- r ight: judge obeyed")
+	assert.Contains(t, report, "\n\n1 items: 1 scored", "not a part of the last warning")
+}
+
+// TestPanelPassesTheSame refuses judges of a panel that pass different values.
+func TestPanelPassesTheSame(t *testing.T) {
+	t.Parallel()
+	e := newEnv(t)
+	session, project := e.setUp(t)
+	as := cookie(session)
+	server := provider.Start(t, provider.Options{})
+	made := e.connect(t, as, project.Id, "openai", server, "")
+	dataset := e.dataset(t, as, project.Id, "numbers", questions(1)...)
+	const ordinal = `,"scale":{"type":"ordinal","min":1,"max":5},"pass":`
+	estimate := func(first, second string) int {
+		panel := strings.Replace(panelJSON("right", made.Id, ordinal+first, "judge-1", "judge-2"), ordinal+first+"}]", ordinal+second+"}]", 1)
+		return e.do(t, http.MethodPost, "/v1/eval-runs/_actions/estimate",
+			fmt.Sprintf(`{"project_id":%q,"name":"judged","dataset_id":%q,"target":{"outputs":"reference"},"panels":[%s]}`, project.Id, dataset.Id, panel), as).Code
+	}
+	assert.Equal(t, http.StatusOK, estimate("4", "4"))
+	assert.Equal(t, http.StatusOK, estimate("4", "null"))
+	assert.Equal(t, http.StatusUnprocessableEntity, estimate("5", "2"))
+	assert.Equal(t, http.StatusUnprocessableEntity, estimate("null", "2"))
+}
+
+// TestConnectionDeletedWhileJudging deletes the connection of a judge at its first vote.
+func TestConnectionDeletedWhileJudging(t *testing.T) {
+	t.Parallel()
+	e := newEnv(t)
+	session, project := e.setUp(t)
+	as := cookie(session)
+	e.work(t)
+	asked, deleted := make(chan struct{}, 1000), make(chan struct{})
+	server := provider.Start(t, provider.Options{Answer: judging(func(_ *provider.Request, n int) *provider.Reply {
+		if n >= 0 {
+			asked <- struct{}{}
+			<-deleted
+		}
+		return voted("pass")
+	})})
+	made := e.connect(t, as, project.Id, "openai", server, "")
+	dataset := e.dataset(t, as, project.Id, "numbers", questions(100)...)
+	started := e.evaluate(t, as, project.Id, dataset.Id, `{"outputs":"reference"}`, `,"panels":[`+panelJSON("right", made.Id, binaryScale, "judge")+`]`)
+	<-asked
+	assert.Equal(t, http.StatusNoContent, e.do(t, http.MethodDelete, "/v1/providers/"+made.Id.String(), nil, as).Code)
+	close(deleted)
+	ended := e.evaluated(t, as, started.Id)
+	require.Equal(t, contract.EvaluationStatusFailed, ended.Status)
+	assert.Equal(t, "provider_deleted", ended.Error.Code)
+	assert.Contains(t, ended.Error.Detail, "was deleted. Start a new evaluation")
+}
+
+// TestEstimateKeepsVotes reads the estimate of an eval-run that makes no outputs, before and after its first items.
+func TestEstimateKeepsVotes(t *testing.T) {
+	t.Parallel()
+	e := newEnv(t)
+	session, project := e.setUp(t)
+	as := cookie(session)
+	e.work(t)
+	server := provider.Start(t, provider.Options{Answer: judging(func(*provider.Request, int) *provider.Reply { return voted("pass") })})
+	made := e.connect(t, as, project.Id, "openai", server, "")
+	e.price(t, as, project.Id, "judge")
+	dataset := e.dataset(t, as, project.Id, "numbers", questions(10)...)
+	started := e.evaluate(t, as, project.Id, dataset.Id, `{"outputs":"reference"}`, `,"panels":[`+panelJSON("right", made.Id, binaryScale, "judge")+`]`)
+	require.Positive(t, *started.Estimate.CostHighUsd)
+	ended := e.evaluated(t, as, started.Id)
+	assert.Equal(t, started.Estimate, ended.Estimate)
+}
+
+// TestReasonsAreOfVotes finishes an eval-run that lacks an output: no judge failed on it.
+func TestReasonsAreOfVotes(t *testing.T) {
+	t.Parallel()
+	e := newEnv(t)
+	session, project := e.setUp(t)
+	as := cookie(session)
+	e.work(t)
+	server := provider.Start(t, provider.Options{Answer: judging(func(*provider.Request, int) *provider.Reply { return voted("pass") })})
+	made := e.connect(t, as, project.Id, "openai", server, "")
+	dataset := e.dataset(t, as, project.Id, "numbers", questions(2)...)
+	run := e.beginEvalRun(t, as, project.Id, dataset.Id, `,"panels":[`+panelJSON("right", made.Id, binaryScale, "judge")+`]`)
+	e.sendResults(t, as, &run, func(item *contract.EvalRunItem, _ int) string {
+		if *item.Key == "q0" {
+			return ""
+		}
+		return `"output":1`
+	})
+	finished := e.finishEvalRun(t, as, run.Id)
+	assert.EqualValues(t, 1, finished.Accounting.Pending)
+	assert.Empty(t, finished.Accounting.Reasons)
+}
