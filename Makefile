@@ -194,6 +194,10 @@ _build/crosscheck-stats/.installed: test/bench/statistics/crosscheck/requirement
 bench-comparisons: build ## Compare two configurations over 10,000 items with a scripted model provider, and read the result
 	BENCH_COMPARISON_ITEMS=$${BENCH_COMPARISON_ITEMS:-10000} $(GO) test -count=1 -timeout 30m -run '^TestComparisons$$' -v ./test/bench
 
+.PHONY: bench-eval-runs
+bench-eval-runs: build ## Judge with five judges of a scripted model provider: 10,000 votes, and the reading of 10,000 items
+	BENCH_JUDGEMENTS=$${BENCH_JUDGEMENTS:-10000} $(GO) test -count=1 -timeout 30m -run '^TestEvalRuns$$' -v ./test/bench
+
 .PHONY: bench-agentview
 bench-agentview: ## Print how many annotated faults the agent view and simple strategies show; check 10,000 generated runs
 	$(GO) test -count=1 -timeout 10m -run '^TestSurvival$$' -v ./controlplane/agentview
