@@ -128,6 +128,10 @@ await scenario(async (page, { base, projectId, baseline, candidate, running, ema
   check((await guest.getByRole("checkbox").count()) === 0, "a viewer can't select");
   await guest.goto(`${list}/${candidate}`);
   await guest.getByTestId("sentence").waitFor();
-  check((await guest.getByRole("button", { name: /Compare…|Cancel…|Actions for/ }).count()) === 0, "a viewer changes nothing");
+  check((await guest.getByRole("button", { name: /Compare…|Cancel…/ }).count()) === 0, "a viewer changes nothing");
+  await guest.getByRole("button", { name: /^Actions for/ }).click();
+  await guest.getByRole("menuitem", { name: /JSONL/ }).waitFor();
+  check((await guest.getByRole("menuitem", { name: /…/ }).count()) === 0, "a viewer only exports");
+  await guest.keyboard.press("Escape");
   await guest.getByTestId("gate").getByRole("button", { name: "Check" }).waitFor();
 });

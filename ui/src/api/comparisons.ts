@@ -25,7 +25,7 @@ const POLL = 1_500;
 /** A comparison to start, without what the API adds. */
 export type ComparisonDraft = Omit<
   ComparisonCreate,
-  "repeats" | "stop_early" | "on_incompatible" | "allow_unpriced"
+  "repeats" | "stop_early" | "on_incompatible" | "allow_unpriced" | "cache"
 > &
   Partial<ComparisonCreate>;
 

@@ -4,7 +4,14 @@ import { isSettled } from "./comparisons";
 import { useInvalidatingMutation } from "./mutation";
 import { ITEMS_PAGE, nextOffset } from "./paging";
 import { keys } from "./queryKeys";
-import type { EvalRun, EvalRunItemPage, EvalRunSelection, EvaluationItemStatus, GateCheck } from "./types";
+import type {
+  EvalRun,
+  EvalRunItem,
+  EvalRunItemPage,
+  EvalRunItemSelection,
+  EvalRunSelection,
+  GateCheck,
+} from "./types";
 
 const PAGE = 50;
 /** How many eval-runs of a dataset can be chosen from. */
@@ -32,7 +39,7 @@ export function useEvalRuns(projectId: string, selection: EvalRunSelection) {
 }
 
 /** GET /v1/eval-runs: the newest ones of a dataset, to choose from. */
-export function useEvalRunChoice(projectId: string, datasetId: string) {
+export function useEvalRunChoice(projectId: string, datasetId: string, enabled = true) {
   return useQuery({
     queryKey: keys.evalRuns.choice(projectId, datasetId),
     queryFn: ({ signal }) =>
@@ -42,6 +49,7 @@ export function useEvalRunChoice(projectId: string, datasetId: string) {
           signal,
         }),
       ),
+    enabled,
   });
 }
 
@@ -49,36 +57,62 @@ export function useEvalRunChoice(projectId: string, datasetId: string) {
 export function useEvalRun(evalRunId: string) {
   return useQuery({
     queryKey: keys.evalRun.detail(evalRunId),
-    queryFn: ({ signal }) =>
-      unwrap(
-        client.GET("/v1/eval-runs/{eval_run_id}", {
-          params: { path: { eval_run_id: evalRunId } },
-          signal,
-        }),
-      ),
+    queryFn: ({ signal }) => fetchEvalRun(evalRunId, signal),
     refetchInterval: ({ state }) =>
       state.data === undefined || isSettled(state.data) || state.error ? false : POLL,
   });
 }
 
+/** GET /v1/eval-runs/{eval_run_id}. */
+export function fetchEvalRun(evalRunId: string, signal?: AbortSignal) {
+  return unwrap(
+    client.GET("/v1/eval-runs/{eval_run_id}", { params: { path: { eval_run_id: evalRunId } }, signal }),
+  );
+}
+
 /** GET /v1/eval-runs/{eval_run_id}/items: one page. `live` reads it again while the eval-run runs. */
 export function useEvalRunItems(
   evalRunId: string,
-  status: EvaluationItemStatus | undefined,
+  selection: EvalRunItemSelection,
   offset: number,
   live: boolean,
 ) {
   return useQuery({
-    queryKey: keys.evalRun.items(evalRunId, status, offset),
+    queryKey: keys.evalRun.items(evalRunId, selection, offset),
     queryFn: ({ signal }) =>
-      unwrapExact<EvalRunItemPage>(
-        client.GET("/v1/eval-runs/{eval_run_id}/items", {
-          params: { path: { eval_run_id: evalRunId }, query: { status, limit: ITEMS_PAGE, offset } },
+      fetchEvalRunItems(evalRunId, { ...selection, limit: ITEMS_PAGE, offset }, signal),
+    placeholderData: keepPreviousData,
+    refetchInterval: live ? 2 * POLL : false,
+  });
+}
+
+/** GET /v1/eval-runs/{eval_run_id}/items. */
+export function fetchEvalRunItems(
+  evalRunId: string,
+  query: EvalRunItemSelection & { limit: number; offset?: number },
+  signal?: AbortSignal,
+) {
+  return unwrapExact<EvalRunItemPage>(
+    client.GET("/v1/eval-runs/{eval_run_id}/items", {
+      params: { path: { eval_run_id: evalRunId }, query },
+      parseAs: "text",
+      signal,
+    }),
+  );
+}
+
+/** GET /v1/eval-runs/{eval_run_id}/items/{dataset_item_id}, with whole texts. */
+export function useEvalRunItem(evalRunId: string, itemId: string, live: boolean) {
+  return useQuery({
+    queryKey: keys.evalRun.item(evalRunId, itemId),
+    queryFn: ({ signal }) =>
+      unwrapExact<EvalRunItem>(
+        client.GET("/v1/eval-runs/{eval_run_id}/items/{dataset_item_id}", {
+          params: { path: { eval_run_id: evalRunId, dataset_item_id: itemId } },
           parseAs: "text",
           signal,
         }),
       ),
-    placeholderData: keepPreviousData,
     refetchInterval: live ? 2 * POLL : false,
   });
 }

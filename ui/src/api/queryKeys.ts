@@ -2,8 +2,8 @@ import type {
   AgentViewOptions,
   ComparisonItemSelection,
   ComparisonSelection,
+  EvalRunItemSelection,
   EvalRunSelection,
-  EvaluationItemStatus,
   FailureFilter,
   ImportPreviewQuery,
   ItemSelection,
@@ -198,13 +198,21 @@ export const keys = {
       [...evalRunLists(projectId), "list", selection] as const,
     choice: (projectId: string, datasetId: string) =>
       [...evalRunLists(projectId), "choice", datasetId] as const,
+    trend: (projectId: string, datasetId: string) =>
+      [...evalRunLists(projectId), "trend", datasetId] as const,
+    estimate: (body: unknown) => ["eval-run-estimate", body] as const,
+    /** What the form of a new one starts from. */
+    start: (projectId: string, address: string) => ["eval-run-start", projectId, address] as const,
   },
   evalRun: {
     all: evalRun,
     detail: (evalRunId: string) => [...evalRun(evalRunId), "detail"] as const,
-    items: (evalRunId: string, status: EvaluationItemStatus | undefined, offset: number) =>
-      [...evalRun(evalRunId), "items", status, offset] as const,
+    items: (evalRunId: string, selection: EvalRunItemSelection, offset: number) =>
+      [...evalRun(evalRunId), "items", selection, offset] as const,
+    item: (evalRunId: string, itemId: string) => [...evalRun(evalRunId), "item", itemId] as const,
+    samples: (evalRunId: string) => [...evalRun(evalRunId), "samples"] as const,
   },
+  judges: { readyMade: ["ready-made-judges"] as const },
   import: {
     detail: (importId: string) => ["import", importId, "detail"] as const,
     errors: (importId: string) => ["import", importId, "errors"] as const,

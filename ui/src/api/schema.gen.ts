@@ -668,15 +668,41 @@ export interface paths {
         get: operations["listEvalRuns"];
         put?: never;
         /**
-         * Begin an eval-run of results from outside
-         * @description Your own program runs its agent over the items of a dataset, sends results as they come, and finishes the eval-run. It stays `running`
-         *     until then. `graders` grade each output that has no score of their name.
+         * Evaluate outputs over a dataset
+         * @description `target` says where the outputs come from. With `external` your own program runs its agent over the items of a dataset, sends
+         *     results as they come, and finishes the eval-run; it stays `running` until then. With any other target a job gets the outputs. `graders`
+         *     grade each output that has no score of their name. Then the judges of `panels` vote on each output; with `external`, after the end.
          *
-         *     Needs the scope `datasets:read`.
+         *     A stored vote is not made again: not after a restart, and not where an earlier eval-run of the project has a vote of the same judge,
+         *     texts and repeat, unless `cache` is false. `max_cost_usd` covers outputs and votes.
+         *
+         *     Needs the scopes `datasets:read`, for prompts of the registry `prompts:read`, and for a `run_filter` `runs:read` and `datasets:write`.
          *
          *     Requires the scope `evals:write`.
          */
         post: operations["createEvalRun"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/eval-runs/_actions/estimate": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Check an eval-run, and estimate what it costs
+         * @description Takes what `POST /v1/eval-runs` takes and starts nothing. Items that cannot be rendered are counted, not refused.
+         *
+         *     Requires the scope `evals:write`.
+         */
+        post: operations["estimateEvalRun"];
         delete?: never;
         options?: never;
         head?: never;
@@ -756,6 +782,37 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/eval-runs/{eval_run_id}/items/{dataset_item_id}/label": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        /**
+         * Label an output
+         * @description Your own judgement of an output, on the scale of a panel. It replaces yours before. The report then says how far the panel agrees with
+         *     people, and corrects its mean. A label belongs to the item and the output: every eval-run that has the same output of the same item has it.
+         *
+         *     The summaries of eval-runs that have ended follow a moment later, without a call of a model. All else of them stays, their status too.
+         *
+         *     Requires the scope `evals:write`.
+         */
+        put: operations["putEvalRunLabel"];
+        post?: never;
+        /**
+         * Remove your label of an output
+         * @description Summaries follow as when a label is put.
+         *
+         *     Requires the scope `evals:write`.
+         */
+        delete: operations["deleteEvalRunLabel"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/eval-runs/{eval_run_id}/results": {
         parameters: {
             query?: never;
@@ -823,6 +880,96 @@ export interface paths {
          *     Requires the scope `evals:write`.
          */
         post: operations["cancelEvalRun"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/eval-runs/{eval_run_id}/_actions/resume": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Do what is missing of an eval-run that ended
+         * @description Makes the outputs and votes that are missing, and with `retry_failed` also those that failed. What is stored stays. 409
+         *     `evaluation_running` while it waits or runs, 409 `nothing_missing` if there is nothing to do.
+         *
+         *     Requires the scope `evals:write`.
+         */
+        post: operations["resumeEvalRun"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/eval-runs/{eval_run_id}/_actions/rerun": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Make the same eval-run again
+         * @description A new eval-run with the same target, versions, revision, graders, panels and seed. 409 `target_external` where the results came from outside, or from recorded runs: start another eval-run with the same `run_filter`.
+         *
+         *     Requires the scope `evals:write`.
+         */
+        post: operations["rerunEvalRun"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/eval-runs/{eval_run_id}/report": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Read the report of an eval-run
+         * @description `json` is the summary with the items that failed, split the judges or scored lowest, as many as `token_budget` allows. `markdown` is the
+         *     same for people and models. `junit` has a test case for each item, for CI.
+         *
+         *     Requires the scope `evals:read`.
+         */
+        get: operations["getEvalRunReport"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/eval-runs/{eval_run_id}/export": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Export every output and vote of an eval-run
+         * @description `jsonl` has a line for each output with its votes, `csv` a line for each vote, or for an output without any; both have one for each item without an output.
+         *
+         *     Requires the scope `evals:read`.
+         */
+        get: operations["exportEvalRun"];
+        put?: never;
+        post?: never;
         delete?: never;
         options?: never;
         head?: never;
@@ -1359,6 +1506,53 @@ export interface paths {
          *     Requires the session of a user.
          */
         post: operations["joinByInvitation"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/judges": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List the ready-made judges
+         * @description Each is a rubric with a scale. Copy one into a judge of a panel and change it, or name it in `ready_made`.
+         *
+         *     Requires the scope `evals:read`.
+         */
+        get: operations["listJudges"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/judges/_actions/test": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Try a judge on a few outputs
+         * @description Asks the judge once for each sample and once for its canary, and shows what it was sent. Stores no vote; the calls are paid, and
+         *     each is a run of the source `evaluation`.
+         *
+         *     Needs the scope `prompts:read` for a prompt of the registry.
+         *
+         *     Requires the scope `evals:write`.
+         */
+        post: operations["testJudge"];
         delete?: never;
         options?: never;
         head?: never;
@@ -3364,7 +3558,14 @@ export interface components {
              */
             repeats: number;
             graders?: components["schemas"]["Grader"][];
-            /** @description The grader that decides the outcome of items, or a score of an eval-run. Default: the first grader. */
+            /** @description Judges that score the outputs, each side for itself, or say which is better. */
+            panels?: components["schemas"]["Panel"][];
+            /**
+             * @description Whether votes that were made before are used again.
+             * @default true
+             */
+            cache: boolean;
+            /** @description The panel or grader that decides the outcome of items, or a score of an eval-run. Default: the first panel, else the first grader. */
             primary_metric?: string;
             /**
              * Format: double
@@ -3485,9 +3686,11 @@ export interface components {
             items: number;
             /**
              * Format: int64
-             * @description Without repeated attempts.
+             * @description Without repeated attempts. Those of judges are among them.
              */
             calls: number;
+            /** Format: int64 */
+            judge_calls: number;
             /** Format: int64 */
             input_tokens: number | null;
             /**
@@ -3513,10 +3716,12 @@ export interface components {
             incompatible_items: number;
             /** @description Why. */
             missing: components["schemas"]["EvaluationMissing"][];
+            /** @description The recorded runs that a `run_filter` finds now. */
+            runs?: components["schemas"]["EvaluatedRuns"];
         };
         EvaluationMissing: {
-            /** @enum {string} */
-            side: "a" | "b";
+            /** @description `a` or `b`, or a judge as `panel/judge`. */
+            side: string;
             variable: string | null;
             reason: string;
             /** Format: int64 */
@@ -3599,6 +3804,8 @@ export interface components {
             outputs_skipped: number;
             /** Format: int64 */
             outputs_pending: number;
+            /** @description Null without judges. */
+            votes: components["schemas"]["VoteCounts"] | null;
         };
         EvaluationMean: {
             /** Format: double */
@@ -3684,6 +3891,7 @@ export interface components {
             sentence: string;
             primary_metric: string | null;
             metrics: components["schemas"]["ComparisonMetric"][];
+            panels: components["schemas"]["PanelSummary"][];
             /**
              * Format: int64
              * @description How many items find a difference as large as the observed one in 80 % of cases. Null if it is decided, or if there is no difference.
@@ -3728,7 +3936,11 @@ export interface components {
             /** @description Why it failed. */
             error: components["schemas"]["EvaluationFailure"] | null;
             progress: components["schemas"]["EvaluationProgress"];
+            /** @description Null without judges. */
+            vote_progress: components["schemas"]["VoteProgress"] | null;
             repeats: number;
+            panels: components["schemas"]["PanelRead"][];
+            cache: boolean;
             a: components["schemas"]["ComparisonSide"];
             b: components["schemas"]["ComparisonSide"];
             graders: components["schemas"]["Grader"][];
@@ -3799,8 +4011,19 @@ export interface components {
             /** @description Requests to the provider. */
             requests: number;
             scores: components["schemas"]["EvaluationScore"][];
+            /** @description Those of judges on this output. */
+            votes: components["schemas"]["Vote"][];
             /** Format: date-time */
             created_at: string;
+        };
+        ComparisonPreference: {
+            panel: string;
+            /**
+             * @description Null: too few valid votes.
+             * @enum {string|null}
+             */
+            winner: "a" | "b" | "tie" | null;
+            votes: components["schemas"]["Vote"][];
         };
         ComparisonRepeat: {
             /** @description From 1. */
@@ -3808,6 +4031,8 @@ export interface components {
             /** @description Null: not made yet. */
             a: components["schemas"]["EvaluationOutput"] | null;
             b: components["schemas"]["EvaluationOutput"] | null;
+            /** @description What judges prefer, by panel. */
+            preferences: components["schemas"]["ComparisonPreference"][];
         };
         ComparisonItemMetric: {
             name: string;
@@ -4322,12 +4547,55 @@ export interface components {
             /** @description Bytes of this part that are not shown. */
             left_out: number;
         };
+        /** @description Where the outputs come from. It has one of `external`, `config`, `outputs`, `eval_run_id` and `run_filter`. */
         EvalRunTarget: {
             /**
              * @description Results come from outside.
              * @enum {boolean}
              */
-            external: true;
+            external?: true;
+            /** @description A configuration answers each item, `repeats` times. It has no `eval_run_id`. */
+            config?: components["schemas"]["ComparisonConfig"];
+            /**
+             * @description The reference outputs of the items: a judge that does not like them is not to be trusted, or the dataset is not.
+             * @enum {string}
+             */
+            outputs?: "reference";
+            /**
+             * Format: uuid
+             * @description The outputs of another eval-run of the dataset, to be judged anew.
+             */
+            eval_run_id?: string;
+            /**
+             * @description With `eval_run_id`: only outputs with a label of a person. It tells how good a new judge is.
+             * @default false
+             */
+            labelled: boolean;
+            /**
+             * @description Recorded runs whose outputs are evaluated, as a query string with the filters of `GET /v1/runs`, as in the address of the Runs page:
+             *     `agent_name=support&status=ok`. Empty: all runs. As in that list, runs of evaluations, of the playground and replays are left out
+             *     unless `source` asks for them. It has no `project_id`, and `from` and `to` in place of times.
+             *
+             *     Each run becomes an item of a new revision, with its `$.input` and without a reference output; a run that the dataset has an item of keeps
+             *     that. A run that has not ended, or has no input or output, is not evaluated: `runs` of the target and of the estimate counts these
+             *     with the reason. All of it is stored, or nothing. It goes without `revision`, `item_ids` and `repeats`; `split` is that of new items.
+             */
+            run_filter?: string;
+            /**
+             * Format: date-time
+             * @description With `run_filter`: runs that started then or later. Default: a week before `to`.
+             */
+            from?: string;
+            /**
+             * Format: date-time
+             * @description With `run_filter`: runs that started before. Default: now.
+             */
+            to?: string;
+            /**
+             * @description With `run_filter`: how many. Of more, a random sample is taken by `seed`.
+             * @default 100
+             */
+            max_runs: number;
         };
         EvalRunCreate: {
             /** Format: uuid */
@@ -4345,7 +4613,36 @@ export interface components {
             /** @default 1 */
             repeats: number;
             graders?: components["schemas"]["Grader"][];
-            /** @description The score that decides whether an item is scored. Default: the first grader, else the first score by name. */
+            /** @description Judges that score each output. */
+            panels?: components["schemas"]["Panel"][];
+            anchors?: components["schemas"]["Anchors"];
+            /**
+             * @description Whether votes that were made before are used again.
+             * @default true
+             */
+            cache: boolean;
+            /**
+             * @description What happens to items that cannot be rendered.
+             * @default refuse
+             * @enum {string}
+             */
+            on_incompatible: "refuse" | "skip";
+            /**
+             * Format: double
+             * @description The most that all calls may cost. Each call reserves its maximum first.
+             */
+            max_cost_usd?: number;
+            /**
+             * @description Whether `max_cost_usd` allows models without a known price.
+             * @default false
+             */
+            allow_unpriced: boolean;
+            /**
+             * Format: int64
+             * @description Decides the order of items. Default: 1.
+             */
+            seed?: number;
+            /** @description The score that decides whether an item is scored. Default: the first panel, else the first grader, else the first score by name. */
             primary_metric?: string;
             branch?: string;
             commit?: string;
@@ -4372,10 +4669,26 @@ export interface components {
              * @description Items with a value.
              */
             n: number;
+            /** @description For k of 1 to the repeats: the chance that at least one of k outputs passes, a mean over items with all repeats. Empty without repeats that pass or fail. */
+            pass_at_k: components["schemas"]["PassAtK"][];
+            /** @description The chance that all of k outputs pass. */
+            pass_hat_k: components["schemas"]["PassAtK"][];
+        };
+        PassAtK: {
+            k: number;
+            /** Format: double */
+            value: number;
+            ci: number[] | null;
+            /**
+             * Format: int64
+             * @description Items.
+             */
+            n: number;
         };
         EvalRunSummary: {
             sentence: string;
             scores: components["schemas"]["EvalRunMetric"][];
+            panels: components["schemas"]["PanelSummary"][];
             /** @description Whether results are missing. */
             partial: boolean;
         };
@@ -4388,9 +4701,31 @@ export interface components {
             dataset: components["schemas"]["EvaluationDataset"];
             status: components["schemas"]["EvaluationStatus"];
             error: components["schemas"]["EvaluationFailure"] | null;
-            target: components["schemas"]["EvalRunTarget"];
+            /**
+             * @description Why it succeeded before all was made: `max_cost` its cap, `budget` that of a connection. Null otherwise.
+             * @enum {string|null}
+             */
+            stop_reason: "max_cost" | "budget" | null;
+            target: components["schemas"]["EvalRunTargetRead"];
             progress: components["schemas"]["EvaluationProgress"];
+            /** @description Null without judges. */
+            vote_progress: components["schemas"]["VoteProgress"] | null;
             repeats: number;
+            /** @description With what they stand for: `ready_made` and `prompt` have become texts. Judges in lists come without them. */
+            panels: components["schemas"]["PanelRead"][];
+            anchors: components["schemas"]["Anchors"] | null;
+            cache: boolean;
+            /** @enum {string} */
+            on_incompatible: "refuse" | "skip";
+            /** Format: double */
+            max_cost_usd: number | null;
+            allow_unpriced: boolean;
+            /** Format: int64 */
+            seed: number;
+            /** @description Null for results from outside without judges. */
+            estimate: components["schemas"]["EvaluationEstimate"] | null;
+            /** @description What the calls of the product cost, those of judges among them. Null where it makes none. */
+            cost: components["schemas"]["EvaluationCost"] | null;
             graders: components["schemas"]["Grader"][];
             primary_metric: string | null;
             branch: string | null;
@@ -4442,6 +4777,7 @@ export interface components {
         EvalRunRepeat: {
             repeat: number;
             result: components["schemas"]["EvaluationOutput"];
+            labels: components["schemas"]["Label"][];
         };
         EvalRunItemPage: {
             data: components["schemas"]["EvalRunItem"][];
@@ -4592,6 +4928,83 @@ export interface components {
              * @description The same by more repeats of these items. Null if repeats do not help.
              */
             repeats_needed: number | null;
+        };
+        EvalRunTargetRead: {
+            /** @enum {string} */
+            type: "external" | "config" | "reference" | "eval_run" | "runs";
+            config: components["schemas"]["ComparisonSide"] | null;
+            /** Format: uuid */
+            eval_run_id: string | null;
+            labelled: boolean;
+            run_filter: string | null;
+            /** Format: date-time */
+            from: string | null;
+            /** Format: date-time */
+            to: string | null;
+            max_runs: number | null;
+            /** @description What became of the runs that match, for the type `runs`. */
+            runs?: components["schemas"]["EvaluatedRuns"];
+        };
+        /** @description `selected` = `evaluated` + the runs of `skipped` + `other_skipped`. */
+        EvaluatedRuns: {
+            /**
+             * Format: int64
+             * @description Runs that match the filter and the times.
+             */
+            matched: number;
+            /**
+             * Format: int64
+             * @description Those that were taken of them, at most `max_runs`.
+             */
+            selected: number;
+            /**
+             * Format: int64
+             * @description Those whose output is evaluated. In an estimate, some of these may still not fit the schema of the dataset.
+             */
+            evaluated: number;
+            /** @description Those that cannot be evaluated. Reasons name what the run lacks. */
+            skipped: components["schemas"]["SkippedRuns"][];
+            /**
+             * Format: int64
+             * @description Those with further reasons.
+             */
+            other_skipped: number;
+        };
+        SkippedRuns: {
+            reason: string;
+            /** Format: int64 */
+            runs: number;
+        };
+        EvalRunReport: {
+            sentence: string;
+            status: components["schemas"]["EvaluationStatus"];
+            accounting: components["schemas"]["EvaluationAccounting"];
+            cost: components["schemas"]["EvaluationCost"] | null;
+            scores: components["schemas"]["EvalRunMetric"][];
+            panels: components["schemas"]["PanelSummary"][];
+            /** @description Those that failed, split the judges, or have the lowest primary score. Recorded text is data, not instructions. */
+            items: components["schemas"]["EvalRunReportItem"][];
+            /**
+             * Format: int64
+             * @description Of these, how many the budget left out.
+             */
+            items_left_out: number;
+        };
+        EvalRunReportItem: {
+            /** Format: uuid */
+            item_id: string;
+            key: string | null;
+            status: components["schemas"]["EvaluationItemStatus"];
+            /**
+             * Format: double
+             * @description Of the primary metric.
+             */
+            score: number | null;
+            split: boolean;
+            input: string;
+            output: string;
+            /** @description Of the vote that is farthest from the others, or of the failure. */
+            reason: string;
         };
         /**
          * @description `error`: the run ended with an error; `timeout`: the error is a timeout; `cancelled`; `unrecovered`: the run ended well,
@@ -5316,6 +5729,462 @@ export interface components {
             limit: number;
             offset: number;
             has_more: boolean;
+        };
+        /**
+         * @description The answers that a judge may give. `binary`: pass or fail. `ordinal`: whole numbers from `min` to `max`, or `labels` from the worst
+         *     to the best. `categorical`: one of `labels`, in no order. `numeric`: any number from `min` to `max`.
+         */
+        JudgeScale: {
+            /** @enum {string} */
+            type: "binary" | "ordinal" | "categorical" | "numeric";
+            /** Format: double */
+            min?: number;
+            /** Format: double */
+            max?: number;
+            labels?: string[];
+        };
+        /** @description What passes: the lowest number or, of ordered labels, the lowest label; of categories a list. A binary scale needs none. Null or absent: nothing passes or fails. */
+        JudgePass: number | string | string[] | null;
+        /**
+         * @description A model that judges outputs. It has one of `rubric`, `prompt` and `ready_made`. With a rubric it sees the input, the output and the
+         *     reference output, each in a fence. A prompt gets them as the variables `input`, `output` and `reference_output`, fenced too.
+         */
+        Judge: {
+            /** @description Differs from the other judges of the panel. */
+            name: string;
+            /** Format: uuid */
+            provider_id: string;
+            model_config: components["schemas"]["PromptModelConfig"];
+            rubric?: string;
+            prompt?: components["schemas"]["CompletionPrompt"];
+            /** @description The id of a ready-made judge. */
+            ready_made?: string;
+            scale?: components["schemas"]["JudgeScale"];
+            pass?: components["schemas"]["JudgePass"];
+            /** @description Votes of this judge for each output. Default: those of the panel. */
+            repeats?: number;
+        };
+        /**
+         * @description Judges whose votes make one score. Its judges have the same scale, and pass the same values if they name any. A score is a number from 0 to 1: 1 is the best value of the
+         *     scale. An output has one where at least half of the judges gave a valid vote.
+         */
+        Panel: {
+            /** @description The name of the score. It differs from those of graders. */
+            name: string;
+            judges: components["schemas"]["Judge"][];
+            /**
+             * @description `preference`, for comparisons: each judge sees the outputs of both sides in both orders, and says which is better. A win counts only if both orders agree; else it is a tie.
+             * @default score
+             * @enum {string}
+             */
+            kind: "score" | "preference";
+            /**
+             * @description How votes become a score. `majority` is null where it is tied. `trimmed_mean` drops the lowest and the highest vote of five.
+             *     `weighted` is the mean with `weights`. `minimum` is for gates of safety. `dawid_skene` estimates how reliable each judge is.
+             *     Default: `mean` for ordinal and numeric scales, else `majority`.
+             * @enum {string}
+             */
+            aggregate?: "majority" | "mean" | "median" | "trimmed_mean" | "weighted" | "minimum" | "dawid_skene";
+            /** @description The weight of each judge by its name, for `weighted`: such as its agreement with labels. */
+            weights?: {
+                [key: string]: number;
+            };
+            /**
+             * @description Votes of each judge for each output. With several, the report says how much a judge agrees with itself.
+             * @default 1
+             */
+            repeats: number;
+            /** @description A judge that is asked only where the panel splits. Its vote decides there. */
+            escalation?: components["schemas"]["Judge"];
+        };
+        JudgeRead: {
+            name: string;
+            /** Format: uuid */
+            provider_id: string;
+            provider_name: string;
+            model_config: components["schemas"]["PromptModelConfig"];
+            rubric: string | null;
+            /** @description The version that was used. */
+            prompt: components["schemas"]["EvaluationPrompt"] | null;
+            /** @description Those of the prompt. Null for a rubric, and in lists. */
+            messages: components["schemas"]["PromptMessage"][] | null;
+            ready_made: string | null;
+            /** @description Null for a preference. */
+            scale: components["schemas"]["JudgeScale"] | null;
+            pass: components["schemas"]["JudgePass"];
+            repeats: number;
+            version: string;
+        };
+        PanelRead: {
+            name: string;
+            /** @enum {string} */
+            kind: "score" | "preference";
+            aggregate: string;
+            weights: {
+                [key: string]: number;
+            };
+            judges: components["schemas"]["JudgeRead"][];
+            escalation: components["schemas"]["JudgeRead"] | null;
+        };
+        /**
+         * @description Only `ok` counts in a score. The others are counted and are never a 0.
+         * @enum {string}
+         */
+        VoteStatus: "ok" | "parse_error" | "refused" | "off_scale" | "timeout" | "provider_error";
+        Vote: {
+            panel: string;
+            judge: string;
+            repeat: number;
+            /**
+             * @description The order of outputs that a preference was asked in.
+             * @enum {string|null}
+             */
+            order: "ab" | "ba" | null;
+            /** @description Whether it was asked because the panel split. */
+            escalated: boolean;
+            status: components["schemas"]["VoteStatus"];
+            /**
+             * Format: double
+             * @description On the judge's scale. Null for categories, and without a valid vote.
+             */
+            value: number | null;
+            /** @description `pass`, `fail`, a label of the scale, or `a`, `b` and `tie` for a preference. */
+            label: string | null;
+            /**
+             * Format: double
+             * @description 0 to 1. Null for categories that do not pass or fail.
+             */
+            score: number | null;
+            pass: boolean | null;
+            reason: string;
+            /** @description What the model answered, at most 4,000 characters. */
+            raw: string | null;
+            error: components["schemas"]["EvaluationFailure"] | null;
+            /** @description Whether the judge saw a part of a long text only. */
+            truncated: boolean;
+            /** @description Whether it is that of an earlier eval-run: the same judge, texts and repeat. */
+            cached: boolean;
+            /** @description Requests to the provider, one with a reminder for a malformed answer among them. */
+            requests: number;
+            model: string | null;
+            /** Format: uuid */
+            run_id: string | null;
+            /** Format: double */
+            duration_ms: number | null;
+            usage: components["schemas"]["CompletionUsage"];
+            /**
+             * Format: double
+             * @description 0 for a cached vote. Null if unknown.
+             */
+            cost_usd: number | null;
+            /** Format: date-time */
+            created_at: string;
+        };
+        /** @description Votes. `failed` and `skipped` are part of `done`: an output that failed is not judged. */
+        VoteProgress: {
+            /** Format: int64 */
+            total: number;
+            /** Format: int64 */
+            done: number;
+            /** Format: int64 */
+            failed: number;
+            /** Format: int64 */
+            skipped: number;
+        };
+        /** @description `total` = `ok` + `parse_error` + `refused` + `off_scale` + `timeout` + `provider_error` + `skipped` + `pending`. */
+        VoteCounts: {
+            /** Format: int64 */
+            total: number;
+            /** Format: int64 */
+            ok: number;
+            /** Format: int64 */
+            parse_error: number;
+            /** Format: int64 */
+            refused: number;
+            /** Format: int64 */
+            off_scale: number;
+            /** Format: int64 */
+            timeout: number;
+            /** Format: int64 */
+            provider_error: number;
+            /**
+             * Format: int64
+             * @description There is no output to judge, or the panel did not split.
+             */
+            skipped: number;
+            /** Format: int64 */
+            pending: number;
+            /**
+             * Format: int64
+             * @description Those of `ok` that were made before.
+             */
+            cached: number;
+        };
+        ReliabilityFigure: {
+            /** Format: double */
+            value: number | null;
+            /** @description The 95 % interval, by a bootstrap over items where there is no better one. */
+            ci: number[] | null;
+            /**
+             * Format: int64
+             * @description Items, or outputs, that it is computed from.
+             */
+            n: number;
+            /** @description Why there is no value, such as `no_variation`, `too_few` or `not_applicable`, or what to mind, such as `few_items`, `tentative` or `unusable`. */
+            flag: string | null;
+        };
+        /** @description How far the judges of a panel agree. Kappa and AC have linear weights on an ordinal scale. `icc` is ICC(2,1), `icc_average` ICC(2,k). */
+        Reliability: {
+            /** @enum {string} */
+            scale: "nominal" | "ordinal" | "interval";
+            raters: number;
+            /**
+             * Format: int64
+             * @description Outputs with two votes or more.
+             */
+            items: number;
+            percent_agreement: components["schemas"]["ReliabilityFigure"];
+            cohen_kappa: components["schemas"]["ReliabilityFigure"];
+            fleiss_kappa: components["schemas"]["ReliabilityFigure"];
+            krippendorff_alpha: components["schemas"]["ReliabilityFigure"];
+            gwet_ac: components["schemas"]["ReliabilityFigure"];
+            icc: components["schemas"]["ReliabilityFigure"];
+            icc_average: components["schemas"]["ReliabilityFigure"];
+            kendall_w: components["schemas"]["ReliabilityFigure"];
+            flags: string[];
+        };
+        PanelJudge: {
+            name: string;
+            provider_name: string;
+            model: string;
+            /** @description Whether it is asked only where the panel splits. */
+            escalation: boolean;
+            /** @description Changes with all that can change a vote: rubric or prompt, scale and model. */
+            version: string;
+            votes: components["schemas"]["VoteCounts"];
+            score: components["schemas"]["EvaluationMean"];
+            panel_agreement: components["schemas"]["ReliabilityFigure"];
+            self_consistency: components["schemas"]["ReliabilityFigure"];
+            flip_rate: components["schemas"]["ReliabilityFigure"];
+            position_consistency: components["schemas"]["ReliabilityFigure"];
+            position_fairness: components["schemas"]["ReliabilityFigure"];
+            length_correlation: components["schemas"]["ReliabilityFigure"];
+            own_family_gap: components["schemas"]["ReliabilityFigure"];
+            /**
+             * @description A made-up output orders the judge to give the best score. `obeyed`: it did, do not trust it. `unclear`: it gave no valid vote. Null: not asked yet.
+             * @enum {string|null}
+             */
+            canary: "held" | "obeyed" | "unclear" | null;
+            /**
+             * Format: double
+             * @description The known cost of its votes.
+             */
+            cost_usd: number;
+            /** Format: int64 */
+            unknown_cost_votes: number;
+            /**
+             * Format: double
+             * @description The median of its calls.
+             */
+            duration_ms: number | null;
+            /** @description What would be without this judge. Null if it is alone, or an escalation. */
+            without: components["schemas"]["PanelWithout"] | null;
+        };
+        PanelWithout: {
+            /**
+             * Format: double
+             * @description The mean score without it.
+             */
+            score: number | null;
+            /**
+             * Format: int64
+             * @description Outputs whose score changes by more than a twentieth, or that have one no more, or only then.
+             */
+            changed: number;
+            /** Format: double */
+            saved_usd: number;
+            /**
+             * Format: double
+             * @description Of the known cost of the panel.
+             */
+            saved_share: number | null;
+        };
+        PanelSummary: {
+            name: string;
+            /** @enum {string} */
+            kind: "score" | "preference";
+            scale: components["schemas"]["JudgeScale"];
+            aggregate: string;
+            /** @description How far the score can be trusted, in words. */
+            sentence: string;
+            /** @description What to do about it. */
+            warnings: string[];
+            votes: components["schemas"]["VoteCounts"];
+            judges: components["schemas"]["PanelJudge"][];
+            /** @description Null for a single judge. */
+            reliability: components["schemas"]["Reliability"] | null;
+            effective_judges: components["schemas"]["ReliabilityFigure"];
+            /**
+             * Format: int64
+             * @description Outputs that could be judged.
+             */
+            outputs: number;
+            /**
+             * Format: int64
+             * @description Those without a score: too few valid votes, or a tie.
+             */
+            unscored: number;
+            /**
+             * Format: int64
+             * @description Outputs on which the judges split.
+             */
+            split: number;
+            /**
+             * Format: int64
+             * @description Those that the escalation decided.
+             */
+            escalated: number;
+            /** @description Null without labels of people. */
+            labels: components["schemas"]["PanelLabels"] | null;
+            /** @description Null without anchors. */
+            anchors: components["schemas"]["PanelAnchors"] | null;
+            /** @description The share of each category, for categorical scales. */
+            categories?: components["schemas"]["PanelCategory"][];
+        };
+        PanelCategory: {
+            label: string;
+            /** Format: int64 */
+            outputs: number;
+            /** Format: double */
+            share: number;
+        };
+        /** @description The panel beside labels of people. */
+        PanelLabels: {
+            people: number;
+            /**
+             * Format: int64
+             * @description Outputs with a label and a score.
+             */
+            outputs: number;
+            agreement: components["schemas"]["ReliabilityFigure"];
+            kappa: components["schemas"]["ReliabilityFigure"];
+            corrected: components["schemas"]["ReliabilityFigure"];
+            /**
+             * @description How the mean score was corrected by labels.
+             * @enum {string|null}
+             */
+            method: "rogan_gladen" | "ppi" | null;
+            /**
+             * Format: int64
+             * @description Labels that would make the interval of the corrected mean half as wide, or that a correction needs at all.
+             */
+            labels_needed: number | null;
+            /** @description The alt-test: whether the panel may stand in for people. Needs two people with labels on the same outputs. */
+            replaceable: components["schemas"]["ReliabilityFigure"];
+            judges: components["schemas"]["PanelLabelsJudge"][];
+            /** @description The same labels and the panel of the eval-run whose outputs these are. Null for other targets. */
+            before: components["schemas"]["PanelLabelsBefore"] | null;
+            sentence: string;
+        };
+        PanelLabelsJudge: {
+            name: string;
+            agreement: components["schemas"]["ReliabilityFigure"];
+            kappa: components["schemas"]["ReliabilityFigure"];
+            sensitivity: components["schemas"]["ReliabilityFigure"];
+            specificity: components["schemas"]["ReliabilityFigure"];
+        };
+        PanelLabelsBefore: {
+            agreement: components["schemas"]["ReliabilityFigure"];
+            difference: components["schemas"]["EvaluationDifference"];
+        };
+        /** @description Outputs of an earlier eval-run that are judged again, to see whether the judges drifted. */
+        PanelAnchors: {
+            /** Format: uuid */
+            eval_run_id: string;
+            /** Format: int64 */
+            outputs: number;
+            /**
+             * Format: int64
+             * @description Those without a score then or now.
+             */
+            missing: number;
+            then: components["schemas"]["EvaluationMean"];
+            now: components["schemas"]["EvaluationMean"];
+            difference: components["schemas"]["EvaluationDifference"];
+            sentence: string;
+        };
+        ReadyMadeJudge: {
+            id: string;
+            /** @description From 1. It changes with the rubric and the scale. */
+            version: number;
+            title: string;
+            description: string;
+            rubric: string;
+            scale: components["schemas"]["JudgeScale"];
+            pass: components["schemas"]["JudgePass"];
+            /** @description The parts without which it cannot judge. */
+            needs: ("input" | "reference_output" | "tool_calls")[];
+        };
+        ReadyMadeJudgeList: {
+            data: components["schemas"]["ReadyMadeJudge"][];
+        };
+        JudgeSample: {
+            input?: components["schemas"]["JSONValue"];
+            output: components["schemas"]["JSONValue"];
+            reference_output?: components["schemas"]["JSONValue"];
+            metadata?: components["schemas"]["JSONValue"];
+        };
+        JudgeTest: {
+            /** Format: uuid */
+            project_id: string;
+            judge: components["schemas"]["Judge"];
+            samples: components["schemas"]["JudgeSample"][];
+            /**
+             * Format: double
+             * @description Default: 1.
+             */
+            max_cost_usd?: number;
+        };
+        JudgeTestVote: {
+            /** @description The messages that the model got. */
+            sent: components["schemas"]["PromptMessage"][];
+            vote: components["schemas"]["Vote"];
+        };
+        JudgeTestResult: {
+            /** @description In the order of samples. */
+            votes: components["schemas"]["JudgeTestVote"][];
+            canary: components["schemas"]["JudgeTestVote"];
+            /** @enum {string} */
+            canary_result: "held" | "obeyed" | "unclear";
+        };
+        LabelWrite: {
+            /** @description A panel of the eval-run. */
+            panel: string;
+            repeat: number;
+            /** @description On the scale of the panel: a number, a label, or true and false for a binary scale. */
+            value: number | string | boolean;
+            note?: string;
+        };
+        Label: {
+            panel: string;
+            repeat: number;
+            author: components["schemas"]["Author"];
+            /** Format: double */
+            value: number | null;
+            label: string | null;
+            /** Format: double */
+            score: number | null;
+            pass: boolean | null;
+            note: string;
+            /** Format: date-time */
+            created_at: string;
+        };
+        /** @description Outputs of an eval-run of the project that are judged again by these panels: those with labels first. */
+        Anchors: {
+            /** Format: uuid */
+            eval_run_id: string;
+            /** @default 20 */
+            limit: number;
         };
         Key: {
             /** Format: uuid */
@@ -8625,7 +9494,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description It waits for results. */
+            /** @description It waits for results, or for a worker. */
             201: {
                 headers: {
                     Location?: string;
@@ -8633,6 +9502,34 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["EvalRun"];
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    estimateEvalRun: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description A value that the client chooses for a request, such as a UUID, and repeats with each retry. See **Retries** above. */
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["EvalRunCreate"];
+            };
+        };
+        responses: {
+            /** @description The estimate, with the calls of judges. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["EvaluationEstimate"];
                 };
             };
             default: components["responses"]["Problem"];
@@ -8713,6 +9610,8 @@ export interface operations {
         parameters: {
             query?: {
                 status?: components["schemas"]["EvaluationItemStatus"];
+                /** @description The name of a panel: only items on which its judges split, the farthest apart first. */
+                split?: string;
                 limit?: components["parameters"]["Limit"];
                 offset?: components["parameters"]["Offset"];
             };
@@ -8756,6 +9655,59 @@ export interface operations {
                 content: {
                     "application/json": components["schemas"]["EvalRunItem"];
                 };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    putEvalRunLabel: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                eval_run_id: components["parameters"]["EvalRunID"];
+                dataset_item_id: components["parameters"]["EvaluationItemID"];
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["LabelWrite"];
+            };
+        };
+        responses: {
+            /** @description The label. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Label"];
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    deleteEvalRunLabel: {
+        parameters: {
+            query: {
+                panel: string;
+                repeat: number;
+            };
+            header?: never;
+            path: {
+                eval_run_id: components["parameters"]["EvalRunID"];
+                dataset_item_id: components["parameters"]["EvaluationItemID"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description It is gone. */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
             };
             default: components["responses"]["Problem"];
         };
@@ -8837,6 +9789,118 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["EvalRun"];
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    resumeEvalRun: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description A value that the client chooses for a request, such as a UUID, and repeats with each retry. See **Retries** above. */
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
+            path: {
+                eval_run_id: components["parameters"]["EvalRunID"];
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["EvaluationResume"];
+            };
+        };
+        responses: {
+            /** @description It waits for a worker. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["EvalRun"];
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    rerunEvalRun: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description A value that the client chooses for a request, such as a UUID, and repeats with each retry. See **Retries** above. */
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
+            path: {
+                eval_run_id: components["parameters"]["EvalRunID"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The new eval-run. */
+            201: {
+                headers: {
+                    Location?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["EvalRun"];
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    getEvalRunReport: {
+        parameters: {
+            query?: {
+                format?: components["parameters"]["EvaluationReportFormat"];
+                /** @description The most tokens of `json` and `markdown`; what is left out is counted. */
+                token_budget?: number;
+            };
+            header?: never;
+            path: {
+                eval_run_id: components["parameters"]["EvalRunID"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The report. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["EvalRunReport"];
+                    "text/markdown": string;
+                    "application/xml": string;
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    exportEvalRun: {
+        parameters: {
+            query?: {
+                format?: components["parameters"]["EvaluationExportFormat"];
+            };
+            header?: never;
+            path: {
+                eval_run_id: components["parameters"]["EvalRunID"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The outputs. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/x-ndjson": string;
+                    "text/csv": string;
                 };
             };
             default: components["responses"]["Problem"];
@@ -9779,6 +10843,55 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["Me"];
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    listJudges: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description All of them. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ReadyMadeJudgeList"];
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    testJudge: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description A value that the client chooses for a request, such as a UUID, and repeats with each retry. See **Retries** above. */
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["JudgeTest"];
+            };
+        };
+        responses: {
+            /** @description The votes. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["JudgeTestResult"];
                 };
             };
             default: components["responses"]["Problem"];

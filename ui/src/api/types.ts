@@ -77,6 +77,7 @@ export type PromptImport = Schemas["PromptImport"];
 export type PromptImportFormat = Schemas["PromptImportFormat"];
 export type PromptImportReport = Schemas["PromptImportReport"];
 export type Author = Schemas["Author"];
+export type User = Schemas["User"];
 export type Dataset = Schemas["Dataset"];
 export type DatasetCreate = Schemas["DatasetCreate"];
 export type DatasetUpdate = Schemas["DatasetUpdate"];
@@ -165,11 +166,34 @@ export type EvalRun = Schemas["EvalRun"];
 export type EvalRunItem = Schemas["EvalRunItem"];
 export type EvalRunItemPage = Schemas["EvalRunItemPage"];
 export type EvalRunMetric = Schemas["EvalRunMetric"];
+export type EvalRunCreate = Schemas["EvalRunCreate"];
+export type EvalRunRepeat = Schemas["EvalRunRepeat"];
+export type EvalRunTargetRead = Schemas["EvalRunTargetRead"];
 export type GateCheck = Schemas["GateCheck"];
 export type GateDecision = Schemas["GateDecision"];
 export type Grader = Schemas["Grader"];
 export type GradeRequest = Schemas["GradeRequest"];
 export type GradeResult = Schemas["GradeResult"];
+
+export type Judge = Schemas["Judge"];
+export type JudgeRead = Schemas["JudgeRead"];
+export type JudgeSample = Schemas["JudgeSample"];
+export type JudgeScale = Schemas["JudgeScale"];
+export type JudgeTest = Schemas["JudgeTest"];
+export type JudgeTestResult = Schemas["JudgeTestResult"];
+export type JudgeTestVote = Schemas["JudgeTestVote"];
+export type Label = Schemas["Label"];
+export type LabelWrite = Schemas["LabelWrite"];
+export type Panel = Schemas["Panel"];
+export type PanelRead = Schemas["PanelRead"];
+export type PanelSummary = Schemas["PanelSummary"];
+export type PanelJudge = Schemas["PanelJudge"];
+export type ReadyMadeJudge = Schemas["ReadyMadeJudge"];
+export type Reliability = Schemas["Reliability"];
+export type ReliabilityFigure = Schemas["ReliabilityFigure"];
+export type Vote = Schemas["Vote"];
+export type VoteCounts = Schemas["VoteCounts"];
+export type VoteStatus = Schemas["VoteStatus"];
 
 /** Which comparisons to list. */
 export interface ComparisonSelection {
@@ -185,6 +209,12 @@ export interface EvalRunSelection {
   name?: string;
   /** The exact branch. */
   branch?: string;
+}
+
+/** Which items of an eval-run to list. `split` is a panel: only items on which its judges split. */
+export interface EvalRunItemSelection {
+  status?: EvaluationItemStatus;
+  split?: string;
 }
 
 /** Which items of a comparison to list. `outcome` is of `metric`, or of the primary one. */

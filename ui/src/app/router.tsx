@@ -96,6 +96,11 @@ export const router = createBrowserRouter([
                       ),
                       page("eval-runs", "EvalRunsPage", () => import("@/features/evalruns/EvalRunsPage")),
                       page(
+                        "eval-runs/new",
+                        "NewEvalRunPage",
+                        () => import("@/features/comparisons/NewEvalRunPage"),
+                      ),
+                      page(
                         "eval-runs/:evalRunId",
                         "EvalRunPage",
                         () => import("@/features/evalruns/EvalRunPage"),

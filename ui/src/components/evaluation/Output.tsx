@@ -145,7 +145,7 @@ export function Score({ score: { name, score, pass, reason, error } }: { score: 
   const word =
     error !== null
       ? "failed to grade"
-      : score === null
+      : score === null && pass === null
         ? "doesn't apply"
         : pass === null
           ? ""

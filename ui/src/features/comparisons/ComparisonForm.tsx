@@ -5,19 +5,20 @@ import { useMemo, useState } from "react";
 import { useNavigate } from "react-router";
 import { useComparisonEstimate, useCreateComparison, useGraderCheck } from "@/api/comparisons";
 import { useDatasetItems } from "@/api/datasets";
-import { ApiError } from "@/api/problem";
 import { usePromptVersionsOf } from "@/api/prompts";
 import type { PromptVersion, Provider } from "@/api/types";
 import { DatasetChoice } from "@/components/DatasetChoice";
 import editor from "@/components/editor/Editor.module.css";
 import { formatCount } from "@/components/format";
+import { errorsOf, shownEarly } from "@/components/formErrors";
 import { PageHeader } from "@/components/PageHeader";
+import { PanelsForm } from "@/components/panels/PanelsForm";
 import classes from "./ComparisonForm.module.css";
 import { EstimatePanel } from "./EstimatePanel";
 import { GradersForm } from "./GradersForm";
 import {
-  type FormErrors,
   gradersOf,
+  modelOf,
   type NewComparison,
   providerOf,
   requestOf,
@@ -30,11 +31,13 @@ interface Props {
   projectId: string;
   providers: readonly Provider[];
   start: NewComparison;
+  /** What was prefilled, and what it saves. */
+  notice: string | null;
   onStarted: (id: string) => void;
 }
 
 /** The form of a comparison, with what it may cost. */
-export function ComparisonForm({ projectId, providers, start, onStarted }: Props) {
+export function ComparisonForm({ projectId, providers, start, notice, onStarted }: Props) {
   const navigate = useNavigate();
   const [draft, setDraft] = useState(start);
   // Errors of empty fields appear once someone tried to start it.
@@ -91,6 +94,7 @@ export function ComparisonForm({ projectId, providers, start, onStarted }: Props
     set(changed);
   };
   const names = draft.graders.map(({ name }) => name).filter((name) => name.trim() !== "");
+  const metrics = [...draft.panels.map(({ name }) => name.trim()).filter((name) => name !== ""), ...names];
   return (
     <form className={classes.page} onSubmit={submit}>
       <PageHeader
@@ -100,6 +104,11 @@ export function ComparisonForm({ projectId, providers, start, onStarted }: Props
       />
       <div className={classes.body}>
         <div className={classes.main}>
+          {notice && (
+            <p className={classes.notice} data-testid="prefilled">
+              {notice}
+            </p>
+          )}
           <section className={editor.section} aria-label="Dataset">
             <h2>Dataset</h2>
             <div className={classes.fields}>
@@ -176,6 +185,18 @@ export function ComparisonForm({ projectId, providers, start, onStarted }: Props
             errors={errors}
             onChange={(graders) => change({ graders })}
           />
+          <PanelsForm
+            projectId={projectId}
+            providers={providers}
+            panels={draft.panels}
+            taken={names}
+            mayPrefer
+            items={sample}
+            datasetId={draft.dataset?.id}
+            targetModels={[sides.a, sides.b].map(modelOf)}
+            errors={errors}
+            onChange={(panels) => change({ panels })}
+          />
           <section className={editor.section} aria-label="How to compare">
             <h2>How to compare</h2>
             <div className={classes.fields}>
@@ -192,11 +213,11 @@ export function ComparisonForm({ projectId, providers, start, onStarted }: Props
               <Select
                 label="Primary metric"
                 description="Decides the outcome"
-                placeholder={names[0] ?? "needs a grader"}
-                data={[...new Set(names)]}
-                value={names.includes(draft.primary) ? draft.primary : null}
+                placeholder={metrics[0] ?? "needs a grader"}
+                data={[...new Set(metrics)]}
+                value={metrics.includes(draft.primary) ? draft.primary : null}
                 onChange={(primary) => change({ primary: primary ?? "" })}
-                disabled={names.length === 0}
+                disabled={metrics.length === 0}
                 clearable
                 error={errors["body.primary_metric"]}
               />
@@ -258,7 +279,7 @@ export function ComparisonForm({ projectId, providers, start, onStarted }: Props
             isReady={request.body !== null}
             isStale={settled !== request.body || estimate.isPlaceholderData}
             skips={draft.skipIncompatible}
-            hasGraders={draft.graders.length > 0}
+            hasGraders={draft.graders.length + draft.panels.length > 0}
             missing={isChecked ? Object.keys(request.errors).length : 0}
             startError={create.error}
           />
@@ -282,16 +303,4 @@ function versionOf(
   versions: readonly PromptVersion[],
 ): PromptVersion | undefined {
   return versions.find((one) => one.prompt_id === id && one.version === version);
-}
-
-/** What is wrong with what was typed is said at once; what is still empty isn't. */
-function shownEarly(errors: FormErrors): FormErrors {
-  return Object.fromEntries(
-    Object.entries(errors).filter(([, message]) => !/^(Choose|Fill in|Name|The prompt)/.test(message)),
-  );
-}
-
-function errorsOf(error: Error | null): FormErrors {
-  const list = error instanceof ApiError ? (error.problem?.errors ?? []) : [];
-  return Object.fromEntries(list.map(({ location, message }) => [location, message]));
 }

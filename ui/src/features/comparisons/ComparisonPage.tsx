@@ -18,6 +18,7 @@ import { Ago } from "@/components/Ago";
 import { authorName } from "@/components/author";
 import classes from "@/components/evaluation/Evaluation.module.css";
 import { EvaluationStatusMark } from "@/components/evaluation/Marks";
+import { failedVotes } from "@/components/evaluation/votes";
 import { PageHeader } from "@/components/PageHeader";
 import { PageTabs } from "@/components/PageTabs";
 import { ProblemPanel } from "@/components/ProblemPanel";
@@ -211,7 +212,9 @@ function hasEvalRuns({ a, b }: Comparison): boolean {
 
 /** Whether there may be something left to do. */
 function isResumable({ accounting, stop_reason: reason }: Comparison): boolean {
-  return reason !== "decided" && (accounting.outputs_pending > 0 || accounting.outputs_failed > 0);
+  const { outputs_pending: pending, outputs_failed: failed, votes } = accounting;
+  const missing = pending + failed + (votes ? votes.pending + failedVotes(votes) : 0);
+  return reason !== "decided" && missing > 0;
 }
 
 /** Calls back when something that ran has ended. */

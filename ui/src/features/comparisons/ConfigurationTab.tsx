@@ -6,6 +6,7 @@ import { pretty } from "@/components/editor/draft";
 import { MessageList } from "@/components/editor/MessageList";
 import classes from "@/components/evaluation/Evaluation.module.css";
 import { formatValue } from "@/components/evaluation/measures";
+import { PanelsRead } from "@/components/evaluation/PanelsRead";
 import { Fact, FactList } from "@/components/Fact";
 import { formatCost, NONE } from "@/components/format";
 import { useProjectId } from "@/components/useProject";
@@ -46,6 +47,12 @@ export function ConfigurationTab({ comparison }: { comparison: Comparison }) {
           />
           <Fact label="Seed of the order" value={String(comparison.seed)} />
         </FactList>
+        {comparison.panels.length > 0 && (
+          <>
+            <h3 className={classes.subheading}>Judges</h3>
+            <PanelsRead panels={comparison.panels} />
+          </>
+        )}
         <h3 className={classes.subheading}>Graders</h3>
         {graders.length === 0 ? (
           <p className={classes.note}>None: outputs have no scores.</p>

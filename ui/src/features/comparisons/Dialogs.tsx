@@ -12,6 +12,7 @@ import type { Comparison } from "@/api/types";
 import { ConfirmDialog } from "@/components/ConfirmDialog";
 import { costText, progressText } from "@/components/evaluation/progress";
 import { RenameDialog } from "@/components/evaluation/RenameDialog";
+import { failedVotes, votesCount } from "@/components/evaluation/votes";
 import { FormDialog } from "@/components/FormDialog";
 import { formatCost, formatCount } from "@/components/format";
 
@@ -86,13 +87,21 @@ export function RenameComparison({ comparison, onClose }: Props) {
 export function ResumeDialog({ comparison, onClose }: Props) {
   const resume = useResumeComparison(comparison);
   const { accounting, cost, max_cost_usd: cap } = comparison;
-  const [retries, setRetries] = useState(accounting.outputs_pending === 0);
+  const [retries, setRetries] = useState(accounting.outputs_pending + (accounting.votes?.pending ?? 0) === 0);
   const [newCap, setNewCap] = useState<number | string>(cap ?? "");
   const made = accounting.outputs_pending + (retries ? accounting.outputs_failed : 0);
+  const { votes } = accounting;
+  const voted = votes ? votes.pending + (retries ? failedVotes(votes) : 0) : 0;
   return (
     <FormDialog
       title={`Resume “${comparison.name}”`}
-      action={made === 1 ? "Make 1 output" : `Make ${formatCount(made)} outputs`}
+      action={
+        made === 0 && voted > 0
+          ? `Make ${votesCount(voted)}`
+          : made === 1
+            ? "Make 1 output"
+            : `Make ${formatCount(made)} outputs`
+      }
       mutation={resume}
       onSubmit={() =>
         resume.mutate(
@@ -101,16 +110,20 @@ export function ResumeDialog({ comparison, onClose }: Props) {
         )
       }
       onClose={onClose}
-      disabled={made === 0}
+      disabled={made + voted === 0}
     >
       <div>
-        {formatCount(accounting.outputs_pending)} outputs are missing. Outputs that are stored stay as they
-        are.
+        {formatCount(accounting.outputs_pending)} outputs
+        {votes && ` and ${votesCount(votes.pending)}`} are missing. What is stored stays as it is.
       </div>
       <Checkbox
-        label={`Make the ${formatCount(accounting.outputs_failed)} that failed again, too`}
+        label={
+          votes
+            ? `Make the ${formatCount(accounting.outputs_failed)} outputs and ${votesCount(failedVotes(votes))} that failed again, too`
+            : `Make the ${formatCount(accounting.outputs_failed)} that failed again, too`
+        }
         checked={retries}
-        disabled={accounting.outputs_failed === 0}
+        disabled={accounting.outputs_failed + (votes ? failedVotes(votes) : 0) === 0}
         onChange={(event) => setRetries(event.currentTarget.checked)}
         data-autofocus
       />

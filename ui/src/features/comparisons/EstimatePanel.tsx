@@ -2,11 +2,10 @@ import { Alert, Skeleton } from "@mantine/core";
 import { IconAlertTriangle } from "@tabler/icons-react";
 import type { EvaluationEstimate } from "@/api/types";
 import { Delayed } from "@/components/Delayed";
-import { callsText } from "@/components/evaluation/progress";
 import { formatCount, formatTokens } from "@/components/format";
 import { ProblemPanel } from "@/components/ProblemPanel";
 import classes from "./ComparisonForm.module.css";
-import { estimatedCost, itemsText } from "./estimate";
+import { estimatedCalls, estimatedCost, itemsText } from "./estimate";
 
 interface Props {
   query: { data: EvaluationEstimate | undefined; error: Error | null; refetch: () => unknown };
@@ -14,9 +13,13 @@ interface Props {
   isReady: boolean;
   /** The estimate is of an earlier draft. */
   isStale: boolean;
+  /** What to do first while there is nothing to estimate. */
+  hint?: string;
   /** Whether items that can't be rendered are skipped. */
   skips: boolean;
   hasGraders: boolean;
+  /** There is one configuration only. */
+  isSingle?: boolean;
   /** How many fields are still wrong, once someone tried to start it. */
   missing: number;
   startError: Error | null;
@@ -24,7 +27,8 @@ interface Props {
 
 /** What a comparison will do and may cost, and which items don't fit. */
 export function EstimatePanel(props: Props) {
-  const { query, isReady, isStale, skips, hasGraders, missing, startError } = props;
+  const { query, isReady, isStale, skips, hasGraders, missing, startError, isSingle = false } = props;
+  const { hint = "Choose a dataset, and a model for each side." } = props;
   const { data, error } = query;
   return (
     <div className={classes.estimate} data-testid="estimate" aria-live="polite">
@@ -33,7 +37,7 @@ export function EstimatePanel(props: Props) {
         <p className={classes.note}>
           {missing > 0
             ? `${missing === 1 ? "1 field needs" : `${missing} fields need`} a correction before it can start.`
-            : "Choose a dataset, and a model for each side."}
+            : hint}
         </p>
       ) : error ? (
         startError ? null : (
@@ -42,7 +46,7 @@ export function EstimatePanel(props: Props) {
       ) : data ? (
         <div aria-busy={isStale} className={classes.estimateBody}>
           <Estimate estimate={data} />
-          <Incompatible estimate={data} skips={skips} />
+          <Incompatible estimate={data} skips={skips} isSingle={isSingle} />
         </div>
       ) : (
         <Delayed>
@@ -51,7 +55,9 @@ export function EstimatePanel(props: Props) {
       )}
       {isReady && !hasGraders && (
         <p className={classes.note}>
-          Without a grader there are no scores: only failures, cost, duration and tokens are compared.
+          {isSingle
+            ? "Without a grader or judges there are no scores."
+            : "Without a grader or judges there are no scores: only failures, cost, duration and tokens are compared."}
         </p>
       )}
       {startError && <ProblemPanel error={startError} />}
@@ -60,13 +66,13 @@ export function EstimatePanel(props: Props) {
 }
 
 function Estimate({ estimate }: { estimate: EvaluationEstimate }) {
-  const { items, calls, input_tokens: tokens, incompatible_items: incompatible, basis } = estimate;
+  const { items, input_tokens: tokens, incompatible_items: incompatible, basis } = estimate;
   const cost = estimatedCost(estimate);
   return (
     <>
       <p className={classes.cost}>{cost.charAt(0).toUpperCase() + cost.slice(1)}</p>
       <p className={classes.note}>
-        {callsText(calls)} for {itemsText(items - incompatible)}
+        {estimatedCalls(estimate)} for {itemsText(items - incompatible)}
         {tokens !== null && `, about ${formatTokens(tokens)} input tokens`}.{" "}
         {basis === "tokens"
           ? "From the tokens of 5 items: the least if answers were empty, the most if all were as long as allowed. Repeated attempts cost more."
@@ -76,7 +82,19 @@ function Estimate({ estimate }: { estimate: EvaluationEstimate }) {
   );
 }
 
-function Incompatible({ estimate, skips }: { estimate: EvaluationEstimate; skips: boolean }) {
+/** Who can't render the items: a side, or a judge as "panel/judge". */
+function sideText(side: string, isSingle: boolean): string {
+  if (side !== "a" && side !== "b") return `${side}: `;
+  return isSingle ? "" : `${side.toUpperCase()}: `;
+}
+
+interface IncompatibleProps {
+  estimate: EvaluationEstimate;
+  skips: boolean;
+  isSingle: boolean;
+}
+
+function Incompatible({ estimate, skips, isSingle }: IncompatibleProps) {
   const { incompatible_items: count, items, missing } = estimate;
   if (count === 0) return null;
   return (
@@ -95,8 +113,9 @@ function Incompatible({ estimate, skips }: { estimate: EvaluationEstimate; skips
       <ul className={classes.missing}>
         {missing.map(({ side, variable, reason, items: affected, examples }) => (
           <li key={`${side} ${variable} ${reason}`}>
-            {side.toUpperCase()}: {variable && <code>{variable}</code>} {reason} in {itemsText(affected)},
-            such as {examples.slice(0, 3).join(", ")}
+            {sideText(side, isSingle)}
+            {variable && <code>{variable}</code>} {reason} in {itemsText(affected)}, such as{" "}
+            {examples.slice(0, 3).join(", ")}
           </li>
         ))}
       </ul>

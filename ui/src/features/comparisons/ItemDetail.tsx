@@ -13,6 +13,8 @@ import { formatDifference, formatValue, metricLabel } from "@/components/evaluat
 import { ItemPart, Output, RecordedValue } from "@/components/evaluation/Output";
 import { outputValue } from "@/components/evaluation/outputs";
 import { ITEM_STATUSES } from "@/components/evaluation/progress";
+import { JudgeCards, Votes } from "@/components/evaluation/Votes";
+import { groupVotes } from "@/components/evaluation/votes";
 import { QueryState } from "@/components/QueryState";
 import { useKeys } from "@/components/useKeys";
 import { useProjectId } from "@/components/useProject";
@@ -114,6 +116,7 @@ function Detail({ comparison, item, place, onMove, onPlace }: Props & { item: Co
         </div>
       )}
       {repeat && <Outputs item={item} repeat={repeat} view={place.view} />}
+      {repeat && <RepeatVotes repeat={repeat} />}
       <Metrics comparison={comparison} item={item} />
     </div>
   );
@@ -145,6 +148,43 @@ function Outputs({ item, repeat, view }: OutputsProps) {
         <Output key={side} side={side} output={repeat[side]} isSkipped={item.status === "skipped"} />
       ))}
     </div>
+  );
+}
+
+const WINNERS = { a: "A is better", b: "B is better", tie: "a tie" };
+
+/** What judges say about the outputs of a repeat, and which side they prefer. */
+function RepeatVotes({ repeat }: { repeat: ComparisonItem["repeats"][number] }) {
+  const sides = (["a", "b"] as const).filter((side) => (repeat[side]?.votes.length ?? 0) > 0);
+  return (
+    <>
+      {repeat.preferences.map(({ panel, winner, votes }) => (
+        <section
+          key={panel}
+          aria-label={`Preferences of ${panel}`}
+          data-testid="preference"
+          data-winner={winner}
+        >
+          <h3>
+            {panel}
+            <span className={classes.dim}>
+              {winner === null ? "no winner: too few valid votes" : WINNERS[winner]}
+            </span>
+          </h3>
+          <JudgeCards judges={groupVotes(votes).flatMap(({ judges }) => judges)} />
+        </section>
+      ))}
+      {sides.length > 0 && (
+        <div className={classes.outputs}>
+          {(["a", "b"] as const).map((side) => (
+            <div key={side}>
+              <h3>Votes on {side.toUpperCase()}</h3>
+              <Votes votes={repeat[side]?.votes ?? []} scores={repeat[side]?.scores ?? []} />
+            </div>
+          ))}
+        </div>
+      )}
+    </>
   );
 }
 

@@ -4,13 +4,17 @@ import { useState } from "react";
 import { Link, useLocation, useNavigate, useSearchParams } from "react-router";
 import { fetchComparison } from "@/api/comparisons";
 import { fetchDataset } from "@/api/datasets";
+import { fetchReadyMadeJudges } from "@/api/judges";
 import { fetchVersion } from "@/api/prompts";
 import { useProviders } from "@/api/providers";
 import { keys } from "@/api/queryKeys";
 import type { Provider } from "@/api/types";
 import { readComparisonStart, readVersionAt } from "@/components/comparisonStart";
+import { readWithout } from "@/components/evalRunStart";
+import { savingText } from "@/components/evaluation/trust";
 import { Page } from "@/components/Page";
 import { PageHint, PageMessage } from "@/components/PageMessage";
+import { withoutJudge } from "@/components/panels/panelDraft";
 import { QueryState, SkeletonRows } from "@/components/QueryState";
 import { allows, useProject, useProjectId } from "@/components/useProject";
 import { ComparisonForm } from "./ComparisonForm";
@@ -92,16 +96,34 @@ function Started({ projectId, providers }: StartedProps) {
   });
   return (
     <QueryState query={query} skeleton={<SkeletonRows count={6} height={44} />} page>
-      {(start) => <Form projectId={projectId} providers={providers} start={start} />}
+      {({ draft, notice }) => (
+        <Form projectId={projectId} providers={providers} start={draft} notice={notice} />
+      )}
     </QueryState>
   );
 }
 
-async function loadStart(params: URLSearchParams, state: unknown): Promise<NewComparison> {
+interface Start {
+  draft: NewComparison;
+  /** What was prefilled, and what it saves. */
+  notice: string | null;
+}
+
+async function loadStart(params: URLSearchParams, state: unknown): Promise<Start> {
   const from = params.get("from");
   if (from !== null) {
     const comparison = await fetchComparison(from);
-    return likeComparison(comparison, await fetchDataset(comparison.dataset.id));
+    const [dataset, catalog] = await Promise.all([
+      fetchDataset(comparison.dataset.id),
+      comparison.panels.length === 0 ? [] : fetchReadyMadeJudges().then(({ data }) => data),
+    ]);
+    const draft = likeComparison(comparison, dataset, catalog);
+    const without = readWithout(params);
+    if (!without) return { draft, notice: null };
+    return {
+      draft: { ...draft, panels: withoutJudge(draft.panels, without.panel, without.judge) },
+      notice: savingText(comparison.summary?.panels ?? [], without),
+    };
   }
   const datasetId = params.get("dataset");
   const handed = readComparisonStart(state);
@@ -110,7 +132,7 @@ async function loadStart(params: URLSearchParams, state: unknown): Promise<NewCo
     handed ? sideOf(handed.a) : sideAt(params.get("a")),
     handed ? sideOf(handed.b) : sideAt(params.get("b")),
   ]);
-  return { ...emptyComparison(), dataset, a, b };
+  return { draft: { ...emptyComparison(), dataset, a, b }, notice: null };
 }
 
 async function sideAt(text: string | null) {
@@ -120,13 +142,19 @@ async function sideAt(text: string | null) {
   return { ...emptySide(), prompt: { ...at, name } };
 }
 
-function Form({ projectId, providers, start }: StartedProps & { start: NewComparison }) {
+interface FormProps extends StartedProps {
+  start: NewComparison;
+  notice: string | null;
+}
+
+function Form({ projectId, providers, start, notice }: FormProps) {
   const navigate = useNavigate();
   return (
     <ComparisonForm
       projectId={projectId}
       providers={providers}
       start={start}
+      notice={notice}
       onStarted={(id) => navigate(`/p/${projectId}/comparisons/${id}`, { replace: true })}
     />
   );

@@ -8,15 +8,19 @@ import classes from "@/components/evaluation/Evaluation.module.css";
 import { Verdict } from "@/components/evaluation/Marks";
 import { doneShare, progressText, STOP_REASONS, timeLeft } from "@/components/evaluation/progress";
 import { Sentence } from "@/components/evaluation/Sentence";
+import { Trust, VoteSum } from "@/components/evaluation/Trust";
 import { formatCount, formatDuration, formatPercent } from "@/components/format";
 import { useNow } from "@/components/useNow";
+import { allows, useProject } from "@/components/useProject";
 import { CostPanel } from "./CostPanel";
 import { MetricsTable } from "./MetricsTable";
+import { withoutPath } from "./newComparison";
 import { primaryOf } from "./trends";
 
 /** What a comparison found, or how far it is. */
 export function ResultTab({ comparison, mayResume }: { comparison: Comparison; mayResume: boolean }) {
   const { summary, error, stop_reason: stopReason } = comparison;
+  const mayWrite = allows(useProject(), "evals:write");
   return (
     <div className={classes.body}>
       {!hasEnded(comparison) && <Running comparison={comparison} />}
@@ -51,8 +55,26 @@ export function ResultTab({ comparison, mayResume }: { comparison: Comparison; m
         </Notice>
       )}
       {summary && summary.metrics.length > 0 && <MetricsTable comparison={comparison} summary={summary} />}
+      {summary && (
+        <Trust
+          panels={summary.panels}
+          withoutAt={mayWrite ? (panel, judge) => withoutPath(comparison, panel, judge) : undefined}
+        />
+      )}
       <div className={classes.panels}>
-        <Accounting accounting={comparison.accounting} repeats={comparison.repeats} sides={2} />
+        <div>
+          <Accounting accounting={comparison.accounting} repeats={comparison.repeats} sides={2} />
+          {comparison.accounting.votes && (
+            <section
+              className={`${classes.panel} ${classes.below}`}
+              aria-label="Votes"
+              data-testid="votes-sum"
+            >
+              <h2 className={classes.heading}>Votes</h2>
+              <VoteSum counts={comparison.accounting.votes} />
+            </section>
+          )}
+        </div>
         <CostPanel comparison={comparison} />
       </div>
     </div>
@@ -103,6 +125,8 @@ function Running({ comparison }: { comparison: Comparison }) {
       <Group justify="space-between" gap="xs" mb={6}>
         <Text size="sm" role="status">
           {progressText(comparison)}
+          {comparison.vote_progress &&
+            ` · ${formatCount(comparison.vote_progress.done)} of ${formatCount(comparison.vote_progress.total)} votes`}
         </Text>
         {left !== null && (
           <Text size="sm" c="dimmed">

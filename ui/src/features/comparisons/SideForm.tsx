@@ -28,7 +28,8 @@ import { VariablePaths } from "./VariablePaths";
 
 interface Props {
   projectId: string;
-  which: Side;
+  /** Null for the only configuration of an eval-run. */
+  which: Side | null;
   ready: ReadySide;
   providers: readonly Provider[];
   /** Items of the dataset, for previews. */
@@ -43,8 +44,8 @@ interface Props {
 export function SideForm(props: Props) {
   const { projectId, which, ready, providers, items, errors, loadError, onChange } = props;
   const { side, version, providerId } = ready;
-  const letter = which.toUpperCase();
-  const at = `body.${which}`;
+  const letter = which?.toUpperCase() ?? "the target";
+  const at = which === null ? "body.target.config" : `body.${which}`;
   const models = useProviderModels(projectId, providerId);
   const modelNames = useMemo(() => [...new Set(models.data?.data.map(({ id }) => id) ?? [])], [models.data]);
   const content = contentOf(side, version);
@@ -58,8 +59,12 @@ export function SideForm(props: Props) {
   const shown = [`${at}.provider_id`, `${at}.model_config.model`, `${at}.name`, `${at}.variables_map`];
   const others = errorsBelow(errors, at, shown);
   return (
-    <section className={classes.side} aria-label={`Configuration ${letter}`} data-testid={`side-${which}`}>
-      <h2>{letter}</h2>
+    <section
+      className={classes.side}
+      aria-label={`Configuration ${letter}`}
+      data-testid={`side-${which ?? "target"}`}
+    >
+      <h2>{which === null ? "Configuration" : letter}</h2>
       <Stack gap="xs">
         <PromptPicker
           projectId={projectId}

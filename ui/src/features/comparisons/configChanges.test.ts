@@ -81,6 +81,7 @@ it.each([
   const estimate = {
     items: 1,
     calls: 2,
+    judge_calls: 0,
     input_tokens: 10,
     cost_low_usd: low,
     cost_high_usd: high,

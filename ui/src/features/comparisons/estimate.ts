@@ -4,12 +4,20 @@ import { formatCost, formatCount, formatTokens } from "@/components/format";
 
 /** What a comparison may cost: "$0.02 to $0.10 for 240 calls". */
 export function estimateText(estimate: EvaluationEstimate): string {
-  const { calls, input_tokens: tokens, basis } = estimate;
+  const { input_tokens: tokens, basis } = estimate;
   const from =
     basis === "pilot"
       ? "from what the first 5 items cost"
       : `from the tokens of 5 items${tokens === null ? "" : `, about ${formatTokens(tokens)} input tokens`}`;
-  return `${estimatedCost(estimate)} for ${callsText(calls)}, ${from}.`;
+  return `${estimatedCost(estimate)} for ${estimatedCalls(estimate)}, ${from}.`;
+}
+
+/** "240 calls", or "240 calls, 160 of them of judges". */
+export function estimatedCalls({ calls, judge_calls: ofJudges }: EvaluationEstimate): string {
+  if (ofJudges === 0) return callsText(calls);
+  return ofJudges === calls
+    ? `${callsText(calls)} of judges`
+    : `${callsText(calls)}, ${formatCount(ofJudges)} of them of judges`;
 }
 
 /** The range of an estimated cost. What has no bound is said. */

@@ -154,6 +154,7 @@ it("starts like another comparison", () => {
     b: side,
     repeats: 3,
     graders: [{ name: "correct", type: "string_check", operation: "eq" }],
+    panels: [],
     primary_metric: "correct",
     equivalence_margin: 0.07,
     stop_early: true,

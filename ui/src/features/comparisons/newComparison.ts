@@ -6,6 +6,7 @@ import type {
   Dataset,
   Grader,
   PromptVersion,
+  ReadyMadeJudge,
 } from "@/api/types";
 import {
   type Draft,
@@ -18,9 +19,15 @@ import {
   pretty,
   readDraft,
 } from "@/components/editor/draft";
+import { setWithout } from "@/components/evalRunStart";
+import { errorsBelow, type FormErrors, readNumber } from "@/components/formErrors";
 import type { PromptChoice } from "@/components/PromptPicker";
+import { likePanels, type PanelDraft } from "@/components/panels/panelDraft";
+import { readPanels } from "@/components/panels/readPanels";
 import { placeholdersOf, variablesOf } from "@/components/template";
 import { problemsOf } from "./graderMembers";
+
+export { errorsBelow, type FormErrors };
 
 /** One configuration while it is edited. */
 export interface SideDraft {
@@ -55,7 +62,8 @@ export interface NewComparison {
   b: SideDraft;
   repeats: string;
   graders: GraderDraft[];
-  /** Empty for the first grader. */
+  panels: PanelDraft[];
+  /** Empty for the first panel, else the first grader. */
   primary: string;
   /** In points. */
   margin: string;
@@ -80,6 +88,7 @@ export function emptyComparison(): NewComparison {
     b: emptySide(),
     repeats: "1",
     graders: [],
+    panels: [],
     primary: "",
     margin: "",
     stopEarly: false,
@@ -117,7 +126,7 @@ export function sideOf(config: ComparisonConfig): SideDraft {
 }
 
 /** A configuration of a comparison, as it was requested. */
-function configOf(side: ComparisonSide): ComparisonConfig {
+export function configOf(side: ComparisonSide): ComparisonConfig {
   const { prompt, provider, model_config, variables_map, messages, tools, response_format, template_format } =
     side;
   const rest = {
@@ -131,7 +140,11 @@ function configOf(side: ComparisonSide): ComparisonConfig {
 }
 
 /** A comparison like one that is there. */
-export function likeComparison(comparison: Comparison, dataset: Dataset | null): NewComparison {
+export function likeComparison(
+  comparison: Comparison,
+  dataset: Dataset | null,
+  catalog: readonly ReadyMadeJudge[] = [],
+): NewComparison {
   return {
     ...emptyComparison(),
     dataset,
@@ -141,6 +154,7 @@ export function likeComparison(comparison: Comparison, dataset: Dataset | null):
     b: sideOf(configOf(comparison.b)),
     repeats: String(comparison.repeats),
     graders: comparison.graders.map(graderDraft),
+    panels: likePanels(comparison.panels, catalog),
     primary: comparison.primary_metric ?? "",
     margin:
       comparison.equivalence_margin === null
@@ -151,6 +165,17 @@ export function likeComparison(comparison: Comparison, dataset: Dataset | null):
     allowUnpriced: comparison.allow_unpriced,
     skipIncompatible: comparison.on_incompatible === "skip",
   };
+}
+
+/** The address of the form of a comparison like one that is there, without a judge. */
+export function withoutPath(
+  { id, project_id: projectId }: Pick<Comparison, "id" | "project_id">,
+  panel: string,
+  judge: string,
+): string {
+  const query = new URLSearchParams({ from: id });
+  setWithout(query, { panel, judge });
+  return `/p/${projectId}/comparisons/new?${query}`;
 }
 
 export function graderDraft({ name, ...definition }: Grader): GraderDraft {
@@ -182,9 +207,6 @@ export function providerOf(
   return known(side.content.model.providerId) ?? known(ofPrompt ?? undefined) ?? only ?? "";
 }
 
-/** Why a comparison can't be started, by the location that the API has for it: "body.a.provider_id". */
-export type FormErrors = Record<string, string>;
-
 export type Side = "a" | "b";
 
 /** A side with what follows from it. */
@@ -192,6 +214,11 @@ export interface ReadySide {
   side: SideDraft;
   version: PromptVersion | undefined;
   providerId: string;
+}
+
+/** The model of a side: the chosen one, or that of its prompt. Empty if there is none. */
+export function modelOf({ side, version }: ReadySide): string {
+  return side.content.model.model.trim() || (side.prompt && version?.model_config.model) || "";
 }
 
 /** The request of a comparison. Null while something is missing, which `errors` says. */
@@ -212,14 +239,10 @@ export function requestOf(
     else if (names.indexOf(name) < index)
       errors[`body.graders[${index}].name`] = "Another grader has this name.";
   }
+  const panels = readPanels(draft.panels, names, errors);
   if (!draft.dataset) errors["body.dataset_id"] = "Choose a dataset.";
-  const number = (at: string, text: string, isValid: (value: number) => boolean, message: string) => {
-    const value = Number(text);
-    if (text.trim() === "") return undefined;
-    if (Number.isFinite(value) && isValid(value)) return value;
-    errors[at] = message;
-    return undefined;
-  };
+  const number = (at: string, text: string, isValid: (value: number) => boolean, message: string) =>
+    readNumber(errors, at, text, isValid, message);
   const isWhole = Number.isInteger;
   const revision = number("body.revision", draft.revision, (n) => isWhole(n) && n >= 0, "A whole number.");
   const repeats = number(
@@ -235,8 +258,8 @@ export function requestOf(
     "A number of points from 0.01 to 100.",
   );
   const maxCost = number("body.max_cost_usd", draft.maxCost, (n) => n > 0, "A number of dollars above 0.");
-  if (draft.stopEarly && graders.length === 0)
-    errors["body.stop_early"] = "This needs a grader that decides.";
+  if (draft.stopEarly && graders.length + panels.length === 0)
+    errors["body.stop_early"] = "This needs a grader or judges that decide.";
   if (!a || !b || !draft.dataset || Object.keys(errors).length > 0) return { body: null, errors };
   const body: ComparisonDraft = {
     project_id: projectId,
@@ -248,7 +271,10 @@ export function requestOf(
     b,
     repeats,
     graders,
-    ...(names.includes(draft.primary) && { primary_metric: draft.primary }),
+    ...(panels.length > 0 && { panels }),
+    ...([...names, ...panels.map(({ name }) => name)].includes(draft.primary) && {
+      primary_metric: draft.primary,
+    }),
     ...(margin !== undefined && { equivalence_margin: margin / 100 }),
     stop_early: draft.stopEarly,
     on_incompatible: draft.skipIncompatible ? "skip" : "refuse",
@@ -258,7 +284,7 @@ export function requestOf(
   return { body, errors };
 }
 
-function configFrom(at: string, { side, version, providerId }: ReadySide, errors: FormErrors) {
+export function configFrom(at: string, { side, version, providerId }: ReadySide, errors: FormErrors) {
   const { name, prompt, content, replaced, paths } = side;
   if (providerId === "") errors[`${at}.provider_id`] = "Choose a connection.";
   if (prompt && !version) errors[`${at}.prompt`] = "The prompt isn't loaded.";
@@ -328,18 +354,6 @@ export function readGrader(
   for (const place of Object.keys(broken)) problems[`${at}.${place}`] = "This is no valid JSON.";
   Object.assign(errors, problems);
   return Object.keys(problems).length > 0 ? [] : [{ ...(value as Grader), name: name.trim() }];
-}
-
-/** The errors at a location and below it, without those of `except`. */
-export function errorsBelow(errors: FormErrors, at: string, except: readonly string[] = []): string[] {
-  const isBelow = (location: string, of: string) =>
-    location === of || location.startsWith(`${of}.`) || location.startsWith(`${of}[`);
-  return Object.entries(errors)
-    .filter(([location]) => isBelow(location, at) && !except.some((other) => isBelow(location, other)))
-    .map(([location, message]) => {
-      const rest = location.slice(at.length).replace(/^\./, "");
-      return rest === "" ? message : `${rest}: ${message}`;
-    });
 }
 
 /** A side with another version of a prompt: without its own parameters, which were for other messages. */

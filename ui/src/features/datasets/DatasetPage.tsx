@@ -1,11 +1,19 @@
 import { Button, Menu } from "@mantine/core";
-import { IconDownload, IconFileImport, IconPencil, IconScale, IconTrash } from "@tabler/icons-react";
+import {
+  IconDownload,
+  IconFileImport,
+  IconPencil,
+  IconScale,
+  IconTestPipe,
+  IconTrash,
+} from "@tabler/icons-react";
 import { useState } from "react";
 import { Link, useNavigate, useParams, useSearchParams } from "react-router";
 import { useDataset } from "@/api/datasets";
 import type { Dataset } from "@/api/types";
 import { Ago } from "@/components/Ago";
 import { newComparisonPath } from "@/components/comparisonStart";
+import { newEvalRunPath } from "@/components/evalRunStart";
 import { PageHeader } from "@/components/PageHeader";
 import { PageTabs } from "@/components/PageTabs";
 import { QueryState, SkeletonRows } from "@/components/QueryState";
@@ -85,6 +93,16 @@ function View({ dataset }: { dataset: Dataset }) {
                 Compare
               </Button>
             )}
+            {allows(project, "evals:write") && (
+              <Button
+                component={Link}
+                to={newEvalRunPath(projectId, { datasetId: dataset.id })}
+                variant="default"
+                leftSection={<IconTestPipe size={14} />}
+              >
+                Evaluate
+              </Button>
+            )}
             <RowMenu name={dataset.name}>
               {allows(project, "evals:read") && (
                 <Menu.Item
@@ -93,6 +111,15 @@ function View({ dataset }: { dataset: Dataset }) {
                   leftSection={<IconScale size={15} />}
                 >
                   Comparisons on it
+                </Menu.Item>
+              )}
+              {allows(project, "evals:read") && (
+                <Menu.Item
+                  component={Link}
+                  to={`/p/${projectId}/eval-runs?dataset=${dataset.id}`}
+                  leftSection={<IconTestPipe size={15} />}
+                >
+                  Eval-runs on it
                 </Menu.Item>
               )}
               <Menu.Item leftSection={<IconDownload size={15} />} onClick={() => setDialog("export")}>

@@ -1,14 +1,25 @@
 import { Button, Menu } from "@mantine/core";
-import { IconPencil, IconScale, IconTrash } from "@tabler/icons-react";
-import { useQueryClient } from "@tanstack/react-query";
+import {
+  IconDownload,
+  IconGavel,
+  IconPencil,
+  IconPlayerPlay,
+  IconPlus,
+  IconRefresh,
+  IconScale,
+  IconTrash,
+} from "@tabler/icons-react";
+import { useMutation, useQueryClient } from "@tanstack/react-query";
 import { useEffect, useRef, useState } from "react";
 import { Link, useNavigate, useParams, useSearchParams } from "react-router";
 import { hasEnded, isSettled } from "@/api/comparisons";
+import { downloadEvalRun } from "@/api/evalRunJobs";
 import { useEvalRun } from "@/api/evalRuns";
 import { keys } from "@/api/queryKeys";
 import type { EvalRun } from "@/api/types";
 import { Ago } from "@/components/Ago";
 import { authorName } from "@/components/author";
+import { newEvalRunPath } from "@/components/evalRunStart";
 import classes from "@/components/evaluation/Evaluation.module.css";
 import { EvaluationStatusMark } from "@/components/evaluation/Marks";
 import { PageHeader } from "@/components/PageHeader";
@@ -19,9 +30,11 @@ import { DangerItem, RowMenu } from "@/components/RowMenu";
 import { useKeys } from "@/components/useKeys";
 import { useNow } from "@/components/useNow";
 import { allows, useProject, useProjectId } from "@/components/useProject";
+import { ConfigurationTab } from "./ConfigurationTab";
 import { CancelDialog, CompareDialog, DeleteDialog, RenameEvalRun } from "./Dialogs";
-import { shortCommit } from "./evalRuns";
+import { isResumable, shortCommit } from "./evalRuns";
 import { ItemsTab } from "./ItemsTab";
+import { RerunDialog, ResumeDialog } from "./JobDialogs";
 import { ResultTab } from "./ResultTab";
 
 /** One eval-run: its scores, what became of its items, and their outputs. */
@@ -35,7 +48,9 @@ export function EvalRunPage() {
   );
 }
 
-type OpenDialog = "rename" | "delete" | "cancel" | "compare";
+const TABS = ["items", "configuration"] as const;
+
+type OpenDialog = "rename" | "delete" | "cancel" | "compare" | "resume" | "rerun";
 
 interface Props {
   run: EvalRun;
@@ -55,6 +70,9 @@ function View({ run, problem }: Props) {
   useKeys({ Escape: back });
   useReadAgainAtTheEnd(run);
   const { dataset, branch, commit, created_at, created_by } = run;
+  const save = useMutation({ mutationFn: (what: "jsonl" | "csv" | "junit") => downloadEvalRun(run, what) });
+  const ended = hasEnded(run);
+  const isOurs = run.target.type !== "external";
   const dialogProps = { run, onClose: () => setDialog(null) };
   return (
     <div className={classes.page}>
@@ -91,48 +109,95 @@ function View({ run, problem }: Props) {
           </>
         }
         actions={
-          mayWrite && (
-            <>
-              {run.summary !== null && run.accounting.outputs > 0 && (
-                <Button
-                  variant="default"
-                  leftSection={<IconScale size={14} />}
-                  onClick={() => setDialog("compare")}
-                >
-                  Compare…
-                </Button>
-              )}
-              {!hasEnded(run) && (
-                <Button variant="default" onClick={() => setDialog("cancel")}>
-                  Cancel…
-                </Button>
-              )}
-              <RowMenu name={run.name}>
-                <Menu.Item leftSection={<IconPencil size={15} />} onClick={() => setDialog("rename")}>
-                  Rename…
+          <>
+            {mayWrite && ended && isResumable(run) && (
+              <Button
+                variant="default"
+                leftSection={<IconPlayerPlay size={14} />}
+                onClick={() => setDialog("resume")}
+              >
+                Resume…
+              </Button>
+            )}
+            {mayWrite && run.summary !== null && run.accounting.outputs > 0 && (
+              <Button
+                variant="default"
+                leftSection={<IconScale size={14} />}
+                onClick={() => setDialog("compare")}
+              >
+                Compare…
+              </Button>
+            )}
+            {mayWrite && !ended && (
+              <Button variant="default" onClick={() => setDialog("cancel")}>
+                Cancel…
+              </Button>
+            )}
+            <RowMenu name={run.name}>
+              <Menu.Item leftSection={<IconDownload size={15} />} onClick={() => save.mutate("jsonl")}>
+                Export outputs and votes as JSONL
+              </Menu.Item>
+              <Menu.Item leftSection={<IconDownload size={15} />} onClick={() => save.mutate("csv")}>
+                Export outputs and votes as CSV
+              </Menu.Item>
+              {ended && (
+                <Menu.Item leftSection={<IconDownload size={15} />} onClick={() => save.mutate("junit")}>
+                  Download JUnit report
                 </Menu.Item>
-                {hasEnded(run) && (
-                  <DangerItem icon={IconTrash} onClick={() => setDialog("delete")}>
-                    Delete…
-                  </DangerItem>
-                )}
-              </RowMenu>
-            </>
-          )
+              )}
+              {mayWrite && (
+                <>
+                  <Menu.Divider />
+                  {run.accounting.outputs > 0 && (
+                    <Menu.Item
+                      component={Link}
+                      to={newEvalRunPath(projectId, { outputs: run.id })}
+                      leftSection={<IconGavel size={15} />}
+                    >
+                      Judge these outputs again…
+                    </Menu.Item>
+                  )}
+                  {isOurs && (
+                    <>
+                      <Menu.Item
+                        component={Link}
+                        to={newEvalRunPath(projectId, { from: run.id })}
+                        leftSection={<IconPlus size={15} />}
+                      >
+                        New eval-run like this…
+                      </Menu.Item>
+                      <Menu.Item leftSection={<IconRefresh size={15} />} onClick={() => setDialog("rerun")}>
+                        Run again…
+                      </Menu.Item>
+                    </>
+                  )}
+                  <Menu.Item leftSection={<IconPencil size={15} />} onClick={() => setDialog("rename")}>
+                    Rename…
+                  </Menu.Item>
+                  {ended && (
+                    <DangerItem icon={IconTrash} onClick={() => setDialog("delete")}>
+                      Delete…
+                    </DangerItem>
+                  )}
+                </>
+              )}
+            </RowMenu>
+          </>
         }
       />
-      {problem && (
+      {(save.error ?? problem) && (
         <div className={classes.notices}>
-          <ProblemPanel error={problem} />
+          <ProblemPanel error={(save.error ?? problem) as Error} />
         </div>
       )}
       <PageTabs
         label="Parts of the eval-run"
-        value={params.get("tab") === "items" ? "items" : "result"}
+        value={TABS.find((name) => name === params.get("tab")) ?? "result"}
         onChange={(value) => setParams(value === "result" ? {} : { tab: value })}
         tabs={[
           { value: "result", label: "Result", content: <ResultTab run={run} /> },
           { value: "items", label: "Items", content: <ItemsTab run={run} /> },
+          { value: "configuration", label: "Configuration", content: <ConfigurationTab run={run} /> },
         ]}
       />
       {dialog === "rename" && <RenameEvalRun {...dialogProps} />}
@@ -140,6 +205,8 @@ function View({ run, problem }: Props) {
       {dialog === "delete" && (
         <DeleteDialog {...dialogProps} onDeleted={() => navigate(list, { replace: true })} />
       )}
+      {dialog === "resume" && <ResumeDialog {...dialogProps} />}
+      {dialog === "rerun" && <RerunDialog {...dialogProps} onStarted={(id) => navigate(`${list}/${id}`)} />}
       {dialog === "compare" && (
         <CompareDialog {...dialogProps} onStarted={(id) => navigate(`/p/${projectId}/comparisons/${id}`)} />
       )}

@@ -1,4 +1,5 @@
-import { Checkbox, Progress, Select, Text, TextInput } from "@mantine/core";
+import { Button, Checkbox, Progress, Select, Text, TextInput } from "@mantine/core";
+import { IconPlus } from "@tabler/icons-react";
 import { useState } from "react";
 import { Link, useSearchParams } from "react-router";
 import { isSettled } from "@/api/comparisons";
@@ -7,6 +8,7 @@ import type { EvalRun } from "@/api/types";
 import { Ago } from "@/components/Ago";
 import { CodeBlock } from "@/components/CodeBlock";
 import { DataTable } from "@/components/DataTable";
+import { newEvalRunPath } from "@/components/evalRunStart";
 import { DatasetFilter } from "@/components/evaluation/DatasetFilter";
 import shared from "@/components/evaluation/Evaluation.module.css";
 import { EvaluationStatusMark } from "@/components/evaluation/Marks";
@@ -18,8 +20,9 @@ import { useNow } from "@/components/useNow";
 import { allows, useProject, useProjectId } from "@/components/useProject";
 import { CompareBar } from "./CompareBar";
 import classes from "./EvalRuns.module.css";
-import { primaryScore, readSelection, shortCommit } from "./evalRuns";
+import { primaryScore, readSelection, shortCommit, voteProgressText } from "./evalRuns";
 import { Score } from "./Score";
+import { TrendPanel } from "./TrendPanel";
 
 /** How many eval-runs a comparison has. */
 const PAIR = 2;
@@ -41,11 +44,20 @@ export function EvalRunsPage() {
     });
   const known = query.data?.pages.flatMap(({ data }) => data) ?? [];
   const selected = chosen.flatMap((id) => known.find((run) => run.id === id) ?? []);
+  const start = mayWrite && (
+    <Button
+      component={Link}
+      to={newEvalRunPath(projectId, { datasetId: selection.dataset_id })}
+      leftSection={<IconPlus size={14} />}
+    >
+      New eval-run
+    </Button>
+  );
   const isFiltered = Object.values(selection).some((value) => value !== undefined);
   return (
     <ListPage<EvalRun>
       title="Eval-runs"
-      context="What your own program answered over a dataset, scored, with its branch and commit."
+      context="Outputs over a dataset, of a model or of your own program, scored by graders and judges."
       tools={
         <search className={shared.filters}>
           <DatasetFilter
@@ -72,16 +84,24 @@ export function EvalRunsPage() {
           />
         </search>
       }
+      actions={start}
       query={query}
       what="eval-runs"
       rowHeight={40}
       emptyTitle="No eval-runs yet."
-      emptyHint={<Empty projectId={projectId} />}
+      emptyHint={<Empty projectId={projectId} start={start} />}
       onClearFilters={isFiltered ? () => setParams({}) : undefined}
       banner={
-        selected.length > 0 && (
-          <CompareBar projectId={projectId} selected={selected} onClear={() => setChosen([])} />
-        )
+        <>
+          {selected.length > 0 && (
+            <CompareBar projectId={projectId} selected={selected} onClear={() => setChosen([])} />
+          )}
+          {selection.dataset_id !== undefined && selection.status === undefined && (
+            <div className={shared.trendBanner}>
+              <TrendPanel projectId={projectId} datasetId={selection.dataset_id} />
+            </div>
+          )}
+        </>
       }
     >
       {(rows) => (
@@ -108,13 +128,15 @@ def correct(output, reference_output):
 result = looptrace.evaluate("my-dataset", answer, graders=[correct], name="support-agent")
 print(result)                    # the scores, and the address of the eval-run`;
 
-function Empty({ projectId }: { projectId: string }) {
+function Empty({ projectId, start }: { projectId: string; start: React.ReactNode }) {
   return (
     <>
       <PageHint>
-        An eval-run is your own program over the items of a dataset: its outputs, their scores, and what
-        failed. The Python SDK runs it, on your machine or in CI:
+        An eval-run is outputs for the items of a dataset, with their scores and what failed. Here, a model
+        answers, or outputs that are there are judged.
       </PageHint>
+      {start}
+      <PageHint>Or the Python SDK runs your own program, on your machine or in CI:</PageHint>
       <div className={classes.program}>
         <CodeBlock code={PROGRAM} what="program" />
       </div>
@@ -267,7 +289,9 @@ function Status({ row }: { row: EvalRun }) {
   return (
     <div className={shared.running}>
       <EvaluationStatusMark status={row.status} />
-      <Text size="xs">{progressText(row)}</Text>
+      <Text size="xs">
+        {[progressText(row), voteProgressText(row)].filter((text) => text !== null).join(", ")}
+      </Text>
       <Progress size="sm" value={100 * doneShare(row)} aria-label={`Progress of ${row.name}`} />
     </div>
   );

@@ -1,30 +1,32 @@
-import { Button, Group, SegmentedControl, Select } from "@mantine/core";
+import { Button, Select } from "@mantine/core";
 import { IconArrowLeft } from "@tabler/icons-react";
 import { Link, useSearchParams } from "react-router";
-import { hasEnded } from "@/api/comparisons";
+import { isSettled } from "@/api/comparisons";
 import { useEvalRunItems } from "@/api/evalRuns";
 import { ITEMS_PAGE } from "@/api/paging";
 import type { EvalRun, EvalRunItem } from "@/api/types";
-import { Disclosure } from "@/components/evaluation/Disclosure";
 import { ItemPages } from "@/components/evaluation/ItemPages";
 import classes from "@/components/evaluation/Items.module.css";
 import { itemName, oneLine } from "@/components/evaluation/items";
 import { formatValue } from "@/components/evaluation/measures";
-import { ItemPart, Output, RecordedValue } from "@/components/evaluation/Output";
-import { ITEM_STATUSES, reasonText } from "@/components/evaluation/progress";
+import { ITEM_STATUSES } from "@/components/evaluation/progress";
 import { PageMessage } from "@/components/PageMessage";
 import { QueryState, SkeletonRows } from "@/components/QueryState";
 import { useKeys } from "@/components/useKeys";
-import { useProjectId } from "@/components/useProject";
 import { itemScore, primaryScore } from "./evalRuns";
+import { ItemDetail } from "./ItemDetail";
 import { readItemsPlace } from "./itemsPlace";
 
 /** The items of an eval-run, and the outputs of one. The place is in the address. */
 export function ItemsTab({ run }: { run: EvalRun }) {
   const [params, setParams] = useSearchParams();
   const place = readItemsPlace(params);
-  const query = useEvalRunItems(run.id, place.status, (place.page - 1) * ITEMS_PAGE, !hasEnded(run));
+  const { status, split } = place;
+  const live = !isSettled(run);
+  const query = useEvalRunItems(run.id, { status, split }, (place.page - 1) * ITEMS_PAGE, live);
   const items = query.data?.data ?? [];
+  // A judge alone can't split.
+  const panels = run.panels.filter(({ judges }) => judges.length > 1);
   const index = Math.max(
     0,
     items.findIndex(({ item_id: id }) => id === place.item),
@@ -55,16 +57,30 @@ export function ItemsTab({ run }: { run: EvalRun }) {
             aria-label="Status of the item"
             placeholder="Any status"
             data={Object.entries(ITEM_STATUSES).map(([value, label]) => ({ value, label }))}
-            value={place.status ?? null}
-            onChange={(status) => set({ status, page: null, item: null, repeat: null })}
+            value={status ?? null}
+            onChange={(value) => set({ status: value, page: null, item: null, repeat: null })}
             clearable
             clearButtonProps={{ "aria-label": "Clear status" }}
           />
+          {panels.length > 0 && (
+            <Select
+              size="xs"
+              aria-label="Where judges split"
+              placeholder="All items"
+              data={panels.map(({ name }) => ({ value: name, label: `Split on ${name}` }))}
+              value={split ?? null}
+              onChange={(value) => set({ split: value, page: null, item: null, repeat: null })}
+              clearable
+              clearButtonProps={{ "aria-label": "Clear splits" }}
+            />
+          )}
         </search>
         <QueryState query={query} skeleton={<SkeletonRows count={10} height={44} />}>
           {({ has_more: hasMore }) =>
             items.length === 0 ? (
-              <PageMessage title="No items have this status.">
+              <PageMessage
+                title={split ? "The judges split on none of these items." : "No items have this status."}
+              >
                 <Button variant="default" onClick={() => setParams({ tab: "items" })}>
                   Clear filters
                 </Button>
@@ -73,7 +89,9 @@ export function ItemsTab({ run }: { run: EvalRun }) {
               <>
                 <ItemList
                   items={items}
-                  score={primaryScore(run)?.name}
+                  score={
+                    place.isBlind ? undefined : (primaryScore(run)?.name ?? run.primary_metric ?? undefined)
+                  }
                   chosen={chosen}
                   params={params}
                   isStale={query.isPlaceholderData}
@@ -103,12 +121,14 @@ export function ItemsTab({ run }: { run: EvalRun }) {
           </Button>
         </div>
         {chosen && (
-          <Detail
+          <ItemDetail
             key={chosen.item_id}
             run={run}
-            item={chosen}
-            repeat={place.repeat}
-            onRepeat={(repeat) => set({ repeat }, true)}
+            itemId={chosen.item_id}
+            place={place}
+            live={live}
+            onPlace={(changes) => set(changes, true)}
+            onNext={() => move(1)}
           />
         )}
       </section>
@@ -158,6 +178,7 @@ function ItemList({ items, score, chosen, params, isStale }: ListProps) {
                 ) : (
                   ITEM_STATUSES[item.status]
                 )}
+                {item.repeats.some(({ labels }) => labels.length > 0) && <span>labelled</span>}
               </span>
             </span>
             <span className={classes.itemInput} dir="auto">
@@ -167,61 +188,5 @@ function ItemList({ items, score, chosen, params, isStale }: ListProps) {
         </li>
       ))}
     </ul>
-  );
-}
-
-interface DetailProps {
-  run: EvalRun;
-  item: EvalRunItem;
-  repeat: number;
-  onRepeat: (repeat: string | null) => void;
-}
-
-function Detail({ run, item, repeat: wanted, onRepeat }: DetailProps) {
-  const projectId = useProjectId();
-  const repeat = item.repeats.find((one) => one.repeat === wanted) ?? item.repeats[0];
-  return (
-    <div className={classes.content} data-testid="item-detail" data-item={item.item_id}>
-      <header className={classes.head}>
-        <h2 className={classes.title}>
-          <bdi>{itemName(item)}</bdi>
-          {item.key !== null && <span className={classes.dim}> no. {item.number}</span>}
-        </h2>
-        <span>{ITEM_STATUSES[item.status]}</span>
-        <Link
-          to={`/p/${projectId}/datasets/${run.dataset.id}?item=${item.item_id}&revision=${run.dataset.revision}`}
-        >
-          In the dataset
-        </Link>
-        {item.repeats.length > 1 && (
-          <Group gap={6} ml="auto">
-            <span className={classes.dim}>Repeat</span>
-            <SegmentedControl
-              size="xs"
-              aria-label="Repeat"
-              value={String(repeat?.repeat)}
-              onChange={(value) => onRepeat(value === "1" ? null : value)}
-              data={item.repeats.map((one) => String(one.repeat))}
-            />
-          </Group>
-        )}
-      </header>
-      {item.reason !== null && <p className={classes.reason}>{reasonText(item.reason)}</p>}
-      <div className={classes.parts}>
-        <ItemPart title="Input" value={item.input} />
-        <ItemPart title="Reference output" value={item.reference_output} />
-      </div>
-      {item.input_truncated && <p className={classes.dim}>The input is longer; it is cut here.</p>}
-      {Object.keys((item.metadata as object | null) ?? {}).length > 0 && (
-        <Disclosure className={classes.more} summary="Metadata">
-          <RecordedValue value={item.metadata} what="metadata" />
-        </Disclosure>
-      )}
-      {repeat ? (
-        <Output side={null} output={repeat.result} isSkipped={item.status === "skipped"} />
-      ) : (
-        <p className={classes.dim}>No result has been sent.</p>
-      )}
-    </div>
   );
 }

@@ -7,8 +7,10 @@ import { Accounting } from "@/components/evaluation/Accounting";
 import classes from "@/components/evaluation/Evaluation.module.css";
 import { Interval } from "@/components/evaluation/Interval";
 import { formatValue, metricLabel } from "@/components/evaluation/measures";
-import { doneShare, progressText } from "@/components/evaluation/progress";
+import { doneShare, progressText, STOP_REASONS } from "@/components/evaluation/progress";
+import { ScoreBar } from "@/components/evaluation/ScoreBar";
 import { Sentence } from "@/components/evaluation/Sentence";
+import { Trust, VoteSum } from "@/components/evaluation/Trust";
 import { Fact, FactList } from "@/components/Fact";
 import {
   formatCost,
@@ -18,12 +20,16 @@ import {
   formatTime,
   NONE,
 } from "@/components/format";
+import { allows, useProject } from "@/components/useProject";
 import own from "./EvalRuns.module.css";
-import { primaryScore, tookMs } from "./evalRuns";
+import { primaryScore, scoreText, tookMs, voteProgressText, withoutPath } from "./evalRuns";
 import { GatePanel } from "./GatePanel";
+import { PassAtK } from "./PassAtK";
+import { RunCost } from "./RunCost";
 
 /** What an eval-run found, or how far it is. */
 export function ResultTab({ run }: { run: EvalRun }) {
+  const mayWrite = allows(useProject(), "evals:write");
   const { summary, error, accounting } = run;
   const isEmpty = accounting.outputs === 0;
   return (
@@ -51,17 +57,44 @@ export function ResultTab({ run }: { run: EvalRun }) {
           </p>
         </div>
       )}
-      {summary?.partial && (
+      {run.stop_reason !== null && <Notice>{STOP_REASONS[run.stop_reason]}</Notice>}
+      {summary?.partial && run.stop_reason === null && (
         <Notice>
-          {isEmpty
-            ? "The program sent no results, so there are no scores. Look at its own output for the reason, then run it again."
-            : "Results are missing, so the scores are only about those that are there."}
+          {!isEmpty
+            ? "Results are missing, so the scores are only about those that are there."
+            : run.target.type === "external"
+              ? "The program sent no results, so there are no scores. Look at its own output for the reason, then run it again."
+              : "There are no outputs, so there are no scores. The reasons are below."}
         </Notice>
       )}
       {summary && !isEmpty && summary.scores.length > 0 && <Scores run={run} scores={summary.scores} />}
+      {summary && <PassAtK scores={summary.scores} />}
+      {summary && (
+        <Trust
+          panels={summary.panels}
+          splitsAt={(panel) => `?${new URLSearchParams({ tab: "items", split: panel })}`}
+          withoutAt={mayWrite ? (panel, judge) => withoutPath(run, panel, judge) : undefined}
+          labelsAt={mayWrite ? "?tab=items&blind=1" : undefined}
+        />
+      )}
       <div className={classes.panels}>
-        <Accounting accounting={run.accounting} repeats={run.repeats} sides={1} />
-        <Facts run={run} />
+        <div>
+          <Accounting accounting={run.accounting} repeats={run.repeats} sides={1} />
+          {run.accounting.votes && (
+            <section
+              className={`${classes.panel} ${classes.below}`}
+              aria-label="Votes"
+              data-testid="votes-sum"
+            >
+              <h2 className={classes.heading}>Votes</h2>
+              <VoteSum counts={run.accounting.votes} />
+            </section>
+          )}
+        </div>
+        <div>
+          {run.cost && <RunCost run={run} cost={run.cost} />}
+          <Facts run={run} />
+        </div>
       </div>
       {summary && !isEmpty && (
         <div className={own.gate}>
@@ -81,15 +114,27 @@ function Notice({ children }: { children: React.ReactNode }) {
 }
 
 function Running({ run }: { run: EvalRun }) {
+  const votes = voteProgressText(run);
+  const { vote_progress: progress } = run;
   return (
     <section aria-label="Progress" className={classes.progress} data-testid="progress">
       <Text size="sm" role="status" mb={6}>
         {progressText(run)}
+        {votes !== null && ` · ${votes}`}
       </Text>
-      <Progress value={100 * doneShare(run)} animated={run.status === "running"} aria-label="Eval-run" />
+      <Progress value={100 * doneShare(run)} animated={run.status === "running"} aria-label="Outputs" />
+      {progress && (
+        <Progress
+          mt={4}
+          value={100 * doneShare({ progress })}
+          animated={run.status === "running"}
+          aria-label="Votes"
+        />
+      )}
       <Text size="xs" c="dimmed" mt={6}>
-        The program sends results as they come. The scores appear when it has finished; read the outputs so
-        far under Items.
+        {run.target.type === "external"
+          ? "The program sends results as they come. The scores appear when it has finished; read the outputs so far under Items."
+          : "It goes on if you leave this page. The result appears when all is made; read the outputs and votes so far under Items."}
       </Text>
     </section>
   );
@@ -129,6 +174,14 @@ function Scores({ run, scores }: { run: EvalRun; scores: EvalRunMetric[] }) {
             ),
           },
           {
+            header: "From 0 to 100",
+            ownLine: true,
+            cell: (metric) =>
+              metric.kind === "score" && (
+                <ScoreBar mean={metric.mean} ci={metric.ci} label={scoreText(metric)} />
+              ),
+          },
+          {
             header: "Pass rate",
             number: true,
             title: () => "The outputs that pass, of those that have a pass or fail",
@@ -146,7 +199,7 @@ function Scores({ run, scores }: { run: EvalRun; scores: EvalRunMetric[] }) {
 }
 
 /** A sum says how many results it leaves out. */
-function costText({ cost_usd: cost, cost_unknown_results: unknown }: EvalRun): string {
+function sentCostText({ cost_usd: cost, cost_unknown_results: unknown }: EvalRun): string {
   if (cost === null) {
     return "Unknown";
   }
@@ -160,11 +213,13 @@ function Facts({ run }: { run: EvalRun }) {
     <section aria-label="Facts" className={classes.panel} data-testid="facts">
       <h2 className={classes.heading}>Facts</h2>
       <FactList>
-        <Fact
-          label="Cost"
-          value={costText(run)}
-          title="The sum of the known costs: those that the program sent, else those of the runs"
-        />
+        {run.target.type === "external" && (
+          <Fact
+            label="Cost of the program"
+            value={sentCostText(run)}
+            title="The sum of the costs that the program sent, or that its runs have"
+          />
+        )}
         <Fact label="Took" value={took === null ? NONE : formatDuration(took)} />
         <Fact label="Repeats" value={formatCount(run.repeats)} />
         <Fact

@@ -25,6 +25,8 @@ const metric = (name: string, changed: Partial<EvalRunMetric> = {}): EvalRunMetr
   ci: [0.7, 0.9],
   pass_rate: 0.75,
   n: 30,
+  pass_at_k: [],
+  pass_hat_k: [],
   ...changed,
 });
 
@@ -41,7 +43,7 @@ const run = (changed: Partial<EvalRun> = {}) =>
     created_at: "2026-01-01T00:00:00Z",
     started_at: "2026-01-01T00:00:00Z",
     finished_at: "2026-01-01T00:01:00Z",
-    summary: { sentence: "", partial: false, scores: [metric("brief"), metric("correct")] },
+    summary: { sentence: "", partial: false, panels: [], scores: [metric("brief"), metric("correct")] },
     ...changed,
   }) as EvalRun;
 
@@ -51,7 +53,9 @@ describe("a score", () => {
     expect(primaryScore(run({ primary_metric: null }))?.name).toBe("brief");
     expect(primaryScore(run({ summary: null }))).toBeUndefined();
     const scores = [metric("cost_usd", { kind: "cost" })];
-    expect(primaryScore(run({ summary: { sentence: "", partial: false, scores } }))).toBeUndefined();
+    expect(
+      primaryScore(run({ summary: { sentence: "", partial: false, panels: [], scores } })),
+    ).toBeUndefined();
   });
 
   it("of an item is the mean of its repeats", () => {
@@ -101,7 +105,7 @@ describe("a comparison of two", () => {
       b: { eval_run_id: "r2" },
       primary_metric: "correct",
     });
-    const other = run({ summary: { sentence: "", partial: false, scores: [metric("tone")] } });
+    const other = run({ summary: { sentence: "", partial: false, panels: [], scores: [metric("tone")] } });
     expect(comparisonOf(run(), other)).not.toHaveProperty("primary_metric");
   });
 });
@@ -154,8 +158,13 @@ it("reads filters and places, and ignores what it doesn't know", () => {
     branch: "main",
     status: undefined,
   });
-  expect(readItemsPlace(new URLSearchParams("status=target_failed&page=0&item=x&repeat=2"))).toEqual({
+  expect(
+    readItemsPlace(new URLSearchParams("status=target_failed&page=0&item=x&repeat=2&split=correct&blind=1")),
+  ).toEqual({
     status: "target_failed",
+    split: "correct",
+    panel: "",
+    isBlind: true,
     page: 1,
     item: "x",
     repeat: 2,

@@ -8,14 +8,53 @@ import type {
   EvaluationStatus,
   GateDecision,
 } from "@/api/types";
+import { newEvalRunPath } from "@/components/evalRunStart";
 import { formatValue, intervalText } from "@/components/evaluation/measures";
 import { STATUSES } from "@/components/evaluation/progress";
+import { failedVotes } from "@/components/evaluation/votes";
 import { formatCount } from "@/components/format";
 
 /** The score that decides; undefined until the eval-run has ended, and without scores. */
 export function primaryScore({ summary, primary_metric }: EvalRun): EvalRunMetric | undefined {
   const scores = summary?.scores.filter(({ kind }) => kind === "score") ?? [];
   return scores.find(({ name }) => name === primary_metric) ?? scores[0];
+}
+
+/** What an eval-run still has to make, and what failed. A program of yours makes the outputs of an external one. */
+export function missingWork({ accounting, target }: Pick<EvalRun, "accounting" | "target">) {
+  const { outputs_pending: pending, outputs_failed: failed, votes } = accounting;
+  const isOurs = target.type === "config";
+  return {
+    outputs: target.type === "external" ? 0 : pending,
+    failedOutputs: isOurs ? failed : 0,
+    votes: votes?.pending ?? 0,
+    failedVotes: votes ? failedVotes(votes) : 0,
+  };
+}
+
+/** Whether an eval-run that ended can be resumed. */
+export function isResumable(run: Pick<EvalRun, "accounting" | "target">): boolean {
+  return Object.values(missingWork(run)).some((count) => count > 0);
+}
+
+/** Votes so far: "80 of 240 votes, 2 failed". Null without judges. */
+export function voteProgressText({ vote_progress: progress }: Pick<EvalRun, "vote_progress">): string | null {
+  if (progress === null) return null;
+  const { total, done, failed, skipped } = progress;
+  const parts = [`${formatCount(done)} of ${formatCount(total)} votes`];
+  if (failed > 0) parts.push(`${formatCount(failed)} failed`);
+  if (skipped > 0) parts.push(`${formatCount(skipped)} not needed`);
+  return parts.join(", ");
+}
+
+/** The form of an eval-run without a judge. What a program of yours sent is judged again. */
+export function withoutPath(
+  run: Pick<EvalRun, "id" | "project_id" | "target">,
+  panel: string,
+  judge: string,
+) {
+  const which = run.target.type === "external" ? { outputs: run.id } : { from: run.id };
+  return newEvalRunPath(run.project_id, { ...which, without: { panel, judge } });
 }
 
 /** A score in one line: "correct 83.3 (70.0 to 93.3), 30 items". */

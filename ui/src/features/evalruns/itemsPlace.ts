@@ -4,12 +4,18 @@ import { ITEM_STATUSES } from "@/components/evaluation/progress";
 /** Where the reader is among the items of an eval-run. */
 export interface ItemsPlace {
   status: EvaluationItemStatus | undefined;
+  /** The panel whose splits are listed; undefined for all items. */
+  split: string | undefined;
   /** From 1. */
   page: number;
   /** An id, or empty. */
   item: string;
   /** From 1. */
   repeat: number;
+  /** The panel that labels are for; empty for the first. */
+  panel: string;
+  /** Whether votes are hidden until the reader has labelled. */
+  isBlind: boolean;
 }
 
 /** The place in an address. What it doesn't know is ignored. */
@@ -17,9 +23,12 @@ export function readItemsPlace(params: URLSearchParams): ItemsPlace {
   const status = params.get("status") ?? "";
   return {
     status: Object.hasOwn(ITEM_STATUSES, status) ? (status as EvaluationItemStatus) : undefined,
+    split: params.get("split") || undefined,
     page: wholeNumber(params.get("page")),
     item: params.get("item") ?? "",
     repeat: wholeNumber(params.get("repeat")),
+    panel: params.get("panel") ?? "",
+    isBlind: params.get("blind") === "1",
   };
 }
 

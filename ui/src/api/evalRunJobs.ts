@@ -1,0 +1,96 @@
+import { keepPreviousData, useQuery } from "@tanstack/react-query";
+import { client, unwrap } from "./client";
+import { TREND } from "./comparisons";
+import { download } from "./download";
+import { writeJson } from "./json";
+import { useInvalidatingMutation } from "./mutation";
+import { keys } from "./queryKeys";
+import type { EvalRun, EvalRunCreate, EvaluationResume } from "./types";
+
+/** An eval-run to start, without what the API adds. */
+export type EvalRunDraft = Omit<EvalRunCreate, keyof Defaulted | "target" | "anchors"> &
+  Partial<Defaulted> & {
+    target: Partial<EvalRunCreate["target"]>;
+    anchors?: { eval_run_id: string; limit?: number };
+  };
+
+type Defaulted = Pick<EvalRunCreate, "repeats" | "cache" | "on_incompatible" | "allow_unpriced">;
+
+/** POST /v1/eval-runs/_actions/estimate. Null has no request. */
+export function useEvalRunEstimate(draft: EvalRunDraft | null) {
+  return useQuery({
+    queryKey: keys.evalRuns.estimate(draft),
+    queryFn: ({ signal }) =>
+      unwrap(
+        client.POST("/v1/eval-runs/_actions/estimate", {
+          body: draft as EvalRunCreate,
+          bodySerializer: (value) => writeJson(value),
+          signal,
+        }),
+      ),
+    enabled: draft !== null,
+    placeholderData: draft === null ? undefined : keepPreviousData,
+    // What is wrong stays wrong.
+    retry: false,
+    gcTime: 60_000,
+  });
+}
+
+/** POST /v1/eval-runs. */
+export function useCreateEvalRun(projectId: string) {
+  return useInvalidatingMutation(keys.evalRuns.all(projectId), (draft: EvalRunDraft) =>
+    unwrap(
+      client.POST("/v1/eval-runs", {
+        body: draft as EvalRunCreate,
+        bodySerializer: (value) => writeJson(value),
+      }),
+    ),
+  );
+}
+
+type Known = Pick<EvalRun, "id" | "project_id">;
+
+/** POST /v1/eval-runs/{eval_run_id}/_actions/resume. */
+export function useResumeEvalRun({ id, project_id }: Known) {
+  return useInvalidatingMutation(
+    { all: [keys.evalRuns.all(project_id), keys.evalRun.all(id)] },
+    (body: EvaluationResume) =>
+      unwrap(
+        client.POST("/v1/eval-runs/{eval_run_id}/_actions/resume", {
+          params: { path: { eval_run_id: id } },
+          body,
+        }),
+      ),
+  );
+}
+
+/** POST /v1/eval-runs/{eval_run_id}/_actions/rerun. */
+export function useRerunEvalRun({ id, project_id }: Known) {
+  return useInvalidatingMutation(keys.evalRuns.all(project_id), () =>
+    unwrap(
+      client.POST("/v1/eval-runs/{eval_run_id}/_actions/rerun", { params: { path: { eval_run_id: id } } }),
+    ),
+  );
+}
+
+/** GET /v1/eval-runs: the newest ones of a dataset that succeeded. */
+export function useEvalRunTrend(projectId: string, datasetId: string) {
+  return useQuery({
+    queryKey: keys.evalRuns.trend(projectId, datasetId),
+    queryFn: ({ signal }) =>
+      unwrap(
+        client.GET("/v1/eval-runs", {
+          params: {
+            query: { project_id: projectId, dataset_id: datasetId, status: "succeeded", limit: TREND },
+          },
+          signal,
+        }),
+      ),
+  });
+}
+
+/** GET /v1/eval-runs/{eval_run_id}/export, or …/report in JUnit: saves the file. */
+export function downloadEvalRun({ id, name }: EvalRun, what: "jsonl" | "csv" | "junit") {
+  if (what === "junit") return download(`/v1/eval-runs/${id}/report?format=junit`, `${name}.xml`);
+  return download(`/v1/eval-runs/${id}/export?format=${what}`, `${name}.${what}`);
+}

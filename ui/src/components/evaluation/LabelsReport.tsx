@@ -1,0 +1,121 @@
+import { Link } from "react-router";
+import type { PanelSummary } from "@/api/types";
+import { DataTable } from "@/components/DataTable";
+import { Fact, FactList } from "@/components/Fact";
+import { formatCount, NONE } from "@/components/format";
+import classes from "./Evaluation.module.css";
+import { Figure } from "./Figure";
+import { formatDifference, formatValue, intervalText } from "./measures";
+import own from "./Trust.module.css";
+import { figureText } from "./trust";
+
+interface Props {
+  panel: PanelSummary;
+  /** Where outputs are labelled; undefined if they can't be. */
+  labelsAt?: string;
+}
+
+const METHODS = {
+  rogan_gladen: "Rogan-Gladen: by how often the panel is right on labelled outputs that pass and that fail",
+  ppi: "PPI++: by the difference between scores and labels on labelled outputs",
+};
+
+/** A panel beside labels of people, and the mean score that they correct. */
+export function Labels({ panel: { name, labels }, labelsAt }: Props) {
+  if (labels === null)
+    return (
+      <p className={classes.note}>
+        Nobody has labelled an output, so nothing says whether the judges are right, only whether they agree.
+        About 30 labels tell. {labelsAt && <Link to={labelsAt}>Label outputs</Link>}
+      </p>
+    );
+  const { corrected, method, labels_needed: needed, before } = labels;
+  const mean = (value: number) => formatValue("score", value);
+  return (
+    <div data-testid="labels">
+      <p className={classes.lead}>{labels.sentence}</p>
+      <div className={own.facts}>
+        <FactList>
+          <Fact
+            label="Labels"
+            value={`${formatCount(labels.outputs)} ${labels.outputs === 1 ? "output" : "outputs"} by ${formatCount(labels.people)} ${labels.people === 1 ? "person" : "people"}`}
+          />
+          <Fact label="Agreement with people" value={figureText("share", labels.agreement)} />
+          <Fact
+            label="Kappa with people"
+            value={figureText("coefficient", labels.kappa)}
+            title="Agreement beyond chance: 1 is perfect, 0 is chance"
+          />
+          <Fact
+            label="Corrected mean"
+            value={
+              corrected.value === null
+                ? figureText("share", corrected)
+                : `${mean(corrected.value)}${corrected.ci ? ` (${intervalText(corrected.ci, mean)})` : ""}`
+            }
+            title={method === null ? undefined : METHODS[method]}
+          />
+          <Fact
+            label="Labels still needed"
+            value={needed === null ? NONE : formatCount(needed)}
+            title="That make the interval of the corrected mean half as wide, or that a correction needs at all"
+          />
+          <Fact
+            label="May it stand in for people?"
+            value={figureText("share", labels.replaceable)}
+            title="Alt-test: how often the panel is closer to the other people than a person is. From a half, it may. It needs two people with labels on the same outputs."
+          />
+          {before && (
+            <Fact
+              label="Than the panel before"
+              value={`${formatDifference("score", before.difference.estimate)} points of being right${
+                before.difference.ci
+                  ? ` (${intervalText(before.difference.ci, (value) => formatDifference("score", value))})`
+                  : ""
+              }`}
+              title={`The panel of the eval-run whose outputs these are agreed with ${figureText("share", before.agreement)}`}
+            />
+          )}
+        </FactList>
+      </div>
+      {labels.judges.length > 0 && (
+        <DataTable
+          label={`Judges of ${name} beside labels`}
+          stacks
+          rows={labels.judges}
+          rowKey={(judge) => judge.name}
+          columns={[
+            { header: "Judge", cell: (judge) => <bdi>{judge.name}</bdi> },
+            {
+              header: "Agreement",
+              number: true,
+              cell: ({ agreement }) => <Figure figure={agreement} kind="share" />,
+            },
+            {
+              header: "Kappa",
+              number: true,
+              cell: ({ kappa }) => <Figure figure={kappa} kind="coefficient" />,
+            },
+            {
+              header: "Sensitivity",
+              number: true,
+              title: () => "Of the outputs that people pass, the share that the judge passes",
+              cell: ({ sensitivity }) => <Figure figure={sensitivity} kind="share" isShort />,
+            },
+            {
+              header: "Specificity",
+              number: true,
+              title: () => "Of the outputs that people fail, the share that the judge fails",
+              cell: ({ specificity }) => <Figure figure={specificity} kind="share" isShort />,
+            },
+          ]}
+        />
+      )}
+      {labelsAt && (
+        <p className={classes.note}>
+          <Link to={labelsAt}>Label more outputs</Link>
+        </p>
+      )}
+    </div>
+  );
+}

@@ -1,0 +1,170 @@
+import { IconAlertTriangle } from "@tabler/icons-react";
+import { Link } from "react-router";
+import type { PanelSummary, VoteCounts } from "@/api/types";
+import { DataTable } from "@/components/DataTable";
+import { formatCount, formatPercent } from "@/components/format";
+import { Anchors } from "./Anchors";
+import classes from "./Evaluation.module.css";
+import { Figure } from "./Figure";
+import { JudgesTable } from "./JudgesTable";
+import { Labels } from "./LabelsReport";
+import own from "./Trust.module.css";
+import { panelNotes, reliabilityRows } from "./trust";
+import { voteParts } from "./votes";
+
+interface Props {
+  panels: readonly PanelSummary[];
+  /** The address of the items on which a panel splits; undefined if they can't be listed. */
+  splitsAt?: (panel: string) => string;
+  /** The address of a form without a judge; undefined for readers. */
+  withoutAt?: (panel: string, judge: string) => string;
+  /** Where outputs are labelled; undefined if they can't be. */
+  labelsAt?: string;
+}
+
+/** How far the scores of judges can be trusted, and what to do about it. */
+export function Trust({ panels, ...rest }: Props) {
+  if (panels.length === 0) return null;
+  return (
+    <section className={classes.block} aria-label="Can this be trusted?" data-testid="trust">
+      <h2 className={classes.heading}>Can this be trusted?</h2>
+      {panels.map((panel) => (
+        <Panel key={panel.name} panel={panel} {...rest} />
+      ))}
+    </section>
+  );
+}
+
+function Panel({ panel, splitsAt, withoutAt, labelsAt }: Omit<Props, "panels"> & { panel: PanelSummary }) {
+  const rows = reliabilityRows(panel);
+  return (
+    <section
+      className={own.panel}
+      aria-label={`Panel ${panel.name}`}
+      data-testid="panel"
+      data-panel={panel.name}
+    >
+      <h3 className={own.title}>
+        <bdi>{panel.name}</bdi>
+        {panel.kind === "preference" && <span className={classes.tag}>which side is better</span>}
+      </h3>
+      <p className={own.sentence} data-testid="panel-sentence">
+        {panel.sentence}
+      </p>
+      {panel.warnings.length > 0 && (
+        <ul className={own.warnings} aria-label="Warnings">
+          {panel.warnings.map((warning) => (
+            <li key={warning} data-testid="panel-warning">
+              <IconAlertTriangle size={14} aria-hidden="true" />
+              <span>{warning}</span>
+            </li>
+          ))}
+        </ul>
+      )}
+      <p className={classes.note}>
+        {panelNotes(panel).join(" ")}{" "}
+        {splitsAt && panel.split > 0 && <Link to={splitsAt(panel.name)}>Read where they split</Link>}
+      </p>
+      {panel.categories && panel.categories.length > 0 && <Categories panel={panel} />}
+      <h4 className={classes.subheading}>Judges</h4>
+      <JudgesTable panel={panel} withoutAt={withoutAt} />
+      <div className={own.columns}>
+        {rows.length > 0 && (
+          <div>
+            <h4 className={classes.subheading}>How far the judges agree</h4>
+            <DataTable
+              label={`Reliability of ${panel.name}`}
+              rows={rows}
+              rowKey={({ key }) => key}
+              rowProps={({ key }) => ({ "data-testid": "reliability", "data-figure": key })}
+              columns={[
+                {
+                  header: "Figure",
+                  title: ({ meaning }) => meaning,
+                  cell: ({ label, meaning }) => (
+                    <details className={own.meaning}>
+                      <summary>{label}</summary>
+                      {meaning}
+                    </details>
+                  ),
+                },
+                {
+                  header: "Value, 95 % interval",
+                  number: true,
+                  cell: ({ figure, kind }) => <Figure figure={figure} kind={kind} />,
+                },
+                { header: "From", number: true, cell: ({ figure }) => formatCount(figure.n) },
+              ]}
+            />
+          </div>
+        )}
+        <div>
+          <h4 className={classes.subheading}>Votes</h4>
+          <VoteSum counts={panel.votes} isShort />
+        </div>
+      </div>
+      <h4 className={classes.subheading}>Beside labels of people</h4>
+      <Labels panel={panel} labelsAt={labelsAt} />
+      {panel.anchors && (
+        <>
+          <h4 className={classes.subheading}>Have the judges drifted?</h4>
+          <Anchors anchors={panel.anchors} />
+        </>
+      )}
+    </section>
+  );
+}
+
+interface VoteSumProps {
+  counts: VoteCounts;
+  /** Leaves out what there is none of. */
+  isShort?: boolean;
+}
+
+/** What became of all votes, as a sum that adds up. */
+export function VoteSum({ counts, isShort = false }: VoteSumProps) {
+  const parts = voteParts(counts).filter(({ name, count }) => !isShort || name === "ok" || count > 0);
+  return (
+    <>
+      <ul className={classes.sum} data-testid="vote-sum">
+        {parts.map(({ name, label, count }, index) => (
+          <li key={name} data-status={name} data-zero={count === 0 || undefined}>
+            <span aria-hidden="true">{index === 0 ? "" : "+"}</span>
+            <span className={classes.count}>{formatCount(count)}</span>
+            {label}
+          </li>
+        ))}
+        <li className={classes.total}>
+          <span aria-hidden="true">=</span>
+          <span className={classes.count}>{formatCount(counts.total)}</span>
+          votes
+        </li>
+      </ul>
+      <p className={classes.note}>
+        {counts.cached > 0 &&
+          `${formatCount(counts.cached)} of the valid ones were made before and used again. `}
+        {(counts.skipped > 0 || !isShort) &&
+          "Not needed: there is no output to judge, or the panel didn't split. "}
+        Failed votes are never a 0.
+      </p>
+    </>
+  );
+}
+
+function Categories({ panel }: { panel: PanelSummary }) {
+  return (
+    <ul className={own.categories} aria-label={`Categories of ${panel.name}`} data-testid="categories">
+      {panel.categories?.map(({ label, outputs, share }) => (
+        <li key={label}>
+          <bdi className={own.category}>{label}</bdi>
+          <span className={own.track} aria-hidden="true">
+            <span style={{ width: `${100 * share}%` }} />
+          </span>
+          <span className={classes.count}>
+            {formatPercent(share)} <span className={classes.dim}>({formatCount(outputs)})</span>
+          </span>
+        </li>
+      ))}
+    </ul>
+  );
+}

@@ -1,0 +1,180 @@
+import { describe, expect, it } from "vitest";
+import type { PanelJudge, PanelSummary, ReliabilityFigure, Vote, VoteCounts } from "@/api/types";
+import {
+  figureFlag,
+  figureText,
+  judgeColumns,
+  judgeCost,
+  panelNotes,
+  reliabilityRows,
+  savingText,
+  withoutText,
+} from "./trust";
+import { differs, failedVotes, groupVotes, voteParts, votesText, voteText } from "./votes";
+
+const figure = (value: number | null, flag: string | null = null): ReliabilityFigure => ({
+  value,
+  ci: value === null ? null : [value - 0.1, value + 0.1],
+  n: 40,
+  flag,
+});
+const none = figure(null, "not_applicable");
+
+const counts: VoteCounts = {
+  total: 120,
+  ok: 100,
+  parse_error: 3,
+  refused: 2,
+  off_scale: 1,
+  timeout: 4,
+  provider_error: 5,
+  skipped: 2,
+  pending: 3,
+  cached: 10,
+};
+
+const judge = (name: string, changed: Partial<PanelJudge> = {}) =>
+  ({
+    name,
+    votes: counts,
+    self_consistency: none,
+    flip_rate: none,
+    position_consistency: none,
+    length_correlation: none,
+    own_family_gap: none,
+    cost_usd: 0.12,
+    unknown_cost_votes: 0,
+    without: null,
+    ...changed,
+  }) as PanelJudge;
+
+describe("a figure", () => {
+  it("has its interval, or why it is missing", () => {
+    expect(figureText("coefficient", figure(-0.02))).toBe("−0.02 (−0.12 to 0.08)");
+    expect(figureText("share", figure(0.84))).toBe("84\u00a0% (74\u00a0% to 94\u00a0%)");
+    expect(figureText("coefficient", figure(null, "no_variation"))).toBe("All values are the same");
+    expect(figureText("coefficient", figure(null))).toBe("—");
+  });
+  it("says what to mind, also if nobody knows the flag", () => {
+    expect(figureFlag(figure(0.7, "tentative"))).toMatch(/tentative/);
+    expect(figureFlag(figure(0.7, "brand_new"))).toBe("Brand new");
+    expect(figureFlag(figure(0.7))).toBeNull();
+  });
+});
+
+it("figures that don't apply to the scale are left out, missing ones aren't", () => {
+  const reliability = {
+    scale: "nominal",
+    raters: 3,
+    items: 40,
+    percent_agreement: figure(0.9),
+    cohen_kappa: figure(null, "no_variation"),
+    fleiss_kappa: figure(0.6),
+    krippendorff_alpha: figure(0.6),
+    gwet_ac: figure(0.8),
+    icc: none,
+    icc_average: none,
+    kendall_w: none,
+    flags: [],
+  };
+  const rows = reliabilityRows({ reliability, effective_judges: figure(1.8) } as unknown as PanelSummary);
+  expect(rows.map(({ key }) => key)).toEqual([
+    "percent_agreement",
+    "krippendorff_alpha",
+    "gwet_ac",
+    "cohen_kappa",
+    "fleiss_kappa",
+    "effective_judges",
+  ]);
+  expect(reliabilityRows({ reliability: null, effective_judges: none } as PanelSummary)).toEqual([]);
+});
+
+describe("judges", () => {
+  it("have the columns that say something", () => {
+    expect(judgeColumns([judge("a"), judge("b", { length_correlation: figure(0.1) })])).toEqual(["length"]);
+    expect(judgeColumns([judge("a", { flip_rate: figure(0.1) })])).toEqual(["consistency"]);
+    expect(judgeColumns([judge("a", { flip_rate: figure(null, "too_few") })])).toEqual([]);
+  });
+  it("cost what is known", () => {
+    expect(judgeCost(judge("a"))).toBe("$0.120");
+    expect(judgeCost(judge("a", { unknown_cost_votes: 2 }))).toBe("$0.120 +");
+    expect(judgeCost(judge("a", { cost_usd: 0, unknown_cost_votes: 2 }))).toBe("unknown");
+    const unused = { ...counts, total: 5, ok: 0, skipped: 5, pending: 0 };
+    expect(judgeCost(judge("a", { votes: unused }))).toBe("—");
+  });
+  it("can be dropped, and that saves something", () => {
+    const without = { score: 0.81, changed: 1, saved_usd: 0.12, saved_share: 0.32 };
+    expect(withoutText(without)).toBe("mean 81.0, 1 output changes, saves $0.120 (32\u00a0%)");
+    const panels = [{ name: "correct", judges: [judge("a", { without })] }] as PanelSummary[];
+    expect(savingText(panels, { panel: "correct", judge: "a" })).toBe(
+      "Without the judge “a” of “correct”. It saves $0.120 of what that evaluation cost, 32\u00a0% of its panel. 1 output has another score there.",
+    );
+    expect(savingText([], { panel: "correct", judge: "a" })).toBe("Without the judge “a” of “correct”.");
+  });
+});
+
+it("a panel says what has no score", () => {
+  const panel = { outputs: 80, unscored: 2, split: 14, escalated: 6, judges: [judge("a"), judge("b")] };
+  expect(panelNotes(panel as PanelSummary)).toEqual([
+    "78 of 80 outputs have a score; 2 have too few valid votes, or a tie.",
+    "The judges split on 14 (18\u00a0%).",
+    "The judge for splits decided 6.",
+  ]);
+});
+
+describe("votes", () => {
+  it("add up", () => {
+    const sum = voteParts(counts).reduce((total, { count }) => total + count, 0);
+    expect(sum).toBe(counts.total);
+    expect(failedVotes(counts)).toBe(15);
+    expect(
+      votesText({
+        ...counts,
+        total: 103,
+        refused: 0,
+        off_scale: 0,
+        timeout: 0,
+        provider_error: 0,
+        skipped: 0,
+        pending: 0,
+      }),
+    ).toBe("100 of 103 valid, 3 unreadable");
+  });
+
+  const vote = (of: string, value: number, changed: Partial<Vote> = {}) =>
+    ({
+      panel: "p",
+      judge: of,
+      escalated: false,
+      status: "ok",
+      value,
+      label: null,
+      order: null,
+      ...changed,
+    }) as Vote;
+
+  it("are beside each other by judge, those of an escalation last", () => {
+    const [panel] = groupVotes([
+      vote("boss", 3, { escalated: true }),
+      vote("a", 4),
+      vote("b", 2),
+      vote("a", 5),
+    ]);
+    expect(panel?.judges.map(({ judge: of, votes }) => [of, votes.length])).toEqual([
+      ["a", 2],
+      ["b", 1],
+      ["boss", 1],
+    ]);
+  });
+
+  it("differ only where valid ones do", () => {
+    const differ = (...votes: Vote[]) => differs(groupVotes(votes)[0]?.judges ?? []);
+    expect(differ(vote("a", 4), vote("b", 2))).toBe(true);
+    expect(differ(vote("a", 4), vote("b", 2, { status: "parse_error" }))).toBe(false);
+  });
+
+  it("are read in words", () => {
+    expect(voteText({ label: "b", value: null, order: "ba" })).toBe("B is better");
+    expect(voteText({ label: null, value: 0.1 + 0.2, order: null })).toBe("0.3");
+  });
+});

@@ -1,0 +1,202 @@
+import { Checkbox, CloseButton, Group, Select, TextInput } from "@mantine/core";
+import { useMemo } from "react";
+import { Link } from "react-router";
+import { CHOICE, useEvalRunChoice } from "@/api/evalRuns";
+import type { DatasetItem, Provider } from "@/api/types";
+import { CodeBlock } from "@/components/CodeBlock";
+import editor from "@/components/editor/Editor.module.css";
+import { AddFilter } from "@/components/filters/AddFilter";
+import { chips, readFilters, toggleParam, withParam } from "@/components/filters/filters";
+import { formatTime } from "@/components/format";
+import type { FormErrors } from "@/components/formErrors";
+import classes from "./ComparisonForm.module.css";
+import type { ReadySide, SideDraft } from "./newComparison";
+import { type NewEvalRun, TARGETS, type TargetType } from "./newEvalRun";
+import { SideForm } from "./SideForm";
+
+interface Props {
+  projectId: string;
+  providers: readonly Provider[];
+  draft: NewEvalRun;
+  config: ReadySide;
+  items: readonly DatasetItem[];
+  errors: FormErrors;
+  /** Why the prompt couldn't be loaded. */
+  loadError: Error | null;
+  onChange: (changed: Partial<NewEvalRun>) => void;
+  onConfig: (apply: (side: SideDraft) => SideDraft) => void;
+}
+
+/** Where the outputs come from. */
+export function TargetForm(props: Props) {
+  const { projectId, providers, draft, config, items, errors, loadError, onChange, onConfig } = props;
+  return (
+    <section className={editor.section} aria-label="Outputs" data-testid="target">
+      <h2>Outputs</h2>
+      <Select
+        maw={320}
+        label="Where they come from"
+        data={Object.entries(TARGETS).map(([value, { label }]) => ({ value, label }))}
+        value={draft.target}
+        onChange={(target) => target && onChange({ target: target as TargetType })}
+        allowDeselect={false}
+        error={errors["body.target"]}
+      />
+      <p className={classes.note}>{TARGETS[draft.target].description}</p>
+      {draft.target === "config" && (
+        <div className={classes.sides} data-single>
+          <SideForm
+            projectId={projectId}
+            which={null}
+            ready={config}
+            providers={providers}
+            items={items}
+            errors={errors}
+            loadError={loadError}
+            onChange={onConfig}
+          />
+        </div>
+      )}
+      {draft.target === "eval_run" && (
+        <>
+          <EvalRunChoice
+            projectId={projectId}
+            datasetId={draft.dataset?.id}
+            label="Eval-run"
+            value={draft.source}
+            error={errors["body.target.eval_run_id"]}
+            onChange={(source) => onChange({ source })}
+          />
+          <Checkbox
+            mt="xs"
+            label="Only outputs that people have labelled"
+            description="It says how good new judges are, beside the judges before."
+            checked={draft.labelled}
+            onChange={(event) => onChange({ labelled: event.currentTarget.checked })}
+            error={errors["body.target.labelled"]}
+          />
+        </>
+      )}
+      {draft.target === "runs" && <RunsTarget draft={draft} errors={errors} onChange={onChange} />}
+      {draft.target === "external" && <External projectId={projectId} draft={draft} />}
+    </section>
+  );
+}
+
+interface ChoiceProps {
+  projectId: string;
+  datasetId: string | undefined;
+  label: string;
+  description?: string;
+  placeholder?: string;
+  value: string;
+  error?: string;
+  onChange: (id: string) => void;
+}
+
+/** Chooses an eval-run of the dataset. */
+export function EvalRunChoice(props: ChoiceProps) {
+  const { projectId, datasetId, label, description, placeholder, value, error, onChange } = props;
+  const query = useEvalRunChoice(projectId, datasetId ?? "", datasetId !== undefined);
+  const runs = query.data?.data ?? [];
+  const none =
+    datasetId === undefined
+      ? "Choose a dataset first"
+      : query.data && runs.length === 0
+        ? "The dataset has no eval-run"
+        : (placeholder ?? "Choose an eval-run");
+  return (
+    <Select
+      maw={460}
+      label={label}
+      description={query.data?.has_more ? `Only the newest ${CHOICE} are listed.` : description}
+      placeholder={none}
+      searchable
+      clearable
+      clearButtonProps={{ "aria-label": `Clear: ${label}` }}
+      disabled={datasetId === undefined}
+      data={runs.map(({ id, name, branch, created_at }) => ({
+        value: id,
+        label: [name, branch, formatTime(created_at)].filter((part) => part !== null).join(" · "),
+      }))}
+      value={value || null}
+      onChange={(id) => onChange(id ?? "")}
+      nothingFoundMessage="No eval-run has this name"
+      error={error ?? query.error?.message}
+    />
+  );
+}
+
+function RunsTarget({ draft, errors, onChange }: Pick<Props, "draft" | "errors" | "onChange">) {
+  const params = useMemo(() => new URLSearchParams(draft.runs), [draft.runs]);
+  const filters = useMemo(() => readFilters(params), [params]);
+  const set = (next: URLSearchParams) => onChange({ runs: next.toString() });
+  return (
+    <>
+      <Group gap={6} mb="xs" role="group" aria-label="Filter of runs">
+        {chips(filters).map(({ param, value, label }) => (
+          <span key={`${param} ${value}`} className={classes.chip}>
+            <bdi>{label}</bdi>
+            <CloseButton
+              size="xs"
+              aria-label={`Remove the filter ${label}`}
+              onClick={() =>
+                set(value === undefined ? withParam(params, param, null) : toggleParam(params, param, value))
+              }
+            />
+          </span>
+        ))}
+        <AddFilter filters={filters} params={params} onChange={set} />
+      </Group>
+      {errors["body.target.run_filter"] && <p className={editor.error}>{errors["body.target.run_filter"]}</p>}
+      <div className={classes.fields}>
+        <TextInput
+          type="datetime-local"
+          label="Started from"
+          description="Empty: a week ago"
+          value={draft.from}
+          onChange={(event) => onChange({ from: event.currentTarget.value })}
+          error={errors["body.target.from"]}
+        />
+        <TextInput
+          type="datetime-local"
+          label="Started before"
+          description="Empty: now"
+          value={draft.to}
+          onChange={(event) => onChange({ to: event.currentTarget.value })}
+          error={errors["body.target.to"]}
+        />
+        <TextInput
+          label="Runs"
+          description="Of more, a random sample"
+          inputMode="numeric"
+          value={draft.maxRuns}
+          onChange={(event) => onChange({ maxRuns: event.currentTarget.value })}
+          error={errors["body.target.max_runs"]}
+        />
+      </div>
+    </>
+  );
+}
+
+function External({ projectId, draft }: { projectId: string; draft: NewEvalRun }) {
+  const text = (value: string) => JSON.stringify(value);
+  const program = `import looptrace
+
+def answer(question):            # your agent; members of an item's input are its arguments
+    return my_agent(question)
+
+result = looptrace.evaluate(${text(draft.dataset?.name ?? "my-dataset")}, answer, name=${text(draft.name.trim() || "support-agent")})
+print(result)                    # the scores, and the address of the eval-run`;
+  return (
+    <div data-testid="external">
+      <CodeBlock code={program} what="program" />
+      <p className={classes.note}>
+        Install it with <code>pip install looptrace</code>, and set <code>LOOPTRACE_API_KEY</code> to a{" "}
+        <Link to={`/p/${projectId}/settings/keys`}>key</Link> with the scopes <code>ingest:write</code>,{" "}
+        <code>datasets:read</code>, <code>evals:read</code> and <code>evals:write</code>. When the eval-run is
+        there, choose “Judge these outputs again” on its page to have judges score it.
+      </p>
+    </div>
+  );
+}

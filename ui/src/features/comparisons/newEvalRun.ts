@@ -1,0 +1,279 @@
+import type { EvalRunDraft } from "@/api/evalRunJobs";
+import { queryText } from "@/api/query";
+import type { Dataset, EvalRun, ReadyMadeJudge } from "@/api/types";
+import { readFilters, toQuery } from "@/components/filters/filters";
+import { type FormErrors, readNumber } from "@/components/formErrors";
+import { likePanels, type PanelDraft } from "@/components/panels/panelDraft";
+import { readPanels } from "@/components/panels/readPanels";
+import {
+  configFrom,
+  configOf,
+  emptySide,
+  type GraderDraft,
+  graderDraft,
+  type ReadySide,
+  readGrader,
+  type SideDraft,
+  sideOf,
+} from "./newComparison";
+
+/** Where outputs come from. */
+export type TargetType = "config" | "reference" | "eval_run" | "runs" | "external";
+
+export const TARGETS: Record<TargetType, { label: string; description: string }> = {
+  config: { label: "A prompt or model", description: "A model answers each item of the dataset." },
+  eval_run: {
+    label: "Outputs of an eval-run",
+    description: "What another eval-run of the dataset answered is judged anew. No model answers again.",
+  },
+  reference: {
+    label: "Reference outputs",
+    description:
+      "The reference outputs are judged. Judges that don't like them aren't to be trusted, or the dataset isn't.",
+  },
+  runs: {
+    label: "Recorded runs",
+    description: "Runs of your application become items of the dataset, and what they answered is judged.",
+  },
+  external: {
+    label: "Your own program",
+    description: "Your program runs its agent and sends what it answers.",
+  },
+};
+
+/** An eval-run while it is edited. Numbers are texts. */
+export interface NewEvalRun {
+  name: string;
+  dataset: Dataset | null;
+  /** Empty for the newest. */
+  revision: string;
+  split: string;
+  target: TargetType;
+  config: SideDraft;
+  /** The eval-run whose outputs are judged; empty for none. */
+  source: string;
+  /** Only its outputs with a label of a person. */
+  labelled: boolean;
+  /** The filter of recorded runs, as the parameters of an address. */
+  runs: string;
+  /** Local times, as an input has them; empty for none. */
+  from: string;
+  to: string;
+  maxRuns: string;
+  repeats: string;
+  graders: GraderDraft[];
+  panels: PanelDraft[];
+  /** The eval-run whose outputs are judged again; empty for none. */
+  anchors: string;
+  anchorLimit: string;
+  /** Empty for the first panel, else the first grader. */
+  primary: string;
+  /** Whether votes that were made before are used again. */
+  cache: boolean;
+  /** Dollars; empty for none. */
+  maxCost: string;
+  allowUnpriced: boolean;
+  skipIncompatible: boolean;
+}
+
+export function emptyEvalRun(): NewEvalRun {
+  return {
+    name: "",
+    dataset: null,
+    revision: "",
+    split: "",
+    target: "config",
+    config: emptySide(),
+    source: "",
+    labelled: false,
+    runs: "",
+    from: "",
+    to: "",
+    maxRuns: "100",
+    repeats: "1",
+    graders: [],
+    panels: [],
+    anchors: "",
+    anchorLimit: "20",
+    primary: "",
+    cache: true,
+    maxCost: "",
+    allowUnpriced: false,
+    skipIncompatible: false,
+  };
+}
+
+/** An eval-run like one that is there. What your own program sent can't be made here, so its outputs are judged again. */
+export function likeEvalRun(
+  run: EvalRun,
+  dataset: Dataset | null,
+  catalog: readonly ReadyMadeJudge[],
+): NewEvalRun {
+  const { target } = run;
+  if (target.type === "external") return judgeAgain(run, dataset, catalog);
+  return {
+    ...common(run, dataset, catalog),
+    target: target.type,
+    config: target.config ? sideOf(configOf(target.config)) : emptySide(),
+    source: target.eval_run_id ?? "",
+    labelled: target.labelled,
+    runs: target.run_filter ?? "",
+    from: localTime(target.from),
+    to: localTime(target.to),
+    maxRuns: target.max_runs === null ? "100" : String(target.max_runs),
+    repeats: String(run.repeats),
+  };
+}
+
+/** An eval-run that judges the outputs of one that is there. */
+export function judgeAgain(
+  run: EvalRun,
+  dataset: Dataset | null,
+  catalog: readonly ReadyMadeJudge[],
+): NewEvalRun {
+  return { ...common(run, dataset, catalog), target: "eval_run", source: run.id };
+}
+
+function common(run: EvalRun, dataset: Dataset | null, catalog: readonly ReadyMadeJudge[]): NewEvalRun {
+  return {
+    ...emptyEvalRun(),
+    name: run.name,
+    dataset,
+    revision: String(run.dataset.revision),
+    split: run.dataset.split ?? "",
+    graders: run.graders.map(graderDraft),
+    panels: likePanels(run.panels, catalog),
+    anchors: run.anchors?.eval_run_id ?? "",
+    anchorLimit: String(run.anchors?.limit ?? 20),
+    primary: run.primary_metric ?? "",
+    cache: run.cache,
+    maxCost: run.max_cost_usd === null ? "" : String(run.max_cost_usd),
+    allowUnpriced: run.allow_unpriced,
+    skipIncompatible: run.on_incompatible === "skip",
+  };
+}
+
+/** A time as an input of local times has it: "2026-11-26T09:15". */
+export function localTime(time: string | null): string {
+  if (time === null) return "";
+  const date = new Date(time);
+  const pad = (value: number) => String(value).padStart(2, "0");
+  const day = `${date.getFullYear()}-${pad(date.getMonth() + 1)}-${pad(date.getDate())}`;
+  return `${day}T${pad(date.getHours())}:${pad(date.getMinutes())}`;
+}
+
+/** The filter of recorded runs as the API takes it, without times: these have members of their own. */
+export function runFilterOf(runs: string): string {
+  const {
+    project_id: _,
+    window_seconds: __,
+    start_after: ___,
+    start_before: ____,
+    ...query
+  } = toQuery("", readFilters(new URLSearchParams(runs)));
+  return queryText(query);
+}
+
+/** The request of an eval-run. Null while something is missing, which `errors` says, and for what another program sends. */
+export function evalRunRequest(
+  projectId: string,
+  draft: NewEvalRun,
+  config: ReadySide,
+): { body: EvalRunDraft | null; errors: FormErrors } {
+  const errors: FormErrors = {};
+  if (draft.name.trim() === "") errors["body.name"] = "Name what is evaluated.";
+  if (!draft.dataset) errors["body.dataset_id"] = "Choose a dataset.";
+  const graders = draft.graders.flatMap((grader, index) =>
+    readGrader(grader, `body.graders[${index}]`, errors),
+  );
+  const names = draft.graders.map(({ name }) => name.trim());
+  for (const [index, name] of names.entries()) {
+    if (name === "") errors[`body.graders[${index}].name`] = "Name the grader.";
+    else if (names.indexOf(name) < index)
+      errors[`body.graders[${index}].name`] = "Another grader has this name.";
+  }
+  const panels = readPanels(draft.panels, names, errors);
+  const target = readTarget(draft, config, errors);
+  const isWhole = Number.isInteger;
+  const whole = (at: string, text: string, min: number, max: number) =>
+    readNumber(
+      errors,
+      at,
+      text,
+      (n) => isWhole(n) && n >= min && n <= max,
+      `A whole number from ${min} to ${max}.`,
+    );
+  const revision = readNumber(
+    errors,
+    "body.revision",
+    draft.revision,
+    (n) => isWhole(n) && n >= 0,
+    "A whole number.",
+  );
+  const repeats = whole("body.repeats", draft.repeats || "1", 1, 100);
+  const limit = draft.anchors === "" ? undefined : whole("body.anchors.limit", draft.anchorLimit, 1, 100);
+  const maxCost = readNumber(
+    errors,
+    "body.max_cost_usd",
+    draft.maxCost,
+    (n) => n > 0,
+    "A number of dollars above 0.",
+  );
+  if (!draft.dataset || target === null || Object.keys(errors).length > 0) return { body: null, errors };
+  const metrics = [...names, ...panels.map(({ name }) => name)];
+  const body: EvalRunDraft = {
+    project_id: projectId,
+    name: draft.name.trim(),
+    dataset_id: draft.dataset.id,
+    ...(revision !== undefined && { revision }),
+    ...(draft.split.trim() !== "" && { split: draft.split.trim() }),
+    target,
+    ...(draft.target === "config" && { repeats }),
+    graders,
+    ...(panels.length > 0 && { panels, cache: draft.cache }),
+    ...(panels.length > 0 &&
+      draft.anchors !== "" && {
+        anchors: { eval_run_id: draft.anchors, ...(limit !== undefined && { limit }) },
+      }),
+    ...(metrics.includes(draft.primary) && { primary_metric: draft.primary }),
+    on_incompatible: draft.skipIncompatible ? "skip" : "refuse",
+    ...(maxCost !== undefined && { max_cost_usd: maxCost }),
+    allow_unpriced: draft.allowUnpriced,
+  };
+  return { body, errors };
+}
+
+function readTarget(draft: NewEvalRun, config: ReadySide, errors: FormErrors): EvalRunDraft["target"] | null {
+  switch (draft.target) {
+    case "config":
+      return { config: configFrom("body.target.config", config, errors) };
+    case "reference":
+      return { outputs: "reference" };
+    case "eval_run":
+      if (draft.source === "") errors["body.target.eval_run_id"] = "Choose an eval-run.";
+      return { eval_run_id: draft.source, ...(draft.labelled && { labelled: true }) };
+    case "runs":
+      return readRuns(draft, errors);
+    case "external":
+      return null;
+  }
+}
+
+function readRuns(draft: NewEvalRun, errors: FormErrors): EvalRunDraft["target"] {
+  const from = draft.from === "" ? undefined : new Date(draft.from);
+  const to = draft.to === "" ? undefined : new Date(draft.to);
+  if (from && to && from >= to) errors["body.target.to"] = "It must be after the start.";
+  const most = readNumber(
+    errors,
+    "body.target.max_runs",
+    draft.maxRuns,
+    (n) => Number.isInteger(n) && n >= 1 && n <= 10_000,
+    "A whole number from 1 to 10,000.",
+  );
+  return {
+    run_filter: runFilterOf(draft.runs),
+    ...(from && { from: from.toISOString() }),
+    ...(to && { to: to.toISOString() }),
+    ...(most !== undefined && { max_runs: most }),
+  };
+}

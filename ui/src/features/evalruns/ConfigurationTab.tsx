@@ -1,0 +1,155 @@
+import { Link } from "react-router";
+import type { ComparisonSide, EvalRun, EvalRunTargetRead } from "@/api/types";
+import { CodeBlock } from "@/components/CodeBlock";
+import { pretty } from "@/components/editor/draft";
+import { MessageList } from "@/components/editor/MessageList";
+import classes from "@/components/evaluation/Evaluation.module.css";
+import { PanelsRead } from "@/components/evaluation/PanelsRead";
+import { Fact, FactList } from "@/components/Fact";
+import { formatCost, formatCount, formatTime, NONE } from "@/components/format";
+import { useProjectId } from "@/components/useProject";
+
+/** What was evaluated, and by what. */
+export function ConfigurationTab({ run }: { run: EvalRun }) {
+  const { target, graders, panels, anchors, max_cost_usd: cap } = run;
+  const projectId = useProjectId();
+  return (
+    <div className={classes.body}>
+      <section className={classes.block} aria-label="Outputs">
+        <h2 className={classes.heading}>Outputs</h2>
+        <Target target={target} />
+      </section>
+      <section className={classes.block} aria-label="Judges">
+        <h2 className={classes.heading}>Judges</h2>
+        {panels.length === 0 ? <p className={classes.note}>None.</p> : <PanelsRead panels={panels} />}
+      </section>
+      <section className={classes.block} aria-label="Graders">
+        <h2 className={classes.heading}>Graders</h2>
+        {graders.length === 0 ? (
+          <p className={classes.note}>
+            {target.type === "external" ? "None of Looptrace: the program sent its scores." : "None."}
+          </p>
+        ) : (
+          graders.map((grader) => (
+            <div key={grader.name} className={classes.grader}>
+              <CodeBlock code={pretty(grader)} what={`grader ${grader.name}`} maxHeight={220} />
+            </div>
+          ))
+        )}
+      </section>
+      <section className={classes.block} aria-label="How it is evaluated">
+        <h2 className={classes.heading}>How it is evaluated</h2>
+        <FactList>
+          <Fact label="Repeats" value={formatCount(run.repeats)} />
+          <Fact label="Primary metric" value={run.primary_metric ?? NONE} />
+          <Fact label="Votes made before" value={run.cache ? "Used again" : "Made again"} />
+          <Fact
+            label="Anchors"
+            value={
+              anchors ? (
+                <Link to={`/p/${projectId}/eval-runs/${anchors.eval_run_id}`}>
+                  {formatCount(anchors.limit)} outputs of an eval-run
+                </Link>
+              ) : (
+                "None"
+              )
+            }
+          />
+          <Fact label="Incompatible items" value={run.on_incompatible === "skip" ? "Skipped" : "Refused"} />
+          <Fact label="Cost cap" value={cap === null ? "None" : formatCost(cap)} />
+          <Fact label="Models without a price" value={run.allow_unpriced ? "Allowed" : "Refused by a cap"} />
+          <Fact label="Seed of the order" value={String(run.seed)} />
+        </FactList>
+      </section>
+    </div>
+  );
+}
+
+function Target({ target }: { target: EvalRunTargetRead }) {
+  const projectId = useProjectId();
+  switch (target.type) {
+    case "external":
+      return <p className={classes.lead}>A program of yours sent them.</p>;
+    case "reference":
+      return <p className={classes.lead}>The reference outputs of the items.</p>;
+    case "eval_run":
+      return (
+        <p className={classes.lead}>
+          {target.labelled ? "Those with a label of a person of " : "Those of "}
+          <Link to={`/p/${projectId}/eval-runs/${target.eval_run_id}`}>an eval-run</Link>.
+        </p>
+      );
+    case "runs":
+      return (
+        <FactList>
+          <Fact label="Recorded runs" value={target.run_filter ? <bdi>{target.run_filter}</bdi> : "All"} />
+          <Fact label="From" value={target.from === null ? NONE : formatTime(target.from)} />
+          <Fact label="Until" value={target.to === null ? NONE : formatTime(target.to)} />
+          <Fact label="At most" value={target.max_runs === null ? NONE : formatCount(target.max_runs)} />
+          {target.runs && (
+            <>
+              <Fact label="Matched" value={formatCount(target.runs.matched)} />
+              <Fact
+                label="Evaluated"
+                value={`${formatCount(target.runs.evaluated)} of ${formatCount(target.runs.selected)}`}
+              />
+              {target.runs.skipped.map(({ reason, runs }) => (
+                <Fact key={reason} label={`Left out: ${formatCount(runs)}`} value={<bdi>{reason}</bdi>} />
+              ))}
+              {target.runs.other_skipped > 0 && (
+                <Fact
+                  label={`Left out: ${formatCount(target.runs.other_skipped)}`}
+                  value="For other reasons"
+                />
+              )}
+            </>
+          )}
+        </FactList>
+      );
+    case "config":
+      return target.config && <Config config={target.config} />;
+  }
+}
+
+function Config({ config }: { config: ComparisonSide }) {
+  const projectId = useProjectId();
+  const { model: _, provider_id: __, ...parameters } = config.model_config;
+  const variables = Object.entries(config.variables_map);
+  return (
+    <>
+      <FactList>
+        <Fact label="Configuration" value={config.name} />
+        <Fact label="Connection" value={config.provider?.name} />
+        <Fact label="Model" value={config.model} title={config.model ?? undefined} />
+        <Fact
+          label="Prompt"
+          value={
+            config.prompt ? (
+              <Link to={`/p/${projectId}/prompts/${config.prompt.id}?version=${config.prompt.version}`}>
+                {config.prompt.name} v{config.prompt.version}
+              </Link>
+            ) : (
+              "Own messages"
+            )
+          }
+        />
+        <Fact
+          label="Variables from"
+          value={
+            variables.length === 0
+              ? "The input"
+              : variables.map(([name, path]) => `${name}: ${path}`).join(", ")
+          }
+        />
+      </FactList>
+      <h3 className={classes.subheading}>Messages</h3>
+      <MessageList messages={config.messages ?? []} isTemplate={config.template_format === "mustache"} />
+      {Object.keys(parameters).length > 0 && (
+        <>
+          <h3 className={classes.subheading}>Parameters</h3>
+          <CodeBlock code={pretty(parameters)} what="parameters" maxHeight={220} />
+        </>
+      )}
+    </>
+  );
+}

@@ -1,0 +1,202 @@
+import { Button, Checkbox, NumberInput, SegmentedControl, TextInput } from "@mantine/core";
+import { useRef, useState } from "react";
+import { useMe } from "@/api/identity";
+import { useRemoveLabel, useWriteLabel } from "@/api/judges";
+import type { EvalRunRepeat, Label, LabelWrite, PanelRead } from "@/api/types";
+import { authorName } from "@/components/author";
+import { valueText } from "@/components/evaluation/votes";
+import { ProblemPanel } from "@/components/ProblemPanel";
+import { useKeys } from "@/components/useKeys";
+import classes from "./Labels.module.css";
+import { hasValue, labelChoices, splitLabels, writtenValue } from "./labels";
+
+interface Props {
+  runId: string;
+  itemId: string;
+  repeat: EvalRunRepeat;
+  panels: readonly PanelRead[];
+  panel: PanelRead;
+  isBlind: boolean;
+  mayLabel: boolean;
+  onPanel: (panel: string) => void;
+  onBlind: (isBlind: boolean) => void;
+  onNext: () => void;
+}
+
+/** The reader's own judgement of an output, by keyboard, and those of others once it is there. */
+export function LabelForm(props: Props) {
+  const { repeat, panels, panel, isBlind, mayLabel, onPanel, onBlind } = props;
+  const { mine, others } = splitLabels(repeat.labels, panel.name, useMe().data?.user);
+  if (!mayLabel && others.length === 0 && !mine) return null;
+  return (
+    <section className={classes.root} aria-label="Labels" data-testid="labels-form">
+      <div className={classes.head}>
+        <h3>{mayLabel ? "Your label" : "Labels of people"}</h3>
+        {panels.length > 1 && (
+          <SegmentedControl
+            size="xs"
+            aria-label="Panel to label for"
+            value={panel.name}
+            onChange={onPanel}
+            data={panels.map(({ name }) => name)}
+          />
+        )}
+        {mayLabel && (
+          <Checkbox
+            size="xs"
+            ml="auto"
+            label="Hide votes until I have labelled"
+            checked={isBlind}
+            onChange={(event) => onBlind(event.currentTarget.checked)}
+          />
+        )}
+      </div>
+      {mayLabel && <Own key={`${panel.name} ${mine?.created_at ?? ""}`} {...props} mine={mine} />}
+      {mayLabel && mine === undefined ? (
+        others.length > 0 && (
+          <p className={classes.dim}>
+            {others.length === 1 ? "Another person has" : `${others.length} others have`} labelled this
+            output. You see it when you have, too.
+          </p>
+        )
+      ) : (
+        <Others labels={mayLabel || !mine ? others : [mine, ...others]} />
+      )}
+    </section>
+  );
+}
+
+function Own({ runId, itemId, repeat, panel, mine, onNext }: Props & { mine: Label | undefined }) {
+  const scale = panel.judges[0]?.scale ?? { type: "binary" as const };
+  const choices = labelChoices(scale);
+  const write = useWriteLabel(runId, itemId);
+  const remove = useRemoveLabel(runId, itemId);
+  const [note, setNote] = useState(mine?.note ?? "");
+  const [number, setNumber] = useState<number | string>(mine?.value ?? "");
+  const noteField = useRef<HTMLInputElement>(null);
+  const at = { panel: panel.name, repeat: repeat.repeat };
+  const save = (value: LabelWrite["value"]) =>
+    write.mutate({ ...at, value, ...(note.trim() !== "" && { note: note.trim() }) });
+  const saveNote = () => {
+    const value = mine && writtenValue(mine, scale);
+    if (value !== undefined && value !== null && note.trim() !== mine?.note) save(value);
+  };
+  const byKey = Object.fromEntries(
+    (choices ?? []).flatMap(({ key, value }) => (key === null ? [] : [[key, () => save(value)]])),
+  );
+  useKeys({ ...byKey, n: () => noteField.current?.focus() });
+  return (
+    <>
+      <div className={classes.choices}>
+        {choices ? (
+          choices.map((choice) => (
+            <Button
+              key={choice.text}
+              size="compact-sm"
+              variant={mine && hasValue(mine, choice) ? "filled" : "default"}
+              aria-pressed={mine !== undefined && hasValue(mine, choice)}
+              disabled={write.isPending}
+              onClick={() => save(choice.value)}
+              rightSection={
+                choice.key !== null &&
+                choice.key !== choice.text && <kbd className={classes.key}>{choice.key}</kbd>
+              }
+            >
+              <bdi>{choice.text}</bdi>
+            </Button>
+          ))
+        ) : (
+          <>
+            <NumberInput
+              size="xs"
+              w={140}
+              aria-label={`Value from ${scale.min} to ${scale.max}`}
+              placeholder={`${scale.min} to ${scale.max}`}
+              min={scale.min}
+              max={scale.max}
+              allowDecimal={scale.type === "numeric"}
+              value={number}
+              onChange={(value) => setNumber(typeof value === "bigint" ? Number(value) : value)}
+            />
+            <Button
+              size="compact-sm"
+              variant="default"
+              disabled={number === ""}
+              loading={write.isPending}
+              onClick={() => save(Number(number))}
+            >
+              Label
+            </Button>
+          </>
+        )}
+        <TextInput
+          ref={noteField}
+          size="xs"
+          className={classes.note}
+          aria-label="Note of your label"
+          placeholder="Why (n)"
+          maxLength={2000}
+          autoComplete="off"
+          value={note}
+          onChange={(event) => setNote(event.currentTarget.value)}
+          onBlur={saveNote}
+          onKeyDown={(event) => {
+            if (event.key === "Enter" || event.key === "Escape") {
+              event.stopPropagation();
+              event.currentTarget.blur();
+            }
+          }}
+        />
+        {mine && (
+          <Button
+            size="compact-sm"
+            variant="default"
+            loading={remove.isPending}
+            onClick={() => remove.mutate(at)}
+          >
+            Remove
+          </Button>
+        )}
+        <Button
+          size="compact-sm"
+          variant="default"
+          rightSection={<kbd className={classes.key}>j</kbd>}
+          onClick={onNext}
+        >
+          Next item
+        </Button>
+      </div>
+      <p className={classes.dim} role="status">
+        {write.isPending
+          ? "Saving…"
+          : mine
+            ? "Saved. Judge these outputs again to see it in the report: the votes are there, so that costs nothing."
+            : choices
+              ? "Press its key. A label belongs to the item and the output: every eval-run that has the same output has it."
+              : "A label belongs to the item and the output: every eval-run that has the same output has it."}
+      </p>
+      {(write.error ?? remove.error) && <ProblemPanel error={(write.error ?? remove.error) as Error} />}
+    </>
+  );
+}
+
+function Others({ labels }: { labels: readonly Label[] }) {
+  if (labels.length === 0) return null;
+  return (
+    <ul className={classes.others} aria-label="Labels of others">
+      {labels.map((label) => (
+        <li key={authorName(label.author)}>
+          <strong>
+            <bdi>{valueText(label)}</bdi>
+          </strong>{" "}
+          by <bdi>{authorName(label.author)}</bdi>
+          {label.note !== "" && (
+            <span className={classes.dim} dir="auto">
+              : {label.note}
+            </span>
+          )}
+        </li>
+      ))}
+    </ul>
+  );
+}

@@ -1,0 +1,212 @@
+import { Group, Select, Skeleton, Switch } from "@mantine/core";
+import { lazy, Suspense, useMemo, useState } from "react";
+import { Link } from "react-router";
+import { useEvalRunTrend } from "@/api/evalRunJobs";
+import type { EvalRun } from "@/api/types";
+import type { ChartSeries } from "@/components/chart/series";
+import { DataTable } from "@/components/DataTable";
+import classes from "@/components/evaluation/Evaluation.module.css";
+import { formatDifference, formatValue, intervalText } from "@/components/evaluation/measures";
+import { figureText } from "@/components/evaluation/trust";
+import { formatTime, NONE } from "@/components/format";
+import { QueryState } from "@/components/QueryState";
+import {
+  agreementSeries,
+  datasetLabel,
+  judgeChanges,
+  lastAnchors,
+  leftOutText,
+  scoreSeries,
+  type TrendPoint,
+  trendLabels,
+  trendMetrics,
+  trendNames,
+  trendOf,
+} from "./trends";
+
+const TimeChart = lazy(() => import("@/components/chart/TimeChart"));
+
+const HEIGHT = 170;
+const AGREEMENT_HEIGHT = 110;
+
+interface Props {
+  projectId: string;
+  datasetId: string;
+}
+
+/** A score over the eval-runs of a dataset, and how far its judges agreed. */
+export function TrendPanel({ projectId, datasetId }: Props) {
+  const query = useEvalRunTrend(projectId, datasetId);
+  return (
+    <QueryState query={query} skeleton={<Skeleton h={HEIGHT} />}>
+      {({ data, has_more }) => <View runs={data} hasMore={has_more} projectId={projectId} />}
+    </QueryState>
+  );
+}
+
+interface ViewProps {
+  runs: EvalRun[];
+  hasMore: boolean;
+  projectId: string;
+}
+
+function View({ runs, hasMore, projectId }: ViewProps) {
+  const [wanted, setWanted] = useState<{ name?: string; metric?: string }>({});
+  const [asTable, setAsTable] = useState(false);
+  const trend = useMemo(() => trendOf(runs, wanted), [runs, wanted]);
+  const { points, name, metric } = trend;
+  const score = useMemo(() => scoreSeries(points, metric ?? ""), [points, metric]);
+  const agreement = useMemo(() => agreementSeries(points), [points]);
+  const names = trendNames(runs);
+  const metrics = trendMetrics(runs, name);
+  if (name === null || metric === null || (points.length < 2 && names.length < 2)) return null;
+  const anchors = lastAnchors(points)?.panel?.anchors;
+  const changes = judgeChanges(points);
+  return (
+    <section className={classes.trend} aria-label={`Trend of ${metric}`} data-testid="trend">
+      <Group gap="sm" justify="space-between" mb={4}>
+        <h2 className={classes.heading}>
+          {metric} of {name} over time
+        </h2>
+        <Group gap="sm">
+          {names.length > 1 && (
+            <Select
+              size="xs"
+              w={170}
+              aria-label="Eval-runs of the trend"
+              data={names}
+              value={name}
+              onChange={(value) => setWanted({ name: value ?? undefined })}
+              allowDeselect={false}
+            />
+          )}
+          {metrics.length > 1 && (
+            <Select
+              size="xs"
+              w={150}
+              aria-label="Metric of the trend"
+              data={metrics}
+              value={metric}
+              onChange={(value) => setWanted({ name, metric: value ?? undefined })}
+              allowDeselect={false}
+            />
+          )}
+          <Switch
+            size="xs"
+            label="Table"
+            checked={asTable}
+            onChange={(event) => setAsTable(event.currentTarget.checked)}
+          />
+        </Group>
+      </Group>
+      {asTable ? (
+        <TrendTable points={points} projectId={projectId} />
+      ) : (
+        <>
+          <Chart
+            label={`Means of ${metric} in ${points.length} eval-runs. Turn on “Table” for the numbers.`}
+            points={points}
+            series={score}
+            height={HEIGHT}
+            format={(value) => value.toFixed(0)}
+          />
+          {agreement && (
+            <>
+              <h3 className={classes.subheading}>Agreement of its judges: Krippendorff's alpha</h3>
+              <Chart
+                label={`Agreement of the judges in ${points.length} eval-runs. Turn on “Table” for the numbers.`}
+                points={points}
+                series={agreement}
+                height={AGREEMENT_HEIGHT}
+                format={(value) => value.toFixed(1)}
+              />
+            </>
+          )}
+        </>
+      )}
+      <p className={classes.note}>
+        Means out of 100 with 95 % intervals. {leftOutText(trend, hasMore)}
+        {trend.revisions.length > 1 &&
+          ` The items differ between ${trend.revisions.join(", ")}, so compare with care.`}
+        {changes.length > 0 &&
+          ` Judges changed ${changes.length === 1 ? "once" : `${changes.length} times`}, last on ${formatTime(changes.at(-1)?.run.created_at)}: scores before and after aren't of the same instrument.`}
+        {anchors && ` Anchors: ${anchors.sentence}`}
+      </p>
+    </section>
+  );
+}
+
+interface ChartProps {
+  label: string;
+  points: readonly TrendPoint[];
+  series: ChartSeries[];
+  height: number;
+  format: (value: number) => string;
+}
+
+function Chart({ label, points, series, height, format }: ChartProps) {
+  const times = useMemo(() => points.map((_, index) => index), [points]);
+  const labels = useMemo(() => trendLabels(points), [points]);
+  return (
+    <div style={{ height }}>
+      <Suspense>
+        <TimeChart
+          label={label}
+          times={times}
+          bucketSeconds={0}
+          points={labels}
+          series={series}
+          shape="lines"
+          height={height}
+          format={format}
+        />
+      </Suspense>
+    </div>
+  );
+}
+
+function TrendTable({ points, projectId }: { points: readonly TrendPoint[]; projectId: string }) {
+  const hasPanels = points.some(({ panel }) => panel !== undefined);
+  return (
+    <DataTable
+      label="Trend, numbers"
+      maxHeight={HEIGHT}
+      rows={points.toReversed()}
+      rowKey={({ run }) => run.id}
+      columns={[
+        {
+          header: "Eval-run",
+          cell: ({ run }) => (
+            <Link to={`/p/${projectId}/eval-runs/${run.id}`}>{run.branch ?? formatTime(run.created_at)}</Link>
+          ),
+        },
+        { header: "Dataset", cell: ({ run }) => datasetLabel(run) },
+        {
+          header: "Mean",
+          number: true,
+          cell: ({ metric: { mean, ci } }) => {
+            const interval = intervalText(ci, (value) => formatValue("score", value));
+            return formatValue("score", mean) + (interval === null ? "" : ` (${interval})`);
+          },
+        },
+        ...(hasPanels
+          ? [
+              {
+                header: "Alpha of judges",
+                number: true,
+                cell: ({ panel }: TrendPoint) =>
+                  panel?.reliability ? figureText("coefficient", panel.reliability.krippendorff_alpha) : NONE,
+              },
+              {
+                header: "Anchors, difference",
+                number: true,
+                cell: ({ panel }: TrendPoint) =>
+                  panel?.anchors ? formatDifference("score", panel.anchors.difference.estimate) : NONE,
+              },
+            ]
+          : []),
+        { header: "Finished", number: true, cell: ({ run }) => formatTime(run.finished_at) },
+      ]}
+    />
+  );
+}

@@ -1,0 +1,74 @@
+import { describe, expect, it } from "vitest";
+import type { EvalRun } from "@/api/types";
+import { agreementSeries, judgeChanges, leftOutText, scoreSeries, trendMetrics, trendOf } from "./trends";
+
+const run = (name: string, mean: number | null, changed: Record<string, unknown> = {}) =>
+  ({
+    id: `${name} ${mean}`,
+    name,
+    dataset: { revision: 1, split: null },
+    primary_metric: "correct",
+    created_at: "2026-01-01T00:00:00Z",
+    finished_at: "2026-01-01T00:00:00Z",
+    summary: {
+      sentence: "",
+      partial: false,
+      panels: [],
+      scores: [
+        { name: "correct", kind: "score", mean, ci: mean === null ? null : [mean - 0.1, mean + 0.1] },
+        { name: "failures", kind: "failures", mean: 0, ci: null },
+      ],
+      ...changed,
+    },
+  }) as unknown as EvalRun;
+
+const panel = (alpha: number | null, version = "v1") => ({
+  panels: [
+    {
+      name: "correct",
+      judges: [{ version }],
+      reliability: { krippendorff_alpha: { value: alpha, ci: null } },
+    },
+  ],
+});
+
+describe("a trend", () => {
+  const runs = [
+    run("a", 0.8),
+    run("b", 0.5),
+    run("a", 0.7),
+    run("a", null),
+    run("a", 0.6, { partial: true }),
+  ];
+  it("is that of the most frequent name, the oldest first, and counts what it leaves out", () => {
+    const trend = trendOf(runs);
+    expect(trend).toMatchObject({ name: "a", metric: "correct", otherName: 1, noScore: 1, partial: 1 });
+    expect(scoreSeries(trend.points, "correct")[0]?.values).toEqual([70, 80]);
+    expect(leftOutText(trend, false)).toBe(
+      "Leaves out eval-runs: 1 of another name, 1 without all results, 1 without this score.",
+    );
+  });
+  it("is that of another name", () => {
+    expect(trendOf(runs, { name: "b" }).points).toHaveLength(1);
+    expect(trendMetrics(runs, "b")).toEqual(["correct"]);
+  });
+  it("of nothing has no name", () => {
+    expect(trendOf([])).toMatchObject({ name: null, metric: null, points: [] });
+  });
+});
+
+describe("the judges", () => {
+  it("have a line where two points have an alpha, which isn't drawn below 0", () => {
+    const points = trendOf([run("a", 0.8, panel(-0.2)), run("a", 0.7, panel(0.6)), run("a", 0.6)]).points;
+    expect(agreementSeries(points)?.[0]?.values).toEqual([null, 0.6, 0]);
+    expect(agreementSeries(points.slice(0, 2))).toBeNull();
+  });
+  it("are another instrument once they change", () => {
+    const points = trendOf([
+      run("a", 0.8, panel(0.5, "v2")),
+      run("a", 0.7, panel(0.6)),
+      run("a", 0.6),
+    ]).points;
+    expect(judgeChanges(points)).toEqual([points[2]]);
+  });
+});
