@@ -22,7 +22,7 @@ await scenario(async (page, { base, projectId, large, email, password }, context
   await guest.getByRole("button", { name: "Close" }).click();
   await guest.getByRole("button", { name: "Actions for large" }).click();
   await guest.getByRole("menuitem", { name: "Export…" }).waitFor();
-  check((await guest.getByRole("menuitem").count()) === 2, "a viewer can only export, and see comparisons");
+  check((await guest.getByRole("menuitem").count()) === 3, "a viewer can only export, and see comparisons and eval-runs");
   await guest.goto(`/p/${projectId}/datasets/${large}?tab=schema`);
   await guest.getByText("Your role doesn't include changing schemas.").waitFor();
   await none(guest, /save|suggest/i);
