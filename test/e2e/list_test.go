@@ -56,7 +56,7 @@ func TestSources(t *testing.T) {
 func (p *project) listed(t *testing.T) map[string]run {
 	t.Helper()
 	listed := map[string]run{}
-	for _, r := range p.runs(t, url.Values{"traces": {"all"}}) {
+	for _, r := range p.runs(t, url.Values{"traces": {"all"}, "source": {"all"}}) {
 		assert.NotContains(t, listed, r.RunID, "the list shows a run once")
 		listed[r.RunID] = r
 	}
