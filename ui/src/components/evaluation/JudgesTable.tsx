@@ -110,12 +110,12 @@ export function JudgesTable({ panel, withoutAt }: Props) {
     },
     ...has("without", {
       header: "Without it",
-      cell: ({ name, without }) =>
+      cell: ({ name, without, unknown_cost_votes }) =>
         without === null ? (
           NONE
         ) : (
           <span className={own.without}>
-            {withoutText(without)}
+            {withoutText(without, { unknown_cost_votes })}{" "}
             {withoutAt && (
               <Button
                 component={Link}

@@ -104,7 +104,14 @@ describe("judges", () => {
   });
   it("can be dropped, and that saves something", () => {
     const without = { score: 0.81, changed: 1, saved_usd: 0.12, saved_share: 0.32 };
-    expect(withoutText(without)).toBe("mean 81.0, 1 output changes, saves $0.120 (32\u00a0%)");
+    expect(withoutText(without, judge("a"))).toBe("mean 81.0, 1 output changes, saves $0.120 (32\u00a0%)");
+    const unknown = judge("a", { unknown_cost_votes: 2 });
+    expect(withoutText(without, unknown)).toBe(
+      "mean 81.0, 1 output changes, saves $0.120 or more (32\u00a0%)",
+    );
+    expect(withoutText({ ...without, saved_usd: 0, saved_share: null }, unknown)).toBe(
+      "mean 81.0, 1 output changes, saves an unknown amount",
+    );
     const panels = [{ name: "correct", judges: [judge("a", { without })] }] as PanelSummary[];
     expect(savingText(panels, { panel: "correct", judge: "a" })).toBe(
       "Without the judge “a” of “correct”. It saves $0.120 of what that evaluation cost, 32\u00a0% of its panel. 1 output has another score there.",

@@ -160,14 +160,18 @@ export function judgeCost({ cost_usd: cost, unknown_cost_votes: unknown, votes }
   return formatCost(cost) + (unknown > 0 ? " +" : "");
 }
 
-/** What would be without a judge: "mean 81.0, 3 outputs change, saves $0.12 (32 %)". */
-export function withoutText(without: NonNullable<PanelJudge["without"]>): string {
+/** What would be without a judge: "mean 81.0, 3 outputs change, saves $0.12 (32 %)". Costs that are unknown are no $0. */
+export function withoutText(
+  without: NonNullable<PanelJudge["without"]>,
+  { unknown_cost_votes: unknown }: Pick<PanelJudge, "unknown_cost_votes">,
+): string {
   const { score, changed, saved_usd: usd, saved_share: share } = without;
   const outputs =
     changed === 0
       ? "no output changes"
       : `${formatCount(changed)} ${changed === 1 ? "output changes" : "outputs change"}`;
-  const saves = `saves ${formatCost(usd)}${share === null ? "" : ` (${formatPercent(share)})`}`;
+  const known = `saves ${formatCost(usd)}${unknown > 0 ? " or more" : ""}${share === null ? "" : ` (${formatPercent(share)})`}`;
+  const saves = unknown > 0 && usd === 0 ? "saves an unknown amount" : known;
   return `mean ${formatValue("score", score)}, ${outputs}, ${saves}`;
 }
 
