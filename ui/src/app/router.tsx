@@ -98,7 +98,7 @@ export const router = createBrowserRouter([
                       page(
                         "eval-runs/new",
                         "NewEvalRunPage",
-                        () => import("@/features/comparisons/NewEvalRunPage"),
+                        () => import("@/features/evalruns/NewEvalRunPage"),
                       ),
                       page(
                         "eval-runs/:evalRunId",

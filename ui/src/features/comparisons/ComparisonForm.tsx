@@ -7,25 +7,20 @@ import { useComparisonEstimate, useCreateComparison, useGraderCheck } from "@/ap
 import { useDatasetItems } from "@/api/datasets";
 import { usePromptVersionsOf } from "@/api/prompts";
 import type { PromptVersion, Provider } from "@/api/types";
+import { ConfigurationForm } from "@/components/configuration/ConfigurationForm";
+import { type ConfigurationDraft, modelOf, providerOf } from "@/components/configuration/configurationDraft";
 import { DatasetChoice } from "@/components/DatasetChoice";
 import editor from "@/components/editor/Editor.module.css";
+import { EstimatePanel } from "@/components/evaluation/EstimatePanel";
+import classes from "@/components/evaluation/StartForm.module.css";
 import { formatCount } from "@/components/format";
 import { errorsOf, shownEarly } from "@/components/formErrors";
+import { GradersForm } from "@/components/graders/GradersForm";
+import { gradersOf } from "@/components/graders/graderDraft";
 import { PageHeader } from "@/components/PageHeader";
 import { PanelsForm } from "@/components/panels/PanelsForm";
-import classes from "./ComparisonForm.module.css";
-import { EstimatePanel } from "./EstimatePanel";
-import { GradersForm } from "./GradersForm";
-import {
-  gradersOf,
-  modelOf,
-  type NewComparison,
-  providerOf,
-  requestOf,
-  type Side,
-  type SideDraft,
-} from "./newComparison";
-import { SideForm } from "./SideForm";
+import own from "./ComparisonForm.module.css";
+import { type NewComparison, requestOf, type Side } from "./newComparison";
 
 interface Props {
   projectId: string;
@@ -43,7 +38,7 @@ export function ComparisonForm({ projectId, providers, start, notice, onStarted 
   // Errors of empty fields appear once someone tried to start it.
   const [isChecked, setChecked] = useState(false);
   const set = (changed: Partial<NewComparison>) => setDraft((before) => ({ ...before, ...changed }));
-  const setSide = (which: Side, change: (side: SideDraft) => SideDraft) =>
+  const setSide = (which: Side, change: (side: ConfigurationDraft) => ConfigurationDraft) =>
     setDraft((before) => ({ ...before, [which]: change(before[which]) }));
 
   const choices = [draft.a.prompt, draft.b.prompt].filter((choice) => choice !== null);
@@ -53,9 +48,9 @@ export function ComparisonForm({ projectId, providers, start, notice, onStarted 
   );
   const { versions, error: versionError } = usePromptVersionsOf(unique);
   const sides = useMemo(() => {
-    const ready = (side: SideDraft) => {
+    const ready = (side: ConfigurationDraft) => {
       const version = side.prompt ? versionOf(side.prompt, versions) : undefined;
-      return { side, version, providerId: providerOf(side, version, providers) };
+      return { draft: side, version, providerId: providerOf(side, version, providers) };
     };
     return { a: ready(draft.a), b: ready(draft.b) };
   }, [draft.a, draft.b, versions, providers]);
@@ -142,7 +137,7 @@ export function ComparisonForm({ projectId, providers, start, notice, onStarted 
               />
             </div>
           </section>
-          <div className={classes.sidesHead}>
+          <div className={own.sidesHead}>
             <Button
               size="compact-sm"
               variant="default"
@@ -160,17 +155,20 @@ export function ComparisonForm({ projectId, providers, start, notice, onStarted 
               Swap A and B
             </Button>
           </div>
-          <div className={classes.sides}>
+          <div className={own.sides}>
             {(["a", "b"] as const).map((which) => (
-              <SideForm
+              <ConfigurationForm
                 key={which}
                 projectId={projectId}
-                which={which}
+                title={which.toUpperCase()}
+                of={which.toUpperCase()}
+                at={`body.${which}`}
+                testId={`side-${which}`}
                 ready={sides[which]}
                 providers={providers}
                 items={sample}
                 errors={errors}
-                loadError={sides[which].side.prompt && !sides[which].version ? versionError : null}
+                loadError={sides[which].draft.prompt && !sides[which].version ? versionError : null}
                 onChange={(apply) => {
                   create.reset();
                   setSide(which, apply);

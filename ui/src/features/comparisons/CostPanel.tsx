@@ -1,10 +1,11 @@
 import { IconAlertTriangle } from "@tabler/icons-react";
 import type { Comparison } from "@/api/types";
 import classes from "@/components/evaluation/Evaluation.module.css";
+import { estimateText } from "@/components/evaluation/estimate";
 import { callsText, costText, hasKnownCost } from "@/components/evaluation/progress";
 import { Fact, FactList } from "@/components/Fact";
 import { formatCost, formatCount, NONE } from "@/components/format";
-import { estimateText, type SideModels, sideModels } from "./estimate";
+import { type SideModels, sideModels } from "./sideModels";
 
 /** What a comparison cost, what it was to cost, and which models answered. */
 export function CostPanel({ comparison }: { comparison: Comparison }) {

@@ -10,6 +10,7 @@ import { useProviders } from "@/api/providers";
 import { keys } from "@/api/queryKeys";
 import type { Provider } from "@/api/types";
 import { readComparisonStart, readVersionAt } from "@/components/comparisonStart";
+import { configurationDraft, emptyConfiguration } from "@/components/configuration/configurationDraft";
 import { readWithout } from "@/components/evalRunStart";
 import { savingText } from "@/components/evaluation/trust";
 import { Page } from "@/components/Page";
@@ -18,7 +19,7 @@ import { withoutJudge } from "@/components/panels/panelDraft";
 import { QueryState, SkeletonRows } from "@/components/QueryState";
 import { allows, useProject, useProjectId } from "@/components/useProject";
 import { ComparisonForm } from "./ComparisonForm";
-import { emptyComparison, emptySide, likeComparison, type NewComparison, sideOf } from "./newComparison";
+import { emptyComparison, likeComparison, type NewComparison } from "./newComparison";
 
 const TITLE = "New comparison";
 
@@ -129,17 +130,17 @@ async function loadStart(params: URLSearchParams, state: unknown): Promise<Start
   const handed = readComparisonStart(state);
   const [dataset, a, b] = await Promise.all([
     datasetId === null ? null : fetchDataset(datasetId),
-    handed ? sideOf(handed.a) : sideAt(params.get("a")),
-    handed ? sideOf(handed.b) : sideAt(params.get("b")),
+    handed ? configurationDraft(handed.a) : sideAt(params.get("a")),
+    handed ? configurationDraft(handed.b) : sideAt(params.get("b")),
   ]);
   return { draft: { ...emptyComparison(), dataset, a, b }, notice: null };
 }
 
 async function sideAt(text: string | null) {
   const at = readVersionAt(text);
-  if (at === null) return emptySide();
+  if (at === null) return emptyConfiguration();
   const { name } = await fetchVersion(at.id, at.version);
-  return { ...emptySide(), prompt: { ...at, name } };
+  return { ...emptyConfiguration(), prompt: { ...at, name } };
 }
 
 interface FormProps extends StartedProps {

@@ -1,7 +1,6 @@
 import { expect, it } from "vitest";
 import type { ComparisonSide } from "@/api/types";
 import { configChanges } from "./configChanges";
-import { estimatedCost, sideModels } from "./estimate";
 
 const side = (changed: Partial<ComparisonSide>): ComparisonSide => ({
   name: "x",
@@ -50,45 +49,4 @@ it("finds what differs, member by member", () => {
     { path: "parameters.top_p", change: "added", before: undefined, after: 0.5 },
     { path: "variables_map.question", change: "added", before: undefined, after: "input.text" },
   ]);
-});
-
-it("sums the outputs of a model over its fingerprints", () => {
-  const model = (of: "a" | "b", name: string, fingerprint: string | null, outputs: number) => ({
-    side: of,
-    model: name,
-    fingerprint,
-    outputs,
-  });
-  const models = [
-    model("a", "m1", "f1", 3),
-    model("a", "m2", null, 9),
-    model("a", "m1", "f2", 4),
-    model("b", "m1", "f1", 1),
-  ];
-  expect(sideModels(models, "a")).toEqual([
-    { model: "m2", outputs: 9, fingerprints: [] },
-    { model: "m1", outputs: 7, fingerprints: ["f1", "f2"] },
-  ]);
-});
-
-it.each([
-  [0.1, 0.2, [], "$0.100 to $0.200"],
-  [0.1, 0.1, [], "about $0.100"],
-  [0.1, null, [], "at least $0.100, without a most: set a maximum of output tokens"],
-  [null, null, ["m1", "m2"], "unknown cost: no price for m1 and m2"],
-  [null, null, [], "unknown cost"],
-])("estimates %s to %s, unpriced %j: %s", (low, high, unpriced, want) => {
-  const estimate = {
-    items: 1,
-    calls: 2,
-    judge_calls: 0,
-    input_tokens: 10,
-    cost_low_usd: low,
-    cost_high_usd: high,
-    basis: "tokens" as const,
-    unpriced_models: unpriced,
-    incompatible_items: 0,
-    missing: [],
-  };
-  expect(estimatedCost(estimate)).toBe(want);
 });

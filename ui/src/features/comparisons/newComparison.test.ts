@@ -1,21 +1,16 @@
 import { describe, expect, it } from "vitest";
 import type { Comparison, Dataset, PromptVersion } from "@/api/types";
-import { emptyModel, newId } from "@/components/editor/draft";
-import { GRADER_KINDS, newGrader } from "./graders";
-import { itemValue, pathsOf } from "./itemValue";
 import {
-  emptyComparison,
-  emptySide,
-  errorsBelow,
-  likeComparison,
-  type NewComparison,
+  type ConfigurationDraft,
+  configurationDraft,
+  emptyConfiguration,
   namesOf,
   providerOf,
-  requestOf,
-  type SideDraft,
-  sideOf,
   withOwnMessages,
-} from "./newComparison";
+} from "@/components/configuration/configurationDraft";
+import { emptyModel, newId } from "@/components/editor/draft";
+import { GRADER_KINDS, newGrader } from "@/components/graders/graders";
+import { emptyComparison, likeComparison, type NewComparison, requestOf } from "./newComparison";
 
 const dataset = { id: "d1", revision: 4, item_count: 10 } as Dataset;
 const providers = [{ id: "p1" }, { id: "p2" }];
@@ -32,8 +27,8 @@ const version = {
   missing: "error",
 } as unknown as PromptVersion;
 
-function own(model: string): SideDraft {
-  const side = emptySide();
+function own(model: string): ConfigurationDraft {
+  const side = emptyConfiguration();
   return {
     ...side,
     content: {
@@ -47,7 +42,7 @@ function own(model: string): SideDraft {
 function request(changed: Partial<NewComparison>, versions: { a?: PromptVersion; b?: PromptVersion } = {}) {
   const draft = { ...emptyComparison(), dataset, a: own("m1"), b: own("m2"), ...changed };
   const ready = (which: "a" | "b") => ({
-    side: draft[which],
+    draft: draft[which],
     version: versions[which],
     providerId: providerOf(draft[which], versions[which], providers),
   });
@@ -90,8 +85,8 @@ describe("the request", () => {
   });
 
   it("names a prompt, its connection, and only paths that it uses", () => {
-    const side: SideDraft = {
-      ...emptySide(),
+    const side: ConfigurationDraft = {
+      ...emptyConfiguration(),
       prompt: { id: "x", name: "triage", version: 3 },
       paths: { language: "metadata.lang", unused: "input.x", question: "" },
     };
@@ -107,7 +102,7 @@ describe("the request", () => {
   it.each([
     [{ dataset: null }, "body.dataset_id"],
     [{ a: { ...own(""), prompt: null } }, "body.a.model_config.model"],
-    [{ a: { ...emptySide() } }, "body.a.provider_id"],
+    [{ a: { ...emptyConfiguration() } }, "body.a.provider_id"],
     [{ repeats: "0" }, "body.repeats"],
     [{ repeats: "1.5" }, "body.repeats"],
     [{ margin: "-1" }, "body.equivalence_margin"],
@@ -131,7 +126,7 @@ it("keeps a configuration that another page hands over", () => {
     model_config: { model: "m", temperature: 0.1 },
     variables_map: { a: "input.b" },
   };
-  const side = sideOf(config);
+  const side = configurationDraft(config);
   const { body } = request({ a: side });
   expect(body?.a).toEqual({ ...config, variables_map: {} });
   expect(side.paths).toEqual({ a: "input.b" });
@@ -174,55 +169,4 @@ it("edits the messages of a prompt with the parameters of both", () => {
   expect(side.prompt).toBeNull();
   expect(side.content.model).toMatchObject({ model: "mine", temperature: "0.5", providerId: "p1" });
   expect(namesOf(side.content)).toEqual(["question", "language"]);
-});
-
-it("finds errors at and below a location", () => {
-  const errors = {
-    "body.a": "whole",
-    "body.a.messages[0].role": "role",
-    "body.ab": "other",
-    "body.a.name": "n",
-  };
-  expect(errorsBelow(errors, "body.a", ["body.a.name"])).toEqual(["whole", "messages[0].role: role"]);
-});
-
-it("names graders apart", () => {
-  const [kind] = GRADER_KINDS;
-  if (!kind) throw new Error("no kinds");
-  const first = newGrader(kind, []);
-  expect(newGrader(kind, [first]).name).toBe("correct 2");
-});
-
-describe("the value of an item", () => {
-  const item = {
-    input: { question: "Why?", messages: [{ role: "user" }], "a.b": 1 },
-    reference_output: "Because",
-    metadata: { lang: "en", nested: { deep: 1 } },
-  };
-  it.each([
-    ["question", "", "Why?"],
-    ["missing", "", undefined],
-    ["input", "", item.input],
-    ["x", "reference_output", "Because"],
-    ["x", "metadata.nested.deep", 1],
-    ["x", "input.messages.role", undefined],
-    ["x", "output.text", undefined],
-    ["constructor", "", undefined],
-  ])("%s from %j is %j", (name, path, want) => expect(itemValue(item, name, path)).toEqual(want));
-  it("of a text input is nothing but input", () => {
-    const text = { input: "Hello", reference_output: null, metadata: {} };
-    expect(itemValue(text, "input", "")).toBe("Hello");
-    expect(itemValue(text, "question", "")).toBeUndefined();
-  });
-  it("has paths to choose from", () => {
-    expect(pathsOf([item])).toEqual([
-      "input",
-      "reference_output",
-      "input.question",
-      "input.messages",
-      "metadata.lang",
-      "metadata.nested",
-      "metadata.nested.deep",
-    ]);
-  });
 });

@@ -1,7 +1,7 @@
 import { newId, pretty } from "@/components/editor/draft";
+import type { GraderDraft } from "./graderDraft";
 import type { Definition, GraderType } from "./graderFields";
 import { GRADER_TYPES } from "./graderTypes";
-import type { GraderDraft } from "./newComparison";
 
 /** A grader to start from. */
 export interface GraderKind extends Pick<GraderType, "label" | "description" | "group" | "name"> {

@@ -1,21 +1,19 @@
 import type { EvalRunDraft } from "@/api/evalRunJobs";
 import { queryText } from "@/api/query";
 import type { Dataset, EvalRun, ReadyMadeJudge } from "@/api/types";
-import { readFilters, toQuery } from "@/components/filters/filters";
-import { type FormErrors, readNumber } from "@/components/formErrors";
-import { likePanels, type PanelDraft } from "@/components/panels/panelDraft";
-import { readPanels } from "@/components/panels/readPanels";
 import {
+  type ConfigurationDraft,
   configFrom,
   configOf,
-  emptySide,
-  type GraderDraft,
-  graderDraft,
-  type ReadySide,
-  readGrader,
-  type SideDraft,
-  sideOf,
-} from "./newComparison";
+  configurationDraft,
+  emptyConfiguration,
+  type ReadyConfiguration,
+} from "@/components/configuration/configurationDraft";
+import { readFilters, toQuery } from "@/components/filters/filters";
+import { type FormErrors, readNumber } from "@/components/formErrors";
+import { type GraderDraft, graderDraft, readGraders } from "@/components/graders/graderDraft";
+import { likePanels, type PanelDraft } from "@/components/panels/panelDraft";
+import { readPanels } from "@/components/panels/readPanels";
 
 /** Where outputs come from. */
 export type TargetType = "config" | "reference" | "eval_run" | "runs" | "external";
@@ -49,7 +47,7 @@ export interface NewEvalRun {
   revision: string;
   split: string;
   target: TargetType;
-  config: SideDraft;
+  config: ConfigurationDraft;
   /** The eval-run whose outputs are judged; empty for none. */
   source: string;
   /** Only its outputs with a label of a person. */
@@ -83,7 +81,7 @@ export function emptyEvalRun(): NewEvalRun {
     revision: "",
     split: "",
     target: "config",
-    config: emptySide(),
+    config: emptyConfiguration(),
     source: "",
     labelled: false,
     runs: "",
@@ -114,7 +112,7 @@ export function likeEvalRun(
   return {
     ...common(run, dataset, catalog),
     target: target.type,
-    config: target.config ? sideOf(configOf(target.config)) : emptySide(),
+    config: target.config ? configurationDraft(configOf(target.config)) : emptyConfiguration(),
     source: target.eval_run_id ?? "",
     labelled: target.labelled,
     runs: target.run_filter ?? "",
@@ -178,20 +176,12 @@ export function runFilterOf(runs: string): string {
 export function evalRunRequest(
   projectId: string,
   draft: NewEvalRun,
-  config: ReadySide,
+  config: ReadyConfiguration,
 ): { body: EvalRunDraft | null; errors: FormErrors } {
   const errors: FormErrors = {};
   if (draft.name.trim() === "") errors["body.name"] = "Name what is evaluated.";
   if (!draft.dataset) errors["body.dataset_id"] = "Choose a dataset.";
-  const graders = draft.graders.flatMap((grader, index) =>
-    readGrader(grader, `body.graders[${index}]`, errors),
-  );
-  const names = draft.graders.map(({ name }) => name.trim());
-  for (const [index, name] of names.entries()) {
-    if (name === "") errors[`body.graders[${index}].name`] = "Name the grader.";
-    else if (names.indexOf(name) < index)
-      errors[`body.graders[${index}].name`] = "Another grader has this name.";
-  }
+  const { graders, names } = readGraders(draft.graders, errors);
   const panels = readPanels(draft.panels, names, errors);
   const target = readTarget(draft, config, errors);
   const isWhole = Number.isInteger;
@@ -243,7 +233,11 @@ export function evalRunRequest(
   return { body, errors };
 }
 
-function readTarget(draft: NewEvalRun, config: ReadySide, errors: FormErrors): EvalRunDraft["target"] | null {
+function readTarget(
+  draft: NewEvalRun,
+  config: ReadyConfiguration,
+  errors: FormErrors,
+): EvalRunDraft["target"] | null {
   switch (draft.target) {
     case "config":
       return { config: configFrom("body.target.config", config, errors) };

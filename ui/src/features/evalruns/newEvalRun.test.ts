@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import type { Dataset, EvalRun } from "@/api/types";
+import { emptyConfiguration, type ReadyConfiguration } from "@/components/configuration/configurationDraft";
 import { emptyModel, newId } from "@/components/editor/draft";
-import { emptySide, type ReadySide } from "./newComparison";
 import {
   emptyEvalRun,
   evalRunRequest,
@@ -14,9 +14,9 @@ import {
 const dataset = { id: "d1", revision: 4, item_count: 10 } as Dataset;
 
 function request(changed: Partial<NewEvalRun>) {
-  const side = emptySide();
-  const config: ReadySide = {
-    side: {
+  const side = emptyConfiguration();
+  const config: ReadyConfiguration = {
+    draft: {
       ...side,
       content: {
         ...side.content,

@@ -1,6 +1,6 @@
-import type { EvaluationEstimate, EvaluationModel } from "@/api/types";
-import { callsText } from "@/components/evaluation/progress";
+import type { EvaluationEstimate } from "@/api/types";
 import { formatCost, formatCount, formatTokens } from "@/components/format";
+import { callsText } from "./progress";
 
 /** What a comparison may cost: "$0.02 to $0.10 for 240 calls". */
 export function estimateText(estimate: EvaluationEstimate): string {
@@ -35,24 +35,4 @@ export function estimatedCost({
 /** 1 item, 2,000 items. */
 export function itemsText(count: number): string {
   return `${formatCount(count)} ${count === 1 ? "item" : "items"}`;
-}
-
-/** A model that answered for a side. */
-export interface SideModels {
-  model: string;
-  outputs: number;
-  fingerprints: string[];
-}
-
-/** The models of a side with their fingerprints, the one with the most outputs first. */
-export function sideModels(models: readonly EvaluationModel[], side: "a" | "b"): SideModels[] {
-  const byName = new Map<string, SideModels>();
-  for (const { side: of, model, outputs, fingerprint } of models) {
-    if (of !== side) continue;
-    const known = byName.get(model) ?? { model, outputs: 0, fingerprints: [] };
-    known.outputs += outputs;
-    if (fingerprint !== null) known.fingerprints.push(fingerprint);
-    byName.set(model, known);
-  }
-  return [...byName.values()].sort((a, b) => b.outputs - a.outputs);
 }

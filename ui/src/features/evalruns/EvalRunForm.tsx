@@ -6,16 +6,16 @@ import { useDatasetItems } from "@/api/datasets";
 import { useCreateEvalRun, useEvalRunEstimate } from "@/api/evalRunJobs";
 import { usePromptVersionsOf } from "@/api/prompts";
 import type { Provider } from "@/api/types";
+import { modelOf, providerOf } from "@/components/configuration/configurationDraft";
 import { DatasetChoice } from "@/components/DatasetChoice";
 import editor from "@/components/editor/Editor.module.css";
+import { EstimatePanel } from "@/components/evaluation/EstimatePanel";
+import classes from "@/components/evaluation/StartForm.module.css";
 import { formatCount } from "@/components/format";
 import { errorsOf, shownEarly } from "@/components/formErrors";
+import { GradersForm } from "@/components/graders/GradersForm";
 import { PageHeader } from "@/components/PageHeader";
 import { PanelsForm } from "@/components/panels/PanelsForm";
-import classes from "./ComparisonForm.module.css";
-import { EstimatePanel } from "./EstimatePanel";
-import { GradersForm } from "./GradersForm";
-import { modelOf, providerOf } from "./newComparison";
 import { evalRunRequest, type NewEvalRun } from "./newEvalRun";
 import { EvalRunChoice, TargetForm } from "./TargetForm";
 
@@ -40,7 +40,7 @@ export function EvalRunForm({ projectId, providers, start, notice, onStarted }: 
     const version = versions.find(
       (one) => one.prompt_id === draft.config.prompt?.id && one.version === draft.config.prompt.version,
     );
-    return { side: draft.config, version, providerId: providerOf(draft.config, version, providers) };
+    return { draft: draft.config, version, providerId: providerOf(draft.config, version, providers) };
   }, [draft.config, versions, providers]);
   const request = useMemo(() => evalRunRequest(projectId, draft, config), [projectId, draft, config]);
   const [settled] = useDebouncedValue(request.body, 600);

@@ -4,27 +4,28 @@ import { Link } from "react-router";
 import { CHOICE, useEvalRunChoice } from "@/api/evalRuns";
 import type { DatasetItem, Provider } from "@/api/types";
 import { CodeBlock } from "@/components/CodeBlock";
+import { ConfigurationForm } from "@/components/configuration/ConfigurationForm";
+import type { ConfigurationDraft, ReadyConfiguration } from "@/components/configuration/configurationDraft";
 import editor from "@/components/editor/Editor.module.css";
+import classes from "@/components/evaluation/StartForm.module.css";
 import { AddFilter } from "@/components/filters/AddFilter";
 import { chips, readFilters, toggleParam, withParam } from "@/components/filters/filters";
 import { formatTime } from "@/components/format";
 import type { FormErrors } from "@/components/formErrors";
-import classes from "./ComparisonForm.module.css";
-import type { ReadySide, SideDraft } from "./newComparison";
+import own from "./EvalRuns.module.css";
 import { type NewEvalRun, TARGETS, type TargetType } from "./newEvalRun";
-import { SideForm } from "./SideForm";
 
 interface Props {
   projectId: string;
   providers: readonly Provider[];
   draft: NewEvalRun;
-  config: ReadySide;
+  config: ReadyConfiguration;
   items: readonly DatasetItem[];
   errors: FormErrors;
   /** Why the prompt couldn't be loaded. */
   loadError: Error | null;
   onChange: (changed: Partial<NewEvalRun>) => void;
-  onConfig: (apply: (side: SideDraft) => SideDraft) => void;
+  onConfig: (apply: (draft: ConfigurationDraft) => ConfigurationDraft) => void;
 }
 
 /** Where the outputs come from. */
@@ -44,10 +45,13 @@ export function TargetForm(props: Props) {
       />
       <p className={classes.note}>{TARGETS[draft.target].description}</p>
       {draft.target === "config" && (
-        <div className={classes.sides} data-single>
-          <SideForm
+        <div className={own.configuration}>
+          <ConfigurationForm
             projectId={projectId}
-            which={null}
+            title="Configuration"
+            of="the target"
+            at="body.target.config"
+            testId="side-target"
             ready={config}
             providers={providers}
             items={items}
@@ -135,7 +139,7 @@ function RunsTarget({ draft, errors, onChange }: Pick<Props, "draft" | "errors" 
     <>
       <Group gap={6} mb="xs" role="group" aria-label="Filter of runs">
         {chips(filters).map(({ param, value, label }) => (
-          <span key={`${param} ${value}`} className={classes.chip}>
+          <span key={`${param} ${value}`} className={own.chip}>
             <bdi>{label}</bdi>
             <CloseButton
               size="xs"

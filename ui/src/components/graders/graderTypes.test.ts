@@ -1,5 +1,6 @@
 import { readFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
+import { readGrader } from "./graderDraft";
 import type { Definition } from "./graderFields";
 import {
   fieldsOf,
@@ -15,7 +16,6 @@ import {
 } from "./graderMembers";
 import { GRADER_KINDS, newGrader } from "./graders";
 import { GRADER_TYPES, graderType } from "./graderTypes";
-import { readGrader } from "./newComparison";
 
 /** What the server's tests parse. */
 const known: Record<string, { start?: Definition; full: Definition; words?: Record<string, string[]> }> =
@@ -192,4 +192,11 @@ describe("graders inside another", () => {
     expect(withInner(a, only, b)).toEqual(b);
     expect(withOneMore(a, b)).toEqual([a, b]);
   });
+});
+
+it("names graders apart", () => {
+  const [kind] = GRADER_KINDS;
+  if (!kind) throw new Error("no kinds");
+  const first = newGrader(kind, []);
+  expect(newGrader(kind, [first]).name).toBe("correct 2");
 });

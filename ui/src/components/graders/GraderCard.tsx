@@ -4,12 +4,13 @@ import { useState } from "react";
 import { writeJson } from "@/api/json";
 import type { DatasetItem } from "@/api/types";
 import { Code } from "@/components/Code";
+import { errorsBelow, type FormErrors } from "@/components/formErrors";
 import { IconButton } from "@/components/IconButton";
-import classes from "./ComparisonForm.module.css";
 import { GraderFields } from "./GraderFields";
+import classes from "./Graders.module.css";
+import type { GraderDraft } from "./graderDraft";
 import { readDefinition } from "./graderMembers";
 import { graderType } from "./graderTypes";
-import { errorsBelow, type FormErrors, type GraderDraft } from "./newComparison";
 
 interface Props {
   grader: GraderDraft;
@@ -35,7 +36,7 @@ export function GraderCard({ grader, number, items, errors, onChange, onRemove }
       aria-label={`Grader ${number}, ${grader.name}`}
       data-testid="grader"
     >
-      <div className={classes.graderHead}>
+      <div className={classes.head}>
         <TextInput
           size="xs"
           aria-label={`Name of grader ${number}`}
@@ -46,10 +47,10 @@ export function GraderCard({ grader, number, items, errors, onChange, onRemove }
           onChange={(event) => onChange({ ...grader, name: event.currentTarget.value })}
           error={errors[`${at}.name`]}
         />
-        <span className={classes.graderType}>{type?.label}</span>
+        <span className={classes.type}>{type?.label}</span>
         <IconButton label={`Remove grader ${number}`} icon={<IconTrash size={14} />} onClick={onRemove} />
       </div>
-      <Tabs value={tab} onChange={setTab} keepMounted={false} classNames={{ tab: classes.graderTab }}>
+      <Tabs value={tab} onChange={setTab} keepMounted={false} classNames={{ tab: classes.tab }}>
         <Tabs.List aria-label={`How grader ${number} is edited`}>
           <Tabs.Tab value="form">Form</Tabs.Tab>
           <Tabs.Tab value="json">JSON</Tabs.Tab>

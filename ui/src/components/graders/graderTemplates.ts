@@ -1,5 +1,5 @@
 import type { DatasetItem } from "@/api/types";
-import { pathsOf } from "./itemValue";
+import { pathsOf } from "@/components/configuration/itemValue";
 
 /** Something that stands for a value of the item or the output. */
 export interface Template {

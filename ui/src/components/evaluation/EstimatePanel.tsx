@@ -4,8 +4,8 @@ import type { EvaluationEstimate } from "@/api/types";
 import { Delayed } from "@/components/Delayed";
 import { formatCount, formatTokens } from "@/components/format";
 import { ProblemPanel } from "@/components/ProblemPanel";
-import classes from "./ComparisonForm.module.css";
 import { estimatedCalls, estimatedCost, itemsText } from "./estimate";
+import classes from "./StartForm.module.css";
 
 interface Props {
   query: { data: EvaluationEstimate | undefined; error: Error | null; refetch: () => unknown };

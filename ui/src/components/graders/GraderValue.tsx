@@ -3,7 +3,7 @@ import { IconBraces } from "@tabler/icons-react";
 import { useId, useRef, useState } from "react";
 import editor from "@/components/editor/Editor.module.css";
 import { ErrorText } from "@/components/editor/ErrorText";
-import classes from "./ComparisonForm.module.css";
+import classes from "./Graders.module.css";
 import type { Field, Shape } from "./graderFields";
 import { reshaped, shapeOf } from "./graderMembers";
 import type { Template } from "./graderTemplates";

@@ -10,83 +10,79 @@ import { ModelParameters } from "@/components/editor/ModelParameters";
 import { ResponseFormatEditor } from "@/components/editor/ResponseFormatEditor";
 import { ToolsEditor } from "@/components/editor/ToolsEditor";
 import { Disclosure } from "@/components/evaluation/Disclosure";
+import { errorsBelow, type FormErrors } from "@/components/formErrors";
 import { ProblemPanel } from "@/components/ProblemPanel";
 import { PromptPicker } from "@/components/PromptPicker";
-import classes from "./ComparisonForm.module.css";
+import classes from "./Configuration.module.css";
 import {
+  type ConfigurationDraft,
   contentOf,
-  errorsBelow,
-  type FormErrors,
   namesOf,
-  type ReadySide,
-  type Side,
-  type SideDraft,
+  type ReadyConfiguration,
   withOwnMessages,
   withPrompt,
-} from "./newComparison";
+} from "./configurationDraft";
 import { VariablePaths } from "./VariablePaths";
 
 interface Props {
   projectId: string;
-  /** Null for the only configuration of an eval-run. */
-  which: Side | null;
-  ready: ReadySide;
+  title: string;
+  /** What it is called in the names of fields: "A" for "Model of A". */
+  of: string;
+  /** Its location in the request. */
+  at: string;
+  testId: string;
+  ready: ReadyConfiguration;
   providers: readonly Provider[];
   /** Items of the dataset, for previews. */
   items: readonly DatasetItem[];
   errors: FormErrors;
   /** Why the prompt couldn't be loaded. */
   loadError: Error | null;
-  onChange: (apply: (side: SideDraft) => SideDraft) => void;
+  onChange: (apply: (draft: ConfigurationDraft) => ConfigurationDraft) => void;
 }
 
 /** One configuration: a prompt or messages, a model with its parameters, and where variables come from. */
-export function SideForm(props: Props) {
-  const { projectId, which, ready, providers, items, errors, loadError, onChange } = props;
-  const { side, version, providerId } = ready;
-  const letter = which?.toUpperCase() ?? "the target";
-  const at = which === null ? "body.target.config" : `body.${which}`;
+export function ConfigurationForm(props: Props) {
+  const { projectId, title, of, at, testId, ready, providers, items, errors, loadError, onChange } = props;
+  const { draft, version, providerId } = ready;
   const models = useProviderModels(projectId, providerId);
   const modelNames = useMemo(() => [...new Set(models.data?.data.map(({ id }) => id) ?? [])], [models.data]);
-  const content = contentOf(side, version);
+  const content = contentOf(draft, version);
   const names = useMemo(() => (content ? namesOf(content) : []), [content]);
-  const { model } = side.content;
+  const { model } = draft.content;
   const setModel = (changed: DraftModel) =>
     onChange((before) => ({ ...before, content: { ...before.content, model: changed } }));
-  const setContent = (changed: Partial<SideDraft["content"]>) =>
+  const setContent = (changed: Partial<ConfigurationDraft["content"]>) =>
     onChange((before) => ({ ...before, content: { ...before.content, ...changed } }));
   const inherited = version ? draftOf(version).model : undefined;
   const shown = [`${at}.provider_id`, `${at}.model_config.model`, `${at}.name`, `${at}.variables_map`];
   const others = errorsBelow(errors, at, shown);
   return (
-    <section
-      className={classes.side}
-      aria-label={`Configuration ${letter}`}
-      data-testid={`side-${which ?? "target"}`}
-    >
-      <h2>{which === null ? "Configuration" : letter}</h2>
+    <section className={classes.configuration} aria-label={`Configuration ${of}`} data-testid={testId}>
+      <h2>{title}</h2>
       <Stack gap="xs">
         <PromptPicker
           projectId={projectId}
-          value={side.prompt}
+          value={draft.prompt}
           onChange={(prompt) => onChange((before) => withPrompt(before, prompt))}
-          label={`Prompt of ${letter}`}
+          label={`Prompt of ${of}`}
           placeholder="Own messages, or choose a prompt"
         />
         {loadError && <ProblemPanel error={loadError} />}
-        {side.prompt === null ? (
+        {draft.prompt === null ? (
           <>
             <MessagesEditor
-              messages={side.content.messages}
-              format={side.content.format}
+              messages={draft.content.messages}
+              format={draft.content.format}
               variables={names}
               errors={[]}
               onChange={(messages) => setContent({ messages })}
             />
             <Checkbox
               size="xs"
-              label={`Messages of ${letter} are templates`}
-              checked={side.content.format === "mustache"}
+              label={`Messages of ${of} are templates`}
+              checked={draft.content.format === "mustache"}
               onChange={(event) => setContent({ format: event.currentTarget.checked ? "mustache" : "none" })}
             />
           </>
@@ -105,9 +101,9 @@ export function SideForm(props: Props) {
             </Disclosure>
           )
         )}
-        {Object.keys(side.replaced).length > 0 && (
+        {Object.keys(draft.replaced).length > 0 && (
           <p className={classes.note}>
-            Its own {Object.keys(side.replaced).join(" and ").replace("response_format", "response format")}{" "}
+            Its own {Object.keys(draft.replaced).join(" and ").replace("response_format", "response format")}{" "}
             instead of those of the prompt.{" "}
             <Button
               size="compact-xs"
@@ -122,7 +118,7 @@ export function SideForm(props: Props) {
           <Select
             size="xs"
             label="Connection"
-            aria-label={`Connection of ${letter}`}
+            aria-label={`Connection of ${of}`}
             placeholder="Connection"
             data={providers.map(({ id, name }) => ({ value: id, label: name }))}
             value={providerId || null}
@@ -133,7 +129,7 @@ export function SideForm(props: Props) {
           <Autocomplete
             size="xs"
             label="Model"
-            aria-label={`Model of ${letter}`}
+            aria-label={`Model of ${of}`}
             placeholder={inherited?.model || "Model"}
             maxLength={200}
             limit={50}
@@ -145,13 +141,13 @@ export function SideForm(props: Props) {
           <TextInput
             size="xs"
             label="Name"
-            aria-label={`Name of ${letter}`}
+            aria-label={`Name of ${of}`}
             placeholder={
-              side.prompt ? `${side.prompt.name} v${side.prompt.version}` : model.model || "the model"
+              draft.prompt ? `${draft.prompt.name} v${draft.prompt.version}` : model.model || "the model"
             }
             maxLength={100}
             autoComplete="off"
-            value={side.name}
+            value={draft.name}
             onChange={(event) => {
               const { value } = event.currentTarget;
               onChange((before) => ({ ...before, name: value }));
@@ -161,7 +157,7 @@ export function SideForm(props: Props) {
         </div>
         <Disclosure
           className={classes.details}
-          summary={side.prompt === null ? "Parameters, tools and response format" : "Parameters"}
+          summary={draft.prompt === null ? "Parameters, tools and response format" : "Parameters"}
         >
           <ModelParameters
             model={model}
@@ -170,17 +166,17 @@ export function SideForm(props: Props) {
             errors={parameterErrors(errors, at)}
             onChange={setModel}
           />
-          {side.prompt === null && (
+          {draft.prompt === null && (
             <>
               <h3 className={editor.label}>Tools</h3>
               <ToolsEditor
-                tools={side.content.tools}
+                tools={draft.content.tools}
                 errors={[]}
                 onChange={(tools) => setContent({ tools })}
               />
               <h3 className={editor.label}>Response format</h3>
               <ResponseFormatEditor
-                value={side.content.responseFormat}
+                value={draft.content.responseFormat}
                 error={errors[`${at}.response_format`]}
                 onChange={(responseFormat) => setContent({ responseFormat })}
               />
@@ -188,9 +184,9 @@ export function SideForm(props: Props) {
           )}
         </Disclosure>
         <VariablePaths
-          letter={letter}
+          of={of}
           names={names}
-          paths={side.paths}
+          paths={draft.paths}
           items={items}
           errors={errors}
           at={`${at}.variables_map`}

@@ -4,13 +4,14 @@ import { useMemo, useState } from "react";
 import { writeJson } from "@/api/json";
 import type { DatasetItem } from "@/api/types";
 import { firstWords } from "@/components/format";
+import type { FormErrors } from "@/components/formErrors";
 import { IconButton } from "@/components/IconButton";
-import classes from "./ComparisonForm.module.css";
+import classes from "./Configuration.module.css";
 import { itemValue, pathsOf } from "./itemValue";
-import type { FormErrors } from "./newComparison";
 
 interface Props {
-  letter: string;
+  /** Whose variables they are: "A". */
+  of: string;
   /** Of variables and placeholders. */
   names: readonly string[];
   paths: Record<string, string>;
@@ -22,7 +23,7 @@ interface Props {
 }
 
 /** Where variables take their values from, and what an item gives them. */
-export function VariablePaths({ letter, names, paths, items, errors, at, onChange }: Props) {
+export function VariablePaths({ of, names, paths, items, errors, at, onChange }: Props) {
   const [index, setIndex] = useState(0);
   const known = useMemo(() => pathsOf(items), [items]);
   const shown = Math.min(index, Math.max(0, items.length - 1));
@@ -34,18 +35,18 @@ export function VariablePaths({ letter, names, paths, items, errors, at, onChang
   return (
     <div className={classes.paths} data-testid="variables">
       <div className={classes.pathsHead}>
-        <strong>Variables of {letter}</strong>
+        <strong>Variables of {of}</strong>
         {item && (
           <span>
             Values of {item.key ?? `item ${shown + 1}`}
             <IconButton
-              label={`Previous item for ${letter}`}
+              label={`Previous item for ${of}`}
               icon={<IconChevronLeft size={14} />}
               disabled={shown === 0}
               onClick={() => setIndex(shown - 1)}
             />
             <IconButton
-              label={`Next item for ${letter}`}
+              label={`Next item for ${of}`}
               icon={<IconChevronRight size={14} />}
               disabled={shown >= items.length - 1}
               onClick={() => setIndex(shown + 1)}
@@ -61,7 +62,7 @@ export function VariablePaths({ letter, names, paths, items, errors, at, onChang
             <Autocomplete
               size="xs"
               label={name}
-              aria-label={`Where ${name} of ${letter} comes from`}
+              aria-label={`Where ${name} of ${of} comes from`}
               placeholder={name === "input" ? "input" : `input.${name}`}
               data={known}
               limit={30}

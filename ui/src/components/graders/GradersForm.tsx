@@ -7,12 +7,13 @@ import { Code } from "@/components/Code";
 import editor from "@/components/editor/Editor.module.css";
 import { Disclosure } from "@/components/evaluation/Disclosure";
 import { Score } from "@/components/evaluation/Output";
+import type { FormErrors } from "@/components/formErrors";
 import { ProblemPanel } from "@/components/ProblemPanel";
 import { AddGrader } from "./AddGrader";
-import classes from "./ComparisonForm.module.css";
 import { GraderCard } from "./GraderCard";
+import classes from "./Graders.module.css";
+import { type GraderDraft, readGrader } from "./graderDraft";
 import { newGrader } from "./graders";
-import { type FormErrors, type GraderDraft, readGrader } from "./newComparison";
 
 interface Props {
   projectId: string;

@@ -1,7 +1,7 @@
 import { Button, Menu } from "@mantine/core";
 import { IconPlus } from "@tabler/icons-react";
 import { Fragment } from "react";
-import classes from "./ComparisonForm.module.css";
+import classes from "./Graders.module.css";
 import { GRADER_KINDS, type GraderKind } from "./graders";
 
 interface Props {

@@ -5,7 +5,7 @@ import { Code } from "@/components/Code";
 import editor from "@/components/editor/Editor.module.css";
 import { ErrorText } from "@/components/editor/ErrorText";
 import { Disclosure } from "@/components/evaluation/Disclosure";
-import classes from "./ComparisonForm.module.css";
+import classes from "./Graders.module.css";
 import { GraderValue } from "./GraderValue";
 import type { Field } from "./graderFields";
 import { readNumber } from "./graderMembers";

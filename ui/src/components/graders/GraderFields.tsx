@@ -3,16 +3,16 @@ import { IconTrash } from "@tabler/icons-react";
 import { useMemo, useRef } from "react";
 import type { DatasetItem } from "@/api/types";
 import { ErrorText } from "@/components/editor/ErrorText";
+import { errorsBelow, type FormErrors } from "@/components/formErrors";
 import { IconButton } from "@/components/IconButton";
 import { AddGrader } from "./AddGrader";
-import classes from "./ComparisonForm.module.css";
 import { GraderField } from "./GraderField";
+import classes from "./Graders.module.css";
 import { type Definition, type Field, WEIGHT } from "./graderFields";
 import { fieldsOf, type Inner, innerGraders, withInner, withMember, withOneMore } from "./graderMembers";
 import { freeName } from "./graders";
 import { templatesOf } from "./graderTemplates";
 import { graderType } from "./graderTypes";
-import { errorsBelow, type FormErrors } from "./newComparison";
 
 interface Props {
   definition: Definition;
@@ -61,7 +61,7 @@ export function GraderFields(props: Props) {
   ]);
   return (
     <>
-      <div className={classes.graderFields}>
+      <div className={classes.fields}>
         {fields.map((field) =>
           field.kind === "graders" ? (
             <InnerGraders
@@ -132,7 +132,7 @@ function InnerGraders({ definition, field, error, onMember, ...props }: InnerPro
             aria-label={`Part ${index + 1}, ${name}`}
             data-testid="inner-grader"
           >
-            <div className={classes.graderHead}>
+            <div className={classes.head}>
               {one.key === undefined ? (
                 <TextInput
                   size="xs"
@@ -149,7 +149,7 @@ function InnerGraders({ definition, field, error, onMember, ...props }: InnerPro
                   <bdi>{one.key}</bdi>
                 </code>
               )}
-              <span className={classes.graderType}>{graderType(one.definition)?.label}</span>
+              <span className={classes.type}>{graderType(one.definition)?.label}</span>
               <IconButton
                 label={`Remove part ${index + 1}`}
                 icon={<IconTrash size={14} />}
@@ -163,7 +163,7 @@ function InnerGraders({ definition, field, error, onMember, ...props }: InnerPro
               place={`${place}${one.at}.`}
               onChange={(changed, left) => set(one, changed, left)}
             />
-            <div className={classes.graderFields}>
+            <div className={classes.fields}>
               <GraderField
                 field={WEIGHT}
                 value={one.definition.weight}
