@@ -11,14 +11,20 @@ import {
 import { useMutation, useQueryClient } from "@tanstack/react-query";
 import { useEffect, useRef, useState } from "react";
 import { Link, useNavigate, useParams, useSearchParams } from "react-router";
-import { downloadComparison, hasEnded, isSettled, useComparison } from "@/api/comparisons";
+import {
+  downloadComparison,
+  hasEnded,
+  isSettled,
+  useComparison,
+  useResumeComparison,
+} from "@/api/comparisons";
 import { keys } from "@/api/queryKeys";
 import type { Comparison } from "@/api/types";
 import { Ago } from "@/components/Ago";
 import { authorName } from "@/components/author";
 import classes from "@/components/evaluation/Evaluation.module.css";
 import { EvaluationStatusMark } from "@/components/evaluation/Marks";
-import { failedVotes } from "@/components/evaluation/votes";
+import { ResumeDialog } from "@/components/evaluation/ResumeDialog";
 import { PageHeader } from "@/components/PageHeader";
 import { PageTabs } from "@/components/PageTabs";
 import { ProblemPanel } from "@/components/ProblemPanel";
@@ -28,10 +34,11 @@ import { useKeys } from "@/components/useKeys";
 import { useNow } from "@/components/useNow";
 import { allows, useProject, useProjectId } from "@/components/useProject";
 import { ConfigurationTab } from "./ConfigurationTab";
-import { CancelDialog, DeleteDialog, RenameComparison, RerunDialog, ResumeDialog } from "./Dialogs";
+import { CancelDialog, DeleteDialog, RenameComparison, RerunDialog } from "./Dialogs";
 import { ItemsTab } from "./ItemsTab";
 import { ReportDialog } from "./ReportDialog";
 import { ResultTab } from "./ResultTab";
+import { isResumable, missingWork } from "./resume";
 
 /** One comparison: its result, its items side by side, and what was compared. */
 export function ComparisonPage() {
@@ -71,6 +78,7 @@ function View({ comparison, problem }: Props) {
   const save = useMutation({
     mutationFn: (what: "jsonl" | "csv" | "junit") => downloadComparison(comparison, what),
   });
+  const resume = useResumeComparison(comparison);
   const list = `/p/${projectId}/comparisons`;
   const back = () => navigate(list);
   useKeys({ Escape: back });
@@ -193,7 +201,16 @@ function View({ comparison, problem }: Props) {
       />
       {dialog === "rename" && <RenameComparison {...dialogProps} />}
       {dialog === "cancel" && <CancelDialog {...dialogProps} />}
-      {dialog === "resume" && <ResumeDialog {...dialogProps} />}
+      {dialog === "resume" && (
+        <ResumeDialog
+          name={comparison.name}
+          work={missingWork(comparison)}
+          cost={comparison.cost}
+          cap={comparison.max_cost_usd}
+          mutation={resume}
+          onClose={() => setDialog(null)}
+        />
+      )}
       {dialog === "rerun" && <RerunDialog {...dialogProps} onStarted={(id) => navigate(`${list}/${id}`)} />}
       {dialog === "delete" && (
         <DeleteDialog {...dialogProps} onDeleted={() => navigate(list, { replace: true })} />
@@ -208,13 +225,6 @@ function View({ comparison, problem }: Props) {
 /** Whether outputs come from eval-runs: the form only has configurations. */
 function hasEvalRuns({ a, b }: Comparison): boolean {
   return a.eval_run_id !== null || b.eval_run_id !== null;
-}
-
-/** Whether there may be something left to do. */
-function isResumable({ accounting, stop_reason: reason }: Comparison): boolean {
-  const { outputs_pending: pending, outputs_failed: failed, votes } = accounting;
-  const missing = pending + failed + (votes ? votes.pending + failedVotes(votes) : 0);
-  return reason !== "decided" && missing > 0;
 }
 
 /** Calls back when something that ran has ended. */

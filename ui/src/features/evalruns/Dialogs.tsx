@@ -1,15 +1,16 @@
 import { Text } from "@mantine/core";
 import { useState } from "react";
 import { useCreateComparison } from "@/api/comparisons";
+import { useRerunEvalRun } from "@/api/evalRunJobs";
 import { useCancelEvalRun, useDeleteEvalRun, useRenameEvalRun } from "@/api/evalRuns";
 import type { EvalRun } from "@/api/types";
 import { ConfirmDialog } from "@/components/ConfirmDialog";
-import { progressText } from "@/components/evaluation/progress";
+import { costText, progressText } from "@/components/evaluation/progress";
 import { RenameDialog } from "@/components/evaluation/RenameDialog";
 import { FormDialog } from "@/components/FormDialog";
-import { formatCount } from "@/components/format";
+import { formatCost, formatCount } from "@/components/format";
 import { BaselineChoice } from "./BaselineChoice";
-import { comparisonOf, inOrder } from "./evalRuns";
+import { comparisonOf, inOrder, voteProgressText } from "./evalRuns";
 
 interface Props {
   run: EvalRun;
@@ -27,8 +28,38 @@ export function CancelDialog({ run, onClose }: Props) {
       onConfirm={() => cancel.mutate(undefined, { onSuccess: onClose })}
       onClose={onClose}
     >
-      {progressText(run)}. What is stored stays and is summarized. Results that your program sends later are
-      refused, and it can't go on.
+      {[progressText(run), voteProgressText(run)].filter((text) => text !== null).join(", ")}. What is stored
+      stays and is summarized.{" "}
+      {run.target.type === "external"
+        ? "Results that your program sends later are refused, and it can't go on."
+        : "Calls that are under way end and are paid, and you can resume it later."}
+    </ConfirmDialog>
+  );
+}
+
+export function RerunDialog({ run, onClose, onStarted }: Props & { onStarted: (id: string) => void }) {
+  const rerun = useRerunEvalRun(run);
+  const { cost, max_cost_usd: cap } = run;
+  return (
+    <ConfirmDialog
+      title={`Run “${run.name}” again?`}
+      action="Run again"
+      destructive={false}
+      mutation={rerun}
+      onConfirm={() =>
+        rerun.mutate(undefined, {
+          onSuccess: ({ id }) => {
+            onClose();
+            onStarted(id);
+          },
+        })
+      }
+      onClose={onClose}
+    >
+      A new eval-run with the same target, revision, graders, judges and order of items.{" "}
+      {cost && `This one cost: ${costText(cost)}.`}{" "}
+      {run.cache && run.panels.length > 0 && "Votes on the same outputs are used again and cost nothing."}{" "}
+      {cap === null ? "There is no cap." : `The cap is ${formatCost(cap)}.`}
     </ConfirmDialog>
   );
 }

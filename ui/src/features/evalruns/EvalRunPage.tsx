@@ -13,7 +13,7 @@ import { useMutation, useQueryClient } from "@tanstack/react-query";
 import { useEffect, useRef, useState } from "react";
 import { Link, useNavigate, useParams, useSearchParams } from "react-router";
 import { hasEnded, isSettled } from "@/api/comparisons";
-import { downloadEvalRun } from "@/api/evalRunJobs";
+import { downloadEvalRun, useResumeEvalRun } from "@/api/evalRunJobs";
 import { useEvalRun } from "@/api/evalRuns";
 import { keys } from "@/api/queryKeys";
 import type { EvalRun } from "@/api/types";
@@ -22,6 +22,7 @@ import { authorName } from "@/components/author";
 import { newEvalRunPath } from "@/components/evalRunStart";
 import classes from "@/components/evaluation/Evaluation.module.css";
 import { EvaluationStatusMark } from "@/components/evaluation/Marks";
+import { ResumeDialog } from "@/components/evaluation/ResumeDialog";
 import { PageHeader } from "@/components/PageHeader";
 import { PageTabs } from "@/components/PageTabs";
 import { ProblemPanel } from "@/components/ProblemPanel";
@@ -31,10 +32,9 @@ import { useKeys } from "@/components/useKeys";
 import { useNow } from "@/components/useNow";
 import { allows, useProject, useProjectId } from "@/components/useProject";
 import { ConfigurationTab } from "./ConfigurationTab";
-import { CancelDialog, CompareDialog, DeleteDialog, RenameEvalRun } from "./Dialogs";
-import { isResumable, shortCommit } from "./evalRuns";
+import { CancelDialog, CompareDialog, DeleteDialog, RenameEvalRun, RerunDialog } from "./Dialogs";
+import { isResumable, missingWork, shortCommit } from "./evalRuns";
 import { ItemsTab } from "./ItemsTab";
-import { RerunDialog, ResumeDialog } from "./JobDialogs";
 import { ResultTab } from "./ResultTab";
 
 /** One eval-run: its scores, what became of its items, and their outputs. */
@@ -71,6 +71,7 @@ function View({ run, problem }: Props) {
   useReadAgainAtTheEnd(run);
   const { dataset, branch, commit, created_at, created_by } = run;
   const save = useMutation({ mutationFn: (what: "jsonl" | "csv" | "junit") => downloadEvalRun(run, what) });
+  const resume = useResumeEvalRun(run);
   const ended = hasEnded(run);
   const isOurs = run.target.type !== "external";
   const dialogProps = { run, onClose: () => setDialog(null) };
@@ -205,7 +206,16 @@ function View({ run, problem }: Props) {
       {dialog === "delete" && (
         <DeleteDialog {...dialogProps} onDeleted={() => navigate(list, { replace: true })} />
       )}
-      {dialog === "resume" && <ResumeDialog {...dialogProps} />}
+      {dialog === "resume" && (
+        <ResumeDialog
+          name={run.name}
+          work={missingWork(run)}
+          cost={run.cost}
+          cap={run.max_cost_usd}
+          mutation={resume}
+          onClose={() => setDialog(null)}
+        />
+      )}
       {dialog === "rerun" && <RerunDialog {...dialogProps} onStarted={(id) => navigate(`${list}/${id}`)} />}
       {dialog === "compare" && (
         <CompareDialog {...dialogProps} onStarted={(id) => navigate(`/p/${projectId}/comparisons/${id}`)} />

@@ -11,6 +11,7 @@ import type {
 import { newEvalRunPath } from "@/components/evalRunStart";
 import { formatValue, intervalText } from "@/components/evaluation/measures";
 import { STATUSES } from "@/components/evaluation/progress";
+import { hasWork, type MissingWork } from "@/components/evaluation/resume";
 import { failedVotes } from "@/components/evaluation/votes";
 import { formatCount } from "@/components/format";
 
@@ -21,7 +22,7 @@ export function primaryScore({ summary, primary_metric }: EvalRun): EvalRunMetri
 }
 
 /** What an eval-run still has to make, and what failed. A program of yours makes the outputs of an external one. */
-export function missingWork({ accounting, target }: Pick<EvalRun, "accounting" | "target">) {
+export function missingWork({ accounting, target }: Pick<EvalRun, "accounting" | "target">): MissingWork {
   const { outputs_pending: pending, outputs_failed: failed, votes } = accounting;
   const isOurs = target.type === "config";
   return {
@@ -34,7 +35,7 @@ export function missingWork({ accounting, target }: Pick<EvalRun, "accounting" |
 
 /** Whether an eval-run that ended can be resumed. */
 export function isResumable(run: Pick<EvalRun, "accounting" | "target">): boolean {
-  return Object.values(missingWork(run)).some((count) => count > 0);
+  return hasWork(missingWork(run));
 }
 
 /** Votes so far: "80 of 240 votes, 2 failed". Null without judges. */
