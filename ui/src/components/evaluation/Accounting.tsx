@@ -1,5 +1,5 @@
 import { Link } from "react-router";
-import type { EvaluationAccounting } from "@/api/types";
+import type { EvaluationAccounting, PanelRead } from "@/api/types";
 import { DataTable } from "@/components/DataTable";
 import { formatCount } from "@/components/format";
 import classes from "./Evaluation.module.css";
@@ -10,12 +10,14 @@ type Reason = EvaluationAccounting["reasons"][number];
 interface Props {
   accounting: EvaluationAccounting;
   repeats: number;
+  /** Those of the evaluation: what they lack is said of judges. */
+  panels: readonly PanelRead[];
   /** Of a comparison 2, of an eval-run 1. */
   sides: 1 | 2;
 }
 
 /** What became of all items, as a sum that adds up, and why. */
-export function Accounting({ accounting, repeats, sides }: Props) {
+export function Accounting({ accounting, repeats, panels, sides }: Props) {
   const parts = accountingParts(accounting);
   const made = accounting.outputs;
   return (
@@ -61,7 +63,7 @@ export function Accounting({ accounting, repeats, sides }: Props) {
               {
                 header: "Reason",
                 title: ({ code }) => code,
-                cell: ({ code }) => <span className={classes.reason}>{reasonText(code)}</span>,
+                cell: ({ code }) => <span className={classes.reason}>{reasonText(code, panels)}</span>,
               },
               ...(sides === 1
                 ? []

@@ -1,6 +1,6 @@
 import { IconAlertTriangle, IconCheck, IconMinus, IconX } from "@tabler/icons-react";
 import { Link } from "react-router";
-import type { EvaluationOutput, EvaluationScore } from "@/api/types";
+import type { EvaluationOutput, EvaluationScore, PanelRead } from "@/api/types";
 import { formatCost, formatDuration, formatTokens } from "@/components/format";
 import { JsonTree } from "@/components/JsonTree";
 import type { Json } from "@/components/json";
@@ -10,6 +10,7 @@ import classes from "./Items.module.css";
 import { formatValue } from "./measures";
 import { outputValue } from "./outputs";
 import { reasonText } from "./progress";
+import { categoryOf } from "./votes";
 
 /** A value from a dataset or a model. */
 export function RecordedValue({ value, what }: { value: unknown; what: string }) {
@@ -38,12 +39,14 @@ interface Props {
   /** Null: there is only one. */
   side: "a" | "b" | null;
   output: EvaluationOutput | null;
+  /** Whose scores are of judges. */
+  panels: readonly PanelRead[];
   /** The item can't be rendered. */
   isSkipped: boolean;
 }
 
 /** What a side of a comparison or an eval-run answered, with its scores and their reasons. */
-export function Output({ side, output, isSkipped }: Props) {
+export function Output({ side, output, panels, isSkipped }: Props) {
   const letter = side?.toUpperCase();
   const what = letter === undefined ? "output" : `output of ${letter}`;
   return (
@@ -64,7 +67,7 @@ export function Output({ side, output, isSkipped }: Props) {
           {output.error && <Failure error={output.error} />}
           {output.status === "ok" && <Answer output={output} what={what} />}
           <Facts output={output} />
-          <Scores scores={output.scores} />
+          <Scores scores={output.scores} panels={panels} />
         </>
       )}
     </section>
@@ -128,30 +131,34 @@ function Facts({ output }: { output: EvaluationOutput }) {
   return <p className={classes.facts}>{facts.join(" · ")}</p>;
 }
 
-function Scores({ scores }: { scores: EvaluationScore[] }) {
+function Scores({ scores, panels }: { scores: EvaluationScore[]; panels: readonly PanelRead[] }) {
   if (scores.length === 0) return null;
   return (
     <ul className={classes.scores} aria-label="Scores">
       {scores.map((score) => (
-        <Score key={score.name} score={score} />
+        <Score key={score.name} score={score} isOfJudges={panels.some(({ name }) => name === score.name)} />
       ))}
     </ul>
   );
 }
 
-/** What a grader found, and why. */
-export function Score({ score: { name, score, pass, reason, error } }: { score: EvaluationScore }) {
+interface ScoreProps {
+  score: EvaluationScore;
+  /** It is of a panel of judges, and not of a grader. */
+  isOfJudges?: boolean;
+}
+
+/** What a grader or a panel found, and why. */
+export function Score({ score: of, isOfJudges = false }: ScoreProps) {
+  const { name, score, pass, reason, error } = of;
   const Shape = error !== null ? IconAlertTriangle : pass === null ? IconMinus : pass ? IconCheck : IconX;
-  const word =
-    error !== null
+  const passWord = pass === null ? "" : pass ? "pass" : "fail";
+  const none = isOfJudges
+    ? categoryOf(of) || "no score"
+    : error !== null
       ? "failed to grade"
-      : score === null && pass === null
-        ? "doesn't apply"
-        : pass === null
-          ? ""
-          : pass
-            ? "pass"
-            : "fail";
+      : "doesn't apply";
+  const word = error !== null || (score === null && pass === null) ? none : passWord;
   return (
     <li className={classes.score} data-testid="score" data-pass={error !== null ? "error" : String(pass)}>
       <Shape size={14} stroke={2} aria-hidden="true" />

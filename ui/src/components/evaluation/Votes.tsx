@@ -4,10 +4,17 @@ import type { EvaluationScore, Vote } from "@/api/types";
 import { formatCost, formatDuration } from "@/components/format";
 import { useProjectId } from "@/components/useProject";
 import { Disclosure } from "./Disclosure";
-import { formatValue } from "./measures";
 import { RecordedValue } from "./Output";
 import classes from "./Votes.module.css";
-import { differs, groupVotes, type JudgeVotes, STATUS_HINTS, VOTE_STATUSES, voteText } from "./votes";
+import {
+  differs,
+  groupVotes,
+  type JudgeVotes,
+  panelScoreText,
+  STATUS_HINTS,
+  VOTE_STATUSES,
+  voteText,
+} from "./votes";
 
 interface Props {
   votes: readonly Vote[];
@@ -23,13 +30,7 @@ export function Votes({ votes, scores }: Props) {
       <section key={panel} className={classes.root} aria-label={`Votes for ${panel}`} data-testid="votes">
         <h3>
           {panel}
-          <span className={classes.dim}>
-            {score && score.score !== null
-              ? ` ${formatValue("score", score.score)}${passWord(score.pass)}`
-              : score
-                ? ` no score${score.error ? `: ${score.error}` : ""}`
-                : ""}
-          </span>
+          <span className={classes.dim}>{score && ` ${panelScoreText(score)}`}</span>
           {differs(judges) && (
             <span className={classes.split}>
               <IconArrowsSplit2 size={13} aria-hidden="true" /> judges differ
@@ -40,10 +41,6 @@ export function Votes({ votes, scores }: Props) {
       </section>
     );
   });
-}
-
-function passWord(pass: boolean | null): string {
-  return pass === null ? "" : pass ? ", pass" : ", fail";
 }
 
 /** The votes of judges beside each other. */

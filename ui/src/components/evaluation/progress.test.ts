@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import type { EvaluationAccounting, EvaluationCost } from "@/api/types";
+import type { EvaluationAccounting, EvaluationCost, PanelRead } from "@/api/types";
 import {
   accountingParts,
   costText,
@@ -59,6 +59,26 @@ it.each([
   ["something_new", "something new"],
   ["", "Unknown error"],
 ])("says the reason %s", (code, want) => expect(reasonText(code)).toBe(want));
+
+it.each([
+  ["grader_failed: tone", {}, "Too few judges of tone gave a valid vote"],
+  ["grader_failed: correct", {}, "The grader correct failed"],
+  ["grader_not_applicable: tone", {}, "The judges of tone are tied"],
+  ["grader_not_applicable: tone", { aggregate: "weighted" }, "The judges of tone that voted have no weight"],
+  [
+    "grader_not_applicable: tone",
+    { judges: [{ scale: { type: "categorical" }, pass: null }] },
+    "tone gives a category, not a score",
+  ],
+  [
+    "grader_not_applicable: tone",
+    { judges: [{ scale: { type: "categorical" }, pass: ["formal"] }] },
+    "The judges of tone are tied",
+  ],
+])("says the reason %s of a panel %j", (code, changed, want) => {
+  const panel = { name: "tone", aggregate: "majority", judges: [], ...changed } as unknown as PanelRead;
+  expect(reasonText(code, [panel])).toBe(want);
+});
 
 describe("the cost", () => {
   const cost = (changed: Partial<EvaluationCost>): EvaluationCost => ({

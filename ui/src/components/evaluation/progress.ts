@@ -5,6 +5,7 @@ import type {
   EvaluationItemStatus,
   EvaluationOutcome,
   EvaluationStatus,
+  PanelRead,
 } from "@/api/types";
 import { formatCost, formatCount, NONE, UNKNOWN } from "@/components/format";
 
@@ -91,17 +92,20 @@ export function accountingParts(accounting: EvaluationAccounting): AccountingPar
   ];
 }
 
-/** What a code of a reason says: "grader_failed: tone" is a failure of the grader tone. */
-export function reasonText(code: string): string {
+/** What a code of a reason says: "grader_failed: tone" is a failure of the grader tone, or of judges if `panels` has one of that name. */
+export function reasonText(code: string, panels: readonly PanelRead[] = []): string {
   const { kind, rest } =
     /^(?<kind>grader_failed|grader_not_applicable|skipped|run_unknown): (?<rest>.*)$/s.exec(code)?.groups ?? {
       kind: "",
       rest: "",
     };
+  const panel = panels.find(({ name }) => name === rest);
   switch (kind) {
     case "grader_failed":
+      if (panel) return `Too few judges of ${rest} gave a valid vote`;
       return `The grader ${rest} failed`;
     case "grader_not_applicable":
+      if (panel) return noScoreText(panel);
       return `The grader ${rest} doesn't apply`;
     case "skipped":
       return `Skipped: ${rest}`;
@@ -110,6 +114,15 @@ export function reasonText(code: string): string {
     default:
       return REASONS[code] ?? (code === "" ? "Unknown error" : code.replaceAll("_", " "));
   }
+}
+
+/** Why a panel with valid votes gave no score. */
+function noScoreText({ name, aggregate, judges }: PanelRead): string {
+  if (judges[0]?.scale?.type === "categorical" && judges[0].pass == null)
+    return `${name} gives a category, not a score`;
+  return aggregate === "weighted"
+    ? `The judges of ${name} that voted have no weight`
+    : `The judges of ${name} are tied`;
 }
 
 const UNKNOWN_RUNS: Record<string, string> = {

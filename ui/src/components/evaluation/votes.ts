@@ -1,5 +1,7 @@
-import type { Label, Vote, VoteCounts, VoteStatus } from "@/api/types";
+import type { EvaluationScore, Label, Vote, VoteCounts, VoteStatus } from "@/api/types";
+import { isObject } from "@/components/editor/draft";
 import { formatCount } from "@/components/format";
+import { formatValue } from "./measures";
 
 /** What became of a vote. */
 export const VOTE_STATUSES: Record<VoteStatus, string> = {
@@ -78,6 +80,20 @@ const PREFERRED: Record<string, string> = { a: "A is better", b: "B is better", 
 export function voteText(vote: Pick<Vote, "label" | "value" | "order">): string {
   const text = valueText(vote);
   return vote.order === null ? text : (PREFERRED[text] ?? text);
+}
+
+/** The category that a panel gives an output; empty for none. */
+export function categoryOf({ evidence }: Pick<EvaluationScore, "evidence">): string {
+  return isObject(evidence) && typeof evidence.label === "string" ? evidence.label : "";
+}
+
+/** What a panel says of an output: "80, pass", its category, or why it has no score. */
+export function panelScoreText(of: EvaluationScore): string {
+  const { score, pass, reason, error } = of;
+  const word = pass === null ? "" : pass ? ", pass" : ", fail";
+  if (score !== null) return formatValue("score", score) + word;
+  const category = categoryOf(of);
+  return category === "" ? `no score: ${error ?? reason}` : category + word;
 }
 
 /** The votes of one judge on an output. */

@@ -29,10 +29,7 @@ export function GradersForm({ projectId, graders, items, errors, onChange }: Pro
   return (
     <section className={editor.section} aria-label="Graders">
       <h2>Graders</h2>
-      <p className={classes.note}>
-        A grader gives each output a score from 0 to 1. Each one is a metric, and the first is the primary one
-        unless you choose another below.
-      </p>
+      <p className={classes.note}>A grader gives each output a score from 0 to 1. Each one is a metric.</p>
       {graders.map((grader, index) => (
         <GraderCard
           key={grader.id}

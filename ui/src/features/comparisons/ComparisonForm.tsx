@@ -211,7 +211,7 @@ export function ComparisonForm({ projectId, providers, start, notice, onStarted 
               <Select
                 label="Primary metric"
                 description="Decides the outcome"
-                placeholder={metrics[0] ?? "needs a grader"}
+                placeholder={metrics[0] ?? "needs a grader or judges"}
                 data={[...new Set(metrics)]}
                 value={metrics.includes(draft.primary) ? draft.primary : null}
                 onChange={(primary) => change({ primary: primary ?? "" })}

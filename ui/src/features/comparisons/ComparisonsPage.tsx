@@ -231,7 +231,7 @@ function Status({ row }: { row: Comparison }) {
 function Result({ row, bound }: { row: Comparison; bound: number }) {
   const metric = primaryOf(row);
   if (row.error) return <span className={classes.dim}>{row.error.detail}</span>;
-  if (!metric) return <span className={classes.dim}>{row.summary ? "No grader decides" : NONE}</span>;
+  if (!metric) return <span className={classes.dim}>{row.summary ? "No score decides" : NONE}</span>;
   return (
     <div className={classes.result}>
       <IntervalBar

@@ -115,7 +115,7 @@ function Detail({ comparison, item, place, onMove, onPlace }: Props & { item: Co
           )}
         </div>
       )}
-      {repeat && <Outputs item={item} repeat={repeat} view={place.view} />}
+      {repeat && <Outputs item={item} repeat={repeat} view={place.view} panels={comparison.panels} />}
       {repeat && <RepeatVotes repeat={repeat} />}
       <Metrics comparison={comparison} item={item} />
     </div>
@@ -126,9 +126,10 @@ interface OutputsProps {
   item: ComparisonItem;
   repeat: ComparisonItem["repeats"][number];
   view: View;
+  panels: Comparison["panels"];
 }
 
-function Outputs({ item, repeat, view }: OutputsProps) {
+function Outputs({ item, repeat, view, panels }: OutputsProps) {
   if (view !== "outputs") {
     const [before, after, sides]: [unknown, unknown, [string, string]] =
       view === "ab"
@@ -145,7 +146,13 @@ function Outputs({ item, repeat, view }: OutputsProps) {
   return (
     <div className={classes.outputs}>
       {(["a", "b"] as const).map((side) => (
-        <Output key={side} side={side} output={repeat[side]} isSkipped={item.status === "skipped"} />
+        <Output
+          key={side}
+          side={side}
+          output={repeat[side]}
+          panels={panels}
+          isSkipped={item.status === "skipped"}
+        />
       ))}
     </div>
   );

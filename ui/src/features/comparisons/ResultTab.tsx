@@ -63,7 +63,12 @@ export function ResultTab({ comparison, mayResume }: { comparison: Comparison; m
       )}
       <div className={classes.panels}>
         <div>
-          <Accounting accounting={comparison.accounting} repeats={comparison.repeats} sides={2} />
+          <Accounting
+            accounting={comparison.accounting}
+            repeats={comparison.repeats}
+            panels={comparison.panels}
+            sides={2}
+          />
           {comparison.accounting.votes && (
             <section
               className={`${classes.panel} ${classes.below}`}

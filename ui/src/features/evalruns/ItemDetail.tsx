@@ -84,6 +84,7 @@ function Detail({ run, item, place, onPlace, onNext }: Props & { item: EvalRunIt
         <Output
           side={null}
           output={isHidden ? withoutPanels(repeat.result, run) : repeat.result}
+          panels={run.panels}
           isSkipped={item.status === "skipped"}
         />
       ) : (

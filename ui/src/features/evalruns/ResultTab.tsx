@@ -79,7 +79,7 @@ export function ResultTab({ run }: { run: EvalRun }) {
       )}
       <div className={classes.panels}>
         <div>
-          <Accounting accounting={run.accounting} repeats={run.repeats} sides={1} />
+          <Accounting accounting={run.accounting} repeats={run.repeats} panels={run.panels} sides={1} />
           {run.accounting.votes && (
             <section
               className={`${classes.panel} ${classes.below}`}
