@@ -59,7 +59,7 @@ func (a *attempt) output(ctx context.Context, t task) (*row, error) {
 	if err != nil {
 		return a.failedRow(ctx, &made, err)
 	}
-	done, err := a.complete(ctx, completing)
+	done, err := a.complete(ctx, r.side.ProviderName, completing)
 	if done == nil { // the money is spent, or the attempt ends
 		return nil, err
 	}

@@ -168,7 +168,7 @@ func (a *attempt) completeVote(ctx context.Context, one *asked, b *ballot, messa
 	if err != nil {
 		return nil, err
 	}
-	done, err := a.complete(ctx, completing)
+	done, err := a.complete(ctx, one.stored.ProviderName, completing)
 	if done == nil && err == nil {
 		return nil, nil //nolint:nilnil // the money is spent
 	}
@@ -248,8 +248,8 @@ func (a *attempt) begin(ctx context.Context, caller *completions.Caller, name st
 	return completing, err //nolint:wrapcheck // it is for the user
 }
 
-// complete completes within the cap of the evaluation. It returns nil if the money is spent.
-func (a *attempt) complete(ctx context.Context, completing *completions.Completing) (*completions.Completion, error) {
+// complete completes a call of a connection with a name within the cap of the evaluation. It returns nil if the money is spent.
+func (a *attempt) complete(ctx context.Context, name string, completing *completions.Completing) (*completions.Completion, error) {
 	if most := completing.Most(); a.purse.limit != nil && most != nil {
 		taken, times, err := a.purse.take(ctx, *most, callAttempts)
 		if err != nil {
@@ -263,6 +263,9 @@ func (a *attempt) complete(ctx context.Context, completing *completions.Completi
 		defer func() { a.purse.giveBack(taken, completing.Counted()) }()
 	}
 	done, err := completing.Complete(ctx, nil)
+	if refused := problem.Of(err); refused != nil && refused.Code == problem.CodeNotFound { // the rest was read before
+		err = deletedConnection(name)
+	}
 	return &done, err //nolint:wrapcheck // it is for the user
 }
 

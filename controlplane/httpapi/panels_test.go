@@ -191,6 +191,34 @@ func TestConnectionDeletedWhileJudging(t *testing.T) {
 	assert.Contains(t, ended.Error.Detail, "was deleted. Start a new evaluation")
 }
 
+// TestConnectionDeletedWhileAnswering deletes the connection of a model at its first output. Each output that is missing has the reason.
+func TestConnectionDeletedWhileAnswering(t *testing.T) {
+	t.Parallel()
+	e := newEnv(t)
+	session, project := e.setUp(t)
+	as := cookie(session)
+	e.work(t)
+	asked, deleted := make(chan struct{}, 1000), make(chan struct{})
+	server := provider.Start(t, provider.Options{Answer: func(*provider.Request) *provider.Reply {
+		asked <- struct{}{}
+		<-deleted
+		return &provider.Reply{Error: &provider.Error{Status: http.StatusServiceUnavailable, Message: "Overloaded."}}
+	}})
+	made := e.connect(t, as, project.Id, "openai", server, "")
+	dataset := e.dataset(t, as, project.Id, "numbers", questions(100)...)
+	started := e.evaluate(t, as, project.Id, dataset.Id,
+		fmt.Sprintf(`{"config":{"provider_id":%q,"messages":[{"role":"user","content":"{{question}}"}],"model_config":{"model":"model","max_output_tokens":20}}}`, made.Id), "")
+	<-asked
+	assert.Equal(t, http.StatusNoContent, e.do(t, http.MethodDelete, "/v1/providers/"+made.Id.String(), nil, as).Code)
+	close(deleted)
+	ended := e.evaluated(t, as, started.Id)
+	require.Equal(t, contract.EvaluationStatusFailed, ended.Status)
+	assert.Equal(t, "provider_deleted", ended.Error.Code)
+	for _, reason := range ended.Accounting.Reasons {
+		assert.Equal(t, "provider_deleted", reason.Code)
+	}
+}
+
 // TestEstimateKeepsVotes reads the estimate of an eval-run that makes no outputs, before and after its first items.
 func TestEstimateKeepsVotes(t *testing.T) {
 	t.Parallel()
