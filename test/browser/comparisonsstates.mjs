@@ -64,6 +64,7 @@ await scenario(async (page, { base, projectId, dataset, connection, email, passw
   await page.getByTestId("comparison-row").first().waitFor();
   await page.goto(`${project}/comparisons/00000000-0000-4000-8000-000000000000`);
   await page.getByTestId("problem").waitFor();
+  await page.getByRole("heading", { level: 1, name: "Comparison not found" }).waitFor();
 
   // A viewer.
   await page.goto(`${project}/settings/members`);

@@ -47,6 +47,7 @@ await scenario(async (page, { projectId, large, runId }) => {
   // An address of what is not there.
   await page.goto(`${datasets}/00000000-0000-4000-8000-000000000000`);
   await page.getByTestId("problem").waitFor();
+  await page.getByRole("heading", { level: 1, name: "Dataset not found" }).waitFor();
   await inspect(page, "dataset-missing");
   await page.goto(`${datasets}/${large}?item=00000000-0000-4000-8000-000000000000`);
   await dialog.getByTestId("problem").waitFor();

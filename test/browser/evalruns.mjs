@@ -117,6 +117,10 @@ await scenario(async (page, { base, projectId, baseline, candidate, running, ema
   await rows.first().waitFor();
   await page.goto(`${list}/00000000-0000-4000-8000-000000000000`);
   await page.getByTestId("problem").waitFor();
+  await page.getByRole("heading", { level: 1, name: "Eval-run not found" }).waitFor();
+  await inspect(page, "eval-run-missing");
+  await page.keyboard.press("Escape");
+  await rows.first().waitFor();
 
   // A viewer.
   await page.goto(`/p/${projectId}/settings/members`);

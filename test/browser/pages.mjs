@@ -51,6 +51,7 @@ await scenario(async (page, { projectId, needle, trip, largest }) => {
   await inspect(page, "diff");
   await page.goto(`${project}/runs/00000000-0000-4000-8000-000000000000`);
   await page.getByTestId("problem").waitFor();
+  await page.getByRole("heading", { level: 1, name: "Run not found" }).waitFor();
   await inspect(page, "run-missing");
 
   await page.goto(`${project}/runs`);

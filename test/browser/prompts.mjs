@@ -197,6 +197,8 @@ await scenario(async (page, { projectId, name, langfuse }) => {
   await page.getByTestId("prompt-row").getByText(name).waitFor();
   await page.getByLabel("Search prompts").fill("nothing has this name");
   await page.getByText("No prompts match these filters.").waitFor();
+  await page.goto(`/p/${projectId}/prompts/00000000-0000-4000-8000-000000000000`);
+  await page.getByRole("heading", { level: 1, name: "Prompt not found" }).waitFor();
 });
 
 async function choose(dialog, page, label, option) {

@@ -26,9 +26,10 @@ import classes from "@/components/evaluation/Evaluation.module.css";
 import { EvaluationStatusMark } from "@/components/evaluation/Marks";
 import { ResumeDialog } from "@/components/evaluation/ResumeDialog";
 import { PageHeader } from "@/components/PageHeader";
+import { PageState } from "@/components/PageState";
 import { PageTabs } from "@/components/PageTabs";
 import { ProblemPanel } from "@/components/ProblemPanel";
-import { QueryState, SkeletonRows } from "@/components/QueryState";
+import { SkeletonRows } from "@/components/QueryState";
 import { DangerItem, RowMenu } from "@/components/RowMenu";
 import { useKeys } from "@/components/useKeys";
 import { useNow } from "@/components/useNow";
@@ -42,10 +43,16 @@ import { isResumable, missingWork } from "./resume";
 
 /** One comparison: its result, its items side by side, and what was compared. */
 export function ComparisonPage() {
+  const projectId = useProjectId();
   const { comparisonId = "" } = useParams();
   const query = useComparison(comparisonId);
   return (
-    <QueryState query={query} skeleton={<SkeletonRows count={8} height={40} />} page>
+    <PageState
+      query={query}
+      skeleton={<SkeletonRows count={8} height={40} />}
+      title="Comparison"
+      above={{ label: "Back to the comparisons", to: `/p/${projectId}/comparisons` }}
+    >
       {(comparison) => (
         <View
           key={comparison.id}
@@ -53,7 +60,7 @@ export function ComparisonPage() {
           problem={query.isRefetchError ? query.error : null}
         />
       )}
-    </QueryState>
+    </PageState>
   );
 }
 

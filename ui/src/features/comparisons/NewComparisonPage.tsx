@@ -15,13 +15,19 @@ import { readWithout } from "@/components/evalRunStart";
 import { savingText } from "@/components/evaluation/trust";
 import { Page } from "@/components/Page";
 import { PageHint, PageMessage } from "@/components/PageMessage";
+import { PageState } from "@/components/PageState";
 import { withoutJudge } from "@/components/panels/panelDraft";
-import { QueryState, SkeletonRows } from "@/components/QueryState";
+import { SkeletonRows } from "@/components/QueryState";
 import { allows, useProject, useProjectId } from "@/components/useProject";
 import { ComparisonForm } from "./ComparisonForm";
 import { emptyComparison, likeComparison, type NewComparison } from "./newComparison";
 
 const TITLE = "New comparison";
+
+const aboveOf = (projectId: string) => ({
+  label: "Back to the comparisons",
+  to: `/p/${projectId}/comparisons`,
+});
 
 /**
  * Starts a comparison: from nothing, or with `dataset`, with versions of prompts as `a` and `b`, like the comparison `from`, or
@@ -47,7 +53,12 @@ export function NewComparisonPage() {
     );
   }
   return (
-    <QueryState query={providers} skeleton={<SkeletonRows count={6} height={44} />} page>
+    <PageState
+      query={providers}
+      skeleton={<SkeletonRows count={6} height={44} />}
+      title={TITLE}
+      above={aboveOf(projectId)}
+    >
       {({ data }) =>
         data.length === 0 ? (
           <NoProvider projectId={projectId} mayManage={allows(project, "admin")} />
@@ -55,7 +66,7 @@ export function NewComparisonPage() {
           <Started projectId={projectId} providers={data} />
         )
       }
-    </QueryState>
+    </PageState>
   );
 }
 
@@ -96,11 +107,16 @@ function Started({ projectId, providers }: StartedProps) {
     retry: false,
   });
   return (
-    <QueryState query={query} skeleton={<SkeletonRows count={6} height={44} />} page>
+    <PageState
+      query={query}
+      skeleton={<SkeletonRows count={6} height={44} />}
+      title={TITLE}
+      above={aboveOf(projectId)}
+    >
       {({ draft, notice }) => (
         <Form projectId={projectId} providers={providers} start={draft} notice={notice} />
       )}
-    </QueryState>
+    </PageState>
   );
 }
 

@@ -15,8 +15,9 @@ import { Ago } from "@/components/Ago";
 import { newComparisonPath } from "@/components/comparisonStart";
 import { newEvalRunPath } from "@/components/evalRunStart";
 import { PageHeader } from "@/components/PageHeader";
+import { PageState } from "@/components/PageState";
 import { PageTabs } from "@/components/PageTabs";
-import { QueryState, SkeletonRows } from "@/components/QueryState";
+import { SkeletonRows } from "@/components/QueryState";
 import { DangerItem, RowMenu } from "@/components/RowMenu";
 import { useBack } from "@/components/useBack";
 import { useNow } from "@/components/useNow";
@@ -34,12 +35,18 @@ import { SchemaTab } from "./SchemaTab";
 
 /** One dataset: its items, revisions, schema, imports and near-duplicates. */
 export function DatasetPage() {
+  const projectId = useProjectId();
   const { datasetId = "" } = useParams();
   const query = useDataset(datasetId);
   return (
-    <QueryState query={query} skeleton={<SkeletonRows count={8} height={40} />} page>
+    <PageState
+      query={query}
+      skeleton={<SkeletonRows count={8} height={40} />}
+      title="Dataset"
+      above={{ label: "Back to the datasets", to: `/p/${projectId}/datasets` }}
+    >
       {(dataset) => <View key={dataset.id} dataset={dataset} />}
-    </QueryState>
+    </PageState>
   );
 }
 

@@ -22,6 +22,7 @@ import { formatBytes, formatCount, formatDuration, formatTime, NONE } from "@/co
 import { LoadMore } from "@/components/LoadMore";
 import { Page } from "@/components/Page";
 import { PageHint, PageMessage } from "@/components/PageMessage";
+import { PageState } from "@/components/PageState";
 import { ProblemPanel } from "@/components/ProblemPanel";
 import { QueryState, SkeletonRows } from "@/components/QueryState";
 import { useKeys } from "@/components/useKeys";
@@ -42,6 +43,7 @@ import {
 
 /** One import: how far it is, and what it did. */
 export function ImportJobPage() {
+  const projectId = useProjectId();
   const { importId = "" } = useParams();
   const query = useImport(importId);
   if (isGone(query.error)) {
@@ -54,9 +56,14 @@ export function ImportJobPage() {
     );
   }
   return (
-    <QueryState query={query} skeleton={<SkeletonRows count={5} height={40} />} page>
+    <PageState
+      query={query}
+      skeleton={<SkeletonRows count={5} height={40} />}
+      title="Import"
+      above={{ label: "Back to the datasets", to: `/p/${projectId}/datasets` }}
+    >
       {(state) => <View key={state.id} state={state} />}
-    </QueryState>
+    </PageState>
   );
 }
 

@@ -9,10 +9,11 @@ import type { Dataset, ImportMapping, ImportPreview } from "@/api/types";
 import { formatBytes } from "@/components/format";
 import { Page } from "@/components/Page";
 import { PageHint, PageMessage } from "@/components/PageMessage";
+import { PageState } from "@/components/PageState";
 import { ProblemPanel } from "@/components/ProblemPanel";
-import { QueryState, SkeletonRows } from "@/components/QueryState";
+import { SkeletonRows } from "@/components/QueryState";
 import { useBack } from "@/components/useBack";
-import { allows, useProject } from "@/components/useProject";
+import { allows, useProject, useProjectId } from "@/components/useProject";
 import { defaultOptions, ImportOptions, type Options } from "./ImportOptions";
 import classes from "./ImportPage.module.css";
 import { type Choice, choose, MAX_BYTES, MAX_WHOLE_BYTES } from "./importFile";
@@ -23,28 +24,38 @@ import { type Reading, ReadingFields } from "./ReadingFields";
 
 /** Imports a file into a dataset: choose it, see what it would make, and send it. */
 export function ImportPage() {
+  const projectId = useProjectId();
   const { datasetId = "" } = useParams();
-  const mayWrite = allows(useProject(), "datasets:write");
   const query = useDataset(datasetId);
+  return (
+    <PageState
+      query={query}
+      skeleton={<SkeletonRows count={5} height={40} />}
+      title="Dataset"
+      above={{ label: "Back to the datasets", to: `/p/${projectId}/datasets` }}
+    >
+      {(dataset) => <View dataset={dataset} />}
+    </PageState>
+  );
+}
+
+function View({ dataset }: { dataset: Dataset }) {
+  const mayWrite = allows(useProject(), "datasets:write");
   const back = useBack();
   return (
-    <QueryState query={query} skeleton={<SkeletonRows count={5} height={40} />} page>
-      {(dataset) => (
-        <Page
-          title={`Import into ${dataset.name}`}
-          back={{ label: "Back to the dataset", onClick: back }}
-          context="CSV, JSON, JSONL, YAML, Parquet or Excel. An import makes one revision with all its changes, or none."
-        >
-          {mayWrite ? (
-            <Wizard dataset={dataset} />
-          ) : (
-            <PageMessage title="You can't import into this dataset.">
-              <PageHint>Your role doesn't include adding items.</PageHint>
-            </PageMessage>
-          )}
-        </Page>
+    <Page
+      title={`Import into ${dataset.name}`}
+      back={{ label: "Back to the dataset", onClick: back }}
+      context="CSV, JSON, JSONL, YAML, Parquet or Excel. An import makes one revision with all its changes, or none."
+    >
+      {mayWrite ? (
+        <Wizard dataset={dataset} />
+      ) : (
+        <PageMessage title="You can't import into this dataset.">
+          <PageHint>Your role doesn't include adding items.</PageHint>
+        </PageMessage>
       )}
-    </QueryState>
+    </Page>
   );
 }
 

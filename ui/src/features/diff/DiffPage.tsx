@@ -8,7 +8,7 @@ import type { RunDiff, RunDiffStep } from "@/api/types";
 import { Delayed } from "@/components/Delayed";
 import { formatCount, formatTime } from "@/components/format";
 import { PageHeader } from "@/components/PageHeader";
-import { PageMessage } from "@/components/PageMessage";
+import { PageProblem } from "@/components/PageState";
 import { ProblemPanel } from "@/components/ProblemPanel";
 import { StatusMark } from "@/components/StatusMark";
 import { useKeys } from "@/components/useKeys";
@@ -86,12 +86,12 @@ function Diff({ projectId, runId, otherRunId }: Props) {
 
   if (diff.isError && !first) {
     return (
-      <PageMessage>
-        <ProblemPanel error={diff.error} onRetry={() => diff.refetch()} />
-        <Button variant="default" component={Link} to={`/p/${projectId}/runs`}>
-          Back to the runs
-        </Button>
-      </PageMessage>
+      <PageProblem
+        title="Diff"
+        back={{ label: "Back to the runs", onClick: () => navigate(`/p/${projectId}/runs`) }}
+        error={diff.error}
+        onRetry={() => diff.refetch()}
+      />
     );
   }
   if (!first) {

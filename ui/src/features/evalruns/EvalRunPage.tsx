@@ -24,9 +24,10 @@ import classes from "@/components/evaluation/Evaluation.module.css";
 import { EvaluationStatusMark } from "@/components/evaluation/Marks";
 import { ResumeDialog } from "@/components/evaluation/ResumeDialog";
 import { PageHeader } from "@/components/PageHeader";
+import { PageState } from "@/components/PageState";
 import { PageTabs } from "@/components/PageTabs";
 import { ProblemPanel } from "@/components/ProblemPanel";
-import { QueryState, SkeletonRows } from "@/components/QueryState";
+import { SkeletonRows } from "@/components/QueryState";
 import { DangerItem, RowMenu } from "@/components/RowMenu";
 import { useKeys } from "@/components/useKeys";
 import { useNow } from "@/components/useNow";
@@ -39,12 +40,18 @@ import { ResultTab } from "./ResultTab";
 
 /** One eval-run: its scores, what became of its items, and their outputs. */
 export function EvalRunPage() {
+  const projectId = useProjectId();
   const { evalRunId = "" } = useParams();
   const query = useEvalRun(evalRunId);
   return (
-    <QueryState query={query} skeleton={<SkeletonRows count={8} height={40} />} page>
+    <PageState
+      query={query}
+      skeleton={<SkeletonRows count={8} height={40} />}
+      title="Eval-run"
+      above={{ label: "Back to the eval-runs", to: `/p/${projectId}/eval-runs` }}
+    >
       {(run) => <View key={run.id} run={run} problem={query.isRefetchError ? query.error : null} />}
-    </QueryState>
+    </PageState>
   );
 }
 

@@ -12,8 +12,9 @@ import { readWithout } from "@/components/evalRunStart";
 import { savingText } from "@/components/evaluation/trust";
 import { Page } from "@/components/Page";
 import { PageHint, PageMessage } from "@/components/PageMessage";
+import { PageState } from "@/components/PageState";
 import { withoutJudge } from "@/components/panels/panelDraft";
-import { QueryState, SkeletonRows } from "@/components/QueryState";
+import { SkeletonRows } from "@/components/QueryState";
 import { allows, useProject, useProjectId } from "@/components/useProject";
 import { EvalRunForm } from "./EvalRunForm";
 import { emptyEvalRun, judgeAgain, likeEvalRun, type NewEvalRun } from "./newEvalRun";
@@ -48,6 +49,7 @@ export function NewEvalRunPage() {
     gcTime: 0,
     retry: false,
   });
+  const above = { label: "Back to the eval-runs", to: `/p/${projectId}/eval-runs` };
   if (!mayWrite) {
     return (
       <Page title={TITLE}>
@@ -56,17 +58,27 @@ export function NewEvalRunPage() {
             Your role lacks the scope <code>evals:write</code>, because eval-runs cost money. Ask an admin of
             the workspace.
           </PageHint>
-          <Button component={Link} to={`/p/${projectId}/eval-runs`} variant="default">
-            Back to the eval-runs
+          <Button component={Link} to={above.to} variant="default">
+            {above.label}
           </Button>
         </PageMessage>
       </Page>
     );
   }
   return (
-    <QueryState query={providers} skeleton={<SkeletonRows count={6} height={44} />} page>
+    <PageState
+      query={providers}
+      skeleton={<SkeletonRows count={6} height={44} />}
+      title={TITLE}
+      above={above}
+    >
       {({ data }) => (
-        <QueryState query={start} skeleton={<SkeletonRows count={6} height={44} />} page>
+        <PageState
+          query={start}
+          skeleton={<SkeletonRows count={6} height={44} />}
+          title={TITLE}
+          above={above}
+        >
           {({ draft, notice }) => (
             <EvalRunForm
               projectId={projectId}
@@ -76,9 +88,9 @@ export function NewEvalRunPage() {
               onStarted={(id) => navigate(`/p/${projectId}/eval-runs/${id}`, { replace: true })}
             />
           )}
-        </QueryState>
+        </PageState>
       )}
-    </QueryState>
+    </PageState>
   );
 }
 

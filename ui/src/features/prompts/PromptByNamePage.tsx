@@ -5,7 +5,8 @@ import { usePromptNamed } from "@/api/prompts";
 import { nameError } from "@/components/editor/names";
 import { Page } from "@/components/Page";
 import { PageHint, PageMessage } from "@/components/PageMessage";
-import { QueryState, SkeletonRows } from "@/components/QueryState";
+import { PageState } from "@/components/PageState";
+import { SkeletonRows } from "@/components/QueryState";
 import { allows, useProject, useProjectId } from "@/components/useProject";
 import { readVersion } from "./comparison";
 import { NewPromptDialog } from "./NewPromptDialog";
@@ -41,7 +42,12 @@ function ByName({ projectId, name, query: search }: Props) {
 function Search({ projectId, name, query: search }: Props) {
   const query = usePromptNamed(projectId, name);
   return (
-    <QueryState query={query} skeleton={<SkeletonRows count={6} height={40} />} page>
+    <PageState
+      query={query}
+      skeleton={<SkeletonRows count={6} height={40} />}
+      title="Prompt"
+      above={{ label: "Back to the prompts", to: `/p/${projectId}/prompts` }}
+    >
       {(prompt) =>
         prompt === null ? (
           <Missing projectId={projectId} name={name} />
@@ -49,7 +55,7 @@ function Search({ projectId, name, query: search }: Props) {
           <Navigate to={`../${prompt.id}${search}`} relative="path" replace />
         )
       }
-    </QueryState>
+    </PageState>
   );
 }
 

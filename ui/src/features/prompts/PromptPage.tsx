@@ -7,8 +7,9 @@ import type { Prompt } from "@/api/types";
 import { folderOf } from "@/components/editor/names";
 import { FormDialog } from "@/components/FormDialog";
 import { PageHeader } from "@/components/PageHeader";
+import { PageState } from "@/components/PageState";
 import { PageTabs } from "@/components/PageTabs";
-import { QueryState, SkeletonRows } from "@/components/QueryState";
+import { SkeletonRows } from "@/components/QueryState";
 import { DangerItem, RowMenu } from "@/components/RowMenu";
 import { useBack } from "@/components/useBack";
 import { allows, useProject, useProjectId } from "@/components/useProject";
@@ -24,12 +25,18 @@ import { VersionsTab } from "./VersionsTab";
 
 /** One prompt: its content, versions, aliases and runs. */
 export function PromptPage() {
+  const projectId = useProjectId();
   const { promptId = "" } = useParams();
   const query = usePrompt(promptId);
   return (
-    <QueryState query={query} skeleton={<SkeletonRows count={8} height={40} />} page>
+    <PageState
+      query={query}
+      skeleton={<SkeletonRows count={8} height={40} />}
+      title="Prompt"
+      above={{ label: "Back to the prompts", to: `/p/${projectId}/prompts` }}
+    >
       {(prompt) => <View key={prompt.id} prompt={prompt} />}
-    </QueryState>
+    </PageState>
   );
 }
 

@@ -9,7 +9,7 @@ import type { Span } from "@/api/types";
 import { AddToDatasetDialog } from "@/components/AddToDatasetDialog";
 import { DeleteRunsDialog } from "@/components/DeleteRunsDialog";
 import { SearchWords } from "@/components/Highlight";
-import { PageMessage } from "@/components/PageMessage";
+import { PageProblem } from "@/components/PageState";
 import { ProblemPanel } from "@/components/ProblemPanel";
 import { useKeys } from "@/components/useKeys";
 import { useNow } from "@/components/useNow";
@@ -164,12 +164,12 @@ function RunView({ projectId, runId }: { projectId: string; runId: string }) {
   if (run.isPending) return <RunSkeleton />;
   if (run.isError && !run.data) {
     return (
-      <PageMessage>
-        <ProblemPanel error={run.error} onRetry={() => run.refetch()} />
-        <Button variant="default" onClick={back}>
-          Back to the runs
-        </Button>
-      </PageMessage>
+      <PageProblem
+        title="Run"
+        back={{ label: "Back to the runs", onClick: back }}
+        error={run.error}
+        onRetry={() => run.refetch()}
+      />
     );
   }
 
