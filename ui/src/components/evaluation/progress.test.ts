@@ -8,6 +8,7 @@ import {
   reasonText,
   shortCost,
   timeLeft,
+  voteProgressText,
 } from "./progress";
 
 const progress = (done: number, failed = 0, skipped = 0) => ({ total: 240, done, failed, skipped });
@@ -20,14 +21,23 @@ it("says what is done", () => {
   expect(progressText({ status: "queued", progress: progress(10, 0, 4) })).toBe(
     "10 of 240 outputs, 4 skipped",
   );
-  expect(doneShare({ progress: progress(60) })).toBe(0.25);
-  expect(doneShare({ progress: { ...progress(0), total: 0 } })).toBe(0);
+  expect(doneShare(progress(60))).toBe(0.25);
+  expect(doneShare({ done: 0, total: 0 })).toBe(0);
 });
 
 describe("timeLeft", () => {
-  const running = { status: "running", progress: progress(140) } as const;
+  const running = { status: "running", progress: progress(140), vote_progress: null } as const;
   it("takes the speed since it was first seen", () => {
     expect(timeLeft(running, { time: 0, done: 40 }, 10_000)).toBe(10_000);
+  });
+  it("counts votes, too", () => {
+    const judged = { ...running, progress: progress(240), vote_progress: progress(60) };
+    expect(timeLeft(judged, { time: 0, done: 200 }, 10_000)).toBe(18_000);
+    expect(voteProgressText(judged)).toBe("60 of 240 votes");
+    expect(voteProgressText({ vote_progress: progress(60, 2, 3) })).toBe(
+      "60 of 240 votes, 2 failed, 3 not needed",
+    );
+    expect(voteProgressText(running)).toBeNull();
   });
   it("says nothing too early, and of what doesn't run", () => {
     expect(timeLeft(running, { time: 0, done: 40 }, 1_000)).toBeNull();

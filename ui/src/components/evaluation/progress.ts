@@ -32,9 +32,17 @@ export const ITEM_STATUSES: Record<EvaluationItemStatus, string> = {
   pending: "Not done",
 };
 
+/** What of an evaluation says how far it is. */
+export type Running = Pick<Comparison, "status" | "progress" | "vote_progress">;
+
+/** Outputs and votes together. Votes that aren't needed are done. */
+export function workOf({ progress, vote_progress: votes }: Running): { done: number; total: number } {
+  return { done: progress.done + (votes?.done ?? 0), total: progress.total + (votes?.total ?? 0) };
+}
+
 /** How much is done, from 0 to 1. */
-export function doneShare({ progress }: Pick<Comparison, "progress">): number {
-  return progress.total > 0 ? progress.done / progress.total : 0;
+export function doneShare({ done, total }: { done: number; total: number }): number {
+  return total > 0 ? done / total : 0;
 }
 
 /** What is done: "120 of 240 outputs, 3 failed". */
@@ -47,23 +55,34 @@ export function progressText({ status, progress }: Pick<Comparison, "status" | "
   return parts.join(", ");
 }
 
-/** An estimate says nothing before this time and this many outputs. */
+/** Votes so far: "80 of 240 votes, 2 failed". Null without judges. */
+export function voteProgressText({ vote_progress: progress }: Pick<Running, "vote_progress">): string | null {
+  if (progress === null) return null;
+  const { total, done, failed, skipped } = progress;
+  const parts = [`${formatCount(done)} of ${formatCount(total)} votes`];
+  if (failed > 0) parts.push(`${formatCount(failed)} failed`);
+  if (skipped > 0) parts.push(`${formatCount(skipped)} not needed`);
+  return parts.join(", ");
+}
+
+/** An estimate says nothing before this time and this many outputs and votes. */
 const MIN_MS = 2_000;
 const MIN_DONE = 4;
 
 /**
- * How many milliseconds the rest takes at the speed since `since`, when `doneBefore` outputs were done; null if that can't be
+ * How many milliseconds the rest takes at the speed since `since`, when `done` outputs and votes were done; null if that can't be
  * said yet.
  */
 export function timeLeft(
-  { status, progress }: Pick<Comparison, "status" | "progress">,
+  evaluation: Running,
   since: { time: number; done: number },
   now: number,
 ): number | null {
-  const made = progress.done - since.done;
+  const { done, total } = workOf(evaluation);
+  const made = done - since.done;
   const elapsed = now - since.time;
-  if (status !== "running" || made < MIN_DONE || elapsed < MIN_MS) return null;
-  return (elapsed * (progress.total - progress.done)) / made;
+  if (evaluation.status !== "running" || made < MIN_DONE || elapsed < MIN_MS) return null;
+  return (elapsed * (total - done)) / made;
 }
 
 /** Why a comparison ended before all outputs were made. */
@@ -134,6 +153,10 @@ const UNKNOWN_RUNS: Record<string, string> = {
 
 const REASONS: Record<string, string> = {
   cost_unknown: "The run has no cost, or not of all calls",
+  provider_deleted: "The connection was deleted",
+  provider_key_unreadable: "The API key of the connection can't be read",
+  address_not_allowed: "The address of the connection isn't allowed",
+  price_unknown: "The model has no price, so the cap can't hold",
   provider_key_refused: "The provider refused the API key",
   provider_permission_denied: "The API key may not call the model",
   model_not_found: "The provider doesn't know the model",
@@ -149,15 +172,18 @@ const REASONS: Record<string, string> = {
   context_length_exceeded: "The messages are too long for the model",
 };
 
-/** A cost with all that it doesn't have: "$0.12, at most $0.01 more for 2 calls of unknown cost". */
-export function costText(cost: EvaluationCost): string {
+/**
+ * A cost with all that it doesn't have: "$0.12, at most $0.01 more for 2 calls of unknown cost". While it runs, the cost of calls
+ * that are under way is unknown, too.
+ */
+export function costText(cost: EvaluationCost, isRunning = false): string {
   const { usd, calls, unknown_calls: unknown, unknown_at_most_usd: most, unpriced_calls: unpriced } = cost;
   if (calls === 0) return "No calls";
   const isKnown = hasKnownCost(cost);
   const parts = [isKnown ? formatCost(usd) : "Unknown"];
   if (unknown > 0) {
     const more = isKnown ? `at most ${formatCost(most)} more` : `at most ${formatCost(most)}`;
-    parts.push(`${more} for ${callsText(unknown)} of unknown cost`);
+    parts.push(`${more} for ${callsText(unknown)} ${isRunning ? "under way or " : ""}of unknown cost`);
   }
   if (unpriced > 0) parts.push(`excluding ${callsText(unpriced)} without a price`);
   return parts.join(", ");

@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { hasWork, workText } from "./resume";
+import { hasWork, mayGoOn, workText } from "./resume";
 
 it.each([
   [3, 0, "3 outputs"],
@@ -12,4 +12,10 @@ it("has work if anything is missing or failed", () => {
   const none = { outputs: 0, failedOutputs: 0, votes: 0, failedVotes: 0 };
   expect(hasWork(none)).toBe(false);
   for (const name of Object.keys(none)) expect(hasWork({ ...none, [name]: 1 }), name).toBe(true);
+});
+
+it("can't go on without a connection", () => {
+  expect(mayGoOn({ error: null })).toBe(true);
+  expect(mayGoOn({ error: { code: "provider_key_refused", detail: "" } })).toBe(true);
+  expect(mayGoOn({ error: { code: "provider_deleted", detail: "" } })).toBe(false);
 });

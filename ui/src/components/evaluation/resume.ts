@@ -1,3 +1,4 @@
+import type { EvalRun } from "@/api/types";
 import { formatCount } from "@/components/format";
 import { votesCount } from "./votes";
 
@@ -12,6 +13,11 @@ export interface MissingWork {
 /** Whether there is anything to make. */
 export function hasWork(work: MissingWork): boolean {
   return Object.values(work).some((count) => count > 0);
+}
+
+/** Whether what stopped an evaluation can be mended: it keeps its connections, so one that was deleted is gone. */
+export function mayGoOn({ error }: Pick<EvalRun, "error">): boolean {
+  return error?.code !== "provider_deleted";
 }
 
 /** "3 outputs", "3 outputs and 1 vote", "1 vote"; without judges no votes. */

@@ -121,12 +121,23 @@ describe("judges", () => {
 });
 
 it("a panel says what has no score", () => {
-  const panel = { outputs: 80, unscored: 2, split: 14, escalated: 6, judges: [judge("a"), judge("b")] };
+  const all = { votes: { ...counts, pending: 0 } };
+  const panel = {
+    outputs: 80,
+    unscored: 2,
+    split: 14,
+    escalated: 6,
+    judges: [judge("a", all), judge("b", all)],
+  };
   expect(panelNotes(panel as PanelSummary)).toEqual([
     "78 of 80 outputs have a score; 2 have too few valid votes, or a tie.",
     "The judges split on 14 (18\u00a0%).",
     "The judge for splits decided 6.",
   ]);
+  const stopped = { ...panel, judges: [judge("a", { votes: { ...counts, pending: 3 } }), judge("b", all)] };
+  expect(panelNotes(stopped as PanelSummary)[0]).toBe(
+    "78 of 80 outputs have a score; 2 have votes missing, too few valid votes, or a tie.",
+  );
 });
 
 describe("votes", () => {

@@ -196,9 +196,12 @@ export function savingText(
 /** Scores of a panel that are missing, and what decided the others, in sentences. */
 export function panelNotes(panel: PanelSummary): string[] {
   const { outputs, unscored, split, escalated } = panel;
+  const isPending = panel.judges.some(({ votes }) => votes.pending > 0);
   const notes = [
     `${formatCount(outputs - unscored)} of ${formatCount(outputs)} ${outputs === 1 ? "output" : "outputs"} have a score${
-      unscored === 0 ? "" : `; ${formatCount(unscored)} have too few valid votes, or a tie`
+      unscored === 0
+        ? ""
+        : `; ${formatCount(unscored)} have ${isPending ? "votes missing, " : ""}too few valid votes, or a tie`
     }.`,
   ];
   if (panel.judges.length > 1)

@@ -1,4 +1,4 @@
-import { Button, Progress, Select, Text } from "@mantine/core";
+import { Button, Select } from "@mantine/core";
 import { IconPlus } from "@tabler/icons-react";
 import { Link, useSearchParams } from "react-router";
 import { hasEnded, useComparisons } from "@/api/comparisons";
@@ -15,14 +15,8 @@ import {
   formatDifference,
   placeOf,
 } from "@/components/evaluation/measures";
-import {
-  costText,
-  doneShare,
-  progressText,
-  STATUSES,
-  STOP_REASONS,
-  shortCost,
-} from "@/components/evaluation/progress";
+import { costText, STATUSES, STOP_REASONS, shortCost } from "@/components/evaluation/progress";
+import { RunningCell } from "@/components/evaluation/Running";
 import { formatTime, NONE } from "@/components/format";
 import { ListPage } from "@/components/ListPage";
 import { PageHint } from "@/components/PageMessage";
@@ -219,13 +213,7 @@ function Status({ row }: { row: Comparison }) {
       </>
     );
   }
-  return (
-    <div className={classes.running}>
-      <EvaluationStatusMark status={row.status} />
-      <Text size="xs">{progressText(row)}</Text>
-      <Progress size="sm" value={100 * doneShare(row)} aria-label={`Progress of ${row.name}`} />
-    </div>
-  );
+  return <RunningCell evaluation={row} name={row.name} />;
 }
 
 function Result({ row, bound }: { row: Comparison; bound: number }) {

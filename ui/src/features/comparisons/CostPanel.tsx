@@ -1,10 +1,10 @@
 import { IconAlertTriangle } from "@tabler/icons-react";
+import { hasEnded } from "@/api/comparisons";
 import type { Comparison } from "@/api/types";
+import { CostFacts } from "@/components/evaluation/CostFacts";
 import classes from "@/components/evaluation/Evaluation.module.css";
 import { estimateText } from "@/components/evaluation/estimate";
-import { callsText, costText, hasKnownCost } from "@/components/evaluation/progress";
-import { Fact, FactList } from "@/components/Fact";
-import { formatCost, formatCount, NONE } from "@/components/format";
+import { formatCount } from "@/components/format";
 import { type SideModels, sideModels } from "./sideModels";
 
 /** What a comparison cost, what it was to cost, and which models answered. */
@@ -13,22 +13,8 @@ export function CostPanel({ comparison }: { comparison: Comparison }) {
   return (
     <section aria-label="Cost and models" className={classes.panel} data-testid="cost">
       <h2 className={classes.heading}>Cost</h2>
-      <p className={classes.lead}>{costText(cost)}</p>
-      <FactList>
-        <Fact label="Known" value={hasKnownCost(cost) ? formatCost(cost.usd) : NONE} />
-        <Fact
-          label="Unknown, at most"
-          value={cost.unknown_calls === 0 ? NONE : formatCost(cost.unknown_at_most_usd)}
-          title={`${callsText(cost.unknown_calls)} of unknown cost`}
-        />
-        <Fact
-          label="Without a price"
-          value={cost.unpriced_calls === 0 ? NONE : callsText(cost.unpriced_calls)}
-        />
-        <Fact label="Calls" value={formatCount(cost.calls)} title="All requests, repeated ones among them" />
-        <Fact label="Cap" value={cap === null ? "None" : formatCost(cap)} />
-      </FactList>
-      <p className={classes.note}>Estimate: {estimateText(estimate)}</p>
+      <CostFacts cost={cost} cap={cap} isRunning={!hasEnded(comparison)} />
+      <p className={classes.note}>Estimate before the start: {estimateText(estimate)}</p>
       {summary && (
         <>
           <h3 className={classes.subheading}>Models that answered</h3>

@@ -1,16 +1,16 @@
-import { Alert, Group, Progress, Text } from "@mantine/core";
-import { IconAlertTriangle, IconInfoCircle } from "@tabler/icons-react";
-import { useState } from "react";
+import { Alert } from "@mantine/core";
+import { IconAlertTriangle } from "@tabler/icons-react";
 import { hasEnded, isSettled } from "@/api/comparisons";
 import type { Comparison } from "@/api/types";
 import { Accounting } from "@/components/evaluation/Accounting";
 import classes from "@/components/evaluation/Evaluation.module.css";
 import { Verdict } from "@/components/evaluation/Marks";
-import { doneShare, progressText, STOP_REASONS, timeLeft } from "@/components/evaluation/progress";
+import { Notice } from "@/components/evaluation/Notice";
+import { STOP_REASONS } from "@/components/evaluation/progress";
+import { RunningPanel } from "@/components/evaluation/Running";
 import { Sentence } from "@/components/evaluation/Sentence";
 import { Trust, VoteSum } from "@/components/evaluation/Trust";
-import { formatCount, formatDuration, formatPercent } from "@/components/format";
-import { useNow } from "@/components/useNow";
+import { formatCount, formatPercent } from "@/components/format";
 import { allows, useProject } from "@/components/useProject";
 import { CostPanel } from "./CostPanel";
 import { MetricsTable } from "./MetricsTable";
@@ -23,7 +23,12 @@ export function ResultTab({ comparison, mayResume }: { comparison: Comparison; m
   const mayWrite = allows(useProject(), "evals:write");
   return (
     <div className={classes.body}>
-      {!hasEnded(comparison) && <Running comparison={comparison} />}
+      {!hasEnded(comparison) && (
+        <RunningPanel evaluation={comparison} isOurs>
+          It goes on if you leave this page. The result appears when all is made; read the outputs so far
+          under Items.
+        </RunningPanel>
+      )}
       {error && (
         <Alert
           role="alert"
@@ -86,14 +91,6 @@ export function ResultTab({ comparison, mayResume }: { comparison: Comparison; m
   );
 }
 
-function Notice({ children }: { children: React.ReactNode }) {
-  return (
-    <Alert variant="light" color="gray" p="xs" mb="md" c="var(--lt-text)" icon={<IconInfoCircle size={16} />}>
-      {children}
-    </Alert>
-  );
-}
-
 /** The result in words, with the verdict of the primary metric. */
 function Verdicts({ comparison }: { comparison: Comparison }) {
   const primary = primaryOf(comparison);
@@ -117,37 +114,5 @@ function Verdicts({ comparison }: { comparison: Comparison }) {
         </p>
       )}
     </div>
-  );
-}
-
-function Running({ comparison }: { comparison: Comparison }) {
-  const now = useNow(1_000);
-  // The speed since the page was opened: what was made before may have waited.
-  const [since] = useState(() => ({ time: Date.now(), done: comparison.progress.done }));
-  const left = timeLeft(comparison, since, now);
-  return (
-    <section aria-label="Progress" className={classes.progress} data-testid="progress">
-      <Group justify="space-between" gap="xs" mb={6}>
-        <Text size="sm" role="status">
-          {progressText(comparison)}
-          {comparison.vote_progress &&
-            ` · ${formatCount(comparison.vote_progress.done)} of ${formatCount(comparison.vote_progress.total)} votes`}
-        </Text>
-        {left !== null && (
-          <Text size="sm" c="dimmed">
-            About {formatDuration(Math.max(1000, Math.round(left / 1000) * 1000))} left
-          </Text>
-        )}
-      </Group>
-      <Progress
-        value={100 * doneShare(comparison)}
-        animated={comparison.status === "running"}
-        aria-label="Comparison"
-      />
-      <Text size="xs" c="dimmed" mt={6}>
-        It goes on if you leave this page. The result appears when all outputs are made; read the outputs so
-        far under Items.
-      </Text>
-    </section>
   );
 }

@@ -1,5 +1,5 @@
 import type { Comparison } from "@/api/types";
-import { hasWork, type MissingWork } from "@/components/evaluation/resume";
+import { hasWork, type MissingWork, mayGoOn } from "@/components/evaluation/resume";
 import { failedVotes } from "@/components/evaluation/votes";
 
 /** What a comparison still has to make, and what failed. An output that failed in an eval-run isn't made again here. */
@@ -15,6 +15,8 @@ export function missingWork({ accounting, a, b }: Pick<Comparison, "accounting" 
 }
 
 /** Whether a comparison that ended can be resumed. */
-export function isResumable(comparison: Pick<Comparison, "accounting" | "a" | "b" | "stop_reason">): boolean {
-  return comparison.stop_reason !== "decided" && hasWork(missingWork(comparison));
+export function isResumable(
+  comparison: Pick<Comparison, "accounting" | "a" | "b" | "stop_reason" | "error">,
+): boolean {
+  return comparison.stop_reason !== "decided" && mayGoOn(comparison) && hasWork(missingWork(comparison));
 }

@@ -5,12 +5,12 @@ import { useRerunEvalRun } from "@/api/evalRunJobs";
 import { useCancelEvalRun, useDeleteEvalRun, useRenameEvalRun } from "@/api/evalRuns";
 import type { EvalRun } from "@/api/types";
 import { ConfirmDialog } from "@/components/ConfirmDialog";
-import { costText, progressText } from "@/components/evaluation/progress";
+import { costText, progressText, voteProgressText } from "@/components/evaluation/progress";
 import { RenameDialog } from "@/components/evaluation/RenameDialog";
 import { FormDialog } from "@/components/FormDialog";
 import { formatCost, formatCount } from "@/components/format";
 import { BaselineChoice } from "./BaselineChoice";
-import { comparisonOf, inOrder, voteProgressText } from "./evalRuns";
+import { comparisonOf, inOrder } from "./evalRuns";
 
 interface Props {
   run: EvalRun;

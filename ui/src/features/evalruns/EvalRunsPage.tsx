@@ -1,4 +1,4 @@
-import { Button, Checkbox, Progress, Select, Text, TextInput } from "@mantine/core";
+import { Button, Checkbox, Select, TextInput } from "@mantine/core";
 import { IconPlus } from "@tabler/icons-react";
 import { useState } from "react";
 import { Link, useSearchParams } from "react-router";
@@ -12,7 +12,8 @@ import { newEvalRunPath } from "@/components/evalRunStart";
 import { DatasetFilter } from "@/components/evaluation/DatasetFilter";
 import shared from "@/components/evaluation/Evaluation.module.css";
 import { EvaluationStatusMark } from "@/components/evaluation/Marks";
-import { doneShare, progressText, STATUSES } from "@/components/evaluation/progress";
+import { STATUSES } from "@/components/evaluation/progress";
+import { RunningCell } from "@/components/evaluation/Running";
 import { formatTime, NONE } from "@/components/format";
 import { ListPage } from "@/components/ListPage";
 import { PageHint } from "@/components/PageMessage";
@@ -20,7 +21,7 @@ import { useNow } from "@/components/useNow";
 import { allows, useProject, useProjectId } from "@/components/useProject";
 import { CompareBar } from "./CompareBar";
 import classes from "./EvalRuns.module.css";
-import { primaryScore, readSelection, shortCommit, voteProgressText } from "./evalRuns";
+import { primaryScore, readSelection, shortCommit } from "./evalRuns";
 import { Score } from "./Score";
 import { TrendPanel } from "./TrendPanel";
 
@@ -286,15 +287,7 @@ function Status({ row }: { row: EvalRun }) {
       </>
     );
   }
-  return (
-    <div className={shared.running}>
-      <EvaluationStatusMark status={row.status} />
-      <Text size="xs">
-        {[progressText(row), voteProgressText(row)].filter((text) => text !== null).join(", ")}
-      </Text>
-      <Progress size="sm" value={100 * doneShare(row)} aria-label={`Progress of ${row.name}`} />
-    </div>
-  );
+  return <RunningCell evaluation={row} name={row.name} />;
 }
 
 function Primary({ row }: { row: EvalRun }) {

@@ -1,5 +1,5 @@
-import { Alert, Progress, Text } from "@mantine/core";
-import { IconAlertTriangle, IconInfoCircle } from "@tabler/icons-react";
+import { Alert } from "@mantine/core";
+import { IconAlertTriangle } from "@tabler/icons-react";
 import { hasEnded, isSettled } from "@/api/comparisons";
 import type { EvalRun, EvalRunMetric } from "@/api/types";
 import { DataTable } from "@/components/DataTable";
@@ -7,7 +7,9 @@ import { Accounting } from "@/components/evaluation/Accounting";
 import classes from "@/components/evaluation/Evaluation.module.css";
 import { Interval } from "@/components/evaluation/Interval";
 import { formatValue, metricLabel } from "@/components/evaluation/measures";
-import { doneShare, progressText, STOP_REASONS } from "@/components/evaluation/progress";
+import { Notice } from "@/components/evaluation/Notice";
+import { STOP_REASONS } from "@/components/evaluation/progress";
+import { RunningPanel } from "@/components/evaluation/Running";
 import { ScoreBar } from "@/components/evaluation/ScoreBar";
 import { Sentence } from "@/components/evaluation/Sentence";
 import { Trust, VoteSum } from "@/components/evaluation/Trust";
@@ -22,7 +24,7 @@ import {
 } from "@/components/format";
 import { allows, useProject } from "@/components/useProject";
 import own from "./EvalRuns.module.css";
-import { primaryScore, scoreText, tookMs, voteProgressText, withoutPath } from "./evalRuns";
+import { isResumable, primaryScore, scoreText, tookMs, withoutPath } from "./evalRuns";
 import { GatePanel } from "./GatePanel";
 import { PassAtK } from "./PassAtK";
 import { RunCost } from "./RunCost";
@@ -32,9 +34,17 @@ export function ResultTab({ run }: { run: EvalRun }) {
   const mayWrite = allows(useProject(), "evals:write");
   const { summary, error, accounting } = run;
   const isEmpty = accounting.outputs === 0;
+  const isOurs = run.target.type !== "external";
+  const mayResume = mayWrite && hasEnded(run) && isResumable(run);
   return (
     <div className={classes.body}>
-      {!hasEnded(run) && <Running run={run} />}
+      {!hasEnded(run) && (
+        <RunningPanel evaluation={run} isOurs={isOurs}>
+          {isOurs
+            ? "It goes on if you leave this page. The result appears when all is made; read the outputs and votes so far under Items."
+            : "The program sends results as they come. The scores appear when it has finished; read the outputs so far under Items."}
+        </RunningPanel>
+      )}
       {error && (
         <Alert
           role="alert"
@@ -61,10 +71,11 @@ export function ResultTab({ run }: { run: EvalRun }) {
       {summary?.partial && run.stop_reason === null && (
         <Notice>
           {!isEmpty
-            ? "Results are missing, so the scores are only about those that are there."
-            : run.target.type === "external"
+            ? `${run.status === "cancelled" ? "It was cancelled before all results were made" : "Results are missing"}, so the scores are only about those that are there.`
+            : !isOurs
               ? "The program sent no results, so there are no scores. Look at its own output for the reason, then run it again."
               : "There are no outputs, so there are no scores. The reasons are below."}
+          {mayResume && " Resume it to make the rest."}
         </Notice>
       )}
       {summary && !isEmpty && summary.scores.length > 0 && <Scores run={run} scores={summary.scores} />}
@@ -102,41 +113,6 @@ export function ResultTab({ run }: { run: EvalRun }) {
         </div>
       )}
     </div>
-  );
-}
-
-function Notice({ children }: { children: React.ReactNode }) {
-  return (
-    <Alert variant="light" color="gray" p="xs" mb="md" c="var(--lt-text)" icon={<IconInfoCircle size={16} />}>
-      {children}
-    </Alert>
-  );
-}
-
-function Running({ run }: { run: EvalRun }) {
-  const votes = voteProgressText(run);
-  const { vote_progress: progress } = run;
-  return (
-    <section aria-label="Progress" className={classes.progress} data-testid="progress">
-      <Text size="sm" role="status" mb={6}>
-        {progressText(run)}
-        {votes !== null && ` · ${votes}`}
-      </Text>
-      <Progress value={100 * doneShare(run)} animated={run.status === "running"} aria-label="Outputs" />
-      {progress && (
-        <Progress
-          mt={4}
-          value={100 * doneShare({ progress })}
-          animated={run.status === "running"}
-          aria-label="Votes"
-        />
-      )}
-      <Text size="xs" c="dimmed" mt={6}>
-        {run.target.type === "external"
-          ? "The program sends results as they come. The scores appear when it has finished; read the outputs so far under Items."
-          : "It goes on if you leave this page. The result appears when all is made; read the outputs and votes so far under Items."}
-      </Text>
-    </section>
   );
 }
 

@@ -1,10 +1,11 @@
+import { hasEnded } from "@/api/comparisons";
 import type { EvalRun, EvaluationCost } from "@/api/types";
+import { CostFacts } from "@/components/evaluation/CostFacts";
 import classes from "@/components/evaluation/Evaluation.module.css";
-import { callsText, costText, hasKnownCost } from "@/components/evaluation/progress";
+import { estimateText } from "@/components/evaluation/estimate";
 import { judgeCost } from "@/components/evaluation/trust";
 import { votesText } from "@/components/evaluation/votes";
 import { Fact, FactList } from "@/components/Fact";
-import { formatCost, formatCount, NONE } from "@/components/format";
 import own from "./EvalRuns.module.css";
 
 /** What the calls of an eval-run cost, those of each judge among them. */
@@ -16,17 +17,7 @@ export function RunCost({ run, cost }: { run: EvalRun; cost: EvaluationCost }) {
   return (
     <section aria-label="Cost" className={`${classes.panel} ${own.cost}`} data-testid="cost">
       <h2 className={classes.heading}>Cost</h2>
-      <p className={classes.lead}>{costText(cost)}</p>
-      <FactList>
-        <Fact label="Known" value={hasKnownCost(cost) ? formatCost(cost.usd) : NONE} />
-        <Fact
-          label="Unknown, at most"
-          value={cost.unknown_calls === 0 ? NONE : formatCost(cost.unknown_at_most_usd)}
-          title={`${callsText(cost.unknown_calls)} of unknown cost`}
-        />
-        <Fact label="Calls" value={formatCount(cost.calls)} title="All requests, repeated ones among them" />
-        <Fact label="Cap" value={cap === null ? "None" : formatCost(cap)} />
-      </FactList>
+      <CostFacts cost={cost} cap={cap} isRunning={!hasEnded(run)} />
       {judges.length > 0 && (
         <>
           <h3 className={classes.subheading}>Of judges</h3>
@@ -42,17 +33,7 @@ export function RunCost({ run, cost }: { run: EvalRun; cost: EvaluationCost }) {
           </FactList>
         </>
       )}
-      {estimate && (
-        <p className={classes.note}>
-          Estimate before the start:{" "}
-          {estimate.cost_low_usd === null
-            ? "unknown"
-            : estimate.cost_high_usd === null
-              ? `at least ${formatCost(estimate.cost_low_usd)}`
-              : `${formatCost(estimate.cost_low_usd)} to ${formatCost(estimate.cost_high_usd)}`}{" "}
-          for {callsText(estimate.calls)}, {formatCount(estimate.judge_calls)} of them of judges.
-        </p>
-      )}
+      {estimate && <p className={classes.note}>Estimate before the start: {estimateText(estimate)}</p>}
     </section>
   );
 }

@@ -11,7 +11,7 @@ import type {
 import { newEvalRunPath } from "@/components/evalRunStart";
 import { formatValue, intervalText } from "@/components/evaluation/measures";
 import { STATUSES } from "@/components/evaluation/progress";
-import { hasWork, type MissingWork } from "@/components/evaluation/resume";
+import { hasWork, type MissingWork, mayGoOn } from "@/components/evaluation/resume";
 import { failedVotes } from "@/components/evaluation/votes";
 import { formatCount } from "@/components/format";
 
@@ -34,18 +34,8 @@ export function missingWork({ accounting, target }: Pick<EvalRun, "accounting" |
 }
 
 /** Whether an eval-run that ended can be resumed. */
-export function isResumable(run: Pick<EvalRun, "accounting" | "target">): boolean {
-  return hasWork(missingWork(run));
-}
-
-/** Votes so far: "80 of 240 votes, 2 failed". Null without judges. */
-export function voteProgressText({ vote_progress: progress }: Pick<EvalRun, "vote_progress">): string | null {
-  if (progress === null) return null;
-  const { total, done, failed, skipped } = progress;
-  const parts = [`${formatCount(done)} of ${formatCount(total)} votes`];
-  if (failed > 0) parts.push(`${formatCount(failed)} failed`);
-  if (skipped > 0) parts.push(`${formatCount(skipped)} not needed`);
-  return parts.join(", ");
+export function isResumable(run: Pick<EvalRun, "accounting" | "target" | "error">): boolean {
+  return mayGoOn(run) && hasWork(missingWork(run));
 }
 
 /** The form of an eval-run without a judge. What a program of yours sent is judged again. */
