@@ -9,7 +9,8 @@ export function estimateText(estimate: EvaluationEstimate): string {
     basis === "pilot"
       ? "from what the first 5 items cost"
       : `from the tokens of 5 items${tokens === null ? "" : `, about ${formatTokens(tokens)} input tokens`}`;
-  return `${estimatedCost(estimate)} for ${estimatedCalls(estimate)}, ${from}.`;
+  const [cost, calls] = [estimatedCost(estimate), estimatedCalls(estimate)];
+  return isUnknown(estimate) ? `${calls}, of ${cost}.` : `${cost} for ${calls}, ${from}.`;
 }
 
 /** "240 calls", or "240 calls, 160 of them of judges". */
@@ -18,6 +19,10 @@ export function estimatedCalls({ calls, judge_calls: ofJudges }: EvaluationEstim
   return ofJudges === calls
     ? `${callsText(calls)} of judges`
     : `${callsText(calls)}, ${formatCount(ofJudges)} of them of judges`;
+}
+
+function isUnknown({ cost_low_usd: low, unpriced_models: unpriced }: EvaluationEstimate): boolean {
+  return low === null || unpriced.length > 0;
 }
 
 /** The range of an estimated cost. What has no bound is said. */

@@ -8,6 +8,7 @@ import {
   panelNotes,
   reliabilityRows,
   savingText,
+  stoppedJudges,
   withoutText,
 } from "./trust";
 import { differs, failedVotes, groupVotes, voteParts, votesText, voteText } from "./votes";
@@ -112,6 +113,9 @@ describe("judges", () => {
     expect(withoutText({ ...without, saved_usd: 0, saved_share: null }, unknown)).toBe(
       "mean 81.0, 1 output changes, saves an unknown amount",
     );
+    expect(withoutText({ ...without, score: null }, judge("a"))).toBe(
+      "1 output changes, saves $0.120 (32\u00a0%)",
+    );
     const panels = [{ name: "correct", judges: [judge("a", { without })] }] as PanelSummary[];
     expect(savingText(panels, { panel: "correct", judge: "a" })).toBe(
       "Without the judge “a” of “correct”. It saves $0.120 of what that evaluation cost, 32\u00a0% of its panel. 1 output has another score there.",
@@ -195,4 +199,19 @@ describe("votes", () => {
     expect(voteText({ label: "b", value: null, order: "ba" })).toBe("B is better");
     expect(voteText({ label: null, value: 0.1 + 0.2, order: null })).toBe("0.3");
   });
+});
+
+it("says which judges were stopped, and not where votes are missing for another reason", () => {
+  const stopped = judge("a", { votes: { ...counts, provider_error: 16, pending: 44 } });
+  const panels = [
+    {
+      name: "correct",
+      judges: [stopped, judge("b", { votes: { ...counts, provider_error: 3, pending: 0 } })],
+    },
+  ] as PanelSummary[];
+  const run = { status: "succeeded", stop_reason: null, summary: { panels } } as const;
+  expect(stoppedJudges(run).map(({ panel, judge: name }) => `${panel} ${name}`)).toEqual(["correct a"]);
+  expect(stoppedJudges({ ...run, status: "cancelled" })).toEqual([]);
+  expect(stoppedJudges({ ...run, stop_reason: "max_cost" })).toEqual([]);
+  expect(stoppedJudges({ ...run, summary: null })).toEqual([]);
 });

@@ -1,6 +1,7 @@
-import type { PanelJudge, PanelSummary, Reliability, ReliabilityFigure } from "@/api/types";
+import type { Comparison, PanelJudge, PanelSummary, Reliability, ReliabilityFigure } from "@/api/types";
 import { formatCost, formatCount, formatPercent, NONE } from "@/components/format";
 import { formatDifference, formatValue, intervalText } from "./measures";
+import { failedVotes } from "./votes";
 
 /** How a figure of reliability is written. */
 export type FigureKind = "share" | "coefficient" | "points" | "count";
@@ -23,6 +24,8 @@ const WHY_NONE: Record<string, string> = {
   no_variation: "All values are the same",
   too_few: "Too few",
   not_applicable: "Doesn't apply",
+  needs_labels: "Needs labels",
+  out_of_domain: "Can't be calculated from these votes",
 };
 
 const TO_MIND: Record<string, string> = {
@@ -160,7 +163,7 @@ export function judgeCost({ cost_usd: cost, unknown_cost_votes: unknown, votes }
   return formatCost(cost) + (unknown > 0 ? " +" : "");
 }
 
-/** What would be without a judge: "mean 81.0, 3 outputs change, saves $0.12 (32 %)". Costs that are unknown are no $0. */
+/** What would be without a judge: "mean 81.0, 3 outputs change, saves $0.12 (32 %)". Costs that are unknown are no $0, and categories have no mean. */
 export function withoutText(
   without: NonNullable<PanelJudge["without"]>,
   { unknown_cost_votes: unknown }: Pick<PanelJudge, "unknown_cost_votes">,
@@ -172,7 +175,7 @@ export function withoutText(
       : `${formatCount(changed)} ${changed === 1 ? "output changes" : "outputs change"}`;
   const known = `saves ${formatCost(usd)}${unknown > 0 ? " or more" : ""}${share === null ? "" : ` (${formatPercent(share)})`}`;
   const saves = unknown > 0 && usd === 0 ? "saves an unknown amount" : known;
-  return `mean ${formatValue("score", score)}, ${outputs}, ${saves}`;
+  return [...(score === null ? [] : [`mean ${formatValue("score", score)}`]), outputs, saves].join(", ");
 }
 
 /** What a form without a judge of a panel says. */
@@ -191,6 +194,31 @@ export function savingText(
       ? ""
       : ` It saves ${formatCost(usd)} of what that evaluation cost${share === null ? "" : `, ${formatPercent(share)} of its panel`}.`;
   return `${start}${saves} ${changed === 0 ? "No output had another score there." : `${outputs} another score there.`}`;
+}
+
+/** A judge that was asked no more. */
+export interface StoppedJudge {
+  panel: string;
+  judge: string;
+  /** Its votes that failed. */
+  failed: number;
+}
+
+/** The judges that were asked no more, because they failed again and again in a way that only a person can mend. */
+export function stoppedJudges({
+  status,
+  stop_reason: reason,
+  summary,
+}: Pick<Comparison, "status" | "stop_reason"> & {
+  summary: { panels: readonly PanelSummary[] } | null;
+}): StoppedJudge[] {
+  // Else, votes are missing for another reason.
+  if (status !== "succeeded" || reason !== null) return [];
+  return (summary?.panels ?? []).flatMap(({ name: panel, judges }) =>
+    judges
+      .filter(({ votes }) => votes.pending > 0 && failedVotes(votes) > 0)
+      .map(({ name: judge, votes }) => ({ panel, judge, failed: failedVotes(votes) })),
+  );
 }
 
 /** Scores of a panel that are missing, and what decided the others, in sentences. */

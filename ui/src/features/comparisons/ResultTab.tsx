@@ -9,7 +9,9 @@ import { Notice } from "@/components/evaluation/Notice";
 import { STOP_REASONS } from "@/components/evaluation/progress";
 import { RunningPanel } from "@/components/evaluation/Running";
 import { Sentence } from "@/components/evaluation/Sentence";
+import { StoppedJudges } from "@/components/evaluation/StoppedJudges";
 import { Trust, VoteSum } from "@/components/evaluation/Trust";
+import { stoppedJudges } from "@/components/evaluation/trust";
 import { formatCount, formatPercent } from "@/components/format";
 import { allows, useProject } from "@/components/useProject";
 import { CostPanel } from "./CostPanel";
@@ -20,6 +22,7 @@ import { primaryOf } from "./trends";
 /** What a comparison found, or how far it is. */
 export function ResultTab({ comparison, mayResume }: { comparison: Comparison; mayResume: boolean }) {
   const { summary, error, stop_reason: stopReason } = comparison;
+  const stopped = stoppedJudges(comparison);
   const mayWrite = allows(useProject(), "evals:write");
   return (
     <div className={classes.body}>
@@ -53,7 +56,8 @@ export function ResultTab({ comparison, mayResume }: { comparison: Comparison; m
             ` It ended after ${formatPercent(summary.stopped_at)} of the items.`}
         </Notice>
       )}
-      {summary?.partial && stopReason === null && (
+      <StoppedJudges judges={stopped} mayResume={mayResume} />
+      {summary?.partial && stopReason === null && stopped.length === 0 && (
         <Notice>
           It ended before all outputs were made, so the result is only about those that are there.
           {mayResume && " Resume it to make the rest."}

@@ -12,7 +12,9 @@ import { STOP_REASONS } from "@/components/evaluation/progress";
 import { RunningPanel } from "@/components/evaluation/Running";
 import { ScoreBar } from "@/components/evaluation/ScoreBar";
 import { Sentence } from "@/components/evaluation/Sentence";
+import { StoppedJudges } from "@/components/evaluation/StoppedJudges";
 import { Trust, VoteSum } from "@/components/evaluation/Trust";
+import { stoppedJudges } from "@/components/evaluation/trust";
 import { Fact, FactList } from "@/components/Fact";
 import {
   formatCost,
@@ -33,6 +35,7 @@ import { RunCost } from "./RunCost";
 export function ResultTab({ run }: { run: EvalRun }) {
   const mayWrite = allows(useProject(), "evals:write");
   const { summary, error, accounting } = run;
+  const stopped = stoppedJudges(run);
   const isEmpty = accounting.outputs === 0;
   const isOurs = run.target.type !== "external";
   const mayResume = mayWrite && hasEnded(run) && isResumable(run);
@@ -68,7 +71,8 @@ export function ResultTab({ run }: { run: EvalRun }) {
         </div>
       )}
       {run.stop_reason !== null && <Notice>{STOP_REASONS[run.stop_reason]}</Notice>}
-      {summary?.partial && run.stop_reason === null && (
+      <StoppedJudges judges={stopped} mayResume={mayResume} />
+      {summary?.partial && run.stop_reason === null && stopped.length === 0 && (
         <Notice>
           {!isEmpty
             ? `${run.status === "cancelled" ? "It was cancelled before all results were made" : "Results are missing"}, so the scores are only about those that are there.`

@@ -1,0 +1,23 @@
+import { Link } from "react-router";
+import { formatCount } from "@/components/format";
+import { Notice } from "./Notice";
+import type { StoppedJudge } from "./trust";
+
+/** Which judges were asked no more, and where their errors are read. */
+export function StoppedJudges({
+  judges,
+  mayResume,
+}: {
+  judges: readonly StoppedJudge[];
+  mayResume: boolean;
+}) {
+  return judges.map(({ panel, judge, failed }) => (
+    <Notice key={`${panel} ${judge}`}>
+      <span data-testid="stopped-judge">
+        <bdi>{judge}</bdi> of <bdi>{panel}</bdi> was stopped after {formatCount(failed)} failed votes. Read
+        why under <Link to="?tab=items">Items</Link>.{" "}
+        {mayResume && "Mend that and resume to have its votes, or drop this judge."}
+      </span>
+    </Notice>
+  ));
+}
