@@ -8,7 +8,7 @@ import { valueText } from "@/components/evaluation/votes";
 import { ProblemPanel } from "@/components/ProblemPanel";
 import { useKeys } from "@/components/useKeys";
 import classes from "./Labels.module.css";
-import { hasValue, labelChoices, splitLabels, writtenValue } from "./labels";
+import { agreementText, hasValue, labelChoices, splitLabels, writtenValue } from "./labels";
 
 interface Props {
   runId: string;
@@ -60,7 +60,10 @@ export function LabelForm(props: Props) {
           </p>
         )
       ) : (
-        <Others labels={mayLabel || !mine ? others : [mine, ...others]} />
+        <>
+          <Others labels={mayLabel || !mine ? others : [mine, ...others]} />
+          <Agreement labels={mine ? [mine, ...others] : others} />
+        </>
       )}
     </section>
   );
@@ -177,6 +180,17 @@ function Own({ runId, itemId, repeat, panel, mine, onNext }: Props & { mine: Lab
       </p>
       {(write.error ?? remove.error) && <ProblemPanel error={(write.error ?? remove.error) as Error} />}
     </>
+  );
+}
+
+function Agreement({ labels }: { labels: readonly Label[] }) {
+  const text = agreementText(labels);
+  return (
+    text !== null && (
+      <p className={classes.dim} data-testid="label-agreement">
+        {text}
+      </p>
+    )
   );
 }
 

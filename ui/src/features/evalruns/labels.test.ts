@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import type { Label } from "@/api/types";
-import { hasValue, labelChoices, splitLabels, writtenValue } from "./labels";
+import { agreementText, hasValue, labelChoices, splitLabels, writtenValue } from "./labels";
 
 const label = (email: string | null, changed: Partial<Label> = {}) =>
   ({
@@ -70,4 +70,12 @@ it("labels of others, of keys and of other panels aren't the reader's", () => {
   expect(splitLabels(labels, "correct", me)).toEqual({ mine: undefined, others: [labels[0], labels[2]] });
   expect(splitLabels(labels, "tone", me).mine).toBe(labels[1]);
   expect(splitLabels(labels, "tone", null).mine).toBeUndefined();
+});
+
+it("says whether people agree", () => {
+  const [ann, bob, cleo] = ["ann", "bob", "cleo"].map((name, at) => label(name, { pass: at !== 1 }));
+  if (!ann || !bob || !cleo) throw new Error("three labels");
+  expect(agreementText([ann])).toBeNull();
+  expect(agreementText([ann, cleo])).toBe("2 people agree.");
+  expect(agreementText([ann, bob, cleo])).toBe("3 people differ: 2 different labels.");
 });

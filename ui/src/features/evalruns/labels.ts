@@ -51,6 +51,15 @@ export function labelPanels({ panels }: Pick<EvalRun, "panels">): PanelRead[] {
   return panels.filter(({ kind, judges }) => kind === "score" && judges[0]?.scale != null);
 }
 
+/** Whether the labels of several people are the same: "2 people agree." Null for fewer. */
+export function agreementText(labels: readonly Label[]): string | null {
+  if (labels.length < 2) return null;
+  const values = new Set(labels.map(({ value, label, pass }) => JSON.stringify([value, label, pass])));
+  return values.size === 1
+    ? `${labels.length} people agree.`
+    : `${labels.length} people differ: ${values.size} different labels.`;
+}
+
 /** Whether someone has made something with a session, and not with a key. */
 export function isBy({ email, key }: Author, user: Pick<User, "email"> | null | undefined): boolean {
   return key === null && user != null && email === user.email;
