@@ -47,7 +47,7 @@ export function ResumeDialog({ name, work, cost, cap, mutation, onClose }: Props
     >
       <div>Missing: {workText(work.outputs, work.votes)}. What is stored stays as it is.</div>
       <Checkbox
-        label={`Retry what failed, too: ${workText(work.failedOutputs, work.failedVotes)}`}
+        label={`Retry what failed, too: ${hasFailed ? workText(work.failedOutputs, work.failedVotes) : "nothing did"}`}
         checked={retries}
         disabled={!hasFailed}
         onChange={(event) => setRetries(event.currentTarget.checked)}

@@ -57,6 +57,7 @@ export function NewComparisonPage() {
       query={providers}
       skeleton={<SkeletonRows count={6} height={44} />}
       title={TITLE}
+      titleWithout={TITLE}
       above={aboveOf(projectId)}
     >
       {({ data }) =>
@@ -111,6 +112,7 @@ function Started({ projectId, providers }: StartedProps) {
       query={query}
       skeleton={<SkeletonRows count={6} height={44} />}
       title={TITLE}
+      titleWithout={TITLE}
       above={aboveOf(projectId)}
     >
       {({ draft, notice }) => (

@@ -70,6 +70,7 @@ export function NewEvalRunPage() {
       query={providers}
       skeleton={<SkeletonRows count={6} height={44} />}
       title={TITLE}
+      titleWithout={TITLE}
       above={above}
     >
       {({ data }) => (
@@ -77,6 +78,7 @@ export function NewEvalRunPage() {
           query={start}
           skeleton={<SkeletonRows count={6} height={44} />}
           title={TITLE}
+          titleWithout={TITLE}
           above={above}
         >
           {({ draft, notice }) => (

@@ -57,7 +57,8 @@ export function ResultTab({ run }: { run: EvalRun }) {
           title="The eval-run failed"
           mb="md"
         >
-          {error.detail} <code>{error.code}</code>
+          <bdi>{error.detail}</bdi> <code>{error.code}</code>
+          {mayResume && <div>Then resume the eval-run. What is stored stays.</div>}
         </Alert>
       )}
       {hasEnded(run) && !isSettled(run) && (
