@@ -105,7 +105,7 @@ export function VoteCard({ vote, isOne }: VoteProps) {
       )}
       <p className={classes.facts}>
         {[
-          vote.cached ? "used again from an earlier eval-run" : null,
+          vote.cached ? "used again from an earlier evaluation" : null,
           vote.truncated ? "saw a part of a long text" : null,
           vote.requests > 1 ? `${vote.requests} requests` : null,
           vote.duration_ms === null || vote.cached ? null : formatDuration(vote.duration_ms),

@@ -14,13 +14,26 @@ export function CostPanel({ comparison }: { comparison: Comparison }) {
     <section aria-label="Cost and models" className={classes.panel} data-testid="cost">
       <h2 className={classes.heading}>Cost</h2>
       <CostFacts cost={cost} cap={cap} isRunning={!hasEnded(comparison)} />
-      <p className={classes.note}>Estimate before the start: {estimateText(estimate)}</p>
+      {estimate.calls > 0 && (
+        <p className={classes.note}>Estimate before the start: {estimateText(estimate)}</p>
+      )}
       {summary && (
         <>
           <h3 className={classes.subheading}>Models that answered</h3>
           {(["a", "b"] as const).map((side) => (
-            <Models key={side} side={side} models={sideModels(summary.models, side)} />
+            <Models
+              key={side}
+              side={side}
+              models={sideModels(summary.models, side)}
+              isCut={summary.other_models > 0}
+            />
           ))}
+          {summary.other_models > 0 && (
+            <p className={classes.note}>
+              {formatCount(summary.other_models)} more outputs are of further models and fingerprints, which
+              aren't listed.
+            </p>
+          )}
         </>
       )}
     </section>
@@ -30,13 +43,20 @@ export function CostPanel({ comparison }: { comparison: Comparison }) {
 /** More fingerprints are counted. */
 const MAX_FINGERPRINTS = 3;
 
-function Models({ side, models }: { side: "a" | "b"; models: SideModels[] }) {
+interface ModelsProps {
+  side: "a" | "b";
+  models: SideModels[];
+  /** There are more models than listed. */
+  isCut: boolean;
+}
+
+function Models({ side, models, isCut }: ModelsProps) {
   const variants = models.reduce((sum, { fingerprints }) => sum + Math.max(1, fingerprints.length), 0);
   return (
     <div className={classes.models} data-testid="models" data-side={side}>
       <strong>{side.toUpperCase()}</strong>
       <div>
-        {models.length === 0 && <span className={classes.dim}>None</span>}
+        {models.length === 0 && <span className={classes.dim}>{isCut ? "Not listed" : "None"}</span>}
         {models.map(({ model, outputs, fingerprints }) => (
           <div key={model}>
             {model}{" "}

@@ -1,24 +1,16 @@
 import { Group, Select, Skeleton, Switch } from "@mantine/core";
-import { lazy, Suspense, useMemo, useState } from "react";
+import { useMemo, useState } from "react";
 import { Link } from "react-router";
 import { useComparisonTrend } from "@/api/comparisons";
 import type { Comparison } from "@/api/types";
 import { DataTable } from "@/components/DataTable";
 import classes from "@/components/evaluation/Evaluation.module.css";
-import { formatDifference, formatValue, intervalText } from "@/components/evaluation/measures";
-import { formatTime, NONE } from "@/components/format";
+import { formatDifference } from "@/components/evaluation/measures";
+import { meanText, TrendChart } from "@/components/evaluation/TrendChart";
+import { datasetLabel } from "@/components/evaluation/trend";
+import { formatTime } from "@/components/format";
 import { QueryState } from "@/components/QueryState";
-import {
-  datasetLabel,
-  leftOutText,
-  type TrendPoint,
-  trendLabels,
-  trendMetrics,
-  trendOf,
-  trendSeries,
-} from "./trends";
-
-const TimeChart = lazy(() => import("@/components/chart/TimeChart"));
+import { leftOutText, type TrendPoint, trendLabels, trendMetrics, trendOf, trendSeries } from "./trends";
 
 const HEIGHT = 170;
 
@@ -48,7 +40,6 @@ function View({ comparisons, hasMore, projectId }: ViewProps) {
   const [asTable, setAsTable] = useState(false);
   const trend = useMemo(() => trendOf(comparisons, wanted), [comparisons, wanted]);
   const series = useMemo(() => trendSeries(trend.points), [trend]);
-  const times = useMemo(() => trend.points.map((_, index) => index), [trend]);
   const labels = useMemo(() => trendLabels(trend.points), [trend]);
   const metrics = trendMetrics(comparisons);
   if (trend.metric === null || trend.points.length < 2) return null;
@@ -88,20 +79,13 @@ function View({ comparisons, hasMore, projectId }: ViewProps) {
       {asTable ? (
         <TrendTable points={trend.points} projectId={projectId} />
       ) : (
-        <div style={{ height: HEIGHT }}>
-          <Suspense>
-            <TimeChart
-              label={`Means of ${trend.metric} for A and B in ${trend.points.length} comparisons. Turn on “Table” for the numbers.`}
-              times={times}
-              bucketSeconds={0}
-              points={labels}
-              series={series}
-              shape="lines"
-              height={HEIGHT}
-              format={(value) => value.toFixed(0)}
-            />
-          </Suspense>
-        </div>
+        <TrendChart
+          label={`Means of ${trend.metric} for A and B in ${trend.points.length} comparisons. Turn on “Table” for the numbers.`}
+          points={labels}
+          series={series}
+          height={HEIGHT}
+          format={(value) => value.toFixed(0)}
+        />
       )}
       <p className={classes.note}>
         Means out of 100 with 95 % intervals. {leftOutText(trend, hasMore)}
@@ -142,10 +126,4 @@ function TrendTable({ points, projectId }: { points: TrendPoint[]; projectId: st
       ]}
     />
   );
-}
-
-function meanText({ mean, ci }: { mean: number | null; ci: readonly number[] | null }): string {
-  if (mean === null) return NONE;
-  const interval = intervalText(ci, (value) => formatValue("score", value));
-  return formatValue("score", mean) + (interval === null ? "" : ` (${interval})`);
 }

@@ -1,4 +1,5 @@
 import type { ComparisonItemSelection, EvaluationOutcome } from "@/api/types";
+import { placeNumber } from "@/components/evaluation/items";
 import { ITEM_STATUSES, OUTCOMES } from "@/components/evaluation/progress";
 
 /** In the address instead of an item's id, when a page was turned by keyboard. */
@@ -36,19 +37,15 @@ export function readPlace(params: URLSearchParams): ItemsPlace {
       ...(status &&
         Object.hasOwn(ITEM_STATUSES, status) && { status: status as ComparisonItemSelection["status"] }),
     },
-    page: wholeNumber(params.get("page")),
+    page: placeNumber(params.get("page")),
     item: params.get("item") ?? "",
-    repeat: wholeNumber(params.get("repeat")),
+    repeat: placeNumber(params.get("repeat")),
     view: Object.hasOwn(VIEWS, view) ? (view as View) : "outputs",
   };
 }
 
 function isOutcome(text: string | undefined): text is EvaluationOutcome {
   return text !== undefined && Object.hasOwn(OUTCOMES, text);
-}
-
-function wholeNumber(text: string | null): number {
-  return text !== null && /^[1-9]\d{0,6}$/.test(text) ? Number(text) : 1;
 }
 
 /** The item of a page that an address means: without one, the first. */

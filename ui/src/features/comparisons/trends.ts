@@ -1,5 +1,6 @@
 import type { Comparison, ComparisonMetric } from "@/api/types";
 import type { ChartSeries } from "@/components/chart/series";
+import { datasetLabel, leftOut, pointLabel, scaled, trendTime } from "@/components/evaluation/trend";
 
 /** The primary metric of a comparison; undefined until it has ended, and without a grader. */
 export function primaryOf({ summary }: Pick<Comparison, "summary">): ComparisonMetric | undefined {
@@ -46,16 +47,11 @@ export function trendOf(comparisons: readonly Comparison[], wanted?: string): Tr
       trend.points.unshift({
         comparison,
         metric: primary,
-        time: Date.parse(comparison.finished_at ?? comparison.created_at) / 1000,
+        time: trendTime(comparison),
       });
   }
   trend.revisions = [...new Set(trend.points.map(({ comparison }) => datasetLabel(comparison)))];
   return trend;
-}
-
-/** r3, or r3 train. */
-export function datasetLabel({ dataset }: Pick<Comparison, "dataset">): string {
-  return `r${dataset.revision}${dataset.split === null ? "" : ` ${dataset.split}`}`;
 }
 
 /** All metrics that are primary in one of them. */
@@ -65,7 +61,6 @@ export function trendMetrics(comparisons: readonly Comparison[]): string[] {
 
 /** The means of both sides with their intervals, out of 100. */
 export function trendSeries(points: readonly TrendPoint[]): ChartSeries[] {
-  const scaled = (value: number | null | undefined) => (value == null ? null : value * 100);
   return (["a", "b"] as const).map((side, index) => ({
     label: side.toUpperCase(),
     color: `--lt-series-${index + 1}`,
@@ -75,20 +70,9 @@ export function trendSeries(points: readonly TrendPoint[]): ChartSeries[] {
   }));
 }
 
-const timeFormat = new Intl.DateTimeFormat(undefined, {
-  month: "short",
-  day: "numeric",
-  hour: "2-digit",
-  minute: "2-digit",
-  hourCycle: "h23",
-});
-
 /** What the points are called on the axis, and whole. */
 export function trendLabels(points: readonly TrendPoint[]): { tick: string; label: string }[] {
-  return points.map(({ comparison, time }) => {
-    const tick = timeFormat.format(time * 1000);
-    return { tick, label: `${comparison.name}, ${tick}` };
-  });
+  return points.map(({ comparison, time }) => pointLabel(comparison.name, time));
 }
 
 /** What a trend leaves out, in words. Empty if nothing. */
@@ -98,7 +82,5 @@ export function leftOutText({ otherMetric, noMetric, partial }: Trend, hasMore: 
     [partial, "that ended before all outputs were made"],
     [noMetric, "without a score"],
   ] as const;
-  const texts = parts.filter(([count]) => count > 0).map(([count, what]) => `${count} ${what}`);
-  if (hasMore) texts.push("all before the newest 100");
-  return texts.length === 0 ? "" : `Leaves out comparisons: ${texts.join(", ")}.`;
+  return leftOut("comparisons", parts, hasMore);
 }

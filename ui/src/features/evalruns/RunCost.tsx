@@ -33,7 +33,9 @@ export function RunCost({ run, cost }: { run: EvalRun; cost: EvaluationCost }) {
           </FactList>
         </>
       )}
-      {estimate && <p className={classes.note}>Estimate before the start: {estimateText(estimate)}</p>}
+      {estimate && estimate.calls > 0 && (
+        <p className={classes.note}>Estimate before the start: {estimateText(estimate)}</p>
+      )}
     </section>
   );
 }

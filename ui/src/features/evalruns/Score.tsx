@@ -1,8 +1,9 @@
 import type { EvalRunMetric } from "@/api/types";
+import { itemsText } from "@/components/evaluation/estimate";
 import { Interval } from "@/components/evaluation/Interval";
 import { formatValue } from "@/components/evaluation/measures";
 import classes from "./EvalRuns.module.css";
-import { itemsText, scoreText } from "./evalRuns";
+import { scoreText } from "./evalRuns";
 
 /** A score with its interval and how many items it has. */
 export function Score({ metric }: { metric: EvalRunMetric }) {

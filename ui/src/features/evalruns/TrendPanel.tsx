@@ -1,18 +1,18 @@
 import { Group, Select, Skeleton, Switch } from "@mantine/core";
-import { lazy, Suspense, useMemo, useState } from "react";
+import { useMemo, useState } from "react";
 import { Link } from "react-router";
 import { useEvalRunTrend } from "@/api/evalRunJobs";
 import type { EvalRun } from "@/api/types";
-import type { ChartSeries } from "@/components/chart/series";
 import { DataTable } from "@/components/DataTable";
 import classes from "@/components/evaluation/Evaluation.module.css";
-import { formatDifference, formatValue, intervalText } from "@/components/evaluation/measures";
+import { formatDifference } from "@/components/evaluation/measures";
+import { meanText, TrendChart } from "@/components/evaluation/TrendChart";
+import { datasetLabel } from "@/components/evaluation/trend";
 import { figureText } from "@/components/evaluation/trust";
 import { formatTime, NONE } from "@/components/format";
 import { QueryState } from "@/components/QueryState";
 import {
   agreementSeries,
-  datasetLabel,
   judgeChanges,
   lastAnchors,
   leftOutText,
@@ -23,8 +23,6 @@ import {
   trendNames,
   trendOf,
 } from "./trends";
-
-const TimeChart = lazy(() => import("@/components/chart/TimeChart"));
 
 const HEIGHT = 170;
 const AGREEMENT_HEIGHT = 110;
@@ -57,6 +55,7 @@ function View({ runs, hasMore, projectId }: ViewProps) {
   const { points, name, metric } = trend;
   const score = useMemo(() => scoreSeries(points, metric ?? ""), [points, metric]);
   const agreement = useMemo(() => agreementSeries(points), [points]);
+  const labels = useMemo(() => trendLabels(points), [points]);
   const names = trendNames(runs);
   const metrics = trendMetrics(runs, name);
   if (name === null || metric === null || (points.length < 2 && names.length < 2)) return null;
@@ -103,9 +102,9 @@ function View({ runs, hasMore, projectId }: ViewProps) {
         <TrendTable points={points} projectId={projectId} />
       ) : (
         <>
-          <Chart
+          <TrendChart
             label={`Means of ${metric} in ${points.length} eval-runs. Turn on “Table” for the numbers.`}
-            points={points}
+            points={labels}
             series={score}
             height={HEIGHT}
             format={(value) => value.toFixed(0)}
@@ -113,9 +112,9 @@ function View({ runs, hasMore, projectId }: ViewProps) {
           {agreement && (
             <>
               <h3 className={classes.subheading}>Agreement of its judges: Krippendorff's alpha</h3>
-              <Chart
+              <TrendChart
                 label={`Agreement of the judges in ${points.length} eval-runs. Turn on “Table” for the numbers.`}
-                points={points}
+                points={labels}
                 series={agreement}
                 height={AGREEMENT_HEIGHT}
                 format={(value) => value.toFixed(1)}
@@ -133,35 +132,6 @@ function View({ runs, hasMore, projectId }: ViewProps) {
         {anchors && ` Anchors: ${anchors.sentence}`}
       </p>
     </section>
-  );
-}
-
-interface ChartProps {
-  label: string;
-  points: readonly TrendPoint[];
-  series: ChartSeries[];
-  height: number;
-  format: (value: number) => string;
-}
-
-function Chart({ label, points, series, height, format }: ChartProps) {
-  const times = useMemo(() => points.map((_, index) => index), [points]);
-  const labels = useMemo(() => trendLabels(points), [points]);
-  return (
-    <div style={{ height }}>
-      <Suspense>
-        <TimeChart
-          label={label}
-          times={times}
-          bucketSeconds={0}
-          points={labels}
-          series={series}
-          shape="lines"
-          height={height}
-          format={format}
-        />
-      </Suspense>
-    </div>
   );
 }
 
@@ -184,10 +154,7 @@ function TrendTable({ points, projectId }: { points: readonly TrendPoint[]; proj
         {
           header: "Mean",
           number: true,
-          cell: ({ metric: { mean, ci } }) => {
-            const interval = intervalText(ci, (value) => formatValue("score", value));
-            return formatValue("score", mean) + (interval === null ? "" : ` (${interval})`);
-          },
+          cell: ({ metric }) => meanText(metric),
         },
         ...(hasPanels
           ? [

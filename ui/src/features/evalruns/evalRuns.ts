@@ -9,6 +9,7 @@ import type {
   GateDecision,
 } from "@/api/types";
 import { newEvalRunPath } from "@/components/evalRunStart";
+import { itemsText } from "@/components/evaluation/estimate";
 import { formatValue, intervalText } from "@/components/evaluation/measures";
 import { STATUSES } from "@/components/evaluation/progress";
 import { hasWork, type MissingWork, mayGoOn } from "@/components/evaluation/resume";
@@ -60,11 +61,6 @@ export function itemScore({ repeats }: EvalRunItem, name: string | undefined): n
   const scores = repeats.flatMap(({ result }) => result.scores.filter((one) => one.name === name));
   const values = scores.flatMap(({ score }) => (score === null ? [] : [score]));
   return values.length === 0 ? null : values.reduce((sum, one) => sum + one, 0) / values.length;
-}
-
-/** 1 item, 2,000 items. */
-export function itemsText(count: number): string {
-  return `${formatCount(count)} ${count === 1 ? "item" : "items"}`;
 }
 
 /** What tells eval-runs of one name apart: "faster-triage · 0d2f9c1 · r3". */

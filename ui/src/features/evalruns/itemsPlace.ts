@@ -1,4 +1,5 @@
 import type { EvaluationItemStatus } from "@/api/types";
+import { placeNumber } from "@/components/evaluation/items";
 import { ITEM_STATUSES } from "@/components/evaluation/progress";
 
 /** Where the reader is among the items of an eval-run. */
@@ -24,14 +25,10 @@ export function readItemsPlace(params: URLSearchParams): ItemsPlace {
   return {
     status: Object.hasOwn(ITEM_STATUSES, status) ? (status as EvaluationItemStatus) : undefined,
     split: params.get("split") || undefined,
-    page: wholeNumber(params.get("page")),
+    page: placeNumber(params.get("page")),
     item: params.get("item") ?? "",
-    repeat: wholeNumber(params.get("repeat")),
+    repeat: placeNumber(params.get("repeat")),
     panel: params.get("panel") ?? "",
     isBlind: params.get("blind") === "1",
   };
-}
-
-function wholeNumber(text: string | null): number {
-  return text !== null && /^[1-9]\d{0,6}$/.test(text) ? Number(text) : 1;
 }

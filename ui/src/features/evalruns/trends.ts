@@ -1,5 +1,6 @@
 import type { EvalRun, EvalRunMetric, PanelSummary } from "@/api/types";
 import type { ChartSeries } from "@/components/chart/series";
+import { datasetLabel, leftOut, pointLabel, scaled, trendTime } from "@/components/evaluation/trend";
 
 /** One eval-run in a trend. */
 export interface TrendPoint {
@@ -71,21 +72,15 @@ export function trendOf(runs: readonly EvalRun[], wanted: { name?: string; metri
         run,
         metric: found,
         panel: run.summary?.panels.find((one) => one.name === metric),
-        time: Date.parse(run.finished_at ?? run.created_at) / 1000,
+        time: trendTime(run),
       });
   }
   trend.revisions = [...new Set(trend.points.map(({ run }) => datasetLabel(run)))];
   return trend;
 }
 
-/** r3, or r3 train. */
-export function datasetLabel({ dataset }: Pick<EvalRun, "dataset">): string {
-  return `r${dataset.revision}${dataset.split === null ? "" : ` ${dataset.split}`}`;
-}
-
 /** The mean with its interval, out of 100. */
 export function scoreSeries(points: readonly TrendPoint[], metric: string): ChartSeries[] {
-  const scaled = (value: number | null | undefined) => (value == null ? null : value * 100);
   return [
     {
       label: metric,
@@ -131,20 +126,9 @@ export function judgeChanges(points: readonly TrendPoint[]): TrendPoint[] {
   });
 }
 
-const timeFormat = new Intl.DateTimeFormat(undefined, {
-  month: "short",
-  day: "numeric",
-  hour: "2-digit",
-  minute: "2-digit",
-  hourCycle: "h23",
-});
-
 /** What the points are called on the axis, and whole. */
 export function trendLabels(points: readonly TrendPoint[]): { tick: string; label: string }[] {
-  return points.map(({ run, time }) => {
-    const tick = timeFormat.format(time * 1000);
-    return { tick, label: [run.branch ?? run.name, tick].join(", ") };
-  });
+  return points.map(({ run, time }) => pointLabel(run.branch ?? run.name, time));
 }
 
 /** What a trend leaves out, in words. Empty if nothing. */
@@ -154,7 +138,5 @@ export function leftOutText({ otherName, noScore, partial }: Trend, hasMore: boo
     [partial, "without all results"],
     [noScore, "without this score"],
   ] as const;
-  const texts = parts.filter(([count]) => count > 0).map(([count, what]) => `${count} ${what}`);
-  if (hasMore) texts.push("all before the newest 100");
-  return texts.length === 0 ? "" : `Leaves out eval-runs: ${texts.join(", ")}.`;
+  return leftOut("eval-runs", parts, hasMore);
 }
