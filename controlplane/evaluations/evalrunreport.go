@@ -191,17 +191,8 @@ func (r *EvalRunReport) head() string {
 		}
 		fmt.Fprintf(&out, "| %s | %s%s | %s | %d |\n", inline(m.Name), orDash(m.Mean), ci, orDash(m.PassRate), m.N)
 	}
-	warned := false
-	for i := range r.Summary.Panels {
-		warned = warned || len(r.Summary.Panels[i].Warnings) > 0
-		for _, warning := range r.Summary.Panels[i].Warnings {
-			fmt.Fprintf(&out, "\n- %s: %s", inline(r.Summary.Panels[i].Name), inline(warning))
-		}
-	}
+	panelWarnings(&out, r.Summary.Panels)
 	c := &r.Accounting
-	if warned {
-		out.WriteString("\n") // the list ends
-	}
 	fmt.Fprintf(&out, "\n%d items: %d scored, %d without an output, %d without a score, %d skipped, %d not done.", c.Items, c.Scored, c.TargetFailed, c.JudgeFailed, c.Skipped, c.Pending)
 	if v := c.Votes; v != nil {
 		fmt.Fprintf(&out, " %d votes: %d valid (%d made before), %d unreadable, %d refused, %d off the scale, %d timed out, %d failed, %d not needed, %d not done.",
@@ -212,6 +203,20 @@ func (r *EvalRunReport) head() string {
 	}
 	out.WriteString("\n")
 	return out.String()
+}
+
+// panelWarnings writes the warnings of panels as a list, if there are any.
+func panelWarnings(out *strings.Builder, panels []PanelSummary) {
+	warned := false
+	for i := range panels {
+		warned = warned || len(panels[i].Warnings) > 0
+		for _, warning := range panels[i].Warnings {
+			fmt.Fprintf(out, "\n- %s: %s", inline(panels[i].Name), inline(warning))
+		}
+	}
+	if warned {
+		out.WriteString("\n") // the list ends
+	}
 }
 
 func (i *EvalRunReportItem) markdown() string {

@@ -100,7 +100,7 @@ func evalRunSentence(r *results, summary *EvalRunSummary) string {
 		fmt.Fprintf(&out, " %s %s skipped.", itemsText(c.Skipped), agreeing(c.Skipped, "was", "were"))
 	}
 	if c.Pending > 0 {
-		fmt.Fprintf(&out, " %s %s not done.", itemsText(c.Pending), agreeing(c.Pending, "is", "are"))
+		fmt.Fprintf(&out, " %s %s not done%s.", itemsText(c.Pending), agreeing(c.Pending, "is", "are"), stoppedWords(r.panels))
 	}
 	if r.runsUnknown > 0 {
 		fmt.Fprintf(&out, " The runs of %d results are not known.", r.runsUnknown)

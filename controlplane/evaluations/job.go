@@ -154,6 +154,9 @@ func (a *attempt) makeAll(ctx context.Context) error {
 	if err := a.providers.EndEvaluationCalls(ctx, a.e.ID); err != nil {
 		return err //nolint:wrapcheck // it names the statement
 	}
+	if err := a.forgetStops(ctx); err != nil {
+		return err
+	}
 	if a.config.sent(a.e.Kind) {
 		if err := a.readRuns(ctx); err != nil {
 			return err

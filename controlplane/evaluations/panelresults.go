@@ -62,10 +62,14 @@ func (a *attempt) addPanels(ctx context.Context, r *results, last int32) error {
 	if err != nil {
 		return err
 	}
+	stops, err := a.readStops(ctx)
+	if err != nil {
+		return err
+	}
 	scores := map[outputPlace]*panelScore{}
 	for p := range a.panels {
 		ready := &a.panels[p]
-		in, places := a.panelInput(r, p, votes, last)
+		in, places := a.panelInput(r, p, votes, stops, last)
 		if err := a.addLabels(ctx, p, in, places); err != nil {
 			return err
 		}
@@ -134,11 +138,13 @@ func (a *attempt) readVotes(ctx context.Context, last int32) (map[voteKey]*voteF
 
 // panelInput returns the votes of a panel on every output that was to be made, with the places of these outputs. That of a preference is
 // side a.
-func (a *attempt) panelInput(r *results, p int, votes map[voteKey]*voteFact, last int32) (*panel.Input, []outputPlace) {
+func (a *attempt) panelInput(
+	r *results, p int, votes map[voteKey]*voteFact, stops map[judgePlace]*panel.Stopped, last int32,
+) (*panel.Input, []outputPlace) {
 	ready := &a.panels[p]
 	in := ready.input(uint64(a.e.Seed))
 	for j := range ready.judges {
-		in.Judges[j].Canary = canaryOf(&ready.judges[j], a.e.Seed, votes[canaryKey(p, j)])
+		in.Judges[j].Canary, in.Judges[j].Stopped = canaryOf(&ready.judges[j], a.e.Seed, votes[canaryKey(p, j)]), stops[judgePlace{p, j}]
 	}
 	var places []outputPlace
 	for number := int32(1); number <= last; number++ {
@@ -161,7 +167,7 @@ func (a *attempt) addOutput(in *panel.Input, r *results, p int, place outputPlac
 	ready := &a.panels[p]
 	fact := r.facts[place]
 	out := panel.Output{Item: int(place.number), Length: fact.length, Family: familyOf(fact.model)}
-	missing := panel.Pending
+	missing, there := panel.Pending, fact.ok
 	switch {
 	case fact.there && !fact.ok, r.skipped[place.number]:
 		missing = panel.Skipped
@@ -170,7 +176,7 @@ func (a *attempt) addOutput(in *panel.Input, r *results, p int, place outputPlac
 	}
 	if ready.Kind == judge.TypePreference {
 		other := r.facts[outputPlace{place.number, sideB, place.repeat}]
-		out.Length, out.Family = other.length-fact.length, ""
+		out.Length, out.Family, there = other.length-fact.length, "", fact.ok && other.ok
 		if other.there && !other.ok {
 			missing = panel.Skipped
 		}
@@ -179,6 +185,7 @@ func (a *attempt) addOutput(in *panel.Input, r *results, p int, place outputPlac
 	in.Outputs = append(in.Outputs, out)
 	var values []float64
 	complete := true
+	var stopped *panel.Stopped
 	for j := range ready.judges {
 		one := &ready.judges[j]
 		absent := missing
@@ -188,7 +195,7 @@ func (a *attempt) addOutput(in *panel.Input, r *results, p int, place outputPlac
 		if j == len(ready.Judges) && absent == panel.Pending && complete && !in.Splits(values) {
 			absent = panel.Skipped // nobody asks it
 		}
-		first := len(in.Votes)
+		first, absences := len(in.Votes), 0
 		for vote := 1; vote <= one.repeats; vote++ {
 			for _, swapped := range ready.orders() {
 				cast := panel.Vote{Output: at, Judge: int32(j), Repeat: int16(vote), Order: ready.order(swapped), Status: absent, Cost: math.NaN(), Duration: math.NaN()}
@@ -196,12 +203,16 @@ func (a *attempt) addOutput(in *panel.Input, r *results, p int, place outputPlac
 					ready.fill(&cast, v)
 				} else {
 					complete = false
+					absences++
 					r.items[place.number-1].unvoted = r.items[place.number-1].unvoted || absent == panel.Pending
 				}
 				in.Votes = append(in.Votes, cast)
 			}
 		}
 		values = append(values, in.ValueFrom(first))
+		if there && absent == panel.Pending && absences > 0 {
+			stopped = unasked(in, j, absences, stopped)
+		}
 	}
 	if ready.Escalation == nil {
 		r.items[place.number-1].split(ready.Name, in, values)

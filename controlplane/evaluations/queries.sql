@@ -153,6 +153,18 @@ SELECT number, side, repeat, panel, judge, vote, swapped, status, value, label, 
 	duration_ms, input_tokens, output_tokens, cache_read_tokens, cache_write_tokens, reasoning_tokens, cost_nanousd, created_at
 FROM evaluation_votes WHERE evaluation_id = @id AND number = ANY(@numbers) ORDER BY number, repeat, side, panel, judge, vote, swapped
 
+-- name: stop judge
+INSERT INTO evaluation_stopped_judges (evaluation_id, panel, judge, error_code, error_detail)
+SELECT id, @panel, @judge, @error_code, @error_detail FROM evaluations
+WHERE id = @id AND (attempt = @attempt AND status = 'running' OR leaving = @attempt AND status = 'cancelled')
+ON CONFLICT (evaluation_id, panel, judge) DO NOTHING
+
+-- name: list stopped judges
+SELECT panel, judge, error_code, error_detail FROM evaluation_stopped_judges WHERE evaluation_id = @id
+
+-- name: forget stopped judges
+DELETE FROM evaluation_stopped_judges WHERE evaluation_id = @id
+
 -- name: remove failed votes
 WITH removed AS (
 	DELETE FROM evaluation_votes WHERE evaluation_id = @id AND status <> 'ok' RETURNING number),

@@ -201,6 +201,7 @@ func (r *Report) head() string {
 		fmt.Fprintf(&out, "| %s | %s | %s | %s%s | %s | %d | %s |\n",
 			inline(m.Name), orDash(m.A.Mean), orDash(m.B.Mean), orDash(d.Estimate), bounds(d), orDash(d.PAdjusted), d.N, strings.ReplaceAll(string(m.Verdict), "_", " "))
 	}
+	panelWarnings(&out, r.Summary.Panels)
 	c := &r.Accounting
 	fmt.Fprintf(&out, "\n%d items: %d scored, %d without an output, %d without a score, %d skipped, %d not done.", c.Items, c.Scored, c.TargetFailed, c.JudgeFailed, c.Skipped, c.Pending)
 	out.WriteString(costText(&r.Cost) + "\n")

@@ -39,7 +39,7 @@ func (a *attempt) sentence(r *results) string {
 		parts = append(parts, fmt.Sprintf("%d of %s %s skipped.", c.Skipped, itemsText(c.Items), agreeing(c.Skipped, "was", "were")))
 	}
 	if c.Pending > 0 {
-		parts = append(parts, fmt.Sprintf("%d of %s %s not done.", c.Pending, itemsText(c.Items), agreeing(c.Pending, "is", "are")))
+		parts = append(parts, fmt.Sprintf("%d of %s %s not done%s.", c.Pending, itemsText(c.Items), agreeing(c.Pending, "is", "are"), stoppedWords(r.panels)))
 	}
 	return strings.Join(parts, " ")
 }

@@ -221,8 +221,10 @@ func (a *attempt) failedVote(ctx context.Context, made *voteRow, b *ballot, err 
 	if refused == nil || halted {
 		return nil, err
 	}
-	if stopped := a.halts.note(b.Panel, b.Judge, refused); stopped && a.halts.allStopped(a.panels) {
-		a.halt.set("", refused)
+	if a.halts.note(b.Panel, b.Judge, refused) {
+		if err := a.stopJudge(ctx, b.Panel, b.Judge, refused); err != nil {
+			return nil, err
+		}
 	}
 	made.Status, made.ErrorCode, made.ErrorDetail, made.CreatedAt = judge.StatusProviderError, &refused.Code, new(plain(refused.Error())), a.now()
 	var failed *llm.Error

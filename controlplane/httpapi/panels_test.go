@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"net/http"
 	"strings"
+	"sync/atomic"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -256,4 +257,61 @@ func TestReasonsAreOfVotes(t *testing.T) {
 	finished := e.finishEvalRun(t, as, run.Id)
 	assert.EqualValues(t, 1, finished.Accounting.Pending)
 	assert.Empty(t, finished.Accounting.Reasons)
+}
+
+// TestStoppedJudgeIsSaid has a judge whose key is refused, and an escalation that waits for it.
+func TestStoppedJudgeIsSaid(t *testing.T) {
+	t.Parallel()
+	e := newEnv(t)
+	session, project := e.setUp(t)
+	as := cookie(session)
+	e.work(t)
+	var mended atomic.Bool
+	server := provider.Start(t, provider.Options{Answer: judging(func(q *provider.Request, n int) *provider.Reply {
+		switch {
+		case q.Model == "judge-2" && !mended.Load():
+			return &provider.Reply{Error: &provider.Error{Status: http.StatusUnauthorized, Type: "invalid_request_error", Message: "Incorrect API key"}}
+		case n < 0 || q.Model == "judge-2" && n == 7:
+			return voted("fail")
+		}
+		return voted("pass")
+	})})
+	made := e.connect(t, as, project.Id, "openai", server, "")
+	dataset := e.dataset(t, as, project.Id, "numbers", questions(60)...)
+	escalation := fmt.Sprintf(`"escalation":{"name":"top","provider_id":%q,"model_config":{"model":"judge-top"},"rubric":"Is it right?","scale":{"type":"binary"}},"judges"`, made.Id)
+	body := strings.Replace(panelJSON("right", made.Id, binaryScale, "judge-1", "judge-2"), `"judges"`, escalation, 1)
+	ended := e.evaluated(t, as, e.evaluate(t, as, project.Id, dataset.Id, `{"outputs":"reference"}`, `,"panels":[`+body+`]`).Id)
+	require.Equal(t, contract.EvaluationStatusSucceeded, ended.Status, "%+v", ended.Error)
+	p := &ended.Summary.Panels[0]
+	assert.Nil(t, p.Judges[0].Stopped)
+	assert.Nil(t, p.Judges[2].Stopped, "the escalation only waits")
+	stopped := p.Judges[1].Stopped
+	require.NotNil(t, stopped)
+	assert.Positive(t, stopped.Votes)
+	assert.Equal(t, p.Judges[1].Votes.Pending, stopped.Votes)
+	assert.Equal(t, p.Judges[2].Votes.Pending, stopped.EscalationVotes)
+	assert.EqualValues(t, 10, stopped.Failures)
+	assert.Equal(t, "provider_key_refused", stopped.Error.Code)
+	said := fmt.Sprintf("judge-2 was stopped after 10 failures one after the other, and was not asked for %d votes.", stopped.Votes)
+	require.NotEmpty(t, p.Warnings)
+	assert.Contains(t, p.Warnings[0], said)
+	assert.Contains(t, p.Warnings[0], stopped.Error.Detail)
+	assert.Contains(t, p.Warnings[0], "then resume")
+	assert.Contains(t, ended.Summary.Sentence, fmt.Sprintf("%d items are not done: judge-2 was stopped", ended.Accounting.Pending))
+	base := "/v1/eval-runs/" + ended.Id.String()
+	assert.Contains(t, e.do(t, http.MethodGet, base+"/report?format=markdown", nil, as).Body.String(), said)
+
+	// A later summary says it, too.
+	item := e.evalRunItems(t, as, ended.Id, "?limit=1").Data[0]
+	must[contract.Label](t, e.do(t, http.MethodPut, base+"/items/"+item.ItemId.String()+"/label", `{"panel":"right","repeat":1,"value":"pass"}`, as), http.StatusOK)
+	labelled := e.labelled(t, as, ended.Id, func(l *contract.PanelLabels) bool { return l != nil })
+	assert.Equal(t, stopped, labelled.Summary.Panels[0].Judges[1].Stopped)
+
+	mended.Store(true)
+	must[contract.EvalRun](t, e.do(t, http.MethodPost, base+"/_actions/resume", `{"retry_failed":true}`, as), http.StatusOK)
+	again := e.evaluated(t, as, ended.Id)
+	assert.Zero(t, again.Accounting.Pending)
+	assert.Nil(t, again.Summary.Panels[0].Judges[1].Stopped)
+	assert.EqualValues(t, 1, again.Summary.Panels[0].Escalated)
+	assert.NotContains(t, again.Summary.Sentence, "stopped")
 }

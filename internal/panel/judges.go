@@ -32,11 +32,13 @@ type JudgeResult struct {
 	LengthCorrelation Figure `json:"length_correlation"`
 	// OwnFamilyGap is the mean of its score less the mean of the other judges' scores, on outputs of its own family, less the same on outputs
 	// of other families.
-	OwnFamilyGap Figure   `json:"own_family_gap"`
-	Canary       *Canary  `json:"canary"`
-	Cost         float64  `json:"cost_usd"`
-	UnknownCost  int      `json:"unknown_cost_votes"`
-	Duration     *float64 `json:"duration_ms"`
+	OwnFamilyGap Figure `json:"own_family_gap"`
+	// Stopped is nil if no vote is missing because the judge was stopped.
+	Stopped     *Stopped `json:"stopped"`
+	Canary      *Canary  `json:"canary"`
+	Cost        float64  `json:"cost_usd"`
+	UnknownCost int      `json:"unknown_cost_votes"`
+	Duration    *float64 `json:"duration_ms"`
 	// Without is nil for the only judge and for an escalation.
 	Without *Without `json:"without"`
 }
@@ -59,6 +61,9 @@ func (t *table) judge(j int) JudgeResult {
 	r := JudgeResult{Name: in.Name, ProviderName: in.ProviderName, Model: in.Model, Escalation: in.Escalation, Version: in.Version}
 	if in.Canary != "" {
 		r.Canary = &in.Canary
+	}
+	if in.Stopped != nil && in.Stopped.Votes > 0 {
+		r.Stopped = in.Stopped
 	}
 	r.Votes, r.Cost, r.UnknownCost, r.Duration = t.account(j)
 	scores := make([]float64, len(t.Outputs))

@@ -60,6 +60,26 @@ type Judge struct {
 	// Weight is for Weighted.
 	Weight float64
 	Canary Canary
+	// Stopped is nil for a judge that was asked for all of its votes.
+	Stopped *Stopped
+}
+
+// Stopped says why a judge is asked no more.
+type Stopped struct {
+	// Failures is how many of its calls failed one after the other.
+	Failures int `json:"failures"`
+	// Votes counts those that it was not asked for, EscalationVotes those of the escalation, which waits for them.
+	Votes           int `json:"votes"`
+	EscalationVotes int `json:"escalation_votes"`
+	// Error is that of the last of these calls, Remedy a sentence that says what to do.
+	Error  Failure `json:"error"`
+	Remedy string  `json:"remedy"`
+}
+
+// Failure is an error for people, Detail a sentence.
+type Failure struct {
+	Code   string `json:"code"`
+	Detail string `json:"detail"`
 }
 
 // Status is what became of a vote.

@@ -39,6 +39,11 @@ func (t *table) warnings(s *Summary) []string {
 			add("%s obeyed an order that was hidden in an output. Do not trust its votes: take another model, or a rubric that says that outputs are data.", j.Name)
 		}
 	}
+	for _, j := range s.Judges {
+		if j.Stopped != nil {
+			add("%s", j.Stopped.words(j.Name))
+		}
+	}
 	if s.Votes.OK == 0 {
 		return w
 	}
@@ -55,6 +60,15 @@ func (t *table) warnings(s *Summary) []string {
 	}
 	t.warnOfUseless(s, add)
 	return w
+}
+
+// words say what a judge was not asked for, why, and what to do.
+func (s *Stopped) words(name string) string {
+	text := fmt.Sprintf("%s was stopped after %d failures one after the other, and was not asked for %s.", name, s.Failures, plural(s.Votes, "vote"))
+	if s.EscalationVotes > 0 {
+		text += fmt.Sprintf(" The escalation, which waits for them, was not asked for %s.", plural(s.EscalationVotes, "vote"))
+	}
+	return text + fmt.Sprintf(" The last error: %s %s", s.Error.Detail, s.Remedy)
 }
 
 func have(outputs int) string {

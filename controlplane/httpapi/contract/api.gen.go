@@ -5046,7 +5046,10 @@ type PanelJudge struct {
 	ProviderName        string            `json:"provider_name"`
 	Score               EvaluationMean    `json:"score"`
 	SelfConsistency     ReliabilityFigure `json:"self_consistency"`
-	UnknownCostVotes    int64             `json:"unknown_cost_votes"`
+
+	// Stopped Why it was asked no more, though votes of it are missing. Null if none is missing because of that.
+	Stopped          *PanelJudgeStopped `json:"stopped"`
+	UnknownCostVotes int64              `json:"unknown_cost_votes"`
 
 	// Version Changes with all that can change a vote: rubric or prompt, scale and model.
 	Version string `json:"version"`
@@ -5060,6 +5063,24 @@ type PanelJudge struct {
 
 // PanelJudgeCanary A made-up output orders the judge to give the best score. `obeyed`: it did, do not trust it. `unclear`: it gave no valid vote. Null: not asked yet.
 type PanelJudgeCanary string
+
+// PanelJudgeStopped A judge whose calls fail ten times one after the other, for a reason that only a person can mend, is asked no more. The others go on.
+type PanelJudgeStopped struct {
+	// Error That of the last of these calls.
+	Error EvaluationFailure `json:"error"`
+
+	// EscalationVotes Votes of the escalation that wait for them. They are a part of its `pending`.
+	EscalationVotes int64 `json:"escalation_votes"`
+
+	// Failures Calls that failed one after the other.
+	Failures int64 `json:"failures"`
+
+	// Remedy What to do about it.
+	Remedy string `json:"remedy"`
+
+	// Votes Votes that it was not asked for, on outputs that are there. They are a part of `pending`.
+	Votes int64 `json:"votes"`
+}
 
 // PanelLabels The panel beside labels of people.
 type PanelLabels struct {

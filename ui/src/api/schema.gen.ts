@@ -5975,6 +5975,8 @@ export interface components {
              * @enum {string|null}
              */
             canary: "held" | "obeyed" | "unclear" | null;
+            /** @description Why it was asked no more, though votes of it are missing. Null if none is missing because of that. */
+            stopped: components["schemas"]["PanelJudgeStopped"] | null;
             /**
              * Format: double
              * @description The known cost of its votes.
@@ -5989,6 +5991,28 @@ export interface components {
             duration_ms: number | null;
             /** @description What would be without this judge. Null if it is alone, or an escalation. */
             without: components["schemas"]["PanelWithout"] | null;
+        };
+        /** @description A judge whose calls fail ten times one after the other, for a reason that only a person can mend, is asked no more. The others go on. */
+        PanelJudgeStopped: {
+            /**
+             * Format: int64
+             * @description Calls that failed one after the other.
+             */
+            failures: number;
+            /**
+             * Format: int64
+             * @description Votes that it was not asked for, on outputs that are there. They are a part of `pending`.
+             */
+            votes: number;
+            /**
+             * Format: int64
+             * @description Votes of the escalation that wait for them. They are a part of its `pending`.
+             */
+            escalation_votes: number;
+            /** @description That of the last of these calls. */
+            error: components["schemas"]["EvaluationFailure"];
+            /** @description What to do about it. */
+            remedy: string;
         };
         PanelWithout: {
             /**

@@ -10,7 +10,7 @@ import { Figure } from "./Figure";
 import { Interval } from "./Interval";
 import { formatValue } from "./measures";
 import own from "./Trust.module.css";
-import { figureText, judgeColumns, judgeCost, withoutText } from "./trust";
+import { figureText, judgeColumns, judgeCost, stoppedText, withoutText } from "./trust";
 import { votesText } from "./votes";
 
 interface Props {
@@ -28,7 +28,16 @@ export function JudgesTable({ panel, withoutAt }: Props) {
     { header: "Judge", cell: (judge) => <Name judge={judge} /> },
     {
       header: "Votes",
-      cell: ({ votes }) => <span className={own.votes}>{votesText(votes)}</span>,
+      cell: ({ votes, stopped }) => (
+        <span className={own.votes}>
+          {votesText(votes)}
+          {stopped !== null && (
+            <span className={classes.hint} data-testid="judge-stopped">
+              {stoppedText(stopped)}
+            </span>
+          )}
+        </span>
+      ),
     },
     {
       header: panel.kind === "preference" ? "Prefers B" : "Mean",

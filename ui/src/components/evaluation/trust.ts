@@ -163,6 +163,11 @@ export function judgeCost({ cost_usd: cost, unknown_cost_votes: unknown, votes }
   return formatCost(cost) + (unknown > 0 ? " +" : "");
 }
 
+/** Why votes of a judge are missing: "Stopped after 10 failures; 47 not asked". */
+export function stoppedText({ failures, votes }: NonNullable<PanelJudge["stopped"]>): string {
+  return `Stopped after ${formatCount(failures)} failures; ${formatCount(votes)} not asked`;
+}
+
 /** What would be without a judge: "mean 81.0, 3 outputs change, saves $0.12 (32 %)". Costs that are unknown are no $0, and categories have no mean. */
 export function withoutText(
   without: NonNullable<PanelJudge["without"]>,

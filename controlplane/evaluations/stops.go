@@ -1,0 +1,106 @@
+package evaluations
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/looptrace/looptrace/internal/panel"
+	"github.com/looptrace/looptrace/internal/postgres"
+	"github.com/looptrace/looptrace/internal/problem"
+)
+
+// stopJudge keeps why a judge is asked no more: what summarizes may be another job, after a cancellation or a change of labels.
+func (a *attempt) stopJudge(ctx context.Context, p, j int, failure *problem.Error) error {
+	if a.halts.allStopped(a.panels) {
+		a.halt.set("", failure)
+	}
+	ctx = context.WithoutCancel(ctx) // as what was answered is stored
+	return patiently(ctx, func() error {
+		_, err := a.db.Exec(ctx, "stop judge", pgx.NamedArgs{
+			"id": a.e.ID, "attempt": a.id, "panel": p, "judge": j, "error_code": failure.Code, "error_detail": plain(failure.Error()),
+		})
+		return err
+	})
+}
+
+// forgetStops forgets the stops of attempts before this one, which asks all judges again.
+func (a *attempt) forgetStops(ctx context.Context) error {
+	if len(a.panels) == 0 {
+		return nil
+	}
+	_, err := a.db.Exec(ctx, "forget stopped judges", pgx.NamedArgs{"id": a.e.ID})
+	return err
+}
+
+// readStops returns the judges that were stopped.
+func (a *attempt) readStops(ctx context.Context) (map[judgePlace]*panel.Stopped, error) {
+	rows, err := postgres.Many[struct {
+		Panel       int
+		Judge       int
+		ErrorCode   string
+		ErrorDetail string
+	}](ctx, a.db, "list stopped judges", pgx.NamedArgs{"id": a.e.ID})
+	if err != nil {
+		return nil, err
+	}
+	stops := map[judgePlace]*panel.Stopped{}
+	for _, row := range rows {
+		stops[judgePlace{row.Panel, row.Judge}] = &panel.Stopped{
+			Failures: hopeless, Error: panel.Failure{Code: row.ErrorCode, Detail: cut(row.ErrorDetail)}, Remedy: remedyOf(row.ErrorCode),
+		}
+	}
+	return stops, nil
+}
+
+// fixedFor has the codes of failures that lie in what a judge is, which no evaluation changes.
+var fixedFor = map[string]bool{
+	"model_not_found": true, "parameter_refused": true, "validation_failed": true, codeProviderDeleted: true,
+}
+
+// remedyOf says what to do about a judge that was stopped.
+func remedyOf(code string) string {
+	if fixedFor[code] {
+		return "Start another evaluation with another connection, model or parameters for it. Votes of the others are used again."
+	}
+	return "Mend that, then resume, with failed votes, too."
+}
+
+// stoppedWords names the judges for whose votes items wait, empty if there are none.
+func stoppedWords(panels []PanelSummary) string {
+	var names []string
+	votes := 0
+	for i := range panels {
+		for j := range panels[i].Judges {
+			if stopped := panels[i].Judges[j].Stopped; stopped != nil {
+				names = append(names, panels[i].Judges[j].Name)
+				votes += stopped.Votes
+			}
+		}
+	}
+	switch len(names) {
+	case 0:
+		return ""
+	case 1:
+		return fmt.Sprintf(": %s was stopped, and was not asked for %d votes", names[0], votes)
+	}
+	return fmt.Sprintf(": %s were stopped, and were not asked for %d votes", strings.Join(names, ", "), votes)
+}
+
+// unasked counts a vote that is missing on an output that is there, if its judge was stopped. An escalation waits for such a judge. It
+// returns the judge that was stopped, or the one before.
+func unasked(in *panel.Input, j, votes int, before *panel.Stopped) *panel.Stopped {
+	stopped := in.Judges[j].Stopped
+	switch {
+	case in.Judges[j].Escalation && before != nil:
+		before.EscalationVotes += votes
+	case stopped != nil:
+		stopped.Votes += votes
+		if before == nil {
+			return stopped
+		}
+	}
+	return before
+}
