@@ -14,6 +14,7 @@ import (
 	"github.com/looptrace/looptrace/controlplane/providers"
 	"github.com/looptrace/looptrace/internal/judge"
 	"github.com/looptrace/looptrace/internal/postgres"
+	"github.com/looptrace/looptrace/internal/stats"
 )
 
 // EvalRunReport is the result of an eval-run for people and models. Its items are those that failed, split the judges or have the lowest
@@ -185,12 +186,12 @@ func (r *EvalRunReport) head() string {
 	out.WriteString("| score | mean | pass rate | n |\n| --- | ---: | ---: | ---: |\n")
 	for i := range r.Summary.Scores {
 		m := &r.Summary.Scores[i]
-		ci := ""
-		if m.CI != nil {
-			ci = fmt.Sprintf(" [%.4g, %.4g]", m.CI[0], m.CI[1])
+		if len(m.Categories) > 0 {
+			continue
 		}
-		fmt.Fprintf(&out, "| %s | %s%s | %s | %d |\n", inline(m.Name), orDash(m.Mean), ci, orDash(m.PassRate), m.N)
+		fmt.Fprintf(&out, "| %s | %s%s | %s | %d |\n", inline(m.Name), orDash(m.Mean), intervalCell(m.CI), orDash(m.PassRate), m.N)
 	}
+	categoryTables(&out, r.Summary.Scores)
 	panelWarnings(&out, r.Summary.Panels)
 	c := &r.Accounting
 	fmt.Fprintf(&out, "\n%d items: %d scored, %d without an output, %d without a score, %d skipped, %d not done.", c.Items, c.Scored, c.TargetFailed, c.JudgeFailed, c.Skipped, c.Pending)
@@ -203,6 +204,28 @@ func (r *EvalRunReport) head() string {
 	}
 	out.WriteString("\n")
 	return out.String()
+}
+
+// categoryTables writes the shares of labels of each score that has them in place of a mean.
+func categoryTables(out *strings.Builder, scores []EvalRunMetric) {
+	for i := range scores {
+		m := &scores[i]
+		if len(m.Categories) == 0 {
+			continue
+		}
+		fmt.Fprintf(out, "\n| %s, n = %d | outputs | share |\n| --- | ---: | ---: |\n", inline(m.Name), m.N)
+		for _, c := range m.Categories {
+			fmt.Fprintf(out, "| %s | %d | %.4g%s |\n", inline(c.Label), c.Outputs, c.Share, intervalCell(c.CI))
+		}
+	}
+}
+
+// intervalCell writes an interval after a value, with a space before it.
+func intervalCell(ci *stats.Interval) string {
+	if ci == nil {
+		return ""
+	}
+	return fmt.Sprintf(" [%.4g, %.4g]", ci[0], ci[1])
 }
 
 // panelWarnings writes the warnings of panels as a list, if there are any.

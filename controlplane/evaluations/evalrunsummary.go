@@ -1,9 +1,12 @@
 package evaluations
 
 import (
+	"cmp"
 	"fmt"
+	"slices"
 	"strings"
 
+	"github.com/looptrace/looptrace/internal/panel"
 	"github.com/looptrace/looptrace/internal/stats"
 )
 
@@ -25,7 +28,9 @@ type EvalRunMetric struct {
 	CI     *stats.Interval `json:"ci"`
 	// PassRate is the share of outputs that pass, of those that a grader passed or failed. It is nil without any.
 	PassRate *float64 `json:"pass_rate"`
-	N        int      `json:"n"`
+	// Categories are the shares of labels, which are the score of a panel whose categories neither pass nor fail. N counts items with one.
+	Categories []panel.Category `json:"categories"`
+	N          int              `json:"n"`
 	// AtK is the chance that at least one of k outputs passes, HatK that all do, for k from 1 to the repeats. They are empty without repeats
 	// that pass or fail.
 	AtK  []PassAtK `json:"pass_at_k"`
@@ -53,6 +58,7 @@ func evalRunSummary(r *results, e *Evaluation, config *Config) EvalRunSummary {
 		m.bound(side.CI, 0)
 		summary.Scores[i] = EvalRunMetric{Name: m.name, Kind: m.kind, Better: m.better, Mean: side.Mean, CI: side.CI, N: side.N}
 		summary.Scores[i].AtK, summary.Scores[i].HatK = r.passTables(m.name, e.Repeats)
+		summary.Scores[i].addCategories(r)
 		if judged > 0 {
 			summary.Scores[i].PassRate = new(float64(passes) / float64(judged))
 		}
@@ -62,6 +68,16 @@ func evalRunSummary(r *results, e *Evaluation, config *Config) EvalRunSummary {
 		summary.Sentence += " " + found.sentence()
 	}
 	return summary
+}
+
+// addCategories adds the shares of labels, if outputs have labels in place of values.
+func (m *EvalRunMetric) addCategories(r *results) {
+	items := r.namedItems(m.Name)
+	for i := range r.panels {
+		if items > 0 && r.panels[i].Name == m.Name {
+			m.Categories, m.N = r.panels[i].Categories, items
+		}
+	}
 }
 
 // partial reports whether outputs or votes are missing.
@@ -86,6 +102,9 @@ func evalRunSentence(r *results, summary *EvalRunSummary) string {
 		if m.Kind == KindScore && m.Mean != nil {
 			fmt.Fprintf(&out, " %s: %.1f%%%s, %s.", m.Name, *m.Mean*100, plainInterval(m.CI), itemsText(int64(m.N)))
 		}
+		if len(m.Categories) > 0 {
+			fmt.Fprintf(&out, " %s: %s, %s.", m.Name, sharesText(m.Categories), itemsText(int64(m.N)))
+		}
 	}
 	if c.TargetFailed > 0 {
 		fmt.Fprintf(&out, " %s %s no output.", itemsText(c.TargetFailed), agreeing(c.TargetFailed, "has", "have"))
@@ -106,6 +125,24 @@ func evalRunSentence(r *results, summary *EvalRunSummary) string {
 		fmt.Fprintf(&out, " The runs of %d results are not known.", r.runsUnknown)
 	}
 	return out.String()
+}
+
+// maxShares is how many labels a sentence names.
+const maxShares = 5
+
+// sharesText writes the shares of labels, the commonest first. Labels that no output has are left out.
+func sharesText(categories []panel.Category) string {
+	sorted := slices.DeleteFunc(slices.Clone(categories), func(c panel.Category) bool { return c.Outputs == 0 })
+	slices.SortStableFunc(sorted, func(x, y panel.Category) int { return cmp.Compare(y.Outputs, x.Outputs) })
+	parts := make([]string, 0, maxShares+1)
+	for i, c := range sorted {
+		if i == maxShares {
+			parts = append(parts, fmt.Sprintf("%d more labels", len(sorted)-maxShares))
+			break
+		}
+		parts = append(parts, fmt.Sprintf("%s %.1f%%%s", c.Label, c.Share*100, plainInterval(c.CI)))
+	}
+	return strings.Join(parts, ", ")
 }
 
 func plainInterval(ci *stats.Interval) string {

@@ -42,7 +42,7 @@ func (i *itemResult) decide(r *results, e *Evaluation, config *Config) {
 			i.status = ItemTargetFailed
 		case i.status == ItemScored && i.unvoted:
 			i.status = ItemPending
-		case i.status == ItemScored && r.summary.PrimaryMetric != nil && len(i.valuesOf(side, r.place(*r.summary.PrimaryMetric))) == 0:
+		case i.status == ItemScored && r.summary.PrimaryMetric != nil && !r.hasScore(i, side, *r.summary.PrimaryMetric):
 			i.status = ItemJudgeFailed
 		}
 	}

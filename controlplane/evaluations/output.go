@@ -23,7 +23,9 @@ const (
 type Score struct {
 	Name string `json:"name"`
 	// Value is from 0 to 1. It is nil if the grader does not apply, or failed with Error.
-	Value    *float64        `json:"score"`
+	Value *float64 `json:"score"`
+	// Label is what a panel with a categorical scale says. Without values that pass it has no Value.
+	Label    string          `json:"label,omitempty"`
 	Pass     *bool           `json:"pass"`
 	Reason   string          `json:"reason"`
 	Error    string          `json:"error,omitempty"`
@@ -198,7 +200,7 @@ func Grade(ctx context.Context, graders []*grader.Grader, sample *grader.Sample)
 }
 
 func scoreOf(g *grader.Grader, found *grader.Result) Score {
-	return Score{g.Name(), found.Score, found.Pass, plain(found.Reason), plain(found.Error), found.Evidence}
+	return Score{Name: g.Name(), Value: found.Score, Pass: found.Pass, Reason: plain(found.Reason), Error: plain(found.Error), Evidence: found.Evidence}
 }
 
 func orNone(raw json.RawMessage) json.RawMessage {

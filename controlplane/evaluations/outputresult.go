@@ -42,6 +42,8 @@ func (r *results) addScore(place outputPlace, score *Score) {
 			item.graderFailed(score.Name)
 		}
 		r.reasons[ReasonCount{Side: side, Code: "grader_failed: " + score.Name}]++
+	case score.Label != "":
+		item.name(place.side, score.Name)
 	default:
 		r.reasons[ReasonCount{Side: side, Code: "grader_not_applicable: " + score.Name}]++
 	}

@@ -286,6 +286,9 @@ func (p *readyPanel) scoresOf(place outputPlace, o *panel.OutputScore) []placedS
 		panic(fmt.Sprintf("encode the score of a panel: %v", err))
 	}
 	s := Score{Name: p.Name, Value: o.Score, Pass: o.Pass, Evidence: evidence}
+	if p.scale != nil && p.scale.Type == judge.Categorical {
+		s.Label = o.Label
+	}
 	switch {
 	case o.Reason == panel.TooFewVotes:
 		s.Error = fmt.Sprintf("%d of %d judges gave a valid vote.", o.Valid, o.Judges)

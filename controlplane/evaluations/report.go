@@ -199,7 +199,7 @@ func (r *Report) head() string {
 		m := &r.Summary.Metrics[i]
 		d := &m.Difference
 		fmt.Fprintf(&out, "| %s | %s | %s | %s%s | %s | %d | %s |\n",
-			inline(m.Name), orDash(m.A.Mean), orDash(m.B.Mean), orDash(d.Estimate), bounds(d), orDash(d.PAdjusted), d.N, strings.ReplaceAll(string(m.Verdict), "_", " "))
+			inline(m.Name), orDash(m.A.Mean), orDash(m.B.Mean), orDash(d.Estimate), intervalCell(d.CI), orDash(d.PAdjusted), d.N, strings.ReplaceAll(string(m.Verdict), "_", " "))
 	}
 	panelWarnings(&out, r.Summary.Panels)
 	c := &r.Accounting
@@ -233,13 +233,6 @@ func orDash(x *float64) string {
 		return "–"
 	}
 	return fmt.Sprintf("%.4g", *x)
-}
-
-func bounds(d *Difference) string {
-	if d.CI == nil {
-		return ""
-	}
-	return fmt.Sprintf(" [%.4g, %.4g]", d.CI[0], d.CI[1])
 }
 
 // marks are what makes cells, code, links, mentions and HTML of Markdown.

@@ -114,6 +114,8 @@ type itemResult struct {
 	graderErrors map[string]int
 	// unvoted is whether votes on its outputs are missing that the evaluation may still make.
 	unvoted bool
+	// named counts outputs by side and by the panel that gives them a label, and no value.
+	named [2]map[string]int
 	// splits has how far the judges of each panel are apart that split.
 	splits map[string]float64
 }
@@ -273,6 +275,30 @@ func (i *itemResult) graderFailed(name string) {
 		i.graderErrors = map[string]int{}
 	}
 	i.graderErrors[name]++
+}
+
+// name counts an output that a panel gives a label.
+func (i *itemResult) name(side int, panel string) {
+	if i.named[side] == nil {
+		i.named[side] = map[string]int{}
+	}
+	i.named[side][panel]++
+}
+
+// hasScore reports whether an output of a side has a value or a label by a metric.
+func (r *results) hasScore(i *itemResult, side int, name string) bool {
+	return len(i.valuesOf(side, r.place(name))) > 0 || i.named[side][name] > 0
+}
+
+// namedItems counts items with outputs that a panel gives labels, and no values.
+func (r *results) namedItems(panel string) int {
+	items := 0
+	for i := range r.items {
+		if r.items[i].named[sideA][panel] > 0 || r.items[i].named[sideB][panel] > 0 {
+			items++
+		}
+	}
+	return items
 }
 
 // judge counts an output that a grader passed or failed.

@@ -17,6 +17,8 @@ func (a *attempt) sentence(r *results) string {
 		parts = append(parts, "There is nothing to compare: no output was made.")
 	case primary == nil:
 		parts = append(parts, "No grader says which side is better.")
+	case r.namedItems(primary.Name) > 0:
+		parts = append(parts, primary.Name+" has labels that neither pass nor fail, so that no side is better on it.")
 	default:
 		parts = append(parts, a.verdict(primary))
 	}

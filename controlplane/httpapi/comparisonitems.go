@@ -219,7 +219,7 @@ func (s *shownItems) output(o *evaluations.Output) (*contract.EvaluationOutput, 
 }
 
 func gradeOf(s *evaluations.Score) contract.EvaluationScore {
-	shown := contract.EvaluationScore{Name: s.Name, Score: s.Value, Pass: s.Pass, Reason: s.Reason, Error: known(s.Error)}
+	shown := contract.EvaluationScore{Name: s.Name, Score: s.Value, Pass: s.Pass, Label: known(s.Label), Reason: s.Reason, Error: known(s.Error)}
 	if len(s.Evidence) > 0 {
 		shown.Evidence = &s.Evidence
 	}

@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/looptrace/looptrace/controlplane/httpapi/contract"
+	"github.com/looptrace/looptrace/internal/stats"
 	"github.com/looptrace/looptrace/test/provider"
 )
 
@@ -314,4 +315,69 @@ func TestStoppedJudgeIsSaid(t *testing.T) {
 	assert.Nil(t, again.Summary.Panels[0].Judges[1].Stopped)
 	assert.EqualValues(t, 1, again.Summary.Panels[0].Escalated)
 	assert.NotContains(t, again.Summary.Sentence, "stopped")
+}
+
+// TestCategoriesAreAScore judges by categories that neither pass nor fail: their shares are the score.
+func TestCategoriesAreAScore(t *testing.T) {
+	t.Parallel()
+	e := newEnv(t)
+	session, project := e.setUp(t)
+	as := cookie(session)
+	e.work(t)
+	server := provider.Start(t, provider.Options{Answer: judging(func(q *provider.Request, n int) *provider.Reply {
+		switch {
+		case n >= 0 && n < 4 && q.Model != "judge-1": // with the third judge three labels, and no majority
+			return voted(map[string]string{"judge-2": "casual", "judge-3": "rude"}[q.Model])
+		case n%4 == 0:
+			return voted("casual")
+		}
+		return voted("formal")
+	})})
+	made := e.connect(t, as, project.Id, "openai", server, "")
+	dataset := e.dataset(t, as, project.Id, "numbers", questions(40)...)
+	panel := panelJSON("tone", made.Id, `,"scale":{"type":"categorical","labels":["rude","casual","formal"]}`, "judge-1", "judge-2", "judge-3")
+	ended := e.evaluated(t, as, e.evaluate(t, as, project.Id, dataset.Id, `{"outputs":"reference"}`, `,"panels":[`+panel+`]`).Id)
+	require.Equal(t, contract.EvaluationStatusSucceeded, ended.Status, "%+v", ended.Error)
+	assert.EqualValues(t, 37, ended.Accounting.Scored, "%+v", ended.Accounting)
+	assert.EqualValues(t, 3, ended.Accounting.JudgeFailed, "ties on 1, 2 and 3")
+	require.Len(t, ended.Accounting.Reasons, 1)
+	assert.EqualValues(t, 3, ended.Accounting.Reasons[0].Count, "of the ties only")
+	require.Equal(t, "tone", *ended.PrimaryMetric)
+	tone := ended.Summary.Scores[0]
+	assert.Nil(t, tone.Mean)
+	assert.EqualValues(t, 37, tone.N)
+	require.NotNil(t, tone.Categories)
+	require.Len(t, *tone.Categories, 3)
+	for i, want := range []struct {
+		label   string
+		outputs int64
+	}{{"rude", 0}, {"casual", 10}, {"formal", 27}} {
+		got := (*tone.Categories)[i]
+		assert.Equal(t, want.label, got.Label)
+		assert.Equal(t, want.outputs, got.Outputs)
+		assert.InDelta(t, float64(want.outputs)/37, got.Share, 1e-9)
+		require.NotNil(t, got.Ci)
+		interval := stats.Wilson(float64(want.outputs), 37, 0.05)
+		assert.InDelta(t, interval[0], (*got.Ci)[0], 0.01)
+		assert.InDelta(t, interval[1], (*got.Ci)[1], 0.01)
+	}
+	assert.Equal(t, *ended.Summary.Panels[0].Categories, *tone.Categories)
+	assert.Contains(t, ended.Summary.Sentence, "37 of 40 items are scored. tone: formal 73.0% [")
+	report := e.do(t, http.MethodGet, "/v1/eval-runs/"+ended.Id.String()+"/report?format=markdown", nil, as).Body.String()
+	assert.Contains(t, report, "| casual | 10 | 0.2703 [")
+	assert.NotContains(t, report, "| tone |")
+	for _, text := range append(ended.Summary.Panels[0].Warnings, ended.Summary.Sentence, ended.Summary.Panels[0].Sentence) {
+		assert.NotContains(t, text, "mean")
+	}
+	for _, item := range e.evalRunItems(t, as, ended.Id, "?status=scored").Data {
+		require.NotNil(t, item.Repeats[0].Result.Scores[0].Label)
+		if *item.Key == "q8" {
+			assert.Equal(t, "casual", *item.Repeats[0].Result.Scores[0].Label)
+		}
+	}
+
+	again := e.compared(t, as, e.compare(t, as, fmt.Sprintf(`{"project_id":%q,"dataset_id":%q,"a":{"eval_run_id":%q},"b":{"eval_run_id":%q},"panels":[%s]}`,
+		project.Id, dataset.Id, ended.Id, ended.Id, panel)).Id)
+	assert.EqualValues(t, 37, again.Accounting.Scored)
+	assert.Contains(t, again.Summary.Sentence, "tone has labels that neither pass nor fail, so that no side is better on it.")
 }

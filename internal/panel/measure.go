@@ -37,11 +37,12 @@ type Summary struct {
 	Categories []Category `json:"categories,omitempty"`
 }
 
-// Category is a category of a categorical scale. Share is of all outputs that have one.
+// Category is a category of a categorical scale. Share is of all outputs that have one, with an interval that is nil for fewer than two items.
 type Category struct {
-	Label   string  `json:"label"`
-	Outputs int     `json:"outputs"`
-	Share   float64 `json:"share"`
+	Label   string          `json:"label"`
+	Outputs int             `json:"outputs"`
+	Share   float64         `json:"share"`
+	CI      *stats.Interval `json:"ci"`
 }
 
 // Measure computes what the votes say: a score for each output, in their order, and the summary of the panel. An error says that the
@@ -63,6 +64,7 @@ func Measure(in Input) (*Summary, []OutputScore, error) {
 		outputs[o], scores[o] = t.outputScore(v), v.score
 	}
 	t.count(s)
+	s.Categories = t.shares()
 	s.Score = t.side(scores)
 	people := t.people()
 	s.Reliability, s.Effective = t.reliability(), t.effective(people.truth)
@@ -72,14 +74,15 @@ func Measure(in Input) (*Summary, []OutputScore, error) {
 	}
 	if in.Anchors != nil {
 		s.Anchors = in.Anchors.compare(in.Seed)
+		if !in.scored() {
+			s.Anchors.Sentence = "Labels that neither pass nor fail have no scores, from which drift is measured: name labels that pass."
+		}
 	}
 	s.Sentence, s.Warnings = t.words(s)
 	return s, outputs, nil
 }
 
 func (t *table) count(s *Summary) {
-	categories := make([]int, len(t.Scale.Labels))
-	decided := 0
 	for o, v := range t.final {
 		if !t.judged[o] {
 			continue
@@ -94,21 +97,30 @@ func (t *table) count(s *Summary) {
 		if v.escalated {
 			s.Escalated++
 		}
-		if t.Kind == Score && t.Scale.Type == Categorical && !math.IsNaN(v.value) {
-			categories[int(v.value)]++
-			decided++
-		}
 	}
+}
+
+// shares are those of the categories in the final verdicts, nil without a categorical scale.
+func (t *table) shares() []Category {
 	if t.Kind == Preference || t.Scale.Type != Categorical {
-		return
+		return nil
 	}
-	for place, n := range categories {
-		c := Category{Label: t.Scale.Labels[place], Outputs: n}
-		if decided > 0 {
-			c.Share = float64(n) / float64(decided)
+	list := make([]Category, 0, len(t.Scale.Labels))
+	for place, label := range t.Scale.Labels {
+		c, has := Category{Label: label}, t.missing()
+		for o, v := range t.final {
+			if math.IsNaN(v.value) {
+				continue
+			}
+			has[o] = indicator(int(v.value) == place)
+			c.Outputs += int(has[o])
 		}
-		s.Categories = append(s.Categories, c)
+		if share := t.side(has); share.Mean != nil {
+			c.Share, c.CI = *share.Mean, share.CI
+		}
+		list = append(list, c)
 	}
+	return list
 }
 
 // judgeAll adds the judges, each with what the panel without it says.

@@ -118,7 +118,11 @@ func (t *table) warnOfMissing(s *Summary, add func(string, ...any)) {
 		if 2*ties > s.Unscored {
 			advice = "Most are ties: take an odd number of judges, or an escalation."
 		}
-		add("%d of %s have no score, and the mean score leaves them out. %s", s.Unscored, plural(s.Outputs, "output"), advice)
+		verb := "leaves"
+		if !t.scored() {
+			verb = "leave"
+		}
+		add("%d of %s have no score, and the %s %s them out. %s", s.Unscored, plural(s.Outputs, "output"), t.result(), verb, advice)
 	}
 }
 

@@ -101,11 +101,11 @@ func (t *table) agreement(r *Reliability) string {
 	of := "alpha " + withInterval(a)
 	switch {
 	case high < 0:
-		return fmt.Sprintf("These judges disagree more than chance would (%s): they read the rubric differently; do not trust the mean score below.", of)
+		return fmt.Sprintf("These judges disagree more than chance would (%s): they read the rubric differently; do not trust the %s below.", of, t.result())
 	case low <= 0 && high >= fairAlpha:
 		return fmt.Sprintf("%s (%s), but %s are too few to tell that from chance: judge more.", t.pairsWords(r), of, plural(r.Items, "output"))
 	case low <= 0:
-		return fmt.Sprintf("These judges agree little more than chance would (%s); do not trust the mean score below.", of)
+		return fmt.Sprintf("These judges agree little more than chance would (%s); do not trust the %s below.", of, t.result())
 	}
 	text := fmt.Sprintf("%s (%s): ", t.pairsWords(r), of)
 	switch {
@@ -121,6 +121,14 @@ func (t *table) agreement(r *Reliability) string {
 		return text + "weak agreement here, though it may be fair: judge more outputs, or make the rubric more exact."
 	}
 	return text + "weak agreement. Make the rubric more exact, and rest no decision on this score alone."
+}
+
+// result is what the panel comes to.
+func (t *table) result() string {
+	if t.scored() {
+		return "mean score"
+	}
+	return "shares of labels"
 }
 
 // pairsWords say on how many pairs of votes judges agree, unless those are numbers, which are hardly ever equal.

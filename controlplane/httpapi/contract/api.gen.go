@@ -3251,6 +3251,9 @@ type EvalRunItemPage struct {
 type EvalRunMetric struct {
 	Better EvalRunMetricBetter `json:"better"`
 
+	// Categories The score of a panel whose categories neither pass nor fail: the shares of its labels. It has no mean. Null for others.
+	Categories *[]PanelCategory `json:"categories"`
+
 	// Ci The 95 % interval.
 	Ci *[]float64 `json:"ci"`
 
@@ -3258,7 +3261,7 @@ type EvalRunMetric struct {
 	Kind EvaluationMetricKind `json:"kind"`
 	Mean *float64             `json:"mean"`
 
-	// N Items with a value.
+	// N Items with a value, or with a label.
 	N    int64  `json:"n"`
 	Name string `json:"name"`
 
@@ -3752,11 +3755,14 @@ type EvaluationScore struct {
 
 	// Evidence Any JSON value.
 	Evidence *JSONValue `json:"evidence"`
-	Name     string     `json:"name"`
-	Pass     *bool      `json:"pass"`
-	Reason   string     `json:"reason"`
 
-	// Score 0 to 1. Null: the grader does not apply, or failed.
+	// Label What a panel with a categorical scale says. Null for others.
+	Label  *string `json:"label"`
+	Name   string  `json:"name"`
+	Pass   *bool   `json:"pass"`
+	Reason string  `json:"reason"`
+
+	// Score 0 to 1. Null: the grader does not apply, or failed, or the panel gives a label that neither passes nor fails.
 	Score *float64 `json:"score"`
 }
 
@@ -5017,9 +5023,15 @@ type PanelAnchors struct {
 
 // PanelCategory defines model for PanelCategory.
 type PanelCategory struct {
-	Label   string  `json:"label"`
-	Outputs int64   `json:"outputs"`
-	Share   float64 `json:"share"`
+	// Ci The 95 % interval of the share, which counts that outputs of an item are alike. Null for fewer than two items.
+	Ci    *[]float64 `json:"ci"`
+	Label string     `json:"label"`
+
+	// Outputs Outputs with the label.
+	Outputs int64 `json:"outputs"`
+
+	// Share Of the outputs that have a label.
+	Share float64 `json:"share"`
 }
 
 // PanelJudge defines model for PanelJudge.

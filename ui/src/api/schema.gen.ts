@@ -3978,9 +3978,11 @@ export interface components {
             name: string;
             /**
              * Format: double
-             * @description 0 to 1. Null: the grader does not apply, or failed.
+             * @description 0 to 1. Null: the grader does not apply, or failed, or the panel gives a label that neither passes nor fails.
              */
             score: number | null;
+            /** @description What a panel with a categorical scale says. Null for others. */
+            label: string | null;
             pass: boolean | null;
             reason: string;
             /** @description Why the grader failed. */
@@ -4664,9 +4666,11 @@ export interface components {
              * @description The share of outputs that pass, of those that have a pass or fail. Null without any.
              */
             pass_rate: number | null;
+            /** @description The score of a panel whose categories neither pass nor fail: the shares of its labels. It has no mean. Null for others. */
+            categories: components["schemas"]["PanelCategory"][] | null;
             /**
              * Format: int64
-             * @description Items with a value.
+             * @description Items with a value, or with a label.
              */
             n: number;
             /** @description For k of 1 to the repeats: the chance that at least one of k outputs passes, a mean over items with all repeats. Empty without repeats that pass or fail. */
@@ -6077,10 +6081,18 @@ export interface components {
         };
         PanelCategory: {
             label: string;
-            /** Format: int64 */
+            /**
+             * Format: int64
+             * @description Outputs with the label.
+             */
             outputs: number;
-            /** Format: double */
+            /**
+             * Format: double
+             * @description Of the outputs that have a label.
+             */
             share: number;
+            /** @description The 95 % interval of the share, which counts that outputs of an item are alike. Null for fewer than two items. */
+            ci: number[] | null;
         };
         /** @description The panel beside labels of people. */
         PanelLabels: {

@@ -166,6 +166,7 @@ export type EvalRun = Schemas["EvalRun"];
 export type EvalRunItem = Schemas["EvalRunItem"];
 export type EvalRunItemPage = Schemas["EvalRunItemPage"];
 export type EvalRunMetric = Schemas["EvalRunMetric"];
+export type PanelCategory = Schemas["PanelCategory"];
 export type EvalRunCreate = Schemas["EvalRunCreate"];
 export type EvalRunRepeat = Schemas["EvalRunRepeat"];
 export type EvalRunTargetRead = Schemas["EvalRunTargetRead"];

@@ -39,7 +39,7 @@ export function JudgesTable({ panel, withoutAt }: Props) {
         </span>
       ),
     },
-    {
+    ...has("mean", {
       header: panel.kind === "preference" ? "Prefers B" : "Mean",
       number: true,
       title: () =>
@@ -52,7 +52,7 @@ export function JudgesTable({ panel, withoutAt }: Props) {
           <Interval ci={score.ci} format={(value) => formatValue("score", value)} />
         </>
       ),
-    },
+    }),
     {
       header: "With the panel",
       number: true,

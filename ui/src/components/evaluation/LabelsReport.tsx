@@ -46,20 +46,24 @@ export function Labels({ panel: { name, labels }, labelsAt }: Props) {
             value={figureText("coefficient", labels.kappa)}
             title="Agreement beyond chance: 1 is perfect, 0 is chance"
           />
-          <Fact
-            label="Corrected mean"
-            value={
-              corrected.value === null
-                ? figureText("share", corrected)
-                : `${mean(corrected.value)}${corrected.ci ? ` (${intervalText(corrected.ci, mean)})` : ""}`
-            }
-            title={method === null ? undefined : METHODS[method]}
-          />
-          <Fact
-            label="Labels still needed"
-            value={needed === null ? NONE : formatCount(needed)}
-            title="That make the interval of the corrected mean half as wide, or that a correction needs at all"
-          />
+          {corrected.flag !== "not_applicable" && (
+            <>
+              <Fact
+                label="Corrected mean"
+                value={
+                  corrected.value === null
+                    ? figureText("share", corrected)
+                    : `${mean(corrected.value)}${corrected.ci ? ` (${intervalText(corrected.ci, mean)})` : ""}`
+                }
+                title={method === null ? undefined : METHODS[method]}
+              />
+              <Fact
+                label="Labels still needed"
+                value={needed === null ? NONE : formatCount(needed)}
+                title="That make the interval of the corrected mean half as wide, or that a correction needs at all"
+              />
+            </>
+          )}
           <Fact
             label="May it stand in for people?"
             value={figureText("share", labels.replaceable)}

@@ -150,7 +150,7 @@ interface ScoreProps {
 
 /** What a grader or a panel found, and why. */
 export function Score({ score: of, isOfJudges = false }: ScoreProps) {
-  const { name, score, pass, reason, error } = of;
+  const { name, score, label, pass, reason, error } = of;
   const Shape = error !== null ? IconAlertTriangle : pass === null ? IconMinus : pass ? IconCheck : IconX;
   const passWord = pass === null ? "" : pass ? "pass" : "fail";
   const none = isOfJudges
@@ -158,7 +158,7 @@ export function Score({ score: of, isOfJudges = false }: ScoreProps) {
     : error !== null
       ? "failed to grade"
       : "doesn't apply";
-  const word = error !== null || (score === null && pass === null) ? none : passWord;
+  const word = error !== null || (score === null && pass === null && label === null) ? none : passWord;
   return (
     <li className={classes.score} data-testid="score" data-pass={error !== null ? "error" : String(pass)}>
       <Shape size={14} stroke={2} aria-hidden="true" />
@@ -166,7 +166,7 @@ export function Score({ score: of, isOfJudges = false }: ScoreProps) {
         <strong>
           <bdi>{name}</bdi>
         </strong>{" "}
-        {score !== null && formatValue("score", score)} {word}
+        {label !== null && <bdi>{label}</bdi>} {score !== null && formatValue("score", score)} {word}
         {(error ?? reason) && (
           <span className={classes.why} dir="auto">
             {error ?? reason}

@@ -2,12 +2,13 @@ import { IconAlertTriangle } from "@tabler/icons-react";
 import { Link } from "react-router";
 import type { PanelSummary, VoteCounts } from "@/api/types";
 import { DataTable } from "@/components/DataTable";
-import { formatCount, formatPercent } from "@/components/format";
+import { formatCount } from "@/components/format";
 import { Anchors } from "./Anchors";
 import classes from "./Evaluation.module.css";
 import { Figure } from "./Figure";
 import { JudgesTable } from "./JudgesTable";
 import { Labels } from "./LabelsReport";
+import { Shares } from "./Shares";
 import own from "./Trust.module.css";
 import { panelNotes, reliabilityRows } from "./trust";
 import { voteParts } from "./votes";
@@ -65,7 +66,9 @@ function Panel({ panel, splitsAt, withoutAt, labelsAt }: Omit<Props, "panels"> &
         {panelNotes(panel).join(" ")}{" "}
         {splitsAt && panel.split > 0 && <Link to={splitsAt(panel.name)}>Read where they split</Link>}
       </p>
-      {panel.categories && panel.categories.length > 0 && <Categories panel={panel} />}
+      {panel.categories && panel.categories.length > 0 && (
+        <Shares label={`Categories of ${panel.name}`} categories={panel.categories} />
+      )}
       <h4 className={classes.subheading}>Judges</h4>
       <JudgesTable panel={panel} withoutAt={withoutAt} />
       <div className={own.columns}>
@@ -148,23 +151,5 @@ export function VoteSum({ counts, isShort = false }: VoteSumProps) {
         Failed votes are never a 0.
       </p>
     </>
-  );
-}
-
-function Categories({ panel }: { panel: PanelSummary }) {
-  return (
-    <ul className={own.categories} aria-label={`Categories of ${panel.name}`} data-testid="categories">
-      {panel.categories?.map(({ label, outputs, share }) => (
-        <li key={label}>
-          <bdi className={own.category}>{label}</bdi>
-          <span className={own.track} aria-hidden="true">
-            <span style={{ width: `${100 * share}%` }} />
-          </span>
-          <span className={classes.count}>
-            {formatPercent(share)} <span className={classes.dim}>({formatCount(outputs)})</span>
-          </span>
-        </li>
-      ))}
-    </ul>
   );
 }

@@ -9,6 +9,7 @@ import {
   reliabilityRows,
   savingText,
   stoppedJudges,
+  stoppedText,
   withoutText,
 } from "./trust";
 import { differs, failedVotes, groupVotes, voteParts, votesText, voteText } from "./votes";
@@ -41,6 +42,7 @@ const judge = (name: string, changed: Partial<PanelJudge> = {}) =>
     self_consistency: none,
     flip_rate: none,
     position_consistency: none,
+    score: { mean: null, ci: null, n: 0 },
     length_correlation: none,
     own_family_gap: none,
     cost_usd: 0.12,
@@ -94,7 +96,13 @@ describe("judges", () => {
   it("have the columns that say something", () => {
     expect(judgeColumns([judge("a"), judge("b", { length_correlation: figure(0.1) })])).toEqual(["length"]);
     expect(judgeColumns([judge("a", { flip_rate: figure(0.1) })])).toEqual(["consistency"]);
+    expect(judgeColumns([judge("a", { score: { mean: 0.8, ci: null, n: 9 } })])).toEqual(["mean"]);
     expect(judgeColumns([judge("a", { flip_rate: figure(null, "too_few") })])).toEqual([]);
+  });
+  it("that were stopped say how many votes that costs", () => {
+    const error = { code: "provider_key_refused", detail: "No." };
+    const stopped = { failures: 10, votes: 1200, escalation_votes: 0, error, remedy: "Mend that." };
+    expect(stoppedText(stopped)).toBe("Stopped after 10 failures; 1,200 not asked");
   });
   it("cost what is known", () => {
     expect(judgeCost(judge("a"))).toBe("$0.120");
@@ -106,6 +114,9 @@ describe("judges", () => {
   it("can be dropped, and that saves something", () => {
     const without = { score: 0.81, changed: 1, saved_usd: 0.12, saved_share: 0.32 };
     expect(withoutText(without, judge("a"))).toBe("mean 81.0, 1 output changes, saves $0.120 (32\u00a0%)");
+    expect(withoutText({ ...without, score: null }, judge("a"))).toBe(
+      "1 output changes, saves $0.120 (32\u00a0%)",
+    );
     const unknown = judge("a", { unknown_cost_votes: 2 });
     expect(withoutText(without, unknown)).toBe(
       "mean 81.0, 1 output changes, saves $0.120 or more (32\u00a0%)",

@@ -141,11 +141,12 @@ export function reliabilityRows({ reliability, effective_judges: effective }: Pa
 }
 
 /** The columns of the table of judges that say something for at least one of them. */
-export type JudgeColumn = "consistency" | "position" | "length" | "family" | "without";
+export type JudgeColumn = "mean" | "consistency" | "position" | "length" | "family" | "without";
 
 export function judgeColumns(judges: readonly PanelJudge[]): JudgeColumn[] {
   const applies = ({ value }: ReliabilityFigure) => value !== null;
   const columns: [JudgeColumn, (judge: PanelJudge) => boolean][] = [
+    ["mean", ({ score }) => score.mean !== null],
     ["consistency", (judge) => applies(judge.self_consistency) || applies(judge.flip_rate)],
     ["position", (judge) => applies(judge.position_consistency)],
     ["length", (judge) => applies(judge.length_correlation)],

@@ -8,12 +8,12 @@ import type { EvalRun, EvalRunItem } from "@/api/types";
 import { ItemPages } from "@/components/evaluation/ItemPages";
 import classes from "@/components/evaluation/Items.module.css";
 import { itemName, oneLine } from "@/components/evaluation/items";
-import { formatValue } from "@/components/evaluation/measures";
 import { ITEM_STATUSES } from "@/components/evaluation/progress";
+import { NONE } from "@/components/format";
 import { PageMessage } from "@/components/PageMessage";
 import { QueryState, SkeletonRows } from "@/components/QueryState";
 import { useKeys } from "@/components/useKeys";
-import { itemScore, primaryScore } from "./evalRuns";
+import { itemVerdict, primaryScore } from "./evalRuns";
 import { ItemDetail } from "./ItemDetail";
 import { readItemsPlace } from "./itemsPlace";
 
@@ -173,7 +173,7 @@ function ItemList({ items, score, chosen, params, isStale }: ListProps) {
                 {score !== undefined && item.status === "scored" ? (
                   <>
                     <bdi className={classes.itemScore}>{score}</bdi>{" "}
-                    {formatValue("score", itemScore(item, score))}
+                    <bdi>{itemVerdict(item, score) ?? NONE}</bdi>
                   </>
                 ) : (
                   ITEM_STATUSES[item.status]

@@ -13,6 +13,7 @@ import { RunningPanel } from "@/components/evaluation/Running";
 import { ScoreBar } from "@/components/evaluation/ScoreBar";
 import { Sentence } from "@/components/evaluation/Sentence";
 import { StoppedJudges } from "@/components/evaluation/StoppedJudges";
+import { Shares } from "@/components/evaluation/Shares";
 import { Trust, VoteSum } from "@/components/evaluation/Trust";
 import { stoppedJudges } from "@/components/evaluation/trust";
 import { Fact, FactList } from "@/components/Fact";
@@ -140,26 +141,35 @@ function Scores({ run, scores }: { run: EvalRun; scores: EvalRunMetric[] }) {
                 {metric.kind === "score" && metric.name === primary && (
                   <span className={classes.tag}>primary</span>
                 )}
-                <span className={classes.hint}>{metric.better} is better</span>
+                {metric.categories === null && (
+                  <span className={classes.hint}>{metric.better} is better</span>
+                )}
               </>
             ),
           },
           {
             header: "Mean, 95 % interval",
             number: true,
-            cell: ({ kind, mean, ci }) => (
-              <>
-                {formatValue(kind, mean)}
-                <Interval ci={ci} format={(value) => formatValue(kind, value)} />
-              </>
-            ),
+            cell: ({ kind, mean, ci, categories }) =>
+              categories === null ? (
+                <>
+                  {formatValue(kind, mean)}
+                  <Interval ci={ci} format={(value) => formatValue(kind, value)} />
+                </>
+              ) : (
+                "Labels"
+              ),
           },
           {
             header: "From 0 to 100",
             ownLine: true,
             cell: (metric) =>
-              metric.kind === "score" && (
-                <ScoreBar mean={metric.mean} ci={metric.ci} label={scoreText(metric)} />
+              metric.categories !== null ? (
+                <Shares label={`Shares of ${metric.name}`} categories={metric.categories} />
+              ) : (
+                metric.kind === "score" && (
+                  <ScoreBar mean={metric.mean} ci={metric.ci} label={scoreText(metric)} />
+                )
               ),
           },
           {

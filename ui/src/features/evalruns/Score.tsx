@@ -3,14 +3,14 @@ import { itemsText } from "@/components/evaluation/estimate";
 import { Interval } from "@/components/evaluation/Interval";
 import { formatValue } from "@/components/evaluation/measures";
 import classes from "./EvalRuns.module.css";
-import { scoreText } from "./evalRuns";
+import { scoreText, sharesText } from "./evalRuns";
 
 /** A score with its interval and how many items it has. */
 export function Score({ metric }: { metric: EvalRunMetric }) {
   const format = (value: number) => formatValue(metric.kind, value);
   return (
     <span className={classes.score} title={scoreText(metric)}>
-      {formatValue(metric.kind, metric.mean)}{" "}
+      {metric.categories === null ? formatValue(metric.kind, metric.mean) : sharesText(metric.categories)}{" "}
       <span className={classes.dim}>
         <bdi>{metric.name}</bdi>
       </span>

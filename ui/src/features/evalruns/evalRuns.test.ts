@@ -6,11 +6,13 @@ import {
   gateNotes,
   inOrder,
   itemScore,
+  itemVerdict,
   originText,
   primaryScore,
   readMargin,
   readSelection,
   scoreText,
+  sharesText,
   shortCommit,
   tookMs,
   whyNotComparable,
@@ -24,6 +26,7 @@ const metric = (name: string, changed: Partial<EvalRunMetric> = {}): EvalRunMetr
   mean: 0.8,
   ci: [0.7, 0.9],
   pass_rate: 0.75,
+  categories: null,
   n: 30,
   pass_at_k: [],
   pass_hat_k: [],
@@ -65,6 +68,21 @@ describe("a score", () => {
     expect(itemScore(item(1, null), "correct")).toBe(1);
     expect(itemScore(item(null), "correct")).toBeNull();
     expect(itemScore(item(1), "brief")).toBeNull();
+  });
+
+  it("of categories that neither pass nor fail are the shares of labels", () => {
+    const share = (label: string, outputs: number) => ({ label, outputs, share: outputs / 40, ci: null });
+    const categories = [share("rude", 0), share("casual", 10), share("formal", 24), share("odd", 4)];
+    const tone = metric("tone", { mean: null, ci: null, pass_rate: null, categories });
+    expect(scoreText(tone)).toBe("tone: formal 60\u00a0%, casual 25\u00a0%, odd 10\u00a0%, 30 items");
+    expect(sharesText([...categories, share("blunt", 2)])).toMatch(/, 1 more$/);
+    const repeat = (label: string | null) => ({ result: { scores: [{ name: "tone", score: null, label }] } });
+    const item = (...labels: (string | null)[]) => ({ repeats: labels.map(repeat) }) as EvalRunItem;
+    expect(itemVerdict(item("formal", "casual", "formal", null), "tone")).toBe("formal, casual");
+    expect(itemVerdict(item(null), "tone")).toBeNull();
+    const scores = [tone, metric("correct")];
+    const judged = run({ summary: { sentence: "", partial: false, panels: [], scores } });
+    expect(gateMetrics(judged).map(({ name }) => name)).not.toContain("tone");
   });
 
   it("never stands without its interval and n", () => {

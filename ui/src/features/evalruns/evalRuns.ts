@@ -7,6 +7,7 @@ import type {
   EvalRunSelection,
   EvaluationStatus,
   GateDecision,
+  PanelCategory,
 } from "@/api/types";
 import { newEvalRunPath } from "@/components/evalRunStart";
 import { itemsText } from "@/components/evaluation/estimate";
@@ -14,7 +15,7 @@ import { formatValue, intervalText } from "@/components/evaluation/measures";
 import { STATUSES } from "@/components/evaluation/progress";
 import { hasWork, type MissingWork, mayGoOn } from "@/components/evaluation/resume";
 import { failedVotes } from "@/components/evaluation/votes";
-import { formatCount } from "@/components/format";
+import { formatCount, formatPercent } from "@/components/format";
 
 /** The score that decides; undefined until the eval-run has ended, and without scores. */
 export function primaryScore({ summary, primary_metric }: EvalRun): EvalRunMetric | undefined {
@@ -49,8 +50,20 @@ export function withoutPath(
   return newEvalRunPath(run.project_id, { ...which, without: { panel, judge } });
 }
 
+/** The shares of labels, the commonest first: "formal 73 %, casual 27 %". Labels that no output has are left out. */
+export function sharesText(categories: readonly PanelCategory[]): string {
+  const found = categories.filter(({ outputs }) => outputs > 0).sort((x, y) => y.outputs - x.outputs);
+  const named = found.slice(0, MAX_SHARES).map(({ label, share }) => `${label} ${formatPercent(share)}`);
+  const more = found.length - named.length;
+  return [...named, ...(more > 0 ? [`${formatCount(more)} more`] : [])].join(", ");
+}
+
+const MAX_SHARES = 3;
+
 /** A score in one line: "correct 83.3 (70.0 to 93.3), 30 items". */
 export function scoreText(metric: EvalRunMetric): string {
+  if (metric.categories !== null)
+    return `${metric.name}: ${sharesText(metric.categories)}, ${itemsText(metric.n)}`;
   const value = formatValue(metric.kind, metric.mean);
   const interval = intervalText(metric.ci, (one) => formatValue(metric.kind, one));
   return `${metric.name} ${value}${interval === null ? "" : ` (${interval})`}, ${itemsText(metric.n)}`;
@@ -61,6 +74,16 @@ export function itemScore({ repeats }: EvalRunItem, name: string | undefined): n
   const scores = repeats.flatMap(({ result }) => result.scores.filter((one) => one.name === name));
   const values = scores.flatMap(({ score }) => (score === null ? [] : [score]));
   return values.length === 0 ? null : values.reduce((sum, one) => sum + one, 0) / values.length;
+}
+
+/** What a panel says of an item: the mean of its scores, or the labels of its outputs. Null for neither. */
+export function itemVerdict(item: EvalRunItem, name: string | undefined): string | null {
+  const mean = itemScore(item, name);
+  if (mean !== null) return formatValue("score", mean);
+  const labels = item.repeats.flatMap(({ result }) =>
+    result.scores.flatMap((one) => (one.name === name && one.label !== null ? [one.label] : [])),
+  );
+  return labels.length === 0 ? null : [...new Set(labels)].join(", ");
 }
 
 /** What tells eval-runs of one name apart: "faster-triage · 0d2f9c1 · r3". */
@@ -92,7 +115,10 @@ export function whyNotComparable(a: EvalRun, b: EvalRun): string | null {
 export function comparisonOf(a: EvalRun, b: EvalRun): ComparisonDraft {
   const shared = [b.primary_metric, a.primary_metric].find(
     (name) =>
-      name !== null && [a, b].every(({ summary }) => summary?.scores.some((one) => one.name === name)),
+      name !== null &&
+      [a, b].every(({ summary }) =>
+        summary?.scores.some((one) => one.name === name && one.categories === null),
+      ),
   );
   return {
     project_id: b.project_id,
@@ -138,7 +164,10 @@ const MEASURED: readonly GateMetric[] = [
 /** What a gate can check of an eval-run, the primary score first. */
 export function gateMetrics(run: EvalRun): GateMetric[] {
   const primary = primaryScore(run)?.name;
-  const names = run.summary?.scores.flatMap(({ kind, name }) => (kind === "score" ? [name] : [])) ?? [];
+  const names =
+    run.summary?.scores.flatMap(({ kind, name, categories }) =>
+      kind === "score" && categories === null ? [name] : [],
+    ) ?? [];
   const scores = names.map((name) => ({ name, label: name, scale: 0.01, unit: "points" }));
   return [
     ...scores.filter(({ name }) => name === primary),
