@@ -32,20 +32,21 @@ type Label struct {
 	CreatedAt time.Time
 }
 
-// addItemLabels adds the labels on outputs of items.
+// addItemLabels adds the labels on outputs of items that were given on the scales of the panels.
 func (s *Service) addItemLabels(ctx context.Context, e *Evaluation, numbers []int32, place map[int32]*Item) error {
 	panels, names, err := e.labelledPanels()
 	if err != nil || len(panels) == 0 {
 		return err
 	}
-	found, err := postgres.Many[Label](ctx, s.db, "list labels of items", pgx.NamedArgs{"project": e.ProjectID, "id": e.ID, "numbers": numbers, "scores": names})
+	scales := make([]string, len(names))
+	for i, name := range names {
+		scales[i] = panels[name].scaleText()
+	}
+	found, err := postgres.Many[Label](ctx, s.db, "list labels of items", pgx.NamedArgs{"project": e.ProjectID, "id": e.ID, "numbers": numbers, "scores": names, "scales": scales})
 	if err != nil {
 		return err
 	}
 	for i := range found {
-		if !panels[found[i].Score].takes(found[i].Value, found[i].Label) {
-			continue
-		}
 		found[i].rate(panels[found[i].Score])
 		item := place[found[i].Number]
 		item.Labels = append(item.Labels, found[i])
@@ -150,5 +151,6 @@ func (s *Service) labelOf(ctx context.Context, grant access.Grant, location stri
 	}
 	return panels[name], pgx.NamedArgs{
 		"project": e.ProjectID, "dataset": e.DatasetID, "item": item, "score": name, "item_hash": found[0].ItemHash, "output_hash": found[0].OutputHash, "author": author,
+		"scale": panels[name].scaleText(),
 	}, nil
 }

@@ -15,20 +15,26 @@ import (
 	"github.com/looptrace/looptrace/internal/postgres"
 )
 
-// addLabels adds the labels of people on outputs, and where these are outputs of an eval-run, what its panel of the same name said of them.
+// addLabels adds the labels of people on outputs that were given on the scale of the panel, the number of others, and where these are outputs of an eval-run, what its panel of the same name and
+// scale said of them.
 func (a *attempt) addLabels(ctx context.Context, p int, in *panel.Input, places []outputPlace) error {
 	ready := &a.panels[p]
 	if ready.Kind == judge.TypePreference {
 		return nil
 	}
+	args := pgx.NamedArgs{"project": a.e.ProjectID, "id": a.e.ID, "score": ready.Name, "scale": ready.scaleText()}
+	others, err := postgres.One[struct{ Labels int }](ctx, a.db, "count labels on other scales", args)
+	if err != nil {
+		return err
+	}
+	in.OtherLabels = others.Labels
 	found, err := postgres.Many[struct {
 		Number int32
 		Side   int
 		Repeat int
 		Author string
 		Value  float64
-		Label  *string
-	}](ctx, a.db, "list labels for statistics", pgx.NamedArgs{"project": a.e.ProjectID, "id": a.e.ID, "score": ready.Name})
+	}](ctx, a.db, "list labels for statistics", args)
 	if err != nil || len(found) == 0 {
 		return err
 	}
@@ -39,7 +45,7 @@ func (a *attempt) addLabels(ctx context.Context, p int, in *panel.Input, places 
 	numbers := map[int32]bool{}
 	for _, f := range found {
 		output, ok := at[outputPlace{f.Number, f.Side, f.Repeat}]
-		if !ok || !ready.takes(f.Value, f.Label) { // after the last item that is read, or of another scale
+		if !ok { // after the last item that is read
 			continue
 		}
 		if _, ok := people[f.Author]; !ok {
@@ -56,7 +62,7 @@ func (a *attempt) addLabels(ctx context.Context, p int, in *panel.Input, places 
 		Number int32
 		Repeat int
 		Value  *float64
-	}](ctx, a.db, "list scores before", pgx.NamedArgs{"id": a.e.ID, "source": source, "score": ready.Name, "numbers": slices.Collect(maps.Keys(numbers))})
+	}](ctx, a.db, "list scores before", pgx.NamedArgs{"id": a.e.ID, "source": source, "score": ready.Name, "scale": ready.scaleText(), "numbers": slices.Collect(maps.Keys(numbers))})
 	for _, b := range before {
 		if output, ok := at[outputPlace{b.Number, sideA, b.Repeat}]; ok && b.Value != nil {
 			in.Before = append(in.Before, panel.Earlier{Output: output, Value: *b.Value})

@@ -2,6 +2,7 @@ package evaluations
 
 import (
 	"encoding/json"
+	"fmt"
 	"regexp"
 	"slices"
 	"strings"
@@ -81,17 +82,13 @@ func (p *readyPanel) value(value float64) float64 {
 	return value
 }
 
-// takes reports whether a stored label is one of the scale. Panels of other eval-runs with the same name may have had another scale.
-func (p *readyPanel) takes(value float64, label *string) bool {
-	said, err := json.Marshal(value)
-	if label != nil {
-		said, err = json.Marshal(*label)
+// scaleText is the scale as JSON, as labels keep it. Panels of other eval-runs with the same name may have another scale.
+func (p *readyPanel) scaleText() string {
+	text, err := json.Marshal(p.scale)
+	if err != nil { // it came from JSON
+		panic(fmt.Sprintf("encode the scale of a panel: %v", err))
 	}
-	if err != nil {
-		return false // no number of JSON
-	}
-	read, text, err := p.scale.Label(said)
-	return err == nil && read == value && (text != "") == (label != nil)
+	return string(text)
 }
 
 // fill fills in what is stored of a vote.

@@ -172,12 +172,19 @@ counted AS (SELECT count(*) FILTER (WHERE number > 0) AS n FROM removed)
 UPDATE evaluations e SET votes_done = e.votes_done - c.n, votes_failed = e.votes_failed - c.n FROM counted c WHERE e.id = @id
 
 -- name: list labels for statistics
-SELECT i.number, o.side::integer AS side, o.repeat::integer AS repeat, l.author, l.value, l.label
+SELECT i.number, o.side::integer AS side, o.repeat::integer AS repeat, l.author, l.value
 FROM evaluation_labels l
 JOIN evaluation_items i ON i.evaluation_id = @id AND i.content_hash = l.item_hash
 JOIN evaluation_outputs o ON o.evaluation_id = i.evaluation_id AND o.number = i.number AND o.status = 'ok' AND sha256(convert_to(o.output, 'UTF8')) = l.output_hash
-WHERE l.project_id = @project AND l.score = @score
+WHERE l.project_id = @project AND l.score = @score AND l.scale = @scale::jsonb
 ORDER BY i.number, o.side, o.repeat, l.author
+
+-- name: count labels on other scales
+SELECT count(*) AS labels
+FROM evaluation_labels l
+WHERE l.project_id = @project AND l.score = @score AND l.scale IS DISTINCT FROM @scale::jsonb AND EXISTS (
+	SELECT FROM evaluation_items i JOIN evaluation_outputs o ON o.evaluation_id = i.evaluation_id AND o.number = i.number AND o.status = 'ok'
+	WHERE i.evaluation_id = @id AND i.content_hash = l.item_hash AND sha256(convert_to(o.output, 'UTF8')) = l.output_hash)
 
 -- name: list scores before
 SELECT i.number, o.repeat::integer AS repeat, (s -> 'evidence' ->> 'value')::float8 AS value
@@ -186,6 +193,9 @@ JOIN evaluation_items b ON b.evaluation_id = @source AND b.item_id = i.item_id A
 JOIN evaluation_outputs o ON o.evaluation_id = b.evaluation_id AND o.number = b.number AND o.side = 0
 CROSS JOIN LATERAL jsonb_array_elements(o.scores::jsonb) s
 WHERE i.evaluation_id = @id AND i.number = ANY(@numbers) AND s ->> 'name' = @score AND jsonb_typeof(s -> 'evidence' -> 'value') = 'number'
+	AND EXISTS (
+		SELECT FROM evaluations e, jsonb_path_query(e.config::jsonb, '$.panels[*]') AS p
+		WHERE e.id = @source AND p ->> 'name' = @score AND p #> '{judges,0,definition,scale}' = @scale::jsonb)
 
 -- name: list scores of anchors
 SELECT o.number, o.repeat::integer AS repeat, (s ->> 'score')::float8 AS score, e.finished_at
@@ -368,10 +378,11 @@ WHERE i.evaluation_id = @id AND i.item_id = ANY(@items)
 -- name: list labels of items
 SELECT i.number, o.side::integer AS side, o.repeat::integer AS repeat, l.score, l.author, u.email, l.key_name, l.value, l.label, l.note, l.created_at
 FROM evaluation_labels l
+JOIN unnest(@scores::text[], @scales::text[]) AS p(score, scale) ON p.score = l.score AND p.scale::jsonb = l.scale
 JOIN evaluation_items i ON i.evaluation_id = @id AND i.content_hash = l.item_hash
 JOIN evaluation_outputs o ON o.evaluation_id = i.evaluation_id AND o.number = i.number AND o.status = 'ok' AND sha256(convert_to(o.output, 'UTF8')) = l.output_hash
 LEFT JOIN users u ON u.id = l.user_id
-WHERE l.project_id = @project AND i.number = ANY(@numbers) AND l.score = ANY(@scores::text[])
+WHERE l.project_id = @project AND i.number = ANY(@numbers)
 ORDER BY i.number, o.repeat, o.side, l.score, l.created_at, l.author
 
 -- name: find output to label
@@ -380,13 +391,17 @@ FROM evaluation_items i JOIN evaluation_outputs o ON o.evaluation_id = i.evaluat
 WHERE i.evaluation_id = @id AND i.item_id = @item AND o.side = 0 AND o.repeat = @repeat AND o.status = 'ok' AND o.output IS NOT NULL
 
 -- name: put label
-INSERT INTO evaluation_labels (project_id, score, item_hash, output_hash, author, user_id, key_name, value, label, note, created_at)
-VALUES (@project, @score, @item_hash, @output_hash, @author, @user, @key_name, @value, @label, @note, @now)
-ON CONFLICT (project_id, score, item_hash, output_hash, author) DO UPDATE SET value = excluded.value, label = excluded.label, note = excluded.note, created_at = excluded.created_at
+WITH replaced AS (
+	DELETE FROM evaluation_labels
+	WHERE project_id = @project AND score = @score AND item_hash = @item_hash AND output_hash = @output_hash AND author = @author AND scale IS NULL)
+INSERT INTO evaluation_labels (project_id, score, item_hash, output_hash, author, user_id, key_name, scale, value, label, note, created_at)
+VALUES (@project, @score, @item_hash, @output_hash, @author, @user, @key_name, @scale::jsonb, @value, @label, @note, @now)
+ON CONFLICT (project_id, score, item_hash, output_hash, author, scale_hash) DO UPDATE SET value = excluded.value, label = excluded.label, note = excluded.note, created_at = excluded.created_at
 
 -- name: delete label
 DELETE FROM evaluation_labels
 WHERE project_id = @project AND score = @score AND item_hash = @item_hash AND output_hash = @output_hash AND author = @author
+	AND (scale = @scale::jsonb OR scale IS NULL)
 
 -- name: lock labelled evaluations
 SELECT e.id FROM evaluations e

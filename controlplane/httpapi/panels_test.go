@@ -6,6 +6,7 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -125,6 +126,29 @@ func TestLabelsKeepTheirScale(t *testing.T) {
 	for _, item := range e.evalRunItems(t, as, anew.Id, "").Data {
 		assert.Empty(t, item.Repeats[0].Labels)
 	}
+
+	// On 1 to 4 there is a 4, too: it is another one. The label of the same person is kept beside it.
+	shorter := strings.Replace(ordinal, "5", "4", 1)
+	short := e.evaluated(t, as, e.evaluate(t, as, project.Id, dataset.Id, fmt.Sprintf(`{"eval_run_id":%q}`, old.Id), `,"panels":[`+panelJSON("right", made.Id, shorter, "judge-number")+`]`).Id)
+	p := &short.Summary.Panels[0]
+	assert.Nil(t, p.Labels)
+	assert.EqualValues(t, 2, p.LabelsOnOtherScales)
+	assert.Contains(t, strings.Join(p.Warnings, "\n"), "2 labels of people were given on another scale or an unknown one, and are not used")
+	assert.Contains(t, e.do(t, http.MethodGet, "/v1/eval-runs/"+short.Id.String()+"/report?format=markdown", nil, as).Body.String(), "2 labels of people were given on another scale")
+	items := e.evalRunItems(t, as, short.Id, "").Data
+	for _, item := range items {
+		assert.Empty(t, item.Repeats[0].Labels)
+	}
+	must[contract.Label](t, e.do(t, http.MethodPut, "/v1/eval-runs/"+short.Id.String()+"/items/"+items[0].ItemId.String()+"/label", `{"panel":"right","repeat":1,"value":2}`, as), http.StatusOK)
+	labelled := e.labelled(t, as, short.Id, func(l *contract.PanelLabels) bool { return l != nil })
+	assert.EqualValues(t, 1, labelled.Summary.Panels[0].Labels.Outputs)
+	assert.Nil(t, labelled.Summary.Panels[0].Labels.Before, "the panel before had another scale")
+	require.Eventually(t, func() bool {
+		before := must[contract.EvalRun](t, e.do(t, http.MethodGet, "/v1/eval-runs/"+old.Id.String(), nil, as), http.StatusOK).Summary.Panels[0]
+		return before.Labels != nil && before.Labels.Outputs == 2 && before.LabelsOnOtherScales == 1
+	}, comparisonTime, 20*time.Millisecond)
+	assert.Equal(t, http.StatusNoContent, e.do(t, http.MethodDelete, "/v1/eval-runs/"+short.Id.String()+"/items/"+items[0].ItemId.String()+"/label?panel=right&repeat=1", nil, as).Code)
+	assert.Equal(t, 2, e.count(t, "SELECT count(*) FROM evaluation_labels"), "those on 1 to 5 stay")
 }
 
 // TestReportIsOneText reads the report of an eval-run whose name turns the direction of text, and of which there are warnings.

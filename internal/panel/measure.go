@@ -30,6 +30,8 @@ type Summary struct {
 	Unscored  int `json:"unscored"`
 	Split     int `json:"split"`
 	Escalated int `json:"escalated"`
+	// OtherLabels counts labels that were given on another scale, and are not used.
+	OtherLabels int `json:"labels_on_other_scales"`
 	// Labels is nil without labels, Anchors without anchors.
 	Labels  *LabelsResult  `json:"labels"`
 	Anchors *AnchorsResult `json:"anchors"`
@@ -58,7 +60,7 @@ func Measure(in Input) (*Summary, []OutputScore, error) {
 	t := newTable(&in)
 	t.verdicts = t.decideAll(t.members)
 	t.final = t.escalated(t.verdicts)
-	s := &Summary{Name: in.Name, Kind: in.Kind, Scale: in.Scale, Aggregate: in.Aggregate, Judges: []JudgeResult{}}
+	s := &Summary{Name: in.Name, Kind: in.Kind, Scale: in.Scale, Aggregate: in.Aggregate, OtherLabels: in.OtherLabels, Judges: []JudgeResult{}}
 	outputs, scores := make([]OutputScore, len(t.final)), make([]float64, len(t.final))
 	for o, v := range t.final {
 		outputs[o], scores[o] = t.outputScore(v), v.score

@@ -158,6 +158,8 @@ type Input struct {
 	Outputs   []Output
 	Votes     []Vote
 	Labels    []Label
+	// OtherLabels counts labels of these outputs that were given on another scale, which are not used.
+	OtherLabels int
 	// Before has the scores of the panel of the eval-run whose outputs these are; nil for other targets.
 	Before []Earlier
 	// Anchors is nil without anchors.

@@ -44,6 +44,10 @@ func (t *table) warnings(s *Summary) []string {
 			add("%s", j.Stopped.words(j.Name))
 		}
 	}
+	if n := s.OtherLabels; n > 0 {
+		add("%s of people %s given on another scale or an unknown one, and %s not used: a value means something else there. Label these outputs on this scale.",
+			plural(n, "label"), verb(n, "was", "were"), verb(n, "is", "are"))
+	}
 	if s.Votes.OK == 0 {
 		return w
 	}
@@ -69,6 +73,14 @@ func (s *Stopped) words(name string) string {
 		text += fmt.Sprintf(" The escalation, which waits for them, was not asked for %s.", plural(s.EscalationVotes, "vote"))
 	}
 	return text + fmt.Sprintf(" The last error: %s %s", s.Error.Detail, s.Remedy)
+}
+
+// verb is that of a number of things.
+func verb(n int, one, many string) string {
+	if n == 1 {
+		return one
+	}
+	return many
 }
 
 func have(outputs int) string {
@@ -118,11 +130,11 @@ func (t *table) warnOfMissing(s *Summary, add func(string, ...any)) {
 		if 2*ties > s.Unscored {
 			advice = "Most are ties: take an odd number of judges, or an escalation."
 		}
-		verb := "leaves"
+		leaves := "mean score leaves"
 		if !t.scored() {
-			verb = "leave"
+			leaves = "shares of labels leave"
 		}
-		add("%d of %s have no score, and the %s %s them out. %s", s.Unscored, plural(s.Outputs, "output"), t.result(), verb, advice)
+		add("%d of %s have no score, and the %s them out. %s", s.Unscored, plural(s.Outputs, "output"), leaves, advice)
 	}
 }
 

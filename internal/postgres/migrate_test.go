@@ -78,3 +78,30 @@ func TestSchema(t *testing.T) {
 	require.NoError(t, err)
 	assert.Equal(t, string(want), got.String(), "to accept a new migration: go test ./internal/postgres -run TestSchema -update")
 }
+
+// TestLabelsGetTheirScale has labels from before migration 31, of a panel with one scale in all eval-runs, and of one with two.
+func TestLabelsGetTheirScale(t *testing.T) {
+	t.Parallel()
+	pool := open(t, engines.Postgres(t))
+	exec := func(statements string) {
+		t.Helper()
+		_, err := pool.Exec(t.Context(), statements)
+		require.NoError(t, err)
+	}
+	exec(`DROP TABLE evaluation_stopped_judges; ALTER TABLE evaluation_labels DROP CONSTRAINT evaluation_labels_pkey, DROP COLUMN scale_hash, DROP COLUMN scale;
+		ALTER TABLE evaluation_labels ADD PRIMARY KEY (project_id, score, item_hash, output_hash, author)`)
+	const panels = `{"panels":[{"name":"one","judges":[{"definition":{"scale":{"type":"ordinal","min":1,"max":5}}}]},{"name":"two","judges":[{"definition":{"scale":{"type":"ordinal","min":1,"max":%MAX%}}}]}]}`
+	insert := `INSERT INTO evaluations (project_id, kind, name, dataset_id, revision, item_count, repeats, seed, config, allow_unpriced, status, outputs_total, estimate, created_at)
+		SELECT p.id, 'eval_run', 'judged', uuidv7(), 1, 1, 1, 1, c.config, true, 'succeeded', 1, '{}', now()
+		FROM (VALUES (` + strings.Join([]string{`'` + strings.ReplaceAll(panels, "%MAX%", "5") + `'`, `'` + strings.ReplaceAll(panels, "%MAX%", "3") + `'`, `'{"panels":null}'`}, "), (") + `)) c (config),
+			(VALUES ('01985f6e-0000-7000-8000-000000000001'::uuid)) p (id)`
+	const withoutProject = "BEGIN; SET LOCAL session_replication_role = replica; "
+	exec(withoutProject + insert + `;
+		INSERT INTO evaluation_labels (project_id, score, item_hash, output_hash, author, value, note, created_at)
+		SELECT '01985f6e-0000-7000-8000-000000000001', score, 'item', 'output', 'user:1', 3, '', now() FROM (VALUES ('one'), ('two'), ('gone')) s (score); COMMIT`)
+	migration, err := os.ReadFile("migrations/00031_judging.sql")
+	require.NoError(t, err)
+	exec(withoutProject + string(migration) + "; COMMIT")
+	assert.Equal(t, []string{"gone: unknown", `one: {"max": 5, "min": 1, "type": "ordinal"}`, "two: unknown"},
+		lines(t, pool, "SELECT score || ': ' || coalesce(scale::text, 'unknown') FROM evaluation_labels ORDER BY score"))
+}

@@ -5166,9 +5166,12 @@ type PanelSummary struct {
 	Judges    []PanelJudge     `json:"judges"`
 	Kind      PanelSummaryKind `json:"kind"`
 
-	// Labels Null without labels of people.
+	// Labels Null without labels of people on the scale of the panel.
 	Labels *PanelLabels `json:"labels"`
-	Name   string       `json:"name"`
+
+	// LabelsOnOtherScales Labels of people on these outputs that are not used: they were given on another scale of a panel of this name, or it is not known on which.
+	LabelsOnOtherScales int64  `json:"labels_on_other_scales"`
+	Name                string `json:"name"`
 
 	// Outputs Outputs that could be judged.
 	Outputs int64 `json:"outputs"`

@@ -10,3 +10,20 @@ CREATE TABLE evaluation_stopped_judges (
     error_detail  text     NOT NULL,
     PRIMARY KEY (evaluation_id, panel, judge)
 );
+
+-- The scale that a label was given on: a 3 of 1 to 5 is none of 1 to 3. Unknown for labels from before, if the panels of that name in the
+-- project have several scales, or are gone.
+ALTER TABLE evaluation_labels
+    ADD COLUMN scale jsonb,
+    ADD COLUMN scale_hash text NOT NULL GENERATED ALWAYS AS (md5(coalesce(scale::text, ''))) STORED;
+UPDATE evaluation_labels l SET scale = s.scale
+FROM (
+    SELECT e.project_id, p ->> 'name' AS score, min((p #> '{judges,0,definition,scale}')::text)::jsonb AS scale
+    FROM evaluations e, jsonb_path_query(e.config::jsonb, '$.panels[*]') AS p
+    WHERE e.kind = 'eval_run'
+    GROUP BY e.project_id, p ->> 'name'
+    HAVING count(DISTINCT p #> '{judges,0,definition,scale}') = 1) s
+WHERE l.project_id = s.project_id AND l.score = s.score;
+ALTER TABLE evaluation_labels
+    DROP CONSTRAINT evaluation_labels_pkey,
+    ADD PRIMARY KEY (project_id, score, item_hash, output_hash, author, scale_hash);

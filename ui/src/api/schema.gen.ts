@@ -6072,7 +6072,12 @@ export interface components {
              * @description Those that the escalation decided.
              */
             escalated: number;
-            /** @description Null without labels of people. */
+            /**
+             * Format: int64
+             * @description Labels of people on these outputs that are not used: they were given on another scale of a panel of this name, or it is not known on which.
+             */
+            labels_on_other_scales: number;
+            /** @description Null without labels of people on the scale of the panel. */
             labels: components["schemas"]["PanelLabels"] | null;
             /** @description Null without anchors. */
             anchors: components["schemas"]["PanelAnchors"] | null;

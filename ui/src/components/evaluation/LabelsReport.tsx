@@ -21,12 +21,13 @@ const METHODS = {
 };
 
 /** A panel beside labels of people, and the mean score that they correct. */
-export function Labels({ panel: { name, labels }, labelsAt }: Props) {
+export function Labels({ panel: { name, labels, labels_on_other_scales: others }, labelsAt }: Props) {
   if (labels === null)
     return (
       <p className={classes.note}>
-        Nobody has labelled an output, so nothing says whether the judges are right, only whether they agree.
-        About 30 labels tell. {labelsAt && <Link to={labelsAt}>Label outputs</Link>}
+        Nobody has labelled an output{others > 0 && " on this scale"}, so nothing says whether the judges are
+        right, only whether they agree. About 30 labels tell.{" "}
+        {labelsAt && <Link to={labelsAt}>Label outputs</Link>}
       </p>
     );
   const { corrected, method, labels_needed: needed, before } = labels;
