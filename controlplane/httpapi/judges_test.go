@@ -198,6 +198,7 @@ func TestPanelJudgesConfiguration(t *testing.T) {
 func TestFaultyPanel(t *testing.T) {
 	t.Parallel()
 	e := newEnv(t)
+	e.providers.IdleTimeout = time.Second
 	session, project := e.setUp(t)
 	as := cookie(session)
 	e.work(t)
@@ -214,6 +215,8 @@ func TestFaultyPanel(t *testing.T) {
 		switch {
 		case n < 0:
 			return voted("fail")
+		case n == 0 && q.Model == "judge-1": // one, since each attempt takes the whole idle timeout
+			return &provider.Reply{Fault: provider.Stall}
 		case q.Model == "judge-1" && n%10 < 7, q.Model != "judge-1" && n%10 == 9:
 			return new(faults[(n+len(q.Model))%len(faults)])
 		}
@@ -231,6 +234,25 @@ func TestFaultyPanel(t *testing.T) {
 	assert.Positive(t, v.Refused)
 	assert.Positive(t, v.OffScale)
 	assert.Positive(t, v.ProviderError)
+	assert.EqualValues(t, 1, v.Timeout)
+	late := 0
+	for _, item := range e.evalRunItems(t, as, ended.Id, "?limit=500").Data {
+		for _, vote := range item.Repeats[0].Result.Votes {
+			if vote.Status != contract.VoteStatusOk {
+				assert.Nil(t, vote.Value)
+				assert.Nil(t, vote.Label)
+				assert.Nil(t, vote.Score, "no failure is a number")
+				assert.Nil(t, vote.Pass)
+			}
+			if vote.Status == contract.VoteStatusTimeout {
+				late++
+				require.NotNil(t, vote.Error)
+				assert.Contains(t, vote.Error.Detail, "sent nothing for 1s")
+			}
+		}
+	}
+	assert.EqualValues(t, v.Timeout, late)
+	assert.Equal(t, v.Timeout, ended.Summary.Panels[0].Votes.Timeout)
 	assert.EqualValues(t, 70, ended.Accounting.Scored+ended.Accounting.JudgeFailed)
 	for _, m := range ended.Summary.Scores {
 		if m.Name == "right" {

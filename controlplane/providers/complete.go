@@ -170,7 +170,7 @@ func (s *Service) connection(p *Provider) (llm.Connection, error) {
 	if err != nil {
 		return llm.Connection{}, err
 	}
-	return llm.Connection{Kind: p.Kind, BaseURL: p.BaseURL, APIKey: secret.APIKey, Headers: secret.Headers, HTTP: s.http}, nil
+	return llm.Connection{Kind: p.Kind, BaseURL: p.BaseURL, APIKey: secret.APIKey, Headers: secret.Headers, HTTP: s.http, IdleTimeout: s.IdleTimeout}, nil
 }
 
 // do makes attempts until one succeeds or none is left.

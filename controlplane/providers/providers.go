@@ -109,6 +109,10 @@ type Change struct {
 
 // Service manages connections and calls models.
 type Service struct {
+	// IdleTimeout limits the wait for the first byte of a response and between bytes. 0 means [llm.DefaultIdleTimeout]. It is set before
+	// the first call.
+	IdleTimeout time.Duration
+
 	db     postgres.DB
 	calls  postgres.DB
 	now    func() time.Time
