@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"time"
 
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
@@ -39,8 +40,8 @@ type Result struct {
 	Scores       []Score         `json:"scores"`
 }
 
-// Added counts results that were sent.
-type Added struct{ Added, Replaced, Unchanged int }
+// Added counts results that were sent. Ungraded are those of Added and Replaced that a job grades after the end, since that takes long.
+type Added struct{ Added, Replaced, Unchanged, Ungraded int }
 
 // errResultExists is returned for another result of an item and repeat that has one.
 func errResultExists(i int) error {
@@ -79,15 +80,16 @@ type storedResult struct {
 	ResultHash string  `json:"result_hash"`
 	RunLookup  *lookup `json:"run_lookup"`
 	hash       []byte
+	ungraded   bool
 }
 
-// resultRows checks and grades results. readsRuns is whether who sent them may read runs.
+// resultRows checks results, and grades them as far as there is time. readsRuns is whether who sent them may read runs.
 func (s *Service) resultRows(ctx context.Context, e *Evaluation, results []Result, readsRuns bool) ([]storedResult, error) {
 	config, err := e.ReadConfig()
 	if err != nil {
 		return nil, err
 	}
-	a := attempt{Service: s}
+	a := attempt{Service: s, until: &deadline{at: time.Now().Add(s.GradingTime)}}
 	if a.graders, err = ParseGraders("graders", config.Graders); err != nil {
 		return nil, err
 	}
@@ -168,7 +170,7 @@ func (r *Result) check(at string) error {
 	return nil
 }
 
-// resultRow grades a result.
+// resultRow grades a result, unless it takes too long: a job grades it then.
 func (a *attempt) resultRow(ctx context.Context, result *Result, item *datasets.Item, number int32, readsRuns bool) (storedResult, error) {
 	text, err := json.Marshal(result)
 	if err != nil {
@@ -197,8 +199,11 @@ func (a *attempt) resultRow(ctx context.Context, result *Result, item *datasets.
 	if len(result.Message) > 0 {
 		stored.Message = new(string(result.Message))
 	}
-	left, err := a.grade(ctx, &stored.row, item, grading{scores: result.Scores, later: result.RunID != nil && readsRuns})
+	left, err := a.grade(ctx, &stored.row, item, grading{scores: result.Scores, later: result.RunID != nil && readsRuns, until: a.until})
 	stored.RunLookup = lookupOf(result.RunID, lacking || left, readsRuns)
+	if stored.ungraded = left && a.until.passed(); stored.ungraded && (stored.RunLookup == nil || *stored.RunLookup != lookupWaiting) {
+		stored.RunLookup = new(lookupUngraded)
+	}
 	return stored, err
 }
 
@@ -254,6 +259,9 @@ func (s *Service) storeResults(ctx context.Context, tx postgres.DB, e *Evaluatio
 		default:
 			added.Replaced++
 			count(before[at].Status, before[at].CostNanousd, -1)
+		}
+		if rows[i].ungraded {
+			added.Ungraded++
 		}
 		count(rows[i].Status, rows[i].Cost, 1)
 		changed = append(changed, rows[i])

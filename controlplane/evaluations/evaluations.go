@@ -33,6 +33,8 @@ const (
 	maxItems, maxOutputs = 100_000, 1_000_000
 	// lostAfter is how old an unfinished evaluation without a job must be to get one again.
 	lostAfter = time.Minute
+	// gradingTime is the GradingTime of a new service. One grader may take as long again before it ends.
+	gradingTime = 10 * time.Second
 )
 
 // Type is what an evaluation is.
@@ -77,6 +79,9 @@ var (
 
 // Service manages evaluations.
 type Service struct {
+	// GradingTime is how long a request grades results from outside. A job grades the rest.
+	GradingTime time.Duration
+
 	db          postgres.DB
 	jobs        *jobs.Queue
 	datasets    *datasets.Service
@@ -91,7 +96,7 @@ type Service struct {
 func New(
 	pool *pgxpool.Pool, queue *jobs.Queue, sets *datasets.Service, models *providers.Service, completed *completions.Service, recorded Runs, now func() time.Time, log *slog.Logger,
 ) *Service {
-	s := &Service{postgres.NewDB(pool, queries), queue, sets, models, completed, recorded, postgres.Clock(now), log}
+	s := &Service{gradingTime, postgres.NewDB(pool, queries), queue, sets, models, completed, recorded, postgres.Clock(now), log}
 	jobs.Register(queue, s.run)
 	jobs.Register(queue, s.summarizeAgain)
 	return s

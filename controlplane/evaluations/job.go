@@ -44,6 +44,7 @@ type attempt struct {
 	config    Config
 	renderers [2]*renderer
 	graders   []*grader.Grader
+	until     *deadline // of grading
 	caller    completions.Caller
 	panels    []readyPanel
 	purse     *purse

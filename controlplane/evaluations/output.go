@@ -131,6 +131,21 @@ type grading struct {
 	calls []grader.ToolCall
 	// later is whether more is known later: scores of graders that look at what is not known now are left out.
 	later bool
+	// until is when grading ends, nil for never: scores that would come after it are left out.
+	until *deadline
+}
+
+// deadline is when a request ends grading.
+type deadline struct {
+	at   time.Time
+	over bool
+}
+
+func (d *deadline) passed() bool {
+	if d != nil && !d.over {
+		d.over = time.Now().After(d.at)
+	}
+	return d != nil && d.over
 }
 
 // grade grades an output. It reports whether scores were left out.
@@ -143,6 +158,10 @@ func (a *attempt) grade(ctx context.Context, made *row, item *datasets.Item, g g
 	scores := append([]Score{}, g.scores...)
 	for _, one := range a.graders {
 		if slices.ContainsFunc(g.scores, func(s Score) bool { return s.Name == one.Name() }) {
+			continue
+		}
+		if g.until.passed() {
+			left = true
 			continue
 		}
 		found := one.Grade(ctx, sample)

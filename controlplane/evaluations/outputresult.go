@@ -92,6 +92,8 @@ func (r *results) add(row *resultRow, models map[modelKey]int64) error {
 	}
 	switch {
 	case row.RunLookup == nil || *row.RunLookup == lookupRead && row.CostNanousd != nil:
+	case *row.RunLookup == lookupUngraded:
+		r.reasons[ReasonCount{Side: name, Code: "not_graded"}]++
 	case *row.RunLookup == lookupRead:
 		r.reasons[ReasonCount{Side: name, Code: "cost_unknown"}]++
 	default:

@@ -223,7 +223,7 @@ FROM (
 		SELECT o.number, o.side, count(*) AS outputs, count(*) FILTER (WHERE o.status = 'ok') AS ok,
 			count(*) FILTER (WHERE o.status = 'ok' AND (@primary::text IS NULL OR EXISTS (
 				SELECT FROM json_array_elements(o.scores::json) s WHERE s ->> 'name' = @primary AND s ->> 'score' IS NOT NULL))) AS scored,
-			bool_or(o.run_lookup = 'waiting') AS waiting
+			bool_or(o.run_lookup IN ('waiting', 'ungraded')) AS waiting
 		FROM evaluation_outputs o WHERE o.evaluation_id = @id AND o.number = ANY(@numbers) GROUP BY o.number, o.side) AS sides
 	GROUP BY number) m
 WHERE i.evaluation_id = @id AND i.number = m.number AND i.status <> 'skipped'
@@ -347,22 +347,22 @@ WHERE i.evaluation_id = @id AND NOT EXISTS (
 GROUP BY i.number, i.item_id, i.key ORDER BY i.number LIMIT @limit
 
 -- name: list waiting results
-SELECT o.number, o.repeat, i.ordinal, o.status, o.output, o.message, o.run_id, o.duration_ms, o.input_tokens, o.output_tokens, o.cache_read_tokens,
+SELECT o.number, o.repeat, i.ordinal, o.status, o.output, o.message, o.run_id, o.run_lookup, o.duration_ms, o.input_tokens, o.output_tokens, o.cache_read_tokens,
 	o.cache_write_tokens, o.reasoning_tokens, o.cost_nanousd, o.scores
 FROM evaluation_outputs o JOIN evaluation_items i ON i.evaluation_id = o.evaluation_id AND i.number = o.number
-WHERE o.evaluation_id = @id AND o.run_lookup = 'waiting' AND (o.number, o.repeat) > (@number, @repeat)
+WHERE o.evaluation_id = @id AND o.run_lookup IN ('waiting', 'ungraded') AND (o.number, o.repeat) > (@number, @repeat)
 ORDER BY o.number, o.repeat LIMIT @limit
 
 -- name: fill results
 WITH mine AS (
 	SELECT id FROM evaluations WHERE id = @id AND attempt = @attempt FOR UPDATE),
 filled AS (
-	UPDATE evaluation_outputs o SET run_lookup = r.run_lookup, duration_ms = r.duration_ms, input_tokens = r.input_tokens, output_tokens = r.output_tokens,
+	UPDATE evaluation_outputs o SET run_lookup = nullif(r.run_lookup, ''), duration_ms = r.duration_ms, input_tokens = r.input_tokens, output_tokens = r.output_tokens,
 		cache_read_tokens = r.cache_read_tokens, cache_write_tokens = r.cache_write_tokens, reasoning_tokens = r.reasoning_tokens, cost_nanousd = r.cost_nanousd,
 		scores = r.scores
 	FROM mine m, json_to_recordset(@rows) AS r(number integer, repeat smallint, run_lookup text, duration_ms double precision, input_tokens bigint,
 		output_tokens bigint, cache_read_tokens bigint, cache_write_tokens bigint, reasoning_tokens bigint, cost_nanousd bigint, added_nanousd bigint, scores text)
-	WHERE o.evaluation_id = m.id AND o.number = r.number AND o.side = 0 AND o.repeat = r.repeat AND o.run_lookup = 'waiting'
+	WHERE o.evaluation_id = m.id AND o.number = r.number AND o.side = 0 AND o.repeat = r.repeat AND o.run_lookup IN ('waiting', 'ungraded')
 	RETURNING r.added_nanousd AS added)
 UPDATE evaluations e SET results_cost_nanousd = e.results_cost_nanousd + s.cost, results_costed = e.results_costed + s.costed
 FROM (SELECT coalesce(sum(added), 0) AS cost, count(added) AS costed FROM filled) s

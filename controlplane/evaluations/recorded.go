@@ -8,6 +8,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/jackc/pgx/v5"
 
@@ -127,7 +128,7 @@ func (s *Service) writeRuns(ctx context.Context, tx pgx.Tx, grant access.Grant, 
 	}
 	p.revision, p.estimate.Items = written.Revision, found.Evaluated
 	p.items = make([]plannedItem, len(contents))
-	results, a := make([]storedResult, 0, len(contents)), attempt{Service: s, graders: p.graders}
+	results, a := make([]storedResult, 0, len(contents)), attempt{Service: s, graders: p.graders, until: &deadline{at: time.Now().Add(s.GradingTime)}}
 	for i := range n.Runs {
 		if misfits[i] {
 			continue

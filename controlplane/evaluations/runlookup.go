@@ -48,6 +48,9 @@ const (
 	lookupUnfinished  lookup = "unfinished"
 	lookupUnavailable lookup = "unavailable"
 	lookupNotAllowed  lookup = "not_allowed"
+	// lookupUngraded: no run is looked for, but graders have yet to grade the result. lookupNone is left of it.
+	lookupUngraded lookup = "ungraded"
+	lookupNone     lookup = ""
 )
 
 // lookupOf returns the lookup of a result that was sent, nil if there is nothing to look for. Who may not read runs does not learn of
@@ -62,7 +65,7 @@ func lookupOf(run *uuid.UUID, lacking, readsRuns bool) *lookup {
 	return new(lookupWaiting)
 }
 
-// waitingResult is a result whose run was not looked at.
+// waitingResult is a result whose run was not looked at, or that is not graded.
 type waitingResult struct {
 	Number           int32
 	Repeat           int
@@ -71,6 +74,7 @@ type waitingResult struct {
 	Output           *string
 	Message          *string
 	RunID            uuid.UUID
+	RunLookup        lookup
 	DurationMS       *float64
 	InputTokens      *int64
 	OutputTokens     *int64
@@ -123,12 +127,18 @@ func (a *attempt) readRuns(ctx context.Context) error {
 
 // fillResults returns the results whose runs are known, and if it is the last look also the others.
 func (a *attempt) fillResults(ctx context.Context, found []waitingResult, last bool) ([]filledResult, error) {
-	ids := make([]uuid.UUID, len(found))
+	var ids []uuid.UUID
 	for i := range found {
-		ids[i] = found[i].RunID
+		if found[i].RunLookup == lookupWaiting {
+			ids = append(ids, found[i].RunID)
+		}
 	}
 	unknown := lookupNotFound
-	totals, err := a.runs.Totals(ctx, access.OfJob(a.e.ProjectID), ids)
+	var totals map[uuid.UUID]runmodel.Run
+	var err error
+	if len(ids) > 0 {
+		totals, err = a.runs.Totals(ctx, access.OfJob(a.e.ProjectID), ids)
+	}
 	if err != nil && !problem.Is(err, problem.Unavailable) && !problem.Is(err, problem.TooExpensive) {
 		return nil, fmt.Errorf("read the runs of results: %w", err)
 	}
@@ -140,6 +150,8 @@ func (a *attempt) fillResults(ctx context.Context, found []waitingResult, last b
 		one := found[i].filled()
 		run, ok := totals[found[i].RunID]
 		switch {
+		case found[i].RunLookup == lookupUngraded:
+			one.RunLookup = found[i].afterGrading()
 		case ok && run.Status != runmodel.StatusRunning:
 			one.RunLookup = lookupRead
 			one.take(&run)
@@ -153,6 +165,15 @@ func (a *attempt) fillResults(ctx context.Context, found []waitingResult, last b
 		filled = append(filled, one)
 	}
 	return a.gradeFilled(ctx, filled, last)
+}
+
+// afterGrading is the lookup of a result that only had to be graded: its run was not looked for, because who sent it may not read runs.
+func (w *waitingResult) afterGrading() lookup {
+	lacking := w.CostNanousd == nil || w.DurationMS == nil || w.InputTokens == nil && w.OutputTokens == nil
+	if left := lookupOf(&w.RunID, lacking, false); left != nil {
+		return *left
+	}
+	return lookupNone
 }
 
 func (w *waitingResult) filled() filledResult {

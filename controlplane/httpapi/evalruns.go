@@ -210,7 +210,7 @@ func (h evalRunHandlers) AddEvalRunResults(ctx context.Context, req contract.Add
 	if err != nil {
 		return nil, err
 	}
-	return contract.AddEvalRunResults200JSONResponse{Added: added.Added, Replaced: added.Replaced, Unchanged: added.Unchanged, Progress: progressOf(&changed)}, nil
+	return contract.AddEvalRunResults200JSONResponse{Added: added.Added, Replaced: added.Replaced, Unchanged: added.Unchanged, Ungraded: added.Ungraded, Progress: progressOf(&changed)}, nil
 }
 
 func resultOf(r *contract.EvalRunResult) evaluations.Result {

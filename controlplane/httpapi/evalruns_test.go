@@ -355,3 +355,43 @@ func TestEvalRunResultsAreRefused(t *testing.T) {
 	cancelled := must[contract.EvalRun](t, e.do(t, http.MethodPost, path+"/_actions/cancel", nil, as), http.StatusOK)
 	assert.Equal(t, contract.EvaluationStatusCancelled, cancelled.Status)
 }
+
+// TestSlowGradingIsLeftToAJob sends results when a request has no time left to grade: they are stored, and graded after the end.
+func TestSlowGradingIsLeftToAJob(t *testing.T) {
+	t.Parallel()
+	e := newEnv(t)
+	e.evaluations.GradingTime = -1
+	session, project := e.setUp(t)
+	as := cookie(session)
+	e.work(t)
+	dataset := e.dataset(t, as, project.Id, "numbers", questions(5)...)
+	run := e.beginEvalRun(t, as, project.Id, dataset.Id, `,"graders":[{"name":"digits","type":"regex","pattern":"^[0-9]+$"},{"name":"long","type":"length","min":3}]`)
+	results := make([]string, 0, 5)
+	for _, item := range e.evalRunItems(t, as, run.Id, "").Data {
+		output := map[bool]string{true: `"12"`, false: `"none"`}[item.Number == 1]
+		results = append(results, fmt.Sprintf(`{"item_id":%q,"repeat":1,"output":%s,"scores":[{"name":"own","score":1}]}`, item.ItemId, output))
+	}
+	results[4] = strings.Split(results[4], `,"output"`)[0] + `,"error":{"code":"Timeout"}}`
+	path, body := "/v1/eval-runs/"+run.Id.String()+"/results", `{"items":[`+strings.Join(results, ",")+`]}`
+	added := must[contract.EvalRunAdded](t, e.do(t, http.MethodPost, path, body, as), http.StatusOK)
+	assert.Equal(t, []int{5, 4}, []int{added.Added, added.Ungraded}, "an error is not graded")
+	again := must[contract.EvalRunAdded](t, e.do(t, http.MethodPost, path, body, as), http.StatusOK)
+	assert.Equal(t, []int{0, 5, 0}, []int{again.Added, again.Unchanged, again.Ungraded})
+	for _, item := range e.evalRunItems(t, as, run.Id, "?limit=4").Data {
+		assert.Equal(t, contract.EvaluationItemStatusPending, item.Status)
+		assert.Len(t, item.Repeats[0].Result.Scores, 1, "the one that was sent")
+	}
+	finished := e.finishEvalRun(t, as, run.Id)
+	assert.EqualValues(t, 4, finished.Accounting.Scored)
+	assert.EqualValues(t, 1, finished.Accounting.TargetFailed)
+	require.Len(t, finished.Accounting.Reasons, 1, "%+v", finished.Accounting.Reasons)
+	means := map[string]float64{}
+	for _, m := range finished.Summary.Scores {
+		if m.Mean != nil {
+			means[m.Name] = *m.Mean
+		}
+	}
+	assert.InDelta(t, 0.25, means["digits"], 1e-9)
+	assert.InDelta(t, 0.75, means["long"], 1e-9)
+	assert.InDelta(t, 1, means["own"], 1e-9)
+}

@@ -3147,6 +3147,9 @@ type EvalRunAdded struct {
 	Progress  EvaluationProgress `json:"progress"`
 	Replaced  int                `json:"replaced"`
 	Unchanged int                `json:"unchanged"`
+
+	// Ungraded Those of `added` and `replaced` that some graders have yet to grade.
+	Ungraded int `json:"ungraded"`
 }
 
 // EvalRunCreate defines model for EvalRunCreate.

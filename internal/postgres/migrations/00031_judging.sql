@@ -27,3 +27,9 @@ WHERE l.project_id = s.project_id AND l.score = s.score;
 ALTER TABLE evaluation_labels
     DROP CONSTRAINT evaluation_labels_pkey,
     ADD PRIMARY KEY (project_id, score, item_hash, output_hash, author, scale_hash);
+
+-- Ungraded results from outside took a request too long: a job grades them, as it does those whose runs are waited for.
+ALTER TABLE evaluation_outputs
+    DROP CONSTRAINT evaluation_outputs_run_lookup_check,
+    ADD CONSTRAINT evaluation_outputs_run_lookup_check
+        CHECK (run_lookup IN ('waiting', 'read', 'not_found', 'unfinished', 'unavailable', 'not_allowed', 'ungraded'));

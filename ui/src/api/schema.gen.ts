@@ -831,6 +831,9 @@ export interface paths {
          *     What a result with a `run_id` lacks of cost, tokens and duration comes from its run once the eval-run has ended, and so do the tool
          *     calls for graders that look at them. This needs the scope `runs:read`.
          *
+         *     Graders of the eval-run grade for ten seconds in a request. What is not graded then is stored, counted in `ungraded`, and graded once
+         *     the eval-run has ended, before it is summarized; its items are pending until then.
+         *
          *     Requires the scope `evals:write`.
          */
         post: operations["addEvalRunResults"];
@@ -4845,6 +4848,8 @@ export interface components {
             added: number;
             replaced: number;
             unchanged: number;
+            /** @description Those of `added` and `replaced` that some graders have yet to grade. */
+            ungraded: number;
             progress: components["schemas"]["EvaluationProgress"];
         };
         EvalRunMissing: {
