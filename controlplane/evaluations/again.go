@@ -13,10 +13,10 @@ import (
 	"github.com/looptrace/looptrace/internal/postgres"
 )
 
-// againWait is the time between two looks whether an eval-run has its first summary.
+// againWait is the time between two looks whether an evaluation has its first summary.
 const againWait = 5 * time.Second
 
-// againArgs name an eval-run to summarize again because labels changed.
+// againArgs name an evaluation to summarize again because labels changed.
 type againArgs struct {
 	EvaluationID uuid.UUID `json:"evaluation_id"`
 }
@@ -27,10 +27,10 @@ func (againArgs) Kind() string { return "evaluation_summary" }
 // Queue is the queue of the job.
 func (againArgs) Queue() string { return jobs.Summaries }
 
-// changeLabel changes a label, and adds a job for each eval-run of the dataset that has its output and its panel, unless one waits.
+// changeLabel changes a label, and adds a job for each evaluation of the dataset that has its output and its panel, unless one waits.
 //
-// The lock on the eval-runs makes sure that no label is lost: a job that was seen waiting locks its eval-run before it reads labels, which
-// is after the commit.
+// The lock on the evaluations makes sure that no label is lost: a job that was seen waiting locks its evaluation before it reads labels,
+// which is after the commit.
 func (s *Service) changeLabel(ctx context.Context, args pgx.NamedArgs, change func(context.Context, postgres.DB) error) error {
 	return s.db.Tx(ctx, func(ctx context.Context, tx postgres.DB) error {
 		type labelled struct{ ID uuid.UUID }
@@ -59,8 +59,25 @@ func (s *Service) changeLabel(ctx context.Context, args pgx.NamedArgs, change fu
 	})
 }
 
-// summarizeAgain summarizes an eval-run that has ended with the labels of now. It calls no model, and only the summary changes. A job that
-// begins later takes the eval-run over.
+// summaryAgain returns the summary of what has ended. A comparison was decided where it was before.
+func (a *attempt) summaryAgain(r *results) (any, error) {
+	if a.e.Kind == EvalRun {
+		return evalRunSummary(r, &a.e, &a.config), nil
+	}
+	before, err := a.e.ReadSummary()
+	if err != nil {
+		return nil, err
+	}
+	var decidedAt *float64
+	if before != nil {
+		decidedAt = before.StoppedAt
+	}
+	a.summarize(r, decidedAt)
+	return r.summary, nil
+}
+
+// summarizeAgain summarizes an evaluation that has ended with the labels of now. It calls no model, and only the summary changes. A job
+// that begins later takes the evaluation over.
 func (s *Service) summarizeAgain(ctx context.Context, args againArgs, _ bool) error {
 	a := &attempt{Service: s, id: uuid.New()}
 	begun, err := s.db.Exec(ctx, "begin summary", pgx.NamedArgs{"id": args.EvaluationID, "attempt": a.id})
@@ -81,7 +98,11 @@ func (s *Service) summarizeAgain(ctx context.Context, args againArgs, _ bool) er
 	if err != nil {
 		return err
 	}
-	text, err := json.Marshal(evalRunSummary(r, &a.e, &a.config))
+	summary, err := a.summaryAgain(r)
+	if err != nil {
+		return err
+	}
+	text, err := json.Marshal(summary)
 	if err != nil {
 		return fmt.Errorf("encode the summary: %w", err)
 	}

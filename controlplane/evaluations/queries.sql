@@ -405,7 +405,7 @@ WHERE project_id = @project AND score = @score AND item_hash = @item_hash AND ou
 
 -- name: lock labelled evaluations
 SELECT e.id FROM evaluations e
-WHERE e.project_id = @project AND e.dataset_id = @dataset AND e.kind = 'eval_run' AND e.votes_total > 0 AND e.job_id IS NOT NULL
+WHERE e.project_id = @project AND e.dataset_id = @dataset AND e.votes_total > 0 AND e.job_id IS NOT NULL
 	AND e.config::jsonb -> 'panels' @> jsonb_build_array(jsonb_build_object('name', @score::text))
 	AND EXISTS (
 		SELECT FROM evaluation_items i JOIN evaluation_outputs o ON o.evaluation_id = i.evaluation_id AND o.number = i.number AND o.status = 'ok'

@@ -113,3 +113,48 @@ func TestSummaryFollowsLabels(t *testing.T) {
 	assert.Equal(t, first, e.labelled(t, as, first.Id, func(l *contract.PanelLabels) bool { return l == nil }))
 	assert.Len(t, server.Requests(), calls)
 }
+
+// TestComparisonFollowsLabels labels an output of an eval-run whose outputs a comparison compares, after that has ended.
+func TestComparisonFollowsLabels(t *testing.T) {
+	t.Parallel()
+	e := newEnv(t)
+	session, project := e.setUp(t)
+	as := cookie(session)
+	e.work(t)
+	server := provider.Start(t, provider.Options{Answer: judging(func(_ *provider.Request, n int) *provider.Reply {
+		return voted(map[bool]string{true: "pass", false: "fail"}[n%2 == 0])
+	})})
+	made := e.connect(t, as, project.Id, "openai", server, "")
+	dataset := e.dataset(t, as, project.Id, "numbers", questions(10)...)
+	panels := `"panels":[` + panelJSON("right", made.Id, binaryScale, "judge-1") + `]`
+	a := e.evaluated(t, as, e.evaluate(t, as, project.Id, dataset.Id, `{"outputs":"reference"}`, `,`+panels).Id)
+	b := e.beginEvalRun(t, as, project.Id, dataset.Id, "")
+	e.sendResults(t, as, &b, func(*contract.EvalRunItem, int) string { return `"output":"another"` })
+	e.finishEvalRun(t, as, b.Id)
+	first := e.compared(t, as, e.compare(t, as, fmt.Sprintf(`{"project_id":%q,"dataset_id":%q,"a":{"eval_run_id":%q},"b":{"eval_run_id":%q},%s}`,
+		project.Id, dataset.Id, a.Id, b.Id, panels)).Id)
+	require.Equal(t, contract.EvaluationStatusSucceeded, first.Status, "%+v", first.Error)
+	require.Nil(t, first.Summary.Panels[0].Labels)
+	calls := len(server.Requests())
+
+	items := e.evalRunItems(t, as, a.Id, "").Data
+	for _, item := range items[:4] {
+		e.label(t, as, a.Id, item.ItemId, true)
+	}
+	followed := func(outputs int64) (found contract.Comparison) {
+		require.Eventually(t, func() bool {
+			found = must[contract.Comparison](t, e.do(t, http.MethodGet, "/v1/comparisons/"+first.Id.String(), nil, as), http.StatusOK)
+			labels := found.Summary.Panels[0].Labels
+			return labels == nil && outputs == 0 || labels != nil && labels.Outputs == outputs
+		}, comparisonTime, 20*time.Millisecond)
+		return found
+	}
+	changed := followed(4)
+	report := e.do(t, http.MethodGet, "/v1/comparisons/"+first.Id.String()+"/report", nil, as)
+	assert.Contains(t, report.Body.String(), changed.Summary.Sentence)
+	for _, item := range items[:4] {
+		e.do(t, http.MethodDelete, "/v1/eval-runs/"+a.Id.String()+"/items/"+item.ItemId.String()+"/label?panel=right&repeat=1", nil, as)
+	}
+	assert.Equal(t, first, followed(0), "without labels all is as it was")
+	assert.Len(t, server.Requests(), calls, "no model is called")
+}
