@@ -181,6 +181,7 @@ func (a *attempt) addOutput(in *panel.Input, r *results, p int, place outputPlac
 			missing = panel.Skipped
 		}
 	}
+	out.Absent = !there
 	at := int32(len(in.Outputs))
 	in.Outputs = append(in.Outputs, out)
 	var values []float64

@@ -282,6 +282,10 @@ func TestReasonsAreOfVotes(t *testing.T) {
 	finished := e.finishEvalRun(t, as, run.Id)
 	assert.EqualValues(t, 1, finished.Accounting.Pending)
 	assert.Empty(t, finished.Accounting.Reasons)
+	p := &finished.Summary.Panels[0]
+	assert.EqualValues(t, 1, p.Outputs, "the other was never sent")
+	assert.Zero(t, p.Unscored)
+	assert.EqualValues(t, 1, p.Votes.Pending)
 }
 
 // TestStoppedJudgeIsSaid has a judge whose key is refused, and an escalation that waits for it.
@@ -404,4 +408,24 @@ func TestCategoriesAreAScore(t *testing.T) {
 		project.Id, dataset.Id, ended.Id, ended.Id, panel)).Id)
 	assert.EqualValues(t, 37, again.Accounting.Scored)
 	assert.Contains(t, again.Summary.Sentence, "tone has labels that neither pass nor fail, so that no side is better on it.")
+}
+
+// TestCancelledPanelSaysThatNothingWasVoted cancels an eval-run before its first vote.
+func TestCancelledPanelSaysThatNothingWasVoted(t *testing.T) {
+	t.Parallel()
+	e := newEnv(t)
+	session, project := e.setUp(t)
+	as := cookie(session)
+	server := provider.Start(t, provider.Options{Answer: judging(func(*provider.Request, int) *provider.Reply { return voted("pass") })})
+	made := e.connect(t, as, project.Id, "openai", server, "")
+	dataset := e.dataset(t, as, project.Id, "numbers", questions(3)...)
+	started := e.evaluate(t, as, project.Id, dataset.Id, `{"outputs":"reference"}`, `,"panels":[`+panelJSON("right", made.Id, binaryScale, "judge")+`]`)
+	must[contract.EvalRun](t, e.do(t, http.MethodPost, "/v1/eval-runs/"+started.Id.String()+"/_actions/cancel", nil, as), http.StatusOK)
+	e.work(t)
+	ended := e.evaluated(t, as, started.Id)
+	require.Equal(t, contract.EvaluationStatusCancelled, ended.Status)
+	p := &ended.Summary.Panels[0]
+	assert.Zero(t, p.Outputs)
+	assert.EqualValues(t, 3, p.Votes.Pending)
+	assert.Equal(t, "No vote was made, so that there is no score.", p.Sentence)
 }

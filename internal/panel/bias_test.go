@@ -62,7 +62,7 @@ func TestLengthCorrelation(t *testing.T) {
 	}))
 	require.Greater(t, s.Judges[1].LengthCorrelation.CI[0], .5)
 	require.True(t, s.Judges[0].LengthCorrelation.CI.Contains(0))
-	require.Contains(t, join(s.Warnings), "b gives longer outputs higher scores (correlation .")
+	require.Contains(t, join(s.Warnings), "b gives longer outputs higher scores (correlation 0.")
 	require.NotContains(t, join(s.Warnings), "a gives")
 }
 
@@ -163,6 +163,6 @@ func TestPositionWarning(t *testing.T) {
 	require.InDelta(t, .75, *s.Judges[0].PositionFairness.Value, 1e-12)
 	w := join(s.Warnings)
 	require.Contains(t, w, "x names another winner in the other order too often: it keeps it for 25 % of pairs [17, 35].")
-	require.Contains(t, w, "x prefers what comes first (fairness .75 [")
+	require.Contains(t, w, "x prefers what comes first (fairness 0.75 [")
 	require.NotContains(t, w, "\ny ")
 }

@@ -63,7 +63,7 @@ func TestLabels(t *testing.T) {
 	require.Equal(t, 800, *r.LabelsNeeded, "only labels of all outputs would do it")
 	require.True(t, r.Replaceable.has(stats.TooFew), "one person")
 	require.Contains(t, r.Sentence, "of 200 labelled outputs [")
-	require.Contains(t, r.Sentence, "Corrected by labels the mean score is .")
+	require.Contains(t, r.Sentence, "Corrected by labels the mean score is 0.")
 	require.Contains(t, r.Sentence, "more labels would make its interval half as wide.")
 
 	many := labelledPanel(5000, 200, .85, .7, .85)

@@ -131,6 +131,8 @@ type Output struct {
 	Length float64
 	// Family is that of the model that made it, empty if unknown. Preferences have none.
 	Family string
+	// Absent outputs are not there: they were never sent or made. No judge could be asked about them.
+	Absent bool
 }
 
 // Label is what a person said of an output.

@@ -122,7 +122,7 @@ func newTable(in *Input) *table {
 		t.values[j] = make([]float64, outputs)
 		for o := range outputs {
 			t.values[j][o] = t.combine(t.repeats(o, j))
-			if j != t.escalation && !t.judged[o] {
+			if j != t.escalation && !in.Outputs[o].Absent && !t.judged[o] {
 				t.judged[o] = slices.ContainsFunc(t.cell(o, j), func(v int32) bool { return in.Votes[v].Status != Skipped })
 			}
 		}

@@ -21,12 +21,12 @@ func (t *table) words(s *Summary) (sentence string, warnings []string) {
 
 func (t *table) sentence(s *Summary) string {
 	switch {
-	case s.Votes.OK == 0 && s.Votes.Pending > 0:
-		return "There is no valid vote yet."
+	case s.Votes.OK == 0 && s.Votes.failed() == 1:
+		return "The only vote is not valid, so that there is no score. Look at its error."
 	case s.Votes.OK == 0 && s.Votes.failed() > 0:
 		return fmt.Sprintf("None of the %s is valid, so that there is no score. Look at the errors of the votes.", plural(s.Votes.failed(), "vote"))
 	case s.Votes.OK == 0:
-		return "There are no votes, so that there is no score."
+		return "No vote was made, so that there is no score."
 	case len(t.members) == 1:
 		return t.alone(s)
 	case s.Reliability == nil:
@@ -220,25 +220,20 @@ func beforeWords(b *LabelsBefore) string {
 	return fmt.Sprintf(" It is right less often than the panel before, by %s (difference %s points).", by, interval)
 }
 
-// short has two decimals and no zero before them: .83, -.05, 1. What is not quite 1 has three.
+// short has two decimals: 0.83, -0.05, 1. What is not quite 1 has three.
 func short(x float64) string {
 	decimals := 2
 	if x < 1 && x >= .995 {
 		decimals = 3
 	}
 	text := strings.TrimSuffix(fmt.Sprintf("%.*f", decimals, x), ".00")
-	switch {
-	case text == "0" || text == "-0":
+	if text == "-0" {
 		return "0"
-	case strings.HasPrefix(text, "0."):
-		return text[1:]
-	case strings.HasPrefix(text, "-0."):
-		return "-" + text[2:]
 	}
 	return text
 }
 
-// withInterval is a value with its interval, such as .83 [.78, .87].
+// withInterval is a value with its interval, such as 0.83 [0.78, 0.87].
 func withInterval(f Figure) string {
 	if f.CI == nil {
 		return short(*f.Value) + ", without an interval"

@@ -14,7 +14,7 @@ func join(lines []string) string { return strings.Join(lines, "\n") }
 
 func TestShort(t *testing.T) {
 	t.Parallel()
-	for want, x := range map[string]float64{".83": .83, "-.05": -.05, "1": 1, "0": -.001, "-1": -1, ".997": .9971, "-1.20": -1.2, "10.05": 10.05, ".50": .5} {
+	for want, x := range map[string]float64{"0.83": .83, "-0.05": -.05, "1": 1, "0": -.001, "-1": -1, "0.997": .9971, "-1.20": -1.2, "10.05": 10.05, "0.50": .5} {
 		require.Equal(t, want, short(x))
 	}
 	for want, x := range map[string]float64{
@@ -39,16 +39,16 @@ func TestAgreementWords(t *testing.T) {
 		items int
 		want  string
 	}{
-		"good":         {.83, &stats.Interval{.78, .87}, 200, "The 3 judges agree on 91 % of pairs (alpha .83 [.78, .87]): good agreement."},
-		"perhaps good": {.83, &stats.Interval{.55, .95}, 20, "The 3 judges agree on 91 % of pairs (alpha .83 [.55, .95]): good agreement here, but it may be weak: judge more outputs."},
-		"fair":         {.75, &stats.Interval{.7, .8}, 200, "The 3 judges agree on 91 % of pairs (alpha .75 [.70, .80]): fair agreement, for tentative conclusions."},
-		"perhaps fair": {.7, &stats.Interval{.5, .85}, 200, "The 3 judges agree on 91 % of pairs (alpha .70 [.50, .85]): fair agreement here, but it may be weak: draw tentative conclusions only, or judge more outputs."},
-		"perhaps weak": {.6, &stats.Interval{.4, .75}, 200, "The 3 judges agree on 91 % of pairs (alpha .60 [.40, .75]): weak agreement here, though it may be fair: judge more outputs, or make the rubric more exact."},
-		"weak":         {.4, &stats.Interval{.3, .5}, 200, "The 3 judges agree on 91 % of pairs (alpha .40 [.30, .50]): weak agreement. Make the rubric more exact, and rest no decision on this score alone."},
-		"chance":       {.08, &stats.Interval{-.05, .21}, 200, "These judges agree little more than chance would (alpha .08 [-.05, .21]); do not trust the mean score below."},
-		"opposite":     {-.4, &stats.Interval{-.6, -.2}, 200, "These judges disagree more than chance would (alpha -.40 [-.60, -.20]): they read the rubric differently; do not trust the mean score below."},
-		"unknown":      {.5, &stats.Interval{-.1, .9}, 6, "The 3 judges agree on 91 % of pairs (alpha .50 [-.10, .90]), but 6 outputs are too few to tell that from chance: judge more."},
-		"no interval":  {.9, nil, 4, "The 3 judges agree on 91 % of pairs (alpha .90, without an interval), but 4 outputs are too few to tell that from chance: judge more."},
+		"good":         {.83, &stats.Interval{.78, .87}, 200, "The 3 judges agree on 91 % of pairs (alpha 0.83 [0.78, 0.87]): good agreement."},
+		"perhaps good": {.83, &stats.Interval{.55, .95}, 20, "The 3 judges agree on 91 % of pairs (alpha 0.83 [0.55, 0.95]): good agreement here, but it may be weak: judge more outputs."},
+		"fair":         {.75, &stats.Interval{.7, .8}, 200, "The 3 judges agree on 91 % of pairs (alpha 0.75 [0.70, 0.80]): fair agreement, for tentative conclusions."},
+		"perhaps fair": {.7, &stats.Interval{.5, .85}, 200, "The 3 judges agree on 91 % of pairs (alpha 0.70 [0.50, 0.85]): fair agreement here, but it may be weak: draw tentative conclusions only, or judge more outputs."},
+		"perhaps weak": {.6, &stats.Interval{.4, .75}, 200, "The 3 judges agree on 91 % of pairs (alpha 0.60 [0.40, 0.75]): weak agreement here, though it may be fair: judge more outputs, or make the rubric more exact."},
+		"weak":         {.4, &stats.Interval{.3, .5}, 200, "The 3 judges agree on 91 % of pairs (alpha 0.40 [0.30, 0.50]): weak agreement. Make the rubric more exact, and rest no decision on this score alone."},
+		"chance":       {.08, &stats.Interval{-.05, .21}, 200, "These judges agree little more than chance would (alpha 0.08 [-0.05, 0.21]); do not trust the mean score below."},
+		"opposite":     {-.4, &stats.Interval{-.6, -.2}, 200, "These judges disagree more than chance would (alpha -0.40 [-0.60, -0.20]): they read the rubric differently; do not trust the mean score below."},
+		"unknown":      {.5, &stats.Interval{-.1, .9}, 6, "The 3 judges agree on 91 % of pairs (alpha 0.50 [-0.10, 0.90]), but 6 outputs are too few to tell that from chance: judge more."},
+		"no interval":  {.9, nil, 4, "The 3 judges agree on 91 % of pairs (alpha 0.90, without an interval), but 4 outputs are too few to tell that from chance: judge more."},
 		"all, of few":  {1, nil, 4, "The 3 judges agree on 91 % of pairs (alpha 1, without an interval), but 4 outputs are too few to tell that from chance: judge more."},
 		"all, of many": {1, nil, 40, "The 3 judges agree on 91 % of pairs (alpha 1, without an interval): good agreement."},
 	} {
@@ -56,9 +56,9 @@ func TestAgreementWords(t *testing.T) {
 		require.Equal(t, c.want, t3.agreement(r), name)
 	}
 	none := &Reliability{Raters: 2, Items: 40, PercentAgreement: Figure{Value: at(0)}, KrippendorffAlpha: Figure{Value: at(-.98)}}
-	require.Equal(t, "These judges disagree more than chance would (alpha -.98, without an interval): they read the rubric differently; do not trust the mean score below.", t3.agreement(none))
+	require.Equal(t, "These judges disagree more than chance would (alpha -0.98, without an interval): they read the rubric differently; do not trust the mean score below.", t3.agreement(none))
 	numbers := &table{Input: &Input{Kind: Score, Scale: Scale{Type: Numeric, Max: 1}}}
-	require.Equal(t, "The 2 judges agree (alpha .90 [.85, .93]): good agreement.",
+	require.Equal(t, "The 2 judges agree (alpha 0.90 [0.85, 0.93]): good agreement.",
 		numbers.agreement(&Reliability{Raters: 2, Items: 50, PercentAgreement: Figure{Value: at(.01)}, KrippendorffAlpha: Figure{Value: at(.9), CI: &stats.Interval{.85, .93}}}))
 }
 
@@ -84,14 +84,14 @@ func TestSentences(t *testing.T) {
 	}
 	alone := made(rand.New(rand.NewPCG(1, 1)), 60, 1, 2, fiveGrades)
 	for want, in := range map[string]Input{
-		`^The 3 judges agree on \d+ % of pairs \(alpha \.\d\d \[\.\d\d, \.\d\d\]\): (good|fair) agreement`:                                                       good,
-		`^There are no votes, so that there is no score\.$`:                                                                                                      none,
-		`^There is no valid vote yet\.$`:                                                                                                                         waits,
-		`^None of the 2 votes is valid, so that there is no score\. Look at the errors of the votes\.$`:                                                          failed,
-		`^No output has valid votes of two judges: nothing can be said about agreement\.$`:                                                                       apart,
-		`^All votes are the same value: nothing can be said about agreement\.`:                                                                                   same,
-		`^97.? % of votes are the same value, so that alpha says little \(-\.02 .*\); AC1 is \.94 \[\.\d+, \.\d+\]\.`:                                            paradox,
-		`^A single judge makes the score: nothing can be said about agreement with others\. Its repeats agree with alpha \.\d\d \[.*\]\. Add a judge of another`: alone,
+		`^The 3 judges agree on \d+ % of pairs \(alpha 0\.\d\d \[0\.\d\d, 0\.\d\d\]\): (good|fair) agreement`:                                                     good,
+		`^No vote was made, so that there is no score\.$`:                                                                                                         none,
+		`^The only vote is not valid, so that there is no score\.`:                                                                                                waits,
+		`^None of the 2 votes is valid, so that there is no score\. Look at the errors of the votes\.$`:                                                           failed,
+		`^No output has valid votes of two judges: nothing can be said about agreement\.$`:                                                                        apart,
+		`^All votes are the same value: nothing can be said about agreement\.`:                                                                                    same,
+		`^97.? % of votes are the same value, so that alpha says little \(-0\.02 .*\); AC1 is 0\.94 \[0\.\d+, 0\.\d+\]\.`:                                         paradox,
+		`^A single judge makes the score: nothing can be said about agreement with others\. Its repeats agree with alpha 0\.\d\d \[.*\]\. Add a judge of another`: alone,
 	} {
 		s, _ := measure(t, in)
 		require.Regexp(t, want, s.Sentence)
