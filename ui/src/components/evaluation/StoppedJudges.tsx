@@ -1,4 +1,3 @@
-import { Link } from "react-router";
 import { formatCount } from "@/components/format";
 import { Notice } from "./Notice";
 import type { StoppedJudge } from "./trust";
@@ -11,12 +10,12 @@ export function StoppedJudges({
   judges: readonly StoppedJudge[];
   mayResume: boolean;
 }) {
-  return judges.map(({ panel, judge, failed }) => (
+  return judges.map(({ panel, judge, stopped }) => (
     <Notice key={`${panel} ${judge}`}>
       <span data-testid="stopped-judge">
-        <bdi>{judge}</bdi> of <bdi>{panel}</bdi> was stopped after {formatCount(failed)} failed votes. Read
-        why under <Link to="?tab=items">Items</Link>.{" "}
-        {mayResume && "Mend that and resume to have its votes, or drop this judge."}
+        <bdi>{judge}</bdi> of <bdi>{panel}</bdi> was stopped after {formatCount(stopped.failures)} failures
+        one after the other: <bdi>{stopped.error.detail}</bdi> {stopped.remedy}{" "}
+        {mayResume && "Then resume to have its votes, or drop this judge."}
       </span>
     </Notice>
   ));

@@ -213,16 +213,20 @@ describe("votes", () => {
 });
 
 it("says which judges were stopped, and not where votes are missing for another reason", () => {
-  const stopped = judge("a", { votes: { ...counts, provider_error: 16, pending: 44 } });
+  const why = {
+    failures: 10,
+    votes: 44,
+    escalation_votes: 0,
+    error: { code: "model_not_found", detail: "There is no model x." },
+    remedy: "Name another one.",
+  };
+  const stopped = judge("a", { votes: { ...counts, provider_error: 16, pending: 44 }, stopped: why });
   const panels = [
     {
       name: "correct",
-      judges: [stopped, judge("b", { votes: { ...counts, provider_error: 3, pending: 0 } })],
+      judges: [stopped, judge("b", { votes: { ...counts, provider_error: 3, pending: 5 }, stopped: null })],
     },
   ] as PanelSummary[];
-  const run = { status: "succeeded", stop_reason: null, summary: { panels } } as const;
-  expect(stoppedJudges(run).map(({ panel, judge: name }) => `${panel} ${name}`)).toEqual(["correct a"]);
-  expect(stoppedJudges({ ...run, status: "cancelled" })).toEqual([]);
-  expect(stoppedJudges({ ...run, stop_reason: "max_cost" })).toEqual([]);
-  expect(stoppedJudges({ ...run, summary: null })).toEqual([]);
+  expect(stoppedJudges({ summary: { panels } })).toEqual([{ panel: "correct", judge: "a", stopped: why }]);
+  expect(stoppedJudges({ summary: null })).toEqual([]);
 });

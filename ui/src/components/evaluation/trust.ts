@@ -1,7 +1,6 @@
-import type { Comparison, PanelJudge, PanelSummary, Reliability, ReliabilityFigure } from "@/api/types";
+import type { PanelJudge, PanelSummary, Reliability, ReliabilityFigure } from "@/api/types";
 import { formatCost, formatCount, formatPercent, NONE } from "@/components/format";
 import { formatDifference, formatValue, intervalText } from "./measures";
-import { failedVotes } from "./votes";
 
 /** How a figure of reliability is written. */
 export type FigureKind = "share" | "coefficient" | "points" | "count";
@@ -206,24 +205,17 @@ export function savingText(
 export interface StoppedJudge {
   panel: string;
   judge: string;
-  /** Its votes that failed. */
-  failed: number;
+  stopped: NonNullable<PanelJudge["stopped"]>;
 }
 
 /** The judges that were asked no more, because they failed again and again in a way that only a person can mend. */
 export function stoppedJudges({
-  status,
-  stop_reason: reason,
   summary,
-}: Pick<Comparison, "status" | "stop_reason"> & {
+}: {
   summary: { panels: readonly PanelSummary[] } | null;
 }): StoppedJudge[] {
-  // Else, votes are missing for another reason.
-  if (status !== "succeeded" || reason !== null) return [];
   return (summary?.panels ?? []).flatMap(({ name: panel, judges }) =>
-    judges
-      .filter(({ votes }) => votes.pending > 0 && failedVotes(votes) > 0)
-      .map(({ name: judge, votes }) => ({ panel, judge, failed: failedVotes(votes) })),
+    judges.flatMap(({ name: judge, stopped }) => (stopped === null ? [] : [{ panel, judge, stopped }])),
   );
 }
 
