@@ -155,3 +155,37 @@ func TestGenAISpanArrivesApart(t *testing.T) {
 		assert.True(t, stored(run).GenAI, "messages alone")
 	}
 }
+
+// TestCallOfTwoLibraries sends two recordings of one call in two batches: the run is derived from both, and counts the inner one.
+func TestCallOfTwoLibraries(t *testing.T) {
+	t.Parallel()
+	url := engines.ClickHouse(t)
+	require.NoError(t, clickhouse.Migrate(t.Context(), url))
+	e := started(t, url)
+	conn, err := clickhouse.Open(url)
+	require.NoError(t, err)
+	t.Cleanup(func() { assert.NoError(t, conn.Close()) })
+	project, run, begin := uuid.NewString(), uuid.New(), pcommon.NewTimestampFromTime(time.Now().Add(-time.Minute))
+	for i, library := range []string{"instrumentation", "sdk"} {
+		td := ptrace.NewTraces()
+		rs := td.ResourceSpans().AppendEmpty()
+		rs.Resource().Attributes().PutStr(runmodel.KeyProjectID, project)
+		ss := rs.ScopeSpans().AppendEmpty()
+		ss.Scope().SetName(library)
+		s := ss.Spans().AppendEmpty()
+		s.SetTraceID(pcommon.TraceID(run))
+		s.SetSpanID(pcommon.SpanID{byte(i) + 1})
+		s.SetParentSpanID(pcommon.SpanID{9})
+		s.SetStartTimestamp(begin + pcommon.Timestamp(i))
+		s.SetEndTimestamp(begin + 10 - pcommon.Timestamp(i))
+		s.Attributes().PutStr(runmodel.KeyOperationName, "chat")
+		s.Attributes().PutStr(runmodel.KeyResponseID, "r")
+		s.Attributes().PutInt(runmodel.KeyOutputTokens, int64(10+i))
+		require.NoError(t, e.ConsumeTraces(t.Context(), td))
+	}
+	var rows []runmodel.Run
+	require.NoError(t, conn.Select(t.Context(), &rows, "SELECT * EXCEPT written_at FROM runs FINAL WHERE run_id = ?", run))
+	require.Len(t, rows, 1)
+	assert.EqualValues(t, 1, rows[0].LLMCallCount)
+	assert.EqualValues(t, 11, *rows[0].OutputTokens)
+}

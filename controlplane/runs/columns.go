@@ -65,6 +65,7 @@ func cutColumns(columns []string, expressions ...map[string]string) []string {
 var treeColumns = []string{
 	"span_id", "version", "parent_span_id", "start_time", "is_run", "from_log", "kind", "operation", "counting", "response_hash",
 	"input_tokens", "output_tokens", "cache_read_tokens", "cache_write_tokens", "reasoning_tokens",
+	"end_time", "status", "error_type", "scope_name", "request_model",
 }
 
 // listedColumns are what a list of spans shows: of the payloads only the beginnings of inputs and outputs. cutListedColumns cut all other
@@ -72,14 +73,14 @@ var treeColumns = []string{
 var (
 	listedColumns    = cutColumns(allListedColumns, prefixes(maxListedPayload, "inputs", "outputs", "tool_arguments", "tool_result"))
 	cutListedColumns = cutColumns(listedColumns,
-		prefixes(MaxListedText, "name", "kind", "operation", "status", "error_type", "service_name", "dialect", "framework", "provider",
+		prefixes(MaxListedText, "name", "kind", "operation", "status", "error_type", "service_name", "scope_name", "dialect", "framework", "provider",
 			"request_model", "response_model", "tool_name", "tool_call_id", "agent_name", "session_id", "conversation_id", "user_id",
 			"prompt_id", "prompt_name", "prompt_version", "price_version"),
 		prefixes(maxListedPayload, "error_message", "error_stack"), map[string]string{"finish_reasons": cutList})
 	allListedColumns = []string{
 		"span_id", "version", "parent_span_id", "start_time", "end_time", "is_run", "from_log",
 		"name", "kind", "operation", "status", "error_type", "error_message", "error_stack", "service_name",
-		"dialect", "framework", "provider", "request_model", "response_model", "tool_name", "tool_call_id", "agent_name",
+		"scope_name", "dialect", "framework", "provider", "request_model", "response_model", "tool_name", "tool_call_id", "agent_name",
 		"session_id", "conversation_id", "user_id", "prompt_id", "prompt_name", "prompt_version", "finish_reasons",
 		"input_tokens", "output_tokens", "cache_read_tokens", "cache_write_tokens", "reasoning_tokens",
 		"cost_usd", "cost_source", "price_version", "counting", "response_hash", "time_to_first_token", "input_preview", "output_preview",
@@ -94,7 +95,7 @@ const (
 	substring(name, 1, 200) AS name, kind, operation, status, substring(error_type, 1, 200) AS error_type,
 	substring(request_model, 1, 200) AS request_model, substring(response_model, 1, 200) AS response_model,
 	substring(tool_name, 1, 200) AS tool_name, substring(agent_name, 1, 200) AS agent_name,
-	counting, response_hash, input_tokens, output_tokens`
+	scope_name, counting, response_hash, input_tokens, output_tokens`
 	outlineColumns = namingColumns + `, substring(error_message, 1, 200) AS error_message`
 )
 

@@ -50,7 +50,7 @@ func ReadBounds(ctx context.Context, conn driver.Conn, keys []runmodel.RunKey) (
 // there are any.
 var totalsColumns = strings.Join([]string{
 	"project_id", "run_id", "span_id", "version", "parent_span_id", "start_time", "end_time", "is_run", "from_log",
-	"name", "kind", "operation", "status", "error_type", "error_message", "request_model", "response_model", "tool_name",
+	"name", "kind", "operation", "status", "error_type", "error_message", "scope_name", "request_model", "response_model", "tool_name",
 	"agent_name", "session_id", "conversation_id", "user_id", "environment", "release",
 	"prompt_id", "prompt_name", "prompt_version", "source", "tags", "metadata",
 	"input_tokens", "output_tokens", "cache_read_tokens", "cache_write_tokens", "reasoning_tokens",
