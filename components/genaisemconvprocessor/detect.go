@@ -80,6 +80,8 @@ type scopeInfo struct {
 	dialects      dialectSet
 	// framework is the agent framework or SDK that the scope instruments, or empty.
 	framework string
+	// exported is true for spans from an export of Looptrace.
+	exported bool
 }
 
 // scopePrefixes map scope names to dialects. Of prefixes that overlap, the longest comes first.
@@ -146,7 +148,7 @@ const contribScope = "opentelemetry.instrumentation."
 
 // scopeOf classifies a scope once for all its spans.
 func scopeOf(scope pcommon.InstrumentationScope) scopeInfo {
-	info := scopeInfo{name: scope.Name(), version: scope.Version()}
+	info := scopeInfo{name: scope.Name(), version: scope.Version(), exported: isExported(scope)}
 	if info.name == "" {
 		return info
 	}

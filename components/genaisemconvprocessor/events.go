@@ -13,7 +13,7 @@ import (
 const (
 	eventPrefix      = "gen_ai."
 	eventDetails     = "gen_ai.client.inference.operation.details"
-	eventEvaluation  = "gen_ai.evaluation.result"
+	eventEvaluation  = runmodel.EventEvaluation
 	eventLangWatch   = "langwatch.evaluation.custom"
 	eventChoice      = "gen_ai.choice"
 	eventPrompt      = "gen_ai.content.prompt"

@@ -31,7 +31,7 @@ func NewMapper(cfg *Config) *Mapper {
 }
 
 // Map maps spans in place: it adds attributes of the newest GenAI conventions and Looptrace's own, and removes none.
-// A span that is not GenAI stays unchanged, apart from configured rules.
+// A span that is not GenAI stays unchanged, apart from configured rules. A span that Looptrace exported only gets its scores.
 func (m *Mapper) Map(td ptrace.Traces) (counts Counts) {
 	x := m.spans.Get().(*span)
 	defer m.spans.Put(x)
@@ -66,6 +66,10 @@ func detectResource(resource pcommon.Map) dialectSet {
 func (m *Mapper) mapSpan(x *span, s ptrace.Span, scope *scopeInfo, resource pcommon.Map) (dialectID, bool) {
 	for i := range m.rules {
 		m.rules[i].apply(s, scope, x.trace)
+	}
+	if scope.exported {
+		x.exportedScores(s)
+		return 0, false
 	}
 	found := x.detect(s, scope)
 	if found == 0 {

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"go.opentelemetry.io/collector/pdata/pcommon"
+	"go.opentelemetry.io/collector/pdata/ptrace"
 
 	"github.com/looptrace/looptrace/internal/runmodel"
 )
@@ -18,6 +19,8 @@ type score struct {
 	responseID, id     string
 	// source is runmodel.ScoreHuman for a person's judgment. of is the judged span if it is not this one.
 	source, of string
+	// exportedID and createdAt are those of a score that Looptrace exported.
+	exportedID, createdAt string
 }
 
 // addScore adds a score to the span, unless it is empty or a duplicate.
@@ -31,7 +34,14 @@ func (x *span) addScore(s score) {
 		b = append(b, s.value...)
 	}
 	for _, text := range [...]member{
-		{"label", s.label}, {"explanation", s.explanation}, {"response_id", s.responseID}, {"id", s.id}, {"source", s.source}, {"of", s.of},
+		{"label", s.label},
+		{"explanation", s.explanation},
+		{"response_id", s.responseID},
+		{"id", s.id},
+		{"source", s.source},
+		{"of", s.of},
+		{"exported_id", s.exportedID},
+		{"created_at", s.createdAt},
 	} {
 		if text.value != "" {
 			b = append(b, ',')
@@ -64,13 +74,51 @@ func scoreValue(text string) string {
 	return ""
 }
 
-// evaluationEvent reads gen_ai.evaluation.result of the conventions.
-func (x *span) evaluationEvent(e *eventReader) {
-	x.addScore(score{
-		name: e.plain("gen_ai.evaluation.name"), value: scoreValue(e.plain("gen_ai.evaluation.score.value")),
-		label: e.plain("gen_ai.evaluation.score.label"), explanation: e.plain("gen_ai.evaluation.explanation"),
-		responseID: e.plain("gen_ai.response.id"),
-	})
+// evaluationEvent reads gen_ai.evaluation.result of the conventions, and what an export of Looptrace adds to it.
+func (x *span) evaluationEvent(e *eventReader) { x.addScore(scoreOfEvent(e)) }
+
+func scoreOfEvent(e *eventReader) score {
+	s := score{
+		name: e.plain(runmodel.KeyEvaluationName), value: scoreValue(e.plain(runmodel.KeyEvaluationValue)),
+		label: e.plain(runmodel.KeyEvaluationLabel), explanation: e.plain(runmodel.KeyEvaluationExplanation),
+		responseID: e.plain(runmodel.KeyResponseID), id: e.plain(runmodel.KeyAnnotationID),
+	}
+	if e.plain(runmodel.KeyAnnotatorKind) == runmodel.AnnotatorHuman {
+		s.source = runmodel.ScoreHuman
+	}
+	if e.plain(runmodel.KeyScoreOf) == runmodel.ScoreOfRun {
+		s.of = runmodel.ScoreOfRun
+	}
+	if e.plain(runmodel.KeyScoreKind) == runmodel.ScoreBoolean && (s.value == "0" || s.value == "1") {
+		s.value = strconv.FormatBool(s.value == "1")
+		if s.label == s.value { // it only says so in words
+			s.label = ""
+		}
+	}
+	return s
+}
+
+// isExported reports whether an export of Looptrace wrote the spans of a scope.
+func isExported(scope pcommon.InstrumentationScope) bool {
+	v, ok := scope.Attributes().Get(runmodel.KeyExported)
+	return ok && v.Type() == pcommon.ValueTypeBool && v.Bool()
+}
+
+// exportedScores reads the scores of a span that Looptrace exported. The span was mapped before that. Mapping it again would add scores
+// twice and count cached tokens twice.
+func (x *span) exportedScores(s ptrace.Span) {
+	x.attrs = s.Attributes()
+	for _, event := range s.Events().All() {
+		if event.Name() != runmodel.EventEvaluation {
+			continue
+		}
+		found := scoreOfEvent(&eventReader{name: event.Name(), attrs: event.Attributes()})
+		found.exportedID, found.id = found.id, ""
+		if at := event.Timestamp(); at > 0 {
+			found.createdAt = strconv.FormatUint(uint64(at), 10)
+		}
+		x.addScore(found)
+	}
 }
 
 // langWatchEvent reads the event of LangWatch's add_evaluation (langwatch/evaluation/__init__.py).

@@ -51,31 +51,12 @@ var CountFields = map[string]func(*Span) **int64{
 // RestoreAttributes returns the attributes of a span as they were received, and those that it took from its resource. It
 // leaves out messages and other payloads, which the API returns in members of their own.
 func (s *Span) RestoreAttributes() map[string]any {
-	attributes := make(map[string]any, len(s.Attributes)+len(s.AttributesJSON))
-	for key, field := range StringFields {
-		if value := *field(s); value != "" && !restoredElsewhere[key] {
-			attributes[key] = value
-		}
-	}
-	for key, field := range CountFields {
-		if value := *field(s); value != nil {
-			attributes[key] = *value
-		}
-	}
-	if s.TimeToFirstToken != nil {
-		attributes[KeyTimeToFirstChunk] = *s.TimeToFirstToken
+	attributes := s.fieldAttributes()
+	for key := range restoredElsewhere {
+		delete(attributes, key)
 	}
 	if s.CostUSD != nil && s.CostSource == CostSent {
 		attributes[KeyCostUSD] = *s.CostUSD
-	}
-	switch s.Counting {
-	case CountNothing:
-		attributes[KeyUsageCounted] = false
-	case CountUsage:
-		attributes[KeyContinuation] = true
-	}
-	if len(s.FinishReasons) > 0 {
-		attributes[KeyFinishReasons] = s.FinishReasons
 	}
 	for key, value := range s.Attributes {
 		attributes[key] = value
@@ -92,6 +73,69 @@ func (s *Span) RestoreAttributes() map[string]any {
 			delete(attributes, key)
 			attributes[replaced] = value
 		}
+	}
+	return attributes
+}
+
+// StoredAttributes returns all attributes that make ingest store the same span again without mapping it: those that were received, those
+// that the mapping added, and Looptrace's own. Values are strings, bools, int64s, float64s, lists of strings, and JSON. It leaves out
+// messages, instructions and tool definitions, which are contents, and what the status of an OTLP span says.
+func (s *Span) StoredAttributes() map[string]any {
+	attributes := s.fieldAttributes()
+	if s.Status == StatusOK || s.Status == StatusError {
+		delete(attributes, KeyStatus)
+	}
+	if s.Status == StatusError || s.Status == StatusCancelled {
+		delete(attributes, KeyErrorMessage)
+	}
+	if s.IsRun {
+		attributes[KeyRun] = true
+	}
+	if s.FromLog {
+		attributes[KeyFromLog] = true
+	}
+	if s.CostUSD != nil {
+		attributes[KeyCostUSD] = *s.CostUSD
+	}
+	if len(s.Tags) > 0 {
+		attributes[KeyTags] = s.Tags
+	}
+	for name, value := range s.Metadata {
+		attributes[KeyMetadataPrefix+name] = value
+	}
+	for key, value := range s.Attributes {
+		attributes[key] = value
+	}
+	for key, value := range s.AttributesJSON {
+		attributes[key] = json.RawMessage(value)
+	}
+	return attributes
+}
+
+// fieldAttributes returns the attributes that have a column of their own, but for cost, tags and metadata.
+func (s *Span) fieldAttributes() map[string]any {
+	attributes := make(map[string]any, len(s.Attributes)+len(s.AttributesJSON))
+	for key, field := range StringFields {
+		if value := *field(s); value != "" {
+			attributes[key] = value
+		}
+	}
+	for key, field := range CountFields {
+		if value := *field(s); value != nil {
+			attributes[key] = *value
+		}
+	}
+	if s.TimeToFirstToken != nil {
+		attributes[KeyTimeToFirstChunk] = *s.TimeToFirstToken
+	}
+	switch s.Counting {
+	case CountNothing:
+		attributes[KeyUsageCounted] = false
+	case CountUsage:
+		attributes[KeyContinuation] = true
+	}
+	if len(s.FinishReasons) > 0 {
+		attributes[KeyFinishReasons] = s.FinishReasons
 	}
 	return attributes
 }

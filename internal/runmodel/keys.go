@@ -38,15 +38,19 @@ const (
 	// KeyUsageCounted is false on a span that by its own account repeats the usage of another span.
 	KeyUsageCounted = "looptrace.usage.counted"
 	// KeyScores lists the evaluation results that came with the span. Each is a JSON object {name, value, label,
-	// explanation, response_id, id, source, of}, of which only name is required. The value is a number or a boolean.
-	// source is ScoreHuman or ScoreProgram, the default. of is ScoreOfRun or ScoreOfParent if it is not the span
-	// itself that was judged.
+	// explanation, response_id, id, source, of, exported_id, created_at}, of which only name is required. The value is a
+	// number or a boolean. source is ScoreHuman or ScoreProgram, the default. of is ScoreOfRun or ScoreOfParent if it is
+	// not the span itself that was judged. A score from an export has the id that it had there, and when it was written,
+	// in Unix nanoseconds.
 	KeyScores = "looptrace.scores"
 	// KeyFromLog is true on a version that was made of log records. It belongs to the span that the records name.
 	KeyFromLog = "looptrace.from_log"
 	// KeyContinuation is true on a span that continues a call which another span stands for: its usage counts, but it
 	// is no call of its own.
 	KeyContinuation = "looptrace.continuation"
+	// KeyExported is true on the instrumentation scope of spans that an export of Looptrace wrote: they have all that the
+	// mapping adds.
+	KeyExported = "looptrace.exported"
 	// KeyAdded lists the attributes that the client did not send and the mapping added, separated by spaces.
 	KeyAdded = "looptrace.added"
 	// KeyOriginalPrefix prefixes the key of an attribute whose value the mapping replaced, or removed: what was received.
@@ -95,6 +99,27 @@ const (
 	KeyExceptionMessage    = "exception.message"
 	KeyExceptionStacktrace = "exception.stacktrace"
 )
+
+// Attributes of the event that carries a score. The conventions have no place for the last four: the first two of them are
+// those of OpenInference's annotations.
+const (
+	EventEvaluation          = "gen_ai.evaluation.result"
+	KeyEvaluationName        = "gen_ai.evaluation.name"
+	KeyEvaluationValue       = "gen_ai.evaluation.score.value"
+	KeyEvaluationLabel       = "gen_ai.evaluation.score.label"
+	KeyEvaluationExplanation = "gen_ai.evaluation.explanation"
+	// KeyAnnotatorKind is AnnotatorHuman for a person's judgement.
+	KeyAnnotatorKind = "annotation.annotator_kind"
+	// KeyAnnotationID separates scores of one name.
+	KeyAnnotationID = "annotation.identifier"
+	// KeyScoreOf is ScoreOfRun for a score of the whole run.
+	KeyScoreOf = "looptrace.score.of"
+	// KeyScoreKind is ScoreBoolean if the value, a double in the conventions, is a boolean.
+	KeyScoreKind = "looptrace.score.kind"
+)
+
+// AnnotatorHuman is the KeyAnnotatorKind of a person.
+const AnnotatorHuman = "HUMAN"
 
 // States of a run or span in the API.
 const (

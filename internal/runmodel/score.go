@@ -1,6 +1,7 @@
 package runmodel
 
 import (
+	"crypto/sha256"
 	"math"
 	"time"
 
@@ -90,4 +91,26 @@ func (s *Score) SetValue(value any) bool {
 		return false
 	}
 	return true
+}
+
+// ExportedScoreID returns the id of a score of a run that was exported under the given one. Ids of scores that came with their spans are
+// hashes and stay. Others are those of people and keys: who may send spans must not be able to replace such a score, so it gets another,
+// which is always the same.
+func ExportedScoreID(runID, id uuid.UUID) uuid.UUID {
+	if id.Version() == hashVersion {
+		return id
+	}
+	return HashID(sha256.Sum256(append(runID[:], id[:]...)))
+}
+
+// hashVersion is the version of UUIDs that are a custom hash (RFC 9562, 5.8).
+const hashVersion = 8
+
+// HashID makes an id of a hash.
+func HashID(sum [sha256.Size]byte) uuid.UUID {
+	id := uuid.UUID(sum[:16])
+	const versionByte, variantByte = 6, 8
+	id[versionByte] = id[versionByte]&0x0f | hashVersion<<4
+	id[variantByte] = id[variantByte]&0x3f | 0x80
+	return id
 }

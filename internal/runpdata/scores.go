@@ -26,6 +26,8 @@ func (r *Rows) addScores(s *runmodel.Span, value pcommon.Value) bool {
 		ID          string `json:"id"`
 		Source      string `json:"source"`
 		Of          string `json:"of"`
+		ExportedID  string `json:"exported_id"`
+		CreatedAt   string `json:"created_at"`
 	}
 	// A span may have several scores of one name.
 	type repeated struct{ name, response, id string }
@@ -42,6 +44,12 @@ func (r *Rows) addScores(s *runmodel.Span, value pcommon.Value) bool {
 			SpanID: s.SpanID, Name: e.Name, Comment: e.Explanation, Source: runmodel.ScoreProgram, CreatedAt: unixNano(s.Version),
 		}
 		seen[key]++
+		if id, err := uuid.Parse(e.ExportedID); err == nil {
+			score.ScoreID = runmodel.ExportedScoreID(s.RunID, id)
+		}
+		if at, err := strconv.ParseInt(e.CreatedAt, 10, 64); err == nil && at > 0 && at < runmodel.MaxTimestamp {
+			score.CreatedAt = unixNano(uint64(at))
+		}
 		switch value := e.Value.(type) {
 		case float64, bool:
 			score.SetValue(value)
@@ -75,9 +83,5 @@ func spanScoreID(s *runmodel.Span, name, responseID, id string, repeat int) uuid
 	_, _ = h.Write(s.RunID[:])
 	_, _ = h.Write(binary.BigEndian.AppendUint64(nil, s.SpanID))
 	_, _ = h.Write([]byte(strconv.Quote(name) + strconv.Quote(responseID) + strconv.Itoa(repeat) + id))
-	scoreID := uuid.UUID(h.Sum(nil)[:16])
-	const versionByte, variantByte = 6, 8
-	scoreID[versionByte] = scoreID[versionByte]&0x0f | 0x80 // version 8: a custom hash (RFC 9562, 5.8)
-	scoreID[variantByte] = scoreID[variantByte]&0x3f | 0x80
-	return scoreID
+	return runmodel.HashID([sha256.Size]byte(h.Sum(nil)))
 }

@@ -63,3 +63,25 @@ func TestWhatScoresOfSpansJudge(t *testing.T) {
 	assert.EqualValues(t, 7, rows.Scores[2].SpanID)
 	assert.NotEqual(t, rows.Scores[1].ScoreID, rows.Scores[2].ScoreID)
 }
+
+// TestExportedScores checks that a score of an import has the same id each time, and never that of a score that a person or a key wrote.
+func TestExportedScores(t *testing.T) {
+	t.Parallel()
+	const byHash, byAPI = "5a1e0d5a-7c5e-8f6a-9d3c-0a1b2c3d4e5f", "01a217b1-0bc1-733e-9ba6-c649e65b1d74"
+	read := func() Rows {
+		return rowsOf(t, nil, attributes(t, map[string]any{runmodel.KeyScores: []any{
+			`{"name":"a","value":1,"exported_id":"` + byHash + `","created_at":"1700000000000000001"}`, `{"name":"b","value":1,"exported_id":"` + byAPI + `"}`,
+			`{"name":"c","value":1,"exported_id":"mine","created_at":"-1"}`,
+		}}))
+	}
+	first, second := read().Scores, read().Scores
+	require.Len(t, first, 3)
+	assert.Equal(t, byHash, first[0].ScoreID.String())
+	assert.EqualValues(t, 1700000000000000001, first[0].CreatedAt.UnixNano())
+	assert.NotEqual(t, byAPI, first[1].ScoreID.String())
+	for i := range first {
+		assert.Equal(t, first[i].ScoreID, second[i].ScoreID)
+		assert.EqualValues(t, 8, first[i].ScoreID.Version())
+	}
+	assert.EqualValues(t, first[2].Version, first[2].CreatedAt.UnixNano())
+}
