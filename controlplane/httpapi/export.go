@@ -34,9 +34,10 @@ func (h exportHandlers) ExportRuns(ctx context.Context, req contract.ExportRunsR
 	if err != nil {
 		return nil, err
 	}
+	format := valueOf(req.Params.Format, contract.ExportRunsParamsFormatNdjson)
 	return &export{
 		exportHandlers: h, ctx: ctx, in: grantOf(ctx).Projects, filter: filter,
-		format: valueOf(req.Params.Format, contract.ExportRunsParamsFormatNdjson), withSpans: req.Params.Include != nil,
+		format: format, withSpans: req.Params.Include != nil || format == contract.ExportRunsParamsFormatOtlpJson,
 	}, nil
 }
 
@@ -60,7 +61,11 @@ type exportWriter interface {
 // VisitExportRunsResponse sends the export.
 func (e *export) VisitExportRunsResponse(w http.ResponseWriter) error {
 	mediaType, name := "application/x-ndjson", "runs.ndjson"
-	if e.format == contract.ExportRunsParamsFormatParquet {
+	switch e.format {
+	case contract.ExportRunsParamsFormatNdjson:
+	case contract.ExportRunsParamsFormatOtlpJson:
+		name = "runs.otlp.jsonl"
+	case contract.ExportRunsParamsFormatParquet:
 		mediaType, name = "application/vnd.apache.parquet", "runs.parquet"
 		if compressed, ok := w.(*gzipWriter); ok {
 			w = compressed.ResponseWriter // it is compressed within
@@ -78,6 +83,8 @@ func (e *export) write(to *exportSink) error {
 		out = newParquetSpans(buffer)
 	case e.format == contract.ExportRunsParamsFormatParquet:
 		out = newParquetRuns(buffer)
+	case e.format == contract.ExportRunsParamsFormatOtlpJson:
+		out = newOTLP(buffer)
 	default:
 		out = &ndjson{to: json.NewEncoder(buffer), named: e.withSpans}
 	}

@@ -156,8 +156,9 @@ func (c contentsByID) join(folded runmodel.Span) (Span, error) {
 	if err := c.addTo(&span); err != nil {
 		return Span{}, err
 	}
-	resource, err := c.text(folded.ResourceID)
-	err = errors.Join(err, readMember(string(resource), &span.ResourceAttributes),
+	var err error
+	span.Resource, err = c.text(folded.ResourceID)
+	err = errors.Join(err, readMember(string(span.Resource), &span.ResourceAttributes),
 		readMember(folded.Events, &span.Events), readMember(folded.Links, &span.Links))
 	if err != nil {
 		return Span{}, fmt.Errorf("read span %s: %w", runmodel.FormatSpanID(folded.SpanID), err)

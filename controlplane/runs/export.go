@@ -135,11 +135,12 @@ func (s *Service) fullRuns(ctx context.Context, projects access.Projects, rows [
 		if list[i].ScoreCount == 0 || rootsOnly {
 			continue
 		}
-		scores, err := s.spanScores(ctx, loc, list[i].RunID, 0, true)
+		own, ofSpans, err := s.exportedScores(ctx, loc, list[i].RunID)
 		if err != nil {
 			return nil, nil, err
 		}
-		addSpanScores(spans[list[i].RunID], scores)
+		list[i].OwnScores = own
+		addSpanScores(spans[list[i].RunID], ofSpans)
 	}
 	// A deletion that began meanwhile may have removed a part of what was read.
 	if locations, err = s.locationsOf(ctx, projects, ids); err != nil {
@@ -189,16 +190,17 @@ func (s *Service) exportPages(ctx context.Context, loc location, runID uuid.UUID
 	if err != nil {
 		return err
 	}
-	scores, err := s.spanScores(ctx, loc, runID, 0, true)
+	own, ofSpans, err := s.exportedScores(ctx, loc, runID)
 	if err != nil {
 		return err
 	}
+	whole.OwnScores = own
 	for from := 0; from < len(all); from += exportSpans {
 		page := all[from:min(from+exportSpans, len(all))]
 		if err := s.addPayloads(ctx, loc, runID, page); err != nil {
 			return err
 		}
-		addSpanScores(page, scores)
+		addSpanScores(page, ofSpans)
 		if from == 0 {
 			if err := run(&whole); err != nil {
 				return err

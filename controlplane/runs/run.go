@@ -27,6 +27,8 @@ type Run struct {
 	// Scores are the newest of ScoreCount, including those of spans.
 	Scores     []runmodel.Score
 	ScoreCount uint64
+	// OwnScores are the newest of the run as a whole. Only an export with spans reads them.
+	OwnScores []runmodel.Score
 }
 
 // Get returns a run with its totals and its root's payloads.

@@ -291,6 +291,22 @@ func (s *Service) spanScores(ctx context.Context, loc location, runID uuid.UUID,
 	return scores, err
 }
 
+// exportedScores reads the newest scores of a run as a whole, and those of each of its spans.
+func (s *Service) exportedScores(ctx context.Context, loc location, runID uuid.UUID) (own, ofSpans []runmodel.Score, err error) {
+	w := loc.scores(runID)
+	var scores []runmodel.Score
+	err = query(withOldAnalyzer(ctx), s.conn, loc.projects, &scores, `SELECT `+clickhouse.ScoreColumns+` FROM scores FINAL WHERE `+w.String()+`
+		ORDER BY version DESC, score_id LIMIT ? BY span_id LIMIT ?`, append(w.args, maxReadScores, maxSpanScores)...)
+	for i := range scores {
+		if scores[i].SpanID == 0 {
+			own = append(own, scores[i])
+		} else {
+			ofSpans = append(ofSpans, scores[i])
+		}
+	}
+	return own, ofSpans, err
+}
+
 // addSpanScores gives the spans of a run their scores.
 func addSpanScores(spans []Span, scores []runmodel.Score) {
 	if len(scores) == 0 {

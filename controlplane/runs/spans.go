@@ -51,8 +51,10 @@ type Span struct {
 	ToolDefinitions    []json.RawMessage
 	Attributes         map[string]any
 	ResourceAttributes map[string]any
-	Events             []runmodel.Event
-	Links              []runmodel.Link
+	// Resource is ResourceAttributes as they are stored, with all digits of their numbers.
+	Resource json.RawMessage
+	Events   []runmodel.Event
+	Links    []runmodel.Link
 }
 
 // maxListed is how many bytes one statement reads to list all spans of a run. For a larger run, one statement reads the tree and others

@@ -1,14 +1,18 @@
 package e2e
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
+	"net/http"
 	"testing"
 	"time"
 
 	"github.com/google/uuid"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/looptrace/looptrace/test/product"
 )
 
 const nativeName = "needle in the haystack"
@@ -76,6 +80,56 @@ func TestNativeRun(t *testing.T) {
 	assert.Equal(t, "llm", spans[2].Kind, "a member that the second post omits stays")
 	assert.Equal(t, "Graubünden", deref(spans[2].Outputs), "a member in the second post replaces the first")
 	assert.Equal(t, "anthropic", deref(spans[2].Provider))
+	t.Run("exported to another project", func(t *testing.T) { p.copiesAsOTLP(t, ended, spans) })
+}
+
+// copiesAsOTLP exports a run that a person has scored as OTLP/JSON and sends it to another project, line by line.
+func (p *project) copiesAsOTLP(t *testing.T, want run, wantSpans []span) {
+	t.Helper()
+	header := http.Header{"Cookie": {p.Cookie}}
+	for _, score := range []map[string]any{
+		{"name": "right", "value": true, "comment": "an \"atlas\" says so"}, {"name": "tone", "value": "dry", "span_id": wantSpans[2].SpanID},
+	} {
+		answer := p.do(t, http.MethodPost, "/v1/runs/"+want.RunID+"/scores", header, score)
+		require.Equal(t, http.StatusCreated, answer.Status, "%s", answer.Body)
+	}
+	export := p.do(t, http.MethodGet, "/v1/runs/export?format=otlp_json&project_id="+p.ProjectID, header, nil)
+	require.Equal(t, http.StatusOK, export.Status, "%s", export.Body)
+	target := newProject(t)
+	for range 2 { // the second time changes nothing
+		for line := range bytes.Lines(export.Body) {
+			answer, err := product.Post(t.Context(), p.product.Ports.URL(product.Ingest)+"/v1/traces", target.ingestKey, product.JSON, line)
+			require.NoError(t, err)
+			require.Equal(t, http.StatusAccepted, answer.Status, "%s", answer.Body)
+		}
+		assert.Equal(t, want, target.awaitRun(t, want.RunID, ofSpans(len(wantSpans))))
+	}
+	spans := target.spans(t, want.RunID)
+	for i := range spans {
+		for _, event := range spans[i].Events {
+			assert.Equal(t, "gen_ai.evaluation.result", event.Name)
+		}
+		spans[i].Events = wantSpans[i].Events
+	}
+	assert.Equal(t, wantSpans, spans)
+	type score struct {
+		Name    string  `json:"name"`
+		Value   any     `json:"value"`
+		Comment *string `json:"comment"`
+		SpanID  *string `json:"span_id"`
+		Source  string  `json:"source"`
+	}
+	read := func(p *project) []score {
+		var page struct {
+			Data []score `json:"data"`
+		}
+		status, err := p.get(t.Context(), "/v1/runs/"+want.RunID+"/scores", &page)
+		require.NoError(t, err)
+		require.Equal(t, http.StatusOK, status)
+		return page.Data
+	}
+	assert.Len(t, read(p), 2)
+	assert.ElementsMatch(t, read(p), read(target))
 }
 
 func hasStatus(want string) func(run) error {

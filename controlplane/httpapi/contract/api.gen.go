@@ -2174,14 +2174,17 @@ func (e ListRunsParamsOrder) Valid() bool {
 
 // Defines values for ExportRunsParamsFormat.
 const (
-	ExportRunsParamsFormatNdjson  ExportRunsParamsFormat = "ndjson"
-	ExportRunsParamsFormatParquet ExportRunsParamsFormat = "parquet"
+	ExportRunsParamsFormatNdjson   ExportRunsParamsFormat = "ndjson"
+	ExportRunsParamsFormatOtlpJson ExportRunsParamsFormat = "otlp_json"
+	ExportRunsParamsFormatParquet  ExportRunsParamsFormat = "parquet"
 )
 
 // Valid indicates whether the value is a known member of the ExportRunsParamsFormat enum.
 func (e ExportRunsParamsFormat) Valid() bool {
 	switch e {
 	case ExportRunsParamsFormatNdjson:
+		return true
+	case ExportRunsParamsFormatOtlpJson:
 		return true
 	case ExportRunsParamsFormatParquet:
 		return true
@@ -8354,7 +8357,7 @@ type ExportRunsParams struct {
 	ErrorType *FilterErrorType        `form:"error_type,omitempty" json:"error_type,omitempty"`
 	Format    *ExportRunsParamsFormat `form:"format,omitempty" json:"format,omitempty"`
 
-	// Include Also export the spans of the runs.
+	// Include Also export the spans of the runs. With `otlp_json` they are always exported.
 	Include *ExportRunsParamsInclude `form:"include,omitempty" json:"include,omitempty"`
 }
 

@@ -2978,6 +2978,11 @@ export interface paths {
          *     Unknown values are null, times are in nanoseconds, messages and attributes are JSON text. An export that
          *     fails midway ends with a broken connection, never as if it were complete.
          *
+         *     `otlp_json` is for other OpenTelemetry backends, and for another Looptrace: each line is an `ExportTraceServiceRequest`
+         *     in OTLP/JSON with spans of one run, under the names of the OpenTelemetry GenAI conventions. Scores are events
+         *     `gen_ai.evaluation.result` of their spans, those of a whole run of its root: the newest 100 of each. It always has the
+         *     spans, with or without `include=spans`. A line has at most about 1 MB unless a single span has more.
+         *
          *     Requires the scope `runs:read`.
          */
         get: operations["exportRuns"];
@@ -13527,8 +13532,8 @@ export interface operations {
                 /** @description Only runs with a score or comment if true; only runs without if false. */
                 has_score?: components["parameters"]["FilterHasScore"];
                 error_type?: components["parameters"]["FilterErrorType"];
-                format?: "ndjson" | "parquet";
-                /** @description Also export the spans of the runs. */
+                format?: "ndjson" | "parquet" | "otlp_json";
+                /** @description Also export the spans of the runs. With `otlp_json` they are always exported. */
                 include?: "spans";
             };
             header?: never;
@@ -13537,7 +13542,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description The runs. NDJSON is compressed if the request accepts gzip. */
+            /** @description The runs. NDJSON and OTLP/JSON are compressed if the request accepts gzip. */
             200: {
                 headers: {
                     [name: string]: unknown;

@@ -1,4 +1,4 @@
-import { ActionIcon, Menu, Tooltip } from "@mantine/core";
+import { ActionIcon, Menu, Text, Tooltip } from "@mantine/core";
 import { IconDatabasePlus, IconDots, IconDownload, IconTrash } from "@tabler/icons-react";
 import { type ExportFormat, exportUrl } from "@/api/export";
 import type { RunFilter } from "@/api/types";
@@ -12,11 +12,17 @@ interface Props {
   onDelete?: () => void;
 }
 
-const EXPORTS: { label: string; format: ExportFormat; withSpans: boolean }[] = [
+const EXPORTS: { label: string; help?: string; format: ExportFormat; withSpans: boolean }[] = [
   { label: "NDJSON: runs", format: "ndjson", withSpans: false },
   { label: "NDJSON: runs with spans", format: "ndjson", withSpans: true },
   { label: "Parquet: runs", format: "parquet", withSpans: false },
   { label: "Parquet: spans", format: "parquet", withSpans: true },
+  {
+    label: "OTLP/JSON: spans and scores",
+    help: "For other OpenTelemetry backends, line by line",
+    format: "otlp_json",
+    withSpans: false,
+  },
 ];
 
 /** Actions on all runs that match the filters. */
@@ -32,7 +38,7 @@ export function MoreActions({ filter, onAdd, onDelete }: Props) {
       </Tooltip>
       <Menu.Dropdown>
         <Menu.Label>Export all matching runs</Menu.Label>
-        {EXPORTS.map(({ label, format, withSpans }) => (
+        {EXPORTS.map(({ label, help, format, withSpans }) => (
           <Menu.Item
             key={label}
             component="a"
@@ -41,6 +47,11 @@ export function MoreActions({ filter, onAdd, onDelete }: Props) {
             leftSection={<IconDownload size={15} />}
           >
             {label}
+            {help && (
+              <Text size="xs" c="dimmed">
+                {help}
+              </Text>
+            )}
           </Menu.Item>
         ))}
         {onAdd && (
