@@ -1,5 +1,6 @@
 // A user looks for a run: filters, their address, search, the keyboard.
 import { readFileSync } from "node:fs";
+import { inspect } from "./inspect.mjs";
 import { check, same, scenario, until } from "./scenario.mjs";
 
 await scenario(async (page, { projectId, needle, needleName, needleWords }) => {
@@ -177,6 +178,13 @@ await scenario(async (page, { projectId, needle, needleName, needleWords }) => {
   const exported = readFileSync(await (await saved).path(), "utf8").trimEnd().split("\n");
   check(exported.length === 1, `one run is exported, not ${exported.length}`);
   check(JSON.parse(exported[0]).run_id === needle, "the run of the session is exported");
+  await more.click();
+  await inspect(page, "runs-export");
+  const savedAsOTLP = page.waitForEvent("download");
+  await page.getByRole("menuitem", { name: "OTLP/JSON: spans and scores" }).click();
+  const lines = readFileSync(await (await savedAsOTLP).path(), "utf8").trimEnd().split("\n");
+  const [{ scopeSpans }] = JSON.parse(lines[0]).resourceSpans;
+  check(scopeSpans[0].spans[0].traceId === needle.replaceAll("-", ""), "the spans of the run are exported as OTLP/JSON");
   await more.click();
   await action("Delete all matching runs…").click();
   await dialog.getByRole("button", { name: "Delete 1 run" }).waitFor();

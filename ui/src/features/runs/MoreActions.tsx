@@ -19,7 +19,7 @@ const EXPORTS: { label: string; help?: string; format: ExportFormat; withSpans: 
   { label: "Parquet: spans", format: "parquet", withSpans: true },
   {
     label: "OTLP/JSON: spans and scores",
-    help: "For other OpenTelemetry backends, line by line",
+    help: "For any OpenTelemetry backend",
     format: "otlp_json",
     withSpans: false,
   },
