@@ -276,6 +276,57 @@ func (e DatasetWriteMode) Valid() bool {
 	}
 }
 
+// Defines values for EvalRuleRunStatus.
+const (
+	EvalRuleRunStatusFailed       EvalRuleRunStatus = "failed"
+	EvalRuleRunStatusOverBudget   EvalRuleRunStatus = "over_budget"
+	EvalRuleRunStatusPartlyScored EvalRuleRunStatus = "partly_scored"
+	EvalRuleRunStatusPending      EvalRuleRunStatus = "pending"
+	EvalRuleRunStatusScored       EvalRuleRunStatus = "scored"
+	EvalRuleRunStatusSkipped      EvalRuleRunStatus = "skipped"
+)
+
+// Valid indicates whether the value is a known member of the EvalRuleRunStatus enum.
+func (e EvalRuleRunStatus) Valid() bool {
+	switch e {
+	case EvalRuleRunStatusFailed:
+		return true
+	case EvalRuleRunStatusOverBudget:
+		return true
+	case EvalRuleRunStatusPartlyScored:
+		return true
+	case EvalRuleRunStatusPending:
+		return true
+	case EvalRuleRunStatusScored:
+		return true
+	case EvalRuleRunStatusSkipped:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for EvalRuleStatus.
+const (
+	Active  EvalRuleStatus = "active"
+	Paused  EvalRuleStatus = "paused"
+	Stopped EvalRuleStatus = "stopped"
+)
+
+// Valid indicates whether the value is a known member of the EvalRuleStatus enum.
+func (e EvalRuleStatus) Valid() bool {
+	switch e {
+	case Active:
+		return true
+	case Paused:
+		return true
+	case Stopped:
+		return true
+	default:
+		return false
+	}
+}
+
 // Defines values for EvalRunOnIncompatible.
 const (
 	EvalRunOnIncompatibleRefuse EvalRunOnIncompatible = "refuse"
@@ -1725,6 +1776,7 @@ func (e Scope) Valid() bool {
 // Defines values for ScoreAuthorKind.
 const (
 	ScoreAuthorKindKey  ScoreAuthorKind = "key"
+	ScoreAuthorKindRule ScoreAuthorKind = "rule"
 	ScoreAuthorKindUser ScoreAuthorKind = "user"
 )
 
@@ -1732,6 +1784,8 @@ const (
 func (e ScoreAuthorKind) Valid() bool {
 	switch e {
 	case ScoreAuthorKindKey:
+		return true
+	case ScoreAuthorKindRule:
 		return true
 	case ScoreAuthorKindUser:
 		return true
@@ -3076,6 +3130,243 @@ type EndedSessions struct {
 type EnvironmentVariable struct {
 	Name  string `json:"name"`
 	Value string `json:"value"`
+}
+
+// EvalRule defines model for EvalRule.
+type EvalRule struct {
+	AllowUnpriced bool      `json:"allow_unpriced"`
+	CreatedAt     time.Time `json:"created_at"`
+	CreatedBy     string    `json:"created_by"`
+
+	// Days The last 30 days with runs, the newest first. Empty in lists.
+	Days    []EvalRuleDay      `json:"days"`
+	Graders []Grader           `json:"graders"`
+	Id      openapi_types.UUID `json:"id"`
+
+	// LookedUntil Runs that were written up to then have been looked at.
+	LookedUntil      time.Time `json:"looked_until"`
+	MaxCostUsdPerDay *float64  `json:"max_cost_usd_per_day"`
+	Name             string    `json:"name"`
+
+	// Panels With what they stand for: `ready_made` and `prompt` have become texts. Judges in lists come without them.
+	Panels    []PanelRead        `json:"panels"`
+	ProjectId openapi_types.UUID `json:"project_id"`
+
+	// RecentErrors Why runs of the last seven days failed or lack a score, the most frequent first. Empty in lists.
+	RecentErrors []EvalRuleError `json:"recent_errors"`
+	RunFilter    string          `json:"run_filter"`
+	SampleRate   float64         `json:"sample_rate"`
+
+	// Status `paused` by a person, `stopped` by itself: `stop` says why, and what to do.
+	Status EvalRuleStatus `json:"status"`
+
+	// Stop Null unless it is stopped.
+	Stop *EvalRuleStop `json:"stop"`
+
+	// Today `taken` = `scored` + `partly_scored` + `failed` + `skipped` + `over_budget` + `pending`.
+	Today     EvalRuleCounts `json:"today"`
+	UpdatedAt time.Time      `json:"updated_at"`
+	Version   int            `json:"version"`
+}
+
+// EvalRuleCounts `taken` = `scored` + `partly_scored` + `failed` + `skipped` + `over_budget` + `pending`.
+type EvalRuleCounts struct {
+	// CostUsd The known cost of votes.
+	CostUsd float64 `json:"cost_usd"`
+
+	// Failed Those without any.
+	Failed int64 `json:"failed"`
+
+	// OverBudget Those that the budget of the day did not allow.
+	OverBudget int64 `json:"over_budget"`
+
+	// PartlyScored Those that lack one.
+	PartlyScored int64 `json:"partly_scored"`
+
+	// Pending Those that are waiting, such as for another attempt.
+	Pending int64 `json:"pending"`
+
+	// Scored Those with all scores.
+	Scored int64 `json:"scored"`
+
+	// Skipped Those that cannot be scored: they have no output, or were deleted.
+	Skipped int64 `json:"skipped"`
+
+	// Taken Runs in the sample.
+	Taken int64 `json:"taken"`
+
+	// UnknownCostRuns Runs with a call whose cost is unknown.
+	UnknownCostRuns int64 `json:"unknown_cost_runs"`
+}
+
+// EvalRuleCreate With `graders`, `panels`, or both.
+type EvalRuleCreate struct {
+	// AllowUnpriced Whether models without a known price are allowed. Their calls do not count in `max_cost_usd_per_day`.
+	AllowUnpriced *bool     `json:"allow_unpriced,omitempty"`
+	Graders       *[]Grader `json:"graders,omitempty"`
+
+	// MaxCostUsdPerDay The most that its judges may cost in a day (UTC). Runs beyond it are counted as `over_budget`, and not scored.
+	MaxCostUsdPerDay *float64 `json:"max_cost_usd_per_day,omitempty"`
+
+	// Name Unique in the project.
+	Name string `json:"name"`
+
+	// Panels Judges that score each run. The kind is `score`, and the aggregate not `dawid_skene`, which compares many outputs.
+	Panels    *[]Panel           `json:"panels,omitempty"`
+	ProjectId openapi_types.UUID `json:"project_id"`
+
+	// RunFilter The runs to score, as a query string with the filters of `GET /v1/runs`, as in the address of the Runs page: `agent_name=support&status=ok`.
+	// Empty: all runs. As in that list, runs of evaluations, of the playground and replays are left out unless `source` asks for them; `source=evaluation` is
+	// refused, because judges would judge their own runs. It has no `project_id`, no times and no scores.
+	RunFilter EvalRuleFilter `json:"run_filter"`
+
+	// SampleRate The share of matching runs that is scored.
+	SampleRate float64 `json:"sample_rate"`
+}
+
+// EvalRuleDay defines model for EvalRuleDay.
+type EvalRuleDay struct {
+	// Counts `taken` = `scored` + `partly_scored` + `failed` + `skipped` + `over_budget` + `pending`.
+	Counts EvalRuleCounts `json:"counts"`
+
+	// Day In UTC.
+	Day    openapi_types.Date `json:"day"`
+	Scores []EvalRuleScore    `json:"scores"`
+
+	// Version That of the rule.
+	Version int `json:"version"`
+}
+
+// EvalRuleError defines model for EvalRuleError.
+type EvalRuleError struct {
+	Code string `json:"code"`
+
+	// Detail That of the newest one.
+	Detail string `json:"detail"`
+	Runs   int64  `json:"runs"`
+}
+
+// EvalRuleFilter The runs to score, as a query string with the filters of `GET /v1/runs`, as in the address of the Runs page: `agent_name=support&status=ok`.
+// Empty: all runs. As in that list, runs of evaluations, of the playground and replays are left out unless `source` asks for them; `source=evaluation` is
+// refused, because judges would judge their own runs. It has no `project_id`, no times and no scores.
+type EvalRuleFilter = string
+
+// EvalRulePage defines model for EvalRulePage.
+type EvalRulePage struct {
+	Data    []EvalRule `json:"data"`
+	HasMore bool       `json:"has_more"`
+	Limit   int        `json:"limit"`
+	Offset  int        `json:"offset"`
+}
+
+// EvalRulePreview defines model for EvalRulePreview.
+type EvalRulePreview struct {
+	// CallsPerRun Calls of models for a run, without escalations and repeated attempts.
+	CallsPerRun int64 `json:"calls_per_run"`
+
+	// CostHighUsd Null if it has no bound: a model has no price, or no `max_output_tokens`.
+	CostHighUsd *float64 `json:"cost_high_usd"`
+
+	// CostLowUsd A day, by the tokens of the newest runs. Null if a model has no price, or no run matches.
+	CostLowUsd *float64 `json:"cost_low_usd"`
+
+	// Days How many days these runs cover, at most seven.
+	Days float64 `json:"days"`
+
+	// Examples The newest ones, at most five. `skipped` says why it could not be scored.
+	Examples []RunItemPreview `json:"examples"`
+
+	// Matched Runs of the last seven days that match.
+	Matched int64 `json:"matched"`
+
+	// Sampled About how many of these it would have taken.
+	Sampled        int64    `json:"sampled"`
+	UnpricedModels []string `json:"unpriced_models"`
+}
+
+// EvalRuleResume defines model for EvalRuleResume.
+type EvalRuleResume struct {
+	// CatchUp Whether runs that ended while the rule did not work are taken, those of the last seven days at most.
+	CatchUp *bool `json:"catch_up,omitempty"`
+}
+
+// EvalRuleRun defines model for EvalRuleRun.
+type EvalRuleRun struct {
+	Attempts int `json:"attempts"`
+
+	// CostUsd Of its votes. Null if unknown.
+	CostUsd *float64 `json:"cost_usd"`
+
+	// Error Why it is not scored, or not wholly; of a pending one, why it is tried again.
+	Error      *EvaluationFailure `json:"error"`
+	FinishedAt *time.Time         `json:"finished_at"`
+	RunId      openapi_types.UUID `json:"run_id"`
+	RunName    string             `json:"run_name"`
+	Scores     []EvaluationScore  `json:"scores"`
+	Status     EvalRuleRunStatus  `json:"status"`
+	TakenAt    time.Time          `json:"taken_at"`
+
+	// Version That of the rule.
+	Version int    `json:"version"`
+	Votes   []Vote `json:"votes"`
+}
+
+// EvalRuleRunPage defines model for EvalRuleRunPage.
+type EvalRuleRunPage struct {
+	Data    []EvalRuleRun `json:"data"`
+	HasMore bool          `json:"has_more"`
+	Limit   int           `json:"limit"`
+	Offset  int           `json:"offset"`
+}
+
+// EvalRuleRunStatus defines model for EvalRuleRunStatus.
+type EvalRuleRunStatus string
+
+// EvalRuleScore defines model for EvalRuleScore.
+type EvalRuleScore struct {
+	// Ci The 95 % interval of the mean.
+	Ci *[]float64 `json:"ci"`
+
+	// Labels Runs by category. Empty for numbers.
+	Labels map[string]int64 `json:"labels"`
+
+	// Mean 0 to 1. Null for categories.
+	Mean *float64 `json:"mean"`
+
+	// N Runs with this score.
+	N        int64    `json:"n"`
+	Name     string   `json:"name"`
+	PassRate *float64 `json:"pass_rate"`
+}
+
+// EvalRuleStatus `paused` by a person, `stopped` by itself: `stop` says why, and what to do.
+type EvalRuleStatus string
+
+// EvalRuleStop defines model for EvalRuleStop.
+type EvalRuleStop struct {
+	At time.Time `json:"at"`
+
+	// Code Such as `provider_key_refused`, `model_not_found`, `provider_quota_exceeded`, `provider_deleted`, `budget_exceeded`.
+	Code   string `json:"code"`
+	Detail string `json:"detail"`
+
+	// Remedy What to do, then resume.
+	Remedy string `json:"remedy"`
+}
+
+// EvalRuleUpdate defines model for EvalRuleUpdate.
+type EvalRuleUpdate struct {
+	AllowUnpriced    *bool     `json:"allow_unpriced,omitempty"`
+	Graders          *[]Grader `json:"graders,omitempty"`
+	MaxCostUsdPerDay *float64  `json:"max_cost_usd_per_day,omitempty"`
+	Name             *string   `json:"name,omitempty"`
+	Panels           *[]Panel  `json:"panels,omitempty"`
+
+	// RunFilter The runs to score, as a query string with the filters of `GET /v1/runs`, as in the address of the Runs page: `agent_name=support&status=ok`.
+	// Empty: all runs. As in that list, runs of evaluations, of the playground and replays are left out unless `source` asks for them; `source=evaluation` is
+	// refused, because judges would judge their own runs. It has no `project_id`, no times and no scores.
+	RunFilter  *EvalRuleFilter `json:"run_filter,omitempty"`
+	SampleRate *float64        `json:"sample_rate,omitempty"`
 }
 
 // EvalRun defines model for EvalRun.
@@ -6842,7 +7133,7 @@ type ScoreAuthor struct {
 	Id   openapi_types.UUID `json:"id"`
 	Kind ScoreAuthorKind    `json:"kind"`
 
-	// Name The user's email or the key's name at the time of writing.
+	// Name The user's email, or the name of the key or rule at the time of writing.
 	Name string `json:"name"`
 }
 
@@ -7409,6 +7700,9 @@ type DatasetItemID = openapi_types.UUID
 // DatasetRevision defines model for DatasetRevision.
 type DatasetRevision = int
 
+// EvalRuleID defines model for EvalRuleID.
+type EvalRuleID = openapi_types.UUID
+
 // EvalRunID defines model for EvalRunID.
 type EvalRunID = openapi_types.UUID
 
@@ -7955,6 +8249,25 @@ type ListDatasetRevisionsParams struct {
 type DiffDatasetRevisionsParams struct {
 	Limit  *Limit  `form:"limit,omitempty" json:"limit,omitempty"`
 	Offset *Offset `form:"offset,omitempty" json:"offset,omitempty"`
+}
+
+// ListEvalRulesParams defines parameters for ListEvalRules.
+type ListEvalRulesParams struct {
+	// ProjectId Look only in this project instead of all projects of the caller.
+	ProjectId *ProjectIDOptional `form:"project_id,omitempty" json:"project_id,omitempty"`
+	Status    *EvalRuleStatus    `form:"status,omitempty" json:"status,omitempty"`
+	Limit     *Limit             `form:"limit,omitempty" json:"limit,omitempty"`
+	Offset    *Offset            `form:"offset,omitempty" json:"offset,omitempty"`
+}
+
+// ListEvalRuleRunsParams defines parameters for ListEvalRuleRuns.
+type ListEvalRuleRunsParams struct {
+	Status *EvalRuleRunStatus `form:"status,omitempty" json:"status,omitempty"`
+
+	// Day Only those that were taken on this day (UTC).
+	Day    *openapi_types.Date `form:"day,omitempty" json:"day,omitempty"`
+	Limit  *Limit              `form:"limit,omitempty" json:"limit,omitempty"`
+	Offset *Offset             `form:"offset,omitempty" json:"offset,omitempty"`
 }
 
 // ListEvalRunsParams defines parameters for ListEvalRuns.
@@ -8940,6 +9253,18 @@ type UpdateDatasetItemJSONRequestBody = DatasetItemUpdate
 // CheckNearDuplicatesJSONRequestBody defines body for CheckNearDuplicates for application/json ContentType.
 type CheckNearDuplicatesJSONRequestBody = NearDuplicateCheckCreate
 
+// CreateEvalRuleJSONRequestBody defines body for CreateEvalRule for application/json ContentType.
+type CreateEvalRuleJSONRequestBody = EvalRuleCreate
+
+// PreviewEvalRuleJSONRequestBody defines body for PreviewEvalRule for application/json ContentType.
+type PreviewEvalRuleJSONRequestBody = EvalRuleCreate
+
+// UpdateEvalRuleJSONRequestBody defines body for UpdateEvalRule for application/json ContentType.
+type UpdateEvalRuleJSONRequestBody = EvalRuleUpdate
+
+// ResumeEvalRuleJSONRequestBody defines body for ResumeEvalRule for application/json ContentType.
+type ResumeEvalRuleJSONRequestBody = EvalRuleResume
+
 // CreateEvalRunJSONRequestBody defines body for CreateEvalRun for application/json ContentType.
 type CreateEvalRunJSONRequestBody = EvalRunCreate
 
@@ -9456,6 +9781,33 @@ type ServerInterface interface {
 	// DiffDatasetRevisions Compare two revisions of a dataset
 	// (GET /v1/datasets/{dataset_id}/revisions/{revision}/diff/{other_revision})
 	DiffDatasetRevisions(c *gin.Context, datasetId DatasetID, revision int, otherRevision int, params DiffDatasetRevisionsParams)
+	// ListEvalRules List the rules that score runs as they come
+	// (GET /v1/eval-rules)
+	ListEvalRules(c *gin.Context, params ListEvalRulesParams)
+	// CreateEvalRule Score runs as they come
+	// (POST /v1/eval-rules)
+	CreateEvalRule(c *gin.Context)
+	// PreviewEvalRule See which runs a rule would have taken
+	// (POST /v1/eval-rules/_actions/preview)
+	PreviewEvalRule(c *gin.Context)
+	// DeleteEvalRule Delete a rule
+	// (DELETE /v1/eval-rules/{eval_rule_id})
+	DeleteEvalRule(c *gin.Context, evalRuleId EvalRuleID)
+	// GetEvalRule Read a rule, with what it did
+	// (GET /v1/eval-rules/{eval_rule_id})
+	GetEvalRule(c *gin.Context, evalRuleId EvalRuleID)
+	// UpdateEvalRule Change a rule
+	// (PATCH /v1/eval-rules/{eval_rule_id})
+	UpdateEvalRule(c *gin.Context, evalRuleId EvalRuleID)
+	// PauseEvalRule Take no more runs
+	// (POST /v1/eval-rules/{eval_rule_id}/_actions/pause)
+	PauseEvalRule(c *gin.Context, evalRuleId EvalRuleID)
+	// ResumeEvalRule Go on with a rule that is paused or stopped
+	// (POST /v1/eval-rules/{eval_rule_id}/_actions/resume)
+	ResumeEvalRule(c *gin.Context, evalRuleId EvalRuleID)
+	// ListEvalRuleRuns List the runs that a rule took
+	// (GET /v1/eval-rules/{eval_rule_id}/runs)
+	ListEvalRuleRuns(c *gin.Context, evalRuleId EvalRuleID, params ListEvalRuleRunsParams)
 	// ListEvalRuns List eval-runs
 	// (GET /v1/eval-runs)
 	ListEvalRuns(c *gin.Context, params ListEvalRunsParams)
@@ -11785,6 +12137,268 @@ func (siw *ServerInterfaceWrapper) DiffDatasetRevisions(c *gin.Context) {
 	}
 
 	siw.Handler.DiffDatasetRevisions(c, datasetId, revision, otherRevision, params)
+}
+
+// ListEvalRules operation middleware
+func (siw *ServerInterfaceWrapper) ListEvalRules(c *gin.Context) {
+
+	var err error
+	_ = err
+
+	// Parameter object where we will unmarshal all parameters from the context
+	var params ListEvalRulesParams
+
+	// ------------- Optional query parameter "project_id" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "project_id", c.Request.URL.Query(), &params.ProjectId, runtime.BindQueryParameterOptions{Type: "string", Format: "uuid"})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter project_id: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	// ------------- Optional query parameter "status" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "status", c.Request.URL.Query(), &params.Status, runtime.BindQueryParameterOptions{Type: "string", Format: ""})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter status: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	// ------------- Optional query parameter "limit" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "limit", c.Request.URL.Query(), &params.Limit, runtime.BindQueryParameterOptions{Type: "integer", Format: ""})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter limit: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	// ------------- Optional query parameter "offset" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "offset", c.Request.URL.Query(), &params.Offset, runtime.BindQueryParameterOptions{Type: "integer", Format: ""})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter offset: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		middleware(c)
+		if c.IsAborted() {
+			return
+		}
+	}
+
+	siw.Handler.ListEvalRules(c, params)
+}
+
+// CreateEvalRule operation middleware
+func (siw *ServerInterfaceWrapper) CreateEvalRule(c *gin.Context) {
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		middleware(c)
+		if c.IsAborted() {
+			return
+		}
+	}
+
+	siw.Handler.CreateEvalRule(c)
+}
+
+// PreviewEvalRule operation middleware
+func (siw *ServerInterfaceWrapper) PreviewEvalRule(c *gin.Context) {
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		middleware(c)
+		if c.IsAborted() {
+			return
+		}
+	}
+
+	siw.Handler.PreviewEvalRule(c)
+}
+
+// DeleteEvalRule operation middleware
+func (siw *ServerInterfaceWrapper) DeleteEvalRule(c *gin.Context) {
+
+	var err error
+	_ = err
+
+	// ------------- Path parameter "eval_rule_id" -------------
+	var evalRuleId EvalRuleID
+
+	err = runtime.BindStyledParameterWithOptions("simple", "eval_rule_id", c.Param("eval_rule_id"), &evalRuleId, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "uuid", ValueIsUnescaped: true})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter eval_rule_id: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		middleware(c)
+		if c.IsAborted() {
+			return
+		}
+	}
+
+	siw.Handler.DeleteEvalRule(c, evalRuleId)
+}
+
+// GetEvalRule operation middleware
+func (siw *ServerInterfaceWrapper) GetEvalRule(c *gin.Context) {
+
+	var err error
+	_ = err
+
+	// ------------- Path parameter "eval_rule_id" -------------
+	var evalRuleId EvalRuleID
+
+	err = runtime.BindStyledParameterWithOptions("simple", "eval_rule_id", c.Param("eval_rule_id"), &evalRuleId, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "uuid", ValueIsUnescaped: true})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter eval_rule_id: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		middleware(c)
+		if c.IsAborted() {
+			return
+		}
+	}
+
+	siw.Handler.GetEvalRule(c, evalRuleId)
+}
+
+// UpdateEvalRule operation middleware
+func (siw *ServerInterfaceWrapper) UpdateEvalRule(c *gin.Context) {
+
+	var err error
+	_ = err
+
+	// ------------- Path parameter "eval_rule_id" -------------
+	var evalRuleId EvalRuleID
+
+	err = runtime.BindStyledParameterWithOptions("simple", "eval_rule_id", c.Param("eval_rule_id"), &evalRuleId, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "uuid", ValueIsUnescaped: true})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter eval_rule_id: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		middleware(c)
+		if c.IsAborted() {
+			return
+		}
+	}
+
+	siw.Handler.UpdateEvalRule(c, evalRuleId)
+}
+
+// PauseEvalRule operation middleware
+func (siw *ServerInterfaceWrapper) PauseEvalRule(c *gin.Context) {
+
+	var err error
+	_ = err
+
+	// ------------- Path parameter "eval_rule_id" -------------
+	var evalRuleId EvalRuleID
+
+	err = runtime.BindStyledParameterWithOptions("simple", "eval_rule_id", c.Param("eval_rule_id"), &evalRuleId, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "uuid", ValueIsUnescaped: true})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter eval_rule_id: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		middleware(c)
+		if c.IsAborted() {
+			return
+		}
+	}
+
+	siw.Handler.PauseEvalRule(c, evalRuleId)
+}
+
+// ResumeEvalRule operation middleware
+func (siw *ServerInterfaceWrapper) ResumeEvalRule(c *gin.Context) {
+
+	var err error
+	_ = err
+
+	// ------------- Path parameter "eval_rule_id" -------------
+	var evalRuleId EvalRuleID
+
+	err = runtime.BindStyledParameterWithOptions("simple", "eval_rule_id", c.Param("eval_rule_id"), &evalRuleId, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "uuid", ValueIsUnescaped: true})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter eval_rule_id: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		middleware(c)
+		if c.IsAborted() {
+			return
+		}
+	}
+
+	siw.Handler.ResumeEvalRule(c, evalRuleId)
+}
+
+// ListEvalRuleRuns operation middleware
+func (siw *ServerInterfaceWrapper) ListEvalRuleRuns(c *gin.Context) {
+
+	var err error
+	_ = err
+
+	// ------------- Path parameter "eval_rule_id" -------------
+	var evalRuleId EvalRuleID
+
+	err = runtime.BindStyledParameterWithOptions("simple", "eval_rule_id", c.Param("eval_rule_id"), &evalRuleId, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "uuid", ValueIsUnescaped: true})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter eval_rule_id: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	// Parameter object where we will unmarshal all parameters from the context
+	var params ListEvalRuleRunsParams
+
+	// ------------- Optional query parameter "status" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "status", c.Request.URL.Query(), &params.Status, runtime.BindQueryParameterOptions{Type: "string", Format: ""})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter status: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	// ------------- Optional query parameter "day" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "day", c.Request.URL.Query(), &params.Day, runtime.BindQueryParameterOptions{Type: "string", Format: "date"})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter day: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	// ------------- Optional query parameter "limit" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "limit", c.Request.URL.Query(), &params.Limit, runtime.BindQueryParameterOptions{Type: "integer", Format: ""})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter limit: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	// ------------- Optional query parameter "offset" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "offset", c.Request.URL.Query(), &params.Offset, runtime.BindQueryParameterOptions{Type: "integer", Format: ""})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter offset: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		middleware(c)
+		if c.IsAborted() {
+			return
+		}
+	}
+
+	siw.Handler.ListEvalRuleRuns(c, evalRuleId, params)
 }
 
 // ListEvalRuns operation middleware
@@ -17794,6 +18408,15 @@ func RegisterHandlersWithOptions(router gin.IRouter, si ServerInterface, options
 	router.POST(options.BaseURL+"/v1/datasets/:dataset_id/near-duplicates/_actions/check", wrapper.CheckNearDuplicates)
 	router.GET(options.BaseURL+"/v1/datasets/:dataset_id/revisions", wrapper.ListDatasetRevisions)
 	router.GET(options.BaseURL+"/v1/datasets/:dataset_id/revisions/:revision/diff/:other_revision", wrapper.DiffDatasetRevisions)
+	router.GET(options.BaseURL+"/v1/eval-rules", wrapper.ListEvalRules)
+	router.POST(options.BaseURL+"/v1/eval-rules", wrapper.CreateEvalRule)
+	router.POST(options.BaseURL+"/v1/eval-rules/_actions/preview", wrapper.PreviewEvalRule)
+	router.DELETE(options.BaseURL+"/v1/eval-rules/:eval_rule_id", wrapper.DeleteEvalRule)
+	router.GET(options.BaseURL+"/v1/eval-rules/:eval_rule_id", wrapper.GetEvalRule)
+	router.PATCH(options.BaseURL+"/v1/eval-rules/:eval_rule_id", wrapper.UpdateEvalRule)
+	router.POST(options.BaseURL+"/v1/eval-rules/:eval_rule_id/_actions/pause", wrapper.PauseEvalRule)
+	router.POST(options.BaseURL+"/v1/eval-rules/:eval_rule_id/_actions/resume", wrapper.ResumeEvalRule)
+	router.GET(options.BaseURL+"/v1/eval-rules/:eval_rule_id/runs", wrapper.ListEvalRuleRuns)
 	router.GET(options.BaseURL+"/v1/eval-runs", wrapper.ListEvalRuns)
 	router.POST(options.BaseURL+"/v1/eval-runs", wrapper.CreateEvalRun)
 	router.POST(options.BaseURL+"/v1/eval-runs/_actions/estimate", wrapper.EstimateEvalRun)
@@ -19583,6 +20206,364 @@ type DiffDatasetRevisionsdefaultApplicationProblemPlusJSONResponse struct {
 }
 
 func (response DiffDatasetRevisionsdefaultApplicationProblemPlusJSONResponse) VisitDiffDatasetRevisionsResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ListEvalRulesRequestObject struct {
+	Params ListEvalRulesParams
+}
+
+type ListEvalRulesResponseObject interface {
+	VisitListEvalRulesResponse(w http.ResponseWriter) error
+}
+
+type ListEvalRules200JSONResponse EvalRulePage
+
+func (response ListEvalRules200JSONResponse) VisitListEvalRulesResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ListEvalRulesdefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	StatusCode int
+}
+
+func (response ListEvalRulesdefaultApplicationProblemPlusJSONResponse) VisitListEvalRulesResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type CreateEvalRuleRequestObject struct {
+	Body *CreateEvalRuleJSONRequestBody
+}
+
+type CreateEvalRuleResponseObject interface {
+	VisitCreateEvalRuleResponse(w http.ResponseWriter) error
+}
+
+type CreateEvalRule201ResponseHeaders struct {
+	Location *string
+}
+
+type CreateEvalRule201JSONResponse struct {
+	Body    EvalRule
+	Headers CreateEvalRule201ResponseHeaders
+}
+
+func (response CreateEvalRule201JSONResponse) VisitCreateEvalRuleResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	if response.Headers.Location != nil {
+		w.Header().Set("Location", fmt.Sprint(*response.Headers.Location))
+	}
+	w.WriteHeader(201)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type CreateEvalRuledefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	StatusCode int
+}
+
+func (response CreateEvalRuledefaultApplicationProblemPlusJSONResponse) VisitCreateEvalRuleResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type PreviewEvalRuleRequestObject struct {
+	Body *PreviewEvalRuleJSONRequestBody
+}
+
+type PreviewEvalRuleResponseObject interface {
+	VisitPreviewEvalRuleResponse(w http.ResponseWriter) error
+}
+
+type PreviewEvalRule200JSONResponse EvalRulePreview
+
+func (response PreviewEvalRule200JSONResponse) VisitPreviewEvalRuleResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type PreviewEvalRuledefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	StatusCode int
+}
+
+func (response PreviewEvalRuledefaultApplicationProblemPlusJSONResponse) VisitPreviewEvalRuleResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type DeleteEvalRuleRequestObject struct {
+	EvalRuleId EvalRuleID `json:"eval_rule_id"`
+}
+
+type DeleteEvalRuleResponseObject interface {
+	VisitDeleteEvalRuleResponse(w http.ResponseWriter) error
+}
+
+type DeleteEvalRule204Response struct {
+}
+
+func (response DeleteEvalRule204Response) VisitDeleteEvalRuleResponse(w http.ResponseWriter) error {
+	w.WriteHeader(204)
+	return nil
+}
+
+type DeleteEvalRuledefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	StatusCode int
+}
+
+func (response DeleteEvalRuledefaultApplicationProblemPlusJSONResponse) VisitDeleteEvalRuleResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type GetEvalRuleRequestObject struct {
+	EvalRuleId EvalRuleID `json:"eval_rule_id"`
+}
+
+type GetEvalRuleResponseObject interface {
+	VisitGetEvalRuleResponse(w http.ResponseWriter) error
+}
+
+type GetEvalRule200JSONResponse EvalRule
+
+func (response GetEvalRule200JSONResponse) VisitGetEvalRuleResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type GetEvalRuledefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	StatusCode int
+}
+
+func (response GetEvalRuledefaultApplicationProblemPlusJSONResponse) VisitGetEvalRuleResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type UpdateEvalRuleRequestObject struct {
+	EvalRuleId EvalRuleID `json:"eval_rule_id"`
+	Body       *UpdateEvalRuleJSONRequestBody
+}
+
+type UpdateEvalRuleResponseObject interface {
+	VisitUpdateEvalRuleResponse(w http.ResponseWriter) error
+}
+
+type UpdateEvalRule200JSONResponse EvalRule
+
+func (response UpdateEvalRule200JSONResponse) VisitUpdateEvalRuleResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type UpdateEvalRuledefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	StatusCode int
+}
+
+func (response UpdateEvalRuledefaultApplicationProblemPlusJSONResponse) VisitUpdateEvalRuleResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type PauseEvalRuleRequestObject struct {
+	EvalRuleId EvalRuleID `json:"eval_rule_id"`
+}
+
+type PauseEvalRuleResponseObject interface {
+	VisitPauseEvalRuleResponse(w http.ResponseWriter) error
+}
+
+type PauseEvalRule200JSONResponse EvalRule
+
+func (response PauseEvalRule200JSONResponse) VisitPauseEvalRuleResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type PauseEvalRuledefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	StatusCode int
+}
+
+func (response PauseEvalRuledefaultApplicationProblemPlusJSONResponse) VisitPauseEvalRuleResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ResumeEvalRuleRequestObject struct {
+	EvalRuleId EvalRuleID `json:"eval_rule_id"`
+	Body       *ResumeEvalRuleJSONRequestBody
+}
+
+type ResumeEvalRuleResponseObject interface {
+	VisitResumeEvalRuleResponse(w http.ResponseWriter) error
+}
+
+type ResumeEvalRule200JSONResponse EvalRule
+
+func (response ResumeEvalRule200JSONResponse) VisitResumeEvalRuleResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ResumeEvalRuledefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	StatusCode int
+}
+
+func (response ResumeEvalRuledefaultApplicationProblemPlusJSONResponse) VisitResumeEvalRuleResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ListEvalRuleRunsRequestObject struct {
+	EvalRuleId EvalRuleID `json:"eval_rule_id"`
+	Params     ListEvalRuleRunsParams
+}
+
+type ListEvalRuleRunsResponseObject interface {
+	VisitListEvalRuleRunsResponse(w http.ResponseWriter) error
+}
+
+type ListEvalRuleRuns200JSONResponse EvalRuleRunPage
+
+func (response ListEvalRuleRuns200JSONResponse) VisitListEvalRuleRunsResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ListEvalRuleRunsdefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	StatusCode int
+}
+
+func (response ListEvalRuleRunsdefaultApplicationProblemPlusJSONResponse) VisitListEvalRuleRunsResponse(w http.ResponseWriter) error {
 
 	var buf bytes.Buffer
 	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
@@ -25804,6 +26785,33 @@ type StrictServerInterface interface {
 	// DiffDatasetRevisions Compare two revisions of a dataset
 	// (GET /v1/datasets/{dataset_id}/revisions/{revision}/diff/{other_revision})
 	DiffDatasetRevisions(ctx context.Context, request DiffDatasetRevisionsRequestObject) (DiffDatasetRevisionsResponseObject, error)
+	// ListEvalRules List the rules that score runs as they come
+	// (GET /v1/eval-rules)
+	ListEvalRules(ctx context.Context, request ListEvalRulesRequestObject) (ListEvalRulesResponseObject, error)
+	// CreateEvalRule Score runs as they come
+	// (POST /v1/eval-rules)
+	CreateEvalRule(ctx context.Context, request CreateEvalRuleRequestObject) (CreateEvalRuleResponseObject, error)
+	// PreviewEvalRule See which runs a rule would have taken
+	// (POST /v1/eval-rules/_actions/preview)
+	PreviewEvalRule(ctx context.Context, request PreviewEvalRuleRequestObject) (PreviewEvalRuleResponseObject, error)
+	// DeleteEvalRule Delete a rule
+	// (DELETE /v1/eval-rules/{eval_rule_id})
+	DeleteEvalRule(ctx context.Context, request DeleteEvalRuleRequestObject) (DeleteEvalRuleResponseObject, error)
+	// GetEvalRule Read a rule, with what it did
+	// (GET /v1/eval-rules/{eval_rule_id})
+	GetEvalRule(ctx context.Context, request GetEvalRuleRequestObject) (GetEvalRuleResponseObject, error)
+	// UpdateEvalRule Change a rule
+	// (PATCH /v1/eval-rules/{eval_rule_id})
+	UpdateEvalRule(ctx context.Context, request UpdateEvalRuleRequestObject) (UpdateEvalRuleResponseObject, error)
+	// PauseEvalRule Take no more runs
+	// (POST /v1/eval-rules/{eval_rule_id}/_actions/pause)
+	PauseEvalRule(ctx context.Context, request PauseEvalRuleRequestObject) (PauseEvalRuleResponseObject, error)
+	// ResumeEvalRule Go on with a rule that is paused or stopped
+	// (POST /v1/eval-rules/{eval_rule_id}/_actions/resume)
+	ResumeEvalRule(ctx context.Context, request ResumeEvalRuleRequestObject) (ResumeEvalRuleResponseObject, error)
+	// ListEvalRuleRuns List the runs that a rule took
+	// (GET /v1/eval-rules/{eval_rule_id}/runs)
+	ListEvalRuleRuns(ctx context.Context, request ListEvalRuleRunsRequestObject) (ListEvalRuleRunsResponseObject, error)
 	// ListEvalRuns List eval-runs
 	// (GET /v1/eval-runs)
 	ListEvalRuns(ctx context.Context, request ListEvalRunsRequestObject) (ListEvalRunsResponseObject, error)
@@ -27413,6 +28421,309 @@ func (sh *strictHandler) DiffDatasetRevisions(ctx *gin.Context, datasetId Datase
 		sh.options.HandlerErrorFunc(ctx, err)
 	} else if validResponse, ok := response.(DiffDatasetRevisionsResponseObject); ok {
 		if err := validResponse.VisitDiffDatasetRevisionsResponse(ctx.Writer); err != nil {
+			sh.options.ResponseErrorHandlerFunc(ctx, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(ctx, fmt.Errorf("unexpected response type: %T", response))
+	}
+}
+
+// ListEvalRules operation middleware
+func (sh *strictHandler) ListEvalRules(ctx *gin.Context, params ListEvalRulesParams) {
+	var request ListEvalRulesRequestObject
+
+	request.Params = params
+
+	handler := func(ctx *gin.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.ListEvalRules(ctx, request.(ListEvalRulesRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "ListEvalRules")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		sh.options.HandlerErrorFunc(ctx, err)
+	} else if validResponse, ok := response.(ListEvalRulesResponseObject); ok {
+		if err := validResponse.VisitListEvalRulesResponse(ctx.Writer); err != nil {
+			sh.options.ResponseErrorHandlerFunc(ctx, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(ctx, fmt.Errorf("unexpected response type: %T", response))
+	}
+}
+
+// CreateEvalRule operation middleware
+func (sh *strictHandler) CreateEvalRule(ctx *gin.Context) {
+	var request CreateEvalRuleRequestObject
+
+	var body CreateEvalRuleJSONRequestBody
+	var err error
+	// A request validator built on kin-openapi's openapi3filter with
+	// KeepValidatedValue leaves the value it validated on the body. Bind
+	// that value, matching member names exactly, so the handler receives
+	// what was validated instead of a second, case-insensitive decode.
+	if vb, ok := ctx.Request.Body.(interface{ ValidatedValue() any }); !ok || runtime.BindJSONValue(vb.ValidatedValue(), &body) != nil {
+		err = ctx.ShouldBindJSON(&body)
+	} else if binding.Validator != nil {
+		// ShouldBindJSON runs the struct validator after decoding; keep that.
+		err = binding.Validator.ValidateStruct(&body)
+	}
+	if err != nil {
+		sh.options.RequestErrorHandlerFunc(ctx, err)
+		return
+	}
+	request.Body = &body
+
+	handler := func(ctx *gin.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.CreateEvalRule(ctx, request.(CreateEvalRuleRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "CreateEvalRule")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		sh.options.HandlerErrorFunc(ctx, err)
+	} else if validResponse, ok := response.(CreateEvalRuleResponseObject); ok {
+		if err := validResponse.VisitCreateEvalRuleResponse(ctx.Writer); err != nil {
+			sh.options.ResponseErrorHandlerFunc(ctx, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(ctx, fmt.Errorf("unexpected response type: %T", response))
+	}
+}
+
+// PreviewEvalRule operation middleware
+func (sh *strictHandler) PreviewEvalRule(ctx *gin.Context) {
+	var request PreviewEvalRuleRequestObject
+
+	var body PreviewEvalRuleJSONRequestBody
+	var err error
+	// A request validator built on kin-openapi's openapi3filter with
+	// KeepValidatedValue leaves the value it validated on the body. Bind
+	// that value, matching member names exactly, so the handler receives
+	// what was validated instead of a second, case-insensitive decode.
+	if vb, ok := ctx.Request.Body.(interface{ ValidatedValue() any }); !ok || runtime.BindJSONValue(vb.ValidatedValue(), &body) != nil {
+		err = ctx.ShouldBindJSON(&body)
+	} else if binding.Validator != nil {
+		// ShouldBindJSON runs the struct validator after decoding; keep that.
+		err = binding.Validator.ValidateStruct(&body)
+	}
+	if err != nil {
+		sh.options.RequestErrorHandlerFunc(ctx, err)
+		return
+	}
+	request.Body = &body
+
+	handler := func(ctx *gin.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.PreviewEvalRule(ctx, request.(PreviewEvalRuleRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "PreviewEvalRule")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		sh.options.HandlerErrorFunc(ctx, err)
+	} else if validResponse, ok := response.(PreviewEvalRuleResponseObject); ok {
+		if err := validResponse.VisitPreviewEvalRuleResponse(ctx.Writer); err != nil {
+			sh.options.ResponseErrorHandlerFunc(ctx, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(ctx, fmt.Errorf("unexpected response type: %T", response))
+	}
+}
+
+// DeleteEvalRule operation middleware
+func (sh *strictHandler) DeleteEvalRule(ctx *gin.Context, evalRuleId EvalRuleID) {
+	var request DeleteEvalRuleRequestObject
+
+	request.EvalRuleId = evalRuleId
+
+	handler := func(ctx *gin.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.DeleteEvalRule(ctx, request.(DeleteEvalRuleRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "DeleteEvalRule")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		sh.options.HandlerErrorFunc(ctx, err)
+	} else if validResponse, ok := response.(DeleteEvalRuleResponseObject); ok {
+		if err := validResponse.VisitDeleteEvalRuleResponse(ctx.Writer); err != nil {
+			sh.options.ResponseErrorHandlerFunc(ctx, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(ctx, fmt.Errorf("unexpected response type: %T", response))
+	}
+}
+
+// GetEvalRule operation middleware
+func (sh *strictHandler) GetEvalRule(ctx *gin.Context, evalRuleId EvalRuleID) {
+	var request GetEvalRuleRequestObject
+
+	request.EvalRuleId = evalRuleId
+
+	handler := func(ctx *gin.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.GetEvalRule(ctx, request.(GetEvalRuleRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "GetEvalRule")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		sh.options.HandlerErrorFunc(ctx, err)
+	} else if validResponse, ok := response.(GetEvalRuleResponseObject); ok {
+		if err := validResponse.VisitGetEvalRuleResponse(ctx.Writer); err != nil {
+			sh.options.ResponseErrorHandlerFunc(ctx, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(ctx, fmt.Errorf("unexpected response type: %T", response))
+	}
+}
+
+// UpdateEvalRule operation middleware
+func (sh *strictHandler) UpdateEvalRule(ctx *gin.Context, evalRuleId EvalRuleID) {
+	var request UpdateEvalRuleRequestObject
+
+	request.EvalRuleId = evalRuleId
+
+	var body UpdateEvalRuleJSONRequestBody
+	var err error
+	// A request validator built on kin-openapi's openapi3filter with
+	// KeepValidatedValue leaves the value it validated on the body. Bind
+	// that value, matching member names exactly, so the handler receives
+	// what was validated instead of a second, case-insensitive decode.
+	if vb, ok := ctx.Request.Body.(interface{ ValidatedValue() any }); !ok || runtime.BindJSONValue(vb.ValidatedValue(), &body) != nil {
+		err = ctx.ShouldBindJSON(&body)
+	} else if binding.Validator != nil {
+		// ShouldBindJSON runs the struct validator after decoding; keep that.
+		err = binding.Validator.ValidateStruct(&body)
+	}
+	if err != nil {
+		sh.options.RequestErrorHandlerFunc(ctx, err)
+		return
+	}
+	request.Body = &body
+
+	handler := func(ctx *gin.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.UpdateEvalRule(ctx, request.(UpdateEvalRuleRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "UpdateEvalRule")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		sh.options.HandlerErrorFunc(ctx, err)
+	} else if validResponse, ok := response.(UpdateEvalRuleResponseObject); ok {
+		if err := validResponse.VisitUpdateEvalRuleResponse(ctx.Writer); err != nil {
+			sh.options.ResponseErrorHandlerFunc(ctx, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(ctx, fmt.Errorf("unexpected response type: %T", response))
+	}
+}
+
+// PauseEvalRule operation middleware
+func (sh *strictHandler) PauseEvalRule(ctx *gin.Context, evalRuleId EvalRuleID) {
+	var request PauseEvalRuleRequestObject
+
+	request.EvalRuleId = evalRuleId
+
+	handler := func(ctx *gin.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.PauseEvalRule(ctx, request.(PauseEvalRuleRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "PauseEvalRule")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		sh.options.HandlerErrorFunc(ctx, err)
+	} else if validResponse, ok := response.(PauseEvalRuleResponseObject); ok {
+		if err := validResponse.VisitPauseEvalRuleResponse(ctx.Writer); err != nil {
+			sh.options.ResponseErrorHandlerFunc(ctx, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(ctx, fmt.Errorf("unexpected response type: %T", response))
+	}
+}
+
+// ResumeEvalRule operation middleware
+func (sh *strictHandler) ResumeEvalRule(ctx *gin.Context, evalRuleId EvalRuleID) {
+	var request ResumeEvalRuleRequestObject
+
+	request.EvalRuleId = evalRuleId
+
+	var body ResumeEvalRuleJSONRequestBody
+	var err error
+	// A request validator built on kin-openapi's openapi3filter with
+	// KeepValidatedValue leaves the value it validated on the body. Bind
+	// that value, matching member names exactly, so the handler receives
+	// what was validated instead of a second, case-insensitive decode.
+	if vb, ok := ctx.Request.Body.(interface{ ValidatedValue() any }); !ok || runtime.BindJSONValue(vb.ValidatedValue(), &body) != nil {
+		err = ctx.ShouldBindJSON(&body)
+	} else if binding.Validator != nil {
+		// ShouldBindJSON runs the struct validator after decoding; keep that.
+		err = binding.Validator.ValidateStruct(&body)
+	}
+	if err != nil {
+		sh.options.RequestErrorHandlerFunc(ctx, err)
+		return
+	}
+	request.Body = &body
+
+	handler := func(ctx *gin.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.ResumeEvalRule(ctx, request.(ResumeEvalRuleRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "ResumeEvalRule")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		sh.options.HandlerErrorFunc(ctx, err)
+	} else if validResponse, ok := response.(ResumeEvalRuleResponseObject); ok {
+		if err := validResponse.VisitResumeEvalRuleResponse(ctx.Writer); err != nil {
+			sh.options.ResponseErrorHandlerFunc(ctx, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(ctx, fmt.Errorf("unexpected response type: %T", response))
+	}
+}
+
+// ListEvalRuleRuns operation middleware
+func (sh *strictHandler) ListEvalRuleRuns(ctx *gin.Context, evalRuleId EvalRuleID, params ListEvalRuleRunsParams) {
+	var request ListEvalRuleRunsRequestObject
+
+	request.EvalRuleId = evalRuleId
+	request.Params = params
+
+	handler := func(ctx *gin.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.ListEvalRuleRuns(ctx, request.(ListEvalRuleRunsRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "ListEvalRuleRuns")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		sh.options.HandlerErrorFunc(ctx, err)
+	} else if validResponse, ok := response.(ListEvalRuleRunsResponseObject); ok {
+		if err := validResponse.VisitListEvalRuleRunsResponse(ctx.Writer); err != nil {
 			sh.options.ResponseErrorHandlerFunc(ctx, err)
 		}
 	} else if response != nil {

@@ -2834,6 +2834,164 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/eval-rules": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List the rules that score runs as they come
+         * @description By name.
+         *
+         *     Requires the scope `evals:read`.
+         */
+        get: operations["listEvalRules"];
+        put?: never;
+        /**
+         * Score runs as they come
+         * @description A rule takes a share of the runs that match `run_filter`, once they have ended and nothing of them was written for half a minute, and
+         *     scores each once with `graders` and `panels`. The scores land on the run, with the names of the graders and panels. Only runs
+         *     that end after the rule was made are taken; for those before, start an eval-run with a `run_filter`.
+         *
+         *     Whether a run is in the sample depends on its id and the rule only. A run that is in the sample is counted for ever, whatever becomes of
+         *     it. There is no reference output, so that graders and judges that need one are refused.
+         *
+         *     A rule with judges needs `max_cost_usd_per_day`. 409 `name_taken`. Needs the scopes `runs:read` and `runs:write`, and `prompts:read` for
+         *     prompts of the registry.
+         *
+         *     Requires the scope `evals:write`.
+         */
+        post: operations["createEvalRule"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/eval-rules/_actions/preview": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * See which runs a rule would have taken
+         * @description Takes what `POST /v1/eval-rules` takes, checks it, and says what it would have taken of the runs of the last seven days, and about what
+         *     a day would cost. Stores nothing, and calls no model.
+         *
+         *     Requires the scope `evals:write`.
+         */
+        post: operations["previewEvalRule"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/eval-rules/{eval_rule_id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Read a rule, with what it did
+         * @description Requires the scope `evals:read`.
+         */
+        get: operations["getEvalRule"];
+        put?: never;
+        post?: never;
+        /**
+         * Delete a rule
+         * @description Scores on runs stay. What the rule did, with the votes, is deleted.
+         *
+         *     Requires the scope `evals:write`.
+         */
+        delete: operations["deleteEvalRule"];
+        options?: never;
+        head?: never;
+        /**
+         * Change a rule
+         * @description Members that are absent stay. Runs that were taken before are not scored again. A change of what is scored, or how, counts `version` up:
+         *     the numbers of each day and version are apart. Needs the scopes of `POST`.
+         *
+         *     Requires the scope `evals:write`.
+         */
+        patch: operations["updateEvalRule"];
+        trace?: never;
+    };
+    "/v1/eval-rules/{eval_rule_id}/_actions/pause": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Take no more runs
+         * @description What is under way is finished. 200 also if it is paused already.
+         *
+         *     Requires the scope `evals:write`.
+         */
+        post: operations["pauseEvalRule"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/eval-rules/{eval_rule_id}/_actions/resume": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Go on with a rule that is paused or stopped
+         * @description Needs the scopes `runs:read` and `runs:write`. 200 also if it is active already.
+         *
+         *     Requires the scope `evals:write`.
+         */
+        post: operations["resumeEvalRule"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/eval-rules/{eval_rule_id}/runs": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List the runs that a rule took
+         * @description The newest first, with scores and votes.
+         *
+         *     Requires the scope `evals:read`.
+         */
+        get: operations["listEvalRuleRuns"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/runs/stats": {
         parameters: {
             query?: never;
@@ -7669,6 +7827,263 @@ export interface components {
             other: components["schemas"]["SpendingTotals"] | null;
         };
         /**
+         * @description `paused` by a person, `stopped` by itself: `stop` says why, and what to do.
+         * @enum {string}
+         */
+        EvalRuleStatus: "active" | "paused" | "stopped";
+        /**
+         * @description The runs to score, as a query string with the filters of `GET /v1/runs`, as in the address of the Runs page: `agent_name=support&status=ok`.
+         *     Empty: all runs. As in that list, runs of evaluations, of the playground and replays are left out unless `source` asks for them; `source=evaluation` is
+         *     refused, because judges would judge their own runs. It has no `project_id`, no times and no scores.
+         */
+        EvalRuleFilter: string;
+        /** @description With `graders`, `panels`, or both. */
+        EvalRuleCreate: {
+            /** Format: uuid */
+            project_id: string;
+            /** @description Unique in the project. */
+            name: string;
+            run_filter: components["schemas"]["EvalRuleFilter"];
+            /**
+             * Format: double
+             * @description The share of matching runs that is scored.
+             */
+            sample_rate: number;
+            graders?: components["schemas"]["Grader"][];
+            /** @description Judges that score each run. The kind is `score`, and the aggregate not `dawid_skene`, which compares many outputs. */
+            panels?: components["schemas"]["Panel"][];
+            /**
+             * Format: double
+             * @description The most that its judges may cost in a day (UTC). Runs beyond it are counted as `over_budget`, and not scored.
+             */
+            max_cost_usd_per_day?: number;
+            /**
+             * @description Whether models without a known price are allowed. Their calls do not count in `max_cost_usd_per_day`.
+             * @default false
+             */
+            allow_unpriced: boolean;
+        };
+        EvalRuleUpdate: {
+            name?: string;
+            run_filter?: components["schemas"]["EvalRuleFilter"];
+            /** Format: double */
+            sample_rate?: number;
+            graders?: components["schemas"]["Grader"][];
+            panels?: components["schemas"]["Panel"][];
+            /** Format: double */
+            max_cost_usd_per_day?: number | null;
+            allow_unpriced?: boolean;
+        };
+        EvalRuleResume: {
+            /**
+             * @description Whether runs that ended while the rule did not work are taken, those of the last seven days at most.
+             * @default true
+             */
+            catch_up: boolean;
+        };
+        EvalRuleStop: {
+            /** @description Such as `provider_key_refused`, `model_not_found`, `provider_quota_exceeded`, `provider_deleted`, `budget_exceeded`. */
+            code: string;
+            detail: string;
+            /** @description What to do, then resume. */
+            remedy: string;
+            /** Format: date-time */
+            at: string;
+        };
+        /** @description `taken` = `scored` + `partly_scored` + `failed` + `skipped` + `over_budget` + `pending`. */
+        EvalRuleCounts: {
+            /**
+             * Format: int64
+             * @description Runs in the sample.
+             */
+            taken: number;
+            /**
+             * Format: int64
+             * @description Those with all scores.
+             */
+            scored: number;
+            /**
+             * Format: int64
+             * @description Those that lack one.
+             */
+            partly_scored: number;
+            /**
+             * Format: int64
+             * @description Those without any.
+             */
+            failed: number;
+            /**
+             * Format: int64
+             * @description Those that cannot be scored: they have no output, or were deleted.
+             */
+            skipped: number;
+            /**
+             * Format: int64
+             * @description Those that the budget of the day did not allow.
+             */
+            over_budget: number;
+            /**
+             * Format: int64
+             * @description Those that are waiting, such as for another attempt.
+             */
+            pending: number;
+            /**
+             * Format: double
+             * @description The known cost of votes.
+             */
+            cost_usd: number;
+            /**
+             * Format: int64
+             * @description Runs with a call whose cost is unknown.
+             */
+            unknown_cost_runs: number;
+        };
+        EvalRuleScore: {
+            name: string;
+            /**
+             * Format: double
+             * @description 0 to 1. Null for categories.
+             */
+            mean: number | null;
+            /** @description The 95 % interval of the mean. */
+            ci: number[] | null;
+            /** Format: double */
+            pass_rate: number | null;
+            /**
+             * Format: int64
+             * @description Runs with this score.
+             */
+            n: number;
+            /** @description Runs by category. Empty for numbers. */
+            labels: {
+                [key: string]: number;
+            };
+        };
+        EvalRuleDay: {
+            /**
+             * Format: date
+             * @description In UTC.
+             */
+            day: string;
+            /** @description That of the rule. */
+            version: number;
+            counts: components["schemas"]["EvalRuleCounts"];
+            scores: components["schemas"]["EvalRuleScore"][];
+        };
+        EvalRule: {
+            /** Format: uuid */
+            id: string;
+            /** Format: uuid */
+            project_id: string;
+            name: string;
+            version: number;
+            status: components["schemas"]["EvalRuleStatus"];
+            /** @description Null unless it is stopped. */
+            stop: components["schemas"]["EvalRuleStop"] | null;
+            run_filter: string;
+            /** Format: double */
+            sample_rate: number;
+            graders: components["schemas"]["Grader"][];
+            /** @description With what they stand for: `ready_made` and `prompt` have become texts. Judges in lists come without them. */
+            panels: components["schemas"]["PanelRead"][];
+            /** Format: double */
+            max_cost_usd_per_day: number | null;
+            allow_unpriced: boolean;
+            today: components["schemas"]["EvalRuleCounts"];
+            /** @description The last 30 days with runs, the newest first. Empty in lists. */
+            days: components["schemas"]["EvalRuleDay"][];
+            /** @description Why runs of the last seven days failed or lack a score, the most frequent first. Empty in lists. */
+            recent_errors: components["schemas"]["EvalRuleError"][];
+            /**
+             * Format: date-time
+             * @description Runs that were written up to then have been looked at.
+             */
+            looked_until: string;
+            created_by: string;
+            /** Format: date-time */
+            created_at: string;
+            /** Format: date-time */
+            updated_at: string;
+        };
+        EvalRuleError: {
+            code: string;
+            /** @description That of the newest one. */
+            detail: string;
+            /** Format: int64 */
+            runs: number;
+        };
+        EvalRulePage: {
+            data: components["schemas"]["EvalRule"][];
+            limit: number;
+            offset: number;
+            has_more: boolean;
+        };
+        EvalRulePreview: {
+            /**
+             * Format: int64
+             * @description Runs of the last seven days that match.
+             */
+            matched: number;
+            /**
+             * Format: int64
+             * @description About how many of these it would have taken.
+             */
+            sampled: number;
+            /**
+             * Format: double
+             * @description How many days these runs cover, at most seven.
+             */
+            days: number;
+            /**
+             * Format: int64
+             * @description Calls of models for a run, without escalations and repeated attempts.
+             */
+            calls_per_run: number;
+            /**
+             * Format: double
+             * @description A day, by the tokens of the newest runs. Null if a model has no price, or no run matches.
+             */
+            cost_low_usd: number | null;
+            /**
+             * Format: double
+             * @description Null if it has no bound: a model has no price, or no `max_output_tokens`.
+             */
+            cost_high_usd: number | null;
+            unpriced_models: string[];
+            /** @description The newest ones, at most five. `skipped` says why it could not be scored. */
+            examples: components["schemas"]["RunItemPreview"][];
+        };
+        /** @enum {string} */
+        EvalRuleRunStatus: "pending" | "scored" | "partly_scored" | "failed" | "skipped" | "over_budget";
+        EvalRuleRun: {
+            /** Format: uuid */
+            run_id: string;
+            run_name: string;
+            /** @description That of the rule. */
+            version: number;
+            status: components["schemas"]["EvalRuleRunStatus"];
+            /** @description Why it is not scored, or not wholly; of a pending one, why it is tried again. */
+            error: components["schemas"]["EvaluationFailure"] | null;
+            scores: components["schemas"]["EvaluationScore"][];
+            votes: components["schemas"]["Vote"][];
+            attempts: number;
+            /**
+             * Format: double
+             * @description Of its votes. Null if unknown.
+             */
+            cost_usd: number | null;
+            /** Format: date-time */
+            taken_at: string;
+            /** Format: date-time */
+            finished_at: string | null;
+        };
+        EvalRuleRunPage: {
+            data: components["schemas"]["EvalRuleRun"][];
+            limit: number;
+            offset: number;
+            has_more: boolean;
+        };
+        /**
          * @description Every column of `spans` has one item for each span; spans are sorted parent before children, siblings in start
          *     order. Numbers in `name`, `kind`, `model`, `tool`, `agent` and `error` are indexes into `strings`; 0 is the empty string.
          */
@@ -8195,10 +8610,10 @@ export interface components {
         };
         ScoreAuthor: {
             /** @enum {string} */
-            kind: "user" | "key";
+            kind: "user" | "key" | "rule";
             /** Format: uuid */
             id: string;
-            /** @description The user's email or the key's name at the time of writing. */
+            /** @description The user's email, or the name of the key or rule at the time of writing. */
             name: string;
         };
         Score: {
@@ -8414,6 +8829,7 @@ export interface components {
         /** @description An ETag of an earlier answer. */
         IfNoneMatch: string;
         ProviderID: string;
+        EvalRuleID: string;
         FilterProjectID: string;
         /** @description One or several of running, ok, error, cancelled. */
         FilterStatus: components["schemas"]["Status"][];
@@ -13061,6 +13477,246 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["Spending"];
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    listEvalRules: {
+        parameters: {
+            query?: {
+                /** @description Look only in this project instead of all projects of the caller. */
+                project_id?: components["parameters"]["ProjectIDOptional"];
+                status?: components["schemas"]["EvalRuleStatus"];
+                limit?: components["parameters"]["Limit"];
+                offset?: components["parameters"]["Offset"];
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description A page of rules. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["EvalRulePage"];
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    createEvalRule: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description A value that the client chooses for a request, such as a UUID, and repeats with each retry. See **Retries** above. */
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["EvalRuleCreate"];
+            };
+        };
+        responses: {
+            /** @description The rule. It is active. */
+            201: {
+                headers: {
+                    Location?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["EvalRule"];
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    previewEvalRule: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description A value that the client chooses for a request, such as a UUID, and repeats with each retry. See **Retries** above. */
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["EvalRuleCreate"];
+            };
+        };
+        responses: {
+            /** @description What it would take. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["EvalRulePreview"];
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    getEvalRule: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                eval_rule_id: components["parameters"]["EvalRuleID"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The rule. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["EvalRule"];
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    deleteEvalRule: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                eval_rule_id: components["parameters"]["EvalRuleID"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Deleted. */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    updateEvalRule: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                eval_rule_id: components["parameters"]["EvalRuleID"];
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["EvalRuleUpdate"];
+            };
+        };
+        responses: {
+            /** @description The rule. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["EvalRule"];
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    pauseEvalRule: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description A value that the client chooses for a request, such as a UUID, and repeats with each retry. See **Retries** above. */
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
+            path: {
+                eval_rule_id: components["parameters"]["EvalRuleID"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The rule. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["EvalRule"];
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    resumeEvalRule: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description A value that the client chooses for a request, such as a UUID, and repeats with each retry. See **Retries** above. */
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
+            path: {
+                eval_rule_id: components["parameters"]["EvalRuleID"];
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["EvalRuleResume"];
+            };
+        };
+        responses: {
+            /** @description The rule. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["EvalRule"];
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    listEvalRuleRuns: {
+        parameters: {
+            query?: {
+                status?: components["schemas"]["EvalRuleRunStatus"];
+                /** @description Only those that were taken on this day (UTC). */
+                day?: string;
+                limit?: components["parameters"]["Limit"];
+                offset?: components["parameters"]["Offset"];
+            };
+            header?: never;
+            path: {
+                eval_rule_id: components["parameters"]["EvalRuleID"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description A page of runs. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["EvalRuleRunPage"];
                 };
             };
             default: components["responses"]["Problem"];
