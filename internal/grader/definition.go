@@ -22,6 +22,8 @@ type definition struct {
 	// known are the members that the type has.
 	known  []string
 	errors []problem.Field
+	// reference is whether a template selects from the reference output.
+	reference bool
 }
 
 func newDefinition(raw json.RawMessage, path string) (*definition, error) {
@@ -190,6 +192,7 @@ func (d *definition) template(name, fallback string) *template {
 		d.fail(name, "%s", err.Error())
 		return nil
 	}
+	d.reference = d.reference || t.selectsReference()
 	return t
 }
 

@@ -55,36 +55,40 @@ func readExpression(d *definition) (check, bool) {
 	if text == "" {
 		return &expression{}, false
 	}
-	program, binary, err := compileExpression(text)
+	program, binary, reference, err := compileExpression(text)
 	if err != nil {
 		d.fail("expression", "%s", err.Error())
 	}
+	d.reference = reference
 	return &expression{program}, binary
 }
 
-func compileExpression(text string) (program cel.Program, binary bool, err error) {
+func compileExpression(text string) (program cel.Program, binary, reference bool, err error) {
 	if len(text) > maxExpression {
-		return nil, false, fmt.Errorf("must have at most %d bytes", maxExpression)
+		return nil, false, false, fmt.Errorf("must have at most %d bytes", maxExpression)
 	}
 	environment, err := expressionEnvironment()
 	if err != nil {
-		return nil, false, err
+		return nil, false, false, err
 	}
 	ast, issues := environment.Compile(text)
 	if issues.Err() != nil {
-		return nil, false, fmt.Errorf("is not a CEL expression: %s. The variables are %s; null is written dyn(null) where another type may stand",
+		return nil, false, false, fmt.Errorf("is not a CEL expression: %s. The variables are %s; null is written dyn(null) where another type may stand",
 			strings.ReplaceAll(strings.TrimPrefix(issues.Err().Error(), "ERROR: "), "\n", " "), list(variables))
 	}
 	binary = ast.OutputType().IsExactType(cel.BoolType)
 	if t := ast.OutputType(); !binary && !t.IsExactType(cel.DynType) && !t.IsExactType(cel.DoubleType) && !t.IsExactType(cel.IntType) &&
 		!t.IsExactType(cel.UintType) && !t.IsExactType(cel.NullType) {
-		return nil, false, fmt.Errorf("gives %s; it must give true or false, a number from 0 to 1, or null if it does not apply", cel.FormatCELType(t))
+		return nil, false, false, fmt.Errorf("gives %s; it must give true or false, a number from 0 to 1, or null if it does not apply", cel.FormatCELType(t))
 	}
 	program, err = environment.Program(ast, cel.CostLimit(maxExpressionCost), cel.MemoryLimit(maxExpressionMemory), cel.MemoryTracking(sizes), cel.InterruptCheckFrequency(100))
 	if err != nil {
-		return nil, false, fmt.Errorf("is not a CEL expression: %w", err)
+		return nil, false, false, fmt.Errorf("is not a CEL expression: %w", err)
 	}
-	return program, binary, nil
+	for _, name := range ast.NativeRep().ReferenceMap() {
+		reference = reference || name.Name == "reference"
+	}
+	return program, binary, reference, nil
 }
 
 func (c *expression) grade(ctx context.Context, s *subject) verdict {

@@ -81,6 +81,7 @@ type Grader struct {
 	weight              float64
 	threshold           *float64
 	binary              bool
+	reference           bool
 	check               check
 }
 
@@ -104,6 +105,9 @@ func (g *Grader) Better() string { return "higher" }
 
 // Binary reports whether the only scores are 0 and 1.
 func (g *Grader) Binary() bool { return g.binary }
+
+// LooksAtReference reports whether the grader looks at the reference output of an item.
+func (g *Grader) LooksAtReference() bool { return g.reference }
 
 // Grade grades a sample. It ends early, with an error in the result, when the context does.
 func (g *Grader) Grade(ctx context.Context, sample *Sample) Result {
@@ -247,6 +251,7 @@ func parse(raw json.RawMessage, path, key string) (*Grader, error) {
 	if !g.binary {
 		g.threshold = d.number("pass_threshold", 1)
 	}
+	g.reference = d.reference
 	if err := d.done(); err != nil {
 		return nil, err
 	}

@@ -529,3 +529,22 @@ func TestLacking(t *testing.T) {
 		assert.Equal(t, c.lacking, new(g.Grade(t.Context(), &c.sample)).Lacking, c.definition)
 	}
 }
+
+func TestLooksAtReference(t *testing.T) {
+	t.Parallel()
+	for definition, looks := range map[string]bool{
+		`{"name":"g","type":"string_check","operation":"eq"}`:                                                  true,
+		`{"name":"g","type":"string_check","operation":"eq","reference":"Paris"}`:                              false,
+		`{"name":"g","type":"string_check","operation":"eq","reference":"{{item.input}}"}`:                     false,
+		`{"name":"g","type":"string_check","operation":"eq","reference":["a","{{item.reference_output.b}}"]}`:  true,
+		`{"name":"g","type":"step_efficiency"}`:                                                                true,
+		`{"name":"g","type":"expression","expression":"output == reference"}`:                                  true,
+		`{"name":"g","type":"expression","expression":"output_text == 'reference'"}`:                           false,
+		`{"name":"g","type":"multi","graders":{"a":{"type":"string_check","operation":"eq"}}}`:                 true,
+		`{"name":"g","type":"multi","graders":{"a":{"type":"string_check","operation":"eq","reference":"x"}}}`: false,
+	} {
+		g, err := Parse(json.RawMessage(definition), "grader")
+		require.NoError(t, err, definition)
+		assert.Equal(t, looks, g.LooksAtReference(), definition)
+	}
+}

@@ -92,6 +92,7 @@ func (c *multi) add(d *definition, key string, raw json.RawMessage, place string
 		return
 	}
 	c.graders = append(c.graders, g)
+	d.reference = d.reference || g.reference
 }
 
 // memberResult is the evidence of one grader.

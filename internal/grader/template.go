@@ -107,6 +107,14 @@ func newTemplate(value any, depth int) (*template, error) {
 	return t, nil
 }
 
+// selectsReference reports whether a path of the template begins at the reference output.
+func (t *template) selectsReference() bool {
+	return slices.ContainsFunc(t.list, (*template).selectsReference) ||
+		slices.ContainsFunc(t.parts, func(p part) bool {
+			return p.path != nil && p.path.ofItem && p.path.path.Member() == "reference_output"
+		})
+}
+
 // parseText splits a text at its templates.
 func parseText(text string) ([]part, error) {
 	var parts []part
