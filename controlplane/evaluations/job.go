@@ -46,7 +46,9 @@ type attempt struct {
 	graders   []*grader.Grader
 	until     *deadline // of grading
 	caller    completions.Caller
-	panels    []readyPanel
+	// about is in the metadata of the runs of votes.
+	about  map[string]any
+	panels []readyPanel
 	purse     *purse
 	calls     int // at once
 	halt      halt
@@ -219,6 +221,7 @@ func (a *attempt) prepare(ctx context.Context) error {
 		return err //nolint:wrapcheck // it names the statement
 	}
 	a.purse = newPurse(a.e.MaxCostNanousd, cost.Cost+cost.Bounded)
+	a.about = map[string]any{"evaluation_id": a.e.ID, "dataset_id": a.e.DatasetID}
 	a.caller = completions.Caller{
 		Projects: access.OfJob(a.e.ProjectID), Project: a.e.ProjectID, Feature: a.e.feature(), Source: runmodel.SourceEvaluation,
 		User: a.e.CreatedByID, KeyName: a.e.AuthorKey, Evaluation: &a.e.ID, Attempts: callAttempts, MaxWait: callWait,

@@ -48,14 +48,11 @@ func (s *Service) TryJudge(ctx context.Context, grant access.Grant, stored *Judg
 	if one.Definition().Type != judge.TypeScore {
 		return nil, canaryTried, "", problem.InvalidField("body.judge.type", "must be score: a preference is tried in a comparison")
 	}
-	a := &attempt{
-		Service: s, e: Evaluation{ProjectID: project, MaxCostNanousd: &maxCost, AllowUnpriced: true}, halt: halt{reached: make(chan struct{})}, purse: newPurse(&maxCost, 0),
-		panels: []readyPanel{{Panel: &Panel{Name: one.name, Kind: judge.TypeScore, Judges: []Judge{*stored}}, scale: one.Definition().Scale, judges: []asked{one}}},
-		caller: completions.Caller{
-			Projects: grant.Projects, Project: project, Feature: providers.FeatureEvaluation, Source: runmodel.SourceEvaluation, User: grant.CreatedBy(), KeyName: grant.CreatedByKey(),
-			Attempts: tryAttempts, MaxWait: tryWait,
-		},
-	}
+	panels := []readyPanel{{Panel: &Panel{Name: one.name, Kind: judge.TypeScore, Judges: []Judge{*stored}}, scale: one.Definition().Scale, judges: []asked{one}}}
+	a := s.apart(panels, completions.Caller{
+		Projects: grant.Projects, Project: project, Feature: providers.FeatureEvaluation, Source: runmodel.SourceEvaluation, User: grant.CreatedBy(), KeyName: grant.CreatedByKey(),
+		Attempts: tryAttempts, MaxWait: tryWait,
+	}, &maxCost, true)
 	if _, err := s.providers.Connect(ctx, grant.Projects, one.Definition().ProviderID, one.config.Model); err != nil {
 		if problem.Is(err, problem.NotFound) {
 			err = problem.InvalidField("body.judge.provider_id", "is no connection of the project")

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"time"
 
 	"github.com/google/uuid"
@@ -155,9 +156,8 @@ const voteTries = 2
 // completeVote calls the model of a judge, and adds what that took to the vote. It returns nil if the money is spent.
 func (a *attempt) completeVote(ctx context.Context, one *asked, b *ballot, messages []json.RawMessage, made *voteRow) (*completions.Completion, error) {
 	caller := a.caller
-	caller.Metadata = map[string]any{
-		"evaluation_id": a.e.ID, "dataset_id": a.e.DatasetID, "panel": a.panels[b.Panel].Name, "judge": one.name, "judge_version": one.stored.Version, "vote": b.Vote,
-	}
+	caller.Metadata = map[string]any{"panel": a.panels[b.Panel].Name, "judge": one.name, "judge_version": one.stored.Version, "vote": b.Vote}
+	maps.Copy(caller.Metadata, a.about)
 	if b.item != nil {
 		caller.Metadata["dataset_item_id"], caller.Metadata["side"], caller.Metadata["repeat"] = b.item.ItemID, SideNames[b.Side], b.Repeat
 	}
@@ -253,7 +253,7 @@ func (a *attempt) begin(ctx context.Context, caller *completions.Caller, name st
 // complete completes a call of a connection with a name within the cap of the evaluation. It returns nil if the money is spent.
 func (a *attempt) complete(ctx context.Context, name string, completing *completions.Completing) (*completions.Completion, error) {
 	if most := completing.Most(); a.purse.limit != nil && most != nil {
-		taken, times, err := a.purse.take(ctx, *most, callAttempts)
+		taken, times, err := a.purse.take(ctx, *most, a.caller.Attempts)
 		if err != nil {
 			return nil, err
 		}

@@ -15,6 +15,9 @@ type Deletion struct {
 	Selection
 	// DryRun only counts the runs.
 	DryRun bool
+	// Forget removes what others keep of runs. It is called before they are deleted, so that an interrupted deletion leaves nothing that
+	// another one does not find, and after: something may have been kept meanwhile.
+	Forget func(ctx context.Context, ids []uuid.UUID) error
 }
 
 // Deleted is how many runs matched at a time, and how many of them were deleted. Another call deletes more of the rest.
@@ -47,11 +50,14 @@ func (s *Service) Delete(ctx context.Context, projects access.Projects, d Deleti
 	for i := range found {
 		ids[i] = found[i].RunID
 	}
+	if err := d.Forget(ctx, ids); err != nil {
+		return Deleted{}, err
+	}
 	if err := clickhouse.DeleteRuns(ctx, s.conn, d.ProjectID, ids, s.now()); err != nil {
 		return Deleted{}, classify(err)
 	}
 	result.Deleted = uint64(len(ids))
-	return result, nil
+	return result, d.Forget(ctx, ids)
 }
 
 // DeleteProject deletes all runs of a deleted project.

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/google/uuid"
 
@@ -29,46 +28,6 @@ const (
 	// EvaluatorType is the ObservationType of a span that an evaluator is.
 	EvaluatorType = "evaluator"
 )
-
-// Mark is a place in the order in which rows of runs were written.
-type Mark struct {
-	Written          time.Time
-	ProjectID, RunID uuid.UUID
-}
-
-// WrittenRun is a run whose row was written.
-type WrittenRun struct {
-	ProjectID uuid.UUID `ch:"project_id"`
-	RunID     uuid.UUID `ch:"run_id"`
-	Written   time.Time `ch:"written"`
-}
-
-// WrittenEvaluations returns the runs of the source evaluation whose rows were written after a mark, in that order. It also returns where
-// to go on: if there are fewer than limit, this is a little before now, because a row carries the time at which its insert began. So a run
-// may be returned twice, and is not missed.
-func (s *Service) WrittenEvaluations(ctx context.Context, projects access.Projects, after Mark, limit int) (found []WrittenRun, next Mark, err error) {
-	now, err := s.storeTime(ctx, projects)
-	if err != nil {
-		return nil, after, err
-	}
-	w := inProjects()
-	w.add("source = ?", runmodel.SourceEvaluation)
-	w.add("written_at >= fromUnixTimestamp64Milli(?)", after.Written.UnixMilli())
-	w.add("(written_at, project_id, run_id) > (fromUnixTimestamp64Milli(?), ?, ?)", after.Written.UnixMilli(), after.ProjectID, after.RunID)
-	err = query(ctx, s.conn, projects, &found, `SELECT DISTINCT project_id, run_id, written_at AS written FROM runs WHERE `+w.String()+`
-		ORDER BY written, project_id, run_id LIMIT ?`, append(w.args, limit)...)
-	if err != nil {
-		return nil, after, err
-	}
-	if len(found) == limit {
-		last := found[limit-1]
-		return found, Mark{last.Written.UTC(), last.ProjectID, last.RunID}, nil
-	}
-	if next = (Mark{Written: now.Add(-watchOverlap)}); next.Written.Before(after.Written) {
-		next = after
-	}
-	return found, next, nil
-}
 
 const (
 	// MaxExperimentText is how many bytes of a text are read. One that is longer is cut to one byte more.

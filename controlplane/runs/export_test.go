@@ -54,7 +54,7 @@ func TestExportDuringDeletion(t *testing.T) {
 	}
 	remove := func(t *testing.T, project, id uuid.UUID) {
 		t.Helper()
-		_, err := service.Delete(t.Context(), accesstest.Projects(t, project), Deletion{Selection: Selection{Filter: Filter{ProjectID: project}, RunIDs: []uuid.UUID{id}}})
+		_, err := service.Delete(t.Context(), accesstest.Projects(t, project), Deletion{Selection: Selection{Filter: Filter{ProjectID: project}, RunIDs: []uuid.UUID{id}}, Forget: func(context.Context, []uuid.UUID) error { return nil }})
 		require.NoError(t, err)
 	}
 	mutated := func(t *testing.T) {

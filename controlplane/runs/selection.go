@@ -113,6 +113,29 @@ func (s *Service) Sample(ctx context.Context, projects access.Projects, filter F
 	return sampled, err
 }
 
+// Newest is [Service.Select] with the newest runs where there are more than limit. Matched counts all, and first is when the first of them
+// began, zero without any.
+func (s *Service) Newest(ctx context.Context, projects access.Projects, filter Filter, limit int) (newest Selected, first time.Time, err error) {
+	projects = projects.Only(filter.ProjectID)
+	newest.AsOf = s.now().UTC()
+	w, err := s.where(ctx, projects, Selection{Filter: filter}, newest.AsOf)
+	if err != nil {
+		return newest, first, err
+	}
+	var counts []struct {
+		Runs  uint64    `ch:"runs"`
+		First time.Time `ch:"first"`
+	}
+	if err := query(ctx, s.conn, projects, &counts, `SELECT count() AS runs, min(start_time) AS first FROM runs FINAL WHERE `+w.String(), w.args...); err != nil {
+		return newest, first, err
+	}
+	if newest.Matched = counts[0].Runs; newest.Matched == 0 {
+		return newest, first, nil
+	}
+	newest.Runs, err = s.selectAt(ctx, projects, Selection{Filter: filter}, newest.AsOf, limit)
+	return newest, counts[0].First.UTC(), err
+}
+
 func (s *Service) selectAt(ctx context.Context, projects access.Projects, selection Selection, now time.Time, limit int) ([]SelectedRun, error) {
 	w, err := s.where(ctx, projects, selection, now)
 	if err != nil {

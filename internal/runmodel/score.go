@@ -28,7 +28,7 @@ type Score struct {
 	Comment string `ch:"comment"`
 	// Source is ScoreHuman or ScoreProgram.
 	Source string `ch:"source"`
-	// AuthorKind is ScoreByUser or ScoreByKey, or empty if the score came with its span.
+	// AuthorKind is ScoreByUser, ScoreByKey or ScoreByRule, or empty if the score came with its span.
 	AuthorKind string    `ch:"author_kind"`
 	AuthorID   uuid.UUID `ch:"author_id"`
 	AuthorName string    `ch:"author_name"`
@@ -50,6 +50,7 @@ const (
 	ScoreProgram = "program"
 	ScoreByUser  = "user"
 	ScoreByKey   = "key"
+	ScoreByRule  = "rule"
 )
 
 // What a score that came with a span judges if it is not that span: the whole run, or the parent span.

@@ -1,0 +1,435 @@
+package evaluations
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"math"
+	"slices"
+	"strings"
+	"sync"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/looptrace/looptrace/controlplane/completions"
+	"github.com/looptrace/looptrace/controlplane/providers"
+	"github.com/looptrace/looptrace/internal/grader"
+	"github.com/looptrace/looptrace/internal/judge"
+	"github.com/looptrace/looptrace/internal/panel"
+	"github.com/looptrace/looptrace/internal/problem"
+)
+
+// votesAtOnce is how many judges are asked about an output at once.
+const votesAtOnce = 8
+
+// apart returns an attempt that asks judges without an evaluation.
+func (s *Service) apart(panels []readyPanel, caller completions.Caller, maxCost *providers.Money, allowUnpriced bool) *attempt {
+	return &attempt{
+		Service: s, e: Evaluation{ProjectID: caller.Project, MaxCostNanousd: maxCost, AllowUnpriced: allowUnpriced}, halt: halt{reached: make(chan struct{})},
+		purse: newPurse(maxCost, 0), panels: panels, caller: caller,
+	}
+}
+
+// Scoring is how outputs are scored.
+type Scoring struct {
+	// Graders are those of package grader.
+	Graders []json.RawMessage `json:"graders"`
+	Panels  []Panel           `json:"panels"`
+}
+
+// Scorer scores outputs that belong to no evaluation, such as those of recorded runs. Several outputs may be scored at once.
+type Scorer struct {
+	*Service
+	graders []*grader.Grader
+	panels  []readyPanel
+}
+
+// NewScorer checks how outputs are scored, and fills in the defaults of panels. An error names the members below body. Outputs have no
+// reference output, and there is one of each: what needs more is refused.
+func (s *Service) NewScorer(scoring *Scoring) (*Scorer, error) {
+	sc := &Scorer{Service: s}
+	var err error
+	if sc.graders, err = ParseGraders("body.graders", scoring.Graders); err != nil {
+		return nil, err
+	}
+	for i := range scoring.Panels {
+		at := fmt.Sprintf("body.panels[%d]", i)
+		switch p := &scoring.Panels[i]; {
+		case p.Kind == judge.TypePreference:
+			return nil, problem.InvalidField(at+".kind", "is preference, which compares two outputs: a run has one")
+		case p.Aggregate == panel.DawidSkene:
+			return nil, problem.InvalidField(at+".aggregate", "is dawid_skene, which compares many outputs: runs are scored one by one")
+		}
+	}
+	if sc.panels, err = (&Config{Panels: scoring.Panels}).readPanels("body.panels", EvalRun); err != nil {
+		return nil, err
+	}
+	if err := checkPasses("body.panels", sc.panels); err != nil {
+		return nil, err
+	}
+	return sc, sc.withoutReference()
+}
+
+// withoutReference refuses what needs a reference output, or another part that runs do not have.
+func (sc *Scorer) withoutReference() error {
+	for i, g := range sc.graders {
+		at := fmt.Sprintf("body.graders[%d]", i)
+		if g.LooksAtReference() {
+			return problem.InvalidField(at, fmt.Sprintf("is %q, which looks at the reference output: runs have none", g.Name()))
+		}
+		if slices.ContainsFunc(sc.panels, func(p readyPanel) bool { return p.Name == g.Name() }) {
+			return problem.InvalidField(at+".name", fmt.Sprintf("is %q, which is the name of a panel: give each its own name", g.Name()))
+		}
+	}
+	ready, err := judge.ReadyJudges()
+	if err != nil {
+		return fmt.Errorf("read the ready-made judges: %w", err)
+	}
+	about := judge.Item{Input: json.RawMessage(`"…"`), Metadata: json.RawMessage(`{}`)}
+	for i := range sc.panels {
+		for j := range sc.panels[i].judges {
+			one, at := &sc.panels[i].judges[j], judgePath(&sc.panels[i], i, j)
+			for _, known := range ready {
+				if known.ID == one.stored.ReadyMade && slices.Contains(known.Needs, "reference_output") {
+					return problem.InvalidField(at+".ready_made", fmt.Sprintf("is %s, which needs a reference output: runs have none", known.ID))
+				}
+			}
+			_, err := one.Ask(&about, &judge.Output{Text: json.RawMessage(`"…"`), ToolCalls: []judge.ToolCall{}}, 0)
+			if refused := problem.Of(err); refused != nil && len(refused.Fields) > 0 {
+				return problem.InvalidField(at+".prompt", fmt.Sprintf("needs {{%s}}, which runs do not have: make it optional in the prompt, or leave it out", refused.Fields[0].Location))
+			}
+			if err != nil {
+				return fmt.Errorf("ask the judge %s: %w", one.name, err)
+			}
+		}
+	}
+	return nil
+}
+
+func judgePath(p *readyPanel, at, j int) string {
+	if j == len(p.Judges) {
+		return fmt.Sprintf("body.panels[%d].escalation", at)
+	}
+	return fmt.Sprintf("body.panels[%d].judges[%d]", at, j)
+}
+
+// Judges reports whether models are called.
+func (sc *Scorer) Judges() bool { return len(sc.panels) > 0 }
+
+// ScoreRequest is an output to score.
+type ScoreRequest struct {
+	// Sample is the output, with what it answers.
+	Sample *grader.Sample
+	// Votes are those that were made before. Those of them are asked for again of which [Passes] is true.
+	Votes  []Vote
+	Caller completions.Caller
+	// MaxCost limits the votes to ask for, nil for no limit.
+	MaxCost       *providers.Money
+	AllowUnpriced bool
+	// About is in the metadata of the runs of votes.
+	About map[string]any
+	// Keep stores a vote. It is called by several goroutines, and again if the database does not answer.
+	Keep func(ctx context.Context, v *Vote) error
+}
+
+// MadeScore is a score of an output.
+type MadeScore struct {
+	Score
+	// Label is the category, empty for numbers. Boolean is whether the score can only be a pass or a fail.
+	Label   string
+	Boolean bool
+	// Comment is the reason, of a panel those of the judges.
+	Comment string
+	// Missing is whether there should be a value, and is none: Error or Reason says why.
+	Missing bool
+}
+
+// Scored is what became of an output.
+type Scored struct {
+	// Scores are those of graders, then those of panels.
+	Scores []MadeScore
+	// Votes are all, with those that were made before.
+	Votes []Vote
+	// Spent is what the calls counted in MaxCost. Unaffordable is whether votes are missing because of that.
+	Spent        providers.Money
+	Unaffordable bool
+	// Stopped is why no vote can be made any more: a connection was deleted, or has no budget left. Busy is why a vote must wait: its
+	// connection has no place. Votes are missing then.
+	Stopped, Busy *problem.Error
+}
+
+// Passes reports whether the failure of a vote may pass by itself, such as a rate limit.
+func (v *Vote) Passes() bool {
+	return v.ErrorCode != nil && (v.Status == judge.StatusProviderError || v.Status == judge.StatusTimeout) && passing[*v.ErrorCode]
+}
+
+// passing has the codes of failures that may pass.
+var passing = map[string]bool{
+	"provider_rate_limited": true, "provider_overloaded": true, "provider_error": true, "provider_timeout": true, "provider_unreachable": true,
+	"provider_broken_answer": true,
+}
+
+// codeBusy says that a connection has no place for a call.
+const codeBusy = "provider_busy"
+
+// NeedsPerson reports whether only a person can mend the failure of a vote.
+func (v *Vote) NeedsPerson() bool { return v.ErrorCode != nil && needsPerson[*v.ErrorCode] }
+
+// scoringOne is an output while it is scored.
+type scoringOne struct {
+	*attempt
+	request *ScoreRequest
+	item    judge.Item
+	output  judge.Output
+
+	mu   sync.Mutex
+	made map[voteKey]*Vote
+	out  Scored
+}
+
+// subject is the output of all votes.
+var subject = judgedOutput{Number: 1, Side: sideA, Repeat: 1}
+
+func (sc *Scorer) one(r *ScoreRequest) (*scoringOne, error) {
+	one := &scoringOne{attempt: sc.apart(sc.panels, r.Caller, r.MaxCost, r.AllowUnpriced), request: r, made: map[voteKey]*Vote{}}
+	one.about = r.About
+	metadata, err := json.Marshal(r.Sample.Metadata)
+	if err != nil {
+		return nil, fmt.Errorf("encode the metadata: %w", err)
+	}
+	one.item = judge.Item{Input: r.Sample.Input, ReferenceOutput: r.Sample.ReferenceOutput, Metadata: metadata}
+	one.output = judge.Output{Text: r.Sample.Output}
+	if r.Sample.ToolCalls != nil {
+		one.output.ToolCalls = make([]judge.ToolCall, len(r.Sample.ToolCalls))
+		for i, call := range r.Sample.ToolCalls {
+			one.output.ToolCalls[i] = judge.ToolCall{Name: call.Name, Arguments: call.Arguments, Result: call.Result, Error: call.Error}
+		}
+	}
+	for i := range r.Votes {
+		v := &r.Votes[i]
+		key := voteKey{Number: subject.Number, Side: subject.Side, Repeat: subject.Repeat, Panel: v.Panel, Judge: v.voteKey.Judge, Vote: v.voteKey.Vote}
+		if one.panelHas(key) {
+			one.made[key] = v
+		}
+	}
+	return one, nil
+}
+
+func (o *scoringOne) panelHas(key voteKey) bool {
+	return key.Panel < len(o.panels) && key.Judge < len(o.panels[key.Panel].judges)
+}
+
+// missing returns the votes to ask for, of escalations those that are due.
+func (o *scoringOne) missing(escalated bool) []voteKey {
+	done := map[voteKey]*storedVote{}
+	for key, v := range o.made {
+		if !v.Passes() {
+			done[key] = &storedVote{voteKey: key, Status: v.Status, Value: o.panels[key.Panel].said(v)}
+		}
+	}
+	var keys []voteKey
+	for p := range o.panels {
+		for _, key := range o.keysOf(p, &subject, escalated, done) {
+			if done[key] == nil {
+				keys = append(keys, key)
+			}
+		}
+	}
+	return keys
+}
+
+// said returns the value of a vote as it is stored with those of evaluations.
+func (p *readyPanel) said(v *Vote) *float64 {
+	if v.Value == nil && v.Label != nil && p.scale != nil && p.scale.Type == judge.Categorical {
+		return new(float64(slices.Index(p.scale.Labels, *v.Label)))
+	}
+	return v.Value
+}
+
+// Most returns the most that a call each for the missing votes can cost, with all of its attempts, and escalations among them. Models without
+// a price do not count.
+// An error that is a [*problem.Error] says why the judges cannot be asked; see [Scored.Stopped].
+func (sc *Scorer) Most(ctx context.Context, r *ScoreRequest) (most providers.Money, err error) {
+	one, err := sc.one(r)
+	if err != nil {
+		return 0, err
+	}
+	votes := map[judgePlace]int{}
+	for _, key := range one.missing(false) {
+		votes[judgePlace{key.Panel, key.Judge}]++
+	}
+	for i := range sc.panels {
+		if last := len(sc.panels[i].Judges); last < len(sc.panels[i].judges) {
+			votes[judgePlace{i, last}] = sc.panels[i].judges[last].repeats
+		}
+	}
+	for place, n := range votes {
+		asked := &sc.panels[place.panel].judges[place.judge]
+		question, err := asked.Ask(&one.item, &one.output, 0)
+		if err != nil {
+			return 0, err //nolint:wrapcheck // it is for the user
+		}
+		connection, err := sc.providers.Connect(ctx, r.Caller.Projects, asked.Definition().ProviderID, asked.config.Model)
+		if problem.Is(err, problem.NotFound) {
+			err = asked.deleted()
+		}
+		if err != nil {
+			return 0, err //nolint:wrapcheck // it is for the user
+		}
+		model, err := (&completions.Request{Messages: question.Messages, ResponseFormat: question.ResponseFormat, Config: asked.config}).ModelRequest()
+		if err != nil {
+			return 0, err //nolint:wrapcheck // it is for the user
+		}
+		if each := connection.Most(model); each != nil {
+			most += *each * providers.Money(n*r.Caller.Attempts)
+		}
+	}
+	return most, nil
+}
+
+// deleted is the error for a judge whose connection is gone.
+func (a *asked) deleted() *problem.Error {
+	return &problem.Error{Kind: problem.NotFound, Code: codeProviderDeleted, Detail: fmt.Sprintf("The connection %q of the judge %q was deleted.", a.stored.ProviderName, a.name)}
+}
+
+// Score grades an output, and asks judges for the votes that are missing. It keeps each vote as soon as it is there. An error that is
+// [problem.Invalid] says why judges cannot be asked about the output; another one that it cannot go on now.
+func (sc *Scorer) Score(ctx context.Context, r *ScoreRequest) (*Scored, error) {
+	one, err := sc.one(r)
+	if err != nil {
+		return nil, err
+	}
+	for i, score := range Grade(ctx, sc.graders, r.Sample) {
+		one.out.Scores = append(one.out.Scores, MadeScore{Score: score, Boolean: sc.graders[i].Binary(), Comment: score.Reason, Missing: score.Error != ""})
+	}
+	if ctx.Err() != nil {
+		return nil, context.Cause(ctx)
+	}
+	for _, escalated := range []bool{false, true} {
+		if err := one.ask(ctx, one.missing(escalated)); err != nil {
+			return nil, err
+		}
+	}
+	one.out.Spent = one.purse.spent
+	for _, key := range slices.SortedFunc(maps.Keys(one.made), compareVotes) {
+		one.out.Votes = append(one.out.Votes, *one.made[key])
+	}
+	for p := range sc.panels {
+		score, err := one.panelScore(p)
+		if err != nil {
+			return nil, err
+		}
+		one.out.Scores = append(one.out.Scores, score)
+	}
+	return &one.out, nil
+}
+
+func compareVotes(a, b voteKey) int {
+	return slices.Compare([]int{a.Panel, a.Judge, a.Vote}, []int{b.Panel, b.Judge, b.Vote})
+}
+
+// ask asks for votes, several at once, until one says that no more can be made.
+func (o *scoringOne) ask(ctx context.Context, keys []voteKey) error {
+	group, ctx := errgroup.WithContext(ctx)
+	group.SetLimit(votesAtOnce)
+	for _, key := range keys {
+		one := &o.panels[key.Panel].judges[key.Judge]
+		question, err := one.Ask(&o.item, &o.output, 0)
+		if err != nil {
+			return err //nolint:wrapcheck // it is for the user
+		}
+		group.Go(func() error {
+			if o.over() {
+				return nil
+			}
+			row, err := o.attempt.ask(ctx, &ballot{voteKey: key, question: question})
+			if err != nil {
+				return err
+			}
+			return o.keep(ctx, key, one, row)
+		})
+	}
+	return group.Wait() //nolint:wrapcheck // by those who do the work
+}
+
+// over reports whether no more votes can be made now.
+func (o *scoringOne) over() bool {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.out.Stopped != nil || o.out.Busy != nil || o.out.Unaffordable
+}
+
+// keep keeps a vote, or notes why there is none.
+func (o *scoringOne) keep(ctx context.Context, key voteKey, one *asked, row *voteRow) error {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	switch {
+	case row == nil && o.reason() == StopBudget:
+		o.out.Stopped = &problem.Error{
+			Kind: problem.PaymentRequired, Code: "budget_exceeded",
+			Detail: fmt.Sprintf("The monthly budget of the connection %q does not allow another call of the judge %q.", one.stored.ProviderName, one.name),
+		}
+		return nil
+	case row == nil:
+		o.out.Unaffordable = true
+		return nil
+	case row.Requests == 0 && text(row.ErrorCode) == codeProviderDeleted:
+		o.out.Stopped = one.deleted()
+		return nil
+	case row.Requests == 0 && text(row.ErrorCode) == codeBusy:
+		o.out.Busy = &problem.Error{Kind: problem.Unavailable, Code: codeBusy, Detail: text(row.ErrorDetail)}
+		return nil
+	}
+	vote := o.panels[key.Panel].shown(row)
+	if err := patiently(context.WithoutCancel(ctx), func() error { return o.request.Keep(context.WithoutCancel(ctx), &vote) }); err != nil {
+		return err
+	}
+	o.made[key] = &vote
+	return nil
+}
+
+func (o *scoringOne) reason() StopReason {
+	o.halt.mu.Lock()
+	defer o.halt.mu.Unlock()
+	return o.halt.reason
+}
+
+// panelScore makes the score of a panel of its votes.
+func (o *scoringOne) panelScore(p int) (MadeScore, error) {
+	ready := &o.panels[p]
+	in := ready.input(0)
+	in.Outputs = []panel.Output{{Item: int(subject.Number), Length: math.NaN()}}
+	var comments []string
+	for j := range ready.judges {
+		one := &ready.judges[j]
+		for vote := 1; vote <= one.repeats; vote++ {
+			cast := panel.Vote{Judge: int32(j), Repeat: int16(vote), Status: panel.Pending, Cost: math.NaN(), Duration: math.NaN()}
+			if j == len(ready.Judges) {
+				cast.Status = panel.Skipped // unless it was asked
+			}
+			key := voteKey{Number: subject.Number, Side: subject.Side, Repeat: subject.Repeat, Panel: p, Judge: j, Vote: vote}
+			if v := o.made[key]; v != nil {
+				ready.fill(&cast, &voteFact{Status: v.Status, Value: ready.said(v)})
+				if v.Status == judge.StatusOK && v.Reason != "" {
+					comments = append(comments, one.name+": "+v.Reason)
+				}
+			}
+			in.Votes = append(in.Votes, cast)
+		}
+	}
+	_, outputs, err := panel.Measure(*in)
+	if err != nil {
+		return MadeScore{}, fmt.Errorf("measure a panel: %w", err)
+	}
+	made := MadeScore{Score: Score{Name: ready.Name, Error: "No judge was asked."}, Boolean: ready.scale.Type == judge.Binary, Missing: true}
+	for _, s := range ready.scoresOf(outputPlace{subject.Number, subject.Side, subject.Repeat}, &outputs[0]) {
+		made.Score, made.Missing = s.Score, outputs[0].Reason != ""
+		made.Label = ""
+		if ready.scale.Type == judge.Categorical {
+			made.Label = outputs[0].Label
+		}
+	}
+	made.Comment = strings.Join(comments, "\n")
+	return made, nil
+}
