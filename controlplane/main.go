@@ -58,6 +58,7 @@ import (
 	"github.com/looptrace/looptrace/controlplane/prompts"
 	"github.com/looptrace/looptrace/controlplane/providers"
 	"github.com/looptrace/looptrace/controlplane/recording"
+	"github.com/looptrace/looptrace/controlplane/rules"
 	"github.com/looptrace/looptrace/controlplane/runs"
 	"github.com/looptrace/looptrace/controlplane/views"
 	"github.com/looptrace/looptrace/internal/clickhouse"
@@ -189,9 +190,13 @@ func newServices(cfg config, pool *pgxpool.Pool, queue *jobs.Queue, reader *runs
 	sets, completed := datasets.New(pool, queue, time.Now), completions.New(models, recorder, time.Now)
 	evaluated := evaluations.New(pool, queue, sets, models, completed, reader, time.Now, log)
 	experiments.New(pool, queue, reader, sets, evaluated, time.Now, log)
+	filters, err := httpapi.ReadRuleFilters()
+	if err != nil {
+		return httpapi.Services{}, err
+	}
 	return httpapi.Services{
 		Identity: identities, Pricing: priced, Providers: models, Recorder: recorder, Datasets: sets, Completions: completed, Runs: reader,
-		Evaluations: evaluated,
+		Evaluations: evaluated, Rules: rules.New(pool, queue, reader, evaluated, filters, time.Now, log),
 	}, nil
 }
 

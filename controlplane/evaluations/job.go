@@ -49,10 +49,10 @@ type attempt struct {
 	// about is in the metadata of the runs of votes.
 	about  map[string]any
 	panels []readyPanel
-	purse     *purse
-	calls     int // at once
-	halt      halt
-	halts     judgeHalts
+	purse  *purse
+	calls  int // at once
+	halt   halt
+	halts  judgeHalts
 }
 
 // run does the job of an evaluation.

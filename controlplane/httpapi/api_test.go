@@ -41,6 +41,7 @@ import (
 	"github.com/looptrace/looptrace/controlplane/prompts"
 	"github.com/looptrace/looptrace/controlplane/providers"
 	"github.com/looptrace/looptrace/controlplane/recording"
+	"github.com/looptrace/looptrace/controlplane/rules"
 	"github.com/looptrace/looptrace/controlplane/runs"
 	"github.com/looptrace/looptrace/controlplane/views"
 	"github.com/looptrace/looptrace/internal/allowedhost"
@@ -90,6 +91,7 @@ type env struct {
 	runs        *runs.Service
 	datasets    *datasets.Service
 	evaluations *evaluations.Service
+	rules       *rules.Service
 	queue       *jobs.Queue
 	providers   *providers.Service
 	recorder    *recording.Recorder
@@ -173,9 +175,12 @@ func newEnvWith(t *testing.T, db *pgxpool.Pool, conn driver.Conn, limits RateLim
 	e.recorder = recording.New("http://127.0.0.1:1", identities, log)
 	completed := completions.New(e.providers, e.recorder, e.clock.Now)
 	e.evaluations = evaluations.New(db, e.queue, e.datasets, e.providers, completed, reader, e.clock.Now, log)
+	filters, err := ReadRuleFilters()
+	require.NoError(t, err)
+	e.rules = rules.New(db, e.queue, reader, e.evaluations, filters, e.clock.Now, log)
 	e.api, err = New(Services{
 		Identity: identities, Idempotency: answers, Organizations: organizations.New(db, e.clock.Now), Projects: e.projects,
-		Prompts: registry, Datasets: e.datasets, Providers: e.providers, Playground: playground.New(db, e.clock.Now), Completions: completed, Evaluations: e.evaluations, Recorder: e.recorder, Pricing: priced,
+		Prompts: registry, Datasets: e.datasets, Providers: e.providers, Playground: playground.New(db, e.clock.Now), Completions: completed, Evaluations: e.evaluations, Rules: e.rules, Recorder: e.recorder, Pricing: priced,
 		Views: views.New(db, e.clock.Now), Runs: reader, Failures: failures.New(reader), Guides: guides, Tools: tools, FenceKey: fenceKey,
 	}, limits, Addresses{Web: "http://127.0.0.1:7090", Hosts: hosts}, log)
 	require.NoError(t, err)

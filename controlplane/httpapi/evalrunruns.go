@@ -2,14 +2,8 @@ package httpapi
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
-	"net/url"
-	"strings"
 	"time"
-
-	"github.com/getkin/kin-openapi/openapi3"
-	"github.com/google/uuid"
 
 	"github.com/looptrace/looptrace/controlplane/evaluations"
 	"github.com/looptrace/looptrace/controlplane/httpapi/contract"
@@ -27,6 +21,11 @@ const (
 	// atRunFilter is the place of a filter in the request.
 	atRunFilter = "body.target.run_filter"
 )
+
+// elsewhere says where the members of a filter stand that a query string must not have.
+var elsewhere = map[string]string{
+	"project_id": "project_id", "window_seconds": "target.from", "start_after": "target.from", "start_before": "target.to",
+}
 
 // Parts of a run that are evaluated.
 var (
@@ -50,7 +49,7 @@ func (h evalRunHandlers) recordedRuns(ctx context.Context, body *contract.EvalRu
 			return &problem.Error{Kind: problem.Forbidden, Code: "scope_missing", Detail: fmt.Sprintf("A run_filter needs the scope %s, too.", scope)}
 		}
 	}
-	filter, err := readRunFilter(ctx, body.ProjectId, *t.RunFilter)
+	filter, err := readRunFilter(callOf(ctx).operation.route.Spec, atRunFilter, elsewhere, body.ProjectId, *t.RunFilter)
 	if err != nil {
 		return err
 	}
@@ -128,83 +127,6 @@ func modelOf(source *runs.Source) string {
 		return ""
 	}
 	return source.Run.Models[0]
-}
-
-// elsewhere says where the members of a filter stand that a query string must not have.
-var elsewhere = map[string]string{
-	"project_id": "project_id", "window_seconds": "target.from", "start_after": "target.from", "start_before": "target.to",
-}
-
-// readRunFilter reads a filter of runs of a project from a query string. It checks it as the members of a RunFilter.
-func readRunFilter(ctx context.Context, project uuid.UUID, text string) (runs.Filter, error) {
-	values, err := url.ParseQuery(text)
-	if err != nil {
-		return runs.Filter{}, problem.InvalidField(atRunFilter, "cannot be read as a query string: "+err.Error())
-	}
-	schema := callOf(ctx).operation.route.Spec.Components.Schemas["RunFilter"].Value
-	members, metadata := map[string]any{}, map[string]any{}
-	var fields []problem.Field
-	refuse := func(name, message string) {
-		fields = append(fields, problem.Field{Location: atRunFilter, Message: "has the parameter " + shortened(name) + ", which " + message})
-	}
-	for name, given := range values {
-		key, isMetadata := strings.CutPrefix(name, "metadata[")
-		property := schema.Properties[name]
-		switch {
-		case elsewhere[name] != "":
-			refuse(name, "stands in "+elsewhere[name])
-		case isMetadata && strings.HasSuffix(key, "]") && len(key) > 1 && len(given) == 1:
-			metadata[strings.TrimSuffix(key, "]")] = given[0]
-		case isMetadata || name == "metadata":
-			refuse(name, "must be given once as metadata[KEY]=VALUE")
-		case property == nil:
-			refuse(name, "is no filter of runs")
-		case property.Value.Type.Is(openapi3.TypeArray):
-			list := make([]any, len(given))
-			for i := range given {
-				list[i] = given[i]
-			}
-			members[name] = list
-		case len(given) > 1:
-			refuse(name, "must be given once")
-		default:
-			members[name] = literal(property.Value, given[0])
-		}
-	}
-	if len(fields) > 0 {
-		return runs.Filter{}, invalid(fields)
-	}
-	if len(metadata) > 0 {
-		members["metadata"] = metadata
-	}
-	members["project_id"] = project.String()
-	if err := schema.VisitJSON(members, openapi3.MultiErrors()); err != nil {
-		for _, broken := range brokenRules(err) {
-			pointer := broken.JSONPointer()
-			refuse(strings.Join(pointer, "."), rule(broken.SchemaField, schemaAt(schema, pointer)))
-		}
-		if len(fields) == 0 {
-			return runs.Filter{}, fmt.Errorf("validate a filter of runs: %w", err)
-		}
-		return runs.Filter{}, invalid(fields)
-	}
-	var filter contract.RunFilter
-	if err := convert(members, &filter); err != nil {
-		return runs.Filter{}, err
-	}
-	return runFilter(&filter, atRunFilter)
-}
-
-// literal returns the number or boolean that a text is, where the schema wants one, else the text.
-func literal(schema *openapi3.Schema, text string) any {
-	if schema.Type.Is(openapi3.TypeString) {
-		return text
-	}
-	var value any
-	if json.Unmarshal([]byte(text), &value) != nil {
-		return text
-	}
-	return value
 }
 
 func evaluatedRunsOf(f *evaluations.FoundRuns) *contract.EvaluatedRuns {

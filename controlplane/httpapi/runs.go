@@ -12,6 +12,7 @@ import (
 	"github.com/looptrace/looptrace/controlplane/access"
 	"github.com/looptrace/looptrace/controlplane/httpapi/contract"
 	"github.com/looptrace/looptrace/controlplane/prompts"
+	"github.com/looptrace/looptrace/controlplane/rules"
 	"github.com/looptrace/looptrace/controlplane/runs"
 	"github.com/looptrace/looptrace/internal/problem"
 	"github.com/looptrace/looptrace/internal/validate"
@@ -20,6 +21,7 @@ import (
 type runHandlers struct {
 	runs    runStore
 	prompts *prompts.Service
+	rules   *rules.Service
 }
 
 type runStore interface {
@@ -128,7 +130,9 @@ func (h runHandlers) DeleteRuns(ctx context.Context, req contract.DeleteRunsRequ
 	if err != nil {
 		return nil, err
 	}
-	result, err := h.runs.Delete(ctx, grantOf(ctx).Projects, d)
+	projects := grantOf(ctx).Projects
+	d.Forget = func(ctx context.Context, ids []uuid.UUID) error { return h.rules.Forget(ctx, projects, ids) }
+	result, err := h.runs.Delete(ctx, projects, d)
 	if err != nil {
 		return nil, err
 	}

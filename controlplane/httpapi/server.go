@@ -24,6 +24,7 @@ import (
 	"github.com/looptrace/looptrace/controlplane/prompts"
 	"github.com/looptrace/looptrace/controlplane/providers"
 	"github.com/looptrace/looptrace/controlplane/recording"
+	"github.com/looptrace/looptrace/controlplane/rules"
 	"github.com/looptrace/looptrace/controlplane/runs"
 	"github.com/looptrace/looptrace/controlplane/views"
 	"github.com/looptrace/looptrace/internal/problem"
@@ -42,6 +43,7 @@ type Services struct {
 	Playground    *playground.Service
 	Completions   *completions.Service
 	Evaluations   *evaluations.Service
+	Rules         *rules.Service
 	Recorder      *recording.Recorder
 	Views         *views.Service
 	Runs          *runs.Service
@@ -60,6 +62,7 @@ type operations struct {
 	comparisonHandlers
 	datasetHandlers
 	diffHandlers
+	evalRuleHandlers
 	evalRunHandlers
 	exportHandlers
 	failureHandlers
@@ -97,6 +100,7 @@ func newOperations(s Services, addresses Addresses, log *slog.Logger) *operation
 		comparisons,
 		datasetHandlers{s.Datasets, s.Runs, log},
 		diffHandlers{s.Runs},
+		evalRuleHandlers{s.Rules, judges},
 		evalRunHandlers{s.Evaluations, judges, comparisons, s.Runs},
 		exportHandlers{s.Runs, log},
 		failureHandlers{s.Failures},
@@ -114,7 +118,7 @@ func newOperations(s Services, addresses Addresses, log *slog.Logger) *operation
 		projectHandlers{s.Projects},
 		promptHandlers{s.Prompts, s.Runs},
 		providerHandlers{s.Providers},
-		runHandlers{s.Runs, s.Prompts},
+		runHandlers{s.Runs, s.Prompts, s.Rules},
 		sampleHandlers{s.Projects, s.Prompts, s.Datasets, s.Evaluations, s.Recorder},
 		scoreHandlers{s.Runs},
 		statsHandlers{s.Runs},

@@ -26,8 +26,8 @@ const (
 	// maxRunning is how many jobs a process works on at once, maxCalling how many that are in the queue [Calls], and maxSummarizing how many
 	// that are in the queue [Summaries].
 	maxRunning, maxCalling, maxSummarizing = 2, 16, 2
-	// maxScanning is that of the queue [Scans].
-	maxScanning = 1
+	// maxScanning is that of the queue [Scans], and maxScoring that of the queue [Rules].
+	maxScanning, maxScoring = 1, 16
 	// seenEvery is how often a working process says that it is alive. One that was silent for longer than goneAfter is gone.
 	seenEvery = 3 * time.Second
 	goneAfter = 20 * time.Second
@@ -44,6 +44,8 @@ const (
 const (
 	// Calls has jobs that mostly wait for model providers, for hours.
 	Calls = "calls"
+	// Rules has jobs that score runs by rules. They wait for model providers, too, as long as runs come.
+	Rules = "rules"
 	// Scans has jobs that are added periodically, and look for work.
 	Scans = "scans"
 	// Summaries has jobs that somebody waits for.
@@ -99,12 +101,15 @@ func Register[T river.JobArgs](q *Queue, work Work[T]) {
 // not tried again before the next. It must be called before [Queue.Run].
 func Repeat[T river.JobArgs](q *Queue, each time.Duration, args T, work Work[T]) {
 	Register(q, work)
-	once := river.UniqueOpts{ByState: []rivertype.JobState{
-		rivertype.JobStateAvailable, rivertype.JobStatePending, rivertype.JobStateRunning, rivertype.JobStateRetryable, rivertype.JobStateScheduled,
-	}}
+	once := river.UniqueOpts{ByState: unfinished}
 	q.periodic = append(q.periodic, river.NewPeriodicJob(river.PeriodicInterval(each), func() (river.JobArgs, *river.InsertOpts) {
 		return args, &river.InsertOpts{Queue: Scans, MaxAttempts: 1, UniqueOpts: once}
 	}, &river.PeriodicJobOpts{RunOnStart: true}))
+}
+
+// unfinished are the states of jobs that wait or run.
+var unfinished = []rivertype.JobState{
+	rivertype.JobStateAvailable, rivertype.JobStatePending, rivertype.JobStateRunning, rivertype.JobStateRetryable, rivertype.JobStateScheduled,
 }
 
 // worker is a River worker without a limit of time: [Queue.Run] notices processes that are gone.
@@ -131,11 +136,15 @@ func (w *worker[T]) NextRetry(job *river.Job[T]) time.Time {
 	return time.Now().Add(min(maxDelay, time.Second<<min(job.Attempt-1, 10)))
 }
 
-// Add adds a job in the transaction, and returns its id. Arguments with a method Queue name the queue.
+// Add adds a job in the transaction, and returns its id. Arguments with a method Queue name the queue. Those with a method Once that returns
+// true add no job while one with the same arguments waits or runs, whose id is returned.
 func (q *Queue) Add(ctx context.Context, tx pgx.Tx, args river.JobArgs) (int64, error) {
-	var options *river.InsertOpts
+	options := &river.InsertOpts{}
 	if named, ok := args.(interface{ Queue() string }); ok {
-		options = &river.InsertOpts{Queue: named.Queue()}
+		options.Queue = named.Queue()
+	}
+	if one, ok := args.(interface{ Once() bool }); ok && one.Once() {
+		options.UniqueOpts = river.UniqueOpts{ByArgs: true, ByState: unfinished}
 	}
 	added, err := q.adding.InsertTx(ctx, tx, args, options)
 	if err != nil {

@@ -1,6 +1,7 @@
 package runs
 
 import (
+	"context"
 	"log/slog"
 	"testing"
 	"time"

@@ -18,6 +18,16 @@ func MeanInterval(values []float64, alpha float64) Estimate {
 	return e
 }
 
+// StudentInterval is the interval of [MeanInterval] from the mean, the sample standard deviation and the number of values. It is nil for
+// fewer than two.
+func StudentInterval(mean, deviation float64, n int64, alpha float64) *Interval {
+	if n < 2 || !(deviation >= 0) || !level(alpha) {
+		return nil
+	}
+	half := studentQuantile(alpha, float64(n-1)) * deviation / math.Sqrt(float64(n))
+	return interval(mean-half, mean+half)
+}
+
 // SkewedMeanInterval is [MeanInterval] for scores of one side, which are often skewed: quantiles of t through Hall's cubic transformation
 // of the t statistic, which removes the skewness g from it: T + gT²/(3√n) + g²T³/(27n) + g/(6√n). Hall 1992.
 func SkewedMeanInterval(values []float64, alpha float64) Estimate {

@@ -3216,8 +3216,8 @@ type EvalRuleCreate struct {
 	ProjectId openapi_types.UUID `json:"project_id"`
 
 	// RunFilter The runs to score, as a query string with the filters of `GET /v1/runs`, as in the address of the Runs page: `agent_name=support&status=ok`.
-	// Empty: all runs. As in that list, runs of evaluations, of the playground and replays are left out unless `source` asks for them; `source=evaluation` is
-	// refused, because judges would judge their own runs. It has no `project_id`, no times and no scores.
+	// Empty: all runs. As in that list, runs of evaluations, of the playground and replays are left out unless `source` asks for them; `source=evaluation`
+	// and `source=all` are refused, because judges would judge their own runs. It has no `project_id`, no times and no scores.
 	RunFilter EvalRuleFilter `json:"run_filter"`
 
 	// SampleRate The share of matching runs that is scored.
@@ -3247,8 +3247,8 @@ type EvalRuleError struct {
 }
 
 // EvalRuleFilter The runs to score, as a query string with the filters of `GET /v1/runs`, as in the address of the Runs page: `agent_name=support&status=ok`.
-// Empty: all runs. As in that list, runs of evaluations, of the playground and replays are left out unless `source` asks for them; `source=evaluation` is
-// refused, because judges would judge their own runs. It has no `project_id`, no times and no scores.
+// Empty: all runs. As in that list, runs of evaluations, of the playground and replays are left out unless `source` asks for them; `source=evaluation`
+// and `source=all` are refused, because judges would judge their own runs. It has no `project_id`, no times and no scores.
 type EvalRuleFilter = string
 
 // EvalRulePage defines model for EvalRulePage.
@@ -3273,7 +3273,7 @@ type EvalRulePreview struct {
 	// Days How many days these runs cover, at most seven.
 	Days float64 `json:"days"`
 
-	// Examples The newest ones, at most five. `skipped` says why it could not be scored.
+	// Examples The newest ones, at most five. The output is in `reference_output`. `skipped` says why it could not be scored.
 	Examples []RunItemPreview `json:"examples"`
 
 	// Matched Runs of the last seven days that match.
@@ -3356,15 +3356,15 @@ type EvalRuleStop struct {
 
 // EvalRuleUpdate defines model for EvalRuleUpdate.
 type EvalRuleUpdate struct {
-	AllowUnpriced    *bool     `json:"allow_unpriced,omitempty"`
-	Graders          *[]Grader `json:"graders,omitempty"`
-	MaxCostUsdPerDay *float64  `json:"max_cost_usd_per_day,omitempty"`
-	Name             *string   `json:"name,omitempty"`
-	Panels           *[]Panel  `json:"panels,omitempty"`
+	AllowUnpriced    *bool           `json:"allow_unpriced,omitempty"`
+	Graders          *[]Grader       `json:"graders,omitempty"`
+	MaxCostUsdPerDay json.RawMessage `json:"max_cost_usd_per_day,omitempty"`
+	Name             *string         `json:"name,omitempty"`
+	Panels           *[]Panel        `json:"panels,omitempty"`
 
 	// RunFilter The runs to score, as a query string with the filters of `GET /v1/runs`, as in the address of the Runs page: `agent_name=support&status=ok`.
-	// Empty: all runs. As in that list, runs of evaluations, of the playground and replays are left out unless `source` asks for them; `source=evaluation` is
-	// refused, because judges would judge their own runs. It has no `project_id`, no times and no scores.
+	// Empty: all runs. As in that list, runs of evaluations, of the playground and replays are left out unless `source` asks for them; `source=evaluation`
+	// and `source=all` are refused, because judges would judge their own runs. It has no `project_id`, no times and no scores.
 	RunFilter  *EvalRuleFilter `json:"run_filter,omitempty"`
 	SampleRate *float64        `json:"sample_rate,omitempty"`
 }

@@ -2858,6 +2858,8 @@ export interface paths {
          *     Whether a run is in the sample depends on its id and the rule only. A run that is in the sample is counted for ever, whatever becomes of
          *     it. There is no reference output, so that graders and judges that need one are refused.
          *
+         *     Runs are not taken that began more than 30 days ago. A project has at most 100 rules.
+         *
          *     A rule with judges needs `max_cost_usd_per_day`. 409 `name_taken`. Needs the scopes `runs:read` and `runs:write`, and `prompts:read` for
          *     prompts of the registry.
          *
@@ -2919,7 +2921,8 @@ export interface paths {
         /**
          * Change a rule
          * @description Members that are absent stay. Runs that were taken before are not scored again. A change of what is scored, or how, counts `version` up:
-         *     the numbers of each day and version are apart. Needs the scopes of `POST`.
+         *     the numbers of each day and version are apart, and runs that wait are scored in the new way. 409 `rule_changed` if somebody else changed it
+         *     at the same time. Needs the scopes of `POST`.
          *
          *     Requires the scope `evals:write`.
          */
@@ -7833,8 +7836,8 @@ export interface components {
         EvalRuleStatus: "active" | "paused" | "stopped";
         /**
          * @description The runs to score, as a query string with the filters of `GET /v1/runs`, as in the address of the Runs page: `agent_name=support&status=ok`.
-         *     Empty: all runs. As in that list, runs of evaluations, of the playground and replays are left out unless `source` asks for them; `source=evaluation` is
-         *     refused, because judges would judge their own runs. It has no `project_id`, no times and no scores.
+         *     Empty: all runs. As in that list, runs of evaluations, of the playground and replays are left out unless `source` asks for them; `source=evaluation`
+         *     and `source=all` are refused, because judges would judge their own runs. It has no `project_id`, no times and no scores.
          */
         EvalRuleFilter: string;
         /** @description With `graders`, `panels`, or both. */
@@ -8050,7 +8053,7 @@ export interface components {
              */
             cost_high_usd: number | null;
             unpriced_models: string[];
-            /** @description The newest ones, at most five. `skipped` says why it could not be scored. */
+            /** @description The newest ones, at most five. The output is in `reference_output`. `skipped` says why it could not be scored. */
             examples: components["schemas"]["RunItemPreview"][];
         };
         /** @enum {string} */

@@ -1,0 +1,268 @@
+package httpapi
+
+import (
+	"fmt"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/looptrace/looptrace/controlplane/httpapi/contract"
+	"github.com/looptrace/looptrace/internal/clickhouse"
+	"github.com/looptrace/looptrace/test/engines"
+	"github.com/looptrace/looptrace/test/provider"
+)
+
+// ruling is a project with rules, whose judges answer from a script.
+type ruling struct {
+	*env
+	address string
+	session string
+	as      option
+	project uuid.UUID
+	server  *provider.Server
+	made    contract.Provider
+}
+
+func newRuling(t *testing.T, vote func(q *provider.Request, n int) *provider.Reply) *ruling {
+	t.Helper()
+	address := engines.ClickHouse(t)
+	require.NoError(t, clickhouse.Migrate(t.Context(), address))
+	e := newEnvOn(t, engines.Postgres(t), address)
+	session, project := e.setUp(t)
+	r := &ruling{env: e, address: address, session: session, as: cookie(session), project: project.Id}
+	r.server = provider.Start(t, provider.Options{Answer: judging(vote)})
+	r.made = e.connect(t, r.as, project.Id, "openai", r.server, "")
+	for _, model := range []string{"judge-1", "judge-2", "judge-3"} {
+		e.price(t, r.as, project.Id, model)
+	}
+	return r
+}
+
+// passing is the vote of a judge that passes even numbers.
+func passing(_ *provider.Request, n int) *provider.Reply {
+	return voted(map[bool]string{true: "pass", false: "fail"}[n%2 == 0])
+}
+
+const numbered = `{"name":"numbered","type":"string_check","operation":"starts_with","reference":"number"}`
+
+// rule makes a rule that takes all runs of the session support, unless more says otherwise.
+func (r *ruling) rule(t *testing.T, more string) contract.EvalRule {
+	t.Helper()
+	return must[contract.EvalRule](t, r.do(t, http.MethodPost, "/v1/eval-rules", r.body(more), r.as), http.StatusCreated)
+}
+
+func (r *ruling) body(more string) string {
+	for _, member := range []string{`"name":"support is right"`, `"run_filter":"session_id=support"`, `"sample_rate":1`} {
+		name, _, _ := strings.Cut(member, ":")
+		if name == `"name"` || !strings.Contains(more, name) {
+			more += "," + member
+		}
+	}
+	return fmt.Sprintf(`{"project_id":%q%s}`, r.project, more)
+}
+
+// panels has a panel of judges of these models, and what it may cost a day.
+func (r *ruling) panels(models ...string) string {
+	return `,"max_cost_usd_per_day":5,"panels":[` + panelJSON("right", r.made.Id, binaryScale, models...) + `]`
+}
+
+// ended records a run that answers "number N" with the same, and ends after everything before.
+func (r *ruling) ended(t *testing.T, n int, change func(*sourceRun)) uuid.UUID {
+	t.Helper()
+	return r.recordNumber(t, r.address, r.project, n, func(run *sourceRun) {
+		run.ago = 0
+		if change != nil {
+			change(run)
+		}
+	})
+}
+
+// find takes the runs that were written.
+func (r *ruling) find(t *testing.T) {
+	t.Helper()
+	r.clock.advance(time.Minute) // the clock of the test stands
+	require.NoError(t, r.rules.Find(t.Context()))
+}
+
+// pass takes the runs that were written, and scores those that are due.
+func (r *ruling) pass(t *testing.T, rules ...contract.EvalRule) {
+	t.Helper()
+	r.find(t)
+	for i := range rules {
+		require.NoError(t, r.rules.Score(t.Context(), rules[i].Id))
+	}
+}
+
+func (r *ruling) get(t *testing.T, id uuid.UUID) contract.EvalRule {
+	t.Helper()
+	rule := must[contract.EvalRule](t, r.do(t, http.MethodGet, "/v1/eval-rules/"+id.String(), nil, r.as), http.StatusOK)
+	for _, c := range append([]contract.EvalRuleDay{{Counts: rule.Today}}, rule.Days...) {
+		assert.Equal(t, c.Counts.Taken, c.Counts.Scored+c.Counts.PartlyScored+c.Counts.Failed+c.Counts.Skipped+c.Counts.OverBudget+c.Counts.Pending)
+	}
+	return rule
+}
+
+// counts sums the days of a rule up: a test may begin before midnight.
+func (r *ruling) counts(t *testing.T, id uuid.UUID) (sum contract.EvalRuleCounts) {
+	t.Helper()
+	for _, day := range r.get(t, id).Days {
+		sum.Taken += day.Counts.Taken
+		sum.Scored += day.Counts.Scored
+		sum.PartlyScored += day.Counts.PartlyScored
+		sum.Failed += day.Counts.Failed
+		sum.Skipped += day.Counts.Skipped
+		sum.OverBudget += day.Counts.OverBudget
+		sum.Pending += day.Counts.Pending
+		sum.CostUsd += day.Counts.CostUsd
+		sum.UnknownCostRuns += day.Counts.UnknownCostRuns
+	}
+	return sum
+}
+
+func (r *ruling) taken(t *testing.T, id uuid.UUID, query string) map[uuid.UUID]contract.EvalRuleRun {
+	t.Helper()
+	page := must[contract.EvalRuleRunPage](t, r.do(t, http.MethodGet, "/v1/eval-rules/"+id.String()+"/runs?limit=500"+query, nil, r.as), http.StatusOK)
+	found := map[uuid.UUID]contract.EvalRuleRun{}
+	for _, run := range page.Data {
+		found[run.RunId] = run
+	}
+	require.Len(t, found, len(page.Data))
+	return found
+}
+
+func (r *ruling) scoresOf(t *testing.T, run uuid.UUID) []contract.Score {
+	t.Helper()
+	return must[contract.ScorePage](t, r.do(t, http.MethodGet, "/v1/runs/"+run.String()+"/scores", nil, r.as), http.StatusOK).Data
+}
+
+// asked counts the requests to judges.
+func (r *ruling) asked() int { return len(r.server.Requests()) }
+
+func TestRuleScoresRunsAsTheyCome(t *testing.T) {
+	t.Parallel()
+	r := newRuling(t, passing)
+	early := r.ended(t, 100, func(run *sourceRun) { run.ago = time.Hour })
+	rule := r.rule(t, r.panels("judge-1", "judge-2")+`,"graders":[`+numbered+`]`)
+	assert.Equal(t, contract.Active, rule.Status)
+	assert.Equal(t, testEmail, rule.CreatedBy)
+	ids := map[int]uuid.UUID{}
+	for n := range 4 {
+		ids[n] = r.ended(t, n, nil)
+	}
+	r.ended(t, 5, func(run *sourceRun) { run.session = "other" })
+	r.ended(t, 6, func(run *sourceRun) { run.running = true })
+	silent := r.ended(t, 7, func(run *sourceRun) { run.question = "" })
+	r.rules.Find(t.Context())
+	assert.Empty(t, r.taken(t, rule.Id, ""), "nothing is quiet yet")
+	r.pass(t, rule)
+
+	taken := r.taken(t, rule.Id, "")
+	require.Len(t, taken, 5, r.log.String())
+	assert.NotContains(t, taken, early)
+	assert.Equal(t, contract.EvalRuleRunStatusSkipped, taken[silent].Status)
+	assert.Contains(t, taken[silent].Error.Detail, "has no output: it was not recorded")
+	for n, id := range ids {
+		run := taken[id]
+		require.Equal(t, contract.EvalRuleRunStatusScored, run.Status, "%+v", run.Error)
+		assert.Equal(t, "invoke_agent support", run.RunName)
+		require.Len(t, run.Votes, 2)
+		assert.Equal(t, "because", run.Votes[0].Reason)
+		require.Len(t, run.Scores, 2)
+		assert.Equal(t, "numbered", run.Scores[0].Name)
+		assert.Equal(t, n%2 == 0, *run.Scores[1].Pass)
+		require.NotNil(t, run.CostUsd)
+		scores := r.scoresOf(t, id)
+		require.Len(t, scores, 2)
+		for _, score := range scores {
+			assert.Equal(t, contract.ScoreAuthorKindRule, score.Author.Kind)
+			assert.Equal(t, rule.Id, score.Author.Id)
+			assert.Equal(t, "support is right", score.Author.Name)
+			assert.Equal(t, contract.Program, score.Source)
+			if score.Name == "right" {
+				assert.Equal(t, n%2 == 0, score.Value)
+				assert.Equal(t, "judge-1: because\njudge-2: because", *score.Comment)
+			}
+		}
+	}
+	read := r.get(t, rule.Id)
+	counts := r.counts(t, rule.Id)
+	assert.EqualValues(t, 5, counts.Taken)
+	assert.EqualValues(t, 4, counts.Scored)
+	assert.Positive(t, counts.CostUsd)
+	require.Len(t, read.Days, 1)
+	require.Len(t, read.Days[0].Scores, 2)
+	right := read.Days[0].Scores[1]
+	assert.Equal(t, "right", right.Name)
+	assert.InDelta(t, .5, *right.Mean, 1e-9)
+	assert.InDelta(t, .5, *right.PassRate, 1e-9)
+	assert.EqualValues(t, 4, right.N)
+	require.NotNil(t, right.Ci)
+	assert.Equal(t, 8, r.asked())
+	for _, request := range r.server.Requests() {
+		assert.Contains(t, request.Last(), "look_up", "the judge sees the tool calls")
+	}
+
+	// A late span, and all again: nothing is scored twice.
+	r.pass(t, rule)
+	r.pass(t, rule)
+	assert.Equal(t, 8, r.asked())
+	assert.EqualValues(t, 5, r.counts(t, rule.Id).Taken)
+	assert.Len(t, r.scoresOf(t, ids[0]), 2)
+}
+
+func TestRuleIsRefused(t *testing.T) {
+	t.Parallel()
+	r := newRuling(t, passing)
+	panels := r.panels("judge-1")
+	for more, wrong := range map[string]string{
+		``: "body.graders must have a grader",
+		strings.Replace(panels, `"max_cost_usd_per_day":5,`, ``, 1):                                                 "body.max_cost_usd_per_day is required with panels",
+		strings.Replace(panels, `{"name":"right"`, `{"kind":"preference","name":"right"`, 1):                        "body.panels[0].kind is preference",
+		strings.Replace(panels, `{"name":"right"`, `{"aggregate":"dawid_skene","name":"right"`, 1):                  "body.panels[0].aggregate is dawid_skene",
+		`,"graders":[{"name":"same","type":"string_check","operation":"eq"}]`:                                       `body.graders[0] is "same", which looks at the reference output`,
+		strings.Replace(panels, `"rubric":"Is it right?"`+binaryScale, `"ready_made":"correctness"`, 1):             "body.panels[0].judges[0].ready_made is correctness, which needs a reference output",
+		`,"graders":[` + numbered + `,` + numbered + `]`:                                                            "body.graders[1].name",
+		panels + `,"graders":[` + strings.Replace(numbered, `"numbered"`, `"right"`, 1) + `]`:                       "body.graders[0].name is \"right\", which is the name of a panel",
+		`,"max_cost_usd_per_day":5,"panels":[` + panelJSON("right", uuid.New(), binaryScale, "judge-1") + `]`:       "body.panels[0].judges[0].provider_id is no connection",
+		`,"max_cost_usd_per_day":5,"panels":[` + panelJSON("right", r.made.Id, binaryScale, "judge-unpriced") + `]`: "body.allow_unpriced must be set",
+		`,"graders":[` + numbered + `],"run_filter":"source=evaluation"`:                                            "body.run_filter has source=evaluation",
+		`,"graders":[` + numbered + `],"run_filter":"source=all"`:                                                   "body.run_filter has source=all",
+		`,"graders":[` + numbered + `],"run_filter":"project_id=` + r.project.String() + `"`:                        "body.run_filter has the parameter project_id",
+		`,"graders":[` + numbered + `],"run_filter":"window_seconds=60"`:                                            "body.run_filter has the parameter window_seconds",
+		`,"graders":[` + numbered + `],"run_filter":"start_after=2026-01-01T00:00:00Z"`:                             "body.run_filter has the parameter start_after",
+		`,"graders":[` + numbered + `],"run_filter":"has_score=true"`:                                               "body.run_filter has the parameter has_score",
+		`,"graders":[` + numbered + `],"run_filter":"colour=red"`:                                                   "is no filter of runs",
+		`,"graders":[` + numbered + `],"run_filter":"%zz"`:                                                          "body.run_filter cannot be read as a query string",
+		`,"graders":[` + numbered + `],"sample_rate":0`:                                                             "body.sample_rate",
+	} {
+		for _, path := range []string{"/v1/eval-rules", "/v1/eval-rules/_actions/preview"} {
+			got := wantProblem(t, r.do(t, http.MethodPost, path, r.body(more), r.as), http.StatusUnprocessableEntity)
+			var texts []string
+			for _, field := range *got.Errors {
+				texts = append(texts, field.Location+" "+field.Message)
+			}
+			assert.Contains(t, strings.Join(texts, "\n"), wrong, more)
+		}
+	}
+	prompt := must[contract.Prompt](t, r.do(t, http.MethodPost, "/v1/prompts", fmt.Sprintf(
+		`{"project_id":%q,"name":"judge","version":{"messages":[{"role":"user","content":"Compare {{output}} with {{reference_output}}."}]}}`, r.project), r.as), http.StatusCreated)
+	named := fmt.Sprintf(`,"max_cost_usd_per_day":5,"panels":[{"name":"right","judges":[{"name":"a","provider_id":%q,"model_config":{"model":"judge-1"},"prompt":{"id":%q}%s}]}]`, r.made.Id, prompt.Id, binaryScale)
+	got := wantProblem(t, r.do(t, http.MethodPost, "/v1/eval-rules", r.body(named), r.as), http.StatusUnprocessableEntity)
+	assert.Contains(t, (*got.Errors)[0].Message, "needs {{reference_output}}, which runs do not have")
+
+	r.rule(t, `,"graders":[`+numbered+`]`)
+	assert.Equal(t, "name_taken", wantProblem(t, r.do(t, http.MethodPost, "/v1/eval-rules", r.body(panels), r.as), http.StatusConflict).Code)
+	for missing, scopes := range map[contract.Scope][]contract.Scope{
+		contract.ScopeRunsRead:  {contract.ScopeEvalsWrite, contract.ScopeRunsWrite},
+		contract.ScopeRunsWrite: {contract.ScopeEvalsWrite, contract.ScopeRunsRead},
+	} {
+		key := r.mint(t, r.session, r.project, scopes...)
+		refused := wantProblem(t, r.do(t, http.MethodPost, "/v1/eval-rules", r.body(panels), bearer(key.Key)), http.StatusForbidden)
+		assert.Contains(t, *refused.Detail, string(missing))
+	}
+}

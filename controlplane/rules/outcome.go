@@ -1,0 +1,279 @@
+package rules
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5"
+
+	"github.com/looptrace/looptrace/controlplane/evaluations"
+	"github.com/looptrace/looptrace/controlplane/providers"
+	"github.com/looptrace/looptrace/controlplane/runs"
+	"github.com/looptrace/looptrace/internal/judge"
+	"github.com/looptrace/looptrace/internal/postgres"
+)
+
+const (
+	// landedAtOnce is how many runs are stored together, after landEvery at the latest.
+	landedAtOnce, landEvery = 50, 200 * time.Millisecond
+	// outageTime is how long a database is waited for that does not answer.
+	outageTime = time.Minute
+	// maxComment is the length of the comment of a score.
+	maxComment = 4000
+)
+
+// outcome is what became of a run. The zero value is of one that the worker does not have any more.
+type outcome struct {
+	RunID  uuid.UUID `json:"run_id"`
+	Status RunStatus `json:"status"`
+	// NextAttempt is for a pending run.
+	NextAttempt *time.Time      `json:"next_attempt"`
+	Attempted   bool            `json:"attempted"`
+	ErrorCode   *string         `json:"error_code"`
+	ErrorDetail *string         `json:"error_detail"`
+	Counted     providers.Money `json:"counted"`
+
+	scores []evaluations.MadeScore
+}
+
+// end is the outcome of a run with a reason, an empty one for none.
+func (t *leasedRun) end(status RunStatus, code, detail string) outcome {
+	o := outcome{RunID: t.RunID, Status: status, Attempted: true, Counted: t.CountedNanousd}
+	if code != "" {
+		o.ErrorCode, o.ErrorDetail = &code, new(plain(detail))
+	}
+	return o
+}
+
+// skip is the outcome of a run that cannot be scored.
+func (t *leasedRun) skip(code, detail string) outcome { return t.end(Skipped, code, detail) }
+
+// again is the outcome of a run that is tried again without having been tried now.
+func (w *worker) again(t *leasedRun, after time.Duration) outcome {
+	o := t.end(Pending, "", "")
+	o.Attempted, o.NextAttempt = false, new(w.now().Add(after))
+	return o
+}
+
+// outcome says what became of a run that was scored.
+func (w *worker) outcome(ctx context.Context, t *leasedRun, scored *evaluations.Scored) outcome {
+	code, detail := whyMissing(scored)
+	switch passing := passingFailure(scored); {
+	case scored.Stopped != nil:
+		return w.halt(ctx, t, scored.Stopped)
+	case scored.Busy != nil:
+		o := w.again(t, soon)
+		o.ErrorCode, o.ErrorDetail = &scored.Busy.Code, new(plain(scored.Busy.Error()))
+		return o
+	case scored.Unaffordable:
+		return t.end(OverBudget, "over_budget", "The votes cost more than was left of max_cost_usd_per_day.")
+	case passing != nil && t.Attempts < len(retryAfter):
+		o := t.end(Pending, *passing.ErrorCode, aboutVote(passing))
+		o.NextAttempt = new(w.now().Add(retryAfter[t.Attempts]))
+		return o
+	}
+	values, missing := 0, 0
+	for i := range scored.Scores {
+		switch score := &scored.Scores[i]; {
+		case score.Missing:
+			missing++
+		case valueOf(score) != nil:
+			values++
+		}
+	}
+	var o outcome
+	switch {
+	case values > 0 && missing == 0:
+		o = t.end(Scored, "", "")
+	case values > 0:
+		o = t.end(PartlyScored, code, detail)
+	case missing > 0:
+		o = t.end(Failed, code, detail)
+	default:
+		o = t.skip("not_applicable", "No grader applies to the run.")
+	}
+	o.scores = scored.Scores
+	return o
+}
+
+// valueOf returns the value of a score as runs have it, nil for none.
+func valueOf(score *evaluations.MadeScore) any {
+	switch {
+	case score.Label != "":
+		return score.Label
+	case score.Boolean && score.Pass != nil:
+		return *score.Pass
+	case score.Value != nil:
+		return *score.Value
+	}
+	return nil
+}
+
+// passingFailure returns the first vote whose failure may pass by itself, nil if there is none.
+func passingFailure(scored *evaluations.Scored) *evaluations.Vote {
+	for i := range scored.Votes {
+		if scored.Votes[i].Passes() {
+			return &scored.Votes[i]
+		}
+	}
+	return nil
+}
+
+// whyMissing says why a score is missing, by the first vote or grader that failed.
+func whyMissing(scored *evaluations.Scored) (code, detail string) {
+	for i := range scored.Scores {
+		score := &scored.Scores[i]
+		if !score.Missing {
+			continue
+		}
+		for j := range scored.Votes {
+			if v := &scored.Votes[j]; v.PanelName == score.Name && v.Status != judge.StatusOK {
+				code = string(v.Status)
+				if v.ErrorCode != nil {
+					code = *v.ErrorCode
+				}
+				return code, aboutVote(v)
+			}
+		}
+		if score.Error == "" {
+			return "judges_tied", score.Name + ": " + score.Reason
+		}
+		return "grader_failed", score.Name + ": " + score.Error
+	}
+	return "", ""
+}
+
+// failures say what is wrong with a vote without an error of its provider.
+var failures = map[judge.Status]string{
+	judge.StatusParseError: "The answer could not be read.", judge.StatusRefused: "The model refused to judge.", judge.StatusOffScale: "The value is not on the scale.",
+}
+
+func aboutVote(v *evaluations.Vote) string {
+	if v.ErrorDetail != nil {
+		return fmt.Sprintf("%s: %s", v.JudgeName, *v.ErrorDetail)
+	}
+	return v.JudgeName + ": " + failures[v.Status]
+}
+
+// landAll stores outcomes, those together that are there at the same time.
+func (w *worker) landAll(ctx context.Context, outcomes <-chan outcome) {
+	for first := range outcomes {
+		batch := []outcome{first}
+		gathered := time.After(landEvery)
+	gather:
+		for len(batch) < landedAtOnce {
+			select {
+			case next, ok := <-outcomes:
+				if !ok {
+					break gather
+				}
+				batch = append(batch, next)
+			case <-gathered:
+				break gather
+			}
+		}
+		if err := waiting(ctx, func() error { return w.land(ctx, batch) }); err != nil {
+			// The runs are scored again when the lease ends, with the votes that are stored.
+			w.log.WarnContext(ctx, "store the scores of runs; will retry", "rule_id", w.rule.ID, "error", err)
+		}
+	}
+}
+
+// waiting does something, again while a database does not answer, for a while.
+func waiting(ctx context.Context, do func() error) error {
+	for until := time.Now().Add(outageTime); ; {
+		err := do()
+		if !errors.Is(err, postgres.ErrUnavailable) && !errors.Is(err, runs.ErrUnavailable) || time.Now().After(until) {
+			return err
+		}
+		select {
+		case <-time.After(time.Second):
+		case <-ctx.Done():
+			return errors.Join(context.Cause(ctx), err)
+		}
+	}
+}
+
+// land gives runs their scores, and then stores what became of them. A repetition of it replaces the scores.
+func (w *worker) land(ctx context.Context, batch []outcome) error {
+	var scores []runs.RuleScore
+	for i := range batch {
+		for j := range batch[i].scores {
+			score := &batch[i].scores[j]
+			if value := valueOf(score); value != nil {
+				scores = append(scores, runs.RuleScore{RunID: batch[i].RunID, Name: score.Name, Value: value, Comment: cut(score.Comment)})
+			}
+		}
+	}
+	gone, err := w.runs.PutRuleScores(ctx, w.in, w.rule.ID, w.rule.Name, scores)
+	if err != nil {
+		return err //nolint:wrapcheck // it says what it does
+	}
+	var forgotten []uuid.UUID
+	for i := range batch {
+		if gone[batch[i].RunID] {
+			forgotten = append(forgotten, batch[i].RunID)
+			batch[i].scores = nil
+		}
+	}
+	if err := w.finish(ctx, batch); err != nil || len(forgotten) == 0 {
+		return err
+	}
+	return w.Forget(ctx, w.in, forgotten)
+}
+
+func cut(text string) string {
+	if list := []rune(text); len(list) > maxComment {
+		return string(list[:maxComment-1]) + "…"
+	}
+	return text
+}
+
+// scoreRow is a score as it is stored.
+type scoreRow struct {
+	RunID    uuid.UUID `json:"run_id"`
+	Ordinal  int       `json:"ordinal"`
+	Name     string    `json:"name"`
+	Value    *float64  `json:"value"`
+	Pass     *bool     `json:"pass"`
+	Label    *string   `json:"label"`
+	Reason   string    `json:"reason"`
+	Error    string    `json:"error"`
+	Evidence *string   `json:"evidence"`
+}
+
+// finish stores outcomes.
+func (w *worker) finish(ctx context.Context, batch []outcome) error {
+	scores := []scoreRow{}
+	for i := range batch {
+		for j := range batch[i].scores {
+			score := &batch[i].scores[j]
+			row := scoreRow{
+				RunID: batch[i].RunID, Ordinal: j, Name: score.Name, Value: score.Value, Pass: score.Pass, Reason: plain(score.Reason), Error: plain(score.Error),
+			}
+			if score.Label != "" {
+				row.Label = &score.Label
+			}
+			if len(score.Evidence) > 0 {
+				row.Evidence = new(plain(string(score.Evidence)))
+			}
+			scores = append(scores, row)
+		}
+	}
+	rows, err := json.Marshal(batch)
+	if err != nil {
+		return fmt.Errorf("encode outcomes: %w", err)
+	}
+	texts, err := json.Marshal(scores)
+	if err != nil {
+		return fmt.Errorf("encode scores: %w", err)
+	}
+	_, err = w.db.Exec(ctx, "finish runs", pgx.NamedArgs{
+		"id": w.rule.ID, "version": w.rule.Version, "worker": w.id, "rows": string(rows), "scores": string(texts), "now": w.now(),
+	})
+	return err
+}
