@@ -100,7 +100,9 @@ func (r *ruling) pass(t *testing.T, rules ...contract.EvalRule) {
 
 func (r *ruling) get(t *testing.T, id uuid.UUID) contract.EvalRule {
 	t.Helper()
-	rule := must[contract.EvalRule](t, r.do(t, http.MethodGet, "/v1/eval-rules/"+id.String(), nil, r.as), http.StatusOK)
+	w := r.do(t, http.MethodGet, "/v1/eval-rules/"+id.String(), nil, r.as)
+	require.Equal(t, http.StatusOK, w.Code, r.log.String())
+	rule := must[contract.EvalRule](t, w, http.StatusOK)
 	for _, c := range append([]contract.EvalRuleDay{{Counts: rule.Today}}, rule.Days...) {
 		assert.Equal(t, c.Counts.Taken, c.Counts.Scored+c.Counts.PartlyScored+c.Counts.Failed+c.Counts.Skipped+c.Counts.OverBudget+c.Counts.Pending)
 	}
@@ -126,7 +128,9 @@ func (r *ruling) counts(t *testing.T, id uuid.UUID) (sum contract.EvalRuleCounts
 
 func (r *ruling) taken(t *testing.T, id uuid.UUID, query string) map[uuid.UUID]contract.EvalRuleRun {
 	t.Helper()
-	page := must[contract.EvalRuleRunPage](t, r.do(t, http.MethodGet, "/v1/eval-rules/"+id.String()+"/runs?limit=500"+query, nil, r.as), http.StatusOK)
+	w := r.do(t, http.MethodGet, "/v1/eval-rules/"+id.String()+"/runs?limit=500"+query, nil, r.as)
+	require.Equal(t, http.StatusOK, w.Code, r.log.String())
+	page := must[contract.EvalRuleRunPage](t, w, http.StatusOK)
 	found := map[uuid.UUID]contract.EvalRuleRun{}
 	for _, run := range page.Data {
 		found[run.RunId] = run

@@ -94,7 +94,7 @@ FROM eval_rule_runs WHERE rule_id = @id AND counted_day = @day AND counted_nanou
 UPDATE eval_rule_runs SET counted_nanousd = @counted, counted_day = @day WHERE rule_id = @id AND run_id = @run AND worker = @worker AND version = @version AND status = 'pending'
 
 -- name: list votes of runs
-SELECT run_id AS of_run, version, panel, judge, vote, panel_name, judge_name, escalated, status, value, score, label, pass, reason, raw, error_code, error_detail, truncated,
+SELECT run_id AS of_run, version, 1 AS number, 0 AS side, 1 AS repeat, false AS swapped, '' AS "order", false AS cached, panel, judge, vote, panel_name, judge_name, escalated, status, value, score, label, pass, reason, raw, error_code, error_detail, truncated,
 	requests, model, judge_run_id AS run_id, duration_ms, input_tokens AS input, output_tokens AS output, cache_read_tokens AS cache_read,
 	cache_write_tokens AS cache_write, reasoning_tokens AS reasoning, cost_nanousd, created_at
 FROM eval_rule_votes WHERE rule_id = @id AND run_id = ANY(@runs) ORDER BY run_id, panel, judge, vote
