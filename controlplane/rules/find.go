@@ -65,11 +65,16 @@ func (s *Service) findAll(ctx context.Context, active []finding) error {
 	var quiet []uuid.UUID
 	for i := range active {
 		r := &active[i]
-		if !written.In(r.ProjectID) {
+		filter, err := s.filter(r.ProjectID, r.RunFilter)
+		switch refused := problem.Of(err); {
+		case refused != nil && refused.Kind == problem.Invalid:
+			err = s.stop(ctx, &Rule{ID: r.ID, ProjectID: r.ProjectID, Version: r.Version}, codeFilter, "The filter cannot be read: "+refused.Error())
+		case err == nil && !written.In(r.ProjectID):
 			quiet = append(quiet, r.ID)
-			continue
+		case err == nil:
+			err = s.find(ctx, in, written, r, &filter)
 		}
-		if err := s.find(ctx, in, written, r); err != nil {
+		if err != nil {
 			errs = append(errs, fmt.Errorf("rule %s of project %s: %w", r.ID, r.ProjectID, err))
 		}
 		if ctx.Err() != nil {
@@ -84,15 +89,8 @@ func (s *Service) findAll(ctx context.Context, active []finding) error {
 }
 
 // find takes the runs for a rule.
-func (s *Service) find(ctx context.Context, in access.Projects, written *runs.Written, r *finding) error {
-	filter, err := s.filter(r.ProjectID, r.RunFilter)
-	if refused := problem.Of(err); refused != nil && refused.Kind == problem.Invalid {
-		return s.stop(ctx, &Rule{ID: r.ID, ProjectID: r.ProjectID, Version: r.Version}, codeFilter, "The filter cannot be read: "+refused.Error())
-	}
-	if err != nil {
-		return err
-	}
-	sample := runs.Sample{Filter: filter, Of: r.ID, Share: r.SampleRate, EndedAfter: r.TakesFrom}
+func (s *Service) find(ctx context.Context, in access.Projects, written *runs.Written, r *finding, filter *runs.Filter) error {
+	sample := runs.Sample{Filter: *filter, Of: r.ID, Share: r.SampleRate, EndedAfter: r.TakesFrom}
 	mark := runs.Mark{Written: r.MarkWrittenAt, ProjectID: r.ProjectID, RunID: r.MarkRunID}
 	at := mark
 	for range maxPages {
