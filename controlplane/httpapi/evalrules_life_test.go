@@ -79,9 +79,13 @@ func TestRuleSamples(t *testing.T) {
 // TestRuleBudget has money for some runs of a day, and two workers that share it.
 func TestRuleBudget(t *testing.T) {
 	t.Parallel()
-	r := newRuling(t, passing)
-	// A call of the scripted provider reserves little more than 100 tokens of output, twice.
-	rule := r.rule(t, strings.Replace(r.panels("judge-1"), `"max_cost_usd_per_day":5`, `"max_cost_usd_per_day":0.006`, 1))
+	r := newRuling(t, func(q *provider.Request, n int) *provider.Reply {
+		reply := passing(q, n)
+		reply.Usage = &provider.Usage{Input: 400, Output: 100} // $0.0014
+		return reply
+	})
+	const most = 0.02
+	rule := r.rule(t, strings.Replace(r.panels("judge-1"), `"max_cost_usd_per_day":5`, fmt.Sprintf(`"max_cost_usd_per_day":%v`, most), 1))
 	for n := range 30 {
 		r.ended(t, n, nil)
 	}
@@ -99,7 +103,7 @@ func TestRuleBudget(t *testing.T) {
 	assert.Zero(t, counts.Pending)
 	assert.Positive(t, counts.Scored)
 	assert.Positive(t, counts.OverBudget)
-	assert.LessOrEqual(t, counts.CostUsd, 0.006)
+	assert.LessOrEqual(t, counts.CostUsd, most)
 	assert.EqualValues(t, counts.Scored, r.asked(), "no run was judged by both")
 	over := r.taken(t, rule.Id, "&status=over_budget")
 	require.Len(t, over, int(counts.OverBudget))
@@ -110,6 +114,7 @@ func TestRuleBudget(t *testing.T) {
 
 	// The next day has its own money.
 	r.clock.advance(24 * time.Hour)
+	r.as = cookie(r.loginAs(t, testEmail)) // sessions end
 	r.ended(t, 31, nil)
 	r.pass(t, rule)
 	after := r.counts(t, rule.Id)
