@@ -260,6 +260,7 @@ func TestEvaluationsNameNothingForeign(t *testing.T) {
 	messages := `"messages":[{"role":"user","content":"{{question}}"}],"model_config":{"model":"text"}`
 	run := e.beginEvalRun(t, as, project.Id, dataset.Id, "")
 	judged := fmt.Sprintf(`{"project_id":%q,"name":"x","dataset_id":%q,`, project.Id, dataset.Id)
+	ruled := fmt.Sprintf(`{"project_id":%q,"name":"x","run_filter":"","sample_rate":1,"max_cost_usd_per_day":1,`, project.Id)
 	for _, test := range []struct{ path, body, foreign string }{
 		{"/v1/comparisons", comparisonBody(project.Id, dataset.Id, mine.Id, `,"a":{"provider_id":"%s",`+messages+`}`), theirs.Id.String()},
 		{"/v1/comparisons", comparisonBody(project.Id, dataset.Id, mine.Id, fmt.Sprintf(`,"a":{"provider_id":%q,"model_config":{"model":"text"},"prompt":{"id":"%%s"}}`, mine.Id)), prompt.Id.String()},
@@ -272,6 +273,8 @@ func TestEvaluationsNameNothingForeign(t *testing.T) {
 		{"/v1/eval-runs", judged + `"target":{"eval_run_id":"%s"}}`, evalRun},
 		{"/v1/eval-runs", judged + fmt.Sprintf(`"target":{"outputs":"reference"},"panels":[%s],"anchors":{"eval_run_id":"%%s"}}`, panelJSON("p", mine.Id, binaryScale, "text")), evalRun},
 		{"/v1/judges/_actions/test", fmt.Sprintf(`{"project_id":%q,"judge":{"name":"j","provider_id":"%%s","model_config":{"model":"text"},"ready_made":"helpfulness"},"samples":[{"output":"x"}]}`, project.Id), theirs.Id.String()},
+		{"/v1/eval-rules", ruled + `"panels":[{"name":"p","judges":[{"name":"j","provider_id":"%s","model_config":{"model":"text"},"ready_made":"helpfulness"}]}]}`, theirs.Id.String()},
+		{"/v1/eval-rules", ruled + fmt.Sprintf(`"panels":[{"name":"p","judges":[{"name":"j","provider_id":%q,"model_config":{"model":"text"},"scale":{"type":"binary"},"prompt":{"id":"%%s"}}]}]}`, mine.Id), prompt.Id.String()},
 		{"/v1/gates/_actions/check", fmt.Sprintf(`{"candidate":"%%s","baseline":%q,"metric":"x","margin":0}`, run.Id), evalRun},
 	} {
 		foreign := e.do(t, http.MethodPost, test.path, fmt.Sprintf(test.body, test.foreign), as)

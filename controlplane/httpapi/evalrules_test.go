@@ -147,6 +147,15 @@ func (r *ruling) scoresOf(t *testing.T, run uuid.UUID) []contract.Score {
 // asked counts the requests to judges.
 func (r *ruling) asked() int { return len(r.server.Requests()) }
 
+// fillRule makes a rule that took a run, and returns its id.
+func (e *env) fillRule(t *testing.T, as option, project uuid.UUID, name string) string {
+	t.Helper()
+	body := fmt.Sprintf(`{"project_id":%q,"name":%q,"run_filter":"","sample_rate":1,"graders":[%s]}`, project, name, numbered)
+	rule := must[contract.EvalRule](t, e.do(t, http.MethodPost, "/v1/eval-rules", body, as), http.StatusCreated)
+	e.exec(t, `INSERT INTO eval_rule_runs (rule_id, run_id, run_name, version, status, day, taken_at, next_attempt) VALUES ($1, $2, 'run', 1, 'scored', now(), now(), now())`, rule.Id, uuid.New())
+	return rule.Id.String()
+}
+
 func TestRuleScoresRunsAsTheyCome(t *testing.T) {
 	t.Parallel()
 	r := newRuling(t, passing)

@@ -64,6 +64,7 @@ func TestFrozenStores(t *testing.T) {
 	ofConnection := "/v1/providers/" + connection.Id.String()
 	scenario := e.createScenario(t, cookie(session), project.Id, "mine")
 	compared, evalRun, evaluated := e.fillEvaluations(t, cookie(session), project.Id, connection.Id, "mine")
+	ofRule := "/v1/eval-rules/" + e.fillRule(t, cookie(session), project.Id, "mine")
 	ofComparison, ofEvalRun := "/v1/comparisons/"+compared, "/v1/eval-runs/"+evalRun
 	of, in := "?project_id="+project.Id.String(), "/v1/projects/"+project.Id.String()
 	operations := []frozenOperation{
@@ -135,6 +136,13 @@ func TestFrozenStores(t *testing.T) {
 		{path: ofComparison + "/report"},
 		{path: ofComparison + "/export"},
 		{method: http.MethodPost, path: "/v1/comparisons/_actions/estimate", body: comparisonBody(project.Id, dataset.Id, connection.Id, "")},
+		{path: "/v1/eval-rules" + of},
+		{path: ofRule},
+		{path: ofRule + "/runs"},
+		{
+			method: http.MethodPost, path: "/v1/eval-rules/_actions/preview", runs: true,
+			body: `{"project_id":"` + project.Id.String() + `","name":"r","run_filter":"","sample_rate":1,"graders":[` + numbered + `]}`,
+		},
 		{path: "/v1/eval-runs" + of},
 		{path: ofEvalRun},
 		{path: ofEvalRun + "/items"},

@@ -61,7 +61,7 @@ func TestOtherTenantsSeeNothing(t *testing.T) {
 	connection := e.connect(t, cookie(owner), project.Id, "openai", provider.Start(t, provider.Options{}), "")
 	comparison, evalRun, evaluated := e.fillEvaluations(t, cookie(owner), project.Id, connection.Id, "theirs")
 	theirs := map[string]string{
-		"comparison_id": comparison, "eval_run_id": evalRun, "dataset_item_id": evaluated,
+		"comparison_id": comparison, "eval_run_id": evalRun, "dataset_item_id": evaluated, "eval_rule_id": e.fillRule(t, cookie(owner), project.Id, "theirs"),
 		"provider_id": connection.Id.String(), "scenario_id": e.createScenario(t, cookie(owner), project.Id, "mine").Id.String(),
 		"import_id": imported.Id.String(), "dataset_id": dataset.Id.String(), "item_id": items.Data[0].Id.String(), "revision": "0", "other_revision": "1",
 		"prompt_id": prompt.Id.String(), "version": "1", "other_version": "2", "alias": "production",
@@ -72,7 +72,7 @@ func TestOtherTenantsSeeNothing(t *testing.T) {
 		"view_id": view.Id.String(), "score_id": score.Id.String(), "session_id": "s1",
 	}
 	unknown := map[string]string{
-		"comparison_id": noSuchID, "eval_run_id": noSuchID, "dataset_item_id": noSuchID,
+		"comparison_id": noSuchID, "eval_run_id": noSuchID, "dataset_item_id": noSuchID, "eval_rule_id": noSuchID,
 		"provider_id": noSuchID, "scenario_id": noSuchID,
 		"import_id": noSuchID, "dataset_id": noSuchID, "item_id": noSuchID, "revision": "0", "other_revision": "1",
 		"prompt_id": noSuchID, "version": "1", "other_version": "2", "alias": "production",
@@ -108,6 +108,8 @@ func TestOtherTenantsSeeNothing(t *testing.T) {
 		"PATCH /v1/playground/scenarios/:scenario_id":                  func(map[string]string) any { return `{"content":{"messages":[]}}` },
 		"PATCH /v1/comparisons/:comparison_id":                         rename,
 		"POST /v1/comparisons/:comparison_id/_actions/resume":          func(map[string]string) any { return "{}" },
+		"PATCH /v1/eval-rules/:eval_rule_id":                           rename,
+		"POST /v1/eval-rules/:eval_rule_id/_actions/resume":            func(map[string]string) any { return "{}" },
 		"PATCH /v1/eval-runs/:eval_run_id":                             rename,
 		"POST /v1/eval-runs/:eval_run_id/_actions/resume":              func(map[string]string) any { return "{}" },
 		"PUT /v1/eval-runs/:eval_run_id/items/:dataset_item_id/label":  func(map[string]string) any { return rightLabel },
@@ -186,6 +188,7 @@ func TestOtherTenantsSeeNothing(t *testing.T) {
 		request{http.MethodGet, "/v1/spending", "?project_id=:project_id"},
 		request{http.MethodGet, "/v1/playground/scenarios", "?project_id=:project_id"},
 		request{http.MethodGet, "/v1/comparisons", "?project_id=:project_id"},
+		request{http.MethodGet, "/v1/eval-rules", "?project_id=:project_id"},
 		request{http.MethodGet, "/v1/eval-runs", "?project_id=:project_id"},
 		request{http.MethodPost, "/v1/runs/_actions/add-to-dataset", ""},
 		request{http.MethodPost, "/v1/keys", ""},

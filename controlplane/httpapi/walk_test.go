@@ -101,6 +101,7 @@ func TestWalk(t *testing.T) {
 			x.names["dataset_item_id"] = named{mine: item}
 			return evalRun
 		},
+		"eval_rule_id": func() string { return e.fillRule(t, cookie(owner), project.Id, uuid.NewString()) },
 		"member_id": func() string {
 			email := uuid.NewString() + "@example.com"
 			e.insertUser(t, email)
