@@ -27,7 +27,7 @@ func TestManyRulesFindFewRuns(t *testing.T) {
 	}
 	conn, err := clickhouse.Open(r.address)
 	require.NoError(t, err)
-	defer conn.Close() //nolint:errcheck // the test ends
+	defer conn.Close()
 	insert := func(n, ago, spread int) {
 		require.NoError(t, conn.Exec(t.Context(), `INSERT INTO runs (project_id, run_id, version, start_time, end_time, name, kind, status, session_id, input_preview, output_preview, written_at)
 			SELECT toUUID(?), generateUUIDv4(), 1, now64(9) - ? - (number % ?) AS start, start + 1, 'agent', 'agent', 'ok', 'support', 'number 1', 'number 1', now64(3) - ? - (number % ?)

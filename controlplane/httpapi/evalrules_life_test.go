@@ -46,7 +46,7 @@ func TestRuleSamples(t *testing.T) {
 	inSample := map[uuid.UUID]bool{}
 	conn, err := clickhouse.Open(r.address)
 	require.NoError(t, err)
-	defer conn.Close() //nolint:errcheck // the test ends
+	defer conn.Close()
 	rows, err := conn.Query(t.Context(), "SELECT DISTINCT run_id FROM runs WHERE sipHash64(toUUID(?), run_id) / exp2(64) < 0.25", rule.Id)
 	require.NoError(t, err)
 	for rows.Next() {

@@ -330,8 +330,7 @@ func (e *env) fill(t *testing.T, of *tenant, name string, run []runmodel.Span) {
 		"release": name + "-release", "error_type": name + "-error", "prompt_id": promptID(name).String(), "prompt_name": name + "-prompt-name", "alias": name + "-alias",
 		"dataset_id": dataset, "item_id": item, "import_id": imported, "source_run_id": runID, "source_span_id": span,
 		"provider_id": connection.Id.String(), "scenario_id": scenario.Id.String(),
-		"comparison_id": comparison, "eval_run_id": evalRun, "dataset_item_id": evaluated, "candidate": evalRun, "baseline": evalRun,
-		"eval_rule_id": e.fillRule(t, as, of.project.Id, name+"-name"),
+		"comparison_id": comparison, "eval_run_id": evalRun, "dataset_item_id": evaluated, "candidate": evalRun, "baseline": evalRun, "eval_rule_id": e.fillRule(t, as, of.project.Id, name+"-name"),
 		"branch": name + "-branch", "commit": name + "-commit",
 		"folder": name + "-folder", "prompt_version": name + "-version",
 		"search": name + "word", "prefix": name, "field": "metadata." + name + "_tier", "provider": name + "-provider",
@@ -572,7 +571,7 @@ func (x *existence) body(t *testing.T, schema *openapi3.Schema, given map[string
 		"messages": version("")["messages"], "version": 1, "protected": false, "content": "{}",
 
 		"target": map[string]any{"external": true}, "sample": map[string]any{"output": "x"}, "samples": []any{map[string]any{"output": "x"}},
-		"judge": map[string]any{"name": "j", "provider_id": x.names["provider_id"].mine, "model_config": map[string]any{"model": "text"}, "ready_made": "helpfulness"},
+		"judge":      map[string]any{"name": "j", "provider_id": x.names["provider_id"].mine, "model_config": map[string]any{"model": "text"}, "ready_made": "helpfulness"},
 		"run_filter": "", "sample_rate": 1, "panel": "right", "repeat": 1, "value": true, "graders": []any{json.RawMessage(exact)}, "metric": "correct", "margin": 0,
 		"a": x.side(), "b": x.side(), "items": []any{map[string]any{"item_id": x.names["dataset_item_id"].mine, "repeat": 1, "output": 1}},
 		"page": "runs", "query": "", "scopes": []string{"runs:read"}, "input": 1, "output": 2, "comment": "good", "run_ids": []string{x.names["run_ids"].mine},

@@ -72,8 +72,8 @@ type writtenHours struct {
 
 // In reports whether anything was written to a project.
 func (w *Written) In(project uuid.UUID) bool {
-	_, any := w.hours[project]
-	return any
+	_, ok := w.hours[project]
+	return ok
 }
 
 // Written looks what was written to projects between two times, to runs that began in the last 30 days.
@@ -117,8 +117,8 @@ func (s *Sample) add(w *where) {
 // It also returns where to go on, and if there are fewer than limit, that is the end of the time.
 func (s *Service) WrittenSample(ctx context.Context, in access.Projects, written *Written, after Mark, sample *Sample, limit int) (found []WrittenRun, next Mark, err error) {
 	projects := in.Only(sample.ProjectID)
-	hours, any := written.hours[sample.ProjectID]
-	if !any {
+	hours, ok := written.hours[sample.ProjectID]
+	if !ok {
 		return nil, nextMark(nil, after, written.Until, limit), nil
 	}
 	f, err := s.settle(ctx, projects, sample.Filter)

@@ -1,0 +1,124 @@
+package evaluations
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/looptrace/looptrace/internal/judge"
+	"github.com/looptrace/looptrace/internal/panel"
+	"github.com/looptrace/looptrace/internal/problem"
+)
+
+func compareVotes(a, b voteKey) int {
+	return slices.Compare([]int{a.Panel, a.Judge, a.Vote}, []int{b.Panel, b.Judge, b.Vote})
+}
+
+// ask asks for votes, several at once, until one says that no more can be made.
+func (o *scoringOne) ask(ctx context.Context, keys []voteKey) error {
+	group, ctx := errgroup.WithContext(ctx)
+	group.SetLimit(votesAtOnce)
+	for _, key := range keys {
+		one := &o.panels[key.Panel].judges[key.Judge]
+		question, err := one.Ask(&o.item, &o.output, 0)
+		if err != nil {
+			return err //nolint:wrapcheck // it is for the user
+		}
+		group.Go(func() error {
+			if o.over() {
+				return nil
+			}
+			row, err := o.attempt.ask(ctx, &ballot{voteKey: key, question: question})
+			if err != nil {
+				return err
+			}
+			return o.keep(ctx, key, one, row)
+		})
+	}
+	return group.Wait() //nolint:wrapcheck // by those who do the work
+}
+
+// over reports whether no more votes can be made now.
+func (o *scoringOne) over() bool {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.out.Stopped != nil || o.out.Busy != nil || o.out.Unaffordable
+}
+
+// keep keeps a vote, or notes why there is none.
+func (o *scoringOne) keep(ctx context.Context, key voteKey, one *asked, row *voteRow) error {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	switch {
+	case row == nil && o.reason() == StopBudget:
+		o.out.Stopped = &problem.Error{
+			Kind: problem.PaymentRequired, Code: "budget_exceeded",
+			Detail: fmt.Sprintf("The monthly budget of the connection %q does not allow another call of the judge %q.", one.stored.ProviderName, one.name),
+		}
+		return nil
+	case row == nil:
+		o.out.Unaffordable = true
+		return nil
+	case row.Requests == 0 && text(row.ErrorCode) == codeProviderDeleted:
+		o.out.Stopped = one.deleted()
+		return nil
+	case row.Requests == 0 && text(row.ErrorCode) == codeBusy:
+		o.out.Busy = &problem.Error{Kind: problem.Unavailable, Code: codeBusy, Detail: text(row.ErrorDetail)}
+		return nil
+	}
+	vote := o.panels[key.Panel].shown(row)
+	if err := patiently(context.WithoutCancel(ctx), func() error { return o.request.Keep(context.WithoutCancel(ctx), &vote) }); err != nil {
+		return err
+	}
+	o.made[key] = &vote
+	return nil
+}
+
+func (o *scoringOne) reason() StopReason {
+	o.halt.mu.Lock()
+	defer o.halt.mu.Unlock()
+	return o.halt.reason
+}
+
+// panelScore makes the score of a panel of its votes.
+func (o *scoringOne) panelScore(p int) (MadeScore, error) {
+	ready := &o.panels[p]
+	in := ready.input(0)
+	in.Outputs = []panel.Output{{Item: int(subject.Number), Length: math.NaN()}}
+	var comments []string
+	for j := range ready.judges {
+		one := &ready.judges[j]
+		for vote := 1; vote <= one.repeats; vote++ {
+			cast := panel.Vote{Judge: int32(j), Repeat: int16(vote), Status: panel.Pending, Cost: math.NaN(), Duration: math.NaN()}
+			if j == len(ready.Judges) {
+				cast.Status = panel.Skipped // unless it was asked
+			}
+			key := voteKey{Number: subject.Number, Side: subject.Side, Repeat: subject.Repeat, Panel: p, Judge: j, Vote: vote}
+			if v := o.made[key]; v != nil {
+				ready.fill(&cast, &voteFact{Status: v.Status, Value: ready.said(v)})
+				if v.Status == judge.StatusOK && v.Reason != "" {
+					comments = append(comments, one.name+": "+v.Reason)
+				}
+			}
+			in.Votes = append(in.Votes, cast)
+		}
+	}
+	_, outputs, err := panel.Measure(*in)
+	if err != nil {
+		return MadeScore{}, fmt.Errorf("measure a panel: %w", err)
+	}
+	made := MadeScore{Score: Score{Name: ready.Name, Error: "No judge was asked."}, Boolean: ready.scale.Type == judge.Binary, Missing: true}
+	for _, s := range ready.scoresOf(outputPlace{subject.Number, subject.Side, subject.Repeat}, &outputs[0]) {
+		made.Score, made.Missing = s.Score, outputs[0].Reason != ""
+		made.Label = ""
+		if ready.scale.Type == judge.Categorical {
+			made.Label = outputs[0].Label
+		}
+	}
+	made.Comment = strings.Join(comments, "\n")
+	return made, nil
+}
