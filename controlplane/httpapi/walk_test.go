@@ -148,7 +148,7 @@ func TestWalk(t *testing.T) {
 							}
 							continue
 						}
-						if (method != http.MethodGet || name == "prompt_id" || name == "dataset_id") && strings.Contains(path, "{"+name+"}") || path == "/v1/runs/_actions/add-to-dataset" && name == "dataset_id" {
+						if (method != http.MethodGet || name == "prompt_id" || name == "dataset_id" || name == "eval_rule_id") && strings.Contains(path, "{"+name+"}") || path == "/v1/runs/_actions/add-to-dataset" && name == "dataset_id" {
 							x.names[name] = named{mine: create()}
 						}
 					}
