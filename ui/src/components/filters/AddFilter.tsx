@@ -22,6 +22,8 @@ interface Props {
   filters: Filters;
   params: URLSearchParams;
   onChange: (params: URLSearchParams) => void;
+  /** Whether runs can be filtered by their scores. */
+  withScores?: boolean;
 }
 
 /** A field to filter by. */
@@ -61,7 +63,7 @@ const scores: Field = {
 };
 
 /** Adds any other filter: choose a field, then a value or a bound. */
-export function AddFilter({ filters, params, onChange }: Props) {
+export function AddFilter({ filters, params, onChange, withScores = true }: Props) {
   const [opened, setOpened] = useState(false);
   const [field, setField] = useState<Field | null>(null);
   const toggle = (next: boolean) => {
@@ -86,7 +88,7 @@ export function AddFilter({ filters, params, onChange }: Props) {
       </Popover.Target>
       <Popover.Dropdown p={6}>
         {field === null ? (
-          <Fields filters={filters} onChoose={setField} />
+          <Fields filters={filters} withScores={withScores} onChoose={setField} />
         ) : field.choices ? (
           <Choices field={field} choices={field.choices} onBack={() => setField(null)} onSubmit={add} />
         ) : field.name === null ? (
@@ -105,7 +107,13 @@ export function AddFilter({ filters, params, onChange }: Props) {
   );
 }
 
-function Fields({ filters, onChoose }: { filters: Filters; onChoose: (field: Field) => void }) {
+interface FieldsProps {
+  filters: Filters;
+  withScores: boolean;
+  onChoose: (field: Field) => void;
+}
+
+function Fields({ filters, withScores, onChoose }: FieldsProps) {
   const projectId = useProjectId();
   const [text, setText] = useState("");
   const filter = useMemo(() => toQuery(projectId, filters), [projectId, filters]);
@@ -120,7 +128,7 @@ function Fields({ filters, onChoose }: { filters: Filters; onChoose: (field: Fie
     }));
   const matches = (one: Field) => one.label.toLowerCase().includes(text.trim().toLowerCase());
   const groups = [
-    { label: "Runs", fields: [...texts, ...numbers, scores].filter(matches) },
+    { label: "Runs", fields: [...texts, ...numbers, ...(withScores ? [scores] : [])].filter(matches) },
     { label: "Metadata", fields: metadata.filter(matches) },
   ].filter(({ fields }) => fields.length > 0);
   const all = groups.flatMap(({ fields }) => fields);

@@ -1,5 +1,5 @@
-import { Button, CloseButton, Menu } from "@mantine/core";
-import { IconChevronDown, IconX } from "@tabler/icons-react";
+import { Button, CloseButton } from "@mantine/core";
+import { IconX } from "@tabler/icons-react";
 import { useCallback, useEffect, useRef, useState } from "react";
 import type { ViewPage } from "@/api/types";
 import { KINDS, KindIcon } from "@/components/KindIcon";
@@ -7,6 +7,7 @@ import { SearchBox } from "@/components/SearchBox";
 import { StatusMark } from "@/components/StatusMark";
 import { useKeys } from "@/components/useKeys";
 import { AddFilter } from "./AddFilter";
+import { Choice, OneOf } from "./Choice";
 import classes from "./FilterBar.module.css";
 import {
   chips,
@@ -152,76 +153,5 @@ function Search({ value, onChange }: SearchProps) {
       onChange={setText}
       onEnter={() => send(text)}
     />
-  );
-}
-
-interface ChoiceProps<T extends string> {
-  label: string;
-  options: readonly T[];
-  chosen: readonly T[];
-  icon: (option: T) => React.ReactNode;
-  onToggle: (option: T) => void;
-}
-
-function Choice<T extends string>({ label, options, chosen, icon, onToggle }: ChoiceProps<T>) {
-  return (
-    <Menu position="bottom-start">
-      <Menu.Target>
-        <Button
-          size="xs"
-          variant="default"
-          rightSection={<IconChevronDown size={13} aria-hidden="true" />}
-          data-active={chosen.length > 0 || undefined}
-        >
-          {label}
-        </Button>
-      </Menu.Target>
-      <Menu.Dropdown>
-        {options.map((option) => (
-          <Menu.CheckboxItem
-            key={option}
-            checked={chosen.includes(option)}
-            onChange={() => onToggle(option)}
-            rightSection={<span aria-hidden="true">{icon(option)}</span>}
-          >
-            {option}
-          </Menu.CheckboxItem>
-        ))}
-      </Menu.Dropdown>
-    </Menu>
-  );
-}
-
-interface OneOfProps<T extends string> {
-  label: string;
-  /** The first is the default. */
-  options: readonly { value: T; label: string }[];
-  chosen: T;
-  onChoose: (option: T) => void;
-}
-
-function OneOf<T extends string>({ label, options, chosen, onChoose }: OneOfProps<T>) {
-  return (
-    <Menu position="bottom-start">
-      <Menu.Target>
-        <Button
-          size="xs"
-          variant="default"
-          rightSection={<IconChevronDown size={13} aria-hidden="true" />}
-          data-active={chosen !== options[0]?.value || undefined}
-        >
-          {label}
-        </Button>
-      </Menu.Target>
-      <Menu.Dropdown>
-        <Menu.RadioGroup value={chosen} onChange={(value) => onChoose(value as T)}>
-          {options.map(({ value, label: text }) => (
-            <Menu.RadioItem key={value} value={value}>
-              {text}
-            </Menu.RadioItem>
-          ))}
-        </Menu.RadioGroup>
-      </Menu.Dropdown>
-    </Menu>
   );
 }

@@ -117,5 +117,5 @@ function needsText({ needs }: ReadyMadeJudge): string {
     reference_output: "a reference output",
     tool_calls: "recorded tool calls",
   };
-  return needs.length === 0 ? "" : `Items need ${needs.map((need) => words[need]).join(" and ")}.`;
+  return needs.length === 0 ? "" : `It needs ${needs.map((need) => words[need]).join(" and ")}.`;
 }

@@ -1,5 +1,4 @@
-import { Checkbox, CloseButton, Group, Select, TextInput } from "@mantine/core";
-import { useMemo } from "react";
+import { Checkbox, Select, TextInput } from "@mantine/core";
 import { Link } from "react-router";
 import { CHOICE, useEvalRunChoice } from "@/api/evalRuns";
 import type { DatasetItem, Provider } from "@/api/types";
@@ -8,8 +7,7 @@ import { ConfigurationForm } from "@/components/configuration/ConfigurationForm"
 import type { ConfigurationDraft, ReadyConfiguration } from "@/components/configuration/configurationDraft";
 import editor from "@/components/editor/Editor.module.css";
 import classes from "@/components/evaluation/StartForm.module.css";
-import { AddFilter } from "@/components/filters/AddFilter";
-import { chips, readFilters, toggleParam, withParam } from "@/components/filters/filters";
+import { RunFilterField } from "@/components/filters/RunFilterField";
 import { formatTime } from "@/components/format";
 import type { FormErrors } from "@/components/formErrors";
 import own from "./EvalRuns.module.css";
@@ -132,27 +130,13 @@ export function EvalRunChoice(props: ChoiceProps) {
 }
 
 function RunsTarget({ draft, errors, onChange }: Pick<Props, "draft" | "errors" | "onChange">) {
-  const params = useMemo(() => new URLSearchParams(draft.runs), [draft.runs]);
-  const filters = useMemo(() => readFilters(params), [params]);
-  const set = (next: URLSearchParams) => onChange({ runs: next.toString() });
   return (
     <>
-      <Group gap={6} mb="xs" role="group" aria-label="Filter of runs">
-        {chips(filters).map(({ param, value, label }) => (
-          <span key={`${param} ${value}`} className={own.chip}>
-            <bdi>{label}</bdi>
-            <CloseButton
-              size="xs"
-              aria-label={`Remove the filter ${label}`}
-              onClick={() =>
-                set(value === undefined ? withParam(params, param, null) : toggleParam(params, param, value))
-              }
-            />
-          </span>
-        ))}
-        <AddFilter filters={filters} params={params} onChange={set} />
-      </Group>
-      {errors["body.target.run_filter"] && <p className={editor.error}>{errors["body.target.run_filter"]}</p>}
+      <RunFilterField
+        value={draft.runs}
+        onChange={(runs) => onChange({ runs })}
+        error={errors["body.target.run_filter"]}
+      />
       <div className={classes.fields}>
         <TextInput
           type="datetime-local"

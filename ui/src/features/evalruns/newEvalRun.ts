@@ -1,5 +1,4 @@
 import type { EvalRunDraft } from "@/api/evalRunJobs";
-import { queryText } from "@/api/query";
 import type { Dataset, EvalRun, ReadyMadeJudge } from "@/api/types";
 import {
   type ConfigurationDraft,
@@ -9,7 +8,7 @@ import {
   emptyConfiguration,
   type ReadyConfiguration,
 } from "@/components/configuration/configurationDraft";
-import { readFilters, toQuery } from "@/components/filters/filters";
+import { runFilterOf } from "@/components/filters/runFilter";
 import { type FormErrors, readNumber } from "@/components/formErrors";
 import { type GraderDraft, graderDraft, readGraders } from "@/components/graders/graderDraft";
 import { likePanels, type PanelDraft } from "@/components/panels/panelDraft";
@@ -158,18 +157,6 @@ export function localTime(time: string | null): string {
   const pad = (value: number) => String(value).padStart(2, "0");
   const day = `${date.getFullYear()}-${pad(date.getMonth() + 1)}-${pad(date.getDate())}`;
   return `${day}T${pad(date.getHours())}:${pad(date.getMinutes())}`;
-}
-
-/** The filter of recorded runs as the API takes it, without times: these have members of their own. */
-export function runFilterOf(runs: string): string {
-  const {
-    project_id: _,
-    window_seconds: __,
-    start_after: ___,
-    start_before: ____,
-    ...query
-  } = toQuery("", readFilters(new URLSearchParams(runs)));
-  return queryText(query);
 }
 
 /** The request of an eval-run. Null while something is missing, which `errors` says, and for what another program sends. */
