@@ -6,6 +6,8 @@ import { GRADER_KINDS, type GraderKind } from "./graders";
 
 interface Props {
   label: string;
+  /** Those to choose from; all, if it is missing. */
+  kinds?: readonly GraderKind[];
   /** A grader that combines others is no part of one. */
   isInner?: boolean;
   ref?: React.Ref<HTMLButtonElement>;
@@ -13,8 +15,8 @@ interface Props {
 }
 
 /** A menu of all types of graders. */
-export function AddGrader({ label, isInner = false, ref, onAdd }: Props) {
-  const kinds = GRADER_KINDS.filter(({ definition }) => !isInner || definition.type !== "multi");
+export function AddGrader({ label, kinds: all = GRADER_KINDS, isInner = false, ref, onAdd }: Props) {
+  const kinds = all.filter(({ definition }) => !isInner || definition.type !== "multi");
   const groups = [...new Set(kinds.map(({ group }) => group))];
   return (
     <Menu position="bottom-start" width={340}>

@@ -9,27 +9,34 @@ import { Disclosure } from "@/components/evaluation/Disclosure";
 import { Score } from "@/components/evaluation/Output";
 import type { FormErrors } from "@/components/formErrors";
 import { ProblemPanel } from "@/components/ProblemPanel";
+import type { Sample } from "@/components/panels/samples";
 import { AddGrader } from "./AddGrader";
 import { GraderCard } from "./GraderCard";
 import classes from "./Graders.module.css";
 import { type GraderDraft, readGrader } from "./graderDraft";
-import { newGrader } from "./graders";
+import { newGrader, ONLINE_KINDS } from "./graders";
 
 interface Props {
   projectId: string;
   graders: GraderDraft[];
   items: readonly DatasetItem[];
+  /** Recorded runs of those that are graded as they come, without a reference output. Undefined for items of a dataset. */
+  runs?: readonly Sample[];
   errors: FormErrors;
   onChange: (graders: GraderDraft[]) => void;
 }
 
 /** What scores the outputs. Each grader is a metric. */
-export function GradersForm({ projectId, graders, items, errors, onChange }: Props) {
+export function GradersForm({ projectId, graders, items, runs, errors, onChange }: Props) {
   const add = useRef<HTMLButtonElement>(null);
   return (
     <section className={editor.section} aria-label="Graders">
       <h2>Graders</h2>
-      <p className={classes.note}>A grader gives each output a score from 0 to 1. Each one is a metric.</p>
+      <p className={classes.note}>
+        {runs
+          ? "A grader gives the output of a run a score from 0 to 1, by a fixed rule. It calls no model and costs nothing."
+          : "A grader gives each output a score from 0 to 1. Each one is a metric."}
+      </p>
       {graders.map((grader, index) => (
         <GraderCard
           key={grader.id}
@@ -47,10 +54,11 @@ export function GradersForm({ projectId, graders, items, errors, onChange }: Pro
       <AddGrader
         ref={add}
         label="Grader"
+        kinds={runs && ONLINE_KINDS}
         onAdd={(kind) => onChange([...graders, newGrader(kind, graders)])}
       />
       {errors["body.graders"] && <p className={editor.error}>{errors["body.graders"]}</p>}
-      {graders.length > 0 && <TryGraders projectId={projectId} graders={graders} items={items} />}
+      {graders.length > 0 && <TryGraders projectId={projectId} graders={graders} items={items} runs={runs} />}
     </section>
   );
 }
@@ -59,16 +67,17 @@ interface TryProps {
   projectId: string;
   graders: GraderDraft[];
   items: readonly DatasetItem[];
+  runs: readonly Sample[] | undefined;
 }
 
-/** Grades a typed output for an item of the dataset. Nothing is stored, and no model is called. */
-function TryGraders({ projectId, graders, items }: TryProps) {
+/** Grades a typed output for an item of the dataset, or of a run. Nothing is stored, and no model is called. */
+function TryGraders({ projectId, graders, items, runs }: TryProps) {
   const grade = useGrade();
   const [item] = items;
-  const reference = item?.reference_output;
+  const [example] = runs ?? [];
+  const filled = example ? example.sample.output : item?.reference_output;
   const [typed, setTyped] = useState<string | null>(null);
-  const output =
-    typed ?? (reference == null ? "" : typeof reference === "string" ? reference : writeJson(reference));
+  const output = typed ?? (filled == null ? "" : typeof filled === "string" ? filled : writeJson(filled));
   const errors: FormErrors = {};
   const definitions = graders.flatMap((grader, index) => readGrader(grader, String(index), errors));
   const isValid = definitions.length === graders.length;
@@ -83,14 +92,22 @@ function TryGraders({ projectId, graders, items }: TryProps) {
           reference_output: item.reference_output,
           metadata: item.metadata as Record<string, unknown>,
         }),
+        ...(example && {
+          input: example.sample.input,
+          metadata: example.sample.metadata as Record<string, unknown>,
+        }),
       },
     });
   return (
     <Disclosure className={classes.details} summary="Try the graders on an output" testId="try-graders">
       <p className={classes.note}>
-        {item
-          ? `Graded as an answer to ${item.key ?? "the first item"} of the dataset, whose reference output is filled in.`
-          : "Choose a dataset to grade with the reference output of its first item."}
+        {example
+          ? `Graded as an answer to the run “${example.name}”, whose output is filled in.`
+          : runs
+            ? "Type an output to grade."
+            : item
+              ? `Graded as an answer to ${item.key ?? "the first item"} of the dataset, whose reference output is filled in.`
+              : "Choose a dataset to grade with the reference output of its first item."}
       </p>
       <Code
         label="Output to grade"

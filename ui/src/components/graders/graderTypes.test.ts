@@ -14,7 +14,7 @@ import {
   withMember,
   withOneMore,
 } from "./graderMembers";
-import { GRADER_KINDS, newGrader } from "./graders";
+import { GRADER_KINDS, newGrader, ONLINE_KINDS } from "./graders";
 import { GRADER_TYPES, graderType } from "./graderTypes";
 
 /** What the server's tests parse. */
@@ -199,4 +199,25 @@ it("names graders apart", () => {
   if (!kind) throw new Error("no kinds");
   const first = newGrader(kind, []);
   expect(newGrader(kind, [first]).name).toBe("correct 2");
+});
+
+it("offers what needs no reference output for runs as they come", () => {
+  const labels = ONLINE_KINDS.map(({ label }) => label);
+  expect(labels).toContain("Contains a text");
+  expect(labels).toContain("Is JSON");
+  expect(labels).toContain("Several graders as one");
+  for (const label of [
+    "Equals the reference output",
+    "Similar JSON",
+    "Same number",
+    "Chosen answer",
+    "Few steps",
+    "Same tool calls as the reference",
+  ])
+    expect(labels).not.toContain(label);
+  expect(JSON.stringify(ONLINE_KINDS)).not.toContain("reference_output");
+  for (const kind of ONLINE_KINDS)
+    expect(problemsOf(kind.definition, "")).toEqual(
+      kind.definition.type === "tool_order" ? { ".order": expect.any(String) } : {},
+    );
 });

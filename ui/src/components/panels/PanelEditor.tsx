@@ -17,6 +17,7 @@ import {
   withReadyMade,
 } from "./panelDraft";
 import { BELOW, ScaleEditor } from "./ScaleEditor";
+import type { Sample } from "./samples";
 import { TryPanel } from "./TryPanel";
 
 /** More judges than a panel may have can't be added. */
@@ -28,6 +29,8 @@ export interface PanelContext {
   catalog: readonly ReadyMadeJudge[];
   /** Items of the dataset, to try judges on. */
   items: readonly DatasetItem[];
+  /** Recorded runs to try judges on, of those that are judged one by one as they come. Undefined for items of a dataset. */
+  runs?: readonly Sample[];
   datasetId: string | undefined;
   /** The models that are judged. */
   targetModels: readonly string[];
@@ -109,7 +112,14 @@ export function PanelEditor({ panel, number, context, errors, onChange, onRemove
               })
             }
           />
-          <Aggregation panel={panel} of={of} at={at} errors={errors} onChange={set} />
+          <Aggregation
+            panel={panel}
+            of={of}
+            at={at}
+            isOneByOne={context.runs !== undefined}
+            errors={errors}
+            onChange={set}
+          />
         </>
       )}
       <h3 className={classes.subheading}>Judges</h3>
@@ -169,12 +179,14 @@ interface AggregationProps {
   panel: PanelDraft;
   of: string;
   at: string;
+  /** Each output is judged alone, so that nothing can be estimated from many. */
+  isOneByOne: boolean;
   errors: FormErrors;
   onChange: (changed: Partial<PanelDraft>) => void;
 }
 
-function Aggregation({ panel, of, at, errors, onChange }: AggregationProps) {
-  const choices = aggregatesOf(panel.scale.type);
+function Aggregation({ panel, of, at, isOneByOne, errors, onChange }: AggregationProps) {
+  const choices = aggregatesOf(panel.scale.type).filter((one) => !isOneByOne || one !== "dawid_skene");
   const aggregate = panel.aggregate || choices[0] || "mean";
   return (
     <div className={classes.fields}>

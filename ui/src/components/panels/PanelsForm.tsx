@@ -24,15 +24,18 @@ interface Props extends Omit<PanelContext, "catalog"> {
 /** Panels of judges: models that score the outputs. */
 export function PanelsForm({ panels, taken, mayPrefer, errors, onChange, ...context }: Props) {
   const query = useReadyMadeJudges();
-  const catalog = query.data?.data ?? [];
+  const all = query.data?.data ?? [];
+  // Runs as they come have no reference output.
+  const catalog = context.runs ? all.filter(({ needs }) => !needs.includes("reference_output")) : all;
   const names = [...taken, ...panels.map(({ name }) => name)];
   const add = (panel: PanelDraft) => onChange([...panels, panel]);
   return (
     <section className={editor.section} aria-label="Judges" data-testid="panels">
       <h2>Judges</h2>
       <p className={classes.note}>
-        Judges are models that score what no rule can grade. A panel of several, of different families, makes
-        one score, and the result says how far they can be trusted. Judges cost money.
+        Judges are models that score what no fixed rule can grade. A panel of several, of different families,
+        makes one score{context.runs ? "." : ", and the result says how far they can be trusted."} Judges cost
+        money.
       </p>
       {query.error && <ProblemPanel error={query.error} onRetry={() => void query.refetch()} />}
       {panels.map((panel, index) => (

@@ -10,7 +10,7 @@ import { MessageList } from "@/components/editor/MessageList";
 import { CANARIES } from "@/components/evaluation/canaries";
 import { Disclosure } from "@/components/evaluation/Disclosure";
 import { VoteCard } from "@/components/evaluation/Votes";
-import { formatTime } from "@/components/format";
+import { formatRuns, formatTime } from "@/components/format";
 import { ProblemPanel } from "@/components/ProblemPanel";
 import type { PanelContext } from "./PanelEditor";
 import classes from "./Panels.module.css";
@@ -29,7 +29,7 @@ export function TryPanel(props: Props) {
   return (
     <Disclosure
       className={`${classes.details} ${classes.try}`}
-      summary="Try on five items"
+      summary={props.context.runs ? "Try on the newest runs" : "Try on five items"}
       testId="try-panel"
     >
       <Try {...props} />
@@ -38,7 +38,7 @@ export function TryPanel(props: Props) {
 }
 
 function Try({ panel, of, context }: Props) {
-  const { projectId, datasetId, items } = context;
+  const { projectId, datasetId, items, runs: recorded } = context;
   const [judgeId, setJudgeId] = useState(panel.judges[0]?.id ?? "");
   const [runId, setRunId] = useState<string | null>(null);
   const runs = useEvalRunChoice(projectId, datasetId ?? "", datasetId !== undefined);
@@ -48,7 +48,9 @@ function Try({ panel, of, context }: Props) {
     enabled: runId !== null,
   });
   const test = useJudgeTest();
-  const samples = samplesOf(items, runId === null ? null : (outputs.data?.data ?? []));
+  // Of the samples that were sent: newer runs may have come.
+  const [names, setNames] = useState<readonly string[]>([]);
+  const samples = recorded ?? samplesOf(items, runId === null ? null : (outputs.data?.data ?? []));
   const judges = [...panel.judges, ...(panel.escalation ? [panel.escalation] : [])];
   const index = Math.max(
     0,
@@ -56,14 +58,16 @@ function Try({ panel, of, context }: Props) {
   );
   const judge = readJudgeAt(panel, index);
   const run = () => {
-    if (judge) test.mutate({ project_id: projectId, judge, samples: samples.map(({ sample }) => sample) });
+    if (!judge) return;
+    setNames(samples.map(({ name }) => name));
+    test.mutate({ project_id: projectId, judge, samples: samples.map(({ sample }) => sample) });
   };
   return (
     <>
       <p className={classes.note}>
-        {datasetId === undefined
+        {recorded === undefined && datasetId === undefined
           ? "Choose a dataset first: its items are judged."
-          : "Its votes on the first items, with what it is sent, and its answer to an output that orders it to give the best score. These calls are paid, at most $1, and nothing is stored but their runs."}
+          : `Its votes on ${recorded ? "the newest runs that match" : "the first items"}, with what it is sent, and its answer to an output that orders it to give the best score. These calls are paid, at most $1, and nothing is stored but their runs.`}
       </p>
       <div className={classes.tryFields}>
         <Select
@@ -78,22 +82,24 @@ function Try({ panel, of, context }: Props) {
           onChange={(value) => setJudgeId(value ?? "")}
           allowDeselect={false}
         />
-        <Select
-          size="xs"
-          w={280}
-          label="Outputs"
-          aria-label={`Outputs to try ${of} on`}
-          data={[
-            { value: "", label: "The reference outputs" },
-            ...(runs.data?.data ?? []).map(({ id, name, created_at }) => ({
-              value: id,
-              label: `${name}, ${formatTime(created_at)}`,
-            })),
-          ]}
-          value={runId ?? ""}
-          onChange={(value) => setRunId(value || null)}
-          allowDeselect={false}
-        />
+        {recorded === undefined && (
+          <Select
+            size="xs"
+            w={280}
+            label="Outputs"
+            aria-label={`Outputs to try ${of} on`}
+            data={[
+              { value: "", label: "The reference outputs" },
+              ...(runs.data?.data ?? []).map(({ id, name, created_at }) => ({
+                value: id,
+                label: `${name}, ${formatTime(created_at)}`,
+              })),
+            ]}
+            value={runId ?? ""}
+            onChange={(value) => setRunId(value || null)}
+            allowDeselect={false}
+          />
+        )}
         <Button
           size="xs"
           variant="default"
@@ -101,10 +107,13 @@ function Try({ panel, of, context }: Props) {
           disabled={judge === null || samples.length === 0}
           onClick={run}
         >
-          {samples.length === 1 ? "Judge 1 item" : `Judge ${samples.length} items`}
+          {`Judge ${recorded ? formatRuns(samples.length) : samples.length === 1 ? "1 item" : `${samples.length} items`}`}
         </Button>
       </div>
       {judge === null && <p className={classes.note}>The judge needs a model and a rubric first.</p>}
+      {recorded?.length === 0 && (
+        <p className={classes.note}>No run of the last seven days matches and can be scored.</p>
+      )}
       {datasetId !== undefined && judge !== null && samples.length === 0 && !outputs.isPending && (
         <p className={classes.note}>
           {runId === null
@@ -113,7 +122,7 @@ function Try({ panel, of, context }: Props) {
         </p>
       )}
       {(test.error ?? outputs.error) && <ProblemPanel error={(test.error ?? outputs.error) as Error} />}
-      {test.data && <Results result={test.data} names={samples.map(({ name }) => name)} />}
+      {test.data && <Results result={test.data} names={names} />}
     </>
   );
 }

@@ -12,6 +12,7 @@ import {
   withoutJudge,
 } from "./panelDraft";
 import { readPanels } from "./readPanels";
+import { samplesOfRuns } from "./samples";
 
 const provider = { id: "p1" } as Provider;
 const correctness: ReadyMadeJudge = {
@@ -228,4 +229,25 @@ describe("another judge is advised", () => {
     expect(familyHint(["gpt-4o", "claude-haiku-4-5"], ["gpt-4o"])).toBeNull();
     expect(familyHint(["own-1", "own-2"], [])).toBeNull();
   });
+});
+
+it("tries judges on the runs that can be scored", () => {
+  const run = {
+    run_id: "r1",
+    span_id: null,
+    name: "support",
+    input: "Hi",
+    reference_output: "Hello",
+    metadata: {},
+  };
+  expect(
+    samplesOfRuns([
+      { ...run, skipped: null },
+      { ...run, run_id: "r2", name: "", skipped: null },
+      { ...run, run_id: "r3", skipped: "The run has no output." },
+    ]),
+  ).toEqual([
+    { name: "support", sample: { input: "Hi", output: "Hello", metadata: {} } },
+    { name: "r2", sample: { input: "Hi", output: "Hello", metadata: {} } },
+  ]);
 });

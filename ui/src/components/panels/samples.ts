@@ -1,4 +1,4 @@
-import type { DatasetItem, EvalRunItem, JudgeSample, JudgeTestResult } from "@/api/types";
+import type { DatasetItem, EvalRunItem, JudgeSample, JudgeTestResult, RunItemPreview } from "@/api/types";
 import { itemName } from "@/components/evaluation/items";
 import { outputValue } from "@/components/evaluation/outputs";
 import { formatCost, formatCount } from "@/components/format";
@@ -6,7 +6,8 @@ import { formatCost, formatCount } from "@/components/format";
 /** How many items a judge is tried on. */
 export const TRY_ITEMS = 5;
 
-interface Sample {
+/** An output to try judges or graders on, with its name. */
+export interface Sample {
   name: string;
   sample: JudgeSample;
 }
@@ -33,6 +34,17 @@ function ofOutput(item: EvalRunItem): Sample[] {
   const output = repeats.map(({ result }) => outputValue(result)).find((value) => value !== null);
   if (output === undefined) return [];
   return [{ name: itemName(item), sample: { input, output, reference_output, metadata } as JudgeSample }];
+}
+
+/** What a judge of runs is tried on: those of the examples that can be scored. */
+export function samplesOfRuns(examples: readonly RunItemPreview[]): Sample[] {
+  return examples
+    .filter(({ skipped }) => skipped === null)
+    .slice(0, TRY_ITEMS)
+    .map(({ name, run_id, input, reference_output: output, metadata }) => ({
+      name: name || run_id,
+      sample: { input, output, metadata } as JudgeSample,
+    }));
 }
 
 /** What a test cost: "6 calls, $0.012, and 1 of unknown cost". */
