@@ -2,6 +2,8 @@ import type {
   AgentViewOptions,
   ComparisonItemSelection,
   ComparisonSelection,
+  EvalRuleRunSelection,
+  EvalRuleStatus,
   EvalRunItemSelection,
   EvalRunSelection,
   FailureFilter,
@@ -32,6 +34,8 @@ const comparisonLists = (projectId: string) => ["comparisons", projectId] as con
 const comparison = (comparisonId: string) => ["comparison", comparisonId] as const;
 const evalRunLists = (projectId: string) => ["eval-runs", projectId] as const;
 const evalRun = (evalRunId: string) => ["eval-run", evalRunId] as const;
+const ruleLists = (projectId: string) => ["rules", projectId] as const;
+const rule = (ruleId: string) => ["rule", ruleId] as const;
 const providers = (projectId: string) => ["providers", projectId] as const;
 const runList = (filter: RunFilter) => ["runs", "list", filter] as const;
 const runStats = ["runs", "stats"] as const;
@@ -211,6 +215,18 @@ export const keys = {
       [...evalRun(evalRunId), "items", selection, offset] as const,
     item: (evalRunId: string, itemId: string) => [...evalRun(evalRunId), "item", itemId] as const,
     samples: (evalRunId: string) => [...evalRun(evalRunId), "samples"] as const,
+  },
+  rules: {
+    all: ruleLists,
+    list: (projectId: string, status: EvalRuleStatus | undefined) =>
+      [...ruleLists(projectId), "list", status] as const,
+    preview: (body: unknown) => ["rule-preview", body] as const,
+  },
+  rule: {
+    all: rule,
+    detail: (ruleId: string) => [...rule(ruleId), "detail"] as const,
+    runs: (ruleId: string, selection: EvalRuleRunSelection, offset: number) =>
+      [...rule(ruleId), "runs", selection, offset] as const,
   },
   judges: { readyMade: ["ready-made-judges"] as const },
   import: {

@@ -170,6 +170,19 @@ export type PanelCategory = Schemas["PanelCategory"];
 export type EvalRunCreate = Schemas["EvalRunCreate"];
 export type EvalRunRepeat = Schemas["EvalRunRepeat"];
 export type EvalRunTargetRead = Schemas["EvalRunTargetRead"];
+export type EvalRule = Schemas["EvalRule"];
+export type EvalRuleCounts = Schemas["EvalRuleCounts"];
+export type EvalRuleCreate = Schemas["EvalRuleCreate"];
+export type EvalRuleDay = Schemas["EvalRuleDay"];
+export type EvalRuleError = Schemas["EvalRuleError"];
+export type EvalRulePreview = Schemas["EvalRulePreview"];
+export type EvalRuleRun = Schemas["EvalRuleRun"];
+export type EvalRuleRunPage = Schemas["EvalRuleRunPage"];
+export type EvalRuleRunStatus = Schemas["EvalRuleRunStatus"];
+export type EvalRuleScore = Schemas["EvalRuleScore"];
+export type EvalRuleStatus = Schemas["EvalRuleStatus"];
+export type EvalRuleStop = Schemas["EvalRuleStop"];
+export type EvalRuleUpdate = Schemas["EvalRuleUpdate"];
 export type GateCheck = Schemas["GateCheck"];
 export type GateDecision = Schemas["GateDecision"];
 export type Grader = Schemas["Grader"];
@@ -216,6 +229,12 @@ export interface EvalRunSelection {
 export interface EvalRunItemSelection {
   status?: EvaluationItemStatus;
   split?: string;
+}
+
+/** Which runs of a rule to list. `day` is that on which they were taken, in UTC: "2026-11-26". */
+export interface EvalRuleRunSelection {
+  status?: EvalRuleRunStatus;
+  day?: string;
 }
 
 /** Which items of a comparison to list. `outcome` is of `metric`, or of the primary one. */

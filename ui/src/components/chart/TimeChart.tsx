@@ -27,6 +27,8 @@ interface Props {
   onPick?: (index: number) => void;
   /** Called with a selected range of whole buckets, in seconds. */
   onBrush?: (from: number, until: number) => void;
+  /** A series may have no value at most points: there, it isn't named. */
+  isSparse?: boolean;
   /** Hides the value axis. */
   bare?: boolean;
 }
@@ -34,7 +36,7 @@ interface Props {
 /** A chart over time buckets, with a tooltip. */
 export default function TimeChart(props: Props) {
   const { label, times, bucketSeconds, series, shape, height, format, onPick, onBrush } = props;
-  const { steps, points, bare = false } = props;
+  const { steps, points, isSparse = false, bare = false } = props;
   const { ref, width } = useElementSize();
   const scheme = useComputedColorScheme("light");
   const target = useRef<HTMLDivElement>(null);
@@ -210,13 +212,15 @@ export default function TimeChart(props: Props) {
           <div className={classes.time}>
             {points ? points[hover.index]?.label : bucketLabel(times[hover.index] ?? 0, bucketSeconds)}
           </div>
-          {series.map((one) => (
-            <div key={one.label} className={classes.line}>
-              <span className={classes.swatch} style={{ background: `var(${one.color})` }} />
-              <span className={classes.name}>{one.label}</span>
-              <span className={classes.value}>{valueText(one, hover.index, format)}</span>
-            </div>
-          ))}
+          {series
+            .filter((one) => !isSparse || one.values[hover.index] != null)
+            .map((one) => (
+              <div key={one.label} className={classes.line}>
+                <span className={classes.swatch} style={{ background: `var(${one.color})` }} />
+                <span className={classes.name}>{one.label}</span>
+                <span className={classes.value}>{valueText(one, hover.index, format)}</span>
+              </div>
+            ))}
         </div>
       )}
     </div>

@@ -1,6 +1,7 @@
 import { ActionIcon, Badge, Button, Group, Stack, Text, Textarea, TextInput, Tooltip } from "@mantine/core";
 import { IconTrash } from "@tabler/icons-react";
 import { useState } from "react";
+import { Link } from "react-router";
 import { useDeleteScore, usePutScore, useScores } from "@/api/scores";
 import type { Score } from "@/api/types";
 import { ConfirmDialog } from "@/components/ConfirmDialog";
@@ -40,6 +41,7 @@ export function Scores({ projectId, runId, spanId, onOpen }: Props) {
       {shown.map((score) => (
         <ScoreRow
           key={score.id}
+          projectId={projectId}
           score={score}
           onDelete={mayWrite ? () => setDeleting(score) : undefined}
           onOpen={onOpen}
@@ -67,13 +69,14 @@ export function Scores({ projectId, runId, spanId, onOpen }: Props) {
 }
 
 interface RowProps {
+  projectId: string;
   score: Score;
   /** Missing if the user may not delete scores. */
   onDelete?: () => void;
   onOpen?: (spanId: string) => void;
 }
 
-function ScoreRow({ score, onDelete, onOpen }: RowProps) {
+function ScoreRow({ projectId, score, onDelete, onOpen }: RowProps) {
   const { span_id: spanId } = score;
   return (
     <div data-testid="score">
@@ -107,7 +110,8 @@ function ScoreRow({ score, onDelete, onOpen }: RowProps) {
         </Text>
       )}
       <Text size="xs" c="dimmed">
-        {score.source} · {score.author?.name ?? "sent with the span"} · {formatTime(score.updated_at)}
+        {score.source} · <Author author={score.author} projectId={projectId} /> ·{" "}
+        {formatTime(score.updated_at)}
         {spanId && onOpen && (
           <>
             {" · "}
@@ -118,6 +122,20 @@ function ScoreRow({ score, onDelete, onOpen }: RowProps) {
         )}
       </Text>
     </div>
+  );
+}
+
+/** Who gave a score: a person, a key, or a rule, by the name that it had then. */
+function Author({ author, projectId }: { author: Score["author"]; projectId: string }) {
+  if (author === null) return "sent with the span";
+  if (author.kind !== "rule") return author.name;
+  return (
+    <>
+      rule{" "}
+      <Link to={`/p/${projectId}/rules/${author.id}`}>
+        <bdi>{author.name}</bdi>
+      </Link>
+    </>
   );
 }
 

@@ -1,5 +1,6 @@
 import { ActionIcon, Menu, Text, Tooltip } from "@mantine/core";
-import { IconDatabasePlus, IconDots, IconDownload, IconTrash } from "@tabler/icons-react";
+import { IconDatabasePlus, IconDots, IconDownload, IconFilterCheck, IconTrash } from "@tabler/icons-react";
+import { Link } from "react-router";
 import { type ExportFormat, exportUrl } from "@/api/export";
 import type { RunFilter } from "@/api/types";
 import { DangerItem } from "@/components/RowMenu";
@@ -8,6 +9,8 @@ interface Props {
   filter: RunFilter;
   /** Missing if the user may not change datasets. */
   onAdd?: () => void;
+  /** The form of a rule for such runs; missing if the user may not make rules. */
+  rulePath?: string;
   /** Missing if the user may not delete runs. */
   onDelete?: () => void;
 }
@@ -26,7 +29,7 @@ const EXPORTS: { label: string; help?: string; format: ExportFormat; withSpans: 
 ];
 
 /** Actions on all runs that match the filters. */
-export function MoreActions({ filter, onAdd, onDelete }: Props) {
+export function MoreActions({ filter, onAdd, rulePath, onDelete }: Props) {
   return (
     <Menu position="bottom-end" width={290}>
       <Tooltip label="More actions">
@@ -54,13 +57,16 @@ export function MoreActions({ filter, onAdd, onDelete }: Props) {
             )}
           </Menu.Item>
         ))}
+        {(onAdd ?? rulePath) && <Menu.Divider />}
         {onAdd && (
-          <>
-            <Menu.Divider />
-            <Menu.Item leftSection={<IconDatabasePlus size={15} />} onClick={onAdd}>
-              Add all matching runs to a dataset…
-            </Menu.Item>
-          </>
+          <Menu.Item leftSection={<IconDatabasePlus size={15} />} onClick={onAdd}>
+            Add all matching runs to a dataset…
+          </Menu.Item>
+        )}
+        {rulePath && (
+          <Menu.Item component={Link} to={rulePath} leftSection={<IconFilterCheck size={15} />}>
+            Score runs like these…
+          </Menu.Item>
         )}
         {onDelete && (
           <>

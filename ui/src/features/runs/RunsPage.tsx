@@ -23,6 +23,7 @@ import { SearchWords } from "@/components/Highlight";
 import { PageHeader } from "@/components/PageHeader";
 import { PageHint, PageMessage } from "@/components/PageMessage";
 import { QueryState } from "@/components/QueryState";
+import { newRulePath } from "@/components/ruleStart";
 import { useKeys } from "@/components/useKeys";
 import { allows, useProject } from "@/components/useProject";
 import { searchWords } from "@/components/words";
@@ -50,6 +51,7 @@ export function RunsPage() {
   const mayDelete = allows(project, "runs:write");
   const [deletion, setDeletion] = useState<DeletionTarget | null>(null);
   const mayAdd = allows(project, "datasets:write");
+  const mayScore = allows(project, "evals:write");
   const [added, setAdded] = useState<AddedRuns | null>(null);
   return (
     <div className={classes.page}>
@@ -61,6 +63,7 @@ export function RunsPage() {
             <MoreActions
               filter={filter}
               onAdd={mayAdd ? () => setAdded({ filter }) : undefined}
+              rulePath={mayScore ? newRulePath(projectId, params.toString()) : undefined}
               onDelete={mayDelete ? () => setDeletion({ filter }) : undefined}
             />
           </FilterBar>
