@@ -140,7 +140,7 @@ export default function TimeChart(props: Props) {
         },
         select: { show: brushes, left: 0, top: 0, width: 0, height: 0 },
         hooks: {
-          draw: [(u) => drawIntervals(u, series, shades)],
+          draw: [(u) => drawIntervals(u, series, shades, isSparse ? 0 : APART)],
           setCursor: [
             (u) => {
               const { idx, left } = u.cursor;
@@ -195,6 +195,7 @@ export default function TimeChart(props: Props) {
     points,
     bare,
     steps,
+    isSparse,
     brushes,
     picks,
   ]);
@@ -231,7 +232,7 @@ export default function TimeChart(props: Props) {
 const APART = 5;
 
 /** Draws a line with caps through each value that has an interval. */
-function drawIntervals(u: uPlot, series: readonly ChartSeries[], shades: readonly string[]) {
+function drawIntervals(u: uPlot, series: readonly ChartSeries[], shades: readonly string[], apart: number) {
   const { ctx } = u;
   const pixel = uPlot.pxRatio;
   series.forEach(({ low, high }, index) => {
@@ -243,7 +244,7 @@ function drawIntervals(u: uPlot, series: readonly ChartSeries[], shades: readonl
     for (const [at, time] of u.data[0].entries()) {
       const [bottom, top] = [low[at], high[at]];
       if (bottom == null || top == null) continue;
-      const x = u.valToPos(time, "x", true) + (index - (series.length - 1) / 2) * APART * pixel;
+      const x = u.valToPos(time, "x", true) + (index - (series.length - 1) / 2) * apart * pixel;
       const [y1, y2] = [u.valToPos(bottom, "y", true), u.valToPos(top, "y", true)];
       ctx.moveTo(x, y1);
       ctx.lineTo(x, y2);

@@ -14,5 +14,9 @@ it.each([
 it.each([
   ["", ""],
   ["agent_name=support&environment=production", "agent: support, environment: production"],
+  [
+    "outcome=failed&outcome=recovered&status=error&kind=agent&source=replay",
+    "source: replay, outcome: recovered or failed, status: error, kind: agent",
+  ],
   ["search=refund&min_tokens=2000&metadata%5Btier%5D=gold", "words: refund, tier: gold, tokens ≥ 2,000"],
 ])("%s in words", (query, want) => expect(filterWords(query)).toBe(want));

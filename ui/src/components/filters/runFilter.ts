@@ -13,12 +13,18 @@ export function runFilterOf(query: string): string {
   return queryText(filter);
 }
 
-/** A filter of runs in words: "agent: support, status: ok". Empty for all runs. */
+/** A filter of runs in words: "agent: support, outcome: failed or recovered". Empty for all runs. */
 export function filterWords(query: string): string {
-  return filterParts(query)
-    .map(({ label }) => label)
+  const words = new Map<string, string[]>();
+  for (const { param, value, label } of filterParts(query))
+    words.set(param, [...(words.get(param) ?? []), value ?? label]);
+  return [...words]
+    .map(([param, values]) => (REPEATED.has(param) ? `${param}: ${values.join(" or ")}` : values.join()))
     .join(", ");
 }
+
+/** The parameters that can have several values. */
+const REPEATED: ReadonlySet<string> = new Set(["outcome", "status", "kind"]);
 
 /** The conditions of a filter of runs, the words that are searched among them. */
 export function filterParts(query: string): Chip[] {

@@ -4,7 +4,7 @@ import type { EvalRule, EvalRuleCounts, EvalRuleDay } from "@/api/types";
 import { type Column, DataTable } from "@/components/DataTable";
 import classes from "@/components/evaluation/Evaluation.module.css";
 import { reasonText } from "@/components/evaluation/progress";
-import { formatCost, formatCount, formatRuns, formatTime, NONE } from "@/components/format";
+import { formatCount, formatRuns, formatTime, NONE } from "@/components/format";
 import own from "./Rules.module.css";
 import {
   countParts,
@@ -30,11 +30,11 @@ export function OverviewTab({ rule, now }: Props) {
   if (days.length === 0 && today.taken === 0) return <Nothing rule={rule} />;
   return (
     <div className={classes.body}>
+      <ScoreTrend rule={rule} now={now} />
       <div className={own.sums}>
         <Sum title="Today (UTC)" counts={today} rule={rule} day={todayDate} />
         <Sum title="Last 30 days" counts={sumCounts(days)} rule={rule} />
       </div>
-      <ScoreTrend rule={rule} now={now} />
       {errors.length > 0 && (
         <section className={own.section} aria-label="Recent errors" data-testid="rule-errors">
           <h2 className={classes.heading}>Why runs of the last 7 days lack scores</h2>
@@ -110,10 +110,7 @@ function Sum({ title, counts, rule, day }: SumProps) {
       </ul>
       {hasCost && (
         <div className={own.spent}>
-          <div>
-            Judges: {spendText(counts)}
-            {day && budget !== null && ` of ${formatCost(budget)} a day`}
-          </div>
+          <div>Judges: {spendText(counts, day ? budget : null)}</div>
           {day && budget !== null && (
             <Progress
               size="sm"

@@ -90,9 +90,10 @@ function Examples({ examples }: { examples: readonly RunItemPreview[] }) {
               <bdi>{example.name || "unnamed"}</bdi>
             </Link>
             {example.skipped === null ? (
-              <bdi className={own.example}>
-                {oneLine(example.input)} → {oneLine(example.reference_output)}
-              </bdi>
+              <>
+                <bdi className={own.example}>{oneLine(example.input)}</bdi>
+                <bdi className={own.example}>→ {oneLine(example.reference_output)}</bdi>
+              </>
             ) : (
               <p className={own.skipped}>
                 <IconAlertTriangle size={13} aria-hidden="true" />

@@ -88,16 +88,15 @@ export function RuleForm({ projectId, providers, start, rule, notice, save, onSa
               forRules
               error={errors["body.run_filter"]}
             />
-            <div className={classes.fields}>
-              <TextInput
-                label="Sample (%)"
-                description="The share of the matching runs that is scored, by chance"
-                inputMode="decimal"
-                value={draft.sample}
-                onChange={(event) => change({ sample: event.currentTarget.value })}
-                error={errors["body.sample_rate"]}
-              />
-            </div>
+            <TextInput
+              maw={320}
+              label="Sample (%)"
+              description="The share of the matching runs that is scored, by chance"
+              inputMode="decimal"
+              value={draft.sample}
+              onChange={(event) => change({ sample: event.currentTarget.value })}
+              error={errors["body.sample_rate"]}
+            />
           </section>
           <GradersForm
             projectId={projectId}
@@ -123,16 +122,15 @@ export function RuleForm({ projectId, providers, start, rule, notice, save, onSa
           {(draft.panels.length > 0 || draft.budget !== "") && (
             <section className={editor.section} aria-label="Budget">
               <h2>Budget</h2>
-              <div className={classes.fields}>
-                <TextInput
-                  label="Budget for a day ($)"
-                  description="The most that its judges may cost in a day (UTC)"
-                  inputMode="decimal"
-                  value={draft.budget}
-                  onChange={(event) => change({ budget: event.currentTarget.value })}
-                  error={errors["body.max_cost_usd_per_day"]}
-                />
-              </div>
+              <TextInput
+                maw={320}
+                label="Budget for a day ($)"
+                description="The most that its judges may cost in a day (UTC)"
+                inputMode="decimal"
+                value={draft.budget}
+                onChange={(event) => change({ budget: event.currentTarget.value })}
+                error={errors["body.max_cost_usd_per_day"]}
+              />
               <div className={classes.checks}>
                 <Checkbox
                   label="Allow models without a price"

@@ -82,7 +82,7 @@ function View({ rule, problem }: Props) {
         actions={
           mayWrite && (
             <>
-              {status === "active" ? (
+              {status === "active" && (
                 <Button
                   variant="default"
                   leftSection={<IconPlayerPause size={14} />}
@@ -91,7 +91,8 @@ function View({ rule, problem }: Props) {
                 >
                   Pause
                 </Button>
-              ) : (
+              )}
+              {status === "paused" && (
                 <Button leftSection={<IconPlayerPlay size={14} />} onClick={resume}>
                   Resume…
                 </Button>

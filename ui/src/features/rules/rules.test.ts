@@ -60,9 +60,15 @@ describe("what judges cost", () => {
   it.each([
     [counts, "$0.120"],
     [{ ...counts, unknown_cost_runs: 2 }, "$0.120, without 2 runs of unknown cost"],
-    [{ ...none, unknown_cost_runs: 1 }, "Unknown for 1 run"],
+    [{ ...none, unknown_cost_runs: 1 }, "Unknown, for 1 run"],
     [none, "$0"],
   ])("%o", (some, want) => expect(spendText(some)).toBe(want));
+  it("is compared with the budget", () => {
+    expect(spendText({ ...counts, unknown_cost_runs: 1 }, 5)).toBe(
+      "$0.120 of $5.00, without 1 run of unknown cost",
+    );
+    expect(spendText({ ...none, unknown_cost_runs: 2 }, 5)).toBe("Unknown of $5.00, for 2 runs");
+  });
   it.each([
     [{ today: none, panels: [], max_cost_usd_per_day: null }, "—"],
     [{ today: counts, panels: [{}], max_cost_usd_per_day: 5 }, "$0.120 of $5.00"],

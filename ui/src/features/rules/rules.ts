@@ -68,11 +68,15 @@ export function countsText(counts: EvalRuleCounts): string {
   return [`${formatCount(counts.scored)} of ${formatRuns(counts.taken)} scored`, ...others].join(", ");
 }
 
-/** What votes cost, with what the sum leaves out: "$0.12, without 2 runs of unknown cost". */
-export function spendText({ cost_usd: cost, unknown_cost_runs: unknown }: EvalRuleCounts): string {
-  if (unknown === 0) return formatCost(cost);
-  if (cost === 0) return `Unknown for ${formatRuns(unknown)}`;
-  return `${formatCost(cost)}, without ${formatRuns(unknown)} of unknown cost`;
+/** What votes cost, of a budget if there is one, and what the sum leaves out: "$0.12 of $5, without 2 runs of unknown cost". */
+export function spendText(
+  { cost_usd: cost, unknown_cost_runs: unknown }: EvalRuleCounts,
+  budget: number | null = null,
+): string {
+  const most = budget === null ? "" : ` of ${formatCost(budget)}`;
+  if (unknown === 0) return formatCost(cost) + most;
+  if (cost === 0) return `Unknown${most}, for ${formatRuns(unknown)}`;
+  return `${formatCost(cost)}${most}, without ${formatRuns(unknown)} of unknown cost`;
 }
 
 /** What votes cost, in a column. A plus says that there is more. */
