@@ -170,6 +170,23 @@ const REASONS: Record<string, string> = {
   parameter_refused: "The provider refused a parameter",
   content_refused: "The provider refused the content",
   context_length_exceeded: "The messages are too long for the model",
+  provider_deleted: "The connection was deleted",
+  provider_key_unreadable: "The stored API key can't be read",
+  address_not_allowed: "The address of the connection isn't allowed",
+  budget_exceeded: "The budget of the connection is used up",
+  price_unknown: "The model has no price",
+  run_filter_invalid: "The filter can't be read",
+  parse_error: "A judge's answer couldn't be read",
+  refused: "A judge refused to judge",
+  off_scale: "A judge's value is off the scale",
+  timeout: "A judge took too long",
+  judges_tied: "The judges tied",
+  grader_failed: "A grader failed",
+  not_applicable: "No grader applies",
+  cannot_be_scored: "The run can't be scored",
+  cannot_be_judged: "The run can't be judged",
+  run_deleted: "The run was deleted",
+  over_budget: "The budget of the day is used up",
 };
 
 /**

@@ -8,7 +8,7 @@ import classes from "@/components/evaluation/StartForm.module.css";
 import { firstWords } from "@/components/format";
 import { ProblemPanel } from "@/components/ProblemPanel";
 import { useProjectId } from "@/components/useProject";
-import { dailyCostText, matchedText, overBudgetText, pacedText } from "./preview";
+import { dailyCostText, matchedText, noBoundText, overBudgetText, pacedText } from "./preview";
 import own from "./Rules.module.css";
 
 interface Props {
@@ -55,6 +55,7 @@ interface CountsProps {
 function Counts({ preview, isWhole, budget }: CountsProps) {
   const paced = pacedText(preview);
   const beyond = isWhole ? overBudgetText(preview, budget) : null;
+  const noBound = isWhole ? noBoundText(preview) : null;
   return (
     <>
       <p className={classes.cost}>{matchedText(preview)}</p>
@@ -69,6 +70,7 @@ function Counts({ preview, isWhole, budget }: CountsProps) {
           {beyond}
         </p>
       )}
+      {noBound && <p className={classes.note}>{noBound}</p>}
       <p className={classes.note}>
         By the runs of the last 7 days. Only runs that end after the rule is made are scored. For those
         before, start an <Link to="../eval-runs/new">eval-run</Link>.
@@ -98,7 +100,7 @@ function Examples({ examples }: { examples: readonly RunItemPreview[] }) {
               <p className={own.skipped}>
                 <IconAlertTriangle size={13} aria-hidden="true" />
                 <span>
-                  Can't be scored: <bdi>{example.skipped}</bdi>
+                  Can't be scored: it <bdi>{example.skipped}</bdi>
                 </span>
               </p>
             )}

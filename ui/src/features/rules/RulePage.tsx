@@ -76,7 +76,8 @@ function View({ rule, problem }: Props) {
                 </Link>
               </>
             )}{" "}
-            · made <Ago time={rule.created_at} now={now} /> by <bdi>{rule.created_by}</bdi>
+            · made <Ago time={rule.created_at} now={now} /> by{" "}
+            <bdi>{rule.created_by || "a deleted user"}</bdi>
           </>
         }
         actions={

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import type { EvalRulePreview } from "@/api/types";
-import { dailyCostText, matchedText, overBudgetText, pacedText } from "./preview";
+import { dailyCostText, matchedText, noBoundText, overBudgetText, pacedText } from "./preview";
 
 const preview: EvalRulePreview = {
   matched: 1240,
@@ -37,10 +37,7 @@ describe("the cost of a day", () => {
   it.each([
     [{}, "About $0.400 a day."],
     [{ cost_high_usd: 0.9 }, "About $0.400 to $0.900 a day."],
-    [
-      { cost_high_usd: null },
-      "At least $0.400 a day. There is no bound: a judge has no limit of output tokens.",
-    ],
+    [{ cost_high_usd: null }, "At least $0.400 a day."],
     [{ cost_low_usd: null, cost_high_usd: null }, "The cost is unknown without a run that matches."],
     [
       { cost_low_usd: null, cost_high_usd: null, unpriced_models: ["llama"] },
@@ -48,6 +45,11 @@ describe("the cost of a day", () => {
     ],
     [{ calls_per_run: 0, cost_low_usd: 0, cost_high_usd: 0 }, "It costs nothing: no model is called."],
   ])("%o", (changed, want) => expect(dailyCostText({ ...preview, ...changed })).toBe(want));
+  it("has no bound without a limit of output tokens", () => {
+    expect(noBoundText({ ...preview, cost_high_usd: null })).toMatch(/no bound/);
+    expect(noBoundText({ ...preview, cost_low_usd: null, cost_high_usd: null })).toBeNull();
+    expect(noBoundText(preview)).toBeNull();
+  });
   it("is compared with the budget", () => {
     expect(overBudgetText(preview, 0.1)).toMatch(/is more than the budget of \$0.100/);
     expect(overBudgetText({ ...preview, cost_high_usd: 3 }, 1)).toMatch(/may be more/);

@@ -37,10 +37,16 @@ export function dailyCostText(preview: EvalRulePreview): string {
     return `The cost is unknown: ${unpriced.join(", ")} ${unpriced.length === 1 ? "has" : "have"} no price.`;
   if (low === null) return "The cost is unknown without a run that matches.";
   const least = formatCost(low);
-  if (high === null)
-    return `At least ${least} a day. There is no bound: a judge has no limit of output tokens.`;
+  if (high === null) return `At least ${least} a day.`;
   const most = formatCost(high);
   return least === most ? `About ${least} a day.` : `About ${least} to ${most} a day.`;
+}
+
+/** Why there is no bound of the cost; null if there is one, or no cost. */
+export function noBoundText({ cost_low_usd: low, cost_high_usd: high }: EvalRulePreview): string | null {
+  return low !== null && high === null
+    ? "There is no bound, because a judge has no limit of output tokens. The budget holds anyway."
+    : null;
 }
 
 /** How the cost relates to the budget; null if it stays below. */
