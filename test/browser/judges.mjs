@@ -140,4 +140,9 @@ await scenario(async (page, { base, projectId, dataset, comparison, email, passw
   check((await guest.getByText("Hide votes until I have labelled").count()) === 0, "a viewer doesn't label");
   await guest.goto(`${project}/eval-runs/new`);
   await guest.getByText("You can't start eval-runs.").waitFor();
+  await guest.goto(`${project}/rules`);
+  await guest.getByText("No rules yet.").waitFor();
+  check((await guest.getByText("New rule").count()) === 0, "a viewer makes no rule");
+  await guest.goto(`${project}/rules/new`);
+  await guest.getByText("You can't change rules.").waitFor();
 });
