@@ -28,7 +28,10 @@ export function ConfigurationTab({ rule, now }: { rule: EvalRule; now: number })
               </Link>
             }
           />
-          <Fact label="Sample" value={sampleText(rule.sample_rate)} />
+          <Fact
+            label="Sample"
+            value={rule.sample_rate === 1 ? "All of them" : sampleText(rule.sample_rate)}
+          />
           <Fact label="Budget for a day" value={budget === null ? "None" : formatCost(budget)} />
           <Fact label="Models without a price" value={rule.allow_unpriced ? "Allowed" : "Refused"} />
           <Fact label="Version" value={String(rule.version)} />

@@ -22,7 +22,9 @@ export function ResumeDialog({ rule, onClose }: Props) {
       onSubmit={() => resume.mutate(catchUp, { onSuccess: onClose })}
       onClose={onClose}
     >
-      {rule.stop && <div>{rule.stop.remedy}</div>}
+      {rule.stop && (
+        <div>{rule.stop.remedy} Runs that were tried before and have no score stay without one.</div>
+      )}
       <Radio.Group
         label={`Runs since ${formatTime(rule.looked_until)}`}
         value={catchUp ? "yes" : "no"}

@@ -1,7 +1,7 @@
 import { Button } from "@mantine/core";
 import { IconAlertTriangle } from "@tabler/icons-react";
 import { Link } from "react-router";
-import type { EvalRuleRun } from "@/api/types";
+import type { EvalRule, EvalRuleRun } from "@/api/types";
 import { Ago } from "@/components/Ago";
 import classes from "@/components/evaluation/Items.module.css";
 import { Score } from "@/components/evaluation/Output";
@@ -9,15 +9,16 @@ import { reasonText } from "@/components/evaluation/progress";
 import { Votes } from "@/components/evaluation/Votes";
 import { formatCost } from "@/components/format";
 import { useProjectId } from "@/components/useProject";
-import { RUN_HINTS, RUN_STATUSES } from "./rules";
+import { orderVotes, RUN_HINTS, RUN_STATUSES } from "./rules";
 
 interface Props {
+  rule: EvalRule;
   run: EvalRuleRun;
   now: number;
 }
 
 /** A run that a rule took: its scores, and the votes of judges beside each other. */
-export function RunDetail({ run, now }: Props) {
+export function RunDetail({ rule, run, now }: Props) {
   const projectId = useProjectId();
   const { status, error, scores, votes, attempts } = run;
   return (
@@ -63,7 +64,7 @@ export function RunDetail({ run, now }: Props) {
           </ul>
         </section>
       )}
-      <Votes votes={votes} scores={scores} />
+      <Votes votes={orderVotes(votes, rule.panels)} scores={scores} />
     </div>
   );
 }

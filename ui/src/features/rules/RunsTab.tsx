@@ -116,7 +116,7 @@ export function RunsTab({ rule, now }: Props) {
             All runs
           </Button>
         </div>
-        {chosen && <RunDetail key={chosen.run_id} run={chosen} now={now} />}
+        {chosen && <RunDetail key={chosen.run_id} rule={rule} run={chosen} now={now} />}
       </section>
     </div>
   );

@@ -1,10 +1,11 @@
 import { describe, expect, it } from "vitest";
-import type { EvalRule, EvalRuleCounts, EvalRuleDay } from "@/api/types";
+import type { EvalRule, EvalRuleCounts, EvalRuleDay, Vote } from "@/api/types";
 import {
   budgetText,
   countParts,
   countsText,
   dayText,
+  orderVotes,
   percentOf,
   readRunsPlace,
   runsPath,
@@ -102,4 +103,28 @@ describe("the place among the runs of a rule", () => {
     expect(runsPath({ status: "failed", day: "2026-11-26" })).toBe("?tab=runs&status=failed&day=2026-11-26");
     expect(runsPath({})).toBe("?tab=runs");
   });
+});
+
+it("shows votes in the order of the rule's judges", () => {
+  const vote = (panel: string, judge: string, repeat = 1) => ({ panel, judge, repeat }) as Vote;
+  const panels = [
+    { name: "helpful", judges: [{ name: "gpt" }, { name: "qwen" }], escalation: { name: "strong" } },
+    { name: "tone", judges: [{ name: "gpt" }], escalation: null },
+  ] as EvalRule["panels"];
+  const votes = [
+    vote("old", "gpt"),
+    vote("helpful", "strong"),
+    vote("tone", "gpt"),
+    vote("helpful", "qwen"),
+    vote("helpful", "gpt", 1),
+    vote("helpful", "gpt", 2),
+  ];
+  expect(orderVotes(votes, panels).map(({ panel, judge, repeat }) => `${panel} ${judge} ${repeat}`)).toEqual([
+    "helpful gpt 1",
+    "helpful gpt 2",
+    "helpful qwen 1",
+    "helpful strong 1",
+    "tone gpt 1",
+    "old gpt 1",
+  ]);
 });

@@ -5,6 +5,7 @@ import type {
   EvalRuleRunSelection,
   EvalRuleRunStatus,
   EvalRuleStatus,
+  Vote,
 } from "@/api/types";
 import { formatCost, formatCount, formatRuns, NONE, UNKNOWN } from "@/components/format";
 
@@ -124,6 +125,18 @@ const dayFormat = new Intl.DateTimeFormat(undefined, { month: "short", day: "num
 /** A day of the API, such as "2026-11-26", for people. */
 export function dayText(day: string): string {
   return dayFormat.format(Date.parse(`${day}T00:00:00Z`));
+}
+
+/** Votes in the order that the rule has its panels and judges in, so that all runs show them alike. Those of an earlier version come last. */
+export function orderVotes(votes: readonly Vote[], panels: EvalRule["panels"]): Vote[] {
+  const order = panels.flatMap(({ name, judges, escalation }) =>
+    [...judges, ...(escalation ? [escalation] : [])].map((judge) => JSON.stringify([name, judge.name])),
+  );
+  const place = ({ panel, judge }: Vote) => {
+    const index = order.indexOf(JSON.stringify([panel, judge]));
+    return index < 0 ? order.length : index;
+  };
+  return votes.toSorted((a, b) => place(a) - place(b));
 }
 
 /** Where the reader is among the runs of a rule. */
