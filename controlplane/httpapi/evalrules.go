@@ -1,7 +1,6 @@
 package httpapi
 
 import (
-	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -262,7 +261,7 @@ func evalRuleOf(r *rules.Rule, today *rules.Counts, report *rules.Report, whole 
 	answer := contract.EvalRule{
 		Id: r.ID, ProjectId: r.ProjectID, Name: r.Name, Version: r.Version, Status: contract.EvalRuleStatus(r.Status), RunFilter: r.RunFilter, SampleRate: r.SampleRate,
 		MaxCostUsdPerDay: dollarsOf(r.MaxCostNanousd), AllowUnpriced: r.AllowUnpriced, Today: countsOf(today), LookedUntil: r.MarkWrittenAt.UTC(),
-		CreatedBy: cmp.Or(valueOf(r.AuthorEmail, ""), valueOf(r.AuthorKey, "")), CreatedAt: r.CreatedAt.UTC(), UpdatedAt: r.UpdatedAt.UTC(),
+		CreatedBy: contract.Author{Email: r.AuthorEmail, Key: r.AuthorKey}, CreatedAt: r.CreatedAt.UTC(), UpdatedAt: r.UpdatedAt.UTC(),
 		Days: make([]contract.EvalRuleDay, len(report.Days)), RecentErrors: make([]contract.EvalRuleError, len(report.Errors)),
 	}
 	if r.StopCode != nil {

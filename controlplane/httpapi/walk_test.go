@@ -142,13 +142,13 @@ func TestWalk(t *testing.T) {
 				answers := map[string]string{}
 				for i, caller := range callers {
 					for name, create := range fresh {
-						if name == "provider_id" || name == "scenario_id" { // a project has only so many
+						if name == "provider_id" || name == "scenario_id" || name == "eval_rule_id" { // a project has only so many
 							if strings.Contains(path, "{"+name+"}") && (method == http.MethodDelete || i == 0) {
 								x.names[name] = named{mine: create()}
 							}
 							continue
 						}
-						if (method != http.MethodGet || name == "prompt_id" || name == "dataset_id" || name == "eval_rule_id") && strings.Contains(path, "{"+name+"}") || path == "/v1/runs/_actions/add-to-dataset" && name == "dataset_id" {
+						if (method != http.MethodGet || name == "prompt_id" || name == "dataset_id") && strings.Contains(path, "{"+name+"}") || path == "/v1/runs/_actions/add-to-dataset" && name == "dataset_id" {
 							x.names[name] = named{mine: create()}
 						}
 					}

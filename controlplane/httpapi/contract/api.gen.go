@@ -3136,7 +3136,9 @@ type EnvironmentVariable struct {
 type EvalRule struct {
 	AllowUnpriced bool      `json:"allow_unpriced"`
 	CreatedAt     time.Time `json:"created_at"`
-	CreatedBy     string    `json:"created_by"`
+
+	// CreatedBy Who made it. Both are null for a deleted user.
+	CreatedBy Author `json:"created_by"`
 
 	// Days The last 30 days with runs, the newest first. Empty in lists.
 	Days    []EvalRuleDay      `json:"days"`

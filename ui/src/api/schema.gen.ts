@@ -8002,7 +8002,7 @@ export interface components {
              * @description Runs that were written up to then have been looked at.
              */
             looked_until: string;
-            created_by: string;
+            created_by: components["schemas"]["Author"];
             /** Format: date-time */
             created_at: string;
             /** Format: date-time */

@@ -5,6 +5,7 @@ import { Link, useNavigate, useParams, useSearchParams } from "react-router";
 import { useEvalRule, usePauseEvalRule } from "@/api/evalRules";
 import type { EvalRule } from "@/api/types";
 import { Ago } from "@/components/Ago";
+import { authorName } from "@/components/author";
 import classes from "@/components/evaluation/Evaluation.module.css";
 import { filterWords } from "@/components/filters/runFilter";
 import { PageHeader } from "@/components/PageHeader";
@@ -76,8 +77,7 @@ function View({ rule, problem }: Props) {
                 </Link>
               </>
             )}{" "}
-            · made <Ago time={rule.created_at} now={now} /> by{" "}
-            <bdi>{rule.created_by || "a deleted user"}</bdi>
+            · made <Ago time={rule.created_at} now={now} /> by <bdi>{authorName(rule.created_by)}</bdi>
           </>
         }
         actions={
