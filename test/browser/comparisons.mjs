@@ -63,6 +63,7 @@ await scenario(async (page, { projectId, dataset, prompt, release, key }) => {
   await page.getByText("Try the graders on an output").click();
   await page.getByRole("button", { name: "Grade", exact: true }).click();
   await page.getByTestId("try-graders").getByText(/pass/).waitFor();
+  await until("the estimate is that of the form", async () => (await page.locator("[aria-busy=true]").count()) === 0);
   await inspect(page, "comparison-new");
 
   // Items that don't fit are refused, then skipped.
