@@ -1,14 +1,12 @@
 package stats
 
 import (
-	"math"
+	"cmp"
 	"math/rand/v2"
+	"slices"
 
-	"gonum.org/v1/gonum/stat/combin"
+	"gonum.org/v1/gonum/stat"
 )
-
-// maxRelabelings is the number up to which all relabelings of two groups are tried.
-const maxRelabelings = 20_000
 
 // Energy is the energy statistic of two groups with its permutation test.
 type Energy struct {
@@ -17,57 +15,183 @@ type Energy struct {
 	Permutation
 }
 
-// EnergyTest tests whether two groups have the same distribution, from the distances between all their members, the first of which are
-// those of the first group: over all C(k+m, m) relabelings up to 20,000, else over 9999 random ones with P = (1 + those at least as
-// large)/10000. TooFew with an empty group, NoVariation if all distances are 0, OutOfDomain for a matrix that is not square or a
-// distance below 0. Székely and Rizzo 2004.
-func EnergyTest(distances [][]float64, first int, seed uint64) Energy {
-	without := func(flag Flag) Energy { return Energy{Value: none(flag), Permutation: Permutation{P: none(flag)}} }
-	n := len(distances)
-	if first < 1 || first >= n {
-		return without(TooFew)
+// DistanceGroups are the distances between all members of two groups, the first of which are those of the first group.
+type DistanceGroups struct {
+	Distances [][]float64
+	First     int
+}
+
+// sound returns the sum of the distances, and a flag if there is no statistic of them.
+func (g DistanceGroups) sound() (total float64, flag Flag) {
+	n := len(g.Distances)
+	if g.First < 1 || g.First >= n {
+		return 0, TooFew
 	}
-	total := 0.
-	for _, row := range distances {
+	for _, row := range g.Distances {
 		if len(row) != n || !finite(row...) {
-			return without(OutOfDomain)
+			return 0, OutOfDomain
 		}
 		for _, d := range row {
 			if d < 0 {
-				return without(OutOfDomain)
+				return 0, OutOfDomain
 			}
 			total += d
 		}
 	}
 	if !finite(total) {
-		return without(OutOfDomain)
+		return 0, OutOfDomain
 	}
-	if total == 0 {
+	return total, ""
+}
+
+func (g DistanceGroups) relabeling() relabeling {
+	return relabeling{len(g.Distances), g.First, func(group []int) float64 { return energyOf(g.Distances, group) }}
+}
+
+// EnergyTest tests whether two groups have the same distribution, from the distances between all their members, the first of which are
+// those of the first group: over all C(k+m, m) relabelings up to 20,000, else over 9999 random ones with P = (1 + those at least as
+// large)/10000. TooFew with an empty group, NoVariation if all distances are 0, OutOfDomain for a matrix that is not square or a
+// distance below 0. Székely and Rizzo 2004.
+func EnergyTest(distances [][]float64, first int, seed uint64) Energy {
+	return StratifiedEnergy([]DistanceGroups{{distances, first}}, seed)
+}
+
+// StratifiedEnergy is [EnergyTest] of the sum of the statistics of strata, such as the tasks that both groups did: members change places
+// only within a stratum. Two members a group are enough if there are strata enough. TooFew without strata or with an empty group.
+func StratifiedEnergy(strata []DistanceGroups, seed uint64) Energy {
+	without := func(flag Flag) Energy { return Energy{Value: none(flag), Permutation: Permutation{P: none(flag)}} }
+	if len(strata) == 0 {
+		return without(TooFew)
+	}
+	all := make([]relabeling, len(strata))
+	observed, total := 0., 0.
+	for i, s := range strata {
+		own, flag := s.sound()
+		if flag != "" {
+			return without(flag)
+		}
+		all[i] = s.relabeling()
+		observed += energyOf(s.Distances, allItems(s.First))
+		total += own
+	}
+	switch {
+	case !finite(total, observed):
+		return without(OutOfDomain)
+	case total == 0:
 		return without(NoVariation)
 	}
-	observed := energyOf(distances, allItems(first))
-	result := Energy{Value: some(observed)}
-	least := observed - 1e-10*total
-	count := 0
-	if choices := combin.LogGeneralizedBinomial(float64(n), float64(first)); choices <= math.Log(maxRelabelings+.5) {
-		result.Exact, result.Permutations = true, combin.Binomial(n, first)
-		group := make([]int, first)
-		for all := combin.NewCombinationGenerator(n, first); all.Next(); {
-			if energyOf(distances, all.Combination(group)) >= least {
-				count++
+	sums, exact := relabel(all, seed)
+	return Energy{Value: some(observed), Permutation: permutationOf(sums, exact, observed-1e-10*total)}
+}
+
+// EnergyCritical is the smallest statistic of these distances that [EnergyTest] finds at level alpha. TooFew if it finds none; flags
+// otherwise as there.
+func EnergyCritical(g DistanceGroups, alpha float64, seed uint64) Value {
+	total, flag := g.sound()
+	switch {
+	case flag != "":
+		return none(flag)
+	case total == 0:
+		return none(NoVariation)
+	case !level(alpha):
+		return none(OutOfDomain)
+	}
+	values, exact := relabel([]relabeling{g.relabeling()}, seed)
+	slices.SortFunc(values, func(a, b float64) int { return cmp.Compare(b, a) })
+	least := Value{Flag: TooFew}
+	for _, value := range values {
+		p, _ := permutationOf(values, exact, value-1e-10*total).P.Get()
+		if p > alpha {
+			break
+		}
+		least = some(value)
+	}
+	return least
+}
+
+// MeanDistances are the mean distances between two different members of the first group, of the second one, and between one of each.
+// TooFew where there is no such pair.
+type MeanDistances struct{ First, Second, Across Value }
+
+// Energy is the statistic without the zeros of the diagonal: 2 Across - First - Second. Its mean is 0 if the groups have the same
+// distribution, so that it is below 0 in about half of such cases.
+func (m MeanDistances) Energy() Value {
+	for _, v := range []Value{m.Across, m.First, m.Second} {
+		if v.Value == nil {
+			return v
+		}
+	}
+	return some(2**m.Across.Value - *m.First.Value - *m.Second.Value)
+}
+
+// Means are the mean distances. OutOfDomain as [EnergyTest].
+func (g DistanceGroups) Means() MeanDistances {
+	if _, flag := g.sound(); flag != "" {
+		return MeanDistances{none(flag), none(flag), none(flag)}
+	}
+	return g.means(allItems(len(g.Distances)))
+}
+
+// means are those of chosen members. A member that was chosen twice is at no distance from itself, which says nothing of its group.
+func (g DistanceGroups) means(members []int) MeanDistances {
+	var sums, pairs [3]float64
+	for a, i := range members {
+		for _, j := range members[a+1:] {
+			of := 2
+			switch {
+			case i == j:
+				continue
+			case i < g.First && j < g.First:
+				of = 0
+			case i >= g.First && j >= g.First:
+				of = 1
+			}
+			sums[of] += (g.Distances[i][j] + g.Distances[j][i]) / 2
+			pairs[of]++
+		}
+	}
+	mean := func(of int) Value {
+		if pairs[of] == 0 {
+			return none(TooFew)
+		}
+		return some(sums[of] / pairs[of])
+	}
+	return MeanDistances{mean(0), mean(1), mean(2)}
+}
+
+// EnergyInterval is the percentile interval of [MeanDistances.Energy], with members resampled within each group. Nil if a group has less
+// than three members, or all distances are 0.
+func EnergyInterval(g DistanceGroups, options BootstrapOptions) *Interval {
+	if options.Resamples <= 0 {
+		options.Resamples = 2000
+	}
+	if options.Alpha == 0 {
+		options.Alpha = .05
+	}
+	n := len(g.Distances)
+	if total, flag := g.sound(); flag != "" || total == 0 || !level(options.Alpha) || g.First < 3 || n-g.First < 3 {
+		return nil
+	}
+	random := rand.New(rand.NewPCG(options.Seed, 0xb007)) //nolint:gosec // the same seed must give the same answer
+	values, members := make([]float64, 0, options.Resamples), make([]int, n)
+	for range options.Resamples {
+		for i := range members {
+			if i < g.First {
+				members[i] = random.IntN(g.First)
+			} else {
+				members[i] = g.First + random.IntN(n-g.First)
 			}
 		}
-		result.P = some(float64(count) / float64(result.Permutations))
-		return result
-	}
-	random := rand.New(rand.NewPCG(seed, 0xe4e26)) //nolint:gosec // the same seed must give the same answer
-	for range draws {
-		if energyOf(distances, random.Perm(n)[:first]) >= least {
-			count++
+		if v, ok := g.means(members).Energy().Get(); ok {
+			values = append(values, v)
 		}
 	}
-	result.Permutations, result.P = draws, some(float64(1+count)/(draws+1))
-	return result
+	if float64(len(values)) < .8*float64(options.Resamples) {
+		return nil
+	}
+	slices.Sort(values)
+	at := func(p float64) float64 { return stat.Quantile(p, stat.LinInterp, values, nil) }
+	return interval(at(options.Alpha/2), at(1-options.Alpha/2))
 }
 
 // energyOf is the statistic of the group against all others.
@@ -91,17 +215,4 @@ func energyOf(distances [][]float64, group []int) float64 {
 	}
 	k, m := float64(len(group)), float64(len(distances)-len(group))
 	return 2*across/(k*m) - within/(k*k) - outside/(m*m)
-}
-
-// AttainableP is the smallest p value that relabeling k against m can reach: 1/C(k+m, m), and twice that for equal groups, whose swap has
-// the same statistic. A design in which it is above alpha cannot be significant. OutOfDomain unless k, m >= 1.
-func AttainableP(k, m int) Value {
-	if k < 1 || m < 1 {
-		return none(OutOfDomain)
-	}
-	p := math.Exp(-combin.LogGeneralizedBinomial(float64(k+m), float64(m)))
-	if k == m {
-		p *= 2
-	}
-	return some(min(1, p))
 }

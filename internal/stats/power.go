@@ -3,6 +3,7 @@ package stats
 import (
 	"math"
 
+	"gonum.org/v1/gonum/stat/combin"
 	"gonum.org/v1/gonum/stat/distuv"
 )
 
@@ -142,4 +143,119 @@ func TwoProportionsPower(h, n, alpha float64) Value {
 	}
 	shift, z := math.Abs(h)*math.Sqrt(n/2), normalQuantile(alpha)
 	return some(distuv.UnitNormal.CDF(shift-z) + distuv.UnitNormal.CDF(-shift-z))
+}
+
+// MinimumDetectableMeans is the true difference of the means of two independent groups of k and m that a test at level alpha finds with
+// the given power, for a standard deviation within groups: (t_{α/2}+t_β) s √(1/k+1/m) with k+m-2 degrees of freedom. TooFew if relabeling
+// these groups cannot be significant at all, NoVariation if the deviation is 0.
+func MinimumDetectableMeans(deviation float64, k, m int, alpha, power float64) Value {
+	attainable, ok := AttainableP(k, m).Get()
+	switch {
+	case !ok || !(deviation >= 0) || !level(alpha) || !level(power):
+		return none(OutOfDomain)
+	case k+m < 3 || attainable > alpha:
+		return none(TooFew)
+	case deviation == 0:
+		return none(NoVariation)
+	}
+	degrees := float64(k + m - 2)
+	t := studentQuantile(alpha, degrees) + studentQuantile(2*(1-power), degrees)
+	return some(t * deviation * math.Sqrt(1/float64(k)+1/float64(m)))
+}
+
+// mostFisher is the size of a group up to which the power of Fisher's exact test is summed over all tables.
+const mostFisher = 200
+
+// FisherPower is the chance that the two-sided p of [FisherExact] is at most alpha, for groups of k and m that succeed with probability p
+// and q. OutOfDomain unless 1 <= k, m <= 200 and p, q are in [0, 1].
+func FisherPower(p, q float64, k, m int, alpha float64) Value {
+	if k < 1 || m < 1 || k > mostFisher || m > mostFisher || !probability(p) || !probability(q) || !level(alpha) {
+		return none(OutOfDomain)
+	}
+	return some(fisherPower(fisherRejects(k, m, alpha), p, q))
+}
+
+// MinimumDetectableFisher is the true difference of two proportions that Fisher's exact test finds with the given power in groups of k
+// and m, if the first proportion is p; the second one is moved towards the side with more room. TooFew if no difference is found,
+// OutOfDomain as [FisherPower].
+func MinimumDetectableFisher(p float64, k, m int, alpha, power float64) Value {
+	if k < 1 || m < 1 || k > mostFisher || m > mostFisher || !probability(p) || !level(alpha) || !level(power) {
+		return none(OutOfDomain)
+	}
+	rejects := fisherRejects(k, m, alpha)
+	room, away := max(p, 1-p), 1.
+	if p >= .5 {
+		away = -1
+	}
+	reaches := func(delta float64) bool {
+		return fisherPower(rejects, p, max(0, min(1, p+away*delta))) >= power-1e-12
+	}
+	if !reaches(room) {
+		return none(TooFew)
+	}
+	low, high := 0., room
+	for range 20 {
+		if middle := (low + high) / 2; reaches(middle) {
+			high = middle
+		} else {
+			low = middle
+		}
+	}
+	return some(high)
+}
+
+// fisherRejects reports for x of k and y of m successes whether the two-sided p is at most alpha. Tables with the same sum share their
+// probabilities.
+func fisherRejects(k, m int, alpha float64) [][]bool {
+	rejects := make([][]bool, k+1)
+	for x := range rejects {
+		rejects[x] = make([]bool, m+1)
+	}
+	for sum := 1; sum < k+m; sum++ {
+		low, high := max(0, sum-m), min(k, sum)
+		logs := make([]float64, high-low+1)
+		for i := range logs {
+			logs[i] = combin.LogGeneralizedBinomial(float64(k), float64(low+i)) + combin.LogGeneralizedBinomial(float64(m), float64(sum-low-i)) -
+				combin.LogGeneralizedBinomial(float64(k+m), float64(sum))
+		}
+		for i, observed := range logs {
+			p := 0.
+			for _, log := range logs {
+				if log <= observed+1e-7 {
+					p += math.Exp(log)
+				}
+			}
+			rejects[low+i][sum-low-i] = p <= alpha*(1+1e-9)
+		}
+	}
+	return rejects
+}
+
+func fisherPower(rejects [][]bool, p, q float64) float64 {
+	first, second := binomialShares(len(rejects)-1, p), binomialShares(len(rejects[0])-1, q)
+	power := 0.
+	for x, row := range rejects {
+		for y, rejected := range row {
+			if rejected {
+				power += first[x] * second[y]
+			}
+		}
+	}
+	return min(1, power)
+}
+
+// binomialShares are the probabilities of 0 to n successes.
+func binomialShares(n int, p float64) []float64 {
+	shares := make([]float64, n+1)
+	switch p {
+	case 0:
+		shares[0] = 1
+	case 1:
+		shares[n] = 1
+	default:
+		for x := range shares {
+			shares[x] = distuv.Binomial{N: float64(n), P: p}.Prob(float64(x))
+		}
+	}
+	return shares
 }
