@@ -82,13 +82,14 @@ func CochranQ(passed [][]bool) ChiSquaredTest {
 }
 
 // Fisher has the p values of Fisher's exact test: TwoSided sums all tables that are not more probable than the observed one, Greater and
-// Less are those of a larger and a smaller first cell.
-type Fisher struct{ TwoSided, Greater, Less Value }
+// Less are those of a larger and a smaller first cell. Least is the smallest TwoSided of all tables with these sums of rows and columns:
+// above alpha no such table is significant.
+type Fisher struct{ TwoSided, Greater, Less, Least Value }
 
 // FisherExact tests whether two groups succeed equally often: [[a, b], [c, d]], a and c successes, b and d failures. NoVariation if all
 // succeeded, all failed or a group is empty, OutOfDomain for numbers below 0. Fisher 1935.
 func FisherExact(a, b, c, d int) Fisher {
-	all := func(flag Flag) Fisher { return Fisher{none(flag), none(flag), none(flag)} }
+	all := func(flag Flag) Fisher { return Fisher{none(flag), none(flag), none(flag), none(flag)} }
 	switch {
 	case a < 0 || b < 0 || c < 0 || d < 0:
 		return all(OutOfDomain)
@@ -100,11 +101,15 @@ func FisherExact(a, b, c, d int) Fisher {
 		return combin.LogGeneralizedBinomial(float64(a+b), float64(x)) + combin.LogGeneralizedBinomial(float64(c+d), float64(a+c-x)) -
 			combin.LogGeneralizedBinomial(float64(a+b+c+d), float64(a+c))
 	}
-	observed := logs(a)
-	var two, greater, less float64
-	for x := max(0, a-d); x <= min(a+b, a+c); x++ {
+	low, high := max(0, a-d), min(a+b, a+c)
+	observed, rarest := logs(a), min(logs(low), logs(high)) // the probabilities have one mode
+	var two, greater, less, least float64
+	for x := low; x <= high; x++ {
 		log := logs(x)
 		p := math.Exp(log)
+		if log <= rarest+1e-7 {
+			least += p
+		}
 		if log <= observed+1e-7 {
 			two += p
 		}
@@ -115,5 +120,5 @@ func FisherExact(a, b, c, d int) Fisher {
 			less += p
 		}
 	}
-	return Fisher{some(min(1, two)), some(min(1, greater)), some(min(1, less))}
+	return Fisher{some(min(1, two)), some(min(1, greater)), some(min(1, less)), some(min(1, least))}
 }

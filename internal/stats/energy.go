@@ -81,7 +81,7 @@ func StratifiedEnergy(strata []DistanceGroups, seed uint64) Energy {
 		return without(NoVariation)
 	}
 	sums, exact := relabel(all, seed)
-	return Energy{Value: some(observed), Permutation: permutationOf(sums, exact, observed-1e-10*total)}
+	return Energy{Value: some(observed), Permutation: permutationOf(sums, exact, observed, 1e-10*total)}
 }
 
 // EnergyCritical is the smallest statistic of these distances that [EnergyTest] finds at level alpha. TooFew if it finds none; flags
@@ -98,15 +98,19 @@ func EnergyCritical(g DistanceGroups, alpha float64, seed uint64) Value {
 	}
 	values, exact := relabel([]relabeling{g.relabeling()}, seed)
 	slices.SortFunc(values, func(a, b float64) int { return cmp.Compare(b, a) })
-	least := Value{Flag: TooFew}
-	for _, value := range values {
-		p, _ := permutationOf(values, exact, value-1e-10*total).P.Get()
-		if p > alpha {
-			break
-		}
-		least = some(value)
+	// At level alpha as many relabelings may be at least as large, with one more among random ones for the observed one.
+	most := int(alpha * float64(len(values)) * (1 + 1e-12))
+	if !exact {
+		most = int(alpha*float64(len(values)+1)) - 1
 	}
-	return least
+	// Of equal ones all count, or none.
+	for most > 0 && most < len(values) && values[most] >= values[most-1]-1e-10*total {
+		most--
+	}
+	if most < 1 {
+		return none(TooFew)
+	}
+	return some(values[most-1])
 }
 
 // MeanDistances are the mean distances between two different members of the first group, of the second one, and between one of each.

@@ -17,8 +17,10 @@ const maxEnumerated = 16
 
 // Permutation is the result of a permutation test.
 type Permutation struct {
-	// P is the two-sided p value.
-	P Value
+	// P is the two-sided p value. Least is the smallest that these values could have had, nil if it is not known: above alpha no
+	// labels of them are significant.
+	P     Value
+	Least *float64
 	// Permutations counts those that were tried; Exact says that these were all.
 	Permutations int
 	Exact        bool

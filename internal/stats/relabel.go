@@ -3,6 +3,7 @@ package stats
 import (
 	"math"
 	"math/rand/v2"
+	"slices"
 
 	"gonum.org/v1/gonum/stat/combin"
 )
@@ -70,17 +71,24 @@ func relabel(strata []relabeling, seed uint64) (sums []float64, exact bool) {
 }
 
 // permutationOf counts the relabelings whose statistic is at least as large as the observed one, but for rounding.
-func permutationOf(sums []float64, exact bool, least float64) Permutation {
-	count := 0
-	for _, sum := range sums {
-		if sum >= least {
-			count++
+func permutationOf(sums []float64, exact bool, observed, rounding float64) Permutation {
+	share := func(least float64) Value {
+		count := 0
+		for _, sum := range sums {
+			if sum >= least-rounding {
+				count++
+			}
 		}
+		if exact {
+			return some(float64(count) / float64(len(sums)))
+		}
+		return some(float64(1+count) / float64(len(sums)+1))
 	}
+	result := Permutation{P: share(observed), Permutations: len(sums), Exact: exact}
 	if exact {
-		return Permutation{P: some(float64(count) / float64(len(sums))), Permutations: len(sums), Exact: true}
+		result.Least = share(slices.Max(sums)).Value
 	}
-	return Permutation{P: some(float64(1+count) / float64(len(sums)+1)), Permutations: len(sums)}
+	return result
 }
 
 // AttainableP is the smallest p value that relabeling k against m can reach: 1/C(k+m, m), and twice that for equal groups, whose swap has

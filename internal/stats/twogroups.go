@@ -64,7 +64,7 @@ func GroupMeans(strata []Groups, seed uint64) Permutation {
 	for i, sum := range sums {
 		sums[i] = math.Abs(sum)
 	}
-	return permutationOf(sums, exact, math.Abs(observed)-rounding)
+	return permutationOf(sums, exact, math.Abs(observed), rounding)
 }
 
 // WelchDifference is mean B - mean A with its interval by Student's t for two groups of unequal variances. TooFew with less than two
@@ -147,4 +147,17 @@ func NewcombeDifference(x, k, y, m int, alpha float64) *Interval {
 	p, q := float64(x)/float64(k), float64(y)/float64(m)
 	d := q - p
 	return interval(max(-1, d-math.Hypot(q-b[0], a[1]-p)), min(1, d+math.Hypot(b[1]-q, p-a[0])))
+}
+
+// PooledDeviation is the standard deviation within two groups. TooFew below three values, OutOfDomain for NaN.
+func PooledDeviation(g Groups) Value {
+	switch degrees := float64(len(g.A) + len(g.B) - 2); {
+	case !finite(g.A...) || !finite(g.B...):
+		return none(OutOfDomain)
+	case len(g.A) == 0 || len(g.B) == 0 || degrees < 1:
+		return none(TooFew)
+	default:
+		a, b := float64(len(g.A)), float64(len(g.B))
+		return some(math.Sqrt((squaredError(g.A)*a*(a-1) + squaredError(g.B)*b*(b-1)) / degrees))
+	}
 }

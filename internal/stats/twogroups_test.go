@@ -49,6 +49,7 @@ func TestWelchDifference(t *testing.T) {
 	require.Equal(t, TooFew, one.Flag)
 	same := WelchDifference(Groups{[]float64{.1, .1, .1}, []float64{.3, .3}}, .05)
 	require.Equal(t, NoVariation, same.Flag)
+	require.InDelta(t, 1.898, *PooledDeviation(sleep).Value, 1e-3, "the root of the mean of both variances")
 	require.InDelta(t, .2, *same.Value.Value, 1e-15)
 
 	logs, flag := Logarithms(Groups{[]float64{1, 4}, []float64{2, 8, 4}})
@@ -298,6 +299,7 @@ func TestEnergyCritical(t *testing.T) {
 		g := distanceGroups(random, 4, 4, 1)
 		critical := *EnergyCritical(g, .05, 1).Value
 		e := EnergyTest(g.Distances, 4, 1)
+		require.InDelta(t, 2./70, *e.Least, 1e-12, "the best labels and their swap")
 		require.Equal(t, *e.P.Value <= .05, *e.Value.Value >= critical-1e-9)
 	}
 	require.Equal(t, TooFew, EnergyCritical(distanceGroups(random, 3, 3, 1), .05, 1).Flag)
@@ -324,6 +326,20 @@ func TestFisherPower(t *testing.T) {
 	}
 	for n, want := range map[int]float64{5: .3758, 10: .6405, 20: .9553} {
 		require.InDelta(t, want, *FisherPower(.2, .8, n, n, .05).Value, .01, n)
+	}
+	for a := range 6 {
+		for b := range 5 {
+			fisher := FisherExact(a, 5-a, b, 4-b)
+			least := 2.
+			for x := range 6 {
+				if y := a + b - x; y >= 0 && y <= 4 && fisher.Least.Value != nil {
+					least = min(least, *FisherExact(x, 5-x, y, 4-y).TwoSided.Value)
+				}
+			}
+			if fisher.Least.Value != nil {
+				require.InDelta(t, least, *fisher.Least.Value, 1e-12, "%d and %d", a, b)
+			}
+		}
 	}
 	delta := *MinimumDetectableFisher(.9, 20, 20, .05, .8).Value
 	require.InDelta(t, .8, *FisherPower(.9, .9-delta, 20, 20, .05).Value, 1e-3)
@@ -393,6 +409,7 @@ func FuzzGroups(f *testing.F) {
 		for _, v := range []Value{FisherPower(x, .5, k, m, .05), MinimumDetectableFisher(x, k, m, .05, .8), StratifiedAttainableP([][2]int{{k, m}, {m, k}})} {
 			sound(t, "share", v, 0, 1)
 		}
+		sound(t, "deviation", PooledDeviation(g), 0, math.Inf(1))
 		sound(t, "detectable", MinimumDetectableMeans(x, k, m, .05, .8), 0, math.Inf(1))
 	})
 }
