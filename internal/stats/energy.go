@@ -45,7 +45,7 @@ func (g DistanceGroups) sound() (total float64, flag Flag) {
 }
 
 func (g DistanceGroups) relabeling() relabeling {
-	return relabeling{len(g.Distances), g.First, func(group []int) float64 { return energyOf(g.Distances, group) }}
+	return relabeling{len(g.Distances), g.First, energyOf(g.Distances)}
 }
 
 // EnergyTest tests whether two groups have the same distribution, from the distances between all their members, the first of which are
@@ -71,7 +71,7 @@ func StratifiedEnergy(strata []DistanceGroups, seed uint64) Energy {
 			return without(flag)
 		}
 		all[i] = s.relabeling()
-		observed += energyOf(s.Distances, allItems(s.First))
+		observed += all[i].statistic(allItems(s.First))
 		total += own
 	}
 	switch {
@@ -198,25 +198,28 @@ func EnergyInterval(g DistanceGroups, options BootstrapOptions) *Interval {
 	return interval(at(options.Alpha/2), at(1-options.Alpha/2))
 }
 
-// energyOf is the statistic of the group against all others.
-func energyOf(distances [][]float64, group []int) float64 {
-	in := make([]bool, len(distances))
-	for _, i := range group {
-		in[i] = true
-	}
-	var within, across, outside float64
+// energyOf returns the statistic of a group against all others. Only distances within the group are summed each time: the others follow
+// from sums of rows and columns.
+func energyOf(distances [][]float64) func(group []int) float64 {
+	rows, columns, total := make([]float64, len(distances)), make([]float64, len(distances)), 0.
 	for i, row := range distances {
 		for j, d := range row {
-			switch {
-			case in[i] && in[j]:
-				within += d
-			case !in[i] && !in[j]:
-				outside += d
-			case in[i]:
-				across += d
-			}
+			rows[i] += d
+			columns[j] += d
+			total += d
 		}
 	}
-	k, m := float64(len(group)), float64(len(distances)-len(group))
-	return 2*across/(k*m) - within/(k*k) - outside/(m*m)
+	return func(group []int) float64 {
+		var within, out, in float64
+		for _, i := range group {
+			row := distances[i]
+			for _, j := range group {
+				within += row[j]
+			}
+			out += rows[i]
+			in += columns[i]
+		}
+		k, m := float64(len(group)), float64(len(distances)-len(group))
+		return 2*(out-within)/(k*m) - within/(k*k) - (total-out-in+within)/(m*m)
+	}
 }

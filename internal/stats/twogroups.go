@@ -161,3 +161,18 @@ func PooledDeviation(g Groups) Value {
 		return some(math.Sqrt((squaredError(g.A)*a*(a-1) + squaredError(g.B)*b*(b-1)) / degrees))
 	}
 }
+
+// SeparationChance is the largest chance, over all distributions of categories, that k draws are all of one category and m further ones all
+// of another: max p^k q^m + q^k p^m with q = 1 - p. OutOfDomain unless k, m >= 2, where more categories make it smaller.
+func SeparationChance(k, m int) Value {
+	if k < 2 || m < 2 {
+		return none(OutOfDomain)
+	}
+	most := 0.
+	for i := 1; i <= 1000; i++ {
+		p := float64(i) / 2000
+		a, b := float64(k), float64(m)
+		most = max(most, math.Pow(p, a)*math.Pow(1-p, b)+math.Pow(1-p, a)*math.Pow(p, b))
+	}
+	return some(most)
+}

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/stat"
 )
 
@@ -412,4 +413,32 @@ func FuzzGroups(f *testing.F) {
 		sound(t, "deviation", PooledDeviation(g), 0, math.Inf(1))
 		sound(t, "detectable", MinimumDetectableMeans(x, k, m, .05, .8), 0, math.Inf(1))
 	})
+}
+
+// TestSeparationChance: two coins are the worst case.
+func TestSeparationChance(t *testing.T) {
+	t.Parallel()
+	random := rand.New(rand.NewPCG(1, 18))
+	for k := 2; k < 6; k++ {
+		for m := 2; m < 6; m++ {
+			most := *SeparationChance(k, m).Value
+			for range 300 {
+				shares := make([]float64, 2+random.IntN(4))
+				for i := range shares {
+					shares[i] = random.ExpFloat64()
+				}
+				total, chance := floats.Sum(shares), 0.
+				for i := range shares {
+					for j := range shares {
+						if i != j {
+							chance += math.Pow(shares[i]/total, float64(k)) * math.Pow(shares[j]/total, float64(m))
+						}
+					}
+				}
+				require.LessOrEqual(t, chance, most+1e-6, "%d and %d", k, m)
+			}
+		}
+	}
+	require.InDelta(t, 1./32, *SeparationChance(3, 3).Value, 1e-12)
+	require.Equal(t, OutOfDomain, SeparationChance(1, 5).Flag)
 }

@@ -1,0 +1,147 @@
+package verdict
+
+import (
+	"fmt"
+	"math"
+
+	"github.com/looptrace/looptrace/internal/stats"
+)
+
+// reproducibility is gate G3: how often controls did what the recording did.
+func (ts trials) reproducibility(exact bool) (r Reproducibility) {
+	known := 0
+	for _, t := range ts {
+		for _, i := range t.controls {
+			a := &t.Attempts[i]
+			r.Bytes.hash(a.Bytes, t.Recorded.Bytes)
+			r.Decision.hash(a.Decisions, t.Recorded.Decisions)
+			own, ok := number(a.Outcome)
+			recorded, too := number(t.Recorded.Outcome)
+			if ok && too {
+				r.Outcome.count(math.Abs(own-recorded) <= 1e-9*max(1, math.Abs(own)))
+			}
+		}
+	}
+	var class Class
+	for _, m := range []struct {
+		match *Match
+		class Class
+	}{{&r.Outcome, OutcomeStable}, {&r.Decision, DecisionStable}, {&r.Bytes, Stable}} {
+		m.match.rate()
+		known += m.match.Of
+		if m.match.Of > 0 && m.match.Matched == m.match.Of {
+			class = m.class
+		}
+	}
+	switch {
+	case exact:
+		class = ExactByConstruction
+	case known == 0:
+		return r
+	case class == "":
+		class = Unstable
+	}
+	r.Class = &class
+	return r
+}
+
+func (m *Match) hash(a, b string) {
+	if a != "" && b != "" {
+		m.count(a == b)
+	}
+}
+
+func (m *Match) count(matched bool) {
+	m.Of++
+	if matched {
+		m.Matched++
+	}
+}
+
+func (m *Match) rate() {
+	if m.Of == 0 {
+		m.Flag = Unknown
+		return
+	}
+	m.Rate = finite(float64(m.Matched) / float64(m.Of))
+	m.Upper95 = stats.UpperBound(m.Of-m.Matched, m.Of, .05).Value
+}
+
+// Limits of drift (G4).
+const (
+	driftRatio    = 1.5
+	driftControls = 3
+)
+
+// drift is gate G4: whether controls still reproduce the recording. In one run the recording must be farther from the controls than any of
+// these is from the others and the recording; over many runs relabeling the recording among its controls must be significant.
+func (ts trials) drift() (d DriftResult) {
+	d.Changed = []string{}
+	seen := map[string]bool{}
+	for _, t := range ts {
+		for _, c := range t.Changes {
+			text := fmt.Sprintf("%s: %s, now %s", cut(c.What), quote(c.From), quote(c.To))
+			if !seen[text] {
+				seen[text] = true
+				d.Changed = append(d.Changed, text)
+			}
+		}
+	}
+	d.Flag = len(d.Changed) > 0
+	var strata []stats.DistanceGroups
+	recorded, controls, most := 0., 0., 0
+	for _, t := range ts {
+		if t.Structure == nil || math.IsNaN(t.Structure[0][0]) {
+			continue
+		}
+		places := []int{0}
+		for _, i := range t.controls {
+			if !math.IsNaN(t.Structure[i+1][i+1]) {
+				places = append(places, i+1)
+			}
+		}
+		g := pick(t.Structure, places, 1)
+		means := g.Means()
+		if means.Across.Value == nil || means.Second.Value == nil {
+			continue
+		}
+		recorded += *means.Across.Value
+		controls += *means.Second.Value
+		most = max(most, len(places)-1)
+		strata = append(strata, g)
+	}
+	if len(strata) == 0 || len(ts) == 1 && most < driftControls {
+		return d
+	}
+	d.Ratio = finite(recorded / controls)
+	far := recorded > driftRatio*controls
+	if len(strata) == 1 {
+		rank := rankOfFirst(strata[0].Distances)
+		d.P = &rank
+		far = far && rank <= 1/float64(most+1)
+	} else {
+		d.P = stats.StratifiedEnergy(strata, ts.seed(6)).P.Value
+		far = far && d.P != nil && *d.P <= ts.alpha()
+	}
+	d.Measured = &far
+	d.Flag = d.Flag || far
+	return d
+}
+
+// rankOfFirst is the share of members whose mean distance to all others is at least that of the first.
+func rankOfFirst(distances [][]float64) float64 {
+	count, first := 0, 0.
+	for i, row := range distances {
+		sum := 0.
+		for _, d := range row {
+			sum += d
+		}
+		if i == 0 {
+			first = sum
+		}
+		if sum >= first*(1-1e-12) {
+			count++
+		}
+	}
+	return float64(count) / float64(len(distances))
+}

@@ -1,0 +1,267 @@
+// Package verdict says whether an edit of a replayed run had an effect.
+//
+// An agent that runs twice seldom takes the same steps. So a difference between a recorded run and its edited replay says nothing; what
+// says something is whether edited replays (treatments) differ from unedited ones (controls) more than these differ from each other.
+// [Of] judges an edit of one run, [Stratified] the same edit of many runs.
+//
+// Both take any input. Nothing that they return is NaN or infinite, and an unknown figure is nil with a flag that says why, never 0. The
+// same input gives the same bytes of JSON, and the order of attempts does not matter. docs/replay.md says in plain words what each
+// verdict means.
+//
+// # The verdict
+//
+// The first row that holds is the verdict. Gates come first; a claim that an edit has no effect comes after all that would make it
+// worthless.
+//
+//   - [Invalid]: the input contradicts itself; the recording or the engine is at fault ([Input.Integrity], a difference outside of the
+//     cone where a prefix was copied, a live call or a control that differs in a [Cassette]); no treatment finished, or none got
+//     to the edited step; nothing is known of what attempts did; or more than half of the calls in the cone have made-up, similar or stale results.
+//   - [DeterministicNoEffect], [DeterministicEffect]: it is proven, or no treatment made a live call in the cone and no result was
+//     simulated. What differs then comes from the edit by construction. No controls are needed. If more than a tenth of the results
+//     are similar or stale ones, then what differs is [EffectLikely] only.
+//   - [EffectAttributable]: p after Holm's correction is at most alpha for a channel, with three controls or more.
+//   - [EffectLikely]: the same, but the surroundings changed, today's controls no longer reproduce the recording, or more than a tenth
+//     of the results are tainted. Or the design can show nothing, but all controls decided alike, and all treatments alike and
+//     otherwise: this needs three controls, two treatments, and a chance below alpha for any agent without an effect.
+//   - [Drift]: today's controls measurably no longer reproduce the recording. A changed fingerprint alone is no such measurement.
+//   - [Underpowered]: less than three controls finished, or the smallest p that the design can reach is above alpha after correction.
+//     Also if there is a hint that is not enough: p of outcome, structure or answer is at most alpha before correction only, or
+//     treatments are farther from the controls than any control is, and the outcome's bound does not hold.
+//   - [NoEffectDetected]: the interval at 1-2 alpha of the difference of outcomes is within delta. If outcomes are unknown, then the
+//     same interval's end of the energy of each known distance is below delta times the mean distance of controls: E grows with the
+//     square of the share of runs that changed, so that delta means about the same share.
+//   - [WithinNoise]: everything else.
+//
+// # Corrections
+//
+// Holm's correction is over the channels outcome, structure, answer, cost and latency. Tokens stand in where the cost is unknown. A channel
+// whose values could not be significant with any labels does not count, because it cannot be a false finding.
+package verdict
+
+import "github.com/looptrace/looptrace/internal/stats"
+
+// Kind is a verdict in a word.
+type Kind string
+
+// Verdicts.
+const (
+	Invalid               Kind = "invalid"
+	DeterministicNoEffect Kind = "deterministic_no_effect"
+	DeterministicEffect   Kind = "deterministic_effect"
+	EffectAttributable    Kind = "effect_attributable"
+	EffectLikely          Kind = "effect_likely"
+	NoEffectDetected      Kind = "no_effect_detected"
+	WithinNoise           Kind = "within_noise"
+	Underpowered          Kind = "underpowered"
+	Drift                 Kind = "drift"
+)
+
+// Reason is why a verdict is what it is, or what to mind about it. Text is a sentence.
+type Reason struct {
+	Code string `json:"code"`
+	Text string `json:"text"`
+}
+
+// Verdict is what is known about the effect of an edit.
+type Verdict struct {
+	Verdict  Kind     `json:"verdict"`
+	Sentence string   `json:"sentence"`
+	Reasons  []Reason `json:"reasons"`
+	Mode     Mode     `json:"mode"`
+	// K and M are the controls and treatments that count; Design is what was asked for.
+	K           int        `json:"k"`
+	M           int        `json:"m"`
+	Design      Design     `json:"design"`
+	AttainableP Attainable `json:"attainable_p"`
+	Channels    Channels   `json:"channels"`
+	// Reproducibility is how often controls do the same as the recording.
+	Reproducibility Reproducibility `json:"reproducibility"`
+	Drift           DriftResult     `json:"drift"`
+	Exposure        ExposureResult  `json:"exposure"`
+	// FirstDivergence is the first step at which a treatment differs from the recording; that proves nothing. FirstAttributableStep is the
+	// first one at which treatments differ from controls, given that an effect was found.
+	FirstDivergence       *Place       `json:"first_divergence"`
+	FirstAttributableStep *Place       `json:"first_attributable_step"`
+	Steps                 []StepResult `json:"steps"`
+	// OutsideConeDifferences counts steps that differ and that the edit cannot have changed.
+	OutsideConeDifferences int `json:"outside_cone_differences"`
+	// MoreReplaysNeeded is beside an underpowered verdict: for a clear effect to be significant, or where there is a hint, for an effect as
+	// large as it looks to be found in 80% of cases. Nil if nobody can tell.
+	MoreReplaysNeeded *Design `json:"more_replays_needed"`
+	Alpha             float64 `json:"alpha"`
+	Delta             float64 `json:"delta"`
+	// Seed is in hexadecimal, since not every reader of JSON has 64 bits.
+	Seed          string `json:"seed"`
+	EngineVersion string `json:"engine_version"`
+	// Runs is only of [Stratified].
+	Runs *Runs `json:"runs,omitempty"`
+}
+
+// Attainable is the smallest p that a design can reach, before and after the correction for Channels: those that were tested, or if the
+// design is too small for any test, those that a larger one would test. Nil without controls or treatments.
+type Attainable struct {
+	Before   *float64 `json:"before"`
+	After    *float64 `json:"after"`
+	Channels int      `json:"channels"`
+}
+
+// Channels are the sides on which an effect may show.
+type Channels struct {
+	Outcome   Channel `json:"outcome"`
+	Structure Channel `json:"structure"`
+	Answer    Channel `json:"answer"`
+	Cost      Channel `json:"cost"`
+	Latency   Channel `json:"latency"`
+	Tokens    Channel `json:"tokens"`
+}
+
+// Test is how the p value of a channel was found.
+type Test string
+
+// Tests.
+const (
+	// Fisher is [stats.FisherExact], of successes.
+	Fisher Test = "fisher_exact"
+	// Means is [stats.GroupMeans], of scores.
+	Means Test = "permutation_of_means"
+	// Logs is [stats.GroupMeans] of logarithms.
+	Logs Test = "permutation_of_log_means"
+	// Energy is [stats.EnergyTest].
+	Energy Test = "energy_permutation"
+)
+
+// Measure is the unit of an effect.
+type Measure string
+
+// Measures: the difference of means, the ratio of geometric means, and [stats.MeanDistances.Energy].
+const (
+	Difference Measure = "difference"
+	Ratio      Measure = "ratio"
+	Distance   Measure = "energy_distance"
+)
+
+// Flags beside those of package stats.
+const (
+	// Unknown: no control or no treatment has a value. PartlyUnknown: some have none, and do not count.
+	Unknown       stats.Flag = "unknown"
+	PartlyUnknown stats.Flag = "partly_unknown"
+	// NotTested: the verdict needs no test.
+	NotTested stats.Flag = "not_tested"
+	// CannotBeSignificant: whatever the labels, these values are not; the channel is outside of the correction.
+	CannotBeSignificant stats.Flag = "cannot_be_significant"
+	// BesideCost: tokens are tested where the cost is unknown.
+	BesideCost stats.Flag = "beside_cost"
+)
+
+// Channel is the effect on one side.
+type Channel struct {
+	P         *float64 `json:"p"`
+	PAdjusted *float64 `json:"p_adjusted"`
+	Test      Test     `json:"test"`
+	Measure   Measure  `json:"measure"`
+	// Effect is of treatments against controls, with its interval at 1-alpha.
+	Effect *float64        `json:"effect"`
+	CI     *stats.Interval `json:"ci"`
+	// MinimumDetectable is the true effect that is found in 80% of cases, with the level of the channel after correction; of distances it
+	// is the smallest one that would be significant. Nil if even the largest would not be found, or if it is not known.
+	MinimumDetectable *float64 `json:"minimum_detectable"`
+	Controls          Side     `json:"controls"`
+	Treatments        Side     `json:"treatments"`
+	// Across is the mean distance of a control and a treatment; only of distances.
+	Across *float64 `json:"across,omitempty"`
+	// Flags say why a figure is nil, or what to mind.
+	Flags []stats.Flag `json:"flags"`
+
+	// least is the smallest p that the values can have. inside says that the interval at 1-2 alpha keeps the bound.
+	least  *float64
+	inside bool
+	// detect computes MinimumDetectable.
+	detect func(level float64) *float64
+	// farther says that the mean treatment is farther from the controls than any control is.
+	farther bool
+}
+
+// Side is one of the two groups. Mean is that of scores, the geometric one of amounts, or the mean distance between two of the group.
+type Side struct {
+	Mean *float64 `json:"mean"`
+	N    int      `json:"n"`
+}
+
+// Place is a step.
+type Place struct {
+	// Position is its place among the steps, from 0.
+	Position int    `json:"position"`
+	ID       string `json:"id"`
+	Name     string `json:"name"`
+}
+
+// StepResult is a position of the alignment. Effect is the share of runs by which both groups differ, from 0 to 1. Q is p after Benjamini and
+// Hochberg.
+type StepResult struct {
+	Place
+	Effect     *float64   `json:"effect"`
+	P          *float64   `json:"p"`
+	Q          *float64   `json:"q"`
+	Controls   int        `json:"controls"`
+	Treatments int        `json:"treatments"`
+	Flag       stats.Flag `json:"flag,omitempty"`
+}
+
+// Class is how far a recording can be reproduced.
+type Class string
+
+// Classes. Stable: all bytes of all controls; DecisionStable: all decisions; OutcomeStable: all outcomes.
+const (
+	ExactByConstruction Class = "exact_by_construction"
+	Stable              Class = "stable"
+	DecisionStable      Class = "decision_stable"
+	OutcomeStable       Class = "outcome_stable"
+	Unstable            Class = "unstable"
+)
+
+// Reproducibility is how often controls do what the recording did. Class is nil if nothing is known.
+type Reproducibility struct {
+	Class    *Class `json:"class"`
+	Bytes    Match  `json:"bytes"`
+	Decision Match  `json:"decision"`
+	Outcome  Match  `json:"outcome"`
+}
+
+// Match counts the controls that are like the recording, of those of which it is known. Upper95 is below what share others differ, with
+// a confidence of 95%. Both are nil without controls.
+type Match struct {
+	Matched int        `json:"matched"`
+	Of      int        `json:"of"`
+	Rate    *float64   `json:"rate"`
+	Upper95 *float64   `json:"upper95"`
+	Flag    stats.Flag `json:"flag,omitempty"`
+}
+
+// DriftResult is whether today's controls still reproduce the recording. Flag is set if that is measured, or if the surroundings changed.
+type DriftResult struct {
+	Flag bool `json:"flag"`
+	// Measured: the recording is farther from the controls than any of them from the others, and Ratio is above 1.5. Nil if unknown.
+	Measured *bool `json:"measured"`
+	// Ratio is the mean distance of the recording and a control to that of two controls, nil if that is 0. P is the rank of the recording.
+	Ratio   *float64 `json:"ratio"`
+	P       *float64 `json:"p"`
+	Changed []string `json:"changed"`
+}
+
+// ExposureResult is where results came from in all attempts that count. The shares are of calls in the cone, the larger one of both roles;
+// nil if there are no calls.
+type ExposureResult struct {
+	Controls   Exposure `json:"controls"`
+	Treatments Exposure `json:"treatments"`
+	LiveShare  *float64 `json:"live_share"`
+	TaintShare *float64 `json:"taint_share"`
+}
+
+// Runs counts the runs of one edit: those that count, those that were decided without a model, and those that are left out.
+type Runs struct {
+	Counted               int      `json:"counted"`
+	DeterministicEffect   int      `json:"deterministic_effect"`
+	DeterministicNoEffect int      `json:"deterministic_no_effect"`
+	LeftOut               int      `json:"left_out"`
+	LeftOutReasons        []Reason `json:"left_out_reasons"`
+}
