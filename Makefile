@@ -203,6 +203,10 @@ bench-agentview: ## Print how many annotated faults the agent view and simple st
 	$(GO) test -count=1 -timeout 10m -run '^TestSurvival$$' -v ./controlplane/agentview
 	AGENTVIEW_RUNS=$${AGENTVIEW_RUNS:-10000} $(GO) test -count=1 -timeout 2h -run '^(TestRealRuns|TestGeneratedRuns)$$' ./controlplane/agentview
 
+.PHONY: bench-verdict
+bench-verdict: ## Print how often replays of agents with a known mechanism, and repeats of tau-bench, are judged rightly
+	BENCH_VERDICT_TRIALS=$${BENCH_VERDICT_TRIALS:-400} $(GO) test -count=1 -timeout 2h -run '^(TestPower|TestTau)$$' -v ./internal/verdict
+
 .PHONY: clean
 clean: ## Remove everything that was built
 	rm -rf _build ui/dist ui/node_modules

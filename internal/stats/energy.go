@@ -2,6 +2,7 @@ package stats
 
 import (
 	"cmp"
+	"math"
 	"math/rand/v2"
 	"slices"
 
@@ -13,6 +14,9 @@ type Energy struct {
 	// Value is 2 mean d(x,y) - mean d(x,x') - mean d(y,y'), the means over all pairs, with the zeros of the diagonal.
 	Value
 	Permutation
+	// sums are the statistics of the relabelings, and rounding what may tell equal ones apart.
+	sums     []float64
+	rounding float64
 }
 
 // DistanceGroups are the distances between all members of two groups, the first of which are those of the first group.
@@ -81,30 +85,28 @@ func StratifiedEnergy(strata []DistanceGroups, seed uint64) Energy {
 		return without(NoVariation)
 	}
 	sums, exact := relabel(all, seed)
-	return Energy{Value: some(observed), Permutation: permutationOf(sums, exact, observed, 1e-10*total)}
+	rounding := 1e-10 * total
+	return Energy{Value: some(observed), Permutation: permutationOf(sums, exact, observed, rounding), sums: sums, rounding: rounding}
 }
 
-// EnergyCritical is the smallest statistic of these distances that [EnergyTest] finds at level alpha. TooFew if it finds none; flags
-// otherwise as there.
-func EnergyCritical(g DistanceGroups, alpha float64, seed uint64) Value {
-	total, flag := g.sound()
+// Critical is the smallest statistic that the test finds at level alpha for these distances. TooFew if it finds none; otherwise flags as
+// those of P.
+func (e Energy) Critical(alpha float64) Value {
 	switch {
-	case flag != "":
-		return none(flag)
-	case total == 0:
-		return none(NoVariation)
+	case e.P.Value == nil:
+		return none(e.P.Flag)
 	case !level(alpha):
 		return none(OutOfDomain)
 	}
-	values, exact := relabel([]relabeling{g.relabeling()}, seed)
+	values := slices.Clone(e.sums)
 	slices.SortFunc(values, func(a, b float64) int { return cmp.Compare(b, a) })
 	// At level alpha as many relabelings may be at least as large, with one more among random ones for the observed one.
 	most := int(alpha * float64(len(values)) * (1 + 1e-12))
-	if !exact {
+	if !e.Exact {
 		most = int(alpha*float64(len(values)+1)) - 1
 	}
 	// Of equal ones all count, or none.
-	for most > 0 && most < len(values) && values[most] >= values[most-1]-1e-10*total {
+	for most > 0 && most < len(values) && values[most] >= values[most-1]-e.rounding {
 		most--
 	}
 	if most < 1 {
@@ -163,8 +165,9 @@ func (g DistanceGroups) means(members []int) MeanDistances {
 	return MeanDistances{mean(0), mean(1), mean(2)}
 }
 
-// EnergyInterval is the percentile interval of [MeanDistances.Energy], with members resampled within each group. Nil if a group has less
-// than three members, or all distances are 0.
+// EnergyInterval is the percentile interval of [MeanDistances.Energy], with members resampled within each group, and wider by √(n/(n-1)) of the
+// smaller group, because resampling n members has less variance than n new ones. Nil if a group has less than three members, or all
+// distances are 0.
 func EnergyInterval(g DistanceGroups, options BootstrapOptions) *Interval {
 	if options.Resamples <= 0 {
 		options.Resamples = 2000
@@ -194,7 +197,11 @@ func EnergyInterval(g DistanceGroups, options BootstrapOptions) *Interval {
 		return nil
 	}
 	slices.Sort(values)
-	at := func(p float64) float64 { return stat.Quantile(p, stat.LinInterp, values, nil) }
+	smaller := float64(min(g.First, n-g.First))
+	estimate, wider := *g.Means().Energy().Value, math.Sqrt(smaller/(smaller-1))
+	at := func(p float64) float64 {
+		return estimate + wider*(stat.Quantile(p, stat.LinInterp, values, nil)-estimate)
+	}
 	return interval(at(options.Alpha/2), at(1-options.Alpha/2))
 }
 

@@ -22,7 +22,10 @@ const (
 	tools = 5
 )
 
-// edit changes the policy of one step, or the chance of success.
+// allSteps is for an edit of the policy of each step.
+const allSteps = -2
+
+// edit changes the policy of one step or of all, or the chance of success.
 type edit struct {
 	step int
 	// shift is the part of the step's policy that goes to its least probable tool.
@@ -58,11 +61,11 @@ func (a *agent) policy(step, before int, e edit) (p [tools]float64) {
 	}
 	for t := range p {
 		p[t] /= total
-		if step == e.step {
+		if step == e.step || e.step == allSteps {
 			p[t] *= 1 - e.shift
 		}
 	}
-	if step == e.step {
+	if step == e.step || e.step == allSteps {
 		p[least] += e.shift
 	}
 	return p

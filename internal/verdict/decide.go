@@ -186,7 +186,9 @@ func (ts trials) decide(v *Verdict) {
 		v.hinted(hint)
 	default:
 		v.Verdict = WithinNoise
-		v.reason("inside_control_range", "Treatments are no farther from the controls than controls are from each other.")
+		if v.knowsDistances() {
+			v.reason("inside_control_range", "Treatments are no farther from the controls than controls are from each other.")
+		}
 	}
 }
 
@@ -230,6 +232,10 @@ func (v *Verdict) correct() {
 			c.Flags = []stats.Flag{}
 		}
 	}
+}
+
+func (v *Verdict) knowsDistances() bool {
+	return !v.Channels.Structure.has(Unknown) || !v.Channels.Answer.has(Unknown)
 }
 
 // comparesNothing reports whether no channel has values, although there are attempts of both roles.

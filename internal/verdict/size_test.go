@@ -21,8 +21,9 @@ type tally struct {
 	kinds  map[Kind]int
 	// naive counts trials in which any treatment decided otherwise than the recording.
 	naive int
-	// named counts effects with a first step, and right those in which it is the edited one. Hit counts the trials, with an effect or not,
-	// in which the edited step has the largest effect of all.
+	// alike counts controls with the tool calls of the recording.
+	alike int
+	// named counts effects with a first step, and right those in which it is the edited one.
 	named, right int
 	// drifted counts flags of drift.
 	drifted int
@@ -38,7 +39,7 @@ func (c *tally) share(n int) float64 { return float64(n) / float64(c.trials) }
 func measure(d Design, temperature float64, e edit, trials int) *tally {
 	c := &tally{trials: trials, kinds: map[Kind]int{}}
 	for i := range trials {
-		random := rand.New(rand.NewPCG(uint64(i), math.Float64bits(temperature+7*e.shift+77*e.outcome))) //nolint:gosec // made data
+		random := rand.New(rand.NewPCG(uint64(i), math.Float64bits(temperature+7*e.shift+77*e.outcome)))
 		in := newAgent(random, temperature).replay(random, d.Controls, d.Treatments, e)
 		v := Of(in)
 		c.kinds[v.Verdict]++
@@ -48,12 +49,17 @@ func measure(d Design, temperature float64, e edit, trials int) *tally {
 				break
 			}
 		}
+		for i, a := range in.Attempts {
+			if a.Role == Control && in.Structure[0][i+1] == 0 {
+				c.alike++
+			}
+		}
 		if v.Drift.Flag {
 			c.drifted++
 		}
 		if s := v.FirstAttributableStep; s != nil {
 			c.named++
-			if s.Position == e.step {
+			if s.Position == e.step || e.step == allSteps && s.Position == 0 {
 				c.right++
 			}
 		}

@@ -141,6 +141,7 @@ func rows() []row {
 		{"too few for the bound", with(replays(6, 6, usual, usual), noOutcome), WithinNoise, ""},
 
 		{"noise", replays(5, 4, usual, usual), WithinNoise, "inside_control_range"},
+		{"outcomes alone", with(replays(5, 4, usual, usual), func(in *Input) { in.Structure, in.Answer = nil, nil }), WithinNoise, ""},
 		{"all alike", replays(5, 4, same, same), WithinNoise, "inside_control_range"},
 
 		{"two controls", replays(2, 14, usual, changed), Underpowered, "few_controls"},

@@ -134,7 +134,7 @@ func (t *trial) inconsistencies() (reasons []Reason) {
 
 // integrity is gate G1: why the replay says nothing, if it does not.
 func (t *trial) integrity() []Reason {
-	reasons := append(slices.Clone(t.Input.Integrity), t.inconsistencies()...)
+	reasons := append(slices.Clone(t.Integrity), t.inconsistencies()...)
 	if len(reasons) > 0 {
 		return reasons
 	}

@@ -5,7 +5,7 @@
 // [Of] judges an edit of one run, [Stratified] the same edit of many runs.
 //
 // Both take any input. Nothing that they return is NaN or infinite, and an unknown figure is nil with a flag that says why, never 0. The
-// same input gives the same bytes of JSON, and the order of attempts does not matter. docs/replay.md says in plain words what each
+// same input gives the same bytes of JSON, and the order of attempts does not matter. docs/statistics.md says in plain words what each
 // verdict means.
 //
 // # The verdict
@@ -28,8 +28,8 @@
 //     Also if there is a hint that is not enough: p of outcome, structure or answer is at most alpha before correction only, or
 //     treatments are farther from the controls than any control is, and the outcome's bound does not hold.
 //   - [NoEffectDetected]: the interval at 1-2 alpha of the difference of outcomes is within delta. If outcomes are unknown, then the
-//     same interval's end of the energy of each known distance is below delta times the mean distance of controls: E grows with the
-//     square of the share of runs that changed, so that delta means about the same share.
+//     interval at 1-alpha of the energy of each known distance ends below delta times the mean distance of controls: E grows with the
+//     square of the share of runs that changed, so that delta means about the same share. Distances never overrule known outcomes.
 //   - [WithinNoise]: everything else.
 //
 // # Corrections

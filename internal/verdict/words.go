@@ -100,6 +100,9 @@ func (v *Verdict) sentence(empty bool) string {
 		if empty {
 			return fmt.Sprintf("No difference was seen: the %s did what the recorded run did. %s", plural(v.M, "edited replay"), v.blind())
 		}
+		if !v.knowsDistances() {
+			return fmt.Sprintf("No difference beyond noise between %d edited and %d unedited replays, of which neither tool calls nor answers are known. %s", v.M, v.K, v.blind())
+		}
 		return fmt.Sprintf("No difference beyond noise: edited replays differ from unedited ones no more than these differ from each other (%d and %d replays). %s", v.M, v.K, v.blind())
 	}
 	return ""
@@ -155,12 +158,12 @@ func (v *Verdict) likely() string {
 func (v *Verdict) none() string {
 	if c := v.Channels.Outcome; !c.has(Unknown) {
 		if c.Test == Fisher {
-			return fmt.Sprintf("No effect found: the success rate of edited replays (%d of %d) is within %s points of that of unedited ones (%d of %d), as far as 90%% confidence goes.",
-				count(c.Treatments), c.Treatments.N, figure(100*v.Delta), count(c.Controls), c.Controls.N)
+			return fmt.Sprintf("No effect found: the success rate of edited replays (%d of %d) is within %s points of that of unedited ones (%d of %d), with %s confidence.",
+				count(c.Treatments), c.Treatments.N, figure(100*v.Delta), count(c.Controls), c.Controls.N, percent(1-2*v.Alpha))
 		}
-		return fmt.Sprintf("No effect found: the mean outcome of edited replays is within %s of that of unedited ones, as far as 90%% confidence goes.", figure(v.Delta))
+		return fmt.Sprintf("No effect found: the mean outcome of edited replays is within %s of that of unedited ones, with %s confidence.", figure(v.Delta), percent(1-2*v.Alpha))
 	}
-	return "No effect found: edited replays differ from unedited ones hardly more than these from each other, as far as 90% confidence goes. Whether they succeed is unknown."
+	return fmt.Sprintf("No effect found: edited replays differ from unedited ones hardly more than these from each other, with %s confidence. Whether they succeed is unknown.", percent(1-v.Alpha))
 }
 
 func (v *Verdict) cannotTell() string {
