@@ -59,6 +59,43 @@ func TestPower(t *testing.T) {
 	t.Log("\n" + table)
 }
 
+// TestManyRuns prints how often effects are found by two controls and two treatments of each of several runs.
+func TestManyRuns(t *testing.T) {
+	t.Parallel()
+	trials := fewer(t, 16)
+	sizes := []int{5, 10, 20}
+	table := fmt.Sprintf("%d trials each, temperature .3\n| edit | 5 runs | 10 runs | 20 runs |\n| --- | ---: | ---: | ---: |\n", trials)
+	for _, e := range []struct {
+		name string
+		edit edit
+	}{
+		{"none", edit{step: -1}},
+		{"one step .25", edit{step: 0, shift: .25}},
+		{"one step .5", edit{step: 0, shift: .5}},
+		{"one step 1", edit{step: 0, shift: 1}},
+		{"all steps .25", edit{step: allSteps, shift: .25}},
+		{"all steps .5", edit{step: allSteps, shift: .5}},
+		{"success -.4", edit{step: -1, outcome: -.4}},
+		{"success -.7", edit{step: -1, outcome: -.7}},
+	} {
+		table += "| " + e.name
+		for _, n := range sizes {
+			found := 0
+			for i := range trials {
+				if v := Stratified(many(uint64(i), n, Design{2, 2}, .3, e.edit)).Verdict; v == EffectAttributable || v == EffectLikely {
+					found++
+				}
+			}
+			table += fmt.Sprintf(" | %.1f", 100*float64(found)/float64(trials))
+			if e.name == "none" {
+				assert.LessOrEqual(t, float64(found)/float64(trials), .05+2*math.Sqrt(.05*.95/float64(trials)), "%d runs", n)
+			}
+		}
+		table += " |\n"
+	}
+	t.Log("\n" + table)
+}
+
 // fewer is a part of the trials, unless their number is asked for.
 func fewer(t *testing.T, part int) int {
 	t.Helper()
