@@ -3,7 +3,6 @@ package replay
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"time"
 )
 
@@ -182,6 +181,9 @@ type AttemptStep struct {
 	Stale bool `json:"stale,omitempty"`
 	// Differs reports that what the step was given or what it returned differs from the recorded step, after normalisation.
 	Differs bool `json:"differs,omitempty"`
+	// Unrecorded reports that the recording has no span for calls like this one, though the model was told their results. A span of it
+	// would seem to be new.
+	Unrecorded bool `json:"unrecorded,omitempty"`
 	// Note says what a person should know of the step.
 	Note string `json:"note,omitempty"`
 
@@ -193,28 +195,20 @@ type AttemptStep struct {
 	ErrorType    string         `json:"error_type,omitempty"`
 	ErrorMessage string         `json:"error_message,omitempty"`
 
-	// Provider, Request and Response are those of a model call. Response is nil if there is none.
+	// Provider, Request and Response are those of a model call. Response is nil if there is none. All three are empty for a copied step:
+	// Recording.Steps has them.
 	Provider string    `json:"provider,omitempty"`
 	Request  *Request  `json:"request,omitempty"`
 	Response *Response `json:"response,omitempty"`
-	// Tool is a tool call with its result.
+	// Tool is a tool call with its result, nil for a copied step.
 	Tool *ToolCall `json:"tool,omitempty"`
-	// Inputs and Outputs are those of a frame.
+	// Inputs and Outputs are those of a frame. Outputs is empty if only the program could make it: Note says so.
 	Inputs  string `json:"inputs,omitempty"`
 	Outputs string `json:"outputs,omitempty"`
 
 	CostUSD *float64 `json:"cost_usd,omitempty"`
 	// Attempts is Answer.Attempts.
 	Attempts int `json:"attempts,omitempty"`
-}
-
-// ErrNotDone is the error for Options.Done that are not steps of the attempt.
-var ErrNotDone = errors.New("the steps that are done are not those of this attempt")
-
-// Replay makes an attempt. model may be nil for ExecutorCassette. Its error is that of the context, of model, of Store or
-// ErrNotDone; an attempt that ends early has none, but a Stop.
-func Replay(ctx context.Context, recording *Recording, edits *Checked, options Options, model ModelFunc) (*Attempt, error) {
-	return replay(ctx, recording, edits, options, model)
 }
 
 // SpanForm is a step of an attempt in the form that spans have: messages of the GenAI conventions. What does not differ
@@ -230,6 +224,3 @@ type SpanForm struct {
 	// Recorded is the span that the step stands for, nil for none. Name, kind and other attributes are to be taken from it.
 	Recorded *Span
 }
-
-// SpanForm returns the form of a step in which it is written as a span.
-func (r *Recording) SpanForm(step AttemptStep) (SpanForm, error) { return r.spanForm(step) }

@@ -1,5 +1,14 @@
 package replay
 
+import (
+	"encoding/json"
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/looptrace/looptrace/internal/problem"
+)
+
 // Tier is how well a tool call fits a recorded one.
 type Tier string
 
@@ -11,7 +20,8 @@ const (
 	TierReordered Tier = "hit_reordered"
 	// TierAmbiguous: another occurrence, and the results differ or the tool writes.
 	TierAmbiguous Tier = "stateful_ambiguous"
-	// TierNormalised: the same call after normalisation: without the dropped arguments, spaces and case of Unicode forms.
+	// TierNormalised: the same call after normalisation: without the arguments to drop and those that are null, texts in
+	// Unicode's composed form with white space collapsed.
 	TierNormalised Tier = "hit_normalised"
 	// TierMiss: no recorded call.
 	TierMiss Tier = "miss"
@@ -43,6 +53,268 @@ type ToolPolicy struct {
 	Result *string `json:"result,omitempty"`
 }
 
+// AnyTool is the name of the policy of tools without one.
+const AnyTool = "*"
+
+// nearEnough is the least similarity of a call that MissNearest serves.
+const nearEnough = 0.9
+
 // CheckTools validates policies. Its error is a problem.Error of kind Invalid that names each wrong value below path, such as
 // body.tools.search.on_miss, with what to do.
-func CheckTools(tools map[string]ToolPolicy, path string) error { return checkTools(tools, path) }
+func CheckTools(tools map[string]ToolPolicy, path string) error {
+	var wrong []problem.Field
+	add := func(location, message string) {
+		wrong = append(wrong, problem.Field{Location: path + "." + location, Message: message})
+	}
+	for _, name := range slices.Sorted(maps.Keys(tools)) {
+		p := tools[name]
+		switch p.OnMiss {
+		case "", MissStop, MissNearest, MissFixed:
+		case MissSimulate:
+			add(name+".on_miss", "is simulate, which is not available yet: use stop, nearest or fixed.")
+		case MissWorker:
+			add(name+".on_miss", "is worker, which needs the executor worker, and that is not available yet: use stop, nearest or fixed.")
+		default:
+			add(name+".on_miss", "must be stop, nearest or fixed.")
+		}
+		if p.SideEffects != "" && p.SideEffects != SideEffectsRead && p.SideEffects != SideEffectsWrite {
+			add(name+".side_effects", "must be read or write.")
+		}
+		switch {
+		case p.OnMiss == MissFixed && p.Result == nil:
+			add(name+".result", "is missing: on_miss fixed serves it.")
+		case p.OnMiss != MissFixed && p.Result != nil:
+			add(name+".result", "is used by on_miss fixed only: leave it out, or set on_miss to fixed.")
+		}
+		if slices.Contains(p.Drop, "") {
+			add(name+".drop", "has an empty name: leave it out.")
+		}
+	}
+	if len(wrong) > 0 {
+		return problem.InvalidFields(wrong...)
+	}
+	return nil
+}
+
+// cassette answers tool calls from a recording.
+type cassette struct {
+	*Recording
+	policies map[string]ToolPolicy
+
+	byKey, byNormal map[callKey][]int // indexes of Recording.recorded
+	byName          map[string][]int
+	used            map[callKey]int // how many calls of a key were made
+	done            []bool          // of Recording.recorded
+	writes          []int           // calls of writing tools by time
+	// barrier is set after a write that the recording does not have, or not in this order.
+	barrier bool
+}
+
+func newCassette(r *Recording, policies map[string]ToolPolicy) *cassette {
+	c := &cassette{
+		Recording: r, policies: policies, byKey: map[callKey][]int{}, byNormal: map[callKey][]int{}, byName: map[string][]int{},
+		used: map[callKey]int{}, done: make([]bool, len(r.recorded)),
+	}
+	for n := range r.recorded {
+		call := &r.recorded[n]
+		c.byKey[call.key] = append(c.byKey[call.key], n)
+		normal := c.normal(call.name, call.arguments)
+		c.byNormal[normal] = append(c.byNormal[normal], n)
+		c.byName[call.name] = append(c.byName[call.name], n)
+		if c.class(call.name) == SideEffectsWrite {
+			c.writes = append(c.writes, n)
+		}
+	}
+	slices.SortStableFunc(c.writes, func(a, b int) int { return int(c.at(a) - c.at(b)) })
+	return c
+}
+
+// at is when a recorded call was made.
+func (c *cassette) at(n int) time.Duration {
+	call := &c.recorded[n]
+	if call.step >= 0 {
+		return c.Steps[call.step].Offset
+	}
+	end, ok := c.Steps[call.asker].end()
+	if !ok {
+		return c.Steps[call.asker].Offset
+	}
+	return end
+}
+
+func (c *cassette) policy(name string) ToolPolicy {
+	if p, ok := c.policies[name]; ok {
+		return p
+	}
+	return c.policies[AnyTool]
+}
+
+// class returns the side effects that count for a tool: those of its policy, else the recorded ones, else the worst.
+func (c *cassette) class(name string) SideEffects {
+	if p := c.policy(name); p.SideEffects != "" {
+		return p.SideEffects
+	}
+	if effects := c.effects[name]; effects != "" {
+		return effects
+	}
+	return SideEffectsWrite
+}
+
+// normal is the key of a call after normalisation.
+func (c *cassette) normal(name, arguments string) callKey {
+	var value map[string]any
+	if json.Unmarshal([]byte(arguments), &value) != nil || hasLongNumber(arguments) {
+		return callKey{name, collapsed(arguments)}
+	}
+	for _, drop := range c.policy(name).Drop {
+		delete(value, drop)
+	}
+	text, err := encode(normalArguments(value))
+	if err != nil {
+		return callKey{name, collapsed(arguments)}
+	}
+	return callKey{name, canonicalArguments(string(text))}
+}
+
+func normalArguments(value any) any {
+	switch v := value.(type) {
+	case string:
+		return collapsed(v)
+	case []any:
+		for i := range v {
+			v[i] = normalArguments(v[i])
+		}
+	case map[string]any:
+		for name, one := range v {
+			if one == nil {
+				delete(v, name)
+			} else {
+				v[name] = normalArguments(one)
+			}
+		}
+	}
+	return value
+}
+
+// lookup is what the recording has for a call.
+type lookup struct {
+	// call is the index of the recorded call, -1 for none.
+	call   int
+	tier   Tier
+	source Source
+	// content is what the model is told. It is nil if nothing is served.
+	content json.RawMessage
+	stale   bool
+	note    string
+	writes  bool
+}
+
+// take marks a recorded call as made.
+func (c *cassette) take(n int) {
+	if !c.done[n] {
+		c.done[n] = true
+		c.used[c.recorded[n].key]++
+	}
+}
+
+// find looks a call up, and marks what it finds as made.
+func (c *cassette) find(name, arguments string) lookup {
+	key := keyOf(name, arguments)
+	out := lookup{call: -1, tier: TierMiss, source: SourceServed, writes: c.class(name) == SideEffectsWrite}
+	same, n := c.byKey[key], c.used[key]
+	c.used[key]++
+	switch {
+	case n < len(same):
+		out.call, out.tier = same[n], TierHit
+	case len(same) > 0:
+		out.call, out.tier = same[len(same)-1], TierAmbiguous
+		if !out.writes && c.allEqual(same) {
+			out.tier = TierReordered
+		}
+		out.note = "The recording has this call less often."
+	default:
+		if similar := c.byNormal[c.normal(name, arguments)]; len(similar) > 0 {
+			out.tier, out.call = TierNormalised, similar[len(similar)-1]
+			if at := slices.IndexFunc(similar, func(n int) bool { return !c.done[n] }); at >= 0 {
+				out.call = similar[at]
+			}
+		}
+	}
+	if out.call >= 0 {
+		out.content = c.recorded[out.call].content
+	}
+	if out.content == nil {
+		if out.call >= 0 {
+			out.note = "The recording has the call, but not its result."
+		}
+		c.miss(&out, name, arguments)
+	}
+	c.settle(&out)
+	return out
+}
+
+// miss answers a call that the recording does not have by the policy of the tool.
+func (c *cassette) miss(out *lookup, name, arguments string) {
+	out.tier = TierMiss
+	switch p := c.policy(name); p.OnMiss {
+	case MissFixed:
+		out.call, out.source, out.content = -1, SourceFixed, quoted(*p.Result)
+	case MissNearest:
+		best, at := nearEnough, -1
+		for _, n := range c.byName[name] {
+			if c.recorded[n].content == nil {
+				continue
+			}
+			if s := similarity(c.recorded[n].arguments, arguments); s >= best && (at < 0 || s > best) {
+				best, at = s, n
+			}
+		}
+		if out.call = at; at >= 0 {
+			out.source, out.content = SourceNearest, c.recorded[at].content
+			out.note = "The result is that of a similar call: " + clipped(c.recorded[at].arguments)
+		}
+	default:
+		out.call = -1
+	}
+}
+
+// settle says whether the recorded world still holds, and sets the barrier.
+func (c *cassette) settle(out *lookup) {
+	skipped := c.skippedWrite(out.call)
+	served := out.call >= 0
+	if served {
+		out.stale = c.barrier || skipped && !out.writes
+		c.done[out.call] = true
+	}
+	if out.writes && (!served || out.tier == TierAmbiguous || out.tier == TierMiss || skipped) {
+		c.barrier = true
+	}
+}
+
+// skippedWrite reports whether a write that was recorded before a call was not made. Parallel calls have no order.
+func (c *cassette) skippedWrite(call int) bool {
+	for len(c.writes) > 0 && c.done[c.writes[0]] {
+		c.writes = c.writes[1:]
+	}
+	if call < 0 {
+		return false
+	}
+	for _, n := range c.writes {
+		switch {
+		case c.at(n) >= c.at(call):
+			return false
+		case n != call && !c.done[n] && (c.recorded[n].asker < 0 || c.recorded[n].asker != c.recorded[call].asker):
+			return true
+		}
+	}
+	return false
+}
+
+func (c *cassette) allEqual(calls []int) bool {
+	for _, n := range calls {
+		if string(c.recorded[n].content) != string(c.recorded[calls[0]].content) {
+			return false
+		}
+	}
+	return true
+}

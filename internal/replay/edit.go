@@ -1,7 +1,12 @@
 package replay
 
 import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
 	"encoding/json"
+	"errors"
+	"fmt"
 )
 
 // Edit changes steps of a run.
@@ -118,15 +123,96 @@ func (c *Checked) ForkSpanID(r *Recording) string {
 	return r.Steps[c.Fork].SpanID
 }
 
-// Check validates edits. Its error is a problem.Error of kind Invalid that names each wrong value below path, such as
-// body.edits[0].target.span_id, with what to do. An empty list is the null edit.
-func (r *Recording) Check(edits []Edit, path string) (*Checked, error) { return r.check(edits, path) }
-
-// Hash returns a hash of a list of edits: SHA-256, in hexadecimal digits, of its canonical JSON (RFC 8785).
-func Hash(edits []Edit) (string, error) { return hash(edits) }
-
 // UnmarshalJSON reads "all" or an object.
-func (t *Target) UnmarshalJSON(raw []byte) error { return t.unmarshal(raw) }
+func (t *Target) UnmarshalJSON(raw []byte) error {
+	if string(raw) == `"all"` {
+		*t = Target{All: true}
+		return nil
+	}
+	var members struct {
+		SpanID string `json:"span_id"`
+		Kind   string `json:"kind"`
+		Name   string `json:"name"`
+	}
+	decoder := json.NewDecoder(bytes.NewReader(raw))
+	decoder.DisallowUnknownFields()
+	if err := decoder.Decode(&members); err != nil {
+		return fmt.Errorf("a target is \"all\", or an object with span_id, or with kind and name: %w", err)
+	}
+	*t = Target{SpanID: members.SpanID, Kind: members.Kind, Name: members.Name}
+	return nil
+}
 
 // MarshalJSON writes "all" or an object.
-func (t Target) MarshalJSON() ([]byte, error) { return t.marshal() }
+func (t Target) MarshalJSON() ([]byte, error) {
+	if t.All {
+		return []byte(`"all"`), nil
+	}
+	members := map[string]string{}
+	for name, value := range map[string]string{"span_id": t.SpanID, "kind": t.Kind, "name": t.Name} {
+		if value != "" {
+			members[name] = value
+		}
+	}
+	return encode(members)
+}
+
+// Hash returns a hash of a list of edits: SHA-256, in hexadecimal digits, of its canonical JSON (RFC 8785).
+func Hash(edits []Edit) (string, error) {
+	if edits == nil {
+		edits = []Edit{}
+	}
+	raw, err := encode(edits)
+	if err != nil {
+		return "", fmt.Errorf("encode edits: %w", err)
+	}
+	text, ok := canonical(string(raw))
+	if !ok {
+		return "", errEdits
+	}
+	sum := sha256.Sum256([]byte(text))
+	return hex.EncodeToString(sum[:]), nil
+}
+
+var errEdits = errors.New("the edits are not JSON")
+
+// field names what an edit sets, "" for nothing. more reports that it sets several things.
+func (s *Set) field() (name string, more bool) {
+	set := []struct {
+		name string
+		is   bool
+	}{
+		{"model", s.Model != nil}, {"params", len(s.Params) > 0}, {"system_prompt", s.SystemPrompt != nil}, {"prompt", s.Prompt != nil},
+		{"messages", s.Messages != nil}, {"message", s.Message != nil}, {"response", len(s.Response) > 0}, {"tool_schema", len(s.ToolSchema) > 0},
+		{"resample", s.Resample}, {"tool_result", len(s.ToolResult) > 0}, {"tool_error", s.ToolError != nil}, {"timeout_ms", s.TimeoutMS != nil},
+		{"retries", s.Retries != nil}, {"latency_ms", s.LatencyMS != nil}, {"input", s.Input != nil},
+	}
+	for _, one := range set {
+		if one.is && name != "" {
+			return name, true
+		}
+		if one.is {
+			name = one.name
+		}
+	}
+	return name, false
+}
+
+// structural reports whether recorded durations decide the edit.
+func (s *Set) structural() bool { return s.TimeoutMS != nil || s.Retries != nil || s.LatencyMS != nil }
+
+// kinds are the kinds of steps that the edit can change.
+func (s *Set) kinds() []Kind {
+	switch {
+	case s.structural():
+		return []Kind{KindModel, KindTool}
+	case len(s.ToolResult) > 0 || s.ToolError != nil:
+		return []Kind{KindTool}
+	}
+	return []Kind{KindModel}
+}
+
+// single reports whether the edit changes one step only.
+func (s *Set) single() bool {
+	return s.Messages != nil || s.Message != nil || len(s.Response) > 0 || s.Resample || len(s.ToolResult) > 0
+}

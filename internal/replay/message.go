@@ -1,17 +1,304 @@
 package replay
 
-import "encoding/json"
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/looptrace/looptrace/internal/openaichat"
+)
+
+// Roles and types of chat completions and of the conventions.
+const (
+	roleSystem, roleDeveloper, roleUser, roleAssistant, roleTool = "system", "developer", "user", "assistant", "tool"
+
+	typeText, typeReasoning, typeToolCall, typeToolResponse = "text", "reasoning", "tool_call", "tool_call_response"
+	typeRedactedThinking                                    = "redacted_thinking"
+	keyAnthropic, keyReasoning, keyToolCalls                = "anthropic_content", "reasoning_content", "tool_calls"
+)
+
+// keptMembers are members of chat messages that the conventions do not have and that servers take back.
+var keptMembers = []string{"refusal", "reasoning_details", "function_call", "audio", "thinking_blocks"}
 
 // ToChat converts messages of the GenAI conventions to the shape of chat completions. System instructions become the
-// first message. A message with results of tools becomes one message for each of them. Parts that chat completions do not have
-// are kept as they are.
+// first message. A message with results of tools becomes one message for each of them. Parts that chat completions do
+// not have are kept as they are.
 func ToChat(instructions, messages []json.RawMessage) ([]json.RawMessage, error) {
-	return toChat(instructions, messages)
+	groups, err := toGroups(instructions, messages)
+	if err != nil {
+		return nil, err
+	}
+	return slices.Concat(groups...), nil
 }
 
-// FromChat converts messages of chat completions to the GenAI conventions. ToChat of the result is the same as messages, but for spaces,
-// the order of members and members that are null or empty.
-func FromChat(messages []json.RawMessage) ([]json.RawMessage, error) { return fromChat(messages) }
+// toGroups converts each message to the messages that it becomes. If there are instructions, theirs are the first group.
+// A first message that repeats them has an empty group.
+func toGroups(instructions, messages []json.RawMessage) ([][]json.RawMessage, error) {
+	var groups [][]json.RawMessage
+	if len(instructions) > 0 {
+		parts, err := encode(map[string]any{"role": roleSystem, "parts": instructions})
+		if err != nil {
+			return nil, fmt.Errorf("encode instructions: %w", err)
+		}
+		group, err := toGroup(parts)
+		if err != nil {
+			return nil, err
+		}
+		groups = append(groups, group)
+	}
+	for i, raw := range messages {
+		group, err := toGroup(raw)
+		if err != nil {
+			return nil, err
+		}
+		if i == 0 && len(groups) == 1 && len(group) == 1 && len(groups[0]) == 1 && bytes.Equal(group[0], groups[0][0]) {
+			group = nil
+		}
+		groups = append(groups, group)
+	}
+	return groups, nil
+}
+
+// toGroup converts a message.
+func toGroup(raw json.RawMessage) ([]json.RawMessage, error) {
+	message := membersOf(raw)
+	parts := listOf(message["parts"])
+	if message == nil || plain(message["role"]) == "" || parts == nil {
+		return []json.RawMessage{raw}, nil
+	}
+	var extras recordedParts
+	for i, part := range parts {
+		parts[i] = extras.read(part)
+	}
+	var err error
+	if message["parts"], err = encode(parts); err != nil {
+		return nil, fmt.Errorf("encode the parts of a message: %w", err)
+	}
+	simple, err := encode(message)
+	if err != nil {
+		return nil, fmt.Errorf("encode a message: %w", err)
+	}
+	group, err := openaichat.Messages(nil, []json.RawMessage{simple})
+	if err != nil {
+		return nil, fmt.Errorf("convert a message: %w", err)
+	}
+	own := len(group) - len(extras.results)
+	for i := range extras.results {
+		if group[own+i], err = extras.result(i, group[own+i], message); err != nil {
+			return nil, err
+		}
+	}
+	if own == 1 {
+		if group[0], err = extras.complete(group[0], message, parts); err != nil {
+			return nil, err
+		}
+		if len(group) > 1 && plain(message["role"]) != roleAssistant {
+			group = append(group[1:], group[0]) // results come before what the user says to them
+		}
+	}
+	return group, nil
+}
+
+// recordedParts is what package openaichat leaves out of the parts of a message.
+type recordedParts struct {
+	calls   []map[string]json.RawMessage // further members of tool calls
+	results []json.RawMessage            // what tools returned
+	signed  bool
+}
+
+// read returns the part in the form in which openaichat keeps it.
+func (e *recordedParts) read(raw json.RawMessage) json.RawMessage {
+	part := membersOf(raw)
+	switch kind := plain(part["type"]); {
+	case kind == typeText && isString(part["content"]) && len(part) > len([]string{"type", "content"}):
+		part["text"] = part["content"]
+		delete(part, "content")
+		if kept, err := encode(part); err == nil {
+			return kept
+		}
+	case kind == typeReasoning && isString(part["signature"]), kind == typeRedactedThinking:
+		e.signed = true
+	case kind == typeToolCall:
+		for _, known := range []string{"type", "id", "name", "arguments"} {
+			delete(part, known)
+		}
+		e.calls = append(e.calls, part)
+	case kind == typeToolResponse:
+		result := part["response"]
+		if result == nil {
+			result = part["result"]
+		}
+		e.results = append(e.results, result)
+	}
+	return raw
+}
+
+// result completes a message with a result of a tool: content that has the parts of chat completions stays a list.
+func (e *recordedParts) result(i int, raw json.RawMessage, message map[string]json.RawMessage) (json.RawMessage, error) {
+	result := membersOf(raw)
+	if isContentList(e.results[i]) {
+		result["content"] = e.results[i]
+	}
+	if plain(message["role"]) == roleTool && isString(message["name"]) && len(e.results) == 1 {
+		result["name"] = message["name"]
+	}
+	out, err := encode(result)
+	if err != nil {
+		return nil, fmt.Errorf("encode the result of a tool: %w", err)
+	}
+	return out, nil
+}
+
+// isContentList reports whether a value is a content of chat completions that is a list.
+func isContentList(raw json.RawMessage) bool {
+	list := listOf(raw)
+	for _, one := range list {
+		part := membersOf(one)
+		switch kind := plain(part["type"]); kind {
+		case "text", "image_url", "input_audio", "file":
+			if part[kind] == nil {
+				return false
+			}
+		default:
+			return false
+		}
+	}
+	return len(list) > 0
+}
+
+// complete adds what openaichat leaves out.
+func (e *recordedParts) complete(raw json.RawMessage, message map[string]json.RawMessage, parts []json.RawMessage) (json.RawMessage, error) {
+	chat := membersOf(raw)
+	if chat == nil {
+		return raw, nil
+	}
+	changed := false
+	for _, name := range keptMembers {
+		if !isNull(message[name]) && chat[name] == nil {
+			chat[name] = message[name]
+			changed = true
+		}
+	}
+	if calls := listOf(chat[keyToolCalls]); len(calls) == len(e.calls) {
+		for i := range calls {
+			if len(e.calls[i]) == 0 {
+				continue
+			}
+			call := membersOf(calls[i])
+			for name, value := range e.calls[i] {
+				if call[name] == nil {
+					call[name] = value
+				}
+			}
+			var err error
+			if calls[i], err = encode(call); err != nil {
+				return nil, fmt.Errorf("encode a tool call: %w", err)
+			}
+			changed = true
+		}
+		if changed {
+			list, err := encode(calls)
+			if err != nil {
+				return nil, fmt.Errorf("encode tool calls: %w", err)
+			}
+			if len(calls) > 0 {
+				chat[keyToolCalls] = list
+			}
+		}
+	}
+	if e.signed && plain(message["role"]) == roleAssistant {
+		blocks, err := anthropicBlocks(parts)
+		if err != nil {
+			return nil, err
+		}
+		chat[keyAnthropic] = blocks
+		changed = true
+	}
+	if !changed {
+		return raw, nil
+	}
+	out, err := encode(chat)
+	if err != nil {
+		return nil, fmt.Errorf("encode a message: %w", err)
+	}
+	return out, nil
+}
+
+// anthropicBlocks returns the parts of an answer with signed reasoning as the blocks that Anthropic's API wants back.
+func anthropicBlocks(parts []json.RawMessage) (json.RawMessage, error) {
+	blocks := make([]json.RawMessage, 0, len(parts))
+	for _, raw := range parts {
+		part := membersOf(raw)
+		block := map[string]json.RawMessage{}
+		switch plain(part["type"]) {
+		case typeReasoning:
+			if !isString(part["signature"]) {
+				continue // the API takes no reasoning without a signature
+			}
+			block["type"], block["thinking"], block["signature"] = quoted("thinking"), part["content"], part["signature"]
+		case typeText:
+			if plain(part["content"]) == "" {
+				continue
+			}
+			block["type"], block["text"] = quoted(typeText), part["content"]
+		case typeToolCall:
+			input := json.RawMessage(plain(part["arguments"]))
+			if membersOf(input) == nil {
+				input = json.RawMessage("{}")
+			}
+			block["type"], block["id"], block["name"], block["input"] = quoted("tool_use"), quoted(plain(part["id"])), part["name"], input
+		default:
+			blocks = append(blocks, raw)
+			continue
+		}
+		out, err := encode(block)
+		if err != nil {
+			return nil, fmt.Errorf("encode a block: %w", err)
+		}
+		blocks = append(blocks, out)
+	}
+	out, err := encode(blocks)
+	if err != nil {
+		return nil, fmt.Errorf("encode blocks: %w", err)
+	}
+	return out, nil
+}
 
 // ToolsFromChat converts definitions of tools of chat completions to the GenAI conventions.
-func ToolsFromChat(tools []json.RawMessage) ([]json.RawMessage, error) { return toolsFromChat(tools) }
+func ToolsFromChat(tools []json.RawMessage) ([]json.RawMessage, error) {
+	out := make([]json.RawMessage, len(tools))
+	for i, raw := range tools {
+		tool := membersOf(raw)
+		function := membersOf(tool["function"])
+		if plain(tool["type"]) != "function" || function == nil {
+			out[i] = raw
+			continue
+		}
+		function["type"] = quoted("function")
+		var err error
+		if out[i], err = encode(function); err != nil {
+			return nil, fmt.Errorf("encode a tool: %w", err)
+		}
+	}
+	return out, nil
+}
+
+// textOf returns the text of a content: a string, or the text parts of a list, one in a line.
+func textOf(content json.RawMessage) string {
+	if isString(content) {
+		return plain(content)
+	}
+	var lines []string
+	for _, raw := range listOf(content) {
+		part := membersOf(raw)
+		for _, name := range []string{"text", "content"} {
+			if isString(part[name]) {
+				lines = append(lines, plain(part[name]))
+				break
+			}
+		}
+	}
+	return strings.Join(lines, "\n")
+}

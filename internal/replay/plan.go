@@ -1,5 +1,14 @@
 package replay
 
+import (
+	"context"
+	"encoding/json"
+	"maps"
+	"math"
+	"slices"
+	"strings"
+)
+
 // Fate is what an attempt would do with a recorded step.
 type Fate string
 
@@ -53,7 +62,9 @@ type PlanStep struct {
 // Estimates are the least, the likely and the most of the live calls of an attempt. The least is one call for each loop that
 // is live, the likely as many as recorded, the most as many as the step limit allows, each as large as the largest.
 type Estimates struct {
-	Least, Likely, Most Estimate
+	Least  Estimate `json:"least"`
+	Likely Estimate `json:"likely"`
+	Most   Estimate `json:"most"`
 }
 
 // Estimate is the size of some model calls.
@@ -66,11 +77,204 @@ type Estimate struct {
 // Tokens are those of some calls. Guessed counts the calls whose tokens were not recorded: they are guessed from the
 // length of the texts, with 2.7 bytes a token.
 type Tokens struct {
-	Calls, Input, Output int64
-	Guessed              int64
+	Calls   int64 `json:"calls"`
+	Input   int64 `json:"input_tokens"`
+	Output  int64 `json:"output_tokens"`
+	Guessed int64 `json:"guessed"`
+}
+
+// callSize is the size of a live call.
+type callSize struct {
+	loop          int
+	model         string
+	input, output int64
+	guessed       bool
 }
 
 // MakePlan says what an attempt would do. No call is made.
 func MakePlan(recording *Recording, edits *Checked, options Options) (*Plan, error) {
-	return makePlan(recording, edits, options)
+	options.Done, options.Store, options.Limit = nil, nil, nil
+	e, err := newEngine(recording, edits, options)
+	if err != nil {
+		return nil, err
+	}
+	e.dry = true
+	e.fates, e.notes = make([]Fate, len(e.Steps)), make([]string, len(e.Steps))
+	if err := e.walk(context.Background()); err != nil {
+		return nil, err
+	}
+	return e.plan(), nil
+}
+
+// planCall notes a call of the model that the attempt would make. What follows its answer is unknown.
+func (e *engine) planCall(i, base int, request *Request) {
+	run := &e.runs[e.Steps[base].Loop]
+	run.awaits, run.own, run.diverged = true, true, true
+	if i < 0 {
+		e.size(base, request)
+		return
+	}
+	e.fate(i, FateLive, "")
+	e.size(i, request)
+	e.await(i)
+}
+
+// await notes that the outputs of a recorded model call are not those of the attempt.
+func (e *engine) await(i int) {
+	for _, text := range e.outputsOf(i) {
+		if text = strings.TrimSpace(text); text != "" {
+			e.open[text] = true
+		}
+	}
+}
+
+// expect notes a recorded call that the attempt would make if the model goes on as recorded.
+func (e *engine) expect(i int) {
+	if e.options.Executor != ExecutorServer {
+		e.fate(i, FateUnknown, "")
+		return
+	}
+	e.fate(i, FateLive, "If the model goes on as recorded.")
+	request := e.Steps[i].Model.Request.clone()
+	e.applyEdits(&request, e.Steps[i].Loop, i, i)
+	e.size(i, &request)
+	e.await(i)
+}
+
+// size notes the size of a live call: as recorded, or guessed from its texts.
+func (e *engine) size(i int, request *Request) {
+	s := &e.Steps[i]
+	size := callSize{loop: s.Loop, model: request.Model, guessed: true}
+	if response := s.Model.Response; response != nil && response.Usage != nil && response.Usage.Input != nil && response.Usage.Output != nil {
+		size.input, size.output, size.guessed = *response.Usage.Input, *response.Usage.Output, false
+	} else {
+		length := 0
+		for _, list := range [][]json.RawMessage{request.Messages, request.Tools} {
+			for _, raw := range list {
+				length += len(raw)
+			}
+		}
+		size.input = tokensOf(length)
+		if response != nil {
+			size.output = tokensOf(len(response.Message))
+		}
+	}
+	e.sizes = append(e.sizes, size)
+}
+
+// tokensOf guesses tokens from a length: 2.7 bytes a token, which is more than most texts have.
+func tokensOf(length int) int64 {
+	const bytesPerToken = 2.7
+	return int64(math.Ceil(float64(length) / bytesPerToken))
+}
+
+// plan puts the plan together.
+func (e *engine) plan() *Plan {
+	out := &Plan{Fork: -1, Counts: map[Fate]int{}, Stop: Stop{Reason: StopCompleted, Recorded: -1}, Missing: e.Replayability.Missing}
+	if e.stop != nil {
+		out.Stop = *e.stop
+	}
+	unknown := map[string]bool{}
+	for i := range e.Steps {
+		s := &e.Steps[i]
+		step := PlanStep{Recorded: i, SpanID: s.SpanID, Kind: s.Kind, Name: s.Name, Fate: e.fates[i], Note: e.notes[i], Edits: e.edits.byStep[i], InCone: e.cone[i]}
+		switch {
+		case step.Fate != "":
+		case !e.cone[i] && (e.stop == nil || e.beforeStop(i)):
+			step.Fate = FateCopied
+		case s.Kind == KindFrame && e.stop == nil && !e.awaitsBelow(i):
+			step.Fate = FateCopied
+		default:
+			step.Fate = FateUnknown
+			if e.stop != nil && !e.beforeStop(i) {
+				step.Note = "The attempt ends before."
+			}
+		}
+		if s.Kind == KindTool {
+			step.SideEffects = e.tape.class(s.Tool.Name)
+			if step.Fate == FateUnknown {
+				if step.OnMiss = e.tape.policy(s.Tool.Name).OnMiss; step.OnMiss == "" {
+					step.OnMiss = MissStop
+				}
+			}
+			if e.cone[i] && e.tape.policy(s.Tool.Name).SideEffects == "" && e.effects[s.Tool.Name] == "" {
+				unknown[s.Tool.Name] = true
+			}
+		}
+		if s.Kind != KindFrame {
+			out.Counts[step.Fate]++
+			if out.Fork < 0 && step.Fate != FateCopied {
+				out.Fork = i
+			}
+		}
+		out.Steps = append(out.Steps, step)
+	}
+	if len(unknown) > 0 {
+		out.Warnings = append(out.Warnings, "Nothing is known of the side effects of "+strings.Join(slices.Sorted(maps.Keys(unknown)), ", ")+
+			": each counts as writing, so that a call that differs makes what follows stale. Set side_effects of those that only read.")
+	}
+	e.estimate(&out.Calls)
+	return out
+}
+
+// awaitsBelow reports whether something below a frame is not copied.
+func (e *engine) awaitsBelow(i int) bool {
+	below := map[int]bool{i: true}
+	for j := i + 1; j < len(e.Steps); j++ {
+		if !below[e.Steps[j].Parent] {
+			continue
+		}
+		below[j] = true
+		if e.fates[j] != "" && e.fates[j] != FateCopied {
+			return true
+		}
+	}
+	return false
+}
+
+// estimate sums up the live calls.
+func (e *engine) estimate(out *Estimates) {
+	out.Least.ByModel, out.Likely.ByModel, out.Most.ByModel = map[string]Tokens{}, map[string]Tokens{}, map[string]Tokens{}
+	if len(e.sizes) == 0 {
+		return
+	}
+	loops := map[int]bool{}
+	largest := map[string]callSize{}
+	for _, size := range e.sizes {
+		out.Likely.add(size, 1)
+		if !loops[size.loop] {
+			loops[size.loop] = true
+			out.Least.add(size, 1)
+		}
+		big := largest[size.model]
+		largest[size.model] = callSize{model: size.model, input: max(big.input, size.input), output: max(big.output, size.output), guessed: big.guessed || size.guessed}
+	}
+	// Models share the calls that the limit leaves as they share the likely ones.
+	left := int64(max(e.maxSteps-e.counted+len(loops), len(e.sizes)))
+	for _, name := range slices.Sorted(maps.Keys(largest)) {
+		share := left * int64(e.sizesOf(name)) / int64(len(e.sizes))
+		out.Most.add(largest[name], max(share, int64(e.sizesOf(name))))
+	}
+}
+
+func (e *engine) sizesOf(model string) int {
+	n := 0
+	for _, size := range e.sizes {
+		if size.model == model {
+			n++
+		}
+	}
+	return n
+}
+
+func (e *Estimate) add(size callSize, calls int64) {
+	tokens := e.ByModel[size.model]
+	tokens.Calls += calls
+	tokens.Input += calls * size.input
+	tokens.Output += calls * size.output
+	if size.guessed {
+		tokens.Guessed += calls
+	}
+	e.ByModel[size.model] = tokens
+	e.Calls += int(calls)
 }

@@ -42,10 +42,13 @@ type Recording struct {
 	Duration      *time.Duration
 	Replayability Replayability
 
-	spans  []Span // of Steps
-	bySpan map[uint64]int
-	calls  []recordedCall
-	forms  messageForms
+	spans    []Span // of Steps
+	bySpan   map[uint64]int
+	recorded []recordedCall // those that models asked for come first, in the order of their askers
+	forms    messageForms
+	cache    messageCache
+	// effects are the side effects of tools that the recording tells of.
+	effects map[string]SideEffects
 }
 
 // Step is a step of a recorded run.
@@ -161,12 +164,8 @@ type Loop struct {
 	// joined of them.
 	Joined bool
 
-	turns []turn
+	calls []loopCall // of Calls
 }
-
-// Read makes a recording of the folded spans of a run. The order of spans does not matter. It never fails: what is
-// wrong with a recording is told by its Replayability.
-func Read(spans []Span) *Recording { return read(spans) }
 
 // Level says how far a run can be replayed. Each level includes those before.
 type Level string

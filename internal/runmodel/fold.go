@@ -343,7 +343,7 @@ func Totals(versions []Span) Run {
 		SessionID: root.SessionID, ConversationID: root.ConversationID, UserID: root.UserID,
 		AgentName: root.AgentName, Environment: root.Environment, Release: root.Release,
 		SpanCount:     uint64(len(spans)),
-		LLMCallCount:  modelCalls(spans),
+		LLMCallCount:  uint64(len(ModelCalls(spans))),
 		ToolCallCount: uint64(len(ToolCalls(spans))),
 		GenAI:         slices.ContainsFunc(versions, func(v Span) bool { return v.IsGenAI() }),
 		Source:        runSource(root, spans),
@@ -747,9 +747,9 @@ func ToolCalls(spans []Span) (calls []int) {
 // maxRelayed limits how many spans may stand between two of one tool call.
 const maxRelayed = 8
 
-// modelCalls counts the calls of language models. It skips spans that wrap a call or continue one, and all but one of
-// those that are the same call.
-func modelCalls(spans []Span) (n uint64) {
+// ModelCalls returns which of a run's folded spans are calls of language models, in their order. It skips spans that wrap a
+// call or continue one, and all but one of those that are the same call.
+func ModelCalls(spans []Span) (calls []int) {
 	again := sameCalls(spans)
 	isCall := func(i int) bool {
 		s := &spans[i]
@@ -758,10 +758,10 @@ func modelCalls(spans []Span) (n uint64) {
 	wraps := wrappers(spans, indexOf(spans), isCall)
 	for i := range spans {
 		if isCall(i) && !wraps[i] {
-			n++
+			calls = append(calls, i)
 		}
 	}
-	return n
+	return calls
 }
 
 // countedAbove reports whether an ancestor that counts includes what a span sums up. A call above a tool or an agent

@@ -1,0 +1,199 @@
+package replay
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+)
+
+var errBody = errors.New("the recorded request is no request of a chat")
+
+// sentMembers are members of a body that say how the answer travels, and not what is asked.
+var sentMembers = []string{"model", "messages", "tools", "system", "stream", "stream_options"}
+
+// readBody reads the body of a request as it was sent.
+func readBody(body []byte, anthropic bool) (Request, error) {
+	members := membersOf(body)
+	messages := listOf(members["messages"])
+	if messages == nil {
+		return Request{}, errBody
+	}
+	out := Request{Model: plain(members["model"]), Messages: messages, Tools: listOf(members["tools"]), Params: map[string]json.RawMessage{}}
+	for name, value := range members {
+		if !slices.Contains(sentMembers, name) && !isNull(value) {
+			out.Params[name] = value
+		}
+	}
+	if !anthropic {
+		return out, nil
+	}
+	out.Messages = nil
+	if system := members["system"]; !isNull(system) {
+		message, err := encode(map[string]json.RawMessage{"role": quoted(roleSystem), "content": system})
+		if err != nil {
+			return Request{}, fmt.Errorf("encode a message: %w", err)
+		}
+		out.Messages = append(out.Messages, message)
+	}
+	for i, raw := range messages {
+		converted, err := fromAnthropic(raw)
+		if err != nil {
+			return Request{}, fmt.Errorf("convert messages[%d]: %w", i, err)
+		}
+		out.Messages = append(out.Messages, converted...)
+	}
+	for i, raw := range out.Tools {
+		var err error
+		if out.Tools[i], err = toolFromAnthropic(raw); err != nil {
+			return Request{}, fmt.Errorf("convert tools[%d]: %w", i, err)
+		}
+	}
+	return out, paramsFromAnthropic(out.Params)
+}
+
+// isAnthropic reports whether a body was sent to Anthropic's API.
+func isAnthropic(provider string, body []byte) bool {
+	if strings.Contains(strings.ToLower(provider), "anthropic") {
+		return true
+	}
+	members := membersOf(body)
+	if !isNull(members["system"]) || !isNull(members["anthropic_version"]) {
+		return true
+	}
+	return slices.ContainsFunc(listOf(members["tools"]), func(raw json.RawMessage) bool { return membersOf(raw)["input_schema"] != nil })
+}
+
+// fromAnthropic converts a message of Anthropic's API: results of tools become messages of their own.
+func fromAnthropic(raw json.RawMessage) ([]json.RawMessage, error) {
+	members := membersOf(raw)
+	blocks := listOf(members["content"])
+	if blocks == nil {
+		return []json.RawMessage{raw}, nil
+	}
+	if plain(members["role"]) == roleAssistant {
+		message, err := answerFromAnthropic(blocks)
+		return []json.RawMessage{message}, err
+	}
+	var out []json.RawMessage
+	var content []json.RawMessage
+	for _, raw := range blocks {
+		block := membersOf(raw)
+		if plain(block["type"]) != "tool_result" {
+			content = append(content, raw)
+			continue
+		}
+		result := block["content"]
+		if list := listOf(result); len(list) == 1 && plain(membersOf(list[0])["type"]) == typeText && len(membersOf(list[0])) == 2 {
+			result = membersOf(list[0])["text"]
+		}
+		if isNull(result) {
+			result = json.RawMessage(`""`)
+		}
+		message, err := encode(map[string]json.RawMessage{"role": quoted(roleTool), "tool_call_id": block["tool_use_id"], "content": result})
+		if err != nil {
+			return nil, fmt.Errorf("encode the result of a tool: %w", err)
+		}
+		out = append(out, message)
+	}
+	if len(content) > 0 {
+		message, err := encode(map[string]any{"role": roleUser, "content": content})
+		if err != nil {
+			return nil, fmt.Errorf("encode a message: %w", err)
+		}
+		out = append(out, message)
+	}
+	return out, nil
+}
+
+// answerFromAnthropic converts the blocks of an answer. What chat completions cannot express stays in anthropic_content.
+func answerFromAnthropic(blocks []json.RawMessage) (json.RawMessage, error) {
+	var text, thought strings.Builder
+	var calls []any
+	keep := false
+	for _, raw := range blocks {
+		block := membersOf(raw)
+		switch plain(block["type"]) {
+		case typeText:
+			text.WriteString(plain(block["text"]))
+		case "tool_use":
+			calls = append(calls, map[string]any{
+				"id": plain(block["id"]), "type": "function", "function": map[string]string{"name": plain(block["name"]), "arguments": string(block["input"])},
+			})
+		case "thinking":
+			thought.WriteString(plain(block["thinking"]))
+			keep = true
+		default:
+			keep = true
+		}
+	}
+	message := map[string]any{"role": roleAssistant, "content": text.String()}
+	if text.Len() == 0 && len(calls) > 0 {
+		message["content"] = nil
+	}
+	if thought.Len() > 0 {
+		message[keyReasoning] = thought.String()
+	}
+	if len(calls) > 0 {
+		message[keyToolCalls] = calls
+	}
+	if keep {
+		message[keyAnthropic] = blocks
+	}
+	out, err := encode(message)
+	if err != nil {
+		return nil, fmt.Errorf("encode an answer: %w", err)
+	}
+	return out, nil
+}
+
+// toolFromAnthropic converts a definition. Tools of the server are kept as they are.
+func toolFromAnthropic(raw json.RawMessage) (json.RawMessage, error) {
+	tool := membersOf(raw)
+	if tool["input_schema"] == nil {
+		return raw, nil
+	}
+	out := map[string]any{"type": "function"}
+	function := map[string]json.RawMessage{"parameters": tool["input_schema"]}
+	for name, value := range tool {
+		switch name {
+		case "input_schema", "type":
+		case "name", "description", "strict":
+			function[name] = value
+		default:
+			out[name] = value
+		}
+	}
+	out["function"] = function
+	text, err := encode(out)
+	if err != nil {
+		return nil, fmt.Errorf("encode a tool: %w", err)
+	}
+	return text, nil
+}
+
+// paramsFromAnthropic gives parameters the names of chat completions.
+func paramsFromAnthropic(params map[string]json.RawMessage) error {
+	if stop := params["stop_sequences"]; stop != nil {
+		params["stop"] = stop
+		delete(params, "stop_sequences")
+	}
+	choice := membersOf(params["tool_choice"])
+	var err error
+	switch plain(choice["type"]) {
+	case "auto", "none":
+		params["tool_choice"] = choice["type"]
+	case "any":
+		params["tool_choice"] = quoted("required")
+	case "tool":
+		params["tool_choice"], err = encode(map[string]any{"type": "function", "function": map[string]json.RawMessage{"name": choice["name"]}})
+	}
+	if err != nil {
+		return fmt.Errorf("encode tool_choice: %w", err)
+	}
+	if off := string(choice["disable_parallel_tool_use"]); off == "true" || off == "false" {
+		params["parallel_tool_calls"] = json.RawMessage(map[string]string{"true": "false", "false": "true"}[off])
+	}
+	return nil
+}

@@ -1,0 +1,215 @@
+package replay
+
+import (
+	"cmp"
+	"encoding/json"
+	"slices"
+	"time"
+)
+
+// recordedCall is a tool call that the recording can answer.
+type recordedCall struct {
+	name, arguments string
+	key             callKey
+	// step is that of the span of the call, -1 if there is none. asker is the model call that asked for it, -1 for the program.
+	step, asker int
+	// content is what the model was told: the content of a chat message. It is nil if nobody recorded it.
+	content json.RawMessage
+}
+
+// callKey names a tool call: the tool and its canonical arguments.
+type callKey struct{ name, arguments string }
+
+func keyOf(name, arguments string) callKey { return callKey{name, canonicalArguments(arguments)} }
+
+// text is what the model was told.
+func (c *recordedCall) text() (string, bool) {
+	if c.content == nil {
+		return "", false
+	}
+	if isString(c.content) {
+		return plain(c.content), true
+	}
+	return string(c.content), true
+}
+
+// spanQueue has the tool steps that no call has yet.
+type spanQueue struct {
+	byID   map[string][]int
+	byKey  map[callKey][]int
+	byName map[string][]int
+	taken  map[int]bool
+}
+
+// take returns the first step of a list that is not taken and does not start before a time, -1 for none.
+func (q *spanQueue) take(r *Recording, list []int, from time.Duration) int {
+	for _, i := range list {
+		if !q.taken[i] && r.Steps[i].Offset >= from {
+			q.taken[i] = true
+			return i
+		}
+	}
+	return -1
+}
+
+// readCalls finds what the recording has of tool calls: what models asked for and were told, and the spans of tools.
+func (r *Recording) readCalls() {
+	queue := spanQueue{byID: map[string][]int{}, byKey: map[callKey][]int{}, byName: map[string][]int{}, taken: map[int]bool{}}
+	for i := range r.Steps {
+		tool := r.Steps[i].Tool
+		if tool == nil {
+			continue
+		}
+		if tool.CallID != "" {
+			queue.byID[tool.CallID] = append(queue.byID[tool.CallID], i)
+		}
+		key := keyOf(tool.Name, tool.Arguments)
+		queue.byKey[key] = append(queue.byKey[key], i)
+		queue.byName[tool.Name] = append(queue.byName[tool.Name], i)
+	}
+	// In the order of the model calls, so that equal calls of several loops have the spans that follow them. Each pass looks for a better
+	// match than the next one.
+	var asked []*recordedCall
+	var ids []string
+	for i := range r.Steps {
+		if r.Steps[i].Loop < 0 || r.Steps[i].Kind != KindModel {
+			continue
+		}
+		loop := &r.Loops[r.Steps[i].Loop]
+		k := slices.Index(loop.Calls, i)
+		for n, call := range loop.calls[k].calls {
+			one := &recordedCall{name: call.name, arguments: call.arguments, key: keyOf(call.name, call.arguments), step: -1, asker: i}
+			if k+1 < len(loop.calls) {
+				if result := membersOf(loop.calls[k+1].results[n]); result != nil {
+					one.content = result["content"]
+					if isNull(one.content) {
+						one.content = json.RawMessage(`""`)
+					}
+				}
+			}
+			asked, ids = append(asked, one), append(ids, call.id)
+		}
+	}
+	match := func(list func(int) []int) {
+		for n, one := range asked {
+			if one.step < 0 {
+				one.step = queue.take(r, list(n), r.Steps[one.asker].Offset)
+			}
+		}
+	}
+	match(func(n int) []int {
+		if ids[n] == "" {
+			return nil
+		}
+		return queue.byID[ids[n]]
+	})
+	match(func(n int) []int { return queue.byKey[asked[n].key] })
+	match(func(n int) []int { return r.unnamed(queue.byName[asked[n].name], ids[n]) })
+	for _, one := range asked {
+		r.bind(one)
+		r.recorded = append(r.recorded, *one)
+	}
+	for i := range r.Steps {
+		if tool := r.Steps[i].Tool; tool != nil && !queue.taken[i] {
+			one := recordedCall{name: tool.Name, arguments: tool.Arguments, key: keyOf(tool.Name, tool.Arguments), step: i, asker: -1}
+			if tool.Result != nil {
+				one.content = quoted(*tool.Result)
+			}
+			r.recorded = append(r.recorded, one)
+		}
+	}
+	r.readSideEffects()
+}
+
+// unnamed returns the steps that have no id of a call, if the call has one: an id that differs is that of another call.
+func (r *Recording) unnamed(steps []int, id string) []int {
+	if id == "" {
+		return steps
+	}
+	var out []int
+	for _, i := range steps {
+		if r.Steps[i].Tool.CallID == "" {
+			out = append(out, i)
+		}
+	}
+	return out
+}
+
+// bind completes a call and its span with what the other one has.
+func (r *Recording) bind(one *recordedCall) {
+	if one.step < 0 {
+		return
+	}
+	step := &r.Steps[one.step]
+	step.Asker, step.Loop = one.asker, r.Steps[one.asker].Loop
+	step.Tool.Arguments = cmp.Or(one.arguments, step.Tool.Arguments)
+	if text, ok := one.text(); ok {
+		step.Tool.Result = &text
+	} else if step.Tool.Result != nil {
+		one.content = quoted(*step.Tool.Result)
+	} else if step.failed() && (step.ErrorMessage != "" || step.ErrorType != "") {
+		one.content = quoted(errorText(step.ErrorType, step.ErrorMessage))
+	}
+}
+
+// errorText is what a model is told of a call that failed, where the recording does not say it.
+func errorText(kind, message string) string {
+	switch {
+	case kind == "":
+		return "Error: " + message
+	case message == "":
+		return "Error: " + kind
+	}
+	return "Error: " + kind + ": " + message
+}
+
+// readSideEffects gives tool calls the annotations of their definitions.
+func (r *Recording) readSideEffects() {
+	known := map[string]SideEffects{}
+	for i := range r.spans {
+		for _, raw := range r.spans[i].ToolDefinitions {
+			definition := membersOf(raw)
+			if function := membersOf(definition["function"]); function != nil {
+				if definition["annotations"] != nil {
+					function["annotations"] = definition["annotations"]
+				}
+				definition = function
+			}
+			if effects := sideEffectsOf(definition["annotations"]); effects != "" {
+				known[plain(definition["name"])] = effects
+			}
+		}
+	}
+	for i := range r.Steps {
+		if tool := r.Steps[i].Tool; tool != nil && tool.SideEffects == "" {
+			tool.SideEffects = known[tool.Name]
+		}
+	}
+	r.effects = known
+	for i := range r.Steps {
+		if tool := r.Steps[i].Tool; tool != nil && tool.SideEffects != "" && r.effects[tool.Name] == "" {
+			r.effects[tool.Name] = tool.SideEffects
+		}
+	}
+}
+
+// ending returns the tools whose calls ended a loop or a turn, and never did not: the program stops at them.
+func (r *Recording) ending() map[string]bool {
+	ends, goes := map[string]bool{}, map[string]bool{}
+	for l := range r.Loops {
+		calls := r.Loops[l].calls
+		for k := range calls {
+			for _, call := range calls[k].calls {
+				if k == len(calls)-1 || calls[k+1].turn {
+					ends[call.name] = true
+				} else {
+					goes[call.name] = true
+				}
+			}
+		}
+	}
+	for name := range goes {
+		delete(ends, name)
+	}
+	return ends
+}

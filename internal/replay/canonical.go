@@ -1,0 +1,135 @@
+package replay
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"strings"
+
+	"github.com/gowebpki/jcs"
+	"golang.org/x/text/unicode/norm"
+)
+
+// digest names a text. Two texts are equal if their digests are.
+type digest [sha256.Size]byte
+
+func digestOf(texts ...string) digest {
+	h := sha256.New()
+	for _, text := range texts {
+		_, _ = h.Write([]byte(text)) // a hash never returns an error
+		_, _ = h.Write([]byte{0})
+	}
+	return digest(h.Sum(nil))
+}
+
+func (d digest) String() string { return hex.EncodeToString(d[:]) }
+
+// canonical returns the canonical form of JSON (RFC 8785), and false for a text that is not JSON. Numbers that a
+// double cannot express keep their digits: two of them must not become one.
+func canonical(text string) (string, bool) {
+	if !json.Valid([]byte(text)) {
+		return "", false
+	}
+	if !hasLongNumber(text) {
+		if out, err := jcs.Transform([]byte(text)); err == nil {
+			return string(out), true
+		}
+	}
+	decoder := json.NewDecoder(strings.NewReader(text))
+	decoder.UseNumber()
+	var value any
+	if decoder.Decode(&value) != nil {
+		return "", false
+	}
+	out, err := encode(value)
+	return string(out), err == nil
+}
+
+// hasLongNumber reports whether a valid JSON text has a number of more digits than a double keeps.
+func hasLongNumber(text string) bool {
+	const kept = 15
+	digits, inString := 0, false
+	for i := 0; i < len(text); i++ {
+		switch c := text[i]; {
+		case inString && c == '\\':
+			i++
+		case c == '"':
+			inString = !inString
+			digits = 0
+		case inString:
+		case c >= '0' && c <= '9':
+			if digits++; digits > kept {
+				return true
+			}
+		case c != '.' && c != '-' && c != '+':
+			digits = 0
+		}
+	}
+	return false
+}
+
+// canonicalText returns JSON objects and lists in their canonical form, and other texts in Unicode's composed form with
+// white space collapsed.
+func canonicalText(text string) string {
+	trimmed := strings.TrimSpace(text)
+	if trimmed != "" && (trimmed[0] == '{' || trimmed[0] == '[') {
+		if out, ok := canonical(trimmed); ok {
+			return out
+		}
+	}
+	return collapsed(text)
+}
+
+func collapsed(text string) string { return strings.Join(strings.Fields(norm.NFC.String(text)), " ") }
+
+// encode writes JSON without the escapes for HTML.
+func encode(value any) (json.RawMessage, error) {
+	var out bytes.Buffer
+	encoder := json.NewEncoder(&out)
+	encoder.SetEscapeHTML(false)
+	if err := encoder.Encode(value); err != nil {
+		return nil, err //nolint:wrapcheck // callers say what they encode
+	}
+	return bytes.TrimSuffix(out.Bytes(), []byte("\n")), nil
+}
+
+// quoted returns a text as JSON.
+func quoted(text string) json.RawMessage {
+	raw, err := encode(text)
+	if err != nil {
+		return json.RawMessage(`""`) // a text always encodes
+	}
+	return raw
+}
+
+// plain returns the value of a JSON string, and other JSON as it is.
+func plain(raw json.RawMessage) string {
+	var text string
+	if json.Unmarshal(raw, &text) == nil {
+		return text
+	}
+	return string(raw)
+}
+
+func isNull(raw json.RawMessage) bool { return len(raw) == 0 || string(raw) == "null" }
+
+func isString(raw json.RawMessage) bool { return len(raw) > 0 && raw[0] == '"' }
+
+// membersOf reads a JSON object. It returns nil for anything else.
+func membersOf(raw json.RawMessage) map[string]json.RawMessage {
+	var members map[string]json.RawMessage
+	if json.Unmarshal(raw, &members) != nil {
+		return nil
+	}
+	return members
+}
+
+// listOf reads a JSON list. It returns nil for anything else.
+func listOf(raw json.RawMessage) []json.RawMessage {
+	var list []json.RawMessage
+	if len(raw) == 0 || json.Unmarshal(raw, &list) != nil {
+		return nil
+	}
+	return list
+}

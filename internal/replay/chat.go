@@ -1,0 +1,263 @@
+package replay
+
+import (
+	"encoding/json"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// chatCall is a tool call in a message.
+type chatCall struct {
+	id, name, arguments string
+}
+
+// callsOf reads tool calls of chat completions.
+func callsOf(raw json.RawMessage) []chatCall {
+	list := listOf(raw)
+	calls := make([]chatCall, 0, len(list))
+	for _, one := range list {
+		call := membersOf(one)
+		function := membersOf(call["function"])
+		if name := plain(function["name"]); name != "" {
+			calls = append(calls, chatCall{plain(call["id"]), name, plain(function["arguments"])})
+		}
+	}
+	return calls
+}
+
+// chatMessage is what is compared of a message.
+type chatMessage struct {
+	role    string
+	text    string // of its content
+	content string // normalised
+	calls   []chatCall
+	answer  string // content and calls
+	callID  string // of a result
+}
+
+// messageCache keeps what was read of messages: each is in all later requests of its loop.
+type messageCache map[string]*chatMessage
+
+func (c messageCache) read(raw json.RawMessage) *chatMessage {
+	if known, ok := c[string(raw)]; ok {
+		return known
+	}
+	m := readChat(raw)
+	c[string(raw)] = m
+	return m
+}
+
+func (c messageCache) readAll(list []json.RawMessage) []*chatMessage {
+	out := make([]*chatMessage, len(list))
+	for i, raw := range list {
+		out[i] = c.read(raw)
+	}
+	return out
+}
+
+func readChat(raw json.RawMessage) *chatMessage {
+	members := membersOf(raw)
+	m := &chatMessage{role: plain(members["role"])}
+	switch m.role {
+	case roleDeveloper:
+		m.role = roleSystem
+	case "human":
+		m.role = roleUser
+	case "ai", "model":
+		m.role = roleAssistant
+	}
+	if m.role == "" || members["parts"] != nil { // it does not follow the conventions
+		m.text, m.content = plain(raw), canonicalText(plain(raw))
+		m.answer = m.content
+		return m
+	}
+	m.text = textOf(members["content"])
+	m.content = contentText(members["content"], m.text)
+	if refusal := plain(members["refusal"]); refusal != "" {
+		m.content = strings.TrimSpace(m.content + " " + collapsed(refusal))
+	}
+	m.calls = callsOf(members[keyToolCalls])
+	m.answer = m.content + callsText(m.calls)
+	if m.role == roleTool {
+		m.callID = plain(members["tool_call_id"])
+	}
+	return m
+}
+
+// contentText is a content as it is compared: its text, and its other parts as canonical JSON.
+func contentText(content json.RawMessage, text string) string {
+	out := canonicalText(text)
+	if isString(content) {
+		return out
+	}
+	list := listOf(content)
+	if list == nil && !isNull(content) {
+		return canonicalText(string(content))
+	}
+	for _, raw := range list {
+		part := membersOf(raw)
+		if plain(part["type"]) == typeText && isString(part["text"]) {
+			continue
+		}
+		out += "\x00" + canonicalText(string(raw))
+	}
+	return out
+}
+
+func (m *chatMessage) isEmpty() bool {
+	return m.content == "" && len(m.calls) == 0 && m.role != roleTool
+}
+
+// conversation is the messages of a request as they are compared: without ids, the system messages at its beginning apart.
+type conversation struct {
+	system string
+	// leading is how many messages are the system's.
+	leading int
+	body    []entry
+}
+
+// entry is a message, or several of an assistant that follow each other.
+type entry struct {
+	role string
+	text string // normalised
+	// upTo is the number of messages of the request up to the end of this entry.
+	upTo int
+}
+
+// compared returns messages as they are compared. Ids of calls become their numbers, in the order of the calls.
+func compared(messages []*chatMessage) conversation {
+	var c conversation
+	for c.leading < len(messages) && messages[c.leading].role == roleSystem {
+		c.system = join(c.system, messages[c.leading].content)
+		c.leading++
+	}
+	numbers := map[string]int{}
+	var open []int
+	calls := 0
+	for i := c.leading; i < len(messages); i++ {
+		m := messages[i]
+		if m.isEmpty() {
+			if len(c.body) > 0 {
+				c.body[len(c.body)-1].upTo = i + 1
+			}
+			continue
+		}
+		for _, call := range m.calls {
+			calls++
+			if call.id != "" {
+				numbers[call.id] = calls
+			}
+			open = append(open, calls)
+		}
+		e := entry{role: m.role, text: m.answer, upTo: i + 1}
+		if m.role == roleTool {
+			number, known := numbers[m.callID]
+			if !known && len(open) > 0 {
+				number = open[0]
+			}
+			if at := slices.Index(open, number); at >= 0 {
+				open = slices.Delete(open, at, at+1)
+			}
+			e.text = strconv.Itoa(number) + "\x03" + e.text
+		}
+		if n := len(c.body); n > 0 && m.role == roleAssistant && c.body[n-1].role == roleAssistant {
+			last := &c.body[n-1]
+			last.text, last.upTo = joinAnswers(last.text, e.text), e.upTo
+			continue
+		}
+		c.body = append(c.body, e)
+	}
+	sortResults(c.body)
+	return c
+}
+
+// joinAnswers joins the texts of two messages of an assistant, calls last.
+func joinAnswers(a, b string) string {
+	textA, callsA, _ := strings.Cut(a, "\x01")
+	textB, callsB, _ := strings.Cut(b, "\x01")
+	out := strings.TrimSpace(textA + " " + textB)
+	for _, calls := range []string{callsA, callsB} {
+		if calls != "" {
+			out += "\x01" + calls
+		}
+	}
+	return out
+}
+
+// sortResults sorts results that follow each other by their calls: parallel calls end in any order.
+func sortResults(body []entry) {
+	for from := 0; from < len(body); {
+		to := from
+		for to < len(body) && body[to].role == roleTool {
+			to++
+		}
+		if to-from > 1 {
+			ends := make([]int, 0, to-from)
+			for _, e := range body[from:to] {
+				ends = append(ends, e.upTo)
+			}
+			slices.SortStableFunc(body[from:to], func(a, b entry) int { return strings.Compare(a.text, b.text) })
+			for i := range ends {
+				body[from+i].upTo = ends[i]
+			}
+		}
+		from = max(to, from+1)
+	}
+}
+
+// canonicalArguments is the canonical form of arguments. Without any they are an empty object.
+func canonicalArguments(text string) string {
+	if strings.TrimSpace(text) == "" || strings.TrimSpace(text) == "null" {
+		return "{}"
+	}
+	if out, ok := canonical(text); ok {
+		return out
+	}
+	return collapsed(text)
+}
+
+// digest names the whole conversation.
+func (c *conversation) digest() digest {
+	texts := make([]string, 0, 2*len(c.body)+1)
+	texts = append(texts, c.system)
+	for _, e := range c.body {
+		texts = append(texts, e.role, e.text)
+	}
+	return digestOf(texts...)
+}
+
+// digest names a request: two requests with the same are the same to the model.
+func (r *Request) digest(cache messageCache) digest {
+	c := compared(cache.readAll(r.Messages))
+	messages := c.digest()
+	texts := []string{r.Model, messages.String()}
+	for _, tool := range r.Tools {
+		texts = append(texts, canonicalText(string(tool)))
+	}
+	return digestOf(append(texts, canonicalParams(r.Params))...)
+}
+
+// canonicalParams leaves out what does not change an answer.
+func canonicalParams(params map[string]json.RawMessage) string {
+	kept := make(map[string]json.RawMessage, len(params))
+	for name, value := range params {
+		if !isNull(value) && name != "stream" && name != "stream_options" {
+			kept[name] = value
+		}
+	}
+	raw, err := encode(kept)
+	if err != nil {
+		return "" // a value that is not JSON: it was refused when it was read
+	}
+	return canonicalText(string(raw))
+}
+
+// callsText is tool calls as they are compared, without their ids.
+func callsText(calls []chatCall) string {
+	var text strings.Builder
+	for _, call := range calls {
+		text.WriteString("\x01" + call.name + "\x02" + canonicalArguments(call.arguments))
+	}
+	return text.String()
+}

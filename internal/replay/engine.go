@@ -1,0 +1,406 @@
+package replay
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/looptrace/looptrace/internal/problem"
+)
+
+// Errors of Replay and MakePlan.
+var (
+	// ErrNotDone is the error for Options.Done that are not steps of the attempt.
+	ErrNotDone = errors.New("the steps that are done are not those of this attempt")
+
+	errNoModel  = errors.New("the executor server needs a function that calls the model")
+	errExecutor = errors.New("the executor is not known: it must be cassette or server")
+)
+
+// Replay makes an attempt. model may be nil for ExecutorCassette. Its error is that of the context, of model, of Store or
+// ErrNotDone, or one of kind Invalid for a fork that is no step; an attempt that ends early has none, but a Stop.
+func Replay(ctx context.Context, recording *Recording, edits *Checked, options Options, model ModelFunc) (*Attempt, error) {
+	if options.Executor == ExecutorServer && model == nil {
+		return nil, errNoModel
+	}
+	e, err := newEngine(recording, edits, options)
+	if err != nil {
+		return nil, err
+	}
+	e.model = model
+	if err := e.walk(ctx); err != nil {
+		return nil, err
+	}
+	return e.finish(ctx)
+}
+
+// engine makes an attempt, or a plan.
+type engine struct {
+	*Recording
+	edits   *Checked
+	options Options
+	model   ModelFunc
+	// dry makes a plan: nothing is called, and what an answer decides stays unknown.
+	dry bool
+
+	cache     messageCache
+	tape      *cassette
+	structure Structure
+	ends      map[string]bool
+	// from are the steps that change, and cone what can depend on them.
+	from []int
+	cone []bool
+
+	steps []AttemptStep
+	// made is the index of the attempt's step for a recorded model call or tool call. Others are -1.
+	made []int
+	// covered are recorded tool calls that were answered without what is below them, by whether that is copied.
+	covered map[int]bool
+	// deferred are tool calls that depend on what is below them.
+	deferred map[int]bool
+	runs     []loopRun
+	spent    Spent
+	maxSteps int
+	counted  int
+	stop     *Stop
+	// changed has the new texts of outputs that differ, by the recorded ones. open are recorded texts whose new ones are unknown.
+	changed map[string]string
+	open    map[string]bool
+	// lost are recorded texts that have no counterpart in the attempt.
+	lost map[string]bool
+	// callOf is the index of the recorded call of a tool step.
+	callOf map[int]int
+	// fates and notes are those of a plan.
+	fates []Fate
+	notes []string
+	// sizes are the live calls of a plan, in order. below and recordedBelow count calls below frames.
+	sizes                []callSize
+	below, recordedBelow []int
+}
+
+func newEngine(r *Recording, edits *Checked, options Options) (*engine, error) {
+	switch options.Executor {
+	case "":
+		options.Executor = ExecutorCassette
+	case ExecutorCassette, ExecutorServer:
+	default:
+		return nil, errExecutor
+	}
+	if err := CheckTools(options.Tools, "tools"); err != nil {
+		return nil, err
+	}
+	e := &engine{
+		Recording: r, edits: edits, options: options, cache: maps.Clone(r.cache), tape: newCassette(r, options.Tools), structure: r.Structure(edits),
+		ends: r.ending(), made: make([]int, len(r.Steps)), covered: map[int]bool{}, deferred: map[int]bool{}, runs: make([]loopRun, len(r.Loops)),
+		changed: map[string]string{}, open: map[string]bool{}, lost: map[string]bool{}, callOf: map[int]int{}, maxSteps: options.MaxSteps,
+	}
+	if e.cache == nil {
+		e.cache = messageCache{}
+	}
+	recorded := 0
+	for i := range r.Steps {
+		e.made[i] = -1
+		if r.Steps[i].Kind != KindFrame {
+			recorded++
+		}
+	}
+	if e.maxSteps <= 0 {
+		const more = 5
+		e.maxSteps = 2*recorded + more
+	}
+	for n := range r.recorded {
+		if step := r.recorded[n].step; step >= 0 {
+			e.callOf[step] = n
+		}
+	}
+	return e, e.fork()
+}
+
+// fork finds the steps that change.
+func (e *engine) fork() error {
+	if id := e.options.ForkSpanID; id != "" {
+		i := slices.IndexFunc(e.Steps, func(s Step) bool { return s.SpanID == strings.ToLower(id) })
+		if i < 0 {
+			return problem.InvalidField("fork_span_id", fmt.Sprintf("names no step of the run: it has none with the id %.40q.", id))
+		}
+		e.from = append(e.from, i)
+	}
+	for _, i := range slices.Sorted(maps.Keys(e.edits.byStep)) {
+		content := slices.ContainsFunc(e.edits.byStep[i], func(n int) bool { return !e.edits.Edits[n].Set.structural() })
+		effect := e.structure.Steps[i].Effect
+		if content || effect == EffectTimedOut || effect == EffectCensored {
+			e.from = append(e.from, i)
+		}
+	}
+	e.cone = make([]bool, len(e.Steps))
+	if len(e.from) > 0 {
+		e.cone = e.Cone(e.from)
+	}
+	return nil
+}
+
+// walk goes through the recorded steps in their order.
+func (e *engine) walk(ctx context.Context) error {
+	for i := range e.Steps {
+		if e.stop != nil {
+			return nil
+		}
+		if err := ctx.Err(); err != nil {
+			return fmt.Errorf("replay a run: %w", err)
+		}
+		var err error
+		if above := e.coveredBy(i); above >= 0 {
+			if e.covered[above] && e.Steps[i].Kind != KindFrame {
+				err = e.copy(ctx, i, e.steps[e.made[above]].Stale)
+			}
+		} else {
+			switch e.Steps[i].Kind {
+			case KindModel:
+				err = e.modelStep(ctx, i)
+			case KindTool:
+				err = e.toolStep(ctx, i)
+			}
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return e.closeDeferred(ctx)
+}
+
+// coveredBy returns the nearest tool call above a step that was answered without what is below it, -1 for none.
+func (e *engine) coveredBy(i int) int {
+	for at := e.Steps[i].Parent; at >= 0; at = e.Steps[at].Parent {
+		if _, ok := e.covered[at]; ok {
+			return at
+		}
+		if e.Steps[at].Kind == KindTool && e.made[at] < 0 && e.cone[at] && !e.deferred[at] {
+			e.covered[at] = false // it was not called
+			return at
+		}
+	}
+	return -1
+}
+
+// copy takes a recorded step over as it is.
+func (e *engine) copy(ctx context.Context, i int, stale bool) error {
+	s := &e.Steps[i]
+	if n, ok := e.callOf[i]; ok {
+		e.tape.take(n)
+	}
+	if s.Kind == KindModel {
+		e.takeUnseen(i)
+	}
+	e.fate(i, FateCopied, "")
+	step := e.stepOf(i)
+	step.Source, step.Stale = SourceCopied, stale
+	step.CostUSD = e.costOf(i)
+	return e.emit(ctx, step)
+}
+
+// takeUnseen marks the calls of a model's answer that have no span as made.
+func (e *engine) takeUnseen(asker int) {
+	for _, n := range e.asked(asker) {
+		if e.recorded[n].step < 0 {
+			e.tape.take(n)
+		}
+	}
+}
+
+// asked returns the recorded calls that an answer asked for, in its order.
+func (r *Recording) asked(asker int) []int {
+	from, ok := slices.BinarySearchFunc(r.recorded, asker, func(c recordedCall, asker int) int {
+		if c.asker < 0 {
+			return 1 // calls by the program come last
+		}
+		return c.asker - asker
+	})
+	var calls []int
+	for n := from; ok && n < len(r.recorded) && r.recorded[n].asker == asker; n++ {
+		calls = append(calls, n)
+	}
+	return calls
+}
+
+func (e *engine) costOf(i int) *float64 {
+	if e.Steps[i].Model == nil {
+		return nil
+	}
+	return e.Steps[i].Model.CostUSD
+}
+
+// stepOf begins a step of the attempt that stands for a recorded one.
+func (e *engine) stepOf(i int) AttemptStep {
+	s := &e.Steps[i]
+	out := AttemptStep{
+		Recorded: i, SpanID: s.SpanID, Parent: s.Parent, Kind: s.Kind, SpanKind: s.SpanKind, Name: s.Name, Agent: s.Agent,
+		Offset: s.Offset, Duration: s.Duration, Status: s.Status, ErrorType: s.ErrorType, ErrorMessage: s.ErrorMessage,
+	}
+	if t := e.structure.Steps[i]; t.Effect == EffectShifted && t.Offset != nil {
+		out.Offset, out.Duration = *t.Offset, t.Duration
+	}
+	return out
+}
+
+// emit adds a step to the attempt and stores it.
+func (e *engine) emit(ctx context.Context, step AttemptStep) error {
+	step.Index = len(e.steps)
+	if step.Recorded >= 0 && step.Source != SourceNotReached {
+		e.made[step.Recorded] = step.Index
+	}
+	e.steps = append(e.steps, step)
+	if e.dry {
+		return nil
+	}
+	if step.Index < len(e.options.Done) {
+		done := &e.options.Done[step.Index]
+		if done.Kind != step.Kind || done.Recorded != step.Recorded || done.Source != step.Source || done.Name != step.Name {
+			return fmt.Errorf("step %d: %w", step.Index, ErrNotDone)
+		}
+		return nil
+	}
+	if e.options.Store != nil {
+		if err := e.options.Store(ctx, step); err != nil {
+			return fmt.Errorf("store step %d: %w", step.Index, err)
+		}
+	}
+	return nil
+}
+
+// end ends the attempt at a recorded step, -1 for none.
+func (e *engine) end(reason StopReason, i int, detail, remedy string) {
+	if e.stop != nil {
+		return
+	}
+	e.stop = &Stop{Reason: reason, Recorded: i, Detail: detail, Remedy: remedy}
+	if i >= 0 {
+		e.stop.SpanID = e.Steps[i].SpanID
+	}
+}
+
+// fate notes what a plan says of a step.
+func (e *engine) fate(i int, fate Fate, note string) {
+	if e.dry && i >= 0 && e.fates[i] == "" {
+		e.fates[i], e.notes[i] = fate, note
+	}
+}
+
+// differ notes that an output differs from the recorded one.
+func (e *engine) differ(recorded, now string) {
+	recorded = strings.TrimSpace(recorded)
+	if recorded == "" || recorded == strings.TrimSpace(now) {
+		return
+	}
+	e.changed[recorded] = now
+}
+
+// dependence is how a recorded text depends on outputs that differ.
+type dependence int
+
+const (
+	independent dependence = iota
+	// derived: it is such an output, or a JSON value that has it as a string.
+	derived
+	// contained: it has such an output among others, and only the program knows how.
+	contained
+	// awaited: it has the output of a call that a plan does not make.
+	awaited
+)
+
+// renew returns a recorded text with the outputs that differ replaced.
+func (e *engine) renew(text string) (string, dependence) {
+	trimmed := strings.TrimSpace(text)
+	if trimmed == "" || len(e.changed)+len(e.open)+len(e.lost) == 0 {
+		return text, independent
+	}
+	if now, ok := e.changed[trimmed]; ok {
+		return now, derived
+	}
+	if e.open[trimmed] {
+		return text, awaited
+	}
+	out, found := text, independent
+	if trimmed[0] == '{' || trimmed[0] == '[' || trimmed[0] == '"' {
+		var value any
+		decoder := json.NewDecoder(strings.NewReader(trimmed))
+		decoder.UseNumber()
+		if decoder.Decode(&value) == nil && !decoder.More() {
+			value, found = e.renewValue(value)
+			if found == derived {
+				if raw, err := encode(value); err == nil {
+					out = string(raw)
+				}
+			}
+		}
+	}
+	if found == independent && e.mentions(text) {
+		found = contained
+	}
+	return out, found
+}
+
+// renewValue replaces strings of a JSON value.
+func (e *engine) renewValue(value any) (any, dependence) {
+	found := independent
+	switch v := value.(type) {
+	case string:
+		if now, ok := e.changed[strings.TrimSpace(v)]; ok {
+			return now, derived
+		}
+		if e.open[strings.TrimSpace(v)] {
+			return v, awaited
+		}
+		if e.mentions(v) {
+			return v, contained
+		}
+	case []any:
+		for i := range v {
+			var d dependence
+			v[i], d = e.renewValue(v[i])
+			found = max(found, d)
+		}
+	case map[string]any:
+		for name := range v {
+			var d dependence
+			v[name], d = e.renewValue(v[name])
+			found = max(found, d)
+		}
+	}
+	return value, found
+}
+
+// mentions reports whether a text has an output that differs. Short ones are too common to tell.
+func (e *engine) mentions(text string) bool {
+	for recorded := range e.changed {
+		if len(recorded) >= shortest && strings.Contains(text, recorded) {
+			return true
+		}
+	}
+	for _, texts := range []map[string]bool{e.open, e.lost} {
+		for recorded := range texts {
+			if len(recorded) >= shortest && strings.Contains(text, recorded) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// gap is the recorded pause before a step, after the latest of some that had ended.
+func (e *engine) gap(i int, before ...int) time.Duration {
+	latest, ok := time.Duration(0), false
+	for _, j := range before {
+		if end, ended := e.Steps[j].end(); ended && (!ok || end > latest) {
+			latest, ok = end, true
+		}
+	}
+	if !ok {
+		return 0
+	}
+	return max(e.Steps[i].Offset-latest, 0)
+}

@@ -1,0 +1,230 @@
+package replay
+
+import (
+	"encoding/json"
+	"slices"
+	"time"
+
+	"github.com/looptrace/looptrace/internal/runmodel"
+)
+
+// hasEdit reports whether an edit of a step is of some sort.
+func (e *engine) hasEdit(i int, is func(*Set) bool) bool {
+	return slices.ContainsFunc(e.edits.byStep[i], func(n int) bool { return is(&e.edits.Edits[n].Set) })
+}
+
+// applyEdits applies the edits of the recorded step base to a request. A request that only the attempt makes, with i of -1, has those that
+// hold for the loop. It returns how many system messages the request begins with.
+func (e *engine) applyEdits(request *Request, l, base, i int) int {
+	for _, n := range e.edits.byStep[base] {
+		set := &e.edits.Edits[n].Set
+		switch {
+		case set.Model != nil:
+			e.setModel(request, l, *set.Model)
+		case set.Params != nil:
+			request.setParams(set.Params)
+		case set.SystemPrompt != nil:
+			e.setSystem(request, []json.RawMessage{e.systemMessage(request, *set.SystemPrompt)})
+		case set.Prompt != nil:
+			e.setPrompt(request, l, set.Prompt, i)
+		case len(set.ToolSchema) > 0:
+			request.setTool(set.ToolSchema)
+		case i < 0:
+		case set.Messages != nil:
+			request.Messages = slices.Clone(set.Messages)
+		case set.Message != nil:
+			request.setMessage(set.Message)
+		case set.Input != nil:
+			e.setInput(request, *set.Input)
+		}
+	}
+	return e.leading(request)
+}
+
+// leading counts the system messages at the beginning.
+func (e *engine) leading(request *Request) int {
+	n := 0
+	for n < len(request.Messages) && e.cache.read(request.Messages[n]).role == roleSystem {
+		n++
+	}
+	return n
+}
+
+// setModel sets another model. Reasoning is bound to the model that wrote it, so that it is not sent to another one.
+func (e *engine) setModel(request *Request, l int, model string) {
+	if request.Model != model && !e.runs[l].own {
+		for n, raw := range request.Messages {
+			message := membersOf(raw)
+			if message[keyAnthropic] == nil && message[keyReasoning] == nil {
+				continue
+			}
+			delete(message, keyAnthropic)
+			delete(message, keyReasoning)
+			if out, err := encode(message); err == nil {
+				request.Messages[n] = out
+			}
+		}
+	}
+	request.Model = model
+}
+
+func (r *Request) setParams(params map[string]json.RawMessage) {
+	if r.Params == nil {
+		r.Params = map[string]json.RawMessage{}
+	}
+	limits := []string{"max_tokens", "max_completion_tokens", "max_output_tokens"}
+	for name, value := range params {
+		if slices.Contains(limits, name) {
+			for _, other := range limits {
+				delete(r.Params, other) // they are names of one parameter
+			}
+		}
+		if isNull(value) {
+			delete(r.Params, name)
+		} else {
+			r.Params[name] = value
+		}
+	}
+}
+
+// systemMessage makes a system message with the role that the request has.
+func (e *engine) systemMessage(request *Request, text string) json.RawMessage {
+	role := roleSystem
+	if e.leading(request) > 0 {
+		role = plain(membersOf(request.Messages[0])["role"])
+	}
+	message, err := encode(map[string]string{"role": role, "content": text})
+	if err != nil {
+		return quoted(text) // texts always encode
+	}
+	return message
+}
+
+func (e *engine) setSystem(request *Request, system []json.RawMessage) {
+	request.Messages = slices.Concat(system, request.Messages[e.leading(request):])
+}
+
+// setPrompt replaces the messages that a prompt makes.
+func (e *engine) setPrompt(request *Request, l int, prompt *Prompt, i int) {
+	var system, others []json.RawMessage
+	for _, raw := range prompt.Messages {
+		if role := e.cache.read(raw).role; role == roleSystem && len(others) == 0 {
+			system = append(system, raw)
+		} else {
+			others = append(others, raw)
+		}
+	}
+	body := request.Messages[e.leading(request):]
+	if len(others) > 0 && i >= 0 {
+		answer := slices.IndexFunc(body, func(raw json.RawMessage) bool {
+			role := e.cache.read(raw).role
+			return role == roleAssistant || role == roleTool
+		})
+		if answer < 0 {
+			answer = len(body)
+		}
+		body = slices.Concat(others, body[answer:])
+	}
+	if len(system) == 0 {
+		system = request.Messages[:e.leading(request)]
+	}
+	request.Messages = slices.Concat(system, body)
+	if len(prompt.Tools) > 0 {
+		request.Tools = slices.Clone(prompt.Tools)
+	}
+	if len(prompt.Params) > 0 {
+		request.setParams(prompt.Params)
+	}
+	if prompt.Model != "" {
+		e.setModel(request, l, prompt.Model)
+	}
+}
+
+func toolName(raw json.RawMessage) string {
+	tool := membersOf(raw)
+	if function := membersOf(tool["function"]); function != nil {
+		return plain(function["name"])
+	}
+	return plain(tool["name"])
+}
+
+func (r *Request) setTool(raw json.RawMessage) {
+	at := slices.IndexFunc(r.Tools, func(tool json.RawMessage) bool { return toolName(tool) == toolName(raw) })
+	if at < 0 {
+		r.Tools = append(r.Tools, raw)
+		return
+	}
+	r.Tools[at] = raw
+}
+
+// setMessage changes a message. The messages of the attempt may be fewer than the recorded ones: an index beyond them is their end.
+func (r *Request) setMessage(edit *MessageEdit) {
+	at := min(edit.Index, len(r.Messages))
+	switch {
+	case edit.Op == "insert":
+		r.Messages = slices.Insert(r.Messages, at, edit.Message)
+	case at == len(r.Messages):
+	case edit.Op == "replace":
+		r.Messages[at] = edit.Message
+	default:
+		r.Messages = slices.Delete(r.Messages, at, at+1)
+	}
+}
+
+// setInput replaces the text of the first message of a user.
+func (e *engine) setInput(request *Request, text string) {
+	for n, raw := range request.Messages {
+		m := e.cache.read(raw)
+		if m.role != roleUser {
+			continue
+		}
+		message := membersOf(raw)
+		if message == nil {
+			return
+		}
+		e.differ(m.text, text)
+		message["content"] = quoted(text)
+		if out, err := encode(message); err == nil {
+			request.Messages[n] = out
+		}
+		return
+	}
+}
+
+// edited answers a model call by its edits. It returns true if they decide it.
+func (e *engine) edited(step *AttemptStep, i int) (bool, *Response) {
+	switch time := e.structure.Steps[i]; time.Effect {
+	case EffectTimedOut:
+		e.fate(i, FateServed, "The call times out.")
+		step.Source, step.Duration = SourceEdited, time.Duration
+		step.Status, step.ErrorType, step.ErrorMessage = runmodel.StatusError, timeoutType, timeoutText(time.Duration)
+		e.end(StopModelError, i, "The call of the model times out, and the recording does not say what the program does then.", "Replay the run with a worker.")
+		return true, nil
+	case EffectCensored:
+		e.fate(i, FateUnknown, "The recording ends before the result.")
+		e.end(StopCensored, i, "The call would have gone on longer than recorded, so that its answer is unknown.", "Replay the run with a worker, or set its response.")
+		return false, nil
+	}
+	for _, n := range e.edits.byStep[i] {
+		if raw := e.edits.Edits[n].Set.Response; len(raw) > 0 {
+			e.fate(i, FateServed, "The edit says the answer.")
+			step.Source, step.Status, step.ErrorType, step.ErrorMessage = SourceEdited, runmodel.StatusOK, "", ""
+			finish := "stop"
+			if len(e.cache.read(raw).calls) > 0 {
+				finish = "tool_calls"
+			}
+			return true, &Response{Message: raw, FinishReason: finish}
+		}
+	}
+	return false, nil
+}
+
+// timeoutType is the error type of a call that times out by an edit.
+const timeoutType = "timeout"
+
+func timeoutText(after *time.Duration) string {
+	if after == nil {
+		return "The call failed after fewer attempts than it needed."
+	}
+	return "The call timed out after " + after.String() + "."
+}

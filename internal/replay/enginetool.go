@@ -1,0 +1,345 @@
+package replay
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/looptrace/looptrace/internal/runmodel"
+)
+
+// outcome is what an edit makes of a tool call.
+type outcome struct {
+	text                string
+	status, kind, error string
+	duration            *time.Duration
+	set                 bool // whether there is one
+	timed               bool // whether duration is set
+}
+
+// outcomeOf returns what edits make of a recorded tool call.
+func (e *engine) outcomeOf(i int) (out outcome) {
+	for _, n := range e.edits.byStep[i] {
+		set := &e.edits.Edits[n].Set
+		switch {
+		case len(set.ToolResult) > 0:
+			out = outcome{text: plain(set.ToolResult), status: runmodel.StatusOK, set: true}
+			if string(set.ToolResult) == "null" {
+				out.text = "null"
+			}
+			return out
+		case set.ToolError != nil && !set.ToolError.Remove:
+			out = outcome{
+				text: errorText(set.ToolError.Type, set.ToolError.Message), status: runmodel.StatusError, kind: set.ToolError.Type, error: set.ToolError.Message, set: true,
+			}
+		}
+	}
+	switch t := e.structure.Steps[i]; t.Effect {
+	case EffectTimedOut:
+		text := timeoutText(t.Duration)
+		return outcome{text: errorText(timeoutType, text), status: runmodel.StatusError, kind: timeoutType, error: text, duration: t.Duration, set: true, timed: true}
+	case EffectCensored:
+		e.fate(i, FateUnknown, "The recording ends before the result.")
+		e.end(StopCensored, i, "The call would have gone on longer than recorded, so that its result is unknown.", "Replay the run with a worker, or set its result.")
+	}
+	return out
+}
+
+// toolStep copies a recorded tool call, or makes one that no answer of the attempt asks for.
+func (e *engine) toolStep(ctx context.Context, i int) error {
+	s := &e.Steps[i]
+	switch {
+	case e.made[i] >= 0:
+		return nil
+	case s.Loop >= 0 && e.runs[s.Loop].awaits && e.cone[i] && e.made[s.Asker] < 0:
+		e.fate(i, FateUnknown, "A model that is asked again may call it or not.")
+		return nil
+	case !e.cone[i]:
+		return e.copy(ctx, i, false)
+	case s.Asker >= 0 && (e.made[s.Asker] < 0 || e.steps[e.made[s.Asker]].Source != SourceCopied):
+		return nil // useTool made it, or nothing asked for it
+	}
+	if out := e.outcomeOf(i); e.stop != nil {
+		return nil
+	} else if out.set {
+		return e.editTool(ctx, i, out)
+	}
+	if slices.Contains(e.from, i) { // a control forks here: the call has its recorded result
+		e.covered[i] = true
+		return e.copy(ctx, i, false)
+	}
+	if e.hasBelow(i) {
+		e.deferred[i] = true
+		return nil
+	}
+	arguments, d := e.renew(s.Tool.Arguments)
+	switch {
+	case s.Asker >= 0 || d == independent:
+		return e.copy(ctx, i, false)
+	case d == awaited:
+		e.fate(i, FateUnknown, "Its arguments have an answer that nobody has yet.")
+		e.open[*orEmpty(s.Tool.Result)] = true
+		return nil
+	case d == contained:
+		e.fate(i, FateUnknown, "Its arguments have an output that differs, in a text that only the program makes.")
+		e.end(StopOpaque, i, "The arguments of the tool call have the output of a step that differs, in a text that only the program makes.", "Replay the run with a worker.")
+		return nil
+	}
+	_, err := e.serve(ctx, AttemptStep{
+		Recorded: -1, Parent: s.Parent, Kind: KindTool, SpanKind: s.SpanKind, Name: s.Tool.Name, Agent: s.Agent, Offset: s.Offset, Status: runmodel.StatusOK,
+	}, chatCall{s.Tool.CallID, s.Tool.Name, arguments}, i)
+	return err
+}
+
+func orEmpty(text *string) *string {
+	if text == nil {
+		return new("")
+	}
+	return text
+}
+
+// hasBelow reports whether something below a tool call can depend on the change.
+func (e *engine) hasBelow(i int) bool {
+	for j := i + 1; j < len(e.Steps); j++ {
+		if !e.cone[j] || e.Steps[j].Kind == KindFrame {
+			continue
+		}
+		for at := e.Steps[j].Parent; at >= i; at = e.Steps[at].Parent {
+			if at == i {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// editTool makes a recorded tool call whose outcome an edit says.
+func (e *engine) editTool(ctx context.Context, i int, out outcome) error {
+	s := &e.Steps[i]
+	e.fate(i, FateServed, "The edit says the result.")
+	if n, ok := e.callOf[i]; ok {
+		e.tape.take(n)
+	}
+	e.covered[i] = false
+	step := e.stepOf(i)
+	e.setOutcome(&step, s.Tool, out)
+	e.differ(*orEmpty(s.Tool.Result), out.text)
+	return e.emit(ctx, step)
+}
+
+// setOutcome sets what an edit makes of a call.
+func (e *engine) setOutcome(step *AttemptStep, call *ToolCall, out outcome) {
+	tool := *call
+	step.Differs = tool.Result == nil || canonicalText(*tool.Result) != canonicalText(out.text) || step.Status != out.status
+	tool.Result = &out.text
+	step.Source, step.Tool = SourceEdited, &tool
+	step.Status, step.ErrorType, step.ErrorMessage = out.status, out.kind, out.error
+	if out.timed {
+		step.Duration = out.duration
+	}
+}
+
+// closeDeferred makes the tool calls that wait for what is below them.
+func (e *engine) closeDeferred(ctx context.Context) error {
+	for i := range e.Steps {
+		if e.deferred[i] && e.stop == nil {
+			if err := e.closeTool(ctx, i); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// closeTool makes a tool call after what is below it. Its result is known if it was that of a step below it.
+func (e *engine) closeTool(ctx context.Context, i int) error {
+	delete(e.deferred, i)
+	differs, awaits := e.differsBelow(i)
+	result := orEmpty(e.Steps[i].Tool.Result)
+	if awaits {
+		e.fate(i, FateUnknown, "It has an answer that nobody has yet.")
+		e.open[*result] = true
+		return nil
+	}
+	if !differs {
+		return e.copy(ctx, i, false)
+	}
+	text, d := e.renew(*result)
+	if d != derived {
+		e.fate(i, FateUnknown, "Its result is made of steps that differ, in a way that only the program knows.")
+		e.end(StopOpaque, i, "The result of the tool is made of steps below it that differ, in a way that only the program knows.", "Replay the run with a worker, or set the result.")
+		return nil
+	}
+	if n, ok := e.callOf[i]; ok {
+		e.tape.take(n)
+	}
+	step := e.stepOf(i)
+	tool := *e.Steps[i].Tool
+	tool.Result = &text
+	step.Source, step.Tool, step.Differs, step.Note = SourceServed, &tool, true, "The result is the answer of a step below it."
+	if d := e.endBelow(i); d > step.Offset {
+		step.Duration = new(d - step.Offset)
+	}
+	e.differ(*result, text)
+	return e.emit(ctx, step)
+}
+
+// differsBelow reports whether a step below differs, or waits for an answer.
+func (e *engine) differsBelow(i int) (differs, awaits bool) {
+	below := map[int]bool{i: true}
+	for j := i + 1; j < len(e.Steps); j++ {
+		if !below[e.Steps[j].Parent] {
+			continue
+		}
+		below[j] = true
+		if e.Steps[j].Kind == KindFrame {
+			continue
+		}
+		at := e.made[j]
+		differs = differs || at < 0 || e.steps[at].Differs
+		awaits = awaits || e.dry && at < 0
+	}
+	for n := range e.steps {
+		differs = differs || e.steps[n].Recorded < 0 && below[e.steps[n].Parent]
+	}
+	return differs, awaits
+}
+
+// endBelow returns when the last step below ends.
+func (e *engine) endBelow(i int) (end time.Duration) {
+	below := map[int]bool{i: true}
+	for j := i + 1; j < len(e.Steps); j++ {
+		if below[e.Steps[j].Parent] {
+			below[j] = true
+		}
+	}
+	for n := range e.steps {
+		if s := &e.steps[n]; below[s.Parent] && s.Duration != nil {
+			end = max(end, s.Offset+*s.Duration)
+		}
+	}
+	return end
+}
+
+// useTool makes a call that an answer asks for, and adds its result to the next request. It returns when the call ends.
+func (e *engine) useTool(ctx context.Context, l, k, i int, call chatCall, asker int, begin time.Duration) (time.Duration, error) {
+	by := &e.steps[asker]
+	step := AttemptStep{
+		Recorded: -1, Parent: by.Parent, Kind: KindTool, SpanKind: runmodel.KindTool, Name: call.name, Agent: by.Agent, Offset: begin, Status: runmodel.StatusOK,
+	}
+	at, err := e.serve(ctx, step, call, e.Loops[l].Calls[k])
+	if err != nil || e.stop != nil || at < 0 {
+		return begin, err
+	}
+	made := &e.steps[at]
+	run := &e.runs[l]
+	run.diverged = run.diverged || made.Differs
+	message, err := encode(map[string]json.RawMessage{"role": quoted(roleTool), "tool_call_id": quoted(call.id), "content": e.contentOf(made)})
+	if err != nil {
+		return begin, fmt.Errorf("encode the result of a tool: %w", err)
+	}
+	run.pending = append(run.pending, message)
+	if made.Recorded >= 0 {
+		run.before = append(run.before, made.Recorded)
+	}
+	if made.Duration == nil {
+		return made.Offset, nil
+	}
+	return made.Offset + *made.Duration, nil
+}
+
+// contentOf returns what the model is told of a call.
+func (e *engine) contentOf(step *AttemptStep) json.RawMessage {
+	text := *step.Tool.Result
+	if isContentList(json.RawMessage(text)) {
+		return json.RawMessage(text)
+	}
+	return quoted(text)
+}
+
+// serve looks a call up and makes its step. It returns the index of the step, -1 if there is none.
+func (e *engine) serve(ctx context.Context, step AttemptStep, call chatCall, at int) (int, error) {
+	if e.counted++; e.counted > e.maxSteps {
+		e.end(StopStepLimit, at, fmt.Sprintf("The attempt has %d steps, which is the limit.", e.maxSteps), "Raise the limit, or see whether the agent repeats itself.")
+		return -1, nil
+	}
+	found := e.tape.find(call.name, call.arguments)
+	if e.ends[call.name] && found.content == nil {
+		return -1, nil // the program ends at it, and has no result
+	}
+	if found.content == nil {
+		e.missed(&found, call, at)
+		return -1, nil
+	}
+	step.Tier, step.Stale, step.Note, step.Source = found.tier, found.stale, found.note, found.source
+	if step.Stale {
+		step.Source = SourceStale
+	}
+	result := string(found.content)
+	if isString(found.content) {
+		result = plain(found.content)
+	}
+	step.Tool = &ToolCall{Name: call.name, CallID: call.id, Arguments: call.arguments, Result: &result, SideEffects: e.tape.class(call.name)}
+	step.Differs = found.tier != TierHit
+	step.Unrecorded = !e.hasToolSpans()
+	if found.call >= 0 && e.recorded[found.call].step >= 0 {
+		if err := e.standFor(&step, e.recorded[found.call].step, found); err != nil || e.stop != nil {
+			return -1, err
+		}
+	} else if found.call >= 0 && found.tier == TierHit {
+		step.Unrecorded = true
+	}
+	if err := e.emit(ctx, step); err != nil {
+		return -1, err
+	}
+	return len(e.steps) - 1, nil
+}
+
+// hasToolSpans reports whether the recording has spans of tool calls.
+func (e *engine) hasToolSpans() bool {
+	return slices.ContainsFunc(e.Steps, func(s Step) bool { return s.Kind == KindTool })
+}
+
+// standFor lets a step stand for a recorded tool call, unless another one does.
+func (e *engine) standFor(step *AttemptStep, recorded int, found lookup) error {
+	s := &e.Steps[recorded]
+	step.Duration = s.Duration
+	if found.source == SourceServed {
+		step.Status, step.ErrorType, step.ErrorMessage = s.Status, s.ErrorType, s.ErrorMessage
+	}
+	if e.made[recorded] >= 0 || found.source == SourceNearest {
+		return nil
+	}
+	step.Recorded, step.SpanID, step.Parent, step.SpanKind, step.Agent = recorded, s.SpanID, s.Parent, s.SpanKind, s.Agent
+	if s.Asker >= 0 {
+		step.Offset += e.gap(recorded, s.Asker)
+	}
+	e.fate(recorded, FateServed, "")
+	out := e.outcomeOf(recorded)
+	if e.stop != nil {
+		return nil
+	}
+	if out.set {
+		e.covered[recorded] = false
+		e.setOutcome(step, step.Tool, out)
+		e.differ(*orEmpty(s.Tool.Result), out.text)
+		return nil
+	}
+	e.covered[recorded] = true
+	return nil
+}
+
+// missed ends the attempt at a call that the recording does not have.
+func (e *engine) missed(found *lookup, call chatCall, at int) {
+	reason, what := StopMiss, "The recording has no call "
+	if found.writes {
+		reason, what = StopWriteBarrier, "The tool counts as one that writes, and the recording has no call "
+	}
+	if found.note != "" {
+		reason, what = StopMiss, found.note+" It is "
+	}
+	e.end(reason, at, what+call.name+"("+clipped(call.arguments)+").",
+		"Set on_miss of the tool to fixed with a result, or to nearest"+map[bool]string{true: ", and side_effects to read if it changes nothing"}[found.writes]+".")
+}

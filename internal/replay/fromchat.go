@@ -1,0 +1,209 @@
+package replay
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+)
+
+// FromChat converts messages of chat completions to the GenAI conventions. ToChat of the result is the same as messages,
+// but for spaces, the order of members, members that are null or empty, and reasoning_content beside anthropic_content.
+func FromChat(messages []json.RawMessage) ([]json.RawMessage, error) {
+	out := make([]json.RawMessage, len(messages))
+	for i, raw := range messages {
+		var err error
+		if out[i], err = fromChat(raw); err != nil {
+			return nil, fmt.Errorf("convert messages[%d]: %w", i, err)
+		}
+	}
+	return out, nil
+}
+
+func fromChat(raw json.RawMessage) (json.RawMessage, error) {
+	chat := membersOf(raw)
+	role := plain(chat["role"])
+	if !isString(chat["role"]) || role == "" || chat["parts"] != nil {
+		return raw, nil
+	}
+	parts := []any{}
+	if role == roleTool {
+		response := chat["content"]
+		if isNull(response) {
+			response = json.RawMessage(`""`)
+		}
+		parts = append(parts, map[string]any{"type": typeToolResponse, "id": idOf(chat["tool_call_id"]), "response": response})
+	} else if blocks := listOf(chat[keyAnthropic]); len(blocks) > 0 {
+		parts = blockParts(chat, blocks)
+	} else {
+		if text := plain(chat[keyReasoning]); isString(chat[keyReasoning]) && text != "" {
+			parts = append(parts, map[string]any{"type": typeReasoning, "content": text})
+		}
+		parts = append(append(parts, contentParts(chat["content"])...), callParts(chat[keyToolCalls])...)
+	}
+	message := map[string]any{"role": role, "parts": parts}
+	for _, name := range append([]string{"name"}, keptMembers...) {
+		if !isNull(chat[name]) {
+			message[name] = chat[name]
+		}
+	}
+	out, err := encode(message)
+	if err != nil {
+		return nil, fmt.Errorf("encode a message: %w", err)
+	}
+	return out, nil
+}
+
+// idOf returns the id of a call, or null.
+func idOf(raw json.RawMessage) any {
+	if isNull(raw) {
+		return nil
+	}
+	return raw
+}
+
+// contentParts converts a content.
+func contentParts(content json.RawMessage) []any {
+	if isNull(content) {
+		return nil
+	}
+	list := listOf(content)
+	if list == nil {
+		if text := plain(content); text != "" {
+			return []any{map[string]any{"type": typeText, "content": text}}
+		}
+		return nil
+	}
+	parts := make([]any, len(list))
+	for i, raw := range list {
+		parts[i] = contentPart(raw)
+	}
+	return parts
+}
+
+func contentPart(raw json.RawMessage) any {
+	part := membersOf(raw)
+	switch plain(part["type"]) {
+	case typeText:
+		if isString(part["text"]) && part["content"] == nil {
+			text := maps.Clone(part)
+			delete(text, "text")
+			text["content"] = part["text"]
+			return text
+		}
+	case "image_url":
+		if len(part) != 2 {
+			break
+		}
+		image := membersOf(part["image_url"])
+		if len(image) != 1 || !isString(image["url"]) {
+			break
+		}
+		url := plain(image["url"])
+		if media, data, ok := dataURL(url); ok {
+			return map[string]any{"type": "blob", "modality": "image", "mime_type": media, "content": data}
+		}
+		return map[string]any{"type": "uri", "modality": "image", "uri": url}
+	case "input_audio":
+		audio := membersOf(part["input_audio"])
+		if format := plain(audio["format"]); len(part) == 2 && len(audio) == 2 && isString(audio["data"]) && isString(audio["format"]) && !strings.Contains(format, "/") {
+			return map[string]any{"type": "blob", "modality": "audio", "mime_type": "audio/" + format, "content": audio["data"]}
+		}
+	case "file":
+		file := membersOf(part["file"])
+		if len(part) != 2 || len(file) != 1 {
+			break
+		}
+		if isString(file["file_id"]) && plain(file["file_id"]) != "" {
+			return map[string]any{"type": "file", "file_id": file["file_id"]}
+		}
+		if media, data, ok := dataURL(plain(file["file_data"])); ok {
+			return map[string]any{"type": "blob", "modality": "document", "mime_type": media, "content": data}
+		}
+	}
+	return raw
+}
+
+// dataURL returns the media type and the data of a data: URL in base64.
+func dataURL(url string) (media, data string, ok bool) {
+	rest, found := strings.CutPrefix(url, "data:")
+	head, data, comma := strings.Cut(rest, ",")
+	media, base64 := strings.CutSuffix(head, ";base64")
+	return media, data, found && comma && base64
+}
+
+// callParts converts tool calls. Arguments stay the text that the model wrote.
+func callParts(raw json.RawMessage) []any {
+	var parts []any
+	for _, one := range listOf(raw) {
+		call := membersOf(one)
+		function := membersOf(call["function"])
+		if function == nil || !isString(function["arguments"]) || !isString(function["name"]) || len(function) != 2 {
+			parts = append(parts, one)
+			continue
+		}
+		part := map[string]any{}
+		for name, value := range call {
+			if name != "type" && name != "function" {
+				part[name] = value
+			}
+		}
+		part["type"], part["name"] = typeToolCall, function["name"]
+		part["id"] = idOf(call["id"])
+		part["arguments"] = argumentsOf(plain(function["arguments"]))
+		parts = append(parts, part)
+	}
+	return parts
+}
+
+// argumentsOf returns arguments as a JSON object if that has the same text, else as a string.
+func argumentsOf(text string) json.RawMessage {
+	if membersOf(json.RawMessage(text)) != nil {
+		if same, err := encode(json.RawMessage(text)); err == nil && string(same) == text {
+			return same
+		}
+	}
+	return quoted(text)
+}
+
+// blockParts converts the blocks of an answer of Anthropic's. If its content or its calls were edited, they replace those
+// of the blocks.
+func blockParts(chat map[string]json.RawMessage, blocks []json.RawMessage) []any {
+	var said []string
+	var called []string
+	for _, raw := range blocks {
+		block := membersOf(raw)
+		switch plain(block["type"]) {
+		case typeText:
+			said = append(said, plain(block["text"]))
+		case "tool_use":
+			input, _ := canonical(string(block["input"]))
+			called = append(called, plain(block["id"])+" "+plain(block["name"])+" "+input)
+		}
+	}
+	var calls []string
+	for _, call := range callsOf(chat[keyToolCalls]) {
+		input, _ := canonical(call.arguments)
+		calls = append(calls, call.id+" "+call.name+" "+input)
+	}
+	same := strings.Join(said, "") == textOf(chat["content"]) && slices.Equal(called, calls)
+	var parts []any
+	for _, raw := range blocks {
+		block := membersOf(raw)
+		switch kind := plain(block["type"]); {
+		case kind == "thinking" && isString(block["signature"]):
+			parts = append(parts, map[string]any{"type": typeReasoning, "content": block["thinking"], "signature": block["signature"]})
+		case kind == typeText && same:
+			parts = append(parts, map[string]any{"type": typeText, "content": block["text"]})
+		case kind == "tool_use" && same:
+			parts = append(parts, map[string]any{"type": typeToolCall, "id": block["id"], "name": block["name"], "arguments": block["input"]})
+		case kind != typeText && kind != "tool_use":
+			parts = append(parts, raw)
+		}
+	}
+	if !same {
+		parts = append(append(parts, contentParts(chat["content"])...), callParts(chat[keyToolCalls])...)
+	}
+	return parts
+}

@@ -1,0 +1,175 @@
+package replay
+
+import (
+	"cmp"
+	"encoding/json"
+	"slices"
+
+	"github.com/looptrace/looptrace/internal/llm"
+	"github.com/looptrace/looptrace/internal/openaichat"
+)
+
+// messageForms are the recorded forms of messages, by the first of the chat messages that each becomes.
+type messageForms map[string][]messageForm
+
+// messageForm is a recorded message and the chat messages that it becomes.
+type messageForm struct {
+	recorded json.RawMessage
+	group    []json.RawMessage
+}
+
+func (f messageForms) add(recorded json.RawMessage, group []json.RawMessage) {
+	if len(group) == 0 {
+		return
+	}
+	key := string(group[0])
+	for _, known := range f[key] {
+		if string(known.recorded) == string(recorded) {
+			return
+		}
+	}
+	f[key] = append(f[key], messageForm{recorded, group})
+}
+
+// modelCall reads a call of a model: the request and response as they were sent and received, if they were recorded, else
+// those that the span's messages tell.
+func (r *Recording) modelCall(span *Span) *ModelCall {
+	call := &ModelCall{Provider: span.Provider, CostUSD: span.CostUSD}
+	converted := r.convert(span)
+	call.Request = Request{Model: cmp.Or(span.RequestModel, span.ResponseModel), Messages: converted, Params: paramsOf(span)}
+	if tools, err := openaichat.Tools(span.ToolDefinitions); err == nil {
+		call.Request.Tools = tools
+	}
+	body := []byte(span.Attributes[keyProviderRequest])
+	kind := llm.OpenAI
+	if len(body) > 0 && isAnthropic(span.Provider, body) {
+		kind = llm.Anthropic
+	}
+	if len(body) > 0 {
+		if sent, err := readBody(body, kind == llm.Anthropic); err == nil {
+			sent.Model = cmp.Or(sent.Model, call.Request.Model)
+			call.Request, call.Verbatim = sent, true
+		}
+	}
+	if received := span.Attributes[keyProviderResponse]; received != "" {
+		if result, err := llm.ReadResponse(kind, []byte(received)); err == nil {
+			response := ResponseOf(result)
+			call.Response = &response
+		}
+	}
+	if call.Response == nil {
+		call.Response = r.answerOf(span)
+	}
+	if call.Response != nil {
+		call.Response.Model = cmp.Or(call.Response.Model, span.ResponseModel)
+		call.Response.ID = cmp.Or(call.Response.ID, span.Attributes["gen_ai.response.id"])
+		call.Response.Fingerprint = cmp.Or(call.Response.Fingerprint, span.Attributes["openai.response.system_fingerprint"], span.Attributes["gen_ai.openai.response.system_fingerprint"])
+		if call.Response.FinishReason == "" && len(span.FinishReasons) > 0 {
+			call.Response.FinishReason = span.FinishReasons[0]
+		}
+		if call.Response.Usage == nil && span.HasUsage() {
+			call.Response.Usage = &Usage{
+				Input: span.InputTokens, Output: span.OutputTokens, CacheRead: span.CacheReadTokens, CacheWrite: span.CacheWriteTokens, Reasoning: span.ReasoningTokens,
+			}
+		}
+	}
+	return call
+}
+
+// convert converts the messages of a span, and keeps their recorded forms.
+func (r *Recording) convert(span *Span) []json.RawMessage {
+	groups, err := toGroups(span.SystemInstructions, span.InputMessages)
+	if err != nil {
+		return nil // it has no messages that could be sent
+	}
+	own := groups
+	if len(span.SystemInstructions) > 0 {
+		own = groups[1:]
+	}
+	for i, group := range own {
+		r.forms.add(span.InputMessages[i], group)
+	}
+	return slices.Concat(groups...)
+}
+
+// answerOf returns the answer that the span's messages tell, nil for none. Some libraries record an answer in several messages.
+func (r *Recording) answerOf(span *Span) *Response {
+	if len(span.OutputMessages) == 0 {
+		return nil
+	}
+	var answers []json.RawMessage
+	for _, raw := range span.OutputMessages {
+		group, err := toGroup(raw)
+		if err != nil {
+			return nil
+		}
+		r.forms.add(raw, group)
+		for _, message := range group {
+			if m := r.cache.read(message); m.role == roleAssistant {
+				answers = append(answers, message)
+			}
+		}
+	}
+	switch len(answers) {
+	case 0:
+		return nil
+	case 1:
+		return &Response{Message: answers[0]}
+	}
+	joined, err := joinMessages(answers)
+	if err != nil {
+		return nil
+	}
+	return &Response{Message: joined}
+}
+
+// joinMessages joins messages of an assistant to one.
+func joinMessages(messages []json.RawMessage) (json.RawMessage, error) {
+	out := map[string]any{"role": roleAssistant}
+	var texts, thoughts string
+	var parts, calls []json.RawMessage
+	for _, raw := range messages {
+		message := membersOf(raw)
+		if isString(message["content"]) {
+			texts = join(texts, plain(message["content"]))
+		} else {
+			parts = append(parts, listOf(message["content"])...)
+		}
+		thoughts = join(thoughts, plain(message[keyReasoning]))
+		calls = append(calls, listOf(message[keyToolCalls])...)
+		for name, value := range message {
+			if _, known := out[name]; !known && name != "content" && name != keyReasoning && name != keyToolCalls {
+				out[name] = value
+			}
+		}
+	}
+	switch {
+	case len(parts) > 0:
+		if texts != "" {
+			text, err := encode(map[string]string{"type": typeText, "text": texts})
+			if err != nil {
+				return nil, err
+			}
+			parts = append([]json.RawMessage{text}, parts...)
+		}
+		out["content"] = parts
+	case texts != "" || len(calls) == 0:
+		out["content"] = texts
+	default:
+		out["content"] = nil
+	}
+	if thoughts != "" {
+		out[keyReasoning] = thoughts
+	}
+	if len(calls) > 0 {
+		out[keyToolCalls] = calls
+	}
+	return encode(out)
+}
+
+func join(a, b string) string {
+	if a == "" || b == "" {
+		return a + b
+	}
+	return a + "\n" + b
+}

@@ -1,0 +1,259 @@
+package replay
+
+import (
+	"cmp"
+	"container/heap"
+	"encoding/json"
+	"math"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/looptrace/looptrace/internal/runmodel"
+)
+
+// Attributes of a recording that the run model has no field for.
+const (
+	// keyProviderRequest and keyProviderResponse are bodies as they were sent and received.
+	keyProviderRequest  = "looptrace.provider.request"
+	keyProviderResponse = "looptrace.provider.response"
+	// keySideEffects is read or write, on the span of a tool call.
+	keySideEffects = "looptrace.tool.side_effects"
+	// keyTimeout, keyRetries and keyAttempts are numbers, on a model call or a tool call.
+	keyTimeout  = "looptrace.timeout_ms"
+	keyRetries  = "looptrace.retries"
+	keyAttempts = "looptrace.attempts"
+	// keyMCPAnnotations are the ToolAnnotations of MCP as a JSON object.
+	keyMCPAnnotations = "mcp.tool.annotations"
+	// keyMaxRetries is what the AI SDK calls retries.
+	keyMaxRetries = "ai.settings.maxRetries"
+)
+
+// Read makes a recording of the folded spans of a run. The order of spans does not matter. It never fails: what is
+// wrong with a recording is told by its Replayability.
+func Read(spans []Span) *Recording {
+	r := &Recording{bySpan: map[uint64]int{}, cache: messageCache{}, forms: messageForms{}}
+	r.order(spans)
+	if len(r.spans) == 0 {
+		r.judge()
+		return r
+	}
+	folded := make([]runmodel.Span, len(r.spans))
+	for i := range r.spans {
+		folded[i] = r.spans[i].Span
+	}
+	kinds := make([]Kind, len(folded))
+	for i := range kinds {
+		kinds[i] = KindFrame
+	}
+	for _, i := range runmodel.ModelCalls(folded) {
+		kinds[i] = KindModel
+	}
+	for _, i := range runmodel.ToolCalls(folded) {
+		kinds[i] = KindTool
+	}
+	for i := range r.spans {
+		r.Steps = append(r.Steps, r.step(i, kinds[i]))
+	}
+	r.readLinks()
+	r.readLoops()
+	r.readCalls()
+	r.judge()
+	return r
+}
+
+// order sorts spans by start, parents before their children, and finds the parents. The parent of a span whose parents form a circle is none.
+func (r *Recording) order(spans []Span) {
+	index := make(map[uint64]int, len(spans))
+	for i := range spans {
+		if _, twice := index[spans[i].SpanID]; !twice {
+			index[spans[i].SpanID] = i
+		}
+	}
+	children := make([][]int, len(spans))
+	ready := &spanHeap{spans: spans}
+	for i := range spans {
+		if index[spans[i].SpanID] != i {
+			continue // the same span twice: it was not folded
+		}
+		if parent, ok := index[spans[i].ParentSpanID]; ok && parent != i {
+			children[parent] = append(children[parent], i)
+		} else {
+			heap.Push(ready, i)
+		}
+	}
+	next := 0
+	for len(r.spans) < len(index) {
+		if ready.Len() == 0 { // all that are left are below a circle: it is cut at the first of them
+			for next < len(spans) {
+				_, done := r.bySpan[spans[next].SpanID]
+				if !done {
+					break
+				}
+				next++
+			}
+			heap.Push(ready, next)
+		}
+		i := heap.Pop(ready).(int) //nolint:forcetypeassert // it has no others
+		if _, done := r.bySpan[spans[i].SpanID]; done {
+			continue
+		}
+		r.bySpan[spans[i].SpanID] = len(r.spans)
+		r.spans = append(r.spans, spans[i])
+		for _, child := range children[i] {
+			heap.Push(ready, child)
+		}
+	}
+}
+
+// spanHeap has the spans whose parents are placed.
+type spanHeap struct {
+	spans []Span
+	list  []int
+}
+
+func (h *spanHeap) Len() int { return len(h.list) }
+func (h *spanHeap) Less(i, j int) bool {
+	a, b := &h.spans[h.list[i]], &h.spans[h.list[j]]
+	if order := a.StartTime.Compare(b.StartTime); order != 0 {
+		return order < 0
+	}
+	return a.SpanID < b.SpanID
+}
+func (h *spanHeap) Swap(i, j int) { h.list[i], h.list[j] = h.list[j], h.list[i] }
+func (h *spanHeap) Push(x any)    { h.list = append(h.list, x.(int)) } //nolint:forcetypeassert // it has no others
+func (h *spanHeap) Pop() any {
+	last := h.list[len(h.list)-1]
+	h.list = h.list[:len(h.list)-1]
+	return last
+}
+
+// step reads a step. Steps before it are read.
+func (r *Recording) step(i int, kind Kind) Step {
+	span := &r.spans[i]
+	s := Step{
+		SpanID: runmodel.FormatSpanID(span.SpanID), Parent: -1, Kind: kind, SpanKind: span.EffectiveKind(), Name: span.Name, Agent: span.AgentName,
+		Status: span.EffectiveStatus(), ErrorType: span.ErrorType, ErrorMessage: span.ErrorMessage, Loop: -1, Asker: -1,
+	}
+	if i == 0 {
+		r.Start = span.StartTime
+	}
+	if parent, ok := r.bySpan[span.ParentSpanID]; ok && parent < i {
+		s.Parent = parent
+		s.Agent = cmp.Or(s.Agent, r.Steps[parent].Agent)
+	}
+	s.Offset = span.StartTime.Sub(r.Start)
+	if !runmodel.IsAbsent(span.EndTime) {
+		s.Duration = new(max(span.EndTime.Sub(span.StartTime), 0))
+		end := s.Offset + *s.Duration
+		if r.Duration == nil || end > *r.Duration {
+			r.Duration = &end
+		}
+	}
+	s.TimeoutMS, s.Retries, s.Attempts = number(span, keyTimeout), number(span, keyRetries), number(span, keyAttempts)
+	if s.Retries == nil {
+		s.Retries = number(span, keyMaxRetries)
+	}
+	switch kind {
+	case KindModel:
+		s.Model = r.modelCall(span)
+	case KindTool:
+		s.Tool = toolCall(span)
+		s.Name = cmp.Or(s.Tool.Name, s.Name)
+	default:
+		s.Inputs, s.Outputs = cmp.Or(span.Inputs, span.ToolArguments), cmp.Or(span.Outputs, span.ToolResult, lastAnswer(span.OutputMessages))
+	}
+	return s
+}
+
+// lastAnswer returns the text of the last message that has some.
+func lastAnswer(messages []json.RawMessage) string {
+	for i := len(messages) - 1; i >= 0; i-- {
+		if _, text, _ := runmodel.MessageText(string(messages[i])); text != "" {
+			return text
+		}
+	}
+	return ""
+}
+
+// number reads an attribute that counts something. It returns nil if there is none, or none that can be right.
+func number(span *Span, key string) *int64 {
+	text := cmp.Or(span.AttributesJSON[key], span.Attributes[key])
+	n, err := strconv.ParseFloat(strings.TrimSpace(text), 64)
+	if err != nil || n < 0 || n > math.MaxInt32*1000 || n != math.Trunc(n) {
+		return nil
+	}
+	return new(int64(n))
+}
+
+// readLinks finds the steps that others link to.
+func (r *Recording) readLinks() {
+	for i := range r.spans {
+		if r.spans[i].Links == "" {
+			continue
+		}
+		var links []runmodel.Link
+		if json.Unmarshal([]byte(r.spans[i].Links), &links) != nil {
+			continue // what ingest wrote is valid; another text links to nothing
+		}
+		for _, link := range links {
+			id, err := strconv.ParseUint(link.SpanID, 16, 64)
+			if err != nil {
+				continue
+			}
+			if at, ok := r.bySpan[id]; ok && at != i {
+				r.Steps[i].Links = append(r.Steps[i].Links, at)
+			}
+		}
+	}
+}
+
+// toolCall reads a call of a tool.
+func toolCall(span *Span) *ToolCall {
+	call := &ToolCall{
+		Name: cmp.Or(span.ToolName, span.Name), CallID: span.ToolCallID, Arguments: cmp.Or(span.ToolArguments, span.Inputs),
+		SideEffects: SideEffects(span.Attributes[keySideEffects]),
+	}
+	if result := cmp.Or(span.ToolResult, span.Outputs); result != "" {
+		call.Result = &result
+	}
+	if call.SideEffects != SideEffectsRead && call.SideEffects != SideEffectsWrite {
+		call.SideEffects = sideEffectsOf(json.RawMessage(cmp.Or(span.Attributes[keyMCPAnnotations], span.AttributesJSON[keyMCPAnnotations])))
+	}
+	return call
+}
+
+// sideEffectsOf reads the annotations of a tool of MCP. They are hints, and their defaults are the worst case.
+func sideEffectsOf(annotations json.RawMessage) SideEffects {
+	var hints struct {
+		ReadOnly *bool `json:"readOnlyHint"`
+		Snake    *bool `json:"read_only_hint"`
+	}
+	if len(annotations) == 0 || json.Unmarshal(annotations, &hints) != nil {
+		return ""
+	}
+	readOnly := hints.ReadOnly
+	if readOnly == nil {
+		readOnly = hints.Snake
+	}
+	switch {
+	case readOnly == nil:
+		return ""
+	case *readOnly:
+		return SideEffectsRead
+	}
+	return SideEffectsWrite
+}
+
+// end returns the end of a step, from the start of the run.
+func (s *Step) end() (time.Duration, bool) {
+	if s.Duration == nil {
+		return 0, false
+	}
+	return s.Offset + *s.Duration, true
+}
+
+// failed reports whether the step has an error.
+func (s *Step) failed() bool {
+	return s.Status == runmodel.StatusError || s.Status == runmodel.StatusCancelled
+}

@@ -1,0 +1,164 @@
+package replay
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+)
+
+// SpanForm returns the form of a step in which it is written as a span.
+func (r *Recording) SpanForm(step AttemptStep) (SpanForm, error) {
+	var out SpanForm
+	if step.Recorded >= 0 {
+		span := &r.spans[step.Recorded]
+		out = SpanForm{
+			SystemInstructions: span.SystemInstructions, InputMessages: span.InputMessages, OutputMessages: span.OutputMessages, ToolDefinitions: span.ToolDefinitions,
+			Inputs: span.Inputs, Outputs: span.Outputs, ToolArguments: span.ToolArguments, ToolResult: span.ToolResult, Recorded: span,
+		}
+	}
+	if step.Source == SourceCopied && !step.Differs || step.Source == SourceServed && !step.Differs {
+		return out, nil
+	}
+	var err error
+	switch step.Kind {
+	case KindModel:
+		err = r.writeModel(&out, &step)
+	case KindTool:
+		if step.Tool == nil {
+			break
+		}
+		out.Inputs, out.Outputs, out.ToolArguments, out.ToolResult = "", "", step.Tool.Arguments, *orEmpty(step.Tool.Result)
+		if out.Recorded != nil && out.Recorded.ToolArguments == "" && out.Recorded.Inputs != "" {
+			out.Inputs, out.ToolArguments = out.ToolArguments, ""
+		}
+		if out.Recorded != nil && out.Recorded.ToolResult == "" && out.Recorded.Outputs != "" {
+			out.Outputs, out.ToolResult = out.ToolResult, ""
+		}
+	default:
+		err = out.writeFrame(&step)
+	}
+	return out, err
+}
+
+// writeModel writes the request and the answer of a model call. Messages that were recorded keep their form.
+func (r *Recording) writeModel(out *SpanForm, step *AttemptStep) error {
+	if step.Request == nil {
+		return nil
+	}
+	request := step.Request
+	leading := 0
+	for leading < len(request.Messages) && readChat(request.Messages[leading]).role == roleSystem {
+		leading++
+	}
+	asInstructions := len(out.SystemInstructions) > 0
+	out.Inputs, out.Outputs = "", ""
+	var err error
+	if asInstructions && leading > 0 {
+		var system []json.RawMessage
+		if system, err = FromChat(request.Messages[:leading]); err != nil {
+			return err
+		}
+		same := slices.Equal(texts(request.Messages[:leading]), r.instructions(step.Recorded))
+		if !same {
+			out.SystemInstructions = nil
+			for _, raw := range system {
+				out.SystemInstructions = append(out.SystemInstructions, listOf(membersOf(raw)["parts"])...)
+			}
+		}
+		request = &Request{Messages: request.Messages[leading:], Tools: request.Tools}
+	}
+	if out.InputMessages, err = r.formsOf(request.Messages); err != nil {
+		return err
+	}
+	if step.Recorded < 0 || !slices.Equal(texts(request.Tools), texts(r.Steps[step.Recorded].Model.Request.Tools)) {
+		if out.ToolDefinitions, err = ToolsFromChat(request.Tools); err != nil {
+			return err
+		}
+	}
+	out.OutputMessages = nil
+	if step.Response != nil {
+		out.OutputMessages, err = r.formsOf([]json.RawMessage{step.Response.Message})
+	}
+	return err
+}
+
+// instructions returns the chat messages of a recorded step's instructions.
+func (r *Recording) instructions(step int) []string {
+	if step < 0 {
+		return nil
+	}
+	group, err := ToChat(r.spans[step].SystemInstructions, nil)
+	if err != nil {
+		return nil
+	}
+	return texts(group)
+}
+
+func texts(list []json.RawMessage) []string {
+	out := make([]string, len(list))
+	for i, raw := range list {
+		out[i] = string(raw)
+	}
+	return out
+}
+
+// formsOf converts messages to the conventions, in the form in which the recording has them if it does.
+func (r *Recording) formsOf(messages []json.RawMessage) ([]json.RawMessage, error) {
+	out := make([]json.RawMessage, 0, len(messages))
+	for i := 0; i < len(messages); {
+		if form := r.form(messages[i:]); form != nil {
+			out = append(out, form.recorded)
+			i += len(form.group)
+			continue
+		}
+		converted, err := fromChat(messages[i])
+		if err != nil {
+			return nil, fmt.Errorf("convert messages[%d]: %w", i, err)
+		}
+		out = append(out, converted)
+		i++
+	}
+	return out, nil
+}
+
+// form returns the longest recorded form that the messages begin with.
+func (r *Recording) form(messages []json.RawMessage) (found *messageForm) {
+	forms := r.forms[string(messages[0])]
+	for i := range forms {
+		group := forms[i].group
+		if len(group) <= len(messages) && (found == nil || len(group) > len(found.group)) && slices.Equal(texts(group), texts(messages[:len(group)])) {
+			found = &forms[i]
+		}
+	}
+	return found
+}
+
+// writeFrame writes a frame whose output differs.
+func (f *SpanForm) writeFrame(step *AttemptStep) error {
+	if step.Inputs != "" && f.Recorded != nil && f.Recorded.Inputs != "" {
+		f.Inputs = step.Inputs
+	}
+	recorded := f.Recorded
+	if recorded == nil || !step.Differs {
+		return nil
+	}
+	if recorded.Outputs != "" {
+		f.Outputs = step.Outputs
+	}
+	if recorded.ToolResult != "" {
+		f.ToolResult = step.Outputs
+	}
+	if len(recorded.OutputMessages) == 0 {
+		return nil
+	}
+	f.OutputMessages = nil
+	if step.Outputs == "" || recorded.Outputs != "" && lastAnswer(recorded.OutputMessages) != recorded.Outputs {
+		return nil
+	}
+	message, err := encode(map[string]any{"role": roleAssistant, "parts": []any{map[string]string{"type": typeText, "content": step.Outputs}}})
+	if err != nil {
+		return fmt.Errorf("encode an answer: %w", err)
+	}
+	f.OutputMessages = []json.RawMessage{message}
+	return nil
+}
