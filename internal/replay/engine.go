@@ -391,7 +391,7 @@ func (e *engine) mentions(text string) bool {
 	return false
 }
 
-// gap is the recorded pause before a step, after the latest of some that had ended.
+// gap is the recorded pause before a step, after the latest of some others. It is negative for a step that began before their end.
 func (e *engine) gap(i int, before ...int) time.Duration {
 	latest, ok := time.Duration(0), false
 	for _, j := range before {
@@ -402,5 +402,5 @@ func (e *engine) gap(i int, before ...int) time.Duration {
 	if !ok {
 		return 0
 	}
-	return max(e.Steps[i].Offset-latest, 0)
+	return e.Steps[i].Offset - latest
 }

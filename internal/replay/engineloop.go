@@ -290,7 +290,7 @@ func (e *engine) performOnce(ctx context.Context, l, k, i int, request Request, 
 	same := false
 	if i >= 0 {
 		same = step.Source == SourceServed || e.sameAnswer(response, e.Steps[i].Model.Response)
-		step.Differs = !same || request.digest(e.cache) != e.Steps[i].Model.Request.digest(e.cache)
+		step.Differs = !same || step.Status != e.Steps[i].Status || step.ErrorType != e.Steps[i].ErrorType || request.digest(e.cache) != e.Steps[i].Model.Request.digest(e.cache)
 	} else {
 		step.Differs = true
 	}

@@ -103,13 +103,8 @@ func orEmpty(text *string) *string {
 // hasBelow reports whether something below a tool call can depend on the change.
 func (e *engine) hasBelow(i int) bool {
 	for j := i + 1; j < len(e.Steps); j++ {
-		if !e.cone[j] || e.Steps[j].Kind == KindFrame {
-			continue
-		}
-		for at := e.Steps[j].Parent; at >= i; at = e.Steps[at].Parent {
-			if at == i {
-				return true
-			}
+		if e.cone[j] && e.Steps[j].Kind != KindFrame && e.isBelow(j, i) {
+			return true
 		}
 	}
 	return false
@@ -126,6 +121,9 @@ func (e *engine) editTool(ctx context.Context, i int, out outcome) error {
 	step := e.stepOf(i)
 	e.setOutcome(&step, s.Tool, out)
 	e.differ(*orEmpty(s.Tool.Result), out.text)
+	if s.Asker < 0 && out.status == runmodel.StatusError && !s.failed() {
+		e.end(StopOpaque, i, "The program itself calls the tool, and the recording does not say what it does after an error.", "Replay the run with a worker.")
+	}
 	return e.emit(ctx, step)
 }
 
@@ -156,6 +154,7 @@ func (e *engine) closeDeferred(ctx context.Context) error {
 // closeTool makes a tool call after what is below it. Its result is known if it was that of a step below it.
 func (e *engine) closeTool(ctx context.Context, i int) error {
 	delete(e.deferred, i)
+	e.endLoops(i)
 	differs, awaits := e.differsBelow(i)
 	result := orEmpty(e.Steps[i].Tool.Result)
 	if awaits {
@@ -198,13 +197,21 @@ func (e *engine) differsBelow(i int) (differs, awaits bool) {
 			continue
 		}
 		at := e.made[j]
-		differs = differs || at < 0 || e.steps[at].Differs
+		differs = differs || at < 0 || e.outputDiffers(&e.steps[at])
 		awaits = awaits || e.dry && at < 0
 	}
 	for n := range e.steps {
 		differs = differs || e.steps[n].Recorded < 0 && below[e.steps[n].Parent]
 	}
 	return differs, awaits
+}
+
+// outputDiffers reports whether what a step returned differs from the recording.
+func (e *engine) outputDiffers(step *AttemptStep) bool {
+	if step.Kind == KindModel && step.Response != nil && step.Recorded >= 0 {
+		return !e.sameAnswer(step.Response, e.Steps[step.Recorded].Model.Response)
+	}
+	return step.Differs
 }
 
 // endBelow returns when the last step below ends.
@@ -315,6 +322,9 @@ func (e *engine) standFor(step *AttemptStep, recorded int, found lookup) error {
 	step.Recorded, step.SpanID, step.Parent, step.SpanKind, step.Agent = recorded, s.SpanID, s.Parent, s.SpanKind, s.Agent
 	if s.Asker >= 0 {
 		step.Offset += e.gap(recorded, s.Asker)
+		if end, ok := e.Steps[s.Asker].end(); ok && s.Offset < end && e.made[s.Asker] >= 0 { // it began during the answer
+			step.Offset = e.steps[e.made[s.Asker]].Offset + s.Offset - e.Steps[s.Asker].Offset
+		}
 	}
 	e.fate(recorded, FateServed, "")
 	out := e.outcomeOf(recorded)

@@ -14,7 +14,9 @@ func (e *engine) finish(ctx context.Context) (*Attempt, error) {
 	if out.Stop = (Stop{Reason: StopCompleted, Recorded: -1}); e.stop != nil {
 		out.Stop = *e.stop
 	}
-	e.endLoops()
+	if e.stop == nil {
+		e.endLoops(-1)
+	}
 	changed := e.changedFrames(calls)
 	shift, known := e.shifts(calls)
 	for i := range e.Steps {
@@ -57,16 +59,26 @@ func (e *engine) finish(ctx context.Context) (*Attempt, error) {
 	return out, nil
 }
 
-// endLoops notes the new last answers of loops: what was made of the recorded ones is made of them.
-func (e *engine) endLoops() {
+// endLoops notes the new last answers of the loops below a step, -1 for all: what was made of the recorded ones is made of them.
+func (e *engine) endLoops(below int) {
 	for l := range e.runs {
 		run := &e.runs[l]
-		if !run.called || e.stop != nil {
+		calls := e.Loops[l].Calls
+		if !run.called || below >= 0 && !e.isBelow(calls[0], below) {
 			continue
 		}
-		calls := e.Loops[l].Calls
 		e.differ(e.recordedAnswer(calls[len(calls)-1]), run.answer)
 	}
+}
+
+// isBelow reports whether a step is below another one.
+func (r *Recording) isBelow(i, above int) bool {
+	for at := r.Steps[i].Parent; at >= above; at = r.Steps[at].Parent {
+		if at == above {
+			return true
+		}
+	}
+	return false
 }
 
 // reached reports whether a frame is part of the attempt: something below it is, or it would have begun anyway.
@@ -176,14 +188,14 @@ func (e *engine) frame(i int, changed bool, shift []time.Duration, known []bool)
 	if text, d := e.renew(s.Inputs); d == derived && e.cone[i] {
 		step.Inputs, step.Differs = text, true
 	}
+	if step.Duration != nil && known[i] && e.stop == nil && e.structure.Steps[i].Effect == EffectNone {
+		step.Duration = new(max(*step.Duration+shift[i], 0))
+	}
 	if !changed {
 		return step
 	}
-	switch {
-	case !known[i] || e.stop != nil:
+	if !known[i] || e.stop != nil {
 		step.Duration = nil
-	case step.Duration != nil && shift[i] != 0:
-		step.Duration = new(max(*step.Duration+shift[i], 0))
 	}
 	step.Differs = true
 	if s.Outputs == "" {

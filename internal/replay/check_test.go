@@ -1,0 +1,139 @@
+package replay
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/looptrace/looptrace/internal/problem"
+)
+
+func TestCheckErrors(t *testing.T) {
+	t.Parallel()
+	b, models, tools := weather(t)
+	r := b.read()
+	model, tool := `{"span_id":"`+b.id(models[1])+`"}`, `{"span_id":"`+b.id(tools[1])+`"}`
+	for _, test := range []struct{ edits, location, message string }{
+		{`[{"target":` + model + `,"set":{}}]`, "[0].set", "sets nothing"},
+		{`[{"target":` + model + `,"set":{"model":"a","resample":true}}]`, "[0].set", "several"},
+		{`[{"target":{},"set":{"model":"a"}}]`, "[0].target", "empty"},
+		{`[{"target":{"span_id":"1","kind":"llm"},"set":{"model":"a"}}]`, "[0].target", "other members"},
+		{`[{"target":{"span_id":"ffffffffffffffff"},"set":{"model":"a"}}]`, "[0].target.span_id", "no step"},
+		{`[{"target":` + tool + `,"set":{"model":"a"}}]`, "[0].target.span_id", "call of a model"},
+		{`[{"target":` + model + `,"set":{"tool_result":1}}]`, "[0].target.span_id", "call of a tool"},
+		{`[{"target":{"kind":"tool","name":"wether"},"set":{"tool_error":{"message":"x"}}}]`, "[0].target", "It has weather."},
+		{`[{"target":{"kind":"tool","name":"weather"},"set":{"tool_result":1}}]`, "[0].target", "ambiguous: it names 2 steps"},
+		{`[{"target":"all","set":{"response":{"role":"assistant","content":"x"}}}]`, "[0].target", b.id(models[0])},
+		{`[{"target":` + model + `,"set":{"input":"x"}}]`, "[0].target", "all"},
+		{`[{"target":` + model + `,"set":{"model":""}}]`, "[0].set.model", "empty"},
+		{`[{"target":` + model + `,"set":{"params":{"temperature":"hot"}}}]`, "[0].set.params.temperature", "cannot be sent"},
+		{`[{"target":` + model + `,"set":{"params":{"tools":[]}}}]`, "[0].set.params.tools", "tool_schema"},
+		{`[{"target":` + model + `,"set":{"system_prompt":""}}]`, "[0].set.system_prompt", "delete"},
+		{`[{"target":` + model + `,"set":{"messages":[]}}]`, "[0].set.messages", "at least one"},
+		{`[{"target":` + model + `,"set":{"messages":[{"role":"user","parts":[]}]}}]`, "[0].set.messages[0]", "content instead of parts"},
+		{`[{"target":` + model + `,"set":{"messages":[{"role":"boss","content":"x"}]}}]`, "[0].set.messages[0].role", "boss"},
+		{`[{"target":` + model + `,"set":{"messages":[{"role":"tool","content":"x"}]}}]`, "[0].set.messages[0].tool_call_id", "missing"},
+		{`[{"target":` + model + `,"set":{"messages":[{"role":"user"}]}}]`, "[0].set.messages[0].content", "missing"},
+		{`[{"target":` + model + `,"set":{"message":{"op":"move","index":0}}}]`, "[0].set.message.op", "replace, insert or delete"},
+		{`[{"target":` + model + `,"set":{"message":{"op":"delete","index":4}}}]`, "[0].set.message.index", "from 0 to 3"},
+		{`[{"target":` + model + `,"set":{"message":{"op":"insert","index":0}}}]`, "[0].set.message.message", "no message"},
+		{`[{"target":` + model + `,"set":{"response":{"role":"user","content":"x"}}}]`, "[0].set.response.role", "assistant"},
+		{`[{"target":` + model + `,"set":{"response":{"role":"assistant","tool_calls":[{"id":"a","function":{"name":"x","arguments":"Paris"}}]}}}]`, "[0].set.response.tool_calls[0].function.arguments", "JSON object"},
+		{`[{"target":` + model + `,"set":{"tool_schema":{"name":"x"}}}]`, "[0].set.tool_schema", "function"},
+		{`[{"target":` + model + `,"set":{"prompt":{"id":"p","version":1,"messages":[]}}}]`, "[0].set.prompt.messages", "at least one"},
+		{`[{"target":` + tool + `,"set":{"tool_error":{}}}]`, "[0].set.tool_error", "empty"},
+		{`[{"target":` + tool + `,"set":{"tool_error":{"remove":true}}}]`, "[0].set.tool_error.remove", "did not fail"},
+		{`[{"target":` + tool + `,"set":{"timeout_ms":0}}]`, "[0].set.timeout_ms", "from 1"},
+		{`[{"target":` + tool + `,"set":{"retries":101}}]`, "[0].set.retries", "to 100"},
+		{`[{"target":` + tool + `,"set":{"latency_ms":-1}}]`, "[0].set.latency_ms", "from 0"},
+		{`[{"target":"all","set":{"input":""}}]`, "[0].set.input", "empty"},
+		{`[{"target":"all","set":{"model":"a"}},{"target":` + model + `,"set":{"model":"b"}}]`, "[1].set.model", "edits[0]"},
+	} {
+		_, err := r.Check(parse(t, test.edits), "body.edits")
+		if !assert.Error(t, err, test.edits) {
+			continue
+		}
+		p := problem.Of(err)
+		require.NotNil(t, p)
+		assert.Equal(t, problem.Invalid, p.Kind)
+		assert.Equal(t, "body.edits"+test.location, p.Fields[0].Location, test.edits)
+		assert.Contains(t, p.Fields[0].Message, test.message, test.edits)
+	}
+	_, err := r.Check(make([]Edit, MaxEdits+1), "body.edits")
+	require.ErrorContains(t, err, "at most 100")
+}
+
+func TestTargets(t *testing.T) {
+	t.Parallel()
+	b, models, tools := weather(t)
+	r := b.read()
+	for target, want := range map[string][]int{
+		`"all"`: models, `{"kind":"model"}`: models, `{"kind":"llm","name":"forecaster"}`: models, `{"name":"chat gpt-5"}`: models, `{"kind":"agent","name":"forecaster"}`: models,
+		`{"span_id":"` + strings.ToUpper(b.id(models[2])) + `"}`: {models[2]},
+	} {
+		c := checked(t, r, `[{"target":`+target+`,"set":{"model":"m"}}]`)
+		assert.Equal(t, [][]int{want}, c.Targets, target)
+		assert.Equal(t, want[0], c.Fork)
+		assert.False(t, c.Structural)
+	}
+	c := checked(t, r, `[{"target":{"kind":"tool","name":"weather"},"set":{"timeout_ms":5}}]`)
+	assert.Equal(t, [][]int{tools}, c.Targets)
+	assert.True(t, c.Structural)
+	assert.Equal(t, b.id(tools[0]), c.ForkSpanID(r))
+	c = checked(t, r, `[]`)
+	assert.Equal(t, -1, c.Fork)
+	assert.Empty(t, c.ForkSpanID(r))
+	var edits []Edit
+	require.ErrorContains(t, json.Unmarshal([]byte(`[{"target":{"span":"x"},"set":{}}]`), &edits), "span_id")
+	require.Error(t, json.Unmarshal([]byte(`[{"target":"some","set":{}}]`), &edits))
+}
+
+func TestHash(t *testing.T) {
+	t.Parallel()
+	hashOf := func(edits string) string {
+		out, err := Hash(parse(t, edits))
+		require.NoError(t, err)
+		return out
+	}
+	a := hashOf(`[{"target":"all","set":{"params":{"temperature":0.50,"top_p":1}}}]`)
+	assert.Len(t, a, 64)
+	assert.Equal(t, a, hashOf(`[ {"set": {"params": {"top_p": 1.0, "temperature": 5e-1}}, "target": "all"} ]`))
+	assert.NotEqual(t, a, hashOf(`[{"target":"all","set":{"params":{"temperature":0.5}}}]`))
+	assert.NotEqual(t, a, hashOf(`[{"target":{"kind":"llm"},"set":{"params":{"temperature":0.5,"top_p":1}}}]`))
+	null, err := Hash(nil)
+	require.NoError(t, err)
+	assert.Equal(t, null, hashOf(`[]`))
+	assert.NotEqual(t, hashOf(`[{"target":"all","set":{"retries":0}}]`), hashOf(`[{"target":"all","set":{"latency_ms":0}}]`))
+	for _, edits := range []string{`[{"target":"all","set":{"model":"m"}}]`, `[{"target":{"kind":"tool","name":"x"},"set":{"tool_result":{"a":1}}}]`} {
+		assert.JSONEq(t, edits, string(raw(t, parse(t, edits))))
+	}
+}
+
+func TestRemovedError(t *testing.T) {
+	t.Parallel()
+	b, _, tools := weather(t)
+	b.spans[tools[1]].Status, b.spans[tools[1]].ErrorMessage = "error", "broke"
+	r := b.read()
+	target := `{"target":{"span_id":"` + b.id(tools[1]) + `"},"set":`
+	_, err := r.Check(parse(t, `[`+target+`{"tool_error":{"remove":true}}}]`), "edits")
+	require.ErrorContains(t, err, "tool_result")
+	attempt := run(t, r, `[`+target+`{"tool_error":{"remove":true}}},`+target+`{"tool_result":"31"}}]`, Options{}, &script{answers: []json.RawMessage{assistant(t, "31.", nil, nil)}})
+	assert.Equal(t, "ok", attempt.Steps[3].Status)
+	assert.Equal(t, "31", *attempt.Steps[3].Tool.Result)
+	attempt = run(t, r, `[`+target+`{"tool_error":{"type":"Down","message":"gone"}}}]`, Options{}, &script{answers: []json.RawMessage{assistant(t, "?", nil, nil)}})
+	assert.Equal(t, "Error: Down: gone", *attempt.Steps[3].Tool.Result)
+}
+
+func TestCheckNeedsRecording(t *testing.T) {
+	t.Parallel()
+	b, models, _ := weather(t)
+	b.spans[models[0]].InputMessages = nil
+	r := b.read()
+	require.Equal(t, LevelStructure, r.Replayability.Level)
+	_, err := r.Check(parse(t, `[{"target":"all","set":{"model":"m"}}]`), "edits")
+	require.ErrorContains(t, err, "LOOPTRACE_CAPTURE_CONTENT")
+	checked(t, r, `[{"target":"all","set":{"timeout_ms":1000}}]`)
+}

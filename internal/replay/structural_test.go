@@ -1,0 +1,375 @@
+package replay
+
+import (
+	"encoding/json"
+	"fmt"
+	"math/rand/v2"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/looptrace/looptrace/internal/runmodel"
+)
+
+// program is a part of a made-up program: a call, or stages that follow each other. The parts of a stage run at the same time.
+type program struct {
+	// Of a call: how long it takes, its limits, how often it was tried, and how it ended.
+	took              time.Duration
+	timeout, retries  *int64
+	attempts          *int64
+	timedOut, refused bool
+	model             bool
+
+	// Of stages: the pause before each, when each part begins after it, and the rest at the end.
+	stages [][]*program
+	pauses []time.Duration
+	leads  [][]time.Duration
+	rest   time.Duration
+
+	id int // of its span
+	// effect, at and end are what the simulation finds.
+	effect  Effect
+	at, end *time.Duration
+}
+
+func milliseconds(random *rand.Rand, from, to int) time.Duration {
+	return time.Duration(from+random.IntN(to-from)) * time.Millisecond
+}
+
+// invent makes a program.
+func invent(random *rand.Rand, depth int) *program {
+	if depth == 0 || random.IntN(3) == 0 {
+		p := &program{took: milliseconds(random, 10, 300), model: random.IntN(2) == 0}
+		if random.IntN(3) == 0 {
+			p.timeout = new(p.took.Milliseconds() + random.Int64N(200))
+		}
+		if random.IntN(3) == 0 {
+			p.retries = new(random.Int64N(4))
+		}
+		if random.IntN(3) == 0 {
+			p.attempts = new(1 + random.Int64N(3))
+		}
+		switch random.IntN(6) {
+		case 0:
+			p.timedOut = true
+			if p.timeout != nil {
+				p.timeout = new(p.took.Milliseconds())
+			}
+		case 1:
+			p.refused = true
+		}
+		return p
+	}
+	p := &program{rest: milliseconds(random, 0, 20)}
+	for range 1 + random.IntN(4) {
+		var stage []*program
+		var leads []time.Duration
+		for range 1 + random.IntN(3) {
+			stage = append(stage, invent(random, depth-1))
+			leads = append(leads, milliseconds(random, 0, 5))
+		}
+		p.stages, p.leads, p.pauses = append(p.stages, stage), append(p.leads, leads), append(p.pauses, milliseconds(random, 0, 30))
+	}
+	return p
+}
+
+// record runs the program as it was and writes its spans. It returns when it ends.
+func (p *program) record(b *builder, parent int, at time.Duration, begin time.Time) time.Duration {
+	kind := "workflow"
+	if p.stages == nil {
+		kind = map[bool]string{true: "llm", false: "tool"}[p.model]
+	}
+	b.now = begin.Add(at)
+	p.id = b.open(kind, fmt.Sprintf("%s %d", kind, len(b.spans)), parent)
+	end := at
+	if p.stages == nil {
+		end += p.took
+		span := &b.spans[p.id]
+		span.AttributesJSON = map[string]string{}
+		for key, value := range map[string]*int64{keyTimeout: p.timeout, keyRetries: p.retries, keyAttempts: p.attempts} {
+			if value != nil {
+				span.AttributesJSON[key] = fmt.Sprint(*value)
+			}
+		}
+		switch {
+		case p.timedOut:
+			span.Status, span.ErrorType = "error", "TimeoutError"
+		case p.refused:
+			span.Status, span.ErrorMessage = "error", "refused"
+		}
+	}
+	for s, stage := range p.stages {
+		start := end + p.pauses[s]
+		for i, part := range stage {
+			end = max(end, part.record(b, p.id, start+p.leads[s][i], begin))
+		}
+	}
+	end += p.rest
+	b.spans[p.id].EndTime = begin.Add(end)
+	return end
+}
+
+// change is an edit of a call.
+type structuralEdit struct{ timeout, retries, latency *int64 }
+
+// simulate runs the program with edits. It returns when it ends, and false if nobody knows.
+func (p *program) simulate(edits map[*program]structuralEdit, at time.Duration) (time.Duration, bool) {
+	p.at = &at
+	if p.stages == nil {
+		took, effect := p.decide(edits[p])
+		p.effect = effect
+		if took != nil {
+			end := at + *took
+			p.end = &end
+		}
+		return at + *orZero(took), effect == EffectNone && took != nil
+	}
+	end := at
+	for s, stage := range p.stages {
+		start, ok := end+p.pauses[s], true
+		for i, part := range stage {
+			partEnd, known := part.simulate(edits, start+p.leads[s][i])
+			end, ok = max(end, partEnd), ok && known
+		}
+		if !ok {
+			for _, later := range p.stages[s+1:] {
+				for _, part := range later {
+					part.skip()
+				}
+			}
+			p.effect = EffectUnknown
+			return 0, false
+		}
+	}
+	end += p.rest
+	p.end, p.effect = &end, EffectNone
+	return end, true
+}
+
+func orZero(d *time.Duration) *time.Duration {
+	if d == nil {
+		return new(time.Duration(0))
+	}
+	return d
+}
+
+// skip marks what is never begun, as far as anybody knows.
+func (p *program) skip() {
+	p.effect = EffectUnknown
+	for _, stage := range p.stages {
+		for _, part := range stage {
+			part.skip()
+		}
+	}
+}
+
+// decide runs a call with an edit, attempt by attempt and tick by tick as far as the recording tells.
+func (p *program) decide(edit structuralEdit) (*time.Duration, Effect) {
+	ms := time.Millisecond
+	if edit.retries != nil {
+		allowed := *edit.retries + 1
+		switch {
+		case p.timedOut || p.refused:
+			// It failed after all attempts that it had. Another one has no recorded result.
+			had := int64(1)
+			if p.attempts != nil {
+				had = *p.attempts
+			}
+			if p.retries != nil {
+				had = *p.retries + 1
+			}
+			if allowed > had {
+				return nil, EffectCensored
+			}
+		case p.attempts != nil:
+			if allowed < *p.attempts {
+				return nil, EffectTimedOut
+			}
+		case p.retries != nil:
+			if allowed < *p.retries+1 {
+				return nil, EffectCensored
+			}
+		default:
+			if allowed < 2 {
+				return nil, EffectCensored
+			}
+		}
+	}
+	limit := edit.timeout
+	if edit.latency != nil {
+		if p.timedOut {
+			return nil, EffectCensored
+		}
+		if limit == nil {
+			limit = p.timeout
+		}
+		for tick := time.Duration(0); ; tick += ms {
+			if tick == time.Duration(*edit.latency)*ms {
+				return &tick, EffectNone
+			}
+			if limit != nil && tick == time.Duration(*limit)*ms {
+				return &tick, EffectTimedOut
+			}
+		}
+	}
+	if limit == nil {
+		return &p.took, EffectNone
+	}
+	for tick := ms; ; tick += ms {
+		atLimit := tick == time.Duration(*limit)*ms
+		if tick == p.took {
+			switch {
+			case !p.timedOut || atLimit:
+				return &p.took, EffectNone
+			default:
+				return nil, EffectCensored // it would have gone on
+			}
+		}
+		if atLimit {
+			return &tick, EffectTimedOut
+		}
+	}
+}
+
+// TestStructureOracle compares Structure with a simulation of made-up programs.
+func TestStructureOracle(t *testing.T) {
+	t.Parallel()
+	random := rand.New(rand.NewPCG(1, 2))
+	seen := map[Effect]int{}
+	unchanged := 0
+	const runs = 1000
+	for n := range runs {
+		p := &program{stages: [][]*program{{invent(random, 3)}, {invent(random, 2), invent(random, 1)}, {invent(random, 0)}}, rest: 3 * time.Millisecond}
+		p.pauses, p.leads = []time.Duration{0, 5 * time.Millisecond, 0}, [][]time.Duration{{0}, {0, 3 * time.Millisecond}, {0}}
+		b := newBuilder(t)
+		b.now = time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
+		p.record(b, -1, 0, b.now)
+		r := Read(b.spans)
+		require.Len(t, r.Steps, len(b.spans))
+
+		var calls []*program
+		p.each(func(p *program) {
+			if p.stages == nil {
+				calls = append(calls, p)
+			}
+		})
+		edits := map[*program]structuralEdit{}
+		var list []Edit
+		for range random.IntN(4) {
+			call := calls[random.IntN(len(calls))]
+			if _, twice := edits[call]; twice {
+				continue
+			}
+			var edit structuralEdit
+			set := Set{}
+			switch random.IntN(4) {
+			case 0:
+				edit.timeout = new(1 + random.Int64N(400))
+				if random.IntN(4) == 0 {
+					*edit.timeout = call.took.Milliseconds()
+				}
+				set.TimeoutMS = edit.timeout
+			case 1:
+				edit.retries = new(random.Int64N(5))
+				set.Retries = edit.retries
+			case 2:
+				edit.latency = new(random.Int64N(500))
+				set.LatencyMS = edit.latency
+			case 3:
+				edit.latency, edit.timeout = new(random.Int64N(500)), new(1+random.Int64N(400))
+				set.LatencyMS = edit.latency
+				list = append(list, Edit{Target: Target{SpanID: b.id(call.id)}, Set: Set{TimeoutMS: edit.timeout}})
+			}
+			edits[call] = edit
+			list = append(list, Edit{Target: Target{SpanID: b.id(call.id)}, Set: set})
+		}
+		checked, err := r.Check(list, "edits")
+		require.NoError(t, err)
+		end, known := p.simulate(edits, 0)
+		got := r.Structure(checked)
+		if known {
+			require.NotNil(t, got.Duration, "run %d", n)
+			require.Equal(t, end, *got.Duration, "run %d", n)
+		} else {
+			require.Nil(t, got.Duration, "run %d", n)
+		}
+		require.Equal(t, known, got.NoEffect, "run %d", n)
+		p.each(func(p *program) {
+			i := r.bySpan[b.spans[p.id].SpanID]
+			step, recorded := got.Steps[i], r.Steps[i]
+			want := p.effect
+			if want == EffectNone && (*p.at != recorded.Offset || *p.end-*p.at != *recorded.Duration) {
+				want = EffectShifted
+			}
+			require.Equal(t, want, step.Effect, "run %d, %s: %+v", n, recorded.Name, list)
+			seen[want]++
+			require.Equal(t, p.at, step.Offset, "run %d, %s", n, recorded.Name)
+			if p.end == nil {
+				require.Nil(t, step.Duration, "run %d, %s", n, recorded.Name)
+			} else {
+				require.Equal(t, *p.end-*p.at, *step.Duration, "run %d, %s", n, recorded.Name)
+			}
+		})
+
+		// An attempt agrees: nothing differs unless a call fails or has an unknown end.
+		attempt, err := Replay(t.Context(), r, checked, Options{}, nil)
+		require.NoError(t, err)
+		if known {
+			require.Equal(t, StopCompleted, attempt.Stop.Reason, "run %d: %+v", n, attempt.Stop)
+			require.Equal(t, -1, attempt.FirstDivergence, "run %d", n)
+			require.Equal(t, end, *attempt.Duration, "run %d", n)
+			unchanged++
+		} else {
+			require.NotEqual(t, -1, attempt.FirstDivergence, "run %d", n)
+		}
+	}
+	for _, effect := range []Effect{EffectNone, EffectShifted, EffectTimedOut, EffectCensored, EffectUnknown} {
+		assert.Greater(t, seen[effect], 50, effect)
+	}
+	assert.Greater(t, unchanged, runs/10)
+}
+
+// each visits the program and its parts.
+func (p *program) each(visit func(*program)) {
+	visit(p)
+	for _, stage := range p.stages {
+		for _, part := range stage {
+			part.each(visit)
+		}
+	}
+}
+
+func TestTimeoutOfTool(t *testing.T) {
+	t.Parallel()
+	b, _, tools := weather(t)
+	r := b.read()
+	edit := func(set string) string {
+		return `[{"target":{"span_id":"` + b.id(tools[0]) + `"},"set":` + set + `}]`
+	}
+	attempt := run(t, r, edit(`{"timeout_ms":100}`), Options{}, nil)
+	assert.Equal(t, StopCompleted, attempt.Stop.Reason)
+	assert.Equal(t, map[string]int{"copied": 5}, attempt.Exposure)
+	assert.Equal(t, -1, attempt.FirstDivergence)
+
+	attempt = run(t, r, edit(`{"latency_ms":1000}`), Options{}, nil)
+	assert.Equal(t, StopCompleted, attempt.Stop.Reason)
+	assert.Equal(t, *r.Duration+900*time.Millisecond, *attempt.Duration)
+	assert.Equal(t, time.Second, *attempt.Steps[1].Duration)
+	assert.Equal(t, r.Steps[3].Offset+900*time.Millisecond, attempt.Steps[2].Offset)
+
+	attempt = run(t, r, edit(`{"timeout_ms":99}`), Options{}, nil)
+	assert.Equal(t, StopMiss, attempt.Stop.Reason, "the model is told of the timeout")
+	assert.Equal(t, runmodel.StatusError, attempt.Steps[1].Status)
+	assert.Equal(t, 99*time.Millisecond, *attempt.Steps[1].Duration)
+	s := &script{answers: []json.RawMessage{assistant(t, "The service is slow.", nil, nil)}}
+	attempt = run(t, r, edit(`{"timeout_ms":99}`), Options{}, s)
+	assert.Equal(t, StopCompleted, attempt.Stop.Reason)
+	assert.Contains(t, string(s.calls[0].Request.Messages[3]), "timed out after 99ms")
+
+	b.spans[tools[0]].Status, b.spans[tools[0]].ErrorType = "error", "TimeoutError"
+	r = b.read()
+	attempt = run(t, r, edit(`{"timeout_ms":500}`), Options{}, nil)
+	assert.Equal(t, StopCensored, attempt.Stop.Reason)
+}
