@@ -101,23 +101,42 @@ type cassette struct {
 	*Recording
 	policies map[string]ToolPolicy
 
-	byKey, byNormal map[callKey][]int // indexes of Recording.recorded
-	byName          map[string][]int
-	used            map[callKey]int // how many calls of a key were made
-	done            []bool          // of Recording.recorded
-	writes          []int           // calls of writing tools by time
+	byKey    map[callKey][]int // indexes of Recording.recorded
+	byLoop   map[loopKey][]int // the same, of each loop
+	byNormal map[callKey][]int // by what is the same after normalisation
+	byName   map[string][]int
+	used     map[loopKey]int // how many calls of a key a loop has made
+	done     []bool          // of Recording.recorded
+	writes   []int           // calls of writing tools by time
 	// barrier is set after a write that the recording does not have, or not in this order.
 	barrier bool
+}
+
+// loopKey is a call of a loop; the program's own calls have the loop -1. Each loop has its own occurrences: agents that make the
+// same call do not take each other's results.
+type loopKey struct {
+	loop int
+	callKey
+}
+
+// loopOf is the loop that made a recorded call.
+func (c *cassette) loopOf(n int) int {
+	if asker := c.recorded[n].asker; asker >= 0 {
+		return c.Steps[asker].Loop
+	}
+	return -1
 }
 
 func newCassette(r *Recording, policies map[string]ToolPolicy) *cassette {
 	c := &cassette{
 		Recording: r, policies: policies, byKey: map[callKey][]int{}, byNormal: map[callKey][]int{}, byName: map[string][]int{},
-		used: map[callKey]int{}, done: make([]bool, len(r.recorded)),
+		byLoop: map[loopKey][]int{}, used: map[loopKey]int{}, done: make([]bool, len(r.recorded)),
 	}
 	for n := range r.recorded {
 		call := &r.recorded[n]
 		c.byKey[call.key] = append(c.byKey[call.key], n)
+		key := loopKey{c.loopOf(n), call.key}
+		c.byLoop[key] = append(c.byLoop[key], n)
 		normal := c.normal(call.name, call.arguments)
 		c.byNormal[normal] = append(c.byNormal[normal], n)
 		c.byName[call.name] = append(c.byName[call.name], n)
@@ -207,36 +226,40 @@ type lookup struct {
 	stale   bool
 	note    string
 	writes  bool
+	// stands reports that the call stands for the recorded one.
+	stands bool
 }
 
 // take marks a recorded call as made.
 func (c *cassette) take(n int) {
 	if !c.done[n] {
 		c.done[n] = true
-		c.used[c.recorded[n].key]++
+		c.used[loopKey{c.loopOf(n), c.recorded[n].key}]++
 	}
 }
 
-// find looks a call up, and marks what it finds as made.
-func (c *cassette) find(name, arguments string) lookup {
-	key := keyOf(name, arguments)
+// find looks a call of a loop up, and marks what it finds as made. A call of another loop is only another occurrence.
+func (c *cassette) find(loop int, name, arguments string) lookup {
+	key := loopKey{loop, keyOf(name, arguments)}
 	out := lookup{call: -1, tier: TierMiss, source: SourceServed, writes: c.class(name) == SideEffectsWrite}
-	same, n := c.byKey[key], c.used[key]
+	own, all, n := c.byLoop[key], c.byKey[key.callKey], c.used[key]
 	c.used[key]++
 	switch {
-	case n < len(same):
-		out.call, out.tier = same[n], TierHit
-	case len(same) > 0:
-		out.call, out.tier = same[len(same)-1], TierAmbiguous
-		if !out.writes && c.allEqual(same) {
+	case n < len(own):
+		out.call, out.tier, out.stands = own[n], TierHit, true
+	case len(all) > 0:
+		if out.call, out.tier = all[len(all)-1], TierAmbiguous; len(own) > 0 {
+			out.call = own[len(own)-1]
+		}
+		if !out.writes && c.allEqual(all) {
 			out.tier = TierReordered
 		}
-		out.note = "The recording has this call less often."
+		out.note = "The agent has made this call less often in the recording."
 	default:
 		if similar := c.byNormal[c.normal(name, arguments)]; len(similar) > 0 {
 			out.tier, out.call = TierNormalised, similar[len(similar)-1]
-			if at := slices.IndexFunc(similar, func(n int) bool { return !c.done[n] }); at >= 0 {
-				out.call = similar[at]
+			if at := slices.IndexFunc(similar, func(n int) bool { return !c.done[n] && c.loopOf(n) == loop }); at >= 0 {
+				out.call, out.stands = similar[at], true
 			}
 		}
 	}
@@ -255,7 +278,7 @@ func (c *cassette) find(name, arguments string) lookup {
 
 // miss answers a call that the recording does not have by the policy of the tool.
 func (c *cassette) miss(out *lookup, name, arguments string) {
-	out.tier = TierMiss
+	out.tier, out.stands = TierMiss, false
 	switch p := c.policy(name); p.OnMiss {
 	case MissFixed:
 		out.call, out.source, out.content = -1, SourceFixed, quoted(*p.Result)
@@ -284,7 +307,9 @@ func (c *cassette) settle(out *lookup) {
 	served := out.call >= 0
 	if served {
 		out.stale = c.barrier || skipped && !out.writes
-		c.done[out.call] = true
+		if out.stands {
+			c.done[out.call] = true
+		}
 	}
 	if out.writes && (!served || out.tier == TierAmbiguous || out.tier == TierMiss || skipped) {
 		c.barrier = true

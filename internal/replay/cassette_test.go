@@ -29,7 +29,7 @@ func TestTiers(t *testing.T) {
 	effects := map[string]string{"get": "read", "put": "write"}
 	c := tape(t, effects, nil, one("get", `{"k":1.0}`, "a"), one("get", `{"k":1}`, "b"), one("get", `{"k":"x y","n":null}`, "c"), one("get", `{"k":3}`, "d"), one("get", `{"k":3}`, "d"))
 	find := func(arguments string) (Tier, string) {
-		found := c.find("get", arguments)
+		found := c.find(0, "get", arguments)
 		return found.tier, plain(found.content)
 	}
 	for _, test := range []struct {
@@ -51,22 +51,22 @@ func TestTiers(t *testing.T) {
 		assert.Equal(t, test.tier, tier, test.arguments)
 		assert.Equal(t, test.result, result, test.arguments)
 	}
-	assert.Equal(t, TierMiss, c.find("other", `{}`).tier)
+	assert.Equal(t, TierMiss, c.find(0, "other", `{}`).tier)
 	assert.True(t, c.barrier, "a tool of which nothing is known writes")
 }
 
 func TestLongNumbers(t *testing.T) {
 	t.Parallel()
 	c := tape(t, nil, nil, one("get", `{"id":12345678901234567890}`, "a"))
-	assert.Equal(t, TierMiss, c.find("get", `{"id":12345678901234567891}`).tier, "they are one double, and two ids")
-	assert.Equal(t, TierHit, c.find("get", `{"id": 12345678901234567890}`).tier)
+	assert.Equal(t, TierMiss, c.find(0, "get", `{"id":12345678901234567891}`).tier, "they are one double, and two ids")
+	assert.Equal(t, TierHit, c.find(0, "get", `{"id": 12345678901234567890}`).tier)
 }
 
 func TestParallelCalls(t *testing.T) {
 	t.Parallel()
 	effects := map[string]string{"get": "read", "put": "write"}
 	c := tape(t, effects, nil, []call{{"put", `{"k":1}`, "ok"}, {"get", `{"k":1}`, "a"}, {"put", `{"k":2}`, "ok"}})
-	for _, found := range []lookup{c.find("get", `{"k":1}`), c.find("put", `{"k":2}`), c.find("put", `{"k":1}`)} {
+	for _, found := range []lookup{c.find(0, "get", `{"k":1}`), c.find(0, "put", `{"k":2}`), c.find(0, "put", `{"k":1}`)} {
 		assert.Equal(t, TierHit, found.tier)
 		assert.False(t, found.stale, "parallel calls have no order")
 	}
@@ -78,32 +78,32 @@ func TestWriteBarrier(t *testing.T) {
 	effects := map[string]string{"get": "read", "put": "write"}
 	calls := [][]call{one("get", `{"k":1}`, "a"), one("put", `{"k":1}`, "ok"), one("get", `{"k":1}`, "b"), one("put", `{"k":2}`, "ok"), one("get", `{"k":2}`, "c")}
 	c := tape(t, effects, nil, calls...)
-	assert.False(t, c.find("get", `{"k":1}`).stale)
-	assert.True(t, c.find("get", `{"k":1}`).stale, "the write between was left out")
+	assert.False(t, c.find(0, "get", `{"k":1}`).stale)
+	assert.True(t, c.find(0, "get", `{"k":1}`).stale, "the write between was left out")
 	assert.False(t, c.barrier)
-	assert.False(t, c.find("put", `{"k":1}`).stale)
-	assert.True(t, c.find("get", `{"k":2}`).stale, "the second write was left out")
+	assert.False(t, c.find(0, "put", `{"k":1}`).stale)
+	assert.True(t, c.find(0, "get", `{"k":2}`).stale, "the second write was left out")
 
 	c = tape(t, effects, nil, calls...)
-	c.find("get", `{"k":1}`)
-	c.find("put", `{"k":2}`)
+	c.find(0, "get", `{"k":1}`)
+	c.find(0, "put", `{"k":2}`)
 	assert.True(t, c.barrier, "the writes have another order")
-	assert.True(t, c.find("get", `{"k":1}`).stale)
+	assert.True(t, c.find(0, "get", `{"k":1}`).stale)
 
 	// A write that the recording does not have.
 	policies := map[string]ToolPolicy{"put": {OnMiss: MissFixed, Result: new("ok")}}
 	c = tape(t, effects, policies, calls...)
-	c.find("get", `{"k":1}`)
-	c.find("put", `{"k":1}`)
-	assert.False(t, c.find("get", `{"k":1}`).stale)
-	found := c.find("put", `{"k":9}`)
+	c.find(0, "get", `{"k":1}`)
+	c.find(0, "put", `{"k":1}`)
+	assert.False(t, c.find(0, "get", `{"k":1}`).stale)
+	found := c.find(0, "put", `{"k":9}`)
 	assert.Equal(t, SourceFixed, found.source)
-	assert.True(t, c.find("put", `{"k":2}`).stale)
-	assert.True(t, c.find("get", `{"k":2}`).stale)
+	assert.True(t, c.find(0, "put", `{"k":2}`).stale)
+	assert.True(t, c.find(0, "get", `{"k":2}`).stale)
 
 	// The same tools, declared to read: no write, no barrier.
 	c = tape(t, effects, map[string]ToolPolicy{"put": {SideEffects: SideEffectsRead}}, calls...)
-	assert.False(t, c.find("get", `{"k":2}`).stale)
+	assert.False(t, c.find(0, "get", `{"k":2}`).stale)
 }
 
 func TestPolicies(t *testing.T) {
@@ -112,14 +112,14 @@ func TestPolicies(t *testing.T) {
 		"get": {Drop: []string{"request_id"}, SideEffects: SideEffectsRead}, "near": {OnMiss: MissNearest, SideEffects: SideEffectsRead}, AnyTool: {OnMiss: MissFixed, Result: new("?")},
 	}
 	c := tape(t, nil, policies, one("get", `{"k":1,"request_id":"r1"}`, "a"), one("near", `{"query":"flights from Paris to Rome on Monday"}`, "b"), one("near", `{"query":"hotels"}`, "c"))
-	found := c.find("get", `{"k":1,"request_id":"r2"}`)
+	found := c.find(0, "get", `{"k":1,"request_id":"r2"}`)
 	assert.Equal(t, TierNormalised, found.tier)
-	found = c.find("near", `{"query":"flights from Paris to Rome on Monday!"}`)
+	found = c.find(0, "near", `{"query":"flights from Paris to Rome on Monday!"}`)
 	assert.Equal(t, SourceNearest, found.source)
 	assert.Equal(t, "b", plain(found.content))
 	assert.Contains(t, found.note, "Monday")
-	assert.Nil(t, c.find("near", `{"query":"trains"}`).content)
-	assert.Equal(t, "?", plain(c.find("other", `{}`).content))
+	assert.Nil(t, c.find(0, "near", `{"query":"trains"}`).content)
+	assert.Equal(t, "?", plain(c.find(0, "other", `{}`).content))
 }
 
 func TestCheckTools(t *testing.T) {

@@ -155,7 +155,7 @@ func (e *engine) walk(ctx context.Context) error {
 		}
 		var err error
 		if above := e.coveredBy(i); above >= 0 {
-			if e.covered[above] && e.Steps[i].Kind != KindFrame {
+			if e.covered[above] && e.Steps[i].Kind != KindFrame && e.made[i] < 0 {
 				err = e.copy(ctx, i, e.steps[e.made[above]].Stale)
 			}
 		} else {

@@ -89,7 +89,7 @@ func (e *engine) toolStep(ctx context.Context, i int) error {
 	}
 	_, err := e.serve(ctx, AttemptStep{
 		Recorded: -1, Parent: s.Parent, Kind: KindTool, SpanKind: s.SpanKind, Name: s.Tool.Name, Agent: s.Agent, Offset: s.Offset, Status: runmodel.StatusOK,
-	}, chatCall{s.Tool.CallID, s.Tool.Name, arguments}, i)
+	}, -1, chatCall{s.Tool.CallID, s.Tool.Name, arguments}, i)
 	return err
 }
 
@@ -236,7 +236,7 @@ func (e *engine) useTool(ctx context.Context, l, k, i int, call chatCall, asker 
 	step := AttemptStep{
 		Recorded: -1, Parent: by.Parent, Kind: KindTool, SpanKind: runmodel.KindTool, Name: call.name, Agent: by.Agent, Offset: begin, Status: runmodel.StatusOK,
 	}
-	at, err := e.serve(ctx, step, call, e.Loops[l].Calls[k])
+	at, err := e.serve(ctx, step, l, call, e.Loops[l].Calls[k])
 	if err != nil || e.stop != nil || at < 0 {
 		return begin, err
 	}
@@ -267,12 +267,12 @@ func (e *engine) contentOf(step *AttemptStep) json.RawMessage {
 }
 
 // serve looks a call up and makes its step. It returns the index of the step, -1 if there is none.
-func (e *engine) serve(ctx context.Context, step AttemptStep, call chatCall, at int) (int, error) {
+func (e *engine) serve(ctx context.Context, step AttemptStep, loop int, call chatCall, at int) (int, error) {
 	if e.counted++; e.counted > e.maxSteps {
 		e.end(StopStepLimit, at, fmt.Sprintf("The attempt has %d steps, which is the limit.", e.maxSteps), "Raise the limit, or see whether the agent repeats itself.")
 		return -1, nil
 	}
-	found := e.tape.find(call.name, call.arguments)
+	found := e.tape.find(loop, call.name, call.arguments)
 	if e.ends[call.name] && found.content == nil {
 		return -1, nil // the program ends at it, and has no result
 	}
@@ -316,7 +316,7 @@ func (e *engine) standFor(step *AttemptStep, recorded int, found lookup) error {
 	if found.source == SourceServed {
 		step.Status, step.ErrorType, step.ErrorMessage = s.Status, s.ErrorType, s.ErrorMessage
 	}
-	if e.made[recorded] >= 0 || found.source == SourceNearest {
+	if e.made[recorded] >= 0 || !found.stands {
 		return nil
 	}
 	step.Recorded, step.SpanID, step.Parent, step.SpanKind, step.Agent = recorded, s.SpanID, s.Parent, s.SpanKind, s.Agent

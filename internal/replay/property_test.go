@@ -1,0 +1,261 @@
+package replay
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// inventRun makes a run of several agents: loops of several turns, parallel and repeated calls, agents as tools, agents that get the
+// answer of the one before.
+func inventRun(tb testing.TB, random *rand.Rand) *builder {
+	tb.Helper()
+	b := newBuilder(tb)
+	b.effect["read_0"], b.effect["read_1"], b.effect["write_0"] = "read", "read", "write"
+	root := b.frame("workflow", "root", -1)
+	input := "Begin with the first thing."
+	for n := range 1 + random.IntN(3) {
+		agent := b.frame("agent", fmt.Sprintf("agent_%d", n), root)
+		answer := inventLoop(b, random, agent, input, 2)
+		b.close(agent)
+		b.spans[agent].Outputs = answer
+		if random.IntN(2) == 0 {
+			input = answer
+		} else {
+			input = fmt.Sprintf("Another thing, number %d.", random.IntN(5))
+		}
+	}
+	b.spans[root].Outputs = input
+	b.close(root)
+	return b
+}
+
+func inventLoop(b *builder, random *rand.Rand, agent int, input string, depth int) (answer string) {
+	system := ""
+	if random.IntN(2) == 0 {
+		system = "You are an agent."
+	}
+	d := b.dialogue(agent, system, input, "read_0", "read_1", "write_0", "expert")
+	for turn := range 1 + random.IntN(2) {
+		if turn > 0 {
+			d.user(fmt.Sprintf("Go on with %d.", random.IntN(9)))
+		}
+		for range random.IntN(4) {
+			if depth > 0 && random.IntN(4) == 0 {
+				d.askExpert(random, depth)
+				continue
+			}
+			var calls []call
+			for range 1 + random.IntN(3) {
+				name := []string{"read_0", "read_1", "write_0"}[random.IntN(3)]
+				calls = append(calls, call{name, fmt.Sprintf(`{"k":%d}`, random.IntN(3)), fmt.Sprintf(`{"value":%d}`, random.IntN(4))})
+			}
+			d.ask(calls...)
+		}
+		answer = fmt.Sprintf("The answer to this part is %d.", random.IntN(1000))
+		d.say(answer)
+	}
+	return answer
+}
+
+// askExpert calls an agent as a tool.
+func (d *dialogue) askExpert(random *rand.Rand, depth int) {
+	d.wrote++
+	id := fmt.Sprintf("call_%08d", d.wrote)
+	question := fmt.Sprintf("What is the number %d?", random.IntN(100))
+	c := call{name: "expert", arguments: fmt.Sprintf(`{"question":%q}`, question)}
+	d.respond(assistant(d.tb, "", []call{c}, []string{id}))
+	tool := d.open("tool", "expert", d.parent)
+	agent := d.builder.frame("agent", "expert", tool)
+	c.result = inventLoop(d.builder, random, agent, question, depth-1)
+	d.builder.close(agent)
+	d.builder.close(tool)
+	d.fill(tool, c, id)
+}
+
+// TestProperties replays made-up runs from each of their steps.
+func TestProperties(t *testing.T) {
+	t.Parallel()
+	random := rand.New(rand.NewPCG(3, 4))
+	const runs = 60
+	var copied, served, live int
+	for n := range runs {
+		b := inventRun(t, random)
+		r := b.read()
+		require.Equal(t, LevelFull, r.Replayability.Level, "run %d: %+v", n, r.Replayability)
+		null, err := r.Check(nil, "edits")
+		require.NoError(t, err)
+		for i := range r.Steps {
+			if r.Steps[i].Kind == KindFrame || random.IntN(3) > 0 {
+				continue
+			}
+			fork := Options{ForkSpanID: r.Steps[i].SpanID}
+			attempt, err := Replay(t.Context(), r, null, fork, nil)
+			require.NoError(t, err)
+			require.Equal(t, StopCompleted, attempt.Stop.Reason, "run %d from %d: %+v", n, i, attempt.Stop)
+			if !assertSame(t, fmt.Sprintf("run %d from %d", n, i), b.spans, r, attempt) {
+				return
+			}
+			fork.Executor = ExecutorServer
+			again, err := Replay(t.Context(), r, null, fork, echo(t, r))
+			require.NoError(t, err)
+			require.Equal(t, StopCompleted, again.Stop.Reason, "run %d from %d: %+v", n, i, again.Stop)
+			require.Equal(t, -1, again.FirstDivergence, "run %d from %d", n, i)
+			require.Equal(t, *r.Duration, *again.Duration, "run %d from %d", n, i)
+
+			plan, err := MakePlan(r, null, fork)
+			require.NoError(t, err)
+			cone := r.Cone([]int{i})
+			for _, step := range again.Steps {
+				if step.Kind == KindFrame {
+					continue
+				}
+				fate := plan.Steps[step.Recorded].Fate
+				switch step.Source {
+				case SourceCopied:
+					copied++
+				case SourceReissued:
+					live++
+					require.NotEqual(t, FateCopied, fate, "run %d from %d: step %d is called", n, i, step.Recorded)
+				default:
+					served++
+				}
+				if !cone[step.Recorded] {
+					require.Equal(t, SourceCopied, step.Source, "run %d from %d: step %d is outside the cone", n, i, step.Recorded)
+					require.Equal(t, FateCopied, fate, "run %d from %d: step %d is outside the cone", n, i, step.Recorded)
+				}
+				switch fate {
+				case FateCopied:
+					require.Equal(t, SourceCopied, step.Source, "run %d from %d: step %d", n, i, step.Recorded)
+				case FateLive:
+					require.Equal(t, SourceReissued, step.Source, "run %d from %d: step %d", n, i, step.Recorded)
+				}
+			}
+			require.LessOrEqual(t, plan.Calls.Least.Calls, again.Spent.Calls)
+			require.GreaterOrEqual(t, plan.Calls.Most.Calls, again.Spent.Calls)
+		}
+	}
+	assert.Greater(t, copied, 1000)
+	assert.Greater(t, served, 200)
+	assert.Greater(t, live, 200)
+}
+
+// wild answers at random: as recorded, with another text, or with other calls.
+func wild(tb testing.TB, r *Recording, random *rand.Rand) ModelFunc {
+	recorded := echo(tb, r)
+	n := 0
+	return func(ctx context.Context, c Call) (Answer, error) {
+		n++
+		if c.Recorded >= 0 && random.IntN(2) == 0 {
+			return recorded(ctx, c)
+		}
+		if random.IntN(3) > 0 {
+			return Answer{Response: Response{Message: assistant(tb, fmt.Sprintf("Quite another answer, %d.", n), nil, nil)}, Duration: time.Millisecond}, nil
+		}
+		return Answer{Response: Response{Message: assistant(tb, "", []call{
+			{name: "read_0", arguments: fmt.Sprintf(`{"k":%d}`, random.IntN(4))}, {name: "write_0", arguments: fmt.Sprintf(`{"k":%d}`, random.IntN(4))},
+		}, []string{fmt.Sprintf("w%d_0", n), fmt.Sprintf("w%d_1", n)})}, Duration: time.Millisecond}, nil
+	}
+}
+
+// TestWildAnswers: what differs is in the cone; no recorded step stands twice; an attempt that is resumed at any step is the same.
+func TestWildAnswers(t *testing.T) {
+	t.Parallel()
+	random := rand.New(rand.NewPCG(5, 6))
+	policies := map[string]ToolPolicy{AnyTool: {OnMiss: MissFixed, Result: new("nothing")}}
+	stops := map[StopReason]int{}
+	const runs = 150
+	for n := range runs {
+		b := inventRun(t, random)
+		r := b.read()
+		var edits []Edit
+		var from []int
+		i := random.IntN(len(r.Steps))
+		for r.Steps[i].Kind == KindFrame {
+			i = (i + 1) % len(r.Steps)
+		}
+		from = append(from, i)
+		set := Set{Model: new("other")}
+		if r.Steps[i].Kind == KindTool {
+			set = Set{ToolResult: json.RawMessage(`"changed entirely"`)}
+		}
+		edits = append(edits, Edit{Target: Target{SpanID: r.Steps[i].SpanID}, Set: set})
+		checked, err := r.Check(edits, "edits")
+		require.NoError(t, err)
+		seed := random.Uint64()
+		options := Options{Executor: ExecutorServer, Tools: policies}
+		var stored []AttemptStep
+		options.Store = func(_ context.Context, step AttemptStep) error {
+			stored = append(stored, step)
+			return nil
+		}
+		attempt, err := Replay(t.Context(), r, checked, options, wild(t, r, rand.New(rand.NewPCG(seed, 1))))
+		require.NoError(t, err)
+		require.Equal(t, stored, attempt.Steps)
+		stops[attempt.Stop.Reason]++
+		cone := r.Cone(from)
+		stands := map[int]bool{}
+		for _, step := range attempt.Steps {
+			if step.Recorded < 0 {
+				require.True(t, step.Parent < 0 || cone[step.Parent], "run %d: a new step is in the cone", n)
+				continue
+			}
+			require.False(t, stands[step.Recorded], "run %d: step %d stands twice", n, step.Recorded)
+			stands[step.Recorded] = true
+			if step.Differs && attempt.Stop.Reason == StopCompleted {
+				require.True(t, cone[step.Recorded], "run %d: step %d differs outside the cone", n, step.Recorded)
+			}
+		}
+		require.Len(t, stands, len(r.Steps), "run %d: every recorded step is accounted for", n)
+		write(t, r, attempt)
+
+		cut := random.IntN(len(stored))
+		text, err := json.Marshal(stored[:cut])
+		require.NoError(t, err)
+		var done []AttemptStep
+		require.NoError(t, json.Unmarshal(text, &done))
+		made := 0
+		for _, step := range done {
+			if step.Source == SourceReissued {
+				made++
+			}
+		}
+		model, skipped := wild(t, r, rand.New(rand.NewPCG(seed, 1))), 0
+		options.Done = done
+		options.Store = func(context.Context, AttemptStep) error { return nil }
+		resumed, err := Replay(t.Context(), r, checked, options, func(ctx context.Context, c Call) (Answer, error) {
+			for ; skipped < made; skipped++ { // the same random numbers as the attempt that was interrupted
+				var before Call
+				for at, step := range done {
+					if step.Source == SourceReissued && before.Key == "" && countReissued(done[:at]) == skipped {
+						before = Call{Key: fmt.Sprintf("step-%d", step.Index), Recorded: step.Recorded, Request: *step.Request}
+					}
+				}
+				if _, err := model(ctx, before); err != nil {
+					var refused *CallError
+					require.True(t, errors.As(err, &refused))
+				}
+			}
+			return model(ctx, c)
+		})
+		require.NoError(t, err)
+		require.JSONEq(t, string(raw(t, attempt)), string(raw(t, resumed)), "run %d resumed after %d steps", n, cut)
+	}
+	assert.Greater(t, stops[StopCompleted], runs/3, stops)
+}
+
+func countReissued(steps []AttemptStep) (n int) {
+	for _, step := range steps {
+		if step.Source == SourceReissued {
+			n++
+		}
+	}
+	return n
+}
