@@ -13,6 +13,7 @@ import (
 
 	"github.com/looptrace/looptrace/controlplane/access"
 	"github.com/looptrace/looptrace/controlplane/httpapi/contract"
+	"github.com/looptrace/looptrace/controlplane/otlp"
 	"github.com/looptrace/looptrace/controlplane/runs"
 )
 
@@ -58,6 +59,13 @@ type exportWriter interface {
 	io.Closer
 }
 
+// otlpExport writes OTLP/JSON.
+type otlpExport struct{ *otlp.Writer }
+
+func (o otlpExport) run(r *runs.Run) error { return o.Run(r) }
+
+func (o otlpExport) span(s *runs.Span) error { return o.Span(s) }
+
 // VisitExportRunsResponse sends the export.
 func (e *export) VisitExportRunsResponse(w http.ResponseWriter) error {
 	mediaType, name := "application/x-ndjson", "runs.ndjson"
@@ -84,7 +92,7 @@ func (e *export) write(to *exportSink) error {
 	case e.format == contract.ExportRunsParamsFormatParquet:
 		out = newParquetRuns(buffer)
 	case e.format == contract.ExportRunsParamsFormatOtlpJson:
-		out = newOTLP(buffer)
+		out = otlpExport{otlp.NewWriter(buffer)}
 	default:
 		out = &ndjson{to: json.NewEncoder(buffer), named: e.withSpans}
 	}

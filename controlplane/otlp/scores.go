@@ -1,4 +1,4 @@
-package httpapi
+package otlp
 
 import (
 	"encoding/json"
@@ -21,28 +21,28 @@ type storedEvent struct {
 	Attributes map[string]any `json:"attributes"`
 }
 
-// otlpEventsOf returns the events of a span and an event for each score. An event that became a score is not repeated: its score may have
+// eventsOf returns the events of a span and an event for each score. An event that became a score is not repeated: its score may have
 // been changed or deleted since. Where the score is still as it came, it keeps the event's time and other attributes.
-func otlpEventsOf(s *runs.Span, ofRun []runmodel.Score) ([]otlpEvent, error) {
+func eventsOf(s *runs.Span, ofRun []runmodel.Score) ([]spanEvent, error) {
 	events, err := storedEvents(s.Span.Events)
 	if err != nil {
 		return nil, err
 	}
-	list := make([]otlpEvent, 0, len(events)+len(s.Scores)+len(ofRun))
+	list := make([]spanEvent, 0, len(events)+len(s.Scores)+len(ofRun))
 	var sources scoreSources
 	for i := range events {
 		if sources.add(s.RunID, &events[i]) {
 			continue
 		}
-		attributes, err := otlpAttributes(events[i].Attributes)
+		attributes, err := keyValues(events[i].Attributes)
 		if err != nil {
 			return nil, err
 		}
-		list = append(list, otlpEvent{otlpTime(events[i].Time), events[i].Name, attributes})
+		list = append(list, spanEvent{timeOf(events[i].Time), events[i].Name, attributes})
 	}
 	for _, scores := range [][]runmodel.Score{ofRun, s.Scores} {
 		for i := range scores {
-			event, err := otlpScore(&scores[i], sources.take(&scores[i]))
+			event, err := score(&scores[i], sources.take(&scores[i]))
 			if err != nil {
 				return nil, err
 			}
@@ -103,14 +103,14 @@ func storedEvents(text string) (events []storedEvent, err error) {
 	return events, nil
 }
 
-// scoreKeys are the attributes that otlpScore writes.
+// scoreKeys are the attributes that score writes.
 var scoreKeys = []string{
 	runmodel.KeyEvaluationName, runmodel.KeyEvaluationValue, runmodel.KeyEvaluationLabel, runmodel.KeyEvaluationExplanation,
 	runmodel.KeyAnnotationID, runmodel.KeyAnnotatorKind, runmodel.KeyScoreOf, runmodel.KeyScoreKind,
 }
 
-// otlpScore returns the event gen_ai.evaluation.result for a score, with the time and the further attributes of the event that it came as.
-func otlpScore(s *runmodel.Score, source *storedEvent) (otlpEvent, error) {
+// score returns the event gen_ai.evaluation.result for a score, with the time and the further attributes of the event that it came as.
+func score(s *runmodel.Score, source *storedEvent) (spanEvent, error) {
 	attributes := map[string]any{}
 	maps.Copy(attributes, source.Attributes)
 	for _, key := range scoreKeys {
@@ -141,8 +141,8 @@ func otlpScore(s *runmodel.Score, source *storedEvent) (otlpEvent, error) {
 	if s.SpanID == 0 {
 		attributes[runmodel.KeyScoreOf] = runmodel.ScoreOfRun
 	}
-	list, err := otlpAttributes(attributes)
-	return otlpEvent{otlpTime(source.Time), runmodel.EventEvaluation, list}, err
+	list, err := keyValues(attributes)
+	return spanEvent{timeOf(source.Time), runmodel.EventEvaluation, list}, err
 }
 
 // eventOfScore is what a score and the event that it came as have in common.
