@@ -58,6 +58,7 @@ import (
 	"github.com/looptrace/looptrace/controlplane/prompts"
 	"github.com/looptrace/looptrace/controlplane/providers"
 	"github.com/looptrace/looptrace/controlplane/recording"
+	"github.com/looptrace/looptrace/controlplane/replays"
 	"github.com/looptrace/looptrace/controlplane/rules"
 	"github.com/looptrace/looptrace/controlplane/runs"
 	"github.com/looptrace/looptrace/controlplane/views"
@@ -197,6 +198,7 @@ func newServices(cfg config, pool *pgxpool.Pool, queue *jobs.Queue, reader *runs
 	return httpapi.Services{
 		Identity: identities, Pricing: priced, Providers: models, Recorder: recorder, Datasets: sets, Completions: completed, Runs: reader,
 		Evaluations: evaluated, Rules: rules.New(pool, queue, reader, evaluated, filters, time.Now, log),
+		Replays: replays.New(pool, queue, reader, models, recorder, time.Now, log),
 	}, nil
 }
 
@@ -283,7 +285,7 @@ func newAPI(cfg config, services httpapi.Services, limiter *ratelimit.Limiter, l
 	if services.Guides, err = instrument.New(); err != nil {
 		return nil, fmt.Errorf("read the instrument guide: %w", err)
 	}
-	services.Tools, err = mcpserver.New(mcpserver.Config{Runs: services.Runs, Prompts: services.Prompts, FenceKey: services.FenceKey, Log: log})
+	services.Tools, err = mcpserver.New(mcpserver.Config{Runs: services.Runs, Prompts: services.Prompts, Replays: services.Replays, FenceKey: services.FenceKey, Log: log})
 	if err != nil {
 		return nil, fmt.Errorf("create the MCP server: %w", err)
 	}
@@ -326,6 +328,9 @@ func removeOld(ctx context.Context, s *httpapi.Services, log *slog.Logger) {
 			}
 			if err := s.Datasets.RequeueChecks(ctx); err != nil && ctx.Err() == nil {
 				log.WarnContext(ctx, "find checks for near-duplicates without a job; will retry", "error", err)
+			}
+			if err := s.Replays.Requeue(ctx); err != nil && ctx.Err() == nil {
+				log.WarnContext(ctx, "give replays their jobs again; will retry", "error", err)
 			}
 			if err := s.Evaluations.Requeue(ctx); err != nil && ctx.Err() == nil {
 				log.WarnContext(ctx, "find evaluations without a job; will retry", "error", err)

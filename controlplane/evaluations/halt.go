@@ -3,6 +3,7 @@ package evaluations
 import (
 	"sync"
 
+	"github.com/looptrace/looptrace/controlplane/providers"
 	"github.com/looptrace/looptrace/internal/problem"
 )
 
@@ -29,7 +30,7 @@ func (h *halt) set(reason StopReason, failure *problem.Error) {
 // note counts the failures of a side that only a person can mend.
 func (h *halt) note(side int, failure *problem.Error) {
 	h.mu.Lock()
-	if failure == nil || !needsPerson[failure.Code] {
+	if failure == nil || !providers.NeedsPerson(failure.Code) {
 		h.failed[side] = 0
 	} else {
 		h.failed[side]++
@@ -56,7 +57,7 @@ func (h *judgeHalts) note(panel, judge int, failure *problem.Error) bool {
 	at := judgePlace{panel, judge}
 	switch {
 	case h.failed[at] >= hopeless:
-	case failure == nil || !needsPerson[failure.Code]:
+	case failure == nil || !providers.NeedsPerson(failure.Code):
 		delete(h.failed, at)
 	default:
 		if h.failed == nil {
@@ -83,11 +84,4 @@ func (h *judgeHalts) allStopped(panels []readyPanel) bool {
 		}
 	}
 	return true
-}
-
-// needsPerson has the codes of failures that a person must mend.
-var needsPerson = map[string]bool{
-	"provider_key_refused": true, "provider_key_unreadable": true, "provider_permission_denied": true, "provider_quota_exceeded": true,
-	"model_not_found": true, "parameter_refused": true, "address_not_allowed": true, "validation_failed": true, "price_unknown": true,
-	codeProviderDeleted: true,
 }

@@ -49,7 +49,7 @@ type attempt struct {
 	// about is in the metadata of the runs of votes.
 	about  map[string]any
 	panels []readyPanel
-	purse  *purse
+	purse  *providers.Purse
 	calls  int // at once
 	halt   halt
 	halts  judgeHalts
@@ -220,7 +220,7 @@ func (a *attempt) prepare(ctx context.Context) error {
 	if err != nil {
 		return err //nolint:wrapcheck // it names the statement
 	}
-	a.purse = newPurse(a.e.MaxCostNanousd, cost.Cost+cost.Bounded)
+	a.purse = providers.NewPurse(a.e.MaxCostNanousd, cost.Cost+cost.Bounded)
 	a.about = map[string]any{"evaluation_id": a.e.ID, "dataset_id": a.e.DatasetID}
 	a.caller = completions.Caller{
 		Projects: access.OfJob(a.e.ProjectID), Project: a.e.ProjectID, Feature: a.e.feature(), Source: runmodel.SourceEvaluation,

@@ -23,7 +23,7 @@ const votesAtOnce = 8
 func (s *Service) apart(panels []readyPanel, caller completions.Caller, maxCost *providers.Money, allowUnpriced bool) *attempt {
 	return &attempt{
 		Service: s, e: Evaluation{ProjectID: caller.Project, MaxCostNanousd: maxCost, AllowUnpriced: allowUnpriced}, halt: halt{reached: make(chan struct{})},
-		purse: newPurse(maxCost, 0), panels: panels, caller: caller,
+		purse: providers.NewPurse(maxCost, 0), panels: panels, caller: caller,
 	}
 }
 
@@ -170,7 +170,7 @@ var passing = map[string]bool{
 const codeBusy = "provider_busy"
 
 // NeedsPerson reports whether only a person can mend the failure of a vote.
-func (v *Vote) NeedsPerson() bool { return v.ErrorCode != nil && needsPerson[*v.ErrorCode] }
+func (v *Vote) NeedsPerson() bool { return v.ErrorCode != nil && providers.NeedsPerson(*v.ErrorCode) }
 
 // scoringOne is an output while it is scored.
 type scoringOne struct {
@@ -286,7 +286,7 @@ func (sc *Scorer) Most(ctx context.Context, r *ScoreRequest) (most providers.Mon
 
 // deleted is the error for a judge whose connection is gone.
 func (a *asked) deleted() *problem.Error {
-	return &problem.Error{Kind: problem.NotFound, Code: codeProviderDeleted, Detail: fmt.Sprintf("The connection %q of the judge %q was deleted.", a.stored.ProviderName, a.name)}
+	return &problem.Error{Kind: problem.NotFound, Code: providers.CodeDeleted, Detail: fmt.Sprintf("The connection %q of the judge %q was deleted.", a.stored.ProviderName, a.name)}
 }
 
 // Score grades an output, and asks judges for the votes that are missing. It keeps each vote as soon as it is there. An error that is
@@ -307,7 +307,7 @@ func (sc *Scorer) Score(ctx context.Context, r *ScoreRequest) (*Scored, error) {
 			return nil, err
 		}
 	}
-	one.out.Spent = one.purse.spent
+	one.out.Spent = one.purse.Spent()
 	for _, key := range slices.SortedFunc(maps.Keys(one.made), compareVotes) {
 		one.out.Votes = append(one.out.Votes, *one.made[key])
 	}

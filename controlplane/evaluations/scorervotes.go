@@ -9,6 +9,7 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
+	"github.com/looptrace/looptrace/controlplane/providers"
 	"github.com/looptrace/looptrace/internal/judge"
 	"github.com/looptrace/looptrace/internal/panel"
 	"github.com/looptrace/looptrace/internal/problem"
@@ -63,7 +64,7 @@ func (o *scoringOne) keep(ctx context.Context, key voteKey, one *asked, row *vot
 	case row == nil:
 		o.out.Unaffordable = true
 		return nil
-	case row.Requests == 0 && text(row.ErrorCode) == codeProviderDeleted:
+	case row.Requests == 0 && text(row.ErrorCode) == providers.CodeDeleted:
 		o.out.Stopped = one.deleted()
 		return nil
 	case row.Requests == 0 && text(row.ErrorCode) == codeBusy:

@@ -7,6 +7,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
+	"github.com/looptrace/looptrace/controlplane/providers"
 	"github.com/looptrace/looptrace/internal/panel"
 	"github.com/looptrace/looptrace/internal/postgres"
 	"github.com/looptrace/looptrace/internal/problem"
@@ -57,7 +58,7 @@ func (a *attempt) readStops(ctx context.Context) (map[judgePlace]*panel.Stopped,
 
 // fixedFor has the codes of failures that lie in what a judge is, which no evaluation changes.
 var fixedFor = map[string]bool{
-	"model_not_found": true, "parameter_refused": true, "validation_failed": true, codeProviderDeleted: true,
+	"model_not_found": true, "parameter_refused": true, "validation_failed": true, providers.CodeDeleted: true,
 }
 
 // remedyOf says what to do about a judge that was stopped.

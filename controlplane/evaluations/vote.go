@@ -234,11 +234,8 @@ func (a *attempt) failedVote(ctx context.Context, made *voteRow, b *ballot, err 
 	return made, nil
 }
 
-// codeProviderDeleted says that a connection was deleted.
-const codeProviderDeleted = "provider_deleted"
-
 func deletedConnection(name string) error {
-	return &problem.Error{Kind: problem.NotFound, Code: codeProviderDeleted, Detail: fmt.Sprintf("The connection %q was deleted. Start a new evaluation with another one.", name)}
+	return &problem.Error{Kind: problem.NotFound, Code: providers.CodeDeleted, Detail: fmt.Sprintf("The connection %q was deleted. Start a new evaluation with another one.", name)}
 }
 
 // begin begins a call of a connection with a name.
@@ -252,8 +249,8 @@ func (a *attempt) begin(ctx context.Context, caller *completions.Caller, name st
 
 // complete completes a call of a connection with a name within the cap of the evaluation. It returns nil if the money is spent.
 func (a *attempt) complete(ctx context.Context, name string, completing *completions.Completing) (*completions.Completion, error) {
-	if most := completing.Most(); a.purse.limit != nil && most != nil {
-		taken, times, err := a.purse.take(ctx, *most, a.caller.Attempts)
+	if most := completing.Most(); a.purse.Limited() && most != nil {
+		taken, times, err := a.purse.Take(ctx, *most, a.caller.Attempts)
 		if err != nil {
 			return nil, err
 		}
@@ -262,7 +259,7 @@ func (a *attempt) complete(ctx context.Context, name string, completing *complet
 			return nil, nil //nolint:nilnil // the money is spent
 		}
 		completing.Limit(taken, times)
-		defer func() { a.purse.giveBack(taken, completing.Counted()) }()
+		defer func() { a.purse.GiveBack(taken, completing.Counted()) }()
 	}
 	done, err := completing.Complete(ctx, nil)
 	if refused := problem.Of(err); refused != nil && refused.Code == problem.CodeNotFound { // the rest was read before

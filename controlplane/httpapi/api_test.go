@@ -41,6 +41,7 @@ import (
 	"github.com/looptrace/looptrace/controlplane/prompts"
 	"github.com/looptrace/looptrace/controlplane/providers"
 	"github.com/looptrace/looptrace/controlplane/recording"
+	"github.com/looptrace/looptrace/controlplane/replays"
 	"github.com/looptrace/looptrace/controlplane/rules"
 	"github.com/looptrace/looptrace/controlplane/runs"
 	"github.com/looptrace/looptrace/controlplane/views"
@@ -91,6 +92,7 @@ type env struct {
 	runs        *runs.Service
 	datasets    *datasets.Service
 	evaluations *evaluations.Service
+	replays     *replays.Service
 	rules       *rules.Service
 	queue       *jobs.Queue
 	providers   *providers.Service
@@ -140,6 +142,12 @@ func newLimitedEnv(t *testing.T, postgresURL, clickhouseURL string, limits RateL
 
 func newEnvWith(t *testing.T, db *pgxpool.Pool, conn driver.Conn, limits RateLimits) *env {
 	t.Helper()
+	return newRecordingEnv(t, db, conn, limits, "http://127.0.0.1:1")
+}
+
+// newRecordingEnv is newEnvWith, with an ingest that takes the runs that the control plane makes.
+func newRecordingEnv(t *testing.T, db *pgxpool.Pool, conn driver.Conn, limits RateLimits, ingest string) *env {
+	t.Helper()
 	e := &env{db: db, clock: newClock(), log: &syncBuffer{}}
 	secret := bytes.Repeat([]byte{7}, 32)
 	log := slog.New(slog.NewJSONHandler(e.log, nil))
@@ -160,8 +168,6 @@ func newEnvWith(t *testing.T, db *pgxpool.Pool, conn driver.Conn, limits RateLim
 	guides, err := instrument.New()
 	require.NoError(t, err)
 	fenceKey := identities.DeriveKey("fence")
-	tools, err := mcpserver.New(mcpserver.Config{Runs: reader, Prompts: registry, FenceKey: fenceKey, Log: log})
-	require.NoError(t, err)
 	e.projects, e.runs = projects.New(db, e.clock.Now), reader
 	e.queue, err = jobs.New(db, log)
 	require.NoError(t, err)
@@ -172,15 +178,18 @@ func newEnvWith(t *testing.T, db *pgxpool.Pool, conn driver.Conn, limits RateLim
 	require.NoError(t, err)
 	priced := pricing.New(db, reader, e.clock.Now)
 	e.providers = providers.New(db, keys, policy, priced, e.clock.Now, log)
-	e.recorder = recording.New("http://127.0.0.1:1", identities, log)
+	e.recorder = recording.New(ingest, identities, log)
 	completed := completions.New(e.providers, e.recorder, e.clock.Now)
+	e.replays = replays.New(db, e.queue, reader, e.providers, e.recorder, e.clock.Now, log)
 	e.evaluations = evaluations.New(db, e.queue, e.datasets, e.providers, completed, reader, e.clock.Now, log)
 	filters, err := ReadRuleFilters()
 	require.NoError(t, err)
 	e.rules = rules.New(db, e.queue, reader, e.evaluations, filters, e.clock.Now, log)
+	tools, err := mcpserver.New(mcpserver.Config{Runs: reader, Prompts: registry, Replays: e.replays, FenceKey: fenceKey, Log: log})
+	require.NoError(t, err)
 	e.api, err = New(Services{
 		Identity: identities, Idempotency: answers, Organizations: organizations.New(db, e.clock.Now), Projects: e.projects,
-		Prompts: registry, Datasets: e.datasets, Providers: e.providers, Playground: playground.New(db, e.clock.Now), Completions: completed, Evaluations: e.evaluations, Rules: e.rules, Recorder: e.recorder, Pricing: priced,
+		Prompts: registry, Datasets: e.datasets, Providers: e.providers, Playground: playground.New(db, e.clock.Now), Completions: completed, Evaluations: e.evaluations, Replays: e.replays, Rules: e.rules, Recorder: e.recorder, Pricing: priced,
 		Views: views.New(db, e.clock.Now), Runs: reader, Failures: failures.New(reader), Guides: guides, Tools: tools, FenceKey: fenceKey,
 	}, limits, Addresses{Web: "http://127.0.0.1:7090", Hosts: hosts}, log)
 	require.NoError(t, err)

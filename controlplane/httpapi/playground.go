@@ -118,14 +118,14 @@ func (h playgroundHandlers) request(ctx context.Context, body *contract.Completi
 		return nil, problem.InvalidField("body.messages", "is missing: give messages, or a prompt")
 	}
 	if body.Messages != nil {
-		format := valueOf(body.TemplateFormat, contract.None)
+		format := valueOf(body.TemplateFormat, contract.PromptTemplateFormatNone)
 		draft := prompts.NewVersion{Content: prompts.Content{Messages: *body.Messages, TemplateFormat: string(format)}}
 		rendered, _, err := prompts.RenderDraft("body", draft, values)
 		if err != nil {
 			return nil, err
 		}
 		unused = both(unused, rendered.Unused)
-		if format == contract.None {
+		if format == contract.PromptTemplateFormatNone {
 			rendered.Messages = *body.Messages // as they were sent
 		}
 		out.Messages = append(out.Messages, rendered.Messages...)
@@ -143,7 +143,7 @@ func (h playgroundHandlers) request(ctx context.Context, body *contract.Completi
 	content.ModelConfig = config
 	// It checks the whole.
 	whole, _, err := prompts.RenderDraft("body", prompts.NewVersion{Content: prompts.Content{
-		Messages: out.Messages, Tools: content.Tools, ResponseFormat: content.ResponseFormat, ModelConfig: config, TemplateFormat: string(contract.None),
+		Messages: out.Messages, Tools: content.Tools, ResponseFormat: content.ResponseFormat, ModelConfig: config, TemplateFormat: string(contract.PromptTemplateFormatNone),
 	}}, prompts.Values{})
 	if err != nil {
 		return nil, err

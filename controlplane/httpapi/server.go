@@ -24,6 +24,7 @@ import (
 	"github.com/looptrace/looptrace/controlplane/prompts"
 	"github.com/looptrace/looptrace/controlplane/providers"
 	"github.com/looptrace/looptrace/controlplane/recording"
+	"github.com/looptrace/looptrace/controlplane/replays"
 	"github.com/looptrace/looptrace/controlplane/rules"
 	"github.com/looptrace/looptrace/controlplane/runs"
 	"github.com/looptrace/looptrace/controlplane/views"
@@ -43,6 +44,7 @@ type Services struct {
 	Playground    *playground.Service
 	Completions   *completions.Service
 	Evaluations   *evaluations.Service
+	Replays       *replays.Service
 	Rules         *rules.Service
 	Recorder      *recording.Recorder
 	Views         *views.Service
@@ -80,6 +82,7 @@ type operations struct {
 	projectHandlers
 	promptHandlers
 	providerHandlers
+	replayHandlers
 	runHandlers
 	sampleHandlers
 	scoreHandlers
@@ -118,6 +121,7 @@ func newOperations(s Services, addresses Addresses, log *slog.Logger) *operation
 		projectHandlers{s.Projects},
 		promptHandlers{s.Prompts, s.Runs},
 		providerHandlers{s.Providers},
+		replayHandlers{s.Replays, s.Prompts, s.Runs},
 		runHandlers{s.Runs, s.Prompts, s.Rules},
 		sampleHandlers{s.Projects, s.Prompts, s.Datasets, s.Evaluations, s.Recorder},
 		scoreHandlers{s.Runs},

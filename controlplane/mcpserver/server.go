@@ -27,12 +27,14 @@ type Runs interface {
 	List(ctx context.Context, in access.Projects, q runs.ListQuery) (runs.Page, error)
 	Outline(ctx context.Context, in access.Projects, runID uuid.UUID) (runs.Outline, error)
 	Excerpts(ctx context.Context, outline runs.Outline, spanIDs []uint64) ([]runs.Span, error)
+	Texts(ctx context.Context, outline runs.Outline) (spans []runs.Span, partial bool, err error)
 }
 
 // Config holds the dependencies of the tools. All fields are required.
 type Config struct {
 	Runs    Runs
 	Prompts Prompts
+	Replays Replays
 	// FenceKey is the secret key that determines the marks around recorded text.
 	FenceKey []byte
 	Log      *slog.Logger
@@ -104,7 +106,7 @@ func New(c Config) (http.Handler, error) {
 // newServer creates a server. name maps the canonical names of tools to the names that clients see.
 func newServer(c Config, name func(string) string) (*mcp.Server, error) {
 	text := instructions
-	for _, tool := range []string{searchTool, readTool} {
+	for _, tool := range []string{searchTool, readTool, replayTool, diffTool} {
 		text = strings.ReplaceAll(text, "`"+tool+"`", "`"+name(tool)+"`")
 	}
 	server := mcp.NewServer(
@@ -120,6 +122,12 @@ func newServer(c Config, name func(string) string) (*mcp.Server, error) {
 	}
 	if err := t.addRead(server); err != nil {
 		return nil, fmt.Errorf("add tool %s: %w", readTool, err)
+	}
+	if err := t.addReplay(server); err != nil {
+		return nil, fmt.Errorf("add tool %s: %w", replayTool, err)
+	}
+	if err := t.addReplayDiff(server); err != nil {
+		return nil, fmt.Errorf("add tool %s: %w", diffTool, err)
 	}
 	server.AddReceivingMiddleware(t.servePrompts)
 	return server, nil

@@ -91,7 +91,7 @@ type arguments interface {
 	project() string
 }
 
-// addTool adds a read-only tool. It validates the arguments and authorizes the caller for the operation of the REST
+// addTool adds a tool, which is read-only unless it has annotations. It validates the arguments and authorizes the caller for the operation of the REST
 // API. Errors are sent to the model with a remedy.
 func addTool[In arguments, Out any](
 	t *tools, server *mcp.Server, operation string, tool mcp.Tool, input *jsonschema.Schema,
@@ -108,9 +108,10 @@ func addTool[In arguments, Out any](
 	canonical := tool.Name
 	tool.Name = t.name(canonical)
 	tool.InputSchema, tool.OutputSchema = input, output
-	tool.Annotations = &mcp.ToolAnnotations{
-		Title: tool.Title, ReadOnlyHint: true, IdempotentHint: true, DestructiveHint: new(false), OpenWorldHint: new(false),
+	if tool.Annotations == nil {
+		tool.Annotations = &mcp.ToolAnnotations{ReadOnlyHint: true, IdempotentHint: true, DestructiveHint: new(false), OpenWorldHint: new(false)}
 	}
+	tool.Annotations.Title = tool.Title
 	server.AddTool(&tool, func(ctx context.Context, request *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
 		var (
 			in    In

@@ -31,6 +31,7 @@ const (
 	FeatureTest       Feature = "test"
 	FeatureComparison Feature = "comparison"
 	FeatureEvaluation Feature = "evaluation"
+	FeatureReplay     Feature = "replay"
 )
 
 const (
@@ -52,7 +53,7 @@ type Call struct {
 	// User or KeyName is who asked.
 	User    *uuid.UUID
 	KeyName *string
-	// Evaluation is that for which the model is called, nil for none. See [Service.EvaluationCost].
+	// Evaluation is the evaluation or the replay for which the model is called, nil for none. See [Service.EvaluationCost].
 	Evaluation *uuid.UUID
 	// MaxCost is the most that the call may cost, nil for no limit. AllowUnpriced is whether a model without a price may be called then.
 	MaxCost       *Money

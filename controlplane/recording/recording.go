@@ -68,7 +68,7 @@ type waitingRun struct {
 // New returns a recorder that sends to the address of ingest, such as http://127.0.0.1:7080.
 func New(address string, keys Keys, log *slog.Logger) *Recorder {
 	return &Recorder{
-		address: address + "/v1/runs", keys: keys, client: &http.Client{Timeout: sendTimeout}, log: log,
+		address: address, keys: keys, client: &http.Client{Timeout: sendTimeout}, log: log,
 		known: map[uuid.UUID]apikey.Key{}, wake: make(chan struct{}, 1),
 	}
 }
@@ -99,7 +99,12 @@ func (r *Recorder) Record(ctx context.Context, run *Run) {
 
 // Send sends an envelope of POST /v1/runs now. Without an error, ingest has it on disk.
 func (r *Recorder) Send(ctx context.Context, project uuid.UUID, envelope []byte) error {
-	return r.post(ctx, project, envelope)
+	return r.post(ctx, "/v1/runs", project, envelope)
+}
+
+// SendTraces sends an ExportTraceServiceRequest as OTLP/JSON now. Without an error, ingest has it on disk.
+func (r *Recorder) SendTraces(ctx context.Context, project uuid.UUID, request []byte) error {
+	return r.post(ctx, "/v1/traces", project, request)
 }
 
 // Run sends runs until the context ends, and then for a short time those that still wait.
@@ -152,7 +157,7 @@ func (r *Recorder) sendBatch(ctx context.Context, batch []waitingRun) error {
 	if err != nil {
 		return err
 	}
-	err = r.post(ctx, batch[0].project, body)
+	err = r.post(ctx, "/v1/runs", batch[0].project, body)
 	var refused *refusedError
 	switch {
 	case err == nil:
@@ -212,12 +217,12 @@ type refusedError struct {
 
 func (e *refusedError) Error() string { return fmt.Sprintf("status %d: %s", e.status, e.body) }
 
-func (r *Recorder) post(ctx context.Context, project uuid.UUID, envelope []byte) error {
+func (r *Recorder) post(ctx context.Context, path string, project uuid.UUID, body []byte) error {
 	key, err := r.key(ctx, project)
 	if err != nil {
 		return err
 	}
-	req, err := http.NewRequestWithContext(ctx, http.MethodPost, r.address, bytes.NewReader(envelope))
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, r.address+path, bytes.NewReader(body))
 	if err != nil {
 		return fmt.Errorf("make a request: %w", err)
 	}
@@ -228,7 +233,7 @@ func (r *Recorder) post(ctx context.Context, project uuid.UUID, envelope []byte)
 		return fmt.Errorf("send to ingest: %w", err)
 	}
 	defer response.Body.Close() //nolint:errcheck // it was read
-	body, err := io.ReadAll(io.LimitReader(response.Body, 1000))
+	answer, err := io.ReadAll(io.LimitReader(response.Body, 1000))
 	switch {
 	case err != nil:
 		return fmt.Errorf("read the answer of ingest: %w", err)
@@ -238,11 +243,11 @@ func (r *Recorder) post(ctx context.Context, project uuid.UUID, envelope []byte)
 		r.mu.Lock()
 		delete(r.known, project)
 		r.mu.Unlock()
-		return fmt.Errorf("ingest refuses the key: %s", body)
+		return fmt.Errorf("ingest refuses the key: %s", answer)
 	case response.StatusCode == http.StatusTooManyRequests, response.StatusCode >= 500, response.StatusCode == http.StatusRequestTimeout:
-		return fmt.Errorf("ingest answers %d: %s", response.StatusCode, body)
+		return fmt.Errorf("ingest answers %d: %s", response.StatusCode, answer)
 	default:
-		return &refusedError{response.StatusCode, string(body)}
+		return &refusedError{response.StatusCode, string(answer)}
 	}
 }
 

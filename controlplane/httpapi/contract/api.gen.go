@@ -404,13 +404,13 @@ func (e EvalRunMetricBetter) Valid() bool {
 
 // Defines values for EvalRunTargetExternal.
 const (
-	True EvalRunTargetExternal = true
+	EvalRunTargetExternalTrue EvalRunTargetExternal = true
 )
 
 // Valid indicates whether the value is a known member of the EvalRunTargetExternal enum.
 func (e EvalRunTargetExternal) Valid() bool {
 	switch e {
-	case True:
+	case EvalRunTargetExternalTrue:
 		return true
 	default:
 		return false
@@ -1382,16 +1382,16 @@ func (e PromptMissing) Valid() bool {
 
 // Defines values for PromptTemplateFormat.
 const (
-	Mustache PromptTemplateFormat = "mustache"
-	None     PromptTemplateFormat = "none"
+	PromptTemplateFormatMustache PromptTemplateFormat = "mustache"
+	PromptTemplateFormatNone     PromptTemplateFormat = "none"
 )
 
 // Valid indicates whether the value is a known member of the PromptTemplateFormat enum.
 func (e PromptTemplateFormat) Valid() bool {
 	switch e {
-	case Mustache:
+	case PromptTemplateFormatMustache:
 		return true
-	case None:
+	case PromptTemplateFormatNone:
 		return true
 	default:
 		return false
@@ -1485,6 +1485,249 @@ func (e ReliabilityScale) Valid() bool {
 	case ReliabilityScaleNominal:
 		return true
 	case ReliabilityScaleOrdinal:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for ReplayStopReason.
+const (
+	ReplayStopReasonBudget      ReplayStopReason = "budget"
+	ReplayStopReasonLessThannil ReplayStopReason = "<nil>"
+	ReplayStopReasonMaxCost     ReplayStopReason = "max_cost"
+)
+
+// Valid indicates whether the value is a known member of the ReplayStopReason enum.
+func (e ReplayStopReason) Valid() bool {
+	switch e {
+	case ReplayStopReasonBudget:
+		return true
+	case ReplayStopReasonLessThannil:
+		return true
+	case ReplayStopReasonMaxCost:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for ReplayAction.
+const (
+	Copied  ReplayAction = "copied"
+	Live    ReplayAction = "live"
+	Served  ReplayAction = "served"
+	Unknown ReplayAction = "unknown"
+)
+
+// Valid indicates whether the value is a known member of the ReplayAction enum.
+func (e ReplayAction) Valid() bool {
+	switch e {
+	case Copied:
+		return true
+	case Live:
+		return true
+	case Served:
+		return true
+	case Unknown:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for ReplayExecutor.
+const (
+	Cassette ReplayExecutor = "cassette"
+	Server   ReplayExecutor = "server"
+)
+
+// Valid indicates whether the value is a known member of the ReplayExecutor enum.
+func (e ReplayExecutor) Valid() bool {
+	switch e {
+	case Cassette:
+		return true
+	case Server:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for ReplayPlanStepOnMiss.
+const (
+	ReplayPlanStepOnMissFixed       ReplayPlanStepOnMiss = "fixed"
+	ReplayPlanStepOnMissLessThannil ReplayPlanStepOnMiss = "<nil>"
+	ReplayPlanStepOnMissNearest     ReplayPlanStepOnMiss = "nearest"
+	ReplayPlanStepOnMissStop        ReplayPlanStepOnMiss = "stop"
+)
+
+// Valid indicates whether the value is a known member of the ReplayPlanStepOnMiss enum.
+func (e ReplayPlanStepOnMiss) Valid() bool {
+	switch e {
+	case ReplayPlanStepOnMissFixed:
+		return true
+	case ReplayPlanStepOnMissLessThannil:
+		return true
+	case ReplayPlanStepOnMissNearest:
+		return true
+	case ReplayPlanStepOnMissStop:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for ReplayRole.
+const (
+	Control   ReplayRole = "control"
+	Treatment ReplayRole = "treatment"
+)
+
+// Valid indicates whether the value is a known member of the ReplayRole enum.
+func (e ReplayRole) Valid() bool {
+	switch e {
+	case Control:
+		return true
+	case Treatment:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for ReplaySetMessageOp.
+const (
+	ReplaySetMessageOpDelete  ReplaySetMessageOp = "delete"
+	ReplaySetMessageOpInsert  ReplaySetMessageOp = "insert"
+	ReplaySetMessageOpReplace ReplaySetMessageOp = "replace"
+)
+
+// Valid indicates whether the value is a known member of the ReplaySetMessageOp enum.
+func (e ReplaySetMessageOp) Valid() bool {
+	switch e {
+	case ReplaySetMessageOpDelete:
+		return true
+	case ReplaySetMessageOpInsert:
+		return true
+	case ReplaySetMessageOpReplace:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for ReplaySetResample.
+const (
+	ReplaySetResampleTrue ReplaySetResample = true
+)
+
+// Valid indicates whether the value is a known member of the ReplaySetResample enum.
+func (e ReplaySetResample) Valid() bool {
+	switch e {
+	case ReplaySetResampleTrue:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for ReplaySetToolErrorRemove.
+const (
+	ReplaySetToolErrorRemoveTrue ReplaySetToolErrorRemove = true
+)
+
+// Valid indicates whether the value is a known member of the ReplaySetToolErrorRemove enum.
+func (e ReplaySetToolErrorRemove) Valid() bool {
+	switch e {
+	case ReplaySetToolErrorRemoveTrue:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for ReplayStatus.
+const (
+	ReplayStatusCancelled ReplayStatus = "cancelled"
+	ReplayStatusFailed    ReplayStatus = "failed"
+	ReplayStatusQueued    ReplayStatus = "queued"
+	ReplayStatusRunning   ReplayStatus = "running"
+	ReplayStatusSucceeded ReplayStatus = "succeeded"
+)
+
+// Valid indicates whether the value is a known member of the ReplayStatus enum.
+func (e ReplayStatus) Valid() bool {
+	switch e {
+	case ReplayStatusCancelled:
+		return true
+	case ReplayStatusFailed:
+		return true
+	case ReplayStatusQueued:
+		return true
+	case ReplayStatusRunning:
+		return true
+	case ReplayStatusSucceeded:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for ReplayTarget0.
+const (
+	ReplayTarget0All ReplayTarget0 = "all"
+)
+
+// Valid indicates whether the value is a known member of the ReplayTarget0 enum.
+func (e ReplayTarget0) Valid() bool {
+	switch e {
+	case ReplayTarget0All:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for ReplayTarget2Kind.
+const (
+	ReplayTarget2KindAgent ReplayTarget2Kind = "agent"
+	ReplayTarget2KindModel ReplayTarget2Kind = "model"
+	ReplayTarget2KindTool  ReplayTarget2Kind = "tool"
+)
+
+// Valid indicates whether the value is a known member of the ReplayTarget2Kind enum.
+func (e ReplayTarget2Kind) Valid() bool {
+	switch e {
+	case ReplayTarget2KindAgent:
+		return true
+	case ReplayTarget2KindModel:
+		return true
+	case ReplayTarget2KindTool:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for Replayability.
+const (
+	ReplayabilityFull      Replayability = "full"
+	ReplayabilityLlm       Replayability = "llm"
+	ReplayabilityNone      Replayability = "none"
+	ReplayabilityStructure Replayability = "structure"
+)
+
+// Valid indicates whether the value is a known member of the Replayability enum.
+func (e Replayability) Valid() bool {
+	switch e {
+	case ReplayabilityFull:
+		return true
+	case ReplayabilityLlm:
+		return true
+	case ReplayabilityNone:
+		return true
+	case ReplayabilityStructure:
 		return true
 	default:
 		return false
@@ -6493,6 +6736,391 @@ type RenderedPrompt struct {
 	Variables json.RawMessage `json:"variables"`
 }
 
+// Replay defines model for Replay.
+type Replay struct {
+	AllowUnpriced bool `json:"allow_unpriced"`
+
+	// Attempts Empty in lists.
+	Attempts []ReplayAttempt `json:"attempts"`
+	Controls int             `json:"controls"`
+	Cost     EvaluationCost  `json:"cost"`
+
+	// CostUsd The known costs.
+	CostUsd   float64   `json:"cost_usd"`
+	CreatedAt time.Time `json:"created_at"`
+
+	// CreatedBy Who made it. Both are null for a deleted user.
+	CreatedBy Author       `json:"created_by"`
+	Edits     []ReplayEdit `json:"edits"`
+
+	// EditsText What each edit changes, in words.
+	EditsText []string           `json:"edits_text"`
+	Error     *EvaluationFailure `json:"error"`
+	Estimate  struct {
+		Calls       int64    `json:"calls"`
+		CostHighUsd *float64 `json:"cost_high_usd"`
+		CostLowUsd  *float64 `json:"cost_low_usd"`
+	} `json:"estimate"`
+
+	// Executor `cassette` calls nothing. `server` calls models.
+	Executor ReplayExecutor `json:"executor"`
+
+	// Exposure Steps of attempts by where they came from.
+	Exposure   ReplayExposure     `json:"exposure"`
+	FinishedAt *time.Time         `json:"finished_at"`
+	Id         openapi_types.UUID `json:"id"`
+	MaxCostUsd *float64           `json:"max_cost_usd"`
+
+	// Name What it was named, else what it edits.
+	Name    string  `json:"name"`
+	Outcome *Grader `json:"outcome"`
+
+	// Progress Attempts. `failed` are part of `done`.
+	Progress struct {
+		Done   int `json:"done"`
+		Failed int `json:"failed"`
+		Total  int `json:"total"`
+	} `json:"progress"`
+	ProjectId openapi_types.UUID  `json:"project_id"`
+	Provider  *EvaluationProvider `json:"provider"`
+	RunId     openapi_types.UUID  `json:"run_id"`
+	RunName   string              `json:"run_name"`
+	StartedAt *time.Time          `json:"started_at"`
+	Status    ReplayStatus        `json:"status"`
+
+	// StopReason Why it succeeded before all was made: `max_cost` its cap, `budget` that of the connection.
+	StopReason *ReplayStopReason     `json:"stop_reason"`
+	Tools      map[string]ReplayTool `json:"tools"`
+	Treatments int                   `json:"treatments"`
+
+	// Verdict Null until it ends. Lists have its first members only.
+	Verdict *ReplayVerdict `json:"verdict"`
+}
+
+// ReplayStopReason Why it succeeded before all was made: `max_cost` its cap, `budget` that of the connection.
+type ReplayStopReason string
+
+// ReplayAction `copied` from the recording. `served`: answered from the recording. `live`: a model is called. `unknown`: it depends on what models answer.
+type ReplayAction string
+
+// ReplayAttempt defines model for ReplayAttempt.
+type ReplayAttempt struct {
+	// CostUsd Of the calls that were made.
+	CostUsd    *float64           `json:"cost_usd"`
+	DurationMs *float64           `json:"duration_ms"`
+	Error      *EvaluationFailure `json:"error"`
+
+	// Exposure Steps of attempts by where they came from.
+	Exposure   ReplayExposure `json:"exposure"`
+	FinishedAt *time.Time     `json:"finished_at"`
+
+	// Index Among those of its role, from 1.
+	Index int `json:"index"`
+
+	// ModelCalls Calls of models that were made.
+	ModelCalls int `json:"model_calls"`
+
+	// Number In the order in which they are made, from 1.
+	Number int `json:"number"`
+
+	// Outcome 1 good, 0 not; between for a grader. Null if unknown.
+	Outcome *float64 `json:"outcome"`
+
+	// Reused Whether it is a control that another replay made.
+	Reused bool       `json:"reused"`
+	Role   ReplayRole `json:"role"`
+
+	// RunId The run that it was recorded as.
+	RunId     *openapi_types.UUID `json:"run_id"`
+	StartedAt *time.Time          `json:"started_at"`
+	Status    ReplayStatus        `json:"status"`
+
+	// StopReason Why it ended: `completed`, `miss`, `opaque`, `step_limit`, `max_cost`, …
+	StopReason *string `json:"stop_reason"`
+
+	// Usage Input includes cached tokens, output includes reasoning tokens. A member is null if the provider did not tell it.
+	Usage CompletionUsage `json:"usage"`
+
+	// Warnings What a call of a model differs in from the recorded one because the provider asked for it.
+	Warnings []string `json:"warnings"`
+}
+
+// ReplayCreate defines model for ReplayCreate.
+type ReplayCreate struct {
+	AllowUnpriced *bool        `json:"allow_unpriced,omitempty"`
+	Controls      *int         `json:"controls,omitempty"`
+	Edits         []ReplayEdit `json:"edits"`
+
+	// Executor `cassette` calls nothing. `server` calls models.
+	Executor *ReplayExecutor `json:"executor,omitempty"`
+
+	// MaxCostUsd The most that all calls may cost. Each call reserves its maximum first.
+	MaxCostUsd *float64 `json:"max_cost_usd,omitempty"`
+	Name       *string  `json:"name,omitempty"`
+
+	// Outcome A grader that says whether the final answer of an attempt is good. Without it, an attempt is good that ends without an error.
+	Outcome *Grader `json:"outcome,omitempty"`
+
+	// Plan Only say what would happen.
+	Plan *bool `json:"plan,omitempty"`
+
+	// ProjectId Needed if several projects have a run with this id.
+	ProjectId *openapi_types.UUID `json:"project_id,omitempty"`
+
+	// ProviderId Needed by the executor `server`.
+	ProviderId *openapi_types.UUID `json:"provider_id,omitempty"`
+	RunId      openapi_types.UUID  `json:"run_id"`
+
+	// Tools By the name of the tool.
+	Tools      *map[string]ReplayTool `json:"tools,omitempty"`
+	Treatments *int                   `json:"treatments,omitempty"`
+}
+
+// ReplayDiff defines model for ReplayDiff.
+type ReplayDiff struct {
+	Attempt ReplayAttempt `json:"attempt"`
+	Diff    RunDiff       `json:"diff"`
+
+	// FirstAttributableSpanId The first step of the recorded run whose difference the verdict attributes to the edit.
+	FirstAttributableSpanId *string `json:"first_attributable_span_id"`
+
+	// OutsideConeDifferences In the whole diff.
+	OutsideConeDifferences int                `json:"outside_cone_differences"`
+	ReplayId               openapi_types.UUID `json:"replay_id"`
+
+	// Sources Of the steps in `diff`.
+	Sources []ReplayStepSource `json:"sources"`
+	Verdict *ReplayVerdict     `json:"verdict"`
+}
+
+// ReplayEdit defines model for ReplayEdit.
+type ReplayEdit = json.RawMessage
+
+// ReplayExecutor `cassette` calls nothing. `server` calls models.
+type ReplayExecutor string
+
+// ReplayExposure Steps of attempts by where they came from.
+type ReplayExposure map[string]int64
+
+// ReplayExtend defines model for ReplayExtend.
+type ReplayExtend struct {
+	// Controls How many there shall be.
+	Controls   *int     `json:"controls,omitempty"`
+	MaxCostUsd *float64 `json:"max_cost_usd,omitempty"`
+	Treatments *int     `json:"treatments,omitempty"`
+}
+
+// ReplayMissing defines model for ReplayMissing.
+type ReplayMissing struct {
+	// Code Such as `no_messages`, `no_tool_result`, `opaque`, `running`.
+	Code   string `json:"code"`
+	Detail string `json:"detail"`
+
+	// Remedy How to record it.
+	Remedy string `json:"remedy"`
+
+	// SpanIds The first ten of them.
+	SpanIds []string `json:"span_ids"`
+
+	// Steps How many steps lack it.
+	Steps int `json:"steps"`
+}
+
+// ReplayPage defines model for ReplayPage.
+type ReplayPage struct {
+	Data    []Replay `json:"data"`
+	HasMore bool     `json:"has_more"`
+	Limit   int      `json:"limit"`
+	Offset  int      `json:"offset"`
+}
+
+// ReplayPlan defines model for ReplayPlan.
+type ReplayPlan struct {
+	// AttainableP The smallest p that this design can reach, after correction for several channels. Above 0.05 it can never tell.
+	AttainableP *float64 `json:"attainable_p"`
+
+	// Calls Calls of models by all attempts, if they take the recorded path.
+	Calls int64 `json:"calls"`
+
+	// CostHighUsd Null if it has no bound.
+	CostHighUsd *float64 `json:"cost_high_usd"`
+	CostLowUsd  *float64 `json:"cost_low_usd"`
+
+	// Counts Steps by action.
+	Counts struct {
+		Copied  int `json:"copied"`
+		Live    int `json:"live"`
+		Served  int `json:"served"`
+		Unknown int `json:"unknown"`
+	} `json:"counts"`
+
+	// Decided Set where the recording alone decides: what the edit does, in words. Nothing needs to be run then.
+	Decided *string `json:"decided"`
+
+	// Edits What each edit changes, in words.
+	Edits []string `json:"edits"`
+
+	// Executor `cassette` calls nothing. `server` calls models.
+	Executor ReplayExecutor `json:"executor"`
+
+	// ForkSpanId The first step that is not copied.
+	ForkSpanId     *string            `json:"fork_span_id"`
+	Missing        []ReplayMissing    `json:"missing"`
+	Replayability  RunReplayability   `json:"replayability"`
+	RunId          openapi_types.UUID `json:"run_id"`
+	Steps          []ReplayPlanStep   `json:"steps"`
+	UnpricedModels []string           `json:"unpriced_models"`
+	Warnings       []string           `json:"warnings"`
+}
+
+// ReplayPlanStep defines model for ReplayPlanStep.
+type ReplayPlanStep struct {
+	// Action `copied` from the recording. `served`: answered from the recording. `live`: a model is called. `unknown`: it depends on what models answer.
+	Action ReplayAction `json:"action"`
+	Depth  int          `json:"depth"`
+	Edited bool         `json:"edited"`
+
+	// InCone Whether it can depend on the edit.
+	InCone bool   `json:"in_cone"`
+	Kind   string `json:"kind"`
+
+	// N Position in start order, from 1.
+	N    int    `json:"n"`
+	Name string `json:"name"`
+
+	// OnMiss Of tools: what happens where the recording has no answer.
+	OnMiss       *ReplayPlanStepOnMiss `json:"on_miss"`
+	ParentSpanId *string               `json:"parent_span_id"`
+	SpanId       string                `json:"span_id"`
+	Why          string                `json:"why"`
+}
+
+// ReplayPlanStepOnMiss Of tools: what happens where the recording has no answer.
+type ReplayPlanStepOnMiss string
+
+// ReplayPrompt defines model for ReplayPrompt.
+type ReplayPrompt struct {
+	// Prompt A prompt by `id` or `name`, and its version by `version` or `alias` (`latest` by default).
+	Prompt    CompletionPrompt        `json:"prompt"`
+	Variables *map[string]interface{} `json:"variables,omitempty"`
+}
+
+// ReplayRole defines model for ReplayRole.
+type ReplayRole string
+
+// ReplaySet One change. Of model calls: `model`, `params`, `system_prompt`, `messages`, `message`, `prompt`, `tool_schema`, `response` (which forces a decision), `resample` (the same request again). Of tool calls:
+// `tool_result`, `tool_error`, `timeout_ms`, `retries`, `latency_ms`. Of the run: `input`, with the target `all`.
+type ReplaySet struct {
+	// Input The text in place of the first message of the user. The target is `all`.
+	Input     *string `json:"input,omitempty"`
+	LatencyMs *int64  `json:"latency_ms,omitempty"`
+	Message   *struct {
+		// Index In the messages of the call.
+		Index int `json:"index"`
+
+		// Message A message as in OpenAI's chat completions: `role` (`system`, `developer`, `user`, `assistant` or `tool`), `content` (text, or a
+		// list of parts), `name`, `tool_calls`, `tool_call_id`. Text, and the text and image URLs of parts, are templates. Or
+		// `{"type": "placeholder", "name"}`, which rendering replaces by a list of messages.
+		Message *PromptMessage     `json:"message,omitempty"`
+		Op      ReplaySetMessageOp `json:"op"`
+	} `json:"message,omitempty"`
+	Messages *[]PromptMessage `json:"messages,omitempty"`
+	Model    *string          `json:"model,omitempty"`
+
+	// Params Members of the request to the model by their names in chat completions, such as `temperature` and `max_tokens`. Null removes one.
+	Params *map[string]interface{} `json:"params,omitempty"`
+
+	// Prompt The messages of a version of a prompt. Its system messages replace those of the request; other ones replace the messages up to the first answer.
+	Prompt   *ReplayPrompt      `json:"prompt,omitempty"`
+	Resample *ReplaySetResample `json:"resample,omitempty"`
+
+	// Response A message as in OpenAI's chat completions: `role` (`system`, `developer`, `user`, `assistant` or `tool`), `content` (text, or a
+	// list of parts), `name`, `tool_calls`, `tool_call_id`. Text, and the text and image URLs of parts, are templates. Or
+	// `{"type": "placeholder", "name"}`, which rendering replaces by a list of messages.
+	Response     *PromptMessage `json:"response,omitempty"`
+	Retries      *int64         `json:"retries,omitempty"`
+	SystemPrompt *string        `json:"system_prompt,omitempty"`
+	TimeoutMs    *int64         `json:"timeout_ms,omitempty"`
+	ToolError    *struct {
+		Message *string `json:"message,omitempty"`
+
+		// Remove The recorded error did not happen: another edit says the result.
+		Remove *ReplaySetToolErrorRemove `json:"remove,omitempty"`
+		Type   *string                   `json:"type,omitempty"`
+	} `json:"tool_error,omitempty"`
+
+	// ToolResult Any JSON value.
+	ToolResult *JSONValue `json:"tool_result,omitempty"`
+
+	// ToolSchema The definition of a tool, in place of that of the same name: `{"type": "function", "function": {…}}`.
+	ToolSchema *map[string]interface{} `json:"tool_schema,omitempty"`
+}
+
+// ReplaySetMessageOp defines model for ReplaySet.Message.Op.
+type ReplaySetMessageOp string
+
+// ReplaySetResample defines model for ReplaySet.Resample.
+type ReplaySetResample bool
+
+// ReplaySetToolErrorRemove The recorded error did not happen: another edit says the result.
+type ReplaySetToolErrorRemove bool
+
+// ReplayStatus defines model for ReplayStatus.
+type ReplayStatus string
+
+// ReplayStepSource defines model for ReplayStepSource.
+type ReplayStepSource struct {
+	// InCone Whether the edit can have changed it.
+	InCone bool `json:"in_cone"`
+
+	// N That of the step in the diff.
+	N int `json:"n"`
+
+	// OutsideCone Whether it differs although the edit cannot have changed it: a fault of the replay, not an effect.
+	OutsideCone bool `json:"outside_cone"`
+
+	// Source `copied`, `served`, `reissued` (a model was called), `edited`, `nearest`, `fixed`, `stale` (served after a write that differs), or `not_reached`.
+	Source string `json:"source"`
+
+	// SpanId Of the attempt. Null: the attempt did not reach the step.
+	SpanId *string `json:"span_id"`
+
+	// Tier How well a served tool call fits the recorded one: `hit`, `hit_reordered`, `hit_normalised` or `stateful_ambiguous`.
+	Tier *string `json:"tier"`
+}
+
+// ReplayTarget The steps to edit: one by `span_id`, those of a kind, of them those with a name (a tool's own name), or `all` model calls. A target without a step is refused.
+type ReplayTarget struct {
+	union json.RawMessage
+}
+
+// ReplayTarget0 defines model for ReplayTarget.0.
+type ReplayTarget0 string
+
+// ReplayTarget1 defines model for ReplayTarget.1.
+type ReplayTarget1 struct {
+	SpanId string `json:"span_id"`
+}
+
+// ReplayTarget2 defines model for ReplayTarget.2.
+type ReplayTarget2 struct {
+	Kind ReplayTarget2Kind `json:"kind"`
+	Name *string           `json:"name,omitempty"`
+}
+
+// ReplayTarget2Kind defines model for ReplayTarget.2.Kind.
+type ReplayTarget2Kind string
+
+// ReplayTool What happens to calls of a tool that the recording has no answer for.
+type ReplayTool = json.RawMessage
+
+// ReplayVerdict Whether the edit had an effect, by the attempts with and without it. docs/replay.md explains each member.
+type ReplayVerdict = json.RawMessage
+
+// Replayability `none`: nothing to replay. `structure`: steps with times but without texts: only edits of timeouts, retries and latencies. `llm`: single model calls can be made again, but later requests
+// cannot be rebuilt from earlier answers. `full`: every request can be rebuilt.
+type Replayability string
+
 // ResolvedPrompt defines model for ResolvedPrompt.
 type ResolvedPrompt struct {
 	// Alias The alias that was asked for; null for a version number.
@@ -6909,6 +7537,22 @@ type RunPage struct {
 
 	// SearchedTo The time that a partial search reached.
 	SearchedTo *time.Time `json:"searched_to,omitempty"`
+}
+
+// RunReplayability defines model for RunReplayability.
+type RunReplayability struct {
+	// Executors Those that can replay it.
+	Executors []ReplayExecutor `json:"executors"`
+
+	// Level `none`: nothing to replay. `structure`: steps with times but without texts: only edits of timeouts, retries and latencies. `llm`: single model calls can be made again, but later requests
+	// cannot be rebuilt from earlier answers. `full`: every request can be rebuilt.
+	Level      Replayability   `json:"level"`
+	Missing    []ReplayMissing `json:"missing"`
+	ModelCalls int             `json:"model_calls"`
+
+	// OpaqueSteps Model calls whose request cannot be rebuilt from what came before: the program wrote it.
+	OpaqueSteps int `json:"opaque_steps"`
+	ToolCalls   int `json:"tool_calls"`
 }
 
 // RunSkipped defines model for RunSkipped.
@@ -7873,6 +8517,9 @@ type PromptVersionNumber = int
 // ProviderID defines model for ProviderID.
 type ProviderID = openapi_types.UUID
 
+// ReplayID defines model for ReplayID.
+type ReplayID = openapi_types.UUID
+
 // RunID defines model for RunID.
 type RunID = openapi_types.UUID
 
@@ -8502,6 +9149,33 @@ type ListProvidersParams struct {
 	Offset    *Offset            `form:"offset,omitempty" json:"offset,omitempty"`
 }
 
+// ListReplaysParams defines parameters for ListReplays.
+type ListReplaysParams struct {
+	// ProjectId Look only in this project instead of all projects of the caller.
+	ProjectId *ProjectIDOptional `form:"project_id,omitempty" json:"project_id,omitempty"`
+
+	// RunId Only replays of this run.
+	RunId  *openapi_types.UUID `form:"run_id,omitempty" json:"run_id,omitempty"`
+	Status *ReplayStatus       `form:"status,omitempty" json:"status,omitempty"`
+	Limit  *Limit              `form:"limit,omitempty" json:"limit,omitempty"`
+	Offset *Offset             `form:"offset,omitempty" json:"offset,omitempty"`
+}
+
+// DiffReplayParams defines parameters for DiffReplay.
+type DiffReplayParams struct {
+	// Attempt The `number` of the attempt. Default: the first treatment that ended, else the first control.
+	Attempt *int `form:"attempt,omitempty" json:"attempt,omitempty"`
+
+	// Fold Fold consecutive `same` steps into one.
+	Fold *bool `form:"fold,omitempty" json:"fold,omitempty"`
+
+	// Limit Maximum number of steps; folded steps count as one.
+	Limit *int `form:"limit,omitempty" json:"limit,omitempty"`
+
+	// Offset The `n` of the first step to return.
+	Offset *int `form:"offset,omitempty" json:"offset,omitempty"`
+}
+
 // ListRunsParams defines parameters for ListRuns.
 type ListRunsParams struct {
 	ProjectId FilterProjectID `form:"project_id" json:"project_id"`
@@ -9062,6 +9736,12 @@ type GetOutlineParams struct {
 	ProjectId *ProjectIDOptional `form:"project_id,omitempty" json:"project_id,omitempty"`
 }
 
+// GetReplayabilityParams defines parameters for GetReplayability.
+type GetReplayabilityParams struct {
+	// ProjectId Look only in this project instead of all projects of the caller.
+	ProjectId *ProjectIDOptional `form:"project_id,omitempty" json:"project_id,omitempty"`
+}
+
 // ListScoresParams defines parameters for ListScores.
 type ListScoresParams struct {
 	// ProjectId Look only in this project instead of all projects of the caller.
@@ -9411,6 +10091,12 @@ type UpdateProviderJSONRequestBody = ProviderUpdate
 // TestProviderJSONRequestBody defines body for TestProvider for application/json ContentType.
 type TestProviderJSONRequestBody = ProviderTest
 
+// CreateReplayJSONRequestBody defines body for CreateReplay for application/json ContentType.
+type CreateReplayJSONRequestBody = ReplayCreate
+
+// ExtendReplayJSONRequestBody defines body for ExtendReplay for application/json ContentType.
+type ExtendReplayJSONRequestBody = ReplayExtend
+
 // AddRunsToDatasetJSONRequestBody defines body for AddRunsToDataset for application/json ContentType.
 type AddRunsToDatasetJSONRequestBody = RunsToDataset
 
@@ -9604,6 +10290,94 @@ func (t LabelWrite_Value) MarshalJSON() ([]byte, error) {
 }
 
 func (t *LabelWrite_Value) UnmarshalJSON(b []byte) error {
+	err := t.union.UnmarshalJSON(b)
+	return err
+}
+
+// AsReplayTarget0 returns the union data inside the ReplayTarget as a ReplayTarget0
+func (t ReplayTarget) AsReplayTarget0() (ReplayTarget0, error) {
+	var body ReplayTarget0
+	err := json.Unmarshal(t.union, &body)
+	return body, err
+}
+
+// FromReplayTarget0 overwrites any union data inside the ReplayTarget as the provided ReplayTarget0
+func (t *ReplayTarget) FromReplayTarget0(v ReplayTarget0) error {
+	b, err := json.Marshal(v)
+	t.union = b
+	return err
+}
+
+// MergeReplayTarget0 performs a merge with any union data inside the ReplayTarget, using the provided ReplayTarget0
+func (t *ReplayTarget) MergeReplayTarget0(v ReplayTarget0) error {
+	b, err := json.Marshal(v)
+	if err != nil {
+		return err
+	}
+
+	merged, err := runtime.JSONMerge(t.union, b)
+	t.union = merged
+	return err
+}
+
+// AsReplayTarget1 returns the union data inside the ReplayTarget as a ReplayTarget1
+func (t ReplayTarget) AsReplayTarget1() (ReplayTarget1, error) {
+	var body ReplayTarget1
+	err := json.Unmarshal(t.union, &body)
+	return body, err
+}
+
+// FromReplayTarget1 overwrites any union data inside the ReplayTarget as the provided ReplayTarget1
+func (t *ReplayTarget) FromReplayTarget1(v ReplayTarget1) error {
+	b, err := json.Marshal(v)
+	t.union = b
+	return err
+}
+
+// MergeReplayTarget1 performs a merge with any union data inside the ReplayTarget, using the provided ReplayTarget1
+func (t *ReplayTarget) MergeReplayTarget1(v ReplayTarget1) error {
+	b, err := json.Marshal(v)
+	if err != nil {
+		return err
+	}
+
+	merged, err := runtime.JSONMerge(t.union, b)
+	t.union = merged
+	return err
+}
+
+// AsReplayTarget2 returns the union data inside the ReplayTarget as a ReplayTarget2
+func (t ReplayTarget) AsReplayTarget2() (ReplayTarget2, error) {
+	var body ReplayTarget2
+	err := json.Unmarshal(t.union, &body)
+	return body, err
+}
+
+// FromReplayTarget2 overwrites any union data inside the ReplayTarget as the provided ReplayTarget2
+func (t *ReplayTarget) FromReplayTarget2(v ReplayTarget2) error {
+	b, err := json.Marshal(v)
+	t.union = b
+	return err
+}
+
+// MergeReplayTarget2 performs a merge with any union data inside the ReplayTarget, using the provided ReplayTarget2
+func (t *ReplayTarget) MergeReplayTarget2(v ReplayTarget2) error {
+	b, err := json.Marshal(v)
+	if err != nil {
+		return err
+	}
+
+	merged, err := runtime.JSONMerge(t.union, b)
+	t.union = merged
+	return err
+}
+
+func (t ReplayTarget) MarshalJSON() ([]byte, error) {
+	b, err := t.union.MarshalJSON()
+	return b, err
+}
+
+func (t *ReplayTarget) UnmarshalJSON(b []byte) error {
 	err := t.union.UnmarshalJSON(b)
 	return err
 }
@@ -10143,6 +10917,27 @@ type ServerInterface interface {
 	// ListProviderModels List the models of a connection
 	// (GET /v1/providers/{provider_id}/models)
 	ListProviderModels(c *gin.Context, providerId ProviderID)
+	// ListReplays List replays
+	// (GET /v1/replays)
+	ListReplays(c *gin.Context, params ListReplaysParams)
+	// CreateReplay Replay a run with an edit
+	// (POST /v1/replays)
+	CreateReplay(c *gin.Context)
+	// DeleteReplay Delete a replay
+	// (DELETE /v1/replays/{replay_id})
+	DeleteReplay(c *gin.Context, replayId ReplayID)
+	// GetReplay Read a replay
+	// (GET /v1/replays/{replay_id})
+	GetReplay(c *gin.Context, replayId ReplayID)
+	// CancelReplay Cancel a replay
+	// (POST /v1/replays/{replay_id}/_actions/cancel)
+	CancelReplay(c *gin.Context, replayId ReplayID)
+	// ExtendReplay Make more attempts, or those that are missing
+	// (POST /v1/replays/{replay_id}/_actions/extend)
+	ExtendReplay(c *gin.Context, replayId ReplayID)
+	// DiffReplay Compare an attempt with the recorded run
+	// (GET /v1/replays/{replay_id}/diff)
+	DiffReplay(c *gin.Context, replayId ReplayID, params DiffReplayParams)
 	// ListRuns List runs
 	// (GET /v1/runs)
 	ListRuns(c *gin.Context, params ListRunsParams)
@@ -10179,6 +10974,9 @@ type ServerInterface interface {
 	// GetOutline Read the outline of all spans of a run
 	// (GET /v1/runs/{run_id}/outline)
 	GetOutline(c *gin.Context, runId RunID, params GetOutlineParams)
+	// GetReplayability Say how far a run can be replayed, and what is missing
+	// (GET /v1/runs/{run_id}/replayability)
+	GetReplayability(c *gin.Context, runId RunID, params GetReplayabilityParams)
 	// ListScores List a run's scores, newest first
 	// (GET /v1/runs/{run_id}/scores)
 	ListScores(c *gin.Context, runId RunID, params ListScoresParams)
@@ -15600,6 +16398,238 @@ func (siw *ServerInterfaceWrapper) ListProviderModels(c *gin.Context) {
 	siw.Handler.ListProviderModels(c, providerId)
 }
 
+// ListReplays operation middleware
+func (siw *ServerInterfaceWrapper) ListReplays(c *gin.Context) {
+
+	var err error
+	_ = err
+
+	// Parameter object where we will unmarshal all parameters from the context
+	var params ListReplaysParams
+
+	// ------------- Optional query parameter "project_id" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "project_id", c.Request.URL.Query(), &params.ProjectId, runtime.BindQueryParameterOptions{Type: "string", Format: "uuid"})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter project_id: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	// ------------- Optional query parameter "run_id" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "run_id", c.Request.URL.Query(), &params.RunId, runtime.BindQueryParameterOptions{Type: "string", Format: "uuid"})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter run_id: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	// ------------- Optional query parameter "status" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "status", c.Request.URL.Query(), &params.Status, runtime.BindQueryParameterOptions{Type: "string", Format: ""})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter status: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	// ------------- Optional query parameter "limit" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "limit", c.Request.URL.Query(), &params.Limit, runtime.BindQueryParameterOptions{Type: "integer", Format: ""})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter limit: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	// ------------- Optional query parameter "offset" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "offset", c.Request.URL.Query(), &params.Offset, runtime.BindQueryParameterOptions{Type: "integer", Format: ""})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter offset: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		middleware(c)
+		if c.IsAborted() {
+			return
+		}
+	}
+
+	siw.Handler.ListReplays(c, params)
+}
+
+// CreateReplay operation middleware
+func (siw *ServerInterfaceWrapper) CreateReplay(c *gin.Context) {
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		middleware(c)
+		if c.IsAborted() {
+			return
+		}
+	}
+
+	siw.Handler.CreateReplay(c)
+}
+
+// DeleteReplay operation middleware
+func (siw *ServerInterfaceWrapper) DeleteReplay(c *gin.Context) {
+
+	var err error
+	_ = err
+
+	// ------------- Path parameter "replay_id" -------------
+	var replayId ReplayID
+
+	err = runtime.BindStyledParameterWithOptions("simple", "replay_id", c.Param("replay_id"), &replayId, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "uuid", ValueIsUnescaped: true})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter replay_id: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		middleware(c)
+		if c.IsAborted() {
+			return
+		}
+	}
+
+	siw.Handler.DeleteReplay(c, replayId)
+}
+
+// GetReplay operation middleware
+func (siw *ServerInterfaceWrapper) GetReplay(c *gin.Context) {
+
+	var err error
+	_ = err
+
+	// ------------- Path parameter "replay_id" -------------
+	var replayId ReplayID
+
+	err = runtime.BindStyledParameterWithOptions("simple", "replay_id", c.Param("replay_id"), &replayId, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "uuid", ValueIsUnescaped: true})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter replay_id: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		middleware(c)
+		if c.IsAborted() {
+			return
+		}
+	}
+
+	siw.Handler.GetReplay(c, replayId)
+}
+
+// CancelReplay operation middleware
+func (siw *ServerInterfaceWrapper) CancelReplay(c *gin.Context) {
+
+	var err error
+	_ = err
+
+	// ------------- Path parameter "replay_id" -------------
+	var replayId ReplayID
+
+	err = runtime.BindStyledParameterWithOptions("simple", "replay_id", c.Param("replay_id"), &replayId, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "uuid", ValueIsUnescaped: true})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter replay_id: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		middleware(c)
+		if c.IsAborted() {
+			return
+		}
+	}
+
+	siw.Handler.CancelReplay(c, replayId)
+}
+
+// ExtendReplay operation middleware
+func (siw *ServerInterfaceWrapper) ExtendReplay(c *gin.Context) {
+
+	var err error
+	_ = err
+
+	// ------------- Path parameter "replay_id" -------------
+	var replayId ReplayID
+
+	err = runtime.BindStyledParameterWithOptions("simple", "replay_id", c.Param("replay_id"), &replayId, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "uuid", ValueIsUnescaped: true})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter replay_id: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		middleware(c)
+		if c.IsAborted() {
+			return
+		}
+	}
+
+	siw.Handler.ExtendReplay(c, replayId)
+}
+
+// DiffReplay operation middleware
+func (siw *ServerInterfaceWrapper) DiffReplay(c *gin.Context) {
+
+	var err error
+	_ = err
+
+	// ------------- Path parameter "replay_id" -------------
+	var replayId ReplayID
+
+	err = runtime.BindStyledParameterWithOptions("simple", "replay_id", c.Param("replay_id"), &replayId, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "uuid", ValueIsUnescaped: true})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter replay_id: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	// Parameter object where we will unmarshal all parameters from the context
+	var params DiffReplayParams
+
+	// ------------- Optional query parameter "attempt" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "attempt", c.Request.URL.Query(), &params.Attempt, runtime.BindQueryParameterOptions{Type: "integer", Format: ""})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter attempt: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	// ------------- Optional query parameter "fold" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "fold", c.Request.URL.Query(), &params.Fold, runtime.BindQueryParameterOptions{Type: "boolean", Format: ""})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter fold: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	// ------------- Optional query parameter "limit" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "limit", c.Request.URL.Query(), &params.Limit, runtime.BindQueryParameterOptions{Type: "integer", Format: ""})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter limit: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	// ------------- Optional query parameter "offset" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "offset", c.Request.URL.Query(), &params.Offset, runtime.BindQueryParameterOptions{Type: "integer", Format: ""})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter offset: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		middleware(c)
+		if c.IsAborted() {
+			return
+		}
+	}
+
+	siw.Handler.DiffReplay(c, replayId, params)
+}
+
 // ListRuns operation middleware
 func (siw *ServerInterfaceWrapper) ListRuns(c *gin.Context) {
 
@@ -17501,6 +18531,42 @@ func (siw *ServerInterfaceWrapper) GetOutline(c *gin.Context) {
 	siw.Handler.GetOutline(c, runId, params)
 }
 
+// GetReplayability operation middleware
+func (siw *ServerInterfaceWrapper) GetReplayability(c *gin.Context) {
+
+	var err error
+	_ = err
+
+	// ------------- Path parameter "run_id" -------------
+	var runId RunID
+
+	err = runtime.BindStyledParameterWithOptions("simple", "run_id", c.Param("run_id"), &runId, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "uuid", ValueIsUnescaped: true})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter run_id: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	// Parameter object where we will unmarshal all parameters from the context
+	var params GetReplayabilityParams
+
+	// ------------- Optional query parameter "project_id" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "project_id", c.Request.URL.Query(), &params.ProjectId, runtime.BindQueryParameterOptions{Type: "string", Format: "uuid"})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter project_id: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		middleware(c)
+		if c.IsAborted() {
+			return
+		}
+	}
+
+	siw.Handler.GetReplayability(c, runId, params)
+}
+
 // ListScores operation middleware
 func (siw *ServerInterfaceWrapper) ListScores(c *gin.Context) {
 
@@ -18530,6 +19596,13 @@ func RegisterHandlersWithOptions(router gin.IRouter, si ServerInterface, options
 	router.PATCH(options.BaseURL+"/v1/providers/:provider_id", wrapper.UpdateProvider)
 	router.POST(options.BaseURL+"/v1/providers/:provider_id/_actions/test", wrapper.TestProvider)
 	router.GET(options.BaseURL+"/v1/providers/:provider_id/models", wrapper.ListProviderModels)
+	router.GET(options.BaseURL+"/v1/replays", wrapper.ListReplays)
+	router.POST(options.BaseURL+"/v1/replays", wrapper.CreateReplay)
+	router.DELETE(options.BaseURL+"/v1/replays/:replay_id", wrapper.DeleteReplay)
+	router.GET(options.BaseURL+"/v1/replays/:replay_id", wrapper.GetReplay)
+	router.POST(options.BaseURL+"/v1/replays/:replay_id/_actions/cancel", wrapper.CancelReplay)
+	router.POST(options.BaseURL+"/v1/replays/:replay_id/_actions/extend", wrapper.ExtendReplay)
+	router.GET(options.BaseURL+"/v1/replays/:replay_id/diff", wrapper.DiffReplay)
 	router.GET(options.BaseURL+"/v1/runs", wrapper.ListRuns)
 	router.POST(options.BaseURL+"/v1/runs/_actions/add-to-dataset", wrapper.AddRunsToDataset)
 	router.POST(options.BaseURL+"/v1/runs/_actions/delete", wrapper.DeleteRuns)
@@ -18537,6 +19610,7 @@ func RegisterHandlersWithOptions(router gin.IRouter, si ServerInterface, options
 	router.GET(options.BaseURL+"/v1/runs/:run_id/agent-view", wrapper.GetAgentView)
 	router.GET(options.BaseURL+"/v1/runs/:run_id/diff/:other_run_id", wrapper.DiffRuns)
 	router.GET(options.BaseURL+"/v1/runs/:run_id/outline", wrapper.GetOutline)
+	router.GET(options.BaseURL+"/v1/runs/:run_id/replayability", wrapper.GetReplayability)
 	router.GET(options.BaseURL+"/v1/runs/:run_id/scores", wrapper.ListScores)
 	router.POST(options.BaseURL+"/v1/runs/:run_id/scores", wrapper.PutScore)
 	router.DELETE(options.BaseURL+"/v1/runs/:run_id/scores/:score_id", wrapper.DeleteScore)
@@ -25367,6 +26441,299 @@ func (response ListProviderModelsdefaultApplicationProblemPlusJSONResponse) Visi
 	return err
 }
 
+type ListReplaysRequestObject struct {
+	Params ListReplaysParams
+}
+
+type ListReplaysResponseObject interface {
+	VisitListReplaysResponse(w http.ResponseWriter) error
+}
+
+type ListReplays200JSONResponse ReplayPage
+
+func (response ListReplays200JSONResponse) VisitListReplaysResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ListReplaysdefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	StatusCode int
+}
+
+func (response ListReplaysdefaultApplicationProblemPlusJSONResponse) VisitListReplaysResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type CreateReplayRequestObject struct {
+	Body *CreateReplayJSONRequestBody
+}
+
+type CreateReplayResponseObject interface {
+	VisitCreateReplayResponse(w http.ResponseWriter) error
+}
+
+type CreateReplay200JSONResponse ReplayPlan
+
+func (response CreateReplay200JSONResponse) VisitCreateReplayResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type CreateReplay201ResponseHeaders struct {
+	Location *string
+}
+
+type CreateReplay201JSONResponse struct {
+	Body    Replay
+	Headers CreateReplay201ResponseHeaders
+}
+
+func (response CreateReplay201JSONResponse) VisitCreateReplayResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	if response.Headers.Location != nil {
+		w.Header().Set("Location", fmt.Sprint(*response.Headers.Location))
+	}
+	w.WriteHeader(201)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type CreateReplaydefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	StatusCode int
+}
+
+func (response CreateReplaydefaultApplicationProblemPlusJSONResponse) VisitCreateReplayResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type DeleteReplayRequestObject struct {
+	ReplayId ReplayID `json:"replay_id"`
+}
+
+type DeleteReplayResponseObject interface {
+	VisitDeleteReplayResponse(w http.ResponseWriter) error
+}
+
+type DeleteReplay204Response struct {
+}
+
+func (response DeleteReplay204Response) VisitDeleteReplayResponse(w http.ResponseWriter) error {
+	w.WriteHeader(204)
+	return nil
+}
+
+type DeleteReplaydefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	StatusCode int
+}
+
+func (response DeleteReplaydefaultApplicationProblemPlusJSONResponse) VisitDeleteReplayResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type GetReplayRequestObject struct {
+	ReplayId ReplayID `json:"replay_id"`
+}
+
+type GetReplayResponseObject interface {
+	VisitGetReplayResponse(w http.ResponseWriter) error
+}
+
+type GetReplay200JSONResponse Replay
+
+func (response GetReplay200JSONResponse) VisitGetReplayResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type GetReplaydefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	StatusCode int
+}
+
+func (response GetReplaydefaultApplicationProblemPlusJSONResponse) VisitGetReplayResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type CancelReplayRequestObject struct {
+	ReplayId ReplayID `json:"replay_id"`
+}
+
+type CancelReplayResponseObject interface {
+	VisitCancelReplayResponse(w http.ResponseWriter) error
+}
+
+type CancelReplay200JSONResponse Replay
+
+func (response CancelReplay200JSONResponse) VisitCancelReplayResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type CancelReplaydefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	StatusCode int
+}
+
+func (response CancelReplaydefaultApplicationProblemPlusJSONResponse) VisitCancelReplayResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ExtendReplayRequestObject struct {
+	ReplayId ReplayID `json:"replay_id"`
+	Body     *ExtendReplayJSONRequestBody
+}
+
+type ExtendReplayResponseObject interface {
+	VisitExtendReplayResponse(w http.ResponseWriter) error
+}
+
+type ExtendReplay200JSONResponse Replay
+
+func (response ExtendReplay200JSONResponse) VisitExtendReplayResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ExtendReplaydefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	StatusCode int
+}
+
+func (response ExtendReplaydefaultApplicationProblemPlusJSONResponse) VisitExtendReplayResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type DiffReplayRequestObject struct {
+	ReplayId ReplayID `json:"replay_id"`
+	Params   DiffReplayParams
+}
+
+type DiffReplayResponseObject interface {
+	VisitDiffReplayResponse(w http.ResponseWriter) error
+}
+
+type DiffReplay200JSONResponse ReplayDiff
+
+func (response DiffReplay200JSONResponse) VisitDiffReplayResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type DiffReplaydefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	StatusCode int
+}
+
+func (response DiffReplaydefaultApplicationProblemPlusJSONResponse) VisitDiffReplayResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
 type ListRunsRequestObject struct {
 	Params ListRunsParams
 }
@@ -25942,6 +27309,46 @@ type GetOutlinedefaultApplicationProblemPlusJSONResponse struct {
 }
 
 func (response GetOutlinedefaultApplicationProblemPlusJSONResponse) VisitGetOutlineResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type GetReplayabilityRequestObject struct {
+	RunId  RunID `json:"run_id"`
+	Params GetReplayabilityParams
+}
+
+type GetReplayabilityResponseObject interface {
+	VisitGetReplayabilityResponse(w http.ResponseWriter) error
+}
+
+type GetReplayability200JSONResponse RunReplayability
+
+func (response GetReplayability200JSONResponse) VisitGetReplayabilityResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type GetReplayabilitydefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	StatusCode int
+}
+
+func (response GetReplayabilitydefaultApplicationProblemPlusJSONResponse) VisitGetReplayabilityResponse(w http.ResponseWriter) error {
 
 	var buf bytes.Buffer
 	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
@@ -27147,6 +28554,27 @@ type StrictServerInterface interface {
 	// ListProviderModels List the models of a connection
 	// (GET /v1/providers/{provider_id}/models)
 	ListProviderModels(ctx context.Context, request ListProviderModelsRequestObject) (ListProviderModelsResponseObject, error)
+	// ListReplays List replays
+	// (GET /v1/replays)
+	ListReplays(ctx context.Context, request ListReplaysRequestObject) (ListReplaysResponseObject, error)
+	// CreateReplay Replay a run with an edit
+	// (POST /v1/replays)
+	CreateReplay(ctx context.Context, request CreateReplayRequestObject) (CreateReplayResponseObject, error)
+	// DeleteReplay Delete a replay
+	// (DELETE /v1/replays/{replay_id})
+	DeleteReplay(ctx context.Context, request DeleteReplayRequestObject) (DeleteReplayResponseObject, error)
+	// GetReplay Read a replay
+	// (GET /v1/replays/{replay_id})
+	GetReplay(ctx context.Context, request GetReplayRequestObject) (GetReplayResponseObject, error)
+	// CancelReplay Cancel a replay
+	// (POST /v1/replays/{replay_id}/_actions/cancel)
+	CancelReplay(ctx context.Context, request CancelReplayRequestObject) (CancelReplayResponseObject, error)
+	// ExtendReplay Make more attempts, or those that are missing
+	// (POST /v1/replays/{replay_id}/_actions/extend)
+	ExtendReplay(ctx context.Context, request ExtendReplayRequestObject) (ExtendReplayResponseObject, error)
+	// DiffReplay Compare an attempt with the recorded run
+	// (GET /v1/replays/{replay_id}/diff)
+	DiffReplay(ctx context.Context, request DiffReplayRequestObject) (DiffReplayResponseObject, error)
 	// ListRuns List runs
 	// (GET /v1/runs)
 	ListRuns(ctx context.Context, request ListRunsRequestObject) (ListRunsResponseObject, error)
@@ -27183,6 +28611,9 @@ type StrictServerInterface interface {
 	// GetOutline Read the outline of all spans of a run
 	// (GET /v1/runs/{run_id}/outline)
 	GetOutline(ctx context.Context, request GetOutlineRequestObject) (GetOutlineResponseObject, error)
+	// GetReplayability Say how far a run can be replayed, and what is missing
+	// (GET /v1/runs/{run_id}/replayability)
+	GetReplayability(ctx context.Context, request GetReplayabilityRequestObject) (GetReplayabilityResponseObject, error)
 	// ListScores List a run's scores, newest first
 	// (GET /v1/runs/{run_id}/scores)
 	ListScores(ctx context.Context, request ListScoresRequestObject) (ListScoresResponseObject, error)
@@ -32455,6 +33886,223 @@ func (sh *strictHandler) ListProviderModels(ctx *gin.Context, providerId Provide
 	}
 }
 
+// ListReplays operation middleware
+func (sh *strictHandler) ListReplays(ctx *gin.Context, params ListReplaysParams) {
+	var request ListReplaysRequestObject
+
+	request.Params = params
+
+	handler := func(ctx *gin.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.ListReplays(ctx, request.(ListReplaysRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "ListReplays")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		sh.options.HandlerErrorFunc(ctx, err)
+	} else if validResponse, ok := response.(ListReplaysResponseObject); ok {
+		if err := validResponse.VisitListReplaysResponse(ctx.Writer); err != nil {
+			sh.options.ResponseErrorHandlerFunc(ctx, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(ctx, fmt.Errorf("unexpected response type: %T", response))
+	}
+}
+
+// CreateReplay operation middleware
+func (sh *strictHandler) CreateReplay(ctx *gin.Context) {
+	var request CreateReplayRequestObject
+
+	var body CreateReplayJSONRequestBody
+	var err error
+	// A request validator built on kin-openapi's openapi3filter with
+	// KeepValidatedValue leaves the value it validated on the body. Bind
+	// that value, matching member names exactly, so the handler receives
+	// what was validated instead of a second, case-insensitive decode.
+	if vb, ok := ctx.Request.Body.(interface{ ValidatedValue() any }); !ok || runtime.BindJSONValue(vb.ValidatedValue(), &body) != nil {
+		err = ctx.ShouldBindJSON(&body)
+	} else if binding.Validator != nil {
+		// ShouldBindJSON runs the struct validator after decoding; keep that.
+		err = binding.Validator.ValidateStruct(&body)
+	}
+	if err != nil {
+		sh.options.RequestErrorHandlerFunc(ctx, err)
+		return
+	}
+	request.Body = &body
+
+	handler := func(ctx *gin.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.CreateReplay(ctx, request.(CreateReplayRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "CreateReplay")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		sh.options.HandlerErrorFunc(ctx, err)
+	} else if validResponse, ok := response.(CreateReplayResponseObject); ok {
+		if err := validResponse.VisitCreateReplayResponse(ctx.Writer); err != nil {
+			sh.options.ResponseErrorHandlerFunc(ctx, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(ctx, fmt.Errorf("unexpected response type: %T", response))
+	}
+}
+
+// DeleteReplay operation middleware
+func (sh *strictHandler) DeleteReplay(ctx *gin.Context, replayId ReplayID) {
+	var request DeleteReplayRequestObject
+
+	request.ReplayId = replayId
+
+	handler := func(ctx *gin.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.DeleteReplay(ctx, request.(DeleteReplayRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "DeleteReplay")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		sh.options.HandlerErrorFunc(ctx, err)
+	} else if validResponse, ok := response.(DeleteReplayResponseObject); ok {
+		if err := validResponse.VisitDeleteReplayResponse(ctx.Writer); err != nil {
+			sh.options.ResponseErrorHandlerFunc(ctx, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(ctx, fmt.Errorf("unexpected response type: %T", response))
+	}
+}
+
+// GetReplay operation middleware
+func (sh *strictHandler) GetReplay(ctx *gin.Context, replayId ReplayID) {
+	var request GetReplayRequestObject
+
+	request.ReplayId = replayId
+
+	handler := func(ctx *gin.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.GetReplay(ctx, request.(GetReplayRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "GetReplay")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		sh.options.HandlerErrorFunc(ctx, err)
+	} else if validResponse, ok := response.(GetReplayResponseObject); ok {
+		if err := validResponse.VisitGetReplayResponse(ctx.Writer); err != nil {
+			sh.options.ResponseErrorHandlerFunc(ctx, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(ctx, fmt.Errorf("unexpected response type: %T", response))
+	}
+}
+
+// CancelReplay operation middleware
+func (sh *strictHandler) CancelReplay(ctx *gin.Context, replayId ReplayID) {
+	var request CancelReplayRequestObject
+
+	request.ReplayId = replayId
+
+	handler := func(ctx *gin.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.CancelReplay(ctx, request.(CancelReplayRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "CancelReplay")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		sh.options.HandlerErrorFunc(ctx, err)
+	} else if validResponse, ok := response.(CancelReplayResponseObject); ok {
+		if err := validResponse.VisitCancelReplayResponse(ctx.Writer); err != nil {
+			sh.options.ResponseErrorHandlerFunc(ctx, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(ctx, fmt.Errorf("unexpected response type: %T", response))
+	}
+}
+
+// ExtendReplay operation middleware
+func (sh *strictHandler) ExtendReplay(ctx *gin.Context, replayId ReplayID) {
+	var request ExtendReplayRequestObject
+
+	request.ReplayId = replayId
+
+	var body ExtendReplayJSONRequestBody
+	var err error
+	// A request validator built on kin-openapi's openapi3filter with
+	// KeepValidatedValue leaves the value it validated on the body. Bind
+	// that value, matching member names exactly, so the handler receives
+	// what was validated instead of a second, case-insensitive decode.
+	if vb, ok := ctx.Request.Body.(interface{ ValidatedValue() any }); !ok || runtime.BindJSONValue(vb.ValidatedValue(), &body) != nil {
+		err = ctx.ShouldBindJSON(&body)
+	} else if binding.Validator != nil {
+		// ShouldBindJSON runs the struct validator after decoding; keep that.
+		err = binding.Validator.ValidateStruct(&body)
+	}
+	if err != nil {
+		sh.options.RequestErrorHandlerFunc(ctx, err)
+		return
+	}
+	request.Body = &body
+
+	handler := func(ctx *gin.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.ExtendReplay(ctx, request.(ExtendReplayRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "ExtendReplay")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		sh.options.HandlerErrorFunc(ctx, err)
+	} else if validResponse, ok := response.(ExtendReplayResponseObject); ok {
+		if err := validResponse.VisitExtendReplayResponse(ctx.Writer); err != nil {
+			sh.options.ResponseErrorHandlerFunc(ctx, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(ctx, fmt.Errorf("unexpected response type: %T", response))
+	}
+}
+
+// DiffReplay operation middleware
+func (sh *strictHandler) DiffReplay(ctx *gin.Context, replayId ReplayID, params DiffReplayParams) {
+	var request DiffReplayRequestObject
+
+	request.ReplayId = replayId
+	request.Params = params
+
+	handler := func(ctx *gin.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.DiffReplay(ctx, request.(DiffReplayRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "DiffReplay")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		sh.options.HandlerErrorFunc(ctx, err)
+	} else if validResponse, ok := response.(DiffReplayResponseObject); ok {
+		if err := validResponse.VisitDiffReplayResponse(ctx.Writer); err != nil {
+			sh.options.ResponseErrorHandlerFunc(ctx, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(ctx, fmt.Errorf("unexpected response type: %T", response))
+	}
+}
+
 // ListRuns operation middleware
 func (sh *strictHandler) ListRuns(ctx *gin.Context, params ListRunsParams) {
 	var request ListRunsRequestObject
@@ -32798,6 +34446,33 @@ func (sh *strictHandler) GetOutline(ctx *gin.Context, runId RunID, params GetOut
 		sh.options.HandlerErrorFunc(ctx, err)
 	} else if validResponse, ok := response.(GetOutlineResponseObject); ok {
 		if err := validResponse.VisitGetOutlineResponse(ctx.Writer); err != nil {
+			sh.options.ResponseErrorHandlerFunc(ctx, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(ctx, fmt.Errorf("unexpected response type: %T", response))
+	}
+}
+
+// GetReplayability operation middleware
+func (sh *strictHandler) GetReplayability(ctx *gin.Context, runId RunID, params GetReplayabilityParams) {
+	var request GetReplayabilityRequestObject
+
+	request.RunId = runId
+	request.Params = params
+
+	handler := func(ctx *gin.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.GetReplayability(ctx, request.(GetReplayabilityRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "GetReplayability")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		sh.options.HandlerErrorFunc(ctx, err)
+	} else if validResponse, ok := response.(GetReplayabilityResponseObject); ok {
+		if err := validResponse.VisitGetReplayabilityResponse(ctx.Writer); err != nil {
 			sh.options.ResponseErrorHandlerFunc(ctx, err)
 		}
 	} else if response != nil {

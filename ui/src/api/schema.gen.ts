@@ -2834,6 +2834,158 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/replays": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List replays
+         * @description The newest first.
+         *
+         *     Requires the scope `replays:read`.
+         */
+        get: operations["listReplays"];
+        put?: never;
+        /**
+         * Replay a run with an edit
+         * @description Runs the recorded agent again: `controls` times without and `treatments` times with the edits. Steps before the first edited one are copied. After it,
+         *     with the executor `server`, models are called again, and tools are served from the recording: no tool is executed. With `cassette` nothing is
+         *     called at all: it tells what follows from the recording alone. The attempts are runs of the source `replay`.
+         *
+         *     With `plan: true` nothing is stored or called: the answer says for each step what would happen, what is missing, and what it would cost.
+         *     409 `not_replayable` if the run lacks what is needed: `detail` says what, and how to record it.
+         *
+         *     `edits: []` replays without an edit, to see how much the agent varies by itself. A control of the same run, fork step, model and engine that was
+         *     made in the last day is used again.
+         *
+         *     Needs the scopes `runs:read`, and `prompts:read` for prompts of the registry.
+         *
+         *     Requires the scope `replays:write`.
+         */
+        post: operations["createReplay"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/replays/{replay_id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Read a replay
+         * @description Requires the scope `replays:read`.
+         */
+        get: operations["getReplay"];
+        put?: never;
+        post?: never;
+        /**
+         * Delete a replay
+         * @description 409 `replay_running` while it waits or runs. The runs of its attempts stay, and are deleted like other runs.
+         *
+         *     Requires the scope `replays:write`.
+         */
+        delete: operations["deleteReplay"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/replays/{replay_id}/_actions/cancel": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Cancel a replay
+         * @description Attempts that ended stay, and the verdict is that of these. 200 also if it has ended.
+         *
+         *     Requires the scope `replays:write`.
+         */
+        post: operations["cancelReplay"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/replays/{replay_id}/_actions/extend": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Make more attempts, or those that are missing
+         * @description What to do where the verdict cannot tell. The attempts that ended stay; those that failed for a reason of the provider, or were not made, are made.
+         *     409 `replay_running` while it waits or runs, 409 `nothing_missing` if there is nothing to do.
+         *
+         *     Requires the scope `replays:write`.
+         */
+        post: operations["extendReplay"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/replays/{replay_id}/diff": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Compare an attempt with the recorded run
+         * @description The steps of the recorded run and of one attempt, aligned as by `GET /v1/runs/{run_id}/diff/{other_run_id}`, with where each step of the attempt
+         *     came from, whether the edit can have caused a difference, and the verdict over all attempts. One diff proves nothing: see the verdict. Needs the scope `runs:read`.
+         *
+         *     Requires the scope `replays:read`.
+         */
+        get: operations["diffReplay"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/runs/{run_id}/replayability": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Say how far a run can be replayed, and what is missing
+         * @description Requires the scope `runs:read`.
+         */
+        get: operations["getReplayability"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/eval-rules": {
         parameters: {
             query?: never;
@@ -7829,6 +7981,382 @@ export interface components {
             /** @description All other rows together. Null if there are none. */
             other: components["schemas"]["SpendingTotals"] | null;
         };
+        /** @enum {string} */
+        ReplayStatus: "queued" | "running" | "succeeded" | "failed" | "cancelled";
+        /**
+         * @description `cassette` calls nothing. `server` calls models.
+         * @enum {string}
+         */
+        ReplayExecutor: "cassette" | "server";
+        /** @enum {string} */
+        ReplayRole: "control" | "treatment";
+        /**
+         * @description `none`: nothing to replay. `structure`: steps with times but without texts: only edits of timeouts, retries and latencies. `llm`: single model calls can be made again, but later requests
+         *     cannot be rebuilt from earlier answers. `full`: every request can be rebuilt.
+         * @enum {string}
+         */
+        Replayability: "none" | "structure" | "llm" | "full";
+        ReplayMissing: {
+            /** @description Such as `no_messages`, `no_tool_result`, `opaque`, `running`. */
+            code: string;
+            detail: string;
+            /** @description How to record it. */
+            remedy: string;
+            /** @description How many steps lack it. */
+            steps: number;
+            /** @description The first ten of them. */
+            span_ids: string[];
+        };
+        RunReplayability: {
+            level: components["schemas"]["Replayability"];
+            missing: components["schemas"]["ReplayMissing"][];
+            model_calls: number;
+            tool_calls: number;
+            /** @description Model calls whose request cannot be rebuilt from what came before: the program wrote it. */
+            opaque_steps: number;
+            /** @description Those that can replay it. */
+            executors: components["schemas"]["ReplayExecutor"][];
+        };
+        /** @description The steps to edit: one by `span_id`, those of a kind, of them those with a name (a tool's own name), or `all` model calls. A target without a step is refused. */
+        ReplayTarget: "all" | {
+            span_id: string;
+        } | {
+            /** @enum {string} */
+            kind: "model" | "tool" | "agent";
+            name?: string;
+        };
+        /**
+         * @description One change. Of model calls: `model`, `params`, `system_prompt`, `messages`, `message`, `prompt`, `tool_schema`, `response` (which forces a decision), `resample` (the same request again). Of tool calls:
+         *     `tool_result`, `tool_error`, `timeout_ms`, `retries`, `latency_ms`. Of the run: `input`, with the target `all`.
+         */
+        ReplaySet: {
+            model?: string;
+            /** @description Members of the request to the model by their names in chat completions, such as `temperature` and `max_tokens`. Null removes one. */
+            params?: {
+                [key: string]: unknown;
+            };
+            system_prompt?: string;
+            messages?: components["schemas"]["PromptMessage"][];
+            /** @description The messages of a version of a prompt. Its system messages replace those of the request; other ones replace the messages up to the first answer. */
+            prompt?: components["schemas"]["ReplayPrompt"];
+            message?: {
+                /** @enum {string} */
+                op: "replace" | "insert" | "delete";
+                /** @description In the messages of the call. */
+                index: number;
+                message?: components["schemas"]["PromptMessage"];
+            };
+            response?: components["schemas"]["PromptMessage"];
+            tool_result?: components["schemas"]["JSONValue"];
+            tool_error?: {
+                type?: string;
+                message?: string;
+                /**
+                 * @description The recorded error did not happen: another edit says the result.
+                 * @enum {boolean}
+                 */
+                remove?: true;
+            };
+            /** @description The definition of a tool, in place of that of the same name: `{"type": "function", "function": {…}}`. */
+            tool_schema?: {
+                [key: string]: unknown;
+            };
+            /** Format: int64 */
+            timeout_ms?: number;
+            /** Format: int64 */
+            retries?: number;
+            /** Format: int64 */
+            latency_ms?: number;
+            /** @description The text in place of the first message of the user. The target is `all`. */
+            input?: string;
+            /** @enum {boolean} */
+            resample?: true;
+        };
+        ReplayPrompt: {
+            prompt: components["schemas"]["CompletionPrompt"];
+            variables?: {
+                [key: string]: unknown;
+            };
+        };
+        ReplayEdit: {
+            target: components["schemas"]["ReplayTarget"];
+            set: components["schemas"]["ReplaySet"];
+        };
+        /** @description What happens to calls of a tool that the recording has no answer for. */
+        ReplayTool: {
+            /**
+             * @description `stop` ends the attempt. `nearest` answers with the most similar recorded call, which weakens the verdict. `fixed` answers with `result`.
+             * @default stop
+             * @enum {string}
+             */
+            on_miss: "stop" | "nearest" | "fixed";
+            result?: string;
+            /**
+             * @description Whether a call changes the world. After a changed `write`, what was recorded of it no longer holds. Default: as recorded, else `write`.
+             * @enum {string}
+             */
+            side_effects?: "read" | "write";
+            /** @description Members of the arguments that do not count, such as request ids, by name. */
+            drop?: string[];
+        };
+        ReplayCreate: {
+            /** Format: uuid */
+            run_id: string;
+            /**
+             * Format: uuid
+             * @description Needed if several projects have a run with this id.
+             */
+            project_id?: string;
+            name?: string;
+            edits: components["schemas"]["ReplayEdit"][];
+            executor?: components["schemas"]["ReplayExecutor"];
+            /**
+             * Format: uuid
+             * @description Needed by the executor `server`.
+             */
+            provider_id?: string;
+            /** @default 5 */
+            controls: number;
+            /** @default 4 */
+            treatments: number;
+            /** @description By the name of the tool. */
+            tools?: {
+                [key: string]: components["schemas"]["ReplayTool"];
+            };
+            /** @description A grader that says whether the final answer of an attempt is good. Without it, an attempt is good that ends without an error. */
+            outcome?: components["schemas"]["Grader"];
+            /**
+             * Format: double
+             * @description The most that all calls may cost. Each call reserves its maximum first.
+             */
+            max_cost_usd?: number;
+            /** @default false */
+            allow_unpriced: boolean;
+            /**
+             * @description Only say what would happen.
+             * @default false
+             */
+            plan: boolean;
+        };
+        ReplayExtend: {
+            /** @description How many there shall be. */
+            controls?: number;
+            treatments?: number;
+            /** Format: double */
+            max_cost_usd?: number;
+        };
+        /**
+         * @description `copied` from the recording. `served`: answered from the recording. `live`: a model is called. `unknown`: it depends on what models answer.
+         * @enum {string}
+         */
+        ReplayAction: "copied" | "served" | "live" | "unknown";
+        ReplayPlanStep: {
+            /** @description Position in start order, from 1. */
+            n: number;
+            span_id: string;
+            parent_span_id: string | null;
+            name: string;
+            kind: string;
+            depth: number;
+            action: components["schemas"]["ReplayAction"];
+            edited: boolean;
+            /** @description Whether it can depend on the edit. */
+            in_cone: boolean;
+            why: string;
+            /**
+             * @description Of tools: what happens where the recording has no answer.
+             * @enum {string|null}
+             */
+            on_miss: "stop" | "nearest" | "fixed" | null;
+        };
+        ReplayPlan: {
+            /** Format: uuid */
+            run_id: string;
+            replayability: components["schemas"]["RunReplayability"];
+            executor: components["schemas"]["ReplayExecutor"];
+            /** @description The first step that is not copied. */
+            fork_span_id: string | null;
+            steps: components["schemas"]["ReplayPlanStep"][];
+            /** @description Steps by action. */
+            counts: {
+                copied: number;
+                served: number;
+                live: number;
+                unknown: number;
+            };
+            missing: components["schemas"]["ReplayMissing"][];
+            /** @description What each edit changes, in words. */
+            edits: string[];
+            /**
+             * Format: int64
+             * @description Calls of models by all attempts, if they take the recorded path.
+             */
+            calls: number;
+            /** Format: double */
+            cost_low_usd: number | null;
+            /**
+             * Format: double
+             * @description Null if it has no bound.
+             */
+            cost_high_usd: number | null;
+            unpriced_models: string[];
+            /**
+             * Format: double
+             * @description The smallest p that this design can reach, after correction for several channels. Above 0.05 it can never tell.
+             */
+            attainable_p: number | null;
+            /** @description Set where the recording alone decides: what the edit does, in words. Nothing needs to be run then. */
+            decided: string | null;
+            warnings: string[];
+        };
+        /** @description Steps of attempts by where they came from. */
+        ReplayExposure: {
+            [key: string]: number;
+        };
+        ReplayAttempt: {
+            /** @description In the order in which they are made, from 1. */
+            number: number;
+            role: components["schemas"]["ReplayRole"];
+            /** @description Among those of its role, from 1. */
+            index: number;
+            status: components["schemas"]["ReplayStatus"];
+            /**
+             * Format: uuid
+             * @description The run that it was recorded as.
+             */
+            run_id: string | null;
+            /** @description Why it ended: `completed`, `miss`, `opaque`, `step_limit`, `max_cost`, … */
+            stop_reason: string | null;
+            error: components["schemas"]["EvaluationFailure"] | null;
+            /**
+             * Format: double
+             * @description 1 good, 0 not; between for a grader. Null if unknown.
+             */
+            outcome: number | null;
+            /** @description Calls of models that were made. */
+            model_calls: number;
+            exposure: components["schemas"]["ReplayExposure"];
+            /** @description What a call of a model differs in from the recorded one because the provider asked for it. */
+            warnings: string[];
+            usage: components["schemas"]["CompletionUsage"];
+            /**
+             * Format: double
+             * @description Of the calls that were made.
+             */
+            cost_usd: number | null;
+            /** Format: double */
+            duration_ms: number | null;
+            /** @description Whether it is a control that another replay made. */
+            reused: boolean;
+            /** Format: date-time */
+            started_at: string | null;
+            /** Format: date-time */
+            finished_at: string | null;
+        };
+        Replay: {
+            /** Format: uuid */
+            id: string;
+            /** Format: uuid */
+            project_id: string;
+            /** @description What it was named, else what it edits. */
+            name: string;
+            /** Format: uuid */
+            run_id: string;
+            run_name: string;
+            status: components["schemas"]["ReplayStatus"];
+            /**
+             * @description Why it succeeded before all was made: `max_cost` its cap, `budget` that of the connection.
+             * @enum {string|null}
+             */
+            stop_reason: "max_cost" | "budget" | null;
+            error: components["schemas"]["EvaluationFailure"] | null;
+            edits: components["schemas"]["ReplayEdit"][];
+            /** @description What each edit changes, in words. */
+            edits_text: string[];
+            executor: components["schemas"]["ReplayExecutor"];
+            provider: components["schemas"]["EvaluationProvider"] | null;
+            controls: number;
+            treatments: number;
+            tools: {
+                [key: string]: components["schemas"]["ReplayTool"];
+            };
+            outcome: components["schemas"]["Grader"] | null;
+            /** Format: double */
+            max_cost_usd: number | null;
+            allow_unpriced: boolean;
+            /** @description Attempts. `failed` are part of `done`. */
+            progress: {
+                total: number;
+                done: number;
+                failed: number;
+            };
+            estimate: {
+                /** Format: int64 */
+                calls: number;
+                /** Format: double */
+                cost_low_usd: number | null;
+                /** Format: double */
+                cost_high_usd: number | null;
+            };
+            /** @description Empty in lists. */
+            attempts: components["schemas"]["ReplayAttempt"][];
+            exposure: components["schemas"]["ReplayExposure"];
+            cost: components["schemas"]["EvaluationCost"];
+            /**
+             * Format: double
+             * @description The known costs.
+             */
+            cost_usd: number;
+            /** @description Null until it ends. Lists have its first members only. */
+            verdict: components["schemas"]["ReplayVerdict"] | null;
+            created_by: components["schemas"]["Author"];
+            /** Format: date-time */
+            created_at: string;
+            /** Format: date-time */
+            started_at: string | null;
+            /** Format: date-time */
+            finished_at: string | null;
+        };
+        ReplayPage: {
+            data: components["schemas"]["Replay"][];
+            limit: number;
+            offset: number;
+            has_more: boolean;
+        };
+        /** @description Whether the edit had an effect, by the attempts with and without it. docs/replay.md explains each member. */
+        ReplayVerdict: {
+            verdict: string;
+            sentence: string;
+        } & {
+            [key: string]: unknown;
+        };
+        ReplayStepSource: {
+            /** @description That of the step in the diff. */
+            n: number;
+            /** @description Of the attempt. Null: the attempt did not reach the step. */
+            span_id: string | null;
+            /** @description `copied`, `served`, `reissued` (a model was called), `edited`, `nearest`, `fixed`, `stale` (served after a write that differs), or `not_reached`. */
+            source: string;
+            /** @description How well a served tool call fits the recorded one: `hit`, `hit_reordered`, `hit_normalised` or `stateful_ambiguous`. */
+            tier: string | null;
+            /** @description Whether the edit can have changed it. */
+            in_cone: boolean;
+            /** @description Whether it differs although the edit cannot have changed it: a fault of the replay, not an effect. */
+            outside_cone: boolean;
+        };
+        ReplayDiff: {
+            /** Format: uuid */
+            replay_id: string;
+            attempt: components["schemas"]["ReplayAttempt"];
+            verdict: components["schemas"]["ReplayVerdict"] | null;
+            diff: components["schemas"]["RunDiff"];
+            /** @description Of the steps in `diff`. */
+            sources: components["schemas"]["ReplayStepSource"][];
+            /** @description In the whole diff. */
+            outside_cone_differences: number;
+            /** @description The first step of the recorded run whose difference the verdict attributes to the edit. */
+            first_attributable_span_id: string | null;
+        };
         /**
          * @description `paused` by a person, `stopped` by itself: `stop` says why, and what to do.
          * @enum {string}
@@ -8832,6 +9360,7 @@ export interface components {
         /** @description An ETag of an earlier answer. */
         IfNoneMatch: string;
         ProviderID: string;
+        ReplayID: string;
         EvalRuleID: string;
         FilterProjectID: string;
         /** @description One or several of running, ok, error, cancelled. */
@@ -13480,6 +14009,232 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["Spending"];
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    listReplays: {
+        parameters: {
+            query?: {
+                /** @description Look only in this project instead of all projects of the caller. */
+                project_id?: components["parameters"]["ProjectIDOptional"];
+                /** @description Only replays of this run. */
+                run_id?: string;
+                status?: components["schemas"]["ReplayStatus"];
+                limit?: components["parameters"]["Limit"];
+                offset?: components["parameters"]["Offset"];
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description A page of replays. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ReplayPage"];
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    createReplay: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description A value that the client chooses for a request, such as a UUID, and repeats with each retry. See **Retries** above. */
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["ReplayCreate"];
+            };
+        };
+        responses: {
+            /** @description The plan. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ReplayPlan"];
+                };
+            };
+            /** @description The replay. It waits for a worker. */
+            201: {
+                headers: {
+                    Location?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Replay"];
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    getReplay: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                replay_id: components["parameters"]["ReplayID"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The replay. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Replay"];
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    deleteReplay: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                replay_id: components["parameters"]["ReplayID"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Deleted. */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    cancelReplay: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description A value that the client chooses for a request, such as a UUID, and repeats with each retry. See **Retries** above. */
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
+            path: {
+                replay_id: components["parameters"]["ReplayID"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The replay. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Replay"];
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    extendReplay: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description A value that the client chooses for a request, such as a UUID, and repeats with each retry. See **Retries** above. */
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
+            path: {
+                replay_id: components["parameters"]["ReplayID"];
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["ReplayExtend"];
+            };
+        };
+        responses: {
+            /** @description The replay. It waits for a worker. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Replay"];
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    diffReplay: {
+        parameters: {
+            query?: {
+                /** @description The `number` of the attempt. Default: the first treatment that ended, else the first control. */
+                attempt?: number;
+                /** @description Fold consecutive `same` steps into one. */
+                fold?: boolean;
+                /** @description Maximum number of steps; folded steps count as one. */
+                limit?: number;
+                /** @description The `n` of the first step to return. */
+                offset?: number;
+            };
+            header?: never;
+            path: {
+                replay_id: components["parameters"]["ReplayID"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The diff. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ReplayDiff"];
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    getReplayability: {
+        parameters: {
+            query?: {
+                /** @description Look only in this project instead of all projects of the caller. */
+                project_id?: components["parameters"]["ProjectIDOptional"];
+            };
+            header?: never;
+            path: {
+                /** @description A UUID; for OTLP data the trace id, as 32 hex digits or written as a UUID. */
+                run_id: components["parameters"]["RunID"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description How far, and what is missing. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["RunReplayability"];
                 };
             };
             default: components["responses"]["Problem"];

@@ -1,0 +1,373 @@
+package httpapi
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+
+	"github.com/google/uuid"
+
+	"github.com/looptrace/looptrace/controlplane/httpapi/contract"
+	"github.com/looptrace/looptrace/controlplane/prompts"
+	"github.com/looptrace/looptrace/controlplane/replays"
+	"github.com/looptrace/looptrace/controlplane/runs"
+	"github.com/looptrace/looptrace/internal/problem"
+	"github.com/looptrace/looptrace/internal/replay"
+)
+
+// The attempts of a replay whose request does not say.
+const (
+	defaultControls   = 5
+	defaultTreatments = 4
+)
+
+type replayHandlers struct {
+	replays *replays.Service
+	prompts *prompts.Service
+	runs    *runs.Service
+}
+
+// ListReplays lists replays.
+func (h replayHandlers) ListReplays(ctx context.Context, req contract.ListReplaysRequestObject) (contract.ListReplaysResponseObject, error) {
+	page := pageOf(req.Params.Limit, req.Params.Offset)
+	found, more, err := h.replays.List(ctx, grantOf(ctx), replays.Filter{Run: req.Params.RunId, Status: replays.Status(valueOf(req.Params.Status, ""))}, page)
+	if err != nil {
+		return nil, err
+	}
+	answer := contract.ListReplays200JSONResponse{Data: make([]contract.Replay, len(found)), Limit: page.Limit, Offset: page.Offset, HasMore: more}
+	for i := range found {
+		if answer.Data[i], err = h.replay(ctx, &found[i], false); err != nil {
+			return nil, err
+		}
+	}
+	return answer, nil
+}
+
+// CreateReplay replays a run, or says what that would do.
+func (h replayHandlers) CreateReplay(ctx context.Context, req contract.CreateReplayRequestObject) (contract.CreateReplayResponseObject, error) {
+	wanted, err := h.wanted(ctx, req.Body)
+	if err != nil {
+		return nil, err
+	}
+	if valueOf(req.Body.Plan, false) {
+		p, err := h.replays.Plan(ctx, grantOf(ctx), wanted)
+		if err != nil {
+			return nil, err
+		}
+		return contract.CreateReplay200JSONResponse(planOf(p)), nil
+	}
+	created, err := h.replays.Create(ctx, grantOf(ctx), wanted)
+	if err != nil {
+		return nil, err
+	}
+	answer, err := h.replay(ctx, &created, true)
+	return contract.CreateReplay201JSONResponse{
+		Body: answer, Headers: contract.CreateReplay201ResponseHeaders{Location: new("/v1/replays/" + created.ID.String())},
+	}, err
+}
+
+// wanted reads a replay to make, with the messages of the prompts that it names.
+func (h replayHandlers) wanted(ctx context.Context, body *contract.ReplayCreate) (*replays.Wanted, error) {
+	n := &replays.Wanted{
+		Run: body.RunId, Name: valueOf(body.Name, ""), Executor: replay.Executor(valueOf(body.Executor, "")), Provider: body.ProviderId,
+		Controls: valueOf(body.Controls, defaultControls), Treatments: valueOf(body.Treatments, defaultTreatments), Outcome: valueOf(body.Outcome, nil),
+		MaxCost: moneyOf(body.MaxCostUsd), AllowUnpriced: valueOf(body.AllowUnpriced, false), Tools: map[string]replay.ToolPolicy{}, Edits: make([]replay.Edit, len(body.Edits)),
+	}
+	for name, policy := range valueOf(body.Tools, nil) {
+		var read replay.ToolPolicy
+		if err := json.Unmarshal(policy, &read); err != nil {
+			return nil, problem.InvalidField("body.tools."+name, "is not valid: "+err.Error())
+		}
+		n.Tools[name] = read
+	}
+	for i, edit := range body.Edits {
+		location := fmt.Sprintf("body.edits[%d]", i)
+		resolved, err := h.withPrompt(ctx, body, location, edit)
+		if err != nil {
+			return nil, err
+		}
+		if err := json.Unmarshal(resolved, &n.Edits[i]); err != nil {
+			return nil, problem.InvalidField(location, "is not valid: "+err.Error())
+		}
+	}
+	return n, nil
+}
+
+// withPrompt puts the messages of a version into an edit that names a prompt.
+func (h replayHandlers) withPrompt(ctx context.Context, body *contract.ReplayCreate, location string, edit json.RawMessage) (json.RawMessage, error) {
+	var read struct {
+		Target json.RawMessage            `json:"target"`
+		Set    map[string]json.RawMessage `json:"set"`
+	}
+	if err := json.Unmarshal(edit, &read); err != nil {
+		return nil, problem.InvalidField(location, "is not valid: "+err.Error())
+	}
+	if read.Set["prompt"] == nil {
+		return edit, nil
+	}
+	location += ".set.prompt"
+	var named contract.ReplayPrompt
+	if err := json.Unmarshal(read.Set["prompt"], &named); err != nil {
+		return nil, problem.InvalidField(location, "is not valid: "+err.Error())
+	}
+	run, err := h.runs.Get(ctx, grantOf(ctx).Projects, body.RunId)
+	if err != nil {
+		return nil, err
+	}
+	version, err := versionOf(ctx, h.prompts, run.ProjectID, location+".prompt", &named.Prompt)
+	if err != nil {
+		return nil, err
+	}
+	template, err := prompts.NewTemplate(location, prompts.NewVersion{Content: version.Content})
+	if err != nil {
+		return nil, err
+	}
+	rendered, err := template.Render(prompts.Values{Variables: valueOf(named.Variables, map[string]any{}), Placeholders: map[string][]json.RawMessage{}})
+	if err != nil {
+		return nil, err
+	}
+	set, err := json.Marshal(replay.Prompt{ID: version.PromptID.String(), Version: version.Version, Messages: rendered.Messages, Tools: version.Content.Tools})
+	if err != nil {
+		return nil, fmt.Errorf("encode an edit: %w", err)
+	}
+	read.Set["prompt"] = set
+	resolved, err := json.Marshal(read)
+	if err != nil {
+		return nil, fmt.Errorf("encode an edit: %w", err)
+	}
+	return resolved, nil
+}
+
+// GetReplay reads a replay.
+func (h replayHandlers) GetReplay(ctx context.Context, req contract.GetReplayRequestObject) (contract.GetReplayResponseObject, error) {
+	found, err := h.replays.Get(ctx, grantOf(ctx), req.ReplayId)
+	if err != nil {
+		return nil, err
+	}
+	answer, err := h.replay(ctx, &found, true)
+	return contract.GetReplay200JSONResponse(answer), err
+}
+
+// DeleteReplay deletes a replay.
+func (h replayHandlers) DeleteReplay(ctx context.Context, req contract.DeleteReplayRequestObject) (contract.DeleteReplayResponseObject, error) {
+	return contract.DeleteReplay204Response{}, h.replays.Delete(ctx, grantOf(ctx), req.ReplayId)
+}
+
+// CancelReplay cancels a replay.
+func (h replayHandlers) CancelReplay(ctx context.Context, req contract.CancelReplayRequestObject) (contract.CancelReplayResponseObject, error) {
+	changed, err := h.replays.Cancel(ctx, grantOf(ctx), req.ReplayId)
+	if err != nil {
+		return nil, err
+	}
+	answer, err := h.replay(ctx, &changed, true)
+	return contract.CancelReplay200JSONResponse(answer), err
+}
+
+// ExtendReplay makes more attempts.
+func (h replayHandlers) ExtendReplay(ctx context.Context, req contract.ExtendReplayRequestObject) (contract.ExtendReplayResponseObject, error) {
+	changed, err := h.replays.Extend(ctx, grantOf(ctx), req.ReplayId, replays.Extension{
+		Controls: req.Body.Controls, Treatments: req.Body.Treatments, MaxCost: moneyOf(req.Body.MaxCostUsd),
+	})
+	if err != nil {
+		return nil, err
+	}
+	answer, err := h.replay(ctx, &changed, true)
+	return contract.ExtendReplay200JSONResponse(answer), err
+}
+
+// GetReplayability says how far a run can be replayed.
+func (h replayHandlers) GetReplayability(ctx context.Context, req contract.GetReplayabilityRequestObject) (contract.GetReplayabilityResponseObject, error) {
+	recording, err := h.replays.Replayability(ctx, grantOf(ctx).Projects, req.RunId)
+	if err != nil {
+		return nil, err
+	}
+	return contract.GetReplayability200JSONResponse(replayabilityOf(recording)), nil
+}
+
+func replayabilityOf(r *replay.Recording) contract.RunReplayability {
+	answer := contract.RunReplayability{
+		Level: contract.Replayability(r.Replayability.Level), Missing: missingOf(r.Replayability.Missing), Executors: []contract.ReplayExecutor{},
+	}
+	for i := range r.Steps {
+		switch step := &r.Steps[i]; step.Kind {
+		case replay.KindModel:
+			answer.ModelCalls++
+			if step.Opaque != "" {
+				answer.OpaqueSteps++
+			}
+		case replay.KindTool:
+			answer.ToolCalls++
+		case replay.KindFrame:
+		}
+	}
+	if r.Replayability.Level != replay.LevelNone {
+		answer.Executors = append(answer.Executors, contract.Cassette)
+	}
+	if r.Replayability.Level == replay.LevelLLM || r.Replayability.Level == replay.LevelFull {
+		answer.Executors = append(answer.Executors, contract.Server)
+	}
+	return answer
+}
+
+// maxMissingSpans is how many spans are named for each thing that is missing.
+const maxMissingSpans = 10
+
+func missingOf(missing []replay.Missing) []contract.ReplayMissing {
+	answer := make([]contract.ReplayMissing, len(missing))
+	for i, m := range missing {
+		answer[i] = contract.ReplayMissing{Code: m.Code, Detail: m.Detail, Remedy: m.Remedy, Steps: m.Count, SpanIds: list(m.Steps[:min(len(m.Steps), maxMissingSpans)])}
+	}
+	return answer
+}
+
+func planOf(p *replays.Plan) contract.ReplayPlan {
+	answer := contract.ReplayPlan{
+		RunId: p.Run, Replayability: replayabilityOf(p.Recording), Executor: contract.ReplayExecutor(p.Executor), Steps: make([]contract.ReplayPlanStep, len(p.Steps.Steps)),
+		Missing: missingOf(p.Steps.Missing), Edits: list(p.Texts), Calls: p.Estimate.Calls, CostLowUsd: dollarsOf(p.Estimate.Low), CostHighUsd: dollarsOf(p.Estimate.High),
+		UnpricedModels: list(p.Estimate.Unpriced), AttainableP: p.AttainableP(), Decided: known(p.Decided()), Warnings: list(p.Warnings),
+	}
+	if fork := p.Steps.Fork; fork >= 0 {
+		answer.ForkSpanId = &p.Recording.Steps[fork].SpanID
+	}
+	answer.Counts.Copied, answer.Counts.Served = p.Steps.Counts[replay.FateCopied], p.Steps.Counts[replay.FateServed]
+	answer.Counts.Live, answer.Counts.Unknown = p.Steps.Counts[replay.FateLive], p.Steps.Counts[replay.FateUnknown]
+	depths := make([]int, len(p.Recording.Steps))
+	for i, step := range p.Steps.Steps {
+		recorded := &p.Recording.Steps[step.Recorded]
+		one := contract.ReplayPlanStep{
+			N: step.Recorded + 1, SpanId: step.SpanID, Name: step.Name, Kind: recorded.SpanKind, Action: contract.ReplayAction(step.Fate), Edited: len(step.Edits) > 0,
+			InCone: step.InCone, Why: step.Note,
+		}
+		if recorded.Parent >= 0 {
+			depths[step.Recorded] = depths[recorded.Parent] + 1
+			one.ParentSpanId = &p.Recording.Steps[recorded.Parent].SpanID
+		}
+		one.Depth = depths[step.Recorded]
+		if step.OnMiss != "" {
+			one.OnMiss = new(contract.ReplayPlanStepOnMiss(step.OnMiss))
+		}
+		answer.Steps[i] = one
+	}
+	return answer
+}
+
+// replay returns a replay, with its attempts if it is whole.
+func (h replayHandlers) replay(ctx context.Context, r *replays.Replay, whole bool) (contract.Replay, error) {
+	answer := contract.Replay{
+		Id: r.ID, ProjectId: r.ProjectID, Name: r.Name, RunId: r.RunID, RunName: r.RunName, Status: contract.ReplayStatus(r.Status), Controls: r.Controls,
+		Treatments: r.Treatments, AllowUnpriced: r.AllowUnpriced, Attempts: []contract.ReplayAttempt{}, Exposure: contract.ReplayExposure{},
+		CreatedBy: contract.Author{Email: r.AuthorEmail, Key: r.AuthorKey}, CreatedAt: r.CreatedAt.UTC(), StartedAt: utc(r.StartedAt), FinishedAt: utc(r.FinishedAt),
+		MaxCostUsd: dollarsOf(r.MaxCostNanousd),
+	}
+	answer.Progress.Total, answer.Progress.Done, answer.Progress.Failed = r.Total, r.Done, r.Failed
+	if r.ErrorCode != nil {
+		answer.Error = &contract.EvaluationFailure{Code: *r.ErrorCode, Detail: valueOf(r.ErrorDetail, "")}
+	}
+	if r.StopReason != nil {
+		answer.StopReason = new(contract.ReplayStopReason(*r.StopReason))
+	}
+	if err := addReplayConfig(r, &answer); err != nil {
+		return answer, err
+	}
+	cost, err := h.replays.CostOf(ctx, r)
+	if err != nil {
+		return answer, err
+	}
+	answer.Cost, answer.CostUsd = costOf(&cost), cost.Cost.Dollars()
+	if r.Verdict != nil {
+		verdict := json.RawMessage(*r.Verdict)
+		if !whole {
+			if verdict, err = shortVerdict(verdict); err != nil {
+				return answer, err
+			}
+		}
+		answer.Verdict = &verdict
+	}
+	if !whole {
+		return answer, nil
+	}
+	attempts, err := h.replays.Attempts(ctx, r)
+	if err != nil {
+		return answer, err
+	}
+	for i := range attempts {
+		attempt, err := replayAttemptOf(&attempts[i])
+		if err != nil {
+			return answer, err
+		}
+		for source, steps := range attempt.Exposure {
+			answer.Exposure[source] += steps
+		}
+		answer.Attempts = append(answer.Attempts, attempt)
+	}
+	return answer, nil
+}
+
+// shortVerdict is what a list shows of a verdict.
+func shortVerdict(whole json.RawMessage) (json.RawMessage, error) {
+	var verdict struct {
+		Verdict  string `json:"verdict"`
+		Sentence string `json:"sentence"`
+	}
+	if err := json.Unmarshal(whole, &verdict); err != nil {
+		return nil, fmt.Errorf("read a verdict: %w", err)
+	}
+	text, err := json.Marshal(verdict)
+	if err != nil {
+		return nil, fmt.Errorf("encode a verdict: %w", err)
+	}
+	return text, nil
+}
+
+// addReplayConfig adds what a replay edits, and how.
+func addReplayConfig(r *replays.Replay, answer *contract.Replay) error {
+	config, err := r.ReadConfig()
+	if err != nil {
+		return err
+	}
+	estimate, err := r.ReadEstimate()
+	if err != nil {
+		return err
+	}
+	answer.Executor, answer.EditsText = contract.ReplayExecutor(config.Executor), list(config.Texts)
+	answer.Edits, answer.Tools = make([]contract.ReplayEdit, len(config.Edits)), map[string]contract.ReplayTool{}
+	answer.Estimate.Calls, answer.Estimate.CostLowUsd, answer.Estimate.CostHighUsd = estimate.Calls, dollarsOf(estimate.Low), dollarsOf(estimate.High)
+	if config.ProviderID != nil {
+		answer.Provider = &contract.EvaluationProvider{Id: *config.ProviderID, Name: config.ProviderName}
+	}
+	if len(config.Outcome) > 0 && string(config.Outcome) != "null" {
+		answer.Outcome = &config.Outcome
+	}
+	if err := convert(config.Edits, &answer.Edits); err != nil {
+		return err
+	}
+	return convert(config.Tools, &answer.Tools)
+}
+
+func replayAttemptOf(a *replays.Attempt) (contract.ReplayAttempt, error) {
+	answer := contract.ReplayAttempt{
+		Number: a.Number, Role: contract.ReplayRole(a.Role), Index: a.Index, Status: contract.ReplayStatus(a.Status), StopReason: a.StopReason, Reused: a.Reused,
+		StartedAt: utc(a.StartedAt), FinishedAt: utc(a.FinishedAt), Exposure: contract.ReplayExposure{}, Warnings: []string{},
+	}
+	if a.ErrorCode != nil {
+		answer.Error = &contract.EvaluationFailure{Code: *a.ErrorCode, Detail: valueOf(a.ErrorDetail, "")}
+	}
+	result, err := a.ReadResult()
+	if err != nil || result == nil {
+		return answer, err
+	}
+	if a.RunID != uuid.Nil {
+		answer.RunId = &a.RunID
+	}
+	answer.Outcome, answer.DurationMs, answer.Warnings, answer.ModelCalls = result.Outcome, result.Did.DurationMS, list(result.Warnings), result.Spent.Calls
+	if result.Spent.UnknownCost == 0 {
+		answer.CostUsd = new(result.Spent.CostUSD)
+	}
+	if result.Spent.UnknownUsage == 0 {
+		answer.Usage.InputTokens, answer.Usage.OutputTokens = &result.Spent.InputTokens, &result.Spent.OutputTokens
+	}
+	for source, steps := range result.Exposure {
+		answer.Exposure[source] = int64(steps)
+	}
+	return answer, nil
+}

@@ -1,0 +1,158 @@
+package mcpserver
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/google/uuid"
+
+	"github.com/looptrace/looptrace/controlplane/access"
+	"github.com/looptrace/looptrace/controlplane/agentview"
+	"github.com/looptrace/looptrace/controlplane/diff"
+	"github.com/looptrace/looptrace/controlplane/replays"
+	"github.com/looptrace/looptrace/controlplane/runs"
+	"github.com/looptrace/looptrace/internal/runmodel"
+)
+
+// shownTokens is about how many tokens of a difference are shown.
+const shownTokens = 120
+
+// shownDiff is how an attempt differs from the recorded run. Steps are those that differ.
+type shownDiff struct {
+	Attempt  int     `json:"attempt"`
+	Role     string  `json:"role"`
+	Distance float64 `json:"distance"`
+	Same     int     `json:"same"`
+	Changed  int     `json:"changed"`
+	Added    int     `json:"added"`
+	Removed  int     `json:"removed"`
+	Moved    int     `json:"moved,omitempty"`
+	// OutsideCone counts differences that the edit cannot have caused.
+	OutsideCone int        `json:"outside_cone,omitempty"`
+	Partial     bool       `json:"partial,omitempty"`
+	Steps       []diffStep `json:"steps"`
+	LeftOut     int        `json:"left_out,omitempty"`
+	// Unavailable says why there is no diff.
+	Unavailable string `json:"unavailable,omitempty"`
+}
+
+type diffStep struct {
+	State string `json:"state"`
+	Name  string `json:"name"`
+	// SpanID is that of the recorded run, AttemptSpanID that of the attempt.
+	SpanID        string `json:"span_id,omitempty"`
+	AttemptSpanID string `json:"attempt_span_id,omitempty"`
+	Source        string `json:"source,omitempty"`
+	OutsideCone   bool   `json:"outside_cone,omitempty"`
+	// Recorded has the differences between marks.
+	Recorded string `json:"recorded,omitempty"`
+}
+
+// attemptDiff compares an attempt with the recorded run.
+func (t *tools) attemptDiff(ctx context.Context, grant access.Grant, r *replays.Replay, a *replays.Attempt, encoding string) (*shownDiff, error) {
+	shown := &shownDiff{Attempt: a.Number, Role: string(a.Role), Steps: []diffStep{}}
+	result, err := a.ReadResult()
+	if err != nil {
+		return nil, err
+	}
+	in := grant.Only(r.ProjectID)
+	base, err := t.comparable(ctx, in, r.RunID)
+	if err != nil {
+		return unavailable(shown, "The recorded run was deleted.", err)
+	}
+	other, err := t.comparable(ctx, in, a.RunID)
+	if err != nil {
+		return unavailable(shown, "The run of the attempt is not stored yet, or was deleted.", err)
+	}
+	d := diff.Compare(base, other)
+	shown.Distance, shown.Partial, shown.OutsideCone = d.Distance, len(d.Limits) > 0, result.OutsideDifferences
+	shown.Same, shown.Changed, shown.Added = d.Counts[diff.Same], d.Counts[diff.Changed], d.Counts[diff.Added]
+	shown.Removed, shown.Moved = d.Counts[diff.Removed], d.Counts[diff.Moved]
+	sources := map[string]*replays.StepSource{}
+	for i := range result.Steps {
+		sources[result.Steps[i].SpanID] = &result.Steps[i]
+	}
+	for i := range d.Steps {
+		if d.Steps[i].State == diff.Same {
+			continue
+		}
+		step, err := t.diffStep(&d.Steps[i], base, other, sources, encoding)
+		if err != nil {
+			return nil, err
+		}
+		shown.Steps = append(shown.Steps, step)
+	}
+	return shown, nil
+}
+
+func unavailable(shown *shownDiff, why string, err error) (*shownDiff, error) {
+	if !errors.Is(err, runs.ErrNotFound) {
+		return nil, err
+	}
+	shown.Unavailable = why
+	return shown, nil
+}
+
+// comparable reads a run to compare.
+func (t *tools) comparable(ctx context.Context, in access.Projects, id uuid.UUID) (diff.Run, error) {
+	outline, err := t.Runs.Outline(ctx, in, id)
+	if err != nil {
+		return diff.Run{}, err
+	}
+	if len(outline.Spans) > diff.MaxSteps {
+		outline.Spans, outline.Partial = outline.Spans[:diff.MaxSteps], true
+	}
+	spans, partial, err := t.Runs.Texts(ctx, outline)
+	return diff.Run{Outline: outline, Spans: spans, TextsMissing: partial}, err
+}
+
+func (t *tools) diffStep(step *diff.Step, base, other diff.Run, sources map[string]*replays.StepSource, encoding string) (diffStep, error) {
+	shown := diffStep{State: string(step.State)}
+	if step.Other >= 0 {
+		span := &other.Outline.Spans[step.Other]
+		shown.AttemptSpanID, shown.Name = runmodel.FormatSpanID(span.SpanID), agentview.SafeName(span.Name)
+		if source := sources[shown.AttemptSpanID]; source != nil {
+			shown.Source, shown.OutsideCone = string(source.Source), source.Outside
+		}
+	}
+	if step.Base >= 0 {
+		span := &base.Outline.Spans[step.Base]
+		shown.SpanID, shown.Name = runmodel.FormatSpanID(span.SpanID), agentview.SafeName(span.Name)
+	}
+	var texts []agentview.Text
+	for i := range step.Changes {
+		texts = append(texts, changeText(&step.Changes[i]))
+	}
+	if step.State == diff.Added && other.Outline.Spans[step.Other].OutputPreview != "" {
+		texts = append(texts, agentview.Text{Name: "output", Text: other.Outline.Spans[step.Other].OutputPreview})
+	}
+	run := base.Outline.Run.RunID
+	var err error
+	if shown.Recorded, err = agentview.Recorded(run, texts, shownTokens, agentview.Options{Encoding: encoding, Key: t.FenceKey}); err != nil {
+		return shown, fmt.Errorf("write a difference: %w", err)
+	}
+	return shown, nil
+}
+
+// changeText writes the hunks of a change, one on each line, with - and + before what was removed and added.
+func changeText(change *diff.Change) agentview.Text {
+	hunks, whole := change.Hunks()
+	var lines []string
+	for _, hunk := range hunks {
+		mark := "  "
+		switch hunk.Op {
+		case "removed":
+			mark = "- "
+		case "added":
+			mark = "+ "
+		}
+		text := hunk.Text
+		if hunk.Path != "" {
+			text = hunk.Path + ": " + text
+		}
+		lines = append(lines, mark+strings.TrimSpace(text))
+	}
+	return agentview.Text{Name: change.Field, Text: strings.Join(lines, "\n"), More: !whole}
+}

@@ -1,0 +1,68 @@
+package providers
+
+import (
+	"context"
+	"sync"
+)
+
+// Purse is what is left of the cap of several calls. A call takes the most that it can cost, and gives back what it did not.
+type Purse struct {
+	limit *Money // nil for no cap
+
+	mu              sync.Mutex
+	spent, reserved Money
+	// returned is closed when money comes back.
+	returned chan struct{}
+}
+
+// NewPurse returns what is left of a limit, of which a part is spent.
+func NewPurse(limit *Money, spent Money) *Purse {
+	return &Purse{limit: limit, spent: spent, returned: make(chan struct{})}
+}
+
+// Limited reports whether there is a cap. Without one, nothing is taken.
+func (p *Purse) Limited() bool { return p.limit != nil }
+
+// Take takes the most that up to a number of attempts can cost, at least one. It waits for money that may come back. It returns 0
+// attempts if that would not help.
+func (p *Purse) Take(ctx context.Context, most Money, attempts int) (taken Money, times int, err error) {
+	for {
+		p.mu.Lock()
+		left := *p.limit - p.spent - p.reserved
+		times = attempts
+		if most > 0 {
+			times = int(min(Money(attempts), left/most))
+		}
+		// With less than it wants, it waits while more may come back.
+		if times == attempts || times > 0 && *p.limit-p.spent < most*Money(attempts) || p.reserved == 0 {
+			taken = most * Money(times)
+			p.reserved += taken
+			p.mu.Unlock()
+			return taken, times, nil
+		}
+		returned := p.returned
+		p.mu.Unlock()
+		select {
+		case <-returned:
+		case <-ctx.Done():
+			return 0, 0, context.Cause(ctx)
+		}
+	}
+}
+
+// GiveBack gives back what was taken, and counts what was spent.
+func (p *Purse) GiveBack(taken, spent Money) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.reserved -= taken
+	p.spent += spent
+	close(p.returned)
+	p.returned = make(chan struct{})
+}
+
+// Spent returns what was spent, with what was before.
+func (p *Purse) Spent() Money {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.spent
+}

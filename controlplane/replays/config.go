@@ -1,0 +1,134 @@
+package replays
+
+import (
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"time"
+
+	"context"
+
+	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5"
+
+	"github.com/looptrace/looptrace/controlplane/providers"
+	"github.com/looptrace/looptrace/internal/postgres"
+	"github.com/looptrace/looptrace/internal/replay"
+)
+
+// Config is what is edited, and how a run is replayed. It is the same for ever.
+type Config struct {
+	Executor replay.Executor `json:"executor"`
+	// ProviderID is the connection that makes model calls, nil for the executor cassette.
+	ProviderID   *uuid.UUID `json:"provider_id"`
+	ProviderName string     `json:"provider_name"`
+	// Edits have the messages of prompts. Texts says in words what each changes.
+	Edits []replay.Edit `json:"edits"`
+	Texts []string      `json:"texts"`
+	// EditHash and ForkSpanID are those of the checked edits.
+	EditHash   string                       `json:"edit_hash"`
+	ForkSpanID string                       `json:"fork_span_id"`
+	Tools      map[string]replay.ToolPolicy `json:"tools"`
+	// Outcome is a grader of the last answer, nil for none.
+	Outcome json.RawMessage `json:"outcome,omitempty"`
+	// ControlKey is a hash, in hexadecimal digits, of all that a control depends on.
+	ControlKey string `json:"control_key"`
+}
+
+// options are those of an attempt of a role.
+func (c *Config) options() replay.Options {
+	return replay.Options{Executor: c.Executor, Tools: c.Tools, ForkSpanID: c.ForkSpanID}
+}
+
+// Estimate is what a replay is expected to take.
+type Estimate struct {
+	Calls int64 `json:"calls"`
+	// Low and High are costs. Both are nil if a model has no price, High also if it has no bound.
+	Low  *providers.Money `json:"low"`
+	High *providers.Money `json:"high"`
+	// Unpriced are the models without a price.
+	Unpriced []string `json:"unpriced"`
+}
+
+// attemptRow is an attempt to make, or a control that another replay made.
+type attemptRow struct {
+	Number     int        `json:"number"`
+	Role       Role       `json:"role"`
+	Index      int        `json:"index"`
+	Status     Status     `json:"status"`
+	RunID      uuid.UUID  `json:"run_id"`
+	Reused     bool       `json:"reused"`
+	ControlKey *string    `json:"control_key"`
+	StopReason *string    `json:"stop_reason"`
+	Result     *string    `json:"result"`
+	StartedAt  *time.Time `json:"started_at"`
+	FinishedAt *time.Time `json:"finished_at"`
+}
+
+// attemptsOf returns the attempts that are added to those that a replay has. Controls and treatments take turns, so that what changes at a
+// provider meets both. Controls of other replays are used first.
+func attemptsOf(config *Config, reused []reusedControl, hasControls, hasTreatments, controls, treatments int) []attemptRow {
+	var list []attemptRow
+	number, c, t := hasControls+hasTreatments, hasControls, hasTreatments
+	add := func(role Role, index *int) {
+		number++
+		*index++
+		row := attemptRow{Number: number, Role: role, Index: *index, Status: StatusQueued, RunID: postgres.NewID()}
+		if role == Control {
+			row.ControlKey = &config.ControlKey
+			if len(reused) > 0 {
+				row.Reused, row.Status, row.RunID, row.StopReason, row.Result = true, StatusSucceeded, reused[0].RunID, reused[0].StopReason, reused[0].Result
+				row.StartedAt, row.FinishedAt = reused[0].StartedAt, reused[0].FinishedAt
+				reused = reused[1:]
+			}
+		}
+		list = append(list, row)
+	}
+	for c < controls || t < treatments {
+		if c < controls {
+			add(Control, &c)
+		}
+		if t < treatments {
+			add(Treatment, &t)
+		}
+	}
+	return list
+}
+
+// addAttempts stores attempts.
+func addAttempts(ctx context.Context, tx postgres.DB, id uuid.UUID, list []attemptRow) error {
+	if len(list) == 0 {
+		return nil
+	}
+	text, err := json.Marshal(list)
+	if err != nil {
+		return fmt.Errorf("encode attempts: %w", err)
+	}
+	_, err = tx.Exec(ctx, "add attempts", pgx.NamedArgs{"id": id, "rows": string(text)})
+	return err
+}
+
+// reusedControl is a control that another replay made.
+type reusedControl struct {
+	RunID      uuid.UUID
+	StopReason *string
+	Result     *string
+	StartedAt  *time.Time
+	FinishedAt *time.Time
+}
+
+// reuseTime is how long a control is used again: models change.
+const reuseTime = 24 * time.Hour
+
+// findControls returns controls of other replays whose runs are still there.
+func (s *Service) findControls(ctx context.Context, project uuid.UUID, config *Config, limit int) ([]reusedControl, error) {
+	key, err := hex.DecodeString(config.ControlKey)
+	if err != nil {
+		return nil, fmt.Errorf("read the key of controls: %w", err)
+	}
+	found, err := postgres.Many[reusedControl](ctx, s.db, "find controls", pgx.NamedArgs{"project": project, "key": key, "since": s.now().Add(-reuseTime), "limit": limit})
+	if err != nil || len(found) == 0 {
+		return nil, err
+	}
+	return s.whoseRunsExist(ctx, project, found)
+}

@@ -1,0 +1,140 @@
+package replays
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"strings"
+
+	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5"
+
+	"github.com/looptrace/looptrace/controlplane/access"
+	"github.com/looptrace/looptrace/controlplane/jobs"
+	"github.com/looptrace/looptrace/internal/postgres"
+	"github.com/looptrace/looptrace/internal/replay"
+	"github.com/looptrace/looptrace/internal/validate"
+)
+
+// maxName is the length of a name.
+const maxName = 200
+
+// Create starts a replay.
+func (s *Service) Create(ctx context.Context, grant access.Grant, n *Wanted) (Replay, error) {
+	if n.Name != "" {
+		if err := validate.Printable("body.name", n.Name); err != nil {
+			return Replay{}, err
+		}
+	}
+	p, err := s.plan(ctx, grant, n, false)
+	if err != nil {
+		return Replay{}, err
+	}
+	project := p.source.run.ProjectID
+	var reused []reusedControl
+	if p.Controls > 0 {
+		if reused, err = s.findControls(ctx, project, &p.config, p.Controls); err != nil {
+			return Replay{}, err
+		}
+	}
+	args := pgx.NamedArgs{
+		"id": postgres.NewID(), "project": project, "name": n.name(p), "run": n.Run, "run_name": p.source.run.Name, "controls": p.Controls, "treatments": p.Treatments,
+		"max_cost": n.MaxCost, "allow_unpriced": n.AllowUnpriced, "author": grant.CreatedBy(), "author_key": grant.CreatedByKey(), "now": s.now(),
+	}
+	for part, value := range map[string]any{"config": p.config, "estimate": p.Estimate} {
+		text, err := json.Marshal(value)
+		if err != nil {
+			return Replay{}, fmt.Errorf("encode the %s: %w", part, err)
+		}
+		args[part] = string(text)
+	}
+	var created Replay
+	err = s.db.Tx(ctx, func(ctx context.Context, tx postgres.DB) error {
+		id := args["id"].(uuid.UUID)
+		if args["job"], err = s.jobs.Add(ctx, tx.PGX(), jobArgs{id, jobs.Calls}); err != nil {
+			return err //nolint:wrapcheck // it says what it does
+		}
+		if _, err := tx.Exec(ctx, "create replay", args); err != nil {
+			return err
+		}
+		if err := addAttempts(ctx, tx, id, attemptsOf(&p.config, reused, 0, 0, p.Controls, p.Treatments)); err != nil {
+			return err
+		}
+		created, err = s.get(ctx, tx, grant.Projects, id)
+		return err
+	})
+	return created, err
+}
+
+// name returns the name that was given, else what is edited.
+func (n *Wanted) name(p *Plan) string {
+	name := n.Name
+	if name == "" {
+		name = "Without an edit"
+		if len(p.Texts) > 0 {
+			name = strings.Join(p.Texts, "; ")
+		}
+	}
+	runes := []rune(name)
+	return string(runes[:min(len(runes), maxName)])
+}
+
+// maxQuoted is how many characters of a text a description quotes.
+const maxQuoted = 60
+
+// describe says in words what an edit changes.
+func describe(r *replay.Recording, edit *replay.Edit, targets []int) string {
+	of := fmt.Sprintf("%d steps", len(targets))
+	if len(targets) == 1 {
+		of = fmt.Sprintf("step %d, %s", targets[0]+1, r.Steps[targets[0]].Name)
+	}
+	set := &edit.Set
+	switch {
+	case set.Model != nil:
+		return fmt.Sprintf("Model %s in %s", *set.Model, of)
+	case len(set.Params) > 0:
+		text, err := json.Marshal(set.Params)
+		if err != nil {
+			return "Parameters of " + of
+		}
+		return fmt.Sprintf("Parameters %s in %s", quote(string(text)), of)
+	case set.SystemPrompt != nil:
+		return fmt.Sprintf("System prompt “%s” in %s", quote(*set.SystemPrompt), of)
+	case set.Prompt != nil:
+		return fmt.Sprintf("Prompt version %d in %s", set.Prompt.Version, of)
+	case len(set.Messages) > 0:
+		return "Other messages in " + of
+	case set.Message != nil:
+		return fmt.Sprintf("%s message %d in %s", map[string]string{"replace": "Another", "insert": "One more", "delete": "Without"}[set.Message.Op], set.Message.Index+1, of)
+	case len(set.Response) > 0:
+		return "Another answer in " + of
+	case len(set.ToolSchema) > 0:
+		return "Another tool definition in " + of
+	case set.Resample:
+		return "The same request again in " + of
+	case len(set.ToolResult) > 0:
+		return fmt.Sprintf("Result %s of %s", quote(string(set.ToolResult)), of)
+	case set.ToolError != nil && set.ToolError.Remove:
+		return "Without the error of " + of
+	case set.ToolError != nil:
+		return fmt.Sprintf("Error “%s” of %s", quote(set.ToolError.Message), of)
+	case set.TimeoutMS != nil:
+		return fmt.Sprintf("Timeout of %d ms in %s", *set.TimeoutMS, of)
+	case set.Retries != nil:
+		return fmt.Sprintf("%d retries in %s", *set.Retries, of)
+	case set.LatencyMS != nil:
+		return fmt.Sprintf("Latency of %d ms in %s", *set.LatencyMS, of)
+	case set.Input != nil:
+		return fmt.Sprintf("Input “%s”", quote(*set.Input))
+	}
+	return "Edit of " + of
+}
+
+// quote cuts a text to one line.
+func quote(text string) string {
+	text = strings.Join(strings.Fields(text), " ")
+	if runes := []rune(text); len(runes) > maxQuoted {
+		return string(runes[:maxQuoted]) + "…"
+	}
+	return text
+}

@@ -1,0 +1,271 @@
+package replays
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5"
+	"golang.org/x/sync/errgroup"
+
+	"github.com/looptrace/looptrace/controlplane/access"
+	"github.com/looptrace/looptrace/controlplane/jobs"
+	"github.com/looptrace/looptrace/controlplane/providers"
+	"github.com/looptrace/looptrace/controlplane/runs"
+	"github.com/looptrace/looptrace/internal/grader"
+	"github.com/looptrace/looptrace/internal/postgres"
+	"github.com/looptrace/looptrace/internal/problem"
+	"github.com/looptrace/looptrace/internal/replay"
+)
+
+const (
+	// atOnce is how many attempts are made at once, whatever connections allow.
+	atOnce = 16
+	// outageTime is how long a database that does not answer is waited for. firstRetry and maxRetry are the shortest and the longest wait
+	// between tries.
+	outageTime           = time.Minute
+	firstRetry, maxRetry = 100 * time.Millisecond, time.Second
+)
+
+var (
+	// errNotMine ends a try that another one replaced, or whose replay was cancelled or deleted.
+	errNotMine = errors.New("the replay belongs to another try")
+	// errHalted ends an attempt that is not finished because the replay stops. It can go on later.
+	errHalted = errors.New("the replay stops")
+)
+
+// try works on a replay.
+type try struct {
+	*Service
+	id     uuid.UUID
+	r      Replay
+	config Config
+	source *source
+	// edits and null are those of treatments and controls.
+	edits, null *replay.Checked
+	// cone are the steps that the edits can have changed.
+	cone    []bool
+	outcome *grader.Grader // nil for none
+	purse   *providers.Purse
+
+	mu          sync.Mutex
+	connections map[string]*providers.Connection
+	// stop is why no more calls are made. failure is set if a person must mend something first.
+	stop    string
+	failure *problem.Error
+	halted  chan struct{} // closed then
+}
+
+// run does the job of a replay.
+func (s *Service) run(ctx context.Context, args jobArgs, last bool) error {
+	t := &try{Service: s, id: uuid.New(), connections: map[string]*providers.Connection{}, halted: make(chan struct{})}
+	begun, err := s.db.Exec(ctx, "begin replay", pgx.NamedArgs{"id": args.ReplayID, "try": t.id, "now": s.now()})
+	if err != nil || begun == 0 { // it ended, or was deleted
+		return err
+	}
+	err = t.do(ctx, args.ReplayID)
+	_, again := errors.AsType[*jobs.AgainError](err)
+	switch {
+	case errors.Is(err, errNotMine):
+		return nil
+	case err == nil, ctx.Err() != nil, again, !last:
+		return err
+	}
+	failed := &problem.Error{Code: "internal", Detail: "The replay was tried several times and could not go on: " + err.Error()}
+	if ended := t.end(context.WithoutCancel(ctx), StatusFailed, "", failed, nil); !errors.Is(ended, errNotMine) {
+		err = errors.Join(err, ended)
+	}
+	return err
+}
+
+// do makes the attempts that are missing, and judges.
+func (t *try) do(ctx context.Context, id uuid.UUID) error {
+	owner, err := postgres.Many[struct{ ProjectID uuid.UUID }](ctx, t.db, "get replay of job", pgx.NamedArgs{"id": id, "try": t.id})
+	if err != nil {
+		return err
+	}
+	if len(owner) == 0 {
+		return errNotMine
+	}
+	if t.r, err = t.get(ctx, t.db, access.OfJob(owner[0].ProjectID), id); err != nil {
+		return err
+	}
+	if t.config, err = t.r.ReadConfig(); err != nil {
+		return err
+	}
+	err = t.prepare(ctx)
+	if refused := problem.Of(err); refused != nil && refused.Kind != problem.Unavailable && refused.Kind != problem.TooExpensive {
+		return t.end(ctx, StatusFailed, "", refused, nil)
+	}
+	if err != nil {
+		return err
+	}
+	status := t.r.Status
+	if t.r.unfinished() {
+		if err := t.attempts(ctx); err != nil {
+			return err
+		}
+		if t.failure != nil {
+			return t.end(ctx, StatusFailed, "", t.failure, nil)
+		}
+		status = StatusSucceeded
+	}
+	verdict, err := t.judge(ctx)
+	if err != nil {
+		return err
+	}
+	return t.end(ctx, status, t.stop, nil, verdict)
+}
+
+// prepare reads the recorded run.
+func (t *try) prepare(ctx context.Context) error {
+	var err error
+	if t.source, err = t.read(ctx, access.OfJob(t.r.ProjectID), t.r.RunID); err != nil {
+		if errors.Is(err, runs.ErrNotFound) {
+			return &problem.Error{Kind: problem.NotFound, Code: "run_deleted", Detail: "The recorded run was deleted."}
+		}
+		return err
+	}
+	recording := t.source.recording
+	if t.edits, err = recording.Check(t.config.Edits, "edits"); err != nil {
+		return err //nolint:wrapcheck // it names the edit
+	}
+	if t.null, err = recording.Check(nil, "edits"); err != nil {
+		return err //nolint:wrapcheck // it names the edit
+	}
+	t.cone = recording.Cone(t.changed())
+	if len(t.config.Outcome) > 0 {
+		if t.outcome, err = grader.Parse(t.config.Outcome, "outcome"); err != nil {
+			return err //nolint:wrapcheck // it names the grader
+		}
+	}
+	// Calls of a try before this one have no process any more.
+	if err := t.providers.EndEvaluationCalls(ctx, t.r.ID); err != nil {
+		return err //nolint:wrapcheck // it names the statement
+	}
+	spent, err := t.providers.EvaluationCost(ctx, t.r.ID)
+	if err != nil {
+		return err //nolint:wrapcheck // it names the statement
+	}
+	t.purse = providers.NewPurse(t.r.MaxCostNanousd, spent.Cost+spent.Bounded)
+	return nil
+}
+
+// changed returns the indexes of the steps that are edited, or at which an attempt without an edit begins.
+func (t *try) changed() []int {
+	var list []int
+	for _, targets := range t.edits.Targets {
+		list = append(list, targets...)
+	}
+	for i := range t.source.recording.Steps {
+		if len(list) == 0 && t.source.recording.Steps[i].SpanID == t.config.ForkSpanID {
+			list = append(list, i)
+		}
+	}
+	return list
+}
+
+// attempts makes the attempts that are missing, several at once, in their order.
+func (t *try) attempts(ctx context.Context) error {
+	list, err := t.Attempts(ctx, &t.r)
+	if err != nil {
+		return err
+	}
+	group, working := errgroup.WithContext(ctx)
+	group.SetLimit(atOnce)
+	for i := range list {
+		one := &list[i]
+		if one.Status != StatusQueued && one.Status != StatusRunning {
+			continue
+		}
+		group.Go(func() error {
+			if t.isHalted() {
+				return nil
+			}
+			err := t.attempt(working, one)
+			if errors.Is(err, errHalted) {
+				return nil
+			}
+			return err
+		})
+	}
+	if err := group.Wait(); err != nil {
+		return err //nolint:wrapcheck // by those who do the work
+	}
+	if !t.isHalted() {
+		return nil
+	}
+	_, err = t.db.Exec(ctx, "cancel attempts", pgx.NamedArgs{"id": t.r.ID, "stop": t.stop, "now": t.now()})
+	return err
+}
+
+// halt ends the making of attempts. The first reason counts.
+func (t *try) halt(stop string, failure *problem.Error) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.stop == "" && t.failure == nil {
+		t.stop, t.failure = stop, failure
+		close(t.halted)
+	}
+}
+
+func (t *try) isHalted() bool {
+	select {
+	case <-t.halted:
+		return true
+	default:
+		return false
+	}
+}
+
+// patiently does something, again if a database does not answer: to give up would end calls under way, which are paid.
+func patiently(ctx context.Context, do func() error) error {
+	until, wait := time.Now().Add(outageTime), firstRetry
+	for {
+		err := do()
+		away := errors.Is(err, postgres.ErrUnavailable) || errors.Is(err, runs.ErrUnavailable)
+		if !away || time.Now().After(until) {
+			return err
+		}
+		select {
+		case <-time.After(wait):
+		case <-ctx.Done():
+			return errors.Join(context.Cause(ctx), err)
+		}
+		wait = min(2*wait, maxRetry)
+	}
+}
+
+// end ends the replay.
+func (t *try) end(ctx context.Context, status Status, stop string, failure *problem.Error, verdict any) error {
+	args := pgx.NamedArgs{"id": t.r.ID, "try": t.id, "status": status, "stop": nil, "code": nil, "detail": nil, "cost": nil, "verdict": nil, "now": t.now()}
+	if stop == stopMaxCost || stop == stopBudget {
+		args["stop"] = stop
+	}
+	if failure != nil {
+		args["code"], args["detail"] = failure.Code, plain(failure.Error())
+	}
+	cost, err := t.providers.EvaluationCost(ctx, t.r.ID)
+	if err != nil {
+		return err //nolint:wrapcheck // it names the statement
+	}
+	for part, value := range map[string]any{"cost": cost, "verdict": verdict} {
+		if value == nil {
+			continue
+		}
+		text, err := json.Marshal(value)
+		if err != nil {
+			return fmt.Errorf("encode the %s: %w", part, err)
+		}
+		args[part] = string(text)
+	}
+	changed, err := t.db.Exec(ctx, "end replay", args)
+	if err == nil && changed == 0 {
+		return errNotMine
+	}
+	return err
+}

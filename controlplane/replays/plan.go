@@ -1,0 +1,301 @@
+package replays
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/google/uuid"
+
+	"github.com/looptrace/looptrace/controlplane/access"
+	"github.com/looptrace/looptrace/controlplane/providers"
+	"github.com/looptrace/looptrace/internal/grader"
+	"github.com/looptrace/looptrace/internal/postgres"
+	"github.com/looptrace/looptrace/internal/problem"
+	"github.com/looptrace/looptrace/internal/replay"
+	"github.com/looptrace/looptrace/internal/stats"
+)
+
+// Wanted is a replay to make, or to plan.
+type Wanted struct {
+	Run  uuid.UUID
+	Name string
+	// Edits have the messages of prompts.
+	Edits []replay.Edit
+	// Executor is empty for the one that the edits need.
+	Executor replay.Executor
+	// Provider may be nil for the executor cassette, and where the project has one connection only.
+	Provider             *uuid.UUID
+	Controls, Treatments int
+	Tools                map[string]replay.ToolPolicy
+	Outcome              json.RawMessage
+	MaxCost              *providers.Money
+	AllowUnpriced        bool
+}
+
+// Plan is what a replay would do.
+type Plan struct {
+	source *source
+	config Config
+
+	// Recording is the run.
+	Recording *replay.Recording
+	Run       uuid.UUID
+	Executor  replay.Executor
+	// Steps are those of an attempt with the edits.
+	Steps *replay.Plan
+	// Structure is what the recorded durations decide, nil unless they decide everything.
+	Structure *replay.Structure
+	Texts     []string
+	Estimate  Estimate
+	// Controls and Treatments are how many attempts it has.
+	Controls, Treatments int
+	Warnings             []string
+}
+
+// Plan says what a replay would do. It calls no model and stores nothing.
+func (s *Service) Plan(ctx context.Context, grant access.Grant, n *Wanted) (*Plan, error) {
+	return s.plan(ctx, grant, n, true)
+}
+
+// plan checks a replay. Where it is only looked at, it may lack a connection.
+func (s *Service) plan(ctx context.Context, grant access.Grant, n *Wanted, look bool) (*Plan, error) {
+	from, err := s.read(ctx, grant.Projects, n.Run)
+	if err != nil {
+		return nil, err
+	}
+	recording := from.recording
+	checked, err := recording.Check(n.Edits, "body.edits")
+	if err != nil {
+		return nil, err //nolint:wrapcheck // it is for the client
+	}
+	if err := replay.CheckTools(n.Tools, "body.tools"); err != nil {
+		return nil, err //nolint:wrapcheck // it is for the client
+	}
+	if len(n.Outcome) > 0 {
+		if _, err := grader.Parse(n.Outcome, "body.outcome"); err != nil {
+			return nil, err //nolint:wrapcheck // it is for the client
+		}
+	}
+	p := &Plan{
+		source: from, Recording: recording, Run: n.Run, Executor: n.Executor, Controls: n.Controls, Treatments: n.Treatments, Texts: []string{}, Warnings: []string{},
+	}
+	if p.Executor == "" {
+		p.Executor = replay.ExecutorServer
+		if checked.Structural && len(checked.Edits) > 0 {
+			p.Executor = replay.ExecutorCassette
+		}
+	}
+	if err := p.replayable(checked); err != nil {
+		return nil, err
+	}
+	for i := range checked.Edits {
+		p.Texts = append(p.Texts, describe(recording, &checked.Edits[i], checked.Targets[i]))
+	}
+	p.config = Config{
+		Executor: p.Executor, Edits: checked.Edits, Texts: p.Texts, EditHash: checked.Hash, ForkSpanID: p.fork(checked), Tools: n.Tools, Outcome: n.Outcome,
+	}
+	if p.Executor == replay.ExecutorCassette { // nothing varies: one attempt of each is all there is to know
+		p.Controls, p.Treatments = min(p.Controls, 1), 1
+	}
+	if p.Steps, err = replay.MakePlan(recording, checked, p.config.options()); err != nil {
+		return nil, fmt.Errorf("plan the replay of run %s: %w", n.Run, err)
+	}
+	p.Warnings = append(p.Warnings, p.Steps.Warnings...)
+	if checked.Structural && len(checked.Edits) > 0 {
+		structure := recording.Structure(checked)
+		p.Structure = &structure
+	}
+	in := grant
+	in.Projects = grant.Only(from.run.ProjectID)
+	if err := s.price(ctx, in, p, n, look); err != nil {
+		return nil, err
+	}
+	p.config.ControlKey, err = controlKey(n.Run, &p.config)
+	return p, err
+}
+
+// replayable returns an error if the run lacks what the replay needs.
+func (p *Plan) replayable(checked *replay.Checked) error {
+	level := p.Recording.Replayability.Level
+	enough := level == replay.LevelFull || level == replay.LevelLLM
+	if p.Executor == replay.ExecutorCassette {
+		enough = level != replay.LevelNone
+	}
+	if enough && (level != replay.LevelStructure || checked.Structural) {
+		return nil
+	}
+	reasons := make([]string, 0, len(p.Recording.Replayability.Missing))
+	for _, missing := range p.Recording.Replayability.Missing {
+		reasons = append(reasons, missing.Detail+" "+missing.Remedy)
+	}
+	detail := "The run cannot be replayed like this."
+	if len(reasons) > 0 {
+		detail += " " + strings.Join(reasons, " ")
+	}
+	return &problem.Error{Kind: problem.Conflict, Code: "not_replayable", Detail: detail}
+}
+
+// fork returns the step from which an attempt is made anew. Without an edit it is the first model call.
+func (p *Plan) fork(checked *replay.Checked) string {
+	if id := checked.ForkSpanID(p.Recording); id != "" {
+		return id
+	}
+	for i := range p.Recording.Steps {
+		if p.Recording.Steps[i].Kind == replay.KindModel {
+			return p.Recording.Steps[i].SpanID
+		}
+	}
+	return ""
+}
+
+// price finds the connection of a replay, and estimates what it costs.
+func (s *Service) price(ctx context.Context, grant access.Grant, p *Plan, n *Wanted, look bool) error {
+	e := &p.Estimate
+	e.Unpriced, e.Low, e.High = []string{}, new(providers.Money(0)), new(providers.Money(0))
+	if p.Executor == replay.ExecutorCassette {
+		return nil
+	}
+	e.Calls = int64(p.Steps.Calls.Likely.Calls) * int64(p.Controls+p.Treatments)
+	provider, err := s.provider(ctx, grant, n.Provider)
+	if err != nil && !look {
+		return err
+	}
+	if err != nil {
+		if n.Provider != nil || problem.Of(err) == nil {
+			return err
+		}
+		e.Low, e.High = nil, nil
+		p.Warnings = append(p.Warnings, "Without provider_id the cost is unknown: "+problem.Of(err).Error()+".")
+		return nil
+	}
+	p.config.ProviderID = provider
+	attempts := providers.Money(p.Controls + p.Treatments)
+	low, err := s.costOf(ctx, grant, p, &p.Steps.Calls.Least)
+	if err != nil {
+		return err
+	}
+	high, err := s.costOf(ctx, grant, p, &p.Steps.Calls.Most)
+	if err != nil {
+		return err
+	}
+	e.Low, e.High = times(low, attempts), times(high, attempts)
+	if n.MaxCost != nil && len(e.Unpriced) > 0 && !n.AllowUnpriced {
+		return &problem.Error{
+			Kind: problem.Invalid, Code: "price_unknown",
+			Detail: fmt.Sprintf("max_cost_usd needs prices, and there is none for %s. Add one in Settings → Prices, or set allow_unpriced.", strings.Join(e.Unpriced, " and ")),
+			Fields: []problem.Field{{Location: "body.max_cost_usd", Message: "needs the prices of all models"}},
+		}
+	}
+	return nil
+}
+
+// provider returns the connection to use: that which is named, or the only one of the project.
+func (s *Service) provider(ctx context.Context, grant access.Grant, named *uuid.UUID) (*uuid.UUID, error) {
+	if named != nil {
+		return named, nil
+	}
+	const some = 10
+	list, _, err := s.providers.List(ctx, grant, postgres.Page{Limit: some})
+	switch {
+	case err != nil:
+		return nil, err //nolint:wrapcheck // it names the statement
+	case len(list) == 0:
+		return nil, problem.InvalidField("body.provider_id", "is missing, and the project has no connection: add one in Settings → Providers")
+	case len(list) > 1:
+		names := make([]string, len(list))
+		for i := range list {
+			names[i] = fmt.Sprintf("%s (%s)", list[i].ID, list[i].Name)
+		}
+		return nil, problem.InvalidField("body.provider_id", "is missing: name one of "+strings.Join(names, ", "))
+	}
+	return &list[0].ID, nil
+}
+
+// costOf returns what the estimated calls of one attempt cost, nil if a model has no price.
+func (s *Service) costOf(ctx context.Context, grant access.Grant, p *Plan, estimate *replay.Estimate) (*providers.Money, error) {
+	total := new(providers.Money(0))
+	for _, model := range slices.Sorted(maps.Keys(estimate.ByModel)) {
+		connection, err := s.providers.Connect(ctx, grant.Projects, *p.config.ProviderID, model)
+		if err != nil {
+			if problem.Is(err, problem.NotFound) {
+				err = problem.InvalidField("body.provider_id", "is no connection of the project")
+			}
+			return nil, err //nolint:wrapcheck // it is for the client
+		}
+		p.config.ProviderName = connection.Provider.Name
+		tokens := estimate.ByModel[model]
+		_, cost := connection.Estimate(tokens.Input, &tokens.Output)
+		if cost == nil {
+			total = nil
+			if !slices.Contains(p.Estimate.Unpriced, model) {
+				p.Estimate.Unpriced = append(p.Estimate.Unpriced, model)
+			}
+		}
+		if total != nil {
+			total = new(*total + *cost)
+		}
+	}
+	return total, nil
+}
+
+func times(one *providers.Money, n providers.Money) *providers.Money {
+	if one == nil {
+		return nil
+	}
+	return new(*one * n)
+}
+
+// controlKey is a hash of all that a control depends on, besides what models answer.
+func controlKey(run uuid.UUID, config *Config) (string, error) {
+	text, err := json.Marshal(map[string]any{
+		"run": run, "fork": config.ForkSpanID, "engine": replay.EngineVersion, "executor": config.Executor, "provider": config.ProviderID, "tools": config.Tools,
+		"outcome": config.Outcome,
+	})
+	if err != nil {
+		return "", fmt.Errorf("encode what a control depends on: %w", err)
+	}
+	sum := sha256.Sum256(text)
+	return hex.EncodeToString(sum[:]), nil
+}
+
+// AttainableP is the smallest p that the replay can reach after correction, nil where nothing is tested.
+func (p *Plan) AttainableP() *float64 {
+	if p.Executor == replay.ExecutorCassette {
+		return nil
+	}
+	attainable := stats.AttainableP(p.Controls, p.Treatments).Value
+	if attainable == nil {
+		return nil
+	}
+	return new(min(1, *attainable*testedChannels))
+}
+
+// testedChannels is how many channels a verdict corrects for.
+const testedChannels = 5
+
+// Decided says in words what follows from the recording alone, empty if that is not everything.
+func (p *Plan) Decided() string {
+	switch {
+	case p.Structure == nil:
+		return ""
+	case p.Structure.NoEffect:
+		return "Nothing changes but times: each step still ends within its timeout."
+	}
+	for i := range p.Structure.Steps {
+		step := &p.Recording.Steps[i]
+		switch p.Structure.Steps[i].Effect {
+		case replay.EffectTimedOut:
+			return fmt.Sprintf("Step %d, %s, times out. What the agent does then is not in the recording.", i+1, step.Name)
+		case replay.EffectCensored:
+			return fmt.Sprintf("Step %d, %s, would go on longer than it was recorded. Its result is not in the recording.", i+1, step.Name)
+		case replay.EffectNone, replay.EffectShifted, replay.EffectUnknown:
+		}
+	}
+	return ""
+}

@@ -1,0 +1,103 @@
+-- name: list replays
+SELECT r.id, r.project_id, r.name, r.run_id, r.run_name, r.config, r.controls, r.treatments, r.max_cost_nanousd, r.allow_unpriced, r.estimate, r.status, r.stop_reason,
+	r.error_code, r.error_detail, r.job_id, r.cost, r.verdict, r.created_at, r.started_at, r.finished_at, u.email AS author_email, r.created_by_key AS author_key, r.created_by AS created_by_id,
+	a.total, a.done, a.failed
+FROM replays r LEFT JOIN users u ON u.id = r.created_by
+CROSS JOIN LATERAL (
+	SELECT count(*) AS total, count(*) FILTER (WHERE status NOT IN ('queued', 'running')) AS done, count(*) FILTER (WHERE status = 'failed') AS failed
+	FROM replay_attempts WHERE replay_id = r.id) a
+WHERE r.project_id = ANY(@projects) AND (@run::uuid IS NULL OR r.run_id = @run) AND (@status = '' OR r.status = @status)
+ORDER BY r.created_at DESC, r.id DESC LIMIT @limit OFFSET @offset
+
+-- name: get replay
+SELECT r.id, r.project_id, r.name, r.run_id, r.run_name, r.config, r.controls, r.treatments, r.max_cost_nanousd, r.allow_unpriced, r.estimate, r.status, r.stop_reason,
+	r.error_code, r.error_detail, r.job_id, r.cost, r.verdict, r.created_at, r.started_at, r.finished_at, u.email AS author_email, r.created_by_key AS author_key, r.created_by AS created_by_id,
+	a.total, a.done, a.failed
+FROM replays r LEFT JOIN users u ON u.id = r.created_by
+CROSS JOIN LATERAL (
+	SELECT count(*) AS total, count(*) FILTER (WHERE status NOT IN ('queued', 'running')) AS done, count(*) FILTER (WHERE status = 'failed') AS failed
+	FROM replay_attempts WHERE replay_id = r.id) a
+WHERE r.project_id = ANY(@projects) AND r.id = @id
+
+-- name: create replay
+INSERT INTO replays (id, project_id, name, run_id, run_name, config, controls, treatments, max_cost_nanousd, allow_unpriced, estimate, status, job_id, created_by, created_by_key, created_at)
+VALUES (@id, @project, @name, @run, @run_name, @config, @controls, @treatments, @max_cost, @allow_unpriced, @estimate, 'queued', @job, @author, @author_key, @now)
+
+-- name: lock replay
+SELECT id FROM replays WHERE project_id = ANY(@projects) AND id = @id FOR UPDATE
+
+-- name: delete replay
+DELETE FROM replays WHERE project_id = ANY(@projects) AND id = @id AND status NOT IN ('queued', 'running')
+
+-- name: cancel replay
+UPDATE replays SET status = 'cancelled', job_id = @job, try = NULL, finished_at = @now WHERE id = @id AND status IN ('queued', 'running')
+
+-- name: extend replay
+UPDATE replays SET status = 'queued', job_id = @job, try = NULL, stop_reason = NULL, error_code = NULL, error_detail = NULL, cost = NULL, verdict = NULL, finished_at = NULL,
+	controls = @controls, treatments = @treatments, max_cost_nanousd = coalesce(@max_cost::bigint, max_cost_nanousd)
+WHERE id = @id AND status NOT IN ('queued', 'running')
+
+-- name: list lost replays
+SELECT id, status FROM replays r
+WHERE (status IN ('queued', 'running') OR (status <> 'failed' AND verdict IS NULL)) AND coalesce(started_at, created_at) < @before
+	AND NOT EXISTS (SELECT FROM river_job j WHERE j.id = r.job_id AND j.state NOT IN ('completed', 'cancelled', 'discarded'))
+
+-- name: set job of replay
+UPDATE replays SET job_id = @job
+WHERE id = @id AND (status IN ('queued', 'running') OR (status <> 'failed' AND verdict IS NULL))
+	AND NOT EXISTS (SELECT FROM river_job j WHERE j.id = job_id AND j.state NOT IN ('completed', 'cancelled', 'discarded'))
+
+-- name: begin replay
+UPDATE replays SET status = CASE WHEN status = 'queued' THEN 'running' ELSE status END, try = @try, started_at = coalesce(started_at, @now)
+WHERE id = @id AND (status IN ('queued', 'running') OR (status <> 'failed' AND verdict IS NULL))
+
+-- name: get replay of job
+SELECT project_id FROM replays WHERE id = @id AND try = @try
+
+-- name: end replay
+UPDATE replays SET status = @status, stop_reason = @stop, error_code = @code, error_detail = @detail, cost = @cost, verdict = @verdict, finished_at = coalesce(finished_at, @now), try = NULL
+WHERE id = @id AND try = @try
+
+-- name: add attempts
+INSERT INTO replay_attempts (replay_id, number, role, index, status, run_id, reused, control_key, stop_reason, result, started_at, finished_at)
+SELECT @id, a.number, a.role, a.index, a.status, a.run_id, a.reused, decode(a.control_key, 'hex'), a.stop_reason, a.result, a.started_at, a.finished_at
+FROM json_to_recordset(@rows) AS a(number integer, role text, index integer, status text, run_id uuid, reused boolean, control_key text, stop_reason text, result text,
+	started_at timestamptz, finished_at timestamptz)
+
+-- name: find controls
+SELECT a.run_id, a.stop_reason, a.result, a.started_at, a.finished_at
+FROM replay_attempts a JOIN replays r ON r.id = a.replay_id
+WHERE a.control_key = @key AND a.status = 'succeeded' AND NOT a.reused AND r.project_id = @project AND a.finished_at > @since
+ORDER BY a.finished_at DESC LIMIT @limit
+
+-- name: list attempts
+SELECT number, role, index, status, run_id, reused, stop_reason, error_code, error_detail, result, started_at, finished_at
+FROM replay_attempts WHERE replay_id = @id ORDER BY number
+
+-- name: open attempts again
+UPDATE replay_attempts SET status = 'queued', stop_reason = NULL, error_code = NULL, error_detail = NULL, finished_at = NULL
+WHERE replay_id = @id AND status IN ('failed', 'cancelled')
+
+-- name: begin attempt
+UPDATE replay_attempts a SET status = 'running', started_at = coalesce(a.started_at, @now)
+FROM (SELECT id FROM replays WHERE id = @id AND try = @try FOR UPDATE) r
+WHERE a.replay_id = r.id AND a.number = @number
+
+-- name: list steps
+SELECT content FROM replay_steps WHERE replay_id = @id AND number = @number ORDER BY step
+
+-- name: store step
+INSERT INTO replay_steps (replay_id, number, step, content)
+SELECT r.id, @number, @step, @content FROM (SELECT id FROM replays WHERE id = @id AND try = @try AND status = 'running' FOR UPDATE) r
+ON CONFLICT (replay_id, number, step) DO NOTHING
+
+-- name: end attempt
+UPDATE replay_attempts a SET status = @status, stop_reason = @stop, error_code = @code, error_detail = @detail, result = @result, finished_at = @now
+FROM (SELECT id FROM replays WHERE id = @id AND try = @try FOR UPDATE) r
+WHERE a.replay_id = r.id AND a.number = @number
+
+-- name: remove steps
+DELETE FROM replay_steps WHERE replay_id = @id AND number = @number
+
+-- name: cancel attempts
+UPDATE replay_attempts SET status = 'cancelled', stop_reason = @stop, finished_at = @now WHERE replay_id = @id AND status IN ('queued', 'running')

@@ -1,0 +1,353 @@
+// Package replays replays recorded runs with edits, and says whether an edit had an effect. A job makes the attempts; what it stored is
+// never made again. The engine is internal/replay, the verdict internal/verdict.
+package replays
+
+import (
+	"context"
+	_ "embed"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
+
+	"github.com/looptrace/looptrace/controlplane/access"
+	"github.com/looptrace/looptrace/controlplane/jobs"
+	"github.com/looptrace/looptrace/controlplane/providers"
+	"github.com/looptrace/looptrace/controlplane/recording"
+	"github.com/looptrace/looptrace/controlplane/runs"
+	"github.com/looptrace/looptrace/internal/postgres"
+	"github.com/looptrace/looptrace/internal/problem"
+)
+
+//go:embed queries.sql
+var queries string
+
+// lostAfter is how old an unfinished replay without a job must be to get one again.
+const lostAfter = time.Minute
+
+// Status is what became of a replay or an attempt.
+type Status string
+
+// The statuses.
+const (
+	StatusQueued    Status = "queued"
+	StatusRunning   Status = "running"
+	StatusSucceeded Status = "succeeded"
+	StatusFailed    Status = "failed"
+	StatusCancelled Status = "cancelled"
+)
+
+// Why a replay succeeded before all of its attempts were made.
+const (
+	stopMaxCost = "max_cost"
+	stopBudget  = "budget"
+)
+
+// Role is whether an attempt has the edits.
+type Role string
+
+// The roles.
+const (
+	Control   Role = "control"
+	Treatment Role = "treatment"
+)
+
+var (
+	errRunning = &problem.Error{Kind: problem.Conflict, Code: "replay_running", Detail: "It waits or runs. Cancel it first, or wait for its end."}
+	errNothing = &problem.Error{Kind: problem.Conflict, Code: "nothing_missing", Detail: "All attempts were made. To make more, raise controls or treatments."}
+)
+
+// Service manages replays.
+type Service struct {
+	db        postgres.DB
+	jobs      *jobs.Queue
+	runs      *runs.Service
+	providers *providers.Service
+	recorder  *recording.Recorder
+	now       func() time.Time
+	log       *slog.Logger
+}
+
+// New returns a service on the database, which works on replays as jobs of the queue. now is the clock.
+func New(
+	pool *pgxpool.Pool, queue *jobs.Queue, recorded *runs.Service, models *providers.Service, recorder *recording.Recorder, now func() time.Time, log *slog.Logger,
+) *Service {
+	s := &Service{postgres.NewDB(pool, queries), queue, recorded, models, recorder, postgres.Clock(now), log}
+	jobs.Register(queue, s.run)
+	return s
+}
+
+// Replay is a replay of a run.
+type Replay struct {
+	ID        uuid.UUID
+	ProjectID uuid.UUID
+	Name      string
+	RunID     uuid.UUID
+	RunName   string
+	// Config is a [Config] as JSON.
+	Config         string
+	Controls       int
+	Treatments     int
+	MaxCostNanousd *providers.Money
+	AllowUnpriced  bool
+	// Estimate is an [Estimate] as JSON.
+	Estimate    string
+	Status      Status
+	StopReason  *string
+	ErrorCode   *string
+	ErrorDetail *string
+	JobID       *int64
+	// Cost is a [providers.EvaluationCost] as JSON, and Verdict a verdict. Both are nil before the end.
+	Cost        *string
+	Verdict     *string
+	CreatedAt   time.Time
+	StartedAt   *time.Time
+	FinishedAt  *time.Time
+	AuthorEmail *string
+	AuthorKey   *string
+	CreatedByID *uuid.UUID
+	// Total, Done and Failed count attempts.
+	Total, Done, Failed int
+}
+
+// unfinished reports whether it waits or runs.
+func (r *Replay) unfinished() bool { return r.Status == StatusQueued || r.Status == StatusRunning }
+
+// ReadConfig returns how the run is replayed.
+func (r *Replay) ReadConfig() (Config, error) {
+	var config Config
+	if err := json.Unmarshal([]byte(r.Config), &config); err != nil {
+		return config, fmt.Errorf("read the configuration of replay %s: %w", r.ID, err)
+	}
+	return config, nil
+}
+
+// ReadEstimate returns what the replay was expected to take.
+func (r *Replay) ReadEstimate() (Estimate, error) {
+	var estimate Estimate
+	if err := json.Unmarshal([]byte(r.Estimate), &estimate); err != nil {
+		return estimate, fmt.Errorf("read the estimate of replay %s: %w", r.ID, err)
+	}
+	return estimate, nil
+}
+
+// Filter selects replays. Zero fields select all.
+type Filter struct {
+	Run    *uuid.UUID
+	Status Status
+}
+
+// List returns a page of replays, the newest first.
+func (s *Service) List(ctx context.Context, grant access.Grant, filter Filter, page postgres.Page) ([]Replay, bool, error) {
+	return postgres.List[Replay](ctx, s.db, "list replays", page, pgx.NamedArgs{"projects": grant.IDs(), "run": filter.Run, "status": filter.Status})
+}
+
+// Get returns a replay.
+func (s *Service) Get(ctx context.Context, grant access.Grant, id uuid.UUID) (Replay, error) {
+	return s.get(ctx, s.db, grant.Projects, id)
+}
+
+func (s *Service) get(ctx context.Context, db postgres.DB, in access.Projects, id uuid.UUID) (Replay, error) {
+	return postgres.One[Replay](ctx, db, "get replay", pgx.NamedArgs{"projects": in.IDs(), "id": id})
+}
+
+// Attempt is an attempt as it is stored.
+type Attempt struct {
+	Number      int
+	Role        Role
+	Index       int
+	Status      Status
+	RunID       uuid.UUID
+	Reused      bool
+	StopReason  *string
+	ErrorCode   *string
+	ErrorDetail *string
+	// Result is a [Result] as JSON, nil before the end.
+	Result     *string
+	StartedAt  *time.Time
+	FinishedAt *time.Time
+}
+
+// Attempts returns the attempts of a replay in the order in which they are made.
+func (s *Service) Attempts(ctx context.Context, r *Replay) ([]Attempt, error) {
+	return postgres.Many[Attempt](ctx, s.db, "list attempts", pgx.NamedArgs{"id": r.ID})
+}
+
+// CostOf returns what the requests of a replay cost so far.
+func (s *Service) CostOf(ctx context.Context, r *Replay) (cost providers.EvaluationCost, err error) {
+	if r.Cost == nil {
+		return s.providers.EvaluationCost(ctx, r.ID) //nolint:wrapcheck // it names the statement
+	}
+	if err := json.Unmarshal([]byte(*r.Cost), &cost); err != nil {
+		return cost, fmt.Errorf("read the cost of replay %s: %w", r.ID, err)
+	}
+	return cost, nil
+}
+
+// Delete deletes a replay. The runs of its attempts stay.
+func (s *Service) Delete(ctx context.Context, grant access.Grant, id uuid.UUID) error {
+	found, err := s.Get(ctx, grant, id)
+	if err != nil {
+		return err
+	}
+	if found.unfinished() {
+		return errRunning
+	}
+	err = s.db.Delete(ctx, "delete replay", pgx.NamedArgs{"projects": grant.IDs(), "id": id})
+	if errors.Is(err, postgres.ErrNotFound) { // it was extended or deleted in the meantime
+		if _, err := s.Get(ctx, grant, id); err == nil {
+			return errRunning
+		}
+	}
+	return err
+}
+
+// jobArgs name the replay of a job.
+type jobArgs struct {
+	ReplayID uuid.UUID `json:"replay_id"`
+	queue    string
+}
+
+// Kind is that of the jobs.
+func (jobArgs) Kind() string { return "replay" }
+
+// Queue is the queue of the job.
+func (a jobArgs) Queue() string { return a.queue }
+
+// queueOf returns the queue of a job of a replay. One that has ended only gets its verdict.
+func queueOf(status Status) string {
+	if status == StatusQueued || status == StatusRunning {
+		return jobs.Calls
+	}
+	return jobs.Summaries
+}
+
+// Cancel cancels a replay. A job judges what is there. One that has ended stays as it is.
+func (s *Service) Cancel(ctx context.Context, grant access.Grant, id uuid.UUID) (Replay, error) {
+	return s.change(ctx, grant, id, func(ctx context.Context, tx postgres.DB, r *Replay) error {
+		if !r.unfinished() {
+			return nil
+		}
+		if r.JobID != nil {
+			if err := s.jobs.Cancel(ctx, tx.PGX(), *r.JobID); err != nil {
+				return err
+			}
+		}
+		if err := s.addJob(ctx, tx, "cancel replay", jobArgs{r.ID, jobs.Summaries}, nil); err != nil {
+			return err
+		}
+		_, err := tx.Exec(ctx, "cancel attempts", pgx.NamedArgs{"id": r.ID, "stop": "cancelled", "now": s.now()})
+		return err
+	})
+}
+
+// Extension is more attempts of a replay. Nil members stay.
+type Extension struct {
+	Controls, Treatments *int
+	MaxCost              *providers.Money
+}
+
+// Extend makes the attempts that are missing, those that failed, and more.
+func (s *Service) Extend(ctx context.Context, grant access.Grant, id uuid.UUID, more Extension) (Replay, error) {
+	return s.change(ctx, grant, id, func(ctx context.Context, tx postgres.DB, r *Replay) error {
+		if r.unfinished() {
+			return errRunning
+		}
+		controls, treatments := r.Controls, r.Treatments
+		for _, n := range []struct {
+			name string
+			to   *int
+			from *int
+		}{{"controls", more.Controls, &controls}, {"treatments", more.Treatments, &treatments}} {
+			switch {
+			case n.to == nil:
+			case *n.to < *n.from:
+				return problem.InvalidField("body."+n.name, fmt.Sprintf("must be %d or more: attempts that were made stay", *n.from))
+			default:
+				*n.from = *n.to
+			}
+		}
+		if r.JobID != nil { // it may still judge
+			if err := s.jobs.Cancel(ctx, tx.PGX(), *r.JobID); err != nil {
+				return err
+			}
+		}
+		again, err := tx.Exec(ctx, "open attempts again", pgx.NamedArgs{"id": r.ID})
+		if err != nil {
+			return err
+		}
+		config, err := r.ReadConfig()
+		if err != nil {
+			return err
+		}
+		added := attemptsOf(&config, nil, r.Controls, r.Treatments, controls, treatments)
+		if again == 0 && len(added) == 0 && r.Status != StatusFailed {
+			return errNothing
+		}
+		if err := addAttempts(ctx, tx, r.ID, added); err != nil {
+			return err
+		}
+		return s.addJob(ctx, tx, "extend replay", jobArgs{r.ID, jobs.Calls}, pgx.NamedArgs{"controls": controls, "treatments": treatments, "max_cost": more.MaxCost})
+	})
+}
+
+// change changes a replay under a lock.
+func (s *Service) change(ctx context.Context, grant access.Grant, id uuid.UUID, do func(context.Context, postgres.DB, *Replay) error) (Replay, error) {
+	var changed Replay
+	err := s.db.Tx(ctx, func(ctx context.Context, tx postgres.DB) error {
+		if _, err := postgres.One[struct{ ID uuid.UUID }](ctx, tx, "lock replay", pgx.NamedArgs{"projects": grant.IDs(), "id": id}); err != nil {
+			return err
+		}
+		found, err := s.get(ctx, tx, grant.Projects, id)
+		if err != nil {
+			return err
+		}
+		if err := do(ctx, tx, &found); err != nil {
+			return err
+		}
+		changed, err = s.get(ctx, tx, grant.Projects, id)
+		return err
+	})
+	return changed, err
+}
+
+// addJob adds a job for a replay, and runs a statement that keeps it.
+func (s *Service) addJob(ctx context.Context, tx postgres.DB, statement string, of jobArgs, more pgx.NamedArgs) error {
+	job, err := s.jobs.Add(ctx, tx.PGX(), of)
+	if err != nil {
+		return err //nolint:wrapcheck // it says what it does
+	}
+	args := pgx.NamedArgs{"id": of.ReplayID, "job": job, "now": s.now()}
+	for key, value := range more {
+		args[key] = value
+	}
+	changed, err := tx.Exec(ctx, statement, args)
+	if err == nil && changed == 0 { // another process was faster, or it has ended
+		return s.jobs.Cancel(ctx, tx.PGX(), job) //nolint:wrapcheck // it says what it does
+	}
+	return err
+}
+
+// Requeue adds a job for each replay that has none any more, for example after a restore of a backup.
+func (s *Service) Requeue(ctx context.Context) error {
+	lost, err := postgres.Many[struct {
+		ID     uuid.UUID
+		Status Status
+	}](ctx, s.db, "list lost replays", pgx.NamedArgs{"before": s.now().Add(-lostAfter)})
+	if err != nil {
+		return err
+	}
+	for _, one := range lost {
+		if err := s.db.Tx(ctx, func(ctx context.Context, tx postgres.DB) error {
+			return s.addJob(ctx, tx, "set job of replay", jobArgs{one.ID, queueOf(one.Status)}, nil)
+		}); err != nil {
+			return fmt.Errorf("give replay %s a job again: %w", one.ID, err)
+		}
+	}
+	return nil
+}

@@ -1,0 +1,107 @@
+package replays
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/google/uuid"
+
+	"github.com/looptrace/looptrace/controlplane/access"
+	"github.com/looptrace/looptrace/controlplane/runs"
+	"github.com/looptrace/looptrace/internal/problem"
+	"github.com/looptrace/looptrace/internal/replay"
+)
+
+const (
+	// maxSpans is how many spans a run may have to be replayed, and maxBytes how much text.
+	maxSpans = 20_000
+	maxBytes = 256 << 20
+	// spansAtOnce is how many spans are read at a time.
+	spansAtOnce = 1000
+)
+
+// source is a recorded run.
+type source struct {
+	run       runs.Run
+	spans     []runs.Span
+	recording *replay.Recording
+}
+
+// read reads a run in full.
+func (s *Service) read(ctx context.Context, projects access.Projects, id uuid.UUID) (*source, error) {
+	run, err := s.runs.Get(ctx, projects, id)
+	if err != nil {
+		return nil, err //nolint:wrapcheck // it is for the client
+	}
+	from := source{run: run}
+	in := projects.Only(run.ProjectID)
+	query := runs.SpansQuery{Full: true, Limit: spansAtOnce}
+	size := 0
+	for {
+		page, err := s.runs.Spans(ctx, in, id, query)
+		if err != nil {
+			return nil, err //nolint:wrapcheck // it is for the client
+		}
+		for i := range page.Spans {
+			size += textOf(&page.Spans[i])
+		}
+		from.spans = append(from.spans, page.Spans...)
+		if page.SpanCount > maxSpans || size > maxBytes {
+			return nil, &problem.Error{
+				Kind: problem.TooLarge, Code: "run_too_large",
+				Detail: fmt.Sprintf("The run has %d spans; up to %d spans with %d MiB of text can be replayed.", page.SpanCount, maxSpans, maxBytes>>20),
+			}
+		}
+		if !page.HasMore {
+			break
+		}
+		query.Cursor = page.NextCursor
+	}
+	steps := make([]replay.Span, len(from.spans))
+	for i := range from.spans {
+		span := &from.spans[i]
+		steps[i] = replay.Span{
+			Span: span.Span, SystemInstructions: span.SystemInstructions, InputMessages: span.InputMessages, OutputMessages: span.OutputMessages,
+			ToolDefinitions: span.ToolDefinitions, Truncated: span.Truncated,
+		}
+	}
+	from.recording = replay.Read(steps)
+	return &from, nil
+}
+
+func textOf(span *runs.Span) int {
+	n := len(span.Span.Inputs) + len(span.Span.Outputs) + len(span.ToolArguments) + len(span.ToolResult)
+	for _, value := range span.Span.Attributes {
+		n += len(value)
+	}
+	for _, message := range span.OutputMessages {
+		n += len(message)
+	}
+	return n
+}
+
+// Replayability says how far a run can be replayed.
+func (s *Service) Replayability(ctx context.Context, projects access.Projects, id uuid.UUID) (*replay.Recording, error) {
+	from, err := s.read(ctx, projects, id)
+	if err != nil {
+		return nil, err
+	}
+	return from.recording, nil
+}
+
+// whoseRunsExist returns the controls whose runs can still be read.
+func (s *Service) whoseRunsExist(ctx context.Context, project uuid.UUID, controls []reusedControl) ([]reusedControl, error) {
+	there := controls[:0]
+	for _, control := range controls {
+		_, err := s.runs.Outline(ctx, access.OfJob(project), control.RunID)
+		if errors.Is(err, runs.ErrNotFound) {
+			continue
+		}
+		if err != nil {
+			return nil, err //nolint:wrapcheck // it says what it does
+		}
+		there = append(there, control)
+	}
+	return there, nil
+}
