@@ -95,14 +95,14 @@ func contentText(content json.RawMessage, text string) string {
 	if list == nil && !isNull(content) {
 		return canonicalText(string(content))
 	}
+	pieces := []string{out}
 	for _, raw := range list {
 		part := membersOf(raw)
-		if plain(part["type"]) == typeText && isString(part["text"]) {
-			continue
+		if plain(part["type"]) != typeText || !isString(part["text"]) {
+			pieces = append(pieces, canonicalText(string(raw)))
 		}
-		out += "\x00" + canonicalText(string(raw))
 	}
-	return out
+	return strings.Join(pieces, "\x00")
 }
 
 func (m *chatMessage) isEmpty() bool {
@@ -176,13 +176,13 @@ func compared(messages []*chatMessage) conversation {
 func joinAnswers(a, b string) string {
 	textA, callsA, _ := strings.Cut(a, "\x01")
 	textB, callsB, _ := strings.Cut(b, "\x01")
-	out := strings.TrimSpace(textA + " " + textB)
+	pieces := []string{strings.TrimSpace(textA + " " + textB)}
 	for _, calls := range []string{callsA, callsB} {
 		if calls != "" {
-			out += "\x01" + calls
+			pieces = append(pieces, calls)
 		}
 	}
-	return out
+	return strings.Join(pieces, "\x01")
 }
 
 // sortResults sorts results that follow each other by their calls: parallel calls end in any order.

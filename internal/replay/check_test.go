@@ -53,9 +53,7 @@ func TestCheckErrors(t *testing.T) {
 		{`[{"target":"all","set":{"model":"a"}},{"target":` + model + `,"set":{"model":"b"}}]`, "[1].set.model", "edits[0]"},
 	} {
 		_, err := r.Check(parse(t, test.edits), "body.edits")
-		if !assert.Error(t, err, test.edits) {
-			continue
-		}
+		require.Error(t, err, test.edits)
 		p := problem.Of(err)
 		require.NotNil(t, p)
 		assert.Equal(t, problem.Invalid, p.Kind)

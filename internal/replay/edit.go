@@ -182,10 +182,21 @@ func (s *Set) field() (name string, more bool) {
 		name string
 		is   bool
 	}{
-		{"model", s.Model != nil}, {"params", len(s.Params) > 0}, {"system_prompt", s.SystemPrompt != nil}, {"prompt", s.Prompt != nil},
-		{"messages", s.Messages != nil}, {"message", s.Message != nil}, {"response", len(s.Response) > 0}, {"tool_schema", len(s.ToolSchema) > 0},
-		{"resample", s.Resample}, {"tool_result", len(s.ToolResult) > 0}, {"tool_error", s.ToolError != nil}, {"timeout_ms", s.TimeoutMS != nil},
-		{"retries", s.Retries != nil}, {"latency_ms", s.LatencyMS != nil}, {"input", s.Input != nil},
+		{"model", s.Model != nil},
+		{"params", len(s.Params) > 0},
+		{"system_prompt", s.SystemPrompt != nil},
+		{"prompt", s.Prompt != nil},
+		{"messages", s.Messages != nil},
+		{"message", s.Message != nil},
+		{"response", len(s.Response) > 0},
+		{"tool_schema", len(s.ToolSchema) > 0},
+		{"resample", s.Resample},
+		{"tool_result", len(s.ToolResult) > 0},
+		{"tool_error", s.ToolError != nil},
+		{"timeout_ms", s.TimeoutMS != nil},
+		{"retries", s.Retries != nil},
+		{"latency_ms", s.LatencyMS != nil},
+		{"input", s.Input != nil},
 	}
 	for _, one := range set {
 		if one.is && name != "" {

@@ -2,7 +2,6 @@ package replay
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"maps"
@@ -59,6 +58,10 @@ type engine struct {
 	steps []AttemptStep
 	// made is the index of the attempt's step for a recorded model call or tool call. Others are -1.
 	made []int
+	// tools is the nearest tool call above a step, -1 for none. changedBelow reports that something
+	// below a step depends on the change.
+	tools        []int
+	changedBelow []bool
 	// covered are recorded tool calls that were answered without what is below them, by whether that is copied.
 	covered map[int]bool
 	// deferred are tool calls that depend on what is below them.
@@ -105,6 +108,13 @@ func newEngine(r *Recording, edits *Checked, options Options) (*engine, error) {
 	recorded := 0
 	for i := range r.Steps {
 		e.made[i] = -1
+		parent := r.Steps[i].Parent
+		switch {
+		case parent < 0 || r.Steps[parent].Kind == KindTool:
+			e.tools = append(e.tools, parent)
+		default:
+			e.tools = append(e.tools, e.tools[parent])
+		}
 		if r.Steps[i].Kind != KindFrame {
 			recorded++
 		}
@@ -141,6 +151,15 @@ func (e *engine) fork() error {
 	if len(e.from) > 0 {
 		e.cone = e.Cone(e.from)
 	}
+	e.changedBelow = make([]bool, len(e.Steps))
+	for i := range e.Steps {
+		if !e.cone[i] || e.Steps[i].Kind == KindFrame {
+			continue
+		}
+		for at := e.Steps[i].Parent; at >= 0 && !e.changedBelow[at]; at = e.Steps[at].Parent {
+			e.changedBelow[at] = true
+		}
+	}
 	return nil
 }
 
@@ -175,11 +194,11 @@ func (e *engine) walk(ctx context.Context) error {
 
 // coveredBy returns the nearest tool call above a step that was answered without what is below it, -1 for none.
 func (e *engine) coveredBy(i int) int {
-	for at := e.Steps[i].Parent; at >= 0; at = e.Steps[at].Parent {
+	for at := e.tools[i]; at >= 0; at = e.tools[at] {
 		if _, ok := e.covered[at]; ok {
 			return at
 		}
-		if e.Steps[at].Kind == KindTool && e.made[at] < 0 && e.cone[at] && !e.deferred[at] {
+		if e.made[at] < 0 && e.cone[at] && !e.deferred[at] {
 			e.covered[at] = false // it was not called
 			return at
 		}
@@ -288,107 +307,6 @@ func (e *engine) fate(i int, fate Fate, note string) {
 	if e.dry && i >= 0 && e.fates[i] == "" {
 		e.fates[i], e.notes[i] = fate, note
 	}
-}
-
-// differ notes that an output differs from the recorded one.
-func (e *engine) differ(recorded, now string) {
-	recorded = strings.TrimSpace(recorded)
-	if recorded == "" || recorded == strings.TrimSpace(now) {
-		return
-	}
-	e.changed[recorded] = now
-}
-
-// dependence is how a recorded text depends on outputs that differ.
-type dependence int
-
-const (
-	independent dependence = iota
-	// derived: it is such an output, or a JSON value that has it as a string.
-	derived
-	// contained: it has such an output among others, and only the program knows how.
-	contained
-	// awaited: it has the output of a call that a plan does not make.
-	awaited
-)
-
-// renew returns a recorded text with the outputs that differ replaced.
-func (e *engine) renew(text string) (string, dependence) {
-	trimmed := strings.TrimSpace(text)
-	if trimmed == "" || len(e.changed)+len(e.open)+len(e.lost) == 0 {
-		return text, independent
-	}
-	if now, ok := e.changed[trimmed]; ok {
-		return now, derived
-	}
-	if e.open[trimmed] {
-		return text, awaited
-	}
-	out, found := text, independent
-	if trimmed[0] == '{' || trimmed[0] == '[' || trimmed[0] == '"' {
-		var value any
-		decoder := json.NewDecoder(strings.NewReader(trimmed))
-		decoder.UseNumber()
-		if decoder.Decode(&value) == nil && !decoder.More() {
-			value, found = e.renewValue(value)
-			if found == derived {
-				if raw, err := encode(value); err == nil {
-					out = string(raw)
-				}
-			}
-		}
-	}
-	if found == independent && e.mentions(text) {
-		found = contained
-	}
-	return out, found
-}
-
-// renewValue replaces strings of a JSON value.
-func (e *engine) renewValue(value any) (any, dependence) {
-	found := independent
-	switch v := value.(type) {
-	case string:
-		if now, ok := e.changed[strings.TrimSpace(v)]; ok {
-			return now, derived
-		}
-		if e.open[strings.TrimSpace(v)] {
-			return v, awaited
-		}
-		if e.mentions(v) {
-			return v, contained
-		}
-	case []any:
-		for i := range v {
-			var d dependence
-			v[i], d = e.renewValue(v[i])
-			found = max(found, d)
-		}
-	case map[string]any:
-		for name := range v {
-			var d dependence
-			v[name], d = e.renewValue(v[name])
-			found = max(found, d)
-		}
-	}
-	return value, found
-}
-
-// mentions reports whether a text has an output that differs. Short ones are too common to tell.
-func (e *engine) mentions(text string) bool {
-	for recorded := range e.changed {
-		if len(recorded) >= shortest && strings.Contains(text, recorded) {
-			return true
-		}
-	}
-	for _, texts := range []map[string]bool{e.open, e.lost} {
-		for recorded := range texts {
-			if len(recorded) >= shortest && strings.Contains(text, recorded) {
-				return true
-			}
-		}
-	}
-	return false
 }
 
 // gap is the recorded pause before a step, after the latest of some others. It is negative for a step that began before their end.

@@ -70,7 +70,7 @@ func (e *engine) toolStep(ctx context.Context, i int) error {
 		e.covered[i] = true
 		return e.copy(ctx, i, false)
 	}
-	if e.hasBelow(i) {
+	if e.changedBelow[i] {
 		e.deferred[i] = true
 		return nil
 	}
@@ -98,16 +98,6 @@ func orEmpty(text *string) *string {
 		return new("")
 	}
 	return text
-}
-
-// hasBelow reports whether something below a tool call can depend on the change.
-func (e *engine) hasBelow(i int) bool {
-	for j := i + 1; j < len(e.Steps); j++ {
-		if e.cone[j] && e.Steps[j].Kind != KindFrame && e.isBelow(j, i) {
-			return true
-		}
-	}
-	return false
 }
 
 // editTool makes a recorded tool call whose outcome an edit says.
@@ -231,7 +221,7 @@ func (e *engine) endBelow(i int) (end time.Duration) {
 }
 
 // useTool makes a call that an answer asks for, and adds its result to the next request. It returns when the call ends.
-func (e *engine) useTool(ctx context.Context, l, k, i int, call chatCall, asker int, begin time.Duration) (time.Duration, error) {
+func (e *engine) useTool(ctx context.Context, l, k int, call chatCall, asker int, begin time.Duration) (time.Duration, error) {
 	by := &e.steps[asker]
 	step := AttemptStep{
 		Recorded: -1, Parent: by.Parent, Kind: KindTool, SpanKind: runmodel.KindTool, Name: call.name, Agent: by.Agent, Offset: begin, Status: runmodel.StatusOK,
@@ -292,8 +282,8 @@ func (e *engine) serve(ctx context.Context, step AttemptStep, loop int, call cha
 	step.Differs = found.tier != TierHit
 	step.Unrecorded = !e.hasToolSpans()
 	if found.call >= 0 && e.recorded[found.call].step >= 0 {
-		if err := e.standFor(&step, e.recorded[found.call].step, found); err != nil || e.stop != nil {
-			return -1, err
+		if e.standFor(&step, e.recorded[found.call].step, found); e.stop != nil {
+			return -1, nil
 		}
 	} else if found.call >= 0 && found.tier == TierHit {
 		step.Unrecorded = true
@@ -310,14 +300,14 @@ func (e *engine) hasToolSpans() bool {
 }
 
 // standFor lets a step stand for a recorded tool call, unless another one does.
-func (e *engine) standFor(step *AttemptStep, recorded int, found lookup) error {
+func (e *engine) standFor(step *AttemptStep, recorded int, found lookup) {
 	s := &e.Steps[recorded]
 	step.Duration = s.Duration
 	if found.source == SourceServed {
 		step.Status, step.ErrorType, step.ErrorMessage = s.Status, s.ErrorType, s.ErrorMessage
 	}
 	if e.made[recorded] >= 0 || !found.stands {
-		return nil
+		return
 	}
 	step.Recorded, step.SpanID, step.Parent, step.SpanKind, step.Agent = recorded, s.SpanID, s.Parent, s.SpanKind, s.Agent
 	if s.Asker >= 0 {
@@ -329,16 +319,15 @@ func (e *engine) standFor(step *AttemptStep, recorded int, found lookup) error {
 	e.fate(recorded, FateServed, "")
 	out := e.outcomeOf(recorded)
 	if e.stop != nil {
-		return nil
+		return
 	}
 	if out.set {
 		e.covered[recorded] = false
 		e.setOutcome(step, step.Tool, out)
 		e.differ(*orEmpty(s.Tool.Result), out.text)
-		return nil
+		return
 	}
 	e.covered[recorded] = true
-	return nil
 }
 
 // missed ends the attempt at a call that the recording does not have.

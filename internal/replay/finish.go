@@ -220,7 +220,7 @@ func (e *engine) frame(i int, changed bool, shift []time.Duration, known []bool)
 func (e *engine) lastAnswer() *string {
 	last, latest := -1, -1
 	for l := range e.Loops {
-		if calls := e.Loops[l].Calls; calls[len(calls)-1] > latest && e.runs[l].called && e.nested(calls[0]) < 0 {
+		if calls := e.Loops[l].Calls; calls[len(calls)-1] > latest && e.runs[l].called && e.tools[calls[0]] < 0 {
 			last, latest = l, calls[len(calls)-1]
 		}
 	}
@@ -230,19 +230,9 @@ func (e *engine) lastAnswer() *string {
 	return &e.runs[last].answer
 }
 
-// nested returns the nearest tool call above a step, -1 for none.
-func (r *Recording) nested(i int) int {
-	for at := r.Steps[i].Parent; at >= 0; at = r.Steps[at].Parent {
-		if r.Steps[at].Kind == KindTool {
-			return at
-		}
-	}
-	return -1
-}
-
 // duration returns how long the replayed run took.
 func (e *engine) duration(calls int) (time.Duration, bool) {
-	if e.Recording.Duration == nil {
+	if e.Duration == nil {
 		return 0, false
 	}
 	if !slices.ContainsFunc(e.steps[:calls], func(s AttemptStep) bool { return s.Source != SourceCopied }) {

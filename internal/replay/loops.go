@@ -27,13 +27,14 @@ type loopCall struct {
 
 // readLoops finds the loops, and says which requests cannot be made from what came before.
 func (r *Recording) readLoops() {
+	r.readFrames()
 	groups := map[int][]loopCall{}
 	var frames []int
 	for i := range r.Steps {
 		if r.Steps[i].Kind != KindModel {
 			continue
 		}
-		frame := r.frameOf(i)
+		frame := r.frames[i]
 		if groups[frame] == nil {
 			frames = append(frames, frame)
 		}
@@ -74,36 +75,42 @@ func (r *Recording) loopCall(i int) loopCall {
 	return call
 }
 
-// frameOf returns the nearest agent or workflow above a step, or else the outermost step above it. -1 for none.
-func (r *Recording) frameOf(i int) int {
-	frame := -1
-	for at := r.Steps[i].Parent; at >= 0; at = r.Steps[at].Parent {
-		frame = at
-		switch r.Steps[at].SpanKind {
-		case runmodel.KindAgent, runmodel.KindWorkflow, runmodel.KindTask:
-			return at
-		}
-		if r.Steps[at].Kind == KindTool {
-			return at
+// readFrames finds for each step the nearest agent or workflow above it, or else the outermost step above it. -1 for none.
+func (r *Recording) readFrames() {
+	r.frames = make([]int, len(r.Steps))
+	for i := range r.Steps {
+		parent := r.Steps[i].Parent
+		switch {
+		case parent < 0 || r.isFrame(parent) || r.frames[parent] < 0:
+			r.frames[i] = parent
+		default:
+			r.frames[i] = r.frames[parent]
 		}
 	}
-	return frame
+}
+
+// isFrame reports whether the model calls below a step, and not those around it, are those of one agent.
+func (r *Recording) isFrame(i int) bool {
+	switch r.Steps[i].SpanKind {
+	case runmodel.KindAgent, runmodel.KindWorkflow, runmodel.KindTask:
+		return true
+	}
+	return r.Steps[i].Kind == KindTool
 }
 
 // commonFrame returns the nearest step that all steps are below, -1 for none.
 func (r *Recording) commonFrame(steps []int) int {
-	above := map[int]int{}
-	for _, i := range steps {
-		for at := r.Steps[i].Parent; at >= 0; at = r.Steps[at].Parent {
-			above[at]++
+	common := r.Steps[steps[0]].Parent
+	for _, i := range steps[1:] {
+		for at := r.Steps[i].Parent; at != common; {
+			if at > common { // a parent comes before its children
+				at = r.Steps[at].Parent
+			} else {
+				common = r.Steps[common].Parent
+			}
 		}
 	}
-	for at := r.Steps[steps[0]].Parent; at >= 0; at = r.Steps[at].Parent {
-		if above[at] == len(steps) {
-			return at
-		}
-	}
-	return -1
+	return common
 }
 
 // joinGroup joins the requests of model calls below a frame that each have only the messages since the answer before. What
@@ -210,7 +217,7 @@ type loopFinder struct {
 func (f *loopFinder) place(call loopCall) {
 	messages := f.Steps[call.step].Model.Request.Messages
 	chain := chainOf(call.body)
-	frame := f.frameOf(call.step)
+	frame := f.frames[call.step]
 	for n := len(call.body); n > 0; n-- {
 		l := f.open(f.tails[chain[n]], frame, call.step)
 		if l < 0 {
@@ -252,9 +259,9 @@ func (f *loopFinder) open(loops []int, frame, step int) int {
 		if f.concurrent(last, step) {
 			continue
 		}
-		if f.frameOf(last) == frame {
+		if f.frames[last] == frame {
 			found = l
-		} else if found < 0 || f.frameOf(f.Loops[l].Calls[0]) != frame && f.frameOf(f.Loops[found].Calls[0]) != frame {
+		} else if found < 0 || f.frames[f.Loops[l].Calls[0]] != frame && f.frames[f.Loops[found].Calls[0]] != frame {
 			found = l
 		}
 	}

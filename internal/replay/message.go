@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
-	"slices"
 	"strings"
 
 	"github.com/looptrace/looptrace/internal/openaichat"
@@ -23,45 +22,33 @@ const (
 var keptMembers = []string{"refusal", "reasoning_details", "function_call", "audio", "thinking_blocks"}
 
 // ToChat converts messages of the GenAI conventions to the shape of chat completions. System instructions become the
-// first message. A message with results of tools becomes one message for each of them. Parts that chat completions do
-// not have are kept as they are.
+// first message; a first message that repeats them is left out. A message with results of tools becomes one message for
+// each of them. Parts that chat completions do not have are kept as they are.
 func ToChat(instructions, messages []json.RawMessage) ([]json.RawMessage, error) {
-	groups, err := toGroups(instructions, messages)
-	if err != nil {
-		return nil, err
-	}
-	return slices.Concat(groups...), nil
-}
-
-// toGroups converts each message to the messages that it becomes. If there are instructions, theirs are the first group.
-// A first message that repeats them has an empty group.
-func toGroups(instructions, messages []json.RawMessage) ([][]json.RawMessage, error) {
-	var groups [][]json.RawMessage
+	var out []json.RawMessage
 	if len(instructions) > 0 {
-		parts, err := encode(map[string]any{"role": roleSystem, "parts": instructions})
+		message, err := encode(map[string]any{"role": roleSystem, "parts": instructions})
 		if err != nil {
 			return nil, fmt.Errorf("encode instructions: %w", err)
 		}
-		group, err := toGroup(parts)
-		if err != nil {
+		if out, err = toGroup(message); err != nil {
 			return nil, err
 		}
-		groups = append(groups, group)
 	}
+	repeated := out
 	for i, raw := range messages {
 		group, err := toGroup(raw)
 		if err != nil {
 			return nil, err
 		}
-		if i == 0 && len(groups) == 1 && len(group) == 1 && len(groups[0]) == 1 && bytes.Equal(group[0], groups[0][0]) {
-			group = nil
+		if i > 0 || len(repeated) != 1 || len(group) != 1 || !bytes.Equal(group[0], repeated[0]) {
+			out = append(out, group...)
 		}
-		groups = append(groups, group)
 	}
-	return groups, nil
+	return out, nil
 }
 
-// toGroup converts a message.
+// toGroup converts a message to those that it becomes.
 func toGroup(raw json.RawMessage) ([]json.RawMessage, error) {
 	message := membersOf(raw)
 	parts := listOf(message["parts"])

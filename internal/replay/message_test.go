@@ -33,23 +33,14 @@ var chats = []string{
 	`{"role":"tool","tool_call_id":"c1","name":"f","content":"21"}`,
 }
 
-// simplified leaves out what FromChat does not keep: null and empty members, and reasoning_content beside anthropic_content. Blocks that hold the
-// same as the message are those of the message.
+// simplified leaves out what FromChat does not keep: null and empty members, and reasoning_content beside anthropic_content.
 func simplified(tb testing.TB, text json.RawMessage) string {
 	tb.Helper()
 	var message map[string]any
 	require.NoError(tb, json.Unmarshal(text, &message))
 	if message[keyAnthropic] != nil {
 		delete(message, keyReasoning)
-		if blocks, ok := message[keyAnthropic].([]any); ok {
-			// Content is that of the text blocks alone.
-			var kept []any
-			for _, block := range blocks {
-				kept = append(kept, block)
-			}
-			message[keyAnthropic] = kept
-		}
-		delete(message, "content")
+		delete(message, "content") // it is that of the text blocks
 	}
 	for name, value := range message {
 		if value == nil || value == "" {

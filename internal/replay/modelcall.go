@@ -1,9 +1,9 @@
 package replay
 
 import (
+	"bytes"
 	"cmp"
 	"encoding/json"
-	"slices"
 
 	"github.com/looptrace/looptrace/internal/llm"
 	"github.com/looptrace/looptrace/internal/openaichat"
@@ -76,20 +76,37 @@ func (r *Recording) modelCall(span *Span) *ModelCall {
 	return call
 }
 
-// convert converts the messages of a span, and keeps their recorded forms.
+// convert converts the messages of a span, and keeps their recorded forms. It returns none if they cannot be sent.
 func (r *Recording) convert(span *Span) []json.RawMessage {
-	groups, err := toGroups(span.SystemInstructions, span.InputMessages)
+	out, err := ToChat(span.SystemInstructions, nil)
 	if err != nil {
-		return nil // it has no messages that could be sent
+		return nil
 	}
-	own := groups
-	if len(span.SystemInstructions) > 0 {
-		own = groups[1:]
+	instructions := len(out)
+	for i, raw := range span.InputMessages {
+		group, err := r.groupOf(raw)
+		if err != nil {
+			return nil
+		}
+		if i == 0 && instructions == 1 && len(group) == 1 && bytes.Equal(group[0], out[0]) {
+			continue
+		}
+		out = append(out, group...)
 	}
-	for i, group := range own {
-		r.forms.add(span.InputMessages[i], group)
+	return out
+}
+
+// groupOf converts a message. All later requests of a loop have it, too.
+func (r *Recording) groupOf(raw json.RawMessage) ([]json.RawMessage, error) {
+	if group, ok := r.groups[string(raw)]; ok {
+		return group, nil
 	}
-	return slices.Concat(groups...)
+	group, err := toGroup(raw)
+	if err == nil {
+		r.groups[string(raw)] = group
+		r.forms.add(raw, group)
+	}
+	return group, err
 }
 
 // answerOf returns the answer that the span's messages tell, nil for none. Some libraries record an answer in several messages.
@@ -99,11 +116,10 @@ func (r *Recording) answerOf(span *Span) *Response {
 	}
 	var answers []json.RawMessage
 	for _, raw := range span.OutputMessages {
-		group, err := toGroup(raw)
+		group, err := r.groupOf(raw)
 		if err != nil {
 			return nil
 		}
-		r.forms.add(raw, group)
 		for _, message := range group {
 			if m := r.cache.read(message); m.role == roleAssistant {
 				answers = append(answers, message)

@@ -3,7 +3,6 @@ package replay
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"math/rand/v2"
 	"testing"
@@ -73,10 +72,10 @@ func (d *dialogue) askExpert(random *rand.Rand, depth int) {
 	c := call{name: "expert", arguments: fmt.Sprintf(`{"question":%q}`, question)}
 	d.respond(assistant(d.tb, "", []call{c}, []string{id}))
 	tool := d.open("tool", "expert", d.parent)
-	agent := d.builder.frame("agent", "expert", tool)
+	agent := d.frame("agent", "expert", tool)
 	c.result = inventLoop(d.builder, random, agent, question, depth-1)
-	d.builder.close(agent)
-	d.builder.close(tool)
+	d.close(agent)
+	d.close(tool)
 	d.fill(tool, c, id)
 }
 
@@ -149,6 +148,7 @@ func TestProperties(t *testing.T) {
 
 // wild answers at random: as recorded, with another text, or with other calls.
 func wild(tb testing.TB, r *Recording, random *rand.Rand) ModelFunc {
+	tb.Helper()
 	recorded := echo(tb, r)
 	n := 0
 	return func(ctx context.Context, c Call) (Answer, error) {
@@ -240,7 +240,7 @@ func TestWildAnswers(t *testing.T) {
 				}
 				if _, err := model(ctx, before); err != nil {
 					var refused *CallError
-					require.True(t, errors.As(err, &refused))
+					require.ErrorAs(t, err, &refused)
 				}
 			}
 			return model(ctx, c)

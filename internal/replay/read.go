@@ -32,7 +32,7 @@ const (
 // Read makes a recording of the folded spans of a run. The order of spans does not matter. It never fails: what is
 // wrong with a recording is told by its Replayability.
 func Read(spans []Span) *Recording {
-	r := &Recording{bySpan: map[uint64]int{}, cache: messageCache{}, forms: messageForms{}}
+	r := &Recording{bySpan: map[uint64]int{}, cache: messageCache{}, forms: messageForms{}, groups: map[string][]json.RawMessage{}}
 	r.order(spans)
 	if len(r.spans) == 0 {
 		r.judge()
@@ -59,6 +59,7 @@ func Read(spans []Span) *Recording {
 	r.readLoops()
 	r.readCalls()
 	r.judge()
+	r.groups = nil // only Read needs them
 	return r
 }
 

@@ -177,6 +177,7 @@ func inStoreOrder(spans []Span) []Span {
 
 // echo answers as the recording does, with ids of its own. It fails if it is asked something else.
 func echo(tb testing.TB, r *Recording) ModelFunc {
+	tb.Helper()
 	return func(_ context.Context, call Call) (Answer, error) {
 		if !assert.GreaterOrEqual(tb, call.Recorded, 0, "a call that was not recorded") {
 			return Answer{}, &CallError{Type: "test", Message: "not recorded"}

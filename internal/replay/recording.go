@@ -44,9 +44,11 @@ type Recording struct {
 
 	spans    []Span // of Steps
 	bySpan   map[uint64]int
+	frames   []int          // of Steps: see readFrames
 	recorded []recordedCall // those that models asked for come first, in the order of their askers
 	forms    messageForms
 	cache    messageCache
+	groups   map[string][]json.RawMessage // recorded messages as those that they become
 	// effects are the side effects of tools that the recording tells of.
 	effects map[string]SideEffects
 }

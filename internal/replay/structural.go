@@ -283,19 +283,19 @@ func (s *schedule) end(i int, start moment) moment {
 		return moment{unsure: start.unsure}
 	}
 	var lastRecorded time.Duration
-	last, any := moment{known: true}, false
+	last, found := moment{known: true}, false
 	for _, child := range s.children[i] {
 		end, ok := s.Steps[child].end()
 		if !ok || end > recorded {
 			continue // it outlives the step: nobody waited for it
 		}
-		if !any || end > lastRecorded {
+		if !found || end > lastRecorded {
 			lastRecorded = end
 		}
-		last = later(last, s.times[child].end, !any)
-		any = true
+		last = later(last, s.times[child].end, !found)
+		found = true
 	}
-	if !any {
+	if !found {
 		return moment{at: start.at + *step.Duration, known: start.known, unsure: start.unsure}
 	}
 	end := moment{at: last.at + recorded - lastRecorded, known: last.known && start.known, unsure: last.unsure || start.unsure}

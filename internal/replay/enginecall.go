@@ -1,0 +1,315 @@
+package replay
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/looptrace/looptrace/internal/runmodel"
+)
+
+// perform makes the call k of a loop, or with i of -1 one that only the attempt makes after it; and its tool calls.
+func (e *engine) perform(ctx context.Context, l, k, i int, request Request, stale bool) error {
+	run := &e.runs[l]
+	for {
+		more, err := e.performOnce(ctx, l, k, i, request, stale)
+		if err != nil || !more || e.stop != nil {
+			return err
+		}
+		i, stale = -1, false
+		base := e.Steps[e.Loops[l].Calls[k]].Model.Request
+		request = base.clone()
+		request.Messages = slices.Concat(request.Messages[:e.Loops[l].calls[k].leading], run.state, run.pending)
+	}
+}
+
+// performOnce makes one call. It returns true if another one follows that the recording does not have.
+func (e *engine) performOnce(ctx context.Context, l, k, i int, request Request, stale bool) (more bool, err error) {
+	loop, run := &e.Loops[l], &e.runs[l]
+	call := &loop.calls[k]
+	if e.counted++; e.counted > e.maxSteps {
+		e.end(StopStepLimit, i, "The attempt has "+strconv.Itoa(e.maxSteps)+" steps, which is the limit.", "Raise the limit, or see whether the agent repeats itself.")
+		return false, nil
+	}
+	leading := e.applyEdits(&request, l, call.step, i)
+	step := e.liveStep(l, k, i)
+	step.Stale = stale
+	response, err := e.respond(ctx, &step, call.step, i, &request)
+	if err != nil || response == nil && step.Source == "" {
+		return false, err
+	}
+	same := false
+	if i >= 0 {
+		same = step.Source == SourceServed || e.sameAnswer(response, e.Steps[i].Model.Response)
+		step.Differs = !same || step.Status != e.Steps[i].Status || step.ErrorType != e.Steps[i].ErrorType || request.digest(e.cache) != e.Steps[i].Model.Request.digest(e.cache)
+	} else {
+		step.Differs = true
+	}
+	if step.Duration != nil {
+		run.clock = step.Offset + *step.Duration
+	}
+	step.Request, step.Response = &request, response
+	if step.Source == SourceServed && response != nil && i >= 0 {
+		step.CostUSD = nil // nobody paid for it
+	}
+	if err := e.emit(ctx, step); err != nil {
+		return false, err
+	}
+	run.before = nil
+	if i >= 0 {
+		run.before = []int{i}
+	}
+	run.diverged = run.diverged || !same || i < 0
+	run.own, run.at, run.called = run.own || run.diverged || step.Source != SourceServed, k, true
+	run.state, run.pending = slices.Clone(request.Messages[leading:]), nil
+	if i >= 0 && !run.diverged && !e.sameBody(&request, leading, i, call.leading) {
+		run.own, run.diverged = true, true
+	}
+	if response == nil {
+		if e.stop == nil && step.Source != SourceServed {
+			e.end(StopModelError, call.step, "The call of the model failed: "+step.ErrorMessage, "Correct the request, or choose another model.")
+		}
+		return false, nil
+	}
+	answer := e.cache.read(response.Message)
+	run.state = append(run.state, e.remembered(l, response.Message))
+	run.names, run.answer = namesOf(answer.calls), answer.text
+	if i >= 0 && !same {
+		e.differ(e.recordedAnswer(i), answer.text)
+		e.lose(i, answer)
+	}
+	return e.useTools(ctx, l, k, i, answer, len(e.steps)-1)
+}
+
+// useTools makes the tool calls of an answer, and decides what follows.
+func (e *engine) useTools(ctx context.Context, l, k, i int, answer *chatMessage, asker int) (more bool, err error) {
+	loop, run := &e.Loops[l], &e.runs[l]
+	ended := false
+	begin := run.clock
+	for _, one := range answer.calls {
+		end, err := e.useTool(ctx, l, k, one, asker, begin)
+		if err != nil || e.stop != nil {
+			return false, err
+		}
+		run.clock = max(run.clock, end)
+		ended = ended || e.ends[one.name]
+	}
+	next := k+1 < len(loop.calls) && !loop.calls[k+1].turn
+	switch {
+	case len(answer.calls) == 0 || ended:
+		run.over = next
+	case !next && (i < 0 || run.diverged):
+		run.own = true
+		return true, nil
+	}
+	return false, nil
+}
+
+// liveStep begins the step of a call.
+func (e *engine) liveStep(l, k, i int) AttemptStep {
+	run := &e.runs[l]
+	if i < 0 {
+		like := &e.Steps[e.Loops[l].Calls[k]]
+		return AttemptStep{
+			Recorded: -1, Parent: like.Parent, Kind: KindModel, SpanKind: like.SpanKind, Name: like.Name, Agent: like.Agent, Provider: like.Model.Provider,
+			Offset: run.clock, Status: runmodel.StatusOK,
+		}
+	}
+	step := e.stepOf(i)
+	step.Provider = e.Steps[i].Model.Provider
+	if run.own && len(run.before) > 0 {
+		step.Offset = run.clock + e.gap(i, run.before...)
+	} else if run.own && run.called {
+		step.Offset = max(run.clock, step.Offset)
+	}
+	return step
+}
+
+// respond gets the answer to a request. Without one, the step has a source if the call failed, or else the attempt has ended or a plan does
+// not know more.
+func (e *engine) respond(ctx context.Context, step *AttemptStep, base, i int, request *Request) (*Response, error) {
+	if i >= 0 {
+		if done, response := e.edited(step, i); done {
+			return response, nil
+		}
+		if e.stop != nil {
+			return nil, nil
+		}
+		resample := e.hasEdit(i, func(s *Set) bool { return s.Resample })
+		recorded := e.Steps[i].Model
+		if e.options.Executor == ExecutorCassette && !resample && request.digest(e.cache) == recorded.Request.digest(e.cache) {
+			step.Source, step.Tier = SourceServed, TierHit
+			e.fate(i, FateServed, "")
+			if recorded.Response == nil && !e.Steps[i].failed() {
+				step.Source = ""
+				e.end(StopMiss, i, "The recording has the request, but not its answer.", record)
+				return nil, nil
+			}
+			return recorded.Response, nil
+		}
+		if e.options.Executor == ExecutorCassette && resample {
+			e.fate(i, FateUnknown, "The model must be asked again.")
+			e.end(StopMiss, i, "The edit asks the model again, and the executor cassette calls none.", "Choose the executor server.")
+			return nil, nil
+		}
+	}
+	if e.options.Executor == ExecutorCassette {
+		e.fate(i, FateUnknown, "The recording has no answer to the request.")
+		e.end(StopMiss, base, "The request differs from the recorded one, and the executor cassette calls no model.", "Choose the executor server.")
+		return nil, nil
+	}
+	if e.dry {
+		e.planCall(i, base, request)
+		return nil, nil
+	}
+	return e.call(ctx, step, base, i, request)
+}
+
+// call calls the model, or takes the answer that an interrupted attempt got.
+func (e *engine) call(ctx context.Context, step *AttemptStep, base, i int, request *Request) (*Response, error) {
+	step.Source = SourceReissued
+	index := len(e.steps)
+	if index < len(e.options.Done) {
+		done := &e.options.Done[index]
+		if done.Source != SourceReissued || done.Request == nil || done.Request.digest(e.cache) != request.digest(e.cache) {
+			return nil, fmt.Errorf("step %d: %w", index, ErrNotDone)
+		}
+		step.Status, step.ErrorType, step.ErrorMessage = done.Status, done.ErrorType, done.ErrorMessage
+		step.Duration, step.CostUSD, step.Attempts = done.Duration, done.CostUSD, done.Attempts
+		e.spend(done.Response, done.Duration, done.CostUSD)
+		return done.Response, nil
+	}
+	if e.options.Limit != nil {
+		if reason := e.options.Limit(e.spent); reason != "" {
+			step.Source = ""
+			e.end(reason, base, "A limit of the replay is reached.", "Raise the limit.")
+			return nil, nil
+		}
+	}
+	answer, err := e.model(ctx, Call{Key: "step-" + strconv.Itoa(index), Recorded: i, Provider: step.Provider, Request: *request})
+	var refused *CallError
+	switch {
+	case errors.As(err, &refused):
+		step.Status, step.ErrorType, step.ErrorMessage = runmodel.StatusError, refused.Type, refused.Message
+	case err != nil:
+		return nil, fmt.Errorf("call the model for step %d: %w", index, err)
+	default:
+		if membersOf(answer.Response.Message) == nil {
+			return nil, fmt.Errorf("call the model for step %d: %w", index, errAnswer)
+		}
+		step.Status, step.ErrorType, step.ErrorMessage = runmodel.StatusOK, "", ""
+	}
+	step.Duration, step.CostUSD, step.Attempts = &answer.Duration, answer.CostUSD, answer.Attempts
+	var response *Response
+	if err == nil {
+		response = &answer.Response
+	}
+	e.spend(response, step.Duration, step.CostUSD)
+	return response, nil
+}
+
+var errAnswer = errors.New("the answer has no message")
+
+// spend counts a call.
+func (e *engine) spend(response *Response, took *time.Duration, cost *float64) {
+	e.spent.Calls++
+	if took != nil {
+		e.spent.Duration += *took
+	}
+	if cost != nil {
+		e.spent.CostUSD += *cost
+	} else {
+		e.spent.UnknownCost++
+	}
+	if response == nil || response.Usage == nil || response.Usage.Input == nil || response.Usage.Output == nil {
+		e.spent.UnknownUsage++
+	}
+	if response != nil && response.Usage != nil {
+		if n := response.Usage.Input; n != nil {
+			e.spent.InputTokens += *n
+		}
+		if n := response.Usage.Output; n != nil {
+			e.spent.OutputTokens += *n
+		}
+	}
+}
+
+// sameAnswer reports whether two answers are the same after normalisation.
+func (e *engine) sameAnswer(a, b *Response) bool {
+	if a == nil || b == nil {
+		return a == b
+	}
+	return e.cache.read(a.Message).answer == e.cache.read(b.Message).answer
+}
+
+// sameBody reports whether a request has the recorded messages after the system's.
+func (e *engine) sameBody(request *Request, leading, i, recordedLeading int) bool {
+	a := compared(e.cache.readAll(request.Messages[leading:]))
+	b := compared(e.cache.readAll(e.Steps[i].Model.Request.Messages[recordedLeading:]))
+	return a.digest() == b.digest()
+}
+
+// lose notes texts of recorded arguments that the new answer does not have: nobody knows what they would be. Those that the model was
+// told are no texts of its own.
+func (e *engine) lose(i int, answer *chatMessage) {
+	model := e.Steps[i].Model
+	if model.Response == nil {
+		return
+	}
+	var now []string
+	for _, call := range answer.calls {
+		now = append(now, leaves(call.arguments)...)
+	}
+	for _, call := range e.cache.read(model.Response.Message).calls {
+		for _, text := range leaves(call.arguments) {
+			text = strings.TrimSpace(text)
+			told := func(raw json.RawMessage) bool { return strings.Contains(e.cache.read(raw).text, text) }
+			if len(text) >= shortest && !slices.Contains(now, text) && !slices.ContainsFunc(model.Request.Messages, told) {
+				e.lost[text] = true
+			}
+		}
+	}
+}
+
+// remembered is an answer as the next request has it: without what the recorded program left out of its requests. Reasoning is
+// sent back if Anthropic's API wants it, and if nobody knows.
+func (e *engine) remembered(l int, raw json.RawMessage) json.RawMessage {
+	message := membersOf(raw)
+	if message[keyAnthropic] != nil {
+		return raw
+	}
+	reasoning := message[keyReasoning] != nil && e.dropsReasoning(l)
+	text := !isNull(message["content"]) && len(listOf(message[keyToolCalls])) > 0 && slices.ContainsFunc(e.Loops[l].calls, func(c loopCall) bool { return c.bare })
+	if !reasoning && !text {
+		return raw
+	}
+	if reasoning {
+		delete(message, keyReasoning)
+	}
+	if text {
+		message["content"] = json.RawMessage("null")
+	}
+	out, err := encode(message)
+	if err != nil {
+		return raw
+	}
+	return out
+}
+
+// dropsReasoning reports whether the recorded program sends answers back without the reasoning that they had.
+func (e *engine) dropsReasoning(l int) bool {
+	for k, i := range e.Loops[l].Calls {
+		model := e.Steps[i].Model
+		if model.Response == nil || k+1 == len(e.Loops[l].Calls) || membersOf(model.Response.Message)[keyReasoning] == nil {
+			continue
+		}
+		next := e.Steps[e.Loops[l].Calls[k+1]].Model.Request.Messages
+		return !slices.ContainsFunc(next, func(raw json.RawMessage) bool { return membersOf(raw)[keyReasoning] != nil })
+	}
+	return false
+}
