@@ -50,12 +50,12 @@ type cone struct {
 	children, linked, asked [][]int
 	// begins are outputs by their first bytes, whole the short ones.
 	begins map[string][]int
-	texts  []output
+	texts  []outputText
 	whole  map[string]bool
 }
 
-// output is a text that a step of the cone returned.
-type output struct {
+// outputText is a text that a step of the cone returned.
+type outputText struct {
 	text string
 	step int
 }
@@ -128,7 +128,7 @@ func (c *cone) returned(i int) {
 			c.whole[text] = true
 		default:
 			c.begins[text[:shortest]] = append(c.begins[text[:shortest]], len(c.texts))
-			c.texts = append(c.texts, output{text, i})
+			c.texts = append(c.texts, outputText{text, i})
 		}
 	}
 }

@@ -2,16 +2,55 @@ package replay
 
 import (
 	"encoding/json"
+	"slices"
 	"strings"
 )
 
-// differ notes that an output differs from the recorded one.
-func (e *engine) differ(recorded, now string) {
+// differ notes that the output of a step differs from the recorded one. The step is -1 for the input of the run.
+func (e *engine) differ(i int, recorded, now string) {
 	recorded = strings.TrimSpace(recorded)
 	if recorded == "" || recorded == strings.TrimSpace(now) {
 		return
 	}
 	e.changed[recorded] = now
+	e.repeated[recorded] = i >= 0 && e.told(i, recorded)
+}
+
+// told reports whether a model was told a text, so that it may be elsewhere for another reason than its answer.
+func (r *Recording) told(i int, text string) bool {
+	model := r.Steps[i].Model
+	return model != nil && slices.ContainsFunc(model.Request.Messages, func(raw json.RawMessage) bool { return strings.Contains(r.cache[string(raw)].text, text) })
+}
+
+// readDependence finds requests that have an output of an earlier step in a text that only the program makes.
+func (r *Recording) readDependence() {
+	c := cone{Recording: r, begins: map[string][]int{}}
+	whole := map[string]bool{}
+	for i := range r.Steps {
+		s := &r.Steps[i]
+		if s.Kind == KindModel && s.Opaque == "" {
+			for _, text := range r.inputsOf(i) {
+				if !whole[strings.TrimSpace(text)] && c.textHasOutput(text, i) {
+					s.Opaque = "The request has the output of an earlier step in a text that only the program makes."
+					break
+				}
+			}
+		}
+		if s.Kind == KindFrame {
+			continue
+		}
+		var output string
+		if s.Tool != nil && s.Tool.Result != nil {
+			output = *s.Tool.Result
+		} else if s.Model != nil && s.Model.Response != nil {
+			output = r.cache[string(s.Model.Response.Message)].text
+		}
+		if output = strings.TrimSpace(output); len(output) >= shortest && !whole[output] && !r.told(i, output) {
+			whole[output] = true
+			c.begins[output[:shortest]] = append(c.begins[output[:shortest]], len(c.texts))
+			c.texts = append(c.texts, outputText{output, i})
+		}
+	}
 }
 
 // dependence is how a recorded text depends on outputs that differ.
@@ -92,7 +131,7 @@ func (e *engine) renewValue(value any) (any, dependence) {
 // mentions reports whether a text has an output that differs. Short ones are too common to tell.
 func (e *engine) mentions(text string) bool {
 	for recorded := range e.changed {
-		if len(recorded) >= shortest && strings.Contains(text, recorded) {
+		if len(recorded) >= shortest && !e.repeated[recorded] && strings.Contains(text, recorded) {
 			return true
 		}
 	}

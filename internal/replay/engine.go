@@ -73,6 +73,8 @@ type engine struct {
 	stop     *Stop
 	// changed has the new texts of outputs that differ, by the recorded ones. open are recorded texts whose new ones are unknown.
 	changed map[string]string
+	// repeated are those of changed that may be in a text for another reason.
+	repeated map[string]bool
 	open    map[string]bool
 	// lost are recorded texts that have no counterpart in the attempt.
 	lost map[string]bool
@@ -100,7 +102,7 @@ func newEngine(r *Recording, edits *Checked, options Options) (*engine, error) {
 	e := &engine{
 		Recording: r, edits: edits, options: options, cache: maps.Clone(r.cache), tape: newCassette(r, options.Tools), structure: r.Structure(edits),
 		ends: r.ending(), made: make([]int, len(r.Steps)), covered: map[int]bool{}, deferred: map[int]bool{}, runs: make([]loopRun, len(r.Loops)),
-		changed: map[string]string{}, open: map[string]bool{}, lost: map[string]bool{}, callOf: map[int]int{}, maxSteps: options.MaxSteps,
+		changed: map[string]string{}, repeated: map[string]bool{}, open: map[string]bool{}, lost: map[string]bool{}, callOf: map[int]int{}, maxSteps: options.MaxSteps,
 	}
 	if e.cache == nil {
 		e.cache = messageCache{}
@@ -134,6 +136,9 @@ func newEngine(r *Recording, edits *Checked, options Options) (*engine, error) {
 // fork finds the steps that change.
 func (e *engine) fork() error {
 	if id := e.options.ForkSpanID; id != "" {
+		if refusal := e.Replayability.refusal(LevelLLM); refusal != "" && e.options.Executor == ExecutorServer {
+			return problem.InvalidField("fork_span_id", "cannot be forked at: no model call of this run can be made again. "+refusal)
+		}
 		i := slices.IndexFunc(e.Steps, func(s Step) bool { return s.SpanID == strings.ToLower(id) })
 		if i < 0 {
 			return problem.InvalidField("fork_span_id", fmt.Sprintf("names no step of the run: it has none with the id %.40q.", id))

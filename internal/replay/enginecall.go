@@ -80,7 +80,7 @@ func (e *engine) performOnce(ctx context.Context, l, k, i int, request Request, 
 	run.state = append(run.state, e.remembered(l, response.Message))
 	run.names, run.answer = namesOf(answer.calls), answer.text
 	if i >= 0 && !same {
-		e.differ(e.recordedAnswer(i), answer.text)
+		e.differ(i, e.recordedAnswer(i), answer.text)
 		e.lose(i, answer)
 	}
 	return e.useTools(ctx, l, k, i, answer, len(e.steps)-1)

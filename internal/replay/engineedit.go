@@ -182,7 +182,7 @@ func (e *engine) setInput(request *Request, text string) {
 		if message == nil {
 			return
 		}
-		e.differ(m.text, text)
+		e.differ(-1, m.text, text)
 		message["content"] = quoted(text)
 		if out, err := encode(message); err == nil {
 			request.Messages[n] = out

@@ -81,17 +81,16 @@ func (e *engine) prepare(ctx context.Context, l, k int) (request Request, stale,
 	call := &loop.calls[k]
 	i := call.step
 	request = e.Steps[i].Model.Request.clone()
-	system := request.Messages[:call.leading]
 	if k > 0 && !run.own {
 		if err := e.override(ctx, l, k); err != nil || e.stop != nil {
 			return request, false, false, err
 		}
 	}
-	fresh := slices.Clone(call.fresh)
+	added := slices.Concat(request.Messages[:call.leading], call.fresh)
 	renewed := false
-	for n, raw := range fresh {
+	for n, raw := range added {
 		var d dependence
-		fresh[n], d = e.renewMessage(raw)
+		added[n], d = e.renewMessage(raw)
 		switch d {
 		case awaited:
 			e.fate(i, FateUnknown, "Its messages have an answer that nobody has yet.")
@@ -113,6 +112,7 @@ func (e *engine) prepare(ctx context.Context, l, k int) (request Request, stale,
 		run.state, run.pending = e.recordedState(l, k)
 		run.diverged = true
 	}
+	system, fresh := added[:call.leading], added[call.leading:]
 	if !run.own {
 		return request, false, true, nil
 	}

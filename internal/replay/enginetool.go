@@ -110,7 +110,7 @@ func (e *engine) editTool(ctx context.Context, i int, out outcome) error {
 	e.covered[i] = false
 	step := e.stepOf(i)
 	e.setOutcome(&step, s.Tool, out)
-	e.differ(*orEmpty(s.Tool.Result), out.text)
+	e.differ(i, *orEmpty(s.Tool.Result), out.text)
 	if s.Asker < 0 && out.status == runmodel.StatusError && !s.failed() {
 		e.end(StopOpaque, i, "The program itself calls the tool, and the recording does not say what it does after an error.", "Replay the run with a worker.")
 	}
@@ -171,7 +171,7 @@ func (e *engine) closeTool(ctx context.Context, i int) error {
 	if d := e.endBelow(i); d > step.Offset {
 		step.Duration = new(d - step.Offset)
 	}
-	e.differ(*result, text)
+	e.differ(i, *result, text)
 	return e.emit(ctx, step)
 }
 
@@ -324,7 +324,7 @@ func (e *engine) standFor(step *AttemptStep, recorded int, found lookup) {
 	if out.set {
 		e.covered[recorded] = false
 		e.setOutcome(step, step.Tool, out)
-		e.differ(*orEmpty(s.Tool.Result), out.text)
+		e.differ(recorded, *orEmpty(s.Tool.Result), out.text)
 		return
 	}
 	e.covered[recorded] = true

@@ -2,6 +2,7 @@ package replay
 
 import (
 	"context"
+	"fmt"
 	"slices"
 	"strings"
 	"time"
@@ -37,6 +38,9 @@ func (e *engine) finish(ctx context.Context) (*Attempt, error) {
 			return nil, err
 		}
 	}
+	if len(e.options.Done) > len(e.steps) {
+		return nil, fmt.Errorf("%d steps: %w", len(e.options.Done), ErrNotDone)
+	}
 	out.Steps = e.steps
 	for n := range e.steps {
 		step := &e.steps[n]
@@ -67,7 +71,8 @@ func (e *engine) endLoops(below int) {
 		if !run.called || below >= 0 && !e.isBelow(calls[0], below) {
 			continue
 		}
-		e.differ(e.recordedAnswer(calls[len(calls)-1]), run.answer)
+		last := calls[len(calls)-1]
+		e.differ(last, e.recordedAnswer(last), run.answer)
 	}
 }
 

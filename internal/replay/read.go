@@ -58,6 +58,7 @@ func Read(spans []Span) *Recording {
 	r.readLinks()
 	r.readLoops()
 	r.readCalls()
+	r.readDependence()
 	r.judge()
 	r.groups = nil // only Read needs them
 	return r

@@ -444,4 +444,38 @@ func TestSequentialAgents(t *testing.T) {
 	s = &script{answers: []json.RawMessage{assistant(t, "Bees dance to talk.", nil, nil)}}
 	attempt = run(t, r, `[{"target":{"span_id":"`+b.id(draft)+`"},"set":{"system_prompt":"Write well."}}]`, Options{}, s)
 	assert.Equal(t, StopOpaque, attempt.Stop.Reason)
+	assert.Equal(t, LevelLLM, r.Replayability.Level, "a text that only the program makes")
+	assert.Equal(t, missOpaque, r.Replayability.Missing[0].Code)
+	// The same answer: the recorded text still holds.
+	s = &script{answers: []json.RawMessage{assistant(t, "Bees are insects that make honey.", nil, nil), assistant(t, "Bees make honey.", nil, nil)}}
+	attempt = run(t, r, `[]`, Options{ForkSpanID: b.id(draft)}, s)
+	assert.Equal(t, -1, attempt.FirstDivergence)
+
+	// A text that the model was told may be in a prompt for another reason.
+	b = newBuilder(t)
+	root := b.frame("workflow", "routing", -1)
+	first := b.dialogue(b.frame("agent", "router", root), "Answer with refunds department or sales department.", "Money back!").say("refunds department")
+	b.dialogue(b.frame("agent", "desk", root), "You know the refunds department.", "Money back!").say("Done.")
+	r = b.read()
+	assert.Equal(t, LevelFull, r.Replayability.Level)
+	s = &script{answers: []json.RawMessage{assistant(t, "sales department", nil, nil), assistant(t, "Done.", nil, nil)}}
+	attempt = run(t, r, `[]`, Options{ForkSpanID: b.id(first)}, s)
+	assert.Equal(t, StopCompleted, attempt.Stop.Reason)
+}
+
+func TestDoneOfAnother(t *testing.T) {
+	t.Parallel()
+	b, _, _ := weather(t)
+	r := b.read()
+	attempt := run(t, r, `[]`, Options{}, nil)
+	_, err := Replay(t.Context(), r, checked(t, r, `[]`), Options{Done: append(attempt.Steps, attempt.Steps...)}, nil)
+	require.ErrorIs(t, err, ErrNotDone)
+	again, err := Replay(t.Context(), r, checked(t, r, `[]`), Options{Done: attempt.Steps}, nil)
+	require.NoError(t, err)
+	assert.Equal(t, attempt, again)
+
+	b.spans[1].InputMessages = nil
+	r = b.read()
+	_, err = Replay(t.Context(), r, checked(t, r, `[]`), Options{Executor: ExecutorServer, ForkSpanID: b.id(1)}, echo(t, r))
+	require.ErrorContains(t, err, "requests")
 }
