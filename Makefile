@@ -121,12 +121,12 @@ e2e: build _build/sdk-venv/.installed ## Test the built product with stock SDKs 
 	$(GO) test -count=1 -p 1 -timeout 25m -v ./test/e2e/... ./test/operations/... ./test/security
 
 # Tests with recorded payloads in the folder LOOPTRACE_REALDATA. No other test needs them.
-realdata_tests := ^(TestRealTraces|TestRealSpans|TestHostileSpans|TestRealRuns|TestSurvival|TestConformance|TestOpenRealCalls)$$
+realdata_tests := ^(TestRealTraces|TestRealSpans|TestHostileSpans|TestRealRuns|TestSurvival|TestConformance|TestOpenRealCalls|TestRealReplayability)$$
 
 .PHONY: test-realdata
 test-realdata: build ## Run the tests with recorded payloads (LOOPTRACE_REALDATA=folder)
 	@[ -d "$$LOOPTRACE_REALDATA" ] || (echo "LOOPTRACE_REALDATA must name the folder of real traces: test/conformance/README.md says what it has"; exit 1)
-	$(GO) test -count=1 -p 1 -timeout 20m -run '$(realdata_tests)' ./components/... ./controlplane/agentview ./controlplane/httpapi ./test/store ./test/conformance ./test/e2e
+	$(GO) test -count=1 -p 1 -timeout 20m -run '$(realdata_tests)' ./components/... ./controlplane/agentview ./controlplane/httpapi ./internal/replay ./test/store ./test/conformance ./test/e2e
 
 .PHONY: faults
 faults: build ## Kill, fill, overload and disconnect the product, and read back every run that got 202 (FAULTS=full: longer)

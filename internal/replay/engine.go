@@ -75,7 +75,7 @@ type engine struct {
 	changed map[string]string
 	// repeated are those of changed that may be in a text for another reason.
 	repeated map[string]bool
-	open    map[string]bool
+	open     map[string]bool
 	// lost are recorded texts that have no counterpart in the attempt.
 	lost map[string]bool
 	// callOf is the index of the recorded call of a tool step.

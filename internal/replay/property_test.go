@@ -10,6 +10,7 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+	"golang.org/x/sync/errgroup"
 )
 
 // inventRun makes a run of several agents: loops of several turns, parallel and repeated calls, agents as tools, agents that get the
@@ -258,4 +259,34 @@ func countReissued(steps []AttemptStep) (n int) {
 		}
 	}
 	return n
+}
+
+// TestConcurrentAttempts: attempts share a recording.
+func TestConcurrentAttempts(t *testing.T) {
+	t.Parallel()
+	b := inventRun(t, rand.New(rand.NewPCG(9, 9)))
+	r := b.read()
+	want := r.Steps
+	var group errgroup.Group
+	for n := range 8 {
+		group.Go(func() error {
+			edits, err := r.Check([]Edit{{Target: Target{All: true}, Set: Set{Input: new(fmt.Sprintf("Another input, number %d.", n))}}}, "edits")
+			if err != nil {
+				return err
+			}
+			attempt, err := Replay(context.Background(), r, edits, Options{Executor: ExecutorServer}, wild(t, r, rand.New(rand.NewPCG(uint64(n), 1))))
+			if err != nil {
+				return err
+			}
+			for _, step := range attempt.Steps {
+				if _, err := r.SpanForm(step); err != nil {
+					return err
+				}
+			}
+			_, err = MakePlan(r, edits, Options{Executor: ExecutorServer})
+			return err
+		})
+	}
+	require.NoError(t, group.Wait())
+	assert.Equal(t, b.read().Steps, want)
 }
