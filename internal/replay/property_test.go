@@ -268,13 +268,13 @@ func TestConcurrentAttempts(t *testing.T) {
 	r := b.read()
 	want := r.Steps
 	var group errgroup.Group
-	for n := range 8 {
+	for n := range uint64(8) {
 		group.Go(func() error {
 			edits, err := r.Check([]Edit{{Target: Target{All: true}, Set: Set{Input: new(fmt.Sprintf("Another input, number %d.", n))}}}, "edits")
 			if err != nil {
 				return err
 			}
-			attempt, err := Replay(context.Background(), r, edits, Options{Executor: ExecutorServer}, wild(t, r, rand.New(rand.NewPCG(uint64(n), 1))))
+			attempt, err := Replay(context.Background(), r, edits, Options{Executor: ExecutorServer}, wild(t, r, rand.New(rand.NewPCG(n, 1))))
 			if err != nil {
 				return err
 			}
@@ -288,5 +288,5 @@ func TestConcurrentAttempts(t *testing.T) {
 		})
 	}
 	require.NoError(t, group.Wait())
-	assert.Equal(t, b.read().Steps, want)
+	assert.Equal(t, want, b.read().Steps)
 }
