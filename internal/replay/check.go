@@ -44,9 +44,10 @@ func (r *Recording) Check(edits []Edit, path string) (*Checked, error) {
 	}
 	set := map[int]map[string]int{} // by step and field, the edit that sets it
 	for i := range edits {
-		targets := c.edit(i, &edits[i])
+		edit := &edits[i]
+		targets := c.edit(i, edit)
 		c.checked.Targets = append(c.checked.Targets, targets)
-		field, _ := edits[i].Set.field()
+		field, _ := edit.Set.field()
 		for _, step := range targets {
 			if set[step] == nil {
 				set[step] = map[string]int{}
@@ -61,7 +62,7 @@ func (r *Recording) Check(edits []Edit, path string) (*Checked, error) {
 				c.checked.Fork = step
 			}
 		}
-		c.checked.Structural = c.checked.Structural && edits[i].Set.structural()
+		c.checked.Structural = c.checked.Structural && edit.Set.structural()
 	}
 	c.removedErrors()
 	if len(c.fields) > 0 {
