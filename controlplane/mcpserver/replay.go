@@ -19,7 +19,6 @@ import (
 	"github.com/looptrace/looptrace/controlplane/providers"
 	"github.com/looptrace/looptrace/controlplane/replays"
 	"github.com/looptrace/looptrace/internal/postgres"
-	"github.com/looptrace/looptrace/internal/problem"
 	"github.com/looptrace/looptrace/internal/replay"
 )
 
@@ -67,8 +66,9 @@ type editOutput struct {
 	TokensUsed  int      `json:"tokens_used"`
 	ReplayID    string   `json:"replay_id,omitempty"`
 	Status      string   `json:"status"`
-	Edits       []string `json:"edits"`
-	Executor    string   `json:"executor"`
+	// Edits says what is changed, between marks.
+	Edits    string `json:"edits,omitempty"`
+	Executor string `json:"executor"`
 	// Controls and Treatments are the replays that are made.
 	Controls   int   `json:"controls"`
 	Treatments int   `json:"treatments"`
@@ -84,7 +84,9 @@ type editOutput struct {
 	LeftOut     int            `json:"left_out,omitempty"`
 	Missing     []string       `json:"missing,omitempty"`
 	Warnings    []string       `json:"warnings,omitempty"`
-	Next        []string       `json:"next"`
+	// ToStart says how to make what is planned: the call is not repeated, since it has the edits.
+	ToStart string   `json:"to_start,omitempty"`
+	Next    []string `json:"next"`
 }
 
 type plannedStep struct {
@@ -135,41 +137,53 @@ func (t *tools) edit(ctx context.Context, grant access.Grant, in editInput) ([]b
 	if err != nil {
 		return nil, err
 	}
-	out := editOutput{Notice: agentview.Notice, TokenBudget: in.TokenBudget, Status: "planned", Edits: []string{}}
+	out := editOutput{Notice: agentview.Notice, TokenBudget: in.TokenBudget, Status: "planned", Next: []string{}}
+	var texts []string
 	if in.Plan {
 		p, err := t.Replays.Plan(ctx, grant, wanted)
 		if err != nil {
-			return nil, editRemedy(err)
+			return nil, t.editRemedy(err, &in)
 		}
-		t.addPlan(&out, p, in)
+		t.addPlan(&out, p)
+		texts = p.Texts
 	} else {
 		created, err := t.Replays.Create(ctx, grant, wanted)
 		if err != nil {
-			return nil, editRemedy(err)
+			return nil, t.editRemedy(err, &in)
 		}
-		if err := t.addCreated(&out, &created); err != nil {
+		if texts, err = t.addCreated(&out, &created); err != nil {
 			return nil, err
 		}
 	}
-	for {
-		out.TokensUsed = 0
-		body, err := encodeCounted(&out, &out.TokensUsed, in.Encoding)
-		if err != nil || out.TokensUsed <= in.TokenBudget || len(out.Steps) == 0 {
-			return body, err
-		}
-		keep := max(0, min(len(out.Steps)-1, len(out.Steps)*in.TokenBudget/out.TokensUsed))
-		out.LeftOut += len(out.Steps) - keep
-		out.Steps = out.Steps[:keep]
+	if out.Edits, err = t.fence(wanted.Run, "edit", editTokens, in.Encoding, texts...); err != nil {
+		return nil, err
 	}
+	return out.fit(in.Encoding)
 }
 
-// editRemedy says what a model can do about an error of a replay.
-func editRemedy(err error) error {
-	refused := problem.Of(err)
-	if refused == nil || refused.Kind != problem.Invalid && refused.Kind != problem.Conflict && refused.Kind != problem.TooLarge {
-		return err
+// fit leaves out what the budget has no room for: first steps, then what edits say, then warnings.
+func (out *editOutput) fit(encoding string) ([]byte, error) {
+	for {
+		out.TokensUsed = 0
+		body, err := encodeCounted(out, &out.TokensUsed, encoding)
+		if err != nil || out.TokensUsed <= out.TokenBudget {
+			return body, err
+		}
+		switch {
+		case len(out.Steps) > 0:
+			keep := max(0, min(len(out.Steps)-1, len(out.Steps)*out.TokenBudget/out.TokensUsed))
+			out.LeftOut += len(out.Steps) - keep
+			out.Steps = out.Steps[:keep]
+		case out.Edits != "":
+			out.Edits = ""
+		case len(out.Missing) > 0:
+			out.Missing = out.Missing[:len(out.Missing)-1]
+		case len(out.Warnings) > 0:
+			out.Warnings = out.Warnings[:len(out.Warnings)-1]
+		default:
+			return nil, remedyError("token_budget is too small. Call again with a larger one.")
+		}
 	}
-	return remedyError(strings.ReplaceAll(refused.Error(), "body.", ""))
 }
 
 // wanted reads the arguments.
@@ -208,16 +222,19 @@ func (in *editInput) wanted() (*replays.Wanted, error) {
 			err = json.Unmarshal(text, &n.Edits[i])
 		}
 		if err != nil {
-			return nil, remedyError(fmt.Sprintf("edits[%d] is not valid: %s", i, strings.TrimPrefix(err.Error(), "json: ")))
+			return nil, remedyError(fmt.Sprintf("edits[%d] is not valid: %s. Example: %s.", i, strings.TrimPrefix(err.Error(), "json: "), editExample(edit)))
 		}
 	}
 	return n, nil
 }
 
 // addPlan adds what a replay would do. Steps that are copied are only counted.
-func (t *tools) addPlan(out *editOutput, p *replays.Plan, in editInput) {
-	out.Edits, out.Executor, out.Controls, out.Treatments = p.Texts, string(p.Executor), p.Controls, p.Treatments
-	out.Calls, out.AttainableP, out.Decided, out.Warnings = p.Estimate.Calls, p.AttainableP(), p.Decided(), p.Warnings
+func (t *tools) addPlan(out *editOutput, p *replays.Plan) {
+	out.Executor, out.Controls, out.Treatments = string(p.Executor), p.Controls, p.Treatments
+	out.Calls, out.AttainableP, out.Decided = p.Estimate.Calls, p.AttainableP(), safeQuotes(p.Decided())
+	for _, warning := range p.Warnings {
+		out.Warnings = append(out.Warnings, safeQuotes(warning))
+	}
 	out.CostLowUSD, out.CostHighUSD = dollars(p.Estimate.Low), dollars(p.Estimate.High)
 	out.Counts = map[string]int{}
 	for fate, steps := range p.Steps.Counts {
@@ -236,9 +253,7 @@ func (t *tools) addPlan(out *editOutput, p *replays.Plan, in editInput) {
 			OnMiss: string(step.OnMiss), Why: step.Note,
 		})
 	}
-	next := in
-	next.Plan = false
-	out.Next = []string{t.call(replayTool, next)}
+	out.ToStart = "Call " + t.name(replayTool) + " with the same arguments, but without plan."
 }
 
 func dollars(amount *providers.Money) *float64 {
@@ -248,21 +263,21 @@ func dollars(amount *providers.Money) *float64 {
 	return new(amount.Dollars())
 }
 
-// addCreated adds a replay that was queued.
-func (t *tools) addCreated(out *editOutput, r *replays.Replay) error {
+// addCreated adds a replay that was queued, and returns what its edits change.
+func (t *tools) addCreated(out *editOutput, r *replays.Replay) ([]string, error) {
 	config, err := r.ReadConfig()
 	if err != nil {
-		return err
+		return nil, err
 	}
 	estimate, err := r.ReadEstimate()
 	if err != nil {
-		return err
+		return nil, err
 	}
-	out.ReplayID, out.Status, out.Edits, out.Executor = r.ID.String(), string(r.Status), config.Texts, string(config.Executor)
+	out.ReplayID, out.Status, out.Executor = r.ID.String(), string(r.Status), string(config.Executor)
 	out.Controls, out.Treatments, out.Calls = r.Controls, r.Treatments, estimate.Calls
 	out.CostLowUSD, out.CostHighUSD = dollars(estimate.Low), dollars(estimate.High)
 	out.Next = []string{t.call(diffTool, diffCall{ReplayID: r.ID.String(), WaitSeconds: defaultWait})}
-	return nil
+	return config.Texts, nil
 }
 
 const (
@@ -296,8 +311,9 @@ type diffOutput struct {
 	RunID       string   `json:"run_id"`
 	Status      string   `json:"status"`
 	StopReason  string   `json:"stop_reason,omitempty"`
-	Error       string   `json:"error,omitempty"`
-	Edits       []string `json:"edits"`
+	// Error and Edits stand between marks.
+	Error string `json:"error,omitempty"`
+	Edits string `json:"edits,omitempty"`
 	// Done of Total attempts have ended, Failed of them with an error.
 	Done    int     `json:"done"`
 	Total   int     `json:"total"`
@@ -360,7 +376,7 @@ func (t *tools) diff(ctx context.Context, grant access.Grant, in diffInput) ([]b
 	if err != nil {
 		return nil, err
 	}
-	out, err := t.diffOf(&r, attempts)
+	out, err := t.diffOf(&r, attempts, in.Encoding)
 	if err != nil {
 		return nil, err
 	}
@@ -392,8 +408,10 @@ func (out *diffOutput) fit(encoding string) ([]byte, error) {
 			out.Attempts = nil
 		case out.Evidence != nil:
 			out.Evidence = nil
-		case len(out.Edits) > 1:
-			out.Edits = out.Edits[:1]
+		case out.Edits != "":
+			out.Edits = ""
+		case len(out.Reasons) > 0:
+			out.Reasons = out.Reasons[:len(out.Reasons)-1]
 		default:
 			return nil, remedyError("token_budget is too small. Call again with a larger one.")
 		}
@@ -417,23 +435,28 @@ func (t *tools) waitFor(ctx context.Context, grant access.Grant, id uuid.UUID, w
 }
 
 // diffOf returns what is known of a replay without its diff.
-func (t *tools) diffOf(r *replays.Replay, attempts []replays.Attempt) (*diffOutput, error) {
+func (t *tools) diffOf(r *replays.Replay, attempts []replays.Attempt, encoding string) (*diffOutput, error) {
 	config, err := r.ReadConfig()
 	if err != nil {
 		return nil, err
 	}
 	out := &diffOutput{
-		Notice: agentview.Notice, ReplayID: r.ID.String(), RunID: r.RunID.String(), Status: string(r.Status), Edits: config.Texts, Done: r.Done, Total: r.Total, Failed: r.Failed,
+		Notice: agentview.Notice, ReplayID: r.ID.String(), RunID: r.RunID.String(), Status: string(r.Status), Done: r.Done, Total: r.Total, Failed: r.Failed,
 		Next: []string{},
 	}
 	if r.StopReason != nil {
 		out.StopReason = *r.StopReason
 	}
+	if out.Edits, err = t.fence(r.RunID, "edit", editTokens, encoding, config.Texts...); err != nil {
+		return nil, err
+	}
 	if r.ErrorDetail != nil {
-		out.Error = *r.ErrorDetail
+		if out.Error, err = t.fence(r.RunID, "error", errorTokens, encoding, *r.ErrorDetail); err != nil {
+			return nil, err
+		}
 	}
 	for i := range attempts {
-		shown, cost, err := shownAttemptOf(&attempts[i])
+		shown, cost, err := t.shownAttemptOf(&attempts[i], encoding)
 		if err != nil {
 			return nil, err
 		}
@@ -463,9 +486,9 @@ func (t *tools) diffOf(r *replays.Replay, attempts []replays.Attempt) (*diffOutp
 	if err := json.Unmarshal([]byte(*r.Verdict), &verdict); err != nil {
 		return nil, fmt.Errorf("read the verdict of replay %s: %w", r.ID, err)
 	}
-	out.Verdict, out.Sentence = verdict.Verdict, verdict.Sentence
+	out.Verdict, out.Sentence = verdict.Verdict, safeQuotes(verdict.Sentence)
 	for _, reason := range verdict.Reasons {
-		out.Reasons = append(out.Reasons, reason.Text)
+		out.Reasons = append(out.Reasons, safeQuotes(reason.Text))
 	}
 	out.Evidence = encode(map[string]any{"controls": verdict.K, "treatments": verdict.M, "attainable_p": verdict.AttainableP, "channels": verdict.Channels})
 	if verdict.First != nil && verdict.First.ID != "" {
@@ -478,13 +501,15 @@ func (t *tools) diffOf(r *replays.Replay, attempts []replays.Attempt) (*diffOutp
 }
 
 // shownAttemptOf returns what is shown of an attempt, and the known cost of its calls.
-func shownAttemptOf(a *replays.Attempt) (shown shownAttempt, cost float64, err error) {
+func (t *tools) shownAttemptOf(a *replays.Attempt, encoding string) (shown shownAttempt, cost float64, err error) {
 	shown = shownAttempt{Number: a.Number, Role: string(a.Role), Status: string(a.Status)}
 	if a.StopReason != nil && *a.StopReason != string(replay.StopCompleted) {
 		shown.Stop = *a.StopReason
 	}
 	if a.ErrorDetail != nil {
-		shown.Error = *a.ErrorDetail
+		if shown.Error, err = t.fence(a.RunID, "error", errorTokens, encoding, *a.ErrorDetail); err != nil {
+			return shown, 0, err
+		}
 	}
 	result, err := a.ReadResult()
 	if err != nil || result == nil {

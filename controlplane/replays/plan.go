@@ -210,7 +210,7 @@ func (s *Service) provider(ctx context.Context, grant access.Grant, named *uuid.
 	case len(list) > 1:
 		names := make([]string, len(list))
 		for i := range list {
-			names[i] = fmt.Sprintf("%s (%s)", list[i].ID, list[i].Name)
+			names[i] = fmt.Sprintf("%s (%q)", list[i].ID, list[i].Name)
 		}
 		return nil, problem.InvalidField("body.provider_id", "is missing: name one of "+strings.Join(names, ", "))
 	}
@@ -224,7 +224,7 @@ func (s *Service) costOf(ctx context.Context, grant access.Grant, p *Plan, estim
 		connection, err := s.providers.Connect(ctx, grant.Projects, *p.config.ProviderID, model)
 		if err != nil {
 			if problem.Is(err, problem.NotFound) {
-				err = problem.InvalidField("body.provider_id", "is no connection of the project")
+				err = problem.InvalidField("body.provider_id", "is no connection of the project: leave it out, and if there are several, they are named")
 			}
 			return nil, err //nolint:wrapcheck // it is for the client
 		}
@@ -291,9 +291,9 @@ func (p *Plan) Decided() string {
 		step := &p.Recording.Steps[i]
 		switch p.Structure.Steps[i].Effect {
 		case replay.EffectTimedOut:
-			return fmt.Sprintf("Step %d, %s, times out. What the agent does then is not in the recording.", i+1, step.Name)
+			return fmt.Sprintf("Step %d, %q, times out. What the agent does then is not in the recording.", i+1, step.Name)
 		case replay.EffectCensored:
-			return fmt.Sprintf("Step %d, %s, would go on longer than it was recorded. Its result is not in the recording.", i+1, step.Name)
+			return fmt.Sprintf("Step %d, %q, would go on longer than it was recorded. Its result is not in the recording.", i+1, step.Name)
 		case replay.EffectNone, replay.EffectShifted, replay.EffectUnknown:
 		}
 	}

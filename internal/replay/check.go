@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/looptrace/looptrace/internal/problem"
@@ -167,7 +168,7 @@ func kindNames(kinds []Kind) string {
 func (c *checker) ids(steps []int) string {
 	var ids []string
 	for _, i := range steps[:min(len(steps), listed)] {
-		ids = append(ids, c.recording.Steps[i].SpanID+" ("+c.recording.Steps[i].Name+")")
+		ids = append(ids, fmt.Sprintf("%s (%q)", c.recording.Steps[i].SpanID, c.recording.Steps[i].Name))
 	}
 	if len(steps) > listed {
 		ids = append(ids, "…")
@@ -184,9 +185,9 @@ func (c *checker) candidates(kinds []Kind) string {
 			continue
 		}
 		if s.Kind == KindModel && s.Agent != "" {
-			names[s.Agent] = true
+			names[strconv.Quote(s.Agent)] = true
 		} else {
-			names[s.Name] = true
+			names[strconv.Quote(s.Name)] = true
 		}
 	}
 	if len(names) == 0 {

@@ -6,6 +6,7 @@ import (
 	"maps"
 	"math"
 	"slices"
+	"strconv"
 	"strings"
 )
 
@@ -210,7 +211,11 @@ func (e *engine) plan() *Plan {
 		out.Steps = append(out.Steps, step)
 	}
 	if len(unknown) > 0 {
-		out.Warnings = append(out.Warnings, "Nothing is known of the side effects of "+strings.Join(slices.Sorted(maps.Keys(unknown)), ", ")+
+		names := slices.Sorted(maps.Keys(unknown))
+		for i := range names {
+			names[i] = strconv.Quote(names[i])
+		}
+		out.Warnings = append(out.Warnings, "Nothing is known of the side effects of "+strings.Join(names, ", ")+
 			": each counts as writing, so that a call that differs makes what follows stale. Set side_effects of those that only read.")
 	}
 	e.estimate(&out.Calls)

@@ -1,0 +1,114 @@
+package mcpserver
+
+import (
+	"fmt"
+	"regexp"
+	"strconv"
+	"strings"
+
+	"github.com/google/uuid"
+
+	"github.com/looptrace/looptrace/controlplane/agentview"
+	"github.com/looptrace/looptrace/internal/problem"
+)
+
+// editTokens and errorTokens are about how many tokens are shown of what an edit changes and of an error.
+const (
+	editTokens  = 40
+	errorTokens = 60
+)
+
+// fence writes recorded texts of one kind between marks. What edits say counts as recorded, too: they may quote a run, and name its steps.
+func (t *tools) fence(run uuid.UUID, name string, tokens int, encoding string, texts ...string) (string, error) {
+	list := make([]agentview.Text, len(texts))
+	for i, text := range texts {
+		list[i] = agentview.Text{Name: name, Text: text}
+	}
+	written, err := agentview.Recorded(run, list, tokens, agentview.Options{Encoding: encoding, Key: t.FenceKey})
+	if err != nil {
+		return "", fmt.Errorf("write what is recorded: %w", err)
+	}
+	return written, nil
+}
+
+// quoted is text that sentences about a replay have from runs and providers, as strconv.Quote writes it.
+var quoted = regexp.MustCompile(`"(?:[^"\\]|\\.)*"`)
+
+// safeQuotes makes what a sentence quotes safe outside of marks.
+func safeQuotes(sentence string) string {
+	return quoted.ReplaceAllStringFunc(sentence, func(text string) string {
+		name, err := strconv.Unquote(text)
+		if err != nil {
+			name = text
+		}
+		return `"` + agentview.SafeName(name) + `"`
+	})
+}
+
+// wrongShown is how many wrong values an error names.
+const wrongShown = 3
+
+// editRemedy says what a model can do about an error of a replay.
+func (t *tools) editRemedy(err error, in *editInput) error {
+	refused := problem.Of(err)
+	if refused == nil || refused.Kind != problem.Invalid && refused.Kind != problem.Conflict && refused.Kind != problem.TooLarge {
+		return err
+	}
+	if len(refused.Fields) == 0 {
+		return remedyError(safeQuotes(refused.Detail))
+	}
+	var lines []string
+	for _, field := range refused.Fields[:min(len(refused.Fields), wrongShown)] {
+		location := strings.TrimPrefix(field.Location, "body.")
+		text := location + " " + safeQuotes(field.Message)
+		if i, ok := editAt(location); ok && i < len(in.Edits) {
+			text += " Example: " + editExample(in.Edits[i]) + "."
+		}
+		lines = append(lines, text)
+	}
+	if more := len(refused.Fields) - len(lines); more > 0 {
+		lines = append(lines, fmt.Sprintf("%d more values are wrong.", more))
+	}
+	return remedyError(strings.Join(lines, "\n"))
+}
+
+var editLocation = regexp.MustCompile(`^edits\[(\d+)\]`)
+
+// editAt returns the index of the edit at a location.
+func editAt(location string) (int, bool) {
+	found := editLocation.FindStringSubmatch(location)
+	if found == nil {
+		return 0, false
+	}
+	i, err := strconv.Atoi(found[1])
+	return i, err == nil
+}
+
+// examples are edits that set each member. A span_id is one of runs.read.
+var examples = map[string]string{
+	"model":         `{"target":"all","set":{"model":"gpt-4o-mini"}}`,
+	"params":        `{"target":"all","set":{"params":{"temperature":0}}}`,
+	"system_prompt": `{"target":"all","set":{"system_prompt":"You are brief."}}`,
+	"messages":      `{"target":{"span_id":"00f067aa0ba902b7"},"set":{"messages":[{"role":"user","content":"Hello"}]}}`,
+	"message":       `{"target":{"span_id":"00f067aa0ba902b7"},"set":{"message":{"op":"replace","index":0,"message":{"role":"user","content":"Hello"}}}}`,
+	"response":      `{"target":{"span_id":"00f067aa0ba902b7"},"set":{"response":{"role":"assistant","content":"Hello"}}}`,
+	"tool_schema":   `{"target":"all","set":{"tool_schema":{"type":"function","function":{"name":"find","parameters":{"type":"object"}}}}}`,
+	"resample":      `{"target":{"span_id":"00f067aa0ba902b7"},"set":{"resample":true}}`,
+	"tool_result":   `{"target":{"span_id":"00f067aa0ba902b7"},"set":{"tool_result":{"found":true}}}`,
+	"tool_error":    `{"target":{"span_id":"00f067aa0ba902b7"},"set":{"tool_error":{"type":"timeout","message":"too slow"}}}`,
+	"timeout_ms":    `{"target":{"kind":"tool","name":"find"},"set":{"timeout_ms":5000}}`,
+	"retries":       `{"target":{"kind":"tool","name":"find"},"set":{"retries":2}}`,
+	"latency_ms":    `{"target":{"kind":"tool","name":"find"},"set":{"latency_ms":100}}`,
+	"input":         `{"target":"all","set":{"input":"Hello"}}`,
+}
+
+// editExample returns an edit that is right and sets what the given one wanted to.
+func editExample(wrong map[string]any) string {
+	set, _ := wrong["set"].(map[string]any)
+	for member := range set {
+		if example, ok := examples[member]; ok && len(set) == 1 {
+			return example
+		}
+	}
+	return examples["system_prompt"]
+}
