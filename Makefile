@@ -198,6 +198,10 @@ bench-comparisons: build ## Compare two configurations over 10,000 items with a 
 bench-eval-runs: build ## Judge with five judges of a scripted model provider: 10,000 votes, and the reading of 10,000 items
 	BENCH_JUDGEMENTS=$${BENCH_JUDGEMENTS:-10000} $(GO) test -count=1 -timeout 30m -run '^TestEvalRuns$$' -v ./test/bench
 
+.PHONY: bench-replay
+bench-replay: build ## Replay an agent of 20 calls of a scripted model provider: 5 controls and 4 treatments, then 40 and 40
+	BENCH_REPLAY_STEPS=$${BENCH_REPLAY_STEPS:-20} $(GO) test -count=1 -timeout 30m -run '^TestReplay$$' -v ./test/bench
+
 .PHONY: bench-agentview
 bench-agentview: ## Print how many annotated faults the agent view and simple strategies show; check 10,000 generated runs
 	$(GO) test -count=1 -timeout 10m -run '^TestSurvival$$' -v ./controlplane/agentview

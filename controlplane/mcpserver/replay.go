@@ -61,11 +61,11 @@ func (in editInput) project() string { return in.ProjectID }
 
 // editOutput is a plan, or a replay that was queued.
 type editOutput struct {
-	Notice      string   `json:"notice"`
-	TokenBudget int      `json:"token_budget"`
-	TokensUsed  int      `json:"tokens_used"`
-	ReplayID    string   `json:"replay_id,omitempty"`
-	Status      string   `json:"status"`
+	Notice      string `json:"notice"`
+	TokenBudget int    `json:"token_budget"`
+	TokensUsed  int    `json:"tokens_used"`
+	ReplayID    string `json:"replay_id,omitempty"`
+	Status      string `json:"status"`
 	// Edits says what is changed, between marks.
 	Edits    string `json:"edits,omitempty"`
 	Executor string `json:"executor"`
@@ -304,13 +304,13 @@ type diffCall struct {
 
 // diffOutput is what came of a replay: the verdict first.
 type diffOutput struct {
-	Notice      string   `json:"notice"`
-	TokenBudget int      `json:"token_budget"`
-	TokensUsed  int      `json:"tokens_used"`
-	ReplayID    string   `json:"replay_id"`
-	RunID       string   `json:"run_id"`
-	Status      string   `json:"status"`
-	StopReason  string   `json:"stop_reason,omitempty"`
+	Notice      string `json:"notice"`
+	TokenBudget int    `json:"token_budget"`
+	TokensUsed  int    `json:"tokens_used"`
+	ReplayID    string `json:"replay_id"`
+	RunID       string `json:"run_id"`
+	Status      string `json:"status"`
+	StopReason  string `json:"stop_reason,omitempty"`
 	// Error and Edits stand between marks.
 	Error string `json:"error,omitempty"`
 	Edits string `json:"edits,omitempty"`

@@ -86,10 +86,11 @@ type making struct {
 func (t *try) attempt(ctx context.Context, a *Attempt) error {
 	m := &making{try: t, a: a}
 	args := pgx.NamedArgs{"id": t.r.ID, "try": t.id, "number": a.Number}
-	if err := mustChange(ctx, t.db, "begin attempt", args, pgx.NamedArgs{"now": t.now()}); err != nil {
+	// The start that is stored is that of the run: an attempt that is recorded again must have the same.
+	started := t.now()
+	if err := mustChange(ctx, t.db, "begin attempt", args, pgx.NamedArgs{"now": started}); err != nil {
 		return err
 	}
-	started := t.now()
 	if a.StartedAt != nil {
 		started = *a.StartedAt
 	}
