@@ -125,8 +125,11 @@ func storeHostileRuns(t *testing.T, clickhouseURL string, project uuid.UUID) []u
 	return ids
 }
 
+// textNames are the names of recorded texts, also those of differences.
+const textNames = "error|output|user|arguments|result|input|stack|edit|name|status|model|instructions|tools|tool_calls"
+
 var (
-	opening  = regexp.MustCompile(`^<(\d{6}) (error|output|user|arguments|result|input|stack)>`)
+	opening  = regexp.MustCompile(`^<(\d{6}) (` + textNames + `)>`)
 	ownWord  = regexp.MustCompile(`^[\p{L}\p{N}._:-]*$`)
 	ownLine  = regexp.MustCompile(`^(# Run$|Notice: |Tokens: \d|## (Error chain|Critical path|Steps|Left out)|- |\d+\. )`)
 	stepLine = regexp.MustCompile(`(?m)^\d+\. [\p{L}\p{N}._:-]+ [\p{L}\p{N}._:-]* ?(error|running|cancelled)? ?(<(\d{6}) )?`)
@@ -146,7 +149,7 @@ func requireFenced(t *testing.T, recorded string) {
 	require.NotNil(t, found, "%.200q", recorded)
 	mark := found[1]
 	require.True(t, strings.HasSuffix(recorded, "</"+mark+">"))
-	own := regexp.MustCompile(`<` + mark + ` (?:error|output|user|arguments|result|input|stack|\d+\+? bytes left out)>|</` + mark + `>$`)
+	own := regexp.MustCompile(`<` + mark + ` (?:` + textNames + `|\d+\+? bytes left out)>|</` + mark + `>$`)
 	require.NotContains(t, own.ReplaceAllString(recorded, ""), mark, "%.200q", recorded)
 	require.Equal(t, 1, strings.Count(recorded, "</"+mark+">"))
 }

@@ -134,17 +134,21 @@ func TestMCP(t *testing.T) {
 
 	t.Run("tools", func(t *testing.T) {
 		for query, names := range map[string][]string{
-			"": {"runs.read", "runs.search"}, "?tool_names=underscore": {"runs_read", "runs_search"},
+			"": {"runs.read", "runs.search", "replay.edit", "replay.diff"}, "?tool_names=underscore": {"runs_read", "runs_search", "replay_edit", "replay_diff"},
 		} {
 			client := connect(t, server.URL+"/mcp"+query, key.Key)
-			assert.Contains(t, client.InitializeResult().Instructions, "`"+names[0]+"`")
+			for _, name := range names {
+				assert.Contains(t, client.InitializeResult().Instructions, "`"+name+"`")
+			}
 			list, err := client.ListTools(t.Context(), nil)
 			require.NoError(t, err)
 			var listed []string
 			for _, tool := range list.Tools {
 				listed = append(listed, tool.Name)
 				assert.NotNil(t, tool.OutputSchema)
-				assert.True(t, tool.Annotations.ReadOnlyHint)
+				edits := tool.Name == names[2] // which costs money
+				assert.Equal(t, !edits, tool.Annotations.ReadOnlyHint)
+				assert.Equal(t, edits, *tool.Annotations.OpenWorldHint)
 				assert.False(t, *tool.Annotations.DestructiveHint)
 			}
 			assert.ElementsMatch(t, names, listed)

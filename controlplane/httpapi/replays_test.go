@@ -260,5 +260,5 @@ func TestReplayOfAnAgent(t *testing.T) {
 	assert.Len(t, server.Requests(), 5*3+4+4*3)
 	verdict = verdictOf(t, &ended)
 	assert.Equal(t, "effect_attributable", verdict.Verdict)
-	assert.Contains(t, verdict.Sentence, "The edit changed the tokens.", "a longer prompt has more, and the agent does the same")
+	assert.Contains(t, verdict.Sentence, "changed the tokens", "a longer prompt has more, and the agent does the same")
 }

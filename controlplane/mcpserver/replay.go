@@ -2,12 +2,10 @@ package mcpserver
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
 	"strconv"
-	"strings"
 	"time"
 
 	"github.com/google/jsonschema-go/jsonschema"
@@ -44,16 +42,17 @@ const (
 )
 
 type editInput struct {
-	RunID      string           `json:"run_id"                 jsonschema:"The run to replay: its UUID, or its trace id of 32 hexadecimal digits."`
-	ProjectID  string           `json:"project_id,omitempty"   jsonschema:"The run's project. Needed only if several projects of the key have a run with this id."`
-	Edits      []map[string]any `json:"edits"                  jsonschema:"What to change. Each is {\"target\": T, \"set\": {one member}}. T is {\"span_id\": …}, {\"kind\": \"model\" or \"tool\", \"name\": …} or \"all\". For model calls set one of model, params, system_prompt, messages, message {op, index, message}, response, tool_schema, resample. For tool calls tool_result, tool_error {type, message}, timeout_ms, retries, latency_ms. For the run, with the target \"all\", input. An empty list changes nothing and shows how much the agent varies."`
-	Plan       bool             `json:"plan,omitempty"         jsonschema:"true: only say what would happen to each step and what it would cost. Nothing is called."`
-	Executor   string           `json:"executor,omitempty"     jsonschema:"server: call models again, with tools answered from the recording. cassette: call nothing; enough for timeouts, retries and latencies. Omit it to take what the edits need."`
-	ProviderID string           `json:"provider_id,omitempty"  jsonschema:"The connection that calls models. May be omitted if the project has only one."`
-	Controls   *int             `json:"controls,omitempty"     jsonschema:"How many replays without the edits to compare with."`
-	Treatments *int             `json:"treatments,omitempty"   jsonschema:"How many replays with the edits."`
-	MaxCostUSD *float64         `json:"max_cost_usd,omitempty" jsonschema:"The most that all calls may cost."`
-	Unpriced   bool             `json:"allow_unpriced,omitempty" jsonschema:"true: allow models without a known price in spite of max_cost_usd."`
+	RunID      string                    `json:"run_id"                 jsonschema:"The run to replay: its UUID, or its trace id of 32 hexadecimal digits."`
+	ProjectID  string                    `json:"project_id,omitempty"   jsonschema:"The run's project. Needed only if several projects of the key have a run with this id."`
+	Edits      []map[string]any          `json:"edits"                  jsonschema:"What to change. Each is {\"target\": T, \"set\": {one member}}. T is {\"span_id\": …}, {\"kind\": \"model\" or \"tool\", \"name\": …} or \"all\". For model calls set one of model, params, system_prompt, messages, message {op, index, message}, response, tool_schema, resample. For tool calls tool_result, tool_error {type, message}, timeout_ms, retries, latency_ms. For the run, with the target \"all\", input. An empty list changes nothing and shows how much the agent varies."`
+	Plan       bool                      `json:"plan,omitempty"         jsonschema:"true: only say what would happen to each step and what it would cost. Nothing is called."`
+	Executor   string                    `json:"executor,omitempty"     jsonschema:"server: call models again, with tools answered from the recording. cassette: call nothing; enough for timeouts, retries and latencies. Omit it to take what the edits need."`
+	Tools      map[string]map[string]any `json:"tools,omitempty" jsonschema:"What holds for calls of a tool, by its name, or * for all others: side_effects (read or write), on_miss for calls that are not in the recording (stop, nearest, or fixed with result, a text), drop (arguments that do not count)."`
+	ProviderID string                    `json:"provider_id,omitempty"  jsonschema:"The connection that calls models. May be omitted if the project has only one."`
+	Controls   *int                      `json:"controls,omitempty"     jsonschema:"How many replays without the edits to compare with."`
+	Treatments *int                      `json:"treatments,omitempty"   jsonschema:"How many replays with the edits."`
+	MaxCostUSD *float64                  `json:"max_cost_usd,omitempty" jsonschema:"The most that all calls may cost."`
+	Unpriced   bool                      `json:"allow_unpriced,omitempty" jsonschema:"true: allow models without a known price in spite of max_cost_usd."`
 	budget
 }
 
@@ -212,17 +211,20 @@ func (in *editInput) wanted() (*replays.Wanted, error) {
 		}
 		n.Provider = &provider
 	}
+	for name, policy := range in.Tools {
+		var read replay.ToolPolicy
+		if err := decodeStrictly(policy, &read); err != nil {
+			return nil, remedyError(fmt.Sprintf(`tools.%s is not valid: %s. Example: {"side_effects":"read","on_miss":"fixed","result":"none"}.`, name, err))
+		}
+		n.Tools[name] = read
+	}
 	for i, edit := range in.Edits {
 		set, ok := edit["set"].(map[string]any)
 		if ok && set["prompt"] != nil {
 			return nil, remedyError(fmt.Sprintf("edits[%d]: set system_prompt or messages to the text of the prompt instead of prompt.", i))
 		}
-		text, err := json.Marshal(edit)
-		if err == nil {
-			err = json.Unmarshal(text, &n.Edits[i])
-		}
-		if err != nil {
-			return nil, remedyError(fmt.Sprintf("edits[%d] is not valid: %s. Example: %s.", i, strings.TrimPrefix(err.Error(), "json: "), editExample(edit)))
+		if err := decodeStrictly(edit, &n.Edits[i]); err != nil {
+			return nil, remedyError(fmt.Sprintf("edits[%d] is not valid: %s. Example: %s.", i, err, editExample(edit)))
 		}
 	}
 	return n, nil
@@ -231,7 +233,7 @@ func (in *editInput) wanted() (*replays.Wanted, error) {
 // addPlan adds what a replay would do. Steps that are copied are only counted.
 func (t *tools) addPlan(out *editOutput, p *replays.Plan) {
 	out.Executor, out.Controls, out.Treatments = string(p.Executor), p.Controls, p.Treatments
-	out.Calls, out.AttainableP, out.Decided = p.Estimate.Calls, p.AttainableP(), safeQuotes(p.Decided())
+	out.Calls, out.AttainableP, out.Decided = p.Estimate.Calls, rounded(p.AttainableP()), safeQuotes(p.Decided())
 	for _, warning := range p.Warnings {
 		out.Warnings = append(out.Warnings, safeQuotes(warning))
 	}
@@ -320,11 +322,11 @@ type diffOutput struct {
 	Failed  int     `json:"failed,omitempty"`
 	CostUSD float64 `json:"cost_usd"`
 	// Verdict says whether the edits had an effect, over all attempts. One diff proves nothing.
-	Verdict  string          `json:"verdict,omitempty"`
-	Sentence string          `json:"sentence,omitempty"`
-	Reasons  []string        `json:"reasons,omitempty"`
-	Evidence json.RawMessage `json:"evidence,omitempty"`
-	Attempts []shownAttempt  `json:"attempts"`
+	Verdict  string         `json:"verdict,omitempty"`
+	Sentence string         `json:"sentence,omitempty"`
+	Reasons  []string       `json:"reasons,omitempty"`
+	Evidence *evidence      `json:"evidence,omitempty"`
+	Attempts []shownAttempt `json:"attempts"`
 	// Diff compares one attempt with the recorded run.
 	Diff *shownDiff `json:"diff,omitempty"`
 	Next []string   `json:"next"`
@@ -469,28 +471,14 @@ func (t *tools) diffOf(r *replays.Replay, attempts []replays.Attempt, encoding s
 		}
 		return out, nil
 	}
-	var verdict struct {
-		Verdict  string `json:"verdict"`
-		Sentence string `json:"sentence"`
-		Reasons  []struct {
-			Text string `json:"text"`
-		} `json:"reasons"`
-		K           int             `json:"k"`
-		M           int             `json:"m"`
-		AttainableP json.RawMessage `json:"attainable_p"`
-		Channels    json.RawMessage `json:"channels"`
-		First       *struct {
-			ID string `json:"id"`
-		} `json:"first_attributable_step"`
+	verdict, err := readVerdict(r)
+	if err != nil {
+		return nil, err
 	}
-	if err := json.Unmarshal([]byte(*r.Verdict), &verdict); err != nil {
-		return nil, fmt.Errorf("read the verdict of replay %s: %w", r.ID, err)
-	}
-	out.Verdict, out.Sentence = verdict.Verdict, safeQuotes(verdict.Sentence)
+	out.Verdict, out.Sentence, out.Evidence = verdict.Verdict, safeQuotes(verdict.Sentence), verdict.evidence()
 	for _, reason := range verdict.Reasons {
 		out.Reasons = append(out.Reasons, safeQuotes(reason.Text))
 	}
-	out.Evidence = encode(map[string]any{"controls": verdict.K, "treatments": verdict.M, "attainable_p": verdict.AttainableP, "channels": verdict.Channels})
 	if verdict.First != nil && verdict.First.ID != "" {
 		out.Next = append(out.Next, t.call(readTool, readCall{RunID: r.RunID, Focus: verdict.First.ID}))
 	}

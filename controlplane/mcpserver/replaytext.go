@@ -1,6 +1,8 @@
 package mcpserver
 
 import (
+	"bytes"
+	"encoding/json"
 	"fmt"
 	"regexp"
 	"strconv"
@@ -45,6 +47,16 @@ func safeQuotes(sentence string) string {
 	})
 }
 
+// decodeStrictly reads an object of the arguments. Members that nothing reads are errors.
+func decodeStrictly(object map[string]any, into any) error {
+	decoder := json.NewDecoder(bytes.NewReader(encode(object)))
+	decoder.DisallowUnknownFields()
+	if err := decoder.Decode(into); err != nil {
+		return remedyError(strings.TrimPrefix(err.Error(), "json: "))
+	}
+	return nil
+}
+
 // wrongShown is how many wrong values an error names.
 const wrongShown = 3
 
@@ -54,14 +66,14 @@ func (t *tools) editRemedy(err error, in *editInput) error {
 	if refused == nil || refused.Kind != problem.Invalid && refused.Kind != problem.Conflict && refused.Kind != problem.TooLarge {
 		return err
 	}
-	if len(refused.Fields) == 0 {
+	if len(refused.Fields) == 0 || refused.Code != problem.CodeValidationFailed { // the detail says more
 		return remedyError(safeQuotes(refused.Detail))
 	}
 	var lines []string
 	for _, field := range refused.Fields[:min(len(refused.Fields), wrongShown)] {
 		location := strings.TrimPrefix(field.Location, "body.")
 		text := location + " " + safeQuotes(field.Message)
-		if i, ok := editAt(location); ok && i < len(in.Edits) {
+		if i, ok := editAt(location); ok && i < len(in.Edits) && !strings.HasPrefix(field.Message, "cannot be replayed") {
 			text += " Example: " + editExample(in.Edits[i]) + "."
 		}
 		lines = append(lines, text)

@@ -24,7 +24,7 @@ func TestCheckErrors(t *testing.T) {
 		{`[{"target":{"span_id":"ffffffffffffffff"},"set":{"model":"a"}}]`, "[0].target.span_id", "no step"},
 		{`[{"target":` + tool + `,"set":{"model":"a"}}]`, "[0].target.span_id", "call of a model"},
 		{`[{"target":` + model + `,"set":{"tool_result":1}}]`, "[0].target.span_id", "call of a tool"},
-		{`[{"target":{"kind":"tool","name":"wether"},"set":{"tool_error":{"message":"x"}}}]`, "[0].target", "It has weather."},
+		{`[{"target":{"kind":"tool","name":"wether"},"set":{"tool_error":{"message":"x"}}}]`, "[0].target", "It has \"weather\"."},
 		{`[{"target":{"kind":"tool","name":"weather"},"set":{"tool_result":1}}]`, "[0].target", "ambiguous: it names 2 steps"},
 		{`[{"target":"all","set":{"response":{"role":"assistant","content":"x"}}}]`, "[0].target", b.id(models[0])},
 		{`[{"target":` + model + `,"set":{"input":"x"}}]`, "[0].target", "all"},

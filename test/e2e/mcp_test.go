@@ -20,7 +20,7 @@ type mcpAnswer struct {
 	Tools        []string `json:"tools"`
 	Instructions string   `json:"instructions"`
 	Schemas      bool     `json:"schemas"`
-	ReadOnly     bool     `json:"read_only"`
+	ReadOnly     []string `json:"read_only"`
 	Same         bool     `json:"same"`
 	Refused      any      `json:"refused"`
 	Found        struct {
@@ -64,14 +64,14 @@ func TestMCPClients(t *testing.T) {
 			require.NoError(t, json.Unmarshal(programs.Output(t, client), &answers))
 			require.Len(t, answers, len(transports))
 			for i, answer := range answers {
-				tools := []string{"runs.read", "runs.search"}
+				tools := []string{"replay.diff", "replay.edit", "runs.read", "runs.search"}
 				if i%2 == 1 {
-					tools = []string{"runs_read", "runs_search"}
+					tools = []string{"replay_diff", "replay_edit", "runs_read", "runs_search"}
 				}
 				assert.Equal(t, tools, answer.Tools)
 				assert.Contains(t, answer.Instructions, "`"+tools[0]+"`")
 				assert.True(t, answer.Schemas)
-				assert.True(t, answer.ReadOnly)
+				assert.Equal(t, []string{tools[0], tools[2], tools[3]}, answer.ReadOnly, "all but the one that costs money")
 				assert.True(t, answer.Same)
 				require.Len(t, answer.Found.Runs, 1)
 				assert.NotEmpty(t, answer.View.Steps)

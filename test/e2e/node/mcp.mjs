@@ -28,7 +28,7 @@ async function use(client) {
     tools: tools.map((tool) => tool.name).sort(),
     instructions: client.getInstructions() ?? "",
     schemas: tools.every((tool) => tool.outputSchema && tool.inputSchema),
-    read_only: tools.every((tool) => tool.annotations?.readOnlyHint),
+    read_only: tools.filter((tool) => tool.annotations?.readOnlyHint).map((tool) => tool.name).sort(),
     found: found.structuredContent,
     view: view.structuredContent,
     same: JSON.stringify(JSON.parse(view.content[0].text)) === JSON.stringify(view.structuredContent),

@@ -24,7 +24,7 @@ async def use(client: Client, run_name: str) -> dict[str, Any]:
         "tools": sorted(tools),
         "instructions": client.instructions or "",
         "schemas": all(tool.output_schema and tool.input_schema for tool in tools.values()),
-        "read_only": all(tool.annotations and tool.annotations.read_only_hint for tool in tools.values()),
+        "read_only": sorted(tool.name for tool in tools.values() if tool.annotations and tool.annotations.read_only_hint),
         "found": found.structured_content,
         "view": view.structured_content,
         "same": json.loads(view.content[0].text) == view.structured_content,

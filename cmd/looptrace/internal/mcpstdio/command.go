@@ -45,6 +45,6 @@ func NewCommand() *cobra.Command {
 		},
 	}
 	c.Flags().StringVar(&address, "url", cmp.Or(os.Getenv("LOOPTRACE_ENDPOINT"), "http://127.0.0.1:7090"), "address of the installation (default: LOOPTRACE_ENDPOINT)")
-	c.Flags().StringVar(&toolNames, "tool-names", "", "underscore: name the tools runs_search and runs_read, for clients that refuse dots")
+	c.Flags().StringVar(&toolNames, "tool-names", "", "underscore: name tools runs_search instead of runs.search, and so on, for clients that refuse dots")
 	return c
 }
