@@ -155,6 +155,7 @@ var nameless = []string{
 	"metric", "margin", "a", "b", "repeats", "graders", "primary_metric", "equivalence_margin", "stop_early", "on_incompatible", "seed", "retry_failed", "sample", "target",
 	"item_ids", "replace", "panel", "repeat", "panels", "anchors", "cache", "judge", "samples", // what evaluations name in a, b, target, panels and anchors, and items within an eval-run, are those of TestEvaluationsNameNothingForeign
 	"run_filter", "sample_rate", "max_cost_usd_per_day", "catch_up", "day", // a rule's filter has no project
+	"edits", "executor", "controls", "treatments", "plan", "attempt", "wait_seconds", // the connections and prompts of replays are those of TestReplaysNameNothingForeign
 	"role", "confirm", "email", "token", "current_password", "new_password", // a token is for who has it
 }
 
@@ -313,6 +314,7 @@ func (e *env) fill(t *testing.T, of *tenant, name string, run []runmodel.Span) {
 	must[contract.Provider](t, e.do(t, http.MethodPatch, "/v1/providers/"+connection.Id.String(), map[string]string{"name": name + "-name"}, as), http.StatusOK)
 	scenario := e.createScenario(t, as, of.project.Id, name+"-name")
 	comparison, evalRun, evaluated := e.fillEvaluations(t, as, of.project.Id, connection.Id, name)
+	replayed := e.fillReplay(t, as, runID)
 	fingerprint := must[contract.Run](t, e.do(t, http.MethodGet, "/v1/runs/"+runID, nil, as), http.StatusOK).Failure.Fingerprint
 	span := runmodel.FormatSpanID(run[2].SpanID)
 	e.addMember(t, name+"-viewer@example.com", "viewer", of.project.OrganizationId)
@@ -329,7 +331,7 @@ func (e *env) fill(t *testing.T, of *tenant, name string, run []runmodel.Span) {
 		"kind": name, "model": name + "-model", "agent_name": name + "-agent", "tag": name + "-tag", "environment": name + "-environment",
 		"release": name + "-release", "error_type": name + "-error", "prompt_id": promptID(name).String(), "prompt_name": name + "-prompt-name", "alias": name + "-alias",
 		"dataset_id": dataset, "item_id": item, "import_id": imported, "source_run_id": runID, "source_span_id": span,
-		"provider_id": connection.Id.String(), "scenario_id": scenario.Id.String(),
+		"provider_id": connection.Id.String(), "scenario_id": scenario.Id.String(), "replay_id": replayed,
 		"comparison_id": comparison, "eval_run_id": evalRun, "dataset_item_id": evaluated, "candidate": evalRun, "baseline": evalRun, "eval_rule_id": e.fillRule(t, as, of.project.Id, name+"-name"),
 		"branch": name + "-branch", "commit": name + "-commit",
 		"folder": name + "-folder", "prompt_version": name + "-version",
@@ -574,7 +576,8 @@ func (x *existence) body(t *testing.T, schema *openapi3.Schema, given map[string
 		"judge":      map[string]any{"name": "j", "provider_id": x.names["provider_id"].mine, "model_config": map[string]any{"model": "text"}, "ready_made": "helpfulness"},
 		"run_filter": "", "sample_rate": 1, "panel": "right", "repeat": 1, "value": true, "graders": []any{json.RawMessage(exact)}, "metric": "correct", "margin": 0,
 		"a": x.side(), "b": x.side(), "items": []any{map[string]any{"item_id": x.names["dataset_item_id"].mine, "repeat": 1, "output": 1}},
-		"page": "runs", "query": "", "scopes": []string{"runs:read"}, "input": 1, "output": 2, "comment": "good", "run_ids": []string{x.names["run_ids"].mine},
+		"edits": []any{json.RawMessage(slower)},
+		"page":  "runs", "query": "", "scopes": []string{"runs:read"}, "input": 1, "output": 2, "comment": "good", "run_ids": []string{x.names["run_ids"].mine},
 	}
 	for _, name := range required {
 		if value, ok := values[name]; ok {
@@ -660,6 +663,9 @@ func (x *existence) tools(t *testing.T) {
 			arguments := map[string]any{}
 			for _, required := range tool.InputSchema.Required {
 				arguments[required] = x.names[required].mine
+			}
+			if tool.InputSchema.Properties["edits"].Type != nil {
+				arguments["edits"] = []any{json.RawMessage(slower)}
 			}
 			arguments[name] = value
 			body := rpc("tools/call", map[string]any{"name": tool.Name, "arguments": arguments})

@@ -66,6 +66,7 @@ func TestFrozenStores(t *testing.T) {
 	compared, evalRun, evaluated := e.fillEvaluations(t, cookie(session), project.Id, connection.Id, "mine")
 	ofRule := "/v1/eval-rules/" + e.fillRule(t, cookie(session), project.Id, "mine")
 	ofComparison, ofEvalRun := "/v1/comparisons/"+compared, "/v1/eval-runs/"+evalRun
+	ofReplay := "/v1/replays/" + e.fillReplay(t, cookie(session), run)
 	of, in := "?project_id="+project.Id.String(), "/v1/projects/"+project.Id.String()
 	operations := []frozenOperation{
 		{path: "/v1/runs" + of, runs: true},
@@ -155,6 +156,12 @@ func TestFrozenStores(t *testing.T) {
 			body: `{"project_id":"` + project.Id.String() + `","name":"e","dataset_id":"` + dataset.Id.String() + `","target":{"outputs":"reference"}}`,
 		},
 		{method: http.MethodPost, path: ofEvalRun + "/results", body: `{"items":[{"item_id":"` + evaluated + `","repeat":1,"output":1}]}`},
+		{path: "/v1/replays" + of},
+		{path: ofReplay},
+		{path: ofReplay + "/diff", runs: true},
+		{path: "/v1/runs/" + run + "/replayability", runs: true},
+		{method: http.MethodPost, path: "/v1/replays", body: replayBody(run, `,"plan":true`), runs: true},
+		{method: http.MethodPost, path: ofReplay + "/_actions/cancel"},
 		{path: "/v1/setup"},
 		{path: "/v1/me"},
 		{path: "/v1/me/sessions"},

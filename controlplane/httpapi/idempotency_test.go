@@ -138,7 +138,7 @@ func TestDocumentNamesRetries(t *testing.T) {
 			}
 		}
 	}
-	assert.Equal(t, 54, posts)
+	assert.Equal(t, 57, posts)
 }
 
 func TestRequestsAtOnceUnderOneKey(t *testing.T) {

@@ -126,7 +126,7 @@ func (h replayHandlers) withPrompt(ctx context.Context, body *contract.ReplayCre
 	if err != nil {
 		return nil, err
 	}
-	set, err := json.Marshal(replay.Prompt{ID: version.PromptID.String(), Version: version.Version, Messages: rendered.Messages, Tools: version.Content.Tools})
+	set, err := json.Marshal(replay.Prompt{ID: version.PromptID.String(), Version: version.Version, Messages: rendered.Messages, Tools: version.Tools})
 	if err != nil {
 		return nil, fmt.Errorf("encode an edit: %w", err)
 	}

@@ -44,7 +44,7 @@ func newReplayEnv(t *testing.T) (e *env, session string, project contract.Projec
 			http.Error(w, fmt.Sprint(r.URL.Path, err), http.StatusBadRequest)
 			return
 		}
-		ingest.send(t, project.Id, td)
+		ingest.send(t, project.Id, td) //nolint:contextcheck // the test waits for it
 	}))
 	t.Cleanup(server.Close)
 	db, err := postgres.Open(t.Context(), engines.Postgres(t))
@@ -160,6 +160,23 @@ func orders(q *provider.Request) *provider.Reply {
 	return &provider.Reply{Text: step.answer}
 }
 
+// slower edits the latency of the models: nothing is called to know what follows.
+const slower = `{"target":{"kind":"model"},"set":{"latency_ms":1}}`
+
+// replayBody replays a run with slower models.
+func replayBody(run, more string) string {
+	return fmt.Sprintf(`{"run_id":%q,"controls":0,"edits":[%s]%s}`, run, slower, more)
+}
+
+// fillReplay makes a replay that has ended, in whose only attempt the run stands for its own.
+func (e *env) fillReplay(t *testing.T, as option, run string) string {
+	t.Helper()
+	id := must[contract.Replay](t, e.do(t, http.MethodPost, "/v1/replays", replayBody(run, ""), as), http.StatusCreated).Id
+	e.exec(t, `UPDATE replay_attempts SET status = 'succeeded', run_id = $2, stop_reason = 'completed', result = '{}', finished_at = now() WHERE replay_id = $1`, id, run)
+	e.exec(t, `UPDATE replays SET status = 'succeeded', verdict = '{"verdict":"no_effect","sentence":"none"}', finished_at = now() WHERE id = $1`, id)
+	return id.String()
+}
+
 // replayed waits for the end of a replay.
 func (e *env) replayed(t *testing.T, as option, id uuid.UUID) (ended contract.Replay) {
 	t.Helper()
@@ -173,12 +190,19 @@ func (e *env) replayed(t *testing.T, as option, id uuid.UUID) (ended contract.Re
 	return ended
 }
 
-// verdictOf reads a verdict.
-func verdictOf(t *testing.T, r *contract.Replay) (verdict struct {
+// readVerdict is what tests read of a verdict.
+type readVerdict struct {
 	Verdict  string `json:"verdict"`
 	Sentence string `json:"sentence"`
-	K, M     int
-}) {
+	Reasons  []struct {
+		Code string `json:"code"`
+		Text string `json:"text"`
+	} `json:"reasons"`
+	K, M int
+}
+
+// verdictOf reads a verdict.
+func verdictOf(t *testing.T, r *contract.Replay) (verdict readVerdict) {
 	t.Helper()
 	require.NotNil(t, r.Verdict, "%+v", r.Error)
 	require.NoError(t, json.Unmarshal(*r.Verdict, &verdict))

@@ -61,7 +61,7 @@ func TestOtherTenantsSeeNothing(t *testing.T) {
 	connection := e.connect(t, cookie(owner), project.Id, "openai", provider.Start(t, provider.Options{}), "")
 	comparison, evalRun, evaluated := e.fillEvaluations(t, cookie(owner), project.Id, connection.Id, "theirs")
 	theirs := map[string]string{
-		"comparison_id": comparison, "eval_run_id": evalRun, "dataset_item_id": evaluated, "eval_rule_id": e.fillRule(t, cookie(owner), project.Id, "theirs"),
+		"comparison_id": comparison, "eval_run_id": evalRun, "dataset_item_id": evaluated, "eval_rule_id": e.fillRule(t, cookie(owner), project.Id, "theirs"), "replay_id": e.fillReplay(t, cookie(owner), run.String()),
 		"provider_id": connection.Id.String(), "scenario_id": e.createScenario(t, cookie(owner), project.Id, "mine").Id.String(),
 		"import_id": imported.Id.String(), "dataset_id": dataset.Id.String(), "item_id": items.Data[0].Id.String(), "revision": "0", "other_revision": "1",
 		"prompt_id": prompt.Id.String(), "version": "1", "other_version": "2", "alias": "production",
@@ -72,7 +72,7 @@ func TestOtherTenantsSeeNothing(t *testing.T) {
 		"view_id": view.Id.String(), "score_id": score.Id.String(), "session_id": "s1",
 	}
 	unknown := map[string]string{
-		"comparison_id": noSuchID, "eval_run_id": noSuchID, "dataset_item_id": noSuchID, "eval_rule_id": noSuchID,
+		"comparison_id": noSuchID, "eval_run_id": noSuchID, "dataset_item_id": noSuchID, "eval_rule_id": noSuchID, "replay_id": noSuchID,
 		"provider_id": noSuchID, "scenario_id": noSuchID,
 		"import_id": noSuchID, "dataset_id": noSuchID, "item_id": noSuchID, "revision": "0", "other_revision": "1",
 		"prompt_id": noSuchID, "version": "1", "other_version": "2", "alias": "production",
@@ -116,6 +116,8 @@ func TestOtherTenantsSeeNothing(t *testing.T) {
 		"POST /v1/eval-runs/:eval_run_id/results": func(ids map[string]string) any {
 			return `{"items":[{"item_id":"` + ids["dataset_item_id"] + `","repeat":1,"output":1}]}`
 		},
+		"POST /v1/replays": func(ids map[string]string) any { return replayBody(ids["run_id"], "") },
+		"POST /v1/replays/:replay_id/_actions/extend":          func(map[string]string) any { return `{"controls":1}` },
 		"PATCH /v1/datasets/:dataset_id":                       func(map[string]string) any { return `{"description":"mine"}` },
 		"POST /v1/datasets/:dataset_id/items":                  func(map[string]string) any { return `{"input":1}` },
 		"PATCH /v1/datasets/:dataset_id/items/:item_id":        func(map[string]string) any { return `{"input":2}` },
@@ -190,6 +192,8 @@ func TestOtherTenantsSeeNothing(t *testing.T) {
 		request{http.MethodGet, "/v1/comparisons", "?project_id=:project_id"},
 		request{http.MethodGet, "/v1/eval-rules", "?project_id=:project_id"},
 		request{http.MethodGet, "/v1/eval-runs", "?project_id=:project_id"},
+		request{http.MethodGet, "/v1/replays", "?project_id=:project_id"},
+		request{http.MethodPost, "/v1/replays", ""},
 		request{http.MethodPost, "/v1/runs/_actions/add-to-dataset", ""},
 		request{http.MethodPost, "/v1/keys", ""},
 	)
@@ -214,7 +218,7 @@ func TestOtherTenantsSeeNothing(t *testing.T) {
 	}
 	// The same requests succeed for the owner, those that change something last, and those that delete much at the very end.
 	much := func(r request) int {
-		return slices.Index([]string{"/v1/comparisons/:comparison_id/_actions/cancel", "/v1/eval-runs/:eval_run_id/_actions/finish", "/v1/eval-runs/:eval_run_id/_actions/cancel", "/v1/eval-runs/:eval_run_id", "/v1/datasets/:dataset_id", "/v1/prompts/:prompt_id", "/v1/projects/:project_id", "/v1/workspaces/:workspace_id", "/v1/organizations/:organization_id"}, r.route)
+		return slices.Index([]string{"/v1/replays/:replay_id/_actions/cancel", "/v1/comparisons/:comparison_id/_actions/cancel", "/v1/eval-runs/:eval_run_id/_actions/finish", "/v1/eval-runs/:eval_run_id/_actions/cancel", "/v1/eval-runs/:eval_run_id", "/v1/datasets/:dataset_id", "/v1/prompts/:prompt_id", "/v1/projects/:project_id", "/v1/workspaces/:workspace_id", "/v1/organizations/:organization_id"}, r.route)
 	}
 	slices.SortStableFunc(requests, func(a, b request) int { return much(a) - much(b) })
 	refused := map[string]string{ // it waits for results from outside

@@ -102,6 +102,7 @@ func TestWalk(t *testing.T) {
 			return evalRun
 		},
 		"eval_rule_id": func() string { return e.fillRule(t, cookie(owner), project.Id, uuid.NewString()) },
+		"replay_id": func() string { return e.fillReplay(t, cookie(owner), mine.things["run_id"]) },
 		"member_id": func() string {
 			email := uuid.NewString() + "@example.com"
 			e.insertUser(t, email)
@@ -148,7 +149,7 @@ func TestWalk(t *testing.T) {
 							}
 							continue
 						}
-						if (method != http.MethodGet || name == "prompt_id" || name == "dataset_id") && strings.Contains(path, "{"+name+"}") || path == "/v1/runs/_actions/add-to-dataset" && name == "dataset_id" {
+						if (method != http.MethodGet || name == "prompt_id" || name == "dataset_id" || name == "replay_id") && strings.Contains(path, "{"+name+"}") || path == "/v1/runs/_actions/add-to-dataset" && name == "dataset_id" {
 							x.names[name] = named{mine: create()}
 						}
 					}

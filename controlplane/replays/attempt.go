@@ -108,7 +108,7 @@ func (t *try) attempt(ctx context.Context, a *Attempt) error {
 		return err //nolint:wrapcheck // it is of call, of store, or of the context
 	}
 	result := m.result(ctx, made)
-	if err := patiently(ctx, func() error { return m.record(ctx, made, result, started) }); err != nil {
+	if err := patiently(ctx, func() error { return m.record(ctx, made, started) }); err != nil {
 		return err
 	}
 	text, err := json.Marshal(result)

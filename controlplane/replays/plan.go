@@ -103,7 +103,7 @@ func (s *Service) plan(ctx context.Context, grant access.Grant, n *Wanted, look 
 	if p.Executor == replay.ExecutorCassette { // nothing varies: one attempt of each is all there is to know
 		p.Controls, p.Treatments = min(p.Controls, 1), 1
 	}
-	if p.Steps, err = replay.MakePlan(recording, checked, p.config.options()); err != nil {
+	if p.Steps, err = replay.MakePlan(recording, checked, p.config.options()); err != nil { //nolint:contextcheck // it waits for nothing
 		return nil, fmt.Errorf("plan the replay of run %s: %w", n.Run, err)
 	}
 	p.Warnings = append(p.Warnings, p.Steps.Warnings...)

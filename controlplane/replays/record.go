@@ -33,10 +33,10 @@ const (
 )
 
 // record sends the attempt to ingest as a run. The same attempt always has the same ids, so that sending it twice makes one run.
-func (m *making) record(ctx context.Context, made *replay.Attempt, result *Result, started time.Time) error {
+func (m *making) record(ctx context.Context, made *replay.Attempt, started time.Time) error {
 	var out bytes.Buffer
 	writer := otlp.NewWriter(&out)
-	spans, err := m.spans(made, result, started)
+	spans, err := m.spans(made, started)
 	if err != nil {
 		return err
 	}
@@ -72,7 +72,7 @@ func (m *making) idOf(recorded, index int) uint64 {
 }
 
 // spans returns the spans of the attempt's run.
-func (m *making) spans(made *replay.Attempt, result *Result, started time.Time) ([]runs.Span, error) {
+func (m *making) spans(made *replay.Attempt, started time.Time) ([]runs.Span, error) {
 	recorded := make(map[string]*runs.Span, len(m.source.spans))
 	for i := range m.source.spans {
 		recorded[runmodel.FormatSpanID(m.source.spans[i].SpanID)] = &m.source.spans[i]
@@ -175,13 +175,13 @@ func setCall(s *runmodel.Span, step *replay.AttemptStep) {
 
 // setRun sets what a run says of itself at its root.
 func (m *making) setRun(span *runs.Span) {
-	metadata := maps.Clone(span.Span.Metadata)
+	metadata := maps.Clone(span.Metadata)
 	if metadata == nil {
 		metadata = map[string]string{}
 	}
 	metadata[metaReplay], metadata[metaOf], metadata[metaRole] = m.r.ID.String(), m.r.RunID.String(), string(m.a.Role)
 	metadata[metaAttempt] = strconv.Itoa(m.a.Number)
-	span.Span.Metadata = metadata
+	span.Metadata = metadata
 	links, err := json.Marshal([]runmodel.Link{{RunID: m.r.RunID.String(), SpanID: runmodel.FormatSpanID(m.source.run.RootSpanID), Attributes: map[string]any{}}})
 	if err == nil {
 		span.Span.Links = string(links)

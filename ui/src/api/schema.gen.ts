@@ -2861,9 +2861,9 @@ export interface paths {
          *     `edits: []` replays without an edit, to see how much the agent varies by itself. A control of the same run, fork step, model and engine that was
          *     made in the last day is used again.
          *
-         *     Needs the scopes `runs:read`, and `prompts:read` for prompts of the registry.
+         *     Prompts of the registry need the scope `prompts:read`, too.
          *
-         *     Requires the scope `replays:write`.
+         *     Requires the scopes `replays:write` and `runs:read`.
          */
         post: operations["createReplay"];
         delete?: never;
@@ -2953,9 +2953,9 @@ export interface paths {
         /**
          * Compare an attempt with the recorded run
          * @description The steps of the recorded run and of one attempt, aligned as by `GET /v1/runs/{run_id}/diff/{other_run_id}`, with where each step of the attempt
-         *     came from, whether the edit can have caused a difference, and the verdict over all attempts. One diff proves nothing: see the verdict. Needs the scope `runs:read`.
+         *     came from, whether the edit can have caused a difference, and the verdict over all attempts. One diff proves nothing: see the verdict.
          *
-         *     Requires the scope `replays:read`.
+         *     Requires the scopes `replays:read` and `runs:read`.
          */
         get: operations["diffReplay"];
         put?: never;
