@@ -102,7 +102,7 @@ func TestWalk(t *testing.T) {
 			return evalRun
 		},
 		"eval_rule_id": func() string { return e.fillRule(t, cookie(owner), project.Id, uuid.NewString()) },
-		"replay_id": func() string { return e.fillReplay(t, cookie(owner), mine.things["run_id"]) },
+		"replay_id":    func() string { return e.fillReplay(t, cookie(owner), mine.things["run_id"]) },
 		"member_id": func() string {
 			email := uuid.NewString() + "@example.com"
 			e.insertUser(t, email)
