@@ -2,6 +2,8 @@ package clickhouse
 
 import (
 	"context"
+	"math/rand/v2"
+	"slices"
 	"testing"
 	"time"
 
@@ -101,16 +103,96 @@ func TestTotalsOfAVeryLongRun(t *testing.T) {
 	assert.Equal(t, Derived{Runs: 1, Reread: 1}, derived)
 	assert.Equal(t, maxVersionsPerRun, counting.most)
 	var row struct {
-		SpanCount   uint64            `ch:"span_count"`
-		InputTokens *int64            `ch:"input_tokens"`
-		EndTime     time.Time         `ch:"end_time"`
-		Metadata    map[string]string `ch:"metadata"`
+		SpanCount     uint64            `ch:"span_count"`
+		InputTokens   *int64            `ch:"input_tokens"`
+		EndTime       time.Time         `ch:"end_time"`
+		Metadata      map[string]string `ch:"metadata"`
+		Replayability string            `ch:"replayability"`
 	}
-	require.NoError(t, conn.QueryRow(t.Context(), "SELECT span_count, input_tokens, end_time, metadata FROM runs FINAL").ScanStruct(&row))
+	require.NoError(t, conn.QueryRow(t.Context(), "SELECT span_count, input_tokens, end_time, metadata, replayability FROM runs FINAL").ScanStruct(&row))
 	assert.EqualValues(t, maxVersionsPerRun, row.SpanCount)
 	assert.EqualValues(t, maxVersionsPerRun-1, *row.InputTokens, "all calls below the first, which wraps them")
 	assert.Equal(t, last.Add(-more*100*time.Millisecond), row.EndTime)
 	assert.Equal(t, map[string]string{"team": "a", KeyTotalsOf: "100000"}, row.Metadata)
+	assert.Empty(t, row.Replayability, "unknown: it covers a part")
+	n, err := DeriveStale(t.Context(), conn, writer, nil)
+	require.NoError(t, err)
+	assert.Zero(t, n, "it would not become known")
+}
+
+// TestReplayabilityFromStoredSpans compares what is derived from stored spans with what is derived from those that were received. The
+// former knows only digests of requests.
+func TestReplayabilityFromStoredSpans(t *testing.T) {
+	t.Parallel()
+	conn, writer := migrated(t)
+	random := rand.New(rand.NewPCG(9, 10))
+	project, at := uuid.New(), time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
+	want, seen := map[uuid.UUID]string{}, map[string]int{}
+	wanted := map[runmodel.RunKey][]runmodel.Span{}
+	var stored []runmodel.Span
+	var bounds []Bounds
+	for range 300 {
+		id := uuid.New()
+		var spans []runmodel.Span
+		var messages []uint64
+		for n := range uint64(1 + random.IntN(8)) {
+			s := runmodel.Span{
+				ProjectID: project, RunID: id, SpanID: n + 1, Version: 1 + random.Uint64N(2), FromLog: random.IntN(5) == 0, Name: "step", Kind: "llm", RequestModel: "m",
+				StartTime: at.Add(time.Duration(n) * time.Second), EndTime: at.Add(time.Duration(n+1) * time.Second), OutputMessageIDs: []uint64{7},
+			}
+			if random.IntN(4) == 0 {
+				s.Kind, s.OutputMessageIDs, s.ToolArguments, s.ToolResult = "tool", nil, "{}", "1"
+				if random.IntN(10) == 0 {
+					s.ToolResult = ""
+				}
+			} else {
+				for range 1 + random.IntN(40) {
+					messages = append(messages, random.Uint64())
+				}
+				s.InputMessageIDs = slices.Clone(messages)
+				if random.IntN(10) == 0 {
+					s.InputMessageIDs[len(messages)-1] = 5
+				}
+				if random.IntN(4) == 0 {
+					s.SystemMessageTextID = 7
+				}
+				if random.IntN(30) == 0 {
+					s.FinishReasons = []string{"tool_calls"}
+				}
+				if random.IntN(40) == 0 {
+					s.OutputMessageIDs = nil
+				}
+			}
+			spans = append(spans, s)
+			if random.IntN(3) == 0 {
+				again := s
+				again.Version++
+				spans = append(spans, again)
+			}
+		}
+		run := runmodel.Totals(spans)
+		want[id] = run.Replayability
+		seen[run.Replayability]++
+		stored = append(stored, spans...)
+		bounds = append(bounds, Bounds{ProjectID: project, RunID: id, FirstStart: at, LastStart: spans[len(spans)-1].StartTime, FirstBatch: 1, LastBatch: 1})
+		wanted[runmodel.RunKey{ProjectID: project, RunID: id}] = nil
+	}
+	require.NoError(t, writer.InsertSpans(t.Context(), stored))
+	require.NoError(t, writer.InsertBounds(t.Context(), bounds))
+	_, err := DeriveRuns(t.Context(), conn, writer, wanted, 2)
+	require.NoError(t, err)
+	var rows []struct {
+		RunID         uuid.UUID `ch:"run_id"`
+		Replayability string    `ch:"replayability"`
+	}
+	require.NoError(t, conn.Select(t.Context(), &rows, "SELECT run_id, replayability FROM runs FINAL"))
+	require.Len(t, rows, len(want))
+	for _, row := range rows {
+		assert.Equal(t, want[row.RunID], row.Replayability)
+	}
+	for _, level := range []string{runmodel.ReplayStructure, runmodel.ReplayLLM, runmodel.ReplayFull} {
+		assert.Greater(t, seen[level], 10, level)
+	}
 }
 
 // TestTogether checks that runs that are read together are close in time, and that a long run does not extend the

@@ -13,13 +13,15 @@ import (
 	"github.com/looptrace/looptrace/internal/runmodel"
 )
 
-// staleRuns selects the rows of runs whose fingerprint an earlier version made.
-const staleRuns = `fingerprint != '' AND NOT startsWith(fingerprint, '` + runmodel.FingerprintVersion + `')`
+// staleRuns selects the rows of runs whose fingerprint an earlier version made, and those written before runs had a replayability. A row
+// of a run that is too long for it stays as it is.
+const staleRuns = `(fingerprint != '' AND NOT startsWith(fingerprint, '` + runmodel.FingerprintVersion + `')
+	OR replayability = '' AND NOT mapContains(metadata, '` + KeyTotalsOf + `'))`
 
 // runsAtOnce is how many runs are derived together.
 const runsAtOnce = 200
 
-// DeriveStale derives runs again whose fingerprint an earlier version made, hour by hour, and returns how many rows it wrote. It may be
+// DeriveStale derives runs again that an earlier version derived otherwise, hour by hour, and returns how many rows it wrote. It may be
 // stopped and run again. It calls progress, unless nil, after each hour.
 func DeriveStale(ctx context.Context, conn driver.Conn, writer *Writer, progress func(hour time.Time, runs int)) (int, error) {
 	var hours []struct {

@@ -152,6 +152,7 @@ func joinLogs(folded []Span) []Span {
 // answer sends its records again.
 func (s *Span) append(v *Span) {
 	start, input, output, events := s.StartTime, s.InputMessageIDs, s.OutputMessageIDs, s.Events
+	request := s.request().joined(v.request())
 	system := s.SystemMessageTextID
 	s.overlay(v)
 	if len(input) > 0 {
@@ -160,7 +161,7 @@ func (s *Span) append(v *Span) {
 	if start.Before(v.StartTime) {
 		s.StartTime = start
 	}
-	s.InputMessageIDs = appendNew(input, v.InputMessageIDs)
+	s.InputMessageIDs, s.InputDigest = appendNew(input, v.InputMessageIDs), request
 	s.OutputMessageIDs = appendNew(output, v.OutputMessageIDs)
 	s.Events = joinEvents(events, v.Events)
 }
@@ -297,7 +298,7 @@ func (s *Span) overlay(v *Span) {
 	overlay(&s.ToolResult, v.ToolResult)
 	overlay(&s.SystemMessageTextID, v.SystemMessageTextID)
 	if len(v.InputMessageIDs) > 0 {
-		s.InputMessageIDs, s.SystemMessageTextID = v.InputMessageIDs, v.SystemMessageTextID
+		s.InputMessageIDs, s.SystemMessageTextID, s.InputDigest = v.InputMessageIDs, v.SystemMessageTextID, v.InputDigest
 	}
 	overlayList(&s.OutputMessageIDs, v.OutputMessageIDs)
 	overlay(&s.InstructionsID, v.InstructionsID)
@@ -332,6 +333,7 @@ func Totals(versions []Span) Run {
 	}()
 	at := rootIndex(spans)
 	root := &spans[at]
+	calls, tools := ModelCalls(spans), ToolCalls(spans)
 	run := Run{
 		ProjectID: root.ProjectID, RunID: root.RunID,
 		Version:    CountVersions(versions),
@@ -343,8 +345,8 @@ func Totals(versions []Span) Run {
 		SessionID: root.SessionID, ConversationID: root.ConversationID, UserID: root.UserID,
 		AgentName: root.AgentName, Environment: root.Environment, Release: root.Release,
 		SpanCount:     uint64(len(spans)),
-		LLMCallCount:  uint64(len(ModelCalls(spans))),
-		ToolCallCount: uint64(len(ToolCalls(spans))),
+		LLMCallCount:  uint64(len(calls)),
+		ToolCallCount: uint64(len(tools)),
 		GenAI:         slices.ContainsFunc(versions, func(v Span) bool { return v.IsGenAI() }),
 		Source:        runSource(root, spans),
 		FirstReceived: firstReceived(versions),
@@ -401,6 +403,7 @@ func Totals(versions []Span) Run {
 		run.ErrorType, run.ErrorMessage = firstError(spans)
 	}
 	run.Failure = failureOf(&run, spans)
+	run.Replayability = replayability(&run, spans, calls, tools)
 	return run
 }
 

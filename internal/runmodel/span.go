@@ -92,6 +92,8 @@ type Span struct {
 	InstructionsID    uint64   `ch:"instructions_id"`
 	ToolDefinitionsID uint64   `ch:"tool_definitions_id"`
 	ResourceID        uint64   `ch:"resource_id"`
+	// InputDigest stands for InputMessageIDs where only the first of them is read: see MessageDigestSQL. It is no column.
+	InputDigest []uint64 `ch:"input_digest"`
 
 	// Ids of texts, 0 for none: see SystemTextID. The second is that of the first input message, if it is by the system.
 	InstructionsTextID  uint64 `ch:"instructions_text_id"`
@@ -243,6 +245,8 @@ type Run struct {
 	GenAI bool `ch:"genai"`
 	// Source is one of Sources: that of the root, else that of the first span that states one, else SourceUser.
 	Source string `ch:"source"`
+	// Replayability is one of Replayabilities, or empty if it is unknown: the row was written before it existed, or covers part of the run.
+	Replayability string `ch:"replayability"`
 	Failure
 }
 

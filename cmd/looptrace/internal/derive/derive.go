@@ -1,4 +1,4 @@
-// Package derive updates stored runs whose fingerprints an earlier version computed.
+// Package derive updates stored runs that an earlier version derived otherwise.
 package derive
 
 import (
@@ -18,9 +18,10 @@ import (
 func New() *cobra.Command {
 	return &cobra.Command{
 		Use:   "derive",
-		Short: "Update failed runs whose fingerprints an earlier version computed",
+		Short: "Update runs that an earlier version stored",
 		Long: `Updates failed runs whose fingerprints an earlier version of Looptrace computed, so that they are grouped with new
-failures. It may be stopped at any time and run again. Needs CLICKHOUSE_URL.`,
+failures, and runs that it stored without saying how far they can be replayed. It may be stopped at any time and run
+again. Needs CLICKHOUSE_URL.`,
 		Args: cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
 			ctx, stop := signal.NotifyContext(c.Context(), os.Interrupt, syscall.SIGTERM)

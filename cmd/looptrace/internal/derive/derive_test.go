@@ -14,8 +14,8 @@ import (
 	"github.com/looptrace/looptrace/test/engines"
 )
 
-// TestDerive runs the command twice over a store with two failed runs of an earlier version's fingerprints and a
-// successful run. It must update the first two, once.
+// TestDerive runs the command twice over a store with two failed runs of an earlier version's fingerprints, a successful run, and one of
+// which nobody knows how far it can be replayed. It must update all but the third, once.
 func TestDerive(t *testing.T) {
 	address := engines.ClickHouse(t)
 	require.NoError(t, clickhouse.Migrate(t.Context(), address))
@@ -28,10 +28,10 @@ func TestDerive(t *testing.T) {
 	at := time.Now().UTC().Add(-time.Hour).Truncate(time.Second)
 	want := map[uuid.UUID]runmodel.Run{}
 	for _, earlier := range []runmodel.Failure{
-		{Fingerprint: "fp:v1:fedcba9876543210"}, {Fingerprint: "fp:v1:0123456789abcdef", Class: "error", FailingTemplate: "seat <id> is taken"}, {},
+		{Fingerprint: "fp:v1:fedcba9876543210"}, {Fingerprint: "fp:v1:0123456789abcdef", Class: "error", FailingTemplate: "seat <id> is taken"}, {}, {},
 	} {
 		status := "error"
-		if len(want) == 2 {
+		if len(want) >= 2 {
 			status = "ok"
 		}
 		spans := []runmodel.Span{{
@@ -42,6 +42,9 @@ func TestDerive(t *testing.T) {
 		want[now.RunID] = now
 		before := now
 		before.Failure = earlier
+		if len(want) == 4 {
+			before.Replayability = ""
+		}
 		require.NoError(t, writer.InsertSpans(t.Context(), spans))
 		require.NoError(t, writer.InsertBounds(t.Context(), []clickhouse.Bounds{{
 			ProjectID: now.ProjectID, RunID: now.RunID, FirstStart: at, LastStart: at, FirstBatch: 1, LastBatch: 1,
@@ -62,18 +65,20 @@ func TestDerive(t *testing.T) {
 	require.ErrorContains(t, err, "CLICKHOUSE_URL is not set")
 
 	t.Setenv("CLICKHOUSE_URL", address)
-	for _, printed := range []string{"2 runs updated\n", "0 runs updated\n"} {
+	for _, printed := range []string{"3 runs updated\n", "0 runs updated\n"} {
 		out, err := run()
 		require.NoError(t, err)
 		assert.Equal(t, printed, out)
 		var rows []struct {
-			RunID       uuid.UUID `ch:"run_id"`
-			Fingerprint string    `ch:"fingerprint"`
-			Template    string    `ch:"failing_template"`
+			RunID         uuid.UUID `ch:"run_id"`
+			Fingerprint   string    `ch:"fingerprint"`
+			Template      string    `ch:"failing_template"`
+			Replayability string    `ch:"replayability"`
 		}
-		require.NoError(t, conn.Select(t.Context(), &rows, "SELECT run_id, fingerprint, failing_template FROM runs FINAL"))
-		require.Len(t, rows, 3)
+		require.NoError(t, conn.Select(t.Context(), &rows, "SELECT run_id, fingerprint, failing_template, replayability FROM runs FINAL"))
+		require.Len(t, rows, 4)
 		for _, row := range rows {
+			assert.Equal(t, runmodel.ReplayNone, row.Replayability)
 			assert.Equal(t, want[row.RunID].Fingerprint, row.Fingerprint)
 			assert.Equal(t, want[row.RunID].Status == "error", row.Fingerprint != "")
 			assert.Equal(t, map[bool]string{true: "seat <int> is taken", false: ""}[row.Fingerprint != ""], row.Template)
