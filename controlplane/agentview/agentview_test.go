@@ -275,6 +275,22 @@ func TestUnpricedCalls(t *testing.T) {
 	assert.Contains(t, string(build(t, r, Options{Budget: 4000, Encoding: EncodingO200k, Format: FormatText}).Body), ", cost of 2 calls unknown\n")
 }
 
+func TestReplayabilityIsSaid(t *testing.T) {
+	t.Parallel()
+	r := generate(1)
+	text := func() string {
+		return string(build(t, r, Options{Budget: 4000, Encoding: EncodingO200k, Format: FormatText}).Body)
+	}
+	r.outline.Run.Replayability = ""
+	assert.NotContains(t, text(), "replayability", "unknown")
+	r.outline.Run.Replayability = runmodel.ReplayLLM
+	assert.Contains(t, text(), ", replayability llm\n")
+	var decoded Document
+	require.NoError(t, json.Unmarshal(build(t, r, Options{Budget: 4000, Encoding: EncodingO200k, Format: FormatJSON}).Body, &decoded))
+	require.NotNil(t, decoded.About)
+	assert.Equal(t, runmodel.ReplayLLM, decoded.About.Replayability)
+}
+
 func TestFocus(t *testing.T) {
 	t.Parallel()
 	r := generate(1)

@@ -50,6 +50,8 @@ type Totals struct {
 	CostUSD      *float64 `json:"cost_usd,omitempty"`
 	// UnpricedCalls is how many calls of unknown price CostUSD leaves out.
 	UnpricedCalls uint64 `json:"unpriced_calls,omitempty"`
+	// Replayability is how far the run can be replayed, empty if unknown.
+	Replayability string `json:"replayability,omitempty"`
 }
 
 // StepRef refers to a step. N is its number in start order, from 1.

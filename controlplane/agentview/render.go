@@ -93,7 +93,7 @@ func (v *view) aboutShown() Totals {
 	shown := Totals{
 		Agent: SafeName(run.AgentName), Start: run.StartTime.UTC().Format(time.RFC3339), ModelCalls: run.LLMCallCount,
 		ToolCalls: run.ToolCallCount, InputTokens: run.InputTokens, OutputTokens: run.OutputTokens, CostUSD: run.CostUSD,
-		UnpricedCalls: run.UnpricedCallCount,
+		UnpricedCalls: run.UnpricedCallCount, Replayability: run.Replayability,
 	}
 	for _, model := range run.Models[:min(len(run.Models), shownModels)] {
 		shown.Models = append(shown.Models, SafeName(model))
@@ -222,6 +222,9 @@ func (r textRenderer) about() string {
 	}
 	if about.UnpricedCalls > 0 {
 		fmt.Fprintf(&b, ", cost of %d calls unknown", about.UnpricedCalls)
+	}
+	if about.Replayability != "" {
+		b.WriteString(", replayability " + about.Replayability)
 	}
 	return b.String() + "\n"
 }

@@ -147,6 +147,8 @@ func TestEvaluateRecordedRuns(t *testing.T) {
 	before := e.count(t, "SELECT count(*) FROM evaluations") + e.count(t, "SELECT count(*) FROM dataset_revisions")
 	for target, wrong := range map[string]string{
 		`{"run_filter":"status=great"}`:                                                      "body.target.run_filter has the parameter status",
+		`{"run_filter":"replayability=some"}`:                                                "body.target.run_filter has the parameter replayability",
+		`{"run_filter":"session_id=support&replayability=structure"}`:                        "matches no run that started",
 		`{"run_filter":"colour=red"}`:                                                        "is no filter of runs",
 		`{"run_filter":"project_id=` + uuid.NewString() + `"}`:                               "stands in project_id",
 		`{"run_filter":"window_seconds=60"}`:                                                 "stands in target.from",

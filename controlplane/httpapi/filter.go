@@ -43,6 +43,9 @@ func runFilter(f *contract.RunFilter, location string) (runs.Filter, error) {
 	for _, outcome := range valueOf(f.Outcome, nil) {
 		filter.Outcomes = append(filter.Outcomes, string(outcome))
 	}
+	for _, level := range valueOf(f.Replayability, nil) {
+		filter.Replayability = append(filter.Replayability, string(level))
+	}
 	var errs []error
 	if f.StartAfter != nil {
 		errs = append(errs, validate.Time(location+".start_after", *f.StartAfter))

@@ -31,6 +31,7 @@ type parquetRun struct {
 	Outcome          string            `parquet:"outcome,dict"`
 	GenAI            bool              `parquet:"genai"`
 	Source           string            `parquet:"source,dict"`
+	Replayability    *string           `parquet:"replayability,optional,dict"`
 	StartTime        time.Time         `parquet:"start_time,timestamp(nanosecond)"`
 	EndTime          *time.Time        `parquet:"end_time,optional,timestamp(nanosecond)"`
 	DurationMs       *float64          `parquet:"duration_ms,optional"`
@@ -206,7 +207,7 @@ func newParquetRuns(to io.Writer) parquetRuns { return parquetRuns{newParquetFil
 func (p parquetRuns) run(r *runs.Run) error {
 	row := parquetRun{
 		RunID: r.RunID.String(), ProjectID: r.ProjectID.String(), Name: r.Name, Kind: r.Kind, Status: r.Status, Outcome: r.Outcome(), GenAI: r.GenAI, Source: r.Source,
-		StartTime: r.StartTime.UTC(), EndTime: present(r.EndTime), DurationMs: elapsed(r.StartTime, r.EndTime),
+		Replayability: known(r.Replayability), StartTime: r.StartTime.UTC(), EndTime: present(r.EndTime), DurationMs: elapsed(r.StartTime, r.EndTime),
 		Inputs: r.Inputs, Outputs: r.Outputs, Truncated: r.Truncated, ErrorType: known(r.ErrorType), ErrorMessage: known(r.ErrorMessage),
 		SessionID: known(r.SessionID), ConversationID: known(r.ConversationID), UserID: known(r.UserID), AgentName: known(r.AgentName),
 		Tags: r.Tags, Metadata: r.Metadata, Environment: known(r.Environment), Release: known(r.Release),

@@ -184,7 +184,7 @@ func listQuery(p contract.ListRunsParams) (runs.ListQuery, error) {
 func runOf(r *runs.Run) contract.Run {
 	run := contract.Run{
 		RunId: r.RunID, ProjectId: r.ProjectID, Name: r.Name, Kind: r.Kind, Status: contract.Status(r.Status), Outcome: contract.Outcome(r.Outcome()), Genai: r.GenAI, Source: contract.RunSource(r.Source),
-		StartTime: r.StartTime.UTC(), EndTime: present(r.EndTime), DurationMs: elapsed(r.StartTime, r.EndTime),
+		Replayability: listedReplayability(r.Replayability), StartTime: r.StartTime.UTC(), EndTime: present(r.EndTime), DurationMs: elapsed(r.StartTime, r.EndTime),
 		Inputs: r.Inputs, Outputs: r.Outputs, Truncated: r.Truncated, Cut: cutMembers(r.Cut),
 		SessionId: known(r.SessionID), ConversationId: known(r.ConversationID), UserId: known(r.UserID),
 		AgentName: known(r.AgentName), Tags: list(r.Tags), Metadata: r.Metadata,

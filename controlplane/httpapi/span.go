@@ -106,6 +106,14 @@ func promptsOf(r *runmodel.Run) []contract.PromptRef {
 	return prompts
 }
 
+func listedReplayability(level string) *contract.Replayability {
+	if level == "" {
+		return nil
+	}
+	known := contract.Replayability(level)
+	return &known
+}
+
 func costSourceOf(source string) *contract.CostSource {
 	if source == "" {
 		return nil

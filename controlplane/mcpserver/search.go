@@ -37,6 +37,7 @@ type searchInput struct {
 	Outcome        []string          `json:"outcome,omitempty" jsonschema:"Only runs with one of these outcomes. A failed run ended with an error, was cancelled or did not recover from the failure of a step."`
 	Traces         string            `json:"traces,omitempty" jsonschema:"genai: only traces with a GenAI span, such as a model call, an agent or a tool. other: only traces without one, such as health checks. all: both."`
 	Source         string            `json:"source,omitempty" jsonschema:"What made the runs. user: the user's programs. playground, evaluation and replay: Looptrace itself. all: any of them."`
+	Replayability  []string          `json:"replayability,omitempty" jsonschema:"Only runs that can be replayed so far. structure: without texts. llm: single model calls. full: whole."`
 	Kind           []string          `json:"kind,omitempty" jsonschema:"Only runs of one of these kinds, such as agent."`
 	Search         string            `json:"search,omitempty" jsonschema:"Words that all occur in one step of the run: in names, inputs, outputs or errors. Double quotes enclose a phrase."`
 	WindowSeconds  int               `json:"window_seconds,omitempty" jsonschema:"Only runs that started within this number of seconds before now."`
@@ -124,6 +125,12 @@ func (t *tools) addSearch(server *mcp.Server) error {
 			s.Enum, s.Default = []any{runs.SourceAll}, []byte(`"`+runmodel.SourceUser+`"`)
 			for _, source := range slices.Backward(runmodel.Sources) {
 				s.Enum = slices.Insert(s.Enum, 0, any(source))
+			}
+		},
+		"replayability": func(s *jsonschema.Schema) {
+			few(s)
+			for _, level := range runmodel.Replayabilities {
+				s.Items.Enum = append(s.Items.Enum, level)
 			}
 		},
 		"kind":            few,
@@ -232,7 +239,7 @@ func oneProject(grant access.Grant) (uuid.UUID, error) {
 func (in *searchInput) query(project uuid.UUID) (runs.ListQuery, error) {
 	query := runs.ListQuery{
 		Filter: runs.Filter{
-			ProjectID: project, Window: time.Duration(in.WindowSeconds) * time.Second, Statuses: in.Status, Outcomes: in.Outcome, Traces: in.Traces, Source: in.Source, Kinds: in.Kind,
+			ProjectID: project, Window: time.Duration(in.WindowSeconds) * time.Second, Statuses: in.Status, Outcomes: in.Outcome, Traces: in.Traces, Source: in.Source, Replayability: in.Replayability, Kinds: in.Kind,
 			Search: in.Search, Name: in.Name, Model: in.Model, AgentName: in.AgentName, SessionID: in.SessionID,
 			ConversationID: in.ConversationID, UserID: in.UserID, Tag: in.Tag, Environment: in.Environment, Release: in.Release,
 			ErrorType: in.ErrorType, Prompts: runs.OfPrompt(in.PromptID, in.PromptName, in.PromptVersion), Fingerprint: in.Fingerprint, Metadata: in.Metadata,

@@ -22,6 +22,7 @@ type Filter struct {
 	StartBefore    time.Time     // exclusive
 	Statuses       []string
 	Outcomes       []string
+	Replayability  []string // some of runmodel.Replayabilities
 	Kinds          []string
 	Search         string
 	Name           string
@@ -109,6 +110,9 @@ func (f Filter) conditions(w *where, lower time.Time) {
 	}
 	if len(f.Outcomes) > 0 {
 		w.add(outcome+" IN (?)", f.Outcomes)
+	}
+	if len(f.Replayability) > 0 {
+		w.add("replayability IN (?)", f.Replayability)
 	}
 	if len(f.Kinds) > 0 {
 		w.add("kind IN (?)", f.Kinds)

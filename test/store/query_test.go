@@ -83,6 +83,7 @@ func newQuerying(t *testing.T) *querying {
 		if i%3 == 0 {
 			run.OutputTokens = maybe(random, int64(random.IntN(9)))
 		}
+		run.Replayability = pick("", "none", "llm", "full")
 		run.GenAI, run.Source = i%5 > 0, runmodel.SourceUser
 		switch {
 		case i%11 == 0:
@@ -170,6 +171,7 @@ func filters(end time.Time) map[string]struct {
 		"least": {runs.Filter{MinCostUSD: &three, MinTokens: &tokens, MinDuration: 5 * time.Millisecond}, func(r *runmodel.Run) bool {
 			return r.CostUSD != nil && *r.CostUSD >= three && tokensOf(r) != nil && *tokensOf(r) >= tokens && !runmodel.IsAbsent(r.EndTime) && r.EndTime.Sub(r.StartTime) >= 5*time.Millisecond
 		}},
+		"replayable":          {runs.Filter{Replayability: []string{"llm", "full"}}, func(r *runmodel.Run) bool { return r.Replayability == "llm" || r.Replayability == "full" }},
 		"evaluations":         {runs.Filter{Source: runmodel.SourceEvaluation}, func(r *runmodel.Run) bool { return r.GenAI && r.Source == runmodel.SourceEvaluation }},
 		"of the user":         {runs.Filter{Source: runmodel.SourceUser}, func(*runmodel.Run) bool { return true }},
 		"any source":          {runs.Filter{Source: runs.SourceAll, UserID: "3"}, func(r *runmodel.Run) bool { return r.GenAI && r.UserID == "3" }},

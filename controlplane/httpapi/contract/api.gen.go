@@ -7172,10 +7172,14 @@ type Run struct {
 	Prompt *PromptRef `json:"prompt"`
 
 	// Prompts The prompts that any of its spans names, in the order of their first span; the first 50. When one run is read, also those whose system message a model call has that names no prompt.
-	Prompts    []PromptRef        `json:"prompts"`
-	ReceivedAt time.Time          `json:"received_at"`
-	Release    *string            `json:"release"`
-	RunId      openapi_types.UUID `json:"run_id"`
+	Prompts    []PromptRef `json:"prompts"`
+	ReceivedAt time.Time   `json:"received_at"`
+	Release    *string     `json:"release"`
+
+	// Replayability How far the run can be replayed, as far as its spans tell without their texts; `GET /v1/runs/{run_id}/replayability` decides exactly, and may say
+	// less. Null if unknown: the run was stored before this existed (`looptrace derive` fills it in), or is too long for its totals.
+	Replayability *Replayability     `json:"replayability"`
+	RunId         openapi_types.UUID `json:"run_id"`
 
 	// ScoreCount All scores of the run and its spans; `GET /v1/runs/{run_id}/scores` lists them.
 	ScoreCount int64 `json:"score_count"`
@@ -7473,6 +7477,7 @@ type RunFilter struct {
 	PromptName     *string            `json:"prompt_name,omitempty"`
 	PromptVersion  *string            `json:"prompt_version,omitempty"`
 	Release        *string            `json:"release,omitempty"`
+	Replayability  *[]Replayability   `json:"replayability,omitempty"`
 	Search         *string            `json:"search,omitempty"`
 	SessionId      *string            `json:"session_id,omitempty"`
 
@@ -8436,6 +8441,9 @@ type FilterPromptVersion = string
 // FilterRelease defines model for FilterRelease.
 type FilterRelease = string
 
+// FilterReplayability defines model for FilterReplayability.
+type FilterReplayability = []Replayability
+
 // FilterSearch defines model for FilterSearch.
 type FilterSearch = string
 
@@ -8561,6 +8569,9 @@ type ListFailedRunsParams struct {
 	// Outcome One or several outcomes. `failed` is what Failures and the statistics count.
 	Outcome *FilterOutcome `form:"outcome,omitempty" json:"outcome,omitempty"`
 
+	// Replayability One or several levels. Runs of which it is unknown have none of them.
+	Replayability *FilterReplayability `form:"replayability,omitempty" json:"replayability,omitempty"`
+
 	// Kind One or several kinds.
 	Kind *FilterKind `form:"kind,omitempty" json:"kind,omitempty"`
 
@@ -8634,6 +8645,9 @@ type GetFailedRunsParams struct {
 
 	// Outcome One or several outcomes. `failed` is what Failures and the statistics count.
 	Outcome *FilterOutcome `form:"outcome,omitempty" json:"outcome,omitempty"`
+
+	// Replayability One or several levels. Runs of which it is unknown have none of them.
+	Replayability *FilterReplayability `form:"replayability,omitempty" json:"replayability,omitempty"`
 
 	// Kind One or several kinds.
 	Kind *FilterKind `form:"kind,omitempty" json:"kind,omitempty"`
@@ -9193,6 +9207,9 @@ type ListRunsParams struct {
 	// Outcome One or several outcomes. `failed` is what Failures and the statistics count.
 	Outcome *FilterOutcome `form:"outcome,omitempty" json:"outcome,omitempty"`
 
+	// Replayability One or several levels. Runs of which it is unknown have none of them.
+	Replayability *FilterReplayability `form:"replayability,omitempty" json:"replayability,omitempty"`
+
 	// Kind One or several kinds.
 	Kind *FilterKind `form:"kind,omitempty" json:"kind,omitempty"`
 
@@ -9284,6 +9301,9 @@ type ExportRunsParams struct {
 	// Outcome One or several outcomes. `failed` is what Failures and the statistics count.
 	Outcome *FilterOutcome `form:"outcome,omitempty" json:"outcome,omitempty"`
 
+	// Replayability One or several levels. Runs of which it is unknown have none of them.
+	Replayability *FilterReplayability `form:"replayability,omitempty" json:"replayability,omitempty"`
+
 	// Kind One or several kinds.
 	Kind *FilterKind `form:"kind,omitempty" json:"kind,omitempty"`
 
@@ -9373,6 +9393,9 @@ type ListRunFieldsParams struct {
 	// Outcome One or several outcomes. `failed` is what Failures and the statistics count.
 	Outcome *FilterOutcome `form:"outcome,omitempty" json:"outcome,omitempty"`
 
+	// Replayability One or several levels. Runs of which it is unknown have none of them.
+	Replayability *FilterReplayability `form:"replayability,omitempty" json:"replayability,omitempty"`
+
 	// Kind One or several kinds.
 	Kind *FilterKind `form:"kind,omitempty" json:"kind,omitempty"`
 
@@ -9451,6 +9474,9 @@ type ListRunFieldValuesParams struct {
 
 	// Outcome One or several outcomes. `failed` is what Failures and the statistics count.
 	Outcome *FilterOutcome `form:"outcome,omitempty" json:"outcome,omitempty"`
+
+	// Replayability One or several levels. Runs of which it is unknown have none of them.
+	Replayability *FilterReplayability `form:"replayability,omitempty" json:"replayability,omitempty"`
 
 	// Kind One or several kinds.
 	Kind *FilterKind `form:"kind,omitempty" json:"kind,omitempty"`
@@ -9534,6 +9560,9 @@ type GetRunStatsParams struct {
 
 	// Outcome One or several outcomes. `failed` is what Failures and the statistics count.
 	Outcome *FilterOutcome `form:"outcome,omitempty" json:"outcome,omitempty"`
+
+	// Replayability One or several levels. Runs of which it is unknown have none of them.
+	Replayability *FilterReplayability `form:"replayability,omitempty" json:"replayability,omitempty"`
 
 	// Kind One or several kinds.
 	Kind *FilterKind `form:"kind,omitempty" json:"kind,omitempty"`
@@ -9623,6 +9652,9 @@ type StreamRunsParams struct {
 
 	// Outcome One or several outcomes. `failed` is what Failures and the statistics count.
 	Outcome *FilterOutcome `form:"outcome,omitempty" json:"outcome,omitempty"`
+
+	// Replayability One or several levels. Runs of which it is unknown have none of them.
+	Replayability *FilterReplayability `form:"replayability,omitempty" json:"replayability,omitempty"`
 
 	// Kind One or several kinds.
 	Kind *FilterKind `form:"kind,omitempty" json:"kind,omitempty"`
@@ -9812,6 +9844,9 @@ type ListThreadsParams struct {
 
 	// Outcome One or several outcomes. `failed` is what Failures and the statistics count.
 	Outcome *FilterOutcome `form:"outcome,omitempty" json:"outcome,omitempty"`
+
+	// Replayability One or several levels. Runs of which it is unknown have none of them.
+	Replayability *FilterReplayability `form:"replayability,omitempty" json:"replayability,omitempty"`
 
 	// Kind One or several kinds.
 	Kind *FilterKind `form:"kind,omitempty" json:"kind,omitempty"`
@@ -11122,6 +11157,14 @@ func (siw *ServerInterfaceWrapper) ListFailedRuns(c *gin.Context) {
 		return
 	}
 
+	// ------------- Optional query parameter "replayability" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "replayability", c.Request.URL.Query(), &params.Replayability, runtime.BindQueryParameterOptions{Type: "array", Format: ""})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter replayability: %w", err), http.StatusBadRequest)
+		return
+	}
+
 	// ------------- Optional query parameter "kind" -------------
 
 	err = runtime.BindQueryParameterWithOptions("form", true, false, "kind", c.Request.URL.Query(), &params.Kind, runtime.BindQueryParameterOptions{Type: "array", Format: ""})
@@ -11378,6 +11421,14 @@ func (siw *ServerInterfaceWrapper) GetFailedRuns(c *gin.Context) {
 	err = runtime.BindQueryParameterWithOptions("form", true, false, "outcome", c.Request.URL.Query(), &params.Outcome, runtime.BindQueryParameterOptions{Type: "array", Format: ""})
 	if err != nil {
 		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter outcome: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	// ------------- Optional query parameter "replayability" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "replayability", c.Request.URL.Query(), &params.Replayability, runtime.BindQueryParameterOptions{Type: "array", Format: ""})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter replayability: %w", err), http.StatusBadRequest)
 		return
 	}
 
@@ -16679,6 +16730,14 @@ func (siw *ServerInterfaceWrapper) ListRuns(c *gin.Context) {
 		return
 	}
 
+	// ------------- Optional query parameter "replayability" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "replayability", c.Request.URL.Query(), &params.Replayability, runtime.BindQueryParameterOptions{Type: "array", Format: ""})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter replayability: %w", err), http.StatusBadRequest)
+		return
+	}
+
 	// ------------- Optional query parameter "kind" -------------
 
 	err = runtime.BindQueryParameterWithOptions("form", true, false, "kind", c.Request.URL.Query(), &params.Kind, runtime.BindQueryParameterOptions{Type: "array", Format: ""})
@@ -16995,6 +17054,14 @@ func (siw *ServerInterfaceWrapper) ExportRuns(c *gin.Context) {
 		return
 	}
 
+	// ------------- Optional query parameter "replayability" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "replayability", c.Request.URL.Query(), &params.Replayability, runtime.BindQueryParameterOptions{Type: "array", Format: ""})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter replayability: %w", err), http.StatusBadRequest)
+		return
+	}
+
 	// ------------- Optional query parameter "kind" -------------
 
 	err = runtime.BindQueryParameterWithOptions("form", true, false, "kind", c.Request.URL.Query(), &params.Kind, runtime.BindQueryParameterOptions{Type: "array", Format: ""})
@@ -17269,6 +17336,14 @@ func (siw *ServerInterfaceWrapper) ListRunFields(c *gin.Context) {
 		return
 	}
 
+	// ------------- Optional query parameter "replayability" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "replayability", c.Request.URL.Query(), &params.Replayability, runtime.BindQueryParameterOptions{Type: "array", Format: ""})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter replayability: %w", err), http.StatusBadRequest)
+		return
+	}
+
 	// ------------- Optional query parameter "kind" -------------
 
 	err = runtime.BindQueryParameterWithOptions("form", true, false, "kind", c.Request.URL.Query(), &params.Kind, runtime.BindQueryParameterOptions{Type: "array", Format: ""})
@@ -17533,6 +17608,14 @@ func (siw *ServerInterfaceWrapper) ListRunFieldValues(c *gin.Context) {
 	err = runtime.BindQueryParameterWithOptions("form", true, false, "outcome", c.Request.URL.Query(), &params.Outcome, runtime.BindQueryParameterOptions{Type: "array", Format: ""})
 	if err != nil {
 		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter outcome: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	// ------------- Optional query parameter "replayability" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "replayability", c.Request.URL.Query(), &params.Replayability, runtime.BindQueryParameterOptions{Type: "array", Format: ""})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter replayability: %w", err), http.StatusBadRequest)
 		return
 	}
 
@@ -17807,6 +17890,14 @@ func (siw *ServerInterfaceWrapper) GetRunStats(c *gin.Context) {
 	err = runtime.BindQueryParameterWithOptions("form", true, false, "outcome", c.Request.URL.Query(), &params.Outcome, runtime.BindQueryParameterOptions{Type: "array", Format: ""})
 	if err != nil {
 		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter outcome: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	// ------------- Optional query parameter "replayability" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "replayability", c.Request.URL.Query(), &params.Replayability, runtime.BindQueryParameterOptions{Type: "array", Format: ""})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter replayability: %w", err), http.StatusBadRequest)
 		return
 	}
 
@@ -18089,6 +18180,14 @@ func (siw *ServerInterfaceWrapper) StreamRuns(c *gin.Context) {
 	err = runtime.BindQueryParameterWithOptions("form", true, false, "outcome", c.Request.URL.Query(), &params.Outcome, runtime.BindQueryParameterOptions{Type: "array", Format: ""})
 	if err != nil {
 		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter outcome: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	// ------------- Optional query parameter "replayability" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "replayability", c.Request.URL.Query(), &params.Replayability, runtime.BindQueryParameterOptions{Type: "array", Format: ""})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter replayability: %w", err), http.StatusBadRequest)
 		return
 	}
 
@@ -18949,6 +19048,14 @@ func (siw *ServerInterfaceWrapper) ListThreads(c *gin.Context) {
 	err = runtime.BindQueryParameterWithOptions("form", true, false, "outcome", c.Request.URL.Query(), &params.Outcome, runtime.BindQueryParameterOptions{Type: "array", Format: ""})
 	if err != nil {
 		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter outcome: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	// ------------- Optional query parameter "replayability" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "replayability", c.Request.URL.Query(), &params.Replayability, runtime.BindQueryParameterOptions{Type: "array", Format: ""})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter replayability: %w", err), http.StatusBadRequest)
 		return
 	}
 
