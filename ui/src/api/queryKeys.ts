@@ -104,6 +104,8 @@ export const keys = {
       [...runContent(projectId, runId), "span", spanId] as const,
     agentView: (projectId: string, runId: string, options: AgentViewOptions) =>
       [...runContent(projectId, runId), "agent-view", options] as const,
+    replayability: (projectId: string, runId: string) =>
+      [...runContent(projectId, runId), "replayability"] as const,
   },
   diff: (projectId: string, runId: string, otherRunId: string) =>
     ["diff", projectId, runId, otherRunId] as const,

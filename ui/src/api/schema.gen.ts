@@ -8802,6 +8802,7 @@ export interface components {
             traces?: components["schemas"]["Traces"];
             source?: components["schemas"]["RunSourceFilter"];
             outcome?: components["schemas"]["Outcome"][];
+            replayability?: components["schemas"]["Replayability"][];
             kind?: string[];
             search?: string;
             /** Format: int64 */
@@ -8879,6 +8880,11 @@ export interface components {
              */
             genai: boolean;
             source: components["schemas"]["RunSource"];
+            /**
+             * @description How far the run can be replayed, as far as its spans tell without their texts; `GET /v1/runs/{run_id}/replayability` decides exactly, and may say
+             *     less. Null if unknown: the run was stored before this existed (`looptrace derive` fills it in), or is too long for its totals.
+             */
+            replayability: components["schemas"]["Replayability"] | null;
             /** Format: date-time */
             start_time: string;
             /** Format: date-time */
@@ -9374,6 +9380,8 @@ export interface components {
         FilterSource: components["schemas"]["RunSourceFilter"];
         /** @description One or several outcomes. `failed` is what Failures and the statistics count. */
         FilterOutcome: components["schemas"]["Outcome"][];
+        /** @description One or several levels. Runs of which it is unknown have none of them. */
+        FilterReplayability: components["schemas"]["Replayability"][];
         /** @description One or several kinds. */
         FilterKind: string[];
         /**
@@ -10950,6 +10958,8 @@ export interface operations {
                 source?: components["parameters"]["FilterSource"];
                 /** @description One or several outcomes. `failed` is what Failures and the statistics count. */
                 outcome?: components["parameters"]["FilterOutcome"];
+                /** @description One or several levels. Runs of which it is unknown have none of them. */
+                replayability?: components["parameters"]["FilterReplayability"];
                 /** @description One or several kinds. */
                 kind?: components["parameters"]["FilterKind"];
                 /**
@@ -11035,6 +11045,8 @@ export interface operations {
                 source?: components["parameters"]["FilterSource"];
                 /** @description One or several outcomes. `failed` is what Failures and the statistics count. */
                 outcome?: components["parameters"]["FilterOutcome"];
+                /** @description One or several levels. Runs of which it is unknown have none of them. */
+                replayability?: components["parameters"]["FilterReplayability"];
                 /** @description One or several kinds. */
                 kind?: components["parameters"]["FilterKind"];
                 /**
@@ -11458,6 +11470,8 @@ export interface operations {
                 source?: components["parameters"]["FilterSource"];
                 /** @description One or several outcomes. `failed` is what Failures and the statistics count. */
                 outcome?: components["parameters"]["FilterOutcome"];
+                /** @description One or several levels. Runs of which it is unknown have none of them. */
+                replayability?: components["parameters"]["FilterReplayability"];
                 /** @description One or several kinds. */
                 kind?: components["parameters"]["FilterKind"];
                 /**
@@ -14495,6 +14509,8 @@ export interface operations {
                 source?: components["parameters"]["FilterSource"];
                 /** @description One or several outcomes. `failed` is what Failures and the statistics count. */
                 outcome?: components["parameters"]["FilterOutcome"];
+                /** @description One or several levels. Runs of which it is unknown have none of them. */
+                replayability?: components["parameters"]["FilterReplayability"];
                 /** @description One or several kinds. */
                 kind?: components["parameters"]["FilterKind"];
                 /**
@@ -14592,6 +14608,8 @@ export interface operations {
                 source?: components["parameters"]["FilterSource"];
                 /** @description One or several outcomes. `failed` is what Failures and the statistics count. */
                 outcome?: components["parameters"]["FilterOutcome"];
+                /** @description One or several levels. Runs of which it is unknown have none of them. */
+                replayability?: components["parameters"]["FilterReplayability"];
                 /** @description One or several kinds. */
                 kind?: components["parameters"]["FilterKind"];
                 /**
@@ -14682,6 +14700,8 @@ export interface operations {
                 source?: components["parameters"]["FilterSource"];
                 /** @description One or several outcomes. `failed` is what Failures and the statistics count. */
                 outcome?: components["parameters"]["FilterOutcome"];
+                /** @description One or several levels. Runs of which it is unknown have none of them. */
+                replayability?: components["parameters"]["FilterReplayability"];
                 /** @description One or several kinds. */
                 kind?: components["parameters"]["FilterKind"];
                 /**
@@ -14770,6 +14790,8 @@ export interface operations {
                 source?: components["parameters"]["FilterSource"];
                 /** @description One or several outcomes. `failed` is what Failures and the statistics count. */
                 outcome?: components["parameters"]["FilterOutcome"];
+                /** @description One or several levels. Runs of which it is unknown have none of them. */
+                replayability?: components["parameters"]["FilterReplayability"];
                 /** @description One or several kinds. */
                 kind?: components["parameters"]["FilterKind"];
                 /**
@@ -14892,6 +14914,8 @@ export interface operations {
                 source?: components["parameters"]["FilterSource"];
                 /** @description One or several outcomes. `failed` is what Failures and the statistics count. */
                 outcome?: components["parameters"]["FilterOutcome"];
+                /** @description One or several levels. Runs of which it is unknown have none of them. */
+                replayability?: components["parameters"]["FilterReplayability"];
                 /** @description One or several kinds. */
                 kind?: components["parameters"]["FilterKind"];
                 /**
@@ -15337,6 +15361,8 @@ export interface operations {
                 source?: components["parameters"]["FilterSource"];
                 /** @description One or several outcomes. `failed` is what Failures and the statistics count. */
                 outcome?: components["parameters"]["FilterOutcome"];
+                /** @description One or several levels. Runs of which it is unknown have none of them. */
+                replayability?: components["parameters"]["FilterReplayability"];
                 /** @description One or several kinds. */
                 kind?: components["parameters"]["FilterKind"];
                 /**

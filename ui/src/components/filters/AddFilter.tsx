@@ -14,9 +14,10 @@ import { IconPlus } from "@tabler/icons-react";
 import { useEffect, useMemo, useRef, useState } from "react";
 import { useRunFields, useRunFieldValues } from "@/api/stats";
 import { formatCount, formatTime } from "@/components/format";
+import { REPLAYABILITY } from "@/components/replayability";
 import { useProjectId } from "@/components/useProject";
 import classes from "./FilterBar.module.css";
-import { type Filters, NUMBER_FIELDS, TEXT_FIELDS, toQuery, withParam } from "./filters";
+import { type Filters, NUMBER_FIELDS, TEXT_FIELDS, toggleParam, toQuery, withParam } from "./filters";
 
 interface Props {
   filters: Filters;
@@ -36,6 +37,8 @@ interface Field {
   unit?: string;
   /** All possible values. */
   choices?: readonly { value: string; label: string }[];
+  /** Set if several values can be chosen, one after the other. */
+  several?: boolean;
   count?: number | null;
 }
 
@@ -62,6 +65,14 @@ const scores: Field = {
   ],
 };
 
+const replayability: Field = {
+  name: null,
+  parameter: "replayability",
+  label: "Replayable",
+  choices: REPLAYABILITY,
+  several: true,
+};
+
 /** Adds any other filter: choose a field, then a value or a bound. */
 export function AddFilter({ filters, params, onChange, withScores = true }: Props) {
   const [opened, setOpened] = useState(false);
@@ -71,7 +82,12 @@ export function AddFilter({ filters, params, onChange, withScores = true }: Prop
     setField(null);
   };
   const add = (value: string) => {
-    if (field) onChange(withParam(params, field.parameter, value));
+    if (field)
+      onChange(
+        field.several
+          ? toggleParam(params, field.parameter, value)
+          : withParam(params, field.parameter, value),
+      );
     toggle(false);
   };
   return (
@@ -128,7 +144,10 @@ function Fields({ filters, withScores, onChoose }: FieldsProps) {
     }));
   const matches = (one: Field) => one.label.toLowerCase().includes(text.trim().toLowerCase());
   const groups = [
-    { label: "Runs", fields: [...texts, ...numbers, ...(withScores ? [scores] : [])].filter(matches) },
+    {
+      label: "Runs",
+      fields: [...texts, ...numbers, ...(withScores ? [scores] : []), replayability].filter(matches),
+    },
     { label: "Metadata", fields: metadata.filter(matches) },
   ].filter(({ fields }) => fields.length > 0);
   const all = groups.flatMap(({ fields }) => fields);

@@ -34,6 +34,8 @@ describe("readFilters and toQuery", () => {
     ["source=all", { project_id: "p", source: "all" }],
     ["source=user", { project_id: "p" }],
     ["source=batch", { project_id: "p" }],
+    ["replayability=llm&replayability=full", { project_id: "p", replayability: ["full", "llm"] }],
+    ["replayability=some", { project_id: "p" }],
     ["has_score=true", { project_id: "p", has_score: true }],
     ["has_score=false", { project_id: "p", has_score: false }],
     ["has_score=many", { project_id: "p" }],
@@ -62,13 +64,14 @@ describe("chips", () => {
     expect(
       chips(
         read(
-          "outcome=recovered&status=error&kind=llm&range=7d&model=gpt-4o&min_duration_ms=500&search=x&metadata%5Btier%5D=pro&has_score=false",
+          "outcome=recovered&status=error&kind=llm&replayability=llm&range=7d&model=gpt-4o&min_duration_ms=500&search=x&metadata%5Btier%5D=pro&has_score=false",
         ),
       ),
     ).toEqual([
       { param: "outcome", value: "recovered", label: "recovered" },
       { param: "status", value: "error", label: "status: error" },
       { param: "kind", value: "llm", label: "kind: llm" },
+      { param: "replayability", value: "llm", label: "replayable: single model calls" },
       { param: "range", label: "last 7d" },
       { param: "model", label: "model: gpt-4o" },
       { param: "has_score", label: "has scores: no" },

@@ -1,5 +1,6 @@
-import type { Outcome, RunFilter, RunSourceFilter, Status, Traces } from "@/api/types";
+import type { Outcome, Replayability, RunFilter, RunSourceFilter, Status, Traces } from "@/api/types";
 import { formatCost, formatDuration, formatTokens } from "@/components/format";
+import { REPLAYABILITY } from "@/components/replayability";
 
 export const STATUSES: Status[] = ["running", "ok", "error", "cancelled"];
 export const OUTCOMES: Outcome[] = ["running", "succeeded", "recovered", "failed"];
@@ -58,6 +59,7 @@ export interface Filters {
   outcome: Outcome[];
   status: Status[];
   kind: string[];
+  replayability: Replayability[];
   search: string;
   range: Range | null;
   start_after: string | null;
@@ -87,6 +89,9 @@ export function readFilters(params: URLSearchParams): Filters {
     outcome: OUTCOMES.filter((outcome) => params.getAll("outcome").includes(outcome)),
     status: STATUSES.filter((status) => params.getAll("status").includes(status)),
     kind: [...new Set(params.getAll("kind"))].filter((kind) => /^[a-z][a-z0-9_.-]{0,63}$/.test(kind)),
+    replayability: REPLAYABILITY.map(({ value }) => value).filter((value) =>
+      params.getAll("replayability").includes(value),
+    ),
     search: params.get("search") ?? "",
     range: range !== null && range in RANGES ? (range as Range) : null,
     start_after: readTime(params.get("start_after")),
@@ -155,6 +160,7 @@ export function toQuery(projectId: string, filters: Filters): RunFilter {
   if (filters.outcome.length > 0) query.outcome = filters.outcome;
   if (filters.status.length > 0) query.status = filters.status;
   if (filters.kind.length > 0) query.kind = filters.kind;
+  if (filters.replayability.length > 0) query.replayability = filters.replayability;
   if (filters.search.trim() !== "") query.search = filters.search.trim();
   if (filters.range) query.window_seconds = RANGES[filters.range];
   if (filters.has_score !== null) query.has_score = filters.has_score;
@@ -175,6 +181,9 @@ export function chips(filters: Filters): Chip[] {
   for (const status of filters.status)
     out.push({ param: "status", value: status, label: `status: ${status}` });
   for (const kind of filters.kind) out.push({ param: "kind", value: kind, label: `kind: ${kind}` });
+  for (const { value, label } of REPLAYABILITY)
+    if (filters.replayability.includes(value))
+      out.push({ param: "replayability", value, label: `replayable: ${label}` });
   if (filters.range) out.push({ param: "range", label: `last ${filters.range}` });
   if (filters.start_after)
     out.push({ param: "start_after", label: `from ${shortTime(filters.start_after)}` });

@@ -18,6 +18,7 @@ import { StatusMark, shownStatus } from "@/components/StatusMark";
 import { SOURCE_LABELS } from "@/components/source";
 import { useNow } from "@/components/useNow";
 import { allows, useProject } from "@/components/useProject";
+import { ReplayBadge } from "./ReplayBadge";
 import classes from "./RunHeader.module.css";
 
 interface Props {
@@ -59,6 +60,7 @@ export function RunHeader({ run, onBack, actions }: Props) {
               {SOURCE_LABELS[run.source]}
             </span>
           )}
+          {run.genai && <ReplayBadge run={run} />}
           <span className={classes.id}>
             <code title="Run id">{run.run_id}</code>
             <CopyButton value={run.run_id} what="run id" />
