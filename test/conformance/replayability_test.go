@@ -1,0 +1,126 @@
+package conformance
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/looptrace/looptrace/internal/replay"
+	"github.com/looptrace/looptrace/internal/runmodel"
+)
+
+// onlyTextsTell are payloads whose totals say more than the engine: an answer with text asks for a tool that is not defined, and neither a
+// reason to stop nor a preview tells that it asks.
+var onlyTextsTell = []string{
+	"langfuse-otel-tests/otlp/vercel-text-and-toolcalls.json", "langfuse-otel-tests/otlp/zz-all-captures-one-request.json",
+	"langwatch-tests/otlp/lit-adk-generate-content-blobs.json",
+}
+
+// TestRealReplayability compares how far recorded runs can be replayed by their totals, which read no texts, with what the engine of replays
+// says. It prints where they differ. Totals say no more than the engine, and rarely less. So they do for the same runs with a message missing
+// from the last request, as if the program had dropped it.
+func TestRealReplayability(t *testing.T) {
+	folder := realData()
+	if folder == "" {
+		t.Skip("LOOPTRACE_REALDATA names the folder of real traces")
+	}
+	var files []string
+	for _, kind := range []string{"otlp", "otlp-logs"} {
+		some, err := filepath.Glob(filepath.Join(folder, "*", kind, "*.json"))
+		require.NoError(t, err)
+		files = append(files, some...)
+	}
+	type levels struct{ totals, engine string }
+	counts, changed := map[levels]int{}, map[levels]int{}
+	compared, less := 0, 0
+	for _, file := range files {
+		if strings.Contains(file, "base64ids") {
+			continue // no OTLP
+		}
+		source, name := filepath.Split(file)
+		source, kind := filepath.Split(filepath.Clean(source))
+		received := receiveFile(t, source, filepath.Join(kind, name))
+		name = filepath.Join(filepath.Base(source), kind, name)
+		for id, run := range received.runs {
+			recording := replay.Read(replaySpans(run.spans, received.read))
+			got := levels{run.totals.Replayability, string(recording.Replayability.Level)}
+			counts[got]++
+			if got.totals == runmodel.ReplayNone && run.totals.LLMCallCount+run.totals.ToolCallCount == 0 {
+				continue // the engine has times to show, but nothing to edit
+			}
+			compared++
+			if got.totals != got.engine {
+				var missing []string
+				for _, one := range recording.Replayability.Missing {
+					missing = append(missing, fmt.Sprintf("%s %d", one.Code, one.Count))
+				}
+				t.Logf("%s %s: %s by totals, %s by the engine: %v", name, id, got.totals, got.engine, missing)
+			}
+			switch more := slices.Index(runmodel.Replayabilities, got.totals) - slices.Index(runmodel.Replayabilities, got.engine); {
+			case more > 0:
+				assert.Contains(t, onlyTextsTell, name, "totals say more")
+			case more < 0:
+				less++
+			}
+			if spans := withoutAMessage(run.spans); spans != nil && !slices.Contains(onlyTextsTell, name) {
+				got := levels{runmodel.Totals(spans).Replayability, string(replay.Read(replaySpans(spans, received.read)).Replayability.Level)}
+				changed[got]++
+				assert.LessOrEqual(t, slices.Index(runmodel.Replayabilities, got.totals), slices.Index(runmodel.Replayabilities, got.engine), "%s %s, without a message: %v", name, id, got)
+			}
+		}
+	}
+	for what, counts := range map[string]map[levels]int{"recorded": counts, "without a message": changed} {
+		for _, got := range slices.SortedFunc(maps.Keys(counts), func(a, b levels) int { return strings.Compare(fmt.Sprint(a), fmt.Sprint(b)) }) {
+			t.Logf("%s: %9s by totals, %9s by the engine: %d runs", what, got.totals, got.engine, counts[got])
+		}
+	}
+	assert.Greater(t, compared, 300)
+	assert.Less(t, less*100, compared, "totals say less of these")
+	assert.Positive(t, changed[levels{runmodel.ReplayLLM, runmodel.ReplayLLM}])
+}
+
+// withoutAMessage returns spans without the message in the middle of the last request, nil if no request has enough messages.
+func withoutAMessage(spans []runmodel.Span) []runmodel.Span {
+	calls := runmodel.ModelCalls(spans)
+	for _, i := range slices.Backward(calls) {
+		if ids := spans[i].InputMessageIDs; len(ids) > 3 && len(calls) > 1 {
+			changed := slices.Clone(spans)
+			changed[i].InputMessageIDs = slices.Delete(slices.Clone(ids), len(ids)/2, len(ids)/2+1)
+			return changed
+		}
+	}
+	return nil
+}
+
+// replaySpans returns the spans as the engine takes them.
+func replaySpans(recorded []runmodel.Span, read contents) []replay.Span {
+	texts := func(ids []uint64) []json.RawMessage {
+		var list []json.RawMessage
+		for _, id := range ids {
+			list = append(list, read[id])
+		}
+		return list
+	}
+	elements := func(id uint64) []json.RawMessage {
+		var list []json.RawMessage
+		if id != 0 && json.Unmarshal(read[id], &list) != nil {
+			list = []json.RawMessage{read[id]}
+		}
+		return list
+	}
+	spans := make([]replay.Span, len(recorded))
+	for i, s := range recorded {
+		spans[i] = replay.Span{
+			Span: s, SystemInstructions: elements(s.InstructionsID), InputMessages: texts(s.InputMessageIDs), OutputMessages: texts(s.OutputMessageIDs),
+			ToolDefinitions: elements(s.ToolDefinitionsID),
+		}
+	}
+	return spans
+}
