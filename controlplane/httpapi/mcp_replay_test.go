@@ -232,6 +232,13 @@ func TestMCPReplay(t *testing.T) {
 	assert.LessOrEqual(t, spent, most)
 	t.Logf("%d of %d tokens", spent, most)
 
+	// So few cannot tell, and the sentence says how many can. Controls are used again.
+	before := len(m.server.Requests())
+	few, _ := m.edit(t, map[string]any{"run_id": run.String(), "edits": edit["edits"], "tools": edit["tools"], "controls": 2, "treatments": 2})
+	assert.Equal(t, "underpowered", few.Verdict)
+	assert.Regexp(t, `^Cannot tell: .* \d+ more \(.*\) would show`, few.Sentence)
+	assert.Len(t, m.server.Requests(), before+2)
+
 	for _, budget := range []int{1024, 1025, 1500, 2500, 30000} {
 		small, _ := callTool[replayDiff](t, m.client, "replay.diff", map[string]any{"replay_id": created.ReplayID, "token_budget": budget})
 		assert.Equal(t, "effect_attributable", small.Verdict)
