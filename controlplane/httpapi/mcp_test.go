@@ -152,6 +152,20 @@ func TestMCP(t *testing.T) {
 				assert.False(t, *tool.Annotations.DestructiveHint)
 			}
 			assert.ElementsMatch(t, names, listed)
+			// What a client gives its model before any call.
+			const most = 3_600
+			codec, err := tokenizer.Get(tokenizer.O200kBase)
+			require.NoError(t, err)
+			spent, err := codec.Count(client.InitializeResult().Instructions)
+			require.NoError(t, err)
+			for _, tool := range list.Tools {
+				schema, err := json.Marshal(tool.InputSchema)
+				require.NoError(t, err)
+				tokens, err := codec.Count(tool.Name + tool.Description + string(schema))
+				require.NoError(t, err)
+				spent += tokens
+			}
+			assert.LessOrEqual(t, spent, most)
 			found, _ := callTool[foundRuns](t, client, names[1], map[string]any{"limit": 1})
 			assert.True(t, strings.HasPrefix(found.NextPage, names[1]+" {"), found.NextPage)
 		}

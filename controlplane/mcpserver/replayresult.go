@@ -19,7 +19,7 @@ import (
 )
 
 type diffInput struct {
-	ReplayID    string `json:"replay_id"              jsonschema:"The id that replay.edit returned."`
+	ReplayID    string `json:"replay_id"              jsonschema:"The replay_id of a replay that was made."`
 	Attempt     int    `json:"attempt,omitempty"      jsonschema:"The number of the attempt to compare with the recorded run. Omit it for the first one with the edits."`
 	WaitSeconds int    `json:"wait_seconds,omitempty" jsonschema:"How long to wait for the replay to end."`
 	budget
