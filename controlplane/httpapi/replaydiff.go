@@ -3,10 +3,12 @@ package httpapi
 import (
 	"context"
 	"encoding/json"
+	"errors"
 
 	"github.com/looptrace/looptrace/controlplane/diff"
 	"github.com/looptrace/looptrace/controlplane/httpapi/contract"
 	"github.com/looptrace/looptrace/controlplane/replays"
+	"github.com/looptrace/looptrace/controlplane/runs"
 	"github.com/looptrace/looptrace/internal/problem"
 	"github.com/looptrace/looptrace/internal/runmodel"
 )
@@ -28,15 +30,19 @@ func (h replayHandlers) DiffReplay(ctx context.Context, req contract.DiffReplayR
 	if err != nil {
 		return nil, err
 	}
+	details, err := h.replays.Details(ctx, &found, attempt.Number)
+	if err != nil {
+		return nil, err
+	}
 	in := grant.Only(found.ProjectID)
 	of := diffHandlers{h.runs}
 	base, err := of.comparable(ctx, in, found.RunID)
 	if err != nil {
-		return nil, err
+		return nil, noRun(err, "The recorded run was deleted: there is nothing to compare with.")
 	}
 	other, err := of.comparable(ctx, in, attempt.RunID)
 	if err != nil {
-		return nil, err
+		return nil, noRun(err, "The run of the attempt was deleted, or is not stored yet. Wait a second, or extend the replay.")
 	}
 	d := diff.Compare(base, other)
 	answer := contract.DiffReplay200JSONResponse{
@@ -52,8 +58,8 @@ func (h replayHandlers) DiffReplay(ctx context.Context, req contract.DiffReplayR
 		answer.FirstAttributableSpanId = firstAttributable(verdict)
 	}
 	made, recorded := map[string]*replays.StepSource{}, map[string]*replays.StepSource{}
-	for i := range result.Steps {
-		step := &result.Steps[i]
+	for i := range details.Steps {
+		step := &details.Steps[i]
 		made[step.SpanID], recorded[step.Recorded] = step, step
 	}
 	for i := range answer.Diff.Steps {
@@ -66,6 +72,14 @@ func (h replayHandlers) DiffReplay(ctx context.Context, req contract.DiffReplayR
 		}
 	}
 	return answer, nil
+}
+
+// noRun tells which run is away.
+func noRun(err error, detail string) error {
+	if !errors.Is(err, runs.ErrNotFound) {
+		return err
+	}
+	return &problem.Error{Kind: problem.Conflict, Code: "run_deleted", Detail: detail}
 }
 
 // attemptToShow returns the attempt with a number, or else the first treatment that ended, or else the first control.

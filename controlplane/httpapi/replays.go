@@ -275,13 +275,7 @@ func (h replayHandlers) replay(ctx context.Context, r *replays.Replay, whole boo
 	}
 	answer.Cost, answer.CostUsd = costOf(&cost), cost.Cost.Dollars()
 	if r.Verdict != nil {
-		verdict := json.RawMessage(*r.Verdict)
-		if !whole {
-			if verdict, err = shortVerdict(verdict); err != nil {
-				return answer, err
-			}
-		}
-		answer.Verdict = &verdict
+		answer.Verdict = new(json.RawMessage(*r.Verdict))
 	}
 	if !whole {
 		return answer, nil
@@ -301,22 +295,6 @@ func (h replayHandlers) replay(ctx context.Context, r *replays.Replay, whole boo
 		answer.Attempts = append(answer.Attempts, attempt)
 	}
 	return answer, nil
-}
-
-// shortVerdict is what a list shows of a verdict.
-func shortVerdict(whole json.RawMessage) (json.RawMessage, error) {
-	var verdict struct {
-		Verdict  string `json:"verdict"`
-		Sentence string `json:"sentence"`
-	}
-	if err := json.Unmarshal(whole, &verdict); err != nil {
-		return nil, fmt.Errorf("read a verdict: %w", err)
-	}
-	text, err := json.Marshal(verdict)
-	if err != nil {
-		return nil, fmt.Errorf("encode a verdict: %w", err)
-	}
-	return text, nil
 }
 
 // addReplayConfig adds what a replay edits, and how.
@@ -359,7 +337,7 @@ func replayAttemptOf(a *replays.Attempt) (contract.ReplayAttempt, error) {
 	if a.RunID != uuid.Nil {
 		answer.RunId = &a.RunID
 	}
-	answer.Outcome, answer.DurationMs, answer.Warnings, answer.ModelCalls = result.Outcome, result.Did.DurationMS, list(result.Warnings), result.Spent.Calls
+	answer.Outcome, answer.DurationMs, answer.Warnings, answer.ModelCalls = result.Outcome, result.DurationMS, list(result.Warnings), result.Spent.Calls
 	if result.Spent.UnknownCost == 0 {
 		answer.CostUsd = new(result.Spent.CostUSD)
 	}

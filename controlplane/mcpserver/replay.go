@@ -28,6 +28,7 @@ type Replays interface {
 	Create(ctx context.Context, grant access.Grant, n *replays.Wanted) (replays.Replay, error)
 	Get(ctx context.Context, grant access.Grant, id uuid.UUID) (replays.Replay, error)
 	Attempts(ctx context.Context, r *replays.Replay) ([]replays.Attempt, error)
+	Details(ctx context.Context, r *replays.Replay, number int) (replays.Details, error)
 }
 
 // The design of a replay whose call does not say.

@@ -57,6 +57,10 @@ func (t *tools) attemptDiff(ctx context.Context, grant access.Grant, r *replays.
 	if err != nil {
 		return nil, err
 	}
+	details, err := t.Replays.Details(ctx, r, a.Number)
+	if err != nil {
+		return nil, err
+	}
 	in := grant.Only(r.ProjectID)
 	base, err := t.comparable(ctx, in, r.RunID)
 	if err != nil {
@@ -71,8 +75,8 @@ func (t *tools) attemptDiff(ctx context.Context, grant access.Grant, r *replays.
 	shown.Same, shown.Changed, shown.Added = d.Counts[diff.Same], d.Counts[diff.Changed], d.Counts[diff.Added]
 	shown.Removed, shown.Moved = d.Counts[diff.Removed], d.Counts[diff.Moved]
 	sources := map[string]*replays.StepSource{}
-	for i := range result.Steps {
-		sources[result.Steps[i].SpanID] = &result.Steps[i]
+	for i := range details.Steps {
+		sources[details.Steps[i].SpanID] = &details.Steps[i]
 	}
 	for i := range d.Steps {
 		if d.Steps[i].State == diff.Same {

@@ -14,7 +14,6 @@ import (
 
 	"github.com/looptrace/looptrace/controlplane/access"
 	"github.com/looptrace/looptrace/controlplane/providers"
-	"github.com/looptrace/looptrace/internal/grader"
 	"github.com/looptrace/looptrace/internal/postgres"
 	"github.com/looptrace/looptrace/internal/problem"
 	"github.com/looptrace/looptrace/internal/replay"
@@ -25,53 +24,6 @@ const (
 	callAttempts = 5
 	callWait     = 24 * time.Hour
 )
-
-// Result is what an attempt was like, without texts of it.
-type Result struct {
-	// Outcome is 1 for a good end and 0 for another, or a score; nil if it is unknown.
-	Outcome *float64 `json:"outcome"`
-	// Spent is what its calls of models took. Exposure counts model calls and tool calls by where they come from.
-	Spent    replay.Spent   `json:"spent"`
-	Exposure map[string]int `json:"exposure"`
-	Warnings []string       `json:"warnings"`
-	Did      Did            `json:"did"`
-	// ConeCalls counts calls in the cone, ConeLive those of them that were made. EnteredCone is whether there are any.
-	ConeCalls   int  `json:"cone_calls"`
-	ConeLive    int  `json:"cone_live"`
-	EnteredCone bool `json:"entered_cone"`
-	// OutsideDifferences counts steps that differ and that the edit cannot have changed.
-	OutsideDifferences int `json:"outside_differences"`
-	// Models and Fingerprints are those of answers that were made.
-	Models       []string `json:"models"`
-	Fingerprints []string `json:"fingerprints"`
-	// Steps are where the steps of the attempt's run come from.
-	Steps []StepSource `json:"steps"`
-}
-
-// StepSource is where a step of an attempt comes from.
-type StepSource struct {
-	// SpanID is that of the attempt's run, empty for a step that was not reached. Recorded is that of the recorded run, empty for a new step.
-	SpanID   string        `json:"span_id,omitempty"`
-	Recorded string        `json:"recorded,omitempty"`
-	Source   replay.Source `json:"source"`
-	Tier     replay.Tier   `json:"tier,omitempty"`
-	InCone   bool          `json:"in_cone,omitempty"`
-	Outside  bool          `json:"outside,omitempty"`
-	// Did is a hash of what was decided, empty for a step that is no call.
-	Did string `json:"did,omitempty"`
-}
-
-// ReadResult returns what the attempt was like, nil before its end.
-func (a *Attempt) ReadResult() (*Result, error) {
-	if a.Result == nil {
-		return nil, nil //nolint:nilnil // there is none yet
-	}
-	var result Result
-	if err := json.Unmarshal([]byte(*a.Result), &result); err != nil {
-		return nil, fmt.Errorf("read the result of attempt %d: %w", a.Number, err)
-	}
-	return &result, nil
-}
 
 // making is an attempt while it is made.
 type making struct {
@@ -107,15 +59,18 @@ func (t *try) attempt(ctx context.Context, a *Attempt) error {
 	if err != nil {
 		return err //nolint:wrapcheck // it is of call, of store, or of the context
 	}
-	result := m.result(ctx, made)
+	result, details := m.result(ctx, made)
 	if err := patiently(ctx, func() error { return m.record(ctx, made, started) }); err != nil {
 		return err
 	}
-	text, err := json.Marshal(result)
-	if err != nil {
-		return fmt.Errorf("encode the result of an attempt: %w", err)
+	end := pgx.NamedArgs{"status": StatusSucceeded, "stop": string(made.Stop.Reason), "code": nil, "detail": nil, "now": t.now()}
+	for part, value := range map[string]any{"result": result, "details": details} {
+		text, err := json.Marshal(value)
+		if err != nil {
+			return fmt.Errorf("encode the %s of an attempt: %w", part, err)
+		}
+		end[part] = string(text)
 	}
-	end := pgx.NamedArgs{"status": StatusSucceeded, "stop": string(made.Stop.Reason), "code": nil, "detail": nil, "result": string(text), "now": t.now()}
 	if made.Stop.Detail != "" {
 		end["detail"] = plain(strings.TrimSpace(made.Stop.Detail + " " + made.Stop.Remedy))
 		end["code"] = string(made.Stop.Reason)
@@ -173,12 +128,15 @@ func (m *making) store(ctx context.Context, step replay.AttemptStep) error {
 	// What was answered is stored, also while the process stops.
 	ctx = context.WithoutCancel(ctx)
 	return patiently(ctx, func() error {
-		return mustChange(ctx, m.db, "store step", pgx.NamedArgs{"id": m.r.ID, "try": m.id, "number": m.a.Number, "step": step.Index, "content": string(text)})
+		return mustChange(ctx, m.db, "store step", pgx.NamedArgs{"id": m.r.ID, "try": m.id, "number": m.a.Number, "step": step.Index, "content": plain(string(text))})
 	})
 }
 
 // call calls a model within the cap of the replay.
 func (m *making) call(ctx context.Context, call replay.Call) (replay.Answer, error) {
+	if m.isHalted() {
+		return replay.Answer{}, errHalted
+	}
 	request, err := call.Request.LLM()
 	if refused := problem.Of(err); refused != nil {
 		return replay.Answer{}, &replay.CallError{Type: "parameter_refused", Message: refused.Error()}
@@ -280,91 +238,6 @@ func (t *try) connect(ctx context.Context, model string) (*providers.Connection,
 	}
 	t.connections[model] = connection
 	return connection, nil
-}
-
-// result describes an attempt that ended.
-func (m *making) result(ctx context.Context, made *replay.Attempt) *Result {
-	r := &Result{Spent: made.Spent, Exposure: made.Exposure, Warnings: m.warnings, Models: []string{}, Fingerprints: []string{}}
-	if r.Warnings == nil {
-		r.Warnings = []string{}
-	}
-	r.Outcome = m.grade(ctx, made)
-	var n noting
-	for i := range made.Steps {
-		step := &made.Steps[i]
-		inCone := step.Recorded < 0 || m.cone[step.Recorded]
-		from := StepSource{Recorded: step.SpanID, Source: step.Source, Tier: step.Tier, InCone: inCone, Outside: step.Differs && !inCone}
-		if step.Source != replay.SourceNotReached && !step.Unrecorded {
-			from.SpanID = m.spanID(step)
-		}
-		if from.Outside {
-			r.OutsideDifferences++
-		}
-		call := step.Kind != replay.KindFrame && step.Source != replay.SourceNotReached
-		if call {
-			from.Did = n.addStep(m.source.recording, step)
-		}
-		r.Steps = append(r.Steps, from)
-		if !call {
-			continue
-		}
-		if inCone {
-			r.EnteredCone = true
-			r.ConeCalls++
-		}
-		if step.Source == replay.SourceReissued {
-			if inCone {
-				r.ConeLive++
-			}
-			r.note(step.Response)
-		}
-	}
-	r.Did = n.end(r.Outcome, made.Answer)
-	r.Did.DurationMS = milliseconds(made.Duration)
-	return r
-}
-
-// note keeps which model answered.
-func (r *Result) note(response *replay.Response) {
-	if response == nil {
-		return
-	}
-	if response.Model != "" && !slices.Contains(r.Models, response.Model) {
-		r.Models = append(r.Models, response.Model)
-	}
-	if response.Fingerprint != "" && !slices.Contains(r.Fingerprints, response.Fingerprint) {
-		r.Fingerprints = append(r.Fingerprints, response.Fingerprint)
-	}
-}
-
-// grade says whether the attempt came to a good end.
-func (m *making) grade(ctx context.Context, made *replay.Attempt) *float64 {
-	switch {
-	case made.Stop.Reason != replay.StopCompleted:
-		return nil
-	case m.outcome != nil:
-		return m.graded(ctx, made.Answer)
-	}
-	good := 1.
-	for i := range made.Steps {
-		if step := &made.Steps[i]; step.Parent < 0 && step.ErrorType+step.ErrorMessage != "" {
-			good = 0
-		}
-	}
-	return &good
-}
-
-// graded grades an answer, nil if there is none or it cannot be graded.
-func (t *try) graded(ctx context.Context, answer *string) *float64 {
-	if answer == nil {
-		return nil
-	}
-	output, err := json.Marshal(*answer)
-	if err != nil {
-		return nil // a text always encodes
-	}
-	result := t.outcome.Grade(ctx, &grader.Sample{Input: jsonOf(t.source.run.Inputs), Output: output})
-	return result.Score
 }
 
 func milliseconds(d *time.Duration) *float64 {

@@ -25,9 +25,11 @@ type Config struct {
 	Edits []replay.Edit `json:"edits"`
 	Texts []string      `json:"texts"`
 	// EditHash and ForkSpanID are those of the checked edits.
-	EditHash   string                       `json:"edit_hash"`
-	ForkSpanID string                       `json:"fork_span_id"`
-	Tools      map[string]replay.ToolPolicy `json:"tools"`
+	EditHash   string `json:"edit_hash"`
+	ForkSpanID string `json:"fork_span_id"`
+	// Recording is a hash of what the run did when the replay was made.
+	Recording string                       `json:"recording"`
+	Tools     map[string]replay.ToolPolicy `json:"tools"`
 	// Outcome is a grader of the last answer, nil for none.
 	Outcome json.RawMessage `json:"outcome,omitempty"`
 	// ControlKey is a hash, in hexadecimal digits, of all that a control depends on.
@@ -49,19 +51,15 @@ type Estimate struct {
 	Unpriced []string `json:"unpriced"`
 }
 
-// attemptRow is an attempt to make, or a control that another replay made.
+// attemptRow is an attempt to make, or a control that another replay made: the attempt OfNumber of the replay Of.
 type attemptRow struct {
 	Number     int        `json:"number"`
 	Role       Role       `json:"role"`
 	Index      int        `json:"index"`
-	Status     Status     `json:"status"`
 	RunID      uuid.UUID  `json:"run_id"`
-	Reused     bool       `json:"reused"`
 	ControlKey *string    `json:"control_key"`
-	StopReason *string    `json:"stop_reason"`
-	Result     *string    `json:"result"`
-	StartedAt  *time.Time `json:"started_at"`
-	FinishedAt *time.Time `json:"finished_at"`
+	Of         *uuid.UUID `json:"of"`
+	OfNumber   *int       `json:"of_number"`
 }
 
 // attemptsOf returns the attempts that are added to those that a replay has. Controls and treatments take turns, so that what changes at a
@@ -72,12 +70,11 @@ func attemptsOf(config *Config, reused []reusedControl, hasControls, hasTreatmen
 	add := func(role Role, index *int) {
 		number++
 		*index++
-		row := attemptRow{Number: number, Role: role, Index: *index, Status: StatusQueued, RunID: postgres.NewID()}
+		row := attemptRow{Number: number, Role: role, Index: *index, RunID: postgres.NewID()}
 		if role == Control {
 			row.ControlKey = &config.ControlKey
 			if len(reused) > 0 {
-				row.Reused, row.Status, row.RunID, row.StopReason, row.Result = true, StatusSucceeded, reused[0].RunID, reused[0].StopReason, reused[0].Result
-				row.StartedAt, row.FinishedAt = reused[0].StartedAt, reused[0].FinishedAt
+				row.Of, row.OfNumber = &reused[0].ReplayID, &reused[0].Number
 				reused = reused[1:]
 			}
 		}
@@ -109,11 +106,9 @@ func addAttempts(ctx context.Context, tx postgres.DB, id uuid.UUID, list []attem
 
 // reusedControl is a control that another replay made.
 type reusedControl struct {
-	RunID      uuid.UUID
-	StopReason *string
-	Result     *string
-	StartedAt  *time.Time
-	FinishedAt *time.Time
+	ReplayID uuid.UUID
+	Number   int
+	RunID    uuid.UUID
 }
 
 // reuseTime is how long a control is used again: models change.

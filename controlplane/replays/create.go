@@ -76,7 +76,7 @@ func (n *Wanted) name(p *Plan) string {
 		}
 	}
 	runes := []rune(name)
-	return string(runes[:min(len(runes), maxName)])
+	return plain(string(runes[:min(len(runes), maxName)]))
 }
 
 // maxQuoted is how many characters of a text a description quotes.

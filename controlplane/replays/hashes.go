@@ -6,6 +6,7 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"slices"
+	"strconv"
 	"strings"
 	"unicode"
 
@@ -198,12 +199,23 @@ func (d *Did) answerDistance(o *Did) float64 {
 // otherArguments is how far two calls of one tool with different arguments are from each other. Calls of two tools are 1 apart.
 const otherArguments = .5
 
+// maxCalls is how many tool calls are compared with each other, from the first ones that differ on: their time grows with the square.
+const maxCalls = 2000
+
 // callsDistance is the edit distance of the sequences of tool calls (Levenshtein, with otherArguments), relative to the longer one.
 func (d *Did) callsDistance(o *Did) float64 {
 	a, b := d.Calls, o.Calls
+	longest := float64(max(len(a), len(b)))
+	for len(a) > 0 && len(b) > 0 && a[0] == b[0] {
+		a, b = a[1:], b[1:]
+	}
+	for len(a) > 0 && len(b) > 0 && a[len(a)-1] == b[len(b)-1] {
+		a, b = a[:len(a)-1], b[:len(b)-1]
+	}
 	if len(a) == 0 && len(b) == 0 {
 		return 0
 	}
+	a, b = a[:min(len(a), maxCalls)], b[:min(len(b), maxCalls)]
 	row := make([]float64, len(b)+1)
 	for j := range row {
 		row[j] = float64(j)
@@ -222,7 +234,39 @@ func (d *Did) callsDistance(o *Did) float64 {
 			before, row[j+1] = row[j+1], min(before+cost, row[j]+1, row[j+1]+1)
 		}
 	}
-	return row[len(b)] / float64(max(len(a), len(b)))
+	return row[len(b)] / longest
+}
+
+// hashOf is a hash of the steps of a recording.
+func hashOf(r *replay.Recording) string {
+	did, _ := doneBy(r, nil, nil)
+	parts := []string{did.Bytes, string(r.Replayability.Level)}
+	for i := range r.Steps {
+		step := &r.Steps[i]
+		parts = append(parts, step.SpanID, string(step.Kind), step.Name, step.Status, strconv.Itoa(step.Parent))
+	}
+	return sumOf(parts...)
+}
+
+// inOrder returns the places of the calls of an attempt in the order in which the recorded run has them: those of one parent as they were
+// made, and those of parallel branches, which take other times at each attempt, as in the recording.
+func inOrder(steps []replay.AttemptStep) (order []int) {
+	for i := range steps {
+		if steps[i].Kind != replay.KindFrame && steps[i].Source != replay.SourceNotReached {
+			order = append(order, i)
+		}
+	}
+	slices.SortStableFunc(order, func(a, b int) int {
+		return cmp.Or(cmp.Compare(steps[a].Offset, steps[b].Offset), cmp.Compare(steps[a].Recorded, steps[b].Recorded))
+	})
+	latest, place := map[int]int{}, make([]int, len(steps))
+	for _, i := range order {
+		parent := steps[i].Parent
+		latest[parent] = max(latest[parent], steps[i].Recorded, parent)
+		place[i] = latest[parent]
+	}
+	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(place[a], place[b]) })
+	return order
 }
 
 // doneBy is what the recorded run did, and a signature for each of its steps.

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/google/uuid"
@@ -23,8 +24,11 @@ import (
 )
 
 const (
-	// atOnce is how many attempts are made at once, whatever connections allow.
-	atOnce = 16
+	// atOnce is how many attempts are made at once, whatever connections allow. Of a large run it is so many that their texts, of which an
+	// attempt has several copies, have about maxHeld bytes.
+	atOnce  = 16
+	copies  = 4
+	maxHeld = 512 << 20
 	// outageTime is how long a database that does not answer is waited for. firstRetry and maxRetry are the shortest and the longest wait
 	// between tries.
 	outageTime           = time.Minute
@@ -36,6 +40,10 @@ var (
 	errNotMine = errors.New("the replay belongs to another try")
 	// errHalted ends an attempt that is not finished because the replay stops. It can go on later.
 	errHalted = errors.New("the replay stops")
+	// errRecordingChanged refuses attempts that would not be of the recording that the others are of.
+	errRecordingChanged = &problem.Error{
+		Kind: problem.Conflict, Code: "recording_changed", Detail: "More of the recorded run was stored after the replay was made. Replay it again.",
+	}
 )
 
 // try works on a replay.
@@ -98,6 +106,9 @@ func (t *try) do(ctx context.Context, id uuid.UUID) error {
 		return err
 	}
 	err = t.prepare(ctx)
+	if err == nil && t.r.unfinished() && t.config.Recording != hashOf(t.source.recording) {
+		err = errRecordingChanged
+	}
 	if refused := problem.Of(err); refused != nil && refused.Kind != problem.Unavailable && refused.Kind != problem.TooExpensive {
 		return t.end(ctx, StatusFailed, "", refused, nil)
 	}
@@ -175,20 +186,25 @@ func (t *try) attempts(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	group, working := errgroup.WithContext(ctx)
-	group.SetLimit(atOnce)
+	// An error ends no calls of other attempts, which are paid.
+	var group errgroup.Group
+	var failed atomic.Bool
+	group.SetLimit(max(1, min(atOnce, maxHeld/copies/max(1, t.source.size))))
 	for i := range list {
 		one := &list[i]
 		if one.Status != StatusQueued && one.Status != StatusRunning {
 			continue
 		}
 		group.Go(func() error {
-			if t.isHalted() {
+			if t.isHalted() || failed.Load() {
 				return nil
 			}
-			err := t.attempt(working, one)
+			err := t.attempt(ctx, one)
 			if errors.Is(err, errHalted) {
 				return nil
+			}
+			if err != nil {
+				failed.Store(true)
 			}
 			return err
 		})
@@ -199,8 +215,9 @@ func (t *try) attempts(ctx context.Context) error {
 	if !t.isHalted() {
 		return nil
 	}
-	_, err = t.db.Exec(ctx, "cancel attempts", pgx.NamedArgs{"id": t.r.ID, "stop": t.stop, "now": t.now()})
-	return err
+	return t.db.Tx(ctx, func(ctx context.Context, tx postgres.DB) error {
+		return t.cancelAttempts(ctx, tx, t.r.ID, &t.id, t.stop)
+	})
 }
 
 // halt ends the making of attempts. The first reason counts.
@@ -263,9 +280,10 @@ func (t *try) end(ctx context.Context, status Status, stop string, failure *prob
 		}
 		args[part] = string(text)
 	}
-	changed, err := t.db.Exec(ctx, "end replay", args)
-	if err == nil && changed == 0 {
-		return errNotMine
-	}
-	return err
+	return t.db.Tx(ctx, func(ctx context.Context, tx postgres.DB) error {
+		if err := t.cancelAttempts(ctx, tx, t.r.ID, &t.id, ""); err != nil {
+			return err
+		}
+		return mustChange(ctx, tx, "end replay", args)
+	})
 }

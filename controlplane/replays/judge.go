@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"unique"
 
 	"github.com/looptrace/looptrace/internal/replay"
 	"github.com/looptrace/looptrace/internal/runmodel"
@@ -28,27 +29,46 @@ func (t *try) judge(ctx context.Context) (*verdict.Verdict, error) {
 	outcome := t.recordedOutcome(ctx)
 	recorded, signatures := doneBy(recording, outcome, answerIn(recording))
 	in.Recorded = runOf(&recorded, outcome)
-	results := make([]*Result, len(stored))
+	all := []*Did{&recorded}
+	in.Steps = t.steps(signatures, len(stored))
+	index := map[string]int{}
+	for i := range in.Steps {
+		index[in.Steps[i].ID] = i
+	}
 	for i := range stored {
 		a := &stored[i]
-		if results[i], err = a.ReadResult(); err != nil {
+		result, err := a.ReadResult()
+		if err != nil {
 			return nil, err
 		}
-		if results[i] == nil {
-			in.Attempts = append(in.Attempts, verdict.Attempt{Role: verdict.Role(a.Role), Index: a.Index, Unfinished: string(a.Status)})
+		if result == nil {
+			in.Attempts, all = append(in.Attempts, verdict.Attempt{Role: verdict.Role(a.Role), Index: a.Index, Unfinished: a.unfinished()}), append(all, nil)
 			continue
 		}
-		in.Attempts = append(in.Attempts, attemptOf(a, results[i]))
+		details, err := t.Details(ctx, &t.r, a.Number) // one at a time: those of long runs are large
+		if err != nil {
+			return nil, err
+		}
+		details.intern()
+		attempt := attemptOf(a, result, &details.Did)
+		in.Attempts, all = append(in.Attempts, attempt), append(all, &details.Did)
+		addSignatures(in.Steps, index, i+1, details.Steps)
 		if a.Role == Control {
-			in.Changes = addChanges(in.Changes, recording, results[i])
-		} else if results[i].Did.Bytes != recorded.Bytes {
+			in.Changes = addChanges(in.Changes, recording, result)
+		} else if attempt.Unfinished == "" && attempt.EnteredCone && details.Did.Bytes != recorded.Bytes {
 			in.DiffEmpty = false
 		}
 	}
-	in.Structure, in.Answer = distances(&recorded, results)
-	in.Steps = t.steps(signatures, results)
+	if in.Structure, in.Answer, err = distances(ctx, all); err != nil {
+		return nil, err
+	}
+	in.Integrity = t.integrity(stored)
 	if t.edits.Structural && len(t.edits.Edits) > 0 {
-		in.Proven = recording.Structure(t.edits).NoEffect
+		structure := recording.Structure(t.edits)
+		// That a run takes longer is an effect, too.
+		sameTime := structure.Duration != nil && recording.Duration != nil && *structure.Duration == *recording.Duration
+		in.Proven = structure.NoEffect && sameTime
+		in.DiffEmpty = in.DiffEmpty && sameTime
 	}
 	result := verdict.Of(in)
 	return &result, nil
@@ -59,15 +79,56 @@ func runOf(d *Did, outcome *float64) verdict.Run {
 	return verdict.Run{Outcome: outcome, CostUSD: d.CostUSD, DurationMS: d.DurationMS, Tokens: d.Tokens, Bytes: d.Bytes, Decisions: d.Decisions}
 }
 
-func attemptOf(a *Attempt, r *Result) verdict.Attempt {
-	attempt := verdict.Attempt{
-		Run: runOf(&r.Did, r.Outcome), Role: verdict.Role(a.Role), Index: a.Index, EnteredCone: r.EnteredCone, ConeCalls: r.ConeCalls, ConeLive: r.ConeLive,
+// unfinished says in a word or two why an attempt has no end, "" if it has.
+func (a *Attempt) unfinished() string {
+	switch {
+	case a.StopReason != nil && *a.StopReason != string(replay.StopCompleted):
+		return strings.ReplaceAll(*a.StopReason, "_", " ")
+	case a.Result == nil:
+		return string(a.Status)
+	}
+	return ""
+}
+
+// whyAllStopped says what to do if all treatments stopped, by the reason of the first one.
+var whyAllStopped = map[replay.StopReason]string{
+	replay.StopMiss:         "Every treatment made a call that the recording does not have. Set on_miss of the tool to fixed or nearest, or replay with the executor server.",
+	replay.StopWriteBarrier: "Every treatment called a tool that writes otherwise than recorded. Set on_miss of the tool, and side_effects to read if it changes nothing.",
+	replay.StopOpaque:       "Every treatment came to a request that only the program can make. Let the messages only grow, and record each model call.",
+	replay.StopCensored:     "Every treatment came to a call whose result nobody recorded: the recording ends there at a timeout or an error. Set tool_result for it.",
+	replay.StopModelError:   "The provider refused a call of every treatment. The error of the attempt says why; then extend the replay.",
+	replay.StopStepLimit:    "Every treatment made more than twice as many calls as the recorded run.",
+}
+
+// integrity is what makes the replay unusable.
+func (t *try) integrity(attempts []Attempt) (reasons []verdict.Reason) {
+	if t.config.Recording != hashOf(t.source.recording) {
+		reasons = append(reasons, verdict.Reason{Code: errRecordingChanged.Code, Text: errRecordingChanged.Detail})
+	}
+	var first *replay.StopReason
+	for i := range attempts {
+		a := &attempts[i]
+		if a.Role != Treatment {
+			continue
+		}
+		if a.Result == nil || a.unfinished() == "" {
+			return reasons
+		}
+		if first == nil {
+			first = new(replay.StopReason(*a.StopReason))
+		}
+	}
+	if first != nil && whyAllStopped[*first] != "" {
+		reasons = append(reasons, verdict.Reason{Code: "all_stopped", Text: whyAllStopped[*first]})
+	}
+	return reasons
+}
+
+func attemptOf(a *Attempt, r *Result, did *Did) verdict.Attempt {
+	return verdict.Attempt{
+		Run: runOf(did, r.Outcome), Unfinished: a.unfinished(), Role: verdict.Role(a.Role), Index: a.Index, EnteredCone: r.EnteredCone, ConeCalls: r.ConeCalls, ConeLive: r.ConeLive,
 		OutsideDifferences: r.OutsideDifferences, Exposure: exposureOf(r.Exposure),
 	}
-	if a.StopReason != nil && *a.StopReason != string(replay.StopCompleted) {
-		attempt.Unfinished = strings.ReplaceAll(*a.StopReason, "_", " ")
-	}
-	return attempt
 }
 
 func exposureOf(counts map[string]int) verdict.Exposure {
@@ -116,62 +177,64 @@ func addChanges(changes []verdict.Change, recording *replay.Recording, result *R
 	return changes
 }
 
-// distances are those between the recorded run and all attempts, in that order. They are NaN for an attempt of which nothing is known.
-func distances(recorded *Did, results []*Result) (structure, answer [][]float64) {
-	all := []*Did{recorded}
-	for _, r := range results {
-		if r == nil {
-			all = append(all, nil)
-		} else {
-			all = append(all, &r.Did)
-		}
-	}
+// distances are those between the runs. They are NaN for a run of which nothing is known, nil here.
+func distances(ctx context.Context, all []*Did) (structure, answer [][]float64, err error) {
 	structure, answer = make([][]float64, len(all)), make([][]float64, len(all))
-	for i, a := range all {
+	for i := range all {
 		structure[i], answer[i] = make([]float64, len(all)), make([]float64, len(all))
-		for j, b := range all {
-			structure[i][j], answer[i][j] = math.NaN(), math.NaN()
-			if a == nil || b == nil {
-				continue
+	}
+	for i, a := range all {
+		if ctx.Err() != nil {
+			return nil, nil, context.Cause(ctx)
+		}
+		for j, b := range all[:i+1] {
+			calls, words := math.NaN(), math.NaN()
+			if a != nil && b != nil {
+				calls = a.callsDistance(b)
 			}
-			structure[i][j] = a.callsDistance(b)
-			if a.Answer != "" && b.Answer != "" {
-				answer[i][j] = a.answerDistance(b)
+			if a != nil && b != nil && a.Answer != "" && b.Answer != "" {
+				words = a.answerDistance(b)
 			}
+			structure[i][j], structure[j][i], answer[i][j], answer[j][i] = calls, calls, words, words
 		}
 	}
-	return structure, answer
+	return structure, answer, nil
 }
 
-// steps returns the calls in the cone, with what each attempt decided there.
-func (t *try) steps(signatures []string, results []*Result) []verdict.Step {
-	index := map[string]int{}
+// steps returns the calls in the cone, with what the recorded run decided there.
+func (t *try) steps(signatures []string, attempts int) []verdict.Step {
 	var list []verdict.Step
 	for i := range t.source.recording.Steps {
 		step := &t.source.recording.Steps[i]
-		if !t.cone[i] || step.Kind == replay.KindFrame {
-			continue
-		}
-		index[step.SpanID] = len(list)
-		all := make([]string, len(results)+1)
-		all[0] = signatures[i]
-		for j, r := range results {
-			if r != nil {
-				all[j+1] = verdict.Absent
-			}
-		}
-		list = append(list, verdict.Step{ID: step.SpanID, Name: fmt.Sprintf("step %d, %s", i+1, step.Name), Signatures: all})
-	}
-	for j, r := range results {
-		if r == nil {
-			continue
-		}
-		for i := range r.Steps {
-			step := &r.Steps[i]
-			if at, ok := index[step.Recorded]; ok && step.SpanID != "" {
-				list[at].Signatures[j+1] = step.Did
-			}
+		if t.cone[i] && step.Kind != replay.KindFrame {
+			all := make([]string, attempts+1)
+			all[0] = signatures[i]
+			list = append(list, verdict.Step{ID: step.SpanID, Name: fmt.Sprintf("step %d, %s", i+1, step.Name), Signatures: all})
 		}
 	}
 	return list
+}
+
+// addSignatures adds what an attempt decided.
+func addSignatures(list []verdict.Step, index map[string]int, at int, steps []StepSource) {
+	for i := range list {
+		list[i].Signatures[at] = verdict.Absent
+	}
+	for i := range steps {
+		step := &steps[i]
+		if place, ok := index[step.Recorded]; ok && step.SpanID != "" {
+			list[place].Signatures[at] = step.Did
+		}
+	}
+}
+
+// intern lets equal hashes share their memory.
+func (d *Details) intern() {
+	for i := range d.Did.Calls {
+		call := &d.Did.Calls[i]
+		call.Tool, call.Call = unique.Make(call.Tool).Value(), unique.Make(call.Call).Value()
+	}
+	for i := range d.Steps {
+		d.Steps[i].Did = unique.Make(d.Steps[i].Did).Value()
+	}
 }

@@ -98,7 +98,7 @@ func (s *Service) plan(ctx context.Context, grant access.Grant, n *Wanted, look 
 		p.Texts = append(p.Texts, describe(recording, &checked.Edits[i], checked.Targets[i]))
 	}
 	p.config = Config{
-		Executor: p.Executor, Edits: checked.Edits, Texts: p.Texts, EditHash: checked.Hash, ForkSpanID: p.fork(checked), Tools: n.Tools, Outcome: n.Outcome,
+		Executor: p.Executor, Edits: checked.Edits, Texts: p.Texts, EditHash: checked.Hash, ForkSpanID: p.fork(checked), Recording: hashOf(recording), Tools: n.Tools, Outcome: n.Outcome,
 	}
 	if p.Executor == replay.ExecutorCassette { // nothing varies: one attempt of each is all there is to know
 		p.Controls, p.Treatments = min(p.Controls, 1), 1
@@ -127,7 +127,7 @@ func (p *Plan) replayable(checked *replay.Checked) error {
 	if p.Executor == replay.ExecutorCassette {
 		enough = level != replay.LevelNone
 	}
-	if enough && (level != replay.LevelStructure || checked.Structural) {
+	if enough && (level != replay.LevelStructure || checked.Structural || len(checked.Edits) == 0) {
 		return nil
 	}
 	reasons := make([]string, 0, len(p.Recording.Replayability.Missing))
@@ -254,7 +254,7 @@ func times(one *providers.Money, n providers.Money) *providers.Money {
 // controlKey is a hash of all that a control depends on, besides what models answer.
 func controlKey(run uuid.UUID, config *Config) (string, error) {
 	text, err := json.Marshal(map[string]any{
-		"run": run, "fork": config.ForkSpanID, "engine": replay.EngineVersion, "executor": config.Executor, "provider": config.ProviderID, "tools": config.Tools,
+		"run": run, "recording": config.Recording, "fork": config.ForkSpanID, "engine": replay.EngineVersion, "executor": config.Executor, "provider": config.ProviderID, "tools": config.Tools,
 		"outcome": config.Outcome,
 	})
 	if err != nil {

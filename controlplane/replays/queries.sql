@@ -1,6 +1,7 @@
 -- name: list replays
 SELECT r.id, r.project_id, r.name, r.run_id, r.run_name, r.config, r.controls, r.treatments, r.max_cost_nanousd, r.allow_unpriced, r.estimate, r.status, r.stop_reason,
-	r.error_code, r.error_detail, r.job_id, r.cost, r.verdict, r.created_at, r.started_at, r.finished_at, u.email AS author_email, r.created_by_key AS author_key, r.created_by AS created_by_id,
+	r.error_code, r.error_detail, r.job_id, r.cost,
+	CASE WHEN r.verdict IS NOT NULL THEN json_build_object('verdict', r.verdict::json -> 'verdict', 'sentence', r.verdict::json -> 'sentence')::text END AS verdict, r.created_at, r.started_at, r.finished_at, u.email AS author_email, r.created_by_key AS author_key, r.created_by AS created_by_id,
 	a.total, a.done, a.failed
 FROM replays r LEFT JOIN users u ON u.id = r.created_by
 CROSS JOIN LATERAL (
@@ -59,23 +60,28 @@ UPDATE replays SET status = @status, stop_reason = @stop, error_code = @code, er
 WHERE id = @id AND try = @try
 
 -- name: add attempts
-INSERT INTO replay_attempts (replay_id, number, role, index, status, run_id, reused, control_key, stop_reason, result, started_at, finished_at)
-SELECT @id, a.number, a.role, a.index, a.status, a.run_id, a.reused, decode(a.control_key, 'hex'), a.stop_reason, a.result, a.started_at, a.finished_at
-FROM json_to_recordset(@rows) AS a(number integer, role text, index integer, status text, run_id uuid, reused boolean, control_key text, stop_reason text, result text,
-	started_at timestamptz, finished_at timestamptz)
+INSERT INTO replay_attempts (replay_id, number, role, index, status, run_id, reused, control_key, stop_reason, result, details, started_at, finished_at)
+SELECT @id, a.number, a.role, a.index, CASE WHEN c.number IS NULL THEN 'queued' ELSE 'succeeded' END, coalesce(c.run_id, a.run_id), c.number IS NOT NULL,
+	decode(a.control_key, 'hex'), c.stop_reason, c.result, c.details, c.started_at, c.finished_at
+FROM json_to_recordset(@rows) AS a(number integer, role text, index integer, run_id uuid, control_key text, of uuid, of_number integer)
+LEFT JOIN replay_attempts c ON c.replay_id = a.of AND c.number = a.of_number AND c.status = 'succeeded'
 
 -- name: find controls
-SELECT a.run_id, a.stop_reason, a.result, a.started_at, a.finished_at
+SELECT a.replay_id, a.number, a.run_id
 FROM replay_attempts a JOIN replays r ON r.id = a.replay_id
-WHERE a.control_key = @key AND a.status = 'succeeded' AND NOT a.reused AND r.project_id = @project AND a.finished_at > @since
+WHERE a.control_key = @key AND a.status = 'succeeded' AND a.stop_reason = 'completed' AND NOT a.reused AND r.project_id = @project AND a.finished_at > @since
 ORDER BY a.finished_at DESC LIMIT @limit
 
 -- name: list attempts
 SELECT number, role, index, status, run_id, reused, stop_reason, error_code, error_detail, result, started_at, finished_at
 FROM replay_attempts WHERE replay_id = @id ORDER BY number
 
+-- name: get details
+SELECT details FROM replay_attempts WHERE replay_id = @id AND number = @number
+
 -- name: open attempts again
-UPDATE replay_attempts SET status = 'queued', stop_reason = NULL, error_code = NULL, error_detail = NULL, finished_at = NULL
+UPDATE replay_attempts SET status = 'queued', run_id = gen_random_uuid(), stop_reason = NULL, error_code = NULL, error_detail = NULL, result = NULL, details = NULL,
+	started_at = NULL, finished_at = NULL
 WHERE replay_id = @id AND status IN ('failed', 'cancelled')
 
 -- name: begin attempt
@@ -92,12 +98,14 @@ SELECT r.id, @number, @step, @content FROM (SELECT id FROM replays WHERE id = @i
 ON CONFLICT (replay_id, number, step) DO NOTHING
 
 -- name: end attempt
-UPDATE replay_attempts a SET status = @status, stop_reason = @stop, error_code = @code, error_detail = @detail, result = @result, finished_at = @now
+UPDATE replay_attempts a SET status = @status, stop_reason = @stop, error_code = @code, error_detail = @detail, result = @result, details = @details, finished_at = @now
 FROM (SELECT id FROM replays WHERE id = @id AND try = @try FOR UPDATE) r
 WHERE a.replay_id = r.id AND a.number = @number
 
 -- name: remove steps
-DELETE FROM replay_steps WHERE replay_id = @id AND number = @number
+DELETE FROM replay_steps WHERE replay_id = @id AND (@number::integer IS NULL OR number = @number)
 
 -- name: cancel attempts
-UPDATE replay_attempts SET status = 'cancelled', stop_reason = @stop, finished_at = @now WHERE replay_id = @id AND status IN ('queued', 'running')
+UPDATE replay_attempts a SET status = 'cancelled', stop_reason = nullif(@stop, ''), finished_at = @now
+FROM (SELECT id FROM replays WHERE id = @id AND try IS NOT DISTINCT FROM @try FOR UPDATE) r
+WHERE a.replay_id = r.id AND a.status IN ('queued', 'running')

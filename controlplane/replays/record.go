@@ -44,15 +44,24 @@ func (m *making) record(ctx context.Context, made *replay.Attempt, started time.
 		if err := writer.Span(&spans[i]); err != nil {
 			return fmt.Errorf("write the run of an attempt: %w", err)
 		}
+		if err := m.send(ctx, &out); err != nil {
+			return err
+		}
 	}
 	if err := writer.Close(); err != nil {
 		return fmt.Errorf("write the run of an attempt: %w", err)
 	}
+	return m.send(ctx, &out)
+}
+
+// send sends the lines that were written.
+func (m *making) send(ctx context.Context, out *bytes.Buffer) error {
 	for line := range bytes.Lines(out.Bytes()) {
 		if err := m.recorder.SendTraces(ctx, m.r.ProjectID, line); err != nil {
 			return fmt.Errorf("record the run of an attempt: %w", err)
 		}
 	}
+	out.Reset()
 	return nil
 }
 

@@ -22,6 +22,7 @@ import (
 	"github.com/looptrace/looptrace/controlplane/runs"
 	"github.com/looptrace/looptrace/internal/postgres"
 	"github.com/looptrace/looptrace/internal/problem"
+	"github.com/looptrace/looptrace/internal/replay"
 )
 
 //go:embed queries.sql
@@ -167,7 +168,7 @@ type Attempt struct {
 	StopReason  *string
 	ErrorCode   *string
 	ErrorDetail *string
-	// Result is a [Result] as JSON, nil before the end.
+	// Result is a [Result] as JSON, nil before the end. [Service.Details] has the rest.
 	Result     *string
 	StartedAt  *time.Time
 	FinishedAt *time.Time
@@ -176,6 +177,18 @@ type Attempt struct {
 // Attempts returns the attempts of a replay in the order in which they are made.
 func (s *Service) Attempts(ctx context.Context, r *Replay) ([]Attempt, error) {
 	return postgres.Many[Attempt](ctx, s.db, "list attempts", pgx.NamedArgs{"id": r.ID})
+}
+
+// Details returns what an attempt that ended did.
+func (s *Service) Details(ctx context.Context, r *Replay, number int) (details Details, err error) {
+	stored, err := postgres.One[struct{ Details *string }](ctx, s.db, "get details", pgx.NamedArgs{"id": r.ID, "number": number})
+	if err != nil || stored.Details == nil {
+		return details, err
+	}
+	if err := json.Unmarshal([]byte(*stored.Details), &details); err != nil {
+		return details, fmt.Errorf("read what attempt %d of replay %s did: %w", number, r.ID, err)
+	}
+	return details, nil
 }
 
 // CostOf returns what the requests of a replay cost so far.
@@ -241,9 +254,17 @@ func (s *Service) Cancel(ctx context.Context, grant access.Grant, id uuid.UUID) 
 		if err := s.addJob(ctx, tx, "cancel replay", jobArgs{r.ID, jobs.Summaries}, nil); err != nil {
 			return err
 		}
-		_, err := tx.Exec(ctx, "cancel attempts", pgx.NamedArgs{"id": r.ID, "stop": "cancelled", "now": s.now()})
-		return err
+		return s.cancelAttempts(ctx, tx, r.ID, nil, "cancelled")
 	})
+}
+
+// cancelAttempts ends the attempts that have not ended. What they did so far is removed: it has texts of the run.
+func (s *Service) cancelAttempts(ctx context.Context, tx postgres.DB, id uuid.UUID, try *uuid.UUID, stop string) error {
+	if _, err := tx.Exec(ctx, "cancel attempts", pgx.NamedArgs{"id": id, "try": try, "stop": stop, "now": s.now()}); err != nil {
+		return err
+	}
+	_, err := tx.Exec(ctx, "remove steps", pgx.NamedArgs{"id": id, "number": nil})
+	return err
 }
 
 // Extension is more attempts of a replay. Nil members stay.
@@ -258,6 +279,10 @@ func (s *Service) Extend(ctx context.Context, grant access.Grant, id uuid.UUID, 
 		if r.unfinished() {
 			return errRunning
 		}
+		config, err := r.ReadConfig()
+		if err != nil {
+			return err
+		}
 		controls, treatments := r.Controls, r.Treatments
 		for _, n := range []struct {
 			name string
@@ -268,6 +293,8 @@ func (s *Service) Extend(ctx context.Context, grant access.Grant, id uuid.UUID, 
 			case n.to == nil:
 			case *n.to < *n.from:
 				return problem.InvalidField("body."+n.name, fmt.Sprintf("must be %d or more: attempts that were made stay", *n.from))
+			case *n.to > 1 && config.Executor == replay.ExecutorCassette:
+				return problem.InvalidField("body."+n.name, "must be at most 1: nothing varies with the executor cassette")
 			default:
 				*n.from = *n.to
 			}
@@ -278,10 +305,6 @@ func (s *Service) Extend(ctx context.Context, grant access.Grant, id uuid.UUID, 
 			}
 		}
 		again, err := tx.Exec(ctx, "open attempts again", pgx.NamedArgs{"id": r.ID})
-		if err != nil {
-			return err
-		}
-		config, err := r.ReadConfig()
 		if err != nil {
 			return err
 		}

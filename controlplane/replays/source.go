@@ -26,6 +26,8 @@ type source struct {
 	run       runs.Run
 	spans     []runs.Span
 	recording *replay.Recording
+	// size is about how many bytes of text it has.
+	size int
 }
 
 // read reads a run in full.
@@ -37,17 +39,16 @@ func (s *Service) read(ctx context.Context, projects access.Projects, id uuid.UU
 	from := source{run: run}
 	in := projects.Only(run.ProjectID)
 	query := runs.SpansQuery{Full: true, Limit: spansAtOnce}
-	size := 0
 	for {
 		page, err := s.runs.Spans(ctx, in, id, query)
 		if err != nil {
 			return nil, err //nolint:wrapcheck // it is for the client
 		}
 		for i := range page.Spans {
-			size += textOf(&page.Spans[i])
+			from.size += textOf(&page.Spans[i])
 		}
 		from.spans = append(from.spans, page.Spans...)
-		if page.SpanCount > maxSpans || size > maxBytes {
+		if page.SpanCount > maxSpans || from.size > maxBytes {
 			return nil, &problem.Error{
 				Kind: problem.TooLarge, Code: "run_too_large",
 				Detail: fmt.Sprintf("The run has %d spans; up to %d spans with %d MiB of text can be replayed.", page.SpanCount, maxSpans, maxBytes>>20),
@@ -94,7 +95,7 @@ func (s *Service) Replayability(ctx context.Context, projects access.Projects, i
 func (s *Service) whoseRunsExist(ctx context.Context, project uuid.UUID, controls []reusedControl) ([]reusedControl, error) {
 	there := controls[:0]
 	for _, control := range controls {
-		_, err := s.runs.Outline(ctx, access.OfJob(project), control.RunID)
+		_, err := s.runs.Get(ctx, access.OfJob(project), control.RunID)
 		if errors.Is(err, runs.ErrNotFound) {
 			continue
 		}

@@ -54,8 +54,9 @@ CREATE TABLE replay_attempts (
     stop_reason  text,
     error_code   text,
     error_detail text,
-    -- What it was like, as JSON. Null before the end.
+    -- What it was like, and what it did at each step, as JSON without texts of the run. Null before the end.
     result       text        CHECK (result IS JSON OBJECT),
+    details      text        CHECK (details IS JSON OBJECT),
     started_at   timestamptz,
     finished_at  timestamptz,
     PRIMARY KEY (replay_id, number)

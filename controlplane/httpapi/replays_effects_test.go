@@ -1,0 +1,406 @@
+package httpapi
+
+import (
+	"fmt"
+	"net/http"
+	"strings"
+	"sync/atomic"
+	"testing"
+
+	"github.com/google/uuid"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/looptrace/looptrace/controlplane/httpapi/contract"
+	"github.com/looptrace/looptrace/test/provider"
+)
+
+// replayLab is a recorded run of orderAgent, with what replays it.
+type replayLab struct {
+	*env
+	session string
+	as      option
+	project uuid.UUID
+	run     uuid.UUID
+}
+
+func newReplayLab(t *testing.T) *replayLab {
+	t.Helper()
+	e, session, project, send := newReplayEnv(t)
+	run, td := agentTrace(orderAgent)
+	send(td)
+	return &replayLab{e, session, cookie(session), project.Id, run}
+}
+
+// start starts a replay with the members of a body.
+func (l *replayLab) start(t *testing.T, members string) contract.Replay {
+	t.Helper()
+	return must[contract.Replay](t, l.do(t, http.MethodPost, "/v1/replays", fmt.Sprintf(`{"run_id":%q,%s}`, l.run, members), l.as), http.StatusCreated)
+}
+
+// replay replays the run by a model, and waits for the end.
+func (l *replayLab) replay(t *testing.T, answer func(*provider.Request) *provider.Reply, members string) contract.Replay {
+	t.Helper()
+	connection := l.connect(t, l.as, l.project, "openai", provider.Start(t, provider.Options{Answer: answer}), "").Id
+	started := l.start(t, fmt.Sprintf(`"provider_id":%q,%s`, connection, members))
+	return l.replayed(t, l.as, started.Id)
+}
+
+// texts counts the steps of attempts that PostgreSQL still has.
+func (l *replayLab) texts(t *testing.T) int {
+	t.Helper()
+	return l.count(t, "SELECT count(*) FROM replay_steps")
+}
+
+func treatmentsOf(r *contract.Replay) (list []contract.ReplayAttempt) {
+	for _, a := range r.Attempts {
+		if a.Role == contract.Treatment {
+			list = append(list, a)
+		}
+	}
+	return list
+}
+
+// effects are the verdicts that claim one.
+var effects = []string{"effect_attributable", "effect_likely", "deterministic_effect"}
+
+func reasonsOf(v readVerdict) (codes []string) {
+	for _, reason := range v.Reasons {
+		codes = append(codes, reason.Code)
+	}
+	return codes
+}
+
+const asking = `"edits":[{"target":"all","set":{"system_prompt":"You help customers. Ask before you change anything."}}]`
+
+// isEdited reports whether a request is one of the edit asking.
+func isEdited(q *provider.Request) bool {
+	for _, m := range q.Messages {
+		if m.Role == "system" && strings.Contains(m.Text, "Ask before") {
+			return true
+		}
+	}
+	return false
+}
+
+// TestReplayTellsFailuresOfProviders as such, and never as an effect of the edit.
+func TestReplayTellsFailuresOfProviders(t *testing.T) {
+	t.Parallel()
+	l := newReplayLab(t)
+	l.work(t)
+	t.Run("refused key", func(t *testing.T) {
+		refused := &provider.Reply{Error: &provider.Error{Status: http.StatusUnauthorized, Type: "invalid_request_error", Code: "invalid_api_key", Message: "no such key"}}
+		ended := l.replay(t, func(*provider.Request) *provider.Reply { return refused }, asking)
+		assert.EqualValues(t, "failed", ended.Status)
+		require.NotNil(t, ended.Error)
+		assert.Equal(t, "provider_key_refused", ended.Error.Code)
+		assert.Nil(t, ended.Verdict)
+		assert.Equal(t, ended.Progress.Total, ended.Progress.Done)
+		for _, a := range ended.Attempts {
+			assert.EqualValues(t, "cancelled", a.Status)
+		}
+		assert.Zero(t, l.texts(t))
+	})
+	t.Run("cut answers", func(t *testing.T) {
+		ended := l.replay(t, func(q *provider.Request) *provider.Reply {
+			if isEdited(q) {
+				return &provider.Reply{Text: "Shall I cancel it?", Fault: provider.Cut, After: 1}
+			}
+			return orders(q)
+		}, asking+`,"controls":3,"treatments":2`)
+		require.EqualValues(t, "succeeded", ended.Status, "%+v", ended.Error)
+		for _, a := range treatmentsOf(&ended) {
+			assert.EqualValues(t, "failed", a.Status)
+			assert.Equal(t, "model_error", *a.StopReason)
+			require.NotNil(t, a.Error)
+			assert.NotEmpty(t, a.Error.Detail)
+		}
+		verdict := verdictOf(t, &ended)
+		assert.Equal(t, "invalid", verdict.Verdict, verdict.Sentence)
+		assert.Contains(t, reasonsOf(verdict), "all_stopped")
+		assert.Zero(t, l.texts(t))
+	})
+	t.Run("rate limit", func(t *testing.T) {
+		var calls atomic.Int32
+		ended := l.replay(t, func(q *provider.Request) *provider.Reply {
+			if calls.Add(1) <= 2 {
+				return &provider.Reply{
+					Error:  &provider.Error{Status: http.StatusTooManyRequests, Type: "rate_limit_error", Message: "slow down"},
+					Header: http.Header{"Retry-After": {"1"}, "Retry-After-Ms": {"10"}},
+				}
+			}
+			return orders(q)
+		}, asking+`,"controls":1,"treatments":1`)
+		require.EqualValues(t, "succeeded", ended.Status, "%+v", ended.Error)
+		for _, a := range ended.Attempts {
+			assert.Equal(t, "completed", *a.StopReason, "%+v", a.Error)
+		}
+	})
+	t.Run("refused parameter", func(t *testing.T) {
+		ended := l.replay(t, func(q *provider.Request) *provider.Reply {
+			if strings.Contains(string(q.Body), `"temperature"`) {
+				return &provider.Reply{Error: &provider.Error{
+					Status: http.StatusBadRequest, Type: "invalid_request_error", Param: "temperature", Code: "unsupported_value", Message: "Unsupported value: 'temperature' does not support 0.5 with this model.",
+				}}
+			}
+			return orders(q)
+		}, `"controls":1,"treatments":1,"edits":[{"target":"all","set":{"params":{"temperature":0.5}}}]`)
+		treatment := treatmentsOf(&ended)
+		require.Len(t, treatment, 1)
+		told := ended.Error != nil || treatment[0].Error != nil || len(treatment[0].Warnings) > 0
+		assert.True(t, told, "%+v", ended)
+		if ended.Verdict != nil {
+			assert.NotContains(t, effects, verdictOf(t, &ended).Verdict)
+		}
+	})
+}
+
+// TestReplayWithoutItsConnection is told.
+func TestReplayWithoutItsConnection(t *testing.T) {
+	t.Parallel()
+	l := newReplayLab(t)
+	connection := l.connect(t, l.as, l.project, "openai", provider.Start(t, provider.Options{Answer: orders}), "").Id
+	started := l.start(t, fmt.Sprintf(`"provider_id":%q,%s`, connection, asking))
+	require.Equal(t, http.StatusNoContent, l.do(t, http.MethodDelete, "/v1/providers/"+connection.String(), nil, l.as).Code)
+	l.work(t)
+	ended := l.replayed(t, l.as, started.Id)
+	assert.EqualValues(t, "failed", ended.Status)
+	require.NotNil(t, ended.Error)
+	assert.Contains(t, ended.Error.Detail, "was deleted")
+}
+
+// TestReplayOfCallsThatTheRecordingLacks by each policy.
+func TestReplayOfCallsThatTheRecordingLacks(t *testing.T) {
+	t.Parallel()
+	l := newReplayLab(t)
+	l.work(t)
+	// The edit makes the model look for another address.
+	other := func(q *provider.Request) *provider.Reply {
+		last := q.Messages[len(q.Messages)-1]
+		if isEdited(q) && last.Role != "tool" {
+			return &provider.Reply{ToolCalls: []provider.ToolCall{{Name: "find_order", Arguments: `{"email":"ann@example.com","open":true}`}}}
+		}
+		if isEdited(q) {
+			return &provider.Reply{Text: "I found " + last.Text}
+		}
+		return orders(q)
+	}
+	const design = asking + `,"controls":3,"treatments":2`
+	stopped := l.replay(t, other, design)
+	require.EqualValues(t, "succeeded", stopped.Status, "%+v", stopped.Error)
+	for _, a := range treatmentsOf(&stopped) {
+		assert.Contains(t, []string{"miss", "write_barrier"}, *a.StopReason)
+		require.NotNil(t, a.Error)
+		assert.Contains(t, a.Error.Detail, "find_order")
+		assert.Contains(t, a.Error.Detail, "on_miss", "the remedy")
+	}
+	verdict := verdictOf(t, &stopped)
+	assert.Equal(t, "invalid", verdict.Verdict)
+	assert.Contains(t, reasonsOf(verdict), "all_stopped")
+
+	fixed := l.replay(t, other, design+`,"tools":{"find_order":{"on_miss":"fixed","result":"no orders","side_effects":"read"}}`)
+	for _, a := range treatmentsOf(&fixed) {
+		assert.Equal(t, "completed", *a.StopReason, "%+v", a.Error)
+		assert.EqualValues(t, 1, a.Exposure["fixed"], "%v", a.Exposure)
+	}
+	nearest := l.replay(t, other, design+`,"tools":{"find_order":{"on_miss":"nearest","side_effects":"read"}}`)
+	for _, a := range treatmentsOf(&nearest) {
+		assert.Contains(t, []string{"completed", "miss"}, *a.StopReason, "%+v", a.Error)
+	}
+	assert.Zero(t, l.texts(t))
+}
+
+// TestReplayFromTheRecordingAlone calls nothing, and proves what follows.
+func TestReplayFromTheRecordingAlone(t *testing.T) {
+	t.Parallel()
+	l := newReplayLab(t)
+	l.work(t)
+	tool := func(set string) string {
+		return `"edits":[{"target":{"kind":"tool","name":"find_order"},"set":` + set + `}]`
+	}
+	replay := func(t *testing.T, members string) (contract.Replay, readVerdict) {
+		t.Helper()
+		ended := l.replayed(t, l.as, l.start(t, members).Id)
+		require.EqualValues(t, "succeeded", ended.Status, "%+v", ended.Error)
+		assert.EqualValues(t, "cassette", ended.Executor)
+		assert.LessOrEqual(t, len(ended.Attempts), 2)
+		assert.Zero(t, ended.Cost.Calls)
+		return ended, verdictOf(t, &ended)
+	}
+	_, verdict := replay(t, `"executor":"cassette","edits":[]`)
+	assert.Equal(t, "deterministic_no_effect", verdict.Verdict, verdict.Sentence)
+	long, verdict := replay(t, tool(`{"timeout_ms":5000}`))
+	assert.InDelta(t, 1905, *treatmentsOf(&long)[0].DurationMs, .001)
+	assert.Equal(t, "deterministic_no_effect", verdict.Verdict, verdict.Sentence)
+	short, verdict := replay(t, tool(`{"timeout_ms":10}`))
+	assert.NotEqual(t, "deterministic_no_effect", verdict.Verdict, verdict.Sentence)
+	assert.NotEqual(t, "completed", *treatmentsOf(&short)[0].StopReason, "what the model says to an error, nobody recorded")
+	_, verdict = replay(t, tool(`{"latency_ms":2000}`))
+	assert.Equal(t, "deterministic_effect", verdict.Verdict, "the run takes longer: %s", verdict.Sentence)
+
+	// What a verdict is made of gives the same one again.
+	extended := wantProblem(t, l.do(t, http.MethodPost, "/v1/replays/"+short.Id.String()+"/_actions/extend", `{"treatments":2}`, l.as), http.StatusUnprocessableEntity)
+	require.NotNil(t, extended.Errors)
+	assert.Contains(t, (*extended.Errors)[0].Message, "nothing varies")
+}
+
+// TestReplayEdits of requests, answers and results.
+func TestReplayEdits(t *testing.T) {
+	t.Parallel()
+	l := newReplayLab(t)
+	l.work(t)
+	// The model says what the tools returned.
+	telling := func(q *provider.Request) *provider.Reply {
+		reply := orders(q)
+		if reply.Text != "" {
+			reply.Text = "Done: " + q.Messages[len(q.Messages)-1].Text
+		}
+		for _, m := range q.Messages {
+			if m.Role == "user" && strings.Contains(m.Text, "opening hours") {
+				return &provider.Reply{Text: "From 9 to 5."}
+			}
+		}
+		return reply
+	}
+	const design = `,"controls":5,"treatments":5`
+	none := l.replay(t, telling, `"edits":[]`+design)
+	for _, reason := range []string{"outcome_changed", "structure_changed", "answer_changed", "tokens_changed"} { // durations differ by chance
+		assert.NotContains(t, reasonsOf(verdictOf(t, &none)), reason)
+	}
+	for name, edit := range map[string]string{
+		"result": `{"target":{"kind":"tool","name":"cancel_order"},"set":{"tool_result":{"cancelled":false,"why":"shipped"}}}`,
+		"input":  `{"target":"all","set":{"input":"What are your opening hours?"}}`,
+		"answer": `{"target":{"span_id":"a000000000000002"},"set":{"response":{"role":"assistant","content":"I cannot help."}}}`,
+	} {
+		ended := l.replay(t, telling, `"edits":[`+edit+`]`+design)
+		require.EqualValues(t, "succeeded", ended.Status, "%s: %+v", name, ended.Error)
+		for _, a := range treatmentsOf(&ended) {
+			assert.Equal(t, "completed", *a.StopReason, "%s: %+v", name, a.Error)
+		}
+		verdict := verdictOf(t, &ended)
+		assert.Contains(t, effects, verdict.Verdict, "%s: %s", name, verdict.Sentence)
+	}
+}
+
+// TestReplayWithinItsCap ends what it cannot pay, and goes on with a higher one.
+func TestReplayWithinItsCap(t *testing.T) {
+	t.Parallel()
+	l := newReplayLab(t)
+	l.work(t)
+	dear := func(q *provider.Request) *provider.Reply {
+		reply := orders(q)
+		reply.Usage = &provider.Usage{Input: 100, Output: 4000}
+		return reply
+	}
+	must[contract.Price](t, l.do(t, http.MethodPost, "/v1/projects/"+l.project.String()+"/prices", contract.PriceWrite{Model: agentModel, Input: 1, Output: 2}, l.as), http.StatusCreated)
+	ended := l.replay(t, dear, asking+`,"max_cost_usd":0.1`)
+	require.EqualValues(t, "succeeded", ended.Status, "%+v", ended.Error)
+	require.NotNil(t, ended.StopReason)
+	assert.EqualValues(t, "max_cost", *ended.StopReason)
+	cancelled := 0
+	for _, a := range ended.Attempts {
+		if a.Status == contract.ReplayStatusCancelled {
+			cancelled++
+			require.NotNil(t, a.StopReason)
+			assert.Equal(t, "max_cost", *a.StopReason)
+		}
+	}
+	assert.Positive(t, cancelled)
+	assert.LessOrEqual(t, ended.CostUsd, .1)
+	assert.Positive(t, ended.CostUsd)
+	verdict := verdictOf(t, &ended)
+	assert.NotContains(t, effects, verdict.Verdict)
+	text := string(*ended.Verdict)
+	assert.Contains(t, text, "max cost")
+	assert.Zero(t, l.texts(t))
+
+	path := "/v1/replays/" + ended.Id.String()
+	more := must[contract.Replay](t, l.do(t, http.MethodPost, path+"/_actions/extend", `{"max_cost_usd":10}`, l.as), http.StatusOK)
+	assert.Nil(t, more.Verdict)
+	assert.EqualValues(t, "queued", more.Status)
+	whole := l.replayed(t, l.as, ended.Id)
+	require.EqualValues(t, "succeeded", whole.Status, "%+v", whole.Error)
+	require.Len(t, whole.Attempts, 9)
+	for i, a := range whole.Attempts {
+		assert.Equal(t, i+1, a.Number)
+		assert.Equal(t, "completed", *a.StopReason)
+		if before := ended.Attempts[i]; before.Status == contract.ReplayStatusSucceeded {
+			assert.Equal(t, before.RunId, a.RunId, "attempts that ended stay")
+		}
+	}
+	assert.Greater(t, whole.CostUsd, ended.CostUsd)
+	assert.Equal(t, "effect_attributable", verdictOf(t, &whole).Verdict)
+	assert.Equal(t, "nothing_missing", wantProblem(t, l.do(t, http.MethodPost, path+"/_actions/extend", `{}`, l.as), http.StatusConflict).Code)
+	larger := must[contract.Replay](t, l.do(t, http.MethodPost, path+"/_actions/extend", `{"controls":6,"treatments":5}`, l.as), http.StatusOK)
+	require.Len(t, larger.Attempts, 11)
+	whole = l.replayed(t, l.as, ended.Id)
+	assert.Equal(t, 11, whole.Progress.Done)
+
+	// What was recorded of a run that was deleted is not compared.
+	must[contract.RunDeletion](t, l.do(t, http.MethodPost, "/v1/runs/_actions/delete", fmt.Sprintf(`{"project_id":%q,"run_ids":[%q]}`, l.project, l.run), l.as), http.StatusOK)
+	assert.Equal(t, "run_deleted", wantProblem(t, l.do(t, http.MethodGet, path+"/diff", nil, l.as), http.StatusConflict).Code)
+	must[contract.Replay](t, l.do(t, http.MethodPost, path+"/_actions/extend", `{"treatments":6}`, l.as), http.StatusOK)
+	whole = l.replayed(t, l.as, ended.Id)
+	assert.EqualValues(t, "failed", whole.Status)
+	require.NotNil(t, whole.Error)
+	assert.Equal(t, "run_deleted", whole.Error.Code)
+}
+
+// TestCancelReplay ends the calls, and judges what is there.
+func TestCancelReplay(t *testing.T) {
+	t.Parallel()
+	l := newReplayLab(t)
+	l.work(t)
+	begun := make(chan struct{}, 100)
+	server := provider.Start(t, provider.Options{Answer: func(q *provider.Request) *provider.Reply {
+		begun <- struct{}{}
+		if len(q.Messages) > 2 {
+			return &provider.Reply{Fault: provider.Stall}
+		}
+		return orders(q)
+	}})
+	connection := l.connect(t, l.as, l.project, "openai", server, "").Id
+	started := l.start(t, fmt.Sprintf(`"provider_id":%q,"edits":[],"controls":2,"treatments":1`, connection))
+	path := "/v1/replays/" + started.Id.String()
+	for range 4 {
+		<-begun
+	}
+	assert.Equal(t, "replay_running", wantProblem(t, l.do(t, http.MethodDelete, path, nil, l.as), http.StatusConflict).Code)
+	cancelled := must[contract.Replay](t, l.do(t, http.MethodPost, path+"/_actions/cancel", nil, l.as), http.StatusOK)
+	assert.EqualValues(t, "cancelled", cancelled.Status)
+	ended := l.replayed(t, l.as, started.Id)
+	assert.EqualValues(t, "cancelled", ended.Status)
+	assert.NotContains(t, effects, verdictOf(t, &ended).Verdict)
+	assert.Zero(t, l.texts(t))
+	assert.Equal(t, http.StatusNoContent, l.do(t, http.MethodDelete, path, nil, l.as).Code)
+	assert.Zero(t, l.count(t, "SELECT count(*) FROM replay_attempts"))
+}
+
+// TestReplaysNameNothingForeign: what belongs to another tenant is as what nobody has.
+func TestReplaysNameNothingForeign(t *testing.T) {
+	t.Parallel()
+	l := newReplayLab(t)
+	bob := l.addMember(t, "bob@example.com", "owner", uuid.Nil)
+	theirs := must[contract.Me](t, l.do(t, http.MethodGet, "/v1/me", nil, cookie(bob)), http.StatusOK).Projects[0].Id
+	server := provider.Start(t, provider.Options{Answer: orders})
+	connection := l.connect(t, cookie(bob), theirs, "openai", server, "").Id
+	mine := l.connect(t, l.as, l.project, "openai", server, "").Id
+	prompt := l.createPrompt(t, cookie(bob), theirs, "theirs", "one").Id
+	ask := func(members string) string {
+		w := l.do(t, http.MethodPost, "/v1/replays", fmt.Sprintf(`{"run_id":%q,%s}`, l.run, members), l.as)
+		assert.Equal(t, http.StatusUnprocessableEntity, w.Code, w.Body)
+		return withoutRequestID(w)
+	}
+	for foreign, body := range map[uuid.UUID]string{
+		connection: `"provider_id":"%s",` + asking,
+		prompt:     `"provider_id":"` + mine.String() + `","edits":[{"target":"all","set":{"prompt":{"prompt":{"id":"%s"}}}}]`,
+	} {
+		got, want := ask(fmt.Sprintf(body, foreign)), ask(fmt.Sprintf(body, noSuchID))
+		assert.Equal(t, strings.ReplaceAll(want, noSuchID, "ID"), strings.ReplaceAll(got, foreign.String(), "ID"))
+	}
+	assert.Equal(t, http.StatusNotFound, l.do(t, http.MethodPost, "/v1/replays", replayBody(l.run.String(), ""), cookie(bob)).Code)
+	assert.Empty(t, server.Requests())
+	// A key that may not read runs, may not have them sent to a model.
+	key := l.mint(t, l.session, l.project, contract.ScopeReplaysWrite, contract.ScopeReplaysRead)
+	assert.Equal(t, http.StatusForbidden, l.do(t, http.MethodPost, "/v1/replays", replayBody(l.run.String(), ""), bearer(key.Key)).Code)
+}

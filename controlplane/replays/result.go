@@ -1,0 +1,152 @@
+package replays
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+
+	"github.com/looptrace/looptrace/internal/grader"
+	"github.com/looptrace/looptrace/internal/replay"
+)
+
+// Result is what an attempt was like, without texts of it.
+type Result struct {
+	// Outcome is 1 for a good end and 0 for another, or a score; nil if it is unknown.
+	Outcome *float64 `json:"outcome"`
+	// Spent is what its calls of models took. Exposure counts model calls and tool calls by where they come from.
+	Spent    replay.Spent   `json:"spent"`
+	Exposure map[string]int `json:"exposure"`
+	Warnings []string       `json:"warnings"`
+	// DurationMS is that of the run, nil if it is unknown.
+	DurationMS *float64 `json:"duration_ms"`
+	// ConeCalls counts calls in the cone, ConeLive those of them that were made. EnteredCone is whether there are any.
+	ConeCalls   int  `json:"cone_calls"`
+	ConeLive    int  `json:"cone_live"`
+	EnteredCone bool `json:"entered_cone"`
+	// OutsideDifferences counts steps that differ and that the edit cannot have changed.
+	OutsideDifferences int `json:"outside_differences"`
+	// Models and Fingerprints are those of answers that were made.
+	Models       []string `json:"models"`
+	Fingerprints []string `json:"fingerprints"`
+}
+
+// Details are what an attempt did at its steps, without texts of it. Those of a long run are large.
+type Details struct {
+	Did Did `json:"did"`
+	// Steps are where the steps of the attempt's run come from.
+	Steps []StepSource `json:"steps"`
+}
+
+// StepSource is where a step of an attempt comes from.
+type StepSource struct {
+	// SpanID is that of the attempt's run, empty for a step that was not reached. Recorded is that of the recorded run, empty for a new step.
+	SpanID   string        `json:"span_id,omitempty"`
+	Recorded string        `json:"recorded,omitempty"`
+	Source   replay.Source `json:"source"`
+	Tier     replay.Tier   `json:"tier,omitempty"`
+	InCone   bool          `json:"in_cone,omitempty"`
+	Outside  bool          `json:"outside,omitempty"`
+	// Did is a hash of what was decided, empty for a step that is no call.
+	Did string `json:"did,omitempty"`
+}
+
+// ReadResult returns what the attempt was like, nil before its end.
+func (a *Attempt) ReadResult() (*Result, error) {
+	if a.Result == nil {
+		return nil, nil //nolint:nilnil // there is none yet
+	}
+	var result Result
+	if err := json.Unmarshal([]byte(*a.Result), &result); err != nil {
+		return nil, fmt.Errorf("read the result of attempt %d: %w", a.Number, err)
+	}
+	return &result, nil
+}
+
+// result describes an attempt that ended.
+func (m *making) result(ctx context.Context, made *replay.Attempt) (*Result, *Details) {
+	r, d := &Result{Spent: made.Spent, Exposure: made.Exposure, Warnings: m.warnings, Models: []string{}, Fingerprints: []string{}}, &Details{}
+	if r.Warnings == nil {
+		r.Warnings = []string{}
+	}
+	r.Outcome = m.grade(ctx, made)
+	var n noting
+	did := make([]string, len(made.Steps))
+	for _, i := range inOrder(made.Steps) {
+		did[i] = n.addStep(m.source.recording, &made.Steps[i])
+	}
+	for i := range made.Steps {
+		step := &made.Steps[i]
+		inCone := step.Recorded < 0 || m.cone[step.Recorded]
+		from := StepSource{Recorded: step.SpanID, Source: step.Source, Tier: step.Tier, InCone: inCone, Outside: step.Differs && !inCone}
+		if step.Source != replay.SourceNotReached && !step.Unrecorded {
+			from.SpanID = m.spanID(step)
+		}
+		if from.Outside {
+			r.OutsideDifferences++
+		}
+		call := step.Kind != replay.KindFrame && step.Source != replay.SourceNotReached
+		from.Did = did[i]
+		d.Steps = append(d.Steps, from)
+		if !call {
+			continue
+		}
+		if inCone {
+			r.EnteredCone = true
+			r.ConeCalls++
+		}
+		if step.Source == replay.SourceReissued {
+			if inCone {
+				r.ConeLive++
+			}
+			r.answered(step.Response)
+		}
+	}
+	r.DurationMS = milliseconds(made.Duration)
+	d.Did = n.end(r.Outcome, made.Answer)
+	d.Did.DurationMS = r.DurationMS
+	return r, d
+}
+
+// answered keeps which model answered.
+func (r *Result) answered(response *replay.Response) {
+	if response == nil {
+		return
+	}
+	if response.Model != "" && !slices.Contains(r.Models, response.Model) {
+		r.Models = append(r.Models, response.Model)
+	}
+	if response.Fingerprint != "" && !slices.Contains(r.Fingerprints, response.Fingerprint) {
+		r.Fingerprints = append(r.Fingerprints, response.Fingerprint)
+	}
+}
+
+// grade says whether the attempt came to a good end.
+func (m *making) grade(ctx context.Context, made *replay.Attempt) *float64 {
+	switch {
+	case made.Stop.Reason != replay.StopCompleted:
+		return nil
+	case m.outcome != nil:
+		return m.graded(ctx, made.Answer)
+	}
+	good := 1.
+	for i := range made.Steps {
+		if step := &made.Steps[i]; step.Parent < 0 && step.ErrorType+step.ErrorMessage != "" {
+			good = 0
+		}
+	}
+	return &good
+}
+
+// graded grades an answer, nil if there is none or it cannot be graded.
+func (t *try) graded(ctx context.Context, answer *string) *float64 {
+	if answer == nil {
+		return nil
+	}
+	output, err := json.Marshal(*answer)
+	if err != nil {
+		return nil // a text always encodes
+	}
+	result := t.outcome.Grade(ctx, &grader.Sample{Input: jsonOf(t.source.run.Inputs), Output: output})
+	return result.Score
+}
