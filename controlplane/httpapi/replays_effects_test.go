@@ -10,6 +10,7 @@ import (
 	"github.com/google/uuid"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+	"go.opentelemetry.io/collector/pdata/ptrace"
 
 	"github.com/looptrace/looptrace/controlplane/httpapi/contract"
 	"github.com/looptrace/looptrace/test/provider"
@@ -403,4 +404,30 @@ func TestReplaysNameNothingForeign(t *testing.T) {
 	// A key that may not read runs, may not have them sent to a model.
 	key := l.mint(t, l.session, l.project, contract.ScopeReplaysWrite, contract.ScopeReplaysRead)
 	assert.Equal(t, http.StatusForbidden, l.do(t, http.MethodPost, "/v1/replays", replayBody(l.run.String(), ""), bearer(key.Key)).Code)
+}
+
+// TestReplayMendsAFailingRun replays a run that ended with an error of its tool, with another result of that: the treatments come to an answer.
+func TestReplayMendsAFailingRun(t *testing.T) {
+	t.Parallel()
+	e, session, project, send := newReplayEnv(t)
+	as := cookie(session)
+	e.work(t)
+	server := provider.Start(t, provider.Options{Answer: orders})
+	connection := e.connect(t, as, project.Id, "openai", server, "").Id
+	run, td := agentTrace(orderAgent)
+	root := td.ResourceSpans().At(0).ScopeSpans().At(0).Spans().At(0)
+	root.Status().SetCode(ptrace.StatusCodeError)
+	root.Status().SetMessage("the customer was not helped")
+	send(td)
+	created := must[contract.Replay](t, e.do(t, http.MethodPost, "/v1/replays", fmt.Sprintf(
+		`{"run_id":%q,"provider_id":%q,"controls":3,"treatments":3,"edits":[{"target":"all","set":{"system_prompt":"Ask before you change anything."}}]}`, run, connection), as), http.StatusCreated)
+	ended := e.replayed(t, as, created.Id)
+	for _, a := range ended.Attempts {
+		require.NotNil(t, a.Outcome, "%+v", a)
+		if a.Role == contract.Control {
+			assert.Zero(t, *a.Outcome, "it does what was recorded, which failed")
+		} else {
+			assert.InDelta(t, 1, *a.Outcome, 0)
+		}
+	}
 }

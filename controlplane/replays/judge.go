@@ -125,8 +125,12 @@ func (t *try) integrity(attempts []Attempt) (reasons []verdict.Reason) {
 }
 
 func attemptOf(a *Attempt, r *Result, did *Did) verdict.Attempt {
+	run := runOf(did, r.Outcome)
+	if a.Reused { // the provider may be faster or slower by now
+		run.DurationMS = nil
+	}
 	return verdict.Attempt{
-		Run: runOf(did, r.Outcome), Unfinished: a.unfinished(), Role: verdict.Role(a.Role), Index: a.Index, EnteredCone: r.EnteredCone, ConeCalls: r.ConeCalls, ConeLive: r.ConeLive,
+		Run: run, Unfinished: a.unfinished(), Role: verdict.Role(a.Role), Index: a.Index, EnteredCone: r.EnteredCone, ConeCalls: r.ConeCalls, ConeLive: r.ConeLive,
 		OutsideDifferences: r.OutsideDifferences, Exposure: exposureOf(r.Exposure),
 	}
 }

@@ -129,13 +129,17 @@ func (m *making) grade(ctx context.Context, made *replay.Attempt) *float64 {
 	case m.outcome != nil:
 		return m.graded(ctx, made.Answer)
 	}
-	good := 1.
-	for i := range made.Steps {
-		if step := &made.Steps[i]; step.Parent < 0 && step.ErrorType+step.ErrorMessage != "" {
-			good = 0
-		}
+	// The frames around an attempt keep the recorded error. It counts for one that did what was recorded; another one is good if it came to an answer.
+	differs := slices.ContainsFunc(made.Steps, func(step replay.AttemptStep) bool {
+		return step.Kind != replay.KindFrame && (step.Differs || step.Recorded < 0 || step.Source == replay.SourceNotReached)
+	})
+	switch {
+	case !differs:
+		return m.recordedOutcome(ctx)
+	case made.Answer == nil:
+		return nil
 	}
-	return &good
+	return new(1.)
 }
 
 // graded grades an answer, nil if there is none or it cannot be graded.

@@ -8123,7 +8123,7 @@ export interface components {
             tools?: {
                 [key: string]: components["schemas"]["ReplayTool"];
             };
-            /** @description A grader that says whether the final answer of an attempt is good. Without it, an attempt is good that ends without an error. */
+            /** @description A grader that says whether the final answer of an attempt is good. Without it, an attempt is as good as the recorded run if it did the same, and good if it did something else and came to an answer. */
             outcome?: components["schemas"]["Grader"];
             /**
              * Format: double
