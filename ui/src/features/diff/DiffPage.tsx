@@ -1,11 +1,13 @@
 import { Alert, Button, Skeleton, Stack, Text } from "@mantine/core";
 import { IconArrowsExchange, IconChevronDown, IconChevronUp } from "@tabler/icons-react";
-import { useVirtualizer } from "@tanstack/react-virtual";
-import { useEffect, useMemo, useRef, useState } from "react";
 import { Link, useNavigate, useParams } from "react-router";
 import { fetchFolded, useDiff } from "@/api/diff";
-import type { RunDiff, RunDiffStep } from "@/api/types";
+import type { RunDiff } from "@/api/types";
 import { Delayed } from "@/components/Delayed";
+import classes from "@/components/diff/Diff.module.css";
+import { PARTIAL, SIGNS, verdict } from "@/components/diff/rows";
+import { Steps, useDiffSteps } from "@/components/diff/Steps";
+import { Totals } from "@/components/diff/Totals";
 import { formatCount, formatTime } from "@/components/format";
 import { PageHeader } from "@/components/PageHeader";
 import { PageProblem } from "@/components/PageState";
@@ -13,10 +15,6 @@ import { ProblemPanel } from "@/components/ProblemPanel";
 import { StatusMark } from "@/components/StatusMark";
 import { useKeys } from "@/components/useKeys";
 import { useProjectId } from "@/components/useProject";
-import classes from "./DiffPage.module.css";
-import { nextDifference, rowsOf, SIGNS, verdict } from "./rows";
-import { Step } from "./Step";
-import { Totals } from "./Totals";
 
 /** Two runs side by side, step by step. */
 export function DiffPage() {
@@ -34,49 +32,12 @@ interface Props {
 function Diff({ projectId, runId, otherRunId }: Props) {
   const diff = useDiff(projectId, runId, otherRunId);
   const navigate = useNavigate();
-  const [opened, setOpened] = useState<ReadonlyMap<number, readonly RunDiffStep[]>>(new Map());
-  const [failure, setFailure] = useState<Error>();
-  // By key, because lines may be added above it.
-  const [current, setCurrent] = useState<string>();
-  const { fetchNextPage } = diff;
-  const mayLoadMore = diff.hasNextPage && !diff.isFetching && !diff.isFetchNextPageError;
-  useEffect(() => {
-    if (mayLoadMore) void fetchNextPage();
-  }, [mayLoadMore, fetchNextPage]);
-
-  const rows = useMemo(
-    () => rowsOf(diff.data?.pages.flatMap((page) => page.steps) ?? [], opened),
-    [diff.data, opened],
+  const steps = useDiffSteps(diff.data?.pages, diff, (offset, limit) =>
+    fetchFolded(projectId, runId, otherRunId, offset, limit),
   );
+  const { jump, failure } = steps;
   const first = diff.data?.pages[0];
-  const scroller = useRef<HTMLElement>(null);
-  const virtual = useVirtualizer({
-    count: rows.length,
-    getScrollElement: () => scroller.current,
-    estimateSize: () => 40,
-    overscan: 8,
-    getItemKey: (index) => rows[index]?.key ?? index,
-  });
   const swap = () => navigate(`/p/${projectId}/diff/${otherRunId}/${runId}`, { replace: true });
-  const jump = (by: 1 | -1) => {
-    const at = nextDifference(
-      rows,
-      rows.findIndex(({ key }) => key === current),
-      by,
-    );
-    if (at < 0) return;
-    setCurrent(rows[at]?.key);
-    virtual.scrollToIndex(at, { align: "center" });
-  };
-  const open = async (step: RunDiffStep) => {
-    setFailure(undefined);
-    try {
-      const steps = await fetchFolded(projectId, runId, otherRunId, step.n, step.folded);
-      setOpened((known) => new Map(known).set(step.n, steps));
-    } catch (error) {
-      setFailure(error as Error);
-    }
-  };
   useKeys({
     n: () => jump(1),
     p: () => jump(-1),
@@ -143,7 +104,7 @@ function Diff({ projectId, runId, otherRunId }: Props) {
         </ul>
         {first.partial && (
           <Alert variant="outline" color="yellow" p="xs" title="The comparison is incomplete">
-            {first.partial_because.map((why) => REASONS[why]).join(" ")}
+            {first.partial_because.map((why) => PARTIAL[why]).join(" ")}
           </Alert>
         )}
         {failure && <ProblemPanel error={failure} />}
@@ -153,55 +114,16 @@ function Diff({ projectId, runId, otherRunId }: Props) {
         <Side projectId={projectId} run={first.other} label="Second" />
       </div>
       <Totals totals={first.totals} />
-      <section
-        ref={scroller}
-        className={classes.scroller}
-        // biome-ignore lint/a11y/noNoninteractiveTabindex: a scrolling region must be reachable by keyboard
-        tabIndex={0}
-        aria-label="Steps"
-        data-testid="diff-steps"
-      >
-        <div className={classes.rows} style={{ height: virtual.getTotalSize() }}>
-          {virtual.getVirtualItems().map((item) => {
-            const row = rows[item.index];
-            return (
-              row && (
-                <div
-                  key={item.key}
-                  ref={virtual.measureElement}
-                  data-index={item.index}
-                  className={classes.row}
-                  style={{ transform: `translateY(${item.start}px)` }}
-                >
-                  {row.kind === "fold" ? (
-                    <button type="button" className={classes.fold} onClick={() => open(row.step)}>
-                      {formatCount(row.step.folded)} same
-                    </button>
-                  ) : (
-                    <Step
-                      projectId={projectId}
-                      runIds={[runId, otherRunId]}
-                      step={row.step}
-                      isCurrent={row.key === current}
-                      isFirst={row.step.n === first.first_divergence?.n}
-                    />
-                  )}
-                </div>
-              )
-            );
-          })}
-        </div>
-        {diff.isFetchNextPageError && <ProblemPanel error={diff.error} onRetry={() => fetchNextPage()} />}
-      </section>
+      <Steps
+        projectId={projectId}
+        runIds={[runId, otherRunId]}
+        steps={steps}
+        firstN={first.first_divergence?.n}
+        query={diff}
+      />
     </div>
   );
 }
-
-const REASONS: Record<RunDiff["partial_because"][number], string> = {
-  steps: "A run has more than 20,000 steps. Only the first ones were compared.",
-  texts: "A run has more than 48 MB of text. The steps after that were compared without their texts.",
-  alignment: "The runs differ so much that some steps may not be aligned in the best way.",
-};
 
 function Side({ projectId, run, label }: { projectId: string; run: RunDiff["base"]; label: string }) {
   return (

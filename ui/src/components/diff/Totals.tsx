@@ -1,6 +1,6 @@
 import type { RunDiff, RunDiffTotal } from "@/api/types";
 import { formatCost, formatCount, formatDuration, formatTokens, UNKNOWN } from "@/components/format";
-import classes from "./DiffPage.module.css";
+import classes from "./Diff.module.css";
 
 const ROWS: { key: keyof RunDiff["totals"]; label: string; format: (value: number) => string }[] = [
   { key: "duration_ms", label: "Duration", format: formatDuration },

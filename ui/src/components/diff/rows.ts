@@ -51,3 +51,10 @@ export function verdict(diff: RunDiff, differences: number): string {
   const share = diff.distance < 0.005 ? "less than 1" : Math.round(diff.distance * 100);
   return `${steps} differ${start} (${share}\u00a0% different)`;
 }
+
+/** Why a comparison is incomplete. */
+export const PARTIAL: Record<RunDiff["partial_because"][number], string> = {
+  steps: "A run has more than 20,000 steps. Only the first ones were compared.",
+  texts: "A run has more than 48 MB of text. The steps after that were compared without their texts.",
+  alignment: "The runs differ so much that some steps may not be aligned in the best way.",
+};

@@ -3,7 +3,7 @@ import type { RunDiffChange, RunDiffSpan, RunDiffStep } from "@/api/types";
 import { formatBytes, formatDuration } from "@/components/format";
 import { KindIcon } from "@/components/KindIcon";
 import { StatusMark } from "@/components/StatusMark";
-import classes from "./DiffPage.module.css";
+import classes from "./Diff.module.css";
 import { SIGNS } from "./rows";
 
 interface Props {
@@ -13,12 +13,14 @@ interface Props {
   isCurrent: boolean;
   /** Whether this is the first difference. */
   isFirst: boolean;
+  /** More about the step, below its head. */
+  note?: React.ReactNode;
 }
 
 const MAX_DEPTH = 12;
 
 /** One step of both runs, and its changes. */
-export function Step({ projectId, runIds, step, isCurrent, isFirst }: Props) {
+export function Step({ projectId, runIds, step, isCurrent, isFirst, note }: Props) {
   return (
     <article
       className={classes.step}
@@ -36,6 +38,7 @@ export function Step({ projectId, runIds, step, isCurrent, isFirst }: Props) {
         </span>
         <Half projectId={projectId} runId={runIds[1]} span={step.other} step={step} />
       </div>
+      {note}
       {step.changes.map((change) => (
         <Change key={change.field} change={change} />
       ))}
