@@ -99,19 +99,25 @@ export function useCompletionPreview(draft: CompletionDraft | null) {
   });
 }
 
-/** POST /v1/playground/_actions/open. Null has no request. */
-export function useOpenedRun(run: { runId: string; spanId: string | undefined } | null) {
-  return useQuery({
-    queryKey: keys.playground.opened(run?.runId ?? "", run?.spanId),
-    queryFn: ({ signal }) =>
+type CallOfRun = { runId: string; spanId: string | undefined };
+
+/** POST /v1/playground/_actions/open: what a recorded call sent. */
+export function openedRunQuery({ runId, spanId }: CallOfRun) {
+  return {
+    queryKey: keys.playground.opened(runId, spanId),
+    queryFn: ({ signal }: { signal: AbortSignal }) =>
       unwrap(
-        client.POST("/v1/playground/_actions/open", {
-          body: { run_id: run?.runId ?? "", span_id: run?.spanId },
-          signal,
-        }),
+        client.POST("/v1/playground/_actions/open", { body: { run_id: runId, span_id: spanId }, signal }),
       ),
-    enabled: run !== null,
     retry: false,
+  };
+}
+
+/** POST /v1/playground/_actions/open. Null has no request. */
+export function useOpenedRun(run: CallOfRun | null) {
+  return useQuery({
+    ...openedRunQuery(run ?? { runId: "", spanId: undefined }),
+    enabled: run !== null,
     gcTime: 0,
   });
 }

@@ -12,6 +12,7 @@ import type {
   Place,
   PromptDraft,
   PromptSelection,
+  ReplaySelection,
   RunFilter,
   RunGroupBy,
   RunSourceFilter,
@@ -36,6 +37,8 @@ const evalRunLists = (projectId: string) => ["eval-runs", projectId] as const;
 const evalRun = (evalRunId: string) => ["eval-run", evalRunId] as const;
 const ruleLists = (projectId: string) => ["rules", projectId] as const;
 const rule = (ruleId: string) => ["rule", ruleId] as const;
+const replayLists = (projectId: string) => ["replays", projectId] as const;
+const replay = (replayId: string) => ["replay", replayId] as const;
 const providers = (projectId: string) => ["providers", projectId] as const;
 const runList = (filter: RunFilter) => ["runs", "list", filter] as const;
 const runStats = ["runs", "stats"] as const;
@@ -229,6 +232,18 @@ export const keys = {
     detail: (ruleId: string) => [...rule(ruleId), "detail"] as const,
     runs: (ruleId: string, selection: EvalRuleRunSelection, offset: number) =>
       [...rule(ruleId), "runs", selection, offset] as const,
+  },
+  replays: {
+    all: replayLists,
+    list: (projectId: string, selection: ReplaySelection) =>
+      [...replayLists(projectId), "list", selection] as const,
+    ofRun: (projectId: string, runId: string) => [...replayLists(projectId), "of-run", runId] as const,
+    plan: (body: unknown) => ["replay-plan", body] as const,
+  },
+  replay: {
+    all: replay,
+    detail: (replayId: string) => [...replay(replayId), "detail"] as const,
+    diff: (replayId: string, attempt: number) => [...replay(replayId), "diff", attempt] as const,
   },
   judges: { readyMade: ["ready-made-judges"] as const },
   import: {

@@ -271,10 +271,10 @@ export function useAgentView(projectId: string, runId: string, options: AgentVie
 }
 
 /** GET /v1/runs/{run_id}/spans/{span_id}: one whole span. Numbers keep all their digits. */
-export function useSpan(projectId: string, runId: string, spanId: string | undefined, running: boolean) {
-  return useQuery({
+export function spanQuery(projectId: string, runId: string, spanId: string | undefined) {
+  return {
     queryKey: keys.run.span(projectId, runId, spanId),
-    queryFn: async ({ signal }) =>
+    queryFn: async ({ signal }: { signal: AbortSignal }) =>
       parseJson(
         await unwrap(
           client.GET("/v1/runs/{run_id}/spans/{span_id}", {
@@ -284,8 +284,15 @@ export function useSpan(projectId: string, runId: string, spanId: string | undef
           }),
         ),
       ) as Span,
+    staleTime: 30_000,
+  };
+}
+
+/** GET /v1/runs/{run_id}/spans/{span_id}, again and again while the run is running. */
+export function useSpan(projectId: string, runId: string, spanId: string | undefined, running: boolean) {
+  return useQuery({
+    ...spanQuery(projectId, runId, spanId),
     enabled: spanId !== undefined,
     refetchInterval: running ? LIVE_INTERVAL_MS : false,
-    staleTime: 30_000,
   });
 }

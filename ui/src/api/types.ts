@@ -28,7 +28,6 @@ export type Traces = Schemas["Traces"];
 export type RunSource = Schemas["RunSource"];
 export type RunSourceFilter = Schemas["RunSourceFilter"];
 export type Replayability = Schemas["Replayability"];
-export type RunReplayability = Schemas["RunReplayability"];
 export type Usage = Schemas["Usage"];
 export type Run = Schemas["Run"];
 export type PromptRef = Schemas["PromptRef"];
@@ -210,6 +209,30 @@ export type ReliabilityFigure = Schemas["ReliabilityFigure"];
 export type Vote = Schemas["Vote"];
 export type VoteCounts = Schemas["VoteCounts"];
 export type VoteStatus = Schemas["VoteStatus"];
+
+export type Replay = Schemas["Replay"];
+export type ReplayAction = Schemas["ReplayAction"];
+export type ReplayAttempt = Schemas["ReplayAttempt"];
+export type ReplayCreate = Schemas["ReplayCreate"];
+export type ReplayDiff = Schemas["ReplayDiff"];
+export type ReplayEdit = Schemas["ReplayEdit"];
+export type ReplayExecutor = Schemas["ReplayExecutor"];
+export type ReplayExtend = Schemas["ReplayExtend"];
+export type ReplayMissing = Schemas["ReplayMissing"];
+export type ReplayPlan = Schemas["ReplayPlan"];
+export type ReplayPlanStep = Schemas["ReplayPlanStep"];
+export type ReplaySet = Schemas["ReplaySet"];
+export type ReplayStatus = Schemas["ReplayStatus"];
+export type ReplayStepSource = Schemas["ReplayStepSource"];
+export type ReplayTarget = Schemas["ReplayTarget"];
+export type ReplayTool = Schemas["ReplayTool"];
+export type RunReplayability = Schemas["RunReplayability"];
+
+/** Which replays to list. */
+export interface ReplaySelection {
+  run_id?: string;
+  status?: ReplayStatus;
+}
 
 /** Which comparisons to list. */
 export interface ComparisonSelection {

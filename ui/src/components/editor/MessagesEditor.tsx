@@ -19,12 +19,14 @@ interface Props {
   errors: readonly DraftError[];
   /** Whether images may be files, whose content becomes part of the message. */
   takesFiles?: boolean;
+  /** There is one message, and no other can be added. */
+  isSingle?: boolean;
   onChange: (messages: DraftMessage[]) => void;
 }
 
 /** The messages of a draft, in their order. */
 export function MessagesEditor(props: Props) {
-  const { messages, format, variables, errors, takesFiles = false, onChange } = props;
+  const { messages, format, variables, errors, takesFiles = false, isSingle = false, onChange } = props;
   const [moved, setMoved] = useState("");
   const [addedId, setAddedId] = useState<string>();
   const add = (message: DraftMessage) => {
@@ -59,58 +61,62 @@ export function MessagesEditor(props: Props) {
               autoFocus={message.id === addedId}
               onChange={(changed) => onChange(messages.with(index, changed))}
               actions={
-                <>
-                  <IconButton
-                    label={`Move message ${index + 1} up`}
-                    disabled={index === 0}
-                    onClick={(event) => move(index, -1, event.currentTarget)}
-                    icon={<IconArrowUp size={14} />}
-                  />
-                  <IconButton
-                    label={`Move message ${index + 1} down`}
-                    disabled={index === messages.length - 1}
-                    onClick={(event) => move(index, 1, event.currentTarget)}
-                    icon={<IconArrowDown size={14} />}
-                  />
-                  <IconButton
-                    label={`Remove message ${index + 1}`}
-                    disabled={messages.length === 1}
-                    onClick={() => onChange(messages.toSpliced(index, 1))}
-                    icon={<IconTrash size={14} />}
-                  />
-                </>
+                isSingle ? null : (
+                  <>
+                    <IconButton
+                      label={`Move message ${index + 1} up`}
+                      disabled={index === 0}
+                      onClick={(event) => move(index, -1, event.currentTarget)}
+                      icon={<IconArrowUp size={14} />}
+                    />
+                    <IconButton
+                      label={`Move message ${index + 1} down`}
+                      disabled={index === messages.length - 1}
+                      onClick={(event) => move(index, 1, event.currentTarget)}
+                      icon={<IconArrowDown size={14} />}
+                    />
+                    <IconButton
+                      label={`Remove message ${index + 1}`}
+                      disabled={messages.length === 1}
+                      onClick={() => onChange(messages.toSpliced(index, 1))}
+                      icon={<IconTrash size={14} />}
+                    />
+                  </>
+                )
               }
             />
           </li>
         ))}
       </ol>
-      <Group gap="xs" mt="xs">
-        <Button
-          size="compact-sm"
-          variant="default"
-          leftSection={<IconPlus size={13} />}
-          onClick={() =>
-            add({
-              id: newId(),
-              kind: "text",
-              role: nextRole?.role === "user" ? "assistant" : "user",
-              text: "",
-              more: "",
-            })
-          }
-        >
-          Message
-        </Button>
-        <Button
-          size="compact-sm"
-          variant="default"
-          leftSection={<IconPlus size={13} />}
-          onClick={() => add({ id: newId(), kind: "placeholder", name: "" })}
-          title="A place for a list of messages, such as the conversation so far"
-        >
-          Placeholder
-        </Button>
-      </Group>
+      {!isSingle && (
+        <Group gap="xs" mt="xs">
+          <Button
+            size="compact-sm"
+            variant="default"
+            leftSection={<IconPlus size={13} />}
+            onClick={() =>
+              add({
+                id: newId(),
+                kind: "text",
+                role: nextRole?.role === "user" ? "assistant" : "user",
+                text: "",
+                more: "",
+              })
+            }
+          >
+            Message
+          </Button>
+          <Button
+            size="compact-sm"
+            variant="default"
+            leftSection={<IconPlus size={13} />}
+            onClick={() => add({ id: newId(), kind: "placeholder", name: "" })}
+            title="A place for a list of messages, such as the conversation so far"
+          >
+            Placeholder
+          </Button>
+        </Group>
+      )}
     </div>
   );
 }

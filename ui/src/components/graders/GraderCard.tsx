@@ -15,6 +15,10 @@ import { graderType } from "./graderTypes";
 interface Props {
   grader: GraderDraft;
   number: number;
+  /** The location of the grader in the request. */
+  at?: string;
+  /** Whether it has a name, because there may be others. */
+  isNamed?: boolean;
   items: readonly DatasetItem[];
   errors: FormErrors;
   onChange: (grader: GraderDraft) => void;
@@ -22,8 +26,9 @@ interface Props {
 }
 
 /** One grader, as a form and as JSON. Both show the same definition. */
-export function GraderCard({ grader, number, items, errors, onChange, onRemove }: Props) {
-  const at = `body.graders[${number - 1}]`;
+export function GraderCard(props: Props) {
+  const { grader, number, at = `body.graders[${number - 1}]`, isNamed = true, items, errors } = props;
+  const { onChange, onRemove } = props;
   const definition = readDefinition(grader.json);
   const type = definition ? graderType(definition) : undefined;
   const [tab, setTab] = useState<string | null>(type ? "form" : "json");
@@ -37,16 +42,18 @@ export function GraderCard({ grader, number, items, errors, onChange, onRemove }
       data-testid="grader"
     >
       <div className={classes.head}>
-        <TextInput
-          size="xs"
-          aria-label={`Name of grader ${number}`}
-          placeholder="Name"
-          maxLength={100}
-          autoComplete="off"
-          value={grader.name}
-          onChange={(event) => onChange({ ...grader, name: event.currentTarget.value })}
-          error={errors[`${at}.name`]}
-        />
+        {isNamed && (
+          <TextInput
+            size="xs"
+            aria-label={`Name of grader ${number}`}
+            placeholder="Name"
+            maxLength={100}
+            autoComplete="off"
+            value={grader.name}
+            onChange={(event) => onChange({ ...grader, name: event.currentTarget.value })}
+            error={errors[`${at}.name`]}
+          />
+        )}
         <span className={classes.type}>{type?.label}</span>
         <IconButton label={`Remove grader ${number}`} icon={<IconTrash size={14} />} onClick={onRemove} />
       </div>

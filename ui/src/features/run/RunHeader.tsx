@@ -19,6 +19,7 @@ import { SOURCE_LABELS } from "@/components/source";
 import { useNow } from "@/components/useNow";
 import { allows, useProject } from "@/components/useProject";
 import { ReplayBadge } from "./ReplayBadge";
+import { Replays } from "./Replays";
 import classes from "./RunHeader.module.css";
 
 interface Props {
@@ -126,6 +127,7 @@ export function RunHeader({ run, onBack, actions }: Props) {
           />
         )}
         <Datasets run={run} />
+        <Replays run={run} />
         {run.tags.length > 0 && (
           <Fact
             label="Tags"

@@ -1,8 +1,8 @@
 import { ActionIcon, Button, Drawer, SegmentedControl, Splitter, Tooltip } from "@mantine/core";
 import { useMediaQuery } from "@mantine/hooks";
-import { IconTrash } from "@tabler/icons-react";
+import { IconPlayerTrackNext, IconTrash } from "@tabler/icons-react";
 import { lazy, Suspense, useCallback, useEffect, useMemo, useRef, useState } from "react";
-import { useLocation, useNavigate, useParams, useSearchParams } from "react-router";
+import { Link, useLocation, useNavigate, useParams, useSearchParams } from "react-router";
 import { useOutline, useReloadRun, useRun } from "@/api/runs";
 import { useScores } from "@/api/scores";
 import type { Span } from "@/api/types";
@@ -11,6 +11,7 @@ import { DeleteRunsDialog } from "@/components/DeleteRunsDialog";
 import { SearchWords } from "@/components/Highlight";
 import { PageProblem } from "@/components/PageState";
 import { ProblemPanel } from "@/components/ProblemPanel";
+import { newReplayPath } from "@/components/replayStart";
 import { useKeys } from "@/components/useKeys";
 import { useNow } from "@/components/useNow";
 import { allows, useProject, useProjectId } from "@/components/useProject";
@@ -56,6 +57,7 @@ function RunView({ projectId, runId }: { projectId: string; runId: string }) {
   const project = useProject();
   const mayDelete = allows(project, "runs:write");
   const mayAdd = allows(project, "datasets:write");
+  const mayReplay = allows(project, "replays:write");
   const [dialog, setDialog] = useState<"scores" | "compare" | "delete" | "dataset">();
   const [addedSpan, setAddedSpan] = useState<Span>();
   const [closed, setClosed] = useState<ReadonlySet<string>>(new Set());
@@ -198,6 +200,7 @@ function RunView({ projectId, runId }: { projectId: string; runId: string }) {
       head={tree && selectedIndex !== undefined ? headOf(tree, selectedIndex) : undefined}
       isRunning={isRunning}
       onAdd={mayAdd ? setAddedSpan : undefined}
+      mayReplay={mayReplay}
       tab={params.get("tab")}
       onTab={(tab) => setParam("tab", tab)}
     />
@@ -219,6 +222,17 @@ function RunView({ projectId, runId }: { projectId: string; runId: string }) {
             {mayAdd && (
               <Button size="compact-sm" variant="default" onClick={() => setDialog("dataset")}>
                 Add to dataset…
+              </Button>
+            )}
+            {mayReplay && (
+              <Button
+                size="compact-sm"
+                variant="default"
+                component={Link}
+                to={newReplayPath(projectId, runId)}
+                leftSection={<IconPlayerTrackNext size={13} />}
+              >
+                Replay…
               </Button>
             )}
             <CopyAgentView projectId={projectId} runId={runId} />

@@ -1,5 +1,5 @@
 import { Button, Skeleton, Stack, Tabs } from "@mantine/core";
-import { IconDatabasePlus, IconFlask } from "@tabler/icons-react";
+import { IconDatabasePlus, IconFlask, IconPlayerTrackNext } from "@tabler/icons-react";
 import { useEffect, useState } from "react";
 import { Link } from "react-router";
 import { useSpan } from "@/api/runs";
@@ -9,6 +9,7 @@ import { JsonTree } from "@/components/JsonTree";
 import type { Json } from "@/components/json";
 import { KindIcon } from "@/components/KindIcon";
 import { QueryState } from "@/components/QueryState";
+import { isReplayable, newReplayPath } from "@/components/replayStart";
 import { StatusMark } from "@/components/StatusMark";
 import { Attributes } from "./Attributes";
 import { ErrorPanel } from "./ErrorPanel";
@@ -31,12 +32,14 @@ interface Props {
   isRunning: boolean;
   /** Missing if the user may not change datasets. */
   onAdd?: (span: Span) => void;
+  mayReplay: boolean;
   tab: string | null;
   onTab: (tab: Tab) => void;
 }
 
 /** The details of one span. */
-export function SpanDetail({ projectId, runId, spanId, head, isRunning, onAdd, tab, onTab }: Props) {
+export function SpanDetail(props: Props) {
+  const { projectId, runId, spanId, head, isRunning, onAdd, mayReplay, tab, onTab } = props;
   const isSettled = useSettled();
   const query = useSpan(projectId, runId, isSettled ? spanId : undefined, isRunning);
   const span = query.data;
@@ -45,29 +48,40 @@ export function SpanDetail({ projectId, runId, spanId, head, isRunning, onAdd, t
     <div className={classes.root} data-testid="span-detail">
       {shown && (
         <Head span={shown}>
-          {span?.kind === "llm" && (
-            <Button
-              size="compact-xs"
-              variant="default"
-              ml="auto"
-              component={Link}
-              to={`/p/${projectId}/playground?run=${runId}&span=${spanId}`}
-              leftSection={<IconFlask size={13} />}
-            >
-              Open in playground
-            </Button>
-          )}
-          {onAdd && span && (
-            <Button
-              size="compact-xs"
-              variant="default"
-              ml={span.kind === "llm" ? undefined : "auto"}
-              leftSection={<IconDatabasePlus size={13} />}
-              onClick={() => onAdd(span)}
-            >
-              Add span to dataset…
-            </Button>
-          )}
+          <div className={classes.actions}>
+            {mayReplay && span && isReplayable(span.kind) && (
+              <Button
+                size="compact-xs"
+                variant="default"
+                component={Link}
+                to={newReplayPath(projectId, runId, spanId)}
+                leftSection={<IconPlayerTrackNext size={13} />}
+              >
+                Replay from here
+              </Button>
+            )}
+            {span?.kind === "llm" && (
+              <Button
+                size="compact-xs"
+                variant="default"
+                component={Link}
+                to={`/p/${projectId}/playground?run=${runId}&span=${spanId}`}
+                leftSection={<IconFlask size={13} />}
+              >
+                Open in playground
+              </Button>
+            )}
+            {onAdd && span && (
+              <Button
+                size="compact-xs"
+                variant="default"
+                leftSection={<IconDatabasePlus size={13} />}
+                onClick={() => onAdd(span)}
+              >
+                Add span to dataset…
+              </Button>
+            )}
+          </div>
         </Head>
       )}
       {span?.error && <ErrorPanel error={span.error} />}

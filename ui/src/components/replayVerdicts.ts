@@ -1,0 +1,61 @@
+/** What a verdict on an edit says, in a few words, and what kind of finding it is. */
+export interface VerdictWords {
+  label: string;
+  kind: "effect" | "likely" | "none" | "noise" | "unknown" | "invalid";
+  /** What it means, in a sentence. */
+  meaning: string;
+}
+
+export const REPLAY_VERDICTS: Record<string, VerdictWords> = {
+  effect_attributable: {
+    label: "Effect",
+    kind: "effect",
+    meaning: "Edited replays differ from unedited ones more than chance explains.",
+  },
+  deterministic_effect: {
+    label: "Effect, by construction",
+    kind: "effect",
+    meaning: "No model was asked: what differs comes from the edit.",
+  },
+  effect_likely: {
+    label: "Probably an effect",
+    kind: "likely",
+    meaning: "They differ, but something weakens the finding.",
+  },
+  deterministic_no_effect: {
+    label: "No effect, by construction",
+    kind: "none",
+    meaning: "No model was asked, and nothing differs.",
+  },
+  no_effect_detected: {
+    label: "No effect found",
+    kind: "none",
+    meaning: "A larger effect would have been seen.",
+  },
+  within_noise: {
+    label: "Within noise",
+    kind: "noise",
+    meaning:
+      "They differ no more than unedited replays do among themselves. A small effect may still be there.",
+  },
+  underpowered: {
+    label: "Can't tell",
+    kind: "unknown",
+    meaning: "There are too few replays to tell an effect from chance.",
+  },
+  drift: {
+    label: "Drifted",
+    kind: "unknown",
+    meaning: "Unedited replays no longer do what was recorded.",
+  },
+  invalid: {
+    label: "Says nothing",
+    kind: "invalid",
+    meaning: "The replay can't be used to judge the edit.",
+  },
+};
+
+/** The words of a verdict, also of one that this version doesn't know. */
+export function verdictWords(verdict: string): VerdictWords {
+  return REPLAY_VERDICTS[verdict] ?? { label: verdict.replaceAll("_", " "), kind: "unknown", meaning: "" };
+}

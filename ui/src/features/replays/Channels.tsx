@@ -1,0 +1,160 @@
+import type { Channel, ChannelName, ReplayVerdict } from "@/api/replayVerdict";
+import type { ReplayAttempt } from "@/api/types";
+import { DataTable } from "@/components/DataTable";
+import shared from "@/components/evaluation/Evaluation.module.css";
+import { formatP } from "@/components/evaluation/measures";
+import { UNKNOWN } from "@/components/format";
+import { ChannelPlot } from "./ChannelPlot";
+import { EffectBar } from "./EffectBar";
+import classes from "./Evidence.module.css";
+import { CHANNEL_ORDER, foundChannels, pointsOf } from "./evidence";
+import { CHANNELS, channelValue, effectInterval, effectValue, flagText } from "./words";
+
+interface Props {
+  verdict: ReplayVerdict;
+  attempts: readonly ReplayAttempt[];
+}
+
+interface Row {
+  name: ChannelName;
+  channel: Channel;
+  isFound: boolean;
+}
+
+/** What edited and unedited attempts have in common, measure by measure. What isn't known is said. */
+export function Channels({ verdict, attempts }: Props) {
+  const { channels } = verdict;
+  if (!channels) return null;
+  const found = foundChannels(verdict);
+  const rows = CHANNEL_ORDER.map(
+    (name): Row => ({ name, channel: channels[name], isFound: found.includes(name) }),
+  );
+  return (
+    <section aria-label="Evidence" className={shared.metrics} data-testid="channels">
+      <h2 className={shared.heading}>Evidence</h2>
+      <p className={classes.legend}>
+        <span>
+          <i className={classes.ring} /> without the edits
+        </span>
+        <span>
+          <i className={classes.dot} /> with the edits
+        </span>
+        <span>
+          <i className={classes.line} /> mean
+        </span>
+      </p>
+      <DataTable<Row>
+        label="Measures"
+        stacks
+        rows={rows}
+        rowKey={({ name }) => name}
+        rowProps={({ name, isFound }) => ({
+          "data-testid": "channel",
+          "data-channel": name,
+          "data-found": isFound ? "true" : undefined,
+        })}
+        columns={[
+          {
+            header: "Measure",
+            cell: ({ name, channel, isFound }) => (
+              <>
+                {CHANNELS[name].label}
+                {isFound && <span className={shared.tag}>differs</span>}
+                <span className={shared.hint}>{CHANNELS[name].hint}</span>
+                <Flags channel={channel} />
+              </>
+            ),
+          },
+          {
+            header: "Attempts",
+            ownLine: true,
+            cell: ({ name, channel }) => (
+              <ChannelPlot name={name} channel={channel} points={pointsOf(name, attempts)} />
+            ),
+          },
+          {
+            header: "Without",
+            number: true,
+            cell: ({ name, channel }) => <Mean name={name} side={channel.controls} />,
+          },
+          {
+            header: "With",
+            number: true,
+            cell: ({ name, channel }) => <Mean name={name} side={channel.treatments} />,
+          },
+          {
+            header: "Effect",
+            cell: ({ channel, isFound }) => <Effect channel={channel} isFound={isFound} />,
+          },
+          {
+            header: "p",
+            number: true,
+            title: () => "Below: after Holm's correction for several measures",
+            cell: ({ channel }) => (
+              <>
+                <P value={channel.p} />
+                {channel.p !== null && (
+                  <span className={shared.interval}>
+                    {channel.p_adjusted === null
+                      ? "not corrected"
+                      : `${formatP(channel.p_adjusted)} corrected`}
+                  </span>
+                )}
+              </>
+            ),
+          },
+          {
+            header: "Smallest visible",
+            number: true,
+            title: () => "The true effect that would be found in 80 % of cases",
+            cell: ({ channel: { measure, minimum_detectable: least } }) => (
+              <span className={least === null ? classes.unknown : undefined}>
+                {effectValue(measure, least).replace(/^[+−]/, "")}
+              </span>
+            ),
+          },
+        ]}
+      />
+    </section>
+  );
+}
+
+function Mean({ name, side }: { name: ChannelName; side: Channel["controls"] }) {
+  return (
+    <>
+      <span className={side.mean === null ? classes.unknown : undefined}>
+        {channelValue(name, side.mean)}
+      </span>
+      <span className={shared.interval}>n = {side.n}</span>
+    </>
+  );
+}
+
+function P({ value }: { value: number | null }) {
+  return (
+    <span className={value === null ? classes.unknown : undefined}>
+      {value === null ? UNKNOWN : formatP(value)}
+    </span>
+  );
+}
+
+function Effect({ channel, isFound }: { channel: Channel; isFound: boolean }) {
+  const { effect, ci, measure } = channel;
+  if (effect === null) return <span className={classes.unknown}>{UNKNOWN}</span>;
+  return (
+    <>
+      <span className={isFound ? classes.found : undefined}>{effectValue(measure, effect)}</span>
+      <span className={shared.interval}>{ci ? effectInterval(measure, ci) : "no interval"}</span>
+      <EffectBar channel={channel} isFound={isFound} />
+    </>
+  );
+}
+
+function Flags({ channel: { flags } }: { channel: Channel }) {
+  if (!flags || flags.length === 0) return null;
+  return flags.map((flag) => (
+    <span key={flag} className={shared.flag} data-flag={flag}>
+      {flagText(flag)}
+    </span>
+  ));
+}

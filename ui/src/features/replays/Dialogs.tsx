@@ -1,0 +1,134 @@
+import { NumberInput } from "@mantine/core";
+import { useState } from "react";
+import { ApiError } from "@/api/problem";
+import { useCancelReplay, useDeleteReplay, useExtendReplay } from "@/api/replays";
+import { readVerdict } from "@/api/replayVerdict";
+import type { Replay } from "@/api/types";
+import { ConfirmDialog } from "@/components/ConfirmDialog";
+import { costText } from "@/components/evaluation/progress";
+import { FormDialog } from "@/components/FormDialog";
+import { formatCost, formatCount } from "@/components/format";
+import { extension } from "./evidence";
+import { missingAttempts, progressText } from "./words";
+
+interface Props {
+  replay: Replay;
+  onClose: () => void;
+}
+
+export function CancelDialog({ replay, onClose }: Props) {
+  const cancel = useCancelReplay(replay);
+  return (
+    <ConfirmDialog
+      title={`Cancel “${replay.name}”?`}
+      action="Cancel replay"
+      closeLabel="Let it run"
+      mutation={cancel}
+      onConfirm={() => cancel.mutate(undefined, { onSuccess: onClose })}
+      onClose={onClose}
+    >
+      {progressText(replay)}, cost so far: {costText(replay.cost)}. Attempts that ended stay, and the verdict
+      is that of these. The missing ones can be made later.
+    </ConfirmDialog>
+  );
+}
+
+export function DeleteDialog({ replay, onClose, onDeleted }: Props & { onDeleted: () => void }) {
+  const remove = useDeleteReplay(replay);
+  return (
+    <ConfirmDialog
+      title={`Delete “${replay.name}”?`}
+      action="Delete replay"
+      mutation={remove}
+      onConfirm={() => remove.mutate(undefined, { onSuccess: onDeleted })}
+      onClose={onClose}
+    >
+      Its edits, its verdict and the list of its attempts are deleted for good. The recorded run and the runs
+      of {formatCount(replay.attempts.length)} attempts stay.
+    </ConfirmDialog>
+  );
+}
+
+/** Makes more attempts, or those that are missing. */
+export function ExtendDialog({ replay, onClose }: Props) {
+  const extend = useExtendReplay(replay);
+  const asked = extension(replay, replay.verdict && readVerdict(replay.verdict));
+  const [controls, setControls] = useState<number | string>(asked?.controls ?? replay.controls);
+  const [treatments, setTreatments] = useState<number | string>(asked?.treatments ?? replay.treatments);
+  const [cap, setCap] = useState<number | string>(replay.max_cost_usd ?? "");
+  const missing = missingAttempts(replay);
+  const more = Number(controls) + Number(treatments) - replay.controls - replay.treatments;
+  const at = (name: string) =>
+    extend.error instanceof ApiError ? extend.error.fieldMessage(`body.${name}`) : undefined;
+  const submit = () =>
+    extend.mutate(
+      {
+        controls: Number(controls),
+        treatments: Number(treatments),
+        ...(cap !== "" && { max_cost_usd: Number(cap) }),
+      },
+      { onSuccess: onClose },
+    );
+  const number = (set: (value: number | string) => void) => (value: number | string | bigint) =>
+    set(typeof value === "bigint" ? Number(value) : value);
+  return (
+    <FormDialog
+      title="Make more attempts"
+      action={`Make ${formatCount(Math.max(0, more) + missing)} attempts${costOf(replay, more + missing)}`}
+      mutation={extend}
+      onSubmit={submit}
+      onClose={onClose}
+      disabled={controls === "" || treatments === "" || more < 0 || more + missing === 0}
+    >
+      <div>
+        {asked
+          ? `${formatCount(asked.more)} more would show a clear effect.`
+          : "More attempts find smaller effects."}{" "}
+        Attempts that are there stay
+        {missing > 0 ? `, and the ${formatCount(missing)} that failed or were not made are made.` : "."}
+      </div>
+      <NumberInput
+        label="Without the edits, in all"
+        description={`There are ${formatCount(replay.controls)}.`}
+        min={replay.controls}
+        max={100}
+        allowDecimal={false}
+        value={controls}
+        onChange={number(setControls)}
+        error={at("controls")}
+        data-autofocus
+      />
+      <NumberInput
+        label="With the edits, in all"
+        description={`There are ${formatCount(replay.treatments)}.`}
+        min={replay.treatments}
+        max={100}
+        allowDecimal={false}
+        value={treatments}
+        onChange={number(setTreatments)}
+        error={at("treatments")}
+      />
+      <NumberInput
+        label="Cost cap ($)"
+        description={`Of all calls, those before among them. So far: ${costText(replay.cost)}.`}
+        placeholder="no cap"
+        min={0.000001}
+        max={1_000_000}
+        decimalScale={6}
+        value={cap}
+        onChange={number(setCap)}
+        error={at("max_cost_usd")}
+      />
+    </FormDialog>
+  );
+}
+
+/** About what so many attempts cost, from those that are there. */
+function costOf(replay: Replay, count: number): string {
+  const costs = replay.attempts.flatMap(({ cost_usd, status, reused }) =>
+    status === "succeeded" && !reused && cost_usd !== null ? [cost_usd] : [],
+  );
+  if (costs.length === 0 || count <= 0) return "";
+  const mean = costs.reduce((sum, cost) => sum + cost, 0) / costs.length;
+  return ` · about ${formatCost(mean * count)}`;
+}

@@ -1,0 +1,172 @@
+import { Button, Menu } from "@mantine/core";
+import { IconPlayerPlay, IconPlus, IconTrash } from "@tabler/icons-react";
+import { useQueryClient } from "@tanstack/react-query";
+import { useEffect, useRef, useState } from "react";
+import { Link, useNavigate, useParams, useSearchParams } from "react-router";
+import { keys } from "@/api/queryKeys";
+import { isReplaySettled, useReplay } from "@/api/replays";
+import type { Replay } from "@/api/types";
+import { Ago } from "@/components/Ago";
+import { authorName } from "@/components/author";
+import shared from "@/components/evaluation/Evaluation.module.css";
+import { EvaluationStatusMark } from "@/components/evaluation/Marks";
+import { PageHeader } from "@/components/PageHeader";
+import { PageTabs } from "@/components/PageTabs";
+import { ProblemPanel } from "@/components/ProblemPanel";
+import { QueryState, SkeletonRows } from "@/components/QueryState";
+import { ReplayVerdictMark } from "@/components/ReplayVerdictMark";
+import { DangerItem, RowMenu } from "@/components/RowMenu";
+import { newReplayPath } from "@/components/replayStart";
+import { useKeys } from "@/components/useKeys";
+import { useNow } from "@/components/useNow";
+import { allows, useProject, useProjectId } from "@/components/useProject";
+import { AttemptsTab } from "./AttemptsTab";
+import { CancelDialog, DeleteDialog, ExtendDialog } from "./Dialogs";
+import { DiffTab } from "./DiffTab";
+import { EditsTab } from "./EditsTab";
+import { ResultTab } from "./ResultTab";
+import { missingAttempts } from "./words";
+
+/** One replay: its verdict and evidence, its attempts, and how they differ from the recorded run. */
+export function ReplayPage() {
+  const { replayId = "" } = useParams();
+  const query = useReplay(replayId);
+  return (
+    <QueryState query={query} skeleton={<SkeletonRows count={8} height={40} />} page>
+      {(replay) => (
+        <View key={replay.id} replay={replay} problem={query.isRefetchError ? query.error : null} />
+      )}
+    </QueryState>
+  );
+}
+
+const TABS = ["attempts", "difference", "edits"] as const;
+
+type OpenDialog = "cancel" | "delete" | "extend";
+
+interface Props {
+  replay: Replay;
+  /** Why it couldn't be read again. */
+  problem: Error | null;
+}
+
+function View({ replay, problem }: Props) {
+  const projectId = useProjectId();
+  const mayWrite = allows(useProject(), "replays:write");
+  const [params, setParams] = useSearchParams();
+  const navigate = useNavigate();
+  const now = useNow(10_000);
+  const [dialog, setDialog] = useState<OpenDialog | null>(null);
+  const list = `/p/${projectId}/replays`;
+  const back = () => navigate(list);
+  useKeys({ Escape: back });
+  useReadAgainAtTheEnd(replay);
+  const isRunning = replay.status === "queued" || replay.status === "running";
+  const missing = isRunning ? 0 : missingAttempts(replay);
+  const tab = TABS.find((name) => name === params.get("tab")) ?? "result";
+  const attempt = Number(params.get("attempt")) || undefined;
+  const showAttempt = (number: number) => setParams({ tab: "difference", attempt: String(number) });
+  const more = mayWrite && !isRunning && replay.executor === "server" ? () => setDialog("extend") : undefined;
+  const dialogProps = { replay, onClose: () => setDialog(null) };
+  return (
+    <div className={shared.page}>
+      <PageHeader
+        title={replay.name}
+        back={{ label: "Back to the replays", onClick: back }}
+        badges={
+          <>
+            <EvaluationStatusMark status={replay.status} />
+            {tab !== "result" && replay.verdict && <ReplayVerdictMark verdict={replay.verdict.verdict} />}
+          </>
+        }
+        context={
+          <>
+            Of the run{" "}
+            <Link to={`/p/${projectId}/runs/${replay.run_id}`}>
+              <bdi>{replay.run_name || "unnamed"}</bdi>
+            </Link>{" "}
+            · started <Ago time={replay.created_at} now={now} /> by {authorName(replay.created_by)}
+          </>
+        }
+        actions={
+          <>
+            {more && missing > 0 && (
+              <Button variant="default" leftSection={<IconPlayerPlay size={14} />} onClick={more}>
+                Make the missing attempts…
+              </Button>
+            )}
+            {mayWrite && isRunning && (
+              <Button variant="default" onClick={() => setDialog("cancel")}>
+                Cancel…
+              </Button>
+            )}
+            {mayWrite && (
+              <RowMenu name={replay.name}>
+                {more && (
+                  <Menu.Item leftSection={<IconPlus size={15} />} onClick={more}>
+                    Make more attempts…
+                  </Menu.Item>
+                )}
+                <Menu.Item
+                  component={Link}
+                  to={newReplayPath(projectId, replay.run_id)}
+                  leftSection={<IconPlus size={15} />}
+                >
+                  New replay of this run…
+                </Menu.Item>
+                {!isRunning && (
+                  <DangerItem icon={IconTrash} onClick={() => setDialog("delete")}>
+                    Delete…
+                  </DangerItem>
+                )}
+              </RowMenu>
+            )}
+          </>
+        }
+      />
+      {problem && (
+        <div className={shared.notices}>
+          <ProblemPanel error={problem} />
+        </div>
+      )}
+      <PageTabs
+        label="Parts of the replay"
+        value={tab}
+        onChange={(value) => setParams(value === "result" ? {} : { tab: value })}
+        tabs={[
+          { value: "result", label: "Result", content: <ResultTab replay={replay} onMore={more} /> },
+          {
+            value: "attempts",
+            label: `Attempts ${replay.attempts.length}`,
+            content: <AttemptsTab replay={replay} onDiff={showAttempt} />,
+          },
+          {
+            value: "difference",
+            label: "Difference",
+            content: <DiffTab replay={replay} attempt={attempt} onAttempt={showAttempt} />,
+          },
+          { value: "edits", label: "Edits", content: <EditsTab replay={replay} /> },
+        ]}
+      />
+      {dialog === "cancel" && <CancelDialog {...dialogProps} />}
+      {dialog === "extend" && <ExtendDialog {...dialogProps} />}
+      {dialog === "delete" && (
+        <DeleteDialog {...dialogProps} onDeleted={() => navigate(list, { replace: true })} />
+      )}
+    </div>
+  );
+}
+
+/** The lists and the differences are stale when the verdict is there. */
+function useReadAgainAtTheEnd(replay: Replay) {
+  const queryClient = useQueryClient();
+  const isReady = isReplaySettled(replay);
+  const before = useRef(isReady);
+  useEffect(() => {
+    if (isReady && !before.current) {
+      void queryClient.invalidateQueries({ queryKey: keys.replays.all(replay.project_id) });
+      void queryClient.invalidateQueries({ queryKey: keys.replay.all(replay.id) });
+    }
+    before.current = isReady;
+  }, [isReady, queryClient, replay.id, replay.project_id]);
+}

@@ -1,0 +1,176 @@
+import { Button, CloseButton, Progress, Select, Text } from "@mantine/core";
+import { Link, useSearchParams } from "react-router";
+import { isReplaySettled, useReplays } from "@/api/replays";
+import { useRun } from "@/api/runs";
+import type { Replay } from "@/api/types";
+import { Ago } from "@/components/Ago";
+import { DataTable } from "@/components/DataTable";
+import shared from "@/components/evaluation/Evaluation.module.css";
+import { EvaluationStatusMark } from "@/components/evaluation/Marks";
+import { STATUSES, shortCost } from "@/components/evaluation/progress";
+import { formatTime, NONE } from "@/components/format";
+import { ListPage } from "@/components/ListPage";
+import { PageHint } from "@/components/PageMessage";
+import { ReplayVerdictMark } from "@/components/ReplayVerdictMark";
+import { useNow } from "@/components/useNow";
+import { useProjectId } from "@/components/useProject";
+import classes from "./Replays.module.css";
+import { progressText, readSelection, replayProblem } from "./words";
+
+/** The replays of a project, those that run among them. */
+export function ReplaysPage() {
+  const projectId = useProjectId();
+  const [params, setParams] = useSearchParams();
+  const selection = readSelection(params);
+  const query = useReplays(projectId, selection);
+  const now = useNow(10_000);
+  const set = (name: string, value: string | null) =>
+    setParams((current) => {
+      if (value) current.set(name, value);
+      else current.delete(name);
+      return current;
+    });
+  const isFiltered = Object.values(selection).some((value) => value !== undefined);
+  return (
+    <ListPage<Replay>
+      title="Replays"
+      context="Recorded runs that ran again with an edit, and whether the edit had an effect."
+      tools={
+        <search className={shared.filters}>
+          {selection.run_id !== undefined && (
+            <RunFilter projectId={projectId} runId={selection.run_id} onClear={() => set("run", null)} />
+          )}
+          <Select
+            size="xs"
+            w={130}
+            aria-label="Status"
+            placeholder="Any status"
+            data={Object.entries(STATUSES).map(([value, label]) => ({ value, label }))}
+            value={selection.status ?? null}
+            onChange={(value) => set("status", value)}
+            clearable
+            clearButtonProps={{ "aria-label": "Clear status" }}
+          />
+        </search>
+      }
+      query={query}
+      what="replays"
+      rowHeight={40}
+      emptyTitle="No replays yet."
+      emptyHint={<Empty projectId={projectId} />}
+      onClearFilters={isFiltered ? () => setParams({}) : undefined}
+    >
+      {(rows) => <Rows rows={rows} projectId={projectId} now={now} />}
+    </ListPage>
+  );
+}
+
+function RunFilter({ projectId, runId, onClear }: { projectId: string; runId: string; onClear: () => void }) {
+  const run = useRun(projectId, runId);
+  return (
+    <span className={classes.chip}>
+      <span>
+        Run <bdi>{run.data?.name || runId}</bdi>
+      </span>
+      <CloseButton size="xs" aria-label="Clear the run" onClick={onClear} />
+    </span>
+  );
+}
+
+function Empty({ projectId }: { projectId: string }) {
+  return (
+    <>
+      <PageHint>
+        A replay runs a recorded agent again with a change, such as another system prompt, model or result of
+        a tool, several times with the change and several times without. Then it says whether the change had
+        an effect, or whether the agent just varies. Tools are answered from the recording, so nothing happens
+        twice.
+      </PageHint>
+      <PageHint>
+        Open a run and choose <b>Replay…</b>, or <b>Replay from here</b> at one of its steps.
+      </PageHint>
+      <Button component={Link} to={`/p/${projectId}/runs`}>
+        Choose a run
+      </Button>
+    </>
+  );
+}
+
+function Rows({ rows, projectId, now }: { rows: Replay[]; projectId: string; now: number }) {
+  return (
+    <DataTable
+      label="Replays"
+      stacks
+      rows={rows}
+      rowKey={({ id }) => id}
+      rowProps={({ id, status }) => ({
+        "data-testid": "replay-row",
+        "data-replay": id,
+        "data-status": status,
+      })}
+      columns={[
+        {
+          header: "Replay",
+          title: ({ name }) => name,
+          cell: ({ id, name, edits_text }) => (
+            <>
+              <Link to={`/p/${projectId}/replays/${id}`} className={shared.name} data-row-focus>
+                <bdi>{name}</bdi>
+              </Link>
+              {edits_text.length > 0 && edits_text.join("; ") !== name && (
+                <div className={classes.editsText}>
+                  <bdi>{edits_text.join("; ")}</bdi>
+                </div>
+              )}
+            </>
+          ),
+        },
+        {
+          header: "Run",
+          title: ({ run_name }) => run_name,
+          cell: ({ run_id, run_name }) => (
+            <Link to={`/p/${projectId}/runs/${run_id}`} className={shared.clip}>
+              <bdi>{run_name || "unnamed"}</bdi>
+            </Link>
+          ),
+        },
+        { header: "Status", cell: (row) => <Status row={row} /> },
+        {
+          header: "Verdict",
+          title: ({ verdict }) => verdict?.sentence,
+          cell: (row) => <VerdictCell row={row} />,
+        },
+        { header: "Cost", number: true, cell: ({ cost }) => shortCost(cost) },
+        {
+          header: "Started",
+          number: true,
+          title: ({ created_at }) => formatTime(created_at),
+          cell: ({ created_at }) => <Ago time={created_at} now={now} />,
+        },
+      ]}
+    />
+  );
+}
+
+function Status({ row }: { row: Replay }) {
+  if (isReplaySettled(row) || (row.status !== "running" && row.status !== "queued"))
+    return <EvaluationStatusMark status={row.status} />;
+  const { total, done } = row.progress;
+  return (
+    <div className={shared.running}>
+      <EvaluationStatusMark status={row.status} />
+      <Text size="xs">{progressText(row)}</Text>
+      <Progress
+        size="sm"
+        value={total > 0 ? (100 * done) / total : 0}
+        aria-label={`Progress of ${row.name}`}
+      />
+    </div>
+  );
+}
+
+function VerdictCell({ row }: { row: Replay }) {
+  if (row.verdict) return <ReplayVerdictMark verdict={row.verdict.verdict} />;
+  const problem = replayProblem(row);
+  return <span className={shared.dim}>{problem?.title ?? NONE}</span>;
+}

@@ -1,0 +1,110 @@
+import type { Match, ReplayVerdict } from "@/api/replayVerdict";
+import shared from "@/components/evaluation/Evaluation.module.css";
+import { formatP } from "@/components/evaluation/measures";
+import { formatCount, formatPercent, UNKNOWN } from "@/components/format";
+import classes from "./Evidence.module.css";
+import { classText, ROLES, SOURCES, sourceLabel, sourcesOf } from "./words";
+
+/** Whether the recording can be reproduced, whether it drifted, and where results came from. */
+export function Trust({ verdict }: { verdict: ReplayVerdict }) {
+  return (
+    <div className={classes.panels}>
+      <Reproducibility verdict={verdict} />
+      <Exposure verdict={verdict} />
+    </div>
+  );
+}
+
+function Reproducibility({ verdict: { reproducibility, drift } }: { verdict: ReplayVerdict }) {
+  if (!reproducibility) return null;
+  const { label, meaning } = classText(reproducibility.class);
+  return (
+    <section className={shared.panel} aria-label="Reproducibility" data-testid="reproducibility">
+      <h2 className={shared.heading}>Does the recording reproduce?</h2>
+      <p className={shared.lead}>
+        <b>{label}.</b> {meaning}
+      </p>
+      <table className={classes.matches}>
+        <thead>
+          <tr>
+            <th scope="col">Unedited like the recording</th>
+            <th scope="col">of</th>
+            <th scope="col">others differ, at most</th>
+          </tr>
+        </thead>
+        <tbody>
+          <MatchRow label="In all" match={reproducibility.bytes} />
+          <MatchRow label="In decisions" match={reproducibility.decision} />
+          <MatchRow label="In outcome" match={reproducibility.outcome} />
+        </tbody>
+      </table>
+      {drift && <p className={shared.note}>{driftText(drift)}</p>}
+    </section>
+  );
+}
+
+function MatchRow({ label, match }: { label: string; match: Match }) {
+  return (
+    <tr>
+      <th scope="row">{label}</th>
+      <td>{match.of === 0 ? UNKNOWN : `${match.matched} of ${match.of}`}</td>
+      <td>{match.upper95 === null ? UNKNOWN : formatPercent(match.upper95)}</td>
+    </tr>
+  );
+}
+
+/** Whether today's unedited attempts still do what was recorded. */
+export function driftText(drift: NonNullable<ReplayVerdict["drift"]>): string {
+  const { measured, ratio, p, changed } = drift;
+  const parts: string[] = [];
+  if (measured === null) parts.push("Drift is unknown: there are too few unedited attempts.");
+  else if (measured) {
+    const times = ratio === null ? "farther" : `${ratio.toFixed(1)} times as far`;
+    parts.push(
+      `Drifted: the recording is ${times} from today's unedited attempts than these from each other.`,
+    );
+  } else parts.push("No drift seen: the recording is among today's unedited attempts.");
+  if (p !== null && measured !== null) parts.push(`p = ${formatP(p)}.`);
+  if (changed && changed.length > 0) parts.push(`Changed since the recording: ${changed.join(", ")}.`);
+  return parts.join(" ");
+}
+
+function Exposure({ verdict: { exposure } }: { verdict: ReplayVerdict }) {
+  if (!exposure) return null;
+  const { controls, treatments, live_share: live, taint_share: taint } = exposure;
+  const sources = sourcesOf(controls, treatments);
+  return (
+    <section className={shared.panel} aria-label="Where results came from" data-testid="exposure">
+      <h2 className={shared.heading}>Where results came from</h2>
+      <p className={shared.lead}>
+        {live === null
+          ? "The live share is unknown."
+          : `${formatPercent(live)} of calls after the edit were live`}
+        {live !== null &&
+          (taint === null ? "." : `, ${formatPercent(taint)} had a made-up, similar or stale result.`)}
+      </p>
+      {sources.length > 0 && (
+        <table className={classes.matches}>
+          <thead>
+            <tr>
+              <th scope="col">Steps</th>
+              <th scope="col">{ROLES.control}</th>
+              <th scope="col">{ROLES.treatment}</th>
+            </tr>
+          </thead>
+          <tbody>
+            {sources.map((source) => (
+              <tr key={source}>
+                <th scope="row" title={SOURCES[source]?.hint}>
+                  {sourceLabel(source)}
+                </th>
+                <td>{formatCount(controls[source] ?? 0)}</td>
+                <td>{formatCount(treatments[source] ?? 0)}</td>
+              </tr>
+            ))}
+          </tbody>
+        </table>
+      )}
+    </section>
+  );
+}

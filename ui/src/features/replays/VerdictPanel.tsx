@@ -1,0 +1,59 @@
+import { Button } from "@mantine/core";
+import { IconPlus } from "@tabler/icons-react";
+import { Link } from "react-router";
+import type { ReplayVerdict } from "@/api/replayVerdict";
+import { ReplayVerdictMark } from "@/components/ReplayVerdictMark";
+import { verdictWords } from "@/components/replayVerdicts";
+import classes from "./Evidence.module.css";
+
+interface Props {
+  verdict: ReplayVerdict;
+  /** More attempts that would help; null if none are asked for. */
+  more: number | null;
+  /** Missing if the user may not make more. */
+  onMore?: () => void;
+}
+
+/** The verdict in words, why it is so, and what to do where it can't tell. */
+export function VerdictPanel({ verdict, more, onMore }: Props) {
+  const { kind, meaning } = verdictWords(verdict.verdict);
+  const { k, m, reasons = [] } = verdict;
+  const others = reasons.filter(({ text }) => !verdict.sentence.includes(text));
+  return (
+    <section className={classes.verdict} aria-label="Verdict" data-kind={kind} data-testid="verdict">
+      <ReplayVerdictMark verdict={verdict.verdict} isLarge />
+      <p className={classes.sentence}>{verdict.sentence}</p>
+      <p className={classes.meaning}>
+        {meaning}
+        {k !== undefined &&
+          m !== undefined &&
+          ` Attempts that count: ${k} without the edits, ${m} with them.`}
+      </p>
+      {others.length > 0 && (
+        <ul className={classes.reasons} aria-label="Reasons">
+          {others.map(({ code, text }) => (
+            <li key={code + text} data-reason={code}>
+              {text}
+            </li>
+          ))}
+        </ul>
+      )}
+      {onMore && (more !== null || kind === "noise" || kind === "unknown") && (
+        <div className={classes.next}>
+          <Button size="compact-md" leftSection={<IconPlus size={14} />} onClick={onMore}>
+            {more === null ? "Make more…" : `Make ${more} more…`}
+          </Button>
+          <span className={classes.meaning}>
+            {more === null
+              ? "More attempts find smaller effects. The attempts that are there stay."
+              : "That is enough to show a clear effect. The attempts that are there stay."}
+          </span>
+        </div>
+      )}
+      <p className={classes.links}>
+        <Link to="?tab=difference">Compare an attempt with the recorded run</Link>
+        <Link to="?tab=attempts">See all attempts</Link>
+      </p>
+    </section>
+  );
+}

@@ -1,0 +1,155 @@
+import { describe, expect, it } from "vitest";
+import type { PlaygroundOpened, Span } from "@/api/types";
+import type { FormErrors } from "@/components/formErrors";
+import { changesOf, type EditDraft, newEdit, readTarget, targetSteps, targetsOf, withTarget } from "./edits";
+import { changedParams, readEdit } from "./readEdit";
+import { type Recorded, recordedParams, recordedText } from "./recorded";
+import type { RunStep } from "./steps";
+
+const step = (n: number, kind: string, name: string, more: Partial<RunStep> = {}): RunStep => ({
+  n,
+  id: `s${n}`,
+  kind,
+  name,
+  agent: "",
+  model: "",
+  isFailed: false,
+  duration: 100,
+  ...more,
+});
+const steps = [
+  step(1, "agent", "orders"),
+  step(2, "llm", "chat gpt", { agent: "orders" }),
+  step(3, "tool", "find"),
+  step(4, "llm", "chat gpt"),
+  step(5, "tool", "find"),
+  step(6, "tool", "cancel"),
+];
+const recorded: Recorded = {
+  opened: {
+    messages: [
+      { role: "system", content: "You help." },
+      { role: "user", content: "Cancel it." },
+      { role: "assistant", content: null, tool_calls: [{ id: "c" }] },
+    ],
+    output: { role: "assistant", content: "Done." },
+    tools: [],
+    model_config: { model: "gpt", temperature: 1, max_output_tokens: 20 },
+  } as unknown as PlaygroundOpened,
+  span: { tool: { result: '{"ok":true}' }, error: null } as unknown as Span,
+};
+const read = (edit: Partial<EditDraft>) => {
+  const errors: FormErrors = {};
+  return { edit: readEdit({ ...newEdit(), ...edit }, recorded, "body.edits[0]", errors), errors };
+};
+
+describe("targets", () => {
+  it.each([
+    ["all", "model", "all"],
+    ["all", "timeout_ms", { kind: "model" }],
+    ["tools", "timeout_ms", { kind: "tool" }],
+    ["input", "input", "all"],
+    ["span:s2", "model", { span_id: "s2" }],
+    ["agent:a:b", "model", { kind: "agent", name: "a:b" }],
+    ["tool:find", "tool_error", { kind: "tool", name: "find" }],
+  ] as const)("%s, %s", (target, change, want) => expect(readTarget(target, change)).toEqual(want));
+  it("name steps", () => {
+    const ids = (target: string) => targetSteps(target, steps).map(({ n }) => n);
+    expect(ids("all")).toEqual([2, 4]);
+    expect(ids("tool:find")).toEqual([3, 5]);
+    expect(ids("agent:orders")).toEqual([2]);
+    expect(ids("span:s6")).toEqual([6]);
+  });
+  it("offer what fits", () => {
+    expect(changesOf("all", steps, "full")).toContain("model");
+    expect(changesOf("all", steps, "full")).not.toContain("response");
+    expect(changesOf("span:s2", steps, "full")).toContain("response");
+    expect(changesOf("tool:find", steps, "full")).not.toContain("tool_result");
+    expect(changesOf("tool:cancel", steps, "full")).toContain("tool_result");
+    expect(changesOf("span:s2", steps, "structure")).toEqual(["timeout_ms", "retries", "latency_ms"]);
+  });
+  it("keep the change where it is possible", () => {
+    expect(withTarget(newEdit("all", "model"), "span:s2", steps, "full").change).toBe("model");
+    expect(withTarget(newEdit("all", "model"), "tool:find", steps, "full").change).toBe("tool_error");
+  });
+  it("leave the frames of a run out, and one agent", () => {
+    const groups = targetsOf(steps, "all");
+    expect(groups.map(({ group }) => group)).toEqual(["The run", "A tool", "One step"]);
+    expect(groups.at(-1)?.items.map(({ value }) => value)).not.toContain("span:s1");
+  });
+});
+
+describe("readEdit", () => {
+  it("wants another text than the recorded one", () => {
+    expect(read({ change: "system_prompt" }).errors["body.edits[0].set.system_prompt"]).toMatch(/recorded/);
+    expect(read({ change: "system_prompt", text: "New." }).edit).toEqual({
+      target: "all",
+      set: { system_prompt: "New." },
+    });
+    expect(read({ change: "tool_result", target: "span:s3", text: "no" }).edit?.set).toEqual({
+      tool_result: "no",
+    });
+    expect(read({ change: "input", text: "" }).errors["body.edits[0].set.input"]).toMatch(/Write/);
+  });
+  it("sends only parameters that differ, by their names in chat completions", () => {
+    const params = { ...recordedParams(recorded), temperature: "0", maxOutputTokens: "" };
+    expect(read({ change: "params", params }).edit?.set).toEqual({
+      params: { temperature: 0, max_tokens: null },
+    });
+    expect(read({ change: "params" }).edit).toBeNull();
+    const errors: FormErrors = {};
+    expect(changedParams(params, { ...params, seed: "x" }, "at", errors)).toBeNull();
+    expect(errors).toEqual({ "at.seed": "A whole number is expected." });
+  });
+  it("reads messages", () => {
+    const messages: EditDraft["messages"] = [{ id: "a", kind: "text", role: "user", text: "Hi", more: "" }];
+    const message = { role: "user", content: "Hi" };
+    expect(read({ change: "message", op: "replace", index: 1, messages }).edit?.set).toEqual({
+      message: { op: "replace", index: 1, message },
+    });
+    expect(read({ change: "message", op: "delete", index: 2 }).edit?.set).toEqual({
+      message: { op: "delete", index: 2 },
+    });
+    expect(read({ change: "response", messages }).edit?.set).toEqual({ response: message });
+    expect(read({ change: "messages" }).errors["body.edits[0].set.messages"]).toMatch(/recorded/);
+  });
+  it("reads numbers and errors", () => {
+    expect(read({ change: "timeout_ms", number: "2000" }).edit?.set).toEqual({ timeout_ms: 2000 });
+    expect(read({ change: "timeout_ms", number: "0" }).edit).toBeNull();
+    expect(read({ change: "retries", number: "1.5" }).errors["body.edits[0].set.retries"]).toMatch(
+      /0 to 100/,
+    );
+    expect(read({ change: "tool_error", errorType: "Timeout" }).edit?.set).toEqual({
+      tool_error: { type: "Timeout" },
+    });
+    expect(read({ change: "tool_error" }).edit).toBeNull();
+    expect(read({ change: "tool_error", removesError: true }).edit?.set).toEqual({
+      tool_error: { remove: true },
+    });
+  });
+  it("reads JSON", () => {
+    const prompt = { id: "p", name: "triage", version: 3 };
+    expect(read({ change: "prompt", prompt, variables: '{"a":1}' }).edit?.set).toEqual({
+      prompt: { prompt: { id: "p", version: 3 }, variables: { a: 1 } },
+    });
+    expect(read({ change: "prompt", prompt, variables: "[" }).errors).toHaveProperty([
+      "body.edits[0].set.prompt.variables",
+    ]);
+    expect(read({ change: "tool_schema", schema: "{}" }).edit?.set).toEqual({ tool_schema: {} });
+    expect(read({ change: "tool_schema", schema: "x" }).edit).toBeNull();
+  });
+});
+
+describe("recordedText", () => {
+  it.each([
+    [{ change: "system_prompt" }, "You help."],
+    [{ change: "input" }, "Cancel it."],
+    [{ change: "tool_result" }, '{"ok":true}'],
+    [{ change: "message", op: "insert" }, ""],
+    [{ change: "message", op: "replace", index: 1 }, "user: Cancel it."],
+    [{ change: "response" }, "assistant: Done."],
+    [{ change: "model" }, null],
+  ] as [Partial<EditDraft>, string | null][])("%j", (edit, want) =>
+    expect(recordedText({ ...newEdit(), ...edit }, recorded)).toBe(want),
+  );
+});

@@ -1,0 +1,214 @@
+import type { ReplaySet, ReplayTarget, RunReplayability } from "@/api/types";
+import { type DraftMessage, type DraftModel, newId } from "@/components/editor/draft";
+import type { PromptChoice } from "@/components/PromptPicker";
+import { agentsOf, isModelCall, isToolCall, type RunStep, toolsOf } from "./steps";
+
+/** How far a run can be replayed. */
+export type Level = RunReplayability["level"];
+
+/** What an edit changes: a member of the API's `set`. */
+export type Change = keyof ReplaySet;
+
+/** An edit while it is made. Numbers are texts. */
+export interface EditDraft {
+  id: string;
+  /** `all`, `tools`, `input`, `agent:name`, `tool:name` or `span:id`. */
+  target: string;
+  change: Change;
+  model: string;
+  /** What the parameters become. Null while they are the recorded ones. */
+  params: DraftModel | null;
+  /** The system prompt, the input or the result of a tool. Null while it is the recorded one. */
+  text: string | null;
+  /** All messages, the message, or the answer. Null while they are the recorded ones. */
+  messages: DraftMessage[] | null;
+  op: "replace" | "insert" | "delete";
+  index: number;
+  prompt: PromptChoice | null;
+  /** JSON of the variables of the prompt. */
+  variables: string;
+  errorType: string;
+  errorMessage: string;
+  removesError: boolean;
+  /** JSON of the tool's definition; null until a tool is chosen. */
+  schema: string | null;
+  number: string;
+}
+
+export function newEdit(target = "all", change: Change = "system_prompt"): EditDraft {
+  return {
+    id: newId(),
+    target,
+    change,
+    model: "",
+    params: null,
+    text: null,
+    messages: null,
+    op: "replace",
+    index: 0,
+    prompt: null,
+    variables: "",
+    errorType: "",
+    errorMessage: "",
+    removesError: false,
+    schema: null,
+    number: "",
+  };
+}
+
+/** An edit of something else. Values of one change mean nothing in another. */
+export function withChange(edit: EditDraft, change: Change): EditDraft {
+  return { ...newEdit(edit.target, change), id: edit.id };
+}
+
+/** An edit of other steps, with the same change if it is possible there. */
+export function withTarget(
+  edit: EditDraft,
+  target: string,
+  steps: readonly RunStep[],
+  level: Level,
+): EditDraft {
+  const possible = changesOf(target, steps, level);
+  const change = possible.includes(edit.change) ? edit.change : (possible[0] ?? "system_prompt");
+  return { ...newEdit(target, change), id: edit.id };
+}
+
+interface ChangeWords {
+  label: string;
+  /** What it does, in a few words. */
+  hint: string;
+}
+
+export const CHANGES: Record<Change, ChangeWords> = {
+  system_prompt: { label: "System prompt", hint: "Other instructions for the model" },
+  model: { label: "Model", hint: "Another model answers" },
+  params: { label: "Parameters", hint: "Temperature, length of the answer and others" },
+  prompt: { label: "Prompt version", hint: "The messages of a version of the registry" },
+  message: { label: "One message", hint: "Replace, insert or delete a message of the request" },
+  messages: { label: "All messages", hint: "Another request" },
+  response: { label: "Forced answer", hint: "The model is not called: it answers this" },
+  resample: { label: "Same request again", hint: "Nothing changes, to see how much the model varies" },
+  tool_schema: { label: "Tool definition", hint: "Another description or other parameters of a tool" },
+  tool_result: { label: "Result", hint: "What the tool returns" },
+  tool_error: { label: "Error", hint: "The tool fails, or does not" },
+  timeout_ms: { label: "Timeout", hint: "Calls that take longer fail" },
+  retries: { label: "Retries", hint: "How often a call that fails is made again" },
+  latency_ms: { label: "Latency", hint: "How long a call takes" },
+  input: { label: "Input", hint: "Another first message of the user" },
+};
+
+const TIMING: readonly Change[] = ["timeout_ms", "retries", "latency_ms"];
+const OF_MODELS: readonly Change[] = ["system_prompt", "model", "params", "prompt", "tool_schema", ...TIMING];
+const OF_ONE_CALL: readonly Change[] = [
+  "system_prompt",
+  "model",
+  "params",
+  "message",
+  "messages",
+  "prompt",
+  "response",
+  "resample",
+  "tool_schema",
+  ...TIMING,
+];
+
+/** What can be changed of a target, if the recording has the texts. */
+export function changesOf(target: string, steps: readonly RunStep[], level: Level): readonly Change[] {
+  const all = allChanges(target, steps);
+  return level === "structure" ? all.filter((change) => TIMING.includes(change)) : all;
+}
+
+function allChanges(target: string, steps: readonly RunStep[]): readonly Change[] {
+  if (target === "input") return ["input"];
+  const targeted = targetSteps(target, steps);
+  if (target === "tools") return ["tool_error", ...TIMING];
+  if (target.startsWith("tool:"))
+    return targeted.length === 1 ? ["tool_result", "tool_error", ...TIMING] : ["tool_error", ...TIMING];
+  const [first] = targeted;
+  if (!target.startsWith("span:") || !first) return OF_MODELS;
+  return isToolCall(first) ? ["tool_result", "tool_error", ...TIMING] : OF_ONE_CALL;
+}
+
+/** The steps that a target names, as far as the outline says. An agent's are those of the kind that is below it. */
+export function targetSteps(target: string, steps: readonly RunStep[]): RunStep[] {
+  const [, kind = target, name = ""] = /^(agent|tool|span):(.*)$/s.exec(target) ?? [];
+  switch (kind) {
+    case "span":
+      return steps.filter(({ id }) => id === name);
+    case "tools":
+      return steps.filter(isToolCall);
+    case "tool":
+      return steps.filter((step) => isToolCall(step) && step.name === name);
+    case "agent": {
+      const own = steps.filter((step) => isModelCall(step) && step.agent === name);
+      return own.length > 0 ? own : steps.filter(isModelCall);
+    }
+    default:
+      return steps.filter(isModelCall);
+  }
+}
+
+/** The step whose recorded values an edit starts from. */
+export function sourceStep(target: string, steps: readonly RunStep[]): RunStep | undefined {
+  return targetSteps(target, steps)[0];
+}
+
+/** Targets to choose from, in groups. Long runs have too many steps to list: a step is chosen on the run's page, too. */
+export function targetsOf(steps: readonly RunStep[], chosen: string) {
+  const agents = agentsOf(steps);
+  const tools = toolsOf(steps);
+  const single = steps.filter(
+    (step, index) =>
+      (isModelCall(step) || isToolCall(step)) && (index < MAX_STEPS || `span:${step.id}` === chosen),
+  );
+  return [
+    {
+      group: "The run",
+      items: [
+        { value: "all", label: "All model calls" },
+        ...(tools.length > 0 ? [{ value: "tools", label: "All tool calls" }] : []),
+        { value: "input", label: "Input of the run" },
+      ],
+    },
+    ...(agents.length > 1
+      ? [
+          {
+            group: "An agent",
+            items: agents.map((name) => ({ value: `agent:${name}`, label: `Model calls of ${name}` })),
+          },
+        ]
+      : []),
+    ...(tools.length > 0
+      ? [
+          {
+            group: "A tool",
+            items: tools.map((name) => ({ value: `tool:${name}`, label: `All calls of ${name}` })),
+          },
+        ]
+      : []),
+    {
+      group: "One step",
+      items: single.map((step) => ({
+        value: `span:${step.id}`,
+        label: `Step ${step.n}: ${step.name || "unnamed"}`,
+      })),
+    },
+  ];
+}
+
+const MAX_STEPS = 500;
+
+/** Whether recorded durations decide all edits, so that nothing is called unless it is asked for. */
+export function isTiming(edits: readonly EditDraft[]): boolean {
+  return edits.length > 0 && edits.every(({ change }) => TIMING.includes(change));
+}
+
+/** A target as the API takes it. For it, all steps are those of models and of tools where both can be changed. */
+export function readTarget(target: string, change: Change): ReplayTarget {
+  if (target === "tools") return { kind: "tool" };
+  if (target === "all" && TIMING.includes(change)) return { kind: "model" };
+  const [, kind, name = ""] = /^(agent|tool|span):(.*)$/s.exec(target) ?? [];
+  if (kind === "span") return { span_id: name };
+  if (kind === "agent" || kind === "tool") return { kind, name };
+  return "all";
+}

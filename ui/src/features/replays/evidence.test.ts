@@ -1,0 +1,125 @@
+import { describe, expect, it } from "vitest";
+import type { Channel, ReplayVerdict } from "@/api/replayVerdict";
+import type { Replay, ReplayAttempt } from "@/api/types";
+import { axisOf, extension, foundChannels, pointsOf, stacked } from "./evidence";
+import { driftText } from "./Trust";
+import {
+  attemptProblem,
+  channelValue,
+  effectInterval,
+  effectValue,
+  missingAttempts,
+  progressText,
+  readSelection,
+  sourcesOf,
+} from "./words";
+
+const attempt = (changed: Partial<ReplayAttempt>): ReplayAttempt =>
+  ({
+    role: "control",
+    status: "succeeded",
+    stop_reason: "completed",
+    error: null,
+    outcome: 1,
+    cost_usd: 0.1,
+    duration_ms: 10,
+    usage: { input_tokens: 3, output_tokens: 2 },
+    ...changed,
+  }) as ReplayAttempt;
+
+describe("pointsOf", () => {
+  const attempts = [
+    attempt({}),
+    attempt({ role: "treatment", cost_usd: null }),
+    attempt({ role: "treatment", cost_usd: 0.2 }),
+    attempt({ status: "failed", cost_usd: 9 }),
+  ];
+  it("never takes an unknown value for 0", () =>
+    expect(pointsOf("cost", attempts)).toEqual({ controls: [0.1], treatments: [0.2], unknown: 1 }));
+  it("adds tokens", () => expect(pointsOf("tokens", attempts).controls).toEqual([5]));
+  it("has none of distances", () => expect(pointsOf("answer", attempts).controls).toEqual([]));
+});
+
+describe("axes and points", () => {
+  const channel = { controls: { mean: 0, n: 1 }, treatments: { mean: 1.5, n: 1 }, across: null } as Channel;
+  it("have room", () => {
+    expect(axisOf("outcome", { controls: [], treatments: [], unknown: 0 }, channel)).toEqual([0, 1]);
+    expect(axisOf("answer", { controls: [], treatments: [], unknown: 0 }, channel)).toEqual([0, 1.5]);
+    expect(axisOf("cost", { controls: [10], treatments: [10], unknown: 0 }, channel)).toEqual([9, 11]);
+    expect(axisOf("cost", { controls: [], treatments: [], unknown: 3 }, channel)).toEqual([0, 1]);
+  });
+  it("put equal points above each other", () =>
+    expect(stacked([1, 1, 5, 1], 1).map(({ level }) => level)).toEqual([0, 1, 2, 0]));
+});
+
+describe("verdicts", () => {
+  const verdict = (changed: Partial<ReplayVerdict>): ReplayVerdict => ({
+    verdict: "x",
+    sentence: "",
+    ...changed,
+  });
+  it("name the measures that differ", () => {
+    const channels = {
+      cost: { p_adjusted: 0.03 },
+      answer: { p_adjusted: 0.06 },
+      tokens: { p_adjusted: null },
+    };
+    expect(foundChannels(verdict({ channels } as unknown as Partial<ReplayVerdict>))).toEqual(["cost"]);
+    expect(foundChannels(verdict({}))).toEqual([]);
+  });
+  it("ask for more attempts in all", () => {
+    const replay = { controls: 3, treatments: 98 };
+    expect(extension(replay, null)).toBeNull();
+    expect(extension(replay, verdict({ more_replays_needed: { controls: 0, treatments: 0 } }))).toBeNull();
+    expect(extension(replay, verdict({ more_replays_needed: { controls: 2, treatments: 4 } }))).toEqual({
+      controls: 5,
+      treatments: 100,
+      more: 6,
+    });
+  });
+  it.each([
+    [{ flag: false, measured: null, ratio: null, p: null, changed: null }, /unknown/],
+    [
+      { flag: true, measured: true, ratio: 2.04, p: 0.1, changed: ["model"] },
+      /2\.0 times as far.*p = 0\.10.*model/,
+    ],
+    [{ flag: false, measured: false, ratio: 1, p: 0.5, changed: [] }, /No drift seen/],
+  ])("say whether it drifted: %#", (drift, want) => expect(driftText(drift)).toMatch(want));
+});
+
+describe("words", () => {
+  it("say why an attempt ended", () => {
+    expect(attemptProblem(attempt({}))).toBeNull();
+    expect(attemptProblem(attempt({ stop_reason: "miss" }))).toMatch(/not recorded\. Say under Tools/);
+    expect(attemptProblem(attempt({ status: "cancelled", stop_reason: null }))).toMatch(/cancelled/);
+    expect(attemptProblem(attempt({ stop_reason: "new_reason" }))).toBe("new reason.");
+    expect(attemptProblem(attempt({ error: { code: "provider_timeout", detail: "after 60 s" } }))).toBe(
+      "The provider took too long: after 60 s",
+    );
+  });
+  it("count", () => {
+    const replay = { status: "running", progress: { total: 9, done: 3, failed: 1 } } as Replay;
+    expect(progressText(replay)).toBe("3 of 9 attempts, 1 failed");
+    expect(progressText({ status: "queued", progress: { total: 9, done: 0, failed: 0 } })).toMatch(/worker/);
+    expect(missingAttempts({ attempts: [attempt({}), attempt({ status: "failed" })] })).toBe(1);
+  });
+  it("format effects", () => {
+    expect(effectValue("ratio", 0.5)).toBe("× 0.5");
+    expect(effectValue("difference", -0.49)).toBe("−49 points");
+    expect(effectInterval("difference", [-0.49, 0.42])).toBe("−49 to +42 points");
+    expect(effectValue("energy_distance", null)).toBe("unknown");
+    expect(channelValue("outcome", null)).toBe("unknown");
+  });
+  it("order sources, unknown ones last", () =>
+    expect(sourcesOf({ zzz: 1, hit: 2, stale: 0 }, { copied: 1 })).toEqual(["copied", "hit", "zzz"]));
+  it("read filters", () => {
+    expect(readSelection(new URLSearchParams("status=failed&run=r"))).toEqual({
+      status: "failed",
+      run_id: "r",
+    });
+    expect(readSelection(new URLSearchParams("status=nope"))).toEqual({
+      status: undefined,
+      run_id: undefined,
+    });
+  });
+});

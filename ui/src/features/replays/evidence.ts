@@ -1,0 +1,103 @@
+import type { Channel, ChannelName, ReplayVerdict } from "@/api/replayVerdict";
+import type { ReplayAttempt } from "@/api/types";
+
+/** The channels in the order in which they matter to people. */
+export const CHANNEL_ORDER: readonly ChannelName[] = [
+  "outcome",
+  "answer",
+  "structure",
+  "cost",
+  "latency",
+  "tokens",
+];
+
+/** Whether a channel is about distances between attempts, so that an attempt alone has no value. */
+export function isDistance(name: ChannelName): boolean {
+  return name === "answer" || name === "structure";
+}
+
+/** Values of attempts without and with the edits. `unknown` counts those that have none. */
+export interface Points {
+  controls: number[];
+  treatments: number[];
+  unknown: number;
+}
+
+/** What attempts have in a channel. Those that did not end say nothing. */
+export function pointsOf(name: ChannelName, attempts: readonly ReplayAttempt[]): Points {
+  const points: Points = { controls: [], treatments: [], unknown: 0 };
+  if (isDistance(name)) return points;
+  for (const attempt of attempts) {
+    if (attempt.status !== "succeeded") continue;
+    const value = attemptValue(name, attempt);
+    if (value === null) points.unknown += 1;
+    else (attempt.role === "control" ? points.controls : points.treatments).push(value);
+  }
+  return points;
+}
+
+function attemptValue(name: ChannelName, attempt: ReplayAttempt): number | null {
+  const { input_tokens: input, output_tokens: output } = attempt.usage;
+  switch (name) {
+    case "outcome":
+      return attempt.outcome;
+    case "cost":
+      return attempt.cost_usd;
+    case "latency":
+      return attempt.duration_ms;
+    case "tokens":
+      return input === null || output === null ? null : input + output;
+    default:
+      return null;
+  }
+}
+
+/** The ends of the axis of a channel: from 0 to 1 for shares, else what has all points with room at both ends. */
+export function axisOf(name: ChannelName, points: Points, channel: Channel): [number, number] {
+  if (name === "outcome") return [0, 1];
+  const values = isDistance(name)
+    ? [channel.controls.mean, channel.treatments.mean, channel.across ?? null].filter((one) => one !== null)
+    : [...points.controls, ...points.treatments];
+  if (isDistance(name)) return [0, Math.max(1, ...values)];
+  if (values.length === 0) return [0, 1];
+  const [least, most] = [Math.min(...values), Math.max(...values)];
+  const room = least === most ? Math.abs(most) * 0.1 || 1 : (most - least) * 0.08;
+  return [Math.max(0, least - room), most + room];
+}
+
+/** Points side by side, so that equal ones are all seen: for each its value and how far up it is, from 0. */
+export function stacked(values: readonly number[], width: number): { value: number; level: number }[] {
+  const sorted = [...values].sort((a, b) => a - b);
+  const ends: number[] = [];
+  return sorted.map((value) => {
+    const level = ends.findIndex((end) => value - end >= width);
+    const at = level < 0 ? ends.length : level;
+    ends[at] = value;
+    return { value, level: at };
+  });
+}
+
+/** Channels of a verdict that are found to differ: their p after correction is at most alpha. */
+export function foundChannels({ channels, alpha = 0.05 }: ReplayVerdict): ChannelName[] {
+  return CHANNEL_ORDER.filter((name) => {
+    const p = channels?.[name]?.p_adjusted;
+    return p != null && p <= alpha;
+  });
+}
+
+/** How many attempts there would be in all, with those that the verdict asks for. Null if it asks for none. */
+export function extension(
+  replay: { controls: number; treatments: number },
+  verdict: ReplayVerdict | null,
+): { controls: number; treatments: number; more: number } | null {
+  const more = verdict?.more_replays_needed;
+  if (!more || more.controls + more.treatments === 0) return null;
+  return {
+    controls: Math.min(MOST, replay.controls + more.controls),
+    treatments: Math.min(MOST, replay.treatments + more.treatments),
+    more: more.controls + more.treatments,
+  };
+}
+
+/** Attempts of a role that the API takes. */
+const MOST = 100;

@@ -1,0 +1,109 @@
+import type { ReplayDraft } from "@/api/replays";
+import type { ReplayEdit, ReplayExecutor, ReplayTool } from "@/api/types";
+import { type FormErrors, readNumber } from "@/components/formErrors";
+import { type GraderDraft, readGrader } from "@/components/graders/graderDraft";
+import type { EditDraft } from "./edits";
+
+/** What happens to calls of a tool that the recording has no answer for. */
+export interface ToolDraft {
+  onMiss: ReplayTool["on_miss"];
+  /** Empty: as recorded, else write. */
+  sideEffects: "" | "read" | "write";
+  drop: string[];
+  result: string;
+}
+
+export const emptyTool: ToolDraft = { onMiss: "stop", sideEffects: "", drop: [], result: "" };
+
+/** A replay while it is made. Numbers are texts. */
+export interface NewReplay {
+  name: string;
+  edits: EditDraft[];
+  /** Empty: what the edits need. */
+  executor: ReplayExecutor | "";
+  /** Empty: the only one. */
+  providerId: string;
+  controls: string;
+  treatments: string;
+  tools: Record<string, ToolDraft>;
+  outcome: GraderDraft | null;
+  /** Dollars; empty for none. */
+  maxCost: string;
+  allowUnpriced: boolean;
+}
+
+export function emptyReplay(edits: EditDraft[], providerId: string): NewReplay {
+  return {
+    name: "",
+    edits,
+    executor: "",
+    providerId,
+    controls: "5",
+    treatments: "4",
+    tools: {},
+    outcome: null,
+    maxCost: "",
+    allowUnpriced: false,
+  };
+}
+
+/** The request of a replay. Null while something is wrong, which `errors` says, those of the edits among them. */
+export function replayRequest(
+  projectId: string,
+  runId: string,
+  draft: NewReplay,
+  edits: readonly (ReplayEdit | null)[],
+  editErrors: FormErrors,
+): { body: ReplayDraft | null; errors: FormErrors } {
+  const errors: FormErrors = { ...editErrors };
+  const whole = (at: string, text: string, min: number) =>
+    readNumber(
+      errors,
+      at,
+      text,
+      (n) => Number.isInteger(n) && n >= min && n <= 100,
+      `A whole number from ${min} to 100.`,
+    );
+  const controls = whole("body.controls", draft.controls, 0);
+  const treatments = whole("body.treatments", draft.treatments, 1);
+  const maxCost = readNumber(
+    errors,
+    "body.max_cost_usd",
+    draft.maxCost,
+    (n) => n > 0,
+    "A number of dollars above 0.",
+  );
+  const [outcome] = draft.outcome ? readGrader(draft.outcome, "body.outcome", errors) : [];
+  const tools = Object.entries(draft.tools).flatMap(([name, tool]): [string, ReplayTool][] => {
+    const policy = readTool(tool);
+    return policy ? [[name, policy]] : [];
+  });
+  const read = edits.filter((edit) => edit !== null);
+  if (Object.keys(errors).length > 0 || read.length < edits.length) return { body: null, errors };
+  const body: ReplayDraft = {
+    run_id: runId,
+    project_id: projectId,
+    ...(draft.name.trim() !== "" && { name: draft.name.trim() }),
+    edits: read,
+    ...(draft.executor !== "" && { executor: draft.executor }),
+    ...(draft.providerId !== "" && draft.executor !== "cassette" && { provider_id: draft.providerId }),
+    ...(controls !== undefined && { controls }),
+    ...(treatments !== undefined && { treatments }),
+    ...(tools.length > 0 && { tools: Object.fromEntries(tools) }),
+    ...(outcome && { outcome: { ...outcome, name: outcome.name || "outcome" } }),
+    ...(maxCost !== undefined && { max_cost_usd: maxCost }),
+    ...(draft.allowUnpriced && { allow_unpriced: true }),
+  };
+  return { body, errors };
+}
+
+/** The policy of a tool; null if it is the default. */
+function readTool({ onMiss, sideEffects, drop, result }: ToolDraft): ReplayTool | null {
+  if (onMiss === "stop" && sideEffects === "" && drop.length === 0) return null;
+  return {
+    on_miss: onMiss,
+    ...(sideEffects !== "" && { side_effects: sideEffects }),
+    ...(drop.length > 0 && { drop }),
+    ...(onMiss === "fixed" && { result }),
+  };
+}

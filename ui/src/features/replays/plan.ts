@@ -1,0 +1,69 @@
+import type { Replay, ReplayAction, ReplayPlan, ReplayPlanStep } from "@/api/types";
+import { formatP } from "@/components/evaluation/measures";
+import { callsText } from "@/components/evaluation/progress";
+import { formatCost } from "@/components/format";
+
+export const ACTIONS: Record<ReplayAction, { label: string; hint: string }> = {
+  copied: { label: "Copied", hint: "as recorded: it can't depend on the edit" },
+  served: { label: "Served", hint: "answered from the recording" },
+  live: { label: "Live", hint: "a model is called" },
+  unknown: { label: "Depends", hint: "on what models answer" },
+};
+
+const MISSES: Record<NonNullable<ReplayPlanStep["on_miss"]>, string> = {
+  stop: "A call that was not recorded ends the attempt.",
+  nearest: "A call that was not recorded gets the answer of the most similar one.",
+  fixed: "A call that was not recorded gets the fixed result.",
+};
+
+/** Why a step is copied, served, live or unknown, and what a miss would do. */
+export function whyText({ why, on_miss }: Pick<ReplayPlanStep, "why" | "on_miss">): string {
+  return [why, on_miss === null ? "" : MISSES[on_miss]].filter((text) => text !== "").join(" ");
+}
+
+type Estimated = Pick<Replay["estimate"], "calls" | "cost_low_usd" | "cost_high_usd">;
+
+/** What a replay may cost: "$0.02 to $0.10". What has no bound is said. */
+export function planCost({
+  calls,
+  cost_low_usd: low,
+  cost_high_usd: high,
+  unpriced_models: unpriced = [],
+}: Estimated & { unpriced_models?: readonly string[] }): string {
+  if (calls === 0) return "no calls";
+  if (unpriced.length > 0) return `unknown cost: no price for ${unpriced.join(" and ")}`;
+  if (low === null) return "unknown cost";
+  if (high === null) return `at least ${formatCost(low)}`;
+  return low === high ? `about ${formatCost(low)}` : `${formatCost(low)} to ${formatCost(high)}`;
+}
+
+/** What the button that starts it says. */
+export function startText(plan: ReplayPlan | undefined): string {
+  if (!plan) return "Start replay";
+  if (plan.unpriced_models.length > 0) return "Start replay · unknown cost";
+  return `Start replay · ${planCost(plan)}`;
+}
+
+/** "27 calls of models" */
+export function planCalls({ calls }: Pick<ReplayPlan, "calls">): string {
+  return calls === 0
+    ? "No model is called."
+    : `${callsText(calls)} of models, if all attempts take the recorded path.`;
+}
+
+/** The level of a test. */
+const ALPHA = 0.05;
+
+/** What a design can tell at best; null where nothing is tested. `canTell` is false if it can never tell an effect. */
+export function attainable(p: number | null): { text: string; canTell: boolean } | null {
+  if (p === null) return null;
+  if (p > ALPHA)
+    return {
+      canTell: false,
+      text: `The smallest p that so few attempts can reach is ${formatP(p)}, above 0.05. Make more of both.`,
+    };
+  return {
+    canTell: true,
+    text: `It can tell a clear effect: p can be as small as ${formatP(p)}, after correction for several measures.`,
+  };
+}
