@@ -285,7 +285,8 @@ export function ReplayForm({ projectId, run, steps, replayability, providers, st
             ) : (
               <>
                 <p className={classes.note}>
-                  When it ends without an error. Or a grader looks at the final answer.
+                  As good as the recorded run if it does the same, and good if it comes to another answer. Or
+                  a grader looks at the final answer.
                 </p>
                 <AddGrader
                   label="Grader of the answer"

@@ -1,0 +1,134 @@
+// A user replays a recorded agent with another system prompt, reads the verdict and its evidence, and compares an attempt with the recorded run.
+import { inspect } from "./inspect.mjs";
+import { check, scenario, until } from "./scenario.mjs";
+
+await scenario(async (page, { projectId, runId, bare }) => {
+  const project = `/p/${projectId}`;
+
+  // No replays yet: what they are for.
+  await page.goto(`${project}/replays`);
+  await page.getByText("No replays yet.").waitFor();
+  await inspect(page, "replays-empty");
+
+  // Without contents, the run says what is missing and how to record it.
+  await page.goto(`${project}/runs/${bare}`);
+  await page.getByRole("link", { name: "Replay…" }).click();
+  await page.getByText("Only timeouts, retries and latencies can be edited").waitFor();
+  await page
+    .getByTestId("missing")
+    .getByText(/OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT/)
+    .first()
+    .waitFor();
+  await page.getByTestId("edit").getByLabel("Milliseconds of edit 1").fill("10000");
+  await page.getByTestId("decided").waitFor();
+  await page.getByRole("button", { name: "Start replay · no calls" }).waitFor();
+  await inspect(page, "replay-bare");
+
+  // From a step of the recorded run.
+  await page.goto(`${project}/runs/${runId}?span=a000000000000011`);
+  await page.getByRole("link", { name: "Replay from here" }).click();
+  const edit = page.getByTestId("edit").first();
+  const prompt = edit.getByRole("textbox", { name: "System prompt of edit 1" });
+  await until("the recorded system prompt is filled in", async () =>
+    (await prompt.textContent()).includes("You help customers"),
+  );
+  check(
+    (await edit.getByRole("combobox", { name: "Where" }).inputValue()) === "Step 2: chat model-a",
+    "the edit is of the step",
+  );
+
+  // What is wrong is said at its field, and that a design is too small.
+  await page.getByRole("button", { name: /^Start replay/ }).click();
+  await edit.getByText("this is the recorded one").waitFor();
+  await page.getByLabel("Without the edits").first().fill("2");
+  await prompt.fill("You help customers with their orders. Ask before you change anything.");
+  await edit.getByTestId("edit-difference").waitFor();
+  await page.getByTestId("attainable").getByText("Can never tell.").waitFor();
+  await page.getByLabel("Without the edits").first().fill("3");
+  await page.getByLabel("With the edits").first().fill("2");
+
+  // The plan, step by step.
+  const plan = page.getByTestId("plan");
+  await plan.locator('[data-testid="plan-step"][data-edited]').getByText("Live").waitFor();
+  await until("six steps", async () => (await plan.getByTestId("plan-step").count()) === 6);
+  await page.getByRole("button", { name: /^Start replay · \$/ }).waitFor();
+  await inspect(page, "replay-new");
+  await page.getByRole("button", { name: /^Start replay · \$/ }).click();
+
+  // The verdict: too few attempts to tell. It says how many more would do, and they are made.
+  const verdict = page.getByTestId("verdict");
+  await verdict.waitFor({ timeout: 60_000 });
+  const address = new URL(page.url()).pathname;
+  const first = await verdict.getByTestId("replay-verdict").getAttribute("data-verdict");
+  check(
+    ["underpowered", "effect_likely", "within_noise"].includes(first),
+    `five attempts can't tell: ${first}`,
+  );
+  await inspect(page, "replay-unsure");
+  await verdict.getByRole("button", { name: "Make 4 more…" }).click();
+  const dialog = page.getByRole("dialog");
+  check(
+    (await dialog.getByLabel("Without the edits, in all").inputValue()) === "5",
+    "the numbers that the verdict asks for are filled in",
+  );
+  check(
+    (await dialog.getByLabel("With the edits, in all").inputValue()) === "4",
+    "the numbers that the verdict asks for are filled in",
+  );
+  await dialog.getByRole("button", { name: /^Make 4 attempts/ }).click();
+  await page
+    .locator('[data-testid="verdict"] [data-verdict="effect_attributable"]')
+    .waitFor({ timeout: 60_000 });
+  await page.locator('[data-testid="channel"][data-found]').first().waitFor();
+  await until("six measures", async () => (await page.getByTestId("channel").count()) === 6);
+  check(!(await page.getByTestId("channels").textContent()).includes("NaN"), "no figure is NaN");
+  await page.getByTestId("exposure").getByRole("rowheader", { name: "Live" }).waitFor();
+  await inspect(page, "replay-verdict");
+
+  // Attempts, and one beside the recorded run.
+  await page.getByRole("tab", { name: "Attempts 9" }).click();
+  await until("nine attempts ended", async () => (await page.locator('[data-testid="attempt"][data-status="succeeded"]').count()) === 9);
+  await inspect(page, "replay-attempts");
+  await page
+    .locator('[data-testid="attempt"][data-role="treatment"]')
+    .first()
+    .getByRole("link", { name: "Difference" })
+    .click();
+  await page.getByTestId("step-source").first().waitFor();
+  await page
+    .locator('[data-testid="diff-step"][data-state="changed"]')
+    .getByText("Shall I cancel order A17?")
+    .first()
+    .waitFor();
+  await inspect(page, "replay-difference");
+  await page.keyboard.press("n");
+  await page.locator('[data-testid="diff-step"][data-current]').waitFor();
+  await page.getByRole("tab", { name: "Edits" }).click();
+  await page
+    .getByTestId("edit-shown")
+    .getByText(/Ask before you change anything/)
+    .first()
+    .waitFor();
+
+  // The run of an attempt leads back; the recorded run names its replays.
+  await page.goto(`${address}?tab=attempts`);
+  await page.getByTestId("attempt").first().getByRole("link", { name: "Run" }).click();
+  await page.getByTestId("run-replay").getByRole("link", { name: "Recorded run" }).click();
+  await page.getByTestId("run-replays").getByText("Effect").waitFor();
+  await inspect(page, "run-replays");
+  await page.getByTestId("run-replays").getByRole("link", { name: "List" }).click();
+  await page.getByTestId("replay-row").getByText("Effect").waitFor();
+  await inspect(page, "replays");
+
+  // Deleted after a question.
+  await page.keyboard.press("j");
+  await page.keyboard.press("Enter");
+  await page.getByRole("button", { name: /^Actions for/ }).click();
+  await page.getByRole("menuitem", { name: "Delete…" }).click();
+  await page
+    .getByRole("dialog")
+    .getByText(/are deleted for good/)
+    .waitFor();
+  await page.getByRole("button", { name: "Delete replay" }).click();
+  await page.getByText("No replays yet.").waitFor();
+});
