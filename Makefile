@@ -118,7 +118,7 @@ _build/sdk-venv/.installed: sdk/python/test-requirements.txt sdk/python/pyprojec
 
 .PHONY: e2e
 e2e: build _build/sdk-venv/.installed ## Test the built product with stock SDKs and a browser: counters, readiness, probe, security
-	$(GO) test -count=1 -p 1 -timeout 25m -v ./test/e2e/... ./test/operations/... ./test/security
+	$(GO) test -count=1 -p 1 -timeout 35m -v ./test/e2e/... ./test/operations/... ./test/security
 
 # Tests with recorded payloads in the folder LOOPTRACE_REALDATA. No other test needs them.
 realdata_tests := ^(TestRealTraces|TestRealSpans|TestHostileSpans|TestRealRuns|TestSurvival|TestConformance|TestOpenRealCalls|TestRealReplayability)$$
