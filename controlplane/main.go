@@ -330,7 +330,7 @@ func removeOld(ctx context.Context, s *httpapi.Services, log *slog.Logger) {
 				log.WarnContext(ctx, "find checks for near-duplicates without a job; will retry", "error", err)
 			}
 			if err := s.Replays.Requeue(ctx); err != nil && ctx.Err() == nil {
-				log.WarnContext(ctx, "give replays their jobs again; will retry", "error", err)
+				log.WarnContext(ctx, "find replays without a job; will retry", "error", err)
 			}
 			if err := s.Evaluations.Requeue(ctx); err != nil && ctx.Err() == nil {
 				log.WarnContext(ctx, "find evaluations without a job; will retry", "error", err)
