@@ -86,7 +86,7 @@ generated-fresh: generate ## Fail if a generated file is stale
 
 .PHONY: test-go
 test-go: engines collector _build/looptrace ## Run the Go tests on real ClickHouse, PostgreSQL and Kafka
-	$(GO) test -timeout 20m $$($(GO) list ./... | grep -v -e /_build/ -e /test/e2e -e /test/operations -e /test/faults -e /test/security -e '/test/bench$$')
+	$(GO) test -timeout 30m $$($(GO) list ./... | grep -v -e /_build/ -e /test/e2e -e /test/operations -e /test/faults -e /test/security -e '/test/bench$$')
 
 .PHONY: conformance
 conformance: ## Print dialect × field for real instrumentations: right, wrong, absent at source
