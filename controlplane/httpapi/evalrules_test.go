@@ -162,7 +162,7 @@ func TestRuleScoresRunsAsTheyCome(t *testing.T) {
 	early := r.ended(t, 100, func(run *sourceRun) { run.ago = time.Hour })
 	rule := r.rule(t, r.panels("judge-1", "judge-2")+`,"graders":[`+numbered+`]`)
 	assert.Equal(t, contract.Active, rule.Status)
-	assert.Equal(t, testEmail, rule.CreatedBy)
+	assert.Equal(t, contract.Author{Email: new(testEmail)}, rule.CreatedBy)
 	ids := map[int]uuid.UUID{}
 	for n := range 4 {
 		ids[n] = r.ended(t, n, nil)

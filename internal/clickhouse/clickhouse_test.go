@@ -208,7 +208,7 @@ func TestDeriveStale(t *testing.T) {
 	untouched := stored[3][0].RunID
 	for _, row := range rows {
 		assert.Equal(t, want[row.RunID].Fingerprint, row.Fingerprint)
-		assert.Equal(t, runmodel.ReplayLLM, row.Replayability, "a tool call lacks its arguments")
+		assert.Equal(t, runmodel.ReplayStructure, row.Replayability, "it has no model call")
 		assert.Equal(t, row.RunID != untouched, slices.Equal([]string{"look"}, row.Tools), "derived again")
 	}
 	n, err = DeriveStale(t.Context(), conn, writer, nil)
