@@ -63,16 +63,18 @@ func (s *Service) find(ctx context.Context) (caughtUp bool, err error) {
 		return false, err
 	}
 	mark := runs.Mark{Written: at.WrittenAt, ProjectID: at.ProjectID, RunID: at.RunID}
+	page := mark
 	for range maxPages {
-		found, next, err := s.runs.WrittenEvaluations(ctx, projects, mark, maxFound)
+		found, next, settled, err := s.runs.WrittenEvaluations(ctx, projects, page, maxFound)
 		if err != nil {
 			return false, err //nolint:wrapcheck // it says what it does
 		}
-		moved, err := s.note(ctx, found, mark, next)
+		to := mark.Settled(next, settled)
+		moved, err := s.note(ctx, found, mark, to)
 		if err != nil || !moved {
 			return false, err // another process finds them
 		}
-		if mark = next; len(found) < maxFound {
+		if page, mark = next, to; len(found) < maxFound {
 			return true, nil
 		}
 	}

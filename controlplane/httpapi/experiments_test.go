@@ -441,3 +441,26 @@ func TestExperimentsThatFail(t *testing.T) {
 	assert.Equal(t, "Langfuse capitals 3", list[0].Dataset.Name)
 	assert.Zero(t, l.count(t, "SELECT count(*) FROM experiment_runs"))
 }
+
+// TestExperimentsFindRowsThatComeLate has a full page of runs that were written now, and then a row whose insert began before theirs.
+func TestExperimentsFindRowsThatComeLate(t *testing.T) {
+	t.Parallel()
+	l := newLab(t)
+	conn, err := clickhouse.Open(l.address)
+	require.NoError(t, err)
+	defer conn.Close()
+	insert := func(n, ago int) {
+		require.NoError(t, conn.Exec(t.Context(), `INSERT INTO runs (project_id, run_id, version, start_time, end_time, name, kind, status, source, written_at)
+			SELECT toUUID(?), generateUUIDv4(), 1, now64(9), now64(9), 'agent', 'agent', 'ok', 'evaluation', now64(3) - ? FROM numbers(?)`, l.project.String(), ago, n))
+	}
+	l.exec(t, "CREATE TABLE noted (run_id uuid)")
+	l.exec(t, `CREATE FUNCTION note() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN INSERT INTO noted VALUES (NEW.run_id); RETURN NEW; END $$`)
+	l.exec(t, `CREATE TRIGGER note BEFORE INSERT ON experiment_runs FOR EACH ROW EXECUTE FUNCTION note()`)
+	l.exec(t, "UPDATE experiment_marks SET written_at = now() - interval '1 hour'")
+	const page = 1000
+	insert(page, 1)
+	l.pass(t)
+	insert(1, 5)
+	l.pass(t)
+	assert.Equal(t, page+1, l.count(t, "SELECT count(DISTINCT run_id) FROM noted"))
+}

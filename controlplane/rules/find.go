@@ -98,11 +98,7 @@ func (s *Service) find(ctx context.Context, in access.Projects, written *runs.Wr
 		if err != nil {
 			return err //nolint:wrapcheck // it says what it does
 		}
-		// Rows up to the end of the time may still come that is not settled: they are looked for again.
-		to := next
-		if to.Written.After(written.Settled) {
-			to = runs.Mark{Written: later(mark.Written, written.Settled)}
-		}
+		to := mark.Settled(next, written.Settled)
 		moved, err := s.take(ctx, r, found, mark, to)
 		if err != nil || !moved || len(found) < maxFound {
 			return err // without a move, another process takes them, or the rule was changed
@@ -110,13 +106,6 @@ func (s *Service) find(ctx context.Context, in access.Projects, written *runs.Wr
 		at, mark = next, to
 	}
 	return nil
-}
-
-func later(a, b time.Time) time.Time {
-	if b.After(a) {
-		return b
-	}
-	return a
 }
 
 // take stores runs of a rule and moves its mark, or does nothing if that is not where it was. A run that the rule took before stays as it is.

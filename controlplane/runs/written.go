@@ -25,13 +25,27 @@ type WrittenRun struct {
 	Name      string    `ch:"name"`
 }
 
+// Settled returns where to begin the next time, after a search from this mark to another one: not behind the time up to which no row can
+// come any more.
+func (m Mark) Settled(to Mark, settled time.Time) Mark {
+	switch {
+	case !to.Written.After(settled):
+		return to
+	case settled.After(m.Written):
+		return Mark{Written: settled}
+	}
+	return Mark{Written: m.Written}
+}
+
 // WrittenEvaluations returns the runs of the source evaluation whose rows were written after a mark, in that order, without their names. It
-// also returns where to go on: if there are fewer than limit, this is a little before now, because a row carries the time at which its
-// insert began. So a run may be returned twice, and is not missed.
-func (s *Service) WrittenEvaluations(ctx context.Context, projects access.Projects, after Mark, limit int) (found []WrittenRun, next Mark, err error) {
+// also returns where to go on, and the time up to which no row can come any more: a row carries the time at which its insert began. The next
+// time, begin at [Mark.Settled]. So a run may be returned twice, and is not missed.
+func (s *Service) WrittenEvaluations(
+	ctx context.Context, projects access.Projects, after Mark, limit int,
+) (found []WrittenRun, next Mark, settled time.Time, err error) {
 	now, err := s.storeTime(ctx, projects)
 	if err != nil {
-		return nil, after, err
+		return nil, after, settled, err
 	}
 	w := inProjects()
 	w.add("source = ?", runmodel.SourceEvaluation)
@@ -40,9 +54,10 @@ func (s *Service) WrittenEvaluations(ctx context.Context, projects access.Projec
 	err = query(ctx, s.conn, projects, &found, `SELECT DISTINCT project_id, run_id, written_at AS written FROM runs WHERE `+w.String()+`
 		ORDER BY written, project_id, run_id LIMIT ?`, append(w.args, limit)...)
 	if err != nil {
-		return nil, after, err
+		return nil, after, settled, err
 	}
-	return found, nextMark(found, after, now.Add(-watchOverlap), limit), nil
+	settled = now.Add(-watchOverlap)
+	return found, nextMark(found, after, settled, limit), settled, nil
 }
 
 // nextMark returns where to go on behind runs that were found: behind the last one if there may be more, else at until.
