@@ -117,7 +117,7 @@ type Completion struct {
 	Rounds     int
 	Attempts   int
 	Usage      llm.Usage
-	// Cost is of all rounds, nil if that of one is unknown.
+	// Cost is of all rounds, also of one that failed, nil if that of one is unknown.
 	Cost     *providers.Money
 	Duration time.Duration
 	// TimeToFirstToken is that of the first round, 0 if it is unknown.
@@ -193,7 +193,7 @@ func (c *Completing) Complete(ctx context.Context, events Events) (Completion, e
 	c.events = events
 	err := c.rounds(ctx)
 	c.record(ctx, err)
-	if !c.unknown && c.out.Rounds > 0 {
+	if !c.unknown {
 		c.out.Cost = &c.spent
 	}
 	return c.out, err
@@ -261,6 +261,11 @@ func (c *Completing) round(ctx context.Context) error {
 	if !errors.Is(err, providers.ErrMaxCost) || c.out.Rounds == 0 || answer.Attempts > 0 {
 		c.addModelSpan(start, &answer, err)
 	}
+	if answer.Cost == nil {
+		c.unknown = true
+	} else {
+		c.spent += *answer.Cost
+	}
 	if err != nil {
 		return err //nolint:wrapcheck // it is for the client
 	}
@@ -271,11 +276,6 @@ func (c *Completing) round(ctx context.Context) error {
 		c.out.TimeToFirstToken, c.out.Usage = answer.TimeToFirstToken, llm.Usage{}
 	}
 	c.addUsage(answer.Usage)
-	if answer.Cost == nil {
-		c.unknown = true
-	} else {
-		c.spent += *answer.Cost
-	}
 	return c.add(answer.Message)
 }
 

@@ -226,6 +226,9 @@ func (a *attempt) failedVote(ctx context.Context, made *voteRow, b *ballot, err 
 			return nil, err
 		}
 	}
+	if made.Requests == 0 { // it was not asked
+		made.Cost = new(int64(0))
+	}
 	made.Status, made.ErrorCode, made.ErrorDetail, made.CreatedAt = judge.StatusProviderError, &refused.Code, new(plain(refused.Error())), a.now()
 	var failed *llm.Error
 	if errors.As(cause, &failed) && failed.Kind == llm.Timeout {

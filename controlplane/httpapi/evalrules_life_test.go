@@ -166,6 +166,11 @@ func TestRuleStops(t *testing.T) {
 	counts := r.counts(t, rule.Id)
 	assert.EqualValues(t, 15, counts.Failed)
 	assert.EqualValues(t, 1, counts.Scored)
+	assert.Zero(t, counts.UnknownCostRuns, "a refused call costs nothing")
+	for _, run := range r.taken(t, rule.Id, "&status=failed") {
+		assert.InDelta(t, 0, *run.CostUsd, 0)
+		assert.InDelta(t, 0, *run.Votes[0].CostUsd, 0)
+	}
 	assert.Len(t, must[contract.EvalRulePage](t, r.do(t, http.MethodGet, "/v1/eval-rules?status=stopped", nil, r.as), http.StatusOK).Data, 1)
 
 	// Runs that end while it is stopped are taken after.
@@ -376,7 +381,7 @@ func TestRuleForgetsDeletedRuns(t *testing.T) {
 	require.NoError(t, <-done)
 	gone := r.ended(t, 3, nil)
 	r.find(t)
-	r.exec(t, "UPDATE eval_rule_runs SET status = 'pending', worker = NULL, next_attempt = now() - interval '1 day' WHERE run_id = $1", running)
+	r.exec(t, "UPDATE eval_rule_runs SET status = 'pending', run_name = 'Ada', worker = NULL, next_attempt = now() - interval '1 day' WHERE run_id = $1", running)
 	require.NoError(t, r.rules.Score(t.Context(), rule.Id))
 	remove(gone)
 	taken := r.taken(t, rule.Id, "")
@@ -386,8 +391,8 @@ func TestRuleForgetsDeletedRuns(t *testing.T) {
 		assert.Equal(t, "run_deleted", run.Error.Code)
 		assert.Empty(t, run.Scores)
 		assert.Empty(t, run.Votes)
+		assert.Empty(t, run.RunName)
 	}
-	assert.Empty(t, taken[scored].RunName)
 	assert.Equal(t, contract.EvalRuleRunStatusScored, taken[kept].Status)
 	assert.Equal(t, 1, r.count(t, "SELECT count(*) FROM eval_rule_votes"))
 	assert.Equal(t, 1, r.count(t, "SELECT count(*) FROM eval_rule_scores"))

@@ -138,12 +138,15 @@ type completion struct {
 }
 
 // Complete calls the model. An error for the client is a [*problem.Error]; [errors.As] finds the [*llm.Error] in it. The answer has the
-// number of attempts even then.
+// number of attempts and their cost even then.
 func (c *Connection) Complete(ctx context.Context, call Call) (Answer, error) {
 	one := &completion{Connection: c, call: &call, request: call.Request, until: time.Now().Add(call.MaxWait)}
 	one.request.Model = c.Model
 	one.adjust()
 	err := one.do(ctx)
+	if err != nil && !one.unknown { // no attempt reached the model
+		one.answer.Cost = new(Money(0))
+	}
 	return one.answer, err
 }
 

@@ -36,13 +36,15 @@ type outcome struct {
 	ErrorCode   *string         `json:"error_code"`
 	ErrorDetail *string         `json:"error_detail"`
 	Counted     providers.Money `json:"counted"`
+	// CostUnknown is whether calls may have been made whose votes are lost.
+	CostUnknown bool `json:"cost_unknown"`
 
 	scores []evaluations.MadeScore
 }
 
 // end is the outcome of a run with a reason, an empty one for none.
 func (t *leasedRun) end(status RunStatus, code, detail string) outcome {
-	o := outcome{RunID: t.RunID, Status: status, Attempted: true, Counted: t.CountedNanousd}
+	o := outcome{RunID: t.RunID, Status: status, Attempted: true, Counted: t.CountedNanousd, CostUnknown: t.costUnknown}
 	if code != "" {
 		o.ErrorCode, o.ErrorDetail = &code, new(plain(detail))
 	}
@@ -198,10 +200,28 @@ func waiting(ctx context.Context, do func() error) error {
 	}
 }
 
-// land gives runs their scores, and then stores what became of them. A repetition of it replaces the scores.
+// land gives runs their scores, and then stores what became of them. A repetition of it replaces the scores. Those of runs that this worker
+// or version of the rule does not have any more are left out.
 func (w *worker) land(ctx context.Context, batch []outcome) error {
+	ids := make([]uuid.UUID, len(batch))
+	for i := range batch {
+		ids[i] = batch[i].RunID
+	}
+	mine, err := postgres.Many[struct{ RunID uuid.UUID }](ctx, w.db, "list leased runs", pgx.NamedArgs{
+		"id": w.rule.ID, "version": w.rule.Version, "worker": w.id, "runs": ids,
+	})
+	if err != nil {
+		return err
+	}
+	has := make(map[uuid.UUID]bool, len(mine))
+	for _, one := range mine {
+		has[one.RunID] = true
+	}
 	var scores []runs.RuleScore
 	for i := range batch {
+		if !has[batch[i].RunID] {
+			batch[i].scores = nil
+		}
 		for j := range batch[i].scores {
 			score := &batch[i].scores[j]
 			if value := valueOf(score); value != nil {
@@ -215,7 +235,7 @@ func (w *worker) land(ctx context.Context, batch []outcome) error {
 	}
 	var forgotten []uuid.UUID
 	for i := range batch {
-		if gone[batch[i].RunID] {
+		if gone[batch[i].RunID] || batch[i].ErrorCode != nil && *batch[i].ErrorCode == codeDeleted {
 			forgotten = append(forgotten, batch[i].RunID)
 			batch[i].scores = nil
 		}

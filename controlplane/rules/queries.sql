@@ -77,10 +77,10 @@ WHERE r.id = @id AND r.status <> 'stopped'
 -- name: lease runs
 UPDATE eval_rule_runs r SET worker = @worker, next_attempt = @lease
 FROM (
-	SELECT run_id FROM eval_rule_runs WHERE rule_id = @id AND version = @version AND status = 'pending' AND next_attempt <= @now
+	SELECT run_id, worker IS NOT NULL AS interrupted FROM eval_rule_runs WHERE rule_id = @id AND version = @version AND status = 'pending' AND next_attempt <= @now
 	ORDER BY next_attempt, run_id LIMIT @limit FOR UPDATE SKIP LOCKED) d
 WHERE r.rule_id = @id AND r.run_id = d.run_id
-RETURNING r.run_id, r.attempts, r.counted_nanousd
+RETURNING r.run_id, r.attempts, r.counted_nanousd, r.counted_day, d.interrupted AND r.counted_nanousd > r.cost_nanousd AS lost
 
 -- name: renew leases
 UPDATE eval_rule_runs SET next_attempt = @lease WHERE rule_id = @id AND worker = @worker AND status = 'pending'
@@ -122,12 +122,21 @@ UPDATE eval_rules SET failures = 0 WHERE id = @id AND failures > 0
 -- name: count failure
 UPDATE eval_rules SET failures = failures + 1 WHERE id = @id AND version = @version RETURNING failures
 
+-- name: list leased runs
+SELECT run_id FROM eval_rule_runs WHERE rule_id = @id AND run_id = ANY(@runs) AND worker = @worker AND version = @version AND status = 'pending'
+
 -- name: finish runs
 WITH given AS (
-	SELECT * FROM jsonb_to_recordset(@rows::jsonb) AS g (run_id uuid, status text, next_attempt timestamptz, attempted boolean, error_code text, error_detail text, counted bigint)),
+	SELECT * FROM jsonb_to_recordset(@rows::jsonb)
+		AS g (run_id uuid, status text, next_attempt timestamptz, attempted boolean, error_code text, error_detail text, counted bigint, cost_unknown boolean)),
+-- A change of the rule gave them another version, by which they are scored now.
+changed AS (
+	UPDATE eval_rule_runs r SET next_attempt = @now, worker = NULL, counted_nanousd = g.counted, cost_unknown = r.cost_unknown OR g.cost_unknown
+	FROM given g
+	WHERE r.rule_id = @id AND r.run_id = g.run_id AND r.worker = @worker AND r.version <> @version AND r.status = 'pending'),
 done AS (
 	UPDATE eval_rule_runs r SET status = g.status, next_attempt = coalesce(g.next_attempt, r.next_attempt), worker = NULL, attempts = r.attempts + g.attempted::integer,
-		error_code = g.error_code, error_detail = g.error_detail, counted_nanousd = g.counted, finished_at = CASE WHEN g.status = 'pending' THEN NULL ELSE @now::timestamptz END
+		error_code = g.error_code, error_detail = g.error_detail, counted_nanousd = g.counted, cost_unknown = r.cost_unknown OR g.cost_unknown, finished_at = CASE WHEN g.status = 'pending' THEN NULL ELSE @now::timestamptz END
 	FROM given g
 	WHERE r.rule_id = @id AND r.run_id = g.run_id AND r.worker = @worker AND r.version = @version AND r.status = 'pending'
 	RETURNING r.run_id, r.day, r.version)

@@ -57,12 +57,16 @@ type worker struct {
 
 // leasedRun is a run that a worker has.
 type leasedRun struct {
-	RunID          uuid.UUID
-	Attempts       int
+	RunID    uuid.UUID
+	Attempts int
+	// CountedNanousd is what counts in the budget of CountedDay. Lost is whether a worker is gone that may have paid for votes that are not stored.
 	CountedNanousd providers.Money
+	CountedDay     *time.Time
+	Lost           bool
 	votes          []evaluations.Vote
 	calls          []grader.ToolCall
 	newestReserved providers.Money
+	costUnknown    bool
 }
 
 // Score scores the runs that a rule has taken and that are due. What is there by others is left to them.
@@ -256,11 +260,13 @@ func (w *worker) failed(ctx context.Context, t *leasedRun, err error) outcome {
 		return w.halt(ctx, t, refused)
 	case refused != nil && refused.Kind == problem.Invalid:
 		return t.skip("cannot_be_judged", refused.Error())
-	case ctx.Err() != nil:
-		return w.again(t, 0)
 	}
 	// What was reserved stays counted: calls may have been made.
 	t.CountedNanousd += t.newestReserved
+	t.costUnknown = t.newestReserved > 0
+	if ctx.Err() != nil {
+		return w.again(t, 0)
+	}
 	w.log.WarnContext(ctx, "score a run; will retry", "rule_id", w.rule.ID, "run_id", t.RunID, "error", err)
 	return w.again(t, soon)
 }
@@ -316,10 +322,15 @@ func (w *worker) reserve(ctx context.Context, t *leasedRun, request *evaluations
 		return nil, err //nolint:wrapcheck // it says what it does
 	}
 	request.MaxCost = &most
+	t.costUnknown = t.Lost && most > 0
+	today := day(w.now())
+	if t.CountedDay != nil && !t.CountedDay.Equal(today) {
+		t.CountedNanousd = 0
+	}
 	var refused *outcome
 	err = w.db.Tx(ctx, func(ctx context.Context, tx postgres.DB) error {
 		args := pgx.NamedArgs{
-			"projects": w.in.IDs(), "id": w.rule.ID, "run": t.RunID, "worker": w.id, "version": w.rule.Version, "day": day(w.now()), "counted": t.CountedNanousd + most,
+			"projects": w.in.IDs(), "id": w.rule.ID, "run": t.RunID, "worker": w.id, "version": w.rule.Version, "day": today, "counted": t.CountedNanousd + most,
 		}
 		if _, err := tx.Exec(ctx, "lock rule", args); err != nil {
 			return err
