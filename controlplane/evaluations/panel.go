@@ -7,6 +7,7 @@ import (
 	"maps"
 	"reflect"
 	"slices"
+	"strings"
 
 	"github.com/looptrace/looptrace/controlplane/completions"
 	"github.com/looptrace/looptrace/controlplane/prompts"
@@ -225,5 +226,21 @@ func (j *Judge) ready(at string) (asked, error) {
 		return one, err //nolint:wrapcheck // it is for the client
 	}
 	j.Version = one.Version()
-	return one, nil
+	return one, one.withoutTrajectory(at)
+}
+
+// withoutTrajectory refuses a prompt that needs the messages of an agent: judges are shown its tool calls instead.
+func (a *asked) withoutTrajectory(at string) error {
+	some := json.RawMessage(`"…"`)
+	_, err := a.try(&judge.Item{Input: some, ReferenceOutput: some, Metadata: json.RawMessage(`{}`)})
+	refused := problem.Of(err)
+	if refused == nil || len(refused.Fields) == 0 {
+		return err
+	}
+	names := make([]string, len(refused.Fields))
+	for i, field := range refused.Fields {
+		names[i] = "{{" + field.Location + "}}"
+	}
+	return problem.InvalidField(at+".prompt", fmt.Sprintf(
+		"needs %s: judges are not shown the messages of an agent. Name its tool_calls instead, or make the variable optional.", strings.Join(names, " and ")))
 }

@@ -295,7 +295,7 @@ func (p *plan) judgeable(item *datasets.Item) string {
 
 // try asks about an output that says nothing.
 func (a *asked) try(about *judge.Item) (*judge.Question, error) {
-	said := judge.Output{Text: json.RawMessage(`"…"`), ToolCalls: []judge.ToolCall{}, Trajectory: []json.RawMessage{}}
+	said := judge.Output{Text: json.RawMessage(`"…"`), ToolCalls: []judge.ToolCall{}}
 	if a.Definition().Type == judge.TypePreference {
 		return a.AskPreference(about, &said, &said, judge.OrderAB, 0) //nolint:wrapcheck // it is for the client
 	}

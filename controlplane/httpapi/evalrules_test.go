@@ -267,6 +267,11 @@ func TestRuleIsRefused(t *testing.T) {
 	named := fmt.Sprintf(`,"max_cost_usd_per_day":5,"panels":[{"name":"right","judges":[{"name":"a","provider_id":%q,"model_config":{"model":"judge-1"},"prompt":{"id":%q}%s}]}]`, r.made.Id, prompt.Id, binaryScale)
 	got := wantProblem(t, r.do(t, http.MethodPost, "/v1/eval-rules", r.body(named), r.as), http.StatusUnprocessableEntity)
 	assert.Contains(t, (*got.Errors)[0].Message, "needs {{reference_output}}, which runs do not have")
+	steps := must[contract.Prompt](t, r.do(t, http.MethodPost, "/v1/prompts", fmt.Sprintf(
+		`{"project_id":%q,"name":"steps","version":{"messages":[{"role":"user","content":"Judge {{output}} by {{trajectory}}."}]}}`, r.project), r.as), http.StatusCreated)
+	got = wantProblem(t, r.do(t, http.MethodPost, "/v1/eval-rules", r.body(strings.Replace(named, prompt.Id.String(), steps.Id.String(), 1)), r.as), http.StatusUnprocessableEntity)
+	assert.Equal(t, "body.panels[0].judges[0].prompt", (*got.Errors)[0].Location)
+	assert.Contains(t, (*got.Errors)[0].Message, "needs {{trajectory}}: judges are not shown the messages of an agent. Name its tool_calls instead")
 
 	r.rule(t, `,"graders":[`+numbered+`]`)
 	assert.Equal(t, "name_taken", wantProblem(t, r.do(t, http.MethodPost, "/v1/eval-rules", r.body(panels), r.as), http.StatusConflict).Code)

@@ -1,4 +1,5 @@
 import { Button, SegmentedControl, Select, Textarea } from "@mantine/core";
+import { Fragment } from "react";
 import type { ReadyMadeJudge } from "@/api/types";
 import { PromptPicker } from "@/components/PromptPicker";
 import classes from "./Panels.module.css";
@@ -9,6 +10,8 @@ interface Props {
   /** Whose it is, for screen readers: "correctness" or "gpt". */
   of: string;
   criteria: Criteria;
+  /** Those that a prompt gets. */
+  variables: readonly string[];
   /** Those to start from; none for a judge of its own. */
   catalog?: readonly ReadyMadeJudge[];
   error?: string;
@@ -18,7 +21,8 @@ interface Props {
 }
 
 /** What judges are told to look at: a rubric that can be read and changed, or a prompt of the registry. */
-export function CriteriaForm({ projectId, of, criteria, catalog = [], error, onChange, onReadyMade }: Props) {
+export function CriteriaForm(props: Props) {
+  const { projectId, of, criteria, variables, catalog = [], error, onChange, onReadyMade } = props;
   const { prompt, rubric, readyMade } = criteria;
   const isChanged = readyMade !== null && readyMade.rubric !== rubric;
   return (
@@ -64,9 +68,14 @@ export function CriteriaForm({ projectId, of, criteria, catalog = [], error, onC
             placeholder="Choose a prompt"
           />
           <p className={classes.note}>
-            It gets <code>{"{{input}}"}</code>, <code>{"{{output}}"}</code>,{" "}
-            <code>{"{{reference_output}}"}</code> and <code>{"{{metadata}}"}</code>, each in a fence, so that
-            recorded text can't give orders.
+            It gets{" "}
+            {variables.map((name, index) => (
+              <Fragment key={name}>
+                {index > 0 && (index < variables.length - 1 ? ", " : " and ")}
+                <code>{`{{${name}}}`}</code>
+              </Fragment>
+            ))}
+            , each in a fence, so that recorded text can't give orders.
           </p>
           {error && <p className={classes.error}>{error}</p>}
         </>

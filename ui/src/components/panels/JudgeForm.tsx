@@ -19,6 +19,7 @@ interface Props {
   providers: readonly Provider[];
   /** What the panel has, to start an own rubric from. */
   shared: Criteria;
+  variables: readonly string[];
   hasWeight: boolean;
   errors: FormErrors;
   /** Its location. */
@@ -30,7 +31,8 @@ interface Props {
 
 /** One judge: a model, and what it has that the panel has not. */
 export function JudgeForm(props: Props) {
-  const { projectId, of, judge, providers, shared, hasWeight, errors, at, onChange, onRemove } = props;
+  const { projectId, of, judge, providers, shared, variables, hasWeight, errors, at, onChange, onRemove } =
+    props;
   const { model } = judge;
   const models = useProviderModels(projectId, model.providerId);
   const modelNames = useMemo(() => [...new Set(models.data?.data.map(({ id }) => id) ?? [])], [models.data]);
@@ -133,6 +135,7 @@ export function JudgeForm(props: Props) {
           projectId={projectId}
           of={of}
           criteria={judge.own}
+          variables={variables}
           error={errors[`${at}.rubric`] ?? errors[`${at}.prompt`]}
           onChange={(own) => onChange({ ...judge, own })}
         />

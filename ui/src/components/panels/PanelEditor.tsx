@@ -14,6 +14,7 @@ import {
   type JudgeDraft,
   newJudge,
   type PanelDraft,
+  promptVariables,
   withReadyMade,
 } from "./panelDraft";
 import { BELOW, ScaleEditor } from "./ScaleEditor";
@@ -63,7 +64,8 @@ export function PanelEditor({ panel, number, context, errors, onChange, onRemove
     ...shown,
     ...panel.judges.map((_, index) => `${at}.judges[${index}]`),
   ]);
-  const judgeProps = { projectId, providers, shared: panel.criteria, errors };
+  const variables = promptVariables(panel.kind, context.runs !== undefined);
+  const judgeProps = { projectId, providers, shared: panel.criteria, variables, errors };
   return (
     <section className={classes.panel} aria-label={`Panel ${of}`} data-testid="panel-editor">
       <div className={classes.panelHead}>
@@ -85,6 +87,7 @@ export function PanelEditor({ panel, number, context, errors, onChange, onRemove
         projectId={projectId}
         of={of}
         criteria={panel.criteria}
+        variables={variables}
         catalog={catalog}
         error={errors[`${at}.rubric`] ?? errors[`${at}.prompt`]}
         onChange={(criteria) => set({ criteria })}

@@ -263,6 +263,12 @@ export const AGGREGATES: Record<Aggregate, { label: string; description: string 
   },
 };
 
+/** What a prompt of the registry gets as variables. Judges of recorded runs have no reference output. */
+export function promptVariables(kind: PanelDraft["kind"], isOfRuns: boolean): string[] {
+  const outputs = kind === "preference" ? ["first_output", "second_output"] : ["output", "tool_calls"];
+  return ["input", ...outputs, ...(isOfRuns ? [] : ["reference_output"]), "metadata"];
+}
+
 /** The aggregates that a scale can have; the first is the default. */
 export function aggregatesOf(scale: ScaleDraft["type"]): Aggregate[] {
   switch (scale) {

@@ -8,6 +8,7 @@ import {
   newJudge,
   newPanel,
   type PanelDraft,
+  promptVariables,
   readyMadePanel,
   withoutJudge,
 } from "./panelDraft";
@@ -250,4 +251,10 @@ it("tries judges on the runs that can be scored", () => {
     { name: "support", sample: { input: "Hi", output: "Hello", metadata: {} } },
     { name: "r2", sample: { input: "Hi", output: "Hello", metadata: {} } },
   ]);
+});
+
+it("names the variables of prompts where they hold", () => {
+  expect(promptVariables("score", true)).toEqual(["input", "output", "tool_calls", "metadata"]);
+  expect(promptVariables("score", false)).toContain("reference_output");
+  expect(promptVariables("preference", false)).toContain("second_output");
 });
