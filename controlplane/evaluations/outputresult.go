@@ -30,8 +30,11 @@ func (r *results) placed(name string) (int, bool) {
 	return place, ok
 }
 
-// addScore adds a score to an output.
-func (r *results) addScore(place outputPlace, score *Score) {
+// codeNotApplicable is why a grader has no value that did not fail.
+const codeNotApplicable = "grader_not_applicable"
+
+// addScore adds a score to an output. The code is why it has no value, if it did not fail.
+func (r *results) addScore(place outputPlace, score *Score, code string) {
 	item, side := &r.items[place.number-1], &SideNames[place.side]
 	r.placed(score.Name) // a grader that failed everywhere is a metric, too
 	switch {
@@ -45,7 +48,7 @@ func (r *results) addScore(place outputPlace, score *Score) {
 	case score.Label != "":
 		item.name(place.side, score.Name)
 	default:
-		r.reasons[ReasonCount{Side: side, Code: "grader_not_applicable: " + score.Name}]++
+		r.reasons[ReasonCount{Side: side, Code: code + ": " + score.Name}]++
 	}
 	if score.Pass != nil && place.side == sideA {
 		item.judge(score.Name, *score.Pass)
@@ -87,7 +90,7 @@ func (r *results) add(row *resultRow, models map[modelKey]int64) error {
 	}
 	for i := range scores {
 		if !r.own[scores[i].Name] {
-			r.addScore(place, &scores[i])
+			r.addScore(place, &scores[i], codeNotApplicable)
 		}
 	}
 	switch {

@@ -86,7 +86,7 @@ func (a *attempt) addPanels(ctx context.Context, r *results, last int32) error {
 				continue // that is not known yet
 			}
 			for _, s := range ready.scoresOf(place, &outputs[i]) {
-				r.addScore(s.place, &s.Score)
+				r.addScore(s.place, &s.Score, cmp.Or(noScoreCodes[outputs[i].Reason], codeNotApplicable))
 				if scores[s.place] == nil {
 					scores[s.place] = &panelScore{Number: s.place.number, Side: s.place.side, Repeat: s.place.repeat}
 				}
@@ -271,6 +271,9 @@ func (a *attempt) splits(p int, o *judgedOutput, done map[voteKey]*storedVote) b
 	return in.Splits(values)
 }
 
+// noScoreCodes say why a panel with enough votes has no score.
+var noScoreCodes = map[panel.Reason]string{panel.Tie: "judges_tied", panel.NoWeight: "judges_no_weight"}
+
 // placedScore is a score of an output.
 type placedScore struct {
 	place outputPlace
@@ -293,6 +296,8 @@ func (p *readyPanel) scoresOf(place outputPlace, o *panel.OutputScore) []placedS
 	switch {
 	case o.Reason == panel.TooFewVotes:
 		s.Error = fmt.Sprintf("%d of %d judges gave a valid vote.", o.Valid, o.Judges)
+	case o.Reason == panel.NoWeight:
+		s.Reason = "The judges that voted have no weight."
 	case o.Reason != "":
 		s.Reason = "The judges are tied."
 	default:

@@ -137,8 +137,9 @@ type MadeScore struct {
 	Boolean bool
 	// Comment is the reason, of a panel those of the judges.
 	Comment string
-	// Missing is whether there should be a value, and is none: Error or Reason says why.
+	// Missing is whether there should be a value, and is none: Error or Reason says why, and Code of a panel with enough votes.
 	Missing bool
+	Code    string
 }
 
 // Scored is what became of an output.

@@ -114,7 +114,7 @@ func (o *scoringOne) panelScore(p int) (MadeScore, error) {
 	}
 	made := MadeScore{Score: Score{Name: ready.Name, Error: "No judge was asked."}, Boolean: ready.scale.Type == judge.Binary, Missing: true}
 	for _, s := range ready.scoresOf(outputPlace{subject.Number, subject.Side, subject.Repeat}, &outputs[0]) {
-		made.Score, made.Missing = s.Score, outputs[0].Reason != ""
+		made.Score, made.Missing, made.Code = s.Score, outputs[0].Reason != "", noScoreCodes[outputs[0].Reason]
 		made.Label = ""
 		if ready.scale.Type == judge.Categorical {
 			made.Label = outputs[0].Label

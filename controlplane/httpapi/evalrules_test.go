@@ -284,3 +284,20 @@ func TestRuleIsRefused(t *testing.T) {
 		assert.Contains(t, *refused.Detail, string(missing))
 	}
 }
+
+// TestRuleSaysThatJudgesAreTied has two judges that never agree.
+func TestRuleSaysThatJudgesAreTied(t *testing.T) {
+	t.Parallel()
+	r := newRuling(t, func(q *provider.Request, _ int) *provider.Reply {
+		return voted(map[string]string{"judge-1": "pass", "judge-2": "fail"}[q.Model])
+	})
+	rule := r.rule(t, r.panels("judge-1", "judge-2"))
+	id := r.ended(t, 1, nil)
+	r.pass(t, rule)
+	run := r.taken(t, rule.Id, "")[id]
+	assert.Equal(t, contract.EvalRuleRunStatusFailed, run.Status)
+	require.NotNil(t, run.Error)
+	assert.Equal(t, "judges_tied", run.Error.Code)
+	assert.Equal(t, "The judges are tied. They split.", run.Scores[0].Reason)
+	assert.Empty(t, r.scoresOf(t, id))
+}

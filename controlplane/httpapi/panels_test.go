@@ -370,6 +370,7 @@ func TestCategoriesAreAScore(t *testing.T) {
 	assert.EqualValues(t, 3, ended.Accounting.JudgeFailed, "ties on 1, 2 and 3")
 	require.Len(t, ended.Accounting.Reasons, 1)
 	assert.EqualValues(t, 3, ended.Accounting.Reasons[0].Count, "of the ties only")
+	assert.Equal(t, "judges_tied: tone", ended.Accounting.Reasons[0].Code)
 	require.Equal(t, "tone", *ended.PrimaryMetric)
 	tone := ended.Summary.Scores[0]
 	assert.Nil(t, tone.Mean)

@@ -141,8 +141,8 @@ func whyMissing(scored *evaluations.Scored) (code, detail string) {
 				return code, aboutVote(v)
 			}
 		}
-		if score.Error == "" {
-			return "judges_tied", score.Name + ": " + score.Reason
+		if score.Code != "" {
+			return score.Code, score.Name + ": " + score.Reason
 		}
 		return "grader_failed", score.Name + ": " + score.Error
 	}

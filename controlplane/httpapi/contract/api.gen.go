@@ -4030,7 +4030,9 @@ type EvaluationAccounting struct {
 	OutputsSkipped int64 `json:"outputs_skipped"`
 	Pending        int64 `json:"pending"`
 
-	// Reasons Why outputs failed or were skipped, and graders failed, the most frequent first. They count outputs, not items. Of an eval-run also
+	// Reasons Why outputs failed or were skipped, and graders failed, the most frequent first. They count outputs, not items. With the name of
+	// the grader or panel: `grader_failed: NAME`, `grader_not_applicable: NAME`, `judges_tied: NAME` two values have equally many votes,
+	// `judges_no_weight: NAME` the judges that voted have no weight. Of an eval-run also
 	// why results lack what their runs have: `run_unknown: not_found` the run did not arrive, `run_unknown: unfinished` it did not end,
 	// `run_unknown: unavailable` the store of runs did not answer, `run_unknown: not_allowed` who sent the result may not read runs;
 	// `cost_unknown` the run has no cost, or not of all calls.

@@ -64,6 +64,8 @@ it.each([
   ["run_unknown: not_found", "The run did not arrive"],
   ["cost_unknown", "The run has no cost, or not of all calls"],
   ["grader_not_applicable: correct", "The grader correct doesn't apply"],
+  ["judges_tied: tone", "The judges of tone are tied"],
+  ["judges_no_weight: tone", "The judges of tone that voted have no weight"],
   ["skipped: a: question is missing", "Skipped: a: question is missing"],
   ["provider_timeout", "The provider took too long"],
   ["something_new", "something new"],

@@ -114,7 +114,9 @@ export function accountingParts(accounting: EvaluationAccounting): AccountingPar
 /** What a code of a reason says: "grader_failed: tone" is a failure of the grader tone, or of judges if `panels` has one of that name. */
 export function reasonText(code: string, panels: readonly PanelRead[] = []): string {
   const { kind, rest } =
-    /^(?<kind>grader_failed|grader_not_applicable|skipped|run_unknown): (?<rest>.*)$/s.exec(code)?.groups ?? {
+    /^(?<kind>grader_failed|grader_not_applicable|judges_tied|judges_no_weight|skipped|run_unknown): (?<rest>.*)$/s.exec(
+      code,
+    )?.groups ?? {
       kind: "",
       rest: "",
     };
@@ -126,6 +128,10 @@ export function reasonText(code: string, panels: readonly PanelRead[] = []): str
     case "grader_not_applicable":
       if (panel) return noScoreText(panel);
       return `The grader ${rest} doesn't apply`;
+    case "judges_tied":
+      return `The judges of ${rest} are tied`;
+    case "judges_no_weight":
+      return `The judges of ${rest} that voted have no weight`;
     case "skipped":
       return `Skipped: ${rest}`;
     case "run_unknown":
@@ -135,7 +141,7 @@ export function reasonText(code: string, panels: readonly PanelRead[] = []): str
   }
 }
 
-/** Why a panel with valid votes gave no score. */
+/** Why a panel with valid votes gave no score, of evaluations that did not store it. */
 function noScoreText({ name, aggregate, judges }: PanelRead): string {
   if (judges[0]?.scale?.type === "categorical" && judges[0].pass == null)
     return `${name} gives a category, not a score`;
@@ -177,6 +183,7 @@ const REASONS: Record<string, string> = {
   off_scale: "A judge's value is off the scale",
   timeout: "A judge took too long",
   judges_tied: "The judges tied",
+  judges_no_weight: "The judges that voted have no weight",
   grader_failed: "A grader failed",
   not_applicable: "No grader applies",
   cannot_be_scored: "The run can't be scored",

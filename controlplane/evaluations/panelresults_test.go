@@ -1,0 +1,26 @@
+package evaluations
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+
+	"github.com/looptrace/looptrace/internal/panel"
+)
+
+// TestNoScoreSaysWhy has the reasons of panels of which enough judges voted.
+func TestNoScoreSaysWhy(t *testing.T) {
+	t.Parallel()
+	p := &readyPanel{Panel: &Panel{Name: "tone"}}
+	for reason, want := range map[panel.Reason]struct{ text, code string }{
+		panel.Tie:      {"The judges are tied.", "judges_tied: tone"},
+		panel.NoWeight: {"The judges that voted have no weight.", "judges_no_weight: tone"},
+	} {
+		place := outputPlace{number: 1, repeat: 1}
+		scores := p.scoresOf(place, &panel.OutputScore{Reason: reason, Judges: 2, Valid: 1})
+		assert.Equal(t, want.text, scores[0].Reason)
+		r := &results{reasons: map[ReasonCount]int64{}, places: map[string]int{}, items: make([]itemResult, 1)}
+		r.addScore(place, &scores[0].Score, noScoreCodes[reason])
+		assert.Equal(t, map[ReasonCount]int64{{Side: &SideNames[sideA], Code: want.code}: 1}, r.reasons)
+	}
+}
