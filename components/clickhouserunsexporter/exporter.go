@@ -133,7 +133,13 @@ func (e *runsExporter) store(ctx context.Context, rows *runpdata.Rows) error {
 	group.Go(func() error { return e.writer.InsertContents(groupContext, rows.Contents) })
 	group.Go(func() error { return e.writer.InsertSharedContents(groupContext, rows.Shared) })
 	group.Go(func() error { return e.writer.InsertSpans(groupContext, rows.Spans) })
-	group.Go(func() error { return clickhouse.InsertScores(groupContext, e.conn, rows.Scores) })
+	group.Go(func() error {
+		scores, err := clickhouse.LeaveOutWritten(groupContext, e.conn, rows.Scores)
+		if err != nil {
+			return err
+		}
+		return clickhouse.InsertScores(groupContext, e.conn, scores)
+	})
 	group.Go(func() error { return e.writer.InsertBounds(groupContext, touched) })
 	if err := group.Wait(); err != nil {
 		return err

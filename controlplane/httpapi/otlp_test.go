@@ -2,6 +2,7 @@ package httpapi
 
 import (
 	"bytes"
+	"encoding/hex"
 	"encoding/json"
 	"fmt"
 	"io/fs"
@@ -331,6 +332,38 @@ func TestOTLPRoundTrip(t *testing.T) {
 		ingest.sendLines(t, target.Id, exported)
 		ingest.sendLines(t, target.Id, export(target.Id, ""))
 		same(t)
+	})
+	t.Run("into the same project", func(t *testing.T) {
+		scoreOf := func(run uuid.UUID, name string) contract.Score {
+			scores := must[contract.ScorePage](t, e.do(t, http.MethodGet, scoresOf(run), nil, user), http.StatusOK).Data
+			at := slices.IndexFunc(scores, func(score contract.Score) bool { return score.Name == name })
+			require.GreaterOrEqual(t, at, 0, name)
+			return scores[at]
+		}
+		// What people changed or deleted since the export stays so.
+		safe, asked := scoreOf(judged, "safe"), scoreOf(native, "asked")
+		edited := fmt.Sprintf(`{"id":%q,"span_id":%q,"name":"safe","value":false,"comment":"edited"}`, safe.Id, *safe.SpanId)
+		must[contract.Score](t, e.do(t, http.MethodPost, scoresOf(judged), edited, user), http.StatusOK)
+		path := "/v1/runs/" + native.String() + "/scores/" + asked.Id.String() + "?project_id=" + source.Id.String()
+		require.Equal(t, http.StatusNoContent, e.do(t, http.MethodDelete, path, nil, user).Code)
+		before := e.readBack(t, source.Id, user)
+		var scored [][]byte
+		for line := range bytes.Lines(exported) {
+			for _, run := range []uuid.UUID{native, judged, odd} {
+				if bytes.Contains(line, []byte(hex.EncodeToString(run[:]))) {
+					scored = append(scored, line)
+				}
+			}
+		}
+		require.GreaterOrEqual(t, len(scored), 3)
+		ingest.sendLines(t, source.Id, bytes.Join(scored, nil))
+		after := e.readBack(t, source.Id, user)
+		for id, records := range before {
+			require.Len(t, after[id], len(records), id)
+			for i, record := range records {
+				assert.Equal(t, record["scores"], after[id][i]["scores"], id)
+			}
+		}
 	})
 	t.Run("events", func(t *testing.T) {
 		span := must[contract.Span](t, e.do(t, http.MethodGet, "/v1/runs/"+judged.String()+"/spans/0100000000000000?project_id="+target.Id.String(), nil, user), http.StatusOK)

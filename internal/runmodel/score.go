@@ -35,6 +35,8 @@ type Score struct {
 	CreatedAt  time.Time `ch:"created_at"`
 	// Truncated is not stored. It reports that a list has shortened the texts.
 	Truncated bool
+	// ExportedID is not stored. It is the id that a score of an import had where it was exported.
+	ExportedID uuid.UUID
 }
 
 // Kinds of score values.

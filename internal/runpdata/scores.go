@@ -45,7 +45,7 @@ func (r *Rows) addScores(s *runmodel.Span, value pcommon.Value) bool {
 		}
 		seen[key]++
 		if id, err := uuid.Parse(e.ExportedID); err == nil {
-			score.ScoreID = runmodel.ExportedScoreID(s.RunID, id)
+			score.ScoreID, score.ExportedID = runmodel.ExportedScoreID(s.RunID, id), id
 		}
 		if at, err := strconv.ParseInt(e.CreatedAt, 10, 64); err == nil && at > 0 && at < runmodel.MaxTimestamp {
 			score.CreatedAt = unixNano(uint64(at))
