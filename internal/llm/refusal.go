@@ -78,7 +78,7 @@ func refused(c *call, response *http.Response, body []byte) *Error {
 		e.Kind, e.Parameter, e.Suggestion = Authentication, "api_key", "Check the key of the connection."
 	case status == http.StatusForbidden:
 		e.Kind, e.Suggestion = Permission, "The key may not do this, or not with this model."
-	case status == http.StatusNotFound, status == http.StatusMethodNotAllowed, has("model_not_found"):
+	case status == http.StatusNotFound, status == http.StatusMethodNotAllowed, status == http.StatusGone, has("model_not_found"):
 		notFound(e, has("model", "deployment"))
 	case status == http.StatusTooManyRequests:
 		e.Kind, e.Retryable = RateLimited, true
