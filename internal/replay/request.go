@@ -93,7 +93,9 @@ const requestPrefix = "gen_ai.request."
 // paramNames are the names of parameters in chat completions, by those of the conventions. Others have the same name.
 var paramNames = map[string]string{
 	"stop_sequences": "stop", "choice.count": "n", "reasoning.level": "reasoning_effort", "model": "", "stream": "",
-	"encoding_formats": "", "encoding_format": "", "type": "",
+	"encoding_formats": "", "encoding_format": "", "type": "", "is_stream": "", "stream_cursor": "",
+	// The whole history is sent instead of the id of an answer, which the provider forgets.
+	"previous_response.id": "", "previous_response_id": "",
 }
 
 // paramsOf reads the parameters of a span.
