@@ -44,6 +44,7 @@ var (
 	errRecordingChanged = &problem.Error{
 		Kind: problem.Conflict, Code: "recording_changed", Detail: "More of the recorded run was stored after the replay was made. Replay it again.",
 	}
+	errRunDeleted = &problem.Error{Kind: problem.Conflict, Code: "run_deleted", Detail: "The recorded run was deleted."}
 )
 
 // try works on a replay.
@@ -137,7 +138,7 @@ func (t *try) prepare(ctx context.Context) error {
 	var err error
 	if t.source, err = t.read(ctx, access.OfJob(t.r.ProjectID), t.r.RunID); err != nil {
 		if errors.Is(err, runs.ErrNotFound) {
-			return &problem.Error{Kind: problem.NotFound, Code: "run_deleted", Detail: "The recorded run was deleted."}
+			return errRunDeleted
 		}
 		return err
 	}

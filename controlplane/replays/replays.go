@@ -273,8 +273,11 @@ type Extension struct {
 	MaxCost              *providers.Money
 }
 
-// Extend makes the attempts that are missing, those that failed, and more.
+// Extend makes the attempts that are missing, those that failed, and more. What there is stays if the recording is no longer the same.
 func (s *Service) Extend(ctx context.Context, grant access.Grant, id uuid.UUID, more Extension) (Replay, error) {
+	if err := s.sameRecording(ctx, grant, id); err != nil {
+		return Replay{}, err
+	}
 	return s.change(ctx, grant, id, func(ctx context.Context, tx postgres.DB, r *Replay) error {
 		if r.unfinished() {
 			return errRunning
@@ -317,6 +320,28 @@ func (s *Service) Extend(ctx context.Context, grant access.Grant, id uuid.UUID, 
 		}
 		return s.addJob(ctx, tx, "extend replay", jobArgs{r.ID, jobs.Calls}, pgx.NamedArgs{"controls": controls, "treatments": treatments, "max_cost": more.MaxCost})
 	})
+}
+
+// sameRecording returns an error if more attempts of a replay would be of another recording than those that it has.
+func (s *Service) sameRecording(ctx context.Context, grant access.Grant, id uuid.UUID) error {
+	r, err := s.Get(ctx, grant, id)
+	if err != nil || r.unfinished() {
+		return err
+	}
+	config, err := r.ReadConfig()
+	if err != nil {
+		return err
+	}
+	from, err := s.read(ctx, grant.Only(r.ProjectID), r.RunID)
+	switch {
+	case errors.Is(err, runs.ErrNotFound):
+		return errRunDeleted
+	case err != nil:
+		return err
+	case hashOf(from.recording) != config.Recording:
+		return errRecordingChanged
+	}
+	return nil
 }
 
 // change changes a replay under a lock.

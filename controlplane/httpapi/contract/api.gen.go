@@ -6860,7 +6860,7 @@ type ReplayCreate struct {
 	MaxCostUsd *float64 `json:"max_cost_usd,omitempty"`
 	Name       *string  `json:"name,omitempty"`
 
-	// Outcome A grader that says whether the final answer of an attempt is good. Without it, an attempt is as good as the recorded run if it did the same, and good if it did something else and came to an answer.
+	// Outcome A grader that says whether the final answer of an attempt is good. Without it, an attempt is as good as the recorded run if it did the same, and good if it did something else and came to an answer that is no refusal and was not cut off.
 	Outcome *Grader `json:"outcome,omitempty"`
 
 	// Plan Only say what would happen.

@@ -2932,7 +2932,8 @@ export interface paths {
         /**
          * Make more attempts, or those that are missing
          * @description What to do where the verdict cannot tell. The attempts that ended stay; those that failed for a reason of the provider, or were not made, are made.
-         *     409 `replay_running` while it waits or runs, 409 `nothing_missing` if there is nothing to do.
+         *     409 `replay_running` while it waits or runs, 409 `nothing_missing` if there is nothing to do. 409 `run_deleted` and `recording_changed` if the
+         *     recorded run is no longer what it was: replay it again.
          *
          *     Requires the scope `replays:write`.
          */
@@ -8125,7 +8126,7 @@ export interface components {
             tools?: {
                 [key: string]: components["schemas"]["ReplayTool"];
             };
-            /** @description A grader that says whether the final answer of an attempt is good. Without it, an attempt is as good as the recorded run if it did the same, and good if it did something else and came to an answer. */
+            /** @description A grader that says whether the final answer of an attempt is good. Without it, an attempt is as good as the recorded run if it did the same, and good if it did something else and came to an answer that is no refusal and was not cut off. */
             outcome?: components["schemas"]["Grader"];
             /**
              * Format: double
