@@ -25,6 +25,9 @@ const (
 	callWait     = 24 * time.Hour
 )
 
+// codeParameter is the code of a request that the provider does not take.
+const codeParameter = "parameter_refused"
+
 // making is an attempt while it is made.
 type making struct {
 	*try
@@ -32,6 +35,14 @@ type making struct {
 
 	mu       sync.Mutex
 	warnings []string
+	// answered is whether a model has answered.
+	answered bool
+}
+
+// storedStep is a step as it is stored. Warnings are those of the attempt so far.
+type storedStep struct {
+	replay.AttemptStep
+	Warnings []string `json:"warnings,omitempty"`
 }
 
 // attempt makes an attempt, or what is missing of it, and records it as a run.
@@ -112,16 +123,22 @@ func (m *making) done(ctx context.Context) ([]replay.AttemptStep, error) {
 	}
 	steps := make([]replay.AttemptStep, len(stored))
 	for i := range stored {
-		if err := json.Unmarshal([]byte(stored[i].Content), &steps[i]); err != nil {
+		var one storedStep
+		if err := json.Unmarshal([]byte(stored[i].Content), &one); err != nil {
 			return nil, fmt.Errorf("read step %d of attempt %d: %w", i, m.a.Number, err)
 		}
+		steps[i] = one.AttemptStep
+		m.warn(one.Warnings)
+		m.answered = m.answered || steps[i].Source == replay.SourceReissued && steps[i].Response != nil
 	}
 	return steps, nil
 }
 
 // store stores a step before the next one is made.
 func (m *making) store(ctx context.Context, step replay.AttemptStep) error {
-	text, err := json.Marshal(&step)
+	m.mu.Lock()
+	text, err := json.Marshal(&storedStep{step, m.warnings})
+	m.mu.Unlock()
 	if err != nil {
 		return fmt.Errorf("encode a step: %w", err)
 	}
@@ -139,7 +156,7 @@ func (m *making) call(ctx context.Context, call replay.Call) (replay.Answer, err
 	}
 	request, err := call.Request.LLM()
 	if refused := problem.Of(err); refused != nil {
-		return replay.Answer{}, &replay.CallError{Type: "parameter_refused", Message: refused.Error()}
+		return replay.Answer{}, &replay.CallError{Type: codeParameter, Message: refused.Error()}
 	}
 	if err != nil {
 		return replay.Answer{}, fmt.Errorf("make a request: %w", err)
@@ -168,12 +185,14 @@ func (m *making) call(ctx context.Context, call replay.Call) (replay.Answer, err
 		one.MaxCost = &limit
 	}
 	var answer providers.Answer
+	var counted providers.Money
 	err = patiently(ctx, func() (err error) {
 		answer, err = connection.Complete(ctx, one)
+		counted += answer.Counted
 		return err //nolint:wrapcheck // below
 	})
 	if one.MaxCost != nil && *one.MaxCost > 0 {
-		m.purse.GiveBack(*one.MaxCost, answer.Counted)
+		m.purse.GiveBack(*one.MaxCost, counted)
 	}
 	if err != nil {
 		return replay.Answer{}, m.failed(ctx, err)
@@ -185,8 +204,15 @@ func (m *making) call(ctx context.Context, call replay.Call) (replay.Answer, err
 	if answer.Cost != nil {
 		made.CostUSD = new(answer.Cost.Dollars())
 	}
+	if answer.FinishReason == finishFiltered {
+		return made, &replay.CallError{Type: "content_refused", Message: "A content filter of the provider ended the answer."}
+	}
+	m.answered = true
 	return made, nil
 }
+
+// finishFiltered is the finish reason of an answer that is not the model's.
+const finishFiltered = "content_filter"
 
 // warn keeps what calls differ in from what was asked for.
 func (m *making) warn(warnings []string) {
@@ -199,9 +225,15 @@ func (m *making) warn(warnings []string) {
 	}
 }
 
-// failed returns the error of a call as the engine takes it: one of the call ends the attempt, one that a person must mend ends all.
+// failed returns the error of a call as the engine takes it: one of the call ends the attempt, one that a person must mend ends all. The
+// first request of an attempt is that of all others of its role, and refused for all of them; later ones depend on what the model said.
 func (m *making) failed(ctx context.Context, err error) error {
 	refused := problem.Of(err)
+	if problem.Is(err, problem.NotFound) {
+		refused = &problem.Error{
+			Kind: problem.NotFound, Code: providers.CodeDeleted, Detail: fmt.Sprintf("The connection %q was deleted. Start a new replay with another one.", m.config.ProviderName),
+		}
+	}
 	switch {
 	case ctx.Err() != nil:
 		return context.Cause(ctx)
@@ -213,7 +245,7 @@ func (m *making) failed(ctx context.Context, err error) error {
 	case refused.Kind == problem.PaymentRequired:
 		m.halt(stopBudget, nil)
 		return errHalted
-	case providers.NeedsPerson(refused.Code):
+	case providers.NeedsPerson(refused.Code) && (refused.Code != codeParameter || !m.answered):
 		m.halt("", refused)
 		return errHalted
 	}
@@ -228,11 +260,6 @@ func (t *try) connect(ctx context.Context, model string) (*providers.Connection,
 		return known, nil
 	}
 	connection, err := t.providers.Connect(ctx, access.OfJob(t.r.ProjectID), *t.config.ProviderID, model)
-	if problem.Is(err, problem.NotFound) {
-		return nil, &problem.Error{
-			Kind: problem.NotFound, Code: providers.CodeDeleted, Detail: fmt.Sprintf("The connection %q was deleted. Start a new replay with another one.", t.config.ProviderName),
-		}
-	}
 	if err != nil {
 		return nil, err //nolint:wrapcheck // it is for the user
 	}

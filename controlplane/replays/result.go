@@ -136,10 +136,20 @@ func (m *making) grade(ctx context.Context, made *replay.Attempt) *float64 {
 	switch {
 	case !differs:
 		return m.recordedOutcome(ctx)
-	case made.Answer == nil:
+	case made.Answer == nil, !isWhole(made.Steps):
 		return nil
 	}
 	return new(1.)
+}
+
+// isWhole reports whether the last answer that was made is one: no refusal, and not cut off.
+func isWhole(steps []replay.AttemptStep) bool {
+	for _, step := range slices.Backward(steps) {
+		if step.Source == replay.SourceReissued && step.Response != nil {
+			return step.Response.FinishReason != "refusal" && step.Response.FinishReason != "length"
+		}
+	}
+	return true
 }
 
 // graded grades an answer, nil if there is none or it cannot be graded.
