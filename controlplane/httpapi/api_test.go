@@ -97,6 +97,8 @@ type env struct {
 	queue       *jobs.Queue
 	providers   *providers.Service
 	recorder    *recording.Recorder
+	// beside makes another process on the same engines, with a clock of its own.
+	beside func(*testing.T) *env
 }
 
 type syncBuffer struct {

@@ -54,6 +54,10 @@ func newReplayEnv(t *testing.T) (e *env, session string, project contract.Projec
 	require.NoError(t, err)
 	t.Cleanup(func() { assert.NoError(t, conn.Close()) })
 	e = newRecordingEnv(t, db, conn, RateLimits{}, server.URL)
+	e.beside = func(t *testing.T) *env {
+		t.Helper()
+		return newRecordingEnv(t, db, conn, RateLimits{}, server.URL)
+	}
 	session, project = e.setUp(t)
 	return e, session, project, func(td ptrace.Traces) { ingest.send(t, project.Id, td) }
 }
