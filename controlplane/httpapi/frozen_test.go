@@ -41,7 +41,7 @@ func TestFrozenStores(t *testing.T) {
 	e := newEnvOn(t, keys.URL(keysDatabase), store.URL(database))
 	session, project := e.setUp(t)
 	run := storeRun(t, store.URL(database), project.Id).String()
-	key := e.mint(t, session, project.Id, contract.ScopeRunsRead)
+	key := e.mint(t, session, project.Id, contract.ScopeRunsRead, contract.ScopeReplaysRead, contract.ScopeReplaysWrite)
 	server := httptest.NewServer(e.api)
 	t.Cleanup(server.Close)
 	client := connect(t, server.URL+"/mcp", key.Key)
@@ -206,7 +206,10 @@ func TestFrozenStores(t *testing.T) {
 		}
 		return e.do(t, orGet(o.method), o.path, o.body, as, func(r *http.Request) { *r = *r.WithContext(ctx) })
 	}
-	tools := map[string]map[string]any{"runs.search": {}, "runs.read": {"run_id": run}}
+	tools := map[string]map[string]any{
+		"runs.search": {}, "runs.read": {"run_id": run}, "replay.diff": {"replay_id": strings.TrimPrefix(ofReplay, "/v1/replays/")},
+		"replay.edit": {"run_id": run, "plan": true, "edits": []any{map[string]any{"target": map[string]any{"kind": "model"}, "set": map[string]any{"latency_ms": 1}}}},
+	}
 	// all asks everything at once.
 	all := func(name string, away func(frozenOperation) bool) {
 		e.clock.advance(time.Hour) // logins are throttled
