@@ -58,7 +58,7 @@ func memberErrors(refused *openapi3filter.RequestError) []problem.Field {
 		if len(pointer) > 0 {
 			at += "[" + shortened(pointer[0]) + "]"
 		}
-		fields = append(fields, problem.Field{Location: at, Message: rule(broken.SchemaField, schemaAt(schema, pointer)), Value: shown(broken.Value)})
+		fields = append(fields, problem.Field{Location: at, Message: rule(broken.SchemaField, brokenSchema(broken, schema, pointer)), Value: shown(broken.Value)})
 	}
 	return fields
 }
@@ -74,11 +74,11 @@ func bodyErrors(refused *openapi3filter.RequestError) []problem.Field {
 			if len(pointer) > 0 && !lacksRequired(broken.Value, at) { // the pointer is that of the member, not of the object
 				pointer = pointer[:len(pointer)-1]
 			}
-			fields = append(fields, wrongMembers(broken.Value, schemaAt(schema, pointer), pointer)...)
+			fields = append(fields, wrongMembers(broken.Value, brokenSchema(broken, schema, pointer), pointer)...)
 		case "properties", "additionalProperties":
-			fields = append(fields, wrongMembers(broken.Value, at, pointer)...)
+			fields = append(fields, wrongMembers(broken.Value, brokenSchema(broken, schema, pointer), pointer)...)
 		default:
-			field := problem.Field{Location: location(pointer), Message: rule(broken.SchemaField, at)}
+			field := problem.Field{Location: location(pointer), Message: rule(broken.SchemaField, brokenSchema(broken, schema, pointer))}
 			if at.Format != "password" {
 				field.Value = shown(broken.Value)
 			}
@@ -86,6 +86,14 @@ func bodyErrors(refused *openapi3filter.RequestError) []problem.Field {
 		}
 	}
 	return fields
+}
+
+// brokenSchema returns the schema that has the rule, of a value at the pointer in a value of the whole. Not all validators tell it.
+func brokenSchema(broken *openapi3.SchemaError, whole *openapi3.Schema, pointer []string) *openapi3.Schema {
+	if broken.Schema != nil {
+		return broken.Schema
+	}
+	return schemaAt(whole, pointer)
 }
 
 // lacksRequired reports whether a value is an object without a member that the schema requires.
@@ -105,13 +113,35 @@ func brokenRules(err error) []*openapi3.SchemaError {
 		if !errors.As(e, &broken) {
 			continue
 		}
-		if several := new(openapi3.MultiError); errors.As(broken.Origin, several) {
+		several := new(openapi3.MultiError)
+		switch {
+		case !errors.As(broken.Origin, several):
+			list = append(list, broken)
+		case broken.SchemaField == "oneOf":
+			list = append(list, nearest(*several, len(broken.JSONPointer()))...)
+		default:
 			list = append(list, brokenRules(*several)...)
-			continue
 		}
-		list = append(list, broken)
 	}
 	return list
+}
+
+// nearest lists the rules that a value at a depth breaks of the one schema, of several, that it comes nearest to: it is of its type, and breaks
+// the fewest. A value that is of the type of none breaks the rules of all.
+func nearest(schemas openapi3.MultiError, depth int) (rules []*openapi3.SchemaError) {
+	for _, schema := range schemas {
+		broken := brokenRules(schema)
+		other := slices.ContainsFunc(broken, func(e *openapi3.SchemaError) bool {
+			return len(e.JSONPointer()) == depth && slices.Contains([]string{"type", "enum", "nullable"}, e.SchemaField)
+		})
+		if !other && (rules == nil || len(broken) < len(rules)) {
+			rules = broken
+		}
+	}
+	if rules == nil {
+		return brokenRules(schemas)
+	}
+	return rules
 }
 
 // wrongMembers returns an error for each missing and each unknown member of an object.
@@ -164,8 +194,15 @@ func location(pointer []string) string {
 	return at.String()
 }
 
-// rule describes the requirement of a schema keyword.
+// rule describes the requirement of a schema keyword. The schema is perhaps not the one that has it, if one of several applies.
 func rule(keyword string, schema *openapi3.Schema) string {
+	lacking := map[string]bool{
+		"maxLength": schema.MaxLength == nil, "maxItems": schema.MaxItems == nil, "maxProperties": schema.MaxProps == nil,
+		"minimum": schema.Min == nil, "maximum": schema.Max == nil,
+	}
+	if lacking[keyword] {
+		return "breaks the rule " + keyword
+	}
 	switch keyword {
 	case "required":
 		return "is required"

@@ -38,7 +38,7 @@ func (s *Service) Create(ctx context.Context, grant access.Grant, n *Wanted) (Re
 		}
 	}
 	args := pgx.NamedArgs{
-		"id": postgres.NewID(), "project": project, "name": n.name(p), "run": n.Run, "run_name": p.source.run.Name, "controls": p.Controls, "treatments": p.Treatments,
+		"id": postgres.NewID(), "project": project, "name": n.name(p), "run": n.Run, "run_name": plain(p.source.run.Name), "controls": p.Controls, "treatments": p.Treatments,
 		"max_cost": n.MaxCost, "allow_unpriced": n.AllowUnpriced, "author": grant.CreatedBy(), "author_key": grant.CreatedByKey(), "now": s.now(),
 	}
 	for part, value := range map[string]any{"config": p.config, "estimate": p.Estimate} {

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
+	"unicode"
 
 	"github.com/looptrace/looptrace/internal/problem"
 )
@@ -14,6 +16,8 @@ func (c *checker) value(at string, s *Set) {
 	switch {
 	case s.Model != nil && *s.Model == "":
 		c.wrong(at, "is empty: name a model.")
+	case s.Model != nil && strings.ContainsFunc(*s.Model, unicode.IsControl):
+		c.wrong(at, "is no name of a model: it has control characters.")
 	case s.Params != nil:
 		c.params(at, s.Params)
 	case s.SystemPrompt != nil && *s.SystemPrompt == "":
