@@ -154,9 +154,18 @@ func TestReplayOfAnOpaqueRun(t *testing.T) {
 	}
 	refused := wantProblem(t, l.do(t, http.MethodPost, "/v1/replays", body(asking), l.as), http.StatusUnprocessableEntity)
 	assert.Contains(t, (*refused.Errors)[0].Message, "capture_content=True")
-	ended := l.replayed(t, l.as, l.start(t, `"edits":[{"target":{"kind":"tool","name":"find_order"},"set":{"timeout_ms":5000}}]`).Id)
-	assert.EqualValues(t, "cassette", ended.Executor)
-	assert.Equal(t, "deterministic_no_effect", verdictOf(t, &ended).Verdict)
+	for _, c := range []struct{ members, verdict, says string }{
+		{`"executor":"cassette","edits":[]`, "deterministic_no_effect", "has no effect"},
+		{`"edits":[{"target":{"kind":"tool","name":"find_order"},"set":{"timeout_ms":5000}}]`, "deterministic_no_effect", "has no effect"},
+		{`"edits":[{"target":{"kind":"model"},"set":{"latency_ms":900}}]`, "deterministic_effect", "The edit changed the run"},
+		{`"edits":[{"target":{"kind":"model"},"set":{"timeout_ms":10}}]`, "invalid", "times out by the edit"},
+	} {
+		ended := l.replayed(t, l.as, l.start(t, c.members).Id)
+		assert.EqualValues(t, "cassette", ended.Executor)
+		verdict := verdictOf(t, &ended)
+		assert.Equal(t, c.verdict, verdict.Verdict, "%s: %s", c.members, verdict.Sentence)
+		assert.Contains(t, verdict.Sentence, c.says, c.members)
+	}
 }
 
 // TestReplayOfARunThatIsOpenOrEmpty is refused, with the reason.

@@ -62,13 +62,18 @@ func (t *try) judge(ctx context.Context) (*verdict.Verdict, error) {
 	if in.Structure, in.Answer, err = distances(ctx, all); err != nil {
 		return nil, err
 	}
-	in.Integrity = t.integrity(stored)
+	if in.Integrity, err = t.integrity(stored); err != nil {
+		return nil, err
+	}
 	if t.edits.Structural && len(t.edits.Edits) > 0 {
 		structure := recording.Structure(t.edits)
 		// That a run takes longer is an effect, too.
 		sameTime := structure.Duration != nil && recording.Duration != nil && *structure.Duration == *recording.Duration
 		in.Proven = structure.NoEffect && sameTime
 		in.DiffEmpty = in.DiffEmpty && sameTime
+	}
+	if len(t.edits.Edits) == 0 && t.config.Executor == replay.ExecutorCassette && !slices.Contains(t.cone, true) {
+		in.Proven = in.DiffEmpty // there is nothing to change, and nothing to make anew
 	}
 	result := verdict.Of(in)
 	return &result, nil
@@ -97,11 +102,15 @@ var whyAllStopped = map[replay.StopReason]string{
 	replay.StopOpaque:       "Every treatment came to a request that only the program can make. Let the messages only grow, and record each model call.",
 	replay.StopCensored:     "Every treatment came to a call whose result nobody recorded: the recording ends there at a timeout or an error. Set tool_result for it.",
 	replay.StopModelError:   "The provider refused a call of every treatment. The error of the attempt says why; then extend the replay.",
+	stopTimedOut:            "Every treatment came to a model call that times out by the edit. What the program does then is not in the recording.",
 	replay.StopStepLimit:    "Every treatment made more than twice as many calls as the recorded run.",
 }
 
+// stopTimedOut is why an attempt ended with a model error that no provider can have told, since none was called.
+const stopTimedOut replay.StopReason = "timed_out"
+
 // integrity is what makes the replay unusable.
-func (t *try) integrity(attempts []Attempt) (reasons []verdict.Reason) {
+func (t *try) integrity(attempts []Attempt) (reasons []verdict.Reason, err error) {
 	if t.config.Recording != hashOf(t.source.recording) {
 		reasons = append(reasons, verdict.Reason{Code: errRecordingChanged.Code, Text: errRecordingChanged.Detail})
 	}
@@ -112,16 +121,23 @@ func (t *try) integrity(attempts []Attempt) (reasons []verdict.Reason) {
 			continue
 		}
 		if a.Result == nil || a.unfinished() == "" {
-			return reasons
+			return reasons, nil
 		}
-		if first == nil {
-			first = new(replay.StopReason(*a.StopReason))
+		if first != nil {
+			continue
+		}
+		result, err := a.ReadResult()
+		if err != nil {
+			return nil, err
+		}
+		if first = new(replay.StopReason(*a.StopReason)); *first == replay.StopModelError && result.Spent.Calls == 0 {
+			*first = stopTimedOut
 		}
 	}
 	if first != nil && whyAllStopped[*first] != "" {
 		reasons = append(reasons, verdict.Reason{Code: "all_stopped", Text: whyAllStopped[*first]})
 	}
-	return reasons
+	return reasons, nil
 }
 
 func attemptOf(a *Attempt, r *Result, did *Did) verdict.Attempt {

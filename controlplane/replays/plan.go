@@ -141,8 +141,12 @@ func (p *Plan) replayable(checked *replay.Checked) error {
 	return &problem.Error{Kind: problem.Conflict, Code: "not_replayable", Detail: detail}
 }
 
-// fork returns the step from which an attempt is made anew. Without an edit it is the first model call.
+// fork returns the step from which an attempt is made anew. Without an edit it is the first model call. A recording without texts has nothing
+// to make anew: its times decide.
 func (p *Plan) fork(checked *replay.Checked) string {
+	if p.Recording.Replayability.Level == replay.LevelStructure {
+		return ""
+	}
 	if id := checked.ForkSpanID(p.Recording); id != "" {
 		return id
 	}
