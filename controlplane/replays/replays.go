@@ -322,28 +322,6 @@ func (s *Service) Extend(ctx context.Context, grant access.Grant, id uuid.UUID, 
 	})
 }
 
-// sameRecording returns an error if more attempts of a replay would be of another recording than those that it has.
-func (s *Service) sameRecording(ctx context.Context, grant access.Grant, id uuid.UUID) error {
-	r, err := s.Get(ctx, grant, id)
-	if err != nil || r.unfinished() {
-		return err
-	}
-	config, err := r.ReadConfig()
-	if err != nil {
-		return err
-	}
-	from, err := s.read(ctx, grant.Only(r.ProjectID), r.RunID)
-	switch {
-	case errors.Is(err, runs.ErrNotFound):
-		return errRunDeleted
-	case err != nil:
-		return err
-	case hashOf(from.recording) != config.Recording:
-		return errRecordingChanged
-	}
-	return nil
-}
-
 // change changes a replay under a lock.
 func (s *Service) change(ctx context.Context, grant access.Grant, id uuid.UUID, do func(context.Context, postgres.DB, *Replay) error) (Replay, error) {
 	var changed Replay

@@ -91,6 +91,28 @@ func (s *Service) Replayability(ctx context.Context, projects access.Projects, i
 	return from.recording, nil
 }
 
+// sameRecording returns an error if more attempts of a replay would be of another recording than those that it has.
+func (s *Service) sameRecording(ctx context.Context, grant access.Grant, id uuid.UUID) error {
+	r, err := s.Get(ctx, grant, id)
+	if err != nil || r.unfinished() {
+		return err
+	}
+	config, err := r.ReadConfig()
+	if err != nil {
+		return err
+	}
+	from, err := s.read(ctx, grant.Only(r.ProjectID), r.RunID)
+	switch {
+	case errors.Is(err, runs.ErrNotFound):
+		return errRunDeleted
+	case err != nil:
+		return err
+	case hashOf(from.recording) != config.Recording:
+		return errRecordingChanged
+	}
+	return nil
+}
+
 // whoseRunsExist returns the controls whose runs can still be read.
 func (s *Service) whoseRunsExist(ctx context.Context, project uuid.UUID, controls []reusedControl) ([]reusedControl, error) {
 	there := controls[:0]

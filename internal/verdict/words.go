@@ -176,6 +176,9 @@ func (v *Verdict) cannotTell() string {
 		return text
 	}
 	text += "not even a clear effect could be told from chance."
+	if unfinished := v.because("unfinished"); unfinished != "" {
+		text += " " + unfinished
+	}
 	if more := v.MoreReplaysNeeded; more != nil {
 		text += fmt.Sprintf(" %d more (%s) would show a clear one.", more.Controls+more.Treatments, more.words())
 	} else if v.Runs != nil {
