@@ -23,7 +23,8 @@ func TestReplayability(t *testing.T) {
 		{"whole", func(*builder, []int, []int) {}, LevelFull, "", 0},
 		{"running", func(b *builder, _, _ []int) { b.spans[0].EndTime, b.spans[0].Status = runmodel.Epoch, "" }, LevelNone, missNotEnded, 0},
 		{"no steps", func(b *builder, _, _ []int) { b.spans = nil }, LevelNone, missNoSteps, 0},
-		{"no model calls", func(b *builder, _, _ []int) { b.spans = b.spans[:1] }, LevelStructure, missNoModelCalls, 0},
+		{"no calls", func(b *builder, _, _ []int) { b.spans = b.spans[:1] }, LevelNone, missNoCalls, 0},
+		{"no model calls", func(b *builder, _, tools []int) { b.spans = []Span{b.spans[0], b.spans[tools[0]]} }, LevelStructure, missNoModelCalls, 0},
 		{"a step without an end", func(b *builder, _, tools []int) { b.spans[tools[0]].EndTime = runmodel.Epoch }, LevelFull, missDurations, 1},
 		{"truncated", func(b *builder, models, _ []int) { b.spans[models[1]].Truncated = true }, LevelStructure, missTruncated, 1},
 		{"no requests", func(b *builder, models, _ []int) {

@@ -174,7 +174,7 @@ type Level string
 
 // The levels.
 const (
-	// LevelNone: nothing, not even what took how long.
+	// LevelNone: nothing. The run has not ended, or has no call of a model or a tool: no edit fits it.
 	LevelNone Level = "none"
 	// LevelStructure: timeouts, retries and latencies, by the recorded durations; and the run as it was.
 	LevelStructure Level = "structure"
@@ -192,8 +192,8 @@ type Replayability struct {
 
 // Missing is something that a recording lacks.
 type Missing struct {
-	// Code is stable: run_not_ended, no_steps, durations, truncated, requests, responses, tool_arguments, tool_results, tool_definitions,
-	// whole_requests, model_names, opaque_requests.
+	// Code is stable: no_steps, run_not_ended, no_calls, no_model_calls, durations, truncated, requests, responses, model_names,
+	// tool_definitions, tool_arguments, tool_results, opaque_requests, whole_requests.
 	Code string `json:"code"`
 	// Limits is the highest level that is possible without it, "" if it limits none.
 	Limits Level `json:"limits,omitempty"`

@@ -14,6 +14,7 @@ var levels = []Level{LevelNone, LevelStructure, LevelLLM, LevelFull}
 const (
 	missNoSteps         = "no_steps"
 	missNotEnded        = "run_not_ended"
+	missNoCalls         = "no_calls"
 	missNoModelCalls    = "no_model_calls"
 	missDurations       = "durations"
 	missTruncated       = "truncated"
@@ -35,6 +36,7 @@ const record = "Switch the recording of contents on: capture_content=True or LOO
 var lacks = []Missing{
 	{Code: missNoSteps, Limits: LevelNone, Detail: "The run has no steps.", Remedy: "Record the steps of the agent as spans: docs/recipes shows it for each framework."},
 	{Code: missNotEnded, Limits: LevelNone, Detail: "The run has not ended.", Remedy: "Wait for its end. If the program was killed, end its spans when it stops: shut the SDK down, so that it sends what it has."},
+	{Code: missNoCalls, Limits: LevelNone, Detail: "The run has no calls of models or tools, so that no step of it can be edited.", Remedy: "Instrument the agent: docs/recipes shows it for each framework."},
 	{Code: missNoModelCalls, Limits: LevelStructure, Detail: "The run has no calls of models.", Remedy: "Instrument the client of the model: docs/recipes shows it for each framework."},
 	{Code: missDurations, Detail: "Some steps have not ended, so that nobody knows how long they took.", Remedy: "End the span of each call, also after an error."},
 	{Code: missTruncated, Limits: LevelStructure, Detail: "Some texts are cut or missing.", Remedy: "Raise the limit of recorded contents: content_limit in Looptrace's SDK, OTEL_ATTRIBUTE_VALUE_LENGTH_LIMIT in OpenTelemetry's."},
@@ -57,7 +59,7 @@ func (r *Recording) judge() {
 	} else if r.Duration == nil || r.running() {
 		found[missNotEnded] = []int{}
 	}
-	models := 0
+	models, tools := 0, 0
 	for i := range r.Steps {
 		s := &r.Steps[i]
 		if s.Kind != KindFrame && s.Duration == nil {
@@ -71,12 +73,17 @@ func (r *Recording) judge() {
 			models++
 			r.judgeModel(i, lack)
 		case KindTool:
+			tools++
 			if s.Asker < 0 && s.Tool.Arguments == "" {
 				lack(missToolArguments, i)
 			}
 		}
 	}
-	if models == 0 && len(r.Steps) > 0 {
+	switch {
+	case len(r.Steps) == 0 || models > 0:
+	case tools == 0:
+		found[missNoCalls] = []int{}
+	default:
 		found[missNoModelCalls] = []int{}
 	}
 	ends := r.ending()

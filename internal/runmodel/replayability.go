@@ -7,7 +7,7 @@ import (
 
 // How far a run can be replayed. Each level includes those before; an empty Run.Replayability means that nobody knows.
 const (
-	// ReplayNone: nothing to replay. The run has no call of a model or a tool, or has not ended.
+	// ReplayNone: nothing to replay. The run has no call of a model or a tool that could be edited, or has not ended.
 	ReplayNone = "none"
 	// ReplayStructure: steps with times. A model call lacks its messages or its model, or there is none.
 	ReplayStructure = "structure"
@@ -37,21 +37,24 @@ func replayability(run *Run, spans []Span, calls, tools []int) string {
 	if len(calls) == 0 {
 		return ReplayStructure
 	}
-	definitions := true
+	definitions, asked := true, len(spans)
 	for _, i := range calls {
 		s := &spans[i]
 		if len(s.InputMessageIDs) == 0 || len(s.OutputMessageIDs) == 0 && !s.failed() || s.RequestModel == "" && s.ResponseModel == "" {
 			return ReplayStructure
 		}
 		definitions = definitions && (s.ToolDefinitionsID != 0 || !s.asksForTools())
+		if s.ToolDefinitionsID != 0 || s.asksForTools() {
+			asked = min(asked, i)
+		}
 	}
 	loops := replayLoops{spans: spans, index: index, byFirst: map[uint64][]*replayLoop{}, byBegin: map[loopBegin][]*replayLoop{}}
 	if !definitions || !loops.place(calls) {
 		return ReplayLLM
 	}
 	for _, i := range tools {
-		if spans[i].ToolResult == "" && !spans[i].failed() && i > loops.lastContinued {
-			return ReplayLLM // no later request can have its result
+		if i > asked && i > loops.lastContinued && spans[i].ToolResult == "" && !spans[i].failed() {
+			return ReplayLLM // a model may have asked for it, and no later request can have its result
 		}
 	}
 	return ReplayFull

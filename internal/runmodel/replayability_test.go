@@ -50,6 +50,7 @@ func replayabilities() map[string]struct {
 	want string
 } {
 	failed := func(s *Span) { s.Status, s.OutputMessageIDs, s.ToolResult = StatusError, nil, "" }
+	defined := func(s *Span) { s.ToolDefinitionsID = 7 }
 	bySystem := func(s *Span) { s.SystemMessageTextID = 7 }
 	long := func(s *Span) { s.EndTime = s.EndTime.Add(time.Minute) }
 	return map[string]struct {
@@ -75,7 +76,9 @@ func replayabilities() map[string]struct {
 		"a failed call that is made again":     {newRecorded().call(1, 1).last(failed).call(1, 1), ReplayFull},
 		"the same request again":               {newRecorded().call(1, 1, 2).call(1, 1, 2), ReplayFull},
 		"a tool without arguments":             {newRecorded().call(1, 1).tool(1).last(func(s *Span) { s.ToolArguments = "" }).call(1, 1, 2, 3), ReplayFull},
-		"a tool without a result":              {newRecorded().call(1, 1).tool(1).last(func(s *Span) { s.ToolResult = "" }), ReplayLLM},
+		"a tool without a result":              {newRecorded().call(1, 1).last(defined).tool(1).last(func(s *Span) { s.ToolResult = "" }), ReplayLLM},
+		"a tool that no model knows":           {newRecorded().call(1, 1).tool(1).last(func(s *Span) { s.ToolResult = "" }), ReplayFull},
+		"a tool before models know it":         {newRecorded().tool(1).last(func(s *Span) { s.ToolResult = "" }).call(1, 1).last(defined), ReplayFull},
 		"a tool whose result is in a request":  {newRecorded().call(1, 1).tool(1).last(func(s *Span) { s.ToolResult = "" }).call(1, 1, 2, 3), ReplayFull},
 		"a failed tool":                        {newRecorded().call(1, 1).tool(1).last(failed), ReplayFull},
 		"a call of tools without definitions":  {newRecorded().call(1, 1).last(func(s *Span) { s.OutputCalls, s.OutputPreview = true, "f()" }), ReplayLLM},

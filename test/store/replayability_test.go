@@ -28,6 +28,12 @@ func asked(messages ...string) map[string]any {
 	return call
 }
 
+// withTool gives a model call the definition of the tool look.
+func withTool(call map[string]any) map[string]any {
+	call[runmodel.KeyToolDefinitions] = `[{"type":"function","name":"look"}]`
+	return call
+}
+
 // TestReplayabilityArrivesInParts sends runs in one delivery or several, in any order and again, through two writers.
 func TestReplayabilityArrivesInParts(t *testing.T) {
 	t.Parallel()
@@ -45,7 +51,7 @@ func TestReplayabilityArrivesInParts(t *testing.T) {
 		runmodel.ReplayNone:      {},
 		runmodel.ReplayStructure: {asked("a"), without},
 		runmodel.ReplayLLM:       {asked("a", "b"), tool("1"), asked("a", "c")},
-		"llm, without a result":  {asked("a"), tool("")},
+		"llm, without a result":  {withTool(asked("a")), tool("")},
 		runmodel.ReplayFull:      {asked("a"), tool("1"), asked("a", "b")},
 		"full, of many":          {asked(slices.Repeat([]string{"a", "b"}, 50)...), tool("1"), asked(append(slices.Repeat([]string{"a", "b"}, 50), "c")...)},
 		"llm, of many":           {asked(slices.Repeat([]string{"a", "b"}, 50)...), tool("1"), asked(append(append([]string{"a", "d"}, slices.Repeat([]string{"a", "b"}, 49)...), "c")...)},
