@@ -120,6 +120,9 @@ func (c *checker) targets(at string, edit *Edit, field string) []int {
 	case t.SpanID != "" && (named || t.All):
 		c.wrong(at, "has a span_id and other members: leave one of them out.")
 		return nil
+	case t.All && !slices.Contains(edit.Set.kinds(), KindModel):
+		c.wrong(at, `is all model calls, and %s is set of tool calls: give {"kind": "tool"}, with the name of one tool or without.`, field)
+		return nil
 	case edit.Set.Input != nil && !t.All:
 		c.wrong(at, `must be "all": the input is that of the run. To change one request, set message.`)
 		return nil
@@ -141,14 +144,14 @@ func (c *checker) targets(at string, edit *Edit, field string) []int {
 		found = []int{i}
 	default:
 		for i := range r.Steps {
-			if slices.Contains(edit.Set.kinds(), r.Steps[i].Kind) && r.matches(i, t) {
+			if slices.Contains(edit.kinds(), r.Steps[i].Kind) && r.matches(i, t) {
 				found = append(found, i)
 			}
 		}
 	}
 	switch {
 	case len(found) == 0:
-		c.wrong(at, "fits no step: the run has no %s that it names.%s", kindNames(edit.Set.kinds()), c.candidates(edit.Set.kinds()))
+		c.wrong(at, "fits no step: the run has no %s that it names.%s", kindNames(edit.kinds()), c.candidates(edit.Set.kinds()))
 	case len(found) > 1 && edit.Set.single():
 		c.wrong(at, "is ambiguous: it names %d steps, and %s is set of one. Give the span_id of one of %s.", len(found), field, c.ids(found))
 		return nil

@@ -2,8 +2,10 @@ package replay
 
 import (
 	"encoding/json"
+	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -49,6 +51,8 @@ func TestCheckErrors(t *testing.T) {
 		{`[{"target":` + tool + `,"set":{"timeout_ms":0}}]`, "[0].set.timeout_ms", "from 1"},
 		{`[{"target":` + tool + `,"set":{"retries":101}}]`, "[0].set.retries", "to 100"},
 		{`[{"target":` + tool + `,"set":{"latency_ms":-1}}]`, "[0].set.latency_ms", "from 0"},
+		{`[{"target":"all","set":{"tool_error":{"type":"Down"}}}]`, "[0].target", `{"kind": "tool"}`},
+		{`[{"target":"all","set":{"tool_result":1}}]`, "[0].target", `{"kind": "tool"}`},
 		{`[{"target":"all","set":{"input":""}}]`, "[0].set.input", "empty"},
 		{`[{"target":"all","set":{"model":"a"}},{"target":` + model + `,"set":{"model":"b"}}]`, "[1].set.model", "edits[0]"},
 	} {
@@ -77,7 +81,31 @@ func TestTargets(t *testing.T) {
 		assert.Equal(t, want[0], c.Fork)
 		assert.False(t, c.Structural)
 	}
-	c := checked(t, r, `[{"target":{"kind":"tool","name":"weather"},"set":{"timeout_ms":5}}]`)
+	for target, want := range map[string][]int{
+		`"all"`: models, `{"kind":"model"}`: models, `{"kind":"tool"}`: tools, `{"kind":"agent"}`: slices.Sorted(slices.Values(slices.Concat(models, tools))),
+	} {
+		for _, set := range []string{`{"timeout_ms":60000}`, `{"retries":1}`, `{"latency_ms":5}`} {
+			c := checked(t, r, `[{"target":`+target+`,"set":`+set+`}]`)
+			assert.Equal(t, [][]int{want}, c.Targets, target)
+			assert.True(t, c.Structural)
+		}
+	}
+	// A plan, an attempt and the times agree: all is model calls.
+	c := checked(t, r, `[{"target":"all","set":{"latency_ms":5}}]`)
+	plan, err := MakePlan(r, c, Options{})
+	require.NoError(t, err)
+	attempt, err := Replay(t.Context(), r, c, Options{}, nil)
+	require.NoError(t, err)
+	structure := r.Structure(c)
+	for _, step := range attempt.Steps {
+		isModel := step.Kind == KindModel
+		assert.Equal(t, isModel, len(plan.Steps[step.Recorded].Edits) > 0, step.Name)
+		if step.Kind != KindFrame {
+			assert.Equal(t, isModel, *step.Duration == 5*time.Millisecond, step.Name)
+			assert.Equal(t, structure.Steps[step.Recorded].Duration, step.Duration)
+		}
+	}
+	c = checked(t, r, `[{"target":{"kind":"tool","name":"weather"},"set":{"timeout_ms":5}}]`)
 	assert.Equal(t, [][]int{tools}, c.Targets)
 	assert.True(t, c.Structural)
 	assert.Equal(t, b.id(tools[0]), c.ForkSpanID(r))

@@ -22,7 +22,7 @@ type Target struct {
 	// Kind is model, tool, or the kind of a span. Name is that of the tool, of the agent whose model calls are meant, or
 	// of the span. Either may be empty.
 	Kind, Name string
-	// All means every step that the edit can change.
+	// All means every model call. An edit of tool calls names their kind.
 	All bool
 }
 
@@ -221,6 +221,14 @@ func (s *Set) kinds() []Kind {
 		return []Kind{KindTool}
 	}
 	return []Kind{KindModel}
+}
+
+// kinds are the kinds of steps that the edit can change with its target.
+func (e *Edit) kinds() []Kind {
+	if e.Target.All {
+		return []Kind{KindModel}
+	}
+	return e.Set.kinds()
 }
 
 // single reports whether the edit changes one step only.

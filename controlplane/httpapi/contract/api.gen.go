@@ -7011,7 +7011,7 @@ type ReplayPrompt struct {
 type ReplayRole string
 
 // ReplaySet One change. Of model calls: `model`, `params`, `system_prompt`, `messages`, `message`, `prompt`, `tool_schema`, `response` (which forces a decision), `resample` (the same request again). Of tool calls:
-// `tool_result`, `tool_error`, `timeout_ms`, `retries`, `latency_ms`. Of the run: `input`, with the target `all`.
+// `tool_result`, `tool_error`. Of either: `timeout_ms`, `retries`, `latency_ms`. Of the run: `input`, with the target `all`.
 type ReplaySet struct {
 	// Input The text in place of the first message of the user. The target is `all`.
 	Input     *string `json:"input,omitempty"`
@@ -7091,7 +7091,7 @@ type ReplayStepSource struct {
 	Tier *string `json:"tier"`
 }
 
-// ReplayTarget The steps to edit: one by `span_id`, those of a kind, of them those with a name (a tool's own name), or `all` model calls. A target without a step is refused.
+// ReplayTarget The steps to edit: one by `span_id`, those of a kind, of them those with a name (a tool's own name), or `all` model calls, also for timeouts, retries and latencies. A target without a step is refused.
 type ReplayTarget struct {
 	union json.RawMessage
 }

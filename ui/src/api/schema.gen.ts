@@ -8020,7 +8020,7 @@ export interface components {
             /** @description Those that can replay it. */
             executors: components["schemas"]["ReplayExecutor"][];
         };
-        /** @description The steps to edit: one by `span_id`, those of a kind, of them those with a name (a tool's own name), or `all` model calls. A target without a step is refused. */
+        /** @description The steps to edit: one by `span_id`, those of a kind, of them those with a name (a tool's own name), or `all` model calls, also for timeouts, retries and latencies. A target without a step is refused. */
         ReplayTarget: "all" | {
             span_id: string;
         } | {
@@ -8030,7 +8030,7 @@ export interface components {
         };
         /**
          * @description One change. Of model calls: `model`, `params`, `system_prompt`, `messages`, `message`, `prompt`, `tool_schema`, `response` (which forces a decision), `resample` (the same request again). Of tool calls:
-         *     `tool_result`, `tool_error`, `timeout_ms`, `retries`, `latency_ms`. Of the run: `input`, with the target `all`.
+         *     `tool_result`, `tool_error`. Of either: `timeout_ms`, `retries`, `latency_ms`. Of the run: `input`, with the target `all`.
          */
         ReplaySet: {
             model?: string;

@@ -8,7 +8,7 @@ import { Page } from "@/components/Page";
 import { PageHint, PageMessage } from "@/components/PageMessage";
 import { QueryState, SkeletonRows } from "@/components/QueryState";
 import { allows, useProject, useProjectId } from "@/components/useProject";
-import { changesOf, newEdit } from "./edits";
+import { broadestTarget, changesOf, newEdit } from "./edits";
 import { Missing } from "./Missing";
 import { emptyReplay } from "./newReplay";
 import { ReplayForm } from "./ReplayForm";
@@ -127,7 +127,7 @@ function Form({ projectId, run, spanId, outline, replayability, providers }: For
   const navigate = useNavigate();
   const steps = stepsOf(outline);
   const isKnown = steps.some(({ id }) => id === spanId);
-  const target = isKnown ? `span:${spanId}` : "all";
+  const target = isKnown ? `span:${spanId}` : broadestTarget(steps);
   const [change = "system_prompt"] = changesOf(target, steps, replayability.level);
   return (
     <ReplayForm

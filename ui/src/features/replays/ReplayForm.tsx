@@ -15,7 +15,7 @@ import { newGrader } from "@/components/graders/graders";
 import { PageHeader } from "@/components/PageHeader";
 import { ProblemPanel } from "@/components/ProblemPanel";
 import { EditCard } from "./EditCard";
-import { isTiming, newEdit, sourceStep } from "./edits";
+import { broadestTarget, isTiming, newEdit, sourceStep } from "./edits";
 import { LevelNotice } from "./LevelNotice";
 import { type NewReplay, replayRequest } from "./newReplay";
 import { PlanPanel } from "./PlanPanel";
@@ -139,7 +139,10 @@ export function ReplayForm({ projectId, run, steps, replayability, providers, st
                 change({
                   edits: [
                     ...draft.edits,
-                    newEdit("all", replayability.level === "structure" ? "timeout_ms" : "system_prompt"),
+                    newEdit(
+                      broadestTarget(steps),
+                      replayability.level === "structure" ? "timeout_ms" : "system_prompt",
+                    ),
                   ],
                 })
               }

@@ -1,7 +1,16 @@
 import { describe, expect, it } from "vitest";
 import type { PlaygroundOpened, Span } from "@/api/types";
 import type { FormErrors } from "@/components/formErrors";
-import { changesOf, type EditDraft, newEdit, readTarget, targetSteps, targetsOf, withTarget } from "./edits";
+import {
+  broadestTarget,
+  changesOf,
+  type EditDraft,
+  newEdit,
+  readTarget,
+  targetSteps,
+  targetsOf,
+  withTarget,
+} from "./edits";
 import { changedParams, readEdit } from "./readEdit";
 import { type Recorded, recordedParams, recordedText } from "./recorded";
 import type { RunStep } from "./steps";
@@ -45,14 +54,21 @@ const read = (edit: Partial<EditDraft>) => {
 
 describe("targets", () => {
   it.each([
-    ["all", "model", "all"],
-    ["all", "timeout_ms", { kind: "model" }],
-    ["tools", "timeout_ms", { kind: "tool" }],
-    ["input", "input", "all"],
-    ["span:s2", "model", { span_id: "s2" }],
-    ["agent:a:b", "model", { kind: "agent", name: "a:b" }],
-    ["tool:find", "tool_error", { kind: "tool", name: "find" }],
-  ] as const)("%s, %s", (target, change, want) => expect(readTarget(target, change)).toEqual(want));
+    ["all", "all"],
+    ["tools", { kind: "tool" }],
+    ["input", "all"],
+    ["span:s2", { span_id: "s2" }],
+    ["agent:a:b", { kind: "agent", name: "a:b" }],
+    ["tool:find", { kind: "tool", name: "find" }],
+  ] as const)("%s", (target, want) => expect(readTarget(target)).toEqual(want));
+  it("are model calls, if there are any", () => {
+    const onlyTools = steps.filter(({ name }) => name === "find");
+    expect(broadestTarget(steps)).toBe("all");
+    expect(broadestTarget(onlyTools)).toBe("tools");
+    const values = (of: typeof steps) => targetsOf(of, "all")[0]?.items.map(({ value }) => value);
+    expect(values(steps)).toContain("all");
+    expect(values(onlyTools)).not.toContain("all");
+  });
   it("name steps", () => {
     const ids = (target: string) => targetSteps(target, steps).map(({ n }) => n);
     expect(ids("all")).toEqual([2, 4]);

@@ -165,7 +165,7 @@ export function targetsOf(steps: readonly RunStep[], chosen: string) {
     {
       group: "The run",
       items: [
-        { value: "all", label: "All model calls" },
+        ...(steps.some(isModelCall) ? [{ value: "all", label: "All model calls" }] : []),
         ...(tools.length > 0 ? [{ value: "tools", label: "All tool calls" }] : []),
         { value: "input", label: "Input of the run" },
       ],
@@ -203,10 +203,14 @@ export function isTiming(edits: readonly EditDraft[]): boolean {
   return edits.length > 0 && edits.every(({ change }) => TIMING.includes(change));
 }
 
-/** A target as the API takes it. For it, all steps are those of models and of tools where both can be changed. */
-export function readTarget(target: string, change: Change): ReplayTarget {
+/** What a new edit changes: all model calls, or all tool calls of a run that has no other ones. */
+export function broadestTarget(steps: readonly RunStep[]): string {
+  return steps.some(isModelCall) ? "all" : "tools";
+}
+
+/** A target as the API takes it. */
+export function readTarget(target: string): ReplayTarget {
   if (target === "tools") return { kind: "tool" };
-  if (target === "all" && TIMING.includes(change)) return { kind: "model" };
   const [, kind, name = ""] = /^(agent|tool|span):(.*)$/s.exec(target) ?? [];
   if (kind === "span") return { span_id: name };
   if (kind === "agent" || kind === "tool") return { kind, name };

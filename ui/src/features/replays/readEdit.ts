@@ -12,7 +12,7 @@ export function readEdit(
   errors: FormErrors,
 ): ReplayEdit | null {
   const set = readSet(edit, recorded, `${at}.set.${edit.change}`, errors);
-  return set && { target: readTarget(edit.target, edit.change), set };
+  return set && { target: readTarget(edit.target), set };
 }
 
 function readSet(edit: EditDraft, recorded: Recorded, at: string, errors: FormErrors): ReplaySet | null {
