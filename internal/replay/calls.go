@@ -76,7 +76,7 @@ func (r *Recording) readCalls() {
 			continue
 		}
 		loop := &r.Loops[r.Steps[i].Loop]
-		k := slices.Index(loop.Calls, i)
+		k, _ := slices.BinarySearch(loop.Calls, i)
 		for n, call := range loop.calls[k].calls {
 			one := &recordedCall{name: call.name, arguments: call.arguments, key: keyOf(call.name, call.arguments), step: -1, asker: i}
 			if k+1 < len(loop.calls) {

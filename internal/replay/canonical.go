@@ -3,7 +3,6 @@ package replay
 import (
 	"bytes"
 	"crypto/sha256"
-	"encoding/hex"
 	"encoding/json"
 	"strings"
 
@@ -22,8 +21,6 @@ func digestOf(texts ...string) digest {
 	}
 	return digest(h.Sum(nil))
 }
-
-func (d digest) String() string { return hex.EncodeToString(d[:]) }
 
 // canonical returns the canonical form of JSON (RFC 8785), and false for a text that is not JSON. Numbers that a
 // double cannot express keep their digits: two of them must not become one.

@@ -3,7 +3,6 @@ package replay
 import (
 	"encoding/json"
 	"slices"
-	"strconv"
 	"strings"
 )
 
@@ -115,6 +114,8 @@ type conversation struct {
 	// leading is how many messages are the system's.
 	leading int
 	body    []entry
+	// chain are the digests of the beginnings of body: chain[n] is that of the first n entries.
+	chain []digest
 }
 
 // entry is a message, or several of an assistant that follow each other.
@@ -125,51 +126,11 @@ type entry struct {
 	upTo int
 }
 
-// compared returns messages as they are compared. Ids of calls become their numbers, in the order of the calls.
+// compared returns messages as they are compared.
 func compared(messages []*chatMessage) conversation {
-	var c conversation
-	for c.leading < len(messages) && messages[c.leading].role == roleSystem {
-		c.system = join(c.system, messages[c.leading].content)
-		c.leading++
-	}
-	numbers := map[string]int{}
-	var open []int
-	calls := 0
-	for i := c.leading; i < len(messages); i++ {
-		m := messages[i]
-		if m.isEmpty() {
-			if len(c.body) > 0 {
-				c.body[len(c.body)-1].upTo = i + 1
-			}
-			continue
-		}
-		for _, call := range m.calls {
-			calls++
-			if call.id != "" {
-				numbers[call.id] = calls
-			}
-			open = append(open, calls)
-		}
-		e := entry{role: m.role, text: m.answer, upTo: i + 1}
-		if m.role == roleTool {
-			number, known := numbers[m.callID]
-			if !known && len(open) > 0 {
-				number = open[0]
-			}
-			if at := slices.Index(open, number); at >= 0 {
-				open = slices.Delete(open, at, at+1)
-			}
-			e.text = strconv.Itoa(number) + "\x03" + e.text
-		}
-		if n := len(c.body); n > 0 && m.role == roleAssistant && c.body[n-1].role == roleAssistant {
-			last := &c.body[n-1]
-			last.text, last.upTo = joinAnswers(last.text, e.text), e.upTo
-			continue
-		}
-		c.body = append(c.body, e)
-	}
-	sortResults(c.body)
-	return c
+	h := history{read: messages, numbers: map[string]int{}, conversation: conversation{chain: []digest{{}}}}
+	h.extend(0)
+	return h.conversation
 }
 
 // joinAnswers joins the texts of two messages of an assistant, calls last.
@@ -217,23 +178,38 @@ func canonicalArguments(text string) string {
 	return collapsed(text)
 }
 
-// digest names the whole conversation.
+// digest names the whole conversation, and bodyDigest what comes after the system messages.
 func (c *conversation) digest() digest {
-	texts := make([]string, 0, 2*len(c.body)+1)
-	texts = append(texts, c.system)
-	for _, e := range c.body {
-		texts = append(texts, e.role, e.text)
+	body := c.bodyDigest()
+	return digestOf(c.system, string(body[:]))
+}
+
+func (c *conversation) bodyDigest() digest { return c.chain[len(c.body)] }
+
+// toolCache keeps the canonical forms of definitions of tools: they are in all requests of a loop.
+type toolCache map[string]string
+
+func (c toolCache) canonical(raw json.RawMessage) string {
+	known, ok := c[string(raw)]
+	if !ok {
+		known = canonicalText(string(raw))
+		c[string(raw)] = known
 	}
-	return digestOf(texts...)
+	return known
 }
 
 // digest names a request: two requests with the same are the same to the model.
 func (r *Request) digest(cache messageCache) digest {
 	c := compared(cache.readAll(r.Messages))
+	return r.digestOf(&c, toolCache{})
+}
+
+// digestOf is the digest of a request with the conversation that its messages are.
+func (r *Request) digestOf(c *conversation, tools toolCache) digest {
 	messages := c.digest()
-	texts := []string{r.Model, messages.String()}
+	texts := []string{r.Model, string(messages[:])}
 	for _, tool := range r.Tools {
-		texts = append(texts, canonicalText(string(tool)))
+		texts = append(texts, tools.canonical(tool))
 	}
 	return digestOf(append(texts, canonicalParams(r.Params))...)
 }

@@ -86,7 +86,7 @@ func (c *cone) add(i int) {
 	}
 }
 
-// laterCalls returns the model calls of the loop after a step.
+// laterCalls returns the next model call of the loop after a step, which those after it follow.
 func (c *cone) laterCalls(i int) []int {
 	s := &c.Steps[i]
 	if s.Loop < 0 {
@@ -101,7 +101,7 @@ func (c *cone) laterCalls(i int) []int {
 	if !found {
 		return nil
 	}
-	return calls[k+1:]
+	return calls[k+1 : min(k+2, len(calls))]
 }
 
 // addAround adds the frames around a step. What they return depends on it, but not what else is below them. It returns steps that

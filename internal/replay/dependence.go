@@ -18,8 +18,8 @@ func (e *engine) differ(i int, recorded, now string) {
 
 // told reports whether a model was told a text, so that it may be elsewhere for another reason than its answer.
 func (r *Recording) told(i int, text string) bool {
-	model := r.Steps[i].Model
-	return model != nil && slices.ContainsFunc(model.Request.Messages, func(raw json.RawMessage) bool { return strings.Contains(r.cache[string(raw)].text, text) })
+	talk := r.talks[i]
+	return talk != nil && slices.ContainsFunc(talk.read, func(m *chatMessage) bool { return strings.Contains(m.text, text) })
 }
 
 // readDependence finds requests that have an output of an earlier step in a text that only the program makes.

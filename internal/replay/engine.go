@@ -48,6 +48,7 @@ type engine struct {
 	dry bool
 
 	cache     messageCache
+	toolForms toolCache
 	tape      *cassette
 	structure Structure
 	ends      map[string]bool
@@ -100,12 +101,12 @@ func newEngine(r *Recording, edits *Checked, options Options) (*engine, error) {
 		return nil, err
 	}
 	e := &engine{
-		Recording: r, edits: edits, options: options, cache: maps.Clone(r.cache), tape: newCassette(r, options.Tools), structure: r.Structure(edits),
+		Recording: r, edits: edits, options: options, cache: maps.Clone(r.cache), toolForms: maps.Clone(r.tools), tape: newCassette(r, options.Tools), structure: r.Structure(edits),
 		ends: r.ending(), made: make([]int, len(r.Steps)), covered: map[int]bool{}, deferred: map[int]bool{}, runs: make([]loopRun, len(r.Loops)),
 		changed: map[string]string{}, repeated: map[string]bool{}, open: map[string]bool{}, lost: map[string]bool{}, callOf: map[int]int{}, maxSteps: options.MaxSteps,
 	}
 	if e.cache == nil {
-		e.cache = messageCache{}
+		e.cache, e.toolForms = messageCache{}, toolCache{}
 	}
 	recorded := 0
 	for i := range r.Steps {

@@ -37,16 +37,19 @@ func (e *engine) performOnce(ctx context.Context, l, k, i int, request Request, 
 		return false, nil
 	}
 	leading := e.applyEdits(&request, l, call.step, i)
+	run.sent = run.sent.next(e.cache, request.Messages)
+	request.Messages = run.sent.messages()
+	name := request.digestOf(&run.sent.conversation, e.toolForms)
 	step := e.liveStep(l, k, i)
 	step.Stale = stale
-	response, err := e.respond(ctx, &step, call.step, i, &request)
+	response, err := e.respond(ctx, &step, call.step, i, &request, name)
 	if err != nil || response == nil && step.Source == "" {
 		return false, err
 	}
 	same := false
 	if i >= 0 {
 		same = step.Source == SourceServed || e.sameAnswer(response, e.Steps[i].Model.Response)
-		step.Differs = !same || step.Status != e.Steps[i].Status || step.ErrorType != e.Steps[i].ErrorType || request.digest(e.cache) != e.Steps[i].Model.Request.digest(e.cache)
+		step.Differs = !same || step.Status != e.Steps[i].Status || step.ErrorType != e.Steps[i].ErrorType || name != e.requests[i].request
 	} else {
 		step.Differs = true
 	}
@@ -66,8 +69,8 @@ func (e *engine) performOnce(ctx context.Context, l, k, i int, request Request, 
 	}
 	run.diverged = run.diverged || !same || i < 0
 	run.own, run.at, run.called = run.own || run.diverged || step.Source != SourceServed, k, true
-	run.state, run.pending = slices.Clone(request.Messages[leading:]), nil
-	if i >= 0 && !run.diverged && !e.sameBody(&request, leading, i, call.leading) {
+	run.state, run.pending = request.Messages[leading:], nil
+	if i >= 0 && !run.diverged && run.sent.bodyDigest() != e.requests[i].body {
 		run.own, run.diverged = true, true
 	}
 	if response == nil {
@@ -132,7 +135,7 @@ func (e *engine) liveStep(l, k, i int) AttemptStep {
 
 // respond gets the answer to a request. Without one, the step has a source if the call failed, or else the attempt has ended or a plan does
 // not know more.
-func (e *engine) respond(ctx context.Context, step *AttemptStep, base, i int, request *Request) (*Response, error) {
+func (e *engine) respond(ctx context.Context, step *AttemptStep, base, i int, request *Request, name digest) (*Response, error) {
 	if i >= 0 {
 		if done, response := e.edited(step, i); done {
 			return response, nil
@@ -142,7 +145,7 @@ func (e *engine) respond(ctx context.Context, step *AttemptStep, base, i int, re
 		}
 		resample := e.hasEdit(i, func(s *Set) bool { return s.Resample })
 		recorded := e.Steps[i].Model
-		if e.options.Executor == ExecutorCassette && !resample && request.digest(e.cache) == recorded.Request.digest(e.cache) {
+		if e.options.Executor == ExecutorCassette && !resample && name == e.requests[i].request {
 			step.Source, step.Tier = SourceServed, TierHit
 			e.fate(i, FateServed, "")
 			if recorded.Response == nil && !e.Steps[i].failed() {
@@ -167,16 +170,16 @@ func (e *engine) respond(ctx context.Context, step *AttemptStep, base, i int, re
 		e.planCall(i, base, request)
 		return nil, nil
 	}
-	return e.call(ctx, step, base, i, request)
+	return e.call(ctx, step, base, i, request, name)
 }
 
 // call calls the model, or takes the answer that an interrupted attempt got.
-func (e *engine) call(ctx context.Context, step *AttemptStep, base, i int, request *Request) (*Response, error) {
+func (e *engine) call(ctx context.Context, step *AttemptStep, base, i int, request *Request, name digest) (*Response, error) {
 	step.Source = SourceReissued
 	index := len(e.steps)
 	if index < len(e.options.Done) {
 		done := &e.options.Done[index]
-		if done.Source != SourceReissued || done.Request == nil || done.Request.digest(e.cache) != request.digest(e.cache) {
+		if done.Source != SourceReissued || done.Request == nil || done.Request.digest(e.cache) != name {
 			return nil, fmt.Errorf("step %d: %w", index, ErrNotDone)
 		}
 		step.Status, step.ErrorType, step.ErrorMessage = done.Status, done.ErrorType, done.ErrorMessage
@@ -247,13 +250,6 @@ func (e *engine) sameAnswer(a, b *Response) bool {
 	return e.cache.read(a.Message).answer == e.cache.read(b.Message).answer
 }
 
-// sameBody reports whether a request has the recorded messages after the system's.
-func (e *engine) sameBody(request *Request, leading, i, recordedLeading int) bool {
-	a := compared(e.cache.readAll(request.Messages[leading:]))
-	b := compared(e.cache.readAll(e.Steps[i].Model.Request.Messages[recordedLeading:]))
-	return a.digest() == b.digest()
-}
-
 // lose notes texts of recorded arguments that the new answer does not have: nobody knows what they would be. Those that the model was
 // told are no texts of its own.
 func (e *engine) lose(i int, answer *chatMessage) {
@@ -268,8 +264,7 @@ func (e *engine) lose(i int, answer *chatMessage) {
 	for _, call := range e.cache.read(model.Response.Message).calls {
 		for _, text := range leaves(call.arguments) {
 			text = strings.TrimSpace(text)
-			told := func(raw json.RawMessage) bool { return strings.Contains(e.cache.read(raw).text, text) }
-			if len(text) >= shortest && !slices.Contains(now, text) && !slices.ContainsFunc(model.Request.Messages, told) {
+			if len(text) >= shortest && !slices.Contains(now, text) && !e.told(i, text) {
 				e.lost[text] = true
 			}
 		}

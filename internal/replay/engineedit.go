@@ -1,6 +1,7 @@
 package replay
 
 import (
+	"bytes"
 	"encoding/json"
 	"slices"
 	"time"
@@ -54,6 +55,9 @@ func (e *engine) leading(request *Request) int {
 func (e *engine) setModel(request *Request, l int, model string) {
 	if request.Model != model && !e.runs[l].own {
 		for n, raw := range request.Messages {
+			if !bytes.Contains(raw, []byte(keyAnthropic)) && !bytes.Contains(raw, []byte(keyReasoning)) {
+				continue // to read each message of each request takes long
+			}
 			message := membersOf(raw)
 			if message[keyAnthropic] == nil && message[keyReasoning] == nil {
 				continue

@@ -15,6 +15,8 @@ type loopRun struct {
 	own bool
 	// state are the messages after the system's, up to the newest answer. pending are the results of its tool calls.
 	state, pending []json.RawMessage
+	// sent is the newest request.
+	sent *history
 	// diverged reports that an answer, a result or a message differs from the recording.
 	diverged bool
 	// over reports that the turn ended before the recorded one.
@@ -222,7 +224,7 @@ func (e *engine) endOf(l, k int) (clock time.Duration, steps []int) {
 func (e *engine) configDiffers(l, k int) bool {
 	a, b := e.Steps[e.Loops[l].Calls[k-1]].Model.Request, e.Steps[e.Loops[l].Calls[k]].Model.Request
 	a.Messages, b.Messages = a.Messages[:e.Loops[l].calls[k-1].leading], b.Messages[:e.Loops[l].calls[k].leading]
-	return a.digest(e.cache) != b.digest(e.cache)
+	return a.digest(e.cache) != b.digest(e.cache) // of few messages
 }
 
 func namesOf(calls []chatCall) []string {

@@ -25,6 +25,9 @@ type loopCall struct {
 	bare bool
 }
 
+// forget forgets the messages: where requests share no memory, those of all calls together are the square of the run.
+func (c *loopCall) forget() { c.body, c.chain = nil, nil }
+
 // readLoops finds the loops, and says which requests cannot be made from what came before.
 func (r *Recording) readLoops() {
 	r.readFrames()
@@ -54,11 +57,18 @@ func (r *Recording) readLoops() {
 			finder.place(r.loopCall(i))
 		}
 	}
+	for i := range r.Steps {
+		if talk := r.talks[i]; talk != nil {
+			r.requests[i] = requestDigests{r.Steps[i].Model.Request.digestOf(&talk.conversation, r.tools), talk.bodyDigest()}
+			talk.body, talk.chain = nil, nil
+		}
+	}
 	slices.SortStableFunc(r.Loops, func(a, b Loop) int { return a.Calls[0] - b.Calls[0] })
 	for l := range r.Loops {
 		loop := &r.Loops[l]
-		for _, i := range loop.Calls {
+		for k, i := range loop.Calls {
 			r.Steps[i].Loop = l
+			loop.calls[k].forget()
 		}
 		loop.Parent = r.commonFrame(loop.Calls)
 	}
@@ -67,7 +77,7 @@ func (r *Recording) readLoops() {
 // loopCall reads a model call as loops compare it.
 func (r *Recording) loopCall(i int) loopCall {
 	model := r.Steps[i].Model
-	call := loopCall{step: i, conversation: compared(r.cache.readAll(model.Request.Messages))}
+	call := loopCall{step: i, conversation: r.talks[i].conversation}
 	if model.Response != nil {
 		answer := r.cache.read(model.Response.Message)
 		call.answer, call.calls, call.ok = answer.answer, answer.calls, true
@@ -148,7 +158,8 @@ func (r *Recording) joinGroup(frame int, calls []loopCall) bool {
 		return false
 	}
 	loop := Loop{Joined: true}
-	var system, history []json.RawMessage
+	var system, said []json.RawMessage
+	var whole *history
 	if frame >= 0 && len(r.spans[frame].SystemInstructions) > 0 {
 		if group, err := ToChat(r.spans[frame].SystemInstructions, nil); err == nil {
 			system = group
@@ -164,16 +175,17 @@ func (r *Recording) joinGroup(frame int, calls []loopCall) bool {
 		call.turn = k == 0 || len(calls[k-1].calls) == 0
 		call.fresh = own
 		if k > 0 {
-			history = append(history, r.Steps[calls[k-1].step].Model.Response.Message)
+			said = append(said, r.Steps[calls[k-1].step].Model.Response.Message)
 			call.results, call.fresh = r.split(calls[k-1].calls, own)
 		}
-		history = append(history[:len(history):len(history)], own...)
-		request.Messages = slices.Concat(system, history)
-		call.conversation = compared(r.cache.readAll(request.Messages))
+		said = append(said, own...)
+		whole = whole.next(r.cache, slices.Concat(system, said))
+		r.talks[call.step], request.Messages = whole, whole.messages()
+		call.conversation = whole.conversation
 		loop.Calls = append(loop.Calls, call.step)
 	}
 	for k := range calls {
-		calls[k].body = nil
+		calls[k].forget()
 	}
 	loop.calls = calls
 	r.Loops = append(r.Loops, loop)
@@ -216,7 +228,7 @@ type loopFinder struct {
 // place adds a call to the loop that it continues, or to a new one.
 func (f *loopFinder) place(call loopCall) {
 	messages := f.Steps[call.step].Model.Request.Messages
-	chain := chainOf(call.body)
+	chain := call.chain
 	frame := f.frames[call.step]
 	for n := len(call.body); n > 0; n-- {
 		l := f.open(f.tails[chain[n]], frame, call.step)
@@ -312,7 +324,7 @@ func (f *loopFinder) extend(l int, call loopCall) {
 		for _, tail := range tailsOf(&loop.calls[n-1]) {
 			f.tails[tail] = slices.DeleteFunc(f.tails[tail], func(other int) bool { return other == l })
 		}
-		loop.calls[n-1].body = nil // the messages of all calls together are the square of the run
+		loop.calls[n-1].forget()
 	}
 	loop.Calls = append(loop.Calls, call.step)
 	loop.calls = append(loop.calls, call)
@@ -324,8 +336,8 @@ func (f *loopFinder) extend(l int, call loopCall) {
 // tailsOf returns what the next request of a loop begins with: the messages of the call and its answer, of which some
 // programs leave out the text beside tool calls. After a call without an answer the request is made again.
 func tailsOf(call *loopCall) []digest {
-	chain := chainOf(call.body)
-	body := chain[len(chain)-1]
+	chain := call.chain
+	body := call.bodyDigest()
 	if !call.ok {
 		return []digest{body}
 	}
@@ -341,13 +353,5 @@ func tailsOf(call *loopCall) []digest {
 	return tails
 }
 
-// chainOf returns the digests of the beginnings of messages: chain[n] is that of the first n.
-func chainOf(body []entry) []digest {
-	chain := make([]digest, len(body)+1)
-	for i, e := range body {
-		chain[i+1] = link(chain[i], e.role, e.text)
-	}
-	return chain
-}
-
-func link(before digest, role, text string) digest { return digestOf(before.String(), role, text) }
+// link adds a message to the digest of those before.
+func link(before digest, role, text string) digest { return digestOf(string(before[:]), role, text) }

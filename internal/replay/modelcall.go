@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"cmp"
 	"encoding/json"
+	"slices"
 
 	"github.com/looptrace/looptrace/internal/llm"
 	"github.com/looptrace/looptrace/internal/openaichat"
@@ -33,10 +34,10 @@ func (f messageForms) add(recorded json.RawMessage, group []json.RawMessage) {
 
 // modelCall reads a call of a model: the request and response as they were sent and received, if they were recorded, else
 // those that the span's messages tell.
-func (r *Recording) modelCall(span *Span) *ModelCall {
+func (r *Recording) modelCall(i int, span *Span) *ModelCall {
 	call := &ModelCall{Provider: span.Provider, CostUSD: span.CostUSD}
-	converted := r.convert(span)
-	call.Request = Request{Model: cmp.Or(span.RequestModel, span.ResponseModel), Messages: converted, Params: paramsOf(span)}
+	r.talks[i] = r.convert(span)
+	call.Request = Request{Model: cmp.Or(span.RequestModel, span.ResponseModel), Messages: r.talks[i].messages(), Params: paramsOf(span)}
 	if tools, err := openaichat.Tools(span.ToolDefinitions); err == nil {
 		call.Request.Tools = tools
 	}
@@ -48,6 +49,8 @@ func (r *Recording) modelCall(span *Span) *ModelCall {
 	if len(body) > 0 {
 		if sent, err := readBody(body, kind == llm.Anthropic); err == nil {
 			sent.Model = cmp.Or(sent.Model, call.Request.Model)
+			r.talks[i] = r.verbatim(span, sent.Messages)
+			sent.Messages = r.talks[i].messages()
 			call.Request, call.Verbatim = sent, true
 		}
 	}
@@ -76,24 +79,68 @@ func (r *Recording) modelCall(span *Span) *ModelCall {
 	return call
 }
 
-// convert converts the messages of a span, and keeps their recorded forms. It returns none if they cannot be sent.
-func (r *Recording) convert(span *Span) []json.RawMessage {
-	out, err := ToChat(span.SystemInstructions, nil)
-	if err != nil {
-		return nil
+// requestDigests name a recorded request, and its messages after the system's.
+type requestDigests struct{ request, body digest }
+
+// tailKey is what the requests of a loop have in common: the span above them, their first message, and whether they are those that were sent.
+type tailKey struct {
+	parent   uint64
+	first    string
+	verbatim bool
+}
+
+// tail is the request with a key that was converted last.
+type tail struct {
+	instructions, recorded []json.RawMessage
+	history                *history
+}
+
+// convert converts the messages of a span, and keeps their recorded forms. It returns none if they cannot be sent. Those of the request before
+// are not converted again.
+func (r *Recording) convert(span *Span) *history {
+	key := tailKey{parent: span.ParentSpanID}
+	if len(span.InputMessages) > 0 {
+		key.first = string(span.InputMessages[0])
 	}
-	instructions := len(out)
-	for i, raw := range span.InputMessages {
+	before := r.tails[key]
+	if before == nil || !beginsWith(span.InputMessages, before.recorded) || !slices.EqualFunc(before.instructions, span.SystemInstructions, equalRaw) {
+		system, err := ToChat(span.SystemInstructions, nil)
+		if err != nil {
+			return new(history).with(r.cache, nil)
+		}
+		before = &tail{instructions: span.SystemInstructions, history: new(history).with(r.cache, system)}
+	}
+	var more []json.RawMessage
+	for i, raw := range span.InputMessages[len(before.recorded):] {
 		group, err := r.groupOf(raw)
 		if err != nil {
-			return nil
+			return new(history).with(r.cache, nil)
 		}
-		if i == 0 && instructions == 1 && len(group) == 1 && bytes.Equal(group[0], out[0]) {
+		if system := before.history.raw; len(before.recorded)+i == 0 && len(system) == 1 && len(group) == 1 && bytes.Equal(group[0], system[0]) {
 			continue
 		}
-		out = append(out, group...)
+		more = append(more, group...)
 	}
-	return out
+	now := before.history.with(r.cache, more)
+	r.tails[key] = &tail{span.SystemInstructions, span.InputMessages, now}
+	return now
+}
+
+func equalRaw(a, b json.RawMessage) bool { return bytes.Equal(a, b) }
+
+// verbatim reads the messages of a request as it was sent.
+func (r *Recording) verbatim(span *Span, messages []json.RawMessage) *history {
+	key := tailKey{parent: span.ParentSpanID, verbatim: true}
+	if len(messages) > 0 {
+		key.first = string(messages[0])
+	}
+	var before *history
+	if known := r.tails[key]; known != nil {
+		before = known.history
+	}
+	now := before.next(r.cache, messages)
+	r.tails[key] = &tail{history: now}
+	return now
 }
 
 // groupOf converts a message. All later requests of a loop have it, too.

@@ -32,7 +32,7 @@ const (
 // Read makes a recording of the folded spans of a run. The order of spans does not matter. It never fails: what is
 // wrong with a recording is told by its Replayability.
 func Read(spans []Span) *Recording {
-	r := &Recording{bySpan: map[uint64]int{}, cache: messageCache{}, forms: messageForms{}, groups: map[string][]json.RawMessage{}}
+	r := &Recording{bySpan: map[uint64]int{}, cache: messageCache{}, forms: messageForms{}, groups: map[string][]json.RawMessage{}, tails: map[tailKey]*tail{}, tools: toolCache{}}
 	r.order(spans)
 	if len(r.spans) == 0 {
 		r.judge()
@@ -52,6 +52,8 @@ func Read(spans []Span) *Recording {
 	for _, i := range runmodel.ToolCalls(folded) {
 		kinds[i] = KindTool
 	}
+	r.talks, r.requests = make([]*history, len(r.spans)), make([]requestDigests, len(r.spans))
+	r.Steps = make([]Step, 0, len(r.spans))
 	for i := range r.spans {
 		r.Steps = append(r.Steps, r.step(i, kinds[i]))
 	}
@@ -60,7 +62,7 @@ func Read(spans []Span) *Recording {
 	r.readCalls()
 	r.readDependence()
 	r.judge()
-	r.groups = nil // only Read needs them
+	r.groups, r.tails = nil, nil // only Read needs them
 	return r
 }
 
@@ -158,7 +160,7 @@ func (r *Recording) step(i int, kind Kind) Step {
 	}
 	switch kind {
 	case KindModel:
-		s.Model = r.modelCall(span)
+		s.Model = r.modelCall(i, span)
 	case KindTool:
 		s.Tool = toolCall(span)
 		s.Name = cmp.Or(s.Tool.Name, s.Name)

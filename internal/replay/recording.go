@@ -49,6 +49,10 @@ type Recording struct {
 	forms    messageForms
 	cache    messageCache
 	groups   map[string][]json.RawMessage // recorded messages as those that they become
+	tails    map[tailKey]*tail            // of the requests that were converted last
+	talks    []*history                   // of Steps, nil for one that is no model call
+	requests []requestDigests             // of Steps
+	tools    toolCache
 	// effects are the side effects of tools that the recording tells of.
 	effects map[string]SideEffects
 }
