@@ -36,12 +36,22 @@ const (
 func (m *making) record(ctx context.Context, made *replay.Attempt, started time.Time) error {
 	var out bytes.Buffer
 	writer := otlp.NewWriter(&out)
-	spans, err := m.spans(made, started)
-	if err != nil {
-		return err
+	recorded := make(map[string]*runs.Span, len(m.source.spans))
+	for i := range m.source.spans {
+		recorded[runmodel.FormatSpanID(m.source.spans[i].SpanID)] = &m.source.spans[i]
 	}
-	for i := range spans {
-		if err := writer.Span(&spans[i]); err != nil {
+	forms := m.source.recording.SpanWriter()
+	for i := range made.Steps {
+		step := &made.Steps[i]
+		if step.Source == replay.SourceNotReached || step.Unrecorded {
+			continue
+		}
+		// One at a time: each request has all messages before it.
+		span, err := m.span(step, forms, recorded[step.SpanID], started)
+		if err != nil {
+			return fmt.Errorf("write step %d of an attempt: %w", i, err)
+		}
+		if err := writer.Span(&span); err != nil {
 			return fmt.Errorf("write the run of an attempt: %w", err)
 		}
 		if err := m.send(ctx, &out); err != nil {
@@ -80,34 +90,22 @@ func (m *making) idOf(recorded, index int) uint64 {
 	return binary.LittleEndian.Uint64(sum[:]) | 1 // an id of zeros is none
 }
 
-// spans returns the spans of the attempt's run.
-func (m *making) spans(made *replay.Attempt, started time.Time) ([]runs.Span, error) {
-	recorded := make(map[string]*runs.Span, len(m.source.spans))
-	for i := range m.source.spans {
-		recorded[runmodel.FormatSpanID(m.source.spans[i].SpanID)] = &m.source.spans[i]
+// span returns the span of a step, that of the recorded one it stands for, which may be nil, with what differs.
+func (m *making) span(step *replay.AttemptStep, forms *replay.SpanWriter, recorded *runs.Span, started time.Time) (runs.Span, error) {
+	form, err := forms.Form(*step)
+	if err != nil {
+		return runs.Span{}, err //nolint:wrapcheck // the caller names the step
 	}
-	list := make([]runs.Span, 0, len(made.Steps))
-	for i := range made.Steps {
-		step := &made.Steps[i]
-		if step.Source == replay.SourceNotReached || step.Unrecorded {
-			continue
-		}
-		form, err := m.source.recording.SpanForm(*step)
-		if err != nil {
-			return nil, fmt.Errorf("write step %d of an attempt: %w", i, err)
-		}
-		span := runs.Span{}
-		if from, ok := recorded[step.SpanID]; ok {
-			span = *from
-			span.Scores = nil
-		}
-		m.set(&span, step, &form, started)
-		if step.Parent < 0 {
-			m.setRun(&span)
-		}
-		list = append(list, span)
+	span := runs.Span{}
+	if recorded != nil {
+		span = *recorded
+		span.Scores = nil
 	}
-	return list, nil
+	m.set(&span, step, &form, started)
+	if step.Parent < 0 {
+		m.setRun(&span)
+	}
+	return span, nil
 }
 
 // set makes a span of a step. What it copied of the recorded one stays, but for what may differ.

@@ -17,8 +17,6 @@ const (
 	// maxSpans is how many spans a run may have to be replayed, and maxBytes how much text.
 	maxSpans = 20_000
 	maxBytes = 256 << 20
-	// spansAtOnce is how many spans are read at a time.
-	spansAtOnce = 1000
 )
 
 // source is a recorded run.
@@ -36,29 +34,17 @@ func (s *Service) read(ctx context.Context, projects access.Projects, id uuid.UU
 	if err != nil {
 		return nil, err //nolint:wrapcheck // it is for the client
 	}
-	from := source{run: run}
-	in := projects.Only(run.ProjectID)
-	query := runs.SpansQuery{Full: true, Limit: spansAtOnce}
-	for {
-		page, err := s.runs.Spans(ctx, in, id, query)
-		if err != nil {
-			return nil, err //nolint:wrapcheck // it is for the client
-		}
-		for i := range page.Spans {
-			from.size += textOf(&page.Spans[i])
-		}
-		from.spans = append(from.spans, page.Spans...)
-		if page.SpanCount > maxSpans || from.size > maxBytes {
-			return nil, &problem.Error{
-				Kind: problem.TooLarge, Code: "run_too_large",
-				Detail: fmt.Sprintf("The run has %d spans; up to %d spans with %d MiB of text can be replayed.", page.SpanCount, maxSpans, maxBytes>>20),
-			}
-		}
-		if !page.HasMore {
-			break
-		}
-		query.Cursor = page.NextCursor
+	recorded, err := s.runs.Recorded(ctx, projects.Only(run.ProjectID), id, maxSpans, maxBytes)
+	if err != nil {
+		return nil, err //nolint:wrapcheck // it is for the client
 	}
+	if recorded.TooLarge {
+		return nil, &problem.Error{
+			Kind: problem.TooLarge, Code: "run_too_large",
+			Detail: fmt.Sprintf("The run has %d spans; up to %d spans with %d MiB of text can be replayed.", recorded.SpanCount, maxSpans, maxBytes>>20),
+		}
+	}
+	from := source{run: run, spans: recorded.Spans, size: recorded.Bytes}
 	steps := make([]replay.Span, len(from.spans))
 	for i := range from.spans {
 		span := &from.spans[i]
@@ -69,17 +55,6 @@ func (s *Service) read(ctx context.Context, projects access.Projects, id uuid.UU
 	}
 	from.recording = replay.Read(steps)
 	return &from, nil
-}
-
-func textOf(span *runs.Span) int {
-	n := len(span.Span.Inputs) + len(span.Span.Outputs) + len(span.ToolArguments) + len(span.ToolResult)
-	for _, value := range span.Span.Attributes {
-		n += len(value)
-	}
-	for _, message := range span.OutputMessages {
-		n += len(message)
-	}
-	return n
 }
 
 // Replayability says how far a run can be replayed.

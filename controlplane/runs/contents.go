@@ -140,20 +140,27 @@ func (c contentsByID) messages(ids []uint64) ([]json.RawMessage, error) {
 // elements returns the elements of a content that is an array, and any other content as the only element.
 func (c contentsByID) elements(id uint64) ([]json.RawMessage, error) {
 	text, err := c.text(id)
-	if err != nil || text == nil {
-		return []json.RawMessage{}, err
+	return elementsOf(text), err
+}
+
+func elementsOf(text json.RawMessage) []json.RawMessage {
+	if text == nil {
+		return []json.RawMessage{}
 	}
 	var list []json.RawMessage
 	if json.Unmarshal(text, &list) == nil {
-		return list, nil
+		return list
 	}
-	return []json.RawMessage{text}, nil
+	return []json.RawMessage{text}
 }
 
 // join joins a folded span with its contents.
-func (c contentsByID) join(folded runmodel.Span) (Span, error) {
+func (c contentsByID) join(folded runmodel.Span) (Span, error) { return c.joinWith(folded, c.addTo) }
+
+// joinWith joins a folded span with its resource, and with the contents that addTo gives it.
+func (c contentsByID) joinWith(folded runmodel.Span, addTo func(*Span) error) (Span, error) {
 	span := Span{Span: folded, Attributes: folded.RestoreAttributes(), ResourceAttributes: map[string]any{}}
-	if err := c.addTo(&span); err != nil {
+	if err := addTo(&span); err != nil {
 		return Span{}, err
 	}
 	var err error

@@ -218,12 +218,18 @@ func shortenPage(spans []Span) int {
 
 // size is the approximate size of a span in bytes.
 func (s *Span) size() int {
-	size := len(s.Name) + len(s.ErrorMessage) + len(s.ErrorStack) + len(s.Span.Inputs) + len(s.Span.Outputs) + len(s.ToolArguments) + len(s.ToolResult) + len(s.Span.Events) + len(s.Span.Links)
+	size := s.ownSize()
 	for _, list := range [][]json.RawMessage{s.SystemInstructions, s.InputMessages, s.OutputMessages, s.ToolDefinitions} {
 		for _, text := range list {
 			size += len(text)
 		}
 	}
+	return size
+}
+
+// ownSize is size without the contents.
+func (s *Span) ownSize() int {
+	size := len(s.Name) + len(s.ErrorMessage) + len(s.ErrorStack) + len(s.Span.Inputs) + len(s.Span.Outputs) + len(s.ToolArguments) + len(s.ToolResult) + len(s.Span.Events) + len(s.Span.Links)
 	for key, value := range s.Span.Attributes {
 		size += len(key) + len(value)
 	}

@@ -92,7 +92,7 @@ func BenchmarkLarge(b *testing.B) {
 			}
 		}
 		for _, edit := range []struct{ name, edits string }{
-			{"all", `[{"target":"all","set":{"system_prompt":"Be brief."}}]`},
+			{"everything", `[{"target":"all","set":{"system_prompt":"Be brief."}}]`},
 			{"late", fmt.Sprintf(`[{"target":{"span_id":%q},"set":{"model":"other"}}]`, r.Steps[last].SpanID)},
 			{"timeout", `[{"target":{"kind":"tool"},"set":{"timeout_ms":60000}}]`},
 		} {
@@ -108,8 +108,9 @@ func BenchmarkLarge(b *testing.B) {
 					attempt, err := Replay(b.Context(), r, edits, Options{Executor: ExecutorServer}, echo(b, r))
 					require.NoError(b, err)
 					require.Equal(b, StopCompleted, attempt.Stop.Reason, attempt.Stop)
+					writer := r.SpanWriter()
 					for _, step := range attempt.Steps {
-						_, err := r.SpanForm(step)
+						_, err := writer.Form(step)
 						require.NoError(b, err)
 					}
 				}

@@ -5,8 +5,8 @@
 // of chat completions, with the members reasoning_content and anthropic_content beside (package llm).
 //
 // [Read] makes a [Recording] of the spans of a run and says how far it can be replayed. [Recording.Check] validates edits.
-// [Replay] makes an attempt. [MakePlan] says what an attempt would do, without a call. [Recording.Spans] gives the spans
-// that an attempt is to be written as.
+// [Replay] makes an attempt. [MakePlan] says what an attempt would do, without a call. [Recording.SpanWriter] gives the
+// steps of an attempt the form of spans.
 //
 // The engine is a function of the recording, the edits, the options and the answers of the model: the same answers give
 // the same attempt. An attempt is resumed by giving its steps as Options.Done.

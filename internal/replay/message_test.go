@@ -268,7 +268,7 @@ func FuzzReplay(f *testing.F) {
 			attempt, err := Replay(t.Context(), r, checked, options, wild(t, r, random))
 			require.NoError(t, err)
 			for _, step := range attempt.Steps {
-				_, err := r.SpanForm(step)
+				_, err := r.SpanWriter().Form(step)
 				require.NoError(t, err)
 			}
 			_, err = MakePlan(r, checked, options)

@@ -278,8 +278,9 @@ func TestConcurrentAttempts(t *testing.T) {
 			if err != nil {
 				return err
 			}
+			writer := r.SpanWriter()
 			for _, step := range attempt.Steps {
-				if _, err := r.SpanForm(step); err != nil {
+				if _, err := writer.Form(step); err != nil {
 					return err
 				}
 			}

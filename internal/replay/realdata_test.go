@@ -123,11 +123,12 @@ func asRun(spans []Span) diff.Run {
 func write(tb testing.TB, r *Recording, attempt *Attempt) []Span {
 	tb.Helper()
 	var spans []Span
+	writer := r.SpanWriter()
 	for _, step := range attempt.Steps {
 		if step.Source == SourceNotReached || step.Unrecorded {
 			continue
 		}
-		form, err := r.SpanForm(step)
+		form, err := writer.Form(step)
 		require.NoError(tb, err)
 		var span Span
 		if form.Recorded != nil {

@@ -6,8 +6,17 @@ import (
 	"slices"
 )
 
-// SpanForm returns the form of a step in which it is written as a span.
-func (r *Recording) SpanForm(step AttemptStep) (SpanForm, error) {
+// SpanWriter gives the steps of an attempt the form of spans. It converts each message once, however many requests have it.
+type SpanWriter struct {
+	*Recording
+	converted map[string]json.RawMessage
+}
+
+// SpanWriter returns a writer for the steps of one attempt. It must not be used concurrently.
+func (r *Recording) SpanWriter() *SpanWriter { return &SpanWriter{r, map[string]json.RawMessage{}} }
+
+// Form returns the form of a step in which it is written as a span.
+func (r *SpanWriter) Form(step AttemptStep) (SpanForm, error) {
 	var out SpanForm
 	if step.Recorded >= 0 {
 		span := &r.spans[step.Recorded]
@@ -41,7 +50,7 @@ func (r *Recording) SpanForm(step AttemptStep) (SpanForm, error) {
 }
 
 // writeModel writes the request and the answer of a model call. Messages that were recorded keep their form.
-func (r *Recording) writeModel(out *SpanForm, step *AttemptStep) error {
+func (r *SpanWriter) writeModel(out *SpanForm, step *AttemptStep) error {
 	if step.Request == nil {
 		return nil
 	}
@@ -58,7 +67,7 @@ func (r *Recording) writeModel(out *SpanForm, step *AttemptStep) error {
 		if system, err = FromChat(request.Messages[:leading]); err != nil {
 			return err
 		}
-		same := slices.Equal(texts(request.Messages[:leading]), r.instructions(step.Recorded))
+		same := slices.EqualFunc(request.Messages[:leading], r.instructions(step.Recorded), equalRaw)
 		if !same {
 			out.SystemInstructions = nil
 			for _, raw := range system {
@@ -70,7 +79,7 @@ func (r *Recording) writeModel(out *SpanForm, step *AttemptStep) error {
 	if out.InputMessages, err = r.formsOf(request.Messages); err != nil {
 		return err
 	}
-	if step.Recorded < 0 || !slices.Equal(texts(request.Tools), texts(r.Steps[step.Recorded].Model.Request.Tools)) {
+	if step.Recorded < 0 || !slices.EqualFunc(request.Tools, r.Steps[step.Recorded].Model.Request.Tools, equalRaw) {
 		if out.ToolDefinitions, err = ToolsFromChat(request.Tools); err != nil {
 			return err
 		}
@@ -83,7 +92,7 @@ func (r *Recording) writeModel(out *SpanForm, step *AttemptStep) error {
 }
 
 // instructions returns the chat messages of a recorded step's instructions.
-func (r *Recording) instructions(step int) []string {
+func (r *Recording) instructions(step int) []json.RawMessage {
 	if step < 0 {
 		return nil
 	}
@@ -91,19 +100,11 @@ func (r *Recording) instructions(step int) []string {
 	if err != nil {
 		return nil
 	}
-	return texts(group)
-}
-
-func texts(list []json.RawMessage) []string {
-	out := make([]string, len(list))
-	for i, raw := range list {
-		out[i] = string(raw)
-	}
-	return out
+	return group
 }
 
 // formsOf converts messages to the conventions, in the form in which the recording has them if it does.
-func (r *Recording) formsOf(messages []json.RawMessage) ([]json.RawMessage, error) {
+func (r *SpanWriter) formsOf(messages []json.RawMessage) ([]json.RawMessage, error) {
 	out := make([]json.RawMessage, 0, len(messages))
 	for i := 0; i < len(messages); {
 		if form := r.form(messages[i:]); form != nil {
@@ -111,9 +112,13 @@ func (r *Recording) formsOf(messages []json.RawMessage) ([]json.RawMessage, erro
 			i += len(form.group)
 			continue
 		}
-		converted, err := fromChat(messages[i])
-		if err != nil {
-			return nil, fmt.Errorf("convert messages[%d]: %w", i, err)
+		converted, known := r.converted[string(messages[i])]
+		if !known {
+			var err error
+			if converted, err = fromChat(messages[i]); err != nil {
+				return nil, fmt.Errorf("convert messages[%d]: %w", i, err)
+			}
+			r.converted[string(messages[i])] = converted
 		}
 		out = append(out, converted)
 		i++
@@ -126,7 +131,7 @@ func (r *Recording) form(messages []json.RawMessage) (found *messageForm) {
 	forms := r.forms[string(messages[0])]
 	for i := range forms {
 		group := forms[i].group
-		if len(group) <= len(messages) && (found == nil || len(group) > len(found.group)) && slices.Equal(texts(group), texts(messages[:len(group)])) {
+		if len(group) <= len(messages) && (found == nil || len(group) > len(found.group)) && slices.EqualFunc(group, messages[:len(group)], equalRaw) {
 			found = &forms[i]
 		}
 	}
