@@ -113,7 +113,7 @@ type Source string
 
 // The sources.
 const (
-	// SourceCopied: the step cannot depend on the edit, or comes before it.
+	// SourceCopied: the step cannot depend on the edit, or comes before it. It is the recorded one, but for its times.
 	SourceCopied Source = "copied"
 	// SourceServed: a recorded answer to an equal call. AttemptStep.Tier says how equal, AttemptStep.Stale whether the recorded world still holds.
 	SourceServed Source = "served"
@@ -126,6 +126,8 @@ const (
 	SourceEdited Source = "edited"
 	// SourceStale: served, but a write before it differs from the recording.
 	SourceStale Source = "stale"
+	// SourceDerived: made of what is below the step and differs: a frame, or a tool that has an agent below it.
+	SourceDerived Source = "derived"
 	// SourceNotReached: a recorded step that the attempt did not come to. It is no step of the attempt's run.
 	SourceNotReached Source = "not_reached"
 )

@@ -167,7 +167,7 @@ func (e *engine) closeTool(ctx context.Context, i int) error {
 	step := e.stepOf(i)
 	tool := *e.Steps[i].Tool
 	tool.Result = &text
-	step.Source, step.Tool, step.Differs, step.Note = SourceServed, &tool, true, "The result is the answer of a step below it."
+	step.Source, step.Tool, step.Differs, step.Note = SourceDerived, &tool, true, "The result is the answer of a step below it."
 	if d := e.endBelow(i); d > step.Offset {
 		step.Duration = new(d - step.Offset)
 	}

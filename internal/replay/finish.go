@@ -191,7 +191,7 @@ func (e *engine) frame(i int, changed bool, shift []time.Duration, known []bool)
 	step := e.stepOf(i)
 	step.Source, step.Inputs, step.Outputs = SourceCopied, s.Inputs, s.Outputs
 	if text, d := e.renew(s.Inputs); d == derived && e.cone[i] {
-		step.Inputs, step.Differs = text, true
+		step.Inputs, step.Differs, step.Source = text, true, SourceDerived
 	}
 	if step.Duration != nil && known[i] && e.stop == nil && e.structure.Steps[i].Effect == EffectNone {
 		step.Duration = new(max(*step.Duration+shift[i], 0))
@@ -202,7 +202,7 @@ func (e *engine) frame(i int, changed bool, shift []time.Duration, known []bool)
 	if !known[i] || e.stop != nil {
 		step.Duration = nil
 	}
-	step.Differs = true
+	step.Differs, step.Source = true, SourceDerived
 	if s.Outputs == "" {
 		return step
 	}

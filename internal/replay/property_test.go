@@ -204,6 +204,10 @@ func TestWildAnswers(t *testing.T) {
 		cone := r.Cone(from)
 		stands := map[int]bool{}
 		for _, step := range attempt.Steps {
+			if step.Kind == KindFrame && step.Source != SourceNotReached {
+				require.Equal(t, step.Differs, step.Source == SourceDerived, "run %d: frame %d is %s", n, step.Recorded, step.Source)
+			}
+			require.False(t, step.Differs && step.Source == SourceCopied, "run %d: step %d differs and is copied", n, step.Recorded)
 			if step.Recorded < 0 {
 				require.True(t, step.Parent < 0 || cone[step.Parent], "run %d: a new step is in the cone", n)
 				continue

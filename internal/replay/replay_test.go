@@ -384,7 +384,7 @@ func TestNested(t *testing.T) {
 	s := &script{answers: []json.RawMessage{assistant(t, "It is Cusco, surely.", nil, nil), assistant(t, "Cusco.", nil, nil)}}
 	attempt := run(t, r, edits, Options{}, s)
 	assert.Equal(t, StopCompleted, attempt.Stop.Reason)
-	assert.Equal(t, []string{"copied chat gpt-5", "reissued chat gpt-5", "served expert", "reissued chat gpt-5"}, sources(attempt))
+	assert.Equal(t, []string{"copied chat gpt-5", "reissued chat gpt-5", "derived expert", "reissued chat gpt-5"}, sources(attempt))
 	assert.Contains(t, string(s.calls[1].Request.Messages[3]), "It is Cusco, surely.", "the result of the tool is the answer of its agent")
 	assert.Equal(t, "Cusco.", *attempt.Answer)
 

@@ -7081,7 +7081,7 @@ type ReplayStepSource struct {
 	// OutsideCone Whether it differs although the edit cannot have changed it: a fault of the replay, not an effect.
 	OutsideCone bool `json:"outside_cone"`
 
-	// Source `copied`, `served`, `reissued` (a model was called), `edited`, `nearest`, `fixed`, `stale` (served after a write that differs), or `not_reached`.
+	// Source `copied`, `served`, `reissued` (a model was called), `edited`, `derived` (made of steps below it that differ), `nearest`, `fixed`, `stale` (served after a write that differs), or `not_reached`.
 	Source string `json:"source"`
 
 	// SpanId Of the attempt. Null: the attempt did not reach the step.

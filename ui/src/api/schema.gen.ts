@@ -8338,7 +8338,7 @@ export interface components {
             n: number;
             /** @description Of the attempt. Null: the attempt did not reach the step. */
             span_id: string | null;
-            /** @description `copied`, `served`, `reissued` (a model was called), `edited`, `nearest`, `fixed`, `stale` (served after a write that differs), or `not_reached`. */
+            /** @description `copied`, `served`, `reissued` (a model was called), `edited`, `derived` (made of steps below it that differ), `nearest`, `fixed`, `stale` (served after a write that differs), or `not_reached`. */
             source: string;
             /** @description How well a served tool call fits the recorded one: `hit`, `hit_reordered`, `hit_normalised` or `stateful_ambiguous`. */
             tier: string | null;

@@ -26,6 +26,7 @@ export const SOURCES: Record<string, { label: string; hint: string }> = {
   hit_normalised: { label: "Served, normalised", hint: "the same call apart from what doesn't count" },
   stateful_ambiguous: { label: "Served, ambiguous", hint: "the same call had several results" },
   reissued: { label: "Live", hint: "a model was called" },
+  derived: { label: "Derived", hint: "made of steps below it that differ" },
   edited: { label: "Edited", hint: "the edit says the result" },
   nearest: { label: "Similar", hint: "the result of the most similar recorded call" },
   fixed: { label: "Fixed", hint: "the fixed result of the tool" },
