@@ -188,7 +188,7 @@ func (e *engine) differsBelow(i int) (differs, awaits bool) {
 		}
 		at := e.made[j]
 		differs = differs || at < 0 || e.outputDiffers(&e.steps[at])
-		awaits = awaits || e.dry && at < 0
+		awaits = awaits || e.dry && at < 0 && e.fates[j] != "" // else it is not made in any attempt
 	}
 	for n := range e.steps {
 		differs = differs || e.steps[n].Recorded < 0 && below[e.steps[n].Parent]

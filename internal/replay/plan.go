@@ -104,7 +104,33 @@ func MakePlan(recording *Recording, edits *Checked, options Options) (*Plan, err
 	if err := e.walk(context.Background()); err != nil {
 		return nil, err
 	}
+	if !slices.Contains(e.fates, FateLive) {
+		attempt, err := e.finish(context.Background())
+		if err != nil {
+			return nil, err
+		}
+		e.settleFates(attempt)
+	}
 	return e.plan(), nil
+}
+
+// settleFates takes the fates from an attempt that calls no model: it is as every attempt with the same edits.
+func (e *engine) settleFates(attempt *Attempt) {
+	for n := range attempt.Steps {
+		step := &attempt.Steps[n]
+		i := step.Recorded
+		if i < 0 {
+			continue
+		}
+		switch {
+		case step.Source == SourceCopied:
+			e.fates[i] = FateCopied
+		case step.Source != SourceNotReached && (step.Kind != KindFrame || step.Outputs != "" || e.Steps[i].Outputs == ""):
+			e.fates[i] = FateServed
+		default: // it is not reached, or only the program could make its output
+			e.fates[i] = FateUnknown
+		}
+	}
 }
 
 // planCall notes a call of the model that the attempt would make. What follows its answer is unknown.
@@ -133,6 +159,11 @@ func (e *engine) await(i int) {
 func (e *engine) expect(i int) {
 	if e.options.Executor != ExecutorServer {
 		e.fate(i, FateUnknown, "")
+		return
+	}
+	effect := e.structure.Steps[i].Effect
+	if effect == EffectTimedOut || effect == EffectCensored || e.hasEdit(i, func(s *Set) bool { return len(s.Response) > 0 }) {
+		e.fate(i, FateUnknown, "If the model goes on as recorded, the edit decides.")
 		return
 	}
 	e.fate(i, FateLive, "If the model goes on as recorded.")
@@ -176,6 +207,7 @@ func (e *engine) plan() *Plan {
 		out.Stop = *e.stop
 	}
 	unknown := map[string]bool{}
+	awaits := e.awaitsBelow()
 	for i := range e.Steps {
 		s := &e.Steps[i]
 		step := PlanStep{Recorded: i, SpanID: s.SpanID, Kind: s.Kind, Name: s.Name, Fate: e.fates[i], Note: e.notes[i], Edits: e.edits.byStep[i], InCone: e.cone[i]}
@@ -183,13 +215,13 @@ func (e *engine) plan() *Plan {
 		case step.Fate != "":
 		case !e.cone[i] && (e.stop == nil || e.beforeStop(i)):
 			step.Fate = FateCopied
-		case s.Kind == KindFrame && e.stop == nil && !e.awaitsBelow(i):
+		case s.Kind == KindFrame && e.stop == nil && !awaits[i]:
 			step.Fate = FateCopied
 		default:
 			step.Fate = FateUnknown
-			if e.stop != nil && !e.beforeStop(i) {
-				step.Note = "The attempt ends before."
-			}
+		}
+		if step.Fate == FateUnknown && step.Note == "" && e.stop != nil && !e.beforeStop(i) {
+			step.Note = "The attempt ends before."
 		}
 		if s.Kind == KindTool {
 			step.SideEffects = e.tape.class(s.Tool.Name)
@@ -222,19 +254,15 @@ func (e *engine) plan() *Plan {
 	return out
 }
 
-// awaitsBelow reports whether something below a frame is not copied.
-func (e *engine) awaitsBelow(i int) bool {
-	below := map[int]bool{i: true}
-	for j := i + 1; j < len(e.Steps); j++ {
-		if !below[e.Steps[j].Parent] {
-			continue
-		}
-		below[j] = true
-		if e.fates[j] != "" && e.fates[j] != FateCopied {
-			return true
+// awaitsBelow reports for each step whether something below it is not copied.
+func (e *engine) awaitsBelow() []bool {
+	awaits := make([]bool, len(e.Steps))
+	for i := len(e.Steps) - 1; i >= 0; i-- { // a parent comes before its children
+		if parent := e.Steps[i].Parent; parent >= 0 && (awaits[i] || e.fates[i] != "" && e.fates[i] != FateCopied) {
+			awaits[parent] = true
 		}
 	}
-	return false
+	return awaits
 }
 
 // estimate sums up the live calls.
