@@ -202,6 +202,11 @@ bench-eval-runs: build ## Judge with five judges of a scripted model provider: 1
 bench-replay: build ## Replay an agent of 20 calls of a scripted model provider: 5 controls and 4 treatments, then 40 and 40
 	BENCH_REPLAY_STEPS=$${BENCH_REPLAY_STEPS:-20} $(GO) test -count=1 -timeout 30m -run '^TestReplay$$' -v ./test/bench
 
+.PHONY: bench-replay-large
+bench-replay-large: build ## Plan, replay and compare a run of 10,000 spans, and one of 1,000 calls whose requests grow
+	BENCH_REPLAY_AGENTS=100 BENCH_REPLAY_CALLS=50 $(GO) test -count=1 -timeout 30m -run '^TestReplayLarge$$' -v ./test/bench
+	BENCH_REPLAY_AGENTS=1 BENCH_REPLAY_CALLS=1000 $(GO) test -count=1 -timeout 30m -run '^TestReplayLarge$$' -v ./test/bench
+
 .PHONY: bench-agentview
 bench-agentview: ## Print how many annotated faults the agent view and simple strategies show; check 10,000 generated runs
 	$(GO) test -count=1 -timeout 10m -run '^TestSurvival$$' -v ./controlplane/agentview

@@ -229,6 +229,16 @@ func TestReplayFromTheRecordingAlone(t *testing.T) {
 		assert.Zero(t, ended.Cost.Calls)
 		return ended, verdictOf(t, &ended)
 	}
+	for edits, want := range map[string]string{
+		tool(`{"timeout_ms":5000}`): "Nothing changes but times", tool(`{"timeout_ms":10}`): "times out. What the agent does then is not in the recording.",
+		`"executor":"server",` + tool(`{"timeout_ms":10}`):   "times out. Models are asked what follows.",
+		`"executor":"server",` + tool(`{"timeout_ms":5000}`): "Models are asked again all the same",
+	} {
+		plan := must[contract.ReplayPlan](t, l.do(t, http.MethodPost, "/v1/replays", fmt.Sprintf(`{"run_id":%q,"plan":true,%s}`, l.run, edits), l.as), http.StatusOK)
+		require.NotNil(t, plan.Decided, edits)
+		assert.Contains(t, *plan.Decided, want, edits)
+		assert.Equal(t, strings.Contains(edits, "server"), plan.Counts.Live > 0, edits)
+	}
 	_, verdict := replay(t, `"executor":"cassette","edits":[]`)
 	assert.Equal(t, "deterministic_no_effect", verdict.Verdict, verdict.Sentence)
 	long, verdict := replay(t, tool(`{"timeout_ms":5000}`))

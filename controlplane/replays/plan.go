@@ -283,23 +283,34 @@ func (p *Plan) AttainableP() *float64 {
 // testedChannels is how many channels a verdict corrects for.
 const testedChannels = 5
 
-// Decided says in words what follows from the recording alone, empty if that is not everything.
+// Decided says in words what follows from the recording alone, empty if that is not everything. It agrees with Steps.
 func (p *Plan) Decided() string {
-	switch {
-	case p.Structure == nil:
+	if p.Structure == nil {
 		return ""
-	case p.Structure.NoEffect:
-		return "Nothing changes but times: each step still ends within its timeout."
 	}
-	for i := range p.Structure.Steps {
-		step := &p.Recording.Steps[i]
-		switch p.Structure.Steps[i].Effect {
-		case replay.EffectTimedOut:
-			return fmt.Sprintf("Step %d, %q, times out. What the agent does then is not in the recording.", i+1, step.Name)
-		case replay.EffectCensored:
-			return fmt.Sprintf("Step %d, %q, would go on longer than it was recorded. Its result is not in the recording.", i+1, step.Name)
-		case replay.EffectNone, replay.EffectShifted, replay.EffectUnknown:
+	live := p.Steps.Counts[replay.FateLive] > 0
+	if p.Structure.NoEffect {
+		text := "Nothing changes but times: no call fails, and none goes on longer than it was recorded."
+		if live {
+			text += " Models are asked again all the same, because the executor is server."
 		}
+		return text
 	}
-	return ""
+	name := func(i int) string { return fmt.Sprintf("Step %d, %q,", i+1, p.Recording.Steps[i].Name) }
+	stop := &p.Steps.Stop
+	if stop.Reason == replay.StopCensored {
+		return name(stop.Recorded) + " would go on longer than it was recorded. Its result is not in the recording."
+	}
+	timedOut := slices.IndexFunc(p.Steps.Steps, func(step replay.PlanStep) bool {
+		return step.Fate == replay.FateServed && p.Structure.Steps[step.Recorded].Effect == replay.EffectTimedOut
+	})
+	switch {
+	case timedOut < 0:
+		return stop.Detail
+	case live:
+		return name(timedOut) + " times out. Models are asked what follows."
+	case stop.Reason == replay.StopCompleted:
+		return name(timedOut) + " times out. No recorded call comes after it that depends on it."
+	}
+	return name(timedOut) + " times out. What the agent does then is not in the recording."
 }
