@@ -51,7 +51,11 @@ func (s *Span) dropWithdrawn() {
 // result of CountsUsage. A computed cost counts where the span's tokens do, since it is their price. A cost that the
 // client sent may be on other spans than the tokens, so the same rule is applied to the spans that have a cost.
 func CountsCost(spans []Span, countsUsage []bool) []bool {
-	return counted(spans, func(i int) bool {
+	return countsCost(spans, indexOf(spans), countsUsage)
+}
+
+func countsCost(spans []Span, index map[uint64]int, countsUsage []bool) []bool {
+	return counted(spans, index, func(i int) bool {
 		return spans[i].CostUSD != nil && (spans[i].CostSource == CostSent || countsUsage[i])
 	})
 }

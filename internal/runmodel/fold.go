@@ -333,7 +333,8 @@ func Totals(versions []Span) Run {
 	}()
 	at := rootIndex(spans)
 	root := &spans[at]
-	calls, tools := ModelCalls(spans), ToolCalls(spans)
+	index := indexOf(spans)
+	calls, tools := modelCalls(spans, index), toolCalls(spans, index)
 	run := Run{
 		ProjectID: root.ProjectID, RunID: root.RunID,
 		Version:    CountVersions(versions),
@@ -351,8 +352,8 @@ func Totals(versions []Span) Run {
 		Source:        runSource(root, spans),
 		FirstReceived: firstReceived(versions),
 	}
-	countsUsage := CountsUsage(spans)
-	countsCost := CountsCost(spans, countsUsage)
+	usage := countsUsage(spans, index)
+	cost := countsCost(spans, index, usage)
 	var lastEnd time.Time
 	input, output := previewSpans(spans, at)
 	if input >= 0 {
@@ -379,17 +380,17 @@ func Totals(versions []Span) Run {
 			run.Models = append(run.Models, model)
 		}
 		run.addPrompt(s)
-		if countsUsage[i] {
+		if usage[i] {
 			run.addUsage(s)
 		}
-		if countsCost[i] {
+		if cost[i] {
 			run.addCost(s)
 		}
 	}
 	if run.CostUSD != nil {
 		*run.CostUSD = RoundUSD(*run.CostUSD, 15)
 	}
-	run.UnpricedCallCount = Unpriced(spans, countsUsage, countsCost)
+	run.UnpricedCallCount = Unpriced(spans, usage, cost)
 	slices.Sort(run.Models)
 	run.Tools = toolsOf(spans)
 	run.StartTime, run.EndTime = spans[0].StartTime, lastEnd
@@ -403,7 +404,7 @@ func Totals(versions []Span) Run {
 		run.ErrorType, run.ErrorMessage = firstError(spans)
 	}
 	run.Failure = failureOf(&run, spans)
-	run.Replayability = replayability(&run, spans, calls, tools)
+	run.Replayability = replayability(&run, spans, index, calls, tools)
 	return run
 }
 
@@ -539,13 +540,14 @@ func rootIndex(spans []Span) int {
 //
 // The result depends on the set of spans alone, not on their order of arrival. A span that arrives later may count in the
 // stead of one above it.
-func CountsUsage(spans []Span) []bool {
-	return counted(spans, func(i int) bool { return spans[i].HasUsage() })
+func CountsUsage(spans []Span) []bool { return countsUsage(spans, indexOf(spans)) }
+
+func countsUsage(spans []Span, index map[uint64]int) []bool {
+	return counted(spans, index, func(i int) bool { return spans[i].HasUsage() })
 }
 
-func counted(spans []Span, carries func(int) bool) []bool {
+func counted(spans []Span, index map[uint64]int, carries func(int) bool) []bool {
 	counts := make([]bool, len(spans))
-	index := indexOf(spans)
 	// below[i] is true if a counted span is below i.
 	below := make([]bool, len(spans))
 	mark := func(i int) {
@@ -719,8 +721,9 @@ func wrappers(spans []Span, index map[uint64]int, is func(int) bool) []bool {
 // ToolCalls returns which of a run's folded spans are calls of tools, in their order. Client, transport and server may each record a
 // span for one call: below a span of the same tool, or of one that is not named, with no model call or agent in between, a span is no
 // call of its own.
-func ToolCalls(spans []Span) (calls []int) {
-	index := indexOf(spans)
+func ToolCalls(spans []Span) []int { return toolCalls(spans, indexOf(spans)) }
+
+func toolCalls(spans []Span, index map[uint64]int) (calls []int) {
 	for i := range spans {
 		if spans[i].EffectiveKind() != KindTool {
 			continue
@@ -752,13 +755,15 @@ const maxRelayed = 8
 
 // ModelCalls returns which of a run's folded spans are calls of language models, in their order. It skips spans that wrap a
 // call or continue one, and all but one of those that are the same call.
-func ModelCalls(spans []Span) (calls []int) {
+func ModelCalls(spans []Span) []int { return modelCalls(spans, indexOf(spans)) }
+
+func modelCalls(spans []Span, index map[uint64]int) (calls []int) {
 	again := sameCalls(spans)
 	isCall := func(i int) bool {
 		s := &spans[i]
 		return s.EffectiveKind() == KindLLM && s.countsAtAll() && s.Counting != CountUsage && !again[i]
 	}
-	wraps := wrappers(spans, indexOf(spans), isCall)
+	wraps := wrappers(spans, index, isCall)
 	for i := range spans {
 		if isCall(i) && !wraps[i] {
 			calls = append(calls, i)

@@ -20,17 +20,19 @@ const (
 // Replayabilities are the levels, the least first.
 var Replayabilities = []string{ReplayNone, ReplayStructure, ReplayLLM, ReplayFull}
 
-// replayability returns how far a run can be replayed, by what Totals knows. calls and tools are the indexes of its calls of models and
-// tools. It follows the rules of package replay, which reads the texts and decides for good. Totals know messages by their ids only: not
+// replayability returns how far a run can be replayed, by what Totals knows: the indexes of spans by their ids, and those of its calls of
+// models and tools. It follows the rules of package replay, which reads the texts and decides for good. Totals know messages by their ids only: not
 // whether the answer in a request is the one that was given, nor whether each tool call has its result there. So a run may turn out to be
 // replayable less far.
-func replayability(run *Run, spans []Span, calls, tools []int) string {
+func replayability(run *Run, spans []Span, index map[uint64]int, calls, tools []int) string {
 	if !run.GenAI || len(calls)+len(tools) == 0 || run.Status == StatusRunning {
 		return ReplayNone
 	}
-	index := indexOf(spans)
 	for i := range spans {
-		if _, below := index[spans[i].ParentSpanID]; !below && spans[i].EffectiveStatus() == StatusRunning {
+		if spans[i].EffectiveStatus() != StatusRunning {
+			continue
+		}
+		if _, below := index[spans[i].ParentSpanID]; !below {
 			return ReplayNone
 		}
 	}

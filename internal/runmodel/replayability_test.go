@@ -3,6 +3,7 @@ package runmodel
 import (
 	"math/rand/v2"
 	"slices"
+	"strconv"
 	"testing"
 	"time"
 
@@ -229,4 +230,22 @@ func TestReplayabilityOfManyLoops(t *testing.T) {
 		})
 	}
 	assert.Equal(t, ReplayFull, Totals(*chain).Replayability)
+}
+
+// BenchmarkTotals derives a run of an agent with as many calls of a model, each with all messages before it, and tools in between.
+func BenchmarkTotals(b *testing.B) {
+	for _, calls := range []int{1, 20, 500} {
+		run := newRecorded()
+		for n := range uint64(calls) {
+			run.call(1, ids(1, 2*n+1)...).last(func(s *Span) { s.Version = n + 2 })
+			run.tool(1)
+		}
+		b.Run(strconv.Itoa(calls), func(b *testing.B) {
+			b.ReportAllocs()
+			for b.Loop() {
+				Totals(*run)
+			}
+			b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/float64(len(*run)), "ns/span")
+		})
+	}
 }
