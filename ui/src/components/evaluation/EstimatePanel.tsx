@@ -4,6 +4,7 @@ import type { EvaluationEstimate } from "@/api/types";
 import { Delayed } from "@/components/Delayed";
 import { formatCount, formatTokens } from "@/components/format";
 import { ProblemPanel } from "@/components/ProblemPanel";
+import { Updating } from "@/components/Updating";
 import { estimatedCalls, estimatedCost, itemsText } from "./estimate";
 import classes from "./StartForm.module.css";
 
@@ -32,7 +33,7 @@ export function EstimatePanel(props: Props) {
   const { data, error } = query;
   return (
     <div className={classes.estimate} data-testid="estimate" aria-live="polite">
-      <h2>Estimate</h2>
+      <h2>Estimate{isReady && isStale && <Updating />}</h2>
       {!isReady ? (
         <p className={classes.note}>
           {missing > 0
@@ -44,7 +45,7 @@ export function EstimatePanel(props: Props) {
           <ProblemPanel error={error} onRetry={() => void query.refetch()} />
         )
       ) : data ? (
-        <div aria-busy={isStale} className={classes.estimateBody}>
+        <div aria-busy={isStale}>
           <Estimate estimate={data} />
           <Incompatible estimate={data} skips={skips} isSingle={isSingle} />
         </div>

@@ -21,6 +21,7 @@ import type { Draft, DraftError, DraftModel } from "@/components/editor/draft";
 import { ModelParameters } from "@/components/editor/ModelParameters";
 import { formatCost, formatCount } from "@/components/format";
 import { type PromptChoice, PromptPicker } from "@/components/PromptPicker";
+import { Updating } from "@/components/Updating";
 import { AnswerView } from "./AnswerView";
 import type { Answer, Turn } from "./answer";
 import { ColumnResult } from "./ColumnResult";
@@ -307,6 +308,7 @@ function Estimate({ prepared }: { prepared: Prepared }) {
   const preview = useCompletionPreview(draft);
   if (preview.error) return whyOf(preview.error);
   if (!preview.data) return "Estimating the cost…";
+  const isStale = draft !== prepared.draft || preview.isPlaceholderData;
   const { input_tokens, max_cost_usd, priced, warnings, unused } = preview.data;
   const cost =
     max_cost_usd !== null
@@ -316,7 +318,10 @@ function Estimate({ prepared }: { prepared: Prepared }) {
         : "no price known";
   return (
     <>
-      About {formatCount(input_tokens)} input tokens, {cost}.
+      <span aria-busy={isStale}>
+        About {formatCount(input_tokens)} input tokens, {cost}.
+      </span>
+      {isStale && <Updating />}
       {warnings.map((warning) => (
         <div key={warning}>{warning}</div>
       ))}

@@ -7,6 +7,7 @@ import { Delayed } from "@/components/Delayed";
 import classes from "@/components/evaluation/StartForm.module.css";
 import { firstWords } from "@/components/format";
 import { ProblemPanel } from "@/components/ProblemPanel";
+import { Updating } from "@/components/Updating";
 import { useProjectId } from "@/components/useProject";
 import { dailyCostText, matchedText, noBoundText, overBudgetText, pacedText } from "./preview";
 import own from "./Rules.module.css";
@@ -27,13 +28,13 @@ export function PreviewPanel({ query, isOff, isStale, isWhole, budget }: Props) 
   const { data, error } = query;
   return (
     <div className={classes.estimate} data-testid="preview" aria-live="polite">
-      <h2>Preview</h2>
+      <h2>Preview{!isOff && isStale && <Updating />}</h2>
       {isOff ? (
         <p className={classes.note}>Fill in the sample to see what the rule would take.</p>
       ) : error ? (
         <ProblemPanel error={error} onRetry={() => void query.refetch()} />
       ) : data ? (
-        <div aria-busy={isStale} className={classes.estimateBody}>
+        <div aria-busy={isStale}>
           <Counts preview={data} isWhole={isWhole} budget={budget} />
           <Examples examples={data.examples} />
         </div>
