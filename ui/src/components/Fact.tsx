@@ -1,5 +1,5 @@
 import classes from "./Fact.module.css";
-import { isMissing, UNKNOWN } from "./format";
+import { formatTime, isMissing, NONE, UNKNOWN } from "./format";
 
 interface Props {
   label: string;
@@ -16,6 +16,18 @@ export function Fact({ label, value, title, testId }: Props) {
       <dt className={classes.label}>{label}</dt>
       <dd className={classes.value} data-missing={isMissing(value) || undefined}>
         {value || UNKNOWN}
+      </dd>
+    </div>
+  );
+}
+
+/** A labelled moment, in full: it takes a second line where one is too narrow. Null shows that there is none. */
+export function TimeFact({ label, time }: { label: string; time: string | null }) {
+  return (
+    <div className={classes.fact}>
+      <dt className={classes.label}>{label}</dt>
+      <dd className={classes.value} data-time={time !== null || undefined}>
+        {time === null ? NONE : <time dateTime={time}>{formatTime(time)}</time>}
       </dd>
     </div>
   );

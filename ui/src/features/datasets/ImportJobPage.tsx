@@ -17,8 +17,8 @@ import { Ago } from "@/components/Ago";
 import { authorName } from "@/components/author";
 import { ConfirmDialog } from "@/components/ConfirmDialog";
 import { DataTable } from "@/components/DataTable";
-import { Fact, FactList } from "@/components/Fact";
-import { formatBytes, formatCount, formatDuration, formatTime, NONE } from "@/components/format";
+import { Fact, FactList, TimeFact } from "@/components/Fact";
+import { formatBytes, formatCount, formatDuration, NONE } from "@/components/format";
 import { LoadMore } from "@/components/LoadMore";
 import { Page } from "@/components/Page";
 import { PageHint, PageMessage } from "@/components/PageMessage";
@@ -230,11 +230,7 @@ function Facts({ state }: { state: Import }) {
       <Fact label="Mode" value={modeLabels[state.mode]} />
       <Fact label="Rejected rows" value={state.on_error === "skip" ? "Skipped" : "Stop the import"} />
       <Fact label="Duplicates" value={state.dedupe ? "Skipped" : "Kept"} />
-      <Fact
-        label="Finished"
-        value={finished ? formatTime(finished) : NONE}
-        title={finished ? formatTime(finished) : undefined}
-      />
+      <TimeFact label="Finished" time={finished} />
       <Fact label="Duration" value={took === null ? NONE : formatDuration(took)} />
       {mapping && mapping.shape !== "columns" && <Fact label="Rows are" value={shapeLabels[mapping.shape]} />}
       {mapping?.shape === "columns" &&

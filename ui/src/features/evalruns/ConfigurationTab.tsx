@@ -5,8 +5,8 @@ import { pretty } from "@/components/editor/draft";
 import { MessageList } from "@/components/editor/MessageList";
 import classes from "@/components/evaluation/Evaluation.module.css";
 import { PanelsRead } from "@/components/evaluation/PanelsRead";
-import { Fact, FactList } from "@/components/Fact";
-import { formatCost, formatCount, formatTime, NONE } from "@/components/format";
+import { Fact, FactList, TimeFact } from "@/components/Fact";
+import { formatCost, formatCount, NONE } from "@/components/format";
 import { useProjectId } from "@/components/useProject";
 
 /** What was evaluated, and by what. */
@@ -83,8 +83,8 @@ function Target({ target }: { target: EvalRunTargetRead }) {
       return (
         <FactList>
           <Fact label="Recorded runs" value={target.run_filter ? <bdi>{target.run_filter}</bdi> : "All"} />
-          <Fact label="From" value={target.from === null ? NONE : formatTime(target.from)} />
-          <Fact label="Until" value={target.to === null ? NONE : formatTime(target.to)} />
+          <TimeFact label="From" time={target.from} />
+          <TimeFact label="Until" time={target.to} />
           <Fact label="At most" value={target.max_runs === null ? NONE : formatCount(target.max_runs)} />
           {target.runs && (
             <>

@@ -16,15 +16,8 @@ import { Shares } from "@/components/evaluation/Shares";
 import { StoppedJudges } from "@/components/evaluation/StoppedJudges";
 import { Trust, VoteSum } from "@/components/evaluation/Trust";
 import { stoppedJudges } from "@/components/evaluation/trust";
-import { Fact, FactList } from "@/components/Fact";
-import {
-  formatCost,
-  formatCount,
-  formatDuration,
-  formatPercent,
-  formatTime,
-  NONE,
-} from "@/components/format";
+import { Fact, FactList, TimeFact } from "@/components/Fact";
+import { formatCost, formatCount, formatDuration, formatPercent, NONE } from "@/components/format";
 import { allows, useProject } from "@/components/useProject";
 import own from "./EvalRuns.module.css";
 import { isResumable, primaryScore, scoreText, tookMs, withoutPath } from "./evalRuns";
@@ -219,7 +212,7 @@ function Facts({ run }: { run: EvalRun }) {
           title={run.branch ?? undefined}
         />
         <Fact label="Commit" value={run.commit ?? NONE} title={run.commit ?? undefined} />
-        <Fact label="Started" value={formatTime(run.created_at)} title={formatTime(run.created_at)} />
+        <TimeFact label="Started" time={run.created_at} />
         {run.graders.length > 0 && (
           <Fact label="Graders of Looptrace" value={run.graders.map(({ name }) => name).join(", ")} />
         )}
