@@ -52,6 +52,7 @@ type replayDiff struct {
 	Attempts   []struct {
 		Number            int
 		Role, Stop, Error string
+		Remedy            string
 	} `json:"attempts"`
 	Diff *struct {
 		Attempt       int
@@ -296,7 +297,7 @@ func TestMCPReplayErrors(t *testing.T) {
 		"wrong value":       {"replay.edit", edit("all", map[string]any{"params": 7}), []string{"edits[0] is not valid", `"params":{"temperature":0}`}},
 		"unknown member":    {"replay.edit", edit("all", map[string]any{"prmpt": "x"}), []string{"edits[0]", "Example:"}},
 		"prompt by id":      {"replay.edit", edit("all", map[string]any{"prompt": map[string]any{"id": "x"}}), []string{"set system_prompt or messages"}},
-		"no price":          {"replay.edit", with(map[string]any{"provider_id": second.Id.String(), "max_cost_usd": 1}), []string{"allow_unpriced"}},
+		"no price":          {"replay.edit", with(map[string]any{"provider_id": second.Id.String(), "max_cost_usd": 1}), []string{"allow models without a price"}},
 		"no edits":          {"replay.edit", map[string]any{"run_id": run.String()}, []string{"The arguments are not valid: required"}},
 		"unknown replay":    {"replay.diff", map[string]any{"replay_id": noSuchID}, []string{"Use the replay_id that replay.edit returned."}},
 		"wrong policy":      {"replay.edit", with(map[string]any{"tools": map[string]any{"find_order": map[string]any{"on_mis": "stop"}}}), []string{"tools.find_order is not valid", `"on_miss":"fixed"`}},
@@ -400,7 +401,8 @@ func TestMCPReplayKeepsTextInItsFence(t *testing.T) {
 			case "call it":
 				require.Len(t, ended.Attempts, 2)
 				assert.Equal(t, "write_barrier", ended.Attempts[1].Stop)
-				assert.Contains(t, ended.Attempts[1].Error, "the recording has no call", "%+v", ended)
+				assert.Contains(t, ended.Attempts[1].Error, "The recording has no call", "%+v", ended)
+				assert.Contains(t, ended.Attempts[1].Remedy, "a fixed result")
 			default:
 				assert.Equal(t, "failed", ended.Status)
 				assert.NotEmpty(t, ended.Error, "%+v", ended)

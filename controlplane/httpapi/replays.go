@@ -27,22 +27,6 @@ type replayHandlers struct {
 	runs    *runs.Service
 }
 
-// ListReplays lists replays.
-func (h replayHandlers) ListReplays(ctx context.Context, req contract.ListReplaysRequestObject) (contract.ListReplaysResponseObject, error) {
-	page := pageOf(req.Params.Limit, req.Params.Offset)
-	found, more, err := h.replays.List(ctx, grantOf(ctx), replays.Filter{Run: req.Params.RunId, Status: replays.Status(valueOf(req.Params.Status, ""))}, page)
-	if err != nil {
-		return nil, err
-	}
-	answer := contract.ListReplays200JSONResponse{Data: make([]contract.Replay, len(found)), Limit: page.Limit, Offset: page.Offset, HasMore: more}
-	for i := range found {
-		if answer.Data[i], err = h.replay(ctx, &found[i], false); err != nil {
-			return nil, err
-		}
-	}
-	return answer, nil
-}
-
 // CreateReplay replays a run, or says what that would do.
 func (h replayHandlers) CreateReplay(ctx context.Context, req contract.CreateReplayRequestObject) (contract.CreateReplayResponseObject, error) {
 	wanted, err := h.wanted(ctx, req.Body)
@@ -60,7 +44,7 @@ func (h replayHandlers) CreateReplay(ctx context.Context, req contract.CreateRep
 	if err != nil {
 		return nil, err
 	}
-	answer, err := h.replay(ctx, &created, true)
+	answer, err := h.replay(ctx, &created)
 	return contract.CreateReplay201JSONResponse{
 		Body: answer, Headers: contract.CreateReplay201ResponseHeaders{Location: new("/v1/replays/" + created.ID.String())},
 	}, err
@@ -144,8 +128,18 @@ func (h replayHandlers) GetReplay(ctx context.Context, req contract.GetReplayReq
 	if err != nil {
 		return nil, err
 	}
-	answer, err := h.replay(ctx, &found, true)
+	answer, err := h.replay(ctx, &found)
 	return contract.GetReplay200JSONResponse(answer), err
+}
+
+// UpdateReplay renames a replay.
+func (h replayHandlers) UpdateReplay(ctx context.Context, req contract.UpdateReplayRequestObject) (contract.UpdateReplayResponseObject, error) {
+	changed, err := h.replays.Rename(ctx, grantOf(ctx), req.ReplayId, req.Body.Name)
+	if err != nil {
+		return nil, err
+	}
+	answer, err := h.replay(ctx, &changed)
+	return contract.UpdateReplay200JSONResponse(answer), err
 }
 
 // DeleteReplay deletes a replay.
@@ -159,7 +153,7 @@ func (h replayHandlers) CancelReplay(ctx context.Context, req contract.CancelRep
 	if err != nil {
 		return nil, err
 	}
-	answer, err := h.replay(ctx, &changed, true)
+	answer, err := h.replay(ctx, &changed)
 	return contract.CancelReplay200JSONResponse(answer), err
 }
 
@@ -171,7 +165,7 @@ func (h replayHandlers) ExtendReplay(ctx context.Context, req contract.ExtendRep
 	if err != nil {
 		return nil, err
 	}
-	answer, err := h.replay(ctx, &changed, true)
+	answer, err := h.replay(ctx, &changed)
 	return contract.ExtendReplay200JSONResponse(answer), err
 }
 
@@ -224,7 +218,11 @@ func planOf(p *replays.Plan) contract.ReplayPlan {
 	answer := contract.ReplayPlan{
 		RunId: p.Run, Replayability: replayabilityOf(p.Recording), Executor: contract.ReplayExecutor(p.Executor), Steps: make([]contract.ReplayPlanStep, len(p.Steps.Steps)),
 		Missing: missingOf(p.Steps.Missing), Edits: list(p.Texts), Calls: p.Estimate.Calls, CostLowUsd: dollarsOf(p.Estimate.Low), CostHighUsd: dollarsOf(p.Estimate.High),
-		UnpricedModels: list(p.Estimate.Unpriced), AttainableP: p.AttainableP(), Decided: known(p.Decided()), Warnings: list(p.Warnings),
+		UnpricedModels: list(p.Estimate.Unpriced), AttainableP: p.AttainableP(), Decided: known(p.Decided()),
+		Warnings: make([]contract.ReplayPlanWarning, len(p.Warnings)),
+	}
+	for i, w := range p.Warnings {
+		answer.Warnings[i] = contract.ReplayPlanWarning{Code: contract.ReplayPlanWarningCode(w.Code), Detail: w.Detail, Remedy: w.Remedy}
 	}
 	if fork := p.Steps.Fork; fork >= 0 {
 		answer.ForkSpanId = &p.Recording.Steps[fork].SpanID
@@ -251,20 +249,14 @@ func planOf(p *replays.Plan) contract.ReplayPlan {
 	return answer
 }
 
-// replay returns a replay, with its attempts if it is whole.
-func (h replayHandlers) replay(ctx context.Context, r *replays.Replay, whole bool) (contract.Replay, error) {
+// replay returns a replay with its attempts.
+func (h replayHandlers) replay(ctx context.Context, r *replays.Replay) (contract.Replay, error) {
 	answer := contract.Replay{
 		Id: r.ID, ProjectId: r.ProjectID, Name: r.Name, RunId: r.RunID, RunName: r.RunName, Status: contract.ReplayStatus(r.Status), Controls: r.Controls,
 		Treatments: r.Treatments, AllowUnpriced: r.AllowUnpriced, Attempts: []contract.ReplayAttempt{}, Exposure: contract.ReplayExposure{},
 		CreatedBy: contract.Author{Email: r.AuthorEmail, Key: r.AuthorKey}, CreatedAt: r.CreatedAt.UTC(), StartedAt: utc(r.StartedAt), FinishedAt: utc(r.FinishedAt),
-		MaxCostUsd: dollarsOf(r.MaxCostNanousd),
-	}
-	answer.Progress.Total, answer.Progress.Done, answer.Progress.Failed = r.Total, r.Done, r.Failed
-	if r.ErrorCode != nil {
-		answer.Error = &contract.EvaluationFailure{Code: *r.ErrorCode, Detail: valueOf(r.ErrorDetail, "")}
-	}
-	if r.StopReason != nil {
-		answer.StopReason = new(contract.ReplayStopReason(*r.StopReason))
+		MaxCostUsd: dollarsOf(r.MaxCostNanousd), Progress: contract.ReplayProgress{Total: r.Total, Done: r.Done, Failed: r.Failed},
+		Error: replayFailureOf(r), StopReason: replayStopOf(r),
 	}
 	if err := addReplayConfig(r, &answer); err != nil {
 		return answer, err
@@ -276,9 +268,6 @@ func (h replayHandlers) replay(ctx context.Context, r *replays.Replay, whole boo
 	answer.Cost, answer.CostUsd = costOf(&cost), cost.Cost.Dollars()
 	if r.Verdict != nil {
 		answer.Verdict = new(json.RawMessage(*r.Verdict))
-	}
-	if !whole {
-		return answer, nil
 	}
 	attempts, err := h.replays.Attempts(ctx, r)
 	if err != nil {
@@ -303,16 +292,11 @@ func addReplayConfig(r *replays.Replay, answer *contract.Replay) error {
 	if err != nil {
 		return err
 	}
-	estimate, err := r.ReadEstimate()
-	if err != nil {
+	if answer.Estimate, err = replayEstimateOf(r); err != nil {
 		return err
 	}
-	answer.Executor, answer.EditsText = contract.ReplayExecutor(config.Executor), list(config.Texts)
+	answer.Executor, answer.Provider, answer.EditsText = contract.ReplayExecutor(config.Executor), replayProviderOf(&config), list(config.Texts)
 	answer.Edits, answer.Tools = make([]contract.ReplayEdit, len(config.Edits)), map[string]contract.ReplayTool{}
-	answer.Estimate.Calls, answer.Estimate.CostLowUsd, answer.Estimate.CostHighUsd = estimate.Calls, dollarsOf(estimate.Low), dollarsOf(estimate.High)
-	if config.ProviderID != nil {
-		answer.Provider = &contract.EvaluationProvider{Id: *config.ProviderID, Name: config.ProviderName}
-	}
 	if len(config.Outcome) > 0 && string(config.Outcome) != "null" {
 		answer.Outcome = &config.Outcome
 	}
@@ -324,11 +308,12 @@ func addReplayConfig(r *replays.Replay, answer *contract.Replay) error {
 
 func replayAttemptOf(a *replays.Attempt) (contract.ReplayAttempt, error) {
 	answer := contract.ReplayAttempt{
-		Number: a.Number, Role: contract.ReplayRole(a.Role), Index: a.Index, Status: contract.ReplayStatus(a.Status), StopReason: a.StopReason, Reused: a.Reused,
+		Number: a.Number, Role: contract.ReplayRole(a.Role), Index: a.Index, Status: contract.ReplayStatus(a.Status), Reused: a.Reused, Detail: a.Detail,
+		Remedy:    a.Remedy,
 		StartedAt: utc(a.StartedAt), FinishedAt: utc(a.FinishedAt), Exposure: contract.ReplayExposure{}, Warnings: []string{},
 	}
-	if a.ErrorCode != nil {
-		answer.Error = &contract.EvaluationFailure{Code: *a.ErrorCode, Detail: valueOf(a.ErrorDetail, "")}
+	if a.StopReason != nil {
+		answer.StopReason = new(contract.ReplayAttemptStop(*a.StopReason))
 	}
 	result, err := a.ReadResult()
 	if err != nil || result == nil {

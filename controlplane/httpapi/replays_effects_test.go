@@ -113,9 +113,10 @@ func TestReplayTellsFailuresOfProviders(t *testing.T) {
 		require.EqualValues(t, "succeeded", ended.Status, "%+v", ended.Error)
 		for _, a := range treatmentsOf(&ended) {
 			assert.EqualValues(t, "failed", a.Status)
-			assert.Equal(t, "model_error", *a.StopReason)
-			require.NotNil(t, a.Error)
-			assert.NotEmpty(t, a.Error.Detail)
+			assert.EqualValues(t, "model_error", *a.StopReason)
+			require.NotNil(t, a.Detail)
+			assert.Contains(t, *a.Detail, "The call of the model failed")
+			assert.NotEmpty(t, a.Remedy)
 		}
 		verdict := verdictOf(t, &ended)
 		assert.Equal(t, "invalid", verdict.Verdict, verdict.Sentence)
@@ -135,7 +136,7 @@ func TestReplayTellsFailuresOfProviders(t *testing.T) {
 		}, asking+`,"controls":1,"treatments":1`)
 		require.EqualValues(t, "succeeded", ended.Status, "%+v", ended.Error)
 		for _, a := range ended.Attempts {
-			assert.Equal(t, "completed", *a.StopReason, "%+v", a.Error)
+			assert.EqualValues(t, "completed", *a.StopReason, "%v", a.Detail)
 		}
 	})
 	t.Run("refused parameter", func(t *testing.T) {
@@ -149,7 +150,7 @@ func TestReplayTellsFailuresOfProviders(t *testing.T) {
 		}, `"controls":1,"treatments":1,"edits":[{"target":"all","set":{"params":{"temperature":0.5}}}]`)
 		treatment := treatmentsOf(&ended)
 		require.Len(t, treatment, 1)
-		told := ended.Error != nil || treatment[0].Error != nil || len(treatment[0].Warnings) > 0
+		told := ended.Error != nil || treatment[0].Detail != nil || len(treatment[0].Warnings) > 0
 		assert.True(t, told, "%+v", ended)
 		if ended.Verdict != nil {
 			assert.NotContains(t, effects, verdictOf(t, &ended).Verdict)
@@ -191,23 +192,26 @@ func TestReplayOfCallsThatTheRecordingLacks(t *testing.T) {
 	stopped := l.replay(t, other, design)
 	require.EqualValues(t, "succeeded", stopped.Status, "%+v", stopped.Error)
 	for _, a := range treatmentsOf(&stopped) {
-		assert.Contains(t, []string{"miss", "write_barrier"}, *a.StopReason)
-		require.NotNil(t, a.Error)
-		assert.Contains(t, a.Error.Detail, "find_order")
-		assert.Contains(t, a.Error.Detail, "on_miss", "the remedy")
+		assert.Contains(t, []string{"miss", "write_barrier"}, string(*a.StopReason))
+		require.NotNil(t, a.Detail)
+		assert.Equal(t, `The recording has no call of the tool "find_order" with the same arguments (different: "open"). It counts as a tool that writes.`, *a.Detail)
+		require.NotNil(t, a.Remedy)
+		assert.Contains(t, *a.Remedy, "a fixed result")
 	}
+	assert.Zero(t, l.count(t, "SELECT count(*) FROM replays r JOIN replay_attempts a ON a.replay_id = r.id WHERE concat(a.detail, a.remedy, a.result, a.details, r.verdict) LIKE '%ann@example.com%'"),
+		"what was recorded goes with its run")
 	verdict := verdictOf(t, &stopped)
 	assert.Equal(t, "invalid", verdict.Verdict)
 	assert.Contains(t, reasonsOf(verdict), "all_stopped")
 
 	fixed := l.replay(t, other, design+`,"tools":{"find_order":{"on_miss":"fixed","result":"no orders","side_effects":"read"}}`)
 	for _, a := range treatmentsOf(&fixed) {
-		assert.Equal(t, "completed", *a.StopReason, "%+v", a.Error)
+		assert.EqualValues(t, "completed", *a.StopReason, "%v", a.Detail)
 		assert.EqualValues(t, 1, a.Exposure["fixed"], "%v", a.Exposure)
 	}
 	nearest := l.replay(t, other, design+`,"tools":{"find_order":{"on_miss":"nearest","side_effects":"read"}}`)
 	for _, a := range treatmentsOf(&nearest) {
-		assert.Contains(t, []string{"completed", "miss"}, *a.StopReason, "%+v", a.Error)
+		assert.Contains(t, []string{"completed", "miss"}, string(*a.StopReason), "%v", a.Detail)
 	}
 	assert.Zero(t, l.texts(t))
 }
@@ -287,7 +291,7 @@ func TestReplayEdits(t *testing.T) {
 		ended := l.replay(t, telling, `"edits":[`+edit+`]`+design)
 		require.EqualValues(t, "succeeded", ended.Status, "%s: %+v", name, ended.Error)
 		for _, a := range treatmentsOf(&ended) {
-			assert.Equal(t, "completed", *a.StopReason, "%s: %+v", name, a.Error)
+			assert.EqualValues(t, "completed", *a.StopReason, "%s: %v", name, a.Detail)
 		}
 		verdict := verdictOf(t, &ended)
 		assert.Contains(t, effects, verdict.Verdict, "%s: %s", name, verdict.Sentence)
@@ -314,7 +318,7 @@ func TestReplayWithinItsCap(t *testing.T) {
 		if a.Status == contract.ReplayStatusCancelled {
 			cancelled++
 			require.NotNil(t, a.StopReason)
-			assert.Equal(t, "max_cost", *a.StopReason)
+			assert.EqualValues(t, "max_cost", *a.StopReason)
 		}
 	}
 	assert.Positive(t, cancelled)
@@ -335,7 +339,7 @@ func TestReplayWithinItsCap(t *testing.T) {
 	require.Len(t, whole.Attempts, 9)
 	for i, a := range whole.Attempts {
 		assert.Equal(t, i+1, a.Number)
-		assert.Equal(t, "completed", *a.StopReason)
+		assert.EqualValues(t, "completed", *a.StopReason)
 		if before := ended.Attempts[i]; before.Status == contract.ReplayStatusSucceeded {
 			assert.Equal(t, before.RunId, a.RunId, "attempts that ended stay")
 		}

@@ -100,7 +100,7 @@ func TestReplayOfHostileTexts(t *testing.T) {
 	require.EqualValues(t, "succeeded", ended.Status, "%+v", ended.Error)
 	for _, a := range ended.Attempts {
 		require.NotNil(t, a.StopReason)
-		assert.Equal(t, "completed", *a.StopReason, "%+v", a.Error)
+		assert.EqualValues(t, "completed", *a.StopReason, "%+v", a.Detail)
 	}
 	verdict := verdictOf(t, &ended)
 	assert.Equal(t, "effect_attributable", verdict.Verdict)
@@ -123,7 +123,7 @@ func TestReplayOfALargeResult(t *testing.T) {
 	ended := l.replayed(t, l.as, l.start(t, `"edits":[`+slower+`]`).Id)
 	require.EqualValues(t, "succeeded", ended.Status, "%+v", ended.Error)
 	for _, a := range ended.Attempts {
-		assert.Equal(t, "completed", *a.StopReason)
+		assert.EqualValues(t, "completed", *a.StopReason)
 	}
 }
 
@@ -150,8 +150,8 @@ func TestReplayOfParallelCalls(t *testing.T) {
 	require.EqualValues(t, "succeeded", ended.Status, "%+v", ended.Error)
 	for _, a := range ended.Attempts {
 		require.NotNil(t, a.StopReason)
-		assert.NotEqual(t, "completed", *a.StopReason)
-		assert.NotNil(t, a.Error)
+		assert.NotEqualValues(t, "completed", *a.StopReason)
+		assert.NotNil(t, a.Detail)
 	}
 	assert.NotContains(t, effects, verdictOf(t, &ended).Verdict)
 }

@@ -46,8 +46,8 @@ func (l *replayLab) wantWhole(t *testing.T, r *contract.Replay) {
 	ids := map[uuid.UUID]bool{}
 	for i, a := range r.Attempts {
 		assert.Equal(t, i+1, a.Number)
-		require.Equal(t, contract.ReplayStatusSucceeded, a.Status, "%+v", a.Error)
-		assert.Equal(t, "completed", *a.StopReason)
+		require.Equal(t, contract.ReplayStatusSucceeded, a.Status, "%+v", a.Detail)
+		assert.EqualValues(t, "completed", *a.StopReason)
 		calls, spans := 3, 6
 		if a.Role == contract.Treatment {
 			calls, spans = 1, 2

@@ -133,8 +133,8 @@ func TestReplayOfAnOpaqueRun(t *testing.T) {
 		if *a.StopReason == "completed" {
 			continue
 		}
-		assert.Equal(t, "opaque", *a.StopReason)
-		assert.Contains(t, a.Error.Detail, "worker")
+		assert.EqualValues(t, "opaque", *a.StopReason)
+		assert.Contains(t, *a.Remedy, "Edit this request itself")
 	}
 
 	// Without texts, no model can be called. Times can be edited.
@@ -158,7 +158,7 @@ func TestReplayOfAnOpaqueRun(t *testing.T) {
 		{`"executor":"cassette","edits":[]`, "deterministic_no_effect", "has no effect"},
 		{`"edits":[{"target":{"kind":"tool","name":"find_order"},"set":{"timeout_ms":5000}}]`, "deterministic_no_effect", "has no effect"},
 		{`"edits":[{"target":{"kind":"model"},"set":{"latency_ms":900}}]`, "deterministic_effect", "The edit changed the run"},
-		{`"edits":[{"target":{"kind":"model"},"set":{"timeout_ms":10}}]`, "invalid", "times out by the edit"},
+		{`"edits":[{"target":{"kind":"model"},"set":{"timeout_ms":10}}]`, "invalid", "The call of the model times out"},
 	} {
 		ended := l.replayed(t, l.as, l.start(t, c.members).Id)
 		assert.EqualValues(t, "cassette", ended.Executor)

@@ -177,7 +177,7 @@ func (e *env) fillReplay(t *testing.T, as option, run string) string {
 	t.Helper()
 	id := must[contract.Replay](t, e.do(t, http.MethodPost, "/v1/replays", replayBody(run, ""), as), http.StatusCreated).Id
 	e.exec(t, `UPDATE replay_attempts SET status = 'succeeded', run_id = $2, stop_reason = 'completed', result = '{}', finished_at = now() WHERE replay_id = $1`, id, run)
-	e.exec(t, `UPDATE replays SET status = 'succeeded', verdict = '{"verdict":"no_effect","sentence":"none"}', finished_at = now() WHERE id = $1`, id)
+	e.exec(t, `UPDATE replays SET status = 'succeeded', verdict = '{"verdict":"within_noise","sentence":"none"}', finished_at = now() WHERE id = $1`, id)
 	return id.String()
 }
 
@@ -191,7 +191,26 @@ func (e *env) replayed(t *testing.T, as option, id uuid.UUID) (ended contract.Re
 	}, replayTime, 20*time.Millisecond) {
 		require.FailNow(t, "no verdict", "%s: %+v, %+v\n%s", ended.Status, ended.Progress, ended.Error, e.log)
 	}
+	if ended.Verdict != nil {
+		requireFits(t, "ReplayVerdict", *ended.Verdict)
+	}
+	requireTold(t, &ended)
 	return ended
+}
+
+// requireTold fails if an attempt that did not come to its own end does not say why, by a reason of the contract, and what to do.
+func requireTold(t *testing.T, r *contract.Replay) {
+	t.Helper()
+	for _, a := range r.Attempts {
+		require.NotNil(t, a.StopReason, "%+v", a)
+		require.True(t, a.StopReason.Valid(), *a.StopReason)
+		if *a.StopReason == contract.ReplayAttemptStopCompleted {
+			require.Nil(t, a.Detail)
+			continue
+		}
+		require.NotNil(t, a.Detail, *a.StopReason)
+		require.NotNil(t, a.Remedy, *a.StopReason)
+	}
 }
 
 // readVerdict is what tests read of a verdict.
@@ -234,6 +253,9 @@ func TestReplayOfAnAgent(t *testing.T) {
 	}
 	plan := must[contract.ReplayPlan](t, e.do(t, http.MethodPost, "/v1/replays", body(`,"plan":true`), as), http.StatusOK)
 	assert.EqualValues(t, "server", plan.Executor)
+	require.Len(t, plan.Warnings, 1)
+	assert.Equal(t, contract.SideEffectsUnknown, plan.Warnings[0].Code)
+	assert.Contains(t, plan.Warnings[0].Detail, `"cancel_order", "find_order"`)
 	assert.Empty(t, server.Requests(), "a plan calls nothing")
 	require.Len(t, plan.Steps, 6)
 	assert.EqualValues(t, "live", plan.Steps[1].Action)
@@ -247,7 +269,7 @@ func TestReplayOfAnAgent(t *testing.T) {
 	require.Len(t, ended.Attempts, 9)
 	for _, a := range ended.Attempts {
 		require.EqualValues(t, "succeeded", a.Status, "%+v", a)
-		assert.Equal(t, "completed", *a.StopReason)
+		assert.EqualValues(t, "completed", *a.StopReason)
 		assert.NotNil(t, a.RunId)
 		if a.Role == contract.Control {
 			assert.Equal(t, 3, a.ModelCalls)
@@ -273,6 +295,24 @@ func TestReplayOfAnAgent(t *testing.T) {
 	assert.Len(t, listed.Data, 1)
 	listed = must[contract.RunPage](t, e.do(t, http.MethodGet, "/v1/runs?source=replay&project_id="+project.Id.String(), nil, as), http.StatusOK)
 	assert.Len(t, listed.Data, 9)
+
+	// A list has no contents of edits, and the verdict in words.
+	page := must[contract.ReplayPage](t, e.do(t, http.MethodGet, "/v1/replays?run_id="+run.String(), nil, as), http.StatusOK)
+	require.Len(t, page.Data, 1)
+	summary := page.Data[0]
+	assert.Equal(t, 1, summary.EditCount)
+	require.Len(t, summary.Edits, 1)
+	assert.JSONEq(t, `{"target":"all","set":"system_prompt"}`, string(summary.Edits[0]))
+	assert.Equal(t, ended.Provider, summary.Provider)
+	assert.Equal(t, ended.Estimate, summary.Estimate)
+	assert.Equal(t, ended.Progress, summary.Progress)
+	assert.Equal(t, ended.Cost, summary.Cost)
+	assert.Equal(t, &contract.ReplayVerdictSummary{Verdict: "effect_attributable", Sentence: verdict.Sentence}, summary.Verdict)
+
+	path := "/v1/replays/" + created.Id.String()
+	assert.Equal(t, "Ask first", must[contract.Replay](t, e.do(t, http.MethodPatch, path, `{"name":"Ask first"}`, as), http.StatusOK).Name)
+	assert.Equal(t, "Ask first", must[contract.Replay](t, e.do(t, http.MethodGet, path, nil, as), http.StatusOK).Name)
+	wantProblem(t, e.do(t, http.MethodPatch, path, `{"name":"a\u0007b"}`, as), http.StatusUnprocessableEntity)
 
 	// The controls are used again.
 	again := must[contract.Replay](t, e.do(t, http.MethodPost, "/v1/replays", fmt.Sprintf(

@@ -116,7 +116,8 @@ func TestOtherTenantsSeeNothing(t *testing.T) {
 		"POST /v1/eval-runs/:eval_run_id/results": func(ids map[string]string) any {
 			return `{"items":[{"item_id":"` + ids["dataset_item_id"] + `","repeat":1,"output":1}]}`
 		},
-		"POST /v1/replays": func(ids map[string]string) any { return replayBody(ids["run_id"], "") },
+		"POST /v1/replays":                                     func(ids map[string]string) any { return replayBody(ids["run_id"], "") },
+		"PATCH /v1/replays/:replay_id":                         rename,
 		"POST /v1/replays/:replay_id/_actions/extend":          func(map[string]string) any { return `{"controls":1}` },
 		"PATCH /v1/datasets/:dataset_id":                       func(map[string]string) any { return `{"description":"mine"}` },
 		"POST /v1/datasets/:dataset_id/items":                  func(map[string]string) any { return `{"input":1}` },

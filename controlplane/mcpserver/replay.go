@@ -233,7 +233,7 @@ func (t *tools) addPlan(out *editOutput, p *replays.Plan) {
 	out.Executor, out.Controls, out.Treatments = string(p.Executor), p.Controls, p.Treatments
 	out.Calls, out.AttainableP, out.Decided = p.Estimate.Calls, rounded(p.AttainableP()), safeQuotes(p.Decided())
 	for _, warning := range p.Warnings {
-		out.Warnings = append(out.Warnings, safeQuotes(warning))
+		out.Warnings = append(out.Warnings, safeQuotes(warning.Detail+" "+warning.Remedy))
 	}
 	out.CostLowUSD, out.CostHighUSD = dollars(p.Estimate.Low), dollars(p.Estimate.High)
 	out.Counts = map[string]int{}

@@ -67,6 +67,7 @@ type shownAttempt struct {
 	Status  string   `json:"status"`
 	Stop    string   `json:"stop,omitempty"`
 	Error   string   `json:"error,omitempty"`
+	Remedy  string   `json:"remedy,omitempty"`
 	Outcome *float64 `json:"outcome,omitempty"`
 	RunID   string   `json:"run_id,omitempty"`
 }
@@ -220,13 +221,16 @@ func (t *tools) diffOf(r *replays.Replay, attempts []replays.Attempt, encoding s
 // shownAttemptOf returns what is shown of an attempt, and the known cost of its calls.
 func (t *tools) shownAttemptOf(a *replays.Attempt, encoding string) (shown shownAttempt, cost float64, err error) {
 	shown = shownAttempt{Number: a.Number, Role: string(a.Role), Status: string(a.Status)}
-	if a.StopReason != nil && *a.StopReason != string(replay.StopCompleted) {
-		shown.Stop = *a.StopReason
+	if a.StopReason != nil && *a.StopReason != replay.StopCompleted {
+		shown.Stop = string(*a.StopReason)
 	}
-	if a.ErrorDetail != nil {
-		if shown.Error, err = t.fence(a.RunID, "error", errorTokens, encoding, *a.ErrorDetail); err != nil {
+	if a.Detail != nil {
+		if shown.Error, err = t.fence(a.RunID, "error", errorTokens, encoding, *a.Detail); err != nil {
 			return shown, 0, err
 		}
+	}
+	if a.Remedy != nil {
+		shown.Remedy = *a.Remedy
 	}
 	result, err := a.ReadResult()
 	if err != nil || result == nil {

@@ -74,7 +74,7 @@ func (t *try) attempt(ctx context.Context, a *Attempt) error {
 	if err := patiently(ctx, func() error { return m.record(ctx, made, started) }); err != nil {
 		return err
 	}
-	end := pgx.NamedArgs{"status": StatusSucceeded, "stop": string(made.Stop.Reason), "code": nil, "detail": nil, "now": t.now()}
+	end := pgx.NamedArgs{"status": StatusSucceeded, "stop": made.Stop.Reason, "detail": nil, "remedy": nil, "now": t.now()}
 	for part, value := range map[string]any{"result": result, "details": details} {
 		text, err := json.Marshal(value)
 		if err != nil {
@@ -83,8 +83,7 @@ func (t *try) attempt(ctx context.Context, a *Attempt) error {
 		end[part] = string(text)
 	}
 	if made.Stop.Detail != "" {
-		end["detail"] = plain(strings.TrimSpace(made.Stop.Detail + " " + made.Stop.Remedy))
-		end["code"] = string(made.Stop.Reason)
+		end["detail"], end["remedy"] = plain(made.Stop.Detail), made.Stop.Remedy
 	}
 	if made.Stop.Reason == replay.StopModelError {
 		end["status"] = StatusFailed

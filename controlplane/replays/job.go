@@ -1,6 +1,7 @@
 package replays
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -64,7 +65,7 @@ type try struct {
 	mu          sync.Mutex
 	connections map[string]*providers.Connection
 	// stop is why no more calls are made. failure is set if a person must mend something first.
-	stop    string
+	stop    replay.StopReason
 	failure *problem.Error
 	halted  chan struct{} // closed then
 }
@@ -217,12 +218,12 @@ func (t *try) attempts(ctx context.Context) error {
 		return nil
 	}
 	return t.db.Tx(ctx, func(ctx context.Context, tx postgres.DB) error {
-		return t.cancelAttempts(ctx, tx, t.r.ID, &t.id, t.stop)
+		return t.cancelAttempts(ctx, tx, t.r.ID, &t.id, cmp.Or(t.stop, stopFailed))
 	})
 }
 
 // halt ends the making of attempts. The first reason counts.
-func (t *try) halt(stop string, failure *problem.Error) {
+func (t *try) halt(stop replay.StopReason, failure *problem.Error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if t.stop == "" && t.failure == nil {
@@ -259,7 +260,7 @@ func patiently(ctx context.Context, do func() error) error {
 }
 
 // end ends the replay.
-func (t *try) end(ctx context.Context, status Status, stop string, failure *problem.Error, verdict any) error {
+func (t *try) end(ctx context.Context, status Status, stop replay.StopReason, failure *problem.Error, verdict any) error {
 	args := pgx.NamedArgs{"id": t.r.ID, "try": t.id, "status": status, "stop": nil, "code": nil, "detail": nil, "cost": nil, "verdict": nil, "now": t.now()}
 	if stop == stopMaxCost || stop == stopBudget {
 		args["stop"] = stop
@@ -282,7 +283,7 @@ func (t *try) end(ctx context.Context, status Status, stop string, failure *prob
 		args[part] = string(text)
 	}
 	return t.db.Tx(ctx, func(ctx context.Context, tx postgres.DB) error {
-		if err := t.cancelAttempts(ctx, tx, t.r.ID, &t.id, ""); err != nil {
+		if err := t.cancelAttempts(ctx, tx, t.r.ID, &t.id, stopFailed); err != nil {
 			return err
 		}
 		return mustChange(ctx, tx, "end replay", args)

@@ -87,34 +87,20 @@ func runOf(d *Did, outcome *float64) verdict.Run {
 // unfinished says in a word or two why an attempt has no end, "" if it has.
 func (a *Attempt) unfinished() string {
 	switch {
-	case a.StopReason != nil && *a.StopReason != string(replay.StopCompleted):
-		return strings.ReplaceAll(*a.StopReason, "_", " ")
+	case a.StopReason != nil && *a.StopReason != replay.StopCompleted:
+		return strings.ReplaceAll(string(*a.StopReason), "_", " ")
 	case a.Result == nil:
 		return string(a.Status)
 	}
 	return ""
 }
 
-// whyAllStopped says what to do if all treatments stopped, by the reason of the first one.
-var whyAllStopped = map[replay.StopReason]string{
-	replay.StopMiss:         "Every treatment made a call that the recording does not have. Set on_miss of the tool to fixed or nearest, or replay with the executor server.",
-	replay.StopWriteBarrier: "Every treatment called a tool that writes otherwise than recorded. Set on_miss of the tool, and side_effects to read if it changes nothing.",
-	replay.StopOpaque:       "Every treatment came to a request that only the program can make. Let the messages only grow, and record each model call.",
-	replay.StopCensored:     "Every treatment came to a call whose result nobody recorded: the recording ends there at a timeout or an error. Set tool_result for it.",
-	replay.StopModelError:   "The provider refused a call of every treatment. The error of the attempt says why; then extend the replay.",
-	stopTimedOut:            "Every treatment came to a model call that times out by the edit. What the program does then is not in the recording.",
-	replay.StopStepLimit:    "Every treatment made more than twice as many calls as the recorded run.",
-}
-
-// stopTimedOut is why an attempt ended with a model error that no provider can have told, since none was called.
-const stopTimedOut replay.StopReason = "timed_out"
-
 // integrity is what makes the replay unusable.
 func (t *try) integrity(attempts []Attempt) (reasons []verdict.Reason, err error) {
 	if t.config.Recording != hashOf(t.source.recording) {
 		reasons = append(reasons, verdict.Reason{Code: errRecordingChanged.Code, Text: errRecordingChanged.Detail})
 	}
-	var first *replay.StopReason
+	var first *Attempt
 	for i := range attempts {
 		a := &attempts[i]
 		if a.Role != Treatment {
@@ -123,19 +109,20 @@ func (t *try) integrity(attempts []Attempt) (reasons []verdict.Reason, err error
 		if a.Result == nil || a.unfinished() == "" {
 			return reasons, nil
 		}
-		if first != nil {
-			continue
+		if first == nil {
+			first = a
 		}
-		result, err := a.ReadResult()
+	}
+	if first != nil && first.Detail != nil && first.Remedy != nil {
+		result, err := first.ReadResult()
 		if err != nil {
 			return nil, err
 		}
-		if first = new(replay.StopReason(*a.StopReason)); *first == replay.StopModelError && result.Spent.Calls == 0 {
-			*first = stopTimedOut
+		why := *first.Detail
+		if *first.StopReason == replay.StopModelError && result.Spent.Calls > 0 { // what a provider says stays with the attempt
+			why = "A call of the model failed."
 		}
-	}
-	if first != nil && whyAllStopped[*first] != "" {
-		reasons = append(reasons, verdict.Reason{Code: "all_stopped", Text: whyAllStopped[*first]})
+		reasons = append(reasons, verdict.Reason{Code: "all_stopped", Text: "No attempt with the edits came to its end. " + why + " " + *first.Remedy})
 	}
 	return reasons, nil
 }

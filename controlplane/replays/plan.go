@@ -55,7 +55,7 @@ type Plan struct {
 	Estimate  Estimate
 	// Controls and Treatments are how many attempts it has.
 	Controls, Treatments int
-	Warnings             []string
+	Warnings             []replay.Warning
 }
 
 // Plan says what a replay would do. It calls no model and stores nothing.
@@ -83,7 +83,7 @@ func (s *Service) plan(ctx context.Context, grant access.Grant, n *Wanted, look 
 		}
 	}
 	p := &Plan{
-		source: from, Recording: recording, Run: n.Run, Executor: n.Executor, Controls: n.Controls, Treatments: n.Treatments, Texts: []string{}, Warnings: []string{},
+		source: from, Recording: recording, Run: n.Run, Executor: n.Executor, Controls: n.Controls, Treatments: n.Treatments, Texts: []string{}, Warnings: []replay.Warning{},
 	}
 	if p.Executor == "" {
 		p.Executor = replay.ExecutorServer
@@ -158,6 +158,11 @@ func (p *Plan) fork(checked *replay.Checked) string {
 	return ""
 }
 
+// warnConnection is about a plan for which no connection is chosen.
+var warnConnection = replay.Warning{
+	Code: "connection_missing", Detail: "No connection is chosen, so that the cost is unknown.", Remedy: "Choose one of the project, or add one in Settings → Providers.",
+}
+
 // price finds the connection of a replay, and estimates what it costs.
 func (s *Service) price(ctx context.Context, grant access.Grant, p *Plan, n *Wanted, look bool) error {
 	e := &p.Estimate
@@ -175,7 +180,7 @@ func (s *Service) price(ctx context.Context, grant access.Grant, p *Plan, n *Wan
 			return err
 		}
 		e.Low, e.High = nil, nil
-		p.Warnings = append(p.Warnings, "Without provider_id the cost is unknown: "+problem.Of(err).Error()+".")
+		p.Warnings = append(p.Warnings, warnConnection)
 		return nil
 	}
 	p.config.ProviderID = provider
@@ -192,7 +197,7 @@ func (s *Service) price(ctx context.Context, grant access.Grant, p *Plan, n *Wan
 	if n.MaxCost != nil && len(e.Unpriced) > 0 && !n.AllowUnpriced {
 		return &problem.Error{
 			Kind: problem.Invalid, Code: "price_unknown",
-			Detail: fmt.Sprintf("max_cost_usd needs prices, and there is none for %s. Add one in Settings → Prices, or set allow_unpriced.", strings.Join(e.Unpriced, " and ")),
+			Detail: fmt.Sprintf("A cost cap needs the price of each model, and there is none for %s. Add one in Settings → Prices, or allow models without a price.", strings.Join(e.Unpriced, " and ")),
 			Fields: []problem.Field{{Location: "body.max_cost_usd", Message: "needs the prices of all models"}},
 		}
 	}

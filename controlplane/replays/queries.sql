@@ -1,8 +1,12 @@
 -- name: list replays
-SELECT r.id, r.project_id, r.name, r.run_id, r.run_name, r.config, r.controls, r.treatments, r.max_cost_nanousd, r.allow_unpriced, r.estimate, r.status, r.stop_reason,
+SELECT r.id, r.project_id, r.name, r.run_id, r.run_name,
+	json_build_object('executor', r.config::json -> 'executor', 'provider_id', r.config::json -> 'provider_id', 'provider_name', r.config::json -> 'provider_name')::text AS config,
+	r.controls, r.treatments, r.max_cost_nanousd, r.allow_unpriced, r.estimate, r.status, r.stop_reason,
 	r.error_code, r.error_detail, r.job_id, r.cost,
 	CASE WHEN r.verdict IS NOT NULL THEN json_build_object('verdict', r.verdict::json -> 'verdict', 'sentence', r.verdict::json -> 'sentence')::text END AS verdict, r.created_at, r.started_at, r.finished_at, u.email AS author_email, r.created_by_key AS author_key, r.created_by AS created_by_id,
-	a.total, a.done, a.failed
+	a.total, a.done, a.failed,
+	(SELECT coalesce(json_agg(json_build_object('target', e -> 'target', 'set', (SELECT min(k) FROM json_object_keys(e -> 'set') k)) ORDER BY n), '[]')::text
+		FROM json_array_elements(r.config::json -> 'edits') WITH ORDINALITY AS of (e, n)) AS edits
 FROM replays r LEFT JOIN users u ON u.id = r.created_by
 CROSS JOIN LATERAL (
 	SELECT count(*) AS total, count(*) FILTER (WHERE status NOT IN ('queued', 'running')) AS done, count(*) FILTER (WHERE status = 'failed') AS failed
@@ -26,6 +30,9 @@ VALUES (@id, @project, @name, @run, @run_name, @config, @controls, @treatments, 
 
 -- name: lock replay
 SELECT id FROM replays WHERE project_id = ANY(@projects) AND id = @id FOR UPDATE
+
+-- name: rename replay
+UPDATE replays SET name = @name WHERE project_id = ANY(@projects) AND id = @id
 
 -- name: delete replay
 DELETE FROM replays WHERE project_id = ANY(@projects) AND id = @id AND status NOT IN ('queued', 'running')
@@ -73,14 +80,14 @@ WHERE a.control_key = @key AND a.status = 'succeeded' AND a.stop_reason = 'compl
 ORDER BY a.finished_at DESC LIMIT @limit
 
 -- name: list attempts
-SELECT number, role, index, status, run_id, reused, stop_reason, error_code, error_detail, result, started_at, finished_at
+SELECT number, role, index, status, run_id, reused, stop_reason, detail, remedy, result, started_at, finished_at
 FROM replay_attempts WHERE replay_id = @id ORDER BY number
 
 -- name: get details
 SELECT details FROM replay_attempts WHERE replay_id = @id AND number = @number
 
 -- name: open attempts again
-UPDATE replay_attempts SET status = 'queued', run_id = gen_random_uuid(), stop_reason = NULL, error_code = NULL, error_detail = NULL, result = NULL, details = NULL,
+UPDATE replay_attempts SET status = 'queued', run_id = gen_random_uuid(), stop_reason = NULL, detail = NULL, remedy = NULL, result = NULL, details = NULL,
 	started_at = NULL, finished_at = NULL
 WHERE replay_id = @id AND status IN ('failed', 'cancelled')
 
@@ -98,7 +105,7 @@ SELECT r.id, @number, @step, @content FROM (SELECT id FROM replays WHERE id = @i
 ON CONFLICT (replay_id, number, step) DO NOTHING
 
 -- name: end attempt
-UPDATE replay_attempts a SET status = @status, stop_reason = @stop, error_code = @code, error_detail = @detail, result = @result, details = @details, finished_at = @now
+UPDATE replay_attempts a SET status = @status, stop_reason = @stop, detail = @detail, remedy = @remedy, result = @result, details = @details, finished_at = @now
 FROM (SELECT id FROM replays WHERE id = @id AND try = @try FOR UPDATE) r
 WHERE a.replay_id = r.id AND a.number = @number
 
@@ -106,6 +113,6 @@ WHERE a.replay_id = r.id AND a.number = @number
 DELETE FROM replay_steps WHERE replay_id = @id AND (@number::integer IS NULL OR number = @number)
 
 -- name: cancel attempts
-UPDATE replay_attempts a SET status = 'cancelled', stop_reason = nullif(@stop, ''), finished_at = @now
+UPDATE replay_attempts a SET status = 'cancelled', stop_reason = @stop, detail = @detail, remedy = @remedy, finished_at = @now
 FROM (SELECT id FROM replays WHERE id = @id AND try IS NOT DISTINCT FROM @try FOR UPDATE) r
 WHERE a.replay_id = r.id AND a.status IN ('queued', 'running')

@@ -23,6 +23,7 @@ import (
 	"github.com/looptrace/looptrace/internal/postgres"
 	"github.com/looptrace/looptrace/internal/problem"
 	"github.com/looptrace/looptrace/internal/replay"
+	"github.com/looptrace/looptrace/internal/validate"
 )
 
 //go:embed queries.sql
@@ -43,12 +44,6 @@ const (
 	StatusCancelled Status = "cancelled"
 )
 
-// Why a replay succeeded before all of its attempts were made.
-const (
-	stopMaxCost = "max_cost"
-	stopBudget  = "budget"
-)
-
 // Role is whether an attempt has the edits.
 type Role string
 
@@ -60,7 +55,7 @@ const (
 
 var (
 	errRunning = &problem.Error{Kind: problem.Conflict, Code: "replay_running", Detail: "It waits or runs. Cancel it first, or wait for its end."}
-	errNothing = &problem.Error{Kind: problem.Conflict, Code: "nothing_missing", Detail: "All attempts were made. To make more, raise controls or treatments."}
+	errNothing = &problem.Error{Kind: problem.Conflict, Code: "nothing_missing", Detail: "All attempts were made. To make more, ask for a higher number of them."}
 )
 
 // Service manages replays.
@@ -143,9 +138,16 @@ type Filter struct {
 	Status Status
 }
 
+// Listed is a replay in a list: its Config has only who makes the calls, and its Verdict only the word and the sentence.
+type Listed struct {
+	Replay
+	// Edits says what each edit changes, without contents: a list of objects with the target and, as set, the name of what it sets, as JSON.
+	Edits string
+}
+
 // List returns a page of replays, the newest first.
-func (s *Service) List(ctx context.Context, grant access.Grant, filter Filter, page postgres.Page) ([]Replay, bool, error) {
-	return postgres.List[Replay](ctx, s.db, "list replays", page, pgx.NamedArgs{"projects": grant.IDs(), "run": filter.Run, "status": filter.Status})
+func (s *Service) List(ctx context.Context, grant access.Grant, filter Filter, page postgres.Page) ([]Listed, bool, error) {
+	return postgres.List[Listed](ctx, s.db, "list replays", page, pgx.NamedArgs{"projects": grant.IDs(), "run": filter.Run, "status": filter.Status})
 }
 
 // Get returns a replay.
@@ -159,15 +161,17 @@ func (s *Service) get(ctx context.Context, db postgres.DB, in access.Projects, i
 
 // Attempt is an attempt as it is stored.
 type Attempt struct {
-	Number      int
-	Role        Role
-	Index       int
-	Status      Status
-	RunID       uuid.UUID
-	Reused      bool
-	StopReason  *string
-	ErrorCode   *string
-	ErrorDetail *string
+	Number int
+	Role   Role
+	Index  int
+	Status Status
+	RunID  uuid.UUID
+	Reused bool
+	// StopReason is nil before the end.
+	StopReason *replay.StopReason
+	// Detail says what happened to an attempt that ended before its end, and Remedy what to do. Neither has a text of the run.
+	Detail *string
+	Remedy *string
 	// Result is a [Result] as JSON, nil before the end. [Service.Details] has the rest.
 	Result     *string
 	StartedAt  *time.Time
@@ -220,6 +224,17 @@ func (s *Service) Delete(ctx context.Context, grant access.Grant, id uuid.UUID) 
 	return err
 }
 
+// Rename changes the name of a replay.
+func (s *Service) Rename(ctx context.Context, grant access.Grant, id uuid.UUID, name string) (Replay, error) {
+	if err := validate.Printable("body.name", name); err != nil {
+		return Replay{}, err
+	}
+	return s.change(ctx, grant, id, func(ctx context.Context, tx postgres.DB, _ *Replay) error {
+		_, err := tx.Exec(ctx, "rename replay", pgx.NamedArgs{"projects": grant.IDs(), "id": id, "name": name})
+		return err
+	})
+}
+
 // jobArgs name the replay of a job.
 type jobArgs struct {
 	ReplayID uuid.UUID `json:"replay_id"`
@@ -254,13 +269,14 @@ func (s *Service) Cancel(ctx context.Context, grant access.Grant, id uuid.UUID) 
 		if err := s.addJob(ctx, tx, "cancel replay", jobArgs{r.ID, jobs.Summaries}, nil); err != nil {
 			return err
 		}
-		return s.cancelAttempts(ctx, tx, r.ID, nil, "cancelled")
+		return s.cancelAttempts(ctx, tx, r.ID, nil, stopCancelled)
 	})
 }
 
 // cancelAttempts ends the attempts that have not ended. What they did so far is removed: it has texts of the run.
-func (s *Service) cancelAttempts(ctx context.Context, tx postgres.DB, id uuid.UUID, try *uuid.UUID, stop string) error {
-	if _, err := tx.Exec(ctx, "cancel attempts", pgx.NamedArgs{"id": id, "try": try, "stop": stop, "now": s.now()}); err != nil {
+func (s *Service) cancelAttempts(ctx context.Context, tx postgres.DB, id uuid.UUID, try *uuid.UUID, stop replay.StopReason) error {
+	args := pgx.NamedArgs{"id": id, "try": try, "stop": stop, "detail": notMade[stop].detail, "remedy": notMade[stop].remedy, "now": s.now()}
+	if _, err := tx.Exec(ctx, "cancel attempts", args); err != nil {
 		return err
 	}
 	_, err := tx.Exec(ctx, "remove steps", pgx.NamedArgs{"id": id, "number": nil})
@@ -297,7 +313,7 @@ func (s *Service) Extend(ctx context.Context, grant access.Grant, id uuid.UUID, 
 			case *n.to < *n.from:
 				return problem.InvalidField("body."+n.name, fmt.Sprintf("must be %d or more: attempts that were made stay", *n.from))
 			case *n.to > 1 && config.Executor == replay.ExecutorCassette:
-				return problem.InvalidField("body."+n.name, "must be at most 1: nothing varies with the executor cassette")
+				return problem.InvalidField("body."+n.name, "must be at most 1: nothing varies where no model is called")
 			default:
 				*n.from = *n.to
 			}

@@ -102,10 +102,8 @@ const (
 	// StopModelError: the model's provider refused a call, or a model call timed out by an edit.
 	StopModelError StopReason = "model_error"
 	StopStepLimit  StopReason = "step_limit"
-	// StopCost, StopTokens and StopWall are for Options.Limit.
-	StopCost   StopReason = "cost"
-	StopTokens StopReason = "tokens"
-	StopWall   StopReason = "wall"
+	// StopMaxCost is for Options.Limit.
+	StopMaxCost StopReason = "max_cost"
 )
 
 // Source is where a step of an attempt comes from.
@@ -156,7 +154,7 @@ type Stop struct {
 	Recorded int `json:"recorded"`
 	// SpanID is that of the step, "" for none.
 	SpanID string `json:"span_id,omitempty"`
-	// Detail says in a sentence what happened, Remedy what to do about it. Both are empty after StopCompleted.
+	// Detail says in a sentence what happened, Remedy what to do about it. Neither has a text of the recording. Both are empty after StopCompleted.
 	Detail string `json:"detail,omitempty"`
 	Remedy string `json:"remedy,omitempty"`
 }

@@ -82,9 +82,9 @@ func CheckTools(tools map[string]ToolPolicy, path string) error {
 		}
 		switch {
 		case p.OnMiss == MissFixed && p.Result == nil:
-			add(name+".result", "is missing: on_miss fixed serves it.")
+			add(name+".result", "is missing: it is the fixed result of calls that were not recorded.")
 		case p.OnMiss != MissFixed && p.Result != nil:
-			add(name+".result", "is used by on_miss fixed only: leave it out, or set on_miss to fixed.")
+			add(name+".result", "is only for calls that get a fixed result: leave it out, or let calls that were not recorded get it.")
 		}
 		if slices.Contains(p.Drop, "") {
 			add(name+".drop", "has an empty name: leave it out.")
@@ -226,6 +226,8 @@ type lookup struct {
 	stale   bool
 	note    string
 	writes  bool
+	// unanswered reports that the recording has the call without its result.
+	unanswered bool
 	// stands reports that the call stands for the recorded one.
 	stands bool
 }
@@ -268,7 +270,7 @@ func (c *cassette) find(loop int, name, arguments string) lookup {
 	}
 	if out.content == nil {
 		if out.call >= 0 {
-			out.note = "The recording has the call, but not its result."
+			out.unanswered = true
 		}
 		c.miss(&out, name, arguments)
 	}

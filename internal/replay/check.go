@@ -54,7 +54,7 @@ func (r *Recording) Check(edits []Edit, path string) (*Checked, error) {
 				set[step] = map[string]int{}
 			}
 			if first, twice := set[step][field]; twice && field != "params" && field != "message" {
-				c.wrong(fmt.Sprintf("[%d].set.%s", i, field), "is also set by edits[%d] for the step %s: leave one of them out.", first, r.Steps[step].SpanID)
+				c.wrong(fmt.Sprintf("[%d].set.%s", i, field), "is also set by edit %d, for %s: leave one of them out.", first+1, c.step(step))
 				break
 			}
 			set[step][field] = i
@@ -124,7 +124,7 @@ func (c *checker) targets(at string, edit *Edit, field string) []int {
 		c.wrong(at, `is all model calls, and %s is set of tool calls: give {"kind": "tool"}, with the name of one tool or without.`, field)
 		return nil
 	case edit.Set.Input != nil && !t.All:
-		c.wrong(at, `must be "all": the input is that of the run. To change one request, set message.`)
+		c.wrong(at, `must be "all": the input is that of the run. To change one request, edit one of its messages.`)
 		return nil
 	}
 	var found []int
@@ -138,7 +138,7 @@ func (c *checker) targets(at string, edit *Edit, field string) []int {
 			return nil
 		}
 		if !slices.Contains(edit.Set.kinds(), r.Steps[i].Kind) {
-			c.wrong(at+".span_id", "is a step of the kind %s: %s is set of %s.", r.Steps[i].SpanKind, field, kindNames(edit.Set.kinds()))
+			c.wrong(at+".span_id", "is a step of the kind %s: %s is set of a %s.", r.Steps[i].SpanKind, inWords[field], kindNames(edit.Set.kinds()))
 			return nil
 		}
 		found = []int{i}
@@ -153,10 +153,22 @@ func (c *checker) targets(at string, edit *Edit, field string) []int {
 	case len(found) == 0:
 		c.wrong(at, "fits no step: the run has no %s that it names.%s", kindNames(edit.kinds()), c.candidates(edit.Set.kinds()))
 	case len(found) > 1 && edit.Set.single():
-		c.wrong(at, "is ambiguous: it names %d steps, and %s is set of one. Give the span_id of one of %s.", len(found), field, c.ids(found))
+		c.wrong(at, "is ambiguous: it names %d steps, and %s is set of one. Give the span_id of one of %s.", len(found), inWords[field], c.ids(found))
 		return nil
 	}
 	return found
+}
+
+// inWords are what edits set, as people say it.
+var inWords = map[string]string{
+	"model": "another model", "params": "parameters", "system_prompt": "a system prompt", "prompt": "a prompt", "messages": "all messages", "message": "one message",
+	"response": "an answer", "tool_schema": "a tool definition", "resample": "a new answer", "tool_result": "a result", "tool_error": "an error", "timeout_ms": "a timeout",
+	"retries": "a number of retries", "latency_ms": "a latency", "input": "an input",
+}
+
+// step names a step as people see it.
+func (c *checker) step(i int) string {
+	return fmt.Sprintf("step %d, %q", i+1, c.recording.Steps[i].Name)
 }
 
 func kindNames(kinds []Kind) string {
@@ -287,9 +299,9 @@ func (c *checker) removedErrors() {
 		}
 		at := fmt.Sprintf("[%d].set.tool_error.remove", removed)
 		if !c.recording.Steps[step].failed() {
-			c.wrong(at, "has nothing to remove: the step %s did not fail.", c.recording.Steps[step].SpanID)
+			c.wrong(at, "has nothing to remove: %s did not fail.", c.step(step))
 		} else if !result {
-			c.wrong(at, "needs a result in the place of the error: add an edit with tool_result for the step %s.", c.recording.Steps[step].SpanID)
+			c.wrong(at, "needs a result in the place of the error: add an edit that sets the result of %s.", c.step(step))
 		}
 	}
 }

@@ -32,7 +32,7 @@ func TestCheckErrors(t *testing.T) {
 		{`[{"target":` + model + `,"set":{"input":"x"}}]`, "[0].target", "all"},
 		{`[{"target":` + model + `,"set":{"model":""}}]`, "[0].set.model", "empty"},
 		{`[{"target":` + model + `,"set":{"params":{"temperature":"hot"}}}]`, "[0].set.params.temperature", "cannot be sent"},
-		{`[{"target":` + model + `,"set":{"params":{"tools":[]}}}]`, "[0].set.params.tools", "tool_schema"},
+		{`[{"target":` + model + `,"set":{"params":{"tools":[]}}}]`, "[0].set.params.tools", "tool definition"},
 		{`[{"target":` + model + `,"set":{"system_prompt":""}}]`, "[0].set.system_prompt", "delete"},
 		{`[{"target":` + model + `,"set":{"messages":[]}}]`, "[0].set.messages", "at least one"},
 		{`[{"target":` + model + `,"set":{"messages":[{"role":"user","parts":[]}]}}]`, "[0].set.messages[0]", "content instead of parts"},
@@ -54,7 +54,7 @@ func TestCheckErrors(t *testing.T) {
 		{`[{"target":"all","set":{"tool_error":{"type":"Down"}}}]`, "[0].target", `{"kind": "tool"}`},
 		{`[{"target":"all","set":{"tool_result":1}}]`, "[0].target", `{"kind": "tool"}`},
 		{`[{"target":"all","set":{"input":""}}]`, "[0].set.input", "empty"},
-		{`[{"target":"all","set":{"model":"a"}},{"target":` + model + `,"set":{"model":"b"}}]`, "[1].set.model", "edits[0]"},
+		{`[{"target":"all","set":{"model":"a"}},{"target":` + model + `,"set":{"model":"b"}}]`, "[1].set.model", "edit 1"},
 	} {
 		_, err := r.Check(parse(t, test.edits), "body.edits")
 		require.Error(t, err, test.edits)
@@ -145,7 +145,7 @@ func TestRemovedError(t *testing.T) {
 	r := b.read()
 	target := `{"target":{"span_id":"` + b.id(tools[1]) + `"},"set":`
 	_, err := r.Check(parse(t, `[`+target+`{"tool_error":{"remove":true}}}]`), "edits")
-	require.ErrorContains(t, err, "tool_result")
+	require.ErrorContains(t, err, "sets the result of step 5")
 	attempt := run(t, r, `[`+target+`{"tool_error":{"remove":true}}},`+target+`{"tool_result":"31"}}]`, Options{}, &script{answers: []json.RawMessage{assistant(t, "31.", nil, nil)}})
 	assert.Equal(t, "ok", attempt.Steps[3].Status)
 	assert.Equal(t, "31", *attempt.Steps[3].Tool.Result)

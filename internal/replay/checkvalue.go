@@ -21,7 +21,7 @@ func (c *checker) value(at string, s *Set) {
 	case s.Params != nil:
 		c.params(at, s.Params)
 	case s.SystemPrompt != nil && *s.SystemPrompt == "":
-		c.wrong(at, "is empty: to remove a system message, set message with the op delete.")
+		c.wrong(at, "is empty: to remove the system message, delete it with an edit of one message.")
 	case s.Prompt != nil:
 		c.messages(at+".messages", s.Prompt.Messages)
 		for i, raw := range s.Prompt.Tools {
@@ -82,10 +82,8 @@ func (c *checker) messageEdit(at string, m *MessageEdit) {
 func (c *checker) params(at string, params map[string]json.RawMessage) {
 	for _, name := range slices.Sorted(maps.Keys(params)) {
 		switch name {
-		case "model", "messages":
-			c.wrong(at+"."+name, "is no parameter: set %s.", name)
-		case "tools":
-			c.wrong(at+"."+name, "is no parameter: set tool_schema.")
+		case "model", "messages", "tools":
+			c.wrong(at+"."+name, "is no parameter: make another edit, of the %s.", map[string]string{"model": "model", "messages": "messages", "tools": "tool definition"}[name])
 		case "stream", "stream_options", "":
 			c.wrong(at+"."+name, "changes no answer: leave it out.")
 		default:

@@ -298,11 +298,11 @@ func (e *engine) emit(ctx context.Context, step AttemptStep) error {
 }
 
 // end ends the attempt at a recorded step, -1 for none.
-func (e *engine) end(reason StopReason, i int, detail, remedy string) {
+func (e *engine) end(as ending, i int) {
 	if e.stop != nil {
 		return
 	}
-	e.stop = &Stop{Reason: reason, Recorded: i, Detail: detail, Remedy: remedy}
+	e.stop = &Stop{Reason: as.reason, Recorded: i, Detail: as.detail, Remedy: as.remedy}
 	if i >= 0 {
 		e.stop.SpanID = e.Steps[i].SpanID
 	}

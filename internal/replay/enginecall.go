@@ -33,7 +33,7 @@ func (e *engine) performOnce(ctx context.Context, l, k, i int, request Request, 
 	loop, run := &e.Loops[l], &e.runs[l]
 	call := &loop.calls[k]
 	if e.counted++; e.counted > e.maxSteps {
-		e.end(StopStepLimit, i, "The attempt has "+strconv.Itoa(e.maxSteps)+" steps, which is the limit.", "Raise the limit, or see whether the agent repeats itself.")
+		e.end(tooManySteps(e.maxSteps), i)
 		return false, nil
 	}
 	leading := e.applyEdits(&request, l, call.step, i)
@@ -75,7 +75,7 @@ func (e *engine) performOnce(ctx context.Context, l, k, i int, request Request, 
 	}
 	if response == nil {
 		if e.stop == nil && step.Source != SourceServed {
-			e.end(StopModelError, call.step, "The call of the model failed: "+step.ErrorMessage, "Correct the request, or choose another model.")
+			e.end(modelFailed(step.ErrorMessage), call.step)
 		}
 		return false, nil
 	}
@@ -150,20 +150,20 @@ func (e *engine) respond(ctx context.Context, step *AttemptStep, base, i int, re
 			e.fate(i, FateServed, "")
 			if recorded.Response == nil && !e.Steps[i].failed() {
 				step.Source = ""
-				e.end(StopMiss, i, "The recording has the request, but not its answer.", record)
+				e.end(unansweredRequest, i)
 				return nil, nil
 			}
 			return recorded.Response, nil
 		}
 		if e.options.Executor == ExecutorCassette && resample {
 			e.fate(i, FateUnknown, "The model must be asked again.")
-			e.end(StopMiss, i, "The edit asks the model again, and the executor cassette calls none.", "Choose the executor server.")
+			e.end(askedAgain, i)
 			return nil, nil
 		}
 	}
 	if e.options.Executor == ExecutorCassette {
 		e.fate(i, FateUnknown, "The recording has no answer to the request.")
-		e.end(StopMiss, base, "The request differs from the recorded one, and the executor cassette calls no model.", "Choose the executor server.")
+		e.end(otherRequest, base)
 		return nil, nil
 	}
 	if e.dry {
@@ -190,7 +190,7 @@ func (e *engine) call(ctx context.Context, step *AttemptStep, base, i int, reque
 	if e.options.Limit != nil {
 		if reason := e.options.Limit(e.spent); reason != "" {
 			step.Source = ""
-			e.end(reason, base, "A limit of the replay is reached.", "Raise the limit.")
+			e.end(limited(reason), base)
 			return nil, nil
 		}
 	}

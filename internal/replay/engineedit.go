@@ -202,11 +202,11 @@ func (e *engine) edited(step *AttemptStep, i int) (bool, *Response) {
 		e.fate(i, FateServed, "The call times out.")
 		step.Source, step.Duration = SourceEdited, time.Duration
 		step.Status, step.ErrorType, step.ErrorMessage = runmodel.StatusError, timeoutType, timeoutText(time.Duration)
-		e.end(StopModelError, i, "The call of the model times out, and the recording does not say what the program does then.", "Replay the run with a worker.")
+		e.end(modelTimedOut, i)
 		return true, nil
 	case EffectCensored:
 		e.fate(i, FateUnknown, "The recording ends before the result.")
-		e.end(StopCensored, i, "The call would have gone on longer than recorded, so that its answer is unknown.", "Replay the run with a worker, or set its response.")
+		e.end(answerCensored, i)
 		return false, nil
 	}
 	for _, n := range e.edits.byStep[i] {

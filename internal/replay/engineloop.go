@@ -102,8 +102,7 @@ func (e *engine) prepare(ctx context.Context, l, k int) (request Request, stale,
 			if e.dry {
 				e.fate(i, FateUnknown, "Its messages have an output that differs, in a text that only the program makes.")
 			}
-			e.end(StopOpaque, i, "The request has the output of a step that differs, in a text that only the program makes.",
-				"Replay the run with a worker, or edit this request.")
+			e.end(writtenRequest, i)
 			return request, false, false, nil
 		case derived:
 			renewed = true
@@ -122,12 +121,11 @@ func (e *engine) prepare(ctx context.Context, l, k int) (request Request, stale,
 		return request, false, true, nil
 	}
 	if e.Steps[i].Opaque != "" {
-		e.end(StopOpaque, i, e.Steps[i].Opaque, "Replay the run with a worker, or edit this request.")
+		e.end(opaque(e.Steps[i].Opaque), i)
 		return request, false, false, nil
 	}
 	if run.diverged && k > 0 && !call.turn && !slices.Equal(run.names, namesOf(loop.calls[k-1].calls)) && e.configDiffers(l, k) {
-		e.end(StopOpaque, i, "The recorded program changed its system prompt, its tools or its parameters after other tool calls than those of the attempt.",
-			"Replay the run with a worker.")
+		e.end(handedOff, i)
 		return request, false, false, nil
 	}
 	request.Messages = slices.Concat(system, run.state, run.pending, fresh)

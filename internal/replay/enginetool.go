@@ -42,7 +42,7 @@ func (e *engine) outcomeOf(i int) (out outcome) {
 		return outcome{text: errorText(timeoutType, text), status: runmodel.StatusError, kind: timeoutType, error: text, duration: t.Duration, set: true, timed: true}
 	case EffectCensored:
 		e.fate(i, FateUnknown, "The recording ends before the result.")
-		e.end(StopCensored, i, "The call would have gone on longer than recorded, so that its result is unknown.", "Replay the run with a worker, or set its result.")
+		e.end(resultCensored, i)
 	}
 	return out
 }
@@ -84,7 +84,7 @@ func (e *engine) toolStep(ctx context.Context, i int) error {
 		return nil
 	case d == contained:
 		e.fate(i, FateUnknown, "Its arguments have an output that differs, in a text that only the program makes.")
-		e.end(StopOpaque, i, "The arguments of the tool call have the output of a step that differs, in a text that only the program makes.", "Replay the run with a worker.")
+		e.end(writtenArguments, i)
 		return nil
 	}
 	_, err := e.serve(ctx, AttemptStep{
@@ -112,7 +112,7 @@ func (e *engine) editTool(ctx context.Context, i int, out outcome) error {
 	e.setOutcome(&step, s.Tool, out)
 	e.differ(i, *orEmpty(s.Tool.Result), out.text)
 	if s.Asker < 0 && out.status == runmodel.StatusError && !s.failed() {
-		e.end(StopOpaque, i, "The program itself calls the tool, and the recording does not say what it does after an error.", "Replay the run with a worker.")
+		e.end(handledError, i)
 	}
 	return e.emit(ctx, step)
 }
@@ -158,7 +158,7 @@ func (e *engine) closeTool(ctx context.Context, i int) error {
 	text, d := e.renew(*result)
 	if d != derived {
 		e.fate(i, FateUnknown, "Its result is made of steps that differ, in a way that only the program knows.")
-		e.end(StopOpaque, i, "The result of the tool is made of steps below it that differ, in a way that only the program knows.", "Replay the run with a worker, or set the result.")
+		e.end(writtenResult, i)
 		return nil
 	}
 	if n, ok := e.callOf[i]; ok {
@@ -259,7 +259,7 @@ func (e *engine) contentOf(step *AttemptStep) json.RawMessage {
 // serve looks a call up and makes its step. It returns the index of the step, -1 if there is none.
 func (e *engine) serve(ctx context.Context, step AttemptStep, loop int, call chatCall, at int) (int, error) {
 	if e.counted++; e.counted > e.maxSteps {
-		e.end(StopStepLimit, at, fmt.Sprintf("The attempt has %d steps, which is the limit.", e.maxSteps), "Raise the limit, or see whether the agent repeats itself.")
+		e.end(tooManySteps(e.maxSteps), at)
 		return -1, nil
 	}
 	found := e.tape.find(loop, call.name, call.arguments)
@@ -267,7 +267,7 @@ func (e *engine) serve(ctx context.Context, step AttemptStep, loop int, call cha
 		return -1, nil // the program ends at it, and has no result
 	}
 	if found.content == nil {
-		e.missed(&found, call, at)
+		e.end(e.tape.unrecorded(&found, call.name, call.arguments), at)
 		return -1, nil
 	}
 	step.Tier, step.Stale, step.Note, step.Source = found.tier, found.stale, found.note, found.source
@@ -328,17 +328,4 @@ func (e *engine) standFor(step *AttemptStep, recorded int, found lookup) {
 		return
 	}
 	e.covered[recorded] = true
-}
-
-// missed ends the attempt at a call that the recording does not have.
-func (e *engine) missed(found *lookup, call chatCall, at int) {
-	reason, what := StopMiss, "The recording has no call "
-	if found.writes {
-		reason, what = StopWriteBarrier, "The tool counts as one that writes, and the recording has no call "
-	}
-	if found.note != "" {
-		reason, what = StopMiss, found.note+" It is "
-	}
-	e.end(reason, at, what+call.name+"("+clipped(call.arguments)+").",
-		"Set on_miss of the tool to fixed with a result, or to nearest"+map[bool]string{true: ", and side_effects to read if it changes nothing"}[found.writes]+".")
 }

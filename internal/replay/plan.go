@@ -37,8 +37,18 @@ type Plan struct {
 	Calls Estimates `json:"calls"`
 	// Missing is what the recording lacks, as in Replayability.
 	Missing []Missing `json:"missing,omitempty"`
-	// Warnings are sentences about what weakens a verdict, such as tools that count as writing because nothing is known of them.
-	Warnings []string `json:"warnings,omitempty"`
+	// Warnings are about what weakens a verdict.
+	Warnings []Warning `json:"warnings,omitempty"`
+}
+
+// WarnSideEffects is the code of the warning that tools count as writing because nothing is known of them.
+const WarnSideEffects = "side_effects_unknown"
+
+// Warning is what weakens a verdict. Detail says in a sentence what it is, Remedy what to do about it.
+type Warning struct {
+	Code   string `json:"code"`
+	Detail string `json:"detail"`
+	Remedy string `json:"remedy"`
 }
 
 // PlanStep is what an attempt would do with a recorded step.
@@ -247,8 +257,12 @@ func (e *engine) plan() *Plan {
 		for i := range names {
 			names[i] = strconv.Quote(names[i])
 		}
-		out.Warnings = append(out.Warnings, "Nothing is known of the side effects of "+strings.Join(names, ", ")+
-			": each counts as writing, so that a call that differs makes what follows stale. Set side_effects of those that only read.")
+		out.Warnings = append(out.Warnings, Warning{
+			Code: WarnSideEffects,
+			Detail: "Nothing says whether these tools change anything: " + strings.Join(names, ", ") +
+				". They count as tools that write: after a call that was not recorded, recorded results may no longer hold.",
+			Remedy: "Say which of them only read.",
+		})
 	}
 	e.estimate(&out.Calls)
 	return out

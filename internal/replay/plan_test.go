@@ -33,7 +33,8 @@ func TestPlan(t *testing.T) {
 	assert.Equal(t, "If the model goes on as recorded.", plan.Steps[models[2]].Note)
 	assert.Equal(t, StopCompleted, plan.Stop.Reason)
 	require.Len(t, plan.Warnings, 1)
-	assert.Contains(t, plan.Warnings[0], "weather")
+	assert.Equal(t, WarnSideEffects, plan.Warnings[0].Code)
+	assert.Contains(t, plan.Warnings[0].Detail, "weather")
 
 	assert.Equal(t, Estimate{Calls: 1, ByModel: map[string]Tokens{"gpt-5": {Calls: 1, Input: 100, Output: 10}}}, plan.Calls.Least)
 	likely := plan.Calls.Likely.ByModel["gpt-5"]

@@ -177,9 +177,14 @@ func TestEditResponse(t *testing.T) {
 	// A tool that nobody called stops.
 	attempt = run(t, r, edit(assistant(t, "", []call{{name: "weather", arguments: `{"city":"Oslo"}`}}, []string{"x"})), Options{}, nil)
 	assert.Equal(t, StopMiss, attempt.Stop.Reason)
-	assert.Contains(t, attempt.Stop.Detail, "weather")
+	assert.Equal(t, `The recording has no call of the tool "weather" with the same arguments (different: "city").`, attempt.Stop.Detail)
+	odd := `{"city":"Paris","Oslo, of course":1}`
+	attempt = run(t, r, edit(assistant(t, "", []call{{name: "weather", arguments: odd}}, []string{"x"})), Options{}, nil)
+	assert.Equal(t, `The recording has no call of the tool "weather" with the same arguments.`, attempt.Stop.Detail, "a name that a model made up is no name")
 	attempt = run(t, r, edit(assistant(t, "", []call{{name: "book", arguments: `{}`}}, []string{"x"})), Options{}, nil)
 	assert.Equal(t, StopWriteBarrier, attempt.Stop.Reason)
+	assert.Equal(t, `The recording has no call of the tool "book". It counts as a tool that writes.`, attempt.Stop.Detail)
+	assert.Contains(t, attempt.Stop.Remedy, "only reads")
 
 	fixed := Options{Tools: map[string]ToolPolicy{"weather": {OnMiss: MissFixed, Result: new("cold")}}}
 	s := &script{answers: []json.RawMessage{assistant(t, "Cold.", nil, nil)}}
@@ -213,11 +218,11 @@ func TestMoreAndFewerCalls(t *testing.T) {
 		asked++
 		assert.Equal(t, asked-1, spent.Calls)
 		if spent.CostUSD >= 0.01 {
-			return StopCost
+			return StopMaxCost
 		}
 		return ""
 	}}, s)
-	assert.Equal(t, StopCost, attempt.Stop.Reason)
+	assert.Equal(t, StopMaxCost, attempt.Stop.Reason)
 
 	early := `[{"target":{"span_id":"` + b.id(models[0]) + `"},"set":{"resample":true}}]`
 	attempt = run(t, r, early, Options{}, &script{answers: []json.RawMessage{assistant(t, "No.", nil, nil)}})
@@ -477,5 +482,5 @@ func TestDoneOfAnother(t *testing.T) {
 	b.spans[1].InputMessages = nil
 	r = b.read()
 	_, err = Replay(t.Context(), r, checked(t, r, `[]`), Options{Executor: ExecutorServer, ForkSpanID: b.id(1)}, echo(t, r))
-	require.ErrorContains(t, err, "requests")
+	require.ErrorContains(t, err, "no messages")
 }

@@ -1,7 +1,6 @@
 package replay
 
 import (
-	"fmt"
 	"slices"
 
 	"github.com/looptrace/looptrace/internal/runmodel"
@@ -46,7 +45,7 @@ var lacks = []Missing{
 	{Code: missToolDefinitions, Limits: LevelLLM, Detail: "Some model calls have no definitions of the tools that they call, so that a model that is asked again cannot call them.", Remedy: "Record gen_ai.tool.definitions on each model call. " + record},
 	{Code: missToolArguments, Detail: "Some tool calls by the program itself have no arguments.", Remedy: "Record gen_ai.tool.call.arguments on each tool call. " + record},
 	{Code: missToolResults, Limits: LevelLLM, Detail: "Some tool calls that a model asked for have no result.", Remedy: "Record gen_ai.tool.call.result on each tool call, and its id in gen_ai.tool.call.id. " + record},
-	{Code: missOpaque, Limits: LevelLLM, Detail: "Some requests cannot be made from the request, the answer and the tool results before them: the program changes the messages by rules of its own.", Remedy: "Replay the run with a worker, which runs the program itself. Or let the messages only grow, and record each model call."},
+	{Code: missOpaque, Limits: LevelLLM, Detail: "Some requests cannot be made from the request, the answer and the tool results before them: the program changes the messages by rules of its own.", Remedy: "Let the messages only grow, and record each model call. Single steps can still be edited."},
 	{Code: missWhole, Detail: "The recorded requests have only the messages since the answer before. The whole requests are joined of them.", Remedy: "Record all messages of each request in gen_ai.input.messages."},
 }
 
@@ -166,7 +165,7 @@ func (p *Replayability) refusal(need Level) string {
 	}
 	for _, one := range p.Missing {
 		if one.Limits != "" && slices.Index(levels, one.Limits) < slices.Index(levels, need) {
-			return fmt.Sprintf("The recording lacks %s. %s %s", one.Code, one.Detail, one.Remedy)
+			return one.Detail + " " + one.Remedy
 		}
 	}
 	return ""

@@ -118,12 +118,18 @@ await scenario(async (page, { projectId, runId, bare }) => {
   await inspect(page, "run-replays");
   await page.getByTestId("run-replays").getByRole("link", { name: "List" }).click();
   await page.getByTestId("replay-row").getByText("Effect").waitFor();
+  await page.getByTestId("replay-row").getByText("System prompt of one step").waitFor();
   await inspect(page, "replays");
 
-  // Deleted after a question.
+  // Renamed, and deleted after a question.
   await page.keyboard.press("j");
   await page.keyboard.press("Enter");
   await page.getByRole("button", { name: /^Actions for/ }).click();
+  await page.getByRole("menuitem", { name: "Rename…" }).click();
+  await page.getByRole("dialog").getByLabel("Name").fill("Ask first");
+  await page.getByRole("dialog").getByRole("button", { name: "Rename" }).click();
+  await page.getByRole("heading", { name: "Ask first" }).waitFor();
+  await page.getByRole("button", { name: "Actions for Ask first" }).click();
   await page.getByRole("menuitem", { name: "Delete…" }).click();
   await page
     .getByRole("dialog")
@@ -131,4 +137,22 @@ await scenario(async (page, { projectId, runId, bare }) => {
     .waitFor();
   await page.getByRole("button", { name: "Delete replay" }).click();
   await page.getByText("No replays yet.").waitFor();
+
+  // Attempts that end early say why and what to do, without what was recorded.
+  const stopped = await page.evaluate(
+    async (body) =>
+      (await fetch("/v1/replays", { method: "POST", headers: { "Content-Type": "application/json" }, body })).json(),
+    JSON.stringify({
+      run_id: runId,
+      controls: 1,
+      treatments: 1,
+      edits: [{ target: "all", set: { system_prompt: "Search everywhere." } }],
+    }),
+  );
+  await page.goto(`${project}/replays/${stopped.id}?tab=attempts`);
+  const problem = page.getByTestId("attempt-problem");
+  await problem.getByText('The recording has no call of the tool "find_order"').waitFor({ timeout: 60_000 });
+  await problem.getByText(/Say what calls of the tool get/).waitFor();
+  check(!(await problem.textContent()).includes("ann@example.com"), "no argument is quoted");
+  await inspect(page, "replay-stopped");
 });

@@ -32,12 +32,15 @@ var orderSteps = [][3]string{
 	{"", "", "Your order A17 is cancelled."},
 }
 
-// orderModel goes on as recorded, or asks first if the system prompt says so.
+// orderModel goes on as recorded, or asks first or makes another call if the system prompt says so.
 func orderModel(q *provider.Request) *provider.Reply {
 	results := 0
 	for _, m := range q.Messages {
 		if m.Role == "system" && strings.Contains(m.Text, "Ask before") {
 			return &provider.Reply{Text: "Shall I cancel order A17?"}
+		}
+		if m.Role == "system" && strings.Contains(m.Text, "Search everywhere") {
+			return &provider.Reply{ToolCalls: []provider.ToolCall{{Name: "find_order", Arguments: `{"email":"ann@example.com","archived":true}`}}}
 		}
 		if m.Role == "tool" {
 			results++

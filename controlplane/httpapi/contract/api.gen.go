@@ -1491,27 +1491,6 @@ func (e ReliabilityScale) Valid() bool {
 	}
 }
 
-// Defines values for ReplayStopReason.
-const (
-	ReplayStopReasonBudget      ReplayStopReason = "budget"
-	ReplayStopReasonLessThannil ReplayStopReason = "<nil>"
-	ReplayStopReasonMaxCost     ReplayStopReason = "max_cost"
-)
-
-// Valid indicates whether the value is a known member of the ReplayStopReason enum.
-func (e ReplayStopReason) Valid() bool {
-	switch e {
-	case ReplayStopReasonBudget:
-		return true
-	case ReplayStopReasonLessThannil:
-		return true
-	case ReplayStopReasonMaxCost:
-		return true
-	default:
-		return false
-	}
-}
-
 // Defines values for ReplayAction.
 const (
 	Copied  ReplayAction = "copied"
@@ -1530,6 +1509,99 @@ func (e ReplayAction) Valid() bool {
 	case Served:
 		return true
 	case Unknown:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for ReplayAttemptStop.
+const (
+	ReplayAttemptStopBudget       ReplayAttemptStop = "budget"
+	ReplayAttemptStopCancelled    ReplayAttemptStop = "cancelled"
+	ReplayAttemptStopCensored     ReplayAttemptStop = "censored"
+	ReplayAttemptStopCompleted    ReplayAttemptStop = "completed"
+	ReplayAttemptStopMaxCost      ReplayAttemptStop = "max_cost"
+	ReplayAttemptStopMiss         ReplayAttemptStop = "miss"
+	ReplayAttemptStopModelError   ReplayAttemptStop = "model_error"
+	ReplayAttemptStopOpaque       ReplayAttemptStop = "opaque"
+	ReplayAttemptStopReplayFailed ReplayAttemptStop = "replay_failed"
+	ReplayAttemptStopStepLimit    ReplayAttemptStop = "step_limit"
+	ReplayAttemptStopWriteBarrier ReplayAttemptStop = "write_barrier"
+)
+
+// Valid indicates whether the value is a known member of the ReplayAttemptStop enum.
+func (e ReplayAttemptStop) Valid() bool {
+	switch e {
+	case ReplayAttemptStopBudget:
+		return true
+	case ReplayAttemptStopCancelled:
+		return true
+	case ReplayAttemptStopCensored:
+		return true
+	case ReplayAttemptStopCompleted:
+		return true
+	case ReplayAttemptStopMaxCost:
+		return true
+	case ReplayAttemptStopMiss:
+		return true
+	case ReplayAttemptStopModelError:
+		return true
+	case ReplayAttemptStopOpaque:
+		return true
+	case ReplayAttemptStopReplayFailed:
+		return true
+	case ReplayAttemptStopStepLimit:
+		return true
+	case ReplayAttemptStopWriteBarrier:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for ReplayChannelMeasure.
+const (
+	Difference     ReplayChannelMeasure = "difference"
+	EnergyDistance ReplayChannelMeasure = "energy_distance"
+	Ratio          ReplayChannelMeasure = "ratio"
+)
+
+// Valid indicates whether the value is a known member of the ReplayChannelMeasure enum.
+func (e ReplayChannelMeasure) Valid() bool {
+	switch e {
+	case Difference:
+		return true
+	case EnergyDistance:
+		return true
+	case Ratio:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for ReplayChannelTest.
+const (
+	ReplayChannelTestEmpty                 ReplayChannelTest = ""
+	ReplayChannelTestEnergyPermutation     ReplayChannelTest = "energy_permutation"
+	ReplayChannelTestFisherExact           ReplayChannelTest = "fisher_exact"
+	ReplayChannelTestPermutationOfLogMeans ReplayChannelTest = "permutation_of_log_means"
+	ReplayChannelTestPermutationOfMeans    ReplayChannelTest = "permutation_of_means"
+)
+
+// Valid indicates whether the value is a known member of the ReplayChannelTest enum.
+func (e ReplayChannelTest) Valid() bool {
+	switch e {
+	case ReplayChannelTestEmpty:
+		return true
+	case ReplayChannelTestEnergyPermutation:
+		return true
+	case ReplayChannelTestFisherExact:
+		return true
+	case ReplayChannelTestPermutationOfLogMeans:
+		return true
+	case ReplayChannelTestPermutationOfMeans:
 		return true
 	default:
 		return false
@@ -1572,6 +1644,51 @@ func (e ReplayPlanStepOnMiss) Valid() bool {
 	case ReplayPlanStepOnMissNearest:
 		return true
 	case ReplayPlanStepOnMissStop:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for ReplayPlanWarningCode.
+const (
+	ConnectionMissing  ReplayPlanWarningCode = "connection_missing"
+	SideEffectsUnknown ReplayPlanWarningCode = "side_effects_unknown"
+)
+
+// Valid indicates whether the value is a known member of the ReplayPlanWarningCode enum.
+func (e ReplayPlanWarningCode) Valid() bool {
+	switch e {
+	case ConnectionMissing:
+		return true
+	case SideEffectsUnknown:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for ReplayReproducibilityClass.
+const (
+	DecisionStable      ReplayReproducibilityClass = "decision_stable"
+	ExactByConstruction ReplayReproducibilityClass = "exact_by_construction"
+	OutcomeStable       ReplayReproducibilityClass = "outcome_stable"
+	Stable              ReplayReproducibilityClass = "stable"
+	Unstable            ReplayReproducibilityClass = "unstable"
+)
+
+// Valid indicates whether the value is a known member of the ReplayReproducibilityClass enum.
+func (e ReplayReproducibilityClass) Valid() bool {
+	switch e {
+	case DecisionStable:
+		return true
+	case ExactByConstruction:
+		return true
+	case OutcomeStable:
+		return true
+	case Stable:
+		return true
+	case Unstable:
 		return true
 	default:
 		return false
@@ -1647,6 +1764,63 @@ func (e ReplaySetToolErrorRemove) Valid() bool {
 	}
 }
 
+// Defines values for ReplaySetMember.
+const (
+	ReplaySetMemberInput        ReplaySetMember = "input"
+	ReplaySetMemberLatencyMs    ReplaySetMember = "latency_ms"
+	ReplaySetMemberMessage      ReplaySetMember = "message"
+	ReplaySetMemberMessages     ReplaySetMember = "messages"
+	ReplaySetMemberModel        ReplaySetMember = "model"
+	ReplaySetMemberParams       ReplaySetMember = "params"
+	ReplaySetMemberPrompt       ReplaySetMember = "prompt"
+	ReplaySetMemberResample     ReplaySetMember = "resample"
+	ReplaySetMemberResponse     ReplaySetMember = "response"
+	ReplaySetMemberRetries      ReplaySetMember = "retries"
+	ReplaySetMemberSystemPrompt ReplaySetMember = "system_prompt"
+	ReplaySetMemberTimeoutMs    ReplaySetMember = "timeout_ms"
+	ReplaySetMemberToolError    ReplaySetMember = "tool_error"
+	ReplaySetMemberToolResult   ReplaySetMember = "tool_result"
+	ReplaySetMemberToolSchema   ReplaySetMember = "tool_schema"
+)
+
+// Valid indicates whether the value is a known member of the ReplaySetMember enum.
+func (e ReplaySetMember) Valid() bool {
+	switch e {
+	case ReplaySetMemberInput:
+		return true
+	case ReplaySetMemberLatencyMs:
+		return true
+	case ReplaySetMemberMessage:
+		return true
+	case ReplaySetMemberMessages:
+		return true
+	case ReplaySetMemberModel:
+		return true
+	case ReplaySetMemberParams:
+		return true
+	case ReplaySetMemberPrompt:
+		return true
+	case ReplaySetMemberResample:
+		return true
+	case ReplaySetMemberResponse:
+		return true
+	case ReplaySetMemberRetries:
+		return true
+	case ReplaySetMemberSystemPrompt:
+		return true
+	case ReplaySetMemberTimeoutMs:
+		return true
+	case ReplaySetMemberToolError:
+		return true
+	case ReplaySetMemberToolResult:
+		return true
+	case ReplaySetMemberToolSchema:
+		return true
+	default:
+		return false
+	}
+}
+
 // Defines values for ReplayStatus.
 const (
 	ReplayStatusCancelled ReplayStatus = "cancelled"
@@ -1668,6 +1842,24 @@ func (e ReplayStatus) Valid() bool {
 	case ReplayStatusRunning:
 		return true
 	case ReplayStatusSucceeded:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for ReplayStop.
+const (
+	ReplayStopBudget  ReplayStop = "budget"
+	ReplayStopMaxCost ReplayStop = "max_cost"
+)
+
+// Valid indicates whether the value is a known member of the ReplayStop enum.
+func (e ReplayStop) Valid() bool {
+	switch e {
+	case ReplayStopBudget:
+		return true
+	case ReplayStopMaxCost:
 		return true
 	default:
 		return false
@@ -1704,6 +1896,45 @@ func (e ReplayTarget2Kind) Valid() bool {
 	case ReplayTarget2KindModel:
 		return true
 	case ReplayTarget2KindTool:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for ReplayVerdictKind.
+const (
+	DeterministicEffect   ReplayVerdictKind = "deterministic_effect"
+	DeterministicNoEffect ReplayVerdictKind = "deterministic_no_effect"
+	Drift                 ReplayVerdictKind = "drift"
+	EffectAttributable    ReplayVerdictKind = "effect_attributable"
+	EffectLikely          ReplayVerdictKind = "effect_likely"
+	Invalid               ReplayVerdictKind = "invalid"
+	NoEffectDetected      ReplayVerdictKind = "no_effect_detected"
+	Underpowered          ReplayVerdictKind = "underpowered"
+	WithinNoise           ReplayVerdictKind = "within_noise"
+)
+
+// Valid indicates whether the value is a known member of the ReplayVerdictKind enum.
+func (e ReplayVerdictKind) Valid() bool {
+	switch e {
+	case DeterministicEffect:
+		return true
+	case DeterministicNoEffect:
+		return true
+	case Drift:
+		return true
+	case EffectAttributable:
+		return true
+	case EffectLikely:
+		return true
+	case Invalid:
+		return true
+	case NoEffectDetected:
+		return true
+	case Underpowered:
+		return true
+	case WithinNoise:
 		return true
 	default:
 		return false
@@ -6740,12 +6971,10 @@ type RenderedPrompt struct {
 
 // Replay defines model for Replay.
 type Replay struct {
-	AllowUnpriced bool `json:"allow_unpriced"`
-
-	// Attempts Empty in lists.
-	Attempts []ReplayAttempt `json:"attempts"`
-	Controls int             `json:"controls"`
-	Cost     EvaluationCost  `json:"cost"`
+	AllowUnpriced bool            `json:"allow_unpriced"`
+	Attempts      []ReplayAttempt `json:"attempts"`
+	Controls      int             `json:"controls"`
+	Cost          EvaluationCost  `json:"cost"`
 
 	// CostUsd The known costs.
 	CostUsd   float64   `json:"cost_usd"`
@@ -6758,11 +6987,7 @@ type Replay struct {
 	// EditsText What each edit changes, in words.
 	EditsText []string           `json:"edits_text"`
 	Error     *EvaluationFailure `json:"error"`
-	Estimate  struct {
-		Calls       int64    `json:"calls"`
-		CostHighUsd *float64 `json:"cost_high_usd"`
-		CostLowUsd  *float64 `json:"cost_low_usd"`
-	} `json:"estimate"`
+	Estimate  ReplayEstimate     `json:"estimate"`
 
 	// Executor `cassette` calls nothing. `server` calls models.
 	Executor ReplayExecutor `json:"executor"`
@@ -6778,11 +7003,7 @@ type Replay struct {
 	Outcome *Grader `json:"outcome"`
 
 	// Progress Attempts. `failed` are part of `done`.
-	Progress struct {
-		Done   int `json:"done"`
-		Failed int `json:"failed"`
-		Total  int `json:"total"`
-	} `json:"progress"`
+	Progress  ReplayProgress      `json:"progress"`
 	ProjectId openapi_types.UUID  `json:"project_id"`
 	Provider  *EvaluationProvider `json:"provider"`
 	RunId     openapi_types.UUID  `json:"run_id"`
@@ -6790,27 +7011,38 @@ type Replay struct {
 	StartedAt *time.Time          `json:"started_at"`
 	Status    ReplayStatus        `json:"status"`
 
-	// StopReason Why it succeeded before all was made: `max_cost` its cap, `budget` that of the connection.
-	StopReason *ReplayStopReason     `json:"stop_reason"`
+	// StopReason Null if it made all.
+	StopReason *ReplayStop           `json:"stop_reason"`
 	Tools      map[string]ReplayTool `json:"tools"`
 	Treatments int                   `json:"treatments"`
 
-	// Verdict Null until it ends. Lists have its first members only.
+	// Verdict Null until it ends.
 	Verdict *ReplayVerdict `json:"verdict"`
 }
-
-// ReplayStopReason Why it succeeded before all was made: `max_cost` its cap, `budget` that of the connection.
-type ReplayStopReason string
 
 // ReplayAction `copied` from the recording. `served`: answered from the recording. `live`: a model is called. `unknown`: it depends on what models answer.
 type ReplayAction string
 
+// ReplayAttainableP The smallest p that so many attempts can reach. Null without controls or treatments.
+type ReplayAttainableP struct {
+	// After After the correction for the channels.
+	After *float64 `json:"after"`
+
+	// Before Before the correction.
+	Before *float64 `json:"before"`
+
+	// Channels Those that were tested.
+	Channels int `json:"channels"`
+}
+
 // ReplayAttempt defines model for ReplayAttempt.
 type ReplayAttempt struct {
 	// CostUsd Of the calls that were made.
-	CostUsd    *float64           `json:"cost_usd"`
-	DurationMs *float64           `json:"duration_ms"`
-	Error      *EvaluationFailure `json:"error"`
+	CostUsd *float64 `json:"cost_usd"`
+
+	// Detail What happened, in a sentence, if it did not come to its own end. It quotes nothing that was recorded but names of tools and of their arguments.
+	Detail     *string  `json:"detail"`
+	DurationMs *float64 `json:"duration_ms"`
 
 	// Exposure Steps of attempts by where they came from.
 	Exposure   ReplayExposure `json:"exposure"`
@@ -6828,6 +7060,9 @@ type ReplayAttempt struct {
 	// Outcome 1 good, 0 not; between for a grader. Null if unknown.
 	Outcome *float64 `json:"outcome"`
 
+	// Remedy What to do about it, in a sentence.
+	Remedy *string `json:"remedy"`
+
 	// Reused Whether it is a control that another replay made.
 	Reused bool       `json:"reused"`
 	Role   ReplayRole `json:"role"`
@@ -6837,14 +7072,66 @@ type ReplayAttempt struct {
 	StartedAt *time.Time          `json:"started_at"`
 	Status    ReplayStatus        `json:"status"`
 
-	// StopReason Why it ended: `completed`, `miss`, `opaque`, `step_limit`, `max_cost`, …
-	StopReason *string `json:"stop_reason"`
+	// StopReason Null before the end.
+	StopReason *ReplayAttemptStop `json:"stop_reason"`
 
 	// Usage Input includes cached tokens, output includes reasoning tokens. A member is null if the provider did not tell it.
 	Usage CompletionUsage `json:"usage"`
 
 	// Warnings What a call of a model differs in from the recorded one because the provider asked for it.
 	Warnings []string `json:"warnings"`
+}
+
+// ReplayAttemptStop `completed`: it came to its own end. `miss`: a call is not in the recording. `write_barrier`: the same, of a tool that writes. `opaque`: only the program
+// can make the next request. `censored`: the recording ends at a timeout or an error that the edit takes away. `model_error`: the provider refused a call,
+// or a call times out by an edit. `step_limit`: it made about twice as many calls as were recorded. It was not made to its end because of the rest:
+// `max_cost` the cap of the replay, `budget` that of the connection, `cancelled` by someone, `replay_failed` the `error` of the replay.
+type ReplayAttemptStop string
+
+// ReplayChannel defines model for ReplayChannel.
+type ReplayChannel struct {
+	// Across The mean distance of a control and a treatment. Only of distances.
+	Across *float64 `json:"across,omitempty"`
+
+	// Ci Its interval.
+	Ci       *[]float64 `json:"ci"`
+	Controls ReplaySide `json:"controls"`
+
+	// Effect Of treatments against controls.
+	Effect *float64 `json:"effect"`
+
+	// Flags Why a figure is null, or what to mind, such as `unknown`, `partly_unknown`, `not_tested`, `cannot_be_significant`, `beside_cost`, `no_variation` or `too_few`. Null for none.
+	Flags *[]string `json:"flags"`
+
+	// Measure The unit of `effect` and `ci`: a difference of means, a ratio of geometric means, or a distance.
+	Measure ReplayChannelMeasure `json:"measure"`
+
+	// MinimumDetectable The effect that is found in 80 % of cases.
+	MinimumDetectable *float64 `json:"minimum_detectable"`
+	P                 *float64 `json:"p"`
+
+	// PAdjusted After Holm.
+	PAdjusted *float64 `json:"p_adjusted"`
+
+	// Test Empty if nothing is tested.
+	Test       ReplayChannelTest `json:"test"`
+	Treatments ReplaySide        `json:"treatments"`
+}
+
+// ReplayChannelMeasure The unit of `effect` and `ci`: a difference of means, a ratio of geometric means, or a distance.
+type ReplayChannelMeasure string
+
+// ReplayChannelTest Empty if nothing is tested.
+type ReplayChannelTest string
+
+// ReplayChannels The sides on which an effect may show.
+type ReplayChannels struct {
+	Answer    ReplayChannel `json:"answer"`
+	Cost      ReplayChannel `json:"cost"`
+	Latency   ReplayChannel `json:"latency"`
+	Outcome   ReplayChannel `json:"outcome"`
+	Structure ReplayChannel `json:"structure"`
+	Tokens    ReplayChannel `json:"tokens"`
 }
 
 // ReplayCreate defines model for ReplayCreate.
@@ -6878,6 +7165,12 @@ type ReplayCreate struct {
 	Treatments *int                   `json:"treatments,omitempty"`
 }
 
+// ReplayDesign defines model for ReplayDesign.
+type ReplayDesign struct {
+	Controls   int `json:"controls"`
+	Treatments int `json:"treatments"`
+}
+
 // ReplayDiff defines model for ReplayDiff.
 type ReplayDiff struct {
 	Attempt ReplayAttempt `json:"attempt"`
@@ -6895,8 +7188,34 @@ type ReplayDiff struct {
 	Verdict *ReplayVerdict     `json:"verdict"`
 }
 
+// ReplayDrift Whether today's controls still do what was recorded.
+type ReplayDrift struct {
+	// Changed What changed since the recording, in words.
+	Changed []string `json:"changed"`
+
+	// Flag Whether it is measured, or the surroundings changed.
+	Flag bool `json:"flag"`
+
+	// Measured Null if unknown.
+	Measured *bool    `json:"measured"`
+	P        *float64 `json:"p"`
+
+	// Ratio The mean distance of the recorded run and a control to that of two controls.
+	Ratio *float64 `json:"ratio"`
+}
+
 // ReplayEdit defines model for ReplayEdit.
 type ReplayEdit = json.RawMessage
+
+// ReplayEditSummary What an edit changes, without contents.
+type ReplayEditSummary = json.RawMessage
+
+// ReplayEstimate defines model for ReplayEstimate.
+type ReplayEstimate struct {
+	Calls       int64    `json:"calls"`
+	CostHighUsd *float64 `json:"cost_high_usd"`
+	CostLowUsd  *float64 `json:"cost_low_usd"`
+}
 
 // ReplayExecutor `cassette` calls nothing. `server` calls models.
 type ReplayExecutor string
@@ -6910,6 +7229,20 @@ type ReplayExtend struct {
 	Controls   *int     `json:"controls,omitempty"`
 	MaxCostUsd *float64 `json:"max_cost_usd,omitempty"`
 	Treatments *int     `json:"treatments,omitempty"`
+}
+
+// ReplayMatch defines model for ReplayMatch.
+type ReplayMatch struct {
+	// Flag Why a figure is null.
+	Flag    *string `json:"flag,omitempty"`
+	Matched int     `json:"matched"`
+
+	// Of Controls of which it is known.
+	Of   int      `json:"of"`
+	Rate *float64 `json:"rate"`
+
+	// Upper95 What the share of those that differ is below, with a confidence of 95 %.
+	Upper95 *float64 `json:"upper95"`
 }
 
 // ReplayMissing defines model for ReplayMissing.
@@ -6930,10 +7263,20 @@ type ReplayMissing struct {
 
 // ReplayPage defines model for ReplayPage.
 type ReplayPage struct {
-	Data    []Replay `json:"data"`
-	HasMore bool     `json:"has_more"`
-	Limit   int      `json:"limit"`
-	Offset  int      `json:"offset"`
+	Data    []ReplaySummary `json:"data"`
+	HasMore bool            `json:"has_more"`
+	Limit   int             `json:"limit"`
+	Offset  int             `json:"offset"`
+}
+
+// ReplayPlace defines model for ReplayPlace.
+type ReplayPlace struct {
+	// Id The span of the recorded run.
+	Id   string `json:"id"`
+	Name string `json:"name"`
+
+	// Position Among `steps`, from 0.
+	Position int `json:"position"`
 }
 
 // ReplayPlan defines model for ReplayPlan.
@@ -6972,7 +7315,9 @@ type ReplayPlan struct {
 	RunId          openapi_types.UUID `json:"run_id"`
 	Steps          []ReplayPlanStep   `json:"steps"`
 	UnpricedModels []string           `json:"unpriced_models"`
-	Warnings       []string           `json:"warnings"`
+
+	// Warnings What weakens a verdict.
+	Warnings []ReplayPlanWarning `json:"warnings"`
 }
 
 // ReplayPlanStep defines model for ReplayPlanStep.
@@ -7000,12 +7345,47 @@ type ReplayPlanStep struct {
 // ReplayPlanStepOnMiss Of tools: what happens where the recording has no answer.
 type ReplayPlanStepOnMiss string
 
+// ReplayPlanWarning defines model for ReplayPlanWarning.
+type ReplayPlanWarning struct {
+	// Code `side_effects_unknown`: tools count as writing because nothing says that they only read. `connection_missing`: the cost is unknown without a connection.
+	Code ReplayPlanWarningCode `json:"code"`
+
+	// Detail What it is.
+	Detail string `json:"detail"`
+
+	// Remedy What to do about it.
+	Remedy string `json:"remedy"`
+}
+
+// ReplayPlanWarningCode `side_effects_unknown`: tools count as writing because nothing says that they only read. `connection_missing`: the cost is unknown without a connection.
+type ReplayPlanWarningCode string
+
+// ReplayProgress Attempts. `failed` are part of `done`.
+type ReplayProgress struct {
+	Done   int `json:"done"`
+	Failed int `json:"failed"`
+	Total  int `json:"total"`
+}
+
 // ReplayPrompt defines model for ReplayPrompt.
 type ReplayPrompt struct {
 	// Prompt A prompt by `id` or `name`, and its version by `version` or `alias` (`latest` by default).
 	Prompt    CompletionPrompt        `json:"prompt"`
 	Variables *map[string]interface{} `json:"variables,omitempty"`
 }
+
+// ReplayReproducibility How often controls do what was recorded.
+type ReplayReproducibility struct {
+	Bytes ReplayMatch `json:"bytes"`
+
+	// Class Null if nothing is known.
+	Class    *ReplayReproducibilityClass `json:"class"`
+	Decision ReplayMatch                 `json:"decision"`
+	Outcome  ReplayMatch                 `json:"outcome"`
+}
+
+// ReplayReproducibilityClass defines model for ReplayReproducibilityClass.
+type ReplayReproducibilityClass string
 
 // ReplayRole defines model for ReplayRole.
 type ReplayRole string
@@ -7067,8 +7447,56 @@ type ReplaySetResample bool
 // ReplaySetToolErrorRemove The recorded error did not happen: another edit says the result.
 type ReplaySetToolErrorRemove bool
 
+// ReplaySetMember The member of `ReplaySet` that is set.
+type ReplaySetMember string
+
+// ReplaySide defines model for ReplaySide.
+type ReplaySide struct {
+	// Mean That of scores, the geometric one of amounts, or the mean distance between two of the group.
+	Mean *float64 `json:"mean"`
+
+	// N Attempts of which it is known.
+	N int `json:"n"`
+}
+
+// ReplaySources defines model for ReplaySources.
+type ReplaySources struct {
+	Copied        int `json:"copied"`
+	Hit           int `json:"hit"`
+	HitNormalised int `json:"hit_normalised"`
+	HitReordered  int `json:"hit_reordered"`
+	Nearest       int `json:"nearest"`
+	Reissued      int `json:"reissued"`
+	Simulated     int `json:"simulated"`
+	Stale         int `json:"stale"`
+	Worker        int `json:"worker"`
+}
+
 // ReplayStatus defines model for ReplayStatus.
 type ReplayStatus string
+
+// ReplayStepEffect defines model for ReplayStepEffect.
+type ReplayStepEffect struct {
+	Controls int `json:"controls"`
+
+	// Effect The share of attempts by which both groups differ, from 0 to 1.
+	Effect *float64 `json:"effect"`
+
+	// Flag Why a figure is null, or what to mind.
+	Flag *string `json:"flag,omitempty"`
+
+	// Id The span of the recorded run.
+	Id   string   `json:"id"`
+	Name string   `json:"name"`
+	P    *float64 `json:"p"`
+
+	// Position From 0.
+	Position int `json:"position"`
+
+	// Q p after Benjamini and Hochberg.
+	Q          *float64 `json:"q"`
+	Treatments int      `json:"treatments"`
+}
 
 // ReplayStepSource defines model for ReplayStepSource.
 type ReplayStepSource struct {
@@ -7089,6 +7517,51 @@ type ReplayStepSource struct {
 
 	// Tier How well a served tool call fits the recorded one: `hit`, `hit_reordered`, `hit_normalised` or `stateful_ambiguous`.
 	Tier *string `json:"tier"`
+}
+
+// ReplayStop Why a replay succeeded before all was made: `max_cost` its cap, `budget` that of the connection.
+type ReplayStop string
+
+// ReplaySummary A replay in a list.
+type ReplaySummary struct {
+	Controls int            `json:"controls"`
+	Cost     EvaluationCost `json:"cost"`
+
+	// CostUsd The known costs.
+	CostUsd   float64   `json:"cost_usd"`
+	CreatedAt time.Time `json:"created_at"`
+
+	// CreatedBy Who made it. Both are null for a deleted user.
+	CreatedBy Author              `json:"created_by"`
+	EditCount int                 `json:"edit_count"`
+	Edits     []ReplayEditSummary `json:"edits"`
+	Error     *EvaluationFailure  `json:"error"`
+	Estimate  ReplayEstimate      `json:"estimate"`
+
+	// Executor `cassette` calls nothing. `server` calls models.
+	Executor   ReplayExecutor     `json:"executor"`
+	FinishedAt *time.Time         `json:"finished_at"`
+	Id         openapi_types.UUID `json:"id"`
+	MaxCostUsd *float64           `json:"max_cost_usd"`
+
+	// Name What it was named, else what it edits.
+	Name string `json:"name"`
+
+	// Progress Attempts. `failed` are part of `done`.
+	Progress  ReplayProgress      `json:"progress"`
+	ProjectId openapi_types.UUID  `json:"project_id"`
+	Provider  *EvaluationProvider `json:"provider"`
+	RunId     openapi_types.UUID  `json:"run_id"`
+	RunName   string              `json:"run_name"`
+	StartedAt *time.Time          `json:"started_at"`
+	Status    ReplayStatus        `json:"status"`
+
+	// StopReason Null if it made all.
+	StopReason *ReplayStop `json:"stop_reason"`
+	Treatments int         `json:"treatments"`
+
+	// Verdict Null until it ends.
+	Verdict *ReplayVerdictSummary `json:"verdict"`
 }
 
 // ReplayTarget The steps to edit: one by `span_id`, those of a kind, of them those with a name (a tool's own name), or `all` model calls, also for timeouts, retries and latencies. A target without a step is refused.
@@ -7116,8 +7589,44 @@ type ReplayTarget2Kind string
 // ReplayTool What happens to calls of a tool that the recording has no answer for.
 type ReplayTool = json.RawMessage
 
-// ReplayVerdict Whether the edit had an effect, by the attempts with and without it. docs/replay.md explains each member.
+// ReplayUpdate defines model for ReplayUpdate.
+type ReplayUpdate struct {
+	Name string `json:"name"`
+}
+
+// ReplayVerdict Whether the edit had an effect, by the attempts with and without it. A figure that is not known is null, and a flag beside it says why. docs/statistics.md explains the figures.
 type ReplayVerdict = json.RawMessage
+
+// ReplayVerdictExposure Where results came from in the attempts that count. The shares are of calls that the edit can have changed.
+type ReplayVerdictExposure struct {
+	Controls ReplaySources `json:"controls"`
+
+	// LiveShare Those that were called again.
+	LiveShare *float64 `json:"live_share"`
+
+	// TaintShare Those that are simulated, of similar calls, or stale.
+	TaintShare *float64      `json:"taint_share"`
+	Treatments ReplaySources `json:"treatments"`
+}
+
+// ReplayVerdictKind docs/statistics.md says what each means.
+type ReplayVerdictKind string
+
+// ReplayVerdictReason defines model for ReplayVerdictReason.
+type ReplayVerdictReason struct {
+	// Code Such as `unfinished`, `all_stopped` or `recording_changed`.
+	Code string `json:"code"`
+	Text string `json:"text"`
+}
+
+// ReplayVerdictSummary defines model for ReplayVerdictSummary.
+type ReplayVerdictSummary struct {
+	// Sentence The verdict in words, with its figures.
+	Sentence string `json:"sentence"`
+
+	// Verdict docs/statistics.md says what each means.
+	Verdict ReplayVerdictKind `json:"verdict"`
+}
 
 // Replayability `none`: nothing to replay. `structure`: steps with times but without texts: only edits of timeouts, retries and latencies. `llm`: single model calls can be made again, but later requests
 // cannot be rebuilt from earlier answers. `full`: every request can be rebuilt.
@@ -10131,6 +10640,9 @@ type TestProviderJSONRequestBody = ProviderTest
 // CreateReplayJSONRequestBody defines body for CreateReplay for application/json ContentType.
 type CreateReplayJSONRequestBody = ReplayCreate
 
+// UpdateReplayJSONRequestBody defines body for UpdateReplay for application/json ContentType.
+type UpdateReplayJSONRequestBody = ReplayUpdate
+
 // ExtendReplayJSONRequestBody defines body for ExtendReplay for application/json ContentType.
 type ExtendReplayJSONRequestBody = ReplayExtend
 
@@ -10966,6 +11478,9 @@ type ServerInterface interface {
 	// GetReplay Read a replay
 	// (GET /v1/replays/{replay_id})
 	GetReplay(c *gin.Context, replayId ReplayID)
+	// UpdateReplay Rename a replay
+	// (PATCH /v1/replays/{replay_id})
+	UpdateReplay(c *gin.Context, replayId ReplayID)
 	// CancelReplay Cancel a replay
 	// (POST /v1/replays/{replay_id}/_actions/cancel)
 	CancelReplay(c *gin.Context, replayId ReplayID)
@@ -16573,6 +17088,31 @@ func (siw *ServerInterfaceWrapper) GetReplay(c *gin.Context) {
 	siw.Handler.GetReplay(c, replayId)
 }
 
+// UpdateReplay operation middleware
+func (siw *ServerInterfaceWrapper) UpdateReplay(c *gin.Context) {
+
+	var err error
+	_ = err
+
+	// ------------- Path parameter "replay_id" -------------
+	var replayId ReplayID
+
+	err = runtime.BindStyledParameterWithOptions("simple", "replay_id", c.Param("replay_id"), &replayId, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "uuid", ValueIsUnescaped: true})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter replay_id: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		middleware(c)
+		if c.IsAborted() {
+			return
+		}
+	}
+
+	siw.Handler.UpdateReplay(c, replayId)
+}
+
 // CancelReplay operation middleware
 func (siw *ServerInterfaceWrapper) CancelReplay(c *gin.Context) {
 
@@ -19709,6 +20249,7 @@ func RegisterHandlersWithOptions(router gin.IRouter, si ServerInterface, options
 	router.POST(options.BaseURL+"/v1/replays", wrapper.CreateReplay)
 	router.DELETE(options.BaseURL+"/v1/replays/:replay_id", wrapper.DeleteReplay)
 	router.GET(options.BaseURL+"/v1/replays/:replay_id", wrapper.GetReplay)
+	router.PATCH(options.BaseURL+"/v1/replays/:replay_id", wrapper.UpdateReplay)
 	router.POST(options.BaseURL+"/v1/replays/:replay_id/_actions/cancel", wrapper.CancelReplay)
 	router.POST(options.BaseURL+"/v1/replays/:replay_id/_actions/extend", wrapper.ExtendReplay)
 	router.GET(options.BaseURL+"/v1/replays/:replay_id/diff", wrapper.DiffReplay)
@@ -26724,6 +27265,46 @@ func (response GetReplaydefaultApplicationProblemPlusJSONResponse) VisitGetRepla
 	return err
 }
 
+type UpdateReplayRequestObject struct {
+	ReplayId ReplayID `json:"replay_id"`
+	Body     *UpdateReplayJSONRequestBody
+}
+
+type UpdateReplayResponseObject interface {
+	VisitUpdateReplayResponse(w http.ResponseWriter) error
+}
+
+type UpdateReplay200JSONResponse Replay
+
+func (response UpdateReplay200JSONResponse) VisitUpdateReplayResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type UpdateReplaydefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	StatusCode int
+}
+
+func (response UpdateReplaydefaultApplicationProblemPlusJSONResponse) VisitUpdateReplayResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
 type CancelReplayRequestObject struct {
 	ReplayId ReplayID `json:"replay_id"`
 }
@@ -28675,6 +29256,9 @@ type StrictServerInterface interface {
 	// GetReplay Read a replay
 	// (GET /v1/replays/{replay_id})
 	GetReplay(ctx context.Context, request GetReplayRequestObject) (GetReplayResponseObject, error)
+	// UpdateReplay Rename a replay
+	// (PATCH /v1/replays/{replay_id})
+	UpdateReplay(ctx context.Context, request UpdateReplayRequestObject) (UpdateReplayResponseObject, error)
 	// CancelReplay Cancel a replay
 	// (POST /v1/replays/{replay_id}/_actions/cancel)
 	CancelReplay(ctx context.Context, request CancelReplayRequestObject) (CancelReplayResponseObject, error)
@@ -34108,6 +34692,50 @@ func (sh *strictHandler) GetReplay(ctx *gin.Context, replayId ReplayID) {
 		sh.options.HandlerErrorFunc(ctx, err)
 	} else if validResponse, ok := response.(GetReplayResponseObject); ok {
 		if err := validResponse.VisitGetReplayResponse(ctx.Writer); err != nil {
+			sh.options.ResponseErrorHandlerFunc(ctx, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(ctx, fmt.Errorf("unexpected response type: %T", response))
+	}
+}
+
+// UpdateReplay operation middleware
+func (sh *strictHandler) UpdateReplay(ctx *gin.Context, replayId ReplayID) {
+	var request UpdateReplayRequestObject
+
+	request.ReplayId = replayId
+
+	var body UpdateReplayJSONRequestBody
+	var err error
+	// A request validator built on kin-openapi's openapi3filter with
+	// KeepValidatedValue leaves the value it validated on the body. Bind
+	// that value, matching member names exactly, so the handler receives
+	// what was validated instead of a second, case-insensitive decode.
+	if vb, ok := ctx.Request.Body.(interface{ ValidatedValue() any }); !ok || runtime.BindJSONValue(vb.ValidatedValue(), &body) != nil {
+		err = ctx.ShouldBindJSON(&body)
+	} else if binding.Validator != nil {
+		// ShouldBindJSON runs the struct validator after decoding; keep that.
+		err = binding.Validator.ValidateStruct(&body)
+	}
+	if err != nil {
+		sh.options.RequestErrorHandlerFunc(ctx, err)
+		return
+	}
+	request.Body = &body
+
+	handler := func(ctx *gin.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.UpdateReplay(ctx, request.(UpdateReplayRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "UpdateReplay")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		sh.options.HandlerErrorFunc(ctx, err)
+	} else if validResponse, ok := response.(UpdateReplayResponseObject); ok {
+		if err := validResponse.VisitUpdateReplayResponse(ctx.Writer); err != nil {
 			sh.options.ResponseErrorHandlerFunc(ctx, err)
 		}
 	} else if response != nil {

@@ -4,7 +4,7 @@ import { writeJson } from "./json";
 import { useInvalidatingMutation } from "./mutation";
 import { nextOffset } from "./paging";
 import { keys } from "./queryKeys";
-import type { Replay, ReplayCreate, ReplayExtend, ReplaySelection } from "./types";
+import type { Replay, ReplayCreate, ReplayExtend, ReplaySelection, ReplaySummary } from "./types";
 
 const PAGE = 50;
 /** How often a replay that runs is read, in ms. Nothing is read while the page is hidden. */
@@ -19,7 +19,10 @@ export type ReplayDraft = Omit<ReplayCreate, "controls" | "treatments" | "allow_
   Partial<Pick<ReplayCreate, "controls" | "treatments" | "allow_unpriced">>;
 
 /** Whether nothing more happens to a replay by itself: it has ended, and has its verdict or failed. */
-export function isReplaySettled({ status, verdict }: Pick<Replay, "status" | "verdict">): boolean {
+export function isReplaySettled({
+  status,
+  verdict,
+}: Pick<Replay, "status" | "verdict"> | Pick<ReplaySummary, "status" | "verdict">): boolean {
   if (status === "queued" || status === "running") return false;
   return status === "failed" || verdict !== null;
 }
@@ -39,7 +42,9 @@ export function useReplays(projectId: string, selection: ReplaySelection) {
     getNextPageParam: nextOffset,
     placeholderData: keepPreviousData,
     refetchInterval: ({ state: { data } }) =>
-      data === undefined || data.pages.every((page) => page.data.every(isReplaySettled)) ? false : POLL,
+      data === undefined || data.pages.every((page) => page.data.every((replay) => isReplaySettled(replay)))
+        ? false
+        : POLL,
   });
 }
 
@@ -125,6 +130,15 @@ type Known = Pick<Replay, "id" | "project_id">;
 
 function staleFor({ id, project_id }: Known) {
   return { all: [keys.replays.all(project_id), keys.replay.all(id)] };
+}
+
+/** PATCH /v1/replays/{replay_id}. */
+export function useRenameReplay(replay: Known) {
+  return useInvalidatingMutation(staleFor(replay), (name: string) =>
+    unwrap(
+      client.PATCH("/v1/replays/{replay_id}", { params: { path: { replay_id: replay.id } }, body: { name } }),
+    ),
+  );
 }
 
 /** POST /v1/replays/{replay_id}/_actions/cancel. */

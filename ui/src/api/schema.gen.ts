@@ -2843,7 +2843,7 @@ export interface paths {
         };
         /**
          * List replays
-         * @description The newest first.
+         * @description The newest first. They are short: what each edits is told without contents, and of the verdict the word and the sentence.
          *
          *     Requires the scope `replays:read`.
          */
@@ -2895,7 +2895,11 @@ export interface paths {
         delete: operations["deleteReplay"];
         options?: never;
         head?: never;
-        patch?: never;
+        /**
+         * Rename a replay
+         * @description Requires the scope `replays:write`.
+         */
+        patch: operations["updateReplay"];
         trace?: never;
     };
     "/v1/replays/{replay_id}/_actions/cancel": {
@@ -8141,6 +8145,9 @@ export interface components {
              */
             plan: boolean;
         };
+        ReplayUpdate: {
+            name: string;
+        };
         ReplayExtend: {
             /** @description How many there shall be. */
             controls?: number;
@@ -8210,12 +8217,32 @@ export interface components {
             attainable_p: number | null;
             /** @description Set where the recording alone decides: what the edit does, in words. Nothing needs to be run then. */
             decided: string | null;
-            warnings: string[];
+            /** @description What weakens a verdict. */
+            warnings: components["schemas"]["ReplayPlanWarning"][];
+        };
+        ReplayPlanWarning: {
+            /**
+             * @description `side_effects_unknown`: tools count as writing because nothing says that they only read. `connection_missing`: the cost is unknown without a connection.
+             * @enum {string}
+             */
+            code: "side_effects_unknown" | "connection_missing";
+            /** @description What it is. */
+            detail: string;
+            /** @description What to do about it. */
+            remedy: string;
         };
         /** @description Steps of attempts by where they came from. */
         ReplayExposure: {
             [key: string]: number;
         };
+        /**
+         * @description `completed`: it came to its own end. `miss`: a call is not in the recording. `write_barrier`: the same, of a tool that writes. `opaque`: only the program
+         *     can make the next request. `censored`: the recording ends at a timeout or an error that the edit takes away. `model_error`: the provider refused a call,
+         *     or a call times out by an edit. `step_limit`: it made about twice as many calls as were recorded. It was not made to its end because of the rest:
+         *     `max_cost` the cap of the replay, `budget` that of the connection, `cancelled` by someone, `replay_failed` the `error` of the replay.
+         * @enum {string}
+         */
+        ReplayAttemptStop: "completed" | "miss" | "write_barrier" | "opaque" | "censored" | "model_error" | "step_limit" | "max_cost" | "budget" | "cancelled" | "replay_failed";
         ReplayAttempt: {
             /** @description In the order in which they are made, from 1. */
             number: number;
@@ -8228,9 +8255,12 @@ export interface components {
              * @description The run that it was recorded as.
              */
             run_id: string | null;
-            /** @description Why it ended: `completed`, `miss`, `opaque`, `step_limit`, `max_cost`, … */
-            stop_reason: string | null;
-            error: components["schemas"]["EvaluationFailure"] | null;
+            /** @description Null before the end. */
+            stop_reason: components["schemas"]["ReplayAttemptStop"] | null;
+            /** @description What happened, in a sentence, if it did not come to its own end. It quotes nothing that was recorded but names of tools and of their arguments. */
+            detail: string | null;
+            /** @description What to do about it, in a sentence. */
+            remedy: string | null;
             /**
              * Format: double
              * @description 1 good, 0 not; between for a grader. Null if unknown.
@@ -8256,6 +8286,76 @@ export interface components {
             /** Format: date-time */
             finished_at: string | null;
         };
+        /**
+         * @description Why a replay succeeded before all was made: `max_cost` its cap, `budget` that of the connection.
+         * @enum {string}
+         */
+        ReplayStop: "max_cost" | "budget";
+        /** @description Attempts. `failed` are part of `done`. */
+        ReplayProgress: {
+            total: number;
+            done: number;
+            failed: number;
+        };
+        ReplayEstimate: {
+            /** Format: int64 */
+            calls: number;
+            /** Format: double */
+            cost_low_usd: number | null;
+            /** Format: double */
+            cost_high_usd: number | null;
+        };
+        /** @description What an edit changes, without contents. */
+        ReplayEditSummary: {
+            target: components["schemas"]["ReplayTarget"];
+            set: components["schemas"]["ReplaySetMember"];
+        };
+        /**
+         * @description The member of `ReplaySet` that is set.
+         * @enum {string}
+         */
+        ReplaySetMember: "model" | "params" | "system_prompt" | "messages" | "message" | "prompt" | "tool_schema" | "response" | "resample" | "tool_result" | "tool_error" | "timeout_ms" | "retries" | "latency_ms" | "input";
+        /** @description A replay in a list. */
+        ReplaySummary: {
+            /** Format: uuid */
+            id: string;
+            /** Format: uuid */
+            project_id: string;
+            /** @description What it was named, else what it edits. */
+            name: string;
+            /** Format: uuid */
+            run_id: string;
+            run_name: string;
+            status: components["schemas"]["ReplayStatus"];
+            /** @description Null if it made all. */
+            stop_reason: components["schemas"]["ReplayStop"] | null;
+            error: components["schemas"]["EvaluationFailure"] | null;
+            edit_count: number;
+            edits: components["schemas"]["ReplayEditSummary"][];
+            executor: components["schemas"]["ReplayExecutor"];
+            provider: components["schemas"]["EvaluationProvider"] | null;
+            controls: number;
+            treatments: number;
+            /** Format: double */
+            max_cost_usd: number | null;
+            progress: components["schemas"]["ReplayProgress"];
+            estimate: components["schemas"]["ReplayEstimate"];
+            cost: components["schemas"]["EvaluationCost"];
+            /**
+             * Format: double
+             * @description The known costs.
+             */
+            cost_usd: number;
+            /** @description Null until it ends. */
+            verdict: components["schemas"]["ReplayVerdictSummary"] | null;
+            created_by: components["schemas"]["Author"];
+            /** Format: date-time */
+            created_at: string;
+            /** Format: date-time */
+            started_at: string | null;
+            /** Format: date-time */
+            finished_at: string | null;
+        };
         Replay: {
             /** Format: uuid */
             id: string;
@@ -8267,11 +8367,8 @@ export interface components {
             run_id: string;
             run_name: string;
             status: components["schemas"]["ReplayStatus"];
-            /**
-             * @description Why it succeeded before all was made: `max_cost` its cap, `budget` that of the connection.
-             * @enum {string|null}
-             */
-            stop_reason: "max_cost" | "budget" | null;
+            /** @description Null if it made all. */
+            stop_reason: components["schemas"]["ReplayStop"] | null;
             error: components["schemas"]["EvaluationFailure"] | null;
             edits: components["schemas"]["ReplayEdit"][];
             /** @description What each edit changes, in words. */
@@ -8287,21 +8384,8 @@ export interface components {
             /** Format: double */
             max_cost_usd: number | null;
             allow_unpriced: boolean;
-            /** @description Attempts. `failed` are part of `done`. */
-            progress: {
-                total: number;
-                done: number;
-                failed: number;
-            };
-            estimate: {
-                /** Format: int64 */
-                calls: number;
-                /** Format: double */
-                cost_low_usd: number | null;
-                /** Format: double */
-                cost_high_usd: number | null;
-            };
-            /** @description Empty in lists. */
+            progress: components["schemas"]["ReplayProgress"];
+            estimate: components["schemas"]["ReplayEstimate"];
             attempts: components["schemas"]["ReplayAttempt"][];
             exposure: components["schemas"]["ReplayExposure"];
             cost: components["schemas"]["EvaluationCost"];
@@ -8310,7 +8394,7 @@ export interface components {
              * @description The known costs.
              */
             cost_usd: number;
-            /** @description Null until it ends. Lists have its first members only. */
+            /** @description Null until it ends. */
             verdict: components["schemas"]["ReplayVerdict"] | null;
             created_by: components["schemas"]["Author"];
             /** Format: date-time */
@@ -8321,17 +8405,241 @@ export interface components {
             finished_at: string | null;
         };
         ReplayPage: {
-            data: components["schemas"]["Replay"][];
+            data: components["schemas"]["ReplaySummary"][];
             limit: number;
             offset: number;
             has_more: boolean;
         };
-        /** @description Whether the edit had an effect, by the attempts with and without it. docs/replay.md explains each member. */
-        ReplayVerdict: {
-            verdict: string;
+        /**
+         * @description docs/statistics.md says what each means.
+         * @enum {string}
+         */
+        ReplayVerdictKind: "invalid" | "deterministic_no_effect" | "deterministic_effect" | "effect_attributable" | "effect_likely" | "no_effect_detected" | "within_noise" | "underpowered" | "drift";
+        ReplayVerdictSummary: {
+            verdict: components["schemas"]["ReplayVerdictKind"];
+            /** @description The verdict in words, with its figures. */
             sentence: string;
-        } & {
-            [key: string]: unknown;
+        };
+        /** @description Whether the edit had an effect, by the attempts with and without it. A figure that is not known is null, and a flag beside it says why. docs/statistics.md explains the figures. */
+        ReplayVerdict: {
+            verdict: components["schemas"]["ReplayVerdictKind"];
+            /** @description The verdict in words, with its figures. */
+            sentence: string;
+            /** @description Why it is so, or what to mind. */
+            reasons: components["schemas"]["ReplayVerdictReason"][];
+            mode: components["schemas"]["ReplayExecutor"];
+            /** @description The controls that count. */
+            k: number;
+            /** @description The treatments that count. */
+            m: number;
+            /** @description What was asked for. */
+            design: components["schemas"]["ReplayDesign"];
+            attainable_p: components["schemas"]["ReplayAttainableP"];
+            channels: components["schemas"]["ReplayChannels"];
+            reproducibility: components["schemas"]["ReplayReproducibility"];
+            drift: components["schemas"]["ReplayDrift"];
+            exposure: components["schemas"]["ReplayVerdictExposure"];
+            /** @description The first step at which a treatment differs from the recorded run. That proves nothing. */
+            first_divergence: components["schemas"]["ReplayPlace"] | null;
+            /** @description The first step at which treatments differ from controls, given that an effect was found. */
+            first_attributable_step: components["schemas"]["ReplayPlace"] | null;
+            /** @description The calls that the edit can have changed. */
+            steps: components["schemas"]["ReplayStepEffect"][];
+            /** @description Steps that differ and that the edit cannot have changed: a fault of the replay. */
+            outside_cone_differences: number;
+            /** @description Beside `underpowered`: how many more would show a clear effect, or one as large as it looks to be. Null if nobody can tell. */
+            more_replays_needed: components["schemas"]["ReplayDesign"] | null;
+            /**
+             * Format: double
+             * @description The level of the tests.
+             */
+            alpha: number;
+            /**
+             * Format: double
+             * @description The change of the success rate, or of the score, that is no matter.
+             */
+            delta: number;
+            /** @description In hexadecimal digits. */
+            seed: string;
+            engine_version: string;
+        };
+        ReplayVerdictReason: {
+            /** @description Such as `unfinished`, `all_stopped` or `recording_changed`. */
+            code: string;
+            text: string;
+        };
+        ReplayDesign: {
+            controls: number;
+            treatments: number;
+        };
+        /** @description The smallest p that so many attempts can reach. Null without controls or treatments. */
+        ReplayAttainableP: {
+            /**
+             * Format: double
+             * @description Before the correction.
+             */
+            before: number | null;
+            /**
+             * Format: double
+             * @description After the correction for the channels.
+             */
+            after: number | null;
+            /** @description Those that were tested. */
+            channels: number;
+        };
+        /** @description The sides on which an effect may show. */
+        ReplayChannels: {
+            outcome: components["schemas"]["ReplayChannel"];
+            structure: components["schemas"]["ReplayChannel"];
+            answer: components["schemas"]["ReplayChannel"];
+            cost: components["schemas"]["ReplayChannel"];
+            latency: components["schemas"]["ReplayChannel"];
+            tokens: components["schemas"]["ReplayChannel"];
+        };
+        ReplayChannel: {
+            /** Format: double */
+            p: number | null;
+            /**
+             * Format: double
+             * @description After Holm.
+             */
+            p_adjusted: number | null;
+            /**
+             * @description Empty if nothing is tested.
+             * @enum {string}
+             */
+            test: "" | "fisher_exact" | "permutation_of_means" | "permutation_of_log_means" | "energy_permutation";
+            /**
+             * @description The unit of `effect` and `ci`: a difference of means, a ratio of geometric means, or a distance.
+             * @enum {string}
+             */
+            measure: "difference" | "ratio" | "energy_distance";
+            /**
+             * Format: double
+             * @description Of treatments against controls.
+             */
+            effect: number | null;
+            /** @description Its interval. */
+            ci: number[] | null;
+            /**
+             * Format: double
+             * @description The effect that is found in 80 % of cases.
+             */
+            minimum_detectable: number | null;
+            controls: components["schemas"]["ReplaySide"];
+            treatments: components["schemas"]["ReplaySide"];
+            /**
+             * Format: double
+             * @description The mean distance of a control and a treatment. Only of distances.
+             */
+            across?: number;
+            /** @description Why a figure is null, or what to mind, such as `unknown`, `partly_unknown`, `not_tested`, `cannot_be_significant`, `beside_cost`, `no_variation` or `too_few`. Null for none. */
+            flags: string[] | null;
+        };
+        ReplaySide: {
+            /**
+             * Format: double
+             * @description That of scores, the geometric one of amounts, or the mean distance between two of the group.
+             */
+            mean: number | null;
+            /** @description Attempts of which it is known. */
+            n: number;
+        };
+        ReplayPlace: {
+            /** @description Among `steps`, from 0. */
+            position: number;
+            /** @description The span of the recorded run. */
+            id: string;
+            name: string;
+        };
+        ReplayStepEffect: {
+            /** @description From 0. */
+            position: number;
+            /** @description The span of the recorded run. */
+            id: string;
+            name: string;
+            /**
+             * Format: double
+             * @description The share of attempts by which both groups differ, from 0 to 1.
+             */
+            effect: number | null;
+            /** Format: double */
+            p: number | null;
+            /**
+             * Format: double
+             * @description p after Benjamini and Hochberg.
+             */
+            q: number | null;
+            controls: number;
+            treatments: number;
+            /** @description Why a figure is null, or what to mind. */
+            flag?: string;
+        };
+        /** @description How often controls do what was recorded. */
+        ReplayReproducibility: {
+            /** @description Null if nothing is known. */
+            class: components["schemas"]["ReplayReproducibilityClass"] | null;
+            bytes: components["schemas"]["ReplayMatch"];
+            decision: components["schemas"]["ReplayMatch"];
+            outcome: components["schemas"]["ReplayMatch"];
+        };
+        /** @enum {string} */
+        ReplayReproducibilityClass: "exact_by_construction" | "stable" | "decision_stable" | "outcome_stable" | "unstable";
+        ReplayMatch: {
+            matched: number;
+            /** @description Controls of which it is known. */
+            of: number;
+            /** Format: double */
+            rate: number | null;
+            /**
+             * Format: double
+             * @description What the share of those that differ is below, with a confidence of 95 %.
+             */
+            upper95: number | null;
+            /** @description Why a figure is null. */
+            flag?: string;
+        };
+        /** @description Whether today's controls still do what was recorded. */
+        ReplayDrift: {
+            /** @description Whether it is measured, or the surroundings changed. */
+            flag: boolean;
+            /** @description Null if unknown. */
+            measured: boolean | null;
+            /**
+             * Format: double
+             * @description The mean distance of the recorded run and a control to that of two controls.
+             */
+            ratio: number | null;
+            /** Format: double */
+            p: number | null;
+            /** @description What changed since the recording, in words. */
+            changed: string[];
+        };
+        /** @description Where results came from in the attempts that count. The shares are of calls that the edit can have changed. */
+        ReplayVerdictExposure: {
+            controls: components["schemas"]["ReplaySources"];
+            treatments: components["schemas"]["ReplaySources"];
+            /**
+             * Format: double
+             * @description Those that were called again.
+             */
+            live_share: number | null;
+            /**
+             * Format: double
+             * @description Those that are simulated, of similar calls, or stale.
+             */
+            taint_share: number | null;
+        };
+        ReplaySources: {
+            copied: number;
+            hit: number;
+            hit_reordered: number;
+            hit_normalised: number;
+            stale: number;
+            simulated: number;
+            nearest: number;
+            reissued: number;
+            worker: number;
         };
         ReplayStepSource: {
             /** @description That of the step in the diff. */
@@ -14138,6 +14446,33 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content?: never;
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    updateReplay: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                replay_id: components["parameters"]["ReplayID"];
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["ReplayUpdate"];
+            };
+        };
+        responses: {
+            /** @description The changed replay. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Replay"];
+                };
             };
             default: components["responses"]["Problem"];
         };

@@ -213,19 +213,26 @@ export type VoteStatus = Schemas["VoteStatus"];
 export type Replay = Schemas["Replay"];
 export type ReplayAction = Schemas["ReplayAction"];
 export type ReplayAttempt = Schemas["ReplayAttempt"];
+export type ReplayChannel = Schemas["ReplayChannel"];
+export type ReplayChannelName = keyof Schemas["ReplayChannels"];
 export type ReplayCreate = Schemas["ReplayCreate"];
 export type ReplayDiff = Schemas["ReplayDiff"];
 export type ReplayEdit = Schemas["ReplayEdit"];
+export type ReplayEditSummary = Schemas["ReplayEditSummary"];
 export type ReplayExecutor = Schemas["ReplayExecutor"];
 export type ReplayExtend = Schemas["ReplayExtend"];
+export type ReplayMatch = Schemas["ReplayMatch"];
 export type ReplayMissing = Schemas["ReplayMissing"];
 export type ReplayPlan = Schemas["ReplayPlan"];
 export type ReplayPlanStep = Schemas["ReplayPlanStep"];
 export type ReplaySet = Schemas["ReplaySet"];
 export type ReplayStatus = Schemas["ReplayStatus"];
 export type ReplayStepSource = Schemas["ReplayStepSource"];
+export type ReplaySummary = Schemas["ReplaySummary"];
 export type ReplayTarget = Schemas["ReplayTarget"];
 export type ReplayTool = Schemas["ReplayTool"];
+export type ReplayVerdict = Schemas["ReplayVerdict"];
+export type ReplayVerdictKind = Schemas["ReplayVerdictKind"];
 export type RunReplayability = Schemas["RunReplayability"];
 
 /** Which replays to list. */

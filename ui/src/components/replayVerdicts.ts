@@ -1,3 +1,5 @@
+import type { ReplayVerdictKind } from "@/api/types";
+
 /** What a verdict on an edit says, in a few words, and what kind of finding it is. */
 export interface VerdictWords {
   label: string;
@@ -6,7 +8,7 @@ export interface VerdictWords {
   meaning: string;
 }
 
-export const REPLAY_VERDICTS: Record<string, VerdictWords> = {
+const REPLAY_VERDICTS: Record<ReplayVerdictKind, VerdictWords> = {
   effect_attributable: {
     label: "Effect",
     kind: "effect",
@@ -57,5 +59,6 @@ export const REPLAY_VERDICTS: Record<string, VerdictWords> = {
 
 /** The words of a verdict, also of one that this version doesn't know. */
 export function verdictWords(verdict: string): VerdictWords {
-  return REPLAY_VERDICTS[verdict] ?? { label: verdict.replaceAll("_", " "), kind: "unknown", meaning: "" };
+  const known: Record<string, VerdictWords | undefined> = REPLAY_VERDICTS;
+  return known[verdict] ?? { label: verdict.replaceAll("_", " "), kind: "unknown", meaning: "" };
 }

@@ -15,7 +15,7 @@ interface Props {
   onClose: () => void;
 }
 
-/** Renames a comparison or an eval-run. */
+/** Renames a comparison, an eval-run or a replay. */
 export function RenameDialog({ what, name: before, mutation, onClose }: Props) {
   const [name, setName] = useState(before);
   const { error } = mutation;

@@ -5,7 +5,7 @@ import shared from "@/components/evaluation/Evaluation.module.css";
 import { EvaluationStatusMark } from "@/components/evaluation/Marks";
 import { formatCost, formatCount, formatDuration, formatPercent, NONE, UNKNOWN } from "@/components/format";
 import classes from "./Evidence.module.css";
-import { attemptProblem, ROLES, sourceLabel, sourcesOf } from "./words";
+import { ROLES, sourceLabel, sourcesOf } from "./words";
 
 /** All attempts of a replay, and what became of them. */
 export function AttemptsTab({ replay, onDiff }: { replay: Replay; onDiff: (attempt: number) => void }) {
@@ -43,16 +43,21 @@ export function AttemptsTab({ replay, onDiff }: { replay: Replay; onDiff: (attem
           {
             header: "Status",
             cell: (attempt) => {
-              const problem = attemptProblem(attempt);
+              const { detail, remedy } = attempt;
               return (
                 <>
                   <EvaluationStatusMark status={attempt.status} />
-                  {attempt.status === "succeeded" && problem && (
+                  {attempt.status === "succeeded" && detail && (
                     <span className={shared.tag}>ended early</span>
                   )}
-                  {problem && (
-                    <div className={classes.problem} data-testid="attempt-problem">
-                      {problem}
+                  {detail && (
+                    <div
+                      className={classes.problem}
+                      data-testid="attempt-problem"
+                      data-reason={attempt.stop_reason ?? undefined}
+                    >
+                      {detail}
+                      {remedy && <div className={shared.dim}>{remedy}</div>}
                     </div>
                   )}
                   {attempt.warnings.map((warning) => (

@@ -1,11 +1,11 @@
-import type { Channel, ChannelName } from "@/api/replayVerdict";
+import type { ReplayChannel, ReplayChannelName } from "@/api/types";
 import classes from "./Evidence.module.css";
 import { axisOf, isDistance, type Points, stacked } from "./evidence";
 import { channelValue } from "./words";
 
 interface Props {
-  name: ChannelName;
-  channel: Channel;
+  name: ReplayChannelName;
+  channel: ReplayChannel;
   points: Points;
 }
 
@@ -78,7 +78,7 @@ function known(value: number | null | undefined): number[] {
 }
 
 /** What the drawing says, for people who don't see it. */
-function plotText(name: ChannelName, channel: Channel, points: Points): string {
+function plotText(name: ReplayChannelName, channel: ReplayChannel, points: Points): string {
   if (isDistance(name))
     return `Distance of unedited attempts ${channelValue(name, channel.controls.mean)}, of edited ones ${channelValue(name, channel.treatments.mean)}, between both ${channelValue(name, channel.across)}`;
   const list = (values: readonly number[]) =>

@@ -1,5 +1,4 @@
-import type { Channel, ChannelName, ReplayVerdict } from "@/api/replayVerdict";
-import type { ReplayAttempt } from "@/api/types";
+import type { ReplayAttempt, ReplayChannel, ReplayChannelName, ReplayVerdict } from "@/api/types";
 import { DataTable } from "@/components/DataTable";
 import shared from "@/components/evaluation/Evaluation.module.css";
 import { formatP } from "@/components/evaluation/measures";
@@ -16,15 +15,14 @@ interface Props {
 }
 
 interface Row {
-  name: ChannelName;
-  channel: Channel;
+  name: ReplayChannelName;
+  channel: ReplayChannel;
   isFound: boolean;
 }
 
 /** What edited and unedited attempts have in common, measure by measure. What isn't known is said. */
 export function Channels({ verdict, attempts }: Props) {
   const { channels } = verdict;
-  if (!channels) return null;
   const found = foundChannels(verdict);
   const rows = CHANNEL_ORDER.map(
     (name): Row => ({ name, channel: channels[name], isFound: found.includes(name) }),
@@ -119,7 +117,7 @@ export function Channels({ verdict, attempts }: Props) {
   );
 }
 
-function Mean({ name, side }: { name: ChannelName; side: Channel["controls"] }) {
+function Mean({ name, side }: { name: ReplayChannelName; side: ReplayChannel["controls"] }) {
   return (
     <>
       <span className={side.mean === null ? classes.unknown : undefined}>
@@ -138,7 +136,7 @@ function P({ value }: { value: number | null }) {
   );
 }
 
-function Effect({ channel, isFound }: { channel: Channel; isFound: boolean }) {
+function Effect({ channel, isFound }: { channel: ReplayChannel; isFound: boolean }) {
   const { effect, ci, measure } = channel;
   if (effect === null) return <span className={classes.unknown}>{UNKNOWN}</span>;
   return (
@@ -150,7 +148,7 @@ function Effect({ channel, isFound }: { channel: Channel; isFound: boolean }) {
   );
 }
 
-function Flags({ channel: { flags } }: { channel: Channel }) {
+function Flags({ channel: { flags } }: { channel: ReplayChannel }) {
   if (!flags || flags.length === 0) return null;
   return flags.map((flag) => (
     <span key={flag} className={shared.flag} data-flag={flag}>

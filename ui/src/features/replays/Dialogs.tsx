@@ -1,11 +1,11 @@
 import { NumberInput } from "@mantine/core";
 import { useState } from "react";
 import { ApiError } from "@/api/problem";
-import { useCancelReplay, useDeleteReplay, useExtendReplay } from "@/api/replays";
-import { readVerdict } from "@/api/replayVerdict";
+import { useCancelReplay, useDeleteReplay, useExtendReplay, useRenameReplay } from "@/api/replays";
 import type { Replay } from "@/api/types";
 import { ConfirmDialog } from "@/components/ConfirmDialog";
 import { costText } from "@/components/evaluation/progress";
+import { RenameDialog } from "@/components/evaluation/RenameDialog";
 import { FormDialog } from "@/components/FormDialog";
 import { formatCost, formatCount } from "@/components/format";
 import { extension } from "./evidence";
@@ -14,6 +14,11 @@ import { missingAttempts, progressText } from "./words";
 interface Props {
   replay: Replay;
   onClose: () => void;
+}
+
+export function RenameReplay({ replay, onClose }: Props) {
+  const rename = useRenameReplay(replay);
+  return <RenameDialog what="replay" name={replay.name} mutation={rename} onClose={onClose} />;
 }
 
 export function CancelDialog({ replay, onClose }: Props) {
@@ -52,7 +57,7 @@ export function DeleteDialog({ replay, onClose, onDeleted }: Props & { onDeleted
 /** Makes more attempts, or those that are missing. */
 export function ExtendDialog({ replay, onClose }: Props) {
   const extend = useExtendReplay(replay);
-  const asked = extension(replay, replay.verdict && readVerdict(replay.verdict));
+  const asked = extension(replay, replay.verdict);
   const [controls, setControls] = useState<number | string>(asked?.controls ?? replay.controls);
   const [treatments, setTreatments] = useState<number | string>(asked?.treatments ?? replay.treatments);
   const [cap, setCap] = useState<number | string>(replay.max_cost_usd ?? "");

@@ -13,7 +13,7 @@ import { PageHint, PageMessage } from "@/components/PageMessage";
 import { ProblemPanel } from "@/components/ProblemPanel";
 import { useKeys } from "@/components/useKeys";
 import classes from "./Evidence.module.css";
-import { attemptProblem, ROLES, SOURCES, sourceLabel } from "./words";
+import { ROLES, SOURCES, sourceLabel } from "./words";
 
 interface Props {
   replay: Replay;
@@ -71,7 +71,6 @@ function Diff({ replay, attempt, choices, onAttempt }: DiffProps) {
   const differences = first
     ? first.counts.changed + first.counts.added + first.counts.removed + first.counts.moved
     : 0;
-  const problem = attemptProblem(attempt);
   return (
     <div className={`${diffClasses.page} ${classes.diff}`}>
       <div className={classes.toolbar}>
@@ -130,9 +129,13 @@ function Diff({ replay, attempt, choices, onAttempt }: DiffProps) {
               ))}
             </ul>
           </div>
-          {(problem || first.partial || answer.outside_cone_differences > 0 || steps.failure) && (
+          {(attempt.detail || first.partial || answer.outside_cone_differences > 0 || steps.failure) && (
             <div className={classes.toolbar}>
-              {problem && <Text size="sm">The attempt ended early: {problem}</Text>}
+              {attempt.detail && (
+                <Text size="sm">
+                  The attempt ended early. {attempt.detail} {attempt.remedy}
+                </Text>
+              )}
               {answer.outside_cone_differences > 0 && (
                 <Alert variant="light" color="yellow" p="xs" c="var(--lt-text)" data-testid="outside-cone">
                   {answer.outside_cone_differences === 1

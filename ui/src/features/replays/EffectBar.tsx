@@ -1,4 +1,4 @@
-import type { Channel } from "@/api/replayVerdict";
+import type { ReplayChannel } from "@/api/types";
 import classes from "./Evidence.module.css";
 import { effectInterval, effectValue } from "./words";
 
@@ -7,11 +7,11 @@ const HEIGHT = 18;
 const MARGIN = 8;
 
 /** An effect with its interval beside none at all: 0, or a ratio of 1, whose axis is logarithmic. */
-export function EffectBar({ channel, isFound }: { channel: Channel; isFound: boolean }) {
+export function EffectBar({ channel, isFound }: { channel: ReplayChannel; isFound: boolean }) {
   const { effect, ci, measure } = channel;
   if (effect === null) return null;
   const isRatio = measure === "ratio";
-  if (isRatio && (effect <= 0 || (ci && ci[0] <= 0))) return null;
+  if (isRatio && (effect <= 0 || ci?.some((end) => end <= 0))) return null;
   const scaled = (value: number) => (isRatio ? Math.log(value) : value);
   const values = [effect, ...(ci ?? [])].map(scaled);
   const isDistance = measure === "energy_distance";

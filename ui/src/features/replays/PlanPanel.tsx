@@ -13,6 +13,7 @@ import { Delayed } from "@/components/Delayed";
 import { formatCount } from "@/components/format";
 import { KindIcon } from "@/components/KindIcon";
 import { ProblemPanel } from "@/components/ProblemPanel";
+import { Updating } from "@/components/Updating";
 import { Missing } from "./Missing";
 import { ACTIONS, planCalls, planCost, whyText } from "./plan";
 import classes from "./Replays.module.css";
@@ -36,7 +37,7 @@ export function PlanPanel({ query, isReady, isStale, hideError }: Props) {
   const { data, error, refetch } = query;
   return (
     <section className={classes.plan} aria-label="Plan" data-testid="plan">
-      <h2>What will happen</h2>
+      <h2>What will happen{isReady && isStale && <Updating />}</h2>
       {!isReady ? (
         <p className={classes.note}>
           Change what was recorded, and see here which steps are copied and what it costs.
@@ -97,8 +98,10 @@ function Plan({ plan }: { plan: ReplayPlan }) {
       )}
       {warnings.length > 0 && (
         <ul className={classes.warnings} data-testid="warnings">
-          {warnings.map((warning) => (
-            <li key={warning}>{warning}</li>
+          {warnings.map(({ code, detail, remedy }) => (
+            <li key={code} data-code={code}>
+              {detail} <span className={classes.remedy}>{remedy}</span>
+            </li>
           ))}
         </ul>
       )}

@@ -1,5 +1,5 @@
 import { Button, Menu } from "@mantine/core";
-import { IconPlayerPlay, IconPlus, IconTrash } from "@tabler/icons-react";
+import { IconPencil, IconPlayerPlay, IconPlus, IconTrash } from "@tabler/icons-react";
 import { useQueryClient } from "@tanstack/react-query";
 import { useEffect, useRef, useState } from "react";
 import { Link, useNavigate, useParams, useSearchParams } from "react-router";
@@ -21,7 +21,7 @@ import { useKeys } from "@/components/useKeys";
 import { useNow } from "@/components/useNow";
 import { allows, useProject, useProjectId } from "@/components/useProject";
 import { AttemptsTab } from "./AttemptsTab";
-import { CancelDialog, DeleteDialog, ExtendDialog } from "./Dialogs";
+import { CancelDialog, DeleteDialog, ExtendDialog, RenameReplay } from "./Dialogs";
 import { DiffTab } from "./DiffTab";
 import { EditsTab } from "./EditsTab";
 import { ResultTab } from "./ResultTab";
@@ -42,7 +42,7 @@ export function ReplayPage() {
 
 const TABS = ["attempts", "difference", "edits"] as const;
 
-type OpenDialog = "cancel" | "delete" | "extend";
+type OpenDialog = "rename" | "cancel" | "delete" | "extend";
 
 interface Props {
   replay: Replay;
@@ -114,6 +114,9 @@ function View({ replay, problem }: Props) {
                 >
                   New replay of this run…
                 </Menu.Item>
+                <Menu.Item leftSection={<IconPencil size={15} />} onClick={() => setDialog("rename")}>
+                  Rename…
+                </Menu.Item>
                 {!isRunning && (
                   <DangerItem icon={IconTrash} onClick={() => setDialog("delete")}>
                     Delete…
@@ -148,6 +151,7 @@ function View({ replay, problem }: Props) {
           { value: "edits", label: "Edits", content: <EditsTab replay={replay} /> },
         ]}
       />
+      {dialog === "rename" && <RenameReplay {...dialogProps} />}
       {dialog === "cancel" && <CancelDialog {...dialogProps} />}
       {dialog === "extend" && <ExtendDialog {...dialogProps} />}
       {dialog === "delete" && (

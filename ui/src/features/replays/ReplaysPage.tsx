@@ -2,7 +2,7 @@ import { Button, CloseButton, Progress, Select, Text } from "@mantine/core";
 import { Link, useSearchParams } from "react-router";
 import { isReplaySettled, useReplays } from "@/api/replays";
 import { useRun } from "@/api/runs";
-import type { Replay } from "@/api/types";
+import type { ReplaySummary } from "@/api/types";
 import { Ago } from "@/components/Ago";
 import { DataTable } from "@/components/DataTable";
 import shared from "@/components/evaluation/Evaluation.module.css";
@@ -15,7 +15,7 @@ import { ReplayVerdictMark } from "@/components/ReplayVerdictMark";
 import { useNow } from "@/components/useNow";
 import { useProjectId } from "@/components/useProject";
 import classes from "./Replays.module.css";
-import { progressText, readSelection, replayProblem } from "./words";
+import { editsText, progressText, readSelection, replayProblem } from "./words";
 
 /** The replays of a project, those that run among them. */
 export function ReplaysPage() {
@@ -32,7 +32,7 @@ export function ReplaysPage() {
     });
   const isFiltered = Object.values(selection).some((value) => value !== undefined);
   return (
-    <ListPage<Replay>
+    <ListPage<ReplaySummary>
       title="Replays"
       context="Recorded runs that ran again with an edit, and whether the edit had an effect."
       tools={
@@ -96,7 +96,7 @@ function Empty({ projectId }: { projectId: string }) {
   );
 }
 
-function Rows({ rows, projectId, now }: { rows: Replay[]; projectId: string; now: number }) {
+function Rows({ rows, projectId, now }: { rows: ReplaySummary[]; projectId: string; now: number }) {
   return (
     <DataTable
       label="Replays"
@@ -112,14 +112,14 @@ function Rows({ rows, projectId, now }: { rows: Replay[]; projectId: string; now
         {
           header: "Replay",
           title: ({ name }) => name,
-          cell: ({ id, name, edits_text }) => (
+          cell: ({ id, name, edits }) => (
             <>
               <Link to={`/p/${projectId}/replays/${id}`} className={shared.name} data-row-focus>
                 <bdi>{name}</bdi>
               </Link>
-              {edits_text.length > 0 && edits_text.join("; ") !== name && (
+              {edits.length > 0 && (
                 <div className={classes.editsText}>
-                  <bdi>{edits_text.join("; ")}</bdi>
+                  <bdi>{editsText(edits)}</bdi>
                 </div>
               )}
             </>
@@ -152,7 +152,7 @@ function Rows({ rows, projectId, now }: { rows: Replay[]; projectId: string; now
   );
 }
 
-function Status({ row }: { row: Replay }) {
+function Status({ row }: { row: ReplaySummary }) {
   if (isReplaySettled(row) || (row.status !== "running" && row.status !== "queued"))
     return <EvaluationStatusMark status={row.status} />;
   const { total, done } = row.progress;
@@ -169,7 +169,7 @@ function Status({ row }: { row: Replay }) {
   );
 }
 
-function VerdictCell({ row }: { row: Replay }) {
+function VerdictCell({ row }: { row: ReplaySummary }) {
   if (row.verdict) return <ReplayVerdictMark verdict={row.verdict.verdict} />;
   const problem = replayProblem(row);
   return <span className={shared.dim}>{problem?.title ?? NONE}</span>;

@@ -1,12 +1,11 @@
 import { Alert, Progress, Text } from "@mantine/core";
 import { IconAlertTriangle, IconInfoCircle } from "@tabler/icons-react";
 import { isReplaySettled } from "@/api/replays";
-import { readVerdict } from "@/api/replayVerdict";
 import type { Replay } from "@/api/types";
 import shared from "@/components/evaluation/Evaluation.module.css";
 import { callsText, costText } from "@/components/evaluation/progress";
-import { Fact, FactList } from "@/components/Fact";
-import { formatCost, formatDuration, formatTime, NONE } from "@/components/format";
+import { Fact, FactList, TimeFact } from "@/components/Fact";
+import { formatCost, formatDuration, NONE } from "@/components/format";
 import { useNow } from "@/components/useNow";
 import { Channels } from "./Channels";
 import { extension } from "./evidence";
@@ -23,7 +22,7 @@ interface Props {
 
 /** What a replay found, or how far it is. */
 export function ResultTab({ replay, onMore }: Props) {
-  const verdict = replay.verdict && readVerdict(replay.verdict);
+  const verdict = replay.verdict;
   const problem = replayProblem(replay);
   const isFailed = replay.status === "failed";
   const isRunning = replay.status === "queued" || replay.status === "running";
@@ -104,7 +103,7 @@ function Facts({ replay }: { replay: Replay }) {
         label="Calls by"
         value={executor === "cassette" ? "Nobody: the recording only" : (provider?.name ?? null)}
       />
-      <Fact label="Started" value={started_at === null ? NONE : formatTime(started_at)} />
+      <TimeFact label="Started" time={started_at} />
       <Fact label="Took" value={took === null ? NONE : formatDuration(took)} />
     </FactList>
   );

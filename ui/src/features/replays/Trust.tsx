@@ -1,4 +1,4 @@
-import type { Match, ReplayVerdict } from "@/api/replayVerdict";
+import type { ReplayMatch, ReplayVerdict } from "@/api/types";
 import shared from "@/components/evaluation/Evaluation.module.css";
 import { formatP } from "@/components/evaluation/measures";
 import { formatCount, formatPercent, UNKNOWN } from "@/components/format";
@@ -16,7 +16,6 @@ export function Trust({ verdict }: { verdict: ReplayVerdict }) {
 }
 
 function Reproducibility({ verdict: { reproducibility, drift } }: { verdict: ReplayVerdict }) {
-  if (!reproducibility) return null;
   const { label, meaning } = classText(reproducibility.class);
   return (
     <section className={shared.panel} aria-label="Reproducibility" data-testid="reproducibility">
@@ -38,12 +37,12 @@ function Reproducibility({ verdict: { reproducibility, drift } }: { verdict: Rep
           <MatchRow label="In outcome" match={reproducibility.outcome} />
         </tbody>
       </table>
-      {drift && <p className={shared.note}>{driftText(drift)}</p>}
+      <p className={shared.note}>{driftText(drift)}</p>
     </section>
   );
 }
 
-function MatchRow({ label, match }: { label: string; match: Match }) {
+function MatchRow({ label, match }: { label: string; match: ReplayMatch }) {
   return (
     <tr>
       <th scope="row">{label}</th>
@@ -54,7 +53,7 @@ function MatchRow({ label, match }: { label: string; match: Match }) {
 }
 
 /** Whether today's unedited attempts still do what was recorded. */
-export function driftText(drift: NonNullable<ReplayVerdict["drift"]>): string {
+export function driftText(drift: ReplayVerdict["drift"]): string {
   const { measured, ratio, p, changed } = drift;
   const parts: string[] = [];
   if (measured === null) parts.push("Drift is unknown: there are too few unedited attempts.");
@@ -65,14 +64,13 @@ export function driftText(drift: NonNullable<ReplayVerdict["drift"]>): string {
     );
   } else parts.push("No drift seen: the recording is among today's unedited attempts.");
   if (p !== null && measured !== null) parts.push(`p = ${formatP(p)}.`);
-  if (changed && changed.length > 0) parts.push(`Changed since the recording: ${changed.join(", ")}.`);
+  if (changed.length > 0) parts.push(`Changed since the recording: ${changed.join(", ")}.`);
   return parts.join(" ");
 }
 
 function Exposure({ verdict: { exposure } }: { verdict: ReplayVerdict }) {
-  if (!exposure) return null;
   const { controls, treatments, live_share: live, taint_share: taint } = exposure;
-  const sources = sourcesOf(controls, treatments);
+  const sources = sourcesOf(controls, treatments) as (keyof typeof controls)[];
   return (
     <section className={shared.panel} aria-label="Where results came from" data-testid="exposure">
       <h2 className={shared.heading}>Where results came from</h2>
@@ -98,8 +96,8 @@ function Exposure({ verdict: { exposure } }: { verdict: ReplayVerdict }) {
                 <th scope="row" title={SOURCES[source]?.hint}>
                   {sourceLabel(source)}
                 </th>
-                <td>{formatCount(controls[source] ?? 0)}</td>
-                <td>{formatCount(treatments[source] ?? 0)}</td>
+                <td>{formatCount(controls[source])}</td>
+                <td>{formatCount(treatments[source])}</td>
               </tr>
             ))}
           </tbody>

@@ -1,7 +1,7 @@
 import { Button } from "@mantine/core";
 import { IconPlus } from "@tabler/icons-react";
 import { Link } from "react-router";
-import type { ReplayVerdict } from "@/api/replayVerdict";
+import type { ReplayVerdict } from "@/api/types";
 import { ReplayVerdictMark } from "@/components/ReplayVerdictMark";
 import { verdictWords } from "@/components/replayVerdicts";
 import classes from "./Evidence.module.css";
@@ -17,7 +17,7 @@ interface Props {
 /** The verdict in words, why it is so, and what to do where it can't tell. */
 export function VerdictPanel({ verdict, more, onMore }: Props) {
   const { kind, meaning } = verdictWords(verdict.verdict);
-  const { k, m, reasons = [] } = verdict;
+  const { k, m, reasons } = verdict;
   const others = reasons.filter(({ text }) => !verdict.sentence.includes(text));
   return (
     <section className={classes.verdict} aria-label="Verdict" data-kind={kind} data-testid="verdict">
@@ -25,9 +25,7 @@ export function VerdictPanel({ verdict, more, onMore }: Props) {
       <p className={classes.sentence}>{verdict.sentence}</p>
       <p className={classes.meaning}>
         {meaning}
-        {k !== undefined &&
-          m !== undefined &&
-          ` Attempts that count: ${k} without the edits, ${m} with them.`}
+        {` Attempts that count: ${k} without the edits, ${m} with them.`}
       </p>
       {others.length > 0 && (
         <ul className={classes.reasons} aria-label="Reasons">

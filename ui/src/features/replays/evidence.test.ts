@@ -1,11 +1,10 @@
 import { describe, expect, it } from "vitest";
-import type { Channel, ReplayVerdict } from "@/api/replayVerdict";
-import type { Replay, ReplayAttempt } from "@/api/types";
+import type { Replay, ReplayAttempt, ReplayChannel, ReplayVerdict } from "@/api/types";
 import { axisOf, extension, foundChannels, pointsOf, stacked } from "./evidence";
 import { driftText } from "./Trust";
 import {
-  attemptProblem,
   channelValue,
+  editsText,
   effectInterval,
   effectValue,
   missingAttempts,
@@ -19,7 +18,7 @@ const attempt = (changed: Partial<ReplayAttempt>): ReplayAttempt =>
     role: "control",
     status: "succeeded",
     stop_reason: "completed",
-    error: null,
+    detail: null,
     outcome: 1,
     cost_usd: 0.1,
     duration_ms: 10,
@@ -41,7 +40,7 @@ describe("pointsOf", () => {
 });
 
 describe("axes and points", () => {
-  const channel = { controls: { mean: 0, n: 1 }, treatments: { mean: 1.5, n: 1 }, across: null } as Channel;
+  const channel = { controls: { mean: 0, n: 1 }, treatments: { mean: 1.5, n: 1 } } as ReplayChannel;
   it("have room", () => {
     expect(axisOf("outcome", { controls: [], treatments: [], unknown: 0 }, channel)).toEqual([0, 1]);
     expect(axisOf("answer", { controls: [], treatments: [], unknown: 0 }, channel)).toEqual([0, 1.5]);
@@ -53,19 +52,16 @@ describe("axes and points", () => {
 });
 
 describe("verdicts", () => {
-  const verdict = (changed: Partial<ReplayVerdict>): ReplayVerdict => ({
-    verdict: "x",
-    sentence: "",
-    ...changed,
-  });
+  const verdict = (changed: Partial<ReplayVerdict>) =>
+    ({ verdict: "drift", sentence: "", alpha: 0.05, ...changed }) as ReplayVerdict;
   it("name the measures that differ", () => {
+    const none = { p_adjusted: null };
     const channels = {
+      ...{ outcome: none, structure: none, latency: none, tokens: none },
       cost: { p_adjusted: 0.03 },
       answer: { p_adjusted: 0.06 },
-      tokens: { p_adjusted: null },
     };
     expect(foundChannels(verdict({ channels } as unknown as Partial<ReplayVerdict>))).toEqual(["cost"]);
-    expect(foundChannels(verdict({}))).toEqual([]);
   });
   it("ask for more attempts in all", () => {
     const replay = { controls: 3, treatments: 98 };
@@ -78,7 +74,7 @@ describe("verdicts", () => {
     });
   });
   it.each([
-    [{ flag: false, measured: null, ratio: null, p: null, changed: null }, /unknown/],
+    [{ flag: false, measured: null, ratio: null, p: null, changed: [] }, /unknown/],
     [
       { flag: true, measured: true, ratio: 2.04, p: 0.1, changed: ["model"] },
       /2\.0 times as far.*p = 0\.10.*model/,
@@ -88,13 +84,19 @@ describe("verdicts", () => {
 });
 
 describe("words", () => {
-  it("say why an attempt ended", () => {
-    expect(attemptProblem(attempt({}))).toBeNull();
-    expect(attemptProblem(attempt({ stop_reason: "miss" }))).toMatch(/not recorded\. Say under Tools/);
-    expect(attemptProblem(attempt({ status: "cancelled", stop_reason: null }))).toMatch(/cancelled/);
-    expect(attemptProblem(attempt({ stop_reason: "new_reason" }))).toBe("new reason.");
-    expect(attemptProblem(attempt({ error: { code: "provider_timeout", detail: "after 60 s" } }))).toBe(
-      "The provider took too long: after 60 s",
+  it("say what edits change, without contents", () => {
+    expect(editsText([])).toBe("");
+    expect(
+      editsText([
+        { target: "all", set: "system_prompt" },
+        { target: { span_id: "a0" }, set: "tool_result" },
+        { target: { kind: "tool", name: "search" }, set: "timeout_ms" },
+        { target: { kind: "model" }, set: "retries" },
+        { target: { kind: "agent", name: "planner" }, set: "model" },
+        { target: "all", set: "input" },
+      ]),
+    ).toBe(
+      "System prompt of all model calls; Result of one step; Timeout of the tool search; Retries of all model calls; Model of the agent planner; Input of the run",
     );
   });
   it("count", () => {

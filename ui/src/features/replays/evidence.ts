@@ -1,8 +1,7 @@
-import type { Channel, ChannelName, ReplayVerdict } from "@/api/replayVerdict";
-import type { ReplayAttempt } from "@/api/types";
+import type { ReplayAttempt, ReplayChannel, ReplayChannelName, ReplayVerdict } from "@/api/types";
 
 /** The channels in the order in which they matter to people. */
-export const CHANNEL_ORDER: readonly ChannelName[] = [
+export const CHANNEL_ORDER: readonly ReplayChannelName[] = [
   "outcome",
   "answer",
   "structure",
@@ -12,7 +11,7 @@ export const CHANNEL_ORDER: readonly ChannelName[] = [
 ];
 
 /** Whether a channel is about distances between attempts, so that an attempt alone has no value. */
-export function isDistance(name: ChannelName): boolean {
+export function isDistance(name: ReplayChannelName): boolean {
   return name === "answer" || name === "structure";
 }
 
@@ -24,7 +23,7 @@ export interface Points {
 }
 
 /** What attempts have in a channel. Those that did not end say nothing. */
-export function pointsOf(name: ChannelName, attempts: readonly ReplayAttempt[]): Points {
+export function pointsOf(name: ReplayChannelName, attempts: readonly ReplayAttempt[]): Points {
   const points: Points = { controls: [], treatments: [], unknown: 0 };
   if (isDistance(name)) return points;
   for (const attempt of attempts) {
@@ -36,7 +35,7 @@ export function pointsOf(name: ChannelName, attempts: readonly ReplayAttempt[]):
   return points;
 }
 
-function attemptValue(name: ChannelName, attempt: ReplayAttempt): number | null {
+function attemptValue(name: ReplayChannelName, attempt: ReplayAttempt): number | null {
   const { input_tokens: input, output_tokens: output } = attempt.usage;
   switch (name) {
     case "outcome":
@@ -53,7 +52,7 @@ function attemptValue(name: ChannelName, attempt: ReplayAttempt): number | null 
 }
 
 /** The ends of the axis of a channel: from 0 to 1 for shares, else what has all points with room at both ends. */
-export function axisOf(name: ChannelName, points: Points, channel: Channel): [number, number] {
+export function axisOf(name: ReplayChannelName, points: Points, channel: ReplayChannel): [number, number] {
   if (name === "outcome") return [0, 1];
   const values = isDistance(name)
     ? [channel.controls.mean, channel.treatments.mean, channel.across ?? null].filter((one) => one !== null)
@@ -78,10 +77,10 @@ export function stacked(values: readonly number[], width: number): { value: numb
 }
 
 /** Channels of a verdict that are found to differ: their p after correction is at most alpha. */
-export function foundChannels({ channels, alpha = 0.05 }: ReplayVerdict): ChannelName[] {
+export function foundChannels({ channels, alpha }: ReplayVerdict): ReplayChannelName[] {
   return CHANNEL_ORDER.filter((name) => {
-    const p = channels?.[name]?.p_adjusted;
-    return p != null && p <= alpha;
+    const p = channels[name].p_adjusted;
+    return p !== null && p <= alpha;
   });
 }
 

@@ -1,14 +1,21 @@
-import type { ChannelName } from "@/api/replayVerdict";
-import type { Replay, ReplayAttempt, ReplaySelection, ReplayStatus } from "@/api/types";
+import type {
+  Replay,
+  ReplayAttempt,
+  ReplayChannelName,
+  ReplayEditSummary,
+  ReplaySelection,
+  ReplayStatus,
+} from "@/api/types";
 import { reasonText, STATUSES } from "@/components/evaluation/progress";
 import { formatCost, formatCount, formatDuration, formatPercent, UNKNOWN } from "@/components/format";
+import { CHANGES } from "./edits";
 
 export const ROLES: Record<ReplayAttempt["role"], string> = {
   control: "Without the edits",
   treatment: "With the edits",
 };
 
-export const CHANNELS: Record<ChannelName, { label: string; hint: string }> = {
+export const CHANNELS: Record<ReplayChannelName, { label: string; hint: string }> = {
   outcome: { label: "Outcome", hint: "Whether attempts are good" },
   structure: { label: "Tool calls", hint: "How far the sequences of tool calls are apart" },
   answer: { label: "Answer", hint: "How far the final answers are apart" },
@@ -50,59 +57,12 @@ export function sourcesOf(...exposures: Record<string, number>[]): string[] {
   return [...new Set(used)].sort((a, b) => rank(a) - rank(b));
 }
 
-/** Why an attempt ended. Undefined for its own end. */
-export const STOPS: Record<string, { text: string; remedy: string } | undefined> = {
-  completed: undefined,
-  miss: {
-    text: "It made a call that was not recorded",
-    remedy: "Say under Tools what such calls get: the most similar recorded answer, or a fixed one.",
-  },
-  write_barrier: {
-    text: "It made a writing call that was not recorded",
-    remedy:
-      "What was recorded after it no longer holds. Give the tool a fixed result, or say that it only reads.",
-  },
-  opaque: {
-    text: "The next request can't be rebuilt",
-    remedy: "The program writes it by rules of its own. Edit an earlier or a later step.",
-  },
-  censored: {
-    text: "The recording ends at a timeout or an error that the edit takes away",
-    remedy: "Add an edit that says the result.",
-  },
-  model_error: {
-    text: "A call of the model failed",
-    remedy: "See its error. Make the missing attempts when the provider answers again.",
-  },
-  step_limit: {
-    text: "It took more than twice as many steps as recorded",
-    remedy: "The agent may be in a loop: look at its run.",
-  },
-  max_cost: { text: "It reached the cost cap", remedy: "Make the missing attempts with a higher cap." },
-  cost: { text: "It reached the cost cap", remedy: "Make the missing attempts with a higher cap." },
-  budget: {
-    text: "It reached the budget of the connection",
-    remedy: "Raise the budget, then make the missing attempts.",
-  },
-  tokens: { text: "It reached the limit of tokens", remedy: "Look at its run: it may be in a loop." },
-  wall: { text: "It took too long", remedy: "Make the missing attempts, or look whether the model is slow." },
-};
-
-/** What became of an attempt and what to do, in sentences; null for its own end. */
-export function attemptProblem({ error, stop_reason, status }: ReplayAttempt): string | null {
-  if (error) return `${reasonText(error.code)}${error.detail ? `: ${error.detail}` : ""}`;
-  if (status === "cancelled") return "It was not made: the replay was cancelled.";
-  if (stop_reason === null || stop_reason === "completed") return null;
-  const stop = STOPS[stop_reason];
-  return stop ? `${stop.text}. ${stop.remedy}` : `${stop_reason.replaceAll("_", " ")}.`;
-}
-
 /** Why a replay ended before all attempts were made, and what to do. Null if it was not. */
 export function replayProblem({
   error,
   status,
   stop_reason,
-}: Replay): { title: string; text: string } | null {
+}: Pick<Replay, "error" | "status" | "stop_reason">): { title: string; text: string } | null {
   if (error) return { title: reasonText(error.code), text: error.detail };
   if (stop_reason === "max_cost")
     return {
@@ -120,6 +80,19 @@ export function replayProblem({
       text: "The verdict is that of the attempts that ended. Make the missing ones to go on.",
     };
   return null;
+}
+
+/** What the edits of a replay change: "System prompt of all model calls". */
+export function editsText(edits: readonly ReplayEditSummary[]): string {
+  return edits.map(({ target, set }) => `${CHANGES[set].label} of ${targetText(target, set)}`).join("; ");
+}
+
+function targetText(target: ReplayEditSummary["target"], set: ReplayEditSummary["set"]): string {
+  if (target === "all") return set === "input" ? "the run" : "all model calls";
+  if ("span_id" in target) return "one step";
+  const { kind, name } = target;
+  if (kind === "tool") return name ? `the tool ${name}` : "all tool calls";
+  return name ? `${kind === "agent" ? "the agent" : "the model calls"} ${name}` : `all ${kind} calls`;
 }
 
 /** "3 of 9 attempts, 1 failed" */
@@ -173,7 +146,7 @@ export function classText(name: string | null): { label: string; meaning: string
 }
 
 /** A mean of a channel. Distances are shares: 0 is the same. */
-export function channelValue(channel: ChannelName, value: number | null | undefined): string {
+export function channelValue(channel: ReplayChannelName, value: number | null | undefined): string {
   if (value === null || value === undefined) return UNKNOWN;
   switch (channel) {
     case "cost":
@@ -202,7 +175,7 @@ export function effectValue(measure: string, value: number | null | undefined): 
 }
 
 /** An interval of an effect: "−49 to +43.4 points". */
-export function effectInterval(measure: string, [low, high]: readonly [number, number]): string {
+export function effectInterval(measure: string, [low, high]: readonly number[]): string {
   return `${effectValue(measure, low).replace(" points", "")} to ${effectValue(measure, high)}`;
 }
 
