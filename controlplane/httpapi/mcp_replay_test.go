@@ -53,6 +53,7 @@ type replayDiff struct {
 		Number            int
 		Role, Stop, Error string
 		Remedy            string
+		Outcome           *float64
 	} `json:"attempts"`
 	Diff *struct {
 		Attempt       int
@@ -233,6 +234,17 @@ func TestMCPReplay(t *testing.T) {
 	assert.LessOrEqual(t, spent, most)
 	t.Logf("%d of %d tokens", spent, most)
 
+	// A grader says which answers are good.
+	graded, _ := m.edit(t, map[string]any{
+		"run_id": run.String(), "edits": edit["edits"], "controls": 1, "treatments": 1,
+		"outcome": map[string]any{"name": "asks", "type": "string_check", "operation": "ilike", "reference": "shall i cancel"},
+	})
+	require.Len(t, graded.Attempts, 2)
+	for i, want := range []float64{0, 1} {
+		require.NotNil(t, graded.Attempts[i].Outcome)
+		assert.InDelta(t, want, *graded.Attempts[i].Outcome, 0)
+	}
+
 	// So few cannot tell, and the sentence says how many can. Controls are used again.
 	before := len(m.server.Requests())
 	few, _ := m.edit(t, map[string]any{"run_id": run.String(), "edits": edit["edits"], "tools": edit["tools"], "controls": 2, "treatments": 2})
@@ -302,6 +314,7 @@ func TestMCPReplayErrors(t *testing.T) {
 		"unknown replay":    {"replay.diff", map[string]any{"replay_id": noSuchID}, []string{"Use the replay_id that replay.edit returned."}},
 		"wrong policy":      {"replay.edit", with(map[string]any{"tools": map[string]any{"find_order": map[string]any{"on_mis": "stop"}}}), []string{"tools.find_order is not valid", `"on_miss":"fixed"`}},
 		"unknown policy":    {"replay.edit", with(map[string]any{"tools": map[string]any{"find_order": map[string]any{"on_miss": "simulate"}}}), []string{"tools.find_order.on_miss is simulate", "use stop, nearest or fixed"}},
+		"no such grader":    {"replay.edit", with(map[string]any{"outcome": map[string]any{"name": "x", "type": "magic"}}), []string{"outcome", "magic"}},
 		"too long a wait":   {"replay.diff", map[string]any{"replay_id": noSuchID, "wait_seconds": 100}, []string{"wait_seconds", "maximum"}},
 		"too large a count": {"replay.edit", with(map[string]any{"controls": 1000}), []string{"controls", "maximum"}},
 	} {
