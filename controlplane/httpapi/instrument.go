@@ -65,7 +65,7 @@ func (h instrumentHandlers) GetInstrumentGuide(ctx context.Context, req contract
 	if errors.Is(err, instrument.ErrUnknownFramework) {
 		return nil, problem.InvalidFields(problem.Field{
 			Location: "query.framework", Value: framework,
-			Message: "has no recipe in this language; omit it for the list of frameworks and the general recipe of a given language",
+			Message: "has no recipe in this language; omit it for the list of frameworks, or give the language for its general recipe",
 		})
 	}
 	if err != nil {
@@ -90,7 +90,7 @@ func (h instrumentHandlers) GetInstrumentGuide(ctx context.Context, req contract
 		}
 	}
 	if r := guide.Recipe; r != nil {
-		answer.Recipe = &contract.InstrumentRecipe{Id: r.ID, Title: r.Title, Language: r.Language, Install: r.Install, Code: r.Code, Notes: r.Notes}
+		answer.Recipe = &contract.InstrumentRecipe{Id: r.ID, Title: r.Title, Language: r.Language, Install: r.Install, File: r.File, Code: r.Code, Run: r.Run, Notes: r.Notes}
 	}
 	for _, step := range guide.Steps() {
 		answer.Steps = append(answer.Steps, contract.InstrumentStep{Id: step.ID, Instruction: step.Instruction, Command: known(step.Command)})

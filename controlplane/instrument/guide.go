@@ -3,6 +3,7 @@
 package instrument
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"net/url"
@@ -37,7 +38,7 @@ type SelfTest struct {
 // Guide is how to record programs in an installation.
 type Guide struct {
 	Endpoint string
-	// Environment is for the SDK and the recipes. Any OpenTelemetry SDK reads OTLP instead.
+	// Environment is for the SDK and the recipes. Any OpenTelemetry SDK reads OTLP instead, without changes to code.
 	Environment []Variable
 	OTLP        []Variable
 	// Frameworks are the recipes for the language.
@@ -69,7 +70,8 @@ func (g *Guide) Steps() []Step {
 	} else {
 		steps = append(steps,
 			Step{"install", "Install the packages that record.", g.Recipe.Install},
-			Step{"code", "Add the lines of recipe.code that are not the framework's own calls to the program. Read recipe.notes.", ""})
+			Step{"code", "Add the lines of recipe.code that are not the framework's own calls to the program. Read recipe.notes.", ""},
+			Step{"run", "Run the program. Its variables are needed beside those of the environment.", g.Recipe.Run})
 	}
 	return append(steps,
 		Step{"send", "Send the run of the self-test. The answer is 202.", g.Test.Send},
@@ -99,11 +101,7 @@ func (g *Guides) Guide(endpoint, language, framework string, testRun uuid.UUID) 
 			{"LOOPTRACE_ENDPOINT", endpoint},
 			{"LOOPTRACE_API_KEY", KeyPlaceholder},
 		},
-		OTLP: []Variable{
-			{"OTEL_EXPORTER_OTLP_TRACES_PROTOCOL", "http/protobuf"},
-			{"OTEL_EXPORTER_OTLP_TRACES_ENDPOINT", endpoint + "/v1/traces"},
-			{"OTEL_EXPORTER_OTLP_TRACES_HEADERS", "authorization=Bearer%20" + KeyPlaceholder},
-		},
+		OTLP: otlp(endpoint, language),
 		Test: selfTest(endpoint, testRun),
 	}
 	for i := range g.recipes {
@@ -111,9 +109,9 @@ func (g *Guides) Guide(endpoint, language, framework string, testRun uuid.UUID) 
 			guide.Frameworks = append(guide.Frameworks, *r)
 		}
 	}
-	wanted := framework
-	if wanted == "" {
-		wanted = defaultRecipe[language]
+	wanted := cmp.Or(framework, language)
+	if general, ok := defaultRecipe[wanted]; ok {
+		wanted = general
 	}
 	if wanted == "" {
 		return guide, nil
@@ -131,10 +129,30 @@ func (g *Guides) Guide(endpoint, language, framework string, testRun uuid.UUID) 
 	return guide, nil
 }
 
+// otlp returns what makes a stock OpenTelemetry SDK send whole runs here, whatever its exporters default to: the address of spans and of
+// logs, in which some instrumentations put messages, no metrics, which are not stored, and messages at all, which no instrumentation of
+// OpenTelemetry records unless it is told to. The key goes into x-api-key, because SDKs differ in how they read the space of a bearer.
+func otlp(endpoint, language string) []Variable {
+	capture := "span_only"
+	if language == Java || canUse(language, JavaScript) {
+		capture = "true"
+	}
+	return []Variable{
+		{"OTEL_EXPORTER_OTLP_ENDPOINT", endpoint},
+		{"OTEL_EXPORTER_OTLP_PROTOCOL", "http/protobuf"},
+		{"OTEL_EXPORTER_OTLP_HEADERS", "x-api-key=" + KeyPlaceholder},
+		{"OTEL_TRACES_EXPORTER", "otlp"},
+		{"OTEL_LOGS_EXPORTER", "otlp"},
+		{"OTEL_METRICS_EXPORTER", "none"},
+		{"OTEL_SEMCONV_STABILITY_OPT_IN", "gen_ai_latest_experimental"},
+		{"OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT", capture},
+	}
+}
+
 // canUse reports whether a program in a language can use a recipe in another. TypeScript and JavaScript share theirs.
 func canUse(language, recipe string) bool {
 	script := []string{TypeScript, JavaScript}
-	return language == recipe || (slices.Contains(script, language) && slices.Contains(script, recipe))
+	return language == recipe || recipe == Any || (slices.Contains(script, language) && slices.Contains(script, recipe))
 }
 
 // SelfTestName is the name of the run that a self-test sends.

@@ -15,7 +15,8 @@ func TestRecipes(t *testing.T) {
 	require.NoError(t, err)
 	assert.Len(t, list, len(packagesOf), "every named package belongs to a page")
 	for _, r := range list {
-		assert.Contains(t, []string{Python, TypeScript, JavaScript, Go}, r.Language, r.ID)
+		assert.Contains(t, []string{Python, JavaScript, Go, Java, Any}, r.Language, r.ID)
+		assert.Contains(t, r.Run, r.File[:strings.Index(r.File, ".")], r.ID)
 		assert.NotContains(t, r.Notes, "```", r.ID)
 		assert.NotContains(t, r.Code, "lt_", r.ID)
 	}
@@ -32,10 +33,24 @@ func TestGuide(t *testing.T) {
 		{"javascript", "", "opentelemetry-node"},
 		{"typescript", "", "opentelemetry-node"},
 		{"go", "", "opentelemetry-go"},
+		{"java", "", "opentelemetry-java"},
+		{"", "java", "opentelemetry-java"},
+		{"", "python", "opentelemetry-python"},
 		{"", "langgraph", "langgraph"},
 		{"python", "haystack-ai", "haystack"},
 		{"javascript", "ai", "vercel-ai"},
 		{"", "openai", "openai"},
+		{"", "instructor", "openai"},
+		{"python", "langchain-openai", "langchain"},
+		{"javascript", "@langchain/openai", "langchain-js"},
+		{"typescript", "langchain", "langchain-js"},
+		{"", "langchain", "langchain"},
+		{"", "ag2", "ag2"},
+		{"", "autogen-agentchat", "autogen"},
+		{"", "semantic-kernel", "semantic-kernel"},
+		{"", "mastra", "mastra"},
+		{"java", "com.openai:openai-java", "opentelemetry-java"},
+		{"go", "opentelemetry-collector", "opentelemetry-collector"},
 	} {
 		guide, err := guides.Guide(address, c.language, c.framework, uuid.New())
 		require.NoError(t, err)
@@ -50,6 +65,27 @@ func TestGuide(t *testing.T) {
 	for _, c := range [][2]string{{"", "cobol"}, {"go", "langgraph"}} {
 		_, err := guides.Guide(address, c[0], c[1], uuid.New())
 		require.ErrorIs(t, err, ErrUnknownFramework)
+	}
+}
+
+func TestVariablesOfOpenTelemetry(t *testing.T) {
+	t.Parallel()
+	guides, err := New()
+	require.NoError(t, err)
+	for language, capture := range map[string]string{"": "span_only", "python": "span_only", "java": "true", "typescript": "true"} {
+		guide, err := guides.Guide("https://trace.example.com", language, "", uuid.New())
+		require.NoError(t, err)
+		variables := map[string]string{}
+		for _, v := range guide.OTLP {
+			variables[v.Name] = v.Value
+		}
+		assert.Equal(t, map[string]string{
+			"OTEL_EXPORTER_OTLP_ENDPOINT": "https://trace.example.com", "OTEL_EXPORTER_OTLP_PROTOCOL": "http/protobuf",
+			"OTEL_EXPORTER_OTLP_HEADERS": "x-api-key=" + KeyPlaceholder,
+			"OTEL_TRACES_EXPORTER":       "otlp", "OTEL_LOGS_EXPORTER": "otlp", "OTEL_METRICS_EXPORTER": "none",
+			"OTEL_SEMCONV_STABILITY_OPT_IN":                      "gen_ai_latest_experimental",
+			"OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT": capture,
+		}, variables, language)
 	}
 }
 

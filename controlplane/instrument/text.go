@@ -26,10 +26,12 @@ never into code.
 
 ## Environment
 
-The Python SDK and the recipes read:
+The Python SDK and the recipes read these. Models need the key of their provider too, such as OPENAI_API_KEY.
 
 %[2]s
-Any OpenTelemetry SDK reads these instead, without changes to code:
+Zero-code instrumentation and any other OpenTelemetry SDK read these instead, without changes to code. Each is needed: messages may
+travel as logs, metrics are not stored, and OpenTelemetry's instrumentations record no messages unless they are told to. For Java and
+Node, the last one is "true". The recipe opentelemetry-zero-code says what other instrumentations need.
 
 %[3]s
 ## Self-test
@@ -49,14 +51,14 @@ This reads it back (scope runs:read). The answer is 200 within seconds:
 
 ## Recipes
 
-Find the framework by the packages in the program's dependencies.
+Find the framework by the packages in the program's dependencies. ./sdk/python is a folder of Looptrace's source.
 `, endpoint, shell(exports(guide.Environment)), shell(exports(guide.OTLP)), shell(guide.Test.Send), shell(guide.Test.Check))
 	for _, r := range guide.Frameworks {
 		names := make([]string, len(r.Packages))
 		for i, p := range r.Packages {
 			names[i] = p.Registry + " " + p.Name
 		}
-		fmt.Fprintf(&b, "\n### %s\n\n%s: %s\n\n%s\n```%s\n%s```\n", r.Title, r.ID, strings.Join(names, ", "), shell(r.Install), r.Language, r.Code)
+		fmt.Fprintf(&b, "\n### %s\n\n%s: %s\n\n%s\n%s:\n\n```\n%s```\n\n%s", r.Title, r.ID, strings.Join(names, ", "), shell(r.Install), r.File, r.Code, shell(r.Run))
 		if r.Notes != "" {
 			b.WriteString("\n" + r.Notes + "\n")
 		}

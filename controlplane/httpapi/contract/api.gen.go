@@ -929,15 +929,18 @@ func (e ImportedPromptChange) Valid() bool {
 
 // Defines values for InstrumentPackageRegistry.
 const (
-	InstrumentPackageRegistryGo   InstrumentPackageRegistry = "go"
-	InstrumentPackageRegistryNpm  InstrumentPackageRegistry = "npm"
-	InstrumentPackageRegistryPypi InstrumentPackageRegistry = "pypi"
+	InstrumentPackageRegistryGo    InstrumentPackageRegistry = "go"
+	InstrumentPackageRegistryMaven InstrumentPackageRegistry = "maven"
+	InstrumentPackageRegistryNpm   InstrumentPackageRegistry = "npm"
+	InstrumentPackageRegistryPypi  InstrumentPackageRegistry = "pypi"
 )
 
 // Valid indicates whether the value is a known member of the InstrumentPackageRegistry enum.
 func (e InstrumentPackageRegistry) Valid() bool {
 	switch e {
 	case InstrumentPackageRegistryGo:
+		return true
+	case InstrumentPackageRegistryMaven:
 		return true
 	case InstrumentPackageRegistryNpm:
 		return true
@@ -2511,6 +2514,7 @@ func (e EvaluationReportFormat) Valid() bool {
 // Defines values for GetInstrumentGuideParamsLanguage.
 const (
 	GetInstrumentGuideParamsLanguageGo         GetInstrumentGuideParamsLanguage = "go"
+	GetInstrumentGuideParamsLanguageJava       GetInstrumentGuideParamsLanguage = "java"
 	GetInstrumentGuideParamsLanguageJavascript GetInstrumentGuideParamsLanguage = "javascript"
 	GetInstrumentGuideParamsLanguagePython     GetInstrumentGuideParamsLanguage = "python"
 	GetInstrumentGuideParamsLanguageTypescript GetInstrumentGuideParamsLanguage = "typescript"
@@ -2520,6 +2524,8 @@ const (
 func (e GetInstrumentGuideParamsLanguage) Valid() bool {
 	switch e {
 	case GetInstrumentGuideParamsLanguageGo:
+		return true
+	case GetInstrumentGuideParamsLanguageJava:
 		return true
 	case GetInstrumentGuideParamsLanguageJavascript:
 		return true
@@ -5059,7 +5065,9 @@ type ImportedPromptChange string
 // InstrumentFramework defines model for InstrumentFramework.
 type InstrumentFramework struct {
 	// Id The recipe's id; pass it as `framework`.
-	Id       string              `json:"id"`
+	Id string `json:"id"`
+
+	// Language `any` if programs in every language can use it.
 	Language string              `json:"language"`
 	Packages []InstrumentPackage `json:"packages"`
 	Title    string              `json:"title"`
@@ -5077,7 +5085,7 @@ type InstrumentGuide struct {
 	Frameworks []InstrumentFramework `json:"frameworks"`
 	Key        InstrumentKey         `json:"key"`
 
-	// Otlp Variables for any other OpenTelemetry SDK.
+	// Otlp Variables for any other OpenTelemetry SDK, zero-code instrumentation included. Without a language, those of Python.
 	Otlp      []EnvironmentVariable `json:"otlp"`
 	ProjectId openapi_types.UUID    `json:"project_id"`
 
@@ -5113,6 +5121,9 @@ type InstrumentPackageRegistry string
 type InstrumentRecipe struct {
 	// Code A minimal program that is recorded.
 	Code string `json:"code"`
+
+	// File The name of the file for `code`.
+	File string `json:"file"`
 	Id   string `json:"id"`
 
 	// Install Shell commands.
@@ -5121,6 +5132,9 @@ type InstrumentRecipe struct {
 
 	// Notes Markdown.
 	Notes string `json:"notes"`
+
+	// Run Shell commands that run `code`, with variables that it needs beside `environment`.
+	Run   string `json:"run"`
 	Title string `json:"title"`
 }
 
@@ -9215,7 +9229,7 @@ type GetInstrumentGuideParams struct {
 	ProjectId openapi_types.UUID                `form:"project_id" json:"project_id"`
 	Language  *GetInstrumentGuideParamsLanguage `form:"language,omitempty" json:"language,omitempty"`
 
-	// Framework A recipe's id or a package name; 422 if no recipe matches.
+	// Framework A recipe's id, a package name, or a language for its general recipe; 422 if no recipe matches.
 	Framework *string `form:"framework,omitempty" json:"framework,omitempty"`
 }
 

@@ -1,6 +1,6 @@
-"""Runs the code of each page of docs/recipes against the scripted model server and a real product, and reads back what
-was recorded. Each page's packages go into an environment of its own under _build/recipes, pinned by locks/, unless
---here says that this environment has them."""
+"""Runs each page of docs/recipes as it stands, the program and the command that runs it, against the scripted model
+server and a real product, and reads back what was recorded. Each page's packages go into an environment of its own
+under _build/recipes, pinned by locks/, unless --here says that this environment has them."""
 
 from __future__ import annotations
 
@@ -8,10 +8,12 @@ import hashlib
 import json
 import os
 import re
+import socket
 import subprocess
 import sys
 import time
 from dataclasses import dataclass
+from datetime import datetime, timezone
 from pathlib import Path
 from typing import Any
 
@@ -24,10 +26,12 @@ pytestmark = pytest.mark.product
 _PAGES = checkout() / "docs" / "recipes"
 _LOCKS = Path(__file__).parent / "locks"
 _BUILD = checkout() / "_build" / "recipes"
-# TypeScript without a type is JavaScript, which Node 20 runs.
-_SUFFIX = {"python": ".py", "typescript": ".mjs", "javascript": ".mjs", "go": ".go"}
-# ADK adds what was reasoned to the output, which LiteLLM's has in it already.
-_OUTPUTS = {"google-adk": OUTPUT + REASONING}
+# ADK adds what was reasoned to the output, which LiteLLM's has in it already. Mastra has one span for both calls.
+_TOKENS = {"google-adk": (INPUT, OUTPUT + REASONING), "mastra": (2 * INPUT, 2 * OUTPUT)}
+# Says how a program failed to send.
+_UNSENT = re.compile(
+    r"(?i)\b(failed to export|error while exporting|transient error|export.* failed|traceback|is not a valid option)\b"
+)
 
 
 @dataclass(frozen=True)
@@ -35,13 +39,15 @@ class Recipe:
     name: str
     install: str
     language: str
+    file: str
     code: str
+    run: str
 
 
 def _read(page: Path) -> Recipe:
-    blocks = re.findall(r"^```(\w+)\n(.*?)^```$", page.read_text(), re.DOTALL | re.MULTILINE)
-    (_, install), (language, code) = blocks[:2]
-    return Recipe(page.stem, install.strip(), language, code)
+    blocks = re.findall(r"^```(\w+)(?: (\S+))?\n(.*?)^```$", page.read_text(), re.DOTALL | re.MULTILINE)
+    (_, _, install), (language, file, code), (_, _, run) = blocks[:3]
+    return Recipe(page.stem, install.strip(), language, file, code, run)
 
 
 def _recipes() -> list[Recipe]:
@@ -57,40 +63,48 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
 
 
 def test_recipe(recipe: Recipe, product: Product, models: Models, request: pytest.FixtureRequest) -> None:
-    folder = _BUILD / recipe.name
-    folder.mkdir(parents=True, exist_ok=True)
-    command = _command(recipe, folder, here=request.config.getoption("--here"))
+    folder, path = _prepare(recipe, here=request.config.getoption("--here"))
     # Recipes and runs are told apart by their environment.
     environment = f"{recipe.name}-{time.time_ns()}"
-    done = subprocess.run(
-        command, cwd=folder, capture_output=True, text=True, timeout=180, check=False,
-        env=child_environment(
-            **product.environment(), **models.environment(), OTEL_SERVICE_NAME=recipe.name,
-            OTEL_RESOURCE_ATTRIBUTES=f"deployment.environment.name={environment}",
-            CREWAI_DISABLE_TELEMETRY="true", CREWAI_TRACING_ENABLED="false", HAYSTACK_TELEMETRY_ENABLED="false",
-            LITELLM_LOCAL_MODEL_COST_MAP="True", DSPY_CACHEDIR=str(folder),
-        ),
+    began = datetime.now(timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ")
+    variables = child_environment(
+        **product.environment(), **models.environment(), OTEL_SERVICE_NAME=recipe.name,
+        OTEL_RESOURCE_ATTRIBUTES=f"deployment.environment.name={environment}",
+        CREWAI_DISABLE_TELEMETRY="true", CREWAI_TRACING_ENABLED="false", HAYSTACK_TELEMETRY_ENABLED="false",
+        LITELLM_LOCAL_MODEL_COST_MAP="True", DSPY_CACHEDIR=str(folder), MASTRA_TELEMETRY_DISABLED="true",
+        PATH=os.pathsep.join([*map(str, path), os.environ["PATH"]]),
     )  # fmt: skip
+    if recipe.name == "opentelemetry-collector":
+        done = _through_collector(recipe, folder, variables)
+    else:
+        done = _shell(recipe.run, folder, variables)
     assert done.returncode == 0, done.stdout + done.stderr
+    assert not _UNSENT.search(done.stderr), done.stderr
+    if recipe.name == "opentelemetry-zero-code":
+        assert done.stderr == ""
     said = "Rain in Paris" if recipe.name == "mcp" else ANSWER
     assert said in done.stdout, done.stdout + done.stderr
-    spans = wait(f"the spans of {environment}", lambda: _spans(product, environment, recipe), 20)
+    # Mastra reads no resource attributes.
+    found = {"start_after": began} if recipe.name == "mastra" else {"environment": environment}
+    spans = wait(f"the spans of {environment}", lambda: _spans(product, found, recipe), 20)
     if recipe.name != "mcp":
-        _check_model_calls(spans, _OUTPUTS.get(recipe.name, OUTPUT))
+        _check_model_calls(recipe.name, spans)
     if "get_weather" in recipe.code:
         tools = [span["tool"] for span in spans if span["kind"] == "tool" and span["tool"]]
         # MCP's own span of the call knows the name only.
-        [tool] = [tool for tool in tools if tool["name"] == "get_weather" and tool["arguments"]]
+        [tool] = [tool for tool in tools if tool["name"].endswith("get_weather") and tool["arguments"]]
         assert "Paris" in tool["arguments"]
         assert "Rain in Paris" in tool["result"]
     if "looptrace.session" in recipe.code:
         assert [run["session_id"] for run in product.runs(environment=environment)] == ["chat-1"]
 
 
-def _check_model_calls(spans: list[dict[str, Any]], output: int) -> None:
+def _check_model_calls(name: str, spans: list[dict[str, Any]]) -> None:
     """Of each call, the model, what was said, and what it took, once."""
-    # LlamaIndex has spans of kind llm that only prepare a call.
+    # LlamaIndex has spans of kind llm that only prepare a call, Mastra of its steps.
     calls = [span for span in spans if span["kind"] == "llm" and span["input_messages"]]
+    if name == "mastra":
+        calls = [call for call in calls if call["request_model"]]
     assert calls
     for call in calls:
         assert re.search(r"gpt-5-mini|claude-sonnet-4-5", str(call["response_model"] or call["request_model"]))
@@ -98,13 +112,14 @@ def _check_model_calls(spans: list[dict[str, Any]], output: int) -> None:
     assert "raining in Paris" in json.dumps([call["output_messages"] for call in calls])
     counted = [span for span in spans if span["usage"] and span["usage_counted"] is not False]
     counted = [span for span in counted if span["kind"] == "llm"] or counted
-    assert {span["usage"]["input_tokens"] for span in counted} == {INPUT}
-    assert {span["usage"]["output_tokens"] for span in counted} == {output}
+    assert [(span["usage"]["input_tokens"], span["usage"]["output_tokens"]) for span in counted] == [
+        _TOKENS.get(name, (INPUT, OUTPUT)) for _ in counted
+    ]
 
 
-def _spans(product: Product, environment: str, recipe: Recipe) -> list[dict[str, Any]] | None:
+def _spans(product: Product, found: dict[str, str], recipe: Recipe) -> list[dict[str, Any]] | None:
     """All spans of a recipe's runs, in start order, once they say what they should."""
-    runs = product.runs(environment=environment)
+    runs = product.runs(**found)
     if not runs or any(run["status"] == "running" for run in runs):
         return None
     spans = [span for run in runs for span in product.spans(run["run_id"])]
@@ -112,26 +127,66 @@ def _spans(product: Product, environment: str, recipe: Recipe) -> list[dict[str,
     return sorted(spans, key=lambda span: span["start_time"]) if wanted <= {span["kind"] for span in spans} else None
 
 
-def _command(recipe: Recipe, folder: Path, *, here: bool) -> list[str]:
-    is_node = recipe.language in ("typescript", "javascript")
-    node = _BUILD / "node"  # one lock for all of them
-    program = (node if is_node else folder) / f"recipe-{recipe.name}{_SUFFIX[recipe.language]}"
-    program.parent.mkdir(parents=True, exist_ok=True)
-    program.write_text(recipe.code)
-    if recipe.language == "go":
-        return ["go", "run", str(program)]
-    if is_node:
-        _once(node, [_LOCKS / "node" / "package-lock.json"], lambda: _install_node(node))
-        return ["node", str(program)]
-    if here:
-        return [sys.executable, str(program)]
-    lock = _LOCKS / f"{recipe.name}.txt"
-    if not lock.exists():  # what the SDK's own tests have
-        lock = checkout() / "sdk" / "python" / "test-requirements.txt"
-    interpreter = folder / "venv" / "bin" / "python"
-    sources = [lock, checkout() / "sdk" / "python" / "pyproject.toml"]
-    _once(folder, sources, lambda: _install_python(recipe, folder, lock))
-    return [str(interpreter), str(program)]
+def _shell(command: str, folder: Path, variables: dict[str, str]) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        ["bash", "-euc", command], cwd=folder, capture_output=True, text=True, timeout=180, check=False, env=variables
+    )
+
+
+def _through_collector(recipe: Recipe, folder: Path, variables: dict[str, str]) -> subprocess.CompletedProcess[str]:
+    """Runs the Collector, and the program of another page, which knows the Collector's address and no key."""
+    program = _read(_PAGES / "opentelemetry-python.md")
+    (folder / program.file).write_text(program.code)
+    with (folder / "collector.log").open("wb") as log:
+        collector = subprocess.Popen(
+            ["bash", "-euc", "exec " + recipe.run], cwd=folder, env=variables, stdout=log, stderr=log
+        )
+    try:
+        wait("the Collector is ready", lambda: _listens("127.0.0.1", 14318))
+        sent = {"LOOPTRACE_ENDPOINT": "http://127.0.0.1:14318", "LOOPTRACE_API_KEY": "none"}
+        done = _shell(program.run, folder, {**variables, **sent})
+    finally:
+        collector.terminate()
+        collector.wait(30)
+    print((folder / "collector.log").read_text())
+    return done
+
+
+def _listens(host: str, port: int) -> bool | None:
+    with socket.socket() as probe:
+        return True if probe.connect_ex((host, port)) == 0 else None
+
+
+def _prepare(recipe: Recipe, *, here: bool) -> tuple[Path, list[Path]]:
+    """Installs the packages and writes the program. Returns its folder, and folders of commands that it needs."""
+    node = _LOCKS / recipe.name
+    if not node.is_dir():  # most recipes of Node share one
+        node = _LOCKS / "node"
+    folder = _BUILD / (node.name if recipe.language == "javascript" else recipe.name)
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / recipe.file).write_text(recipe.code)
+    commands = [Path(sys.executable).parent]
+    if recipe.language == "javascript":
+        _once(folder, [node / "package-lock.json"], lambda: _install_node(folder, node))
+    elif recipe.language == "java":
+        _once(folder, [_PAGES / f"{recipe.name}.md"], lambda: _install(recipe.install, folder))
+    elif recipe.language == "yaml":
+        manifest = _LOCKS / "collector" / "builder-config.yaml"
+        build = f"go run go.opentelemetry.io/collector/cmd/builder@v0.158.0 --config {manifest}"
+        _once(folder, [manifest], lambda: _install(build, folder))
+        commands = [folder / "otelcol", *commands]
+    elif recipe.language == "python" and not here:
+        lock = _LOCKS / f"{recipe.name}.txt"
+        if not lock.exists():  # what the SDK's own tests have
+            lock = checkout() / "sdk" / "python" / "test-requirements.txt"
+        sources = [lock, checkout() / "sdk" / "python" / "pyproject.toml"]
+        _once(folder, sources, lambda: _install_python(recipe, folder, lock))
+        commands = [folder / "venv" / "bin"]
+    return folder, commands
+
+
+def _install(command: str, folder: Path) -> None:
+    subprocess.run(["bash", "-euc", command], cwd=folder, check=True)
 
 
 def _once(folder: Path, sources: list[Path], install: Any) -> None:
@@ -154,8 +209,8 @@ def _install_python(recipe: Recipe, folder: Path, lock: Path) -> None:
     subprocess.run([*pip, "--constraint", str(lock), *packages], check=True)
 
 
-def _install_node(folder: Path) -> None:
-    for file in (_LOCKS / "node").iterdir():
+def _install_node(folder: Path, lock: Path) -> None:
+    for file in lock.iterdir():
         (folder / file.name).write_bytes(file.read_bytes())
     subprocess.run(
         ["npm", "ci", "--ignore-scripts", "--no-audit", "--no-fund", "--silent"], cwd=folder, check=True, env=os.environ

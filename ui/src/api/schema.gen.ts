@@ -5936,7 +5936,7 @@ export interface components {
             key: components["schemas"]["InstrumentKey"];
             /** @description Variables for the Python SDK and the recipes. */
             environment: components["schemas"]["EnvironmentVariable"][];
-            /** @description Variables for any other OpenTelemetry SDK. */
+            /** @description Variables for any other OpenTelemetry SDK, zero-code instrumentation included. Without a language, those of Python. */
             otlp: components["schemas"]["EnvironmentVariable"][];
             /** @description Packages to look for in a program's dependencies, and their recipes. */
             frameworks: components["schemas"]["InstrumentFramework"][];
@@ -5970,7 +5970,7 @@ export interface components {
         };
         InstrumentPackage: {
             /** @enum {string} */
-            registry: "pypi" | "npm" | "go";
+            registry: "pypi" | "npm" | "go" | "maven";
             name: string;
         };
         EnvironmentVariable: {
@@ -5981,6 +5981,7 @@ export interface components {
             /** @description The recipe's id; pass it as `framework`. */
             id: string;
             title: string;
+            /** @description `any` if programs in every language can use it. */
             language: string;
             packages: components["schemas"]["InstrumentPackage"][];
         };
@@ -5991,8 +5992,12 @@ export interface components {
             language: string;
             /** @description Shell commands. */
             install: string;
+            /** @description The name of the file for `code`. */
+            file: string;
             /** @description A minimal program that is recorded. */
             code: string;
+            /** @description Shell commands that run `code`, with variables that it needs beside `environment`. */
+            run: string;
             /** @description Markdown. */
             notes: string;
         };
@@ -11951,8 +11956,8 @@ export interface operations {
         parameters: {
             query: {
                 project_id: string;
-                language?: "python" | "typescript" | "javascript" | "go";
-                /** @description A recipe's id or a package name; 422 if no recipe matches. */
+                language?: "python" | "typescript" | "javascript" | "go" | "java";
+                /** @description A recipe's id, a package name, or a language for its general recipe; 422 if no recipe matches. */
                 framework?: string;
             };
             header?: never;
