@@ -8,7 +8,7 @@ NPM      := npm --no-audit --no-fund --no-update-notifier
 VERSION  := 0.1.0
 GOLANGCI := github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v2.15.0
 # Sources and embedded files.
-go_files := $(shell find cmd components controlplane internal docs/recipes -name '*.go' -o -name '*.sql' -o -name '*.html' -o -name '*.css' -o -name '*.yaml' -o -name '*.md' 2>/dev/null)
+go_files := $(shell find cmd components controlplane internal docs/recipes -name '*.go' -o -name '*.sql' -o -name '*.html' -o -name '*.css' -o -name '*.js' -o -name '*.yaml' -o -name '*.md' 2>/dev/null)
 ui_files := $(shell find ui -path ui/node_modules -prune -o -path ui/dist -prune -o -type f -print 2>/dev/null)
 
 .PHONY: help

@@ -21,21 +21,29 @@ var (
 	pageTemplate string
 	//go:embed docs.css
 	pageStyle []byte
+	//go:embed docs.js
+	pageScript []byte
 )
 
+// ownAddress stands in the document and the page for the address at which the reader is.
+const ownAddress = "https://looptrace.invalid"
+
 // reference is the contract for readers: the document as JSON, and as a page that loads nothing from
-// other hosts. Both are built once.
+// other hosts. Both are built once, and get the reader's address when they are served.
 type reference struct {
-	document []byte
-	page     []byte
+	document  []byte
+	page      []byte
+	addresses Addresses
 }
 
-func newReference(doc *openapi3.T) (*reference, error) {
-	document, err := json.Marshal(doc)
+func newReference(doc *openapi3.T, addresses Addresses) (*reference, error) {
+	served := *doc
+	served.Servers = openapi3.Servers{{URL: ownAddress}}
+	document, err := json.Marshal(&served)
 	if err != nil {
 		return nil, fmt.Errorf("write the OpenAPI document as JSON: %w", err)
 	}
-	page, err := template.New("docs").Funcs(template.FuncMap{"prose": prose}).Parse(pageTemplate)
+	page, err := template.New("docs").Funcs(template.FuncMap{"prose": prose, "inline": inline}).Parse(pageTemplate)
 	if err != nil {
 		return nil, fmt.Errorf("read the template of the API page: %w", err)
 	}
@@ -43,28 +51,38 @@ func newReference(doc *openapi3.T) (*reference, error) {
 	if err := page.Execute(&html, pageOfDocument(doc)); err != nil {
 		return nil, fmt.Errorf("write the API page: %w", err)
 	}
-	return &reference{document: document, page: html.Bytes()}, nil
+	return &reference{document: document, page: html.Bytes(), addresses: addresses}, nil
+}
+
+// at returns a text with the reader's address. It is safe in JSON and HTML: ValidEndpoint allows no quotes and no brackets but those of
+// IPv6, and the configured address is checked at the start.
+func (r *reference) at(c *gin.Context, text []byte) []byte {
+	return bytes.ReplaceAll(text, []byte(ownAddress), []byte(r.addresses.of(c)))
 }
 
 func (r *reference) serveDocument(c *gin.Context) {
-	c.Data(http.StatusOK, "application/json", r.document)
+	c.Data(http.StatusOK, "application/json", r.at(c, r.document))
 }
 
 func (r *reference) servePage(c *gin.Context) {
-	c.Header("Content-Security-Policy", "default-src 'none'; style-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'")
-	c.Data(http.StatusOK, "text/html; charset=utf-8", r.page)
+	c.Header("Content-Security-Policy", "default-src 'none'; style-src 'self'; script-src 'self'; font-src 'self'; img-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'")
+	c.Data(http.StatusOK, "text/html; charset=utf-8", r.at(c, r.page))
 }
 
 func (r *reference) serveStyle(c *gin.Context) {
 	c.Data(http.StatusOK, "text/css; charset=utf-8", pageStyle)
 }
 
+func (r *reference) serveScript(c *gin.Context) {
+	c.Data(http.StatusOK, "text/javascript; charset=utf-8", pageScript)
+}
+
 // The data of the page's template.
 type (
 	docPage struct {
-		Title, Version, Description string
-		Groups                      []docGroup
-		Schemas                     []docSchema
+		Title, Version, Description, Address string
+		Groups                               []docGroup
+		Schemas                              []docSchema
 	}
 	docGroup struct {
 		Name, Description string
@@ -102,7 +120,7 @@ type (
 )
 
 func pageOfDocument(doc *openapi3.T) docPage {
-	page := docPage{Title: doc.Info.Title, Version: doc.Info.Version, Description: doc.Info.Description}
+	page := docPage{Title: doc.Info.Title, Version: doc.Info.Version, Description: doc.Info.Description, Address: ownAddress}
 	for _, tag := range doc.Tags {
 		group := docGroup{Name: tag.Name, Description: tag.Description}
 		for path, item := range doc.Paths.Map() {
@@ -255,7 +273,7 @@ func curl(path, method string, operation *openapi3.Operation) string {
 	if len(query) > 0 {
 		target += "?" + strings.Join(query, "&")
 	}
-	fmt.Fprintf(&b, ` "$LOOPTRACE_URL%s"`, target)
+	fmt.Fprintf(&b, ` "%s%s"`, ownAddress, target)
 	if !isPublic(operation) {
 		b.WriteString(` \` + "\n  " + `-H "Authorization: Bearer $LOOPTRACE_API_KEY"`)
 	}
@@ -316,10 +334,15 @@ func prose(text string) template.HTML {
 		if paragraph == "" {
 			continue
 		}
-		html := template.HTMLEscapeString(paragraph)
-		html = codeSpan.ReplaceAllString(html, "<code>$1</code>")
-		html = boldSpan.ReplaceAllString(html, "<strong>$1</strong>")
-		b.WriteString("<p>" + html + "</p>")
+		b.WriteString("<p>" + string(inline(paragraph)) + "</p>")
 	}
-	return template.HTML(b.String()) //nolint:gosec // escaped above, and from our own document
+	return template.HTML(b.String()) //nolint:gosec // escaped by inline, and from our own document
+}
+
+// inline renders code and bold.
+func inline(text string) template.HTML {
+	html := template.HTMLEscapeString(text)
+	html = codeSpan.ReplaceAllString(html, "<code>$1</code>")
+	html = boldSpan.ReplaceAllString(html, "<strong>$1</strong>")
+	return template.HTML(html) //nolint:gosec // escaped above, and from our own document
 }

@@ -151,7 +151,7 @@ func New(services Services, limits RateLimits, addresses Addresses, log *slog.Lo
 	if err != nil {
 		return nil, fmt.Errorf("read the OpenAPI document: %w", err)
 	}
-	reference, err := newReference(doc)
+	reference, err := newReference(doc, addresses)
 	if err != nil {
 		return nil, err
 	}
@@ -181,6 +181,7 @@ func New(services Services, limits RateLimits, addresses Addresses, log *slog.Lo
 	engine.GET("/v1/openapi.json", a.ownHost, reference.serveDocument)
 	engine.GET("/v1/docs", a.ownHost, reference.servePage)
 	engine.GET("/v1/docs/style.css", a.ownHost, reference.serveStyle)
+	engine.GET("/v1/docs/script.js", a.ownHost, reference.serveScript)
 	engine.GET("/llms.txt", a.ownHost, func(c *gin.Context) {
 		if err := op.serveLLMsText(c); err != nil {
 			a.fail(c, err)
