@@ -1,4 +1,4 @@
-// A user loads sample data and removes it. Then they follow the page "Send a run": they create a key, paste the code into a shell and see
+// A user loads sample data and removes it. Then they follow the page "Connect": they create a key, paste the code into a shell and see
 // the run arrive.
 import { execFile } from "node:child_process";
 import { writeFileSync } from "node:fs";
@@ -15,11 +15,11 @@ await scenario(async (page, { projectId, python, scratch }) => {
   await samples(page, projectId);
   await page.goto(`/p/${projectId}/runs`);
   await page.getByRole("link", { name: "Send your first run" }).click();
-  await page.waitForURL("**/start");
+  await page.waitForURL("**/connect");
 
   const arrival = page.getByTestId("arrival");
   await arrival.getByText("Waiting for the first run").waitFor();
-  await inspect(page, "start");
+  await inspect(page, "connect-first");
   await page.getByRole("button", { name: "Create an Ingest key" }).click();
   await page.getByRole("button", { name: "Key created" }).waitFor();
   const key = await page.getByLabel("Key", { exact: true }).inputValue();
@@ -27,20 +27,21 @@ await scenario(async (page, { projectId, python, scratch }) => {
 
   await execute("bash", ["-c", await snippet(page, "curl", "curl")]);
   await arrival.getByText("Your first run arrived: hello looptrace").waitFor();
-  await inspect(page, "start-arrived");
+  await inspect(page, "connect-arrived");
   await arrival.getByRole("link", { name: "Open run" }).click();
   await page.waitForURL("**/runs/*");
   await page.getByRole("heading", { level: 1, name: "hello looptrace" }).waitFor();
   await until("the run's two spans", async () => (await page.getByTestId("span-row").count()) === 2);
 
   // The other languages. Reload the page for each, so that its example gets new ids.
-  await page.goto(`/p/${projectId}/start`);
+  await page.goto(`/p/${projectId}/start`); // the address of earlier links
+  await page.waitForURL("**/connect");
   await page.getByLabel("Key", { exact: true }).fill(key);
   await arrival.getByText("Waiting for a new one").waitFor();
   await execute("bash", ["-c", await snippet(page, "curl, OTLP", "curl-otlp")]);
   await arrival.getByText("A run arrived: chat gpt-4o-mini").waitFor();
 
-  await page.goto(`/p/${projectId}/start`);
+  await page.goto(`/p/${projectId}/connect`);
   await page.getByLabel("Key", { exact: true }).fill(key);
   await arrival.getByText("Waiting for a new one").waitFor();
   writeFileSync(`${scratch}/hello.py`, await snippet(page, "Python", "python"));
@@ -82,9 +83,10 @@ async function samples(page, projectId) {
   await page.getByText("doesn't exist").first().waitFor();
 }
 
-/** The code in a tab. */
-async function snippet(page, tab, id) {
-  await page.getByRole("tab", { name: tab, exact: true }).click();
+/** The code of a language. */
+async function snippet(page, language, id) {
+  await page.getByRole("combobox", { name: "Language or framework" }).click();
+  await page.getByRole("option", { name: language, exact: true }).click();
   const block = page.getByTestId(`snippet-${id}`).getByLabel("code", { exact: true });
   await block.waitFor();
   return block.innerText();

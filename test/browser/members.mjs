@@ -128,7 +128,7 @@ await scenario(async (page, { base, projectId, runId, email, colleague, password
   await page.getByRole("button", { name: "Create workspace" }).click();
   await page.getByRole("dialog", { name: "New project" }).getByLabel("Name").fill("short-lived");
   await page.getByRole("button", { name: "Create project" }).click();
-  await page.waitForURL("**/start");
+  await page.waitForURL("**/connect");
   check(!page.url().includes(projectId), "the new project opened");
   await page.getByRole("navigation", { name: "Project" }).getByRole("link", { name: "Settings" }).click();
   await page.getByRole("button", { name: "Delete the workspace…" }).click();

@@ -8,7 +8,7 @@ await scenario(async (page, { projectId, organization }) => {
   await page.getByRole("menuitem", { name: "New organization…" }).click();
   await page.getByRole("dialog", { name: "New organization" }).getByLabel("Name").fill(organization);
   await page.getByRole("button", { name: "Create organization" }).click();
-  await page.waitForURL((url) => url.pathname.endsWith("/start") && !url.pathname.includes(projectId));
+  await page.waitForURL((url) => url.pathname.endsWith("/connect") && !url.pathname.includes(projectId));
   await switcher.getByText(`${organization} · Default`).waitFor();
   const first = new URL(page.url()).pathname.split("/")[2];
 
@@ -16,7 +16,7 @@ await scenario(async (page, { projectId, organization }) => {
   await page.getByRole("menuitem", { name: "New project…" }).click();
   await page.getByRole("dialog", { name: "New project" }).getByLabel("Name").fill("short-lived");
   await page.getByRole("button", { name: "Create project" }).click();
-  await page.waitForURL((url) => url.pathname.endsWith("/start") && !url.pathname.includes(first));
+  await page.waitForURL((url) => url.pathname.endsWith("/connect") && !url.pathname.includes(first));
   const second = new URL(page.url()).pathname;
   await switcher.getByText(`${organization} · Default`).waitFor();
 

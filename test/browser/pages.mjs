@@ -1,6 +1,6 @@
 // Screenshots and accessibility of every page.
 import { inspect } from "./inspect.mjs";
-import { scenario, until } from "./scenario.mjs";
+import { check, scenario, until } from "./scenario.mjs";
 
 await scenario(async (page, { projectId, needle, trip, largest }) => {
   const project = `/p/${projectId}`;
@@ -87,12 +87,24 @@ await scenario(async (page, { projectId, needle, trip, largest }) => {
   await page.getByRole("radio", { name: "Custom" }).check();
   await inspect(page, "keys-new");
 
-  await page.goto(`${project}/connect`);
+  await page.goto(`${project}/connect?framework=openai`);
   await page.getByTestId("recipe-openai").waitFor();
+  await page.getByLabel("Key", { exact: true }).fill("lt_a.b");
+  await page.getByLabel("environment", { exact: true }).getByText("LOOPTRACE_API_KEY=lt_a.b").waitFor();
   await inspect(page, "connect");
-  await page.getByRole("combobox", { name: "Framework or library" }).click();
-  await page.getByRole("option", { name: "Vercel AI SDK" }).click();
-  await page.getByTestId("recipe-vercel-ai").waitFor();
+  await page.getByRole("combobox", { name: "Language or framework" }).click();
+  await page.getByRole("option", { name: "OpenTelemetry zero-code, Python" }).click();
+  await page.getByTestId("recipe-opentelemetry-zero-code").getByRole("table").waitFor();
+  await inspect(page, "connect-zero-code");
+
+  await page.goto("/v1/docs");
+  await page.getByRole("button", { name: "Copy Command: List runs" }).waitFor();
+  check((await page.locator("pre").allInnerTexts()).some((text) => text.includes(new URL(page.url()).origin)), "the reader's address");
+  // The other parts look the same, and axe would take minutes.
+  await page.evaluate(() => {
+    for (const part of document.querySelectorAll("main section:nth-of-type(n+3), nav ul:nth-of-type(n+3)")) part.remove();
+  });
+  await inspect(page, "api-reference");
 
   await page.goto(`${project}/settings`);
   await page.getByLabel("Project name").waitFor();

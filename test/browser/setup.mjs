@@ -14,7 +14,7 @@ await scenario(async (page, { email, password, organization }) => {
   check(page.url().endsWith("/setup"), "a short password is refused");
   await page.getByLabel("Password", { exact: true }).fill(password);
   await page.getByRole("button", { name: "Create account" }).click();
-  await page.waitForURL("**/p/*/start");
+  await page.waitForURL("**/p/*/connect");
   const projectId = new URL(page.url()).pathname.split("/")[2];
 
   await page.getByRole("navigation", { name: "Project" }).getByRole("link", { name: "Keys" }).click();

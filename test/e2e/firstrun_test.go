@@ -6,7 +6,7 @@ import (
 	"github.com/looptrace/looptrace/test/programs"
 )
 
-// TestFirstRun follows the page "Send a run" and runs the code that it shows.
+// TestFirstRun follows the page "Connect" and runs the code that it shows.
 func TestFirstRun(t *testing.T) {
 	newProject(t).play(t, "firstrun", map[string]any{
 		"python": programs.Python(t, "e2e-python", "python/requirements.txt"), "scratch": t.TempDir(),

@@ -315,3 +315,5 @@ export interface AgentViewOptions {
   /** The id of the span to focus on. */
   focus?: string;
 }
+export type InstrumentRecipe = Schemas["InstrumentRecipe"];
+export type EnvironmentVariable = Schemas["EnvironmentVariable"];

@@ -58,7 +58,7 @@ function NewProject({ workspaces, workspaceId, onClose }: ProjectProps) {
       .catch(() => null);
     if (created === null) return;
     onClose();
-    navigate(`/p/${created.id}/start`);
+    navigate(`/p/${created.id}/connect`);
   };
   return (
     <FormDialog
@@ -126,7 +126,7 @@ function NewOrganization({ onClose }: { onClose: () => void }) {
     create.mutate(name.trim(), {
       onSuccess: (project) => {
         onClose();
-        navigate(project ? `/p/${project.id}/start` : "/");
+        navigate(project ? `/p/${project.id}/connect` : "/");
       },
     });
   return (

@@ -12,8 +12,8 @@ describe("runIdIn", () => {
 
 describe("isMatch", () => {
   it.each([
-    ["Send a run", "run send", true],
-    ["Send a run", "", true],
-    ["Send a run", "sent", false],
+    ["Eval-runs", "runs eval", true],
+    ["Eval-runs", "", true],
+    ["Eval-runs", "running", false],
   ])("%s, %s", (name, text, want) => expect(isMatch(name, text)).toBe(want));
 });

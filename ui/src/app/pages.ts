@@ -15,7 +15,6 @@ import {
   IconPlayerTrackNext,
   IconPlugConnected,
   IconScale,
-  IconSend,
   IconSettings,
   IconTestPipe,
   IconUsers,
@@ -132,10 +131,7 @@ export const pageGroups: readonly PageGroup[] = [
   },
   {
     label: "Connect",
-    pages: [
-      { path: "connect", label: "Connect", Icon: IconPlugConnected },
-      { path: "start", label: "Send a run", Icon: IconSend },
-    ],
+    pages: [{ path: "connect", label: "Connect", Icon: IconPlugConnected }],
   },
   {
     label: "Settings",

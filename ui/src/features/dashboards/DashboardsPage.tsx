@@ -102,7 +102,7 @@ export function DashboardsPage() {
             ) : (
               <PageMessage title="No runs yet.">
                 <PageHint>Charts of runs, errors, durations, tokens and cost appear here.</PageHint>
-                <Button component={Link} to={`/p/${projectId}/start`}>
+                <Button component={Link} to={`/p/${projectId}/connect`}>
                   Send your first run
                 </Button>
               </PageMessage>

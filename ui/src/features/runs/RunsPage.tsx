@@ -296,7 +296,7 @@ function Results({
                   {mayCreateKeys ? "Create a key" : "Ask an admin for an Ingest key"} and add a few lines of
                   code. Your first run appears here.
                 </PageHint>
-                <Button component={Link} to={`/p/${projectId}/start`}>
+                <Button component={Link} to={`/p/${projectId}/connect`}>
                   Send your first run
                 </Button>
                 <LoadSamples />

@@ -17,7 +17,7 @@ export function SetupPage() {
   const [organization, setOrganization] = useState("");
 
   const project = me.data?.projects[0];
-  if (project) return <Navigate to={`/p/${project.id}/start`} replace />;
+  if (project) return <Navigate to={`/p/${project.id}/connect`} replace />;
   if (state.data?.bootstrapped) return <Navigate to="/login" replace />;
 
   const failure = setup.error instanceof ApiError ? setup.error : null;

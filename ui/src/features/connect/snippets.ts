@@ -80,6 +80,8 @@ function nativeJSON({ origin, key, runId, spanId, now }: SnippetInput): Snippet 
 function otlpJSON({ origin, key, traceId, spanId, now }: SnippetInput): Snippet {
   const nanos = (seconds: number) => `${now.getTime() + seconds * 1000}000000`;
   const text = (name: string, value: string) => ({ key: name, value: { stringValue: value } });
+  const said = (role: string, content: string) =>
+    JSON.stringify([{ role, parts: [{ type: "text", content }] }]);
   const count = (name: string, value: number) => ({ key: name, value: { intValue: String(value) } });
   const body = {
     resourceSpans: [
@@ -100,6 +102,8 @@ function otlpJSON({ origin, key, traceId, spanId, now }: SnippetInput): Snippet 
                   text("gen_ai.operation.name", "chat"),
                   text("gen_ai.provider.name", "openai"),
                   text("gen_ai.request.model", "gpt-4o-mini"),
+                  text("gen_ai.input.messages", said("user", "What is the capital of France?")),
+                  text("gen_ai.output.messages", said("assistant", "Paris.")),
                   count("gen_ai.usage.input_tokens", 14),
                   count("gen_ai.usage.output_tokens", 3),
                 ],
@@ -147,7 +151,7 @@ print(answer("What is the capital of France?"))
     run: `export LOOPTRACE_ENDPOINT=${origin}
 export LOOPTRACE_API_KEY=${key}
 python hello.py`,
-    note: "The package is in Looptrace's folder sdk/python. The Connect page has the code for each framework.",
+    note: "The package is in the folder sdk/python of Looptrace's source. Your program's framework is in the same list.",
   };
 }
 
@@ -190,7 +194,7 @@ from opentelemetry.sdk.trace.export import BatchSpanProcessor
 
 exporter = OTLPSpanExporter(
     endpoint="${origin}/v1/traces",
-    headers={"Authorization": "Bearer ${key}"},
+    headers={"x-api-key": "${key}"},
 )
 ${pythonBody}`,
     run: "python hello.py",
@@ -215,7 +219,7 @@ from opentelemetry.sdk.trace.export import BatchSpanProcessor
 exporter = OTLPSpanExporter(
     endpoint="http://${host}:4317",
     insecure=True,
-    headers=(("authorization", "Bearer ${key}"),),
+    headers=(("x-api-key", "${key}"),),
 )
 ${pythonBody}`,
     run: "python hello.py",
@@ -234,6 +238,7 @@ go get go.opentelemetry.io/otel/sdk go.opentelemetry.io/otel/exporters/otlp/otlp
 
 import (
 	"context"
+	"encoding/json"
 	"log"
 
 	"go.opentelemetry.io/otel/attribute"
@@ -242,11 +247,16 @@ import (
 	"go.opentelemetry.io/otel/sdk/trace"
 )
 
+func said(role, text string) string {
+	messages, _ := json.Marshal([]any{map[string]any{"role": role, "parts": []any{map[string]any{"type": "text", "content": text}}}})
+	return string(messages)
+}
+
 func main() {
 	ctx := context.Background()
 	exporter, err := otlptracehttp.New(ctx,
 		otlptracehttp.WithEndpointURL("${origin}/v1/traces"),
-		otlptracehttp.WithHeaders(map[string]string{"Authorization": "Bearer ${key}"}),
+		otlptracehttp.WithHeaders(map[string]string{"x-api-key": "${key}"}),
 	)
 	if err != nil {
 		log.Fatal(err)
@@ -267,6 +277,8 @@ func main() {
 		attribute.String("gen_ai.operation.name", "chat"),
 		attribute.String("gen_ai.provider.name", "openai"),
 		attribute.String("gen_ai.request.model", "gpt-4o-mini"),
+		attribute.String("gen_ai.input.messages", said("user", "What is the capital of France?")),
+		attribute.String("gen_ai.output.messages", said("assistant", "Paris.")),
 		attribute.Int("gen_ai.usage.input_tokens", 14),
 		attribute.Int("gen_ai.usage.output_tokens", 3),
 	)
@@ -295,6 +307,7 @@ import { NodeSDK } from "@opentelemetry/sdk-node";
 const sdk = new NodeSDK(); // reads the address and the key from the environment
 sdk.start();
 const tracer = trace.getTracer("hello");
+const said = (role, content) => JSON.stringify([{ role, parts: [{ type: "text", content }] }]);
 
 tracer.startActiveSpan("hello looptrace", (run) => {
   run.setAttributes({ "gen_ai.operation.name": "invoke_agent", "gen_ai.agent.name": "hello" });
@@ -303,6 +316,8 @@ tracer.startActiveSpan("hello looptrace", (run) => {
       "gen_ai.operation.name": "chat",
       "gen_ai.provider.name": "openai",
       "gen_ai.request.model": "gpt-4o-mini",
+      "gen_ai.input.messages": said("user", "What is the capital of France?"),
+      "gen_ai.output.messages": said("assistant", "Paris."),
       "gen_ai.usage.input_tokens": 14,
       "gen_ai.usage.output_tokens": 3,
     });
@@ -315,9 +330,10 @@ await sdk.shutdown(); // sends pending spans
 `,
     run: `export OTEL_SERVICE_NAME=hello-looptrace
 export OTEL_EXPORTER_OTLP_PROTOCOL=http/protobuf
-export OTEL_EXPORTER_OTLP_TRACES_ENDPOINT=${origin}/v1/traces
-export OTEL_EXPORTER_OTLP_HEADERS="authorization=Bearer%20${key}"
+export OTEL_EXPORTER_OTLP_ENDPOINT=${origin}
+export OTEL_EXPORTER_OTLP_HEADERS=x-api-key=${key}
+export OTEL_METRICS_EXPORTER=none
 node hello.mjs`,
-    note: "The same variables work for any OpenTelemetry SDK, without code changes.",
+    note: "These variables work for any OpenTelemetry SDK. The recipes for zero-code say what records messages without code changes.",
   };
 }

@@ -5,7 +5,7 @@ import { Link } from "react-router";
 import { useNewestRuns } from "@/api/runs";
 import { ProblemPanel } from "@/components/ProblemPanel";
 import { arrivedRun } from "./arrival";
-import classes from "./StartPage.module.css";
+import classes from "./ConnectPage.module.css";
 
 /** Waits for a new run and links to it. */
 export function Arrival({ projectId }: { projectId: string }) {
