@@ -18,9 +18,9 @@ import (
 const (
 	maxBodyExtension      = "x-max-body-bytes"
 	writeTimeoutExtension = "x-write-timeout-seconds" // for an answer, or for each piece of a stream
-	compressExtension     = "x-compress"
-	memberOrderExtension  = "x-member-order" // whether the order of members in the body is kept
-	streamBodyExtension   = "x-stream-body"  // whether the handler reads the body, which may be large
+	compressExtension     = "x-compress"              // for answers that are not JSON: reads of JSON are compressed
+	memberOrderExtension  = "x-member-order"          // whether the order of members in the body is kept
+	streamBodyExtension   = "x-stream-body"           // whether the handler reads the body, which may be large
 )
 
 // Defaults of operations without these extensions.
@@ -53,7 +53,7 @@ func readOperations(doc *openapi3.T) (map[string]*operation, access.Policy, erro
 				id:     spec.OperationID,
 				route:  &routers.Route{Spec: doc, Path: path, PathItem: item, Method: method, Operation: forValidation(spec)},
 				public: isPublic(spec), idempotent: spec.Parameters.GetByInAndName(openapi3.ParameterInHeader, idempotency.Header) != nil,
-				compress: spec.Extensions[compressExtension] == true, memberOrder: spec.Extensions[memberOrderExtension] == true,
+				compress: spec.Extensions[compressExtension] == true || method == http.MethodGet && answersJSON(spec), memberOrder: spec.Extensions[memberOrderExtension] == true,
 				streamBody: spec.Extensions[streamBodyExtension] == true,
 				maxBody:    defaultMaxBody, writeTimeout: defaultWriteTimeout,
 			}
@@ -82,6 +82,12 @@ func readOperations(doc *openapi3.T) (map[string]*operation, access.Policy, erro
 
 // isPublic reports whether an operation needs no credential.
 func isPublic(spec *openapi3.Operation) bool { return spec.Security != nil && len(*spec.Security) == 0 }
+
+// answersJSON reports whether the answer to a successful request is JSON.
+func answersJSON(spec *openapi3.Operation) bool {
+	answer := spec.Responses.Status(http.StatusOK)
+	return answer != nil && answer.Value.Content.Get(typeJSON) != nil
+}
 
 var pathParameter = regexp.MustCompile(`\{(\w+)\}`)
 

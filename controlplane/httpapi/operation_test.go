@@ -62,6 +62,21 @@ func TestOperationsSayWhatTheyTake(t *testing.T) {
 	require.ErrorAs(t, body("text/csv", strings.Repeat("x", 32<<20+1)), new(*http.MaxBytesError))
 }
 
+func TestReadsOfJSONAreCompressed(t *testing.T) {
+	t.Parallel()
+	doc, err := openapi3.NewLoader().LoadFromData(contract.Document)
+	require.NoError(t, err)
+	operations, _, err := readOperations(doc)
+	require.NoError(t, err)
+	for name, want := range map[string]bool{
+		"GET /v1/runs": true, "GET /v1/runs/:run_id/outline": true, "GET /v1/me": true, "GET /v1/runs/export": true,
+		"GET /v1/runs/stream": false, "POST /v1/keys": false,
+	} {
+		require.NotNil(t, operations[name], name)
+		assert.Equal(t, want, operations[name].compress, name)
+	}
+}
+
 func TestOperationWithoutAccess(t *testing.T) {
 	t.Parallel()
 	doc, err := openapi3.NewLoader().LoadFromData([]byte(strings.Replace(upload, "x-scope", "x-scopes", 1)))

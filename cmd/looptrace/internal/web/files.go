@@ -1,12 +1,18 @@
 package web
 
 import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
 	"errors"
 	"io/fs"
+	"mime"
 	"net/http"
 	"os"
 	"path"
+	"strconv"
 	"strings"
+	"time"
 )
 
 const indexFile = "index.html"
@@ -36,18 +42,13 @@ func newFiles(dir string) http.Handler {
 		}
 		name := strings.TrimPrefix(path.Clean("/"+r.URL.Path), "/")
 		switch {
-		case isFile(root, name) && name != indexFile:
-			if strings.HasPrefix(name, "assets/") { // their names change with their content
-				header.Set("Cache-Control", "public, max-age=31536000, immutable")
-			} else {
-				header.Set("Cache-Control", "no-cache")
-			}
-			http.ServeFileFS(w, r, root, name) //nolint:gosec // an fs.FS has nothing above its root
+		case isFile(root, name) && !isCompressed(name):
+			serveFile(w, r, root, name)
 		case path.Ext(name) != "" && name != indexFile:
 			header.Set("Cache-Control", "no-cache")
 			answerProblem(w, http.StatusNotFound, "not_found", "The file does not exist.")
 		default:
-			serveIndex(w, r, root)
+			serveFile(w, r, root, indexFile)
 		}
 	})
 }
@@ -57,10 +58,13 @@ func isFile(root fs.FS, name string) bool {
 	return err == nil && info.Mode().IsRegular()
 }
 
-// serveIndex avoids http.ServeFileFS, which redirects a path that ends in index.html.
-func serveIndex(w http.ResponseWriter, r *http.Request, root fs.FS) {
-	w.Header().Set("Cache-Control", "no-cache")
-	page, err := fs.ReadFile(root, indexFile)
+// serveFile sends a file, compressed if the client accepts that. Browsers ask again for each file but those whose names change with
+// their content, and the ETag tells them what they have already.
+func serveFile(w http.ResponseWriter, r *http.Request, root fs.FS, name string) {
+	header := w.Header()
+	header.Set("Cache-Control", "no-cache")
+	file, coding := choose(w, r, root, name)
+	content, err := fs.ReadFile(root, file)
 	if err != nil {
 		detail := "The UI cannot be read."
 		if errors.Is(err, fs.ErrNotExist) {
@@ -69,8 +73,22 @@ func serveIndex(w http.ResponseWriter, r *http.Request, root fs.FS) {
 		answerProblem(w, http.StatusServiceUnavailable, "ui_unavailable", detail)
 		return
 	}
-	w.Header().Set("Content-Type", "text/html; charset=utf-8")
-	if r.Method == http.MethodGet {
-		_, _ = w.Write(page) // the client may be gone
+	if strings.HasPrefix(name, "assets/") {
+		header.Set("Cache-Control", "public, max-age=31536000, immutable")
 	}
+	header.Set("Content-Type", contentType(name, content))
+	if coding != "" {
+		header.Set("Content-Encoding", coding)
+		header.Set("Content-Length", strconv.Itoa(len(content))) // ServeContent leaves it out of encoded files
+	}
+	digest := sha256.Sum256(content)
+	header.Set("ETag", `"`+hex.EncodeToString(digest[:12])+`"`)
+	http.ServeContent(w, r, "", time.Time{}, bytes.NewReader(content))
+}
+
+func contentType(name string, content []byte) string {
+	if kind := mime.TypeByExtension(path.Ext(name)); kind != "" {
+		return kind
+	}
+	return http.DetectContentType(content)
 }
