@@ -350,7 +350,7 @@ func TestMCPDoor(t *testing.T) {
 	assert.Contains(t, w.Body.String(), "-32601")
 
 	down := do("/mcp", rpc("tools/call", map[string]any{"name": "runs.search", "arguments": map[string]any{}}), bearer(key))
-	assert.Contains(t, down.Body.String(), "The database is not answering")
+	assert.Contains(t, down.Body.String(), "is not answering")
 	assert.Contains(t, e.log.String(), `"msg":"tool failed"`)
 	assert.NotContains(t, down.Body.String(), "127.0.0.1", "no address is shown")
 }

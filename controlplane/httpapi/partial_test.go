@@ -229,7 +229,7 @@ func TestPartialAnswers(t *testing.T) {
 		w := e.do(t, http.MethodGet, "/v1/runs?"+window+"&limit=10&offset=100", nil, key)
 		got := wantProblem(t, w, http.StatusServiceUnavailable)
 		assert.Contains(t, *got.Detail, "next_cursor")
-		assert.NotEmpty(t, w.Header().Get("Retry-After"))
+		assert.Empty(t, w.Header().Get("Retry-After"), "it is as expensive later")
 		bound.Store(0)
 		page := must[contract.RunPage](t, e.do(t, http.MethodGet, "/v1/runs?"+window+"&limit=10&offset=100", nil, key), http.StatusOK)
 		assert.Equal(t, all[100].RunID, page.Data[0].RunId)

@@ -22,7 +22,7 @@ var (
 	errBrokenBody       = &problem.Error{Kind: problem.Malformed, Code: "malformed_body", Detail: "The body ends early, or its chunks are malformed."}
 	errBodyTimeout      = &problem.Error{Kind: problem.Timeout, Code: "body_timeout", Detail: "The body did not arrive in time."}
 	errStopping         = &problem.Error{
-		Kind: problem.Unavailable, Code: problem.CodeDependency, RetryAfter: problem.DependencyDown().RetryAfter,
+		Kind: problem.Unavailable, Code: problem.CodeDependency, RetryAfter: problem.DependencyRetry,
 		Detail: "The service stopped before the whole request arrived. Nothing was changed; send it again.",
 	}
 	errInternal = &problem.Error{Kind: problem.Internal, Code: "internal", Detail: "The server failed. Look up the request id in its log."}

@@ -24,7 +24,7 @@ import (
 const undoTimeout = 10 * time.Second
 
 var errIngestAway = &problem.Error{
-	Kind: problem.Unavailable, Code: problem.CodeDependency, RetryAfter: problem.DependencyDown().RetryAfter,
+	Kind: problem.Unavailable, Code: problem.CodeDependency, RetryAfter: problem.DependencyRetry,
 	Detail: "Ingest does not accept the sample runs, so no samples were loaded. Try again in a few seconds.",
 }
 

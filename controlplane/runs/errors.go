@@ -9,7 +9,7 @@ var (
 	// ErrNotFound: the caller's projects have no such run or span.
 	ErrNotFound = problem.Missing()
 	// ErrUnavailable: ClickHouse does not answer.
-	ErrUnavailable = problem.DependencyDown()
+	ErrUnavailable = problem.DependencyDown("ClickHouse")
 	// ErrTooExpensive: a query exceeded its limit of time or memory.
 	ErrTooExpensive = tooExpensive("The query exceeded its time or memory limit. Narrow the filter or the time range.")
 	// ErrOffsetTooExpensive: a query with an offset did. A list by cursors returns what it has found.
@@ -21,6 +21,7 @@ var (
 	ErrInvalidCursor = problem.InvalidField("query.cursor", "is not a cursor of this list")
 )
 
+// tooExpensive names no time to try again: the same query would fail again.
 func tooExpensive(detail string) *problem.Error {
-	return &problem.Error{Kind: problem.TooExpensive, Code: problem.CodeDependency, Detail: detail, RetryAfter: problem.DependencyDown().RetryAfter}
+	return &problem.Error{Kind: problem.TooExpensive, Code: problem.CodeDependency, Detail: detail}
 }

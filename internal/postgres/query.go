@@ -26,7 +26,7 @@ var (
 	// ErrNotFound is a row that does not exist, or not in the caller's projects.
 	ErrNotFound = problem.Missing()
 	// ErrUnavailable is a database that does not answer.
-	ErrUnavailable = problem.DependencyDown()
+	ErrUnavailable = problem.DependencyDown("PostgreSQL")
 )
 
 // DB runs the statements of one subject, outside of a transaction or in one.

@@ -91,11 +91,15 @@ func Missing() *Error {
 	return &Error{Kind: NotFound, Code: CodeNotFound, Detail: "This resource does not exist or was deleted."}
 }
 
+// DependencyRetry is when a request that needed a store may be sent again.
+const DependencyRetry = 2 * time.Second
+
 // DependencyDown returns the error for a store that does not answer. The store may have executed the request: only
 // its answer is missing.
-func DependencyDown() *Error {
+func DependencyDown(store string) *Error {
 	return &Error{
-		Kind: Unavailable, Code: CodeDependency, Detail: "The database is not answering. Try again in a few seconds.", RetryAfter: 2 * time.Second,
+		Kind: Unavailable, Code: CodeDependency, RetryAfter: DependencyRetry,
+		Detail: store + " is not answering. Try again in a few seconds. If it stays away, `looptrace doctor` says what is wrong.",
 	}
 }
 

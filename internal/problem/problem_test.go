@@ -26,7 +26,7 @@ func TestOf(t *testing.T) {
 	assert.Len(t, name.Fields, 1, "the errors themselves stay as they are")
 
 	cause := errors.New("connection refused")
-	assert.Equal(t, Unavailable, Of(fmt.Errorf("%w: %w", DependencyDown(), cause)).Kind)
+	assert.Equal(t, Unavailable, Of(fmt.Errorf("%w: %w", DependencyDown("PostgreSQL"), cause)).Kind)
 }
 
 func TestEveryKindHasAStatus(t *testing.T) {

@@ -19,9 +19,9 @@ const retryAfter = "2"
 // statusClientGone is the same as in ingest and the API, for answers that nobody reads.
 const statusClientGone = 499
 
-// newProxy forwards to a backend, streaming in both directions. It keeps the browser's Host header, because the API
+// newProxy forwards to the named backend, streaming in both directions. It keeps the browser's Host header, because the API
 // compares it with Origin. It drops forwarding headers, except those of a trusted proxy.
-func newProxy(target *url.URL, trusted TrustedProxies) http.Handler {
+func newProxy(name string, target *url.URL, trusted TrustedProxies) http.Handler {
 	return &httputil.ReverseProxy{
 		Rewrite: func(p *httputil.ProxyRequest) {
 			p.SetURL(target)
@@ -36,12 +36,14 @@ func newProxy(target *url.URL, trusted TrustedProxies) http.Handler {
 			DisableCompression:  true, // forward the backend's encoding
 		},
 		FlushInterval: -1, // server-sent events must not wait for a full buffer
-		ErrorHandler:  answerUpstreamError,
-		ErrorLog:      slog.NewLogLogger(slog.Default().Handler(), slog.LevelWarn),
+		ErrorHandler: func(w http.ResponseWriter, r *http.Request, err error) {
+			answerUpstreamError(w, r, name, err)
+		},
+		ErrorLog: slog.NewLogLogger(slog.Default().Handler(), slog.LevelWarn),
 	}
 }
 
-func answerUpstreamError(w http.ResponseWriter, r *http.Request, err error) {
+func answerUpstreamError(w http.ResponseWriter, r *http.Request, name string, err error) {
 	var sent *requestbody.Error
 	if errors.Is(err, context.Canceled) && r.Context().Err() != nil {
 		if sent = requestbody.Failure(r.Context()); sent == nil {
@@ -56,7 +58,7 @@ func answerUpstreamError(w http.ResponseWriter, r *http.Request, err error) {
 	}
 	slog.WarnContext(r.Context(), "backend does not answer", "path", r.URL.Path, "error", err)
 	w.Header().Set("Retry-After", retryAfter)
-	answerProblem(w, http.StatusServiceUnavailable, "upstream_unavailable", "A part of Looptrace is unavailable; try again shortly.")
+	answerProblem(w, http.StatusServiceUnavailable, "upstream_unavailable", name+" is not running or cannot be reached. Try again in a few seconds. If it stays away, `looptrace doctor` says what is wrong.")
 }
 
 // answerBodyError answers a request whose body did not arrive completely.

@@ -44,7 +44,7 @@ func NewHandler(c Config) http.Handler {
 	registry := prometheus.NewRegistry()
 	registry.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	m := newMetrics(registry)
-	ui, api, ingest := m.observe("ui", checkHost(c.Hosts, newFiles(c.UI))), m.observe("api", newProxy(c.API, c.TrustedProxies)), m.observe("ingest", newProxy(c.Ingest, c.TrustedProxies))
+	ui, api, ingest := m.observe("ui", checkHost(c.Hosts, newFiles(c.UI))), m.observe("api", newProxy("The API", c.API, c.TrustedProxies)), m.observe("ingest", newProxy("Ingest", c.Ingest, c.TrustedProxies))
 
 	mux := http.NewServeMux()
 	mux.Handle("POST /v1/runs", ingest)

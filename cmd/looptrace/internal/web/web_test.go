@@ -13,6 +13,7 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
+	"strconv"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -205,6 +206,46 @@ func TestHeadersOfTheUI(t *testing.T) {
 	}
 }
 
+// The build of the UI compresses its files. The server chooses by what the client accepts.
+func TestCompressedFiles(t *testing.T) {
+	t.Parallel()
+	dir := uiDir(t)
+	for name, text := range map[string]string{
+		"index.html.br": "index in brotli", "index.html.gz": "index in gzip", "assets/app-1a2b.js.br": "js in brotli", "assets/app-1a2b.js.gz": "js in gzip",
+	} {
+		require.NoError(t, os.WriteFile(filepath.Join(dir, filepath.FromSlash(name)), []byte(text), 0o600))
+	}
+	handler := web.NewHandler(web.Config{API: backend(t, "api"), Ingest: backend(t, "ingest"), UI: dir, Hosts: hosts(t)})
+	etags := map[string]bool{}
+	for _, c := range []struct{ target, accepted, coding, kind, body string }{
+		{"/assets/app-1a2b.js", "gzip, deflate, br, zstd", "br", "text/javascript; charset=utf-8", "js in brotli"},
+		{"/assets/app-1a2b.js", "gzip, br;q=0", "gzip", "text/javascript; charset=utf-8", "js in gzip"},
+		{"/assets/app-1a2b.js", "", "", "text/javascript; charset=utf-8", "js"},
+		{"/runs/7", "br", "br", "text/html; charset=utf-8", "index in brotli"},
+		{"/", "gzip", "gzip", "text/html; charset=utf-8", "index in gzip"},
+		{"/", "identity", "", "text/html; charset=utf-8", "<html>"},
+	} {
+		response := do(t, handler, http.MethodGet, c.target, http.Header{"Accept-Encoding": {c.accepted}})
+		assert.Equal(t, c.body, text(t, response), c)
+		assert.Equal(t, c.coding, response.Header.Get("Content-Encoding"), c)
+		assert.Equal(t, c.kind, response.Header.Get("Content-Type"), c)
+		assert.Equal(t, strconv.Itoa(len(c.body)), response.Header.Get("Content-Length"), c)
+		assert.Equal(t, "Accept-Encoding", response.Header.Get("Vary"), c)
+		etag := response.Header.Get("ETag")
+		assert.NotContains(t, etags, etag, "each coding of a file has its own")
+		etags[etag] = true
+
+		again := do(t, handler, http.MethodGet, c.target, http.Header{"Accept-Encoding": {c.accepted}, "If-None-Match": {etag}})
+		assert.Equal(t, http.StatusNotModified, again.StatusCode, c)
+		assert.Empty(t, text(t, again), c)
+	}
+	plain := do(t, handler, http.MethodGet, "/favicon.svg", http.Header{"Accept-Encoding": {"br"}})
+	assert.Equal(t, "<svg/>", text(t, plain))
+	assert.Empty(t, plain.Header.Get("Vary"))
+	compressed := do(t, handler, http.MethodGet, "/assets/app-1a2b.js.br", nil)
+	assert.Contains(t, text(t, compressed), `"code":"not_found"`)
+}
+
 func TestBackendAway(t *testing.T) {
 	t.Parallel()
 	away := parse(t, "http://127.0.0.1:1")
@@ -214,7 +255,9 @@ func TestBackendAway(t *testing.T) {
 		assert.Equal(t, http.StatusServiceUnavailable, response.StatusCode)
 		assert.Equal(t, "2", response.Header.Get("Retry-After"))
 		assert.Equal(t, "application/problem+json", response.Header.Get("Content-Type"))
-		assert.Contains(t, text(t, response), `"code":"upstream_unavailable"`)
+		body := text(t, response)
+		assert.Contains(t, body, `"code":"upstream_unavailable"`)
+		assert.Contains(t, body, map[string]string{http.MethodGet: "The API is not running", http.MethodPost: "Ingest is not running"}[method])
 	}
 	metrics := text(t, do(t, handler, http.MethodGet, "/metrics", nil))
 	assert.Contains(t, metrics, `looptrace_web_requests_total{code="503",part="ingest"} 1`)
