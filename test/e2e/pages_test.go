@@ -7,7 +7,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestPages takes screenshots of every page and checks its accessibility.
+// TestPages takes screenshots of every page and checks its accessibility. Then it visits each in an
+// empty browser, which must send no request twice.
 func TestPages(t *testing.T) {
 	p := newProject(t)
 	for range 6 {
@@ -19,4 +20,5 @@ func TestPages(t *testing.T) {
 	p.sendHostileRuns(t)
 	native, _ := p.sendNativeRun(t)
 	p.play(t, "pages", map[string]any{"needle": native.RunID, "trip": p.sendTrip(t), "largest": p.sendLongRun(t, 10_000)}, nil)
+	p.play(t, "visits", nil, nil)
 }

@@ -10,7 +10,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestRestart stops a product and starts it on the same data: runs, account and session are as before.
+// TestRestart stops a product and starts it on the same data: runs, account and session are as before. Then it
+// plays what a reader sees while parts are away.
 func TestRestart(t *testing.T) {
 	p := newProduct(t)
 	p.sendNativeRun(t)
@@ -31,4 +32,6 @@ func TestRestart(t *testing.T) {
 	id := uuid.NewString()
 	p.post(t, "", 1, 0, map[string]any{"runs": []any{map[string]any{"run_id": id, "name": "after the restart", "start_time": time.Now()}}})
 	p.awaitRun(t, id, ofSpans(1))
+
+	p.playOutage(t)
 }

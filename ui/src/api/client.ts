@@ -2,18 +2,11 @@ import createClient from "openapi-fetch";
 import { parseJson } from "./json";
 import { errorFromNetwork, errorFromResponse } from "./problem";
 import { queryText } from "./query";
+import { fetchInTime } from "./requests";
 import type { paths } from "./schema.gen";
 
 /** The typed client for every operation. The browser sends the session cookie. */
-export const client = createClient<paths>({ baseUrl: "/", querySerializer: queryText });
-
-client.use({
-  onError({ error }) {
-    // TanStack Query recognizes a cancelled request by its name.
-    if (error instanceof DOMException && error.name === "AbortError") return error;
-    return errorFromNetwork(error);
-  },
-});
+export const client = createClient<paths>({ baseUrl: "/", querySerializer: queryText, fetch: fetchInTime });
 
 export interface Answer<T> {
   data?: T;
@@ -21,9 +14,18 @@ export interface Answer<T> {
   response: Response;
 }
 
+/** The answer. Throws an ApiError if there is none, and an AbortError if the request was cancelled. */
+export function answerOf<T>(pending: Promise<Answer<T>>): Promise<Answer<T>> {
+  return pending.catch((cause: unknown) => {
+    // TanStack Query recognizes a cancelled request by its name.
+    if (cause instanceof DOMException && cause.name === "AbortError") throw cause;
+    throw errorFromNetwork(cause);
+  });
+}
+
 /** The body of a successful response. Throws an ApiError for any other. */
 export async function unwrap<T>(pending: Promise<Answer<T>>): Promise<T> {
-  const { data, error, response } = await pending;
+  const { data, error, response } = await answerOf(pending);
   if (!response.ok) throw errorFromResponse(response, error);
   return data as T;
 }

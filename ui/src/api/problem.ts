@@ -40,11 +40,30 @@ export function errorFromProblem(problem: Problem): ApiError {
   return new ApiError(problem.status, problem, null, titleOf(problem));
 }
 
-/** The error for a request without a response. */
+/** The error for a request without a response, or with one that broke off. */
 export function errorFromNetwork(cause: unknown): ApiError {
-  const error = new ApiError(0, null, null, "The server didn't respond");
+  const isLate = cause instanceof DOMException && cause.name === "TimeoutError";
+  const error = new ApiError(
+    0,
+    null,
+    null,
+    isLate ? "The server isn't answering" : "The server didn't respond",
+  );
   error.cause = cause;
   return error;
+}
+
+/** Whether a request failed because the server, or a part of it, is away: the same request succeeds when that is back. */
+export function isOutage(error: unknown): error is ApiError {
+  if (!(error instanceof ApiError)) return false;
+  if (error.status === 0 || error.status === 502 || error.status === 504) return true;
+  // Without Retry-After the request itself is too much.
+  return error.status === 503 && error.retryAfterSeconds !== null;
+}
+
+/** Whether the server took the request and did not answer in time. */
+export function isSilence(error: ApiError): boolean {
+  return error.status === 0 && error.cause instanceof DOMException && error.cause.name === "TimeoutError";
 }
 
 /** Why a request failed, in one line. */

@@ -5,7 +5,7 @@ import {
   useQuery,
   useQueryClient,
 } from "@tanstack/react-query";
-import { client, unwrap } from "./client";
+import { answerOf, client, unwrap } from "./client";
 import { useInvalidatingMutation } from "./mutation";
 import { nextOffset } from "./paging";
 import { errorFromResponse } from "./problem";
@@ -158,10 +158,12 @@ export function useSaveVersion({ id, project_id }: Prompt) {
   return useInvalidatingMutation(
     { all: [keys.prompts.all(project_id), keys.prompt.all(id)] },
     async (body: PromptVersionCreate) => {
-      const { data, error, response } = await client.POST("/v1/prompts/{prompt_id}/versions", {
-        params: { path: { prompt_id: id } },
-        body,
-      });
+      const { data, error, response } = await answerOf(
+        client.POST("/v1/prompts/{prompt_id}/versions", {
+          params: { path: { prompt_id: id } },
+          body,
+        }),
+      );
       if (!data) throw errorFromResponse(response, error);
       return { version: data, isNew: response.status === 201 };
     },

@@ -1,10 +1,14 @@
 import { MutationCache, QueryCache, QueryClient } from "@tanstack/react-query";
-import { ApiError } from "./problem";
+import { ApiError, isSilence } from "./problem";
 import { keys } from "./queryKeys";
 
-/** Retries once after a network error or a 5xx. A 4xx would only repeat itself. */
+/**
+ * Retries once after a network error or a 5xx. A 4xx would only repeat itself. After a missed deadline the reader has waited enough:
+ * useOutage retries.
+ */
 function shouldRetry(failures: number, error: Error): boolean {
-  if (error instanceof ApiError && error.status >= 400 && error.status < 500) return false;
+  if (error instanceof ApiError && ((error.status >= 400 && error.status < 500) || isSilence(error)))
+    return false;
   return failures < 1;
 }
 
@@ -19,9 +23,15 @@ export function createQueryClient(): QueryClient {
     queryCache: new QueryCache({ onError: endSession }),
     mutationCache: new MutationCache({ onError: endSession }),
     defaultOptions: {
-      queries: { retry: shouldRetry, staleTime: 10_000, refetchOnWindowFocus: false },
+      // "always": a browser without a network still reaches a server on the same machine.
+      queries: {
+        retry: shouldRetry,
+        staleTime: 10_000,
+        refetchOnWindowFocus: false,
+        networkMode: "always",
+      },
       // Passwords and new keys must not stay in the mutation cache.
-      mutations: { retry: false, gcTime: 0 },
+      mutations: { retry: false, gcTime: 0, networkMode: "always" },
     },
   });
   return queryClient;

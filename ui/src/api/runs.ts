@@ -7,10 +7,11 @@ import {
   useQueryClient,
 } from "@tanstack/react-query";
 import { useCallback, useEffect, useMemo } from "react";
-import { client, unwrap } from "./client";
+import { answerOf, client, unwrap } from "./client";
 import { parseJson } from "./json";
+import { errorFromResponse } from "./problem";
 import { keys } from "./queryKeys";
-import type { AgentViewOptions, Run, RunFilter, RunQuery, Span, SpanPage } from "./types";
+import type { AgentViewOptions, Run, RunFilter, RunPage, RunQuery, Span, SpanPage } from "./types";
 
 /** Rows on the first page of the run list. */
 export const RUN_PAGE = 50;
@@ -22,8 +23,18 @@ const LATER_PAGE = 200;
 /** How long the pages of a list stay cached after the reader leaves it. */
 const LIST_CACHE_MS = 30 * 60_000;
 
-function fetchRuns(query: RunQuery, signal: AbortSignal) {
-  return unwrap(client.GET("/v1/runs", { params: { query }, signal }));
+/** A page of runs, and a position of the stream of changes from before it was read. */
+export interface ReadRuns extends RunPage {
+  /** In ms since 1970 by the server's clock; null if unknown. */
+  position: number | null;
+}
+
+async function fetchRuns(query: RunQuery, signal: AbortSignal): Promise<ReadRuns> {
+  const asked = Date.now();
+  const { data, error, response } = await answerOf(client.GET("/v1/runs", { params: { query }, signal }));
+  if (!data) throw errorFromResponse(response, error);
+  const answered = Date.parse(response.headers.get("Date") ?? "");
+  return { ...data, position: Number.isNaN(answered) ? null : answered - (Date.now() - asked) };
 }
 
 function runPage(filter: RunFilter, cursor: string | null) {

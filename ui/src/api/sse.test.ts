@@ -17,7 +17,7 @@ const want = [
   { event: "message", data: "no space\n two spaces" },
   { event: "delta", data: "é😀" },
   { event: "message", data: "" },
-  { event: "message", data: "last: one" },
+  { event: "message", data: "last: one", id: "7" },
 ];
 
 describe("EventStreamParser", () => {

@@ -2,16 +2,18 @@
 export interface ServerSentEvent {
   event: string;
   data: string;
+  /** Missing if the event has none. */
+  id?: string;
 }
 
 /**
- * Reads a stream of server-sent events that arrives in pieces. EventSource only sends GET. Ids and retry times are ignored:
- * nothing reconnects.
+ * Reads a stream of server-sent events that arrives in pieces. EventSource only sends GET. Retry times are ignored.
  */
 export class EventStreamParser {
   private rest = "";
   private event = "";
   private data: string[] = [];
+  private id: string | undefined;
   private isStart = true;
 
   /** The events that a piece of text completes. */
@@ -39,10 +41,12 @@ export class EventStreamParser {
 
   private line(line: string): ServerSentEvent | undefined {
     if (line === "") {
-      const event = { event: this.event || "message", data: this.data.join("\n") };
+      const event: ServerSentEvent = { event: this.event || "message", data: this.data.join("\n") };
+      if (this.id !== undefined) event.id = this.id;
       const isComplete = this.data.length > 0;
       this.event = "";
       this.data = [];
+      this.id = undefined;
       return isComplete ? event : undefined;
     }
     const colon = line.indexOf(":");
@@ -50,6 +54,7 @@ export class EventStreamParser {
     const value = colon < 0 ? "" : line.slice(colon + 1).replace(/^ /, "");
     if (field === "event") this.event = value;
     if (field === "data") this.data.push(value);
+    if (field === "id") this.id = value;
     return undefined;
   }
 }

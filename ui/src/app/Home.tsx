@@ -2,10 +2,13 @@ import { Button, Group } from "@mantine/core";
 import { useState } from "react";
 import { Navigate } from "react-router";
 import { useMe } from "@/api/identity";
+import { onDemand } from "@/components/onDemand";
 import { PageHint, PageMessage } from "@/components/PageMessage";
 import { useProject } from "@/components/useProject";
-import { NewDialog, type NewItem } from "./NewDialog";
+import type { NewItem } from "./NewDialog";
 import { creatableBy } from "./switcher";
+
+const NewDialog = onDemand(async () => (await import("./NewDialog")).NewDialog);
 
 /** Opens the last project, or the first. Without a project it says what to do. */
 export function Home() {

@@ -4,10 +4,13 @@ import { Fragment, useState } from "react";
 import { Link, useLocation } from "react-router";
 import { useMe } from "@/api/identity";
 import type { ProjectAccess } from "@/api/types";
-import { NewDialog, type NewItem } from "./NewDialog";
+import { onDemand } from "@/components/onDemand";
+import type { NewItem } from "./NewDialog";
 import classes from "./ProjectSwitcher.module.css";
 import { pageOf } from "./pages";
 import { creatableBy, projectGroups } from "./switcher";
+
+const NewDialog = onDemand(async () => (await import("./NewDialog")).NewDialog);
 
 /**
  * Switches to the same page of another project. Also creates projects, workspaces and organizations. Typing moves to

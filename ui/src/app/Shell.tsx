@@ -1,24 +1,30 @@
-import { ActionIcon, Burger, Drawer, Group, Kbd, UnstyledButton } from "@mantine/core";
+import { ActionIcon, Burger, Group, Kbd, UnstyledButton } from "@mantine/core";
 import { useDisclosure, useHotkeys } from "@mantine/hooks";
 import { IconKeyboard, IconSearch } from "@tabler/icons-react";
-import { useEffect } from "react";
+import { useEffect, useState } from "react";
 import { Link, Outlet, useParams } from "react-router";
+import { onDemand } from "@/components/onDemand";
 import { useKeys } from "@/components/useKeys";
 import { rememberProject, useProject } from "@/components/useProject";
 import { Navigation } from "./Navigation";
 import { NotFound } from "./NotFound";
-import { Palette } from "./Palette";
 import { ProjectSwitcher } from "./ProjectSwitcher";
 import { SampleBanner } from "./SampleBanner";
 import classes from "./Shell.module.css";
-import { Shortcuts } from "./Shortcuts";
 import { UserMenu } from "./UserMenu";
+
+const NavigationDrawer = onDemand(async () => (await import("./NavigationDrawer")).NavigationDrawer);
+const Palette = onDemand(async () => (await import("./Palette")).Palette);
+const Shortcuts = onDemand(async () => (await import("./Shortcuts")).Shortcuts);
 
 /** The frame around every page. A user without a project has no navigation. */
 export function Shell() {
   const { projectId: wantedId } = useParams();
   const project = useProject();
   const [menuOpen, menu] = useDisclosure(false);
+  // Once loaded, the drawer stays, for its transition.
+  const [menuUsed, setMenuUsed] = useState(false);
+  if (menuOpen && !menuUsed) setMenuUsed(true);
   const [helpOpen, help] = useDisclosure(false);
   const [paletteOpen, palette] = useDisclosure(false);
   useKeys({ "?": help.open });
@@ -83,10 +89,8 @@ export function Shell() {
           </ActionIcon>
         </Group>
       </aside>
-      {project && (
-        <Drawer opened={menuOpen} onClose={menu.close} size={260} title="Looptrace">
-          <Navigation projectId={project.id} onNavigate={menu.close} />
-        </Drawer>
+      {project && menuUsed && (
+        <NavigationDrawer projectId={project.id} opened={menuOpen} onClose={menu.close} />
       )}
       <main id="main" className={classes.main} tabIndex={-1}>
         {project?.sample && wantedId !== undefined && <SampleBanner project={project} />}

@@ -1,4 +1,4 @@
-import "@mantine/core/styles.css";
+import "./mantine.css";
 import "./theme.css";
 import { MantineProvider } from "@mantine/core";
 import { QueryClientProvider } from "@tanstack/react-query";
@@ -6,12 +6,14 @@ import { StrictMode } from "react";
 import { createRoot } from "react-dom/client";
 import { RouterProvider } from "react-router";
 import { createQueryClient } from "@/api/queryClient";
+import { watchLostFiles } from "./lostFiles";
 import { router } from "./router";
 import { theme } from "./theme";
 
 const root = document.getElementById("root");
 if (!root) throw new Error("the page has no #root");
 
+watchLostFiles();
 createRoot(root).render(
   <StrictMode>
     <QueryClientProvider client={createQueryClient()}>

@@ -1,8 +1,10 @@
 import { createBrowserRouter, Navigate } from "react-router";
 import { Gate } from "./Gate";
 import { Home } from "./Home";
+import { Loading } from "./Loading";
 import { NotFound } from "./NotFound";
 import { PageError } from "./PageError";
+import { Root } from "./Root";
 import { Shell } from "./Shell";
 
 /** A route whose module is loaded when it is first opened: each feature is a bundle file of its own. */
@@ -16,8 +18,9 @@ function page<Name extends string>(
 
 export const router = createBrowserRouter([
   {
+    element: <Root />,
     errorElement: <PageError />,
-    HydrateFallback: () => null,
+    HydrateFallback: Loading,
     children: [
       page("/setup", "SetupPage", () => import("@/features/setup/SetupPage")),
       page("/login", "LoginPage", () => import("@/features/login/LoginPage")),

@@ -1,5 +1,9 @@
-import { Drawer, type DrawerProps, Modal, type ModalProps } from "@mantine/core";
+import type { DrawerProps, ModalProps } from "@mantine/core";
 import { useEffect, useState } from "react";
+import { onDemand } from "./onDemand";
+
+const Modal = onDemand<ModalProps>(async () => (await import("./overlays")).Modal);
+const Drawer = onDemand<DrawerProps>(async () => (await import("./overlays")).Drawer);
 
 /** A dialog that is open while it is mounted. It returns the focus when it closes. */
 export function Dialog(props: Omit<ModalProps, "opened">) {

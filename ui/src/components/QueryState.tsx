@@ -2,6 +2,7 @@ import { Skeleton, Stack } from "@mantine/core";
 import { Delayed } from "./Delayed";
 import { PageMessage } from "./PageMessage";
 import { ProblemPanel } from "./ProblemPanel";
+import { useLastingError } from "./useLastingError";
 
 interface Props<Data> {
   query: { data: Data | undefined; error: Error | null; refetch: () => unknown };
@@ -14,7 +15,8 @@ interface Props<Data> {
 
 /** A query's data; until there is any, a skeleton or the error with a retry. A failed refetch keeps the data. */
 export function QueryState<Data>({ query, skeleton, page = false, children }: Props<Data>) {
-  const { data, error, refetch } = query;
+  const { data, refetch } = query;
+  const error = useLastingError(query);
   if (data !== undefined) return children(data);
   if (!error)
     return (

@@ -1,19 +1,10 @@
-import {
-  Button,
-  CloseButton,
-  Combobox,
-  Loader,
-  NumberInput,
-  Popover,
-  Text,
-  TextInput,
-  useCombobox,
-} from "@mantine/core";
+import { Button, CloseButton, Combobox, Loader, Popover, Text, TextInput, useCombobox } from "@mantine/core";
 import { useDebouncedValue } from "@mantine/hooks";
 import { IconPlus } from "@tabler/icons-react";
 import { useEffect, useMemo, useRef, useState } from "react";
 import { useRunFields, useRunFieldValues } from "@/api/stats";
 import { formatCount, formatTime } from "@/components/format";
+import { onDemand } from "@/components/onDemand";
 import { REPLAYABILITY } from "@/components/replayability";
 import { useProjectId } from "@/components/useProject";
 import classes from "./FilterBar.module.css";
@@ -28,7 +19,7 @@ interface Props {
 }
 
 /** A field to filter by. */
-interface Field {
+export interface Field {
   /** The field's name when asking the API for its values; null if the API doesn't list them. */
   name: string | null;
   parameter: string;
@@ -72,6 +63,8 @@ const replayability: Field = {
   choices: REPLAYABILITY,
   several: true,
 };
+
+const Bound = onDemand(async () => (await import("./Bound")).Bound);
 
 /** Adds any other filter: choose a field, then a value or a bound. */
 export function AddFilter({ filters, params, onChange, withScores = true }: Props) {
@@ -332,44 +325,6 @@ function Picker({
         </Text>
       )}
     </Combobox>
-  );
-}
-
-function Bound({
-  field,
-  onBack,
-  onSubmit,
-}: {
-  field: Field;
-  onBack: () => void;
-  onSubmit: (value: string) => void;
-}) {
-  const [value, setValue] = useState<string | number>("");
-  const input = useFocus();
-  const submit = (event: React.FormEvent) => {
-    event.preventDefault();
-    onSubmit(String(value));
-  };
-  return (
-    <form onSubmit={submit} className={classes.form}>
-      <NumberInput
-        size="xs"
-        label={`${field.label} (${field.unit})`}
-        required
-        withAsterisk={false}
-        ref={input}
-        allowNegative={false}
-        hideControls
-        value={value}
-        onChange={(next) => setValue(typeof next === "bigint" ? Number(next) : next)}
-        onKeyDown={(event) => {
-          if (event.key === "Backspace" && value === "") onBack();
-        }}
-      />
-      <Button type="submit" disabled={value === ""}>
-        Add filter
-      </Button>
-    </form>
   );
 }
 

@@ -81,8 +81,11 @@ export function RunList({
 
   const rowHeight = isNarrow ? 58 : 36;
   const start = Math.floor((positions.get(historyKey)?.offset ?? 0) / rowHeight);
-  const [range, setRange] = useState({ first: start, last: start + RUN_PAGE });
-  const runs = useRunWindow(filter, range.first, range.last + PREFETCH);
+  const [range, setRange] = useState({ first: start, last: start + RUN_PAGE - 1 });
+  // Most visits end on the first page: the next one is loaded once the reader scrolls.
+  const [hasScrolled, setHasScrolled] = useState(start > 0);
+  const ahead = hasScrolled ? PREFETCH : 0;
+  const runs = useRunWindow(filter, range.first, range.last + ahead);
   const isStale = stale !== null;
   const maxRows = Math.floor(MAX_HEIGHT / rowHeight);
   const count = isStale ? stale.length : Math.min(maxRows, runs.count);
@@ -108,6 +111,10 @@ export function RunList({
   useEffect(() => {
     if (items.length > 0) setRange({ first: step.first, last: step.last });
   }, [items.length, step.first, step.last]);
+  const isScrolled = (virtual.scrollOffset ?? 0) > 0;
+  useEffect(() => {
+    if (isScrolled) setHasScrolled(true);
+  }, [isScrolled]);
 
   // The row with the focus, or the last one; and the row to focus once it is rendered.
   const cursor = useRef<string | undefined>(positions.get(historyKey)?.runId);
@@ -125,7 +132,7 @@ export function RunList({
   const findCursor = () => {
     if (cursor.current === undefined) return -1;
     if (rowAt(cursorIndex.current)?.run_id === cursor.current) return cursorIndex.current;
-    for (let index = range.first; index <= range.last + PREFETCH; index++)
+    for (let index = range.first; index <= range.last + ahead; index++)
       if (rowAt(index)?.run_id === cursor.current) return index;
     return -1;
   };

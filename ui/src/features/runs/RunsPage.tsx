@@ -6,8 +6,7 @@ import { useFirstRuns, useReloadRuns } from "@/api/runs";
 import { type HiddenTraces, useHiddenTraces } from "@/api/stats";
 import { useRunStream } from "@/api/stream";
 import type { Run, RunFilter } from "@/api/types";
-import { type AddedRuns, AddToDatasetDialog } from "@/components/AddToDatasetDialog";
-import { DeleteRunsDialog } from "@/components/DeleteRunsDialog";
+import type { AddedRuns } from "@/components/AddToDatasetDialog";
 import { FilterBar } from "@/components/filters/FilterBar";
 import {
   betweenSeconds,
@@ -20,6 +19,7 @@ import {
 import { useFilters } from "@/components/filters/useFilters";
 import { formatCount, formatHidden } from "@/components/format";
 import { SearchWords } from "@/components/Highlight";
+import { onDemand } from "@/components/onDemand";
 import { PageHeader } from "@/components/PageHeader";
 import { PageHint, PageMessage } from "@/components/PageMessage";
 import { QueryState } from "@/components/QueryState";
@@ -32,13 +32,20 @@ import { Histogram } from "./Histogram";
 import { LoadSamples } from "./LoadSamples";
 import { mergeArrivals, NO_CHANGES } from "./live";
 import { MoreActions } from "./MoreActions";
-import { Preview } from "./Preview";
 import { RunList } from "./RunList";
 import { RunListSkeleton } from "./RunListSkeleton";
 import classes from "./RunsPage.module.css";
 import { SelectionBar } from "./SelectionBar";
 import { useColumns } from "./useColumns";
 import { useStoredFlag } from "./useStoredFlag";
+
+const AddToDatasetDialog = onDemand(
+  async () => (await import("@/components/AddToDatasetDialog")).AddToDatasetDialog,
+);
+const DeleteRunsDialog = onDemand(
+  async () => (await import("@/components/DeleteRunsDialog")).DeleteRunsDialog,
+);
+const Preview = onDemand(async () => (await import("./Preview")).Preview);
 
 /** The runs of the project, newest first. The address contains the filters. */
 export function RunsPage() {
@@ -188,6 +195,7 @@ function Results({
   // Any status and outcome, to notice runs that no longer match the filter.
   const streamed = useMemo(() => ({ ...filter, status: undefined, outcome: undefined }), [filter]);
   useRunStream(streamed, live && page !== undefined, {
+    position: page?.position ?? null,
     onRuns: (arrived) =>
       page &&
       setSince((before) => {

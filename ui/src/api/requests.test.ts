@@ -1,0 +1,96 @@
+import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
+import { client, unwrap } from "./client";
+import { ApiError, errorFromResponse, isOutage, isSilence } from "./problem";
+import { fetchInTime, noteAnswer, noteLoss, silence } from "./requests";
+
+/** A server that takes requests and never answers. */
+function hang() {
+  vi.stubGlobal(
+    "fetch",
+    (_: Request, { signal }: RequestInit) =>
+      new Promise((_, reject) => signal?.addEventListener("abort", () => reject(signal.reason))),
+  );
+}
+
+beforeEach(() => void vi.useFakeTimers());
+afterEach(() => {
+  vi.unstubAllGlobals();
+  vi.useRealTimers();
+});
+
+/** After how many seconds a request to a server that hangs ends; null if it waits for longer than an hour. */
+async function patience(method: string, path: string): Promise<number | null> {
+  hang();
+  const begin = Date.now();
+  let ended: number | null = null;
+  const cancel = new AbortController();
+  const request = new Request(`http://looptrace${path}`, { method, signal: cancel.signal });
+  const pending = fetchInTime(request).catch(() => {
+    ended ??= Date.now();
+  });
+  await vi.advanceTimersByTimeAsync(3_600_000);
+  const seconds = ended === null ? null : (ended - begin) / 1000;
+  cancel.abort();
+  await pending;
+  return seconds;
+}
+
+describe("fetchInTime", () => {
+  it.each([
+    ["GET", "/v1/runs?project_id=p&limit=50", 12],
+    ["GET", "/v1/datasets?project_id=p", 12],
+    ["GET", "/v1/me", 8],
+    ["GET", "/v1/runs?project_id=p&search=word", 35],
+    ["GET", "/v1/runs/stats?project_id=p", 35],
+    ["GET", "/v1/runs/r/diff/o?project_id=p", 35],
+    ["GET", "/v1/runs/r/outline?project_id=p", 12],
+    ["PATCH", "/v1/projects/p", 70],
+    ["DELETE", "/v1/projects/p", null],
+    ["POST", "/v1/datasets/d/imports", null],
+    ["POST", "/v1/playground/completions", null],
+  ])("%s %s", async (method, path, seconds) => {
+    expect(await patience(method, path)).toBe(seconds);
+  });
+
+  it("knows for how long the server owes an answer", async () => {
+    hang();
+    noteAnswer();
+    await vi.advanceTimersByTimeAsync(1_000);
+    const pending = fetchInTime(new Request("http://looptrace/v1/datasets")).catch(() => {});
+    await vi.advanceTimersByTimeAsync(3_000);
+    expect(silence()).toEqual({ owed: 3_000, idle: 4_000 });
+    noteAnswer();
+    expect(silence()).toEqual({ owed: 0, idle: 0 });
+    await vi.advanceTimersByTimeAsync(60_000);
+    await pending;
+    noteLoss();
+    expect(silence().idle).toBeGreaterThan(1_000_000);
+  });
+});
+
+describe("a failed request", () => {
+  it("is a silence after the deadline", async () => {
+    vi.stubGlobal("fetch", () => Promise.reject(new DOMException("late", "TimeoutError")));
+    const error = await unwrap(client.GET("/v1/me", { baseUrl: "http://looptrace" })).catch((error) => error);
+    expect(error).toBeInstanceOf(ApiError);
+    expect(isSilence(error) && isOutage(error)).toBe(true);
+    expect(error.message).toBe("The server isn't answering");
+  });
+
+  it("stays cancelled if it was", async () => {
+    vi.stubGlobal("fetch", () => Promise.reject(new DOMException("gone", "AbortError")));
+    const error = await unwrap(client.GET("/v1/me", { baseUrl: "http://looptrace" })).catch((error) => error);
+    expect(error.name).toBe("AbortError");
+    expect(isOutage(error)).toBe(false);
+  });
+
+  it.each([
+    [503, { "Retry-After": "2" }, true],
+    [503, {}, false],
+    [502, {}, true],
+    [500, {}, false],
+    [404, {}, false],
+  ])("with %d %o is an outage: %s", (status, headers, want) => {
+    expect(isOutage(errorFromResponse(new Response(null, { status, headers }), null))).toBe(want);
+  });
+});
