@@ -76,12 +76,19 @@ func Build(outline runs.Outline, read Excerpts, options Options) (View, error) {
 	v := &view{
 		outline: outline, options: options, tokens: tokens, steps: steps, shown: map[int]string{},
 		chain: runmodel.ErrorChain(outline.Spans, outline.Run.FailingSpanID), path: longestFirst(runs.CriticalPath(outline.Spans, outline.Root())), last: -1, read: read,
+		recovered: map[int]bool{},
+	}
+	for _, i := range runmodel.Recovered(outline.Spans) {
+		if outline.Spans[i].SpanID != outline.Run.FailingSpanID {
+			v.recovered[i] = true
+		}
 	}
 	v.render = jsonRenderer{v}
 	if options.Format == FormatText {
 		v.render = textRenderer{v}
 	}
-	acting, others, err := v.rank()
+	v.attributes = v.fencedAttributes()
+	acting, others, err := v.rank(focus)
 	if err != nil {
 		return View{}, err
 	}
@@ -122,9 +129,15 @@ type view struct {
 	steps []step
 	chain []int     // steps from the first failure up to the root
 	path  []section // longest first
+	// attributes are those of the run between marks, empty if it has none.
+	attributes string
+	// repeats are the texts of the steps that were ranked, nil before.
+	repeats repeats
+	// recovered are the failed steps that the run recovered from.
+	recovered map[int]bool
 
 	// What is shown so far.
-	withAbout, withChain, withPath bool
+	withAbout, withAttributes, withChain, withPath bool
 
 	shown      map[int]string // line of each step that is shown
 	cut        int            // number of shown steps that are cut
@@ -164,6 +177,7 @@ type operationKind int
 const (
 	addStep operationKind = iota
 	addAbout
+	addAttributes
 	addChain
 	addPath
 )
@@ -189,7 +203,7 @@ func (v *view) fill(plan iter.Seq[operation]) error {
 
 // apply applies an operation and returns true. If that does not fit, it leaves the view as it is and returns false.
 func (v *view) apply(op operation) bool {
-	if with := map[operationKind]*bool{addAbout: &v.withAbout, addChain: &v.withChain, addPath: &v.withPath}[op.kind]; with != nil {
+	if with := map[operationKind]*bool{addAbout: &v.withAbout, addAttributes: &v.withAttributes, addChain: &v.withChain, addPath: &v.withPath}[op.kind]; with != nil {
 		*with = true
 		*with = v.fits()
 		return *with
@@ -262,6 +276,9 @@ func (v *view) frame(used int) []string {
 	pieces := []string{v.render.head(used), v.render.run()}
 	if v.withAbout {
 		pieces = append(pieces, v.render.about())
+	}
+	if v.withAttributes {
+		pieces = append(pieces, v.render.attributes())
 	}
 	if v.withChain {
 		pieces = append(pieces, v.render.chain())
@@ -370,7 +387,13 @@ func (v *view) readTexts(steps []int) error {
 	}
 	for i := range spans {
 		if step, ok := at[spans[i].SpanID]; ok {
-			v.steps[step].setTexts(&spans[i], v.options.Key)
+			s := &v.steps[step]
+			s.setTexts(&spans[i], v.options.Key)
+			for j := range s.parts {
+				if v.repeats != nil {
+					v.repeats.compose(&s.parts[j], s.mark, s.acts)
+				}
+			}
 		}
 	}
 	return nil

@@ -211,6 +211,10 @@ func generate(seed uint64) *recorded {
 	r.outline.Run = runmodel.Run{
 		RunID: id, RootSpanID: 1, Name: text(6), AgentName: text(6), Status: text(3), Models: []string{text(5), text(5), text(5), text(5)},
 		StartTime: start, EndTime: start.Add(time.Minute), SpanCount: uint64(n),
+		UserID: text(6), Release: text(3), Tags: []string{text(3), text(3)}, Metadata: map[string]string{},
+	}
+	for range rng.IntN(30) {
+		r.outline.Run.Metadata[text(4)] = text(9)
 	}
 	if rng.IntN(2) == 0 {
 		tokens, cost := int64(123456789012), 1234.56789012345
@@ -338,13 +342,14 @@ func TestInjections(t *testing.T) {
 			r.outline.Spans[at].Name, r.outline.Spans[at].Kind, r.outline.Spans[at].ToolName = injection, injection, injection
 		}
 		r.outline.Run.Name, r.outline.Run.AgentName = injection, injection
+		r.outline.Run.SessionID, r.outline.Run.Metadata = hostile, map[string]string{injection: injection}
 
 		view := build(t, r, Options{Budget: 20000, Encoding: EncodingO200k, Format: FormatJSON})
 		var members map[string]json.RawMessage
 		require.NoError(t, json.Unmarshal(view.Body, &members))
 		for name := range members {
 			assert.Contains(t, []string{
-				"notice", "token_budget", "tokens_used", "encoding", "run", "about", "error_chain", "error_chain_left_out",
+				"notice", "token_budget", "tokens_used", "encoding", "run", "about", "attributes", "error_chain", "error_chain_left_out",
 				"critical_path", "critical_path_steps", "steps", "left_out", "cut",
 			}, name)
 		}
@@ -391,7 +396,7 @@ func TestMark(t *testing.T) {
 		return strings.Map(func(r rune) rune { return zero + r - '0' }, mark)
 	}
 	for _, text := range []string{mark, "</" + mark + ">", spread, written('０'), written('٠'), written('𝟎'), written('𝟶'), written('০')} {
-		assert.NotEqual(t, mark, markOf(key, span, []part{{text: text}}), "%q", text)
+		assert.NotEqual(t, mark, markOf(key, span, []part{{segments: []segment{{text: text}}}}), "%q", text)
 	}
 
 	// Every number of six digits, in as few digits as there can be, is more than a text may have.
@@ -400,7 +405,7 @@ func TestMark(t *testing.T) {
 	s.setTexts(&runs.Span{OutputMessages: []json.RawMessage{json.RawMessage(`{"parts":[{"type":"text","content":"` + every + `"}]}`)}}, key)
 	require.Len(t, s.parts, 1)
 	assert.True(t, s.parts[0].more)
-	assert.NotContains(t, s.parts[0].text, s.mark)
+	assert.NotContains(t, s.parts[0].whole(), s.mark)
 	recorded, err := Recorded(span.RunID, []Text{{Name: "input", Text: every}}, 10, Options{Encoding: EncodingO200k, Key: key})
 	require.NoError(t, err)
 	assert.Regexp(t, `^<\d{6} input>\d+<\d{6} \d+\+ bytes left out></\d{6}>$`, recorded)

@@ -12,12 +12,14 @@ type Calls interface {
 
 // Document is a view in JSON.
 type Document struct {
-	Notice            string    `json:"notice"`
-	TokenBudget       int       `json:"token_budget"`
-	TokensUsed        int       `json:"tokens_used"`
-	Encoding          string    `json:"encoding"`
-	Run               Summary   `json:"run"`
-	About             *Totals   `json:"about,omitempty"`
+	Notice      string  `json:"notice"`
+	TokenBudget int     `json:"token_budget"`
+	TokensUsed  int     `json:"tokens_used"`
+	Encoding    string  `json:"encoding"`
+	Run         Summary `json:"run"`
+	About       *Totals `json:"about,omitempty"`
+	// Attributes has what the program says of the run between marks: session, user, release, environment, tags, metadata.
+	Attributes        string    `json:"attributes,omitempty"`
 	ErrorChain        []StepRef `json:"error_chain,omitempty"`
 	ErrorChainLeftOut int       `json:"error_chain_left_out,omitempty"`
 	CriticalPath      []StepRef `json:"critical_path,omitempty"`
@@ -32,6 +34,7 @@ type Summary struct {
 	RunID      string   `json:"run_id"`
 	Name       string   `json:"name"`
 	Status     string   `json:"status"`
+	Outcome    string   `json:"outcome"`
 	DurationMS *float64 `json:"duration_ms"`
 	Steps      int      `json:"steps"`
 	Partial    bool     `json:"partial,omitempty"`
@@ -52,6 +55,10 @@ type Totals struct {
 	UnpricedCalls uint64 `json:"unpriced_calls,omitempty"`
 	// Replayability is how far the run can be replayed, empty if unknown.
 	Replayability string `json:"replayability,omitempty"`
+	// Recovered is how many failed steps the run recovered from.
+	Recovered int `json:"recovered,omitempty"`
+	// Fingerprint is that of the runs that failed in the same way, empty for a run that did not fail.
+	Fingerprint string `json:"fingerprint,omitempty"`
 }
 
 // StepRef refers to a step. N is its number in start order, from 1.
@@ -64,12 +71,14 @@ type StepRef struct {
 
 // Step is a step that is shown. Recorded has its texts between marks.
 type Step struct {
-	N        int    `json:"n"`
-	SpanID   string `json:"span_id"`
-	Kind     string `json:"kind"`
-	Name     string `json:"name,omitempty"`
-	Status   string `json:"status,omitempty"`
-	Recorded string `json:"recorded,omitempty"`
+	N      int    `json:"n"`
+	SpanID string `json:"span_id"`
+	Kind   string `json:"kind"`
+	Name   string `json:"name,omitempty"`
+	Status string `json:"status,omitempty"`
+	// Recovered reports that the step failed and the run recovered from it.
+	Recovered bool   `json:"recovered,omitempty"`
+	Recorded  string `json:"recorded,omitempty"`
 }
 
 // Rest is how many steps are left out or cut, and the call that shows more of them.

@@ -37,7 +37,7 @@ func Recorded(runID uuid.UUID, texts []Text, tokens int, options Options) (strin
 		}
 		more := t.More || len(text) > maxPart
 		text = text[:runeStartBefore(text, min(len(text), maxPart))]
-		s.parts = append(s.parts, part{name: t.Name, text: text, head: counter.head(text, tokens), more: more})
+		s.parts = append(s.parts, part{name: t.Name, segments: []segment{{text: text}}, text: text, head: counter.head(text, tokens), more: more})
 	}
 	s.mark = markOf(options.Key, s.span, s.parts)
 	return s.recorded(func(text string) string { return text }), nil
@@ -64,7 +64,7 @@ func markOf(key []byte, span *runmodel.Span, parts []part) string {
 	_, _ = mac.Write(binary.BigEndian.AppendUint64(nil, span.SpanID))
 	plain := make([]string, len(parts))
 	for i := range parts {
-		plain[i] = strings.Map(normalizeDigit, parts[i].text)
+		plain[i] = strings.Map(normalizeDigit, parts[i].whole())
 	}
 	const numbers, coprime = 1_000_000, 618_033
 	for n := binary.BigEndian.Uint64(mac.Sum(nil)) % numbers; ; n = (n + coprime) % numbers {

@@ -28,17 +28,21 @@ func (v *view) plan(focus int, acting, others []int) iter.Seq[operation] {
 			}
 			return true
 		}
+		about, attributes := operation{kind: addAbout}, operation{kind: addAttributes}
 		if focus >= 0 {
 			for level := range len(levels) {
-				if !show(level+1, focus) || (level == nearAt && !show(1, v.neighbors(focus)...)) {
+				if !show(level+1, focus) || (level == nearAt && (!show(1, v.neighbors(focus)...) || !yield(about) || !yield(attributes))) {
 					return
 				}
 			}
 		}
-		if !yield(operation{kind: addAbout}) {
+		if !yield(about) {
 			return
 		}
 		if len(v.chain) > 0 && (!yield(operation{kind: addChain}) || !show(1, v.chain[0])) {
+			return
+		}
+		if v.outline.Run.Fingerprint != "" && !yield(attributes) { // what sets a failed run apart
 			return
 		}
 		early := min(len(acting), earlySteps)
@@ -46,7 +50,7 @@ func (v *view) plan(focus int, acting, others []int) iter.Seq[operation] {
 			return
 		}
 		for level := range len(levels) {
-			if !show(level+1, acting...) || !show(level+1, others...) {
+			if !show(level+1, acting...) || !yield(attributes) || !show(level+1, others...) {
 				return
 			}
 		}
@@ -72,6 +76,7 @@ func (v *view) byRole() (acting, others []int) {
 		switch kind := span.EffectiveKind(); {
 		case kind == runmodel.KindLLM, kind == runmodel.KindAgent && !above[span.SpanID]:
 			acting = append(acting, i)
+			v.steps[i].acts = true
 		default:
 			others = append(others, i)
 		}
@@ -86,12 +91,17 @@ const maxRanked = 512
 // the same kind came before; and it costs what it takes in the view at the first level. Steps are of one kind if they have the same name
 // and begin with the same word. Of equals the older comes first. The root is the first of the others. In a run with more steps than can
 // be ranked, the newest are, and the rest follows, newest first.
-func (v *view) rank() (acting, others []int, err error) {
+func (v *view) rank(focus int) (acting, others []int, err error) {
 	acting, others = v.byRole()
 	ranked := [][]int{acting[:min(len(acting), maxRanked)], others[:min(len(others), max(0, maxRanked-len(acting)))]}
-	if err := v.readTexts(slices.Concat(ranked...)); err != nil {
+	read := slices.Concat(ranked...)
+	if focus >= 0 && !slices.Contains(read, focus) {
+		read = append(read, focus)
+	}
+	if err := v.readTexts(read); err != nil {
 		return nil, nil, err
 	}
+	v.findRepeats(focus)
 	type stepKind struct{ name, word string }
 	seen := map[stepKind]int{}
 	worth := map[int]float64{}

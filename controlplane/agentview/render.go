@@ -18,6 +18,7 @@ type renderer interface {
 	head(used int) string
 	run() string
 	about() string
+	attributes() string
 	chain() string
 	path() string
 	beforeSteps() string
@@ -25,6 +26,8 @@ type renderer interface {
 	line(i int) string
 	step(line string, last bool) string
 	afterSteps() string
+	// clean makes a recorded text fit the format.
+	clean(text string) string
 }
 
 // Notice tells a reader what is between marks.
@@ -78,7 +81,7 @@ const shownModels = 3
 func (v *view) runShown() Summary {
 	run := v.outline.Run
 	shown := Summary{
-		RunID: run.RunID.String(), Name: SafeName(run.Name), Status: SafeName(run.Status),
+		RunID: run.RunID.String(), Name: SafeName(run.Name), Status: SafeName(run.Status), Outcome: run.Outcome(),
 		Steps: len(v.steps), Partial: v.outline.Partial, Errors: run.ErrorCount,
 	}
 	if !runmodel.IsAbsent(run.EndTime) {
@@ -93,7 +96,7 @@ func (v *view) aboutShown() Totals {
 	shown := Totals{
 		Agent: SafeName(run.AgentName), Start: run.StartTime.UTC().Format(time.RFC3339), ModelCalls: run.LLMCallCount,
 		ToolCalls: run.ToolCallCount, InputTokens: run.InputTokens, OutputTokens: run.OutputTokens, CostUSD: run.CostUSD,
-		UnpricedCalls: run.UnpricedCallCount, Replayability: run.Replayability,
+		UnpricedCalls: run.UnpricedCallCount, Replayability: run.Replayability, Recovered: len(v.recovered), Fingerprint: SafeName(run.Fingerprint),
 	}
 	for _, model := range run.Models[:min(len(run.Models), shownModels)] {
 		shown.Models = append(shown.Models, SafeName(model))
@@ -103,6 +106,15 @@ func (v *view) aboutShown() Totals {
 
 func (r jsonRenderer) run() string   { return `"run":` + encode(r.v.runShown()) + ",\n" }
 func (r jsonRenderer) about() string { return `"about":` + encode(r.v.aboutShown()) + ",\n" }
+
+func (r jsonRenderer) attributes() string {
+	if text := r.v.attributes; text != "" {
+		return `"attributes":` + encode(text) + ",\n"
+	}
+	return ""
+}
+
+func (jsonRenderer) clean(text string) string { return text } // JSON escapes it
 
 func (v *view) ref(i int) StepRef {
 	return StepRef{N: i + 1, SpanID: runmodel.FormatSpanID(v.steps[i].span.SpanID), Name: v.nameOf(i)}
@@ -133,11 +145,11 @@ func (r jsonRenderer) path() string {
 
 func (jsonRenderer) beforeSteps() string { return `"steps":[` + "\n" }
 
-func (v *view) stepShown(i int, clean func(string) string) Step {
+func (v *view) stepShown(i int) Step {
 	s := &v.steps[i]
 	shown := Step{
 		N: i + 1, SpanID: runmodel.FormatSpanID(s.span.SpanID), Kind: SafeName(s.span.EffectiveKind()), Name: v.nameOf(i),
-		Recorded: s.recorded(clean),
+		Recorded: s.recorded(v.render.clean), Recovered: v.recovered[i],
 	}
 	if status := s.span.EffectiveStatus(); status != runmodel.StatusOK {
 		shown.Status = SafeName(status)
@@ -146,7 +158,7 @@ func (v *view) stepShown(i int, clean func(string) string) Step {
 }
 
 func (r jsonRenderer) line(i int) string {
-	return encode(r.v.stepShown(i, func(text string) string { return text })) // JSON escapes text
+	return encode(r.v.stepShown(i))
 }
 
 func (jsonRenderer) step(line string, last bool) string {
@@ -190,7 +202,7 @@ func (r textRenderer) head(used int) string {
 func (r textRenderer) run() string {
 	run := r.v.runShown()
 	var b strings.Builder
-	fmt.Fprintf(&b, "- %s, run %s, status %s", run.Name, run.RunID, run.Status)
+	fmt.Fprintf(&b, "- %s, run %s, status %s, outcome %s", run.Name, run.RunID, run.Status, run.Outcome)
 	if run.DurationMS != nil {
 		b.WriteString(", " + number(*run.DurationMS) + " ms")
 	}
@@ -205,6 +217,12 @@ func (r textRenderer) about() string {
 	about := r.v.aboutShown()
 	var b strings.Builder
 	fmt.Fprintf(&b, "- started %s, %d model calls, %d tool calls", about.Start, about.ModelCalls, about.ToolCalls)
+	if about.Recovered > 0 {
+		fmt.Fprintf(&b, ", recovered failures: %d", about.Recovered)
+	}
+	if about.Fingerprint != "" {
+		b.WriteString(", fingerprint " + about.Fingerprint)
+	}
 	if about.Agent != "" {
 		b.WriteString(", agent " + about.Agent)
 	}
@@ -228,6 +246,15 @@ func (r textRenderer) about() string {
 	}
 	return b.String() + "\n"
 }
+
+func (r textRenderer) attributes() string {
+	if text := r.v.attributes; text != "" {
+		return "- attributes " + text + "\n"
+	}
+	return ""
+}
+
+func (textRenderer) clean(text string) string { return quoted(text) }
 
 func number(f float64) string { return strconv.FormatFloat(f, 'g', 6, 64) }
 
@@ -260,11 +287,14 @@ func (textRenderer) beforeSteps() string {
 }
 
 func (r textRenderer) line(i int) string {
-	s := r.v.stepShown(i, quoted)
+	s := r.v.stepShown(i)
 	var b strings.Builder
 	fmt.Fprintf(&b, "%d. %s %s", s.N, s.Kind, s.Name)
 	if s.Status != "" {
 		b.WriteString(" " + s.Status)
+	}
+	if s.Recovered {
+		b.WriteString(" recovered")
 	}
 	if s.Recorded != "" {
 		b.WriteString(" " + s.Recorded)

@@ -17,14 +17,31 @@ type step struct {
 	level int // 0: not shown
 	parts []part
 	mark  string
+	// acts reports that a model acts in the step.
+	acts bool
 	// hasTexts reports that the texts were read, of which there may be none.
 	hasTexts bool
+}
+
+// segment is a text of a part: a message of it, or all of it.
+type segment struct {
+	text string
+	// more reports that the store has more of the text than was read.
+	more bool
+	// call is what of the text the arguments of a tool call are.
+	call string
 }
 
 // part is one recorded text of a step.
 type part struct {
 	name string
-	text string
+	// segments are the text as it was recorded, text is what of it can be shown, with notes between marks.
+	segments []segment
+	text     string
+	// notes are where notes are in text, from and to which byte.
+	notes [][2]int
+	// repeats reports that text is one note: where else the step's text is shown.
+	repeats bool
 	// weight is the share of a level's tokens that the part gets, from the level from on.
 	weight float64
 	from   int
@@ -45,46 +62,68 @@ func stepsOf(outline runs.Outline) []step {
 // levels are the tokens that a step gets, one level after the other. The first shows 64 tokens of a text wherever it is cut.
 var levels = []int{72, 144, 288, 576, 1152, 2304, 1 << 20}
 
-// setTexts gives a step its texts. Those of its actions come before those of its inputs.
+// setTexts gives a step its texts as they were recorded. Those of its actions come before those of its inputs.
 func (s *step) setTexts(span *runs.Span, key []byte) {
-	add := func(name, text string, more bool, weight float64, from int) {
-		text = visible(strings.TrimSpace(strings.ToValidUTF8(text, "\uFFFD")))
-		if text == "" || slices.ContainsFunc(s.parts, func(p part) bool { return p.text == text }) {
-			return
+	add := func(name string, segments []segment, weight float64, from int) {
+		p := part{name: name, weight: weight, from: from}
+		left := maxPart
+		for _, g := range segments {
+			g.text = visible(strings.TrimSpace(strings.ToValidUTF8(g.text, "\uFFFD")))
+			if len(g.text) > left {
+				g.text, g.more = g.text[:runeStartBefore(g.text, left)], true
+			}
+			if left -= len(g.text); g.text != "" {
+				p.segments = append(p.segments, g)
+			}
+			p.more = p.more || g.more
 		}
-		more = more || len(text) > maxPart
-		text = text[:runeStartBefore(text, min(len(text), maxPart))]
-		s.parts = append(s.parts, part{name: name, text: text, weight: weight, from: from, more: more})
+		whole := p.whole()
+		if whole != "" && !slices.ContainsFunc(s.parts, func(p part) bool { return p.whole() == whole }) {
+			s.parts = append(s.parts, p)
+		}
 	}
 	addExcerpt := func(name, text string, weight float64, from int) {
 		text, more := excerpt(text)
-		add(name, text, more, weight, from)
-	}
-	messages := func(name string, list []json.RawMessage, weight float64, from int) {
-		text, more := messagesText(list)
-		add(name, text, more, weight, from)
+		add(name, []segment{{text: text, more: more}}, weight, from)
 	}
 	if span.ErrorType != "" || span.ErrorMessage != "" {
 		message, more := excerpt(span.ErrorMessage)
-		add("error", strings.Trim(span.ErrorType+": "+message, ": "), more, 1, 0)
+		add(partError, []segment{{text: strings.Trim(span.ErrorType+": "+message, ": "), more: more}}, 1, 0)
 	}
 	switch {
 	case len(span.OutputMessages) > 0:
-		messages("output", span.OutputMessages, 1, 0)
+		add(partOutput, messageSegments(span.OutputMessages), 1, 0)
 	case span.Outputs != nil && span.ToolResult == "":
-		addExcerpt("output", *span.Outputs, 1, 0)
+		addExcerpt(partOutput, *span.Outputs, 1, 0)
 	}
 	addExcerpt("arguments", span.ToolArguments, .5, 0)
-	addExcerpt("result", span.ToolResult, .5, 0)
+	addExcerpt(partResult, span.ToolResult, .5, 0)
 	if len(span.InputMessages) > 0 {
 		user, others := runmodel.SinceAssistant(span.InputMessages)
-		messages("user", user, 1, 0)
-		messages("input", others, .5, 1)
+		add("user", messageSegments(user), 1, 0)
+		add("input", messageSegments(others), .5, 1)
 	} else if span.Inputs != nil {
 		addExcerpt("input", *span.Inputs, .5, 1)
 	}
-	addExcerpt("stack", span.ErrorStack, .25, 1)
+	addExcerpt(partStack, span.ErrorStack, .25, 1)
 	s.mark = markOf(key, s.span, s.parts)
+}
+
+// Parts that end with a step. The others are what it was given.
+const (
+	partError  = "error"
+	partOutput = "output"
+	partResult = "result"
+	partStack  = "stack"
+)
+
+// whole is the text of a part as it was recorded.
+func (p *part) whole() string {
+	texts := make([]string, len(p.segments))
+	for i, g := range p.segments {
+		texts[i] = g.text
+	}
+	return strings.Join(texts, "\n")
 }
 
 // excerpt cuts a text that was read to what is shown. more reports that the store has more of it.
@@ -118,23 +157,24 @@ func excerptOf(raw json.RawMessage) (shown json.RawMessage, more bool) {
 	return shown, true
 }
 
-// messagesText returns messages of the GenAI conventions as text, with tool calls as name(arguments). more reports that the store has
-// more of one of them.
-func messagesText(messages []json.RawMessage) (text string, more bool) {
-	var lines []string
+// messageSegments returns messages of the GenAI conventions as text, with tool calls as name(arguments).
+func messageSegments(messages []json.RawMessage) (segments []segment) {
 	for _, raw := range messages {
 		raw, cut := excerptOf(raw)
-		more = more || cut
 		message, ok := runmodel.ReadMessage(raw)
 		if !ok {
-			lines = append(lines, runmodel.PlainJSON(raw)) // not a message of the conventions
+			segments = append(segments, segment{text: runmodel.PlainJSON(raw), more: cut}) // not a message of the conventions
 			continue
 		}
 		for i := range message.Parts {
-			lines = append(lines, message.Parts[i].Text())
+			g := segment{text: message.Parts[i].Text(), more: cut}
+			if message.Parts[i].IsCall() {
+				g.call = runmodel.PlainJSON(message.Parts[i].Arguments)
+			}
+			segments = append(segments, g)
 		}
 	}
-	return strings.Join(lines, "\n"), more
+	return segments
 }
 
 // raise shows more of the step's texts, never less.
@@ -150,7 +190,7 @@ func (s *step) raise(level int, tokens *counter) {
 		if s.hasOneText() {
 			n = levels[level-1]
 		}
-		if n >= len(p.text) {
+		if n >= len(p.text) || p.repeats {
 			p.head, p.tail = len(p.text), 0
 			continue
 		}
@@ -161,9 +201,9 @@ func (s *step) raise(level int, tokens *counter) {
 			headShare = 1
 		}
 		head := int(float64(n) * headShare)
-		p.head = max(p.head, tokens.head(p.text, head))
+		p.head = max(p.head, p.after(tokens.head(p.text, head)))
 		if n > head {
-			p.tail = max(p.tail, tokens.tail(p.text, n-head))
+			p.tail = max(p.tail, len(p.text)-p.before(len(p.text)-tokens.tail(p.text, n-head)))
 		}
 		if p.head+p.tail >= len(p.text) {
 			p.head, p.tail = len(p.text), 0
@@ -171,11 +211,31 @@ func (s *step) raise(level int, tokens *counter) {
 	}
 }
 
+// after moves a place within a note behind it.
+func (p *part) after(at int) int {
+	for _, note := range p.notes {
+		if note[0] < at && at < note[1] {
+			return note[1]
+		}
+	}
+	return at
+}
+
+// before moves a place within a note before it.
+func (p *part) before(at int) int {
+	for _, note := range p.notes {
+		if note[0] < at && at < note[1] {
+			return note[0]
+		}
+	}
+	return at
+}
+
 // hasOneText reports whether the step has at most one text at the first level.
 func (s *step) hasOneText() bool {
 	n := 0
 	for i := range s.parts {
-		if s.parts[i].from == 0 {
+		if s.parts[i].from == 0 && !s.parts[i].repeats {
 			n++
 		}
 	}
@@ -224,6 +284,10 @@ func (s *step) recorded(clean func(string) string) string {
 	var b strings.Builder
 	for _, p := range s.parts {
 		if p.head+p.tail == 0 {
+			continue
+		}
+		if p.repeats {
+			b.WriteString("<" + s.mark + " " + p.name + " " + p.text + ">")
 			continue
 		}
 		b.WriteString("<" + s.mark + " " + p.name + ">")

@@ -235,8 +235,10 @@ func inView(t *testing.T, a *annotated, tokens *counter, parts map[string]map[st
 	for i, step := range a.steps {
 		for _, name := range partsOfRole[step.role] {
 			for _, fragment := range parts[runmodel.FormatSpanID(step.span)][name] {
-				assert.Contains(t, normalized(step.text), normalized(fragment))
-				shown[i] += tokens.count(fragment)
+				for _, text := range notes.Split(fragment, -1) {
+					assert.Contains(t, normalized(step.text), normalized(text))
+					shown[i] += tokens.count(text)
+				}
 			}
 		}
 	}
@@ -296,7 +298,10 @@ func failureRuns(t *testing.T, name string) []annotated {
 	return list
 }
 
-var opening = regexp.MustCompile(`^<(\d{6}) (\w+)>`)
+var opening = regexp.MustCompile(`^<(\d{6}) (\w+)(?: = [^>]*)?>`)
+
+// notes are those within a fragment.
+var notes = regexp.MustCompile(`<(?:= [^>]*|\d+ frames? left out)>`)
 
 // textLine matches the line of a step in Markdown, up to its recorded text.
 var textLine = regexp.MustCompile(`^(\d+)\. [^<]*(<.*)?$`)
@@ -345,11 +350,19 @@ func fragmentsOf(tb testing.TB, text string) map[string][]string {
 	for _, section := range strings.Split(text, "<"+mark+" ")[1:] {
 		label, said, ok := strings.Cut(section, ">")
 		require.True(tb, ok)
-		if !strings.HasSuffix(label, "bytes left out") {
-			name = label
-		}
 		require.NotContains(tb, said, mark)
-		parts[name] = append(parts[name], said)
+		switch repeated, where, _ := strings.Cut(label, " = "); {
+		case strings.HasSuffix(label, "bytes left out"):
+			parts[name] = append(parts[name], said)
+		case strings.HasPrefix(label, "= "), strings.HasSuffix(label, "left out"): // a note in a text
+			parts[name][len(parts[name])-1] += "<" + label + ">" + said
+		case where != "":
+			require.Empty(tb, said)
+			parts[repeated] = append(parts[repeated], "<= "+where+">")
+		default:
+			name = label
+			parts[name] = append(parts[name], said)
+		}
 	}
 	return parts
 }

@@ -126,13 +126,13 @@ func storeHostileRuns(t *testing.T, clickhouseURL string, project uuid.UUID) []u
 }
 
 // textNames are the names of recorded texts, also those of differences.
-const textNames = "error|output|user|arguments|result|input|stack|edit|name|status|model|instructions|tools|tool_calls"
+const textNames = "error|output|user|arguments|result|input|stack|edit|name|status|model|instructions|tools|tool_calls|attributes"
 
 var (
-	opening  = regexp.MustCompile(`^<(\d{6}) (` + textNames + `)>`)
+	opening  = regexp.MustCompile(`^<(\d{6}) (` + textNames + `)(?: = [^<>]+)?>`)
 	ownWord  = regexp.MustCompile(`^[\p{L}\p{N}._:-]*$`)
 	ownLine  = regexp.MustCompile(`^(# Run$|Notice: |Tokens: \d|## (Error chain|Critical path|Steps|Left out)|- |\d+\. )`)
-	stepLine = regexp.MustCompile(`(?m)^\d+\. [\p{L}\p{N}._:-]+ [\p{L}\p{N}._:-]* ?(error|running|cancelled)? ?(<(\d{6}) )?`)
+	stepLine = regexp.MustCompile(`(?m)^\d+\. [\p{L}\p{N}._:-]+ [\p{L}\p{N}._:-]* ?(error|running|cancelled)?(?: recovered)? ?(<(\d{6}) )?`)
 )
 
 // hidden are characters that are not seen, or that turn what follows around.
@@ -149,7 +149,7 @@ func requireFenced(t *testing.T, recorded string) {
 	require.NotNil(t, found, "%.200q", recorded)
 	mark := found[1]
 	require.True(t, strings.HasSuffix(recorded, "</"+mark+">"))
-	own := regexp.MustCompile(`<` + mark + ` (?:` + textNames + `|\d+\+? bytes left out)>|</` + mark + `>$`)
+	own := regexp.MustCompile(`<` + mark + ` (?:` + textNames + `|\d+\+? bytes left out|\d+ frames? left out|(?:(?:` + textNames + `) )?= [a-z0-9_, ]+)>|</` + mark + `>$`)
 	require.NotContains(t, own.ReplaceAllString(recorded, ""), mark, "%.200q", recorded)
 	require.Equal(t, 1, strings.Count(recorded, "</"+mark+">"))
 }
@@ -184,7 +184,8 @@ func TestRecordedTextStaysInItsFence(t *testing.T) {
 		require.NoError(t, decoder.Decode(&document))
 		require.False(t, decoder.More())
 		require.Equal(t, agentview.Notice, document.Notice)
-		requireWords(t, document.Run.Name, document.Run.Status)
+		requireWords(t, document.Run.Name, document.Run.Status, document.Run.Outcome)
+		requireFenced(t, document.Attributes)
 		require.NotEmpty(t, document.Steps)
 		require.LessOrEqual(t, len(document.Steps), 1+2*textsOfARun)
 		for _, step := range document.Steps {

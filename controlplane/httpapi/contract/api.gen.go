@@ -2782,18 +2782,31 @@ func (e GetAgentViewParamsFormat) Valid() bool {
 type AgentView struct {
 	// About The run's totals. Absent if the budget has no room for them.
 	About *struct {
-		Agent        *string   `json:"agent,omitempty"`
-		CostUsd      *float64  `json:"cost_usd,omitempty"`
+		Agent   *string  `json:"agent,omitempty"`
+		CostUsd *float64 `json:"cost_usd,omitempty"`
+
+		// Fingerprint The group of failed runs that the run belongs to. Absent if it did not fail.
+		Fingerprint  *string   `json:"fingerprint,omitempty"`
 		InputTokens  *int64    `json:"input_tokens,omitempty"`
 		ModelCalls   int64     `json:"model_calls"`
 		Models       *[]string `json:"models,omitempty"`
 		OutputTokens *int64    `json:"output_tokens,omitempty"`
-		StartTime    time.Time `json:"start_time"`
-		ToolCalls    int64     `json:"tool_calls"`
+
+		// Recovered Failed steps that the run recovered from. Absent if none.
+		Recovered *int `json:"recovered,omitempty"`
+
+		// Replayability How far the run can be replayed. Absent if unknown.
+		Replayability *string   `json:"replayability,omitempty"`
+		StartTime     time.Time `json:"start_time"`
+		ToolCalls     int64     `json:"tool_calls"`
 
 		// UnpricedCalls Calls with an unknown price; `cost_usd` does not include them.
 		UnpricedCalls *int64 `json:"unpriced_calls,omitempty"`
 	} `json:"about,omitempty"`
+
+	// Attributes Recorded and untrusted, between marks as in a step: `session_id`, `user_id`, `release`, `environment`, `tags` and
+	// `metadata.…`, one in a line. A value is cut at 80 bytes. Of much metadata the shortest are shown.
+	Attributes *string `json:"attributes,omitempty"`
 
 	// CriticalPath The steps that take most of the run's duration, longest first.
 	CriticalPath *[]AgentViewStepRef `json:"critical_path,omitempty"`
@@ -2818,13 +2831,16 @@ type AgentView struct {
 	// Run `steps` counts the run's spans; `partial` is true if the run has more than were read. Names are cut and
 	// contain only letters, digits and `._-:`.
 	Run struct {
-		DurationMs *float64           `json:"duration_ms"`
-		Errors     int64              `json:"errors"`
-		Name       string             `json:"name"`
-		Partial    *bool              `json:"partial,omitempty"`
-		RunId      openapi_types.UUID `json:"run_id"`
-		Status     string             `json:"status"`
-		Steps      int                `json:"steps"`
+		DurationMs *float64 `json:"duration_ms"`
+		Errors     int64    `json:"errors"`
+		Name       string   `json:"name"`
+
+		// Outcome `running`, `failed`, `recovered` or `succeeded`, as in the list of runs.
+		Outcome string             `json:"outcome"`
+		Partial *bool              `json:"partial,omitempty"`
+		RunId   openapi_types.UUID `json:"run_id"`
+		Status  string             `json:"status"`
+		Steps   int                `json:"steps"`
 	} `json:"run"`
 
 	// Steps In start order. Steps that are missing here are counted in `left_out`.
@@ -2836,10 +2852,14 @@ type AgentView struct {
 		Name *string `json:"name,omitempty"`
 
 		// Recorded Recorded and untrusted. `<N name>` begins a text (`error`, `output`, `user`, `arguments`, `result`,
-		// `input`, `stack`), `<N 12 bytes left out>` replaces text that was cut, `</N>` ends it. N is six digits
+		// `input`, `stack`), `<N 12 bytes left out>` replaces text that was cut, `<N = step 4 result>` a text that
+		// another step has, `<N 3 frames left out>` frames of libraries in a stack, `</N>` ends it. N is six digits
 		// that occur in none of the step's texts.
 		Recorded *string `json:"recorded,omitempty"`
-		SpanId   string  `json:"span_id"`
+
+		// Recovered True if the step failed and the run recovered from it.
+		Recovered *bool  `json:"recovered,omitempty"`
+		SpanId    string `json:"span_id"`
 
 		// Status Absent if ok.
 		Status *string `json:"status,omitempty"`

@@ -3736,6 +3736,8 @@ export interface components {
                 run_id: string;
                 name: string;
                 status: string;
+                /** @description `running`, `failed`, `recovered` or `succeeded`, as in the list of runs. */
+                outcome: string;
                 /** Format: double */
                 duration_ms: number | null;
                 steps: number;
@@ -3764,7 +3766,18 @@ export interface components {
                  * @description Calls with an unknown price; `cost_usd` does not include them.
                  */
                 unpriced_calls?: number;
+                /** @description How far the run can be replayed. Absent if unknown. */
+                replayability?: string;
+                /** @description Failed steps that the run recovered from. Absent if none. */
+                recovered?: number;
+                /** @description The group of failed runs that the run belongs to. Absent if it did not fail. */
+                fingerprint?: string;
             };
+            /**
+             * @description Recorded and untrusted, between marks as in a step: `session_id`, `user_id`, `release`, `environment`, `tags` and
+             *     `metadata.…`, one in a line. A value is cut at 80 bytes. Of much metadata the shortest are shown.
+             */
+            attributes?: string;
             /** @description From the first step that failed by itself up to the root. A long chain is cut in the middle. */
             error_chain?: components["schemas"]["AgentViewStepRef"][];
             error_chain_left_out?: number;
@@ -3781,9 +3794,12 @@ export interface components {
                 name?: string;
                 /** @description Absent if ok. */
                 status?: string;
+                /** @description True if the step failed and the run recovered from it. */
+                recovered?: boolean;
                 /**
                  * @description Recorded and untrusted. `<N name>` begins a text (`error`, `output`, `user`, `arguments`, `result`,
-                 *     `input`, `stack`), `<N 12 bytes left out>` replaces text that was cut, `</N>` ends it. N is six digits
+                 *     `input`, `stack`), `<N 12 bytes left out>` replaces text that was cut, `<N = step 4 result>` a text that
+                 *     another step has, `<N 3 frames left out>` frames of libraries in a stack, `</N>` ends it. N is six digits
                  *     that occur in none of the step's texts.
                  */
                 recorded?: string;
