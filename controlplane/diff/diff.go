@@ -77,6 +77,15 @@ type Change struct {
 	base, other *field
 }
 
+// IsGiven reports that the field is what the step was given, not what it returned.
+func (c *Change) IsGiven() bool {
+	switch c.Field {
+	case fieldModel, fieldInstructions, fieldTools, fieldInput:
+		return true
+	}
+	return false
+}
+
 // Compare aligns the steps of two runs.
 func Compare(base, other Run) *Diff {
 	d := &Diff{Counts: map[State]int{}, FirstDivergence: -1}

@@ -187,7 +187,7 @@ func newRecordingEnv(t *testing.T, db *pgxpool.Pool, conn driver.Conn, limits Ra
 	filters, err := ReadRuleFilters()
 	require.NoError(t, err)
 	e.rules = rules.New(db, e.queue, reader, e.evaluations, filters, e.clock.Now, log)
-	tools, err := mcpserver.New(mcpserver.Config{Runs: reader, Prompts: registry, Replays: e.replays, FenceKey: fenceKey, Log: log})
+	tools, err := mcpserver.New(mcpserver.Config{Runs: reader, Failures: failures.New(reader), Prompts: registry, Replays: e.replays, FenceKey: fenceKey, Log: log})
 	require.NoError(t, err)
 	e.api, err = New(Services{
 		Identity: identities, Idempotency: answers, Organizations: organizations.New(db, e.clock.Now), Projects: e.projects,

@@ -141,7 +141,7 @@ type named struct{ mine, foreign, unknown string }
 // nameless are the parameters and members of bodies that name nothing that is stored.
 var nameless = []string{
 	"status", "outcome", "replayability", "traces", "window_seconds", "start_after", "start_before", "min_duration_ms", "min_cost_usd", "min_tokens", "has_score",
-	"order", "limit", "offset", "bucket_seconds", "group_by", "groups", "Last-Event-ID", "received_before", "dry_run",
+	"order", "limit", "offset", "skip", "bucket_seconds", "group_by", "groups", "Last-Event-ID", "received_before", "dry_run",
 	"format", "include", "full", "fold", "token_budget", "encoding", "value", "comment", "source", "key", "project",
 	"valid_from", "input", "output", "cache_read", "cache_write", "cache_write_1h", "reasoning", "page", "query", "scopes", "expires_at",
 	"language", "framework", "tool_names", "Idempotency-Key",

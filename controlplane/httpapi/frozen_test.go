@@ -207,7 +207,8 @@ func TestFrozenStores(t *testing.T) {
 		return e.do(t, orGet(o.method), o.path, o.body, as, func(r *http.Request) { *r = *r.WithContext(ctx) })
 	}
 	tools := map[string]map[string]any{
-		"runs.search": {}, "runs.read": {"run_id": run}, "replay.diff": {"replay_id": strings.TrimPrefix(ofReplay, "/v1/replays/")},
+		"runs.search": {}, "runs.read": {"run_id": run}, "runs.failures": {}, "runs.diff": {"run_id": run, "other_run_id": run},
+		"replay.diff": {"replay_id": strings.TrimPrefix(ofReplay, "/v1/replays/")},
 		"replay.edit": {"run_id": run, "plan": true, "edits": []any{map[string]any{"target": map[string]any{"kind": "model"}, "set": map[string]any{"latency_ms": 1}}}},
 	}
 	// all asks everything at once.

@@ -134,7 +134,8 @@ func TestMCP(t *testing.T) {
 
 	t.Run("tools", func(t *testing.T) {
 		for query, names := range map[string][]string{
-			"": {"runs.read", "runs.search", "replay.edit", "replay.diff"}, "?tool_names=underscore": {"runs_read", "runs_search", "replay_edit", "replay_diff"},
+			"":                       {"runs.read", "runs.search", "replay.edit", "replay.diff", "runs.failures", "runs.diff"},
+			"?tool_names=underscore": {"runs_read", "runs_search", "replay_edit", "replay_diff", "runs_failures", "runs_diff"},
 		} {
 			client := connect(t, server.URL+"/mcp"+query, key.Key)
 			for _, name := range names {
@@ -165,6 +166,7 @@ func TestMCP(t *testing.T) {
 				require.NoError(t, err)
 				spent += tokens
 			}
+			t.Logf("%d tokens of instructions and tools", spent)
 			assert.LessOrEqual(t, spent, most)
 			found, _ := callTool[foundRuns](t, client, names[1], map[string]any{"limit": 1})
 			assert.True(t, strings.HasPrefix(found.NextPage, names[1]+" {"), found.NextPage)

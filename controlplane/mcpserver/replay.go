@@ -40,8 +40,8 @@ const (
 )
 
 type editInput struct {
-	RunID      string                    `json:"run_id"                 jsonschema:"The run to replay: its UUID, or its trace id of 32 hexadecimal digits."`
-	ProjectID  string                    `json:"project_id,omitempty"   jsonschema:"The run's project. Needed only if several projects of the key have a run with this id."`
+	RunID      string                    `json:"run_id"                 jsonschema:"The run to replay."`
+	ProjectID  string                    `json:"project_id,omitempty"`
 	Edits      []map[string]any          `json:"edits"                  jsonschema:"What to change. Each is {\"target\": T, \"set\": {one member}}. T is {\"span_id\": …}, {\"kind\": \"model\" or \"tool\", \"name\": …} or \"all\", which is all model calls. For model calls set one of model, params, system_prompt, messages, message {op, index, message}, response, tool_schema, resample. For tool calls tool_result, tool_error {type, message}. For either timeout_ms, retries, latency_ms. For the run, with the target \"all\", input. An empty list changes nothing and shows how much the agent varies."`
 	Plan       bool                      `json:"plan,omitempty"         jsonschema:"true: only say what would happen to each step and what it would cost. Nothing is called."`
 	Executor   string                    `json:"executor,omitempty"     jsonschema:"server: call models again, with tools answered from the recording. cassette: call nothing; enough for timeouts, retries and latencies. Omit it to take what the edits need."`

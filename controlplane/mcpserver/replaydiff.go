@@ -19,6 +19,9 @@ import (
 // shownTokens is about how many tokens of a difference are shown.
 const shownTokens = 120
 
+// shownHunk is how many bytes of a part that was removed or added are shown.
+const shownHunk = 240
+
 // shownDiff is how an attempt differs from the recorded run. Steps are those that differ.
 type shownDiff struct {
 	Attempt  int     `json:"attempt"`
@@ -127,10 +130,11 @@ func (t *tools) diffStep(step *diff.Step, base, other diff.Run, sources map[stri
 	}
 	var texts []agentview.Text
 	for i := range step.Changes {
-		texts = append(texts, changeText(&step.Changes[i]))
+		hunks, whole := step.Changes[i].Hunks()
+		texts = append(texts, agentview.Text{Name: step.Changes[i].Field, Text: strings.Join(changeHunks{hunks, whole}.lines(shownHunk), "\n")})
 	}
-	if step.State == diff.Added && other.Outline.Spans[step.Other].OutputPreview != "" {
-		texts = append(texts, agentview.Text{Name: "output", Text: other.Outline.Spans[step.Other].OutputPreview})
+	if step.State == diff.Added {
+		texts = append(texts, textsOf(other, step.Other)...)
 	}
 	run := base.Outline.Run.RunID
 	var err error
@@ -138,25 +142,4 @@ func (t *tools) diffStep(step *diff.Step, base, other diff.Run, sources map[stri
 		return shown, fmt.Errorf("write a difference: %w", err)
 	}
 	return shown, nil
-}
-
-// changeText writes the hunks of a change, one on each line, with - and + before what was removed and added.
-func changeText(change *diff.Change) agentview.Text {
-	hunks, whole := change.Hunks()
-	var lines []string
-	for _, hunk := range hunks {
-		mark := "  "
-		switch hunk.Op {
-		case "removed":
-			mark = "- "
-		case "added":
-			mark = "+ "
-		}
-		text := hunk.Text
-		if hunk.Path != "" {
-			text = hunk.Path + ": " + text
-		}
-		lines = append(lines, mark+strings.TrimSpace(text))
-	}
-	return agentview.Text{Name: change.Field, Text: strings.Join(lines, "\n"), More: !whole}
 }

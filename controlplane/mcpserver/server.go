@@ -32,9 +32,10 @@ type Runs interface {
 
 // Config holds the dependencies of the tools. All fields are required.
 type Config struct {
-	Runs    Runs
-	Prompts Prompts
-	Replays Replays
+	Runs     Runs
+	Failures Failures
+	Prompts  Prompts
+	Replays  Replays
 	// FenceKey is the secret key that determines the marks around recorded text.
 	FenceKey []byte
 	Log      *slog.Logger
@@ -106,7 +107,7 @@ func New(c Config) (http.Handler, error) {
 // newServer creates a server. name maps the canonical names of tools to the names that clients see.
 func newServer(c Config, name func(string) string) (*mcp.Server, error) {
 	text := instructions
-	for _, tool := range []string{searchTool, readTool, replayTool, diffTool} {
+	for _, tool := range []string{searchTool, failuresTool, readTool, compareTool, replayTool, diffTool} {
 		text = strings.ReplaceAll(text, "`"+tool+"`", "`"+name(tool)+"`")
 	}
 	server := mcp.NewServer(
@@ -117,17 +118,20 @@ func newServer(c Config, name func(string) string) (*mcp.Server, error) {
 			Capabilities: &mcp.ServerCapabilities{Tools: &mcp.ToolCapabilities{}, Prompts: &mcp.PromptCapabilities{}},
 		})
 	t := &tools{Config: c, name: name}
-	if err := t.addSearch(server); err != nil {
-		return nil, fmt.Errorf("add tool %s: %w", searchTool, err)
-	}
-	if err := t.addRead(server); err != nil {
-		return nil, fmt.Errorf("add tool %s: %w", readTool, err)
-	}
-	if err := t.addReplay(server); err != nil {
-		return nil, fmt.Errorf("add tool %s: %w", replayTool, err)
-	}
-	if err := t.addReplayDiff(server); err != nil {
-		return nil, fmt.Errorf("add tool %s: %w", diffTool, err)
+	for _, tool := range []struct {
+		name string
+		add  func(*mcp.Server) error
+	}{
+		{searchTool, t.addSearch},
+		{failuresTool, t.addFailures},
+		{readTool, t.addRead},
+		{compareTool, t.addCompare},
+		{replayTool, t.addReplay},
+		{diffTool, t.addReplayDiff},
+	} {
+		if err := tool.add(server); err != nil {
+			return nil, fmt.Errorf("add tool %s: %w", tool.name, err)
+		}
 	}
 	server.AddReceivingMiddleware(t.servePrompts)
 	return server, nil

@@ -38,8 +38,8 @@ const (
 
 // budget holds the arguments that every tool has.
 type budget struct {
-	TokenBudget int    `json:"token_budget,omitempty" jsonschema:"The maximum number of tokens in the whole result, text and structured content together."`
-	Encoding    string `json:"encoding,omitempty"     jsonschema:"The encoding in which tokens are counted."`
+	TokenBudget int    `json:"token_budget,omitempty" jsonschema:"Tokens of the whole result, text and structured content together."`
+	Encoding    string `json:"encoding,omitempty"`
 }
 
 func (b *budget) setDefaults() {
@@ -61,7 +61,7 @@ func inputSchema[In any](refine map[string]func(*jsonschema.Schema)) (*jsonschem
 		s.Minimum, s.Maximum, s.Default = new(float64(minBudget)), new(float64(maxBudget)), json.RawMessage(strconv.Itoa(defaultBudget))
 	}
 	encoding := func(s *jsonschema.Schema) {
-		s.Enum, s.Default = []any{agentview.EncodingO200k, agentview.EncodingCL100k}, json.RawMessage(`"`+agentview.EncodingO200k+`"`)
+		s.Enum = []any{agentview.EncodingO200k, agentview.EncodingCL100k} // the first is the default
 	}
 	bound(schema.Properties["token_budget"])
 	encoding(schema.Properties["encoding"])
@@ -82,7 +82,8 @@ func pattern(text string) func(*jsonschema.Schema) {
 
 const (
 	// A run can also be given by its trace id, which SDKs print without dashes.
-	uuidPattern = "^([0-9a-fA-F]{32}|[0-9a-fA-F]{8}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{12})$"
+	// The tools parse it: a pattern that says all costs each client forty tokens for each id.
+	uuidPattern = "^[0-9a-fA-F-]{32,36}$"
 	stepPattern = "^([0-9a-f]{16}|[1-9][0-9]{0,5})$" // span id or number of a step
 )
 
@@ -218,7 +219,7 @@ func (t *tools) remedy(ctx context.Context, tool string, err error) string {
 	case errors.Is(err, agentview.ErrNoSuchSpan):
 		return "The run has no step with this focus. Call " + t.name(readTool) + " without focus and use a span_id from its result."
 	case errors.Is(err, runs.ErrInvalidCursor):
-		return "The cursor is not from " + t.name(searchTool) + ". Omit it to start with the first page."
+		return "The cursor is not from " + t.name(tool) + " with these filters. Omit it to start with the first page."
 	case errors.Is(err, runs.ErrTooExpensive):
 		return "The query exceeded its time or memory limit. Use a shorter window_seconds, more filters or fewer words in search."
 	case problem.Is(err, problem.Forbidden):

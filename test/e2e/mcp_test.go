@@ -3,14 +3,19 @@ package e2e
 import (
 	"bytes"
 	"encoding/json"
+	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+	"go.opentelemetry.io/collector/pdata/ptrace"
 
+	"github.com/looptrace/looptrace/test/agent"
 	"github.com/looptrace/looptrace/test/product"
 	"github.com/looptrace/looptrace/test/programs"
 )
@@ -34,12 +39,47 @@ type mcpAnswer struct {
 			SpanID string `json:"span_id"`
 		} `json:"steps"`
 	} `json:"view"`
+	// Cause is why runs fail: their groups, a run of the first, and how it differs from one that ended well.
+	Cause struct {
+		Groups struct {
+			TokensUsed int `json:"tokens_used"`
+			Groups     []struct {
+				Runs  int      `json:"runs"`
+				Apart []string `json:"apart"`
+			} `json:"groups"`
+		} `json:"groups"`
+		View struct {
+			TokensUsed int    `json:"tokens_used"`
+			Attributes string `json:"attributes"`
+		} `json:"view"`
+		Compared struct {
+			TokensUsed int `json:"tokens_used"`
+			Steps      []struct {
+				Name     string `json:"name"`
+				Recorded string `json:"recorded"`
+			} `json:"steps"`
+		} `json:"compared"`
+	} `json:"cause"`
 }
 
-// TestMCPClients lists and calls the tools with both official clients, over HTTP and stdio, in both spellings.
+// TestMCPClients lists and calls the tools with both official clients, over HTTP and stdio, in both spellings. Each finds out why runs fail
+// on one worker: its tool tells an amount in another unit.
 func TestMCPClients(t *testing.T) {
 	p := newProject(t)
 	p.sendTrip(t)
+	tenants, err := agent.Tenants(time.Now())
+	require.NoError(t, err)
+	for _, run := range tenants {
+		body, err := (&ptrace.JSONMarshaler{}).MarshalTraces(run.Traces)
+		require.NoError(t, err)
+		answer, err := product.Do(t.Context(), http.MethodPost, p.product.Ports.URL(product.Ingest)+"/v1/traces",
+			http.Header{"Content-Type": {product.JSON}, "Authorization": {"Bearer " + p.ingestKey}}, body)
+		require.NoError(t, err)
+		require.Less(t, answer.Status, 300, "%s", answer.Body)
+	}
+	for _, run := range tenants {
+		p.awaitRun(t, run.ID.String(), ofSpans(run.Traces.SpanCount()))
+	}
 	ports := p.product.Ports
 	binary, err := filepath.Abs(filepath.Join("..", "..", "_build", "looptrace"))
 	require.NoError(t, err)
@@ -51,7 +91,7 @@ func TestMCPClients(t *testing.T) {
 		{"command": []string{binary, "mcp", "--tool-names", "underscore"}, "env": env},
 	}
 	runName := readTrip(t).Name
-	job, err := json.Marshal(map[string]any{"key": p.adminKey, "run_name": runName, "transports": transports})
+	job, err := json.Marshal(map[string]any{"key": p.adminKey, "run_name": runName, "agent": "billing", "transports": transports})
 	require.NoError(t, err)
 	python, node := programs.Python(t, "e2e-python", "python/requirements.txt"), programs.Node(t, "e2e-node", os.DirFS("node"))
 	for name, client := range map[string]*exec.Cmd{
@@ -64,20 +104,29 @@ func TestMCPClients(t *testing.T) {
 			require.NoError(t, json.Unmarshal(programs.Output(t, client), &answers))
 			require.Len(t, answers, len(transports))
 			for i, answer := range answers {
-				tools := []string{"replay.diff", "replay.edit", "runs.read", "runs.search"}
+				tools := []string{"replay.diff", "replay.edit", "runs.diff", "runs.failures", "runs.read", "runs.search"}
 				if i%2 == 1 {
-					tools = []string{"replay_diff", "replay_edit", "runs_read", "runs_search"}
+					tools = []string{"replay_diff", "replay_edit", "runs_diff", "runs_failures", "runs_read", "runs_search"}
 				}
 				assert.Equal(t, tools, answer.Tools)
 				assert.Contains(t, answer.Instructions, "`"+tools[0]+"`")
 				assert.True(t, answer.Schemas)
-				assert.Equal(t, []string{tools[0], tools[2], tools[3]}, answer.ReadOnly, "all but the one that costs money")
+				assert.Equal(t, slices.Delete(slices.Clone(tools), 1, 2), answer.ReadOnly, "all but the one that costs money")
 				assert.True(t, answer.Same)
 				require.Len(t, answer.Found.Runs, 1)
 				assert.NotEmpty(t, answer.View.Steps)
 				assert.Positive(t, answer.View.TokensUsed)
 				assert.LessOrEqual(t, answer.View.TokensUsed, 3000)
 				assert.Contains(t, answer.Refused, "run_id")
+				why := answer.Cause
+				require.Len(t, why.Groups.Groups, 1)
+				assert.Equal(t, 6, why.Groups.Groups[0].Runs)
+				assert.Equal(t, "metadata.worker=w2: 6 of 6, others 0 of 18", why.Groups.Groups[0].Apart[0])
+				assert.Contains(t, why.View.Attributes, "\nmetadata.worker: w2")
+				require.NotEmpty(t, why.Compared.Steps)
+				assert.Equal(t, "find_invoice", why.Compared.Steps[0].Name)
+				assert.Contains(t, why.Compared.Steps[0].Recorded, "- /unit: usd\n+ /unit: cent")
+				assert.LessOrEqual(t, why.Groups.TokensUsed+why.View.TokensUsed+why.Compared.TokensUsed, 5_000)
 			}
 		})
 	}

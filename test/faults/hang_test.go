@@ -183,6 +183,8 @@ func (s *site) operations(t *testing.T) []operation {
 		api("stream", http.MethodGet, "/v1/runs/stream"+of, "", store),
 		tool("search", `{"name":"runs.search","arguments":{}}`),
 		tool("read", `{"name":"runs.read","arguments":{"run_id":"`+runs[len(runs)-1].ID.String()+`"}}`),
+		tool("failures", `{"name":"runs.failures","arguments":{}}`),
+		tool("diff", `{"name":"runs.diff","arguments":{"run_id":"`+runs[len(runs)-1].ID.String()+`","other_run_id":"`+runs[0].ID.String()+`"}}`),
 		api("score of a run", http.MethodPost, run+"/scores", `{"name":"good","value":true}`, store),
 		api("project", http.MethodGet, project, ""),
 		api("keys", http.MethodGet, "/v1/keys"+of, ""),

@@ -1650,7 +1650,7 @@ export interface paths {
         /**
          * Call a tool over the Model Context Protocol
          * @description Streamable HTTP without sessions: one JSON-RPC 2.0 message per request, at most 64 KiB, answered in JSON. The tools
-         *     `runs.search` and `runs.read` need scope `runs:read`, `replay.edit` needs `replays:write`, and `replay.diff` needs `replays:read`. Requests from pages of other origins are refused, even with a key.
+         *     `runs.search`, `runs.failures`, `runs.read` and `runs.diff` need scope `runs:read`, `replay.edit` needs `replays:write`, and `replay.diff` needs `replays:read`. Requests from pages of other origins are refused, even with a key.
          *     docs/mcp.md describes the tools and how clients connect.
          *
          *     Requires an API key or a session, with any scope or role.
@@ -12370,7 +12370,7 @@ export interface operations {
     callMCP: {
         parameters: {
             query?: {
-                /** @description `underscore` names the tools `runs_search`, `runs_read`, `replay_edit` and `replay_diff`, for clients that do not accept dots. */
+                /** @description `underscore` names the tools `runs_search`, `runs_failures` and so on, with an underscore for the dot, for clients that do not accept dots. */
                 tool_names?: "underscore";
             };
             header?: never;

@@ -1,0 +1,230 @@
+package httpapi
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/looptrace/looptrace/controlplane/httpapi/contract"
+)
+
+// TestMCPGroups: groups come page by page at any budget, one by its fingerprint, and only those of the key's project.
+func TestMCPGroups(t *testing.T) {
+	t.Parallel()
+	m := newMCPReplays(t, orders)
+	_, good := agentTrace(orderAgent)
+	m.send(good)
+	stored := map[string]bool{}
+	for _, reason := range strings.Fields("busy gone locked empty broken full slow closed") {
+		for range 2 {
+			run, td := agentTrace(orderAgent)
+			m.send(failed(td, "The account is "+reason+". "+strings.Repeat("Nobody can say why this is so. ", 10)))
+			stored[run.String()] = true
+		}
+	}
+	for _, arguments := range []map[string]any{{"token_budget": 1024, "limit": 20}, {"limit": 3}, {"token_budget": 2000}, {"token_budget": 30_000, "limit": 20}} {
+		seen := map[string]bool{}
+		pages, tool := 0, "runs.failures"
+		for tool != "" {
+			groups, _ := callTool[failureGroups](t, m.client, tool, arguments)
+			assert.Equal(t, 17, groups.Runs)
+			assert.Equal(t, 16, groups.FailedRuns)
+			assert.Equal(t, 8, groups.GroupCount)
+			require.NotEmpty(t, groups.Groups)
+			for _, group := range groups.Groups {
+				assert.Equal(t, 2, group.Runs)
+				assert.Equal(t, 17, group.AgentRuns)
+				assert.Regexp(t, `^<\d{6} error>The account is \w+\. Nobody`, group.Recorded)
+				for _, id := range group.RunIDs {
+					assert.False(t, seen[id])
+					seen[id] = true
+				}
+			}
+			require.Len(t, groups.Next, 2)
+			for _, next := range groups.Next {
+				tool, arguments := nextCall(t, next)
+				callTool[map[string]any](t, m.client, tool, arguments)
+			}
+			pages++
+			tool = ""
+			if groups.NextPage != "" {
+				tool, arguments = nextCall(t, groups.NextPage)
+			}
+		}
+		assert.Equal(t, stored, seen)
+		assert.LessOrEqual(t, pages, 8)
+	}
+	all, _ := callTool[failureGroups](t, m.client, "runs.failures", nil)
+	one, _ := callTool[failureGroups](t, m.client, "runs.failures", map[string]any{"fingerprint": all.Groups[3].Fingerprint})
+	require.Len(t, one.Groups, 1)
+	assert.Equal(t, all.Groups[3].RunIDs, one.Groups[0].RunIDs)
+	none, _ := callTool[failureGroups](t, m.client, "runs.failures", map[string]any{"agent_name": "another"})
+	assert.Empty(t, none.Groups)
+	assert.Empty(t, none.Next)
+
+	for want, arguments := range map[string]map[string]any{
+		"No run failed with this fingerprint":               {"fingerprint": "fp:v3:0123456789abcdef"},
+		"The cursor is not from runs.failures":              {"cursor": "nonsense"},
+		"validating /properties/limit: maximum":             {"limit": 100},
+		"validating /properties/window_seconds: maximum":    {"window_seconds": 100_000_000},
+		"This key has no such project. Omit project_id":     {"project_id": noSuchID},
+		`unexpected additional properties ["outcome"]`:      {"outcome": []string{"failed"}},
+		"validating /properties/project_id: pattern":        {"project_id": "7"},
+		"validating /properties/token_budget: minimum: 100": {"token_budget": 100},
+	} {
+		assert.Contains(t, toolError(t, m.client, "runs.failures", arguments), want)
+	}
+	other := m.createProject(t, m.session, m.project.WorkspaceId, "other")
+	stranger := connect(t, m.address, m.mint(t, m.session, other.Id, contract.ScopeRunsRead).Key)
+	foreign, _ := callTool[failureGroups](t, stranger, "runs.failures", nil)
+	assert.Zero(t, foreign.Runs)
+	assert.Empty(t, foreign.Groups)
+	missing := toolError(t, stranger, "runs.failures", map[string]any{"fingerprint": "fp:v3:0123456789abcdef"})
+	assert.Equal(t, missing, toolError(t, stranger, "runs.failures", map[string]any{"fingerprint": all.Groups[0].Fingerprint}))
+	ingest := connect(t, m.address, m.mint(t, m.session, m.project.Id, contract.ScopeIngestWrite).Key)
+	assert.Contains(t, toolError(t, ingest, "runs.failures", nil), "lacks the scope runs:read")
+	underscored := connect(t, m.address+"?tool_names=underscore", m.mint(t, m.session, m.project.Id, contract.ScopeRunsRead).Key)
+	named, _ := callTool[failureGroups](t, underscored, "runs_failures", nil)
+	assert.True(t, strings.HasPrefix(named.Next[1], "runs_diff {"), named.Next)
+}
+
+// TestMCPDiff: steps that differ come page by page at any budget, and a long value is cut around what differs.
+func TestMCPDiff(t *testing.T) {
+	t.Parallel()
+	m := newMCPReplays(t, orders)
+	const calls = 9
+	steps := func(result func(int) string) (list []agentStep) {
+		for i := range calls {
+			list = append(list, agentStep{tool: "find_order", arguments: fmt.Sprintf(`{"email":"ann-%d@example.com"}`, i), result: result(i)})
+		}
+		return append(list, agentStep{answer: "Your orders are found."})
+	}
+	pad := strings.Repeat("Nothing of note happened to this order. ", 30)
+	base, td := agentTrace(steps(func(i int) string { return fmt.Sprintf("%sIt is %d days old. %s", pad, i, pad) }))
+	m.send(td)
+	other, td := agentTrace(steps(func(i int) string {
+		state := fmt.Sprintf("%d days old", i)
+		if i > 3 {
+			state = fmt.Sprintf("lost since day %d", i)
+		}
+		return fmt.Sprintf("%sIt is %s. %s", pad, state, pad)
+	}))
+	m.send(failed(td, "An order is lost."))
+	runs := map[string]any{"run_id": base.String(), "other_run_id": other.String()}
+	with := func(name string, value any) map[string]any {
+		arguments := map[string]any{name: value}
+		for name, value := range runs {
+			if _, ok := arguments[name]; !ok {
+				arguments[name] = value
+			}
+		}
+		return arguments
+	}
+	var whole []string
+	for _, budget := range []int{30_000, 1024, 2500} {
+		var seen []string
+		tool, arguments := "runs.diff", with("token_budget", budget)
+		for tool != "" {
+			compared, _ := callTool[comparedRuns](t, m.client, tool, arguments)
+			require.NotEmpty(t, compared.Steps)
+			if len(seen) == 0 {
+				first := compared.Steps[0]
+				assert.Equal(t, "find_order", first.Name)
+				assert.Equal(t, "changed", first.State)
+				assert.Equal(t, 9, first.Same, "four calls of the model and the tool, and the fifth of the model")
+				assert.Contains(t, first.Recorded, "+ lost since day")
+				assert.NotContains(t, first.Recorded, strings.Repeat("Nothing of note happened to this order. ", 5))
+				require.NotEmpty(t, compared.Next)
+				for _, next := range compared.Next {
+					tool, arguments := nextCall(t, next)
+					view, _ := callTool[viewAnswer](t, m.client, tool, arguments)
+					assert.Contains(t, spanIDs(view), arguments["focus"])
+				}
+			}
+			for _, step := range compared.Steps {
+				seen = append(seen, fmt.Sprint(step.N, step.State, step.Name))
+			}
+			tool = ""
+			if compared.NextPage != "" {
+				require.Positive(t, compared.LeftOut)
+				tool, arguments = nextCall(t, compared.NextPage)
+				arguments["token_budget"] = budget
+			} else {
+				assert.Zero(t, compared.LeftOut)
+			}
+		}
+		if whole == nil {
+			whole = seen
+			require.Greater(t, len(whole), 2*(calls-4)-1)
+			assert.Equal(t, "1changedinvoke_agent_orders", whole[len(whole)-1], "what follows from the others")
+		}
+		assert.Equal(t, whole, seen, "%d tokens", budget)
+	}
+	same, _ := callTool[comparedRuns](t, m.client, "runs.diff", with("other_run_id", base.String()))
+	assert.Empty(t, same.Steps)
+	assert.Empty(t, same.Next)
+	assert.Equal(t, 2*calls+2, same.Same)
+
+	for want, arguments := range map[string]map[string]any{
+		"There is no such run. Use a run_id from runs.search": with("other_run_id", noSuchID),
+		"The arguments are not valid: required":               {"run_id": base.String()},
+		"validating /properties/other_run_id: pattern":        with("other_run_id", "7"),
+		"validating /properties/skip: minimum":                with("skip", -1),
+		"This key has no such project. Omit project_id":       with("project_id", noSuchID),
+	} {
+		assert.Contains(t, toolError(t, m.client, "runs.diff", arguments), want)
+	}
+	stranger := connect(t, m.address, m.mint(t, m.session, m.createProject(t, m.session, m.project.WorkspaceId, "other").Id, contract.ScopeRunsRead).Key)
+	assert.Equal(t, toolError(t, stranger, "runs.diff", with("run_id", noSuchID)), toolError(t, stranger, "runs.diff", runs))
+	ingest := connect(t, m.address, m.mint(t, m.session, m.project.Id, contract.ScopeIngestWrite).Key)
+	assert.Contains(t, toolError(t, ingest, "runs.diff", runs), "lacks the scope runs:read")
+}
+
+// TestMCPGroupsKeepTextInItsFence groups and compares runs whose names, attributes and errors are hostile.
+func TestMCPGroupsKeepTextInItsFence(t *testing.T) {
+	t.Parallel()
+	m := newMCPReplays(t, orders)
+	var texts []string
+	for _, text := range injections {
+		if len(text) > 500 {
+			continue
+		}
+		hostile := order + " " + strings.ToValidUTF8(text, "\ufffd") + " " + order
+		for i := range 2 {
+			_, td := agentTrace([]agentStep{{tool: "find_order", arguments: `{}`, result: hostile + fmt.Sprint(i)}, {answer: hostile}})
+			root := td.ResourceSpans().At(0).ScopeSpans().At(0).Spans().At(0)
+			root.SetName(hostile)
+			for _, name := range []string{"gen_ai.agent.name", "looptrace.metadata.kind", "user.id", "session.id"} {
+				root.Attributes().PutStr(name, hostile+fmt.Sprint(i))
+			}
+			m.send(failed(td, hostile))
+		}
+		texts = append(texts, hostile)
+	}
+	require.Greater(t, len(texts), 40)
+	tool, arguments := "runs.failures", map[string]any{"limit": 20, "token_budget": 30_000}
+	groups := 0
+	for tool != "" {
+		page, text := callTool[failureGroups](t, m.client, tool, arguments)
+		groups += len(page.Groups)
+		for _, group := range page.Groups {
+			_, compared := callTool[comparedRuns](t, m.client, "runs.diff", map[string]any{"run_id": group.RunIDs[0], "other_run_id": group.RunIDs[len(group.RunIDs)-1], "token_budget": 3000})
+			text += "\n" + compared
+		}
+		for answer := range strings.SplitSeq(text, "\n") {
+			var value any
+			require.NoError(t, json.Unmarshal([]byte(answer), &value))
+			requireNoOrders(t, "", value)
+			require.Empty(t, hidden.FindString(answer))
+		}
+		tool = ""
+		if page.NextPage != "" {
+			tool, arguments = nextCall(t, page.NextPage)
+		}
+	}
+	assert.Greater(t, groups, 10)
+}
