@@ -2,6 +2,7 @@
 package programs
 
 import (
+	"bytes"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -9,6 +10,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"syscall"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -21,6 +23,7 @@ import (
 func Node(t *testing.T, name string, source fs.FS) string {
 	t.Helper()
 	dir := installed(t, name)
+	defer hold(t, dir)()
 	require.NoError(t, os.MkdirAll(dir, 0o755))
 	files, err := fs.Glob(source, "*")
 	require.NoError(t, err)
@@ -30,7 +33,12 @@ func Node(t *testing.T, name string, source fs.FS) string {
 		}
 		content, err := fs.ReadFile(source, file)
 		require.NoError(t, err)
-		require.NoError(t, os.WriteFile(filepath.Join(dir, file), content, 0o644))
+		path := filepath.Join(dir, file)
+		// Another test binary may be running it.
+		if have, err := os.ReadFile(path); err == nil && bytes.Equal(have, content) {
+			continue
+		}
+		require.NoError(t, os.WriteFile(path, content, 0o644))
 	}
 	once(t, filepath.Join(dir, "package-lock.json"), filepath.Join(dir, "node_modules"), func() {
 		run := Command(t.Context(), "npm", "ci", "--ignore-scripts", "--no-audit", "--no-fund", "--no-update-notifier")
@@ -44,6 +52,7 @@ func Node(t *testing.T, name string, source fs.FS) string {
 func Python(t *testing.T, name, requirements string) string {
 	t.Helper()
 	dir := installed(t, name)
+	defer hold(t, dir)()
 	interpreter := filepath.Join(dir, "bin", "python")
 	once(t, requirements, dir, func() {
 		Output(t, Command(t.Context(), "python3", "-m", "venv", "--clear", dir))
@@ -80,6 +89,16 @@ func installed(t *testing.T, name string) string {
 	root, err := checkout.Root()
 	require.NoError(t, err)
 	return filepath.Join(root, "_build", "test-"+name)
+}
+
+// hold keeps other test binaries from installing into the folder until the returned function is called.
+func hold(t *testing.T, dir string) (unlock func()) {
+	t.Helper()
+	require.NoError(t, os.MkdirAll(filepath.Dir(dir), 0o755))
+	file, err := os.OpenFile(dir+".lock", os.O_CREATE|os.O_RDWR, 0o644)
+	require.NoError(t, err)
+	require.NoError(t, syscall.Flock(int(file.Fd()), syscall.LOCK_EX))
+	return func() { _ = file.Close() } // which unlocks it
 }
 
 // once installs into target unless the packages of the lock file are installed.
