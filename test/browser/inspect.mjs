@@ -1,4 +1,5 @@
-// Inspects the current page: screenshots at three widths and axe at two, in light and dark.
+// Inspects the current page: screenshots at three widths and axe at two, in light and dark. SCREENSHOTS=one takes only the
+// first: they are for people, and no test reads them.
 import axe from "axe-core";
 import { env, report } from "./scenario.mjs";
 
@@ -8,6 +9,9 @@ const SIZES = [
   { width: 1024, height: 768, examined: false },
   { width: 390, height: 844, examined: true },
 ];
+const one = process.env.SCREENSHOTS === "one";
+// Dark differs from light in colors only: these are the rules about them.
+const RULES = { light: {}, dark: { runOnly: ["color-contrast", "link-in-text-block"] } };
 const SEVERE = ["serious", "critical"];
 
 /** Takes screenshots and reports accessibility violations. Leaves the page at the first width, in light. */
@@ -15,10 +19,12 @@ export async function inspect(page, name) {
   for (const colorScheme of ["light", "dark"]) {
     await page.emulateMedia({ colorScheme, reducedMotion: "reduce" });
     for (const { width, height, examined } of SIZES) {
+      const first = colorScheme === "light" && width === SIZES[0].width;
+      if (one && !examined) continue;
       await page.setViewportSize({ width, height });
       await settle(page);
-      await page.screenshot({ path: `${env.output}/${name}-${width}-${colorScheme}.png` });
-      if (examined) await examine(page, `${name}, ${width} px, ${colorScheme}`);
+      if (first || !one) await page.screenshot({ path: `${env.output}/${name}-${width}-${colorScheme}.png` });
+      if (examined) await examine(page, `${name}, ${width} px, ${colorScheme}`, RULES[colorScheme]);
     }
   }
   await page.emulateMedia({ colorScheme: "light", reducedMotion: "reduce" });
@@ -26,21 +32,26 @@ export async function inspect(page, name) {
   await settle(page);
 }
 
-/** Waits until nothing is loading and two frames are rendered. */
+/** Waits until nothing is loading, and what a change of the colors or the width animates is at its end. */
 async function settle(page) {
   await page.waitForFunction(() => !document.querySelector("[aria-busy=true]"));
   await page.evaluate(async () => {
     await document.fonts.ready;
+    const frames = () => new Promise((drawn) => requestAnimationFrame(() => requestAnimationFrame(drawn)));
+    await frames();
     const finite = document.getAnimations().filter(({ effect }) => effect.getComputedTiming().endTime !== Infinity);
     await Promise.all(finite.map((animation) => animation.finished.catch(() => {})));
-    await new Promise((drawn) => requestAnimationFrame(() => requestAnimationFrame(drawn)));
+    await frames();
   });
 }
 
-async function examine(page, where) {
-  // The page's content security policy doesn't apply to scripts from the debugger.
-  await page.evaluate(axe.source);
-  const { violations } = await page.evaluate(() => globalThis.axe.run(document, { resultTypes: ["violations"] }));
+async function examine(page, where, rules) {
+  // Once a document, for it is large. The page's content security policy doesn't apply to scripts from the debugger.
+  if (!(await page.evaluate(() => "axe" in globalThis))) await page.evaluate(axe.source);
+  const { violations } = await page.evaluate(
+    (rules) => globalThis.axe.run(document, { resultTypes: ["violations"], ...rules }),
+    rules,
+  );
   for (const { id, impact, help, nodes } of violations) {
     if (!SEVERE.includes(impact)) continue;
     const examples = nodes.slice(0, 3).map((node) => `${node.target.join(" ")} ${firstReason(node)}`);

@@ -57,7 +57,8 @@ await scenario(async (page, { projectId, needle, trip, largest }) => {
   await page.goto(`${project}/runs`);
   await until("runs", async () => (await page.getByTestId("run-row").count()) > 10);
   await page.keyboard.press("Control+k");
-  await page.getByRole("dialog", { name: "Go to" }).waitFor();
+  // Its field names its list with the first answer.
+  await page.getByRole("dialog", { name: "Go to" }).locator("[role=combobox][aria-controls]").waitFor();
   await inspect(page, "palette");
   await page.goto(`${project}/failures?range=90d`);
   const failures = page.getByTestId("failure-group");
