@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import fcntl
 import json
 import os
 import random
@@ -10,6 +11,7 @@ import signal
 import socket
 import subprocess
 import sys
+import tempfile
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -25,6 +27,8 @@ _SCOPES = [
     "evals:read", "evals:write",
 ]  # fmt: skip
 _WEB, _API, _HEALTH = 7090, 7081, 7082
+# Below those for outgoing connections.
+_LOWEST, _HIGHEST = 10000, 32000
 _PORTS = (4317, 4318, 7080, _API, _HEALTH, 7083, 7084, 7085, 7087, 7088, _WEB)
 
 
@@ -158,13 +162,21 @@ def _die_with_parent() -> None:
 
 
 def _free_offset() -> int:
+    """Returns an offset of free ports, and reserves them while this process lives, as test/freeport does."""
+    folder = Path(tempfile.gettempdir()) / "looptrace-test-ports"
+    folder.mkdir(mode=0o777, exist_ok=True)
     for _ in range(100):
-        offset = random.randint(1000, 25000)  # noqa: S311
+        offset = random.randint(_LOWEST - min(_PORTS), _HIGHEST - max(_PORTS))  # noqa: S311
+        held = []
         try:
             for port in _PORTS:
+                held.append(os.open(folder / str(port + offset), os.O_CREAT | os.O_RDWR, 0o666))
+                fcntl.flock(held[-1], fcntl.LOCK_EX | fcntl.LOCK_NB)
                 with socket.socket() as probe:
                     probe.bind(("127.0.0.1", port + offset))
         except OSError:
+            for lock in held:
+                os.close(lock)
             continue
         return offset
     raise RuntimeError("no free ports")
