@@ -74,7 +74,7 @@ audit: ## Check all dependencies against a vulnerability database (AUDIT_DB=fold
 	@scripts/audit
 
 .PHONY: test
-test: prerequisites build generated-fresh lint test-ui test-go test-sdk e2e faults ## Run every test; installs what it needs
+test: prerequisites build generated-fresh lint test-ui test-go test-sdk test-product ## Run every test; installs what it needs
 
 .PHONY: prerequisites
 prerequisites: ## Install system packages for the tests: Chromium, Java, Maven, strace, jq and Python's venv
@@ -116,9 +116,16 @@ _build/sdk-venv/.installed: sdk/python/test-requirements.txt sdk/python/pyprojec
 	$(sdk_bin)/python -m pip install --quiet --disable-pip-version-check --no-deps --editable sdk/python
 	@touch $@
 
+e2e_tests := ./test/e2e/... ./test/operations/... ./test/security
+
+# e2e and faults at once: the browsers of one need the processors, the other mostly waits. The broker's faults are in test-go.
+.PHONY: test-product
+test-product: build _build/sdk-venv/.installed
+	$(GO) test -count=1 -p 2 -timeout $(if $(FAULTS),6h,50m) -v $(e2e_tests) ./test/faults/...
+
 .PHONY: e2e
 e2e: build _build/sdk-venv/.installed ## Test the built product with stock SDKs and a browser: counters, readiness, probe, security
-	$(GO) test -count=1 -p 1 -timeout 35m -v ./test/e2e/... ./test/operations/... ./test/security
+	$(GO) test -count=1 -p 1 -timeout 35m -v $(e2e_tests)
 
 # Tests with recorded payloads in the folder LOOPTRACE_REALDATA. No other test needs them.
 realdata_tests := ^(TestRealTraces|TestRealSpans|TestHostileSpans|TestRealRuns|TestSurvival|TestConformance|TestOpenRealCalls|TestRealReplayability)$$

@@ -25,7 +25,7 @@ import (
 // answersWithin is how soon an operation reports that a part does not answer. Ingest waits 10 s for the queue
 // (queue_timeout).
 var answersWithin = map[string]time.Duration{
-	product.ClickHouseProcess: 10 * time.Second, product.PostgresProcess: 10 * time.Second, product.BrokerProcess: 11 * time.Second,
+	product.ClickHouseProcess: 10 * time.Second, product.PostgresProcess: 10 * time.Second, product.BrokerProcess: 13 * time.Second,
 }
 
 // operation is a request to the product while a part hangs.
