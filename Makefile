@@ -101,7 +101,7 @@ test-ui: ui/node_modules/.package-lock.json ## Run the UI's unit tests
 .PHONY: test-sdk
 test-sdk: _build/sdk-venv/.installed _build/looptrace _build/looptrace-controlplane collector engines ui ## Lint, type-check and test the Python SDK, on a real product
 	cd sdk/python && $(sdk_bin)/ruff check . && $(sdk_bin)/ruff format --check . && $(sdk_bin)/mypy
-	cd sdk/python && $(sdk_bin)/pytest tests
+	cd sdk/python && $(sdk_bin)/pytest tests --numprocesses 2 --dist loadfile
 	cd sdk/python && $(sdk_bin)/pytest recipes --here --recipes openai,anthropic,langchain,langgraph,openai-agents,opentelemetry-python
 
 .PHONY: recipes
