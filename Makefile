@@ -74,7 +74,7 @@ audit: ## Check all dependencies against a vulnerability database (AUDIT_DB=fold
 	@scripts/audit
 
 .PHONY: test
-test: prerequisites build generated-fresh lint test-ui test-go test-sdk test-product ## Run every test; installs what it needs
+test: prerequisites generated-fresh build lint test-ui test-go test-sdk test-product ## Run every test; installs what it needs
 
 .PHONY: prerequisites
 prerequisites: ## Install system packages for the tests: Chromium, Java, Maven, strace, jq and Python's venv
