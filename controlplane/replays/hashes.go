@@ -237,13 +237,13 @@ func (d *Did) callsDistance(o *Did) float64 {
 	return row[len(b)] / longest
 }
 
-// hashOf is a hash of the steps of a recording.
+// hashOf is a hash of the steps of a recording: what they asked and what came of it.
 func hashOf(r *replay.Recording) string {
 	did, _ := doneBy(r, nil, nil)
 	parts := []string{did.Bytes, string(r.Replayability.Level)}
 	for i := range r.Steps {
 		step := &r.Steps[i]
-		parts = append(parts, step.SpanID, string(step.Kind), step.Name, step.Status, strconv.Itoa(step.Parent))
+		parts = append(parts, step.SpanID, string(step.Kind), step.Name, step.Status, strconv.Itoa(step.Parent), r.RequestDigest(i))
 	}
 	return sumOf(parts...)
 }

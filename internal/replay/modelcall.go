@@ -3,6 +3,7 @@ package replay
 import (
 	"bytes"
 	"cmp"
+	"encoding/hex"
 	"encoding/json"
 	"slices"
 
@@ -81,6 +82,12 @@ func (r *Recording) modelCall(i int, span *Span) *ModelCall {
 
 // requestDigests name a recorded request, and its messages after the system's.
 type requestDigests struct{ request, body digest }
+
+// RequestDigest is a digest in hexadecimal of what a model call of the recording asks, by the index of its step. Requests that are the same to the model
+// have the same one. It is of zeros for other steps.
+func (r *Recording) RequestDigest(step int) string {
+	return hex.EncodeToString(r.requests[step].request[:])
+}
 
 // tailKey is what the requests of a loop have in common: the span above them, their first message, and whether they are those that were sent.
 type tailKey struct {
