@@ -48,6 +48,7 @@ describe("formatRunCost", () => {
     [null, 2, "unknown", undefined],
     [0.5, 0, "$0.500", undefined],
     [0.5, 1, "$0.500 +", "Excludes 1 model call without a known price"],
+    [0.000001, 1, "<$0.00001 +", "Excludes 1 model call without a known price"],
     [0, 2, "$0 +", "Excludes 2 model calls without a known price"],
   ])("%s without %s calls → %s", (cost_usd, unpriced_call_count, want, note) => {
     const run = { cost_usd, unpriced_call_count, llm_call_count: 0, usage: null };
@@ -81,7 +82,10 @@ describe("formatCost", () => {
     [0.0812, "$0.0812"],
     [0.5, "$0.500"],
     [0.00123, "$0.0012"],
-    [0.0000001, "<$0.000001"],
+    [0.00001, "$0.000010"],
+    [0.000016, "$0.000016"],
+    [0.0000099, "<$0.00001"],
+    [0.0000001, "<$0.00001"],
   ])("%s → %s", (value, want) => expect(formatCost(value)).toBe(want));
 });
 

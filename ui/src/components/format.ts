@@ -40,16 +40,18 @@ export function formatTokens(value: number | null | undefined): string {
   return value < 1_000_000 ? formatCount(value) : `${(value / 1_000_000).toFixed(2)} M`;
 }
 
-/** Dollars: two decimals from $1, three significant digits below, two below one cent. */
+/** Smaller costs would need more zeros than people count. */
+const MIN_COST = 0.00001;
+
+/** Dollars: two decimals from $1, three significant digits below, two below one cent; <$0.00001 for less. */
 export function formatCost(usd: number | null | undefined): string {
   if (usd === null || usd === undefined) return UNKNOWN;
   if (usd === 0) return "$0";
   if (usd >= 0.995)
     return `$${usd.toLocaleString("en-US", { minimumFractionDigits: 2, maximumFractionDigits: 2 })}`;
-  if (usd < 0.000001) return "<$0.000001";
+  if (usd < MIN_COST) return "<$0.00001";
   const digits = usd >= 0.01 ? 3 : 2;
-  const decimals = Math.min(8, digits - 1 - Math.floor(Math.log10(usd)));
-  return `$${usd.toFixed(decimals)}`;
+  return `$${usd.toFixed(digits - 1 - Math.floor(Math.log10(usd)))}`;
 }
 
 type ModelUse = Pick<Run, "usage" | "cost_usd" | "llm_call_count" | "unpriced_call_count">;

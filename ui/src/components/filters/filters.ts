@@ -1,5 +1,5 @@
 import type { Outcome, Replayability, RunFilter, RunSourceFilter, Status, Traces } from "@/api/types";
-import { formatCost, formatDuration, formatTokens } from "@/components/format";
+import { formatDuration, formatTokens } from "@/components/format";
 import { REPLAYABILITY } from "@/components/replayability";
 
 export const STATUSES: Status[] = ["running", "ok", "error", "cancelled"];
@@ -274,7 +274,8 @@ export function toggleOnlyFailed(params: URLSearchParams): URLSearchParams {
 
 function formatBound(field: NumberField, value: number): string {
   if (field === "min_duration_ms") return formatDuration(value);
-  return field === "min_cost_usd" ? formatCost(value) : formatTokens(value);
+  // A bound is exact.
+  return field === "min_cost_usd" ? `$${value}` : formatTokens(value);
 }
 
 function readTime(value: string | null): string | null {

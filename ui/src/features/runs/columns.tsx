@@ -66,8 +66,8 @@ export const COLUMNS = [
   {
     id: "cost",
     label: "Cost",
-    width: "74px",
-    minWidth: 88,
+    width: "84px",
+    minWidth: 98,
     number: true,
     order: "cost_usd",
     title: unpricedNote,
