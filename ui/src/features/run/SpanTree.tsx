@@ -9,7 +9,7 @@ import {
   IconZoomOut,
 } from "@tabler/icons-react";
 import { useCallback, useEffect, useLayoutEffect, useMemo, useRef, useState } from "react";
-import { formatCount, formatDuration } from "@/components/format";
+import { formatCount } from "@/components/format";
 import { useKeys } from "@/components/useKeys";
 import {
   allClosed,
@@ -283,8 +283,8 @@ export function SpanTree(props: Props) {
         <div ref={axis} className={classes.marks} aria-hidden="true" title="Drag to zoom">
           <div ref={lane} className={classes.ruler}>
             {marks.map((mark) => (
-              <span key={mark} className={classes.mark} style={{ left: part(mark - shown.from, shown) }}>
-                {formatDuration(mark)}
+              <span key={mark.at} className={classes.mark} style={{ left: part(mark.at - shown.from, shown) }}>
+                {mark.label}
               </span>
             ))}
             {time.dragged && (

@@ -30,7 +30,28 @@ describe("ticks", () => {
     [{ from: 0, to: 12_400 }, 4, [0, 5000, 10_000]],
     [{ from: 0, to: 0.9 }, 3, [0, 0.5]],
     [{ from: 900, to: 1900 }, 4, [1000, 1250, 1500, 1750]],
-  ])("%j", (shown, count, want) => expect(ticks(shown, count)).toEqual(want));
+  ])("%j", (shown, count, want) => expect(ticks(shown, count).map(({ at }) => at)).toEqual(want));
+  it.each([
+    [{ from: 0, to: 1000 }, ["0", "0.25 s", "0.50 s", "0.75 s"]],
+    [{ from: 0, to: 0.9 }, ["0", "250 µs", "500 µs", "750 µs"]],
+    [{ from: 0, to: 12_400 }, ["0", "5 s", "10 s"]],
+    [{ from: 12_400, to: 12_440 }, ["12.40 s", "12.41 s", "12.42 s", "12.43 s"]],
+    [{ from: 12_400, to: 12_400.4 }, ["12.4000 s", "12.4001 s", "12.4002 s", "12.4003 s"]],
+    [{ from: 119_900, to: 120_700 }, ["2 m 00.0 s", "2 m 00.5 s"]],
+    [{ from: 0, to: 200_000 }, ["0", "50 s", "1 m 40 s", "2 m 30 s"]],
+    [{ from: 3_600_000, to: 3_600_100 }, ["1 h 00 m 00.00 s", "1 h 00 m 00.05 s"]],
+  ])("%j are named", (shown, want) => expect(ticks(shown, 4).map(({ label }) => label)).toEqual(want));
+  it("never have the same name", () => {
+    for (const runEnd of [0.5, 12_400, 61_000, 3_700_000, 90_000_000]) {
+      for (let length = runEnd; length > runEnd * 1e-6; length /= 1.7) {
+        for (const share of [0, 0.37, 0.9]) {
+          const from = (runEnd - length) * share;
+          const labels = ticks({ from, to: from + length }, 4).map(({ label }) => label);
+          expect(new Set(labels).size, `${from} and ${length}: ${labels}`).toBe(labels.length);
+        }
+      }
+    }
+  });
 });
 
 describe("zoom", () => {

@@ -19,18 +19,59 @@ export function bar(start: number, duration: number, shown: Interval, runEnd: nu
   return { left, width: clamp((end - shown.from) / length) - left, open: duration < 0, outside };
 }
 
-/** About `count` round times in the visible interval, in milliseconds since the run's start. */
-export function ticks(shown: Interval, count: number): number[] {
+/** A time on the axis, in milliseconds since the run's start, and its name. */
+export interface Tick {
+  at: number;
+  label: string;
+}
+
+/** Longer labels need twice the room. */
+const LONG_LABEL = 9;
+
+/** About `count` round times in the visible interval. Fewer if their labels are long. */
+export function ticks(shown: Interval, count: number): Tick[] {
+  const all = ticksOf(shown, count);
+  const isLong = all.some(({ label }) => label.length > LONG_LABEL);
+  return isLong && count > 2 ? ticksOf(shown, Math.ceil(count / 2)) : all;
+}
+
+function ticksOf(shown: Interval, count: number): Tick[] {
   const length = shown.to - shown.from;
   const rough = length / count;
   const power = 10 ** Math.floor(Math.log10(rough));
   const step =
     [1, 2, 2.5, 5, 10].map((factor) => factor * power).find((candidate) => candidate >= rough) ?? rough;
-  const out: number[] = [];
+  const out: Tick[] = [];
   for (let index = Math.ceil(shown.from / step); index * step < shown.from + length * 0.97; index++) {
-    out.push(index * step);
+    const at = index * step;
+    out.push({ at, label: at === 0 ? "0" : tickLabel(at, step, shown.to) });
   }
   return out;
+}
+
+/** A multiple of `step` with as many digits as tell it from its neighbours, in the unit that suits `longest`. */
+function tickLabel(ms: number, step: number, longest: number): string {
+  if (longest < 1) return `${digits(ms * 1000, step * 1000)} µs`;
+  if (longest < 1000) return `${digits(ms, step)} ms`;
+  const seconds = ms / 1000;
+  if (longest < 60_000) return `${digits(seconds, step / 1000)} s`;
+  // Rounded first, so that no label says 60 s.
+  const rounded = Number(digits(seconds, step / 1000));
+  const minutes = Math.floor(rounded / 60);
+  const rest = digits(rounded - minutes * 60, step / 1000);
+  const [whole = "", fraction] = rest.split(".");
+  if (minutes === 0) return `${rest} s`;
+  const exact = `${whole.padStart(2, "0")}${fraction === undefined ? "" : `.${fraction}`} s`;
+  if (longest < 3_600_000) return `${minutes} m ${exact}`;
+  const hours = `${Math.floor(minutes / 60)} h ${String(minutes % 60).padStart(2, "0")} m`;
+  return step % 60_000 === 0 ? hours : `${hours} ${exact}`;
+}
+
+/** A multiple of `step` without trailing digits that every multiple has. */
+function digits(value: number, step: number): string {
+  let decimals = 0;
+  while (decimals < 12 && Math.abs(step * 10 ** decimals - Math.round(step * 10 ** decimals)) > 1e-6) decimals++;
+  return value.toFixed(decimals);
 }
 
 /** The shortest interval to zoom to, as a share of the run. */
