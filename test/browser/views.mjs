@@ -38,6 +38,13 @@ await scenario(async (page, { projectId, runId, otherRunId, trip }) => {
   await until("the wheel zooms", async () => (await shown()) < whole);
   await page.keyboard.press("0");
   check((await rows.filter({ hasText: "on the critical path" }).count()) > 0, "the critical path is named for screen readers");
+  const legend = page.getByRole("complementary", { name: "Critical path" });
+  check(/Critical path.* in \d spans/.test(await legend.textContent()), "a legend says what is marked and how long it is");
+  await tree.focus();
+  await page.keyboard.press("c");
+  await until("no legend without the path", async () => (await legend.count()) === 0);
+  await page.keyboard.press("c");
+  await legend.waitFor();
 
   await tree.focus();
   await page.keyboard.press("Enter");

@@ -1,21 +1,10 @@
-import { ActionIcon, Button, Group, NativeSelect, Text, TextInput, Tooltip } from "@mantine/core";
-import {
-  IconArrowsHorizontal,
-  IconChevronDown,
-  IconChevronUp,
-  IconRoute,
-  IconSearch,
-  IconZoomIn,
-  IconZoomOut,
-} from "@tabler/icons-react";
+import { Button, Text } from "@mantine/core";
 import { useCallback, useEffect, useLayoutEffect, useMemo, useRef, useState } from "react";
 import { formatCount } from "@/components/format";
 import { useKeys } from "@/components/useKeys";
 import {
   allClosed,
-  ERRORS,
   findSpans,
-  PATH,
   type RunTree,
   rowOf,
   rowsPushed,
@@ -23,7 +12,9 @@ import {
   siblingsOf,
   visibleIndices,
 } from "./outline";
+import { PathLegend } from "./PathLegend";
 import { SpanRow } from "./SpanRow";
+import { SpanTools } from "./SpanTools";
 import classes from "./SpanTree.module.css";
 import { around, pan, ticks, zoom } from "./timing";
 import { useInitialFocus } from "./useInitialFocus";
@@ -197,65 +188,25 @@ export function SpanTree(props: Props) {
   const someClosed = closed.size > 0;
   return (
     <div className={classes.root}>
-      <div className={classes.tools}>
-        <TextInput
-          ref={search}
-          size="xs"
-          type="search"
-          className={classes.search}
-          aria-label="Find spans"
-          placeholder="Find spans"
-          leftSection={<IconSearch size={14} aria-hidden="true" />}
-          value={filter.text}
-          onChange={(event) => setFilter({ ...filter, text: event.currentTarget.value })}
-          onKeyDown={(event) => {
-            if (event.key === "Escape") stopFiltering();
-            if (event.key === "Enter") {
-              const first = found?.indexOf(1) ?? -1;
-              if (first >= 0) onSelect(tree.ids[first] as string);
-              scroller.current?.focus();
-            }
-          }}
-        />
-        <NativeSelect
-          size="xs"
-          aria-label="Which spans"
-          className={classes.which}
-          value={filter.only}
-          onChange={(event) => setFilter({ ...filter, only: event.currentTarget.value })}
-          data={[
-            { value: "", label: "All spans" },
-            { value: ERRORS, label: "Errors" },
-            { value: PATH, label: "Critical path" },
-            ...kinds.map((kind) => ({ value: kind, label: kind })),
-          ]}
-        />
-        {props.errorCount > 0 && (
-          <Group gap={0} wrap="nowrap">
-            <Text size="xs" c="red" fw={550}>
-              {formatCount(props.errorCount)} {props.errorCount === 1 ? "error" : "errors"}
-            </Text>
-            <Tool
-              label="Previous error (p)"
-              onClick={() => props.onJump(-1)}
-              icon={IconChevronUp}
-              color="red"
-            />
-            <Tool label="Next error (n)" onClick={() => props.onJump(1)} icon={IconChevronDown} color="red" />
-          </Group>
-        )}
-        <Group gap={2} wrap="nowrap" ml="auto">
-          <Tool
-            label="Show the critical path (c)"
-            onClick={() => setWithPath(!withPath)}
-            icon={IconRoute}
-            pressed={withPath}
-          />
-          <Tool label="Zoom in (+)" onClick={() => zoomBy(0.5)} icon={IconZoomIn} />
-          <Tool label="Zoom out (-)" onClick={() => zoomBy(2)} icon={IconZoomOut} disabled={time.isWhole} />
-          <Tool label="Whole run (0)" onClick={showAll} icon={IconArrowsHorizontal} disabled={time.isWhole} />
-        </Group>
-      </div>
+      <SpanTools
+        search={search}
+        filter={filter}
+        onFilter={setFilter}
+        onStop={stopFiltering}
+        onFirst={() => {
+          const first = found?.indexOf(1) ?? -1;
+          if (first >= 0) onSelect(tree.ids[first] as string);
+          scroller.current?.focus();
+        }}
+        kinds={kinds}
+        errorCount={props.errorCount}
+        onJump={props.onJump}
+        withPath={withPath}
+        onWithPath={setWithPath}
+        isWhole={time.isWhole}
+        onZoom={zoomBy}
+        onShowAll={showAll}
+      />
       <div className={classes.axis}>
         <span className={classes.counts}>
           <Text size="xs" c="dimmed" role="status" data-testid="span-count">
@@ -283,7 +234,11 @@ export function SpanTree(props: Props) {
         <div ref={axis} className={classes.marks} aria-hidden="true" title="Drag to zoom">
           <div ref={lane} className={classes.ruler}>
             {marks.map((mark) => (
-              <span key={mark.at} className={classes.mark} style={{ left: part(mark.at - shown.from, shown) }}>
+              <span
+                key={mark.at}
+                className={classes.mark}
+                style={{ left: part(mark.at - shown.from, shown) }}
+              >
                 {mark.label}
               </span>
             ))}
@@ -325,35 +280,8 @@ export function SpanTree(props: Props) {
           {rendered}
         </div>
       </div>
+      {withPath && <PathLegend tree={tree} onSelect={onSelect} />}
     </div>
-  );
-}
-
-interface ToolProps {
-  label: string;
-  icon: typeof IconSearch;
-  onClick: () => void;
-  pressed?: boolean;
-  disabled?: boolean;
-  color?: string;
-}
-
-function Tool({ label, icon: Icon, onClick, pressed, disabled, color = "gray" }: ToolProps) {
-  return (
-    <Tooltip label={label}>
-      <ActionIcon
-        size="sm"
-        variant={pressed ? "light" : "subtle"}
-        color={pressed ? undefined : color}
-        aria-label={label}
-        aria-pressed={pressed}
-        aria-disabled={disabled || undefined}
-        style={disabled ? { opacity: 0.4 } : undefined}
-        onClick={disabled ? undefined : onClick}
-      >
-        <Icon size={15} stroke={1.7} aria-hidden="true" />
-      </ActionIcon>
-    </Tooltip>
   );
 }
 

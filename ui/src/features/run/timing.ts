@@ -70,7 +70,8 @@ function tickLabel(ms: number, step: number, longest: number): string {
 /** A multiple of `step` without trailing digits that every multiple has. */
 function digits(value: number, step: number): string {
   let decimals = 0;
-  while (decimals < 12 && Math.abs(step * 10 ** decimals - Math.round(step * 10 ** decimals)) > 1e-6) decimals++;
+  while (decimals < 12 && Math.abs(step * 10 ** decimals - Math.round(step * 10 ** decimals)) > 1e-6)
+    decimals++;
   return value.toFixed(decimals);
 }
 
