@@ -42,6 +42,35 @@ await scenario(async (page, { projectId, runId, spans }) => {
   await page.keyboard.press("ArrowLeft");
   await until("closed, one row", async () => (await rows.count()) === 1);
   await page.keyboard.press("ArrowRight");
+  const shown = async () =>
+    tree.evaluate((element) => ({ from: Number(element.dataset.from), to: Number(element.dataset.to) }));
+  const whole = await shown();
+  const near = (a, b) => Math.abs(a - b) < whole.to / 50;
+  const strip = await page.getByTestId("minimap").boundingBox();
+  const dragOverview = async (from, to) => {
+    await page.mouse.move(strip.x + from * strip.width, strip.y + strip.height / 2);
+    await page.mouse.down();
+    await page.mouse.move(strip.x + to * strip.width, strip.y + strip.height / 2, { steps: 4 });
+    await page.mouse.up();
+  };
+  const shows = (what, from, to) =>
+    until(what, async () => {
+      const now = await shown();
+      return near(now.from, from * whole.to) && near(now.to, to * whole.to);
+    });
+  await dragOverview(0.25, 0.5);
+  await shows("a part picked in the overview", 0.25, 0.5);
+  await dragOverview(0.4, 0.6);
+  await shows("the part moved in the overview", 0.45, 0.7);
+  await dragOverview(0.7, 0.85);
+  await shows("the part made longer in the overview", 0.45, 0.85);
+  await page.getByRole("slider", { name: "Visible part of the run" }).focus();
+  await page.keyboard.press("Home");
+  await shows("the part moved by keyboard", 0, 0.4);
+  await page.getByRole("slider", { name: "End of the visible part" }).focus();
+  await page.keyboard.press("End");
+  await shows("the whole run by keyboard", 0, 1);
+  check((await page.locator("[data-testid=minimap] path").nth(1).getAttribute("d")) !== "", "errors are in the overview");
   await page.getByLabel("Which spans").selectOption("errors");
   await until("errors and their ancestors", async () =>
     /^\d+ of /.test(await page.getByTestId("span-count").textContent()),

@@ -2,6 +2,7 @@ import { Button, Text } from "@mantine/core";
 import { useCallback, useEffect, useLayoutEffect, useMemo, useRef, useState } from "react";
 import { formatCount } from "@/components/format";
 import { useKeys } from "@/components/useKeys";
+import { Minimap } from "./Minimap";
 import {
   allClosed,
   findSpans,
@@ -205,6 +206,14 @@ export function SpanTree(props: Props) {
         onWithPath={setWithPath}
         isWhole={time.isWhole}
         onZoom={zoomBy}
+        onShowAll={showAll}
+      />
+      <Minimap
+        tree={tree}
+        runEnd={runEnd}
+        shown={shown}
+        isWhole={time.isWhole}
+        onShow={show}
         onShowAll={showAll}
       />
       <div className={classes.axis}>

@@ -1,4 +1,5 @@
-import { type RefObject, useCallback, useEffect, useRef, useState } from "react";
+import { type RefObject, useCallback, useEffect, useMemo, useRef, useState } from "react";
+import { followPointer } from "./followPointer";
 import type { Interval } from "./outline";
 import { pan, zoom } from "./timing";
 
@@ -17,7 +18,7 @@ export function useTimeWindow(
 ) {
   const [chosen, setChosen] = useState<Interval>();
   const [dragged, setDragged] = useState<Interval>();
-  const shown = chosen ?? { from: 0, to: runEnd };
+  const shown = useMemo(() => chosen ?? { from: 0, to: runEnd }, [chosen, runEnd]);
   const latest = useRef({ shown, runEnd });
   useEffect(() => {
     latest.current = { shown, runEnd };
@@ -59,7 +60,7 @@ export function useTimeWindow(
       down.preventDefault();
       const begin = momentAt(down.clientX);
       let interval: Interval | undefined;
-      follow(down, marks, (move) => {
+      followPointer(down, marks, (move) => {
         const now = momentAt(move.clientX);
         interval =
           Math.abs(move.clientX - down.clientX) > CLICK_TOLERANCE
@@ -77,7 +78,7 @@ export function useTimeWindow(
       const share = shareAt(down.clientX);
       if (down.button !== 0 || down.pointerType === "touch" || isWhole || !(share >= 0 && share <= 1)) return;
       let moved = false;
-      follow(down, lanes, (move) => {
+      followPointer(down, lanes, (move) => {
         moved ||= Math.abs(move.clientX - down.clientX) > CLICK_TOLERANCE;
         if (moved) show(pan(shown, share - shareAt(move.clientX), runEnd));
       }).then(() => {
@@ -105,27 +106,4 @@ export function useTimeWindow(
     show,
     showAll: useCallback(() => setChosen(undefined), []),
   };
-}
-
-/** Follows a pointer until it is released. */
-function follow(
-  down: PointerEvent,
-  element: HTMLElement,
-  onMove: (event: PointerEvent) => void,
-): Promise<void> {
-  return new Promise((resolve) => {
-    const move = (event: PointerEvent) => event.pointerId === down.pointerId && onMove(event);
-    const up = (event: PointerEvent) => {
-      if (event.pointerId !== down.pointerId) return;
-      window.removeEventListener("pointermove", move);
-      window.removeEventListener("pointerup", up);
-      window.removeEventListener("pointercancel", up);
-      element.style.removeProperty("user-select");
-      resolve();
-    };
-    element.style.setProperty("user-select", "none");
-    window.addEventListener("pointermove", move);
-    window.addEventListener("pointerup", up);
-    window.addEventListener("pointercancel", up);
-  });
 }
