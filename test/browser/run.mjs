@@ -63,6 +63,21 @@ await scenario(async (page, { projectId, runId, trip, unpriced, withoutModel }) 
   await page.keyboard.press("n");
   await isAt(booking);
 
+  // The border of the names and that of the details move by keyboard, and stay where they were put.
+  for (const border of [page.getByRole("separator", { name: "Width of the names" }), page.getByRole("separator").nth(1)]) {
+    const at = async () => Math.round((await border.boundingBox()).x);
+    const start = await at();
+    await border.focus();
+    await page.keyboard.press("Shift+ArrowLeft");
+    await until("the border moved", async () => (await at()) < start - 10);
+    const moved = await at();
+    await page.reload();
+    await isAt(booking);
+    await until("the border where it was put", async () => Math.abs((await at()) - moved) < 3);
+    await border.dblclick();
+    await until("the border where it was at first", async () => Math.abs((await at()) - start) < 3);
+  }
+
   await select(chat);
   const attributes = chat.attributes;
   const [question] = attributes["gen_ai.input.messages"];

@@ -26,10 +26,14 @@ import { RunSkeleton, SpansSkeleton } from "./RunSkeleton";
 import { Scores } from "./Scores";
 import { SpanDetail } from "./SpanDetail";
 import { SpanTree } from "./SpanTree";
+import { useStoredShare } from "./useStoredShare";
 import { VIEWS, viewOf } from "./views";
 
 const TranscriptView = lazy(async () => ({ default: (await import("./TranscriptView")).TranscriptView }));
 const GraphView = lazy(async () => ({ default: (await import("./GraphView")).GraphView }));
+
+/** How much of the width the spans have at first, in percent. */
+const TREE_SHARE = 46;
 
 /** One run: its spans as a tree with times, and the selected span. */
 export function RunPage() {
@@ -62,6 +66,7 @@ function RunView({ projectId, runId }: { projectId: string; runId: string }) {
   const [addedSpan, setAddedSpan] = useState<Span>();
   const [closed, setClosed] = useState<ReadonlySet<string>>(new Set());
   const isNarrow = useMediaQuery("(max-width: 48em)", false, { getInitialValueInEffect: false });
+  const [treeShare = TREE_SHARE, setTreeShare] = useStoredShare("looptrace.run-tree");
   const treeElement = useRef<HTMLDivElement>(null);
   const detailElement = useRef<HTMLElement>(null);
   const isRunning = run.data?.status === "running";
@@ -326,13 +331,21 @@ function RunView({ projectId, runId }: { projectId: string; runId: string }) {
           </section>
         </div>
       ) : (
-        <Splitter className={classes.split} lineSize={1} withHandle={false} handleColor="var(--lt-border)">
-          <Splitter.Pane defaultSize={46} min={24}>
+        <Splitter
+          className={classes.split}
+          lineSize={1}
+          withHandle={false}
+          handleColor="var(--lt-border)"
+          step={2}
+          sizes={[treeShare, 100 - treeShare]}
+          onSizeChange={([share]) => setTreeShare(Number(share))}
+        >
+          <Splitter.Pane defaultSize={TREE_SHARE} min={24}>
             <section className={classes.pane} aria-label="Spans">
               {treePane}
             </section>
           </Splitter.Pane>
-          <Splitter.Pane defaultSize={54} min={28}>
+          <Splitter.Pane defaultSize={100 - TREE_SHARE} min={28}>
             <section
               ref={detailElement}
               tabIndex={-1}

@@ -4,6 +4,7 @@ import type { Status } from "@/api/types";
 import { formatDuration, formatTime, formatTokens, UNKNOWN } from "@/components/format";
 import { KindIcon } from "@/components/KindIcon";
 import { StatusMark } from "@/components/StatusMark";
+import { MAX_INDENT } from "./nameWidth";
 import type { Interval, RunTree } from "./outline";
 import classes from "./SpanTree.module.css";
 import { modelBesideName } from "./spanModel";
@@ -29,7 +30,6 @@ interface Props {
 }
 
 const INDENT = 14;
-const MAX_INDENT = 18;
 const MIN_BAR = "2px";
 
 /** A span as a row of the tree and the waterfall. */

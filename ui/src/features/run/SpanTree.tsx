@@ -3,6 +3,8 @@ import { useCallback, useEffect, useLayoutEffect, useMemo, useRef, useState } fr
 import { formatCount } from "@/components/format";
 import { useKeys } from "@/components/useKeys";
 import { Minimap } from "./Minimap";
+import { NameSplitter } from "./NameSplitter";
+import { nameWidth } from "./nameWidth";
 import {
   allClosed,
   findSpans,
@@ -20,7 +22,9 @@ import classes from "./SpanTree.module.css";
 import { around, pan, ticks, zoom } from "./timing";
 import { useInitialFocus } from "./useInitialFocus";
 import { useRowWindow } from "./useRowWindow";
+import { useStoredShare } from "./useStoredShare";
 import { useTimeWindow } from "./useTimeWindow";
+import { useWidth } from "./useWidth";
 
 const ROW = 28;
 
@@ -42,6 +46,7 @@ interface Props {
 /** The spans as a tree with a waterfall. Renders only the rows in view, however many there are. */
 export function SpanTree(props: Props) {
   const { tree, runEnd, closed, onClosedChange, selectedId, onSelect, scroller } = props;
+  const root = useRef<HTMLDivElement>(null);
   const axis = useRef<HTMLDivElement>(null);
   const lane = useRef<HTMLDivElement>(null);
   const search = useRef<HTMLInputElement>(null);
@@ -55,7 +60,10 @@ export function SpanTree(props: Props) {
   const siblings = useMemo(() => siblingsOf(tree, visible), [tree, visible]);
   const matches = useMemo(() => found?.reduce((sum, flag) => sum + flag, 0), [found]);
   const kinds = useMemo(() => kindsOf(tree), [tree]);
-  const marks = useMemo(() => ticks(shown, 4), [shown]);
+  const laneWidth = useWidth(lane);
+  const marks = useMemo(() => ticks(shown, laneWidth), [shown, laneWidth]);
+  const [names, setNames] = useStoredShare("looptrace.run-names");
+  const wanted = useMemo(() => nameWidth(tree), [tree]);
   const rows = useRowWindow(scroller, visible.length, ROW);
 
   const selectedIndex = selectedId === undefined ? undefined : tree.indexById.get(selectedId);
@@ -188,7 +196,15 @@ export function SpanTree(props: Props) {
 
   const someClosed = closed.size > 0;
   return (
-    <div className={classes.root}>
+    <div
+      ref={root}
+      className={classes.root}
+      style={
+        {
+          "--names": names === undefined ? `clamp(34cqw, ${wanted}px, 58cqw)` : `calc(${names}cqw - 13px)`,
+        } as React.CSSProperties
+      }
+    >
       <SpanTools
         search={search}
         filter={filter}
@@ -263,6 +279,7 @@ export function SpanTree(props: Props) {
           </div>
         </div>
         <span />
+        <NameSplitter root={root} lane={lane} share={names} onShare={setNames} />
       </div>
       {visible.length === 0 && (
         <Text c="dimmed" size="sm" p="md">

@@ -1,4 +1,5 @@
 import { describe, expect, it } from "vitest";
+import type { Interval } from "./outline";
 import { around, bar, pan, pathLine, ticks, zoom } from "./timing";
 
 const run = 2000;
@@ -25,29 +26,37 @@ describe("bar", () => {
 });
 
 describe("ticks", () => {
+  const labels = (shown: Interval, width: number) => ticks(shown, width).map(({ label }) => label);
   it.each([
-    [{ from: 0, to: 1000 }, 4, [0, 250, 500, 750]],
-    [{ from: 0, to: 12_400 }, 4, [0, 5000, 10_000]],
-    [{ from: 0, to: 0.9 }, 3, [0, 0.5]],
-    [{ from: 900, to: 1900 }, 4, [1000, 1250, 1500, 1750]],
-  ])("%j", (shown, count, want) => expect(ticks(shown, count).map(({ at }) => at)).toEqual(want));
+    [{ from: 0, to: 1000 }, 300, [0, 200, 400, 600, 800]],
+    [{ from: 0, to: 1000 }, 120, [0, 500]],
+    [{ from: 0, to: 12_400 }, 300, [0, 2500, 5000, 7500, 10_000]],
+    [{ from: 0, to: 12_400 }, 120, [0, 5000, 10_000]],
+    [{ from: 900, to: 1900 }, 240, [1000, 1200, 1400, 1600, 1800]],
+  ])("%j in %d pixels", (shown, width, want) =>
+    expect(ticks(shown, width).map(({ at }) => at)).toEqual(want),
+  );
   it.each([
-    [{ from: 0, to: 1000 }, ["0", "0.25 s", "0.50 s", "0.75 s"]],
-    [{ from: 0, to: 0.9 }, ["0", "250 µs", "500 µs", "750 µs"]],
-    [{ from: 0, to: 12_400 }, ["0", "5 s", "10 s"]],
-    [{ from: 12_400, to: 12_440 }, ["12.40 s", "12.41 s", "12.42 s", "12.43 s"]],
-    [{ from: 12_400, to: 12_400.4 }, ["12.4000 s", "12.4001 s", "12.4002 s", "12.4003 s"]],
-    [{ from: 119_900, to: 120_700 }, ["2 m 00.0 s", "2 m 00.5 s"]],
-    [{ from: 0, to: 200_000 }, ["0", "50 s", "1 m 40 s", "2 m 30 s"]],
-    [{ from: 3_600_000, to: 3_600_100 }, ["1 h 00 m 00.00 s", "1 h 00 m 00.05 s"]],
-  ])("%j are named", (shown, want) => expect(ticks(shown, 4).map(({ label }) => label)).toEqual(want));
+    [{ from: 0, to: 1000 }, 240, ["0", "0.2 s", "0.4 s", "0.6 s", "0.8 s"]],
+    [{ from: 0, to: 0.9 }, 260, ["0", "200 µs", "400 µs", "600 µs", "800 µs"]],
+    [{ from: 12_400, to: 12_440 }, 240, ["12.40 s", "12.41 s", "12.42 s", "12.43 s"]],
+    [{ from: 12_400, to: 12_400.4 }, 300, ["12.4000 s", "12.4001 s", "12.4002 s", "12.4003 s"]],
+    [{ from: 12_400, to: 12_400.4 }, 150, ["12.4000 s", "12.4002 s"]],
+    [{ from: 119_900, to: 120_700 }, 200, ["2 m 00.0 s", "2 m 00.5 s"]],
+    [{ from: 0, to: 200_000 }, 240, ["0", "50 s", "1 m 40 s", "2 m 30 s"]],
+    [{ from: 3_600_000, to: 3_600_100 }, 240, ["1 h 00 m 00.00 s", "1 h 00 m 00.05 s"]],
+  ])("%j in %d pixels are named", (shown, width, want) => expect(labels(shown, width)).toEqual(want));
   it("never have the same name", () => {
     for (const runEnd of [0.5, 12_400, 61_000, 3_700_000, 90_000_000]) {
       for (let length = runEnd; length > runEnd * 1e-6; length /= 1.7) {
         for (const share of [0, 0.37, 0.9]) {
-          const from = (runEnd - length) * share;
-          const labels = ticks({ from, to: from + length }, 4).map(({ label }) => label);
-          expect(new Set(labels).size, `${from} and ${length}: ${labels}`).toBe(labels.length);
+          for (const width of [60, 200, 800]) {
+            const from = (runEnd - length) * share;
+            const all = ticks({ from, to: from + length }, width);
+            const names = all.map(({ label }) => label);
+            expect(new Set(names).size, `${from} and ${length}: ${names}`).toBe(names.length);
+            expect(all.length).toBeLessThanOrEqual(7);
+          }
         }
       }
     }

@@ -25,16 +25,27 @@ export interface Tick {
   label: string;
 }
 
-/** Longer labels need twice the room. */
-const LONG_LABEL = 9;
+/** Pixels of a character of a label, and between labels. */
+const CHARACTER = 6;
+const BETWEEN = 10;
 
-/** About `count` round times in the visible interval. Fewer if their labels are long. */
-export function ticks(shown: Interval, count: number): Tick[] {
-  const all = ticksOf(shown, count);
-  const isLong = all.some(({ label }) => label.length > LONG_LABEL);
-  return isLong && count > 2 ? ticksOf(shown, Math.ceil(count / 2)) : all;
+/** More labels than these say no more. */
+const MAX_TICKS = 6;
+
+/** Round times in the visible interval, as many as have room in `width` pixels. */
+export function ticks(shown: Interval, width: number): Tick[] {
+  for (let count = MAX_TICKS; count > 1; count--) {
+    const all = ticksOf(shown, count);
+    const room =
+      all.length > 1
+        ? (((all[1] as Tick).at - (all[0] as Tick).at) / (shown.to - shown.from)) * width
+        : width;
+    if (all.every(({ label }) => label.length * CHARACTER + BETWEEN <= room)) return all;
+  }
+  return ticksOf(shown, 1);
 }
 
+/** About `count` round times. */
 function ticksOf(shown: Interval, count: number): Tick[] {
   const length = shown.to - shown.from;
   const rough = length / count;
