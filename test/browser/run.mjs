@@ -112,6 +112,18 @@ await scenario(async (page, { projectId, runId, trip, unpriced, withoutModel }) 
   await detail.getByRole("tab", { name: "Attributes", selected: true }).waitFor();
   await detail.getByRole("tab", { name: "Raw" }).click();
   await detail.getByText("finish_reasons").first().waitFor();
+  const find = detail.getByRole("searchbox", { name: "Find in span as JSON" });
+  await find.fill("gpt-4o-MINI");
+  const count = detail.getByRole("search").getByRole("status");
+  await until("the first match", async () => /^1 of \d+$/.test(await count.textContent()));
+  const current = detail.getByTestId("json").locator("[data-current]");
+  for (const [key, want] of [["Enter", /^2 of/], ["Shift+Enter", /^1 of/], ["Shift+Enter", /^(\d+) of \1$/]]) {
+    await find.press(key);
+    await until(`${want} after ${key}`, async () => want.test(await count.textContent()));
+    await until("the match is shown", async () => /gpt-4o-mini/.test(await current.textContent()));
+  }
+  await find.press("Escape");
+  await until("no match after Escape", async () => (await current.count()) === 0);
 
   await select(booking);
   await detail.getByRole("tab", { name: "Tool" }).click();
