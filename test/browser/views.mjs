@@ -61,6 +61,11 @@ await scenario(async (page, { projectId, runId, otherRunId, trip }) => {
   await same("who speaks", said, () => turns.evaluateAll((all) => all.map((turn) => turn.dataset.role)));
   await turns.nth(2).getByText(question.parts[0].content, { exact: true }).waitFor();
   await turns.nth(4).getByText(booking.error.message).waitFor();
+  const used = page.getByTestId("turn-usage");
+  await same("what the model call used", ["1,291 tok · $0.00016"], () => used.allTextContents());
+  check((await turns.nth(3).textContent()).includes("calls book_hotel"), "the answer names the tool that it calls");
+  const zurich = (await turns.allTextContents()).filter((text) => text.includes("city: \"Zürich\""));
+  check(zurich.length === 1, `the arguments are shown once: ${zurich}`);
   check(new URL(page.url()).searchParams.get("view") === "transcript", "the address contains the view");
   await hasFocus("the transcript", () => document.activeElement?.dataset.testid === "transcript");
   await page.keyboard.press("1");

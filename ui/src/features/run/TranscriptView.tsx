@@ -1,14 +1,15 @@
 import { Button, Loader, Text } from "@mantine/core";
+import { IconTool } from "@tabler/icons-react";
 import { useVirtualizer } from "@tanstack/react-virtual";
 import { useEffect, useMemo, useRef, useState } from "react";
 import { useWholeSpans } from "@/api/runs";
-import { formatBytes, formatCount, formatDuration } from "@/components/format";
+import { formatBytes, formatCost, formatCount, formatDuration, formatTokens } from "@/components/format";
 import { KindIcon } from "@/components/KindIcon";
 import { ProblemPanel } from "@/components/ProblemPanel";
 import { QueryState, SkeletonRows } from "@/components/QueryState";
 import { Parts } from "./Messages";
 import classes from "./TranscriptView.module.css";
-import { type Turn, transcriber } from "./transcript";
+import { type Turn, type TurnUsage, transcriber } from "./transcript";
 import { useInitialFocus } from "./useInitialFocus";
 
 interface Props {
@@ -118,13 +119,22 @@ function TurnRow({ turn, onOpen }: { turn: Turn; onOpen: (spanId: string) => voi
       <header className={classes.head}>
         {turn.role === "agent" || turn.role === "tool" ? <KindIcon kind={turn.role} size={15} /> : null}
         <span className={classes.role}>{turn.role}</span>
-        {turn.name && <span className={classes.name}>{turn.name}</span>}
+        {turn.name && (
+          <bdi className={classes.name} title={turn.name}>
+            {turn.name}
+          </bdi>
+        )}
+        {turn.usage && <Usage usage={turn.usage} />}
         <span className={classes.at}>+{formatDuration(Math.max(0, turn.at))}</span>
         <Button size="compact-xs" variant="subtle" color="gray" onClick={() => onOpen(turn.spanId)}>
           Span
         </Button>
       </header>
-      {turn.error && <p className={classes.error}>{turn.error}</p>}
+      {turn.error && (
+        <p className={classes.error} dir="auto">
+          {turn.error}
+        </p>
+      )}
       {turn.parts.length > 0 &&
         (turn.role === "system" ? (
           <details className={classes.fold}>
@@ -134,6 +144,34 @@ function TurnRow({ turn, onOpen }: { turn: Turn; onOpen: (spanId: string) => voi
         ) : (
           <Parts parts={turn.parts} />
         ))}
+      {turn.calls.length > 0 && (
+        <p className={classes.calls}>
+          <IconTool size={14} stroke={1.7} aria-hidden="true" />
+          calls <bdi>{callsText(turn.calls)}</bdi>
+        </p>
+      )}
     </article>
+  );
+}
+
+/** The names of the tools, each once with how often it is called. */
+function callsText(names: readonly string[]): string {
+  const counts = new Map<string, number>();
+  for (const name of names) counts.set(name, (counts.get(name) ?? 0) + 1);
+  return [...counts].map(([name, count]) => (count > 1 ? `${name} ${formatCount(count)}×` : name)).join(", ");
+}
+
+/** Tokens and cost of the model call that ends with a turn. */
+function Usage({ usage: { input, output, cost, counted } }: { usage: TurnUsage }) {
+  const isUnknown = input === null && output === null;
+  const title = isUnknown
+    ? "The call doesn't report its tokens"
+    : `${formatTokens(input)} input and ${formatTokens(output)} output tokens${counted ? "" : ". Other spans report the same ones, so the run's total excludes them"}`;
+  return (
+    <span className={classes.usage} title={title} data-testid="turn-usage">
+      {isUnknown ? "tokens unknown" : `${formatTokens((input ?? 0) + (output ?? 0))} tok`}
+      {" · "}
+      {cost === null ? "cost unknown" : formatCost(cost)}
+    </span>
   );
 }

@@ -31,7 +31,8 @@ const startedAt = Date.parse("2026-03-01T00:00:00Z");
 const tell = (spans: Span[], shown = nothingShown()) =>
   transcribe(spans, shown, startedAt).map((turn) => {
     const words = turn.parts.map((part) => part.content ?? part.response ?? part.arguments ?? part.name);
-    return `${turn.role}: ${words.join(" | ")}${turn.error ? ` ! ${turn.error}` : ""}`;
+    const calls = turn.calls.map((name) => `→ ${name}`);
+    return `${turn.role}: ${[...words, ...calls].join(" | ")}${turn.error ? ` ! ${turn.error}` : ""}`;
   });
 
 const hi = message("user", "hi");
@@ -95,10 +96,83 @@ describe("transcribe", () => {
       ]),
     ).toEqual([
       "user: hi",
-      "assistant: [object Object]",
+      "assistant: → search",
       'tool: {"q":"x"} | found',
       "assistant: done",
       "tool: unrecorded",
+    ]);
+  });
+
+  describe("a tool's arguments", () => {
+    const calling = (id: string | undefined, q: string): Message => ({
+      role: "assistant",
+      parts: [
+        { type: "text", content: "look" },
+        { type: "tool_call", ...(id && { id }), name: "search", arguments: `{"q": "${q}"}` },
+      ],
+    });
+    const tool = (id: string, call_id: string | null, q: string) =>
+      span(id, "tool", { tool: { name: "search", call_id, arguments: `{"q":"${q}"}`, result: "found" } });
+    const asks = (id: string, message: Message) =>
+      span(id, "llm", { input_messages: [hi], output_messages: [message] });
+
+    it("are shown where it ran, also without an id", () =>
+      expect(tell([asks("a", calling(undefined, "x")), tool("t", null, "x"), tool("u", null, "y")])).toEqual([
+        "user: hi",
+        "assistant: look | → search",
+        'tool: {"q":"x"} | found',
+        'tool: {"q":"y"} | found',
+      ]));
+    it("are shown once if it ran on a later page", () => {
+      const shown = nothingShown();
+      expect(tell([asks("a", calling("c1", "x"))], shown)).toEqual([
+        "user: hi",
+        'assistant: look | {"q": "x"}',
+      ]);
+      expect(tell([tool("t", "c1", "x")], shown)).toEqual(["tool: found"]);
+      expect(tell([tool("u", "c1", "x")], shown)).toEqual(['tool: {"q":"x"} | found']);
+    });
+    it("are shown in the message if it never ran, or ran without them", () =>
+      expect(
+        tell([
+          asks("a", calling("c1", "x")),
+          span("t", "tool", { tool: { name: "search", call_id: "c1", arguments: null, result: "found" } }),
+        ]),
+      ).toEqual(["user: hi", 'assistant: look | {"q": "x"}', "tool: found"]));
+    it("are shown for each of two equal calls", () =>
+      expect(
+        tell([
+          asks("a", {
+            role: "assistant",
+            parts: [...calling(undefined, "x").parts, ...calling(undefined, "x").parts],
+          }),
+          tool("t", null, "x"),
+        ]),
+      ).toEqual(["user: hi", 'assistant: look | look | {"q": "x"} | → search', 'tool: {"q":"x"} | found']));
+  });
+
+  it("says what each model call used, at its last turn", () => {
+    const turns = transcribe(
+      [
+        span("a", "llm", {
+          input_messages: [hi],
+          output_messages: [hello],
+          usage: { input_tokens: 12, output_tokens: 3, total_tokens: 15 },
+          cost_usd: 0.5,
+          usage_counted: true,
+        }),
+        span("b", "llm", { inputs: "in", outputs: "out", usage: null, cost_usd: null, usage_counted: true }),
+        span("t", "tool"),
+      ],
+      nothingShown(),
+      startedAt,
+    );
+    expect(turns.map(({ usage }) => usage)).toEqual([
+      null,
+      { input: 12, output: 3, cost: 0.5, counted: true },
+      null,
+      { input: null, output: null, cost: null, counted: true },
+      null,
     ]);
   });
 

@@ -1,5 +1,7 @@
 import type { Message, MessagePart, Span } from "@/api/types";
 import { parseTime } from "@/components/format";
+import { parseStructured } from "@/components/json";
+import { asText } from "./parts";
 
 /** One message or action of a run. */
 export interface Turn {
@@ -12,8 +14,21 @@ export interface Turn {
   /** Milliseconds since the run's start. */
   at: number;
   parts: MessagePart[];
+  /** The tools that the message calls, if their arguments are shown where they ran. */
+  calls: string[];
+  /** What the model call used, at its last turn; null at others. */
+  usage: TurnUsage | null;
   failed: boolean;
   error: string | null;
+}
+
+/** Tokens and dollars of a model call; null if unknown. */
+export interface TurnUsage {
+  input: number | null;
+  output: number | null;
+  cost: number | null;
+  /** False if other spans report the same tokens. */
+  counted: boolean;
 }
 
 /** What earlier pages have shown already. */
@@ -22,96 +37,184 @@ export interface Shown {
   conversations: string[][];
   /** The tool calls whose results appear as tool spans. */
   calls: Set<string>;
+  /** The tool spans with arguments, by `callKey`. Those without a call id are counted down by the messages that call them. */
+  ran: Map<string, number>;
+  /** The tool calls that a message shows with arguments and that haven't run yet, by `callKey`. */
+  said: Map<string, number>;
   instructions: Set<string>;
 }
 
-export const nothingShown = (): Shown => ({ conversations: [], calls: new Set(), instructions: new Set() });
+export const nothingShown = (): Shown => ({
+  conversations: [],
+  calls: new Set(),
+  ran: new Map(),
+  said: new Map(),
+  instructions: new Set(),
+});
 
 /** At most this many parallel conversations are tracked. */
 const MAX_CONVERSATIONS = 50;
 
 /**
  * Turns a page of spans, in start order, into turns. Model calls repeat their conversation: each message is shown once.
- * A tool's result is shown where the tool ran, not again in the message to the model. Updates `shown` for the next page.
+ * A tool's arguments and result are shown where the tool ran, not again in the messages from and to the model. Updates `shown`
+ * for the next page.
  */
 export function transcribe(spans: readonly Span[], shown: Shown, startedAt: number): Turn[] {
   const turns: Turn[] = [];
+  const saidBefore = new Set<string>();
   for (const span of spans) {
     if (span.tool?.call_id) shown.calls.add(span.tool.call_id);
+    if (span.kind !== "tool" || !span.tool?.arguments) continue;
+    const key = callKey(span.tool.call_id, span.tool.name ?? span.name, span.tool.arguments);
+    // A message on an earlier page may show it already.
+    if (take(shown.said, key)) saidBefore.add(span.span_id);
+    else shown.ran.set(key, (shown.ran.get(key) ?? 0) + 1);
   }
   // Parents come before children that start at the same time.
   const inOrder = [...spans].sort(
     (a, b) => parseTime(a.start_time) - parseTime(b.start_time) || a.depth - b.depth,
   );
   for (const span of inOrder) {
-    const start = parseTime(span.start_time) - startedAt;
-    const base = { spanId: span.span_id, failed: false, error: null };
-    let number = 0;
-    const add = (turn: Omit<Turn, "key" | "spanId" | "failed" | "error"> & Partial<Turn>) =>
-      turns.push({ ...base, key: `${span.span_id} ${number++}`, ...turn });
-    const failure = {
-      failed: span.status === "error",
-      error: span.error ? [span.error.type, span.error.message].filter(Boolean).join(": ") || "failed" : null,
-    };
-    if (span.kind === "agent" || span.kind === "workflow") {
-      add({ role: "agent", name: span.agent_name ?? span.name, at: start, parts: [], ...failure });
-      continue;
-    }
-    const end = start + (span.duration_ms ?? 0);
-    const input = span.input_messages ?? [];
-    const output = span.output_messages ?? [];
-    if (input.length + output.length > 0) {
-      const instructions = span.system_instructions ?? [];
-      const key = digestOfParts(instructions);
-      if (instructions.length > 0 && !shown.instructions.has(key)) {
-        shown.instructions.add(key);
-        add({ role: "system", name: "", at: start, parts: instructions });
-      }
-      for (const message of newMessages(input, output, shown)) {
-        const parts = message.parts.filter((part) => !isKnownResult(part, shown.calls));
-        if (parts.length > 0) add({ role: message.role, name: "", at: start, parts });
-      }
-      const model = span.response_model ?? span.request_model ?? span.name;
-      for (const message of output)
-        add({ role: message.role, name: model, at: end, parts: message.parts, ...failure });
-      if (output.length === 0 && failure.failed) {
-        add({ role: "assistant", name: model, at: end, parts: [], ...failure });
-      }
-      continue;
-    }
-    if (span.kind === "tool") {
-      const parts: MessagePart[] = [];
-      if (span.tool?.arguments) {
-        parts.push({ type: "tool_call", name: span.tool.name ?? span.name, arguments: span.tool.arguments });
-      }
-      if (span.tool?.result ?? span.outputs) {
-        parts.push({ type: "tool_call_response", response: span.tool?.result ?? span.outputs });
-      }
-      add({ role: "tool", name: span.tool?.name ?? span.name, at: start, parts, ...failure });
-      continue;
-    }
-    const isCall = span.kind === "llm";
-    if (!isCall && span.inputs === null && span.outputs === null && !failure.failed) continue;
-    if (span.inputs !== null) {
-      add({
-        role: isCall ? "user" : span.kind,
-        name: isCall ? "" : span.name,
-        at: start,
-        parts: [textOf(span.inputs)],
-      });
-    }
-    if (span.outputs !== null || failure.failed) {
-      const parts = span.outputs === null ? [] : [textOf(span.outputs)];
-      add({
-        role: isCall ? "assistant" : span.kind,
-        name: span.response_model ?? span.name,
-        at: end,
-        parts,
-        ...failure,
-      });
-    }
+    const before = turns.length;
+    transcribeSpan(span, shown, startedAt, saidBefore, turns);
+    const last = turns.at(-1);
+    if (last && turns.length > before && span.kind === "llm") last.usage = usageOf(span);
   }
   return turns;
+}
+
+function transcribeSpan(
+  span: Span,
+  shown: Shown,
+  startedAt: number,
+  saidBefore: ReadonlySet<string>,
+  turns: Turn[],
+): void {
+  const start = parseTime(span.start_time) - startedAt;
+  const base = { spanId: span.span_id, calls: [], usage: null, failed: false, error: null };
+  let number = 0;
+  const add = (turn: Pick<Turn, "role" | "name" | "at" | "parts"> & Partial<Turn>) =>
+    turns.push({ ...base, key: `${span.span_id} ${number++}`, ...turn });
+  const failure = {
+    failed: span.status === "error",
+    error: span.error ? [span.error.type, span.error.message].filter(Boolean).join(": ") || "failed" : null,
+  };
+  if (span.kind === "agent" || span.kind === "workflow") {
+    add({ role: "agent", name: span.agent_name ?? span.name, at: start, parts: [], ...failure });
+    return;
+  }
+  const end = start + (span.duration_ms ?? 0);
+  const input = span.input_messages ?? [];
+  const output = span.output_messages ?? [];
+  if (input.length + output.length > 0) {
+    const instructions = span.system_instructions ?? [];
+    const key = digestOfParts(instructions);
+    if (instructions.length > 0 && !shown.instructions.has(key)) {
+      shown.instructions.add(key);
+      add({ role: "system", name: "", at: start, parts: instructions });
+    }
+    for (const message of newMessages(input, output, shown)) {
+      const unknown = message.parts.filter((part) => !isKnownResult(part, shown.calls));
+      const { parts, calls } = withoutArguments(unknown, shown);
+      if (parts.length + calls.length > 0) add({ role: message.role, name: "", at: start, parts, calls });
+    }
+    const model = span.response_model ?? span.request_model ?? span.name;
+    for (const message of output)
+      add({
+        role: message.role,
+        name: model,
+        at: end,
+        ...withoutArguments(message.parts, shown),
+        ...failure,
+      });
+    if (output.length === 0 && failure.failed) {
+      add({ role: "assistant", name: model, at: end, parts: [], ...failure });
+    }
+    return;
+  }
+  if (span.kind === "tool") {
+    const name = span.tool?.name ?? span.name;
+    const parts: MessagePart[] = [];
+    const args = span.tool?.arguments;
+    if (args && !saidBefore.has(span.span_id)) {
+      parts.push({ type: "tool_call", name, arguments: args });
+    }
+    if (span.tool?.result ?? span.outputs) {
+      parts.push({ type: "tool_call_response", response: span.tool?.result ?? span.outputs });
+    }
+    add({ role: "tool", name, at: start, parts, ...failure });
+    return;
+  }
+  const isCall = span.kind === "llm";
+  if (!isCall && span.inputs === null && span.outputs === null && !failure.failed) return;
+  if (span.inputs !== null) {
+    add({
+      role: isCall ? "user" : span.kind,
+      name: isCall ? "" : span.name,
+      at: start,
+      parts: [textOf(span.inputs)],
+    });
+  }
+  if (span.outputs !== null || failure.failed) {
+    const parts = span.outputs === null ? [] : [textOf(span.outputs)];
+    add({
+      role: isCall ? "assistant" : span.kind,
+      name: span.response_model ?? span.name,
+      at: end,
+      parts,
+      ...failure,
+    });
+  }
+}
+
+function usageOf({ usage, cost_usd, usage_counted }: Span): TurnUsage {
+  return {
+    input: usage?.input_tokens ?? null,
+    output: usage?.output_tokens ?? null,
+    cost: cost_usd,
+    counted: usage_counted,
+  };
+}
+
+function isId(id: unknown): boolean {
+  return typeof id === "string" && id !== "";
+}
+
+/** Identifies a tool call: by its id, or else by its name and arguments. */
+function callKey(id: unknown, name: unknown, args: unknown): string {
+  if (isId(id)) return `id ${id}`;
+  const value = typeof args === "string" ? (parseStructured(args) ?? args) : args;
+  return `call ${asText(name)} ${asText(value)}`;
+}
+
+/** Counts one down, if there is one. */
+function take(counts: Map<string, number>, key: string): boolean {
+  const count = counts.get(key);
+  if (count === undefined) return false;
+  if (count > 1) counts.set(key, count - 1);
+  else counts.delete(key);
+  return true;
+}
+
+/** The parts of a message without the tool calls that are shown where they ran, and the names of those. */
+function withoutArguments(
+  all: readonly MessagePart[],
+  shown: Shown,
+): { parts: MessagePart[]; calls: string[] } {
+  const parts: MessagePart[] = [];
+  const calls: string[] = [];
+  for (const part of all) {
+    const key = part.type === "tool_call" ? callKey(part.id, part.name, part.arguments) : undefined;
+    // A call with an id may be repeated in other conversations. Without one, each is another call.
+    if (key !== undefined && (isId(part.id) ? shown.ran.has(key) : take(shown.ran, key))) {
+      calls.push(asText(part.name) || "unnamed");
+      continue;
+    }
+    if (key !== undefined) shown.said.set(key, isId(part.id) ? 1 : (shown.said.get(key) ?? 0) + 1);
+    parts.push(part);
+  }
+  return { parts, calls };
 }
 
 /** Transcribes the pages of a run as they load, each page once. */
