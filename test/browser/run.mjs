@@ -95,6 +95,9 @@ await scenario(async (page, { projectId, runId, trip, unpriced, withoutModel }) 
     check((await detail.textContent()).includes(fact), `the details show ${fact}`);
   }
 
+  const asked = messages.nth(1).getByText(question.parts[0].content, { exact: true });
+  check((await asked.getAttribute("dir")) === "auto", "a recorded text has its own direction");
+
   await detail.getByRole("tab", { name: "Attributes" }).click();
   for (const [key, value] of [
     ["gen_ai.request.model", "gpt-4o-mini"],

@@ -12,10 +12,15 @@ interface Props {
 /** A labelled value inside a FactList. */
 export function Fact({ label, value, title, testId }: Props) {
   return (
-    <div className={classes.fact} title={title} data-testid={testId}>
+    // A cut text is whole in the title.
+    <div
+      className={classes.fact}
+      title={title ?? (typeof value === "string" ? value : undefined)}
+      data-testid={testId}
+    >
       <dt className={classes.label}>{label}</dt>
       <dd className={classes.value} data-missing={isMissing(value) || undefined}>
-        {value || UNKNOWN}
+        {typeof value === "string" && value !== "" ? <bdi>{value}</bdi> : value || UNKNOWN}
       </dd>
     </div>
   );

@@ -31,6 +31,17 @@ interface Node {
   children?: Node[];
 }
 
+/** The elements that have a direction of their own. Code is read from left to right. */
+const BLOCKS = new Set(["p", "li", "h1", "h2", "h3", "h4", "h5", "h6", "td", "th", "summary"]);
+
+/** Gives each block the direction of its text. */
+function directing() {
+  return function direct(node: Node) {
+    if (node.tagName && BLOCKS.has(node.tagName)) node.properties = { ...node.properties, dir: "auto" };
+    node.children?.forEach(direct);
+  };
+}
+
 /** Highlights words in the text nodes of a tree. */
 function marking(words: readonly string[]) {
   return function mark(node: Node) {
@@ -52,7 +63,7 @@ export default function Markdown({ text }: { text: string }) {
     <div className={classes.root}>
       <ReactMarkdown
         remarkPlugins={plugins}
-        rehypePlugins={words.length > 0 ? [[marking, words]] : []}
+        rehypePlugins={words.length > 0 ? [directing, [marking, words]] : [directing]}
         components={components}
       >
         {text}

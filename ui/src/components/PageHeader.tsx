@@ -33,7 +33,7 @@ export function PageHeader({ title, back, icon, badges, context, tools, actions,
           </Tooltip>
         )}
         {icon}
-        <h1 className={classes.title} title={title}>
+        <h1 className={classes.title} title={title} dir="auto">
           {title}
         </h1>
         {badges}

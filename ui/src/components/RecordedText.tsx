@@ -45,7 +45,7 @@ export function RecordedText({ text, what, plain = false, framed = true }: Props
   const shown = cut ? text.slice(0, CUT_CHARACTERS) : text;
   const asPlain = plain || shown.length > MAX_MARKDOWN;
   const plainText = (
-    <div className={classes.plain}>
+    <div className={classes.plain} dir="auto">
       <Highlight text={shown} words={words} />
     </div>
   );

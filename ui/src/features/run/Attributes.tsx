@@ -25,7 +25,11 @@ export function Attributes({ span }: { span: Span }) {
       />
       <List title="Span" attributes={span.attributes ?? {}} filter={filter} />
       <List title="Resource" attributes={span.resource_attributes ?? {}} filter={filter} />
-      {scope && <p className={classes.none}>Instrumentation scope: {scope}</p>}
+      {scope && (
+        <p className={classes.none}>
+          Instrumentation scope: <bdi>{scope}</bdi>
+        </p>
+      )}
     </>
   );
 }
@@ -49,8 +53,10 @@ function List({ title, attributes, filter }: ListProps) {
           <tbody>
             {rows.map(({ key, text }) => (
               <tr key={key}>
-                <th scope="row">{key}</th>
-                <td>
+                <th scope="row">
+                  <bdi>{key}</bdi>
+                </th>
+                <td dir="auto">
                   <Value text={text} />
                 </td>
                 <td>

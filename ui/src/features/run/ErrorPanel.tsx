@@ -15,11 +15,11 @@ export function ErrorPanel({ error }: { error: SpanError }) {
   return (
     <section className={classes.error} aria-label="Error" data-testid="span-error">
       <div className={classes.errorType}>
-        {error.type || "Error of unknown type"}
+        <bdi>{error.type || "Error of unknown type"}</bdi>
         <CopyButton value={whole} what="error" />
       </div>
       {error.message && (
-        <p className={classes.errorMessage}>
+        <p className={classes.errorMessage} dir="auto">
           <Highlight text={error.message} words={words} />
         </p>
       )}

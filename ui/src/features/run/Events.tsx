@@ -16,7 +16,7 @@ export function Events({ span }: { span: Span }) {
         // biome-ignore lint/suspicious/noArrayIndexKey: events have no id
         <div key={index} className={classes.event}>
           <div className={classes.eventHead}>
-            {event.name}
+            <bdi>{event.name}</bdi>
             <span className={classes.eventTime} title={formatTime(event.time)}>
               +{formatDuration(Math.max(0, parseTime(event.time) - start))}
             </span>

@@ -57,11 +57,11 @@ export function GraphView({ tree, onOpen }: Props) {
                   title="Show the first span"
                 >
                   <KindIcon kind={node.kind} size={15} />
-                  {node.name}
+                  <bdi>{node.name}</bdi>
                 </button>
               ),
             },
-            { header: "Called by", cell: (node) => callersOf(node.id, graph.edges) },
+            { header: "Called by", cell: (node) => <bdi>{callersOf(node.id, graph.edges)}</bdi> },
             { header: "Calls", number: true, cell: (node) => formatCount(node.calls) },
             {
               header: "Errors",
@@ -166,7 +166,7 @@ function Drawing({ layout, edges, onOpen }: DrawingProps) {
           >
             <span className={classes.nodeName}>
               <KindIcon kind={node.kind} size={15} />
-              <span>{node.name}</span>
+              <bdi>{node.name}</bdi>
             </span>
             <span className={classes.nodeFacts}>
               {formatCount(node.calls)}× · {formatDuration(node.ms)}

@@ -72,7 +72,7 @@ function Turn({
   return (
     <div className={classes.message} data-testid="message" data-role={speaker}>
       <div className={classes.role} data-role={speaker}>
-        {speaker}
+        <bdi>{speaker}</bdi>
       </div>
       {folded ? (
         <details className={classes.fold}>
@@ -163,8 +163,14 @@ function Boxed({ icon, title, id, children }: BoxedProps) {
     <div className={classes.call}>
       <div className={classes.callHead}>
         {icon}
-        <code>{title}</code>
-        {id && <span className={classes.callId}>{id}</span>}
+        <code>
+          <bdi>{title}</bdi>
+        </code>
+        {id && (
+          <span className={classes.callId} title={id}>
+            {id}
+          </span>
+        )}
       </div>
       <div className={classes.callBody}>{children}</div>
     </div>

@@ -83,7 +83,9 @@ export function RunHeader({ run, onBack, actions }: Props) {
             label="Session"
             value={
               <>
-                <Link to={runsWith("session_id", run.session_id)}>{run.session_id}</Link>
+                <Link to={runsWith("session_id", run.session_id)}>
+                  <bdi>{run.session_id}</bdi>
+                </Link>
                 <CopyButton value={run.session_id} what="session id" />
               </>
             }
@@ -94,14 +96,21 @@ export function RunHeader({ run, onBack, actions }: Props) {
             label="Conversation"
             value={
               <>
-                {run.conversation_id}
+                <bdi>{run.conversation_id}</bdi>
                 <CopyButton value={run.conversation_id} what="conversation id" />
               </>
             }
           />
         )}
         {run.user_id && (
-          <Fact label="User" value={<Link to={runsWith("user_id", run.user_id)}>{run.user_id}</Link>} />
+          <Fact
+            label="User"
+            value={
+              <Link to={runsWith("user_id", run.user_id)}>
+                <bdi>{run.user_id}</bdi>
+              </Link>
+            }
+          />
         )}
         {run.environment && <Fact label="Environment" value={run.environment} />}
         {run.release && <Fact label="Version" value={run.release} />}
@@ -115,12 +124,12 @@ export function RunHeader({ run, onBack, actions }: Props) {
               return path === null ? (
                 // biome-ignore lint/suspicious/noArrayIndexKey: the order is fixed
                 <span key={index} className={classes.tag}>
-                  {label}
+                  <bdi>{label}</bdi>
                 </span>
               ) : (
                 // biome-ignore lint/suspicious/noArrayIndexKey: the order is fixed
                 <Link key={index} to={path} className={classes.tag}>
-                  {label}
+                  <bdi>{label}</bdi>
                 </Link>
               );
             })}
@@ -136,7 +145,7 @@ export function RunHeader({ run, onBack, actions }: Props) {
                 {run.tags.slice(0, MAX_TAGS).map((tag, index) => (
                   // biome-ignore lint/suspicious/noArrayIndexKey: a tag may occur twice, and the order is fixed
                   <Link key={index} to={runsWith("tag", tag)} className={classes.tag}>
-                    {tag}
+                    <bdi>{tag}</bdi>
                   </Link>
                 ))}
                 {run.tags.length > MAX_TAGS && `and ${formatCount(run.tags.length - MAX_TAGS)} more`}
@@ -163,7 +172,7 @@ function Datasets({ run: { project_id, run_id } }: { run: Run }) {
         <>
           {data.data.map(({ id, name }) => (
             <Link key={id} to={`/p/${project_id}/datasets/${id}?${query}`} className={classes.tag}>
-              {name}
+              <bdi>{name}</bdi>
             </Link>
           ))}
           {data.has_more && "and more"}

@@ -82,11 +82,11 @@ function ScoreRow({ projectId, score, onDelete, onOpen }: RowProps) {
     <div data-testid="score">
       <Group gap="xs" wrap="nowrap">
         <Text fw={550} size="sm">
-          {score.name}
+          <bdi>{score.name}</bdi>
         </Text>
         {score.value !== null && (
           <Badge variant="light" tt="none">
-            {score.label ? `${score.label} (${String(score.value)})` : String(score.value)}
+            <bdi>{score.label ? `${score.label} (${String(score.value)})` : String(score.value)}</bdi>
           </Badge>
         )}
         {onDelete && (
@@ -105,7 +105,7 @@ function ScoreRow({ projectId, score, onDelete, onOpen }: RowProps) {
         )}
       </Group>
       {score.comment && (
-        <Text size="sm" style={{ whiteSpace: "pre-wrap", overflowWrap: "anywhere" }}>
+        <Text size="sm" dir="auto" style={{ whiteSpace: "pre-wrap", overflowWrap: "anywhere" }}>
           {score.comment}
         </Text>
       )}

@@ -120,7 +120,9 @@ function Head({ span, children }: { span: SpanHead; children: React.ReactNode })
       <span className={classes.kind}>
         <KindIcon kind={span.kind} size={18} />
       </span>
-      <h2 className={classes.name}>{span.name || "unnamed"}</h2>
+      <h2 className={classes.name} dir="auto">
+        {span.name || "unnamed"}
+      </h2>
       <StatusMark status={span.status} withLabel />
       <span className={classes.id}>
         <code title="Span id">{span.span_id}</code>

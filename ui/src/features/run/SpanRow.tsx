@@ -89,7 +89,11 @@ export const SpanRow = memo(function SpanRow(props: Props) {
         <span className={classes.kind}>
           <KindIcon kind={tree.text.kind(index)} size={15} />
         </span>
-        <span className={classes.label} title={model && !name.includes(model) ? `${name} · ${model}` : name}>
+        <span
+          className={classes.label}
+          dir="auto"
+          title={model && !name.includes(model) ? `${name} · ${model}` : name}
+        >
           {name}
           {shownModel && <span className={classes.model}> · {shownModel}</span>}
         </span>

@@ -9,10 +9,14 @@ export function Tool({ tool }: { tool: NonNullable<Span["tool"]> }) {
     <>
       <div className={classes.subtitle}>
         <span>Tool</span>
-        <code>{tool.name ?? "unknown"}</code>
+        <code>
+          <bdi>{tool.name ?? "unknown"}</bdi>
+        </code>
         {tool.call_id && (
           <>
-            <span className={classes.callId}>{tool.call_id}</span>
+            <span className={classes.callId} title={tool.call_id}>
+              {tool.call_id}
+            </span>
             <CopyButton value={tool.call_id} what="call id" />
           </>
         )}

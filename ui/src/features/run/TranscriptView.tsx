@@ -118,7 +118,7 @@ function TurnRow({ turn, onOpen }: { turn: Turn; onOpen: (spanId: string) => voi
     >
       <header className={classes.head}>
         {turn.role === "agent" || turn.role === "tool" ? <KindIcon kind={turn.role} size={15} /> : null}
-        <span className={classes.role}>{turn.role}</span>
+        <bdi className={classes.role}>{turn.role}</bdi>
         {turn.name && (
           <bdi className={classes.name} title={turn.name}>
             {turn.name}

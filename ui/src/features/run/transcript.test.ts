@@ -157,7 +157,14 @@ describe("transcribe", () => {
         span("a", "llm", {
           input_messages: [hi],
           output_messages: [hello],
-          usage: { input_tokens: 12, output_tokens: 3, total_tokens: 15 },
+          usage: {
+            input_tokens: 12,
+            output_tokens: 3,
+            total_tokens: 15,
+            cache_read_input_tokens: null,
+            cache_write_input_tokens: null,
+            reasoning_output_tokens: null,
+          },
           cost_usd: 0.5,
           usage_counted: true,
         }),

@@ -37,7 +37,7 @@ export function Preview({ projectId, runId, find, onClose }: Props) {
             <KindIcon kind={run.kind} />
           </>
         )}
-        <h2>{run?.name || (run ? "unnamed" : "\u00a0")}</h2>
+        <h2 dir="auto">{run?.name || (run ? "unnamed" : "\u00a0")}</h2>
         <Button
           component={Link}
           to={`/p/${projectId}/runs/${runId}${find}`}
@@ -91,7 +91,7 @@ function Content({ run }: { run: Run }) {
       {run.error && (
         <div className={classes.error}>
           <strong>{run.error.type || "Error"}</strong>
-          <p>{run.error.message}</p>
+          <p dir="auto">{run.error.message}</p>
         </div>
       )}
       <Text title="Input" text={run.inputs} />

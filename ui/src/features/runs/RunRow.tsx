@@ -69,6 +69,7 @@ export const RunRow = memo(function RunRow({
           to={to}
           state={{ fromList: true }}
           className={classes.link}
+          dir="auto"
           data-run={run.run_id}
           onFocus={() => onFocus(run.run_id)}
         >

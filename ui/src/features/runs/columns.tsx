@@ -79,7 +79,7 @@ export const COLUMNS = [
     width: "minmax(80px, 130px)",
     minWidth: 94,
     title: (run) => run.models.join(", "),
-    cell: (run) => run.models.join(", "),
+    cell: (run) => <bdi>{run.models.join(", ")}</bdi>,
   },
   {
     id: "session",
@@ -87,7 +87,7 @@ export const COLUMNS = [
     width: "minmax(70px, 110px)",
     minWidth: 84,
     title: sessionTitle,
-    cell: (run) => run.session_id ?? run.conversation_id,
+    cell: (run) => <bdi>{run.session_id ?? run.conversation_id}</bdi>,
   },
   {
     id: "user",
@@ -95,7 +95,7 @@ export const COLUMNS = [
     width: "minmax(70px, 110px)",
     minWidth: 84,
     title: (run) => run.user_id ?? undefined,
-    cell: (run) => run.user_id,
+    cell: (run) => <bdi>{run.user_id}</bdi>,
   },
   {
     id: "agent",
@@ -103,7 +103,7 @@ export const COLUMNS = [
     width: "minmax(80px, 130px)",
     minWidth: 94,
     title: (run) => run.agent_name ?? undefined,
-    cell: (run) => run.agent_name,
+    cell: (run) => <bdi>{run.agent_name}</bdi>,
   },
   {
     id: "environment",
@@ -111,7 +111,7 @@ export const COLUMNS = [
     width: "minmax(70px, 100px)",
     minWidth: 84,
     title: (run) => run.environment ?? undefined,
-    cell: (run) => run.environment,
+    cell: (run) => <bdi>{run.environment}</bdi>,
   },
   {
     id: "release",
@@ -119,7 +119,7 @@ export const COLUMNS = [
     width: "minmax(70px, 100px)",
     minWidth: 84,
     title: (run) => run.release ?? undefined,
-    cell: (run) => run.release,
+    cell: (run) => <bdi>{run.release}</bdi>,
   },
   {
     id: "tags",
@@ -127,7 +127,7 @@ export const COLUMNS = [
     width: "minmax(80px, 130px)",
     minWidth: 94,
     title: (run) => run.tags.join(", "),
-    cell: (run) => run.tags.join(", "),
+    cell: (run) => <bdi>{run.tags.join(", ")}</bdi>,
   },
   {
     id: "spans",
@@ -252,14 +252,14 @@ function Words({ run, words }: { run: Run; words: readonly string[] }) {
   return (
     <>
       {input !== null && (
-        <span className={classes.input}>
+        <span className={classes.input} dir="auto">
           <Highlight text={fromFirstHit(input, words)} words={words} />
         </span>
       )}
       {output !== null && (
         <>
           <span className={classes.dim}>→</span>
-          <span className={failure ? classes.error : classes.output}>
+          <span className={failure ? classes.error : classes.output} dir="auto">
             <Highlight text={fromFirstHit(output, words)} words={words} />
           </span>
         </>
