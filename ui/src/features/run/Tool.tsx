@@ -10,7 +10,7 @@ export function Tool({ tool }: { tool: NonNullable<Span["tool"]> }) {
       <div className={classes.subtitle}>
         <span>Tool</span>
         <code>
-          <bdi>{tool.name ?? "unknown"}</bdi>
+          <bdi>{tool.name ?? "unnamed"}</bdi>
         </code>
         {tool.call_id && (
           <>
