@@ -77,6 +77,10 @@ await scenario(async (page, { projectId, runId, spans }) => {
   );
   await page.goto(`/p/${projectId}/runs/${runId}?view=graph`);
   await page.getByRole("table", { name: "What the run used" }).getByRole("button", { name: "planner" }).waitFor();
+  const used = page.getByRole("table", { name: "What the run used" });
+  const nodes = await used.getByRole("row").count();
+  await used.getByRole("button", { name: /calls$/ }).first().click();
+  await until("the calls of a node", async () => (await used.getByRole("row").count()) > nodes + 1);
   await page.goto(`/p/${projectId}/runs/${runId}?view=transcript`);
   await until("the beginning of the transcript", async () => (await page.getByTestId("turn").count()) > 3);
 });

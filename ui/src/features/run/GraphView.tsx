@@ -1,15 +1,13 @@
 import { Text } from "@mantine/core";
-import { useMemo, useRef } from "react";
-import { DataTable } from "@/components/DataTable";
-import { formatCount, formatDuration, formatTokens, NONE, UNKNOWN } from "@/components/format";
+import { useMemo, useRef, useState } from "react";
+import { formatCount, formatDuration } from "@/components/format";
 import { KindIcon } from "@/components/KindIcon";
+import { GraphTable } from "./GraphTable";
 import classes from "./GraphView.module.css";
 import { type GraphEdge, type GraphNode, graphOf, type Layout, type LayoutNode, layOut } from "./graph";
+import { groupAlike, isGroup } from "./graphGroups";
 import type { RunTree } from "./outline";
 import { useInitialFocus } from "./useInitialFocus";
-
-/** Kinds that use tokens. */
-const MODELS = new Set(["llm", "embedding", "reranker"]);
 
 const BOX = { width: 190, height: 54, gapX: 90, gapY: 18, margin: 16 };
 
@@ -21,11 +19,18 @@ interface Props {
 
 /** The agents, models and tools of a run and their calls, as a drawing and a table. */
 export function GraphView({ tree, onOpen }: Props) {
+  const [expanded, setExpanded] = useState<ReadonlySet<string>>(new Set());
   const graph = useMemo(() => graphOf(tree), [tree]);
-  const layout = useMemo(() => layOut(graph), [graph]);
-  const rows = useMemo(() => [...graph.nodes].sort((a, b) => b.ms - a.ms), [graph]);
+  const drawn = useMemo(() => groupAlike(graph, expanded), [graph, expanded]);
+  const layout = useMemo(() => layOut(drawn), [drawn]);
   const drawing = useRef<HTMLElement>(null);
   useInitialFocus(drawing);
+  const open = (index: number) => onOpen(tree.ids[index] as string);
+  const toggle = (id: string) => {
+    const next = new Set(expanded);
+    if (!next.delete(id)) next.add(id);
+    setExpanded(next);
+  };
   return (
     <section className={classes.root} aria-label="Graph" data-testid="run-graph">
       <section
@@ -35,7 +40,16 @@ export function GraphView({ tree, onOpen }: Props) {
         tabIndex={0}
         aria-label="Drawing. The table below has the same content."
       >
-        <Drawing layout={layout} edges={graph.edges} onOpen={(index) => onOpen(tree.ids[index] as string)} />
+        <Drawing
+          layout={layout}
+          edges={drawn.edges}
+          onOpen={open}
+          onExpand={(id) => {
+            // The button goes.
+            drawing.current?.focus();
+            toggle(id);
+          }}
+        />
       </section>
       {layout.leftOut > 0 && (
         <Text size="xs" c="dimmed" px="md">
@@ -43,65 +57,20 @@ export function GraphView({ tree, onOpen }: Props) {
         </Text>
       )}
       <div className={classes.table}>
-        <DataTable
-          label="What the run used"
-          stacks
-          columns={[
-            {
-              header: "Name",
-              cell: (node) => (
-                <button
-                  type="button"
-                  className={classes.name}
-                  onClick={() => onOpen(tree.ids[node.first] as string)}
-                  title="Show the first span"
-                >
-                  <KindIcon kind={node.kind} size={15} />
-                  <bdi>{node.name}</bdi>
-                </button>
-              ),
-            },
-            { header: "Called by", cell: (node) => <bdi>{callersOf(node.id, graph.edges)}</bdi> },
-            { header: "Calls", number: true, cell: (node) => formatCount(node.calls) },
-            {
-              header: "Errors",
-              number: true,
-              cell: (node) => (
-                <Text span inherit c={node.errors > 0 ? "red" : "dimmed"}>
-                  {formatCount(node.errors)}
-                </Text>
-              ),
-            },
-            { header: "Time", number: true, cell: (node) => formatDuration(node.ms) },
-            { header: "Tokens", number: true, cell: tokensOf },
-          ]}
-          rows={rows}
-          rowKey={({ id }) => id}
-        />
+        <GraphTable tree={tree} graph={graph} expanded={expanded} onToggle={toggle} onOpen={open} />
       </div>
     </section>
   );
-}
-
-function tokensOf({ kind, tokens }: GraphNode): string {
-  if (tokens >= 0) return formatTokens(tokens);
-  return MODELS.has(kind) ? UNKNOWN : NONE;
-}
-
-function callersOf(id: string, edges: readonly GraphEdge[]): string {
-  return edges
-    .filter((edge) => edge.to === id)
-    .map((edge) => `${edge.from.slice(edge.from.indexOf(" ") + 1)} ${formatCount(edge.calls)}×`)
-    .join(", ");
 }
 
 interface DrawingProps {
   layout: Layout;
   edges: readonly GraphEdge[];
   onOpen: (index: number) => void;
+  onExpand: (id: string) => void;
 }
 
-function Drawing({ layout, edges, onOpen }: DrawingProps) {
+function Drawing({ layout, edges, onOpen, onExpand }: DrawingProps) {
   const { width, height, gapX, gapY, margin } = BOX;
   const fullWidth = layout.layers * (width + gapX) - gapX + 2 * margin;
   const fullHeight = layout.rows * (height + gapY) - gapY + 2 * margin;
@@ -161,15 +130,16 @@ function Drawing({ layout, edges, onOpen }: DrawingProps) {
             className={classes.node}
             data-failed={node.errors > 0 || undefined}
             style={{ left: x, top: y, width, height }}
-            onClick={() => onOpen(node.first)}
-            title={`${node.kind} ${node.name}: show the first span`}
+            data-group={isGroup(node) || undefined}
+            onClick={() => (isGroup(node) ? onExpand(node.id) : onOpen(node.first))}
+            title={`${node.kind} ${node.name}: show ${isGroup(node) ? `all ${formatCount(node.members.length)}` : "the first span"}`}
           >
             <span className={classes.nodeName}>
               <KindIcon kind={node.kind} size={15} />
               <bdi>{node.name}</bdi>
             </span>
             <span className={classes.nodeFacts}>
-              {formatCount(node.calls)}× · {formatDuration(node.ms)}
+              {countsOf(node)} · {formatDuration(node.ms)}
               {node.errors > 0 && <b> · {formatCount(node.errors)} failed</b>}
             </span>
           </button>
@@ -177,6 +147,14 @@ function Drawing({ layout, edges, onOpen }: DrawingProps) {
       })}
     </div>
   );
+}
+
+/** How often a node was called, and by how many nodes that are alike if those differ. */
+function countsOf(node: GraphNode): string {
+  const calls = `${formatCount(node.calls)}×`;
+  if (!isGroup(node)) return calls;
+  const alike = `${formatCount(node.members.length)} alike`;
+  return node.calls === node.members.length ? alike : `${alike} · ${calls}`;
 }
 
 interface Point {

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { type GraphNode, graphOf, layOut } from "./graph";
+import { callsOf, type GraphNode, graphOf, layOut } from "./graph";
 import { readOutline } from "./outline";
 
 type Row = [parent: number, kind: string, name: string, status?: "ok" | "error"];
@@ -32,18 +32,17 @@ function treeOf(rows: Row[]) {
   });
 }
 
-const graph = graphOf(
-  treeOf([
-    [-1, "agent", "planner"],
-    [0, "llm", "gpt"],
-    [0, "task", "step"],
-    [2, "tool", "search"],
-    [2, "tool", "search", "error"],
-    [0, "agent", "helper"],
-    [5, "llm", "gpt"],
-    [5, "agent", "planner"],
-  ]),
-);
+const tree = treeOf([
+  [-1, "agent", "planner"],
+  [0, "llm", "gpt"],
+  [0, "task", "step"],
+  [2, "tool", "search"],
+  [2, "tool", "search", "error"],
+  [0, "agent", "helper"],
+  [5, "llm", "gpt"],
+  [5, "agent", "planner"],
+]);
+const graph = graphOf(tree);
 
 describe("graphOf", () => {
   it("merges spans of the same kind and name", () =>
@@ -79,6 +78,26 @@ describe("graphOf", () => {
       { from: "agent helper", to: "llm gpt", calls: 1, errors: 0 },
       { from: "agent helper", to: "agent planner", calls: 1, errors: 0 },
     ]));
+});
+
+describe("callsOf", () => {
+  it.each([20, 200])("lists %d equal workers, which are one node", (count) => {
+    const workers = treeOf([
+      [-1, "agent", "planner"],
+      ...Array.from({ length: count }, (_, i): Row => [0, "agent", "worker", i % 4 ? "ok" : "error"]),
+    ]);
+    const { nodes } = graphOf(workers);
+    expect(nodes.map(({ name, calls, errors }) => [name, calls, errors])).toEqual([
+      ["planner", 1, 0],
+      ["worker", count, count / 4],
+    ]);
+    const worker = nodes[1] as GraphNode;
+    expect(callsOf(workers, worker, 1000)).toEqual(Array.from({ length: count }, (_, i) => i + 1));
+    expect(callsOf(workers, worker, 10).length).toBe(10);
+  });
+  it("matches the node's count", () => {
+    for (const node of graph.nodes) expect(callsOf(tree, node, 100).length, node.id).toBe(node.calls);
+  });
 });
 
 describe("layOut", () => {

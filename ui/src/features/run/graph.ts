@@ -28,7 +28,7 @@ export interface RunGraph {
 }
 
 /** Kinds that only group other spans: their children belong to their parent. */
-const GROUPING_KINDS = new Set(["span", "task"]);
+export const GROUPING_KINDS = new Set(["span", "task"]);
 
 /** The call graph: spans of the same kind and name are one node, and an edge counts the calls between two nodes. */
 export function graphOf(tree: RunTree): RunGraph {
@@ -66,6 +66,16 @@ export function graphOf(tree: RunTree): RunGraph {
     } else edges.set(key, { from: above.id, to: id, calls: 1, errors: failed });
   }
   return { nodes: [...nodes.values()], edges: [...edges.values()] };
+}
+
+/** The spans of a node, at most `max`. None for kinds that only group other spans. */
+export function callsOf(tree: RunTree, { kind, name }: GraphNode, max: number): number[] {
+  const calls: number[] = [];
+  if (GROUPING_KINDS.has(kind)) return calls;
+  for (let index = 0; index < tree.size && calls.length < max; index++) {
+    if (tree.text.kind(index) === kind && nameOf(tree, index, kind) === name) calls.push(index);
+  }
+  return calls;
 }
 
 function nameOf(tree: RunTree, index: number, kind: string): string {
