@@ -128,6 +128,15 @@ await scenario(async (page, { projectId, runId, trip, unpriced, withoutModel }) 
   await find.press("Escape");
   await until("no match after Escape", async () => (await current.count()) === 0);
 
+  // The way back from a linked page leads to where the reader was.
+  await detail.evaluate((element) => element.scrollTo(0, 300));
+  await detail.getByRole("link", { name: "Open in playground" }).evaluate((link) => link.click());
+  await page.waitForURL("**/playground?**");
+  await page.goBack();
+  await isAt(chat);
+  await detail.getByRole("tab", { name: "Raw", selected: true }).waitFor();
+  await until("the details scrolled as before", async () => (await detail.evaluate((element) => element.scrollTop)) === 300);
+
   await select(booking);
   await detail.getByRole("tab", { name: "Tool" }).click();
   await detail.getByText("call_1").first().waitFor();

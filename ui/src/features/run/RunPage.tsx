@@ -20,12 +20,14 @@ import { AgentViewPane, CopyAgentView } from "./AgentViewPane";
 import { CompareDialog } from "./CompareDialog";
 import { type HistoryState, nextEntry, stepsToList } from "./historyState";
 import { headOf, lengthOf, neighbourError, readOutline, reveal } from "./outline";
+import { keepPlace, placeAt } from "./place";
 import { RunHeader } from "./RunHeader";
 import classes from "./RunPage.module.css";
 import { RunSkeleton, SpansSkeleton } from "./RunSkeleton";
 import { Scores } from "./Scores";
 import { SpanDetail } from "./SpanDetail";
 import { SpanTree } from "./SpanTree";
+import { useKeptScroll } from "./useKeptScroll";
 import { useStoredShare } from "./useStoredShare";
 import { VIEWS, viewOf } from "./views";
 
@@ -64,11 +66,19 @@ function RunView({ projectId, runId }: { projectId: string; runId: string }) {
   const mayReplay = allows(project, "replays:write");
   const [dialog, setDialog] = useState<"scores" | "compare" | "delete" | "dataset">();
   const [addedSpan, setAddedSpan] = useState<Span>();
-  const [closed, setClosed] = useState<ReadonlySet<string>>(new Set());
+  // Where the reader left the page, if this is a way back to it.
+  const [place] = useState(() => placeAt(location.key));
+  useEffect(() => keepPlace(location.key, place), [location.key, place]);
+  const [closed, setClosed] = useState<ReadonlySet<string>>(place.closed ?? new Set());
+  useEffect(() => {
+    place.closed = closed;
+  }, [place, closed]);
   const isNarrow = useMediaQuery("(max-width: 48em)", false, { getInitialValueInEffect: false });
   const [treeShare = TREE_SHARE, setTreeShare] = useStoredShare("looptrace.run-tree");
   const treeElement = useRef<HTMLDivElement>(null);
   const detailElement = useRef<HTMLElement>(null);
+  const stack = useRef<HTMLDivElement>(null);
+  useKeptScroll(stack, place, "stack", isNarrow && view === "tree" && run.data !== undefined);
   const isRunning = run.data?.status === "running";
   const now = useNow(isRunning ? 1_000 : 3_600_000);
 
@@ -192,6 +202,7 @@ function RunView({ projectId, runId }: { projectId: string; runId: string }) {
       onJump={jump}
       errorCount={run.data.error_count}
       scroller={treeElement}
+      place={place}
     />
   ) : (
     <OutlineState outline={outline} />
@@ -208,6 +219,7 @@ function RunView({ projectId, runId }: { projectId: string; runId: string }) {
       mayReplay={mayReplay}
       tab={params.get("tab")}
       onTab={(tab) => setParam("tab", tab)}
+      place={place}
     />
   );
 
@@ -315,6 +327,7 @@ function RunView({ projectId, runId }: { projectId: string; runId: string }) {
               startedAt={tree?.startedAt ?? Date.parse(run.data.start_time)}
               isRunning={isRunning}
               onOpen={openInTree}
+              place={place}
             />
           )}
           {view === "graph" &&
@@ -322,7 +335,7 @@ function RunView({ projectId, runId }: { projectId: string; runId: string }) {
           {view === "agent" && <AgentViewPane projectId={projectId} runId={runId} spanId={selectedId} />}
         </Suspense>
       ) : isNarrow ? (
-        <div className={classes.stack}>
+        <div ref={stack} className={classes.stack}>
           <section className={classes.stackTree} aria-label="Spans">
             {treePane}
           </section>

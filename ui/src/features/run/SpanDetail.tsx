@@ -1,6 +1,6 @@
 import { Button, Skeleton, Stack, Tabs } from "@mantine/core";
 import { IconDatabasePlus, IconFlask, IconPlayerTrackNext } from "@tabler/icons-react";
-import { useEffect, useState } from "react";
+import { useEffect, useRef, useState } from "react";
 import { Link } from "react-router";
 import { useSpan } from "@/api/runs";
 import type { Span } from "@/api/types";
@@ -17,11 +17,13 @@ import { Events } from "./Events";
 import { Messages } from "./Messages";
 import type { SpanHead } from "./outline";
 import { Payload } from "./Payload";
+import type { Place } from "./place";
 import { Scores } from "./Scores";
 import classes from "./SpanDetail.module.css";
 import { SpanFacts } from "./SpanFacts";
 import { Tool } from "./Tool";
 import { availableTabs, chooseTab, type Tab } from "./tabs";
+import { useKeptScroll } from "./useKeptScroll";
 
 interface Props {
   projectId: string;
@@ -35,17 +37,20 @@ interface Props {
   mayReplay: boolean;
   tab: string | null;
   onTab: (tab: Tab) => void;
+  place: Place;
 }
 
 /** The details of one span. */
 export function SpanDetail(props: Props) {
-  const { projectId, runId, spanId, head, isRunning, onAdd, mayReplay, tab, onTab } = props;
+  const { projectId, runId, spanId, head, isRunning, onAdd, mayReplay, tab, onTab, place } = props;
+  const root = useRef<HTMLDivElement>(null);
+  useKeptScroll(root, place, `span ${spanId}`);
   const isSettled = useSettled();
   const query = useSpan(projectId, runId, isSettled ? spanId : undefined, isRunning);
   const span = query.data;
   const shown = span ?? head;
   return (
-    <div className={classes.root} data-testid="span-detail">
+    <div ref={root} className={classes.root} data-testid="span-detail">
       {shown && (
         <Head span={shown}>
           <div className={classes.actions}>

@@ -16,11 +16,13 @@ import {
   visibleIndices,
 } from "./outline";
 import { PathLegend } from "./PathLegend";
+import type { Place } from "./place";
 import { SpanRow } from "./SpanRow";
 import { SpanTools } from "./SpanTools";
 import classes from "./SpanTree.module.css";
 import { around, pan, ticks, zoom } from "./timing";
 import { useInitialFocus } from "./useInitialFocus";
+import { useKeptScroll } from "./useKeptScroll";
 import { useRowWindow } from "./useRowWindow";
 import { useStoredShare } from "./useStoredShare";
 import { useTimeWindow } from "./useTimeWindow";
@@ -41,18 +43,19 @@ interface Props {
   onJump: (step: 1 | -1) => void;
   errorCount: number;
   scroller: React.RefObject<HTMLDivElement | null>;
+  place: Place;
 }
 
 /** The spans as a tree with a waterfall. Renders only the rows in view, however many there are. */
 export function SpanTree(props: Props) {
-  const { tree, runEnd, closed, onClosedChange, selectedId, onSelect, scroller } = props;
+  const { tree, runEnd, closed, onClosedChange, selectedId, onSelect, scroller, place } = props;
   const root = useRef<HTMLDivElement>(null);
   const axis = useRef<HTMLDivElement>(null);
   const lane = useRef<HTMLDivElement>(null);
   const search = useRef<HTMLInputElement>(null);
   const [filter, setFilter] = useState<SpanFilter>({ text: "", only: "" });
   const [withPath, setWithPath] = useState(true);
-  const time = useTimeWindow(scroller, axis, lane, runEnd);
+  const time = useTimeWindow(scroller, axis, lane, runEnd, place);
   const { shown, show, showAll } = time;
 
   const found = useMemo(() => findSpans(tree, filter), [tree, filter]);
@@ -80,8 +83,9 @@ export function SpanTree(props: Props) {
     },
     [scroller],
   );
-  // Scroll to the selection when it changes, not when more spans arrive.
-  const shownId = useRef<string | undefined>(undefined);
+  useKeptScroll(scroller, place, "tree");
+  // Scroll to the selection when it changes, not when more spans arrive or the reader comes back.
+  const shownId = useRef(place.scroll.has("tree") ? selectedId : undefined);
   useEffect(() => {
     if (selectedRow < 0 || shownId.current === selectedId) return;
     shownId.current = selectedId;

@@ -8,9 +8,11 @@ import { KindIcon } from "@/components/KindIcon";
 import { ProblemPanel } from "@/components/ProblemPanel";
 import { QueryState, SkeletonRows } from "@/components/QueryState";
 import { Parts } from "./Messages";
+import type { Place } from "./place";
 import classes from "./TranscriptView.module.css";
 import { type Turn, type TurnUsage, transcriber } from "./transcript";
 import { useInitialFocus } from "./useInitialFocus";
+import { useKeptScroll } from "./useKeptScroll";
 
 interface Props {
   projectId: string;
@@ -19,10 +21,11 @@ interface Props {
   startedAt: number;
   isRunning: boolean;
   onOpen: (spanId: string) => void;
+  place: Place;
 }
 
 /** The run as a conversation, in time order. Loads more while scrolling. */
-export function TranscriptView({ projectId, runId, startedAt, isRunning, onOpen }: Props) {
+export function TranscriptView({ projectId, runId, startedAt, isRunning, onOpen, place }: Props) {
   const spans = useWholeSpans(projectId, runId);
   const [transcript] = useState(transcriber);
   const turns = useMemo(
@@ -34,6 +37,7 @@ export function TranscriptView({ projectId, runId, startedAt, isRunning, onOpen 
 
   const scroller = useRef<HTMLElement>(null);
   useInitialFocus(scroller, spans.data !== undefined);
+  useKeptScroll(scroller, place, "transcript", spans.data !== undefined);
   const virtual = useVirtualizer({
     count: turns.length,
     getScrollElement: () => scroller.current,

@@ -1,6 +1,7 @@
 import { type RefObject, useCallback, useEffect, useMemo, useRef, useState } from "react";
 import { followPointer } from "./followPointer";
 import type { Interval } from "./outline";
+import type { Place } from "./place";
 import { pan, zoom } from "./timing";
 
 /** How many pixels a pointer may move during a click. */
@@ -15,8 +16,12 @@ export function useTimeWindow(
   axis: RefObject<HTMLElement | null>,
   lane: RefObject<HTMLElement | null>,
   runEnd: number,
+  place: Place,
 ) {
-  const [chosen, setChosen] = useState<Interval>();
+  const [chosen, setChosen] = useState(place.shown);
+  useEffect(() => {
+    place.shown = chosen;
+  }, [place, chosen]);
   const [dragged, setDragged] = useState<Interval>();
   const shown = useMemo(() => chosen ?? { from: 0, to: runEnd }, [chosen, runEnd]);
   const latest = useRef({ shown, runEnd });
