@@ -1,7 +1,7 @@
 // A user reads a failed run: it opens at the failure, keys move in the tree, the messages are the ones that were sent.
 import { check, same, scenario, until } from "./scenario.mjs";
 
-await scenario(async (page, { projectId, runId, trip, unpriced, withoutModel }) => {
+await scenario(async (page, { projectId, runId, trip, unpriced, withoutModel, longNames }) => {
   const [chat, booking] = trip.steps;
   const tree = page.getByTestId("span-tree");
   const rows = page.getByTestId("span-row");
@@ -141,6 +141,18 @@ await scenario(async (page, { projectId, runId, trip, unpriced, withoutModel }) 
   await detail.getByRole("tab", { name: "Tool" }).click();
   await detail.getByText("call_1").first().waitFor();
   await detail.getByText("Zürich").first().waitFor();
+
+  for (const width of [390, 1024]) {
+    await page.setViewportSize({ width, height: 900 });
+    await page.goto(`/p/${projectId}/runs/${longNames}`);
+    await rows.last().click();
+    await detail.getByRole("tab").first().waitFor();
+    const wide = await page
+      .locator("h1, [data-testid=span-tree], [data-testid=span-detail], [data-testid=span-detail] :is(h2, code, dd, tr)")
+      .evaluateAll((all) => all.filter((element) => element.getBoundingClientRect().right > innerWidth + 1).map((element) => element.outerHTML));
+    check(wide.length === 0, `long names fit into ${width} pixels: ${wide}`);
+  }
+  await page.setViewportSize({ width: 1440, height: 900 });
 
   const missing = "00000000-0000-4000-8000-000000000000";
   await page.goto(`/p/${projectId}/runs/${missing}`);

@@ -1,6 +1,7 @@
 package e2e
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/google/uuid"
@@ -10,9 +11,12 @@ import (
 func TestRunPage(t *testing.T) {
 	p := newProject(t)
 	unpriced := p.sendCall(t, "e2e", "e2e-model-"+uuid.NewString()[:8])
+	longNames := p.sendCall(t, "e2e", strings.Repeat("model", 40))
+	p.awaitRun(t, longNames, ofSpans(2))
 	p.awaitRun(t, unpriced, ofSpans(2))
 	p.play(t, "run", map[string]any{
 		"runId": p.sendTrip(t), "trip": readTrip(t), "unpriced": unpriced, "withoutModel": p.sendRuns(t, 1),
+		"longNames": longNames,
 	}, nil)
 }
 

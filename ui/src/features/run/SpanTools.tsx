@@ -64,7 +64,7 @@ export function SpanTools(props: Props) {
         ]}
       />
       {props.errorCount > 0 && (
-        <Group gap={0} wrap="nowrap">
+        <Group gap={2} wrap="nowrap">
           <Text size="xs" c="red" fw={550}>
             {formatCount(props.errorCount)} {props.errorCount === 1 ? "error" : "errors"}
           </Text>

@@ -129,10 +129,12 @@ function TurnRow({ turn, onOpen }: { turn: Turn; onOpen: (spanId: string) => voi
           </bdi>
         )}
         {turn.usage && <Usage usage={turn.usage} />}
-        <span className={classes.at}>+{formatDuration(Math.max(0, turn.at))}</span>
-        <Button size="compact-xs" variant="subtle" color="gray" onClick={() => onOpen(turn.spanId)}>
-          Span
-        </Button>
+        <span className={classes.at}>
+          +{formatDuration(Math.max(0, turn.at))}
+          <Button size="compact-xs" variant="subtle" color="gray" onClick={() => onOpen(turn.spanId)}>
+            Span
+          </Button>
+        </span>
       </header>
       {turn.error && (
         <p className={classes.error} dir="auto">
