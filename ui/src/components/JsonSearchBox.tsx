@@ -29,6 +29,8 @@ export function JsonSearchBox({ what, text, onText, found, at, onStep }: Props) 
         placeholder="Find keys and values"
         leftSection={<IconSearch size={14} aria-hidden="true" />}
         maxLength={1000}
+        // Escape empties the box before it closes the dialog around it.
+        data-mantine-stop-propagation={text !== "" || undefined}
         value={text}
         onChange={(event) => onText(event.currentTarget.value)}
         onKeyDown={(event) => {
