@@ -59,8 +59,8 @@ async function samples(page, projectId) {
   await page.getByTestId("run-row").first().waitFor();
   await inspect(page, "samples-runs");
   for (const [path, text] of [
-    ["failures", "lookup_order"],
-    ["threads", "conversation-"],
+    ["failures?range=7d", "lookup_order"],
+    ["threads?range=all", "conversation-"],
     ["prompts", "support-triage"],
     ["datasets", "support questions"],
   ]) {

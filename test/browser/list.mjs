@@ -31,6 +31,19 @@ await scenario(async (page, { projectId, needle, needleName, needleWords }) => {
   await page.getByRole("button", { name: "Remove filter status: error" }).click();
   await until("other runs too", async () => (await statuses()).length > 1);
 
+  // Pages of the project share filters and time range.
+  await choose("Status", "error");
+  await page.getByRole("button", { name: /^Time range/ }).click();
+  await page.getByRole("button", { name: "7d", exact: true }).click();
+  await page.getByRole("link", { name: "Dashboards", exact: true }).click();
+  await page.waitForURL("**/dashboards?*");
+  await same("the status on the next page", ["error"], async () => param("status"));
+  await same("the time range on the next page", ["7d"], async () => param("range"));
+  await page.goto(`/p/${projectId}/runs`);
+  await same("the time range of a new visit", ["7d"], async () => param("range"));
+  await page.goto(`/p/${projectId}/runs?range=24h`);
+  await until("other runs too", async () => (await statuses()).length > 1);
+
   await choose("Kind", "llm");
   await same("the kind in the address", ["llm"], async () => param("kind"));
   await until("only runs of the kind", async () => !(await names()).includes(needleName));
@@ -56,7 +69,7 @@ await scenario(async (page, { projectId, needle, needleName, needleWords }) => {
   await page.getByTestId("span-detail").locator("mark").first().waitFor();
   await page.getByTestId("span-tree").focus();
   await page.keyboard.press("Escape");
-  await page.waitForURL("**/runs?search=*");
+  await page.waitForURL((url) => url.pathname.endsWith("/runs") && url.searchParams.has("search"));
   await search.fill('"search the atlas"');
   await same("the run by the name of its span", [needleName], names);
   await rows.first().getByText("found in a later step").waitFor();
@@ -64,7 +77,7 @@ await scenario(async (page, { projectId, needle, needleName, needleWords }) => {
   await search.pressSequentially(needleName, { delay: 260 });
   check((await search.inputValue()) === needleName, "typing goes on while the search runs");
   await search.fill("no run has these words xyzzy");
-  await page.getByText("No runs match these filters.").waitFor();
+  await page.getByText("No runs in the last 24 h match these filters.").waitFor();
   await page.getByRole("button", { name: "Clear filters" }).click();
   await until("all runs again", async () => (await rows.count()) > 10);
 
@@ -138,7 +151,7 @@ await scenario(async (page, { projectId, needle, needleName, needleWords }) => {
   await page.waitForURL(`**/runs/${first}*`);
   await page.getByTestId("span-tree").waitFor();
   await page.keyboard.press("Escape");
-  await page.waitForURL(`**/p/${projectId}/runs`);
+  await page.waitForURL((url) => url.pathname === `/p/${projectId}/runs`);
   await same("Escape returns to the same row", first, focused);
   await page.keyboard.press("e");
   await same("e shows only failed runs", ["failed"], outcomes);

@@ -13,7 +13,7 @@ await scenario(async (page, { projectId, needle, trip, largest }) => {
   await page.getByRole("list", { name: "Filters" }).waitFor();
   await inspect(page, "runs-filtered");
   await page.goto(`${project}/runs?search=no+run+has+these+words+xyzzy`);
-  await page.getByText("No runs match these filters.").waitFor();
+  await page.getByText("No runs in the last 24 h match these filters.").waitFor();
   await inspect(page, "runs-none-match");
 
   for (const [name, runId] of [

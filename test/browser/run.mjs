@@ -158,5 +158,5 @@ await scenario(async (page, { projectId, runId, trip, unpriced, withoutModel, lo
   await page.goto(`/p/${projectId}/runs/${missing}`);
   await page.getByTestId("problem").waitFor();
   await page.getByRole("button", { name: "Back to the runs" }).click();
-  await page.waitForURL(`**/p/${projectId}/runs`);
+  await page.waitForURL((url) => url.pathname === `/p/${projectId}/runs`);
 });

@@ -89,6 +89,8 @@ export const keys = {
     stats: (filter: RunFilter, groupBy?: RunGroupBy, groups?: number) =>
       [...runStats, filter, groupBy, groups] as const,
     hidden: (filter: RunFilter) => ["runs", "hidden", filter] as const,
+    any: (filter: RunFilter) => ["runs", "any", filter] as const,
+    misdated: (filter: RunFilter) => ["runs", "misdated", filter] as const,
     fields: (filter: RunFilter) => ["runs", "fields", filter] as const,
     fieldValues: (filter: RunFilter, field: string | null, prefix: string) =>
       ["runs", "field-values", field, filter, prefix] as const,

@@ -14,7 +14,8 @@ export function useRunStats(filter: RunFilter, groupBy?: RunGroupBy, groups?: nu
       unwrap(
         client.GET("/v1/runs/stats", { params: { query: { ...filter, group_by: groupBy, groups } }, signal }),
       ),
-    refetchInterval: filter.start_before === undefined ? REFRESH_MS : false,
+    refetchInterval:
+      filter.start_before === undefined || Date.parse(filter.start_before) > Date.now() ? REFRESH_MS : false,
     placeholderData: keepPreviousData,
   });
 }
@@ -42,6 +43,59 @@ export function useHiddenTraces(filter: RunFilter, enabled: boolean) {
     enabled,
     staleTime: 60_000,
   }).data;
+}
+
+/** GET /v1/runs: whether any run matches, of any source and with or without GenAI spans. */
+export function useHasRuns(projectId: string, enabled: boolean) {
+  const filter: RunFilter = { project_id: projectId, traces: "all", source: "all" };
+  return useQuery({
+    queryKey: keys.runs.any(filter),
+    queryFn: async ({ signal }) => {
+      const page = await unwrap(
+        client.GET("/v1/runs", { params: { query: { ...filter, limit: 1 } }, signal }),
+      );
+      return page.data.length > 0 || page.partial === true;
+    },
+    enabled,
+  });
+}
+
+/** How many runs have times that cannot be right, and the times of the first and last other run; null without others. */
+export interface MisdatedRuns {
+  past: number;
+  future: number;
+  others: { first: string; last: string } | null;
+}
+
+/** GET /v1/runs/stats and /v1/runs: the runs of wrong clocks, by the filters for those before, after and between. */
+export function useMisdatedRuns(
+  { past, future, others }: { past: RunFilter | null; future: RunFilter | null; others: RunFilter },
+  enabled: boolean,
+) {
+  return useQuery({
+    queryKey: keys.runs.misdated(others),
+    queryFn: async ({ signal }): Promise<MisdatedRuns> => {
+      const count = async (filter: RunFilter | null) => {
+        if (filter === null) return 0;
+        const stats = await unwrap(client.GET("/v1/runs/stats", { params: { query: filter }, signal }));
+        return stats.total.count;
+      };
+      const run = async (order?: "start_time") => {
+        const query = { ...others, order, limit: 1 };
+        return (await unwrap(client.GET("/v1/runs", { params: { query }, signal }))).data[0];
+      };
+      const [before, after, first, last] = await Promise.all([
+        count(past),
+        count(future),
+        run("start_time"),
+        run(),
+      ]);
+      const times = first && last && { first: first.start_time, last: last.start_time };
+      return { past: before, future: after, others: times ?? null };
+    },
+    enabled,
+    staleTime: 60_000,
+  });
 }
 
 /** GET /v1/runs/fields: the fields to filter by, including metadata keys. */

@@ -1,4 +1,5 @@
 import { Link, useLocation } from "react-router";
+import { sharedParams } from "@/components/filters/filters";
 import classes from "./Navigation.module.css";
 import { pageGroups, pageOf } from "./pages";
 
@@ -9,7 +10,9 @@ interface Props {
 
 /** The pages of a project, in groups. A group whose first page has its name needs no heading. */
 export function Navigation({ projectId, onNavigate }: Props) {
-  const current = pageOf(useLocation().pathname);
+  const { pathname, search } = useLocation();
+  const current = pageOf(pathname);
+  const shared = current?.isFiltered ? sharedParams(new URLSearchParams(search)).toString() : "";
   return (
     <nav aria-label="Project" className={classes.nav}>
       {pageGroups.map(({ label: group, pages }) => (
@@ -22,7 +25,11 @@ export function Navigation({ projectId, onNavigate }: Props) {
           {pages.map((page) => (
             <li key={page.path}>
               <Link
-                to={`/p/${projectId}/${page.path}`}
+                to={{
+                  pathname: `/p/${projectId}/${page.path}`,
+                  // The current page's own link resets its filters.
+                  search: page.isFiltered && page !== current ? shared : "",
+                }}
                 className={classes.link}
                 aria-current={page === current ? "page" : undefined}
                 onClick={onNavigate}

@@ -103,7 +103,7 @@ export function Palette({ project, onClose }: Props) {
                 hint: `${formatAge(run.start_time, now)} ago`,
               })),
               {
-                to: `${base}/runs?${new URLSearchParams({ search })}`,
+                to: `${base}/runs?${new URLSearchParams({ search, range: "all" })}`,
                 icon: <IconSearch size={15} />,
                 label: `Show all runs with “${search}”`,
               },

@@ -30,6 +30,8 @@ interface Page {
   label: string;
   Icon: Icon;
   shortcuts?: Shortcuts;
+  /** Whether it has the filters of runs. Its link takes over those of another such page. */
+  isFiltered?: boolean;
 }
 
 interface PageGroup {
@@ -50,6 +52,7 @@ export const pageGroups: readonly PageGroup[] = [
         path: "runs",
         label: "Runs",
         Icon: IconListDetails,
+        isFiltered: true,
         shortcuts: [
           search,
           nextRow,
@@ -60,9 +63,27 @@ export const pageGroups: readonly PageGroup[] = [
           ["r", "show new runs"],
         ],
       },
-      { path: "failures", label: "Failures", Icon: IconAlertTriangle, shortcuts: [search, nextRow] },
-      { path: "threads", label: "Threads", Icon: IconMessages, shortcuts: [search, nextRow, onlyFailed] },
-      { path: "dashboards", label: "Dashboards", Icon: IconChartHistogram, shortcuts: [search, onlyFailed] },
+      {
+        path: "failures",
+        label: "Failures",
+        Icon: IconAlertTriangle,
+        isFiltered: true,
+        shortcuts: [search, nextRow],
+      },
+      {
+        path: "threads",
+        label: "Threads",
+        Icon: IconMessages,
+        isFiltered: true,
+        shortcuts: [search, nextRow, onlyFailed],
+      },
+      {
+        path: "dashboards",
+        label: "Dashboards",
+        Icon: IconChartHistogram,
+        isFiltered: true,
+        shortcuts: [search, onlyFailed],
+      },
     ],
   },
   {

@@ -16,6 +16,8 @@ interface Props<Row> extends Omit<React.ComponentProps<typeof PageHeader>, "chil
   /** What an empty list says. */
   emptyTitle: string;
   emptyHint?: React.ReactNode;
+  /** Replaces all that an empty list says. */
+  empty?: React.ReactNode;
   /** Set while a filter or search is active. */
   onClearFilters?: () => void;
   /** Above the list. */
@@ -25,8 +27,18 @@ interface Props<Row> extends Omit<React.ComponentProps<typeof PageHeader>, "chil
 
 /** A page that is one list, loaded page by page. */
 export function ListPage<Row>(props: Props<Row>) {
-  const { query, what, rowHeight, emptyTitle, emptyHint, onClearFilters, banner, children, ...header } =
-    props;
+  const {
+    query,
+    what,
+    rowHeight,
+    emptyTitle,
+    emptyHint,
+    empty,
+    onClearFilters,
+    banner,
+    children,
+    ...header
+  } = props;
   const list = useRowFocus();
   return (
     <div className={classes.page}>
@@ -36,6 +48,7 @@ export function ListPage<Row>(props: Props<Row>) {
         <QueryState query={query} skeleton={<SkeletonRows count={8} height={rowHeight} />} page>
           {({ pages }) => {
             const rows = pages.flatMap((page) => page.data);
+            if (rows.length === 0 && empty) return empty;
             if (rows.length === 0 && onClearFilters) {
               return (
                 <PageMessage title={`No ${what} match these filters.`}>

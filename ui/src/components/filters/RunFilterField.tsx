@@ -32,7 +32,7 @@ interface Props {
 /** Chooses runs in a form, by the filters of the Runs page without times. */
 export function RunFilterField({ value, onChange, forRules = false, error }: Props) {
   const params = useMemo(() => new URLSearchParams(value), [value]);
-  const filters = useMemo(() => readFilters(params), [params]);
+  const filters = useMemo(() => readFilters(params, null), [params]);
   const parts = filterParts(value);
   const set = (next: URLSearchParams) => onChange(next.toString());
   const sources = forRules

@@ -4,9 +4,11 @@ import {
   chips,
   nextOrder,
   readFilters,
+  sharedParams,
   toggleOnlyFailed,
   toggleParam,
   toQuery,
+  withoutFilters,
   withoutParams,
   withParam,
   withSource,
@@ -15,34 +17,41 @@ import {
 } from "./filters";
 
 const read = (query: string) => readFilters(new URLSearchParams(query));
+const day = { window_seconds: 86_400 };
 
 describe("readFilters and toQuery", () => {
   it.each([
-    ["", { project_id: "p" }],
-    ["status=error&status=running", { project_id: "p", status: ["running", "error"] }],
-    ["status=nonsense&range=5y&min_duration_ms=abc", { project_id: "p" }],
-    ["kind=llm&kind=llm&kind=Bad Kind", { project_id: "p", kind: ["llm"] }],
-    ["search=%20paris%20", { project_id: "p", search: "paris" }],
+    ["", { project_id: "p", ...day }],
+    ["range=all", { project_id: "p" }],
+    [
+      "range=all&start_before=2026-03-01T00:00:00Z",
+      { project_id: "p", start_before: "2026-03-01T00:00:00.000Z" },
+    ],
+    ["status=error&status=running", { project_id: "p", ...day, status: ["running", "error"] }],
+    ["status=nonsense&range=5y&min_duration_ms=abc", { project_id: "p", ...day }],
+    ["kind=llm&kind=llm&kind=Bad Kind", { project_id: "p", ...day, kind: ["llm"] }],
+    ["search=%20paris%20", { project_id: "p", ...day, search: "paris" }],
     ["range=24h", { project_id: "p", window_seconds: 86_400 }],
     ["start_after=2026-03-01T00:00:00Z", { project_id: "p", start_after: "2026-03-01T00:00:00.000Z" }],
-    ["start_after=soon", { project_id: "p" }],
-    ["traces=other", { project_id: "p", traces: "other" }],
-    ["traces=all", { project_id: "p", traces: "all" }],
-    ["traces=genai", { project_id: "p" }],
-    ["traces=plain", { project_id: "p" }],
-    ["source=evaluation", { project_id: "p", source: "evaluation" }],
-    ["source=all", { project_id: "p", source: "all" }],
-    ["source=user", { project_id: "p" }],
-    ["source=batch", { project_id: "p" }],
-    ["replayability=llm&replayability=full", { project_id: "p", replayability: ["full", "llm"] }],
-    ["replayability=some", { project_id: "p" }],
-    ["has_score=true", { project_id: "p", has_score: true }],
-    ["has_score=false", { project_id: "p", has_score: false }],
-    ["has_score=many", { project_id: "p" }],
+    ["start_after=soon", { project_id: "p", ...day }],
+    ["traces=other", { project_id: "p", ...day, traces: "other" }],
+    ["traces=all", { project_id: "p", ...day, traces: "all" }],
+    ["traces=genai", { project_id: "p", ...day }],
+    ["traces=plain", { project_id: "p", ...day }],
+    ["source=evaluation", { project_id: "p", ...day, source: "evaluation" }],
+    ["source=all", { project_id: "p", ...day, source: "all" }],
+    ["source=user", { project_id: "p", ...day }],
+    ["source=batch", { project_id: "p", ...day }],
+    ["replayability=llm&replayability=full", { project_id: "p", ...day, replayability: ["full", "llm"] }],
+    ["replayability=some", { project_id: "p", ...day }],
+    ["has_score=true", { project_id: "p", ...day, has_score: true }],
+    ["has_score=false", { project_id: "p", ...day, has_score: false }],
+    ["has_score=many", { project_id: "p", ...day }],
     [
       "model=gpt-4o&session_id=s&user_id=u&tag=t&environment=prod&min_duration_ms=500&min_cost_usd=0.5",
       {
         project_id: "p",
+        ...day,
         model: "gpt-4o",
         session_id: "s",
         user_id: "u",
@@ -54,7 +63,7 @@ describe("readFilters and toQuery", () => {
     ],
     [
       "metadata%5Bregion%5D=eu&metadata%5Ba.b%5D=1&metadata%5B%5D=x&metadata%5Bempty%5D=",
-      { project_id: "p", metadata: { region: "eu", "a.b": "1" } },
+      { project_id: "p", ...day, metadata: { region: "eu", "a.b": "1" } },
     ],
   ])("%s", (query, want) => expect(toQuery("p", read(query))).toEqual(want));
 });
@@ -72,7 +81,6 @@ describe("chips", () => {
       { param: "status", value: "error", label: "status: error" },
       { param: "kind", value: "llm", label: "kind: llm" },
       { param: "replayability", value: "llm", label: "replayable: single model calls" },
-      { param: "range", label: "last 7d" },
       { param: "model", label: "model: gpt-4o" },
       { param: "has_score", label: "has scores: no" },
       { param: "metadata[tier]", label: "tier: pro" },
@@ -141,6 +149,7 @@ describe("address changes", () => {
     ["only failed", toggleOnlyFailed(params), "status=ok&search=x&outcome=failed"],
     ["all again", toggleOnlyFailed(new URLSearchParams("outcome=failed")), ""],
     ["preset", withTimeRange(new URLSearchParams("start_after=a"), { preset: "1h" }), "range=1h"],
+    ["all time", withTimeRange(new URLSearchParams("start_after=a"), { preset: null }), "range=all"],
     [
       "custom",
       withTimeRange(new URLSearchParams("range=1h"), { preset: null, after: "a", before: "b" }),
@@ -149,11 +158,31 @@ describe("address changes", () => {
   ])("%s", (_, got, want) => expect(got.toString()).toBe(want));
 });
 
+describe("withoutFilters", () => {
+  it.each([
+    ["status=error&search=x&range=7d&order=cost_usd", "range=7d&order=cost_usd"],
+    ["start_after=2026-03-01T00:00:00Z&group_by=model", "group_by=model"],
+  ])("%s", (query, want) => expect(withoutFilters(new URLSearchParams(query)).toString()).toBe(want));
+});
+
+describe("sharedParams", () => {
+  it("keeps what all lists know", () => {
+    const params = new URLSearchParams(
+      "status=error&status=ok&search=x&range=all&metadata[a]=b&order=cost_usd&group_by=model&fingerprint=f&find=y",
+    );
+    expect(decodeURIComponent(sharedParams(params).toString())).toBe(
+      "status=error&status=ok&search=x&range=all&metadata[a]=b",
+    );
+  });
+});
+
 describe("withoutParams", () => {
   it("removes only the parameters of the filters", () => {
     const params = new URLSearchParams(
       "status=error&status=ok&range=7d&metadata[a]=b&group_by=model&search=seat",
     );
-    expect(withoutParams(params, chips(readFilters(params))).toString()).toBe("group_by=model&search=seat");
+    expect(withoutParams(params, chips(readFilters(params))).toString()).toBe(
+      "range=7d&group_by=model&search=seat",
+    );
   });
 });

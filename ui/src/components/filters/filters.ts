@@ -22,8 +22,20 @@ export const SOURCES: readonly { value: RunSourceFilter; label: string }[] = [
 ];
 
 /** Time ranges by name, in seconds. */
-export const RANGES = { "1h": 3_600, "24h": 86_400, "7d": 604_800, "30d": 2_592_000 } as const;
+export const RANGES = {
+  "1h": 3_600,
+  "24h": 86_400,
+  "7d": 604_800,
+  "30d": 2_592_000,
+  "90d": 7_776_000,
+} as const;
 export type Range = keyof typeof RANGES;
+/** The range of a list whose address has none. */
+export const DEFAULT_RANGE: Range = "24h";
+/** The range in an address that means all time. */
+const ALL_TIME = "all";
+/** The parameters of a time range. */
+export const TIME_PARAMS = ["range", "start_after", "start_before"] as const;
 
 /** Filters that compare text. The address uses the API's names. */
 export const TEXT_FIELDS = [
@@ -61,6 +73,7 @@ export interface Filters {
   kind: string[];
   replayability: Replayability[];
   search: string;
+  /** Null for all time or a custom range. */
   range: Range | null;
   start_after: string | null;
   start_before: string | null;
@@ -80,9 +93,9 @@ export interface Chip {
   label: string;
 }
 
-/** Reads the filters of an address. Ignores invalid ones. */
-export function readFilters(params: URLSearchParams): Filters {
-  const range = params.get("range");
+/** Reads the filters of an address. Ignores invalid ones. Without a time it has the range `otherwise`; null for all time. */
+export function readFilters(params: URLSearchParams, otherwise: Range | null = DEFAULT_RANGE): Filters {
+  const [after, before] = [readTime(params.get("start_after")), readTime(params.get("start_before"))];
   const filters: Filters = {
     traces: TRACES.find(({ value }) => value === params.get("traces"))?.value ?? "genai",
     source: SOURCES.find(({ value }) => value === params.get("source"))?.value ?? "user",
@@ -93,9 +106,9 @@ export function readFilters(params: URLSearchParams): Filters {
       params.getAll("replayability").includes(value),
     ),
     search: params.get("search") ?? "",
-    range: range !== null && range in RANGES ? (range as Range) : null,
-    start_after: readTime(params.get("start_after")),
-    start_before: readTime(params.get("start_before")),
+    range: readRange(params.get("range"), after === null && before === null ? otherwise : null),
+    start_after: after,
+    start_before: before,
     text: {},
     number: {},
     has_score: readBoolean(params.get("has_score")),
@@ -170,7 +183,7 @@ export function toQuery(projectId: string, filters: Filters): RunFilter {
   return query;
 }
 
-/** The active filters, without the search. */
+/** The active filters, without the search and without a range until now. */
 export function chips(filters: Filters): Chip[] {
   const out: Chip[] = [];
   if (filters.traces === "other") out.push({ param: "traces", label: "without GenAI spans" });
@@ -184,7 +197,6 @@ export function chips(filters: Filters): Chip[] {
   for (const { value, label } of REPLAYABILITY)
     if (filters.replayability.includes(value))
       out.push({ param: "replayability", value, label: `replayable: ${label}` });
-  if (filters.range) out.push({ param: "range", label: `last ${filters.range}` });
   if (filters.start_after)
     out.push({ param: "start_after", label: `from ${shortTime(filters.start_after)}` });
   if (filters.start_before)
@@ -205,7 +217,12 @@ export function chips(filters: Filters): Chip[] {
   return out;
 }
 
-/** Whether a filter or a search is active. */
+/** Whether the filters leave out runs by their time. */
+export function areTimed({ range, start_after, start_before }: Filters): boolean {
+  return range !== null || start_after !== null || start_before !== null;
+}
+
+/** Whether a filter or a search is active, other than a range until now. */
 export function areFiltering(filters: Filters): boolean {
   return chips(filters).length > 0 || filters.search.trim() !== "";
 }
@@ -223,6 +240,20 @@ export function withoutParams(params: URLSearchParams, dropped: Chip[]): URLSear
   const next = new URLSearchParams(params);
   for (const { param } of dropped) next.delete(param);
   return next;
+}
+
+/** Removes filters and search. A range until now stays, and what else the page has in its address. */
+export function withoutFilters(params: URLSearchParams): URLSearchParams {
+  return withParam(withoutParams(params, chips(readFilters(params))), "search", null);
+}
+
+/** Only the parameters that every list of runs, threads or failures knows. */
+export function sharedParams(params: URLSearchParams): URLSearchParams {
+  const filters = readFilters(params);
+  const known = new Set<string>([...TIME_PARAMS, "search", ...chips(filters).map(({ param }) => param)]);
+  // The fingerprint of a failure is that of its own page.
+  known.delete("fingerprint");
+  return new URLSearchParams([...params].filter(([name]) => known.has(name)));
 }
 
 /** Chooses which traces to show. */
@@ -245,12 +276,13 @@ export function toggleParam(params: URLSearchParams, name: string, value: string
   return next;
 }
 
-/** Sets a preset or a custom time range. */
+/** Sets a preset, a custom time range, or all time. */
 export function withTimeRange(
   params: URLSearchParams,
   range: { preset: Range | null; after?: string | null; before?: string | null },
 ): URLSearchParams {
-  let next = withParam(params, "range", range.preset);
+  const isCustom = Boolean(range.after ?? range.before);
+  let next = withParam(params, "range", range.preset ?? (isCustom ? null : ALL_TIME));
   next = withParam(next, "start_after", range.after ?? null);
   return withParam(next, "start_before", range.before ?? null);
 }
@@ -276,6 +308,11 @@ function formatBound(field: NumberField, value: number): string {
   if (field === "min_duration_ms") return formatDuration(value);
   // A bound is exact.
   return field === "min_cost_usd" ? `$${value}` : formatTokens(value);
+}
+
+function readRange(value: string | null, otherwise: Range | null): Range | null {
+  if (value === ALL_TIME) return null;
+  return value !== null && value in RANGES ? (value as Range) : otherwise;
 }
 
 function readTime(value: string | null): string | null {

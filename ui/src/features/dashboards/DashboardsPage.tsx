@@ -1,11 +1,13 @@
 import { Button, Select, Skeleton, Switch } from "@mantine/core";
 import { lazy, Suspense, useMemo, useState } from "react";
 import { Link, useNavigate } from "react-router";
-import { useRunStats } from "@/api/stats";
+import { useHasRuns } from "@/api/stats";
 import type { RunGroupBy, RunStats, RunTotals } from "@/api/types";
 import { DataTable } from "@/components/DataTable";
 import { FilterBar } from "@/components/filters/FilterBar";
-import { betweenSeconds, withParam, withTimeRange } from "@/components/filters/filters";
+import { betweenSeconds, withoutFilters, withParam, withTimeRange } from "@/components/filters/filters";
+import { EmptyTime, MisdatedNote } from "@/components/filters/TimeNotes";
+import { useChartStats } from "@/components/filters/useChartStats";
 import { useFilters } from "@/components/filters/useFilters";
 import {
   formatCost,
@@ -33,9 +35,14 @@ const MAX_GROUPS = 8;
 
 /** Charts of the filtered runs. The address contains the filters and the grouping. */
 export function DashboardsPage() {
-  const { projectId, params, setParams, filters, filter, isFiltered } = useFilters();
+  const { projectId, params, setParams, filters, filter, isFiltered, isTimed } = useFilters();
   const grouping = readGrouping(params);
-  const query = useRunStats(filter, grouping ?? undefined, grouping ? MAX_GROUPS : undefined);
+  const { query, isSettling, leftOut } = useChartStats(
+    filter,
+    grouping ?? undefined,
+    grouping ? MAX_GROUPS : undefined,
+  );
+  const other = useHasRuns(projectId, isTimed && query.data?.total.count === 0);
   const [asTables, setAsTables] = useState(false);
   return (
     <div className={classes.page}>
@@ -72,7 +79,9 @@ export function DashboardsPage() {
       >
         <QueryState query={query} page skeleton={<ChartsSkeleton />}>
           {(stats) =>
-            stats.total.count > 0 ? (
+            isSettling ? (
+              <ChartsSkeleton />
+            ) : stats.total.count > 0 ? (
               <div data-stale={query.isPlaceholderData || undefined} className={classes.content}>
                 {stats.partial && (
                   <p className={classes.partial} role="status">
@@ -80,6 +89,7 @@ export function DashboardsPage() {
                     long. Choose a shorter time range to see them.
                   </p>
                 )}
+                {leftOut && <MisdatedNote runs={leftOut} params={params} onChange={setParams} />}
                 <Totals totals={stats.total} />
                 <Charts
                   stats={stats}
@@ -90,12 +100,13 @@ export function DashboardsPage() {
                 />
                 {stats.group_by !== null && <Groups stats={stats} groupBy={stats.group_by} params={params} />}
               </div>
+            ) : isTimed && other.isPending ? (
+              <ChartsSkeleton />
+            ) : isTimed && other.data !== false ? (
+              <EmptyTime what="runs" filters={filters} params={params} onChange={setParams} />
             ) : isFiltered ? (
               <PageMessage title="No runs match these filters.">
-                <Button
-                  variant="default"
-                  onClick={() => setParams(withParam(new URLSearchParams(), "group_by", grouping))}
-                >
+                <Button variant="default" onClick={() => setParams(withoutFilters(params))}>
                   Clear filters
                 </Button>
               </PageMessage>

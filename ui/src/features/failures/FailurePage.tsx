@@ -153,8 +153,7 @@ export function FailurePage() {
 /** The run list's filters for the group. The list has no range of 90 days, and shows all times instead. */
 function runsOf(params: URLSearchParams, fingerprint: string): URLSearchParams {
   const { value } = readWindow(params);
-  const preset = value === "90d" ? null : value;
-  return withTimeRange(withParam(params, "fingerprint", fingerprint), { preset });
+  return withTimeRange(withParam(params, "fingerprint", fingerprint), { preset: value });
 }
 
 interface RunLineProps {

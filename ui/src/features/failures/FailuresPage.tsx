@@ -1,11 +1,12 @@
-import { SegmentedControl } from "@mantine/core";
+import { Button, SegmentedControl } from "@mantine/core";
 import { useMemo } from "react";
-import { Link, useSearchParams } from "react-router";
+import { Link } from "react-router";
 import { useFailedRuns } from "@/api/failures";
 import type { FailedRunGroup, FailureWeights } from "@/api/types";
 import { Ago } from "@/components/Ago";
 import { FilterBar } from "@/components/filters/FilterBar";
-import { areFiltering, chips, withoutParams, withParam } from "@/components/filters/filters";
+import { areFiltering, type Range, withoutFilters, withTimeRange } from "@/components/filters/filters";
+import { useKeptParams } from "@/components/filters/useKeptParams";
 import { formatCount, formatRuns, isMissing, UNKNOWN } from "@/components/format";
 import { KindIcon } from "@/components/KindIcon";
 import { ListPage } from "@/components/ListPage";
@@ -17,6 +18,7 @@ import {
   contrastText,
   exampleMessage,
   failureQuery,
+  LONGEST,
   readFailureFilters,
   readWindow,
   WINDOWS,
@@ -28,13 +30,14 @@ import { Sparkline } from "./Sparkline";
 /** Failed runs grouped by what failed, highest rank first. */
 export function FailuresPage() {
   const projectId = useProjectId();
-  const [params, setParams] = useSearchParams();
+  const [params, setParams] = useKeptParams(projectId);
   const filters = useMemo(() => readFailureFilters(params), [params]);
   const filter = useMemo(() => failureQuery(projectId, params), [projectId, params]);
   const query = useFailedRuns(filter);
   const now = useNow(10_000);
   const first = query.data?.pages[0];
-  const clear = () => setParams(withParam(withoutParams(params, chips(filters)), "search", null));
+  const window = readWindow(params);
+  const show = (value: Range) => setParams(withTimeRange(params, { preset: value }));
   return (
     <ListPage
       title="Failures"
@@ -50,8 +53,8 @@ export function FailuresPage() {
               size="xs"
               aria-label="Time range"
               data={WINDOWS.map(({ value, label }) => ({ value, label }))}
-              value={readWindow(params).value}
-              onChange={(value) => setParams(withParam(params, "range", value))}
+              value={window.value}
+              onChange={(value) => show(value as Range)}
             />
           }
         />
@@ -59,9 +62,18 @@ export function FailuresPage() {
       query={query}
       what="failures"
       rowHeight={64}
-      emptyTitle="No failures in this time range."
-      emptyHint={<PageHint>Similar failures are grouped here, with what they have in common.</PageHint>}
-      onClearFilters={areFiltering(filters) ? clear : undefined}
+      emptyTitle={`No failures in the ${window.label.toLowerCase()}.`}
+      emptyHint={
+        <>
+          <PageHint>Similar failures are grouped here, with what they have in common.</PageHint>
+          {window !== LONGEST && (
+            <Button variant="default" onClick={() => show(LONGEST.value)}>
+              Show the {LONGEST.label.toLowerCase()}
+            </Button>
+          )}
+        </>
+      }
+      onClearFilters={areFiltering(filters) ? () => setParams(withoutFilters(params)) : undefined}
       banner={
         first?.partial && (
           <p className={classes.note} role="status">

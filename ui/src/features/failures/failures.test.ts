@@ -35,9 +35,14 @@ describe("contrastText", () => {
 describe("readWindow", () => {
   it.each([
     ["range=30d", 2_592_000],
-    ["range=5y", 604_800],
-    ["", 604_800],
-  ])("%s", (query, want) => expect(readWindow(new URLSearchParams(query)).seconds).toBe(want));
+    ["range=5y", 86_400],
+    ["", 86_400],
+    ["range=all", 7_776_000],
+    ["start_after=2026-11-23T00:00:00Z&start_before=2026-11-24T00:00:00Z", 604_800],
+    ["start_after=1971-01-01T00:00:00Z", 7_776_000],
+  ])("%s", (query, want) =>
+    expect(readWindow(new URLSearchParams(query), Date.parse("2026-11-26T00:00:00Z")).seconds).toBe(want),
+  );
 });
 
 describe("failureQuery", () => {

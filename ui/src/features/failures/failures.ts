@@ -1,18 +1,24 @@
 import type { FailedRunGroup, FailureFilter, FailureParts, FailureWeights } from "@/api/types";
-import { type Filters, readFilters, toQuery } from "@/components/filters/filters";
+import { type Filters, RANGES, readFilters, toQuery } from "@/components/filters/filters";
 import { formatCount } from "@/components/format";
 
 /** The time ranges to choose from, in seconds. */
 export const WINDOWS = [
-  { value: "24h", label: "Last 24 h", seconds: 86_400 },
-  { value: "7d", label: "Last 7 d", seconds: 604_800 },
-  { value: "30d", label: "Last 30 d", seconds: 2_592_000 },
-  { value: "90d", label: "Last 90 d", seconds: 7_776_000 },
+  { value: "1h", label: "Last 1 h", seconds: RANGES["1h"] },
+  { value: "24h", label: "Last 24 h", seconds: RANGES["24h"] },
+  { value: "7d", label: "Last 7 d", seconds: RANGES["7d"] },
+  { value: "30d", label: "Last 30 d", seconds: RANGES["30d"] },
+  { value: "90d", label: "Last 90 d", seconds: RANGES["90d"] },
 ] as const;
 
-/** The time range in an address. A week by default. */
-export function readWindow(params: URLSearchParams): (typeof WINDOWS)[number] {
-  return WINDOWS.find(({ value }) => value === params.get("range")) ?? WINDOWS[1];
+/** The longest time range. */
+export const LONGEST = WINDOWS[4];
+
+/** The time range of an address. Of a custom range, the shortest that contains its start; of all time, the longest. */
+export function readWindow(params: URLSearchParams, now = Date.now()): (typeof WINDOWS)[number] {
+  const { range, start_after: after } = readFilters(params);
+  const seconds = range ? RANGES[range] : after ? (now - Date.parse(after)) / 1000 : Number.POSITIVE_INFINITY;
+  return WINDOWS.find((window) => window.seconds >= seconds) ?? LONGEST;
 }
 
 /** The filters in an address, without the time range and without the fingerprint that every group sets itself. */

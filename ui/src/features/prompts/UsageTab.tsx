@@ -1,11 +1,11 @@
 import { Group, Skeleton, Switch, Text } from "@mantine/core";
 import { lazy, Suspense, useMemo, useState } from "react";
-import { Link } from "react-router";
+import { Link, useSearchParams } from "react-router";
 import { usePromptUsage } from "@/api/prompts";
 import type { Prompt, PromptUsage, PromptVersionUsage } from "@/api/types";
 import { type Column, DataTable } from "@/components/DataTable";
+import { areTimed, type Filters, type Range, readFilters, withTimeRange } from "@/components/filters/filters";
 import { TimeRange } from "@/components/filters/TimeRange";
-import { useFilters } from "@/components/filters/useFilters";
 import {
   formatCost,
   formatCount,
@@ -25,24 +25,26 @@ import { bucketTimes, type UsageChart, usageCharts, versionColor, versionLabel, 
 const TimeChart = lazy(() => import("@/components/chart/TimeChart"));
 
 const HEIGHT = 170;
+/** The range of an address without one. */
+const DEFAULT_RANGE: Range = "30d";
 
 /** How the runs that used a prompt did, by version. */
 export function UsageTab({ prompt }: { prompt: Prompt }) {
-  const { params, setParams, filters } = useFilters();
+  const [params, setParams] = useSearchParams();
+  const filters = useMemo(() => {
+    const chosen = readFilters(params, DEFAULT_RANGE);
+    // The server looks no further back by itself, and so all time is the default.
+    return areTimed(chosen) ? chosen : { ...chosen, range: DEFAULT_RANGE };
+  }, [params]);
   // A relative range is fixed when it is chosen, so that the query stays the same.
   // biome-ignore lint/correctness/useExhaustiveDependencies: the filters change only with the address
   const window = useMemo(() => windowOf(filters, Date.now()), [params.toString()]);
   const query = usePromptUsage(prompt.id, window);
   const [asTables, setAsTables] = useState(false);
-  const isDefault = !filters.range && !filters.start_after && !filters.start_before;
   return (
     <div className={classes.body}>
       <Group gap="sm" mb="sm">
-        <TimeRange
-          filters={isDefault ? { ...filters, range: "30d" } : filters}
-          params={params}
-          onChange={setParams}
-        />
+        <TimeRange filters={filters} params={params} onChange={setParams} />
         <Switch
           size="xs"
           label="Tables"
@@ -67,7 +69,7 @@ export function UsageTab({ prompt }: { prompt: Prompt }) {
                   long. Choose a shorter time range to see them.
                 </Text>
               )}
-              <UsageTable prompt={prompt} usage={usage} params={params} />
+              <UsageTable prompt={prompt} usage={usage} filters={filters} />
               {usage.other && (
                 <Text size="sm" c="dimmed" mt="xs">
                   {formatCount(usage.other.versions)} other versions had{" "}
@@ -95,10 +97,10 @@ function Loading() {
 interface TableProps {
   prompt: Prompt;
   usage: PromptUsage;
-  params: URLSearchParams;
+  filters: Filters;
 }
 
-function UsageTable({ prompt, usage, params }: TableProps) {
+function UsageTable({ prompt, usage, filters }: TableProps) {
   const scores = [
     ...new Set(usage.versions.flatMap((version) => version.scores.map(({ name }) => name))),
   ].sort();
@@ -183,7 +185,7 @@ function UsageTable({ prompt, usage, params }: TableProps) {
       header: "Runs of this version",
       hideHeader: true,
       cell: (version) => (
-        <Link to={runsOf(prompt, version, params)}>
+        <Link to={runsOf(prompt, version, filters)}>
           View runs<span className={classes.hidden}> of {versionLabel(version)}</span>
         </Link>
       ),
@@ -201,14 +203,11 @@ function UsageTable({ prompt, usage, params }: TableProps) {
 }
 
 /** The list of runs with the same time range. Runs that are linked by content don't name the prompt. */
-function runsOf(prompt: Prompt, { version }: PromptVersionUsage, params: URLSearchParams): string {
+function runsOf(prompt: Prompt, { version }: PromptVersionUsage, filters: Filters): string {
   const filter = new URLSearchParams({ prompt_name: prompt.name });
   if (version !== null) filter.set("prompt_version", version);
-  for (const name of ["range", "start_after", "start_before"]) {
-    const value = params.get(name);
-    if (value !== null) filter.set(name, value);
-  }
-  return `/p/${prompt.project_id}/runs?${filter}`;
+  const { range, start_after: after, start_before: before } = filters;
+  return `/p/${prompt.project_id}/runs?${withTimeRange(filter, { preset: range, after, before })}`;
 }
 
 const dayFormat = new Intl.DateTimeFormat(undefined, { dateStyle: "medium", timeZone: "UTC" });

@@ -114,5 +114,7 @@ describe("windowOf", () => {
     ["", {}],
     ["range=24h", { start_after: "2026-11-01T00:00:00.000Z" }],
     ["start_after=2026-10-01T00:00:00Z", { start_after: "2026-10-01T00:00:00.000Z" }],
-  ])("%s", (query, want) => expect(windowOf(readFilters(new URLSearchParams(query)), now)).toEqual(want));
+  ])("%s", (query, want) =>
+    expect(windowOf(readFilters(new URLSearchParams(query), null), now)).toEqual(want),
+  );
 });

@@ -23,7 +23,7 @@ export function ConfigurationTab({ rule, now }: { rule: EvalRule; now: number })
           <Fact
             label="Runs with"
             value={
-              <Link to={`/p/${projectId}/runs?${rule.run_filter}`}>
+              <Link to={`/p/${projectId}/runs?${rule.run_filter}&range=all`}>
                 <bdi>{filterWords(rule.run_filter) || "Any: all runs"}</bdi>
               </Link>
             }

@@ -72,7 +72,7 @@ function View({ rule, problem }: Props) {
               <>
                 {" "}
                 with{" "}
-                <Link to={`/p/${projectId}/runs?${rule.run_filter}`}>
+                <Link to={`/p/${projectId}/runs?${rule.run_filter}&range=all`}>
                   <bdi>{words}</bdi>
                 </Link>
               </>

@@ -1,8 +1,9 @@
 import { Button } from "@mantine/core";
 import { lazy, Suspense, useMemo } from "react";
 import { whyOf } from "@/api/problem";
-import { useRunStats } from "@/api/stats";
 import type { RunFilter } from "@/api/types";
+import { MisdatedNote } from "@/components/filters/TimeNotes";
+import { useChartStats } from "@/components/filters/useChartStats";
 import { formatCount, formatDuration, formatPercent, formatRuns, formatTime } from "@/components/format";
 import classes from "./Histogram.module.css";
 
@@ -14,14 +15,16 @@ const HEIGHT = 64;
 interface Props {
   filter: RunFilter;
   isFiltered: boolean;
+  params: URLSearchParams;
+  onParams: (params: URLSearchParams) => void;
   /** Both in seconds since 1970. */
   onRange: (from: number, until: number) => void;
 }
 
 /** Runs and failures over time. Dragging selects a time range. */
-export function Histogram({ filter, isFiltered, onRange }: Props) {
-  const query = useRunStats(filter);
-  const stats = query.data;
+export function Histogram({ filter, isFiltered, params, onParams, onRange }: Props) {
+  const { query, isSettling, leftOut } = useChartStats(filter);
+  const stats = isSettling ? undefined : query.data;
   const chart = useMemo(
     () =>
       stats && {
@@ -85,6 +88,7 @@ export function Histogram({ filter, isFiltered, onRange }: Props) {
           </span>
         )}
       </p>
+      {leftOut && !isSettling && <MisdatedNote runs={leftOut} params={params} onChange={onParams} />}
       <div style={{ height: HEIGHT }}>
         {stats && chart && stats.total.count > 0 && (
           <Suspense>

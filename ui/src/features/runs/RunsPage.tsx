@@ -3,19 +3,22 @@ import { useCallback, useEffect, useMemo, useState } from "react";
 import { Link, NavigationType, useLocation, useNavigationType } from "react-router";
 import type { DeletionTarget } from "@/api/deletion";
 import { useFirstRuns, useReloadRuns } from "@/api/runs";
-import { type HiddenTraces, useHiddenTraces } from "@/api/stats";
+import { type HiddenTraces, useHasRuns, useHiddenTraces } from "@/api/stats";
 import { useRunStream } from "@/api/stream";
 import type { Run, RunFilter } from "@/api/types";
 import type { AddedRuns } from "@/components/AddToDatasetDialog";
 import { FilterBar } from "@/components/filters/FilterBar";
 import {
   betweenSeconds,
+  type Filters,
   type Order,
   readOrder,
+  withoutFilters,
   withParam,
   withTimeRange,
   withTraces,
 } from "@/components/filters/filters";
+import { EmptyTime } from "@/components/filters/TimeNotes";
 import { useFilters } from "@/components/filters/useFilters";
 import { formatCount, formatHidden } from "@/components/format";
 import { SearchWords } from "@/components/Highlight";
@@ -49,7 +52,7 @@ const Preview = onDemand(async () => (await import("./Preview")).Preview);
 
 /** The runs of the project, newest first. The address contains the filters. */
 export function RunsPage() {
-  const { projectId, params, setParams, filters, filter, isFiltered } = useFilters();
+  const { projectId, params, setParams, filters, filter, isFiltered, isTimed } = useFilters();
   const [live, setLive] = useStoredFlag("looptrace.live", true);
   const [columns, setColumns] = useColumns();
   const hidden = useHiddenTraces(filter, filters.traces === "genai");
@@ -87,20 +90,24 @@ export function RunsPage() {
       <Histogram
         filter={filter}
         isFiltered={isFiltered}
+        params={params}
+        onParams={setParams}
         onRange={(from, until) => setParams(withTimeRange(params, betweenSeconds(from, until)))}
       />
       <Results
         projectId={projectId}
         filter={filter}
-        search={filters.search}
+        filters={filters}
+        params={params}
+        onParams={setParams}
         live={live}
         columns={columns}
         order={readOrder(params)}
         onOrder={(next) => setParams(withParam(params, "order", next))}
         isFiltered={isFiltered}
+        isTimed={isTimed}
         hidden={hidden && hidden.count > 0 ? hidden : undefined}
         onShowHidden={showAll}
-        onClear={() => setParams(new URLSearchParams())}
         deletion={deletion}
         onDelete={mayDelete ? setDeletion : undefined}
         onAdd={mayAdd ? setAdded : undefined}
@@ -112,7 +119,7 @@ export function RunsPage() {
           runs={added}
           name={
             "filter" in added
-              ? isFiltered
+              ? isFiltered || isTimed
                 ? "all matching runs"
                 : "all runs"
               : added.run_ids.length === 1
@@ -129,16 +136,19 @@ export function RunsPage() {
 interface ResultsProps {
   projectId: string;
   filter: RunFilter;
-  search: string;
+  filters: Filters;
+  params: URLSearchParams;
+  onParams: (params: URLSearchParams) => void;
   live: boolean;
   columns: ReturnType<typeof useColumns>[0];
   order: Order | null;
   onOrder: (order: Order | null) => void;
   isFiltered: boolean;
+  /** Whether runs of another time are left out. */
+  isTimed: boolean;
   /** The traces without GenAI spans that match the filter but are not listed; missing if there are none. */
   hidden?: HiddenTraces;
   onShowHidden: () => void;
-  onClear: () => void;
   /** The runs that the user is asked to delete. */
   deletion: DeletionTarget | null;
   /** Missing if the user may not delete runs. */
@@ -154,21 +164,24 @@ const NO_WORDS: readonly string[] = [];
 function Results({
   projectId,
   filter,
-  search,
+  filters,
+  params,
+  onParams,
   live,
   columns,
   order,
   onOrder,
   isFiltered,
+  isTimed,
   hidden,
   onShowHidden,
-  onClear,
   deletion,
   onDelete,
   onAdd,
   mayCreateKeys,
 }: ResultsProps) {
   const location = useLocation();
+  const { search } = filters;
   const listed = useMemo(() => (order ? { ...filter, order } : filter), [filter, order]);
   const runs = useFirstRuns(listed);
   const reload = useReloadRuns(listed);
@@ -214,6 +227,7 @@ function Results({
 
   // An empty list shows the first runs without asking.
   const isEmpty = isCurrent && runs.data.data.length === 0;
+  const other = useHasRuns(projectId, isEmpty && isTimed);
   useEffect(() => {
     if (isEmpty && fresh > 0) void reload();
   }, [isEmpty, fresh, reload]);
@@ -292,9 +306,13 @@ function Results({
                   Show all traces
                 </Button>
               </PageMessage>
+            ) : isTimed && other.isPending ? (
+              <RunListSkeleton />
+            ) : isTimed && other.data !== false ? (
+              <EmptyTime what="runs" filters={filters} params={params} onChange={onParams} />
             ) : isFiltered ? (
               <PageMessage title="No runs match these filters.">
-                <Button variant="default" onClick={onClear}>
+                <Button variant="default" onClick={() => onParams(withoutFilters(params))}>
                   Clear filters
                 </Button>
               </PageMessage>
@@ -327,7 +345,7 @@ function Results({
             target={deletion}
             name={
               "filter" in deletion
-                ? isFiltered
+                ? isFiltered || isTimed
                   ? "all matching runs"
                   : hidden
                     ? "all runs with GenAI spans"

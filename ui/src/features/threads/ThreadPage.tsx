@@ -5,7 +5,7 @@ import type { Run, Thread } from "@/api/types";
 import { Ago } from "@/components/Ago";
 import { CopyButton } from "@/components/CopyButton";
 import { Fact, FactList } from "@/components/Fact";
-import { readFilters, withSource, withTraces } from "@/components/filters/filters";
+import { readFilters, withSource, withTimeRange, withTraces } from "@/components/filters/filters";
 import {
   formatCost,
   formatCount,
@@ -49,7 +49,7 @@ export function ThreadPage() {
             <Button
               component={Link}
               variant="default"
-              to={`/p/${projectId}/runs?${withSource(withTraces(new URLSearchParams({ [thread.identified_by]: sessionId }), traces), source)}`}
+              to={`/p/${projectId}/runs?${withSource(withTraces(withTimeRange(new URLSearchParams({ [thread.identified_by]: sessionId }), { preset: null }), traces), source)}`}
             >
               Show as runs
             </Button>

@@ -1,8 +1,10 @@
 import { Link } from "react-router";
+import { useHasRuns } from "@/api/stats";
 import { useThreads } from "@/api/threads";
 import type { Thread } from "@/api/types";
 import { FilterBar } from "@/components/filters/FilterBar";
-import { withSource, withTraces } from "@/components/filters/filters";
+import { withoutFilters, withSource, withTraces } from "@/components/filters/filters";
+import { EmptyTime } from "@/components/filters/TimeNotes";
 import { useFilters } from "@/components/filters/useFilters";
 import {
   firstWords,
@@ -22,8 +24,10 @@ import classes from "./ThreadsPage.module.css";
 
 /** The conversations of the project: runs that share a session. */
 export function ThreadsPage() {
-  const { projectId, params, setParams, filters, filter, isFiltered } = useFilters();
+  const { projectId, params, setParams, filters, filter, isFiltered, isTimed } = useFilters();
   const query = useThreads(filter);
+  const isEmpty = query.data?.pages[0]?.data.length === 0;
+  const other = useHasRuns(projectId, isTimed && isEmpty);
   const now = useNow(10_000);
   return (
     <ListPage
@@ -38,7 +42,12 @@ export function ThreadsPage() {
           Send runs with the same <code>session_id</code> to see them here as one conversation.
         </PageHint>
       }
-      onClearFilters={isFiltered ? () => setParams(new URLSearchParams()) : undefined}
+      empty={
+        isTimed && other.data ? (
+          <EmptyTime what="threads" filters={filters} params={params} onChange={setParams} />
+        ) : undefined
+      }
+      onClearFilters={isFiltered ? () => setParams(withoutFilters(params)) : undefined}
     >
       {(threads) => (
         <ul>
