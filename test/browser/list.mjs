@@ -105,6 +105,10 @@ await scenario(async (page, { projectId, needle, needleName, needleWords }) => {
   await page.keyboard.press("x");
   const selection = page.getByTestId("selection");
   await selection.getByText("2 selected").waitFor();
+  await rows.nth(1).locator("[data-run]").click();
+  await page.getByTestId("span-tree").waitFor();
+  await page.goBack();
+  await selection.getByText("2 selected").waitFor();
   const compared = await selection.getByRole("link", { name: "Compare" }).getAttribute("href");
   check(compared.includes(first) && compared.includes(second), `the two are compared: ${compared}`);
   const dialog = page.getByRole("dialog");

@@ -25,18 +25,11 @@ await scenario(async (page, { base, projectId, key }) => {
   const first = begun("first", -60);
   await send({ runs: [first, ended(begun("third", -30), -20)] });
   await page.goto(list);
-  await until("both runs", async () => {
-    if ((await rows.count()) === 2) return true;
-    if (await news.isVisible()) await news.click();
-    return false;
-  });
+  await until("both runs", async () => (await rows.count()) === 2);
 
   // It started before the newest run, and arrives after it.
   await send({ runs: [ended(begun("second", -45), -40)] });
-  await news.getByText("1 new run").waitFor();
-  await news.click();
-  await same("the late run in order", ["third", "second", "first"], names);
-  await news.waitFor({ state: "detached" });
+  await same("the late run in order, by itself", ["third", "second", "first"], names);
 
   await page.goto(`${list}&status=running`);
   await same("what is running", ["first"], names);
@@ -47,11 +40,24 @@ await scenario(async (page, { base, projectId, key }) => {
   await page.goto(`${list}&order=duration_ms`);
   await same("the shortest first", ["second", "third", "first"], names);
   await send({ runs: [ended(begun("fourth", -8), -7)] });
-  await news.click();
   await same("the new one among them", ["fourth", "second", "third", "first"], names);
-  await news.waitFor({ state: "detached" });
   await pause(1_000);
   check((await news.count()) === 0, "runs that are shown are not announced again");
+
+  // Further down, new runs wait for a click.
+  const many = `${session}-many`;
+  const inMany = (name, second) => ({ ...ended(begun(name, second), second + 1), session_id: many });
+  await send({ runs: Array.from({ length: 45 }, (_, index) => inMany(`old ${index}`, -200 + index)) });
+  await page.goto(`/p/${projectId}/runs?session_id=${many}`);
+  await until("the runs", async () => (await names()).includes("old 44"));
+  const scroller = page.getByTestId("run-list").locator("xpath=..");
+  await until("all runs", async () => (await scroller.evaluate((element) => element.scrollHeight)) > 45 * 36);
+  await scroller.evaluate((element) => element.scrollTo(0, 400));
+  await until("rows further down", async () => (await scroller.evaluate((element) => element.scrollTop)) === 400);
+  await send({ runs: [inMany("newest", -6)] });
+  await news.getByText("1 new run").click();
+  await same("the new run at the top", "newest", () => rows.first().locator("[data-run]").textContent());
+  await news.waitFor({ state: "detached" });
 
   const run = begun("answer", -5);
   const call = { span_id: "00000000000000c1", run_id: run.run_id, name: "ask", kind: "llm", start_time: at(-4) };

@@ -22,6 +22,8 @@ interface Props {
   changed: ReadonlyMap<string, Run>;
   /** How often the reader loaded new runs. Each time scrolls to the top. */
   reloads: number;
+  /** Called when the list reaches or leaves its top. */
+  onTop: (isAtTop: boolean) => void;
   columns: readonly ColumnId[];
   order: Order | null;
   onOrder: (order: Order | null) => void;
@@ -62,6 +64,7 @@ export function RunList({
   stale,
   changed,
   reloads,
+  onTop,
   columns,
   order,
   onOrder,
@@ -171,6 +174,9 @@ export function RunList({
     cursor.current = undefined;
     scroller.current?.scrollTo({ top: 0 });
   }, [reloads]);
+
+  const isAtTop = (virtual.scrollOffset ?? 0) < rowHeight / 2;
+  useEffect(() => onTop(isAtTop), [onTop, isAtTop]);
 
   // A layout effect, because the offset is lost once the list is removed.
   useLayoutEffect(() => {

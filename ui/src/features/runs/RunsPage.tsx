@@ -159,6 +159,13 @@ interface ResultsProps {
 }
 
 const NO_RUNS: ReadonlyMap<string, Run> = new Map();
+/** At most so often new runs appear by themselves. */
+const APPEAR_MS = 2_000;
+
+/** What the reader chose in each history entry, so that "back" shows it again. */
+const choices = new Map<string, { selected: ReadonlyMap<string, Run>; previewed: string | null }>();
+const NO_CHOICE = { selected: NO_RUNS, previewed: null };
+
 const NO_WORDS: readonly string[] = [];
 
 function Results({
@@ -239,9 +246,21 @@ function Results({
   }, [reload]);
   useKeys({ r: () => void showFresh() });
 
+  // At its top the list shows new runs by itself. Further down they would move what is being read.
+  const [isAtTop, setAtTop] = useState(true);
+  const mayAppear = isAtTop && !isEmpty && (fresh > 0 || overrun);
+  useEffect(() => {
+    if (!mayAppear) return;
+    const timer = setTimeout(() => void reload(), Math.max(0, loadedAt + APPEAR_MS - Date.now()));
+    return () => clearTimeout(timer);
+  }, [mayAppear, loadedAt, reload]);
+
   // Another filter clears the selection and the preview.
-  const [choice, setChoice] = useState({ filter, selected: NO_RUNS, previewed: null as string | null });
-  const { selected, previewed } = choice.filter === filter ? choice : { selected: NO_RUNS, previewed: null };
+  const [choice, setChoice] = useState(() => ({ filter, ...(choices.get(location.key) ?? NO_CHOICE) }));
+  const { selected, previewed } = choice.filter === filter ? choice : NO_CHOICE;
+  useEffect(() => {
+    choices.set(location.key, { selected, previewed });
+  }, [location.key, selected, previewed]);
   const change = (changed: { selected?: ReadonlyMap<string, Run>; previewed?: string | null }) =>
     setChoice({ filter, selected, previewed, ...changed });
   const select = (chosen: Run[], isOn: boolean) => {
@@ -264,7 +283,7 @@ function Results({
         </p>
       )}
       <div className={classes.body} aria-busy={runs.isFetching}>
-        {(fresh > 0 || overrun) && !isEmpty && (
+        {(fresh > 0 || overrun) && !isEmpty && !isAtTop && (
           <Button
             className={classes.pill}
             size="compact-sm"
@@ -287,6 +306,7 @@ function Results({
                 stale={runs.isPlaceholderData ? first.data : null}
                 changed={news.changed}
                 reloads={reloads}
+                onTop={setAtTop}
                 columns={columns}
                 // The previous filter's rows match other words.
                 words={runs.isPlaceholderData ? NO_WORDS : words}
