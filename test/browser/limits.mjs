@@ -1,6 +1,6 @@
 // A user sets a limit of the project, or removes it.
 import { inspect } from "./inspect.mjs";
-import { scenario } from "./scenario.mjs";
+import { check, scenario } from "./scenario.mjs";
 
 await scenario(async (page, { projectId, rate }) => {
   await page.goto(`/p/${projectId}/settings/limits`);
@@ -12,6 +12,11 @@ await scenario(async (page, { projectId, rate }) => {
     await burst.fill("");
   } else {
     await page.getByText("no limits of its own").waitFor();
+    // A negative limit is refused, not made positive.
+    await perSecond.fill("-5");
+    await page.getByText("must not be negative").waitFor();
+    check(await save.isDisabled(), "a negative limit can't be saved");
+    await perSecond.fill("");
     // A burst needs a rate. The error appears at the field.
     await burst.fill("1");
     await save.click();

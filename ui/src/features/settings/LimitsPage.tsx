@@ -8,7 +8,17 @@ import { ProblemPanel } from "@/components/ProblemPanel";
 import { QueryState, SkeletonRows } from "@/components/QueryState";
 import { allows, useProject, useProjectId } from "@/components/useProject";
 import classes from "./LimitsPage.module.css";
-import { type Field, type Fields, fieldsOf, limitsOf, measures, parts, sameFields, subjects } from "./limits";
+import {
+  type Field,
+  type Fields,
+  fieldsOf,
+  limitsOf,
+  measures,
+  mistakeIn,
+  parts,
+  sameFields,
+  subjects,
+} from "./limits";
 
 const subjectLabels = { project: "Project", key: "Each key" };
 const measureLabels = { requests: "Requests", spans: "Spans", bytes: "Bytes" };
@@ -36,7 +46,8 @@ function Form({ projectId, saved }: { projectId: string; saved: ProjectLimits })
   const mayManage = allows(useProject(), "admin");
   const unchanged = sameFields(fields, fieldsOf(saved));
   const problem = save.error instanceof ApiError ? save.error : null;
-  const message = (field: Field) => problem?.fieldMessage(`body.${field}`);
+  const message = (field: Field) => mistakeIn(field, fields[field]) ?? problem?.fieldMessage(`body.${field}`);
+  const areWrong = (Object.keys(fields) as Field[]).some((field) => mistakeIn(field, fields[field]));
 
   const change = (field: Field, value: number | string | bigint) => {
     save.reset();
@@ -97,8 +108,6 @@ function Form({ projectId, saved }: { projectId: string; saved: ProjectLimits })
                               : "configured"
                           }
                           thousandSeparator=" "
-                          allowNegative={false}
-                          allowDecimal={part === "rate"}
                           hideControls
                         />
                       </Table.Td>
@@ -112,7 +121,7 @@ function Form({ projectId, saved }: { projectId: string; saved: ProjectLimits })
         {save.isError && <ProblemPanel error={save.error} />}
         {mayManage ? (
           <Group gap="sm">
-            <Button type="submit" loading={save.isPending} disabled={unchanged}>
+            <Button type="submit" loading={save.isPending} disabled={unchanged || areWrong}>
               Save limits
             </Button>
             <Text size="sm" c="dimmed" role="status">

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { fieldsOf, limitsOf, sameFields } from "./limits";
+import { fieldsOf, limitsOf, mistakeIn, sameFields } from "./limits";
 
 describe("limits", () => {
   it("round-trips values, including zeros", () => {
@@ -22,6 +22,15 @@ describe("limits", () => {
     expect(limitsOf({})).toEqual({});
     expect(limitsOf({ "key.spans.burst": "5" })).toEqual({ key: { spans: { burst: 5 } } });
   });
+
+  it.each([
+    ["project.spans.rate", "-5", "must not be negative"],
+    ["project.spans.rate", "-", "must be a number"],
+    ["project.spans.rate", "0.5", undefined],
+    ["project.spans.burst", "1.5", "must be a whole number"],
+    ["project.spans.burst", "0", undefined],
+    ["project.spans.burst", undefined, undefined],
+  ] as const)("finds mistakes: %s %s", (field, value, want) => expect(mistakeIn(field, value)).toBe(want));
 
   it("detects changes", () => {
     expect(sameFields({}, {})).toBe(true);

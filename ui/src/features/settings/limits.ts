@@ -28,6 +28,15 @@ export function fieldsOf(limits: ProjectLimits): Fields {
   return fields;
 }
 
+/** What is wrong with a field, if anything. The server checks what several fields mean together. */
+export function mistakeIn(field: Field, value: string | undefined): string | undefined {
+  if (value === undefined) return undefined;
+  const number = Number(value);
+  if (!Number.isFinite(number)) return "must be a number";
+  if (number < 0) return "must not be negative";
+  return field.endsWith(".burst") && !Number.isInteger(number) ? "must be a whole number" : undefined;
+}
+
 /** The limits that the fields describe. The server rejects a burst without a rate. */
 export function limitsOf(fields: Fields): ProjectLimits {
   const limits: Record<string, Record<string, Record<string, number>>> = {};
