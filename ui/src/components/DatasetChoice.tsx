@@ -5,7 +5,7 @@ import { useCreateDataset } from "@/api/datasets";
 import { useDatasetChoice } from "@/api/runItems";
 import type { Dataset } from "@/api/types";
 import classes from "./AddToDatasetDialog.module.css";
-import { formatCount } from "./format";
+import { formatCountOf } from "./format";
 
 interface Props {
   projectId: string;
@@ -79,7 +79,7 @@ export function DatasetChoice({ projectId, value, onChange, mayCreate = true, er
         <Combobox.Options mah={260} className={classes.options} aria-label="Datasets">
           {datasets.map((dataset) => (
             <Combobox.Option key={dataset.id} value={dataset.id}>
-              {dataset.name} <span className={classes.dim}>{formatCount(dataset.item_count)} items</span>
+              {dataset.name} <span className={classes.dim}>{formatCountOf(dataset.item_count, "item")}</span>
             </Combobox.Option>
           ))}
           {isNew && <Combobox.Option value={CREATE}>Create dataset “{search}”</Combobox.Option>}

@@ -4,6 +4,7 @@ import {
   formatAge,
   formatBytes,
   formatCost,
+  formatCountOf,
   formatDuration,
   formatHidden,
   formatRunCost,
@@ -12,6 +13,12 @@ import {
   parseTime,
   unpricedNote,
 } from "./format";
+
+it.each([
+  [0, "0 items"],
+  [1, "1 item"],
+  [2000, "2,000 items"],
+])("counts with their noun: %d", (count, want) => expect(formatCountOf(count, "item")).toBe(want));
 
 describe("formatHidden", () => {
   it.each([

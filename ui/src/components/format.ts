@@ -74,8 +74,7 @@ export function formatRunCost(run: ModelUse): string {
 /** Explains the plus of a run's cost. */
 export function unpricedNote(run: ModelUse): string | undefined {
   if (run.cost_usd === null || run.unpriced_call_count === 0) return undefined;
-  const calls = run.unpriced_call_count;
-  return `Excludes ${calls} model ${calls === 1 ? "call" : "calls"} without a known price`;
+  return `Excludes ${formatCountOf(run.unpriced_call_count, "model call")} without a known price`;
 }
 
 /** A share of a whole: 0.4 %, 12 %. */
@@ -83,14 +82,19 @@ export function formatPercent(share: number): string {
   return `${(share * 100).toFixed(share > 0 && share < 0.0995 ? 1 : 0)}\u00a0%`;
 }
 
+/** A count with what it counts: 1 item, 2,000 items. */
+export function formatCountOf(count: number, one: string, many = `${one}s`): string {
+  return `${formatCount(count)} ${count === 1 ? one : many}`;
+}
+
 /** 1 run, 2,000 runs. */
 export function formatRuns(count: number): string {
-  return `${formatCount(count)} ${count === 1 ? "run" : "runs"}`;
+  return formatCountOf(count, "run");
 }
 
 /** How many traces without GenAI spans are hidden. Of a partial count only the newest are known. */
 export function formatHidden({ count, partial }: HiddenTraces): string {
-  const traces = `${formatCount(count)} ${count === 1 ? "trace" : "traces"} without GenAI spans`;
+  const traces = `${formatCountOf(count, "trace")} without GenAI spans`;
   return `${partial ? "At least " : ""}${traces} ${count === 1 ? "is" : "are"} hidden.`;
 }
 

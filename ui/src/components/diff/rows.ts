@@ -1,5 +1,5 @@
 import type { RunDiff, RunDiffStep } from "@/api/types";
-import { formatCount } from "@/components/format";
+import { formatCount, formatCountOf } from "@/components/format";
 
 /** A line of the comparison: a step, or a folded group of equal steps. */
 export type Row =
@@ -46,7 +46,7 @@ export function verdict(diff: RunDiff, differences: number): string {
   const steps =
     differences >= diff.step_count
       ? `All ${count} steps`
-      : `${count} of ${formatCount(diff.step_count)} steps`;
+      : `${count} of ${formatCountOf(diff.step_count, "step")}`;
   const start = diff.first_divergence ? `, starting at step ${diff.first_divergence.n + 1}` : "";
   const share = diff.distance < 0.005 ? "less than 1" : Math.round(diff.distance * 100);
   return `${steps} differ${start} (${share}\u00a0% different)`;

@@ -1,7 +1,7 @@
 import { Link } from "react-router";
 import type { EvaluationAccounting, PanelRead } from "@/api/types";
 import { DataTable } from "@/components/DataTable";
-import { formatCount } from "@/components/format";
+import { formatCount, formatCountOf } from "@/components/format";
 import classes from "./Evaluation.module.css";
 import { accountingParts, reasonText } from "./progress";
 
@@ -47,7 +47,7 @@ export function Accounting({ accounting, repeats, panels, sides }: Props) {
           : "Items count as scored if all their outputs have a score."}{" "}
         Outputs: {formatCount(made)} made, {formatCount(accounting.outputs_failed)} failed,{" "}
         {formatCount(accounting.outputs_skipped)} skipped, {formatCount(accounting.outputs_pending)} not made
-        yet ({formatCount(accounting.items)} items
+        yet ({formatCountOf(accounting.items, "item")}
         {sides > 1 && ` × ${sides} sides`}
         {repeats > 1 && ` × ${repeats} repeats`}).
       </p>

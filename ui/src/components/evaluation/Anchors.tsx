@@ -1,7 +1,7 @@
 import { Link } from "react-router";
 import type { PanelSummary } from "@/api/types";
 import { Fact, FactList } from "@/components/Fact";
-import { formatCount, NONE } from "@/components/format";
+import { formatCount, formatCountOf, NONE } from "@/components/format";
 import { useProjectId } from "@/components/useProject";
 import classes from "./Evaluation.module.css";
 import { formatDifference, formatP, formatValue, intervalText } from "./measures";
@@ -25,7 +25,7 @@ export function Anchors({ anchors }: { anchors: NonNullable<PanelSummary["anchor
             label="Anchors"
             value={
               <>
-                {formatCount(outputs)} outputs of{" "}
+                {formatCountOf(outputs, "output")} of{" "}
                 <Link to={`/p/${projectId}/eval-runs/${anchors.eval_run_id}`}>an eval-run</Link>
                 {missing > 0 && `, ${formatCount(missing)} of them without a score then or now`}
               </>

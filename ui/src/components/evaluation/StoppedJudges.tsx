@@ -1,4 +1,4 @@
-import { formatCount } from "@/components/format";
+import { formatCountOf } from "@/components/format";
 import { Notice } from "./Notice";
 import type { StoppedJudge } from "./trust";
 
@@ -13,7 +13,8 @@ export function StoppedJudges({
   return judges.map(({ panel, judge, stopped }) => (
     <Notice key={`${panel} ${judge}`}>
       <span data-testid="stopped-judge">
-        <bdi>{judge}</bdi> of <bdi>{panel}</bdi> was stopped after {formatCount(stopped.failures)} failures
+        <bdi>{judge}</bdi> of <bdi>{panel}</bdi> was stopped after{" "}
+        {formatCountOf(stopped.failures, "failure")}
         one after the other: <bdi>{stopped.error.detail}</bdi> {stopped.remedy}{" "}
         {mayResume && "Then resume to have its votes, or drop this judge."}
       </span>

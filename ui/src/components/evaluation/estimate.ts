@@ -1,5 +1,5 @@
 import type { EvaluationEstimate } from "@/api/types";
-import { formatCost, formatCount, formatTokens } from "@/components/format";
+import { formatCost, formatCount, formatCountOf, formatTokens } from "@/components/format";
 import { callsText } from "./progress";
 
 /** What a comparison may cost: "$0.02 to $0.10 for 240 calls". */
@@ -39,5 +39,5 @@ export function estimatedCost({
 
 /** 1 item, 2,000 items. */
 export function itemsText(count: number): string {
-  return `${formatCount(count)} ${count === 1 ? "item" : "items"}`;
+  return formatCountOf(count, "item");
 }

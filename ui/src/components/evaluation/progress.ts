@@ -7,7 +7,7 @@ import type {
   EvaluationStatus,
   PanelRead,
 } from "@/api/types";
-import { formatCost, formatCount, NONE, UNKNOWN } from "@/components/format";
+import { formatCost, formatCount, formatCountOf, NONE, UNKNOWN } from "@/components/format";
 
 export const STATUSES: Record<EvaluationStatus, string> = {
   queued: "Waiting",
@@ -49,7 +49,7 @@ export function doneShare({ done, total }: { done: number; total: number }): num
 export function progressText({ status, progress }: Pick<Comparison, "status" | "progress">): string {
   const { total, done, failed, skipped } = progress;
   if (status === "queued" && done === skipped) return "Waits for a free worker";
-  const parts = [`${formatCount(done)} of ${formatCount(total)} outputs`];
+  const parts = [`${formatCount(done)} of ${formatCountOf(total, "output")}`];
   if (failed > 0) parts.push(`${formatCount(failed)} failed`);
   if (skipped > 0) parts.push(`${formatCount(skipped)} skipped`);
   return parts.join(", ");
@@ -59,7 +59,7 @@ export function progressText({ status, progress }: Pick<Comparison, "status" | "
 export function voteProgressText({ vote_progress: progress }: Pick<Running, "vote_progress">): string | null {
   if (progress === null) return null;
   const { total, done, failed, skipped } = progress;
-  const parts = [`${formatCount(done)} of ${formatCount(total)} votes`];
+  const parts = [`${formatCount(done)} of ${formatCountOf(total, "vote")}`];
   if (failed > 0) parts.push(`${formatCount(failed)} failed`);
   if (skipped > 0) parts.push(`${formatCount(skipped)} not needed`);
   return parts.join(", ");
@@ -216,7 +216,7 @@ export function hasKnownCost({ usd, unknown_calls, unpriced_calls }: EvaluationC
 
 /** 1 call, 2,000 calls. */
 export function callsText(count: number): string {
-  return `${formatCount(count)} ${count === 1 ? "call" : "calls"}`;
+  return formatCountOf(count, "call");
 }
 
 /** A cost in a column. A plus says that there is more. */

@@ -1,5 +1,5 @@
 import type { PanelJudge, PanelSummary, Reliability, ReliabilityFigure } from "@/api/types";
-import { formatCost, formatCount, formatPercent, NONE } from "@/components/format";
+import { formatCost, formatCount, formatCountOf, formatPercent, NONE } from "@/components/format";
 import { formatDifference, formatValue, intervalText } from "./measures";
 
 /** How a figure of reliability is written. */
@@ -165,7 +165,7 @@ export function judgeCost({ cost_usd: cost, unknown_cost_votes: unknown, votes }
 
 /** Why votes of a judge are missing: "Stopped after 10 failures; 47 not asked". */
 export function stoppedText({ failures, votes }: NonNullable<PanelJudge["stopped"]>): string {
-  return `Stopped after ${formatCount(failures)} failures; ${formatCount(votes)} not asked`;
+  return `Stopped after ${formatCountOf(failures, "failure")}; ${formatCount(votes)} not asked`;
 }
 
 /** What would be without a judge: "mean 81.0, 3 outputs change, saves $0.12 (32 %)". Costs that are unknown are no $0, and categories have no mean. */

@@ -1,6 +1,6 @@
 import type { EvaluationScore, Label, Vote, VoteCounts, VoteStatus } from "@/api/types";
 import { isObject } from "@/components/editor/draft";
-import { formatCount } from "@/components/format";
+import { formatCount, formatCountOf } from "@/components/format";
 import { formatValue } from "./measures";
 
 /** What became of a vote. */
@@ -65,7 +65,7 @@ export function failedVotes(votes: VoteCounts): number {
 
 /** 1 vote, 2,000 votes. */
 export function votesCount(count: number): string {
-  return `${formatCount(count)} ${count === 1 ? "vote" : "votes"}`;
+  return formatCountOf(count, "vote");
 }
 
 /** A value on a scale for people: a label, else a number. */

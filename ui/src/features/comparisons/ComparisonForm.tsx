@@ -13,7 +13,7 @@ import { DatasetChoice } from "@/components/DatasetChoice";
 import editor from "@/components/editor/Editor.module.css";
 import { EstimatePanel } from "@/components/evaluation/EstimatePanel";
 import classes from "@/components/evaluation/StartForm.module.css";
-import { formatCount } from "@/components/format";
+import { formatCountOf } from "@/components/format";
 import { errorsOf, shownEarly } from "@/components/formErrors";
 import { GradersForm } from "@/components/graders/GradersForm";
 import { gradersOf } from "@/components/graders/graderDraft";
@@ -286,8 +286,8 @@ export function ComparisonForm({ projectId, providers, start, notice, onStarted 
           </Button>
           {draft.dataset && (
             <p className={classes.note}>
-              {formatCount(draft.dataset.item_count)} items in the newest revision. Each call is a recorded
-              run of the source “Evaluation”.
+              {formatCountOf(draft.dataset.item_count, "item")} in the newest revision. Each call is a
+              recorded run of the source “Evaluation”.
             </p>
           )}
         </aside>

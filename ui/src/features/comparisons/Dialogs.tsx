@@ -8,7 +8,7 @@ import type { Comparison } from "@/api/types";
 import { ConfirmDialog } from "@/components/ConfirmDialog";
 import { costText, progressText } from "@/components/evaluation/progress";
 import { RenameDialog } from "@/components/evaluation/RenameDialog";
-import { formatCost, formatCount } from "@/components/format";
+import { formatCost, formatCountOf } from "@/components/format";
 
 interface Props {
   comparison: Comparison;
@@ -42,8 +42,8 @@ export function DeleteDialog({ comparison, onClose, onDeleted }: Props & { onDel
       onConfirm={() => remove.mutate(undefined, { onSuccess: onDeleted })}
       onClose={onClose}
     >
-      Its result, {formatCount(comparison.accounting.outputs)} outputs and their scores are deleted for good.
-      The recorded runs and the dataset stay.
+      Its result, {formatCountOf(comparison.accounting.outputs, "output")} and their scores are deleted for
+      good. The recorded runs and the dataset stay.
     </ConfirmDialog>
   );
 }

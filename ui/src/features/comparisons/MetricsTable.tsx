@@ -17,7 +17,7 @@ import {
   placeOf,
   testName,
 } from "@/components/evaluation/measures";
-import { formatCount, formatPercent, NONE } from "@/components/format";
+import { formatCount, formatCountOf, formatPercent, NONE } from "@/components/format";
 import { IntervalBar } from "./IntervalBar";
 
 interface Props {
@@ -59,7 +59,8 @@ export function MetricsTable({ comparison, summary }: Props) {
       })}
       <p className={classes.note}>
         Differences are B minus A, with 95 % intervals. p values are adjusted for testing{" "}
-        {formatCount(summary.metrics.length)} metrics (Holm). A verdict needs an adjusted p of at most 0.05
+        {formatCountOf(summary.metrics.length, "metric")} (Holm). A verdict needs an adjusted p of at most
+        0.05
         {" and "}an interval without 0. Detectable: the true difference that this many items would show in 80
         % of such comparisons.
       </p>
@@ -147,7 +148,8 @@ function Group({ title, comparison, metrics, primary }: GroupProps) {
     {
       header: "Items",
       number: true,
-      title: ({ difference }) => `${formatCount(difference.n)} items have a value on both sides`,
+      title: ({ difference }) =>
+        `${formatCountOf(difference.n, "item has", "items have")} a value on both sides`,
       cell: ({ difference }) => formatCount(difference.n),
     },
     {

@@ -12,7 +12,7 @@ import { Sentence } from "@/components/evaluation/Sentence";
 import { StoppedJudges } from "@/components/evaluation/StoppedJudges";
 import { Trust, VoteSum } from "@/components/evaluation/Trust";
 import { stoppedJudges } from "@/components/evaluation/trust";
-import { formatCount, formatPercent } from "@/components/format";
+import { formatCountOf, formatPercent } from "@/components/format";
 import { allows, useProject } from "@/components/useProject";
 import { CostPanel } from "./CostPanel";
 import { MetricsTable } from "./MetricsTable";
@@ -113,8 +113,8 @@ function Verdicts({ comparison }: { comparison: Comparison }) {
       </p>
       {comparison.summary?.items_needed != null && primary?.verdict === "inconclusive" && (
         <p className={classes.note}>
-          About {formatCount(comparison.summary.items_needed)} items would show a difference as large as this
-          one in 80 % of cases.
+          About {formatCountOf(comparison.summary.items_needed, "item")} would show a difference as large as
+          this one in 80 % of cases.
         </p>
       )}
     </div>

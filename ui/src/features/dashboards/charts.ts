@@ -4,6 +4,7 @@ import { withParam } from "@/components/filters/filters";
 import {
   formatCost,
   formatCount,
+  formatCountOf,
   formatDuration,
   formatPercent,
   formatRuns,
@@ -134,7 +135,7 @@ export function groupsOf(stats: RunStats) {
   }));
   if (!stats.other) return shown;
   const { groups, totals, series } = stats.other;
-  const label = `${formatCount(groups)} others`;
+  const label = `${formatCountOf(groups, "other")}`;
   return [...shown, { value: null, label, color: "--lt-series-other", totals, series }];
 }
 

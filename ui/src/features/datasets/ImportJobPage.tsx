@@ -18,7 +18,7 @@ import { authorName } from "@/components/author";
 import { ConfirmDialog } from "@/components/ConfirmDialog";
 import { DataTable } from "@/components/DataTable";
 import { Fact, FactList, TimeFact } from "@/components/Fact";
-import { formatBytes, formatCount, formatDuration, NONE } from "@/components/format";
+import { formatBytes, formatCount, formatCountOf, formatDuration, NONE } from "@/components/format";
 import { LoadMore } from "@/components/LoadMore";
 import { Page } from "@/components/Page";
 import { PageHint, PageMessage } from "@/components/PageMessage";
@@ -296,7 +296,7 @@ function Errors({ state }: { state: Import }) {
             <LoadMore query={query} what="errors" />
             {isFinished(state) && !query.hasNextPage && state.errors_kept < state.rejected && (
               <Text size="sm" c="dimmed" mt="xs">
-                Only the first {formatCount(state.errors_kept)} errors are kept.
+                Only the first {formatCountOf(state.errors_kept, "error")} are kept.
               </Text>
             )}
           </>

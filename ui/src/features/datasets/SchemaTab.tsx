@@ -7,7 +7,7 @@ import { fetchItems, useUpdateDataset } from "@/api/datasets";
 import { writeJson } from "@/api/json";
 import { ApiError } from "@/api/problem";
 import type { Dataset } from "@/api/types";
-import { formatCount } from "@/components/format";
+import { formatCount, formatCountOf } from "@/components/format";
 import { ProblemPanel } from "@/components/ProblemPanel";
 import classes from "./Datasets.module.css";
 import { inferSchema } from "./inferSchema";
@@ -51,7 +51,7 @@ export function SchemaTab({ dataset, mayWrite }: { dataset: Dataset; mayWrite: b
       set(part, writeJson(inferSchema(values), 2));
       setSuggested(
         values.length < dataset.item_count
-          ? `Made from the first ${formatCount(values.length)} of ${formatCount(dataset.item_count)} items. Others may not fit; saving checks all.`
+          ? `Made from the first ${formatCount(values.length)} of ${formatCountOf(dataset.item_count, "item")}. Others may not fit; saving checks all.`
           : `Made from ${values.length === 1 ? "the item" : `all ${formatCount(values.length)} items`}.`,
       );
     },

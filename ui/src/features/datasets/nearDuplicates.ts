@@ -1,6 +1,6 @@
 import { parseJson } from "@/api/json";
 import type { NearDuplicateCheck, NearDuplicateItem } from "@/api/types";
-import { formatCount } from "@/components/format";
+import { formatCount, formatCountOf } from "@/components/format";
 import { formatItems } from "./revisions";
 
 /** 0.8 as 80 %. It rounds down: only equal inputs are 100 % similar. */
@@ -17,7 +17,7 @@ export function checkProgress({ status, phase, processed, total }: NearDuplicate
 
 /** 1 pair, 2,000 pairs. */
 export function formatPairs(count: number): string {
-  return `${formatCount(count)} ${count === 1 ? "pair" : "pairs"}`;
+  return formatCountOf(count, "pair");
 }
 
 /** What a check that succeeded left out of its list and its counts. */

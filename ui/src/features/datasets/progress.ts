@@ -1,5 +1,5 @@
 import type { Import, ImportStatus } from "@/api/types";
-import { formatBytes, formatCount } from "@/components/format";
+import { formatBytes, formatCount, formatCountOf } from "@/components/format";
 
 export const statusLabels: Record<ImportStatus, string> = {
   uploading: "Uploading",
@@ -39,7 +39,7 @@ export function progressText(state: Import): string {
 
 /** 1 row, 2,000 rows. */
 export function formatRows(count: number): string {
-  return `${formatCount(count)} ${count === 1 ? "row" : "rows"}`;
+  return formatCountOf(count, "row");
 }
 
 /** An estimate says nothing before this time and this share of the file. */

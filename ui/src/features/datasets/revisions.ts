@@ -1,5 +1,5 @@
 import type { DatasetRevisionEntry } from "@/api/types";
-import { formatCount } from "@/components/format";
+import { formatCount, formatCountOf } from "@/components/format";
 
 /** The revision in an address; undefined if there is none. */
 export function readRevision(text: string | null): number | undefined {
@@ -38,5 +38,5 @@ export function formatChanges(counts: { added: number; changed: number; removed:
 
 /** 1 item, 2,000 items. */
 export function formatItems(count: number): string {
-  return `${formatCount(count)} ${count === 1 ? "item" : "items"}`;
+  return formatCountOf(count, "item");
 }

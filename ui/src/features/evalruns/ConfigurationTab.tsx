@@ -6,7 +6,7 @@ import { MessageList } from "@/components/editor/MessageList";
 import classes from "@/components/evaluation/Evaluation.module.css";
 import { PanelsRead } from "@/components/evaluation/PanelsRead";
 import { Fact, FactList, TimeFact } from "@/components/Fact";
-import { formatCost, formatCount, NONE } from "@/components/format";
+import { formatCost, formatCount, formatCountOf, NONE } from "@/components/format";
 import { useProjectId } from "@/components/useProject";
 
 /** What was evaluated, and by what. */
@@ -48,7 +48,7 @@ export function ConfigurationTab({ run }: { run: EvalRun }) {
             value={
               anchors ? (
                 <Link to={`/p/${projectId}/eval-runs/${anchors.eval_run_id}`}>
-                  {formatCount(anchors.limit)} outputs of an eval-run
+                  {formatCountOf(anchors.limit, "output")} of an eval-run
                 </Link>
               ) : (
                 "None"

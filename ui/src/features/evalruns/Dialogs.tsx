@@ -8,7 +8,7 @@ import { ConfirmDialog } from "@/components/ConfirmDialog";
 import { costText, progressText, voteProgressText } from "@/components/evaluation/progress";
 import { RenameDialog } from "@/components/evaluation/RenameDialog";
 import { FormDialog } from "@/components/FormDialog";
-import { formatCost, formatCount } from "@/components/format";
+import { formatCost, formatCountOf } from "@/components/format";
 import { BaselineChoice } from "./BaselineChoice";
 import { comparisonOf, inOrder } from "./evalRuns";
 
@@ -79,7 +79,7 @@ export function DeleteDialog({ run, onClose, onDeleted }: Props & { onDeleted: (
       onConfirm={() => remove.mutate(undefined, { onSuccess: onDeleted })}
       onClose={onClose}
     >
-      Its result, {formatCount(run.accounting.outputs)} outputs and their scores are deleted for good. The
+      Its result, {formatCountOf(run.accounting.outputs, "output")} and their scores are deleted for good. The
       recorded runs and the dataset stay.
     </ConfirmDialog>
   );

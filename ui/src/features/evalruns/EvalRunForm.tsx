@@ -11,7 +11,7 @@ import { DatasetChoice } from "@/components/DatasetChoice";
 import editor from "@/components/editor/Editor.module.css";
 import { EstimatePanel } from "@/components/evaluation/EstimatePanel";
 import classes from "@/components/evaluation/StartForm.module.css";
-import { formatCount } from "@/components/format";
+import { formatCountOf } from "@/components/format";
 import { errorsOf, shownEarly } from "@/components/formErrors";
 import { GradersForm } from "@/components/graders/GradersForm";
 import { PageHeader } from "@/components/PageHeader";
@@ -280,7 +280,7 @@ export function EvalRunForm({ projectId, providers, start, notice, onStarted }: 
               </Button>
               {draft.dataset && (
                 <p className={classes.note}>
-                  {formatCount(draft.dataset.item_count)} items in the newest revision. Each call is a
+                  {formatCountOf(draft.dataset.item_count, "item")} in the newest revision. Each call is a
                   recorded run of the source “Evaluation”.
                 </p>
               )}

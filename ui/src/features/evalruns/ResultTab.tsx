@@ -17,7 +17,14 @@ import { StoppedJudges } from "@/components/evaluation/StoppedJudges";
 import { Trust, VoteSum } from "@/components/evaluation/Trust";
 import { stoppedJudges } from "@/components/evaluation/trust";
 import { Fact, FactList, TimeFact } from "@/components/Fact";
-import { formatCost, formatCount, formatDuration, formatPercent, NONE } from "@/components/format";
+import {
+  formatCost,
+  formatCount,
+  formatCountOf,
+  formatDuration,
+  formatPercent,
+  NONE,
+} from "@/components/format";
 import { allows, useProject } from "@/components/useProject";
 import own from "./EvalRuns.module.css";
 import { isResumable, primaryScore, scoreText, tookMs, withoutPath } from "./evalRuns";
@@ -187,7 +194,9 @@ function sentCostText({ cost_usd: cost, cost_unknown_results: unknown }: EvalRun
   if (cost === null) {
     return "Unknown";
   }
-  return unknown === 0 ? formatCost(cost) : `${formatCost(cost)}, without ${formatCount(unknown)} results`;
+  return unknown === 0
+    ? formatCost(cost)
+    : `${formatCost(cost)}, without ${formatCountOf(unknown, "result")}`;
 }
 
 function Facts({ run }: { run: EvalRun }) {

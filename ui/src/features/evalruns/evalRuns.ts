@@ -15,7 +15,7 @@ import { formatValue, intervalText } from "@/components/evaluation/measures";
 import { STATUSES } from "@/components/evaluation/progress";
 import { hasWork, type MissingWork, mayGoOn } from "@/components/evaluation/resume";
 import { failedVotes } from "@/components/evaluation/votes";
-import { formatCount, formatPercent } from "@/components/format";
+import { formatCount, formatCountOf, formatPercent } from "@/components/format";
 
 /** The score that decides; undefined until the eval-run has ended, and without scores. */
 export function primaryScore({ summary, primary_metric }: EvalRun): EvalRunMetric | undefined {
@@ -206,7 +206,7 @@ export function gateNotes(decision: GateDecision): string[] {
     if (count > 0) notes.push(`Without a result in ${where}: ${itemsText(count)}.`);
   const { items_needed: items, repeats_needed: repeats } = decision;
   if (items !== null) {
-    const more = repeats === null ? "" : `, or ${formatCount(repeats)} repeats of these,`;
+    const more = repeats === null ? "" : `, or ${formatCountOf(repeats, "repeat")} of these,`;
     notes.push(
       `About ${itemsText(items)}${more} would decide in 80 % of cases, if the true difference is this one.`,
     );

@@ -7,7 +7,7 @@ import { Ago } from "@/components/Ago";
 import { FilterBar } from "@/components/filters/FilterBar";
 import { areFiltering, type Range, withoutFilters, withTimeRange } from "@/components/filters/filters";
 import { useKeptParams } from "@/components/filters/useKeptParams";
-import { formatCount, formatRuns, isMissing, UNKNOWN } from "@/components/format";
+import { formatCount, formatCountOf, formatRuns, isMissing, UNKNOWN } from "@/components/format";
 import { KindIcon } from "@/components/KindIcon";
 import { ListPage } from "@/components/ListPage";
 import { PageHint } from "@/components/PageMessage";
@@ -102,7 +102,7 @@ export function FailuresPage() {
 
 function summary(page: { failed_run_count: number; run_count: number; group_count: number }): string {
   if (page.failed_run_count === 0) return "No failures";
-  const groups = `${formatCount(page.group_count)} ${page.group_count === 1 ? "group" : "groups"}`;
+  const groups = formatCountOf(page.group_count, "group");
   return `${formatCount(page.failed_run_count)} of ${formatRuns(page.run_count)} failed, in ${groups}`;
 }
 

@@ -8,7 +8,7 @@ import type { DraftVariable } from "@/components/editor/draft";
 import { MessageList } from "@/components/editor/MessageList";
 import { previewOf, valuesOf } from "@/components/editor/preview";
 import { ValueFields } from "@/components/editor/ValueFields";
-import { formatCount } from "@/components/format";
+import { formatCountOf } from "@/components/format";
 import { placeholdersOf } from "@/components/template";
 
 interface Props {
@@ -71,7 +71,7 @@ export function Preview({ projectId, content, isBroken, variables }: Props) {
         {!isComplete
           ? "Tokens are counted when every variable has a value."
           : rendered.data
-            ? `About ${formatCount(rendered.data.tokens)} tokens (${rendered.data.tokenizer})${tools(content)}`
+            ? `About ${formatCountOf(rendered.data.tokens, "token")} (${rendered.data.tokenizer})${tools(content)}`
             : rendered.error
               ? `Not counted: ${whyOf(rendered.error)}`
               : "Counting tokens…"}

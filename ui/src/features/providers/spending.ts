@@ -1,5 +1,5 @@
 import type { SpendingGroup, SpendingRow, SpendingTotals, SpendingWindow } from "@/api/types";
-import { formatCost, formatCount, UNKNOWN } from "@/components/format";
+import { formatCost, formatCountOf, UNKNOWN } from "@/components/format";
 
 export const GROUPS: { value: SpendingGroup; label: string }[] = [
   { value: "provider", label: "Connection" },
@@ -63,7 +63,7 @@ export function daysOf(rows: readonly SpendingRow[], start: string, end: string)
 
 /** What the cost leaves out, in sentences. */
 export function leftOut(totals: SpendingTotals): string[] {
-  const calls = (count: number) => `${formatCount(count)} ${count === 1 ? "call" : "calls"}`;
+  const calls = (count: number) => formatCountOf(count, "call");
   const texts: string[] = [];
   if (totals.bounded_count > 0) {
     texts.push(

@@ -7,7 +7,7 @@ import { ConfirmDialog } from "@/components/ConfirmDialog";
 import { costText } from "@/components/evaluation/progress";
 import { RenameDialog } from "@/components/evaluation/RenameDialog";
 import { FormDialog } from "@/components/FormDialog";
-import { formatCost, formatCount } from "@/components/format";
+import { formatCost, formatCount, formatCountOf } from "@/components/format";
 import { extension } from "./evidence";
 import { missingAttempts, progressText } from "./words";
 
@@ -49,7 +49,7 @@ export function DeleteDialog({ replay, onClose, onDeleted }: Props & { onDeleted
       onClose={onClose}
     >
       Its edits, its verdict and the list of its attempts are deleted for good. The recorded run and the runs
-      of {formatCount(replay.attempts.length)} attempts stay.
+      of {formatCountOf(replay.attempts.length, "attempt")} stay.
     </ConfirmDialog>
   );
 }

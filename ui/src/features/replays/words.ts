@@ -7,7 +7,14 @@ import type {
   ReplayStatus,
 } from "@/api/types";
 import { reasonText, STATUSES } from "@/components/evaluation/progress";
-import { formatCost, formatCount, formatDuration, formatPercent, UNKNOWN } from "@/components/format";
+import {
+  formatCost,
+  formatCount,
+  formatCountOf,
+  formatDuration,
+  formatPercent,
+  UNKNOWN,
+} from "@/components/format";
 import { CHANGES } from "./edits";
 
 export const ROLES: Record<ReplayAttempt["role"], string> = {
@@ -99,7 +106,7 @@ function targetText(target: ReplayEditSummary["target"], set: ReplayEditSummary[
 export function progressText({ status, progress }: Pick<Replay, "status" | "progress">): string {
   const { total, done, failed } = progress;
   if (status === "queued" && done === 0) return "Waits for a free worker";
-  const text = `${formatCount(done)} of ${formatCount(total)} attempts`;
+  const text = `${formatCount(done)} of ${formatCountOf(total, "attempt")}`;
   return failed > 0 ? `${text}, ${formatCount(failed)} failed` : text;
 }
 

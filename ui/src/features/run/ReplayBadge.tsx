@@ -3,7 +3,7 @@ import { useDisclosure } from "@mantine/hooks";
 import { IconPlayerTrackNext } from "@tabler/icons-react";
 import { useReplayability } from "@/api/replays";
 import type { Replayability, Run, RunReplayability } from "@/api/types";
-import { formatCount } from "@/components/format";
+import { formatCountOf } from "@/components/format";
 import { QueryState } from "@/components/QueryState";
 import { REPLAYABILITY } from "@/components/replayability";
 import classes from "./RunHeader.module.css";
@@ -81,5 +81,5 @@ function Details({ found, listed }: { found: RunReplayability; listed: Replayabi
 }
 
 function counted(count: number, noun: string): string {
-  return `${formatCount(count)} ${noun}${count === 1 ? "" : "s"}`;
+  return formatCountOf(count, noun);
 }

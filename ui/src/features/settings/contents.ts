@@ -1,6 +1,6 @@
 import type { Container } from "@/api/organizations";
 import type { Contents } from "@/api/types";
-import { formatCount, formatRuns } from "@/components/format";
+import { formatCount, formatCountOf, formatRuns } from "@/components/format";
 
 /** What a deletion deletes, as the end of a sentence: "3 projects, 12 runs and 1 key. 2 people lose their role in it." */
 export function contentsText(container: Container, contents: Contents): string {
@@ -17,5 +17,5 @@ export function contentsText(container: Container, contents: Contents): string {
 }
 
 function counted(count: number, what: string): string {
-  return `${formatCount(count)} ${what}${count === 1 ? "" : "s"}`;
+  return formatCountOf(count, what);
 }

@@ -9,6 +9,7 @@ import { readFilters, withSource, withTimeRange, withTraces } from "@/components
 import {
   formatCost,
   formatCount,
+  formatCountOf,
   formatDuration,
   formatRunCost,
   formatRunTokens,
@@ -111,7 +112,7 @@ function Totals({ thread, runs, areAll }: { thread: Thread; runs: readonly Run[]
 
 function names(list: readonly string[], count: number): string {
   const others = count - list.length;
-  return list.join(", ") + (others > 0 ? ` and ${formatCount(others)} others` : "");
+  return list.join(", ") + (others > 0 ? ` and ${formatCountOf(others, "other")}` : "");
 }
 
 function Turn({ run, projectId }: { run: Run; projectId: string }) {
