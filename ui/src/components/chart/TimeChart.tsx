@@ -4,7 +4,15 @@ import { useElementSize } from "@mantine/hooks";
 import { useEffect, useMemo, useRef, useState } from "react";
 import uPlot from "uplot";
 import { bucketLabel, labelFits, tickLabel } from "./labels";
-import { type ChartSeries, isolated, stack, touchedBuckets, WHOLE_STEPS } from "./series";
+import {
+  type ChartSeries,
+  decades,
+  isolated,
+  powersOfTen,
+  stack,
+  touchedBuckets,
+  WHOLE_STEPS,
+} from "./series";
 import classes from "./TimeChart.module.css";
 
 interface Props {
@@ -29,6 +37,8 @@ interface Props {
   onBrush?: (from: number, until: number) => void;
   /** A series may have no value at most points: there, it isn't named. */
   isSparse?: boolean;
+  /** A logarithmic value axis, for lines. It has no zero: values of zero are drawn at its bottom. */
+  isLog?: boolean;
   /** Hides the value axis. */
   bare?: boolean;
 }
@@ -36,7 +46,7 @@ interface Props {
 /** A chart over time buckets, with a tooltip. */
 export default function TimeChart(props: Props) {
   const { label, times, bucketSeconds, series, shape, height, format, onPick, onBrush } = props;
-  const { steps, points, isSparse = false, bare = false } = props;
+  const { steps, points, isSparse = false, isLog = false, bare = false } = props;
   const { ref, width } = useElementSize();
   const scheme = useComputedColorScheme("light");
   const target = useRef<HTMLDivElement>(null);
@@ -49,10 +59,13 @@ export default function TimeChart(props: Props) {
 
   const data = useMemo((): uPlot.AlignedData => {
     const centres = points ? times : times.map((time) => time + bucketSeconds / 2);
-    const values = series.map((one) => one.values);
+    const [bottom] = decades(series.flatMap((one) => one.values));
+    const values = series.map((one) =>
+      isLog ? one.values.map((value) => (value === null ? null : Math.max(value, bottom))) : one.values,
+    );
     // Draw the highest sum first and the lower ones on top.
     return [centres, ...(shape === "bars" ? stack(values).reverse() : values)];
-  }, [times, bucketSeconds, points, series, shape]);
+  }, [times, bucketSeconds, points, series, shape, isLog]);
 
   const colors = series.map((one) => one.color).join();
   const highest = Math.max(0, ...series.flatMap(({ high }) => high?.map((value) => value ?? 0) ?? []));
@@ -84,7 +97,9 @@ export default function TimeChart(props: Props) {
           x: points
             ? { time: false, range: [-0.5, points.length - 0.5] }
             : { time: true, range: [first, first + times.length * bucketSeconds] },
-          y: { range: (_, _min, max) => [0, Math.max(max, highest) * 1.05 || 1] },
+          y: isLog
+            ? { distr: 3, range: decades(series.flatMap((one) => one.values)) }
+            : { range: (_, _min, max) => [0, Math.max(max, highest) * 1.05 || 1] },
         },
         axes: [
           {
@@ -109,7 +124,10 @@ export default function TimeChart(props: Props) {
                 ...axis,
                 size: 58,
                 space: 28,
-                ...(steps && { incrs: [...steps] }),
+                ...(steps && !isLog && { incrs: [...steps] }),
+                ...(isLog && {
+                  splits: (u: uPlot) => powersOfTen(u.scales.y?.min ?? 1, u.scales.y?.max ?? 10),
+                }),
                 values: (_, splits) => splits.map((value) => latest.current.format(value)),
               },
         ],
@@ -196,6 +214,7 @@ export default function TimeChart(props: Props) {
     bare,
     steps,
     isSparse,
+    isLog,
     brushes,
     picks,
   ]);

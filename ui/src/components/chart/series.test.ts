@@ -1,5 +1,14 @@
 import { describe, expect, it } from "vitest";
-import { DURATION_STEPS, isolated, stack, touchedBuckets, WHOLE_STEPS } from "./series";
+import {
+  DURATION_STEPS,
+  decades,
+  isolated,
+  isSkewed,
+  powersOfTen,
+  stack,
+  touchedBuckets,
+  WHOLE_STEPS,
+} from "./series";
 
 describe("stack", () => {
   it("adds up layers, and keeps gaps of unknown values", () => {
@@ -14,6 +23,30 @@ describe("stack", () => {
     ]);
   });
 });
+
+describe("logarithmic axes", () => {
+  const series = (values: (number | null)[]) => [{ label: "", color: "", values }];
+  it.each([
+    [[1, 2, 3, 101], true],
+    [[1, 2, 3, 100], false],
+    [[0, 0, 0, null, 5], false],
+    [[], false],
+  ])("%j are skewed: %s", (values, want) => expect(isSkewed(series(values))).toBe(want));
+  it.each([
+    [
+      [0, 300, 1_500_000],
+      [100, 10_000_000],
+    ],
+    [
+      [null, 0],
+      [1, 10],
+    ],
+    [[0.002], [0.001, 0.01]],
+    [[100], [100, 1000]],
+  ])("%j have the decades %j", (values, want) => expect(decades(values)).toEqual(want));
+});
+
+it("labels the powers of ten", () => expect(powersOfTen(0.1, 100)).toEqual([0.1, 1, 10, 100]));
 
 it("finds values that no line reaches", () => {
   expect(isolated([1, null, 2, 3, null, 4])).toEqual([0, 5]);

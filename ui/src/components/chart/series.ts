@@ -48,6 +48,33 @@ export function seriesColor(index: number): string {
   return `--lt-series-${(index % 10) + 1}`;
 }
 
+const SKEWED = 50;
+
+/** Whether an outlier would flatten all other values: the largest is above 50 times the median of those above zero. */
+export function isSkewed(series: readonly ChartSeries[]): boolean {
+  const values = series
+    .flatMap((one) => one.values)
+    .filter((value) => value !== null && value > 0)
+    .sort((a, b) => (a ?? 0) - (b ?? 0));
+  const median = values[Math.floor((values.length - 1) / 2)] ?? 0;
+  return (values.at(-1) ?? 0) > SKEWED * median;
+}
+
+/** The decades of a logarithmic axis that contain all values above zero. */
+export function decades(values: readonly (number | null | undefined)[]): [number, number] {
+  const positive = values.filter((value) => value != null && value > 0) as number[];
+  if (positive.length === 0) return [1, 10];
+  const low = Math.floor(Math.log10(positive.reduce((a, b) => Math.min(a, b))));
+  const high = Math.ceil(Math.log10(positive.reduce((a, b) => Math.max(a, b))));
+  return [10 ** low, 10 ** Math.max(high, low + 1)];
+}
+
+/** The labelled values of a logarithmic axis. */
+export function powersOfTen(low: number, high: number): number[] {
+  const [first, last] = [Math.round(Math.log10(low)), Math.round(Math.log10(high))];
+  return Array.from({ length: last - first + 1 }, (_, index) => 10 ** (first + index));
+}
+
 /** The range of whole buckets that overlaps a time range, in seconds. */
 export function touchedBuckets(from: number, until: number, bucket: number, first: number): [number, number] {
   const begin = first + Math.floor((from - first) / bucket) * bucket;

@@ -3,6 +3,7 @@ import { lazy, Suspense, useMemo, useState } from "react";
 import { Link, useNavigate } from "react-router";
 import { useHasRuns } from "@/api/stats";
 import type { RunGroupBy, RunStats, RunTotals } from "@/api/types";
+import { isSkewed } from "@/components/chart/series";
 import { DataTable } from "@/components/DataTable";
 import { FilterBar } from "@/components/filters/FilterBar";
 import { betweenSeconds, withoutFilters, withParam, withTimeRange } from "@/components/filters/filters";
@@ -174,8 +175,11 @@ interface ChartsProps {
 
 function Charts({ stats, params, projectId, asTables, onParams }: ChartsProps) {
   const navigate = useNavigate();
+  // By chart, where the reader chose it.
+  const [logs, setLogs] = useState<Record<string, boolean>>({});
   const charts = useMemo(() => chartsOf(stats), [stats]);
   const times = useMemo(() => stats.series.map((point) => Date.parse(point.start) / 1000), [stats]);
+  const isLog = (chart: Chart) => Boolean(chart.mayBeLog) && (logs[chart.id] ?? isSkewed(chart.series));
   const runsAt = (index: number) => {
     const start = times[index] ?? 0;
     const range = withTimeRange(params, betweenSeconds(start, start + stats.bucket_seconds));
@@ -193,6 +197,20 @@ function Charts({ stats, params, projectId, asTables, onParams }: ChartsProps) {
           <h2 className={classes.title}>
             {chart.title}
             {chart.note && <span className={classes.note}>{chart.note}</span>}
+            {isLog(chart) && !asTables && chart.series.some(({ values }) => values.includes(0)) && (
+              <span className={classes.note}>zero is drawn at the bottom</span>
+            )}
+            {chart.mayBeLog && !asTables && (
+              <Button
+                ml="auto"
+                size="compact-xs"
+                variant="subtle"
+                aria-label={`Log scale: ${isLog(chart) ? "on" : "off"}, ${chart.title}`}
+                onClick={() => setLogs({ ...logs, [chart.id]: !isLog(chart) })}
+              >
+                Log scale: {isLog(chart) ? "on" : "off"}
+              </Button>
+            )}
           </h2>
           {chart.series.length > 1 && <Legend chart={chart} />}
           {asTables ? (
@@ -205,7 +223,9 @@ function Charts({ stats, params, projectId, asTables, onParams }: ChartsProps) {
                   times={times}
                   bucketSeconds={stats.bucket_seconds}
                   series={chart.series}
-                  shape={chart.shape}
+                  // Bars have lengths, which a logarithmic axis without zero would falsify.
+                  shape={isLog(chart) ? "lines" : chart.shape}
+                  isLog={isLog(chart)}
                   height={HEIGHT}
                   format={chart.format}
                   steps={chart.steps}

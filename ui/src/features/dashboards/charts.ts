@@ -36,6 +36,8 @@ export interface Chart {
   /** The steps that its axis may use. Decimal steps by default. */
   steps?: readonly number[];
   series: ChartSeries[];
+  /** Whether its axis can be logarithmic. */
+  mayBeLog?: boolean;
   /** What the numbers exclude. */
   note?: string;
 }
@@ -87,6 +89,7 @@ export function chartsOf(stats: RunStats): Chart[] {
       id: "duration",
       title: grouped ? "Duration, p95" : "Duration",
       shape: "lines",
+      mayBeLog: true,
       format: formatDuration,
       steps: DURATION_STEPS,
       series: grouped
@@ -115,6 +118,7 @@ export function chartsOf(stats: RunStats): Chart[] {
       id: "cost",
       title: "Cost",
       shape: "bars",
+      mayBeLog: true,
       format: formatCost,
       note: missing(total.no_cost_count, total.count, "cost"),
       series: grouped
