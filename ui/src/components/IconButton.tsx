@@ -14,7 +14,7 @@ export function IconButton({ label, icon, disabled, onClick }: Props) {
       <ActionIcon
         variant="subtle"
         color="gray"
-        size="sm"
+        size={24}
         aria-label={label}
         disabled={disabled}
         onClick={onClick}

@@ -316,7 +316,8 @@ function Picker({
           }}
         />
       </Combobox.EventsTarget>
-      <Combobox.Options className={classes.options} aria-label={label}>
+      {/* A scrolling region must be reachable by keyboard. */}
+      <Combobox.Options className={classes.options} aria-label={label} tabIndex={0}>
         {isEmpty ? <Combobox.Empty>{empty}</Combobox.Empty> : children}
       </Combobox.Options>
       {note && (
