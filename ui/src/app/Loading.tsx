@@ -6,7 +6,7 @@ export function Loading() {
   return (
     <Center h="100%">
       <Delayed>
-        <Loader size="sm" aria-label="Loading" />
+        <Loader size="sm" role="status" aria-label="Loading" />
       </Delayed>
     </Center>
   );

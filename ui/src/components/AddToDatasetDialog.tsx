@@ -163,7 +163,9 @@ function AddForm({ projectId, span, dataset, onDataset, onAdded, onClose, ...pro
             {countOf(runs) === 1
               ? "Preview"
               : `Preview of the first ${Math.min(countOf(runs), PREVIEWED)} runs`}
-            {dataset && (plan.isFetching || quick.isFetching) && <Loader size={12} aria-label="Loading" />}
+            {dataset && (plan.isFetching || quick.isFetching) && (
+              <Loader size={12} role="status" aria-label="Loading" />
+            )}
           </h3>
           {!dataset ? (
             <p className={classes.hint}>Choose a dataset to see the items.</p>

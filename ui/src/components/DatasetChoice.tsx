@@ -59,7 +59,9 @@ export function DatasetChoice({ projectId, value, onChange, mayCreate = true, er
           data-autofocus
           autoComplete="off"
           maxLength={128}
-          rightSection={create.isPending ? <Loader size={14} aria-label="Creating" /> : <Combobox.Chevron />}
+          rightSection={
+            create.isPending ? <Loader size={14} role="status" aria-label="Creating" /> : <Combobox.Chevron />
+          }
           rightSectionPointerEvents="none"
           value={text}
           onChange={(event) => {
