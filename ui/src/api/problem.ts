@@ -61,6 +61,11 @@ export function isOutage(error: unknown): error is ApiError {
   return error.status === 503 && error.retryAfterSeconds !== null;
 }
 
+/** Whether what was asked for does not exist, or was deleted. */
+export function isMissing(error: unknown): boolean {
+  return error instanceof ApiError && error.status === 404;
+}
+
 /** Whether the server took the request and did not answer in time. */
 export function isSilence(error: ApiError): boolean {
   return error.status === 0 && error.cause instanceof DOMException && error.cause.name === "TimeoutError";

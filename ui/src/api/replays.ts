@@ -106,6 +106,8 @@ export function useReplayPlan(draft: ReplayDraft | null) {
     },
     enabled: draft !== null,
     placeholderData: draft === null ? undefined : keepPreviousData,
+    // It has all steps of the run.
+    structuralSharing: false,
     // What is wrong stays wrong.
     retry: false,
     gcTime: 60_000,

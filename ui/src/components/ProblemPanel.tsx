@@ -21,6 +21,7 @@ export function ProblemPanel({ error, onRetry }: Props) {
       title={error.message}
       data-testid="problem"
       ta="left"
+      style={{ overflowWrap: "anywhere" }}
     >
       <Stack gap="xs">
         {(detail !== "" || fields.length === 0) && <Text size="sm">{detail || advice(error)}</Text>}

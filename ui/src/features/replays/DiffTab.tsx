@@ -1,7 +1,8 @@
 import { Alert, Button, Select, Skeleton, Text } from "@mantine/core";
 import { IconChevronDown, IconChevronUp } from "@tabler/icons-react";
 import { useMemo } from "react";
-import { fetchReplayFolded, useReplayDiff } from "@/api/replays";
+import { ApiError } from "@/api/problem";
+import { fetchReplayFolded, isReplaySettled, useReplayDiff } from "@/api/replays";
 import type { Replay, ReplayAttempt, ReplayStepSource, RunDiffStep } from "@/api/types";
 import { Delayed } from "@/components/Delayed";
 import diffClasses from "@/components/diff/Diff.module.css";
@@ -38,8 +39,12 @@ export function DiffTab({ replay, attempt, onAttempt }: Props) {
     choices[0];
   if (!shown)
     return (
-      <PageMessage title="No attempt has ended yet.">
-        <PageHint>The first one that ends is compared with the recorded run here.</PageHint>
+      <PageMessage title={isReplaySettled(replay) ? "No attempt was made." : "No attempt has ended yet."}>
+        <PageHint>
+          {isReplaySettled(replay)
+            ? "The result says why. An attempt that ends is compared with the recorded run here."
+            : "The first one that ends is compared with the recorded run here."}
+        </PageHint>
       </PageMessage>
     );
   return <Diff key={shown.number} replay={replay} attempt={shown} choices={choices} onAttempt={onAttempt} />;
@@ -110,7 +115,10 @@ function Diff({ replay, attempt, choices, onAttempt }: DiffProps) {
       </div>
       {query.isError && !answer ? (
         <PageMessage>
-          <ProblemPanel error={query.error} onRetry={() => query.refetch()} />
+          <ProblemPanel
+            error={query.error}
+            onRetry={isGone(query.error) ? undefined : () => query.refetch()}
+          />
         </PageMessage>
       ) : !answer || !first ? (
         <Delayed>
@@ -174,6 +182,11 @@ function Diff({ replay, attempt, choices, onAttempt }: DiffProps) {
       )}
     </div>
   );
+}
+
+/** Whether there is nothing to compare any more. */
+function isGone(error: Error): boolean {
+  return error instanceof ApiError && error.problem?.code === "run_deleted";
 }
 
 interface SourceProps {

@@ -1,5 +1,6 @@
 import { Alert, Select } from "@mantine/core";
 import { IconTrash } from "@tabler/icons-react";
+import { useMemo } from "react";
 import { whyOf } from "@/api/problem";
 import { ErrorText } from "@/components/editor/ErrorText";
 import { errorsBelow, type FormErrors } from "@/components/formErrors";
@@ -35,6 +36,9 @@ interface Props {
   onRemove: () => void;
 }
 
+/** More targets are found by typing: long runs have thousands of steps. */
+const LISTED = 200;
+
 /** One edit: which steps, what of them, and the new value beside the recorded one. */
 export function EditCard(props: Props) {
   const { edit, number, steps, level, loaded, errors, onChange, onRemove } = props;
@@ -43,6 +47,7 @@ export function EditCard(props: Props) {
   const value = `${at}.set.${edit.change}`;
   const target = errorsBelow(errors, `${at}.target`).map((message) => message.replace(/^span_id: /, ""));
   const others = errorsBelow(errors, at, [`${at}.target`, value]);
+  const targets = useMemo(() => targetsOf(steps), [steps]);
   const targeted = edit.target === "input" ? [] : targetSteps(edit.target, steps);
   return (
     // biome-ignore lint/a11y/useSemanticElements: a fieldset has a border and a width of its own
@@ -52,11 +57,13 @@ export function EditCard(props: Props) {
           <Select
             size="xs"
             label="Where"
-            data={targetsOf(steps, edit.target)}
+            data={targets}
+            limit={LISTED}
             value={edit.target}
             onChange={(chosen) => chosen && onChange(withTarget(edit, chosen, steps, level))}
             allowDeselect={false}
             searchable
+            nothingFoundMessage="No step of this name or number"
             maxDropdownHeight={320}
             error={target.join("; ") || undefined}
             description={targeted.length > 1 ? `${targeted.length} recorded steps` : undefined}

@@ -15,7 +15,7 @@ import { KindIcon } from "@/components/KindIcon";
 import { ProblemPanel } from "@/components/ProblemPanel";
 import { Updating } from "@/components/Updating";
 import { Missing } from "./Missing";
-import { ACTIONS, planCalls, planCost, whyText } from "./plan";
+import { ACTIONS, copiedBefore, PAGE, planCalls, planCost, whyText } from "./plan";
 import classes from "./Replays.module.css";
 
 interface Props {
@@ -29,8 +29,6 @@ interface Props {
 }
 
 const ORDER: readonly ReplayAction[] = ["copied", "served", "live", "unknown"];
-/** More steps are shown on demand. */
-const FIRST = 60;
 
 /** What a replay would do, step by step, and what it may cost. */
 export function PlanPanel({ query, isReady, isStale, hideError }: Props) {
@@ -62,10 +60,13 @@ export function PlanPanel({ query, isReady, isStale, hideError }: Props) {
 }
 
 function Plan({ plan }: { plan: ReplayPlan }) {
-  const [isWhole, setWhole] = useState(false);
+  const [folds, setFolds] = useState(true);
+  const [most, setMost] = useState(PAGE);
   const { steps, counts, decided, warnings, missing, replayability } = plan;
   const cost = planCost(plan);
-  const shown = isWhole ? steps : steps.slice(0, FIRST);
+  const from = folds ? copiedBefore(steps) : 0;
+  const shown = steps.slice(from, from + most);
+  const left = steps.length - from - shown.length;
   return (
     <>
       <p className={classes.cost} aria-live="polite">
@@ -105,14 +106,19 @@ function Plan({ plan }: { plan: ReplayPlan }) {
           ))}
         </ul>
       )}
+      {from > 0 && (
+        <Button size="compact-sm" variant="default" onClick={() => setFolds(false)}>
+          Show the {formatCount(from)} copied steps before
+        </Button>
+      )}
       <ol className={classes.planSteps} aria-label="Steps of an attempt with the edits">
         {shown.map((step) => (
           <PlanStep key={step.span_id} step={step} />
         ))}
       </ol>
-      {shown.length < steps.length && (
-        <Button size="compact-sm" variant="default" onClick={() => setWhole(true)}>
-          Show all {formatCount(steps.length)} steps
+      {left > 0 && (
+        <Button size="compact-sm" variant="default" onClick={() => setMost(most + PAGE)}>
+          Show {formatCount(Math.min(PAGE, left))} more of {formatCount(left)} steps
         </Button>
       )}
     </>

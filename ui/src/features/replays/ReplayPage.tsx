@@ -3,8 +3,10 @@ import { IconPencil, IconPlayerPlay, IconPlus, IconTrash } from "@tabler/icons-r
 import { useQueryClient } from "@tanstack/react-query";
 import { useEffect, useRef, useState } from "react";
 import { Link, useNavigate, useParams, useSearchParams } from "react-router";
+import { isMissing } from "@/api/problem";
 import { keys } from "@/api/queryKeys";
 import { isReplaySettled, useReplay } from "@/api/replays";
+import { useRun } from "@/api/runs";
 import type { Replay } from "@/api/types";
 import { Ago } from "@/components/Ago";
 import { authorName } from "@/components/author";
@@ -66,7 +68,10 @@ function View({ replay, problem }: Props) {
   const tab = TABS.find((name) => name === params.get("tab")) ?? "result";
   const attempt = Number(params.get("attempt")) || undefined;
   const showAttempt = (number: number) => setParams({ tab: "difference", attempt: String(number) });
-  const more = mayWrite && !isRunning && replay.executor === "server" ? () => setDialog("extend") : undefined;
+  // Without the recorded run no attempt can be made.
+  const isRunDeleted = isMissing(useRun(projectId, replay.run_id).error);
+  const mayExtend = mayWrite && !isRunning && !isRunDeleted && replay.executor === "server";
+  const more = mayExtend ? () => setDialog("extend") : undefined;
   const dialogProps = { replay, onClose: () => setDialog(null) };
   return (
     <div className={shared.page}>
@@ -82,15 +87,21 @@ function View({ replay, problem }: Props) {
         context={
           <>
             Of the run{" "}
-            <Link to={`/p/${projectId}/runs/${replay.run_id}`}>
-              <bdi>{replay.run_name || "unnamed"}</bdi>
-            </Link>{" "}
+            {isRunDeleted ? (
+              <>
+                <bdi>{replay.run_name || "unnamed"}</bdi>, which was deleted
+              </>
+            ) : (
+              <Link to={`/p/${projectId}/runs/${replay.run_id}`}>
+                <bdi>{replay.run_name || "unnamed"}</bdi>
+              </Link>
+            )}{" "}
             · started <Ago time={replay.created_at} now={now} /> by {authorName(replay.created_by)}
           </>
         }
         actions={
           <>
-            {more && missing > 0 && (
+            {more && missing > 0 && tab !== "result" && (
               <Button variant="default" leftSection={<IconPlayerPlay size={14} />} onClick={more}>
                 Make the missing attempts…
               </Button>
@@ -107,13 +118,15 @@ function View({ replay, problem }: Props) {
                     Make more attempts…
                   </Menu.Item>
                 )}
-                <Menu.Item
-                  component={Link}
-                  to={newReplayPath(projectId, replay.run_id)}
-                  leftSection={<IconPlus size={15} />}
-                >
-                  New replay of this run…
-                </Menu.Item>
+                {!isRunDeleted && (
+                  <Menu.Item
+                    component={Link}
+                    to={newReplayPath(projectId, replay.run_id)}
+                    leftSection={<IconPlus size={15} />}
+                  >
+                    New replay of this run…
+                  </Menu.Item>
+                )}
                 <Menu.Item leftSection={<IconPencil size={15} />} onClick={() => setDialog("rename")}>
                   Rename…
                 </Menu.Item>
@@ -137,7 +150,11 @@ function View({ replay, problem }: Props) {
         value={tab}
         onChange={(value) => setParams(value === "result" ? {} : { tab: value })}
         tabs={[
-          { value: "result", label: "Result", content: <ResultTab replay={replay} onMore={more} /> },
+          {
+            value: "result",
+            label: "Result",
+            content: <ResultTab replay={replay} isRunDeleted={isRunDeleted} onMore={more} />,
+          },
           {
             value: "attempts",
             label: `Attempts ${replay.attempts.length}`,

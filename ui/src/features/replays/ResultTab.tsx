@@ -1,29 +1,34 @@
-import { Alert, Progress, Text } from "@mantine/core";
-import { IconAlertTriangle, IconInfoCircle } from "@tabler/icons-react";
+import { Alert, Button, Group, Progress, Text } from "@mantine/core";
+import { IconAlertTriangle, IconInfoCircle, IconPlayerPlay } from "@tabler/icons-react";
+import { useState } from "react";
+import { Link } from "react-router";
 import { isReplaySettled } from "@/api/replays";
 import type { Replay } from "@/api/types";
 import shared from "@/components/evaluation/Evaluation.module.css";
 import { callsText, costText } from "@/components/evaluation/progress";
 import { Fact, FactList, TimeFact } from "@/components/Fact";
 import { formatCost, formatDuration, NONE } from "@/components/format";
+import { newReplayPath } from "@/components/replayStart";
 import { useNow } from "@/components/useNow";
 import { Channels } from "./Channels";
 import { extension } from "./evidence";
 import { planCost } from "./plan";
 import { Trust } from "./Trust";
 import { VerdictPanel } from "./VerdictPanel";
-import { progressText, replayProblem } from "./words";
+import { missingAttempts, progressText, replayProblem, timeLeft } from "./words";
 
 interface Props {
   replay: Replay;
+  isRunDeleted: boolean;
   /** Missing if the user may not make more attempts. */
   onMore?: () => void;
 }
 
 /** What a replay found, or how far it is. */
-export function ResultTab({ replay, onMore }: Props) {
+export function ResultTab({ replay, isRunDeleted, onMore }: Props) {
   const verdict = replay.verdict;
   const problem = replayProblem(replay);
+  const missing = missingAttempts(replay);
   const isFailed = replay.status === "failed";
   const isRunning = replay.status === "queued" || replay.status === "running";
   return (
@@ -39,8 +44,10 @@ export function ResultTab({ replay, onMore }: Props) {
           title={problem.title}
           mb="md"
           data-testid="replay-problem"
+          style={{ overflowWrap: "anywhere" }}
         >
           {problem.text}
+          <ProblemActions replay={replay} missing={missing} isRunDeleted={isRunDeleted} onMore={onMore} />
         </Alert>
       )}
       {!isRunning && !isReplaySettled(replay) && (
@@ -50,7 +57,12 @@ export function ResultTab({ replay, onMore }: Props) {
       )}
       {verdict && (
         <>
-          <VerdictPanel verdict={verdict} more={extension(replay, verdict)?.more ?? null} onMore={onMore} />
+          <VerdictPanel
+            verdict={verdict}
+            more={extension(replay, verdict)?.more ?? null}
+            missing={problem ? 0 : missing}
+            onMore={onMore}
+          />
           <Channels verdict={verdict} attempts={replay.attempts} />
           <Trust verdict={verdict} />
         </>
@@ -58,7 +70,7 @@ export function ResultTab({ replay, onMore }: Props) {
       <section className={`${shared.panel} ${shared.below}`} aria-label="Cost and time">
         <h2 className={shared.heading}>Cost</h2>
         <p className={shared.lead} data-testid="replay-cost">
-          {costText(replay.cost)}
+          {costText(replay.cost, isRunning)}
         </p>
         <Facts replay={replay} />
       </section>
@@ -66,28 +78,74 @@ export function ResultTab({ replay, onMore }: Props) {
   );
 }
 
+interface ActionsProps extends Props {
+  missing: number;
+}
+
+/** What helps against what ended a replay. */
+function ProblemActions({ replay, missing, isRunDeleted, onMore }: ActionsProps) {
+  const { project_id: projectId, error, stop_reason: stop } = replay;
+  const isConnection = stop === "budget" || (error !== null && OF_CONNECTION.test(error.code));
+  const isOther = error?.code === "recording_changed" && !isRunDeleted;
+  const mayGoOn = onMore && missing > 0 && !isOther && error?.code !== "run_deleted";
+  if (!mayGoOn && !isConnection && !isOther) return null;
+  return (
+    <Group gap="xs" mt="xs">
+      {isConnection && (
+        <Button
+          component={Link}
+          to={`/p/${projectId}/settings/providers`}
+          size="compact-sm"
+          variant="default"
+        >
+          Open providers
+        </Button>
+      )}
+      {mayGoOn && (
+        <Button
+          size="compact-sm"
+          variant="default"
+          leftSection={<IconPlayerPlay size={14} />}
+          onClick={onMore}
+        >
+          Make the missing attempts…
+        </Button>
+      )}
+      {isOther && (
+        <Button
+          component={Link}
+          to={newReplayPath(projectId, replay.run_id)}
+          size="compact-sm"
+          variant="default"
+        >
+          New replay of this run…
+        </Button>
+      )}
+    </Group>
+  );
+}
+
+/** Failures that end when someone mends the connection. */
+const OF_CONNECTION = /^(provider|model|budget|address)_/;
+
 function Running({ replay }: { replay: Replay }) {
   const now = useNow(1_000);
   const { total, done } = replay.progress;
-  const since = replay.started_at === null ? null : now - Date.parse(replay.started_at);
-  // Controls of another replay took no time.
-  const made = done - replay.attempts.filter(({ reused }) => reused).length;
-  const left = since !== null && made >= MIN_MADE && done < total ? (since / made) * (total - done) : null;
+  // The speed since the page was opened.
+  const [since] = useState(() => ({ time: Date.now(), done }));
+  const left = timeLeft(replay, since, now);
   return (
     <div className={shared.progress} data-testid="progress">
       <Text size="sm" mb={4} aria-live="polite">
         {progressText(replay)}
-        {left !== null && `, about ${formatDuration(Math.round(left / 1000) * 1000)} left`}. Cost so far:{" "}
-        {costText(replay.cost)}.
+        {left !== null && `, about ${formatDuration(Math.max(1000, Math.round(left / 1000) * 1000))} left`}.
+        Cost so far: {costText(replay.cost, true)}.
       </Text>
       <Progress value={total > 0 ? (100 * done) / total : 0} aria-label="Progress of the replay" />
       <p className={shared.note}>It goes on when you leave this page.</p>
     </div>
   );
 }
-
-/** An estimate of what is left says nothing before. */
-const MIN_MADE = 2;
 
 function Facts({ replay }: { replay: Replay }) {
   const { estimate, max_cost_usd: cap, provider, started_at, finished_at, executor } = replay;

@@ -1,5 +1,5 @@
 import { Button } from "@mantine/core";
-import { IconPlus } from "@tabler/icons-react";
+import { IconPlayerPlay, IconPlus } from "@tabler/icons-react";
 import { Link } from "react-router";
 import type { ReplayVerdict } from "@/api/types";
 import { ReplayVerdictMark } from "@/components/ReplayVerdictMark";
@@ -10,12 +10,14 @@ interface Props {
   verdict: ReplayVerdict;
   /** More attempts that would help; null if none are asked for. */
   more: number | null;
+  /** Attempts that failed or were not made; 0 if something else offers to make them. */
+  missing: number;
   /** Missing if the user may not make more. */
   onMore?: () => void;
 }
 
 /** The verdict in words, why it is so, and what to do where it can't tell. */
-export function VerdictPanel({ verdict, more, onMore }: Props) {
+export function VerdictPanel({ verdict, more, missing, onMore }: Props) {
   const { kind, meaning } = verdictWords(verdict.verdict);
   const { k, m, reasons } = verdict;
   const others = reasons.filter(({ text }) => !verdict.sentence.includes(text));
@@ -36,18 +38,28 @@ export function VerdictPanel({ verdict, more, onMore }: Props) {
           ))}
         </ul>
       )}
-      {onMore && (more !== null || kind === "noise" || kind === "unknown") && (
+      {onMore && more === null && missing > 0 && (
         <div className={classes.next}>
-          <Button size="compact-md" leftSection={<IconPlus size={14} />} onClick={onMore}>
-            {more === null ? "Make more…" : `Make ${more} more…`}
+          <Button size="compact-md" leftSection={<IconPlayerPlay size={14} />} onClick={onMore}>
+            Make the missing attempts…
           </Button>
-          <span className={classes.meaning}>
-            {more === null
-              ? "More attempts find smaller effects. The attempts that are there stay."
-              : "That is enough to show a clear effect. The attempts that are there stay."}
-          </span>
+          <span className={classes.meaning}>The attempts that are there stay.</span>
         </div>
       )}
+      {onMore &&
+        (more !== null || missing === 0) &&
+        (more !== null || kind === "noise" || kind === "unknown") && (
+          <div className={classes.next}>
+            <Button size="compact-md" leftSection={<IconPlus size={14} />} onClick={onMore}>
+              {more === null ? "Make more…" : `Make ${more} more…`}
+            </Button>
+            <span className={classes.meaning}>
+              {more === null
+                ? "More attempts find smaller effects. The attempts that are there stay."
+                : "That is enough to show a clear effect. The attempts that are there stay."}
+            </span>
+          </div>
+        )}
       <p className={classes.links}>
         <Link to="?tab=difference">Compare an attempt with the recorded run</Link>
         <Link to="?tab=attempts">See all attempts</Link>

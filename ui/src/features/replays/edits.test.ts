@@ -65,7 +65,7 @@ describe("targets", () => {
     const onlyTools = steps.filter(({ name }) => name === "find");
     expect(broadestTarget(steps)).toBe("all");
     expect(broadestTarget(onlyTools)).toBe("tools");
-    const values = (of: typeof steps) => targetsOf(of, "all")[0]?.items.map(({ value }) => value);
+    const values = (of: typeof steps) => targetsOf(of)[0]?.items.map(({ value }) => value);
     expect(values(steps)).toContain("all");
     expect(values(onlyTools)).not.toContain("all");
   });
@@ -88,8 +88,17 @@ describe("targets", () => {
     expect(withTarget(newEdit("all", "model"), "span:s2", steps, "full").change).toBe("model");
     expect(withTarget(newEdit("all", "model"), "tool:find", steps, "full").change).toBe("tool_error");
   });
+  it("offer every call of a long run", () => {
+    const call = steps.find(({ kind }) => kind === "llm");
+    const long = Array.from({ length: 3_000 }, (_, index) => ({
+      ...(call as RunStep),
+      n: index + 1,
+      id: `s${index}`,
+    }));
+    expect(targetsOf(long).at(-1)?.items).toHaveLength(3_000);
+  });
   it("leave the frames of a run out, and one agent", () => {
-    const groups = targetsOf(steps, "all");
+    const groups = targetsOf(steps);
     expect(groups.map(({ group }) => group)).toEqual(["The run", "A tool", "One step"]);
     expect(groups.at(-1)?.items.map(({ value }) => value)).not.toContain("span:s1");
   });

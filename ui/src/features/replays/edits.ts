@@ -153,14 +153,11 @@ export function sourceStep(target: string, steps: readonly RunStep[]): RunStep |
   return targetSteps(target, steps)[0];
 }
 
-/** Targets to choose from, in groups. Long runs have too many steps to list: a step is chosen on the run's page, too. */
-export function targetsOf(steps: readonly RunStep[], chosen: string) {
+/** Targets to choose from, in groups. */
+export function targetsOf(steps: readonly RunStep[]) {
   const agents = agentsOf(steps);
   const tools = toolsOf(steps);
-  const single = steps.filter(
-    (step, index) =>
-      (isModelCall(step) || isToolCall(step)) && (index < MAX_STEPS || `span:${step.id}` === chosen),
-  );
+  const single = steps.filter((step) => isModelCall(step) || isToolCall(step));
   return [
     {
       group: "The run",
@@ -195,8 +192,6 @@ export function targetsOf(steps: readonly RunStep[], chosen: string) {
     },
   ];
 }
-
-const MAX_STEPS = 500;
 
 /** Whether recorded durations decide all edits, so that nothing is called unless it is asked for. */
 export function isTiming(edits: readonly EditDraft[]): boolean {

@@ -11,6 +11,7 @@ import {
   progressText,
   readSelection,
   sourcesOf,
+  timeLeft,
 } from "./words";
 
 const attempt = (changed: Partial<ReplayAttempt>): ReplayAttempt =>
@@ -123,5 +124,20 @@ describe("words", () => {
       status: undefined,
       run_id: undefined,
     });
+  });
+});
+
+describe("timeLeft", () => {
+  const replay = (done: number, status: Replay["status"] = "running") => ({
+    status,
+    progress: { total: 10, done, failed: 0 },
+  });
+  const since = { time: 1_000, done: 2 };
+  it("is that at the speed since then", () => expect(timeLeft(replay(6), since, 9_000)).toBe(8_000));
+  it("can't be said too early, or when nothing is left", () => {
+    expect(timeLeft(replay(3), since, 9_000)).toBeNull();
+    expect(timeLeft(replay(6), since, 2_000)).toBeNull();
+    expect(timeLeft(replay(10), since, 9_000)).toBeNull();
+    expect(timeLeft(replay(6, "queued"), since, 9_000)).toBeNull();
   });
 });

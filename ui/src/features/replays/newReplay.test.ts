@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import type { ReplayEdit, ReplayPlan } from "@/api/types";
 import { emptyReplay, emptyTool, type NewReplay, replayRequest } from "./newReplay";
-import { attainable, planCost, startText, whyText } from "./plan";
+import { attainable, copiedBefore, planCost, startText, whyText } from "./plan";
 
 const edit: ReplayEdit = { target: "all", set: { model: "m" } };
 const request = (draft: Partial<NewReplay>, edits: (ReplayEdit | null)[] = [edit]) =>
@@ -72,5 +72,18 @@ describe("plan", () => {
     expect(whyText({ why: "It may.", on_miss: "stop" })).toBe(
       "It may. A call that was not recorded ends the attempt.",
     );
+  });
+});
+
+describe("copiedBefore", () => {
+  const steps = (copied: number, live: number) => [
+    ...Array.from({ length: copied }, () => ({ action: "copied" as const })),
+    ...Array.from({ length: live }, () => ({ action: "live" as const })),
+  ];
+  it("leaves some before the first that is not copied", () => expect(copiedBefore(steps(500, 9))).toBe(498));
+  it("is nothing in a short plan, one that begins with the edit, or one of copies", () => {
+    expect(copiedBefore(steps(50, 9))).toBe(0);
+    expect(copiedBefore(steps(0, 500))).toBe(0);
+    expect(copiedBefore(steps(500, 0))).toBe(0);
   });
 });

@@ -37,6 +37,19 @@ export function planCost({
   return low === high ? `about ${formatCost(low)}` : `${formatCost(low)} to ${formatCost(high)}`;
 }
 
+/** How many steps of a plan are shown at once: a run may have thousands. */
+export const PAGE = 100;
+
+/** A step or two before the first that is not copied are shown, too. */
+const SHOWN_BEFORE = 2;
+
+/** How many copied steps are before what an edit changes, in a plan that is too long to be shown whole. */
+export function copiedBefore(steps: readonly Pick<ReplayPlanStep, "action">[]): number {
+  if (steps.length <= PAGE) return 0;
+  const first = steps.findIndex(({ action }) => action !== "copied");
+  return Math.max(0, first - SHOWN_BEFORE);
+}
+
 /** What the button that starts it says. */
 export function startText(plan: ReplayPlan | undefined): string {
   if (!plan) return "Start replay";

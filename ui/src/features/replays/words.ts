@@ -110,6 +110,25 @@ export function progressText({ status, progress }: Pick<Replay, "status" | "prog
   return failed > 0 ? `${text}, ${formatCount(failed)} failed` : text;
 }
 
+/** An estimate says nothing before this time and this many attempts. */
+const MIN_MS = 2_000;
+const MIN_MADE = 2;
+
+/**
+ * How many milliseconds the rest takes at the speed since `since`, when `done` attempts had ended; null if that can't be said yet. The start
+ * of a replay says nothing of its speed: it may have been extended days later.
+ */
+export function timeLeft(
+  { status, progress: { total, done } }: Pick<Replay, "status" | "progress">,
+  since: { time: number; done: number },
+  now: number,
+): number | null {
+  const made = done - since.done;
+  const elapsed = now - since.time;
+  if (status !== "running" || done >= total || made < MIN_MADE || elapsed < MIN_MS) return null;
+  return (elapsed * (total - done)) / made;
+}
+
 /** How many attempts are there to make again: they failed, were cancelled or were not made. */
 export function missingAttempts({ attempts }: Pick<Replay, "attempts">): number {
   return attempts.filter(({ status }) => status !== "succeeded").length;
