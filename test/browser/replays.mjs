@@ -155,4 +155,16 @@ await scenario(async (page, { projectId, runId, bare }) => {
   await problem.getByText(/Say what calls of the tool get/).waitFor();
   check(!(await problem.textContent()).includes("ann@example.com"), "no argument is quoted");
   await inspect(page, "replay-stopped");
+
+  // Without the recorded run, the replay stays, and nothing that needs the run is offered.
+  const removed = await page.evaluate(
+    async (body) =>
+      (await fetch("/v1/runs/_actions/delete", { method: "POST", headers: { "Content-Type": "application/json" }, body })).status,
+    JSON.stringify({ project_id: projectId, run_ids: [runId] }),
+  );
+  check(removed === 200, `the run is deleted: ${removed}`);
+  await page.goto(`${project}/replays/${stopped.id}`);
+  await page.getByText("which was deleted").waitFor();
+  await page.getByTestId("verdict").waitFor();
+  check((await page.getByRole("button", { name: /^Make / }).count()) === 0, "no attempts are offered");
 });

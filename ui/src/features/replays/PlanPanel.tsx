@@ -15,7 +15,7 @@ import { KindIcon } from "@/components/KindIcon";
 import { ProblemPanel } from "@/components/ProblemPanel";
 import { Updating } from "@/components/Updating";
 import { Missing } from "./Missing";
-import { ACTIONS, copiedBefore, PAGE, planCalls, planCost, whyText } from "./plan";
+import { ACTIONS, PAGE, planCalls, planCost, stepsBefore, whyText } from "./plan";
 import classes from "./Replays.module.css";
 
 interface Props {
@@ -64,7 +64,7 @@ function Plan({ plan }: { plan: ReplayPlan }) {
   const [most, setMost] = useState(PAGE);
   const { steps, counts, decided, warnings, missing, replayability } = plan;
   const cost = planCost(plan);
-  const from = folds ? copiedBefore(steps) : 0;
+  const from = folds ? stepsBefore(steps) : 0;
   const shown = steps.slice(from, from + most);
   const left = steps.length - from - shown.length;
   return (
@@ -108,7 +108,7 @@ function Plan({ plan }: { plan: ReplayPlan }) {
       )}
       {from > 0 && (
         <Button size="compact-sm" variant="default" onClick={() => setFolds(false)}>
-          Show the {formatCount(from)} copied steps before
+          Show the {formatCount(from)} steps before
         </Button>
       )}
       <ol className={classes.planSteps} aria-label="Steps of an attempt with the edits">

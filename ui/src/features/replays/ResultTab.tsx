@@ -11,7 +11,7 @@ import { formatCost, formatDuration, NONE } from "@/components/format";
 import { newReplayPath } from "@/components/replayStart";
 import { useNow } from "@/components/useNow";
 import { Channels } from "./Channels";
-import { extension } from "./evidence";
+import { extension, isMeasured } from "./evidence";
 import { planCost } from "./plan";
 import { Trust } from "./Trust";
 import { VerdictPanel } from "./VerdictPanel";
@@ -63,7 +63,7 @@ export function ResultTab({ replay, isRunDeleted, onMore }: Props) {
             missing={problem ? 0 : missing}
             onMore={onMore}
           />
-          <Channels verdict={verdict} attempts={replay.attempts} />
+          {isMeasured(verdict) && <Channels verdict={verdict} attempts={replay.attempts} />}
           <Trust verdict={verdict} />
         </>
       )}

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import type { Replay, ReplayAttempt, ReplayChannel, ReplayVerdict } from "@/api/types";
-import { axisOf, extension, foundChannels, pointsOf, stacked } from "./evidence";
+import { axisOf, extension, foundChannels, isMeasured, pointsOf, stacked } from "./evidence";
 import { driftText } from "./Trust";
 import {
   channelValue,
@@ -63,6 +63,17 @@ describe("verdicts", () => {
       answer: { p_adjusted: 0.06 },
     };
     expect(foundChannels(verdict({ channels } as unknown as Partial<ReplayVerdict>))).toEqual(["cost"]);
+  });
+  it("have figures, or say nothing", () => {
+    const channels = (n: number) =>
+      Object.fromEntries(
+        ["outcome", "structure", "answer", "cost", "latency", "tokens"].map((name) => [
+          name,
+          { controls: { n }, treatments: { n: 0 } },
+        ]),
+      ) as unknown as ReplayVerdict["channels"];
+    expect(isMeasured({ channels: channels(0) })).toBe(false);
+    expect(isMeasured({ channels: channels(3) })).toBe(true);
   });
   it("ask for more attempts in all", () => {
     const replay = { controls: 3, treatments: 98 };

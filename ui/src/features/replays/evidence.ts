@@ -84,6 +84,11 @@ export function foundChannels({ channels, alpha }: ReplayVerdict): ReplayChannel
   });
 }
 
+/** Whether a verdict has figures. One that says nothing has none. */
+export function isMeasured({ channels }: Pick<ReplayVerdict, "channels">): boolean {
+  return CHANNEL_ORDER.some((name) => channels[name].controls.n + channels[name].treatments.n > 0);
+}
+
 /** How many attempts there would be in all, with those that the verdict asks for. Null if it asks for none. */
 export function extension(
   replay: { controls: number; treatments: number },

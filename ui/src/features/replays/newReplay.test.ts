@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import type { ReplayEdit, ReplayPlan } from "@/api/types";
 import { emptyReplay, emptyTool, type NewReplay, replayRequest } from "./newReplay";
-import { attainable, copiedBefore, planCost, startText, whyText } from "./plan";
+import { attainable, planCost, startText, stepsBefore, whyText } from "./plan";
 
 const edit: ReplayEdit = { target: "all", set: { model: "m" } };
 const request = (draft: Partial<NewReplay>, edits: (ReplayEdit | null)[] = [edit]) =>
@@ -75,15 +75,17 @@ describe("plan", () => {
   });
 });
 
-describe("copiedBefore", () => {
+describe("stepsBefore", () => {
   const steps = (copied: number, live: number) => [
-    ...Array.from({ length: copied }, () => ({ action: "copied" as const })),
-    ...Array.from({ length: live }, () => ({ action: "live" as const })),
+    ...Array.from({ length: copied }, () => ({ action: "copied" as const, kind: "llm" })),
+    ...Array.from({ length: live }, () => ({ action: "live" as const, kind: "tool" })),
   ];
-  it("leaves some before the first that is not copied", () => expect(copiedBefore(steps(500, 9))).toBe(498));
+  it("leaves some before the first that is not copied", () => expect(stepsBefore(steps(500, 9))).toBe(498));
+  it("does not begin at an agent", () =>
+    expect(stepsBefore([{ action: "unknown", kind: "agent" }, ...steps(500, 9)])).toBe(499));
   it("is nothing in a short plan, one that begins with the edit, or one of copies", () => {
-    expect(copiedBefore(steps(50, 9))).toBe(0);
-    expect(copiedBefore(steps(0, 500))).toBe(0);
-    expect(copiedBefore(steps(500, 0))).toBe(0);
+    expect(stepsBefore(steps(50, 9))).toBe(0);
+    expect(stepsBefore(steps(0, 500))).toBe(0);
+    expect(stepsBefore(steps(500, 0))).toBe(0);
   });
 });

@@ -40,13 +40,18 @@ export function planCost({
 /** How many steps of a plan are shown at once: a run may have thousands. */
 export const PAGE = 100;
 
-/** A step or two before the first that is not copied are shown, too. */
+/** So many steps before what an edit changes are shown, too. */
 const SHOWN_BEFORE = 2;
 
-/** How many copied steps are before what an edit changes, in a plan that is too long to be shown whole. */
-export function copiedBefore(steps: readonly Pick<ReplayPlanStep, "action">[]): number {
+/**
+ * How many steps are before what an edit changes, in a plan that is too long to be shown whole. An agent has no place in that order: it
+ * begins before its calls.
+ */
+export function stepsBefore(steps: readonly Pick<ReplayPlanStep, "action" | "kind">[]): number {
   if (steps.length <= PAGE) return 0;
-  const first = steps.findIndex(({ action }) => action !== "copied");
+  const first = steps.findIndex(
+    ({ action, kind }) => action !== "copied" && (kind === "llm" || kind === "tool"),
+  );
   return Math.max(0, first - SHOWN_BEFORE);
 }
 
