@@ -72,10 +72,16 @@ function Before({ children }: { children: React.ReactNode }) {
 function Texts({ before, after }: { before: string; after: string }) {
   if (before === after) return null;
   return (
-    <div className={classes.difference} data-testid="edit-difference">
+    <section
+      className={classes.difference}
+      // biome-ignore lint/a11y/noNoninteractiveTabindex: a scrolling region must be reachable by keyboard
+      tabIndex={0}
+      aria-label="Difference from the recording"
+      data-testid="edit-difference"
+    >
       <span className={classes.dim}>Difference from the recording</span>
       <WordDiff before={before} after={after} isSplit={false} sides={["Recorded", "New"]} />
-    </div>
+    </section>
   );
 }
 

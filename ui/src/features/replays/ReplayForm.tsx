@@ -8,6 +8,7 @@ import type { Provider, Run, RunReplayability } from "@/api/types";
 import editor from "@/components/editor/Editor.module.css";
 import { ErrorText } from "@/components/editor/ErrorText";
 import { Disclosure } from "@/components/evaluation/Disclosure";
+import { firstWords } from "@/components/format";
 import { errorsBelow, errorsOf, type FormErrors, shownEarly } from "@/components/formErrors";
 import { AddGrader } from "@/components/graders/AddGrader";
 import { GraderCard } from "@/components/graders/GraderCard";
@@ -93,7 +94,7 @@ export function ReplayForm({ projectId, run, steps, replayability, providers, st
           <>
             Of the run{" "}
             <Link to={`/p/${projectId}/runs/${run.run_id}`}>
-              <bdi>{run.name || "unnamed"}</bdi>
+              <bdi title={run.name}>{firstWords(run.name, 100) || "unnamed"}</bdi>
             </Link>
             : the recorded agent runs again, without and with the edits. No tool is executed.
           </>

@@ -12,6 +12,7 @@ import { Ago } from "@/components/Ago";
 import { authorName } from "@/components/author";
 import shared from "@/components/evaluation/Evaluation.module.css";
 import { EvaluationStatusMark } from "@/components/evaluation/Marks";
+import { firstWords } from "@/components/format";
 import { PageHeader } from "@/components/PageHeader";
 import { PageTabs } from "@/components/PageTabs";
 import { ProblemPanel } from "@/components/ProblemPanel";
@@ -89,11 +90,12 @@ function View({ replay, problem }: Props) {
             Of the run{" "}
             {isRunDeleted ? (
               <>
-                <bdi>{replay.run_name || "unnamed"}</bdi>, which was deleted
+                <bdi title={replay.run_name}>{firstWords(replay.run_name, 100) || "unnamed"}</bdi>, which was
+                deleted
               </>
             ) : (
               <Link to={`/p/${projectId}/runs/${replay.run_id}`}>
-                <bdi>{replay.run_name || "unnamed"}</bdi>
+                <bdi title={replay.run_name}>{firstWords(replay.run_name, 100) || "unnamed"}</bdi>
               </Link>
             )}{" "}
             · started <Ago time={replay.created_at} now={now} /> by {authorName(replay.created_by)}
