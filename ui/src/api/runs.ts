@@ -2,6 +2,7 @@ import {
   keepPreviousData,
   queryOptions,
   useInfiniteQuery,
+  useMutation,
   useQueries,
   useQuery,
   useQueryClient,
@@ -305,5 +306,17 @@ export function useSpan(projectId: string, runId: string, spanId: string | undef
     ...spanQuery(projectId, runId, spanId),
     enabled: spanId !== undefined,
     refetchInterval: running ? LIVE_INTERVAL_MS : false,
+  });
+}
+
+/** GET /v1/runs: the newest run that succeeded or recovered among those that a filter selects. */
+export function useFindGoodRun() {
+  return useMutation({
+    mutationFn: (filter: RunFilter) =>
+      unwrap(
+        client.GET("/v1/runs", {
+          params: { query: { ...filter, outcome: ["succeeded", "recovered"], limit: 1 } },
+        }),
+      ),
   });
 }

@@ -7,6 +7,7 @@ import { useOutline, useReloadRun, useRun } from "@/api/runs";
 import { useScores } from "@/api/scores";
 import type { Span } from "@/api/types";
 import { AddToDatasetDialog } from "@/components/AddToDatasetDialog";
+import { CompareWithGood } from "@/components/CompareWithGood";
 import { DeleteRunsDialog } from "@/components/DeleteRunsDialog";
 import { SearchWords } from "@/components/Highlight";
 import { PageProblem } from "@/components/PageState";
@@ -236,6 +237,14 @@ function RunView({ projectId, runId }: { projectId: string; runId: string }) {
             <Button size="compact-sm" variant="default" onClick={() => setDialog("compare")}>
               Compare with…
             </Button>
+            {run.data.outcome === "failed" && (
+              <CompareWithGood
+                projectId={projectId}
+                run={run.data}
+                traces={run.data.genai ? "genai" : "all"}
+                source={run.data.source}
+              />
+            )}
             {mayAdd && (
               <Button size="compact-sm" variant="default" onClick={() => setDialog("dataset")}>
                 Add to dataset…
