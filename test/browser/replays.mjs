@@ -39,7 +39,7 @@ await scenario(async (page, { projectId, runId, bare }) => {
 
   // What is wrong is said at its field, and that a design is too small.
   await page.getByRole("button", { name: /^Start replay/ }).click();
-  await edit.getByText("this is the recorded one").waitFor();
+  await edit.getByText("This is the recorded").waitFor();
   await page.getByLabel("Without the edits").first().fill("2");
   await prompt.fill("You help customers with their orders. Ask before you change anything.");
   await edit.getByTestId("edit-difference").waitFor();
@@ -65,17 +65,17 @@ await scenario(async (page, { projectId, runId, bare }) => {
     `five attempts can't tell: ${first}`,
   );
   await inspect(page, "replay-unsure");
-  await verdict.getByRole("button", { name: "Make 4 more…" }).click();
+  await verdict.getByRole("button", { name: "Run 4 more…" }).click();
   const dialog = page.getByRole("dialog");
   check(
-    (await dialog.getByLabel("Without the edits, in all").inputValue()) === "5",
+    (await dialog.getByLabel("Total without the edits").inputValue()) === "5",
     "the numbers that the verdict asks for are filled in",
   );
   check(
-    (await dialog.getByLabel("With the edits, in all").inputValue()) === "4",
+    (await dialog.getByLabel("Total with the edits").inputValue()) === "4",
     "the numbers that the verdict asks for are filled in",
   );
-  await dialog.getByRole("button", { name: /^Make 4 attempts/ }).click();
+  await dialog.getByRole("button", { name: /^Run 4 attempts/ }).click();
   await page
     .locator('[data-testid="verdict"] [data-verdict="effect_attributable"]')
     .waitFor({ timeout: 60_000 });

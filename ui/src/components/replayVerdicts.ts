@@ -17,7 +17,7 @@ const REPLAY_VERDICTS: Record<ReplayVerdictKind, VerdictWords> = {
   deterministic_effect: {
     label: "Effect, by construction",
     kind: "effect",
-    meaning: "No model was asked: what differs comes from the edit.",
+    meaning: "No model was called: what differs comes from the edit.",
   },
   effect_likely: {
     label: "Probably an effect",
@@ -27,7 +27,7 @@ const REPLAY_VERDICTS: Record<ReplayVerdictKind, VerdictWords> = {
   deterministic_no_effect: {
     label: "No effect, by construction",
     kind: "none",
-    meaning: "No model was asked, and nothing differs.",
+    meaning: "No model was called, and nothing differs.",
   },
   no_effect_detected: {
     label: "No effect found",

@@ -33,8 +33,8 @@ export function AttemptsTab({ replay, onDiff }: { replay: Replay; onDiff: (attem
                   {ROLES[attempt.role]} {attempt.index}
                 </span>
                 {attempt.reused && (
-                  <span className={shared.tag} title="Another replay of this run made it">
-                    used again
+                  <span className={shared.tag} title="From another replay of this run">
+                    reused
                   </span>
                 )}
               </span>
@@ -79,7 +79,7 @@ export function AttemptsTab({ replay, onDiff }: { replay: Replay; onDiff: (attem
             cell: (attempt) => (wasMade(attempt) ? formatCount(attempt.model_calls) : NONE),
           },
           {
-            header: "Steps came from",
+            header: "Step sources",
             cell: ({ exposure }) => {
               const sources = sourcesOf(exposure);
               if (sources.length === 0) return NONE;
@@ -96,7 +96,7 @@ export function AttemptsTab({ replay, onDiff }: { replay: Replay; onDiff: (attem
           {
             header: "Cost",
             number: true,
-            title: ({ reused }) => (reused ? "Paid by the replay that made it" : undefined),
+            title: ({ reused }) => (reused ? "Charged to the replay that ran it" : undefined),
             cell: (attempt) => (wasMade(attempt) ? formatCost(attempt.cost_usd) : NONE),
           },
           {

@@ -102,7 +102,7 @@ export function Channels({ verdict, attempts }: Props) {
             ),
           },
           {
-            header: "Smallest visible",
+            header: "Smallest detectable",
             number: true,
             title: () => "The true effect that would be found in 80 % of cases",
             cell: ({ channel: { measure, minimum_detectable: least } }) => (

@@ -32,8 +32,8 @@ export function CancelDialog({ replay, onClose }: Props) {
       onConfirm={() => cancel.mutate(undefined, { onSuccess: onClose })}
       onClose={onClose}
     >
-      {progressText(replay)}, cost so far: {costText(replay.cost)}. Attempts that ended stay, and the verdict
-      is that of these. The missing ones can be made later.
+      {progressText(replay)}, cost so far: {costText(replay.cost)}. Attempts that ended are kept and give the
+      verdict. You can run the missing ones later.
     </ConfirmDialog>
   );
 }
@@ -78,8 +78,8 @@ export function ExtendDialog({ replay, onClose }: Props) {
     set(typeof value === "bigint" ? Number(value) : value);
   return (
     <FormDialog
-      title="Make more attempts"
-      action={`Make ${formatCount(Math.max(0, more) + missing)} attempts${costOf(replay, more + missing)}`}
+      title="Run more attempts"
+      action={`Run ${formatCount(Math.max(0, more) + missing)} attempts${costOf(replay, more + missing)}`}
       mutation={extend}
       onSubmit={submit}
       onClose={onClose}
@@ -88,13 +88,13 @@ export function ExtendDialog({ replay, onClose }: Props) {
       <div>
         {asked
           ? `${formatCount(asked.more)} more would show a clear effect.`
-          : "More attempts find smaller effects."}{" "}
-        Attempts that are there stay
-        {missing > 0 ? `, and the ${formatCount(missing)} that failed or were not made are made.` : "."}
+          : "More attempts can detect smaller effects."}{" "}
+        Existing attempts are kept
+        {missing > 0 ? `. The ${formatCount(missing)} that failed or are missing run too.` : "."}
       </div>
       <NumberInput
-        label="Without the edits, in all"
-        description={`There are ${formatCount(replay.controls)}.`}
+        label="Total without the edits"
+        description={`${formatCount(replay.controls)} so far.`}
         min={replay.controls}
         max={100}
         allowDecimal={false}
@@ -104,8 +104,8 @@ export function ExtendDialog({ replay, onClose }: Props) {
         data-autofocus
       />
       <NumberInput
-        label="With the edits, in all"
-        description={`There are ${formatCount(replay.treatments)}.`}
+        label="Total with the edits"
+        description={`${formatCount(replay.treatments)} so far.`}
         min={replay.treatments}
         max={100}
         allowDecimal={false}
@@ -115,7 +115,7 @@ export function ExtendDialog({ replay, onClose }: Props) {
       />
       <NumberInput
         label="Cost cap ($)"
-        description={`Of all calls, those before among them. So far: ${costText(replay.cost)}.`}
+        description={`For all calls, including earlier ones. So far: ${costText(replay.cost)}.`}
         placeholder="no cap"
         min={0.000001}
         max={1_000_000}

@@ -43,7 +43,7 @@ export function DiffTab({ replay, attempt, onAttempt }: Props) {
         <PageHint>
           {isReplaySettled(replay)
             ? "The result says why. An attempt that ends is compared with the recorded run here."
-            : "The first one that ends is compared with the recorded run here."}
+            : "When the first one ends, compare it with the recorded run here."}
         </PageHint>
       </PageMessage>
     );
@@ -110,7 +110,7 @@ function Diff({ replay, attempt, choices, onAttempt }: DiffProps) {
           Next difference
         </Button>
         <Text size="xs" c="dimmed">
-          One difference proves nothing: see the verdict.
+          One difference proves nothing. See the verdict.
         </Text>
       </div>
       {query.isError && !answer ? (
@@ -149,7 +149,7 @@ function Diff({ replay, attempt, choices, onAttempt }: DiffProps) {
                   {answer.outside_cone_differences === 1
                     ? "1 step differs although the edit can't have changed it."
                     : `${formatCount(answer.outside_cone_differences)} steps differ although the edit can't have changed them.`}{" "}
-                  That is a fault of the replay, not an effect.
+                  That's a problem with the replay, not an effect.
                 </Alert>
               )}
               {first.partial && (
@@ -215,7 +215,7 @@ function Source({ step, source, isAttributed }: SourceProps) {
             <b>{sourceLabel(name)}</b>
           </span>
           <span>{source.in_cone ? "can depend on the edit" : "can't depend on the edit"}</span>
-          {source.outside_cone && step.state !== "same" && <span>differs nevertheless</span>}
+          {source.outside_cone && step.state !== "same" && <span>differs anyway</span>}
         </>
       )}
     </div>

@@ -65,9 +65,9 @@ export function EditValue(props: Props) {
             value={edit.prompt}
             onChange={(prompt) => change({ prompt })}
             label={`Prompt of edit ${number}`}
-            placeholder="Search a prompt"
+            placeholder="Search prompts"
           />
-          <p className={editor.hint}>Values of its variables, as a JSON object.</p>
+          <p className={editor.hint}>Values for its variables, as a JSON object.</p>
           <Code
             label={`Variables of edit ${number}`}
             language="json"
@@ -111,7 +111,7 @@ export function EditValue(props: Props) {
             <Checkbox
               size="xs"
               label="The recorded error did not happen"
-              description="Another edit says the result."
+              description="Another edit sets the result."
               checked={edit.removesError}
               onChange={(event) => change({ removesError: event.currentTarget.checked })}
             />

@@ -13,7 +13,7 @@ export function EditsTab({ replay }: { replay: Replay }) {
     <div className={shared.body}>
       {edits.length === 0 && (
         <p className={shared.lead}>
-          Nothing is edited: the replay shows how much the agent varies by itself.
+          Nothing is edited: the replay shows how much the agent varies on its own.
         </p>
       )}
       {edits.map((edit, index) => (
@@ -41,7 +41,7 @@ export function EditsTab({ replay }: { replay: Replay }) {
             value={outcome ? `Grader: ${outcome.type}` : "Ends without an error"}
           />
           <Fact
-            label="Made by"
+            label="Created by"
             value={replay.created_by.email ?? replay.created_by.key ?? "A deleted user"}
           />
         </FactList>

@@ -27,8 +27,8 @@ export function NewReplayPage() {
       <Page title={TITLE}>
         <PageMessage title="You can't start replays.">
           <PageHint>
-            Your role lacks the scope <code>replays:write</code>, because replays cost money. Ask an admin of
-            the workspace.
+            Your role lacks the scope <code>replays:write</code>, needed because replays cost money. Ask an
+            admin of the workspace.
           </PageHint>
           <Button component={Link} to={`/p/${projectId}/replays`} variant="default">
             Back to the replays

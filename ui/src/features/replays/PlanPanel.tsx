@@ -37,12 +37,10 @@ export function PlanPanel({ query, isReady, isStale, hideError }: Props) {
     <section className={classes.plan} aria-label="Plan" data-testid="plan">
       <h2>What will happen{isReady && isStale && <Updating />}</h2>
       {!isReady ? (
-        <p className={classes.note}>
-          Change what was recorded, and see here which steps are copied and what it costs.
-        </p>
+        <p className={classes.note}>Add an edit to see which steps are copied and what the replay costs.</p>
       ) : error ? (
         hideError ? (
-          <p className={classes.note}>Correct the marked fields to see the plan.</p>
+          <p className={classes.note}>Fix the marked fields to see the plan.</p>
         ) : (
           <ProblemPanel error={error} onRetry={() => void refetch()} />
         )

@@ -92,11 +92,11 @@ export function ReplayForm({ projectId, run, steps, replayability, providers, st
         back={{ label: "Back to the run", onClick: () => navigate(`/p/${projectId}/runs/${run.run_id}`) }}
         context={
           <>
-            Of the run{" "}
+            Replays the run{" "}
             <Link to={`/p/${projectId}/runs/${run.run_id}`}>
               <bdi title={run.name}>{firstWords(run.name, 100) || "unnamed"}</bdi>
-            </Link>
-            : the recorded agent runs again, without and with the edits. No tool is executed.
+            </Link>{" "}
+            with and without your edits. Tools aren't executed.
           </>
         }
       />
@@ -107,7 +107,7 @@ export function ReplayForm({ projectId, run, steps, replayability, providers, st
             <h2>Edits</h2>
             {draft.edits.length === 0 && (
               <p className={classes.note}>
-                Without an edit, the replay shows how much the agent varies by itself.
+                Without an edit, the replay shows how much the agent varies on its own.
               </p>
             )}
             {draft.edits.map((edit, index) => (
@@ -160,12 +160,12 @@ export function ReplayForm({ projectId, run, steps, replayability, providers, st
               <Select
                 size="xs"
                 label="Calls"
-                description="Who answers what the recording doesn't"
+                description="What answers calls that the recording can't"
                 inputWrapperOrder={ORDER}
-                placeholder="As the edits need"
+                placeholder="As the edits require"
                 data={[
                   { value: "server", label: "Models are called again" },
-                  { value: "cassette", label: "Nobody: the recording only" },
+                  { value: "cassette", label: "The recording only" },
                 ]}
                 value={draft.executor || null}
                 onChange={(executor) => change({ executor: (executor ?? "") as NewReplay["executor"] })}
@@ -180,7 +180,7 @@ export function ReplayForm({ projectId, run, steps, replayability, providers, st
                     label="Connection"
                     description="Calls the models"
                     inputWrapperOrder={ORDER}
-                    placeholder={providers.length === 0 ? "none is set up" : "Choose a connection"}
+                    placeholder={providers.length === 0 ? "none set up" : "Choose a connection"}
                     data={providers.map(({ id, name }) => ({ value: id, label: name }))}
                     value={providerId || null}
                     onChange={(id) => change({ providerId: id ?? "" })}
@@ -214,7 +214,7 @@ export function ReplayForm({ projectId, run, steps, replayability, providers, st
                   <NumberInput
                     size="xs"
                     label="Cost cap ($)"
-                    description="Of all calls"
+                    description="For all calls together"
                     inputWrapperOrder={ORDER}
                     placeholder="no cap"
                     min={0}
@@ -236,14 +236,14 @@ export function ReplayForm({ projectId, run, steps, replayability, providers, st
                 mt="xs"
                 size="xs"
                 label="Allow models without a price under the cap"
-                description="Their calls count as free, so the cap doesn't hold for them."
+                description="Their calls count as free, so the cap doesn't limit them."
                 checked={draft.allowUnpriced}
                 onChange={(event) => change({ allowUnpriced: event.currentTarget.checked })}
               />
             )}
             {providers.length === 0 && !isCassette && (
               <p className={classes.note}>
-                The project has no connection to call models with.{" "}
+                This project has no connection to a provider.{" "}
                 <Link to={`/p/${projectId}/settings/providers`}>Add one</Link>, or edit timeouts, retries and
                 latencies, which need none.
               </p>
@@ -253,12 +253,11 @@ export function ReplayForm({ projectId, run, steps, replayability, providers, st
             <section className={editor.section} aria-label="Tools">
               <h2>Tools</h2>
               <p className={classes.note}>
-                Calls of tools are answered from the recording. Say what happens to calls that it doesn't
-                have.
+                Tool calls are answered from the recording. Choose what happens to calls that it doesn't have.
               </p>
               <Disclosure
                 className={classes.details}
-                summary={`Policies of ${tools.length === 1 ? "1 tool" : `${tools.length} tools`}`}
+                summary={`Policies for ${tools.length === 1 ? "1 tool" : `${tools.length} tools`}`}
                 testId="tool-policies"
               >
                 <ToolPolicies
@@ -289,8 +288,9 @@ export function ReplayForm({ projectId, run, steps, replayability, providers, st
             ) : (
               <>
                 <p className={classes.note}>
-                  As good as the recorded run if it does the same, and good if it comes to another answer. Or
-                  a grader looks at the final answer.
+                  By default, an attempt that repeats the recording is as good as the recorded run, and any
+                  other is good if it ends with a complete answer that isn't a refusal. Add a grader to judge
+                  the answer instead.
                 </p>
                 <AddGrader
                   label="Grader of the answer"
@@ -313,7 +313,7 @@ export function ReplayForm({ projectId, run, steps, replayability, providers, st
           />
           {missing > 0 && body === null && (
             <p className={classes.note} role="alert">
-              {missing === 1 ? "1 field needs" : `${missing} fields need`} a correction before it can start.
+              {missing === 1 ? "1 field needs" : `${missing} fields need`} fixing before it can start.
             </p>
           )}
           {create.error && <ProblemPanel error={create.error} />}

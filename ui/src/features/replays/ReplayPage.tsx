@@ -87,7 +87,7 @@ function View({ replay, problem }: Props) {
         }
         context={
           <>
-            Of the run{" "}
+            Replays the run{" "}
             {isRunDeleted ? (
               <>
                 <bdi title={replay.run_name}>{firstWords(replay.run_name, 100) || "unnamed"}</bdi>, which was
@@ -105,7 +105,7 @@ function View({ replay, problem }: Props) {
           <>
             {more && missing > 0 && tab !== "result" && (
               <Button variant="default" leftSection={<IconPlayerPlay size={14} />} onClick={more}>
-                Make the missing attempts…
+                Run the missing attempts…
               </Button>
             )}
             {mayWrite && isRunning && (
@@ -117,7 +117,7 @@ function View({ replay, problem }: Props) {
               <RowMenu name={replay.name}>
                 {more && (
                   <Menu.Item leftSection={<IconPlus size={15} />} onClick={more}>
-                    Make more attempts…
+                    Run more attempts…
                   </Menu.Item>
                 )}
                 {!isRunDeleted && (

@@ -5,6 +5,7 @@ import { useRun } from "@/api/runs";
 import type { ReplaySummary } from "@/api/types";
 import { Ago } from "@/components/Ago";
 import { DataTable } from "@/components/DataTable";
+import { EmptyHint } from "@/components/EmptyHint";
 import shared from "@/components/evaluation/Evaluation.module.css";
 import { EvaluationStatusMark } from "@/components/evaluation/Marks";
 import { STATUSES, shortCost } from "@/components/evaluation/progress";
@@ -79,20 +80,18 @@ function RunFilter({ projectId, runId, onClear }: { projectId: string; runId: st
 
 function Empty({ projectId }: { projectId: string }) {
   return (
-    <>
-      <PageHint>
-        A replay runs a recorded agent again with a change, such as another system prompt, model or result of
-        a tool, several times with the change and several times without. Then it says whether the change had
-        an effect, or whether the agent just varies. Tools are answered from the recording, so nothing happens
-        twice.
-      </PageHint>
+    <EmptyHint
+      purpose="A replay runs a recorded agent again with a change, such as another prompt, model or tool result, to show whether the change had an effect or the agent just varies. Tools aren't executed."
+      action={
+        <Button component={Link} to={`/p/${projectId}/runs`}>
+          Choose a run
+        </Button>
+      }
+    >
       <PageHint>
         Open a run and choose <b>Replay…</b>, or <b>Replay from here</b> at one of its steps.
       </PageHint>
-      <Button component={Link} to={`/p/${projectId}/runs`}>
-        Choose a run
-      </Button>
-    </>
+    </EmptyHint>
   );
 }
 

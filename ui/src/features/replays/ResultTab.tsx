@@ -52,7 +52,7 @@ export function ResultTab({ replay, isRunDeleted, onMore }: Props) {
       )}
       {!isRunning && !isReplaySettled(replay) && (
         <Text size="sm" mb="md" aria-live="polite">
-          The verdict on the attempts that ended is being calculated.
+          Calculating the verdict from the attempts that ended.
         </Text>
       )}
       {verdict && (
@@ -142,7 +142,7 @@ function Running({ replay }: { replay: Replay }) {
         Cost so far: {costText(replay.cost, true)}.
       </Text>
       <Progress value={total > 0 ? (100 * done) / total : 0} aria-label="Progress of the replay" />
-      <p className={shared.note}>It goes on when you leave this page.</p>
+      <p className={shared.note}>You can leave this page; it keeps running.</p>
     </div>
   );
 }
@@ -159,7 +159,7 @@ function Facts({ replay }: { replay: Replay }) {
       <Fact label="Cap" value={cap === null ? "None" : formatCost(cap)} />
       <Fact
         label="Calls by"
-        value={executor === "cassette" ? "Nobody: the recording only" : (provider?.name ?? null)}
+        value={executor === "cassette" ? "The recording only" : (provider?.name ?? null)}
       />
       <TimeFact label="Started" time={started_at} />
       <Fact label="Took" value={took === null ? NONE : formatDuration(took)} />

@@ -34,7 +34,7 @@ export function ToolPolicies({ names, tools, errors, onChange }: Props) {
             <div className={classes.fields}>
               <Select
                 size="xs"
-                label="Other calls than recorded"
+                label="Calls that weren't recorded"
                 aria-label={`Calls of ${name} that were not recorded`}
                 data={Object.entries(ON_MISS).map(([value, label]) => ({ value, label }))}
                 value={tool.onMiss}
@@ -46,8 +46,8 @@ export function ToolPolicies({ names, tools, errors, onChange }: Props) {
               />
               <Select
                 size="xs"
-                label="Effect on the world"
-                aria-label={`Whether ${name} changes the world`}
+                label="Side effects"
+                aria-label={`Whether ${name} has side effects`}
                 placeholder="as recorded, else writes"
                 data={[
                   { value: "read", label: "Only reads" },
@@ -56,13 +56,13 @@ export function ToolPolicies({ names, tools, errors, onChange }: Props) {
                 value={tool.sideEffects || null}
                 onChange={(value) => change({ sideEffects: (value ?? "") as ToolDraft["sideEffects"] })}
                 clearable
-                clearButtonProps={{ "aria-label": `Clear: whether ${name} changes the world` }}
+                clearButtonProps={{ "aria-label": `Clear: whether ${name} has side effects` }}
                 error={errors[`${at}.side_effects`]}
               />
               <TagsInput
                 size="xs"
-                label="Arguments that don't count"
-                aria-label={`Arguments of ${name} that don't count`}
+                label="Ignored arguments"
+                aria-label={`Ignored arguments of ${name}`}
                 placeholder={tool.drop.length === 0 ? "request_id" : undefined}
                 value={tool.drop}
                 onChange={(drop) => change({ drop })}

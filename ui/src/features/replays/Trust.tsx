@@ -26,15 +26,15 @@ function Reproducibility({ verdict: { reproducibility, drift } }: { verdict: Rep
       <table className={classes.matches}>
         <thead>
           <tr>
-            <th scope="col">Unedited like the recording</th>
-            <th scope="col">of</th>
-            <th scope="col">others differ, at most</th>
+            <th scope="col">Compared by</th>
+            <th scope="col">Unedited attempts that match</th>
+            <th scope="col">Others that differ, at most</th>
           </tr>
         </thead>
         <tbody>
-          <MatchRow label="In all" match={reproducibility.bytes} />
-          <MatchRow label="In decisions" match={reproducibility.decision} />
-          <MatchRow label="In outcome" match={reproducibility.outcome} />
+          <MatchRow label="Everything" match={reproducibility.bytes} />
+          <MatchRow label="Decisions" match={reproducibility.decision} />
+          <MatchRow label="Outcome" match={reproducibility.outcome} />
         </tbody>
       </table>
       <p className={shared.note}>{driftText(drift)}</p>
@@ -56,13 +56,14 @@ function MatchRow({ label, match }: { label: string; match: ReplayMatch }) {
 export function driftText(drift: ReplayVerdict["drift"]): string {
   const { measured, ratio, p, changed } = drift;
   const parts: string[] = [];
-  if (measured === null) parts.push("Drift is unknown: there are too few unedited attempts.");
+  if (measured === null) parts.push("Drift is unknown: too few unedited attempts.");
   else if (measured) {
-    const times = ratio === null ? "farther" : `${ratio.toFixed(1)} times as far`;
+    const distance = ratio === null ? "farther" : `${ratio.toFixed(1)} times as far`;
+    const than = ratio === null ? "than" : "as";
     parts.push(
-      `Drifted: the recording is ${times} from today's unedited attempts than these from each other.`,
+      `Drifted: the recording is ${distance} from today's unedited attempts ${than} they are from each other.`,
     );
-  } else parts.push("No drift seen: the recording is among today's unedited attempts.");
+  } else parts.push("No drift found: the recording looks like today's unedited attempts.");
   if (p !== null && measured !== null) parts.push(`p = ${formatP(p)}.`);
   if (changed.length > 0) parts.push(`Changed since the recording: ${changed.join(", ")}.`);
   return parts.join(" ");

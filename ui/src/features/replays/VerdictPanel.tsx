@@ -27,7 +27,7 @@ export function VerdictPanel({ verdict, more, missing, onMore }: Props) {
       <p className={classes.sentence}>{verdict.sentence}</p>
       <p className={classes.meaning}>
         {meaning}
-        {` Attempts that count: ${k} without the edits, ${m} with them.`}
+        {` Based on ${k} attempts without the edits and ${m} with them.`}
       </p>
       {others.length > 0 && (
         <ul className={classes.reasons} aria-label="Reasons">
@@ -51,12 +51,12 @@ export function VerdictPanel({ verdict, more, missing, onMore }: Props) {
         (more !== null || kind === "noise" || kind === "unknown") && (
           <div className={classes.next}>
             <Button size="compact-md" leftSection={<IconPlus size={14} />} onClick={onMore}>
-              {more === null ? "Make more…" : `Make ${more} more…`}
+              {more === null ? "Run more…" : `Run ${more} more…`}
             </Button>
             <span className={classes.meaning}>
               {more === null
-                ? "More attempts find smaller effects. The attempts that are there stay."
-                : "That is enough to show a clear effect. The attempts that are there stay."}
+                ? "More attempts can detect smaller effects. Existing attempts are kept."
+                : "That's enough to show a clear effect. Existing attempts are kept."}
             </span>
           </div>
         )}

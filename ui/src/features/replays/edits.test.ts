@@ -114,7 +114,9 @@ describe("readEdit", () => {
     expect(read({ change: "tool_result", target: "span:s3", text: "no" }).edit?.set).toEqual({
       tool_result: "no",
     });
-    expect(read({ change: "input", text: "" }).errors["body.edits[0].set.input"]).toMatch(/Write/);
+    expect(read({ change: "input", text: "" }).errors["body.edits[0].set.input"]).toMatch(
+      /Enter the new text/,
+    );
   });
   it("sends only parameters that differ, by their names in chat completions", () => {
     const params = { ...recordedParams(recorded), temperature: "0", maxOutputTokens: "" };
@@ -124,7 +126,7 @@ describe("readEdit", () => {
     expect(read({ change: "params" }).edit).toBeNull();
     const errors: FormErrors = {};
     expect(changedParams(params, { ...params, seed: "x" }, "at", errors)).toBeNull();
-    expect(errors).toEqual({ "at.seed": "A whole number is expected." });
+    expect(errors).toEqual({ "at.seed": "Enter a whole number." });
   });
   it("reads messages", () => {
     const messages: EditDraft["messages"] = [{ id: "a", kind: "text", role: "user", text: "Hi", more: "" }];

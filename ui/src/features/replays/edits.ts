@@ -80,21 +80,21 @@ interface ChangeWords {
 }
 
 export const CHANGES: Record<Change, ChangeWords> = {
-  system_prompt: { label: "System prompt", hint: "Other instructions for the model" },
+  system_prompt: { label: "System prompt", hint: "Different instructions for the model" },
   model: { label: "Model", hint: "Another model answers" },
-  params: { label: "Parameters", hint: "Temperature, length of the answer and others" },
-  prompt: { label: "Prompt version", hint: "The messages of a version of the registry" },
+  params: { label: "Parameters", hint: "Temperature, answer length and others" },
+  prompt: { label: "Prompt version", hint: "Messages from a saved prompt" },
   message: { label: "One message", hint: "Replace, insert or delete a message of the request" },
   messages: { label: "All messages", hint: "Another request" },
-  response: { label: "Forced answer", hint: "The model is not called: it answers this" },
+  response: { label: "Forced answer", hint: "This answer is used instead of calling the model" },
   resample: { label: "Same request again", hint: "Nothing changes, to see how much the model varies" },
   tool_schema: { label: "Tool definition", hint: "Another description or other parameters of a tool" },
   tool_result: { label: "Result", hint: "What the tool returns" },
-  tool_error: { label: "Error", hint: "The tool fails, or does not" },
+  tool_error: { label: "Error", hint: "Make the tool fail, or succeed" },
   timeout_ms: { label: "Timeout", hint: "Calls that take longer fail" },
-  retries: { label: "Retries", hint: "How often a call that fails is made again" },
+  retries: { label: "Retries", hint: "How often a failed call is retried" },
   latency_ms: { label: "Latency", hint: "How long a call takes" },
-  input: { label: "Input", hint: "Another first message of the user" },
+  input: { label: "Input", hint: "A different first user message" },
 };
 
 const TIMING: readonly Change[] = ["timeout_ms", "retries", "latency_ms"];

@@ -91,7 +91,7 @@ describe("verdicts", () => {
       { flag: true, measured: true, ratio: 2.04, p: 0.1, changed: ["model"] },
       /2\.0 times as far.*p = 0\.10.*model/,
     ],
-    [{ flag: false, measured: false, ratio: 1, p: 0.5, changed: [] }, /No drift seen/],
+    [{ flag: false, measured: false, ratio: 1, p: 0.5, changed: [] }, /No drift found/],
   ])("say whether it drifted: %#", (drift, want) => expect(driftText(drift)).toMatch(want));
 });
 

@@ -71,7 +71,7 @@ export function replayRequest(
     "body.max_cost_usd",
     draft.maxCost,
     (n) => n > 0,
-    "A number of dollars above 0.",
+    "Enter an amount above 0.",
   );
   const [outcome] = draft.outcome ? readGrader(draft.outcome, "body.outcome", errors) : [];
   const tools = Object.entries(draft.tools).flatMap(([name, tool]): [string, ReplayTool][] => {

@@ -66,7 +66,7 @@ export function startText(plan: ReplayPlan | undefined): string {
 export function planCalls({ calls }: Pick<ReplayPlan, "calls">): string {
   return calls === 0
     ? "No model is called."
-    : `${callsText(calls)} of models, if all attempts take the recorded path.`;
+    : `${callsText(calls)} to models, if all attempts take the recorded path.`;
 }
 
 /** The level of a test. */
@@ -78,7 +78,7 @@ export function attainable(p: number | null): { text: string; canTell: boolean }
   if (p > ALPHA)
     return {
       canTell: false,
-      text: `The smallest p that so few attempts can reach is ${formatP(p)}, above 0.05. Make more of both.`,
+      text: `With so few attempts, p can't go below ${formatP(p)}, which is above 0.05. Run more of both.`,
     };
   return {
     canTell: true,

@@ -25,19 +25,19 @@ function readSet(edit: EditDraft, recorded: Recorded, at: string, errors: FormEr
     case "input": {
       const before = recordedText(edit, recorded);
       const text = edit.text ?? before ?? "";
-      if (text === "") return wrong("Write the new text.");
-      if (text === before) return wrong("Write another text: this is the recorded one.");
+      if (text === "") return wrong("Enter the new text.");
+      if (text === before) return wrong("This is the recorded text. Change it.");
       return { [edit.change]: text };
     }
     case "tool_result": {
       const text = edit.text ?? recordedText(edit, recorded);
-      if (text === null) return wrong("Write what the tool returns.");
+      if (text === null) return wrong("Enter what the tool returns.");
       if (edit.text === null || edit.text === recordedText(edit, recorded))
-        return wrong("Write another result: this is the recorded one.");
+        return wrong("This is the recorded result. Change it.");
       return { tool_result: text };
     }
     case "model":
-      return edit.model.trim() === "" ? wrong("Name the model.") : { model: edit.model.trim() };
+      return edit.model.trim() === "" ? wrong("Enter a model.") : { model: edit.model.trim() };
     case "params": {
       const before = recordedParams(recorded);
       const params = changedParams(before, edit.params ?? before, at, errors);
@@ -63,7 +63,7 @@ function readSet(edit: EditDraft, recorded: Recorded, at: string, errors: FormEr
     case "tool_error":
       if (edit.removesError) return { tool_error: { remove: true } };
       if (edit.errorType.trim() + edit.errorMessage.trim() === "")
-        return wrong("Fill in a type, a message or both.");
+        return wrong("Enter a type, a message or both.");
       return {
         tool_error: {
           ...(edit.errorType.trim() !== "" && { type: edit.errorType.trim() }),
@@ -73,7 +73,7 @@ function readSet(edit: EditDraft, recorded: Recorded, at: string, errors: FormEr
     case "timeout_ms":
     case "retries":
     case "latency_ms": {
-      if (edit.number.trim() === "") return wrong("Fill in a number.");
+      if (edit.number.trim() === "") return wrong("Enter a number.");
       const value = Number(edit.number);
       const [least, most] = LIMITS[edit.change];
       if (!Number.isInteger(value) || value < least || value > most)
@@ -121,8 +121,7 @@ export function changedParams(
 
 function readMessages(edit: EditDraft, at: string, errors: FormErrors) {
   if (edit.messages === null) {
-    errors[at] =
-      edit.op === "insert" ? "Write the message." : "Write something else: this is the recorded text.";
+    errors[at] = edit.op === "insert" ? "Enter the message." : "This is the recorded message. Change it.";
     return null;
   }
   const { content, errors: found } = readDraft({ ...emptyDraft(), format: "none", messages: edit.messages });
@@ -148,7 +147,7 @@ function readPrompt(edit: EditDraft, at: string, errors: FormErrors): ReplaySet 
   const { id, version } = edit.prompt;
   const variables = edit.variables.trim() === "" ? {} : readObject(edit.variables);
   if (!variables) {
-    errors[`${at}.variables`] = "A JSON object is expected: { … }.";
+    errors[`${at}.variables`] = "Enter a JSON object: { … }.";
     return null;
   }
   return {
@@ -159,7 +158,7 @@ function readPrompt(edit: EditDraft, at: string, errors: FormErrors): ReplaySet 
 function readSchema(edit: EditDraft, at: string, errors: FormErrors): ReplaySet | null {
   const schema = readObject(edit.schema ?? "");
   if (schema) return { tool_schema: schema };
-  errors[at] = edit.schema === null ? "Choose a tool." : "A JSON object is expected: { … }.";
+  errors[at] = edit.schema === null ? "Choose a tool." : "Enter a JSON object: { … }.";
   return null;
 }
 

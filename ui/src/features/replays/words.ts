@@ -24,8 +24,8 @@ export const ROLES: Record<ReplayAttempt["role"], string> = {
 
 export const CHANNELS: Record<ReplayChannelName, { label: string; hint: string }> = {
   outcome: { label: "Outcome", hint: "Whether attempts are good" },
-  structure: { label: "Tool calls", hint: "How far the sequences of tool calls are apart" },
-  answer: { label: "Answer", hint: "How far the final answers are apart" },
+  structure: { label: "Tool calls", hint: "How different the sequences of tool calls are" },
+  answer: { label: "Answer", hint: "How different the final answers are" },
   cost: { label: "Cost", hint: "Of the model calls" },
   latency: { label: "Duration", hint: "Of the replayed run" },
   tokens: { label: "Tokens", hint: "Input and output" },
@@ -40,14 +40,14 @@ export const SOURCES: Record<string, { label: string; hint: string }> = {
   hit_normalised: { label: "Served, normalised", hint: "the same call apart from what doesn't count" },
   stateful_ambiguous: { label: "Served, ambiguous", hint: "the same call had several results" },
   reissued: { label: "Live", hint: "a model was called" },
-  derived: { label: "Derived", hint: "made of steps below it that differ" },
-  edited: { label: "Edited", hint: "the edit says the result" },
+  derived: { label: "Derived", hint: "combines steps below it that differ" },
+  edited: { label: "Edited", hint: "the edit sets the result" },
   nearest: { label: "Similar", hint: "the result of the most similar recorded call" },
   fixed: { label: "Fixed", hint: "the fixed result of the tool" },
   stale: { label: "Stale", hint: "served after a write that differs from the recording" },
   simulated: { label: "Simulated", hint: "made up by a model" },
   worker: { label: "By your program", hint: "run by a worker" },
-  not_reached: { label: "Not reached", hint: "the attempt ended or went another way before" },
+  not_reached: { label: "Not reached", hint: "the attempt ended earlier or took another path" },
 };
 
 export function sourceLabel(source: string): string {
@@ -74,17 +74,17 @@ export function replayProblem({
   if (stop_reason === "max_cost")
     return {
       title: "It stopped at its cost cap",
-      text: "Make the missing attempts with a higher cap. The verdict is that of the attempts that ended.",
+      text: "The verdict covers the attempts that ended. Raise the cap to run the rest.",
     };
   if (stop_reason === "budget")
     return {
       title: "It stopped at the budget of the connection",
-      text: "Raise the budget, then make the missing attempts. The verdict is that of the attempts that ended.",
+      text: "The verdict covers the attempts that ended. Raise the budget, then run the rest.",
     };
   if (status === "cancelled")
     return {
       title: "It was cancelled",
-      text: "The verdict is that of the attempts that ended. Make the missing ones to go on.",
+      text: "The verdict covers the attempts that ended. You can still run the rest.",
     };
   return null;
 }
@@ -105,7 +105,7 @@ function targetText(target: ReplayEditSummary["target"], set: ReplayEditSummary[
 /** "3 of 9 attempts, 1 failed" */
 export function progressText({ status, progress }: Pick<Replay, "status" | "progress">): string {
   const { total, done, failed } = progress;
-  if (status === "queued" && done === 0) return "Waits for a free worker";
+  if (status === "queued" && done === 0) return "Waiting for a free worker";
   const text = `${formatCount(done)} of ${formatCountOf(total, "attempt")}`;
   return failed > 0 ? `${text}, ${formatCount(failed)} failed` : text;
 }
@@ -135,12 +135,12 @@ export function missingAttempts({ attempts }: Pick<Replay, "attempts">): number 
 }
 
 const FLAGS: Record<string, string> = {
-  unknown: "Not known of one side.",
-  partly_unknown: "Not known of all attempts: those without don't count.",
+  unknown: "Unknown for one side.",
+  partly_unknown: "Some attempts have no value; they don't count.",
   not_tested: "Not tested: the verdict needs no test.",
   cannot_be_significant: "These values could never be significant, so they don't count in the correction.",
-  beside_cost: "The cost is known, so that tokens don't count in the correction.",
-  no_variation: "The values of a side are all the same.",
+  beside_cost: "The cost is known, so tokens don't count in the correction.",
+  no_variation: "All values on one side are the same.",
   too_few: "Too few values for an interval.",
   out_of_domain: "Some values can't be compared.",
   few_items: "Few attempts: the interval may be too narrow.",
@@ -152,17 +152,17 @@ export function flagText(flag: string): string {
 }
 
 const CLASSES: Record<string, { label: string; meaning: string }> = {
-  exact_by_construction: { label: "Exact by construction", meaning: "No model was asked." },
-  stable: { label: "Stable", meaning: "All unedited replays did all that was recorded." },
+  exact_by_construction: { label: "Exact by construction", meaning: "No model was called." },
+  stable: { label: "Stable", meaning: "Every unedited replay did exactly what was recorded." },
   decision_stable: {
     label: "Decisions are stable",
-    meaning: "All unedited replays made the recorded tool calls, with other words.",
+    meaning: "Every unedited replay made the recorded tool calls, in different words.",
   },
   outcome_stable: {
     label: "Outcome is stable",
-    meaning: "All unedited replays came to the recorded outcome, on other ways.",
+    meaning: "Every unedited replay reached the recorded outcome, by other paths.",
   },
-  unstable: { label: "Unstable", meaning: "Unedited replays come to other outcomes than the recording." },
+  unstable: { label: "Unstable", meaning: "Unedited replays reach other outcomes than the recording." },
 };
 
 /** How well a recording can be reproduced. */

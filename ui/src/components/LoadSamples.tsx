@@ -1,12 +1,17 @@
 import { Button } from "@mantine/core";
 import { Link, useNavigate } from "react-router";
 import { useLoadSamples, useMe } from "@/api/identity";
-import { ProblemPanel } from "@/components/ProblemPanel";
-import { isAtLeast } from "@/components/roles";
-import { useProject } from "@/components/useProject";
+import { ProblemPanel } from "./ProblemPanel";
+import { isAtLeast } from "./roles";
+import { useProject } from "./useProject";
+
+interface Props {
+  /** The page of the project that opens. */
+  page?: "runs" | "datasets" | "eval-runs";
+}
 
 /** Loads samples into a project of the workspace and opens it, or opens the one that has them. */
-export function LoadSamples() {
+export function LoadSamples({ page = "runs" }: Props) {
   const project = useProject();
   const load = useLoadSamples();
   const navigate = useNavigate();
@@ -16,7 +21,7 @@ export function LoadSamples() {
   if (!project || loaded?.id === project.id) return null;
   if (loaded && !load.isPending)
     return (
-      <Button component={Link} to={`/p/${loaded.id}/runs`} variant="default">
+      <Button component={Link} to={`/p/${loaded.id}/${page}`} variant="default">
         Open sample data
       </Button>
     );
@@ -24,7 +29,7 @@ export function LoadSamples() {
   const submit = async () => {
     // mutateAsync waits for the list of projects, so that the next page finds the new one.
     const created = await load.mutateAsync(project.workspace_id).catch(() => null);
-    if (created) navigate(`/p/${created.id}/runs`);
+    if (created) navigate(`/p/${created.id}/${page}`);
   };
   return (
     <>
