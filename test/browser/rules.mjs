@@ -69,7 +69,7 @@ await scenario(async (page, { projectId, rule, stopped, connection, key, run, la
   const save = page.getByRole("button", { name: "Save" });
   await page.getByTestId("preview").getByText(/a day/).first().waitFor();
   check(await save.isDisabled(), "there is nothing to save");
-  await page.getByLabel("Budget for a day ($)").fill("3");
+  await page.getByLabel("Daily budget ($)").fill("3");
   check((await page.getByTestId("new-version").count()) === 0, "a budget is no version");
   await page.getByLabel("Name of grader 1").fill("apology");
   await page.getByText("It becomes version 2").waitFor();
@@ -111,7 +111,7 @@ await scenario(async (page, { projectId, rule, stopped, connection, key, run, la
   // Without it, the scores stay.
   await page.getByRole("button", { name: "Actions for Refused" }).click();
   await page.getByRole("menuitem", { name: "Delete…" }).click();
-  await page.getByText("The scores that it gave stay on the runs.").waitFor();
+  await page.getByText("Scores that it gave stay on the runs.").waitFor();
   await page.getByRole("button", { name: "Delete rule" }).click();
   await page.locator(`[data-rule="${rule}"]`).waitFor();
   check((await page.locator(`[data-rule="${stopped}"]`).count()) === 0, "the rule is gone");

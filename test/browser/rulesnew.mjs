@@ -19,9 +19,9 @@ await scenario(async (page, { projectId }) => {
   await preview.getByText(/Can't be scored: .*has no output/).waitFor();
 
   // What is missing is said at the fields.
-  await page.getByRole("button", { name: "Make the rule" }).click();
-  await page.getByText("Name the rule.").waitFor();
-  await page.getByText("Choose a grader, or a panel of judges below.").waitFor();
+  await page.getByRole("button", { name: "Create rule" }).click();
+  await page.getByText("Enter a name.").waitFor();
+  await page.getByText("Add a grader, or a panel of judges below.").waitFor();
   await page.getByRole("button", { name: "Outcome" }).click();
   await page.getByRole("menuitemcheckbox", { name: "failed" }).click();
   await page.keyboard.press("Escape");
@@ -44,7 +44,7 @@ await scenario(async (page, { projectId }) => {
   await typeModel("judge 1 of helpfulness", "gpt-judge");
   await page.getByRole("button", { name: "Add a judge of another family" }).click();
   await typeModel("judge 2 of helpfulness", "qwen-judge");
-  await page.getByLabel("Budget for a day ($)").fill("2");
+  await page.getByLabel("Daily budget ($)").fill("2");
   await page.getByLabel("Name", { exact: true }).fill("Numbers are helpful");
   await page.getByLabel("Sample (%)").fill("101");
   await page.getByText("A number from 0.01 to 100.").waitFor();
@@ -54,7 +54,7 @@ await scenario(async (page, { projectId }) => {
   await page.getByRole("button", { name: "Judge 3 runs" }).click();
   await page.getByTestId("try-results").getByText("Canary: held.").waitFor();
   await inspect(page, "rule-new");
-  await page.getByRole("button", { name: "Make the rule" }).click();
+  await page.getByRole("button", { name: "Create rule" }).click();
   await page.getByTestId("no-runs").waitFor();
   check((await page.getByTestId("rule-status").getAttribute("data-status")) === "active", "the rule is active");
   return await until("the id of the rule", () => page.url().match(/rules\/([0-9a-f-]{36})$/)?.[1]);

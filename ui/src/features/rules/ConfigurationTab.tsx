@@ -32,7 +32,7 @@ export function ConfigurationTab({ rule, now }: { rule: EvalRule; now: number })
             label="Sample"
             value={rule.sample_rate === 1 ? "All of them" : sampleText(rule.sample_rate)}
           />
-          <Fact label="Budget for a day" value={budget === null ? "None" : formatCost(budget)} />
+          <Fact label="Daily budget" value={budget === null ? "None" : formatCost(budget)} />
           <Fact label="Models without a price" value={rule.allow_unpriced ? "Allowed" : "Refused"} />
           <Fact label="Version" value={String(rule.version)} />
           <Fact label="Changed" value={<Ago time={rule.updated_at} now={now} />} />

@@ -22,9 +22,7 @@ export function ResumeDialog({ rule, onClose }: Props) {
       onSubmit={() => resume.mutate(catchUp, { onSuccess: onClose })}
       onClose={onClose}
     >
-      {rule.stop && (
-        <div>{rule.stop.remedy} Runs that were tried before and have no score stay without one.</div>
-      )}
+      {rule.stop && <div>{rule.stop.remedy} Runs that couldn't be scored before aren't retried.</div>}
       <Radio.Group
         label={`Runs since ${formatTime(rule.looked_until)}`}
         value={catchUp ? "yes" : "no"}
@@ -33,11 +31,11 @@ export function ResumeDialog({ rule, onClose }: Props) {
         <Stack gap="xs" mt="xs">
           <Radio
             value="yes"
-            label="Score them, too"
-            description="The sample of them, of the last seven days at most. The budget of today counts."
+            label="Score them too"
+            description="The sample applies. Goes back 7 days at most and uses today's budget."
             data-autofocus
           />
-          <Radio value="no" label="Leave them out" description="Only runs that end from now on are taken." />
+          <Radio value="no" label="Leave them out" description="Only runs that end from now on are scored." />
         </Stack>
       </Radio.Group>
     </FormDialog>
@@ -54,8 +52,8 @@ export function DeleteDialog({ rule, onClose, onDeleted }: Props & { onDeleted: 
       onConfirm={() => remove.mutate(undefined, { onSuccess: onDeleted })}
       onClose={onClose}
     >
-      It takes no more runs. The scores that it gave stay on the runs. What it did from day to day is deleted
-      for good, with the votes of its judges. To keep that, pause it instead.
+      It stops scoring runs. Scores that it gave stay on the runs. Its daily history and its judges' votes are
+      deleted for good. To keep them, pause it instead.
     </ConfirmDialog>
   );
 }

@@ -9,8 +9,8 @@ export function NotAllowed({ title, back }: { title: string; back: string }) {
     <Page title={title}>
       <PageMessage title="You can't change rules.">
         <PageHint>
-          Your role lacks the scope <code>evals:write</code>, because rules can cost money. Ask an admin of
-          the workspace.
+          Your role lacks the scope <code>evals:write</code>, needed because rules can cost money. Ask an
+          admin of the workspace.
         </PageHint>
         <Button component={Link} to={back} variant="default">
           Back

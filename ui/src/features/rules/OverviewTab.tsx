@@ -37,7 +37,7 @@ export function OverviewTab({ rule, now }: Props) {
       </div>
       {errors.length > 0 && (
         <section className={own.section} aria-label="Recent errors" data-testid="rule-errors">
-          <h2 className={classes.heading}>Why runs of the last 7 days lack scores</h2>
+          <h2 className={classes.heading}>Why runs of the last 7 days have no score</h2>
           <DataTable
             label="Recent errors"
             stacks
@@ -50,7 +50,7 @@ export function OverviewTab({ rule, now }: Props) {
                 cell: ({ code }) => <span className={classes.reason}>{reasonText(code)}</span>,
               },
               {
-                header: "Newest message",
+                header: "Latest message",
                 cell: ({ detail }) => <bdi className={own.detail}>{detail || NONE}</bdi>,
               },
               { header: "Runs", number: true, cell: ({ runs }) => formatCount(runs) },
@@ -67,13 +67,12 @@ function Nothing({ rule }: { rule: EvalRule }) {
   return (
     <div className={classes.body} data-testid="no-runs">
       <p className={classes.lead}>
-        No runs taken yet. A run is taken when it matches, is in the sample, and has ended, half a minute
-        after its last span arrived.
+        No runs sampled yet. A run that matches is sampled when it has ended, about half a minute after its
+        last span arrives.
       </p>
       <p className={classes.note}>
-        Runs up to {formatTime(rule.looked_until)} have been looked at.
-        {rule.sample_rate < 1 &&
-          " Whether a run is in the sample is decided by chance, so the first may take a while."}
+        Runs up to {formatTime(rule.looked_until)} have been checked.
+        {rule.sample_rate < 1 && " Sampling is random, so the first may take a while."}
       </p>
     </div>
   );
@@ -105,7 +104,7 @@ function Sum({ title, counts, rule, day }: SumProps) {
         <li className={classes.total}>
           <span aria-hidden="true">=</span>
           <span className={classes.count}>{formatCount(counts.taken)}</span>
-          runs taken
+          runs sampled
         </li>
       </ul>
       {hasCost && (
@@ -153,7 +152,7 @@ function Days({ days }: { days: readonly EvalRuleDay[] }) {
             : []),
           ...counts,
           {
-            header: "= Taken",
+            header: "= Sampled",
             number: true,
             cell: ({ counts: of }) => <span className={own.total}>{formatCount(of.taken)}</span>,
           },
@@ -162,7 +161,7 @@ function Days({ days }: { days: readonly EvalRuleDay[] }) {
             number: true,
             title: ({ counts: of }) =>
               of.unknown_cost_runs > 0
-                ? `Without ${formatRuns(of.unknown_cost_runs)} of unknown cost`
+                ? `Excludes ${formatRuns(of.unknown_cost_runs)} of unknown cost`
                 : undefined,
             cell: ({ counts: of }) => shortSpend(of),
           },

@@ -30,7 +30,7 @@ export function PreviewPanel({ query, isOff, isStale, isWhole, budget }: Props) 
     <div className={classes.estimate} data-testid="preview" aria-live="polite">
       <h2>Preview{!isOff && isStale && <Updating />}</h2>
       {isOff ? (
-        <p className={classes.note}>Fill in the sample to see what the rule would take.</p>
+        <p className={classes.note}>Enter the sample to see which runs the rule would score.</p>
       ) : error ? (
         <ProblemPanel error={error} onRetry={() => void query.refetch()} />
       ) : data ? (
@@ -64,7 +64,7 @@ function Counts({ preview, isWhole, budget }: CountsProps) {
       <p className={isWhole ? classes.cost : classes.note}>
         {isWhole
           ? dailyCostText(preview)
-          : "What a day costs appears when the graders, the judges and the budget are complete."}
+          : "Complete the graders, judges and budget to see what a day costs."}
       </p>
       {beyond && (
         <p className={own.warning} role="note">
@@ -73,8 +73,8 @@ function Counts({ preview, isWhole, budget }: CountsProps) {
       )}
       {noBound && <p className={classes.note}>{noBound}</p>}
       <p className={classes.note}>
-        By the runs of the last 7 days. Only runs that end after the rule is made are scored. For those
-        before, start an <Link to="../eval-runs/new">eval-run</Link>.
+        Based on the last 7 days. The rule scores only runs that end after you create it. For earlier runs,
+        start an <Link to="../eval-runs/new">eval-run</Link>.
       </p>
     </>
   );
@@ -85,7 +85,7 @@ function Examples({ examples }: { examples: readonly RunItemPreview[] }) {
   if (examples.length === 0) return null;
   return (
     <>
-      <h3 className={own.examplesTitle}>The newest of them</h3>
+      <h3 className={own.examplesTitle}>Newest matches</h3>
       <ul className={own.examples} aria-label="Examples">
         {examples.map((example) => (
           <li key={example.run_id} data-testid="example" data-skipped={example.skipped !== null || undefined}>

@@ -124,8 +124,8 @@ export function RuleForm({ projectId, providers, start, rule, notice, save, onSa
               <h2>Budget</h2>
               <TextInput
                 maw={320}
-                label="Budget for a day ($)"
-                description="The most that its judges may cost in a day (UTC)"
+                label="Daily budget ($)"
+                description="The most that its judges may spend per day (UTC)"
                 inputMode="decimal"
                 value={draft.budget}
                 onChange={(event) => change({ budget: event.currentTarget.value })}
@@ -134,7 +134,7 @@ export function RuleForm({ projectId, providers, start, rule, notice, save, onSa
               <div className={classes.checks}>
                 <Checkbox
                   label="Allow models without a price"
-                  description="Their calls count as free, so the budget doesn't hold for them."
+                  description="Their calls count as free, so the budget doesn't limit them."
                   checked={draft.allowUnpriced}
                   onChange={(event) => change({ allowUnpriced: event.currentTarget.checked })}
                   error={errors["body.allow_unpriced"]}
@@ -154,18 +154,18 @@ export function RuleForm({ projectId, providers, start, rule, notice, save, onSa
             error={errors["body.name"]}
           />
           <Button type="submit" fullWidth loading={save.isPending} disabled={isUnchanged}>
-            {rule ? "Save" : "Make the rule"}
+            {rule ? "Save" : "Create rule"}
           </Button>
           {missing > 0 && (
             <p className={classes.note} role="status">
-              {missing === 1 ? "1 field needs" : `${missing} fields need`} a correction first.
+              {missing === 1 ? "1 field needs" : `${missing} fields need`} fixing first.
             </p>
           )}
           {save.error && <ProblemPanel error={save.error} />}
           {rule && isNewVersion(changes) && (
             <p className={classes.note} data-testid="new-version">
-              It becomes version {rule.version + 1}: scores before and after are shown apart. Runs that were
-              taken before aren't scored again.
+              It becomes version {rule.version + 1}: scores before and after are shown separately. Runs
+              sampled before aren't scored again.
             </p>
           )}
           <PreviewPanel

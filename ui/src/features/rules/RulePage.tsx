@@ -77,7 +77,7 @@ function View({ rule, problem }: Props) {
                 </Link>
               </>
             )}{" "}
-            · made <Ago time={rule.created_at} now={now} /> by <bdi>{authorName(rule.created_by)}</bdi>
+            · created <Ago time={rule.created_at} now={now} /> by <bdi>{authorName(rule.created_by)}</bdi>
           </>
         }
         actions={
@@ -124,8 +124,8 @@ function View({ rule, problem }: Props) {
       {stop && <StopPanel rule={rule} stop={stop} now={now} onResume={mayWrite ? resume : undefined} />}
       {status === "paused" && (
         <p className={own.paused} role="status">
-          Paused: runs that end now aren't taken.
-          {mayWrite && " When you resume it, you choose whether they are scored later."}
+          Paused: runs that end now aren't scored.
+          {mayWrite && " When you resume it, you can choose to score them."}
         </p>
       )}
       <PageTabs

@@ -4,6 +4,7 @@ import { Link, useSearchParams } from "react-router";
 import { useEvalRules } from "@/api/evalRules";
 import type { EvalRule, EvalRuleStatus } from "@/api/types";
 import { DataTable } from "@/components/DataTable";
+import { EmptyHint } from "@/components/EmptyHint";
 import shared from "@/components/evaluation/Evaluation.module.css";
 import { reasonText } from "@/components/evaluation/progress";
 import { filterWords } from "@/components/filters/runFilter";
@@ -53,19 +54,18 @@ export function RulesPage() {
       rowHeight={40}
       emptyTitle="No rules yet."
       emptyHint={
-        <>
-          <PageHint>
-            A rule scores runs of your application as they come: a share of those that match its filter, with
-            graders, which cost nothing, or with judges, within a budget for each day. The scores land on the
-            runs, and the rule shows how they move from day to day and from version to version.
-          </PageHint>
-          {start}
-          <PageHint>
-            Or choose the runs on the <Link to={`/p/${projectId}/runs`}>Runs page</Link>, then “Score runs
-            like these” in its menu. Runs of the past are for{" "}
-            <Link to={`/p/${projectId}/eval-runs`}>eval-runs</Link>.
-          </PageHint>
-        </>
+        <EmptyHint
+          purpose="A rule scores a sample of your application's runs as they arrive, with graders, which are free, or with judges, within a daily budget. It shows how scores change over time and between versions."
+          action={start || <PageHint>Your role doesn't include creating rules.</PageHint>}
+        >
+          {mayWrite && (
+            <PageHint>
+              Or filter runs on the <Link to={`/p/${projectId}/runs`}>Runs page</Link> and choose “Score runs
+              like these” in its menu. For past runs, use{" "}
+              <Link to={`/p/${projectId}/eval-runs`}>eval-runs</Link>.
+            </PageHint>
+          )}
+        </EmptyHint>
       }
       onClearFilters={status === undefined ? undefined : () => setParams({})}
     >

@@ -39,7 +39,7 @@ export function RunDetail({ rule, run, now }: Props) {
         </Button>
       </header>
       <p className={classes.dim}>
-        Taken <Ago time={run.taken_at} now={now} />, version {run.version}
+        Sampled <Ago time={run.taken_at} now={now} />, version {run.version}
         {attempts > 1 && `, ${attempts} attempts`}
         {votes.length > 0 && `, ${run.cost_usd === null ? "cost unknown" : formatCost(run.cost_usd)}`}
       </p>

@@ -78,7 +78,7 @@ export function RunsTab({ rule, now }: Props) {
         <QueryState query={query} skeleton={<SkeletonRows count={10} height={44} />}>
           {({ has_more: hasMore }) =>
             runs.length === 0 ? (
-              <PageMessage title={isFiltered ? "No runs match these filters." : "No runs taken yet."}>
+              <PageMessage title={isFiltered ? "No runs match these filters." : "No runs sampled yet."}>
                 {isFiltered && (
                   <Button variant="default" onClick={() => setParams({ tab: "runs" })}>
                     Clear filters

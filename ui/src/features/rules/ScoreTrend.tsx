@@ -82,8 +82,8 @@ export function ScoreTrend({ rule, now }: Props) {
       )}
       <p className={classes.note}>
         {isOfCategories
-          ? "Runs by category, on the day (UTC) on which they were taken."
-          : "Means out of 100 with 95 % intervals, by the day (UTC) on which the runs were taken."}{" "}
+          ? "Runs by category and by the day (UTC) of sampling."
+          : "Means out of 100 with 95 % intervals, by the day (UTC) of sampling."}{" "}
         Runs without this score are left out. {versionsText(points)}
       </p>
     </section>

@@ -51,7 +51,7 @@ export function StopPanel({ rule, stop, now, onResume }: Props) {
           </Button>
         )}
         <span>
-          It stopped <Ago time={at} now={now} />, and takes no runs until it is resumed.
+          It stopped <Ago time={at} now={now} />, and scores no runs until you resume it.
         </span>
       </div>
     </Alert>

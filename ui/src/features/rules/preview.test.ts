@@ -38,7 +38,7 @@ describe("the cost of a day", () => {
     [{}, "About $0.400 a day."],
     [{ cost_high_usd: 0.9 }, "About $0.400 to $0.900 a day."],
     [{ cost_high_usd: null }, "At least $0.400 a day."],
-    [{ cost_low_usd: null, cost_high_usd: null }, "The cost is unknown without a run that matches."],
+    [{ cost_low_usd: null, cost_high_usd: null }, "The cost is unknown until a run matches."],
     [
       { cost_low_usd: null, cost_high_usd: null, unpriced_models: ["llama"] },
       "The cost is unknown: llama has no price.",
@@ -46,7 +46,7 @@ describe("the cost of a day", () => {
     [{ calls_per_run: 0, cost_low_usd: 0, cost_high_usd: 0 }, "It costs nothing: no model is called."],
   ])("%o", (changed, want) => expect(dailyCostText({ ...preview, ...changed })).toBe(want));
   it("has no bound without a limit of output tokens", () => {
-    expect(noBoundText({ ...preview, cost_high_usd: null })).toMatch(/no bound/);
+    expect(noBoundText({ ...preview, cost_high_usd: null })).toMatch(/no upper bound/);
     expect(noBoundText({ ...preview, cost_low_usd: null, cost_high_usd: null })).toBeNull();
     expect(noBoundText(preview)).toBeNull();
   });

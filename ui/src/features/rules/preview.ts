@@ -35,7 +35,7 @@ export function dailyCostText(preview: EvalRulePreview): string {
   if (calls === 0) return "It costs nothing: no model is called.";
   if (unpriced.length > 0)
     return `The cost is unknown: ${unpriced.join(", ")} ${unpriced.length === 1 ? "has" : "have"} no price.`;
-  if (low === null) return "The cost is unknown without a run that matches.";
+  if (low === null) return "The cost is unknown until a run matches.";
   const least = formatCost(low);
   if (high === null) return `At least ${least} a day.`;
   const most = formatCost(high);
@@ -45,7 +45,7 @@ export function dailyCostText(preview: EvalRulePreview): string {
 /** Why there is no bound of the cost; null if there is one, or no cost. */
 export function noBoundText({ cost_low_usd: low, cost_high_usd: high }: EvalRulePreview): string | null {
   return low !== null && high === null
-    ? "There is no bound, because a judge has no limit of output tokens. The budget holds anyway."
+    ? "There is no upper bound, because a judge has no limit on output tokens. The budget still applies."
     : null;
 }
 
@@ -55,7 +55,7 @@ export function overBudgetText(
   budget: number | undefined,
 ): string | null {
   if (budget === undefined || low === null) return null;
-  const beyond = "Runs beyond it are counted, and not scored.";
+  const beyond = "Runs beyond it are counted but not scored.";
   if (low > budget) return `That is more than the budget of ${formatCost(budget)}. ${beyond}`;
   if (high !== null && high > budget)
     return `That may be more than the budget of ${formatCost(budget)}. ${beyond}`;

@@ -42,7 +42,7 @@ describe("the request of a rule", () => {
   });
   it("needs a budget for judges", () => {
     expect(request({ panels: [panel] }).errors).toEqual({
-      "body.max_cost_usd_per_day": "Fill in what the judges may cost in a day.",
+      "body.max_cost_usd_per_day": "Enter a daily budget for the judges.",
     });
     expect(request({ panels: [panel], budget: "2.5" }).body?.max_cost_usd_per_day).toBe(2.5);
   });

@@ -60,12 +60,12 @@ export function ruleRequest(
   const { graders, names } = readGraders(draft.graders, errors);
   const panels = readPanels(draft.panels, names, errors);
   const { rate, budget } = readNumbers(draft, errors);
-  if (draft.name.trim() === "") errors["body.name"] = "Name the rule.";
-  if (draft.sample.trim() === "") errors["body.sample_rate"] = "Fill in a share.";
+  if (draft.name.trim() === "") errors["body.name"] = "Enter a name.";
+  if (draft.sample.trim() === "") errors["body.sample_rate"] = "Enter a percentage.";
   if (draft.graders.length + draft.panels.length === 0)
-    errors["body.graders"] = "Choose a grader, or a panel of judges below.";
+    errors["body.graders"] = "Add a grader, or a panel of judges below.";
   if (draft.panels.length > 0 && draft.budget.trim() === "")
-    errors["body.max_cost_usd_per_day"] = "Fill in what the judges may cost in a day.";
+    errors["body.max_cost_usd_per_day"] = "Enter a daily budget for the judges.";
   if (rate === undefined || Object.keys(errors).length > 0) return { body: null, errors };
   return {
     body: {
@@ -97,7 +97,7 @@ function readNumbers({ sample, budget }: RuleDraft, errors: FormErrors) {
       "body.max_cost_usd_per_day",
       budget,
       (n) => n >= 0.000001 && n <= 1_000_000,
-      "A number of dollars above 0.",
+      "Enter an amount above 0.",
     ),
   };
 }

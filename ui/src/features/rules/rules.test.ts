@@ -60,13 +60,13 @@ describe("counts", () => {
 describe("what judges cost", () => {
   it.each([
     [counts, "$0.120"],
-    [{ ...counts, unknown_cost_runs: 2 }, "$0.120, without 2 runs of unknown cost"],
+    [{ ...counts, unknown_cost_runs: 2 }, "$0.120, excluding 2 runs of unknown cost"],
     [{ ...none, unknown_cost_runs: 1 }, "Unknown, for 1 run"],
     [none, "$0"],
   ])("%o", (some, want) => expect(spendText(some)).toBe(want));
   it("is compared with the budget", () => {
     expect(spendText({ ...counts, unknown_cost_runs: 1 }, 5)).toBe(
-      "$0.120 of $5.00, without 1 run of unknown cost",
+      "$0.120 of $5.00, excluding 1 run of unknown cost",
     );
     expect(spendText({ ...none, unknown_cost_runs: 2 }, 5)).toBe("Unknown of $5.00, for 2 runs");
   });

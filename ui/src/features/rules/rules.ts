@@ -28,11 +28,11 @@ export const RUN_STATUSES: Record<EvalRuleRunStatus, string> = {
 /** What a status means, for people who wonder. */
 export const RUN_HINTS: Record<EvalRuleRunStatus, string> = {
   scored: "It has all scores.",
-  partly_scored: "A grader or a judge failed, so that a score is missing.",
-  failed: "All graders and judges failed, so that it has no score.",
+  partly_scored: "A grader or judge failed, so a score is missing.",
+  failed: "All graders and judges failed, so it has no score.",
   skipped: "It can't be scored: it has no output, or was deleted.",
-  over_budget: "The budget of the day was used up, so that it is not scored.",
-  pending: "It is being scored, or waits for another attempt.",
+  over_budget: "The daily budget was used up, so it wasn't scored.",
+  pending: "It's being scored, or waiting for a retry.",
 };
 
 const ORDER: readonly EvalRuleRunStatus[] = [
@@ -77,7 +77,7 @@ export function spendText(
   const most = budget === null ? "" : ` of ${formatCost(budget)}`;
   if (unknown === 0) return formatCost(cost) + most;
   if (cost === 0) return `Unknown${most}, for ${formatRuns(unknown)}`;
-  return `${formatCost(cost)}${most}, without ${formatRuns(unknown)} of unknown cost`;
+  return `${formatCost(cost)}${most}, excluding ${formatRuns(unknown)} of unknown cost`;
 }
 
 /** What votes cost, in a column. A plus says that there is more. */

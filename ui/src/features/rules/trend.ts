@@ -106,5 +106,5 @@ export function versionsText(points: readonly TrendPoint[]): string {
   });
   return starts.length === 0
     ? ""
-    : `The rule changed: ${starts.join(", ")}. Scores of different versions aren't of the same instrument.`;
+    : `The rule changed: ${starts.join(", ")}. Scores of different versions aren't comparable.`;
 }
