@@ -161,10 +161,10 @@ await scenario(async (page, { projectId, dataset, prompt, release, key }) => {
   await dialog.waitFor({ state: "detached" });
   check((await fetch(release, { headers: { Authorization: `Bearer ${key}` } })).ok, "the model answers again");
   await same("the status", "cancelled", () => status.first().getAttribute("data-status"));
-  await page.getByText("It ended before all outputs were made").waitFor();
+  await page.getByText("It ended before all outputs were in").waitFor();
   await page.getByRole("button", { name: "Resume…" }).click();
   await dialog.getByLabel("Cost cap ($)").fill("3");
-  await dialog.getByRole("button", { name: /^Make \d+ outputs$/ }).click();
+  await dialog.getByRole("button", { name: /^Run \d+ outputs$/ }).click();
   await dialog.waitFor({ state: "detached" });
   await until("it runs again", async () => ["queued", "running", "succeeded"].includes(await status.first().getAttribute("data-status")));
   await until("it is done", async () => (await status.first().getAttribute("data-status")) === "succeeded");

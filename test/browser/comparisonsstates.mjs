@@ -37,7 +37,7 @@ await scenario(async (page, { base, projectId, dataset, connection, email, passw
   await same("the failed output", "failed", () => page.getByTestId("output-b").getAttribute("data-status"));
   await inspect(page, "comparison-item-failed");
   await page.getByRole("button", { name: "Resume…" }).click();
-  await page.getByRole("dialog").getByLabel(/^Retry what failed, too: \d+ outputs?$/).waitFor();
+  await page.getByRole("dialog").getByLabel(/^Also retry what failed: \d+ outputs?$/).waitFor();
   await page.keyboard.press("Escape");
 
   // Slow, then down.

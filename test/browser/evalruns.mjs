@@ -95,7 +95,7 @@ await scenario(async (page, { base, projectId, baseline, candidate, running, ema
   await page.getByRole("button", { name: "Cancel…" }).click();
   await page.getByRole("button", { name: "Cancel eval-run" }).click();
   await page.getByTestId("sentence").waitFor();
-  await page.getByText("It was cancelled before all results were made").waitFor();
+  await page.getByText("It was cancelled before all results were in").waitFor();
   await page.getByRole("button", { name: /^Actions for/ }).click();
   await page.getByRole("menuitem", { name: "Delete…" }).click();
   await page.getByRole("button", { name: "Delete eval-run" }).click();

@@ -26,7 +26,7 @@ await scenario(async (page, { base, projectId, dataset, comparison, email, passw
   await page.getByRole("button", { name: "Panel of judges" }).click();
   await page.getByRole("menuitem", { name: /^Correctness/ }).click();
   await page.getByRole("button", { name: "Start eval-run" }).click();
-  await page.getByText("Name what is evaluated.").waitFor();
+  await page.getByText("Enter a name.").waitFor();
   await page.getByText("Choose a model.").nth(1).waitFor();
   await page.getByLabel("Name", { exact: true }).fill("numbers");
   await page.getByTestId("side-target").getByRole("textbox", { name: "Message 1, system" }).fill("You answer with a number.");

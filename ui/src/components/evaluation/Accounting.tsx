@@ -46,7 +46,7 @@ export function Accounting({ accounting, repeats, panels, sides }: Props) {
           ? "Items count as scored if both sides have a score."
           : "Items count as scored if all their outputs have a score."}{" "}
         Outputs: {formatCount(made)} made, {formatCount(accounting.outputs_failed)} failed,{" "}
-        {formatCount(accounting.outputs_skipped)} skipped, {formatCount(accounting.outputs_pending)} not made
+        {formatCount(accounting.outputs_skipped)} skipped, {formatCount(accounting.outputs_pending)} not run
         yet ({formatCountOf(accounting.items, "item")}
         {sides > 1 && ` × ${sides} sides`}
         {repeats > 1 && ` × ${repeats} repeats`}).

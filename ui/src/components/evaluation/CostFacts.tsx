@@ -28,7 +28,7 @@ export function CostFacts({ cost, cap, isRunning }: Props) {
           label="Without a price"
           value={cost.unpriced_calls === 0 ? NONE : callsText(cost.unpriced_calls)}
         />
-        <Fact label="Calls" value={formatCount(cost.calls)} title="All requests, repeated ones among them" />
+        <Fact label="Calls" value={formatCount(cost.calls)} title="All requests, including retries" />
         <Fact label="Cap" value={cap === null ? "None" : formatCost(cap)} />
       </FactList>
     </>

@@ -37,7 +37,7 @@ export function EstimatePanel(props: Props) {
       {!isReady ? (
         <p className={classes.note}>
           {missing > 0
-            ? `${missing === 1 ? "1 field needs" : `${missing} fields need`} a correction before it can start.`
+            ? `${missing === 1 ? "1 field needs" : `${missing} fields need`} fixing before it can start.`
             : hint}
         </p>
       ) : error ? (
@@ -76,8 +76,8 @@ function Estimate({ estimate }: { estimate: EvaluationEstimate }) {
         {estimatedCalls(estimate)} for {itemsText(items - incompatible)}
         {tokens !== null && `, about ${formatTokens(tokens)} input tokens`}.{" "}
         {basis === "tokens"
-          ? "From the tokens of 5 items: the least if answers were empty, the most if all were as long as allowed. Repeated attempts cost more."
-          : "From what the first 5 items cost."}
+          ? "Based on the tokens of 5 items: from empty answers to the longest allowed. Retries cost more."
+          : "Based on what the first 5 items cost."}
       </p>
     </>
   );
@@ -110,7 +110,7 @@ function Incompatible({ estimate, skips, isSingle }: IncompatibleProps) {
     >
       {skips
         ? "They will be skipped."
-        : "Say where the values are, mend the items, or skip them; otherwise it won't start."}
+        : "Map the values, fix the items, or skip them; otherwise it won't start."}
       <ul className={classes.missing}>
         {missing.map(({ side, variable, reason, items: affected, examples }) => (
           <li key={`${side} ${variable} ${reason}`}>

@@ -166,7 +166,7 @@ function Name({ judge: { name, model, provider_name: provider, escalation } }: {
 }
 
 function canaryTitle({ canary }: PanelJudge): string | undefined {
-  return canary === null ? "It was not asked yet" : CANARIES[canary].text;
+  return canary === null ? "Not called yet" : CANARIES[canary].text;
 }
 
 function Canary({ canary }: Pick<PanelJudge, "canary">) {

@@ -25,8 +25,8 @@ export function Labels({ panel: { name, labels, labels_on_other_scales: others }
   if (labels === null)
     return (
       <p className={classes.note}>
-        Nobody has labelled an output{others > 0 && " on this scale"}, so nothing says whether the judges are
-        right, only whether they agree. About 30 labels tell.{" "}
+        Nobody has labelled an output{others > 0 && " on this scale"}, so you can see whether the judges
+        agree, but not whether they are right. About 30 labels are enough to tell.{" "}
         {labelsAt && <Link to={labelsAt}>Label outputs</Link>}
       </p>
     );

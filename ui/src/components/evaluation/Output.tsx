@@ -61,7 +61,7 @@ export function Output({ side, output, panels, isSkipped }: Props) {
         {output?.run_id && <RunLink runId={output.run_id} side={side} />}
       </h3>
       {output === null ? (
-        <p className={classes.dim}>{isSkipped ? "Skipped, so nothing was called." : "Not made yet."}</p>
+        <p className={classes.dim}>{isSkipped ? "Skipped, so nothing was called." : "Not run yet."}</p>
       ) : (
         <>
           {output.error && <Failure error={output.error} />}

@@ -34,7 +34,7 @@ export function ResumeDialog({ name, work, cost, cap, mutation, onClose }: Props
   return (
     <FormDialog
       title={`Resume “${name}”`}
-      action={`Make ${made}`}
+      action={`Run ${made}`}
       mutation={mutation}
       onSubmit={() =>
         mutation.mutate(
@@ -45,9 +45,9 @@ export function ResumeDialog({ name, work, cost, cap, mutation, onClose }: Props
       onClose={onClose}
       disabled={isOnlyFailed && !retries}
     >
-      <div>Missing: {workText(work.outputs, work.votes)}. What is stored stays as it is.</div>
+      <div>Missing: {workText(work.outputs, work.votes)}. Stored results are kept.</div>
       <Checkbox
-        label={`Retry what failed, too: ${hasFailed ? workText(work.failedOutputs, work.failedVotes) : "nothing did"}`}
+        label={`Also retry what failed: ${hasFailed ? workText(work.failedOutputs, work.failedVotes) : "nothing did"}`}
         checked={retries}
         disabled={!hasFailed}
         onChange={(event) => setRetries(event.currentTarget.checked)}
@@ -55,7 +55,7 @@ export function ResumeDialog({ name, work, cost, cap, mutation, onClose }: Props
       />
       <NumberInput
         label="Cost cap ($)"
-        description={`Of all calls, those before among them.${cost ? ` So far: ${costText(cost)}.` : ""}`}
+        description={`For all calls, including earlier ones.${cost ? ` So far: ${costText(cost)}.` : ""}`}
         placeholder="no cap"
         min={0.000001}
         max={1_000_000}

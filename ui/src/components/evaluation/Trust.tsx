@@ -144,11 +144,10 @@ export function VoteSum({ counts, isShort = false }: VoteSumProps) {
         </li>
       </ul>
       <p className={classes.note}>
-        {counts.cached > 0 &&
-          `${formatCount(counts.cached)} of the valid ones were made before and used again. `}
+        {counts.cached > 0 && `${formatCount(counts.cached)} of the valid votes were reused. `}
         {(counts.skipped > 0 || !isShort) &&
           "Not needed: there is no output to judge, or the panel didn't split. "}
-        Failed votes are never a 0.
+        Failed votes never count as 0.
       </p>
     </>
   );

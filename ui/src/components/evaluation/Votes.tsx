@@ -105,8 +105,8 @@ export function VoteCard({ vote, isOne }: VoteProps) {
       )}
       <p className={classes.facts}>
         {[
-          vote.cached ? "used again from an earlier evaluation" : null,
-          vote.truncated ? "saw a part of a long text" : null,
+          vote.cached ? "reused from an earlier evaluation" : null,
+          vote.truncated ? "saw part of a long text" : null,
           vote.requests > 1 ? `${vote.requests} requests` : null,
           vote.duration_ms === null || vote.cached ? null : formatDuration(vote.duration_ms),
           vote.cost_usd === null ? "cost unknown" : formatCost(vote.cost_usd),

@@ -17,7 +17,7 @@ it("says what is done", () => {
   expect(progressText({ status: "running", progress: progress(120, 3) })).toBe(
     "120 of 240 outputs, 3 failed",
   );
-  expect(progressText({ status: "queued", progress: progress(4, 0, 4) })).toBe("Waits for a free worker");
+  expect(progressText({ status: "queued", progress: progress(4, 0, 4) })).toBe("Waiting for a free worker");
   expect(progressText({ status: "queued", progress: progress(10, 0, 4) })).toBe(
     "10 of 240 outputs, 4 skipped",
   );

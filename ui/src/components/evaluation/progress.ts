@@ -48,7 +48,7 @@ export function doneShare({ done, total }: { done: number; total: number }): num
 /** What is done: "120 of 240 outputs, 3 failed". */
 export function progressText({ status, progress }: Pick<Comparison, "status" | "progress">): string {
   const { total, done, failed, skipped } = progress;
-  if (status === "queued" && done === skipped) return "Waits for a free worker";
+  if (status === "queued" && done === skipped) return "Waiting for a free worker";
   const parts = [`${formatCount(done)} of ${formatCountOf(total, "output")}`];
   if (failed > 0) parts.push(`${formatCount(failed)} failed`);
   if (skipped > 0) parts.push(`${formatCount(skipped)} skipped`);
@@ -87,7 +87,7 @@ export function timeLeft(
 
 /** Why a comparison ended before all outputs were made. */
 export const STOP_REASONS: Record<NonNullable<Comparison["stop_reason"]>, string> = {
-  max_cost: "It stopped at its cost cap. Resume it with a higher one to make the rest.",
+  max_cost: "It stopped at its cost cap. Resume it with a higher one to run the rest.",
   budget: "It stopped at the budget of a connection. Raise the budget, then resume it.",
   decided: "It stopped early, because the primary metric was decided.",
 };
@@ -135,7 +135,7 @@ export function reasonText(code: string, panels: readonly PanelRead[] = []): str
     case "skipped":
       return `Skipped: ${rest}`;
     case "run_unknown":
-      return UNKNOWN_RUNS[rest ?? ""] ?? "The run is not known";
+      return UNKNOWN_RUNS[rest ?? ""] ?? "The run wasn't found";
     default:
       return REASONS[code] ?? (code === "" ? "Unknown error" : code.replaceAll("_", " "));
   }
@@ -154,7 +154,7 @@ const UNKNOWN_RUNS: Record<string, string> = {
   not_found: "The run did not arrive",
   unfinished: "The run did not end",
   unavailable: "The run couldn't be read",
-  not_allowed: "The key that sent the result may not read runs",
+  not_allowed: "The key that sent the result can't read runs",
 };
 
 const REASONS: Record<string, string> = {
@@ -162,17 +162,17 @@ const REASONS: Record<string, string> = {
   provider_deleted: "The connection was deleted",
   provider_key_unreadable: "The API key of the connection can't be read",
   address_not_allowed: "The address of the connection isn't allowed",
-  price_unknown: "The model has no price, so the cap can't hold",
+  price_unknown: "The model has no price, so the cap can't be applied",
   provider_key_refused: "The provider refused the API key",
-  provider_permission_denied: "The API key may not call the model",
+  provider_permission_denied: "The API key can't use the model",
   model_not_found: "The provider doesn't know the model",
-  provider_rate_limited: "The provider refused too many requests",
+  provider_rate_limited: "The provider's rate limit was reached",
   provider_quota_exceeded: "The account at the provider has no quota left",
   provider_overloaded: "The provider was overloaded",
   provider_error: "The provider answered with an error",
   provider_timeout: "The provider took too long",
   provider_unreachable: "The provider couldn't be reached",
-  provider_broken_answer: "The answer broke off",
+  provider_broken_answer: "The answer was cut off",
   parameter_refused: "The provider refused a parameter",
   content_refused: "The provider refused the content",
   context_length_exceeded: "The messages are too long for the model",
@@ -189,7 +189,7 @@ const REASONS: Record<string, string> = {
   cannot_be_scored: "The run can't be scored",
   cannot_be_judged: "The run can't be judged",
   run_deleted: "The run was deleted",
-  over_budget: "The budget of the day is used up",
+  over_budget: "The daily budget is used up",
 };
 
 /**

@@ -102,7 +102,7 @@ describe("judges", () => {
   it("that were stopped say how many votes that costs", () => {
     const error = { code: "provider_key_refused", detail: "No." };
     const stopped = { failures: 10, votes: 1200, escalation_votes: 0, error, remedy: "Mend that." };
-    expect(stoppedText(stopped)).toBe("Stopped after 10 failures; 1,200 not asked");
+    expect(stoppedText(stopped)).toBe("Stopped after 10 failures; 1,200 not called");
   });
   it("cost what is known", () => {
     expect(judgeCost(judge("a"))).toBe("$0.120");

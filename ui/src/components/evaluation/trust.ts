@@ -165,7 +165,7 @@ export function judgeCost({ cost_usd: cost, unknown_cost_votes: unknown, votes }
 
 /** Why votes of a judge are missing: "Stopped after 10 failures; 47 not asked". */
 export function stoppedText({ failures, votes }: NonNullable<PanelJudge["stopped"]>): string {
-  return `Stopped after ${formatCountOf(failures, "failure")}; ${formatCount(votes)} not asked`;
+  return `Stopped after ${formatCountOf(failures, "failure")}; ${formatCount(votes)} not called`;
 }
 
 /** What would be without a judge: "mean 81.0, 3 outputs change, saves $0.12 (32 %)". Costs that are unknown are no $0, and categories have no mean. */

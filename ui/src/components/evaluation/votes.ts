@@ -17,9 +17,9 @@ export const VOTE_STATUSES: Record<VoteStatus, string> = {
 export const STATUS_HINTS: Record<VoteStatus, string> = {
   ok: "It counts in the score.",
   parse_error:
-    "The model didn't answer in the form that was asked for, nor after a reminder. It is no vote, and no 0.",
-  refused: "The model refused to judge this output. It is no vote, and no 0.",
-  off_scale: "The model gave a value that the scale doesn't have. It is no vote, and isn't rounded to one.",
+    "The model didn't answer in the requested form, even after a reminder. It counts neither as a vote nor as 0.",
+  refused: "The model refused to judge this output. It counts neither as a vote nor as 0.",
+  off_scale: "The model gave a value that isn't on the scale. It isn't rounded, and doesn't count as a vote.",
   timeout: "The provider took too long. Resume the evaluation to ask again.",
   provider_error: "The provider answered with an error. Resume the evaluation to ask again.",
 };

@@ -130,7 +130,7 @@ export function GraderField({ field, value, broken, templates, error, onChange }
               ))}
             </dl>
             <p className={classes.note}>
-              A missing member is an error: <code>has(metadata.tier)</code> asks for it. There are the
+              A missing member is an error: <code>has(metadata.tier)</code> checks for it. You can use the
               functions of CEL, and <code>math.least</code>, <code>math.greatest</code> and{" "}
               <code>math.abs</code>.
             </p>

@@ -50,15 +50,15 @@ export function readGrader(
   try {
     value = JSON.parse(json);
   } catch {
-    errors[at] = "This is no valid JSON.";
+    errors[at] = "This isn't valid JSON.";
     return [];
   }
   if (!isObject(value) || typeof value.type !== "string") {
-    errors[at] = 'A JSON object with a "type" is expected.';
+    errors[at] = 'Enter a JSON object with a "type".';
     return [];
   }
   const problems = problemsOf(value, at);
-  for (const place of Object.keys(broken)) problems[`${at}.${place}`] = "This is no valid JSON.";
+  for (const place of Object.keys(broken)) problems[`${at}.${place}`] = "This isn't valid JSON.";
   Object.assign(errors, problems);
   return Object.keys(problems).length > 0 ? [] : [{ ...(value as Grader), name: name.trim() }];
 }

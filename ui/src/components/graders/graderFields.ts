@@ -101,7 +101,7 @@ export const plain = (...values: string[]): Option[] => values.map((value) => ({
 export const WEIGHT: Field = {
   member: "weight",
   label: "Weight",
-  help: "0 makes it a mere condition.",
+  help: "0 makes it a condition only.",
   kind: "number",
   placeholder: "1",
   least: 0,

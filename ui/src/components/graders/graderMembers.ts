@@ -132,7 +132,7 @@ function problemOf(field: Field, value: unknown): string | undefined {
         ? `A number of at least ${field.least} is expected.`
         : `A number from ${field.least} to ${field.most} is expected.`;
     }
-    if (field.isWhole && !Number.isInteger(value)) return "A whole number is expected.";
+    if (field.isWhole && !Number.isInteger(value)) return "Enter a whole number.";
   }
   return undefined;
 }

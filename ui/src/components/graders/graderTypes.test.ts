@@ -155,7 +155,7 @@ describe("members", () => {
       broken: { schema: "{" },
     };
     expect(readGrader(draft, "body.graders[2]", errors)).toEqual([]);
-    expect(errors).toEqual({ "body.graders[2].schema": "This is no valid JSON." });
+    expect(errors).toEqual({ "body.graders[2].schema": "This isn't valid JSON." });
   });
 });
 

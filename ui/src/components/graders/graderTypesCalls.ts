@@ -68,7 +68,7 @@ export const CALL_GRADERS: readonly GraderType[] = [
   {
     type: "tool_use",
     label: "Tools called, or not",
-    description: "Each tool is called at least and at most so many times",
+    description: "Limits how often each tool is called",
     group: "Tool calls",
     name: "tool use",
     start: { min: 1 },

@@ -48,7 +48,7 @@ export const TEXT_GRADERS: readonly GraderType[] = [
         when: ({ reference }) => Array.isArray(reference),
       },
       ignoreCase,
-      { member: "negate", label: "Pass if this isn't so", kind: "flag" },
+      { member: "negate", label: "Pass if it doesn't", kind: "flag" },
       input,
       extract,
     ],
@@ -90,7 +90,7 @@ export const TEXT_GRADERS: readonly GraderType[] = [
   {
     type: "number",
     label: "Same number",
-    description: "The last number in the output is that of the reference, within a tolerance",
+    description: "The last number in the output matches the reference, within a tolerance",
     group: "Text",
     name: "number",
     start: { absolute_tolerance: 0.01 },
@@ -121,7 +121,7 @@ export const TEXT_GRADERS: readonly GraderType[] = [
   {
     type: "choice",
     label: "Chosen answer",
-    description: "The letter that was chosen is that of the reference",
+    description: "The chosen letter matches the reference",
     group: "Text",
     name: "choice",
     start: { choices: ["A", "B", "C", "D"] },
@@ -155,7 +155,7 @@ export const TEXT_GRADERS: readonly GraderType[] = [
   {
     type: "length",
     label: "Length",
-    description: "At least and at most so many characters, words or lines",
+    description: "Limits the number of characters, words or lines",
     group: "Text",
     name: "length",
     start: { max: 100, unit: "words" },

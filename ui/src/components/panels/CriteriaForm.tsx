@@ -37,7 +37,7 @@ export function CriteriaForm(props: Props) {
           }
           data={[
             { value: "rubric", label: "Rubric" },
-            { value: "prompt", label: "Prompt of the registry" },
+            { value: "prompt", label: "Saved prompt" },
           ]}
         />
         {!prompt && onReadyMade && catalog.length > 0 && (
@@ -84,7 +84,7 @@ export function CriteriaForm(props: Props) {
           <Textarea
             size="xs"
             aria-label={`Rubric of ${of}`}
-            placeholder="Say what is good and what is not, what each value of the scale stands for, and what must not count, such as length."
+            placeholder="Describe what is good and what isn't, what each value of the scale means, and what to ignore, such as length."
             autosize
             minRows={4}
             maxRows={18}

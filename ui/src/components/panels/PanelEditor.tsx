@@ -255,7 +255,7 @@ function Escalation({ panel, of, providers, onChange, children }: EscalationProp
     <>
       <h3 className={classes.subheading}>Judge for splits</h3>
       <p className={classes.note}>
-        It is asked only where the others split, and its vote decides there. Take a stronger, dearer model.
+        Called only where the others split; its vote then decides. Choose a stronger model.
       </p>
       {children}
     </>

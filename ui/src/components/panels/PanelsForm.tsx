@@ -70,7 +70,7 @@ export function PanelsForm({ panels, taken, mayPrefer, errors, onChange, ...cont
           {catalog.length > 0 && <Menu.Divider />}
           <Menu.Item onClick={() => add(newPanel("score", context.providers, names))}>
             Own rubric
-            <span className={classes.optionHint}>Say yourself what is good</span>
+            <span className={classes.optionHint}>Write your own criteria</span>
           </Menu.Item>
           {mayPrefer && (
             <Menu.Item onClick={() => add(newPanel("preference", context.providers, names))}>
@@ -83,7 +83,9 @@ export function PanelsForm({ panels, taken, mayPrefer, errors, onChange, ...cont
         </Menu.Dropdown>
       </Menu>
       {context.providers.length === 0 && (
-        <p className={classes.note}>Judges need a connection to a provider. The project has none.</p>
+        <p className={classes.note}>
+          Judges need a connection to a provider. Add one under Settings → Providers.
+        </p>
       )}
       {errors["body.panels"] && <p className={classes.error}>{errors["body.panels"]}</p>}
     </section>

@@ -67,7 +67,7 @@ function Try({ panel, of, context }: Props) {
       <p className={classes.note}>
         {recorded === undefined && datasetId === undefined
           ? "Choose a dataset first: its items are judged."
-          : `Its votes on ${recorded ? "the newest runs that match" : "the first items"}, with what it is sent, and its answer to an output that orders it to give the best score. These calls are paid, at most $1, and nothing is stored but their runs.`}
+          : `Its votes on ${recorded ? "the newest runs that match" : "the first items"}, with what it is sent, and its answer to an output that orders it to give the best score. These calls cost money, at most $1. Only their runs are stored.`}
       </p>
       <div className={classes.tryFields}>
         <Select

@@ -34,10 +34,10 @@ export function familyHint(judges: readonly string[], targets: readonly string[]
   const judged = targets.map(familyOf);
   if (first != null && families.every((one) => one === first) && judged.includes(first)) {
     const who = models.length === 1 ? "The judge is" : "All judges are";
-    return `${who} of the family ${first}, like the model that is judged. Models tend to favour outputs of their own family.`;
+    return `${who} from the ${first} family, like the model that is judged. Models tend to favour outputs of their own family.`;
   }
   if (judges.length === 1) return "With one judge, nothing says how far judges agree.";
   if (models.length > 1 && first != null && families.every((one) => one === first))
-    return `All judges are of the family ${first}. They tend to make the same mistakes, so they count as fewer.`;
+    return `All judges are from the ${first} family. They tend to make the same mistakes, so they count as fewer.`;
   return null;
 }

@@ -231,7 +231,7 @@ export function ComparisonForm({ projectId, providers, start, notice, onStarted 
               />
               <NumberInput
                 label="Cost cap ($)"
-                description="Of all calls together"
+                description="For all calls together"
                 placeholder="no cap"
                 min={0}
                 value={draft.maxCost}
@@ -242,20 +242,20 @@ export function ComparisonForm({ projectId, providers, start, notice, onStarted 
             <div className={classes.checks}>
               <Checkbox
                 label="Stop early once the primary metric is decided"
-                description="Tested after a quarter, half and three quarters of the items. The error stays at 5 % in all."
+                description="Tested after a quarter, half and three quarters of the items. The overall error stays at 5 %."
                 checked={draft.stopEarly}
                 onChange={(event) => change({ stopEarly: event.currentTarget.checked })}
                 error={errors["body.stop_early"]}
               />
               <Checkbox
                 label="Skip items that can't be rendered"
-                description="They are counted. Otherwise, the comparison doesn't start."
+                description="They are counted. If off, the comparison doesn't start."
                 checked={draft.skipIncompatible}
                 onChange={(event) => change({ skipIncompatible: event.currentTarget.checked })}
               />
               <Checkbox
                 label="Allow models without a price under the cap"
-                description="Their calls count as free, so the cap doesn't hold for them."
+                description="Their calls count as free, so the cap doesn't limit them."
                 checked={draft.allowUnpriced}
                 onChange={(event) => change({ allowUnpriced: event.currentTarget.checked })}
               />

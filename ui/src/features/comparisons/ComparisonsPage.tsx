@@ -5,6 +5,7 @@ import { hasEnded, useComparisons } from "@/api/comparisons";
 import type { Comparison, ComparisonSelection, EvaluationStatus } from "@/api/types";
 import { Ago } from "@/components/Ago";
 import { DataTable } from "@/components/DataTable";
+import { EmptyHint } from "@/components/EmptyHint";
 import { DatasetFilter } from "@/components/evaluation/DatasetFilter";
 import classes from "@/components/evaluation/Evaluation.module.css";
 import { EvaluationStatusMark, Verdict } from "@/components/evaluation/Marks";
@@ -105,27 +106,24 @@ function readStatus(text: string | null): EvaluationStatus | null {
 
 function Empty({ start }: { start: React.ReactNode }) {
   return (
-    <>
-      <PageHint>
-        A comparison answers every item of a dataset with two configurations, A and B: two versions of a
-        prompt, or two models. Graders score the outputs, and the scores are compared item by item. The result
-        has an interval and says when it can't tell.
-      </PageHint>
-      {start ? (
-        <>
+    <EmptyHint
+      purpose="A comparison runs two configurations, such as two prompt versions or two models, on every item of a dataset and shows which one scores better, and how sure that is."
+      action={
+        start || (
           <PageHint>
-            You need a dataset and a connection to a provider. You can also start from two versions of a
-            prompt, or from two columns of the playground.
+            Comparisons cost money, so they need the scope <code>evals:write</code>. Ask an admin of the
+            workspace.
           </PageHint>
-          {start}
-        </>
-      ) : (
+        )
+      }
+    >
+      {start && (
         <PageHint>
-          Starting comparisons needs the scope <code>evals:write</code>, because they cost money. Ask an admin
-          of the workspace.
+          You need a dataset and a connection to a provider. You can also start from two versions of a prompt,
+          or from two columns of the playground.
         </PageHint>
       )}
-    </>
+    </EmptyHint>
   );
 }
 

@@ -45,7 +45,7 @@ export function ConfigurationTab({ comparison }: { comparison: Comparison }) {
             label="Models without a price"
             value={comparison.allow_unpriced ? "Allowed" : "Refused by a cap"}
           />
-          <Fact label="Seed of the order" value={String(comparison.seed)} />
+          <Fact label="Order seed" value={String(comparison.seed)} />
         </FactList>
         {comparison.panels.length > 0 && (
           <>

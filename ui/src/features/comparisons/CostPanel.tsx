@@ -30,8 +30,8 @@ export function CostPanel({ comparison }: { comparison: Comparison }) {
           ))}
           {summary.other_models > 0 && (
             <p className={classes.note}>
-              {formatCount(summary.other_models)} more outputs are of further models and fingerprints, which
-              aren't listed.
+              {formatCount(summary.other_models)} more outputs are from models and fingerprints that aren't
+              listed.
             </p>
           )}
         </>
@@ -79,7 +79,7 @@ function Models({ side, models, isCut }: ModelsProps) {
           <p className={classes.warning} role="note" data-testid="drift">
             <IconAlertTriangle size={14} aria-hidden="true" />
             More than one model or fingerprint answered. The provider may have changed the model while this
-            ran, so doubt the result.
+            ran, so treat the result with care.
           </p>
         )}
       </div>

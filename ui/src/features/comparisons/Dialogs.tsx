@@ -26,7 +26,7 @@ export function CancelDialog({ comparison, onClose }: Props) {
       onConfirm={() => cancel.mutate(undefined, { onSuccess: onClose })}
       onClose={onClose}
     >
-      {progressText(comparison)}. Calls that are under way end and are paid. What is stored stays, and you can
+      {progressText(comparison)}. Calls under way finish and are charged. Stored results are kept, and you can
       resume it later.
     </ConfirmDialog>
   );
@@ -43,7 +43,7 @@ export function DeleteDialog({ comparison, onClose, onDeleted }: Props & { onDel
       onClose={onClose}
     >
       Its result, {formatCountOf(comparison.accounting.outputs, "output")} and their scores are deleted for
-      good. The recorded runs and the dataset stay.
+      good. The recorded runs and the dataset are kept.
     </ConfirmDialog>
   );
 }
@@ -67,8 +67,8 @@ export function RerunDialog({ comparison, onClose, onStarted }: Props & { onStar
       }
       onClose={onClose}
     >
-      A new comparison with the same configurations, revision, graders, judges and order of items. This one
-      cost: {costText(comparison.cost)}.{" "}
+      Starts a new comparison with the same configurations, revision, graders, judges and order of items. This
+      one cost: {costText(comparison.cost)}.{" "}
       {cap === null ? "There is no cap." : `The cap is ${formatCost(cap)}.`}
     </ConfirmDialog>
   );

@@ -42,8 +42,8 @@ export function NewComparisonPage() {
       <Page title={TITLE}>
         <PageMessage title="You can't start comparisons.">
           <PageHint>
-            Your role lacks the scope <code>evals:write</code>, because comparisons cost money. Ask an admin
-            of the workspace.
+            Your role lacks the scope <code>evals:write</code>, needed because comparisons cost money. Ask an
+            admin of the workspace.
           </PageHint>
           <Button component={Link} to={`/p/${projectId}/comparisons`} variant="default">
             Back to the comparisons
@@ -74,11 +74,11 @@ export function NewComparisonPage() {
 function NoProvider({ projectId, mayManage }: { projectId: string; mayManage: boolean }) {
   return (
     <Page title={TITLE}>
-      <PageMessage title="No model can be called yet.">
+      <PageMessage title="No provider connected yet.">
         <PageHint>
           {mayManage
-            ? "Connect OpenAI, Anthropic, or a server of your own. Its key stays on the server."
-            : "The project has no connection to a provider. Ask an admin of the workspace to add one."}
+            ? "Connect OpenAI, Anthropic, or your own server. The key stays on the Looptrace server."
+            : "Ask an admin of the workspace to connect a provider."}
         </PageHint>
         {mayManage && (
           <Button component={Link} to={`/p/${projectId}/settings/providers`}>

@@ -28,7 +28,7 @@ export function ResultTab({ comparison, mayResume }: { comparison: Comparison; m
     <div className={classes.body}>
       {!hasEnded(comparison) && (
         <RunningPanel evaluation={comparison} isOurs>
-          It goes on if you leave this page. The result appears when all is made; read the outputs so far
+          You can leave this page; it keeps running. The result appears at the end. See the outputs so far
           under Items.
         </RunningPanel>
       )}
@@ -42,11 +42,11 @@ export function ResultTab({ comparison, mayResume }: { comparison: Comparison; m
           mb="md"
         >
           <bdi>{error.detail}</bdi> <code>{error.code}</code>
-          {mayResume && <div>Then resume the comparison. What is stored stays.</div>}
+          {mayResume && <div>Then resume the comparison. Stored results are kept.</div>}
         </Alert>
       )}
       {hasEnded(comparison) && !isSettled(comparison) && (
-        <Notice>Cancelled. The result of the outputs that are there is being calculated.</Notice>
+        <Notice>Cancelled. Calculating the result from the outputs so far.</Notice>
       )}
       {summary && <Verdicts comparison={comparison} />}
       {stopReason !== null && (
@@ -59,8 +59,8 @@ export function ResultTab({ comparison, mayResume }: { comparison: Comparison; m
       <StoppedJudges judges={stopped} mayResume={mayResume} />
       {summary?.partial && stopReason === null && stopped.length === 0 && (
         <Notice>
-          It ended before all outputs were made, so the result is only about those that are there.
-          {mayResume && " Resume it to make the rest."}
+          It ended before all outputs were in, so the result covers only the outputs so far.
+          {mayResume && " Resume it to run the rest."}
         </Notice>
       )}
       {summary && summary.metrics.length > 0 && <MetricsTable comparison={comparison} summary={summary} />}

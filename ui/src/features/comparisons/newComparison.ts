@@ -126,7 +126,7 @@ export function requestOf(
     (n) => n >= 0.01 && n <= 100,
     "A number of points from 0.01 to 100.",
   );
-  const maxCost = number("body.max_cost_usd", draft.maxCost, (n) => n > 0, "A number of dollars above 0.");
+  const maxCost = number("body.max_cost_usd", draft.maxCost, (n) => n > 0, "Enter an amount above 0.");
   if (draft.stopEarly && graders.length + panels.length === 0)
     errors["body.stop_early"] = "This needs a grader or judges that decide.";
   if (!a || !b || !draft.dataset || Object.keys(errors).length > 0) return { body: null, errors };

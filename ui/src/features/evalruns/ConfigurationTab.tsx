@@ -27,7 +27,7 @@ export function ConfigurationTab({ run }: { run: EvalRun }) {
         <h2 className={classes.heading}>Graders</h2>
         {graders.length === 0 ? (
           <p className={classes.note}>
-            {target.type === "external" ? "None of Looptrace: the program sent its scores." : "None."}
+            {target.type === "external" ? "None in Looptrace: your program sent its own scores." : "None."}
           </p>
         ) : (
           graders.map((grader) => (
@@ -42,7 +42,7 @@ export function ConfigurationTab({ run }: { run: EvalRun }) {
         <FactList>
           <Fact label="Repeats" value={formatCount(run.repeats)} />
           <Fact label="Primary metric" value={run.primary_metric ?? NONE} />
-          <Fact label="Votes made before" value={run.cache ? "Used again" : "Made again"} />
+          <Fact label="Earlier votes" value={run.cache ? "Reused" : "Not reused"} />
           <Fact
             label="Anchors"
             value={
@@ -58,7 +58,7 @@ export function ConfigurationTab({ run }: { run: EvalRun }) {
           <Fact label="Incompatible items" value={run.on_incompatible === "skip" ? "Skipped" : "Refused"} />
           <Fact label="Cost cap" value={cap === null ? "None" : formatCost(cap)} />
           <Fact label="Models without a price" value={run.allow_unpriced ? "Allowed" : "Refused by a cap"} />
-          <Fact label="Seed of the order" value={String(run.seed)} />
+          <Fact label="Order seed" value={String(run.seed)} />
         </FactList>
       </section>
     </div>
@@ -69,7 +69,7 @@ function Target({ target }: { target: EvalRunTargetRead }) {
   const projectId = useProjectId();
   switch (target.type) {
     case "external":
-      return <p className={classes.lead}>A program of yours sent them.</p>;
+      return <p className={classes.lead}>Your program sent them.</p>;
     case "reference":
       return <p className={classes.lead}>The reference outputs of the items.</p>;
     case "eval_run":

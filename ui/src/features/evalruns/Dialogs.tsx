@@ -28,11 +28,11 @@ export function CancelDialog({ run, onClose }: Props) {
       onConfirm={() => cancel.mutate(undefined, { onSuccess: onClose })}
       onClose={onClose}
     >
-      {[progressText(run), voteProgressText(run)].filter((text) => text !== null).join(", ")}. What is stored
-      stays and is summarized.{" "}
+      {[progressText(run), voteProgressText(run)].filter((text) => text !== null).join(", ")}. Stored results
+      are kept and summarized.{" "}
       {run.target.type === "external"
-        ? "Results that your program sends later are refused, and it can't go on."
-        : "Calls that are under way end and are paid, and you can resume it later."}
+        ? "Results that your program sends later are refused, and you can't resume it."
+        : "Calls under way finish and are charged. You can resume it later."}
     </ConfirmDialog>
   );
 }
@@ -56,9 +56,9 @@ export function RerunDialog({ run, onClose, onStarted }: Props & { onStarted: (i
       }
       onClose={onClose}
     >
-      A new eval-run with the same target, revision, graders, judges and order of items.{" "}
+      Starts a new eval-run with the same target, revision, graders, judges and order of items.{" "}
       {cost && `This one cost: ${costText(cost)}.`}{" "}
-      {run.cache && run.panels.length > 0 && "Votes on the same outputs are used again and cost nothing."}{" "}
+      {run.cache && run.panels.length > 0 && "Votes on the same outputs are reused and cost nothing."}{" "}
       {cap === null ? "There is no cap." : `The cap is ${formatCost(cap)}.`}
     </ConfirmDialog>
   );
@@ -80,7 +80,7 @@ export function DeleteDialog({ run, onClose, onDeleted }: Props & { onDeleted: (
       onClose={onClose}
     >
       Its result, {formatCountOf(run.accounting.outputs, "output")} and their scores are deleted for good. The
-      recorded runs and the dataset stay.
+      recorded runs and the dataset are kept.
     </ConfirmDialog>
   );
 }
@@ -102,7 +102,7 @@ export function CompareDialog({ run, onClose, onStarted }: Props & { onStarted: 
     >
       <BaselineChoice run={run} label="Other eval-run of this dataset" value={other} onChange={setOther} />
       <Text size="sm" c="dimmed">
-        The older one becomes A. The comparison calls no model: it uses the outputs and scores that are there.
+        The older one becomes A. The comparison calls no model: it uses the existing outputs and scores.
       </Text>
     </FormDialog>
   );

@@ -184,7 +184,7 @@ export function EvalRunForm({ projectId, providers, start, notice, onStarted }: 
                   />
                   <NumberInput
                     label="Cost cap ($)"
-                    description="Of all calls, those of judges too"
+                    description="For all calls, including judges"
                     placeholder="no cap"
                     min={0}
                     value={draft.maxCost}
@@ -201,7 +201,7 @@ export function EvalRunForm({ projectId, providers, start, notice, onStarted }: 
                             projectId={projectId}
                             datasetId={draft.dataset?.id}
                             label="Anchors"
-                            description="Outputs of an earlier eval-run are judged again, to see whether the judges have drifted"
+                            description="Judges outputs of an earlier eval-run again, to see whether the judges have drifted"
                             placeholder="none"
                             value={draft.anchors}
                             error={errors["body.anchors.eval_run_id"] ?? errors["body.anchors"]}
@@ -211,7 +211,7 @@ export function EvalRunForm({ projectId, providers, start, notice, onStarted }: 
                         {draft.anchors !== "" && (
                           <NumberInput
                             label="Outputs"
-                            description="Those with labels first"
+                            description="Labelled outputs first"
                             min={1}
                             max={100}
                             allowDecimal={false}
@@ -222,8 +222,8 @@ export function EvalRunForm({ projectId, providers, start, notice, onStarted }: 
                         )}
                       </div>
                       <Checkbox
-                        label="Use votes again that were made before"
-                        description="The same judge, texts and repeat cost nothing then."
+                        label="Reuse earlier votes"
+                        description="Votes of the same judge on the same texts and repeat cost nothing."
                         checked={draft.cache}
                         onChange={(event) => change({ cache: event.currentTarget.checked })}
                       />
@@ -231,13 +231,13 @@ export function EvalRunForm({ projectId, providers, start, notice, onStarted }: 
                   )}
                   <Checkbox
                     label="Skip items that can't be used"
-                    description="They are counted. Otherwise, the eval-run doesn't start."
+                    description="They are counted. If off, the eval-run doesn't start."
                     checked={draft.skipIncompatible}
                     onChange={(event) => change({ skipIncompatible: event.currentTarget.checked })}
                   />
                   <Checkbox
                     label="Allow models without a price under the cap"
-                    description="Their calls count as free, so the cap doesn't hold for them."
+                    description="Their calls count as free, so the cap doesn't limit them."
                     checked={draft.allowUnpriced}
                     onChange={(event) => change({ allowUnpriced: event.currentTarget.checked })}
                   />
@@ -249,7 +249,7 @@ export function EvalRunForm({ projectId, providers, start, notice, onStarted }: 
         <aside className={classes.aside} aria-label="Estimate and start">
           <TextInput
             label="Name"
-            description="Eval-runs of one name are one history"
+            description="Eval-runs with the same name share a history"
             placeholder="support-agent"
             maxLength={200}
             autoComplete="off"

@@ -8,6 +8,7 @@ import type { EvalRun } from "@/api/types";
 import { Ago } from "@/components/Ago";
 import { CodeBlock } from "@/components/CodeBlock";
 import { DataTable } from "@/components/DataTable";
+import { EmptyHint } from "@/components/EmptyHint";
 import { newEvalRunPath } from "@/components/evalRunStart";
 import { DatasetFilter } from "@/components/evaluation/DatasetFilter";
 import shared from "@/components/evaluation/Evaluation.module.css";
@@ -131,23 +132,22 @@ print(result)                    # the scores, and the address of the eval-run`;
 
 function Empty({ projectId, start }: { projectId: string; start: React.ReactNode }) {
   return (
-    <>
-      <PageHint>
-        An eval-run is outputs for the items of a dataset, with their scores and what failed. Here, a model
-        answers, or outputs that are there are judged.
-      </PageHint>
-      {start}
-      <PageHint>Or the Python SDK runs your own program, on your machine or in CI:</PageHint>
+    <EmptyHint
+      purpose="An eval-run scores the outputs of a model or an agent for each item of a dataset. Run it for each version to see what got better or worse."
+      action={start}
+      samples="eval-runs"
+    >
+      <PageHint>Or run your own program with the Python SDK, on your machine or in CI:</PageHint>
       <div className={classes.program}>
         <CodeBlock code={PROGRAM} what="program" />
       </div>
       <PageHint>
-        Install it with <code>pip install looptrace</code>, take the name of a{" "}
+        Install it with <code>pip install looptrace</code>, use the name of a{" "}
         <Link to={`/p/${projectId}/datasets`}>dataset</Link>, and set <code>LOOPTRACE_API_KEY</code> to a{" "}
         <Link to={`/p/${projectId}/settings/keys`}>key</Link> with the scopes <code>ingest:write</code>,{" "}
         <code>datasets:read</code>, <code>evals:read</code> and <code>evals:write</code>.
       </PageHint>
-    </>
+    </EmptyHint>
   );
 }
 

@@ -89,7 +89,7 @@ function Detail({ run, item, place, onPlace, onNext }: Props & { item: EvalRunIt
         />
       ) : (
         <p className={classes.dim}>
-          {run.target.type === "external" ? "No result has been sent." : "Not made yet."}
+          {run.target.type === "external" ? "No result has been sent." : "Not run yet."}
         </p>
       )}
       {repeat && panel && repeat.result.status === "ok" && (

@@ -173,7 +173,7 @@ function Own({ runId, itemId, repeat, panel, mine, onNext }: Props & { mine: Lab
         {write.isPending
           ? "Saving…"
           : mine
-            ? "Saved. Judge these outputs again to see it in the report: the votes are there, so that costs nothing."
+            ? "Saved. To see it in the report, judge these outputs again. Votes are reused, so that costs nothing."
             : choices
               ? "Press its key. A label belongs to the item and the output: every eval-run that has the same output has it."
               : "A label belongs to the item and the output: every eval-run that has the same output has it."}

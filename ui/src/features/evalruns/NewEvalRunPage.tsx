@@ -55,8 +55,8 @@ export function NewEvalRunPage() {
       <Page title={TITLE}>
         <PageMessage title="You can't start eval-runs.">
           <PageHint>
-            Your role lacks the scope <code>evals:write</code>, because eval-runs cost money. Ask an admin of
-            the workspace.
+            Your role lacks the scope <code>evals:write</code>, needed because eval-runs cost money. Ask an
+            admin of the workspace.
           </PageHint>
           <Button component={Link} to={above.to} variant="default">
             {above.label}
@@ -123,6 +123,6 @@ async function loadStart(
 
 function startText(run: EvalRun, { target }: NewEvalRun): string {
   return target === "eval_run" && run.target.eval_run_id !== run.id && run.target.type !== "eval_run"
-    ? `The outputs of “${run.name}” are judged again. Votes of the same judges are used again and cost nothing.`
+    ? `The outputs of “${run.name}” are judged again. Votes of the same judges are reused and cost nothing.`
     : `Like “${run.name}”.`;
 }

@@ -45,8 +45,8 @@ export function ResultTab({ run }: { run: EvalRun }) {
       {!hasEnded(run) && (
         <RunningPanel evaluation={run} isOurs={isOurs}>
           {isOurs
-            ? "It goes on if you leave this page. The result appears when all is made; read the outputs and votes so far under Items."
-            : "The program sends results as they come. The scores appear when it has finished; read the outputs so far under Items."}
+            ? "You can leave this page; it keeps running. The result appears at the end. See the outputs and votes so far under Items."
+            : "Results arrive as your program sends them. The scores appear when it has finished. See the outputs so far under Items."}
         </RunningPanel>
       )}
       {error && (
@@ -59,12 +59,10 @@ export function ResultTab({ run }: { run: EvalRun }) {
           mb="md"
         >
           <bdi>{error.detail}</bdi> <code>{error.code}</code>
-          {mayResume && <div>Then resume the eval-run. What is stored stays.</div>}
+          {mayResume && <div>Then resume the eval-run. Stored results are kept.</div>}
         </Alert>
       )}
-      {hasEnded(run) && !isSettled(run) && (
-        <Notice>The result of the outputs that are there is being calculated.</Notice>
-      )}
+      {hasEnded(run) && !isSettled(run) && <Notice>Calculating the result from the outputs so far.</Notice>}
       {summary && (
         <div className={classes.sentence} data-testid="sentence">
           <p>
@@ -77,11 +75,11 @@ export function ResultTab({ run }: { run: EvalRun }) {
       {summary?.partial && run.stop_reason === null && stopped.length === 0 && (
         <Notice>
           {!isEmpty
-            ? `${run.status === "cancelled" ? "It was cancelled before all results were made" : "Results are missing"}, so the scores are only about those that are there.`
+            ? `${run.status === "cancelled" ? "It was cancelled before all results were in" : "Results are missing"}, so the scores cover only the results so far.`
             : !isOurs
               ? "The program sent no results, so there are no scores. Look at its own output for the reason, then run it again."
               : "There are no outputs, so there are no scores. The reasons are below."}
-          {mayResume && " Resume it to make the rest."}
+          {mayResume && " Resume it to run the rest."}
         </Notice>
       )}
       {summary && !isEmpty && summary.scores.length > 0 && <Scores run={run} scores={summary.scores} />}
@@ -208,9 +206,9 @@ function Facts({ run }: { run: EvalRun }) {
       <FactList>
         {run.target.type === "external" && (
           <Fact
-            label="Cost of the program"
+            label="Program cost"
             value={sentCostText(run)}
-            title="The sum of the costs that the program sent, or that its runs have"
+            title="Sum of the costs that the program sent or that its runs have"
           />
         )}
         <Fact label="Took" value={took === null ? NONE : formatDuration(took)} />
@@ -223,7 +221,7 @@ function Facts({ run }: { run: EvalRun }) {
         <Fact label="Commit" value={run.commit ?? NONE} title={run.commit ?? undefined} />
         <TimeFact label="Started" time={run.created_at} />
         {run.graders.length > 0 && (
-          <Fact label="Graders of Looptrace" value={run.graders.map(({ name }) => name).join(", ")} />
+          <Fact label="Looptrace graders" value={run.graders.map(({ name }) => name).join(", ")} />
         )}
       </FactList>
       {metadata.length > 0 && (

@@ -72,7 +72,7 @@ export function TargetForm(props: Props) {
           <Checkbox
             mt="xs"
             label="Only outputs that people have labelled"
-            description="It says how good new judges are, beside the judges before."
+            description="Shows how new judges compare with the earlier ones."
             checked={draft.labelled}
             onChange={(event) => onChange({ labelled: event.currentTarget.checked })}
             error={errors["body.target.labelled"]}
@@ -156,7 +156,7 @@ function RunsTarget({ draft, errors, onChange }: Pick<Props, "draft" | "errors" 
         />
         <TextInput
           label="Runs"
-          description="Of more, a random sample"
+          description="If more match, a random sample"
           inputMode="numeric"
           value={draft.maxRuns}
           onChange={(event) => onChange({ maxRuns: event.currentTarget.value })}
@@ -182,8 +182,8 @@ print(result)                    # the scores, and the address of the eval-run`;
       <p className={classes.note}>
         Install it with <code>pip install looptrace</code>, and set <code>LOOPTRACE_API_KEY</code> to a{" "}
         <Link to={`/p/${projectId}/settings/keys`}>key</Link> with the scopes <code>ingest:write</code>,{" "}
-        <code>datasets:read</code>, <code>evals:read</code> and <code>evals:write</code>. When the eval-run is
-        there, choose “Judge these outputs again” on its page to have judges score it.
+        <code>datasets:read</code>, <code>evals:read</code> and <code>evals:write</code>. To have judges score
+        it, choose “Judge these outputs again” on the eval-run's page.
       </p>
     </div>
   );

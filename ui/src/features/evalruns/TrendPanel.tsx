@@ -128,7 +128,7 @@ function View({ runs, hasMore, projectId }: ViewProps) {
         {trend.revisions.length > 1 &&
           ` The items differ between ${trend.revisions.join(", ")}, so compare with care.`}
         {changes.length > 0 &&
-          ` Judges changed ${changes.length === 1 ? "once" : `${changes.length} times`}, last on ${formatTime(changes.at(-1)?.run.created_at)}: scores before and after aren't of the same instrument.`}
+          ` Judges changed ${changes.length === 1 ? "once" : `${changes.length} times`}, last on ${formatTime(changes.at(-1)?.run.created_at)}: scores before and after aren't comparable.`}
         {anchors && ` Anchors: ${anchors.sentence}`}
       </p>
     </section>

@@ -21,12 +21,11 @@ export const TARGETS: Record<TargetType, { label: string; description: string }>
   config: { label: "A prompt or model", description: "A model answers each item of the dataset." },
   eval_run: {
     label: "Outputs of an eval-run",
-    description: "What another eval-run of the dataset answered is judged anew. No model answers again.",
+    description: "Judges the outputs of another eval-run of the dataset again. No model answers.",
   },
   reference: {
     label: "Reference outputs",
-    description:
-      "The reference outputs are judged. Judges that don't like them aren't to be trusted, or the dataset isn't.",
+    description: "Judges the reference outputs. If they score badly, don't trust the judges, or the dataset.",
   },
   runs: {
     label: "Recorded runs",
@@ -34,7 +33,7 @@ export const TARGETS: Record<TargetType, { label: string; description: string }>
   },
   external: {
     label: "Your own program",
-    description: "Your program runs its agent and sends what it answers.",
+    description: "Your program runs its agent and sends the answers.",
   },
 };
 
@@ -166,7 +165,7 @@ export function evalRunRequest(
   config: ReadyConfiguration,
 ): { body: EvalRunDraft | null; errors: FormErrors } {
   const errors: FormErrors = {};
-  if (draft.name.trim() === "") errors["body.name"] = "Name what is evaluated.";
+  if (draft.name.trim() === "") errors["body.name"] = "Enter a name.";
   if (!draft.dataset) errors["body.dataset_id"] = "Choose a dataset.";
   const { graders, names } = readGraders(draft.graders, errors);
   const panels = readPanels(draft.panels, names, errors);
@@ -194,7 +193,7 @@ export function evalRunRequest(
     "body.max_cost_usd",
     draft.maxCost,
     (n) => n > 0,
-    "A number of dollars above 0.",
+    "Enter an amount above 0.",
   );
   if (!draft.dataset || target === null || Object.keys(errors).length > 0) return { body: null, errors };
   const metrics = [...names, ...panels.map(({ name }) => name)];
