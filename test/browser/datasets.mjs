@@ -25,7 +25,7 @@ await scenario(async (page, { projectId, emptyProject }) => {
   await page.getByRole("button", { name: "New dataset" }).click();
   await dialog.getByLabel("Name").fill("large");
   await dialog.getByRole("button", { name: "Create dataset" }).click();
-  await dialog.getByText("The project has a dataset with this name.").waitFor();
+  await dialog.getByText("This project already has a dataset with this name.").waitFor();
   await dialog.getByLabel("Name").fill("capitals");
   await dialog.getByLabel("Description").fill("Questions about capitals.");
   await dialog.getByRole("button", { name: "JSON Schema" }).click();

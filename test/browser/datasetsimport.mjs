@@ -172,13 +172,13 @@ await scenario(async (page, { projectId, files }) => {
     route.fulfill({ json: { ...one.data[0], ...states[state] } }),
   );
   await page.goto(`${dataset}/imports/${one.data[0].id}`);
-  await page.getByText("Waits for a free worker").waitFor();
+  await page.getByText("Waiting for a free worker").waitFor();
   await inspect(page, "import-queued");
   state = "running";
   await page.getByText("2.5 MB of 10 MB read, 15,000 rows").waitFor();
   await inspect(page, "import-running");
   await page.getByRole("button", { name: "Cancel import…" }).click();
-  await page.getByText("Nothing of the file will be imported").waitFor();
+  await page.getByText("Nothing from the file is imported").waitFor();
   await inspect(page, "import-cancel");
   await dialog.getByRole("button", { name: "Let it run" }).click();
   state = "cancelled";

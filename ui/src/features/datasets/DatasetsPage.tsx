@@ -7,6 +7,7 @@ import type { Dataset } from "@/api/types";
 import { Ago } from "@/components/Ago";
 import { authorName } from "@/components/author";
 import { DataTable } from "@/components/DataTable";
+import { EmptyHint } from "@/components/EmptyHint";
 import { formatCount, formatTime, NONE } from "@/components/format";
 import { ListPage } from "@/components/ListPage";
 import { PageHint } from "@/components/PageMessage";
@@ -57,34 +58,31 @@ export function DatasetsPage() {
         rowHeight={36}
         emptyTitle="No datasets yet."
         emptyHint={
-          <>
-            <PageHint>
-              A dataset is a list of items. An item has an input, such as a question, and a reference output:
-              what a good answer would be. Every change makes a new revision, and earlier revisions stay as
-              they are, so a result can say exactly what it was measured on.
-            </PageHint>
-            <div className={classes.ways}>
-              <section className={classes.way}>
-                <h2>Import a file</h2>
-                <p>
-                  CSV, JSON, JSONL, YAML, Parquet or Excel, and exports of other tools. You see a preview
-                  first.
-                </p>
-              </section>
-              <section className={classes.way}>
-                <h2>Add items from runs</h2>
-                <p>
-                  Take inputs and outputs from recorded runs. Each item keeps a link to the run that it came
-                  from.
-                </p>
-              </section>
-              <section className={classes.way}>
-                <h2>Write items from code</h2>
-                <p>Send items to the API from a script or a pipeline. A new dataset shows the request.</p>
-              </section>
-            </div>
-            {mayWrite ? newDataset : <PageHint>Your role doesn't include creating datasets.</PageHint>}
-          </>
+          <EmptyHint
+            purpose="A dataset is a list of inputs, each with a reference output that shows a good answer, to test prompts, models and agents on. Each change creates a new revision, so results stay comparable."
+            action={newDataset || <PageHint>Your role doesn't include creating datasets.</PageHint>}
+            samples="datasets"
+          >
+            {mayWrite && (
+              <div className={classes.ways}>
+                <section className={classes.way}>
+                  <h2>Import a file</h2>
+                  <p>
+                    CSV, JSON, JSONL, YAML, Parquet or Excel, and exports of other tools. You see a preview
+                    first.
+                  </p>
+                </section>
+                <section className={classes.way}>
+                  <h2>Add items from runs</h2>
+                  <p>Take inputs and outputs from recorded runs. Each item links to its run.</p>
+                </section>
+                <section className={classes.way}>
+                  <h2>Write items from code</h2>
+                  <p>Send items to the API from a script or a pipeline. A new dataset shows the request.</p>
+                </section>
+              </div>
+            )}
+          </EmptyHint>
         }
         onClearFilters={search === "" ? undefined : () => setParams({})}
       >

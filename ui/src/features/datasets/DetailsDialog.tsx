@@ -37,7 +37,9 @@ export function DetailsDialog({ dataset, onClose }: { dataset: Dataset; onClose:
           update.reset();
           setName(event.currentTarget.value);
         }}
-        error={isTaken ? "The project has a dataset with this name." : problem?.fieldMessage("body.name")}
+        error={
+          isTaken ? "This project already has a dataset with this name." : problem?.fieldMessage("body.name")
+        }
       />
       <Textarea
         label="Description"

@@ -50,7 +50,7 @@ export function ImportJobPage() {
     return (
       <Page title="Import">
         <PageMessage title="This import doesn't exist.">
-          <PageHint>If it was still uploading, the upload broke off. Import the file again.</PageHint>
+          <PageHint>If it was still uploading, the upload was interrupted. Import the file again.</PageHint>
         </PageMessage>
       </Page>
     );
@@ -140,7 +140,7 @@ function Running({ state, now }: { state: Import; now: number }) {
         aria-label="Import"
       />
       <Text size="xs" c="dimmed" mt={6}>
-        The import goes on if you leave this page.
+        You can leave this page; the import keeps running.
       </Text>
     </section>
   );
@@ -153,7 +153,7 @@ const remedies: Record<string, string> = {
   stale_base_revision:
     "Someone changed the dataset after you chose the file. Nothing was imported. Look at what changed, and import the file again.",
   too_many_removed:
-    "Nothing was changed. If all these items should go, import the file again with a higher limit.",
+    "Nothing was changed. To remove all these items, import the file again with a higher limit.",
 };
 
 interface ResultProps {
@@ -179,7 +179,7 @@ function Result({ state, dataset, mayWrite }: ResultProps) {
       >
         <Stack gap="xs" align="flex-start">
           <Text size="sm">
-            {remedies[state.error?.code ?? ""] ?? "Nothing was imported. The dataset is as it was before."}
+            {remedies[state.error?.code ?? ""] ?? "Nothing was imported. The dataset is unchanged."}
           </Text>
           {again}
         </Stack>
@@ -202,8 +202,8 @@ function Result({ state, dataset, mayWrite }: ResultProps) {
       </Text>
       <Text size="sm" c="dimmed">
         {revision === null
-          ? "The dataset had all of this already, so there is no new revision."
-          : `The import made revision ${revision}.`}
+          ? "The dataset already had all of this, so there is no new revision."
+          : `The import created revision ${revision}.`}
       </Text>
       <Group gap="xs">
         {revision !== null && (
@@ -317,7 +317,7 @@ function CancelDialog({ state, onClose }: { state: Import; onClose: () => void }
       onConfirm={() => cancel.mutate(undefined, { onSuccess: onClose })}
       onClose={onClose}
     >
-      Nothing of the file will be imported: the dataset stays as it is. You would have to send the file again.
+      Nothing from the file is imported. To import it later, upload it again.
     </ConfirmDialog>
   );
 }

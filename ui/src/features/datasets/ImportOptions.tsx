@@ -24,7 +24,7 @@ const modes = [
   {
     value: "append",
     label: "Append",
-    description: "Adds every row as a new item. A row whose key the dataset has already is rejected.",
+    description: "Adds every row as a new item. Rows whose key is already in the dataset are rejected.",
   },
   {
     value: "upsert",
@@ -66,7 +66,7 @@ export function ImportOptions({ dataset, options, onChange }: Props) {
             mt="sm"
             maw={320}
             label="Most items that may be removed"
-            description="The import fails if it would remove more. Empty is no limit."
+            description="The import fails if it would remove more. Empty means no limit."
             min={0}
             allowDecimal={false}
             allowNegative={false}
@@ -92,7 +92,7 @@ export function ImportOptions({ dataset, options, onChange }: Props) {
         </Radio.Group>
         <Checkbox
           label="Skip duplicates"
-          description="Leaves out rows whose input and reference output the dataset, or an earlier row, has."
+          description="Leaves out rows whose input and reference output are already in the dataset or an earlier row."
           checked={options.dedupe}
           onChange={(event) => set({ dedupe: event.currentTarget.checked })}
         />

@@ -70,7 +70,7 @@ function Wizard({ dataset }: { dataset: Dataset }) {
     if (file.size === 0) setFileError(`${file.name} is empty.`);
     else if (file.size > MAX_BYTES)
       setFileError(
-        `${file.name} has ${formatBytes(file.size)}; at most ${formatBytes(MAX_BYTES)} can be imported. Split it into several files.`,
+        `${file.name} is ${formatBytes(file.size)}; the limit is ${formatBytes(MAX_BYTES)}. Split it into several files.`,
       );
     else
       await choose(file).then(setChoice, () =>
@@ -145,7 +145,7 @@ function Steps({ dataset, choice }: { dataset: Dataset; choice: Choice }) {
       {isTooLarge && (
         <Alert variant="light" color="yellow" c="var(--lt-text)" mt="md" title="No preview for this file">
           A preview of Parquet and Excel needs the whole file, up to {formatBytes(MAX_WHOLE_BYTES)}. You can
-          still import it: columns go where their names say, such as question to the input and answer to the
+          still import it: columns are mapped by name, such as question to the input and answer to the
           reference output. Rows that can't be used are listed.
         </Alert>
       )}
@@ -309,7 +309,7 @@ function Sender({ dataset, file, isReady, queryOf }: SenderProps) {
           <Text size="sm">
             {sent < file.size
               ? `Sending: ${formatBytes(sent)} of ${formatBytes(file.size)}`
-              : "The file was sent. Looptrace stores it…"}
+              : "File sent. Storing it…"}
           </Text>
           <Button variant="default" onClick={() => abort.current?.abort()}>
             Cancel upload
@@ -317,9 +317,9 @@ function Sender({ dataset, file, isReady, queryOf }: SenderProps) {
         </Group>
         <Progress value={(100 * Math.min(sent, file.size)) / file.size} aria-label="Upload" />
         <Text size="xs" c="dimmed">
-          You can open other pages of Looptrace meanwhile. Keep this browser tab open until the file is sent;
-          the import then goes on by itself, and the dataset's tab{" "}
-          <Link to={`${address}?tab=imports`}>Imports</Link> shows it.
+          Keep this browser tab open until the file is sent; you can use other pages meanwhile. Then the
+          import keeps running, and the dataset's tab <Link to={`${address}?tab=imports`}>Imports</Link> shows
+          it.
         </Text>
       </Stack>
     );

@@ -60,7 +60,7 @@ export function MappingEditor({ mapping, isFound, preview, onChange }: Props) {
       {mapping.shape !== "columns" && (
         <Text size="sm" c="dimmed" mt={6}>
           {isFound && `Looks like ${shapeNames[mapping.shape]}. `}
-          The rows say what is input and reference output. Choose Columns to say it yourself.
+          The rows define the input and reference output. Choose Columns to map them yourself.
         </Text>
       )}
       {mapping.shape === "columns" && (

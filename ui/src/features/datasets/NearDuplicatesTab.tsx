@@ -125,7 +125,7 @@ function Running({ check, mayWrite }: { check: NearDuplicateCheck; mayWrite: boo
         aria-label="Check for near-duplicates"
       />
       <Text size="xs" c="dimmed" mt={6}>
-        The check goes on if you leave this page.
+        You can leave this page; the check keeps running.
       </Text>
       {cancel.error && <ProblemPanel error={cancel.error} />}
     </section>

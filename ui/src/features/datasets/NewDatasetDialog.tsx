@@ -63,7 +63,9 @@ export function NewDatasetDialog({ projectId, onClose }: Props) {
           create.reset();
           setName(event.currentTarget.value);
         }}
-        error={isTaken ? "The project has a dataset with this name." : problem?.fieldMessage("body.name")}
+        error={
+          isTaken ? "This project already has a dataset with this name." : problem?.fieldMessage("body.name")
+        }
       />
       <Textarea
         label="Description"

@@ -51,7 +51,7 @@ export function PreviewItems({ preview }: { preview: ImportPreview }) {
           ? `The file has ${formatRows(read)}.`
           : `Found in the first ${formatRows(read)} of the file.`}{" "}
         {rows.length < read ? `The first ${formatCount(rows.length)} are shown` : "All are shown"}
-        {rejected === 0 ? "; all make items." : `; ${formatCount(rejected)} of them can't be imported.`}
+        {rejected === 0 ? "; all can be imported." : `; ${formatCount(rejected)} of them can't be imported.`}
       </p>
       <DataTable
         label="Preview"

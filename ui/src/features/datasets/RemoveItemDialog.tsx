@@ -20,7 +20,7 @@ export function RemoveItemDialog({ dataset, item, onClose, onRemoved }: Props) {
       onConfirm={() => remove.mutate(item.id, { onSuccess: onRemoved })}
       onClose={onClose}
     >
-      This makes a new revision without the item. Earlier revisions keep it.
+      This creates a new revision without the item. Earlier revisions keep it.
     </ConfirmDialog>
   );
 }

@@ -68,7 +68,7 @@ function List({ dataset, chosen, onCompare }: ListProps) {
         if (revisions.length === 0) {
           return (
             <PageMessage title="No revisions yet.">
-              <PageHint>Every change of the items makes a revision that never changes.</PageHint>
+              <PageHint>Each change to the items creates a revision, which never changes.</PageHint>
             </PageMessage>
           );
         }

@@ -51,8 +51,8 @@ export function SchemaTab({ dataset, mayWrite }: { dataset: Dataset; mayWrite: b
       set(part, writeJson(inferSchema(values), 2));
       setSuggested(
         values.length < dataset.item_count
-          ? `Made from the first ${formatCount(values.length)} of ${formatCountOf(dataset.item_count, "item")}. Others may not fit; saving checks all.`
-          : `Made from ${values.length === 1 ? "the item" : `all ${formatCount(values.length)} items`}.`,
+          ? `Based on the first ${formatCount(values.length)} of ${formatCountOf(dataset.item_count, "item")}. Other items may not fit; saving checks all of them.`
+          : `Based on ${values.length === 1 ? "the item" : `all ${formatCount(values.length)} items`}.`,
       );
     },
   });

@@ -60,7 +60,10 @@ export function WaysToFill({ dataset, mayWrite, onAdd }: Props) {
         </section>
         <section className={classes.way} style={{ gridColumn: "1 / -1" }}>
           <h2>Write items from code</h2>
-          <p>This needs a key with the scope datasets:write. An item with a key is updated, not doubled.</p>
+          <p>
+            This needs a key with the scope datasets:write. Sending an item with the same key again updates
+            it.
+          </p>
           <CodeBlock code={writeSnippet(window.location.origin, dataset.id)} what="request" />
         </section>
       </div>

@@ -32,7 +32,7 @@ describe("progressText", () => {
     [{}, "25 MB of 100 MB read, 120,000 rows"],
     [{ rejected: 3, processed: 1 }, "25 MB of 100 MB read, 1 row, 3 rejected"],
     [{ phase: "writing" as const }, "Writing the revision, 120,000 rows"],
-    [{ status: "queued" as const }, "Waits for a free worker"],
+    [{ status: "queued" as const }, "Waiting for a free worker"],
     [{ status: "uploading" as const, size_bytes: 1200 }, "1.2 kB received"],
   ])("%j: %s", (change, want) => expect(progressText({ ...running, ...change })).toBe(want));
 });

@@ -28,7 +28,7 @@ export function readShare({ status, phase, bytes_read: read, size_bytes: size }:
 export function progressText(state: Import): string {
   const { status, phase, bytes_read: read, size_bytes: size, processed, rejected } = state;
   if (status === "uploading") return `${formatBytes(size)} received`;
-  if (status === "queued") return "Waits for a free worker";
+  if (status === "queued") return "Waiting for a free worker";
   const parts = [
     phase === "writing" ? "Writing the revision" : `${formatBytes(read)} of ${formatBytes(size)} read`,
   ];
