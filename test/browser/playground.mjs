@@ -180,7 +180,7 @@ await scenario(async (page, { projectId, key, runId }) => {
   await page.keyboard.press("Escape");
 
   // From the version of a prompt.
-  await choosePrompt("Prompt of all columns", "capitals", "geo/capitals");
+  await choosePrompt("Prompt for all columns", "capitals", "geo/capitals");
   await page.getByRole("button", { name: "Edit here" }).waitFor();
   await run(2);
   await answer(2).getByText("The capital of France is Paris.").waitFor();

@@ -20,11 +20,11 @@ await scenario(async (page, { projectId }) => {
   const file = page.locator("input[type=file]");
   const refused = (text) => page.getByTestId("draft-error").getByText(text).waitFor();
   await file.setInputFiles({ name: "large.png", mimeType: "image/png", buffer: Buffer.alloc(5_000_001) });
-  await refused("large.png has 5 MB. At most 5 MB are possible.");
+  await refused("large.png is 5 MB; the limit is 5 MB. Choose a smaller image.");
   await file.setInputFiles({ name: "text.png", mimeType: "image/png", buffer: Buffer.from("no image") });
-  await refused("text.png is no image that models read. Choose a PNG, JPEG, WebP or GIF.");
+  await refused("text.png isn't an image that models can read. Choose a PNG, JPEG, WebP or GIF.");
   await file.setInputFiles({ name: "drawing.svg", mimeType: "image/svg+xml", buffer: Buffer.from('<svg xmlns="http://www.w3.org/2000/svg"/>') });
-  await refused("drawing.svg is no image that models read. Choose a PNG, JPEG, WebP or GIF.");
+  await refused("drawing.svg isn't an image that models can read. Choose a PNG, JPEG, WebP or GIF.");
   await file.setInputFiles({ name: "pixel.png", mimeType: "image/png", buffer: Buffer.from(PIXEL, "base64") });
   const preview = page.getByRole("img", { name: "The chosen file, part 2 of message 2" });
   await preview.waitFor();
@@ -53,7 +53,7 @@ await scenario(async (page, { projectId }) => {
   await inspect(page, "playground-cap");
   await page.getByLabel("Cost ($)").fill("0.0001");
   await run(1);
-  await column(1).getByTestId("problem").getByText("The call could cost more than it may").waitFor();
+  await column(1).getByTestId("problem").getByText("The call could exceed its cost limit").waitFor();
   await choose(1, "text");
   await run(1);
   await column(1).getByTestId("problem").getByText("The model has no price").waitFor();
@@ -76,7 +76,7 @@ await scenario(async (page, { projectId }) => {
   await chooseDataset("tickets");
   await dialog.getByLabel("First items").fill("6");
   await dialog.getByRole("button", { name: "Run", exact: true }).click();
-  await dialog.getByText("It goes on when you close this.").waitFor();
+  await dialog.getByText("You can close this; it keeps running").waitFor();
   await page.keyboard.press("Escape");
   await notice.getByText("Column 1 over “tickets”").waitFor();
   check(await asks(), "the browser asks before it leaves the page");

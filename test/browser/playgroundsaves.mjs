@@ -11,9 +11,9 @@ await scenario(async (page, { projectId, promptId, datasetId }) => {
   const removed = column(1).getByTestId("removed-parameter");
   await page.goto(`/p/${projectId}/playground`);
   // The list is there before anything is typed.
-  await page.getByRole("combobox", { name: "Prompt of all columns", exact: true }).click();
+  await page.getByRole("combobox", { name: "Prompt for all columns", exact: true }).click();
   await page.getByRole("option", { name: "support/triage", exact: true }).click();
-  await page.getByRole("combobox", { name: "Version, Prompt of all columns" }).waitFor();
+  await page.getByRole("combobox", { name: "Version, Prompt for all columns" }).waitFor();
   await variable("ticket").fill("I was charged twice.");
   await same("the model of the prompt", "no-temperature", () => model(1).getAttribute("placeholder"));
 
@@ -77,7 +77,7 @@ await scenario(async (page, { projectId, promptId, datasetId }) => {
   await action(1, "Add to dataset…");
   await chooseDataset("tickets");
   await dialog.getByRole("textbox", { name: "Reference output" }).fill('{ "team": ');
-  await dialog.getByText("This is no valid JSON.").waitFor();
+  await dialog.getByText("This isn't valid JSON.").waitFor();
   check(await dialog.getByRole("button", { name: "Add item" }).isDisabled(), "broken JSON is not saved");
   await dialog.getByRole("textbox", { name: "Reference output" }).fill('{ "team": "billing" }');
   await dialog.getByLabel("Split").fill("test");
@@ -106,7 +106,7 @@ await scenario(async (page, { projectId, promptId, datasetId }) => {
   await choice("Billing", "Save as new scenario…");
   await dialog.getByLabel("Name").fill("Billing");
   await dialog.getByRole("button", { name: "Save scenario" }).click();
-  await dialog.getByText("The project has a scenario with this name.").waitFor();
+  await dialog.getByText("This project already has a scenario with this name.").waitFor();
   await dialog.getByRole("button", { name: "Cancel" }).click();
   await choice("Billing", "Rename…");
   await dialog.getByLabel("Name").fill("Login");
@@ -116,7 +116,7 @@ await scenario(async (page, { projectId, promptId, datasetId }) => {
   await choice("Login", "Login");
   await same("the saved value", "I can't log in.", () => variable("ticket").inputValue());
   await choice("Login", "Delete…");
-  await dialog.getByText("Everyone in the project loses it.").waitFor();
+  await dialog.getByText("It's deleted for everyone in the project.").waitFor();
   await dialog.getByRole("button", { name: "Delete scenario" }).click();
   await scenarios("Scenarios").click();
   await until("it is gone", async () => (await page.getByText(LISTED).isVisible()) && (await page.getByRole("menuitem", { name: "Login" }).count()) === 0);

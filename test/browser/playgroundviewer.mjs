@@ -12,7 +12,7 @@ await scenario(async (page, { base, projectId, providerId, email, password }, co
   const { columns, variable, choose, choosePrompt } = playgroundOf(guest);
   await guest.goto(`/p/${projectId}/playground`);
   await guest.getByText(/You can't run models here: your role lacks the scope completions:write/).waitFor();
-  await choosePrompt("Prompt of all columns", "triage", "support/triage");
+  await choosePrompt("Prompt for all columns", "triage", "support/triage");
   await variable("ticket").fill("I was charged twice.");
   await choose(1, "text");
   check(await guest.getByRole("button", { name: "Run", exact: true }).isDisabled(), "a viewer can't run all columns");

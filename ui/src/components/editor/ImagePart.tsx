@@ -28,14 +28,14 @@ export function ImagePart({ part, label, format, takesFiles, onChange }: Props) 
     if (!file) return;
     if (file.size > MAX_IMAGE_BYTES) {
       setError(
-        `${file.name} has ${formatBytes(file.size)}. At most ${formatBytes(MAX_IMAGE_BYTES)} are possible.`,
+        `${file.name} is ${formatBytes(file.size)}; the limit is ${formatBytes(MAX_IMAGE_BYTES)}. Choose a smaller image.`,
       );
       return;
     }
     const url = await dataUrl(file).catch(() => null);
     if (url === null) setError(`${file.name} can't be read.`);
     else if (!IMAGE_TYPES.includes(file.type) || !(await isImage(url))) {
-      setError(`${file.name} is no image that models read. Choose a PNG, JPEG, WebP or GIF.`);
+      setError(`${file.name} isn't an image that models can read. Choose a PNG, JPEG, WebP or GIF.`);
     } else {
       setError(undefined);
       onChange({ ...part, url });

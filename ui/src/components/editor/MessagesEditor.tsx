@@ -332,7 +332,7 @@ function Parts({ takesFiles, number, parts, format, variables, errors, onChange 
                       value={part.json}
                       onChange={(json) => change({ ...part, json })}
                     />
-                    {errors.some(({ at }) => at === part.id) && <ErrorText>This is no valid JSON.</ErrorText>}
+                    {errors.some(({ at }) => at === part.id) && <ErrorText>This isn't valid JSON.</ErrorText>}
                   </>
                 )}
               </div>

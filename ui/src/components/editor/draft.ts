@@ -199,7 +199,7 @@ export function readDraft(draft: Draft): { content: PromptVersionCreate; errors:
     try {
       return JSON.parse(text);
     } catch {
-      errors.push({ at, message: "This is no valid JSON." });
+      errors.push({ at, message: "This isn't valid JSON." });
       return undefined;
     }
   };
@@ -207,7 +207,7 @@ export function readDraft(draft: Draft): { content: PromptVersionCreate; errors:
     if (text.trim() === "") return undefined;
     const value = json(at, text);
     if (value === undefined || isObject(value)) return value as Record<string, unknown> | undefined;
-    errors.push({ at, message: "A JSON object is expected: { … }." });
+    errors.push({ at, message: "Enter a JSON object: { … }." });
     return undefined;
   };
 
@@ -255,7 +255,7 @@ function readModel(
     if (text.trim() === "") return undefined;
     const value = Number(text);
     if (Number.isFinite(value) && (!whole || Number.isSafeInteger(value))) return value;
-    errors.push({ at, message: whole ? "A whole number is expected." : "A number is expected." });
+    errors.push({ at, message: whole ? "Enter a whole number." : "Enter a number." });
     return undefined;
   };
   if (model.providerId !== "") config.provider_id = model.providerId;

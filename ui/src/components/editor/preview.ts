@@ -21,7 +21,7 @@ export function valuesOf(
     const text = own(lists, name) ?? "";
     if (text.trim() === "") return [];
     const list = readMessages(text);
-    if (list === null) errors[name] = "A JSON list of messages is expected: [ … ].";
+    if (list === null) errors[name] = "Enter a JSON list of messages: [ … ].";
     return list === null ? [] : [[name, list] as const];
   });
   const values = { variables: Object.fromEntries(entries), placeholders: Object.fromEntries(inserted) };

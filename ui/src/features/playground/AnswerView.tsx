@@ -64,7 +64,7 @@ const TurnView = memo(({ turn, isRunning }: { turn: Turn; isRunning: boolean }) 
       ))}
       {turn.isDone && turn.text.length === 0 && turn.calls.length === 0 && (
         <Text size="sm" c="dimmed">
-          The model answered nothing.
+          The model returned nothing.
         </Text>
       )}
     </div>

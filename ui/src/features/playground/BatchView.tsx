@@ -27,7 +27,7 @@ export function BatchView({ projectId, batch }: Props) {
         <>
           <Progress value={100 * shareOf(batch)} aria-label="Answered items" />
           <Text size="xs" c="dimmed">
-            It goes on when you close this. The playground shows how far it is.
+            You can close this; it keeps running, and the playground shows its progress.
           </Text>
         </>
       )}

@@ -57,7 +57,7 @@ export function ColumnResult({ projectId, answer, fixes, onFix, onRetry }: Props
             <Fact label="Model" value={completion.model ?? UNKNOWN} />
             {completion.rounds > 1 && <Fact label="Rounds" value={String(completion.rounds)} />}
             {completion.attempts > completion.rounds && (
-              <Fact label="Requests" value={String(completion.attempts)} title="Failed ones were repeated." />
+              <Fact label="Requests" value={String(completion.attempts)} title="Including retries." />
             )}
             {completion.output_strategy && completion.output_strategy !== "native" && (
               <Fact label="Schema by" value={completion.output_strategy.replace("_", " ")} />

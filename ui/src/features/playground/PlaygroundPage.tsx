@@ -40,11 +40,11 @@ function NoProvider({ projectId }: { projectId: string }) {
   const mayManage = allows(useProject(), "admin");
   return (
     <Page title="Playground">
-      <PageMessage title="No model can be called yet.">
+      <PageMessage title="No provider connected yet.">
         <PageHint>
           {mayManage
-            ? "Connect OpenAI, Anthropic, or a server of your own. Its key stays on the server."
-            : "The project has no connection to a provider. Ask an admin of the workspace to add one."}
+            ? "Connect OpenAI, Anthropic, or your own server. The key stays on the Looptrace server."
+            : "Ask an admin of the workspace to connect a provider."}
         </PageHint>
         {mayManage && (
           <Button component={Link} to={`/p/${projectId}/settings/providers`}>

@@ -81,7 +81,7 @@ export function SaveItemDialog({ projectId, variables, messages, output, runId, 
           ]}
         />
         <Code label="Input" language="json" maxHeight={200} value={input} onChange={setInput} />
-        {!isInputValid && <ErrorText>This is no valid JSON.</ErrorText>}
+        {!isInputValid && <ErrorText>This isn't valid JSON.</ErrorText>}
       </Stack>
       <Stack gap={4}>
         <Text size="sm" fw={500}>
@@ -94,7 +94,7 @@ export function SaveItemDialog({ projectId, variables, messages, output, runId, 
           value={reference}
           onChange={setReference}
         />
-        {!isReferenceValid && <ErrorText>This is no valid JSON.</ErrorText>}
+        {!isReferenceValid && <ErrorText>This isn't valid JSON.</ErrorText>}
       </Stack>
       <TextInput
         label="Split"

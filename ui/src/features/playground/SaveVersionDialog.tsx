@@ -93,7 +93,7 @@ export function SaveVersionDialog({ projectId, content, promptName, onClose }: P
             ? "Choose one, or type the name of a new one."
             : prompt
               ? `Its latest version is ${prompt.latest_version === null ? "none" : `v${prompt.latest_version}`}.`
-              : "There is no prompt with this name: it is created."
+              : "No prompt has this name. Saving creates it."
         }
         data-autofocus
         maxLength={128}

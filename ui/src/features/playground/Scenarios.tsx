@@ -159,7 +159,7 @@ export function Scenarios({ projectId, current, content, mayWrite, onLoad, onCur
             })
           }
         >
-          Everyone in the project loses it. What is in the playground stays.
+          It's deleted for everyone in the project. The playground keeps its contents.
         </ConfirmDialog>
       )}
     </>
@@ -199,7 +199,9 @@ function NameDialog({ title, action, name: known, mutation, onSubmit, onClose }:
           mutation.reset();
           setName(event.currentTarget.value);
         }}
-        error={isTaken ? "The project has a scenario with this name." : problem?.fieldMessage("body.name")}
+        error={
+          isTaken ? "This project already has a scenario with this name." : problem?.fieldMessage("body.name")
+        }
       />
     </FormDialog>
   );

@@ -57,7 +57,7 @@ export function SourcePanel(props: Props) {
             projectId={projectId}
             value={play.prompt}
             onChange={(choice) => void choosePrompt(choice)}
-            label="Prompt of all columns"
+            label="Prompt for all columns"
             placeholder="Own messages, or choose a prompt"
           />
           {play.prompt === null ? (
@@ -171,7 +171,7 @@ export function SourcePanel(props: Props) {
           />
         ) : (
           <Inherited
-            text={inherited?.responseFormat ? "That of the prompt." : "The prompt has none."}
+            text={inherited?.responseFormat ? "Uses the prompt's." : "The prompt has none."}
             what="response format"
             disabled={!inherited}
             onOwn={() => set({ responseFormat: inherited?.responseFormat ?? "" })}
@@ -184,7 +184,7 @@ export function SourcePanel(props: Props) {
           <TextInput
             size="xs"
             label="Rounds"
-            description="Model calls at most"
+            description="Most model calls"
             inputMode="numeric"
             maxLength={2}
             value={play.maxRounds}
@@ -193,7 +193,7 @@ export function SourcePanel(props: Props) {
           <TextInput
             size="xs"
             label="Cost ($)"
-            description="Per column at most"
+            description="Most per column"
             placeholder="no limit"
             inputMode="decimal"
             maxLength={12}

@@ -43,9 +43,7 @@ export function ImportDialog({ projectId, onClose }: Props) {
     check.reset();
     setFileError(undefined);
     if (file.size > MAX_BYTES) {
-      setFileError(
-        `${file.name} has ${formatBytes(file.size)}; at most ${formatBytes(MAX_BYTES)} can be read.`,
-      );
+      setFileError(`${file.name} is ${formatBytes(file.size)}; the limit is ${formatBytes(MAX_BYTES)}.`);
       return;
     }
     try {

@@ -58,7 +58,7 @@ export function NewPromptDialog({ projectId, folder, name: wanted, source, onClo
     >
       <TextInput
         label="Name"
-        description="Programs refer to it, so it can't be changed later. A / makes folders: support/triage."
+        description="Programs use it, so you can't change it later. Use / for folders: support/triage."
         placeholder="support/triage"
         required
         withAsterisk={false}
@@ -73,7 +73,7 @@ export function NewPromptDialog({ projectId, folder, name: wanted, source, onClo
         }}
         error={
           isTaken
-            ? "The project has a prompt with this name."
+            ? "This project already has a prompt with this name."
             : (invalid ?? problem?.fieldMessage("body.name"))
         }
       />

@@ -69,7 +69,7 @@ export function Preview({ projectId, content, isBroken, variables }: Props) {
       <MessageList messages={preview.messages} />
       <Text size="xs" c="dimmed" mt="xs" data-testid="preview-tokens">
         {!isComplete
-          ? "Tokens are counted when every variable has a value."
+          ? "Fill in every variable to count tokens."
           : rendered.data
             ? `About ${formatCountOf(rendered.data.tokens, "token")} (${rendered.data.tokenizer})${tools(content)}`
             : rendered.error

@@ -67,7 +67,7 @@ function Missing({ projectId, name }: { projectId: string; name: string }) {
     <Page title={name}>
       <PageMessage title="This prompt isn't in Looptrace.">
         <PageHint>
-          Runs name it, so a program keeps it elsewhere, or it was deleted.{" "}
+          Runs use it, so it's kept outside Looptrace or was deleted.{" "}
           {isPossible
             ? "Create it under this name, and the runs appear on its page."
             : "Prompts in Looptrace can't have this name."}

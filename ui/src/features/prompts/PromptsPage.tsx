@@ -6,6 +6,7 @@ import { usePrompts } from "@/api/prompts";
 import type { Prompt } from "@/api/types";
 import { Ago } from "@/components/Ago";
 import { DataTable } from "@/components/DataTable";
+import { EmptyHint } from "@/components/EmptyHint";
 import { lastPart, pathOf } from "@/components/editor/names";
 import { formatCount, formatTime, NONE } from "@/components/format";
 import { ListPage } from "@/components/ListPage";
@@ -106,18 +107,10 @@ export function PromptsPage() {
         emptyTitle={folder === "" ? "No prompts yet." : "This folder has no prompts."}
         emptyHint={
           folder === "" ? (
-            <>
-              <PageHint>
-                A prompt is the messages, tools and settings that you send to a model, under a name. Each save
-                is a new version. Programs ask for an alias such as production, so you change a prompt without
-                a release.
-              </PageHint>
-              {mayWrite ? (
-                <Group gap="xs">{actions}</Group>
-              ) : (
-                <PageHint>Your role doesn't include creating prompts.</PageHint>
-              )}
-            </>
+            <EmptyHint
+              purpose="A prompt is a named, versioned set of messages, tools and settings for a model. Programs ask for an alias such as production, so you can change a prompt without a release."
+              action={actions || <PageHint>Your role doesn't include creating prompts.</PageHint>}
+            />
           ) : (
             <Button variant="default" component={Link} to="?">
               All prompts

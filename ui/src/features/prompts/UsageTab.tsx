@@ -55,7 +55,7 @@ export function UsageTab({ prompt }: { prompt: Prompt }) {
       <QueryState query={query} skeleton={<Loading />}>
         {(usage) =>
           usage.versions.length === 0 ? (
-            <PageMessage title="No runs in this time.">
+            <PageMessage title="No runs in this period.">
               <PageHint>
                 Runs appear here when their spans name the prompt, or send its system message word for word.
                 The code is under <Link to="?tab=code">Use in code</Link>.

@@ -90,7 +90,7 @@ export function VersionView({ version }: { version: PromptVersion }) {
         )}
       </section>
       <Text size="xs" c="dimmed" mt="md">
-        {version.template_format === "none" ? "The texts are no templates." : MISSING[version.missing]}
+        {version.template_format === "none" ? "The messages aren't templates." : MISSING[version.missing]}
       </Text>
     </div>
   );

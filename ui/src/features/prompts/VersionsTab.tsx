@@ -58,7 +58,7 @@ function List({ prompt, chosen, onCompare }: ListProps) {
         if (versions.length === 0) {
           return (
             <PageMessage title="No versions yet.">
-              <PageHint>Each save is a version that never changes.</PageHint>
+              <PageHint>Each save creates a version, which never changes.</PageHint>
             </PageMessage>
           );
         }
