@@ -10,7 +10,7 @@ await scenario(async (page, { projectId, address, key }) => {
     await page.getByRole("menuitem", { name: action }).click();
   };
   await page.goto(`/p/${projectId}/playground`);
-  await page.getByText("No model can be called yet.").waitFor();
+  await page.getByText("No provider connected yet.").waitFor();
   await inspect(page, "playground-empty");
   await page.getByRole("link", { name: "Add a connection" }).click();
   await page.getByText("No connections yet.").waitFor();
@@ -21,17 +21,17 @@ await scenario(async (page, { projectId, address, key }) => {
   await dialog.getByLabel("Name", { exact: true }).fill("Scripted");
   await dialog.getByText("Addresses of other servers").click();
   await dialog.getByRole("button", { name: "Ollama" }).click();
-  await same("the address", "http://127.0.0.1:11434/v1", () => dialog.getByLabel("Base address").inputValue());
-  await dialog.getByLabel("Base address").fill("http://10.1.2.3:8000/v1");
+  await same("the address", "http://127.0.0.1:11434/v1", () => dialog.getByLabel("Base URL").inputValue());
+  await dialog.getByLabel("Base URL").fill("http://10.1.2.3:8000/v1");
   await dialog.getByLabel("API key").fill(key);
-  await dialog.getByLabel("Budget a month (UTC)").fill("25");
+  await dialog.getByLabel("Monthly budget (UTC)").fill("25");
   await dialog.getByRole("button", { name: "Header" }).click();
   await dialog.getByLabel("Name of header 1").fill("x-team");
   await dialog.getByLabel("Value of header 1").fill("red");
   await dialog.getByRole("button", { name: "Create connection" }).click();
   await dialog.getByText(/PROVIDER_PRIVATE_ADDRESSES.*|.*PROVIDER_PRIVATE_ADDRESSES/).nth(1).waitFor();
   await inspect(page, "provider-refused");
-  await dialog.getByLabel("Base address").fill(address);
+  await dialog.getByLabel("Base URL").fill(address);
   await dialog.getByLabel("Allow models without a price").check();
   await dialog.getByRole("button", { name: "Create connection" }).click();
   await dialog.waitFor({ state: "detached" });
@@ -78,12 +78,12 @@ await scenario(async (page, { projectId, address, key }) => {
   await menu("Edit…");
   await same("the key field is empty", "", () => dialog.getByLabel("API key").inputValue());
   await dialog.getByText("Stored: x-team").waitFor();
-  await dialog.getByLabel("Base address").fill(`${address}/other`);
+  await dialog.getByLabel("Base URL").fill(`${address}/other`);
   await dialog.getByText("Enter the API key and headers again").waitFor();
   await inspect(page, "provider-edit");
   await dialog.getByRole("button", { name: "Cancel" }).click();
   await menu("Edit…");
-  await dialog.getByLabel("Calls at once").fill("3");
+  await dialog.getByLabel("Concurrent calls").fill("3");
   await dialog.getByRole("button", { name: "Save connection" }).click();
   await rows.getByText("now 0 of 3").waitFor();
   await inspect(page, "providers");
@@ -97,12 +97,12 @@ await scenario(async (page, { projectId, address, key }) => {
     await page.getByTestId("spending-row").first().waitFor();
   }
   await page.getByTestId("spending-missing").getByText(/without a price/).waitFor();
-  await page.getByText("No cost is known in this time.").waitFor();
+  await page.getByText("No known cost in this period.").waitFor();
   await inspect(page, "spending");
   await page.getByText("Custom", { exact: true }).click();
   await page.getByLabel("First day (UTC)").fill("2020-01-01");
   await page.getByLabel("Last day (UTC)").fill("2020-01-31");
-  await page.getByText("No calls in this time.").waitFor();
+  await page.getByText("No calls in this period.").waitFor();
 
   await page.goto(`/p/${projectId}/settings/providers`);
   await menu("Delete…");

@@ -84,21 +84,27 @@ function Keys() {
     },
   ];
 
+  const add = (
+    <Button leftSection={<IconPlus size={14} />} onClick={() => setDialog({ kind: "create" })}>
+      New key
+    </Button>
+  );
   return (
     <>
       <ListPage
         title="Keys"
         context="A key lets a program record or read runs of this project."
-        actions={
-          <Button leftSection={<IconPlus size={14} />} onClick={() => setDialog({ kind: "create" })}>
-            New key
-          </Button>
-        }
+        actions={query.data?.pages.some(({ data }) => data.length > 0) ? add : undefined}
         query={query}
         what="keys"
         rowHeight={36}
         emptyTitle="No keys yet."
-        emptyHint={<PageHint>Applications need an Ingest key to record their runs.</PageHint>}
+        emptyHint={
+          <>
+            <PageHint>Applications need an Ingest key to record their runs.</PageHint>
+            {add}
+          </>
+        }
       >
         {(keys) => (
           <DataTable

@@ -39,12 +39,17 @@ export function Invitations({ group, tools, actions }: Props) {
             : `Invitations to the workspace ${group.name}.`
         }
         tools={tools}
-        actions={actions}
+        actions={query.data?.pages.some(({ data }) => data.length > 0) ? actions : undefined}
         query={query}
         what="invitations"
         rowHeight={36}
         emptyTitle="No invitations yet."
-        emptyHint={<PageHint>An invitation is a link that you send to a colleague.</PageHint>}
+        emptyHint={
+          <>
+            <PageHint>Invite a colleague with a link that you send them yourself.</PageHint>
+            {actions}
+          </>
+        }
       >
         {(invitations) => (
           <DataTable

@@ -68,7 +68,7 @@ export function InviteDialog({ groups, onClose, onCreated }: Props) {
       <RoleField value={role} onChange={setRole} kind={group.kind} myRole={group.myRole} />
       <TextInput
         label="Email (optional)"
-        description="If given, only this address can accept the invitation. No mail is sent."
+        description="If given, only this address can accept the invitation. Looptrace sends no email."
         type="email"
         autoComplete="off"
         maxLength={254}

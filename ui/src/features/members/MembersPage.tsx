@@ -149,7 +149,7 @@ function InvitationLink({ invitation, onClose }: { invitation: InvitationWithLin
       testId="one-time-link"
       onClose={onClose}
     >
-      Send it to {email ?? "your colleague"} yourself. No mail is sent. Whoever opens it
+      Send it to {email ?? "your colleague"} yourself; Looptrace sends no email. Whoever opens it
       {email && " with this address"} joins as {withArticle(role)}. It works once, until{" "}
       {formatTime(expires_at)}.
     </SecretDialog>

@@ -244,8 +244,8 @@ function Dialogs({ group, dialog, onOpen }: DialogsProps) {
           onConfirm={() => setActive.mutate({ userId, active: false }, { onSuccess: close })}
           onClose={close}
         >
-          They are logged out everywhere at once and can't log in until the account is reactivated, also not
-          to other organizations. Their roles and the keys they created stay.
+          They are logged out everywhere at once and can't log in to any organization until the account is
+          reactivated. Their roles and the keys they created are kept.
         </ConfirmDialog>
       );
     case "reactivate":
@@ -286,7 +286,7 @@ function Dialogs({ group, dialog, onOpen }: DialogsProps) {
           testId="one-time-link"
           onClose={close}
         >
-          Send it to {email} yourself. No mail is sent. It works once, until{" "}
+          Send it to {email} yourself; Looptrace sends no email. It works once, until{" "}
           {formatTime(dialog.link.expires_at)}.
         </SecretDialog>
       );

@@ -38,12 +38,13 @@ export function ModelsDialog({ projectId, provider, onClose }: Props) {
             <Stack gap="sm">
               {!listed && (
                 <Alert variant="light" color="gray" p="xs">
-                  The provider gave no list{message ? `: ${message}` : "."} You can use any model by its name.
+                  The provider returned no list{message ? `: ${message}` : "."} You can use any model by its
+                  name.
                 </Alert>
               )}
               {data.length === 0 ? (
                 <Text size="sm" c="dimmed">
-                  No models are known yet. Models appear here when they were called.
+                  No models yet. A model appears here after its first call.
                 </Text>
               ) : (
                 <>

@@ -113,7 +113,7 @@ export function ProviderDialog({ projectId, provider, onClose }: Props) {
       />
       <Stack gap={4}>
         <TextInput
-          label="Base address"
+          label="Base URL"
           placeholder={ADDRESSES[fields.kind][0]?.url}
           maxLength={2000}
           autoComplete="off"
@@ -132,7 +132,7 @@ export function ProviderDialog({ projectId, provider, onClose }: Props) {
       </Stack>
       {isMoved && (
         <Alert variant="light" color="yellow" p="xs" c="var(--lt-text)" icon={<IconInfoCircle size={16} />}>
-          Enter the API key and headers again: they were given for another address.
+          Enter the API key and headers again: the stored ones are for another address.
         </Alert>
       )}
       <Stack gap={6}>
@@ -165,20 +165,20 @@ export function ProviderDialog({ projectId, provider, onClose }: Props) {
       />
       <SimpleGrid cols={{ base: 1, xs: 3 }}>
         <Limit
-          label="Calls at once"
+          label="Concurrent calls"
           value={fields.maxConcurrency}
           onChange={(maxConcurrency) => change({ maxConcurrency })}
           error={errors.maxConcurrency}
         />
         <Limit
-          label="Calls a minute"
+          label="Calls per minute"
           placeholder="no limit"
           value={fields.requestsPerMinute}
           onChange={(requestsPerMinute) => change({ requestsPerMinute })}
           error={errors.requestsPerMinute}
         />
         <Limit
-          label="Budget a month (UTC)"
+          label="Monthly budget (UTC)"
           placeholder="no budget"
           dollars
           value={fields.monthlyBudget}
@@ -189,7 +189,7 @@ export function ProviderDialog({ projectId, provider, onClose }: Props) {
       {fields.monthlyBudget !== "" && (
         <Checkbox
           label="Allow models without a price"
-          description="They don't count in the budget. Otherwise they can't be called."
+          description="Their cost doesn't count towards the budget. If off, they can't be called."
           checked={fields.allowUnpriced}
           onChange={(event) => change({ allowUnpriced: event.currentTarget.checked })}
         />

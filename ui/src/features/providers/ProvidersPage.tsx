@@ -53,7 +53,7 @@ export function ProvidersPage() {
         title="Providers"
         context={
           <>
-            Connections to the APIs of models, for the playground.{" "}
+            Connections to model APIs, for the playground, evaluations and replays.{" "}
             <Link to="../settings/spending">Spending</Link>
           </>
         }
@@ -65,8 +65,8 @@ export function ProvidersPage() {
               <PageMessage title="No connections yet.">
                 <PageHint>
                   {mayManage
-                    ? "Connect OpenAI, Anthropic, or a server of your own to call models in the playground."
-                    : "Ask an admin of the workspace to add one. Then the playground can call models."}
+                    ? "Connect OpenAI, Anthropic, or your own server, to call models in the playground, evaluations and replays."
+                    : "Ask an admin of the workspace to add one, to call models in the playground, evaluations and replays."}
                 </PageHint>
                 {mayManage && add}
               </PageMessage>

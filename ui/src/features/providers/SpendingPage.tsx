@@ -38,8 +38,8 @@ export function SpendingPage() {
         context={
           <>
             Model calls that Looptrace made itself: in the playground, and in tests of{" "}
-            <Link to="../settings/providers">connections</Link>. Recorded runs of your programs aren't among
-            them.
+            <Link to="../settings/providers">connections</Link>. Recorded runs of your programs aren't
+            included.
           </>
         }
         tools={
@@ -104,8 +104,8 @@ export function SpendingPage() {
         <QueryState query={groups} skeleton={<Skeleton h={HEIGHT} />} page>
           {(spending) =>
             spending.total.call_count === 0 ? (
-              <PageMessage title="No calls in this time.">
-                <PageHint>Calls of models appear here as soon as they begin.</PageHint>
+              <PageMessage title="No calls in this period.">
+                <PageHint>Model calls appear here as soon as they start.</PageHint>
                 <Button component={Link} to={`/p/${projectId}/playground`} variant="default">
                   Open the playground
                 </Button>
@@ -171,7 +171,7 @@ function Days({ spending, asTable }: { spending: Spending; asTable: boolean }) {
     <section className={classes.chart} aria-label="Cost by day">
       <h2 className={classes.title}>Cost by day (UTC)</h2>
       {[...cost, ...bounded].every((usd) => usd === 0) ? (
-        <p className={classes.dim}>No cost is known in this time.</p>
+        <p className={classes.dim}>No known cost in this period.</p>
       ) : asTable ? (
         <DataTable
           label="Cost by day, numbers"

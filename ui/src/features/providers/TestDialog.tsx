@@ -29,7 +29,7 @@ export function TestDialog({ projectId, provider, onClose }: Props) {
         <Stack gap="md">
           <Autocomplete
             label="Model"
-            description="Its calls ask for a few tokens, and count as spending. Without a model, only the address is tested."
+            description="Test calls use a few tokens and count as spending. Without a model, only the address is tested."
             placeholder="Choose or type one"
             data-autofocus
             maxLength={200}

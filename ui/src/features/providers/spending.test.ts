@@ -58,7 +58,7 @@ it("says what the cost leaves out", () => {
   };
   expect(leftOut(partial)).toEqual([
     "1 call of unknown cost, at most $2.00. Budgets count that.",
-    "2 calls of models without a price. No figure has their cost.",
+    "2 calls to models without a price, not included in any figure.",
     "1 call under way, at most $3.00.",
   ]);
   expect(costText(partial)).toBe("$0.250 +");

@@ -71,7 +71,7 @@ export function leftOut(totals: SpendingTotals): string[] {
     );
   }
   if (totals.unpriced_count > 0) {
-    texts.push(`${calls(totals.unpriced_count)} of models without a price. No figure has their cost.`);
+    texts.push(`${calls(totals.unpriced_count)} to models without a price, not included in any figure.`);
   }
   if (totals.running_count > 0) {
     texts.push(`${calls(totals.running_count)} under way, at most ${formatCost(totals.reserved_usd)}.`);

@@ -66,7 +66,7 @@ function Form({ projectId, saved }: { projectId: string; saved: ProjectLimits })
     <form onSubmit={submit}>
       <Stack gap="sm" align="flex-start">
         <Text size="sm" c="dimmed" maw={560}>
-          {Object.keys(fields).length === 0 && "This project has no limits of its own. "}
+          {Object.keys(fields).length === 0 && "This project uses the default limits. "}
           Empty fields use the installation's defaults; 0 per second means no limit. Burst: the most allowed
           at once. Defaults to the per-second limit.
         </Text>

@@ -29,7 +29,7 @@ export function SettingsPage() {
       <ProjectName key={project.id} project={project} />
       <WorkspaceName key={project.workspace_id} project={project} />
       <OrganizationName key={project.organization_id} project={project} />
-      <Section title="API" description="Programs use it with a key.">
+      <Section title="API" description="For programs, with a key.">
         <Stack gap={4} align="flex-start">
           <Anchor href="/v1/docs" target="_blank" size="sm">
             API reference
@@ -62,7 +62,7 @@ function ProjectName({ project }: { project: ProjectAccess }) {
 
 function WorkspaceName({ project }: { project: ProjectAccess }) {
   return (
-    <Section title="Workspace" description="Has projects, and people with a role in all of them.">
+    <Section title="Workspace" description="Contains projects. A role in it applies to all of them.">
       <Name
         what="workspace"
         id={project.workspace_id}
@@ -77,7 +77,7 @@ function WorkspaceName({ project }: { project: ProjectAccess }) {
 function OrganizationName({ project }: { project: ProjectAccess }) {
   const organization = useOrganization(project);
   return (
-    <Section title="Organization" description="Has workspaces, and people with a role in all of them.">
+    <Section title="Organization" description="Contains workspaces. A role in it applies to all of them.">
       <Name
         what="organization"
         id={project.organization_id}
