@@ -59,8 +59,8 @@ function LostFile() {
       >
         <Text size="sm" mb="xs">
           {isAway
-            ? "The page opens by itself when the server is back. If it stays away, check that Looptrace is running."
-            : "Reloading didn't help. Looptrace may be being updated: try again in a minute. `looptrace doctor` finds out what is wrong."}
+            ? "The page opens by itself when the server is back. If it doesn't come back, check that Looptrace is running."
+            : "Reloading didn't help. Looptrace may be updating: try again in a minute. `looptrace doctor` finds out what is wrong."}
         </Text>
         <Group>
           <Button size="compact-sm" variant="default" loading={isTrying} onClick={reload}>

@@ -12,7 +12,7 @@ export function SampleBanner({ project }: { project: ProjectAccess }) {
   const [removing, setRemoving] = useState(false);
   return (
     <section className={classes.banner} aria-label="Sample data">
-      <span className={classes.text}>Sample data. No program of yours made these runs.</span>
+      <span className={classes.text}>Sample data: these runs aren't from your programs.</span>
       {isAtLeast(project.role, "admin") && (
         <Button variant="default" size="compact-sm" onClick={() => setRemoving(true)}>
           Remove…

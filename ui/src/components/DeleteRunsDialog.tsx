@@ -42,7 +42,7 @@ export function DeleteRunsDialog({ projectId, target, name, onClose, onDeleted }
       ) : (
         <span data-testid="deletion">
           {total === 0
-            ? "No runs match any more."
+            ? "No runs match anymore."
             : `This deletes ${runs} with all spans, messages and scores. You can't undo this.`}
         </span>
       )}

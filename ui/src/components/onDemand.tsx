@@ -37,7 +37,8 @@ function Lost() {
   return (
     <div className={classes.lost} role="alert" data-testid="lost-part">
       <span>
-        A part of the page couldn't be loaded. If it stays away, save what you typed and reload the page.
+        A part of the page couldn't be loaded. If this keeps happening, save what you typed and reload the
+        page.
       </span>
       <Button variant="default" size="compact-sm" onClick={retry}>
         Try again
