@@ -175,7 +175,7 @@ await scenario(async (page, { projectId, emptyProject }) => {
   await page.getByTestId("misfits").getByRole("link", { name: "capital-france" }).waitFor();
   await inspect(page, "dataset-schema-misfit");
   await page.getByRole("button", { name: "Suggest from items for schema of the reference output" }).click();
-  await page.getByText("Made from the item.").waitFor();
+  await page.getByText("Based on the item.").waitFor();
   await page.getByRole("button", { name: "Suggest from items for schema of the input" }).click();
   await schema.getByText('"string"').waitFor();
   await page.getByRole("button", { name: "Save schema" }).click();

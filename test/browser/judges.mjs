@@ -111,7 +111,7 @@ await scenario(async (page, { base, projectId, dataset, comparison, email, passw
   await page.getByTestId("prefilled").getByText(/judged again/).waitFor();
   await page.getByTestId("estimate").getByText(/for 30 items/).waitFor();
   await page.getByRole("button", { name: "Start eval-run" }).click();
-  await page.getByTestId("votes-sum").getByText(/178 of the valid ones were made before/).waitFor();
+  await page.getByTestId("votes-sum").getByText(/178 of the valid votes were reused/).waitFor();
   await page.getByTestId("labels").waitFor();
 
   // The trend of both.

@@ -11,7 +11,7 @@ await scenario(async (page, { projectId, rate }) => {
     await perSecond.fill("");
     await burst.fill("");
   } else {
-    await page.getByText("no limits of its own").waitFor();
+    await page.getByText("uses the default limits").waitFor();
     // A negative limit is refused, not made positive.
     await perSecond.fill("-5");
     await page.getByText("must not be negative").waitFor();

@@ -163,7 +163,7 @@ export function judgeCost({ cost_usd: cost, unknown_cost_votes: unknown, votes }
   return formatCost(cost) + (unknown > 0 ? " +" : "");
 }
 
-/** Why votes of a judge are missing: "Stopped after 10 failures; 47 not asked". */
+/** Why votes of a judge are missing: "Stopped after 10 failures; 47 not called". */
 export function stoppedText({ failures, votes }: NonNullable<PanelJudge["stopped"]>): string {
   return `Stopped after ${formatCountOf(failures, "failure")}; ${formatCount(votes)} not called`;
 }

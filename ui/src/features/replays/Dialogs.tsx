@@ -49,7 +49,7 @@ export function DeleteDialog({ replay, onClose, onDeleted }: Props & { onDeleted
       onClose={onClose}
     >
       Its edits, its verdict and the list of its attempts are deleted for good. The recorded run and the runs
-      of {formatCountOf(replay.attempts.length, "attempt")} stay.
+      of {formatCountOf(replay.attempts.length, "attempt")} are kept.
     </ConfirmDialog>
   );
 }
