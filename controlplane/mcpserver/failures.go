@@ -40,7 +40,7 @@ const (
 
 // groupDetails are how much is shown of a group: tokens of its error, and attributes that set its runs apart. The first with which all
 // groups fit is used.
-var groupDetails = []struct{ tokens, contrasts int }{{80, 20}, {60, 5}, {40, 3}, {20, 1}}
+var groupDetails = []struct{ tokens, contrasts int }{{80, 20}, {60, 5}, {40, 3}, {20, 1}, {10, 0}}
 
 // failuresInput has the filters of a search that tell groups apart. Those without a description are described there.
 type failuresInput struct {
@@ -141,6 +141,7 @@ func (t *tools) addFailures(server *mcp.Server) error {
 // failedRuns returns a page of groups. The budget covers both forms of the result. What sets groups apart is shortened before groups are
 // left out.
 func (t *tools) failedRuns(ctx context.Context, grant access.Grant, in failuresInput) ([]byte, error) {
+	asked := in
 	in.setDefaults()
 	project, err := oneProject(grant)
 	if err != nil {
@@ -165,7 +166,7 @@ func (t *tools) failedRuns(ctx context.Context, grant access.Grant, in failuresI
 			Runs: page.Runs, FailedRuns: page.Failed, GroupCount: page.GroupCount, Partial: page.Partial, Groups: make([]failedGroup, len(page.Groups)),
 		}
 		if page.NextCursor != "" {
-			next := in
+			next := asked // without the defaults, which cost tokens
 			next.Cursor = page.NextCursor
 			out.NextPage = t.call(failuresTool, next)
 		}
