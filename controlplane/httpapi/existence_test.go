@@ -766,7 +766,7 @@ func (s stopped) Flush() {
 var (
 	uuidText   = regexp.MustCompile(`[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}`)
 	timeText   = regexp.MustCompile(`\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z`)
-	momentText = regexp.MustCompile(`\b\d{10,}\b`) // in seconds or finer, since 1970
+	momentText = regexp.MustCompile(`(^|[^-\w])\d{10,}\b`) // in seconds or finer, since 1970; the end of a UUID is none
 )
 
 // sendAs sends a request and ends streams once they have begun.
@@ -822,12 +822,12 @@ func (x *existence) send(t *testing.T, r request, as option, of []named, pick fu
 	}
 	got.Body = plain(got.Body)
 	got.Body = uuidText.ReplaceAllString(got.Body, "UUID")
-	got.Body = momentText.ReplaceAllString(timeText.ReplaceAllString(got.Body, "TIME"), "MOMENT")
+	got.Body = momentText.ReplaceAllString(timeText.ReplaceAllString(got.Body, "TIME"), "${1}MOMENT")
 	if location := got.Header.Get("Location"); location != "" {
 		got.Header.Set("Location", uuidText.ReplaceAllString(plain(location), "UUID"))
 	}
 	for i := range got.Statements {
-		got.Statements[i].Text = momentText.ReplaceAllString(plain(got.Statements[i].Text), "MOMENT")
+		got.Statements[i].Text = momentText.ReplaceAllString(plain(got.Statements[i].Text), "${1}MOMENT")
 	}
 	// What a request asks at once comes in any order.
 	slices.SortFunc(got.Statements, func(a, b statement) int { return strings.Compare(a.Text, b.Text) })
