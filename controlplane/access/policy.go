@@ -101,7 +101,7 @@ func (p Policy) Authorize(principal *Principal, operation string, target Target)
 		return Grant{}, fmt.Errorf("operation %q is not in the policy", operation)
 	case n.user:
 		if principal.User == nil {
-			return Grant{}, &problem.Error{Kind: problem.Forbidden, Code: "session_needed", Detail: "This needs the session of a user. A key has no account."}
+			return Grant{}, &problem.Error{Kind: problem.Forbidden, Code: "session_needed", Detail: "This needs a logged-in user. A key has no account."}
 		}
 		return Grant{Principal: principal, Target: target}, nil
 	case n.byRole:

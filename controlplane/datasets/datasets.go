@@ -33,7 +33,7 @@ var (
 )
 
 // ErrNameTaken is returned if the project has a dataset of the name.
-var ErrNameTaken = &problem.Error{Kind: problem.Conflict, Code: problem.CodeNameTaken, Detail: "The project has a dataset of this name."}
+var ErrNameTaken = &problem.Error{Kind: problem.Conflict, Code: problem.CodeNameTaken, Detail: "This project already has a dataset with this name."}
 
 // Service manages datasets.
 type Service struct {
@@ -198,7 +198,7 @@ func (s *Service) checkItems(ctx context.Context, tx postgres.DB, dataset uuid.U
 
 // errInUse is returned for a dataset that evaluations refer to.
 var errInUse = &problem.Error{
-	Kind: problem.Conflict, Code: "dataset_in_use", Detail: "Comparisons or eval-runs use the dataset. Delete them first: without it, their results cannot be read.",
+	Kind: problem.Conflict, Code: "dataset_in_use", Detail: "Comparisons or eval-runs use this dataset. Delete them first, because their results need it.",
 }
 
 // Delete deletes a dataset with all its revisions. It returns an error if an evaluation refers to it.

@@ -22,7 +22,7 @@ type locked struct {
 
 // errBusy is returned if another write takes long.
 var errBusy = &problem.Error{
-	Kind: problem.Conflict, Code: "dataset_busy", Detail: "An import writes to the dataset at the moment. Nothing was changed. Try again in a minute.",
+	Kind: problem.Conflict, Code: "dataset_busy", Detail: "An import is running on this dataset. Nothing was changed. Try again in a minute.",
 }
 
 func (s *Service) lock(ctx context.Context, tx postgres.DB, grant access.Grant, dataset uuid.UUID, base *int) (locked, error) {
@@ -46,6 +46,6 @@ func (l *locked) checkBase(base *int) error {
 	}
 	return &problem.Error{
 		Kind: problem.Conflict, Code: "stale_base_revision",
-		Detail: fmt.Sprintf("The dataset is at revision %d in the meantime. Read what changed, and write with base_revision %d.", l.Revision, l.Revision),
+		Detail: fmt.Sprintf("The dataset is now at revision %d. Check what changed, then write with base_revision %d.", l.Revision, l.Revision),
 	}
 }

@@ -23,7 +23,7 @@ type MissingResult struct {
 }
 
 // errExternal is returned for what only a job does.
-var errExternal = &problem.Error{Kind: problem.Conflict, Code: "target_external", Detail: "Its results came from outside. Run your program again."}
+var errExternal = &problem.Error{Kind: problem.Conflict, Code: "target_external", Detail: "Its results came from your program. Run the program again."}
 
 // errRecorded is the same for recorded runs.
 var errRecorded = &problem.Error{

@@ -69,12 +69,12 @@ const (
 )
 
 var (
-	errRunning = &problem.Error{Kind: problem.Conflict, Code: "evaluation_running", Detail: "It waits or runs. Cancel it first, or wait for its end."}
-	errEnded   = &problem.Error{Kind: problem.Conflict, Code: "evaluation_finished", Detail: "It has ended."}
-	errTooLate = &problem.Error{Kind: problem.Conflict, Code: "evaluation_finished", Detail: "The eval-run has ended, and takes no more results. Nothing was stored. Begin another one, and send all results to that."}
-	errInUse   = &problem.Error{Kind: problem.Conflict, Code: "evaluation_in_use", Detail: "A comparison uses its outputs. Delete that first."}
+	errRunning = &problem.Error{Kind: problem.Conflict, Code: "evaluation_running", Detail: "It is still running. Cancel it, or wait until it ends."}
+	errEnded   = &problem.Error{Kind: problem.Conflict, Code: "evaluation_finished", Detail: "It has already ended."}
+	errTooLate = &problem.Error{Kind: problem.Conflict, Code: "evaluation_finished", Detail: "The eval-run has ended and accepts no more results. Nothing was stored. Start another one, and send all results to it."}
+	errInUse   = &problem.Error{Kind: problem.Conflict, Code: "evaluation_in_use", Detail: "A comparison uses its outputs. Delete the comparison first."}
 	errDecided = &problem.Error{Kind: problem.Conflict, Code: "evaluation_decided", Detail: "It stopped early, because the primary metric is decided. To make all outputs, start it again without stop_early."}
-	errNothing = &problem.Error{Kind: problem.Conflict, Code: "nothing_missing", Detail: "No output is missing. To make those again that failed, set retry_failed."}
+	errNothing = &problem.Error{Kind: problem.Conflict, Code: "nothing_missing", Detail: "No output is missing. To run the failed ones again, set retry_failed."}
 )
 
 // Service manages evaluations.

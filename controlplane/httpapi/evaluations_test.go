@@ -119,7 +119,7 @@ func TestEvalRunWhileItRuns(t *testing.T) {
 	must[contract.EvalRunFinished](t, e.do(t, http.MethodPost, path+"/_actions/finish", nil, as), http.StatusOK)
 	late := wantProblem(t, e.do(t, http.MethodPost, path+"/results", body, as), http.StatusConflict)
 	assert.Equal(t, "evaluation_finished", late.Code)
-	assert.Contains(t, *late.Detail, "Begin another one")
+	assert.Contains(t, *late.Detail, "Start another one")
 }
 
 // TestEvalRunsDoNotWaitForComparisons has as many comparisons as a process works on, whose calls do not end.

@@ -25,7 +25,7 @@ var (
 		Kind: problem.Unavailable, Code: problem.CodeDependency, RetryAfter: problem.DependencyRetry,
 		Detail: "The service stopped before the whole request arrived. Nothing was changed; send it again.",
 	}
-	errInternal = &problem.Error{Kind: problem.Internal, Code: "internal", Detail: "The server failed. Look up the request id in its log."}
+	errInternal = &problem.Error{Kind: problem.Internal, Code: "internal", Detail: "The server had an internal error. Look for the request id in its log."}
 )
 
 // problemOf returns the problem that the client gets for an error: an internal one if no other applies.

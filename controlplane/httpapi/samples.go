@@ -25,7 +25,7 @@ const undoTimeout = 10 * time.Second
 
 var errIngestAway = &problem.Error{
 	Kind: problem.Unavailable, Code: problem.CodeDependency, RetryAfter: problem.DependencyRetry,
-	Detail: "Ingest does not accept the sample runs, so no samples were loaded. Try again in a few seconds.",
+	Detail: "The sample runs could not be stored, so no samples were loaded. Try again in a few seconds.",
 }
 
 type sampleHandlers struct {

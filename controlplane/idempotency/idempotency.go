@@ -47,13 +47,13 @@ var (
 	// ErrKeyReused is returned if the key was used for a different request.
 	ErrKeyReused = &problem.Error{
 		Kind: problem.Invalid, Code: "idempotency_key_reused",
-		Detail: "Another request was sent with this Idempotency-Key. Give each request its own key, and its retries the same.",
+		Detail: "This Idempotency-Key was used for another request. Use a new key for each request, and the same key only for its retries.",
 		Fields: []problem.Field{{Location: "header." + Header, Message: "was used for another request"}},
 	}
 	// ErrUnderWay is returned while the first attempt is running.
 	ErrUnderWay = &problem.Error{
 		Kind: problem.Conflict, Code: "request_under_way", RetryAfter: underWayRetry,
-		Detail: "A request with this Idempotency-Key is under way. Ask again for its answer.",
+		Detail: "A request with this Idempotency-Key is still running. Retry to get its answer.",
 	}
 )
 

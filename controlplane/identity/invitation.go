@@ -19,7 +19,7 @@ import (
 var (
 	// ErrInvitationAccepted is returned for an invitation that someone has accepted.
 	ErrInvitationAccepted = &problem.Error{
-		Kind: problem.Conflict, Code: "invitation_accepted", Detail: "This invitation was accepted already. If it was you, log in. Otherwise ask for a new one.",
+		Kind: problem.Conflict, Code: "invitation_accepted", Detail: "This invitation was already accepted. If you accepted it, log in. Otherwise ask for a new one.",
 	}
 	errInvitationRevoked = &problem.Error{
 		Kind: problem.Conflict, Code: "invitation_revoked", Detail: "This invitation was revoked. Ask for a new one.",

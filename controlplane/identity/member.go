@@ -20,17 +20,17 @@ var (
 		Kind: problem.Conflict, Code: "last_owner", Detail: "An organization needs an owner with an active account. Make another member an owner first.",
 	}
 	errOwnersOnly = &problem.Error{
-		Kind: problem.Forbidden, Code: "scope_missing", Detail: "Only an owner can give the role owner or change an owner.",
+		Kind: problem.Forbidden, Code: "scope_missing", Detail: "Only an owner can grant the owner role or change an owner.",
 	}
 	errAdminsOnly = &problem.Error{
-		Kind: problem.Forbidden, Code: "scope_missing", Detail: "This needs the role admin, which you no longer have here.",
+		Kind: problem.Forbidden, Code: "scope_missing", Detail: "This needs the admin role, which you no longer have here.",
 	}
 	errInherited = &problem.Error{
 		Kind: problem.Conflict, Code: "role_of_organization", Detail: "This person has access through a role in the organization. Change it there.",
 	}
 	errStronger = &problem.Error{
 		Kind: problem.Forbidden, Code: "scope_missing",
-		Detail: "The account also has a role that you do not have, here or in another organization or workspace. Ask an owner of that one.",
+		Detail: "This account has a role that you do not have, here or in another organization or workspace. Ask an owner there.",
 	}
 	errOwnAccount = &problem.Error{
 		Kind: problem.Conflict, Code: "own_account", Detail: "You cannot deactivate your own account. Ask another admin.",

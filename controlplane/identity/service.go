@@ -37,11 +37,11 @@ var (
 		Kind: problem.Forbidden, Code: "account_deactivated", Detail: "This account is deactivated. An admin of your organization can reactivate it.",
 	}
 	// ErrAlreadyBootstrapped is returned for a second setup.
-	ErrAlreadyBootstrapped = &problem.Error{Kind: problem.Conflict, Code: "already_bootstrapped", Detail: "Setup was done already. Log in instead."}
+	ErrAlreadyBootstrapped = &problem.Error{Kind: problem.Conflict, Code: "already_bootstrapped", Detail: "Looptrace is already set up. Log in instead."}
 	// ErrAlreadyRevoked is returned for the rotation of a revoked key.
-	ErrAlreadyRevoked = &problem.Error{Kind: problem.Conflict, Code: "key_revoked", Detail: "The key is revoked already."}
+	ErrAlreadyRevoked = &problem.Error{Kind: problem.Conflict, Code: "key_revoked", Detail: "This key is already revoked."}
 	// ErrAlreadyExpired is returned for the rotation of an expired key. The new key would have the same expiry.
-	ErrAlreadyExpired = &problem.Error{Kind: problem.Conflict, Code: "key_expired", Detail: "The key has expired already."}
+	ErrAlreadyExpired = &problem.Error{Kind: problem.Conflict, Code: "key_expired", Detail: "This key has already expired."}
 )
 
 // Service manages users with their roles, sessions and keys.

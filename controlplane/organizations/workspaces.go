@@ -14,7 +14,7 @@ import (
 )
 
 // ErrNameTaken is returned if another workspace of the organization has the name.
-var ErrNameTaken = &problem.Error{Kind: problem.Conflict, Code: problem.CodeNameTaken, Detail: "The organization has a workspace of this name."}
+var ErrNameTaken = &problem.Error{Kind: problem.Conflict, Code: problem.CodeNameTaken, Detail: "This organization already has a workspace with this name."}
 
 // Workspace is a workspace of an organization.
 type Workspace struct {

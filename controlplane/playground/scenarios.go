@@ -20,7 +20,7 @@ const maxScenarios = 1000
 
 var (
 	// ErrNameTaken is returned if another scenario of the project has the name.
-	ErrNameTaken = &problem.Error{Kind: problem.Conflict, Code: problem.CodeNameTaken, Detail: "The project has a scenario of this name."}
+	ErrNameTaken = &problem.Error{Kind: problem.Conflict, Code: problem.CodeNameTaken, Detail: "This project already has a scenario with this name."}
 
 	errTooMany = problem.InvalidField("body.name", fmt.Sprintf("is one too many: a project has at most %d scenarios", maxScenarios))
 )

@@ -23,11 +23,11 @@ import (
 var queries string
 
 // ErrNameTaken is returned if another project of the workspace has the name.
-var ErrNameTaken = &problem.Error{Kind: problem.Conflict, Code: problem.CodeNameTaken, Detail: "The workspace has a project of this name."}
+var ErrNameTaken = &problem.Error{Kind: problem.Conflict, Code: problem.CodeNameTaken, Detail: "This workspace already has a project with this name."}
 
 // ErrSamplesExist is returned if the workspace has a project with samples.
 var ErrSamplesExist = &problem.Error{
-	Kind: problem.Conflict, Code: "samples_exist", Detail: "The workspace has a project with samples. Delete it to load them anew.",
+	Kind: problem.Conflict, Code: "samples_exist", Detail: "This workspace already has a project with sample data. Delete it to load the samples again.",
 }
 
 // sampleName is the name of a project with samples.

@@ -31,7 +31,7 @@ const AliasLatest = "latest"
 
 var (
 	// ErrNameTaken is returned if the project has a prompt of the name.
-	ErrNameTaken = &problem.Error{Kind: problem.Conflict, Code: problem.CodeNameTaken, Detail: "The project has a prompt of this name."}
+	ErrNameTaken = &problem.Error{Kind: problem.Conflict, Code: problem.CodeNameTaken, Detail: "This project already has a prompt with this name."}
 	// ErrAliasProtected is returned for the deletion of a protected alias or of its prompt.
 	ErrAliasProtected = &problem.Error{
 		Kind: problem.Conflict, Code: "alias_protected", Detail: "An alias is protected. An admin can end its protection.",

@@ -168,7 +168,7 @@ func (s *Service) connection(p *Provider) (llm.Connection, error) {
 	if errors.Is(err, errUnreadable) {
 		return llm.Connection{}, &problem.Error{
 			Kind: problem.Conflict, Code: "provider_key_unreadable",
-			Detail: fmt.Sprintf("The API key of the connection %q was encrypted with a secret that the server no longer has. Enter the key again.", p.Name),
+			Detail: fmt.Sprintf("The stored API key of the connection %q cannot be decrypted, because the server's secret has changed. Enter the key again.", p.Name),
 		}
 	}
 	if err != nil {

@@ -46,7 +46,7 @@ const (
 
 var (
 	// ErrNameTaken is returned if another connection of the project has the name.
-	ErrNameTaken = &problem.Error{Kind: problem.Conflict, Code: problem.CodeNameTaken, Detail: "The project has a connection of this name."}
+	ErrNameTaken = &problem.Error{Kind: problem.Conflict, Code: problem.CodeNameTaken, Detail: "This project already has a connection with this name."}
 
 	errTooMany = problem.InvalidField("body.name", fmt.Sprintf("is one too many: a project has at most %d connections", maxProviders))
 )

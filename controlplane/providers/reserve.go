@@ -173,7 +173,7 @@ func (s *Service) notInTime(ctx context.Context, p *Provider, at time.Time) erro
 	}
 	busy := &problem.Error{
 		Kind: problem.Unavailable, Code: "provider_busy", RetryAfter: 5 * time.Second,
-		Detail: fmt.Sprintf("The connection %q has no free place: its limits of calls at once or requests a minute are reached, or the provider asked to wait. Try again later, or raise the limits.", p.Name),
+		Detail: fmt.Sprintf("The connection %q is busy: it has reached its limit of concurrent calls or calls per minute, or the provider asked to wait. Try again later, or raise the limits.", p.Name),
 	}
 	if !at.IsZero() {
 		busy.RetryAfter = time.Until(at)

@@ -54,8 +54,8 @@ const (
 )
 
 var (
-	errRunning = &problem.Error{Kind: problem.Conflict, Code: "replay_running", Detail: "It waits or runs. Cancel it first, or wait for its end."}
-	errNothing = &problem.Error{Kind: problem.Conflict, Code: "nothing_missing", Detail: "All attempts were made. To make more, ask for a higher number of them."}
+	errRunning = &problem.Error{Kind: problem.Conflict, Code: "replay_running", Detail: "The replay is still running. Cancel it, or wait until it ends."}
+	errNothing = &problem.Error{Kind: problem.Conflict, Code: "nothing_missing", Detail: "All attempts have run. To run more, ask for a higher number."}
 )
 
 // Service manages replays.

@@ -65,7 +65,7 @@ const (
 // Errors for the client.
 var (
 	// ErrNameTaken is returned if the project has a rule of the name.
-	ErrNameTaken = &problem.Error{Kind: problem.Conflict, Code: problem.CodeNameTaken, Detail: "The project has a rule of this name."}
+	ErrNameTaken = &problem.Error{Kind: problem.Conflict, Code: problem.CodeNameTaken, Detail: "This project already has a rule with this name."}
 	errTooMany   = problem.InvalidField("body.name", fmt.Sprintf("is one too many: a project has at most %d rules", maxRules))
 )
 
@@ -225,7 +225,7 @@ func (s *Service) Update(ctx context.Context, grant access.Grant, before *Rule, 
 	args["id"], args["changed"] = before.ID, changed
 	return s.change(ctx, grant, before.ID, func(ctx context.Context, tx postgres.DB, r *Rule) error {
 		if !r.UpdatedAt.Equal(before.UpdatedAt) {
-			return &problem.Error{Kind: problem.Conflict, Code: "rule_changed", Detail: "The rule was changed meanwhile. Read it again, and repeat the change."}
+			return &problem.Error{Kind: problem.Conflict, Code: "rule_changed", Detail: "Someone changed the rule in the meantime. Reload it, then make your change again."}
 		}
 		if _, err := tx.Exec(ctx, "update rule", args); err != nil {
 			return nameTaken(err)

@@ -17,7 +17,7 @@ var (
 	// ErrTooManyWatches means that the project, or the service, has its maximum of watches.
 	ErrTooManyWatches = &problem.Error{
 		Kind: problem.RateLimited, Code: problem.CodeRateLimited, RetryAfter: 10 * time.Second,
-		Detail: "The project has as many streams as it may. Close one.",
+		Detail: "The project has reached its limit of open streams. Close one.",
 	}
 	// ErrWatchTooOld means that the time to resume from is too long ago.
 	ErrWatchTooOld = errors.New("watch is too old to continue")

@@ -30,7 +30,7 @@ const (
 
 var (
 	// ErrNameTaken is returned if another view of the page has the name.
-	ErrNameTaken = &problem.Error{Kind: problem.Conflict, Code: problem.CodeNameTaken, Detail: "The page has a view of this name."}
+	ErrNameTaken = &problem.Error{Kind: problem.Conflict, Code: problem.CodeNameTaken, Detail: "This page already has a view with this name."}
 
 	errTooMany = problem.InvalidField("body.name", fmt.Sprintf("is one too many: a project has at most %d views", maxViews))
 )

@@ -99,7 +99,7 @@ const DependencyRetry = 2 * time.Second
 func DependencyDown(store string) *Error {
 	return &Error{
 		Kind: Unavailable, Code: CodeDependency, RetryAfter: DependencyRetry,
-		Detail: store + " is not answering. Try again in a few seconds. If it stays away, `looptrace doctor` says what is wrong.",
+		Detail: store + " is not answering. Try again in a few seconds. If it does not come back, `looptrace doctor` says what is wrong.",
 	}
 }
 
