@@ -128,7 +128,9 @@ export default function TimeChart(props: Props) {
                 ...(isLog && {
                   splits: (u: uPlot) => powersOfTen(u.scales.y?.min ?? 1, u.scales.y?.max ?? 10),
                 }),
-                values: (_, splits) => splits.map((value) => latest.current.format(value)),
+                // A split is null where uPlot leaves out the label for lack of room.
+                values: (_, splits: (number | null)[]) =>
+                  splits.map((value) => (value === null ? "" : latest.current.format(value))),
               },
         ],
         series: [
