@@ -21,11 +21,12 @@ export function errorsOf(error: Error | null): FormErrors {
   return Object.fromEntries(list.map(({ location, message }) => [location, message]));
 }
 
-/** What is wrong with what was typed is said at once; what is still empty isn't. */
+/** How messages about what is still empty or unchanged begin. */
+const MISSING = /^(Add|Choose|Enter|Fill in|Name|The prompt|This is the recorded|Write) /;
+
+/** What is wrong with what was typed is said at once; what is still empty or unchanged isn't. */
 export function shownEarly(errors: FormErrors): FormErrors {
-  return Object.fromEntries(
-    Object.entries(errors).filter(([, message]) => !/^(Choose|Fill in|Name|The prompt|Write)/.test(message)),
-  );
+  return Object.fromEntries(Object.entries(errors).filter(([, message]) => !MISSING.test(message)));
 }
 
 /** Reads the number in a text; undefined if it is empty, or invalid, which `errors` says. */

@@ -207,7 +207,7 @@ export function readDraft(draft: Draft): { content: PromptVersionCreate; errors:
     if (text.trim() === "") return undefined;
     const value = json(at, text);
     if (value === undefined || isObject(value)) return value as Record<string, unknown> | undefined;
-    errors.push({ at, message: "Enter a JSON object: { … }." });
+    errors.push({ at, message: "This isn't a JSON object: { … }." });
     return undefined;
   };
 

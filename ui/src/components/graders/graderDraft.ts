@@ -54,7 +54,7 @@ export function readGrader(
     return [];
   }
   if (!isObject(value) || typeof value.type !== "string") {
-    errors[at] = 'Enter a JSON object with a "type".';
+    errors[at] = `This isn't a JSON object with a "type".`;
     return [];
   }
   const problems = problemsOf(value, at);

@@ -9,6 +9,7 @@ import {
   withOwnMessages,
 } from "@/components/configuration/configurationDraft";
 import { emptyModel, newId } from "@/components/editor/draft";
+import { shownEarly } from "@/components/formErrors";
 import { GRADER_KINDS, newGrader } from "@/components/graders/graders";
 import { emptyComparison, likeComparison, type NewComparison, requestOf } from "./newComparison";
 
@@ -169,4 +170,12 @@ it("edits the messages of a prompt with the parameters of both", () => {
   expect(side.prompt).toBeNull();
   expect(side.content.model).toMatchObject({ model: "mine", temperature: "0.5", providerId: "p1" });
   expect(namesOf(side.content)).toEqual(["question", "language"]);
+});
+
+it("says nothing early about a form that nobody touched", () => {
+  const draft = emptyComparison();
+  const side = (which: "a" | "b") => ({ draft: draft[which], version: undefined, providerId: "" });
+  const { body, errors } = requestOf("project", draft, { a: side("a"), b: side("b") });
+  expect(body).toBeNull();
+  expect(shownEarly(errors)).toEqual({});
 });

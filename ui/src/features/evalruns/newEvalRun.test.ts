@@ -2,6 +2,7 @@ import { describe, expect, it } from "vitest";
 import type { Dataset, EvalRun } from "@/api/types";
 import { emptyConfiguration, type ReadyConfiguration } from "@/components/configuration/configurationDraft";
 import { emptyModel, newId } from "@/components/editor/draft";
+import { shownEarly } from "@/components/formErrors";
 import { emptyEvalRun, evalRunRequest, judgeAgain, likeEvalRun, type NewEvalRun } from "./newEvalRun";
 
 const dataset = { id: "d1", revision: 4, item_count: 10 } as Dataset;
@@ -121,4 +122,15 @@ describe("an eval-run like another", () => {
       max_runs: 20,
     });
   });
+});
+
+it("says nothing early about a form that nobody touched", () => {
+  const draft = emptyEvalRun();
+  const { body, errors } = evalRunRequest("project", draft, {
+    draft: draft.config,
+    version: undefined,
+    providerId: "",
+  });
+  expect(body).toBeNull();
+  expect(shownEarly(errors)).toEqual({});
 });

@@ -147,7 +147,7 @@ function readPrompt(edit: EditDraft, at: string, errors: FormErrors): ReplaySet 
   const { id, version } = edit.prompt;
   const variables = edit.variables.trim() === "" ? {} : readObject(edit.variables);
   if (!variables) {
-    errors[`${at}.variables`] = "Enter a JSON object: { … }.";
+    errors[`${at}.variables`] = "This isn't a JSON object: { … }.";
     return null;
   }
   return {
@@ -158,7 +158,7 @@ function readPrompt(edit: EditDraft, at: string, errors: FormErrors): ReplaySet 
 function readSchema(edit: EditDraft, at: string, errors: FormErrors): ReplaySet | null {
   const schema = readObject(edit.schema ?? "");
   if (schema) return { tool_schema: schema };
-  errors[at] = edit.schema === null ? "Choose a tool." : "Enter a JSON object: { … }.";
+  errors[at] = edit.schema === null ? "Choose a tool." : "This isn't a JSON object: { … }.";
   return null;
 }
 

@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
 import type { EvalRule } from "@/api/types";
+import { shownEarly } from "@/components/formErrors";
 import { newJudge, newPanel } from "@/components/panels/panelDraft";
 import {
   changesOf,
@@ -103,4 +104,10 @@ describe("changes of a rule", () => {
     expect(changes(changed)).toEqual(want);
     expect(isNewVersion(want)).toBe(isNew);
   });
+});
+
+it("says nothing early about a form that nobody touched", () => {
+  const { body, errors } = ruleRequest("p1", emptyRule(""));
+  expect(body).toBeNull();
+  expect(shownEarly(errors)).toEqual({});
 });
