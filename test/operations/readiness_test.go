@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -31,6 +32,27 @@ func TestReadinessTellsTheTruth(t *testing.T) {
 	output, err := probe(t, p, key)
 	require.NoError(t, err, output)
 	assert.Regexp(t, `^ok: run \S+ was accepted in \d+\.\d+ s and visible \d+\.\d+ s later\n$`, output)
+
+	// web answers for the API and ingest while they hang, each on its own, and passes on requests when they go on.
+	pause(t, p, product.ControlPlaneProcess)
+	refusedByWeb(t, p, http.MethodGet, "/v1/me", key, "The API is not answering: its process is stopped or overloaded.")
+	refusedByWeb(t, p, http.MethodPost, "/mcp", key, "It may still carry out this request.")
+	awaitReadyz(t, p, product.Web, http.StatusServiceUnavailable, `"api":"unavailable","collector":"ok"`)
+	accepted, err := product.Post(t.Context(), p.Ports.URL(product.Web)+"/v1/runs", key, product.JSON, nativeRun(t))
+	require.NoError(t, err)
+	require.Equal(t, http.StatusAccepted, accepted.Status)
+	examined, err := run(t, p, nil, "doctor", "--data", p.Data, "--port-offset", fmt.Sprint(p.Ports.Offset))
+	require.Error(t, err)
+	assert.Regexp(t, `(?m)^controlplane +problem +.*its process hangs or is overloaded`, examined)
+	resume(t, p, product.ControlPlaneProcess)
+	answersThroughWeb(t, p, key)
+
+	pause(t, p, product.CollectorProcess)
+	refusedByWeb(t, p, http.MethodPost, "/v1/runs", key, "Ingest is not answering: its process is stopped or overloaded.")
+	answersThroughWeb(t, p, key)
+	awaitReadyz(t, p, product.Web, http.StatusServiceUnavailable, `"api":"ok","collector":"unavailable"`)
+	resume(t, p, product.CollectorProcess)
+	awaitReadyz(t, p, product.Web, http.StatusOK, `"collector":"ok"`)
 
 	// With a key in use, ingest continues without PostgreSQL.
 	pause(t, p, product.PostgresProcess)
@@ -62,7 +84,7 @@ func TestReadinessTellsTheTruth(t *testing.T) {
 	until(t, func(context.Context) error {
 		return loggedByLauncher(p, "collector is not ready: receiver kafkabatch: ")
 	})
-	examined, err := run(t, p, nil, "doctor", "--data", p.Data, "--port-offset", fmt.Sprint(p.Ports.Offset))
+	examined, err = run(t, p, nil, "doctor", "--data", p.Data, "--port-offset", fmt.Sprint(p.Ports.Offset))
 	require.Error(t, err)
 	assert.Regexp(t, `(?m)^collector +problem +receiver kafkabatch: unavailable: `, examined)
 	resume(t, p, product.ClickHouseProcess)
@@ -79,6 +101,40 @@ func TestReadinessTellsTheTruth(t *testing.T) {
 	examined, err = run(t, p, nil, "doctor", "--data", p.Data, "--port-offset", fmt.Sprint(p.Ports.Offset))
 	require.NoError(t, err, examined)
 }
+
+// refusedByWeb waits until web answers a request itself, and logs after how long: a signal to stop arrives a moment later. It checks the
+// answer and its detail.
+func refusedByWeb(t *testing.T, p *product.Product, method, path, key, detail string) {
+	t.Helper()
+	var answer product.Answer
+	until(t, func(ctx context.Context) (err error) {
+		begin := time.Now()
+		if answer, err = product.Do(ctx, method, p.Ports.URL(product.Web)+path, bearer(key), nil); err != nil {
+			return err
+		}
+		t.Logf("%s %s: %d after %.1f s", method, path, answer.Status, time.Since(begin).Seconds())
+		if answer.Status != http.StatusServiceUnavailable {
+			return fmt.Errorf("%s %s answers %d %s", method, path, answer.Status, answer.Body)
+		}
+		return nil
+	})
+	assert.Equal(t, "application/problem+json", answer.Header.Get("Content-Type"))
+	assert.Equal(t, "2", answer.Header.Get("Retry-After"))
+	assert.Contains(t, string(answer.Body), `"code":"upstream_silent"`)
+	assert.Contains(t, string(answer.Body), detail)
+}
+
+// answersThroughWeb checks that the API answers the first request.
+func answersThroughWeb(t *testing.T, p *product.Product, key string) {
+	t.Helper()
+	begin := time.Now()
+	answer, err := product.Do(t.Context(), http.MethodGet, p.Ports.URL(product.Web)+"/v1/me", bearer(key), nil)
+	require.NoError(t, err)
+	assert.Equal(t, http.StatusOK, answer.Status, "%s", answer.Body)
+	t.Logf("the API answers after %.3f s", time.Since(begin).Seconds())
+}
+
+func bearer(key string) http.Header { return http.Header{"Authorization": {"Bearer " + key}} }
 
 // pids returns the process ids of the services, by name.
 func pids(t *testing.T, p *product.Product) map[string]int {

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"maps"
+	"net"
 	"net/http"
 	"slices"
 	"strings"
@@ -45,6 +46,10 @@ func (p Part) Ask(ctx context.Context) (degraded []string, err error) {
 		return nil, fmt.Errorf("ask %s: %w", p.Name, err)
 	}
 	response, err := client.Do(request)
+	var late net.Error
+	if errors.As(err, &late) && late.Timeout() {
+		return nil, fmt.Errorf("ask %s: it does not answer: its process hangs or is overloaded. If that lasts, kill it, and it is started again", p.Name)
+	}
 	if err != nil {
 		return nil, fmt.Errorf("ask %s: %w", p.Name, err)
 	}

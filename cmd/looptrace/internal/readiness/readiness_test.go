@@ -1,9 +1,12 @@
 package readiness_test
 
 import (
+	"context"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -49,4 +52,12 @@ func TestAsk(t *testing.T) {
 	}
 	_, err := readiness.Part{Name: "collector", Base: "http://127.0.0.1:1"}.Ask(t.Context())
 	require.ErrorContains(t, err, "connection refused")
+
+	listener, err := net.Listen("tcp", "127.0.0.1:0") // nobody accepts its connections
+	require.NoError(t, err)
+	t.Cleanup(func() { _ = listener.Close() })
+	ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
+	defer cancel()
+	_, err = readiness.Part{Name: "collector", Base: "http://" + listener.Addr().String()}.Ask(ctx)
+	require.ErrorContains(t, err, "ask collector: it does not answer: its process hangs or is overloaded")
 }

@@ -29,12 +29,12 @@ func newProxy(name string, target *url.URL, trusted TrustedProxies) http.Handler
 			p.SetXForwarded()
 			trusted.forward(p)
 		},
-		Transport: &http.Transport{
+		Transport: livingTransport{backend: newLiveness(target), RoundTripper: &http.Transport{
 			DialContext:         (&net.Dialer{Timeout: 2 * time.Second}).DialContext,
 			MaxIdleConnsPerHost: 64,
 			IdleConnTimeout:     30 * time.Second,
 			DisableCompression:  true, // forward the backend's encoding
-		},
+		}},
 		FlushInterval: -1, // server-sent events must not wait for a full buffer
 		ErrorHandler: func(w http.ResponseWriter, r *http.Request, err error) {
 			answerUpstreamError(w, r, name, err)
@@ -58,7 +58,16 @@ func answerUpstreamError(w http.ResponseWriter, r *http.Request, name string, er
 	}
 	slog.WarnContext(r.Context(), "backend does not answer", "path", r.URL.Path, "error", err)
 	w.Header().Set("Retry-After", retryAfter)
-	answerProblem(w, http.StatusServiceUnavailable, "upstream_unavailable", name+" is not running or cannot be reached. Try again in a few seconds. If it stays away, `looptrace doctor` says what is wrong.")
+	var hung *hungError
+	if !errors.As(err, &hung) {
+		answerProblem(w, http.StatusServiceUnavailable, "upstream_unavailable", name+" is not running or cannot be reached. Try again in a few seconds. If it stays away, `looptrace doctor` says what is wrong.")
+		return
+	}
+	detail := name + " is not answering: its process is stopped or overloaded. Try again in a few seconds. "
+	if r.Method != http.MethodGet && r.Method != http.MethodHead {
+		detail += "It may still carry out this request. "
+	}
+	answerProblem(w, http.StatusServiceUnavailable, "upstream_silent", detail+"If it stays silent, `looptrace doctor` says what is wrong.")
 }
 
 // answerBodyError answers a request whose body did not arrive completely.
