@@ -29,7 +29,7 @@ export function Arrival({ projectId }: { projectId: string }) {
         <>
           <IconCircleCheck size={20} stroke={1.8} color="var(--lt-ok)" aria-hidden="true" />
           <Text size="sm">
-            {isFirst ? "Your first run arrived: " : "A run arrived: "}
+            {isFirst && runs?.length === 1 ? "Your first run arrived: " : "A run arrived: "}
             <strong>{arrived.name}</strong>
           </Text>
           <Button component={Link} to={`/p/${projectId}/runs/${arrived.run_id}`} className={classes.open}>

@@ -88,7 +88,7 @@ function withKey({ name, value }: { name: string; value: string }, key: string) 
 }
 
 function exampleIds() {
-  return { runId: uuid(), spanId: hex(8), traceId: hex(16), now: new Date() };
+  return { runId: uuid(), spanId: hex(8), traceId: hex(16), failedRunId: uuid(), now: new Date() };
 }
 
 function hex(bytes: number): string {

@@ -7,6 +7,7 @@ const input = {
   runId: "0198c0de-0000-7000-8000-000000000001",
   spanId: "00f067aa0ba902b7",
   traceId: "4bf92f3577b34da6a3ce929d0e0e4736",
+  failedRunId: "0198c0de-0000-7000-8000-000000000002",
   now: new Date("2026-03-01T12:00:00Z"),
 };
 const all = snippets(input);
@@ -28,6 +29,13 @@ describe("snippets", () => {
     expect(bodyOf(all.find((snippet) => snippet.id === "curl"))).toMatchObject({
       runs: [{ run_id: input.runId, start_time: "2026-03-01T11:59:58.000Z" }],
       spans: [{ run_id: input.runId, span_id: input.spanId }],
+    });
+  });
+
+  it("sends a run that fails, newer than the first run and with an id of its own", () => {
+    expect(bodyOf(all.find((snippet) => snippet.id === "curl-failed"))).toMatchObject({
+      runs: [{ run_id: input.failedRunId, status: "error", start_time: "2026-03-01T11:59:59.000Z" }],
+      spans: [{ run_id: input.failedRunId, status: "error", error: { type: "TimeoutError" } }],
     });
   });
 

@@ -20,6 +20,7 @@ export interface SnippetInput {
   runId: string;
   spanId: string;
   traceId: string;
+  failedRunId: string;
   now: Date;
 }
 
@@ -27,6 +28,7 @@ export interface SnippetInput {
 export function snippets(input: SnippetInput): Snippet[] {
   return [
     nativeJSON(input),
+    failedRun(input),
     otlpJSON(input),
     pythonSDK(input),
     pythonHTTP(input),
@@ -66,14 +68,44 @@ function nativeJSON({ origin, key, runId, spanId, now }: SnippetInput): Snippet 
       },
     ],
   };
+  return { id: "curl", label: "curl", code: curl(`${origin}/v1/runs`, key, body) };
+}
+
+function failedRun({ origin, key, failedRunId, spanId, now }: SnippetInput): Snippet {
+  const at = (seconds: number) => new Date(now.getTime() + seconds * 1000).toISOString();
+  const error = { type: "TimeoutError", message: "The weather service did not answer within 5 s." };
+  const body = {
+    runs: [
+      {
+        run_id: failedRunId,
+        name: "weather agent",
+        kind: "agent",
+        status: "error",
+        start_time: at(-1),
+        end_time: at(0),
+        inputs: "Do I need an umbrella in Paris?",
+        error,
+      },
+    ],
+    spans: [
+      {
+        span_id: spanId,
+        run_id: failedRunId,
+        name: "get_weather",
+        kind: "tool",
+        status: "error",
+        start_time: at(-0.8),
+        end_time: at(-0.1),
+        tool: { name: "get_weather", arguments: { city: "Paris" } },
+        error,
+      },
+    ],
+  };
   return {
-    id: "curl",
-    label: "curl",
-    code: `curl -sS ${origin}/v1/runs \\
-  -H 'Authorization: Bearer ${key}' \\
-  -H 'Content-Type: application/json' \\
-  -d '${JSON.stringify(body, null, 2)}'
-`,
+    id: "curl-failed",
+    label: "curl, a run that fails",
+    code: curl(`${origin}/v1/runs`, key, body),
+    note: "The run appears under Failures. Its page copies it as text for a coding agent.",
   };
 }
 
@@ -117,12 +149,16 @@ function otlpJSON({ origin, key, traceId, spanId, now }: SnippetInput): Snippet 
   return {
     id: "curl-otlp",
     label: "curl, OTLP",
-    code: `curl -sS ${origin}/v1/traces \\
+    code: curl(`${origin}/v1/traces`, key, body),
+  };
+}
+
+function curl(url: string, key: string, body: unknown): string {
+  return `curl -sS ${url} \\
   -H 'Authorization: Bearer ${key}' \\
   -H 'Content-Type: application/json' \\
   -d '${JSON.stringify(body, null, 2)}'
-`,
-  };
+`;
 }
 
 function pythonSDK({ origin, key }: SnippetInput): Snippet {

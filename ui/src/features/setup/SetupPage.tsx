@@ -14,7 +14,7 @@ export function SetupPage() {
   const setup = useSetup();
   const [email, setEmail] = useState("");
   const [password, setPassword] = useState("");
-  const [organization, setOrganization] = useState("");
+  const [organization, setOrganization] = useState("My organization");
 
   const project = me.data?.projects[0];
   if (project) return <Navigate to={`/p/${project.id}/connect`} replace />;
@@ -50,6 +50,7 @@ export function SetupPage() {
           />
           <TextInput
             label="Organization"
+            description="You can rename it later"
             autoComplete="organization"
             required
             withAsterisk={false}
