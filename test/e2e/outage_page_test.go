@@ -48,4 +48,12 @@ func (p *project) playOutage(t *testing.T) {
 	}))
 	defer control.Close()
 	p.play(t, "outage", map[string]any{"control": control.URL}, nil)
+
+	var away struct {
+		Pages       int     `json:"pages"`
+		Slowest     float64 `json:"slowest_s"`
+		SlowestPath string  `json:"slowest_path"`
+	}
+	p.play(t, "pagesaway", map[string]any{"control": control.URL}, &away)
+	t.Logf("%d pages said that the API hangs, the slowest after %.1f s: %s", away.Pages, away.Slowest, away.SlowestPath)
 }

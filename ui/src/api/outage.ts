@@ -8,7 +8,7 @@ import { silence } from "./requests";
 const WAITS = [2_000, 4_000, 8_000, 15_000];
 /** How long the server may owe any answer, or have nothing to say, before it is asked for a sign, in ms. */
 const OWED_MS = 2_000;
-const IDLE_MS = 10_000;
+const IDLE_MS = 5_000;
 
 /** What keeps the page from current data. */
 export interface Outage {

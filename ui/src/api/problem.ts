@@ -66,8 +66,9 @@ export function isMissing(error: unknown): boolean {
   return error instanceof ApiError && error.status === 404;
 }
 
-/** Whether the server took the request and did not answer in time. */
+/** Whether the server took the request and did not answer in time, or web has found that it does not. */
 export function isSilence(error: ApiError): boolean {
+  if (error.problem?.code === "upstream_silent") return true;
   return error.status === 0 && error.cause instanceof DOMException && error.cause.name === "TimeoutError";
 }
 

@@ -33,6 +33,8 @@ const byCode: Record<string, string> = {
   stale_base_revision: "Someone changed it meanwhile",
   stale_base_version: "Someone saved another version meanwhile",
   throttled: "Too many attempts",
+  upstream_silent: "The server isn't answering",
+  upstream_unavailable: "The server can't be reached",
 };
 
 /** What failed, by the status of a problem whose code says no more. */

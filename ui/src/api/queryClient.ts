@@ -3,12 +3,14 @@ import { ApiError, isSilence } from "./problem";
 import { keys } from "./queryKeys";
 
 /**
- * Retries once after a network error or a 5xx. A 4xx would only repeat itself. After a missed deadline the reader has waited enough:
- * useOutage retries.
+ * Retries once after a network error or a 5xx. A 4xx would only repeat itself. After a missed deadline, the server's or that of one of
+ * its stores, the reader has waited enough: the page says so, and useOutage retries.
  */
 function shouldRetry(failures: number, error: Error): boolean {
-  if (error instanceof ApiError && ((error.status >= 400 && error.status < 500) || isSilence(error)))
-    return false;
+  if (error instanceof ApiError) {
+    if (error.status >= 400 && error.status < 500) return false;
+    if (isSilence(error) || error.problem?.code === "dependency_unavailable") return false;
+  }
   return failures < 1;
 }
 

@@ -77,6 +77,17 @@ describe("a failed request", () => {
     expect(error.message).toBe("The server isn't answering");
   });
 
+  it("is a silence if web finds the server silent", async () => {
+    const problem = { code: "upstream_silent", status: 503, title: "Service Unavailable" };
+    const headers = { "Content-Type": "application/problem+json", "Retry-After": "2" };
+    vi.stubGlobal("fetch", () =>
+      Promise.resolve(new Response(JSON.stringify(problem), { status: 503, headers })),
+    );
+    const error = await unwrap(client.GET("/v1/me", { baseUrl: "http://looptrace" })).catch((error) => error);
+    expect(isSilence(error) && isOutage(error)).toBe(true);
+    expect(error.message).toBe("The server isn't answering");
+  });
+
   it("stays cancelled if it was", async () => {
     vi.stubGlobal("fetch", () => Promise.reject(new DOMException("gone", "AbortError")));
     const error = await unwrap(client.GET("/v1/me", { baseUrl: "http://looptrace" })).catch((error) => error);

@@ -21,7 +21,7 @@ interface Listener {
   position: number | null;
   /** Runs that appeared or changed. */
   onRuns: (runs: Run[]) => void;
-  /** Too many runs changed: reload the list. */
+  /** Too many runs changed, or the store is away, which the list then says: reload it. */
   onReset: () => void;
 }
 
@@ -88,8 +88,10 @@ export function useRunStream(filter: RunFilter, live: boolean, listener: Listene
           },
           signal: opened.signal,
         });
-        if (!response.ok || !response.body) wait = RECONNECT_MS;
-        else {
+        if (!response.ok || !response.body) {
+          wait = RECONNECT_MS;
+          if (response.status === 503) latest.current.onReset();
+        } else {
           const parser = new EventStreamParser();
           const reader = response.body.pipeThrough(new TextDecoderStream()).getReader();
           for (let piece = await reader.read(); !piece.done; piece = await reader.read()) {
@@ -101,7 +103,10 @@ export function useRunStream(filter: RunFilter, live: boolean, listener: Listene
               if (event === "ready" && position === null) void readPage();
               else if (event === "run") report([JSON.parse(data) as Run]);
               else if (event === "reset") latest.current.onReset();
-              else if (event === "end") wait = RECONNECT_MS;
+              else if (event === "end") {
+                wait = RECONNECT_MS;
+                latest.current.onReset();
+              }
             }
           }
         }

@@ -6,12 +6,14 @@ import { CurrentPassword } from "@/components/CurrentPassword";
 import { ProblemPanel } from "@/components/ProblemPanel";
 import { SignInCard } from "@/components/SignInCard";
 import { withWait } from "@/components/throttled";
+import { useLastingError } from "@/components/useLastingError";
 import { safeNext } from "./next";
 
 /** Logs in and returns to the requested page. */
 export function LoginPage() {
   const [params] = useSearchParams();
   const me = useMe();
+  const away = useLastingError(me);
   const login = useLogin();
   const [email, setEmail] = useState("");
   const [password, setPassword] = useState("");
@@ -41,6 +43,7 @@ export function LoginPage() {
           />
           <CurrentPassword value={password} onChange={setPassword} />
           {login.isError && <ProblemPanel error={withWait(login.error)} />}
+          {away && !login.isError && <ProblemPanel error={away} onRetry={() => void me.refetch()} />}
           <Button type="submit" size="sm" loading={login.isPending}>
             Log in
           </Button>

@@ -6,11 +6,13 @@ import { ApiError } from "@/api/problem";
 import { NewPassword } from "@/components/NewPassword";
 import { ProblemPanel } from "@/components/ProblemPanel";
 import { SignInCard } from "@/components/SignInCard";
+import { useLastingError } from "@/components/useLastingError";
 
 /** Creates the first user. An installation shows it once. */
 export function SetupPage() {
   const me = useMe();
   const state = useSetupState();
+  const away = useLastingError(state);
   const setup = useSetup();
   const [email, setEmail] = useState("");
   const [password, setPassword] = useState("");
@@ -60,6 +62,7 @@ export function SetupPage() {
             error={failure?.fieldMessage("body.org_name")}
           />
           {setup.isError && !hasFieldErrors && <ProblemPanel error={setup.error} />}
+          {away && !setup.isError && <ProblemPanel error={away} onRetry={() => void state.refetch()} />}
           <Button type="submit" size="sm" loading={setup.isPending}>
             Create account
           </Button>
