@@ -36,6 +36,8 @@ func parameterErrors(refused *openapi3filter.RequestError, r *http.Request) []pr
 	}
 	var broken *openapi3.SchemaError
 	switch {
+	case errors.As(refused.Err, &broken) && strings.HasSuffix(broken.SchemaField, "Items"):
+		e.Message = rule(broken.SchemaField, p.Schema.Value)
 	case errors.As(refused.Err, &broken):
 		e.Message = rule(broken.SchemaField, schema)
 	case errors.As(refused.Err, new(*openapi3filter.ParseError)):

@@ -174,7 +174,7 @@ func listQuery(p contract.ListRunsParams) (runs.ListQuery, error) {
 	if err != nil {
 		return runs.ListQuery{}, err
 	}
-	query := runs.ListQuery{Filter: filter, Order: string(valueOf(p.Order, "")), Limit: page.Limit, Offset: page.Offset, Cursor: valueOf(p.Cursor, "")}
+	query := runs.ListQuery{Filter: filter, Order: string(valueOf(p.Order, "")), Limit: page.Limit, Offset: page.Offset, Cursor: valueOf(p.Cursor, ""), ScoreNames: valueOf(p.ScoreName, nil)}
 	if query.Cursor != "" && query.Offset > 0 {
 		return runs.ListQuery{}, problem.InvalidField("query.offset", "must not be given together with cursor")
 	}
@@ -200,6 +200,10 @@ func runOf(r *runs.Run) contract.Run {
 	}
 	if run.Metadata == nil {
 		run.Metadata = map[string]string{}
+	}
+	if r.ScoreSummaries != nil {
+		summaries := scoreSummariesOf(r.ScoreSummaries)
+		run.ScoreSummaries = &summaries
 	}
 	if r.ErrorType != "" || r.ErrorMessage != "" {
 		run.Error = &contract.RunError{Type: r.ErrorType, Message: r.ErrorMessage}

@@ -107,3 +107,18 @@ func scoreOf(s *runmodel.Score) contract.Score {
 	}
 	return score
 }
+
+func scoreSummariesOf(summaries []runs.ScoreSummary) []contract.ScoreSummary {
+	list := make([]contract.ScoreSummary, len(summaries))
+	for i := range summaries {
+		s := &summaries[i]
+		list[i] = contract.ScoreSummary{
+			Name: s.Name, Count: count(s.Count), SpanCount: count(s.OfSpans), Mean: s.Mean, Value: s.Value(),
+			UpdatedAt: time.Unix(0, int64(s.Version)).UTC(), Authors: s.Authors, AuthorCount: count(s.AuthorCount),
+		}
+		if s.ValueKind == runmodel.ScoreNumber {
+			list[i].Label = known(s.Label)
+		}
+	}
+	return list
+}

@@ -19,7 +19,7 @@ type streamHandlers struct {
 }
 
 type watcher interface {
-	Watch(ctx context.Context, in access.Projects, f runs.Filter, from time.Time) (*runs.Watch, error)
+	Watch(ctx context.Context, in access.Projects, f runs.Filter, scoreNames []string, from time.Time) (*runs.Watch, error)
 }
 
 // StreamRuns streams runs as they appear or change.
@@ -36,10 +36,10 @@ func (h streamHandlers) StreamRuns(ctx context.Context, req contract.StreamRunsR
 		}
 		from = time.UnixMilli(ms)
 	}
-	watch, err := h.runs.Watch(ctx, grantOf(ctx).Projects, filter, from)
+	watch, err := h.runs.Watch(ctx, grantOf(ctx).Projects, filter, valueOf(req.Params.ScoreName, nil), from)
 	missed := errors.Is(err, runs.ErrWatchTooOld)
 	if missed {
-		watch, err = h.runs.Watch(ctx, grantOf(ctx).Projects, filter, time.Time{})
+		watch, err = h.runs.Watch(ctx, grantOf(ctx).Projects, filter, valueOf(req.Params.ScoreName, nil), time.Time{})
 	}
 	if err != nil {
 		return nil, err

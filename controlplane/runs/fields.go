@@ -78,11 +78,14 @@ func (s *Service) Fields(ctx context.Context, projects access.Projects, f Filter
 	return fields, nil
 }
 
-// FieldValues lists the values of a field in the filter's runs, the most used first. field is one of [Fields.Names], or [MetadataField]
-// followed by a key. Only values that begin with prefix are listed, in whatever case.
+// FieldValues lists the values of a field in the filter's runs, the most used first. field is one of [Fields.Names], [ScoreNameField], or
+// [MetadataField] followed by a key. Only values that begin with prefix are listed, in whatever case.
 func (s *Service) FieldValues(ctx context.Context, projects access.Projects, f Filter, field, prefix string, limit int) (FieldValues, error) {
 	if key, ok := strings.CutPrefix(field, MetadataField); ok {
 		return s.values(ctx, projects, f, "metadata[?]", prefix, limit, key)
+	}
+	if field == ScoreNameField {
+		return s.values(ctx, projects, f, ScoreNameField, prefix, limit)
 	}
 	for _, known := range fieldValues {
 		if known.name == field {
@@ -92,7 +95,7 @@ func (s *Service) FieldValues(ctx context.Context, projects access.Projects, f F
 	return FieldValues{}, ErrNoSuchField
 }
 
-// values counts the runs by an expression, which args belong to.
+// values counts the runs by an expression, which args belong to, or by [ScoreNameField].
 func (s *Service) values(ctx context.Context, projects access.Projects, f Filter, expression, prefix string, limit int, args ...any) (FieldValues, error) {
 	projects = projects.Only(f.ProjectID)
 	f, err := s.settle(ctx, projects, f)
@@ -115,8 +118,11 @@ func (s *Service) values(ctx context.Context, projects access.Projects, f Filter
 			arguments = append(arguments, prefix)
 		}
 		found.Values = found.Values[:0]
-		return query(ctx, s.conn, projects, &found.Values, `
-			SELECT toString(`+expression+`) AS value, count() AS runs FROM runs FINAL WHERE `+w.String()+`
+		counted := `SELECT toString(` + expression + `) AS value, count() AS runs FROM runs FINAL WHERE ` + w.String()
+		if expression == ScoreNameField {
+			counted = scoredRuns + w.String() + `)`
+		}
+		return query(ctx, s.conn, projects, &found.Values, counted+`
 			GROUP BY value HAVING `+having+` ORDER BY runs DESC, value LIMIT ?`, append(arguments, limit+1)...)
 	})
 	if err != nil {

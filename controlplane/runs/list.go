@@ -21,6 +21,8 @@ type ListQuery struct {
 	Limit  int
 	Offset int
 	Cursor string // not together with Offset
+	// ScoreNames are the names of scores whose summaries the runs get.
+	ScoreNames []string
 
 	full bool // nothing is cut, for exports
 }
@@ -108,7 +110,10 @@ func (s *Service) List(ctx context.Context, projects access.Projects, q ListQuer
 			page.Runs[i].Cut = cutRun(&page.Runs[i].Run)
 		}
 	}
-	return page, s.addScores(ctx, projects, page.Runs, maxListedScores)
+	if err := s.addScores(ctx, projects, page.Runs, maxListedScores); err != nil {
+		return Page{}, err
+	}
+	return page, s.addScoreSummaries(ctx, projects, page.Runs, q.ScoreNames)
 }
 
 // list is a page of a list while it is read.

@@ -27,6 +27,8 @@ type Run struct {
 	// Scores are the newest of ScoreCount, including those of spans.
 	Scores     []runmodel.Score
 	ScoreCount uint64
+	// ScoreSummaries are those of the names that a list or watch asked for; nil if it asked for none.
+	ScoreSummaries []ScoreSummary
 	// OwnScores are the newest of the run as a whole. Only an export with spans reads them.
 	OwnScores []runmodel.Score
 }

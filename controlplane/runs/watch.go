@@ -62,14 +62,15 @@ type Watch struct {
 	feed     *projectFeed
 	projects access.Projects
 	filter   Filter
+	names    []string // of scores whose summaries the runs get
 	updates  chan changes
 	err      error // why updates is closed; set before
 	backlog  []changes
 }
 
-// Watch begins to report the runs that a filter selects, from the time that an earlier watch returned, or from now if it is zero. The
-// caller must close it. A run may be reported again although it did not change.
-func (s *Service) Watch(ctx context.Context, projects access.Projects, f Filter, from time.Time) (*Watch, error) {
+// Watch begins to report the runs that a filter selects, with summaries of their scores of some names, from the time that an earlier watch
+// returned, or from now if it is zero. The caller must close it. A run may be reported again although it did not change.
+func (s *Service) Watch(ctx context.Context, projects access.Projects, f Filter, scoreNames []string, from time.Time) (*Watch, error) {
 	projects = projects.Only(f.ProjectID)
 	now, err := s.storeTime(ctx, projects)
 	if err != nil {
@@ -80,7 +81,7 @@ func (s *Service) Watch(ctx context.Context, projects access.Projects, f Filter,
 		return nil, err
 	}
 	f.Prompts = settled.Prompts // the window moves on
-	w := &Watch{service: s, projects: projects, filter: f, updates: make(chan changes, maxBehind), From: from}
+	w := &Watch{service: s, projects: projects, filter: f, names: scoreNames, updates: make(chan changes, maxBehind), From: from}
 	if from.IsZero() {
 		w.From = now
 	} else if from.Before(now.Add(-maxResumeAge)) || from.After(now.Add(time.Minute)) {
@@ -162,7 +163,10 @@ func (w *Watch) read(ctx context.Context, found changes) ([]Run, time.Time, erro
 	if err != nil {
 		return nil, time.Time{}, err
 	}
-	return runs, found.at, w.service.addScores(ctx, w.projects, runs, maxListedScores)
+	if err := w.service.addScores(ctx, w.projects, runs, maxListedScores); err != nil {
+		return nil, time.Time{}, err
+	}
+	return runs, found.at, w.service.addScoreSummaries(ctx, w.projects, runs, w.names)
 }
 
 // Close ends the watch.

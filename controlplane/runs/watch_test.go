@@ -74,7 +74,7 @@ func TestWatchOfABusyProject(t *testing.T) {
 		return ids
 	}
 	watch := func(from time.Time) *Watch {
-		w, err := service.Watch(t.Context(), accesstest.Projects(t, project), Filter{ProjectID: project}, from)
+		w, err := service.Watch(t.Context(), accesstest.Projects(t, project), Filter{ProjectID: project}, nil, from)
 		require.NoError(t, err)
 		t.Cleanup(w.Close)
 		return w
@@ -129,7 +129,7 @@ func TestWatchDuringAnOutage(t *testing.T) {
 	service := NewService(conn, slog.New(slog.NewTextHandler(lines, nil)))
 	t.Cleanup(service.Close)
 	project := uuid.New()
-	w, err := service.Watch(t.Context(), accesstest.Projects(t, project), Filter{ProjectID: project}, time.Time{})
+	w, err := service.Watch(t.Context(), accesstest.Projects(t, project), Filter{ProjectID: project}, nil, time.Time{})
 	require.NoError(t, err)
 	t.Cleanup(w.Close)
 	require.Empty(t, lines)

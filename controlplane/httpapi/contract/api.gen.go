@@ -7729,6 +7729,9 @@ type Run struct {
 	// ScoreCount All scores of the run and its spans; `GET /v1/runs/{run_id}/scores` lists them.
 	ScoreCount int64 `json:"score_count"`
 
+	// ScoreSummaries Of the names that `score_name` asks for, sorted by name; absent without it. A name of which the run has no score is left out.
+	ScoreSummaries *[]ScoreSummary `json:"score_summaries,omitempty"`
+
 	// Scores The newest, including those of its spans: at most 20 in a list of runs and 100 in one run.
 	Scores    []Score `json:"scores"`
 	SessionId *string `json:"session_id"`
@@ -8346,6 +8349,32 @@ type ScorePage struct {
 
 // ScoreSource Whether a person or a program gave the score.
 type ScoreSource string
+
+// ScoreSummary The scores of one name that a run and its spans have. Comments without a value do not count.
+type ScoreSummary struct {
+	// AuthorCount All people
+	AuthorCount int64 `json:"author_count"`
+
+	// Authors Names of people, keys and rules that wrote them, at most 5. Scores that came with their spans have no author.
+	Authors []string `json:"authors"`
+	Count   int64    `json:"count"`
+
+	// Label The label of the newest value, if that is a number.
+	Label *string `json:"label"`
+
+	// Mean Of numbers, or of booleans with true as 1; null if some are categories, or if numbers and booleans are mixed.
+	Mean *float64 `json:"mean"`
+	Name string   `json:"name"`
+
+	// SpanCount How many of them are of spans.
+	SpanCount int64 `json:"span_count"`
+
+	// UpdatedAt When the newest was written.
+	UpdatedAt time.Time `json:"updated_at"`
+
+	// Value The newest value. A category is cut at 200 characters.
+	Value any `json:"value"`
+}
 
 // ScoreWrite A `value`, a `comment`, or both.
 type ScoreWrite struct {
@@ -9078,6 +9107,9 @@ type RunID = openapi_types.UUID
 
 // ScenarioID defines model for ScenarioID.
 type ScenarioID = openapi_types.UUID
+
+// ScoreName defines model for ScoreName.
+type ScoreName = []string
 
 // SourceRunID defines model for SourceRunID.
 type SourceRunID = openapi_types.UUID
@@ -9816,6 +9848,9 @@ type ListRunsParams struct {
 	// HasScore Only runs with a score or comment if true; only runs without if false.
 	HasScore *FilterHasScore `form:"has_score,omitempty" json:"has_score,omitempty"`
 
+	// ScoreName Give each run `score_summaries` of its scores of these names. It selects no runs: `has_score` does. A cursor is valid with any names.
+	ScoreName *ScoreName `form:"score_name,omitempty" json:"score_name,omitempty"`
+
 	// Order `-` sorts from the largest. Runs with an unknown value come last in both directions (running runs, and runs whose
 	// end is unknown, have no duration). Runs with equal values come newest first. A cursor is valid for one order and filter.
 	Order  *ListRunsParamsOrder `form:"order,omitempty" json:"order,omitempty"`
@@ -10260,8 +10295,11 @@ type StreamRunsParams struct {
 	ErrorType *FilterErrorType `form:"error_type,omitempty" json:"error_type,omitempty"`
 
 	// HasScore Only runs with a score or comment if true; only runs without if false.
-	HasScore    *FilterHasScore `form:"has_score,omitempty" json:"has_score,omitempty"`
-	LastEventID *string         `json:"Last-Event-ID,omitempty"`
+	HasScore *FilterHasScore `form:"has_score,omitempty" json:"has_score,omitempty"`
+
+	// ScoreName Give each run `score_summaries` of its scores of these names. It selects no runs: `has_score` does. A cursor is valid with any names.
+	ScoreName   *ScoreName `form:"score_name,omitempty" json:"score_name,omitempty"`
+	LastEventID *string    `json:"Last-Event-ID,omitempty"`
 }
 
 // GetRunParams defines parameters for GetRun.
@@ -17513,6 +17551,14 @@ func (siw *ServerInterfaceWrapper) ListRuns(c *gin.Context) {
 		return
 	}
 
+	// ------------- Optional query parameter "score_name" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "score_name", c.Request.URL.Query(), &params.ScoreName, runtime.BindQueryParameterOptions{Type: "array", Format: ""})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter score_name: %w", err), http.StatusBadRequest)
+		return
+	}
+
 	// ------------- Optional query parameter "order" -------------
 
 	err = runtime.BindQueryParameterWithOptions("form", true, false, "order", c.Request.URL.Query(), &params.Order, runtime.BindQueryParameterOptions{Type: "string", Format: ""})
@@ -18963,6 +19009,14 @@ func (siw *ServerInterfaceWrapper) StreamRuns(c *gin.Context) {
 	err = runtime.BindQueryParameterWithOptions("form", true, false, "has_score", c.Request.URL.Query(), &params.HasScore, runtime.BindQueryParameterOptions{Type: "boolean", Format: ""})
 	if err != nil {
 		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter has_score: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	// ------------- Optional query parameter "score_name" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "score_name", c.Request.URL.Query(), &params.ScoreName, runtime.BindQueryParameterOptions{Type: "array", Format: ""})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter score_name: %w", err), http.StatusBadRequest)
 		return
 	}
 

@@ -9276,6 +9276,8 @@ export interface components {
              * @description All scores of the run and its spans; `GET /v1/runs/{run_id}/scores` lists them.
              */
             score_count: number;
+            /** @description Of the names that `score_name` asks for, sorted by name; absent without it. A name of which the run has no score is left out. */
+            score_summaries?: components["schemas"]["ScoreSummary"][];
             /** @description Names of the tools that were called, at most 64. */
             tools: string[];
             /** @description Null if the run did not fail. */
@@ -9510,6 +9512,38 @@ export interface components {
             created_at: string;
             /** Format: date-time */
             updated_at: string;
+        };
+        /** @description The scores of one name that a run and its spans have. Comments without a value do not count. */
+        ScoreSummary: {
+            name: string;
+            /** Format: int64 */
+            count: number;
+            /**
+             * Format: int64
+             * @description How many of them are of spans.
+             */
+            span_count: number;
+            /**
+             * Format: double
+             * @description Of numbers, or of booleans with true as 1; null if some are categories, or if numbers and booleans are mixed.
+             */
+            mean: number | null;
+            /** @description The newest value. A category is cut at 200 characters. */
+            value: number | boolean | string;
+            /** @description The label of the newest value, if that is a number. */
+            label: string | null;
+            /**
+             * Format: date-time
+             * @description When the newest was written.
+             */
+            updated_at: string;
+            /** @description Names of people, keys and rules that wrote them, at most 5. Scores that came with their spans have no author. */
+            authors: string[];
+            /**
+             * Format: int64
+             * @description All people
+             */
+            author_count: number;
         };
         ScorePage: {
             data: components["schemas"]["Score"][];
@@ -9770,6 +9804,8 @@ export interface components {
         FilterErrorType: string;
         /** @description Only runs with a score or comment if true; only runs without if false. */
         FilterHasScore: boolean;
+        /** @description Give each run `score_summaries` of its scores of these names. It selects no runs: `has_score` does. A cursor is valid with any names. */
+        ScoreName: string[];
         /** @description A UUID; for OTLP data the trace id, as 32 hex digits or written as a UUID. */
         RunID: string;
         ViewID: string;
@@ -11858,6 +11894,8 @@ export interface operations {
                 error_type?: components["parameters"]["FilterErrorType"];
                 /** @description Only runs with a score or comment if true; only runs without if false. */
                 has_score?: components["parameters"]["FilterHasScore"];
+                /** @description Give each run `score_summaries` of its scores of these names. It selects no runs: `has_score` does. A cursor is valid with any names. */
+                score_name?: components["parameters"]["ScoreName"];
                 /**
                  * @description `-` sorts from the largest. Runs with an unknown value come last in both directions (running runs, and runs whose
                  *     end is unknown, have no duration). Runs with equal values come newest first. A cursor is valid for one order and filter.
@@ -11876,7 +11914,7 @@ export interface operations {
         responses: {
             /**
              * @description A page of runs. Inputs and outputs are cut at 120 bytes; `cut` names other members that are cut. A page of
-             *     500 runs has at most 17 MB plus the scores.
+             *     500 runs has at most 17 MB plus the scores and their summaries.
              */
             200: {
                 headers: {
@@ -15023,6 +15061,8 @@ export interface operations {
                 error_type?: components["parameters"]["FilterErrorType"];
                 /** @description Only runs with a score or comment if true; only runs without if false. */
                 has_score?: components["parameters"]["FilterHasScore"];
+                /** @description Give each run `score_summaries` of its scores of these names. It selects no runs: `has_score` does. A cursor is valid with any names. */
+                score_name?: components["parameters"]["ScoreName"];
             };
             header?: {
                 "Last-Event-ID"?: string;
@@ -15211,7 +15251,7 @@ export interface operations {
             };
             header?: never;
             path: {
-                /** @description A name that `GET /v1/runs/fields` lists, such as `agent_name` or `metadata.tier`. */
+                /** @description A name that `GET /v1/runs/fields` lists, such as `agent_name` or `metadata.tier`, or `score_name` for the names of scores. */
                 field: string;
             };
             cookie?: never;

@@ -1,0 +1,156 @@
+package httpapi
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/looptrace/looptrace/controlplane/httpapi/contract"
+	"github.com/looptrace/looptrace/internal/clickhouse"
+	"github.com/looptrace/looptrace/internal/problem"
+	"github.com/looptrace/looptrace/internal/runmodel"
+	"github.com/looptrace/looptrace/test/engines"
+)
+
+func TestScoreSummaries(t *testing.T) {
+	t.Parallel()
+	address := engines.ClickHouse(t)
+	require.NoError(t, clickhouse.Migrate(t.Context(), address))
+	e := newEnvOn(t, engines.Postgres(t), address)
+	session, project := e.setUp(t)
+	sibling := e.createProject(t, session, project.WorkspaceId, "Sibling")
+	key := e.mint(t, session, project.Id, contract.ScopeRunsRead, contract.ScopeRunsWrite)
+	id, unscored := storeRun(t, address, project.Id), storeRun(t, address, project.Id)
+	put := func(t *testing.T, run uuid.UUID, body string, as option) {
+		t.Helper()
+		must[contract.Score](t, e.do(t, http.MethodPost, "/v1/runs/"+run.String()+"/scores", body, as), http.StatusCreated)
+	}
+	list := func(t *testing.T, query string) map[uuid.UUID]contract.Run {
+		t.Helper()
+		page := must[contract.RunPage](t, e.do(t, http.MethodGet, "/v1/runs?project_id="+project.Id.String()+query, nil, bearer(key.Key)), http.StatusOK)
+		byID := map[uuid.UUID]contract.Run{}
+		for _, run := range page.Data {
+			byID[run.RunId] = run
+		}
+		return byID
+	}
+	put(t, id, `{"name":"relevance","value":0.25}`, bearer(key.Key))
+	put(t, id, `{"name":"relevance","value":0.75,"span_id":"00000000000000b2"}`, cookie(session))
+	put(t, id, `{"name":"relevance","comment":"alone"}`, bearer(key.Key))
+	put(t, id, `{"name":"solved","value":true}`, bearer(key.Key))
+	put(t, id, `{"name":"solved","value":false}`, bearer(key.Key))
+	put(t, id, `{"name":"tone","value":"kind"}`, bearer(key.Key))
+	put(t, id, `{"name":"tone","value":"rude"}`, bearer(key.Key))
+	put(t, id, `{"name":"mixed","value":1}`, bearer(key.Key))
+	put(t, id, `{"name":"mixed","value":true}`, bearer(key.Key))
+	put(t, id, `{"name":"unasked","value":1}`, bearer(key.Key))
+	foreign := storeRun(t, address, sibling.Id)
+	put(t, foreign, `{"name":"secret","value":1}`, cookie(session))
+
+	t.Run("only of the names that are asked for", func(t *testing.T) {
+		assert.Nil(t, list(t, "")[id].ScoreSummaries)
+		runs := list(t, "&score_name=tone&score_name=relevance&score_name=solved&score_name=mixed&score_name=secret")
+		require.NotNil(t, runs[unscored].ScoreSummaries)
+		assert.Empty(t, *runs[unscored].ScoreSummaries, "no score is not a score of 0")
+		got := *runs[id].ScoreSummaries
+		for i := range got {
+			assert.WithinDuration(t, time.Now(), got[i].UpdatedAt, time.Minute)
+			got[i].UpdatedAt = time.Time{}
+			slices.Sort(got[i].Authors)
+		}
+		authors := []string{"test", testEmail}
+		slices.Sort(authors)
+		half := 0.5
+		assert.Equal(t, []contract.ScoreSummary{
+			{Name: "mixed", Count: 2, Value: true, Authors: []string{"test"}, AuthorCount: 1},
+			{Name: "relevance", Count: 2, SpanCount: 1, Mean: &half, Value: 0.75, Authors: authors, AuthorCount: 2},
+			{Name: "solved", Count: 2, Mean: &half, Value: false, Authors: []string{"test"}, AuthorCount: 1},
+			{Name: "tone", Count: 2, Value: "rude", Authors: []string{"test"}, AuthorCount: 1},
+		}, got)
+	})
+	t.Run("more than a list shows of a run's scores", func(t *testing.T) {
+		conn, err := clickhouse.Open(address)
+		require.NoError(t, err)
+		defer func() { assert.NoError(t, conn.Close()) }()
+		run := storeRun(t, address, project.Id)
+		rows := make([]runmodel.Score, 60)
+		for i := range rows {
+			value := float64(i)
+			rows[i] = runmodel.Score{
+				ProjectID: project.Id, RunID: run, ScoreID: uuid.New(), Version: uint64(i) + 1, Name: "n", ValueKind: runmodel.ScoreNumber, Number: &value, Label: fmt.Sprint("l", i),
+				Source: runmodel.ScoreProgram, CreatedAt: time.Unix(0, 1),
+			}
+			if i%3 > 0 {
+				rows[i].AuthorKind, rows[i].AuthorID, rows[i].AuthorName = runmodel.ScoreByKey, uuid.New(), fmt.Sprint("key ", i)
+			}
+		}
+		rows[0].Number = nil // what is no number in JSON is left out
+		require.NoError(t, clickhouse.InsertScores(t.Context(), conn, rows))
+		got := *list(t, "&score_name=n")[run].ScoreSummaries
+		require.Len(t, got, 1)
+		assert.Equal(t, int64(59), got[0].Count)
+		assert.InDelta(t, 30, *got[0].Mean, 1e-9)
+		assert.InDelta(t, 59, got[0].Value, 0)
+		assert.Equal(t, "l59", *got[0].Label)
+		assert.Len(t, got[0].Authors, 5)
+		assert.Equal(t, int64(40), got[0].AuthorCount)
+	})
+	t.Run("names are listed as the values of a field", func(t *testing.T) {
+		names := func(query string, as option) []contract.RunFieldValue {
+			return must[contract.RunFieldValues](t, e.do(t, http.MethodGet, "/v1/runs/fields/score_name/values?project_id="+project.Id.String()+query, nil, as), http.StatusOK).Data
+		}
+		put(t, unscored, `{"name":"tone","value":"kind"}`, bearer(key.Key))
+		put(t, unscored, `{"comment":"a comment is not a score to show"}`, bearer(key.Key))
+		all := names("", cookie(session))
+		assert.Equal(t, contract.RunFieldValue{Value: "tone", Count: 2}, all[0], "the most used first, in runs")
+		values := make([]string, len(all))
+		for i, value := range all {
+			values[i] = value.Value
+		}
+		assert.ElementsMatch(t, []string{"tone", "mixed", "n", "relevance", "solved", "unasked"}, values)
+		assert.Equal(t, []contract.RunFieldValue{{Value: "relevance", Count: 1}}, names("&prefix=REL", bearer(key.Key)))
+		assert.Empty(t, names("&name=no+such+run", bearer(key.Key)), "of the runs that the filter selects")
+		fields := must[contract.RunFields](t, e.do(t, http.MethodGet, "/v1/runs/fields?project_id="+project.Id.String(), nil, bearer(key.Key)), http.StatusOK)
+		for _, field := range fields.Data {
+			assert.NotEqual(t, "score_name", field.Name, "it is no filter")
+		}
+	})
+	t.Run("in a stream", func(t *testing.T) {
+		server := httptest.NewServer(e.api)
+		t.Cleanup(server.Close)
+		s := openStream(t, server.URL+"/v1/runs/stream?score_name=tone&project_id="+project.Id.String(), bearer(key.Key))
+		require.Equal(t, http.StatusOK, s.status)
+		assert.Equal(t, "ready", s.next(t).name)
+		run := storeRun(t, address, project.Id)
+		for {
+			next := s.next(t)
+			var sent contract.Run
+			require.NoError(t, json.Unmarshal([]byte(next.data), &sent))
+			require.NotNil(t, sent.ScoreSummaries)
+			if sent.RunId == run {
+				break
+			}
+		}
+	})
+	t.Run("refused", func(t *testing.T) {
+		many := strings.Repeat("&score_name=a", 11)
+		for query, want := range map[string]problem.Field{
+			many:           {Location: "query.score_name", Message: "must have at most 10 items"},
+			"&score_name=": {Location: "query.score_name", Message: "must not be empty"},
+			"&score_name=" + strings.Repeat("x", 201): {Location: "query.score_name", Message: "must have at most 200 characters"},
+		} {
+			got := refusal(t, e, http.MethodGet, "/v1/runs?project_id="+project.Id.String()+query, nil, bearer(key.Key))
+			got[0].Value = nil
+			assert.Equal(t, []problem.Field{want}, got, query)
+		}
+	})
+}
