@@ -63,7 +63,12 @@ export function ListPage<Row>(props: Props<Row>) {
             }
             return (
               <>
-                <div ref={list} className={classes.list} data-stale={query.isPlaceholderData || undefined}>
+                <div
+                  ref={list}
+                  className={classes.list}
+                  data-stale={query.isPlaceholderData || undefined}
+                  aria-busy={query.isPlaceholderData}
+                >
                   {children(rows)}
                 </div>
                 <LoadMore query={query} what={what} />

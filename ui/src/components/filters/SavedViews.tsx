@@ -20,7 +20,7 @@ import { ProblemPanel } from "@/components/ProblemPanel";
 import { DangerItem } from "@/components/RowMenu";
 import { allows, useProject, useProjectId } from "@/components/useProject";
 import classes from "./FilterBar.module.css";
-import { isSameQuery, viewQuery } from "./filters";
+import { isSameQuery, viewParams, viewQuery } from "./filters";
 
 interface Props {
   page: ViewPage;
@@ -42,10 +42,10 @@ export function SavedViews({ page, params, onChange }: Props) {
   const current = views.find((view) => isSameQuery(view.query, params));
   // After changing the filters of an opened view, the reader can save them to it.
   const changed = current ? undefined : views.find((view) => view.id === openedId);
-  const isEmpty = viewQuery(params) === "";
+  const isEmpty = params.size === 0;
   const open = (view: View) => {
     setOpenedId(view.id);
-    onChange(new URLSearchParams(view.query));
+    onChange(viewParams(view.query));
   };
   return (
     <>

@@ -41,14 +41,17 @@ const RANGE_WORDS: Record<Range, string> = {
   "90d": "the last 90 days",
 };
 
-/** Says that a list has nothing in its time range, while the project has runs at other times. */
+/**
+ * Says that a list has nothing in its time range, while the project has runs at other times. Whether they match the other filters is not
+ * known.
+ */
 export function EmptyTime({ what, filters, params, onChange }: Props & { what: string; filters: Filters }) {
   const time = filters.range ? RANGE_WORDS[filters.range] : "this time range";
   const isFiltered = areFiltering({ ...filters, start_after: null, start_before: null });
   return (
     <PageMessage title={`No ${what} in ${time}${isFiltered ? " match these filters" : ""}.`}>
       <Button variant="default" onClick={() => onChange(withTimeRange(params, { preset: null }))}>
-        Show all time
+        Search all time
       </Button>
       {isFiltered && (
         <Button variant="subtle" onClick={() => onChange(withoutFilters(params))}>

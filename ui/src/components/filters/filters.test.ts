@@ -2,12 +2,15 @@ import { describe, expect, it } from "vitest";
 import {
   areFiltering,
   chips,
+  isSameQuery,
   nextOrder,
   readFilters,
   sharedParams,
   toggleOnlyFailed,
   toggleParam,
   toQuery,
+  viewParams,
+  viewQuery,
   withoutFilters,
   withoutParams,
   withParam,
@@ -184,5 +187,30 @@ describe("withoutParams", () => {
     expect(withoutParams(params, chips(readFilters(params))).toString()).toBe(
       "range=7d&group_by=model&search=seat",
     );
+  });
+});
+
+describe("saved views", () => {
+  const params = (query: string) => new URLSearchParams(query);
+  it("always have their time range", () => {
+    expect(viewQuery(params("status=error&model=m"))).toBe("model=m&range=24h&status=error");
+    expect(viewQuery(params("range=7d&kind=llm"))).toBe("kind=llm&range=7d");
+    expect(viewQuery(params("start_after=2026-03-01T00:00:00Z"))).toBe(
+      "start_after=2026-03-01T00%3A00%3A00Z",
+    );
+  });
+  it("show all time if they are older than the default range", () => {
+    expect(toQuery("p", readFilters(viewParams("status=error")))).toEqual({
+      project_id: "p",
+      status: ["error"],
+    });
+    expect(viewParams("range=24h").toString()).toBe("range=24h");
+    expect(viewParams("start_before=2026-03-01T00:00:00Z").has("range")).toBe(false);
+  });
+  it("are the same as an address with the same filters and range", () => {
+    expect(isSameQuery("range=24h&status=error", params("status=error"))).toBe(true);
+    expect(isSameQuery("status=error", params("status=error"))).toBe(false);
+    expect(isSameQuery("status=error", params("status=error&range=all"))).toBe(true);
+    expect(isSameQuery("range=7d", params("range=7d"))).toBe(true);
   });
 });

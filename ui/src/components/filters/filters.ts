@@ -329,14 +329,26 @@ function shortTime(time: string): string {
   return new Date(time).toLocaleString(undefined, { dateStyle: "medium", timeStyle: "short" });
 }
 
-/** The query of a saved view: the address's parameters sorted by name. */
+/** The query of a saved view: the address's parameters sorted by name. It always has a time range, so that it keeps its meaning. */
 export function viewQuery(params: URLSearchParams): string {
-  const sorted = new URLSearchParams(params);
+  const sorted = hasTime(params)
+    ? new URLSearchParams(params)
+    : withTimeRange(params, { preset: DEFAULT_RANGE });
   sorted.sort();
   return sorted.toString();
 }
 
+/** The parameters of a saved view. One without a time range was saved when lists had no default range: it shows all time. */
+export function viewParams(query: string): URLSearchParams {
+  const params = new URLSearchParams(query);
+  return hasTime(params) ? params : withTimeRange(params, { preset: null });
+}
+
 /** Whether a saved view has the address's filters. */
 export function isSameQuery(query: string, params: URLSearchParams): boolean {
-  return viewQuery(new URLSearchParams(query)) === viewQuery(params);
+  return viewQuery(viewParams(query)) === viewQuery(params);
+}
+
+function hasTime(params: URLSearchParams): boolean {
+  return TIME_PARAMS.some((name) => params.has(name));
 }

@@ -83,7 +83,11 @@ export function DashboardsPage() {
             isSettling ? (
               <ChartsSkeleton />
             ) : stats.total.count > 0 ? (
-              <div data-stale={query.isPlaceholderData || undefined} className={classes.content}>
+              <div
+                data-stale={query.isPlaceholderData || undefined}
+                aria-busy={query.isPlaceholderData}
+                className={classes.content}
+              >
                 {stats.partial && (
                   <p className={classes.partial} role="status">
                     Only includes runs since {formatTime(stats.start)}: counting earlier runs would take too

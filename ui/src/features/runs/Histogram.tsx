@@ -74,6 +74,7 @@ export function Histogram({ filter, isFiltered, params, onParams, onRange }: Pro
       aria-label="Runs over time"
       data-testid="histogram"
       data-stale={query.isPlaceholderData || undefined}
+      aria-busy={query.isPlaceholderData}
     >
       <p className={classes.summary}>
         {summary.map((text) => (
