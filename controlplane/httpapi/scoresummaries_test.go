@@ -53,12 +53,14 @@ func TestScoreSummaries(t *testing.T) {
 	put(t, id, `{"name":"mixed","value":1}`, bearer(key.Key))
 	put(t, id, `{"name":"mixed","value":true}`, bearer(key.Key))
 	put(t, id, `{"name":"unasked","value":1}`, bearer(key.Key))
+	put(t, id, `{"name":"huge","value":1.7e308}`, bearer(key.Key))
+	put(t, id, `{"name":"huge","value":1.6e308}`, bearer(key.Key))
 	foreign := storeRun(t, address, sibling.Id)
 	put(t, foreign, `{"name":"secret","value":1}`, cookie(session))
 
 	t.Run("only of the names that are asked for", func(t *testing.T) {
 		assert.Nil(t, list(t, "")[id].ScoreSummaries)
-		runs := list(t, "&score_name=tone&score_name=relevance&score_name=solved&score_name=mixed&score_name=secret")
+		runs := list(t, "&score_name=tone&score_name=relevance&score_name=solved&score_name=mixed&score_name=huge&score_name=secret")
 		require.NotNil(t, runs[unscored].ScoreSummaries)
 		assert.Empty(t, *runs[unscored].ScoreSummaries, "no score is not a score of 0")
 		got := *runs[id].ScoreSummaries
@@ -71,6 +73,7 @@ func TestScoreSummaries(t *testing.T) {
 		slices.Sort(authors)
 		half := 0.5
 		assert.Equal(t, []contract.ScoreSummary{
+			{Name: "huge", Count: 2, Value: 1.6e308, Authors: []string{"test"}, AuthorCount: 1},
 			{Name: "mixed", Count: 2, Value: true, Authors: []string{"test"}, AuthorCount: 1},
 			{Name: "relevance", Count: 2, SpanCount: 1, Mean: &half, Value: 0.75, Authors: authors, AuthorCount: 2},
 			{Name: "solved", Count: 2, Mean: &half, Value: false, Authors: []string{"test"}, AuthorCount: 1},
@@ -116,7 +119,7 @@ func TestScoreSummaries(t *testing.T) {
 		for i, value := range all {
 			values[i] = value.Value
 		}
-		assert.ElementsMatch(t, []string{"tone", "mixed", "n", "relevance", "solved", "unasked"}, values)
+		assert.ElementsMatch(t, []string{"huge", "tone", "mixed", "n", "relevance", "solved", "unasked"}, values)
 		assert.Equal(t, []contract.RunFieldValue{{Value: "relevance", Count: 1}}, names("&prefix=REL", bearer(key.Key)))
 		assert.Empty(t, names("&name=no+such+run", bearer(key.Key)), "of the runs that the filter selects")
 		fields := must[contract.RunFields](t, e.do(t, http.MethodGet, "/v1/runs/fields?project_id="+project.Id.String(), nil, bearer(key.Key)), http.StatusOK)

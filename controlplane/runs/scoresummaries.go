@@ -2,6 +2,7 @@ package runs
 
 import (
 	"context"
+	"math"
 
 	"github.com/google/uuid"
 
@@ -77,6 +78,9 @@ func (s *Service) addScoreSummaries(ctx context.Context, projects access.Project
 	}
 	for i := range rows {
 		if run := at[runmodel.RunKey{ProjectID: rows[i].ProjectID, RunID: rows[i].RunID}]; run != nil {
+			if mean := rows[i].Mean; mean != nil && math.IsInf(*mean, 0) {
+				rows[i].Mean = nil // the sum is too large
+			}
 			run.ScoreSummaries = append(run.ScoreSummaries, rows[i])
 		}
 	}

@@ -17,6 +17,7 @@ import (
 
 	"github.com/looptrace/looptrace/controlplane/access"
 	"github.com/looptrace/looptrace/controlplane/access/accesstest"
+	"github.com/looptrace/looptrace/internal/runmodel"
 )
 
 var update = flag.Bool("update", false, "write the golden files anew")
@@ -99,6 +100,13 @@ func TestStatements(t *testing.T) {
 		"field_values": func(ctx context.Context, s *Service, projects access.Projects) error {
 			_, err := s.FieldValues(ctx, projects, recent, MetadataField+"tier", "fr", 10)
 			return err
+		},
+		"score_names": func(ctx context.Context, s *Service, projects access.Projects) error {
+			_, err := s.FieldValues(ctx, projects, recent, ScoreNameField, "re", 10)
+			return err
+		},
+		"score_summaries": func(ctx context.Context, s *Service, projects access.Projects) error {
+			return s.addScoreSummaries(ctx, projects, []Run{{Run: runmodel.Run{ProjectID: project, RunID: run}}}, []string{"relevance", "tone"})
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
