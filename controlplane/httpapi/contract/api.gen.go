@@ -8765,7 +8765,7 @@ type ViewCreate struct {
 	// Page The UI page that a view belongs to.
 	Page ViewPage `json:"page"`
 
-	// Query The query string of the page's address, without the `?`, such as `status=error&range=7d`.
+	// Query The query string of the page's address, without the `?`, such as `status=error&range=7d`. Without a time range it shows all time.
 	Query string `json:"query"`
 }
 

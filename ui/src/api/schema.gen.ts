@@ -9628,7 +9628,7 @@ export interface components {
         ViewCreate: {
             page: components["schemas"]["ViewPage"];
             name: string;
-            /** @description The query string of the page's address, without the `?`, such as `status=error&range=7d`. */
+            /** @description The query string of the page's address, without the `?`, such as `status=error&range=7d`. Without a time range it shows all time. */
             query: string;
         };
         ViewUpdate: {
