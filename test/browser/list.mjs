@@ -143,11 +143,13 @@ await scenario(async (page, { projectId, needle, needleName, needleWords }) => {
   // A chosen column stays.
   await page.goto(`/p/${projectId}/runs`);
   await page.getByRole("button", { name: "Columns" }).click();
-  await page.getByRole("menuitemcheckbox", { name: "Environment" }).click();
+  await page.getByRole("option", { name: "Environment" }).click();
   await page.keyboard.press("Escape");
   await page.reload();
   await page.getByRole("columnheader", { name: "Environment" }).waitFor();
-  await page.evaluate(() => localStorage.removeItem("looptrace.run-columns"));
+  await page.getByRole("button", { name: "Columns" }).click();
+  await page.getByRole("button", { name: "Reset columns" }).click();
+  await page.keyboard.press("Escape");
   await page.reload();
   await until("runs in the list", async () => (await rows.count()) > 10);
   await page.keyboard.press("j");

@@ -40,7 +40,10 @@ const rule = (ruleId: string) => ["rule", ruleId] as const;
 const replayLists = (projectId: string) => ["replays", projectId] as const;
 const replay = (replayId: string) => ["replay", replayId] as const;
 const providers = (projectId: string) => ["providers", projectId] as const;
-const runList = (filter: RunFilter) => ["runs", "list", filter] as const;
+/** Lists with columns of scores. */
+const scoredRunLists = ["runs", "list", "scored"] as const;
+const runList = (filter: RunFilter) =>
+  filter.score_name ? ([...scoredRunLists, filter] as const) : (["runs", "list", filter] as const);
 const runStats = ["runs", "stats"] as const;
 const runContent = (projectId: string, runId: string) => ["run", projectId, runId, "content"] as const;
 
@@ -79,6 +82,7 @@ export const keys = {
     unpriced: (projectId: string) => [...prices(projectId), "unpriced"] as const,
   },
   runs: {
+    scoredLists: scoredRunLists,
     firstPage: (filter: RunFilter) => [...runList(filter), "first"] as const,
     laterPages: (filter: RunFilter) => [...runList(filter), "later"] as const,
     laterPage: (filter: RunFilter, cursor: string) => [...runList(filter), "later", cursor] as const,

@@ -71,8 +71,10 @@ export interface RunWindow {
   hasMore: boolean;
   /** Undefined while the row loads. */
   row: (index: number) => Run | undefined;
-  /** The loaded rows, in order. */
+  /** The loaded rows of the pages that contain the range, in order. */
   loaded: Run[];
+  /** The loaded rows of all pages, in order. */
+  known: () => Run[];
   error: Error | null;
   retry: () => void;
   /** The oldest time searched when the search stopped early; null when it covered everything. */
@@ -131,6 +133,8 @@ export function useRunWindow(filter: RunFilter, first: number, last: number): Ru
       return start && pages[page - from]?.data?.data[index - start.row];
     },
     loaded: pages.flatMap((page) => page.data?.data ?? []),
+    known: () =>
+      starts.flatMap(({ cursor }) => queryClient.getQueryData(runPage(filter, cursor).queryKey)?.data ?? []),
     error: failed?.error ?? null,
     retry: () => void failed?.refetch(),
     searchedTo: (reachesEnd && newest?.partial && newest.searched_to) || null,

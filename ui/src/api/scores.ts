@@ -18,9 +18,14 @@ export function useScores(projectId: string, runId: string) {
   });
 }
 
+/** What shows the scores of a run. */
+const changedBy = (projectId: string, runId: string) => ({
+  all: [keys.run.scores(projectId, runId), keys.runs.scoredLists],
+});
+
 /** POST /v1/runs/{run_id}/scores. */
 export function usePutScore(projectId: string, runId: string) {
-  return useInvalidatingMutation(keys.run.scores(projectId, runId), (body: ScoreWrite) =>
+  return useInvalidatingMutation(changedBy(projectId, runId), (body: ScoreWrite) =>
     unwrap(
       client.POST("/v1/runs/{run_id}/scores", {
         params: { path: { run_id: runId }, query: { project_id: projectId } },
@@ -32,7 +37,7 @@ export function usePutScore(projectId: string, runId: string) {
 
 /** DELETE /v1/runs/{run_id}/scores/{score_id}. */
 export function useDeleteScore(projectId: string, runId: string) {
-  return useInvalidatingMutation(keys.run.scores(projectId, runId), (id: string) =>
+  return useInvalidatingMutation(changedBy(projectId, runId), (id: string) =>
     unwrap(
       client.DELETE("/v1/runs/{run_id}/scores/{score_id}", {
         params: { path: { run_id: runId, score_id: id }, query: { project_id: projectId } },

@@ -45,6 +45,7 @@ export type RunDiffSpan = Schemas["RunDiffSpan"];
 export type RunDiffChange = Schemas["RunDiffChange"];
 export type RunDiffTotal = Schemas["RunDiffTotal"];
 export type Score = Schemas["Score"];
+export type ScoreSummary = Schemas["ScoreSummary"];
 export type ScoreWrite = Schemas["ScoreWrite"];
 export type RunDeletion = Schemas["RunDeletion"];
 export type RunQuery = operations["listRuns"]["parameters"]["query"];

@@ -1,36 +1,39 @@
-import { ActionIcon, Menu, Tooltip } from "@mantine/core";
+import { ActionIcon, Popover, Tooltip } from "@mantine/core";
 import { IconColumns3 } from "@tabler/icons-react";
-import { COLUMNS, type ColumnId, isDefault, readColumns } from "./columns";
+import { useState } from "react";
+import { onDemand } from "@/components/onDemand";
+import type { ColumnChoicesProps } from "./ColumnChoices";
 
-interface Props {
-  columns: readonly ColumnId[];
-  onChange: (columns: ColumnId[]) => void;
-}
+const ColumnChoices = onDemand(async () => (await import("./ColumnChoices")).ColumnChoices);
 
-/** Chooses the columns of the list. */
-export function ColumnChooser({ columns, onChange }: Props) {
-  const toggle = (id: ColumnId) =>
-    onChange(COLUMNS.map((column) => column.id).filter((item) => (item === id) !== columns.includes(item)));
+/** Chooses the columns of the list, among them scores and metadata of the project. */
+export function ColumnChooser(props: ColumnChoicesProps) {
+  const [opened, setOpened] = useState(false);
   return (
-    <Menu position="bottom-end" closeOnItemClick={false}>
-      <Tooltip label="Columns">
-        <Menu.Target>
-          <ActionIcon variant="default" size={30} aria-label="Columns">
+    <Popover
+      position="bottom-end"
+      width={280}
+      shadow="md"
+      trapFocus
+      returnFocus
+      opened={opened}
+      onChange={setOpened}
+    >
+      <Tooltip label="Columns" disabled={opened}>
+        <Popover.Target>
+          <ActionIcon
+            variant="default"
+            size={30}
+            aria-label="Columns"
+            onClick={() => setOpened((before) => !before)}
+          >
             <IconColumns3 size={15} stroke={1.7} />
           </ActionIcon>
-        </Menu.Target>
+        </Popover.Target>
       </Tooltip>
-      <Menu.Dropdown>
-        {COLUMNS.map(({ id, label }) => (
-          <Menu.CheckboxItem key={id} checked={columns.includes(id)} onChange={() => toggle(id)}>
-            {label}
-          </Menu.CheckboxItem>
-        ))}
-        <Menu.Divider />
-        <Menu.Item disabled={isDefault(columns)} onClick={() => onChange(readColumns(null))}>
-          Reset columns
-        </Menu.Item>
-      </Menu.Dropdown>
-    </Menu>
+      <Popover.Dropdown p={6}>
+        <ColumnChoices {...props} />
+      </Popover.Dropdown>
+    </Popover>
   );
 }

@@ -1,17 +1,20 @@
 import { Button, Skeleton } from "@mantine/core";
-import { useElementSize, useMediaQuery } from "@mantine/hooks";
+import { useElementSize, useMediaQuery, useMergedRef } from "@mantine/hooks";
 import { useVirtualizer } from "@tanstack/react-virtual";
 import { useCallback, useEffect, useLayoutEffect, useMemo, useRef, useState } from "react";
 import { useLocation, useNavigate } from "react-router";
 import { RUN_PAGE, useRunWindow } from "@/api/runs";
 import type { Run, RunFilter } from "@/api/types";
-import { nextOrder, type Order } from "@/components/filters/filters";
+import type { Order } from "@/components/filters/filters";
 import { formatCount, formatRuns, formatTime } from "@/components/format";
 import { useKeys } from "@/components/useKeys";
 import { useNow } from "@/components/useNow";
-import { type ColumnId, shownColumns, totalMinWidth } from "./columns";
+import { type Column, GAP, type Layout, shownColumns, totalMinWidth, tracksOf, type Widths } from "./columns";
+import { withWidth } from "./layout";
 import classes from "./RunList.module.css";
+import { RunListHead } from "./RunListHead";
 import { RunRow } from "./RunRow";
+import { isSelected, NO_SELECTION, type Selection, selectionOfLoaded, shareOf } from "./selection";
 
 interface Props {
   filter: RunFilter;
@@ -24,14 +27,16 @@ interface Props {
   reloads: number;
   /** Called when the list reaches or leaves its top. */
   onTop: (isAtTop: boolean) => void;
-  columns: readonly ColumnId[];
+  layout: Layout;
+  onLayout: (layout: Layout) => void;
   order: Order | null;
   onOrder: (order: Order | null) => void;
   words: readonly string[];
   /** The search, as the query of a run's address. */
   find: string;
-  selected: ReadonlyMap<string, Run>;
+  selection: Selection;
   onSelect: (runs: Run[], select: boolean) => void;
+  onSelection: (selection: Selection) => void;
   previewed: string | null;
   onPreview: (runId: string | null) => void;
 }
@@ -46,16 +51,10 @@ const positions = new Map<string, Position>();
 
 // Browsers limit an element's height to about 33 million pixels.
 const MAX_HEIGHT = 30_000_000;
+// The widest that a column becomes by itself, in pixels.
+const MAX_FIT = 600;
 // Rows to load before they become visible.
 const PREFETCH = 40;
-
-const ARROWS = { ascending: " ↑", descending: " ↓", none: "" } as const;
-
-/** The sort direction of a column. By default the newest run, and so the lowest age, comes first. */
-function sortOf(order: Order | null, key: string): keyof typeof ARROWS {
-  if (key === "start_time") return order === null ? "ascending" : order === key ? "descending" : "none";
-  return order === key ? "ascending" : order === `-${key}` ? "descending" : "none";
-}
 
 /** The virtual list: j and k move, Enter opens, x selects, Space shows the preview. Loads more rows near the end. */
 export function RunList({
@@ -65,18 +64,21 @@ export function RunList({
   changed,
   reloads,
   onTop,
-  columns,
+  layout,
+  onLayout,
   order,
   onOrder,
   words,
   find,
-  selected,
+  selection,
   onSelect,
+  onSelection,
   previewed,
   onPreview,
 }: Props) {
   const scroller = useRef<HTMLDivElement>(null);
   const { ref: sized, width } = useElementSize();
+  const setScroller = useMergedRef(scroller, sized);
   const isNarrow = useMediaQuery("(max-width: 48em)", false, { getInitialValueInEffect: false });
   const historyKey = useLocation().key;
   const navigate = useNavigate();
@@ -159,7 +161,7 @@ export function RunList({
     },
     x: () => {
       const run = current();
-      if (run) onSelect([run], !selected.has(run.run_id));
+      if (run) onSelect([run], !isSelected(selection, run));
     },
     " ": () => {
       const run = current() ?? rowAt(first);
@@ -186,6 +188,7 @@ export function RunList({
     };
   }, [historyKey]);
 
+  const { columns, widths } = layout;
   const shown = useMemo(() => shownColumns(columns, isNarrow ? 0 : width), [columns, isNarrow, width]);
   const setCursor = useCallback((runId: string) => {
     cursor.current = runId;
@@ -194,68 +197,54 @@ export function RunList({
 
   // Shift selects all rows between the last selected one and this one.
   const anchor = useRef<string | undefined>(undefined);
-  const latest = useRef({ loaded: runs.loaded, selected, onSelect });
+  const latest = useRef({ loaded: runs.loaded, selection, onSelect });
   useEffect(() => {
-    latest.current = { loaded: runs.loaded, selected, onSelect };
+    latest.current = { loaded: runs.loaded, selection, onSelect };
   });
   const select = useCallback((run: Run, extend: boolean) => {
-    const { loaded, selected, onSelect } = latest.current;
+    const { loaded, selection, onSelect } = latest.current;
     const from = loaded.findIndex(({ run_id }) => run_id === anchor.current);
     const to = loaded.findIndex(({ run_id }) => run_id === run.run_id);
     anchor.current = run.run_id;
-    const isOn = !selected.has(run.run_id);
+    const isOn = !isSelected(selection, run);
     if (extend && from >= 0 && to >= 0)
       onSelect(loaded.slice(Math.min(from, to), Math.max(from, to) + 1), isOn);
     else onSelect([run], isOn);
   }, []);
 
-  const tracks = ["minmax(190px, 1fr)", ...shown.map((column) => column.width)].join(" ");
+  const table = useRef<HTMLDivElement>(null);
+  const styleOf = (changed: Widths) => ({
+    "--tracks": tracksOf(shown, changed),
+    "--min-width": isNarrow ? "0" : `${totalMinWidth(shown, changed)}px`,
+  });
+  // Dragging an edge sets the style alone, so that no row is rendered.
+  const drag = (id: string, dragged: number | null) => {
+    const style = styleOf(dragged === null ? widths : withWidth(widths, id, dragged));
+    for (const [name, value] of Object.entries(style)) table.current?.style.setProperty(name, value);
+  };
   const isCut = runs.count > maxRows;
   return (
-    <div ref={scroller} className={classes.scroller} data-stale={isStale || undefined}>
+    <div ref={setScroller} className={classes.scroller} data-stale={isStale || undefined}>
       <div
-        ref={sized}
+        ref={table}
         role="table"
         aria-label="Runs"
         aria-rowcount={runs.hasMore ? -1 : count + 1}
         data-testid="run-list"
         className={classes.table}
-        style={
-          {
-            "--tracks": tracks,
-            "--min-width":
-              shown.length > 0 && !isNarrow && width < totalMinWidth(shown)
-                ? `${totalMinWidth(shown)}px`
-                : "0",
-          } as React.CSSProperties
-        }
+        style={styleOf(widths) as React.CSSProperties}
       >
-        <div className={classes.head} role="row" aria-rowindex={1}>
-          <span role="columnheader" className={classes.nameHead}>
-            Run
-          </span>
-          {shown.map((column) => (
-            <span
-              key={column.id}
-              role="columnheader"
-              data-number={column.number || undefined}
-              aria-sort={column.order ? sortOf(order, column.order) : undefined}
-            >
-              {column.order ? (
-                <button
-                  type="button"
-                  className={classes.sort}
-                  onClick={() => onOrder(nextOrder(order, column.order ?? ""))}
-                >
-                  {column.label}
-                  <span aria-hidden="true">{ARROWS[sortOf(order, column.order)]}</span>
-                </button>
-              ) : (
-                column.label
-              )}
-            </span>
-          ))}
-        </div>
+        <RunListHead
+          columns={shown}
+          widths={widths}
+          onDrag={drag}
+          onWidth={(id, chosen) => onLayout({ ...layout, widths: withWidth(widths, id, chosen) })}
+          fitting={(id) => fittingWidth(table.current, id, shown)}
+          order={order}
+          onOrder={onOrder}
+          selection={isStale ? null : shareOf(selection, runs.known)}
+          onSelectAll={(isOn) => onSelection(isOn ? selectionOfLoaded(runs.known()) : NO_SELECTION)}
+        />
         <div className={classes.rows} style={{ height: virtual.getTotalSize() }} role="rowgroup">
           {items.map((item) => {
             const run = rowAt(item.index);
@@ -269,7 +258,7 @@ export function RunList({
                 index={item.index}
                 columns={shown}
                 words={words}
-                selected={selected.has(run.run_id)}
+                selected={isSelected(selection, run)}
                 previewed={previewed === run.run_id}
                 now={now}
                 onFocus={setCursor}
@@ -315,4 +304,15 @@ export function RunList({
       </div>
     </div>
   );
+}
+
+/** The width that shows the rendered texts of a column whole, with its head, but no less than the column's own minimum. */
+function fittingWidth(table: HTMLElement | null, id: string, columns: readonly Column[]): number {
+  const of = (attribute: string) => `[${attribute}="${CSS.escape(id)}"]`;
+  const cells = [...(table?.querySelectorAll<HTMLElement>(`${of("data-column")}, ${of("data-head")}`) ?? [])];
+  for (const cell of cells) cell.style.width = "max-content";
+  const least = (columns.find((column) => column.id === id)?.minWidth ?? GAP) - GAP;
+  const widest = Math.max(least, ...cells.map((cell) => cell.offsetWidth + 1));
+  for (const cell of cells) cell.style.width = "";
+  return Math.min(widest, MAX_FIT);
 }

@@ -51,7 +51,7 @@ export const RunRow = memo(function RunRow({
       data-previewed={previewed || undefined}
       style={{ transform: `translateY(${top}px)`, height }}
     >
-      <span role="cell" className={classes.name}>
+      <span role="cell" className={classes.name} data-column="name">
         {/* No tab stop: the x key selects. A native checkbox, because scrolling creates many. */}
         <input
           type="checkbox"

@@ -5,7 +5,7 @@ import type { DeletionTarget } from "@/api/deletion";
 import { useFirstRuns, useReloadRuns } from "@/api/runs";
 import { type HiddenTraces, useHasRuns, useHiddenTraces } from "@/api/stats";
 import { useRunStream } from "@/api/stream";
-import type { Run, RunFilter } from "@/api/types";
+import type { RunFilter } from "@/api/types";
 import type { AddedRuns } from "@/components/AddToDatasetDialog";
 import { FilterBar } from "@/components/filters/FilterBar";
 import {
@@ -32,13 +32,16 @@ import { useKeys } from "@/components/useKeys";
 import { allows, useProject } from "@/components/useProject";
 import { searchWords } from "@/components/words";
 import { ColumnChooser } from "./ColumnChooser";
+import type { Layout } from "./columns";
 import { Histogram } from "./Histogram";
 import { mergeArrivals, NO_CHANGES } from "./live";
 import { MoreActions } from "./MoreActions";
+import { ofKind, ownName, SCORE } from "./ownColumns";
 import { RunList } from "./RunList";
 import { RunListSkeleton } from "./RunListSkeleton";
 import classes from "./RunsPage.module.css";
 import { SelectionBar } from "./SelectionBar";
+import { useChoice } from "./useChoice";
 import { useColumns } from "./useColumns";
 import { useStoredFlag } from "./useStoredFlag";
 
@@ -54,7 +57,7 @@ const Preview = onDemand(async () => (await import("./Preview")).Preview);
 export function RunsPage() {
   const { projectId, params, setParams, filters, filter, isFiltered, isTimed } = useFilters();
   const [live, setLive] = useStoredFlag("looptrace.live", true);
-  const [columns, setColumns] = useColumns();
+  const [layout, setLayout] = useColumns(projectId);
   const hidden = useHiddenTraces(filter, filters.traces === "genai");
   const showAll = () => setParams(withTraces(params, "all"));
   const project = useProject();
@@ -69,7 +72,7 @@ export function RunsPage() {
         title="Runs"
         tools={
           <FilterBar page="runs" filters={filters} params={params} onChange={setParams}>
-            <ColumnChooser columns={columns} onChange={setColumns} />
+            <ColumnChooser filter={filter} layout={layout} onChange={setLayout} />
             <MoreActions
               filter={filter}
               onAdd={mayAdd ? () => setAdded({ filter }) : undefined}
@@ -101,7 +104,8 @@ export function RunsPage() {
         params={params}
         onParams={setParams}
         live={live}
-        columns={columns}
+        layout={layout}
+        onLayout={setLayout}
         order={readOrder(params)}
         onOrder={(next) => setParams(withParam(params, "order", next))}
         isFiltered={isFiltered}
@@ -140,7 +144,8 @@ interface ResultsProps {
   params: URLSearchParams;
   onParams: (params: URLSearchParams) => void;
   live: boolean;
-  columns: ReturnType<typeof useColumns>[0];
+  layout: Layout;
+  onLayout: (layout: Layout) => void;
   order: Order | null;
   onOrder: (order: Order | null) => void;
   isFiltered: boolean;
@@ -158,13 +163,8 @@ interface ResultsProps {
   mayCreateKeys: boolean;
 }
 
-const NO_RUNS: ReadonlyMap<string, Run> = new Map();
 /** At most so often new runs appear by themselves. */
 const APPEAR_MS = 2_000;
-
-/** What the reader chose in each history entry, so that "back" shows it again. */
-const choices = new Map<string, { selected: ReadonlyMap<string, Run>; previewed: string | null }>();
-const NO_CHOICE = { selected: NO_RUNS, previewed: null };
 
 const NO_WORDS: readonly string[] = [];
 
@@ -175,7 +175,8 @@ function Results({
   params,
   onParams,
   live,
-  columns,
+  layout,
+  onLayout,
   order,
   onOrder,
   isFiltered,
@@ -189,7 +190,12 @@ function Results({
 }: ResultsProps) {
   const location = useLocation();
   const { search } = filters;
-  const listed = useMemo(() => (order ? { ...filter, order } : filter), [filter, order]);
+  // As a text, so that other columns don't change what is listed.
+  const scores = JSON.stringify(ofKind(layout.columns, SCORE).map(ownName));
+  const listed = useMemo(() => {
+    const names = JSON.parse(scores) as string[];
+    return { ...filter, ...(order && { order }), ...(names.length > 0 && { score_name: names }) };
+  }, [filter, order, scores]);
   const runs = useFirstRuns(listed);
   const reload = useReloadRuns(listed);
   const isCurrent = runs.isSuccess && !runs.isPlaceholderData;
@@ -213,7 +219,10 @@ function Results({
       : { listed, loadedAt, news: NO_CHANGES, overrun: false };
   const { news, overrun } = current(since);
   // Any status and outcome, to notice runs that no longer match the filter.
-  const streamed = useMemo(() => ({ ...filter, status: undefined, outcome: undefined }), [filter]);
+  const streamed = useMemo(
+    () => ({ ...listed, order: undefined, status: undefined, outcome: undefined }),
+    [listed],
+  );
   useRunStream(streamed, live && page !== undefined, {
     position: page?.position ?? null,
     onRuns: (arrived) =>
@@ -255,22 +264,8 @@ function Results({
     return () => clearTimeout(timer);
   }, [mayAppear, loadedAt, reload]);
 
-  // Another filter clears the selection and the preview.
-  const [choice, setChoice] = useState(() => ({ filter, ...(choices.get(location.key) ?? NO_CHOICE) }));
-  const { selected, previewed } = choice.filter === filter ? choice : NO_CHOICE;
-  useEffect(() => {
-    choices.set(location.key, { selected, previewed });
-  }, [location.key, selected, previewed]);
-  const change = (changed: { selected?: ReadonlyMap<string, Run>; previewed?: string | null }) =>
-    setChoice({ filter, selected, previewed, ...changed });
-  const select = (chosen: Run[], isOn: boolean) => {
-    const next = new Map(selected);
-    for (const run of chosen) {
-      if (isOn) next.set(run.run_id, run);
-      else next.delete(run.run_id);
-    }
-    change({ selected: next });
-  };
+  const choice = useChoice(filter, location.key);
+  const { selection, previewed } = choice;
 
   return (
     <>
@@ -307,14 +302,16 @@ function Results({
                 changed={news.changed}
                 reloads={reloads}
                 onTop={setAtTop}
-                columns={columns}
+                layout={layout}
+                onLayout={onLayout}
                 // The previous filter's rows match other words.
                 words={runs.isPlaceholderData ? NO_WORDS : words}
                 find={find}
-                selected={selected}
-                onSelect={select}
+                selection={selection}
+                onSelect={choice.select}
+                onSelection={choice.setSelection}
                 previewed={previewed}
-                onPreview={(runId) => change({ previewed: runId })}
+                onPreview={choice.preview}
               />
             ) : hidden ? (
               <PageMessage title="No traces with GenAI spans.">
@@ -350,13 +347,15 @@ function Results({
             )
           }
         </QueryState>
-        {selected.size > 0 && (
+        {selection.runs.size > 0 && (
           <SelectionBar
             projectId={projectId}
-            selected={selected}
-            onClear={() => change({ selected: NO_RUNS })}
-            onAdd={onAdd && (() => onAdd({ run_ids: [...selected.keys()] }))}
-            onDelete={onDelete && (() => onDelete({ run_ids: [...selected.keys()] }))}
+            filter={filter}
+            selection={selection}
+            hasMore={page?.next_cursor !== null}
+            onSelection={choice.setSelection}
+            onAdd={onAdd}
+            onDelete={onDelete}
           />
         )}
         {deletion && onDelete && (
@@ -377,7 +376,7 @@ function Results({
             onClose={() => onDelete(null)}
             onDeleted={() => {
               onDelete(null);
-              change({ selected: NO_RUNS, previewed: null });
+              choice.clear();
               void showFresh();
             }}
           />
@@ -388,7 +387,7 @@ function Results({
               projectId={projectId}
               runId={previewed}
               find={find}
-              onClose={() => change({ previewed: null })}
+              onClose={() => choice.preview(null)}
             />
           </SearchWords>
         )}

@@ -1,31 +1,50 @@
 import { Button, CloseButton } from "@mantine/core";
 import { IconArrowsDiff, IconDatabasePlus, IconTrash } from "@tabler/icons-react";
 import { Link } from "react-router";
-import type { Run } from "@/api/types";
+import type { DeletionTarget } from "@/api/deletion";
+import { useRunStats } from "@/api/stats";
+import type { RunFilter } from "@/api/types";
+import type { AddedRuns } from "@/components/AddToDatasetDialog";
 import { formatCount } from "@/components/format";
 import { useKeys } from "@/components/useKeys";
 import classes from "./SelectionBar.module.css";
+import { NO_SELECTION, type Selection, selectionText } from "./selection";
 
 interface Props {
   projectId: string;
-  selected: ReadonlyMap<string, Run>;
-  onClear: () => void;
+  filter: RunFilter;
+  selection: Selection;
+  /** Whether the list has runs that are not loaded. */
+  hasMore: boolean;
+  onSelection: (selection: Selection) => void;
   /** Missing if the user may not change datasets. */
-  onAdd?: () => void;
+  onAdd?: (runs: AddedRuns) => void;
   /** Missing if the user may not delete runs. */
-  onDelete?: () => void;
+  onDelete?: (runs: DeletionTarget) => void;
 }
 
-/** Actions on the selected runs. */
-export function SelectionBar({ projectId, selected, onClear, onAdd, onDelete }: Props) {
+/** Actions on the selected runs, which may be all that match the filter. */
+export function SelectionBar({ projectId, filter, selection, hasMore, onSelection, onAdd, onDelete }: Props) {
+  const onClear = () => onSelection(NO_SELECTION);
   useKeys({ Escape: onClear });
-  const runs = [...selected.values()].sort((a, b) => a.start_time.localeCompare(b.start_time));
+  const { data: stats, isPlaceholderData } = useRunStats(filter);
+  const matching = stats && !isPlaceholderData && !stats.partial ? stats.total.count : null;
+  const isAll = selection.of === "all";
+  const runs = isAll
+    ? []
+    : [...selection.runs.values()].sort((a, b) => a.start_time.localeCompare(b.start_time));
   const [older, newer] = runs;
+  const target = isAll ? { filter } : { run_ids: [...selection.runs.keys()] };
   return (
     <section className={classes.root} aria-label="Selection" data-testid="selection">
       <span className={classes.count} role="status">
-        {formatCount(selected.size)} selected
+        {selectionText(selection, matching, hasMore)}
       </span>
+      {selection.of === "loaded" && hasMore && (matching === null || matching > selection.runs.size) && (
+        <Button variant="subtle" onClick={() => onSelection({ ...selection, of: "all" })}>
+          Select all {matching === null ? "" : `${formatCount(matching)} `}that match
+        </Button>
+      )}
       {runs.length === 2 && older && newer ? (
         <Button
           component={Link}
@@ -40,18 +59,20 @@ export function SelectionBar({ projectId, selected, onClear, onAdd, onDelete }: 
           variant="default"
           leftSection={<IconArrowsDiff size={14} />}
           disabled
-          title="Select two runs to compare them"
+          title={
+            isAll ? "All matching runs can't be compared. Select two." : "Select two runs to compare them"
+          }
         >
           Compare
         </Button>
       )}
       {onAdd && (
-        <Button variant="default" leftSection={<IconDatabasePlus size={14} />} onClick={onAdd}>
+        <Button variant="default" leftSection={<IconDatabasePlus size={14} />} onClick={() => onAdd(target)}>
           Add to dataset…
         </Button>
       )}
       {onDelete && (
-        <Button variant="default" leftSection={<IconTrash size={14} />} onClick={onDelete}>
+        <Button variant="default" leftSection={<IconTrash size={14} />} onClick={() => onDelete(target)}>
           Delete…
         </Button>
       )}

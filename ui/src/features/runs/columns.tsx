@@ -13,6 +13,7 @@ import {
 import { Highlight } from "@/components/Highlight";
 import { fromFirstHit, hasHit } from "@/components/words";
 import { durationShare } from "./durationScale";
+import { isOwn, MAX_OWN, METADATA, type OwnColumnId, ofKind, ownColumn, SCORE } from "./ownColumns";
 import classes from "./RunList.module.css";
 
 /** What a cell may use besides its run. */
@@ -22,7 +23,7 @@ export interface CellContext {
   words: readonly string[];
 }
 
-interface ColumnOf {
+export interface ColumnOf {
   id: string;
   label: string;
   /** The width of its grid track. */
@@ -32,6 +33,8 @@ interface ColumnOf {
   number?: boolean;
   /** The API's order parameter. */
   order?: string;
+  /** Explains the label. */
+  headTitle?: string;
   title?: (run: Run) => string | undefined;
   cell: (run: Run, context: CellContext) => React.ReactNode;
 }
@@ -165,19 +168,43 @@ export const COLUMNS = [
   },
 ] as const satisfies readonly ColumnOf[];
 
-export type ColumnId = (typeof COLUMNS)[number]["id"];
+export type FixedColumnId = (typeof COLUMNS)[number]["id"];
+/** A column of every project, or that of a score or a metadata key. */
+export type ColumnId = FixedColumnId | OwnColumnId;
 export type Column = ColumnOf & { id: ColumnId };
 
-const DEFAULT: readonly ColumnId[] = ["words", "duration", "tokens", "cost", "models", "session", "age"];
+/** Widths in pixels that the user gave columns, by id. The first column has the id "name". */
+export type Widths = Readonly<Record<string, number>>;
+
+/** The columns, in order, and their widths. */
+export interface Layout {
+  columns: readonly ColumnId[];
+  widths: Widths;
+}
+
+const DEFAULT: readonly FixedColumnId[] = ["words", "duration", "tokens", "cost", "models", "session", "age"];
+export const DEFAULT_LAYOUT: Layout = { columns: DEFAULT, widths: {} };
 /** The columns to drop first on narrow screens. */
 const DROP_ORDER: readonly ColumnId[] = ["session", "models", "cost", "tokens"];
-const NAME_MIN_WIDTH = 226;
+/** The columns of scores and metadata stand before these. */
+const LAST: readonly ColumnId[] = ["started", "age"];
 
-/** The stored columns, in order, or the default. */
-export function readColumns(stored: string | null): ColumnId[] {
-  if (stored === null) return [...DEFAULT];
-  const ids = stored.split(",");
-  return COLUMNS.map(({ id }) => id).filter((id) => ids.includes(id));
+/** The space between two columns, in pixels. */
+export const GAP = 14;
+const NAME_WIDTH = 190;
+/** The space around the name's column, in pixels. */
+const NAME_SPACE = 36;
+
+/** These columns, in the order in which they stand. Unknown ones are left out. */
+export function inOrder(ids: readonly string[]): ColumnId[] {
+  const fixed = COLUMNS.map(({ id }) => id).filter((id) => ids.includes(id));
+  const own = [...new Set(ids)].filter(isOwn);
+  return [
+    ...fixed.filter((id) => !LAST.includes(id)),
+    ...ofKind(own, SCORE).slice(0, MAX_OWN),
+    ...ofKind(own, METADATA).slice(0, MAX_OWN),
+    ...fixed.filter((id) => LAST.includes(id)),
+  ];
 }
 
 /** Whether these are the default columns. */
@@ -185,24 +212,41 @@ export function isDefault(columns: readonly ColumnId[]): boolean {
   return columns.join() === DEFAULT.join();
 }
 
+const fixedColumns: ReadonlyMap<string, Column> = new Map(COLUMNS.map((column) => [column.id, column]));
+
 /**
  * The columns to show in `width` pixels. Chosen columns are always shown and may scroll sideways; default columns are
  * dropped until they fit.
  */
-export function shownColumns(chosen: readonly ColumnId[], width: number): Column[] {
-  const all: readonly Column[] = COLUMNS;
-  let shown = all.filter(({ id }) => chosen.includes(id));
-  if (!isDefault(chosen) || width === 0) return shown;
+export function shownColumns(columns: readonly ColumnId[], width: number): Column[] {
+  let shown = columns.flatMap((id): Column[] => {
+    const column = fixedColumns.get(id) ?? (isOwn(id) ? ownColumn(id) : undefined);
+    return column ? [column] : [];
+  });
+  if (!isDefault(columns) || width === 0) return shown;
   for (const dropped of DROP_ORDER) {
-    if (totalMinWidth(shown) <= width) break;
+    // Their own widths, so that none disappears while another one is being widened.
+    if (totalMinWidth(shown, {}) <= width) break;
     shown = shown.filter(({ id }) => id !== dropped);
   }
   return shown;
 }
 
 /** The minimum width of the columns and the name, in pixels. */
-export function totalMinWidth(columns: readonly Column[]): number {
-  return columns.reduce((sum, { minWidth }) => sum + minWidth, NAME_MIN_WIDTH);
+export function totalMinWidth(columns: readonly Column[], widths: Widths): number {
+  return columns.reduce(
+    (sum, { id, minWidth }) => sum + (widths[id] === undefined ? minWidth : widths[id] + GAP),
+    (widths.name ?? NAME_WIDTH) + NAME_SPACE,
+  );
+}
+
+/** The tracks of the grid that a row is. */
+export function tracksOf(columns: readonly Column[], widths: Widths): string {
+  const track = (id: string, width: string) => (widths[id] === undefined ? width : `${widths[id]}px`);
+  return [
+    track("name", `minmax(${NAME_WIDTH}px, 1fr)`),
+    ...columns.map(({ id, width }) => track(id, width)),
+  ].join(" ");
 }
 
 /** Says whether the column shows a session or a conversation. */

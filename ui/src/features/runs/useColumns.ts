@@ -1,27 +1,33 @@
-import { useCallback, useState } from "react";
-import { type ColumnId, isDefault, readColumns } from "./columns";
+import { useCallback, useMemo, useState } from "react";
+import type { Layout } from "./columns";
+import { readLayout, writeLayout } from "./layout";
 
-const storageKey = "looptrace.run-columns";
+// Chosen before projects had their own columns.
+const earlierKey = "looptrace.run-columns";
+const storageKey = (projectId: string) => `${earlierKey}.${projectId}`;
 
-/** The columns of the list, stored in this browser. */
-export function useColumns(): [ColumnId[], (columns: ColumnId[]) => void] {
-  const [columns, setColumns] = useState(() => readColumns(recall()));
-  const store = useCallback((next: ColumnId[]) => {
-    setColumns(next);
-    try {
-      if (isDefault(next)) localStorage.removeItem(storageKey);
-      else localStorage.setItem(storageKey, next.join());
-    } catch {
-      // Without storage the default applies next time.
-    }
-  }, []);
-  return [columns, store];
+/** The columns of the list and their widths, stored in this browser for each project. */
+export function useColumns(projectId: string): [Layout, (layout: Layout) => void] {
+  const recalled = useMemo(() => recall(projectId), [projectId]);
+  const [chosen, setChosen] = useState({ projectId, layout: recalled });
+  const store = useCallback(
+    (layout: Layout) => {
+      setChosen({ projectId, layout });
+      try {
+        localStorage.setItem(storageKey(projectId), writeLayout(layout));
+      } catch {
+        // Without storage the default applies next time.
+      }
+    },
+    [projectId],
+  );
+  return [chosen.projectId === projectId ? chosen.layout : recalled, store];
 }
 
-function recall(): string | null {
+function recall(projectId: string): Layout {
   try {
-    return localStorage.getItem(storageKey);
+    return readLayout(localStorage.getItem(storageKey(projectId)), localStorage.getItem(earlierKey));
   } catch {
-    return null;
+    return readLayout(null, null);
   }
 }
