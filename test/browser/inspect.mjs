@@ -46,6 +46,8 @@ async function settle(page) {
 }
 
 async function examine(page, where, rules) {
+  const squeezed = await page.locator("h1").evaluateAll((all) => all.filter((heading) => heading.clientWidth < 16).length);
+  if (squeezed > 0) report(where, "the heading has no room");
   // Once a document, for it is large. The page's content security policy doesn't apply to scripts from the debugger.
   if (!(await page.evaluate(() => "axe" in globalThis))) await page.evaluate(axe.source);
   const { violations } = await page.evaluate(
