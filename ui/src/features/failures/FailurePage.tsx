@@ -8,7 +8,7 @@ import { Ago } from "@/components/Ago";
 import { DataTable } from "@/components/DataTable";
 import { Fact, FactList } from "@/components/Fact";
 import { chips, withoutParams, withParam, withTimeRange } from "@/components/filters/filters";
-import { formatCost, formatCount, formatDuration, formatPercent } from "@/components/format";
+import { formatCost, formatCount, formatDuration, formatPercent, NONE } from "@/components/format";
 import { KindIcon } from "@/components/KindIcon";
 import { Page } from "@/components/Page";
 import { QueryState } from "@/components/QueryState";
@@ -75,16 +75,13 @@ export function FailurePage() {
               {group.agent_name && ` in ${group.agent_name}`}
             </p>
             <FactList>
-              <Fact
-                label={`Runs, ${readWindow(params).label.toLowerCase()}`}
-                value={formatCount(group.count)}
-              />
+              <Fact label={`Runs, last ${readWindow(params).label}`} value={formatCount(group.count)} />
               <Fact label="Of all failed runs" value={formatPercent(group.share)} />
               <Fact
                 label={group.agent_name ? "Of the agent's runs" : "Of the runs of this name"}
                 value={`${formatPercent(group.agent_share)} of ${formatCount(group.agent_run_count)}`}
               />
-              <Fact label="Users" value={group.user_count === null ? null : formatCount(group.user_count)} />
+              <Fact label="Users" value={group.user_count === null ? NONE : formatCount(group.user_count)} />
               <Fact label="Cost of these runs" value={formatCost(group.cost_usd)} />
               <Fact label="First seen" value={<Ago time={group.first_seen} now={now} />} />
               <Fact label="Last seen" value={<Ago time={group.last_seen} now={now} />} />
@@ -114,12 +111,14 @@ export function FailurePage() {
                       {
                         header: "Failed runs",
                         number: true,
-                        cell: (contrast) => share(contrast.with, contrast.runs),
+                        cell: (contrast) => <Share part={contrast.with} whole={contrast.runs} />,
                       },
                       {
                         header: "Other runs",
                         number: true,
-                        cell: (contrast) => share(contrast.others_with, contrast.others_runs),
+                        cell: (contrast) => (
+                          <Share part={contrast.others_with} whole={contrast.others_runs} />
+                        ),
                       },
                     ]}
                     rows={group.contrasts}
@@ -183,7 +182,15 @@ function RunLine({ run, projectId, now, isRepresentative = false }: RunLineProps
   );
 }
 
-function share(part: number, whole: number): string {
+/** Where there is no room, the percentage takes a second line. */
+function Share({ part, whole }: { part: number; whole: number }) {
   if (whole === 0) return "none";
-  return `${formatCount(part)} of ${formatCount(whole)} (${formatPercent(part / whole)})`;
+  return (
+    <span className={classes.share}>
+      <span>
+        {formatCount(part)} of {formatCount(whole)}
+      </span>{" "}
+      <span>({formatPercent(part / whole)})</span>
+    </span>
+  );
 }

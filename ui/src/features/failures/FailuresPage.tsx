@@ -7,7 +7,7 @@ import { Ago } from "@/components/Ago";
 import { FilterBar } from "@/components/filters/FilterBar";
 import { areFiltering, type Range, withoutFilters, withTimeRange } from "@/components/filters/filters";
 import { useKeptParams } from "@/components/filters/useKeptParams";
-import { formatCount, formatCountOf, formatRuns, isMissing, UNKNOWN } from "@/components/format";
+import { formatCount, formatCountOf, formatRuns, isMissing, NONE } from "@/components/format";
 import { KindIcon } from "@/components/KindIcon";
 import { ListPage } from "@/components/ListPage";
 import { PageHint } from "@/components/PageMessage";
@@ -62,13 +62,13 @@ export function FailuresPage() {
       query={query}
       what="failures"
       rowHeight={64}
-      emptyTitle={`No failures in the ${window.label.toLowerCase()}.`}
+      emptyTitle={`No failures in the last ${window.label}.`}
       emptyHint={
         <>
           <PageHint>Similar failures are grouped here, with what they have in common.</PageHint>
           {window !== LONGEST && (
             <Button variant="default" onClick={() => show(LONGEST.value)}>
-              Show the {LONGEST.label.toLowerCase()}
+              Show the last {LONGEST.label}
             </Button>
           )}
         </>
@@ -142,7 +142,7 @@ function Row({ group, weights, to, now }: RowProps) {
       <Figure label={group.count === 1 ? "run" : "runs"} text={formatCount(group.count)} />
       <Figure
         label={group.user_count === 1 ? "user" : "users"}
-        text={group.user_count === null ? UNKNOWN : formatCount(group.user_count)}
+        text={group.user_count === null ? NONE : formatCount(group.user_count)}
       />
       <div className={classes.ages}>
         <Ago time={group.last_seen} now={now} />

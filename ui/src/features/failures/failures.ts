@@ -2,13 +2,13 @@ import type { FailedRunGroup, FailureFilter, FailureParts, FailureWeights } from
 import { type Filters, RANGES, readFilters, toQuery } from "@/components/filters/filters";
 import { formatCount } from "@/components/format";
 
-/** The time ranges to choose from, in seconds. */
+/** The time ranges to choose from, in seconds, all until now. */
 export const WINDOWS = [
-  { value: "1h", label: "Last 1 h", seconds: RANGES["1h"] },
-  { value: "24h", label: "Last 24 h", seconds: RANGES["24h"] },
-  { value: "7d", label: "Last 7 d", seconds: RANGES["7d"] },
-  { value: "30d", label: "Last 30 d", seconds: RANGES["30d"] },
-  { value: "90d", label: "Last 90 d", seconds: RANGES["90d"] },
+  { value: "1h", label: "1 h", seconds: RANGES["1h"] },
+  { value: "24h", label: "24 h", seconds: RANGES["24h"] },
+  { value: "7d", label: "7 d", seconds: RANGES["7d"] },
+  { value: "30d", label: "30 d", seconds: RANGES["30d"] },
+  { value: "90d", label: "90 d", seconds: RANGES["90d"] },
 ] as const;
 
 /** The longest time range. */
