@@ -230,7 +230,7 @@ func serve(ctx context.Context, cfg config, pool *pgxpool.Pool, services httpapi
 	}
 	services.Idempotency, services.Organizations, services.Projects = answers, organizations.New(pool, time.Now), projects.New(pool, time.Now)
 	services.Prompts, services.Playground, services.Views = registry, playground.New(pool, time.Now), views.New(pool, time.Now)
-	services.Failures, services.FenceKey = failures.New(reader), identities.DeriveKey("marks around recorded text")
+	services.Failures, services.FenceKey = failures.New(reader, pool, time.Now), identities.DeriveKey("marks around recorded text")
 	api, err := newAPI(cfg, services, limiter, log) //nolint:contextcheck // handlers use the context of their request
 	if err != nil {
 		return err

@@ -1,25 +1,34 @@
-// Package failures groups a project's failed runs by their fingerprints and ranks the groups. docs/failed-runs.md has the rules.
+// Package failures groups a project's failed runs by their fingerprints, ranks the groups, and keeps what people decided about them.
+// docs/failed-runs.md has the rules.
 package failures
 
 import (
 	"cmp"
 	"context"
-	"encoding/base64"
-	"encoding/json"
+	_ "embed"
+	"math"
 	"slices"
 	"strings"
 	"time"
 
+	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5/pgxpool"
+
 	"github.com/looptrace/looptrace/controlplane/access"
 	"github.com/looptrace/looptrace/controlplane/diff"
 	"github.com/looptrace/looptrace/controlplane/runs"
+	"github.com/looptrace/looptrace/internal/postgres"
 	"github.com/looptrace/looptrace/internal/runmodel"
 )
+
+//go:embed queries.sql
+var queries string
 
 // Store reads failed runs.
 type Store interface {
 	FailureGroups(ctx context.Context, projects access.Projects, f runs.FailureWindow, fingerprint string) ([]runs.FailureGroup, error)
 	FailureTotals(ctx context.Context, projects access.Projects, f runs.FailureWindow) ([]runs.FailureTotals, error)
+	FailuresSince(ctx context.Context, projects access.Projects, project uuid.UUID, now time.Time, since map[string]time.Time) ([]runs.FailureSince, error)
 	FailuresFirstSeen(ctx context.Context, projects access.Projects, f runs.FailureWindow) ([]runs.FirstSeen, error)
 	ReleasesFirstSeen(ctx context.Context, projects access.Projects, f runs.FailureWindow) ([]runs.FirstSeen, error)
 	FailureCounts(ctx context.Context, projects access.Projects, f runs.FailureWindow, fingerprints []string, parts int) ([]runs.FailureCount, error)
@@ -48,6 +57,8 @@ type Query struct {
 	// Filter selects runs of Window, which ends now. Its own time does not count.
 	Filter runs.Filter
 	Window time.Duration
+	// State selects groups by their state. Empty is Open.
+	State  State
 	Limit  int
 	Cursor string
 }
@@ -57,9 +68,11 @@ type Page struct {
 	Groups []Group
 	// Now is the end of the window that the whole list is about, From its start.
 	Now, From time.Time
-	// GroupCount counts all groups of the window. Partial reports that some of them are not ranked.
-	GroupCount int
-	Partial    bool
+	// GroupCount counts all groups of the window, StateCounts those of each state among the 1,000 with the most runs.
+	GroupCount  int
+	StateCounts map[State]int
+	// Partial reports that some groups of the wanted state are not ranked.
+	Partial bool
 	// Runs and Failed count the window's runs: all, and those that failed.
 	Runs, Failed uint64
 	NextCursor   string
@@ -68,6 +81,7 @@ type Page struct {
 // Group is a group of runs that failed in the same way.
 type Group struct {
 	runs.FailureGroup
+	State GroupState
 	// Rank is from 0 to 1. The group with the highest rank is the first to look at.
 	Rank float64
 	// Parts of the rank. Unknown ones are missing.
@@ -91,62 +105,41 @@ type Run struct {
 // Service ranks failed runs.
 type Service struct {
 	store Store
+	db    postgres.DB
 	now   func() time.Time
 }
 
-// New returns a service that reads from store.
-func New(store Store) *Service { return &Service{store: store, now: time.Now} }
-
-// cursor is a position in a ranked list. Its text is opaque to clients.
-type cursor struct {
-	List   string `json:"l"`
-	Now    int64  `json:"n"` // Unix nanoseconds
-	Window int64  `json:"w"` // nanoseconds
-	Offset int    `json:"o"`
-	Filter string `json:"f"` // digest of the filter
-}
-
-const listFailedRuns = "failed-runs"
-
-func (c cursor) String() string {
-	text, _ := json.Marshal(c) // these types always encode
-	return base64.RawURLEncoding.EncodeToString(text)
-}
-
-func parseCursor(text string, filter runs.Filter, now time.Time) (cursor, error) {
-	raw, err := base64.RawURLEncoding.DecodeString(text)
-	if err != nil {
-		return cursor{}, runs.ErrInvalidCursor
-	}
-	var c cursor
-	if json.Unmarshal(raw, &c) != nil || c.List != listFailedRuns || c.Filter != filter.Digest() {
-		return cursor{}, runs.ErrInvalidCursor
-	}
-	if c.Offset < 0 || c.Offset > maxRanked || c.Window <= 0 || c.Window > int64(maxWindow) || c.Now < 0 || c.Now > now.UnixNano() {
-		return cursor{}, runs.ErrInvalidCursor // this service makes no such cursor
-	}
-	return c, nil
+// New returns a service that reads runs from store and keeps states in the database. now is the clock.
+func New(store Store, pool *pgxpool.Pool, now func() time.Time) *Service {
+	return &Service{store, postgres.NewDB(pool, queries), postgres.Clock(now)}
 }
 
 // List ranks the groups of a project's failed runs. The same stored runs and the same time give the same list, and a cursor carries the
 // time.
 func (s *Service) List(ctx context.Context, projects access.Projects, q Query) (Page, error) {
-	at := cursor{List: listFailedRuns, Now: s.now().Truncate(time.Second).UnixNano(), Window: int64(q.Window), Filter: q.Filter.Digest()}
+	state := cmp.Or(q.State, Open)
+	at := cursor{Now: s.now().Unix(), Window: int64(q.Window / time.Second), List: digestOfList(state, q.Filter)}
 	if q.Cursor != "" {
 		var err error
-		if at, err = parseCursor(q.Cursor, q.Filter, s.now()); err != nil {
+		if at, err = parseCursor(q.Cursor, at, s.now()); err != nil {
 			return Page{}, err
 		}
 	}
-	now := time.Unix(0, at.Now).UTC()
-	w := runs.FailureWindow{Filter: q.Filter, Now: now, From: now.Add(-time.Duration(at.Window))}
-	page, err := s.groups(ctx, projects, w, "")
+	now := time.Unix(at.Now, 0).UTC()
+	w := runs.FailureWindow{Filter: q.Filter, Now: now, From: now.Add(-time.Duration(at.Window) * time.Second)}
+	page, err := s.groups(ctx, projects, w, "", state)
 	if err != nil {
 		return Page{}, err
 	}
-	from, to := min(at.Offset, len(page.Groups)), min(at.Offset+q.Limit, len(page.Groups))
+	from := 0
+	if q.Cursor != "" {
+		last := Group{FailureGroup: runs.FailureGroup{Fingerprint: at.Last}, Rank: float64(at.Rank) / rankUnits}
+		from, _ = slices.BinarySearchFunc(page.Groups, last, func(g, last Group) int { return cmp.Or(inOrder(g, last), -1) })
+	}
+	to := min(from+q.Limit, len(page.Groups))
 	if to < len(page.Groups) {
-		at.Offset = to
+		last := &page.Groups[to-1]
+		at.Rank, at.Last = int64(math.Round(last.Rank*rankUnits)), digestOf(last.Fingerprint)
 		page.NextCursor = at.String()
 	}
 	page.Groups = page.Groups[from:to]
@@ -160,7 +153,7 @@ func (s *Service) List(ctx context.Context, projects access.Projects, q Query) (
 func (s *Service) Get(ctx context.Context, projects access.Projects, filter runs.Filter, window time.Duration, fingerprint string) (Page, error) {
 	now := s.now().Truncate(time.Second).UTC()
 	w := runs.FailureWindow{Filter: filter, Now: now, From: now.Add(-window)}
-	page, err := s.groups(ctx, projects, w, fingerprint)
+	page, err := s.groups(ctx, projects, w, fingerprint, AnyState)
 	if err != nil {
 		return Page{}, err
 	}
@@ -172,9 +165,9 @@ func (s *Service) Get(ctx context.Context, projects access.Projects, filter runs
 	return page, s.describe(ctx, projects, w, page.Groups)
 }
 
-// groups reads the groups and their parts, and ranks them.
-func (s *Service) groups(ctx context.Context, projects access.Projects, w runs.FailureWindow, fingerprint string) (Page, error) {
-	page := Page{Now: w.Now, From: w.From, Groups: []Group{}}
+// groups reads the groups and their parts, and ranks those of the state.
+func (s *Service) groups(ctx context.Context, projects access.Projects, w runs.FailureWindow, fingerprint string, state State) (Page, error) {
+	page := Page{Now: w.Now, From: w.From, Groups: []Group{}, StateCounts: map[State]int{}}
 	rows, err := s.store.FailureGroups(ctx, projects, w, fingerprint)
 	if err != nil {
 		return Page{}, err
@@ -202,6 +195,19 @@ func (s *Service) groups(ctx context.Context, projects access.Projects, w runs.F
 		return page, nil
 	}
 	page.GroupCount = int(rows[0].Total)
+	states, err := s.states(ctx, projects, w.Filter.ProjectID, w.Now, fingerprintsOfRows(rows))
+	if err != nil {
+		return Page{}, err
+	}
+	page.Partial = page.GroupCount > len(rows)
+	rows = slices.DeleteFunc(rows, func(row runs.FailureGroup) bool {
+		is := stateIn(states, row.Fingerprint).State
+		page.StateCounts[is]++
+		return state != AnyState && is != state
+	})
+	if len(rows) == 0 {
+		return page, nil
+	}
 	firstSeen, newest, newestSince, err := s.history(ctx, projects, w)
 	if err != nil {
 		return Page{}, err
@@ -217,11 +223,11 @@ func (s *Service) groups(ctx context.Context, projects access.Projects, w runs.F
 		f.isNew = newest != "" && slices.Equal(rows[i].Releases, []string{newest}) && !f.firstSeen.Before(newestSince)
 		parts := f.parts()
 		page.Groups = append(page.Groups, Group{
-			FailureGroup: rows[i], Parts: parts, Rank: rankOf(parts), FirstSeen: f.firstSeen, AgentRuns: f.agentRuns, NamesUsers: namesUsers,
+			FailureGroup: rows[i], State: stateIn(states, rows[i].Fingerprint), Parts: parts, Rank: rankOf(parts), FirstSeen: f.firstSeen, AgentRuns: f.agentRuns, NamesUsers: namesUsers,
 		})
 	}
 	sortGroups(page.Groups)
-	page.Partial = page.GroupCount > maxRanked
+	page.Partial = page.Partial || len(page.Groups) > maxRanked
 	page.Groups = page.Groups[:min(maxRanked, len(page.Groups))]
 	if err := s.lift(ctx, projects, w, page.Groups); err != nil {
 		return Page{}, err
@@ -275,6 +281,14 @@ func (s *Service) lift(ctx context.Context, projects access.Projects, w runs.Fai
 	return nil
 }
 
+func fingerprintsOfRows(rows []runs.FailureGroup) []string {
+	list := make([]string, len(rows))
+	for i := range rows {
+		list[i] = rows[i].Fingerprint
+	}
+	return list
+}
+
 func fingerprintsOf(groups []Group) []string {
 	list := make([]string, len(groups))
 	for i := range groups {
@@ -283,10 +297,10 @@ func fingerprintsOf(groups []Group) []string {
 	return list
 }
 
-func sortGroups(groups []Group) {
-	slices.SortFunc(groups, func(a, b Group) int {
-		return cmp.Or(cmp.Compare(b.Rank, a.Rank), strings.Compare(a.Fingerprint, b.Fingerprint))
-	})
+func sortGroups(groups []Group) { slices.SortFunc(groups, inOrder) }
+
+func inOrder(a, b Group) int {
+	return cmp.Or(cmp.Compare(b.Rank, a.Rank), strings.Compare(digestOf(a.Fingerprint), digestOf(b.Fingerprint)))
 }
 
 // describe adds the counts over time and the samples of groups.

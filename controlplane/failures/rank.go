@@ -83,6 +83,9 @@ func (f *facts) parts() map[Part]float64 {
 	return parts
 }
 
+// rankUnits are in a rank of 1: a cursor has a rank as a whole number of them.
+const rankUnits = 1e9
+
 // rankOf is the weighted mean of the known parts.
 func rankOf(parts map[Part]float64) float64 {
 	sum, weights := 0., 0.
@@ -95,7 +98,7 @@ func rankOf(parts map[Part]float64) float64 {
 	if weights == 0 {
 		return 0
 	}
-	return sum / weights
+	return math.Round(sum/weights*rankUnits) / rankUnits
 }
 
 // order is that in which parts are added up, so that a sum is the same to the last bit.

@@ -187,12 +187,13 @@ func newRecordingEnv(t *testing.T, db *pgxpool.Pool, conn driver.Conn, limits Ra
 	filters, err := ReadRuleFilters()
 	require.NoError(t, err)
 	e.rules = rules.New(db, e.queue, reader, e.evaluations, filters, e.clock.Now, log)
-	tools, err := mcpserver.New(mcpserver.Config{Runs: reader, Failures: failures.New(reader), Prompts: registry, Replays: e.replays, FenceKey: fenceKey, Log: log})
+	grouped := failures.New(reader, db, e.clock.Now)
+	tools, err := mcpserver.New(mcpserver.Config{Runs: reader, Failures: grouped, Prompts: registry, Replays: e.replays, FenceKey: fenceKey, Log: log})
 	require.NoError(t, err)
 	e.api, err = New(Services{
 		Identity: identities, Idempotency: answers, Organizations: organizations.New(db, e.clock.Now), Projects: e.projects,
 		Prompts: registry, Datasets: e.datasets, Providers: e.providers, Playground: playground.New(db, e.clock.Now), Completions: completed, Evaluations: e.evaluations, Replays: e.replays, Rules: e.rules, Recorder: e.recorder, Pricing: priced,
-		Views: views.New(db, e.clock.Now), Runs: reader, Failures: failures.New(reader), Guides: guides, Tools: tools, FenceKey: fenceKey,
+		Views: views.New(db, e.clock.Now), Runs: reader, Failures: grouped, Guides: guides, Tools: tools, FenceKey: fenceKey,
 	}, limits, Addresses{Web: "http://127.0.0.1:7090", Hosts: hosts}, log)
 	require.NoError(t, err)
 	return e

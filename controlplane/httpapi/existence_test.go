@@ -147,6 +147,7 @@ var nameless = []string{
 	"language", "framework", "tool_names", "Idempotency-Key",
 	"description", "tags", "messages", "tools", "response_format", "model_config", "variables", "placeholders", "template_format", "missing", "note",
 	"span", "map", // within a run
+	"state", "until", "more_runs", // of a group of failed runs
 	"revision", "other_revision", "base_revision", "max_removed", "mode", "items", "dedupe", "split", "reference_output", "schema", "across_splits", "threshold", // within a dataset
 	"delimiter", "header", "sheet", "mapping", "on_error", "partial", // within a file
 	"version", "other_version", "base_version", "protected", "content", "file_name", "If-Match", "If-None-Match", // a version is a number within its prompt
@@ -569,7 +570,7 @@ func (x *existence) body(t *testing.T, schema *openapi3.Schema, given map[string
 		required = append(required, "organization_id")
 	}
 	values := map[string]any{
-		"role": "viewer", "token": "none", "current_password": testPassword + "?", "new_password": testPassword,
+		"role": "viewer", "state": "open", "token": "none", "current_password": testPassword + "?", "new_password": testPassword,
 		"messages": version("")["messages"], "version": 1, "protected": false, "content": "{}",
 
 		"target": map[string]any{"external": true}, "sample": map[string]any{"output": "x"}, "samples": []any{map[string]any{"output": "x"}},

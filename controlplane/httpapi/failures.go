@@ -31,7 +31,7 @@ func (h failureHandlers) ListFailedRuns(ctx context.Context, req contract.ListFa
 	window := failureWindow(&filter)
 	limit := valueOf(req.Params.Limit, defaultFailedRuns)
 	page, err := h.failures.List(ctx, grantOf(ctx).Projects, failures.Query{
-		Filter: filter, Window: window, Limit: limit, Cursor: valueOf(req.Params.Cursor, ""),
+		Filter: filter, Window: window, State: failures.State(valueOf(req.Params.State, "")), Limit: limit, Cursor: valueOf(req.Params.Cursor, ""),
 	})
 	if err != nil {
 		return nil, err
@@ -42,7 +42,8 @@ func (h failureHandlers) ListFailedRuns(ctx context.Context, req contract.ListFa
 	}
 	return contract.ListFailedRuns200JSONResponse{
 		Data: data, Now: page.Now, Start: page.From, Weights: failureWeights(), GroupCount: page.GroupCount, Partial: page.Partial,
-		RunCount: count(page.Runs), FailedRunCount: count(page.Failed), Limit: limit,
+		StateCounts: contract.FailureStateCounts{Open: page.StateCounts[failures.Open], Resolved: page.StateCounts[failures.Resolved], Muted: page.StateCounts[failures.Muted]},
+		RunCount:    count(page.Runs), FailedRunCount: count(page.Failed), Limit: limit,
 		NextCursor: known(page.NextCursor),
 	}, nil
 }
@@ -62,6 +63,35 @@ func (h failureHandlers) GetFailedRuns(ctx context.Context, req contract.GetFail
 		Group: failedRunGroupOf(&page.Groups[0], page.Failed), Now: page.Now, Start: page.From, Weights: failureWeights(),
 		RunCount: count(page.Runs), FailedRunCount: count(page.Failed),
 	}, nil
+}
+
+// SetFailedRunsState resolves, mutes or reopens a group.
+func (h failureHandlers) SetFailedRunsState(ctx context.Context, req contract.SetFailedRunsStateRequestObject) (contract.SetFailedRunsStateResponseObject, error) {
+	state, err := h.failures.Decide(ctx, grantOf(ctx), req.Fingerprint, failures.Decision{
+		State: failures.State(req.Body.State), Note: req.Body.Note, Until: req.Body.Until, MoreRuns: req.Body.MoreRuns,
+	}, req.Body.BaseRevision)
+	if err != nil {
+		return nil, err
+	}
+	return contract.SetFailedRunsState200JSONResponse(failureStateOf(&state)), nil
+}
+
+func failureStateOf(s *failures.GroupState) contract.FailureState {
+	state := contract.FailureState{State: contract.FailureStateName(s.State)}
+	if made := s.Last; made != nil {
+		state.Decision = &contract.FailureDecisionMade{
+			State: contract.FailureStateName(made.State), Note: made.Note, Until: utc(made.Until), MoreRuns: made.MoreRuns,
+			CreatedBy: contract.Author{Email: made.AuthorEmail, Key: made.AuthorKey}, CreatedAt: made.At.UTC(), Revision: made.Revision,
+		}
+		if made.State != failures.Open {
+			since := count(s.RunsSince)
+			state.Decision.RunsSince = &since
+		}
+	}
+	if r := s.Regression; r != nil {
+		state.Regression = &contract.FailureRegression{RunId: r.RunID, StartTime: r.StartTime.UTC()}
+	}
+	return state
 }
 
 // failureWindow moves the window out of the filter, because the filter also applies to the time before the window.
@@ -87,7 +117,7 @@ func failedRunGroupOf(g *failures.Group, failed uint64) contract.FailedRunGroup 
 		return nil
 	}
 	group := contract.FailedRunGroup{
-		Fingerprint: g.Fingerprint, Class: contract.FailureClass(g.Class), AgentName: known(g.AgentName), MessageTemplate: g.Template,
+		Fingerprint: g.Fingerprint, State: failureStateOf(&g.State), Class: contract.FailureClass(g.Class), AgentName: known(g.AgentName), MessageTemplate: g.Template,
 		Step: contract.FailingStep{Kind: g.StepKind, Name: g.StepName, ErrorType: known(g.ErrorType)},
 		Rank: g.Rank, Parts: contract.FailureParts{
 			Recency: part(failures.Recency), Spike: part(failures.Spike), Impact: part(failures.Impact), Severity: part(failures.Severity),

@@ -290,7 +290,7 @@ func TestFailedRuns(t *testing.T) {
 		raw, err := base64.RawURLEncoding.DecodeString(*page.NextCursor)
 		require.NoError(t, err)
 		for name, value := range map[string]int64{
-			"o": math.MaxInt64, "w": int64(91 * 24 * time.Hour), "n": now.Add(time.Hour).UnixNano(),
+			"r": math.MaxInt64, "w": 91 * 24 * 60 * 60, "n": now.Add(time.Hour).Unix(),
 		} {
 			for _, value := range []int64{value, -value} {
 				var cursor map[string]any

@@ -3,11 +3,15 @@ package httpapi
 import (
 	"encoding/json"
 	"fmt"
+	"net/http"
 	"strings"
 	"testing"
+	"time"
 
+	"github.com/google/uuid"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+	"go.opentelemetry.io/collector/pdata/pcommon"
 
 	"github.com/looptrace/looptrace/controlplane/httpapi/contract"
 )
@@ -90,6 +94,61 @@ func TestMCPGroups(t *testing.T) {
 	underscored := connect(t, m.address+"?tool_names=underscore", m.mint(t, m.session, m.project.Id, contract.ScopeRunsRead).Key)
 	named, _ := callTool[failureGroups](t, underscored, "runs_failures", nil)
 	assert.True(t, strings.HasPrefix(named.Next[1], "runs_diff {"), named.Next)
+}
+
+// TestMCPGroupsOfStates: a group that has regressed fits into the smallest budget, beside the counts of what is left out.
+func TestMCPGroupsOfStates(t *testing.T) {
+	t.Parallel()
+	m := newMCPReplays(t, orders)
+	_, good := agentTrace(orderAgent)
+	m.send(good)
+	send := func(reason string, later time.Duration) uuid.UUID {
+		run, td := agentTrace(orderAgent)
+		spans := td.ResourceSpans().At(0).ScopeSpans().At(0).Spans()
+		for i := range spans.Len() {
+			span := spans.At(i)
+			span.SetStartTimestamp(pcommon.NewTimestampFromTime(span.StartTimestamp().AsTime().Add(later)))
+			span.SetEndTimestamp(pcommon.NewTimestampFromTime(span.EndTimestamp().AsTime().Add(later)))
+		}
+		m.send(failed(td, "The account is "+reason+". "+strings.Repeat("Nobody can say why this is so. ", 10)))
+		return run
+	}
+	reasons := strings.Fields("busy gone locked empty")
+	for _, reason := range reasons {
+		send(reason, 0)
+	}
+	found, _ := callTool[failureGroups](t, m.client, "runs.failures", map[string]any{"limit": 20, "token_budget": 30_000})
+	require.Len(t, found.Groups, 4)
+	decisions := []string{"resolved", "resolved", "resolved", "muted"}
+	for i, group := range found.Groups {
+		path := "/v1/agent/failed-runs/" + group.Fingerprint + "/state?project_id=" + m.project.Id.String()
+		must[contract.FailureState](t, m.do(t, http.MethodPut, path, `{"state":"`+decisions[i]+`"}`, m.as), http.StatusOK)
+	}
+	again := []string{}
+	for _, group := range found.Groups[:2] {
+		reason := strings.Fields(group.Recorded)[4]
+		for i := range 3 {
+			run := send(strings.TrimSuffix(reason, "."), time.Hour+time.Duration(i+1)*time.Minute)
+			if i == 0 {
+				again = append(again, run.String())
+			}
+		}
+	}
+	m.clock.advance(time.Hour)
+	tool, arguments := "runs.failures", map[string]any{"token_budget": 1024, "limit": 20}
+	shown := []string{}
+	for range again {
+		page, _ := callTool[failureGroups](t, m.client, tool, arguments)
+		assert.Equal(t, [2]int{1, 1}, [2]int{page.Resolved, page.Muted})
+		for _, group := range page.Groups {
+			assert.Equal(t, 4, group.Runs)
+			shown = append(shown, group.RegressedBy)
+		}
+		if page.NextPage != "" {
+			tool, arguments = nextCall(t, page.NextPage)
+		}
+	}
+	assert.ElementsMatch(t, again, shown)
 }
 
 // TestMCPDiff: steps that differ come page by page at any budget, and a long value is cut around what differs.

@@ -16,8 +16,11 @@ type failureGroups struct {
 	Runs       int `json:"runs"`
 	FailedRuns int `json:"failed_runs"`
 	GroupCount int `json:"group_count"`
+	Resolved   int `json:"resolved_left_out"`
+	Muted      int `json:"muted_left_out"`
 	Groups     []struct {
 		Fingerprint string   `json:"fingerprint"`
+		RegressedBy string   `json:"regressed_by"`
 		Step        string   `json:"step"`
 		Runs        int      `json:"runs"`
 		AgentRuns   int      `json:"agent_runs"`

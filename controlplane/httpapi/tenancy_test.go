@@ -112,6 +112,7 @@ func TestOtherTenantsSeeNothing(t *testing.T) {
 		"POST /v1/eval-rules/:eval_rule_id/_actions/resume":            func(map[string]string) any { return "{}" },
 		"PATCH /v1/eval-runs/:eval_run_id":                             rename,
 		"POST /v1/eval-runs/:eval_run_id/_actions/resume":              func(map[string]string) any { return "{}" },
+		"PUT /v1/agent/failed-runs/:fingerprint/state":                 func(map[string]string) any { return `{"state":"muted"}` },
 		"PUT /v1/eval-runs/:eval_run_id/items/:dataset_item_id/label":  func(map[string]string) any { return rightLabel },
 		"POST /v1/eval-runs/:eval_run_id/results": func(ids map[string]string) any {
 			return `{"items":[{"item_id":"` + ids["dataset_item_id"] + `","repeat":1,"output":1}]}`
@@ -148,6 +149,7 @@ func TestOtherTenantsSeeNothing(t *testing.T) {
 	queries := map[string]string{
 		"DELETE /v1/members/:member_id":                                  "?organization_id=:organization_id",
 		"DELETE /v1/eval-runs/:eval_run_id/items/:dataset_item_id/label": "?panel=right&repeat=1",
+		"PUT /v1/agent/failed-runs/:fingerprint/state":                   "?project_id=:project_id",
 		"DELETE /v1/projects/:project_id":                                "?confirm=mine",
 		"DELETE /v1/workspaces/:workspace_id":                            "?confirm=mine",
 		"DELETE /v1/organizations/:organization_id":                      "?confirm=mine",

@@ -34,13 +34,18 @@ const (
 	maxGroups     = 20
 	defaultWindow = 7 * 24 * time.Hour
 	maxWindow     = 90 * 24 * time.Hour
-	// shownExamples is how many runs of a group are named, the representative one first.
-	shownExamples = 3
+	// maxExamples is how many runs of a group are named, the representative one first.
+	maxExamples = 3
 )
 
-// groupDetails are how much is shown of a group: tokens of its error, and attributes that set its runs apart. The first with which all
-// groups fit is used.
-var groupDetails = []struct{ tokens, contrasts int }{{80, 20}, {60, 5}, {40, 3}, {20, 1}, {10, 0}}
+// groupDetail is how much is shown of a group: tokens of its error, attributes that set its runs apart, and runs.
+type groupDetail struct{ tokens, contrasts, examples int }
+
+// groupDetails are tried in order. The first with which all groups fit is used. leastDetail is for a group that fits with none of them.
+var (
+	groupDetails = []groupDetail{{80, 20, maxExamples}, {60, 5, maxExamples}, {40, 3, maxExamples}, {20, 1, maxExamples}, {10, 0, maxExamples}}
+	leastDetail  = groupDetail{10, 0, 1}
+)
 
 // failuresInput has the filters of a search that tell groups apart. Those without a description are described there.
 type failuresInput struct {
@@ -72,7 +77,8 @@ func (in *failuresInput) filter() runs.Filter {
 	}
 }
 
-// failuresOutput is a page of groups. Runs counts all runs since From, FailedRuns those that failed, Groups the groups.
+// failuresOutput is a page of groups. Runs counts all runs since From, FailedRuns those that failed, GroupCount the groups. Resolved and
+// Muted are how many of these are left out because people resolved or muted them.
 type failuresOutput struct {
 	Notice      string `json:"notice"`
 	TokenBudget int    `json:"token_budget"`
@@ -82,6 +88,8 @@ type failuresOutput struct {
 	Runs        uint64 `json:"runs"`
 	FailedRuns  uint64 `json:"failed_runs"`
 	GroupCount  int    `json:"group_count"`
+	Resolved    int    `json:"resolved_left_out,omitempty"`
+	Muted       int    `json:"muted_left_out,omitempty"`
 	// Partial reports that there are more groups than can be ranked.
 	Partial  bool          `json:"partial,omitempty"`
 	Groups   []failedGroup `json:"groups"`
@@ -92,6 +100,9 @@ type failuresOutput struct {
 // failedGroup are runs that failed in the same way.
 type failedGroup struct {
 	Fingerprint string `json:"fingerprint"`
+	// State is what people decided, unless the group is open. RegressedBy is the first run since it was resolved.
+	State       string `json:"state,omitempty"`
+	RegressedBy string `json:"regressed_by,omitempty"`
 	Class       string `json:"class"`
 	Step        string `json:"step"`
 	Runs        uint64 `json:"runs"`
@@ -165,6 +176,9 @@ func (t *tools) failedRuns(ctx context.Context, grant access.Grant, in failuresI
 			Notice: agentview.Notice, TokenBudget: in.TokenBudget, ProjectID: project.String(), From: page.From.Format(time.RFC3339),
 			Runs: page.Runs, FailedRuns: page.Failed, GroupCount: page.GroupCount, Partial: page.Partial, Groups: make([]failedGroup, len(page.Groups)),
 		}
+		if in.Fingerprint == "" {
+			out.Resolved, out.Muted = page.StateCounts[failures.Resolved], page.StateCounts[failures.Muted]
+		}
 		if page.NextCursor != "" {
 			next := asked // without the defaults, which cost tokens
 			next.Cursor = page.NextCursor
@@ -173,9 +187,13 @@ func (t *tools) failedRuns(ctx context.Context, grant access.Grant, in failuresI
 		if out.Next, err = t.afterFailures(ctx, grant, &in, query.Filter, window, page.Groups); err != nil {
 			return nil, err
 		}
-		for _, detail := range groupDetails {
+		details := groupDetails
+		if len(page.Groups) == 1 {
+			details = append(slices.Clip(details), leastDetail)
+		}
+		for _, detail := range details {
 			for i := range page.Groups {
-				if out.Groups[i], err = t.failedGroup(&page.Groups[i], detail.tokens, detail.contrasts, in.Encoding); err != nil {
+				if out.Groups[i], err = t.failedGroup(&page.Groups[i], detail, in.Encoding); err != nil {
 					return nil, err
 				}
 			}
@@ -209,21 +227,27 @@ func (t *tools) failurePage(ctx context.Context, grant access.Grant, in *failure
 }
 
 // failedGroup returns what is shown of a group.
-func (t *tools) failedGroup(g *failures.Group, tokens, contrasts int, encoding string) (failedGroup, error) {
+func (t *tools) failedGroup(g *failures.Group, detail groupDetail, encoding string) (failedGroup, error) {
 	shown := failedGroup{
 		Fingerprint: agentview.SafeName(g.Fingerprint), Class: agentview.SafeName(g.Class), Step: agentview.SafeName(g.StepKind) + " " + agentview.SafeName(g.StepName),
 		Runs: g.Runs, AgentRuns: g.AgentRuns, Agent: agentview.SafeName(g.AgentName), CostUSD: rounded(g.CostUSD),
 		FirstSeen: g.FirstSeen.UTC().Format(time.RFC3339), LastSeen: g.Last.UTC().Format(time.RFC3339), RunIDs: []string{},
 	}
+	if g.State.State != failures.Open {
+		shown.State = string(g.State.State)
+	}
+	if g.State.Regression != nil {
+		shown.RegressedBy = g.State.Regression.RunID.String()
+	}
 	if g.NamesUsers {
 		shown.Users = &g.Users
 	}
-	for _, c := range g.Contrasts[:min(contrasts, len(g.Contrasts))] {
+	for _, c := range g.Contrasts[:min(detail.contrasts, len(g.Contrasts))] {
 		shown.Apart = append(shown.Apart, fmt.Sprintf("%s=%s: %d of %d, others %d of %d",
 			agentview.SafeName(c.Name), agentview.SafeName(c.Value), c.With, c.Runs, c.OthersWith, c.OthersRuns))
 	}
 	shown.ApartLeftOut = len(g.Contrasts) - len(shown.Apart)
-	for i := range g.Sample[:min(shownExamples, len(g.Sample))] {
+	for i := range g.Sample[:min(detail.examples, len(g.Sample))] {
 		shown.RunIDs = append(shown.RunIDs, g.Sample[i].RunID.String())
 	}
 	if len(g.Sample) == 0 {
@@ -236,7 +260,7 @@ func (t *tools) failedGroup(g *failures.Group, tokens, contrasts int, encoding s
 		shown.Step = agentview.SafeName(g.StepKind) + " " + agentview.SafeName(cmp.Or(first.Step.ToolName, g.StepName))
 	}
 	var err error
-	shown.Recorded, err = t.fence(first.RunID, "error", tokens, encoding, strings.Trim(errorType+": "+message, ": "))
+	shown.Recorded, err = t.fence(first.RunID, "error", detail.tokens, encoding, strings.Trim(errorType+": "+message, ": "))
 	return shown, err
 }
 

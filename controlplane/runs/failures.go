@@ -2,6 +2,8 @@ package runs
 
 import (
 	"context"
+	"maps"
+	"slices"
 	"strings"
 	"time"
 
@@ -161,6 +163,40 @@ func (s *Service) firstSeen(ctx context.Context, projects access.Projects, f Fai
 	err := query(ctx, s.conn, projects, &seen, `SELECT toString(substring(`+column+`, 1, 1025)) AS value, min(start_time) AS first`+
 		f.from(&w, `GROUP BY value ORDER BY first DESC, value LIMIT 10000`), w.args...)
 	return seen, err
+}
+
+// FailureSince are the runs of a group since a time. First and FirstRun are of the first, if there are any.
+type FailureSince struct {
+	Fingerprint string    `ch:"fingerprint"`
+	Runs        uint64    `ch:"runs"`
+	First       time.Time `ch:"first"`
+	FirstRun    uuid.UUID `ch:"first_run"`
+}
+
+// FailuresSince counts the runs of the user's programs that started after a time for each group, up to 90 days back, whatever the filter of a
+// list. A group is missing if no run at all, such as a replay, started since.
+func (s *Service) FailuresSince(ctx context.Context, projects access.Projects, project uuid.UUID, now time.Time, since map[string]time.Time) ([]FailureSince, error) {
+	projects = projects.Only(project)
+	if len(since) == 0 {
+		return nil, nil
+	}
+	fingerprints := slices.Sorted(maps.Keys(since))
+	earliest, oldest := now, now.Add(-failureHistory)
+	after := make([]int64, len(fingerprints))
+	for i, fingerprint := range fingerprints {
+		after[i] = since[fingerprint].UnixNano()
+		earliest = earlier(earliest, since[fingerprint])
+	}
+	f := FailureWindow{Filter: Filter{Traces: TracesAll, Source: SourceAll}, Now: now}
+	w := f.where(later(earliest, oldest))
+	w.add("fingerprint IN (?)", fingerprints)
+	w.add("toUnixTimestamp64Nano(start_time) > transform(toString(fingerprint), ?, ?, toInt64(0))", fingerprints, after)
+	var found []FailureSince
+	err := query(ctx, s.conn, projects, &found, `
+		WITH source = '`+runmodel.SourceUser+`' AS own
+		SELECT fingerprint, countIf(own) AS runs, minIf(start_time, own) AS first, argMinIf(run_id, (start_time, run_id), own) AS first_run`+
+		f.from(&w, `GROUP BY fingerprint ORDER BY fingerprint`), w.args...)
+	return found, err
 }
 
 // FailureCount counts the runs of a group in one of the equal parts of a window, which are numbered from 0.

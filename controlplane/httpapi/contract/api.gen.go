@@ -687,6 +687,51 @@ func (e FailureClass) Valid() bool {
 	}
 }
 
+// Defines values for FailureStateFilter.
+const (
+	FailureStateFilterAll      FailureStateFilter = "all"
+	FailureStateFilterMuted    FailureStateFilter = "muted"
+	FailureStateFilterOpen     FailureStateFilter = "open"
+	FailureStateFilterResolved FailureStateFilter = "resolved"
+)
+
+// Valid indicates whether the value is a known member of the FailureStateFilter enum.
+func (e FailureStateFilter) Valid() bool {
+	switch e {
+	case FailureStateFilterAll:
+		return true
+	case FailureStateFilterMuted:
+		return true
+	case FailureStateFilterOpen:
+		return true
+	case FailureStateFilterResolved:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for FailureStateName.
+const (
+	FailureStateNameMuted    FailureStateName = "muted"
+	FailureStateNameOpen     FailureStateName = "open"
+	FailureStateNameResolved FailureStateName = "resolved"
+)
+
+// Valid indicates whether the value is a known member of the FailureStateName enum.
+func (e FailureStateName) Valid() bool {
+	switch e {
+	case FailureStateNameMuted:
+		return true
+	case FailureStateNameOpen:
+		return true
+	case FailureStateNameResolved:
+		return true
+	default:
+		return false
+	}
+}
+
 // Defines values for FileEncoding.
 const (
 	Utf16be     FileEncoding = "utf-16be"
@@ -4648,8 +4693,11 @@ type FailedRunGroup struct {
 	Sample []FailedRun `json:"sample"`
 
 	// Share Share of all failed runs in the window.
-	Share float64     `json:"share"`
-	Step  FailingStep `json:"step"`
+	Share float64 `json:"share"`
+
+	// State What was decided about a group, and what became of it.
+	State FailureState `json:"state"`
+	Step  FailingStep  `json:"step"`
 
 	// UserCount Null if the project's runs name no users.
 	UserCount *int64 `json:"user_count"`
@@ -4660,7 +4708,7 @@ type FailedRuns struct {
 	Data           []FailedRunGroup `json:"data"`
 	FailedRunCount int64            `json:"failed_run_count"`
 
-	// GroupCount Groups in the window.
+	// GroupCount Groups in the window, of every state.
 	GroupCount int     `json:"group_count"`
 	Limit      int     `json:"limit"`
 	NextCursor *string `json:"next_cursor"`
@@ -4668,7 +4716,7 @@ type FailedRuns struct {
 	// Now The moment as of which the list is computed.
 	Now time.Time `json:"now"`
 
-	// Partial True if there are more groups than are ranked.
+	// Partial True if there are more groups of the state than are ranked.
 	Partial bool `json:"partial"`
 
 	// RunCount All runs of the window.
@@ -4676,6 +4724,9 @@ type FailedRuns struct {
 
 	// Start Runs that started at or after this time are counted.
 	Start time.Time `json:"start"`
+
+	// StateCounts Groups in the window by state, among the 1,000 with the most runs.
+	StateCounts FailureStateCounts `json:"state_counts"`
 
 	// UnknownRunCount Failed runs that were stored before fingerprints existed. Run `looptrace derive` to compute them.
 	UnknownRunCount *int64 `json:"unknown_run_count,omitempty"`
@@ -4748,6 +4799,40 @@ type FailureContrast struct {
 	With int64 `json:"with"`
 }
 
+// FailureDecision defines model for FailureDecision.
+type FailureDecision struct {
+	// BaseRevision The `revision` of the decision that the caller read; 0 for none.
+	BaseRevision *int `json:"base_revision,omitempty"`
+
+	// MoreRuns How many more runs of the group end a mute; with the state `muted` only.
+	MoreRuns *int `json:"more_runs,omitempty"`
+
+	// Note Why, on one line.
+	Note  *string          `json:"note,omitempty"`
+	State FailureStateName `json:"state"`
+
+	// Until When a mute ends; with the state `muted` only, and not with `more_runs`.
+	Until *time.Time `json:"until,omitempty"`
+}
+
+// FailureDecisionMade defines model for FailureDecisionMade.
+type FailureDecisionMade struct {
+	CreatedAt time.Time `json:"created_at"`
+
+	// CreatedBy Who made it. Both are null for a deleted user.
+	CreatedBy Author  `json:"created_by"`
+	MoreRuns  *int    `json:"more_runs"`
+	Note      *string `json:"note"`
+
+	// Revision Counts the decisions about the group, from 1.
+	Revision int `json:"revision"`
+
+	// RunsSince Runs of the group that have started since, 90 days back at most; null for the state `open`.
+	RunsSince *int64           `json:"runs_since"`
+	State     FailureStateName `json:"state"`
+	Until     *time.Time       `json:"until"`
+}
+
 // FailureParts Each from 0 to 1; null if unknown.
 type FailureParts struct {
 	// Impact From the affected users and the share of the agent's runs (lower bound of its 95% interval); from the share alone if runs name no users.
@@ -4771,6 +4856,35 @@ type FailureParts struct {
 	// Waste Share of the cost of all runs in the window; null if costs are unknown.
 	Waste *float64 `json:"waste"`
 }
+
+// FailureRegression defines model for FailureRegression.
+type FailureRegression struct {
+	RunId     openapi_types.UUID `json:"run_id"`
+	StartTime time.Time          `json:"start_time"`
+}
+
+// FailureState What was decided about a group, and what became of it.
+type FailureState struct {
+	// Decision The last decision; null if there is none. Its state is not that of the group if the group has regressed or its mute has ended.
+	Decision *FailureDecisionMade `json:"decision"`
+
+	// Regression The first run since the group was resolved; null if there is none.
+	Regression *FailureRegression `json:"regression"`
+	State      FailureStateName   `json:"state"`
+}
+
+// FailureStateCounts Groups in the window by state, among the 1,000 with the most runs.
+type FailureStateCounts struct {
+	Muted    int `json:"muted"`
+	Open     int `json:"open"`
+	Resolved int `json:"resolved"`
+}
+
+// FailureStateFilter `all` has groups of every state.
+type FailureStateFilter string
+
+// FailureStateName defines model for FailureStateName.
+type FailureStateName string
 
 // FailureWeights The weight of each part in a rank. If parts are null, the others weigh proportionally more.
 type FailureWeights struct {
@@ -9133,6 +9247,9 @@ type ListFailedRunsParams struct {
 	// WindowSeconds Only runs that started within this many seconds before now; a week by default, 90 days at most.
 	WindowSeconds *FailureWindow `form:"window_seconds,omitempty" json:"window_seconds,omitempty"`
 
+	// State Only groups in this state.
+	State *FailureStateFilter `form:"state,omitempty" json:"state,omitempty"`
+
 	// Status One or several of running, ok, error, cancelled.
 	Status *FilterStatus `form:"status,omitempty" json:"status,omitempty"`
 
@@ -9274,6 +9391,11 @@ type GetFailedRunsParams struct {
 
 	// HasScore Only runs with a score or comment if true; only runs without if false.
 	HasScore *FilterHasScore `form:"has_score,omitempty" json:"has_score,omitempty"`
+}
+
+// SetFailedRunsStateParams defines parameters for SetFailedRunsState.
+type SetFailedRunsStateParams struct {
+	ProjectId FilterProjectID `form:"project_id" json:"project_id"`
 }
 
 // GetInstrumentGuideParams defines parameters for GetInstrumentGuide.
@@ -10526,6 +10648,9 @@ type DeleteWorkspaceParams struct {
 	Confirm *Confirm `form:"confirm,omitempty" json:"confirm,omitempty"`
 }
 
+// SetFailedRunsStateJSONRequestBody defines body for SetFailedRunsState for application/json ContentType.
+type SetFailedRunsStateJSONRequestBody = FailureDecision
+
 // CreateComparisonJSONRequestBody defines body for CreateComparison for application/json ContentType.
 type CreateComparisonJSONRequestBody = ComparisonCreate
 
@@ -11079,6 +11204,9 @@ type ServerInterface interface {
 	// GetFailedRuns Read one group of failed runs
 	// (GET /v1/agent/failed-runs/{fingerprint})
 	GetFailedRuns(c *gin.Context, fingerprint string, params GetFailedRunsParams)
+	// SetFailedRunsState Resolve, mute or reopen a group of failed runs
+	// (PUT /v1/agent/failed-runs/{fingerprint}/state)
+	SetFailedRunsState(c *gin.Context, fingerprint string, params SetFailedRunsStateParams)
 	// GetInstrumentGuide Read how to record programs, step by step
 	// (GET /v1/agent/instrument-guide)
 	GetInstrumentGuide(c *gin.Context, params GetInstrumentGuideParams)
@@ -11714,6 +11842,14 @@ func (siw *ServerInterfaceWrapper) ListFailedRuns(c *gin.Context) {
 		return
 	}
 
+	// ------------- Optional query parameter "state" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "state", c.Request.URL.Query(), &params.State, runtime.BindQueryParameterOptions{Type: "string", Format: ""})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter state: %w", err), http.StatusBadRequest)
+		return
+	}
+
 	// ------------- Optional query parameter "status" -------------
 
 	err = runtime.BindQueryParameterWithOptions("form", true, false, "status", c.Request.URL.Query(), &params.Status, runtime.BindQueryParameterOptions{Type: "array", Format: ""})
@@ -12196,6 +12332,42 @@ func (siw *ServerInterfaceWrapper) GetFailedRuns(c *gin.Context) {
 	}
 
 	siw.Handler.GetFailedRuns(c, fingerprint, params)
+}
+
+// SetFailedRunsState operation middleware
+func (siw *ServerInterfaceWrapper) SetFailedRunsState(c *gin.Context) {
+
+	var err error
+	_ = err
+
+	// ------------- Path parameter "fingerprint" -------------
+	var fingerprint string
+
+	err = runtime.BindStyledParameterWithOptions("simple", "fingerprint", c.Param("fingerprint"), &fingerprint, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "", ValueIsUnescaped: true})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter fingerprint: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	// Parameter object where we will unmarshal all parameters from the context
+	var params SetFailedRunsStateParams
+
+	// ------------- Required query parameter "project_id" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, true, "project_id", c.Request.URL.Query(), &params.ProjectId, runtime.BindQueryParameterOptions{Type: "string", Format: "uuid"})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter project_id: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		middleware(c)
+		if c.IsAborted() {
+			return
+		}
+	}
+
+	siw.Handler.SetFailedRunsState(c, fingerprint, params)
 }
 
 // GetInstrumentGuide operation middleware
@@ -20180,6 +20352,7 @@ func RegisterHandlersWithOptions(router gin.IRouter, si ServerInterface, options
 	router.GET(options.BaseURL+"/readyz", wrapper.Readyz)
 	router.GET(options.BaseURL+"/v1/agent/failed-runs", wrapper.ListFailedRuns)
 	router.GET(options.BaseURL+"/v1/agent/failed-runs/:fingerprint", wrapper.GetFailedRuns)
+	router.PUT(options.BaseURL+"/v1/agent/failed-runs/:fingerprint/state", wrapper.SetFailedRunsState)
 	router.GET(options.BaseURL+"/v1/agent/instrument-guide", wrapper.GetInstrumentGuide)
 	router.GET(options.BaseURL+"/v1/comparisons", wrapper.ListComparisons)
 	router.POST(options.BaseURL+"/v1/comparisons", wrapper.CreateComparison)
@@ -20499,6 +20672,47 @@ type GetFailedRunsdefaultApplicationProblemPlusJSONResponse struct {
 }
 
 func (response GetFailedRunsdefaultApplicationProblemPlusJSONResponse) VisitGetFailedRunsResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type SetFailedRunsStateRequestObject struct {
+	Fingerprint string `json:"fingerprint"`
+	Params      SetFailedRunsStateParams
+	Body        *SetFailedRunsStateJSONRequestBody
+}
+
+type SetFailedRunsStateResponseObject interface {
+	VisitSetFailedRunsStateResponse(w http.ResponseWriter) error
+}
+
+type SetFailedRunsState200JSONResponse FailureState
+
+func (response SetFailedRunsState200JSONResponse) VisitSetFailedRunsStateResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type SetFailedRunsStatedefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	StatusCode int
+}
+
+func (response SetFailedRunsStatedefaultApplicationProblemPlusJSONResponse) VisitSetFailedRunsStateResponse(w http.ResponseWriter) error {
 
 	var buf bytes.Buffer
 	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
@@ -28873,6 +29087,9 @@ type StrictServerInterface interface {
 	// GetFailedRuns Read one group of failed runs
 	// (GET /v1/agent/failed-runs/{fingerprint})
 	GetFailedRuns(ctx context.Context, request GetFailedRunsRequestObject) (GetFailedRunsResponseObject, error)
+	// SetFailedRunsState Resolve, mute or reopen a group of failed runs
+	// (PUT /v1/agent/failed-runs/{fingerprint}/state)
+	SetFailedRunsState(ctx context.Context, request SetFailedRunsStateRequestObject) (SetFailedRunsStateResponseObject, error)
 	// GetInstrumentGuide Read how to record programs, step by step
 	// (GET /v1/agent/instrument-guide)
 	GetInstrumentGuide(ctx context.Context, request GetInstrumentGuideRequestObject) (GetInstrumentGuideResponseObject, error)
@@ -29599,6 +29816,51 @@ func (sh *strictHandler) GetFailedRuns(ctx *gin.Context, fingerprint string, par
 		sh.options.HandlerErrorFunc(ctx, err)
 	} else if validResponse, ok := response.(GetFailedRunsResponseObject); ok {
 		if err := validResponse.VisitGetFailedRunsResponse(ctx.Writer); err != nil {
+			sh.options.ResponseErrorHandlerFunc(ctx, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(ctx, fmt.Errorf("unexpected response type: %T", response))
+	}
+}
+
+// SetFailedRunsState operation middleware
+func (sh *strictHandler) SetFailedRunsState(ctx *gin.Context, fingerprint string, params SetFailedRunsStateParams) {
+	var request SetFailedRunsStateRequestObject
+
+	request.Fingerprint = fingerprint
+	request.Params = params
+
+	var body SetFailedRunsStateJSONRequestBody
+	var err error
+	// A request validator built on kin-openapi's openapi3filter with
+	// KeepValidatedValue leaves the value it validated on the body. Bind
+	// that value, matching member names exactly, so the handler receives
+	// what was validated instead of a second, case-insensitive decode.
+	if vb, ok := ctx.Request.Body.(interface{ ValidatedValue() any }); !ok || runtime.BindJSONValue(vb.ValidatedValue(), &body) != nil {
+		err = ctx.ShouldBindJSON(&body)
+	} else if binding.Validator != nil {
+		// ShouldBindJSON runs the struct validator after decoding; keep that.
+		err = binding.Validator.ValidateStruct(&body)
+	}
+	if err != nil {
+		sh.options.RequestErrorHandlerFunc(ctx, err)
+		return
+	}
+	request.Body = &body
+
+	handler := func(ctx *gin.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.SetFailedRunsState(ctx, request.(SetFailedRunsStateRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "SetFailedRunsState")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		sh.options.HandlerErrorFunc(ctx, err)
+	} else if validResponse, ok := response.(SetFailedRunsStateResponseObject); ok {
+		if err := validResponse.VisitSetFailedRunsStateResponse(ctx.Writer); err != nil {
 			sh.options.ResponseErrorHandlerFunc(ctx, err)
 		}
 	} else if response != nil {

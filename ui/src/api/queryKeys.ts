@@ -7,6 +7,7 @@ import type {
   EvalRunItemSelection,
   EvalRunSelection,
   FailureFilter,
+  FailureSelection,
   ImportPreviewQuery,
   ItemSelection,
   Place,
@@ -119,7 +120,8 @@ export const keys = {
   diff: (projectId: string, runId: string, otherRunId: string) =>
     ["diff", projectId, runId, otherRunId] as const,
   failures: {
-    list: (filter: FailureFilter) => ["failures", "list", filter] as const,
+    all: ["failures"] as const,
+    list: (filter: FailureSelection) => ["failures", "list", filter] as const,
     group: (fingerprint: string, filter: FailureFilter) =>
       ["failures", "group", fingerprint, filter] as const,
   },

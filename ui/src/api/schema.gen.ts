@@ -1016,7 +1016,9 @@ export interface paths {
          *     weighted mean of its `parts`; a part that is null (unknown) does not count. A filter applies to
          *     everything that is counted, including the runs that a group is compared with. A run has
          *     failed if it ended with an error, was cancelled, or has a failed step after which nothing succeeded. `next_cursor`
-         *     continues the list as of the same moment. The list has the 200 groups with the highest rank.
+         *     continues the list as of the same moment. The list has the 200 groups of the `state` with the highest rank. Groups that are
+         *     resolved or muted are left out unless `state` says otherwise; `state_counts` says how many there are, and their runs are
+         *     counted with all others.
          *
          *     Requires the scope `runs:read`.
          */
@@ -1045,6 +1047,33 @@ export interface paths {
          */
         get: operations["getFailedRuns"];
         put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/agent/failed-runs/{fingerprint}/state": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        /**
+         * Resolve, mute or reopen a group of failed runs
+         * @description Holds for the whole project. A resolved group is open again once a run of it starts afterwards: the group has a `regression`. A muted
+         *     group is open again at `until`, or after `more_runs` runs; without either it stays muted. Only runs of `source` `user` count, so that
+         *     no replay reopens a group.
+         *
+         *     The last decision is kept, with its author. One that holds already changes nothing. 409 `stale_base_revision` if
+         *     `base_revision` is not that of the last decision. 404 if no run of the last 90 days has the fingerprint.
+         *
+         *     Requires the scope `runs:write`.
+         */
+        put: operations["setFailedRunsState"];
         post?: never;
         delete?: never;
         options?: never;
@@ -5356,6 +5385,65 @@ export interface components {
             /** @description Of the vote that is farthest from the others, or of the failure. */
             reason: string;
         };
+        /** @enum {string} */
+        FailureStateName: "open" | "resolved" | "muted";
+        /**
+         * @description `all` has groups of every state.
+         * @default open
+         * @enum {string}
+         */
+        FailureStateFilter: "open" | "resolved" | "muted" | "all";
+        FailureDecision: {
+            state: components["schemas"]["FailureStateName"];
+            /** @description Why, on one line. */
+            note?: string | null;
+            /**
+             * Format: date-time
+             * @description When a mute ends; with the state `muted` only, and not with `more_runs`.
+             */
+            until?: string | null;
+            /** @description How many more runs of the group end a mute; with the state `muted` only. */
+            more_runs?: number | null;
+            /** @description The `revision` of the decision that the caller read; 0 for none. */
+            base_revision?: number;
+        };
+        /** @description What was decided about a group, and what became of it. */
+        FailureState: {
+            state: components["schemas"]["FailureStateName"];
+            /** @description The last decision; null if there is none. Its state is not that of the group if the group has regressed or its mute has ended. */
+            decision: components["schemas"]["FailureDecisionMade"] | null;
+            /** @description The first run since the group was resolved; null if there is none. */
+            regression: components["schemas"]["FailureRegression"] | null;
+        };
+        FailureDecisionMade: {
+            state: components["schemas"]["FailureStateName"];
+            note: string | null;
+            /** Format: date-time */
+            until: string | null;
+            more_runs: number | null;
+            /**
+             * Format: int64
+             * @description Runs of the group that have started since, 90 days back at most; null for the state `open`.
+             */
+            runs_since: number | null;
+            created_by: components["schemas"]["Author"];
+            /** Format: date-time */
+            created_at: string;
+            /** @description Counts the decisions about the group, from 1. */
+            revision: number;
+        };
+        FailureRegression: {
+            /** Format: uuid */
+            run_id: string;
+            /** Format: date-time */
+            start_time: string;
+        };
+        /** @description Groups in the window by state, among the 1,000 with the most runs. */
+        FailureStateCounts: {
+            open: number;
+            resolved: number;
+            muted: number;
+        };
         /**
          * @description `error`: the run ended with an error; `timeout`: the error is a timeout; `cancelled`; `unrecovered`: the run ended well,
          *     but has a failed step after which nothing succeeded.
@@ -5392,9 +5480,10 @@ export interface components {
              */
             start: string;
             weights: components["schemas"]["FailureWeights"];
-            /** @description Groups in the window. */
+            /** @description Groups in the window, of every state. */
             group_count: number;
-            /** @description True if there are more groups than are ranked. */
+            state_counts: components["schemas"]["FailureStateCounts"];
+            /** @description True if there are more groups of the state than are ranked. */
             partial: boolean;
             /**
              * Format: int64
@@ -5482,6 +5571,7 @@ export interface components {
             /** @description Those of `agent_name` and `step` with a text of more than 1 KiB, which is cut here; absent if there is none. */
             cut?: string[];
             fingerprint: string;
+            state: components["schemas"]["FailureState"];
             class: components["schemas"]["FailureClass"];
             agent_name: string | null;
             step: components["schemas"]["FailingStep"];
@@ -11315,6 +11405,8 @@ export interface operations {
                 project_id: components["parameters"]["FilterProjectID"];
                 /** @description Only runs that started within this many seconds before now; a week by default, 90 days at most. */
                 window_seconds?: components["parameters"]["FailureWindow"];
+                /** @description Only groups in this state. */
+                state?: components["schemas"]["FailureStateFilter"];
                 /** @description One or several of running, ok, error, cancelled. */
                 status?: components["parameters"]["FilterStatus"];
                 /**
@@ -11477,6 +11569,35 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["FailedRunsDetail"];
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    setFailedRunsState: {
+        parameters: {
+            query: {
+                project_id: components["parameters"]["FilterProjectID"];
+            };
+            header?: never;
+            path: {
+                fingerprint: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["FailureDecision"];
+            };
+        };
+        responses: {
+            /** @description The state now. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["FailureState"];
                 };
             };
             default: components["responses"]["Problem"];

@@ -59,6 +59,10 @@ export type RunTotals = Schemas["RunTotals"];
 export type Thread = Schemas["Thread"];
 export type FailedRunGroup = Schemas["FailedRunGroup"];
 export type FailedRun = Schemas["FailedRun"];
+export type FailureState = Schemas["FailureState"];
+export type FailureDecision = Schemas["FailureDecision"];
+export type FailureStateCounts = Schemas["FailureStateCounts"];
+export type FailureStateFilter = Schemas["FailureStateFilter"];
 export type FailureParts = Schemas["FailureParts"];
 export type FailureWeights = Schemas["FailureWeights"];
 export type Prompt = Schemas["Prompt"];
@@ -307,6 +311,9 @@ export type RunFilter = Omit<RunQuery, "limit" | "offset" | "cursor">;
 
 /** A run filter whose time range is a window that ends now. */
 export type FailureFilter = Omit<RunFilter, "start_after" | "start_before" | "fingerprint">;
+
+/** Which groups of failures to list. */
+export type FailureSelection = FailureFilter & { state: FailureStateFilter };
 
 export type AgentViewFormat = "text" | "json";
 

@@ -68,7 +68,7 @@ export const pageGroups: readonly PageGroup[] = [
         label: "Failures",
         Icon: IconAlertTriangle,
         isFiltered: true,
-        shortcuts: [search, nextRow],
+        shortcuts: [search, nextRow, ["r", "resolve the row"], ["m", "resolve or mute the row"]],
       },
       {
         path: "threads",

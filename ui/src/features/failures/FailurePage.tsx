@@ -1,24 +1,30 @@
-import { Button, Skeleton, Stack } from "@mantine/core";
-import { IconAlertTriangle } from "@tabler/icons-react";
-import { useMemo } from "react";
+import { Box, Button, Skeleton, Stack } from "@mantine/core";
+import { IconAlertTriangle, IconChevronDown } from "@tabler/icons-react";
+import { useMemo, useState } from "react";
 import { Link, useParams, useSearchParams } from "react-router";
-import { useFailedRunGroup } from "@/api/failures";
-import type { FailedRun } from "@/api/types";
+import { useDecideFailure, useFailedRunGroup } from "@/api/failures";
+import type { FailedRun, FailureDecision, FailureState } from "@/api/types";
 import { Ago } from "@/components/Ago";
+import { CompareWithGood } from "@/components/CompareWithGood";
 import { DataTable } from "@/components/DataTable";
 import { Fact, FactList } from "@/components/Fact";
 import { chips, withoutParams, withParam, withTimeRange } from "@/components/filters/filters";
 import { formatCost, formatCount, formatDuration, formatPercent, NONE } from "@/components/format";
 import { KindIcon } from "@/components/KindIcon";
 import { Page } from "@/components/Page";
+import { ProblemPanel } from "@/components/ProblemPanel";
 import { QueryState } from "@/components/QueryState";
 import { useBack } from "@/components/useBack";
 import { useNow } from "@/components/useNow";
-import { useProjectId } from "@/components/useProject";
+import { allows, useProject, useProjectId } from "@/components/useProject";
 import classes from "./FailurePage.module.css";
 import { exampleMessage, failureQuery, readFailureFilters, readWindow, whatFailed } from "./failures";
 import { RankParts } from "./Rank";
 import { Sparkline } from "./Sparkline";
+import stateClasses from "./State.module.css";
+import { StateBadge } from "./StateBadge";
+import { NoteDialog, StateMenu } from "./StateMenu";
+import { revisionOf, stateText } from "./states";
 
 /** One group of failures: what failed, what its runs have in common, and the runs. */
 export function FailurePage() {
@@ -36,9 +42,19 @@ export function FailurePage() {
   const now = useNow(10_000);
   const back = useBack();
   const group = query.data?.group;
+  const mayDecide = allows(useProject(), "runs:write");
+  const decide = useDecideFailure(projectId);
+  const [isNoting, setNoting] = useState(false);
+  const set = (decision: FailureDecision) =>
+    group &&
+    decide.mutate(
+      { fingerprint, decision: { ...decision, base_revision: revisionOf(group.state) } },
+      { onSuccess: () => setNoting(false) },
+    );
   return (
     <Page
       title={group ? whatFailed(group) : "Failure"}
+      badges={group && <StateBadge state={group.state} />}
       back={{ label: "Back to the failures", onClick: back }}
       icon={<IconAlertTriangle size={18} stroke={1.7} color="var(--lt-error)" aria-hidden="true" />}
       context={
@@ -52,11 +68,51 @@ export function FailurePage() {
         )
       }
       actions={
-        <Button component={Link} variant="default" to={`/p/${projectId}/runs?${runsOf(params, fingerprint)}`}>
-          View all runs
-        </Button>
+        <>
+          {group && (
+            <CompareWithGood
+              key={group.representative.run_id}
+              projectId={projectId}
+              run={group.representative}
+              traces={filter.traces}
+              source={filter.source}
+            />
+          )}
+          {group && mayDecide && (
+            <StateMenu state={group.state} onDecide={set} onResolveWithNote={() => setNoting(true)}>
+              <Button
+                size="compact-sm"
+                variant="default"
+                loading={decide.isPending}
+                rightSection={<IconChevronDown size={13} />}
+              >
+                {group.state.state === "open" ? "Resolve or mute" : "Change state"}
+              </Button>
+            </StateMenu>
+          )}
+          <Button
+            size="compact-sm"
+            component={Link}
+            variant="default"
+            to={`/p/${projectId}/runs?${runsOf(params, fingerprint)}`}
+          >
+            View all runs
+          </Button>
+        </>
       }
     >
+      {isNoting && (
+        <NoteDialog
+          mutation={decide}
+          onResolve={(note) => set({ state: "resolved", note })}
+          onClose={() => setNoting(false)}
+        />
+      )}
+      {decide.error && !isNoting && (
+        <Box mb="sm">
+          <ProblemPanel error={decide.error} />
+        </Box>
+      )}
       <QueryState
         query={query}
         page
@@ -69,6 +125,7 @@ export function FailurePage() {
       >
         {({ group, weights }) => (
           <>
+            <Decided state={group.state} projectId={projectId} now={now} />
             <p className={classes.message}>{exampleMessage(group)}</p>
             <p className={classes.where}>
               <KindIcon kind={group.step.kind} size={14} /> {group.step.name || "unnamed"}
@@ -146,6 +203,29 @@ export function FailurePage() {
         )}
       </QueryState>
     </Page>
+  );
+}
+
+/** Who resolved or muted the group, and the run that reopened it. */
+function Decided({ state, projectId, now }: { state: FailureState; projectId: string; now: number }) {
+  const text = stateText(state, now);
+  if (text === null) return null;
+  return (
+    <p className={stateClasses.decided} data-testid="failure-state">
+      {text}
+      {state.decision?.note && (
+        <>
+          {" "}
+          <bdi className={stateClasses.note}>“{state.decision.note}”</bdi>
+        </>
+      )}
+      {state.regression && (
+        <>
+          {" "}
+          <Link to={`/p/${projectId}/runs/${state.regression.run_id}`}>First run since</Link>
+        </>
+      )}
+    </p>
   );
 }
 

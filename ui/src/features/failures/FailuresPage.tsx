@@ -1,18 +1,25 @@
-import { Button, SegmentedControl } from "@mantine/core";
+import { ActionIcon, Button, SegmentedControl } from "@mantine/core";
+import { IconDots } from "@tabler/icons-react";
 import { useMemo } from "react";
 import { Link } from "react-router";
 import { useFailedRuns } from "@/api/failures";
-import type { FailedRunGroup, FailureWeights } from "@/api/types";
+import type { FailedRunGroup, FailureDecision, FailureWeights } from "@/api/types";
 import { Ago } from "@/components/Ago";
 import { FilterBar } from "@/components/filters/FilterBar";
-import { areFiltering, type Range, withoutFilters, withTimeRange } from "@/components/filters/filters";
+import {
+  areFiltering,
+  type Range,
+  withoutFilters,
+  withParam,
+  withTimeRange,
+} from "@/components/filters/filters";
 import { useKeptParams } from "@/components/filters/useKeptParams";
 import { formatCount, formatCountOf, formatRuns, isMissing, NONE } from "@/components/format";
 import { KindIcon } from "@/components/KindIcon";
 import { ListPage } from "@/components/ListPage";
 import { PageHint } from "@/components/PageMessage";
 import { useNow } from "@/components/useNow";
-import { useProjectId } from "@/components/useProject";
+import { allows, useProject, useProjectId } from "@/components/useProject";
 import classes from "./FailuresPage.module.css";
 import {
   contrastText,
@@ -26,6 +33,11 @@ import {
 } from "./failures";
 import { Rank } from "./Rank";
 import { Sparkline } from "./Sparkline";
+import { StateBadge } from "./StateBadge";
+import { StateBar } from "./StateBar";
+import { NoteDialog, StateMenu } from "./StateMenu";
+import { leftOut, readState } from "./states";
+import { useDecisions } from "./useDecisions";
 
 /** Failed runs grouped by what failed, highest rank first. */
 export function FailuresPage() {
@@ -33,9 +45,14 @@ export function FailuresPage() {
   const [params, setParams] = useKeptParams(projectId);
   const filters = useMemo(() => readFailureFilters(params), [params]);
   const filter = useMemo(() => failureQuery(projectId, params), [projectId, params]);
-  const query = useFailedRuns(filter);
+  const state = readState(params);
+  const query = useFailedRuns(useMemo(() => ({ ...filter, state }), [filter, state]));
+  const mayDecide = allows(useProject(), "runs:write");
+  const decisions = useDecisions(projectId, query.data?.pages.flatMap(({ data }) => data) ?? [], mayDecide);
   const now = useNow(10_000);
   const first = query.data?.pages[0];
+  // There are groups in other states than the one that is listed.
+  const hasOthers = first !== undefined && first.group_count > 0;
   const window = readWindow(params);
   const show = (value: Range) => setParams(withTimeRange(params, { preset: value }));
   return (
@@ -62,24 +79,50 @@ export function FailuresPage() {
       query={query}
       what="failures"
       rowHeight={64}
-      emptyTitle={`No failures in the last ${window.label}.`}
+      emptyTitle={hasOthers ? `No ${state} failures.` : `No failures in the last ${window.label}.`}
       emptyHint={
-        <>
-          <PageHint>Similar failures are grouped here, with what they have in common.</PageHint>
-          {window !== LONGEST && (
-            <Button variant="default" onClick={() => show(LONGEST.value)}>
-              Show the last {LONGEST.label}
+        hasOthers ? (
+          <>
+            {state === "open" && <PageHint>{leftOut(first.state_counts)}.</PageHint>}
+            <Button variant="default" onClick={() => setParams(withParam(params, "state", "all"))}>
+              Show all
             </Button>
+          </>
+        ) : (
+          <>
+            <PageHint>Similar failures are grouped here, with what they have in common.</PageHint>
+            {window !== LONGEST && (
+              <Button variant="default" onClick={() => show(LONGEST.value)}>
+                Show the last {LONGEST.label}
+              </Button>
+            )}
+          </>
+        )
+      }
+      onClearFilters={
+        areFiltering(filters) && !hasOthers ? () => setParams(withoutFilters(params)) : undefined
+      }
+      banner={
+        <>
+          <StateBar
+            state={state}
+            counts={first?.state_counts}
+            onState={(next) => setParams(withParam(params, "state", next === "open" ? null : next))}
+            decisions={decisions}
+          />
+          {first?.partial && (
+            <p className={classes.note} role="status">
+              Only the highest ranked groups are shown.
+            </p>
+          )}
+          {decisions.noting && (
+            <NoteDialog
+              mutation={decisions.mutation}
+              onResolve={(note) => decisions.resolveWithNote(note)}
+              onClose={() => decisions.note(null)}
+            />
           )}
         </>
-      }
-      onClearFilters={areFiltering(filters) ? () => setParams(withoutFilters(params)) : undefined}
-      banner={
-        first?.partial && (
-          <p className={classes.note} role="status">
-            Only the highest ranked groups are shown.
-          </p>
-        )
       }
     >
       {(groups) => (
@@ -92,6 +135,8 @@ export function FailuresPage() {
                 weights={first.weights}
                 to={`/p/${projectId}/failures/${encodeURIComponent(group.fingerprint)}?${params}`}
                 now={now}
+                onDecide={mayDecide ? (decision) => decisions.decide(group, decision) : undefined}
+                onNote={() => decisions.note(group)}
               />
             ))}
         </ul>
@@ -111,17 +156,23 @@ interface RowProps {
   weights: FailureWeights;
   to: string;
   now: number;
+  /** Absent for those who only read. */
+  onDecide?: (decision: FailureDecision) => void;
+  onNote: () => void;
 }
 
-function Row({ group, weights, to, now }: RowProps) {
+function Row({ group, weights, to, now, onDecide, onNote }: RowProps) {
   const why = group.contrasts[0];
   const message = exampleMessage(group);
   return (
-    <li className={classes.row} data-testid="failure-group">
+    <li className={classes.row} data-testid="failure-group" data-fingerprint={group.fingerprint}>
       <div className={classes.what}>
-        <Link to={to} className={classes.link} data-row-focus>
-          {whatFailed(group)}
-        </Link>
+        <div className={classes.title}>
+          <Link to={to} className={classes.link} data-row-focus>
+            {whatFailed(group)}
+          </Link>
+          <StateBadge state={group.state} />
+        </div>
         <p className={classes.message} title={message}>
           {message}
         </p>
@@ -151,6 +202,19 @@ function Row({ group, weights, to, now }: RowProps) {
         </span>
       </div>
       <Rank group={group} weights={weights} />
+      {onDecide && (
+        <StateMenu state={group.state} onDecide={onDecide} onResolveWithNote={onNote}>
+          <ActionIcon
+            className={classes.menu}
+            variant="subtle"
+            color="gray"
+            size="sm"
+            aria-label={`Resolve or mute ${whatFailed(group)}`}
+          >
+            <IconDots size={16} />
+          </ActionIcon>
+        </StateMenu>
+      )}
     </li>
   );
 }
