@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { errorsBelow } from "./formErrors";
+import { errorsBelow, numberMistake } from "./formErrors";
 
 it("finds errors at and below a location", () => {
   const errors = {
@@ -10,3 +10,13 @@ it("finds errors at and below a location", () => {
   };
   expect(errorsBelow(errors, "body.a", ["body.a.name"])).toEqual(["whole", "messages[0].role: role"]);
 });
+
+it.each([
+  ["", false, undefined],
+  ["-", false, "must be a number"],
+  ["-5", false, "must not be negative"],
+  [-0.5, true, "must not be negative"],
+  ["1.5", false, undefined],
+  ["1.5", true, "must be a whole number"],
+  [0, true, undefined],
+])("finds mistakes in numbers: %s", (text, isWhole, want) => expect(numberMistake(text, isWhole)).toBe(want));

@@ -29,6 +29,15 @@ export function shownEarly(errors: FormErrors): FormErrors {
   return Object.fromEntries(Object.entries(errors).filter(([, message]) => !MISSING.test(message)));
 }
 
+/** Why what was typed isn't a number from 0 on; undefined if it is, or the field is empty. */
+export function numberMistake(text: string | number, isWhole = false): string | undefined {
+  if (String(text).trim() === "") return undefined;
+  const value = Number(text);
+  if (!Number.isFinite(value)) return "must be a number";
+  if (value < 0) return "must not be negative";
+  return isWhole && !Number.isInteger(value) ? "must be a whole number" : undefined;
+}
+
 /** Reads the number in a text; undefined if it is empty, or invalid, which `errors` says. */
 export function readNumber(
   errors: FormErrors,

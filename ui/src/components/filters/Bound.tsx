@@ -1,5 +1,6 @@
 import { Button, NumberInput } from "@mantine/core";
 import { useEffect, useRef, useState } from "react";
+import { numberMistake } from "@/components/formErrors";
 import type { Field } from "./AddFilter";
 import classes from "./FilterBar.module.css";
 
@@ -13,6 +14,7 @@ interface Props {
 export function Bound({ field, onBack, onSubmit }: Props) {
   const [value, setValue] = useState<string | number>("");
   const input = useRef<HTMLInputElement>(null);
+  const mistake = numberMistake(value);
   useEffect(() => input.current?.focus(), []);
   const submit = (event: React.FormEvent) => {
     event.preventDefault();
@@ -26,15 +28,15 @@ export function Bound({ field, onBack, onSubmit }: Props) {
         required
         withAsterisk={false}
         ref={input}
-        allowNegative={false}
         hideControls
         value={value}
+        error={mistake}
         onChange={(next) => setValue(typeof next === "bigint" ? Number(next) : next)}
         onKeyDown={(event) => {
           if (event.key === "Backspace" && value === "") onBack();
         }}
       />
-      <Button type="submit" disabled={value === ""}>
+      <Button type="submit" disabled={value === "" || mistake !== undefined}>
         Add filter
       </Button>
     </form>

@@ -161,8 +161,6 @@ function NumberField({ field, value, onChange, ...common }: NumberProps) {
       {...common}
       placeholder={field.placeholder}
       min={field.least}
-      allowNegative={false}
-      allowDecimal={!field.isWhole}
       clampBehavior="none"
       hideControls
       value={readNumber(typed) === known ? typed : (known ?? "")}

@@ -1,5 +1,6 @@
 import { Checkbox, NumberInput, Radio, Stack, TextInput } from "@mantine/core";
 import type { Dataset, ImportQuery } from "@/api/types";
+import { numberMistake } from "@/components/formErrors";
 import classes from "./ImportPage.module.css";
 import { formatItems } from "./revisions";
 
@@ -38,6 +39,11 @@ const modes = [
   },
 ] as const;
 
+/** What is wrong with the limit of a replace, if anything. */
+export function mistakeIn({ mode, maxRemoved }: Options): string | undefined {
+  return mode === "replace" ? numberMistake(maxRemoved, true) : undefined;
+}
+
 interface Props {
   dataset: Dataset;
   options: Options;
@@ -68,8 +74,8 @@ export function ImportOptions({ dataset, options, onChange }: Props) {
             label="Most items that may be removed"
             description="The import fails if it would remove more. Empty means no limit."
             min={0}
-            allowDecimal={false}
-            allowNegative={false}
+            clampBehavior="none"
+            error={mistakeIn(options)}
             value={options.maxRemoved}
             onChange={(maxRemoved) => set({ maxRemoved })}
           />

@@ -14,7 +14,7 @@ import { ProblemPanel } from "@/components/ProblemPanel";
 import { SkeletonRows } from "@/components/QueryState";
 import { useBack } from "@/components/useBack";
 import { allows, useProject, useProjectId } from "@/components/useProject";
-import { defaultOptions, ImportOptions, type Options } from "./ImportOptions";
+import { defaultOptions, ImportOptions, mistakeIn, type Options } from "./ImportOptions";
 import classes from "./ImportPage.module.css";
 import { type Choice, choose, MAX_BYTES, MAX_WHOLE_BYTES } from "./importFile";
 import { MappingEditor } from "./MappingEditor";
@@ -197,7 +197,11 @@ function Steps({ dataset, choice }: { dataset: Dataset; choice: Choice }) {
           <Sender
             dataset={dataset}
             file={chosen.file}
-            isReady={!lacksInput && (isTooLarge || (query.isSuccess && !query.isPlaceholderData))}
+            isReady={
+              !lacksInput &&
+              mistakeIn(options) === undefined &&
+              (isTooLarge || (query.isSuccess && !query.isPlaceholderData))
+            }
             queryOf={() => ({
               file_name: chosen.file.name,
               ...(preview && {

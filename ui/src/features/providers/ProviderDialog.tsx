@@ -18,6 +18,7 @@ import { ApiError } from "@/api/problem";
 import { useCreateProvider, useUpdateProvider } from "@/api/providers";
 import type { Provider, ProviderKind } from "@/api/types";
 import { FormDialog } from "@/components/FormDialog";
+import { numberMistake } from "@/components/formErrors";
 import { IconButton } from "@/components/IconButton";
 import {
   ADDRESSES,
@@ -334,12 +335,10 @@ function Limit({ label, placeholder, dollars = false, value, onChange, error }: 
       label={label}
       placeholder={placeholder}
       prefix={dollars ? "$" : undefined}
-      allowDecimal={dollars}
-      allowNegative={false}
       hideControls
       value={value}
       onChange={(changed) => onChange(String(changed))}
-      error={error}
+      error={numberMistake(value, !dollars) ?? error}
     />
   );
 }

@@ -60,6 +60,9 @@ it("wants a name, and headers with names that differ", () => {
   expect(isComplete({ ...fields, name: " " })).toBe(false);
   expect(isComplete({ ...fields, maxConcurrency: "" })).toBe(false);
   const header = { name: "a", value: "1" };
+  expect(isComplete({ ...fields, maxConcurrency: "-4" })).toBe(false);
+  expect(isComplete({ ...fields, requestsPerMinute: "1.5" })).toBe(false);
+  expect(isComplete({ ...fields, monthlyBudget: "-5" })).toBe(false);
   expect(isComplete({ ...fields, headers: [header] })).toBe(true);
   expect(isComplete({ ...fields, headers: [header, { name: "A", value: "2" }] })).toBe(false);
   expect(isComplete({ ...fields, headers: [{ name: "a", value: "" }] })).toBe(false);

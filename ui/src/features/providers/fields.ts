@@ -1,4 +1,5 @@
 import type { Provider, ProviderCreate, ProviderKind, ProviderUpdate } from "@/api/types";
+import { numberMistake } from "@/components/formErrors";
 
 /** A header that is sent with each request. */
 export interface HeaderField {
@@ -44,13 +45,16 @@ export function movesAway(fields: ProviderFields, provider: Provider | null): bo
   return provider !== null && fields.baseUrl.trim() !== provider.base_url;
 }
 
-/** Whether the form can be sent. */
+/** Whether the form is filled in, without a mistake in its numbers. */
 export function isComplete(fields: ProviderFields): boolean {
   const headers = fields.headers ?? [];
   const names = headers.map(({ name }) => name.trim().toLowerCase());
   return (
     fields.name.trim() !== "" &&
     fields.maxConcurrency !== "" &&
+    !numberMistake(fields.maxConcurrency, true) &&
+    !numberMistake(fields.requestsPerMinute, true) &&
+    !numberMistake(fields.monthlyBudget) &&
     headers.every(({ name, value }) => name.trim() !== "" && value !== "") &&
     new Set(names).size === names.length
   );

@@ -3,6 +3,7 @@ import { useState } from "react";
 import { useSavePrice } from "@/api/prices";
 import { ApiError } from "@/api/problem";
 import { FormDialog } from "@/components/FormDialog";
+import { numberMistake } from "@/components/formErrors";
 import { isComplete, type PriceFields, priceOf, type Rate, rateDefaults, rateLabels, rates } from "./prices";
 
 interface Props {
@@ -72,11 +73,9 @@ export function PriceDialog({ projectId, id, initial, onClose }: Props) {
             label={rateLabels[rate]}
             value={fields.rates[rate] ?? ""}
             onChange={(value) => changeRate(rate, value)}
-            error={message(rate)}
+            error={numberMistake(fields.rates[rate] ?? "") ?? message(rate)}
             placeholder={rateDefaults[rate]}
             prefix="$"
-            allowNegative={false}
-            decimalScale={10}
             hideControls
           />
         ))}

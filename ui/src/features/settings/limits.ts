@@ -1,4 +1,5 @@
 import type { ProjectLimits } from "@/api/types";
+import { numberMistake } from "@/components/formErrors";
 
 export const subjects = ["project", "key"] as const;
 export const measures = ["requests", "spans", "bytes"] as const;
@@ -30,11 +31,7 @@ export function fieldsOf(limits: ProjectLimits): Fields {
 
 /** What is wrong with a field, if anything. The server checks what several fields mean together. */
 export function mistakeIn(field: Field, value: string | undefined): string | undefined {
-  if (value === undefined) return undefined;
-  const number = Number(value);
-  if (!Number.isFinite(number)) return "must be a number";
-  if (number < 0) return "must not be negative";
-  return field.endsWith(".burst") && !Number.isInteger(number) ? "must be a whole number" : undefined;
+  return numberMistake(value ?? "", field.endsWith(".burst"));
 }
 
 /** The limits that the fields describe. The server rejects a burst without a rate. */

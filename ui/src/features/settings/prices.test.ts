@@ -52,6 +52,7 @@ describe("prices", () => {
     expect(isComplete(fields)).toBe(false);
     expect(isComplete({ ...fields, rates: { input: "0", output: "" } })).toBe(false);
     expect(isComplete({ ...fields, rates: { input: "0", output: "0" } })).toBe(true);
+    expect(isComplete({ ...fields, rates: { input: "0", output: "-5" } })).toBe(false);
     expect(isComplete({ ...fields, model: "  ", rates: { input: "0", output: "0" } })).toBe(false);
   });
 

@@ -1,4 +1,5 @@
 import type { Price, PriceWrite } from "@/api/types";
+import { numberMistake } from "@/components/formErrors";
 
 /** The rates of a price, in the order of the table and the form. */
 export const rates = ["input", "output", "cache_read", "cache_write", "cache_write_1h", "reasoning"] as const;
@@ -65,10 +66,11 @@ export function priceOf(fields: PriceFields): PriceWrite {
   };
 }
 
-/** Whether the form has a model and both required rates. A free model has zeros. */
+/** Whether the form has a model and both required rates, and no mistake. A free model has zeros. */
 export function isComplete(fields: PriceFields): boolean {
   const known = (rate: Rate) => fields.rates[rate] !== undefined && fields.rates[rate] !== "";
-  return fields.model.trim() !== "" && known("input") && known("output");
+  const hasMistake = rates.some((rate) => numberMistake(fields.rates[rate] ?? ""));
+  return fields.model.trim() !== "" && known("input") && known("output") && !hasMistake;
 }
 
 /** Dollars per million tokens, with all digits. */
