@@ -330,7 +330,7 @@ func sideOf(s *evaluations.Side, whole bool) (contract.ComparisonSide, error) {
 	}
 	side := contract.ComparisonSide{Name: s.Name, EvalRunId: s.EvalRunID, ModelConfig: s.Content.ModelConfig, VariablesMap: s.VariablesMap}
 	if !s.Calls() {
-		side.ModelConfig = json.RawMessage(`{}`)
+		side.ModelConfig, side.VariablesMap = json.RawMessage(`{}`), map[string]string{}
 		return side, nil
 	}
 	side.Provider, side.Model = &contract.EvaluationProvider{Id: s.ProviderID, Name: s.ProviderName}, &config.Model

@@ -172,6 +172,7 @@ func TestEvalRun(t *testing.T) {
 		project.Id, dataset.Id, main.Id, branch.Id)).Id)
 	assert.Equal(t, contract.EvaluationStatusSucceeded, compared.Status, "%+v", compared.Error)
 	assert.Equal(t, "agent main abc", compared.A.Name)
+	assert.NotNil(t, compared.A.VariablesMap, "an object, also where no model is called")
 	assert.EqualValues(t, 58, compared.Accounting.Scored)
 	assert.EqualValues(t, 2, compared.Accounting.TargetFailed)
 	failures := metricOf(t, &compared, "failures")
