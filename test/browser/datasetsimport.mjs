@@ -133,6 +133,8 @@ await scenario(async (page, { projectId, files }) => {
   await column("messages").waitFor();
   await page.getByTestId("target-input").getByText("{messages}").waitFor();
   await page.getByRole("radio", { name: "Replace" }).check();
+  await page.getByLabel("Most items that may be removed").fill("-1");
+  await page.getByText("must not be negative").waitFor();
   await page.getByLabel("Most items that may be removed").fill("1");
   await until("the import is ready", () => page.getByRole("button", { name: "Import chat.jsonl" }).isEnabled());
   await page.getByRole("button", { name: "Import chat.jsonl" }).click();

@@ -1,6 +1,6 @@
 // A user sets a project price for a model, changes it and deletes it.
 import { inspect } from "./inspect.mjs";
-import { scenario, until } from "./scenario.mjs";
+import { check, scenario, until } from "./scenario.mjs";
 
 await scenario(async (page, { projectId, model }) => {
   await page.goto(`/p/${projectId}/settings`);
@@ -22,6 +22,10 @@ await scenario(async (page, { projectId, model }) => {
   const dialog = page.getByRole("dialog");
   await unpriced.getByRole("button", { name: "Set a price" }).click();
   await dialog.getByLabel("Input").fill("2000000");
+  // A negative price is refused, not made positive.
+  await dialog.getByLabel("Output").fill("-4");
+  await dialog.getByText("must not be negative").waitFor();
+  check(await dialog.getByRole("button", { name: "Save price" }).isDisabled(), "a negative price can't be saved");
   await dialog.getByLabel("Output").fill("4");
   await dialog.getByRole("button", { name: "Save price" }).click();
   await dialog.getByText("1000000").first().waitFor();

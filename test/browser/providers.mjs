@@ -24,6 +24,12 @@ await scenario(async (page, { projectId, address, key }) => {
   await same("the address", "http://127.0.0.1:11434/v1", () => dialog.getByLabel("Base URL").inputValue());
   await dialog.getByLabel("Base URL").fill("http://10.1.2.3:8000/v1");
   await dialog.getByLabel("API key").fill(key);
+  // What a limit can't be is said at its field.
+  await dialog.getByLabel("Monthly budget (UTC)").fill("-25");
+  await dialog.getByText("must not be negative").waitFor();
+  await dialog.getByLabel("Calls per minute").fill("1.5");
+  await dialog.getByText("must be a whole number").waitFor();
+  await dialog.getByLabel("Calls per minute").fill("");
   await dialog.getByLabel("Monthly budget (UTC)").fill("25");
   await dialog.getByRole("button", { name: "Header" }).click();
   await dialog.getByLabel("Name of header 1").fill("x-team");
