@@ -2,6 +2,7 @@ import type { Replay } from "@/api/types";
 import shared from "@/components/evaluation/Evaluation.module.css";
 import { Fact, FactList } from "@/components/Fact";
 import { formatCount } from "@/components/format";
+import { graderType } from "@/components/graders/graderTypes";
 import classes from "./Evidence.module.css";
 import { ON_MISS } from "./ToolPolicies";
 
@@ -37,14 +38,18 @@ export function EditsTab({ replay }: { replay: Replay }) {
           <Fact label="Without the edits" value={formatCount(controls)} />
           <Fact label="With the edits" value={formatCount(treatments)} />
           <Fact
-            label="A good attempt"
-            value={outcome ? `Grader: ${outcome.type}` : "Ends without an error"}
-          />
-          <Fact
             label="Created by"
             value={replay.created_by.email ?? replay.created_by.key ?? "A deleted user"}
           />
         </FactList>
+      </section>
+      <section className={shared.block} aria-label="Outcome">
+        <h2 className={shared.heading}>When is an attempt good?</h2>
+        <p className={shared.lead}>
+          {outcome
+            ? `A grader of its final answer decides: ${graderType(outcome)?.label ?? outcome.type}.`
+            : "An attempt that repeats the recording is as good as the recorded run. Any other is good if it ends with a complete answer that isn't a refusal."}
+        </p>
       </section>
       {policies.length > 0 && (
         <section className={shared.block} aria-label="Tools">
