@@ -1,9 +1,10 @@
-import { ActionIcon, Burger, Group, Kbd, UnstyledButton } from "@mantine/core";
+import { ActionIcon, Burger, Group, Kbd, UnstyledButton, VisuallyHidden } from "@mantine/core";
 import { useDisclosure, useHotkeys } from "@mantine/hooks";
 import { IconKeyboard, IconSearch } from "@tabler/icons-react";
 import { useEffect, useState } from "react";
 import { Link, Outlet, useParams } from "react-router";
 import { onDemand } from "@/components/onDemand";
+import { toggleAbsoluteTimes, useAbsoluteTimes } from "@/components/times";
 import { useKeys } from "@/components/useKeys";
 import { rememberProject, useProject } from "@/components/useProject";
 import { Navigation } from "./Navigation";
@@ -27,7 +28,12 @@ export function Shell() {
   if (menuOpen && !menuUsed) setMenuUsed(true);
   const [helpOpen, help] = useDisclosure(false);
   const [paletteOpen, palette] = useDisclosure(false);
-  useKeys({ "?": help.open });
+  const isAbsolute = useAbsoluteTimes();
+  const [announced, announce] = useState("");
+  useKeys({
+    "?": help.open,
+    t: () => announce(toggleAbsoluteTimes() ? "Absolute times" : "Relative times"),
+  });
   // Also works while typing.
   useHotkeys([["mod+K", () => project && palette.toggle()]], []);
 
@@ -38,7 +44,7 @@ export function Shell() {
   if (!project && wantedId !== undefined) return <NotFound />;
 
   return (
-    <div className={classes.frame}>
+    <div className={classes.frame} data-absolute-times={isAbsolute || undefined}>
       <a className={classes.skip} href="#main">
         Skip to content
       </a>
@@ -98,6 +104,7 @@ export function Shell() {
           <Outlet key={projectId} />
         </div>
       </main>
+      <VisuallyHidden role="status">{announced}</VisuallyHidden>
       {paletteOpen && project && <Palette project={project} onClose={palette.close} />}
       {helpOpen && <Shortcuts onClose={help.close} />}
     </div>

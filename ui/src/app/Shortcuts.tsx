@@ -9,6 +9,7 @@ const groups: { label: string; shortcuts?: Keys }[] = [
     shortcuts: [
       ["⌘K  Ctrl K", "search and go to anything"],
       ["?", "show these shortcuts"],
+      ["t", "show relative or absolute times"],
     ],
   },
   ...pages,

@@ -12,6 +12,7 @@ import {
 } from "@tabler/icons-react";
 import { Link } from "react-router";
 import { useLogout, useMe } from "@/api/identity";
+import { toggleAbsoluteTimes, useAbsoluteTimes } from "@/components/times";
 import classes from "./UserMenu.module.css";
 
 const schemes = [
@@ -59,6 +60,10 @@ export function UserMenu({ onShortcuts, compact = false }: Props) {
             {label}
           </Menu.Item>
         ))}
+        <Menu.Divider />
+        <Menu.CheckboxItem checked={useAbsoluteTimes()} onChange={toggleAbsoluteTimes}>
+          Absolute times
+        </Menu.CheckboxItem>
         <Menu.Divider />
         <Menu.Item leftSection={<IconKeyboard size={15} stroke={1.6} />} onClick={onShortcuts}>
           Keyboard shortcuts

@@ -1,6 +1,19 @@
-import { formatAge, formatTime } from "./format";
+import { formatAge, formatMoment, formatTime } from "./format";
+import { useAbsoluteTimes } from "./times";
 
-/** How long ago something was, with the full time on hover. */
-export function Ago({ time, now }: { time: string; now: number }) {
-  return <span title={formatTime(time)}>{formatAge(time, now)} ago</span>;
+interface Props {
+  time: string;
+  now: number;
+  /** Leaves out "ago". */
+  bare?: boolean;
+}
+
+/** How long ago something was, or when, as the reader chose. */
+export function Ago({ time, now, bare = false }: Props) {
+  const age = formatAge(time, now);
+  return (
+    <time dateTime={time} title={formatTime(time)}>
+      {useAbsoluteTimes() ? formatMoment(time, now) : bare ? age : `${age} ago`}
+    </time>
+  );
 }

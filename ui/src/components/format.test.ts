@@ -7,6 +7,7 @@ import {
   formatCountOf,
   formatDuration,
   formatHidden,
+  formatMoment,
   formatRunCost,
   formatRunTokens,
   formatTokens,
@@ -131,4 +132,14 @@ describe("firstWords", () => {
     expect(firstWords("  a\n\n b\tc ")).toBe("a b c");
     expect(firstWords("x".repeat(1000), 10)).toHaveLength(10);
   });
+});
+
+describe("formatMoment", () => {
+  const now = Date.parse("2026-11-26T12:00:00Z");
+  it("has the day and the time", () => expect(formatMoment("2026-03-04T12:05:06Z", now)).toMatch(/4.*05.06/));
+  it("has the year only if it isn't the present one", () => {
+    expect(formatMoment("2026-03-04T12:05:06Z", now)).not.toContain("2026");
+    expect(formatMoment("2025-03-04T12:05:06Z", now)).toContain("2025");
+  });
+  it("knows no moment in other texts", () => expect(formatMoment("soon", now)).toBe("unknown"));
 });

@@ -129,6 +129,23 @@ export function formatTime(time: string | null | undefined): string {
   return Number.isNaN(ms) ? time : absolute.format(ms);
 }
 
+const moment: Intl.DateTimeFormatOptions = {
+  month: "short",
+  day: "numeric",
+  hour: "2-digit",
+  minute: "2-digit",
+  second: "2-digit",
+};
+const thisYear = new Intl.DateTimeFormat(undefined, moment);
+const anyYear = new Intl.DateTimeFormat(undefined, { ...moment, year: "numeric" });
+
+/** Day and time in the reader's zone, short enough for a list. With the year, unless it is the present one. */
+export function formatMoment(time: string, now: number): string {
+  const date = new Date(time);
+  if (Number.isNaN(date.getTime())) return UNKNOWN;
+  return (date.getFullYear() === new Date(now).getFullYear() ? thisYear : anyYear).format(date);
+}
+
 /** Milliseconds since the epoch, including the fraction below a millisecond. */
 export function parseTime(time: string): number {
   const fraction = /\.(\d+)/.exec(time)?.[1];

@@ -18,7 +18,7 @@ import {
 } from "@/components/evaluation/measures";
 import { costText, STATUSES, STOP_REASONS, shortCost } from "@/components/evaluation/progress";
 import { RunningCell } from "@/components/evaluation/Running";
-import { formatTime, NONE } from "@/components/format";
+import { NONE } from "@/components/format";
 import { ListPage } from "@/components/ListPage";
 import { PageHint } from "@/components/PageMessage";
 import { useNow } from "@/components/useNow";
@@ -189,7 +189,6 @@ function Rows({ rows, projectId, now }: { rows: Comparison[]; projectId: string;
         {
           header: "Started",
           number: true,
-          title: ({ created_at }) => formatTime(created_at),
           cell: ({ created_at }) => <Ago time={created_at} now={now} />,
         },
       ]}

@@ -8,7 +8,7 @@ import { Ago } from "@/components/Ago";
 import { authorName } from "@/components/author";
 import { DataTable } from "@/components/DataTable";
 import { EmptyHint } from "@/components/EmptyHint";
-import { formatCount, formatTime, NONE } from "@/components/format";
+import { formatCount, NONE } from "@/components/format";
 import { ListPage } from "@/components/ListPage";
 import { PageHint } from "@/components/PageMessage";
 import { PausedSearch } from "@/components/PausedSearch";
@@ -119,7 +119,6 @@ export function DatasetsPage() {
               {
                 header: "Changed",
                 number: true,
-                title: ({ updated_at }) => formatTime(updated_at),
                 cell: ({ updated_at }) => <Ago time={updated_at} now={now} />,
               },
               {

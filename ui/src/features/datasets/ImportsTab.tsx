@@ -9,7 +9,7 @@ import type { Dataset, Import } from "@/api/types";
 import { Ago } from "@/components/Ago";
 import { authorName } from "@/components/author";
 import { DataTable } from "@/components/DataTable";
-import { formatTime, NONE } from "@/components/format";
+import { NONE } from "@/components/format";
 import { LoadMore } from "@/components/LoadMore";
 import { PageHint, PageMessage } from "@/components/PageMessage";
 import { QueryState, SkeletonRows } from "@/components/QueryState";
@@ -86,7 +86,6 @@ export function ImportsTab({ dataset, mayWrite }: { dataset: Dataset; mayWrite: 
                 {
                   header: "Started",
                   number: true,
-                  title: ({ created_at }) => formatTime(created_at),
                   cell: ({ created_at }) => <Ago time={created_at} now={now} />,
                 },
               ]}

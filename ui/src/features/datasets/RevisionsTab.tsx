@@ -9,7 +9,7 @@ import { Ago } from "@/components/Ago";
 import { authorName } from "@/components/author";
 import { Change, LayoutChoice } from "@/components/Changes";
 import { DataTable } from "@/components/DataTable";
-import { firstWords, formatCount, formatTime } from "@/components/format";
+import { firstWords, formatCount } from "@/components/format";
 import { LoadMore } from "@/components/LoadMore";
 import { PageHint, PageMessage } from "@/components/PageMessage";
 import { QueryState, SkeletonRows } from "@/components/QueryState";
@@ -126,7 +126,6 @@ function List({ dataset, chosen, onCompare }: ListProps) {
                 {
                   header: "Time",
                   number: true,
-                  title: ({ created_at }) => formatTime(created_at),
                   cell: ({ created_at }) => <Ago time={created_at} now={now} />,
                 },
                 {

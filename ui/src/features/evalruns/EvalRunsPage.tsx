@@ -15,7 +15,7 @@ import shared from "@/components/evaluation/Evaluation.module.css";
 import { EvaluationStatusMark } from "@/components/evaluation/Marks";
 import { STATUSES } from "@/components/evaluation/progress";
 import { RunningCell } from "@/components/evaluation/Running";
-import { formatTime, NONE } from "@/components/format";
+import { NONE } from "@/components/format";
 import { ListPage } from "@/components/ListPage";
 import { PageHint } from "@/components/PageMessage";
 import { useNow } from "@/components/useNow";
@@ -270,7 +270,6 @@ function Rows({ rows, projectId, now, chosen, onChoose }: RowsProps) {
         {
           header: "Started",
           number: true,
-          title: ({ created_at }) => formatTime(created_at),
           cell: ({ created_at }) => <Ago time={created_at} now={now} />,
         },
       ]}

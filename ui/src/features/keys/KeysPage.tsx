@@ -7,7 +7,7 @@ import { Ago } from "@/components/Ago";
 import { ConfirmDialog } from "@/components/ConfirmDialog";
 import { CopyButton } from "@/components/CopyButton";
 import { type Column, DataTable } from "@/components/DataTable";
-import { formatTime } from "@/components/format";
+import { formatMoment, formatTime } from "@/components/format";
 import { ListPage } from "@/components/ListPage";
 import { NeedsAdmin } from "@/components/NeedsAdmin";
 import { PageHint } from "@/components/PageMessage";
@@ -65,7 +65,7 @@ function Keys() {
       header: "Expires",
       number: true,
       title: (key) => (key.expires_at ? formatTime(key.expires_at) : undefined),
-      cell: (key) => (key.expires_at ? new Date(key.expires_at).toLocaleDateString() : "never"),
+      cell: (key) => (key.expires_at ? formatMoment(key.expires_at, now) : "never"),
     },
     {
       header: "Actions",

@@ -6,7 +6,7 @@ import type { Invitation } from "@/api/types";
 import { Ago } from "@/components/Ago";
 import { ConfirmDialog } from "@/components/ConfirmDialog";
 import { DataTable } from "@/components/DataTable";
-import { formatTime } from "@/components/format";
+import { formatMoment, formatTime } from "@/components/format";
 import { ListPage } from "@/components/ListPage";
 import { PageHint } from "@/components/PageMessage";
 import { DangerItem, RowMenu } from "@/components/RowMenu";
@@ -73,9 +73,7 @@ export function Invitations({ group, tools, actions }: Props) {
                 number: true,
                 title: ({ expires_at }) => formatTime(expires_at),
                 cell: ({ state, expires_at }) =>
-                  state === "pending" || state === "expired"
-                    ? new Date(expires_at).toLocaleDateString()
-                    : null,
+                  state === "pending" || state === "expired" ? formatMoment(expires_at, now) : null,
               },
               {
                 header: "Actions",

@@ -63,7 +63,6 @@ export function People({ group, tools, actions }: Props) {
     {
       header: "Joined",
       number: true,
-      title: ({ joined_at }) => formatTime(joined_at),
       cell: ({ joined_at }) => <Ago time={joined_at} now={now} />,
     },
     {

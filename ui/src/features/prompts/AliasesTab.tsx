@@ -15,7 +15,6 @@ import { Ago } from "@/components/Ago";
 import { authorName } from "@/components/author";
 import { ConfirmDialog } from "@/components/ConfirmDialog";
 import { DataTable } from "@/components/DataTable";
-import { formatTime } from "@/components/format";
 import { PageHint, PageMessage } from "@/components/PageMessage";
 import { QueryState, SkeletonRows } from "@/components/QueryState";
 import { DangerItem, RowMenu } from "@/components/RowMenu";
@@ -104,7 +103,6 @@ export function AliasesTab({ prompt, mayWrite }: Props) {
                   {
                     header: "Changed",
                     number: true,
-                    title: ({ updated_at }) => formatTime(updated_at),
                     cell: ({ updated_at }) => <Ago time={updated_at} now={now} />,
                   },
                   {

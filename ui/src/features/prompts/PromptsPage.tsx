@@ -8,7 +8,7 @@ import { Ago } from "@/components/Ago";
 import { DataTable } from "@/components/DataTable";
 import { EmptyHint } from "@/components/EmptyHint";
 import { lastPart, pathOf } from "@/components/editor/names";
-import { formatCount, formatTime, NONE } from "@/components/format";
+import { formatCount, NONE } from "@/components/format";
 import { ListPage } from "@/components/ListPage";
 import { PageHint } from "@/components/PageMessage";
 import { PausedSearch } from "@/components/PausedSearch";
@@ -205,7 +205,6 @@ export function PromptsPage() {
               {
                 header: "Updated",
                 number: true,
-                title: (row) => (row.kind === "prompt" ? formatTime(row.prompt.updated_at) : undefined),
                 cell: (row) => row.kind === "prompt" && <Ago time={row.prompt.updated_at} now={now} />,
               },
               {

@@ -8,7 +8,6 @@ import { authorName } from "@/components/author";
 import { Changes } from "@/components/Changes";
 import { newComparisonPath } from "@/components/comparisonStart";
 import { DataTable } from "@/components/DataTable";
-import { formatTime } from "@/components/format";
 import { LoadMore } from "@/components/LoadMore";
 import { PageHint, PageMessage } from "@/components/PageMessage";
 import { QueryState, SkeletonRows } from "@/components/QueryState";
@@ -116,7 +115,6 @@ function List({ prompt, chosen, onCompare }: ListProps) {
                 {
                   header: "Saved",
                   number: true,
-                  title: ({ created_at }) => formatTime(created_at),
                   cell: ({ created_at }) => <Ago time={created_at} now={now} />,
                 },
                 {

@@ -9,7 +9,7 @@ import { EmptyHint } from "@/components/EmptyHint";
 import shared from "@/components/evaluation/Evaluation.module.css";
 import { EvaluationStatusMark } from "@/components/evaluation/Marks";
 import { STATUSES, shortCost } from "@/components/evaluation/progress";
-import { formatTime, NONE } from "@/components/format";
+import { NONE } from "@/components/format";
 import { ListPage } from "@/components/ListPage";
 import { PageHint } from "@/components/PageMessage";
 import { ReplayVerdictMark } from "@/components/ReplayVerdictMark";
@@ -143,7 +143,6 @@ function Rows({ rows, projectId, now }: { rows: ReplaySummary[]; projectId: stri
         {
           header: "Started",
           number: true,
-          title: ({ created_at }) => formatTime(created_at),
           cell: ({ created_at }) => <Ago time={created_at} now={now} />,
         },
       ]}

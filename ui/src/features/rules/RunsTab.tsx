@@ -4,11 +4,11 @@ import { Link, useSearchParams } from "react-router";
 import { isAtWork, useEvalRuleRuns } from "@/api/evalRules";
 import { ITEMS_PAGE } from "@/api/paging";
 import type { EvalRule, EvalRuleRun } from "@/api/types";
+import { Ago } from "@/components/Ago";
 import { ItemPages } from "@/components/evaluation/ItemPages";
 import classes from "@/components/evaluation/Items.module.css";
 import { formatValue } from "@/components/evaluation/measures";
 import { reasonText } from "@/components/evaluation/progress";
-import { formatAge, formatTime } from "@/components/format";
 import { PageMessage } from "@/components/PageMessage";
 import { QueryState, SkeletonRows } from "@/components/QueryState";
 import { useKeys } from "@/components/useKeys";
@@ -157,8 +157,9 @@ function RunList({ runs, chosen, params, now, isStale }: ListProps) {
                 <Mark run={run} />
               </span>
             </span>
-            <span className={classes.itemInput} title={formatTime(run.taken_at)}>
-              {formatAge(run.taken_at, now)} ago{run.error && `, ${reasonText(run.error.code)}`}
+            <span className={classes.itemInput}>
+              <Ago time={run.taken_at} now={now} />
+              {run.error && `, ${reasonText(run.error.code)}`}
             </span>
           </Link>
         </li>

@@ -1,6 +1,6 @@
 import type { Span } from "@/api/types";
 import { Fact, FactList } from "@/components/Fact";
-import { formatDuration, formatTime } from "@/components/format";
+import { formatDuration, formatMoment, formatTime } from "@/components/format";
 import { promptLabel } from "@/components/prompt";
 import { modelFacts } from "./modelFacts";
 
@@ -15,7 +15,7 @@ export function SpanFacts({ span }: { span: Span }) {
       />
       <Fact
         label="Started"
-        value={new Date(span.start_time).toLocaleTimeString()}
+        value={formatMoment(span.start_time, Date.now())}
         title={`${formatTime(span.start_time)} · ${span.start_time}`}
       />
       {model.map((fact) => (

@@ -1,7 +1,7 @@
 import { memo } from "react";
 import { Link } from "react-router";
 import type { Run } from "@/api/types";
-import { formatAge, formatTime } from "@/components/format";
+import { Ago } from "@/components/Ago";
 import { Highlight } from "@/components/Highlight";
 import { KindIcon } from "@/components/KindIcon";
 import { StatusMark, shownStatus } from "@/components/StatusMark";
@@ -95,8 +95,8 @@ export const RunRow = memo(function RunRow({
         </span>
       ))}
       {/* Narrow screens always show the age. */}
-      <span role="cell" className={classes.narrowAge} title={formatTime(run.start_time)}>
-        {formatAge(run.start_time, now)}
+      <span role="cell" className={classes.narrowAge}>
+        <Ago time={run.start_time} now={now} bare />
       </span>
     </div>
   );

@@ -1,9 +1,10 @@
 import type { Run } from "@/api/types";
+import { Ago } from "@/components/Ago";
 import {
   firstWords,
-  formatAge,
   formatCount,
   formatDuration,
+  formatMoment,
   formatRunCost,
   formatRunTokens,
   formatTime,
@@ -154,17 +155,16 @@ export const COLUMNS = [
     width: "140px",
     minWidth: 154,
     title: (run) => formatTime(run.start_time),
-    cell: (run) => shortTime(run.start_time),
+    cell: (run, { now }) => formatMoment(run.start_time, now),
   },
   {
     id: "age",
     label: "Age",
-    width: "52px",
+    width: "var(--lt-age-width)",
     minWidth: 66,
     number: true,
     order: "start_time",
-    title: (run) => formatTime(run.start_time),
-    cell: (run, { now }) => formatAge(run.start_time, now),
+    cell: (run, { now }) => <Ago time={run.start_time} now={now} bare />,
   },
 ] as const satisfies readonly ColumnOf[];
 
@@ -253,18 +253,6 @@ export function tracksOf(columns: readonly Column[], widths: Widths): string {
 function sessionTitle(run: Run): string | undefined {
   if (run.session_id !== null) return `Session ${run.session_id}`;
   return run.conversation_id === null ? undefined : `Conversation ${run.conversation_id}`;
-}
-
-const clock = new Intl.DateTimeFormat(undefined, {
-  month: "short",
-  day: "numeric",
-  hour: "2-digit",
-  minute: "2-digit",
-  second: "2-digit",
-});
-
-function shortTime(time: string): string {
-  return clock.format(Date.parse(time));
 }
 
 function Duration({ run, now }: { run: Run; now: number }) {

@@ -2,17 +2,16 @@ import { Link } from "react-router";
 import { useHasRuns } from "@/api/stats";
 import { useThreads } from "@/api/threads";
 import type { Thread } from "@/api/types";
+import { Ago } from "@/components/Ago";
 import { FilterBar } from "@/components/filters/FilterBar";
 import { withoutFilters, withSource, withTraces } from "@/components/filters/filters";
 import { EmptyTime } from "@/components/filters/TimeNotes";
 import { useFilters } from "@/components/filters/useFilters";
 import {
   firstWords,
-  formatAge,
   formatCost,
   formatCount,
   formatRuns,
-  formatTime,
   formatTokens,
   isMissing,
 } from "@/components/format";
@@ -117,8 +116,8 @@ function Row({ thread, to, search, now }: RowProps) {
       <div className={classes.number}>
         <Value text={formatCost(thread.cost_usd)} />
       </div>
-      <div className={classes.age} title={formatTime(thread.last_time)}>
-        {formatAge(thread.last_time, now)}
+      <div className={classes.age}>
+        <Ago time={thread.last_time} now={now} bare />
       </div>
     </li>
   );
