@@ -28,6 +28,9 @@ const dark: MantineColorsTuple = [
   "#0b0c0f",
 ];
 
+// The header of a dialog is not one of the page.
+const attributes = { header: { role: "presentation" } };
+
 export const theme = createTheme({
   primaryColor: "iris",
   primaryShade: { light: 6, dark: 6 },
@@ -45,6 +48,7 @@ export const theme = createTheme({
     Button: { defaultProps: { size: "xs" } },
     TextInput: { defaultProps: { size: "sm" } },
     Tooltip: { defaultProps: { openDelay: 400, fz: "xs", withinPortal: true } },
+    // The first item takes the focus. Where it can be disabled, it is a FirstItem.
     Menu: {
       defaultProps: { shadow: "md", transitionProps: { duration: 80 }, withInitialFocusPlaceholder: false },
     },
@@ -52,9 +56,10 @@ export const theme = createTheme({
       defaultProps: {
         transitionProps: { duration: 100 },
         centered: true,
+        attributes,
         closeButtonProps: { "aria-label": "Close" },
       },
     },
-    Drawer: { defaultProps: { closeButtonProps: { "aria-label": "Close" } } },
+    Drawer: { defaultProps: { attributes, closeButtonProps: { "aria-label": "Close" } } },
   },
 });

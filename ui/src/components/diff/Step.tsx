@@ -85,7 +85,7 @@ const FIELDS: Record<RunDiffChange["field"], string> = {
 
 function Change({ change }: { change: RunDiffChange }) {
   return (
-    <section className={classes.change} aria-label={FIELDS[change.field]}>
+    <div className={classes.change}>
       <h3>{FIELDS[change.field]}</h3>
       <div className={classes.hunks}>
         {change.hunks.map((hunk, index) => {
@@ -110,6 +110,6 @@ function Change({ change }: { change: RunDiffChange }) {
         })}
         {!change.whole && <p className={classes.note}>Shortened. Open the spans for the whole texts.</p>}
       </div>
-    </section>
+    </div>
   );
 }

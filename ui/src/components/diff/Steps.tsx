@@ -1,3 +1,4 @@
+import { VisuallyHidden } from "@mantine/core";
 import { useVirtualizer } from "@tanstack/react-virtual";
 import { useCallback, useEffect, useMemo, useRef, useState } from "react";
 import type { RunDiff, RunDiffStep } from "@/api/types";
@@ -91,6 +92,9 @@ export function Steps({ projectId, runIds, steps, firstN, query, note }: Props) 
       aria-label="Steps"
       data-testid="diff-steps"
     >
+      <VisuallyHidden>
+        <h2>Steps</h2>
+      </VisuallyHidden>
       <div className={classes.rows} style={{ height: virtual.getTotalSize() }}>
         {virtual.getVirtualItems().map((item) => {
           const row = rows[item.index];

@@ -17,7 +17,7 @@ import { ConfirmDialog } from "@/components/ConfirmDialog";
 import { Dialog } from "@/components/Dialog";
 import { FormDialog } from "@/components/FormDialog";
 import { ProblemPanel } from "@/components/ProblemPanel";
-import { DangerItem } from "@/components/RowMenu";
+import { DangerItem, FirstItem } from "@/components/RowMenu";
 import { allows, useProject, useProjectId } from "@/components/useProject";
 import classes from "./FilterBar.module.css";
 import { isSameQuery, viewParams, viewQuery } from "./filters";
@@ -101,13 +101,13 @@ export function SavedViews({ page, params, onChange }: Props) {
                   Save changes to “{changed.name}”
                 </Menu.Item>
               )}
-              <Menu.Item
+              <FirstItem
                 leftSection={<IconPlus size={15} />}
                 disabled={isEmpty || current !== undefined}
                 onClick={() => setDialog({ kind: "save" })}
               >
                 Save view…
-              </Menu.Item>
+              </FirstItem>
               {current && (
                 <>
                   <Menu.Item

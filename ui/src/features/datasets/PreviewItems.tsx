@@ -54,7 +54,7 @@ export function PreviewItems({ preview }: { preview: ImportPreview }) {
         {rejected === 0 ? "; all can be imported." : `; ${formatCount(rejected)} of them can't be imported.`}
       </p>
       <DataTable
-        label="Preview"
+        label="Items"
         stacks
         maxHeight={420}
         rows={rows}

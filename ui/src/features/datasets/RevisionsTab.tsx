@@ -92,7 +92,7 @@ function List({ dataset, chosen, onCompare }: ListProps) {
                 {
                   header: "Revision",
                   cell: ({ revision }) => (
-                    <Group gap={10} wrap="nowrap">
+                    <Group gap={14} wrap="nowrap">
                       <Checkbox
                         size="xs"
                         aria-label={`Compare revision ${revision}`}

@@ -12,7 +12,7 @@ interface Props {
 
 /** The rank of a group. Hovering or clicking shows how it is calculated. */
 export function Rank({ group, weights }: Props) {
-  const [opened, { open, close, toggle }] = useDisclosure(false);
+  const [opened, { open, close }] = useDisclosure(false);
   return (
     <Popover
       opened={opened}
@@ -26,7 +26,9 @@ export function Rank({ group, weights }: Props) {
           className={classes.rank}
           onMouseEnter={open}
           onMouseLeave={close}
-          onClick={toggle}
+          onBlur={close}
+          onClick={open}
+          onKeyDown={(event) => event.key === "Escape" && close()}
           aria-label={`Rank ${rankOf(group)} of 100: show how it is calculated`}
         >
           {rankOf(group)}

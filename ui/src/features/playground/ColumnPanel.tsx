@@ -21,6 +21,7 @@ import type { Draft, DraftError, DraftModel } from "@/components/editor/draft";
 import { ModelParameters } from "@/components/editor/ModelParameters";
 import { formatCost, formatCount } from "@/components/format";
 import { type PromptChoice, PromptPicker } from "@/components/PromptPicker";
+import { FirstItem } from "@/components/RowMenu";
 import { Updating } from "@/components/Updating";
 import { AnswerView } from "./AnswerView";
 import type { Answer, Turn } from "./answer";
@@ -258,13 +259,13 @@ function ColumnMenu(props: Props & { answer: Answer | undefined }) {
         </ActionIcon>
       </Menu.Target>
       <Menu.Dropdown>
-        <Menu.Item
+        <FirstItem
           leftSection={<IconCode size={15} />}
           disabled={!mayRun || prepared.draft === null}
           onClick={() => onAction("request")}
         >
           Show request…
-        </Menu.Item>
+        </FirstItem>
         <Menu.Item
           leftSection={<IconTable size={15} />}
           disabled={!mayRun}

@@ -7,6 +7,7 @@ import { ApiError, whyOf } from "@/api/problem";
 import type { Scenario, ScenarioContent, ScenarioSummary } from "@/api/types";
 import { ConfirmDialog } from "@/components/ConfirmDialog";
 import { FormDialog } from "@/components/FormDialog";
+import { FirstItem } from "@/components/RowMenu";
 
 interface Props {
   projectId: string;
@@ -52,16 +53,16 @@ export function Scenarios({ projectId, current, content, mayWrite, onLoad, onCur
           {mayWrite && (
             <>
               {current && (
-                <Menu.Item
+                <FirstItem
                   disabled={content === null}
                   onClick={() => content && save.mutate({ id: current.id, name: current.name, content })}
                 >
                   Save “{current.name}”
-                </Menu.Item>
+                </FirstItem>
               )}
-              <Menu.Item disabled={content === null} onClick={() => setDialog({ kind: "save" })}>
+              <FirstItem disabled={content === null} onClick={() => setDialog({ kind: "save" })}>
                 Save as new scenario…
-              </Menu.Item>
+              </FirstItem>
               {current && (
                 <>
                   <Menu.Item

@@ -259,7 +259,7 @@ export function Editor({ prompt, source: opened, stored, storageKey }: Props) {
             </Stack>
           </section>
           {draft.format === "mustache" && (
-            <section className={classes.section} aria-label="Variables">
+            <section className={classes.section}>
               <h2>Variables</h2>
               <VariablesEditor
                 rows={rows}

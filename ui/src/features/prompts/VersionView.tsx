@@ -37,7 +37,7 @@ export function VersionView({ version }: { version: PromptVersion }) {
         <MessageList messages={version.messages} isTemplate={version.template_format === "mustache"} />
       </section>
       {variables.length > 0 && (
-        <section className={classes.section} aria-label="Variables">
+        <section className={classes.section}>
           <h2>Variables</h2>
           <DataTable
             label="Variables"

@@ -358,6 +358,7 @@ function RunView({ projectId, runId }: { projectId: string; runId: string }) {
           lineSize={1}
           withHandle={false}
           handleColor="var(--lt-border)"
+          attributes={{ handle: { "aria-label": "Width of the spans" } }}
           step={2}
           sizes={[treeShare, 100 - treeShare]}
           onSizeChange={([share]) => setTreeShare(Number(share))}

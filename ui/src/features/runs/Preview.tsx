@@ -37,7 +37,9 @@ export function Preview({ projectId, runId, find, onClose }: Props) {
             <KindIcon kind={run.kind} />
           </>
         )}
-        <h2 dir="auto">{run?.name || (run ? "unnamed" : "\u00a0")}</h2>
+        <h2 dir="auto" aria-label={run ? undefined : "Run"}>
+          {run?.name || (run ? "unnamed" : "\u00a0")}
+        </h2>
         <Button
           component={Link}
           to={`/p/${projectId}/runs/${runId}${find}`}
