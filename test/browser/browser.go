@@ -43,7 +43,7 @@ func New(t *testing.T, output string) *Browser {
 }
 
 // scenarioTimeout bounds a whole scenario. Each wait in it has its own timeout.
-const scenarioTimeout = 5 * time.Minute
+const scenarioTimeout = 15 * time.Minute
 
 // finding is a problem that did not stop the scenario.
 type finding struct {

@@ -1,5 +1,5 @@
-// Inspects the current page: screenshots at three widths and axe at two, in light and dark. SCREENSHOTS=one takes only the
-// first: they are for people, and no test reads them.
+// Inspects the current page: screenshots at three widths in light and dark, and axe at two widths in light and at the first in the dark.
+// SCREENSHOTS=one takes only the first: they are for people, and no test reads them.
 import axe from "axe-core";
 import { env, report } from "./scenario.mjs";
 
@@ -20,11 +20,13 @@ export async function inspect(page, name) {
     await page.emulateMedia({ colorScheme, reducedMotion: "reduce" });
     for (const { width, height, examined } of SIZES) {
       const first = colorScheme === "light" && width === SIZES[0].width;
-      if (one && !examined) continue;
+      // The colors are the same at each width.
+      const isExamined = examined && (colorScheme === "light" || width === SIZES[0].width);
+      if (one && !isExamined) continue;
       await page.setViewportSize({ width, height });
       await settle(page);
       if (first || !one) await page.screenshot({ path: `${env.output}/${name}-${width}-${colorScheme}.png` });
-      if (examined) await examine(page, `${name}, ${width} px, ${colorScheme}`, RULES[colorScheme]);
+      if (isExamined) await examine(page, `${name}, ${width} px, ${colorScheme}`, RULES[colorScheme]);
     }
   }
   await page.emulateMedia({ colorScheme: "light", reducedMotion: "reduce" });

@@ -41,16 +41,7 @@ export async function scenario(play, { watched = true, args = [] } = {}) {
   });
   let page;
   try {
-    const context = await browser.newContext({
-      baseURL: input.base,
-      viewport: { width: 1440, height: 900 },
-      reducedMotion: "reduce",
-    });
-    if (input.cookie) {
-      const [name, value] = input.cookie.split("=");
-      await context.addCookies([{ name, value, url: input.base, httpOnly: true, sameSite: "Lax" }]);
-    }
-    context.setDefaultTimeout(TIMEOUT);
+    const context = await openContext(browser, input);
     if (watched) await watch(context, input.base);
     page = await context.newPage();
     const result = (await play(page, input, context)) ?? null;
@@ -66,8 +57,23 @@ export async function scenario(play, { watched = true, args = [] } = {}) {
   }
 }
 
+/** Opens a window of its own, logged in with `cookie`. */
+export async function openContext(browser, { base, cookie }) {
+  const context = await browser.newContext({
+    baseURL: base,
+    viewport: { width: 1440, height: 900 },
+    reducedMotion: "reduce",
+  });
+  if (cookie) {
+    const [name, value] = cookie.split("=");
+    await context.addCookies([{ name, value, url: base, httpOnly: true, sameSite: "Lax" }]);
+  }
+  context.setDefaultTimeout(TIMEOUT);
+  return context;
+}
+
 /** Blocks requests to anything but the product, and reports what must not happen on any page. */
-async function watch(context, base) {
+export async function watch(context, base) {
   const origin = new URL(base).origin;
   await context.route(/^/, (route) => {
     const url = new URL(route.request().url());
