@@ -121,7 +121,7 @@ export function ComparisonForm({ projectId, providers, start, notice, onStarted 
                 placeholder={draft.dataset ? `${draft.dataset.revision}, the newest` : "the newest"}
                 min={0}
                 max={draft.dataset?.revision}
-                allowDecimal={false}
+                clampBehavior="none"
                 value={draft.revision}
                 onChange={(value) => change({ revision: String(value) })}
                 error={errors["body.revision"]}
@@ -203,7 +203,7 @@ export function ComparisonForm({ projectId, providers, start, notice, onStarted 
                 description="Outputs of each side for each item"
                 min={1}
                 max={100}
-                allowDecimal={false}
+                clampBehavior="none"
                 value={draft.repeats}
                 onChange={(value) => change({ repeats: String(value) })}
                 error={errors["body.repeats"]}

@@ -4,6 +4,7 @@ import { useState } from "react";
 import { exportDataset } from "@/api/datasets";
 import type { Dataset } from "@/api/types";
 import { FormDialog } from "@/components/FormDialog";
+import { numberMistake } from "@/components/formErrors";
 import { formatItems } from "./revisions";
 
 const formats = [
@@ -26,6 +27,9 @@ export function ExportDialog({ dataset, revision: shown, onClose }: Props) {
   const [format, setFormat] = useState<Format>("jsonl");
   const [revision, setRevision] = useState<number | string>(shown ?? dataset.revision);
   const [split, setSplit] = useState("");
+  const mistake =
+    numberMistake(revision, true) ??
+    (Number(revision) > dataset.revision ? `The newest is ${dataset.revision}` : undefined);
   const save = useMutation({
     mutationFn: () =>
       exportDataset(dataset, { format, revision: Number(revision), split: split.trim() || undefined }),
@@ -37,7 +41,7 @@ export function ExportDialog({ dataset, revision: shown, onClose }: Props) {
       mutation={save}
       onSubmit={() => save.mutate(undefined, { onSuccess: onClose })}
       onClose={onClose}
-      disabled={revision === ""}
+      disabled={revision === "" || mistake !== undefined}
     >
       <Radio.Group label="Format" value={format} onChange={(value) => setFormat(value as Format)}>
         <Stack gap={6} mt={4}>
@@ -57,10 +61,10 @@ export function ExportDialog({ dataset, revision: shown, onClose }: Props) {
         description={`The newest is ${dataset.revision}, with ${formatItems(dataset.item_count)}.`}
         min={0}
         max={dataset.revision}
-        allowDecimal={false}
-        clampBehavior="strict"
+        clampBehavior="none"
         value={revision}
         onChange={setRevision}
+        error={mistake}
       />
       <TextInput
         label="Split"

@@ -105,7 +105,7 @@ export function EvalRunForm({ projectId, providers, start, notice, onStarted }: 
                 placeholder={draft.dataset ? `${draft.dataset.revision}, the newest` : "the newest"}
                 min={0}
                 max={draft.dataset?.revision}
-                allowDecimal={false}
+                clampBehavior="none"
                 value={draft.revision}
                 onChange={(value) => change({ revision: String(value) })}
                 error={errors["body.revision"]}
@@ -165,7 +165,7 @@ export function EvalRunForm({ projectId, providers, start, notice, onStarted }: 
                       description="Outputs for each item"
                       min={1}
                       max={100}
-                      allowDecimal={false}
+                      clampBehavior="none"
                       value={draft.repeats}
                       onChange={(value) => change({ repeats: String(value) })}
                       error={errors["body.repeats"]}
@@ -214,7 +214,7 @@ export function EvalRunForm({ projectId, providers, start, notice, onStarted }: 
                             description="Labelled outputs first"
                             min={1}
                             max={100}
-                            allowDecimal={false}
+                            clampBehavior="none"
                             value={draft.anchorLimit}
                             onChange={(value) => change({ anchorLimit: String(value) })}
                             error={errors["body.anchors.limit"]}

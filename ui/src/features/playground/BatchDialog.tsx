@@ -3,6 +3,7 @@ import { useState } from "react";
 import type { Dataset } from "@/api/types";
 import { DatasetChoice } from "@/components/DatasetChoice";
 import { Dialog } from "@/components/Dialog";
+import { numberMistake } from "@/components/formErrors";
 import { BatchView } from "./BatchView";
 import { MAX_ITEMS } from "./batch";
 import { type BatchStart, batches, useBatches } from "./batches";
@@ -19,9 +20,12 @@ export function BatchDialog({ projectId, onClose, ...start }: Props) {
   const [count, setCount] = useState<number | string>(5);
   const [startedId, setStartedId] = useState<string>();
   const batch = useBatches(owner).find(({ id }) => id === startedId);
+  const mistake =
+    numberMistake(count, true) ??
+    (Number(count) < 1 || Number(count) > MAX_ITEMS ? `from 1 to ${MAX_ITEMS}` : undefined);
   const submit = (event: React.FormEvent) => {
     event.preventDefault();
-    if (dataset) setStartedId(batches.start({ ...start, dataset, count: Number(count) || 1 }));
+    if (dataset && !mistake) setStartedId(batches.start({ ...start, dataset, count: Number(count) }));
   };
   return (
     <Dialog onClose={onClose} title={`Run ${column.toLowerCase()} over a dataset`} size={1000}>
@@ -36,8 +40,8 @@ export function BatchDialog({ projectId, onClose, ...start }: Props) {
               w={100}
               min={1}
               max={MAX_ITEMS}
-              allowDecimal={false}
-              clampBehavior="strict"
+              clampBehavior="none"
+              error={mistake}
               value={count}
               onChange={(value) => setCount(typeof value === "bigint" ? Number(value) : value)}
             />
@@ -46,7 +50,7 @@ export function BatchDialog({ projectId, onClose, ...start }: Props) {
                 Cancel
               </Button>
             ) : (
-              <Button type="submit" disabled={!dataset}>
+              <Button type="submit" disabled={!dataset || mistake !== undefined}>
                 Run
               </Button>
             )}

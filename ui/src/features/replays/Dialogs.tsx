@@ -8,6 +8,7 @@ import { costText } from "@/components/evaluation/progress";
 import { RenameDialog } from "@/components/evaluation/RenameDialog";
 import { FormDialog } from "@/components/FormDialog";
 import { formatCost, formatCount, formatCountOf } from "@/components/format";
+import { numberMistake } from "@/components/formErrors";
 import { extension } from "./evidence";
 import { missingAttempts, progressText } from "./words";
 
@@ -65,6 +66,7 @@ export function ExtendDialog({ replay, onClose }: Props) {
   const more = Number(controls) + Number(treatments) - replay.controls - replay.treatments;
   const at = (name: string) =>
     extend.error instanceof ApiError ? extend.error.fieldMessage(`body.${name}`) : undefined;
+  const mistakes = [numberMistake(controls, true), numberMistake(treatments, true), numberMistake(cap)];
   const submit = () =>
     extend.mutate(
       {
@@ -83,7 +85,13 @@ export function ExtendDialog({ replay, onClose }: Props) {
       mutation={extend}
       onSubmit={submit}
       onClose={onClose}
-      disabled={controls === "" || treatments === "" || more < 0 || more + missing === 0}
+      disabled={
+        controls === "" ||
+        treatments === "" ||
+        mistakes.some((mistake) => mistake !== undefined) ||
+        more < 0 ||
+        more + missing === 0
+      }
     >
       <div>
         {asked
@@ -97,10 +105,10 @@ export function ExtendDialog({ replay, onClose }: Props) {
         description={`${formatCount(replay.controls)} so far.`}
         min={replay.controls}
         max={100}
-        allowDecimal={false}
+        clampBehavior="none"
         value={controls}
         onChange={number(setControls)}
-        error={at("controls")}
+        error={mistakes[0] ?? at("controls")}
         data-autofocus
       />
       <NumberInput
@@ -108,10 +116,10 @@ export function ExtendDialog({ replay, onClose }: Props) {
         description={`${formatCount(replay.treatments)} so far.`}
         min={replay.treatments}
         max={100}
-        allowDecimal={false}
+        clampBehavior="none"
         value={treatments}
         onChange={number(setTreatments)}
-        error={at("treatments")}
+        error={mistakes[1] ?? at("treatments")}
       />
       <NumberInput
         label="Cost cap ($)"
@@ -120,9 +128,10 @@ export function ExtendDialog({ replay, onClose }: Props) {
         min={0.000001}
         max={1_000_000}
         decimalScale={6}
+        clampBehavior="none"
         value={cap}
         onChange={number(setCap)}
-        error={at("max_cost_usd")}
+        error={mistakes[2] ?? at("max_cost_usd")}
       />
     </FormDialog>
   );

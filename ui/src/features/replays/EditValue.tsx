@@ -129,7 +129,6 @@ export function EditValue(props: Props) {
           suffix={edit.change === "retries" ? undefined : " ms"}
           placeholder={edit.change === "retries" ? "2" : "2000 ms"}
           min={0}
-          allowDecimal={false}
           clampBehavior="none"
           value={edit.number}
           onChange={(value) => change({ number: String(value) })}

@@ -194,7 +194,7 @@ export function ReplayForm({ projectId, run, steps, replayability, providers, st
                     inputWrapperOrder={ORDER}
                     min={0}
                     max={100}
-                    allowDecimal={false}
+                    clampBehavior="none"
                     value={draft.controls}
                     onChange={(value) => change({ controls: String(value) })}
                     error={errors["body.controls"]}
@@ -206,7 +206,7 @@ export function ReplayForm({ projectId, run, steps, replayability, providers, st
                     inputWrapperOrder={ORDER}
                     min={1}
                     max={100}
-                    allowDecimal={false}
+                    clampBehavior="none"
                     value={draft.treatments}
                     onChange={(value) => change({ treatments: String(value) })}
                     error={errors["body.treatments"]}
