@@ -29,7 +29,9 @@ describe("columns", () => {
   });
   it("have the widths that the user gave them", () => {
     const shown = shownColumns(inOrder(["words", "age", "score:a"]), 0);
-    expect(tracksOf(shown, { words: 300, name: 120 })).toBe("120px 300px minmax(80px, 120px) 52px");
+    expect(tracksOf(shown, { words: 300, name: 120 })).toBe(
+      "120px 300px minmax(80px, 120px) var(--lt-age-width)",
+    );
     expect(totalMinWidth(shown, { words: 300, name: 120 })).toBe(
       totalMinWidth(shown, {}) + (300 + 14 - 154) - 70,
     );
