@@ -305,7 +305,7 @@ func (e *env) fill(t *testing.T, of *tenant, name string, run []runmodel.Span) {
 	of.key = key.Key
 	price := must[contract.Price](t, e.do(t, http.MethodPost, project+"/prices", contract.PriceWrite{Model: name + "word", Input: 1, Output: 2}, as), http.StatusCreated)
 	view := must[contract.View](t, e.do(t, http.MethodPost, project+"/views", contract.ViewCreate{Page: contract.ViewPageRuns, Name: name + "-name"}, as), http.StatusCreated)
-	score := must[contract.Score](t, e.do(t, http.MethodPost, "/v1/runs/"+runID+"/scores", `{"comment":"good"}`, as), http.StatusCreated)
+	score := must[contract.Score](t, e.do(t, http.MethodPost, "/v1/runs/"+runID+"/scores", `{"name":"`+name+`-score","value":1,"comment":"good"}`, as), http.StatusCreated)
 	must[contract.Project](t, e.do(t, http.MethodPatch, project, map[string]string{"name": name + "-name"}, as), http.StatusOK)
 	e.exec(t, "UPDATE projects SET sample = true WHERE id = $1", of.project.Id) // so that loading samples is refused: there is no ingest
 	e.fillPrompt(t, of.session, of.project.Id, promptID(name), name)
@@ -334,7 +334,7 @@ func (e *env) fill(t *testing.T, of *tenant, name string, run []runmodel.Span) {
 		"dataset_id": dataset, "item_id": item, "import_id": imported, "source_run_id": runID, "source_span_id": span,
 		"provider_id": connection.Id.String(), "scenario_id": scenario.Id.String(), "replay_id": replayed,
 		"comparison_id": comparison, "eval_run_id": evalRun, "dataset_item_id": evaluated, "candidate": evalRun, "baseline": evalRun, "eval_rule_id": e.fillRule(t, as, of.project.Id, name+"-name"),
-		"branch": name + "-branch", "commit": name + "-commit",
+		"branch": name + "-branch", "commit": name + "-commit", "score_name": name + "-score",
 		"folder": name + "-folder", "prompt_version": name + "-version",
 		"search": name + "word", "prefix": name, "field": "metadata." + name + "_tier", "provider": name + "-provider",
 	}

@@ -8466,7 +8466,7 @@ type ScoreSource string
 
 // ScoreSummary The scores of one name that a run and its spans have. Comments without a value do not count.
 type ScoreSummary struct {
-	// AuthorCount All people
+	// AuthorCount All people, keys and rules that wrote them.
 	AuthorCount int64 `json:"author_count"`
 
 	// Authors Names of people, keys and rules that wrote them, at most 5. Scores that came with their spans have no author.

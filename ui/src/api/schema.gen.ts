@@ -9631,7 +9631,7 @@ export interface components {
             authors: string[];
             /**
              * Format: int64
-             * @description All people
+             * @description All people, keys and rules that wrote them.
              */
             author_count: number;
         };
