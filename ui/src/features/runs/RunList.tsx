@@ -7,9 +7,19 @@ import { RUN_PAGE, useRunWindow } from "@/api/runs";
 import type { Run, RunFilter } from "@/api/types";
 import type { Order } from "@/components/filters/filters";
 import { formatCount, formatRuns, formatTime } from "@/components/format";
+import { useAbsoluteTimes } from "@/components/times";
 import { useKeys } from "@/components/useKeys";
 import { useNow } from "@/components/useNow";
-import { type Column, GAP, type Layout, shownColumns, totalMinWidth, tracksOf, type Widths } from "./columns";
+import {
+  type Column,
+  DATE_SPACE,
+  GAP,
+  type Layout,
+  shownColumns,
+  totalMinWidth,
+  tracksOf,
+  type Widths,
+} from "./columns";
 import { withWidth } from "./layout";
 import classes from "./RunList.module.css";
 import { RunListHead } from "./RunListHead";
@@ -189,7 +199,11 @@ export function RunList({
   }, [historyKey]);
 
   const { columns, widths } = layout;
-  const shown = useMemo(() => shownColumns(columns, isNarrow ? 0 : width), [columns, isNarrow, width]);
+  const forDates = useAbsoluteTimes() && columns.includes("age") && widths.age === undefined ? DATE_SPACE : 0;
+  const shown = useMemo(
+    () => shownColumns(columns, isNarrow ? 0 : width - forDates),
+    [columns, isNarrow, width, forDates],
+  );
   const setCursor = useCallback((runId: string) => {
     cursor.current = runId;
     cursorIndex.current = -1;
@@ -215,7 +229,7 @@ export function RunList({
   const table = useRef<HTMLDivElement>(null);
   const styleOf = (changed: Widths) => ({
     "--tracks": tracksOf(shown, changed),
-    "--min-width": isNarrow ? "0" : `${totalMinWidth(shown, changed)}px`,
+    "--min-width": isNarrow ? "0" : `${totalMinWidth(shown, changed) + forDates}px`,
   });
   // Dragging an edge sets the style alone, so that no row is rendered.
   const drag = (id: string, dragged: number | null) => {

@@ -232,6 +232,9 @@ export function shownColumns(columns: readonly ColumnId[], width: number): Colum
   return shown;
 }
 
+/** How much wider than an age a date is, in pixels: the two of --lt-age-width. */
+export const DATE_SPACE = 84;
+
 /** The minimum width of the columns and the name, in pixels. */
 export function totalMinWidth(columns: readonly Column[], widths: Widths): number {
   return columns.reduce(
