@@ -48,7 +48,7 @@ func TestDemo(t *testing.T) {
 	require.True(t, found, out)
 	id := strings.TrimSuffix(address, "/runs")
 	_, errs = demo(account.Password)
-	assert.Contains(t, errs, "The workspace has a project with samples.")
+	assert.Contains(t, errs, "This workspace already has a project with sample data.")
 
 	get := func(path string, into any) int {
 		t.Helper()
