@@ -140,7 +140,12 @@ def _chat(body: Json) -> Iterator[tuple[str | None, Any]]:
     call = _plan(tools, has_result) if body.get("tool_choice") != "none" else None
     model = body["model"] + MODEL_SUFFIX
     # LangGraph takes messages of one id for one.
-    frame = {"id": f"chatcmpl-{len(body['messages'])}", "created": 1767225600, "model": model, "system_fingerprint": "fp_1"}
+    frame = {
+        "id": f"chatcmpl-{len(body['messages'])}",
+        "created": 1767225600,
+        "model": model,
+        "system_fingerprint": "fp_1",
+    }
     usage = {
         "prompt_tokens": INPUT, "completion_tokens": OUTPUT, "total_tokens": INPUT + OUTPUT,
         "prompt_tokens_details": {"cached_tokens": CACHED},
