@@ -77,7 +77,7 @@ def test_refusals(faq: looptrace.Dataset, product: Product, monkeypatch: pytest.
     ):
         faq.append([{"input": "Italy?"}, {"key": "capital-fr", "input": "France?"}])
     assert len(looptrace.dataset(faq.name)) == 1
-    with pytest.raises(looptrace.DatasetError, match="is at revision 1 in the meantime") as stale:
+    with pytest.raises(looptrace.DatasetError, match="is now at revision 1") as stale:
         faq.append([{"input": 1}], base_revision=0)
     assert (stale.value.status, stale.value.code) == (409, "stale_base_revision")
     with pytest.raises(looptrace.DatasetError, match=r"items\[0\]\.split"):
