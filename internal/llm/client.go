@@ -66,7 +66,7 @@ func (c *Client) String() string { return c.conn.String() }
 // GoString keeps the secrets out of %#v.
 func (c *Client) GoString() string { return c.String() }
 
-// baseURL checks the base URL, and gives it the form that the SDK of the kind expects.
+// baseURL checks the base URL, and gives it the form to which the paths of the kind are added.
 func baseURL(conn Connection) (string, error) {
 	text := strings.TrimRight(conn.BaseURL, "/")
 	switch conn.Kind {
@@ -137,25 +137,45 @@ func Build(conn Connection, request Request, stream bool) (*HTTPRequest, error) 
 	if err != nil {
 		return nil, err
 	}
-	headers := map[string]string{"Content-Type": "application/json"}
-	if stream {
-		headers["Accept"] = "text/event-stream"
+	return &HTTPRequest{Method: call.method(), URL: c.base + "/" + call.path, Headers: conn.masked().headers(call), Body: call.body}, nil
+}
+
+// masked returns the connection with names in place of its secrets.
+func (c Connection) masked() Connection {
+	if c.APIKey != "" {
+		c.APIKey = keyPlaceholder
 	}
-	if conn.Kind == Anthropic {
-		headers["Anthropic-Version"] = anthropicVersion
-	}
-	if conn.APIKey != "" {
-		if conn.Kind == Anthropic {
-			headers["X-Api-Key"] = keyPlaceholder
-		} else {
-			headers["Authorization"] = "Bearer " + keyPlaceholder
-		}
-	}
-	for name := range conn.Headers {
-		name = http.CanonicalHeaderKey(name)
+	headers := map[string]string{}
+	for name := range c.Headers {
 		headers[name] = "$" + strings.ToUpper(strings.ReplaceAll(name, "-", "_"))
 	}
-	return &HTTPRequest{Method: http.MethodPost, URL: c.base + "/" + call.path, Headers: headers, Body: call.body}, nil
+	c.Headers = headers
+	return c
+}
+
+// headers returns the headers of a call. Those of the connection override the others.
+func (c Connection) headers(call *call) map[string]string {
+	headers := map[string]string{"Accept": "application/json", "User-Agent": "looptrace"}
+	if call.stream {
+		headers["Accept"] = "text/event-stream"
+	}
+	if call.body != nil {
+		headers["Content-Type"] = "application/json"
+	}
+	if c.Kind == Anthropic {
+		headers["Anthropic-Version"] = anthropicVersion
+	}
+	switch {
+	case c.APIKey == "":
+	case c.Kind == Anthropic:
+		headers["X-Api-Key"] = c.APIKey
+	default:
+		headers["Authorization"] = "Bearer " + c.APIKey
+	}
+	for name, value := range c.Headers {
+		headers[http.CanonicalHeaderKey(name)] = value
+	}
+	return headers
 }
 
 // call is a request that is ready to be sent.
@@ -167,6 +187,14 @@ type call struct {
 	body      []byte
 	answer    *answer
 	reader    reader
+}
+
+// method is POST for a call with a body.
+func (c *call) method() string {
+	if c.body == nil {
+		return http.MethodGet
+	}
+	return http.MethodPost
 }
 
 // reader reads the answers of an API into an answer.

@@ -7,19 +7,13 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"maps"
 	"mime"
 	"net/http"
 	"net/http/httptrace"
+	"net/url"
 	"strings"
 	"sync/atomic"
 	"time"
-
-	"github.com/anthropics/anthropic-sdk-go"
-	anthropicoption "github.com/anthropics/anthropic-sdk-go/option"
-	"github.com/openai/openai-go/v3"
-	openaioption "github.com/openai/openai-go/v3/option"
-	"github.com/openai/openai-go/v3/packages/ssestream"
 )
 
 const (
@@ -37,12 +31,6 @@ var (
 	errTooLarge = fmt.Errorf("the response exceeds %d MiB", maxResponse>>20)
 	errLine     = fmt.Errorf("a line of the stream exceeds %d MiB", maxLine>>20)
 )
-
-// sdkHeaders describe the SDK to its maker. They are not sent.
-var sdkHeaders = []string{
-	"X-Stainless-Lang", "X-Stainless-Package-Version", "X-Stainless-OS", "X-Stainless-Arch", "X-Stainless-Runtime",
-	"X-Stainless-Runtime-Version", "X-Stainless-Retry-Count", "X-Stainless-Timeout",
-}
 
 // exchange is a request and its response, and lives as long as one call. It records the response and limits its size and the waits for it.
 type exchange struct {
@@ -73,29 +61,6 @@ func (x *exchange) end() {
 	x.cancel(nil)
 }
 
-// RoundTrip sends a request of the SDK.
-func (x *exchange) RoundTrip(r *http.Request) (*http.Response, error) {
-	next := x.client.conn.HTTP.Transport
-	if next == nil {
-		next = http.DefaultTransport
-	}
-	trace := &httptrace.ClientTrace{WroteHeaders: func() { x.sent.Store(true) }}
-	timer := x.wait(x.client.conn.IdleTimeout)
-	response, err := next.RoundTrip(r.WithContext(httptrace.WithClientTrace(r.Context(), trace)))
-	timer.Stop()
-	if err != nil {
-		return nil, err
-	}
-	limit := maxResponse
-	if response.StatusCode >= http.StatusBadRequest {
-		limit = maxFailure
-	}
-	x.body = &bodyReader{exchange: x, body: response.Body, limit: limit, failed: response.StatusCode >= http.StatusBadRequest}
-	response.Body = x.body
-	x.response = response
-	return response, nil
-}
-
 func (x *exchange) wait(d time.Duration) *time.Timer { return x.limit(d, errIdle) }
 
 // limit ends the exchange with a cause unless the timer is stopped before.
@@ -103,63 +68,58 @@ func (x *exchange) limit(d time.Duration, cause error) *time.Timer {
 	return time.AfterFunc(d, func() { x.cancel(cause) })
 }
 
-// send sends the request of a call and waits for the response's header. The error of a response with an error's status
-// is the SDK's; failure reads the response itself.
+// send sends the request of a call and waits for the response's header. The status of a failed response is an error.
 func (x *exchange) send(c *call) error {
-	conn := &x.client.conn
-	httpClient := &http.Client{
-		Transport:     x,
+	request, err := x.request(c)
+	if err != nil {
+		return err
+	}
+	client := &http.Client{
+		Transport:     x.client.conn.HTTP.Transport,
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 	}
-	method, accept := http.MethodPost, "application/json"
-	var body any
-	switch {
-	case c.body == nil:
-		method = http.MethodGet
-	case c.stream:
-		body, accept = c.body, "text/event-stream"
-	default:
-		body = c.body
+	timer := x.wait(x.client.conn.IdleTimeout)
+	response, err := client.Do(request)
+	timer.Stop()
+	if err != nil {
+		return err
 	}
-	headers := map[string]string{"Accept": accept, "User-Agent": "looptrace"}
-	maps.Copy(headers, conn.Headers)
+	limit, failed := maxResponse, response.StatusCode >= http.StatusBadRequest
+	if failed {
+		limit = maxFailure
+	}
+	x.body = &bodyReader{exchange: x, body: response.Body, limit: limit, failed: failed}
+	response.Body = x.body
+	x.response = response
+	if response.StatusCode >= http.StatusMultipleChoices {
+		return errors.New(response.Status)
+	}
+	return nil
+}
 
-	// The clients are made without their constructors, which take keys and addresses of the environment.
-	var response *http.Response
-	var err error
-	if conn.Kind == Anthropic {
-		options := []anthropicoption.RequestOption{
-			anthropicoption.WithBaseURL(x.client.base + "/"), anthropicoption.WithHTTPClient(httpClient), anthropicoption.WithMaxRetries(0),
-		}
-		if conn.APIKey != "" {
-			options = append(options, anthropicoption.WithAPIKey(conn.APIKey))
-		}
-		for _, name := range sdkHeaders {
-			options = append(options, anthropicoption.WithHeaderDel(name))
-		}
-		for name, value := range headers {
-			options = append(options, anthropicoption.WithHeader(name, value))
-		}
-		client := anthropic.Client{Options: options}
-		err = client.Execute(x.ctx, method, c.path, body, &response)
-	} else {
-		options := []openaioption.RequestOption{
-			openaioption.WithBaseURL(x.client.base + "/"), openaioption.WithHTTPClient(httpClient), openaioption.WithMaxRetries(0),
-			openaioption.WithAPIKey(conn.APIKey),
-		}
-		for _, name := range sdkHeaders {
-			options = append(options, openaioption.WithHeaderDel(name))
-		}
-		for name, value := range headers {
-			options = append(options, openaioption.WithHeader(name, value))
-		}
-		client := openai.Client{Options: options}
-		err = client.Execute(x.ctx, method, c.path, body, &response)
+// request makes the HTTP request of a call.
+func (x *exchange) request(c *call) (*http.Request, error) {
+	base, err := url.Parse(x.client.base + "/")
+	if err != nil {
+		return nil, err
 	}
-	if err == nil && response.StatusCode >= http.StatusMultipleChoices {
-		err = errors.New(response.Status)
+	address, err := base.Parse(c.path)
+	if err != nil {
+		return nil, err
 	}
-	return err
+	var body io.Reader
+	if c.body != nil {
+		body = bytes.NewReader(c.body)
+	}
+	ctx := httptrace.WithClientTrace(x.ctx, &httptrace.ClientTrace{WroteHeaders: func() { x.sent.Store(true) }})
+	request, err := http.NewRequestWithContext(ctx, c.method(), address.String(), body)
+	if err != nil {
+		return nil, err
+	}
+	for name, value := range x.client.conn.headers(c) {
+		request.Header.Set(name, value)
+	}
+	return request, nil
 }
 
 // read reads the answer to a call.
@@ -199,18 +159,14 @@ func (x *exchange) readAll() ([]byte, error) {
 
 func (x *exchange) readStream(c *call) error {
 	x.body.lines = true
-	events := ssestream.NewDecoder(&http.Response{Body: x.response.Body, Header: http.Header{}})
+	var broken error
 	seen := false
-	for events.Next() {
-		event := events.Event()
-		data := bytes.TrimSpace(event.Data)
-		if len(data) == 0 {
-			continue
+	for data, err := range events(x.response.Body) {
+		if err != nil {
+			broken = err
+			break
 		}
-		if reportsError(data) {
-			return &reportedError{bytes.Clone(data)}
-		}
-		last, err := c.reader.event(data)
+		last, err := readEvent(c.reader, data)
 		if err != nil {
 			return err
 		}
@@ -223,12 +179,11 @@ func (x *exchange) readStream(c *call) error {
 		}
 	}
 	x.duration = time.Since(x.start)
-	err := events.Err()
 	switch {
-	case c.reader.complete() && (err == nil || x.ctx.Err() == nil):
+	case c.reader.complete() && (broken == nil || x.ctx.Err() == nil):
 		return c.answer.check() // only the mark of the end is missing
-	case err != nil:
-		return err
+	case broken != nil:
+		return broken
 	case !seen:
 		return &garbageError{what: "the response has no events"}
 	}

@@ -85,10 +85,8 @@ func (x *exchange) classify(c *call, err error) *Error {
 	case x.response == nil:
 		return unreachable(err)
 	case x.response.StatusCode >= http.StatusBadRequest:
-		if body, readErr := io.ReadAll(x.response.Body); readErr == nil && len(body) > 0 {
-			return refused(c, x.response, body)
-		}
-		return refused(c, x.response, x.body.seen.Bytes()) // the SDK has read it
+		_, _ = io.Copy(io.Discard, x.response.Body) // what came of it is what the provider said
+		return refused(c, x.response, x.body.seen.Bytes())
 	case x.response.StatusCode >= http.StatusMultipleChoices:
 		return redirected(x.response)
 	case errors.Is(err, errTooLarge), errors.Is(err, errLine):

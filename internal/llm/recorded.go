@@ -4,10 +4,6 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
-	"io"
-	"net/http"
-
-	"github.com/openai/openai-go/v3/packages/ssestream"
 )
 
 // ReadResponse reads a body that was recorded: Result.RawResponse, of a stream or not. The result has what the body tells.
@@ -27,25 +23,17 @@ func ReadResponse(kind Kind, body []byte) (*Result, error) {
 		}
 		return a.result(), nil
 	}
-	events := ssestream.NewDecoder(&http.Response{Body: io.NopCloser(bytes.NewReader(body)), Header: http.Header{}})
-	for events.Next() {
-		data := bytes.TrimSpace(events.Event().Data)
-		if len(data) == 0 {
-			continue
+	for data, err := range events(bytes.NewReader(body)) {
+		if err != nil {
+			return nil, fmt.Errorf("read a recorded stream: %w", err)
 		}
-		if reportsError(data) {
-			return nil, &garbageError{what: "the response is an error"}
-		}
-		last, err := r.event(data)
+		last, err := readEvent(r, data)
 		if err != nil {
 			return nil, fmt.Errorf("read a recorded stream: %w", err)
 		}
 		if last {
 			break
 		}
-	}
-	if err := events.Err(); err != nil {
-		return nil, fmt.Errorf("read a recorded stream: %w", err)
 	}
 	if !r.complete() {
 		return nil, &garbageError{what: "the recorded stream breaks off"}

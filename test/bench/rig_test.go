@@ -249,7 +249,7 @@ func (r *rig) startAnchor(name, config string, env ...string) *product.Child {
 func (r *rig) buildWithSymbols() string {
 	r.t.Helper()
 	program := r.built("looptrace-collector-symbols")
-	cmd := exec.CommandContext(r.t.Context(), "go", "build", "-trimpath", "-o", program, "./_build/collector")
+	cmd := exec.CommandContext(r.t.Context(), "go", "build", "-o", program, "./_build/collector")
 	cmd.Dir = r.root
 	out, err := cmd.CombinedOutput()
 	require.NoError(r.t, err, "%s", out)

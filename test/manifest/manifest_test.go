@@ -81,7 +81,7 @@ var built = sync.OnceValues(func() (string, error) {
 	program := filepath.Join(folder, "looptrace-collector")
 	for _, arguments := range [][]string{
 		{"tool", "builder", "--config", "builder-config.yaml", "--skip-get-modules", "--skip-compilation"},
-		{"build", "-trimpath", "-ldflags", "-s -w", "-o", program, "./_build/collector"},
+		{"build", "-ldflags", "-s -w", "-o", program, "./_build/collector"},
 	} {
 		cmd := exec.CommandContext(context.Background(), "go", arguments...)
 		cmd.Dir = root
