@@ -21,7 +21,6 @@ func TestManyRunsInABatch(t *testing.T) {
 	t.Parallel()
 	const many = 20_000 // max_batch_spans
 	url := engines.ClickHouse(t)
-	require.NoError(t, clickhouse.Migrate(t.Context(), url))
 	conn, err := clickhouse.Open(url)
 	require.NoError(t, err)
 	t.Cleanup(func() { assert.NoError(t, conn.Close()) })

@@ -40,7 +40,6 @@ func traceOf(project uuid.UUID, receivedAt int64, span byte, runs ...uuid.UUID) 
 func TestDeletedStaysDeleted(t *testing.T) {
 	t.Parallel()
 	url := engines.ClickHouse(t)
-	require.NoError(t, clickhouse.Migrate(t.Context(), url))
 	conn, err := clickhouse.Open(url)
 	require.NoError(t, err)
 	t.Cleanup(func() { assert.NoError(t, conn.Close()) })
@@ -98,7 +97,6 @@ func TestDeletedStaysDeleted(t *testing.T) {
 func TestDeletedWhileWritten(t *testing.T) {
 	t.Parallel()
 	url := engines.ClickHouse(t)
-	require.NoError(t, clickhouse.Migrate(t.Context(), url))
 	conn, err := clickhouse.Open(url)
 	require.NoError(t, err)
 	t.Cleanup(func() { assert.NoError(t, conn.Close()) })

@@ -13,7 +13,6 @@ import (
 	"go.opentelemetry.io/otel/sdk/metric/metricdata/metricdatatest"
 
 	"github.com/looptrace/looptrace/components/clickhouserunsexporter/internal/metadatatest"
-	"github.com/looptrace/looptrace/internal/clickhouse"
 	"github.com/looptrace/looptrace/internal/runmodel"
 	"github.com/looptrace/looptrace/test/engines"
 )
@@ -22,7 +21,6 @@ import (
 func TestDropsWithoutGenAI(t *testing.T) {
 	t.Parallel()
 	url := engines.ClickHouse(t)
-	require.NoError(t, clickhouse.Migrate(t.Context(), url))
 	tel := componenttest.NewTelemetry()
 	defer func() { assert.NoError(t, tel.Shutdown(t.Context())) }()
 	config := createDefaultConfig().(*Config)

@@ -66,7 +66,6 @@ func TestStoreAway(t *testing.T) {
 	t.Parallel()
 	server, database := engines.ClickHouseServer(t)
 	url := server.URL(database)
-	require.NoError(t, clickhouse.Migrate(t.Context(), url))
 	e := started(t, url)
 	require.NoError(t, e.ConsumeTraces(t.Context(), oneSpan(uuid.NewString())))
 
@@ -93,7 +92,6 @@ func TestStoreAway(t *testing.T) {
 func TestScores(t *testing.T) {
 	t.Parallel()
 	url := engines.ClickHouse(t)
-	require.NoError(t, clickhouse.Migrate(t.Context(), url))
 	e := started(t, url)
 	conn, err := clickhouse.Open(url)
 	require.NoError(t, err)

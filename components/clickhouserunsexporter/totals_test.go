@@ -22,7 +22,6 @@ import (
 func TestTotalsInAnyOrder(t *testing.T) {
 	t.Parallel()
 	url := engines.ClickHouse(t)
-	require.NoError(t, clickhouse.Migrate(t.Context(), url))
 	e := started(t, url)
 	conn, err := clickhouse.Open(url)
 	require.NoError(t, err)
@@ -94,7 +93,6 @@ func TestTotalsInAnyOrder(t *testing.T) {
 func TestGenAISpanArrivesApart(t *testing.T) {
 	t.Parallel()
 	url := engines.ClickHouse(t)
-	require.NoError(t, clickhouse.Migrate(t.Context(), url))
 	writers := []exporter.Traces{started(t, url), started(t, url)}
 	conn, err := clickhouse.Open(url)
 	require.NoError(t, err)
@@ -160,7 +158,6 @@ func TestGenAISpanArrivesApart(t *testing.T) {
 func TestCallOfTwoLibraries(t *testing.T) {
 	t.Parallel()
 	url := engines.ClickHouse(t)
-	require.NoError(t, clickhouse.Migrate(t.Context(), url))
 	e := started(t, url)
 	conn, err := clickhouse.Open(url)
 	require.NoError(t, err)

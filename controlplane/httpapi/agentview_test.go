@@ -81,7 +81,6 @@ type viewAnswer struct {
 func TestAgentView(t *testing.T) {
 	t.Parallel()
 	address := engines.ClickHouse(t)
-	require.NoError(t, clickhouse.Migrate(t.Context(), address))
 	e := newEnvOn(t, engines.Postgres(t), address)
 	session, project := e.setUp(t)
 	path := "/v1/runs/" + storeRun(t, address, project.Id).String() + "/agent-view"
@@ -159,7 +158,6 @@ func TestAgentView(t *testing.T) {
 func TestAgentViewLongTexts(t *testing.T) {
 	t.Parallel()
 	address := engines.ClickHouse(t)
-	require.NoError(t, clickhouse.Migrate(t.Context(), address))
 	e := newEnvOn(t, engines.Postgres(t), address)
 	session, project := e.setUp(t)
 	key := bearer(e.mint(t, session, project.Id, contract.ScopeRunsRead).Key)

@@ -61,7 +61,6 @@ func toolRun(project uuid.UUID, start time.Time, queries ...string) []runmodel.S
 func TestDiff(t *testing.T) {
 	t.Parallel()
 	address := engines.ClickHouse(t)
-	require.NoError(t, clickhouse.Migrate(t.Context(), address))
 	e := newEnvOn(t, engines.Postgres(t), address)
 	session, project := e.setUp(t)
 	key := bearer(e.mint(t, session, project.Id, contract.ScopeRunsRead).Key)

@@ -12,7 +12,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/looptrace/looptrace/controlplane/httpapi/contract"
-	"github.com/looptrace/looptrace/internal/clickhouse"
 	"github.com/looptrace/looptrace/test/engines"
 	"github.com/looptrace/looptrace/test/provider"
 )
@@ -31,7 +30,6 @@ type ruling struct {
 func newRuling(t *testing.T, vote func(q *provider.Request, n int) *provider.Reply) *ruling {
 	t.Helper()
 	address := engines.ClickHouse(t)
-	require.NoError(t, clickhouse.Migrate(t.Context(), address))
 	e := newEnvOn(t, engines.Postgres(t), address)
 	session, project := e.setUp(t)
 	r := &ruling{env: e, address: address, session: session, as: cookie(session), project: project.Id}

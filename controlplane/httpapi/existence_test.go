@@ -180,7 +180,6 @@ type tenant struct {
 func TestForeignIsAsUnknown(t *testing.T) {
 	t.Parallel()
 	address := engines.ClickHouse(t)
-	require.NoError(t, clickhouse.Migrate(t.Context(), address))
 	asked := &statements{}
 	e := newWatchedEnv(t, engines.Postgres(t), address, asked)
 	ownerSession, ownerProject := e.setUp(t)

@@ -36,7 +36,6 @@ type lab struct {
 func newLab(t *testing.T) *lab {
 	t.Helper()
 	address := engines.ClickHouse(t)
-	require.NoError(t, clickhouse.Migrate(t.Context(), address))
 	e := newEnvOn(t, engines.Postgres(t), address)
 	session, project := e.setUp(t)
 	l := &lab{env: e, address: address, session: session, as: cookie(session), of: project, project: project.Id}

@@ -43,7 +43,6 @@ func lines[T any](t *testing.T, body []byte) (records []T) {
 func TestExport(t *testing.T) {
 	t.Parallel()
 	address := engines.ClickHouse(t)
-	require.NoError(t, clickhouse.Migrate(t.Context(), address))
 	e := newEnvOn(t, engines.Postgres(t), address)
 	session, project := e.setUp(t)
 	sibling := e.createProject(t, session, project.WorkspaceId, "Sibling")
@@ -191,7 +190,6 @@ func leavesOf(schema *openapi3.Schema, path ...string) map[string]bool {
 func TestParquetHasWhatTheAPIHas(t *testing.T) {
 	t.Parallel()
 	address := engines.ClickHouse(t)
-	require.NoError(t, clickhouse.Migrate(t.Context(), address))
 	e := newEnvOn(t, engines.Postgres(t), address)
 	session, project := e.setUp(t)
 	storeRun(t, address, project.Id)
@@ -281,7 +279,6 @@ func TestParquetHasWhatTheAPIHas(t *testing.T) {
 func TestExportBreaksOff(t *testing.T) {
 	t.Parallel()
 	store, database := engines.ClickHouseServer(t)
-	require.NoError(t, clickhouse.Migrate(t.Context(), store.URL(database)))
 	const budget = 1 << 40 // bytes
 	e := newLimitedEnv(t, engines.Postgres(t), store.URL(database), RateLimits{User: ratelimit.Limits{ratelimit.Bytes: slowly(budget)}})
 	session, project := e.setUp(t)

@@ -50,7 +50,6 @@ func agentRun(project uuid.UUID, start time.Time, tool, message string, more fun
 func newReader(t *testing.T) (e *env, address string, project contract.ProjectAccess, secret string) {
 	t.Helper()
 	address = engines.ClickHouse(t)
-	require.NoError(t, clickhouse.Migrate(t.Context(), address))
 	e = newEnvOn(t, engines.Postgres(t), address)
 	session, project := e.setUp(t)
 	return e, address, project, e.mint(t, session, project.Id, contract.ScopeRunsRead).Key
@@ -59,7 +58,6 @@ func newReader(t *testing.T) (e *env, address string, project contract.ProjectAc
 func TestFailedRuns(t *testing.T) {
 	t.Parallel()
 	address := engines.ClickHouse(t)
-	require.NoError(t, clickhouse.Migrate(t.Context(), address))
 	e := newEnvOn(t, engines.Postgres(t), address)
 	session, project := e.setUp(t)
 	key := bearer(e.mint(t, session, project.Id, contract.ScopeRunsRead).Key)

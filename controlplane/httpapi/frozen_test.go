@@ -15,7 +15,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/looptrace/looptrace/controlplane/httpapi/contract"
-	"github.com/looptrace/looptrace/internal/clickhouse"
 	"github.com/looptrace/looptrace/test/engines"
 	"github.com/looptrace/looptrace/test/provider"
 )
@@ -37,7 +36,6 @@ func TestFrozenStores(t *testing.T) {
 	t.Parallel()
 	store, database := engines.ClickHouseServer(t)
 	keys, keysDatabase := engines.PostgresServer(t)
-	require.NoError(t, clickhouse.Migrate(t.Context(), store.URL(database)))
 	e := newEnvOn(t, keys.URL(keysDatabase), store.URL(database))
 	session, project := e.setUp(t)
 	run := storeRun(t, store.URL(database), project.Id).String()

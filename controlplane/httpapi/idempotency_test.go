@@ -18,7 +18,6 @@ import (
 
 	"github.com/looptrace/looptrace/controlplane/httpapi/contract"
 	"github.com/looptrace/looptrace/controlplane/idempotency"
-	"github.com/looptrace/looptrace/internal/clickhouse"
 	"github.com/looptrace/looptrace/test/engines"
 )
 
@@ -196,7 +195,6 @@ func TestRetryAfterACrash(t *testing.T) {
 func TestAnswersOfAServerThatFailsAreNotKept(t *testing.T) {
 	t.Parallel()
 	server, database := engines.ClickHouseServer(t)
-	require.NoError(t, clickhouse.Migrate(t.Context(), server.URL(database)))
 	e := newEnvOn(t, engines.Postgres(t), server.URL(database))
 	session, project := e.setUp(t)
 	run := storeRun(t, server.URL(database), project.Id)

@@ -168,7 +168,6 @@ func TestRecordedTextStaysInItsFence(t *testing.T) {
 	t.Parallel()
 	require.GreaterOrEqual(t, len(injections), 60)
 	address := engines.ClickHouse(t)
-	require.NoError(t, clickhouse.Migrate(t.Context(), address))
 	e := newEnvOn(t, engines.Postgres(t), address)
 	server := httptest.NewServer(e.api)
 	t.Cleanup(server.Close)

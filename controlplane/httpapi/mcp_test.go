@@ -16,7 +16,6 @@ import (
 	"github.com/tiktoken-go/tokenizer"
 
 	"github.com/looptrace/looptrace/controlplane/httpapi/contract"
-	"github.com/looptrace/looptrace/internal/clickhouse"
 	"github.com/looptrace/looptrace/internal/ratelimit"
 	"github.com/looptrace/looptrace/test/engines"
 )
@@ -118,7 +117,6 @@ type foundRuns struct {
 func TestMCP(t *testing.T) {
 	t.Parallel()
 	address := engines.ClickHouse(t)
-	require.NoError(t, clickhouse.Migrate(t.Context(), address))
 	e := newEnvOn(t, engines.Postgres(t), address)
 	server := httptest.NewServer(e.api)
 	t.Cleanup(server.Close)

@@ -344,7 +344,6 @@ func TestDeactivate(t *testing.T) {
 func TestStreamEndsWithTheRole(t *testing.T) {
 	t.Parallel()
 	address := engines.ClickHouse(t)
-	require.NoError(t, clickhouse.Migrate(t.Context(), address))
 	e := newEnvOn(t, engines.Postgres(t), address)
 	owner, project := e.setUp(t)
 	sessions := map[string]string{}
@@ -428,7 +427,6 @@ func TestChangePassword(t *testing.T) {
 func TestOrganizations(t *testing.T) {
 	t.Parallel()
 	address := engines.ClickHouse(t)
-	require.NoError(t, clickhouse.Migrate(t.Context(), address))
 	e := newEnvOn(t, engines.Postgres(t), address)
 	owner, project := e.setUp(t)
 	as := cookie(owner)
@@ -481,7 +479,6 @@ func TestOrganizations(t *testing.T) {
 func TestDeletedProjectIsPurged(t *testing.T) {
 	t.Parallel()
 	address := engines.ClickHouse(t)
-	require.NoError(t, clickhouse.Migrate(t.Context(), address))
 	e := newEnvOn(t, engines.Postgres(t), address)
 	owner, project := e.setUp(t)
 	sibling := e.createProject(t, owner, project.WorkspaceId, "Sibling")

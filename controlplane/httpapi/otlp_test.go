@@ -32,7 +32,6 @@ import (
 	"github.com/looptrace/looptrace/components/genaicostprocessor"
 	"github.com/looptrace/looptrace/components/genaisemconvprocessor"
 	"github.com/looptrace/looptrace/controlplane/httpapi/contract"
-	"github.com/looptrace/looptrace/internal/clickhouse"
 	"github.com/looptrace/looptrace/internal/genailogs"
 	"github.com/looptrace/looptrace/internal/runmodel"
 	"github.com/looptrace/looptrace/test/engines"
@@ -246,7 +245,6 @@ func heavyTrace() ptrace.Traces {
 func TestOTLPRoundTrip(t *testing.T) {
 	t.Parallel()
 	address := engines.ClickHouse(t)
-	require.NoError(t, clickhouse.Migrate(t.Context(), address))
 	e := newEnvOn(t, engines.Postgres(t), address)
 	session, source := e.setUp(t)
 	target := e.createProject(t, session, source.WorkspaceId, "Target")

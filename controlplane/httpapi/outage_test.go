@@ -40,7 +40,6 @@ func TestOutageOfPostgreSQL(t *testing.T) {
 func TestOutageOfClickHouse(t *testing.T) {
 	t.Parallel()
 	server, database := engines.ClickHouseServer(t)
-	require.NoError(t, clickhouse.Migrate(t.Context(), server.URL(database)))
 	e := newEnvOn(t, engines.Postgres(t), server.URL(database))
 	session, project := e.setUp(t)
 	list := func() *httptest.ResponseRecorder {

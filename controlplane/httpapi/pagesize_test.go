@@ -14,7 +14,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/looptrace/looptrace/controlplane/httpapi/contract"
-	"github.com/looptrace/looptrace/internal/clickhouse"
 	"github.com/looptrace/looptrace/internal/runmodel"
 	"github.com/looptrace/looptrace/test/engines"
 )
@@ -27,7 +26,6 @@ func TestPagesAreBounded(t *testing.T) {
 	t.Parallel()
 	server, database := engines.ClickHouseServer(t) // its own: others would wait for it
 	address := server.URL(database)
-	require.NoError(t, clickhouse.Migrate(t.Context(), address))
 	e := newEnvOn(t, engines.Postgres(t), address)
 	session, project := e.setUp(t)
 	key := bearer(e.mint(t, session, project.Id, contract.ScopeRunsRead, contract.ScopeRunsWrite).Key)

@@ -45,7 +45,6 @@ func (b boundedStore) Query(ctx context.Context, query string, args ...any) (dri
 func TestPartialAnswers(t *testing.T) {
 	t.Parallel()
 	address := engines.ClickHouse(t)
-	require.NoError(t, clickhouse.Migrate(t.Context(), address))
 	db, err := postgres.Open(t.Context(), engines.Postgres(t))
 	require.NoError(t, err)
 	t.Cleanup(db.Close)

@@ -16,7 +16,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/looptrace/looptrace/controlplane/httpapi/contract"
-	"github.com/looptrace/looptrace/internal/clickhouse"
 	"github.com/looptrace/looptrace/test/engines"
 	"github.com/looptrace/looptrace/test/provider"
 )
@@ -45,7 +44,6 @@ type openedEnv struct {
 func newOpenedEnv(t *testing.T, files []string) *openedEnv {
 	t.Helper()
 	address := engines.ClickHouse(t)
-	require.NoError(t, clickhouse.Migrate(t.Context(), address))
 	e := newEnvOn(t, engines.Postgres(t), address)
 	session, project := e.setUp(t)
 	o := &openedEnv{env: e, as: cookie(session), project: project.Id, server: provider.Start(t, provider.Options{}), connections: map[string]uuid.UUID{}}

@@ -137,7 +137,6 @@ func TestPricesSayWhatIsWrong(t *testing.T) {
 func TestUnpricedModels(t *testing.T) {
 	t.Parallel()
 	clickhouseURL := engines.ClickHouse(t)
-	require.NoError(t, clickhouse.Migrate(t.Context(), clickhouseURL))
 	e := newEnvOn(t, engines.Postgres(t), clickhouseURL)
 	owner, project := e.setUp(t)
 	writer, err := clickhouse.NewWriter(t.Context(), clickhouseURL)

@@ -26,7 +26,6 @@ import (
 func TestReplayabilityOfRuns(t *testing.T) {
 	t.Parallel()
 	address := engines.ClickHouse(t)
-	require.NoError(t, clickhouse.Migrate(t.Context(), address))
 	e := newEnvOn(t, engines.Postgres(t), address)
 	session, project := e.setUp(t)
 	secret := e.mint(t, session, project.Id, contract.ScopeRunsRead, contract.ScopeRunsWrite).Key

@@ -31,7 +31,6 @@ const replayTime = 60 * time.Second
 func newReplayEnv(t *testing.T) (e *env, session string, project contract.ProjectAccess, send func(ptrace.Traces)) {
 	t.Helper()
 	address := engines.ClickHouse(t)
-	require.NoError(t, clickhouse.Migrate(t.Context(), address))
 	ingest := newPipeline(t, address)
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		body, err := io.ReadAll(r.Body)

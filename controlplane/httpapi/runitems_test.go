@@ -142,7 +142,6 @@ func textsOf(raws ...json.RawMessage) (texts []string) {
 func TestAddRunsToDataset(t *testing.T) {
 	t.Parallel()
 	address := engines.ClickHouse(t)
-	require.NoError(t, clickhouse.Migrate(t.Context(), address))
 	e := newEnvOn(t, engines.Postgres(t), address)
 	session, project := e.setUp(t)
 	sibling := e.createProject(t, session, project.WorkspaceId, "Sibling")
@@ -362,7 +361,6 @@ func TestAddRunsToDataset(t *testing.T) {
 func TestAddManyRunsToDataset(t *testing.T) {
 	t.Parallel()
 	address := engines.ClickHouse(t)
-	require.NoError(t, clickhouse.Migrate(t.Context(), address))
 	e := newEnvOn(t, engines.Postgres(t), address)
 	session, project := e.setUp(t)
 	as := cookie(session)
@@ -393,7 +391,6 @@ func TestAddManyRunsToDataset(t *testing.T) {
 func TestAddLargeRunsToDataset(t *testing.T) {
 	t.Parallel()
 	address := engines.ClickHouse(t)
-	require.NoError(t, clickhouse.Migrate(t.Context(), address))
 	e := newEnvOn(t, engines.Postgres(t), address)
 	session, project := e.setUp(t)
 	as := cookie(session)

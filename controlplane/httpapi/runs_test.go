@@ -69,7 +69,6 @@ func storeRun(t *testing.T, clickhouseURL string, project uuid.UUID) uuid.UUID {
 func TestRuns(t *testing.T) {
 	t.Parallel()
 	address := engines.ClickHouse(t)
-	require.NoError(t, clickhouse.Migrate(t.Context(), address))
 	e := newEnvOn(t, engines.Postgres(t), address)
 	session, project := e.setUp(t)
 	id := storeRun(t, address, project.Id)
@@ -174,7 +173,6 @@ func TestRuns(t *testing.T) {
 func TestPageOfLargeSpans(t *testing.T) {
 	t.Parallel()
 	address := engines.ClickHouse(t)
-	require.NoError(t, clickhouse.Migrate(t.Context(), address))
 	e := newEnvOn(t, engines.Postgres(t), address)
 	session, project := e.setUp(t)
 	key := bearer(e.mint(t, session, project.Id, contract.ScopeRunsRead).Key)
@@ -211,7 +209,6 @@ func TestPageOfLargeSpans(t *testing.T) {
 func TestLateColumns(t *testing.T) {
 	t.Parallel()
 	address := engines.ClickHouse(t)
-	require.NoError(t, clickhouse.Migrate(t.Context(), address))
 	e := newEnvOn(t, engines.Postgres(t), address)
 	session, project := e.setUp(t)
 	key := bearer(e.mint(t, session, project.Id, contract.ScopeRunsRead).Key)

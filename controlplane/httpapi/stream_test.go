@@ -16,7 +16,6 @@ import (
 
 	"github.com/looptrace/looptrace/controlplane/httpapi/contract"
 	"github.com/looptrace/looptrace/controlplane/runs"
-	"github.com/looptrace/looptrace/internal/clickhouse"
 	"github.com/looptrace/looptrace/test/engines"
 )
 
@@ -82,7 +81,6 @@ func (s *stream) next(t *testing.T) event {
 func TestStream(t *testing.T) {
 	t.Parallel()
 	address := engines.ClickHouse(t)
-	require.NoError(t, clickhouse.Migrate(t.Context(), address))
 	e := newEnvOn(t, engines.Postgres(t), address)
 	session, project := e.setUp(t)
 	sibling := e.createProject(t, session, project.WorkspaceId, "Sibling")

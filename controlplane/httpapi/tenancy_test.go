@@ -14,7 +14,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/looptrace/looptrace/controlplane/httpapi/contract"
-	"github.com/looptrace/looptrace/internal/clickhouse"
 	"github.com/looptrace/looptrace/test/engines"
 	"github.com/looptrace/looptrace/test/provider"
 )
@@ -24,7 +23,6 @@ import (
 func TestOtherTenantsSeeNothing(t *testing.T) {
 	t.Parallel()
 	url := engines.ClickHouse(t)
-	require.NoError(t, clickhouse.Migrate(t.Context(), url))
 	e := newEnvOn(t, engines.Postgres(t), url)
 	owner, project := e.setUp(t)
 	key := e.mint(t, owner, project.Id, contract.ScopeRunsRead)

@@ -13,7 +13,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/looptrace/looptrace/controlplane/httpapi/contract"
-	"github.com/looptrace/looptrace/internal/clickhouse"
 	"github.com/looptrace/looptrace/internal/runmodel"
 	"github.com/looptrace/looptrace/test/engines"
 )
@@ -23,7 +22,6 @@ import (
 func TestTracesWithoutGenAI(t *testing.T) {
 	t.Parallel()
 	address := engines.ClickHouse(t)
-	require.NoError(t, clickhouse.Migrate(t.Context(), address))
 	e := newEnvOn(t, engines.Postgres(t), address)
 	session, project := e.setUp(t)
 	secret := e.mint(t, session, project.Id, contract.ScopeRunsRead, contract.ScopeRunsWrite).Key

@@ -17,7 +17,6 @@ import (
 	"github.com/looptrace/looptrace/controlplane/access"
 	"github.com/looptrace/looptrace/controlplane/httpapi/contract"
 	"github.com/looptrace/looptrace/internal/apikey"
-	"github.com/looptrace/looptrace/internal/clickhouse"
 	"github.com/looptrace/looptrace/test/engines"
 	"github.com/looptrace/looptrace/test/provider"
 )
@@ -38,7 +37,6 @@ type walker struct {
 func TestWalk(t *testing.T) {
 	t.Parallel()
 	address := engines.ClickHouse(t)
-	require.NoError(t, clickhouse.Migrate(t.Context(), address))
 	e := newEnvOn(t, engines.Postgres(t), address)
 	owner, project := e.setUp(t)
 	mine := tenant{session: owner, project: project}

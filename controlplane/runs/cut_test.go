@@ -22,7 +22,6 @@ import (
 func TestListOfLargeRuns(t *testing.T) {
 	t.Parallel()
 	server, database := engines.ClickHouseServer(t) // a server of its own, because others would wait for it
-	require.NoError(t, clickhouse.Migrate(t.Context(), server.URL(database)))
 	writer, err := clickhouse.NewWriter(t.Context(), server.URL(database))
 	require.NoError(t, err)
 	defer writer.Close()
@@ -109,7 +108,6 @@ func TestCutting(t *testing.T) {
 func TestListOfLargeSpans(t *testing.T) {
 	t.Parallel()
 	address := engines.ClickHouse(t)
-	require.NoError(t, clickhouse.Migrate(t.Context(), address))
 	writer, err := clickhouse.NewWriter(t.Context(), address)
 	require.NoError(t, err)
 	defer writer.Close()

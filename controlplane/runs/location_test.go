@@ -20,7 +20,6 @@ import (
 func TestCachedLocations(t *testing.T) {
 	t.Parallel()
 	address := engines.ClickHouse(t)
-	require.NoError(t, clickhouse.Migrate(t.Context(), address))
 	conn, err := clickhouse.Open(address)
 	require.NoError(t, err)
 	defer func() { assert.NoError(t, conn.Close()) }()

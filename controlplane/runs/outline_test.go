@@ -20,7 +20,6 @@ import (
 // that of the deletion, which is a time. Its outline takes no more memory than that of another run of its size.
 func TestOutlineOfRunThatBeganAnew(t *testing.T) { // it looks at what the process allocates
 	address := engines.ClickHouse(t)
-	require.NoError(t, clickhouse.Migrate(t.Context(), address))
 	conn, err := clickhouse.Open(address)
 	require.NoError(t, err)
 	defer func() { assert.NoError(t, conn.Close()) }()

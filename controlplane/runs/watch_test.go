@@ -52,7 +52,6 @@ func TestSlowWatchEnds(t *testing.T) {
 func TestWatchOfABusyProject(t *testing.T) {
 	t.Parallel()
 	address := engines.ClickHouse(t)
-	require.NoError(t, clickhouse.Migrate(t.Context(), address))
 	conn, err := clickhouse.Open(address)
 	require.NoError(t, err)
 	t.Cleanup(func() { assert.NoError(t, conn.Close()) })
@@ -118,7 +117,6 @@ func (l logLines) Write(line []byte) (int, error) {
 func TestWatchDuringAnOutage(t *testing.T) {
 	t.Parallel()
 	address := engines.ClickHouse(t)
-	require.NoError(t, clickhouse.Migrate(t.Context(), address))
 	conn, err := clickhouse.Open(address)
 	require.NoError(t, err)
 	t.Cleanup(func() { assert.NoError(t, conn.Close()) })

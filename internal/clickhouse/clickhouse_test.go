@@ -20,7 +20,6 @@ import (
 func migrated(tb testing.TB) (driver.Conn, *Writer) {
 	tb.Helper()
 	url := engines.ClickHouse(tb)
-	require.NoError(tb, Migrate(tb.Context(), url))
 	conn, err := Open(url)
 	require.NoError(tb, err)
 	tb.Cleanup(func() { assert.NoError(tb, conn.Close()) })

@@ -36,7 +36,6 @@ func TestCompression(t *testing.T) {
 func TestCompressed(t *testing.T) {
 	t.Parallel()
 	url := engines.ClickHouse(t)
-	require.NoError(t, Migrate(t.Context(), url))
 	for _, method := range []string{"lz4", "zstd"} {
 		conn, err := Open(url + "?compress=" + method)
 		require.NoError(t, err)

@@ -45,7 +45,7 @@ func lines(t *testing.T, db *sql.DB, query string) []string {
 
 func TestMigrate(t *testing.T) {
 	t.Parallel()
-	url := engines.ClickHouse(t)
+	url := engines.EmptyClickHouse(t)
 	require.NoError(t, Migrate(t.Context(), url))
 	require.NoError(t, Migrate(t.Context(), url), "again changes nothing")
 
@@ -60,7 +60,7 @@ func TestMigrate(t *testing.T) {
 
 func TestMigratorsAtOnceDoNotCollide(t *testing.T) {
 	t.Parallel()
-	url := engines.ClickHouse(t)
+	url := engines.EmptyClickHouse(t)
 	var group errgroup.Group
 	for range 4 {
 		group.Go(func() error { return Migrate(t.Context(), url) })
@@ -80,7 +80,7 @@ func TestMigrateRefusesAnOlderBuild(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			url := engines.ClickHouse(t)
+			url := engines.EmptyClickHouse(t)
 			db := openDB(t, url)
 			for _, table := range tables {
 				_, err := db.ExecContext(t.Context(), "CREATE TABLE "+table+" (version_id Int64) ENGINE = MergeTree ORDER BY version_id")
@@ -98,7 +98,7 @@ func TestMigrateRefusesAnOlderBuild(t *testing.T) {
 // TestSchema compares the schema with testdata/schema.sql. Only a new migration may change it: released files are never edited.
 func TestSchema(t *testing.T) {
 	t.Parallel()
-	url := engines.ClickHouse(t)
+	url := engines.EmptyClickHouse(t)
 	require.NoError(t, Migrate(t.Context(), url))
 	db := openDB(t, url)
 	tables := lines(t, db, `SELECT formatQuery(replaceOne(create_table_query, concat(database, '.'), '')) FROM system.tables
@@ -122,7 +122,7 @@ func TestSetTextIndex(t *testing.T) {
 	} {
 		t.Run(wanted.String(), func(t *testing.T) {
 			t.Parallel()
-			url := engines.ClickHouse(t)
+			url := engines.EmptyClickHouse(t)
 			require.NoError(t, Migrate(t.Context(), url))
 			db := openDB(t, url)
 			require.NoError(t, SetTextIndex(t.Context(), url, TextIndexOff))

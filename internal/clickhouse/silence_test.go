@@ -39,7 +39,6 @@ func TestFrozenServer(t *testing.T) {
 	t.Parallel()
 	server, database := engines.ClickHouseServer(t)
 	url := server.URL(database)
-	require.NoError(t, Migrate(t.Context(), url))
 	const silence = 2 * time.Second
 	conn, err := open(url, silence)
 	require.NoError(t, err)

@@ -1,6 +1,8 @@
-// Package engines provides real engines for integration tests: ClickHouse and PostgreSQL, each started once per test
-// binary and ended with it, on a free port and in a temporary folder. Every test gets its own database, so tests run
-// in parallel on one engine.
+// Package engines provides real engines for integration tests: ClickHouse and PostgreSQL, on a free port and in a temporary
+// folder. Every test gets its own database, so tests run in parallel on one engine.
+//
+// Each engine is started once per test binary and ended with it, or once for all test binaries of a command that Share
+// runs, as `make test` does.
 //
 // The engines are those that `make engines` installs under _build/engines.
 package engines
@@ -23,6 +25,9 @@ import (
 
 // startTimeout limits an engine's start. It is long, for machines that build and test many packages at once.
 const startTimeout = 60 * time.Second
+
+// template is the migrated database whose schema each test's database has.
+const template = "looptrace_template"
 
 // Server is one engine process. It ends with the test binary, however that ends.
 type Server struct {

@@ -15,7 +15,7 @@ func TestClickHouseGivesEachTestItsOwnDatabase(t *testing.T) {
 	for _, name := range []string{"one", "other"} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			options, err := clickhouse.ParseDSN(engines.ClickHouse(t))
+			options, err := clickhouse.ParseDSN(engines.EmptyClickHouse(t))
 			require.NoError(t, err)
 			conn, err := clickhouse.Open(options)
 			require.NoError(t, err)

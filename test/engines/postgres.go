@@ -25,13 +25,10 @@ import (
 	"github.com/looptrace/looptrace/test/freeport"
 )
 
-// template is the migrated database that each test's database is a copy of.
-const template = "looptrace_template"
+var sharedPostgres = sync.OnceValues(func() (*Server, error) { return given(postgresVariable, startPostgres) })
 
-var sharedPostgres = sync.OnceValues(startPostgres)
-
-// Postgres returns the address of a new database on this test binary's PostgreSQL, with the newest schema and no
-// rows. The database is dropped when the test ends.
+// Postgres returns the address of a new database with the newest schema and no rows. The database is dropped when the
+// test ends.
 func Postgres(tb testing.TB) (url string) {
 	tb.Helper()
 	return newPostgresDatabase(tb, template)
@@ -139,7 +136,7 @@ func startPostgresIn(folder, bin, port string) (*Server, error) {
 				"-p", port,
 				"-c", "listen_addresses=127.0.0.1",
 				"-c", "unix_socket_directories=",
-				"-c", "max_connections=300",
+				"-c", "max_connections=600",
 				// Only a power cut could lose data without fsync. A commit must still reach the log before its answer, so
 				// Stop loses none.
 				"-c", "fsync=off", "-c", "full_page_writes=off",

@@ -44,7 +44,6 @@ func maybe[T any](random *rand.Rand, value T) *T {
 func newQuerying(t *testing.T) *querying {
 	t.Helper()
 	address := engines.ClickHouse(t)
-	require.NoError(t, clickhouse.Migrate(t.Context(), address))
 	conn, err := clickhouse.Open(address)
 	require.NoError(t, err)
 	t.Cleanup(func() { assert.NoError(t, conn.Close()) })

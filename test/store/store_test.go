@@ -47,7 +47,6 @@ type store struct {
 func newStore(t *testing.T) store {
 	t.Helper()
 	url := engines.ClickHouse(t)
-	require.NoError(t, clickhouse.Migrate(t.Context(), url))
 	conn, err := clickhouse.Open(url)
 	require.NoError(t, err)
 	t.Cleanup(func() { assert.NoError(t, conn.Close()) })

@@ -18,7 +18,6 @@ import (
 // which nobody knows how far it can be replayed. It must update all but the third, once.
 func TestDerive(t *testing.T) {
 	address := engines.ClickHouse(t)
-	require.NoError(t, clickhouse.Migrate(t.Context(), address))
 	writer, err := clickhouse.NewWriter(t.Context(), address)
 	require.NoError(t, err)
 	defer writer.Close()

@@ -71,7 +71,6 @@ func TestRepriceCommand(t *testing.T) {
 	databaseURL, url := engines.Postgres(t), engines.ClickHouse(t)
 	t.Setenv("DATABASE_URL", databaseURL)
 	t.Setenv("CLICKHOUSE_URL", url)
-	require.NoError(t, clickhouse.Migrate(t.Context(), url))
 	conn, err := clickhouse.Open(url)
 	require.NoError(t, err)
 	t.Cleanup(func() { assert.NoError(t, conn.Close()) })
