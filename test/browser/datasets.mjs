@@ -176,8 +176,9 @@ await scenario(async (page, { projectId, emptyProject }) => {
   await inspect(page, "dataset-schema-misfit");
   await page.getByRole("button", { name: "Suggest from items for schema of the reference output" }).click();
   await page.getByText("Based on the item.").waitFor();
-  await page.getByRole("button", { name: "Suggest from items for schema of the input" }).click();
   await schema.getByText('"string"').waitFor();
+  await page.getByRole("button", { name: "Suggest from items for schema of the input" }).click();
+  await page.getByRole("textbox", { name: "Schema of the input" }).getByText('"object"').waitFor();
   await page.getByRole("button", { name: "Save schema" }).click();
   await page.getByText("Saved. All items fit.").waitFor();
   await inspect(page, "dataset-schema");

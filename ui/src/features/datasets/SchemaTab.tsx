@@ -39,7 +39,8 @@ export function SchemaTab({ dataset, mayWrite }: { dataset: Dataset; mayWrite: b
     return misfit ? [{ ...misfit, location }] : [];
   });
   const set = (part: keyof typeof texts, text: string) => {
-    update.reset();
+    // The outcome of a save under way must still be told.
+    if (!update.isPending) update.reset();
     setTexts((current) => ({ ...current, [part]: text }));
   };
   const suggest = useMutation({
@@ -93,6 +94,7 @@ export function SchemaTab({ dataset, mayWrite }: { dataset: Dataset; mayWrite: b
                   variant="subtle"
                   leftSection={<IconWand size={13} />}
                   loading={suggest.isPending && suggest.variables === part}
+                  disabled={suggest.isPending || update.isPending}
                   onClick={() => suggest.mutate(part)}
                 >
                   Suggest from items<span className={classes.hidden}> for {label.toLowerCase()}</span>
@@ -112,7 +114,9 @@ export function SchemaTab({ dataset, mayWrite }: { dataset: Dataset; mayWrite: b
         <Group gap="sm">
           <Button
             loading={update.isPending}
-            disabled={edited.length === 0 || edited.some(({ part }) => read[part].error !== null)}
+            disabled={
+              suggest.isPending || edited.length === 0 || edited.some(({ part }) => read[part].error !== null)
+            }
             onClick={save}
           >
             Save schema
