@@ -3,7 +3,7 @@
 /** Opens a page in another browser without a session. */
 export async function otherBrowser(context, base) {
   const other = await context.browser().newContext({ baseURL: base, viewport: { width: 1440, height: 900 }, reducedMotion: "reduce" });
-  other.setDefaultTimeout(20_000);
+  other.setDefaultTimeout(60_000);
   return other.newPage();
 }
 

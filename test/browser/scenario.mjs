@@ -3,7 +3,7 @@ import { writeFileSync } from "node:fs";
 import { setTimeout as pause } from "node:timers/promises";
 import { chromium } from "playwright-core";
 
-const TIMEOUT = 20_000;
+const TIMEOUT = 60_000; // a machine may be busy
 const TICK = 50;
 
 /** Names and paths from the test that runs the scenario. */

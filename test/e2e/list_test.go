@@ -15,7 +15,7 @@ func TestRunList(t *testing.T) {
 	p.sendRuns(t, others)
 	needle, _ := p.sendNativeRun(t)
 	assert.Len(t, p.listed(t), others+1)
-	p.play(t, "list", map[string]any{"needle": needle.RunID, "needleName": nativeName, "needleWords": "canton lakes Graubünden"}, nil)
+	p.play(t, "list", map[string]any{"needle": needle.RunID, "needleName": nativeName, "needleWords": "canton lakes"}, nil)
 	p.play(t, "columns", map[string]any{"needle": needle.RunID, "runs": others + 1}, nil)
 }
 
