@@ -11,7 +11,6 @@ import (
 	"sync"
 	"syscall"
 	"testing"
-	"time"
 
 	"github.com/ClickHouse/clickhouse-go/v2"
 	"github.com/ClickHouse/clickhouse-go/v2/lib/driver"
@@ -122,7 +121,8 @@ func startClickHouse() (*Server, error) {
 	if _, err := installed(root, "@chdb/"+chdbPackage()+"/libchdb.so"); err != nil {
 		return nil, err
 	}
-	program, err := buildLooptrace(root)
+	// Tests use the same engine as `looptrace up`. The program looks for the engines next to itself.
+	program, err := checkout.Build("looptrace")
 	if err != nil {
 		return nil, err
 	}
@@ -179,29 +179,6 @@ func migrateClickHouse(program, url string) error {
 		return fmt.Errorf("migrate ClickHouse: %w\n%s", err, out)
 	}
 	return nil
-}
-
-// buildLooptrace builds the program whose command `clickhouse` is the engine, so that tests use the same engine as
-// `looptrace up`. It looks for the engines next to itself. The lock lets concurrent test binaries build it once.
-func buildLooptrace(root string) (string, error) {
-	lock, err := os.OpenFile(filepath.Join(root, "_build", "engines", "test.lock"), os.O_CREATE|os.O_RDWR, 0o644)
-	if err != nil {
-		return "", fmt.Errorf("build looptrace: %w", err)
-	}
-	defer lock.Close() //nolint:errcheck // closing is unlocking
-	if err := syscall.Flock(int(lock.Fd()), syscall.LOCK_EX); err != nil {
-		return "", fmt.Errorf("build looptrace: %w", err)
-	}
-	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Minute)
-	defer cancel()
-	program := filepath.Join("_build", "looptrace")
-	cmd := exec.CommandContext(ctx, "make", "--silent", program)
-	cmd.Dir = root
-	cmd.Env = append(os.Environ(), "MAKEFLAGS=", "MAKELEVEL=") // not those of the make that runs the tests
-	if out, err := cmd.CombinedOutput(); err != nil {
-		return "", fmt.Errorf("build looptrace: %w\n%s", err, out)
-	}
-	return filepath.Join(root, program), nil
 }
 
 // chdbPackage is the npm package with the engine for this platform.

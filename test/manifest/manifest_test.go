@@ -2,20 +2,19 @@
 package manifest
 
 import (
-	"context"
-	"fmt"
 	"os"
 	"os/exec"
 	"path"
 	"path/filepath"
 	"slices"
 	"strings"
-	"sync"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	"go.yaml.in/yaml/v3"
+
+	"github.com/looptrace/looptrace/test/checkout"
 )
 
 const module = "github.com/looptrace/looptrace"
@@ -62,35 +61,6 @@ func read(t *testing.T) manifest {
 }
 
 const root = "../.."
-
-// folder has the binary of this run.
-var folder string
-
-func TestMain(m *testing.M) {
-	var err error
-	if folder, err = os.MkdirTemp("", "looptrace-manifest-"); err != nil {
-		panic(err)
-	}
-	code := m.Run()
-	_ = os.RemoveAll(folder)
-	os.Exit(code)
-}
-
-// built returns the path of the collector. It builds it once, like `make collector`, but in a separate folder.
-var built = sync.OnceValues(func() (string, error) {
-	program := filepath.Join(folder, "looptrace-collector")
-	for _, arguments := range [][]string{
-		{"tool", "builder", "--config", "builder-config.yaml", "--skip-get-modules", "--skip-compilation"},
-		{"build", "-ldflags", "-s -w", "-o", program, "./_build/collector"},
-	} {
-		cmd := exec.CommandContext(context.Background(), "go", arguments...)
-		cmd.Dir = root
-		if out, err := cmd.CombinedOutput(); err != nil {
-			return "", fmt.Errorf("%s: %w\n%s", cmd, err, out)
-		}
-	}
-	return program, nil
-})
 
 // The manifest has exactly the component folders.
 func TestManifestNamesEveryComponent(t *testing.T) {
@@ -207,7 +177,7 @@ func TestConfigurationsAreValid(t *testing.T) {
 
 func run(t *testing.T, env []string, arguments ...string) []byte {
 	t.Helper()
-	program, err := built()
+	program, err := checkout.Build("looptrace-collector")
 	require.NoError(t, err)
 	cmd := exec.CommandContext(t.Context(), program, arguments...)
 	cmd.Env = append(os.Environ(), env...)
