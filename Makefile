@@ -6,7 +6,8 @@ SHELL := /bin/bash
 GO       ?= go
 NPM      := npm --no-audit --no-fund --no-update-notifier
 VERSION  := 0.1.0
-GOLANGCI := v2.15.0
+LINTER   := _build/bin/v2.15.0/golangci-lint
+TESTSUM  := _build/bin/v1.13.0/gotestsum
 # The same for building, testing and linting, so that nothing is compiled twice. nomsgpack leaves out a codec of gin's.
 BUILD_FLAGS := -trimpath -tags=nomsgpack
 export GOFLAGS := $(filter-out $(BUILD_FLAGS),$(shell $(GO) env GOFLAGS)) $(BUILD_FLAGS)
@@ -65,23 +66,47 @@ generate: ui/node_modules/.package-lock.json ## Regenerate the generated files (
 	$(NPM) run --silent generate --prefix ui
 
 .PHONY: lint
-lint: lint-go ui/node_modules/.package-lock.json ## Lint Go and the UI
+lint: lint-go lint-sdk ui/node_modules/.package-lock.json ## Lint Go, the UI and the Python SDK
 	$(NPM) run --silent lint --prefix ui
 
 .PHONY: lint-go
-lint-go: _build/bin/golangci-lint-$(GOLANGCI) ## Lint Go, including the import rules
-	$< run
+lint-go: $(LINTER) ## Lint Go, including the import rules
+	$(LINTER) run
 
-_build/bin/golangci-lint-$(GOLANGCI):
-	GOBIN=$(CURDIR)/_build/bin $(GO) install github.com/golangci/golangci-lint/v2/cmd/golangci-lint@$(GOLANGCI)
-	mv _build/bin/golangci-lint $@
+$(LINTER):
+	GOBIN=$(CURDIR)/$(@D) $(GO) install github.com/golangci/golangci-lint/v2/cmd/golangci-lint@$(notdir $(@D))
+
+$(TESTSUM):
+	GOBIN=$(CURDIR)/$(@D) $(GO) install gotest.tools/gotestsum@$(notdir $(@D))
 
 .PHONY: audit
 audit: ## Check all dependencies against a vulnerability database (AUDIT_DB=folder); fails without one
 	@scripts/audit
 
+# The stages of the tests. Each prints how long it took, and the Go tests and those of the SDK their ten slowest.
+# SLOW_TESTS are what guards a release and not each change: faults, walls against other tenants and hostile pages, every
+# page in every width and colour, long loops of kills. make test has a short form of each.
+SLOW_TESTS := ^(TestAccessibility|TestSecurity)$$
+packages = $(shell $(GO) list ./... | grep -v -e /_build/ -e '/test/bench$$')
+slow_packages = $(filter %/test/faults %/test/faults/cluster %/test/security,$(packages))
+
 .PHONY: test
-test: prerequisites generated-fresh build lint test-ui test-go test-sdk test-product ## Run every test; installs what it needs
+test: prerequisites build $(TESTSUM) _build/sdk-venv/.installed ui/node_modules/.package-lock.json ## Test that the product works, before a change is sent; installs what it needs
+	@scripts/stage "make test" $(MAKE) --no-print-directory -j3 test-go test-ui test-sdk
+
+.PHONY: test-all
+test-all: ## Run every test but those of make test-release
+	@$(MAKE) --no-print-directory test
+	@$(MAKE) --no-print-directory test-rest
+
+.PHONY: test-rest
+test-rest: prerequisites build $(TESTSUM) _build/sdk-venv/.installed ## Run what make test leaves out: faults, security, every page in every width, recipes
+	@scripts/stage "make test-rest" $(MAKE) --no-print-directory -j2 test-slow test-recipes
+
+.PHONY: check
+check: ## Lint everything, and check that generated files are fresh
+	@scripts/stage generated-fresh $(MAKE) --no-print-directory generated-fresh
+	@scripts/stage lint $(MAKE) --no-print-directory lint
 
 .PHONY: prerequisites
 prerequisites: ## Install system packages for the tests: Chromium, Java, Maven, strace, jq and Python's venv
@@ -91,9 +116,14 @@ prerequisites: ## Install system packages for the tests: Chromium, Java, Maven, 
 generated-fresh: generate ## Fail if a generated file is stale
 	@git diff --exit-code --stat -- '*.gen.go' '*.gen.yaml' '*.gen.ts' '**/generated_*.go' '**/documentation.md' || (echo "generated files are stale: commit the result of 'make generate'"; exit 1)
 
+# One ClickHouse and one PostgreSQL serve all packages. More tests than processors run at once, because most of them wait.
 .PHONY: test-go
-test-go: engines collector _build/looptrace ## Run the Go tests on real ClickHouse, PostgreSQL and Kafka
-	$(GO) test -timeout 30m $$($(GO) list ./... | grep -v -e /_build/ -e /test/e2e -e /test/operations -e /test/faults -e /test/security -e '/test/bench$$')
+test-go: build $(TESTSUM) _build/sdk-venv/.installed ## Run the Go tests on real ClickHouse, PostgreSQL and Kafka, and on the built product
+	@scripts/stage $@ scripts/go-test $(TESTSUM) $@ $(GO) run ./test/engines/share -- -p 3 -parallel 6 -timeout 30m -skip '$(SLOW_TESTS)' $(filter-out $(slow_packages),$(packages))
+
+.PHONY: test-slow
+test-slow: build $(TESTSUM) _build/sdk-venv/.installed
+	@scripts/stage $@ scripts/go-test $(TESTSUM) $@ -- -p 2 -timeout 50m $(slow_packages)
 
 .PHONY: conformance
 conformance: ## Print dialect × field for real instrumentations: right, wrong, absent at source
@@ -102,18 +132,25 @@ conformance: ## Print dialect × field for real instrumentations: right, wrong, 
 
 .PHONY: test-ui
 test-ui: ui/node_modules/.package-lock.json ## Run the UI's unit tests
-	$(NPM) test --silent --prefix ui
+	@scripts/stage $@ $(NPM) test --silent --prefix ui
 
-# Runs in CI, with the recipes whose packages the SDK's tests have.
 .PHONY: test-sdk
-test-sdk: _build/sdk-venv/.installed _build/looptrace _build/looptrace-controlplane collector engines ui ## Lint, type-check and test the Python SDK, on a real product
-	cd sdk/python && $(sdk_bin)/ruff check . && $(sdk_bin)/ruff format --check . && $(sdk_bin)/mypy
-	cd sdk/python && $(sdk_bin)/pytest tests --numprocesses 2 --dist loadfile
-	cd sdk/python && $(sdk_bin)/pytest recipes --here --recipes openai,anthropic,langchain,langgraph,openai-agents,opentelemetry-python
+test-sdk: build _build/sdk-venv/.installed ## Test the Python SDK, on a real product
+	@cd sdk/python && $(CURDIR)/scripts/stage $@ $(sdk_bin)/pytest tests --quiet --numprocesses 2 --dist loadfile --durations 10
+
+# With the packages that the SDK's tests have.
+.PHONY: test-recipes
+test-recipes: build _build/sdk-venv/.installed
+	@cd sdk/python && $(CURDIR)/scripts/stage $@ $(sdk_bin)/pytest recipes --here --recipes openai,anthropic,langchain,langgraph,openai-agents,opentelemetry-python
 
 .PHONY: recipes
-recipes: _build/sdk-venv/.installed _build/looptrace _build/looptrace-controlplane collector engines ui ## Run every recipe of docs/recipes, each with its own packages (RECIPES=a,b: only those)
+recipes: build _build/sdk-venv/.installed ## Run every recipe of docs/recipes, each with its own packages (RECIPES=a,b: only those)
 	cd sdk/python && $(sdk_bin)/pytest recipes -vv --recipes "$(RECIPES)"
+
+# Its results are kept in docs/measurements/release.md.
+.PHONY: test-release
+test-release: crosscheck-stats ## Run what judges us by large programs of others: model SDKs, other implementations of statistics
+	cd test/provider/sdk && $(GO) test -count=1 ./...
 
 sdk_bin := $(CURDIR)/_build/sdk-venv/bin
 
@@ -123,16 +160,9 @@ _build/sdk-venv/.installed: sdk/python/test-requirements.txt sdk/python/pyprojec
 	$(sdk_bin)/python -m pip install --quiet --disable-pip-version-check --no-deps --editable sdk/python
 	@touch $@
 
-e2e_tests := ./test/e2e/... ./test/operations/... ./test/security
-
-# e2e and faults at once: the browsers of one need the processors, the other mostly waits. The broker's faults are in test-go.
-.PHONY: test-product
-test-product: build _build/sdk-venv/.installed
-	$(GO) test -count=1 -p 2 -timeout $(if $(FAULTS),6h,50m) -v $(e2e_tests) ./test/faults/...
-
-.PHONY: e2e
-e2e: build _build/sdk-venv/.installed ## Test the built product with stock SDKs and a browser: counters, readiness, probe, security
-	$(GO) test -count=1 -p 1 -timeout 35m -v $(e2e_tests)
+.PHONY: lint-sdk
+lint-sdk: _build/sdk-venv/.installed ## Lint and type-check the Python SDK
+	cd sdk/python && $(sdk_bin)/ruff check . && $(sdk_bin)/ruff format --check . && $(sdk_bin)/mypy
 
 # Tests with recorded payloads in the folder LOOPTRACE_REALDATA. No other test needs them.
 realdata_tests := ^(TestRealTraces|TestRealSpans|TestHostileSpans|TestRealRuns|TestSurvival|TestConformance|TestOpenRealCalls|TestRealReplayability)$$
