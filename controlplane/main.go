@@ -180,7 +180,7 @@ func run(ctx context.Context, cfg config, does duties, log *slog.Logger) error {
 
 // newServices makes what requests and jobs need.
 func newServices(cfg config, pool *pgxpool.Pool, queue *jobs.Queue, reader *runs.Service, log *slog.Logger) (httpapi.Services, error) {
-	identities := identity.New(pool, cfg.sessionSecret, time.Now)
+	identities := identity.New(pool, cfg.sessionSecret, identity.PasswordCost, time.Now)
 	keys, err := providers.NewKeyring(cfg.providerSecrets...)
 	if err != nil {
 		return httpapi.Services{}, fmt.Errorf("open the keyring of API keys of providers: %w", err)

@@ -61,6 +61,9 @@ const (
 	noSuchID     = "0199a1b2-c3d4-7e5f-8a9b-0c1d2e3f4a5b"
 )
 
+// cheapPasswords are hashed in no time.
+var cheapPasswords = identity.Cost{MemoryKiB: 64, Passes: 1, Threads: 1}
+
 // clock is a time that tests move.
 type clock struct {
 	mu  sync.Mutex
@@ -164,7 +167,7 @@ func newRecordingEnv(t *testing.T, db *pgxpool.Pool, conn driver.Conn, limits Ra
 		return map[string]string{allowedhost.Setting: "example.com,looptrace.example.com"}[name]
 	})
 	require.NoError(t, err)
-	identities := identity.New(db, secret, e.clock.Now)
+	identities := identity.New(db, secret, cheapPasswords, e.clock.Now)
 	answers, err := idempotency.New(db, identities.DeriveKey("names"), identities.DeriveKey("answers"), e.clock.Now)
 	require.NoError(t, err)
 	guides, err := instrument.New()

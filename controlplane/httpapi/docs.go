@@ -11,9 +11,12 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/getkin/kin-openapi/openapi3"
 	"github.com/gin-gonic/gin"
+
+	"github.com/looptrace/looptrace/controlplane/httpapi/contract"
 )
 
 var (
@@ -36,23 +39,37 @@ type reference struct {
 	addresses Addresses
 }
 
-func newReference(doc *openapi3.T, addresses Addresses) (*reference, error) {
+func newReference(addresses Addresses) (*reference, error) {
+	written, err := writtenReference()
+	if err != nil {
+		return nil, err
+	}
+	written.addresses = addresses
+	return &written, nil
+}
+
+// writtenReference writes the reference once, with ownAddress in place of the reader's.
+var writtenReference = sync.OnceValues(func() (reference, error) {
+	doc, err := contract.Read()
+	if err != nil {
+		return reference{}, err
+	}
 	served := *doc
 	served.Servers = openapi3.Servers{{URL: ownAddress}}
 	document, err := json.Marshal(&served)
 	if err != nil {
-		return nil, fmt.Errorf("write the OpenAPI document as JSON: %w", err)
+		return reference{}, fmt.Errorf("write the OpenAPI document as JSON: %w", err)
 	}
 	page, err := template.New("docs").Funcs(template.FuncMap{"prose": prose, "inline": inline}).Parse(pageTemplate)
 	if err != nil {
-		return nil, fmt.Errorf("read the template of the API page: %w", err)
+		return reference{}, fmt.Errorf("read the template of the API page: %w", err)
 	}
 	var html bytes.Buffer
 	if err := page.Execute(&html, pageOfDocument(doc)); err != nil {
-		return nil, fmt.Errorf("write the API page: %w", err)
+		return reference{}, fmt.Errorf("write the API page: %w", err)
 	}
-	return &reference{document: document, page: html.Bytes(), addresses: addresses}, nil
-}
+	return reference{document: document, page: html.Bytes()}, nil
+})
 
 // at returns a text with the reader's address. It is safe in JSON and HTML: ValidEndpoint allows no quotes and no brackets but those of
 // IPv6, and the configured address is checked at the start.

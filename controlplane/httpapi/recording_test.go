@@ -65,7 +65,7 @@ func TestRecorderGoesOnAfterOneProject(t *testing.T) {
 	run := func(project uuid.UUID) *recording.Run {
 		return &recording.Run{Project: project, Source: "playground", ID: uuid.Must(uuid.NewV7()), Name: "playground", Kind: "task", Status: recording.StatusOK, Start: time.Now(), End: time.Now()}
 	}
-	recorder := recording.New(server.URL, identity.New(e.db, bytes.Repeat([]byte{7}, 32), e.clock.Now), slog.New(slog.NewJSONHandler(e.log, nil)))
+	recorder := recording.New(server.URL, identity.New(e.db, bytes.Repeat([]byte{7}, 32), cheapPasswords, e.clock.Now), slog.New(slog.NewJSONHandler(e.log, nil)))
 
 	deleted := e.createProject(t, session, project.WorkspaceId, "Deleted")
 	gone := run(deleted.Id)

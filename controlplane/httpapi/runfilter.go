@@ -16,9 +16,9 @@ import (
 
 // ReadRuleFilters returns what reads the filters of rules.
 func ReadRuleFilters() (func(project uuid.UUID, text string) (runs.Filter, error), error) {
-	doc, err := openapi3.NewLoader().LoadFromData(contract.Document)
+	doc, err := contract.Read()
 	if err != nil {
-		return nil, fmt.Errorf("read the OpenAPI document: %w", err)
+		return nil, err
 	}
 	return func(project uuid.UUID, text string) (runs.Filter, error) {
 		filter, err := readRunFilter(doc, "body.run_filter", map[string]string{"project_id": "project_id"}, project, text)

@@ -5,7 +5,6 @@ import (
 	"log/slog"
 	"net/http"
 
-	"github.com/getkin/kin-openapi/openapi3"
 	"github.com/gin-gonic/gin"
 
 	"github.com/looptrace/looptrace/controlplane/access"
@@ -147,11 +146,11 @@ type api struct {
 
 // New returns the API as an HTTP handler.
 func New(services Services, limits RateLimits, addresses Addresses, log *slog.Logger) (*gin.Engine, error) {
-	doc, err := openapi3.NewLoader().LoadFromData(contract.Document)
+	doc, err := contract.Read()
 	if err != nil {
-		return nil, fmt.Errorf("read the OpenAPI document: %w", err)
+		return nil, err
 	}
-	reference, err := newReference(doc, addresses)
+	reference, err := newReference(addresses)
 	if err != nil {
 		return nil, err
 	}

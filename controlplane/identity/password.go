@@ -12,19 +12,19 @@ import (
 	"golang.org/x/crypto/argon2"
 )
 
-// cost holds the argon2id parameters of a hash. Every stored hash includes them, so old hashes stay valid
-// when currentCost is raised. The user's next login replaces an old hash.
-type cost struct {
-	memoryKiB uint32
-	passes    uint32
-	threads   uint8
+// Cost holds the argon2id parameters of a hash. Every stored hash includes them, so old hashes stay valid
+// when PasswordCost is raised. The user's next login replaces an old hash.
+type Cost struct {
+	MemoryKiB uint32
+	Passes    uint32
+	Threads   uint8
 }
 
-// currentCost takes about 100 ms, well over OWASP's minimum of 19 MiB and two passes.
-var currentCost = cost{memoryKiB: 64 * 1024, passes: 3, threads: 1}
+// PasswordCost takes about 100 ms, well over OWASP's minimum of 19 MiB and two passes.
+var PasswordCost = Cost{MemoryKiB: 64 * 1024, Passes: 3, Threads: 1}
 
 // maxCost is the maximum cost that a stored hash may have.
-var maxCost = cost{memoryKiB: 1024 * 1024, passes: 64, threads: 16}
+var maxCost = Cost{MemoryKiB: 1024 * 1024, Passes: 64, Threads: 16}
 
 const (
 	saltLength = 16
@@ -37,13 +37,13 @@ var errPasswordHash = errors.New("stored password hash is malformed")
 
 // hasher creates and verifies password hashes, at most maxConcurrentHashes at a time.
 type hasher struct {
-	cost  cost
+	cost  Cost
 	slots chan struct{}
 	// dummy is verified for an unknown user, so that the response time does not reveal whether the user exists.
 	dummy string
 }
 
-func newHasher(c cost) *hasher {
+func newHasher(c Cost) *hasher {
 	h := &hasher{cost: c, slots: make(chan struct{}, maxConcurrentHashes)}
 	salt := make([]byte, saltLength)
 	sum := make([]byte, hashLength)
@@ -90,36 +90,36 @@ func (h *hasher) acquire(ctx context.Context) error {
 
 func (h *hasher) release() { <-h.slots }
 
-func (c cost) sum(password string, salt []byte, length int) []byte {
-	return argon2.IDKey([]byte(password), salt, c.passes, c.memoryKiB, c.threads, uint32(length))
+func (c Cost) sum(password string, salt []byte, length int) []byte {
+	return argon2.IDKey([]byte(password), salt, c.Passes, c.MemoryKiB, c.Threads, uint32(length))
 }
 
-func encodeHash(c cost, salt, sum []byte) string {
+func encodeHash(c Cost, salt, sum []byte) string {
 	b64 := base64.RawStdEncoding
-	return fmt.Sprintf("$argon2id$v=%d$m=%d,t=%d,p=%d$%s$%s", argon2.Version, c.memoryKiB, c.passes, c.threads,
+	return fmt.Sprintf("$argon2id$v=%d$m=%d,t=%d,p=%d$%s$%s", argon2.Version, c.MemoryKiB, c.Passes, c.Threads,
 		b64.EncodeToString(salt), b64.EncodeToString(sum))
 }
 
-func decodeHash(encoded string) (c cost, salt, sum []byte, err error) {
+func decodeHash(encoded string) (c Cost, salt, sum []byte, err error) {
 	parts := strings.Split(encoded, "$")
 	if len(parts) != 6 {
-		return cost{}, nil, nil, errPasswordHash
+		return Cost{}, nil, nil, errPasswordHash
 	}
-	if _, err := fmt.Sscanf(parts[3], "m=%d,t=%d,p=%d", &c.memoryKiB, &c.passes, &c.threads); err != nil {
-		return cost{}, nil, nil, errPasswordHash
+	if _, err := fmt.Sscanf(parts[3], "m=%d,t=%d,p=%d", &c.MemoryKiB, &c.Passes, &c.Threads); err != nil {
+		return Cost{}, nil, nil, errPasswordHash
 	}
 	if salt, err = base64.RawStdEncoding.DecodeString(parts[4]); err != nil {
-		return cost{}, nil, nil, errPasswordHash
+		return Cost{}, nil, nil, errPasswordHash
 	}
 	if sum, err = base64.RawStdEncoding.DecodeString(parts[5]); err != nil {
-		return cost{}, nil, nil, errPasswordHash
+		return Cost{}, nil, nil, errPasswordHash
 	}
-	inRange := c.passes >= 1 && c.passes <= maxCost.passes && c.threads >= 1 && c.threads <= maxCost.threads &&
-		c.memoryKiB >= 8*uint32(c.threads) && c.memoryKiB <= maxCost.memoryKiB &&
+	inRange := c.Passes >= 1 && c.Passes <= maxCost.Passes && c.Threads >= 1 && c.Threads <= maxCost.Threads &&
+		c.MemoryKiB >= 8*uint32(c.Threads) && c.MemoryKiB <= maxCost.MemoryKiB &&
 		len(salt) >= 8 && len(salt) <= 64 && len(sum) >= 16 && len(sum) <= 64
 	// Encoding again checks the algorithm and version, and rejects non-canonical numbers.
 	if !inRange || encodeHash(c, salt, sum) != encoded {
-		return cost{}, nil, nil, errPasswordHash
+		return Cost{}, nil, nil, errPasswordHash
 	}
 	return c, salt, sum, nil
 }

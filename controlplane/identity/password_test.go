@@ -9,7 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-var cheap = cost{memoryKiB: 64, passes: 1, threads: 1}
+var cheap = Cost{MemoryKiB: 64, Passes: 1, Threads: 1}
 
 func TestHasher(t *testing.T) {
 	t.Parallel()
@@ -29,7 +29,7 @@ func TestHasher(t *testing.T) {
 	require.NoError(t, err)
 	assert.False(t, ok)
 
-	ok, stale, err = newHasher(cost{memoryKiB: 128, passes: 1, threads: 1}).verify(t.Context(), "secret", one)
+	ok, stale, err = newHasher(Cost{MemoryKiB: 128, Passes: 1, Threads: 1}).verify(t.Context(), "secret", one)
 	require.NoError(t, err)
 	assert.True(t, ok)
 	assert.True(t, stale, "the cost has changed")
@@ -75,7 +75,7 @@ func FuzzDecodeHash(f *testing.F) {
 		if encodeHash(c, salt, sum) != text {
 			t.Errorf("%q is read as %q", text, encodeHash(c, salt, sum))
 		}
-		if c.memoryKiB > maxCost.memoryKiB || c.passes > maxCost.passes || c.threads > maxCost.threads {
+		if c.MemoryKiB > maxCost.MemoryKiB || c.Passes > maxCost.Passes || c.Threads > maxCost.Threads {
 			t.Errorf("%q asks for too much", text)
 		}
 	})

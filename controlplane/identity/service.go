@@ -52,10 +52,11 @@ type Service struct {
 	now    func() time.Time
 }
 
-// New returns a service on the database. Session tokens are stored as HMACs with sessionSecret, so access to the
+// New returns a service on the database. New passwords are hashed at the cost of passwords: PasswordCost, or less in
+// tests. Session tokens are stored as HMACs with sessionSecret, so access to the
 // database alone is not enough to use or forge a session. now is the clock.
-func New(pool *pgxpool.Pool, sessionSecret []byte, now func() time.Time) *Service {
-	return &Service{db: postgres.NewDB(pool, queries), hasher: newHasher(currentCost), secret: sessionSecret, now: postgres.Clock(now)}
+func New(pool *pgxpool.Pool, sessionSecret []byte, passwords Cost, now func() time.Time) *Service {
+	return &Service{db: postgres.NewDB(pool, queries), hasher: newHasher(passwords), secret: sessionSecret, now: postgres.Clock(now)}
 }
 
 // Ping returns an error if the database does not respond.

@@ -33,9 +33,7 @@ func newServiceAndPool(t *testing.T) (*Service, *pgxpool.Pool) {
 	pool, err := postgres.Open(t.Context(), engines.Postgres(t))
 	require.NoError(t, err)
 	t.Cleanup(pool.Close)
-	s := New(pool, []byte("0123456789abcdef0123456789abcdef"), time.Now)
-	s.hasher = newHasher(cheap)
-	return s, pool
+	return New(pool, []byte("0123456789abcdef0123456789abcdef"), cheap, time.Now), pool
 }
 
 var client = Client{Address: netip.MustParseAddr("192.0.2.1"), UserAgent: "test\xff"}
@@ -54,7 +52,7 @@ func TestLoginRaisesTheCostOfOldHashes(t *testing.T) {
 	before, err := s.userByEmail(t.Context(), "ANN@example.com")
 	require.NoError(t, err)
 
-	s.hasher = newHasher(cost{memoryKiB: 128, passes: 2, threads: 1})
+	s.hasher = newHasher(Cost{MemoryKiB: 128, Passes: 2, Threads: 1})
 	_, _, err = s.Login(t.Context(), "ann@example.com", "wrong", client, "")
 	require.ErrorIs(t, err, ErrWrongPassword)
 	unchanged, err := s.userByEmail(t.Context(), "ann@example.com")
@@ -78,7 +76,7 @@ func TestAnotherSecretEndsSessions(t *testing.T) {
 	require.NoError(t, err)
 	_, err = s.Resolve(t.Context(), Credential{Session: session.Token})
 	require.NoError(t, err)
-	other := New(pool, []byte("another secret of 32 bytes......"), time.Now)
+	other := New(pool, []byte("another secret of 32 bytes......"), cheap, time.Now)
 	_, err = other.Resolve(t.Context(), Credential{Session: session.Token})
 	require.ErrorIs(t, err, ErrUnauthenticated)
 }

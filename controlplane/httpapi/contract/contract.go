@@ -2,7 +2,13 @@
 // ../openapi, one per subject.
 package contract
 
-import _ "embed"
+import (
+	_ "embed"
+	"fmt"
+	"sync"
+
+	"github.com/getkin/kin-openapi/openapi3"
+)
 
 //go:generate go run ../openapi/bundle ../openapi openapi.gen.yaml
 //go:generate go tool oapi-codegen -config oapi-codegen.yaml openapi.gen.yaml
@@ -11,3 +17,12 @@ import _ "embed"
 //
 //go:embed openapi.gen.yaml
 var Document []byte
+
+// Read parses the document once. Nobody may change the result.
+var Read = sync.OnceValues(func() (*openapi3.T, error) {
+	doc, err := openapi3.NewLoader().LoadFromData(Document)
+	if err != nil {
+		return nil, fmt.Errorf("read the OpenAPI document: %w", err)
+	}
+	return doc, nil
+})
