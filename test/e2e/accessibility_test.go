@@ -22,6 +22,7 @@ import (
 // TestAccessibility opens every route of the UI with every tab, menu and dialog: axe finds nothing, also in the dark, the keyboard
 // opens and closes dialogs, and nothing is wider than the window.
 func TestAccessibility(t *testing.T) {
+	t.Parallel()
 	started := product.Start(t)
 	b := browser.New(t, filepath.Join("output", t.Name()))
 	var opened, more []string

@@ -19,6 +19,7 @@ import (
 
 // TestComparisons starts, watches and reads comparisons in the browser.
 func TestComparisons(t *testing.T) {
+	t.Parallel()
 	p := newProject(t)
 	p.browser = browser.New(t, filepath.Join("output", t.Name()))
 	models := provider.Start(t, provider.Options{Answer: numberModels()})

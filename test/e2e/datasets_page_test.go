@@ -17,6 +17,7 @@ import (
 
 // TestDatasets fills, edits and compares datasets in the browser.
 func TestDatasets(t *testing.T) {
+	t.Parallel()
 	p := newProject(t)
 	p.browser = browser.New(t, filepath.Join("output", t.Name()))
 	run, _ := p.sendNativeRun(t)

@@ -18,6 +18,7 @@ import (
 
 // TestDemo loads samples with the command, finds them in the lists, and removes them.
 func TestDemo(t *testing.T) {
+	t.Parallel()
 	p := product.Start(t)
 	web := p.Ports.URL(product.Web)
 	binary, err := filepath.Abs(filepath.Join("..", "..", "_build", "looptrace"))

@@ -14,6 +14,7 @@ import (
 
 // TestEvalRuns reads, compares, checks, cancels and deletes eval-runs in the browser.
 func TestEvalRuns(t *testing.T) {
+	t.Parallel()
 	p := newProject(t)
 	p.play(t, "evalrunsempty", nil, nil)
 	dataset := p.createDataset(t, "numbers")

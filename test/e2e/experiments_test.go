@@ -17,6 +17,7 @@ import (
 
 // TestLangfuseExperiment runs an experiment with Langfuse's stock SDK, and finds its eval-run.
 func TestLangfuseExperiment(t *testing.T) {
+	t.Parallel()
 	p := newProject(t)
 	python := programs.Python(t, "e2e-langfuse", "python/langfuse-requirements.txt")
 	program := programs.Command(t.Context(), python, "python/experiment.py")

@@ -9,6 +9,7 @@ import (
 
 // TestHostileContent opens runs whose every text is hostile.
 func TestHostileContent(t *testing.T) {
+	t.Parallel()
 	p := newProject(t)
 	p.play(t, "hostile", map[string]any{"runIds": p.sendHostileRuns(t)}, nil)
 }

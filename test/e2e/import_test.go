@@ -15,6 +15,7 @@ import (
 
 // TestImportPrompts imports a file of another product with the command: first as a dry run, then for good, then again.
 func TestImportPrompts(t *testing.T) {
+	t.Parallel()
 	p := newProject(t)
 	binary, err := filepath.Abs(filepath.Join("..", "..", "_build", "looptrace"))
 	require.NoError(t, err)

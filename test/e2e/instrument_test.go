@@ -14,6 +14,7 @@ import (
 
 // TestSelfTest runs the self-test of the instrument guide in a shell, and reads llms.txt.
 func TestSelfTest(t *testing.T) {
+	t.Parallel()
 	p := newProject(t)
 	web := p.web()
 	var guide struct {

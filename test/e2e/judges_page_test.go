@@ -21,6 +21,7 @@ import (
 // TestJudges starts an eval-run with judges, reads their votes, labels outputs, and compares with judges, in the browser. Meanwhile, rules
 // score runs: one that is made in the browser, and one whose connection has a wrong key.
 func TestJudges(t *testing.T) {
+	t.Parallel()
 	p := newProject(t)
 	p.browser = browser.New(t, filepath.Join("output", t.Name()))
 	models := provider.Start(t, provider.Options{Answer: judgingModels})

@@ -17,6 +17,7 @@ const effectTime = 5 * time.Second
 
 // TestRevokedKey revokes a key in the browser. Every endpoint refuses it from then on.
 func TestRevokedKey(t *testing.T) {
+	t.Parallel()
 	p := newProject(t)
 	minted := p.mint(t, bearer(p.adminKey), "e2e short-lived", "ingest:write", "runs:read")
 	endpoints := map[string]func(ctx context.Context) (product.Answer, error){

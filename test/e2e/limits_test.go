@@ -15,6 +15,7 @@ import (
 
 // TestProjectLimits sets a limit of a project in the browser, and removes it. Every ingest endpoint applies it.
 func TestProjectLimits(t *testing.T) {
+	t.Parallel()
 	p := newProject(t)
 	endpoints := []string{
 		p.product.Ports.URL(product.Ingest) + "/v1/runs", p.product.Ports.URL(product.Ingest) + "/v1/traces",

@@ -10,6 +10,7 @@ import (
 
 // TestRunList looks for a run in a list that is longer than a page.
 func TestRunList(t *testing.T) {
+	t.Parallel()
 	const others = 300
 	p := newProject(t)
 	p.sendRuns(t, others)
@@ -21,12 +22,14 @@ func TestRunList(t *testing.T) {
 
 // TestLiveRuns watches runs that the scenario sends while pages are open.
 func TestLiveRuns(t *testing.T) {
+	t.Parallel()
 	p := newProject(t)
 	p.play(t, "live", map[string]any{"key": p.ingestKey}, nil)
 }
 
 // TestHiddenTraces sends a health check and then an agent's run. The list hides the first and says so.
 func TestHiddenTraces(t *testing.T) {
+	t.Parallel()
 	p := newProject(t)
 	send := func(root tripStep) string {
 		id := runID(t, record(t, p.ingestClient(), "e2e-web", root))
@@ -41,6 +44,7 @@ func TestHiddenTraces(t *testing.T) {
 
 // TestSources sends a run of the application and one of an evaluation. The list shows the second only if asked.
 func TestSources(t *testing.T) {
+	t.Parallel()
 	p := newProject(t)
 	send := func(name string, attributes map[string]json.RawMessage) string {
 		attributes["gen_ai.operation.name"] = json.RawMessage(`"invoke_agent"`)

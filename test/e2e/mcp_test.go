@@ -65,6 +65,7 @@ type mcpAnswer struct {
 // TestMCPClients lists and calls the tools with both official clients, over HTTP and stdio, in both spellings. Each finds out why runs fail
 // on one worker: its tool tells an amount in another unit.
 func TestMCPClients(t *testing.T) {
+	t.Parallel()
 	p := newProject(t)
 	p.sendTrip(t)
 	tenants, err := agent.Tenants(time.Now())

@@ -12,6 +12,7 @@ import (
 
 // TestMembers manages people, accounts and organizations in the browser. Each scenario has a colleague of its own.
 func TestMembers(t *testing.T) {
+	t.Parallel()
 	p := newProject(t)
 	p.browser = browser.New(t, filepath.Join("output", t.Name()))
 	runID := p.sendTrip(t)

@@ -56,6 +56,7 @@ func (p *project) sendNativeRun(t *testing.T) (ended run, start time.Time) {
 
 // TestNativeRun reads a run that several requests have described.
 func TestNativeRun(t *testing.T) {
+	t.Parallel()
 	p := newProject(t)
 	ended, start := p.sendNativeRun(t)
 	assert.Equal(t, nativeName, ended.Name)

@@ -20,6 +20,7 @@ import (
 
 // TestProviders connects, tests and deletes a provider of models in the browser, and reads the spending.
 func TestProviders(t *testing.T) {
+	t.Parallel()
 	p := newProject(t)
 	models := provider.Start(t, provider.Options{})
 	p.play(t, "providers", map[string]any{"address": models.URL + "/v1", "key": models.Key}, nil)
@@ -28,6 +29,7 @@ func TestProviders(t *testing.T) {
 // TestPlayground calls models in the browser: three streams at once, tools, refusals, prompts, datasets, images and limits; as a viewer;
 // and with a key that the server cannot read.
 func TestPlayground(t *testing.T) {
+	t.Parallel()
 	p := newProject(t)
 	p.browser = browser.New(t, filepath.Join("output", t.Name()))
 	models := provider.Start(t, provider.Options{})

@@ -9,6 +9,7 @@ import (
 
 // TestPrices reads the costs of model calls, and sets a price in the browser for a model without one.
 func TestPrices(t *testing.T) {
+	t.Parallel()
 	p := newProject(t)
 	model := "e2e-model-" + uuid.NewString()[:8]
 	priced, unknown := p.sendCall(t, "openai", "gpt-4o-2024-08-06"), p.sendCall(t, "e2e", model)

@@ -15,6 +15,7 @@ import (
 
 // TestPrompts edits, publishes and imports prompts in the browser, and reads the usage of one.
 func TestPrompts(t *testing.T) {
+	t.Parallel()
 	p := newProject(t)
 	p.browser = browser.New(t, filepath.Join("output", t.Name()))
 	export, err := os.ReadFile("../../internal/promptimport/testdata/langfuse-prompts.json")

@@ -27,6 +27,7 @@ const tooLarge = 21 << 20
 
 // TestRefusals sends what ingest must refuse, and checks that nothing of it is stored.
 func TestRefusals(t *testing.T) {
+	t.Parallel()
 	p := newProject(t)
 	const refused = "zzunseenzz by anybody"
 	reader := p.mint(t, bearer(p.adminKey), "e2e reader", "runs:read").Key

@@ -18,6 +18,7 @@ import (
 // TestReplays replays a recorded agent with another system prompt in the browser: the plan, the verdict with its evidence, and the difference.
 // A run without contents is told what is missing.
 func TestReplays(t *testing.T) {
+	t.Parallel()
 	p := newProject(t)
 	models := provider.Start(t, provider.Options{Answer: orderModel})
 	p.create(t, "/v1/providers", map[string]any{"project_id": p.ProjectID, "name": "Scripted", "kind": "openai", "base_url": models.URL + "/v1", "api_key": models.Key})

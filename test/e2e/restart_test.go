@@ -13,6 +13,7 @@ import (
 // TestRestart stops a product and starts it on the same data: runs, account and session are as before. Then it
 // plays what a reader sees while parts are away.
 func TestRestart(t *testing.T) {
+	t.Parallel()
 	p := newProduct(t)
 	p.sendNativeRun(t)
 	p.sendTrip(t)

@@ -9,6 +9,7 @@ import (
 
 // TestRunPage reads a failed run, and the costs of runs without one.
 func TestRunPage(t *testing.T) {
+	t.Parallel()
 	p := newProject(t)
 	unpriced := p.sendCall(t, "e2e", "e2e-model-"+uuid.NewString()[:8])
 	longNames := p.sendCall(t, "e2e", strings.Repeat("model", 40))
@@ -22,6 +23,7 @@ func TestRunPage(t *testing.T) {
 
 // TestRunViews opens each view of a run and compares it with a second run.
 func TestRunViews(t *testing.T) {
+	t.Parallel()
 	p := newProject(t)
 	other, _ := p.sendNativeRun(t)
 	p.play(t, "views", map[string]any{"runId": p.sendTrip(t), "otherRunId": other.RunID, "trip": readTrip(t)}, nil)
@@ -29,6 +31,7 @@ func TestRunViews(t *testing.T) {
 
 // TestLongRun reads a run of 10,000 spans.
 func TestLongRun(t *testing.T) {
+	t.Parallel()
 	const spans = 10_000
 	p := newProject(t)
 	p.play(t, "long", map[string]any{"runId": p.sendLongRun(t, spans), "spans": spans}, nil)

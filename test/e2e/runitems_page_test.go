@@ -13,6 +13,7 @@ import (
 
 // TestRunItems adds runs to a dataset in the browser: a run, a span of it, selected runs, and all that match.
 func TestRunItems(t *testing.T) {
+	t.Parallel()
 	p := newProject(t)
 	p.browser = browser.New(t, filepath.Join("output", t.Name()))
 	var ids []string

@@ -41,15 +41,18 @@ type tripStep struct {
 
 // TestSDKs sends the trip with each stock SDK to each endpoint that the SDK supports, and reads it back.
 func TestSDKs(t *testing.T) {
+	t.Parallel()
 	p := newProject(t)
 	tripFile, err := filepath.Abs(trip)
 	require.NoError(t, err)
 	python, node := programs.Python(t, "e2e-python", "python/requirements.txt"), programs.Node(t, "e2e-node", os.DirFS("node"))
 	ports := p.product.Ports
-	pythonSends := func(protocol, endpoint string) func(*testing.T, string) string {
+	pythonSends := func(protocol, endpoint string, env ...string) func(*testing.T, string) string {
 		return func(t *testing.T, service string) string {
 			t.Helper()
-			return string(programs.Output(t, programs.Command(t.Context(), python, "python/send.py", protocol, endpoint, p.ingestKey, tripFile, service)))
+			cmd := programs.Command(t.Context(), python, "python/send.py", protocol, endpoint, p.ingestKey, tripFile, service)
+			cmd.Env = append(cmd.Env, env...)
+			return string(programs.Output(t, cmd))
 		}
 	}
 	nodeSends := func(endpoint string) func(*testing.T, string) string {
@@ -75,16 +78,13 @@ func TestSDKs(t *testing.T) {
 			otlptracegrpc.WithEndpoint(ports.Addr(product.OTLPGRPC)), otlptracegrpc.WithInsecure(), otlptracegrpc.WithHeaders(authorization)))},
 		{"python-http-web", pythonSends("http", ports.URL(product.Web)+"/v1/traces")},
 		{"python-http-otlp-port", pythonSends("http", ports.URL(product.OTLPHTTP)+"/v1/traces")},
-		{"python-http-deflate-otlp-port", func(t *testing.T, service string) string {
-			t.Helper()
-			t.Setenv("OTEL_EXPORTER_OTLP_COMPRESSION", "deflate")
-			return pythonSends("http", ports.URL(product.OTLPHTTP)+"/v1/traces")(t, service)
-		}},
+		{"python-http-deflate-otlp-port", pythonSends("http", ports.URL(product.OTLPHTTP)+"/v1/traces", "OTEL_EXPORTER_OTLP_COMPRESSION=deflate")},
 		{"python-grpc", pythonSends("grpc", ports.Addr(product.OTLPGRPC))},
 		{"node-json-ingest", nodeSends(ports.URL(product.Ingest) + "/v1/traces")},
 		{"node-json-otlp-port", nodeSends(ports.URL(product.OTLPHTTP) + "/v1/traces")},
 	} {
 		t.Run(sender.service, func(t *testing.T) {
+			t.Parallel()
 			id, err := uuid.Parse(strings.TrimSpace(sender.send(t, sender.service)))
 			require.NoError(t, err)
 			p.assertTrip(t, id.String(), sender.service)

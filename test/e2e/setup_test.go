@@ -16,6 +16,7 @@ import (
 // TestSetup takes the newcomer's path in the browser, from an empty data folder to the text of a failed run for an agent. It creates a
 // further ingest key there, and an admin key over REST.
 func TestSetup(t *testing.T) {
+	t.Parallel()
 	p := &project{product: product.Start(t), Account: &product.Account{Email: "ada@example.com", Password: "a lovelace of one's own"}}
 	require.False(t, p.bootstrapped(t), "there is no account yet")
 
