@@ -71,6 +71,7 @@ lint: lint-go lint-sdk ui/node_modules/.package-lock.json ## Lint Go, the UI and
 
 .PHONY: lint-go
 lint-go: $(LINTER) ## Lint Go, including the import rules
+	@git grep -hoE '${slow_tests:^%$$=^func %[(]}' -- '*_test.go' | sort | uniq -d | (! grep .) || (echo "a slow test has the name of another, which make test leaves out, too"; exit 1)
 	$(LINTER) run
 
 $(LINTER):
@@ -84,11 +85,17 @@ audit: ## Check all dependencies against a vulnerability database (AUDIT_DB=fold
 	@scripts/audit
 
 # The stages of the tests. Each prints how long it took, and the Go tests and those of the SDK their ten slowest.
-# SLOW_TESTS are what guards a release and not each change: faults, walls against other tenants and hostile pages, every
-# page in every width and colour, long loops of kills. make test has a short form of each.
-SLOW_TESTS := ^(TestAccessibility|TestSecurity)$$
-packages = $(shell $(GO) list ./... | grep -v -e /_build/ -e '/test/bench$$')
-slow_packages = $(filter %/test/faults %/test/faults/cluster %/test/security,$(packages))
+# slow_tests guard a release, not each change: faults, attacks, hostile texts, every page in every width and colour, every
+# version of a stock SDK. make test has a short form of each: TestKill kills each process once, the tests of
+# controlplane/httpapi walk another tenant's, and each page has its journey.
+slow_tests := ^($(subst $() ,|,$(strip \
+  TestBadClients TestBombs TestHang TestKillComparison TestKillEvalRun TestKillReplay TestKillWithinInsert TestKillYoung TestPoison \
+  TestQueueDiskFull TestRepeat TestShapes TestSoak TestStoreDiskFull TestStoreDown \
+  TestCluster TestProxy TestQueueErrors TestSecurity \
+  TestAccessibility TestHostileContent TestLangfuseExperiment TestPages)))$$
+slow_packages := ./test/faults/... ./test/security ./test/e2e
+# test/audit compiles a scanner of vulnerabilities: it is in test-release.
+packages = $(filter-out %/test/bench %/test/audit %/test/security %/test/faults/cluster,$(shell $(GO) list ./... | grep -v /_build/))
 
 .PHONY: test
 test: prerequisites build $(TESTSUM) _build/sdk-venv/.installed ui/node_modules/.package-lock.json ## Test that the product works, before a change is sent; installs what it needs
@@ -119,11 +126,11 @@ generated-fresh: generate ## Fail if a generated file is stale
 # One ClickHouse and one PostgreSQL serve all packages. More tests than processors run at once, because most of them wait.
 .PHONY: test-go
 test-go: build $(TESTSUM) _build/sdk-venv/.installed ## Run the Go tests on real ClickHouse, PostgreSQL and Kafka, and on the built product
-	@scripts/stage $@ scripts/go-test $(TESTSUM) $@ $(GO) run ./test/engines/share -- -p 3 -parallel 6 -timeout 30m -skip '$(SLOW_TESTS)' $(filter-out $(slow_packages),$(packages))
+	@scripts/stage $@ scripts/go-test $(TESTSUM) $@ $(GO) run ./test/engines/share -- -p 3 -parallel 6 -timeout 30m -skip '$(slow_tests)' $(packages)
 
 .PHONY: test-slow
 test-slow: build $(TESTSUM) _build/sdk-venv/.installed
-	@scripts/stage $@ scripts/go-test $(TESTSUM) $@ -- -p 2 -timeout 50m $(slow_packages)
+	@scripts/stage $@ scripts/go-test $(TESTSUM) $@ -- -p 3 -parallel 3 -timeout 50m -run '$(slow_tests)' $(slow_packages)
 
 .PHONY: conformance
 conformance: ## Print dialect × field for real instrumentations: right, wrong, absent at source
@@ -149,8 +156,9 @@ recipes: build _build/sdk-venv/.installed ## Run every recipe of docs/recipes, e
 
 # Its results are kept in docs/measurements/release.md.
 .PHONY: test-release
-test-release: crosscheck-stats ## Run what judges us by large programs of others: model SDKs, other implementations of statistics
+test-release: crosscheck-stats ## Run what judges us by large programs of others: model SDKs, implementations of statistics, a scanner
 	cd test/provider/sdk && $(GO) test -count=1 ./...
+	$(GO) test -count=1 ./test/audit
 
 sdk_bin := $(CURDIR)/_build/sdk-venv/bin
 

@@ -14,7 +14,7 @@ import (
 )
 
 // Sixty concurrent bombs are all stopped at the limit, and take the memory of as many as there are processors.
-func TestBombs(t *testing.T) { // it measures the memory of the process
+func TestDecompressionBombs(t *testing.T) { // it measures the memory of the process
 	gzipBomb := gzipZeros(t, 1<<10)
 	for _, tt := range []struct {
 		name, encoding, body string
