@@ -151,5 +151,5 @@ func TestQueue(t *testing.T) {
 	status, result = ask(t, r, "/readyz")
 	assert.Equal(t, http.StatusServiceUnavailable, status)
 	assert.Contains(t, result.Checks[checkQueue], "unavailable: no broker answers: ")
-	assert.Less(t, time.Since(begun), 3*queueTimeout)
+	assert.Less(t, time.Since(begun), 10*queueTimeout, "the client alone tries for longer")
 }
