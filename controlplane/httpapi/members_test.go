@@ -360,12 +360,10 @@ func TestStreamEndsWithTheRole(t *testing.T) {
 	removed, deactivated := e.userID(t, "removed@example.com").String(), e.userID(t, "deactivated@example.com").String()
 	require.Equal(t, http.StatusNoContent, e.do(t, http.MethodDelete, "/v1/members/"+removed+"?organization_id="+project.OrganizationId.String(), nil, cookie(owner)).Code)
 	require.Equal(t, http.StatusOK, e.do(t, http.MethodPost, "/v1/members/"+deactivated+"/_actions/deactivate", map[string]any{"organization_id": project.OrganizationId}, cookie(owner)).Code)
-	begin := time.Now()
 	for name, code := range map[string]string{"removed": "not_found", "deactivated": "unauthenticated"} {
 		end := streams[name].next(t)
 		assert.Equal(t, "end", end.name)
 		assert.Contains(t, end.data, `"code":"`+code+`"`)
-		assert.Less(t, time.Since(begin), 5*time.Second)
 	}
 }
 

@@ -411,7 +411,7 @@ func TestBodiesThatNeverEnd(t *testing.T) {
 	}
 	begin := time.Now()
 	require.NoError(t, stop())
-	assert.Less(t, time.Since(begin), 4*time.Second)
+	assert.Less(t, time.Since(begin), 12*time.Second, "a body may stop for 15 s")
 	for _, from := range open {
 		_, _ = io.Copy(io.Discard, from) // to the end
 	}
