@@ -1,4 +1,4 @@
-package httpapi
+package httpapi_test
 
 import (
 	"encoding/json"
@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"github.com/tiktoken-go/tokenizer"
 
+	"github.com/looptrace/looptrace/controlplane/httpapi/apitest"
 	"github.com/looptrace/looptrace/controlplane/httpapi/contract"
 	"github.com/looptrace/looptrace/internal/clickhouse"
 	"github.com/looptrace/looptrace/internal/problem"
@@ -19,86 +20,27 @@ import (
 	"github.com/looptrace/looptrace/test/engines"
 )
 
-// storeLongRun stores a run of 2,000 model calls, of which the first has a message of 1 MB and one with 1 MB of image.
-func storeLongRun(t *testing.T, clickhouseURL string, project uuid.UUID) uuid.UUID {
-	t.Helper()
-	writer, err := clickhouse.NewWriter(t.Context(), clickhouseURL)
-	require.NoError(t, err)
-	defer writer.Close()
-	run := uuid.New()
-	start := time.Now().Add(-time.Minute).UTC().Truncate(time.Microsecond)
-	const megabyte = 1 << 20
-	var contents []runmodel.Content
-	for i, message := range []string{
-		`{"role":"assistant","parts":[{"type":"text","content":"` + strings.Repeat("it goes on ", megabyte/11) + `"}]}`,
-		`{"role":"user","parts":[{"type":"blob","data":"` + strings.Repeat("AAAA", megabyte/4) + `"}]}`,
-		`{"role":"assistant","parts":[{"type":"text","content":"all is well"}]}`,
-	} {
-		frame, texts, err := runmodel.SplitContent("message", message)
-		require.NoError(t, err)
-		contents = append(contents, runmodel.Content{
-			ProjectID: project, Hour: start.Truncate(time.Hour), RunID: run, ContentID: uint64(i + 1), Kind: "message", Frame: frame, Texts: texts,
-		})
-	}
-	spans := make([]runmodel.Span, 2000)
-	for i := range spans {
-		begin := start.Add(time.Duration(i) * time.Millisecond)
-		spans[i] = runmodel.Span{
-			ProjectID: project, RunID: run, SpanID: uint64(i + 1), ParentSpanID: 1, Version: 1, StartTime: begin, EndTime: begin.Add(time.Millisecond),
-			Name: "chat", Operation: "chat", OutputMessageIDs: []uint64{3},
-		}
-	}
-	spans[0].ParentSpanID, spans[0].EndTime = 0, start.Add(2*time.Second)
-	spans[1].OutputMessageIDs, spans[1].InputMessageIDs = []uint64{1}, []uint64{2}
-	require.NoError(t, writer.InsertContents(t.Context(), contents))
-	require.NoError(t, writer.InsertSpans(t.Context(), spans))
-	require.NoError(t, writer.InsertBounds(t.Context(), []clickhouse.Bounds{{
-		ProjectID: project, RunID: run, FirstStart: start, LastStart: spans[len(spans)-1].StartTime, FirstBatch: 1, LastBatch: 1, Absent: clickhouse.Absent(spans),
-	}}))
-	require.NoError(t, writer.InsertRuns(t.Context(), []runmodel.Run{runmodel.Totals(spans)}))
-	return run
-}
-
-type viewAnswer struct {
-	TokensUsed int `json:"tokens_used"`
-	ErrorChain []struct {
-		SpanID string `json:"span_id"`
-	} `json:"error_chain"`
-	Steps []struct {
-		SpanID   string `json:"span_id"`
-		Name     string `json:"name"`
-		Recorded string `json:"recorded"`
-	} `json:"steps"`
-	LeftOut *struct {
-		Steps int    `json:"steps"`
-		Next  string `json:"next"`
-	} `json:"left_out"`
-	Cut *struct {
-		Steps int `json:"steps"`
-	} `json:"cut"`
-}
-
 func TestAgentView(t *testing.T) {
 	t.Parallel()
 	address := engines.ClickHouse(t)
-	e := newEnvOn(t, engines.Postgres(t), address)
-	session, project := e.setUp(t)
-	path := "/v1/runs/" + storeRun(t, address, project.Id).String() + "/agent-view"
-	key := bearer(e.mint(t, session, project.Id, contract.ScopeRunsRead).Key)
+	e := apitest.NewOn(t, engines.Postgres(t), address)
+	session, project := e.SetUp(t)
+	path := "/v1/runs/" + apitest.StoreRun(t, address, project.Id).String() + "/agent-view"
+	key := apitest.Bearer(e.Mint(t, session, project.Id, contract.ScopeRunsRead).Key)
 	o200k, err := tokenizer.Get(tokenizer.O200kBase)
 	require.NoError(t, err)
 	cl100k, err := tokenizer.Get(tokenizer.Cl100kBase)
 	require.NoError(t, err)
 
 	t.Run("json", func(t *testing.T) {
-		w := e.do(t, http.MethodGet, path, nil, key)
-		view := must[viewAnswer](t, w, http.StatusOK)
+		w := e.Do(t, http.MethodGet, path, nil, key)
+		view := apitest.Must[apitest.AgentView](t, w, http.StatusOK)
 		assert.Equal(t, "application/json", w.Header().Get("Content-Type"))
 		counted, err := o200k.Count(w.Body.String())
 		require.NoError(t, err)
 		assert.Equal(t, counted, view.TokensUsed)
 		require.Len(t, view.ErrorChain, 1)
-		assert.Equal(t, rootSpan, view.ErrorChain[0].SpanID)
+		assert.Equal(t, apitest.RootSpan, view.ErrorChain[0].SpanID)
 		require.Len(t, view.Steps, 3)
 		assert.Regexp(t, `^<(\d{6}) error>Timeout: too slow<\d{6} input>What is 2\^53\+1\?</\d{6}>$`, view.Steps[0].Recorded)
 		assert.Regexp(t, `^<(\d{6}) user>What is 2\^53\+1\?</\d{6}>$`, view.Steps[1].Recorded)
@@ -107,7 +49,7 @@ func TestAgentView(t *testing.T) {
 		assert.Nil(t, view.LeftOut)
 	})
 	t.Run("text", func(t *testing.T) {
-		w := e.do(t, http.MethodGet, path+"?format=text&encoding=cl100k_base&token_budget=300", nil, key)
+		w := e.Do(t, http.MethodGet, path+"?format=text&encoding=cl100k_base&token_budget=300", nil, key)
 		require.Equal(t, http.StatusOK, w.Code, w.Body.String())
 		assert.Equal(t, "text/markdown; charset=utf-8", w.Header().Get("Content-Type"))
 		counted, err := cl100k.Count(w.Body.String())
@@ -116,9 +58,9 @@ func TestAgentView(t *testing.T) {
 		assert.True(t, strings.HasPrefix(w.Body.String(), "# Run\n"))
 	})
 	t.Run("long run", func(t *testing.T) {
-		path := "/v1/runs/" + storeLongRun(t, address, project.Id).String() + "/agent-view"
-		w := e.do(t, http.MethodGet, path+"?focus=0000000000000002&token_budget=2000", nil, key)
-		view := must[viewAnswer](t, w, http.StatusOK)
+		path := "/v1/runs/" + apitest.StoreLongRun(t, address, project.Id).String() + "/agent-view"
+		w := e.Do(t, http.MethodGet, path+"?focus=0000000000000002&token_budget=2000", nil, key)
+		view := apitest.Must[apitest.AgentView](t, w, http.StatusOK)
 		counted, err := o200k.Count(w.Body.String())
 		require.NoError(t, err)
 		assert.Equal(t, counted, view.TokensUsed)
@@ -134,23 +76,23 @@ func TestAgentView(t *testing.T) {
 		assert.Regexp(t, `<\d{6} \d+\+ bytes left out>`, focused, "the store has more than was read")
 		assert.Regexp(t, `<\d{6} input>\d+ bytes`, focused, "an image is shown as its size")
 
-		next := must[viewAnswer](t, e.do(t, http.MethodGet, strings.TrimPrefix(view.LeftOut.Next, "GET "), nil, key), http.StatusOK)
+		next := apitest.Must[apitest.AgentView](t, e.Do(t, http.MethodGet, strings.TrimPrefix(view.LeftOut.Next, "GET "), nil, key), http.StatusOK)
 		assert.NotEmpty(t, next.Steps)
 	})
 	t.Run("refused", func(t *testing.T) {
 		for _, focus := range []string{"00000000000000ff", "0000000000000000"} {
-			golden(t, "not_found", e.do(t, http.MethodGet, path+"?focus="+focus, nil, key))
+			apitest.Golden(t, "not_found", e.Do(t, http.MethodGet, path+"?focus="+focus, nil, key))
 		}
-		golden(t, "not_found", e.do(t, http.MethodGet, "/v1/runs/"+noSuchID+"/agent-view", nil, key))
+		apitest.Golden(t, "not_found", e.Do(t, http.MethodGet, "/v1/runs/"+apitest.NoSuchID+"/agent-view", nil, key))
 		for _, query := range []string{"token_budget=255", "token_budget=100001", "encoding=gpt2", "focus=A1", "format=xml"} {
-			got := wantProblem(t, e.do(t, http.MethodGet, path+"?"+query, nil, key), http.StatusUnprocessableEntity)
+			got := apitest.WantProblem(t, e.Do(t, http.MethodGet, path+"?"+query, nil, key), http.StatusUnprocessableEntity)
 			assert.Equal(t, problem.CodeValidationFailed, got.Code, query)
 		}
-		ingest := bearer(e.mint(t, session, project.Id, contract.ScopeIngestWrite).Key)
-		assert.Equal(t, http.StatusForbidden, e.do(t, http.MethodGet, path, nil, ingest).Code)
-		other := e.createProject(t, session, project.WorkspaceId, "other")
-		stranger := bearer(e.mint(t, session, other.Id, contract.ScopeRunsRead).Key)
-		golden(t, "not_found", e.do(t, http.MethodGet, path, nil, stranger))
+		ingest := apitest.Bearer(e.Mint(t, session, project.Id, contract.ScopeIngestWrite).Key)
+		assert.Equal(t, http.StatusForbidden, e.Do(t, http.MethodGet, path, nil, ingest).Code)
+		other := e.CreateProject(t, session, project.WorkspaceId, "other")
+		stranger := apitest.Bearer(e.Mint(t, session, other.Id, contract.ScopeRunsRead).Key)
+		apitest.Golden(t, "not_found", e.Do(t, http.MethodGet, path, nil, stranger))
 	})
 }
 
@@ -158,11 +100,11 @@ func TestAgentView(t *testing.T) {
 func TestAgentViewLongTexts(t *testing.T) {
 	t.Parallel()
 	address := engines.ClickHouse(t)
-	e := newEnvOn(t, engines.Postgres(t), address)
-	session, project := e.setUp(t)
-	key := bearer(e.mint(t, session, project.Id, contract.ScopeRunsRead).Key)
+	e := apitest.NewOn(t, engines.Postgres(t), address)
+	session, project := e.SetUp(t)
+	key := apitest.Bearer(e.Mint(t, session, project.Id, contract.ScopeRunsRead).Key)
 	start := time.Now().Add(-time.Hour).UTC().Truncate(time.Microsecond)
-	stored := func(t *testing.T, span runmodel.Span, messages ...string) viewAnswer {
+	stored := func(t *testing.T, span runmodel.Span, messages ...string) apitest.AgentView {
 		t.Helper()
 		span.ProjectID, span.RunID, span.SpanID, span.Version = project.Id, uuid.New(), 1, 1
 		span.StartTime, span.EndTime, span.Name = start, start.Add(time.Second), "step"
@@ -179,8 +121,8 @@ func TestAgentViewLongTexts(t *testing.T) {
 				ProjectID: project.Id, Hour: start.Truncate(time.Hour), RunID: span.RunID, ContentID: uint64(i + 1), Kind: runmodel.ContentMessage, Frame: frame, Texts: texts,
 			}}))
 		}
-		storeSpans(t, address, []runmodel.Span{span})
-		view := must[viewAnswer](t, e.do(t, http.MethodGet, "/v1/runs/"+span.RunID.String()+"/agent-view?token_budget=100000", nil, key), http.StatusOK)
+		apitest.StoreSpans(t, address, []runmodel.Span{span})
+		view := apitest.Must[apitest.AgentView](t, e.Do(t, http.MethodGet, "/v1/runs/"+span.RunID.String()+"/agent-view?token_budget=100000", nil, key), http.StatusOK)
 		require.Len(t, view.Steps, 1)
 		return view
 	}

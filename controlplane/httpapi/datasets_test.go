@@ -1,4 +1,4 @@
-package httpapi
+package httpapi_test
 
 import (
 	"encoding/json"
@@ -13,41 +13,18 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/looptrace/looptrace/controlplane/httpapi/apitest"
 	"github.com/looptrace/looptrace/controlplane/httpapi/contract"
 )
 
-// createDataset creates a dataset with items whose keys and inputs are the names.
-func (e *env) createDataset(t *testing.T, as option, project uuid.UUID, name string, items ...string) contract.Dataset {
-	t.Helper()
-	created := must[contract.Dataset](t, e.do(t, http.MethodPost, "/v1/datasets", map[string]any{"project_id": project, "name": name}, as), http.StatusCreated)
-	if len(items) > 0 {
-		e.writeItems(t, as, created.Id, "append", items...)
-	}
-	return must[contract.Dataset](t, e.do(t, http.MethodGet, "/v1/datasets/"+created.Id.String(), nil, as), http.StatusOK)
-}
-
-func (e *env) writeItems(t *testing.T, as option, dataset uuid.UUID, mode string, items ...string) contract.DatasetWritten {
-	t.Helper()
-	list := make([]any, len(items))
-	for i, item := range items {
-		key, input, _ := strings.Cut(item, "=")
-		if input == "" {
-			input = key
-		}
-		list[i] = map[string]any{"key": key, "input": input}
-	}
-	w := e.do(t, http.MethodPost, "/v1/datasets/"+dataset.String()+"/items", map[string]any{"mode": mode, "items": list}, as)
-	return must[contract.DatasetWritten](t, w, http.StatusCreated)
-}
-
 // keysOf lists the keys and inputs of a revision; "" is the newest.
-func (e *env) keysOf(t *testing.T, as option, dataset uuid.UUID, revision string) (list []string) {
+func keysOf(t *testing.T, e *apitest.Env, as apitest.Option, dataset uuid.UUID, revision string) (list []string) {
 	t.Helper()
 	path := "/v1/datasets/" + dataset.String() + "/items?limit=500"
 	if revision != "" {
 		path += "&revision=" + revision
 	}
-	page := must[contract.DatasetItemPage](t, e.do(t, http.MethodGet, path, nil, as), http.StatusOK)
+	page := apitest.Must[contract.DatasetItemPage](t, e.Do(t, http.MethodGet, path, nil, as), http.StatusOK)
 	for _, item := range page.Data {
 		name := "-"
 		if item.Key != nil {
@@ -60,22 +37,22 @@ func (e *env) keysOf(t *testing.T, as option, dataset uuid.UUID, revision string
 
 func TestDatasets(t *testing.T) {
 	t.Parallel()
-	e := newEnv(t)
-	owner, project := e.setUp(t)
-	as := cookie(owner)
-	viewer := cookie(e.addMember(t, "vic@example.com", "viewer", project.OrganizationId))
-	w := e.do(t, http.MethodPost, "/v1/datasets", map[string]any{"project_id": project.Id, "name": " faq ", "description": "Questions."}, as)
-	faq := must[contract.Dataset](t, w, http.StatusCreated)
+	e := apitest.New(t)
+	owner, project := e.SetUp(t)
+	as := apitest.Cookie(owner)
+	viewer := apitest.Cookie(e.AddMember(t, "vic@example.com", "viewer", project.OrganizationId))
+	w := e.Do(t, http.MethodPost, "/v1/datasets", map[string]any{"project_id": project.Id, "name": " faq ", "description": "Questions."}, as)
+	faq := apitest.Must[contract.Dataset](t, w, http.StatusCreated)
 	path := "/v1/datasets/" + faq.Id.String()
 	assert.Equal(t, path, w.Header().Get("Location"))
 	assert.Equal(t, "faq", faq.Name)
 	assert.Zero(t, faq.Revision)
 	assert.Equal(t, "null", string(faq.Schema.Input))
-	assert.Equal(t, "name_taken", wantProblem(t, e.do(t, http.MethodPost, "/v1/datasets", map[string]any{"project_id": project.Id, "name": "faq"}, as), http.StatusConflict).Code)
-	e.createDataset(t, as, project.Id, "Other")
+	assert.Equal(t, "name_taken", apitest.WantProblem(t, e.Do(t, http.MethodPost, "/v1/datasets", map[string]any{"project_id": project.Id, "name": "faq"}, as), http.StatusConflict).Code)
+	e.CreateDataset(t, as, project.Id, "Other")
 	names := func(query string) (list []string) {
 		t.Helper()
-		for _, d := range must[contract.DatasetPage](t, e.do(t, http.MethodGet, "/v1/datasets?project_id="+project.Id.String()+query, nil, viewer), http.StatusOK).Data {
+		for _, d := range apitest.Must[contract.DatasetPage](t, e.Do(t, http.MethodGet, "/v1/datasets?project_id="+project.Id.String()+query, nil, viewer), http.StatusOK).Data {
 			list = append(list, d.Name)
 		}
 		return list
@@ -83,11 +60,11 @@ func TestDatasets(t *testing.T) {
 	assert.Equal(t, []string{"faq", "Other"}, names(""))
 	assert.Equal(t, []string{"faq"}, names("&search=QUESTIONS"))
 	assert.Equal(t, []string{"Other"}, names("&name=Other"))
-	assert.Equal(t, "name_taken", wantProblem(t, e.do(t, http.MethodPatch, path, `{"name":"Other"}`, as), http.StatusConflict).Code)
-	renamed := must[contract.Dataset](t, e.do(t, http.MethodPatch, path, `{"name":"FAQ"}`, as), http.StatusOK)
+	assert.Equal(t, "name_taken", apitest.WantProblem(t, e.Do(t, http.MethodPatch, path, `{"name":"Other"}`, as), http.StatusConflict).Code)
+	renamed := apitest.Must[contract.Dataset](t, e.Do(t, http.MethodPatch, path, `{"name":"FAQ"}`, as), http.StatusOK)
 	assert.Equal(t, "Questions.", renamed.Description)
 
-	item := must[contract.DatasetItem](t, e.do(t, http.MethodPost, path+"/items",
+	item := apitest.Must[contract.DatasetItem](t, e.Do(t, http.MethodPost, path+"/items",
 		`{"key":"a","input":{"z":1.50,"a":[1]},"reference_output":"Paris","metadata":{"b":1},"split":"test","tags":["x","x","y"]}`, as), http.StatusCreated)
 	assert.Contains(t, string(item.Input), `"z":1.50,"a"`, "as it was sent")
 	assert.Equal(t, []string{"x", "y"}, item.Tags)
@@ -102,57 +79,57 @@ func TestDatasets(t *testing.T) {
 		{http.MethodDelete, path + "/items/" + item.Id.String(), nil},
 		{http.MethodDelete, path, nil},
 	} {
-		assert.Equal(t, http.StatusForbidden, e.do(t, r.method, r.path, r.body, viewer).Code, r.method+" "+r.path)
+		assert.Equal(t, http.StatusForbidden, e.Do(t, r.method, r.path, r.body, viewer).Code, r.method+" "+r.path)
 	}
-	assert.Equal(t, http.StatusNoContent, e.do(t, http.MethodDelete, path, nil, as).Code)
-	assert.Equal(t, http.StatusNotFound, e.do(t, http.MethodGet, path, nil, as).Code)
-	_, err := e.db.Exec(t.Context(), "DELETE FROM projects WHERE id = $1", project.Id)
+	assert.Equal(t, http.StatusNoContent, e.Do(t, http.MethodDelete, path, nil, as).Code)
+	assert.Equal(t, http.StatusNotFound, e.Do(t, http.MethodGet, path, nil, as).Code)
+	_, err := e.DB.Exec(t.Context(), "DELETE FROM projects WHERE id = $1", project.Id)
 	require.NoError(t, err)
-	assert.Zero(t, e.count(t, "SELECT (SELECT count(*) FROM datasets) + (SELECT count(*) FROM dataset_items) + (SELECT count(*) FROM dataset_revisions)"))
+	assert.Zero(t, e.Count(t, "SELECT (SELECT count(*) FROM datasets) + (SELECT count(*) FROM dataset_items) + (SELECT count(*) FROM dataset_revisions)"))
 }
 
 // TestDatasetRevisions writes in every mode, and reads each revision exactly.
 func TestDatasetRevisions(t *testing.T) {
 	t.Parallel()
-	e := newEnv(t)
-	owner, project := e.setUp(t)
-	as := cookie(owner)
-	dataset := e.createDataset(t, as, project.Id, "d")
+	e := apitest.New(t)
+	owner, project := e.SetUp(t)
+	as := apitest.Cookie(owner)
+	dataset := e.CreateDataset(t, as, project.Id, "d")
 	path := "/v1/datasets/" + dataset.Id.String()
 	counts := func(w contract.DatasetWritten) [5]int {
 		return [5]int{w.Revision, w.Added, w.Updated, w.Removed, w.Unchanged}
 	}
-	first := e.writeItems(t, as, dataset.Id, "append", "a=1", "b=2", "c=3")
+	first := e.WriteItems(t, as, dataset.Id, "append", "a=1", "b=2", "c=3")
 	assert.Equal(t, [5]int{1, 3, 0, 0, 0}, counts(first))
-	upserted := e.writeItems(t, as, dataset.Id, "upsert", "b=2", "c=33", "d=4")
+	upserted := e.WriteItems(t, as, dataset.Id, "upsert", "b=2", "c=33", "d=4")
 	assert.Equal(t, [5]int{2, 1, 1, 0, 1}, counts(upserted))
 	assert.Equal(t, first.ItemIds[1:], upserted.ItemIds[:2])
-	assert.Equal(t, [5]int{2, 0, 0, 0, 2}, counts(e.writeItems(t, as, dataset.Id, "upsert", "b=2", "c=33")), "a write that changes nothing makes no revision")
-	assert.Equal(t, [5]int{3, 1, 0, 3, 1}, counts(e.writeItems(t, as, dataset.Id, "replace", "d=4", "e=5")))
+	assert.Equal(t, [5]int{2, 0, 0, 0, 2}, counts(e.WriteItems(t, as, dataset.Id, "upsert", "b=2", "c=33")), "a write that changes nothing makes no revision")
+	assert.Equal(t, [5]int{3, 1, 0, 3, 1}, counts(e.WriteItems(t, as, dataset.Id, "replace", "d=4", "e=5")))
 	item := *first.ItemIds[0]
-	assert.Equal(t, http.StatusNotFound, e.do(t, http.MethodGet, path+"/items/"+item.String(), nil, as).Code)
-	assert.Equal(t, "1", string(must[contract.DatasetItem](t, e.do(t, http.MethodGet, path+"/items/"+item.String()+"?revision=2", nil, as), http.StatusOK).Input)[1:2])
+	assert.Equal(t, http.StatusNotFound, e.Do(t, http.MethodGet, path+"/items/"+item.String(), nil, as).Code)
+	assert.Equal(t, "1", string(apitest.Must[contract.DatasetItem](t, e.Do(t, http.MethodGet, path+"/items/"+item.String()+"?revision=2", nil, as), http.StatusOK).Input)[1:2])
 
 	d := *upserted.ItemIds[2]
-	edited := must[contract.DatasetItem](t, e.do(t, http.MethodPatch, path+"/items/"+d.String(), `{"input":"44","split":"test","note":"typo"}`, as), http.StatusOK)
+	edited := apitest.Must[contract.DatasetItem](t, e.Do(t, http.MethodPatch, path+"/items/"+d.String(), `{"input":"44","split":"test","note":"typo"}`, as), http.StatusOK)
 	assert.Equal(t, 4, edited.RevisionAdded)
 	assert.Equal(t, "d", *edited.Key)
-	cleared := must[contract.DatasetItem](t, e.do(t, http.MethodPatch, path+"/items/"+d.String(), `{"split":null,"key":null,"reference_output":null}`, as), http.StatusOK)
+	cleared := apitest.Must[contract.DatasetItem](t, e.Do(t, http.MethodPatch, path+"/items/"+d.String(), `{"split":null,"key":null,"reference_output":null}`, as), http.StatusOK)
 	assert.Nil(t, cleared.Split)
 	assert.Nil(t, cleared.Key)
-	assert.Equal(t, cleared, must[contract.DatasetItem](t, e.do(t, http.MethodPatch, path+"/items/"+d.String(), `{"split":null}`, as), http.StatusOK), "no change, no revision")
-	assert.Equal(t, http.StatusNoContent, e.do(t, http.MethodDelete, path+"/items/"+d.String(), nil, as).Code)
-	assert.Equal(t, http.StatusNotFound, e.do(t, http.MethodDelete, path+"/items/"+d.String(), nil, as).Code)
-	assert.Equal(t, http.StatusNotFound, e.do(t, http.MethodPatch, path+"/items/"+d.String(), `{"input":1}`, as).Code)
+	assert.Equal(t, cleared, apitest.Must[contract.DatasetItem](t, e.Do(t, http.MethodPatch, path+"/items/"+d.String(), `{"split":null}`, as), http.StatusOK), "no change, no revision")
+	assert.Equal(t, http.StatusNoContent, e.Do(t, http.MethodDelete, path+"/items/"+d.String(), nil, as).Code)
+	assert.Equal(t, http.StatusNotFound, e.Do(t, http.MethodDelete, path+"/items/"+d.String(), nil, as).Code)
+	assert.Equal(t, http.StatusNotFound, e.Do(t, http.MethodPatch, path+"/items/"+d.String(), `{"input":1}`, as).Code)
 
 	for revision, want := range map[string][]string{
 		"0": nil, "1": {"a=1", "b=2", "c=3"}, "2": {"a=1", "b=2", "c=33", "d=4"}, "3": {"d=4", "e=5"}, "4": {"d=44", "e=5"}, "5": {"-=44", "e=5"}, "6": {"e=5"}, "": {"e=5"},
 	} {
-		assert.Equal(t, want, e.keysOf(t, as, dataset.Id, revision), "revision %s", revision)
+		assert.Equal(t, want, keysOf(t, e, as, dataset.Id, revision), "revision %s", revision)
 	}
-	wantProblem(t, e.do(t, http.MethodGet, path+"/items?revision=7", nil, as), http.StatusUnprocessableEntity)
+	apitest.WantProblem(t, e.Do(t, http.MethodGet, path+"/items?revision=7", nil, as), http.StatusUnprocessableEntity)
 
-	page := must[contract.DatasetRevisionPage](t, e.do(t, http.MethodGet, path+"/revisions", nil, as), http.StatusOK)
+	page := apitest.Must[contract.DatasetRevisionPage](t, e.Do(t, http.MethodGet, path+"/revisions", nil, as), http.StatusOK)
 	var history []string
 	for _, r := range page.Data {
 		history = append(history, fmt.Sprint(r.Revision, " ", r.Kind, " +", r.Added, " ~", r.Updated, " -", r.Removed, " =", r.ItemCount, " ", r.Note))
@@ -161,7 +138,7 @@ func TestDatasetRevisions(t *testing.T) {
 
 	diff := func(from, to int) (counts [3]int64, changes []string) {
 		t.Helper()
-		d := must[contract.DatasetDiff](t, e.do(t, http.MethodGet, fmt.Sprintf("%s/revisions/%d/diff/%d", path, from, to), nil, as), http.StatusOK)
+		d := apitest.Must[contract.DatasetDiff](t, e.Do(t, http.MethodGet, fmt.Sprintf("%s/revisions/%d/diff/%d", path, from, to), nil, as), http.StatusOK)
 		for _, c := range d.Data {
 			before, after := "-", "-"
 			if c.Before != nil {
@@ -185,29 +162,29 @@ func TestDatasetRevisions(t *testing.T) {
 	assert.Equal(t, []string{`changed "3" "33"`, `added - "4"`}, changes)
 	numbers, _ = diff(3, 3)
 	assert.Equal(t, [3]int64{}, numbers)
-	assert.Equal(t, http.StatusNotFound, e.do(t, http.MethodGet, path+"/revisions/1/diff/99", nil, as).Code)
+	assert.Equal(t, http.StatusNotFound, e.Do(t, http.MethodGet, path+"/revisions/1/diff/99", nil, as).Code)
 
 	// A revision stores what it changes.
-	assert.Equal(t, 8, e.count(t, "SELECT count(*) FROM dataset_items"))
+	assert.Equal(t, 8, e.Count(t, "SELECT count(*) FROM dataset_items"))
 	for _, statement := range []string{
 		"UPDATE dataset_items SET input = '1'", "DELETE FROM dataset_items", "UPDATE dataset_items SET removed_in = 99 WHERE removed_in IS NOT NULL",
 		"UPDATE dataset_items SET removed_in = 99, input = '1' WHERE removed_in IS NULL", "UPDATE dataset_revisions SET added = 1", "DELETE FROM dataset_revisions",
 	} {
-		_, err := e.db.Exec(t.Context(), statement)
+		_, err := e.DB.Exec(t.Context(), statement)
 		require.ErrorContains(t, err, "never change", statement)
 	}
 }
 
 func TestDatasetWritesAreChecked(t *testing.T) {
 	t.Parallel()
-	e := newEnv(t)
-	owner, project := e.setUp(t)
-	as := cookie(owner)
-	dataset := e.createDataset(t, as, project.Id, "d", "a=1", "b=2")
+	e := apitest.New(t)
+	owner, project := e.SetUp(t)
+	as := apitest.Cookie(owner)
+	dataset := e.CreateDataset(t, as, project.Id, "d", "a=1", "b=2")
 	path := "/v1/datasets/" + dataset.Id.String()
 	refused := func(body, location, message string) {
 		t.Helper()
-		p := wantProblem(t, e.do(t, http.MethodPost, path+"/items", body, as), http.StatusUnprocessableEntity)
+		p := apitest.WantProblem(t, e.Do(t, http.MethodPost, path+"/items", body, as), http.StatusUnprocessableEntity)
 		if assert.NotNil(t, p.Errors, body) {
 			assert.Equal(t, location, (*p.Errors)[0].Location, body)
 			assert.Contains(t, (*p.Errors)[0].Message, message, body)
@@ -224,34 +201,34 @@ func TestDatasetWritesAreChecked(t *testing.T) {
 	refused(`{"items":[{"input":1,"metadata":[]}]}`, "body.items[0].metadata", "")
 	refused(`{"input":1,"split":" "}`, "body.split", "must not be blank")
 	refused(`{"input":1,"source_span_id":"x"}`, "body.source_span_id", "")
-	assert.Equal(t, []string{"a=1", "b=2"}, e.keysOf(t, as, dataset.Id, ""), "all or nothing")
+	assert.Equal(t, []string{"a=1", "b=2"}, keysOf(t, e, as, dataset.Id, ""), "all or nothing")
 
-	assert.Equal(t, "stale_base_revision", wantProblem(t, e.do(t, http.MethodPost, path+"/items", `{"input":1,"base_revision":0}`, as), http.StatusConflict).Code)
-	assert.Equal(t, "too_many_removed", wantProblem(t, e.do(t, http.MethodPost, path+"/items", `{"mode":"replace","max_removed":1,"items":[{"input":1}]}`, as), http.StatusConflict).Code)
-	planned := must[contract.DatasetWritten](t, e.do(t, http.MethodPost, path+"/items", `{"mode":"replace","dry_run":true,"items":[{"key":"a","input":"1"},{"input":2}]}`, as), http.StatusOK)
+	assert.Equal(t, "stale_base_revision", apitest.WantProblem(t, e.Do(t, http.MethodPost, path+"/items", `{"input":1,"base_revision":0}`, as), http.StatusConflict).Code)
+	assert.Equal(t, "too_many_removed", apitest.WantProblem(t, e.Do(t, http.MethodPost, path+"/items", `{"mode":"replace","max_removed":1,"items":[{"input":1}]}`, as), http.StatusConflict).Code)
+	planned := apitest.Must[contract.DatasetWritten](t, e.Do(t, http.MethodPost, path+"/items", `{"mode":"replace","dry_run":true,"items":[{"key":"a","input":"1"},{"input":2}]}`, as), http.StatusOK)
 	assert.Equal(t, []int{2, 1, 0, 1, 1}, []int{planned.Revision, planned.Added, planned.Updated, planned.Removed, planned.Unchanged})
 	assert.NotNil(t, planned.ItemIds[0])
 	assert.Nil(t, planned.ItemIds[1])
-	assert.Equal(t, []string{"a=1", "b=2"}, e.keysOf(t, as, dataset.Id, ""))
+	assert.Equal(t, []string{"a=1", "b=2"}, keysOf(t, e, as, dataset.Id, ""))
 
 	// The order of members does not make another content.
 	for range 2 {
-		must[contract.DatasetWritten](t, e.do(t, http.MethodPost, path+"/items", `{"dedupe":"content","items":[{"input":{"a":1,"b":2}},{"input":{"b":2,"a":1}},{"input":3}]}`, as), http.StatusCreated)
+		apitest.Must[contract.DatasetWritten](t, e.Do(t, http.MethodPost, path+"/items", `{"dedupe":"content","items":[{"input":{"a":1,"b":2}},{"input":{"b":2,"a":1}},{"input":3}]}`, as), http.StatusCreated)
 	}
-	assert.Len(t, e.keysOf(t, as, dataset.Id, ""), 4)
-	known := must[contract.DatasetWritten](t, e.do(t, http.MethodPost, path+"/items", `{"dedupe":"content","items":[{"input":"1"}]}`, as), http.StatusCreated)
+	assert.Len(t, keysOf(t, e, as, dataset.Id, ""), 4)
+	known := apitest.Must[contract.DatasetWritten](t, e.Do(t, http.MethodPost, path+"/items", `{"dedupe":"content","items":[{"input":"1"}]}`, as), http.StatusCreated)
 	assert.Equal(t, []int{0, 1}, []int{known.Added, known.Unchanged}, "the content of an item with a key")
-	kept := must[contract.DatasetWritten](t, e.do(t, http.MethodPost, path+"/items", `{"mode":"replace","items":[{"input":3},{"input":{"a":1,"b":2},"tags":["x"]}]}`, as), http.StatusCreated)
+	kept := apitest.Must[contract.DatasetWritten](t, e.Do(t, http.MethodPost, path+"/items", `{"mode":"replace","items":[{"input":3},{"input":{"a":1,"b":2},"tags":["x"]}]}`, as), http.StatusCreated)
 	assert.Equal(t, []int{0, 1, 2, 1}, []int{kept.Added, kept.Updated, kept.Removed, kept.Unchanged}, "items without a key are found by their content")
 
 	// A schema holds for what is there and for what comes.
-	p := wantProblem(t, e.do(t, http.MethodPatch, path, `{"schema":{"input":{"type":"object"}}}`, as), http.StatusUnprocessableEntity)
+	p := apitest.WantProblem(t, e.Do(t, http.MethodPatch, path, `{"schema":{"input":{"type":"object"}}}`, as), http.StatusUnprocessableEntity)
 	require.Len(t, *p.Errors, 1)
 	assert.Contains(t, (*p.Errors)[0].Message, "does not fit the item")
-	wantProblem(t, e.do(t, http.MethodPatch, path, `{"schema":{"input":{"type":"no such type"}}}`, as), http.StatusUnprocessableEntity)
-	must[contract.Dataset](t, e.do(t, http.MethodPatch, path, `{"schema":{"input":{"type":["object","number"]},"reference_output":{"enum":["yes",null]}}}`, as), http.StatusOK)
+	apitest.WantProblem(t, e.Do(t, http.MethodPatch, path, `{"schema":{"input":{"type":"no such type"}}}`, as), http.StatusUnprocessableEntity)
+	apitest.Must[contract.Dataset](t, e.Do(t, http.MethodPatch, path, `{"schema":{"input":{"type":["object","number"]},"reference_output":{"enum":["yes",null]}}}`, as), http.StatusOK)
 	refused(`{"items":[{"input":1},{"input":"x","reference_output":"no"}]}`, "body.items[1].input", "does not fit the schema of the dataset")
-	must[contract.Dataset](t, e.do(t, http.MethodPatch, path, `{"schema":{"input":null}}`, as), http.StatusOK)
+	apitest.Must[contract.Dataset](t, e.Do(t, http.MethodPatch, path, `{"schema":{"input":null}}`, as), http.StatusOK)
 
 	// Each level of this schema checks the level below twice: 2^40 steps.
 	var doubling strings.Builder
@@ -260,22 +237,22 @@ func TestDatasetWritesAreChecked(t *testing.T) {
 		fmt.Fprintf(&doubling, `,"d%d":{"allOf":[{"$ref":"#/$defs/d%d"},{"$ref":"#/$defs/d%d"}]}`, i, i-1, i-1)
 	}
 	endless := fmt.Sprintf(`{"schema":{"input":{%s}}}}`, doubling.String())
-	p = wantProblem(t, e.do(t, http.MethodPatch, path, endless, as), http.StatusUnprocessableEntity)
+	p = apitest.WantProblem(t, e.Do(t, http.MethodPatch, path, endless, as), http.StatusUnprocessableEntity)
 	assert.Contains(t, (*p.Errors)[0].Message, "the schema needs more than 200000 steps for this value")
-	must[contract.DatasetItem](t, e.do(t, http.MethodPost, path+"/items", `{"input":"x","reference_output":"yes"}`, as), http.StatusCreated)
+	apitest.Must[contract.DatasetItem](t, e.Do(t, http.MethodPost, path+"/items", `{"input":"x","reference_output":"yes"}`, as), http.StatusCreated)
 }
 
 func TestDatasetItemsOfAnyJSON(t *testing.T) {
 	t.Parallel()
-	e := newEnv(t)
-	owner, project := e.setUp(t)
-	as := cookie(owner)
-	dataset := e.createDataset(t, as, project.Id, "any")
+	e := apitest.New(t)
+	owner, project := e.SetUp(t)
+	as := apitest.Cookie(owner)
+	dataset := e.CreateDataset(t, as, project.Id, "any")
 	path := "/v1/datasets/" + dataset.Id.String() + "/items"
 	for _, value := range []string{
 		`null`, `true`, `"x"`, `1234567890123456789`, `{}`, `[]`, `[null]`, `[1,null,[null,"x"],{"a":null}]`, `{"messages":[{"role":"assistant","content":null}]}`,
 	} {
-		added := must[contract.DatasetItem](t, e.do(t, http.MethodPost, path, `{"input":`+value+`,"reference_output":`+value+`}`, as), http.StatusCreated)
+		added := apitest.Must[contract.DatasetItem](t, e.Do(t, http.MethodPost, path, `{"input":`+value+`,"reference_output":`+value+`}`, as), http.StatusCreated)
 		assert.Equal(t, value, string(added.Input))
 		assert.Equal(t, value, string(added.ReferenceOutput))
 	}
@@ -283,24 +260,24 @@ func TestDatasetItemsOfAnyJSON(t *testing.T) {
 
 func TestDatasetPages(t *testing.T) {
 	t.Parallel()
-	e := newEnv(t)
-	owner, project := e.setUp(t)
-	as := cookie(owner)
+	e := apitest.New(t)
+	owner, project := e.SetUp(t)
+	as := apitest.Cookie(owner)
 	items := make([]string, 25)
 	for i := range items {
 		items[i] = fmt.Sprintf("k%02d", i)
 	}
-	dataset := e.createDataset(t, as, project.Id, "d", items...)
+	dataset := e.CreateDataset(t, as, project.Id, "d", items...)
 	path := "/v1/datasets/" + dataset.Id.String() + "/items"
 	var seen []string
 	query := "?limit=10"
 	for {
-		page := must[contract.DatasetItemPage](t, e.do(t, http.MethodGet, path+query, nil, as), http.StatusOK)
+		page := apitest.Must[contract.DatasetItemPage](t, e.Do(t, http.MethodGet, path+query, nil, as), http.StatusOK)
 		for _, item := range page.Data {
 			seen = append(seen, *item.Key)
 		}
 		if len(seen) == 10 { // what comes later is not in the pages that follow
-			e.writeItems(t, as, dataset.Id, "append", "later")
+			e.WriteItems(t, as, dataset.Id, "append", "later")
 		}
 		if page.NextCursor == nil {
 			break
@@ -309,27 +286,27 @@ func TestDatasetPages(t *testing.T) {
 	}
 	assert.Equal(t, items, seen)
 	for _, query := range []string{"?cursor=x", "?cursor=e30&offset=1", "?cursor=e30&revision=1"} {
-		wantProblem(t, e.do(t, http.MethodGet, path+query, nil, as), http.StatusUnprocessableEntity)
+		apitest.WantProblem(t, e.Do(t, http.MethodGet, path+query, nil, as), http.StatusUnprocessableEntity)
 	}
-	must[contract.DatasetItem](t, e.do(t, http.MethodPost, path, `{"key":"s","input":"needle 100%","split":"test","tags":["hard"]}`, as), http.StatusCreated)
+	apitest.Must[contract.DatasetItem](t, e.Do(t, http.MethodPost, path, `{"key":"s","input":"needle 100%","split":"test","tags":["hard"]}`, as), http.StatusCreated)
 	for query, want := range map[string]int{"?search=NEEDLE": 1, "?search=0%25": 1, "?split=test": 1, "?tag=hard": 1, "?tag=x": 0, "?search=k1": 10} {
-		assert.Len(t, must[contract.DatasetItemPage](t, e.do(t, http.MethodGet, path+query, nil, as), http.StatusOK).Data, want, query)
+		assert.Len(t, apitest.Must[contract.DatasetItemPage](t, e.Do(t, http.MethodGet, path+query, nil, as), http.StatusOK).Data, want, query)
 	}
 }
 
 // TestConcurrentDatasetWrites writes from many sides: each write is one revision, none is lost, and each is read exactly.
 func TestConcurrentDatasetWrites(t *testing.T) {
 	t.Parallel()
-	e := newEnv(t)
-	owner, project := e.setUp(t)
-	as := cookie(owner)
-	dataset := e.createDataset(t, as, project.Id, "d")
+	e := apitest.New(t)
+	owner, project := e.SetUp(t)
+	as := apitest.Cookie(owner)
+	dataset := e.CreateDataset(t, as, project.Id, "d")
 	const writers = 100
 	revisions := make([]int, writers)
 	var all sync.WaitGroup
 	for i := range writers {
 		all.Go(func() {
-			w := e.do(t, http.MethodPost, "/v1/datasets/"+dataset.Id.String()+"/items", map[string]any{"key": strconv.Itoa(i), "input": i}, as)
+			w := e.Do(t, http.MethodPost, "/v1/datasets/"+dataset.Id.String()+"/items", map[string]any{"key": strconv.Itoa(i), "input": i}, as)
 			var item contract.DatasetItem
 			if assert.Equal(t, http.StatusCreated, w.Code, w.Body.String()) && assert.NoError(t, json.Unmarshal(w.Body.Bytes(), &item)) {
 				revisions[i] = item.RevisionAdded
@@ -346,7 +323,7 @@ func TestConcurrentDatasetWrites(t *testing.T) {
 	for revision := 1; revision <= writers; revision++ {
 		want = append(want, fmt.Sprintf("%d=%d", byRevision[revision], byRevision[revision]))
 		if revision%25 == 0 {
-			assert.Equal(t, want, e.keysOf(t, as, dataset.Id, strconv.Itoa(revision)))
+			assert.Equal(t, want, keysOf(t, e, as, dataset.Id, strconv.Itoa(revision)))
 		}
 	}
 }
@@ -354,10 +331,10 @@ func TestConcurrentDatasetWrites(t *testing.T) {
 // TestItemsThatNoFileCanHave writes JSON that an import of the exported dataset would refuse.
 func TestItemsThatNoFileCanHave(t *testing.T) {
 	t.Parallel()
-	e := newEnv(t)
-	owner, project := e.setUp(t)
-	as := cookie(owner)
-	faq := e.createDataset(t, as, project.Id, "faq")
+	e := apitest.New(t)
+	owner, project := e.SetUp(t)
+	as := apitest.Cookie(owner)
+	faq := e.CreateDataset(t, as, project.Id, "faq")
 	nested := func(depth int) string { return strings.Repeat("[", depth) + strings.Repeat("]", depth) }
 	for item, location := range map[string]string{
 		`{"input":{"a":1,"a":2}}`:                 "body.input",
@@ -365,38 +342,38 @@ func TestItemsThatNoFileCanHave(t *testing.T) {
 		`{"input":1,"metadata":{"a":"\udc00"}}`:   "body.metadata",
 		`{"input":` + nested(1000) + `}`:          "body.input",
 	} {
-		w := e.do(t, http.MethodPost, "/v1/datasets/"+faq.Id.String()+"/items", item, as)
-		refused := wantProblem(t, w, http.StatusUnprocessableEntity)
+		w := e.Do(t, http.MethodPost, "/v1/datasets/"+faq.Id.String()+"/items", item, as)
+		refused := apitest.WantProblem(t, w, http.StatusUnprocessableEntity)
 		assert.Equal(t, location, (*refused.Errors)[0].Location)
 	}
-	w := e.do(t, http.MethodPost, "/v1/datasets/"+faq.Id.String()+"/items", `{"input":`+nested(999)+`}`, as)
+	w := e.Do(t, http.MethodPost, "/v1/datasets/"+faq.Id.String()+"/items", `{"input":`+nested(999)+`}`, as)
 	require.Equal(t, http.StatusCreated, w.Code)
-	e.work(t)
-	for format, mediaType := range map[string]string{"jsonl": typeJSONL, "csv": typeCSV} {
-		file := e.do(t, http.MethodGet, "/v1/datasets/"+faq.Id.String()+"/export?format="+format, nil, as).Body.String()
-		assert.Nil(t, e.finish(t, as, e.sendFile(t, as, faq.Id, "", mediaType, file).Id).Error, format)
+	e.Work(t)
+	for format, mediaType := range map[string]string{"jsonl": typeJSONL, "csv": apitest.TypeCSV} {
+		file := e.Do(t, http.MethodGet, "/v1/datasets/"+faq.Id.String()+"/export?format="+format, nil, as).Body.String()
+		assert.Nil(t, finish(t, e, as, e.SendFile(t, as, faq.Id, "", mediaType, file).Id).Error, format)
 	}
 }
 
 // TestLongDeletions deletes what has so many items that it takes longer than other requests may.
 func TestLongDeletions(t *testing.T) {
 	t.Parallel()
-	e := newEnv(t)
-	owner, project := e.setUp(t)
-	as := cookie(owner)
-	other := e.createProject(t, owner, project.WorkspaceId, "Large")
-	faq := e.createDataset(t, as, project.Id, "faq", "a")
-	e.createDataset(t, as, other.Id, "faq", "a")
-	e.exec(t, "CREATE FUNCTION delay() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN PERFORM pg_sleep(6); RETURN OLD; END'")
-	e.exec(t, "CREATE TRIGGER delay BEFORE DELETE ON dataset_items FOR EACH ROW EXECUTE FUNCTION delay()")
+	e := apitest.New(t)
+	owner, project := e.SetUp(t)
+	as := apitest.Cookie(owner)
+	other := e.CreateProject(t, owner, project.WorkspaceId, "Large")
+	faq := e.CreateDataset(t, as, project.Id, "faq", "a")
+	e.CreateDataset(t, as, other.Id, "faq", "a")
+	e.Exec(t, "CREATE FUNCTION delay() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN PERFORM pg_sleep(6); RETURN OLD; END'")
+	e.Exec(t, "CREATE TRIGGER delay BEFORE DELETE ON dataset_items FOR EACH ROW EXECUTE FUNCTION delay()")
 	var deletions sync.WaitGroup
 	for _, path := range []string{"/v1/datasets/" + faq.Id.String(), "/v1/projects/" + other.Id.String() + "?confirm=Large"} {
-		deletions.Go(func() { assert.Equal(t, http.StatusNoContent, e.do(t, http.MethodDelete, path, nil, as).Code, path) })
+		deletions.Go(func() { assert.Equal(t, http.StatusNoContent, e.Do(t, http.MethodDelete, path, nil, as).Code, path) })
 	}
 	deletions.Wait()
-	assert.Zero(t, e.count(t, "SELECT count(*) FROM dataset_items"))
+	assert.Zero(t, e.Count(t, "SELECT count(*) FROM dataset_items"))
 	workspace := "/v1/workspaces/" + project.WorkspaceId.String()
-	e.createDataset(t, as, project.Id, "faq", "a")
-	assert.Equal(t, http.StatusNoContent, e.do(t, http.MethodDelete, workspace+"?confirm=Default", nil, as).Code)
-	assert.Zero(t, e.count(t, "SELECT count(*) FROM dataset_items"))
+	e.CreateDataset(t, as, project.Id, "faq", "a")
+	assert.Equal(t, http.StatusNoContent, e.Do(t, http.MethodDelete, workspace+"?confirm=Default", nil, as).Code)
+	assert.Zero(t, e.Count(t, "SELECT count(*) FROM dataset_items"))
 }

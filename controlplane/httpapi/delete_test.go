@@ -1,4 +1,4 @@
-package httpapi
+package httpapi_test
 
 import (
 	"fmt"
@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/looptrace/looptrace/controlplane/httpapi/apitest"
 	"github.com/looptrace/looptrace/controlplane/httpapi/contract"
 	"github.com/looptrace/looptrace/internal/clickhouse"
 	"github.com/looptrace/looptrace/internal/runmodel"
@@ -20,13 +21,13 @@ import (
 func TestDeleteRuns(t *testing.T) {
 	t.Parallel()
 	address := engines.ClickHouse(t)
-	e := newEnvOn(t, engines.Postgres(t), address)
-	session, project := e.setUp(t)
-	sibling := e.createProject(t, session, project.WorkspaceId, "Sibling")
+	e := apitest.NewOn(t, engines.Postgres(t), address)
+	session, project := e.SetUp(t)
+	sibling := e.CreateProject(t, session, project.WorkspaceId, "Sibling")
 	now := time.Now().UTC()
 	store := func(project uuid.UUID, name string, received time.Time) uuid.UUID {
 		id := uuid.New()
-		storeSpans(t, address, []runmodel.Span{{
+		apitest.StoreSpans(t, address, []runmodel.Span{{
 			ProjectID: project, RunID: id, SpanID: 1, Version: uint64(received.UnixNano()), StartTime: received, EndTime: received.Add(time.Second),
 			Name: name, Kind: "agent", SessionID: "s", Inputs: "secret of " + name, InputPreview: "secret of " + name,
 		}})
@@ -38,15 +39,15 @@ func TestDeleteRuns(t *testing.T) {
 	}
 	store(project.Id, "new", now.Add(-time.Minute))
 	theirs := store(sibling.Id, "old", now.Add(-50*time.Hour))
-	key := bearer(e.mint(t, session, project.Id, contract.ScopeRunsRead, contract.ScopeRunsWrite).Key)
-	reader := bearer(e.mint(t, session, project.Id, contract.ScopeRunsRead).Key)
+	key := apitest.Bearer(e.Mint(t, session, project.Id, contract.ScopeRunsRead, contract.ScopeRunsWrite).Key)
+	reader := apitest.Bearer(e.Mint(t, session, project.Id, contract.ScopeRunsRead).Key)
 	remove := func(t *testing.T, body string) contract.RunDeletion {
 		t.Helper()
-		return must[contract.RunDeletion](t, e.do(t, http.MethodPost, "/v1/runs/_actions/delete", body, key), http.StatusOK)
+		return apitest.Must[contract.RunDeletion](t, e.Do(t, http.MethodPost, "/v1/runs/_actions/delete", body, key), http.StatusOK)
 	}
 	left := func(t *testing.T, query string) int {
 		t.Helper()
-		return len(must[contract.RunPage](t, e.do(t, http.MethodGet, "/v1/runs?project_id="+project.Id.String()+query, nil, reader), http.StatusOK).Data)
+		return len(apitest.Must[contract.RunPage](t, e.Do(t, http.MethodGet, "/v1/runs?project_id="+project.Id.String()+query, nil, reader), http.StatusOK).Data)
 	}
 	of := func(rest string) string { return `{"filter":{"project_id":"` + project.Id.String() + `"` + rest }
 
@@ -63,16 +64,16 @@ func TestDeleteRuns(t *testing.T) {
 	})
 	t.Run("by id", func(t *testing.T) {
 		path := "/v1/runs/" + old[0].String()
-		must[contract.Score](t, e.do(t, http.MethodPost, path+"/scores", `{"comment":"odd"}`, key), http.StatusCreated)
-		gone := remove(t, `{"project_id":"`+project.Id.String()+`","run_ids":["`+old[0].String()+`","`+theirs.String()+`","`+noSuchID+`"]}`)
+		apitest.Must[contract.Score](t, e.Do(t, http.MethodPost, path+"/scores", `{"comment":"odd"}`, key), http.StatusCreated)
+		gone := remove(t, `{"project_id":"`+project.Id.String()+`","run_ids":["`+old[0].String()+`","`+theirs.String()+`","`+apitest.NoSuchID+`"]}`)
 		assert.Equal(t, int64(1), gone.Matched, "another project's run is none")
 		assert.Equal(t, int64(1), gone.Deleted)
 		for _, p := range []string{"", "/spans", "/spans/0000000000000001", "/scores", "/agent-view", "/outline"} {
-			golden(t, "not_found", e.do(t, http.MethodGet, path+p, nil, key))
+			apitest.Golden(t, "not_found", e.Do(t, http.MethodGet, path+p, nil, key))
 		}
-		golden(t, "not_found", e.do(t, http.MethodPost, path+"/scores", `{"comment":"even"}`, key))
+		apitest.Golden(t, "not_found", e.Do(t, http.MethodPost, path+"/scores", `{"comment":"even"}`, key))
 		assert.Zero(t, remove(t, `{"project_id":"`+project.Id.String()+`","run_ids":["`+old[0].String()+`"]}`).Matched, "again")
-		assert.Equal(t, http.StatusOK, e.do(t, http.MethodGet, "/v1/runs/"+theirs.String(), nil, cookie(session)).Code)
+		assert.Equal(t, http.StatusOK, e.Do(t, http.MethodGet, "/v1/runs/"+theirs.String(), nil, apitest.Cookie(session)).Code)
 	})
 	t.Run("by filter", func(t *testing.T) {
 		assert.Equal(t, 2, left(t, "&search=old"))
@@ -81,7 +82,7 @@ func TestDeleteRuns(t *testing.T) {
 		assert.False(t, gone.HasMore)
 		assert.Equal(t, 1, left(t, ""))
 		assert.Zero(t, left(t, "&search=old"))
-		thread := must[contract.ThreadRuns](t, e.do(t, http.MethodGet, "/v1/threads/s?project_id="+project.Id.String(), nil, reader), http.StatusOK)
+		thread := apitest.Must[contract.ThreadRuns](t, e.Do(t, http.MethodGet, "/v1/threads/s?project_id="+project.Id.String(), nil, reader), http.StatusOK)
 		assert.Equal(t, int64(1), thread.Thread.RunCount)
 		conn, err := clickhouse.Open(address)
 		require.NoError(t, err)
@@ -106,13 +107,13 @@ func TestDeleteRuns(t *testing.T) {
 			ProjectID: project.Id, RunID: uuid.New(), SpanID: 1, Version: uint64(now.UnixNano()), StartTime: now, EndTime: now.Add(time.Second),
 			Name: "again", Kind: "agent", SessionID: "again", Inputs: "secret of again", InputPreview: "secret of again",
 		}
-		storeSpans(t, address, []runmodel.Span{run})
+		apitest.StoreSpans(t, address, []runmodel.Span{run})
 		path := "/v1/runs/" + run.RunID.String()
-		score := must[contract.Score](t, e.do(t, http.MethodPost, path+"/scores", `{"comment":"secret"}`, key), http.StatusCreated)
+		score := apitest.Must[contract.Score](t, e.Do(t, http.MethodPost, path+"/scores", `{"comment":"secret"}`, key), http.StatusCreated)
 		assert.Equal(t, int64(1), remove(t, `{"project_id":"`+project.Id.String()+`","run_ids":["`+run.RunID.String()+`"]}`).Deleted)
 
 		run.Version, run.Inputs, run.InputPreview = uint64(time.Now().UnixNano()), "", ""
-		storeSpans(t, address, []runmodel.Span{run})
+		apitest.StoreSpans(t, address, []runmodel.Span{run})
 		totals := runmodel.Totals([]runmodel.Span{run})
 		totals.Version = run.Version // they count on from the deletion
 		writer, err := clickhouse.NewWriter(t.Context(), address)
@@ -124,25 +125,25 @@ func TestDeleteRuns(t *testing.T) {
 		require.Equal(t, uint64(1), stored, "it is there, and not masked")
 		project := "project_id=" + project.Id.String()
 		for _, read := range []string{path, path + "/spans?full=true", path + "/scores", "/v1/threads/again?" + project, "/v1/runs/export?name=again&" + project} {
-			w := e.do(t, http.MethodGet, read, nil, key)
+			w := e.Do(t, http.MethodGet, read, nil, key)
 			assert.Equal(t, http.StatusOK, w.Code, read)
 			if !strings.Contains(read, "?") || strings.Contains(read, "full") {
 				assert.NotContains(t, w.Body.String(), "secret", read)
 			}
 			assert.NotContains(t, w.Body.String(), "secret of", read)
 		}
-		assert.NotContains(t, e.do(t, http.MethodGet, "/v1/runs/export?include=spans&name=again&"+project, nil, key).Body.String(), "secret of")
-		assert.Equal(t, http.StatusNotFound, e.do(t, http.MethodDelete, path+"/scores/"+score.Id.String(), nil, key).Code)
+		assert.NotContains(t, e.Do(t, http.MethodGet, "/v1/runs/export?include=spans&name=again&"+project, nil, key).Body.String(), "secret of")
+		assert.Equal(t, http.StatusNotFound, e.Do(t, http.MethodDelete, path+"/scores/"+score.Id.String(), nil, key).Code)
 		assert.Equal(t, int64(1), remove(t, `{`+strings.Replace(project, "project_id=", `"project_id":"`, 1)+`","run_ids":["`+run.RunID.String()+`"]}`).Deleted)
 	})
 	t.Run("refused", func(t *testing.T) {
 		for body, at := range map[string]string{
-			`{}`:                                              "body.run_ids",
-			`{"run_ids":["` + noSuchID + `"]}`:                "body.project_id",
-			`{"run_ids":[]}`:                                  "body.run_ids",
-			`{"filter":{}}`:                                   "body.filter.project_id",
-			of(`},"run_ids":["` + noSuchID + `"]}`):           "body.filter",
-			of(`},"project_id":"` + noSuchID + `"}`):          "body.project_id",
+			`{}`: "body.run_ids",
+			`{"run_ids":["` + apitest.NoSuchID + `"]}`: "body.project_id",
+			`{"run_ids":[]}`: "body.run_ids",
+			`{"filter":{}}`:  "body.filter.project_id",
+			of(`},"run_ids":["` + apitest.NoSuchID + `"]}`):   "body.filter",
+			of(`},"project_id":"` + apitest.NoSuchID + `"}`):  "body.project_id",
 			of(`,"statuses":["ok"]}}`):                        "body.filter.statuses",
 			of(`,"session_id":""}}`):                          "body.filter.session_id",
 			of(`,"name":"old","search":""}}`):                 "body.filter.search",
@@ -152,13 +153,13 @@ func TestDeleteRuns(t *testing.T) {
 			of(`,"start_after":"1900-01-01T00:00:00Z"}}`):     "body.filter.start_after",
 			of(`},"received_before":"1900-01-01T00:00:00Z"}`): "body.received_before",
 		} {
-			got := wantProblem(t, e.do(t, http.MethodPost, "/v1/runs/_actions/delete", body, key), http.StatusUnprocessableEntity)
+			got := apitest.WantProblem(t, e.Do(t, http.MethodPost, "/v1/runs/_actions/delete", body, key), http.StatusUnprocessableEntity)
 			require.NotEmpty(t, *got.Errors, body)
 			assert.Equal(t, at, (*got.Errors)[0].Location, body)
 		}
-		wantProblem(t, e.do(t, http.MethodPost, "/v1/runs/_actions/delete", of(`}}`), reader), http.StatusForbidden)
+		apitest.WantProblem(t, e.Do(t, http.MethodPost, "/v1/runs/_actions/delete", of(`}}`), reader), http.StatusForbidden)
 		other := `{"filter":{"project_id":"` + sibling.Id.String() + `"}}`
-		golden(t, "not_found", e.do(t, http.MethodPost, "/v1/runs/_actions/delete", other, key))
+		apitest.Golden(t, "not_found", e.Do(t, http.MethodPost, "/v1/runs/_actions/delete", other, key))
 		assert.Equal(t, 1, left(t, ""))
 	})
 }

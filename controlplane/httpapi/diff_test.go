@@ -1,8 +1,7 @@
-package httpapi
+package httpapi_test
 
 import (
 	"net/http"
-	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -12,32 +11,13 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/looptrace/looptrace/controlplane/httpapi/apitest"
 	"github.com/looptrace/looptrace/controlplane/httpapi/contract"
 	"github.com/looptrace/looptrace/internal/clickhouse"
 	"github.com/looptrace/looptrace/internal/problem"
 	"github.com/looptrace/looptrace/internal/runmodel"
 	"github.com/looptrace/looptrace/test/engines"
 )
-
-// storeSpans stores runs of spans in start order.
-func storeSpans(t *testing.T, clickhouseURL string, runs ...[]runmodel.Span) {
-	t.Helper()
-	writer, err := clickhouse.NewWriter(t.Context(), clickhouseURL)
-	require.NoError(t, err)
-	defer writer.Close()
-	var bounds []clickhouse.Bounds
-	var totals []runmodel.Run
-	for _, spans := range runs {
-		bounds = append(bounds, clickhouse.Bounds{
-			ProjectID: spans[0].ProjectID, RunID: spans[0].RunID, FirstStart: spans[0].StartTime, LastStart: spans[len(spans)-1].StartTime,
-			FirstBatch: 1, LastBatch: 1, Absent: clickhouse.Absent(spans),
-		})
-		totals = append(totals, runmodel.Totals(spans))
-	}
-	require.NoError(t, writer.InsertSpans(t.Context(), slices.Concat(runs...)))
-	require.NoError(t, writer.InsertBounds(t.Context(), bounds))
-	require.NoError(t, writer.InsertRuns(t.Context(), totals))
-}
 
 // toolRun is a run that looks things up, one after the other.
 func toolRun(project uuid.UUID, start time.Time, queries ...string) []runmodel.Span {
@@ -61,9 +41,9 @@ func toolRun(project uuid.UUID, start time.Time, queries ...string) []runmodel.S
 func TestDiff(t *testing.T) {
 	t.Parallel()
 	address := engines.ClickHouse(t)
-	e := newEnvOn(t, engines.Postgres(t), address)
-	session, project := e.setUp(t)
-	key := bearer(e.mint(t, session, project.Id, contract.ScopeRunsRead).Key)
+	e := apitest.NewOn(t, engines.Postgres(t), address)
+	session, project := e.SetUp(t)
+	key := apitest.Bearer(e.Mint(t, session, project.Id, contract.ScopeRunsRead).Key)
 	start := time.Now().Add(-time.Hour).UTC().Truncate(time.Microsecond)
 	var queries []string
 	for i := range 30 {
@@ -76,12 +56,12 @@ func TestDiff(t *testing.T) {
 	again := toolRun(project.Id, start.Add(2*time.Minute), queries...)
 	cost := 0.5
 	changed[3].CostUSD, changed[3].CostSource, changed[3].RequestModel = &cost, "sent", ""
-	storeSpans(t, address, base, changed, again)
+	apitest.StoreSpans(t, address, base, changed, again)
 	path := func(a, b []runmodel.Span) string {
 		return "/v1/runs/" + a[0].RunID.String() + "/diff/" + b[0].RunID.String()
 	}
 	t.Run("different", func(t *testing.T) {
-		d := must[contract.RunDiff](t, e.do(t, http.MethodGet, path(base, changed), nil, key), http.StatusOK)
+		d := apitest.Must[contract.RunDiff](t, e.Do(t, http.MethodGet, path(base, changed), nil, key), http.StatusOK)
 		assert.Equal(t, base[0].RunID, d.Base.RunId)
 		assert.Equal(t, changed[0].RunID, d.Other.RunId)
 		assert.Equal(t, 31, d.StepCount)
@@ -127,16 +107,16 @@ func TestDiff(t *testing.T) {
 		}
 	})
 	t.Run("unfolded", func(t *testing.T) {
-		d := must[contract.RunDiff](t, e.do(t, http.MethodGet, path(base, changed)+"?fold=false&offset=2&limit=5", nil, key), http.StatusOK)
+		d := apitest.Must[contract.RunDiff](t, e.Do(t, http.MethodGet, path(base, changed)+"?fold=false&offset=2&limit=5", nil, key), http.StatusOK)
 		require.Len(t, d.Steps, 5)
 		assert.Equal(t, 2, d.Steps[0].N)
 		assert.Equal(t, 7, *d.NextOffset)
-		last := must[contract.RunDiff](t, e.do(t, http.MethodGet, path(base, changed)+"?fold=false&offset=28", nil, key), http.StatusOK)
+		last := apitest.Must[contract.RunDiff](t, e.Do(t, http.MethodGet, path(base, changed)+"?fold=false&offset=28", nil, key), http.StatusOK)
 		require.Len(t, last.Steps, 3)
 		assert.Nil(t, last.NextOffset)
 	})
 	t.Run("same", func(t *testing.T) {
-		d := must[contract.RunDiff](t, e.do(t, http.MethodGet, path(base, again), nil, key), http.StatusOK)
+		d := apitest.Must[contract.RunDiff](t, e.Do(t, http.MethodGet, path(base, again), nil, key), http.StatusOK)
 		assert.Zero(t, d.Distance)
 		assert.Nil(t, d.FirstDivergence)
 		assert.Equal(t, 31, d.Counts.Same)
@@ -147,15 +127,15 @@ func TestDiff(t *testing.T) {
 		failed := func(message string) []runmodel.Span {
 			spans := toolRun(project.Id, start, "x")
 			spans[1].Status, spans[1].ErrorType, spans[1].ErrorMessage = "error", "E", message
-			storeSpans(t, address, spans)
+			apitest.StoreSpans(t, address, spans)
 			return spans
 		}
 		for n, whole := range map[int]bool{990: true, 8000: false} {
 			text := strings.Repeat("é", n/2)
 			a, again, b := failed(text+" one"), failed(text+" one"), failed(text+" two")
-			d := must[contract.RunDiff](t, e.do(t, http.MethodGet, path(a, again), nil, key), http.StatusOK)
+			d := apitest.Must[contract.RunDiff](t, e.Do(t, http.MethodGet, path(a, again), nil, key), http.StatusOK)
 			assert.Equal(t, 2, d.Counts.Same, n)
-			d = must[contract.RunDiff](t, e.do(t, http.MethodGet, path(a, b), nil, key), http.StatusOK)
+			d = apitest.Must[contract.RunDiff](t, e.Do(t, http.MethodGet, path(a, b), nil, key), http.StatusOK)
 			require.Equal(t, 1, d.Counts.Changed, n)
 			change := d.Steps[len(d.Steps)-1].Changes[0]
 			assert.Equal(t, contract.RunDiffChangeField("error"), change.Field)
@@ -177,7 +157,7 @@ func TestDiff(t *testing.T) {
 			require.NoError(t, writer.InsertContents(t.Context(), []runmodel.Content{{
 				ProjectID: project.Id, Hour: start.Truncate(time.Hour), RunID: spans[0].RunID, ContentID: 1, Kind: runmodel.ContentMessage, Frame: frame, Texts: texts,
 			}}))
-			storeSpans(t, address, spans)
+			apitest.StoreSpans(t, address, spans)
 			return spans
 		}
 		body := strings.Repeat("字 of a file, ", 400)
@@ -188,10 +168,10 @@ func TestDiff(t *testing.T) {
 		} {
 			of := func(text string) []runmodel.Span { return wrote(strings.Replace(shape, "TEXT", text, 1)) }
 			a, again, b, early := of(body+"one"), of(body+"one"), of(body+"two"), of("No "+body+"one")
-			d := must[contract.RunDiff](t, e.do(t, http.MethodGet, path(a, again), nil, key), http.StatusOK)
+			d := apitest.Must[contract.RunDiff](t, e.Do(t, http.MethodGet, path(a, again), nil, key), http.StatusOK)
 			assert.Equal(t, 2, d.Counts.Same, name)
 			for _, other := range [][]runmodel.Span{b, early} {
-				d = must[contract.RunDiff](t, e.do(t, http.MethodGet, path(a, other), nil, key), http.StatusOK)
+				d = apitest.Must[contract.RunDiff](t, e.Do(t, http.MethodGet, path(a, other), nil, key), http.StatusOK)
 				require.Equal(t, 1, d.Counts.Changed, name)
 				change := d.Steps[len(d.Steps)-1].Changes[0]
 				assert.Positive(t, change.Distance)
@@ -200,7 +180,7 @@ func TestDiff(t *testing.T) {
 					assert.NotRegexp(t, `\x{FFFD}|[0-9A-F]{14}|u0000|\x00`, h.Text, name)
 				}
 			}
-			d = must[contract.RunDiff](t, e.do(t, http.MethodGet, path(a, wrote(`{"type":"text","content":"said"}`)), nil, key), http.StatusOK)
+			d = apitest.Must[contract.RunDiff](t, e.Do(t, http.MethodGet, path(a, wrote(`{"type":"text","content":"said"}`)), nil, key), http.StatusOK)
 			for _, change := range d.Steps[len(d.Steps)-1].Changes {
 				for _, h := range change.Hunks {
 					assert.NotRegexp(t, `\x{FFFD}|[0-9A-F]{14}|u0000|\x00`, h.Text, name)
@@ -210,18 +190,18 @@ func TestDiff(t *testing.T) {
 	})
 	t.Run("refused", func(t *testing.T) {
 		for _, p := range []string{
-			"/v1/runs/" + base[0].RunID.String() + "/diff/" + noSuchID, "/v1/runs/" + noSuchID + "/diff/" + base[0].RunID.String(),
+			"/v1/runs/" + base[0].RunID.String() + "/diff/" + apitest.NoSuchID, "/v1/runs/" + apitest.NoSuchID + "/diff/" + base[0].RunID.String(),
 		} {
-			golden(t, "not_found", e.do(t, http.MethodGet, p, nil, key))
+			apitest.Golden(t, "not_found", e.Do(t, http.MethodGet, p, nil, key))
 		}
-		other := e.createProject(t, session, project.WorkspaceId, "other")
-		stranger := bearer(e.mint(t, session, other.Id, contract.ScopeRunsRead).Key)
-		golden(t, "not_found", e.do(t, http.MethodGet, path(base, changed), nil, stranger))
+		other := e.CreateProject(t, session, project.WorkspaceId, "other")
+		stranger := apitest.Bearer(e.Mint(t, session, other.Id, contract.ScopeRunsRead).Key)
+		apitest.Golden(t, "not_found", e.Do(t, http.MethodGet, path(base, changed), nil, stranger))
 		theirs := toolRun(other.Id, start, "x")
-		storeSpans(t, address, theirs)
-		golden(t, "not_found", e.do(t, http.MethodGet, path(base, theirs), nil, key))
-		golden(t, "not_found", e.do(t, http.MethodGet, path(theirs, base), nil, key))
-		got := wantProblem(t, e.do(t, http.MethodGet, path(base, changed)+"?limit=0", nil, key), http.StatusUnprocessableEntity)
+		apitest.StoreSpans(t, address, theirs)
+		apitest.Golden(t, "not_found", e.Do(t, http.MethodGet, path(base, theirs), nil, key))
+		apitest.Golden(t, "not_found", e.Do(t, http.MethodGet, path(theirs, base), nil, key))
+		got := apitest.WantProblem(t, e.Do(t, http.MethodGet, path(base, changed)+"?limit=0", nil, key), http.StatusUnprocessableEntity)
 		assert.Equal(t, problem.CodeValidationFailed, got.Code)
 	})
 }

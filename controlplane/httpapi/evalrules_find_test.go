@@ -1,4 +1,4 @@
-package httpapi
+package httpapi_test
 
 import (
 	"fmt"
@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/looptrace/looptrace/controlplane/httpapi/apitest"
 	"github.com/looptrace/looptrace/controlplane/httpapi/contract"
 	"github.com/looptrace/looptrace/internal/clickhouse"
 )
@@ -22,8 +23,8 @@ func TestManyRulesFindFewRuns(t *testing.T) {
 	r := newRuling(t, passing)
 	rules := make([]contract.EvalRule, 20)
 	for i := range rules {
-		body := strings.Replace(r.body(`,"sample_rate":0.05,"graders":[`+numbered+`]`), "support is right", fmt.Sprint("rule ", i), 1)
-		rules[i] = must[contract.EvalRule](t, r.do(t, http.MethodPost, "/v1/eval-rules", body, r.as), http.StatusCreated)
+		body := strings.Replace(r.body(`,"sample_rate":0.05,"graders":[`+apitest.NumberedGrader+`]`), "support is right", fmt.Sprint("rule ", i), 1)
+		rules[i] = apitest.Must[contract.EvalRule](t, r.Do(t, http.MethodPost, "/v1/eval-rules", body, r.as), http.StatusCreated)
 	}
 	conn, err := clickhouse.Open(r.address)
 	require.NoError(t, err)
@@ -35,20 +36,20 @@ func TestManyRulesFindFewRuns(t *testing.T) {
 	}
 	insert(200_000, 3600, 7*24*3600)
 	insert(2_000, 0, 1)
-	r.clock.advance(time.Hour) // after all ends
-	r.exec(t, "UPDATE eval_rules SET takes_from = now() - interval '10 minutes', mark_written_at = now() - interval '10 minutes'")
-	r.clock.advance(time.Since(r.clock.Now()) + time.Minute) // the inserts may have taken long
+	r.Clock.Advance(time.Hour) // after all ends
+	r.Exec(t, "UPDATE eval_rules SET takes_from = now() - interval '10 minutes', mark_written_at = now() - interval '10 minutes'")
+	r.Clock.Advance(time.Since(r.Clock.Now()) + time.Minute) // the inserts may have taken long
 	look := func() (read uint64) {
 		ctx := ch.Context(t.Context(), ch.WithProgress(func(p *ch.Progress) { read += p.Rows }))
 		begun := time.Now()
-		require.NoError(t, r.rules.Find(ctx))
+		require.NoError(t, r.Rules.Find(ctx))
 		t.Logf("20 rules looked for runs in %s and read %d rows", time.Since(begun).Round(time.Millisecond), read)
 		return read
 	}
 	const most = 20 * 20_000 // of 20 times 202,000
 	assert.Less(t, look(), uint64(most))
-	taken := r.count(t, "SELECT count(*) FROM eval_rule_runs")
+	taken := r.Count(t, "SELECT count(*) FROM eval_rule_runs")
 	assert.InDelta(t, 20*2000*.05, taken, 300, "seven standard deviations")
 	assert.Less(t, look(), uint64(most))
-	assert.Equal(t, taken, r.count(t, "SELECT count(*) FROM eval_rule_runs"))
+	assert.Equal(t, taken, r.Count(t, "SELECT count(*) FROM eval_rule_runs"))
 }

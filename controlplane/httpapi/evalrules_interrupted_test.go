@@ -1,4 +1,4 @@
-package httpapi
+package httpapi_test
 
 import (
 	"context"
@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/looptrace/looptrace/controlplane/httpapi/apitest"
 	"github.com/looptrace/looptrace/controlplane/httpapi/contract"
 	"github.com/looptrace/looptrace/test/provider"
 )
@@ -35,7 +36,7 @@ func newHeld(t *testing.T) *held {
 func (h *held) score(ctx context.Context, t *testing.T, rule uuid.UUID) <-chan error {
 	t.Helper()
 	done := make(chan error, 1)
-	go func() { done <- h.rules.Score(ctx, rule) }()
+	go func() { done <- h.Rules.Score(ctx, rule) }()
 	<-h.asked
 	return done
 }
@@ -48,11 +49,11 @@ func TestRuleChangesWhileRunsAreJudged(t *testing.T) {
 	id := h.ended(t, 2, nil)
 	h.find(t)
 	done := h.score(context.WithoutCancel(t.Context()), t, rule.Id)
-	renamed := `{"panels":[` + panelJSON("correct", h.made.Id, binaryScale, "judge-1") + `]}`
-	require.Equal(t, 2, must[contract.EvalRule](t, h.do(t, http.MethodPatch, "/v1/eval-rules/"+rule.Id.String(), renamed, h.as), http.StatusOK).Version)
+	renamed := `{"panels":[` + apitest.PanelJSON("correct", h.made.Id, apitest.BinaryScale, "judge-1") + `]}`
+	require.Equal(t, 2, apitest.Must[contract.EvalRule](t, h.Do(t, http.MethodPatch, "/v1/eval-rules/"+rule.Id.String(), renamed, h.as), http.StatusOK).Version)
 	close(h.goOn)
 	require.NoError(t, <-done)
-	require.NoError(t, h.rules.Score(t.Context(), rule.Id))
+	require.NoError(t, h.Rules.Score(t.Context(), rule.Id))
 	run := h.taken(t, rule.Id, "")[id]
 	assert.Equal(t, contract.EvalRuleRunStatusScored, run.Status)
 	assert.Equal(t, 2, run.Version)
@@ -61,7 +62,7 @@ func TestRuleChangesWhileRunsAreJudged(t *testing.T) {
 	scores := h.scoresOf(t, id)
 	require.Len(t, scores, 1)
 	assert.Equal(t, "correct", scores[0].Name)
-	assert.InDelta(t, *run.CostUsd*1e9, h.count(t, "SELECT counted_nanousd FROM eval_rule_runs"), 1, "what was reserved came back")
+	assert.InDelta(t, *run.CostUsd*1e9, h.Count(t, "SELECT counted_nanousd FROM eval_rule_runs"), 1, "what was reserved came back")
 }
 
 // TestRuleIsShutDownWhileRunsAreJudged ends the process while a judge is asked. What that can have cost counts, and is said to be unknown.
@@ -73,19 +74,19 @@ func TestRuleIsShutDownWhileRunsAreJudged(t *testing.T) {
 	h.find(t)
 	ctx, cancel := context.WithCancel(t.Context())
 	done := h.score(ctx, t, rule.Id)
-	reserved := h.count(t, "SELECT counted_nanousd FROM eval_rule_runs")
+	reserved := h.Count(t, "SELECT counted_nanousd FROM eval_rule_runs")
 	require.Positive(t, reserved)
 	cancel()
 	<-done
 	close(h.goOn)
-	assert.Equal(t, reserved, h.count(t, "SELECT counted_nanousd FROM eval_rule_runs"))
+	assert.Equal(t, reserved, h.Count(t, "SELECT counted_nanousd FROM eval_rule_runs"))
 	assert.EqualValues(t, 1, h.counts(t, rule.Id).Pending)
 	assert.EqualValues(t, 1, h.counts(t, rule.Id).UnknownCostRuns)
-	require.NoError(t, h.rules.Score(t.Context(), rule.Id))
+	require.NoError(t, h.Rules.Score(t.Context(), rule.Id))
 	run := h.taken(t, rule.Id, "")[id]
 	assert.Equal(t, contract.EvalRuleRunStatusScored, run.Status)
 	assert.Nil(t, run.CostUsd)
-	assert.Greater(t, h.count(t, "SELECT counted_nanousd FROM eval_rule_runs"), reserved)
+	assert.Greater(t, h.Count(t, "SELECT counted_nanousd FROM eval_rule_runs"), reserved)
 }
 
 // TestRuleAfterKill has runs of a worker that was killed: one that it had not begun, and one that it had reserved money for.
@@ -95,9 +96,9 @@ func TestRuleAfterKill(t *testing.T) {
 	rule := r.rule(t, r.panels("judge-1"))
 	waiting, begun := r.ended(t, 2, nil), r.ended(t, 4, nil)
 	r.find(t)
-	r.exec(t, "UPDATE eval_rule_runs SET worker = gen_random_uuid()")
-	r.exec(t, "UPDATE eval_rule_runs SET counted_nanousd = 1000000, counted_day = $2 WHERE run_id = $1", begun, r.clock.Now().UTC())
-	require.NoError(t, r.rules.Score(t.Context(), rule.Id))
+	r.Exec(t, "UPDATE eval_rule_runs SET worker = gen_random_uuid()")
+	r.Exec(t, "UPDATE eval_rule_runs SET counted_nanousd = 1000000, counted_day = $2 WHERE run_id = $1", begun, r.Clock.Now().UTC())
+	require.NoError(t, r.Rules.Score(t.Context(), rule.Id))
 	taken := r.taken(t, rule.Id, "")
 	assert.NotNil(t, taken[waiting].CostUsd)
 	assert.Nil(t, taken[begun].CostUsd, "calls may have been made whose votes are lost")
@@ -114,8 +115,8 @@ func TestRuleBudgetOfAnotherDay(t *testing.T) {
 	rule := r.rule(t, r.panels("judge-1"))
 	id := r.ended(t, 2, nil)
 	r.find(t)
-	r.exec(t, "UPDATE eval_rule_runs SET counted_nanousd = 5000000000, counted_day = $1", r.clock.Now().UTC().Add(-24*time.Hour))
-	require.NoError(t, r.rules.Score(t.Context(), rule.Id))
+	r.Exec(t, "UPDATE eval_rule_runs SET counted_nanousd = 5000000000, counted_day = $1", r.Clock.Now().UTC().Add(-24*time.Hour))
+	require.NoError(t, r.Rules.Score(t.Context(), rule.Id))
 	assert.Equal(t, contract.EvalRuleRunStatusScored, r.taken(t, rule.Id, "")[id].Status)
-	assert.Less(t, r.count(t, "SELECT counted_nanousd FROM eval_rule_runs"), 5_000_000_000)
+	assert.Less(t, r.Count(t, "SELECT counted_nanousd FROM eval_rule_runs"), 5_000_000_000)
 }

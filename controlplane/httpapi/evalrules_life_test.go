@@ -1,4 +1,4 @@
-package httpapi
+package httpapi_test
 
 import (
 	"context"
@@ -14,6 +14,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/looptrace/looptrace/controlplane/httpapi/apitest"
 	"github.com/looptrace/looptrace/controlplane/httpapi/contract"
 	"github.com/looptrace/looptrace/internal/clickhouse"
 	"github.com/looptrace/looptrace/internal/runmodel"
@@ -32,7 +33,7 @@ func (r *ruling) storeRuns(t *testing.T, n int) []uuid.UUID {
 			Status: runmodel.StatusOK, SessionID: "support", Inputs: fmt.Sprintf("number %d", i), Outputs: fmt.Sprintf("number %d", i),
 		}}
 	}
-	storeSpans(t, r.address, rows...)
+	apitest.StoreSpans(t, r.address, rows...)
 	return ids
 }
 
@@ -40,7 +41,7 @@ func (r *ruling) storeRuns(t *testing.T, n int) []uuid.UUID {
 func TestRuleSamples(t *testing.T) {
 	t.Parallel()
 	r := newRuling(t, passing)
-	rule := r.rule(t, `,"sample_rate":0.25,"graders":[`+numbered+`]`)
+	rule := r.rule(t, `,"sample_rate":0.25,"graders":[`+apitest.NumberedGrader+`]`)
 	ids := r.storeRuns(t, 2000)
 	r.find(t)
 	inSample := map[uuid.UUID]bool{}
@@ -63,13 +64,13 @@ func TestRuleSamples(t *testing.T) {
 	}
 
 	// A greater share has the same runs, and more of those that come. What was looked at is not taken again.
-	changed := must[contract.EvalRule](t, r.do(t, http.MethodPatch, "/v1/eval-rules/"+rule.Id.String(), `{"sample_rate":1}`, r.as), http.StatusOK)
+	changed := apitest.Must[contract.EvalRule](t, r.Do(t, http.MethodPatch, "/v1/eval-rules/"+rule.Id.String(), `{"sample_rate":1}`, r.as), http.StatusOK)
 	assert.Equal(t, 1, changed.Version, "the same is scored")
 	before := r.counts(t, rule.Id).Taken
 	later := r.storeRuns(t, 20)
 	r.pass(t, rule)
 	all := r.counts(t, rule.Id)
-	assert.Equal(t, 20, r.count(t, "SELECT count(*) FROM eval_rule_runs WHERE status = 'scored' AND run_id = ANY($1)", later))
+	assert.Equal(t, 20, r.Count(t, "SELECT count(*) FROM eval_rule_runs WHERE status = 'scored' AND run_id = ANY($1)", later))
 	assert.GreaterOrEqual(t, all.Taken, before+20)
 	assert.LessOrEqual(t, all.Taken, int64(len(ids)+20))
 	assert.Zero(t, all.Pending)
@@ -93,10 +94,10 @@ func TestRuleBudget(t *testing.T) {
 	for range 12 { // what others hold comes back
 		var workers sync.WaitGroup
 		for range 2 {
-			workers.Go(func() { assert.NoError(t, r.rules.Score(t.Context(), rule.Id)) })
+			workers.Go(func() { assert.NoError(t, r.Rules.Score(t.Context(), rule.Id)) })
 		}
 		workers.Wait()
-		r.clock.advance(11 * time.Second)
+		r.Clock.Advance(11 * time.Second)
 	}
 	counts := r.counts(t, rule.Id)
 	assert.EqualValues(t, 30, counts.Taken)
@@ -113,8 +114,8 @@ func TestRuleBudget(t *testing.T) {
 	}
 
 	// The next day has its own money.
-	r.clock.advance(24 * time.Hour)
-	r.as = cookie(r.loginAs(t, testEmail)) // sessions end
+	r.Clock.Advance(24 * time.Hour)
+	r.as = apitest.Cookie(r.LoginAs(t, apitest.Email)) // sessions end
 	r.ended(t, 31, nil)
 	r.pass(t, rule)
 	after := r.counts(t, rule.Id)
@@ -137,7 +138,7 @@ func TestRuleStops(t *testing.T) {
 	path := "/v1/eval-rules/" + rule.Id.String()
 	resume := func(body string) contract.EvalRule {
 		t.Helper()
-		return must[contract.EvalRule](t, r.do(t, http.MethodPost, path+"/_actions/resume", body, r.as), http.StatusOK)
+		return apitest.Must[contract.EvalRule](t, r.Do(t, http.MethodPost, path+"/_actions/resume", body, r.as), http.StatusOK)
 	}
 	refuse.Store(true)
 	for n := range 5 {
@@ -171,7 +172,7 @@ func TestRuleStops(t *testing.T) {
 		assert.InDelta(t, 0, *run.CostUsd, 0)
 		assert.InDelta(t, 0, *run.Votes[0].CostUsd, 0)
 	}
-	assert.Len(t, must[contract.EvalRulePage](t, r.do(t, http.MethodGet, "/v1/eval-rules?status=stopped", nil, r.as), http.StatusOK).Data, 1)
+	assert.Len(t, apitest.Must[contract.EvalRulePage](t, r.Do(t, http.MethodGet, "/v1/eval-rules?status=stopped", nil, r.as), http.StatusOK).Data, 1)
 
 	// Runs that end while it is stopped are taken after.
 	missed := r.ended(t, 20, nil)
@@ -184,10 +185,10 @@ func TestRuleStops(t *testing.T) {
 	assert.Equal(t, contract.EvalRuleRunStatusScored, r.taken(t, rule.Id, "")[missed].Status)
 
 	// Without catching up, they are not.
-	must[contract.EvalRule](t, r.do(t, http.MethodPost, path+"/_actions/pause", nil, r.as), http.StatusOK)
+	apitest.Must[contract.EvalRule](t, r.Do(t, http.MethodPost, path+"/_actions/pause", nil, r.as), http.StatusOK)
 	lost := r.ended(t, 21, nil)
 	r.find(t)
-	r.clock.advance(time.Since(r.clock.Now())) // the time at which rows are written
+	r.Clock.Advance(time.Since(r.Clock.Now())) // the time at which rows are written
 	resume(`{"catch_up":false}`)
 	found := r.ended(t, 22, nil)
 	r.pass(t, rule)
@@ -195,17 +196,17 @@ func TestRuleStops(t *testing.T) {
 	assert.Contains(t, r.taken(t, rule.Id, ""), found)
 
 	// A filter that an earlier release allowed.
-	r.exec(t, "UPDATE eval_rules SET run_filter = 'colour=red' WHERE id = $1", rule.Id)
+	r.Exec(t, "UPDATE eval_rules SET run_filter = 'colour=red' WHERE id = $1", rule.Id)
 	r.find(t)
 	stopped = r.get(t, rule.Id)
 	assert.Equal(t, "run_filter_invalid", stopped.Stop.Code)
 	assert.Contains(t, stopped.Stop.Detail, "colour")
-	must[contract.EvalRule](t, r.do(t, http.MethodPatch, path, `{"run_filter":"session_id=support"}`, r.as), http.StatusOK)
+	apitest.Must[contract.EvalRule](t, r.Do(t, http.MethodPatch, path, `{"run_filter":"session_id=support"}`, r.as), http.StatusOK)
 	assert.Equal(t, 2, resume(`{}`).Version)
 
 	// The connection's own budget.
 	budget := func(amount string) {
-		must[contract.Provider](t, r.do(t, http.MethodPatch, "/v1/providers/"+r.made.Id.String(), `{"monthly_budget_usd":`+amount+`}`, r.as), http.StatusOK)
+		apitest.Must[contract.Provider](t, r.Do(t, http.MethodPatch, "/v1/providers/"+r.made.Id.String(), `{"monthly_budget_usd":`+amount+`}`, r.as), http.StatusOK)
 	}
 	budget("0.000001")
 	waiting := r.ended(t, 24, nil)
@@ -220,16 +221,16 @@ func TestRuleStops(t *testing.T) {
 	assert.Equal(t, contract.EvalRuleRunStatusScored, r.taken(t, rule.Id, "")[waiting].Status)
 
 	// The connection is deleted.
-	require.Equal(t, http.StatusNoContent, r.do(t, http.MethodDelete, "/v1/providers/"+r.made.Id.String(), nil, r.as).Code)
+	require.Equal(t, http.StatusNoContent, r.Do(t, http.MethodDelete, "/v1/providers/"+r.made.Id.String(), nil, r.as).Code)
 	orphan := r.ended(t, 26, nil)
 	r.pass(t, rule)
 	stopped = r.get(t, rule.Id)
 	require.Equal(t, contract.Stopped, stopped.Status)
 	assert.Equal(t, "provider_deleted", stopped.Stop.Code)
 	assert.Contains(t, stopped.Stop.Detail, "was deleted")
-	must[contract.EvalRule](t, r.do(t, http.MethodPatch, path, `{"name":"still"}`, r.as), http.StatusOK)
-	other := r.connect(t, r.as, r.project, "openai", r.server, "")
-	mended := must[contract.EvalRule](t, r.do(t, http.MethodPatch, path, `{"panels":[`+panelJSON("right", other.Id, binaryScale, "judge-1")+`]}`, r.as), http.StatusOK)
+	apitest.Must[contract.EvalRule](t, r.Do(t, http.MethodPatch, path, `{"name":"still"}`, r.as), http.StatusOK)
+	other := r.Connect(t, r.as, r.project, "openai", r.server, "")
+	mended := apitest.Must[contract.EvalRule](t, r.Do(t, http.MethodPatch, path, `{"panels":[`+apitest.PanelJSON("right", other.Id, apitest.BinaryScale, "judge-1")+`]}`, r.as), http.StatusOK)
 	assert.Equal(t, 3, mended.Version)
 	resume(`{}`)
 	r.pass(t, rule)
@@ -243,7 +244,7 @@ func TestRuleWithFaultyJudges(t *testing.T) {
 	var healed atomic.Bool
 	r := newRuling(t, func(q *provider.Request, n int) *provider.Reply {
 		if q.Model == "judge-2" {
-			return voted("pass")
+			return apitest.Voted("pass")
 		}
 		switch {
 		case n == 0:
@@ -251,18 +252,18 @@ func TestRuleWithFaultyJudges(t *testing.T) {
 		case n == 1:
 			return &provider.Reply{Refusal: "I cannot judge this."}
 		case n == 2:
-			return voted("perhaps")
+			return apitest.Voted("perhaps")
 		case healed.Load():
-			return voted("pass")
+			return apitest.Voted("pass")
 		case n == 3:
 			return &provider.Reply{Error: &provider.Error{Status: 429, Type: "rate_limit_error", Message: "Slow down."}}
 		case n == 4:
 			return &provider.Reply{Error: &provider.Error{Status: 503, Type: "server_error", Message: "Overloaded."}}
 		}
-		return voted("pass")
+		return apitest.Voted("pass")
 	})
-	one := r.rule(t, r.panels("judge-1")+`,"graders":[`+numbered+`]`)
-	two := must[contract.EvalRule](t, r.do(t, http.MethodPost, "/v1/eval-rules", strings.Replace(r.body(r.panels("judge-1")), "support is right", "judges alone", 1), r.as), http.StatusCreated)
+	one := r.rule(t, r.panels("judge-1")+`,"graders":[`+apitest.NumberedGrader+`]`)
+	two := apitest.Must[contract.EvalRule](t, r.Do(t, http.MethodPost, "/v1/eval-rules", strings.Replace(r.body(r.panels("judge-1")), "support is right", "judges alone", 1), r.as), http.StatusCreated)
 	ids := map[int]uuid.UUID{}
 	for n := range 6 {
 		ids[n] = r.ended(t, n, nil)
@@ -294,14 +295,14 @@ func TestRuleWithFaultyJudges(t *testing.T) {
 
 	// What fails longer than half an hour has failed. The other rule's judge recovers.
 	for _, wait := range []time.Duration{61 * time.Second, 5 * time.Minute, 31 * time.Minute} {
-		r.clock.advance(wait)
-		require.NoError(t, r.rules.Score(t.Context(), one.Id))
+		r.Clock.Advance(wait)
+		require.NoError(t, r.Rules.Score(t.Context(), one.Id))
 	}
 	failing := r.taken(t, one.Id, "")[ids[3]]
 	assert.Equal(t, contract.EvalRuleRunStatusPartlyScored, failing.Status)
 	assert.Equal(t, 4, failing.Attempts)
 	healed.Store(true)
-	require.NoError(t, r.rules.Score(t.Context(), two.Id))
+	require.NoError(t, r.Rules.Score(t.Context(), two.Id))
 	assert.Equal(t, contract.EvalRuleRunStatusScored, r.taken(t, two.Id, "")[ids[3]].Status)
 	assert.Nil(t, r.taken(t, two.Id, "")[ids[3]].Error)
 	for _, id := range []uuid.UUID{one.Id, two.Id} {
@@ -330,23 +331,23 @@ func TestRuleKeepsPaidVotes(t *testing.T) {
 		ids = append(ids, r.ended(t, n, nil))
 	}
 	r.find(t)
-	r.exec(t, `CREATE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RAISE 'refused'; END $$`)
-	r.exec(t, `CREATE TRIGGER refuse BEFORE INSERT ON eval_rule_scores EXECUTE FUNCTION refuse()`)
-	require.NoError(t, r.rules.Score(t.Context(), rule.Id))
+	r.Exec(t, `CREATE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RAISE 'refused'; END $$`)
+	r.Exec(t, `CREATE TRIGGER refuse BEFORE INSERT ON eval_rule_scores EXECUTE FUNCTION refuse()`)
+	require.NoError(t, r.Rules.Score(t.Context(), rule.Id))
 	assert.Equal(t, 12, r.asked())
 	assert.EqualValues(t, 4, r.counts(t, rule.Id).Pending)
 	assert.Len(t, r.scoresOf(t, ids[0]), 1, "it was written before")
-	require.NoError(t, r.rules.Score(t.Context(), rule.Id))
+	require.NoError(t, r.Rules.Score(t.Context(), rule.Id))
 	assert.Equal(t, 12, r.asked(), "the lease has not ended")
-	r.exec(t, `DROP TRIGGER refuse ON eval_rule_scores`)
-	r.clock.advance(61 * time.Second)
-	require.NoError(t, r.rules.Score(t.Context(), rule.Id))
+	r.Exec(t, `DROP TRIGGER refuse ON eval_rule_scores`)
+	r.Clock.Advance(61 * time.Second)
+	require.NoError(t, r.Rules.Score(t.Context(), rule.Id))
 	assert.Equal(t, 12, r.asked())
 	assert.EqualValues(t, 4, r.counts(t, rule.Id).Scored)
 	for _, id := range ids {
 		assert.Len(t, r.scoresOf(t, id), 1)
 	}
-	calls := must[contract.EvalRuleRunPage](t, r.do(t, http.MethodGet, "/v1/eval-rules/"+rule.Id.String()+"/runs", nil, r.as), http.StatusOK)
+	calls := apitest.Must[contract.EvalRuleRunPage](t, r.Do(t, http.MethodGet, "/v1/eval-rules/"+rule.Id.String()+"/runs", nil, r.as), http.StatusOK)
 	for _, run := range calls.Data {
 		assert.Len(t, run.Votes, 3)
 	}
@@ -368,21 +369,21 @@ func TestRuleForgetsDeletedRuns(t *testing.T) {
 	r.pass(t, rule)
 	remove := func(id uuid.UUID) {
 		body := fmt.Sprintf(`{"project_id":%q,"run_ids":[%q]}`, r.project, id)
-		must[contract.RunDeletion](t, r.do(t, http.MethodPost, "/v1/runs/_actions/delete", body, r.as), http.StatusOK)
+		apitest.Must[contract.RunDeletion](t, r.Do(t, http.MethodPost, "/v1/runs/_actions/delete", body, r.as), http.StatusOK)
 	}
 	remove(scored)
 	running := r.ended(t, 7, nil)
 	r.find(t)
 	done := make(chan error)
-	go func() { done <- r.rules.Score(context.WithoutCancel(t.Context()), rule.Id) }()
+	go func() { done <- r.Rules.Score(context.WithoutCancel(t.Context()), rule.Id) }()
 	<-judged
 	remove(running)
 	close(deleted)
 	require.NoError(t, <-done)
 	gone := r.ended(t, 3, nil)
 	r.find(t)
-	r.exec(t, "UPDATE eval_rule_runs SET status = 'pending', run_name = 'Ada', worker = NULL, next_attempt = now() - interval '1 day' WHERE run_id = $1", running)
-	require.NoError(t, r.rules.Score(t.Context(), rule.Id))
+	r.Exec(t, "UPDATE eval_rule_runs SET status = 'pending', run_name = 'Ada', worker = NULL, next_attempt = now() - interval '1 day' WHERE run_id = $1", running)
+	require.NoError(t, r.Rules.Score(t.Context(), rule.Id))
 	remove(gone)
 	taken := r.taken(t, rule.Id, "")
 	for _, id := range []uuid.UUID{scored, running, gone} {
@@ -394,16 +395,16 @@ func TestRuleForgetsDeletedRuns(t *testing.T) {
 		assert.Empty(t, run.RunName)
 	}
 	assert.Equal(t, contract.EvalRuleRunStatusScored, taken[kept].Status)
-	assert.Equal(t, 1, r.count(t, "SELECT count(*) FROM eval_rule_votes"))
-	assert.Equal(t, 1, r.count(t, "SELECT count(*) FROM eval_rule_scores"))
+	assert.Equal(t, 1, r.Count(t, "SELECT count(*) FROM eval_rule_votes"))
+	assert.Equal(t, 1, r.Count(t, "SELECT count(*) FROM eval_rule_scores"))
 
 	// The rule with all that it did, and the project with its rules.
-	require.Equal(t, http.StatusNoContent, r.do(t, http.MethodDelete, "/v1/eval-rules/"+rule.Id.String(), nil, r.as).Code)
-	assert.Zero(t, r.count(t, "SELECT count(*) FROM eval_rule_votes")+r.count(t, "SELECT count(*) FROM eval_rule_runs"))
+	require.Equal(t, http.StatusNoContent, r.Do(t, http.MethodDelete, "/v1/eval-rules/"+rule.Id.String(), nil, r.as).Code)
+	assert.Zero(t, r.Count(t, "SELECT count(*) FROM eval_rule_votes")+r.Count(t, "SELECT count(*) FROM eval_rule_runs"))
 	assert.Len(t, r.scoresOf(t, kept), 1, "scores on runs stay")
 	r.rule(t, r.panels("judge-1"))
-	r.exec(t, "DELETE FROM projects WHERE id = $1", r.project)
-	assert.Zero(t, r.count(t, "SELECT count(*) FROM eval_rules"))
+	r.Exec(t, "DELETE FROM projects WHERE id = $1", r.project)
+	assert.Zero(t, r.Count(t, "SELECT count(*) FROM eval_rules"))
 }
 
 // TestRulePreview looks at the runs of a week.
@@ -411,12 +412,12 @@ func TestRulePreview(t *testing.T) {
 	t.Parallel()
 	r := newRuling(t, passing)
 	for n := range 8 {
-		r.ended(t, n, func(run *sourceRun) { run.ago = time.Duration(n) * time.Hour })
+		r.ended(t, n, func(run *apitest.SourceRun) { run.Ago = time.Duration(n) * time.Hour })
 	}
-	r.ended(t, 9, func(run *sourceRun) { run.ago = 8 * 24 * time.Hour })
-	r.ended(t, 10, func(run *sourceRun) { run.question = "" })
+	r.ended(t, 9, func(run *apitest.SourceRun) { run.Ago = 8 * 24 * time.Hour })
+	r.ended(t, 10, func(run *apitest.SourceRun) { run.Question = "" })
 	preview := func(more string) contract.EvalRulePreview {
-		return must[contract.EvalRulePreview](t, r.do(t, http.MethodPost, "/v1/eval-rules/_actions/preview", r.body(more), r.as), http.StatusOK)
+		return apitest.Must[contract.EvalRulePreview](t, r.Do(t, http.MethodPost, "/v1/eval-rules/_actions/preview", r.body(more), r.as), http.StatusOK)
 	}
 	found := preview(r.panels("judge-1", "judge-2") + `,"sample_rate":0.5`)
 	assert.EqualValues(t, 9, found.Matched)
@@ -438,11 +439,11 @@ func TestRulePreview(t *testing.T) {
 	}
 	assert.Equal(t, 1, skipped)
 	assert.Zero(t, r.asked())
-	assert.Zero(t, r.count(t, "SELECT count(*) FROM eval_rules"))
+	assert.Zero(t, r.Count(t, "SELECT count(*) FROM eval_rules"))
 	none := preview(r.panels("judge-1") + `,"run_filter":"session_id=nobody"`)
 	assert.Zero(t, none.Matched)
 	assert.Nil(t, none.CostLowUsd)
-	unpriced := preview(`,"allow_unpriced":true,"max_cost_usd_per_day":5,"panels":[` + panelJSON("right", r.made.Id, binaryScale, "judge-unpriced") + `]`)
+	unpriced := preview(`,"allow_unpriced":true,"max_cost_usd_per_day":5,"panels":[` + apitest.PanelJSON("right", r.made.Id, apitest.BinaryScale, "judge-unpriced") + `]`)
 	assert.Equal(t, []string{"judge-unpriced"}, unpriced.UnpricedModels)
 	assert.Nil(t, unpriced.CostHighUsd)
 }
@@ -452,22 +453,22 @@ func TestRuleWritesCategoriesAndNumbers(t *testing.T) {
 	t.Parallel()
 	r := newRuling(t, func(q *provider.Request, n int) *provider.Reply {
 		if q.Model == "judge-2" {
-			return voted([]string{"warm", "cold"}[n%2])
+			return apitest.Voted([]string{"warm", "cold"}[n%2])
 		}
-		return voted(n%5 + 1)
+		return apitest.Voted(n%5 + 1)
 	})
-	r.work(t)
-	tone := panelJSON("tone", r.made.Id, `,"scale":{"type":"categorical","labels":["warm","cold"]}`, "judge-2")
-	quality := panelJSON("quality", r.made.Id, `,"scale":{"type":"ordinal","min":1,"max":5}`, "judge-1")
+	r.Work(t)
+	tone := apitest.PanelJSON("tone", r.made.Id, `,"scale":{"type":"categorical","labels":["warm","cold"]}`, "judge-2")
+	quality := apitest.PanelJSON("quality", r.made.Id, `,"scale":{"type":"ordinal","min":1,"max":5}`, "judge-1")
 	rule := r.rule(t, `,"max_cost_usd_per_day":5,"panels":[`+tone+`,`+quality+`]`)
 	ids := map[int]uuid.UUID{}
 	for n := range 5 {
 		ids[n] = r.ended(t, n, nil)
 	}
 	require.Eventually(t, func() bool {
-		r.clock.advance(5 * time.Second)
+		r.Clock.Advance(5 * time.Second)
 		return r.counts(t, rule.Id).Scored == 5
-	}, comparisonTime, 100*time.Millisecond)
+	}, apitest.EvaluationTime, 100*time.Millisecond)
 	for n, id := range ids {
 		for _, score := range r.scoresOf(t, id) {
 			if score.Name == "tone" {

@@ -1,4 +1,4 @@
-package httpapi
+package httpapi_test
 
 import (
 	"fmt"
@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/looptrace/looptrace/controlplane/httpapi/apitest"
 	"github.com/looptrace/looptrace/controlplane/httpapi/contract"
 	"github.com/looptrace/looptrace/test/engines"
 	"github.com/looptrace/looptrace/test/provider"
@@ -18,10 +19,10 @@ import (
 
 // ruling is a project with rules, whose judges answer from a script.
 type ruling struct {
-	*env
+	*apitest.Env
 	address string
 	session string
-	as      option
+	as      apitest.Option
 	project uuid.UUID
 	server  *provider.Server
 	made    contract.Provider
@@ -30,28 +31,26 @@ type ruling struct {
 func newRuling(t *testing.T, vote func(q *provider.Request, n int) *provider.Reply) *ruling {
 	t.Helper()
 	address := engines.ClickHouse(t)
-	e := newEnvOn(t, engines.Postgres(t), address)
-	session, project := e.setUp(t)
-	r := &ruling{env: e, address: address, session: session, as: cookie(session), project: project.Id}
-	r.server = provider.Start(t, provider.Options{Answer: judging(vote)})
-	r.made = e.connect(t, r.as, project.Id, "openai", r.server, "")
+	e := apitest.NewOn(t, engines.Postgres(t), address)
+	session, project := e.SetUp(t)
+	r := &ruling{Env: e, address: address, session: session, as: apitest.Cookie(session), project: project.Id}
+	r.server = provider.Start(t, provider.Options{Answer: apitest.Judging(vote)})
+	r.made = e.Connect(t, r.as, project.Id, "openai", r.server, "")
 	for _, model := range []string{"judge-1", "judge-2", "judge-3"} {
-		e.price(t, r.as, project.Id, model)
+		e.Price(t, r.as, project.Id, model)
 	}
 	return r
 }
 
 // passing is the vote of a judge that passes even numbers.
 func passing(_ *provider.Request, n int) *provider.Reply {
-	return voted(map[bool]string{true: "pass", false: "fail"}[n%2 == 0])
+	return apitest.Voted(map[bool]string{true: "pass", false: "fail"}[n%2 == 0])
 }
-
-const numbered = `{"name":"numbered","type":"string_check","operation":"starts_with","reference":"number"}`
 
 // rule makes a rule that takes all runs of the session support, unless more says otherwise.
 func (r *ruling) rule(t *testing.T, more string) contract.EvalRule {
 	t.Helper()
-	return must[contract.EvalRule](t, r.do(t, http.MethodPost, "/v1/eval-rules", r.body(more), r.as), http.StatusCreated)
+	return apitest.Must[contract.EvalRule](t, r.Do(t, http.MethodPost, "/v1/eval-rules", r.body(more), r.as), http.StatusCreated)
 }
 
 func (r *ruling) body(more string) string {
@@ -66,14 +65,14 @@ func (r *ruling) body(more string) string {
 
 // panels has a panel of judges of these models, and what it may cost a day.
 func (r *ruling) panels(models ...string) string {
-	return `,"max_cost_usd_per_day":5,"panels":[` + panelJSON("right", r.made.Id, binaryScale, models...) + `]`
+	return `,"max_cost_usd_per_day":5,"panels":[` + apitest.PanelJSON("right", r.made.Id, apitest.BinaryScale, models...) + `]`
 }
 
 // ended records a run that answers "number N" with the same, and ends after everything before.
-func (r *ruling) ended(t *testing.T, n int, change func(*sourceRun)) uuid.UUID {
+func (r *ruling) ended(t *testing.T, n int, change func(*apitest.SourceRun)) uuid.UUID {
 	t.Helper()
-	return r.recordNumber(t, r.address, r.project, n, func(run *sourceRun) {
-		run.ago = 0
+	return r.RecordNumber(t, r.address, r.project, n, func(run *apitest.SourceRun) {
+		run.Ago = 0
 		if change != nil {
 			change(run)
 		}
@@ -83,8 +82,8 @@ func (r *ruling) ended(t *testing.T, n int, change func(*sourceRun)) uuid.UUID {
 // find takes the runs that were written.
 func (r *ruling) find(t *testing.T) {
 	t.Helper()
-	r.clock.advance(time.Minute) // the clock of the test stands
-	require.NoError(t, r.rules.Find(t.Context()))
+	r.Clock.Advance(time.Minute) // the clock of the test stands
+	require.NoError(t, r.Rules.Find(t.Context()))
 }
 
 // pass takes the runs that were written, and scores those that are due.
@@ -92,15 +91,15 @@ func (r *ruling) pass(t *testing.T, rules ...contract.EvalRule) {
 	t.Helper()
 	r.find(t)
 	for i := range rules {
-		require.NoError(t, r.rules.Score(t.Context(), rules[i].Id))
+		require.NoError(t, r.Rules.Score(t.Context(), rules[i].Id))
 	}
 }
 
 func (r *ruling) get(t *testing.T, id uuid.UUID) contract.EvalRule {
 	t.Helper()
-	w := r.do(t, http.MethodGet, "/v1/eval-rules/"+id.String(), nil, r.as)
-	require.Equal(t, http.StatusOK, w.Code, r.log.String())
-	rule := must[contract.EvalRule](t, w, http.StatusOK)
+	w := r.Do(t, http.MethodGet, "/v1/eval-rules/"+id.String(), nil, r.as)
+	require.Equal(t, http.StatusOK, w.Code, r.Log.String())
+	rule := apitest.Must[contract.EvalRule](t, w, http.StatusOK)
 	for _, c := range append([]contract.EvalRuleDay{{Counts: rule.Today}}, rule.Days...) {
 		assert.Equal(t, c.Counts.Taken, c.Counts.Scored+c.Counts.PartlyScored+c.Counts.Failed+c.Counts.Skipped+c.Counts.OverBudget+c.Counts.Pending)
 	}
@@ -126,9 +125,9 @@ func (r *ruling) counts(t *testing.T, id uuid.UUID) (sum contract.EvalRuleCounts
 
 func (r *ruling) taken(t *testing.T, id uuid.UUID, query string) map[uuid.UUID]contract.EvalRuleRun {
 	t.Helper()
-	w := r.do(t, http.MethodGet, "/v1/eval-rules/"+id.String()+"/runs?limit=500"+query, nil, r.as)
-	require.Equal(t, http.StatusOK, w.Code, r.log.String())
-	page := must[contract.EvalRuleRunPage](t, w, http.StatusOK)
+	w := r.Do(t, http.MethodGet, "/v1/eval-rules/"+id.String()+"/runs?limit=500"+query, nil, r.as)
+	require.Equal(t, http.StatusOK, w.Code, r.Log.String())
+	page := apitest.Must[contract.EvalRuleRunPage](t, w, http.StatusOK)
 	found := map[uuid.UUID]contract.EvalRuleRun{}
 	for _, run := range page.Data {
 		found[run.RunId] = run
@@ -139,41 +138,32 @@ func (r *ruling) taken(t *testing.T, id uuid.UUID, query string) map[uuid.UUID]c
 
 func (r *ruling) scoresOf(t *testing.T, run uuid.UUID) []contract.Score {
 	t.Helper()
-	return must[contract.ScorePage](t, r.do(t, http.MethodGet, "/v1/runs/"+run.String()+"/scores", nil, r.as), http.StatusOK).Data
+	return apitest.Must[contract.ScorePage](t, r.Do(t, http.MethodGet, "/v1/runs/"+run.String()+"/scores", nil, r.as), http.StatusOK).Data
 }
 
 // asked counts the requests to judges.
 func (r *ruling) asked() int { return len(r.server.Requests()) }
 
-// fillRule makes a rule that took a run, and returns its id.
-func (e *env) fillRule(t *testing.T, as option, project uuid.UUID, name string) string {
-	t.Helper()
-	body := fmt.Sprintf(`{"project_id":%q,"name":%q,"run_filter":"","sample_rate":1,"graders":[%s]}`, project, name, numbered)
-	rule := must[contract.EvalRule](t, e.do(t, http.MethodPost, "/v1/eval-rules", body, as), http.StatusCreated)
-	e.exec(t, `INSERT INTO eval_rule_runs (rule_id, run_id, run_name, version, status, day, taken_at, next_attempt) VALUES ($1, $2, 'run', 1, 'scored', now(), now(), now())`, rule.Id, uuid.New())
-	return rule.Id.String()
-}
-
 func TestRuleScoresRunsAsTheyCome(t *testing.T) {
 	t.Parallel()
 	r := newRuling(t, passing)
-	early := r.ended(t, 100, func(run *sourceRun) { run.ago = time.Hour })
-	rule := r.rule(t, r.panels("judge-1", "judge-2")+`,"graders":[`+numbered+`]`)
+	early := r.ended(t, 100, func(run *apitest.SourceRun) { run.Ago = time.Hour })
+	rule := r.rule(t, r.panels("judge-1", "judge-2")+`,"graders":[`+apitest.NumberedGrader+`]`)
 	assert.Equal(t, contract.Active, rule.Status)
-	assert.Equal(t, contract.Author{Email: new(testEmail)}, rule.CreatedBy)
+	assert.Equal(t, contract.Author{Email: new(apitest.Email)}, rule.CreatedBy)
 	ids := map[int]uuid.UUID{}
 	for n := range 4 {
 		ids[n] = r.ended(t, n, nil)
 	}
-	r.ended(t, 5, func(run *sourceRun) { run.session = "other" })
-	r.ended(t, 6, func(run *sourceRun) { run.running = true })
-	silent := r.ended(t, 7, func(run *sourceRun) { run.question = "" })
-	r.rules.Find(t.Context())
+	r.ended(t, 5, func(run *apitest.SourceRun) { run.Session = "other" })
+	r.ended(t, 6, func(run *apitest.SourceRun) { run.Running = true })
+	silent := r.ended(t, 7, func(run *apitest.SourceRun) { run.Question = "" })
+	r.Rules.Find(t.Context())
 	assert.Empty(t, r.taken(t, rule.Id, ""), "nothing is quiet yet")
 	r.pass(t, rule)
 
 	taken := r.taken(t, rule.Id, "")
-	require.Len(t, taken, 5, r.log.String())
+	require.Len(t, taken, 5, r.Log.String())
 	assert.NotContains(t, taken, early)
 	assert.Equal(t, contract.EvalRuleRunStatusSkipped, taken[silent].Status)
 	assert.Contains(t, taken[silent].Error.Detail, "has no output: it was not recorded")
@@ -232,27 +222,27 @@ func TestRuleIsRefused(t *testing.T) {
 	panels := r.panels("judge-1")
 	for more, wrong := range map[string]string{
 		``: "body.graders must have a grader",
-		strings.Replace(panels, `"max_cost_usd_per_day":5,`, ``, 1):                                                 "body.max_cost_usd_per_day is required with panels",
-		strings.Replace(panels, `{"name":"right"`, `{"kind":"preference","name":"right"`, 1):                        "body.panels[0].kind is preference",
-		strings.Replace(panels, `{"name":"right"`, `{"aggregate":"dawid_skene","name":"right"`, 1):                  "body.panels[0].aggregate is dawid_skene",
-		`,"graders":[{"name":"same","type":"string_check","operation":"eq"}]`:                                       `body.graders[0] is "same", which looks at the reference output`,
-		strings.Replace(panels, `"rubric":"Is it right?"`+binaryScale, `"ready_made":"correctness"`, 1):             "body.panels[0].judges[0].ready_made is correctness, which needs a reference output",
-		`,"graders":[` + numbered + `,` + numbered + `]`:                                                            "body.graders[1].name",
-		panels + `,"graders":[` + strings.Replace(numbered, `"numbered"`, `"right"`, 1) + `]`:                       "body.graders[0].name is \"right\", which is the name of a panel",
-		`,"max_cost_usd_per_day":5,"panels":[` + panelJSON("right", uuid.New(), binaryScale, "judge-1") + `]`:       "body.panels[0].judges[0].provider_id is no connection",
-		`,"max_cost_usd_per_day":5,"panels":[` + panelJSON("right", r.made.Id, binaryScale, "judge-unpriced") + `]`: "body.allow_unpriced must be set",
-		`,"graders":[` + numbered + `],"run_filter":"source=evaluation"`:                                            "body.run_filter has source=evaluation",
-		`,"graders":[` + numbered + `],"run_filter":"source=all"`:                                                   "body.run_filter has source=all",
-		`,"graders":[` + numbered + `],"run_filter":"project_id=` + r.project.String() + `"`:                        "body.run_filter has the parameter project_id",
-		`,"graders":[` + numbered + `],"run_filter":"window_seconds=60"`:                                            "body.run_filter has the parameter window_seconds",
-		`,"graders":[` + numbered + `],"run_filter":"start_after=2026-01-01T00:00:00Z"`:                             "body.run_filter has the parameter start_after",
-		`,"graders":[` + numbered + `],"run_filter":"has_score=true"`:                                               "body.run_filter has the parameter has_score",
-		`,"graders":[` + numbered + `],"run_filter":"colour=red"`:                                                   "is no filter of runs",
-		`,"graders":[` + numbered + `],"run_filter":"%zz"`:                                                          "body.run_filter cannot be read as a query string",
-		`,"graders":[` + numbered + `],"sample_rate":0`:                                                             "body.sample_rate",
+		strings.Replace(panels, `"max_cost_usd_per_day":5,`, ``, 1):                                                                 "body.max_cost_usd_per_day is required with panels",
+		strings.Replace(panels, `{"name":"right"`, `{"kind":"preference","name":"right"`, 1):                                        "body.panels[0].kind is preference",
+		strings.Replace(panels, `{"name":"right"`, `{"aggregate":"dawid_skene","name":"right"`, 1):                                  "body.panels[0].aggregate is dawid_skene",
+		`,"graders":[{"name":"same","type":"string_check","operation":"eq"}]`:                                                       `body.graders[0] is "same", which looks at the reference output`,
+		strings.Replace(panels, `"rubric":"Is it right?"`+apitest.BinaryScale, `"ready_made":"correctness"`, 1):                     "body.panels[0].judges[0].ready_made is correctness, which needs a reference output",
+		`,"graders":[` + apitest.NumberedGrader + `,` + apitest.NumberedGrader + `]`:                                                "body.graders[1].name",
+		panels + `,"graders":[` + strings.Replace(apitest.NumberedGrader, `"numbered"`, `"right"`, 1) + `]`:                         "body.graders[0].name is \"right\", which is the name of a panel",
+		`,"max_cost_usd_per_day":5,"panels":[` + apitest.PanelJSON("right", uuid.New(), apitest.BinaryScale, "judge-1") + `]`:       "body.panels[0].judges[0].provider_id is no connection",
+		`,"max_cost_usd_per_day":5,"panels":[` + apitest.PanelJSON("right", r.made.Id, apitest.BinaryScale, "judge-unpriced") + `]`: "body.allow_unpriced must be set",
+		`,"graders":[` + apitest.NumberedGrader + `],"run_filter":"source=evaluation"`:                                              "body.run_filter has source=evaluation",
+		`,"graders":[` + apitest.NumberedGrader + `],"run_filter":"source=all"`:                                                     "body.run_filter has source=all",
+		`,"graders":[` + apitest.NumberedGrader + `],"run_filter":"project_id=` + r.project.String() + `"`:                          "body.run_filter has the parameter project_id",
+		`,"graders":[` + apitest.NumberedGrader + `],"run_filter":"window_seconds=60"`:                                              "body.run_filter has the parameter window_seconds",
+		`,"graders":[` + apitest.NumberedGrader + `],"run_filter":"start_after=2026-01-01T00:00:00Z"`:                               "body.run_filter has the parameter start_after",
+		`,"graders":[` + apitest.NumberedGrader + `],"run_filter":"has_score=true"`:                                                 "body.run_filter has the parameter has_score",
+		`,"graders":[` + apitest.NumberedGrader + `],"run_filter":"colour=red"`:                                                     "is no filter of runs",
+		`,"graders":[` + apitest.NumberedGrader + `],"run_filter":"%zz"`:                                                            "body.run_filter cannot be read as a query string",
+		`,"graders":[` + apitest.NumberedGrader + `],"sample_rate":0`:                                                               "body.sample_rate",
 	} {
 		for _, path := range []string{"/v1/eval-rules", "/v1/eval-rules/_actions/preview"} {
-			got := wantProblem(t, r.do(t, http.MethodPost, path, r.body(more), r.as), http.StatusUnprocessableEntity)
+			got := apitest.WantProblem(t, r.Do(t, http.MethodPost, path, r.body(more), r.as), http.StatusUnprocessableEntity)
 			var texts []string
 			for _, field := range *got.Errors {
 				texts = append(texts, field.Location+" "+field.Message)
@@ -260,25 +250,25 @@ func TestRuleIsRefused(t *testing.T) {
 			assert.Contains(t, strings.Join(texts, "\n"), wrong, more)
 		}
 	}
-	prompt := must[contract.Prompt](t, r.do(t, http.MethodPost, "/v1/prompts", fmt.Sprintf(
+	prompt := apitest.Must[contract.Prompt](t, r.Do(t, http.MethodPost, "/v1/prompts", fmt.Sprintf(
 		`{"project_id":%q,"name":"judge","version":{"messages":[{"role":"user","content":"Compare {{output}} with {{reference_output}}."}]}}`, r.project), r.as), http.StatusCreated)
-	named := fmt.Sprintf(`,"max_cost_usd_per_day":5,"panels":[{"name":"right","judges":[{"name":"a","provider_id":%q,"model_config":{"model":"judge-1"},"prompt":{"id":%q}%s}]}]`, r.made.Id, prompt.Id, binaryScale)
-	got := wantProblem(t, r.do(t, http.MethodPost, "/v1/eval-rules", r.body(named), r.as), http.StatusUnprocessableEntity)
+	named := fmt.Sprintf(`,"max_cost_usd_per_day":5,"panels":[{"name":"right","judges":[{"name":"a","provider_id":%q,"model_config":{"model":"judge-1"},"prompt":{"id":%q}%s}]}]`, r.made.Id, prompt.Id, apitest.BinaryScale)
+	got := apitest.WantProblem(t, r.Do(t, http.MethodPost, "/v1/eval-rules", r.body(named), r.as), http.StatusUnprocessableEntity)
 	assert.Contains(t, (*got.Errors)[0].Message, "needs {{reference_output}}, which runs do not have")
-	steps := must[contract.Prompt](t, r.do(t, http.MethodPost, "/v1/prompts", fmt.Sprintf(
+	steps := apitest.Must[contract.Prompt](t, r.Do(t, http.MethodPost, "/v1/prompts", fmt.Sprintf(
 		`{"project_id":%q,"name":"steps","version":{"messages":[{"role":"user","content":"Judge {{output}} by {{trajectory}}."}]}}`, r.project), r.as), http.StatusCreated)
-	got = wantProblem(t, r.do(t, http.MethodPost, "/v1/eval-rules", r.body(strings.Replace(named, prompt.Id.String(), steps.Id.String(), 1)), r.as), http.StatusUnprocessableEntity)
+	got = apitest.WantProblem(t, r.Do(t, http.MethodPost, "/v1/eval-rules", r.body(strings.Replace(named, prompt.Id.String(), steps.Id.String(), 1)), r.as), http.StatusUnprocessableEntity)
 	assert.Equal(t, "body.panels[0].judges[0].prompt", (*got.Errors)[0].Location)
 	assert.Contains(t, (*got.Errors)[0].Message, "needs {{trajectory}}: judges are not shown the messages of an agent. Name its tool_calls instead")
 
-	r.rule(t, `,"graders":[`+numbered+`]`)
-	assert.Equal(t, "name_taken", wantProblem(t, r.do(t, http.MethodPost, "/v1/eval-rules", r.body(panels), r.as), http.StatusConflict).Code)
+	r.rule(t, `,"graders":[`+apitest.NumberedGrader+`]`)
+	assert.Equal(t, "name_taken", apitest.WantProblem(t, r.Do(t, http.MethodPost, "/v1/eval-rules", r.body(panels), r.as), http.StatusConflict).Code)
 	for missing, scopes := range map[contract.Scope][]contract.Scope{
 		contract.ScopeRunsRead:  {contract.ScopeEvalsWrite, contract.ScopeRunsWrite},
 		contract.ScopeRunsWrite: {contract.ScopeEvalsWrite, contract.ScopeRunsRead},
 	} {
-		key := r.mint(t, r.session, r.project, scopes...)
-		refused := wantProblem(t, r.do(t, http.MethodPost, "/v1/eval-rules", r.body(panels), bearer(key.Key)), http.StatusForbidden)
+		key := r.Mint(t, r.session, r.project, scopes...)
+		refused := apitest.WantProblem(t, r.Do(t, http.MethodPost, "/v1/eval-rules", r.body(panels), apitest.Bearer(key.Key)), http.StatusForbidden)
 		assert.Contains(t, *refused.Detail, string(missing))
 	}
 }
@@ -287,7 +277,7 @@ func TestRuleIsRefused(t *testing.T) {
 func TestRuleSaysThatJudgesAreTied(t *testing.T) {
 	t.Parallel()
 	r := newRuling(t, func(q *provider.Request, _ int) *provider.Reply {
-		return voted(map[string]string{"judge-1": "pass", "judge-2": "fail"}[q.Model])
+		return apitest.Voted(map[string]string{"judge-1": "pass", "judge-2": "fail"}[q.Model])
 	})
 	rule := r.rule(t, r.panels("judge-1", "judge-2"))
 	id := r.ended(t, 1, nil)

@@ -1,4 +1,4 @@
-package httpapi
+package httpapi_test
 
 import (
 	"fmt"
@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/looptrace/looptrace/controlplane/httpapi/apitest"
 	"github.com/looptrace/looptrace/controlplane/httpapi/contract"
 	"github.com/looptrace/looptrace/internal/runmodel"
 	"github.com/looptrace/looptrace/test/engines"
@@ -38,25 +39,25 @@ func evaluatedRun(t *testing.T, clickhouseURL string, project, run uuid.UUID, co
 		one.Kind, one.ToolName, one.ToolArguments = runmodel.KindTool, tool, `{"q":"x"}`
 		spans = append(spans, one)
 	}
-	storeSpans(t, clickhouseURL, spans)
+	apitest.StoreSpans(t, clickhouseURL, spans)
 }
 
 // TestEvalRunReadsItsRuns has results that lack what their runs have. One run comes after the end of the eval-run, and one never.
 func TestEvalRunReadsItsRuns(t *testing.T) {
 	t.Parallel()
 	address := engines.ClickHouse(t)
-	e := newEnvOn(t, engines.Postgres(t), address)
-	session, project := e.setUp(t)
-	as := cookie(session)
-	e.work(t)
+	e := apitest.NewOn(t, engines.Postgres(t), address)
+	session, project := e.SetUp(t)
+	as := apitest.Cookie(session)
+	e.Work(t)
 	items := make([]string, 6)
 	for i := range items {
 		items[i] = fmt.Sprintf(`{"key":"q%d","input":{"question":"%d"},"reference_output":{"tool_calls":[{"name":"search","arguments":{"q":"x"}}]}}`, i, i)
 	}
-	dataset := e.dataset(t, as, project.Id, "agents", items...)
+	dataset := e.CreateDatasetOf(t, as, project.Id, "agents", items...)
 	const graders = `,"graders":[{"name":"path","type":"trajectory_match"},{"name":"cheap","type":"budget","max_cost_usd":0.01},` +
 		`{"name":"text","type":"string_check","operation":"eq","reference":"done"}]`
-	run := e.beginEvalRun(t, as, project.Id, dataset.Id, graders)
+	run := e.BeginEvalRun(t, as, project.Id, dataset.Id, graders)
 	path := "/v1/eval-runs/" + run.Id.String()
 	runs := map[string]uuid.UUID{}
 	for i := range items {
@@ -66,10 +67,10 @@ func TestEvalRunReadsItsRuns(t *testing.T) {
 	evaluatedRun(t, address, project.Id, runs["q1"], new(0.02), "search", "delete")
 	evaluatedRun(t, address, project.Id, runs["q2"], nil) // asks for no tool, and has no price
 	evaluatedRun(t, address, project.Id, runs["q5"], new(0.004), "search")
-	foreign := cookie(e.addMember(t, "bob@example.com", "owner", uuid.Nil))
-	theirs := must[contract.ProjectPage](t, e.do(t, http.MethodGet, "/v1/projects", nil, foreign), http.StatusOK).Data[0].Id
+	foreign := apitest.Cookie(e.AddMember(t, "bob@example.com", "owner", uuid.Nil))
+	theirs := apitest.Must[contract.ProjectPage](t, e.Do(t, http.MethodGet, "/v1/projects", nil, foreign), http.StatusOK).Data[0].Id
 	evaluatedRun(t, address, theirs, runs["q4"], new(9.0), "search") // another tenant's is like none
-	e.sendResults(t, as, &run, func(item *contract.EvalRunItem, _ int) string {
+	e.SendResults(t, as, &run, func(item *contract.EvalRunItem, _ int) string {
 		if *item.Key == "q5" {
 			return fmt.Sprintf(`"error":{"code":"ValueError"},"run_id":%q`, runs[*item.Key])
 		}
@@ -78,7 +79,7 @@ func TestEvalRunReadsItsRuns(t *testing.T) {
 	// Before the end, what needs the runs is not graded.
 	item := func(key string) contract.EvalRunItem {
 		t.Helper()
-		page := must[contract.EvalRunItemPage](t, e.do(t, http.MethodGet, path+"/items", nil, as), http.StatusOK)
+		page := apitest.Must[contract.EvalRunItemPage](t, e.Do(t, http.MethodGet, path+"/items", nil, as), http.StatusOK)
 		for _, one := range page.Data {
 			if *one.Key == key {
 				return one
@@ -91,19 +92,19 @@ func TestEvalRunReadsItsRuns(t *testing.T) {
 	assert.Equal(t, contract.EvaluationItemStatusPending, before.Status)
 	require.Len(t, before.Repeats[0].Result.Scores, 1)
 	assert.Equal(t, "text", before.Repeats[0].Result.Scores[0].Name)
-	running := must[contract.EvalRun](t, e.do(t, http.MethodGet, path, nil, as), http.StatusOK)
+	running := apitest.Must[contract.EvalRun](t, e.Do(t, http.MethodGet, path, nil, as), http.StatusOK)
 	assert.Nil(t, running.CostUsd)
 	assert.EqualValues(t, 6, running.CostUnknownResults)
 	assert.EqualValues(t, 1, running.Accounting.TargetFailed)
 	assert.EqualValues(t, 5, running.Accounting.Pending)
 
-	must[contract.EvalRunFinished](t, e.do(t, http.MethodPost, path+"/_actions/finish", nil, as), http.StatusOK)
-	require.Eventually(t, func() bool { return item("q0").Repeats[0].Result.CostUsd != nil }, comparisonTime, 20*time.Millisecond)
-	assert.Nil(t, must[contract.EvalRun](t, e.do(t, http.MethodGet, path, nil, as), http.StatusOK).Summary, "two runs may still come")
+	apitest.Must[contract.EvalRunFinished](t, e.Do(t, http.MethodPost, path+"/_actions/finish", nil, as), http.StatusOK)
+	require.Eventually(t, func() bool { return item("q0").Repeats[0].Result.CostUsd != nil }, apitest.EvaluationTime, 20*time.Millisecond)
+	assert.Nil(t, apitest.Must[contract.EvalRun](t, e.Do(t, http.MethodGet, path, nil, as), http.StatusOK).Summary, "two runs may still come")
 	evaluatedRun(t, address, project.Id, runs["q3"], new(0.003), "search")
-	require.Eventually(t, func() bool { return item("q3").Repeats[0].Result.CostUsd != nil }, comparisonTime, 20*time.Millisecond)
-	e.clock.advance(time.Minute)
-	finished := e.finishEvalRun(t, as, run.Id)
+	require.Eventually(t, func() bool { return item("q3").Repeats[0].Result.CostUsd != nil }, apitest.EvaluationTime, 20*time.Millisecond)
+	e.Clock.Advance(time.Minute)
+	finished := finishEvalRun(t, e, as, run.Id)
 
 	assert.InDelta(t, 0.002+0.02+0.003+0.004, *finished.CostUsd, 1e-12)
 	assert.EqualValues(t, 2, finished.CostUnknownResults)
@@ -123,7 +124,7 @@ func TestEvalRunReadsItsRuns(t *testing.T) {
 	assert.InDelta(t, (1+2.0/3+0+1)/4, *scores["path"].Mean, 1e-9)
 	assert.Equal(t, 3, int(scores["cost_usd"].N))
 	assert.InDelta(t, 2.0/3, *scores["cheap"].Mean, 1e-9)
-	got := must[contract.EvalRunItem](t, e.do(t, http.MethodGet, path+"/items/"+item("q1").ItemId.String(), nil, as), http.StatusOK).Repeats[0].Result
+	got := apitest.Must[contract.EvalRunItem](t, e.Do(t, http.MethodGet, path+"/items/"+item("q1").ItemId.String(), nil, as), http.StatusOK).Repeats[0].Result
 	assert.EqualValues(t, 100, *got.Usage.InputTokens)
 	assert.EqualValues(t, 20, *got.Usage.OutputTokens)
 	assert.InDelta(t, 1000, *got.DurationMs, 1e-9)
@@ -133,36 +134,36 @@ func TestEvalRunReadsItsRuns(t *testing.T) {
 	assert.Nil(t, none.DurationMs)
 
 	// A gate of costs, and a comparison whose graders look at the tool calls.
-	cheaper := e.beginEvalRun(t, as, project.Id, dataset.Id, "")
-	e.sendResults(t, as, &cheaper, func(item *contract.EvalRunItem, _ int) string {
+	cheaper := e.BeginEvalRun(t, as, project.Id, dataset.Id, "")
+	e.SendResults(t, as, &cheaper, func(item *contract.EvalRunItem, _ int) string {
 		id := uuid.New()
 		evaluatedRun(t, address, project.Id, id, new(0.001), "search")
 		return fmt.Sprintf(`"output":"done","run_id":%q`, id)
 	})
-	e.finishEvalRun(t, as, cheaper.Id)
+	finishEvalRun(t, e, as, cheaper.Id)
 	body := fmt.Sprintf(`{"candidate":%q,"baseline":%q,"metric":"cost_usd","margin":1}`, cheaper.Id, run.Id)
-	gate := must[contract.GateDecision](t, e.do(t, http.MethodPost, "/v1/gates/_actions/check", body, as), http.StatusOK)
+	gate := apitest.Must[contract.GateDecision](t, e.Do(t, http.MethodPost, "/v1/gates/_actions/check", body, as), http.StatusOK)
 	assert.EqualValues(t, 3, gate.Paired)
 	assert.Zero(t, gate.CandidateLost)
 	assert.InDelta(t, 0.001, *gate.Candidate.Mean, 1e-12)
 	backwards := strings.NewReplacer(cheaper.Id.String(), run.Id.String(), run.Id.String(), cheaper.Id.String()).Replace(body)
-	gate = must[contract.GateDecision](t, e.do(t, http.MethodPost, "/v1/gates/_actions/check", backwards, as), http.StatusOK)
+	gate = apitest.Must[contract.GateDecision](t, e.Do(t, http.MethodPost, "/v1/gates/_actions/check", backwards, as), http.StatusOK)
 	assert.Equal(t, contract.GateDecisionDecisionIncomplete, gate.Decision, "an unknown cost is not 0")
 	assert.EqualValues(t, 3, gate.CandidateLost)
-	comparison := e.compare(t, as, fmt.Sprintf(`{"project_id":%q,"dataset_id":%q,"a":{"eval_run_id":%q},"b":{"eval_run_id":%q},"graders":[{"name":"calls","type":"tool_use","tools":["delete"],"max":0}]}`,
+	comparison := e.Compare(t, as, fmt.Sprintf(`{"project_id":%q,"dataset_id":%q,"a":{"eval_run_id":%q},"b":{"eval_run_id":%q},"graders":[{"name":"calls","type":"tool_use","tools":["delete"],"max":0}]}`,
 		project.Id, dataset.Id, run.Id, cheaper.Id))
-	compared := e.compared(t, as, comparison.Id)
+	compared := compared(t, e, as, comparison.Id)
 	calls := metricOf(t, &compared, "calls")
 	assert.InDelta(t, 3.0/4, *calls.A.Mean, 1e-9)
 	assert.InDelta(t, 1, *calls.B.Mean, 1e-9)
 
 	// Who may not read runs learns nothing of them.
-	key := e.mint(t, session, project.Id, contract.ScopeEvalsWrite, contract.ScopeEvalsRead, contract.ScopeDatasetsRead)
-	blind := e.beginEvalRun(t, bearer(key.Key), project.Id, dataset.Id, graders)
-	e.sendResults(t, bearer(key.Key), &blind, func(item *contract.EvalRunItem, _ int) string {
+	key := e.Mint(t, session, project.Id, contract.ScopeEvalsWrite, contract.ScopeEvalsRead, contract.ScopeDatasetsRead)
+	blind := e.BeginEvalRun(t, apitest.Bearer(key.Key), project.Id, dataset.Id, graders)
+	e.SendResults(t, apitest.Bearer(key.Key), &blind, func(item *contract.EvalRunItem, _ int) string {
 		return fmt.Sprintf(`"output":"done","run_id":%q`, runs["q0"])
 	})
-	unread := e.finishEvalRun(t, bearer(key.Key), blind.Id)
+	unread := finishEvalRun(t, e, apitest.Bearer(key.Key), blind.Id)
 	assert.Nil(t, unread.CostUsd)
 	assert.Contains(t, fmt.Sprint(unread.Accounting.Reasons), "run_unknown: not_allowed")
 	assert.EqualValues(t, 6, unread.Accounting.JudgeFailed)

@@ -1,4 +1,4 @@
-package httpapi
+package httpapi_test
 
 import (
 	"fmt"
@@ -16,6 +16,7 @@ import (
 	"go.opentelemetry.io/collector/pdata/ptrace"
 
 	"github.com/looptrace/looptrace/controlplane/experiments"
+	"github.com/looptrace/looptrace/controlplane/httpapi/apitest"
 	"github.com/looptrace/looptrace/controlplane/httpapi/contract"
 	"github.com/looptrace/looptrace/internal/clickhouse"
 	"github.com/looptrace/looptrace/test/engines"
@@ -23,11 +24,11 @@ import (
 
 // lab sends experiments as SDKs of Langfuse do, to a project of its own.
 type lab struct {
-	*env
+	*apitest.Env
 	address string
 	passes  *experiments.Service
 	session string
-	as      option
+	as      apitest.Option
 	of      contract.ProjectAccess
 	// project is where spans are sent.
 	project uuid.UUID
@@ -36,10 +37,10 @@ type lab struct {
 func newLab(t *testing.T) *lab {
 	t.Helper()
 	address := engines.ClickHouse(t)
-	e := newEnvOn(t, engines.Postgres(t), address)
-	session, project := e.setUp(t)
-	l := &lab{env: e, address: address, session: session, as: cookie(session), of: project, project: project.Id}
-	l.passes = experiments.New(e.db, e.queue, e.runs, e.datasets, e.evaluations, e.clock.Now, slog.New(slog.NewJSONHandler(e.log, nil)))
+	e := apitest.NewOn(t, engines.Postgres(t), address)
+	session, project := e.SetUp(t)
+	l := &lab{Env: e, address: address, session: session, as: apitest.Cookie(session), of: project, project: project.Id}
+	l.passes = experiments.New(e.DB, e.Queue, e.Runs, e.Datasets, e.Evaluations, e.Clock.Now, slog.New(slog.NewJSONHandler(e.Log, nil)))
 	l.pass(t) // sets the mark
 	return l
 }
@@ -113,26 +114,26 @@ func (l *lab) send(t *testing.T, items ...sent) {
 				s.Status().SetMessage("judge down")
 			}
 		}
-		storeTraces(t, l.address, l.project, td)
+		apitest.StoreTraces(t, l.address, l.project, td)
 	}
 }
 
-func (l *lab) evalRuns(t *testing.T, as option) []contract.EvalRun {
+func (l *lab) evalRuns(t *testing.T, as apitest.Option) []contract.EvalRun {
 	t.Helper()
-	return must[contract.EvalRunPage](t, l.do(t, http.MethodGet, "/v1/eval-runs?limit=100", nil, as), http.StatusOK).Data
+	return apitest.Must[contract.EvalRunPage](t, l.Do(t, http.MethodGet, "/v1/eval-runs?limit=100", nil, as), http.StatusOK).Data
 }
 
 // only returns the eval-run that there is.
 func (l *lab) only(t *testing.T) contract.EvalRun {
 	t.Helper()
 	list := l.evalRuns(t, l.as)
-	require.Len(t, list, 1, l.log.String())
+	require.Len(t, list, 1, l.Log.String())
 	return list[0]
 }
 
 func (l *lab) items(t *testing.T, run uuid.UUID) map[string]contract.EvalRunItem {
 	t.Helper()
-	page := must[contract.EvalRunItemPage](t, l.do(t, http.MethodGet, "/v1/eval-runs/"+run.String()+"/items?limit=500", nil, l.as), http.StatusOK)
+	page := apitest.Must[contract.EvalRunItemPage](t, l.Do(t, http.MethodGet, "/v1/eval-runs/"+run.String()+"/items?limit=500", nil, l.as), http.StatusOK)
 	items := map[string]contract.EvalRunItem{}
 	for _, item := range page.Data {
 		items[*item.Key] = item
@@ -205,18 +206,18 @@ func TestExperimentsOfLangfuse(t *testing.T) {
 	assert.Equal(t, "judge down", *items["it"].Repeats[0].Result.Scores[0].Error)
 	assert.Equal(t, "TimeoutError", items["es"].Repeats[0].Result.Error.Code)
 	assert.JSONEq(t, `"42"`, string(*items["no"].Input), "the SDKs send the number and the text alike")
-	recorded := must[contract.Run](t, l.do(t, http.MethodGet, "/v1/runs/"+first.trace.String(), nil, l.as), http.StatusOK)
+	recorded := apitest.Must[contract.Run](t, l.Do(t, http.MethodGet, "/v1/runs/"+first.trace.String(), nil, l.as), http.StatusOK)
 	assert.Equal(t, contract.RunSourceEvaluation, recorded.Source)
 
 	// It is finished when it is quiet, and a late result opens it again.
 	l.pass(t)
 	assert.Equal(t, contract.EvaluationStatusRunning, l.only(t).Status)
-	l.clock.advance(3 * time.Minute)
+	l.Clock.Advance(3 * time.Minute)
 	l.pass(t)
 	assert.Equal(t, contract.EvaluationStatusSucceeded, l.only(t).Status)
-	l.work(t)
+	l.Work(t)
 	summarized := func() (run contract.EvalRun) {
-		require.Eventually(t, func() bool { run = l.only(t); return run.Summary != nil }, comparisonTime, 20*time.Millisecond)
+		require.Eventually(t, func() bool { run = l.only(t); return run.Summary != nil }, apitest.EvaluationTime, 20*time.Millisecond)
 		return run
 	}
 	run = summarized()
@@ -229,7 +230,7 @@ func TestExperimentsOfLangfuse(t *testing.T) {
 	run = l.only(t)
 	assert.Equal(t, contract.EvaluationStatusRunning, run.Status)
 	assert.EqualValues(t, 5, run.Progress.Done)
-	l.clock.advance(3 * time.Minute)
+	l.Clock.Advance(3 * time.Minute)
 	l.pass(t)
 	run = summarized()
 	assert.EqualValues(t, 5, run.Accounting.Items)
@@ -316,16 +317,16 @@ func TestExperimentsThatArriveInParts(t *testing.T) {
 		"DELETE FROM evaluations; DELETE FROM experiments",
 	} {
 		for _, statement := range strings.Split(lost, "; ") {
-			l.exec(t, statement)
+			l.Exec(t, statement)
 		}
-		l.exec(t, "INSERT INTO experiment_runs (project_id, run_id, written_at, next_attempt) VALUES ($1, $2, now(), now() - interval '1 hour')", l.project, item.trace)
+		l.Exec(t, "INSERT INTO experiment_runs (project_id, run_id, written_at, next_attempt) VALUES ($1, $2, now(), now() - interval '1 hour')", l.project, item.trace)
 		l.pass(t)
 		again := l.only(t)
 		items := l.items(t, again.Id)
 		require.Len(t, items, 1, lost)
 		assert.Len(t, items["fr"].Repeats[0].Result.Scores, 4, lost)
 		assert.Equal(t, "exp-1", again.Metadata["langfuse.experiment_id"], lost)
-		assert.Zero(t, l.count(t, "SELECT count(*) FROM experiment_runs"), lost)
+		assert.Zero(t, l.Count(t, "SELECT count(*) FROM experiment_runs"), lost)
 	}
 }
 
@@ -351,21 +352,21 @@ func TestExperimentResultsThatAreNotUsed(t *testing.T) {
 	assert.True(t, strings.HasPrefix(unused(), "5 ("), "what is sent again is counted once")
 
 	// The dataset changes under the eval-run: new items would change what it means.
-	l.writeItems(t, l.as, run.Dataset.Id, "upsert", "a=Another question")
+	l.WriteItems(t, l.as, run.Dataset.Id, "upsert", "a=Another question")
 	l.send(t, item("b"))
 	l.pass(t)
 	assert.Contains(t, unused(), "dataset_changed: 1")
 	assert.EqualValues(t, 1, l.only(t).Progress.Total)
 
 	// Somebody finishes it.
-	must[contract.EvalRunFinished](t, l.do(t, http.MethodPost, "/v1/eval-runs/"+run.Id.String()+"/_actions/finish", nil, l.as), http.StatusOK)
+	apitest.Must[contract.EvalRunFinished](t, l.Do(t, http.MethodPost, "/v1/eval-runs/"+run.Id.String()+"/_actions/finish", nil, l.as), http.StatusOK)
 	l.send(t, item("c"))
 	l.pass(t)
 	assert.Contains(t, unused(), "eval_run_ended: 1")
 	assert.Equal(t, contract.EvaluationStatusSucceeded, l.only(t).Status)
 
 	// It is deleted, and does not come again.
-	require.Equal(t, http.StatusNoContent, l.do(t, http.MethodDelete, "/v1/eval-runs/"+run.Id.String(), nil, l.as).Code)
+	require.Equal(t, http.StatusNoContent, l.Do(t, http.MethodDelete, "/v1/eval-runs/"+run.Id.String(), nil, l.as).Code)
 	l.send(t, item("d"))
 	l.pass(t)
 	assert.Empty(t, l.evalRuns(t, l.as))
@@ -402,7 +403,7 @@ func TestHostileExperiments(t *testing.T) {
 
 	// Another project that sends the same ids has an eval-run of its own.
 	first := l.project
-	l.project = l.createProject(t, l.session, l.of.WorkspaceId, "Other").Id
+	l.project = l.CreateProject(t, l.session, l.of.WorkspaceId, "Other").Id
 	l.send(t, hostile)
 	l.pass(t)
 	list := l.evalRuns(t, l.as)
@@ -421,24 +422,24 @@ func TestExperimentsThatFail(t *testing.T) {
 		names = append(names, fmt.Sprintf("Langfuse capitals %d", n))
 	}
 	for _, name := range names {
-		l.createDataset(t, l.as, l.project, name, "own")
+		l.CreateDataset(t, l.as, l.project, name, "own")
 	}
 	l.send(t, taskOf("a", "Question", "Answer"))
-	l.project = l.createProject(t, l.session, l.of.WorkspaceId, "Other").Id
+	l.project = l.CreateProject(t, l.session, l.of.WorkspaceId, "Other").Id
 	l.send(t, taskOf("a", "Question", "Answer"))
 	require.ErrorContains(t, l.passes.Pass(t.Context()), `the names "Langfuse capitals" to "Langfuse capitals 20" are taken by other datasets: rename one`)
 	assert.Equal(t, l.project, l.only(t).ProjectId)
-	assert.Equal(t, 1, l.count(t, "SELECT count(*) FROM experiment_runs WHERE attempts = 1"))
+	assert.Equal(t, 1, l.Count(t, "SELECT count(*) FROM experiment_runs WHERE attempts = 1"))
 
-	l.exec(t, "UPDATE datasets SET name = 'mine' WHERE name = 'Langfuse capitals 3'")
+	l.Exec(t, "UPDATE datasets SET name = 'mine' WHERE name = 'Langfuse capitals 3'")
 	l.pass(t) // it waits
 	l.only(t)
-	l.clock.advance(time.Minute)
+	l.Clock.Advance(time.Minute)
 	l.pass(t)
 	list := l.evalRuns(t, l.as)
 	require.Len(t, list, 2)
 	assert.Equal(t, "Langfuse capitals 3", list[0].Dataset.Name)
-	assert.Zero(t, l.count(t, "SELECT count(*) FROM experiment_runs"))
+	assert.Zero(t, l.Count(t, "SELECT count(*) FROM experiment_runs"))
 }
 
 // TestExperimentsFindRowsThatComeLate has a full page of runs that were written now, and then a row whose insert began before theirs.
@@ -452,14 +453,14 @@ func TestExperimentsFindRowsThatComeLate(t *testing.T) {
 		require.NoError(t, conn.Exec(t.Context(), `INSERT INTO runs (project_id, run_id, version, start_time, end_time, name, kind, status, source, written_at)
 			SELECT toUUID(?), generateUUIDv4(), 1, now64(9), now64(9), 'agent', 'agent', 'ok', 'evaluation', now64(3) - ? FROM numbers(?)`, l.project.String(), ago, n))
 	}
-	l.exec(t, "CREATE TABLE noted (run_id uuid)")
-	l.exec(t, `CREATE FUNCTION note() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN INSERT INTO noted VALUES (NEW.run_id); RETURN NEW; END $$`)
-	l.exec(t, `CREATE TRIGGER note BEFORE INSERT ON experiment_runs FOR EACH ROW EXECUTE FUNCTION note()`)
-	l.exec(t, "UPDATE experiment_marks SET written_at = now() - interval '1 hour'")
+	l.Exec(t, "CREATE TABLE noted (run_id uuid)")
+	l.Exec(t, `CREATE FUNCTION note() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN INSERT INTO noted VALUES (NEW.run_id); RETURN NEW; END $$`)
+	l.Exec(t, `CREATE TRIGGER note BEFORE INSERT ON experiment_runs FOR EACH ROW EXECUTE FUNCTION note()`)
+	l.Exec(t, "UPDATE experiment_marks SET written_at = now() - interval '1 hour'")
 	const page = 1000
 	insert(page, 1)
 	l.pass(t)
 	insert(1, 5)
 	l.pass(t)
-	assert.Equal(t, page+1, l.count(t, "SELECT count(DISTINCT run_id) FROM noted"))
+	assert.Equal(t, page+1, l.Count(t, "SELECT count(DISTINCT run_id) FROM noted"))
 }

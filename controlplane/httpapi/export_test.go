@@ -1,4 +1,4 @@
-package httpapi
+package httpapi_test
 
 import (
 	"bufio"
@@ -22,6 +22,8 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/looptrace/looptrace/controlplane/httpapi"
+	"github.com/looptrace/looptrace/controlplane/httpapi/apitest"
 	"github.com/looptrace/looptrace/controlplane/httpapi/contract"
 	"github.com/looptrace/looptrace/internal/clickhouse"
 	"github.com/looptrace/looptrace/internal/ratelimit"
@@ -43,25 +45,25 @@ func lines[T any](t *testing.T, body []byte) (records []T) {
 func TestExport(t *testing.T) {
 	t.Parallel()
 	address := engines.ClickHouse(t)
-	e := newEnvOn(t, engines.Postgres(t), address)
-	session, project := e.setUp(t)
-	sibling := e.createProject(t, session, project.WorkspaceId, "Sibling")
+	e := apitest.NewOn(t, engines.Postgres(t), address)
+	session, project := e.SetUp(t)
+	sibling := e.CreateProject(t, session, project.WorkspaceId, "Sibling")
 	for range 3 {
-		storeRun(t, address, project.Id)
+		apitest.StoreRun(t, address, project.Id)
 	}
-	large := storeLongRun(t, address, project.Id)
-	storeRun(t, address, sibling.Id)
-	key := bearer(e.mint(t, session, project.Id, contract.ScopeRunsRead, contract.ScopeRunsWrite).Key)
+	large := apitest.StoreLongRun(t, address, project.Id)
+	apitest.StoreRun(t, address, sibling.Id)
+	key := apitest.Bearer(e.Mint(t, session, project.Id, contract.ScopeRunsRead, contract.ScopeRunsWrite).Key)
 	path := "/v1/runs/export?project_id=" + project.Id.String()
-	get := func(t *testing.T, query string, options ...option) *httptest.ResponseRecorder {
+	get := func(t *testing.T, query string, options ...apitest.Option) *httptest.ResponseRecorder {
 		t.Helper()
-		w := e.do(t, http.MethodGet, path+query, nil, append(options, key)...)
+		w := e.Do(t, http.MethodGet, path+query, nil, append(options, key)...)
 		require.Equal(t, http.StatusOK, w.Code, w.Body)
 		return w
 	}
-	listed := must[contract.RunPage](t, e.do(t, http.MethodGet, "/v1/runs?project_id="+project.Id.String(), nil, key), http.StatusOK).Data
+	listed := apitest.Must[contract.RunPage](t, e.Do(t, http.MethodGet, "/v1/runs?project_id="+project.Id.String(), nil, key), http.StatusOK).Data
 	require.Len(t, listed, 4)
-	must[contract.Score](t, e.do(t, http.MethodPost, "/v1/runs/"+listed[0].RunId.String()+"/scores", `{"name":"good","value":true,"span_id":"`+rootSpan+`"}`, key), http.StatusCreated)
+	apitest.Must[contract.Score](t, e.Do(t, http.MethodPost, "/v1/runs/"+listed[0].RunId.String()+"/scores", `{"name":"good","value":true,"span_id":"`+apitest.RootSpan+`"}`, key), http.StatusCreated)
 
 	t.Run("as the runs are read", func(t *testing.T) {
 		w := get(t, "")
@@ -69,7 +71,7 @@ func TestExport(t *testing.T) {
 		exported := lines[contract.Run](t, w.Body.Bytes())
 		require.Len(t, exported, len(listed))
 		for i, run := range exported {
-			read := must[contract.Run](t, e.do(t, http.MethodGet, "/v1/runs/"+listed[i].RunId.String(), nil, key), http.StatusOK)
+			read := apitest.Must[contract.Run](t, e.Do(t, http.MethodGet, "/v1/runs/"+listed[i].RunId.String(), nil, key), http.StatusOK)
 			assert.Equal(t, read, run)
 		}
 		assert.Len(t, lines[contract.Run](t, get(t, "&status=error").Body.Bytes()), 3)
@@ -104,12 +106,12 @@ func TestExport(t *testing.T) {
 					own = append(own, lines[contract.Span](t, line)...)
 				}
 			}
-			page := must[contract.SpanPage](t, e.do(t, http.MethodGet, "/v1/runs/"+run.RunId.String()+"/spans?full=true&limit=10000", nil, key), http.StatusOK)
+			page := apitest.Must[contract.SpanPage](t, e.Do(t, http.MethodGet, "/v1/runs/"+run.RunId.String()+"/spans?full=true&limit=10000", nil, key), http.StatusOK)
 			assert.Equal(t, page.Data, own)
 		}
 	})
 	t.Run("compressed", func(t *testing.T) {
-		w := get(t, "", header("Accept-Encoding", "gzip"))
+		w := get(t, "", apitest.Header("Accept-Encoding", "gzip"))
 		require.Equal(t, "gzip", w.Header().Get("Content-Encoding"))
 		unpacked, err := gzip.NewReader(w.Body)
 		require.NoError(t, err)
@@ -123,7 +125,7 @@ func TestExport(t *testing.T) {
 		defer func() { assert.NoError(t, conn.Close()) }()
 		read := func(t *testing.T, query, columns string, into ...any) {
 			t.Helper()
-			w := get(t, "&format=parquet"+query, header("Accept-Encoding", "gzip"))
+			w := get(t, "&format=parquet"+query, apitest.Header("Accept-Encoding", "gzip"))
 			assert.Empty(t, w.Header().Get("Content-Encoding"))
 			require.True(t, strings.HasPrefix(w.Body.String(), "PAR1"))
 			ctx := ch.Context(t.Context(), ch.WithSettings(ch.Settings{"max_query_size": 64 << 20})) // the file stands in the query
@@ -161,9 +163,9 @@ func TestExport(t *testing.T) {
 		assert.NotEmpty(t, empty.Schema().Fields(), "an empty file has its schema")
 	})
 	t.Run("refused", func(t *testing.T) {
-		wantProblem(t, e.do(t, http.MethodGet, path+"&format=csv", nil, key), http.StatusUnprocessableEntity)
-		wantProblem(t, e.do(t, http.MethodGet, "/v1/runs/export?project_id="+sibling.Id.String(), nil, key), http.StatusNotFound)
-		wantProblem(t, e.do(t, http.MethodGet, "/v1/runs/export", nil, key), http.StatusUnprocessableEntity)
+		apitest.WantProblem(t, e.Do(t, http.MethodGet, path+"&format=csv", nil, key), http.StatusUnprocessableEntity)
+		apitest.WantProblem(t, e.Do(t, http.MethodGet, "/v1/runs/export?project_id="+sibling.Id.String(), nil, key), http.StatusNotFound)
+		apitest.WantProblem(t, e.Do(t, http.MethodGet, "/v1/runs/export", nil, key), http.StatusUnprocessableEntity)
 	})
 }
 
@@ -190,20 +192,20 @@ func leavesOf(schema *openapi3.Schema, path ...string) map[string]bool {
 func TestParquetHasWhatTheAPIHas(t *testing.T) {
 	t.Parallel()
 	address := engines.ClickHouse(t)
-	e := newEnvOn(t, engines.Postgres(t), address)
-	session, project := e.setUp(t)
-	storeRun(t, address, project.Id)
+	e := apitest.NewOn(t, engines.Postgres(t), address)
+	session, project := e.SetUp(t)
+	apitest.StoreRun(t, address, project.Id)
 	tokens := int64(7)
-	unpriced := agentRun(project.Id, time.Now().Add(-time.Minute), "search", "", nil)
+	unpriced := apitest.AgentRun(project.Id, time.Now().Add(-time.Minute), "search", "", nil)
 	unpriced[1].InputTokens = &tokens // and no cost
-	storeSpans(t, address, unpriced, agentRun(project.Id, time.Now().Add(-time.Minute), "book", "seat 7 is taken", nil))
+	apitest.StoreSpans(t, address, unpriced, apitest.AgentRun(project.Id, time.Now().Add(-time.Minute), "book", "seat 7 is taken", nil))
 	conn, err := clickhouse.Open(address)
 	require.NoError(t, err)
 	t.Cleanup(func() { assert.NoError(t, conn.Close()) })
 	doc, err := openapi3.NewLoader().LoadFromData(contract.Document)
 	require.NoError(t, err)
 	get := func(query string) []byte {
-		w := e.do(t, http.MethodGet, "/v1/runs/export?project_id="+project.Id.String()+query, nil, cookie(session))
+		w := e.Do(t, http.MethodGet, "/v1/runs/export?project_id="+project.Id.String()+query, nil, apitest.Cookie(session))
 		require.Equal(t, http.StatusOK, w.Code, w.Body)
 		return w.Body.Bytes()
 	}
@@ -280,8 +282,8 @@ func TestExportBreaksOff(t *testing.T) {
 	t.Parallel()
 	store, database := engines.ClickHouseServer(t)
 	const budget = 1 << 40 // bytes
-	e := newLimitedEnv(t, engines.Postgres(t), store.URL(database), RateLimits{User: ratelimit.Limits{ratelimit.Bytes: slowly(budget)}})
-	session, project := e.setUp(t)
+	e := apitest.NewLimited(t, engines.Postgres(t), store.URL(database), httpapi.RateLimits{User: ratelimit.Limits{ratelimit.Bytes: apitest.Slowly(budget)}})
+	session, project := e.SetUp(t)
 	conn, err := clickhouse.Open(store.URL(database))
 	require.NoError(t, err)
 	defer func() { _ = conn.Close() }()
@@ -296,14 +298,14 @@ func TestExportBreaksOff(t *testing.T) {
 	} {
 		require.NoError(t, conn.Exec(t.Context(), statement))
 	}
-	server := httptest.NewUnstartedServer(e.api)
+	server := httptest.NewUnstartedServer(e.API)
 	server.Config.WriteTimeout, server.Config.ReadTimeout = 500*time.Millisecond, 500*time.Millisecond
 	server.Start()
 	defer server.Close()
 	read := func(during func()) (received int, err error) {
 		r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, server.URL+"/v1/runs/export?project_id="+project.Id.String(), nil)
 		require.NoError(t, err)
-		cookie(session)(r)
+		apitest.Cookie(session)(r)
 		r.Header.Set("Accept-Encoding", "identity")
 		response, err := http.DefaultClient.Do(r)
 		require.NoError(t, err)
@@ -323,17 +325,17 @@ func TestExportBreaksOff(t *testing.T) {
 	require.ErrorIs(t, err, io.EOF)
 	assert.Equal(t, runs, received)
 	left := func() float64 {
-		remaining, err := strconv.ParseFloat(e.do(t, http.MethodGet, "/v1/me", nil, cookie(session)).Header().Get("RateLimit-Remaining"), 64)
+		remaining, err := strconv.ParseFloat(e.Do(t, http.MethodGet, "/v1/me", nil, apitest.Cookie(session)).Header().Get("RateLimit-Remaining"), 64)
 		require.NoError(t, err)
 		return remaining
 	}
-	before, logged := left(), strings.Count(e.log.String(), `"route":"/v1/runs/export"`)
+	before, logged := left(), strings.Count(e.Log.String(), `"route":"/v1/runs/export"`)
 	received, err = read(func() { store.Stop(t) })
 	require.ErrorIs(t, err, io.ErrUnexpectedEOF)
 	assert.Less(t, received, runs)
 	// What was sent until then is charged and logged, once the handler has ended.
 	require.Eventually(t, func() bool {
-		return strings.Count(e.log.String(), `"route":"/v1/runs/export"`) == logged+1
+		return strings.Count(e.Log.String(), `"route":"/v1/runs/export"`) == logged+1
 	}, 10*time.Second, 10*time.Millisecond)
 	assert.Greater(t, before-left(), 5000.0)
 }

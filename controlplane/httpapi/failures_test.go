@@ -1,4 +1,4 @@
-package httpapi
+package httpapi_test
 
 import (
 	"encoding/base64"
@@ -14,53 +14,31 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/uuid"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/looptrace/looptrace/controlplane/httpapi/apitest"
 	"github.com/looptrace/looptrace/controlplane/httpapi/contract"
 	"github.com/looptrace/looptrace/internal/clickhouse"
 	"github.com/looptrace/looptrace/internal/runmodel"
 	"github.com/looptrace/looptrace/test/engines"
 )
 
-// agentRun is a run whose tool fails where there is a message.
-func agentRun(project uuid.UUID, start time.Time, tool, message string, more func(root *runmodel.Span)) []runmodel.Span {
-	run := uuid.New()
-	id := func(i uint64) uint64 { return uint64(run[0])<<56 | uint64(run[1])<<48 | i }
-	status := "ok"
-	if message != "" {
-		status = "error"
-	}
-	spans := []runmodel.Span{
-		{ProjectID: project, RunID: run, SpanID: id(1), Version: 1, StartTime: start, EndTime: start.Add(time.Second), Name: "helper", Kind: "agent", AgentName: "helper", Status: status},
-		{ProjectID: project, RunID: run, SpanID: id(2), ParentSpanID: id(1), Version: 1, StartTime: start, EndTime: start.Add(time.Millisecond), Name: "chat", Operation: "chat", Status: "ok", RequestModel: "gpt-5"},
-		{ProjectID: project, RunID: run, SpanID: id(3), ParentSpanID: id(1), Version: 1, StartTime: start.Add(time.Millisecond), EndTime: start.Add(time.Second), Name: tool, Kind: "tool", ToolName: tool, Status: status},
-	}
-	if message != "" {
-		spans[2].ErrorType, spans[2].ErrorMessage = "ToolError", message
-	}
-	if more != nil {
-		more(&spans[0])
-	}
-	return spans
-}
-
 // newReader makes an API with a project on a store of its own, at address, and a key that reads runs.
-func newReader(t *testing.T) (e *env, address string, project contract.ProjectAccess, secret string) {
+func newReader(t *testing.T) (e *apitest.Env, address string, project contract.ProjectAccess, secret string) {
 	t.Helper()
 	address = engines.ClickHouse(t)
-	e = newEnvOn(t, engines.Postgres(t), address)
-	session, project := e.setUp(t)
-	return e, address, project, e.mint(t, session, project.Id, contract.ScopeRunsRead).Key
+	e = apitest.NewOn(t, engines.Postgres(t), address)
+	session, project := e.SetUp(t)
+	return e, address, project, e.Mint(t, session, project.Id, contract.ScopeRunsRead).Key
 }
 
 func TestFailedRuns(t *testing.T) {
 	t.Parallel()
 	address := engines.ClickHouse(t)
-	e := newEnvOn(t, engines.Postgres(t), address)
-	session, project := e.setUp(t)
-	key := bearer(e.mint(t, session, project.Id, contract.ScopeRunsRead).Key)
+	e := apitest.NewOn(t, engines.Postgres(t), address)
+	session, project := e.SetUp(t)
+	key := apitest.Bearer(e.Mint(t, session, project.Id, contract.ScopeRunsRead).Key)
 	now := time.Now().UTC().Truncate(time.Second)
 	ago := func(d time.Duration) time.Time { return now.Add(-d) }
 
@@ -69,20 +47,20 @@ func TestFailedRuns(t *testing.T) {
 		return func(root *runmodel.Span) { root.Release, root.UserID = name, user }
 	}
 	for i := range 40 { // runs that go well, of two releases
-		stored = append(stored, agentRun(project.Id, ago(time.Duration(i+1)*time.Hour), "search", "", release([]string{"1.0", "1.1"}[i%2], fmt.Sprint("u", i))))
+		stored = append(stored, apitest.AgentRun(project.Id, ago(time.Duration(i+1)*time.Hour), "search", "", release([]string{"1.0", "1.1"}[i%2], fmt.Sprint("u", i))))
 	}
 	for i := range 12 { // a new one, many in the last hours, of the newest release alone
-		stored = append(stored, agentRun(project.Id, ago(time.Duration(i*20+1)*time.Minute), "book",
+		stored = append(stored, apitest.AgentRun(project.Id, ago(time.Duration(i*20+1)*time.Minute), "book",
 			fmt.Sprintf("seat %d of flight 'F%d' is taken", i, i), release("1.2", fmt.Sprint("v", i))))
 	}
 	for i := range 3 { // an old one
-		stored = append(stored, agentRun(project.Id, ago(time.Duration(5*24+i)*time.Hour), "search", fmt.Sprintf("index shard %d is gone", i), release("1.0", "u1")))
+		stored = append(stored, apitest.AgentRun(project.Id, ago(time.Duration(5*24+i)*time.Hour), "search", fmt.Sprintf("index shard %d is gone", i), release("1.0", "u1")))
 	}
-	storeSpans(t, address, stored...)
+	apitest.StoreSpans(t, address, stored...)
 	base := "/v1/agent/failed-runs"
 	query := "?project_id=" + project.Id.String()
 
-	list := must[contract.FailedRuns](t, e.do(t, http.MethodGet, base+query, nil, key), http.StatusOK)
+	list := apitest.Must[contract.FailedRuns](t, e.Do(t, http.MethodGet, base+query, nil, key), http.StatusOK)
 	require.Len(t, list.Data, 2)
 	assert.Equal(t, [2]int64{55, 15}, [2]int64{list.RunCount, list.FailedRunCount})
 	assert.Equal(t, 2, list.GroupCount)
@@ -90,7 +68,7 @@ func TestFailedRuns(t *testing.T) {
 	top, old := list.Data[0], list.Data[1]
 	t.Run("group", func(t *testing.T) {
 		assert.Equal(t, "seat <int> of flight <quoted> is taken", top.MessageTemplate)
-		assert.Equal(t, contract.FailingStep{Kind: "tool", Name: "book", ErrorType: known("ToolError")}, top.Step)
+		assert.Equal(t, contract.FailingStep{Kind: "tool", Name: "book", ErrorType: new("ToolError")}, top.Step)
 		assert.Equal(t, contract.FailureClass("error"), top.Class)
 		assert.Equal(t, int64(12), top.Count)
 		assert.InDelta(t, .8, top.Share, 1e-9)
@@ -138,30 +116,30 @@ func TestFailedRuns(t *testing.T) {
 		assert.Equal(t, "ToolError", run.Error.Type)
 		assert.Regexp(t, `^seat \d+ of flight 'F\d+' is taken$`, run.Error.Message)
 		assert.Len(t, top.Sample, 5)
-		span := must[contract.Span](t, e.do(t, http.MethodGet, "/v1/runs/"+run.RunId.String()+"/spans/"+run.SpanId, nil, key), http.StatusOK)
+		span := apitest.Must[contract.Span](t, e.Do(t, http.MethodGet, "/v1/runs/"+run.RunId.String()+"/spans/"+run.SpanId, nil, key), http.StatusOK)
 		assert.Equal(t, "book", span.Name)
 	})
 	t.Run("runs of a group", func(t *testing.T) {
-		page := must[contract.RunPage](t, e.do(t, http.MethodGet, "/v1/runs"+query+"&fingerprint="+url.QueryEscape(top.Fingerprint), nil, key), http.StatusOK)
+		page := apitest.Must[contract.RunPage](t, e.Do(t, http.MethodGet, "/v1/runs"+query+"&fingerprint="+url.QueryEscape(top.Fingerprint), nil, key), http.StatusOK)
 		require.Len(t, page.Data, 12)
 		assert.Equal(t, top.Fingerprint, page.Data[0].Failure.Fingerprint)
 		assert.Equal(t, []string{"book"}, page.Data[0].Tools)
-		detail := must[contract.FailedRunsDetail](t, e.do(t, http.MethodGet, base+"/"+top.Fingerprint+query, nil, key), http.StatusOK)
+		detail := apitest.Must[contract.FailedRunsDetail](t, e.Do(t, http.MethodGet, base+"/"+top.Fingerprint+query, nil, key), http.StatusOK)
 		assert.Equal(t, top.Count, detail.Group.Count)
 		assert.Equal(t, top.Representative.RunId, detail.Group.Representative.RunId)
 		assert.Equal(t, top.Contrasts, detail.Group.Contrasts[:len(top.Contrasts)])
 	})
 	t.Run("pages", func(t *testing.T) {
-		first := must[contract.FailedRuns](t, e.do(t, http.MethodGet, base+query+"&limit=1", nil, key), http.StatusOK)
+		first := apitest.Must[contract.FailedRuns](t, e.Do(t, http.MethodGet, base+query+"&limit=1", nil, key), http.StatusOK)
 		require.NotNil(t, first.NextCursor)
-		second := must[contract.FailedRuns](t, e.do(t, http.MethodGet, base+query+"&limit=1&cursor="+*first.NextCursor, nil, key), http.StatusOK)
+		second := apitest.Must[contract.FailedRuns](t, e.Do(t, http.MethodGet, base+query+"&limit=1&cursor="+*first.NextCursor, nil, key), http.StatusOK)
 		assert.Equal(t, first.Now, second.Now)
 		require.Len(t, second.Data, 1)
 		assert.Equal(t, old.Fingerprint, second.Data[0].Fingerprint)
 		assert.Nil(t, second.NextCursor)
-		again := must[contract.FailedRuns](t, e.do(t, http.MethodGet, base+query+"&limit=1&cursor="+*first.NextCursor, nil, key), http.StatusOK)
+		again := apitest.Must[contract.FailedRuns](t, e.Do(t, http.MethodGet, base+query+"&limit=1&cursor="+*first.NextCursor, nil, key), http.StatusOK)
 		assert.Equal(t, second, again, "the same moment, the same list")
-		day := must[contract.FailedRuns](t, e.do(t, http.MethodGet, base+query+"&window_seconds=86400", nil, key), http.StatusOK)
+		day := apitest.Must[contract.FailedRuns](t, e.Do(t, http.MethodGet, base+query+"&window_seconds=86400", nil, key), http.StatusOK)
 		require.Len(t, day.Data, 1)
 	})
 	t.Run("filtered", func(t *testing.T) {
@@ -177,31 +155,31 @@ func TestFailedRuns(t *testing.T) {
 			"&has_score=true":                {0, 0, 0},
 			"&model=gpt-5&min_duration_ms=1": {2, 55, 15},
 		} {
-			page := must[contract.FailedRuns](t, e.do(t, http.MethodGet, base+query+filter, nil, key), http.StatusOK)
+			page := apitest.Must[contract.FailedRuns](t, e.Do(t, http.MethodGet, base+query+filter, nil, key), http.StatusOK)
 			assert.Equal(t, [4]int64{want.groups, want.groups, want.runs, want.failed},
 				[4]int64{int64(len(page.Data)), int64(page.GroupCount), page.RunCount, page.FailedRunCount}, filter)
 		}
-		page := must[contract.FailedRuns](t, e.do(t, http.MethodGet, base+query+"&release=1.0", nil, key), http.StatusOK)
+		page := apitest.Must[contract.FailedRuns](t, e.Do(t, http.MethodGet, base+query+"&release=1.0", nil, key), http.StatusOK)
 		group := page.Data[0]
 		assert.Equal(t, old.Fingerprint, group.Fingerprint)
 		assert.Equal(t, int64(23), group.AgentRunCount, "the runs that it is compared with are filtered alike")
-		detail := must[contract.FailedRunsDetail](t, e.do(t, http.MethodGet, base+"/"+group.Fingerprint+query+"&release=1.0", nil, key), http.StatusOK)
+		detail := apitest.Must[contract.FailedRunsDetail](t, e.Do(t, http.MethodGet, base+"/"+group.Fingerprint+query+"&release=1.0", nil, key), http.StatusOK)
 		assert.InDelta(t, group.Rank, detail.Group.Rank, 1e-4, "a moment later it is a little less recent")
-		golden(t, "not_found", e.do(t, http.MethodGet, base+"/"+group.Fingerprint+query+"&release=1.2", nil, key))
+		apitest.Golden(t, "not_found", e.Do(t, http.MethodGet, base+"/"+group.Fingerprint+query+"&release=1.2", nil, key))
 
-		first := must[contract.FailedRuns](t, e.do(t, http.MethodGet, base+query+"&model=gpt-5&limit=1", nil, key), http.StatusOK)
-		must[contract.FailedRuns](t, e.do(t, http.MethodGet, base+query+"&model=gpt-5&limit=1&cursor="+*first.NextCursor, nil, key), http.StatusOK)
-		golden(t, "invalid_cursor", e.do(t, http.MethodGet, base+query+"&limit=1&cursor="+*first.NextCursor, nil, key))
+		first := apitest.Must[contract.FailedRuns](t, e.Do(t, http.MethodGet, base+query+"&model=gpt-5&limit=1", nil, key), http.StatusOK)
+		apitest.Must[contract.FailedRuns](t, e.Do(t, http.MethodGet, base+query+"&model=gpt-5&limit=1&cursor="+*first.NextCursor, nil, key), http.StatusOK)
+		apitest.Golden(t, "invalid_cursor", e.Do(t, http.MethodGet, base+query+"&limit=1&cursor="+*first.NextCursor, nil, key))
 	})
 	t.Run("many groups", func(t *testing.T) {
-		many := e.createProject(t, session, project.WorkspaceId, "many")
-		reader := bearer(e.mint(t, session, many.Id, contract.ScopeRunsRead).Key)
+		many := e.CreateProject(t, session, project.WorkspaceId, "many")
+		reader := apitest.Bearer(e.Mint(t, session, many.Id, contract.ScopeRunsRead).Key)
 		const groups, attributes = 150, 12
 		var stored [][]runmodel.Span
 		for i := range groups {
 			tool := fmt.Sprintf("tool%c%c", 'a'+i/26, 'a'+i%26)
 			for n := range 2 + min(i, 1) { // the first group has the fewest runs
-				stored = append(stored, agentRun(many.Id, ago(time.Duration(i*4+n+1)*time.Minute), tool, "it is gone", func(root *runmodel.Span) {
+				stored = append(stored, apitest.AgentRun(many.Id, ago(time.Duration(i*4+n+1)*time.Minute), tool, "it is gone", func(root *runmodel.Span) {
 					root.Metadata = map[string]string{}
 					for a := range attributes {
 						root.Metadata[fmt.Sprint("key", a)] = tool
@@ -209,10 +187,10 @@ func TestFailedRuns(t *testing.T) {
 				}))
 			}
 		}
-		storeSpans(t, address, stored...)
+		apitest.StoreSpans(t, address, stored...)
 		query := "?project_id=" + many.Id.String()
-		page := must[contract.FailedRuns](t, e.do(t, http.MethodGet, base+query+"&limit=100", nil, reader), http.StatusOK)
-		rest := must[contract.FailedRuns](t, e.do(t, http.MethodGet, base+query+"&limit=100&cursor="+*page.NextCursor, nil, reader), http.StatusOK)
+		page := apitest.Must[contract.FailedRuns](t, e.Do(t, http.MethodGet, base+query+"&limit=100", nil, reader), http.StatusOK)
+		rest := apitest.Must[contract.FailedRuns](t, e.Do(t, http.MethodGet, base+query+"&limit=100&cursor="+*page.NextCursor, nil, reader), http.StatusOK)
 		all := slices.Concat(page.Data, rest.Data)
 		require.Len(t, all, groups)
 		for i, group := range all {
@@ -220,20 +198,20 @@ func TestFailedRuns(t *testing.T) {
 			assert.InDelta(t, 1, *group.Parts.Lift, 1e-9, "its tool and metadata are its own")
 			assert.NotEmpty(t, group.Contrasts)
 			if group.Count == 2 {
-				detail := must[contract.FailedRunsDetail](t, e.do(t, http.MethodGet, base+"/"+group.Fingerprint+query, nil, reader), http.StatusOK)
+				detail := apitest.Must[contract.FailedRunsDetail](t, e.Do(t, http.MethodGet, base+"/"+group.Fingerprint+query, nil, reader), http.StatusOK)
 				assert.Equal(t, group.Contrasts, detail.Group.Contrasts[:len(group.Contrasts)])
 				assert.InDelta(t, *group.Parts.Lift, *detail.Group.Parts.Lift, 1e-9)
 			}
 		}
 	})
 	t.Run("too many attributes", func(t *testing.T) {
-		many := e.createProject(t, session, project.WorkspaceId, "long")
-		reader := bearer(e.mint(t, session, many.Id, contract.ScopeRunsRead).Key)
+		many := e.CreateProject(t, session, project.WorkspaceId, "long")
+		reader := apitest.Bearer(e.Mint(t, session, many.Id, contract.ScopeRunsRead).Key)
 		var stored [][]runmodel.Span
 		for i := range 100 {
 			tool := fmt.Sprintf("tool%c%c", 'a'+i/26, 'a'+i%26)
 			for n := range 2 {
-				stored = append(stored, agentRun(many.Id, ago(time.Duration(i*4+n+1)*time.Minute), tool, "it is gone", func(root *runmodel.Span) {
+				stored = append(stored, apitest.AgentRun(many.Id, ago(time.Duration(i*4+n+1)*time.Minute), tool, "it is gone", func(root *runmodel.Span) {
 					root.Metadata = map[string]string{}
 					for a := range 8 {
 						root.Metadata[fmt.Sprint("key", a)] = tool + strings.Repeat("x", 190)
@@ -241,8 +219,8 @@ func TestFailedRuns(t *testing.T) {
 				}))
 			}
 		}
-		storeSpans(t, address, stored...)
-		page := must[contract.FailedRuns](t, e.do(t, http.MethodGet, base+"?project_id="+many.Id.String()+"&limit=100", nil, reader), http.StatusOK)
+		apitest.StoreSpans(t, address, stored...)
+		page := apitest.Must[contract.FailedRuns](t, e.Do(t, http.MethodGet, base+"?project_id="+many.Id.String()+"&limit=100", nil, reader), http.StatusOK)
 		require.Len(t, page.Data, 100)
 		unknown := 0
 		for _, group := range page.Data {
@@ -256,9 +234,9 @@ func TestFailedRuns(t *testing.T) {
 		assert.Less(t, unknown, 100)
 	})
 	t.Run("run that began anew", func(t *testing.T) {
-		fresh := e.createProject(t, session, project.WorkspaceId, "fresh")
-		reader := bearer(e.mint(t, session, fresh.Id, contract.ScopeRunsRead).Key)
-		spans := agentRun(fresh.Id, ago(time.Hour), "search", "index is gone", nil)
+		fresh := e.CreateProject(t, session, project.WorkspaceId, "fresh")
+		reader := apitest.Bearer(e.Mint(t, session, fresh.Id, contract.ScopeRunsRead).Key)
+		spans := apitest.AgentRun(fresh.Id, ago(time.Hour), "search", "index is gone", nil)
 		var before []runmodel.Span
 		for _, s := range spans {
 			s.Version, s.ToolName, s.Name = 5, "secret", "secret"
@@ -274,17 +252,17 @@ func TestFailedRuns(t *testing.T) {
 		defer writer.Close()
 		// The deletion masks what was received before it; here it has not come to that yet.
 		require.NoError(t, writer.InsertSpans(t.Context(), before))
-		storeSpans(t, address, spans)
+		apitest.StoreSpans(t, address, spans)
 		require.NoError(t, writer.InsertBounds(t.Context(), []clickhouse.Bounds{{
 			ProjectID: fresh.Id, RunID: spans[0].RunID, FirstStart: spans[0].StartTime, LastStart: spans[2].StartTime, FirstBatch: 2, LastBatch: 2, DeletedAt: 10,
 		}}))
-		page := must[contract.FailedRuns](t, e.do(t, http.MethodGet, base+"?project_id="+fresh.Id.String(), nil, reader), http.StatusOK)
+		page := apitest.Must[contract.FailedRuns](t, e.Do(t, http.MethodGet, base+"?project_id="+fresh.Id.String(), nil, reader), http.StatusOK)
 		require.Len(t, page.Data, 1)
 		assert.Empty(t, page.Data[0].Representative.Error.Type)
 		assert.Equal(t, "index is gone", page.Data[0].Representative.Error.Message)
 	})
 	t.Run("refused", func(t *testing.T) {
-		page := must[contract.FailedRuns](t, e.do(t, http.MethodGet, base+query+"&limit=1", nil, key), http.StatusOK)
+		page := apitest.Must[contract.FailedRuns](t, e.Do(t, http.MethodGet, base+query+"&limit=1", nil, key), http.StatusOK)
 		raw, err := base64.RawURLEncoding.DecodeString(*page.NextCursor)
 		require.NoError(t, err)
 		for name, value := range map[string]int64{
@@ -296,20 +274,20 @@ func TestFailedRuns(t *testing.T) {
 				cursor[name] = json.Number(strconv.FormatInt(value, 10))
 				crafted, err := json.Marshal(cursor)
 				require.NoError(t, err)
-				golden(t, "invalid_cursor", e.do(t, http.MethodGet, base+query+"&limit=1&cursor="+base64.RawURLEncoding.EncodeToString(crafted), nil, key))
+				apitest.Golden(t, "invalid_cursor", e.Do(t, http.MethodGet, base+query+"&limit=1&cursor="+base64.RawURLEncoding.EncodeToString(crafted), nil, key))
 			}
 		}
-		golden(t, "invalid_cursor", e.do(t, http.MethodGet, base+query+"&cursor=x", nil, key))
-		golden(t, "not_found", e.do(t, http.MethodGet, base+"/fp:v2:0123456789abcdef"+query, nil, key))
-		golden(t, "project_id_missing", e.do(t, http.MethodGet, base, nil, key))
-		other := e.createProject(t, session, project.WorkspaceId, "other")
-		stranger := bearer(e.mint(t, session, other.Id, contract.ScopeRunsRead).Key)
-		golden(t, "not_found", e.do(t, http.MethodGet, base+query, nil, stranger))
-		golden(t, "not_found", e.do(t, http.MethodGet, base+"/"+top.Fingerprint+query, nil, stranger))
-		own := must[contract.FailedRuns](t, e.do(t, http.MethodGet, base+"?project_id="+other.Id.String(), nil, stranger), http.StatusOK)
+		apitest.Golden(t, "invalid_cursor", e.Do(t, http.MethodGet, base+query+"&cursor=x", nil, key))
+		apitest.Golden(t, "not_found", e.Do(t, http.MethodGet, base+"/fp:v2:0123456789abcdef"+query, nil, key))
+		apitest.Golden(t, "project_id_missing", e.Do(t, http.MethodGet, base, nil, key))
+		other := e.CreateProject(t, session, project.WorkspaceId, "other")
+		stranger := apitest.Bearer(e.Mint(t, session, other.Id, contract.ScopeRunsRead).Key)
+		apitest.Golden(t, "not_found", e.Do(t, http.MethodGet, base+query, nil, stranger))
+		apitest.Golden(t, "not_found", e.Do(t, http.MethodGet, base+"/"+top.Fingerprint+query, nil, stranger))
+		own := apitest.Must[contract.FailedRuns](t, e.Do(t, http.MethodGet, base+"?project_id="+other.Id.String(), nil, stranger), http.StatusOK)
 		assert.Empty(t, own.Data)
 		assert.Zero(t, own.RunCount)
-		golden(t, "not_found", e.do(t, http.MethodGet, base+"/"+top.Fingerprint+"?project_id="+other.Id.String(), nil, stranger))
+		apitest.Golden(t, "not_found", e.Do(t, http.MethodGet, base+"/"+top.Fingerprint+"?project_id="+other.Id.String(), nil, stranger))
 	})
 }
 
@@ -317,7 +295,7 @@ func TestFailedRuns(t *testing.T) {
 func TestFailuresWithoutAgent(t *testing.T) {
 	t.Parallel()
 	e, address, project, secret := newReader(t)
-	key := bearer(secret)
+	key := apitest.Bearer(secret)
 	named := func(name string) func(*runmodel.Span) {
 		return func(root *runmodel.Span) { root.Name, root.Kind, root.AgentName = name, "workflow", "" }
 	}
@@ -330,10 +308,10 @@ func TestFailuresWithoutAgent(t *testing.T) {
 		if i >= 4 {
 			name = "import"
 		}
-		stored = append(stored, agentRun(project.Id, time.Now().UTC().Add(-time.Duration(i+1)*time.Minute), "fetch", message, named(name)))
+		stored = append(stored, apitest.AgentRun(project.Id, time.Now().UTC().Add(-time.Duration(i+1)*time.Minute), "fetch", message, named(name)))
 	}
-	storeSpans(t, address, stored...)
-	list := must[contract.FailedRuns](t, e.do(t, http.MethodGet, "/v1/agent/failed-runs?project_id="+project.Id.String(), nil, key), http.StatusOK)
+	apitest.StoreSpans(t, address, stored...)
+	list := apitest.Must[contract.FailedRuns](t, e.Do(t, http.MethodGet, "/v1/agent/failed-runs?project_id="+project.Id.String(), nil, key), http.StatusOK)
 	require.Len(t, list.Data, 1)
 	assert.Nil(t, list.Data[0].AgentName)
 	assert.Equal(t, int64(4), list.Data[0].AgentRunCount)
@@ -344,7 +322,7 @@ func TestFailuresWithoutAgent(t *testing.T) {
 func TestOutcomesAgree(t *testing.T) {
 	t.Parallel()
 	e, address, project, secret := newReader(t)
-	key := bearer(secret)
+	key := apitest.Bearer(secret)
 	want := map[contract.Outcome]int{}
 	var stored [][]runmodel.Span
 	for i := range 24 {
@@ -362,7 +340,7 @@ func TestOutcomesAgree(t *testing.T) {
 			status, outcome = "running", contract.OutcomeRunning
 		}
 		want[outcome]++
-		spans := agentRun(project.Id, time.Now().UTC().Add(-time.Duration(i+1)*time.Minute), "book", message, func(root *runmodel.Span) {
+		spans := apitest.AgentRun(project.Id, time.Now().UTC().Add(-time.Duration(i+1)*time.Minute), "book", message, func(root *runmodel.Span) {
 			root.Status, root.SessionID = status, fmt.Sprint("s", i%2)
 		})
 		switch outcome {
@@ -376,34 +354,34 @@ func TestOutcomesAgree(t *testing.T) {
 		}
 		stored = append(stored, spans)
 	}
-	storeSpans(t, address, stored...)
+	apitest.StoreSpans(t, address, stored...)
 	query := "?project_id=" + project.Id.String()
-	server := httptest.NewServer(e.api)
+	server := httptest.NewServer(e.API)
 	t.Cleanup(server.Close)
-	client := connect(t, server.URL+"/mcp", secret)
+	client := apitest.ConnectMCP(t, server.URL+"/mcp", secret)
 	for outcome, n := range want {
-		page := must[contract.RunPage](t, e.do(t, http.MethodGet, "/v1/runs"+query+"&outcome="+string(outcome), nil, key), http.StatusOK)
+		page := apitest.Must[contract.RunPage](t, e.Do(t, http.MethodGet, "/v1/runs"+query+"&outcome="+string(outcome), nil, key), http.StatusOK)
 		assert.Len(t, page.Data, n, outcome)
 		for _, run := range page.Data {
 			assert.Equal(t, outcome, run.Outcome)
 			assert.Equal(t, outcome == contract.OutcomeFailed, run.Failure != nil)
 		}
-		found, _ := callTool[foundRuns](t, client, "runs.search", map[string]any{"outcome": []string{string(outcome)}, "limit": 20, "token_budget": 20_000})
+		found, _ := apitest.CallTool[apitest.FoundRuns](t, client, "runs.search", map[string]any{"outcome": []string{string(outcome)}, "limit": 20, "token_budget": 20_000})
 		assert.Len(t, found.Runs, n, "MCP, %s", outcome)
-		export := e.do(t, http.MethodGet, "/v1/runs/export"+query+"&outcome="+string(outcome), nil, key)
+		export := e.Do(t, http.MethodGet, "/v1/runs/export"+query+"&outcome="+string(outcome), nil, key)
 		require.Equal(t, http.StatusOK, export.Code, export.Body)
 		assert.Equal(t, n, strings.Count(export.Body.String(), "\n"), "export, %s", outcome)
 	}
-	stats := must[contract.RunStats](t, e.do(t, http.MethodGet, "/v1/runs/stats"+query, nil, key), http.StatusOK)
+	stats := apitest.Must[contract.RunStats](t, e.Do(t, http.MethodGet, "/v1/runs/stats"+query, nil, key), http.StatusOK)
 	assert.Equal(t, int64(want[contract.OutcomeFailed]), stats.Total.ErrorCount)
-	failures := must[contract.FailedRuns](t, e.do(t, http.MethodGet, "/v1/agent/failed-runs"+query, nil, key), http.StatusOK)
+	failures := apitest.Must[contract.FailedRuns](t, e.Do(t, http.MethodGet, "/v1/agent/failed-runs"+query, nil, key), http.StatusOK)
 	assert.Equal(t, int64(want[contract.OutcomeFailed]), failures.FailedRunCount)
 	inGroups := int64(0)
 	for _, group := range failures.Data {
 		inGroups += group.Count
 	}
 	assert.Equal(t, failures.FailedRunCount, inGroups)
-	threads := must[contract.ThreadPage](t, e.do(t, http.MethodGet, "/v1/threads"+query, nil, key), http.StatusOK)
+	threads := apitest.Must[contract.ThreadPage](t, e.Do(t, http.MethodGet, "/v1/threads"+query, nil, key), http.StatusOK)
 	inThreads := int64(0)
 	for _, thread := range threads.Data {
 		inThreads += thread.ErrorCount

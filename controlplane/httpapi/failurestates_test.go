@@ -1,4 +1,4 @@
-package httpapi
+package httpapi_test
 
 import (
 	"fmt"
@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/looptrace/looptrace/controlplane/httpapi/apitest"
 	"github.com/looptrace/looptrace/controlplane/httpapi/contract"
 	"github.com/looptrace/looptrace/internal/runmodel"
 	"github.com/looptrace/looptrace/test/engines"
@@ -18,26 +19,26 @@ import (
 
 // failureStates is a project with groups of failed runs by the names of their tools.
 type failureStates struct {
-	*env
+	*apitest.Env
 	address      string
 	project      uuid.UUID
-	session      option
+	session      apitest.Option
 	secret       string // of a key that only reads
-	key          option
+	key          apitest.Option
 	fingerprints map[string]string
 }
 
 func newFailureStates(t *testing.T, tools ...string) *failureStates {
 	t.Helper()
 	address := engines.ClickHouse(t)
-	e := newEnvOn(t, engines.Postgres(t), address)
-	session, project := e.setUp(t)
-	secret := e.mint(t, session, project.Id, contract.ScopeRunsRead).Key
+	e := apitest.NewOn(t, engines.Postgres(t), address)
+	session, project := e.SetUp(t)
+	secret := e.Mint(t, session, project.Id, contract.ScopeRunsRead).Key
 	f := &failureStates{
-		env: e, address: address, project: project.Id, session: cookie(session), secret: secret, key: bearer(secret), fingerprints: map[string]string{},
+		Env: e, address: address, project: project.Id, session: apitest.Cookie(session), secret: secret, key: apitest.Bearer(secret), fingerprints: map[string]string{},
 	}
 	for _, tool := range tools {
-		f.fail(t, tool, e.clock.Now().Add(-time.Hour), "")
+		f.fail(t, tool, e.Clock.Now().Add(-time.Hour), "")
 	}
 	for _, group := range f.list(t, "&state=all").Data {
 		f.fingerprints[group.Step.Name] = group.Fingerprint
@@ -49,14 +50,14 @@ func newFailureStates(t *testing.T, tools ...string) *failureStates {
 // fail stores a run of a source, the user's if it has none, that failed at a time.
 func (f *failureStates) fail(t *testing.T, tool string, at time.Time, source string) uuid.UUID {
 	t.Helper()
-	spans := agentRun(f.project, at, tool, "no answer", func(root *runmodel.Span) { root.Source = source })
-	storeSpans(t, f.address, spans)
+	spans := apitest.AgentRun(f.project, at, tool, "no answer", func(root *runmodel.Span) { root.Source = source })
+	apitest.StoreSpans(t, f.address, spans)
 	return spans[0].RunID
 }
 
 func (f *failureStates) list(t *testing.T, query string) contract.FailedRuns {
 	t.Helper()
-	return must[contract.FailedRuns](t, f.do(t, http.MethodGet, "/v1/agent/failed-runs?project_id="+f.project.String()+query, nil, f.key), http.StatusOK)
+	return apitest.Must[contract.FailedRuns](t, f.Do(t, http.MethodGet, "/v1/agent/failed-runs?project_id="+f.project.String()+query, nil, f.key), http.StatusOK)
 }
 
 // tools are the names of the failing tools of a list, the best first.
@@ -74,13 +75,13 @@ func (f *failureStates) path(tool string) string {
 
 func (f *failureStates) decide(t *testing.T, tool, body string) contract.FailureState {
 	t.Helper()
-	return must[contract.FailureState](t, f.do(t, http.MethodPut, f.path(tool), body, f.session), http.StatusOK)
+	return apitest.Must[contract.FailureState](t, f.Do(t, http.MethodPut, f.path(tool), body, f.session), http.StatusOK)
 }
 
 func (f *failureStates) state(t *testing.T, tool string) contract.FailureState {
 	t.Helper()
 	path := "/v1/agent/failed-runs/" + f.fingerprints[tool] + "?project_id=" + f.project.String()
-	return must[contract.FailedRunsDetail](t, f.do(t, http.MethodGet, path, nil, f.key), http.StatusOK).Group.State
+	return apitest.Must[contract.FailedRunsDetail](t, f.Do(t, http.MethodGet, path, nil, f.key), http.StatusOK).Group.State
 }
 
 func TestFailureStates(t *testing.T) {
@@ -95,10 +96,10 @@ func TestFailureStates(t *testing.T) {
 		resolved := f.decide(t, "book", `{"state":"resolved","note":" fixed in 1.3 "}`)
 		assert.Equal(t, contract.FailureStateNameResolved, resolved.State)
 		assert.Equal(t, contract.FailureDecisionMade{
-			State: contract.FailureStateNameResolved, Note: known("fixed in 1.3"), RunsSince: new(int64(0)),
-			CreatedBy: contract.Author{Email: known(testEmail)}, CreatedAt: resolved.Decision.CreatedAt, Revision: 1,
+			State: contract.FailureStateNameResolved, Note: new("fixed in 1.3"), RunsSince: new(int64(0)),
+			CreatedBy: contract.Author{Email: new(apitest.Email)}, CreatedAt: resolved.Decision.CreatedAt, Revision: 1,
 		}, *resolved.Decision)
-		assert.WithinDuration(t, f.clock.Now(), resolved.Decision.CreatedAt, time.Millisecond)
+		assert.WithinDuration(t, f.Clock.Now(), resolved.Decision.CreatedAt, time.Millisecond)
 		f.decide(t, "pay", `{"state":"muted"}`)
 		open := f.list(t, "")
 		assert.Equal(t, []string{"search"}, tools(open))
@@ -110,9 +111,9 @@ func TestFailureStates(t *testing.T) {
 		assert.Equal(t, resolved, f.state(t, "book"), "one group is read whatever its state")
 	})
 	t.Run("tools leave them out, too", func(t *testing.T) {
-		server := httptest.NewServer(f.api)
+		server := httptest.NewServer(f.API)
 		t.Cleanup(server.Close)
-		client := connect(t, server.URL+"/mcp", f.secret)
+		client := apitest.ConnectMCP(t, server.URL+"/mcp", f.secret)
 		type found struct {
 			GroupCount int `json:"group_count"`
 			Resolved   int `json:"resolved_left_out"`
@@ -122,34 +123,34 @@ func TestFailureStates(t *testing.T) {
 				State string `json:"state"`
 			} `json:"groups"`
 		}
-		listed, _ := callTool[found](t, client, "runs.failures", nil)
+		listed, _ := apitest.CallTool[found](t, client, "runs.failures", nil)
 		assert.Equal(t, [3]int{3, 1, 1}, [3]int{listed.GroupCount, listed.Resolved, listed.Muted})
 		require.Len(t, listed.Groups, 1)
 		assert.Equal(t, "tool search", listed.Groups[0].Step)
-		one, _ := callTool[found](t, client, "runs.failures", map[string]any{"fingerprint": f.fingerprints["pay"]})
+		one, _ := apitest.CallTool[found](t, client, "runs.failures", map[string]any{"fingerprint": f.fingerprints["pay"]})
 		require.Len(t, one.Groups, 1)
 		assert.Equal(t, "muted", one.Groups[0].State)
 		assert.Zero(t, one.Muted, "nothing is left out")
 	})
 	t.Run("again", func(t *testing.T) {
 		before := f.state(t, "book")
-		f.clock.advance(time.Minute)
-		writer := bearer(f.mintFor(t, contract.ScopeRunsWrite))
-		same := must[contract.FailureState](t, f.do(t, http.MethodPut, f.path("book"), `{"state":"resolved","note":"fixed in 1.3"}`, writer), http.StatusOK)
+		f.Clock.Advance(time.Minute)
+		writer := apitest.Bearer(f.mintFor(t, contract.ScopeRunsWrite))
+		same := apitest.Must[contract.FailureState](t, f.Do(t, http.MethodPut, f.path("book"), `{"state":"resolved","note":"fixed in 1.3"}`, writer), http.StatusOK)
 		assert.Equal(t, before, same, "what holds already keeps its author and time")
-		other := must[contract.FailureState](t, f.do(t, http.MethodPut, f.path("book"), `{"state":"resolved"}`, writer), http.StatusOK)
+		other := apitest.Must[contract.FailureState](t, f.Do(t, http.MethodPut, f.path("book"), `{"state":"resolved"}`, writer), http.StatusOK)
 		assert.Nil(t, other.Decision.Note)
-		assert.Equal(t, contract.Author{Key: known("reader")}, other.Decision.CreatedBy)
+		assert.Equal(t, contract.Author{Key: new("reader")}, other.Decision.CreatedBy)
 		assert.True(t, other.Decision.CreatedAt.After(before.Decision.CreatedAt))
 	})
 	t.Run("regressed", func(t *testing.T) {
-		f.clock.advance(time.Minute)
-		f.fail(t, "book", f.clock.Now().Add(-30*time.Minute), "")       // began before it was resolved
-		f.fail(t, "book", f.clock.Now().Add(-20*time.Second), "replay") // made by Looptrace
-		f.fail(t, "search", f.clock.Now().Add(-20*time.Second), "")     // another group
+		f.Clock.Advance(time.Minute)
+		f.fail(t, "book", f.Clock.Now().Add(-30*time.Minute), "")       // began before it was resolved
+		f.fail(t, "book", f.Clock.Now().Add(-20*time.Second), "replay") // made by Looptrace
+		f.fail(t, "search", f.Clock.Now().Add(-20*time.Second), "")     // another group
 		assert.Equal(t, contract.FailureStateNameResolved, f.state(t, "book").State)
-		first := f.fail(t, "book", f.clock.Now().Add(-10*time.Second), "")
-		f.fail(t, "book", f.clock.Now().Add(-5*time.Second), "")
+		first := f.fail(t, "book", f.Clock.Now().Add(-10*time.Second), "")
+		f.fail(t, "book", f.Clock.Now().Add(-5*time.Second), "")
 		state := f.state(t, "book")
 		assert.Equal(t, contract.FailureStateNameOpen, state.State)
 		require.NotNil(t, state.Regression)
@@ -161,16 +162,16 @@ func TestFailureStates(t *testing.T) {
 		again := f.decide(t, "book", `{"state":"resolved"}`)
 		assert.Equal(t, contract.FailureStateNameResolved, again.State)
 		assert.Nil(t, again.Regression)
-		f.clock.advance(time.Second)
+		f.Clock.Advance(time.Second)
 		assert.Equal(t, again, f.state(t, "book"))
 	})
 	t.Run("muted until a time", func(t *testing.T) {
-		until := f.clock.Now().Add(time.Hour)
+		until := f.Clock.Now().Add(time.Hour)
 		muted := f.decide(t, "search", fmt.Sprintf(`{"state":"muted","until":%q}`, until.Format(time.RFC3339Nano)))
 		assert.WithinDuration(t, until, *muted.Decision.Until, time.Microsecond)
-		f.clock.advance(time.Hour - time.Second)
+		f.Clock.Advance(time.Hour - time.Second)
 		assert.Equal(t, contract.FailureStateNameMuted, f.state(t, "search").State)
-		f.clock.advance(2 * time.Second)
+		f.Clock.Advance(2 * time.Second)
 		ended := f.state(t, "search")
 		assert.Equal(t, contract.FailureStateNameOpen, ended.State)
 		assert.Equal(t, contract.FailureStateNameMuted, ended.Decision.State)
@@ -178,12 +179,12 @@ func TestFailureStates(t *testing.T) {
 	})
 	t.Run("muted until more runs", func(t *testing.T) {
 		f.decide(t, "pay", `{"state":"muted","more_runs":2}`)
-		f.clock.advance(time.Minute)
-		f.fail(t, "pay", f.clock.Now().Add(-30*time.Second), "")
+		f.Clock.Advance(time.Minute)
+		f.fail(t, "pay", f.Clock.Now().Add(-30*time.Second), "")
 		muted := f.state(t, "pay")
 		assert.Equal(t, contract.FailureStateNameMuted, muted.State)
 		assert.Equal(t, int64(1), *muted.Decision.RunsSince)
-		f.fail(t, "pay", f.clock.Now().Add(-20*time.Second), "")
+		f.fail(t, "pay", f.Clock.Now().Add(-20*time.Second), "")
 		ended := f.state(t, "pay")
 		assert.Equal(t, contract.FailureStateNameOpen, ended.State)
 		assert.Nil(t, ended.Regression, "only a group that was resolved can regress")
@@ -202,12 +203,12 @@ func TestFailureStates(t *testing.T) {
 			`{"state":"muted","until":"2999-01-01T00:00:00Z"}`:               "body.until must be between 1970 and 2261",
 			`{"state":"open","note":"two\nlines"}`:                           "body.note must not contain control characters (at byte 3)",
 		} {
-			p := wantProblem(t, f.do(t, http.MethodPut, f.path("book"), body, f.session), http.StatusUnprocessableEntity)
+			p := apitest.WantProblem(t, f.Do(t, http.MethodPut, f.path("book"), body, f.session), http.StatusUnprocessableEntity)
 			require.Len(t, *p.Errors, 1, body)
 			assert.Equal(t, message, (*p.Errors)[0].Location+" "+(*p.Errors)[0].Message)
 		}
-		wantProblem(t, f.do(t, http.MethodPut, f.path("book"), `{"state":"open"}`, f.key), http.StatusForbidden)
-		golden(t, "not_found", f.do(t, http.MethodPut, "/v1/agent/failed-runs/fp:v3:0123456789abcdef/state?project_id="+f.project.String(), `{"state":"open"}`, f.session))
+		apitest.WantProblem(t, f.Do(t, http.MethodPut, f.path("book"), `{"state":"open"}`, f.key), http.StatusForbidden)
+		apitest.Golden(t, "not_found", f.Do(t, http.MethodPut, "/v1/agent/failed-runs/fp:v3:0123456789abcdef/state?project_id="+f.project.String(), `{"state":"open"}`, f.session))
 	})
 }
 
@@ -219,7 +220,7 @@ func TestFailureStatesBySeveral(t *testing.T) {
 	const several = 8
 	mute := func(runs, base int) int {
 		body := fmt.Sprintf(`{"state":"muted","more_runs":%d,"base_revision":%d}`, runs, base)
-		return f.do(t, http.MethodPut, f.path("book"), body, f.session).Code
+		return f.Do(t, http.MethodPut, f.path("book"), body, f.session).Code
 	}
 	decide := func(base int) map[int]int {
 		answers := make(chan int, several)
@@ -237,7 +238,7 @@ func TestFailureStatesBySeveral(t *testing.T) {
 		assert.Equal(t, base+1, f.state(t, "book").Decision.Revision)
 	}
 	for _, base := range []int{0, 2, 4} {
-		p := wantProblem(t, f.do(t, http.MethodPut, f.path("book"), fmt.Sprintf(`{"state":"resolved","base_revision":%d}`, base), f.session), http.StatusConflict)
+		p := apitest.WantProblem(t, f.Do(t, http.MethodPut, f.path("book"), fmt.Sprintf(`{"state":"resolved","base_revision":%d}`, base), f.session), http.StatusConflict)
 		assert.Equal(t, "stale_base_revision", p.Code)
 	}
 	assert.Equal(t, contract.FailureStateNameMuted, f.state(t, "book").State)
@@ -252,7 +253,7 @@ func TestFailureStatesBySeveral(t *testing.T) {
 func (f *failureStates) mintFor(t *testing.T, scope contract.Scope) string {
 	t.Helper()
 	body := contract.KeyCreate{ProjectId: f.project, Name: "reader", Scopes: []contract.Scope{scope}}
-	return must[contract.KeyWithSecret](t, f.do(t, http.MethodPost, "/v1/keys", body, f.session), http.StatusCreated).Key
+	return apitest.Must[contract.KeyWithSecret](t, f.Do(t, http.MethodPost, "/v1/keys", body, f.session), http.StatusCreated).Key
 }
 
 // TestFailureStatesBetweenPages holds that a decision between two pages neither hides a group nor shows one twice.
@@ -267,5 +268,5 @@ func TestFailureStatesBetweenPages(t *testing.T) {
 	second := f.list(t, "&limit=2&cursor="+*first.NextCursor)
 	assert.Equal(t, ranked[2:], tools(second))
 	assert.Nil(t, second.NextCursor)
-	golden(t, "invalid_cursor", f.do(t, http.MethodGet, "/v1/agent/failed-runs?project_id="+f.project.String()+"&state=all&cursor="+*first.NextCursor, nil, f.key))
+	apitest.Golden(t, "invalid_cursor", f.Do(t, http.MethodGet, "/v1/agent/failed-runs?project_id="+f.project.String()+"&state=all&cursor="+*first.NextCursor, nil, f.key))
 }

@@ -1,9 +1,8 @@
-package httpapi
+package httpapi_test
 
 import (
 	"bufio"
 	"bytes"
-	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -23,94 +22,68 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/looptrace/looptrace/controlplane/httpapi/apitest"
 	"github.com/looptrace/looptrace/controlplane/httpapi/contract"
 	"github.com/looptrace/looptrace/internal/requestbody"
 )
 
 const importTime = 30 * time.Second
 
-// work works on jobs until stop is called.
-func (e *env) work(t *testing.T) (stop func()) {
+func getImport(t *testing.T, e *apitest.Env, as apitest.Option, id uuid.UUID) contract.Import {
 	t.Helper()
-	ctx, cancel := context.WithCancel(t.Context())
-	done := make(chan struct{})
-	go func() {
-		defer close(done)
-		e.queue.Run(ctx)
-	}()
-	stop = func() {
-		cancel()
-		<-done
-	}
-	t.Cleanup(stop)
-	return stop
-}
-
-// sendFile uploads a file to import. query begins with a question mark, or is empty.
-func (e *env) sendFile(t *testing.T, as option, dataset uuid.UUID, query, mediaType, file string) contract.Import {
-	t.Helper()
-	w := e.do(t, http.MethodPost, "/v1/datasets/"+dataset.String()+"/imports"+query, file, as, header("Content-Type", mediaType))
-	started := must[contract.Import](t, w, http.StatusCreated)
-	assert.Equal(t, "/v1/imports/"+started.Id.String(), w.Header().Get("Location"))
-	return started
-}
-
-func (e *env) getImport(t *testing.T, as option, id uuid.UUID) contract.Import {
-	t.Helper()
-	return must[contract.Import](t, e.do(t, http.MethodGet, "/v1/imports/"+id.String(), nil, as), http.StatusOK)
+	return apitest.Must[contract.Import](t, e.Do(t, http.MethodGet, "/v1/imports/"+id.String(), nil, as), http.StatusOK)
 }
 
 // finish waits for the end of an import.
-func (e *env) finish(t *testing.T, as option, id uuid.UUID) (ended contract.Import) {
+func finish(t *testing.T, e *apitest.Env, as apitest.Option, id uuid.UUID) (ended contract.Import) {
 	t.Helper()
 	require.Eventually(t, func() bool {
-		ended = e.getImport(t, as, id)
+		ended = getImport(t, e, as, id)
 		return ended.FinishedAt != nil
 	}, importTime, 20*time.Millisecond)
 	return ended
 }
 
-func (e *env) importErrors(t *testing.T, as option, id uuid.UUID) []contract.ImportError {
+func importErrors(t *testing.T, e *apitest.Env, as apitest.Option, id uuid.UUID) []contract.ImportError {
 	t.Helper()
-	return must[contract.ImportErrorPage](t, e.do(t, http.MethodGet, "/v1/imports/"+id.String()+"/errors?limit=500", nil, as), http.StatusOK).Data
+	return apitest.Must[contract.ImportErrorPage](t, e.Do(t, http.MethodGet, "/v1/imports/"+id.String()+"/errors?limit=500", nil, as), http.StatusOK).Data
 }
 
 const (
-	typeCSV   = "text/csv"
 	typeJSONL = "application/x-ndjson"
 )
 
 func TestImport(t *testing.T) {
 	t.Parallel()
-	e := newEnv(t)
-	owner, project := e.setUp(t)
-	as := cookie(owner)
-	faq := e.createDataset(t, as, project.Id, "faq", "old")
-	e.work(t)
+	e := apitest.New(t)
+	owner, project := e.SetUp(t)
+	as := apitest.Cookie(owner)
+	faq := e.CreateDataset(t, as, project.Id, "faq", "old")
+	e.Work(t)
 	file := "id,question,answer\r\nfr,What is the capital of France?,Paris\r\nit,\"Rome, or\r\nMilan?\",Rome\r\n"
-	started := e.sendFile(t, as, faq.Id, "?file_name=faq.csv&note=From+the+wiki", "application/octet-stream", file)
+	started := e.SendFile(t, as, faq.Id, "?file_name=faq.csv&note=From+the+wiki", "application/octet-stream", file)
 	assert.Equal(t, contract.FileFormatCsv, *started.Format)
-	ended := e.finish(t, as, started.Id)
+	ended := finish(t, e, as, started.Id)
 	require.Nil(t, ended.Error)
 	assert.Equal(t, contract.ImportStatusSucceeded, ended.Status)
 	assert.Equal(t, []any{int64(2), int64(0), int64(0), int64(0), int64(0), int64(2), int64(2), 2, int64(len(file)), int64(len(file))},
 		[]any{*ended.Added, *ended.Updated, *ended.Removed, *ended.Unchanged, ended.Rejected, ended.Processed, *ended.Total, *ended.Revision, ended.SizeBytes, ended.BytesRead})
 	assert.JSONEq(t, `{"shape":"columns","input":["question"],"reference_output":"answer","metadata":null,"key":"id","split":null,"tags":null}`, string(*ended.Mapping))
-	assert.Equal(t, []string{"old=old", `fr={"question":"What is the capital of France?"}`, `it={"question":"Rome, or\r\nMilan?"}`}, e.keysOf(t, as, faq.Id, ""))
-	assert.Equal(t, []string{"old=old"}, e.keysOf(t, as, faq.Id, "1"))
-	revisions := must[contract.DatasetRevisionPage](t, e.do(t, http.MethodGet, "/v1/datasets/"+faq.Id.String()+"/revisions", nil, as), http.StatusOK)
+	assert.Equal(t, []string{"old=old", `fr={"question":"What is the capital of France?"}`, `it={"question":"Rome, or\r\nMilan?"}`}, keysOf(t, e, as, faq.Id, ""))
+	assert.Equal(t, []string{"old=old"}, keysOf(t, e, as, faq.Id, "1"))
+	revisions := apitest.Must[contract.DatasetRevisionPage](t, e.Do(t, http.MethodGet, "/v1/datasets/"+faq.Id.String()+"/revisions", nil, as), http.StatusOK)
 	assert.Equal(t, contract.DatasetRevisionEntryKindImport, revisions.Data[0].Kind)
 	assert.Equal(t, "From the wiki", revisions.Data[0].Note)
-	assert.Equal(t, testEmail, *revisions.Data[0].CreatedBy.Email)
+	assert.Equal(t, apitest.Email, *revisions.Data[0].CreatedBy.Email)
 
-	again := e.finish(t, as, e.sendFile(t, as, faq.Id, "?mode=upsert", typeCSV, file).Id)
+	again := finish(t, e, as, e.SendFile(t, as, faq.Id, "?mode=upsert", apitest.TypeCSV, file).Id)
 	assert.Nil(t, again.Revision, "nothing changed")
 	assert.EqualValues(t, 2, *again.Unchanged)
-	assert.Equal(t, "import_finished", wantProblem(t, e.do(t, http.MethodPost, "/v1/imports/"+again.Id.String()+"/_actions/cancel", nil, as), http.StatusConflict).Code)
+	assert.Equal(t, "import_finished", apitest.WantProblem(t, e.Do(t, http.MethodPost, "/v1/imports/"+again.Id.String()+"/_actions/cancel", nil, as), http.StatusConflict).Code)
 	require.Eventually(t, func() bool {
-		return e.count(t, "SELECT (SELECT count(*) FROM import_chunks) + (SELECT count(*) FROM import_rows)") == 0
+		return e.Count(t, "SELECT (SELECT count(*) FROM import_chunks) + (SELECT count(*) FROM import_rows)") == 0
 	}, importTime, 20*time.Millisecond)
-	list := must[contract.ImportPage](t, e.do(t, http.MethodGet, "/v1/datasets/"+faq.Id.String()+"/imports", nil, as), http.StatusOK)
+	list := apitest.Must[contract.ImportPage](t, e.Do(t, http.MethodGet, "/v1/datasets/"+faq.Id.String()+"/imports", nil, as), http.StatusOK)
 	require.Len(t, list.Data, 2)
 	assert.Equal(t, again.Id, list.Data[0].Id)
 	assert.Equal(t, "faq.csv", *list.Data[1].FileName)
@@ -119,18 +92,18 @@ func TestImport(t *testing.T) {
 // TestImportOfRejectedRows imports files without a row in which a mapping can be found.
 func TestImportOfRejectedRows(t *testing.T) {
 	t.Parallel()
-	e := newEnv(t)
-	owner, project := e.setUp(t)
-	as := cookie(owner)
-	faq := e.createDataset(t, as, project.Id, "faq")
-	e.work(t)
+	e := apitest.New(t)
+	owner, project := e.SetUp(t)
+	as := apitest.Cookie(owner)
+	faq := e.CreateDataset(t, as, project.Id, "faq")
+	e.Work(t)
 	const file = `{"input":1,"input":2}` + "\n" + `{"input":"\ud800"}` + "\n"
-	rejected := e.finish(t, as, e.sendFile(t, as, faq.Id, "", typeJSONL, file).Id)
+	rejected := finish(t, e, as, e.SendFile(t, as, faq.Id, "", typeJSONL, file).Id)
 	require.NotNil(t, rejected.Error)
 	assert.Equal(t, "rows_rejected", rejected.Error.Code)
-	assert.Len(t, e.importErrors(t, as, rejected.Id), 2)
+	assert.Len(t, importErrors(t, e, as, rejected.Id), 2)
 
-	skipped := e.finish(t, as, e.sendFile(t, as, faq.Id, "?on_error=skip", typeJSONL, file).Id)
+	skipped := finish(t, e, as, e.SendFile(t, as, faq.Id, "?on_error=skip", typeJSONL, file).Id)
 	assert.Nil(t, skipped.Error)
 	assert.Equal(t, []int64{2, 2, 0}, []int64{skipped.Processed, skipped.Rejected, *skipped.Added})
 }
@@ -138,10 +111,10 @@ func TestImportOfRejectedRows(t *testing.T) {
 // TestImportsAreWrites imports what a write of items would write, in every mode, with the same result.
 func TestImportsAreWrites(t *testing.T) {
 	t.Parallel()
-	e := newEnv(t)
-	owner, project := e.setUp(t)
-	as := cookie(owner)
-	e.work(t)
+	e := apitest.New(t)
+	owner, project := e.SetUp(t)
+	as := apitest.Cookie(owner)
+	e.Work(t)
 	before := `{"mode":"append","items":[{"key":"a","input":"1"},{"key":"b","input":"2"},{"input":"twice"},{"input":"twice"},{"input":"gone"},{"key":"k","input":"same content"}]}`
 	items := []string{
 		`{"key":"b","input":"2"}`, `{"key":"a","input":"new","tags":["t"]}`, `{"input":"twice","split":"test"}`, `{"input":"fresh"}`, `{"input":"fresh"}`,
@@ -155,37 +128,37 @@ func TestImportsAreWrites(t *testing.T) {
 				if mode == "append" { // no key may exist
 					given = given[2:]
 				}
-				written, imported := e.createDataset(t, as, project.Id, "written "+mode+dedupe), e.createDataset(t, as, project.Id, "imported "+mode+dedupe)
+				written, imported := e.CreateDataset(t, as, project.Id, "written "+mode+dedupe), e.CreateDataset(t, as, project.Id, "imported "+mode+dedupe)
 				for _, d := range []contract.Dataset{written, imported} {
-					must[contract.DatasetWritten](t, e.do(t, http.MethodPost, "/v1/datasets/"+d.Id.String()+"/items", before, as), http.StatusCreated)
+					apitest.Must[contract.DatasetWritten](t, e.Do(t, http.MethodPost, "/v1/datasets/"+d.Id.String()+"/items", before, as), http.StatusCreated)
 				}
 				body, query := `{"mode":"`+mode+`","items":[`+strings.Join(given, ",")+`]`, "?mode="+mode+"&mapping="+url.QueryEscape(`{"shape":"looptrace"}`)
 				if dedupe != "" {
 					body, query = body+`,"dedupe":"content"`, query+"&dedupe=content"
 				}
-				result := must[contract.DatasetWritten](t, e.do(t, http.MethodPost, "/v1/datasets/"+written.Id.String()+"/items", body+"}", as), http.StatusCreated)
-				ended := e.finish(t, as, e.sendFile(t, as, imported.Id, query, typeJSONL, strings.Join(given, "\n")).Id)
+				result := apitest.Must[contract.DatasetWritten](t, e.Do(t, http.MethodPost, "/v1/datasets/"+written.Id.String()+"/items", body+"}", as), http.StatusCreated)
+				ended := finish(t, e, as, e.SendFile(t, as, imported.Id, query, typeJSONL, strings.Join(given, "\n")).Id)
 				require.Nil(t, ended.Error)
 				assert.Equal(t, []int{result.Added, result.Updated, result.Removed, result.Unchanged, result.Revision},
 					[]int{int(*ended.Added), int(*ended.Updated), int(*ended.Removed), int(*ended.Unchanged), *ended.Revision})
 				for _, revision := range []string{"1", "2"} {
-					assert.Equal(t, e.contentsOf(t, as, written.Id, revision), e.contentsOf(t, as, imported.Id, revision))
+					assert.Equal(t, contentsOf(t, e, as, written.Id, revision), contentsOf(t, e, as, imported.Id, revision))
 				}
-				counted := must[contract.Dataset](t, e.do(t, http.MethodGet, "/v1/datasets/"+imported.Id.String(), nil, as), http.StatusOK)
-				assert.Len(t, e.contentsOf(t, as, imported.Id, ""), int(counted.ItemCount))
+				counted := apitest.Must[contract.Dataset](t, e.Do(t, http.MethodGet, "/v1/datasets/"+imported.Id.String(), nil, as), http.StatusOK)
+				assert.Len(t, contentsOf(t, e, as, imported.Id, ""), int(counted.ItemCount))
 			})
 		}
 	}
 }
 
 // contentsOf lists the items of a revision without what differs between datasets.
-func (e *env) contentsOf(t *testing.T, as option, dataset uuid.UUID, revision string) []contract.DatasetItem {
+func contentsOf(t *testing.T, e *apitest.Env, as apitest.Option, dataset uuid.UUID, revision string) []contract.DatasetItem {
 	t.Helper()
 	path := "/v1/datasets/" + dataset.String() + "/items?limit=500"
 	if revision != "" {
 		path += "&revision=" + revision
 	}
-	page := must[contract.DatasetItemPage](t, e.do(t, http.MethodGet, path, nil, as), http.StatusOK)
+	page := apitest.Must[contract.DatasetItemPage](t, e.Do(t, http.MethodGet, path, nil, as), http.StatusOK)
 	for i := range page.Data {
 		page.Data[i].Id, page.Data[i].CreatedAt = uuid.Nil, time.Time{}
 	}
@@ -195,13 +168,13 @@ func (e *env) contentsOf(t *testing.T, as option, dataset uuid.UUID, revision st
 // TestImportNamesBadRows imports a file of 10,000 rows, 100 of which are bad.
 func TestImportNamesBadRows(t *testing.T) {
 	t.Parallel()
-	e := newEnv(t)
-	owner, project := e.setUp(t)
-	as := cookie(owner)
-	faq := e.createDataset(t, as, project.Id, "faq")
+	e := apitest.New(t)
+	owner, project := e.SetUp(t)
+	as := apitest.Cookie(owner)
+	faq := e.CreateDataset(t, as, project.Id, "faq")
 	path := "/v1/datasets/" + faq.Id.String()
-	must[contract.Dataset](t, e.do(t, http.MethodPatch, path, `{"schema":{"input":{"type":"object","properties":{"n":{"type":"integer"}},"required":["n"]}}}`, as), http.StatusOK)
-	e.work(t)
+	apitest.Must[contract.Dataset](t, e.Do(t, http.MethodPatch, path, `{"schema":{"input":{"type":"object","properties":{"n":{"type":"integer"}},"required":["n"]}}}`, as), http.StatusOK)
+	e.Work(t)
 	var (
 		file strings.Builder
 		bad  []int64
@@ -224,20 +197,20 @@ func TestImportNamesBadRows(t *testing.T) {
 	}
 	require.Len(t, bad, 100)
 
-	refused := e.finish(t, as, e.sendFile(t, as, faq.Id, "?mode=upsert", typeJSONL, file.String()).Id)
+	refused := finish(t, e, as, e.SendFile(t, as, faq.Id, "?mode=upsert", typeJSONL, file.String()).Id)
 	require.NotNil(t, refused.Error)
 	assert.Equal(t, contract.ImportStatusFailed, refused.Status)
 	assert.Equal(t, "rows_rejected", refused.Error.Code)
 	assert.Contains(t, refused.Error.Detail, "100 of 10000 rows")
 	assert.Equal(t, []int64{10_000, 100, 100}, []int64{refused.Processed, refused.Rejected, refused.ErrorsKept})
-	assert.Empty(t, e.keysOf(t, as, faq.Id, ""))
+	assert.Empty(t, keysOf(t, e, as, faq.Id, ""))
 
-	skipped := e.finish(t, as, e.sendFile(t, as, faq.Id, "?mode=upsert&on_error=skip", typeJSONL, file.String()).Id)
+	skipped := finish(t, e, as, e.SendFile(t, as, faq.Id, "?mode=upsert&on_error=skip", typeJSONL, file.String()).Id)
 	require.Nil(t, skipped.Error)
 	assert.Equal(t, []int64{9_900, 100, 10_000, 100}, []int64{*skipped.Added, skipped.Rejected, skipped.Processed, skipped.ErrorsKept})
 
 	for _, id := range []uuid.UUID{refused.Id, skipped.Id} {
-		errs := e.importErrors(t, as, id)
+		errs := importErrors(t, e, as, id)
 		lines := make([]int64, len(errs))
 		for i, row := range errs {
 			lines[i] = row.Line
@@ -247,7 +220,7 @@ func TestImportNamesBadRows(t *testing.T) {
 		assert.Contains(t, errs[1].Reason, "schema")
 		assert.Contains(t, errs[3].Reason, "also that of line 399")
 	}
-	w := e.do(t, http.MethodGet, "/v1/imports/"+refused.Id.String()+"/errors?format=csv", nil, as)
+	w := e.Do(t, http.MethodGet, "/v1/imports/"+refused.Id.String()+"/errors?format=csv", nil, as)
 	assert.Equal(t, 101, strings.Count(w.Body.String(), "\n"), w.Body.String())
 	assert.Equal(t, "text/csv", w.Header().Get("Content-Type"))
 	assert.True(t, strings.HasPrefix(w.Body.String(), "line,column,reason,value\n100,"))
@@ -256,22 +229,22 @@ func TestImportNamesBadRows(t *testing.T) {
 // TestImportGoesOn stops the process in the middle of an import, several times.
 func TestImportGoesOn(t *testing.T) {
 	t.Parallel()
-	e := newEnv(t)
-	owner, project := e.setUp(t)
-	as := cookie(owner)
-	faq := e.createDataset(t, as, project.Id, "faq")
+	e := apitest.New(t)
+	owner, project := e.SetUp(t)
+	as := apitest.Cookie(owner)
+	faq := e.CreateDataset(t, as, project.Id, "faq")
 	var file bytes.Buffer
 	const rows = 60_000
 	for i := range rows {
 		fmt.Fprintf(&file, "{\"key\":\"%d\",\"input\":{\"question\":\"What is %d?\"}}\n", i, i)
 	}
-	id := e.sendFile(t, as, faq.Id, "", typeJSONL, file.String()).Id
+	id := e.SendFile(t, as, faq.Id, "", typeJSONL, file.String()).Id
 	stops := 0
 	for last := int64(-1); ; {
-		stop := e.work(t)
+		stop := e.Work(t)
 		var now contract.Import
 		require.Eventually(t, func() bool {
-			now = e.getImport(t, as, id)
+			now = getImport(t, e, as, id)
 			return now.FinishedAt != nil || now.Processed > last
 		}, importTime, time.Millisecond)
 		stop()
@@ -281,24 +254,24 @@ func TestImportGoesOn(t *testing.T) {
 			break
 		}
 	}
-	e.work(t)
-	ended := e.finish(t, as, id)
+	e.Work(t)
+	ended := finish(t, e, as, id)
 	require.Nil(t, ended.Error)
 	assert.Equal(t, []int64{rows, rows, rows}, []int64{*ended.Added, ended.Processed, *ended.Total})
-	assert.Equal(t, rows, e.count(t, "SELECT count(DISTINCT (key, ordinal)) FROM dataset_items WHERE dataset_id = $1 AND ordinal = key::int + 1", faq.Id))
+	assert.Equal(t, rows, e.Count(t, "SELECT count(DISTINCT (key, ordinal)) FROM dataset_items WHERE dataset_id = $1 AND ordinal = key::int + 1", faq.Id))
 	assert.Equal(t, 1, *ended.Revision)
 }
 
 // hold locks the dataset while fn runs, so that an import waits before it writes.
-func (e *env) hold(t *testing.T, as option, dataset, id uuid.UUID, fn func(tx pgx.Tx)) {
+func hold(t *testing.T, e *apitest.Env, as apitest.Option, dataset, id uuid.UUID, fn func(tx pgx.Tx)) {
 	t.Helper()
-	require.NoError(t, pgx.BeginFunc(t.Context(), e.db, func(tx pgx.Tx) error {
+	require.NoError(t, pgx.BeginFunc(t.Context(), e.DB, func(tx pgx.Tx) error {
 		if _, err := tx.Exec(t.Context(), "SELECT FROM datasets WHERE id = $1 FOR UPDATE", dataset); err != nil {
 			return err
 		}
-		e.work(t)
+		e.Work(t)
 		require.Eventually(t, func() bool {
-			now := e.getImport(t, as, id)
+			now := getImport(t, e, as, id)
 			return now.Phase != nil && *now.Phase == contract.ImportPhaseWriting
 		}, importTime, time.Millisecond)
 		fn(tx)
@@ -308,46 +281,46 @@ func (e *env) hold(t *testing.T, as option, dataset, id uuid.UUID, fn func(tx pg
 
 func TestCancelImport(t *testing.T) {
 	t.Parallel()
-	e := newEnv(t)
-	owner, project := e.setUp(t)
-	as := cookie(owner)
-	faq := e.createDataset(t, as, project.Id, "faq", "a")
+	e := apitest.New(t)
+	owner, project := e.SetUp(t)
+	as := apitest.Cookie(owner)
+	faq := e.CreateDataset(t, as, project.Id, "faq", "a")
 	cancel := func(id uuid.UUID) contract.Import {
-		return must[contract.Import](t, e.do(t, http.MethodPost, "/v1/imports/"+id.String()+"/_actions/cancel", nil, as), http.StatusOK)
+		return apitest.Must[contract.Import](t, e.Do(t, http.MethodPost, "/v1/imports/"+id.String()+"/_actions/cancel", nil, as), http.StatusOK)
 	}
-	queued := e.sendFile(t, as, faq.Id, "", typeCSV, "key,input\nb,2\n").Id
+	queued := e.SendFile(t, as, faq.Id, "", apitest.TypeCSV, "key,input\nb,2\n").Id
 	assert.Equal(t, contract.ImportStatusCancelled, cancel(queued).Status)
 	assert.Equal(t, contract.ImportStatusCancelled, cancel(queued).Status, "again")
 
-	writing := e.sendFile(t, as, faq.Id, "", typeCSV, "key,input\nc,3\n").Id
-	e.hold(t, as, faq.Id, writing, func(pgx.Tx) { cancel(writing) })
-	require.Eventually(t, func() bool { return e.count(t, "SELECT count(*) FROM river_job WHERE state = 'cancelled'") == 2 }, importTime, 20*time.Millisecond)
-	assert.Equal(t, []string{"a=a"}, e.keysOf(t, as, faq.Id, ""))
-	assert.Equal(t, contract.ImportStatusCancelled, e.getImport(t, as, writing).Status)
-	require.NoError(t, e.datasets.RemoveLeftovers(t.Context()))
-	assert.Zero(t, e.count(t, "SELECT (SELECT count(*) FROM import_chunks) + (SELECT count(*) FROM import_rows)"))
+	writing := e.SendFile(t, as, faq.Id, "", apitest.TypeCSV, "key,input\nc,3\n").Id
+	hold(t, e, as, faq.Id, writing, func(pgx.Tx) { cancel(writing) })
+	require.Eventually(t, func() bool { return e.Count(t, "SELECT count(*) FROM river_job WHERE state = 'cancelled'") == 2 }, importTime, 20*time.Millisecond)
+	assert.Equal(t, []string{"a=a"}, keysOf(t, e, as, faq.Id, ""))
+	assert.Equal(t, contract.ImportStatusCancelled, getImport(t, e, as, writing).Status)
+	require.NoError(t, e.Datasets.RemoveLeftovers(t.Context()))
+	assert.Zero(t, e.Count(t, "SELECT (SELECT count(*) FROM import_chunks) + (SELECT count(*) FROM import_rows)"))
 }
 
 // TestReplacedAttempt has an attempt that another one replaced. It must not take the file away, and the import goes on.
 func TestReplacedAttempt(t *testing.T) {
 	t.Parallel()
-	e := newEnv(t)
-	owner, project := e.setUp(t)
-	as := cookie(owner)
-	faq := e.createDataset(t, as, project.Id, "faq")
-	id := e.sendFile(t, as, faq.Id, "", typeCSV, "input\n1\n2\n").Id
-	e.hold(t, as, faq.Id, id, func(pgx.Tx) { e.exec(t, "UPDATE imports SET attempt_id = $2 WHERE id = $1", id, uuid.New()) })
-	require.Eventually(t, func() bool { return e.count(t, "SELECT count(*) FROM river_job WHERE state = 'completed'") == 1 }, importTime, 20*time.Millisecond)
-	assert.Equal(t, contract.ImportStatusRunning, e.getImport(t, as, id).Status)
-	assert.Equal(t, 3, e.count(t, "SELECT (SELECT count(*) FROM import_chunks) + (SELECT count(*) FROM import_rows)"))
+	e := apitest.New(t)
+	owner, project := e.SetUp(t)
+	as := apitest.Cookie(owner)
+	faq := e.CreateDataset(t, as, project.Id, "faq")
+	id := e.SendFile(t, as, faq.Id, "", apitest.TypeCSV, "input\n1\n2\n").Id
+	hold(t, e, as, faq.Id, id, func(pgx.Tx) { e.Exec(t, "UPDATE imports SET attempt_id = $2 WHERE id = $1", id, uuid.New()) })
+	require.Eventually(t, func() bool { return e.Count(t, "SELECT count(*) FROM river_job WHERE state = 'completed'") == 1 }, importTime, 20*time.Millisecond)
+	assert.Equal(t, contract.ImportStatusRunning, getImport(t, e, as, id).Status)
+	assert.Equal(t, 3, e.Count(t, "SELECT (SELECT count(*) FROM import_chunks) + (SELECT count(*) FROM import_rows)"))
 
-	require.NoError(t, e.datasets.RequeueImports(t.Context()))
-	assert.Equal(t, 1, e.count(t, "SELECT count(*) FROM river_job"), "the other attempt may be working")
-	e.clock.advance(2 * time.Minute)
-	require.NoError(t, e.datasets.RequeueImports(t.Context()))
-	require.NoError(t, e.datasets.RequeueImports(t.Context()))
-	assert.Equal(t, 2, e.count(t, "SELECT count(*) FROM river_job"))
-	ended := e.finish(t, as, id)
+	require.NoError(t, e.Datasets.RequeueImports(t.Context()))
+	assert.Equal(t, 1, e.Count(t, "SELECT count(*) FROM river_job"), "the other attempt may be working")
+	e.Clock.Advance(2 * time.Minute)
+	require.NoError(t, e.Datasets.RequeueImports(t.Context()))
+	require.NoError(t, e.Datasets.RequeueImports(t.Context()))
+	assert.Equal(t, 2, e.Count(t, "SELECT count(*) FROM river_job"))
+	ended := finish(t, e, as, id)
 	require.Nil(t, ended.Error)
 	assert.EqualValues(t, 2, *ended.Added)
 }
@@ -355,17 +328,17 @@ func TestReplacedAttempt(t *testing.T) {
 // TestBusyDataset writes to, changes and deletes a dataset while an import holds it.
 func TestBusyDataset(t *testing.T) {
 	t.Parallel()
-	e := newEnv(t)
-	owner, project := e.setUp(t)
-	as := cookie(owner)
-	path := "/v1/datasets/" + e.createDataset(t, as, project.Id, "faq").Id.String()
-	require.NoError(t, pgx.BeginFunc(t.Context(), e.db, func(tx pgx.Tx) error {
+	e := apitest.New(t)
+	owner, project := e.SetUp(t)
+	as := apitest.Cookie(owner)
+	path := "/v1/datasets/" + e.CreateDataset(t, as, project.Id, "faq").Id.String()
+	require.NoError(t, pgx.BeginFunc(t.Context(), e.DB, func(tx pgx.Tx) error {
 		_, err := tx.Exec(t.Context(), "SELECT FROM datasets FOR UPDATE")
 		require.NoError(t, err)
 		for _, r := range []struct{ method, path, body string }{
 			{http.MethodPost, path + "/items", `{"input":1}`}, {http.MethodPatch, path, `{"name":"other"}`}, {http.MethodDelete, path, "{}"},
 		} {
-			assert.Equal(t, "dataset_busy", wantProblem(t, e.do(t, r.method, r.path, r.body, as), http.StatusConflict).Code, r.method)
+			assert.Equal(t, "dataset_busy", apitest.WantProblem(t, e.Do(t, r.method, r.path, r.body, as), http.StatusConflict).Code, r.method)
 		}
 		return nil
 	}))
@@ -374,132 +347,132 @@ func TestBusyDataset(t *testing.T) {
 // TestImportChecksTheNewSchema changes the schema after the rows were read.
 func TestImportChecksTheNewSchema(t *testing.T) {
 	t.Parallel()
-	e := newEnv(t)
-	owner, project := e.setUp(t)
-	as := cookie(owner)
-	faq := e.createDataset(t, as, project.Id, "faq")
-	id := e.sendFile(t, as, faq.Id, "?on_error=skip", typeJSONL, "{\"input\":1}\n{\"input\":\"two\"}\n").Id
-	e.hold(t, as, faq.Id, id, func(tx pgx.Tx) {
+	e := apitest.New(t)
+	owner, project := e.SetUp(t)
+	as := apitest.Cookie(owner)
+	faq := e.CreateDataset(t, as, project.Id, "faq")
+	id := e.SendFile(t, as, faq.Id, "?on_error=skip", typeJSONL, "{\"input\":1}\n{\"input\":\"two\"}\n").Id
+	hold(t, e, as, faq.Id, id, func(tx pgx.Tx) {
 		_, err := tx.Exec(t.Context(), `UPDATE datasets SET input_schema = '{"type":"string"}' WHERE id = $1`, faq.Id)
 		require.NoError(t, err)
 	})
-	ended := e.finish(t, as, id)
+	ended := finish(t, e, as, id)
 	require.Nil(t, ended.Error)
 	assert.Equal(t, []int64{1, 1, 2}, []int64{*ended.Added, ended.Rejected, ended.Processed})
-	require.Len(t, e.importErrors(t, as, id), 1)
+	require.Len(t, importErrors(t, e, as, id), 1)
 }
 
 // TestImportFailures has files and writes that cannot be imported. Each says why, and changes nothing.
 func TestImportFailures(t *testing.T) {
 	t.Parallel()
-	e := newEnv(t)
-	owner, project := e.setUp(t)
-	as := cookie(owner)
-	faq := e.createDataset(t, as, project.Id, "faq", "a", "b", "c")
-	e.work(t)
+	e := apitest.New(t)
+	owner, project := e.SetUp(t)
+	as := apitest.Cookie(owner)
+	faq := e.CreateDataset(t, as, project.Id, "faq", "a", "b", "c")
+	e.Work(t)
 	for name, c := range map[string]struct{ query, mediaType, file, code, detail string }{
-		"stale":           {"?base_revision=0", typeCSV, "key,input\nz,1\n", "stale_base_revision", "revision 1"},
-		"too many gone":   {"?mode=replace&max_removed=2", typeCSV, "key,input\nz,1\n", "too_many_removed", "3 items"},
-		"known key":       {"", typeCSV, "key,input\na,1\n", "rows_rejected", "1 of 1"},
-		"no rows":         {"", typeCSV, "key,input\n", "no_rows", "no rows"},
-		"unknown column":  {"?mapping=" + url.QueryEscape(`{"shape":"columns","input":["question"]}`), typeCSV, "key,input\nz,1\n", "wrong_mapping", "question"},
+		"stale":           {"?base_revision=0", apitest.TypeCSV, "key,input\nz,1\n", "stale_base_revision", "revision 1"},
+		"too many gone":   {"?mode=replace&max_removed=2", apitest.TypeCSV, "key,input\nz,1\n", "too_many_removed", "3 items"},
+		"known key":       {"", apitest.TypeCSV, "key,input\na,1\n", "rows_rejected", "1 of 1"},
+		"no rows":         {"", apitest.TypeCSV, "key,input\n", "no_rows", "no rows"},
+		"unknown column":  {"?mapping=" + url.QueryEscape(`{"shape":"columns","input":["question"]}`), apitest.TypeCSV, "key,input\nz,1\n", "wrong_mapping", "question"},
 		"broken Parquet":  {"?format=parquet", "application/octet-stream", "PAR1 and no more", "unreadable_file", "Parquet"},
 		"a late member":   {"", typeJSONL, strings.Repeat("{\"input\":1}\n", 1200) + `{"input":1,"late":2}`, "rows_rejected", "1 of 1201"},
 		"unknown member":  {"?mapping=" + url.QueryEscape(`{"shape":"looptrace"}`), typeJSONL, `{"input":1,"foo":2}`, "rows_rejected", "1 of 1"},
 		"no list in JSON": {"", "application/json", `"a"`, "unreadable_file", ""},
 	} {
 		t.Run(name, func(t *testing.T) {
-			ended := e.finish(t, as, e.sendFile(t, as, faq.Id, c.query, c.mediaType, c.file).Id)
+			ended := finish(t, e, as, e.SendFile(t, as, faq.Id, c.query, c.mediaType, c.file).Id)
 			require.NotNil(t, ended.Error)
 			assert.Equal(t, c.code, ended.Error.Code, ended.Error.Detail)
 			assert.Contains(t, strings.ToLower(ended.Error.Detail), strings.ToLower(c.detail))
 			assert.Nil(t, ended.Revision)
 		})
 	}
-	assert.Equal(t, 1, e.count(t, "SELECT revision FROM datasets WHERE id = $1", faq.Id))
+	assert.Equal(t, 1, e.Count(t, "SELECT revision FROM datasets WHERE id = $1", faq.Id))
 }
 
 // TestRefusedUploads has uploads that are refused, or break off. Nothing is kept of them.
 func TestRefusedUploads(t *testing.T) {
 	t.Parallel()
-	e := newEnv(t)
-	owner, project := e.setUp(t)
-	as := cookie(owner)
-	faq := e.createDataset(t, as, project.Id, "faq")
+	e := apitest.New(t)
+	owner, project := e.SetUp(t)
+	as := apitest.Cookie(owner)
+	faq := e.CreateDataset(t, as, project.Id, "faq")
 	path := "/v1/datasets/" + faq.Id.String() + "/imports"
 	for name, c := range map[string]struct{ query, mediaType, file, location string }{
-		"no file":          {"", typeCSV, "", "body"},
+		"no file":          {"", apitest.TypeCSV, "", "body"},
 		"PDF":              {"", "application/octet-stream", "%PDF-1.7 and so on", "body"},
-		"unknown mapping":  {"?mapping=" + url.QueryEscape(`{"shape":"excel"}`), typeCSV, "a\n1\n", "query.mapping"},
-		"broken mapping":   {"?mapping=" + url.QueryEscape(`{"shape"`), typeCSV, "a\n1\n", "query.mapping"},
-		"removed":          {"?max_removed=1", typeCSV, "a\n1\n", "query.max_removed"},
-		"unknown mode":     {"?mode=merge", typeCSV, "a\n1\n", "query.mode"},
-		"control in name":  {"?file_name=a%00b.csv", typeCSV, "a\n1\n", "query.file_name"},
-		"control in sheet": {"?sheet=a%00b", typeCSV, "a\n1\n", "query.sheet"},
-		"NUL as delimiter": {"?delimiter=%00", typeCSV, "a\n1\n", "query.delimiter"},
-		"unknown encoding": {"?encoding=ebcdic", typeCSV, "a\n1\n", "query.encoding"},
+		"unknown mapping":  {"?mapping=" + url.QueryEscape(`{"shape":"excel"}`), apitest.TypeCSV, "a\n1\n", "query.mapping"},
+		"broken mapping":   {"?mapping=" + url.QueryEscape(`{"shape"`), apitest.TypeCSV, "a\n1\n", "query.mapping"},
+		"removed":          {"?max_removed=1", apitest.TypeCSV, "a\n1\n", "query.max_removed"},
+		"unknown mode":     {"?mode=merge", apitest.TypeCSV, "a\n1\n", "query.mode"},
+		"control in name":  {"?file_name=a%00b.csv", apitest.TypeCSV, "a\n1\n", "query.file_name"},
+		"control in sheet": {"?sheet=a%00b", apitest.TypeCSV, "a\n1\n", "query.sheet"},
+		"NUL as delimiter": {"?delimiter=%00", apitest.TypeCSV, "a\n1\n", "query.delimiter"},
+		"unknown encoding": {"?encoding=ebcdic", apitest.TypeCSV, "a\n1\n", "query.encoding"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			w := e.do(t, http.MethodPost, path+c.query, c.file, as, header("Content-Type", c.mediaType))
-			refused := wantProblem(t, w, http.StatusUnprocessableEntity)
+			w := e.Do(t, http.MethodPost, path+c.query, c.file, as, apitest.Header("Content-Type", c.mediaType))
+			refused := apitest.WantProblem(t, w, http.StatusUnprocessableEntity)
 			require.NotEmpty(t, refused.Errors)
 			assert.Equal(t, c.location, (*refused.Errors)[0].Location)
 		})
 	}
 	t.Run("other", func(t *testing.T) {
-		wantProblem(t, e.do(t, http.MethodPost, path, "<p>", as, header("Content-Type", "text/html")), http.StatusUnsupportedMediaType)
-		wantProblem(t, e.do(t, http.MethodPost, path, "a\n1\n", as, header("Content-Type", typeCSV), func(r *http.Request) { r.ContentLength = 3 << 30 }), http.StatusRequestEntityTooLarge)
+		apitest.WantProblem(t, e.Do(t, http.MethodPost, path, "<p>", as, apitest.Header("Content-Type", "text/html")), http.StatusUnsupportedMediaType)
+		apitest.WantProblem(t, e.Do(t, http.MethodPost, path, "a\n1\n", as, apitest.Header("Content-Type", apitest.TypeCSV), func(r *http.Request) { r.ContentLength = 3 << 30 }), http.StatusRequestEntityTooLarge)
 		breaksOff := func(r *http.Request) {
 			r.ContentLength = -1
 			r.Body = io.NopCloser(io.MultiReader(strings.NewReader("a\n"+strings.Repeat("1\n", 1<<20)), iotest.ErrReader(errors.New("gone"))))
 		}
-		assert.GreaterOrEqual(t, e.do(t, http.MethodPost, path, "", as, header("Content-Type", typeCSV), breaksOff).Code, 400)
+		assert.GreaterOrEqual(t, e.Do(t, http.MethodPost, path, "", as, apitest.Header("Content-Type", apitest.TypeCSV), breaksOff).Code, 400)
 	})
-	assert.Zero(t, e.count(t, "SELECT count(*) FROM imports"))
+	assert.Zero(t, e.Count(t, "SELECT count(*) FROM imports"))
 }
 
 // TestRejectedOnce has an import that is rejected for its keys, and cannot be ended at the first attempt.
 func TestRejectedOnce(t *testing.T) {
 	t.Parallel()
-	e := newEnv(t)
-	owner, project := e.setUp(t)
-	as := cookie(owner)
-	faq := e.createDataset(t, as, project.Id, "faq", "a")
-	e.exec(t, "CREATE SEQUENCE tries")
-	e.exec(t, `CREATE FUNCTION fail_once() RETURNS trigger LANGUAGE plpgsql AS
+	e := apitest.New(t)
+	owner, project := e.SetUp(t)
+	as := apitest.Cookie(owner)
+	faq := e.CreateDataset(t, as, project.Id, "faq", "a")
+	e.Exec(t, "CREATE SEQUENCE tries")
+	e.Exec(t, `CREATE FUNCTION fail_once() RETURNS trigger LANGUAGE plpgsql AS
 		'BEGIN IF NEW.status = ''failed'' AND nextval(''tries'') = 1 THEN RAISE EXCEPTION ''not yet''; END IF; RETURN NEW; END'`)
-	e.exec(t, "CREATE TRIGGER fail_once BEFORE UPDATE ON imports FOR EACH ROW EXECUTE FUNCTION fail_once()")
-	e.work(t)
-	id := e.sendFile(t, as, faq.Id, "", typeCSV, "key,input\na,1\nb,2\nb,3\n").Id
-	ended := e.finish(t, as, id)
+	e.Exec(t, "CREATE TRIGGER fail_once BEFORE UPDATE ON imports FOR EACH ROW EXECUTE FUNCTION fail_once()")
+	e.Work(t)
+	id := e.SendFile(t, as, faq.Id, "", apitest.TypeCSV, "key,input\na,1\nb,2\nb,3\n").Id
+	ended := finish(t, e, as, id)
 	assert.Equal(t, "rows_rejected", ended.Error.Code)
 	assert.Equal(t, []int64{2, 2}, []int64{ended.Rejected, ended.ErrorsKept})
-	assert.Len(t, e.importErrors(t, as, id), 2)
-	assert.Equal(t, 2, e.count(t, "SELECT last_value FROM tries"))
+	assert.Len(t, importErrors(t, e, as, id), 2)
+	assert.Equal(t, 2, e.Count(t, "SELECT last_value FROM tries"))
 }
 
 // TestImportWithOldStatistics has statistics of PostgreSQL that know only the rows of another import.
 func TestImportWithOldStatistics(t *testing.T) {
 	t.Parallel()
-	e := newEnv(t)
-	owner, project := e.setUp(t)
-	as := cookie(owner)
-	faq := e.createDataset(t, as, project.Id, "faq")
+	e := apitest.New(t)
+	owner, project := e.SetUp(t)
+	as := apitest.Cookie(owner)
+	faq := e.CreateDataset(t, as, project.Id, "faq")
 	const rows = 40_000
 	var file strings.Builder
 	file.WriteString("key,input\n")
 	for i := range rows {
 		fmt.Fprintf(&file, "%d,question %d\n", i, i)
 	}
-	before := e.sendFile(t, as, faq.Id, "", typeCSV, file.String()).Id
-	e.hold(t, as, faq.Id, before, func(tx pgx.Tx) {
+	before := e.SendFile(t, as, faq.Id, "", apitest.TypeCSV, file.String()).Id
+	hold(t, e, as, faq.Id, before, func(tx pgx.Tx) {
 		_, err := tx.Exec(t.Context(), "ANALYZE import_rows")
 		require.NoError(t, err)
 	})
-	e.finish(t, as, before)
-	require.Eventually(t, func() bool { return e.count(t, "SELECT count(*) FROM import_rows") == 0 }, importTime, 20*time.Millisecond)
+	finish(t, e, as, before)
+	require.Eventually(t, func() bool { return e.Count(t, "SELECT count(*) FROM import_rows") == 0 }, importTime, 20*time.Millisecond)
 	for _, mode := range []string{"?mode=upsert", "?mode=replace&dedupe=content"} {
-		again := e.finish(t, as, e.sendFile(t, as, faq.Id, mode, typeCSV, file.String()).Id)
+		again := finish(t, e, as, e.SendFile(t, as, faq.Id, mode, apitest.TypeCSV, file.String()).Id)
 		require.Nil(t, again.Error)
 		assert.EqualValues(t, rows, *again.Unchanged, mode)
 	}
@@ -508,13 +481,13 @@ func TestImportWithOldStatistics(t *testing.T) {
 // TestSlowUpload sends a file in pieces. They are stored as they come, and an upload that breaks off leaves nothing.
 func TestSlowUpload(t *testing.T) {
 	t.Parallel()
-	e := newEnv(t)
-	owner, project := e.setUp(t)
-	as := cookie(owner)
-	faq := e.createDataset(t, as, project.Id, "faq")
-	server := httptest.NewServer(requestbody.Bound(t.Context(), e.api, requestbody.Limits{Idle: importTime, Total: importTime}))
+	e := apitest.New(t)
+	owner, project := e.SetUp(t)
+	as := apitest.Cookie(owner)
+	faq := e.CreateDataset(t, as, project.Id, "faq")
+	server := httptest.NewServer(requestbody.Bound(t.Context(), e.API, requestbody.Limits{Idle: importTime, Total: importTime}))
 	t.Cleanup(server.Close)
-	impatient := httptest.NewServer(requestbody.Bound(t.Context(), e.api, requestbody.Limits{Idle: 100 * time.Millisecond, Total: importTime}))
+	impatient := httptest.NewServer(requestbody.Bound(t.Context(), e.API, requestbody.Limits{Idle: 100 * time.Millisecond, Total: importTime}))
 	t.Cleanup(impatient.Close)
 	piece := strings.Repeat("a question\n", 100_000)
 	begin := func(server *httptest.Server, action, size string) net.Conn {
@@ -546,7 +519,7 @@ func TestSlowUpload(t *testing.T) {
 	whole := begin(server, "", fmt.Sprintf("Content-Length: %d", 2*len(piece)))
 	send(whole, piece)
 	require.Eventually(t, func() bool {
-		return e.count(t, "SELECT count(*) FROM imports WHERE status = 'uploading' AND size_bytes > 0") == 1
+		return e.Count(t, "SELECT count(*) FROM imports WHERE status = 'uploading' AND size_bytes > 0") == 1
 	}, importTime, 20*time.Millisecond, "the first piece is stored before the last one comes")
 	send(whole, piece)
 	assert.Empty(t, answer(whole, http.StatusCreated))
@@ -566,64 +539,64 @@ func TestSlowUpload(t *testing.T) {
 		send(broken, "2\r\na\n\r\nzz\r\n")
 		assert.Equal(t, "malformed_body", answer(broken, http.StatusBadRequest))
 	}
-	require.Eventually(t, func() bool { return e.count(t, "SELECT count(*) FROM imports") == 1 }, importTime, 20*time.Millisecond)
+	require.Eventually(t, func() bool { return e.Count(t, "SELECT count(*) FROM imports") == 1 }, importTime, 20*time.Millisecond)
 }
 
 func TestTooManyImports(t *testing.T) {
 	t.Parallel()
-	e := newEnv(t)
-	owner, project := e.setUp(t)
-	as := cookie(owner)
-	faq := e.createDataset(t, as, project.Id, "faq")
+	e := apitest.New(t)
+	owner, project := e.SetUp(t)
+	as := apitest.Cookie(owner)
+	faq := e.CreateDataset(t, as, project.Id, "faq")
 	for range 10 {
-		e.sendFile(t, as, faq.Id, "", typeCSV, "input\n1\n")
+		e.SendFile(t, as, faq.Id, "", apitest.TypeCSV, "input\n1\n")
 	}
-	w := e.do(t, http.MethodPost, "/v1/datasets/"+faq.Id.String()+"/imports", "input\n1\n", as, header("Content-Type", typeCSV))
-	assert.Equal(t, "too_many_imports", wantProblem(t, w, http.StatusConflict).Code)
+	w := e.Do(t, http.MethodPost, "/v1/datasets/"+faq.Id.String()+"/imports", "input\n1\n", as, apitest.Header("Content-Type", apitest.TypeCSV))
+	assert.Equal(t, "too_many_imports", apitest.WantProblem(t, w, http.StatusConflict).Code)
 }
 
 func TestExportDataset(t *testing.T) {
 	t.Parallel()
-	e := newEnv(t)
-	owner, project := e.setUp(t)
-	as := cookie(owner)
-	faq := e.createDataset(t, as, project.Id, "faq")
+	e := apitest.New(t)
+	owner, project := e.SetUp(t)
+	as := apitest.Cookie(owner)
+	faq := e.CreateDataset(t, as, project.Id, "faq")
 	path := "/v1/datasets/" + faq.Id.String()
 	body := `{"mode":"append","items":[{"key":"=1+1","input":{"b":1.50,"a":[12345678901234567890]},"reference_output":"Zürich\n\"x\"","metadata":{"m":[]},"split":"test","tags":["a,b","c"],
 		"source_run_id":"01985f6e-0000-7000-8000-000000000001","source_span_id":"00f067aa0ba902b7"},{"input":null},{"input":"123","reference_output":false}]}`
-	must[contract.DatasetWritten](t, e.do(t, http.MethodPost, path+"/items", body, as), http.StatusCreated)
-	e.writeItems(t, as, faq.Id, "append", "later")
-	e.work(t)
-	for format, mediaType := range map[string]string{"jsonl": typeJSONL, "csv": typeCSV, "parquet": "application/vnd.apache.parquet"} {
+	apitest.Must[contract.DatasetWritten](t, e.Do(t, http.MethodPost, path+"/items", body, as), http.StatusCreated)
+	e.WriteItems(t, as, faq.Id, "append", "later")
+	e.Work(t)
+	for format, mediaType := range map[string]string{"jsonl": typeJSONL, "csv": apitest.TypeCSV, "parquet": "application/vnd.apache.parquet"} {
 		t.Run(format, func(t *testing.T) {
 			t.Parallel()
-			w := e.do(t, http.MethodGet, path+"/export?revision=1&format="+format, nil, as)
+			w := e.Do(t, http.MethodGet, path+"/export?revision=1&format="+format, nil, as)
 			require.Equal(t, http.StatusOK, w.Code, w.Body.String())
 			assert.True(t, strings.HasPrefix(w.Header().Get("Content-Type"), mediaType), w.Header().Get("Content-Type"))
 			assert.Contains(t, w.Header().Get("Content-Disposition"), "r1."+format)
-			copied := e.createDataset(t, as, project.Id, "copy "+format)
-			ended := e.finish(t, as, e.sendFile(t, as, copied.Id, "", mediaType, w.Body.String()).Id)
+			copied := e.CreateDataset(t, as, project.Id, "copy "+format)
+			ended := finish(t, e, as, e.SendFile(t, as, copied.Id, "", mediaType, w.Body.String()).Id)
 			require.Nil(t, ended.Error)
-			want, got := e.contentsOf(t, as, faq.Id, "1"), e.contentsOf(t, as, copied.Id, "")
+			want, got := contentsOf(t, e, as, faq.Id, "1"), contentsOf(t, e, as, copied.Id, "")
 			want = slices.DeleteFunc(want, func(i contract.DatasetItem) bool { return string(i.Input) == "null" })
 			got = slices.DeleteFunc(got, func(i contract.DatasetItem) bool { return string(i.Input) == "null" })
 			assert.Equal(t, want, got)
 		})
 	}
-	assert.Equal(t, 4, strings.Count(e.do(t, http.MethodGet, path+"/export", nil, as).Body.String(), "\n"))
-	wantProblem(t, e.do(t, http.MethodGet, path+"/export?revision=9", nil, as), http.StatusUnprocessableEntity)
+	assert.Equal(t, 4, strings.Count(e.Do(t, http.MethodGet, path+"/export", nil, as).Body.String(), "\n"))
+	apitest.WantProblem(t, e.Do(t, http.MethodGet, path+"/export?revision=9", nil, as), http.StatusUnprocessableEntity)
 }
 
 func TestPreviewImport(t *testing.T) {
 	t.Parallel()
-	e := newEnv(t)
-	owner, project := e.setUp(t)
-	as := cookie(owner)
-	faq := e.createDataset(t, as, project.Id, "faq")
+	e := apitest.New(t)
+	owner, project := e.SetUp(t)
+	as := apitest.Cookie(owner)
+	faq := e.CreateDataset(t, as, project.Id, "faq")
 	path := "/v1/datasets/" + faq.Id.String() + "/imports/_actions/preview"
-	must[contract.Dataset](t, e.do(t, http.MethodPatch, "/v1/datasets/"+faq.Id.String(), `{"schema":{"reference_output":{"type":"string"}}}`, as), http.StatusOK)
+	apitest.Must[contract.Dataset](t, e.Do(t, http.MethodPatch, "/v1/datasets/"+faq.Id.String(), `{"schema":{"reference_output":{"type":"string"}}}`, as), http.StatusOK)
 	file := "question;answer;extra\nOne?;1;x\nTwo?;;\n"
-	preview := must[contract.ImportPreview](t, e.do(t, http.MethodPost, path, file, as, header("Content-Type", typeCSV)), http.StatusOK)
+	preview := apitest.Must[contract.ImportPreview](t, e.Do(t, http.MethodPost, path, file, as, apitest.Header("Content-Type", apitest.TypeCSV)), http.StatusOK)
 	assert.Equal(t, contract.FileFormatCsv, preview.Format)
 	assert.Equal(t, ";", *preview.Delimiter)
 	assert.True(t, preview.Complete)
@@ -635,13 +608,13 @@ func TestPreviewImport(t *testing.T) {
 	assert.Equal(t, "answer", *preview.Rows[1].Errors[0].Column)
 
 	mapping := url.QueryEscape(`{"shape":"columns","input":"question","reference_output":"extra"}`)
-	mapped := must[contract.ImportPreview](t, e.do(t, http.MethodPost, path+"?mapping="+mapping, file, as, header("Content-Type", typeCSV)), http.StatusOK)
+	mapped := apitest.Must[contract.ImportPreview](t, e.Do(t, http.MethodPost, path+"?mapping="+mapping, file, as, apitest.Header("Content-Type", apitest.TypeCSV)), http.StatusOK)
 	assert.Contains(t, string(*mapped.Rows[0].Item), `"input":"One?"`)
-	partial := must[contract.ImportPreview](t, e.do(t, http.MethodPost, path+"?partial=true", file+"Thr", as, header("Content-Type", typeCSV)), http.StatusOK)
+	partial := apitest.Must[contract.ImportPreview](t, e.Do(t, http.MethodPost, path+"?partial=true", file+"Thr", as, apitest.Header("Content-Type", apitest.TypeCSV)), http.StatusOK)
 	assert.Len(t, partial.Rows, 2)
 	assert.False(t, partial.Complete)
 	wrong := url.QueryEscape(`{"shape":"columns","input":"prompt"}`)
-	refused := wantProblem(t, e.do(t, http.MethodPost, path+"?mapping="+wrong, file, as, header("Content-Type", typeCSV)), http.StatusUnprocessableEntity)
+	refused := apitest.WantProblem(t, e.Do(t, http.MethodPost, path+"?mapping="+wrong, file, as, apitest.Header("Content-Type", apitest.TypeCSV)), http.StatusUnprocessableEntity)
 	assert.Equal(t, "query.mapping", (*refused.Errors)[0].Location)
-	assert.Zero(t, e.count(t, "SELECT count(*) FROM imports"))
+	assert.Zero(t, e.Count(t, "SELECT count(*) FROM imports"))
 }

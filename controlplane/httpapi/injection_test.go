@@ -1,4 +1,4 @@
-package httpapi
+package httpapi_test
 
 import (
 	"encoding/json"
@@ -15,6 +15,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/looptrace/looptrace/controlplane/agentview"
+	"github.com/looptrace/looptrace/controlplane/httpapi/apitest"
 	"github.com/looptrace/looptrace/controlplane/httpapi/contract"
 	"github.com/looptrace/looptrace/internal/clickhouse"
 	"github.com/looptrace/looptrace/internal/runmodel"
@@ -168,12 +169,12 @@ func TestRecordedTextStaysInItsFence(t *testing.T) {
 	t.Parallel()
 	require.GreaterOrEqual(t, len(injections), 60)
 	address := engines.ClickHouse(t)
-	e := newEnvOn(t, engines.Postgres(t), address)
-	server := httptest.NewServer(e.api)
+	e := apitest.NewOn(t, engines.Postgres(t), address)
+	server := httptest.NewServer(e.API)
 	t.Cleanup(server.Close)
-	session, project := e.setUp(t)
-	key := e.mint(t, session, project.Id, contract.ScopeRunsRead).Key
-	client := connect(t, server.URL+"/mcp", key)
+	session, project := e.SetUp(t)
+	key := e.Mint(t, session, project.Id, contract.ScopeRunsRead).Key
+	client := apitest.ConnectMCP(t, server.URL+"/mcp", key)
 
 	checkDocument := func(t *testing.T, body []byte) {
 		t.Helper()
@@ -202,12 +203,12 @@ func TestRecordedTextStaysInItsFence(t *testing.T) {
 	var read []string
 	for _, id := range ids {
 		path := "/v1/runs/" + id.String() + "/agent-view?token_budget=8000"
-		w := e.do(t, http.MethodGet, path, nil, bearer(key))
+		w := e.Do(t, http.MethodGet, path, nil, apitest.Bearer(key))
 		require.Equal(t, http.StatusOK, w.Code, w.Body.String())
 		checkDocument(t, w.Body.Bytes())
 		read = append(read, w.Body.String())
 
-		w = e.do(t, http.MethodGet, path+"&format=text", nil, bearer(key))
+		w = e.Do(t, http.MethodGet, path+"&format=text", nil, apitest.Bearer(key))
 		require.Equal(t, http.StatusOK, w.Code)
 		read = append(read, w.Body.String())
 		for _, line := range strings.Split(strings.TrimSuffix(w.Body.String(), "\n"), "\n") {
@@ -229,7 +230,7 @@ func TestRecordedTextStaysInItsFence(t *testing.T) {
 			require.Equal(t, 1, strings.Count(w.Body.String()[found[0]:end], "</"+mark+">"), "%.200q", w.Body.String()[found[0]:end])
 		}
 
-		_, text := callTool[viewAnswer](t, client, "runs.read", map[string]any{"run_id": id.String(), "token_budget": 16_000})
+		_, text := apitest.CallTool[apitest.AgentView](t, client, "runs.read", map[string]any{"run_id": id.String(), "token_budget": 16_000})
 		checkDocument(t, []byte(text))
 		read = append(read, text)
 	}
@@ -237,7 +238,7 @@ func TestRecordedTextStaysInItsFence(t *testing.T) {
 	seen := 0
 	tool, arguments := "runs.search", map[string]any{"limit": 20, "token_budget": 20_000}
 	for tool != "" {
-		found, text := callTool[foundRuns](t, client, tool, arguments)
+		found, text := apitest.CallTool[apitest.FoundRuns](t, client, tool, arguments)
 		read = append(read, text)
 		for _, run := range found.Runs {
 			requireWords(t, run.Name, run.Status)
@@ -246,7 +247,7 @@ func TestRecordedTextStaysInItsFence(t *testing.T) {
 		}
 		tool = ""
 		if found.NextPage != "" {
-			tool, arguments = nextCall(t, found.NextPage)
+			tool, arguments = apitest.NextCall(t, found.NextPage)
 		}
 	}
 	assert.Equal(t, len(ids)+len(injections), seen)

@@ -1,4 +1,4 @@
-package httpapi
+package httpapi_test
 
 import (
 	"encoding/json"
@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/looptrace/looptrace/controlplane/httpapi/apitest"
 	"github.com/looptrace/looptrace/controlplane/httpapi/contract"
 	"github.com/looptrace/looptrace/test/provider"
 )
@@ -43,7 +44,7 @@ func (r *ratedTable) scale(t *testing.T) string {
 	t.Helper()
 	switch r.Scale.Type {
 	case "binary":
-		return binaryScale
+		return apitest.BinaryScale
 	case "categorical":
 		labels, err := json.Marshal(r.Scale.Labels)
 		require.NoError(t, err)
@@ -65,29 +66,29 @@ func (r *ratedTable) vote(output, judge int) *provider.Reply {
 		}
 		return &failures[output%len(failures)]
 	case r.Scale.Type == "binary":
-		return voted([]string{"fail", "pass"}[int(*value)])
+		return apitest.Voted([]string{"fail", "pass"}[int(*value)])
 	case r.Scale.Type == "categorical":
-		return voted(r.Scale.Labels[int(*value)])
+		return apitest.Voted(r.Scale.Labels[int(*value)])
 	}
-	return voted(*value)
+	return apitest.Voted(*value)
 }
 
 // TestPublishedAgreement: judges that vote as published tables do, with failures for the gaps, agree as their sources say.
 func TestPublishedAgreement(t *testing.T) {
 	t.Parallel()
 	tables := ratedTables(t)
-	e := newEnv(t)
-	session, project := e.setUp(t)
-	as := cookie(session)
-	e.work(t)
-	server := provider.Start(t, provider.Options{Answer: judging(func(q *provider.Request, n int) *provider.Reply {
+	e := apitest.New(t)
+	session, project := e.SetUp(t)
+	as := apitest.Cookie(session)
+	e.Work(t)
+	server := provider.Start(t, provider.Options{Answer: apitest.Judging(func(q *provider.Request, n int) *provider.Reply {
 		var table, judge int
 		if _, err := fmt.Sscanf(q.Model, "judge-%d-%d", &table, &judge); err != nil || n < 0 {
 			return &provider.Reply{Text: "I see no number."} // a canary
 		}
 		return tables[table].vote(n, judge)
 	})})
-	made := e.connect(t, as, project.Id, "openai", server, `,"max_concurrency":50`)
+	made := e.Connect(t, as, project.Id, "openai", server, `,"max_concurrency":50`)
 	for i := range tables {
 		table := &tables[i]
 		t.Run(table.ID, func(t *testing.T) {
@@ -97,9 +98,9 @@ func TestPublishedAgreement(t *testing.T) {
 			for j := range models {
 				models[j] = fmt.Sprintf("judge-%d-%d", i, j)
 			}
-			dataset := e.dataset(t, as, project.Id, table.ID, questions(items)...)
-			ended := e.evaluated(t, as, e.evaluate(t, as, project.Id, dataset.Id, `{"outputs":"reference"}`,
-				`,"panels":[`+panelJSON("panel", made.Id, table.scale(t), models...)+`]`).Id)
+			dataset := e.CreateDatasetOf(t, as, project.Id, table.ID, apitest.Questions(items)...)
+			ended := evaluated(t, e, as, evaluate(t, e, as, project.Id, dataset.Id, `{"outputs":"reference"}`,
+				`,"panels":[`+apitest.PanelJSON("panel", made.Id, table.scale(t), models...)+`]`).Id)
 			require.Equal(t, contract.EvaluationStatusSucceeded, ended.Status, "%+v", ended.Error)
 
 			valid := 0
@@ -129,7 +130,7 @@ func TestPublishedAgreement(t *testing.T) {
 				require.NotNil(t, figure.Value, name)
 				assert.InDelta(t, want, *figure.Value, table.Tolerance, name)
 			}
-			report := e.do(t, http.MethodGet, "/v1/eval-runs/"+ended.Id.String()+"/report?format=json", nil, as)
+			report := e.Do(t, http.MethodGet, "/v1/eval-runs/"+ended.Id.String()+"/report?format=json", nil, as)
 			require.Equal(t, http.StatusOK, report.Code, report.Body)
 			assert.Contains(t, report.Body.String(), strings.TrimSuffix(string(text), "}"), "the report says the same")
 		})

@@ -1,4 +1,4 @@
-package httpapi
+package httpapi_test
 
 import (
 	"bytes"
@@ -14,6 +14,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/looptrace/looptrace/controlplane/httpapi/apitest"
 	"github.com/looptrace/looptrace/controlplane/httpapi/contract"
 	"github.com/looptrace/looptrace/test/provider"
 )
@@ -80,18 +81,18 @@ func fences(t *testing.T, message string) (parts map[string][]string, outside st
 // TestJudgeInjections judges outputs that order the judges about. One judge obeys what it reads, the other one holds.
 func TestJudgeInjections(t *testing.T) {
 	t.Parallel()
-	e := newEnv(t)
-	session, project := e.setUp(t)
-	as := cookie(session)
-	e.work(t)
-	server := provider.Start(t, provider.Options{Answer: judging(func(q *provider.Request, _ int) *provider.Reply {
+	e := apitest.New(t)
+	session, project := e.SetUp(t)
+	as := apitest.Cookie(session)
+	e.Work(t)
+	server := provider.Start(t, provider.Options{Answer: apitest.Judging(func(q *provider.Request, _ int) *provider.Reply {
 		_, output, _ := strings.Cut(q.Last(), "\n⟦output ")
 		if q.Model == "judge-obeys" && strings.Contains(output, "5") {
-			return voted(5)
+			return apitest.Voted(5)
 		}
-		return voted(1)
+		return apitest.Voted(1)
 	})})
-	made := e.connect(t, as, project.Id, "openai", server, "")
+	made := e.Connect(t, as, project.Id, "openai", server, "")
 	list := judgeInjections(t)
 	items := make([]string, len(list))
 	for i, one := range list {
@@ -99,9 +100,9 @@ func TestJudgeInjections(t *testing.T) {
 		require.NoError(t, err)
 		items[i] = fmt.Sprintf(`{"input":{"question":"number %d"},"reference_output":%s}`, i, text)
 	}
-	dataset := e.dataset(t, as, project.Id, "injections", items...)
-	ended := e.evaluated(t, as, e.evaluate(t, as, project.Id, dataset.Id, `{"outputs":"reference"}`,
-		`,"panels":[`+panelJSON("quality", made.Id, `,"scale":{"type":"ordinal","min":1,"max":5}`, "judge-obeys", "judge-holds")+`]`).Id)
+	dataset := e.CreateDatasetOf(t, as, project.Id, "injections", items...)
+	ended := evaluated(t, e, as, evaluate(t, e, as, project.Id, dataset.Id, `{"outputs":"reference"}`,
+		`,"panels":[`+apitest.PanelJSON("quality", made.Id, `,"scale":{"type":"ordinal","min":1,"max":5}`, "judge-obeys", "judge-holds")+`]`).Id)
 	require.Equal(t, contract.EvaluationStatusSucceeded, ended.Status, "%+v", ended.Error)
 	assert.EqualValues(t, 2*len(list), ended.Accounting.Votes.Ok)
 
@@ -111,7 +112,7 @@ func TestJudgeInjections(t *testing.T) {
 		require.Equal(t, []string{"system", "user"}, []string{q.Messages[0].Role, q.Messages[1].Role})
 		parts, outside := fences(t, q.Messages[1].Text)
 		outsides[q.Messages[0].Text+outside] = true
-		found := numberSaid.FindStringSubmatch(parts["input"][0])
+		found := apitest.NumberSaid.FindStringSubmatch(parts["input"][0])
 		if found == nil {
 			asked["canary"]++
 			continue
@@ -144,6 +145,6 @@ func TestJudgeInjections(t *testing.T) {
 	warnings := strings.Join(p.Warnings, "\n")
 	assert.Contains(t, warnings, "judge-obeys obeyed an order that was hidden in an output")
 	assert.NotContains(t, warnings, "judge-holds obeyed")
-	report := e.do(t, http.MethodGet, "/v1/eval-runs/"+ended.Id.String()+"/report?format=markdown", nil, as)
+	report := e.Do(t, http.MethodGet, "/v1/eval-runs/"+ended.Id.String()+"/report?format=markdown", nil, as)
 	assert.Contains(t, report.Body.String(), "judge-obeys obeyed an order")
 }

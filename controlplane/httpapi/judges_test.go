@@ -1,7 +1,6 @@
-package httpapi
+package httpapi_test
 
 import (
-	"encoding/json"
 	"fmt"
 	"net/http"
 	"regexp"
@@ -14,63 +13,26 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/looptrace/looptrace/controlplane/httpapi/apitest"
 	"github.com/looptrace/looptrace/controlplane/httpapi/contract"
 	"github.com/looptrace/looptrace/test/provider"
 )
 
-var numberSaid = regexp.MustCompile(`number (\d+)`)
-
-// judging answers judges as vote says, by the number in what is judged, and all others as answering does. A canary has no number: it is -1.
-func judging(vote func(q *provider.Request, n int) *provider.Reply) func(*provider.Request) *provider.Reply {
-	return func(q *provider.Request) *provider.Reply {
-		if !strings.HasPrefix(q.Model, "judge") {
-			return answering(q)
-		}
-		n := -1
-		for _, m := range q.Messages {
-			if found := numberSaid.FindStringSubmatch(m.Text); m.Role == "user" && found != nil {
-				n, _ = strconv.Atoi(found[1])
-			}
-		}
-		return vote(q, n)
-	}
-}
-
-// voted is the answer of a judge.
-func voted(value any) *provider.Reply {
-	text, err := json.Marshal(map[string]any{"reason": "because", "value": value})
-	if err != nil {
-		panic(err)
-	}
-	return &provider.Reply{Text: string(text)}
-}
-
-// panelJSON returns a panel whose judges have these models. more has members of each judge, such as its scale.
-func panelJSON(name string, connection uuid.UUID, more string, models ...string) string {
-	judges := make([]string, len(models))
-	for i, model := range models {
-		judges[i] = fmt.Sprintf(`{"name":%q,"provider_id":%q,"model_config":{"model":%q,"max_output_tokens":100},"rubric":"Is it right?"%s}`, model, connection, model, more)
-	}
-	return fmt.Sprintf(`{"name":%q,"judges":[%s]}`, name, strings.Join(judges, ","))
-}
-
-const binaryScale = `,"scale":{"type":"binary"}`
-
 // evaluate starts an eval-run.
-func (e *env) evaluate(t *testing.T, as option, project, dataset uuid.UUID, target, more string) contract.EvalRun {
+func evaluate(t *testing.T, e *apitest.Env, as apitest.Option, project, dataset uuid.UUID, target, more string) contract.EvalRun {
 	t.Helper()
 	body := fmt.Sprintf(`{"project_id":%q,"name":"judged","dataset_id":%q,"target":%s%s}`, project, dataset, target, more)
-	return must[contract.EvalRun](t, e.do(t, http.MethodPost, "/v1/eval-runs", body, as), http.StatusCreated)
+	return apitest.Must[contract.EvalRun](t, e.Do(t, http.MethodPost, "/v1/eval-runs", body, as), http.StatusCreated)
 }
 
 // evaluated waits for the summary of an eval-run.
-func (e *env) evaluated(t *testing.T, as option, id uuid.UUID) (ended contract.EvalRun) {
+func evaluated(t *testing.T, e *apitest.Env, as apitest.Option, id uuid.UUID) (ended contract.EvalRun) {
 	t.Helper()
 	if !assert.Eventually(t, func() bool {
-		e.clock.advance(20 * time.Millisecond)
-		ended = must[contract.EvalRun](t, e.do(t, http.MethodGet, "/v1/eval-runs/"+id.String(), nil, as), http.StatusOK)
+		e.Clock.Advance(20 * time.Millisecond)
+		ended = apitest.Must[contract.EvalRun](t, e.Do(t, http.MethodGet, "/v1/eval-runs/"+id.String(), nil, as), http.StatusOK)
 		return ended.Summary != nil
-	}, comparisonTime, 20*time.Millisecond) {
+	}, apitest.EvaluationTime, 20*time.Millisecond) {
 		require.FailNow(t, "no summary", "%s: %+v, %+v, %+v", ended.Status, ended.Progress, ended.VoteProgress, ended.Error)
 	}
 	requireVotesAdditive(t, &ended)
@@ -105,41 +67,41 @@ func requireVotesAdditive(t *testing.T, r *contract.EvalRun) {
 	require.Equal(t, v.Total, total)
 }
 
-func (e *env) evalRunItems(t *testing.T, as option, id uuid.UUID, query string) contract.EvalRunItemPage {
+func evalRunItems(t *testing.T, e *apitest.Env, as apitest.Option, id uuid.UUID, query string) contract.EvalRunItemPage {
 	t.Helper()
-	return must[contract.EvalRunItemPage](t, e.do(t, http.MethodGet, "/v1/eval-runs/"+id.String()+"/items"+query, nil, as), http.StatusOK)
+	return apitest.Must[contract.EvalRunItemPage](t, e.Do(t, http.MethodGet, "/v1/eval-runs/"+id.String()+"/items"+query, nil, as), http.StatusOK)
 }
 
 func TestPanelJudgesConfiguration(t *testing.T) {
 	t.Parallel()
-	e := newEnv(t)
-	session, project := e.setUp(t)
-	as := cookie(session)
-	e.work(t)
-	server := provider.Start(t, provider.Options{Answer: judging(func(q *provider.Request, n int) *provider.Reply {
+	e := apitest.New(t)
+	session, project := e.SetUp(t)
+	as := apitest.Cookie(session)
+	e.Work(t)
+	server := provider.Start(t, provider.Options{Answer: apitest.Judging(func(q *provider.Request, n int) *provider.Reply {
 		right := n >= 0 && n%3 != 0
 		if q.Model == "judge-3" && n%5 == 0 {
 			right = !right
 		}
-		return voted(map[bool]string{true: "pass", false: "fail"}[right])
+		return apitest.Voted(map[bool]string{true: "pass", false: "fail"}[right])
 	})})
-	made := e.connect(t, as, project.Id, "openai", server, "")
+	made := e.Connect(t, as, project.Id, "openai", server, "")
 	for _, model := range []string{"model-a", "judge-1", "judge-2", "judge-3"} {
-		e.price(t, as, project.Id, model)
+		e.Price(t, as, project.Id, model)
 	}
-	dataset := e.dataset(t, as, project.Id, "numbers", questions(30)...)
+	dataset := e.CreateDatasetOf(t, as, project.Id, "numbers", apitest.Questions(30)...)
 	target := fmt.Sprintf(`{"config":{"provider_id":%q,"messages":[{"role":"user","content":"{{question}}"}],"model_config":{"model":"model-a","max_output_tokens":20}}}`, made.Id)
-	more := `,"repeats":2,"max_cost_usd":5,"panels":[` + panelJSON("right", made.Id, binaryScale, "judge-1", "judge-2", "judge-3") + `],"graders":[` + exact + `]`
+	more := `,"repeats":2,"max_cost_usd":5,"panels":[` + apitest.PanelJSON("right", made.Id, apitest.BinaryScale, "judge-1", "judge-2", "judge-3") + `],"graders":[` + apitest.ExactGrader + `]`
 
-	estimate := must[contract.EvaluationEstimate](t, e.do(t, http.MethodPost, "/v1/eval-runs/_actions/estimate",
+	estimate := apitest.Must[contract.EvaluationEstimate](t, e.Do(t, http.MethodPost, "/v1/eval-runs/_actions/estimate",
 		fmt.Sprintf(`{"project_id":%q,"name":"judged","dataset_id":%q,"target":%s%s}`, project.Id, dataset.Id, target, more), as), http.StatusOK)
 	assert.EqualValues(t, 30*2*3+3, estimate.JudgeCalls, "with a canary each")
 	assert.EqualValues(t, 60+183, estimate.Calls)
 	require.NotNil(t, estimate.CostHighUsd)
 
-	started := e.evaluate(t, as, project.Id, dataset.Id, target, more)
+	started := evaluate(t, e, as, project.Id, dataset.Id, target, more)
 	assert.Equal(t, contract.EvalRunTargetReadTypeConfig, started.Target.Type)
-	ended := e.evaluated(t, as, started.Id)
+	ended := evaluated(t, e, as, started.Id)
 	require.Equal(t, contract.EvaluationStatusSucceeded, ended.Status, "%+v", ended.Error)
 	assert.EqualValues(t, 30, ended.Accounting.Scored)
 	assert.EqualValues(t, 180, ended.Accounting.Votes.Ok)
@@ -169,7 +131,7 @@ func TestPanelJudgesConfiguration(t *testing.T) {
 	require.Len(t, scores["right"].PassAtK, 2)
 	assert.InDelta(t, 20.0/30, scores["right"].PassHatK[1].Value, 1e-9)
 
-	split := e.evalRunItems(t, as, started.Id, "?split=right")
+	split := evalRunItems(t, e, as, started.Id, "?split=right")
 	require.Len(t, split.Data, 6)
 	votes := split.Data[0].Repeats[0].Result.Votes
 	require.Len(t, votes, 3)
@@ -179,53 +141,53 @@ func TestPanelJudgesConfiguration(t *testing.T) {
 	assert.NotEqual(t, *votes[0].Pass, *votes[2].Pass)
 
 	// The same again: all outputs are made anew, and equal, so that no vote is.
-	again := must[contract.EvalRun](t, e.do(t, http.MethodPost, "/v1/eval-runs/"+started.Id.String()+"/_actions/rerun", nil, as), http.StatusCreated)
-	repeated := e.evaluated(t, as, again.Id)
+	again := apitest.Must[contract.EvalRun](t, e.Do(t, http.MethodPost, "/v1/eval-runs/"+started.Id.String()+"/_actions/rerun", nil, as), http.StatusCreated)
+	repeated := evaluated(t, e, as, again.Id)
 	assert.EqualValues(t, 180, repeated.Accounting.Votes.Cached)
 	assert.EqualValues(t, 60+3, repeated.Cost.Calls)
 	assert.Equal(t, p.Reliability, repeated.Summary.Panels[0].Reliability)
 
 	for _, format := range []string{"json", "markdown", "junit"} {
-		w := e.do(t, http.MethodGet, "/v1/eval-runs/"+started.Id.String()+"/report?format="+format, nil, as)
+		w := e.Do(t, http.MethodGet, "/v1/eval-runs/"+started.Id.String()+"/report?format="+format, nil, as)
 		require.Equal(t, http.StatusOK, w.Code, w.Body)
 		assert.Contains(t, w.Body.String(), "right")
 	}
-	csv := e.do(t, http.MethodGet, "/v1/eval-runs/"+started.Id.String()+"/export?format=csv", nil, as)
+	csv := e.Do(t, http.MethodGet, "/v1/eval-runs/"+started.Id.String()+"/export?format=csv", nil, as)
 	assert.Equal(t, 1+180, strings.Count(strings.TrimSpace(csv.Body.String()), "\n")+1)
 }
 
 // TestFaultyPanel judges while about a third of the votes fail in all ways.
 func TestFaultyPanel(t *testing.T) {
 	t.Parallel()
-	e := newEnv(t)
-	e.providers.IdleTimeout = time.Second
-	session, project := e.setUp(t)
-	as := cookie(session)
-	e.work(t)
+	e := apitest.New(t)
+	e.Providers.IdleTimeout = time.Second
+	session, project := e.SetUp(t)
+	as := apitest.Cookie(session)
+	e.Work(t)
 	faults := []provider.Reply{
 		{Error: &provider.Error{Status: http.StatusInternalServerError, Type: "server_error", Message: "broken"}},
 		{Error: &provider.Error{Status: http.StatusTooManyRequests, Type: "rate_limit_error", Message: "slow down"}, Header: http.Header{"Retry-After": {"1"}, "Retry-After-Ms": {"10"}}},
 		{Text: `{"reason": "cut", "value": "pa`, Fault: provider.Cut, After: 1},
 		{Text: "I would give it four out of five."},
 		{Refusal: "I can't assist with that."},
-		*voted("excellent"),
+		*apitest.Voted("excellent"),
 		{Text: `{"reason": "I think", `, Finish: "length"},
 	}
-	server := provider.Start(t, provider.Options{Answer: judging(func(q *provider.Request, n int) *provider.Reply {
+	server := provider.Start(t, provider.Options{Answer: apitest.Judging(func(q *provider.Request, n int) *provider.Reply {
 		switch {
 		case n < 0:
-			return voted("fail")
+			return apitest.Voted("fail")
 		case n == 0 && q.Model == "judge-1": // one, since each attempt takes the whole idle timeout
 			return &provider.Reply{Fault: provider.Stall}
 		case q.Model == "judge-1" && n%10 < 7, q.Model != "judge-1" && n%10 == 9:
 			return new(faults[(n+len(q.Model))%len(faults)])
 		}
-		return voted("pass")
+		return apitest.Voted("pass")
 	})})
-	made := e.connect(t, as, project.Id, "openai", server, `,"max_concurrency":50`)
-	dataset := e.dataset(t, as, project.Id, "numbers", questions(70)...)
-	ended := e.evaluated(t, as, e.evaluate(t, as, project.Id, dataset.Id, `{"outputs":"reference"}`,
-		`,"panels":[`+panelJSON("right", made.Id, binaryScale, "judge-1", "judge-2", "judge-3")+`]`).Id)
+	made := e.Connect(t, as, project.Id, "openai", server, `,"max_concurrency":50`)
+	dataset := e.CreateDatasetOf(t, as, project.Id, "numbers", apitest.Questions(70)...)
+	ended := evaluated(t, e, as, evaluate(t, e, as, project.Id, dataset.Id, `{"outputs":"reference"}`,
+		`,"panels":[`+apitest.PanelJSON("right", made.Id, apitest.BinaryScale, "judge-1", "judge-2", "judge-3")+`]`).Id)
 	require.Equal(t, contract.EvaluationStatusSucceeded, ended.Status, "%+v", ended.Error)
 	v := ended.Accounting.Votes
 	assert.EqualValues(t, 210, v.Total)
@@ -236,7 +198,7 @@ func TestFaultyPanel(t *testing.T) {
 	assert.Positive(t, v.ProviderError)
 	assert.EqualValues(t, 1, v.Timeout)
 	late := 0
-	for _, item := range e.evalRunItems(t, as, ended.Id, "?limit=500").Data {
+	for _, item := range evalRunItems(t, e, as, ended.Id, "?limit=500").Data {
 		for _, vote := range item.Repeats[0].Result.Votes {
 			if vote.Status != contract.VoteStatusOk {
 				assert.Nil(t, vote.Value)
@@ -260,34 +222,34 @@ func TestFaultyPanel(t *testing.T) {
 			assert.Equal(t, ended.Accounting.Scored, m.N)
 		}
 	}
-	retried := must[contract.EvalRun](t, e.do(t, http.MethodPost, "/v1/eval-runs/"+ended.Id.String()+"/_actions/resume", `{"retry_failed":true}`, as), http.StatusOK)
+	retried := apitest.Must[contract.EvalRun](t, e.Do(t, http.MethodPost, "/v1/eval-runs/"+ended.Id.String()+"/_actions/resume", `{"retry_failed":true}`, as), http.StatusOK)
 	assert.Nil(t, retried.Summary)
-	again := e.evaluated(t, as, ended.Id)
+	again := evaluated(t, e, as, ended.Id)
 	assert.Equal(t, v.Ok, again.Accounting.Votes.Ok)
 }
 
 func TestPanelJudgesResultsFromOutside(t *testing.T) {
 	t.Parallel()
-	e := newEnv(t)
-	session, project := e.setUp(t)
-	as := cookie(session)
-	e.work(t)
-	server := provider.Start(t, provider.Options{Answer: judging(func(_ *provider.Request, n int) *provider.Reply { return voted(1 + max(0, n)%5) })})
-	made := e.connect(t, as, project.Id, "anthropic", server, "")
-	dataset := e.dataset(t, as, project.Id, "numbers", questions(10)...)
-	run := e.beginEvalRun(t, as, project.Id, dataset.Id, `,"panels":[`+panelJSON("quality", made.Id, `,"scale":{"type":"ordinal","min":1,"max":5},"pass":4`, "judge-1")+`]`)
+	e := apitest.New(t)
+	session, project := e.SetUp(t)
+	as := apitest.Cookie(session)
+	e.Work(t)
+	server := provider.Start(t, provider.Options{Answer: apitest.Judging(func(_ *provider.Request, n int) *provider.Reply { return apitest.Voted(1 + max(0, n)%5) })})
+	made := e.Connect(t, as, project.Id, "anthropic", server, "")
+	dataset := e.CreateDatasetOf(t, as, project.Id, "numbers", apitest.Questions(10)...)
+	run := e.BeginEvalRun(t, as, project.Id, dataset.Id, `,"panels":[`+apitest.PanelJSON("quality", made.Id, `,"scale":{"type":"ordinal","min":1,"max":5},"pass":4`, "judge-1")+`]`)
 	assert.Zero(t, run.VoteProgress.Done)
-	e.sendResults(t, as, &run, func(item *contract.EvalRunItem, _ int) string {
+	e.SendResults(t, as, &run, func(item *contract.EvalRunItem, _ int) string {
 		if item.Number == 1 {
 			return `"error":{"code":"Timeout"}`
 		}
 		return `"output":"an answer"`
 	})
-	finished := must[contract.EvalRunFinished](t, e.do(t, http.MethodPost, "/v1/eval-runs/"+run.Id.String()+"/_actions/finish", nil, as), http.StatusOK)
+	finished := apitest.Must[contract.EvalRunFinished](t, e.Do(t, http.MethodPost, "/v1/eval-runs/"+run.Id.String()+"/_actions/finish", nil, as), http.StatusOK)
 	assert.Contains(t, []contract.EvaluationStatus{contract.EvaluationStatusQueued, contract.EvaluationStatusRunning, contract.EvaluationStatusSucceeded}, finished.EvalRun.Status)
-	w := e.do(t, http.MethodPost, "/v1/eval-runs/"+run.Id.String()+"/results", fmt.Sprintf(`{"items":[{"item_id":%q,"repeat":1,"output":"late"}],"replace":true}`, uuid.New()), as)
+	w := e.Do(t, http.MethodPost, "/v1/eval-runs/"+run.Id.String()+"/results", fmt.Sprintf(`{"items":[{"item_id":%q,"repeat":1,"output":"late"}],"replace":true}`, uuid.New()), as)
 	assert.Equal(t, http.StatusConflict, w.Code, w.Body)
-	ended := e.evaluated(t, as, run.Id)
+	ended := evaluated(t, e, as, run.Id)
 	require.Equal(t, contract.EvaluationStatusSucceeded, ended.Status, "%+v", ended.Error)
 	assert.EqualValues(t, 9, ended.Accounting.Scored)
 	assert.EqualValues(t, 1, ended.Accounting.TargetFailed)
@@ -296,7 +258,7 @@ func TestPanelJudgesResultsFromOutside(t *testing.T) {
 	p := &ended.Summary.Panels[0]
 	assert.Nil(t, p.Reliability, "a single judge")
 	assert.EqualValues(t, 9, p.Outputs)
-	item := e.evalRunItems(t, as, run.Id, "?limit=2").Data[1] // number 1
+	item := evalRunItems(t, e, as, run.Id, "?limit=2").Data[1] // number 1
 	vote := item.Repeats[0].Result.Votes[0]
 	assert.InDelta(t, 2, *vote.Value, 0)
 	assert.InDelta(t, 0.25, *vote.Score, 1e-9)
@@ -307,26 +269,26 @@ func TestPanelJudgesResultsFromOutside(t *testing.T) {
 // TestPreferenceInBothOrders compares two sides by a judge that prefers b, and by one that prefers what comes first.
 func TestPreferenceInBothOrders(t *testing.T) {
 	t.Parallel()
-	e := newEnv(t)
-	session, project := e.setUp(t)
-	as := cookie(session)
-	e.work(t)
+	e := apitest.New(t)
+	session, project := e.SetUp(t)
+	as := apitest.Cookie(session)
+	e.Work(t)
 	firstOutput := regexp.MustCompile(`(?s)⟦first_output [0-9a-f]+⟧\n(.*?)\n⟦end of first_output`)
-	server := provider.Start(t, provider.Options{Answer: judging(func(q *provider.Request, _ int) *provider.Reply {
+	server := provider.Start(t, provider.Options{Answer: apitest.Judging(func(q *provider.Request, _ int) *provider.Reply {
 		if q.Model == "judge-place" {
-			return voted("first")
+			return apitest.Voted("first")
 		}
 		said := firstOutput.FindStringSubmatch(q.Last())
 		if said == nil || said[1] == "unknown" {
-			return voted("second")
+			return apitest.Voted("second")
 		}
-		return voted("first")
+		return apitest.Voted("first")
 	})})
-	made := e.connect(t, as, project.Id, "openai", server, "")
-	dataset := e.dataset(t, as, project.Id, "numbers", questions(30)...)
-	preference := strings.Replace(panelJSON("preferred", made.Id, "", "judge-fair"), `{"name"`, `{"kind":"preference","name"`, 1)
-	placed := strings.Replace(panelJSON("placed", made.Id, "", "judge-place"), `{"name"`, `{"kind":"preference","name"`, 1)
-	ended := e.compared(t, as, e.compare(t, as, comparisonBody(project.Id, dataset.Id, made.Id, `,"panels":[`+preference+`,`+placed+`]`)).Id)
+	made := e.Connect(t, as, project.Id, "openai", server, "")
+	dataset := e.CreateDatasetOf(t, as, project.Id, "numbers", apitest.Questions(30)...)
+	preference := strings.Replace(apitest.PanelJSON("preferred", made.Id, "", "judge-fair"), `{"name"`, `{"kind":"preference","name"`, 1)
+	placed := strings.Replace(apitest.PanelJSON("placed", made.Id, "", "judge-place"), `{"name"`, `{"kind":"preference","name"`, 1)
+	ended := compared(t, e, as, e.Compare(t, as, apitest.ComparisonBody(project.Id, dataset.Id, made.Id, `,"panels":[`+preference+`,`+placed+`]`)).Id)
 	require.Equal(t, contract.EvaluationStatusSucceeded, ended.Status, "%+v", ended.Error)
 	require.Len(t, ended.Summary.Panels, 2)
 	assert.EqualValues(t, 120, ended.Accounting.Votes.Ok)
@@ -335,11 +297,11 @@ func TestPreferenceInBothOrders(t *testing.T) {
 	assert.InDelta(t, 1, *always.PositionFairness.Value, 1e-9)
 	assert.InDelta(t, 0.5, *metricOf(t, &ended, "placed").B.Mean, 1e-9, "a win in one order only is a tie")
 	require.NotEmpty(t, ended.Summary.Panels[1].Warnings)
-	report := e.do(t, http.MethodGet, "/v1/comparisons/"+ended.Id.String()+"/report?format=markdown", nil, as).Body.String()
+	report := e.Do(t, http.MethodGet, "/v1/comparisons/"+ended.Id.String()+"/report?format=markdown", nil, as).Body.String()
 	assert.Contains(t, report, "\n- placed: "+ended.Summary.Panels[1].Warnings[0])
 	preferred := metricOf(t, &ended, "preferred")
 	assert.InDelta(t, 1, *preferred.A.Mean+*preferred.B.Mean, 1e-9)
-	items := e.comparisonItems(t, as, ended.Id, "?limit=1")
+	items := comparisonItems(t, e, as, ended.Id, "?limit=1")
 	preferences := items.Data[0].Repeats[0].Preferences
 	require.Len(t, preferences, 2)
 	assert.Len(t, preferences[0].Votes, 2)
@@ -350,18 +312,18 @@ func TestPreferenceInBothOrders(t *testing.T) {
 // TestEscalation asks a third judge only where two differ.
 func TestEscalation(t *testing.T) {
 	t.Parallel()
-	e := newEnv(t)
-	session, project := e.setUp(t)
-	as := cookie(session)
-	e.work(t)
-	server := provider.Start(t, provider.Options{Answer: judging(func(q *provider.Request, n int) *provider.Reply {
-		return voted(map[bool]string{true: "pass", false: "fail"}[n >= 0 && (q.Model == "judge-1" || q.Model == "judge-2" && n%4 != 0)])
+	e := apitest.New(t)
+	session, project := e.SetUp(t)
+	as := apitest.Cookie(session)
+	e.Work(t)
+	server := provider.Start(t, provider.Options{Answer: apitest.Judging(func(q *provider.Request, n int) *provider.Reply {
+		return apitest.Voted(map[bool]string{true: "pass", false: "fail"}[n >= 0 && (q.Model == "judge-1" || q.Model == "judge-2" && n%4 != 0)])
 	})})
-	made := e.connect(t, as, project.Id, "openai", server, "")
-	dataset := e.dataset(t, as, project.Id, "numbers", questions(20)...)
+	made := e.Connect(t, as, project.Id, "openai", server, "")
+	dataset := e.CreateDatasetOf(t, as, project.Id, "numbers", apitest.Questions(20)...)
 	escalation := fmt.Sprintf(`"escalation":{"name":"top","provider_id":%q,"model_config":{"model":"judge-top"},"rubric":"Is it right?","scale":{"type":"binary"}},"judges"`, made.Id)
-	body := strings.Replace(panelJSON("right", made.Id, binaryScale, "judge-1", "judge-2"), `"judges"`, escalation, 1)
-	ended := e.evaluated(t, as, e.evaluate(t, as, project.Id, dataset.Id, `{"outputs":"reference"}`, `,"panels":[`+body+`]`).Id)
+	body := strings.Replace(apitest.PanelJSON("right", made.Id, apitest.BinaryScale, "judge-1", "judge-2"), `"judges"`, escalation, 1)
+	ended := evaluated(t, e, as, evaluate(t, e, as, project.Id, dataset.Id, `{"outputs":"reference"}`, `,"panels":[`+body+`]`).Id)
 	p := &ended.Summary.Panels[0]
 	assert.EqualValues(t, 5, p.Split)
 	assert.EqualValues(t, 5, p.Escalated)
@@ -377,38 +339,38 @@ func TestEscalation(t *testing.T) {
 // TestLabels labels outputs, judges them again with another judge, and with anchors.
 func TestLabels(t *testing.T) {
 	t.Parallel()
-	e := newEnv(t)
-	session, project := e.setUp(t)
-	as := cookie(session)
-	e.work(t)
-	server := provider.Start(t, provider.Options{Answer: judging(func(q *provider.Request, n int) *provider.Reply {
+	e := apitest.New(t)
+	session, project := e.SetUp(t)
+	as := apitest.Cookie(session)
+	e.Work(t)
+	server := provider.Start(t, provider.Options{Answer: apitest.Judging(func(q *provider.Request, n int) *provider.Reply {
 		wrong := q.Model == "judge-old" && n%2 == 0 || q.Model == "judge-new" && n%8 == 0
-		return voted(map[bool]string{true: "pass", false: "fail"}[n >= 0 && (n < 20) != wrong])
+		return apitest.Voted(map[bool]string{true: "pass", false: "fail"}[n >= 0 && (n < 20) != wrong])
 	})})
-	made := e.connect(t, as, project.Id, "openai", server, "")
-	dataset := e.dataset(t, as, project.Id, "numbers", questions(40)...)
-	old := e.evaluated(t, as, e.evaluate(t, as, project.Id, dataset.Id, `{"outputs":"reference"}`, `,"panels":[`+panelJSON("right", made.Id, binaryScale, "judge-old")+`]`).Id)
+	made := e.Connect(t, as, project.Id, "openai", server, "")
+	dataset := e.CreateDatasetOf(t, as, project.Id, "numbers", apitest.Questions(40)...)
+	old := evaluated(t, e, as, evaluate(t, e, as, project.Id, dataset.Id, `{"outputs":"reference"}`, `,"panels":[`+apitest.PanelJSON("right", made.Id, apitest.BinaryScale, "judge-old")+`]`).Id)
 	assert.Nil(t, old.Summary.Panels[0].Labels)
 	labelled := 0
-	for _, item := range e.evalRunItems(t, as, old.Id, "?limit=500").Data {
+	for _, item := range evalRunItems(t, e, as, old.Id, "?limit=500").Data {
 		n, err := strconv.Atoi(strings.TrimPrefix(*item.Key, "q"))
 		require.NoError(t, err)
 		if n%4 == 3 {
 			continue
 		}
-		label := must[contract.Label](t, e.do(t, http.MethodPut, "/v1/eval-runs/"+old.Id.String()+"/items/"+item.ItemId.String()+"/label",
+		label := apitest.Must[contract.Label](t, e.Do(t, http.MethodPut, "/v1/eval-runs/"+old.Id.String()+"/items/"+item.ItemId.String()+"/label",
 			fmt.Sprintf(`{"panel":"right","repeat":1,"value":%v,"note":"seen"}`, n < 20), as), http.StatusOK)
 		assert.Equal(t, n < 20, *label.Pass)
 		labelled++
 	}
-	item := e.evalRunItems(t, as, old.Id, "?limit=1").Data[0]
+	item := evalRunItems(t, e, as, old.Id, "?limit=1").Data[0]
 	path := "/v1/eval-runs/" + old.Id.String() + "/items/" + item.ItemId.String() + "/label"
-	assert.Equal(t, http.StatusUnprocessableEntity, e.do(t, http.MethodPut, path, `{"panel":"right","repeat":1,"value":"excellent"}`, as).Code)
-	assert.Equal(t, http.StatusUnprocessableEntity, e.do(t, http.MethodPut, path, `{"panel":"other","repeat":1,"value":true}`, as).Code)
-	assert.Equal(t, http.StatusNotFound, e.do(t, http.MethodPut, path, `{"panel":"right","repeat":2,"value":true}`, as).Code)
+	assert.Equal(t, http.StatusUnprocessableEntity, e.Do(t, http.MethodPut, path, `{"panel":"right","repeat":1,"value":"excellent"}`, as).Code)
+	assert.Equal(t, http.StatusUnprocessableEntity, e.Do(t, http.MethodPut, path, `{"panel":"other","repeat":1,"value":true}`, as).Code)
+	assert.Equal(t, http.StatusNotFound, e.Do(t, http.MethodPut, path, `{"panel":"right","repeat":2,"value":true}`, as).Code)
 
 	target := fmt.Sprintf(`{"eval_run_id":%q,"labelled":true}`, old.Id)
-	anew := e.evaluated(t, as, e.evaluate(t, as, project.Id, dataset.Id, target, `,"panels":[`+panelJSON("right", made.Id, binaryScale, "judge-new")+
+	anew := evaluated(t, e, as, evaluate(t, e, as, project.Id, dataset.Id, target, `,"panels":[`+apitest.PanelJSON("right", made.Id, apitest.BinaryScale, "judge-new")+
 		fmt.Sprintf(`],"anchors":{"eval_run_id":%q,"limit":10}`, old.Id)).Id)
 	assert.EqualValues(t, labelled, anew.Accounting.Items)
 	labels := anew.Summary.Panels[0].Labels
@@ -424,22 +386,22 @@ func TestLabels(t *testing.T) {
 	assert.EqualValues(t, 10, anchors.Outputs)
 	assert.Zero(t, anchors.Missing)
 
-	assert.Equal(t, http.StatusNoContent, e.do(t, http.MethodDelete, path+"?panel=right&repeat=1", nil, as).Code)
-	assert.Equal(t, http.StatusNoContent, e.do(t, http.MethodDelete, path+"?panel=right&repeat=1", nil, as).Code, "it is gone")
+	assert.Equal(t, http.StatusNoContent, e.Do(t, http.MethodDelete, path+"?panel=right&repeat=1", nil, as).Code)
+	assert.Equal(t, http.StatusNoContent, e.Do(t, http.MethodDelete, path+"?panel=right&repeat=1", nil, as).Code, "it is gone")
 }
 
 func TestTryJudge(t *testing.T) {
 	t.Parallel()
-	e := newEnv(t)
-	session, project := e.setUp(t)
-	as := cookie(session)
-	server := provider.Start(t, provider.Options{Answer: judging(func(*provider.Request, int) *provider.Reply { return voted(5) })})
-	made := e.connect(t, as, project.Id, "openai", server, "")
+	e := apitest.New(t)
+	session, project := e.SetUp(t)
+	as := apitest.Cookie(session)
+	server := provider.Start(t, provider.Options{Answer: apitest.Judging(func(*provider.Request, int) *provider.Reply { return apitest.Voted(5) })})
+	made := e.Connect(t, as, project.Id, "openai", server, "")
 	body := fmt.Sprintf(`{"project_id":%q,"judge":{"name":"gpt","provider_id":%q,"model_config":{"model":"judge-1"},"ready_made":"helpfulness"},"samples":[{"input":"number 1","output":"1"}]}`, project.Id, made.Id)
-	tried := must[contract.JudgeTestResult](t, e.do(t, http.MethodPost, "/v1/judges/_actions/test", body, as), http.StatusOK)
+	tried := apitest.Must[contract.JudgeTestResult](t, e.Do(t, http.MethodPost, "/v1/judges/_actions/test", body, as), http.StatusOK)
 	require.Len(t, tried.Votes, 1)
 	assert.Equal(t, contract.VoteStatusOk, tried.Votes[0].Vote.Status)
 	assert.Len(t, tried.Votes[0].Sent, 2)
 	assert.Equal(t, contract.JudgeTestResultCanaryResultObeyed, tried.CanaryResult)
-	assert.NotEmpty(t, must[contract.ReadyMadeJudgeList](t, e.do(t, http.MethodGet, "/v1/judges", nil, as), http.StatusOK).Data)
+	assert.NotEmpty(t, apitest.Must[contract.ReadyMadeJudgeList](t, e.Do(t, http.MethodGet, "/v1/judges", nil, as), http.StatusOK).Data)
 }

@@ -1,4 +1,4 @@
-package httpapi
+package httpapi_test
 
 import (
 	"encoding/json"
@@ -13,19 +13,20 @@ import (
 	"github.com/stretchr/testify/require"
 	"go.opentelemetry.io/collector/pdata/pcommon"
 
+	"github.com/looptrace/looptrace/controlplane/httpapi/apitest"
 	"github.com/looptrace/looptrace/controlplane/httpapi/contract"
 )
 
 // TestMCPGroups: groups come page by page at any budget, one by its fingerprint, and only those of the key's project.
 func TestMCPGroups(t *testing.T) {
 	t.Parallel()
-	m := newMCPReplays(t, orders)
-	_, good := agentTrace(orderAgent)
+	m := newMCPReplays(t, apitest.AnswerOrders)
+	_, good := apitest.AgentTrace(apitest.OrderAgent)
 	m.send(good)
 	stored := map[string]bool{}
 	for _, reason := range strings.Fields("busy gone locked empty broken full slow closed") {
 		for range 2 {
-			run, td := agentTrace(orderAgent)
+			run, td := apitest.AgentTrace(apitest.OrderAgent)
 			m.send(failed(td, "The account is "+reason+". "+strings.Repeat("Nobody can say why this is so. ", 10)))
 			stored[run.String()] = true
 		}
@@ -34,7 +35,7 @@ func TestMCPGroups(t *testing.T) {
 		seen := map[string]bool{}
 		pages, tool := 0, "runs.failures"
 		for tool != "" {
-			groups, _ := callTool[failureGroups](t, m.client, tool, arguments)
+			groups, _ := apitest.CallTool[failureGroups](t, m.client, tool, arguments)
 			assert.Equal(t, 17, groups.Runs)
 			assert.Equal(t, 16, groups.FailedRuns)
 			assert.Equal(t, 8, groups.GroupCount)
@@ -50,23 +51,23 @@ func TestMCPGroups(t *testing.T) {
 			}
 			require.Len(t, groups.Next, 2)
 			for _, next := range groups.Next {
-				tool, arguments := nextCall(t, next)
-				callTool[map[string]any](t, m.client, tool, arguments)
+				tool, arguments := apitest.NextCall(t, next)
+				apitest.CallTool[map[string]any](t, m.client, tool, arguments)
 			}
 			pages++
 			tool = ""
 			if groups.NextPage != "" {
-				tool, arguments = nextCall(t, groups.NextPage)
+				tool, arguments = apitest.NextCall(t, groups.NextPage)
 			}
 		}
 		assert.Equal(t, stored, seen)
 		assert.LessOrEqual(t, pages, 8)
 	}
-	all, _ := callTool[failureGroups](t, m.client, "runs.failures", nil)
-	one, _ := callTool[failureGroups](t, m.client, "runs.failures", map[string]any{"fingerprint": all.Groups[3].Fingerprint})
+	all, _ := apitest.CallTool[failureGroups](t, m.client, "runs.failures", nil)
+	one, _ := apitest.CallTool[failureGroups](t, m.client, "runs.failures", map[string]any{"fingerprint": all.Groups[3].Fingerprint})
 	require.Len(t, one.Groups, 1)
 	assert.Equal(t, all.Groups[3].RunIDs, one.Groups[0].RunIDs)
-	none, _ := callTool[failureGroups](t, m.client, "runs.failures", map[string]any{"agent_name": "another"})
+	none, _ := apitest.CallTool[failureGroups](t, m.client, "runs.failures", map[string]any{"agent_name": "another"})
 	assert.Empty(t, none.Groups)
 	assert.Empty(t, none.Next)
 
@@ -75,35 +76,35 @@ func TestMCPGroups(t *testing.T) {
 		"The cursor is not from runs.failures":              {"cursor": "nonsense"},
 		"validating /properties/limit: maximum":             {"limit": 100},
 		"validating /properties/window_seconds: maximum":    {"window_seconds": 100_000_000},
-		"This key has no such project. Omit project_id":     {"project_id": noSuchID},
+		"This key has no such project. Omit project_id":     {"project_id": apitest.NoSuchID},
 		`unexpected additional properties ["outcome"]`:      {"outcome": []string{"failed"}},
 		"validating /properties/project_id: pattern":        {"project_id": "7"},
 		"validating /properties/token_budget: minimum: 100": {"token_budget": 100},
 	} {
 		assert.Contains(t, toolError(t, m.client, "runs.failures", arguments), want)
 	}
-	other := m.createProject(t, m.session, m.project.WorkspaceId, "other")
-	stranger := connect(t, m.address, m.mint(t, m.session, other.Id, contract.ScopeRunsRead).Key)
-	foreign, _ := callTool[failureGroups](t, stranger, "runs.failures", nil)
+	other := m.CreateProject(t, m.session, m.project.WorkspaceId, "other")
+	stranger := apitest.ConnectMCP(t, m.address, m.Mint(t, m.session, other.Id, contract.ScopeRunsRead).Key)
+	foreign, _ := apitest.CallTool[failureGroups](t, stranger, "runs.failures", nil)
 	assert.Zero(t, foreign.Runs)
 	assert.Empty(t, foreign.Groups)
 	missing := toolError(t, stranger, "runs.failures", map[string]any{"fingerprint": "fp:v3:0123456789abcdef"})
 	assert.Equal(t, missing, toolError(t, stranger, "runs.failures", map[string]any{"fingerprint": all.Groups[0].Fingerprint}))
-	ingest := connect(t, m.address, m.mint(t, m.session, m.project.Id, contract.ScopeIngestWrite).Key)
+	ingest := apitest.ConnectMCP(t, m.address, m.Mint(t, m.session, m.project.Id, contract.ScopeIngestWrite).Key)
 	assert.Contains(t, toolError(t, ingest, "runs.failures", nil), "lacks the scope runs:read")
-	underscored := connect(t, m.address+"?tool_names=underscore", m.mint(t, m.session, m.project.Id, contract.ScopeRunsRead).Key)
-	named, _ := callTool[failureGroups](t, underscored, "runs_failures", nil)
+	underscored := apitest.ConnectMCP(t, m.address+"?tool_names=underscore", m.Mint(t, m.session, m.project.Id, contract.ScopeRunsRead).Key)
+	named, _ := apitest.CallTool[failureGroups](t, underscored, "runs_failures", nil)
 	assert.True(t, strings.HasPrefix(named.Next[1], "runs_diff {"), named.Next)
 }
 
 // TestMCPGroupsOfStates: a group that has regressed fits into the smallest budget, beside the counts of what is left out.
 func TestMCPGroupsOfStates(t *testing.T) {
 	t.Parallel()
-	m := newMCPReplays(t, orders)
-	_, good := agentTrace(orderAgent)
+	m := newMCPReplays(t, apitest.AnswerOrders)
+	_, good := apitest.AgentTrace(apitest.OrderAgent)
 	m.send(good)
 	send := func(reason string, later time.Duration) uuid.UUID {
-		run, td := agentTrace(orderAgent)
+		run, td := apitest.AgentTrace(apitest.OrderAgent)
 		spans := td.ResourceSpans().At(0).ScopeSpans().At(0).Spans()
 		for i := range spans.Len() {
 			span := spans.At(i)
@@ -117,12 +118,12 @@ func TestMCPGroupsOfStates(t *testing.T) {
 	for _, reason := range reasons {
 		send(reason, 0)
 	}
-	found, _ := callTool[failureGroups](t, m.client, "runs.failures", map[string]any{"limit": 20, "token_budget": 30_000})
+	found, _ := apitest.CallTool[failureGroups](t, m.client, "runs.failures", map[string]any{"limit": 20, "token_budget": 30_000})
 	require.Len(t, found.Groups, 4)
 	decisions := []string{"resolved", "resolved", "resolved", "muted"}
 	for i, group := range found.Groups {
 		path := "/v1/agent/failed-runs/" + group.Fingerprint + "/state?project_id=" + m.project.Id.String()
-		must[contract.FailureState](t, m.do(t, http.MethodPut, path, `{"state":"`+decisions[i]+`"}`, m.as), http.StatusOK)
+		apitest.Must[contract.FailureState](t, m.Do(t, http.MethodPut, path, `{"state":"`+decisions[i]+`"}`, m.as), http.StatusOK)
 	}
 	again := []string{}
 	for _, group := range found.Groups[:2] {
@@ -134,18 +135,18 @@ func TestMCPGroupsOfStates(t *testing.T) {
 			}
 		}
 	}
-	m.clock.advance(time.Hour)
+	m.Clock.Advance(time.Hour)
 	tool, arguments := "runs.failures", map[string]any{"token_budget": 1024, "limit": 20}
 	shown := []string{}
 	for range again {
-		page, _ := callTool[failureGroups](t, m.client, tool, arguments)
+		page, _ := apitest.CallTool[failureGroups](t, m.client, tool, arguments)
 		assert.Equal(t, [2]int{1, 1}, [2]int{page.Resolved, page.Muted})
 		for _, group := range page.Groups {
 			assert.Equal(t, 4, group.Runs)
 			shown = append(shown, group.RegressedBy)
 		}
 		if page.NextPage != "" {
-			tool, arguments = nextCall(t, page.NextPage)
+			tool, arguments = apitest.NextCall(t, page.NextPage)
 		}
 	}
 	assert.ElementsMatch(t, again, shown)
@@ -154,18 +155,18 @@ func TestMCPGroupsOfStates(t *testing.T) {
 // TestMCPDiff: steps that differ come page by page at any budget, and a long value is cut around what differs.
 func TestMCPDiff(t *testing.T) {
 	t.Parallel()
-	m := newMCPReplays(t, orders)
+	m := newMCPReplays(t, apitest.AnswerOrders)
 	const calls = 9
-	steps := func(result func(int) string) (list []agentStep) {
+	steps := func(result func(int) string) (list []apitest.AgentStep) {
 		for i := range calls {
-			list = append(list, agentStep{tool: "find_order", arguments: fmt.Sprintf(`{"email":"ann-%d@example.com"}`, i), result: result(i)})
+			list = append(list, apitest.AgentStep{Tool: "find_order", Arguments: fmt.Sprintf(`{"email":"ann-%d@example.com"}`, i), Result: result(i)})
 		}
-		return append(list, agentStep{answer: "Your orders are found."})
+		return append(list, apitest.AgentStep{Answer: "Your orders are found."})
 	}
 	pad := strings.Repeat("Nothing of note happened to this order. ", 30)
-	base, td := agentTrace(steps(func(i int) string { return fmt.Sprintf("%sIt is %d days old. %s", pad, i, pad) }))
+	base, td := apitest.AgentTrace(steps(func(i int) string { return fmt.Sprintf("%sIt is %d days old. %s", pad, i, pad) }))
 	m.send(td)
-	other, td := agentTrace(steps(func(i int) string {
+	other, td := apitest.AgentTrace(steps(func(i int) string {
 		state := fmt.Sprintf("%d days old", i)
 		if i > 3 {
 			state = fmt.Sprintf("lost since day %d", i)
@@ -188,7 +189,7 @@ func TestMCPDiff(t *testing.T) {
 		var seen []string
 		tool, arguments := "runs.diff", with("token_budget", budget)
 		for tool != "" {
-			compared, _ := callTool[comparedRuns](t, m.client, tool, arguments)
+			compared, _ := apitest.CallTool[comparedRuns](t, m.client, tool, arguments)
 			require.NotEmpty(t, compared.Steps)
 			if len(seen) == 0 {
 				first := compared.Steps[0]
@@ -199,9 +200,9 @@ func TestMCPDiff(t *testing.T) {
 				assert.NotContains(t, first.Recorded, strings.Repeat("Nothing of note happened to this order. ", 5))
 				require.NotEmpty(t, compared.Next)
 				for _, next := range compared.Next {
-					tool, arguments := nextCall(t, next)
-					view, _ := callTool[viewAnswer](t, m.client, tool, arguments)
-					assert.Contains(t, spanIDs(view), arguments["focus"])
+					tool, arguments := apitest.NextCall(t, next)
+					view, _ := apitest.CallTool[apitest.AgentView](t, m.client, tool, arguments)
+					assert.Contains(t, apitest.SpanIDs(view), arguments["focus"])
 				}
 			}
 			for _, step := range compared.Steps {
@@ -210,7 +211,7 @@ func TestMCPDiff(t *testing.T) {
 			tool = ""
 			if compared.NextPage != "" {
 				require.Positive(t, compared.LeftOut)
-				tool, arguments = nextCall(t, compared.NextPage)
+				tool, arguments = apitest.NextCall(t, compared.NextPage)
 				arguments["token_budget"] = budget
 			} else {
 				assert.Zero(t, compared.LeftOut)
@@ -223,30 +224,30 @@ func TestMCPDiff(t *testing.T) {
 		}
 		assert.Equal(t, whole, seen, "%d tokens", budget)
 	}
-	same, _ := callTool[comparedRuns](t, m.client, "runs.diff", with("other_run_id", base.String()))
+	same, _ := apitest.CallTool[comparedRuns](t, m.client, "runs.diff", with("other_run_id", base.String()))
 	assert.Empty(t, same.Steps)
 	assert.Empty(t, same.Next)
 	assert.Equal(t, 2*calls+2, same.Same)
 
 	for want, arguments := range map[string]map[string]any{
-		"There is no such run. Use a run_id from runs.search": with("other_run_id", noSuchID),
+		"There is no such run. Use a run_id from runs.search": with("other_run_id", apitest.NoSuchID),
 		"The arguments are not valid: required":               {"run_id": base.String()},
 		"validating /properties/other_run_id: pattern":        with("other_run_id", "7"),
 		"validating /properties/skip: minimum":                with("skip", -1),
-		"This key has no such project. Omit project_id":       with("project_id", noSuchID),
+		"This key has no such project. Omit project_id":       with("project_id", apitest.NoSuchID),
 	} {
 		assert.Contains(t, toolError(t, m.client, "runs.diff", arguments), want)
 	}
-	stranger := connect(t, m.address, m.mint(t, m.session, m.createProject(t, m.session, m.project.WorkspaceId, "other").Id, contract.ScopeRunsRead).Key)
-	assert.Equal(t, toolError(t, stranger, "runs.diff", with("run_id", noSuchID)), toolError(t, stranger, "runs.diff", runs))
-	ingest := connect(t, m.address, m.mint(t, m.session, m.project.Id, contract.ScopeIngestWrite).Key)
+	stranger := apitest.ConnectMCP(t, m.address, m.Mint(t, m.session, m.CreateProject(t, m.session, m.project.WorkspaceId, "other").Id, contract.ScopeRunsRead).Key)
+	assert.Equal(t, toolError(t, stranger, "runs.diff", with("run_id", apitest.NoSuchID)), toolError(t, stranger, "runs.diff", runs))
+	ingest := apitest.ConnectMCP(t, m.address, m.Mint(t, m.session, m.project.Id, contract.ScopeIngestWrite).Key)
 	assert.Contains(t, toolError(t, ingest, "runs.diff", runs), "lacks the scope runs:read")
 }
 
 // TestMCPGroupsKeepTextInItsFence groups and compares runs whose names, attributes and errors are hostile.
 func TestMCPGroupsKeepTextInItsFence(t *testing.T) {
 	t.Parallel()
-	m := newMCPReplays(t, orders)
+	m := newMCPReplays(t, apitest.AnswerOrders)
 	var texts []string
 	for _, text := range injections {
 		if len(text) > 500 {
@@ -254,7 +255,7 @@ func TestMCPGroupsKeepTextInItsFence(t *testing.T) {
 		}
 		hostile := order + " " + strings.ToValidUTF8(text, "\ufffd") + " " + order
 		for i := range 2 {
-			_, td := agentTrace([]agentStep{{tool: "find_order", arguments: `{}`, result: hostile + fmt.Sprint(i)}, {answer: hostile}})
+			_, td := apitest.AgentTrace([]apitest.AgentStep{{Tool: "find_order", Arguments: `{}`, Result: hostile + fmt.Sprint(i)}, {Answer: hostile}})
 			root := td.ResourceSpans().At(0).ScopeSpans().At(0).Spans().At(0)
 			root.SetName(hostile)
 			for _, name := range []string{"gen_ai.agent.name", "looptrace.metadata.kind", "user.id", "session.id"} {
@@ -268,10 +269,10 @@ func TestMCPGroupsKeepTextInItsFence(t *testing.T) {
 	tool, arguments := "runs.failures", map[string]any{"limit": 20, "token_budget": 30_000}
 	groups := 0
 	for tool != "" {
-		page, text := callTool[failureGroups](t, m.client, tool, arguments)
+		page, text := apitest.CallTool[failureGroups](t, m.client, tool, arguments)
 		groups += len(page.Groups)
 		for _, group := range page.Groups {
-			_, compared := callTool[comparedRuns](t, m.client, "runs.diff", map[string]any{"run_id": group.RunIDs[0], "other_run_id": group.RunIDs[len(group.RunIDs)-1], "token_budget": 3000})
+			_, compared := apitest.CallTool[comparedRuns](t, m.client, "runs.diff", map[string]any{"run_id": group.RunIDs[0], "other_run_id": group.RunIDs[len(group.RunIDs)-1], "token_budget": 3000})
 			text += "\n" + compared
 		}
 		for answer := range strings.SplitSeq(text, "\n") {
@@ -282,7 +283,7 @@ func TestMCPGroupsKeepTextInItsFence(t *testing.T) {
 		}
 		tool = ""
 		if page.NextPage != "" {
-			tool, arguments = nextCall(t, page.NextPage)
+			tool, arguments = apitest.NextCall(t, page.NextPage)
 		}
 	}
 	assert.Greater(t, groups, 10)

@@ -1,4 +1,4 @@
-package httpapi
+package httpapi_test
 
 import (
 	"fmt"
@@ -10,24 +10,25 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/looptrace/looptrace/controlplane/httpapi/apitest"
 	"github.com/looptrace/looptrace/controlplane/httpapi/contract"
 )
 
 // TestMCPPrompts reads prompts as a stock client does.
 func TestMCPPrompts(t *testing.T) {
 	t.Parallel()
-	e := newEnv(t)
-	owner, project := e.setUp(t)
-	as := cookie(owner)
-	server := httptest.NewServer(e.api)
+	e := apitest.New(t)
+	owner, project := e.SetUp(t)
+	as := apitest.Cookie(owner)
+	server := httptest.NewServer(e.API)
 	t.Cleanup(server.Close)
-	client := connect(t, server.URL+"/mcp", e.mint(t, owner, project.Id, contract.ScopePromptsRead).Key)
+	client := apitest.ConnectMCP(t, server.URL+"/mcp", e.Mint(t, owner, project.Id, contract.ScopePromptsRead).Key)
 	require.NotNil(t, client.InitializeResult().Capabilities.Prompts)
 	empty, err := client.ListPrompts(t.Context(), nil)
 	require.NoError(t, err)
 	assert.Empty(t, empty.Prompts)
 
-	prompt := must[contract.Prompt](t, e.do(t, http.MethodPost, "/v1/prompts", map[string]any{
+	prompt := apitest.Must[contract.Prompt](t, e.Do(t, http.MethodPost, "/v1/prompts", map[string]any{
 		"project_id": project.Id, "name": "support/triage", "description": "Routes a ticket.",
 		"version": map[string]any{
 			"messages": []any{
@@ -45,7 +46,7 @@ func TestMCPPrompts(t *testing.T) {
 			},
 		},
 	}, as), http.StatusCreated)
-	e.createPrompt(t, as, project.Id, "without-version")
+	e.CreatePrompt(t, as, project.Id, "without-version")
 	list, err := client.ListPrompts(t.Context(), nil)
 	require.NoError(t, err)
 	require.Len(t, list.Prompts, 1)
@@ -86,17 +87,17 @@ func TestMCPPrompts(t *testing.T) {
 	require.ErrorContains(t, err, "There is no such prompt. Use a name from prompts/list.")
 
 	// Agents get the version of the alias production, where there is one.
-	must[contract.PromptVersionEntry](t, e.do(t, http.MethodPost, "/v1/prompts/"+prompt.Id.String()+"/versions", version("Newest."), as), http.StatusCreated)
+	apitest.Must[contract.PromptVersionEntry](t, e.Do(t, http.MethodPost, "/v1/prompts/"+prompt.Id.String()+"/versions", apitest.PromptVersion("Newest."), as), http.StatusCreated)
 	got, err = get(nil)
 	require.NoError(t, err)
 	assert.Equal(t, "Newest.", got.Messages[0].Content.(*mcp.TextContent).Text)
-	must[contract.PromptAliasMoved](t, e.do(t, http.MethodPost, "/v1/prompts/"+prompt.Id.String()+"/aliases", `{"alias":"production","version":1}`, as), http.StatusCreated)
+	apitest.Must[contract.PromptAliasMoved](t, e.Do(t, http.MethodPost, "/v1/prompts/"+prompt.Id.String()+"/aliases", `{"alias":"production","version":1}`, as), http.StatusCreated)
 	got, err = get(map[string]string{"ticket": "t"})
 	require.NoError(t, err)
 	assert.Equal(t, "Route t with 3.", got.Messages[0].Content.(*mcp.TextContent).Text)
 
 	// A key without the scope has no prompts.
-	other := connect(t, server.URL+"/mcp", e.mint(t, owner, project.Id, contract.ScopeRunsRead).Key)
+	other := apitest.ConnectMCP(t, server.URL+"/mcp", e.Mint(t, owner, project.Id, contract.ScopeRunsRead).Key)
 	none, err := other.ListPrompts(t.Context(), nil)
 	require.NoError(t, err)
 	assert.Empty(t, none.Prompts)
@@ -105,7 +106,7 @@ func TestMCPPrompts(t *testing.T) {
 
 	// There are more prompts than fit on a page.
 	for i := range 101 {
-		e.createPrompt(t, as, project.Id, fmt.Sprintf("many/%03d", i), "x")
+		e.CreatePrompt(t, as, project.Id, fmt.Sprintf("many/%03d", i), "x")
 	}
 	names := map[string]bool{}
 	for p, err := range client.Prompts(t.Context(), nil) {

@@ -1,4 +1,4 @@
-package httpapi
+package httpapi_test
 
 import (
 	"encoding/json"
@@ -16,6 +16,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"go.opentelemetry.io/collector/pdata/ptrace"
 
+	"github.com/looptrace/looptrace/controlplane/httpapi/apitest"
 	"github.com/looptrace/looptrace/controlplane/httpapi/contract"
 	"github.com/looptrace/looptrace/test/provider"
 )
@@ -69,9 +70,9 @@ type replayDiff struct {
 
 // mcpReplays is a client of the tools for replays, and a run that can be replayed.
 type mcpReplays struct {
-	*env
+	*apitest.Env
 	session string
-	as      option
+	as      apitest.Option
 	project contract.ProjectAccess
 	server  *provider.Server
 	address string
@@ -82,14 +83,14 @@ type mcpReplays struct {
 // newMCPReplays connects a client with a key of the preset Agent, and one connection to a provider.
 func newMCPReplays(t *testing.T, answer func(*provider.Request) *provider.Reply) *mcpReplays {
 	t.Helper()
-	e, session, project, send := newReplayEnv(t)
-	e.work(t)
-	m := &mcpReplays{env: e, session: session, as: cookie(session), project: project, server: provider.Start(t, provider.Options{Answer: answer}), send: send}
-	api := httptest.NewServer(e.api)
+	e, session, project, send := apitest.NewReplayEnv(t)
+	e.Work(t)
+	m := &mcpReplays{Env: e, session: session, as: apitest.Cookie(session), project: project, server: provider.Start(t, provider.Options{Answer: answer}), send: send}
+	api := httptest.NewServer(e.API)
 	t.Cleanup(api.Close)
 	m.address = api.URL + "/mcp"
-	m.client = connect(t, m.address, e.mint(t, session, project.Id, contract.ScopeRunsRead, contract.ScopeReplaysRead, contract.ScopeReplaysWrite).Key)
-	e.connect(t, m.as, project.Id, "openai", m.server, "")
+	m.client = apitest.ConnectMCP(t, m.address, e.Mint(t, session, project.Id, contract.ScopeRunsRead, contract.ScopeReplaysRead, contract.ScopeReplaysWrite).Key)
+	e.Connect(t, m.as, project.Id, "openai", m.server, "")
 	stop := make(chan struct{})
 	done := make(chan struct{})
 	go func() { // for those who wait by the clock of the test
@@ -99,7 +100,7 @@ func newMCPReplays(t *testing.T, answer func(*provider.Request) *provider.Reply)
 			case <-stop:
 				return
 			case <-time.After(20 * time.Millisecond):
-				e.clock.advance(20 * time.Millisecond)
+				e.Clock.Advance(20 * time.Millisecond)
 			}
 		}
 	}()
@@ -110,14 +111,14 @@ func newMCPReplays(t *testing.T, answer func(*provider.Request) *provider.Reply)
 // edit makes a replay and returns its first diff with a verdict or an error, and the texts of all results.
 func (m *mcpReplays) edit(t *testing.T, arguments map[string]any) (ended replayDiff, texts []string) {
 	t.Helper()
-	created, text := callTool[plannedReplay](t, m.client, "replay.edit", arguments)
+	created, text := apitest.CallTool[plannedReplay](t, m.client, "replay.edit", arguments)
 	require.Equal(t, "queued", created.Status)
 	require.Len(t, created.Next, 1)
 	texts, next := append(texts, text), created.Next[0]
-	for until := time.Now().Add(replayTime); time.Now().Before(until); {
-		tool, of := nextCall(t, next)
+	for until := time.Now().Add(apitest.ReplayTime); time.Now().Before(until); {
+		tool, of := apitest.NextCall(t, next)
 		require.Equal(t, "replay.diff", tool)
-		ended, text = callTool[replayDiff](t, m.client, tool, of)
+		ended, text = apitest.CallTool[replayDiff](t, m.client, tool, of)
 		texts = append(texts, text)
 		if ended.Verdict != "" || ended.Status == "failed" {
 			return ended, texts
@@ -125,7 +126,7 @@ func (m *mcpReplays) edit(t *testing.T, arguments map[string]any) (ended replayD
 		require.Len(t, ended.Next, 1)
 		next = ended.Next[0]
 	}
-	require.FailNow(t, "no verdict", "%+v\n%s", ended, m.log)
+	require.FailNow(t, "no verdict", "%+v\n%s", ended, m.Log)
 	return ended, nil
 }
 
@@ -147,10 +148,10 @@ func TestMCPReplay(t *testing.T) {
 	hold := make(chan struct{})
 	m := newMCPReplays(t, func(q *provider.Request) *provider.Reply {
 		<-hold
-		return orders(q)
+		return apitest.AnswerOrders(q)
 	})
-	m.price(t, m.as, m.project.Id, agentModel)
-	run, td := agentTrace(orderAgent)
+	m.Price(t, m.as, m.project.Id, apitest.AgentModel)
+	run, td := apitest.AgentTrace(apitest.OrderAgent)
 	m.send(failed(td, "The customer did not want it cancelled."))
 	const most = 12_000
 	spent := 0
@@ -163,19 +164,19 @@ func TestMCPReplay(t *testing.T) {
 		t.Logf("%d tokens: %s", budget.TokensUsed, text)
 	}
 
-	found, text := callTool[foundRuns](t, m.client, "runs.search", map[string]any{"status": []string{"error"}, "window_seconds": 86400})
+	found, text := apitest.CallTool[apitest.FoundRuns](t, m.client, "runs.search", map[string]any{"status": []string{"error"}, "window_seconds": 86400})
 	call(text)
 	require.Len(t, found.Runs, 1)
 	assert.Equal(t, run.String(), found.Runs[0].RunID)
-	tool, arguments := nextCall(t, found.NextRead)
-	view, text := callTool[viewAnswer](t, m.client, tool, arguments)
+	tool, arguments := apitest.NextCall(t, found.NextRead)
+	view, text := apitest.CallTool[apitest.AgentView](t, m.client, tool, arguments)
 	call(text)
 	require.Len(t, view.Steps, 6)
 
 	edit := map[string]any{
 		"run_id": found.Runs[0].RunID, "max_cost_usd": 1, "edits": systemPrompt("You help customers. Ask before you change anything."), "plan": true,
 	}
-	plan, text := callTool[plannedReplay](t, m.client, "replay.edit", edit)
+	plan, text := apitest.CallTool[plannedReplay](t, m.client, "replay.edit", edit)
 	call(text)
 	assert.Equal(t, "planned", plan.Status)
 	assert.Equal(t, "server", plan.Executor)
@@ -193,17 +194,17 @@ func TestMCPReplay(t *testing.T) {
 
 	require.Len(t, plan.Warnings, 1)
 	edit["tools"] = map[string]any{"find_order": map[string]any{"side_effects": "read"}, "cancel_order": map[string]any{"side_effects": "write"}}
-	known, text := callTool[plannedReplay](t, m.client, "replay.edit", edit)
+	known, text := apitest.CallTool[plannedReplay](t, m.client, "replay.edit", edit)
 	call(text)
 	assert.Empty(t, known.Warnings)
 
 	delete(edit, "plan")
-	created, text := callTool[plannedReplay](t, m.client, "replay.edit", edit)
+	created, text := apitest.CallTool[plannedReplay](t, m.client, "replay.edit", edit)
 	call(text)
-	tool, arguments = nextCall(t, created.Next[0])
+	tool, arguments = apitest.NextCall(t, created.Next[0])
 	require.Equal(t, "replay.diff", tool)
 	arguments["wait_seconds"] = 1
-	waiting, text := callTool[replayDiff](t, m.client, tool, arguments)
+	waiting, text := apitest.CallTool[replayDiff](t, m.client, tool, arguments)
 	call(text)
 	assert.Contains(t, []string{"queued", "running"}, waiting.Status, "it says how far it is")
 	assert.Zero(t, waiting.Done)
@@ -212,8 +213,8 @@ func TestMCPReplay(t *testing.T) {
 	assert.Nil(t, waiting.Diff)
 	close(hold)
 
-	tool, arguments = nextCall(t, waiting.Next[0])
-	ended, text := callTool[replayDiff](t, m.client, tool, arguments)
+	tool, arguments = apitest.NextCall(t, waiting.Next[0])
+	ended, text := apitest.CallTool[replayDiff](t, m.client, tool, arguments)
 	call(text)
 	require.Equal(t, "effect_attributable", ended.Verdict, "%+v", ended)
 	assert.Equal(t, 9, ended.Done)
@@ -226,9 +227,9 @@ func TestMCPReplay(t *testing.T) {
 	assert.Contains(t, text, "Shall I cancel order A17?")
 	require.NotEmpty(t, ended.Next)
 	for _, next := range ended.Next {
-		tool, arguments := nextCall(t, next)
+		tool, arguments := apitest.NextCall(t, next)
 		require.Equal(t, "runs.read", tool)
-		view, _ := callTool[viewAnswer](t, m.client, tool, arguments)
+		view, _ := apitest.CallTool[apitest.AgentView](t, m.client, tool, arguments)
 		assert.NotEmpty(t, view.Steps)
 	}
 	assert.LessOrEqual(t, spent, most)
@@ -253,22 +254,22 @@ func TestMCPReplay(t *testing.T) {
 	assert.Len(t, m.server.Requests(), before+2)
 
 	for _, budget := range []int{1024, 1025, 1500, 2500, 30000} {
-		small, _ := callTool[replayDiff](t, m.client, "replay.diff", map[string]any{"replay_id": created.ReplayID, "token_budget": budget})
+		small, _ := apitest.CallTool[replayDiff](t, m.client, "replay.diff", map[string]any{"replay_id": created.ReplayID, "token_budget": budget})
 		assert.Equal(t, "effect_attributable", small.Verdict)
 		assert.NotEmpty(t, small.Sentence)
 		edit["plan"], edit["token_budget"] = true, budget
 		edit["edits"] = append(systemPrompt(strings.Repeat("Be kind. ", 500)), map[string]any{"target": "all", "set": map[string]any{"params": map[string]any{"temperature": 0}}})
-		callTool[plannedReplay](t, m.client, "replay.edit", edit)
+		apitest.CallTool[plannedReplay](t, m.client, "replay.edit", edit)
 	}
 }
 
 // TestMCPReplayErrors: an error says what to do.
 func TestMCPReplayErrors(t *testing.T) {
 	t.Parallel()
-	m := newMCPReplays(t, orders)
-	run, td := agentTrace(orderAgent)
+	m := newMCPReplays(t, apitest.AnswerOrders)
+	run, td := apitest.AgentTrace(apitest.OrderAgent)
 	m.send(td)
-	bare, td := agentTrace(orderAgent)
+	bare, td := apitest.AgentTrace(apitest.OrderAgent)
 	td.ResourceSpans().At(0).ScopeSpans().At(0).Spans().RemoveIf(func(s ptrace.Span) bool { // it has no contents
 		s.Attributes().Remove("gen_ai.output.messages")
 		s.Attributes().Remove("gen_ai.input.messages")
@@ -285,16 +286,16 @@ func TestMCPReplayErrors(t *testing.T) {
 	}
 	made, _ := m.edit(t, with(nil))
 	require.NotEmpty(t, made.Verdict)
-	second := m.connect(t, m.as, m.project.Id, "anthropic", m.server, "")
+	second := m.Connect(t, m.as, m.project.Id, "anthropic", m.server, "")
 
 	for name, one := range map[string]struct {
 		tool      string
 		arguments map[string]any
 		want      []string
 	}{
-		"unknown run":                     {"replay.edit", with(map[string]any{"run_id": noSuchID}), []string{"There is no such run. Use a run_id from runs.search."}},
+		"unknown run":                     {"replay.edit", with(map[string]any{"run_id": apitest.NoSuchID}), []string{"There is no such run. Use a run_id from runs.search."}},
 		"several connections":             {"replay.edit", with(nil), []string{"provider_id is missing: name one of", second.Id.String(), strings.ReplaceAll(second.Name, " ", "_")}},
-		"unknown connection":              {"replay.edit", with(map[string]any{"provider_id": noSuchID}), []string{"provider_id is no connection of the project: leave it out"}},
+		"unknown connection":              {"replay.edit", with(map[string]any{"provider_id": apitest.NoSuchID}), []string{"provider_id is no connection of the project: leave it out"}},
 		"not replayable":                  {"replay.edit", with(map[string]any{"run_id": bare.String()}), []string{"edits[0].set.system_prompt cannot be replayed in this run", "Switch the recording of contents on"}},
 		"not replayable, without an edit": {"replay.edit", with(map[string]any{"run_id": bare.String(), "edits": []any{}}), []string{"The run cannot be replayed like this.", "Switch the recording of contents on"}},
 		"nothing set":                     {"replay.edit", edit("all", map[string]any{}), []string{"edits[0].set sets nothing", `Example: {"target":"all"`}},
@@ -311,11 +312,11 @@ func TestMCPReplayErrors(t *testing.T) {
 		"prompt by id":      {"replay.edit", edit("all", map[string]any{"prompt": map[string]any{"id": "x"}}), []string{"set system_prompt or messages"}},
 		"no price":          {"replay.edit", with(map[string]any{"provider_id": second.Id.String(), "max_cost_usd": 1}), []string{"allow models without a price"}},
 		"no edits":          {"replay.edit", map[string]any{"run_id": run.String()}, []string{"The arguments are not valid: required"}},
-		"unknown replay":    {"replay.diff", map[string]any{"replay_id": noSuchID}, []string{"Use the replay_id that replay.edit returned."}},
+		"unknown replay":    {"replay.diff", map[string]any{"replay_id": apitest.NoSuchID}, []string{"Use the replay_id that replay.edit returned."}},
 		"wrong policy":      {"replay.edit", with(map[string]any{"tools": map[string]any{"find_order": map[string]any{"on_mis": "stop"}}}), []string{"tools.find_order is not valid", `"on_miss":"fixed"`}},
 		"unknown policy":    {"replay.edit", with(map[string]any{"tools": map[string]any{"find_order": map[string]any{"on_miss": "simulate"}}}), []string{"tools.find_order.on_miss is simulate", "use stop, nearest or fixed"}},
 		"no such grader":    {"replay.edit", with(map[string]any{"outcome": map[string]any{"name": "x", "type": "magic"}}), []string{"outcome", "magic"}},
-		"too long a wait":   {"replay.diff", map[string]any{"replay_id": noSuchID, "wait_seconds": 100}, []string{"wait_seconds", "maximum"}},
+		"too long a wait":   {"replay.diff", map[string]any{"replay_id": apitest.NoSuchID, "wait_seconds": 100}, []string{"wait_seconds", "maximum"}},
 		"too large a count": {"replay.edit", with(map[string]any{"controls": 1000}), []string{"controls", "maximum"}},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -328,22 +329,22 @@ func TestMCPReplayErrors(t *testing.T) {
 	}
 
 	var id string
-	listed := must[contract.ReplayPage](t, m.do(t, http.MethodGet, "/v1/replays", nil, m.as), http.StatusOK)
+	listed := apitest.Must[contract.ReplayPage](t, m.Do(t, http.MethodGet, "/v1/replays", nil, m.as), http.StatusOK)
 	require.Len(t, listed.Data, 1)
 	id = listed.Data[0].Id.String()
 	assert.Contains(t, toolError(t, m.client, "replay.diff", map[string]any{"replay_id": id, "attempt": 12}), "Attempt 12 has not ended")
-	reader := connect(t, m.address, m.mint(t, m.session, m.project.Id, contract.ScopeRunsRead, contract.ScopeReplaysRead).Key)
+	reader := apitest.ConnectMCP(t, m.address, m.Mint(t, m.session, m.project.Id, contract.ScopeRunsRead, contract.ScopeReplaysRead).Key)
 	refused := toolError(t, reader, "replay.edit", with(nil))
 	assert.Contains(t, refused, "lacks the scope replays:write")
 	assert.Contains(t, refused, "preset Agent")
-	seen, _ := callTool[replayDiff](t, reader, "replay.diff", map[string]any{"replay_id": id})
+	seen, _ := apitest.CallTool[replayDiff](t, reader, "replay.diff", map[string]any{"replay_id": id})
 	assert.Equal(t, made.Verdict, seen.Verdict)
-	other := m.createProject(t, m.session, m.project.WorkspaceId, "other")
-	stranger := connect(t, m.address, m.mint(t, m.session, other.Id, contract.ScopeRunsRead, contract.ScopeReplaysRead, contract.ScopeReplaysWrite).Key)
-	assert.Equal(t, toolError(t, stranger, "replay.diff", map[string]any{"replay_id": noSuchID}), toolError(t, stranger, "replay.diff", map[string]any{"replay_id": id}))
-	assert.Equal(t, toolError(t, stranger, "replay.edit", with(map[string]any{"run_id": noSuchID})), toolError(t, stranger, "replay.edit", with(nil)))
-	underscored := connect(t, m.address+"?tool_names=underscore", m.mint(t, m.session, m.project.Id, contract.ScopeRunsRead, contract.ScopeReplaysRead, contract.ScopeReplaysWrite).Key)
-	assert.Contains(t, toolError(t, underscored, "replay_diff", map[string]any{"replay_id": noSuchID}), "replay_edit")
+	other := m.CreateProject(t, m.session, m.project.WorkspaceId, "other")
+	stranger := apitest.ConnectMCP(t, m.address, m.Mint(t, m.session, other.Id, contract.ScopeRunsRead, contract.ScopeReplaysRead, contract.ScopeReplaysWrite).Key)
+	assert.Equal(t, toolError(t, stranger, "replay.diff", map[string]any{"replay_id": apitest.NoSuchID}), toolError(t, stranger, "replay.diff", map[string]any{"replay_id": id}))
+	assert.Equal(t, toolError(t, stranger, "replay.edit", with(map[string]any{"run_id": apitest.NoSuchID})), toolError(t, stranger, "replay.edit", with(nil)))
+	underscored := apitest.ConnectMCP(t, m.address+"?tool_names=underscore", m.Mint(t, m.session, m.project.Id, contract.ScopeRunsRead, contract.ScopeReplaysRead, contract.ScopeReplaysWrite).Key)
+	assert.Contains(t, toolError(t, underscored, "replay_diff", map[string]any{"replay_id": apitest.NoSuchID}), "replay_edit")
 }
 
 // order is in hostile texts. What can follow it as an order is between marks.
@@ -377,15 +378,15 @@ func TestMCPReplayKeepsTextInItsFence(t *testing.T) {
 		case strings.Contains(system, "refuse"):
 			return &provider.Reply{Error: &provider.Error{Status: http.StatusUnauthorized, Type: "authentication_error", Message: strings.Join(hostile[:20], "\n")}}
 		}
-		return orders(q)
+		return apitest.AnswerOrders(q)
 	})
 	var runs []uuid.UUID
 	for first := 0; first+6 <= 18; first += 6 {
-		steps := []agentStep{orderAgent[0], orderAgent[1], {answer: string(all)}}
+		steps := []apitest.AgentStep{apitest.OrderAgent[0], apitest.OrderAgent[1], {Answer: string(all)}}
 		for i := range 2 {
-			steps[i].result = string(all)
+			steps[i].Result = string(all)
 		}
-		run, td := agentTrace(steps)
+		run, td := apitest.AgentTrace(steps)
 		spans := td.ResourceSpans().At(0).ScopeSpans().At(0).Spans()
 		for i := range spans.Len() {
 			spans.At(i).SetName(hostile[(first+i)%len(hostile)])
@@ -422,10 +423,10 @@ func TestMCPReplayKeepsTextInItsFence(t *testing.T) {
 			}
 		}
 		for _, budget := range []int{1024, 3000, 30000} {
-			_, text := callTool[plannedReplay](t, m.client, "replay.edit", hints(run, map[string]any{"plan": true, "edits": systemPrompt(hostile[i]), "token_budget": budget}))
+			_, text := apitest.CallTool[plannedReplay](t, m.client, "replay.edit", hints(run, map[string]any{"plan": true, "edits": systemPrompt(hostile[i]), "token_budget": budget}))
 			texts = append(texts, text)
 		}
-		_, text := callTool[plannedReplay](t, m.client, "replay.edit", hints(run, map[string]any{
+		_, text := apitest.CallTool[plannedReplay](t, m.client, "replay.edit", hints(run, map[string]any{
 			"plan": true, "edits": []any{map[string]any{"target": map[string]any{"span_id": "a000000000000003"}, "set": map[string]any{"timeout_ms": 1}}},
 		}))
 		texts = append(texts, text)

@@ -1,4 +1,4 @@
-package httpapi
+package httpapi_test
 
 import (
 	"encoding/json"
@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/looptrace/looptrace/controlplane/httpapi/apitest"
 	"github.com/looptrace/looptrace/test/agent"
 )
 
@@ -58,7 +59,7 @@ type comparedRuns struct {
 func TestMCPFindsTheCause(t *testing.T) {
 	t.Parallel()
 	m := newMCPReplays(t, agent.AnswerTenant)
-	m.price(t, m.as, m.project.Id, agent.Model)
+	m.Price(t, m.as, m.project.Id, agent.Model)
 	tenants, err := agent.Tenants(time.Now())
 	require.NoError(t, err)
 	failed := map[string]bool{}
@@ -78,7 +79,7 @@ func TestMCPFindsTheCause(t *testing.T) {
 	}
 
 	// What fails, and what sets it apart.
-	groups, text := callTool[failureGroups](t, m.client, "runs.failures", map[string]any{"window_seconds": 86400, "token_budget": 1500})
+	groups, text := apitest.CallTool[failureGroups](t, m.client, "runs.failures", map[string]any{"window_seconds": 86400, "token_budget": 1500})
 	call(text)
 	assert.Equal(t, 24, groups.Runs)
 	assert.Equal(t, 6, groups.FailedRuns, "the others recovered")
@@ -95,7 +96,7 @@ func TestMCPFindsTheCause(t *testing.T) {
 	}
 
 	// No run of this worker does well.
-	found, text := callTool[foundRuns](t, m.client, "runs.search", map[string]any{
+	found, text := apitest.CallTool[apitest.FoundRuns](t, m.client, "runs.search", map[string]any{
 		"metadata": map[string]string{"worker": agent.BadWorker}, "outcome": []string{"succeeded", "recovered"}, "limit": 1, "token_budget": 1024,
 	})
 	call(text)
@@ -103,10 +104,10 @@ func TestMCPFindsTheCause(t *testing.T) {
 
 	// How it failed.
 	require.Len(t, groups.Next, 2)
-	tool, arguments := nextCall(t, groups.Next[0])
+	tool, arguments := apitest.NextCall(t, groups.Next[0])
 	require.Equal(t, "runs.read", tool)
 	arguments["token_budget"] = 3000
-	_, text = callTool[viewAnswer](t, m.client, tool, arguments)
+	_, text = apitest.CallTool[apitest.AgentView](t, m.client, tool, arguments)
 	call(text)
 	for _, want := range []string{`metadata.worker: w2`, `metadata.tenant: `, `release: 2.`, `user_id: user-`, `"outcome":"failed"`, group.Fingerprint, ` frames left out>`, "/app/billing/account.py"} {
 		assert.Contains(t, text, want)
@@ -116,10 +117,10 @@ func TestMCPFindsTheCause(t *testing.T) {
 	assert.Equal(t, 1, strings.Count(text, "2. An account that has no agreement on credit"), "each text once")
 
 	// Where it first went otherwise than a run that ended well.
-	tool, arguments = nextCall(t, groups.Next[1])
+	tool, arguments = apitest.NextCall(t, groups.Next[1])
 	require.Equal(t, "runs.diff", tool)
 	arguments["token_budget"] = 2000
-	compared, text := callTool[comparedRuns](t, m.client, tool, arguments)
+	compared, text := apitest.CallTool[comparedRuns](t, m.client, tool, arguments)
 	call(text)
 	assert.Contains(t, []string{"succeeded", "recovered"}, compared.Run.Outcome)
 	assert.Equal(t, "failed", compared.Other.Outcome)
@@ -140,17 +141,17 @@ func TestMCPFindsTheCause(t *testing.T) {
 			"charge":       map[string]any{"side_effects": "write", "on_miss": "fixed", "result": `{"ok":true}`},
 		},
 	}
-	plan, text := callTool[plannedReplay](t, m.client, "replay.edit", edit)
+	plan, text := apitest.CallTool[plannedReplay](t, m.client, "replay.edit", edit)
 	call(text)
 	assert.Equal(t, "planned", plan.Status)
 	delete(edit, "plan")
-	created, text := callTool[plannedReplay](t, m.client, "replay.edit", edit)
+	created, text := apitest.CallTool[plannedReplay](t, m.client, "replay.edit", edit)
 	call(text)
-	tool, arguments = nextCall(t, created.Next[0])
+	tool, arguments = apitest.NextCall(t, created.Next[0])
 	arguments["token_budget"] = 2000
 	var ended replayDiff
-	for until := time.Now().Add(replayTime); time.Now().Before(until) && ended.Verdict == ""; {
-		ended, text = callTool[replayDiff](t, m.client, tool, arguments)
+	for until := time.Now().Add(apitest.ReplayTime); time.Now().Before(until) && ended.Verdict == ""; {
+		ended, text = apitest.CallTool[replayDiff](t, m.client, tool, arguments)
 	}
 	call(text)
 	assert.Equal(t, "effect_attributable", ended.Verdict, text)

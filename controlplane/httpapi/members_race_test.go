@@ -1,4 +1,4 @@
-package httpapi
+package httpapi_test
 
 import (
 	"net/http"
@@ -11,21 +11,22 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/looptrace/looptrace/controlplane/httpapi/apitest"
 	"github.com/looptrace/looptrace/controlplane/httpapi/contract"
 )
 
 // during sends a request while a transaction has made the first statements, and then makes the last and commits. It waits
 // until the request waits for the transaction or has its answer.
-func (e *env) during(t *testing.T, first, last func(tx pgx.Tx), request func() *httptest.ResponseRecorder) *httptest.ResponseRecorder {
+func during(t *testing.T, e *apitest.Env, first, last func(tx pgx.Tx), request func() *httptest.ResponseRecorder) *httptest.ResponseRecorder {
 	t.Helper()
-	tx, err := e.db.Begin(t.Context())
+	tx, err := e.DB.Begin(t.Context())
 	require.NoError(t, err)
 	defer func() { _ = tx.Rollback(t.Context()) }() // without effect after the commit
 	first(tx)
 	answer := make(chan *httptest.ResponseRecorder, 1)
 	go func() { answer <- request() }()
 	require.Eventually(t, func() bool {
-		return len(answer) > 0 || e.count(t, `SELECT count(*) FROM pg_stat_activity
+		return len(answer) > 0 || e.Count(t, `SELECT count(*) FROM pg_stat_activity
 			WHERE datname = current_database() AND wait_event_type = 'Lock'`) > 0
 	}, 10*time.Second, 10*time.Millisecond)
 	last(tx)
@@ -47,142 +48,144 @@ func nothing(pgx.Tx) {}
 
 func TestAcceptanceDuringDeletion(t *testing.T) {
 	t.Parallel()
-	e := newEnv(t)
-	owner, project := e.setUp(t)
-	e.addMember(t, "other@example.com", "owner", [16]byte{})
-	_, token := e.invite(t, owner, map[string]any{"workspace_id": project.WorkspaceId, "role": "viewer"})
-	w := e.during(t, sqlIn(t, "SELECT FROM workspaces WHERE id = $1 FOR UPDATE", project.WorkspaceId),
+	e := apitest.New(t)
+	owner, project := e.SetUp(t)
+	e.AddMember(t, "other@example.com", "owner", [16]byte{})
+	_, token := invite(t, e, owner, map[string]any{"workspace_id": project.WorkspaceId, "role": "viewer"})
+	w := during(t, e, sqlIn(t, "SELECT FROM workspaces WHERE id = $1 FOR UPDATE", project.WorkspaceId),
 		sqlIn(t, "DELETE FROM workspaces WHERE id = $1", project.WorkspaceId),
-		func() *httptest.ResponseRecorder { return e.accept(t, token, "bob@example.com", testPassword) })
-	assert.Equal(t, "not_found", codeOf(t, w, http.StatusNotFound))
-	_, token = e.invite(t, owner, map[string]any{"organization_id": project.OrganizationId, "role": "viewer"})
-	w = e.during(t, sqlIn(t, "SELECT FROM organizations WHERE id = $1 FOR UPDATE", project.OrganizationId),
+		func() *httptest.ResponseRecorder { return accept(t, e, token, "bob@example.com", apitest.Password) })
+	assert.Equal(t, "not_found", apitest.CodeOf(t, w, http.StatusNotFound))
+	_, token = invite(t, e, owner, map[string]any{"organization_id": project.OrganizationId, "role": "viewer"})
+	w = during(t, e, sqlIn(t, "SELECT FROM organizations WHERE id = $1 FOR UPDATE", project.OrganizationId),
 		sqlIn(t, "DELETE FROM organizations WHERE id = $1", project.OrganizationId),
-		func() *httptest.ResponseRecorder { return e.accept(t, token, "bob@example.com", testPassword) })
-	assert.Equal(t, "not_found", codeOf(t, w, http.StatusNotFound))
-	assert.Zero(t, e.count(t, "SELECT count(*) FROM users WHERE email = 'bob@example.com'"))
+		func() *httptest.ResponseRecorder { return accept(t, e, token, "bob@example.com", apitest.Password) })
+	assert.Equal(t, "not_found", apitest.CodeOf(t, w, http.StatusNotFound))
+	assert.Zero(t, e.Count(t, "SELECT count(*) FROM users WHERE email = 'bob@example.com'"))
 }
 
 func TestCreationDuringDeletion(t *testing.T) {
 	t.Parallel()
-	e := newEnv(t)
-	owner, project := e.setUp(t)
-	w := e.during(t, sqlIn(t, "DELETE FROM workspaces WHERE id = $1", project.WorkspaceId), nothing, func() *httptest.ResponseRecorder {
-		return e.do(t, http.MethodPost, "/v1/projects", contract.ProjectCreate{WorkspaceId: project.WorkspaceId, Name: "New"}, cookie(owner))
+	e := apitest.New(t)
+	owner, project := e.SetUp(t)
+	w := during(t, e, sqlIn(t, "DELETE FROM workspaces WHERE id = $1", project.WorkspaceId), nothing, func() *httptest.ResponseRecorder {
+		return e.Do(t, http.MethodPost, "/v1/projects", contract.ProjectCreate{WorkspaceId: project.WorkspaceId, Name: "New"}, apitest.Cookie(owner))
 	})
-	assert.Equal(t, "not_found", codeOf(t, w, http.StatusNotFound))
+	assert.Equal(t, "not_found", apitest.CodeOf(t, w, http.StatusNotFound))
 }
 
 // TestDemotionDuringRequests: what a role allowed when the request came, it does not allow after it was taken away.
 func TestDemotionDuringRequests(t *testing.T) {
 	t.Parallel()
-	e := newEnv(t)
-	owner, project := e.setUp(t)
-	e.addMember(t, "viewer@example.com", "viewer", project.OrganizationId)
+	e := apitest.New(t)
+	owner, project := e.SetUp(t)
+	e.AddMember(t, "viewer@example.com", "viewer", project.OrganizationId)
 	in := map[string]any{"organization_id": project.OrganizationId, "role": "admin"}
-	viewer := "/v1/members/" + e.userID(t, "viewer@example.com").String()
+	viewer := "/v1/members/" + e.UserID(t, "viewer@example.com").String()
 	demote := func(email string) func(tx pgx.Tx) {
 		return func(tx pgx.Tx) {
 			sqlIn(t, "SELECT FROM organizations WHERE id = $1 FOR UPDATE", project.OrganizationId)(tx)
-			sqlIn(t, "UPDATE organization_members SET role = 'viewer' WHERE user_id = $1", e.userID(t, email))(tx)
+			sqlIn(t, "UPDATE organization_members SET role = 'viewer' WHERE user_id = $1", e.UserID(t, email))(tx)
 		}
 	}
 	for name, request := range map[string]func(session string) *httptest.ResponseRecorder{
-		"role": func(s string) *httptest.ResponseRecorder { return e.do(t, http.MethodPut, viewer, in, cookie(s)) },
+		"role": func(s string) *httptest.ResponseRecorder {
+			return e.Do(t, http.MethodPut, viewer, in, apitest.Cookie(s))
+		},
 		"invite": func(s string) *httptest.ResponseRecorder {
-			return e.do(t, http.MethodPost, "/v1/invitations", in, cookie(s))
+			return e.Do(t, http.MethodPost, "/v1/invitations", in, apitest.Cookie(s))
 		},
 		"remove": func(s string) *httptest.ResponseRecorder {
-			return e.do(t, http.MethodDelete, viewer+"?organization_id="+project.OrganizationId.String(), nil, cookie(s))
+			return e.Do(t, http.MethodDelete, viewer+"?organization_id="+project.OrganizationId.String(), nil, apitest.Cookie(s))
 		},
 		"reset": func(s string) *httptest.ResponseRecorder {
-			return e.do(t, http.MethodPost, viewer+"/_actions/reset-password", map[string]any{"organization_id": project.OrganizationId}, cookie(s))
+			return e.Do(t, http.MethodPost, viewer+"/_actions/reset-password", map[string]any{"organization_id": project.OrganizationId}, apitest.Cookie(s))
 		},
 	} {
-		admin := e.addMember(t, name+"@example.com", "admin", project.OrganizationId)
-		w := e.during(t, demote(name+"@example.com"), nothing, func() *httptest.ResponseRecorder { return request(admin) })
-		assert.Equal(t, "scope_missing", codeOf(t, w, http.StatusForbidden), name)
+		admin := e.AddMember(t, name+"@example.com", "admin", project.OrganizationId)
+		w := during(t, e, demote(name+"@example.com"), nothing, func() *httptest.ResponseRecorder { return request(admin) })
+		assert.Equal(t, "scope_missing", apitest.CodeOf(t, w, http.StatusForbidden), name)
 	}
 	// An acceptance does not bring back the stronger role.
-	_, token := e.invite(t, owner, map[string]any{"organization_id": project.OrganizationId, "role": "member"})
-	admin := e.addMember(t, "join@example.com", "admin", project.OrganizationId)
-	w := e.during(t, demote("join@example.com"), nothing, func() *httptest.ResponseRecorder {
-		return e.do(t, http.MethodPost, "/v1/invitations/_actions/join", contract.Token{Token: token}, cookie(admin))
+	_, token := invite(t, e, owner, map[string]any{"organization_id": project.OrganizationId, "role": "member"})
+	admin := e.AddMember(t, "join@example.com", "admin", project.OrganizationId)
+	w := during(t, e, demote("join@example.com"), nothing, func() *httptest.ResponseRecorder {
+		return e.Do(t, http.MethodPost, "/v1/invitations/_actions/join", contract.Token{Token: token}, apitest.Cookie(admin))
 	})
-	assert.Equal(t, contract.RoleMember, *must[contract.Me](t, w, http.StatusOK).Organizations[0].Role)
+	assert.Equal(t, contract.RoleMember, *apitest.Must[contract.Me](t, w, http.StatusOK).Organizations[0].Role)
 }
 
 // TestInvitationsEndWithTheRole: an admin who is removed must not come back with a link made before.
 func TestInvitationsEndWithTheRole(t *testing.T) {
 	t.Parallel()
-	e := newEnv(t)
-	owner, project := e.setUp(t)
+	e := apitest.New(t)
+	owner, project := e.SetUp(t)
 	in := map[string]any{"organization_id": project.OrganizationId}
-	member := func(email string) string { return "/v1/members/" + e.userID(t, email).String() }
+	member := func(email string) string { return "/v1/members/" + e.UserID(t, email).String() }
 	set := func(email, role string) *httptest.ResponseRecorder {
-		return e.do(t, http.MethodPut, member(email), map[string]any{"organization_id": project.OrganizationId, "role": role}, cookie(owner))
+		return e.Do(t, http.MethodPut, member(email), map[string]any{"organization_id": project.OrganizationId, "role": role}, apitest.Cookie(owner))
 	}
 	for name, end := range map[string]func(email string) *httptest.ResponseRecorder{
 		"removed": func(email string) *httptest.ResponseRecorder {
-			return e.do(t, http.MethodDelete, member(email)+"?organization_id="+project.OrganizationId.String(), nil, cookie(owner))
+			return e.Do(t, http.MethodDelete, member(email)+"?organization_id="+project.OrganizationId.String(), nil, apitest.Cookie(owner))
 		},
 		"deactivated": func(email string) *httptest.ResponseRecorder {
-			return e.do(t, http.MethodPost, member(email)+"/_actions/deactivate", in, cookie(owner))
+			return e.Do(t, http.MethodPost, member(email)+"/_actions/deactivate", in, apitest.Cookie(owner))
 		},
 		"demoted": func(email string) *httptest.ResponseRecorder { return set(email, "member") },
 		"left": func(email string) *httptest.ResponseRecorder {
-			return e.do(t, http.MethodPost, "/v1/me/_actions/leave", in, cookie(e.loginAs(t, email)))
+			return e.Do(t, http.MethodPost, "/v1/me/_actions/leave", in, apitest.Cookie(e.LoginAs(t, email)))
 		},
 	} {
 		email := name + "@example.com"
-		admin := e.addMember(t, email, "admin", project.OrganizationId)
-		_, token := e.invite(t, admin, map[string]any{"workspace_id": project.WorkspaceId, "role": "admin"})
+		admin := e.AddMember(t, email, "admin", project.OrganizationId)
+		_, token := invite(t, e, admin, map[string]any{"workspace_id": project.WorkspaceId, "role": "admin"})
 		require.Less(t, end(email).Code, 300, name)
-		assert.Equal(t, "invitation_revoked", codeOf(t, e.accept(t, token, "again@example.com", testPassword), http.StatusConflict), name)
+		assert.Equal(t, "invitation_revoked", apitest.CodeOf(t, accept(t, e, token, "again@example.com", apitest.Password), http.StatusConflict), name)
 	}
 	// Only those that the new role does not allow.
-	second := e.addMember(t, "second@example.com", "owner", project.OrganizationId)
-	_, asOwner := e.invite(t, second, map[string]any{"organization_id": project.OrganizationId, "role": "owner"})
-	_, asMember := e.invite(t, second, map[string]any{"organization_id": project.OrganizationId, "role": "member"})
+	second := e.AddMember(t, "second@example.com", "owner", project.OrganizationId)
+	_, asOwner := invite(t, e, second, map[string]any{"organization_id": project.OrganizationId, "role": "owner"})
+	_, asMember := invite(t, e, second, map[string]any{"organization_id": project.OrganizationId, "role": "member"})
 	require.Equal(t, http.StatusOK, set("second@example.com", "admin").Code)
-	assert.Equal(t, "invitation_revoked", codeOf(t, e.accept(t, asOwner, "a@example.com", testPassword), http.StatusConflict))
-	require.Equal(t, http.StatusOK, e.accept(t, asMember, "a@example.com", testPassword).Code)
+	assert.Equal(t, "invitation_revoked", apitest.CodeOf(t, accept(t, e, asOwner, "a@example.com", apitest.Password), http.StatusConflict))
+	require.Equal(t, http.StatusOK, accept(t, e, asMember, "a@example.com", apitest.Password).Code)
 }
 
 // TestPasswordResetEndsWithTheRole: an admin must not take over, with a link made before, an account that has become
 // stronger, nor any account after the role is gone.
 func TestPasswordResetEndsWithTheRole(t *testing.T) {
 	t.Parallel()
-	e := newEnv(t)
-	owner, project := e.setUp(t)
-	admin := e.addMember(t, "admin@example.com", "admin", project.OrganizationId)
-	e.addMember(t, "bob@example.com", "viewer", project.OrganizationId)
+	e := apitest.New(t)
+	owner, project := e.SetUp(t)
+	admin := e.AddMember(t, "admin@example.com", "admin", project.OrganizationId)
+	e.AddMember(t, "bob@example.com", "viewer", project.OrganizationId)
 	set := func(email, role string) {
 		body := map[string]any{"organization_id": project.OrganizationId, "role": role}
-		must[contract.Member](t, e.do(t, http.MethodPut, "/v1/members/"+e.userID(t, email).String(), body, cookie(owner)), http.StatusOK)
+		apitest.Must[contract.Member](t, e.Do(t, http.MethodPut, "/v1/members/"+e.UserID(t, email).String(), body, apitest.Cookie(owner)), http.StatusOK)
 	}
 	create := func() (token string) {
-		path := "/v1/members/" + e.userID(t, "bob@example.com").String() + "/_actions/reset-password"
-		w := e.do(t, http.MethodPost, path, map[string]any{"organization_id": project.OrganizationId}, cookie(admin))
-		_, token, _ = strings.Cut(must[contract.PasswordReset](t, w, http.StatusCreated).Url, "#")
+		path := "/v1/members/" + e.UserID(t, "bob@example.com").String() + "/_actions/reset-password"
+		w := e.Do(t, http.MethodPost, path, map[string]any{"organization_id": project.OrganizationId}, apitest.Cookie(admin))
+		_, token, _ = strings.Cut(apitest.Must[contract.PasswordReset](t, w, http.StatusCreated).Url, "#")
 		return token
 	}
 	refused := func(token string) {
 		t.Helper()
-		w := e.do(t, http.MethodPost, "/v1/password-resets/_actions/read", contract.Token{Token: token})
-		assert.Equal(t, "not_found", codeOf(t, w, http.StatusNotFound))
-		w = e.do(t, http.MethodPost, "/v1/password-resets/_actions/use", contract.PasswordResetUse{Token: token, Password: "a new password"})
-		assert.Equal(t, "not_found", codeOf(t, w, http.StatusNotFound))
+		w := e.Do(t, http.MethodPost, "/v1/password-resets/_actions/read", contract.Token{Token: token})
+		assert.Equal(t, "not_found", apitest.CodeOf(t, w, http.StatusNotFound))
+		w = e.Do(t, http.MethodPost, "/v1/password-resets/_actions/use", contract.PasswordResetUse{Token: token, Password: "a new password"})
+		assert.Equal(t, "not_found", apitest.CodeOf(t, w, http.StatusNotFound))
 	}
 	token := create()
 	set("bob@example.com", "owner")
 	refused(token)
 	set("bob@example.com", "viewer")
-	e.addMember(t, "elsewhere@example.com", "owner", [16]byte{})
-	e.exec(t, `INSERT INTO organization_members (organization_id, user_id, role)
-		SELECT organization_id, $1, 'viewer' FROM organization_members WHERE user_id = $2`, e.userID(t, "bob@example.com"), e.userID(t, "elsewhere@example.com"))
+	e.AddMember(t, "elsewhere@example.com", "owner", [16]byte{})
+	e.Exec(t, `INSERT INTO organization_members (organization_id, user_id, role)
+		SELECT organization_id, $1, 'viewer' FROM organization_members WHERE user_id = $2`, e.UserID(t, "bob@example.com"), e.UserID(t, "elsewhere@example.com"))
 	refused(token)
-	e.exec(t, "DELETE FROM organization_members WHERE user_id = $1 AND organization_id <> $2", e.userID(t, "bob@example.com"), project.OrganizationId)
+	e.Exec(t, "DELETE FROM organization_members WHERE user_id = $1 AND organization_id <> $2", e.UserID(t, "bob@example.com"), project.OrganizationId)
 	set("admin@example.com", "member")
 	refused(token)
 }
@@ -190,12 +193,12 @@ func TestPasswordResetEndsWithTheRole(t *testing.T) {
 // TestLoginDuringPasswordChange: no session of the old password stays.
 func TestLoginDuringPasswordChange(t *testing.T) {
 	t.Parallel()
-	e := newEnv(t)
-	e.setUp(t)
-	w := e.during(t, func(tx pgx.Tx) {
+	e := apitest.New(t)
+	e.SetUp(t)
+	w := during(t, e, func(tx pgx.Tx) {
 		sqlIn(t, "UPDATE users SET password_hash = 'another'")(tx)
 		sqlIn(t, "DELETE FROM sessions")(tx)
-	}, nothing, func() *httptest.ResponseRecorder { return e.login(t, testPassword) })
-	assert.Equal(t, "unauthenticated", codeOf(t, w, http.StatusUnauthorized))
-	assert.Zero(t, e.count(t, "SELECT count(*) FROM sessions"))
+	}, nothing, func() *httptest.ResponseRecorder { return e.Login(t, apitest.Password) })
+	assert.Equal(t, "unauthenticated", apitest.CodeOf(t, w, http.StatusUnauthorized))
+	assert.Zero(t, e.Count(t, "SELECT count(*) FROM sessions"))
 }

@@ -1,4 +1,4 @@
-package httpapi
+package httpapi_test
 
 import (
 	"fmt"
@@ -13,35 +13,30 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/looptrace/looptrace/controlplane/httpapi/apitest"
 	"github.com/looptrace/looptrace/controlplane/httpapi/contract"
 )
 
-// check asks for a check of a dataset.
-func (e *env) check(t *testing.T, as option, dataset uuid.UUID, body string, status int) contract.NearDuplicateCheck {
-	t.Helper()
-	return must[contract.NearDuplicateCheck](t, e.do(t, http.MethodPost, "/v1/datasets/"+dataset.String()+"/near-duplicates/_actions/check", body, as), status)
-}
-
 // nearDuplicates reads the pairs. query begins with a question mark, or is empty.
-func (e *env) nearDuplicates(t *testing.T, as option, dataset uuid.UUID, query string) contract.NearDuplicatePage {
+func nearDuplicates(t *testing.T, e *apitest.Env, as apitest.Option, dataset uuid.UUID, query string) contract.NearDuplicatePage {
 	t.Helper()
-	return must[contract.NearDuplicatePage](t, e.do(t, http.MethodGet, "/v1/datasets/"+dataset.String()+"/near-duplicates"+query, nil, as), http.StatusOK)
+	return apitest.Must[contract.NearDuplicatePage](t, e.Do(t, http.MethodGet, "/v1/datasets/"+dataset.String()+"/near-duplicates"+query, nil, as), http.StatusOK)
 }
 
 // checked waits for the end of the check that was started last.
-func (e *env) checked(t *testing.T, as option, dataset uuid.UUID) (page contract.NearDuplicatePage) {
+func checked(t *testing.T, e *apitest.Env, as apitest.Option, dataset uuid.UUID) (page contract.NearDuplicatePage) {
 	t.Helper()
 	require.Eventually(t, func() bool {
-		page = e.nearDuplicates(t, as, dataset, "")
+		page = nearDuplicates(t, e, as, dataset, "")
 		return page.Check != nil && page.Check.FinishedAt != nil
 	}, importTime, 20*time.Millisecond)
 	return page
 }
 
 // splitItems makes a dataset whose items are given as split=input.
-func (e *env) splitItems(t *testing.T, as option, project uuid.UUID, name string, items ...string) uuid.UUID {
+func splitItems(t *testing.T, e *apitest.Env, as apitest.Option, project uuid.UUID, name string, items ...string) uuid.UUID {
 	t.Helper()
-	id := e.createDataset(t, as, project, name).Id
+	id := e.CreateDataset(t, as, project, name).Id
 	list := make([]any, len(items))
 	for i, item := range items {
 		split, input, _ := strings.Cut(item, "=")
@@ -51,8 +46,8 @@ func (e *env) splitItems(t *testing.T, as option, project uuid.UUID, name string
 		}
 		list[i] = one
 	}
-	w := e.do(t, http.MethodPost, "/v1/datasets/"+id.String()+"/items", map[string]any{"items": list}, as)
-	must[contract.DatasetWritten](t, w, http.StatusCreated)
+	w := e.Do(t, http.MethodPost, "/v1/datasets/"+id.String()+"/items", map[string]any{"items": list}, as)
+	apitest.Must[contract.DatasetWritten](t, w, http.StatusCreated)
 	return id
 }
 
@@ -66,10 +61,10 @@ func keysOfPairs(page contract.NearDuplicatePage) (keys []string) {
 
 func TestNearDuplicates(t *testing.T) {
 	t.Parallel()
-	e := newEnv(t)
-	owner, project := e.setUp(t)
-	as := cookie(owner)
-	id := e.splitItems(t, as, project.Id, "faq",
+	e := apitest.New(t)
+	owner, project := e.SetUp(t)
+	as := apitest.Cookie(owner)
+	id := splitItems(t, e, as, project.Id, "faq",
 		"train=Which planet of the solar system has the most moons today?", // k0
 		"train=What is the capital of France?",
 		"train=which planet of the solar system has the most moons",       // k2, nearly k0
@@ -78,13 +73,13 @@ func TestNearDuplicates(t *testing.T) {
 		"test=1", "train=2", "=",
 		"=What is the capital of   Italy", // k8, k4
 	)
-	assert.Nil(t, e.nearDuplicates(t, as, id, "").Check, "it was not checked yet")
-	e.work(t)
-	started := e.check(t, as, id, "{}", http.StatusAccepted)
+	assert.Nil(t, nearDuplicates(t, e, as, id, "").Check, "it was not checked yet")
+	e.Work(t)
+	started := e.CheckNearDuplicates(t, as, id, "{}", http.StatusAccepted)
 	assert.InDelta(t, 0.8, started.Threshold, 0)
 	assert.EqualValues(t, 9, started.Total)
 	assert.Nil(t, started.Pairs)
-	found := e.checked(t, as, id)
+	found := checked(t, e, as, id)
 	require.Nil(t, found.Check.Error)
 	assert.Equal(t, contract.NearDuplicateCheckStatusSucceeded, found.Check.Status)
 	assert.Equal(t, []int64{9, 8, 1, 4, 2, 0, 0}, []int64{
@@ -92,58 +87,58 @@ func TestNearDuplicates(t *testing.T) {
 		*found.Check.PairsNotListed, *found.Check.ItemsPartlyCompared,
 	})
 	assert.Equal(t, []string{"k0-k3", "k2-k3", "k4-k8", "k0-k2"}, keysOfPairs(found), "across splits first, then by similarity")
-	assert.Equal(t, []string{"k0-k3", "k2-k3"}, keysOfPairs(e.nearDuplicates(t, as, id, "?across_splits=true")))
-	within := e.nearDuplicates(t, as, id, "?across_splits=false&limit=1")
+	assert.Equal(t, []string{"k0-k3", "k2-k3"}, keysOfPairs(nearDuplicates(t, e, as, id, "?across_splits=true")))
+	within := nearDuplicates(t, e, as, id, "?across_splits=false&limit=1")
 	assert.Equal(t, []string{"k4-k8"}, keysOfPairs(within))
 	assert.True(t, within.HasMore)
-	assert.Equal(t, []string{"k0-k2"}, keysOfPairs(e.nearDuplicates(t, as, id, "?across_splits=false&limit=1&offset=1")))
+	assert.Equal(t, []string{"k0-k2"}, keysOfPairs(nearDuplicates(t, e, as, id, "?across_splits=false&limit=1&offset=1")))
 	first := found.Data[0]
 	assert.InDelta(t, 1, first.Similarity, 0)
 	assert.Equal(t, []any{"train", "test", `{"question":"Which planet of the solar system has the most moons today?"}`, false},
 		[]any{*first.A.Split, *first.B.Split, first.A.InputPreview, first.A.InputTruncated})
-	assert.Equal(t, testEmail, *found.Check.CreatedBy.Email)
+	assert.Equal(t, apitest.Email, *found.Check.CreatedBy.Email)
 
-	assert.Equal(t, started.Id, e.check(t, as, id, `{"revision":1,"threshold":0.8}`, http.StatusOK).Id, "there is one already")
-	assert.Equal(t, 1, e.count(t, "SELECT count(*) FROM river_job WHERE kind = 'near_duplicates'"))
-	strict := e.check(t, as, id, `{"threshold":1}`, http.StatusAccepted)
+	assert.Equal(t, started.Id, e.CheckNearDuplicates(t, as, id, `{"revision":1,"threshold":0.8}`, http.StatusOK).Id, "there is one already")
+	assert.Equal(t, 1, e.Count(t, "SELECT count(*) FROM river_job WHERE kind = 'near_duplicates'"))
+	strict := e.CheckNearDuplicates(t, as, id, `{"threshold":1}`, http.StatusAccepted)
 	assert.NotEqual(t, started.Id, strict.Id)
-	assert.Equal(t, []string{"k0-k3", "k4-k8"}, keysOfPairs(e.checked(t, as, id)))
-	assert.Equal(t, 1, e.count(t, "SELECT count(*) FROM near_duplicate_checks"), "it replaces the one before")
+	assert.Equal(t, []string{"k0-k3", "k4-k8"}, keysOfPairs(checked(t, e, as, id)))
+	assert.Equal(t, 1, e.Count(t, "SELECT count(*) FROM near_duplicate_checks"), "it replaces the one before")
 
 	// An item that goes is still in the revision that was checked.
-	w := e.do(t, http.MethodDelete, "/v1/datasets/"+id.String()+"/items/"+first.B.Id.String(), nil, as)
+	w := e.Do(t, http.MethodDelete, "/v1/datasets/"+id.String()+"/items/"+first.B.Id.String(), nil, as)
 	require.Equal(t, http.StatusNoContent, w.Code)
-	stale := e.nearDuplicates(t, as, id, "")
+	stale := nearDuplicates(t, e, as, id, "")
 	assert.Equal(t, 1, stale.Check.Revision)
 	assert.Equal(t, []string{"k0-k3", "k4-k8"}, keysOfPairs(stale))
-	assert.Nil(t, e.nearDuplicates(t, as, id, "?revision=2").Check)
-	e.check(t, as, id, "{}", http.StatusAccepted)
-	now := e.checked(t, as, id)
+	assert.Nil(t, nearDuplicates(t, e, as, id, "?revision=2").Check)
+	e.CheckNearDuplicates(t, as, id, "{}", http.StatusAccepted)
+	now := checked(t, e, as, id)
 	assert.Equal(t, 2, now.Check.Revision)
 	assert.Equal(t, []string{"k4-k8", "k0-k2"}, keysOfPairs(now))
-	assert.Equal(t, 1, e.nearDuplicates(t, as, id, "?revision=1").Check.Revision)
-	wantProblem(t, e.do(t, http.MethodPost, "/v1/datasets/"+id.String()+"/near-duplicates/_actions/check", `{"revision":3}`, as), http.StatusUnprocessableEntity)
-	wantProblem(t, e.do(t, http.MethodPost, "/v1/datasets/"+id.String()+"/near-duplicates/_actions/check", `{"threshold":0.4}`, as), http.StatusUnprocessableEntity)
-	wantProblem(t, e.do(t, http.MethodGet, "/v1/datasets/"+id.String()+"/near-duplicates?revision=3", nil, as), http.StatusUnprocessableEntity)
+	assert.Equal(t, 1, nearDuplicates(t, e, as, id, "?revision=1").Check.Revision)
+	apitest.WantProblem(t, e.Do(t, http.MethodPost, "/v1/datasets/"+id.String()+"/near-duplicates/_actions/check", `{"revision":3}`, as), http.StatusUnprocessableEntity)
+	apitest.WantProblem(t, e.Do(t, http.MethodPost, "/v1/datasets/"+id.String()+"/near-duplicates/_actions/check", `{"threshold":0.4}`, as), http.StatusUnprocessableEntity)
+	apitest.WantProblem(t, e.Do(t, http.MethodGet, "/v1/datasets/"+id.String()+"/near-duplicates?revision=3", nil, as), http.StatusUnprocessableEntity)
 
-	e.exec(t, "DELETE FROM datasets WHERE id = $1", id)
-	assert.Zero(t, e.count(t, "SELECT (SELECT count(*) FROM near_duplicate_checks) + (SELECT count(*) FROM near_duplicate_pairs)"))
+	e.Exec(t, "DELETE FROM datasets WHERE id = $1", id)
+	assert.Zero(t, e.Count(t, "SELECT (SELECT count(*) FROM near_duplicate_checks) + (SELECT count(*) FROM near_duplicate_pairs)"))
 }
 
 // TestNearDuplicatesOfOddInputs checks what an input can be.
 func TestNearDuplicatesOfOddInputs(t *testing.T) {
 	t.Parallel()
-	e := newEnv(t)
-	owner, project := e.setUp(t)
-	as := cookie(owner)
-	id := e.createDataset(t, as, project.Id, "odd").Id
+	e := apitest.New(t)
+	owner, project := e.SetUp(t)
+	as := apitest.Cookie(owner)
+	id := e.CreateDataset(t, as, project.Id, "odd").Id
 	deep := strings.Repeat("[", 900) + `"deep"` + strings.Repeat("]", 900)
 	body := `{"items":[{"input":null},{"input":true},{"input":"\u0000"},{"input":"a\u0000 b c d"},{"input":[]},{"input":"👍🏽 é"},
 		{"input":"👍🏽 e\u0301"},{"input":1e40},{"input":` + deep + `},{"input":{"":{"":"x"}}},{"input":"<script>alert(1)</script>"}]}`
-	must[contract.DatasetWritten](t, e.do(t, http.MethodPost, "/v1/datasets/"+id.String()+"/items", body, as), http.StatusCreated)
-	e.work(t)
-	e.check(t, as, id, "{}", http.StatusAccepted)
-	found := e.checked(t, as, id)
+	apitest.Must[contract.DatasetWritten](t, e.Do(t, http.MethodPost, "/v1/datasets/"+id.String()+"/items", body, as), http.StatusCreated)
+	e.Work(t)
+	e.CheckNearDuplicates(t, as, id, "{}", http.StatusAccepted)
+	found := checked(t, e, as, id)
 	require.Nil(t, found.Check.Error)
 	assert.EqualValues(t, 3, *found.Check.ItemsWithoutText)
 	require.Len(t, found.Data, 1)
@@ -153,10 +148,10 @@ func TestNearDuplicatesOfOddInputs(t *testing.T) {
 // TestNearDuplicatesWithSystemPrompt has inputs that are the same for the most part. What all have in common is left out, and that is said.
 func TestNearDuplicatesWithSystemPrompt(t *testing.T) {
 	t.Parallel()
-	e := newEnv(t)
-	owner, project := e.setUp(t)
-	as := cookie(owner)
-	id := e.createDataset(t, as, project.Id, "chats").Id
+	e := apitest.New(t)
+	owner, project := e.SetUp(t)
+	as := apitest.Cookie(owner)
+	id := e.CreateDataset(t, as, project.Id, "chats").Id
 	system := strings.Repeat("You answer the questions of customers of a shop, politely and in short sentences. ", 40)
 	var items []any
 	for i, question := range strings.Split("Where is my parcel today|Can I pay by invoice|Do you ship to Norway|How long is the warranty|Is the blue one in stock|"+
@@ -165,10 +160,10 @@ func TestNearDuplicatesWithSystemPrompt(t *testing.T) {
 			map[string]any{"role": "system", "content": system}, map[string]any{"role": "user", "content": question},
 		}}})
 	}
-	must[contract.DatasetWritten](t, e.do(t, http.MethodPost, "/v1/datasets/"+id.String()+"/items", map[string]any{"items": items}, as), http.StatusCreated)
-	e.work(t)
-	e.check(t, as, id, "{}", http.StatusAccepted)
-	found := e.checked(t, as, id)
+	apitest.Must[contract.DatasetWritten](t, e.Do(t, http.MethodPost, "/v1/datasets/"+id.String()+"/items", map[string]any{"items": items}, as), http.StatusCreated)
+	e.Work(t)
+	e.CheckNearDuplicates(t, as, id, "{}", http.StatusAccepted)
+	found := checked(t, e, as, id)
 	assert.Equal(t, []string{"k0-k10"}, keysOfPairs(found))
 	require.Len(t, *found.Check.LeftOut, 3)
 	assert.Equal(t, "messages[].content", (*found.Check.LeftOut)[0].Member)
@@ -178,15 +173,15 @@ func TestNearDuplicatesWithSystemPrompt(t *testing.T) {
 }
 
 // whileChecking runs fn while the check of a dataset runs, and cannot read the items.
-func (e *env) whileChecking(t *testing.T, as option, dataset uuid.UUID, fn func(tx pgx.Tx)) {
+func whileChecking(t *testing.T, e *apitest.Env, as apitest.Option, dataset uuid.UUID, fn func(tx pgx.Tx)) {
 	t.Helper()
-	require.NoError(t, pgx.BeginFunc(t.Context(), e.db, func(tx pgx.Tx) error {
+	require.NoError(t, pgx.BeginFunc(t.Context(), e.DB, func(tx pgx.Tx) error {
 		if _, err := tx.Exec(t.Context(), "LOCK TABLE dataset_items IN ACCESS EXCLUSIVE MODE"); err != nil {
 			return err
 		}
-		e.work(t)
+		e.Work(t)
 		require.Eventually(t, func() bool {
-			return e.nearDuplicates(t, as, dataset, "").Check.Status == contract.NearDuplicateCheckStatusRunning
+			return nearDuplicates(t, e, as, dataset, "").Check.Status == contract.NearDuplicateCheckStatusRunning
 		}, importTime, time.Millisecond)
 		fn(tx)
 		return nil
@@ -195,47 +190,47 @@ func (e *env) whileChecking(t *testing.T, as option, dataset uuid.UUID, fn func(
 
 func TestCancelCheck(t *testing.T) {
 	t.Parallel()
-	e := newEnv(t)
-	owner, project := e.setUp(t)
-	as := cookie(owner)
-	id := e.splitItems(t, as, project.Id, "faq", "train=One question, or another", "test=one question or another")
+	e := apitest.New(t)
+	owner, project := e.SetUp(t)
+	as := apitest.Cookie(owner)
+	id := splitItems(t, e, as, project.Id, "faq", "train=One question, or another", "test=one question or another")
 	path := "/v1/datasets/" + id.String() + "/near-duplicates/_actions/cancel"
 	cancel := func() contract.NearDuplicateCheck {
-		return must[contract.NearDuplicateCheck](t, e.do(t, http.MethodPost, path, nil, as), http.StatusOK)
+		return apitest.Must[contract.NearDuplicateCheck](t, e.Do(t, http.MethodPost, path, nil, as), http.StatusOK)
 	}
-	wantProblem(t, e.do(t, http.MethodPost, path, nil, as), http.StatusNotFound)
-	queued := e.check(t, as, id, "{}", http.StatusAccepted)
-	assert.Equal(t, queued.Id, e.check(t, as, id, "{}", http.StatusOK).Id, "it waits already")
-	other := e.do(t, http.MethodPost, "/v1/datasets/"+id.String()+"/near-duplicates/_actions/check", `{"threshold":0.9}`, as)
-	assert.Equal(t, "check_running", wantProblem(t, other, http.StatusConflict).Code)
-	other = e.do(t, http.MethodPost, "/v1/datasets/"+id.String()+"/near-duplicates/_actions/check", `{"revision":0}`, as)
-	assert.Equal(t, "check_running", wantProblem(t, other, http.StatusConflict).Code)
-	assert.Equal(t, 1, e.count(t, "SELECT count(*) FROM river_job"), "a refused check leaves no job")
+	apitest.WantProblem(t, e.Do(t, http.MethodPost, path, nil, as), http.StatusNotFound)
+	queued := e.CheckNearDuplicates(t, as, id, "{}", http.StatusAccepted)
+	assert.Equal(t, queued.Id, e.CheckNearDuplicates(t, as, id, "{}", http.StatusOK).Id, "it waits already")
+	other := e.Do(t, http.MethodPost, "/v1/datasets/"+id.String()+"/near-duplicates/_actions/check", `{"threshold":0.9}`, as)
+	assert.Equal(t, "check_running", apitest.WantProblem(t, other, http.StatusConflict).Code)
+	other = e.Do(t, http.MethodPost, "/v1/datasets/"+id.String()+"/near-duplicates/_actions/check", `{"revision":0}`, as)
+	assert.Equal(t, "check_running", apitest.WantProblem(t, other, http.StatusConflict).Code)
+	assert.Equal(t, 1, e.Count(t, "SELECT count(*) FROM river_job"), "a refused check leaves no job")
 	assert.Equal(t, contract.NearDuplicateCheckStatusCancelled, cancel().Status)
 	assert.Equal(t, contract.NearDuplicateCheckStatusCancelled, cancel().Status, "again")
 
-	running := e.check(t, as, id, "{}", http.StatusAccepted)
+	running := e.CheckNearDuplicates(t, as, id, "{}", http.StatusAccepted)
 	assert.NotEqual(t, queued.Id, running.Id)
-	e.whileChecking(t, as, id, func(pgx.Tx) { cancel() })
-	require.Eventually(t, func() bool { return e.count(t, "SELECT count(*) FROM river_job WHERE state = 'cancelled'") == 2 }, importTime, 20*time.Millisecond)
-	assert.Equal(t, contract.NearDuplicateCheckStatusCancelled, e.nearDuplicates(t, as, id, "").Check.Status)
+	whileChecking(t, e, as, id, func(pgx.Tx) { cancel() })
+	require.Eventually(t, func() bool { return e.Count(t, "SELECT count(*) FROM river_job WHERE state = 'cancelled'") == 2 }, importTime, 20*time.Millisecond)
+	assert.Equal(t, contract.NearDuplicateCheckStatusCancelled, nearDuplicates(t, e, as, id, "").Check.Status)
 
-	e.check(t, as, id, "{}", http.StatusAccepted)
-	assert.Len(t, e.checked(t, as, id).Data, 1)
-	assert.Equal(t, "check_finished", wantProblem(t, e.do(t, http.MethodPost, path, nil, as), http.StatusConflict).Code)
+	e.CheckNearDuplicates(t, as, id, "{}", http.StatusAccepted)
+	assert.Len(t, checked(t, e, as, id).Data, 1)
+	assert.Equal(t, "check_finished", apitest.WantProblem(t, e.Do(t, http.MethodPost, path, nil, as), http.StatusConflict).Code)
 }
 
 // TestSameCheckAtOnce asks for a check from several places at once.
 func TestSameCheckAtOnce(t *testing.T) {
 	t.Parallel()
-	e := newEnv(t)
-	owner, project := e.setUp(t)
-	id := e.splitItems(t, cookie(owner), project.Id, "faq", "train=One question, or another", "test=one question or another")
+	e := apitest.New(t)
+	owner, project := e.SetUp(t)
+	id := splitItems(t, e, apitest.Cookie(owner), project.Id, "faq", "train=One question, or another", "test=one question or another")
 	codes := make([]int, 6)
 	var all sync.WaitGroup
 	for i := range codes {
 		all.Go(func() {
-			codes[i] = e.do(t, http.MethodPost, "/v1/datasets/"+id.String()+"/near-duplicates/_actions/check", "{}", cookie(owner)).Code
+			codes[i] = e.Do(t, http.MethodPost, "/v1/datasets/"+id.String()+"/near-duplicates/_actions/check", "{}", apitest.Cookie(owner)).Code
 		})
 	}
 	all.Wait()
@@ -244,79 +239,79 @@ func TestSameCheckAtOnce(t *testing.T) {
 		counts[code]++
 	}
 	assert.Equal(t, map[int]int{http.StatusAccepted: 1, http.StatusOK: 5}, counts)
-	assert.Equal(t, 1, e.count(t, "SELECT count(*) FROM river_job"))
+	assert.Equal(t, 1, e.Count(t, "SELECT count(*) FROM river_job"))
 }
 
 // TestReplacedCheck has an attempt that another one replaced, and was killed. The check goes on, once.
 func TestReplacedCheck(t *testing.T) {
 	t.Parallel()
-	e := newEnv(t)
-	owner, project := e.setUp(t)
-	as := cookie(owner)
-	id := e.splitItems(t, as, project.Id, "faq", "train=One question, or another", "test=one question or another")
-	check := e.check(t, as, id, "{}", http.StatusAccepted)
-	e.whileChecking(t, as, id, func(pgx.Tx) {
-		e.exec(t, "UPDATE near_duplicate_checks SET attempt_id = $2 WHERE id = $1", check.Id, uuid.New())
+	e := apitest.New(t)
+	owner, project := e.SetUp(t)
+	as := apitest.Cookie(owner)
+	id := splitItems(t, e, as, project.Id, "faq", "train=One question, or another", "test=one question or another")
+	check := e.CheckNearDuplicates(t, as, id, "{}", http.StatusAccepted)
+	whileChecking(t, e, as, id, func(pgx.Tx) {
+		e.Exec(t, "UPDATE near_duplicate_checks SET attempt_id = $2 WHERE id = $1", check.Id, uuid.New())
 	})
-	require.Eventually(t, func() bool { return e.count(t, "SELECT count(*) FROM river_job WHERE state = 'completed'") == 1 }, importTime, 20*time.Millisecond)
-	assert.Equal(t, contract.NearDuplicateCheckStatusRunning, e.nearDuplicates(t, as, id, "").Check.Status)
-	assert.Zero(t, e.count(t, "SELECT count(*) FROM near_duplicate_pairs"))
+	require.Eventually(t, func() bool { return e.Count(t, "SELECT count(*) FROM river_job WHERE state = 'completed'") == 1 }, importTime, 20*time.Millisecond)
+	assert.Equal(t, contract.NearDuplicateCheckStatusRunning, nearDuplicates(t, e, as, id, "").Check.Status)
+	assert.Zero(t, e.Count(t, "SELECT count(*) FROM near_duplicate_pairs"))
 
-	require.NoError(t, e.datasets.RequeueChecks(t.Context()))
-	assert.Equal(t, 1, e.count(t, "SELECT count(*) FROM river_job"), "the other attempt may be working")
-	e.clock.advance(2 * time.Minute)
-	require.NoError(t, e.datasets.RequeueChecks(t.Context()))
-	require.NoError(t, e.datasets.RequeueChecks(t.Context()))
-	assert.Equal(t, 2, e.count(t, "SELECT count(*) FROM river_job"))
-	assert.Len(t, e.checked(t, as, id).Data, 1)
-	assert.Equal(t, 1, e.count(t, "SELECT count(*) FROM near_duplicate_pairs"))
+	require.NoError(t, e.Datasets.RequeueChecks(t.Context()))
+	assert.Equal(t, 1, e.Count(t, "SELECT count(*) FROM river_job"), "the other attempt may be working")
+	e.Clock.Advance(2 * time.Minute)
+	require.NoError(t, e.Datasets.RequeueChecks(t.Context()))
+	require.NoError(t, e.Datasets.RequeueChecks(t.Context()))
+	assert.Equal(t, 2, e.Count(t, "SELECT count(*) FROM river_job"))
+	assert.Len(t, checked(t, e, as, id).Data, 1)
+	assert.Equal(t, 1, e.Count(t, "SELECT count(*) FROM near_duplicate_pairs"))
 }
 
 // TestCheckOfDeletedDataset deletes a dataset while it is checked.
 func TestCheckOfDeletedDataset(t *testing.T) {
 	t.Parallel()
-	e := newEnv(t)
-	owner, project := e.setUp(t)
-	as := cookie(owner)
-	id := e.createDataset(t, as, project.Id, "faq").Id
-	e.check(t, as, id, "{}", http.StatusAccepted)
-	e.whileChecking(t, as, id, func(tx pgx.Tx) {
+	e := apitest.New(t)
+	owner, project := e.SetUp(t)
+	as := apitest.Cookie(owner)
+	id := e.CreateDataset(t, as, project.Id, "faq").Id
+	e.CheckNearDuplicates(t, as, id, "{}", http.StatusAccepted)
+	whileChecking(t, e, as, id, func(tx pgx.Tx) {
 		_, err := tx.Exec(t.Context(), "DELETE FROM datasets WHERE id = $1", id)
 		require.NoError(t, err)
 	})
-	require.Eventually(t, func() bool { return e.count(t, "SELECT count(*) FROM river_job WHERE state = 'completed'") == 1 }, importTime, 20*time.Millisecond)
-	assert.Zero(t, e.count(t, "SELECT count(*) FROM near_duplicate_checks"))
+	require.Eventually(t, func() bool { return e.Count(t, "SELECT count(*) FROM river_job WHERE state = 'completed'") == 1 }, importTime, 20*time.Millisecond)
+	assert.Zero(t, e.Count(t, "SELECT count(*) FROM near_duplicate_checks"))
 }
 
 // TestKeptChecks checks many revisions of a dataset.
 func TestKeptChecks(t *testing.T) {
 	t.Parallel()
-	e := newEnv(t)
-	owner, project := e.setUp(t)
-	as := cookie(owner)
-	id := e.splitItems(t, as, project.Id, "faq", "train=One question, or another", "test=one question or another")
-	e.work(t)
+	e := apitest.New(t)
+	owner, project := e.SetUp(t)
+	as := apitest.Cookie(owner)
+	id := splitItems(t, e, as, project.Id, "faq", "train=One question, or another", "test=one question or another")
+	e.Work(t)
 	for i := range 8 {
-		e.writeItems(t, as, id, "append", fmt.Sprint("more", i, "=one question or another"))
-		e.check(t, as, id, "{}", http.StatusAccepted)
-		page := e.checked(t, as, id)
+		e.WriteItems(t, as, id, "append", fmt.Sprint("more", i, "=one question or another"))
+		e.CheckNearDuplicates(t, as, id, "{}", http.StatusAccepted)
+		page := checked(t, e, as, id)
 		assert.Equal(t, i+2, page.Check.Revision)
 	}
-	assert.Equal(t, 5, e.count(t, "SELECT count(*) FROM near_duplicate_checks"))
-	assert.Equal(t, 5, e.count(t, "SELECT min(revision) FROM near_duplicate_checks"))
+	assert.Equal(t, 5, e.Count(t, "SELECT count(*) FROM near_duplicate_checks"))
+	assert.Equal(t, 5, e.Count(t, "SELECT min(revision) FROM near_duplicate_checks"))
 }
 
 // TestScopesOfNearDuplicates has a key that may only read.
 func TestScopesOfNearDuplicates(t *testing.T) {
 	t.Parallel()
-	e := newEnv(t)
-	owner, project := e.setUp(t)
-	id := e.splitItems(t, cookie(owner), project.Id, "faq", "train=One question, or another", "test=one question or another")
-	read := bearer(e.mint(t, owner, project.Id, contract.ScopeDatasetsRead).Key)
-	assert.Nil(t, e.nearDuplicates(t, read, id, "").Check)
+	e := apitest.New(t)
+	owner, project := e.SetUp(t)
+	id := splitItems(t, e, apitest.Cookie(owner), project.Id, "faq", "train=One question, or another", "test=one question or another")
+	read := apitest.Bearer(e.Mint(t, owner, project.Id, contract.ScopeDatasetsRead).Key)
+	assert.Nil(t, nearDuplicates(t, e, read, id, "").Check)
 	for _, action := range []string{"check", "cancel"} {
-		w := e.do(t, http.MethodPost, "/v1/datasets/"+id.String()+"/near-duplicates/_actions/"+action, "{}", read)
+		w := e.Do(t, http.MethodPost, "/v1/datasets/"+id.String()+"/near-duplicates/_actions/"+action, "{}", read)
 		assert.Equal(t, http.StatusForbidden, w.Code, action)
 	}
-	assert.Zero(t, e.count(t, "SELECT count(*) FROM near_duplicate_checks"))
+	assert.Zero(t, e.Count(t, "SELECT count(*) FROM near_duplicate_checks"))
 }

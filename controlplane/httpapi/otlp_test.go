@@ -1,4 +1,4 @@
-package httpapi
+package httpapi_test
 
 import (
 	"bytes"
@@ -19,60 +19,19 @@ import (
 	"github.com/google/uuid"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
-	"go.opentelemetry.io/collector/component/componenttest"
-	"go.opentelemetry.io/collector/config/configopaque"
-	"go.opentelemetry.io/collector/consumer"
-	"go.opentelemetry.io/collector/exporter/exportertest"
 	"go.opentelemetry.io/collector/pdata/pcommon"
 	"go.opentelemetry.io/collector/pdata/plog"
 	"go.opentelemetry.io/collector/pdata/ptrace"
-	"go.opentelemetry.io/collector/processor/processortest"
 
-	"github.com/looptrace/looptrace/components/clickhouserunsexporter"
-	"github.com/looptrace/looptrace/components/genaicostprocessor"
-	"github.com/looptrace/looptrace/components/genaisemconvprocessor"
+	"github.com/looptrace/looptrace/controlplane/httpapi/apitest"
 	"github.com/looptrace/looptrace/controlplane/httpapi/contract"
 	"github.com/looptrace/looptrace/internal/genailogs"
 	"github.com/looptrace/looptrace/internal/runmodel"
 	"github.com/looptrace/looptrace/test/engines"
 )
 
-// pipeline is what the store worker does with traces, from the queue to the store: it maps them, prices them and stores them.
-type pipeline struct{ first consumer.Traces }
-
-func newPipeline(t *testing.T, clickhouseURL string) pipeline {
-	t.Helper()
-	host := componenttest.NewNopHost()
-	stores := clickhouserunsexporter.NewFactory()
-	config := stores.CreateDefaultConfig().(*clickhouserunsexporter.Config)
-	config.URL = configopaque.String(clickhouseURL)
-	store, err := stores.CreateTraces(t.Context(), exportertest.NewNopSettings(stores.Type()), config)
-	require.NoError(t, err)
-	require.NoError(t, store.Start(t.Context(), host))
-	t.Cleanup(func() { assert.NoError(t, store.Shutdown(t.Context())) })
-	prices := genaicostprocessor.NewFactory()
-	price, err := prices.CreateTraces(t.Context(), processortest.NewNopSettings(prices.Type()), prices.CreateDefaultConfig(), store)
-	require.NoError(t, err)
-	require.NoError(t, price.Start(t.Context(), host))
-	t.Cleanup(func() { assert.NoError(t, price.Shutdown(t.Context())) })
-	mappings := genaisemconvprocessor.NewFactory()
-	mapping, err := mappings.CreateTraces(t.Context(), processortest.NewNopSettings(mappings.Type()), mappings.CreateDefaultConfig(), price)
-	require.NoError(t, err)
-	t.Cleanup(func() { assert.NoError(t, mapping.Shutdown(t.Context())) })
-	return pipeline{mapping}
-}
-
-func (p pipeline) send(t *testing.T, project uuid.UUID, td ptrace.Traces) {
-	t.Helper()
-	for _, rs := range td.ResourceSpans().All() {
-		rs.Resource().Attributes().PutStr(runmodel.KeyProjectID, project.String())
-		rs.Resource().Attributes().PutInt(runmodel.KeyReceivedAt, time.Now().UnixNano())
-	}
-	require.NoError(t, p.first.ConsumeTraces(t.Context(), td))
-}
-
 // sendLines sends the lines of an export.
-func (p pipeline) sendLines(t *testing.T, project uuid.UUID, export []byte) {
+func sendLines(t *testing.T, p apitest.Pipeline, project uuid.UUID, export []byte) {
 	t.Helper()
 	all := ptrace.NewTraces()
 	for line := range bytes.Lines(export) {
@@ -80,7 +39,7 @@ func (p pipeline) sendLines(t *testing.T, project uuid.UUID, export []byte) {
 		require.NoError(t, err)
 		td.ResourceSpans().MoveAndAppendTo(all.ResourceSpans())
 	}
-	p.send(t, project, all)
+	p.Send(t, project, all)
 }
 
 // recorded returns what instrumentations were recorded to send.
@@ -158,9 +117,9 @@ func oddTrace() (trace uuid.UUID, td ptrace.Traces) {
 // readBack reads all runs of a project, each with its spans, as the API returns them, without what an import changes: see
 // docs/conformance.md. In the scored runs people and keys wrote all scores: those get other ids. Of others, the time is that of their
 // event.
-func (e *env) readBack(t *testing.T, project uuid.UUID, as option, scored ...uuid.UUID) map[string][]map[string]any {
+func readBack(t *testing.T, e *apitest.Env, project uuid.UUID, as apitest.Option, scored ...uuid.UUID) map[string][]map[string]any {
 	t.Helper()
-	w := e.do(t, http.MethodGet, "/v1/runs/export?include=spans&traces=all&source=all&project_id="+project.String(), nil, as)
+	w := e.Do(t, http.MethodGet, "/v1/runs/export?include=spans&traces=all&source=all&project_id="+project.String(), nil, as)
 	require.Equal(t, http.StatusOK, w.Code, w.Body)
 	decoder := json.NewDecoder(w.Body)
 	decoder.UseNumber()
@@ -245,12 +204,12 @@ func heavyTrace() ptrace.Traces {
 func TestOTLPRoundTrip(t *testing.T) {
 	t.Parallel()
 	address := engines.ClickHouse(t)
-	e := newEnvOn(t, engines.Postgres(t), address)
-	session, source := e.setUp(t)
-	target := e.createProject(t, session, source.WorkspaceId, "Target")
-	user := cookie(session)
-	key := bearer(e.mint(t, session, source.Id, contract.ScopeRunsRead, contract.ScopeRunsWrite).Key)
-	ingest := newPipeline(t, address)
+	e := apitest.NewOn(t, engines.Postgres(t), address)
+	session, source := e.SetUp(t)
+	target := e.CreateProject(t, session, source.WorkspaceId, "Target")
+	user := apitest.Cookie(session)
+	key := apitest.Bearer(e.Mint(t, session, source.Id, contract.ScopeRunsRead, contract.ScopeRunsWrite).Key)
+	ingest := apitest.NewPipeline(t, address)
 
 	traces := recorded(t)
 	odd, td := oddTrace()
@@ -258,16 +217,16 @@ func TestOTLPRoundTrip(t *testing.T) {
 	judged, td := judgedTrace()
 	td.ResourceSpans().MoveAndAppendTo(traces.ResourceSpans())
 	heavyTrace().ResourceSpans().MoveAndAppendTo(traces.ResourceSpans())
-	ingest.send(t, source.Id, traces)
-	native, large := storeRun(t, address, source.Id), storeLongRun(t, address, source.Id)
+	ingest.Send(t, source.Id, traces)
+	native, large := apitest.StoreRun(t, address, source.Id), apitest.StoreLongRun(t, address, source.Id)
 
 	scoresOf := func(run uuid.UUID) string {
 		return "/v1/runs/" + run.String() + "/scores?project_id=" + source.Id.String()
 	}
-	put := func(run uuid.UUID, score string, as option) {
-		must[contract.Score](t, e.do(t, http.MethodPost, scoresOf(run), score, as), http.StatusCreated)
+	put := func(run uuid.UUID, score string, as apitest.Option) {
+		apitest.Must[contract.Score](t, e.Do(t, http.MethodPost, scoresOf(run), score, as), http.StatusCreated)
 	}
-	for _, as := range []option{user, key} {
+	for _, as := range []apitest.Option{user, key} {
 		for _, of := range []string{"", `,"span_id":"00000000000000b2"`} {
 			put(native, `{"name":"accuracy","value":0.1,"comment":"nearly <right> é"`+of+`}`, as)
 			put(native, `{"name":"whole","value":1`+of+`}`, as)
@@ -281,15 +240,15 @@ func TestOTLPRoundTrip(t *testing.T) {
 	put(native, `{"name":"asked","value":5,"source":"human"}`, key)
 	put(large, `{"name":"long","value":true}`, user)
 	put(odd, `{"name":"odd","value":"café"}`, user)
-	for _, score := range must[contract.ScorePage](t, e.do(t, http.MethodGet, scoresOf(judged), nil, user), http.StatusOK).Data {
+	for _, score := range apitest.Must[contract.ScorePage](t, e.Do(t, http.MethodGet, scoresOf(judged), nil, user), http.StatusOK).Data {
 		if score.Name == "withdrawn" {
-			w := e.do(t, http.MethodDelete, "/v1/runs/"+judged.String()+"/scores/"+score.Id.String()+"?project_id="+source.Id.String(), nil, user)
+			w := e.Do(t, http.MethodDelete, "/v1/runs/"+judged.String()+"/scores/"+score.Id.String()+"?project_id="+source.Id.String(), nil, user)
 			require.Equal(t, http.StatusNoContent, w.Code, w.Body)
 		}
 	}
 
 	export := func(project uuid.UUID, query string) []byte {
-		w := e.do(t, http.MethodGet, "/v1/runs/export?format=otlp_json&traces=all&source=all&project_id="+project.String()+query, nil, user)
+		w := e.Do(t, http.MethodGet, "/v1/runs/export?format=otlp_json&traces=all&source=all&project_id="+project.String()+query, nil, user)
 		require.Equal(t, http.StatusOK, w.Code, w.Body)
 		assert.Equal(t, "application/x-ndjson", w.Header().Get("Content-Type"))
 		return w.Body.Bytes()
@@ -310,7 +269,7 @@ func TestOTLPRoundTrip(t *testing.T) {
 	same := func(t *testing.T) {
 		t.Helper()
 		scored := []uuid.UUID{native, large, odd}
-		want, got := e.readBack(t, source.Id, user, scored...), e.readBack(t, target.Id, user, scored...)
+		want, got := readBack(t, e, source.Id, user, scored...), readBack(t, e, target.Id, user, scored...)
 		require.Greater(t, len(want), 300)
 		assert.Equal(t, slices.Sorted(maps.Keys(want)), slices.Sorted(maps.Keys(got)))
 		for id, records := range want {
@@ -324,16 +283,16 @@ func TestOTLPRoundTrip(t *testing.T) {
 			}
 		}
 	}
-	ingest.sendLines(t, target.Id, exported)
+	sendLines(t, ingest, target.Id, exported)
 	same(t)
 	t.Run("again", func(t *testing.T) {
-		ingest.sendLines(t, target.Id, exported)
-		ingest.sendLines(t, target.Id, export(target.Id, ""))
+		sendLines(t, ingest, target.Id, exported)
+		sendLines(t, ingest, target.Id, export(target.Id, ""))
 		same(t)
 	})
 	t.Run("into the same project", func(t *testing.T) {
 		scoreOf := func(run uuid.UUID, name string) contract.Score {
-			scores := must[contract.ScorePage](t, e.do(t, http.MethodGet, scoresOf(run), nil, user), http.StatusOK).Data
+			scores := apitest.Must[contract.ScorePage](t, e.Do(t, http.MethodGet, scoresOf(run), nil, user), http.StatusOK).Data
 			at := slices.IndexFunc(scores, func(score contract.Score) bool { return score.Name == name })
 			require.GreaterOrEqual(t, at, 0, name)
 			return scores[at]
@@ -341,10 +300,10 @@ func TestOTLPRoundTrip(t *testing.T) {
 		// What people changed or deleted since the export stays so.
 		safe, asked := scoreOf(judged, "safe"), scoreOf(native, "asked")
 		edited := fmt.Sprintf(`{"id":%q,"span_id":%q,"name":"safe","value":false,"comment":"edited"}`, safe.Id, *safe.SpanId)
-		must[contract.Score](t, e.do(t, http.MethodPost, scoresOf(judged), edited, user), http.StatusOK)
+		apitest.Must[contract.Score](t, e.Do(t, http.MethodPost, scoresOf(judged), edited, user), http.StatusOK)
 		path := "/v1/runs/" + native.String() + "/scores/" + asked.Id.String() + "?project_id=" + source.Id.String()
-		require.Equal(t, http.StatusNoContent, e.do(t, http.MethodDelete, path, nil, user).Code)
-		before := e.readBack(t, source.Id, user)
+		require.Equal(t, http.StatusNoContent, e.Do(t, http.MethodDelete, path, nil, user).Code)
+		before := readBack(t, e, source.Id, user)
 		var scored [][]byte
 		for line := range bytes.Lines(exported) {
 			for _, run := range []uuid.UUID{native, judged, odd} {
@@ -354,8 +313,8 @@ func TestOTLPRoundTrip(t *testing.T) {
 			}
 		}
 		require.GreaterOrEqual(t, len(scored), 3)
-		ingest.sendLines(t, source.Id, bytes.Join(scored, nil))
-		after := e.readBack(t, source.Id, user)
+		sendLines(t, ingest, source.Id, bytes.Join(scored, nil))
+		after := readBack(t, e, source.Id, user)
 		for id, records := range before {
 			require.Len(t, after[id], len(records), id)
 			for i, record := range records {
@@ -364,7 +323,7 @@ func TestOTLPRoundTrip(t *testing.T) {
 		}
 	})
 	t.Run("events", func(t *testing.T) {
-		span := must[contract.Span](t, e.do(t, http.MethodGet, "/v1/runs/"+judged.String()+"/spans/0100000000000000?project_id="+target.Id.String(), nil, user), http.StatusOK)
+		span := apitest.Must[contract.Span](t, e.Do(t, http.MethodGet, "/v1/runs/"+judged.String()+"/spans/0100000000000000?project_id="+target.Id.String(), nil, user), http.StatusOK)
 		names := map[string]int{}
 		for _, event := range *span.Events {
 			names[fmt.Sprintf("%v %v %v", event.Attributes[runmodel.KeyEvaluationName], event.Attributes["judge"], event.Attributes[runmodel.KeyErrorType])]++

@@ -1,4 +1,4 @@
-package httpapi
+package httpapi_test
 
 import (
 	"encoding/json"
@@ -13,6 +13,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/looptrace/looptrace/controlplane/httpapi/apitest"
 	"github.com/looptrace/looptrace/controlplane/httpapi/contract"
 	"github.com/looptrace/looptrace/internal/runmodel"
 	"github.com/looptrace/looptrace/test/engines"
@@ -26,9 +27,9 @@ func TestPagesAreBounded(t *testing.T) {
 	t.Parallel()
 	server, database := engines.ClickHouseServer(t) // its own: others would wait for it
 	address := server.URL(database)
-	e := newEnvOn(t, engines.Postgres(t), address)
-	session, project := e.setUp(t)
-	key := bearer(e.mint(t, session, project.Id, contract.ScopeRunsRead, contract.ScopeRunsWrite).Key)
+	e := apitest.NewOn(t, engines.Postgres(t), address)
+	session, project := e.SetUp(t)
+	key := apitest.Bearer(e.Mint(t, session, project.Id, contract.ScopeRunsRead, contract.ScopeRunsWrite).Key)
 	start := time.Now().Add(-time.Minute).UTC().Truncate(time.Microsecond)
 	run := func(i int, change func(*runmodel.Span)) uuid.UUID {
 		span := runmodel.Span{
@@ -36,7 +37,7 @@ func TestPagesAreBounded(t *testing.T) {
 			EndTime: start.Add(time.Second), Name: "agent", Kind: "agent", Status: "ok", Environment: "test",
 		}
 		change(&span)
-		storeSpans(t, address, []runmodel.Span{span})
+		apitest.StoreSpans(t, address, []runmodel.Span{span})
 		return span.RunID
 	}
 	const runs, blob = 4, 19_000_000
@@ -61,7 +62,7 @@ func TestPagesAreBounded(t *testing.T) {
 	small := run(runs+2, func(s *runmodel.Span) { s.Tags, s.Metadata = []string{"a", "b"}, map[string]string{"k": "v"} })
 
 	get := func(path string) (body string) {
-		w := e.do(t, http.MethodGet, path, nil, key)
+		w := e.Do(t, http.MethodGet, path, nil, key)
 		require.Equal(t, http.StatusOK, w.Code, "%s: %.300s", path, w.Body)
 		return w.Body.String()
 	}
@@ -109,22 +110,22 @@ func TestPagesAreBounded(t *testing.T) {
 	} {
 		assert.Less(t, len(get(path)), bound, path)
 	}
-	spans := must[contract.SpanPage](t, e.do(t, http.MethodGet, "/v1/runs/"+texts.String()+"/spans", nil, key), http.StatusOK)
+	spans := apitest.Must[contract.SpanPage](t, e.Do(t, http.MethodGet, "/v1/runs/"+texts.String()+"/spans", nil, key), http.StatusOK)
 	assert.ElementsMatch(t, []string{
 		"name", "error", "provider", "request_model", "tool", "agent_name", "conversation_id", "user_id", "prompt", "finish_reasons",
 	}, *spans.Data[0].Cut)
 	assert.Equal(t, []string{"stop"}, spans.Data[0].FinishReasons)
-	groups := must[contract.FailedRuns](t, e.do(t, http.MethodGet, "/v1/agent/failed-runs?project_id="+project.Id.String(), nil, key), http.StatusOK)
+	groups := apitest.Must[contract.FailedRuns](t, e.Do(t, http.MethodGet, "/v1/agent/failed-runs?project_id="+project.Id.String(), nil, key), http.StatusOK)
 	require.Len(t, groups.Data, 1)
 	assert.ElementsMatch(t, []string{"agent_name", "step"}, *groups.Data[0].Cut)
 	assert.EqualValues(t, 1, groups.Data[0].AgentRunCount)
-	threads := must[contract.ThreadPage](t, e.do(t, http.MethodGet, "/v1/threads?project_id="+project.Id.String(), nil, key), http.StatusOK)
+	threads := apitest.Must[contract.ThreadPage](t, e.Do(t, http.MethodGet, "/v1/threads?project_id="+project.Id.String(), nil, key), http.StatusOK)
 	assert.ElementsMatch(t, []string{"users", "agents"}, *threads.Data[0].Cut)
 
-	whole := must[contract.Run](t, e.do(t, http.MethodGet, "/v1/runs/"+heavy.String(), nil, key), http.StatusOK)
+	whole := apitest.Must[contract.Run](t, e.Do(t, http.MethodGet, "/v1/runs/"+heavy.String(), nil, key), http.StatusOK)
 	assert.Nil(t, whole.Cut)
 	assert.Len(t, whole.Metadata["blob"], blob)
-	span := must[contract.Span](t, e.do(t, http.MethodGet, "/v1/runs/"+texts.String()+"/spans/0000000000000001", nil, key), http.StatusOK)
+	span := apitest.Must[contract.Span](t, e.Do(t, http.MethodGet, "/v1/runs/"+texts.String()+"/spans/0000000000000001", nil, key), http.StatusOK)
 	assert.Nil(t, span.Cut)
 	assert.Equal(t, hostile, span.Error.Stack)
 	for line := range strings.Lines(get("/v1/runs/export?project_id=" + project.Id.String())) {

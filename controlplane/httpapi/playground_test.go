@@ -1,4 +1,4 @@
-package httpapi
+package httpapi_test
 
 import (
 	"bufio"
@@ -15,33 +15,10 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/looptrace/looptrace/controlplane/httpapi/apitest"
 	"github.com/looptrace/looptrace/controlplane/httpapi/contract"
 	"github.com/looptrace/looptrace/test/provider"
 )
-
-// completionBody returns the body of a completion. more has members that replace or follow the others.
-func completionBody(project, connection uuid.UUID, model, more string) string {
-	body := fmt.Sprintf(`{"project_id":%q,"provider_id":%q`, project, connection)
-	if !strings.Contains(more, `"messages"`) && !strings.Contains(more, `"prompt"`) {
-		body += `,"messages":[{"role":"user","content":"What is the capital of France?"}]`
-	}
-	if !strings.Contains(more, `"model_config"`) {
-		body += fmt.Sprintf(`,"model_config":{"model":%q}`, model)
-	}
-	return body + more + "}"
-}
-
-func (e *env) complete(t *testing.T, as option, project, connection uuid.UUID, model, more string) contract.Completion {
-	t.Helper()
-	return must[contract.Completion](t, e.do(t, http.MethodPost, "/v1/playground/completions", completionBody(project, connection, model, more), as), http.StatusOK)
-}
-
-// createScenario saves a scenario with a message.
-func (e *env) createScenario(t *testing.T, as option, project uuid.UUID, name string) contract.Scenario {
-	t.Helper()
-	body := fmt.Sprintf(`{"project_id":%q,"name":%q,"content":{"messages":[{"role":"user","content":"Hello"}]}}`, project, name)
-	return must[contract.Scenario](t, e.do(t, http.MethodPost, "/v1/playground/scenarios", body, as), http.StatusCreated)
-}
 
 // sentEvent is a server-sent event of a completion.
 type sentEvent struct{ name, data string }
@@ -69,14 +46,17 @@ func eventsOf(t *testing.T, w *httptest.ResponseRecorder) (list []sentEvent) {
 }
 
 // stream makes a streamed completion, and returns its events, the joined fragments, and the last event.
-func (e *env) stream(t *testing.T, as option, project, connection uuid.UUID, model, more string) (events []sentEvent, text, reasoning string, last sentEvent) {
+func stream(t *testing.T, e *apitest.Env, as apitest.Option, project, connection uuid.UUID, model, more string) (events []sentEvent, text, reasoning string, last sentEvent) {
 	t.Helper()
-	events = eventsOf(t, e.do(t, http.MethodPost, "/v1/playground/completions", completionBody(project, connection, model, more+`,"stream":true`), as))
+	events = eventsOf(t, e.Do(t, http.MethodPost, "/v1/playground/completions", apitest.CompletionBody(project, connection, model, more+`,"stream":true`), as))
 	require.NotEmpty(t, events)
 	require.Equal(t, "start", events[0].name)
 	for _, one := range events {
 		if one.name == "delta" {
-			var d completionDelta
+			var d struct {
+				Text      string `json:"text"`
+				Reasoning string `json:"reasoning"`
+			}
 			require.NoError(t, json.Unmarshal([]byte(one.data), &d))
 			text, reasoning = text+d.Text, reasoning+d.Reasoning
 		}
@@ -94,19 +74,18 @@ func contentOf(t *testing.T, message json.RawMessage) string {
 }
 
 const (
-	weatherTool  = `{"type":"function","function":{"name":"get_weather","parameters":{"type":"object","properties":{"city":{"type":"string"}},"required":["city"]}}}`
 	answerSchema = `{"type":"json_schema","json_schema":{"name":"answer","strict":true,"schema":{"type":"object","properties":{"city":{"type":"string"},"sure":{"type":"boolean"}},"required":["city","sure"],"additionalProperties":false}}}`
 )
 
 func TestCompletion(t *testing.T) {
 	t.Parallel()
-	e := newEnv(t)
-	session, project := e.setUp(t)
-	as := cookie(session)
+	e := apitest.New(t)
+	session, project := e.SetUp(t)
+	as := apitest.Cookie(session)
 	for _, kind := range []string{"openai", "anthropic"} {
 		server := provider.Start(t, provider.Options{})
-		made := e.connect(t, as, project.Id, kind, server, "")
-		done := e.complete(t, as, project.Id, made.Id, "text", "")
+		made := e.Connect(t, as, project.Id, kind, server, "")
+		done := e.Complete(t, as, project.Id, made.Id, "text", "")
 		assert.Equal(t, "The capital of France is Paris. It lies on the Seine.", contentOf(t, done.Message))
 		assert.Equal(t, contract.CompletionStopReasonFinished, done.StopReason)
 		assert.Equal(t, "stop", *done.FinishReason)
@@ -117,7 +96,7 @@ func TestCompletion(t *testing.T) {
 		assert.Nil(t, done.TimeToFirstTokenMs)
 		assert.Len(t, done.AddedMessages, 1)
 
-		_, text, _, last := e.stream(t, as, project.Id, made.Id, "text", "")
+		_, text, _, last := stream(t, e, as, project.Id, made.Id, "text", "")
 		require.Equal(t, "done", last.name, last.data)
 		var streamed contract.Completion
 		require.NoError(t, json.Unmarshal([]byte(last.data), &streamed))
@@ -130,13 +109,13 @@ func TestCompletion(t *testing.T) {
 		if kind == "anthropic" {
 			thinking = `,"model_config":{"model":"reasoning","reasoning_effort":"low","max_output_tokens":4000}`
 		}
-		_, _, reasoning, last := e.stream(t, as, project.Id, made.Id, "", thinking)
+		_, _, reasoning, last := stream(t, e, as, project.Id, made.Id, "", thinking)
 		require.Equal(t, "done", last.name, last.data)
 		assert.NotEmpty(t, reasoning)
 
 		// Tools, a schema and a stream together.
-		more := `,"tools":[` + weatherTool + `],"response_format":` + answerSchema
-		events, _, _, last := e.stream(t, as, project.Id, made.Id, "tool", more)
+		more := `,"tools":[` + apitest.WeatherTool + `],"response_format":` + answerSchema
+		events, _, _, last := stream(t, e, as, project.Id, made.Id, "tool", more)
 		require.Equal(t, "done", last.name, last.data)
 		require.NoError(t, json.Unmarshal([]byte(last.data), &streamed))
 		assert.Equal(t, contract.CompletionStopReasonToolCalls, streamed.StopReason, "it waits for the result")
@@ -144,7 +123,7 @@ func TestCompletion(t *testing.T) {
 		assert.True(t, hasToolDelta(events))
 
 		// A fixed answer goes on.
-		events, text, _, last = e.stream(t, as, project.Id, made.Id, "tool", more+`,"tool_answers":{"get_weather":{"content":"sunny"}}`)
+		events, text, _, last = stream(t, e, as, project.Id, made.Id, "tool", more+`,"tool_answers":{"get_weather":{"content":"sunny"}}`)
 		require.Equal(t, "done", last.name, last.data)
 		require.NoError(t, json.Unmarshal([]byte(last.data), &streamed))
 		assert.Equal(t, contract.CompletionStopReasonFinished, streamed.StopReason)
@@ -154,10 +133,10 @@ func TestCompletion(t *testing.T) {
 		assert.Contains(t, fmt.Sprint(events), "tool_result")
 
 		// Recorded answers are used up.
-		again := e.complete(t, as, project.Id, made.Id, "tool", `,"tools":[`+weatherTool+`],"tool_answers":{"get_weather":{"recorded":[{"content":"rainy"}]}}`)
+		again := e.Complete(t, as, project.Id, made.Id, "tool", `,"tools":[`+apitest.WeatherTool+`],"tool_answers":{"get_weather":{"recorded":[{"content":"rainy"}]}}`)
 		assert.Contains(t, contentOf(t, again.Message), "rainy")
 
-		structured := e.complete(t, as, project.Id, made.Id, "text", `,"response_format":`+answerSchema)
+		structured := e.Complete(t, as, project.Id, made.Id, "text", `,"response_format":`+answerSchema)
 		require.NotNil(t, structured.OutputStrategy)
 		assert.Equal(t, contract.OutputStrategyNative, *structured.OutputStrategy)
 		var answer struct {
@@ -167,7 +146,7 @@ func TestCompletion(t *testing.T) {
 		require.NoError(t, json.Unmarshal([]byte(contentOf(t, structured.Message)), &answer))
 		assert.NotNil(t, answer.City)
 
-		rounds := e.complete(t, as, project.Id, made.Id, "text", `,"max_rounds":1`)
+		rounds := e.Complete(t, as, project.Id, made.Id, "text", `,"max_rounds":1`)
 		assert.Equal(t, 1, rounds.Rounds)
 	}
 }
@@ -184,16 +163,16 @@ func hasToolDelta(events []sentEvent) bool {
 // TestCompletionOfPrompt renders a version of a prompt, with messages after it and parameters that win.
 func TestCompletionOfPrompt(t *testing.T) {
 	t.Parallel()
-	e := newEnv(t)
-	session, project := e.setUp(t)
-	as := cookie(session)
+	e := apitest.New(t)
+	session, project := e.SetUp(t)
+	as := apitest.Cookie(session)
 	server := provider.Start(t, provider.Options{})
-	made := e.connect(t, as, project.Id, "openai", server, "")
-	prompt := must[contract.Prompt](t, e.do(t, http.MethodPost, "/v1/prompts", fmt.Sprintf(`{"project_id":%q,"name":"capital","version":{
+	made := e.Connect(t, as, project.Id, "openai", server, "")
+	prompt := apitest.Must[contract.Prompt](t, e.Do(t, http.MethodPost, "/v1/prompts", fmt.Sprintf(`{"project_id":%q,"name":"capital","version":{
 		"messages":[{"role":"system","content":"Answer in {{language}}."}],"model_config":{"model":"error-500","temperature":0.5}}}`, project.Id), as), http.StatusCreated)
 	for _, named := range []string{`"name":"capital"`, `"name":"capital","version":1`, `"id":"` + prompt.Id.String() + `"`, `"id":"` + prompt.Id.String() + `","alias":"latest"`} {
 		more := `,"prompt":{` + named + `},"variables":{"language":"French","question":"Where?"},"template_format":"mustache","messages":[{"role":"user","content":"{{question}}"}]`
-		done := e.complete(t, as, project.Id, made.Id, "echo", more)
+		done := e.Complete(t, as, project.Id, made.Id, "echo", more)
 		assert.Equal(t, "Where?", contentOf(t, done.Message), named)
 		sent := server.Requests()
 		var body struct {
@@ -205,11 +184,11 @@ func TestCompletionOfPrompt(t *testing.T) {
 		assert.Equal(t, "Answer in French.", body.Messages[0].Content)
 	}
 	// A null takes a parameter of the prompt away, and its other parameters in extra.
-	e.do(t, http.MethodPost, "/v1/prompts", fmt.Sprintf(`{"project_id":%q,"name":"set","version":{
+	e.Do(t, http.MethodPost, "/v1/prompts", fmt.Sprintf(`{"project_id":%q,"name":"set","version":{
 		"messages":[{"role":"user","content":"Where?"}],"model_config":{"model":"no-temperature","temperature":0.5,"seed":3,"stop":["x"],"extra":{"user":"a"}}}}`, project.Id), as)
-	refusedAs := wantProblem(t, e.do(t, http.MethodPost, "/v1/playground/completions", fmt.Sprintf(`{"project_id":%q,"provider_id":%q,"prompt":{"name":"set"}}`, project.Id, made.Id), as), http.StatusUnprocessableEntity)
+	refusedAs := apitest.WantProblem(t, e.Do(t, http.MethodPost, "/v1/playground/completions", fmt.Sprintf(`{"project_id":%q,"provider_id":%q,"prompt":{"name":"set"}}`, project.Id, made.Id), as), http.StatusUnprocessableEntity)
 	assert.Equal(t, "body.model_config.temperature", (*refusedAs.Errors)[0].Location)
-	e.complete(t, as, project.Id, made.Id, "no-temperature", `,"messages":[{"role":"user","content":"And?"}],"prompt":{"name":"set"},"model_config":{"temperature":null,"stop":null,"extra":null}`)
+	e.Complete(t, as, project.Id, made.Id, "no-temperature", `,"messages":[{"role":"user","content":"And?"}],"prompt":{"name":"set"},"model_config":{"temperature":null,"stop":null,"extra":null}`)
 	sent := server.Requests()
 	var without map[string]any
 	require.NoError(t, json.Unmarshal(sent[len(sent)-1].Body, &without))
@@ -228,31 +207,31 @@ func TestCompletionOfPrompt(t *testing.T) {
 		{`,"model_config":{}`, "body.model_config.model"},
 		{`,"tool_answers":{"a":{}}`, "body.tool_answers.a"},
 	} {
-		refused := wantProblem(t, e.do(t, http.MethodPost, "/v1/playground/completions", completionBody(project.Id, made.Id, "echo", bad.more), as), http.StatusUnprocessableEntity)
+		refused := apitest.WantProblem(t, e.Do(t, http.MethodPost, "/v1/playground/completions", apitest.CompletionBody(project.Id, made.Id, "echo", bad.more), as), http.StatusUnprocessableEntity)
 		require.NotNil(t, refused.Errors, bad.more)
 		assert.Equal(t, bad.location, (*refused.Errors)[0].Location, bad.more)
 	}
 	// A prompt of another tenant is like none.
-	other := e.addMember(t, "bob@example.com", "owner", uuid.Nil)
-	theirs := must[contract.Me](t, e.do(t, http.MethodGet, "/v1/me", nil, cookie(other)), http.StatusOK).Projects[0]
-	foreign := e.createPrompt(t, cookie(other), theirs.Id, "foreign", "one")
-	for _, named := range []string{`"id":"` + foreign.Id.String() + `"`, `"id":"` + noSuchID + `"`, `"name":"foreign"`} {
-		refused := wantProblem(t, e.do(t, http.MethodPost, "/v1/playground/completions", completionBody(project.Id, made.Id, "echo", `,"prompt":{`+named+`}`), as), http.StatusUnprocessableEntity)
+	other := e.AddMember(t, "bob@example.com", "owner", uuid.Nil)
+	theirs := apitest.Must[contract.Me](t, e.Do(t, http.MethodGet, "/v1/me", nil, apitest.Cookie(other)), http.StatusOK).Projects[0]
+	foreign := e.CreatePrompt(t, apitest.Cookie(other), theirs.Id, "foreign", "one")
+	for _, named := range []string{`"id":"` + foreign.Id.String() + `"`, `"id":"` + apitest.NoSuchID + `"`, `"name":"foreign"`} {
+		refused := apitest.WantProblem(t, e.Do(t, http.MethodPost, "/v1/playground/completions", apitest.CompletionBody(project.Id, made.Id, "echo", `,"prompt":{`+named+`}`), as), http.StatusUnprocessableEntity)
 		assert.Equal(t, "is no version of a prompt of the project", (*refused.Errors)[0].Message)
 	}
-	key := bearer(e.mint(t, session, project.Id, contract.ScopeCompletionsWrite).Key)
-	wantProblem(t, e.do(t, http.MethodPost, "/v1/playground/completions", completionBody(project.Id, made.Id, "echo", `,"prompt":{"name":"capital"}`), key), http.StatusForbidden)
-	e.complete(t, key, project.Id, made.Id, "text", "")
-	reading := bearer(e.mint(t, session, project.Id, contract.ScopeEvalsRead, contract.ScopePromptsWrite).Key)
-	wantProblem(t, e.do(t, http.MethodPost, "/v1/playground/completions", completionBody(project.Id, made.Id, "text", ""), reading), http.StatusForbidden)
+	key := apitest.Bearer(e.Mint(t, session, project.Id, contract.ScopeCompletionsWrite).Key)
+	apitest.WantProblem(t, e.Do(t, http.MethodPost, "/v1/playground/completions", apitest.CompletionBody(project.Id, made.Id, "echo", `,"prompt":{"name":"capital"}`), key), http.StatusForbidden)
+	e.Complete(t, key, project.Id, made.Id, "text", "")
+	reading := apitest.Bearer(e.Mint(t, session, project.Id, contract.ScopeEvalsRead, contract.ScopePromptsWrite).Key)
+	apitest.WantProblem(t, e.Do(t, http.MethodPost, "/v1/playground/completions", apitest.CompletionBody(project.Id, made.Id, "text", ""), reading), http.StatusForbidden)
 }
 
 // TestCompletionErrors checks what a client gets for each failure of a provider, streamed and not.
 func TestCompletionErrors(t *testing.T) {
 	t.Parallel()
-	e := newEnv(t)
-	session, project := e.setUp(t)
-	as := cookie(session)
+	e := apitest.New(t)
+	session, project := e.SetUp(t)
+	as := apitest.Cookie(session)
 	for _, kind := range []string{"openai", "anthropic"} {
 		server := provider.Start(t, provider.Options{})
 		midway := "provider_error"
@@ -283,9 +262,9 @@ func TestCompletionErrors(t *testing.T) {
 			t.Run(kind+" "+test.model, func(t *testing.T) {
 				t.Parallel()
 				// A connection of its own: one failure does not slow the next down.
-				made := e.connect(t, as, project.Id, kind, server, "")
+				made := e.Connect(t, as, project.Id, kind, server, "")
 				more := fmt.Sprintf(`,"model_config":{"model":%q,"temperature":0.7}`, test.model)
-				events, _, _, last := e.stream(t, as, project.Id, made.Id, test.model, more)
+				events, _, _, last := stream(t, e, as, project.Id, made.Id, test.model, more)
 				require.Equal(t, "error", last.name, "%v", events)
 				var streamed contract.Problem
 				require.NoError(t, json.Unmarshal([]byte(last.data), &streamed))
@@ -294,8 +273,8 @@ func TestCompletionErrors(t *testing.T) {
 				if test.streamed {
 					return
 				}
-				w := e.do(t, http.MethodPost, "/v1/playground/completions", completionBody(project.Id, made.Id, test.model, more), as)
-				assert.Equal(t, test.code, wantProblem(t, w, test.status).Code, w.Body)
+				w := e.Do(t, http.MethodPost, "/v1/playground/completions", apitest.CompletionBody(project.Id, made.Id, test.model, more), as)
+				assert.Equal(t, test.code, apitest.WantProblem(t, w, test.status).Code, w.Body)
 			})
 		}
 	}
@@ -304,17 +283,17 @@ func TestCompletionErrors(t *testing.T) {
 // TestRetries has a provider that fails at first.
 func TestRetries(t *testing.T) {
 	t.Parallel()
-	e := newEnv(t)
-	session, project := e.setUp(t)
-	as := cookie(session)
+	e := apitest.New(t)
+	session, project := e.SetUp(t)
+	as := apitest.Cookie(session)
 	server := provider.Start(t, provider.Options{})
-	made := e.connect(t, as, project.Id, "openai", server, "")
+	made := e.Connect(t, as, project.Id, "openai", server, "")
 	failed := provider.Reply{Error: &provider.Error{Status: http.StatusInternalServerError, Type: "server_error", Message: "Try again."}}
 	server.Next(failed, failed)
-	done := e.complete(t, as, project.Id, made.Id, "text", "")
+	done := e.Complete(t, as, project.Id, made.Id, "text", "")
 	assert.Equal(t, 3, done.Attempts)
 	assert.Equal(t, 1, done.Rounds)
-	spending := must[contract.Spending](t, e.do(t, http.MethodGet, "/v1/spending?project_id="+project.Id.String()+"&end="+inAnHour(e), nil, as), http.StatusOK)
+	spending := apitest.Must[contract.Spending](t, e.Do(t, http.MethodGet, "/v1/spending?project_id="+project.Id.String()+"&end="+apitest.InAnHour(e), nil, as), http.StatusOK)
 	assert.EqualValues(t, 3, spending.Total.CallCount)
 	assert.EqualValues(t, 2, spending.Total.FailedCount)
 }
@@ -322,13 +301,13 @@ func TestRetries(t *testing.T) {
 // TestLearned checks what refusals of parameters teach.
 func TestLearned(t *testing.T) {
 	t.Parallel()
-	e := newEnv(t)
-	session, project := e.setUp(t)
-	as := cookie(session)
+	e := apitest.New(t)
+	session, project := e.SetUp(t)
+	as := apitest.Cookie(session)
 	server := provider.Start(t, provider.Options{})
-	made := e.connect(t, as, project.Id, "openai", server, "")
+	made := e.Connect(t, as, project.Id, "openai", server, "")
 	modelOf := func(name string) contract.ProviderModel {
-		list := must[contract.ProviderModelList](t, e.do(t, http.MethodGet, "/v1/providers/"+made.Id.String()+"/models", nil, as), http.StatusOK)
+		list := apitest.Must[contract.ProviderModelList](t, e.Do(t, http.MethodGet, "/v1/providers/"+made.Id.String()+"/models", nil, as), http.StatusOK)
 		for _, model := range list.Data {
 			if model.Id == name {
 				return model
@@ -347,30 +326,30 @@ func TestLearned(t *testing.T) {
 		return n
 	}
 	// A parameter that the user set is refused, not left out, and the refusal is remembered.
-	refused := wantProblem(t, e.do(t, http.MethodPost, "/v1/playground/completions",
-		completionBody(project.Id, made.Id, "", `,"model_config":{"model":"no-temperature","temperature":0.3}`), as), http.StatusUnprocessableEntity)
+	refused := apitest.WantProblem(t, e.Do(t, http.MethodPost, "/v1/playground/completions",
+		apitest.CompletionBody(project.Id, made.Id, "", `,"model_config":{"model":"no-temperature","temperature":0.3}`), as), http.StatusUnprocessableEntity)
 	assert.Equal(t, "body.model_config.temperature", (*refused.Errors)[0].Location)
 	notes := modelOf("no-temperature").Notes
 	require.Len(t, notes, 1)
 	assert.Equal(t, "temperature", notes[0].Parameter)
-	preview := must[contract.CompletionPreview](t, e.do(t, http.MethodPost, "/v1/playground/completions/_actions/preview",
-		completionBody(project.Id, made.Id, "", `,"model_config":{"model":"no-temperature","temperature":0.3}`), as), http.StatusOK)
+	preview := apitest.Must[contract.CompletionPreview](t, e.Do(t, http.MethodPost, "/v1/playground/completions/_actions/preview",
+		apitest.CompletionBody(project.Id, made.Id, "", `,"model_config":{"model":"no-temperature","temperature":0.3}`), as), http.StatusOK)
 	require.Len(t, preview.Warnings, 1)
 	assert.Contains(t, preview.Warnings[0], "temperature")
 
 	// Another name of the same parameter is found and remembered.
 	before := requests()
-	e.complete(t, as, project.Id, made.Id, "", `,"model_config":{"model":"no-max-tokens","max_output_tokens":100}`)
-	e.complete(t, as, project.Id, made.Id, "", `,"model_config":{"model":"no-max-tokens","max_output_tokens":100}`)
+	e.Complete(t, as, project.Id, made.Id, "", `,"model_config":{"model":"no-max-tokens","max_output_tokens":100}`)
+	e.Complete(t, as, project.Id, made.Id, "", `,"model_config":{"model":"no-max-tokens","max_output_tokens":100}`)
 	assert.LessOrEqual(t, requests()-before, 3)
 
 	// Without schemas, the next way is found and remembered.
 	before = requests()
-	done := e.complete(t, as, project.Id, made.Id, "no-schema", `,"response_format":`+answerSchema)
+	done := e.Complete(t, as, project.Id, made.Id, "no-schema", `,"response_format":`+answerSchema)
 	require.NotNil(t, done.OutputStrategy)
 	assert.Equal(t, contract.OutputStrategyTool, *done.OutputStrategy)
 	assert.Equal(t, 2, requests()-before)
-	e.complete(t, as, project.Id, made.Id, "no-schema", `,"response_format":`+answerSchema)
+	e.Complete(t, as, project.Id, made.Id, "no-schema", `,"response_format":`+answerSchema)
 	assert.Equal(t, 3, requests()-before)
 	assert.Equal(t, contract.OutputStrategyTool, *modelOf("no-schema").OutputStrategy)
 }
@@ -378,18 +357,18 @@ func TestLearned(t *testing.T) {
 // TestCompletionEndsWithItsClient has clients that go away in the middle.
 func TestCompletionEndsWithItsClient(t *testing.T) {
 	t.Parallel()
-	e := newEnv(t)
-	session, project := e.setUp(t)
-	as := cookie(session)
-	api := httptest.NewServer(e.api)
+	e := apitest.New(t)
+	session, project := e.SetUp(t)
+	as := apitest.Cookie(session)
+	api := httptest.NewServer(e.API)
 	defer api.Close()
 	for _, kind := range []string{"openai", "anthropic"} {
 		for _, stream := range []string{"", `,"stream":true`} {
 			server := provider.Start(t, provider.Options{})
-			made := e.connect(t, as, project.Id, kind, server, "")
+			made := e.Connect(t, as, project.Id, kind, server, "")
 			ctx, cancel := context.WithCancel(t.Context())
 			req, err := http.NewRequestWithContext(ctx, http.MethodPost, api.URL+"/v1/playground/completions",
-				strings.NewReader(completionBody(project.Id, made.Id, "long@10ms+20ms", stream)))
+				strings.NewReader(apitest.CompletionBody(project.Id, made.Id, "long@10ms+20ms", stream)))
 			require.NoError(t, err)
 			req.Header.Set("Content-Type", "application/json")
 			req.Header.Set("Origin", api.URL)
@@ -409,7 +388,7 @@ func TestCompletionEndsWithItsClient(t *testing.T) {
 			<-ended
 			require.Eventually(t, func() bool { return server.Requests()[0].Gone }, 10*time.Second, 5*time.Millisecond, "%s%s", kind, stream)
 			require.Eventually(t, func() bool {
-				return must[contract.Provider](t, e.do(t, http.MethodGet, "/v1/providers/"+made.Id.String(), nil, as), http.StatusOK).Activity.Running == 0
+				return apitest.Must[contract.Provider](t, e.Do(t, http.MethodGet, "/v1/providers/"+made.Id.String(), nil, as), http.StatusOK).Activity.Running == 0
 			}, 10*time.Second, 5*time.Millisecond)
 		}
 	}
@@ -417,15 +396,15 @@ func TestCompletionEndsWithItsClient(t *testing.T) {
 
 func TestPreviewCompletion(t *testing.T) {
 	t.Parallel()
-	e := newEnv(t)
-	session, project := e.setUp(t)
-	as := cookie(session)
+	e := apitest.New(t)
+	session, project := e.SetUp(t)
+	as := apitest.Cookie(session)
 	server := provider.Start(t, provider.Options{})
 	for _, kind := range []string{"openai", "anthropic"} {
-		made := e.connect(t, as, project.Id, kind, server, `,"headers":{"X-Extra":"v"}`)
+		made := e.Connect(t, as, project.Id, kind, server, `,"headers":{"X-Extra":"v"}`)
 		more := `,"messages":[{"role":"user","content":"It's {{x}}"}],"template_format":"mustache","variables":{"x":"a 'quote'","y":1},"model_config":{"model":"priced","max_output_tokens":100}`
-		e.do(t, http.MethodPost, "/v1/projects/"+project.Id.String()+"/prices", contract.PriceWrite{Model: "priced", Input: 1, Output: 10}, as)
-		preview := must[contract.CompletionPreview](t, e.do(t, http.MethodPost, "/v1/playground/completions/_actions/preview", completionBody(project.Id, made.Id, "", more), as), http.StatusOK)
+		e.Do(t, http.MethodPost, "/v1/projects/"+project.Id.String()+"/prices", contract.PriceWrite{Model: "priced", Input: 1, Output: 10}, as)
+		preview := apitest.Must[contract.CompletionPreview](t, e.Do(t, http.MethodPost, "/v1/playground/completions/_actions/preview", apitest.CompletionBody(project.Id, made.Id, "", more), as), http.StatusOK)
 		assert.True(t, preview.Priced)
 		assert.Greater(t, *preview.MaxCostUsd, 0.001)
 		assert.Equal(t, []string{"y"}, preview.Unused)
@@ -439,25 +418,25 @@ func TestPreviewCompletion(t *testing.T) {
 
 func TestScenarios(t *testing.T) {
 	t.Parallel()
-	e := newEnv(t)
-	session, project := e.setUp(t)
-	as := cookie(session)
-	content := `{"messages":[{"role":"user","content":"{{q}}"}],"variables":{"q":1.0},"tools":[` + weatherTool + `]}`
+	e := apitest.New(t)
+	session, project := e.SetUp(t)
+	as := apitest.Cookie(session)
+	content := `{"messages":[{"role":"user","content":"{{q}}"}],"variables":{"q":1.0},"tools":[` + apitest.WeatherTool + `]}`
 	body := fmt.Sprintf(`{"project_id":%q,"name":"first","content":%s}`, project.Id, content)
-	w := e.do(t, http.MethodPost, "/v1/playground/scenarios", body, as)
-	made := must[contract.Scenario](t, w, http.StatusCreated)
+	w := e.Do(t, http.MethodPost, "/v1/playground/scenarios", body, as)
+	made := apitest.Must[contract.Scenario](t, w, http.StatusCreated)
 	path := w.Header().Get("Location")
 	assert.JSONEq(t, content, string(made.Content))
-	assert.Equal(t, "name_taken", wantProblem(t, e.do(t, http.MethodPost, "/v1/playground/scenarios", body, as), http.StatusConflict).Code)
-	page := must[contract.ScenarioPage](t, e.do(t, http.MethodGet, "/v1/playground/scenarios?project_id="+project.Id.String(), nil, as), http.StatusOK)
+	assert.Equal(t, "name_taken", apitest.WantProblem(t, e.Do(t, http.MethodPost, "/v1/playground/scenarios", body, as), http.StatusConflict).Code)
+	page := apitest.Must[contract.ScenarioPage](t, e.Do(t, http.MethodGet, "/v1/playground/scenarios?project_id="+project.Id.String(), nil, as), http.StatusOK)
 	require.Len(t, page.Data, 1)
 	assert.Equal(t, "first", page.Data[0].Name)
-	renamed := must[contract.Scenario](t, e.do(t, http.MethodPatch, path, `{"name":"second"}`, as), http.StatusOK)
+	renamed := apitest.Must[contract.Scenario](t, e.Do(t, http.MethodPatch, path, `{"name":"second"}`, as), http.StatusOK)
 	assert.JSONEq(t, content, string(renamed.Content))
-	changed := must[contract.Scenario](t, e.do(t, http.MethodPatch, path, `{"content":{"messages":[]}}`, as), http.StatusOK)
+	changed := apitest.Must[contract.Scenario](t, e.Do(t, http.MethodPatch, path, `{"content":{"messages":[]}}`, as), http.StatusOK)
 	assert.JSONEq(t, `{"messages":[]}`, string(changed.Content))
 	assert.Equal(t, "second", changed.Name)
-	wantProblem(t, e.do(t, http.MethodPatch, path, `{"content":{}}`, as), http.StatusUnprocessableEntity)
-	require.Equal(t, http.StatusNoContent, e.do(t, http.MethodDelete, path, nil, as).Code)
-	wantProblem(t, e.do(t, http.MethodGet, path, nil, as), http.StatusNotFound)
+	apitest.WantProblem(t, e.Do(t, http.MethodPatch, path, `{"content":{}}`, as), http.StatusUnprocessableEntity)
+	require.Equal(t, http.StatusNoContent, e.Do(t, http.MethodDelete, path, nil, as).Code)
+	apitest.WantProblem(t, e.Do(t, http.MethodGet, path, nil, as), http.StatusNotFound)
 }

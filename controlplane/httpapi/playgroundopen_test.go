@@ -1,4 +1,4 @@
-package httpapi
+package httpapi_test
 
 import (
 	"encoding/json"
@@ -15,6 +15,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/looptrace/looptrace/controlplane/httpapi/apitest"
 	"github.com/looptrace/looptrace/controlplane/httpapi/contract"
 	"github.com/looptrace/looptrace/test/engines"
 	"github.com/looptrace/looptrace/test/provider"
@@ -33,8 +34,8 @@ var openedRecordings = []string{
 
 // openedEnv has recorded runs, and a connection to the scripted provider for each API.
 type openedEnv struct {
-	*env
-	as          option
+	*apitest.Env
+	as          apitest.Option
 	project     uuid.UUID
 	server      *provider.Server
 	connections map[string]uuid.UUID
@@ -44,22 +45,22 @@ type openedEnv struct {
 func newOpenedEnv(t *testing.T, files []string) *openedEnv {
 	t.Helper()
 	address := engines.ClickHouse(t)
-	e := newEnvOn(t, engines.Postgres(t), address)
-	session, project := e.setUp(t)
-	o := &openedEnv{env: e, as: cookie(session), project: project.Id, server: provider.Start(t, provider.Options{}), connections: map[string]uuid.UUID{}}
+	e := apitest.NewOn(t, engines.Postgres(t), address)
+	session, project := e.SetUp(t)
+	o := &openedEnv{Env: e, as: apitest.Cookie(session), project: project.Id, server: provider.Start(t, provider.Options{}), connections: map[string]uuid.UUID{}}
 	for _, kind := range []string{"openai", "anthropic"} {
-		o.connections[kind] = e.connect(t, o.as, project.Id, kind, o.server, "").Id
+		o.connections[kind] = e.Connect(t, o.as, project.Id, kind, o.server, "").Id
 	}
-	o.stored = storeRecorded(t, address, project.Id, files)
+	o.stored = apitest.StoreRecorded(t, address, project.Id, files)
 	return o
 }
 
 // calls returns the model calls of a run that did not fail, in their order.
 func (e *openedEnv) calls(t *testing.T, run uuid.UUID) (calls []contract.Span) {
 	t.Helper()
-	page := must[contract.SpanPage](t, e.do(t, http.MethodGet, "/v1/runs/"+run.String()+"/spans?limit=500", nil, e.as), http.StatusOK)
+	page := apitest.Must[contract.SpanPage](t, e.Do(t, http.MethodGet, "/v1/runs/"+run.String()+"/spans?limit=500", nil, e.as), http.StatusOK)
 	for _, span := range page.Data {
-		if span.Kind == kindModelCall && span.Status != contract.StatusError {
+		if span.Kind == "llm" && span.Status != contract.StatusError {
 			calls = append(calls, span)
 		}
 	}
@@ -69,7 +70,7 @@ func (e *openedEnv) calls(t *testing.T, run uuid.UUID) (calls []contract.Span) {
 func (e *openedEnv) open(t *testing.T, run uuid.UUID, span string) contract.PlaygroundOpened {
 	t.Helper()
 	body := fmt.Sprintf(`{"run_id":%q,"span_id":%q}`, run, span)
-	return must[contract.PlaygroundOpened](t, e.do(t, http.MethodPost, "/v1/playground/_actions/open", body, e.as), http.StatusOK)
+	return apitest.Must[contract.PlaygroundOpened](t, e.Do(t, http.MethodPost, "/v1/playground/_actions/open", body, e.as), http.StatusOK)
 }
 
 // chatMessage is a message of chat completions.
@@ -198,9 +199,9 @@ func TestOpenRecordedCalls(t *testing.T) {
 				continue
 			}
 			for kind := range e.connections {
-				w := e.do(t, http.MethodPost, "/v1/playground/completions", e.repeated(t, kind, &opened), e.as)
+				w := e.Do(t, http.MethodPost, "/v1/playground/completions", e.repeated(t, kind, &opened), e.as)
 				if others := otherAPI(kind, &opened); len(others) > 0 {
-					refused := wantProblem(t, w, http.StatusUnprocessableEntity)
+					refused := apitest.WantProblem(t, w, http.StatusUnprocessableEntity)
 					assert.Equal(t, "parameter_refused", refused.Code)
 					assert.Contains(t, (*refused.Errors)[0].Location, "body.model_config.", text)
 					continue
@@ -221,7 +222,7 @@ func TestOpenRecordedCalls(t *testing.T) {
 		}
 	}
 	golden := filepath.Join("testdata", "opened.golden")
-	if *update {
+	if apitest.Updating() {
 		require.NoError(t, os.WriteFile(golden, []byte(text.String()), 0o644))
 	}
 	want, err := os.ReadFile(golden)
@@ -255,7 +256,7 @@ func (e *openedEnv) loops(t *testing.T, name string, o *contract.PlaygroundOpene
 	e.server.Next(provider.Reply{ToolCalls: calls})
 	body := e.repeated(t, "openai", o)
 	body["tool_answers"], body["model_config"] = o.ToolAnswers, map[string]any{"model": "text"}
-	done := must[contract.Completion](t, e.do(t, http.MethodPost, "/v1/playground/completions", body, e.as), http.StatusOK)
+	done := apitest.Must[contract.Completion](t, e.Do(t, http.MethodPost, "/v1/playground/completions", body, e.as), http.StatusOK)
 	assert.Equal(t, contract.CompletionStopReasonFinished, done.StopReason, name)
 	assert.Equal(t, 2, done.Rounds, name)
 	if assert.Len(t, done.AddedMessages, 2+len(calls), name) {
@@ -296,12 +297,12 @@ func TestOpenRealCalls(t *testing.T) {
 				if !asked {
 					continue // Anthropic has no call with instructions alone
 				}
-				w := e.do(t, http.MethodPost, "/v1/playground/completions", e.repeated(t, kind, &opened), e.as)
+				w := e.Do(t, http.MethodPost, "/v1/playground/completions", e.repeated(t, kind, &opened), e.as)
 				if w.Code == http.StatusOK {
 					accepted++
 					continue
 				}
-				refused := wantProblem(t, w, http.StatusUnprocessableEntity)
+				refused := apitest.WantProblem(t, w, http.StatusUnprocessableEntity)
 				assert.Contains(t, (*refused.Errors)[0].Location, "body.model_config.", "%s %s\n%s%s", file, kind, openedText(t, &opened), w.Body)
 			}
 		}

@@ -1,10 +1,8 @@
-package httpapi
+package httpapi_test
 
 import (
 	"net/http"
-	"net/http/httptest"
 	"net/url"
-	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -14,6 +12,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/looptrace/looptrace/controlplane/httpapi/apitest"
 	"github.com/looptrace/looptrace/controlplane/httpapi/contract"
 	"github.com/looptrace/looptrace/internal/clickhouse"
 	"github.com/looptrace/looptrace/internal/postgres"
@@ -24,12 +23,12 @@ import (
 
 func TestPricesOfAProject(t *testing.T) {
 	t.Parallel()
-	e := newEnv(t)
-	owner, project := e.setUp(t)
+	e := apitest.New(t)
+	owner, project := e.SetUp(t)
 	path := "/v1/projects/" + project.Id.String() + "/prices"
 	list := func(query string) contract.PricePage {
 		t.Helper()
-		return must[contract.PricePage](t, e.do(t, http.MethodGet, path+query, nil, cookie(owner)), http.StatusOK)
+		return apitest.Must[contract.PricePage](t, e.Do(t, http.MethodGet, path+query, nil, apitest.Cookie(owner)), http.StatusOK)
 	}
 
 	// The table alone, searched and paged.
@@ -56,8 +55,8 @@ func TestPricesOfAProject(t *testing.T) {
 	assert.Equal(t, int64(200_000), tiers.Tiers[0].Above)
 
 	// A price of the project's own: made, listed first, changed with a version of its own, deleted.
-	w := e.do(t, http.MethodPost, path, `{"provider":" OpenAI ","model":"GPT-4o","valid_from":"2026-01-01T01:00:00+01:00","input":1,"output":4,"cache_read":0}`, cookie(owner))
-	made := must[contract.Price](t, w, http.StatusCreated)
+	w := e.Do(t, http.MethodPost, path, `{"provider":" OpenAI ","model":"GPT-4o","valid_from":"2026-01-01T01:00:00+01:00","input":1,"output":4,"cache_read":0}`, apitest.Cookie(owner))
+	made := apitest.Must[contract.Price](t, w, http.StatusCreated)
 	assert.Equal(t, path+"/"+made.Id.String(), w.Header().Get("Location"))
 	assert.Equal(t, "openai gpt-4o", made.Provider+" "+made.Model)
 	assert.Equal(t, time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC), *made.ValidFrom)
@@ -70,7 +69,7 @@ func TestPricesOfAProject(t *testing.T) {
 	assert.Empty(t, list("?source=project&search=claude").Data)
 
 	one := path + "/" + made.Id.String()
-	changed := must[contract.Price](t, e.do(t, http.MethodPut, one, contract.PriceWrite{Model: "gpt-4o*", Input: 2}, cookie(owner)), http.StatusOK)
+	changed := apitest.Must[contract.Price](t, e.Do(t, http.MethodPut, one, contract.PriceWrite{Model: "gpt-4o*", Input: 2}, apitest.Cookie(owner)), http.StatusOK)
 	assert.Equal(t, made.Id, changed.Id)
 	assert.NotEqual(t, made.Version, changed.Version)
 	assert.Empty(t, changed.Provider)
@@ -78,7 +77,7 @@ func TestPricesOfAProject(t *testing.T) {
 	assert.Nil(t, changed.CacheRead)
 
 	// What is stored is what spans are priced by.
-	stored, err := postgres.PriceOverrides(t.Context(), e.db)
+	stored, err := postgres.PriceOverrides(t.Context(), e.DB)
 	require.NoError(t, err)
 	require.Len(t, stored[project.Id.String()], 1)
 	price := prices.Default().WithOverrides(stored[project.Id.String()]).Find("azure", "gpt-4o-mini", time.Now())
@@ -87,32 +86,32 @@ func TestPricesOfAProject(t *testing.T) {
 	// A model has one price from a moment on.
 	for _, again := range []struct{ method, path string }{{http.MethodPost, path}, {http.MethodPut, one}} {
 		if again.method == http.MethodPut {
-			must[contract.Price](t, e.do(t, http.MethodPost, path, contract.PriceWrite{Model: "taken"}, cookie(owner)), http.StatusCreated)
-			w = e.do(t, again.method, again.path, contract.PriceWrite{Model: "Taken"}, cookie(owner))
+			apitest.Must[contract.Price](t, e.Do(t, http.MethodPost, path, contract.PriceWrite{Model: "taken"}, apitest.Cookie(owner)), http.StatusCreated)
+			w = e.Do(t, again.method, again.path, contract.PriceWrite{Model: "Taken"}, apitest.Cookie(owner))
 		} else {
-			w = e.do(t, again.method, again.path, contract.PriceWrite{Model: "gpt-4o*"}, cookie(owner))
+			w = e.Do(t, again.method, again.path, contract.PriceWrite{Model: "gpt-4o*"}, apitest.Cookie(owner))
 		}
-		assert.Equal(t, []string{"body.model"}, locations(t, w), again.method)
+		assert.Equal(t, []string{"body.model"}, apitest.Locations(t, w), again.method)
 	}
 
-	assert.Equal(t, http.StatusNoContent, e.do(t, http.MethodDelete, one, nil, cookie(owner)).Code)
-	assert.Equal(t, http.StatusNotFound, e.do(t, http.MethodDelete, one, nil, cookie(owner)).Code)
-	assert.Equal(t, http.StatusNotFound, e.do(t, http.MethodPut, one, contract.PriceWrite{Model: "x"}, cookie(owner)).Code)
+	assert.Equal(t, http.StatusNoContent, e.Do(t, http.MethodDelete, one, nil, apitest.Cookie(owner)).Code)
+	assert.Equal(t, http.StatusNotFound, e.Do(t, http.MethodDelete, one, nil, apitest.Cookie(owner)).Code)
+	assert.Equal(t, http.StatusNotFound, e.Do(t, http.MethodPut, one, contract.PriceWrite{Model: "x"}, apitest.Cookie(owner)).Code)
 	assert.Len(t, list("?source=project").Data, 1)
 
 	// A key that may only read sees them, and changes none.
-	reader := bearer(e.mint(t, owner, project.Id, contract.ScopeRunsRead).Key)
-	assert.Equal(t, http.StatusOK, e.do(t, http.MethodGet, path, nil, reader).Code)
-	assert.Equal(t, http.StatusForbidden, e.do(t, http.MethodPost, path, contract.PriceWrite{Model: "x"}, reader).Code)
-	assert.Equal(t, http.StatusForbidden, e.do(t, http.MethodPut, one, contract.PriceWrite{Model: "x"}, reader).Code)
-	assert.Equal(t, http.StatusForbidden, e.do(t, http.MethodDelete, one, nil, reader).Code)
-	assert.Equal(t, http.StatusForbidden, e.do(t, http.MethodGet, path+"/_unpriced", nil, bearer(e.mint(t, owner, project.Id, contract.ScopeIngestWrite).Key)).Code)
+	reader := apitest.Bearer(e.Mint(t, owner, project.Id, contract.ScopeRunsRead).Key)
+	assert.Equal(t, http.StatusOK, e.Do(t, http.MethodGet, path, nil, reader).Code)
+	assert.Equal(t, http.StatusForbidden, e.Do(t, http.MethodPost, path, contract.PriceWrite{Model: "x"}, reader).Code)
+	assert.Equal(t, http.StatusForbidden, e.Do(t, http.MethodPut, one, contract.PriceWrite{Model: "x"}, reader).Code)
+	assert.Equal(t, http.StatusForbidden, e.Do(t, http.MethodDelete, one, nil, reader).Code)
+	assert.Equal(t, http.StatusForbidden, e.Do(t, http.MethodGet, path+"/_unpriced", nil, apitest.Bearer(e.Mint(t, owner, project.Id, contract.ScopeIngestWrite).Key)).Code)
 }
 
 func TestPricesSayWhatIsWrong(t *testing.T) {
 	t.Parallel()
-	e := newEnv(t)
-	owner, project := e.setUp(t)
+	e := apitest.New(t)
+	owner, project := e.SetUp(t)
 	path := "/v1/projects/" + project.Id.String() + "/prices"
 	for body, want := range map[string][]string{
 		`{}`: {"body.input", "body.model", "body.output"},
@@ -126,19 +125,19 @@ func TestPricesSayWhatIsWrong(t *testing.T) {
 		`{"model":"a*b*c*d*e*f","input":1,"output":1}`:                      {"body.model"},
 		`{"model":"` + strings.Repeat("ü", 200) + `","input":1,"output":1}`: {"body.model"}, // 400 bytes
 	} {
-		w := e.do(t, http.MethodPost, path, body, cookie(owner))
-		assert.Equal(t, want, locations(t, w), body)
+		w := e.Do(t, http.MethodPost, path, body, apitest.Cookie(owner))
+		assert.Equal(t, want, apitest.Locations(t, w), body)
 	}
 	for _, query := range []string{"?source=mine", "?limit=0", "?search=" + url.QueryEscape(strings.Repeat("x", 300))} {
-		assert.Equal(t, http.StatusUnprocessableEntity, e.do(t, http.MethodGet, path+query, nil, cookie(owner)).Code, query)
+		assert.Equal(t, http.StatusUnprocessableEntity, e.Do(t, http.MethodGet, path+query, nil, apitest.Cookie(owner)).Code, query)
 	}
 }
 
 func TestUnpricedModels(t *testing.T) {
 	t.Parallel()
 	clickhouseURL := engines.ClickHouse(t)
-	e := newEnvOn(t, engines.Postgres(t), clickhouseURL)
-	owner, project := e.setUp(t)
+	e := apitest.NewOn(t, engines.Postgres(t), clickhouseURL)
+	owner, project := e.SetUp(t)
 	writer, err := clickhouse.NewWriter(t.Context(), clickhouseURL)
 	require.NoError(t, err)
 	t.Cleanup(writer.Close)
@@ -164,25 +163,12 @@ func TestUnpricedModels(t *testing.T) {
 	path := "/v1/projects/" + project.Id.String() + "/prices"
 	unpriced := func() []contract.UnpricedModel {
 		t.Helper()
-		return must[contract.UnpricedModels](t, e.do(t, http.MethodGet, path+"/_unpriced", nil, cookie(owner)), http.StatusOK).Data
+		return apitest.Must[contract.UnpricedModels](t, e.Do(t, http.MethodGet, path+"/_unpriced", nil, apitest.Cookie(owner)), http.StatusOK).Data
 	}
 	assert.Equal(t, []contract.UnpricedModel{
 		{Provider: "acme", Model: "acme-2", SpanCount: 5, LastSeen: now.Add(-time.Hour)},
 		{Provider: "acme", Model: "acme-1", SpanCount: 3, LastSeen: now.Add(-time.Hour)},
 	}, unpriced())
-	must[contract.Price](t, e.do(t, http.MethodPost, path, contract.PriceWrite{Model: "acme-*", Input: 1}, cookie(owner)), http.StatusCreated)
+	apitest.Must[contract.Price](t, e.Do(t, http.MethodPost, path, contract.PriceWrite{Model: "acme-*", Input: 1}, apitest.Cookie(owner)), http.StatusCreated)
 	assert.Empty(t, unpriced())
-}
-
-// locations returns where the answer says that the request is wrong, in order.
-func locations(t *testing.T, w *httptest.ResponseRecorder) []string {
-	t.Helper()
-	got := wantProblem(t, w, http.StatusUnprocessableEntity)
-	require.NotNil(t, got.Errors)
-	var list []string
-	for _, e := range *got.Errors {
-		list = append(list, e.Location)
-	}
-	slices.Sort(list)
-	return list
 }

@@ -1,4 +1,4 @@
-package httpapi
+package httpapi_test
 
 import (
 	"encoding/json"
@@ -12,14 +12,15 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/looptrace/looptrace/controlplane/httpapi/apitest"
 	"github.com/looptrace/looptrace/controlplane/httpapi/contract"
 )
 
 func TestImportPrompts(t *testing.T) {
 	t.Parallel()
-	e := newEnv(t)
-	owner, project := e.setUp(t)
-	as := cookie(owner)
+	e := apitest.New(t)
+	owner, project := e.SetUp(t)
+	as := apitest.Cookie(owner)
 	const file = `[
 		{"name": "triage", "type": "chat", "version": 1, "prompt": [{"role": "system", "content": "Old {{a}}"}], "labels": [], "tags": ["support"], "config": {"model": "gpt-4o", "temperature": 0.5}},
 		{"name": "triage", "type": "chat", "version": 2, "prompt": [{"role": "system", "content": "New {{a}}"}, {"type": "placeholder", "name": "history"}], "labels": ["production", "latest"], "tags": ["support"], "config": {}},
@@ -31,7 +32,7 @@ func TestImportPrompts(t *testing.T) {
 		for name, value := range members {
 			body[name] = value
 		}
-		return must[contract.PromptImportReport](t, e.do(t, http.MethodPost, "/v1/prompts/_actions/import", body, as), http.StatusOK)
+		return apitest.Must[contract.PromptImportReport](t, e.Do(t, http.MethodPost, "/v1/prompts/_actions/import", body, as), http.StatusOK)
 	}
 	changes := func(r contract.PromptImportReport) (list []string) {
 		for _, one := range r.Imported {
@@ -45,25 +46,25 @@ func TestImportPrompts(t *testing.T) {
 	assert.Nil(t, planned.Imported[1].PromptId)
 	require.Len(t, planned.Rejected, 1)
 	assert.Equal(t, "nested version 1", planned.Rejected[0].SourceName)
-	assert.Empty(t, must[contract.PromptPage](t, e.do(t, http.MethodGet, "/v1/prompts", nil, as), http.StatusOK).Data, "a dry run imports nothing")
+	assert.Empty(t, apitest.Must[contract.PromptPage](t, e.Do(t, http.MethodGet, "/v1/prompts", nil, as), http.StatusOK).Data, "a dry run imports nothing")
 
 	done := ask(nil)
 	assert.Equal(t, changes(planned), changes(done))
-	page := must[contract.PromptPage](t, e.do(t, http.MethodGet, "/v1/prompts", nil, as), http.StatusOK)
+	page := apitest.Must[contract.PromptPage](t, e.Do(t, http.MethodGet, "/v1/prompts", nil, as), http.StatusOK)
 	require.Len(t, page.Data, 1)
 	assert.Equal(t, []string{"support"}, page.Data[0].Tags)
 	assert.Equal(t, 2, *page.Data[0].LatestVersion)
-	first := must[contract.PromptVersion](t, e.do(t, http.MethodGet, "/v1/prompts/"+page.Data[0].Id.String()+"/versions/1", nil, as), http.StatusOK)
+	first := apitest.Must[contract.PromptVersion](t, e.Do(t, http.MethodGet, "/v1/prompts/"+page.Data[0].Id.String()+"/versions/1", nil, as), http.StatusOK)
 	assert.JSONEq(t, `{"model":"gpt-4o","temperature":0.5}`, string(first.ModelConfig))
 
 	// Again, nothing changes. An alias that exists does not move.
-	must[contract.PromptAliasMoved](t, e.do(t, http.MethodPost, "/v1/prompts/"+page.Data[0].Id.String()+"/aliases", `{"alias":"production","version":1}`, as), http.StatusOK)
+	apitest.Must[contract.PromptAliasMoved](t, e.Do(t, http.MethodPost, "/v1/prompts/"+page.Data[0].Id.String()+"/aliases", `{"alias":"production","version":1}`, as), http.StatusOK)
 	assert.Equal(t, []string{"triage unchanged", "triage unchanged"}, changes(ask(nil)))
-	alias := must[contract.PromptAliasWithVersion](t, e.do(t, http.MethodGet, "/v1/prompts/"+page.Data[0].Id.String()+"/aliases/production", nil, as), http.StatusOK)
+	alias := apitest.Must[contract.PromptAliasWithVersion](t, e.Do(t, http.MethodGet, "/v1/prompts/"+page.Data[0].Id.String()+"/aliases/production", nil, as), http.StatusOK)
 	assert.Equal(t, 1, alias.Version)
 
 	for content, message := range map[string]string{"{": "line 1", "hello": "", `{"a":1}`: "OpenAI", " ": "empty"} {
-		refused := wantProblem(t, e.do(t, http.MethodPost, "/v1/prompts/_actions/import", map[string]any{"project_id": project.Id, "content": content}, as), http.StatusUnprocessableEntity)
+		refused := apitest.WantProblem(t, e.Do(t, http.MethodPost, "/v1/prompts/_actions/import", map[string]any{"project_id": project.Id, "content": content}, as), http.StatusUnprocessableEntity)
 		assert.Equal(t, "body.content", (*refused.Errors)[0].Location)
 		assert.Contains(t, (*refused.Errors)[0].Message, message)
 	}
@@ -72,8 +73,8 @@ func TestImportPrompts(t *testing.T) {
 // TestConcurrentImports imports the same prompts in opposite orders. Neither waits for the other for ever.
 func TestConcurrentImports(t *testing.T) {
 	t.Parallel()
-	e := newEnv(t)
-	owner, project := e.setUp(t)
+	e := apitest.New(t)
+	owner, project := e.SetUp(t)
 	for round := range 5 {
 		var forward []any
 		for i := range 40 {
@@ -88,7 +89,7 @@ func TestConcurrentImports(t *testing.T) {
 			text, err := json.Marshal(file)
 			require.NoError(t, err)
 			imports.Go(func() {
-				w := e.do(t, http.MethodPost, "/v1/prompts/_actions/import", map[string]any{"project_id": project.Id, "content": string(text)}, cookie(owner))
+				w := e.Do(t, http.MethodPost, "/v1/prompts/_actions/import", map[string]any{"project_id": project.Id, "content": string(text)}, apitest.Cookie(owner))
 				assert.Equal(t, http.StatusOK, w.Code, w.Body.String())
 			})
 		}

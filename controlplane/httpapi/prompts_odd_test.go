@@ -1,4 +1,4 @@
-package httpapi
+package httpapi_test
 
 import (
 	"net/http"
@@ -8,16 +8,17 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/looptrace/looptrace/controlplane/httpapi/apitest"
 	"github.com/looptrace/looptrace/controlplane/httpapi/contract"
 )
 
 func TestPromptsRefuseTextThatCannotBeStored(t *testing.T) {
 	t.Parallel()
-	e := newEnv(t)
-	owner, _ := e.setUp(t)
+	e := apitest.New(t)
+	owner, _ := e.SetUp(t)
 	for _, name := range []string{"search", "tag", "folder"} {
 		for _, text := range []string{"%00", "%ff"} {
-			refused := wantProblem(t, e.do(t, http.MethodGet, "/v1/prompts?"+name+"="+text, nil, cookie(owner)), http.StatusUnprocessableEntity)
+			refused := apitest.WantProblem(t, e.Do(t, http.MethodGet, "/v1/prompts?"+name+"="+text, nil, apitest.Cookie(owner)), http.StatusUnprocessableEntity)
 			require.Len(t, *refused.Errors, 1)
 			assert.Equal(t, "query."+name, (*refused.Errors)[0].Location)
 		}
@@ -26,23 +27,23 @@ func TestPromptsRefuseTextThatCannotBeStored(t *testing.T) {
 
 func TestPromptAliasIfMatchAny(t *testing.T) {
 	t.Parallel()
-	e := newEnv(t)
-	owner, project := e.setUp(t)
-	path := "/v1/prompts/" + e.createPrompt(t, cookie(owner), project.Id, "a", "one", "two").Id.String() + "/aliases"
+	e := apitest.New(t)
+	owner, project := e.SetUp(t)
+	path := "/v1/prompts/" + e.CreatePrompt(t, apitest.Cookie(owner), project.Id, "a", "one", "two").Id.String() + "/aliases"
 	move := func(version int) int {
-		return e.do(t, http.MethodPost, path, map[string]any{"alias": "b", "version": version}, cookie(owner), header("If-Match", "*")).Code
+		return e.Do(t, http.MethodPost, path, map[string]any{"alias": "b", "version": version}, apitest.Cookie(owner), apitest.Header("If-Match", "*")).Code
 	}
 	assert.Equal(t, http.StatusPreconditionFailed, move(1))
-	must[contract.PromptAliasMoved](t, e.do(t, http.MethodPost, path, `{"alias":"b","version":1}`, cookie(owner)), http.StatusCreated)
+	apitest.Must[contract.PromptAliasMoved](t, e.Do(t, http.MethodPost, path, `{"alias":"b","version":1}`, apitest.Cookie(owner)), http.StatusCreated)
 	assert.Equal(t, http.StatusOK, move(2))
 }
 
 func TestPromptDefaultOutOfRange(t *testing.T) {
 	t.Parallel()
-	e := newEnv(t)
-	owner, project := e.setUp(t)
+	e := apitest.New(t)
+	owner, project := e.SetUp(t)
 	for _, value := range []string{"1e400", `[{"a":1e400}]`} {
-		refused := wantProblem(t, e.do(t, http.MethodPost, "/v1/prompts/_actions/render", draft(project.Id, value), cookie(owner)), http.StatusUnprocessableEntity)
+		refused := apitest.WantProblem(t, e.Do(t, http.MethodPost, "/v1/prompts/_actions/render", draft(project.Id, value), apitest.Cookie(owner)), http.StatusUnprocessableEntity)
 		require.Len(t, *refused.Errors, 1)
 		assert.Equal(t, "body.version.variables.x.default", (*refused.Errors)[0].Location)
 	}

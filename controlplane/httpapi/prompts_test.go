@@ -1,4 +1,4 @@
-package httpapi
+package httpapi_test
 
 import (
 	"encoding/json"
@@ -15,63 +15,49 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/looptrace/looptrace/controlplane/httpapi/apitest"
 	"github.com/looptrace/looptrace/controlplane/httpapi/contract"
 )
 
-// version returns the body of a version with one system message.
-func version(text string) map[string]any {
-	return map[string]any{"messages": []any{map[string]any{"role": "system", "content": text}}}
-}
-
-// createPrompt creates a prompt with one version for each text.
-func (e *env) createPrompt(t *testing.T, as option, project uuid.UUID, name string, texts ...string) contract.Prompt {
-	t.Helper()
-	created := must[contract.Prompt](t, e.do(t, http.MethodPost, "/v1/prompts", map[string]any{"project_id": project, "name": name}, as), http.StatusCreated)
-	for _, text := range texts {
-		must[contract.PromptVersionEntry](t, e.do(t, http.MethodPost, "/v1/prompts/"+created.Id.String()+"/versions", version(text), as), http.StatusCreated)
-	}
-	return must[contract.Prompt](t, e.do(t, http.MethodGet, "/v1/prompts/"+created.Id.String(), nil, as), http.StatusOK)
-}
-
 func TestPrompts(t *testing.T) {
 	t.Parallel()
-	e := newEnv(t)
-	owner, project := e.setUp(t)
-	as := cookie(owner)
-	viewer := cookie(e.addMember(t, "vic@example.com", "viewer", project.OrganizationId))
-	w := e.do(t, http.MethodPost, "/v1/prompts", map[string]any{
+	e := apitest.New(t)
+	owner, project := e.SetUp(t)
+	as := apitest.Cookie(owner)
+	viewer := apitest.Cookie(e.AddMember(t, "vic@example.com", "viewer", project.OrganizationId))
+	w := e.Do(t, http.MethodPost, "/v1/prompts", map[string]any{
 		"project_id": project.Id, "name": "support/triage", "description": "Routes tickets.", "tags": []string{"support", " support ", "b"},
 		"version": map[string]any{"messages": []any{
 			map[string]any{"role": "system", "content": "You help {{product}}."},
 			map[string]any{"type": "placeholder", "name": "history"},
 		}, "note": "First"},
 	}, as)
-	triage := must[contract.Prompt](t, w, http.StatusCreated)
+	triage := apitest.Must[contract.Prompt](t, w, http.StatusCreated)
 	assert.Equal(t, "/v1/prompts/"+triage.Id.String(), w.Header().Get("Location"))
 	assert.Equal(t, []string{"support", "b"}, triage.Tags)
 	require.NotNil(t, triage.LatestVersion)
 	assert.Equal(t, 1, *triage.LatestVersion)
 	assert.Equal(t, "ann@example.com", *triage.CreatedBy.Email)
 	assert.Empty(t, triage.Aliases)
-	assert.Equal(t, "name_taken", wantProblem(t, e.do(t, http.MethodPost, "/v1/prompts", map[string]any{"project_id": project.Id, "name": "support/triage"}, as), http.StatusConflict).Code)
+	assert.Equal(t, "name_taken", apitest.WantProblem(t, e.Do(t, http.MethodPost, "/v1/prompts", map[string]any{"project_id": project.Id, "name": "support/triage"}, as), http.StatusConflict).Code)
 
 	// Nothing is created with an invalid version.
-	refused := wantProblem(t, e.do(t, http.MethodPost, "/v1/prompts", map[string]any{"project_id": project.Id, "name": "x", "version": version("a\n {{#b}}")}, as), http.StatusUnprocessableEntity)
+	refused := apitest.WantProblem(t, e.Do(t, http.MethodPost, "/v1/prompts", map[string]any{"project_id": project.Id, "name": "x", "version": apitest.PromptVersion("a\n {{#b}}")}, as), http.StatusUnprocessableEntity)
 	require.Len(t, *refused.Errors, 1)
 	assert.Equal(t, "body.version.messages[0].content", (*refused.Errors)[0].Location)
 	assert.Equal(t, "line 2, column 2: the section b is not closed", (*refused.Errors)[0].Message)
 	for _, name := range []string{"a//b", "a/", "/a", "", "a b", strings.Repeat("a", 129), "ä"} {
-		wantProblem(t, e.do(t, http.MethodPost, "/v1/prompts", map[string]any{"project_id": project.Id, "name": name}, as), http.StatusUnprocessableEntity)
+		apitest.WantProblem(t, e.Do(t, http.MethodPost, "/v1/prompts", map[string]any{"project_id": project.Id, "name": name}, as), http.StatusUnprocessableEntity)
 	}
 
-	byKey := e.createPrompt(t, bearer(e.mint(t, owner, project.Id, contract.ScopePromptsRead, contract.ScopePromptsWrite).Key), project.Id, "support/email/greet")
+	byKey := e.CreatePrompt(t, apitest.Bearer(e.Mint(t, owner, project.Id, contract.ScopePromptsRead, contract.ScopePromptsWrite).Key), project.Id, "support/email/greet")
 	assert.Nil(t, byKey.CreatedBy.Email)
 	assert.NotNil(t, byKey.CreatedBy.Key)
 	assert.Nil(t, byKey.LatestVersion)
-	e.createPrompt(t, as, project.Id, "top_1", "100%")
+	e.CreatePrompt(t, as, project.Id, "top_1", "100%")
 	list := func(query string) (names []string, page contract.PromptPage) {
 		t.Helper()
-		page = must[contract.PromptPage](t, e.do(t, http.MethodGet, "/v1/prompts?project_id="+project.Id.String()+query, nil, viewer), http.StatusOK)
+		page = apitest.Must[contract.PromptPage](t, e.Do(t, http.MethodGet, "/v1/prompts?project_id="+project.Id.String()+query, nil, viewer), http.StatusOK)
 		names = []string{}
 		for i := range page.Data {
 			names = append(names, page.Data[i].Name)
@@ -97,10 +83,10 @@ func TestPrompts(t *testing.T) {
 	names, page = list("&limit=2")
 	assert.Len(t, names, 2)
 	assert.True(t, page.HasMore)
-	wantProblem(t, e.do(t, http.MethodGet, "/v1/prompts?folder=/&tag=b", nil, as), http.StatusUnprocessableEntity)
+	apitest.WantProblem(t, e.Do(t, http.MethodGet, "/v1/prompts?folder=/&tag=b", nil, as), http.StatusUnprocessableEntity)
 
 	path := "/v1/prompts/" + triage.Id.String()
-	updated := must[contract.Prompt](t, e.do(t, http.MethodPatch, path, `{"tags":[]}`, as), http.StatusOK)
+	updated := apitest.Must[contract.Prompt](t, e.Do(t, http.MethodPatch, path, `{"tags":[]}`, as), http.StatusOK)
 	assert.Empty(t, updated.Tags)
 	assert.Equal(t, "Routes tickets.", updated.Description)
 	for _, r := range []struct {
@@ -110,42 +96,42 @@ func TestPrompts(t *testing.T) {
 		{http.MethodPost, "/v1/prompts", map[string]any{"project_id": project.Id, "name": "y"}},
 		{http.MethodPatch, path, `{"description":"x"}`},
 		{http.MethodDelete, path, nil},
-		{http.MethodPost, path + "/versions", version("x")},
+		{http.MethodPost, path + "/versions", apitest.PromptVersion("x")},
 		{http.MethodPost, path + "/aliases", `{"alias":"a","version":1}`},
 	} {
-		assert.Equal(t, http.StatusForbidden, e.do(t, r.method, r.path, r.body, viewer).Code, r.method+" "+r.path)
+		assert.Equal(t, http.StatusForbidden, e.Do(t, r.method, r.path, r.body, viewer).Code, r.method+" "+r.path)
 	}
 
 	// Protected aliases keep a prompt.
-	must[contract.PromptAliasMoved](t, e.do(t, http.MethodPost, path+"/aliases", `{"alias":"production","version":1}`, as), http.StatusCreated)
-	must[contract.PromptAlias](t, e.do(t, http.MethodPatch, path+"/aliases/production", `{"protected":true}`, as), http.StatusOK)
-	assert.Equal(t, "alias_protected", wantProblem(t, e.do(t, http.MethodDelete, path, nil, as), http.StatusConflict).Code)
-	must[contract.PromptAlias](t, e.do(t, http.MethodPatch, path+"/aliases/production", `{"protected":false}`, as), http.StatusOK)
-	assert.Equal(t, http.StatusNoContent, e.do(t, http.MethodDelete, path, nil, as).Code)
-	assert.Equal(t, http.StatusNotFound, e.do(t, http.MethodGet, path, nil, as).Code)
-	assert.Equal(t, http.StatusNotFound, e.do(t, http.MethodDelete, path, nil, as).Code)
+	apitest.Must[contract.PromptAliasMoved](t, e.Do(t, http.MethodPost, path+"/aliases", `{"alias":"production","version":1}`, as), http.StatusCreated)
+	apitest.Must[contract.PromptAlias](t, e.Do(t, http.MethodPatch, path+"/aliases/production", `{"protected":true}`, as), http.StatusOK)
+	assert.Equal(t, "alias_protected", apitest.WantProblem(t, e.Do(t, http.MethodDelete, path, nil, as), http.StatusConflict).Code)
+	apitest.Must[contract.PromptAlias](t, e.Do(t, http.MethodPatch, path+"/aliases/production", `{"protected":false}`, as), http.StatusOK)
+	assert.Equal(t, http.StatusNoContent, e.Do(t, http.MethodDelete, path, nil, as).Code)
+	assert.Equal(t, http.StatusNotFound, e.Do(t, http.MethodGet, path, nil, as).Code)
+	assert.Equal(t, http.StatusNotFound, e.Do(t, http.MethodDelete, path, nil, as).Code)
 
 	// A deleted project takes its prompts with it.
-	_, err := e.db.Exec(t.Context(), "DELETE FROM projects WHERE id = $1", project.Id)
+	_, err := e.DB.Exec(t.Context(), "DELETE FROM projects WHERE id = $1", project.Id)
 	require.NoError(t, err)
 	var left int
-	require.NoError(t, e.db.QueryRow(t.Context(), "SELECT (SELECT count(*) FROM prompts) + (SELECT count(*) FROM prompt_versions) + (SELECT count(*) FROM prompt_alias_changes)").Scan(&left))
+	require.NoError(t, e.DB.QueryRow(t.Context(), "SELECT (SELECT count(*) FROM prompts) + (SELECT count(*) FROM prompt_versions) + (SELECT count(*) FROM prompt_alias_changes)").Scan(&left))
 	assert.Zero(t, left)
 }
 
 func TestPromptVersions(t *testing.T) {
 	t.Parallel()
-	e := newEnv(t)
-	owner, project := e.setUp(t)
-	as := cookie(owner)
-	prompt := e.createPrompt(t, as, project.Id, "triage")
+	e := apitest.New(t)
+	owner, project := e.SetUp(t)
+	as := apitest.Cookie(owner)
+	prompt := e.CreatePrompt(t, as, project.Id, "triage")
 	path := "/v1/prompts/" + prompt.Id.String() + "/versions"
 
 	first := `{"messages":[{"role":"system","content":"Hi {{user.name}} {{#items}}{{label}}{{/items}}"}],
 		"tools":[{"type":"function","function":{"name":"f","parameters":{"type":"object","properties":{"z":{},"a":{}}}}}],
 		"response_format":{"type":"json_object"},"model_config":{"model":"gpt-4o","temperature":0.20},"note":"one"}`
-	w := e.do(t, http.MethodPost, path, first, as)
-	v1 := must[contract.PromptVersionEntry](t, w, http.StatusCreated)
+	w := e.Do(t, http.MethodPost, path, first, as)
+	v1 := apitest.Must[contract.PromptVersionEntry](t, w, http.StatusCreated)
 	assert.Equal(t, path+"/1", w.Header().Get("Location"))
 	assert.Equal(t, 1, v1.Version)
 	assert.Contains(t, w.Body.String(), `"properties":{"z":{},"a":{}}`, "the order of members counts for models")
@@ -153,36 +139,36 @@ func TestPromptVersions(t *testing.T) {
 	assert.Len(t, v1.ContentHash, 64)
 
 	// The same content in another order of the members of a message is the same version.
-	same := must[contract.PromptVersionEntry](t, e.do(t, http.MethodPost, path, strings.Replace(strings.Replace(first, `"note":"one"`, `"note":"two"`, 1),
+	same := apitest.Must[contract.PromptVersionEntry](t, e.Do(t, http.MethodPost, path, strings.Replace(strings.Replace(first, `"note":"one"`, `"note":"two"`, 1),
 		`{"role":"system","content":"Hi {{user.name}} {{#items}}{{label}}{{/items}}"}`, `{ "content":"Hi {{user.name}} {{#items}}{{label}}{{/items}}", "role":"system" }`, 1), as), http.StatusOK)
 	assert.Equal(t, v1, same)
 	// In tools it is another one.
-	reordered := must[contract.PromptVersionEntry](t, e.do(t, http.MethodPost, path, strings.Replace(first, `"z":{},"a":{}`, `"a":{},"z":{}`, 1), as), http.StatusCreated)
+	reordered := apitest.Must[contract.PromptVersionEntry](t, e.Do(t, http.MethodPost, path, strings.Replace(first, `"z":{},"a":{}`, `"a":{},"z":{}`, 1), as), http.StatusCreated)
 	assert.Equal(t, 2, reordered.Version)
 
-	assert.Equal(t, "stale_base_version", wantProblem(t, e.do(t, http.MethodPost, path, map[string]any{"messages": version("x")["messages"], "base_version": 1}, as), http.StatusConflict).Code)
-	must[contract.PromptVersionEntry](t, e.do(t, http.MethodPost, path, map[string]any{"messages": version("x")["messages"], "base_version": 2}, as), http.StatusCreated)
-	assert.Equal(t, 3, must[contract.PromptVersionEntry](t, e.do(t, http.MethodPost, path, map[string]any{"messages": version("x")["messages"], "base_version": 2}, as), http.StatusOK).Version,
+	assert.Equal(t, "stale_base_version", apitest.WantProblem(t, e.Do(t, http.MethodPost, path, map[string]any{"messages": apitest.PromptVersion("x")["messages"], "base_version": 1}, as), http.StatusConflict).Code)
+	apitest.Must[contract.PromptVersionEntry](t, e.Do(t, http.MethodPost, path, map[string]any{"messages": apitest.PromptVersion("x")["messages"], "base_version": 2}, as), http.StatusCreated)
+	assert.Equal(t, 3, apitest.Must[contract.PromptVersionEntry](t, e.Do(t, http.MethodPost, path, map[string]any{"messages": apitest.PromptVersion("x")["messages"], "base_version": 2}, as), http.StatusOK).Version,
 		"a retry finds what it saved")
 
-	page := must[contract.PromptVersionPage](t, e.do(t, http.MethodGet, path+"?limit=2", nil, as), http.StatusOK)
+	page := apitest.Must[contract.PromptVersionPage](t, e.Do(t, http.MethodGet, path+"?limit=2", nil, as), http.StatusOK)
 	require.Len(t, page.Data, 2)
 	assert.Equal(t, []int{3, 2}, []int{page.Data[0].Version, page.Data[1].Version})
 	assert.True(t, page.HasMore)
 
-	w = e.do(t, http.MethodGet, path+"/1", nil, as)
-	read := must[contract.PromptVersion](t, w, http.StatusOK)
+	w = e.Do(t, http.MethodGet, path+"/1", nil, as)
+	read := apitest.Must[contract.PromptVersion](t, w, http.StatusOK)
 	assert.Equal(t, v1.ContentHash, read.ContentHash)
 	assert.Equal(t, "private, max-age=31536000, immutable", w.Header().Get("Cache-Control"))
 	assert.Equal(t, "Authorization, Cookie, X-Api-Key", w.Header().Get("Vary"), "another user of the browser asks anew")
 	assert.NotContains(t, w.Body.String(), "aliases", "aliases change")
-	again := e.do(t, http.MethodGet, path+"/1", nil, as, header("If-None-Match", w.Header().Get("ETag")))
+	again := e.Do(t, http.MethodGet, path+"/1", nil, as, apitest.Header("If-None-Match", w.Header().Get("ETag")))
 	assert.Equal(t, http.StatusNotModified, again.Code)
 	assert.Equal(t, w.Header().Get("ETag"), again.Header().Get("ETag"))
-	assert.Equal(t, http.StatusNotFound, e.do(t, http.MethodGet, path+"/9", nil, as).Code)
-	assert.Equal(t, http.StatusNotFound, e.do(t, http.MethodGet, path+"/latest", nil, as).Code)
+	assert.Equal(t, http.StatusNotFound, e.Do(t, http.MethodGet, path+"/9", nil, as).Code)
+	assert.Equal(t, http.StatusNotFound, e.Do(t, http.MethodGet, path+"/latest", nil, as).Code)
 
-	diff := must[contract.PromptDiff](t, e.do(t, http.MethodGet, path+"/1/diff/3", nil, as), http.StatusOK)
+	diff := apitest.Must[contract.PromptDiff](t, e.Do(t, http.MethodGet, path+"/1/diff/3", nil, as), http.StatusOK)
 	var changes []string
 	for _, c := range diff.Changes {
 		changes = append(changes, string(c.Change)+" "+c.Path)
@@ -197,9 +183,9 @@ func TestPromptVersions(t *testing.T) {
 
 func TestPromptVersionIsChecked(t *testing.T) {
 	t.Parallel()
-	e := newEnv(t)
-	owner, project := e.setUp(t)
-	path := "/v1/prompts/" + e.createPrompt(t, cookie(owner), project.Id, "p").Id.String() + "/versions"
+	e := apitest.New(t)
+	owner, project := e.SetUp(t)
+	path := "/v1/prompts/" + e.CreatePrompt(t, apitest.Cookie(owner), project.Id, "p").Id.String() + "/versions"
 	for _, c := range []struct{ body, location, message string }{
 		{`{"messages":[]}`, "body.messages", ""},
 		{`{"messages":["x"]}`, "body.messages[0]", ""},
@@ -230,24 +216,24 @@ func TestPromptVersionIsChecked(t *testing.T) {
 		{`{"messages":[{"role":"user","content":"x"}],"variables":{"a":{"type":"number","default":"1"}}}`, "body.variables.a.default", "must be of the type number"},
 		{`{"messages":[{"role":"user","content":"x"}],"note":"a\u0000b"}`, "body.note", "control characters"},
 	} {
-		refused := wantProblem(t, e.do(t, http.MethodPost, path, c.body, cookie(owner)), http.StatusUnprocessableEntity)
+		refused := apitest.WantProblem(t, e.Do(t, http.MethodPost, path, c.body, apitest.Cookie(owner)), http.StatusUnprocessableEntity)
 		if assert.NotNil(t, refused.Errors, c.body) && assert.NotEmpty(t, *refused.Errors, c.body) {
 			assert.Equal(t, c.location, (*refused.Errors)[0].Location, c.body)
 			assert.Contains(t, (*refused.Errors)[0].Message, c.message, c.body)
 		}
 	}
-	assert.Empty(t, must[contract.PromptVersionPage](t, e.do(t, http.MethodGet, path, nil, cookie(owner)), http.StatusOK).Data)
+	assert.Empty(t, apitest.Must[contract.PromptVersionPage](t, e.Do(t, http.MethodGet, path, nil, apitest.Cookie(owner)), http.StatusOK).Data)
 	// Every error is named at once.
-	refused := wantProblem(t, e.do(t, http.MethodPost, path, `{"messages":[{"role":"x"}],"tools":[{}]}`, cookie(owner)), http.StatusUnprocessableEntity)
+	refused := apitest.WantProblem(t, e.Do(t, http.MethodPost, path, `{"messages":[{"role":"x"}],"tools":[{}]}`, apitest.Cookie(owner)), http.StatusUnprocessableEntity)
 	assert.Len(t, *refused.Errors, 3)
 }
 
 func TestPromptRendering(t *testing.T) {
 	t.Parallel()
-	e := newEnv(t)
-	owner, project := e.setUp(t)
-	as := cookie(owner)
-	prompt := e.createPrompt(t, as, project.Id, "triage")
+	e := apitest.New(t)
+	owner, project := e.SetUp(t)
+	as := apitest.Cookie(owner)
+	prompt := e.CreatePrompt(t, as, project.Id, "triage")
 	path := "/v1/prompts/" + prompt.Id.String() + "/versions"
 	content := map[string]any{
 		"messages": []any{
@@ -257,11 +243,11 @@ func TestPromptRendering(t *testing.T) {
 		"variables":    map[string]any{"tone": map[string]any{"type": "string", "default": "calm"}},
 		"model_config": map[string]any{"model": "gpt-4o"},
 	}
-	must[contract.PromptVersionEntry](t, e.do(t, http.MethodPost, path, content, as), http.StatusCreated)
+	apitest.Must[contract.PromptVersionEntry](t, e.Do(t, http.MethodPost, path, content, as), http.StatusCreated)
 	values := map[string]any{
 		"variables": map[string]any{"product": "{{tone}}", "more": 1}, "placeholders": map[string]any{"history": []any{map[string]any{"role": "user", "content": "{{x}}"}}},
 	}
-	rendered := must[contract.RenderedPrompt](t, e.do(t, http.MethodPost, path+"/1/render", values, as), http.StatusOK)
+	rendered := apitest.Must[contract.RenderedPrompt](t, e.Do(t, http.MethodPost, path+"/1/render", values, as), http.StatusOK)
 	text, err := json.Marshal(rendered.Messages)
 	require.NoError(t, err)
 	assert.JSONEq(t, `[{"role":"system","content":"You help {{tone}} in a calm tone."},{"role":"user","content":"{{x}}"}]`, string(text))
@@ -270,87 +256,87 @@ func TestPromptRendering(t *testing.T) {
 	assert.Less(t, rendered.Tokens, 40)
 	assert.Equal(t, "o200k_base", rendered.Tokenizer)
 
-	refused := wantProblem(t, e.do(t, http.MethodPost, path+"/1/render", `{"variables":{"tone":1}}`, as), http.StatusUnprocessableEntity)
+	refused := apitest.WantProblem(t, e.Do(t, http.MethodPost, path+"/1/render", `{"variables":{"tone":1}}`, as), http.StatusUnprocessableEntity)
 	var fields []string
 	for _, f := range *refused.Errors {
 		fields = append(fields, f.Location+" "+f.Message)
 	}
 	assert.Equal(t, []string{"body.variables.product is missing", "body.placeholders.history is missing", "body.variables.tone must be of the type string"}, fields)
-	refused = wantProblem(t, e.do(t, http.MethodPost, path+"/1/render", `{"variables":{"product":9007199254740993},"placeholders":{"history":[]}}`, as), http.StatusUnprocessableEntity)
+	refused = apitest.WantProblem(t, e.Do(t, http.MethodPost, path+"/1/render", `{"variables":{"product":9007199254740993},"placeholders":{"history":[]}}`, as), http.StatusUnprocessableEntity)
 	assert.Contains(t, (*refused.Errors)[0].Message, "2^53")
-	refused = wantProblem(t, e.do(t, http.MethodPost, path+"/1/render", `{"placeholders":{"history":[{"role":"x"}]}}`, as), http.StatusUnprocessableEntity)
+	refused = apitest.WantProblem(t, e.Do(t, http.MethodPost, path+"/1/render", `{"placeholders":{"history":[{"role":"x"}]}}`, as), http.StatusUnprocessableEntity)
 	assert.Equal(t, "body.placeholders.history.messages[0].role", (*refused.Errors)[0].Location)
 
-	refused = wantProblem(t, e.do(t, http.MethodPost, "/v1/prompts/_actions/render", map[string]any{
-		"project_id": project.Id, "version": version(strings.Repeat("{{a}}", 10_000)), "variables": map[string]any{"a": strings.Repeat("x", 10_000)},
+	refused = apitest.WantProblem(t, e.Do(t, http.MethodPost, "/v1/prompts/_actions/render", map[string]any{
+		"project_id": project.Id, "version": apitest.PromptVersion(strings.Repeat("{{a}}", 10_000)), "variables": map[string]any{"a": strings.Repeat("x", 10_000)},
 	}, as), http.StatusUnprocessableEntity)
 	assert.Contains(t, (*refused.Errors)[0].Message, "16 MiB")
 
 	// A draft renders the same and shows the variables of its texts.
-	draft := must[contract.RenderedPrompt](t, e.do(t, http.MethodPost, "/v1/prompts/_actions/render", map[string]any{
+	draft := apitest.Must[contract.RenderedPrompt](t, e.Do(t, http.MethodPost, "/v1/prompts/_actions/render", map[string]any{
 		"project_id": project.Id, "version": content, "variables": values["variables"], "placeholders": values["placeholders"],
 	}, as), http.StatusOK)
 	assert.Equal(t, rendered, draft)
-	refused = wantProblem(t, e.do(t, http.MethodPost, "/v1/prompts/_actions/render", map[string]any{"project_id": project.Id, "version": version("{{#a}}")}, as), http.StatusUnprocessableEntity)
+	refused = apitest.WantProblem(t, e.Do(t, http.MethodPost, "/v1/prompts/_actions/render", map[string]any{"project_id": project.Id, "version": apitest.PromptVersion("{{#a}}")}, as), http.StatusUnprocessableEntity)
 	assert.Equal(t, "body.version.messages[0].content", (*refused.Errors)[0].Location)
 }
 
 func TestPromptAliases(t *testing.T) {
 	t.Parallel()
-	e := newEnv(t)
-	owner, project := e.setUp(t)
-	as := cookie(owner)
-	member := cookie(e.addMember(t, "mia@example.com", "member", project.OrganizationId))
-	prompt := e.createPrompt(t, as, project.Id, "triage", "one", "two", "three")
+	e := apitest.New(t)
+	owner, project := e.SetUp(t)
+	as := apitest.Cookie(owner)
+	member := apitest.Cookie(e.AddMember(t, "mia@example.com", "member", project.OrganizationId))
+	prompt := e.CreatePrompt(t, as, project.Id, "triage", "one", "two", "three")
 	path := "/v1/prompts/" + prompt.Id.String() + "/aliases"
-	move := func(as option, version int, status int, options ...option) *httptest.ResponseRecorder {
+	move := func(as apitest.Option, version int, status int, options ...apitest.Option) *httptest.ResponseRecorder {
 		t.Helper()
-		w := e.do(t, http.MethodPost, path, map[string]any{"alias": "production", "version": version}, append(options, as)...)
+		w := e.Do(t, http.MethodPost, path, map[string]any{"alias": "production", "version": version}, append(options, as)...)
 		require.Equal(t, status, w.Code, w.Body.String())
 		return w
 	}
-	w := move(member, 1, http.StatusCreated, header("If-Match", `"0"`))
+	w := move(member, 1, http.StatusCreated, apitest.Header("If-Match", `"0"`))
 	assert.Equal(t, path+"/production", w.Header().Get("Location"))
-	created := must[contract.PromptAliasMoved](t, w, http.StatusCreated)
+	created := apitest.Must[contract.PromptAliasMoved](t, w, http.StatusCreated)
 	assert.Nil(t, created.PreviousVersion)
 	assert.Equal(t, `"1"`, created.Etag)
 	assert.Equal(t, "mia@example.com", *created.UpdatedBy.Email)
-	moved := must[contract.PromptAliasMoved](t, move(as, 2, http.StatusOK, header("If-Match", created.Etag)), http.StatusOK)
+	moved := apitest.Must[contract.PromptAliasMoved](t, move(as, 2, http.StatusOK, apitest.Header("If-Match", created.Etag)), http.StatusOK)
 	assert.Equal(t, 1, *moved.PreviousVersion)
 	assert.Equal(t, `"2"`, moved.Etag)
-	assert.Equal(t, "alias_moved", wantProblem(t, move(as, 3, http.StatusPreconditionFailed, header("If-Match", created.Etag)), http.StatusPreconditionFailed).Code)
-	assert.Equal(t, "alias_moved", wantProblem(t, move(as, 3, http.StatusPreconditionFailed, header("If-Match", `"0"`)), http.StatusPreconditionFailed).Code)
-	assert.Equal(t, `"2"`, must[contract.PromptAliasMoved](t, move(as, 2, http.StatusOK), http.StatusOK).Etag, "nothing moved")
+	assert.Equal(t, "alias_moved", apitest.WantProblem(t, move(as, 3, http.StatusPreconditionFailed, apitest.Header("If-Match", created.Etag)), http.StatusPreconditionFailed).Code)
+	assert.Equal(t, "alias_moved", apitest.WantProblem(t, move(as, 3, http.StatusPreconditionFailed, apitest.Header("If-Match", `"0"`)), http.StatusPreconditionFailed).Code)
+	assert.Equal(t, `"2"`, apitest.Must[contract.PromptAliasMoved](t, move(as, 2, http.StatusOK), http.StatusOK).Etag, "nothing moved")
 	move(as, 9, http.StatusUnprocessableEntity)
-	wantProblem(t, e.do(t, http.MethodPost, path, `{"alias":"latest","version":1}`, as), http.StatusUnprocessableEntity)
-	wantProblem(t, e.do(t, http.MethodPost, path, `{"alias":"a/b","version":1}`, as), http.StatusUnprocessableEntity)
+	apitest.WantProblem(t, e.Do(t, http.MethodPost, path, `{"alias":"latest","version":1}`, as), http.StatusUnprocessableEntity)
+	apitest.WantProblem(t, e.Do(t, http.MethodPost, path, `{"alias":"a/b","version":1}`, as), http.StatusUnprocessableEntity)
 
-	w = e.do(t, http.MethodGet, path+"/production", nil, as)
-	read := must[contract.PromptAliasWithVersion](t, w, http.StatusOK)
+	w = e.Do(t, http.MethodGet, path+"/production", nil, as)
+	read := apitest.Must[contract.PromptAliasWithVersion](t, w, http.StatusOK)
 	assert.Equal(t, 2, read.PromptVersion.Version)
 	assert.Equal(t, moved.Etag, w.Header().Get("ETag"))
 	assert.Equal(t, "private, max-age=5", w.Header().Get("Cache-Control"))
-	assert.Equal(t, http.StatusNotModified, e.do(t, http.MethodGet, path+"/production", nil, as, header("If-None-Match", moved.Etag)).Code)
-	assert.Equal(t, 3, must[contract.PromptAliasWithVersion](t, e.do(t, http.MethodGet, path+"/latest", nil, as), http.StatusOK).Version)
-	assert.Equal(t, http.StatusNotFound, e.do(t, http.MethodGet, path+"/staging", nil, as).Code)
-	versions := must[contract.PromptVersionPage](t, e.do(t, http.MethodGet, "/v1/prompts/"+prompt.Id.String()+"/versions", nil, as), http.StatusOK)
+	assert.Equal(t, http.StatusNotModified, e.Do(t, http.MethodGet, path+"/production", nil, as, apitest.Header("If-None-Match", moved.Etag)).Code)
+	assert.Equal(t, 3, apitest.Must[contract.PromptAliasWithVersion](t, e.Do(t, http.MethodGet, path+"/latest", nil, as), http.StatusOK).Version)
+	assert.Equal(t, http.StatusNotFound, e.Do(t, http.MethodGet, path+"/staging", nil, as).Code)
+	versions := apitest.Must[contract.PromptVersionPage](t, e.Do(t, http.MethodGet, "/v1/prompts/"+prompt.Id.String()+"/versions", nil, as), http.StatusOK)
 	assert.Equal(t, []string{"production"}, versions.Data[1].Aliases)
 	assert.Empty(t, versions.Data[0].Aliases)
 
 	// Only an admin moves and protects a protected alias.
-	assert.Equal(t, "scope_missing", wantProblem(t, e.do(t, http.MethodPatch, path+"/production", `{"protected":true}`, member), http.StatusForbidden).Code)
-	protected := must[contract.PromptAlias](t, e.do(t, http.MethodPatch, path+"/production", `{"protected":true}`, as), http.StatusOK)
+	assert.Equal(t, "scope_missing", apitest.WantProblem(t, e.Do(t, http.MethodPatch, path+"/production", `{"protected":true}`, member), http.StatusForbidden).Code)
+	protected := apitest.Must[contract.PromptAlias](t, e.Do(t, http.MethodPatch, path+"/production", `{"protected":true}`, as), http.StatusOK)
 	assert.Equal(t, `"3"`, protected.Etag)
-	assert.Equal(t, "alias_protected", wantProblem(t, move(member, 3, http.StatusForbidden), http.StatusForbidden).Code)
-	move(as, 3, http.StatusOK, header("If-Match", `"3"`))
-	assert.Equal(t, "alias_protected", wantProblem(t, e.do(t, http.MethodDelete, path+"/production", nil, as), http.StatusConflict).Code)
-	must[contract.PromptAlias](t, e.do(t, http.MethodPatch, path+"/production", `{"protected":false}`, as), http.StatusOK)
-	assert.Equal(t, http.StatusNoContent, e.do(t, http.MethodDelete, path+"/production", nil, member).Code)
-	assert.Equal(t, http.StatusNotFound, e.do(t, http.MethodDelete, path+"/production", nil, member).Code)
-	recreated := must[contract.PromptAliasMoved](t, move(member, 1, http.StatusCreated), http.StatusCreated)
+	assert.Equal(t, "alias_protected", apitest.WantProblem(t, move(member, 3, http.StatusForbidden), http.StatusForbidden).Code)
+	move(as, 3, http.StatusOK, apitest.Header("If-Match", `"3"`))
+	assert.Equal(t, "alias_protected", apitest.WantProblem(t, e.Do(t, http.MethodDelete, path+"/production", nil, as), http.StatusConflict).Code)
+	apitest.Must[contract.PromptAlias](t, e.Do(t, http.MethodPatch, path+"/production", `{"protected":false}`, as), http.StatusOK)
+	assert.Equal(t, http.StatusNoContent, e.Do(t, http.MethodDelete, path+"/production", nil, member).Code)
+	assert.Equal(t, http.StatusNotFound, e.Do(t, http.MethodDelete, path+"/production", nil, member).Code)
+	recreated := apitest.Must[contract.PromptAliasMoved](t, move(member, 1, http.StatusCreated), http.StatusCreated)
 	assert.Equal(t, `"7"`, recreated.Etag, "ETags are never used twice")
 
-	page := must[contract.PromptAliasChangePage](t, e.do(t, http.MethodGet, path+"/production/history", nil, as), http.StatusOK)
+	page := apitest.Must[contract.PromptAliasChangePage](t, e.Do(t, http.MethodGet, path+"/production/history", nil, as), http.StatusOK)
 	var changes []string
 	for _, c := range page.Data {
 		from, to := "-", "-"
@@ -363,23 +349,23 @@ func TestPromptAliases(t *testing.T) {
 		changes = append(changes, fmt.Sprint(c.Change, " ", from, " ", to))
 	}
 	assert.Equal(t, []string{"created - 1", "deleted 3 -", "unprotected 3 3", "moved 2 3", "protected 2 2", "moved 1 2", "created - 1"}, changes)
-	assert.Equal(t, http.StatusNotFound, e.do(t, http.MethodGet, path+"/staging/history", nil, as).Code)
+	assert.Equal(t, http.StatusNotFound, e.Do(t, http.MethodGet, path+"/staging/history", nil, as).Code)
 }
 
 // TestConcurrentAliasMoves moves one alias from many sides. Every move that was answered 200 is in the history, with
 // nothing between what it read and what it wrote.
 func TestConcurrentAliasMoves(t *testing.T) {
 	t.Parallel()
-	e := newEnv(t)
-	owner, project := e.setUp(t)
-	as := cookie(owner)
+	e := apitest.New(t)
+	owner, project := e.SetUp(t)
+	as := apitest.Cookie(owner)
 	texts := make([]string, 51)
 	for i := range texts {
 		texts[i] = "text " + strconv.Itoa(i)
 	}
-	prompt := e.createPrompt(t, as, project.Id, "p", texts...)
+	prompt := e.CreatePrompt(t, as, project.Id, "p", texts...)
 	path := "/v1/prompts/" + prompt.Id.String() + "/aliases"
-	must[contract.PromptAliasMoved](t, e.do(t, http.MethodPost, path, `{"alias":"production","version":51}`, as), http.StatusCreated)
+	apitest.Must[contract.PromptAliasMoved](t, e.Do(t, http.MethodPost, path, `{"alias":"production","version":51}`, as), http.StatusCreated)
 	var (
 		movers sync.WaitGroup
 		mu     sync.Mutex
@@ -389,8 +375,8 @@ func TestConcurrentAliasMoves(t *testing.T) {
 	for i := range 50 {
 		movers.Go(func() {
 			for range 200 {
-				read := e.do(t, http.MethodGet, path+"/production", nil, as)
-				w := e.do(t, http.MethodPost, path, map[string]any{"alias": "production", "version": i + 1}, as, header("If-Match", read.Header().Get("ETag")))
+				read := e.Do(t, http.MethodGet, path+"/production", nil, as)
+				w := e.Do(t, http.MethodPost, path, map[string]any{"alias": "production", "version": i + 1}, as, apitest.Header("If-Match", read.Header().Get("ETag")))
 				if w.Code == http.StatusPreconditionFailed {
 					mu.Lock()
 					lost++
@@ -409,7 +395,7 @@ func TestConcurrentAliasMoves(t *testing.T) {
 		})
 	}
 	movers.Wait()
-	history := must[contract.PromptAliasChangePage](t, e.do(t, http.MethodGet, path+"/production/history?limit=500", nil, as), http.StatusOK)
+	history := apitest.Must[contract.PromptAliasChangePage](t, e.Do(t, http.MethodGet, path+"/production/history?limit=500", nil, as), http.StatusOK)
 	require.Len(t, history.Data, 51)
 	require.Len(t, moves, 50)
 	for i, c := range history.Data[:50] {
@@ -422,19 +408,19 @@ func TestConcurrentAliasMoves(t *testing.T) {
 // TestConcurrentPromptVersions saves versions from many sides: none is lost, and numbers have no gaps.
 func TestConcurrentPromptVersions(t *testing.T) {
 	t.Parallel()
-	e := newEnv(t)
-	owner, project := e.setUp(t)
-	prompt := e.createPrompt(t, cookie(owner), project.Id, "p")
+	e := apitest.New(t)
+	owner, project := e.SetUp(t)
+	prompt := e.CreatePrompt(t, apitest.Cookie(owner), project.Id, "p")
 	path := "/v1/prompts/" + prompt.Id.String() + "/versions"
 	var savers sync.WaitGroup
 	for i := range 30 {
 		savers.Go(func() {
-			w := e.do(t, http.MethodPost, path, version("text "+strconv.Itoa(i/2)), cookie(owner))
+			w := e.Do(t, http.MethodPost, path, apitest.PromptVersion("text "+strconv.Itoa(i/2)), apitest.Cookie(owner))
 			assert.Contains(t, []int{http.StatusOK, http.StatusCreated}, w.Code, w.Body.String())
 		})
 	}
 	savers.Wait()
-	page := must[contract.PromptVersionPage](t, e.do(t, http.MethodGet, path, nil, cookie(owner)), http.StatusOK)
+	page := apitest.Must[contract.PromptVersionPage](t, e.Do(t, http.MethodGet, path, nil, apitest.Cookie(owner)), http.StatusOK)
 	require.Len(t, page.Data, 15)
 	assert.Equal(t, 15, page.Data[0].Version)
 }
@@ -442,10 +428,10 @@ func TestConcurrentPromptVersions(t *testing.T) {
 // TestPromptVersionsNeverChange changes versions by hand. PostgreSQL refuses.
 func TestPromptVersionsNeverChange(t *testing.T) {
 	t.Parallel()
-	e := newEnv(t)
-	owner, project := e.setUp(t)
-	prompt := e.createPrompt(t, cookie(owner), project.Id, "p", "one", "two")
-	must[contract.PromptAliasMoved](t, e.do(t, http.MethodPost, "/v1/prompts/"+prompt.Id.String()+"/aliases", `{"alias":"a","version":1}`, cookie(owner)), http.StatusCreated)
+	e := apitest.New(t)
+	owner, project := e.SetUp(t)
+	prompt := e.CreatePrompt(t, apitest.Cookie(owner), project.Id, "p", "one", "two")
+	apitest.Must[contract.PromptAliasMoved](t, e.Do(t, http.MethodPost, "/v1/prompts/"+prompt.Id.String()+"/aliases", `{"alias":"a","version":1}`, apitest.Cookie(owner)), http.StatusCreated)
 	for _, statement := range []string{
 		"UPDATE prompt_versions SET messages = '[]'",
 		"UPDATE prompt_versions SET note = note",
@@ -455,86 +441,86 @@ func TestPromptVersionsNeverChange(t *testing.T) {
 		"UPDATE prompt_alias_changes SET to_version = 2",
 		"DELETE FROM prompt_alias_changes",
 	} {
-		_, err := e.db.Exec(t.Context(), statement)
+		_, err := e.DB.Exec(t.Context(), statement)
 		require.ErrorContains(t, err, "never change", statement)
 	}
 	// The author goes with the account.
-	_, err := e.db.Exec(t.Context(), "UPDATE prompt_versions SET created_by = NULL")
+	_, err := e.DB.Exec(t.Context(), "UPDATE prompt_versions SET created_by = NULL")
 	require.NoError(t, err)
-	read := must[contract.PromptVersion](t, e.do(t, http.MethodGet, "/v1/prompts/"+prompt.Id.String()+"/versions/1", nil, cookie(owner)), http.StatusOK)
+	read := apitest.Must[contract.PromptVersion](t, e.Do(t, http.MethodGet, "/v1/prompts/"+prompt.Id.String()+"/versions/1", nil, apitest.Cookie(owner)), http.StatusOK)
 	assert.Equal(t, contract.Author{}, read.CreatedBy)
 }
 
 func TestResolvePrompt(t *testing.T) {
 	t.Parallel()
-	e := newEnv(t)
-	owner, project := e.setUp(t)
-	as := cookie(owner)
-	prompt := e.createPrompt(t, as, project.Id, "support/triage", "one", "two", "three")
+	e := apitest.New(t)
+	owner, project := e.SetUp(t)
+	as := apitest.Cookie(owner)
+	prompt := e.CreatePrompt(t, as, project.Id, "support/triage", "one", "two", "three")
 	path := "/v1/prompts/" + prompt.Id.String()
-	must[contract.PromptAliasMoved](t, e.do(t, http.MethodPost, path+"/aliases", `{"alias":"production","version":1}`, as), http.StatusCreated)
-	key := bearer(e.mint(t, owner, project.Id, contract.ScopePromptsRead).Key)
-	resolve := func(query string, options ...option) *httptest.ResponseRecorder {
+	apitest.Must[contract.PromptAliasMoved](t, e.Do(t, http.MethodPost, path+"/aliases", `{"alias":"production","version":1}`, as), http.StatusCreated)
+	key := apitest.Bearer(e.Mint(t, owner, project.Id, contract.ScopePromptsRead).Key)
+	resolve := func(query string, options ...apitest.Option) *httptest.ResponseRecorder {
 		t.Helper()
-		return e.do(t, http.MethodGet, "/v1/prompts/resolve?name="+query, nil, append(options, key)...)
+		return e.Do(t, http.MethodGet, "/v1/prompts/resolve?name="+query, nil, append(options, key)...)
 	}
 	for query, want := range map[string]int{"support/triage": 3, "support/triage&alias=latest": 3, "support/triage&alias=production": 1, "support/triage&version=2": 2} {
-		found := must[contract.ResolvedPrompt](t, resolve(query), http.StatusOK)
+		found := apitest.Must[contract.ResolvedPrompt](t, resolve(query), http.StatusOK)
 		assert.Equal(t, want, found.PromptVersion.Version, query)
 		assert.Equal(t, strings.Contains(query, "version"), found.Alias == nil, query)
 	}
 	for _, query := range []string{"support/triag", "support/triage&alias=staging", "support/triage&version=4", "support/triage&project_id=" + uuid.NewString()} {
 		assert.Equal(t, http.StatusNotFound, resolve(query).Code, query)
 	}
-	wantProblem(t, resolve("support/triage&alias=a&version=1"), http.StatusUnprocessableEntity)
+	apitest.WantProblem(t, resolve("support/triage&alias=a&version=1"), http.StatusUnprocessableEntity)
 	first := resolve("support/triage&alias=production")
-	tag := header("If-None-Match", first.Header().Get("ETag"))
+	tag := apitest.Header("If-None-Match", first.Header().Get("ETag"))
 	assert.Equal(t, "private, max-age=5", first.Header().Get("Cache-Control"))
 	assert.Equal(t, http.StatusNotModified, resolve("support/triage&alias=production", tag).Code)
-	must[contract.PromptAliasMoved](t, e.do(t, http.MethodPost, path+"/aliases", `{"alias":"production","version":2}`, as), http.StatusOK)
-	assert.Equal(t, 2, must[contract.ResolvedPrompt](t, resolve("support/triage&alias=production", tag), http.StatusOK).PromptVersion.Version)
+	apitest.Must[contract.PromptAliasMoved](t, e.Do(t, http.MethodPost, path+"/aliases", `{"alias":"production","version":2}`, as), http.StatusOK)
+	assert.Equal(t, 2, apitest.Must[contract.ResolvedPrompt](t, resolve("support/triage&alias=production", tag), http.StatusOK).PromptVersion.Version)
 
 	// A person with several projects names one.
-	e.createProject(t, owner, project.WorkspaceId, "Other")
-	wantProblem(t, e.do(t, http.MethodGet, "/v1/prompts/resolve?name=support/triage", nil, as), http.StatusUnprocessableEntity)
-	must[contract.ResolvedPrompt](t, e.do(t, http.MethodGet, "/v1/prompts/resolve?name=support/triage&project_id="+project.Id.String(), nil, as), http.StatusOK)
+	e.CreateProject(t, owner, project.WorkspaceId, "Other")
+	apitest.WantProblem(t, e.Do(t, http.MethodGet, "/v1/prompts/resolve?name=support/triage", nil, as), http.StatusUnprocessableEntity)
+	apitest.Must[contract.ResolvedPrompt](t, e.Do(t, http.MethodGet, "/v1/prompts/resolve?name=support/triage&project_id="+project.Id.String(), nil, as), http.StatusOK)
 }
 
 func TestPromptStream(t *testing.T) {
 	t.Parallel()
-	e := newEnv(t)
-	owner, project := e.setUp(t)
-	as := cookie(owner)
-	server := httptest.NewServer(e.api)
+	e := apitest.New(t)
+	owner, project := e.SetUp(t)
+	as := apitest.Cookie(owner)
+	server := httptest.NewServer(e.API)
 	t.Cleanup(server.Close)
-	key := e.mint(t, owner, project.Id, contract.ScopePromptsRead)
-	var s *stream
+	key := e.Mint(t, owner, project.Id, contract.ScopePromptsRead)
+	var s *apitest.Stream
 	require.Eventually(t, func() bool { // it begins to listen in the background
-		s = openStream(t, server.URL+"/v1/prompts/stream", bearer(key.Key))
-		return s.status == http.StatusOK
+		s = apitest.OpenStream(t, server.URL+"/v1/prompts/stream", apitest.Bearer(key.Key))
+		return s.Status == http.StatusOK
 	}, 10*time.Second, 50*time.Millisecond)
-	assert.Equal(t, "ready", s.next(t).name)
-	prompt := e.createPrompt(t, as, project.Id, "triage", "one", "two")
+	assert.Equal(t, "ready", s.Next(t).Name)
+	prompt := e.CreatePrompt(t, as, project.Id, "triage", "one", "two")
 	path := "/v1/prompts/" + prompt.Id.String()
-	must[contract.PromptAliasMoved](t, e.do(t, http.MethodPost, path+"/aliases", `{"alias":"production","version":1}`, as), http.StatusCreated)
-	must[contract.PromptAliasMoved](t, e.do(t, http.MethodPost, path+"/aliases", `{"alias":"production","version":2}`, as), http.StatusOK)
-	assert.Equal(t, http.StatusNoContent, e.do(t, http.MethodDelete, path+"/aliases/production", nil, as).Code)
-	assert.Equal(t, http.StatusNoContent, e.do(t, http.MethodDelete, path, nil, as).Code)
+	apitest.Must[contract.PromptAliasMoved](t, e.Do(t, http.MethodPost, path+"/aliases", `{"alias":"production","version":1}`, as), http.StatusCreated)
+	apitest.Must[contract.PromptAliasMoved](t, e.Do(t, http.MethodPost, path+"/aliases", `{"alias":"production","version":2}`, as), http.StatusOK)
+	assert.Equal(t, http.StatusNoContent, e.Do(t, http.MethodDelete, path+"/aliases/production", nil, as).Code)
+	assert.Equal(t, http.StatusNoContent, e.Do(t, http.MethodDelete, path, nil, as).Code)
 	for _, want := range []string{`"latest","version":1`, `"latest","version":2`, `"production","version":1`, `"production","version":2`, `"production","version":null`, `null,"version":null`} {
-		got := s.next(t)
-		assert.Equal(t, "alias", got.name)
-		assert.JSONEq(t, fmt.Sprintf(`{"project_id":%q,"prompt_id":%q,"name":"triage","alias":%s}`, project.Id, prompt.Id, want), got.data)
+		got := s.Next(t)
+		assert.Equal(t, "alias", got.Name)
+		assert.JSONEq(t, fmt.Sprintf(`{"project_id":%q,"prompt_id":%q,"name":"triage","alias":%s}`, project.Id, prompt.Id, want), got.Data)
 	}
 
 	// Connections to PostgreSQL that break end the streams, for what they miss is lost.
-	_, err := e.db.Exec(t.Context(), "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = current_database() AND query LIKE 'LISTEN looptrace_prompts%'")
+	_, err := e.DB.Exec(t.Context(), "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = current_database() AND query LIKE 'LISTEN looptrace_prompts%'")
 	require.NoError(t, err)
-	end := s.next(t)
-	assert.Equal(t, "end", end.name)
-	assert.Contains(t, end.data, "dependency_unavailable")
+	end := s.Next(t)
+	assert.Equal(t, "end", end.Name)
+	assert.Contains(t, end.Data, "dependency_unavailable")
 	require.Eventually(t, func() bool {
-		again := openStream(t, server.URL+"/v1/prompts/stream", bearer(key.Key))
-		defer again.close()
-		return again.status == http.StatusOK
+		again := apitest.OpenStream(t, server.URL+"/v1/prompts/stream", apitest.Bearer(key.Key))
+		defer again.Close()
+		return again.Status == http.StatusOK
 	}, 10*time.Second, 50*time.Millisecond)
 }

@@ -1,4 +1,4 @@
-package httpapi
+package httpapi_test
 
 import (
 	"net/http"
@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/looptrace/looptrace/controlplane/httpapi/apitest"
 	"github.com/looptrace/looptrace/controlplane/httpapi/contract"
 	"github.com/looptrace/looptrace/internal/runmodel"
 	"github.com/looptrace/looptrace/test/engines"
@@ -18,21 +19,21 @@ import (
 func TestPromptUsage(t *testing.T) {
 	t.Parallel()
 	address := engines.ClickHouse(t)
-	e := newEnvOn(t, engines.Postgres(t), address)
-	owner, project := e.setUp(t)
-	as := cookie(owner)
-	triage := e.createPrompt(t, as, project.Id, "triage", "You route tickets.", "You route {{product}} tickets.")
+	e := apitest.NewOn(t, engines.Postgres(t), address)
+	owner, project := e.SetUp(t)
+	as := apitest.Cookie(owner)
+	triage := e.CreatePrompt(t, as, project.Id, "triage", "You route tickets.", "You route {{product}} tickets.")
 	// The same text twice in a project links nothing.
-	e.createPrompt(t, as, project.Id, "a", "Be brief.")
-	e.createPrompt(t, as, project.Id, "b", "Be brief.")
+	e.CreatePrompt(t, as, project.Id, "a", "Be brief.")
+	e.CreatePrompt(t, as, project.Id, "b", "Be brief.")
 
 	now := time.Now().UTC().Add(-time.Minute).Truncate(time.Microsecond)
 	run := func(change func(call *runmodel.Span)) uuid.UUID {
-		spans := agentRun(project.Id, now, "tool", "failed", func(*runmodel.Span) {})
+		spans := apitest.AgentRun(project.Id, now, "tool", "failed", func(*runmodel.Span) {})
 		call := &spans[1]
 		call.Kind = runmodel.KindLLM
 		change(call)
-		storeSpans(t, address, spans)
+		apitest.StoreSpans(t, address, spans)
 		return spans[0].RunID
 	}
 	byName := run(func(call *runmodel.Span) { call.PromptName, call.PromptVersion = "triage", "2" })
@@ -42,7 +43,7 @@ func TestPromptUsage(t *testing.T) {
 	run(func(call *runmodel.Span) { call.InstructionsTextID = runmodel.SystemTextID("Be brief.") })
 	run(func(*runmodel.Span) {})
 
-	usage := must[contract.PromptUsage](t, e.do(t, http.MethodGet, "/v1/prompts/"+triage.Id.String()+"/usage", nil, as), http.StatusOK)
+	usage := apitest.Must[contract.PromptUsage](t, e.Do(t, http.MethodGet, "/v1/prompts/"+triage.Id.String()+"/usage", nil, as), http.StatusOK)
 	assert.Equal(t, int64(4), usage.Total.Count)
 	type row struct {
 		runs, linked int64
@@ -54,14 +55,14 @@ func TestPromptUsage(t *testing.T) {
 	}
 	assert.Equal(t, map[string]row{"2": {2, 0, true}, "9": {1, 0, false}, "1": {1, 1, true}}, rows)
 	for _, name := range []string{"a", "b"} {
-		page := must[contract.PromptPage](t, e.do(t, http.MethodGet, "/v1/prompts?name="+name, nil, as), http.StatusOK)
-		none := must[contract.PromptUsage](t, e.do(t, http.MethodGet, "/v1/prompts/"+page.Data[0].Id.String()+"/usage", nil, as), http.StatusOK)
+		page := apitest.Must[contract.PromptPage](t, e.Do(t, http.MethodGet, "/v1/prompts?name="+name, nil, as), http.StatusOK)
+		none := apitest.Must[contract.PromptUsage](t, e.Do(t, http.MethodGet, "/v1/prompts/"+page.Data[0].Id.String()+"/usage", nil, as), http.StatusOK)
 		assert.Zero(t, none.Total.Count)
 	}
 
 	found := func(query string) (ids []uuid.UUID) {
 		t.Helper()
-		page := must[contract.RunPage](t, e.do(t, http.MethodGet, "/v1/runs?project_id="+project.Id.String()+query, nil, as), http.StatusOK)
+		page := apitest.Must[contract.RunPage](t, e.Do(t, http.MethodGet, "/v1/runs?project_id="+project.Id.String()+query, nil, as), http.StatusOK)
 		for _, r := range page.Data {
 			ids = append(ids, r.RunId)
 		}
@@ -73,13 +74,13 @@ func TestPromptUsage(t *testing.T) {
 	assert.ElementsMatch(t, []uuid.UUID{byID, byText}, found("&prompt_id="+triage.Id.String()))
 	assert.Empty(t, found("&prompt_name=a"))
 
-	read := must[contract.Run](t, e.do(t, http.MethodGet, "/v1/runs/"+byText.String(), nil, as), http.StatusOK)
+	read := apitest.Must[contract.Run](t, e.Do(t, http.MethodGet, "/v1/runs/"+byText.String(), nil, as), http.StatusOK)
 	require.Len(t, read.Prompts, 1)
 	assert.Equal(t, "triage", *read.Prompts[0].Name)
 	assert.Equal(t, "1", *read.Prompts[0].Version)
 
 	// A version with the text of another one takes the link from both.
-	e.createPrompt(t, as, project.Id, "c", "You route tickets.")
+	e.CreatePrompt(t, as, project.Id, "c", "You route tickets.")
 	assert.Empty(t, found("&prompt_name=triage&prompt_version=1"))
-	assert.Empty(t, must[contract.Run](t, e.do(t, http.MethodGet, "/v1/runs/"+byText.String(), nil, as), http.StatusOK).Prompts)
+	assert.Empty(t, apitest.Must[contract.Run](t, e.Do(t, http.MethodGet, "/v1/runs/"+byText.String(), nil, as), http.StatusOK).Prompts)
 }

@@ -1,4 +1,4 @@
-package httpapi
+package httpapi_test
 
 import (
 	"fmt"
@@ -12,13 +12,14 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/looptrace/looptrace/controlplane/httpapi/apitest"
 	"github.com/looptrace/looptrace/controlplane/httpapi/contract"
 	"github.com/looptrace/looptrace/test/provider"
 )
 
-func (e *env) getProvider(t *testing.T, as option, id uuid.UUID) contract.Provider {
+func getProvider(t *testing.T, e *apitest.Env, as apitest.Option, id uuid.UUID) contract.Provider {
 	t.Helper()
-	return must[contract.Provider](t, e.do(t, http.MethodGet, "/v1/providers/"+id.String(), nil, as), http.StatusOK)
+	return apitest.Must[contract.Provider](t, e.Do(t, http.MethodGet, "/v1/providers/"+id.String(), nil, as), http.StatusOK)
 }
 
 // raw is an answer of chat completions with a usage.
@@ -32,46 +33,46 @@ func raw(usage string) provider.Reply {
 // TestUsageDoesNotLiftTheBudget has a provider that tells usages which are no counts: the most that the calls can cost counts.
 func TestUsageDoesNotLiftTheBudget(t *testing.T) {
 	t.Parallel()
-	e := newEnv(t)
-	session, project := e.setUp(t)
-	as := cookie(session)
+	e := apitest.New(t)
+	session, project := e.SetUp(t)
+	as := apitest.Cookie(session)
 	server := provider.Start(t, provider.Options{})
-	e.price(t, as, project.Id, "text")
-	made := e.connect(t, as, project.Id, "openai", server, `,"monthly_budget_usd":1`)
+	e.Price(t, as, project.Id, "text")
+	made := e.Connect(t, as, project.Id, "openai", server, `,"monthly_budget_usd":1`)
 	spent := 0.0
 	for _, usage := range []string{`{"prompt_tokens":1,"completion_tokens":9000000000000000000}`, `{"prompt_tokens":-1,"completion_tokens":-1}`, `"x"`} {
 		server.Next(raw(usage))
-		done := e.complete(t, as, project.Id, made.Id, "text", `,"model_config":{"model":"text","max_output_tokens":1000}`)
+		done := e.Complete(t, as, project.Id, made.Id, "text", `,"model_config":{"model":"text","max_output_tokens":1000}`)
 		assert.Nil(t, done.CostUsd, usage)
-		after := e.getProvider(t, as, made.Id)
+		after := getProvider(t, e, as, made.Id)
 		assert.Greater(t, after.Month.SpentUsd, spent+0.01, usage)
 		assert.Less(t, after.Month.SpentUsd, spent+0.02, usage)
 		spent = after.Month.SpentUsd
 	}
 	// A second limit of the output would be the one that a server obeys.
 	more := `,"model_config":{"model":"text","max_output_tokens":1,"extra":{"max_tokens":1000000}}`
-	refused := wantProblem(t, e.do(t, http.MethodPost, "/v1/playground/completions", completionBody(project.Id, made.Id, "text", more), as), http.StatusUnprocessableEntity)
+	refused := apitest.WantProblem(t, e.Do(t, http.MethodPost, "/v1/playground/completions", apitest.CompletionBody(project.Id, made.Id, "text", more), as), http.StatusUnprocessableEntity)
 	assert.Equal(t, "parameter_refused", refused.Code)
 }
 
 // TestRequestsThatReachNoServerCostNothing has a server that is down, and one that redirects.
 func TestRequestsThatReachNoServerCostNothing(t *testing.T) {
 	t.Parallel()
-	e := newEnv(t)
-	session, project := e.setUp(t)
-	as := cookie(session)
-	e.price(t, as, project.Id, "redirect")
+	e := apitest.New(t)
+	session, project := e.SetUp(t)
+	as := apitest.Cookie(session)
+	e.Price(t, as, project.Id, "redirect")
 	for _, kind := range []string{"openai", "anthropic"} {
 		server := provider.Start(t, provider.Options{})
-		made := e.connect(t, as, project.Id, kind, server, `,"monthly_budget_usd":1`)
-		wantProblem(t, e.do(t, http.MethodPost, "/v1/playground/completions", completionBody(project.Id, made.Id, "redirect", ""), as), http.StatusBadGateway)
+		made := e.Connect(t, as, project.Id, kind, server, `,"monthly_budget_usd":1`)
+		apitest.WantProblem(t, e.Do(t, http.MethodPost, "/v1/playground/completions", apitest.CompletionBody(project.Id, made.Id, "redirect", ""), as), http.StatusBadGateway)
 		closed := provider.Start(t, provider.Options{})
 		require.NoError(t, closed.Close())
-		down := e.connect(t, as, project.Id, kind, closed, `,"monthly_budget_usd":1`)
-		refused := wantProblem(t, e.do(t, http.MethodPost, "/v1/playground/completions", completionBody(project.Id, down.Id, "redirect", ""), as), http.StatusBadGateway)
+		down := e.Connect(t, as, project.Id, kind, closed, `,"monthly_budget_usd":1`)
+		refused := apitest.WantProblem(t, e.Do(t, http.MethodPost, "/v1/playground/completions", apitest.CompletionBody(project.Id, down.Id, "redirect", ""), as), http.StatusBadGateway)
 		assert.Equal(t, "provider_unreachable", refused.Code)
 		for _, id := range []uuid.UUID{made.Id, down.Id} {
-			after := e.getProvider(t, as, id)
+			after := getProvider(t, e, as, id)
 			assert.Zero(t, after.Month.SpentUsd)
 			assert.Zero(t, after.Month.ReservedUsd)
 			assert.Zero(t, after.Activity.Running)
@@ -82,40 +83,40 @@ func TestRequestsThatReachNoServerCostNothing(t *testing.T) {
 // TestMonthGoesForward has two processes whose clocks disagree about the month.
 func TestMonthGoesForward(t *testing.T) {
 	t.Parallel()
-	e := newEnv(t)
-	session, project := e.setUp(t)
-	as := cookie(session)
+	e := apitest.New(t)
+	session, project := e.SetUp(t)
+	as := apitest.Cookie(session)
 	server := provider.Start(t, provider.Options{})
-	e.price(t, as, project.Id, "no-usage")
-	made := e.connect(t, as, project.Id, "openai", server, `,"monthly_budget_usd":0.02`)
-	body := completionBody(project.Id, made.Id, "", `,"model_config":{"model":"no-usage","max_output_tokens":1000}`)
-	e.clock.advance(32 * 24 * time.Hour)
-	later := cookie(sessionOf(t, e.login(t, testPassword)))
-	require.Equal(t, http.StatusOK, e.do(t, http.MethodPost, "/v1/playground/completions", body, later).Code)
-	spent := e.getProvider(t, later, made.Id).Month
+	e.Price(t, as, project.Id, "no-usage")
+	made := e.Connect(t, as, project.Id, "openai", server, `,"monthly_budget_usd":0.02`)
+	body := apitest.CompletionBody(project.Id, made.Id, "", `,"model_config":{"model":"no-usage","max_output_tokens":1000}`)
+	e.Clock.Advance(32 * 24 * time.Hour)
+	later := apitest.Cookie(apitest.SessionOf(t, e.Login(t, apitest.Password)))
+	require.Equal(t, http.StatusOK, e.Do(t, http.MethodPost, "/v1/playground/completions", body, later).Code)
+	spent := getProvider(t, e, later, made.Id).Month
 	assert.Greater(t, spent.SpentUsd, 0.01)
-	e.clock.advance(-32 * 24 * time.Hour)
-	as = cookie(sessionOf(t, e.login(t, testPassword)))
-	refused := wantProblem(t, e.do(t, http.MethodPost, "/v1/playground/completions", body, as), http.StatusPaymentRequired)
+	e.Clock.Advance(-32 * 24 * time.Hour)
+	as = apitest.Cookie(apitest.SessionOf(t, e.Login(t, apitest.Password)))
+	refused := apitest.WantProblem(t, e.Do(t, http.MethodPost, "/v1/playground/completions", body, as), http.StatusPaymentRequired)
 	assert.Equal(t, "budget_exceeded", refused.Code, "the other clock does not give the month a new budget")
-	assert.Equal(t, spent, e.getProvider(t, as, made.Id).Month)
+	assert.Equal(t, spent, getProvider(t, e, as, made.Id).Month)
 }
 
 // TestPauseEnds has a provider that asks to wait for years.
 func TestPauseEnds(t *testing.T) {
 	t.Parallel()
-	e := newEnv(t)
-	session, project := e.setUp(t)
-	as := cookie(session)
+	e := apitest.New(t)
+	session, project := e.SetUp(t)
+	as := apitest.Cookie(session)
 	for i, change := range []string{`{"requests_per_minute":null}`, `{"api_key":"another-key-of-some-length"}`} {
 		server := provider.Start(t, provider.Options{})
-		made := e.connect(t, as, project.Id, "openai", server, "")
+		made := e.Connect(t, as, project.Id, "openai", server, "")
 		server.Next(provider.Reply{Raw: &provider.Raw{Status: http.StatusTooManyRequests, Header: http.Header{"Retry-After": {"Thu, 01 Jan 2099 00:00:00 GMT"}}, Body: `{"error":{"message":"slow down"}}`}})
-		wantProblem(t, e.do(t, http.MethodPost, "/v1/playground/completions", completionBody(project.Id, made.Id, "text", ""), as), http.StatusBadGateway)
-		paused := e.getProvider(t, as, made.Id).Activity.PausedUntil
+		apitest.WantProblem(t, e.Do(t, http.MethodPost, "/v1/playground/completions", apitest.CompletionBody(project.Id, made.Id, "text", ""), as), http.StatusBadGateway)
+		paused := getProvider(t, e, as, made.Id).Activity.PausedUntil
 		require.NotNil(t, paused, i)
-		assert.WithinDuration(t, e.clock.Now().Add(time.Hour), *paused, time.Minute)
-		changed := must[contract.Provider](t, e.do(t, http.MethodPatch, "/v1/providers/"+made.Id.String(), change, as), http.StatusOK)
+		assert.WithinDuration(t, e.Clock.Now().Add(time.Hour), *paused, time.Minute)
+		changed := apitest.Must[contract.Provider](t, e.Do(t, http.MethodPatch, "/v1/providers/"+made.Id.String(), change, as), http.StatusOK)
 		assert.Nil(t, changed.Activity.PausedUntil, change)
 	}
 }
@@ -123,20 +124,20 @@ func TestPauseEnds(t *testing.T) {
 // TestNamesThatCannotBeSent has values that a database, HTTP or an address cannot have.
 func TestNamesThatCannotBeSent(t *testing.T) {
 	t.Parallel()
-	e := newEnv(t)
-	session, project := e.setUp(t)
-	as := cookie(session)
-	made := e.connect(t, as, project.Id, "openai", provider.Start(t, provider.Options{}), "")
+	e := apitest.New(t)
+	session, project := e.SetUp(t)
+	as := apitest.Cookie(session)
+	made := e.Connect(t, as, project.Id, "openai", provider.Start(t, provider.Options{}), "")
 	for path, location := range map[string]string{
 		"/v1/playground/completions":                           "body.model_config.model",
 		"/v1/playground/completions/_actions/preview":          "body.model_config.model",
 		"/v1/providers/" + made.Id.String() + "/_actions/test": "body.model",
 	} {
-		body := completionBody(project.Id, made.Id, "", `,"model_config":{"model":"a\u0000b"}`)
+		body := apitest.CompletionBody(project.Id, made.Id, "", `,"model_config":{"model":"a\u0000b"}`)
 		if location == "body.model" {
 			body = `{"model":"a\u0000b"}`
 		}
-		refused := wantProblem(t, e.do(t, http.MethodPost, path, body, as), http.StatusUnprocessableEntity)
+		refused := apitest.WantProblem(t, e.Do(t, http.MethodPost, path, body, as), http.StatusUnprocessableEntity)
 		assert.Equal(t, location, (*refused.Errors)[0].Location)
 	}
 	for _, c := range []struct{ more, location string }{
@@ -146,7 +147,7 @@ func TestNamesThatCannotBeSent(t *testing.T) {
 		{`"base_url":"https://example.com/v1#"`, "body.base_url"},
 	} {
 		body := fmt.Sprintf(`{"project_id":%q,"name":"x","kind":"openai",%s}`, project.Id, c.more)
-		refused := wantProblem(t, e.do(t, http.MethodPost, "/v1/providers", body, as), http.StatusUnprocessableEntity)
+		refused := apitest.WantProblem(t, e.Do(t, http.MethodPost, "/v1/providers", body, as), http.StatusUnprocessableEntity)
 		require.NotNil(t, refused.Errors, c.more)
 		assert.Equal(t, c.location, (*refused.Errors)[0].Location)
 	}
@@ -170,15 +171,15 @@ func (d *deadlines) SetWriteDeadline(at time.Time) error {
 // TestClientThatDoesNotReadHoldsNoCall has a client that has little time to read each event: the provider's call waits for it.
 func TestClientThatDoesNotReadHoldsNoCall(t *testing.T) {
 	t.Parallel()
-	e := newEnv(t)
-	session, project := e.setUp(t)
-	made := e.connect(t, cookie(session), project.Id, "openai", provider.Start(t, provider.Options{}), "")
-	body := completionBody(project.Id, made.Id, "text", `,"stream":true`)
+	e := apitest.New(t)
+	session, project := e.SetUp(t)
+	made := e.Connect(t, apitest.Cookie(session), project.Id, "openai", provider.Start(t, provider.Options{}), "")
+	body := apitest.CompletionBody(project.Id, made.Id, "text", `,"stream":true`)
 	r := httptest.NewRequestWithContext(t.Context(), http.MethodPost, "/v1/playground/completions", strings.NewReader(body))
 	r.Header.Set("Content-Type", "application/json")
-	cookie(session)(r)
+	apitest.Cookie(session)(r)
 	w := &deadlines{ResponseRecorder: httptest.NewRecorder()}
-	e.api.ServeHTTP(w, r)
+	e.API.ServeHTTP(w, r)
 	require.Contains(t, w.Body.String(), "event: done")
 	assert.NotZero(t, w.longest)
 	assert.LessOrEqual(t, w.longest, 30*time.Second)

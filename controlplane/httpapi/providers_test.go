@@ -1,4 +1,4 @@
-package httpapi
+package httpapi_test
 
 import (
 	"encoding/json"
@@ -15,38 +15,21 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/looptrace/looptrace/controlplane/httpapi/apitest"
 	"github.com/looptrace/looptrace/controlplane/httpapi/contract"
 	"github.com/looptrace/looptrace/test/provider"
 )
 
-// connect creates a connection to a scripted provider. more has members of the request.
-func (e *env) connect(t *testing.T, as option, project uuid.UUID, kind string, server *provider.Server, more string) contract.Provider {
-	t.Helper()
-	address := server.URL
-	if kind == "openai" {
-		address += "/v1"
-	}
-	body := fmt.Sprintf(`{"project_id":%q,"name":%q,"kind":%q,"base_url":%q,"api_key":%q%s}`, project, kind+" "+uuid.NewString()[:8], kind, address, server.Key, more)
-	return must[contract.Provider](t, e.do(t, http.MethodPost, "/v1/providers", body, as), http.StatusCreated)
-}
-
-// price gives a model of the scripted provider a price: a dollar for a million tokens of input, and 10 for output.
-func (e *env) price(t *testing.T, as option, project uuid.UUID, model string) {
-	t.Helper()
-	path := "/v1/projects/" + project.String() + "/prices"
-	must[contract.Price](t, e.do(t, http.MethodPost, path, contract.PriceWrite{Model: model, Input: 1, Output: 10}, as), http.StatusCreated)
-}
-
 func TestProviders(t *testing.T) {
 	t.Parallel()
-	e := newEnv(t)
-	session, project := e.setUp(t)
-	as := cookie(session)
+	e := apitest.New(t)
+	session, project := e.SetUp(t)
+	as := apitest.Cookie(session)
 	create := func(more string) string {
 		return fmt.Sprintf(`{"project_id":%q,"kind":"openai",%s}`, project.Id, more)
 	}
-	w := e.do(t, http.MethodPost, "/v1/providers", create(`"name":" OpenAI ","api_key":"sk-test-1234567890abcd","headers":{"X-Org":"secret-organization"}`), as)
-	made := must[contract.Provider](t, w, http.StatusCreated)
+	w := e.Do(t, http.MethodPost, "/v1/providers", create(`"name":" OpenAI ","api_key":"sk-test-1234567890abcd","headers":{"X-Org":"secret-organization"}`), as)
+	made := apitest.Must[contract.Provider](t, w, http.StatusCreated)
 	path := "/v1/providers/" + made.Id.String()
 	assert.Equal(t, path, w.Header().Get("Location"))
 	assert.Equal(t, "OpenAI", made.Name)
@@ -56,13 +39,13 @@ func TestProviders(t *testing.T) {
 	assert.Equal(t, 16, made.MaxConcurrency)
 	assert.True(t, made.KeyReadable)
 	assert.Equal(t, 16, made.Activity.ConcurrencyLimit)
-	assert.Equal(t, made, must[contract.Provider](t, e.do(t, http.MethodGet, path, nil, as), http.StatusOK))
-	page := must[contract.ProviderPage](t, e.do(t, http.MethodGet, "/v1/providers", nil, as), http.StatusOK)
+	assert.Equal(t, made, apitest.Must[contract.Provider](t, e.Do(t, http.MethodGet, path, nil, as), http.StatusOK))
+	page := apitest.Must[contract.ProviderPage](t, e.Do(t, http.MethodGet, "/v1/providers", nil, as), http.StatusOK)
 	assert.Equal(t, []contract.Provider{made}, page.Data)
-	assert.Equal(t, "name_taken", wantProblem(t, e.do(t, http.MethodPost, "/v1/providers", create(`"name":"openai"`), as), http.StatusConflict).Code)
+	assert.Equal(t, "name_taken", apitest.WantProblem(t, e.Do(t, http.MethodPost, "/v1/providers", create(`"name":"openai"`), as), http.StatusConflict).Code)
 
 	change := func(body string) contract.Provider {
-		return must[contract.Provider](t, e.do(t, http.MethodPatch, path, body, as), http.StatusOK)
+		return apitest.Must[contract.Provider](t, e.Do(t, http.MethodPatch, path, body, as), http.StatusOK)
 	}
 	assert.InDelta(t, 25.5, *change(`{"monthly_budget_usd":25.5,"requests_per_minute":60}`).MonthlyBudgetUsd, 1e-9)
 	changed := change(`{"name":"Other","max_concurrency":4,"requests_per_minute":null}`)
@@ -73,7 +56,7 @@ func TestProviders(t *testing.T) {
 	assert.Nil(t, change(`{"monthly_budget_usd":null}`).MonthlyBudgetUsd)
 
 	// The key is for one address.
-	moved := wantProblem(t, e.do(t, http.MethodPatch, path, `{"base_url":"https://example.com/v1"}`, as), http.StatusUnprocessableEntity)
+	moved := apitest.WantProblem(t, e.Do(t, http.MethodPatch, path, `{"base_url":"https://example.com/v1"}`, as), http.StatusUnprocessableEntity)
 	require.Len(t, *moved.Errors, 2)
 	assert.Equal(t, "body.api_key", (*moved.Errors)[0].Location)
 	assert.Equal(t, "body.headers", (*moved.Errors)[1].Location)
@@ -92,34 +75,34 @@ func TestProviders(t *testing.T) {
 		{`"name":"a","max_concurrency":0`, "body.max_concurrency"},
 		{`"name":"a","monthly_budget_usd":-1`, "body.monthly_budget_usd"},
 	} {
-		refused := wantProblem(t, e.do(t, http.MethodPost, "/v1/providers", create(bad.body), as), http.StatusUnprocessableEntity)
+		refused := apitest.WantProblem(t, e.Do(t, http.MethodPost, "/v1/providers", create(bad.body), as), http.StatusUnprocessableEntity)
 		require.NotEmpty(t, *refused.Errors, bad.body)
 		assert.Equal(t, bad.location, (*refused.Errors)[0].Location, bad.body)
 	}
 	// Loopback is allowed here.
 	for _, address := range []string{"http://10.1.2.3/v1", "http://169.254.169.254/v1", "http://[fd00::1]/v1"} {
-		refused := wantProblem(t, e.do(t, http.MethodPost, "/v1/providers", create(`"name":"a","base_url":"`+address+`"`), as), http.StatusUnprocessableEntity)
+		refused := apitest.WantProblem(t, e.Do(t, http.MethodPost, "/v1/providers", create(`"name":"a","base_url":"`+address+`"`), as), http.StatusUnprocessableEntity)
 		assert.Equal(t, "address_not_allowed", refused.Code)
 		assert.Contains(t, *refused.Detail, "PROVIDER_PRIVATE_ADDRESSES")
 	}
 
-	reading := bearer(e.mint(t, session, project.Id, contract.ScopeEvalsRead).Key)
-	must[contract.Provider](t, e.do(t, http.MethodGet, path, nil, reading), http.StatusOK)
-	wantProblem(t, e.do(t, http.MethodPatch, path, `{"name":"x"}`, reading), http.StatusForbidden)
-	require.Equal(t, http.StatusNoContent, e.do(t, http.MethodDelete, path, nil, as).Code)
-	wantProblem(t, e.do(t, http.MethodGet, path, nil, as), http.StatusNotFound)
+	reading := apitest.Bearer(e.Mint(t, session, project.Id, contract.ScopeEvalsRead).Key)
+	apitest.Must[contract.Provider](t, e.Do(t, http.MethodGet, path, nil, reading), http.StatusOK)
+	apitest.WantProblem(t, e.Do(t, http.MethodPatch, path, `{"name":"x"}`, reading), http.StatusForbidden)
+	require.Equal(t, http.StatusNoContent, e.Do(t, http.MethodDelete, path, nil, as).Code)
+	apitest.WantProblem(t, e.Do(t, http.MethodGet, path, nil, as), http.StatusNotFound)
 }
 
 func TestProviderModels(t *testing.T) {
 	t.Parallel()
-	e := newEnv(t)
-	session, project := e.setUp(t)
-	as := cookie(session)
+	e := apitest.New(t)
+	session, project := e.SetUp(t)
+	as := apitest.Cookie(session)
 	for _, kind := range []string{"openai", "anthropic"} {
 		server := provider.Start(t, provider.Options{})
-		made := e.connect(t, as, project.Id, kind, server, "")
-		e.price(t, as, project.Id, kind+"-priced")
-		list := must[contract.ProviderModelList](t, e.do(t, http.MethodGet, "/v1/providers/"+made.Id.String()+"/models", nil, as), http.StatusOK)
+		made := e.Connect(t, as, project.Id, kind, server, "")
+		e.Price(t, as, project.Id, kind+"-priced")
+		list := apitest.Must[contract.ProviderModelList](t, e.Do(t, http.MethodGet, "/v1/providers/"+made.Id.String()+"/models", nil, as), http.StatusOK)
 		assert.True(t, list.Listed)
 		assert.Len(t, list.Data, len(provider.Models()))
 
@@ -129,9 +112,9 @@ func TestProviderModels(t *testing.T) {
 			}
 			return nil
 		}})
-		unlisted := e.connect(t, as, project.Id, kind, other, "")
-		e.complete(t, as, project.Id, unlisted.Id, "text", "")
-		list = must[contract.ProviderModelList](t, e.do(t, http.MethodGet, "/v1/providers/"+unlisted.Id.String()+"/models", nil, as), http.StatusOK)
+		unlisted := e.Connect(t, as, project.Id, kind, other, "")
+		e.Complete(t, as, project.Id, unlisted.Id, "text", "")
+		list = apitest.Must[contract.ProviderModelList](t, e.Do(t, http.MethodGet, "/v1/providers/"+unlisted.Id.String()+"/models", nil, as), http.StatusOK)
 		assert.False(t, list.Listed)
 		require.NotNil(t, list.Message)
 		require.Len(t, list.Data, 1, "that of the call")
@@ -142,19 +125,19 @@ func TestProviderModels(t *testing.T) {
 // TestProviderTest tests connections that work, that have a wrong key, a public list of models, and no server.
 func TestProviderTest(t *testing.T) {
 	t.Parallel()
-	e := newEnv(t)
-	session, project := e.setUp(t)
-	as := cookie(session)
+	e := apitest.New(t)
+	session, project := e.SetUp(t)
+	as := apitest.Cookie(session)
 	test := func(id uuid.UUID, model string) contract.ProviderTestResult {
 		body := "{}"
 		if model != "" {
 			body = fmt.Sprintf(`{"model":%q}`, model)
 		}
-		return must[contract.ProviderTestResult](t, e.do(t, http.MethodPost, "/v1/providers/"+id.String()+"/_actions/test", body, as), http.StatusOK)
+		return apitest.Must[contract.ProviderTestResult](t, e.Do(t, http.MethodPost, "/v1/providers/"+id.String()+"/_actions/test", body, as), http.StatusOK)
 	}
 	for _, kind := range []string{"openai", "anthropic"} {
 		server := provider.Start(t, provider.Options{})
-		made := e.connect(t, as, project.Id, kind, server, "")
+		made := e.Connect(t, as, project.Id, kind, server, "")
 		good := test(made.Id, "text")
 		assert.True(t, good.Reachable)
 		assert.True(t, *good.Authenticated)
@@ -174,7 +157,7 @@ func TestProviderTest(t *testing.T) {
 		assert.Equal(t, "model_not_found", *unknown.Code)
 
 		path := "/v1/providers/" + made.Id.String()
-		must[contract.Provider](t, e.do(t, http.MethodPatch, path, `{"api_key":"wrong-key-1234567890"}`, as), http.StatusOK)
+		apitest.Must[contract.Provider](t, e.Do(t, http.MethodPatch, path, `{"api_key":"wrong-key-1234567890"}`, as), http.StatusOK)
 		refused := test(made.Id, "text")
 		assert.True(t, refused.Reachable)
 		assert.False(t, *refused.Authenticated)
@@ -185,7 +168,7 @@ func TestProviderTest(t *testing.T) {
 			w.Header().Set("Content-Type", "application/json")
 			_, _ = w.Write([]byte(`{"object":"list","data":[{"id":"a","object":"model","type":"model"}]}`))
 		}))
-		listing := e.connect(t, as, project.Id, kind, &provider.Server{URL: public.URL, Key: "some-key-1234567890"}, "")
+		listing := e.Connect(t, as, project.Id, kind, &provider.Server{URL: public.URL, Key: "some-key-1234567890"}, "")
 		assert.Nil(t, test(listing.Id, "").Authenticated, "the list says nothing of the key")
 		public.Close()
 
@@ -199,12 +182,12 @@ func TestProviderTest(t *testing.T) {
 // TestBudget makes 100 calls at once under a budget of a cent. Each reserves the most that it can cost.
 func TestBudget(t *testing.T) {
 	t.Parallel()
-	e := newEnv(t)
-	session, project := e.setUp(t)
-	as := cookie(session)
+	e := apitest.New(t)
+	session, project := e.SetUp(t)
+	as := apitest.Cookie(session)
 	server := provider.Start(t, provider.Options{})
-	e.price(t, as, project.Id, "text")
-	made := e.connect(t, as, project.Id, "openai", server, `,"max_concurrency":50,"monthly_budget_usd":0.01`)
+	e.Price(t, as, project.Id, "text")
+	made := e.Connect(t, as, project.Id, "openai", server, `,"max_concurrency":50,"monthly_budget_usd":0.01`)
 	var (
 		all              sync.WaitGroup
 		mu               sync.Mutex
@@ -213,16 +196,16 @@ func TestBudget(t *testing.T) {
 	)
 	for range 100 {
 		all.Go(func() {
-			w := e.do(t, http.MethodPost, "/v1/playground/completions", completionBody(project.Id, made.Id, "text", `,"model_config":{"model":"text","max_output_tokens":50}`), as)
+			w := e.Do(t, http.MethodPost, "/v1/playground/completions", apitest.CompletionBody(project.Id, made.Id, "text", `,"model_config":{"model":"text","max_output_tokens":50}`), as)
 			mu.Lock()
 			defer mu.Unlock()
 			switch w.Code {
 			case http.StatusOK:
 				made200++
-				cost += *must[contract.Completion](t, w, http.StatusOK).CostUsd
+				cost += *apitest.Must[contract.Completion](t, w, http.StatusOK).CostUsd
 			case http.StatusPaymentRequired:
 				refused++
-				assert.Equal(t, "budget_exceeded", wantProblem(t, w, http.StatusPaymentRequired).Code)
+				assert.Equal(t, "budget_exceeded", apitest.WantProblem(t, w, http.StatusPaymentRequired).Code)
 			default:
 				t.Errorf("%d %s", w.Code, w.Body)
 			}
@@ -232,72 +215,70 @@ func TestBudget(t *testing.T) {
 	assert.Equal(t, 100, made200+refused)
 	assert.NotZero(t, made200)
 	assert.NotZero(t, refused)
-	after := must[contract.Provider](t, e.do(t, http.MethodGet, "/v1/providers/"+made.Id.String(), nil, as), http.StatusOK)
+	after := apitest.Must[contract.Provider](t, e.Do(t, http.MethodGet, "/v1/providers/"+made.Id.String(), nil, as), http.StatusOK)
 	assert.LessOrEqual(t, after.Month.SpentUsd, 0.01)
 	assert.InDelta(t, cost, after.Month.SpentUsd, 1e-9)
 	assert.Zero(t, after.Month.ReservedUsd)
 	assert.Zero(t, after.Activity.Running)
 	assert.Len(t, server.Requests(), made200)
-	spending := must[contract.Spending](t, e.do(t, http.MethodGet, "/v1/spending?project_id="+project.Id.String()+"&end="+inAnHour(e), nil, as), http.StatusOK)
+	spending := apitest.Must[contract.Spending](t, e.Do(t, http.MethodGet, "/v1/spending?project_id="+project.Id.String()+"&end="+apitest.InAnHour(e), nil, as), http.StatusOK)
 	assert.EqualValues(t, made200, spending.Total.CallCount)
 	assert.InDelta(t, cost, spending.Total.CostUsd, 1e-9)
 	require.Len(t, spending.Rows, 1)
 	assert.Equal(t, made.Name, spending.Rows[0].Label)
 	for _, group := range []string{"feature", "caller", "model", "day"} {
-		grouped := must[contract.Spending](t, e.do(t, http.MethodGet, "/v1/spending?project_id="+project.Id.String()+"&group_by="+group+"&end="+inAnHour(e), nil, as), http.StatusOK)
+		grouped := apitest.Must[contract.Spending](t, e.Do(t, http.MethodGet, "/v1/spending?project_id="+project.Id.String()+"&group_by="+group+"&end="+apitest.InAnHour(e), nil, as), http.StatusOK)
 		assert.Equal(t, spending.Total, grouped.Total)
 		assert.Len(t, grouped.Rows, 1, group)
 	}
 
 	// The next month has a budget of its own.
-	e.clock.advance(32 * 24 * time.Hour)
-	e.complete(t, cookie(sessionOf(t, e.login(t, testPassword))), project.Id, made.Id, "text", `,"model_config":{"model":"text","max_output_tokens":50}`)
+	e.Clock.Advance(32 * 24 * time.Hour)
+	e.Complete(t, apitest.Cookie(apitest.SessionOf(t, e.Login(t, apitest.Password))), project.Id, made.Id, "text", `,"model_config":{"model":"text","max_output_tokens":50}`)
 }
-
-func inAnHour(e *env) string { return e.clock.Now().Add(time.Hour).UTC().Format(time.RFC3339) }
 
 // TestUnpriced calls models without a price where money is limited.
 func TestUnpriced(t *testing.T) {
 	t.Parallel()
-	e := newEnv(t)
-	session, project := e.setUp(t)
-	as := cookie(session)
+	e := apitest.New(t)
+	session, project := e.SetUp(t)
+	as := apitest.Cookie(session)
 	server := provider.Start(t, provider.Options{})
-	free := e.connect(t, as, project.Id, "openai", server, "")
-	limited := e.connect(t, as, project.Id, "openai", server, `,"monthly_budget_usd":1`)
-	allowing := e.connect(t, as, project.Id, "openai", server, `,"monthly_budget_usd":1,"allow_unpriced":true`)
+	free := e.Connect(t, as, project.Id, "openai", server, "")
+	limited := e.Connect(t, as, project.Id, "openai", server, `,"monthly_budget_usd":1`)
+	allowing := e.Connect(t, as, project.Id, "openai", server, `,"monthly_budget_usd":1,"allow_unpriced":true`)
 	post := func(id uuid.UUID, more string) contract.Problem {
-		return wantProblem(t, e.do(t, http.MethodPost, "/v1/playground/completions", completionBody(project.Id, id, "text", more), as), http.StatusUnprocessableEntity)
+		return apitest.WantProblem(t, e.Do(t, http.MethodPost, "/v1/playground/completions", apitest.CompletionBody(project.Id, id, "text", more), as), http.StatusUnprocessableEntity)
 	}
-	assert.Nil(t, e.complete(t, as, project.Id, free.Id, "text", "").CostUsd)
+	assert.Nil(t, e.Complete(t, as, project.Id, free.Id, "text", "").CostUsd)
 	assert.Equal(t, "price_unknown", post(limited.Id, "").Code)
 	assert.Equal(t, "price_unknown", post(free.Id, `,"max_cost_usd":1`).Code)
-	assert.Nil(t, e.complete(t, as, project.Id, allowing.Id, "text", "").CostUsd)
-	assert.Nil(t, e.complete(t, as, project.Id, free.Id, "text", `,"max_cost_usd":1,"allow_unpriced":true`).CostUsd)
+	assert.Nil(t, e.Complete(t, as, project.Id, allowing.Id, "text", "").CostUsd)
+	assert.Nil(t, e.Complete(t, as, project.Id, free.Id, "text", `,"max_cost_usd":1,"allow_unpriced":true`).CostUsd)
 
 	// A priced model needs a limit of its output.
-	e.price(t, as, project.Id, "text")
-	done := e.complete(t, as, project.Id, limited.Id, "text", "")
+	e.Price(t, as, project.Id, "text")
+	done := e.Complete(t, as, project.Id, limited.Id, "text", "")
 	require.Len(t, done.Warnings, 1)
 	assert.Contains(t, done.Warnings[0], "max_output_tokens")
-	refused := wantProblem(t, e.do(t, http.MethodPost, "/v1/playground/completions", completionBody(project.Id, free.Id, "text", `,"max_cost_usd":0.0001`), as), http.StatusPaymentRequired)
+	refused := apitest.WantProblem(t, e.Do(t, http.MethodPost, "/v1/playground/completions", apitest.CompletionBody(project.Id, free.Id, "text", `,"max_cost_usd":0.0001`), as), http.StatusPaymentRequired)
 	assert.Equal(t, "budget_exceeded", refused.Code)
 
 	// A model that reports no usage has an unknown cost: the most that it can be counts.
-	e.price(t, as, project.Id, "no-usage")
-	assert.Nil(t, e.complete(t, as, project.Id, limited.Id, "no-usage", `,"model_config":{"model":"no-usage","max_output_tokens":1000}`).CostUsd)
-	after := must[contract.Provider](t, e.do(t, http.MethodGet, "/v1/providers/"+limited.Id.String(), nil, as), http.StatusOK)
+	e.Price(t, as, project.Id, "no-usage")
+	assert.Nil(t, e.Complete(t, as, project.Id, limited.Id, "no-usage", `,"model_config":{"model":"no-usage","max_output_tokens":1000}`).CostUsd)
+	after := apitest.Must[contract.Provider](t, e.Do(t, http.MethodGet, "/v1/providers/"+limited.Id.String(), nil, as), http.StatusOK)
 	assert.Greater(t, after.Month.SpentUsd, 0.01)
 	// It counts against the limit of a completion, too: the next round is not afforded, and the completion ends with what was answered.
 	server.Next(provider.Reply{NoUsage: true, ToolCalls: []provider.ToolCall{{Name: "get_weather", Arguments: "{}"}}})
-	rounds := `,"tools":[` + weatherTool + `],"tool_answers":{"get_weather":{"content":"sunny"}},"max_cost_usd":0.018,"model_config":{"model":"text","max_output_tokens":1000}`
-	ended := e.complete(t, as, project.Id, free.Id, "text", rounds)
+	rounds := `,"tools":[` + apitest.WeatherTool + `],"tool_answers":{"get_weather":{"content":"sunny"}},"max_cost_usd":0.018,"model_config":{"model":"text","max_output_tokens":1000}`
+	ended := e.Complete(t, as, project.Id, free.Id, "text", rounds)
 	assert.Equal(t, contract.CompletionStopReasonMaxCost, ended.StopReason)
 	assert.Equal(t, 1, ended.Rounds)
 	assert.Len(t, ended.AddedMessages, 2, "the call of the tool and its answer")
 	assert.Contains(t, string(ended.Message), "get_weather", "what was paid is not lost")
 	assert.Nil(t, ended.CostUsd)
-	spending := must[contract.Spending](t, e.do(t, http.MethodGet, "/v1/spending?project_id="+project.Id.String()+"&end="+inAnHour(e), nil, as), http.StatusOK)
+	spending := apitest.Must[contract.Spending](t, e.Do(t, http.MethodGet, "/v1/spending?project_id="+project.Id.String()+"&end="+apitest.InAnHour(e), nil, as), http.StatusOK)
 	assert.EqualValues(t, 3, spending.Total.UnpricedCount)
 	assert.EqualValues(t, 2, spending.Total.BoundedCount)
 	assert.Greater(t, spending.Total.BoundedUsd, 0.01)
@@ -306,9 +287,9 @@ func TestUnpriced(t *testing.T) {
 // TestLimitsOfConnections checks the calls at once, requests a minute, and what a 429 does.
 func TestLimitsOfConnections(t *testing.T) {
 	t.Parallel()
-	e := newEnv(t)
-	session, project := e.setUp(t)
-	as := cookie(session)
+	e := apitest.New(t)
+	session, project := e.SetUp(t)
+	as := apitest.Cookie(session)
 	var mu sync.Mutex
 	running, peak := 0, 0
 	server := provider.Start(t, provider.Options{Answer: func(r *provider.Request) *provider.Reply {
@@ -322,76 +303,76 @@ func TestLimitsOfConnections(t *testing.T) {
 		mu.Unlock()
 		return nil
 	}})
-	made := e.connect(t, as, project.Id, "openai", server, `,"max_concurrency":3`)
+	made := e.Connect(t, as, project.Id, "openai", server, `,"max_concurrency":3`)
 	var all sync.WaitGroup
 	for range 12 {
-		all.Go(func() { e.complete(t, as, project.Id, made.Id, "text", "") })
+		all.Go(func() { e.Complete(t, as, project.Id, made.Id, "text", "") })
 	}
 	all.Wait()
 	assert.Equal(t, 3, peak)
 
-	limited := e.connect(t, as, project.Id, "openai", provider.Start(t, provider.Options{}), `,"max_concurrency":10`)
-	refused := wantProblem(t, e.do(t, http.MethodPost, "/v1/playground/completions", completionBody(project.Id, limited.Id, "error-429-long", ""), as), http.StatusBadGateway)
+	limited := e.Connect(t, as, project.Id, "openai", provider.Start(t, provider.Options{}), `,"max_concurrency":10`)
+	refused := apitest.WantProblem(t, e.Do(t, http.MethodPost, "/v1/playground/completions", apitest.CompletionBody(project.Id, limited.Id, "error-429-long", ""), as), http.StatusBadGateway)
 	assert.Equal(t, "provider_rate_limited", refused.Code)
-	after := must[contract.Provider](t, e.do(t, http.MethodGet, "/v1/providers/"+limited.Id.String(), nil, as), http.StatusOK)
+	after := apitest.Must[contract.Provider](t, e.Do(t, http.MethodGet, "/v1/providers/"+limited.Id.String(), nil, as), http.StatusOK)
 	assert.Equal(t, 8, after.Activity.ConcurrencyLimit, "cut by a fifth")
 	require.NotNil(t, after.Activity.LastLimitedAt)
 	require.NotNil(t, after.Activity.PausedUntil)
 	// Others wait, too, as long as the provider asks.
-	busy := e.do(t, http.MethodPost, "/v1/playground/completions", completionBody(project.Id, limited.Id, "text", ""), as)
-	assert.Equal(t, "provider_busy", wantProblem(t, busy, http.StatusServiceUnavailable).Code)
+	busy := e.Do(t, http.MethodPost, "/v1/playground/completions", apitest.CompletionBody(project.Id, limited.Id, "text", ""), as)
+	assert.Equal(t, "provider_busy", apitest.WantProblem(t, busy, http.StatusServiceUnavailable).Code)
 	assert.NotEmpty(t, busy.Header().Get("Retry-After"))
-	assert.WithinDuration(t, e.clock.Now().Add(time.Hour), *after.Activity.PausedUntil, time.Minute, "the provider asks for a day")
-	e.clock.advance(2 * time.Hour)
+	assert.WithinDuration(t, e.Clock.Now().Add(time.Hour), *after.Activity.PausedUntil, time.Minute, "the provider asks for a day")
+	e.Clock.Advance(2 * time.Hour)
 	for range 8 {
-		e.complete(t, as, project.Id, limited.Id, "text", "")
+		e.Complete(t, as, project.Id, limited.Id, "text", "")
 	}
-	after = must[contract.Provider](t, e.do(t, http.MethodGet, "/v1/providers/"+limited.Id.String(), nil, as), http.StatusOK)
+	after = apitest.Must[contract.Provider](t, e.Do(t, http.MethodGet, "/v1/providers/"+limited.Id.String(), nil, as), http.StatusOK)
 	assert.Equal(t, 9, after.Activity.ConcurrencyLimit, "grown by one")
 }
 
 // TestLostCalls has calls of a process that was killed.
 func TestLostCalls(t *testing.T) {
 	t.Parallel()
-	e := newEnv(t)
-	session, project := e.setUp(t)
-	as := cookie(session)
-	made := e.connect(t, as, project.Id, "openai", provider.Start(t, provider.Options{}), `,"max_concurrency":1,"monthly_budget_usd":1`)
-	e.price(t, as, project.Id, "text")
-	now := e.clock.Now()
-	e.exec(t, `INSERT INTO provider_calls (id, project_id, provider_id, provider_name, feature, model, status, reserved_nanousd, started_at, lease_until)
+	e := apitest.New(t)
+	session, project := e.SetUp(t)
+	as := apitest.Cookie(session)
+	made := e.Connect(t, as, project.Id, "openai", provider.Start(t, provider.Options{}), `,"max_concurrency":1,"monthly_budget_usd":1`)
+	e.Price(t, as, project.Id, "text")
+	now := e.Clock.Now()
+	e.Exec(t, `INSERT INTO provider_calls (id, project_id, provider_id, provider_name, feature, model, status, reserved_nanousd, started_at, lease_until)
 		VALUES (gen_random_uuid(), $1, $2, 'x', 'playground', 'text', 'running', 500000000, $3, $4)`, project.Id, made.Id, now, now.Add(time.Minute))
-	e.exec(t, `UPDATE provider_states SET running = 1, reserved_nanousd = 500000000 WHERE provider_id = $1`, made.Id)
-	require.NoError(t, e.providers.EndLost(t.Context()))
+	e.Exec(t, `UPDATE provider_states SET running = 1, reserved_nanousd = 500000000 WHERE provider_id = $1`, made.Id)
+	require.NoError(t, e.Providers.EndLost(t.Context()))
 	get := func() contract.Provider {
-		return must[contract.Provider](t, e.do(t, http.MethodGet, "/v1/providers/"+made.Id.String(), nil, as), http.StatusOK)
+		return apitest.Must[contract.Provider](t, e.Do(t, http.MethodGet, "/v1/providers/"+made.Id.String(), nil, as), http.StatusOK)
 	}
 	assert.Equal(t, 1, get().Activity.Running, "it may still run")
-	e.clock.advance(2 * time.Minute)
-	require.NoError(t, e.providers.EndLost(t.Context()))
-	require.NoError(t, e.providers.EndLost(t.Context()))
+	e.Clock.Advance(2 * time.Minute)
+	require.NoError(t, e.Providers.EndLost(t.Context()))
+	require.NoError(t, e.Providers.EndLost(t.Context()))
 	after := get()
 	assert.Zero(t, after.Activity.Running)
 	assert.InDelta(t, 0.5, after.Month.SpentUsd, 1e-12, "what it cost is unknown: the most counts")
 	assert.Zero(t, after.Month.ReservedUsd)
-	e.complete(t, as, project.Id, made.Id, "text", "")
+	e.Complete(t, as, project.Id, made.Id, "text", "")
 }
 
 // TestProviderKeysNeverLeave looks for an API key and a header in all answers, the log, and all tables.
 func TestProviderKeysNeverLeave(t *testing.T) {
 	t.Parallel()
-	e := newEnv(t)
-	session, project := e.setUp(t)
-	as := cookie(session)
+	e := apitest.New(t)
+	session, project := e.SetUp(t)
+	as := apitest.Cookie(session)
 	const header = "header-secret-8c1f0a2b7d"
 	var answers strings.Builder
 	for _, kind := range []string{"openai", "anthropic"} {
 		server := provider.Start(t, provider.Options{Key: "sk-key-secret-" + kind + "-51f2c9"})
-		made := e.connect(t, as, project.Id, kind, server, `,"headers":{"X-Extra":"`+header+`"}`)
+		made := e.Connect(t, as, project.Id, kind, server, `,"headers":{"X-Extra":"`+header+`"}`)
 		path := "/v1/providers/" + made.Id.String()
 		for _, model := range []string{"text", "error-401", "error-400", "error-500", "cut", "bad-json", "bad-gateway", "redirect", "unknown"} {
 			for _, stream := range []string{"", `,"stream":true`} {
-				answers.WriteString(e.do(t, http.MethodPost, "/v1/playground/completions", completionBody(project.Id, made.Id, model, stream), as).Body.String())
+				answers.WriteString(e.Do(t, http.MethodPost, "/v1/playground/completions", apitest.CompletionBody(project.Id, made.Id, model, stream), as).Body.String())
 			}
 		}
 		for _, r := range []struct{ method, path, body string }{
@@ -400,24 +381,24 @@ func TestProviderKeysNeverLeave(t *testing.T) {
 			{http.MethodGet, path + "/models", ""},
 			{http.MethodPost, path + "/_actions/test", `{"model":"text"}`},
 			{http.MethodPatch, path, `{"api_key":"two words"}`},
-			{http.MethodPost, "/v1/playground/completions/_actions/preview", completionBody(project.Id, made.Id, "text", "")},
+			{http.MethodPost, "/v1/playground/completions/_actions/preview", apitest.CompletionBody(project.Id, made.Id, "text", "")},
 		} {
 			var body any
 			if r.body != "" {
 				body = r.body
 			}
-			answers.WriteString(e.do(t, r.method, r.path, body, as).Body.String())
+			answers.WriteString(e.Do(t, r.method, r.path, body, as).Body.String())
 		}
 	}
 	var tables []string
-	rows, err := e.db.Query(t.Context(), "SELECT quote_ident(table_name) FROM information_schema.tables WHERE table_schema = 'public' AND table_type = 'BASE TABLE'")
+	rows, err := e.DB.Query(t.Context(), "SELECT quote_ident(table_name) FROM information_schema.tables WHERE table_schema = 'public' AND table_type = 'BASE TABLE'")
 	require.NoError(t, err)
 	tables, err = pgx.CollectRows(rows, pgx.RowTo[string])
 	require.NoError(t, err)
 	var dump strings.Builder
 	for _, table := range tables {
 		var text *string
-		require.NoError(t, e.db.QueryRow(t.Context(), "SELECT string_agg(t::text, E'\n') FROM "+table+" t").Scan(&text))
+		require.NoError(t, e.DB.QueryRow(t.Context(), "SELECT string_agg(t::text, E'\n') FROM "+table+" t").Scan(&text))
 		if text != nil {
 			dump.WriteString(*text)
 		}
@@ -426,7 +407,7 @@ func TestProviderKeysNeverLeave(t *testing.T) {
 	require.Contains(t, answers.String(), "X-Extra")
 	for _, secret := range []string{"sk-key-secret", header, "51f2c9\""} {
 		assert.NotContains(t, answers.String(), secret)
-		assert.NotContains(t, e.log.String(), secret)
+		assert.NotContains(t, e.Log.String(), secret)
 		assert.NotContains(t, dump.String(), secret)
 		assert.NotContains(t, dump.String(), fmt.Sprintf("%x", secret))
 	}
@@ -435,20 +416,20 @@ func TestProviderKeysNeverLeave(t *testing.T) {
 // TestKeyOfAnotherSecret has an API key that was encrypted with a secret that is gone.
 func TestKeyOfAnotherSecret(t *testing.T) {
 	t.Parallel()
-	e := newEnv(t)
-	session, project := e.setUp(t)
-	as := cookie(session)
+	e := apitest.New(t)
+	session, project := e.SetUp(t)
+	as := apitest.Cookie(session)
 	server := provider.Start(t, provider.Options{})
-	made := e.connect(t, as, project.Id, "openai", server, "")
-	e.exec(t, "UPDATE providers SET secret_id = 'gone'")
+	made := e.Connect(t, as, project.Id, "openai", server, "")
+	e.Exec(t, "UPDATE providers SET secret_id = 'gone'")
 	path := "/v1/providers/" + made.Id.String()
-	assert.False(t, must[contract.Provider](t, e.do(t, http.MethodGet, path, nil, as), http.StatusOK).KeyReadable)
-	refused := wantProblem(t, e.do(t, http.MethodPost, "/v1/playground/completions", completionBody(project.Id, made.Id, "text", ""), as), http.StatusConflict)
+	assert.False(t, apitest.Must[contract.Provider](t, e.Do(t, http.MethodGet, path, nil, as), http.StatusOK).KeyReadable)
+	refused := apitest.WantProblem(t, e.Do(t, http.MethodPost, "/v1/playground/completions", apitest.CompletionBody(project.Id, made.Id, "text", ""), as), http.StatusConflict)
 	assert.Equal(t, "provider_key_unreadable", refused.Code)
-	assert.False(t, must[contract.Provider](t, e.do(t, http.MethodPatch, path, `{"max_concurrency":2}`, as), http.StatusOK).KeyReadable)
-	require.NoError(t, e.providers.EncryptAgain(t.Context()))
+	assert.False(t, apitest.Must[contract.Provider](t, e.Do(t, http.MethodPatch, path, `{"max_concurrency":2}`, as), http.StatusOK).KeyReadable)
+	require.NoError(t, e.Providers.EncryptAgain(t.Context()))
 	text, err := json.Marshal(map[string]string{"api_key": server.Key})
 	require.NoError(t, err)
-	assert.True(t, must[contract.Provider](t, e.do(t, http.MethodPatch, path, string(text), as), http.StatusOK).KeyReadable)
-	e.complete(t, as, project.Id, made.Id, "text", "")
+	assert.True(t, apitest.Must[contract.Provider](t, e.Do(t, http.MethodPatch, path, string(text), as), http.StatusOK).KeyReadable)
+	e.Complete(t, as, project.Id, made.Id, "text", "")
 }

@@ -1,4 +1,4 @@
-package httpapi
+package httpapi_test
 
 import (
 	"bytes"
@@ -15,21 +15,35 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/looptrace/looptrace/controlplane/httpapi/apitest"
 	"github.com/looptrace/looptrace/controlplane/httpapi/contract"
 	"github.com/looptrace/looptrace/internal/clickhouse"
 	"github.com/looptrace/looptrace/internal/runmodel"
 	"github.com/looptrace/looptrace/test/engines"
 )
 
+// exportedRun is what the test reads of a row of an export.
+type exportedRun struct {
+	RunID         string  `parquet:"run_id"`
+	Replayability *string `parquet:"replayability,optional,dict"`
+}
+
+func levelOf[T ~string](level *T) string {
+	if level == nil {
+		return ""
+	}
+	return string(*level)
+}
+
 // TestReplayabilityOfRuns stores runs of each level, and one as an earlier version did, and holds that runs say their level and that it
 // selects them in every read of several runs and in a deletion.
 func TestReplayabilityOfRuns(t *testing.T) {
 	t.Parallel()
 	address := engines.ClickHouse(t)
-	e := newEnvOn(t, engines.Postgres(t), address)
-	session, project := e.setUp(t)
-	secret := e.mint(t, session, project.Id, contract.ScopeRunsRead, contract.ScopeRunsWrite).Key
-	key := bearer(secret)
+	e := apitest.NewOn(t, engines.Postgres(t), address)
+	session, project := e.SetUp(t)
+	secret := e.Mint(t, session, project.Id, contract.ScopeRunsRead, contract.ScopeRunsWrite).Key
+	key := apitest.Bearer(secret)
 	levels := map[uuid.UUID]string{}
 	store := func(level string, change func(*runmodel.Span)) {
 		id, start := uuid.New(), time.Now().UTC().Add(-time.Duration(len(levels)+1)*time.Minute)
@@ -45,7 +59,7 @@ func TestReplayabilityOfRuns(t *testing.T) {
 		if level == runmodel.ReplayNone {
 			spans = spans[:1]
 		}
-		storeSpans(t, address, spans)
+		apitest.StoreSpans(t, address, spans)
 		levels[id] = level
 	}
 	store(runmodel.ReplayNone, func(*runmodel.Span) {})
@@ -62,9 +76,9 @@ func TestReplayabilityOfRuns(t *testing.T) {
 		project.Id, earlier, start.UnixNano(), start.UnixNano(), start.UnixNano()))
 	levels[earlier] = ""
 
-	server := httptest.NewServer(e.api)
+	server := httptest.NewServer(e.API)
 	t.Cleanup(server.Close)
-	client := connect(t, server.URL+"/mcp", secret)
+	client := apitest.ConnectMCP(t, server.URL+"/mcp", secret)
 	for _, some := range [][]string{{runmodel.ReplayNone}, {runmodel.ReplayStructure}, {runmodel.ReplayLLM}, {runmodel.ReplayFull}, {runmodel.ReplayLLM, runmodel.ReplayFull}, nil} {
 		want := 0
 		for _, level := range levels {
@@ -77,42 +91,42 @@ func TestReplayabilityOfRuns(t *testing.T) {
 			query += "&replayability=" + level
 		}
 		get := func(path string) string { return path + query }
-		page := must[contract.RunPage](t, e.do(t, http.MethodGet, get("/v1/runs"), nil, key), http.StatusOK)
+		page := apitest.Must[contract.RunPage](t, e.Do(t, http.MethodGet, get("/v1/runs"), nil, key), http.StatusOK)
 		assert.Len(t, page.Data, want, query)
 		for _, run := range page.Data {
-			assert.Equal(t, levels[run.RunId], string(valueOf(run.Replayability, "")))
+			assert.Equal(t, levels[run.RunId], levelOf(run.Replayability))
 		}
-		byCost := must[contract.RunPage](t, e.do(t, http.MethodGet, get("/v1/runs")+"&order=-cost_usd", nil, key), http.StatusOK)
+		byCost := apitest.Must[contract.RunPage](t, e.Do(t, http.MethodGet, get("/v1/runs")+"&order=-cost_usd", nil, key), http.StatusOK)
 		assert.Len(t, byCost.Data, want, query)
-		stats := must[contract.RunStats](t, e.do(t, http.MethodGet, get("/v1/runs/stats"), nil, key), http.StatusOK)
+		stats := apitest.Must[contract.RunStats](t, e.Do(t, http.MethodGet, get("/v1/runs/stats"), nil, key), http.StatusOK)
 		assert.EqualValues(t, want, stats.Total.Count, query)
-		failures := must[contract.FailedRuns](t, e.do(t, http.MethodGet, get("/v1/agent/failed-runs"), nil, key), http.StatusOK)
+		failures := apitest.Must[contract.FailedRuns](t, e.Do(t, http.MethodGet, get("/v1/agent/failed-runs"), nil, key), http.StatusOK)
 		assert.EqualValues(t, want, failures.RunCount, query)
-		export := e.do(t, http.MethodGet, get("/v1/runs/export"), nil, key)
+		export := e.Do(t, http.MethodGet, get("/v1/runs/export"), nil, key)
 		require.Equal(t, http.StatusOK, export.Code, export.Body)
 		assert.Equal(t, want, strings.Count(export.Body.String(), `"replayability":`), query)
-		found, _ := callTool[foundRuns](t, client, "runs.search", map[string]any{"token_budget": 20_000, "replayability": append([]string{}, some...)})
+		found, _ := apitest.CallTool[apitest.FoundRuns](t, client, "runs.search", map[string]any{"token_budget": 20_000, "replayability": append([]string{}, some...)})
 		assert.Len(t, found.Runs, want, query)
 	}
-	threads := must[contract.ThreadPage](t, e.do(t, http.MethodGet, "/v1/threads?replayability=llm&project_id="+project.Id.String(), nil, key), http.StatusOK)
+	threads := apitest.Must[contract.ThreadPage](t, e.Do(t, http.MethodGet, "/v1/threads?replayability=llm&project_id="+project.Id.String(), nil, key), http.StatusOK)
 	assert.Len(t, threads.Data, 1)
-	file := e.do(t, http.MethodGet, "/v1/runs/export?format=parquet&project_id="+project.Id.String(), nil, key).Body.Bytes()
-	rows, err := parquet.Read[parquetRun](bytes.NewReader(file), int64(len(file)))
+	file := e.Do(t, http.MethodGet, "/v1/runs/export?format=parquet&project_id="+project.Id.String(), nil, key).Body.Bytes()
+	rows, err := parquet.Read[exportedRun](bytes.NewReader(file), int64(len(file)))
 	require.NoError(t, err)
 	require.Len(t, rows, len(levels))
 	for _, row := range rows {
-		assert.Equal(t, levels[uuid.MustParse(row.RunID)], valueOf(row.Replayability, ""))
+		assert.Equal(t, levels[uuid.MustParse(row.RunID)], levelOf(row.Replayability))
 	}
-	wantProblem(t, e.do(t, http.MethodGet, "/v1/runs?replayability=some&project_id="+project.Id.String(), nil, key), http.StatusUnprocessableEntity)
+	apitest.WantProblem(t, e.Do(t, http.MethodGet, "/v1/runs?replayability=some&project_id="+project.Id.String(), nil, key), http.StatusUnprocessableEntity)
 	for id, level := range levels {
 		if level == "" {
 			continue // it has no spans
 		}
-		run := must[contract.Run](t, e.do(t, http.MethodGet, "/v1/runs/"+id.String(), nil, key), http.StatusOK)
-		assert.Equal(t, level, string(valueOf(run.Replayability, "")))
-		_, view := callTool[viewAnswer](t, client, "runs.read", map[string]any{"run_id": id.String()})
+		run := apitest.Must[contract.Run](t, e.Do(t, http.MethodGet, "/v1/runs/"+id.String(), nil, key), http.StatusOK)
+		assert.Equal(t, level, levelOf(run.Replayability))
+		_, view := apitest.CallTool[apitest.AgentView](t, client, "runs.read", map[string]any{"run_id": id.String()})
 		assert.Contains(t, view, `"replayability":"`+level+`"`)
 	}
 	body := fmt.Sprintf(`{"filter":{"project_id":%q,"replayability":["llm","full"]},"dry_run":false}`, project.Id)
-	assert.EqualValues(t, 3, must[contract.RunDeletion](t, e.do(t, http.MethodPost, "/v1/runs/_actions/delete", body, key), http.StatusOK).Deleted)
+	assert.EqualValues(t, 3, apitest.Must[contract.RunDeletion](t, e.Do(t, http.MethodPost, "/v1/runs/_actions/delete", body, key), http.StatusOK).Deleted)
 }

@@ -1,4 +1,4 @@
-package httpapi
+package httpapi_test
 
 import (
 	"fmt"
@@ -12,15 +12,16 @@ import (
 	"github.com/stretchr/testify/require"
 	"go.opentelemetry.io/collector/pdata/ptrace"
 
+	"github.com/looptrace/looptrace/controlplane/httpapi/apitest"
 	"github.com/looptrace/looptrace/controlplane/httpapi/contract"
 	"github.com/looptrace/looptrace/test/provider"
 )
 
 // replayLab is a recorded run of orderAgent, with what replays it.
 type replayLab struct {
-	*env
+	*apitest.Env
 	session string
-	as      option
+	as      apitest.Option
 	project uuid.UUID
 	run     uuid.UUID
 	send    func(ptrace.Traces)
@@ -28,30 +29,30 @@ type replayLab struct {
 
 func newReplayLab(t *testing.T) *replayLab {
 	t.Helper()
-	e, session, project, send := newReplayEnv(t)
-	run, td := agentTrace(orderAgent)
+	e, session, project, send := apitest.NewReplayEnv(t)
+	run, td := apitest.AgentTrace(apitest.OrderAgent)
 	send(td)
-	return &replayLab{e, session, cookie(session), project.Id, run, send}
+	return &replayLab{e, session, apitest.Cookie(session), project.Id, run, send}
 }
 
 // start starts a replay with the members of a body.
 func (l *replayLab) start(t *testing.T, members string) contract.Replay {
 	t.Helper()
-	return must[contract.Replay](t, l.do(t, http.MethodPost, "/v1/replays", fmt.Sprintf(`{"run_id":%q,%s}`, l.run, members), l.as), http.StatusCreated)
+	return apitest.Must[contract.Replay](t, l.Do(t, http.MethodPost, "/v1/replays", fmt.Sprintf(`{"run_id":%q,%s}`, l.run, members), l.as), http.StatusCreated)
 }
 
 // replay replays the run by a model, and waits for the end.
 func (l *replayLab) replay(t *testing.T, answer func(*provider.Request) *provider.Reply, members string) contract.Replay {
 	t.Helper()
-	connection := l.connect(t, l.as, l.project, "openai", provider.Start(t, provider.Options{Answer: answer}), "").Id
+	connection := l.Connect(t, l.as, l.project, "openai", provider.Start(t, provider.Options{Answer: answer}), "").Id
 	started := l.start(t, fmt.Sprintf(`"provider_id":%q,%s`, connection, members))
-	return l.replayed(t, l.as, started.Id)
+	return replayed(t, l.Env, l.as, started.Id)
 }
 
 // texts counts the steps of attempts that PostgreSQL still has.
 func (l *replayLab) texts(t *testing.T) int {
 	t.Helper()
-	return l.count(t, "SELECT count(*) FROM replay_steps")
+	return l.Count(t, "SELECT count(*) FROM replay_steps")
 }
 
 func treatmentsOf(r *contract.Replay) (list []contract.ReplayAttempt) {
@@ -89,7 +90,7 @@ func isEdited(q *provider.Request) bool {
 func TestReplayTellsFailuresOfProviders(t *testing.T) {
 	t.Parallel()
 	l := newReplayLab(t)
-	l.work(t)
+	l.Work(t)
 	t.Run("refused key", func(t *testing.T) {
 		refused := &provider.Reply{Error: &provider.Error{Status: http.StatusUnauthorized, Type: "invalid_request_error", Code: "invalid_api_key", Message: "no such key"}}
 		ended := l.replay(t, func(*provider.Request) *provider.Reply { return refused }, asking)
@@ -108,7 +109,7 @@ func TestReplayTellsFailuresOfProviders(t *testing.T) {
 			if isEdited(q) {
 				return &provider.Reply{Text: "Shall I cancel it?", Fault: provider.Cut, After: 1}
 			}
-			return orders(q)
+			return apitest.AnswerOrders(q)
 		}, asking+`,"controls":3,"treatments":2`)
 		require.EqualValues(t, "succeeded", ended.Status, "%+v", ended.Error)
 		for _, a := range treatmentsOf(&ended) {
@@ -132,7 +133,7 @@ func TestReplayTellsFailuresOfProviders(t *testing.T) {
 					Header: http.Header{"Retry-After": {"1"}, "Retry-After-Ms": {"10"}},
 				}
 			}
-			return orders(q)
+			return apitest.AnswerOrders(q)
 		}, asking+`,"controls":1,"treatments":1`)
 		require.EqualValues(t, "succeeded", ended.Status, "%+v", ended.Error)
 		for _, a := range ended.Attempts {
@@ -146,7 +147,7 @@ func TestReplayTellsFailuresOfProviders(t *testing.T) {
 					Status: http.StatusBadRequest, Type: "invalid_request_error", Param: "temperature", Code: "unsupported_value", Message: "Unsupported value: 'temperature' does not support 0.5 with this model.",
 				}}
 			}
-			return orders(q)
+			return apitest.AnswerOrders(q)
 		}, `"controls":1,"treatments":1,"edits":[{"target":"all","set":{"params":{"temperature":0.5}}}]`)
 		treatment := treatmentsOf(&ended)
 		require.Len(t, treatment, 1)
@@ -162,11 +163,11 @@ func TestReplayTellsFailuresOfProviders(t *testing.T) {
 func TestReplayWithoutItsConnection(t *testing.T) {
 	t.Parallel()
 	l := newReplayLab(t)
-	connection := l.connect(t, l.as, l.project, "openai", provider.Start(t, provider.Options{Answer: orders}), "").Id
+	connection := l.Connect(t, l.as, l.project, "openai", provider.Start(t, provider.Options{Answer: apitest.AnswerOrders}), "").Id
 	started := l.start(t, fmt.Sprintf(`"provider_id":%q,%s`, connection, asking))
-	require.Equal(t, http.StatusNoContent, l.do(t, http.MethodDelete, "/v1/providers/"+connection.String(), nil, l.as).Code)
-	l.work(t)
-	ended := l.replayed(t, l.as, started.Id)
+	require.Equal(t, http.StatusNoContent, l.Do(t, http.MethodDelete, "/v1/providers/"+connection.String(), nil, l.as).Code)
+	l.Work(t)
+	ended := replayed(t, l.Env, l.as, started.Id)
 	assert.EqualValues(t, "failed", ended.Status)
 	require.NotNil(t, ended.Error)
 	assert.Contains(t, ended.Error.Detail, "was deleted")
@@ -176,7 +177,7 @@ func TestReplayWithoutItsConnection(t *testing.T) {
 func TestReplayOfCallsThatTheRecordingLacks(t *testing.T) {
 	t.Parallel()
 	l := newReplayLab(t)
-	l.work(t)
+	l.Work(t)
 	// The edit makes the model look for another address.
 	other := func(q *provider.Request) *provider.Reply {
 		last := q.Messages[len(q.Messages)-1]
@@ -186,7 +187,7 @@ func TestReplayOfCallsThatTheRecordingLacks(t *testing.T) {
 		if isEdited(q) {
 			return &provider.Reply{Text: "I found " + last.Text}
 		}
-		return orders(q)
+		return apitest.AnswerOrders(q)
 	}
 	const design = asking + `,"controls":3,"treatments":2`
 	stopped := l.replay(t, other, design)
@@ -198,7 +199,7 @@ func TestReplayOfCallsThatTheRecordingLacks(t *testing.T) {
 		require.NotNil(t, a.Remedy)
 		assert.Contains(t, *a.Remedy, "a fixed result")
 	}
-	assert.Zero(t, l.count(t, "SELECT count(*) FROM replays r JOIN replay_attempts a ON a.replay_id = r.id WHERE concat(a.detail, a.remedy, a.result, a.details, r.verdict) LIKE '%ann@example.com%'"),
+	assert.Zero(t, l.Count(t, "SELECT count(*) FROM replays r JOIN replay_attempts a ON a.replay_id = r.id WHERE concat(a.detail, a.remedy, a.result, a.details, r.verdict) LIKE '%ann@example.com%'"),
 		"what was recorded goes with its run")
 	verdict := verdictOf(t, &stopped)
 	assert.Equal(t, "invalid", verdict.Verdict)
@@ -220,13 +221,13 @@ func TestReplayOfCallsThatTheRecordingLacks(t *testing.T) {
 func TestReplayFromTheRecordingAlone(t *testing.T) {
 	t.Parallel()
 	l := newReplayLab(t)
-	l.work(t)
+	l.Work(t)
 	tool := func(set string) string {
 		return `"edits":[{"target":{"kind":"tool","name":"find_order"},"set":` + set + `}]`
 	}
 	replay := func(t *testing.T, members string) (contract.Replay, readVerdict) {
 		t.Helper()
-		ended := l.replayed(t, l.as, l.start(t, members).Id)
+		ended := replayed(t, l.Env, l.as, l.start(t, members).Id)
 		require.EqualValues(t, "succeeded", ended.Status, "%+v", ended.Error)
 		assert.EqualValues(t, "cassette", ended.Executor)
 		assert.LessOrEqual(t, len(ended.Attempts), 2)
@@ -238,7 +239,7 @@ func TestReplayFromTheRecordingAlone(t *testing.T) {
 		`"executor":"server",` + tool(`{"timeout_ms":10}`):   "times out. Models are asked what follows.",
 		`"executor":"server",` + tool(`{"timeout_ms":5000}`): "Models are asked again all the same",
 	} {
-		plan := must[contract.ReplayPlan](t, l.do(t, http.MethodPost, "/v1/replays", fmt.Sprintf(`{"run_id":%q,"plan":true,%s}`, l.run, edits), l.as), http.StatusOK)
+		plan := apitest.Must[contract.ReplayPlan](t, l.Do(t, http.MethodPost, "/v1/replays", fmt.Sprintf(`{"run_id":%q,"plan":true,%s}`, l.run, edits), l.as), http.StatusOK)
 		require.NotNil(t, plan.Decided, edits)
 		assert.Contains(t, *plan.Decided, want, edits)
 		assert.Equal(t, strings.Contains(edits, "server"), plan.Counts.Live > 0, edits)
@@ -255,7 +256,7 @@ func TestReplayFromTheRecordingAlone(t *testing.T) {
 	assert.Equal(t, "deterministic_effect", verdict.Verdict, "the run takes longer: %s", verdict.Sentence)
 
 	// What a verdict is made of gives the same one again.
-	extended := wantProblem(t, l.do(t, http.MethodPost, "/v1/replays/"+short.Id.String()+"/_actions/extend", `{"treatments":2}`, l.as), http.StatusUnprocessableEntity)
+	extended := apitest.WantProblem(t, l.Do(t, http.MethodPost, "/v1/replays/"+short.Id.String()+"/_actions/extend", `{"treatments":2}`, l.as), http.StatusUnprocessableEntity)
 	require.NotNil(t, extended.Errors)
 	assert.Contains(t, (*extended.Errors)[0].Message, "nothing varies")
 }
@@ -264,10 +265,10 @@ func TestReplayFromTheRecordingAlone(t *testing.T) {
 func TestReplayEdits(t *testing.T) {
 	t.Parallel()
 	l := newReplayLab(t)
-	l.work(t)
+	l.Work(t)
 	// The model says what the tools returned.
 	telling := func(q *provider.Request) *provider.Reply {
-		reply := orders(q)
+		reply := apitest.AnswerOrders(q)
 		if reply.Text != "" {
 			reply.Text = "Done: " + q.Messages[len(q.Messages)-1].Text
 		}
@@ -302,13 +303,13 @@ func TestReplayEdits(t *testing.T) {
 func TestReplayWithinItsCap(t *testing.T) {
 	t.Parallel()
 	l := newReplayLab(t)
-	l.work(t)
+	l.Work(t)
 	dear := func(q *provider.Request) *provider.Reply {
-		reply := orders(q)
+		reply := apitest.AnswerOrders(q)
 		reply.Usage = &provider.Usage{Input: 100, Output: 4000}
 		return reply
 	}
-	must[contract.Price](t, l.do(t, http.MethodPost, "/v1/projects/"+l.project.String()+"/prices", contract.PriceWrite{Model: agentModel, Input: 1, Output: 2}, l.as), http.StatusCreated)
+	apitest.Must[contract.Price](t, l.Do(t, http.MethodPost, "/v1/projects/"+l.project.String()+"/prices", contract.PriceWrite{Model: apitest.AgentModel, Input: 1, Output: 2}, l.as), http.StatusCreated)
 	ended := l.replay(t, dear, asking+`,"max_cost_usd":0.1`)
 	require.EqualValues(t, "succeeded", ended.Status, "%+v", ended.Error)
 	require.NotNil(t, ended.StopReason)
@@ -331,10 +332,10 @@ func TestReplayWithinItsCap(t *testing.T) {
 	assert.Zero(t, l.texts(t))
 
 	path := "/v1/replays/" + ended.Id.String()
-	more := must[contract.Replay](t, l.do(t, http.MethodPost, path+"/_actions/extend", `{"max_cost_usd":10}`, l.as), http.StatusOK)
+	more := apitest.Must[contract.Replay](t, l.Do(t, http.MethodPost, path+"/_actions/extend", `{"max_cost_usd":10}`, l.as), http.StatusOK)
 	assert.Nil(t, more.Verdict)
 	assert.EqualValues(t, "queued", more.Status)
-	whole := l.replayed(t, l.as, ended.Id)
+	whole := replayed(t, l.Env, l.as, ended.Id)
 	require.EqualValues(t, "succeeded", whole.Status, "%+v", whole.Error)
 	require.Len(t, whole.Attempts, 9)
 	for i, a := range whole.Attempts {
@@ -346,93 +347,93 @@ func TestReplayWithinItsCap(t *testing.T) {
 	}
 	assert.Greater(t, whole.CostUsd, ended.CostUsd)
 	assert.Equal(t, "effect_attributable", verdictOf(t, &whole).Verdict)
-	assert.Equal(t, "nothing_missing", wantProblem(t, l.do(t, http.MethodPost, path+"/_actions/extend", `{}`, l.as), http.StatusConflict).Code)
-	larger := must[contract.Replay](t, l.do(t, http.MethodPost, path+"/_actions/extend", `{"controls":6,"treatments":5}`, l.as), http.StatusOK)
+	assert.Equal(t, "nothing_missing", apitest.WantProblem(t, l.Do(t, http.MethodPost, path+"/_actions/extend", `{}`, l.as), http.StatusConflict).Code)
+	larger := apitest.Must[contract.Replay](t, l.Do(t, http.MethodPost, path+"/_actions/extend", `{"controls":6,"treatments":5}`, l.as), http.StatusOK)
 	require.Len(t, larger.Attempts, 11)
-	whole = l.replayed(t, l.as, ended.Id)
+	whole = replayed(t, l.Env, l.as, ended.Id)
 	assert.Equal(t, 11, whole.Progress.Done)
 
 	// What was recorded of a run that was deleted is not compared.
-	must[contract.RunDeletion](t, l.do(t, http.MethodPost, "/v1/runs/_actions/delete", fmt.Sprintf(`{"project_id":%q,"run_ids":[%q]}`, l.project, l.run), l.as), http.StatusOK)
-	assert.Equal(t, "run_deleted", wantProblem(t, l.do(t, http.MethodGet, path+"/diff", nil, l.as), http.StatusConflict).Code)
-	assert.Equal(t, "run_deleted", wantProblem(t, l.do(t, http.MethodPost, path+"/_actions/extend", `{"treatments":6}`, l.as), http.StatusConflict).Code)
+	apitest.Must[contract.RunDeletion](t, l.Do(t, http.MethodPost, "/v1/runs/_actions/delete", fmt.Sprintf(`{"project_id":%q,"run_ids":[%q]}`, l.project, l.run), l.as), http.StatusOK)
+	assert.Equal(t, "run_deleted", apitest.WantProblem(t, l.Do(t, http.MethodGet, path+"/diff", nil, l.as), http.StatusConflict).Code)
+	assert.Equal(t, "run_deleted", apitest.WantProblem(t, l.Do(t, http.MethodPost, path+"/_actions/extend", `{"treatments":6}`, l.as), http.StatusConflict).Code)
 }
 
 // TestCancelReplay ends the calls, and judges what is there.
 func TestCancelReplay(t *testing.T) {
 	t.Parallel()
 	l := newReplayLab(t)
-	l.work(t)
+	l.Work(t)
 	begun := make(chan struct{}, 100)
 	server := provider.Start(t, provider.Options{Answer: func(q *provider.Request) *provider.Reply {
 		begun <- struct{}{}
 		if len(q.Messages) > 2 {
 			return &provider.Reply{Fault: provider.Stall}
 		}
-		return orders(q)
+		return apitest.AnswerOrders(q)
 	}})
-	connection := l.connect(t, l.as, l.project, "openai", server, "").Id
+	connection := l.Connect(t, l.as, l.project, "openai", server, "").Id
 	started := l.start(t, fmt.Sprintf(`"provider_id":%q,"edits":[],"controls":2,"treatments":1`, connection))
 	path := "/v1/replays/" + started.Id.String()
 	for range 4 {
 		<-begun
 	}
-	assert.Equal(t, "replay_running", wantProblem(t, l.do(t, http.MethodDelete, path, nil, l.as), http.StatusConflict).Code)
-	cancelled := must[contract.Replay](t, l.do(t, http.MethodPost, path+"/_actions/cancel", nil, l.as), http.StatusOK)
+	assert.Equal(t, "replay_running", apitest.WantProblem(t, l.Do(t, http.MethodDelete, path, nil, l.as), http.StatusConflict).Code)
+	cancelled := apitest.Must[contract.Replay](t, l.Do(t, http.MethodPost, path+"/_actions/cancel", nil, l.as), http.StatusOK)
 	assert.EqualValues(t, "cancelled", cancelled.Status)
-	ended := l.replayed(t, l.as, started.Id)
+	ended := replayed(t, l.Env, l.as, started.Id)
 	assert.EqualValues(t, "cancelled", ended.Status)
 	assert.NotContains(t, effects, verdictOf(t, &ended).Verdict)
 	assert.Zero(t, l.texts(t))
-	assert.Equal(t, http.StatusNoContent, l.do(t, http.MethodDelete, path, nil, l.as).Code)
-	assert.Zero(t, l.count(t, "SELECT count(*) FROM replay_attempts"))
+	assert.Equal(t, http.StatusNoContent, l.Do(t, http.MethodDelete, path, nil, l.as).Code)
+	assert.Zero(t, l.Count(t, "SELECT count(*) FROM replay_attempts"))
 }
 
 // TestReplaysNameNothingForeign: what belongs to another tenant is as what nobody has.
 func TestReplaysNameNothingForeign(t *testing.T) {
 	t.Parallel()
 	l := newReplayLab(t)
-	bob := l.addMember(t, "bob@example.com", "owner", uuid.Nil)
-	theirs := must[contract.Me](t, l.do(t, http.MethodGet, "/v1/me", nil, cookie(bob)), http.StatusOK).Projects[0].Id
-	server := provider.Start(t, provider.Options{Answer: orders})
-	connection := l.connect(t, cookie(bob), theirs, "openai", server, "").Id
-	mine := l.connect(t, l.as, l.project, "openai", server, "").Id
-	prompt := l.createPrompt(t, cookie(bob), theirs, "theirs", "one").Id
+	bob := l.AddMember(t, "bob@example.com", "owner", uuid.Nil)
+	theirs := apitest.Must[contract.Me](t, l.Do(t, http.MethodGet, "/v1/me", nil, apitest.Cookie(bob)), http.StatusOK).Projects[0].Id
+	server := provider.Start(t, provider.Options{Answer: apitest.AnswerOrders})
+	connection := l.Connect(t, apitest.Cookie(bob), theirs, "openai", server, "").Id
+	mine := l.Connect(t, l.as, l.project, "openai", server, "").Id
+	prompt := l.CreatePrompt(t, apitest.Cookie(bob), theirs, "theirs", "one").Id
 	ask := func(members string) string {
-		w := l.do(t, http.MethodPost, "/v1/replays", fmt.Sprintf(`{"run_id":%q,%s}`, l.run, members), l.as)
+		w := l.Do(t, http.MethodPost, "/v1/replays", fmt.Sprintf(`{"run_id":%q,%s}`, l.run, members), l.as)
 		assert.Equal(t, http.StatusUnprocessableEntity, w.Code, w.Body)
-		return withoutRequestID(w)
+		return apitest.WithoutRequestID(w)
 	}
 	for foreign, body := range map[uuid.UUID]string{
 		connection: `"provider_id":"%s",` + asking,
 		prompt:     `"provider_id":"` + mine.String() + `","edits":[{"target":"all","set":{"prompt":{"prompt":{"id":"%s"}}}}]`,
 	} {
-		got, want := ask(fmt.Sprintf(body, foreign)), ask(fmt.Sprintf(body, noSuchID))
-		assert.Equal(t, strings.ReplaceAll(want, noSuchID, "ID"), strings.ReplaceAll(got, foreign.String(), "ID"))
+		got, want := ask(fmt.Sprintf(body, foreign)), ask(fmt.Sprintf(body, apitest.NoSuchID))
+		assert.Equal(t, strings.ReplaceAll(want, apitest.NoSuchID, "ID"), strings.ReplaceAll(got, foreign.String(), "ID"))
 	}
-	assert.Equal(t, http.StatusNotFound, l.do(t, http.MethodPost, "/v1/replays", replayBody(l.run.String(), ""), cookie(bob)).Code)
+	assert.Equal(t, http.StatusNotFound, l.Do(t, http.MethodPost, "/v1/replays", apitest.ReplayBody(l.run.String(), ""), apitest.Cookie(bob)).Code)
 	assert.Empty(t, server.Requests())
 	// A key that may not read runs, may not have them sent to a model.
-	key := l.mint(t, l.session, l.project, contract.ScopeReplaysWrite, contract.ScopeReplaysRead)
-	assert.Equal(t, http.StatusForbidden, l.do(t, http.MethodPost, "/v1/replays", replayBody(l.run.String(), ""), bearer(key.Key)).Code)
+	key := l.Mint(t, l.session, l.project, contract.ScopeReplaysWrite, contract.ScopeReplaysRead)
+	assert.Equal(t, http.StatusForbidden, l.Do(t, http.MethodPost, "/v1/replays", apitest.ReplayBody(l.run.String(), ""), apitest.Bearer(key.Key)).Code)
 }
 
 // TestReplayMendsAFailingRun replays a run that ended with an error of its tool, with another result of that: the treatments come to an answer.
 func TestReplayMendsAFailingRun(t *testing.T) {
 	t.Parallel()
-	e, session, project, send := newReplayEnv(t)
-	as := cookie(session)
-	e.work(t)
-	server := provider.Start(t, provider.Options{Answer: orders})
-	connection := e.connect(t, as, project.Id, "openai", server, "").Id
-	run, td := agentTrace(orderAgent)
+	e, session, project, send := apitest.NewReplayEnv(t)
+	as := apitest.Cookie(session)
+	e.Work(t)
+	server := provider.Start(t, provider.Options{Answer: apitest.AnswerOrders})
+	connection := e.Connect(t, as, project.Id, "openai", server, "").Id
+	run, td := apitest.AgentTrace(apitest.OrderAgent)
 	root := td.ResourceSpans().At(0).ScopeSpans().At(0).Spans().At(0)
 	root.Status().SetCode(ptrace.StatusCodeError)
 	root.Status().SetMessage("the customer was not helped")
 	send(td)
-	created := must[contract.Replay](t, e.do(t, http.MethodPost, "/v1/replays", fmt.Sprintf(
+	created := apitest.Must[contract.Replay](t, e.Do(t, http.MethodPost, "/v1/replays", fmt.Sprintf(
 		`{"run_id":%q,"provider_id":%q,"controls":3,"treatments":3,"edits":[{"target":"all","set":{"system_prompt":"Ask before you change anything."}}]}`, run, connection), as), http.StatusCreated)
-	ended := e.replayed(t, as, created.Id)
+	ended := replayed(t, e, as, created.Id)
 	for _, a := range ended.Attempts {
 		require.NotNil(t, a.Outcome, "%+v", a)
 		if a.Role == contract.Control {

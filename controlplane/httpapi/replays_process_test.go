@@ -1,4 +1,4 @@
-package httpapi
+package httpapi_test
 
 import (
 	"fmt"
@@ -11,13 +11,14 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/looptrace/looptrace/controlplane/httpapi/apitest"
 	"github.com/looptrace/looptrace/controlplane/httpapi/contract"
 	"github.com/looptrace/looptrace/test/provider"
 )
 
 // metered answers like orders, and says what it used: each answer costs 300 millionths of a dollar at the price of metering.
 func metered(q *provider.Request) *provider.Reply {
-	reply := orders(q)
+	reply := apitest.AnswerOrders(q)
 	reply.Usage = &provider.Usage{Input: 100, Output: 20}
 	return reply
 }
@@ -27,7 +28,7 @@ const meteredUSD = 300e-6
 // meter gives the model of the agent its price.
 func (l *replayLab) meter(t *testing.T) {
 	t.Helper()
-	l.price(t, l.as, l.project, agentModel)
+	l.Price(t, l.as, l.project, apitest.AgentModel)
 }
 
 // answeredOf counts the calls whose answers the attempts have.
@@ -58,7 +59,7 @@ func (l *replayLab) wantWhole(t *testing.T, r *contract.Replay) {
 		assert.InDelta(t, float64(calls)*meteredUSD, *a.CostUsd, 1e-9)
 		sum += *a.CostUsd
 		ids[*a.RunId] = true
-		run := must[contract.Run](t, l.do(t, http.MethodGet, "/v1/runs/"+a.RunId.String(), nil, l.as), http.StatusOK)
+		run := apitest.Must[contract.Run](t, l.Do(t, http.MethodGet, "/v1/runs/"+a.RunId.String(), nil, l.as), http.StatusOK)
 		assert.EqualValues(t, spans, run.SpanCount, "the run of attempt %d", a.Number)
 	}
 	assert.Len(t, ids, r.Controls+r.Treatments)
@@ -88,19 +89,19 @@ func TestReplayGoesOnInAnotherProcess(t *testing.T) {
 		}
 		return metered(q)
 	}})
-	connection := l.connect(t, l.as, l.project, "openai", server, `,"max_concurrency":20`).Id
-	stop := l.work(t)
+	connection := l.Connect(t, l.as, l.project, "openai", server, `,"max_concurrency":20`).Id
+	stop := l.Work(t)
 	started := l.start(t, fmt.Sprintf(`"provider_id":%q,"max_cost_usd":100,`, connection)+asking)
-	require.Eventually(t, func() bool { return held.Load() >= 4 }, replayTime, 10*time.Millisecond, "calls wait for their answers")
+	require.Eventually(t, func() bool { return held.Load() >= 4 }, apitest.ReplayTime, 10*time.Millisecond, "calls wait for their answers")
 	stop()
 	stopped.Store(true)
 	// It says nothing wrong meanwhile.
-	waiting := must[contract.Replay](t, l.do(t, http.MethodGet, "/v1/replays/"+started.Id.String(), nil, l.as), http.StatusOK)
+	waiting := apitest.Must[contract.Replay](t, l.Do(t, http.MethodGet, "/v1/replays/"+started.Id.String(), nil, l.as), http.StatusOK)
 	assert.EqualValues(t, "running", waiting.Status)
 	assert.Nil(t, waiting.Verdict)
-	second := l.beside(t)
-	second.work(t)
-	ended := l.replayed(t, l.as, started.Id)
+	second := l.Beside(t)
+	second.Work(t)
+	ended := replayed(t, l.Env, l.as, started.Id)
 	l.wantWhole(t, &ended)
 	assert.Len(t, server.Requests(), answeredOf(&ended)+int(held.Load()))
 	assert.GreaterOrEqual(t, ended.Cost.UnknownCalls, int64(held.Load()), "nobody knows what calls cost whose answers never came")
@@ -123,10 +124,10 @@ func TestReplaysOfTwoProcesses(t *testing.T) {
 		}
 		return metered(q)
 	}})
-	connection := l.connect(t, l.as, l.project, "openai", server, `,"max_concurrency":4`).Id
-	stop := l.work(t)
-	second := l.beside(t)
-	second.work(t)
+	connection := l.Connect(t, l.as, l.project, "openai", server, `,"max_concurrency":4`).Id
+	stop := l.Work(t)
+	second := l.Beside(t)
+	second.Work(t)
 	var started []contract.Replay
 	for i := range 3 {
 		started = append(started, l.start(t, fmt.Sprintf(`"provider_id":%q,"name":"replay %d",`, connection, i)+asking+fmt.Sprintf(`,"tools":{"other_%d":{"side_effects":"read"}}`, i)))
@@ -135,7 +136,7 @@ func TestReplaysOfTwoProcesses(t *testing.T) {
 	stop()
 	requests, answered := 0, 0
 	for _, one := range started {
-		ended := l.replayed(t, l.as, one.Id)
+		ended := replayed(t, l.Env, l.as, one.Id)
 		l.wantWhole(t, &ended)
 		requests += int(ended.Cost.Calls)
 		answered += answeredOf(&ended)
@@ -150,24 +151,24 @@ func TestVerdictIsOneOfBytes(t *testing.T) {
 	t.Parallel()
 	l := newReplayLab(t)
 	l.meter(t)
-	stop := l.work(t)
+	stop := l.Work(t)
 	ended := l.replay(t, metered, asking)
 	l.wantWhole(t, &ended)
 	assert.EqualValues(t, answeredOf(&ended), ended.Cost.Calls)
 	path := "/v1/replays/" + ended.Id.String()
 	first := string(*ended.Verdict)
-	assert.Equal(t, first, string(*must[contract.Replay](t, l.do(t, http.MethodGet, path, nil, l.as), http.StatusOK).Verdict))
+	assert.Equal(t, first, string(*apitest.Must[contract.Replay](t, l.Do(t, http.MethodGet, path, nil, l.as), http.StatusOK).Verdict))
 	stop()
 
-	l.exec(t, `UPDATE replay_attempts SET started_at = started_at - number * interval '1 minute', finished_at = finished_at - number * interval '1 minute'`)
-	l.exec(t, `UPDATE replays SET verdict = NULL, cost = NULL, started_at = started_at - interval '1 hour'`)
-	second := l.beside(t)
-	second.work(t)
-	require.NoError(t, second.replays.Requeue(t.Context()))
-	again := l.replayed(t, l.as, ended.Id)
+	l.Exec(t, `UPDATE replay_attempts SET started_at = started_at - number * interval '1 minute', finished_at = finished_at - number * interval '1 minute'`)
+	l.Exec(t, `UPDATE replays SET verdict = NULL, cost = NULL, started_at = started_at - interval '1 hour'`)
+	second := l.Beside(t)
+	second.Work(t)
+	require.NoError(t, second.Replays.Requeue(t.Context()))
+	again := replayed(t, l.Env, l.as, ended.Id)
 	assert.Equal(t, first, string(*again.Verdict))
 	assert.Equal(t, ended.Cost, again.Cost)
 	assert.Equal(t, ended.FinishedAt, again.FinishedAt)
-	diff := must[contract.ReplayDiff](t, l.do(t, http.MethodGet, path+"/diff", nil, l.as), http.StatusOK)
+	diff := apitest.Must[contract.ReplayDiff](t, l.Do(t, http.MethodGet, path+"/diff", nil, l.as), http.StatusOK)
 	assert.Equal(t, first, string(*diff.Verdict))
 }

@@ -1,4 +1,4 @@
-package httpapi
+package httpapi_test
 
 import (
 	"fmt"
@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/looptrace/looptrace/controlplane/httpapi/apitest"
 	"github.com/looptrace/looptrace/controlplane/httpapi/contract"
 	"github.com/looptrace/looptrace/test/provider"
 )
@@ -51,7 +52,7 @@ func (l *replayLab) wantConsistent(t *testing.T, r *contract.Replay) {
 	assert.Equal(t, r.Controls, controls)
 	assert.Equal(t, r.Treatments, treatments)
 	assert.Equal(t, r.Progress.Total, r.Progress.Done)
-	assert.Zero(t, l.count(t, "SELECT count(*) FROM replay_steps WHERE replay_id = $1", r.Id))
+	assert.Zero(t, l.Count(t, "SELECT count(*) FROM replay_steps WHERE replay_id = $1", r.Id))
 }
 
 // TestRacesOfReplays has requests that exclude each other.
@@ -59,12 +60,12 @@ func TestRacesOfReplays(t *testing.T) {
 	t.Parallel()
 	l := newReplayLab(t)
 	l.meter(t)
-	l.work(t)
-	connection := l.connect(t, l.as, l.project, "openai", provider.Start(t, provider.Options{Answer: metered}), "").Id
+	l.Work(t)
+	connection := l.Connect(t, l.as, l.project, "openai", provider.Start(t, provider.Options{Answer: metered}), "").Id
 	body := fmt.Sprintf(`{"run_id":%q,"provider_id":%q,%s}`, l.run, connection, asking)
 	create := func(key string) func() *httptest.ResponseRecorder {
 		return func() *httptest.ResponseRecorder {
-			return l.do(t, http.MethodPost, "/v1/replays", body, l.as, header("Idempotency-Key", key))
+			return l.Do(t, http.MethodPost, "/v1/replays", body, l.as, apitest.Header("Idempotency-Key", key))
 		}
 	}
 	answers := atOnce(create("one"), create("one"), create("one"))
@@ -73,21 +74,21 @@ func TestRacesOfReplays(t *testing.T) {
 		if w.Code == http.StatusConflict { // the first is under way
 			continue
 		}
-		made := must[contract.Replay](t, w, http.StatusCreated)
+		made := apitest.Must[contract.Replay](t, w, http.StatusCreated)
 		if id != uuid.Nil {
 			assert.Equal(t, id, made.Id)
 		}
 		id = made.Id
 	}
-	assert.Equal(t, 1, l.count(t, "SELECT count(*) FROM replays"))
-	assert.Equal(t, 9, l.count(t, "SELECT count(*) FROM replay_attempts"))
-	first := l.replayed(t, l.as, id)
+	assert.Equal(t, 1, l.Count(t, "SELECT count(*) FROM replays"))
+	assert.Equal(t, 9, l.Count(t, "SELECT count(*) FROM replay_attempts"))
+	first := replayed(t, l.Env, l.as, id)
 	l.wantWhole(t, &first)
 
 	path := "/v1/replays/" + id.String()
 	post := func(action, body string) func() *httptest.ResponseRecorder {
 		return func() *httptest.ResponseRecorder {
-			return l.do(t, http.MethodPost, path+"/_actions/"+action, body, l.as)
+			return l.Do(t, http.MethodPost, path+"/_actions/"+action, body, l.as)
 		}
 	}
 	extended := 0
@@ -96,16 +97,16 @@ func TestRacesOfReplays(t *testing.T) {
 			extended++
 			continue
 		}
-		assert.Contains(t, []string{"replay_running", "nothing_missing"}, wantProblem(t, w, http.StatusConflict).Code)
+		assert.Contains(t, []string{"replay_running", "nothing_missing"}, apitest.WantProblem(t, w, http.StatusConflict).Code)
 	}
 	assert.Equal(t, 1, extended)
-	whole := l.replayed(t, l.as, id)
+	whole := replayed(t, l.Env, l.as, id)
 	l.wantWhole(t, &whole)
 	assert.Equal(t, first.Cost.Calls+1, whole.Cost.Calls, "one more treatment, once")
 
 	for round := range 5 {
 		more := fmt.Sprintf(`{"treatments":%d}`, 6+round)
-		remove := func() *httptest.ResponseRecorder { return l.do(t, http.MethodDelete, path, nil, l.as) }
+		remove := func() *httptest.ResponseRecorder { return l.Do(t, http.MethodDelete, path, nil, l.as) }
 		requests := []func() *httptest.ResponseRecorder{post("extend", more), post("cancel", "{}"), post("extend", more), post("cancel", "{}")}
 		if round == 4 {
 			requests = append(requests, remove, remove)
@@ -113,11 +114,11 @@ func TestRacesOfReplays(t *testing.T) {
 		for _, w := range atOnce(requests...) {
 			assert.Contains(t, []int{http.StatusOK, http.StatusConflict, http.StatusNoContent, http.StatusNotFound}, w.Code, w.Body)
 		}
-		if l.do(t, http.MethodGet, path, nil, l.as).Code == http.StatusNotFound {
+		if l.Do(t, http.MethodGet, path, nil, l.as).Code == http.StatusNotFound {
 			require.Equal(t, 4, round)
 			break
 		}
-		ended := l.replayed(t, l.as, id)
+		ended := replayed(t, l.Env, l.as, id)
 		assert.Contains(t, []contract.ReplayStatus{"succeeded", "cancelled"}, ended.Status)
 		l.wantConsistent(t, &ended)
 	}
@@ -129,11 +130,11 @@ func TestCancelReplayInEveryPhase(t *testing.T) {
 	l := newReplayLab(t)
 	l.meter(t)
 	server := provider.Start(t, provider.Options{Answer: metered})
-	connection := l.connect(t, l.as, l.project, "openai", server, "").Id
+	connection := l.Connect(t, l.as, l.project, "openai", server, "").Id
 	started := l.start(t, fmt.Sprintf(`"provider_id":%q,`, connection)+asking)
 	path := "/v1/replays/" + started.Id.String()
 	cancel := func() contract.Replay {
-		return must[contract.Replay](t, l.do(t, http.MethodPost, path+"/_actions/cancel", nil, l.as), http.StatusOK)
+		return apitest.Must[contract.Replay](t, l.Do(t, http.MethodPost, path+"/_actions/cancel", nil, l.as), http.StatusOK)
 	}
 	assert.EqualValues(t, "cancelled", cancel().Status)
 	waiting := cancel()
@@ -141,8 +142,8 @@ func TestCancelReplayInEveryPhase(t *testing.T) {
 	for _, a := range waiting.Attempts {
 		assert.EqualValues(t, "cancelled", a.Status)
 	}
-	l.work(t)
-	ended := l.replayed(t, l.as, started.Id)
+	l.Work(t)
+	ended := replayed(t, l.Env, l.as, started.Id)
 	l.wantConsistent(t, &ended)
 	assert.Empty(t, server.Requests())
 	assert.Zero(t, ended.Cost.Calls)
@@ -152,8 +153,8 @@ func TestCancelReplayInEveryPhase(t *testing.T) {
 	assert.Equal(t, ended, cancel(), "after the end")
 
 	// All that was cancelled can be made.
-	must[contract.Replay](t, l.do(t, http.MethodPost, path+"/_actions/extend", `{}`, l.as), http.StatusOK)
-	whole := l.replayed(t, l.as, started.Id)
+	apitest.Must[contract.Replay](t, l.Do(t, http.MethodPost, path+"/_actions/extend", `{}`, l.as), http.StatusOK)
+	whole := replayed(t, l.Env, l.as, started.Id)
 	l.wantWhole(t, &whole)
 	assert.Equal(t, whole, cancel())
 }
@@ -163,17 +164,17 @@ func TestReplayWhoseConnectionIsDeleted(t *testing.T) {
 	t.Parallel()
 	l := newReplayLab(t)
 	l.meter(t)
-	l.work(t)
+	l.Work(t)
 	g := newGate()
 	server := provider.Start(t, provider.Options{Answer: g.answer})
-	connection := l.connect(t, l.as, l.project, "openai", server, "").Id
+	connection := l.Connect(t, l.as, l.project, "openai", server, "").Id
 	started := l.start(t, fmt.Sprintf(`"provider_id":%q,`, connection)+asking)
 	for range 3 {
 		<-g.began
 	}
-	require.Equal(t, http.StatusNoContent, l.do(t, http.MethodDelete, "/v1/providers/"+connection.String(), nil, l.as).Code)
+	require.Equal(t, http.StatusNoContent, l.Do(t, http.MethodDelete, "/v1/providers/"+connection.String(), nil, l.as).Code)
 	close(g.open)
-	ended := l.replayed(t, l.as, started.Id)
+	ended := replayed(t, l.Env, l.as, started.Id)
 	require.EqualValues(t, "failed", ended.Status)
 	require.NotNil(t, ended.Error)
 	assert.Equal(t, "provider_deleted", ended.Error.Code, ended.Error.Detail)
@@ -187,7 +188,7 @@ func TestReplayCapIsExact(t *testing.T) {
 	t.Parallel()
 	l := newReplayLab(t)
 	l.meter(t)
-	l.work(t)
+	l.Work(t)
 	var refused atomic.Int32
 	server := provider.Start(t, provider.Options{Answer: func(q *provider.Request) *provider.Reply {
 		if refused.Add(1)%4 == 0 { // costs nothing, and is tried again
@@ -195,10 +196,10 @@ func TestReplayCapIsExact(t *testing.T) {
 		}
 		return metered(q)
 	}})
-	connection := l.connect(t, l.as, l.project, "openai", server, "").Id
+	connection := l.Connect(t, l.as, l.project, "openai", server, "").Id
 	const limit = `{"target":"all","set":{"params":{"max_tokens":30}}}`
 	started := l.start(t, fmt.Sprintf(`"provider_id":%q,"max_cost_usd":0.005,"edits":[{"target":"all","set":{"system_prompt":"Ask before you change anything."}},%s],"controls":20,"treatments":20`, connection, limit))
-	ended := l.replayed(t, l.as, started.Id)
+	ended := replayed(t, l.Env, l.as, started.Id)
 	require.EqualValues(t, "succeeded", ended.Status, "%+v", ended.Error)
 	require.NotNil(t, ended.StopReason)
 	assert.EqualValues(t, "max_cost", *ended.StopReason)
@@ -225,24 +226,24 @@ func TestReplayCapIsExact(t *testing.T) {
 // TestReplaysOfKeysAndMembers who may do less.
 func TestReplaysOfKeysAndMembers(t *testing.T) {
 	t.Parallel()
-	e, session, project, send := newReplayEnv(t)
-	l := &replayLab{env: e, session: session, as: cookie(session), project: project.Id, send: send}
+	e, session, project, send := apitest.NewReplayEnv(t)
+	l := &replayLab{Env: e, session: session, as: apitest.Cookie(session), project: project.Id, send: send}
 	l.record(t, nil)
-	replay := "/v1/replays/" + l.fillReplay(t, l.as, l.run.String())
-	other := l.createProject(t, session, project.WorkspaceId, "other").Id
-	key := func(project uuid.UUID, scopes ...contract.Scope) option {
-		return bearer(l.mint(t, session, project, scopes...).Key)
+	replay := "/v1/replays/" + l.FillReplay(t, l.as, l.run.String())
+	other := l.CreateProject(t, session, project.WorkspaceId, "other").Id
+	key := func(project uuid.UUID, scopes ...contract.Scope) apitest.Option {
+		return apitest.Bearer(l.Mint(t, session, project, scopes...).Key)
 	}
-	body := replayBody(l.run.String(), "")
+	body := apitest.ReplayBody(l.run.String(), "")
 	for name, c := range map[string]struct {
-		as                                                     option
+		as                                                     apitest.Option
 		read, diff, list, plan, create, cancel, extend, remove int
 	}{
 		"reader":         {key(l.project, contract.ScopeReplaysRead), 200, 403, 200, 403, 403, 403, 403, 403},
 		"reader of runs": {key(l.project, contract.ScopeReplaysRead, contract.ScopeRunsRead), 200, 200, 200, 403, 403, 403, 403, 403},
 		"writer only":    {key(l.project, contract.ScopeReplaysWrite), 403, 403, 403, 403, 403, 200, 409, 204},
 		"key of another": {key(other, contract.ScopeReplaysRead, contract.ScopeReplaysWrite, contract.ScopeRunsRead), 404, 404, 200, 404, 404, 404, 404, 404},
-		"viewer":         {cookie(l.addMember(t, "vic@example.com", "viewer", project.OrganizationId)), 200, 200, 200, 403, 403, 403, 403, 403},
+		"viewer":         {apitest.Cookie(l.AddMember(t, "vic@example.com", "viewer", project.OrganizationId)), 200, 200, 200, 403, 403, 403, 403, 403},
 		"nobody":         {func(*http.Request) {}, 401, 401, 401, 401, 401, 401, 401, 401},
 	} {
 		for _, request := range []struct {
@@ -252,7 +253,7 @@ func TestReplaysOfKeysAndMembers(t *testing.T) {
 			{http.MethodGet, replay, "", c.read},
 			{http.MethodGet, replay + "/diff", "", c.diff},
 			{http.MethodGet, "/v1/replays", "", c.list},
-			{http.MethodPost, "/v1/replays", replayBody(l.run.String(), `,"plan":true`), c.plan},
+			{http.MethodPost, "/v1/replays", apitest.ReplayBody(l.run.String(), `,"plan":true`), c.plan},
 			{http.MethodPost, "/v1/replays", body, c.create},
 			{http.MethodPost, replay + "/_actions/cancel", "", c.cancel},
 			{http.MethodPost, replay + "/_actions/extend", "{}", c.extend},
@@ -261,14 +262,14 @@ func TestReplaysOfKeysAndMembers(t *testing.T) {
 			if request.body != "" {
 				sent = request.body
 			}
-			w := l.do(t, request.method, request.path, sent, c.as)
+			w := l.Do(t, request.method, request.path, sent, c.as)
 			assert.Equal(t, request.want, w.Code, "%s: %s %s: %s", name, request.method, request.path, w.Body)
 			if name == "key of another" && request.path == "/v1/replays" && request.method == http.MethodGet {
-				assert.Empty(t, must[contract.ReplayPage](t, w, http.StatusOK).Data)
+				assert.Empty(t, apitest.Must[contract.ReplayPage](t, w, http.StatusOK).Data)
 			}
 		}
 		if name != "writer only" {
-			assert.Equal(t, c.remove, l.do(t, http.MethodDelete, replay, nil, c.as).Code, name)
+			assert.Equal(t, c.remove, l.Do(t, http.MethodDelete, replay, nil, c.as).Code, name)
 		}
 	}
 }

@@ -1,4 +1,4 @@
-package httpapi
+package httpapi_test
 
 import (
 	"fmt"
@@ -13,6 +13,7 @@ import (
 	"go.opentelemetry.io/collector/pdata/pcommon"
 	"go.opentelemetry.io/collector/pdata/ptrace"
 
+	"github.com/looptrace/looptrace/controlplane/httpapi/apitest"
 	"github.com/looptrace/looptrace/controlplane/httpapi/contract"
 	"github.com/looptrace/looptrace/internal/runmodel"
 	"github.com/looptrace/looptrace/test/provider"
@@ -21,7 +22,7 @@ import (
 // record records another run of the agent, which starts of the lab replay from then on.
 func (l *replayLab) record(t *testing.T, change func(ptrace.SpanSlice)) {
 	t.Helper()
-	run, td := agentTrace(orderAgent)
+	run, td := apitest.AgentTrace(apitest.OrderAgent)
 	if change != nil {
 		change(td.ResourceSpans().At(0).ScopeSpans().At(0).Spans())
 	}
@@ -48,7 +49,7 @@ func (l *replayLab) late(t *testing.T) {
 // forget deletes the run.
 func (l *replayLab) forget(t *testing.T) {
 	t.Helper()
-	must[contract.RunDeletion](t, l.do(t, http.MethodPost, "/v1/runs/_actions/delete", fmt.Sprintf(`{"project_id":%q,"run_ids":[%q]}`, l.project, l.run), l.as), http.StatusOK)
+	apitest.Must[contract.RunDeletion](t, l.Do(t, http.MethodPost, "/v1/runs/_actions/delete", fmt.Sprintf(`{"project_id":%q,"run_ids":[%q]}`, l.project, l.run), l.as), http.StatusOK)
 }
 
 // gate holds back answers until it is opened. began has an element for each request.
@@ -69,15 +70,15 @@ func TestReplayOfAChangedRecording(t *testing.T) {
 	changes := map[string]func(*testing.T){"recording_changed": l.late, "run_deleted": l.forget}
 	waiting := map[string]contract.Replay{}
 	none := provider.Start(t, provider.Options{Answer: metered})
-	connection := l.connect(t, l.as, l.project, "openai", none, "").Id
+	connection := l.Connect(t, l.as, l.project, "openai", none, "").Id
 	for code, change := range changes {
 		l.record(t, nil)
 		waiting[code] = l.start(t, fmt.Sprintf(`"provider_id":%q,`, connection)+asking)
 		change(t)
 	}
-	l.work(t)
+	l.Work(t)
 	for code, one := range waiting {
-		ended := l.replayed(t, l.as, one.Id)
+		ended := replayed(t, l.Env, l.as, one.Id)
 		assert.EqualValues(t, "failed", ended.Status)
 		require.NotNil(t, ended.Error)
 		assert.Equal(t, code, ended.Error.Code)
@@ -90,26 +91,26 @@ func TestReplayOfAChangedRecording(t *testing.T) {
 	for code, change := range changes {
 		l.record(t, nil)
 		g := newGate()
-		held := l.connect(t, l.as, l.project, "openai", provider.Start(t, provider.Options{Answer: g.answer}), "").Id
+		held := l.Connect(t, l.as, l.project, "openai", provider.Start(t, provider.Options{Answer: g.answer}), "").Id
 		started := l.start(t, fmt.Sprintf(`"provider_id":%q,`, held)+asking)
 		<-g.began
 		change(t)
 		close(g.open)
 		// All of its attempts are of the recording that it read.
-		ended := l.replayed(t, l.as, started.Id)
+		ended := replayed(t, l.Env, l.as, started.Id)
 		require.EqualValues(t, "succeeded", ended.Status, "%s: %+v", code, ended.Error)
 		assert.Equal(t, "effect_attributable", verdictOf(t, &ended).Verdict)
 		path := "/v1/replays/" + started.Id.String()
-		diff := l.do(t, http.MethodGet, path+"/diff", nil, l.as)
+		diff := l.Do(t, http.MethodGet, path+"/diff", nil, l.as)
 		if code == "run_deleted" {
-			assert.Equal(t, code, wantProblem(t, diff, http.StatusConflict).Code)
+			assert.Equal(t, code, apitest.WantProblem(t, diff, http.StatusConflict).Code)
 		} else {
-			assert.Zero(t, must[contract.ReplayDiff](t, diff, http.StatusOK).OutsideConeDifferences)
+			assert.Zero(t, apitest.Must[contract.ReplayDiff](t, diff, http.StatusOK).OutsideConeDifferences)
 		}
 		// More attempts would be of another one. What there is stays.
-		refused := wantProblem(t, l.do(t, http.MethodPost, path+"/_actions/extend", `{"treatments":6}`, l.as), http.StatusConflict)
+		refused := apitest.WantProblem(t, l.Do(t, http.MethodPost, path+"/_actions/extend", `{"treatments":6}`, l.as), http.StatusConflict)
 		assert.Equal(t, code, refused.Code)
-		after := must[contract.Replay](t, l.do(t, http.MethodGet, path, nil, l.as), http.StatusOK)
+		after := apitest.Must[contract.Replay](t, l.Do(t, http.MethodGet, path, nil, l.as), http.StatusOK)
 		assert.Equal(t, ended, after)
 	}
 }
@@ -118,14 +119,14 @@ func TestReplayOfAChangedRecording(t *testing.T) {
 func TestReplayOfAnOpaqueRun(t *testing.T) {
 	t.Parallel()
 	l := newReplayLab(t)
-	l.work(t)
+	l.Work(t)
 	l.record(t, func(spans ptrace.SpanSlice) {
 		spans.At(3).Attributes().PutStr(runmodel.KeyInputMessages, `[{"role":"user","parts":[{"type":"text","content":"So far: the order was looked up. Go on."}]}]`)
 	})
-	level := must[contract.RunReplayability](t, l.do(t, http.MethodGet, "/v1/runs/"+l.run.String()+"/replayability", nil, l.as), http.StatusOK)
+	level := apitest.Must[contract.RunReplayability](t, l.Do(t, http.MethodGet, "/v1/runs/"+l.run.String()+"/replayability", nil, l.as), http.StatusOK)
 	require.EqualValues(t, "llm", level.Level, "%+v", level)
 	assert.Positive(t, level.OpaqueSteps)
-	stopped := l.replay(t, orders, asking+`,"controls":3,"treatments":2`)
+	stopped := l.replay(t, apitest.AnswerOrders, asking+`,"controls":3,"treatments":2`)
 	require.EqualValues(t, "succeeded", stopped.Status, "%+v", stopped.Error)
 	verdict := verdictOf(t, &stopped)
 	assert.NotContains(t, effects, verdict.Verdict, verdict.Sentence)
@@ -143,16 +144,16 @@ func TestReplayOfAnOpaqueRun(t *testing.T) {
 			spans.At(i).Attributes().RemoveIf(func(key string, _ pcommon.Value) bool { return strings.HasSuffix(key, "messages") })
 		}
 	})
-	level = must[contract.RunReplayability](t, l.do(t, http.MethodGet, "/v1/runs/"+l.run.String()+"/replayability", nil, l.as), http.StatusOK)
+	level = apitest.Must[contract.RunReplayability](t, l.Do(t, http.MethodGet, "/v1/runs/"+l.run.String()+"/replayability", nil, l.as), http.StatusOK)
 	assert.EqualValues(t, "structure", level.Level)
 	assert.Equal(t, []contract.ReplayExecutor{contract.Cassette}, level.Executors)
 	body := func(members string) string { return fmt.Sprintf(`{"run_id":%q,%s}`, l.run, members) }
 	for _, members := range []string{`"edits":[]`, `"edits":[],"plan":true`} {
-		refused := wantProblem(t, l.do(t, http.MethodPost, "/v1/replays", body(members), l.as), http.StatusConflict)
+		refused := apitest.WantProblem(t, l.Do(t, http.MethodPost, "/v1/replays", body(members), l.as), http.StatusConflict)
 		assert.Equal(t, "not_replayable", refused.Code)
 		assert.Contains(t, *refused.Detail, "capture_content=True", "what to do")
 	}
-	refused := wantProblem(t, l.do(t, http.MethodPost, "/v1/replays", body(asking), l.as), http.StatusUnprocessableEntity)
+	refused := apitest.WantProblem(t, l.Do(t, http.MethodPost, "/v1/replays", body(asking), l.as), http.StatusUnprocessableEntity)
 	assert.Contains(t, (*refused.Errors)[0].Message, "capture_content=True")
 	for _, c := range []struct{ members, verdict, says string }{
 		{`"executor":"cassette","edits":[]`, "deterministic_no_effect", "has no effect"},
@@ -160,7 +161,7 @@ func TestReplayOfAnOpaqueRun(t *testing.T) {
 		{`"edits":[{"target":{"kind":"model"},"set":{"latency_ms":900}}]`, "deterministic_effect", "The edit changed the run"},
 		{`"edits":[{"target":{"kind":"model"},"set":{"timeout_ms":10}}]`, "invalid", "The call of the model times out"},
 	} {
-		ended := l.replayed(t, l.as, l.start(t, c.members).Id)
+		ended := replayed(t, l.Env, l.as, l.start(t, c.members).Id)
 		assert.EqualValues(t, "cassette", ended.Executor)
 		verdict := verdictOf(t, &ended)
 		assert.Equal(t, c.verdict, verdict.Verdict, "%s: %s", c.members, verdict.Sentence)
@@ -173,13 +174,13 @@ func TestReplayOfARunThatIsOpenOrEmpty(t *testing.T) {
 	t.Parallel()
 	l := newReplayLab(t)
 	l.record(t, func(spans ptrace.SpanSlice) { spans.At(0).SetEndTimestamp(0) })
-	for _, edits := range []string{`"edits":[]`, asking, `"executor":"cassette","edits":[]`, `"edits":[` + slower + `]`} {
+	for _, edits := range []string{`"edits":[]`, asking, `"executor":"cassette","edits":[]`, `"edits":[` + apitest.SlowerModels + `]`} {
 		for _, plan := range []string{"false", "true"} {
-			w := l.do(t, http.MethodPost, "/v1/replays", fmt.Sprintf(`{"run_id":%q,"plan":%s,%s}`, l.run, plan, edits), l.as)
+			w := l.Do(t, http.MethodPost, "/v1/replays", fmt.Sprintf(`{"run_id":%q,"plan":%s,%s}`, l.run, plan, edits), l.as)
 			require.Contains(t, []int{http.StatusConflict, http.StatusUnprocessableEntity}, w.Code, w.Body)
 			assert.Contains(t, w.Body.String(), "has not ended")
 		}
 	}
-	missing := l.do(t, http.MethodPost, "/v1/replays", fmt.Sprintf(`{"run_id":%q,"edits":[]}`, uuid.New()), l.as)
-	assert.Equal(t, "not_found", wantProblem(t, missing, http.StatusNotFound).Code)
+	missing := l.Do(t, http.MethodPost, "/v1/replays", fmt.Sprintf(`{"run_id":%q,"edits":[]}`, uuid.New()), l.as)
+	assert.Equal(t, "not_found", apitest.WantProblem(t, missing, http.StatusNotFound).Code)
 }

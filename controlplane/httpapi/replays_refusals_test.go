@@ -1,4 +1,4 @@
-package httpapi
+package httpapi_test
 
 import (
 	"fmt"
@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/looptrace/looptrace/controlplane/httpapi/apitest"
 	"github.com/looptrace/looptrace/controlplane/httpapi/contract"
 	"github.com/looptrace/looptrace/test/provider"
 )
@@ -39,7 +40,7 @@ var refusedAs = map[string]struct {
 func TestReplayNeverTakesRefusalsForEffects(t *testing.T) {
 	t.Parallel()
 	l := newReplayLab(t)
-	l.work(t)
+	l.Work(t)
 	ask := func(role contract.ReplayRole, reply provider.Reply) contract.Replay {
 		var n atomic.Int32
 		return l.replay(t, func(q *provider.Request) *provider.Reply {
@@ -48,7 +49,7 @@ func TestReplayNeverTakesRefusalsForEffects(t *testing.T) {
 				refused := reply
 				return &refused
 			}
-			return orders(q)
+			return apitest.AnswerOrders(q)
 		}, asking+`,"controls":3,"treatments":2`)
 	}
 	for name, c := range refusedAs {
@@ -91,13 +92,13 @@ func TestReplayNeverTakesRefusalsForEffects(t *testing.T) {
 func TestReplayCountsWhatTheProviderRefused(t *testing.T) {
 	t.Parallel()
 	l := newReplayLab(t)
-	l.work(t)
+	l.Work(t)
 	var once atomic.Bool
 	ended := l.replay(t, func(q *provider.Request) *provider.Reply {
 		if len(q.Messages) > 2 && once.CompareAndSwap(false, true) {
 			return &provider.Reply{Error: &provider.Error{Status: http.StatusBadRequest, Type: "invalid_request_error", Code: "invalid_value", Message: "Invalid value for 'content': expected a string, got null."}}
 		}
-		return orders(q)
+		return apitest.AnswerOrders(q)
 	}, asking+`,"controls":6,"treatments":5`)
 	require.EqualValues(t, "succeeded", ended.Status, "one refused attempt does not end the others: %+v", ended.Error)
 	failed := 0
@@ -117,8 +118,8 @@ func TestReplayCountsWhatTheProviderRefused(t *testing.T) {
 
 	// It is made again, alone.
 	requests := ended.Cost.Calls
-	must[contract.Replay](t, l.do(t, http.MethodPost, "/v1/replays/"+ended.Id.String()+"/_actions/extend", `{}`, l.as), http.StatusOK)
-	whole := l.replayed(t, l.as, ended.Id)
+	apitest.Must[contract.Replay](t, l.Do(t, http.MethodPost, "/v1/replays/"+ended.Id.String()+"/_actions/extend", `{}`, l.as), http.StatusOK)
+	whole := replayed(t, l.Env, l.as, ended.Id)
 	assert.Zero(t, whole.Progress.Failed)
 	assert.Equal(t, requests+3, whole.Cost.Calls)
 	assert.NotContains(t, string(*whole.Verdict), "did not finish")
@@ -127,11 +128,11 @@ func TestReplayCountsWhatTheProviderRefused(t *testing.T) {
 // TestReplaySendsNoParametersOfOtherAPIs: a response id expires, and chat completions have none. The whole history is sent instead.
 func TestReplaySendsNoParametersOfOtherAPIs(t *testing.T) {
 	t.Parallel()
-	e, session, project, send := newReplayEnv(t)
-	l := &replayLab{env: e, session: session, as: cookie(session), project: project.Id}
-	l.work(t)
+	e, session, project, send := apitest.NewReplayEnv(t)
+	l := &replayLab{Env: e, session: session, as: apitest.Cookie(session), project: project.Id}
+	l.Work(t)
 	var wrong atomic.Pointer[string]
-	run, td := agentTrace(orderAgent)
+	run, td := apitest.AgentTrace(apitest.OrderAgent)
 	spans := td.ResourceSpans().At(0).ScopeSpans().At(0).Spans()
 	for i := range spans.Len() {
 		attributes := spans.At(i).Attributes()
@@ -145,7 +146,7 @@ func TestReplaySendsNoParametersOfOtherAPIs(t *testing.T) {
 		if body := string(q.Body); strings.Contains(body, "resp_1") || strings.Contains(body, "is_stream") || !strings.Contains(body, `"temperature"`) {
 			wrong.Store(&body)
 		}
-		return orders(q)
+		return apitest.AnswerOrders(q)
 	}, asking+`,"controls":1,"treatments":1`)
 	require.EqualValues(t, "succeeded", ended.Status, "%+v", ended.Error)
 	if body := wrong.Load(); body != nil {

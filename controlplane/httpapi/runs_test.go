@@ -1,4 +1,4 @@
-package httpapi
+package httpapi_test
 
 import (
 	"encoding/json"
@@ -12,73 +12,25 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/looptrace/looptrace/controlplane/httpapi/apitest"
 	"github.com/looptrace/looptrace/controlplane/httpapi/contract"
-	"github.com/looptrace/looptrace/internal/clickhouse"
 	"github.com/looptrace/looptrace/internal/runmodel"
 	"github.com/looptrace/looptrace/test/engines"
 )
 
-const rootSpan = "00000000000000a1"
-
-// storeRun stores a run of an agent that calls a model and a tool, and returns its id.
-func storeRun(t *testing.T, clickhouseURL string, project uuid.UUID) uuid.UUID {
-	t.Helper()
-	writer, err := clickhouse.NewWriter(t.Context(), clickhouseURL)
-	require.NoError(t, err)
-	defer writer.Close()
-
-	run := uuid.New()
-	start := time.Now().Add(-time.Minute).UTC().Truncate(time.Microsecond)
-	input, output, cost, ttft := int64(120), int64(30), 0.0042, 0.25
-	message := `{"role":"user","parts":[{"type":"text","content":"What is 2^53+1?","number":9007199254740993}]}`
-	frame, texts, err := runmodel.SplitContent("message", message)
-	require.NoError(t, err)
-	content := runmodel.Content{
-		ProjectID: project, Hour: start.Truncate(time.Hour), RunID: run,
-		ContentID: 17, Kind: "message", Frame: frame, Texts: texts,
-	}
-	spans := []runmodel.Span{
-		{
-			ProjectID: project, RunID: run, SpanID: 0xa1, Version: 1, StartTime: start, EndTime: start.Add(1500 * time.Microsecond), IsRun: true,
-			Name: "answer", Kind: "agent", Status: "error", ErrorType: "Timeout", ErrorMessage: "too slow",
-			Inputs: "What is 2^53+1?", InputPreview: "What is 2^53+1?", Tags: []string{"math"}, Metadata: map[string]string{"tier": "free"},
-			SessionID: "s1", Environment: "production", PromptName: "calc", PromptVersion: "3",
-			Events: `[{"name":"exception","time":"2026-01-01T00:00:00Z","attributes":{"exception.type":"Timeout"}}]`,
-			Links:  `[{"run_id":"` + run.String() + `","span_id":"00000000000000b2","attributes":{}}]`,
-		},
-		{
-			ProjectID: project, RunID: run, SpanID: 0xb2, ParentSpanID: 0xa1, Version: 1, StartTime: start.Add(time.Microsecond), EndTime: start.Add(time.Millisecond),
-			Name: "chat", Operation: "chat", Status: "ok", RequestModel: "gpt-5", Provider: "openai",
-			InputTokens: &input, OutputTokens: &output, CostUSD: &cost, CostSource: "sent", TimeToFirstToken: &ttft,
-			InputMessageIDs: []uint64{content.ContentID}, Attributes: map[string]string{"custom": "yes"},
-		},
-		{
-			ProjectID: project, RunID: run, SpanID: 0xc3, ParentSpanID: 0xa1, Version: 1, StartTime: start.Add(2 * time.Microsecond), EndTime: runmodel.Epoch,
-			Name: "multiply", Kind: "tool", ToolName: "multiply", ToolCallID: "call_1", ToolArguments: `{"a":2}`,
-		},
-	}
-	require.NoError(t, writer.InsertContents(t.Context(), []runmodel.Content{content}))
-	require.NoError(t, writer.InsertSpans(t.Context(), spans))
-	require.NoError(t, writer.InsertBounds(t.Context(), []clickhouse.Bounds{{
-		ProjectID: project, RunID: run, FirstStart: start, LastStart: start.Add(2 * time.Microsecond), FirstBatch: 1, LastBatch: 1, Absent: clickhouse.Absent(spans),
-	}}))
-	require.NoError(t, writer.InsertRuns(t.Context(), []runmodel.Run{runmodel.Totals(spans)}))
-	return run
-}
-
 func TestRuns(t *testing.T) {
 	t.Parallel()
 	address := engines.ClickHouse(t)
-	e := newEnvOn(t, engines.Postgres(t), address)
-	session, project := e.setUp(t)
-	id := storeRun(t, address, project.Id)
-	storeRun(t, address, project.Id)
-	key := bearer(e.mint(t, session, project.Id, contract.ScopeRunsRead).Key)
+	e := apitest.NewOn(t, engines.Postgres(t), address)
+	session, project := e.SetUp(t)
+	id := apitest.StoreRun(t, address, project.Id)
+	apitest.StoreRun(t, address, project.Id)
+	key := apitest.Bearer(e.Mint(t, session, project.Id, contract.ScopeRunsRead).Key)
 	base := "/v1/runs?project_id=" + project.Id.String()
 	path := "/v1/runs/" + id.String()
 
 	t.Run("run", func(t *testing.T) {
-		run := must[contract.Run](t, e.do(t, http.MethodGet, path, nil, key), http.StatusOK)
+		run := apitest.Must[contract.Run](t, e.Do(t, http.MethodGet, path, nil, key), http.StatusOK)
 		assert.Equal(t, project.Id, run.ProjectId)
 		assert.Equal(t, "answer", run.Name)
 		assert.Equal(t, contract.Status("error"), run.Status)
@@ -96,17 +48,17 @@ func TestRuns(t *testing.T) {
 		assert.Equal(t, "What is 2^53+1?", *run.Inputs)
 
 		traceID := strings.ReplaceAll(id.String(), "-", "")
-		assert.Equal(t, run, must[contract.Run](t, e.do(t, http.MethodGet, "/v1/runs/"+traceID, nil, key), http.StatusOK), "named as an SDK prints it")
-		golden(t, "not_found", e.do(t, http.MethodGet, "/v1/runs/"+traceID[:8]+"-"+traceID[8:], nil, key))
+		assert.Equal(t, run, apitest.Must[contract.Run](t, e.Do(t, http.MethodGet, "/v1/runs/"+traceID, nil, key), http.StatusOK), "named as an SDK prints it")
+		apitest.Golden(t, "not_found", e.Do(t, http.MethodGet, "/v1/runs/"+traceID[:8]+"-"+traceID[8:], nil, key))
 	})
 	t.Run("spans", func(t *testing.T) {
-		page := must[contract.SpanPage](t, e.do(t, http.MethodGet, path+"/spans", nil, key), http.StatusOK)
+		page := apitest.Must[contract.SpanPage](t, e.Do(t, http.MethodGet, path+"/spans", nil, key), http.StatusOK)
 		require.Len(t, page.Data, 3)
 		assert.Equal(t, int64(3), page.SpanCount)
 		root, chat, tool := page.Data[0], page.Data[1], page.Data[2]
-		assert.Equal(t, rootSpan, root.SpanId)
+		assert.Equal(t, apitest.RootSpan, root.SpanId)
 		assert.Nil(t, root.ParentSpanId)
-		assert.Equal(t, rootSpan, *chat.ParentSpanId)
+		assert.Equal(t, apitest.RootSpan, *chat.ParentSpanId)
 		assert.Equal(t, 1, chat.Depth)
 		assert.Equal(t, "llm", chat.Kind)
 		assert.InDelta(t, 250, *chat.TimeToFirstTokenMs, 1e-9)
@@ -116,15 +68,15 @@ func TestRuns(t *testing.T) {
 		assert.Equal(t, contract.Status("running"), tool.Status)
 		assert.Equal(t, "multiply", *tool.Tool.Name)
 
-		first := must[contract.SpanPage](t, e.do(t, http.MethodGet, path+"/spans?limit=2", nil, key), http.StatusOK)
+		first := apitest.Must[contract.SpanPage](t, e.Do(t, http.MethodGet, path+"/spans?limit=2", nil, key), http.StatusOK)
 		require.True(t, first.HasMore)
-		rest := must[contract.SpanPage](t, e.do(t, http.MethodGet, path+"/spans?limit=2&cursor="+url.QueryEscape(*first.NextCursor), nil, key), http.StatusOK)
+		rest := apitest.Must[contract.SpanPage](t, e.Do(t, http.MethodGet, path+"/spans?limit=2&cursor="+url.QueryEscape(*first.NextCursor), nil, key), http.StatusOK)
 		require.Len(t, rest.Data, 1)
 		assert.Equal(t, tool, rest.Data[0])
 	})
 	t.Run("span whole", func(t *testing.T) {
-		w := e.do(t, http.MethodGet, path+"/spans/00000000000000b2", nil, key)
-		span := must[contract.Span](t, w, http.StatusOK)
+		w := e.Do(t, http.MethodGet, path+"/spans/00000000000000b2", nil, key)
+		span := apitest.Must[contract.Span](t, w, http.StatusOK)
 		require.Len(t, *span.InputMessages, 1)
 		var message struct {
 			Parts []struct{ Number json.Number }
@@ -134,11 +86,11 @@ func TestRuns(t *testing.T) {
 		assert.Equal(t, "yes", (*span.Attributes)["custom"])
 		assert.Empty(t, *span.Events)
 
-		root := must[contract.Span](t, e.do(t, http.MethodGet, path+"/spans/"+rootSpan, nil, key), http.StatusOK)
+		root := apitest.Must[contract.Span](t, e.Do(t, http.MethodGet, path+"/spans/"+apitest.RootSpan, nil, key), http.StatusOK)
 		require.Len(t, *root.Events, 1)
 		assert.Equal(t, "exception", (*root.Events)[0].Name)
 		assert.Equal(t, id, (*root.Links)[0].RunId)
-		all := must[contract.SpanPage](t, e.do(t, http.MethodGet, path+"/spans?full=true", nil, key), http.StatusOK)
+		all := apitest.Must[contract.SpanPage](t, e.Do(t, http.MethodGet, path+"/spans?full=true", nil, key), http.StatusOK)
 		assert.Equal(t, root, all.Data[0])
 	})
 	t.Run("list", func(t *testing.T) {
@@ -151,19 +103,19 @@ func TestRuns(t *testing.T) {
 			"&prompt_version=3": 2, "&prompt_version=4": 0, "&metadata[tier]=free": 2, "&metadata[tier]=paid": 0, "&metadata[other]=free": 0,
 			"&metadata[tier]=free&metadata[other]=x": 0, "&agent_name=a": 0, "&release=r": 0, "&conversation_id=c": 0, "&prompt_id=p": 0,
 		} {
-			page := must[contract.RunPage](t, e.do(t, http.MethodGet, base+filter, nil, key), http.StatusOK)
+			page := apitest.Must[contract.RunPage](t, e.Do(t, http.MethodGet, base+filter, nil, key), http.StatusOK)
 			assert.Len(t, page.Data, want, filter)
 		}
-		first := must[contract.RunPage](t, e.do(t, http.MethodGet, base+"&limit=1", nil, key), http.StatusOK)
+		first := apitest.Must[contract.RunPage](t, e.Do(t, http.MethodGet, base+"&limit=1", nil, key), http.StatusOK)
 		require.NotNil(t, first.NextCursor)
-		second := must[contract.RunPage](t, e.do(t, http.MethodGet, base+"&limit=1&cursor="+url.QueryEscape(*first.NextCursor), nil, key), http.StatusOK)
+		second := apitest.Must[contract.RunPage](t, e.Do(t, http.MethodGet, base+"&limit=1&cursor="+url.QueryEscape(*first.NextCursor), nil, key), http.StatusOK)
 		assert.Equal(t, id, second.Data[0].RunId)
 		assert.False(t, second.HasMore)
 		assert.Nil(t, second.NextCursor)
 	})
 	t.Run("none", func(t *testing.T) {
-		for _, p := range []string{"/v1/runs/" + noSuchID, "/v1/runs/" + noSuchID + "/spans", path + "/spans/00000000000000ff", path + "/spans/A1"} {
-			golden(t, "not_found", e.do(t, http.MethodGet, p, nil, key))
+		for _, p := range []string{"/v1/runs/" + apitest.NoSuchID, "/v1/runs/" + apitest.NoSuchID + "/spans", path + "/spans/00000000000000ff", path + "/spans/A1"} {
+			apitest.Golden(t, "not_found", e.Do(t, http.MethodGet, p, nil, key))
 		}
 	})
 }
@@ -173,9 +125,9 @@ func TestRuns(t *testing.T) {
 func TestPageOfLargeSpans(t *testing.T) {
 	t.Parallel()
 	address := engines.ClickHouse(t)
-	e := newEnvOn(t, engines.Postgres(t), address)
-	session, project := e.setUp(t)
-	key := bearer(e.mint(t, session, project.Id, contract.ScopeRunsRead).Key)
+	e := apitest.NewOn(t, engines.Postgres(t), address)
+	session, project := e.SetUp(t)
+	key := apitest.Bearer(e.Mint(t, session, project.Id, contract.ScopeRunsRead).Key)
 	start := time.Now().UTC().Truncate(time.Hour)
 	run := uuid.New()
 	var spans []runmodel.Span
@@ -186,14 +138,14 @@ func TestPageOfLargeSpans(t *testing.T) {
 			Inputs: strings.Repeat("many words ", mebibytes<<20/11),
 		})
 	}
-	storeSpans(t, address, spans)
+	apitest.StoreSpans(t, address, spans)
 	var pages []int
 	for cursor := ""; ; {
 		path := "/v1/runs/" + run.String() + "/spans?full=true&cursor=" + url.QueryEscape(cursor)
 		if cursor == "" {
 			path = "/v1/runs/" + run.String() + "/spans?full=true"
 		}
-		page := must[contract.SpanPage](t, e.do(t, http.MethodGet, path, nil, key), http.StatusOK)
+		page := apitest.Must[contract.SpanPage](t, e.Do(t, http.MethodGet, path, nil, key), http.StatusOK)
 		pages = append(pages, len(page.Data))
 		assert.Equal(t, int64(len(spans)), page.SpanCount)
 		assert.Equal(t, page.HasMore, page.NextCursor != nil)
@@ -203,15 +155,15 @@ func TestPageOfLargeSpans(t *testing.T) {
 		cursor = *page.NextCursor
 	}
 	assert.Equal(t, []int{1, 2, 2}, pages)
-	assert.Len(t, must[contract.SpanPage](t, e.do(t, http.MethodGet, "/v1/runs/"+run.String()+"/spans", nil, key), http.StatusOK).Data, len(spans))
+	assert.Len(t, apitest.Must[contract.SpanPage](t, e.Do(t, http.MethodGet, "/v1/runs/"+run.String()+"/spans", nil, key), http.StatusOK).Data, len(spans))
 }
 
 func TestLateColumns(t *testing.T) {
 	t.Parallel()
 	address := engines.ClickHouse(t)
-	e := newEnvOn(t, engines.Postgres(t), address)
-	session, project := e.setUp(t)
-	key := bearer(e.mint(t, session, project.Id, contract.ScopeRunsRead).Key)
+	e := apitest.NewOn(t, engines.Postgres(t), address)
+	session, project := e.SetUp(t)
+	key := apitest.Bearer(e.Mint(t, session, project.Id, contract.ScopeRunsRead).Key)
 	run, start := uuid.New(), time.Now().UTC().Truncate(time.Second)
 	span := func(id, version uint64, tool, session string) runmodel.Span {
 		return runmodel.Span{
@@ -220,7 +172,7 @@ func TestLateColumns(t *testing.T) {
 		}
 	}
 	list := func() (tools, sessions []string) {
-		page := must[contract.SpanPage](t, e.do(t, http.MethodGet, "/v1/runs/"+run.String()+"/spans", nil, key), http.StatusOK)
+		page := apitest.Must[contract.SpanPage](t, e.Do(t, http.MethodGet, "/v1/runs/"+run.String()+"/spans", nil, key), http.StatusOK)
 		for _, s := range page.Data {
 			if s.Tool != nil {
 				tools = append(tools, *s.Tool.Name)
@@ -231,12 +183,12 @@ func TestLateColumns(t *testing.T) {
 		}
 		return tools, sessions
 	}
-	storeSpans(t, address, []runmodel.Span{span(1, 1, "", "")})
+	apitest.StoreSpans(t, address, []runmodel.Span{span(1, 1, "", "")})
 	tools, sessions := list()
 	assert.Empty(t, tools)
 	assert.Empty(t, sessions)
-	storeSpans(t, address, []runmodel.Span{span(2, 2, "search", "")})
-	storeSpans(t, address, []runmodel.Span{span(1, 3, "", "s1")}) // another version of the first
+	apitest.StoreSpans(t, address, []runmodel.Span{span(2, 2, "search", "")})
+	apitest.StoreSpans(t, address, []runmodel.Span{span(1, 3, "", "s1")}) // another version of the first
 	tools, sessions = list()
 	assert.Equal(t, []string{"search"}, tools)
 	assert.Equal(t, []string{"s1"}, sessions)

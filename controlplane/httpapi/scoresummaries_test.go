@@ -1,4 +1,4 @@
-package httpapi
+package httpapi_test
 
 import (
 	"encoding/json"
@@ -14,6 +14,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/looptrace/looptrace/controlplane/httpapi/apitest"
 	"github.com/looptrace/looptrace/controlplane/httpapi/contract"
 	"github.com/looptrace/looptrace/internal/clickhouse"
 	"github.com/looptrace/looptrace/internal/problem"
@@ -24,38 +25,38 @@ import (
 func TestScoreSummaries(t *testing.T) {
 	t.Parallel()
 	address := engines.ClickHouse(t)
-	e := newEnvOn(t, engines.Postgres(t), address)
-	session, project := e.setUp(t)
-	sibling := e.createProject(t, session, project.WorkspaceId, "Sibling")
-	key := e.mint(t, session, project.Id, contract.ScopeRunsRead, contract.ScopeRunsWrite)
-	id, unscored := storeRun(t, address, project.Id), storeRun(t, address, project.Id)
-	put := func(t *testing.T, run uuid.UUID, body string, as option) {
+	e := apitest.NewOn(t, engines.Postgres(t), address)
+	session, project := e.SetUp(t)
+	sibling := e.CreateProject(t, session, project.WorkspaceId, "Sibling")
+	key := e.Mint(t, session, project.Id, contract.ScopeRunsRead, contract.ScopeRunsWrite)
+	id, unscored := apitest.StoreRun(t, address, project.Id), apitest.StoreRun(t, address, project.Id)
+	put := func(t *testing.T, run uuid.UUID, body string, as apitest.Option) {
 		t.Helper()
-		must[contract.Score](t, e.do(t, http.MethodPost, "/v1/runs/"+run.String()+"/scores", body, as), http.StatusCreated)
+		apitest.Must[contract.Score](t, e.Do(t, http.MethodPost, "/v1/runs/"+run.String()+"/scores", body, as), http.StatusCreated)
 	}
 	list := func(t *testing.T, query string) map[uuid.UUID]contract.Run {
 		t.Helper()
-		page := must[contract.RunPage](t, e.do(t, http.MethodGet, "/v1/runs?project_id="+project.Id.String()+query, nil, bearer(key.Key)), http.StatusOK)
+		page := apitest.Must[contract.RunPage](t, e.Do(t, http.MethodGet, "/v1/runs?project_id="+project.Id.String()+query, nil, apitest.Bearer(key.Key)), http.StatusOK)
 		byID := map[uuid.UUID]contract.Run{}
 		for _, run := range page.Data {
 			byID[run.RunId] = run
 		}
 		return byID
 	}
-	put(t, id, `{"name":"relevance","value":0.25}`, bearer(key.Key))
-	put(t, id, `{"name":"relevance","value":0.75,"span_id":"00000000000000b2"}`, cookie(session))
-	put(t, id, `{"name":"relevance","comment":"alone"}`, bearer(key.Key))
-	put(t, id, `{"name":"solved","value":true}`, bearer(key.Key))
-	put(t, id, `{"name":"solved","value":false}`, bearer(key.Key))
-	put(t, id, `{"name":"tone","value":"kind"}`, bearer(key.Key))
-	put(t, id, `{"name":"tone","value":"rude"}`, bearer(key.Key))
-	put(t, id, `{"name":"mixed","value":1}`, bearer(key.Key))
-	put(t, id, `{"name":"mixed","value":true}`, bearer(key.Key))
-	put(t, id, `{"name":"unasked","value":1}`, bearer(key.Key))
-	put(t, id, `{"name":"huge","value":1.7e308}`, bearer(key.Key))
-	put(t, id, `{"name":"huge","value":1.6e308}`, bearer(key.Key))
-	foreign := storeRun(t, address, sibling.Id)
-	put(t, foreign, `{"name":"secret","value":1}`, cookie(session))
+	put(t, id, `{"name":"relevance","value":0.25}`, apitest.Bearer(key.Key))
+	put(t, id, `{"name":"relevance","value":0.75,"span_id":"00000000000000b2"}`, apitest.Cookie(session))
+	put(t, id, `{"name":"relevance","comment":"alone"}`, apitest.Bearer(key.Key))
+	put(t, id, `{"name":"solved","value":true}`, apitest.Bearer(key.Key))
+	put(t, id, `{"name":"solved","value":false}`, apitest.Bearer(key.Key))
+	put(t, id, `{"name":"tone","value":"kind"}`, apitest.Bearer(key.Key))
+	put(t, id, `{"name":"tone","value":"rude"}`, apitest.Bearer(key.Key))
+	put(t, id, `{"name":"mixed","value":1}`, apitest.Bearer(key.Key))
+	put(t, id, `{"name":"mixed","value":true}`, apitest.Bearer(key.Key))
+	put(t, id, `{"name":"unasked","value":1}`, apitest.Bearer(key.Key))
+	put(t, id, `{"name":"huge","value":1.7e308}`, apitest.Bearer(key.Key))
+	put(t, id, `{"name":"huge","value":1.6e308}`, apitest.Bearer(key.Key))
+	foreign := apitest.StoreRun(t, address, sibling.Id)
+	put(t, foreign, `{"name":"secret","value":1}`, apitest.Cookie(session))
 
 	t.Run("only of the names that are asked for", func(t *testing.T) {
 		assert.Nil(t, list(t, "")[id].ScoreSummaries)
@@ -68,7 +69,7 @@ func TestScoreSummaries(t *testing.T) {
 			got[i].UpdatedAt = time.Time{}
 			slices.Sort(got[i].Authors)
 		}
-		authors := []string{"test", testEmail}
+		authors := []string{"test", apitest.Email}
 		slices.Sort(authors)
 		half := 0.5
 		assert.Equal(t, []contract.ScoreSummary{
@@ -83,7 +84,7 @@ func TestScoreSummaries(t *testing.T) {
 		conn, err := clickhouse.Open(address)
 		require.NoError(t, err)
 		defer func() { assert.NoError(t, conn.Close()) }()
-		run := storeRun(t, address, project.Id)
+		run := apitest.StoreRun(t, address, project.Id)
 		rows := make([]runmodel.Score, 60)
 		for i := range rows {
 			value := float64(i)
@@ -107,36 +108,36 @@ func TestScoreSummaries(t *testing.T) {
 		assert.Equal(t, int64(40), got[0].AuthorCount)
 	})
 	t.Run("names are listed as the values of a field", func(t *testing.T) {
-		names := func(query string, as option) []contract.RunFieldValue {
-			return must[contract.RunFieldValues](t, e.do(t, http.MethodGet, "/v1/runs/fields/score_name/values?project_id="+project.Id.String()+query, nil, as), http.StatusOK).Data
+		names := func(query string, as apitest.Option) []contract.RunFieldValue {
+			return apitest.Must[contract.RunFieldValues](t, e.Do(t, http.MethodGet, "/v1/runs/fields/score_name/values?project_id="+project.Id.String()+query, nil, as), http.StatusOK).Data
 		}
-		put(t, unscored, `{"name":"tone","value":"kind"}`, bearer(key.Key))
-		put(t, unscored, `{"comment":"a comment is not a score to show"}`, bearer(key.Key))
-		all := names("", cookie(session))
+		put(t, unscored, `{"name":"tone","value":"kind"}`, apitest.Bearer(key.Key))
+		put(t, unscored, `{"comment":"a comment is not a score to show"}`, apitest.Bearer(key.Key))
+		all := names("", apitest.Cookie(session))
 		assert.Equal(t, contract.RunFieldValue{Value: "tone", Count: 2}, all[0], "the most used first, in runs")
 		values := make([]string, len(all))
 		for i, value := range all {
 			values[i] = value.Value
 		}
 		assert.ElementsMatch(t, []string{"huge", "tone", "mixed", "n", "relevance", "solved", "unasked"}, values)
-		assert.Equal(t, []contract.RunFieldValue{{Value: "relevance", Count: 1}}, names("&prefix=REL", bearer(key.Key)))
-		assert.Empty(t, names("&name=no+such+run", bearer(key.Key)), "of the runs that the filter selects")
-		fields := must[contract.RunFields](t, e.do(t, http.MethodGet, "/v1/runs/fields?project_id="+project.Id.String(), nil, bearer(key.Key)), http.StatusOK)
+		assert.Equal(t, []contract.RunFieldValue{{Value: "relevance", Count: 1}}, names("&prefix=REL", apitest.Bearer(key.Key)))
+		assert.Empty(t, names("&name=no+such+run", apitest.Bearer(key.Key)), "of the runs that the filter selects")
+		fields := apitest.Must[contract.RunFields](t, e.Do(t, http.MethodGet, "/v1/runs/fields?project_id="+project.Id.String(), nil, apitest.Bearer(key.Key)), http.StatusOK)
 		for _, field := range fields.Data {
 			assert.NotEqual(t, "score_name", field.Name, "it is no filter")
 		}
 	})
 	t.Run("in a stream", func(t *testing.T) {
-		server := httptest.NewServer(e.api)
+		server := httptest.NewServer(e.API)
 		t.Cleanup(server.Close)
-		s := openStream(t, server.URL+"/v1/runs/stream?score_name=tone&project_id="+project.Id.String(), bearer(key.Key))
-		require.Equal(t, http.StatusOK, s.status)
-		assert.Equal(t, "ready", s.next(t).name)
-		run := storeRun(t, address, project.Id)
+		s := apitest.OpenStream(t, server.URL+"/v1/runs/stream?score_name=tone&project_id="+project.Id.String(), apitest.Bearer(key.Key))
+		require.Equal(t, http.StatusOK, s.Status)
+		assert.Equal(t, "ready", s.Next(t).Name)
+		run := apitest.StoreRun(t, address, project.Id)
 		for {
-			next := s.next(t)
+			next := s.Next(t)
 			var sent contract.Run
-			require.NoError(t, json.Unmarshal([]byte(next.data), &sent))
+			require.NoError(t, json.Unmarshal([]byte(next.Data), &sent))
 			require.NotNil(t, sent.ScoreSummaries)
 			if sent.RunId == run {
 				break
@@ -150,7 +151,7 @@ func TestScoreSummaries(t *testing.T) {
 			"&score_name=": {Location: "query.score_name", Message: "must not be empty"},
 			"&score_name=" + strings.Repeat("x", 201): {Location: "query.score_name", Message: "must have at most 200 characters"},
 		} {
-			got := refusal(t, e, http.MethodGet, "/v1/runs?project_id="+project.Id.String()+query, nil, bearer(key.Key))
+			got := apitest.Refusal(t, e, http.MethodGet, "/v1/runs?project_id="+project.Id.String()+query, nil, apitest.Bearer(key.Key))
 			got[0].Value = nil
 			assert.Equal(t, []problem.Field{want}, got, query)
 		}

@@ -1,4 +1,4 @@
-package httpapi
+package httpapi_test
 
 import (
 	"encoding/json"
@@ -13,6 +13,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/looptrace/looptrace/controlplane/httpapi/apitest"
 	"github.com/looptrace/looptrace/controlplane/httpapi/contract"
 	"github.com/looptrace/looptrace/internal/runmodel"
 	"github.com/looptrace/looptrace/test/engines"
@@ -23,13 +24,13 @@ import (
 func TestSourceOfRuns(t *testing.T) {
 	t.Parallel()
 	address := engines.ClickHouse(t)
-	e := newEnvOn(t, engines.Postgres(t), address)
-	session, project := e.setUp(t)
-	secret := e.mint(t, session, project.Id, contract.ScopeRunsRead, contract.ScopeRunsWrite).Key
-	key := bearer(secret)
+	e := apitest.NewOn(t, engines.Postgres(t), address)
+	session, project := e.SetUp(t)
+	secret := e.Mint(t, session, project.Id, contract.ScopeRunsRead, contract.ScopeRunsWrite).Key
+	key := apitest.Bearer(secret)
 	store := func(source string, ago time.Duration) uuid.UUID {
 		id, start := uuid.New(), time.Now().UTC().Add(-ago)
-		storeSpans(t, address, []runmodel.Span{{
+		apitest.StoreSpans(t, address, []runmodel.Span{{
 			ProjectID: project.Id, RunID: id, SpanID: 1, Version: 1, StartTime: start, EndTime: start.Add(time.Second), Name: "of " + source, Kind: "agent",
 			SessionID: "s", Status: "error", ErrorType: "Unavailable", ErrorMessage: "no route", Inputs: "how far", Source: source,
 		}})
@@ -42,9 +43,9 @@ func TestSourceOfRuns(t *testing.T) {
 	}
 	want[""], want["all"] = want["user"], int64(len(sources))
 
-	server := httptest.NewServer(e.api)
+	server := httptest.NewServer(e.API)
 	t.Cleanup(server.Close)
-	client := connect(t, server.URL+"/mcp", secret)
+	client := apitest.ConnectMCP(t, server.URL+"/mcp", secret)
 	for source, want := range want {
 		query := "?project_id=" + project.Id.String()
 		arguments := map[string]any{"token_budget": 20_000}
@@ -53,43 +54,43 @@ func TestSourceOfRuns(t *testing.T) {
 			arguments["source"] = source
 		}
 		get := func(path string) string { return path + query }
-		page := must[contract.RunPage](t, e.do(t, http.MethodGet, get("/v1/runs"), nil, key), http.StatusOK)
+		page := apitest.Must[contract.RunPage](t, e.Do(t, http.MethodGet, get("/v1/runs"), nil, key), http.StatusOK)
 		assert.Len(t, page.Data, int(want), source)
 		for _, run := range page.Data {
 			assert.Equal(t, sources[run.RunId], string(run.Source))
 		}
-		byDuration := must[contract.RunPage](t, e.do(t, http.MethodGet, get("/v1/runs")+"&order=-duration_ms", nil, key), http.StatusOK)
+		byDuration := apitest.Must[contract.RunPage](t, e.Do(t, http.MethodGet, get("/v1/runs")+"&order=-duration_ms", nil, key), http.StatusOK)
 		assert.Len(t, byDuration.Data, int(want), source)
-		found := must[contract.RunPage](t, e.do(t, http.MethodGet, get("/v1/runs")+"&search=far", nil, key), http.StatusOK)
+		found := apitest.Must[contract.RunPage](t, e.Do(t, http.MethodGet, get("/v1/runs")+"&search=far", nil, key), http.StatusOK)
 		assert.Len(t, found.Data, int(want), source)
-		stats := must[contract.RunStats](t, e.do(t, http.MethodGet, get("/v1/runs/stats"), nil, key), http.StatusOK)
+		stats := apitest.Must[contract.RunStats](t, e.Do(t, http.MethodGet, get("/v1/runs/stats"), nil, key), http.StatusOK)
 		assert.Equal(t, []int64{want, want}, []int64{stats.Total.Count, stats.Total.ErrorCount}, source)
-		values := must[contract.RunFieldValues](t, e.do(t, http.MethodGet, get("/v1/runs/fields/session_id/values"), nil, key), http.StatusOK)
+		values := apitest.Must[contract.RunFieldValues](t, e.Do(t, http.MethodGet, get("/v1/runs/fields/session_id/values"), nil, key), http.StatusOK)
 		assert.Equal(t, []contract.RunFieldValue{{Value: "s", Count: want}}, values.Data, source)
-		failures := must[contract.FailedRuns](t, e.do(t, http.MethodGet, get("/v1/agent/failed-runs"), nil, key), http.StatusOK)
+		failures := apitest.Must[contract.FailedRuns](t, e.Do(t, http.MethodGet, get("/v1/agent/failed-runs"), nil, key), http.StatusOK)
 		assert.Equal(t, []int64{want, want}, []int64{failures.RunCount, failures.FailedRunCount}, source)
-		threads := must[contract.ThreadPage](t, e.do(t, http.MethodGet, get("/v1/threads"), nil, key), http.StatusOK)
+		threads := apitest.Must[contract.ThreadPage](t, e.Do(t, http.MethodGet, get("/v1/threads"), nil, key), http.StatusOK)
 		require.Len(t, threads.Data, 1, source)
 		assert.Equal(t, want, threads.Data[0].RunCount, source)
-		thread := must[contract.ThreadRuns](t, e.do(t, http.MethodGet, get("/v1/threads/s"), nil, key), http.StatusOK)
+		thread := apitest.Must[contract.ThreadRuns](t, e.Do(t, http.MethodGet, get("/v1/threads/s"), nil, key), http.StatusOK)
 		assert.Equal(t, want, thread.Thread.RunCount, source)
 		assert.Len(t, thread.Data, int(want), source)
-		export := e.do(t, http.MethodGet, get("/v1/runs/export"), nil, key)
+		export := e.Do(t, http.MethodGet, get("/v1/runs/export"), nil, key)
 		require.Equal(t, http.StatusOK, export.Code, export.Body)
 		assert.Equal(t, int(want), strings.Count(export.Body.String(), "\n"), source)
 		assert.Equal(t, int(want), strings.Count(export.Body.String(), `"source":`), source)
-		tool, _ := callTool[foundRuns](t, client, "runs.search", arguments)
+		tool, _ := apitest.CallTool[apitest.FoundRuns](t, client, "runs.search", arguments)
 		assert.Len(t, tool.Runs, int(want), source)
 	}
-	wantProblem(t, e.do(t, http.MethodGet, "/v1/runs?source=batch&project_id="+project.Id.String(), nil, key), http.StatusUnprocessableEntity)
+	apitest.WantProblem(t, e.Do(t, http.MethodGet, "/v1/runs?source=batch&project_id="+project.Id.String(), nil, key), http.StatusUnprocessableEntity)
 	for id, source := range sources {
-		run := must[contract.Run](t, e.do(t, http.MethodGet, "/v1/runs/"+id.String(), nil, key), http.StatusOK)
+		run := apitest.Must[contract.Run](t, e.Do(t, http.MethodGet, "/v1/runs/"+id.String(), nil, key), http.StatusOK)
 		assert.Equal(t, source, string(run.Source))
 	}
 
 	remove := func(filter string, dryRun bool) contract.RunDeletion {
 		body := fmt.Sprintf(`{"filter":{"project_id":%q%s},"dry_run":%t}`, project.Id, filter, dryRun)
-		return must[contract.RunDeletion](t, e.do(t, http.MethodPost, "/v1/runs/_actions/delete", body, key), http.StatusOK)
+		return apitest.Must[contract.RunDeletion](t, e.Do(t, http.MethodPost, "/v1/runs/_actions/delete", body, key), http.StatusOK)
 	}
 	for filter, want := range map[string]int64{``: 2, `,"source":"evaluation"`: 3, `,"source":"all"`: 7} {
 		assert.Equal(t, want, remove(filter, true).Matched, filter)
@@ -103,16 +104,16 @@ func TestSourceOfRuns(t *testing.T) {
 func TestStreamOfSource(t *testing.T) {
 	t.Parallel()
 	address := engines.ClickHouse(t)
-	e := newEnvOn(t, engines.Postgres(t), address)
-	session, project := e.setUp(t)
-	key := bearer(e.mint(t, session, project.Id, contract.ScopeRunsRead).Key)
-	server := httptest.NewServer(e.api)
+	e := apitest.NewOn(t, engines.Postgres(t), address)
+	session, project := e.SetUp(t)
+	key := apitest.Bearer(e.Mint(t, session, project.Id, contract.ScopeRunsRead).Key)
+	server := httptest.NewServer(e.API)
 	t.Cleanup(server.Close)
 	url := server.URL + "/v1/runs/stream?project_id=" + project.Id.String()
-	streams := map[string]*stream{"user": openStream(t, url, key), "evaluation": openStream(t, url+"&source=evaluation", key)}
+	streams := map[string]*apitest.Stream{"user": apitest.OpenStream(t, url, key), "evaluation": apitest.OpenStream(t, url+"&source=evaluation", key)}
 	for _, s := range streams {
-		require.Equal(t, http.StatusOK, s.status)
-		require.Equal(t, "ready", s.next(t).name)
+		require.Equal(t, http.StatusOK, s.Status)
+		require.Equal(t, "ready", s.Next(t).Name)
 	}
 	start := time.Now().UTC()
 	var spans [][]runmodel.Span
@@ -121,14 +122,14 @@ func TestStreamOfSource(t *testing.T) {
 			ProjectID: project.Id, RunID: uuid.New(), SpanID: 1, Version: 1, StartTime: start, EndTime: start.Add(time.Second), Name: "run", Kind: "agent", Source: source,
 		}})
 	}
-	storeSpans(t, address, spans...) // one insert: a stream that sends any has seen all
+	apitest.StoreSpans(t, address, spans...) // one insert: a stream that sends any has seen all
 	for source, s := range streams {
 		sent := map[uuid.UUID]bool{}
 		for len(sent) < 2 {
-			next := s.next(t)
-			require.Equal(t, "run", next.name)
+			next := s.Next(t)
+			require.Equal(t, "run", next.Name)
 			var run contract.Run
-			require.NoError(t, json.Unmarshal([]byte(next.data), &run))
+			require.NoError(t, json.Unmarshal([]byte(next.Data), &run))
 			assert.Equal(t, source, string(run.Source))
 			sent[run.RunId] = true
 		}

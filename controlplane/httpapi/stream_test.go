@@ -1,12 +1,9 @@
-package httpapi
+package httpapi_test
 
 import (
-	"bufio"
-	"context"
 	"encoding/json"
 	"net/http"
 	"net/http/httptest"
-	"strings"
 	"testing"
 	"time"
 
@@ -14,101 +11,43 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/looptrace/looptrace/controlplane/httpapi/apitest"
 	"github.com/looptrace/looptrace/controlplane/httpapi/contract"
 	"github.com/looptrace/looptrace/controlplane/runs"
 	"github.com/looptrace/looptrace/test/engines"
 )
 
-// event is one server-sent event.
-type event struct{ id, name, data string }
-
-// stream reads the events of a stream until it ends.
-type stream struct {
-	status int
-	events chan event
-	close  context.CancelFunc
-}
-
-func openStream(t *testing.T, url string, options ...option) *stream {
-	t.Helper()
-	ctx, cancel := context.WithCancel(t.Context())
-	t.Cleanup(cancel)
-	r, err := http.NewRequestWithContext(ctx, http.MethodGet, url, http.NoBody)
-	require.NoError(t, err)
-	for _, o := range options {
-		o(r)
-	}
-	resp, err := http.DefaultClient.Do(r)
-	require.NoError(t, err)
-	s := &stream{status: resp.StatusCode, events: make(chan event, 100), close: cancel}
-	go func() {
-		defer close(s.events)
-		defer resp.Body.Close()
-		var e event
-		lines := bufio.NewScanner(resp.Body)
-		for lines.Scan() {
-			key, value, _ := strings.Cut(lines.Text(), ": ")
-			switch key {
-			case "id":
-				e.id = value
-			case "event":
-				e.name = value
-			case "data":
-				e.data = value
-			case "":
-				if value == "" && e.name != "" {
-					s.events <- e
-				}
-				e = event{}
-			}
-		}
-	}()
-	return s
-}
-
-func (s *stream) next(t *testing.T) event {
-	t.Helper()
-	select {
-	case e, open := <-s.events:
-		require.True(t, open, "the stream has ended")
-		return e
-	case <-time.After(15 * time.Second):
-		require.Fail(t, "no event came")
-		return event{}
-	}
-}
-
 func TestStream(t *testing.T) {
 	t.Parallel()
 	address := engines.ClickHouse(t)
-	e := newEnvOn(t, engines.Postgres(t), address)
-	session, project := e.setUp(t)
-	sibling := e.createProject(t, session, project.WorkspaceId, "Sibling")
-	minted := e.mint(t, session, project.Id, contract.ScopeRunsRead)
-	key := bearer(minted.Key)
+	e := apitest.NewOn(t, engines.Postgres(t), address)
+	session, project := e.SetUp(t)
+	sibling := e.CreateProject(t, session, project.WorkspaceId, "Sibling")
+	minted := e.Mint(t, session, project.Id, contract.ScopeRunsRead)
+	key := apitest.Bearer(minted.Key)
 
-	server := httptest.NewUnstartedServer(e.api)
+	server := httptest.NewUnstartedServer(e.API)
 	server.Config.ReadTimeout, server.Config.WriteTimeout = time.Second, time.Second
 	server.Start()
 	t.Cleanup(server.Close)
 	url := server.URL + "/v1/runs/stream?project_id=" + project.Id.String()
 
-	old := storeRun(t, address, project.Id)
+	old := apitest.StoreRun(t, address, project.Id)
 	time.Sleep(2500 * time.Millisecond) // a position before the next run
-	all, errors, none := openStream(t, url, key), openStream(t, url+"&status=error&search=slow", cookie(session)), openStream(t, url+"&status=ok", key)
-	for _, s := range []*stream{all, errors, none} {
-		require.Equal(t, http.StatusOK, s.status)
-		assert.Equal(t, "ready", s.next(t).name)
+	all, errors, none := apitest.OpenStream(t, url, key), apitest.OpenStream(t, url+"&status=error&search=slow", apitest.Cookie(session)), apitest.OpenStream(t, url+"&status=ok", key)
+	for _, s := range []*apitest.Stream{all, errors, none} {
+		require.Equal(t, http.StatusOK, s.Status)
+		assert.Equal(t, "ready", s.Next(t).Name)
 	}
 	time.Sleep(1500 * time.Millisecond) // longer than the server gives a request that ends
-	storeRun(t, address, sibling.Id)
-	id := storeRun(t, address, project.Id)
-	sent := func(s *stream, id uuid.UUID) event {
+	apitest.StoreRun(t, address, sibling.Id)
+	id := apitest.StoreRun(t, address, project.Id)
+	sent := func(s *apitest.Stream, id uuid.UUID) apitest.Event {
 		for {
-			next := s.next(t)
-			require.Equal(t, "run", next.name)
+			next := s.Next(t)
+			require.Equal(t, "run", next.Name)
 			var run contract.Run
-			require.NoError(t, json.Unmarshal([]byte(next.data), &run))
+			require.NoError(t, json.Unmarshal([]byte(next.Data), &run))
 			assert.Equal(t, project.Id, run.ProjectId, "only the project's own")
 			if run.RunId == id {
 				return next
@@ -118,61 +57,61 @@ func TestStream(t *testing.T) {
 	}
 	last := sent(all, id)
 	sent(errors, id)
-	all.close()
+	all.Close()
 
 	t.Run("goes on after the last event", func(t *testing.T) {
 		missed := map[uuid.UUID]bool{}
 		for range 3 {
-			missed[storeRun(t, address, project.Id)] = true
+			missed[apitest.StoreRun(t, address, project.Id)] = true
 		}
 		// A connection may break anywhere: changes of the same position count as sent once all of them were.
-		position := last.id
+		position := last.ID
 		for len(missed) > 0 {
-			again := openStream(t, url, key, header("Last-Event-ID", position))
-			assert.Equal(t, "ready", again.next(t).name)
+			again := apitest.OpenStream(t, url, key, apitest.Header("Last-Event-ID", position))
+			assert.Equal(t, "ready", again.Next(t).Name)
 			for {
-				next := again.next(t)
+				next := again.Next(t)
 				var run contract.Run
-				require.NoError(t, json.Unmarshal([]byte(next.data), &run))
-				if next.id != "" {
-					position = next.id
+				require.NoError(t, json.Unmarshal([]byte(next.Data), &run))
+				if next.ID != "" {
+					position = next.ID
 				}
 				if missed[run.RunId] {
 					delete(missed, run.RunId)
-					require.Equal(t, len(missed) == 0, next.id != "", "the last one has the position")
+					require.Equal(t, len(missed) == 0, next.ID != "", "the last one has the position")
 					break
 				}
-				require.Empty(t, next.id, "there is more that was missed")
+				require.Empty(t, next.ID, "there is more that was missed")
 			}
-			again.close()
+			again.Close()
 		}
-		assert.Equal(t, "reset", openStream(t, url, key, header("Last-Event-ID", "1000")).next(t).name)
-		assert.Equal(t, http.StatusUnprocessableEntity, openStream(t, url, key, header("Last-Event-ID", "x")).status)
+		assert.Equal(t, "reset", apitest.OpenStream(t, url, key, apitest.Header("Last-Event-ID", "1000")).Next(t).Name)
+		assert.Equal(t, http.StatusUnprocessableEntity, apitest.OpenStream(t, url, key, apitest.Header("Last-Event-ID", "x")).Status)
 	})
 	t.Run("so many of a project", func(t *testing.T) {
-		var open []*stream
+		var open []*apitest.Stream
 		status := http.StatusOK
 		for len(open) <= runs.MaxWatches && status == http.StatusOK {
-			s := openStream(t, url, key)
-			status = s.status
+			s := apitest.OpenStream(t, url, key)
+			status = s.Status
 			open = append(open, s)
 		}
 		assert.Equal(t, http.StatusTooManyRequests, status)
 		for _, s := range open {
-			s.close()
+			s.Close()
 		}
 	})
 	t.Run("another tenant's", func(t *testing.T) {
-		golden(t, "not_found", e.do(t, http.MethodGet, "/v1/runs/stream?project_id="+project.Id.String(), nil, bearer(e.mint(t, session, sibling.Id, contract.ScopeRunsRead).Key)))
+		apitest.Golden(t, "not_found", e.Do(t, http.MethodGet, "/v1/runs/stream?project_id="+project.Id.String(), nil, apitest.Bearer(e.Mint(t, session, sibling.Id, contract.ScopeRunsRead).Key)))
 	})
 	t.Run("ends with the key", func(t *testing.T) {
-		require.Equal(t, http.StatusNoContent, e.do(t, http.MethodDelete, "/v1/keys/"+minted.Id.String(), nil, cookie(session)).Code)
+		require.Equal(t, http.StatusNoContent, e.Do(t, http.MethodDelete, "/v1/keys/"+minted.Id.String(), nil, apitest.Cookie(session)).Code)
 		begin := time.Now()
-		end := none.next(t)
-		assert.Equal(t, "end", end.name)
-		assert.Contains(t, end.data, `"code":"key_revoked"`)
+		end := none.Next(t)
+		assert.Equal(t, "end", end.Name)
+		assert.Contains(t, end.Data, `"code":"key_revoked"`)
 		assert.Less(t, time.Since(begin), 5*time.Second)
-		_, open := <-none.events
+		_, open := <-none.Events
 		assert.False(t, open)
 	})
 }

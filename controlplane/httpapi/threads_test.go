@@ -1,4 +1,4 @@
-package httpapi
+package httpapi_test
 
 import (
 	"net/http"
@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/looptrace/looptrace/controlplane/httpapi/apitest"
 	"github.com/looptrace/looptrace/controlplane/httpapi/contract"
 	"github.com/looptrace/looptrace/internal/clickhouse"
 	"github.com/looptrace/looptrace/internal/runmodel"
@@ -20,10 +21,10 @@ import (
 func TestThreads(t *testing.T) {
 	t.Parallel()
 	address := engines.ClickHouse(t)
-	e := newEnvOn(t, engines.Postgres(t), address)
-	session, project := e.setUp(t)
-	sibling := e.createProject(t, session, project.WorkspaceId, "Sibling")
-	key := bearer(e.mint(t, session, project.Id, contract.ScopeRunsRead).Key)
+	e := apitest.NewOn(t, engines.Postgres(t), address)
+	session, project := e.SetUp(t)
+	sibling := e.CreateProject(t, session, project.WorkspaceId, "Sibling")
+	key := apitest.Bearer(e.Mint(t, session, project.Id, contract.ScopeRunsRead).Key)
 	now := time.Now().UTC().Truncate(time.Second)
 	long := strings.Repeat("ü", 10_000)
 	cost := 0.5
@@ -33,7 +34,7 @@ func TestThreads(t *testing.T) {
 			Name: "turn", Kind: "agent", Status: "ok",
 		}
 		change(&span)
-		storeSpans(t, address, []runmodel.Span{span})
+		apitest.StoreSpans(t, address, []runmodel.Span{span})
 		return span.RunID
 	}
 	const slashed = "a/b ü?#%2F"
@@ -49,7 +50,7 @@ func TestThreads(t *testing.T) {
 	turn(sibling.Id, time.Second, func(s *runmodel.Span) { s.SessionID, s.UserID = slashed, "mallory" })
 
 	list := func(query string) contract.ThreadPage {
-		return must[contract.ThreadPage](t, e.do(t, http.MethodGet, "/v1/threads?project_id="+project.Id.String()+query, nil, key), http.StatusOK)
+		return apitest.Must[contract.ThreadPage](t, e.Do(t, http.MethodGet, "/v1/threads?project_id="+project.Id.String()+query, nil, key), http.StatusOK)
 	}
 	ids := func(page contract.ThreadPage) (ids []string) {
 		for _, thread := range page.Data {
@@ -87,7 +88,7 @@ func TestThreads(t *testing.T) {
 				break
 			}
 			cursor = "&cursor=" + url.QueryEscape(*page.NextCursor)
-			wantProblem(t, e.do(t, http.MethodGet, "/v1/threads?project_id="+project.Id.String()+"&name=other"+cursor, nil, key), http.StatusUnprocessableEntity)
+			apitest.WantProblem(t, e.Do(t, http.MethodGet, "/v1/threads?project_id="+project.Id.String()+"&name=other"+cursor, nil, key), http.StatusUnprocessableEntity)
 		}
 		assert.Equal(t, ids(all), walked)
 		for query, want := range map[string][]string{
@@ -99,7 +100,7 @@ func TestThreads(t *testing.T) {
 		assert.Equal(t, int64(2), list("&status=error").Data[0].RunCount, "a thread is whole, whatever selected it")
 	})
 	t.Run("turns", func(t *testing.T) {
-		thread := must[contract.ThreadRuns](t, e.do(t, http.MethodGet, of(slashed, ""), nil, key), http.StatusOK)
+		thread := apitest.Must[contract.ThreadRuns](t, e.Do(t, http.MethodGet, of(slashed, ""), nil, key), http.StatusOK)
 		require.Len(t, thread.Data, 2)
 		assert.Equal(t, list("").Data[0], thread.Thread)
 		assert.Equal(t, first, thread.Data[0].RunId)
@@ -110,14 +111,14 @@ func TestThreads(t *testing.T) {
 		assert.Len(t, *thread.Data[1].Outputs, 16<<10)
 		assert.True(t, thread.Data[1].Truncated)
 
-		summedUp := must[contract.ThreadRuns](t, e.do(t, http.MethodGet, of("c1", ""), nil, key), http.StatusOK)
+		summedUp := apitest.Must[contract.ThreadRuns](t, e.Do(t, http.MethodGet, of("c1", ""), nil, key), http.StatusOK)
 		require.Len(t, summedUp.Data, 1, "the run of a session that names the conversation stands with its session")
 		assert.Equal(t, "only summed up", *summedUp.Data[0].Inputs)
 		assert.True(t, summedUp.Data[0].Truncated)
 
-		page := must[contract.ThreadRuns](t, e.do(t, http.MethodGet, of(slashed, "&limit=1"), nil, key), http.StatusOK)
+		page := apitest.Must[contract.ThreadRuns](t, e.Do(t, http.MethodGet, of(slashed, "&limit=1"), nil, key), http.StatusOK)
 		require.True(t, page.HasMore)
-		rest := must[contract.ThreadRuns](t, e.do(t, http.MethodGet, of(slashed, "&limit=1&cursor="+url.QueryEscape(*page.NextCursor)), nil, key), http.StatusOK)
+		rest := apitest.Must[contract.ThreadRuns](t, e.Do(t, http.MethodGet, of(slashed, "&limit=1&cursor="+url.QueryEscape(*page.NextCursor)), nil, key), http.StatusOK)
 		assert.Equal(t, thread.Data[1:], rest.Data)
 		assert.False(t, rest.HasMore)
 	})
@@ -130,16 +131,16 @@ func TestThreads(t *testing.T) {
 		require.NoError(t, err)
 		defer writer.Close()
 		require.NoError(t, writer.InsertContents(t.Context(), []runmodel.Content{content}))
-		thread := must[contract.ThreadRuns](t, e.do(t, http.MethodGet, of("m", ""), nil, key), http.StatusOK)
+		thread := apitest.Must[contract.ThreadRuns](t, e.Do(t, http.MethodGet, of("m", ""), nil, key), http.StatusOK)
 		require.Len(t, thread.Data, 1)
 		assert.Equal(t, "said in a message", *thread.Data[0].Inputs)
 	})
 	t.Run("refused", func(t *testing.T) {
-		wantProblem(t, e.do(t, http.MethodGet, of("none", ""), nil, key), http.StatusNotFound)
-		wantProblem(t, e.do(t, http.MethodGet, "/v1/threads", nil, key), http.StatusUnprocessableEntity)
-		wantProblem(t, e.do(t, http.MethodGet, "/v1/threads/s1", nil, key), http.StatusUnprocessableEntity)
-		wantProblem(t, e.do(t, http.MethodGet, "/v1/threads?project_id="+sibling.Id.String(), nil, key), http.StatusNotFound)
-		turns := must[contract.ThreadRuns](t, e.do(t, http.MethodGet, of(slashed, "&limit=1"), nil, key), http.StatusOK)
-		wantProblem(t, e.do(t, http.MethodGet, "/v1/threads?project_id="+project.Id.String()+"&cursor="+*turns.NextCursor, nil, key), http.StatusUnprocessableEntity)
+		apitest.WantProblem(t, e.Do(t, http.MethodGet, of("none", ""), nil, key), http.StatusNotFound)
+		apitest.WantProblem(t, e.Do(t, http.MethodGet, "/v1/threads", nil, key), http.StatusUnprocessableEntity)
+		apitest.WantProblem(t, e.Do(t, http.MethodGet, "/v1/threads/s1", nil, key), http.StatusUnprocessableEntity)
+		apitest.WantProblem(t, e.Do(t, http.MethodGet, "/v1/threads?project_id="+sibling.Id.String(), nil, key), http.StatusNotFound)
+		turns := apitest.Must[contract.ThreadRuns](t, e.Do(t, http.MethodGet, of(slashed, "&limit=1"), nil, key), http.StatusOK)
+		apitest.WantProblem(t, e.Do(t, http.MethodGet, "/v1/threads?project_id="+project.Id.String()+"&cursor="+*turns.NextCursor, nil, key), http.StatusUnprocessableEntity)
 	})
 }
