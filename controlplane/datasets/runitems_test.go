@@ -1,4 +1,4 @@
-package httpapi_test
+package datasets_test
 
 import (
 	"encoding/json"
