@@ -1,4 +1,4 @@
-package httpapi_test
+package runs_test
 
 import (
 	"encoding/json"
