@@ -1,4 +1,4 @@
-package httpapi_test
+package agentview_test
 
 import (
 	"encoding/json"
