@@ -1,4 +1,4 @@
-package httpapi_test
+package diff_test
 
 import (
 	"net/http"
