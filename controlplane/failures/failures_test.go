@@ -1,4 +1,4 @@
-package httpapi_test
+package failures_test
 
 import (
 	"encoding/base64"
