@@ -1,4 +1,4 @@
-package httpapi_test
+package rules_test
 
 import (
 	"context"
