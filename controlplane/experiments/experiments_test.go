@@ -1,4 +1,4 @@
-package httpapi_test
+package experiments_test
 
 import (
 	"fmt"
