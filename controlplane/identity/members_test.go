@@ -1,4 +1,4 @@
-package httpapi_test
+package identity_test
 
 import (
 	"net/http"

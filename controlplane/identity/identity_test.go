@@ -1,4 +1,4 @@
-package httpapi_test
+package identity_test
 
 import (
 	"net/http"
@@ -184,7 +184,7 @@ func TestSessionEnds(t *testing.T) {
 	})
 }
 
-func TestLoginIsSlowedDown(t *testing.T) {
+func TestLoginIsSlowedDownOverTheAPI(t *testing.T) {
 	t.Parallel()
 	e := apitest.New(t)
 	e.SetUp(t)
