@@ -1,4 +1,4 @@
-package httpapi_test
+package mcpserver_test
 
 import (
 	"encoding/json"
