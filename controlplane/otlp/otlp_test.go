@@ -1,4 +1,4 @@
-package httpapi_test
+package otlp_test
 
 import (
 	"bytes"
