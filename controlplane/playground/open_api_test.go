@@ -1,4 +1,4 @@
-package httpapi_test
+package playground_test
 
 import (
 	"encoding/json"
