@@ -1,4 +1,4 @@
-package httpapi_test
+package pricing_test
 
 import (
 	"net/http"
