@@ -1,4 +1,4 @@
-package httpapi_test
+package prompts_test
 
 import (
 	"net/http"
