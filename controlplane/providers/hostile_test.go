@@ -1,4 +1,4 @@
-package httpapi_test
+package providers_test
 
 import (
 	"fmt"
