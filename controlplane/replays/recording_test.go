@@ -1,4 +1,4 @@
-package httpapi_test
+package replays_test
 
 import (
 	"fmt"
