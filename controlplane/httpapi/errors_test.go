@@ -1,4 +1,4 @@
-package httpapi
+package httpapi_test
 
 import (
 	"bufio"
@@ -18,6 +18,8 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/looptrace/looptrace/controlplane/httpapi"
+	"github.com/looptrace/looptrace/controlplane/httpapi/apitest"
 	"github.com/looptrace/looptrace/controlplane/httpapi/contract"
 	"github.com/looptrace/looptrace/internal/apikey"
 	"github.com/looptrace/looptrace/internal/requestbody"
@@ -25,12 +27,12 @@ import (
 
 func TestProblems(t *testing.T) {
 	t.Parallel()
-	e := newEnv(t)
-	session, project := e.setUp(t)
-	ingest := e.mint(t, session, project.Id, contract.ScopeIngestWrite)
-	revoked := e.mint(t, session, project.Id, contract.ScopeRunsRead)
-	require.Equal(t, http.StatusNoContent, e.do(t, http.MethodDelete, "/v1/keys/"+revoked.Id.String(), nil, cookie(session)).Code)
-	user := cookie(session)
+	e := apitest.New(t)
+	session, project := e.SetUp(t)
+	ingest := e.Mint(t, session, project.Id, contract.ScopeIngestWrite)
+	revoked := e.Mint(t, session, project.Id, contract.ScopeRunsRead)
+	require.Equal(t, http.StatusNoContent, e.Do(t, http.MethodDelete, "/v1/keys/"+revoked.Id.String(), nil, apitest.Cookie(session)).Code)
+	user := apitest.Cookie(session)
 	// Of goldens that repeat ids of this run.
 	steady := func(w *httptest.ResponseRecorder) *httptest.ResponseRecorder {
 		body := strings.ReplaceAll(w.Body.String(), project.Id.String(), "PROJECT_ID")
@@ -42,85 +44,85 @@ func TestProblems(t *testing.T) {
 	for _, test := range []struct {
 		name, method, path string
 		body               any
-		options            []option
+		options            []apitest.Option
 	}{
 		{"no_credential", http.MethodGet, "/v1/me", nil, nil},
-		{"unknown_session", http.MethodGet, "/v1/me", nil, []option{cookie("nothing")}},
-		{"malformed_key", http.MethodGet, "/v1/me", nil, []option{bearer("lt_nothing")}},
-		{"unknown_key", http.MethodGet, "/v1/me", nil, []option{bearer(apikey.Mint().Reveal())}},
-		{"other_scheme", http.MethodGet, "/v1/me", nil, []option{header("Authorization", "Basic YTpi")}},
-		{"key_revoked", http.MethodGet, "/v1/me", nil, []option{bearer(revoked.Key)}},
-		{"wrong_key_beside_a_session", http.MethodGet, "/v1/me", nil, []option{bearer("lt_nothing"), user}},
-		{"wrong_password", http.MethodPost, "/v1/login", contract.LoginRequest{Email: testEmail, Password: "wrong"}, nil},
-		{"scope_missing", http.MethodGet, runsOf, nil, []option{bearer(ingest.Key)}},
-		{"not_found", http.MethodGet, "/v1/projects/" + noSuchID, nil, []option{user}},
-		{"not_an_id", http.MethodGet, "/v1/keys/nothing", nil, []option{user}},
-		{"no_route", http.MethodGet, "/v1/nothing", nil, []option{user}},
-		{"method_not_allowed", http.MethodPut, "/v1/keys/" + noSuchID, nil, []option{user}},
-		{"ingest_is_elsewhere", http.MethodPost, "/v1/runs", "{}", []option{user}},
-		{"already_bootstrapped", http.MethodPost, "/v1/setup", contract.SetupRequest{Email: "b@example.com", Password: testPassword, OrgName: "B"}, nil},
-		{"name_taken", http.MethodPost, "/v1/projects", contract.ProjectCreate{WorkspaceId: project.WorkspaceId, Name: project.Name}, []option{user}},
-		{"rotate_revoked", http.MethodPost, "/v1/keys/" + revoked.Id.String() + "/_actions/rotate", nil, []option{user}},
-		{"media_type", http.MethodPost, "/v1/login", "{}", []option{header("Content-Type", "text/plain")}},
-		{"content_encoding", http.MethodPost, "/v1/login", "{}", []option{header("Content-Encoding", "gzip")}},
+		{"unknown_session", http.MethodGet, "/v1/me", nil, []apitest.Option{apitest.Cookie("nothing")}},
+		{"malformed_key", http.MethodGet, "/v1/me", nil, []apitest.Option{apitest.Bearer("lt_nothing")}},
+		{"unknown_key", http.MethodGet, "/v1/me", nil, []apitest.Option{apitest.Bearer(apikey.Mint().Reveal())}},
+		{"other_scheme", http.MethodGet, "/v1/me", nil, []apitest.Option{apitest.Header("Authorization", "Basic YTpi")}},
+		{"key_revoked", http.MethodGet, "/v1/me", nil, []apitest.Option{apitest.Bearer(revoked.Key)}},
+		{"wrong_key_beside_a_session", http.MethodGet, "/v1/me", nil, []apitest.Option{apitest.Bearer("lt_nothing"), user}},
+		{"wrong_password", http.MethodPost, "/v1/login", contract.LoginRequest{Email: apitest.Email, Password: "wrong"}, nil},
+		{"scope_missing", http.MethodGet, runsOf, nil, []apitest.Option{apitest.Bearer(ingest.Key)}},
+		{"not_found", http.MethodGet, "/v1/projects/" + apitest.NoSuchID, nil, []apitest.Option{user}},
+		{"not_an_id", http.MethodGet, "/v1/keys/nothing", nil, []apitest.Option{user}},
+		{"no_route", http.MethodGet, "/v1/nothing", nil, []apitest.Option{user}},
+		{"method_not_allowed", http.MethodPut, "/v1/keys/" + apitest.NoSuchID, nil, []apitest.Option{user}},
+		{"ingest_is_elsewhere", http.MethodPost, "/v1/runs", "{}", []apitest.Option{user}},
+		{"already_bootstrapped", http.MethodPost, "/v1/setup", contract.SetupRequest{Email: "b@example.com", Password: apitest.Password, OrgName: "B"}, nil},
+		{"name_taken", http.MethodPost, "/v1/projects", contract.ProjectCreate{WorkspaceId: project.WorkspaceId, Name: project.Name}, []apitest.Option{user}},
+		{"rotate_revoked", http.MethodPost, "/v1/keys/" + revoked.Id.String() + "/_actions/rotate", nil, []apitest.Option{user}},
+		{"media_type", http.MethodPost, "/v1/login", "{}", []apitest.Option{apitest.Header("Content-Type", "text/plain")}},
+		{"content_encoding", http.MethodPost, "/v1/login", "{}", []apitest.Option{apitest.Header("Content-Encoding", "gzip")}},
 		{"malformed_json", http.MethodPost, "/v1/login", `{"email": `, nil},
 		{"two_values", http.MethodPost, "/v1/login", `{"email":"a@b","password":"c"} {}`, nil},
 		{"not_utf8", http.MethodPost, "/v1/login", "{\"email\":\"\xff\",\"password\":\"c\"}", nil},
 		{"empty_body", http.MethodPost, "/v1/login", "", nil},
-		{"body_too_large", http.MethodPost, "/v1/login", `{"email":"` + strings.Repeat("a", defaultMaxBody) + `"}`, nil},
+		{"body_too_large", http.MethodPost, "/v1/login", `{"email":"` + strings.Repeat("a", httpapi.DefaultMaxBody) + `"}`, nil},
 		{"not_an_object", http.MethodPost, "/v1/login", `[]`, nil},
 		{"null_body", http.MethodPost, "/v1/login", `null`, nil},
 		{"unknown_and_missing", http.MethodPost, "/v1/setup", `{"email":"a@example.com","zzz":1,"password":"short"}`, nil},
 		{"unknown_field", http.MethodPost, "/v1/login", `{"email":"a@example.com","password":"secret","admin":true,"Email":"x"}`, nil},
 		{"missing_fields", http.MethodPost, "/v1/setup", `{}`, nil},
-		{"wrong_types", http.MethodPost, "/v1/keys", `{"project_id":7,"name":null,"scopes":"admin","expires_at":5}`, []option{user}},
-		{"key_values", http.MethodPost, "/v1/keys", `{"project_id":"x","name":"","scopes":["admin","root"],"expires_at":"2026-02-30T00:00:00Z"}`, []option{user}},
-		{"no_scopes", http.MethodPost, "/v1/keys", contract.KeyCreate{ProjectId: project.Id, Name: "k", Scopes: []contract.Scope{}}, []option{user}},
-		{"expired_before_birth", http.MethodPost, "/v1/keys", `{"project_id":"` + project.Id.String() + `","name":"k","scopes":["admin"],"expires_at":"2020-01-01T00:00:00Z"}`, []option{user}},
-		{"expires_beyond_json", http.MethodPost, "/v1/keys", `{"project_id":"` + project.Id.String() + `","name":"k","scopes":["admin"],"expires_at":"9999-12-31T23:59:59-01:00"}`, []option{user}},
-		{"price_beyond_json", http.MethodPost, "/v1/projects/" + project.Id.String() + "/prices", `{"model":"m","input":1,"output":1,"valid_from":"9999-12-31T23:59:59-01:00"}`, []option{user}},
-		{"price_before_time", http.MethodPost, "/v1/projects/" + project.Id.String() + "/prices", `{"model":"m","input":1,"output":1,"valid_from":"0000-01-01T00:00:00+01:00"}`, []option{user}},
-		{"price_control_characters", http.MethodPost, "/v1/projects/" + project.Id.String() + "/prices", `{"provider":"p\u0000","model":"a\u0000b","input":1,"output":1}`, []option{user}},
-		{"control_characters", http.MethodPost, "/v1/keys", `{"project_id":"` + project.Id.String() + `","name":"a\u0000b","scopes":["admin"]}`, []option{user}},
+		{"wrong_types", http.MethodPost, "/v1/keys", `{"project_id":7,"name":null,"scopes":"admin","expires_at":5}`, []apitest.Option{user}},
+		{"key_values", http.MethodPost, "/v1/keys", `{"project_id":"x","name":"","scopes":["admin","root"],"expires_at":"2026-02-30T00:00:00Z"}`, []apitest.Option{user}},
+		{"no_scopes", http.MethodPost, "/v1/keys", contract.KeyCreate{ProjectId: project.Id, Name: "k", Scopes: []contract.Scope{}}, []apitest.Option{user}},
+		{"expired_before_birth", http.MethodPost, "/v1/keys", `{"project_id":"` + project.Id.String() + `","name":"k","scopes":["admin"],"expires_at":"2020-01-01T00:00:00Z"}`, []apitest.Option{user}},
+		{"expires_beyond_json", http.MethodPost, "/v1/keys", `{"project_id":"` + project.Id.String() + `","name":"k","scopes":["admin"],"expires_at":"9999-12-31T23:59:59-01:00"}`, []apitest.Option{user}},
+		{"price_beyond_json", http.MethodPost, "/v1/projects/" + project.Id.String() + "/prices", `{"model":"m","input":1,"output":1,"valid_from":"9999-12-31T23:59:59-01:00"}`, []apitest.Option{user}},
+		{"price_before_time", http.MethodPost, "/v1/projects/" + project.Id.String() + "/prices", `{"model":"m","input":1,"output":1,"valid_from":"0000-01-01T00:00:00+01:00"}`, []apitest.Option{user}},
+		{"price_control_characters", http.MethodPost, "/v1/projects/" + project.Id.String() + "/prices", `{"provider":"p\u0000","model":"a\u0000b","input":1,"output":1}`, []apitest.Option{user}},
+		{"control_characters", http.MethodPost, "/v1/keys", `{"project_id":"` + project.Id.String() + `","name":"a\u0000b","scopes":["admin"]}`, []apitest.Option{user}},
 		{"control_characters_in_login", http.MethodPost, "/v1/login", `{"email":"a\u0000@example.com","password":"c"}`, nil},
 		{"short_password", http.MethodPost, "/v1/setup", `{"email":"a@example.com","password":"12345678901","org_name":"A"}`, nil},
-		{"project_id_missing", http.MethodGet, "/v1/runs", nil, []option{user}},
+		{"project_id_missing", http.MethodGet, "/v1/runs", nil, []apitest.Option{user}},
 		{"query_values", http.MethodGet, runsOf + "&limit=0&offset=x&status=ok&status=bad&kind=No&window_seconds=0&start_after=yesterday" +
-			"&start_before=1600-01-01T00:00:00Z&min_cost_usd=-1&min_tokens=1.5&min_duration_ms=NaN", nil, []option{user}},
-		{"query_not_finite", http.MethodGet, runsOf + "&min_cost_usd=Inf&min_duration_ms=1e300&min_tokens=99999999999999999999", nil, []option{user}},
-		{"query_empty", http.MethodGet, runsOf + "&limit=", nil, []option{user}},
-		{"time_out_of_range", http.MethodGet, runsOf + "&start_before=1600-01-01T00:00:00Z&start_after=9000-01-01T00:00:00Z", nil, []option{user}},
-		{"cursor_and_offset", http.MethodGet, runsOf + "&cursor=abc&offset=1", nil, []option{user}},
-		{"invalid_cursor", http.MethodGet, runsOf + "&cursor=abc", nil, []option{user}},
+			"&start_before=1600-01-01T00:00:00Z&min_cost_usd=-1&min_tokens=1.5&min_duration_ms=NaN", nil, []apitest.Option{user}},
+		{"query_not_finite", http.MethodGet, runsOf + "&min_cost_usd=Inf&min_duration_ms=1e300&min_tokens=99999999999999999999", nil, []apitest.Option{user}},
+		{"query_empty", http.MethodGet, runsOf + "&limit=", nil, []apitest.Option{user}},
+		{"time_out_of_range", http.MethodGet, runsOf + "&start_before=1600-01-01T00:00:00Z&start_after=9000-01-01T00:00:00Z", nil, []apitest.Option{user}},
+		{"cursor_and_offset", http.MethodGet, runsOf + "&cursor=abc&offset=1", nil, []apitest.Option{user}},
+		{"invalid_cursor", http.MethodGet, runsOf + "&cursor=abc", nil, []apitest.Option{user}},
 		{
 			"limits_values", http.MethodPut, "/v1/projects/" + project.Id.String() + "/limits",
 			`{"key":{"requests":{"rate":-1},"spans":{"burst":5}},"project":{"spans":{"rate":"fast","burst":0},"runs":{"rate":1}},"user":{}}`,
-			[]option{user},
+			[]apitest.Option{user},
 		},
 		{
 			"limits_burst_without_rate", http.MethodPut, "/v1/projects/" + project.Id.String() + "/limits",
 			`{"key":{"requests":{"rate":0,"burst":5}},"project":{"bytes":{"rate":0,"burst":1}}}`,
-			[]option{user},
+			[]apitest.Option{user},
 		},
-		{"limits_scope", http.MethodPut, "/v1/projects/" + project.Id.String() + "/limits", `{}`, []option{bearer(ingest.Key)}},
-		{"limit_over", http.MethodGet, "/v1/projects?limit=501", nil, []option{user}},
+		{"limits_scope", http.MethodPut, "/v1/projects/" + project.Id.String() + "/limits", `{}`, []apitest.Option{apitest.Bearer(ingest.Key)}},
+		{"limit_over", http.MethodGet, "/v1/projects?limit=501", nil, []apitest.Option{user}},
 	} {
-		golden(t, test.name, steady(e.do(t, test.method, test.path, test.body, test.options...)))
+		apitest.Golden(t, test.name, steady(e.Do(t, test.method, test.path, test.body, test.options...)))
 	}
 }
 
 func TestSetupRefusesWhatIsNoAddress(t *testing.T) {
 	t.Parallel()
-	e := newEnv(t)
-	w := e.do(t, http.MethodPost, "/v1/setup", contract.SetupRequest{Email: "Ann <a@b>", Password: testPassword, OrgName: " "})
-	golden(t, "setup_values", w)
+	e := apitest.New(t)
+	w := e.Do(t, http.MethodPost, "/v1/setup", contract.SetupRequest{Email: "Ann <a@b>", Password: apitest.Password, OrgName: " "})
+	apitest.Golden(t, "setup_values", w)
 }
 
 // A body that does not arrive in whole gets a different problem than one that is invalid.
 func TestBodiesThatDoNotArrive(t *testing.T) {
 	t.Parallel()
-	e := newEnvOn(t, absentPostgres, absentClickHouse)
-	server := httptest.NewServer(requestbody.Bound(t.Context(), e.api, requestbody.Limits{Idle: 100 * time.Millisecond, Total: time.Minute}))
+	e := apitest.NewOn(t, absentPostgres, apitest.AbsentClickHouse)
+	server := httptest.NewServer(requestbody.Bound(t.Context(), e.API, requestbody.Limits{Idle: 100 * time.Millisecond, Total: time.Minute}))
 	t.Cleanup(server.Close)
 	for sent, want := range map[string]struct {
 		status int
@@ -147,13 +149,11 @@ func TestBodiesThatDoNotArrive(t *testing.T) {
 func TestPanicIsAProblem(t *testing.T) {
 	t.Parallel()
 	var log bytes.Buffer
-	a := &api{log: slog.New(slog.NewJSONHandler(&log, nil)), metrics: newMetrics()}
-	engine := gin.New()
-	engine.Use(identify, a.observe, a.recoverPanic)
+	engine := httpapi.Recovering(slog.New(slog.NewJSONHandler(&log, nil)))
 	engine.GET("/", func(*gin.Context) { panic(errors.New("secret detail")) })
 	w := httptest.NewRecorder()
 	engine.ServeHTTP(w, httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/", http.NoBody))
-	golden(t, "internal", w)
+	apitest.Golden(t, "internal", w)
 	assert.Contains(t, log.String(), "secret detail")
 	assert.Contains(t, log.String(), w.Header().Get("X-Request-Id"))
 }

@@ -1,4 +1,4 @@
-package httpapi
+package httpapi_test
 
 import (
 	"bytes"
@@ -28,6 +28,8 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/looptrace/looptrace/controlplane/httpapi"
+	"github.com/looptrace/looptrace/controlplane/httpapi/apitest"
 	"github.com/looptrace/looptrace/controlplane/httpapi/contract"
 	"github.com/looptrace/looptrace/internal/clickhouse"
 	"github.com/looptrace/looptrace/internal/postgres"
@@ -182,17 +184,17 @@ func TestForeignIsAsUnknown(t *testing.T) {
 	address := engines.ClickHouse(t)
 	asked := &statements{}
 	e := newWatchedEnv(t, engines.Postgres(t), address, asked)
-	ownerSession, ownerProject := e.setUp(t)
-	otherSession := e.addMember(t, "bob@example.com", "owner", uuid.Nil)
-	otherProject := must[contract.Me](t, e.do(t, http.MethodGet, "/v1/me", nil, cookie(otherSession)), http.StatusOK).Projects[0]
+	ownerSession, ownerProject := e.SetUp(t)
+	otherSession := e.AddMember(t, "bob@example.com", "owner", uuid.Nil)
+	otherProject := apitest.Must[contract.Me](t, e.Do(t, http.MethodGet, "/v1/me", nil, apitest.Cookie(otherSession)), http.StatusOK).Projects[0]
 	mine, foreign := tenant{session: ownerSession, project: ownerProject}, tenant{session: otherSession, project: otherProject}
 
 	// Both tenants' rows are written at once, so that they lie in one part and in one granule.
 	ours, ourRun := tenantRuns(mine.project.Id, "ours")
 	theirs, theirRun := tenantRuns(foreign.project.Id, "theirs")
-	storeSpans(t, address, slices.Concat(ours, theirs)...)
-	e.fill(t, &mine, "ours", ourRun)
-	e.fill(t, &foreign, "theirs", theirRun)
+	apitest.StoreSpans(t, address, slices.Concat(ours, theirs)...)
+	fill(t, e, &mine, "ours", ourRun)
+	fill(t, e, &foreign, "theirs", theirRun)
 
 	names := map[string]named{}
 	for name := range mine.things {
@@ -200,8 +202,8 @@ func TestForeignIsAsUnknown(t *testing.T) {
 		names[name] = named{mine.things[name], foreign.things[name], beside(foreign.things[name])}
 	}
 	// What is noted of a credential once in a while is not a request's.
-	for _, as := range []option{cookie(mine.session), bearer(mine.key)} {
-		require.Equal(t, http.StatusOK, e.do(t, http.MethodGet, "/v1/me", nil, as).Code)
+	for _, as := range []apitest.Option{apitest.Cookie(mine.session), apitest.Bearer(mine.key)} {
+		require.Equal(t, http.StatusOK, e.Do(t, http.MethodGet, "/v1/me", nil, as).Code)
 	}
 
 	x := &existence{env: e, asked: asked, names: names, foreign: foreign, mine: mine}
@@ -213,7 +215,7 @@ func TestForeignIsAsUnknown(t *testing.T) {
 			item := doc.Paths.Value(path)
 			for _, method := range slices.Sorted(maps.Keys(item.Operations())) {
 				operation := item.Operations()[method]
-				if operation.Tags[0] == "ingest" || isPublic(operation) || path == "/mcp" || writes == (method == http.MethodGet) {
+				if operation.Tags[0] == "ingest" || httpapi.IsPublic(operation) || path == "/mcp" || writes == (method == http.MethodGet) {
 					continue
 				}
 				x.operation(t, method, path, item, operation)
@@ -236,7 +238,7 @@ func beside(name string) string {
 }
 
 // newWatchedEnv is an API whose statements are noted.
-func newWatchedEnv(t *testing.T, postgresURL, clickhouseURL string, asked *statements) *env {
+func newWatchedEnv(t *testing.T, postgresURL, clickhouseURL string, asked *statements) *apitest.Env {
 	t.Helper()
 	opened, err := postgres.Open(t.Context(), postgresURL)
 	require.NoError(t, err)
@@ -249,7 +251,7 @@ func newWatchedEnv(t *testing.T, postgresURL, clickhouseURL string, asked *state
 	conn, err := clickhouse.Open(clickhouseURL)
 	require.NoError(t, err)
 	t.Cleanup(func() { assert.NoError(t, conn.Close()) })
-	return newEnvWith(t, db, watchedStore{conn, asked}, RateLimits{})
+	return apitest.NewWith(t, db, watchedStore{conn, asked}, httpapi.RateLimits{})
 }
 
 // tenantRuns are runs in which everything that can be asked for bears the tenant's name, and the first one of them.
@@ -257,7 +259,7 @@ func tenantRuns(project uuid.UUID, name string) (list [][]runmodel.Span, first [
 	now := time.Now().UTC().Add(-time.Minute).Truncate(time.Microsecond)
 	for i := range 4 {
 		message := []string{name + " failed", name + " is away"}[i%2]
-		spans := agentRun(project, now.Add(-time.Duration(i)*time.Second), name+"-tool", message, func(root *runmodel.Span) {
+		spans := apitest.AgentRun(project, now.Add(-time.Duration(i)*time.Second), name+"-tool", message, func(root *runmodel.Span) {
 			root.Name, root.Kind, root.AgentName, root.ErrorType = name+"-name", name, name+"-agent", name+"-error"
 			root.SessionID, root.ConversationID, root.UserID = fmt.Sprint(name, "-session", i/2), name+"-conversation", name+"-user"
 			root.Environment, root.Release = name+"-environment", name+"-release"
@@ -275,54 +277,54 @@ func tenantRuns(project uuid.UUID, name string) (list [][]runmodel.Span, first [
 func promptID(name string) uuid.UUID { return uuid.NewSHA1(uuid.NameSpaceOID, []byte(name)) }
 
 // fillPrompt makes a prompt with a version and an alias.
-func (e *env) fillPrompt(t *testing.T, session string, project, id uuid.UUID, name string) {
+func fillPrompt(t *testing.T, e *apitest.Env, session string, project, id uuid.UUID, name string) {
 	t.Helper()
-	e.exec(t, `INSERT INTO prompts (id, project_id, name, description, tags, created_at, updated_at) VALUES ($1, $2, $3, $4, $5, now(), now())`,
+	e.Exec(t, `INSERT INTO prompts (id, project_id, name, description, tags, created_at, updated_at) VALUES ($1, $2, $3, $4, $5, now(), now())`,
 		id, project, name+"-name", name+"word", []string{name + "-tag"})
-	must[contract.PromptVersionEntry](t, e.do(t, http.MethodPost, "/v1/prompts/"+id.String()+"/versions", version(name), cookie(session)), http.StatusCreated)
-	must[contract.PromptAliasMoved](t, e.do(t, http.MethodPost, "/v1/prompts/"+id.String()+"/aliases", map[string]any{"alias": name + "-alias", "version": 1}, cookie(session)), http.StatusCreated)
+	apitest.Must[contract.PromptVersionEntry](t, e.Do(t, http.MethodPost, "/v1/prompts/"+id.String()+"/versions", apitest.PromptVersion(name), apitest.Cookie(session)), http.StatusCreated)
+	apitest.Must[contract.PromptAliasMoved](t, e.Do(t, http.MethodPost, "/v1/prompts/"+id.String()+"/aliases", map[string]any{"alias": name + "-alias", "version": 1}, apitest.Cookie(session)), http.StatusCreated)
 }
 
 // fillDataset makes a dataset with an item, a cancelled import and a check, and returns their ids.
-func (e *env) fillDataset(t *testing.T, session string, project uuid.UUID, name string) (dataset, item, imported string) {
+func fillDataset(t *testing.T, e *apitest.Env, session string, project uuid.UUID, name string) (dataset, item, imported string) {
 	t.Helper()
-	id := e.createDataset(t, cookie(session), project, name, name+"-key", name+"word").Id
-	items := must[contract.DatasetItemPage](t, e.do(t, http.MethodGet, "/v1/datasets/"+id.String()+"/items", nil, cookie(session)), http.StatusOK)
-	started := e.sendFile(t, cookie(session), id, "", typeCSV, "input\n1\n")
-	e.exec(t, "UPDATE imports SET status = 'cancelled', finished_at = now() WHERE finished_at IS NULL") // a project has only a few at once
-	e.check(t, cookie(session), id, "{}", http.StatusAccepted)
+	id := e.CreateDataset(t, apitest.Cookie(session), project, name, name+"-key", name+"word").Id
+	items := apitest.Must[contract.DatasetItemPage](t, e.Do(t, http.MethodGet, "/v1/datasets/"+id.String()+"/items", nil, apitest.Cookie(session)), http.StatusOK)
+	started := e.SendFile(t, apitest.Cookie(session), id, "", apitest.TypeCSV, "input\n1\n")
+	e.Exec(t, "UPDATE imports SET status = 'cancelled', finished_at = now() WHERE finished_at IS NULL") // a project has only a few at once
+	e.CheckNearDuplicates(t, apitest.Cookie(session), id, "{}", http.StatusAccepted)
 	return id.String(), items.Data[0].Id.String(), started.Id.String()
 }
 
 // fill makes one of each thing that has an id, and says what the tenant's things are called.
-func (e *env) fill(t *testing.T, of *tenant, name string, run []runmodel.Span) {
+func fill(t *testing.T, e *apitest.Env, of *tenant, name string, run []runmodel.Span) {
 	t.Helper()
-	as := cookie(of.session)
+	as := apitest.Cookie(of.session)
 	project := "/v1/projects/" + of.project.Id.String()
 	runID := run[0].RunID.String()
-	key := e.mint(t, of.session, of.project.Id, contract.ScopeAdmin)
+	key := e.Mint(t, of.session, of.project.Id, contract.ScopeAdmin)
 	of.key = key.Key
-	price := must[contract.Price](t, e.do(t, http.MethodPost, project+"/prices", contract.PriceWrite{Model: name + "word", Input: 1, Output: 2}, as), http.StatusCreated)
-	view := must[contract.View](t, e.do(t, http.MethodPost, project+"/views", contract.ViewCreate{Page: contract.ViewPageRuns, Name: name + "-name"}, as), http.StatusCreated)
-	score := must[contract.Score](t, e.do(t, http.MethodPost, "/v1/runs/"+runID+"/scores", `{"name":"`+name+`-score","value":1,"comment":"good"}`, as), http.StatusCreated)
-	must[contract.Project](t, e.do(t, http.MethodPatch, project, map[string]string{"name": name + "-name"}, as), http.StatusOK)
-	e.exec(t, "UPDATE projects SET sample = true WHERE id = $1", of.project.Id) // so that loading samples is refused: there is no ingest
-	e.fillPrompt(t, of.session, of.project.Id, promptID(name), name)
-	e.createPrompt(t, as, of.project.Id, name+"-folder/inner")
-	dataset, item, imported := e.fillDataset(t, of.session, of.project.Id, name+"-name")
-	connection := e.connect(t, as, of.project.Id, "openai", provider.Start(t, provider.Options{}), "")
-	must[contract.Provider](t, e.do(t, http.MethodPatch, "/v1/providers/"+connection.Id.String(), map[string]string{"name": name + "-name"}, as), http.StatusOK)
-	scenario := e.createScenario(t, as, of.project.Id, name+"-name")
-	comparison, evalRun, evaluated := e.fillEvaluations(t, as, of.project.Id, connection.Id, name)
-	replayed := e.fillReplay(t, as, runID)
-	fingerprint := must[contract.Run](t, e.do(t, http.MethodGet, "/v1/runs/"+runID, nil, as), http.StatusOK).Failure.Fingerprint
+	price := apitest.Must[contract.Price](t, e.Do(t, http.MethodPost, project+"/prices", contract.PriceWrite{Model: name + "word", Input: 1, Output: 2}, as), http.StatusCreated)
+	view := apitest.Must[contract.View](t, e.Do(t, http.MethodPost, project+"/views", contract.ViewCreate{Page: contract.ViewPageRuns, Name: name + "-name"}, as), http.StatusCreated)
+	score := apitest.Must[contract.Score](t, e.Do(t, http.MethodPost, "/v1/runs/"+runID+"/scores", `{"name":"`+name+`-score","value":1,"comment":"good"}`, as), http.StatusCreated)
+	apitest.Must[contract.Project](t, e.Do(t, http.MethodPatch, project, map[string]string{"name": name + "-name"}, as), http.StatusOK)
+	e.Exec(t, "UPDATE projects SET sample = true WHERE id = $1", of.project.Id) // so that loading samples is refused: there is no ingest
+	fillPrompt(t, e, of.session, of.project.Id, promptID(name), name)
+	e.CreatePrompt(t, as, of.project.Id, name+"-folder/inner")
+	dataset, item, imported := fillDataset(t, e, of.session, of.project.Id, name+"-name")
+	connection := e.Connect(t, as, of.project.Id, "openai", provider.Start(t, provider.Options{}), "")
+	apitest.Must[contract.Provider](t, e.Do(t, http.MethodPatch, "/v1/providers/"+connection.Id.String(), map[string]string{"name": name + "-name"}, as), http.StatusOK)
+	scenario := createScenario(t, e, as, of.project.Id, name+"-name")
+	comparison, evalRun, evaluated := e.FillEvaluations(t, as, of.project.Id, connection.Id, name)
+	replayed := e.FillReplay(t, as, runID)
+	fingerprint := apitest.Must[contract.Run](t, e.Do(t, http.MethodGet, "/v1/runs/"+runID, nil, as), http.StatusOK).Failure.Fingerprint
 	span := runmodel.FormatSpanID(run[2].SpanID)
-	e.addMember(t, name+"-viewer@example.com", "viewer", of.project.OrganizationId)
-	invitation := must[contract.InvitationWithLink](t, e.do(t, http.MethodPost, "/v1/invitations",
+	e.AddMember(t, name+"-viewer@example.com", "viewer", of.project.OrganizationId)
+	invitation := apitest.Must[contract.InvitationWithLink](t, e.Do(t, http.MethodPost, "/v1/invitations",
 		contract.InvitationCreate{OrganizationId: &of.project.OrganizationId, Role: contract.RoleViewer}, as), http.StatusCreated)
-	sessions := must[contract.SessionList](t, e.do(t, http.MethodGet, "/v1/me/sessions", nil, as), http.StatusOK)
+	sessions := apitest.Must[contract.SessionList](t, e.Do(t, http.MethodGet, "/v1/me/sessions", nil, as), http.StatusOK)
 	of.things = map[string]string{
-		"organization_id": of.project.OrganizationId.String(), "member_id": e.userID(t, name+"-viewer@example.com").String(),
+		"organization_id": of.project.OrganizationId.String(), "member_id": e.UserID(t, name+"-viewer@example.com").String(),
 		"invitation_id": invitation.Id.String(), "user_session_id": sessions.Data[0].Id.String(),
 		"project_id": of.project.Id.String(), "workspace_id": of.project.WorkspaceId.String(), "run_id": runID, "run_ids": runID, "other_run_id": runID,
 		"span_id": span, "focus": span, "score_id": score.Id.String(), "id": score.Id.String(),
@@ -332,7 +334,7 @@ func (e *env) fill(t *testing.T, of *tenant, name string, run []runmodel.Span) {
 		"release": name + "-release", "error_type": name + "-error", "prompt_id": promptID(name).String(), "prompt_name": name + "-prompt-name", "alias": name + "-alias",
 		"dataset_id": dataset, "item_id": item, "import_id": imported, "source_run_id": runID, "source_span_id": span,
 		"provider_id": connection.Id.String(), "scenario_id": scenario.Id.String(), "replay_id": replayed,
-		"comparison_id": comparison, "eval_run_id": evalRun, "dataset_item_id": evaluated, "candidate": evalRun, "baseline": evalRun, "eval_rule_id": e.fillRule(t, as, of.project.Id, name+"-name"),
+		"comparison_id": comparison, "eval_run_id": evalRun, "dataset_item_id": evaluated, "candidate": evalRun, "baseline": evalRun, "eval_rule_id": fillRule(t, e, as, of.project.Id, name+"-name"),
 		"branch": name + "-branch", "commit": name + "-commit", "score_name": name + "-score",
 		"folder": name + "-folder", "prompt_version": name + "-version",
 		"search": name + "word", "prefix": name, "field": "metadata." + name + "_tier", "provider": name + "-provider",
@@ -341,7 +343,7 @@ func (e *env) fill(t *testing.T, of *tenant, name string, run []runmodel.Span) {
 
 // existence asks for things that are another tenant's and for things that are nobody's.
 type existence struct {
-	env           *env
+	env           *apitest.Env
 	asked         *statements
 	names         map[string]named
 	mine, foreign tenant
@@ -353,7 +355,7 @@ type request struct {
 	method, path string
 	query        url.Values
 	body         any
-	options      []option
+	options      []apitest.Option
 }
 
 // probe is a parameter or body field that takes an id or a name. Its requests have there what pick chooses.
@@ -569,14 +571,14 @@ func (x *existence) body(t *testing.T, schema *openapi3.Schema, given map[string
 		required = append(required, "organization_id")
 	}
 	values := map[string]any{
-		"role": "viewer", "state": "open", "token": "none", "current_password": testPassword + "?", "new_password": testPassword,
-		"messages": version("")["messages"], "version": 1, "protected": false, "content": "{}",
+		"role": "viewer", "state": "open", "token": "none", "current_password": apitest.Password + "?", "new_password": apitest.Password,
+		"messages": apitest.PromptVersion("")["messages"], "version": 1, "protected": false, "content": "{}",
 
 		"target": map[string]any{"external": true}, "sample": map[string]any{"output": "x"}, "samples": []any{map[string]any{"output": "x"}},
 		"judge":      map[string]any{"name": "j", "provider_id": x.names["provider_id"].mine, "model_config": map[string]any{"model": "text"}, "ready_made": "helpfulness"},
-		"run_filter": "", "sample_rate": 1, "panel": "right", "repeat": 1, "value": true, "graders": []any{json.RawMessage(exact)}, "metric": "correct", "margin": 0,
+		"run_filter": "", "sample_rate": 1, "panel": "right", "repeat": 1, "value": true, "graders": []any{json.RawMessage(apitest.ExactGrader)}, "metric": "correct", "margin": 0,
 		"a": x.side(), "b": x.side(), "items": []any{map[string]any{"item_id": x.names["dataset_item_id"].mine, "repeat": 1, "output": 1}},
-		"edits": []any{json.RawMessage(slower)},
+		"edits": []any{json.RawMessage(apitest.SlowerModels)},
 		"page":  "runs", "query": "", "scopes": []string{"runs:read"}, "input": 1, "output": 2, "comment": "good", "run_ids": []string{x.names["run_ids"].mine},
 	}
 	for _, name := range required {
@@ -586,7 +588,7 @@ func (x *existence) body(t *testing.T, schema *openapi3.Schema, given map[string
 				body[name] = map[string]any{"messages": []any{}}
 			}
 			if name == "version" && schema.Properties[name].Value.Type.Is(openapi3.TypeObject) {
-				body[name] = version("")
+				body[name] = apitest.PromptVersion("")
 			}
 		} else {
 			require.NotEmpty(t, x.names[name].mine, name)
@@ -602,7 +604,7 @@ func (x *existence) body(t *testing.T, schema *openapi3.Schema, given map[string
 
 // side is a configuration of a comparison.
 func (x *existence) side() map[string]any {
-	return map[string]any{"provider_id": x.names["provider_id"].mine, "messages": version("")["messages"], "model_config": map[string]any{"model": "text"}}
+	return map[string]any{"provider_id": x.names["provider_id"].mine, "messages": apitest.PromptVersion("")["messages"], "model_config": map[string]any{"model": "text"}}
 }
 
 func (x *existence) metadata() (key, value named) {
@@ -621,9 +623,9 @@ func (x *existence) cursor(t *testing.T, path string, parameters openapi3.Parame
 			query.Set("project_id", x.names["project_id"].foreign)
 		}
 	}
-	page := must[struct {
+	page := apitest.Must[struct {
 		NextCursor string `json:"next_cursor"`
-	}](t, x.env.do(t, http.MethodGet, path+"?"+query.Encode(), nil, cookie(x.foreign.session)), http.StatusOK)
+	}](t, x.env.Do(t, http.MethodGet, path+"?"+query.Encode(), nil, apitest.Cookie(x.foreign.session)), http.StatusOK)
 	raw, err := base64.RawURLEncoding.DecodeString(page.NextCursor)
 	require.NoError(t, err)
 	var members struct {
@@ -643,8 +645,8 @@ func (x *existence) cursor(t *testing.T, path string, parameters openapi3.Parame
 // tools probes every argument of every tool.
 func (x *existence) tools(t *testing.T) {
 	t.Helper()
-	w := x.env.do(t, http.MethodPost, "/mcp", rpc("tools/list", map[string]any{}), append(mcpHeaders, bearer(x.mine.key))...)
-	list := must[struct {
+	w := x.env.Do(t, http.MethodPost, "/mcp", apitest.RPC("tools/list", map[string]any{}), append(apitest.MCPHeaders, apitest.Bearer(x.mine.key))...)
+	list := apitest.Must[struct {
 		Result struct {
 			Tools []struct {
 				Name        string `json:"name"`
@@ -665,11 +667,11 @@ func (x *existence) tools(t *testing.T) {
 				arguments[required] = x.names[required].mine
 			}
 			if tool.InputSchema.Properties["edits"].Type != nil {
-				arguments["edits"] = []any{json.RawMessage(slower)}
+				arguments["edits"] = []any{json.RawMessage(apitest.SlowerModels)}
 			}
 			arguments[name] = value
-			body := rpc("tools/call", map[string]any{"name": tool.Name, "arguments": arguments})
-			return request{method: http.MethodPost, path: "/mcp", options: mcpHeaders, body: body}
+			body := apitest.RPC("tools/call", map[string]any{"name": tool.Name, "arguments": arguments})
+			return request{method: http.MethodPost, path: "/mcp", options: apitest.MCPHeaders, body: body}
 		}
 		for _, name := range slices.Sorted(maps.Keys(tool.InputSchema.Properties)) {
 			kind := tool.InputSchema.Properties[name].Type
@@ -709,9 +711,9 @@ type seen struct {
 // ask sends a request that names something of another tenant, and the same for what nobody has.
 func (x *existence) ask(t *testing.T, p probe) {
 	t.Helper()
-	callers := map[string]option{"user": cookie(x.mine.session)}
+	callers := map[string]apitest.Option{"user": apitest.Cookie(x.mine.session)}
 	if !p.filters {
-		callers["key"] = bearer(x.mine.key)
+		callers["key"] = apitest.Bearer(x.mine.key)
 	}
 	for who, as := range callers {
 		r := p.make(pickForeign)
@@ -770,7 +772,7 @@ var (
 )
 
 // sendAs sends a request and ends streams once they have begun.
-func (x *existence) sendAs(t *testing.T, r request, as option) seen {
+func (x *existence) sendAs(t *testing.T, r request, as apitest.Option) seen {
 	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
@@ -790,12 +792,12 @@ func (x *existence) sendAs(t *testing.T, r request, as option) seen {
 		o(sent)
 	}
 	w := stopped{httptest.NewRecorder(), cancel}
-	x.env.api.ServeHTTP(w, sent)
+	x.env.API.ServeHTTP(w, sent)
 	return seen{Status: w.Code, Header: w.Header().Clone(), Body: w.Body.String()}
 }
 
 // send sends a request and returns what the caller and the stores see, without what differs between names.
-func (x *existence) send(t *testing.T, r request, as option, of []named, pick func(named) string) seen {
+func (x *existence) send(t *testing.T, r request, as apitest.Option, of []named, pick func(named) string) seen {
 	t.Helper()
 	x.asked.take()
 	got := x.sendAs(t, r, as)
@@ -832,4 +834,20 @@ func (x *existence) send(t *testing.T, r request, as option, of []named, pick fu
 	// What a request asks at once comes in any order.
 	slices.SortFunc(got.Statements, func(a, b statement) int { return strings.Compare(a.Text, b.Text) })
 	return got
+}
+
+// fillRule makes a rule that took a run, and returns its id.
+func fillRule(t *testing.T, e *apitest.Env, as apitest.Option, project uuid.UUID, name string) string {
+	t.Helper()
+	body := fmt.Sprintf(`{"project_id":%q,"name":%q,"run_filter":"","sample_rate":1,"graders":[%s]}`, project, name, apitest.NumberedGrader)
+	rule := apitest.Must[contract.EvalRule](t, e.Do(t, http.MethodPost, "/v1/eval-rules", body, as), http.StatusCreated)
+	e.Exec(t, `INSERT INTO eval_rule_runs (rule_id, run_id, run_name, version, status, day, taken_at, next_attempt) VALUES ($1, $2, 'run', 1, 'scored', now(), now(), now())`, rule.Id, uuid.New())
+	return rule.Id.String()
+}
+
+// createScenario saves a scenario with a message.
+func createScenario(t *testing.T, e *apitest.Env, as apitest.Option, project uuid.UUID, name string) contract.Scenario {
+	t.Helper()
+	body := fmt.Sprintf(`{"project_id":%q,"name":%q,"content":{"messages":[{"role":"user","content":"Hello"}]}}`, project, name)
+	return apitest.Must[contract.Scenario](t, e.Do(t, http.MethodPost, "/v1/playground/scenarios", body, as), http.StatusCreated)
 }

@@ -1,4 +1,4 @@
-package httpapi
+package httpapi_test
 
 import (
 	"context"
@@ -14,6 +14,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/looptrace/looptrace/controlplane/httpapi/apitest"
 	"github.com/looptrace/looptrace/controlplane/httpapi/contract"
 	"github.com/looptrace/looptrace/test/engines"
 	"github.com/looptrace/looptrace/test/provider"
@@ -36,35 +37,35 @@ func TestFrozenStores(t *testing.T) {
 	t.Parallel()
 	store, database := engines.ClickHouseServer(t)
 	keys, keysDatabase := engines.PostgresServer(t)
-	e := newEnvOn(t, keys.URL(keysDatabase), store.URL(database))
-	session, project := e.setUp(t)
-	run := storeRun(t, store.URL(database), project.Id).String()
-	key := e.mint(t, session, project.Id, contract.ScopeRunsRead, contract.ScopeReplaysRead, contract.ScopeReplaysWrite)
-	server := httptest.NewServer(e.api)
+	e := apitest.NewOn(t, keys.URL(keysDatabase), store.URL(database))
+	session, project := e.SetUp(t)
+	run := apitest.StoreRun(t, store.URL(database), project.Id).String()
+	key := e.Mint(t, session, project.Id, contract.ScopeRunsRead, contract.ScopeReplaysRead, contract.ScopeReplaysWrite)
+	server := httptest.NewServer(e.API)
 	t.Cleanup(server.Close)
-	client := connect(t, server.URL+"/mcp", key.Key)
-	failure := must[contract.Run](t, e.do(t, http.MethodGet, "/v1/runs/"+run, nil, cookie(session)), http.StatusOK).Failure.Fingerprint
+	client := apitest.ConnectMCP(t, server.URL+"/mcp", key.Key)
+	failure := apitest.Must[contract.Run](t, e.Do(t, http.MethodGet, "/v1/runs/"+run, nil, apitest.Cookie(session)), http.StatusOK).Failure.Fingerprint
 
 	organization, workspace := "/v1/organizations/"+project.OrganizationId.String(), "/v1/workspaces/"+project.WorkspaceId.String()
 	ofOrganization := "?organization_id=" + project.OrganizationId.String()
-	invitation := must[contract.InvitationWithLink](t, e.do(t, http.MethodPost, "/v1/invitations",
-		contract.InvitationCreate{OrganizationId: &project.OrganizationId, Role: contract.RoleViewer}, cookie(session)), http.StatusCreated)
-	prompt := e.createPrompt(t, cookie(session), project.Id, "triage", "one", "two")
+	invitation := apitest.Must[contract.InvitationWithLink](t, e.Do(t, http.MethodPost, "/v1/invitations",
+		contract.InvitationCreate{OrganizationId: &project.OrganizationId, Role: contract.RoleViewer}, apitest.Cookie(session)), http.StatusCreated)
+	prompt := e.CreatePrompt(t, apitest.Cookie(session), project.Id, "triage", "one", "two")
 	ofPrompt := "/v1/prompts/" + prompt.Id.String()
-	must[contract.PromptAliasMoved](t, e.do(t, http.MethodPost, ofPrompt+"/aliases", `{"alias":"production","version":1}`, cookie(session)), http.StatusCreated)
-	dataset := e.createDataset(t, cookie(session), project.Id, "faq", "a", "b")
+	apitest.Must[contract.PromptAliasMoved](t, e.Do(t, http.MethodPost, ofPrompt+"/aliases", `{"alias":"production","version":1}`, apitest.Cookie(session)), http.StatusCreated)
+	dataset := e.CreateDataset(t, apitest.Cookie(session), project.Id, "faq", "a", "b")
 	ofDataset := "/v1/datasets/" + dataset.Id.String()
-	imported := "/v1/imports/" + e.sendFile(t, cookie(session), dataset.Id, "", typeCSV, "input\n1\n").Id.String()
-	e.check(t, cookie(session), dataset.Id, `{"revision":1}`, http.StatusAccepted)
-	items := must[contract.DatasetItemPage](t, e.do(t, http.MethodGet, ofDataset+"/items", nil, cookie(session)), http.StatusOK)
+	imported := "/v1/imports/" + e.SendFile(t, apitest.Cookie(session), dataset.Id, "", apitest.TypeCSV, "input\n1\n").Id.String()
+	e.CheckNearDuplicates(t, apitest.Cookie(session), dataset.Id, `{"revision":1}`, http.StatusAccepted)
+	items := apitest.Must[contract.DatasetItemPage](t, e.Do(t, http.MethodGet, ofDataset+"/items", nil, apitest.Cookie(session)), http.StatusOK)
 	models := provider.Start(t, provider.Options{})
-	connection := e.connect(t, cookie(session), project.Id, "openai", models, "")
+	connection := e.Connect(t, apitest.Cookie(session), project.Id, "openai", models, "")
 	ofConnection := "/v1/providers/" + connection.Id.String()
-	scenario := e.createScenario(t, cookie(session), project.Id, "mine")
-	compared, evalRun, evaluated := e.fillEvaluations(t, cookie(session), project.Id, connection.Id, "mine")
-	ofRule := "/v1/eval-rules/" + e.fillRule(t, cookie(session), project.Id, "mine")
+	scenario := createScenario(t, e, apitest.Cookie(session), project.Id, "mine")
+	compared, evalRun, evaluated := e.FillEvaluations(t, apitest.Cookie(session), project.Id, connection.Id, "mine")
+	ofRule := "/v1/eval-rules/" + fillRule(t, e, apitest.Cookie(session), project.Id, "mine")
 	ofComparison, ofEvalRun := "/v1/comparisons/"+compared, "/v1/eval-runs/"+evalRun
-	ofReplay := "/v1/replays/" + e.fillReplay(t, cookie(session), run)
+	ofReplay := "/v1/replays/" + e.FillReplay(t, apitest.Cookie(session), run)
 	of, in := "?project_id="+project.Id.String(), "/v1/projects/"+project.Id.String()
 	operations := []frozenOperation{
 		{path: "/v1/runs" + of, runs: true},
@@ -81,7 +82,7 @@ func TestFrozenStores(t *testing.T) {
 		{method: http.MethodPut, path: "/v1/agent/failed-runs/" + failure + "/state" + of, body: `{"state":"muted"}`, runs: true},
 		{path: "/v1/runs/" + run, runs: true},
 		{path: "/v1/runs/" + run + "/spans", runs: true},
-		{path: "/v1/runs/" + run + "/spans/" + rootSpan, runs: true},
+		{path: "/v1/runs/" + run + "/spans/" + apitest.RootSpan, runs: true},
 		{path: "/v1/runs/" + run + "/outline", runs: true},
 		{path: "/v1/runs/" + run + "/agent-view", runs: true},
 		{path: "/v1/runs/" + run + "/diff/" + run, runs: true},
@@ -126,8 +127,8 @@ func TestFrozenStores(t *testing.T) {
 		{path: "/v1/spending" + of},
 		{path: "/v1/playground/scenarios" + of},
 		{path: "/v1/playground/scenarios/" + scenario.Id.String()},
-		{method: http.MethodPost, path: "/v1/playground/completions", body: completionBody(project.Id, connection.Id, "text", "")},
-		{method: http.MethodPost, path: "/v1/playground/completions/_actions/preview", body: completionBody(project.Id, connection.Id, "text", "")},
+		{method: http.MethodPost, path: "/v1/playground/completions", body: apitest.CompletionBody(project.Id, connection.Id, "text", "")},
+		{method: http.MethodPost, path: "/v1/playground/completions/_actions/preview", body: apitest.CompletionBody(project.Id, connection.Id, "text", "")},
 		{method: http.MethodPost, path: "/v1/playground/_actions/open", body: `{"run_id":"` + run + `"}`, runs: true},
 		{path: "/v1/comparisons" + of},
 		{path: ofComparison},
@@ -135,13 +136,13 @@ func TestFrozenStores(t *testing.T) {
 		{path: ofComparison + "/items/" + evaluated},
 		{path: ofComparison + "/report"},
 		{path: ofComparison + "/export"},
-		{method: http.MethodPost, path: "/v1/comparisons/_actions/estimate", body: comparisonBody(project.Id, dataset.Id, connection.Id, "")},
+		{method: http.MethodPost, path: "/v1/comparisons/_actions/estimate", body: apitest.ComparisonBody(project.Id, dataset.Id, connection.Id, "")},
 		{path: "/v1/eval-rules" + of},
 		{path: ofRule},
 		{path: ofRule + "/runs"},
 		{
 			method: http.MethodPost, path: "/v1/eval-rules/_actions/preview", runs: true,
-			body: `{"project_id":"` + project.Id.String() + `","name":"r","run_filter":"","sample_rate":1,"graders":[` + numbered + `]}`,
+			body: `{"project_id":"` + project.Id.String() + `","name":"r","run_filter":"","sample_rate":1,"graders":[` + apitest.NumberedGrader + `]}`,
 		},
 		{path: "/v1/eval-runs" + of},
 		{path: ofEvalRun},
@@ -149,7 +150,7 @@ func TestFrozenStores(t *testing.T) {
 		{path: ofEvalRun + "/items/" + evaluated},
 		{path: ofEvalRun + "/report"},
 		{path: ofEvalRun + "/export"},
-		{method: http.MethodPut, path: ofEvalRun + "/items/" + evaluated + "/label", body: rightLabel},
+		{method: http.MethodPut, path: ofEvalRun + "/items/" + evaluated + "/label", body: apitest.RightLabel},
 		{
 			method: http.MethodPost, path: "/v1/eval-runs/_actions/estimate",
 			body: `{"project_id":"` + project.Id.String() + `","name":"e","dataset_id":"` + dataset.Id.String() + `","target":{"outputs":"reference"}}`,
@@ -159,7 +160,7 @@ func TestFrozenStores(t *testing.T) {
 		{path: ofReplay},
 		{path: ofReplay + "/diff", runs: true},
 		{path: "/v1/runs/" + run + "/replayability", runs: true},
-		{method: http.MethodPost, path: "/v1/replays", body: replayBody(run, `,"plan":true`), runs: true},
+		{method: http.MethodPost, path: "/v1/replays", body: apitest.ReplayBody(run, `,"plan":true`), runs: true},
 		{method: http.MethodPost, path: ofReplay + "/_actions/cancel"},
 		{path: "/v1/setup"},
 		{path: "/v1/me"},
@@ -181,13 +182,13 @@ func TestFrozenStores(t *testing.T) {
 		{path: "/v1/agent/instrument-guide?project_id=" + project.Id.String()},
 		{method: http.MethodPut, path: in + "/limits", body: "{}"},
 		{method: http.MethodPatch, path: in, body: `{"name":"mine"}`},
-		{method: http.MethodPost, path: "/v1/login", body: contract.LoginRequest{Email: testEmail, Password: testPassword}},
+		{method: http.MethodPost, path: "/v1/login", body: contract.LoginRequest{Email: apitest.Email, Password: apitest.Password}},
 	}
 	covered := map[string]bool{}
 	for _, o := range operations {
-		covered[e.routeOf(t, o)] = true
+		covered[routeOf(t, e, o)] = true
 	}
-	for _, route := range e.api.Routes() {
+	for _, route := range e.API.Routes() {
 		if route.Method == http.MethodGet && strings.HasPrefix(route.Path, "/v1/") && route.Path != "/v1/openapi.json" && route.Path != "/v1/judges" && // of the program
 			!strings.HasPrefix(route.Path, "/v1/docs") {
 			assert.True(t, covered[route.Path], "the test has no request for GET %s", route.Path)
@@ -199,11 +200,11 @@ func TestFrozenStores(t *testing.T) {
 		if strings.Contains(o.path, "/stream?") { // it answers for as long as it is read
 			time.AfterFunc(frozenAnswer, cancel)
 		}
-		as := cookie(session)
+		as := apitest.Cookie(session)
 		if o.path == "/v1/login" { // which would end the session that it replaces
 			as = func(*http.Request) {}
 		}
-		return e.do(t, orGet(o.method), o.path, o.body, as, func(r *http.Request) { *r = *r.WithContext(ctx) })
+		return e.Do(t, orGet(o.method), o.path, o.body, as, func(r *http.Request) { *r = *r.WithContext(ctx) })
 	}
 	tools := map[string]map[string]any{
 		"runs.search": {}, "runs.read": {"run_id": run}, "runs.failures": {}, "runs.diff": {"run_id": run, "other_run_id": run},
@@ -212,7 +213,7 @@ func TestFrozenStores(t *testing.T) {
 	}
 	// all asks everything at once.
 	all := func(name string, away func(frozenOperation) bool) {
-		e.clock.advance(time.Hour) // logins are throttled
+		e.Clock.Advance(time.Hour) // logins are throttled
 		var asked sync.WaitGroup
 		for _, o := range operations {
 			asked.Go(func() {
@@ -253,7 +254,7 @@ func TestFrozenStores(t *testing.T) {
 	for range 2 { // by the connections that there were, and by new ones
 		all("ClickHouse frozen", func(o frozenOperation) bool { return o.runs })
 	}
-	golden(t, "readyz_clickhouse_away", e.do(t, http.MethodGet, "/readyz", nil))
+	apitest.Golden(t, "readyz_clickhouse_away", e.Do(t, http.MethodGet, "/readyz", nil))
 	store.Thaw(t)
 	require.Eventually(t, func() bool { return ask(operations[0]).Code == http.StatusOK }, frozenAnswer, 50*time.Millisecond)
 	all("ClickHouse thawed", nothing)
@@ -276,7 +277,7 @@ func orGet(method string) string {
 }
 
 // routeOf is the route that answers a request; of one that changes something none.
-func (e *env) routeOf(t *testing.T, o frozenOperation) string {
+func routeOf(t *testing.T, e *apitest.Env, o frozenOperation) string {
 	t.Helper()
 	if o.method != "" {
 		return ""
@@ -284,7 +285,7 @@ func (e *env) routeOf(t *testing.T, o frozenOperation) string {
 	path, _, _ := strings.Cut(o.path, "?")
 	parts := strings.Split(path, "/")
 	found := ""
-	for _, route := range e.api.Routes() {
+	for _, route := range e.API.Routes() {
 		pattern := strings.Split(route.Path, "/")
 		if route.Method != http.MethodGet || len(pattern) != len(parts) {
 			continue

@@ -1,4 +1,4 @@
-package httpapi
+package httpapi_test
 
 import (
 	"fmt"
@@ -12,6 +12,8 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/looptrace/looptrace/controlplane/httpapi"
+	"github.com/looptrace/looptrace/controlplane/httpapi/apitest"
 	"github.com/looptrace/looptrace/controlplane/httpapi/contract"
 )
 
@@ -24,8 +26,8 @@ func TestDocumentIsValid(t *testing.T) {
 
 func TestServedDocumentHasEveryRoute(t *testing.T) {
 	t.Parallel()
-	e := newEnvOn(t, absentPostgres, absentClickHouse)
-	w := e.do(t, http.MethodGet, "/v1/openapi.json", nil)
+	e := apitest.NewOn(t, absentPostgres, apitest.AbsentClickHouse)
+	w := e.Do(t, http.MethodGet, "/v1/openapi.json", nil)
 	require.Equal(t, http.StatusOK, w.Code)
 	doc, err := openapi3.NewLoader().LoadFromData(w.Body.Bytes())
 	require.NoError(t, err)
@@ -35,11 +37,11 @@ func TestServedDocumentHasEveryRoute(t *testing.T) {
 	documented := map[string]*openapi3.Operation{}
 	for path, item := range doc.Paths.Map() {
 		for method, operation := range item.Operations() {
-			documented[method+" "+ginPath(path)] = operation
+			documented[method+" "+httpapi.GinPath(path)] = operation
 		}
 	}
 	served := map[string]bool{}
-	for _, route := range e.api.Routes() {
+	for _, route := range e.API.Routes() {
 		name := route.Method + " " + route.Path
 		served[name] = true
 		if !strings.HasPrefix(name, "GET /v1/docs/") { // parts of the page
@@ -57,7 +59,7 @@ func TestServedDocumentHasEveryRoute(t *testing.T) {
 // credential gets 401 there and never elsewhere.
 func TestEveryRouteAsksForACredential(t *testing.T) {
 	t.Parallel()
-	e := newEnvOn(t, absentPostgres, absentClickHouse)
+	e := apitest.NewOn(t, absentPostgres, apitest.AbsentClickHouse)
 	doc, err := openapi3.NewLoader().LoadFromData(contract.Document)
 	require.NoError(t, err)
 	for path, item := range doc.Paths.Map() {
@@ -65,9 +67,9 @@ func TestEveryRouteAsksForACredential(t *testing.T) {
 			if operation.Tags[0] == "ingest" {
 				continue
 			}
-			target := pathParameter.ReplaceAllString(path, noSuchID)
-			w := e.do(t, method, target, nil)
-			assert.Equal(t, !isPublic(operation), w.Code == http.StatusUnauthorized, "%s %s: %d", method, path, w.Code)
+			target := httpapi.PathParameter.ReplaceAllString(path, apitest.NoSuchID)
+			w := e.Do(t, method, target, nil)
+			assert.Equal(t, !httpapi.IsPublic(operation), w.Code == http.StatusUnauthorized, "%s %s: %d", method, path, w.Code)
 		}
 	}
 }
@@ -82,7 +84,7 @@ func TestDescriptionsNameAccess(t *testing.T) {
 			text, access, found := strings.Cut(operation.Description, "Requires ")
 			scope, role := operation.Extensions["x-scope"], operation.Extensions["x-role"]
 			switch {
-			case isPublic(operation):
+			case httpapi.IsPublic(operation):
 				assert.False(t, found, "%s %s", method, path)
 			case operation.Extensions["x-user"] != nil:
 				assert.Equal(t, "the session of a user.\n", access, "%s %s", method, path)
@@ -104,8 +106,8 @@ func TestDescriptionsNameAccess(t *testing.T) {
 
 func TestPageOfTheAPI(t *testing.T) {
 	t.Parallel()
-	e := newEnvOn(t, absentPostgres, absentClickHouse)
-	w := e.do(t, http.MethodGet, "/v1/docs", nil)
+	e := apitest.NewOn(t, absentPostgres, apitest.AbsentClickHouse)
+	w := e.Do(t, http.MethodGet, "/v1/docs", nil)
 	require.Equal(t, http.StatusOK, w.Code)
 	page := w.Body.String()
 	assert.Equal(t, "text/html; charset=utf-8", w.Header().Get("Content-Type"))
@@ -114,7 +116,7 @@ func TestPageOfTheAPI(t *testing.T) {
 		assert.Contains(t, page, text)
 	}
 	assert.Contains(t, page, `curl &#34;http://127.0.0.1:7090/v1/runs?project_id=$PROJECT_ID&#34;`)
-	assert.NotContains(t, page, ownAddress)
+	assert.NotContains(t, page, httpapi.OwnAddress)
 	assert.Equal(t, []string{`<script src="/v1/docs/script.js">`}, regexp.MustCompile(`<script[^>]*>`).FindAllString(page, -1))
 	assert.Less(t, strings.Index(page, "<h1"), strings.Index(page, "<h2"), "headings in order")
 	for _, link := range regexp.MustCompile(`(?:src|href)="([^"]*)"`).FindAllStringSubmatch(page, -1) {
@@ -122,39 +124,39 @@ func TestPageOfTheAPI(t *testing.T) {
 			assert.Contains(t, page, `id="`+anchor+`"`, "a link leads nowhere")
 			continue
 		}
-		assert.Equal(t, http.StatusOK, e.do(t, http.MethodGet, link[1], nil).Code, link[1])
+		assert.Equal(t, http.StatusOK, e.Do(t, http.MethodGet, link[1], nil).Code, link[1])
 	}
-	style := e.do(t, http.MethodGet, "/v1/docs/style.css", nil)
+	style := e.Do(t, http.MethodGet, "/v1/docs/style.css", nil)
 	assert.Equal(t, "text/css; charset=utf-8", style.Header().Get("Content-Type"))
 	for _, address := range regexp.MustCompile(`url\(([^)]*)\)`).FindAllStringSubmatch(style.Body.String(), -1) {
 		assert.Regexp(t, `^"/fonts/[a-z-]+\.woff2"$`, address[1])
 	}
 
 	// A reader elsewhere gets the address that they are at.
-	throughWeb := func(host string) option {
+	throughWeb := func(host string) apitest.Option {
 		return func(r *http.Request) {
 			r.RemoteAddr = "127.0.0.1:1"
 			r.Header.Set("X-Forwarded-Host", host)
 			r.Header.Set("X-Forwarded-Proto", "https")
 		}
 	}
-	page = e.do(t, http.MethodGet, "/v1/docs", nil, throughWeb("looptrace.example.com")).Body.String()
+	page = e.Do(t, http.MethodGet, "/v1/docs", nil, throughWeb("looptrace.example.com")).Body.String()
 	assert.Contains(t, page, `curl &#34;https://looptrace.example.com/v1/runs?`)
-	document := e.do(t, http.MethodGet, "/v1/openapi.json", nil, throughWeb("looptrace.example.com")).Body.String()
+	document := e.Do(t, http.MethodGet, "/v1/openapi.json", nil, throughWeb("looptrace.example.com")).Body.String()
 	assert.Contains(t, document, `"servers":[{"url":"https://looptrace.example.com"}]`)
-	assert.Equal(t, http.StatusMisdirectedRequest, e.do(t, http.MethodGet, "/v1/docs", nil, throughWeb(`"$(id)<b>`)).Code)
+	assert.Equal(t, http.StatusMisdirectedRequest, e.Do(t, http.MethodGet, "/v1/docs", nil, throughWeb(`"$(id)<b>`)).Code)
 }
 
 func TestMetrics(t *testing.T) {
 	t.Parallel()
-	e := newEnvOn(t, absentPostgres, absentClickHouse)
-	e.do(t, http.MethodGet, "/v1/projects/"+noSuchID, nil)
-	e.do(t, "INVENTED", "/"+noSuchID, nil)
-	text := e.do(t, http.MethodGet, "/metrics", nil).Body.String()
+	e := apitest.NewOn(t, absentPostgres, apitest.AbsentClickHouse)
+	e.Do(t, http.MethodGet, "/v1/projects/"+apitest.NoSuchID, nil)
+	e.Do(t, "INVENTED", "/"+apitest.NoSuchID, nil)
+	text := e.Do(t, http.MethodGet, "/metrics", nil).Body.String()
 	assert.Contains(t, text, `looptrace_http_request_duration_seconds_count{method="GET",route="/v1/projects/:project_id",status="401"} 1`)
 	assert.Contains(t, text, `looptrace_http_request_duration_seconds_count{method="none",route="none",status="404"} 1`)
 	assert.Contains(t, text, "go_goroutines")
-	assert.NotContains(t, text, noSuchID)
+	assert.NotContains(t, text, apitest.NoSuchID)
 }
 
 // TestEveryReadOfRunsTakesTheWholeFilter holds operations that take part of the filter to all of it. Failed runs have a

@@ -1,4 +1,4 @@
-package httpapi
+package httpapi_test
 
 import (
 	"net"
@@ -10,6 +10,8 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/looptrace/looptrace/controlplane/httpapi"
+	"github.com/looptrace/looptrace/controlplane/httpapi/apitest"
 	"github.com/looptrace/looptrace/internal/clickhouse"
 	"github.com/looptrace/looptrace/test/engines"
 )
@@ -17,21 +19,23 @@ import (
 func TestOutageOfPostgreSQL(t *testing.T) {
 	t.Parallel()
 	server, database := engines.PostgresServer(t)
-	e := newEnvOn(t, server.URL(database), absentClickHouse)
-	session, _ := e.setUp(t)
-	me := func() *httptest.ResponseRecorder { return e.do(t, http.MethodGet, "/v1/me", nil, cookie(session)) }
+	e := apitest.NewOn(t, server.URL(database), apitest.AbsentClickHouse)
+	session, _ := e.SetUp(t)
+	me := func() *httptest.ResponseRecorder {
+		return e.Do(t, http.MethodGet, "/v1/me", nil, apitest.Cookie(session))
+	}
 	require.Equal(t, http.StatusOK, me().Code)
 
 	server.Stop(t)
 	for range 3 { // also the connections that were open
-		golden(t, "postgresql_away", me())
+		apitest.Golden(t, "postgresql_away", me())
 	}
-	golden(t, "postgresql_away", e.do(t, http.MethodGet, "/v1/setup", nil))
-	golden(t, "postgresql_away", e.login(t, testPassword))
-	golden(t, "readyz_both_away", e.do(t, http.MethodGet, "/readyz", nil))
-	assert.Equal(t, http.StatusOK, e.do(t, http.MethodGet, "/healthz", nil).Code)
+	apitest.Golden(t, "postgresql_away", e.Do(t, http.MethodGet, "/v1/setup", nil))
+	apitest.Golden(t, "postgresql_away", e.Login(t, apitest.Password))
+	apitest.Golden(t, "readyz_both_away", e.Do(t, http.MethodGet, "/readyz", nil))
+	assert.Equal(t, http.StatusOK, e.Do(t, http.MethodGet, "/healthz", nil).Code)
 	// What cannot be a key or session is refused without a look.
-	assert.Equal(t, http.StatusUnauthorized, e.do(t, http.MethodGet, "/v1/me", nil, bearer("lt_nothing")).Code)
+	assert.Equal(t, http.StatusUnauthorized, e.Do(t, http.MethodGet, "/v1/me", nil, apitest.Bearer("lt_nothing")).Code)
 
 	server.Start(t)
 	require.Eventually(t, func() bool { return me().Code == http.StatusOK }, 10*time.Second, 50*time.Millisecond)
@@ -40,32 +44,32 @@ func TestOutageOfPostgreSQL(t *testing.T) {
 func TestOutageOfClickHouse(t *testing.T) {
 	t.Parallel()
 	server, database := engines.ClickHouseServer(t)
-	e := newEnvOn(t, engines.Postgres(t), server.URL(database))
-	session, project := e.setUp(t)
+	e := apitest.NewOn(t, engines.Postgres(t), server.URL(database))
+	session, project := e.SetUp(t)
 	list := func() *httptest.ResponseRecorder {
-		return e.do(t, http.MethodGet, "/v1/runs?project_id="+project.Id.String(), nil, cookie(session))
+		return e.Do(t, http.MethodGet, "/v1/runs?project_id="+project.Id.String(), nil, apitest.Cookie(session))
 	}
 	require.Equal(t, http.StatusOK, list().Code, list().Body)
-	golden(t, "readyz", e.do(t, http.MethodGet, "/readyz", nil))
+	apitest.Golden(t, "readyz", e.Do(t, http.MethodGet, "/readyz", nil))
 
 	// A migration may take a table away for a moment.
 	conn, err := clickhouse.Open(server.URL(database))
 	require.NoError(t, err)
 	defer func() { assert.NoError(t, conn.Close()) }()
 	search := func() *httptest.ResponseRecorder {
-		return e.do(t, http.MethodGet, "/v1/runs?search=word&project_id="+project.Id.String(), nil, cookie(session))
+		return e.Do(t, http.MethodGet, "/v1/runs?search=word&project_id="+project.Id.String(), nil, apitest.Cookie(session))
 	}
 	require.NoError(t, conn.Exec(t.Context(), "RENAME TABLE spans TO spans_by_id"))
-	golden(t, "clickhouse_away", search())
+	apitest.Golden(t, "clickhouse_away", search())
 	require.NoError(t, conn.Exec(t.Context(), "RENAME TABLE spans_by_id TO spans"))
 	require.Equal(t, http.StatusOK, search().Code)
 
 	server.Stop(t)
 	for range 3 {
-		golden(t, "clickhouse_away", list())
+		apitest.Golden(t, "clickhouse_away", list())
 	}
-	golden(t, "readyz_clickhouse_away", e.do(t, http.MethodGet, "/readyz", nil))
-	assert.Equal(t, http.StatusOK, e.do(t, http.MethodGet, "/v1/me", nil, cookie(session)).Code, "the rest goes on")
+	apitest.Golden(t, "readyz_clickhouse_away", e.Do(t, http.MethodGet, "/readyz", nil))
+	assert.Equal(t, http.StatusOK, e.Do(t, http.MethodGet, "/v1/me", nil, apitest.Cookie(session)).Code, "the rest goes on")
 
 	server.Start(t)
 	require.Eventually(t, func() bool { return list().Code == http.StatusOK }, 20*time.Second, 50*time.Millisecond)
@@ -77,8 +81,8 @@ func TestReadinessWhileClickHouseHangs(t *testing.T) {
 	hanging, err := net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(t, err)
 	t.Cleanup(func() { _ = hanging.Close() })
-	e := newEnvOn(t, engines.Postgres(t), "clickhouse://"+hanging.Addr().String()+"/looptrace")
+	e := apitest.NewOn(t, engines.Postgres(t), "clickhouse://"+hanging.Addr().String()+"/looptrace")
 	asked := time.Now()
-	golden(t, "readyz_clickhouse_away", e.do(t, http.MethodGet, "/readyz", nil))
-	assert.Less(t, time.Since(asked), 5*pingTimeout, "its connection is given up after 30 s")
+	apitest.Golden(t, "readyz_clickhouse_away", e.Do(t, http.MethodGet, "/readyz", nil))
+	assert.Less(t, time.Since(asked), 5*httpapi.PingTimeout, "its connection is given up after 30 s")
 }

@@ -1,4 +1,4 @@
-package httpapi
+package httpapi_test
 
 import (
 	"cmp"
@@ -19,6 +19,8 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/looptrace/looptrace/controlplane/httpapi"
+	"github.com/looptrace/looptrace/controlplane/httpapi/apitest"
 	"github.com/looptrace/looptrace/controlplane/httpapi/contract"
 	"github.com/looptrace/looptrace/internal/clickhouse"
 	"github.com/looptrace/looptrace/internal/postgres"
@@ -52,9 +54,9 @@ func TestPartialAnswers(t *testing.T) {
 	require.NoError(t, err)
 	t.Cleanup(func() { assert.NoError(t, conn.Close()) })
 	bound := &atomic.Int64{}
-	e := newEnvWith(t, db, boundedStore{conn, bound}, RateLimits{})
-	session, project := e.setUp(t)
-	key := bearer(e.mint(t, session, project.Id, contract.ScopeRunsRead).Key)
+	e := apitest.NewWith(t, db, boundedStore{conn, bound}, httpapi.RateLimits{})
+	session, project := e.SetUp(t)
+	key := apitest.Bearer(e.Mint(t, session, project.Id, contract.ScopeRunsRead).Key)
 
 	// Twenty days of a few runs, one of which has so many that not even a minute of it can be read: a part's rows lie too close.
 	const few, many, most, days, fullDay = 20, 1500, 1000, 20, 10
@@ -97,7 +99,7 @@ func TestPartialAnswers(t *testing.T) {
 		if cursor != "" {
 			path += "&cursor=" + url.QueryEscape(cursor)
 		}
-		page := must[contract.RunPage](t, e.do(t, http.MethodGet, path, nil, key), http.StatusOK)
+		page := apitest.Must[contract.RunPage](t, e.Do(t, http.MethodGet, path, nil, key), http.StatusOK)
 		assert.Equal(t, page.NextCursor != nil, page.HasMore)
 		assert.Equal(t, page.Partial != nil, page.SearchedTo != nil)
 		return page
@@ -148,7 +150,10 @@ func TestPartialAnswers(t *testing.T) {
 				for _, run := range page.Data {
 					found = append(found, run.RunId)
 				}
-				cursor = valueOf(page.NextCursor, "")
+				cursor = ""
+				if page.NextCursor != nil {
+					cursor = *page.NextCursor
+				}
 			}
 			assert.Equal(t, want, found)
 		})
@@ -184,9 +189,9 @@ func TestPartialAnswers(t *testing.T) {
 	t.Run("stats and values", func(t *testing.T) {
 		for _, limit := range []int64{most, 0} {
 			bound.Store(limit)
-			stats := must[contract.RunStats](t, e.do(t, http.MethodGet, "/v1/runs/stats?"+window+"&group_by=name", nil, key), http.StatusOK)
-			values := must[contract.RunFieldValues](t, e.do(t, http.MethodGet, "/v1/runs/fields/name/values?"+window, nil, key), http.StatusOK)
-			fields := must[contract.RunFields](t, e.do(t, http.MethodGet, "/v1/runs/fields?"+window, nil, key), http.StatusOK)
+			stats := apitest.Must[contract.RunStats](t, e.Do(t, http.MethodGet, "/v1/runs/stats?"+window+"&group_by=name", nil, key), http.StatusOK)
+			values := apitest.Must[contract.RunFieldValues](t, e.Do(t, http.MethodGet, "/v1/runs/fields/name/values?"+window, nil, key), http.StatusOK)
+			fields := apitest.Must[contract.RunFields](t, e.Do(t, http.MethodGet, "/v1/runs/fields?"+window, nil, key), http.StatusOK)
 			for what, since := range map[string]time.Time{"stats": stats.Start, "values": values.Start, "fields": fields.Start} {
 				assert.Equal(t, limit > 0, since.After(end.Add(-days*24*time.Hour)), what)
 			}
@@ -209,28 +214,28 @@ func TestPartialAnswers(t *testing.T) {
 		}
 	})
 	t.Run("runs.search", func(t *testing.T) {
-		server := httptest.NewServer(e.api)
+		server := httptest.NewServer(e.API)
 		t.Cleanup(server.Close)
-		client := connect(t, server.URL+"/mcp", e.mint(t, session, project.Id, contract.ScopeRunsRead).Key)
+		client := apitest.ConnectMCP(t, server.URL+"/mcp", e.Mint(t, session, project.Id, contract.ScopeRunsRead).Key)
 		arguments := map[string]any{"name": "none", "start_after": end.Add(-days * 24 * time.Hour).Format(time.RFC3339)}
 		bound.Store(most)
-		found, _ := callTool[foundRuns](t, client, "runs.search", arguments)
+		found, _ := apitest.CallTool[apitest.FoundRuns](t, client, "runs.search", arguments)
 		assert.True(t, found.Partial)
 		assert.NotEmpty(t, found.SearchedTo)
 		bound.Store(0)
-		_, arguments = nextCall(t, found.NextPage)
-		rest, _ := callTool[foundRuns](t, client, "runs.search", arguments)
+		_, arguments = apitest.NextCall(t, found.NextPage)
+		rest, _ := apitest.CallTool[apitest.FoundRuns](t, client, "runs.search", arguments)
 		assert.False(t, rest.Partial)
 		assert.Empty(t, rest.SearchedTo)
 	})
 	t.Run("offset", func(t *testing.T) {
 		bound.Store(most)
-		w := e.do(t, http.MethodGet, "/v1/runs?"+window+"&limit=10&offset=100", nil, key)
-		got := wantProblem(t, w, http.StatusServiceUnavailable)
+		w := e.Do(t, http.MethodGet, "/v1/runs?"+window+"&limit=10&offset=100", nil, key)
+		got := apitest.WantProblem(t, w, http.StatusServiceUnavailable)
 		assert.Contains(t, *got.Detail, "next_cursor")
 		assert.Empty(t, w.Header().Get("Retry-After"), "it is as expensive later")
 		bound.Store(0)
-		page := must[contract.RunPage](t, e.do(t, http.MethodGet, "/v1/runs?"+window+"&limit=10&offset=100", nil, key), http.StatusOK)
+		page := apitest.Must[contract.RunPage](t, e.Do(t, http.MethodGet, "/v1/runs?"+window+"&limit=10&offset=100", nil, key), http.StatusOK)
 		assert.Equal(t, all[100].RunID, page.Data[0].RunId)
 	})
 }

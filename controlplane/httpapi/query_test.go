@@ -1,7 +1,6 @@
-package httpapi
+package httpapi_test
 
 import (
-	"encoding/json"
 	"net/http"
 	"net/url"
 	"strings"
@@ -13,30 +12,19 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/looptrace/looptrace/controlplane/httpapi"
+	"github.com/looptrace/looptrace/controlplane/httpapi/apitest"
 	"github.com/looptrace/looptrace/controlplane/httpapi/contract"
 	"github.com/looptrace/looptrace/internal/problem"
 	"github.com/looptrace/looptrace/internal/runmodel"
 	"github.com/looptrace/looptrace/test/engines"
 )
 
-// refusal is the errors of an answer that says what is wrong with a request.
-func refusal(t *testing.T, e *env, method, target string, body any, options ...option) []problem.Field {
-	t.Helper()
-	w := e.do(t, method, target, body, options...)
-	require.Equal(t, http.StatusUnprocessableEntity, w.Code, "%s: %s", target, w.Body)
-	var problem struct {
-		Errors []problem.Field `json:"errors"`
-	}
-	require.NoError(t, json.Unmarshal(w.Body.Bytes(), &problem))
-	require.NotEmpty(t, problem.Errors, target)
-	return problem.Errors
-}
-
 // TestQueryIsHeldToTheDocument: a parameter that is misspelt would select everything.
 func TestQueryIsHeldToTheDocument(t *testing.T) {
 	t.Parallel()
-	e := newEnv(t)
-	session, project := e.setUp(t)
+	e := apitest.New(t)
+	session, project := e.SetUp(t)
 	list := "/v1/runs?project_id=" + project.Id.String()
 	long := strings.Repeat("x", 1001)
 	for query, want := range map[string]problem.Field{
@@ -57,7 +45,7 @@ func TestQueryIsHeldToTheDocument(t *testing.T) {
 		"&status=error;limit=1":        {Location: "query", Message: "cannot be read: invalid semicolon separator in query"},
 		"&status=%zz":                  {Location: "query", Message: `cannot be read: invalid URL escape "%zz"`},
 	} {
-		got := refusal(t, e, http.MethodGet, list+query, nil, cookie(session))
+		got := apitest.Refusal(t, e, http.MethodGet, list+query, nil, apitest.Cookie(session))
 		got[0].Value = nil
 		assert.Equal(t, []problem.Field{want}, got, query)
 	}
@@ -65,21 +53,21 @@ func TestQueryIsHeldToTheDocument(t *testing.T) {
 	for i := range 21 {
 		many += "&metadata[" + string(rune('a'+i)) + "]=x"
 	}
-	assert.Equal(t, "must have at most 20 members", refusal(t, e, http.MethodGet, list+many, nil, cookie(session))[0].Message)
+	assert.Equal(t, "must have at most 20 members", apitest.Refusal(t, e, http.MethodGet, list+many, nil, apitest.Cookie(session))[0].Message)
 	body := map[string]any{"filter": map[string]any{"project_id": project.Id, "metadata": map[string]string{"a": long}}, "dry_run": true}
 	assert.Equal(t, []problem.Field{{Location: "body.filter.metadata.a", Message: "must have at most 1000 characters"}},
-		refusal(t, e, http.MethodPost, "/v1/runs/_actions/delete", body, cookie(session)))
+		apitest.Refusal(t, e, http.MethodPost, "/v1/runs/_actions/delete", body, apitest.Cookie(session)))
 	// Writes too.
-	assert.Equal(t, "query.dry_run", refusal(t, e, http.MethodPost, "/v1/runs/_actions/delete?dry_run=true", body, cookie(session))[0].Location)
-	assert.Equal(t, "query.x", refusal(t, e, http.MethodGet, "/v1/me?x=1", nil, cookie(session))[0].Location)
-	assert.Equal(t, "query.x", refusal(t, e, http.MethodGet, "/v1/setup?x=1", nil)[0].Location)
+	assert.Equal(t, "query.dry_run", apitest.Refusal(t, e, http.MethodPost, "/v1/runs/_actions/delete?dry_run=true", body, apitest.Cookie(session))[0].Location)
+	assert.Equal(t, "query.x", apitest.Refusal(t, e, http.MethodGet, "/v1/me?x=1", nil, apitest.Cookie(session))[0].Location)
+	assert.Equal(t, "query.x", apitest.Refusal(t, e, http.MethodGet, "/v1/setup?x=1", nil)[0].Location)
 }
 
 // TestEveryOperationRefusesWhatItDoesNotTake with the database of runs away: nothing was looked for.
 func TestEveryOperationRefusesWhatItDoesNotTake(t *testing.T) {
 	t.Parallel()
-	e := newEnv(t)
-	session, _ := e.setUp(t)
+	e := apitest.New(t)
+	session, _ := e.SetUp(t)
 	doc, err := openapi3.NewLoader().LoadFromData(contract.Document)
 	require.NoError(t, err)
 	cursors := 0
@@ -88,14 +76,14 @@ func TestEveryOperationRefusesWhatItDoesNotTake(t *testing.T) {
 			if !strings.HasPrefix(path, "/v1/") || operation.Tags[0] == "ingest" || operation.Tags[0] == "service" || operation.OperationID == "logout" {
 				continue
 			}
-			target := pathParameter.ReplaceAllString(path, noSuchID)
-			assert.Contains(t, places(refusal(t, e, method, target+"?nothing=1", nil, cookie(session))), "query.nothing", "%s %s", method, path)
+			target := httpapi.PathParameter.ReplaceAllString(path, apitest.NoSuchID)
+			assert.Contains(t, places(apitest.Refusal(t, e, method, target+"?nothing=1", nil, apitest.Cookie(session))), "query.nothing", "%s %s", method, path)
 			if operation.Parameters.GetByInAndName(openapi3.ParameterInQuery, "cursor") != nil {
 				cursors++
-				assert.Contains(t, places(refusal(t, e, method, target+"?cursor=", nil, cookie(session))), "query.cursor", path)
+				assert.Contains(t, places(apitest.Refusal(t, e, method, target+"?cursor=", nil, apitest.Cookie(session))), "query.cursor", path)
 			}
 			if operation.Parameters.GetByInAndName(openapi3.ParameterInQuery, "metadata") != nil {
-				assert.Contains(t, places(refusal(t, e, method, target+"?metadata[a]="+strings.Repeat("x", 1001), nil, cookie(session))), "query.metadata[a]", path)
+				assert.Contains(t, places(apitest.Refusal(t, e, method, target+"?metadata[a]="+strings.Repeat("x", 1001), nil, apitest.Cookie(session))), "query.metadata[a]", path)
 			}
 		}
 	}
@@ -114,8 +102,8 @@ func places(fields []problem.Field) []string {
 func TestMetadataKeysWithBrackets(t *testing.T) {
 	t.Parallel()
 	address := engines.ClickHouse(t)
-	e := newEnvOn(t, engines.Postgres(t), address)
-	session, project := e.setUp(t)
+	e := apitest.NewOn(t, engines.Postgres(t), address)
+	session, project := e.SetUp(t)
 	keys := []string{"a", "a[0]", "a[0", "[", "]", "[]", "a][b", "[x", "x]", "ü b"}
 	spans := make([]runmodel.Span, len(keys))
 	start := time.Now().Add(-time.Hour).Truncate(time.Millisecond).UTC()
@@ -129,12 +117,12 @@ func TestMetadataKeysWithBrackets(t *testing.T) {
 	for i := range spans {
 		each[i] = spans[i : i+1]
 	}
-	storeSpans(t, address, each...)
+	apitest.StoreSpans(t, address, each...)
 	for _, key := range keys {
-		page := must[contract.RunPage](t, e.do(t, http.MethodGet, "/v1/runs?project_id="+project.Id.String()+"&"+url.QueryEscape("metadata["+key+"]")+"=v", nil, cookie(session)), http.StatusOK)
+		page := apitest.Must[contract.RunPage](t, e.Do(t, http.MethodGet, "/v1/runs?project_id="+project.Id.String()+"&"+url.QueryEscape("metadata["+key+"]")+"=v", nil, apitest.Cookie(session)), http.StatusOK)
 		require.Len(t, page.Data, 1, key)
 		assert.Equal(t, key, page.Data[0].Name)
 	}
-	both := must[contract.RunPage](t, e.do(t, http.MethodGet, "/v1/runs?project_id="+project.Id.String()+"&metadata[a]=v&metadata[a[0]]=v", nil, cookie(session)), http.StatusOK)
+	both := apitest.Must[contract.RunPage](t, e.Do(t, http.MethodGet, "/v1/runs?project_id="+project.Id.String()+"&metadata[a]=v&metadata[a[0]]=v", nil, apitest.Cookie(session)), http.StatusOK)
 	assert.Empty(t, both.Data)
 }

@@ -1,4 +1,4 @@
-package httpapi
+package httpapi_test
 
 import (
 	"math"
@@ -10,42 +10,40 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/looptrace/looptrace/controlplane/httpapi"
+	"github.com/looptrace/looptrace/controlplane/httpapi/apitest"
 	"github.com/looptrace/looptrace/controlplane/httpapi/contract"
 	"github.com/looptrace/looptrace/internal/problem"
 	"github.com/looptrace/looptrace/internal/ratelimit"
 	"github.com/looptrace/looptrace/test/engines"
 )
 
-// slowly is a limit that does not refill while a test runs. One more request than the burst passes: when it comes the
-// bucket has gained a little, and then it is in debt.
-func slowly(burst float64) ratelimit.Limit { return ratelimit.Limit{Rate: 1e-6, Burst: burst} }
-
 func TestRateLimits(t *testing.T) {
 	t.Parallel()
-	e := newLimitedEnv(t, engines.Postgres(t), absentClickHouse, RateLimits{
-		Key:     ratelimit.Limits{ratelimit.Requests: slowly(3)},
-		Project: ratelimit.Limits{ratelimit.Requests: slowly(5)},
-		User:    ratelimit.Limits{ratelimit.Requests: slowly(20), ratelimit.Bytes: slowly(1 << 20)},
+	e := apitest.NewLimited(t, engines.Postgres(t), apitest.AbsentClickHouse, httpapi.RateLimits{
+		Key:     ratelimit.Limits{ratelimit.Requests: apitest.Slowly(3)},
+		Project: ratelimit.Limits{ratelimit.Requests: apitest.Slowly(5)},
+		User:    ratelimit.Limits{ratelimit.Requests: apitest.Slowly(20), ratelimit.Bytes: apitest.Slowly(1 << 20)},
 	})
-	owner, project := e.setUp(t)
-	first, second := e.mint(t, owner, project.Id, contract.ScopeRunsRead), e.mint(t, owner, project.Id, contract.ScopeRunsRead)
-	ask := func(as option) (code int, remaining string) {
+	owner, project := e.SetUp(t)
+	first, second := e.Mint(t, owner, project.Id, contract.ScopeRunsRead), e.Mint(t, owner, project.Id, contract.ScopeRunsRead)
+	ask := func(as apitest.Option) (code int, remaining string) {
 		t.Helper()
-		w := e.do(t, http.MethodGet, "/v1/me", nil, as)
+		w := e.Do(t, http.MethodGet, "/v1/me", nil, as)
 		remaining = w.Header().Get("RateLimit-Remaining")
 		require.NotEmpty(t, remaining)
 		if w.Code != http.StatusTooManyRequests {
 			assert.Empty(t, w.Header().Get("Retry-After"))
 			return w.Code, remaining
 		}
-		assert.Equal(t, problem.CodeRateLimited, wantProblem(t, w, http.StatusTooManyRequests).Code)
+		assert.Equal(t, problem.CodeRateLimited, apitest.WantProblem(t, w, http.StatusTooManyRequests).Code)
 		seconds, err := strconv.Atoi(w.Header().Get("Retry-After"))
 		require.NoError(t, err)
 		assert.Positive(t, seconds)
 		return w.Code, remaining
 	}
 	// until sends requests until one is refused, and returns how many were not.
-	until := func(as option) (passed int) {
+	until := func(as apitest.Option) (passed int) {
 		t.Helper()
 		for {
 			code, _ := ask(as)
@@ -56,50 +54,50 @@ func TestRateLimits(t *testing.T) {
 			passed++
 		}
 	}
-	_, remaining := ask(bearer(first.Key))
+	_, remaining := ask(apitest.Bearer(first.Key))
 	assert.Equal(t, "2", remaining)
-	assert.Equal(t, 3, until(bearer(first.Key)), "the key's")
-	assert.Equal(t, 2, until(bearer(second.Key)), "what the project has left")
+	assert.Equal(t, 3, until(apitest.Bearer(first.Key)), "the key's")
+	assert.Equal(t, 2, until(apitest.Bearer(second.Key)), "what the project has left")
 
 	// A person is somebody else; what was refused did nothing.
-	w := e.do(t, http.MethodDelete, "/v1/keys/"+first.Id.String(), nil, bearer(first.Key))
+	w := e.Do(t, http.MethodDelete, "/v1/keys/"+first.Id.String(), nil, apitest.Bearer(first.Key))
 	assert.Equal(t, http.StatusTooManyRequests, w.Code)
-	code, _ := ask(cookie(owner))
+	code, _ := ask(apitest.Cookie(owner))
 	assert.Equal(t, http.StatusOK, code)
 
 	// Bodies count, and so does one without a Content-Length.
 	for range 2 {
 		body := `{"name":"` + strings.Repeat("a", 1<<19) + `"}`
-		e.do(t, http.MethodPatch, "/v1/projects/"+project.Id.String(), body, cookie(owner))
+		e.Do(t, http.MethodPatch, "/v1/projects/"+project.Id.String(), body, apitest.Cookie(owner))
 	}
-	code, _ = ask(cookie(owner))
+	code, _ = ask(apitest.Cookie(owner))
 	assert.Equal(t, http.StatusTooManyRequests, code)
 
 	// Nobody is limited where nobody is known, and the health of the service is nobody's.
-	assert.Equal(t, http.StatusUnauthorized, e.do(t, http.MethodGet, "/v1/me", nil).Code)
-	assert.Equal(t, http.StatusOK, e.do(t, http.MethodGet, "/healthz", nil).Code)
+	assert.Equal(t, http.StatusUnauthorized, e.Do(t, http.MethodGet, "/v1/me", nil).Code)
+	assert.Equal(t, http.StatusOK, e.Do(t, http.MethodGet, "/healthz", nil).Code)
 }
 
 // What a read answers is charged, too.
 // What a request declares and does not send is not charged.
 func TestDeclaredLengthIsBounded(t *testing.T) {
 	t.Parallel()
-	e := newLimitedEnv(t, engines.Postgres(t), absentClickHouse, RateLimits{
-		User: ratelimit.Limits{ratelimit.Bytes: slowly(100 * defaultMaxBody)},
+	e := apitest.NewLimited(t, engines.Postgres(t), apitest.AbsentClickHouse, httpapi.RateLimits{
+		User: ratelimit.Limits{ratelimit.Bytes: apitest.Slowly(100 * httpapi.DefaultMaxBody)},
 	})
-	owner, _ := e.setUp(t)
+	owner, _ := e.SetUp(t)
 	for range 2 {
 		declared := func(r *http.Request) { r.ContentLength = math.MaxInt64 }
-		require.Equal(t, http.StatusOK, e.do(t, http.MethodGet, "/v1/me", nil, cookie(owner), declared).Code)
+		require.Equal(t, http.StatusOK, e.Do(t, http.MethodGet, "/v1/me", nil, apitest.Cookie(owner), declared).Code)
 	}
 }
 
 func TestAnswersAreCharged(t *testing.T) {
 	t.Parallel()
-	e := newLimitedEnv(t, engines.Postgres(t), absentClickHouse, RateLimits{
-		User: ratelimit.Limits{ratelimit.Bytes: slowly(1)},
+	e := apitest.NewLimited(t, engines.Postgres(t), apitest.AbsentClickHouse, httpapi.RateLimits{
+		User: ratelimit.Limits{ratelimit.Bytes: apitest.Slowly(1)},
 	})
-	owner, _ := e.setUp(t)
-	require.Equal(t, http.StatusOK, e.do(t, http.MethodGet, "/v1/me", nil, cookie(owner)).Code)
-	assert.Equal(t, http.StatusTooManyRequests, e.do(t, http.MethodGet, "/v1/me", nil, cookie(owner)).Code)
+	owner, _ := e.SetUp(t)
+	require.Equal(t, http.StatusOK, e.Do(t, http.MethodGet, "/v1/me", nil, apitest.Cookie(owner)).Code)
+	assert.Equal(t, http.StatusTooManyRequests, e.Do(t, http.MethodGet, "/v1/me", nil, apitest.Cookie(owner)).Code)
 }

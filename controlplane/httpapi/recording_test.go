@@ -1,4 +1,4 @@
-package httpapi
+package httpapi_test
 
 import (
 	"bytes"
@@ -14,6 +14,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/looptrace/looptrace/controlplane/httpapi/apitest"
 	"github.com/looptrace/looptrace/controlplane/identity"
 	"github.com/looptrace/looptrace/controlplane/recording"
 )
@@ -57,23 +58,23 @@ func (i *ingestAnswers) has(run uuid.UUID) bool {
 
 func TestRecorderGoesOnAfterOneProject(t *testing.T) {
 	t.Parallel()
-	e := newEnv(t)
-	session, project := e.setUp(t)
+	e := apitest.New(t)
+	session, project := e.SetUp(t)
 	ingest := &ingestAnswers{status: map[string]int{}, taken: map[string]bool{}}
 	server := httptest.NewServer(ingest)
 	t.Cleanup(server.Close)
 	run := func(project uuid.UUID) *recording.Run {
 		return &recording.Run{Project: project, Source: "playground", ID: uuid.Must(uuid.NewV7()), Name: "playground", Kind: "task", Status: recording.StatusOK, Start: time.Now(), End: time.Now()}
 	}
-	recorder := recording.New(server.URL, identity.New(e.db, bytes.Repeat([]byte{7}, 32), cheapPasswords, e.clock.Now), slog.New(slog.NewJSONHandler(e.log, nil)))
+	recorder := recording.New(server.URL, identity.New(e.DB, bytes.Repeat([]byte{7}, 32), apitest.CheapPasswords, e.Clock.Now), slog.New(slog.NewJSONHandler(e.Log, nil)))
 
-	deleted := e.createProject(t, session, project.WorkspaceId, "Deleted")
+	deleted := e.CreateProject(t, session, project.WorkspaceId, "Deleted")
 	gone := run(deleted.Id)
 	recorder.Record(t.Context(), gone)
 	path := "/v1/projects/" + deleted.Id.String() + "?confirm=Deleted"
-	require.Equal(t, http.StatusNoContent, e.do(t, http.MethodDelete, path, nil, cookie(session)).Code)
+	require.Equal(t, http.StatusNoContent, e.Do(t, http.MethodDelete, path, nil, apitest.Cookie(session)).Code)
 
-	limited := e.createProject(t, session, project.WorkspaceId, "Limited")
+	limited := e.CreateProject(t, session, project.WorkspaceId, "Limited")
 	late := run(limited.Id)
 	ingest.status[late.ID.String()] = http.StatusTooManyRequests
 	recorder.Record(t.Context(), late)
@@ -83,7 +84,7 @@ func TestRecorderGoesOnAfterOneProject(t *testing.T) {
 	go recorder.Run(t.Context())
 	require.Eventually(t, func() bool { return ingest.has(other.ID) }, time.Minute, 10*time.Millisecond, "a run of another project")
 	assert.False(t, ingest.has(gone.ID))
-	require.Eventually(t, func() bool { return bytes.Contains([]byte(e.log.String()), []byte("their project was deleted")) }, time.Minute, 10*time.Millisecond)
+	require.Eventually(t, func() bool { return bytes.Contains([]byte(e.Log.String()), []byte("their project was deleted")) }, time.Minute, 10*time.Millisecond)
 
 	ingest.mu.Lock()
 	delete(ingest.status, late.ID.String())

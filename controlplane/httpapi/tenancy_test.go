@@ -1,4 +1,4 @@
-package httpapi
+package httpapi_test
 
 import (
 	"bytes"
@@ -13,6 +13,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/looptrace/looptrace/controlplane/httpapi/apitest"
 	"github.com/looptrace/looptrace/controlplane/httpapi/contract"
 	"github.com/looptrace/looptrace/test/engines"
 	"github.com/looptrace/looptrace/test/provider"
@@ -23,61 +24,61 @@ import (
 func TestOtherTenantsSeeNothing(t *testing.T) {
 	t.Parallel()
 	url := engines.ClickHouse(t)
-	e := newEnvOn(t, engines.Postgres(t), url)
-	owner, project := e.setUp(t)
-	key := e.mint(t, owner, project.Id, contract.ScopeRunsRead)
-	run := storeRun(t, url, project.Id)
-	fingerprint := must[contract.Run](t, e.do(t, http.MethodGet, "/v1/runs/"+run.String(), nil, cookie(owner)), http.StatusOK).Failure.Fingerprint
+	e := apitest.NewOn(t, engines.Postgres(t), url)
+	owner, project := e.SetUp(t)
+	key := e.Mint(t, owner, project.Id, contract.ScopeRunsRead)
+	run := apitest.StoreRun(t, url, project.Id)
+	fingerprint := apitest.Must[contract.Run](t, e.Do(t, http.MethodGet, "/v1/runs/"+run.String(), nil, apitest.Cookie(owner)), http.StatusOK).Failure.Fingerprint
 
-	sibling := e.createProject(t, owner, project.WorkspaceId, "Sibling")
-	others := map[string]option{
-		"another tenant":                 cookie(e.addMember(t, "bob@example.com", "owner", uuid.Nil)),
-		"key of another project (admin)": bearer(e.mint(t, owner, sibling.Id, contract.ScopeAdmin).Key),
+	sibling := e.CreateProject(t, owner, project.WorkspaceId, "Sibling")
+	others := map[string]apitest.Option{
+		"another tenant":                 apitest.Cookie(e.AddMember(t, "bob@example.com", "owner", uuid.Nil)),
+		"key of another project (admin)": apitest.Bearer(e.Mint(t, owner, sibling.Id, contract.ScopeAdmin).Key),
 	}
-	price := must[contract.Price](t, e.do(t, http.MethodPost, "/v1/projects/"+project.Id.String()+"/prices",
-		contract.PriceWrite{Model: "m", Input: 1, Output: 2}, cookie(owner)), http.StatusCreated)
-	view := must[contract.View](t, e.do(t, http.MethodPost, "/v1/projects/"+project.Id.String()+"/views",
-		contract.ViewCreate{Page: contract.ViewPageRuns, Name: "mine"}, cookie(owner)), http.StatusCreated)
-	score := must[contract.Score](t, e.do(t, http.MethodPost, "/v1/runs/"+run.String()+"/scores", `{"comment":"good"}`, cookie(owner)), http.StatusCreated)
-	e.addMember(t, "carol@example.com", "viewer", project.OrganizationId)
-	member := e.userID(t, "carol@example.com").String()
-	invitation := must[contract.InvitationWithLink](t, e.do(t, http.MethodPost, "/v1/invitations",
-		contract.InvitationCreate{OrganizationId: &project.OrganizationId, Role: contract.RoleViewer}, cookie(owner)), http.StatusCreated)
-	require.Equal(t, http.StatusOK, e.login(t, testPassword).Code)
-	sessions := must[contract.SessionList](t, e.do(t, http.MethodGet, "/v1/me/sessions", nil, cookie(owner)), http.StatusOK)
+	price := apitest.Must[contract.Price](t, e.Do(t, http.MethodPost, "/v1/projects/"+project.Id.String()+"/prices",
+		contract.PriceWrite{Model: "m", Input: 1, Output: 2}, apitest.Cookie(owner)), http.StatusCreated)
+	view := apitest.Must[contract.View](t, e.Do(t, http.MethodPost, "/v1/projects/"+project.Id.String()+"/views",
+		contract.ViewCreate{Page: contract.ViewPageRuns, Name: "mine"}, apitest.Cookie(owner)), http.StatusCreated)
+	score := apitest.Must[contract.Score](t, e.Do(t, http.MethodPost, "/v1/runs/"+run.String()+"/scores", `{"comment":"good"}`, apitest.Cookie(owner)), http.StatusCreated)
+	e.AddMember(t, "carol@example.com", "viewer", project.OrganizationId)
+	member := e.UserID(t, "carol@example.com").String()
+	invitation := apitest.Must[contract.InvitationWithLink](t, e.Do(t, http.MethodPost, "/v1/invitations",
+		contract.InvitationCreate{OrganizationId: &project.OrganizationId, Role: contract.RoleViewer}, apitest.Cookie(owner)), http.StatusCreated)
+	require.Equal(t, http.StatusOK, e.Login(t, apitest.Password).Code)
+	sessions := apitest.Must[contract.SessionList](t, e.Do(t, http.MethodGet, "/v1/me/sessions", nil, apitest.Cookie(owner)), http.StatusOK)
 	require.Len(t, sessions.Data, 2)
 	second := sessions.Data[0]
 	if second.Current {
 		second = sessions.Data[1]
 	}
-	prompt := e.createPrompt(t, cookie(owner), project.Id, "triage", "one", "two")
-	must[contract.PromptAliasMoved](t, e.do(t, http.MethodPost, "/v1/prompts/"+prompt.Id.String()+"/aliases", `{"alias":"production","version":1}`, cookie(owner)), http.StatusCreated)
-	dataset := e.createDataset(t, cookie(owner), project.Id, "faq", "a", "b")
-	items := must[contract.DatasetItemPage](t, e.do(t, http.MethodGet, "/v1/datasets/"+dataset.Id.String()+"/items", nil, cookie(owner)), http.StatusOK)
-	imported := e.sendFile(t, cookie(owner), dataset.Id, "", typeCSV, "input\n1\n")
-	e.check(t, cookie(owner), dataset.Id, "{}", http.StatusAccepted)
-	connection := e.connect(t, cookie(owner), project.Id, "openai", provider.Start(t, provider.Options{}), "")
-	comparison, evalRun, evaluated := e.fillEvaluations(t, cookie(owner), project.Id, connection.Id, "theirs")
+	prompt := e.CreatePrompt(t, apitest.Cookie(owner), project.Id, "triage", "one", "two")
+	apitest.Must[contract.PromptAliasMoved](t, e.Do(t, http.MethodPost, "/v1/prompts/"+prompt.Id.String()+"/aliases", `{"alias":"production","version":1}`, apitest.Cookie(owner)), http.StatusCreated)
+	dataset := e.CreateDataset(t, apitest.Cookie(owner), project.Id, "faq", "a", "b")
+	items := apitest.Must[contract.DatasetItemPage](t, e.Do(t, http.MethodGet, "/v1/datasets/"+dataset.Id.String()+"/items", nil, apitest.Cookie(owner)), http.StatusOK)
+	imported := e.SendFile(t, apitest.Cookie(owner), dataset.Id, "", apitest.TypeCSV, "input\n1\n")
+	e.CheckNearDuplicates(t, apitest.Cookie(owner), dataset.Id, "{}", http.StatusAccepted)
+	connection := e.Connect(t, apitest.Cookie(owner), project.Id, "openai", provider.Start(t, provider.Options{}), "")
+	comparison, evalRun, evaluated := e.FillEvaluations(t, apitest.Cookie(owner), project.Id, connection.Id, "theirs")
 	theirs := map[string]string{
-		"comparison_id": comparison, "eval_run_id": evalRun, "dataset_item_id": evaluated, "eval_rule_id": e.fillRule(t, cookie(owner), project.Id, "theirs"), "replay_id": e.fillReplay(t, cookie(owner), run.String()),
-		"provider_id": connection.Id.String(), "scenario_id": e.createScenario(t, cookie(owner), project.Id, "mine").Id.String(),
+		"comparison_id": comparison, "eval_run_id": evalRun, "dataset_item_id": evaluated, "eval_rule_id": fillRule(t, e, apitest.Cookie(owner), project.Id, "theirs"), "replay_id": e.FillReplay(t, apitest.Cookie(owner), run.String()),
+		"provider_id": connection.Id.String(), "scenario_id": createScenario(t, e, apitest.Cookie(owner), project.Id, "mine").Id.String(),
 		"import_id": imported.Id.String(), "dataset_id": dataset.Id.String(), "item_id": items.Data[0].Id.String(), "revision": "0", "other_revision": "1",
 		"prompt_id": prompt.Id.String(), "version": "1", "other_version": "2", "alias": "production",
 		"organization_id": project.OrganizationId.String(), "workspace_id": project.WorkspaceId.String(), "member_id": member,
 		"invitation_id": invitation.Id.String(), "user_session_id": second.Id.String(),
 		"project_id": project.Id.String(), "key_id": key.Id.String(),
-		"run_id": run.String(), "other_run_id": run.String(), "fingerprint": fingerprint, "span_id": rootSpan, "price_id": price.Id.String(),
+		"run_id": run.String(), "other_run_id": run.String(), "fingerprint": fingerprint, "span_id": apitest.RootSpan, "price_id": price.Id.String(),
 		"view_id": view.Id.String(), "score_id": score.Id.String(), "session_id": "s1",
 	}
 	unknown := map[string]string{
-		"comparison_id": noSuchID, "eval_run_id": noSuchID, "dataset_item_id": noSuchID, "eval_rule_id": noSuchID, "replay_id": noSuchID,
-		"provider_id": noSuchID, "scenario_id": noSuchID,
-		"import_id": noSuchID, "dataset_id": noSuchID, "item_id": noSuchID, "revision": "0", "other_revision": "1",
-		"prompt_id": noSuchID, "version": "1", "other_version": "2", "alias": "production",
-		"organization_id": noSuchID, "workspace_id": noSuchID, "member_id": noSuchID, "invitation_id": noSuchID, "user_session_id": noSuchID,
-		"project_id": noSuchID, "key_id": noSuchID,
-		"run_id": noSuchID, "other_run_id": noSuchID, "fingerprint": "fp:v2:0000000000000000", "span_id": "00000000000000ff", "price_id": noSuchID,
-		"view_id": noSuchID, "score_id": noSuchID, "session_id": "none",
+		"comparison_id": apitest.NoSuchID, "eval_run_id": apitest.NoSuchID, "dataset_item_id": apitest.NoSuchID, "eval_rule_id": apitest.NoSuchID, "replay_id": apitest.NoSuchID,
+		"provider_id": apitest.NoSuchID, "scenario_id": apitest.NoSuchID,
+		"import_id": apitest.NoSuchID, "dataset_id": apitest.NoSuchID, "item_id": apitest.NoSuchID, "revision": "0", "other_revision": "1",
+		"prompt_id": apitest.NoSuchID, "version": "1", "other_version": "2", "alias": "production",
+		"organization_id": apitest.NoSuchID, "workspace_id": apitest.NoSuchID, "member_id": apitest.NoSuchID, "invitation_id": apitest.NoSuchID, "user_session_id": apitest.NoSuchID,
+		"project_id": apitest.NoSuchID, "key_id": apitest.NoSuchID,
+		"run_id": apitest.NoSuchID, "other_run_id": apitest.NoSuchID, "fingerprint": "fp:v2:0000000000000000", "span_id": "00000000000000ff", "price_id": apitest.NoSuchID,
+		"view_id": apitest.NoSuchID, "score_id": apitest.NoSuchID, "session_id": "none",
 	}
 	inOrganization := func(ids map[string]string) any { return map[string]string{"organization_id": ids["organization_id"]} }
 	rename := func(map[string]string) any { return map[string]string{"name": "mine"} }
@@ -111,18 +112,18 @@ func TestOtherTenantsSeeNothing(t *testing.T) {
 		"PATCH /v1/eval-runs/:eval_run_id":                             rename,
 		"POST /v1/eval-runs/:eval_run_id/_actions/resume":              func(map[string]string) any { return "{}" },
 		"PUT /v1/agent/failed-runs/:fingerprint/state":                 func(map[string]string) any { return `{"state":"muted"}` },
-		"PUT /v1/eval-runs/:eval_run_id/items/:dataset_item_id/label":  func(map[string]string) any { return rightLabel },
+		"PUT /v1/eval-runs/:eval_run_id/items/:dataset_item_id/label":  func(map[string]string) any { return apitest.RightLabel },
 		"POST /v1/eval-runs/:eval_run_id/results": func(ids map[string]string) any {
 			return `{"items":[{"item_id":"` + ids["dataset_item_id"] + `","repeat":1,"output":1}]}`
 		},
-		"POST /v1/replays":                                     func(ids map[string]string) any { return replayBody(ids["run_id"], "") },
+		"POST /v1/replays":                                     func(ids map[string]string) any { return apitest.ReplayBody(ids["run_id"], "") },
 		"PATCH /v1/replays/:replay_id":                         rename,
 		"POST /v1/replays/:replay_id/_actions/extend":          func(map[string]string) any { return `{"controls":1}` },
 		"PATCH /v1/datasets/:dataset_id":                       func(map[string]string) any { return `{"description":"mine"}` },
 		"POST /v1/datasets/:dataset_id/items":                  func(map[string]string) any { return `{"input":1}` },
 		"PATCH /v1/datasets/:dataset_id/items/:item_id":        func(map[string]string) any { return `{"input":2}` },
 		"PATCH /v1/prompts/:prompt_id":                         func(map[string]string) any { return `{"description":"mine"}` },
-		"POST /v1/prompts/:prompt_id/versions":                 func(map[string]string) any { return version("mine") },
+		"POST /v1/prompts/:prompt_id/versions":                 func(map[string]string) any { return apitest.PromptVersion("mine") },
 		"POST /v1/prompts/:prompt_id/versions/:version/render": func(map[string]string) any { return "{}" },
 		"POST /v1/prompts/:prompt_id/aliases":                  func(map[string]string) any { return `{"alias":"production","version":2}` },
 		"PATCH /v1/prompts/:prompt_id/aliases/:alias":          func(map[string]string) any { return `{"protected":false}` },
@@ -153,7 +154,7 @@ func TestOtherTenantsSeeNothing(t *testing.T) {
 		"DELETE /v1/organizations/:organization_id":                      "?confirm=mine",
 	}
 	var requests []request
-	for _, route := range e.api.Routes() {
+	for _, route := range e.API.Routes() {
 		if strings.HasPrefix(route.Path, "/v1/runs/fields") {
 			continue // with the project it asks for, below
 		}
@@ -198,12 +199,12 @@ func TestOtherTenantsSeeNothing(t *testing.T) {
 		request{http.MethodPost, "/v1/runs/_actions/add-to-dataset", ""},
 		request{http.MethodPost, "/v1/keys", ""},
 	)
-	ask := func(r request, ids map[string]string, as option) *httptest.ResponseRecorder {
+	ask := func(r request, ids map[string]string, as apitest.Option) *httptest.ResponseRecorder {
 		var body any
 		if bodyOf := bodies[r.method+" "+r.route]; bodyOf != nil {
 			body = bodyOf(ids)
 		}
-		return e.do(t, r.method, fill(r.route+r.query, ids), body, as)
+		return e.Do(t, r.method, fill(r.route+r.query, ids), body, as)
 	}
 	for _, r := range requests {
 		for who, as := range others {
@@ -213,7 +214,7 @@ func TestOtherTenantsSeeNothing(t *testing.T) {
 			got, want := ask(r, theirs, as), ask(r, unknown, as)
 			name := who + ": " + r.method + " " + r.route + r.query
 			assert.Equal(t, http.StatusNotFound, got.Code, "%s: %s", name, got.Body)
-			assert.Equal(t, withoutRequestID(want), withoutRequestID(got), name)
+			assert.Equal(t, apitest.WithoutRequestID(want), apitest.WithoutRequestID(got), name)
 			assert.Equal(t, headersOf(want), headersOf(got), name)
 		}
 	}
@@ -228,22 +229,18 @@ func TestOtherTenantsSeeNothing(t *testing.T) {
 	for _, method := range []string{http.MethodGet, http.MethodPut, http.MethodPatch, http.MethodPost, http.MethodDelete} {
 		for _, r := range requests {
 			if r.method == method {
-				w := ask(r, theirs, cookie(owner))
+				w := ask(r, theirs, apitest.Cookie(owner))
 				if code := refused[r.route]; code != "" {
-					assert.Equal(t, code, wantProblem(t, w, http.StatusConflict).Code, r.route)
+					assert.Equal(t, code, apitest.WantProblem(t, w, http.StatusConflict).Code, r.route)
 					continue
 				}
 				assert.Less(t, w.Code, 300, "%s %s%s: %s", r.method, r.route, r.query, w.Body)
 			}
 		}
 	}
-	lists := must[contract.ProjectPage](t, e.do(t, http.MethodGet, "/v1/projects", nil, others["another tenant"]), http.StatusOK)
+	lists := apitest.Must[contract.ProjectPage](t, e.Do(t, http.MethodGet, "/v1/projects", nil, others["another tenant"]), http.StatusOK)
 	require.Len(t, lists.Data, 1)
 	assert.Equal(t, "Other", lists.Data[0].Name)
-}
-
-func withoutRequestID(w *httptest.ResponseRecorder) string {
-	return requestIDText.ReplaceAllString(w.Body.String(), "")
 }
 
 func headersOf(w *httptest.ResponseRecorder) string {

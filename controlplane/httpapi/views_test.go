@@ -1,4 +1,4 @@
-package httpapi
+package httpapi_test
 
 import (
 	"net/http"
@@ -8,33 +8,34 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/looptrace/looptrace/controlplane/httpapi/apitest"
 	"github.com/looptrace/looptrace/controlplane/httpapi/contract"
 	"github.com/looptrace/looptrace/internal/problem"
 )
 
 func TestSavedViews(t *testing.T) {
 	t.Parallel()
-	e := newEnv(t)
-	owner, project := e.setUp(t)
+	e := apitest.New(t)
+	owner, project := e.SetUp(t)
 	path := "/v1/projects/" + project.Id.String() + "/views"
-	list := func(as option) []contract.View {
+	list := func(as apitest.Option) []contract.View {
 		t.Helper()
-		return must[contract.ViewList](t, e.do(t, http.MethodGet, path, nil, as), http.StatusOK).Data
+		return apitest.Must[contract.ViewList](t, e.Do(t, http.MethodGet, path, nil, as), http.StatusOK).Data
 	}
-	assert.Empty(t, list(cookie(owner)))
+	assert.Empty(t, list(apitest.Cookie(owner)))
 
 	// What one makes, everybody in the project sees; viewers change nothing.
-	member := cookie(e.addMember(t, "mia@example.com", "member", project.OrganizationId))
-	viewer := cookie(e.addMember(t, "vic@example.com", "viewer", project.OrganizationId))
-	w := e.do(t, http.MethodPost, path, `{"page":"runs","name":" Slow failures ","query":"status=error&min_duration_ms=5000&status=cancelled"}`, member)
-	slow := must[contract.View](t, w, http.StatusCreated)
+	member := apitest.Cookie(e.AddMember(t, "mia@example.com", "member", project.OrganizationId))
+	viewer := apitest.Cookie(e.AddMember(t, "vic@example.com", "viewer", project.OrganizationId))
+	w := e.Do(t, http.MethodPost, path, `{"page":"runs","name":" Slow failures ","query":"status=error&min_duration_ms=5000&status=cancelled"}`, member)
+	slow := apitest.Must[contract.View](t, w, http.StatusCreated)
 	assert.Equal(t, path+"/"+slow.Id.String(), w.Header().Get("Location"))
 	assert.Equal(t, "Slow failures", slow.Name)
 	assert.Equal(t, "min_duration_ms=5000&status=error&status=cancelled", slow.Query)
 	require.NotNil(t, slow.CreatedBy)
 	assert.Equal(t, "mia@example.com", *slow.CreatedBy)
-	byKey := must[contract.View](t, e.do(t, http.MethodPost, path, contract.ViewCreate{Page: contract.ViewPageDashboards, Name: "slow failures"},
-		bearer(e.mint(t, owner, project.Id, contract.ScopeRunsWrite).Key)), http.StatusCreated)
+	byKey := apitest.Must[contract.View](t, e.Do(t, http.MethodPost, path, contract.ViewCreate{Page: contract.ViewPageDashboards, Name: "slow failures"},
+		apitest.Bearer(e.Mint(t, owner, project.Id, contract.ScopeRunsWrite).Key)), http.StatusCreated)
 	assert.Nil(t, byKey.CreatedBy)
 	assert.Equal(t, []contract.View{byKey, slow}, list(viewer), "by page and name")
 	one := path + "/" + slow.Id.String()
@@ -46,32 +47,32 @@ func TestSavedViews(t *testing.T) {
 		{http.MethodPatch, one, `{"name":"x"}`},
 		{http.MethodDelete, one, nil},
 	} {
-		assert.Equal(t, http.StatusForbidden, e.do(t, r.method, r.path, r.body, viewer).Code, r.method)
+		assert.Equal(t, http.StatusForbidden, e.Do(t, r.method, r.path, r.body, viewer).Code, r.method)
 	}
-	assert.Equal(t, http.StatusForbidden, e.do(t, http.MethodGet, path, nil, bearer(e.mint(t, owner, project.Id, contract.ScopeIngestWrite).Key)).Code)
+	assert.Equal(t, http.StatusForbidden, e.Do(t, http.MethodGet, path, nil, apitest.Bearer(e.Mint(t, owner, project.Id, contract.ScopeIngestWrite).Key)).Code)
 
 	// A page has one view of a name.
-	assert.Equal(t, problem.CodeNameTaken, wantProblem(t, e.do(t, http.MethodPost, path, contract.ViewCreate{Page: contract.ViewPageRuns, Name: "SLOW failures"}, member), http.StatusConflict).Code)
-	other := must[contract.View](t, e.do(t, http.MethodPost, path, contract.ViewCreate{Page: contract.ViewPageRuns, Name: "Other"}, member), http.StatusCreated)
-	assert.Equal(t, problem.CodeNameTaken, wantProblem(t, e.do(t, http.MethodPatch, path+"/"+other.Id.String(), `{"name":"Slow failures"}`, member), http.StatusConflict).Code)
+	assert.Equal(t, problem.CodeNameTaken, apitest.WantProblem(t, e.Do(t, http.MethodPost, path, contract.ViewCreate{Page: contract.ViewPageRuns, Name: "SLOW failures"}, member), http.StatusConflict).Code)
+	other := apitest.Must[contract.View](t, e.Do(t, http.MethodPost, path, contract.ViewCreate{Page: contract.ViewPageRuns, Name: "Other"}, member), http.StatusCreated)
+	assert.Equal(t, problem.CodeNameTaken, apitest.WantProblem(t, e.Do(t, http.MethodPatch, path+"/"+other.Id.String(), `{"name":"Slow failures"}`, member), http.StatusConflict).Code)
 
 	// One thing changes, the other stays.
-	renamed := must[contract.View](t, e.do(t, http.MethodPatch, one, `{"name":"Slow"}`, cookie(owner)), http.StatusOK)
+	renamed := apitest.Must[contract.View](t, e.Do(t, http.MethodPatch, one, `{"name":"Slow"}`, apitest.Cookie(owner)), http.StatusOK)
 	assert.Equal(t, slow.Query, renamed.Query)
 	assert.Equal(t, slow.CreatedBy, renamed.CreatedBy)
-	moved := must[contract.View](t, e.do(t, http.MethodPatch, one, `{"query":"kind=llm"}`, cookie(owner)), http.StatusOK)
+	moved := apitest.Must[contract.View](t, e.Do(t, http.MethodPatch, one, `{"query":"kind=llm"}`, apitest.Cookie(owner)), http.StatusOK)
 	assert.Equal(t, "Slow kind=llm", moved.Name+" "+moved.Query)
 
-	assert.Equal(t, http.StatusNoContent, e.do(t, http.MethodDelete, one, nil, member).Code)
-	assert.Equal(t, http.StatusNotFound, e.do(t, http.MethodDelete, one, nil, member).Code)
-	assert.Equal(t, http.StatusNotFound, e.do(t, http.MethodPatch, one, `{"name":"x"}`, member).Code)
+	assert.Equal(t, http.StatusNoContent, e.Do(t, http.MethodDelete, one, nil, member).Code)
+	assert.Equal(t, http.StatusNotFound, e.Do(t, http.MethodDelete, one, nil, member).Code)
+	assert.Equal(t, http.StatusNotFound, e.Do(t, http.MethodPatch, one, `{"name":"x"}`, member).Code)
 	assert.Equal(t, []contract.View{byKey, other}, list(viewer))
 }
 
 func TestSavedViewsSayWhatIsWrong(t *testing.T) {
 	t.Parallel()
-	e := newEnv(t)
-	owner, project := e.setUp(t)
+	e := apitest.New(t)
+	owner, project := e.SetUp(t)
 	path := "/v1/projects/" + project.Id.String() + "/views"
 	for body, want := range map[string][]string{
 		`{}`:                                     {"body.name", "body.page", "body.query"},
@@ -83,10 +84,10 @@ func TestSavedViewsSayWhatIsWrong(t *testing.T) {
 		`{"page":"runs","name":"x","query":"` + strings.Repeat("ü&", 4000) + `"}`:   {"body.query"}, // longer once it is escaped
 		`{"page":"runs","name":"x","query":"","created_by":"somebody@example.com"}`: {"body.created_by"},
 	} {
-		assert.Equal(t, want, locations(t, e.do(t, http.MethodPost, path, body, cookie(owner))), body)
+		assert.Equal(t, want, apitest.Locations(t, e.Do(t, http.MethodPost, path, body, apitest.Cookie(owner))), body)
 	}
-	_, err := e.db.Exec(t.Context(), `INSERT INTO saved_views (project_id, page, name, query)
+	_, err := e.DB.Exec(t.Context(), `INSERT INTO saved_views (project_id, page, name, query)
 		SELECT $1, 'runs', 'view ' || n, '' FROM generate_series(1, 200) AS n`, project.Id)
 	require.NoError(t, err)
-	assert.Equal(t, []string{"body.name"}, locations(t, e.do(t, http.MethodPost, path, contract.ViewCreate{Page: contract.ViewPageRuns, Name: "one more"}, cookie(owner))))
+	assert.Equal(t, []string{"body.name"}, apitest.Locations(t, e.Do(t, http.MethodPost, path, contract.ViewCreate{Page: contract.ViewPageRuns, Name: "one more"}, apitest.Cookie(owner))))
 }

@@ -1,4 +1,4 @@
-package httpapi
+package httpapi_test
 
 import (
 	"fmt"
@@ -15,6 +15,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/looptrace/looptrace/controlplane/access"
+	"github.com/looptrace/looptrace/controlplane/httpapi"
+	"github.com/looptrace/looptrace/controlplane/httpapi/apitest"
 	"github.com/looptrace/looptrace/controlplane/httpapi/contract"
 	"github.com/looptrace/looptrace/internal/apikey"
 	"github.com/looptrace/looptrace/test/engines"
@@ -28,7 +30,7 @@ var roles = []access.Role{access.RoleOwner, access.RoleAdmin, access.RoleMember,
 // walker is a caller of the walk, named by its column.
 type walker struct {
 	name  string
-	as    option
+	as    apitest.Option
 	email string
 }
 
@@ -37,12 +39,12 @@ type walker struct {
 func TestWalk(t *testing.T) {
 	t.Parallel()
 	address := engines.ClickHouse(t)
-	e := newEnvOn(t, engines.Postgres(t), address)
-	owner, project := e.setUp(t)
+	e := apitest.NewOn(t, engines.Postgres(t), address)
+	owner, project := e.SetUp(t)
 	mine := tenant{session: owner, project: project}
 	ours, run := tenantRuns(project.Id, "ours")
-	storeSpans(t, address, ours...)
-	e.fill(t, &mine, "ours", run)
+	apitest.StoreSpans(t, address, ours...)
+	fill(t, e, &mine, "ours", run)
 	x := &existence{env: e, names: map[string]named{}}
 	for name, thing := range mine.things {
 		x.names[name] = named{mine: thing}
@@ -50,26 +52,26 @@ func TestWalk(t *testing.T) {
 
 	callers := []walker{{name: "nobody", as: func(*http.Request) {}}}
 	add := func(name, email, session string) {
-		callers = append(callers, walker{name, cookie(session), email})
+		callers = append(callers, walker{name, apitest.Cookie(session), email})
 	}
-	add("foreign", "foreign@example.com", e.addMember(t, "foreign@example.com", "owner", uuid.Nil))
+	add("foreign", "foreign@example.com", e.AddMember(t, "foreign@example.com", "owner", uuid.Nil))
 	for _, role := range roles {
 		email := "organization-" + string(role) + "@example.com"
-		add("o:"+string(role), email, e.addMember(t, email, string(role), project.OrganizationId))
+		add("o:"+string(role), email, e.AddMember(t, email, string(role), project.OrganizationId))
 	}
 	for _, role := range roles {
 		email := "workspace-" + string(role) + "@example.com"
-		add("w:"+string(role), email, e.addWorkspaceMember(t, email, string(role), project.WorkspaceId))
+		add("w:"+string(role), email, e.AddWorkspaceMember(t, email, string(role), project.WorkspaceId))
 	}
 	for _, scope := range apikey.Scopes() {
-		callers = append(callers, walker{name: scope, as: bearer(e.mint(t, owner, project.Id, contract.Scope(scope)).Key)})
+		callers = append(callers, walker{name: scope, as: apitest.Bearer(e.Mint(t, owner, project.Id, contract.Scope(scope)).Key)})
 	}
 
 	models := provider.Start(t, provider.Options{})
-	walked := e.connect(t, cookie(owner), project.Id, "openai", models, "")
+	walked := e.Connect(t, apitest.Cookie(owner), project.Id, "openai", models, "")
 	// What a caller deletes is made anew for each.
 	fresh := map[string]func() string{
-		"key_id": func() string { return e.mint(t, owner, project.Id, contract.ScopeRunsRead).Id.String() },
+		"key_id": func() string { return e.Mint(t, owner, project.Id, contract.ScopeRunsRead).Id.String() },
 		"price_id": func() string {
 			return x.create(t, owner, "/prices", contract.PriceWrite{Model: "m" + uuid.NewString()})
 		},
@@ -78,51 +80,55 @@ func TestWalk(t *testing.T) {
 		},
 		"prompt_id": func() string {
 			id, name := uuid.New(), uuid.NewString()
-			e.fillPrompt(t, owner, project.Id, id, name)
+			fillPrompt(t, e, owner, project.Id, id, name)
 			x.names["alias"] = named{mine: name + "-alias"}
 			return id.String()
 		},
 		"dataset_id": func() string {
-			dataset, item, imported := e.fillDataset(t, owner, project.Id, uuid.NewString())
+			dataset, item, imported := fillDataset(t, e, owner, project.Id, uuid.NewString())
 			x.names["item_id"], x.names["import_id"] = named{mine: item}, named{mine: imported}
 			return dataset
 		},
-		"provider_id": func() string { return e.connect(t, cookie(owner), project.Id, "openai", models, "").Id.String() },
-		"scenario_id": func() string { return e.createScenario(t, cookie(owner), project.Id, uuid.NewString()).Id.String() },
+		"provider_id": func() string {
+			return e.Connect(t, apitest.Cookie(owner), project.Id, "openai", models, "").Id.String()
+		},
+		"scenario_id": func() string {
+			return createScenario(t, e, apitest.Cookie(owner), project.Id, uuid.NewString()).Id.String()
+		},
 		"comparison_id": func() string {
-			comparison, evalRun, item := e.fillEvaluations(t, cookie(owner), project.Id, walked.Id, uuid.NewString())
+			comparison, evalRun, item := e.FillEvaluations(t, apitest.Cookie(owner), project.Id, walked.Id, uuid.NewString())
 			x.names["eval_run_id"], x.names["dataset_item_id"] = named{mine: evalRun}, named{mine: item}
 			return comparison
 		},
 		"eval_run_id": func() string {
-			_, evalRun, item := e.fillEvaluations(t, cookie(owner), project.Id, walked.Id, uuid.NewString())
+			_, evalRun, item := e.FillEvaluations(t, apitest.Cookie(owner), project.Id, walked.Id, uuid.NewString())
 			x.names["dataset_item_id"] = named{mine: item}
 			return evalRun
 		},
-		"eval_rule_id": func() string { return e.fillRule(t, cookie(owner), project.Id, uuid.NewString()) },
-		"replay_id":    func() string { return e.fillReplay(t, cookie(owner), mine.things["run_id"]) },
+		"eval_rule_id": func() string { return fillRule(t, e, apitest.Cookie(owner), project.Id, uuid.NewString()) },
+		"replay_id":    func() string { return e.FillReplay(t, apitest.Cookie(owner), mine.things["run_id"]) },
 		"member_id": func() string {
 			email := uuid.NewString() + "@example.com"
-			e.insertUser(t, email)
-			e.exec(t, `INSERT INTO organization_members (organization_id, user_id, role) VALUES ($1, $2, 'viewer')`, project.OrganizationId, e.userID(t, email))
-			e.exec(t, `INSERT INTO workspace_members (workspace_id, user_id, role) VALUES ($1, $2, 'viewer')`, project.WorkspaceId, e.userID(t, email))
-			return e.userID(t, email).String()
+			e.InsertUser(t, email)
+			e.Exec(t, `INSERT INTO organization_members (organization_id, user_id, role) VALUES ($1, $2, 'viewer')`, project.OrganizationId, e.UserID(t, email))
+			e.Exec(t, `INSERT INTO workspace_members (workspace_id, user_id, role) VALUES ($1, $2, 'viewer')`, project.WorkspaceId, e.UserID(t, email))
+			return e.UserID(t, email).String()
 		},
 		"invitation_id": func() string {
-			w := e.do(t, http.MethodPost, "/v1/invitations", contract.InvitationCreate{OrganizationId: &project.OrganizationId, Role: contract.RoleViewer}, cookie(owner))
-			return must[contract.InvitationWithLink](t, w, http.StatusCreated).Id.String()
+			w := e.Do(t, http.MethodPost, "/v1/invitations", contract.InvitationCreate{OrganizationId: &project.OrganizationId, Role: contract.RoleViewer}, apitest.Cookie(owner))
+			return apitest.Must[contract.InvitationWithLink](t, w, http.StatusCreated).Id.String()
 		},
 		"score_id": func() string {
-			w := e.do(t, http.MethodPost, "/v1/runs/"+mine.things["run_id"]+"/scores", `{"comment":"good"}`, cookie(owner))
-			return must[contract.Score](t, w, http.StatusCreated).Id.String()
+			w := e.Do(t, http.MethodPost, "/v1/runs/"+mine.things["run_id"]+"/scores", `{"comment":"good"}`, apitest.Cookie(owner))
+			return apitest.Must[contract.Score](t, w, http.StatusCreated).Id.String()
 		},
 	}
 	// A link that was used up: a caller who may use links gets 409.
-	used := must[contract.InvitationWithLink](t, e.do(t, http.MethodPost, "/v1/invitations",
-		contract.InvitationCreate{OrganizationId: &project.OrganizationId, Role: contract.RoleViewer}, cookie(owner)), http.StatusCreated)
+	used := apitest.Must[contract.InvitationWithLink](t, e.Do(t, http.MethodPost, "/v1/invitations",
+		contract.InvitationCreate{OrganizationId: &project.OrganizationId, Role: contract.RoleViewer}, apitest.Cookie(owner)), http.StatusCreated)
 	_, token, _ := strings.Cut(used.Url, "#")
-	must[contract.Me](t, e.do(t, http.MethodPost, "/v1/invitations/_actions/accept",
-		contract.InvitationAccept{Token: token, Email: "joined@example.com", Password: testPassword}), http.StatusOK)
+	apitest.Must[contract.Me](t, e.Do(t, http.MethodPost, "/v1/invitations/_actions/accept",
+		contract.InvitationAccept{Token: token, Email: "joined@example.com", Password: apitest.Password}), http.StatusOK)
 
 	doc, err := openapi3.NewLoader().LoadFromData(contract.Document)
 	require.NoError(t, err)
@@ -134,7 +140,7 @@ func TestWalk(t *testing.T) {
 		for _, method := range slices.Sorted(maps.Keys(item.Operations())) {
 			operation := item.Operations()[method]
 			// Public operations and MCP are open to all; logout ends the caller's session.
-			if operation.Tags[0] == "ingest" || isPublic(operation) || path == "/mcp" || path == "/v1/logout" {
+			if operation.Tags[0] == "ingest" || httpapi.IsPublic(operation) || path == "/mcp" || path == "/v1/logout" {
 				continue
 			}
 			for _, target := range targetsOf(item, operation) {
@@ -152,7 +158,7 @@ func TestWalk(t *testing.T) {
 						}
 					}
 					if strings.Contains(path, "{user_session_id}") && caller.email != "" {
-						x.names["user_session_id"] = named{mine: e.sessionID(t, caller.email)}
+						x.names["user_session_id"] = named{mine: sessionID(t, e, caller.email)}
 					}
 					answers[caller.name] = x.walk(t, caller, method, path, target, token, item, operation)
 				}
@@ -161,7 +167,7 @@ func TestWalk(t *testing.T) {
 		}
 	}
 	t.Log(table.String())
-	if *update {
+	if apitest.Updating() {
 		require.NoError(t, os.WriteFile(walkTable, []byte(table.String()), 0o644))
 		return
 	}
@@ -262,8 +268,16 @@ func writeRow(table *strings.Builder, operation, target string, spec *openapi3.O
 // create makes something below the project and returns its id.
 func (x *existence) create(t *testing.T, session, path string, body any) string {
 	t.Helper()
-	w := x.env.do(t, http.MethodPost, "/v1/projects/"+x.names["project_id"].mine+path, body, cookie(session))
-	return must[struct {
+	w := x.env.Do(t, http.MethodPost, "/v1/projects/"+x.names["project_id"].mine+path, body, apitest.Cookie(session))
+	return apitest.Must[struct {
 		ID string `json:"id"`
 	}](t, w, http.StatusCreated).ID
+}
+
+// sessionID makes a session of the user and returns its id.
+func sessionID(t *testing.T, e *apitest.Env, email string) (id string) {
+	t.Helper()
+	require.NoError(t, e.DB.QueryRow(t.Context(), `INSERT INTO sessions (token_sha256, user_id, expires_at)
+		VALUES (sha256(uuidv7()::text::bytea), $1, now() + interval '1 day') RETURNING id::text`, e.UserID(t, email)).Scan(&id))
+	return id
 }

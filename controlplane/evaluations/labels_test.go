@@ -1,0 +1,161 @@
+package evaluations_test
+
+import (
+	"fmt"
+	"net/http"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/looptrace/looptrace/controlplane/httpapi/apitest"
+	"github.com/looptrace/looptrace/controlplane/httpapi/contract"
+	"github.com/looptrace/looptrace/test/provider"
+)
+
+// label labels the output of an item as right or wrong.
+func label(t *testing.T, e *apitest.Env, as apitest.Option, run, item uuid.UUID, value bool) {
+	t.Helper()
+	w := e.Do(t, http.MethodPut, "/v1/eval-runs/"+run.String()+"/items/"+item.String()+"/label", fmt.Sprintf(`{"panel":"right","repeat":1,"value":%t}`, value), as)
+	assert.Equal(t, http.StatusOK, w.Code, w.Body)
+}
+
+// awaitLabels waits until the labels of a summary are as they should be.
+func awaitLabels(t *testing.T, e *apitest.Env, as apitest.Option, run uuid.UUID, is func(*contract.PanelLabels) bool) (found contract.EvalRun) {
+	t.Helper()
+	require.Eventually(t, func() bool {
+		found = apitest.Must[contract.EvalRun](t, e.Do(t, http.MethodGet, "/v1/eval-runs/"+run.String(), nil, as), http.StatusOK)
+		return found.Summary != nil && is(found.Summary.Panels[0].Labels)
+	}, apitest.EvaluationTime, 20*time.Millisecond)
+	return found
+}
+
+// TestSummaryFollowsLabels has two people label the outputs of an eval-run at once. Another eval-run has the same outputs.
+func TestSummaryFollowsLabels(t *testing.T) {
+	t.Parallel()
+	e := apitest.New(t)
+	session, project := e.SetUp(t)
+	as, other := apitest.Cookie(session), apitest.Cookie(e.AddMember(t, "bob@example.com", "owner", project.OrganizationId))
+	stop := e.Work(t)
+	server := provider.Start(t, provider.Options{Answer: apitest.Judging(func(_ *provider.Request, n int) *provider.Reply {
+		return apitest.Voted(map[bool]string{true: "pass", false: "fail"}[n >= 0 && n%2 == 0])
+	})})
+	made := e.Connect(t, as, project.Id, "openai", server, "")
+	dataset := e.CreateDatasetOf(t, as, project.Id, "numbers", apitest.Questions(40)...)
+	panels := `,"panels":[` + apitest.PanelJSON("right", made.Id, apitest.BinaryScale, "judge-1") + `]`
+	first := evaluated(t, e, as, evaluate(t, e, as, project.Id, dataset.Id, `{"outputs":"reference"}`, panels).Id)
+	same := evaluated(t, e, as, evaluate(t, e, as, project.Id, dataset.Id, `{"outputs":"reference"}`, panels).Id)
+	require.Nil(t, first.Summary.Panels[0].Labels)
+	calls := len(server.Requests())
+
+	numbers := map[uuid.UUID]int{}
+	for _, item := range evalRunItems(t, e, as, first.Id, "?limit=500").Data {
+		n, err := strconv.Atoi(strings.TrimPrefix(*item.Key, "q"))
+		require.NoError(t, err)
+		numbers[item.ItemId] = n
+	}
+	// The judge is right. Bob errs on every fifth, and labels only the first thirty.
+	var labelling sync.WaitGroup
+	for item, n := range numbers {
+		labelling.Go(func() {
+			label(t, e, as, first.Id, item, n%2 == 0)
+			if n < 30 {
+				label(t, e, other, first.Id, item, (n%2 == 0) != (n%5 == 0))
+			}
+		})
+	}
+	labelling.Wait()
+	var done contract.EvalRun
+	for _, run := range []contract.EvalRun{first, same} {
+		done = awaitLabels(t, e, as, run.Id, func(l *contract.PanelLabels) bool {
+			return l != nil && l.People == 2 && l.Replaceable.N == 30 && l.Outputs == 34 // they differ on six
+		})
+		labels := done.Summary.Panels[0].Labels
+		assert.InDelta(t, 1, *labels.Agreement.Value, 1e-9, "where they agree, so does the judge")
+		require.NotNil(t, labels.Replaceable.Value, "%+v", labels.Replaceable)
+		assert.NotEmpty(t, labels.Sentence)
+		// All else stays as it was.
+		requireVotesAdditive(t, &done)
+		done.Summary.Panels[0].Labels, done.Summary.Panels[0].Sentence, done.Summary.Sentence = nil, run.Summary.Panels[0].Sentence, run.Summary.Sentence
+		done.Summary.Panels[0].Warnings = run.Summary.Panels[0].Warnings
+		assert.Equal(t, run, done)
+	}
+	assert.Len(t, server.Requests(), calls, "no model is called")
+	assert.Zero(t, e.Count(t, "SELECT count(*) FROM evaluations WHERE attempt IS NOT NULL"))
+
+	// While nothing works, one job waits, however many labels change.
+	stop()
+	for item, n := range numbers {
+		if n < 10 {
+			assert.Equal(t, http.StatusNoContent, e.Do(t, http.MethodDelete, "/v1/eval-runs/"+first.Id.String()+"/items/"+item.String()+"/label?panel=right&repeat=1", nil, other).Code)
+		}
+	}
+	const waiting = "SELECT count(*) FROM river_job WHERE kind = 'evaluation_summary' AND state = 'available'"
+	assert.Equal(t, 2, e.Count(t, waiting), "one for each eval-run with the output")
+	// One was killed in the middle.
+	e.Exec(t, "UPDATE evaluations SET attempt = gen_random_uuid() WHERE id = $1", first.Id)
+	e.Work(t)
+	done = awaitLabels(t, e, as, first.Id, func(l *contract.PanelLabels) bool { return l != nil && l.Replaceable.N == 20 })
+	assert.Equal(t, first.Status, done.Status)
+	assert.Equal(t, first.FinishedAt, done.FinishedAt)
+	awaitLabels(t, e, as, same.Id, func(l *contract.PanelLabels) bool { return l != nil && l.Replaceable.N == 20 })
+
+	// Without any label, the summary is the first one.
+	for item := range numbers {
+		for _, who := range []apitest.Option{as, other} {
+			e.Do(t, http.MethodDelete, "/v1/eval-runs/"+first.Id.String()+"/items/"+item.String()+"/label?panel=right&repeat=1", nil, who)
+		}
+	}
+	assert.Equal(t, first, awaitLabels(t, e, as, first.Id, func(l *contract.PanelLabels) bool { return l == nil }))
+	assert.Len(t, server.Requests(), calls)
+}
+
+// TestComparisonFollowsLabels labels an output of an eval-run whose outputs a comparison compares, after that has ended.
+func TestComparisonFollowsLabels(t *testing.T) {
+	t.Parallel()
+	e := apitest.New(t)
+	session, project := e.SetUp(t)
+	as := apitest.Cookie(session)
+	e.Work(t)
+	server := provider.Start(t, provider.Options{Answer: apitest.Judging(func(_ *provider.Request, n int) *provider.Reply {
+		return apitest.Voted(map[bool]string{true: "pass", false: "fail"}[n%2 == 0])
+	})})
+	made := e.Connect(t, as, project.Id, "openai", server, "")
+	dataset := e.CreateDatasetOf(t, as, project.Id, "numbers", apitest.Questions(10)...)
+	panels := `"panels":[` + apitest.PanelJSON("right", made.Id, apitest.BinaryScale, "judge-1") + `]`
+	a := evaluated(t, e, as, evaluate(t, e, as, project.Id, dataset.Id, `{"outputs":"reference"}`, `,`+panels).Id)
+	b := e.BeginEvalRun(t, as, project.Id, dataset.Id, "")
+	e.SendResults(t, as, &b, func(*contract.EvalRunItem, int) string { return `"output":"another"` })
+	finishEvalRun(t, e, as, b.Id)
+	first := compared(t, e, as, e.Compare(t, as, fmt.Sprintf(`{"project_id":%q,"dataset_id":%q,"a":{"eval_run_id":%q},"b":{"eval_run_id":%q},%s}`,
+		project.Id, dataset.Id, a.Id, b.Id, panels)).Id)
+	require.Equal(t, contract.EvaluationStatusSucceeded, first.Status, "%+v", first.Error)
+	require.Nil(t, first.Summary.Panels[0].Labels)
+	calls := len(server.Requests())
+
+	items := evalRunItems(t, e, as, a.Id, "").Data
+	for _, item := range items[:4] {
+		label(t, e, as, a.Id, item.ItemId, true)
+	}
+	followed := func(outputs int64) (found contract.Comparison) {
+		require.Eventually(t, func() bool {
+			found = apitest.Must[contract.Comparison](t, e.Do(t, http.MethodGet, "/v1/comparisons/"+first.Id.String(), nil, as), http.StatusOK)
+			labels := found.Summary.Panels[0].Labels
+			return labels == nil && outputs == 0 || labels != nil && labels.Outputs == outputs
+		}, apitest.EvaluationTime, 20*time.Millisecond)
+		return found
+	}
+	changed := followed(4)
+	report := e.Do(t, http.MethodGet, "/v1/comparisons/"+first.Id.String()+"/report", nil, as)
+	assert.Contains(t, report.Body.String(), changed.Summary.Sentence)
+	for _, item := range items[:4] {
+		e.Do(t, http.MethodDelete, "/v1/eval-runs/"+a.Id.String()+"/items/"+item.ItemId.String()+"/label?panel=right&repeat=1", nil, as)
+	}
+	assert.Equal(t, first, followed(0), "without labels all is as it was")
+	assert.Len(t, server.Requests(), calls, "no model is called")
+}

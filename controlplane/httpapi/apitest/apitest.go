@@ -1,0 +1,287 @@
+// Package apitest is the control plane's API on real engines, for tests of its subjects: each tests what it does through the API.
+//
+// Here is what tests of several subjects use: people and keys, runs to read, and what one subject needs of another. Only tests
+// import it.
+package apitest
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"io"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/ClickHouse/clickhouse-go/v2/lib/driver"
+	"github.com/gin-gonic/gin"
+	"github.com/jackc/pgx/v5/pgxpool"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/looptrace/looptrace/controlplane/completions"
+	"github.com/looptrace/looptrace/controlplane/datasets"
+	"github.com/looptrace/looptrace/controlplane/evaluations"
+	"github.com/looptrace/looptrace/controlplane/failures"
+	"github.com/looptrace/looptrace/controlplane/httpapi"
+	"github.com/looptrace/looptrace/controlplane/idempotency"
+	"github.com/looptrace/looptrace/controlplane/identity"
+	"github.com/looptrace/looptrace/controlplane/instrument"
+	"github.com/looptrace/looptrace/controlplane/jobs"
+	"github.com/looptrace/looptrace/controlplane/mcpserver"
+	"github.com/looptrace/looptrace/controlplane/organizations"
+	"github.com/looptrace/looptrace/controlplane/playground"
+	"github.com/looptrace/looptrace/controlplane/pricing"
+	"github.com/looptrace/looptrace/controlplane/projects"
+	"github.com/looptrace/looptrace/controlplane/prompts"
+	"github.com/looptrace/looptrace/controlplane/providers"
+	"github.com/looptrace/looptrace/controlplane/recording"
+	"github.com/looptrace/looptrace/controlplane/replays"
+	"github.com/looptrace/looptrace/controlplane/rules"
+	"github.com/looptrace/looptrace/controlplane/runs"
+	"github.com/looptrace/looptrace/controlplane/views"
+	"github.com/looptrace/looptrace/internal/allowedhost"
+	"github.com/looptrace/looptrace/internal/clickhouse"
+	"github.com/looptrace/looptrace/internal/outbound"
+	"github.com/looptrace/looptrace/internal/postgres"
+	"github.com/looptrace/looptrace/internal/ratelimit"
+	"github.com/looptrace/looptrace/test/engines"
+)
+
+// NoSuchID is the id of nothing.
+const NoSuchID = "0199a1b2-c3d4-7e5f-8a9b-0c1d2e3f4a5b"
+
+// CheapPasswords are hashed in no time.
+var CheapPasswords = identity.Cost{MemoryKiB: 64, Passes: 1, Threads: 1}
+
+// Clock is a time that tests move.
+type Clock struct {
+	mu  sync.Mutex
+	now time.Time
+}
+
+func newClock() *Clock { return &Clock{now: time.Now()} }
+
+// Now returns the time of the clock.
+func (c *Clock) Now() time.Time {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.now
+}
+
+// Advance moves the clock.
+func (c *Clock) Advance(d time.Duration) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.now = c.now.Add(d)
+}
+
+// Env is the API on real engines.
+type Env struct {
+	API   *gin.Engine
+	DB    *pgxpool.Pool
+	Clock *Clock
+	Log   *Buffer
+	// What main runs beside the API.
+	Projects    *projects.Service
+	Runs        *runs.Service
+	Datasets    *datasets.Service
+	Evaluations *evaluations.Service
+	Replays     *replays.Service
+	Rules       *rules.Service
+	Queue       *jobs.Queue
+	Providers   *providers.Service
+	recorder    *recording.Recorder
+	// Beside makes another process on the same engines, with a clock of its own.
+	Beside func(*testing.T) *Env
+}
+
+// Buffer keeps what is written, and can be read meanwhile.
+type Buffer struct {
+	mu sync.Mutex
+	b  bytes.Buffer
+}
+
+// Write keeps p.
+func (s *Buffer) Write(p []byte) (int, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.b.Write(p)
+}
+
+// String returns what was written.
+func (s *Buffer) String() string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.b.String()
+}
+
+// Reset forgets what was written.
+func (s *Buffer) Reset() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.b.Reset()
+}
+
+// AbsentClickHouse is an address where nothing listens, for tests that read no runs.
+const AbsentClickHouse = "clickhouse://127.0.0.1:1/looptrace"
+
+// New returns the API on a PostgreSQL of its own and without ClickHouse.
+func New(t *testing.T) *Env {
+	t.Helper()
+	return NewOn(t, engines.Postgres(t), AbsentClickHouse)
+}
+
+// NewOn returns the API on two engines.
+func NewOn(t *testing.T, postgresURL, clickhouseURL string) *Env {
+	t.Helper()
+	return NewLimited(t, postgresURL, clickhouseURL, httpapi.RateLimits{})
+}
+
+// NewLimited returns the API on two engines, with rate limits.
+func NewLimited(t *testing.T, postgresURL, clickhouseURL string, limits httpapi.RateLimits) *Env {
+	t.Helper()
+	db, err := postgres.Open(t.Context(), postgresURL)
+	require.NoError(t, err)
+	t.Cleanup(db.Close)
+	conn, err := clickhouse.Open(clickhouseURL)
+	require.NoError(t, err)
+	t.Cleanup(func() { assert.NoError(t, conn.Close()) })
+	return NewWith(t, db, conn, limits)
+}
+
+// NewWith returns the API on two connections, with rate limits.
+func NewWith(t *testing.T, db *pgxpool.Pool, conn driver.Conn, limits httpapi.RateLimits) *Env {
+	t.Helper()
+	return newRecording(t, db, conn, limits, "http://127.0.0.1:1")
+}
+
+// newRecording is NewWith, with an ingest that takes the runs that the control plane makes.
+func newRecording(t *testing.T, db *pgxpool.Pool, conn driver.Conn, limits httpapi.RateLimits, ingest string) *Env {
+	t.Helper()
+	e := &Env{DB: db, Clock: newClock(), Log: &Buffer{}}
+	secret := bytes.Repeat([]byte{7}, 32)
+	log := slog.New(slog.NewJSONHandler(e.Log, nil))
+	registry := prompts.New(t.Context(), db, e.Clock.Now, log)
+	t.Cleanup(registry.Close)
+	reader := runs.NewService(conn, log)
+	reader.LinkPrompts(registry)
+	t.Cleanup(reader.Close)
+	limits.Limiter = ratelimit.New()
+	// httptest asks example.com.
+	hosts, err := allowedhost.FromEnvironment(func(name string) string {
+		return map[string]string{allowedhost.Setting: "example.com,looptrace.example.com"}[name]
+	})
+	require.NoError(t, err)
+	identities := identity.New(db, secret, CheapPasswords, e.Clock.Now)
+	answers, err := idempotency.New(db, identities.DeriveKey("names"), identities.DeriveKey("answers"), e.Clock.Now)
+	require.NoError(t, err)
+	guides, err := instrument.New()
+	require.NoError(t, err)
+	fenceKey := identities.DeriveKey("fence")
+	e.Projects, e.Runs = projects.New(db, e.Clock.Now), reader
+	e.Queue, err = jobs.New(db, log)
+	require.NoError(t, err)
+	e.Datasets = datasets.New(db, e.Queue, e.Clock.Now)
+	keys, err := providers.NewKeyring(secret)
+	require.NoError(t, err)
+	policy, err := outbound.Parse("loopback")
+	require.NoError(t, err)
+	priced := pricing.New(db, reader, e.Clock.Now)
+	e.Providers = providers.New(db, keys, policy, priced, e.Clock.Now, log)
+	e.recorder = recording.New(ingest, identities, log)
+	completed := completions.New(e.Providers, e.recorder, e.Clock.Now)
+	e.Replays = replays.New(db, e.Queue, reader, e.Providers, e.recorder, e.Clock.Now, log)
+	e.Evaluations = evaluations.New(db, e.Queue, e.Datasets, e.Providers, completed, reader, e.Clock.Now, log)
+	filters, err := httpapi.ReadRuleFilters()
+	require.NoError(t, err)
+	e.Rules = rules.New(db, e.Queue, reader, e.Evaluations, filters, e.Clock.Now, log)
+	grouped := failures.New(reader, db, e.Clock.Now)
+	tools, err := mcpserver.New(mcpserver.Config{Runs: reader, Failures: grouped, Prompts: registry, Replays: e.Replays, FenceKey: fenceKey, Log: log})
+	require.NoError(t, err)
+	e.API, err = httpapi.New(httpapi.Services{
+		Identity: identities, Idempotency: answers, Organizations: organizations.New(db, e.Clock.Now), Projects: e.Projects,
+		Prompts: registry, Datasets: e.Datasets, Providers: e.Providers, Playground: playground.New(db, e.Clock.Now), Completions: completed, Evaluations: e.Evaluations, Replays: e.Replays, Rules: e.Rules, Recorder: e.recorder, Pricing: priced,
+		Views: views.New(db, e.Clock.Now), Runs: reader, Failures: grouped, Guides: guides, Tools: tools, FenceKey: fenceKey,
+	}, limits, httpapi.Addresses{Web: "http://127.0.0.1:7090", Hosts: hosts}, log)
+	require.NoError(t, err)
+	return e
+}
+
+// Option changes a request before it is sent.
+type Option func(*http.Request)
+
+// Header sets a header of the request.
+func Header(name, value string) Option { return func(r *http.Request) { r.Header.Set(name, value) } }
+
+// Bearer sends an API key.
+func Bearer(key string) Option { return Header("Authorization", "Bearer "+key) }
+
+// Cookie sends the token of a session.
+func Cookie(token string) Option {
+	return func(r *http.Request) { r.AddCookie(&http.Cookie{Name: "looptrace_session", Value: token}) }
+}
+
+// Do sends a request; a body that is not text is sent as JSON.
+func (e *Env) Do(t *testing.T, method, path string, body any, options ...Option) *httptest.ResponseRecorder {
+	t.Helper()
+	var reader io.Reader = http.NoBody
+	switch b := body.(type) {
+	case nil:
+	case string:
+		reader = strings.NewReader(b)
+	default:
+		text, err := json.Marshal(b)
+		require.NoError(t, err)
+		reader = bytes.NewReader(text)
+	}
+	r := httptest.NewRequestWithContext(t.Context(), method, path, reader)
+	if body != nil {
+		r.Header.Set("Content-Type", "application/json")
+	}
+	for _, o := range options {
+		o(r)
+	}
+	w := httptest.NewRecorder()
+	e.API.ServeHTTP(w, r)
+	return w
+}
+
+// Exec executes a statement on PostgreSQL.
+func (e *Env) Exec(t *testing.T, sql string, args ...any) {
+	t.Helper()
+	_, err := e.DB.Exec(t.Context(), sql, args...)
+	require.NoError(t, err)
+}
+
+// Count returns the number that a query of PostgreSQL selects.
+func (e *Env) Count(t *testing.T, sql string, args ...any) (n int) {
+	t.Helper()
+	require.NoError(t, e.DB.QueryRow(t.Context(), sql, args...).Scan(&n))
+	return n
+}
+
+// Work works on jobs until stop is called.
+func (e *Env) Work(t *testing.T) (stop func()) {
+	t.Helper()
+	ctx, cancel := context.WithCancel(t.Context())
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		e.Queue.Run(ctx)
+	}()
+	stop = func() {
+		cancel()
+		<-done
+	}
+	t.Cleanup(stop)
+	return stop
+}
+
+// Slowly is a limit that does not refill while a test runs. One more request than the burst passes: when it comes the
+// bucket has gained a little, and then it is in debt.
+func Slowly(burst float64) ratelimit.Limit { return ratelimit.Limit{Rate: 1e-6, Burst: burst} }
