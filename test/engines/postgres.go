@@ -62,7 +62,8 @@ func newPostgresDatabase(tb testing.TB, source string) string {
 		tb.Fatal(err)
 	}
 	database := newDatabaseName()
-	if err := execPostgres(tb.Context(), server.URL("postgres"), "CREATE DATABASE "+database+" TEMPLATE "+source); err != nil {
+	// Without fsync, copying files takes a third of the time of writing the copy to the log.
+	if err := execPostgres(tb.Context(), server.URL("postgres"), "CREATE DATABASE "+database+" TEMPLATE "+source+" STRATEGY FILE_COPY"); err != nil {
 		tb.Fatal(err)
 	}
 	tb.Cleanup(func() {
