@@ -95,7 +95,7 @@ slow_tests := ^($(subst $() ,|,$(strip \
   TestAccessibility TestHostileContent TestLangfuseExperiment TestPages)))$$
 slow_packages := ./test/faults/... ./test/security ./test/e2e
 # test/audit compiles a scanner of vulnerabilities: it is in test-release.
-packages = $(filter-out %/test/bench %/test/audit %/test/security %/test/faults/cluster,$(shell $(GO) list ./... | grep -v /_build/))
+packages = ./test/e2e $(filter-out %/test/bench %/test/audit %/test/security %/test/faults/cluster %/test/e2e,$(shell $(GO) list ./... | grep -v /_build/))
 
 .PHONY: test
 test: prerequisites build $(TESTSUM) _build/sdk-venv/.installed ui/node_modules/.package-lock.json ## Test that the product works, before a change is sent; installs what it needs
@@ -124,9 +124,10 @@ generated-fresh: generate ## Fail if a generated file is stale
 	@git diff --exit-code --stat -- '*.gen.go' '*.gen.yaml' '*.gen.ts' '**/generated_*.go' '**/documentation.md' || (echo "generated files are stale: commit the result of 'make generate'"; exit 1)
 
 # One ClickHouse and one PostgreSQL serve all packages. More tests than processors run at once, because most of them wait.
+# The browsers come first: they take longest.
 .PHONY: test-go
 test-go: build $(TESTSUM) _build/sdk-venv/.installed ## Run the Go tests on real ClickHouse, PostgreSQL and Kafka, and on the built product
-	@scripts/stage $@ scripts/go-test $(TESTSUM) $@ $(GO) run ./test/engines/share -- -p 3 -parallel 6 -timeout 30m -skip '$(slow_tests)' $(packages)
+	@scripts/stage $@ scripts/go-test $(TESTSUM) $@ $(GO) run ./test/engines/share -- -p 2 -parallel 4 -timeout 30m -skip '$(slow_tests)' $(packages)
 
 .PHONY: test-slow
 test-slow: build $(TESTSUM) _build/sdk-venv/.installed

@@ -40,7 +40,7 @@ func finish(t *testing.T, e *apitest.Env, as apitest.Option, id uuid.UUID) (ende
 	require.Eventually(t, func() bool {
 		ended = getImport(t, e, as, id)
 		return ended.FinishedAt != nil
-	}, importTime, 20*time.Millisecond)
+	}, importTime, 50*time.Millisecond)
 	return ended
 }
 
@@ -82,7 +82,7 @@ func TestImport(t *testing.T) {
 	assert.Equal(t, "import_finished", apitest.WantProblem(t, e.Do(t, http.MethodPost, "/v1/imports/"+again.Id.String()+"/_actions/cancel", nil, as), http.StatusConflict).Code)
 	require.Eventually(t, func() bool {
 		return e.Count(t, "SELECT (SELECT count(*) FROM import_chunks) + (SELECT count(*) FROM import_rows)") == 0
-	}, importTime, 20*time.Millisecond)
+	}, importTime, 50*time.Millisecond)
 	list := apitest.Must[contract.ImportPage](t, e.Do(t, http.MethodGet, "/v1/datasets/"+faq.Id.String()+"/imports", nil, as), http.StatusOK)
 	require.Len(t, list.Data, 2)
 	assert.Equal(t, again.Id, list.Data[0].Id)
@@ -294,7 +294,7 @@ func TestCancelImport(t *testing.T) {
 
 	writing := e.SendFile(t, as, faq.Id, "", apitest.TypeCSV, "key,input\nc,3\n").Id
 	hold(t, e, as, faq.Id, writing, func(pgx.Tx) { cancel(writing) })
-	require.Eventually(t, func() bool { return e.Count(t, "SELECT count(*) FROM river_job WHERE state = 'cancelled'") == 2 }, importTime, 20*time.Millisecond)
+	require.Eventually(t, func() bool { return e.Count(t, "SELECT count(*) FROM river_job WHERE state = 'cancelled'") == 2 }, importTime, 50*time.Millisecond)
 	assert.Equal(t, []string{"a=a"}, keysOf(t, e, as, faq.Id, ""))
 	assert.Equal(t, contract.ImportStatusCancelled, getImport(t, e, as, writing).Status)
 	require.NoError(t, e.Datasets.RemoveLeftovers(t.Context()))
@@ -310,7 +310,7 @@ func TestReplacedAttempt(t *testing.T) {
 	faq := e.CreateDataset(t, as, project.Id, "faq")
 	id := e.SendFile(t, as, faq.Id, "", apitest.TypeCSV, "input\n1\n2\n").Id
 	hold(t, e, as, faq.Id, id, func(pgx.Tx) { e.Exec(t, "UPDATE imports SET attempt_id = $2 WHERE id = $1", id, uuid.New()) })
-	require.Eventually(t, func() bool { return e.Count(t, "SELECT count(*) FROM river_job WHERE state = 'completed'") == 1 }, importTime, 20*time.Millisecond)
+	require.Eventually(t, func() bool { return e.Count(t, "SELECT count(*) FROM river_job WHERE state = 'completed'") == 1 }, importTime, 50*time.Millisecond)
 	assert.Equal(t, contract.ImportStatusRunning, getImport(t, e, as, id).Status)
 	assert.Equal(t, 3, e.Count(t, "SELECT (SELECT count(*) FROM import_chunks) + (SELECT count(*) FROM import_rows)"))
 
@@ -470,7 +470,7 @@ func TestImportWithOldStatistics(t *testing.T) {
 		require.NoError(t, err)
 	})
 	finish(t, e, as, before)
-	require.Eventually(t, func() bool { return e.Count(t, "SELECT count(*) FROM import_rows") == 0 }, importTime, 20*time.Millisecond)
+	require.Eventually(t, func() bool { return e.Count(t, "SELECT count(*) FROM import_rows") == 0 }, importTime, 50*time.Millisecond)
 	for _, mode := range []string{"?mode=upsert", "?mode=replace&dedupe=content"} {
 		again := finish(t, e, as, e.SendFile(t, as, faq.Id, mode, apitest.TypeCSV, file.String()).Id)
 		require.Nil(t, again.Error)
@@ -520,7 +520,7 @@ func TestSlowUpload(t *testing.T) {
 	send(whole, piece)
 	require.Eventually(t, func() bool {
 		return e.Count(t, "SELECT count(*) FROM imports WHERE status = 'uploading' AND size_bytes > 0") == 1
-	}, importTime, 20*time.Millisecond, "the first piece is stored before the last one comes")
+	}, importTime, 50*time.Millisecond, "the first piece is stored before the last one comes")
 	send(whole, piece)
 	assert.Empty(t, answer(whole, http.StatusCreated))
 
@@ -539,7 +539,7 @@ func TestSlowUpload(t *testing.T) {
 		send(broken, "2\r\na\n\r\nzz\r\n")
 		assert.Equal(t, "malformed_body", answer(broken, http.StatusBadRequest))
 	}
-	require.Eventually(t, func() bool { return e.Count(t, "SELECT count(*) FROM imports") == 1 }, importTime, 20*time.Millisecond)
+	require.Eventually(t, func() bool { return e.Count(t, "SELECT count(*) FROM imports") == 1 }, importTime, 50*time.Millisecond)
 }
 
 func TestTooManyImports(t *testing.T) {

@@ -277,9 +277,9 @@ func TestAddManyRunsToDataset(t *testing.T) {
 	assert.Equal(t, []int{mostAdded, 1, mostAdded - 1}, []int{again.Selected, again.Added, again.Unchanged})
 }
 
-// TestAddLargeRunsToDataset adds runs whose contents are too large to be read together.
-func TestAddLargeRunsToDataset(t *testing.T) {
-	t.Parallel()
+// TestAddLargeRunsToDataset adds runs whose contents are too large to be read together. It is not parallel: others would make its 100 MB
+// wait for longer than a statement may take.
+func TestAddLargeRunsToDataset(t *testing.T) { //nolint:paralleltest // see above
 	address := engines.ClickHouse(t)
 	e := apitest.NewOn(t, engines.Postgres(t), address)
 	session, project := e.SetUp(t)

@@ -29,7 +29,7 @@ func compared(t *testing.T, e *apitest.Env, as apitest.Option, id uuid.UUID) (en
 		e.Clock.Advance(20 * time.Millisecond) // a connection waits after a 429
 		ended = comparison(t, e, as, id)
 		return ended.Summary != nil
-	}, apitest.EvaluationTime, 20*time.Millisecond) {
+	}, apitest.EvaluationTime, 50*time.Millisecond) {
 		require.FailNow(t, "no summary", "%s: %+v, %+v", ended.Status, ended.Progress, ended.Error)
 	}
 	requireAdditive(t, &ended)
@@ -358,7 +358,7 @@ func TestComparisonIsCancelledAndResumed(t *testing.T) {
 	dataset := e.CreateDatasetOf(t, as, project.Id, "numbers", apitest.Questions(20)...)
 	started := e.Compare(t, as, apitest.ComparisonBody(project.Id, dataset.Id, made.Id, ""))
 	path := "/v1/comparisons/" + started.Id.String()
-	require.Eventually(t, func() bool { return len(server.Requests()) >= 4 }, apitest.EvaluationTime, 10*time.Millisecond)
+	require.Eventually(t, func() bool { return len(server.Requests()) >= 4 }, apitest.EvaluationTime, 50*time.Millisecond)
 	assert.Equal(t, "evaluation_running", apitest.WantProblem(t, e.Do(t, http.MethodDelete, path, nil, as), http.StatusConflict).Code)
 	assert.Equal(t, "evaluation_running", apitest.WantProblem(t, e.Do(t, http.MethodPost, path+"/_actions/resume", "{}", as), http.StatusConflict).Code)
 	for range 2 {
@@ -556,7 +556,7 @@ func TestComparisonWithANewCap(t *testing.T) {
 	made := e.Connect(t, as, project.Id, "openai", server, `,"max_concurrency":2`)
 	dataset := e.CreateDatasetOf(t, as, project.Id, "numbers", apitest.Questions(40)...)
 	started := e.Compare(t, as, apitest.ComparisonBody(project.Id, dataset.Id, made.Id, ""))
-	require.Eventually(t, func() bool { return len(server.Requests()) >= 2 }, apitest.EvaluationTime, 10*time.Millisecond)
+	require.Eventually(t, func() bool { return len(server.Requests()) >= 2 }, apitest.EvaluationTime, 50*time.Millisecond)
 	apitest.Must[contract.Comparison](t, e.Do(t, http.MethodPost, "/v1/comparisons/"+started.Id.String()+"/_actions/cancel", nil, as), http.StatusOK)
 	compared(t, e, as, started.Id)
 	close(slow)

@@ -99,10 +99,10 @@ func TestEvalRunReadsItsRuns(t *testing.T) {
 	assert.EqualValues(t, 5, running.Accounting.Pending)
 
 	apitest.Must[contract.EvalRunFinished](t, e.Do(t, http.MethodPost, path+"/_actions/finish", nil, as), http.StatusOK)
-	require.Eventually(t, func() bool { return item("q0").Repeats[0].Result.CostUsd != nil }, apitest.EvaluationTime, 20*time.Millisecond)
+	require.Eventually(t, func() bool { return item("q0").Repeats[0].Result.CostUsd != nil }, apitest.EvaluationTime, 50*time.Millisecond)
 	assert.Nil(t, apitest.Must[contract.EvalRun](t, e.Do(t, http.MethodGet, path, nil, as), http.StatusOK).Summary, "two runs may still come")
 	evaluatedRun(t, address, project.Id, runs["q3"], new(0.003), "search")
-	require.Eventually(t, func() bool { return item("q3").Repeats[0].Result.CostUsd != nil }, apitest.EvaluationTime, 20*time.Millisecond)
+	require.Eventually(t, func() bool { return item("q3").Repeats[0].Result.CostUsd != nil }, apitest.EvaluationTime, 50*time.Millisecond)
 	e.Clock.Advance(time.Minute)
 	finished := finishEvalRun(t, e, as, run.Id)
 

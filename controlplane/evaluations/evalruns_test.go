@@ -23,7 +23,7 @@ func finishEvalRun(t *testing.T, e *apitest.Env, as apitest.Option, id uuid.UUID
 	require.Eventually(t, func() bool {
 		finished = apitest.Must[contract.EvalRun](t, e.Do(t, http.MethodGet, "/v1/eval-runs/"+id.String(), nil, as), http.StatusOK)
 		return finished.Summary != nil
-	}, apitest.EvaluationTime, 20*time.Millisecond)
+	}, apitest.EvaluationTime, 50*time.Millisecond)
 	a := &finished.Accounting
 	require.Equal(t, a.Items, a.Scored+a.TargetFailed+a.JudgeFailed+a.Skipped+a.Pending)
 	require.Equal(t, finished.Progress.Total, a.Outputs+a.OutputsFailed+a.OutputsSkipped+a.OutputsPending)

@@ -51,7 +51,7 @@ func TestComparisonWhileItRuns(t *testing.T) {
 		e.Clock.Advance(20 * time.Millisecond)
 		running = comparison(t, e, as, started.Id)
 		return running.Accounting.Pending == 1 && running.Progress.CallsInFlight != nil && *running.Progress.CallsInFlight == 2
-	}, apitest.EvaluationTime, 20*time.Millisecond)
+	}, apitest.EvaluationTime, 50*time.Millisecond)
 	requireAdditive(t, &running)
 	assert.EqualValues(t, 2, running.Accounting.Scored)
 	assert.EqualValues(t, 1, running.Accounting.TargetFailed)
@@ -145,7 +145,7 @@ func TestEvalRunsDoNotWaitForComparisons(t *testing.T) {
 	running := func() int {
 		return len(apitest.Must[contract.ComparisonPage](t, e.Do(t, http.MethodGet, "/v1/comparisons?status=running", nil, as), http.StatusOK).Data)
 	}
-	require.Eventually(t, func() bool { return running() == atOnce }, apitest.EvaluationTime, 20*time.Millisecond)
+	require.Eventually(t, func() bool { return running() == atOnce }, apitest.EvaluationTime, 50*time.Millisecond)
 	run := e.BeginEvalRun(t, as, project.Id, dataset.Id, "")
 	finishEvalRun(t, e, as, run.Id)
 	assert.Equal(t, atOnce, running())
@@ -190,7 +190,7 @@ func TestCancelledComparisonKeepsAnswers(t *testing.T) {
 		require.NoError(t, e.DB.QueryRow(t.Context(), "SELECT count(*) FROM provider_calls WHERE status = 'succeeded'").Scan(&n))
 		return n
 	}
-	require.Eventually(t, func() bool { return succeeded() == 8 }, apitest.EvaluationTime, 20*time.Millisecond)
+	require.Eventually(t, func() bool { return succeeded() == 8 }, apitest.EvaluationTime, 50*time.Millisecond)
 	assert.Zero(t, comparison(t, e, as, started.Id).Progress.Done)
 	apitest.Must[contract.Comparison](t, e.Do(t, http.MethodPost, "/v1/comparisons/"+started.Id.String()+"/_actions/cancel", nil, as), http.StatusOK)
 	release()
@@ -228,16 +228,16 @@ func TestComparisonOutlivesAnOutage(t *testing.T) {
 		require.NoError(t, e.DB.QueryRow(t.Context(), "SELECT count(*) FROM provider_calls WHERE status = 'running'").Scan(&n))
 		return n
 	}
-	require.Eventually(t, func() bool { return inFlight() == 8 }, apitest.EvaluationTime, 20*time.Millisecond)
+	require.Eventually(t, func() bool { return inFlight() == 8 }, apitest.EvaluationTime, 50*time.Millisecond)
 	database.Freeze(t)
 	answer() // during the outage
 	// No call's end can be stored, and then nothing of what it said: a request that is answered later waited as long.
-	require.Eventually(t, func() bool { return strings.Count(e.Log.String(), "store the end of a model call") == 8 }, apitest.EvaluationTime, 20*time.Millisecond)
+	require.Eventually(t, func() bool { return strings.Count(e.Log.String(), "store the end of a model call") == 8 }, apitest.EvaluationTime, 50*time.Millisecond)
 	require.Equal(t, http.StatusServiceUnavailable, e.Do(t, http.MethodGet, "/v1/comparisons/"+started.Id.String(), nil, as).Code)
 	database.Thaw(t)
 	require.Eventually(t, func() bool {
 		return e.Do(t, http.MethodGet, "/v1/comparisons/"+started.Id.String(), nil, as).Code == http.StatusOK
-	}, apitest.EvaluationTime, 20*time.Millisecond)
+	}, apitest.EvaluationTime, 50*time.Millisecond)
 	ended := compared(t, e, as, started.Id)
 	assert.Equal(t, contract.EvaluationStatusSucceeded, ended.Status, "%+v", ended.Error)
 	assert.EqualValues(t, 40, ended.Accounting.Scored)

@@ -32,7 +32,7 @@ func evaluated(t *testing.T, e *apitest.Env, as apitest.Option, id uuid.UUID) (e
 		e.Clock.Advance(20 * time.Millisecond)
 		ended = apitest.Must[contract.EvalRun](t, e.Do(t, http.MethodGet, "/v1/eval-runs/"+id.String(), nil, as), http.StatusOK)
 		return ended.Summary != nil
-	}, apitest.EvaluationTime, 20*time.Millisecond) {
+	}, apitest.EvaluationTime, 50*time.Millisecond) {
 		require.FailNow(t, "no summary", "%s: %+v, %+v, %+v", ended.Status, ended.Progress, ended.VoteProgress, ended.Error)
 	}
 	requireVotesAdditive(t, &ended)

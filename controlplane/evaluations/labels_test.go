@@ -31,7 +31,7 @@ func awaitLabels(t *testing.T, e *apitest.Env, as apitest.Option, run uuid.UUID,
 	require.Eventually(t, func() bool {
 		found = apitest.Must[contract.EvalRun](t, e.Do(t, http.MethodGet, "/v1/eval-runs/"+run.String(), nil, as), http.StatusOK)
 		return found.Summary != nil && is(found.Summary.Panels[0].Labels)
-	}, apitest.EvaluationTime, 20*time.Millisecond)
+	}, apitest.EvaluationTime, 50*time.Millisecond)
 	return found
 }
 
@@ -86,7 +86,7 @@ func TestSummaryFollowsLabels(t *testing.T) {
 		assert.Equal(t, run, done)
 	}
 	assert.Len(t, server.Requests(), calls, "no model is called")
-	assert.Zero(t, e.Count(t, "SELECT count(*) FROM evaluations WHERE attempt IS NOT NULL"))
+	require.Eventually(t, func() bool { return e.Count(t, "SELECT count(*) FROM evaluations WHERE attempt IS NOT NULL") == 0 }, apitest.EvaluationTime, 50*time.Millisecond)
 
 	// While nothing works, one job waits, however many labels change.
 	stop()
@@ -147,7 +147,7 @@ func TestComparisonFollowsLabels(t *testing.T) {
 			found = apitest.Must[contract.Comparison](t, e.Do(t, http.MethodGet, "/v1/comparisons/"+first.Id.String(), nil, as), http.StatusOK)
 			labels := found.Summary.Panels[0].Labels
 			return labels == nil && outputs == 0 || labels != nil && labels.Outputs == outputs
-		}, apitest.EvaluationTime, 20*time.Millisecond)
+		}, apitest.EvaluationTime, 50*time.Millisecond)
 		return found
 	}
 	changed := followed(4)

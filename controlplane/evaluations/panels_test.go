@@ -147,7 +147,7 @@ func TestLabelsKeepTheirScale(t *testing.T) {
 	require.Eventually(t, func() bool {
 		before := apitest.Must[contract.EvalRun](t, e.Do(t, http.MethodGet, "/v1/eval-runs/"+old.Id.String(), nil, as), http.StatusOK).Summary.Panels[0]
 		return before.Labels != nil && before.Labels.Outputs == 2 && before.LabelsOnOtherScales == 1
-	}, apitest.EvaluationTime, 20*time.Millisecond)
+	}, apitest.EvaluationTime, 50*time.Millisecond)
 	assert.Equal(t, http.StatusNoContent, e.Do(t, http.MethodDelete, "/v1/eval-runs/"+short.Id.String()+"/items/"+items[0].ItemId.String()+"/label?panel=right&repeat=1", nil, as).Code)
 	assert.Equal(t, 2, e.Count(t, "SELECT count(*) FROM evaluation_labels"), "those on 1 to 5 stay")
 }

@@ -217,7 +217,7 @@ func TestExperimentsOfLangfuse(t *testing.T) {
 	assert.Equal(t, contract.EvaluationStatusSucceeded, l.only(t).Status)
 	l.Work(t)
 	summarized := func() (run contract.EvalRun) {
-		require.Eventually(t, func() bool { run = l.only(t); return run.Summary != nil }, apitest.EvaluationTime, 20*time.Millisecond)
+		require.Eventually(t, func() bool { run = l.only(t); return run.Summary != nil }, apitest.EvaluationTime, 50*time.Millisecond)
 		return run
 	}
 	run = summarized()

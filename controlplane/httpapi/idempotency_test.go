@@ -257,7 +257,7 @@ func TestWorkOutlivesItsClient(t *testing.T) {
 	go func() { answered <- create(func(r *http.Request) { *r = *r.WithContext(leaving) }) }()
 	require.Eventually(t, func() bool {
 		return e.Count(t, "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'") > 0
-	}, 5*time.Second, 5*time.Millisecond)
+	}, 5*time.Second, 50*time.Millisecond)
 	leave()
 	apitest.Golden(t, "idempotency_under_way", create())
 	require.NoError(t, lock.Rollback(t.Context()))

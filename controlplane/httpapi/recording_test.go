@@ -82,12 +82,12 @@ func TestRecorderGoesOnAfterOneProject(t *testing.T) {
 	other := run(project.Id)
 	recorder.Record(t.Context(), other)
 	go recorder.Run(t.Context())
-	require.Eventually(t, func() bool { return ingest.has(other.ID) }, time.Minute, 10*time.Millisecond, "a run of another project")
+	require.Eventually(t, func() bool { return ingest.has(other.ID) }, time.Minute, 50*time.Millisecond, "a run of another project")
 	assert.False(t, ingest.has(gone.ID))
-	require.Eventually(t, func() bool { return bytes.Contains([]byte(e.Log.String()), []byte("their project was deleted")) }, time.Minute, 10*time.Millisecond)
+	require.Eventually(t, func() bool { return bytes.Contains([]byte(e.Log.String()), []byte("their project was deleted")) }, time.Minute, 50*time.Millisecond)
 
 	ingest.mu.Lock()
 	delete(ingest.status, late.ID.String())
 	ingest.mu.Unlock()
-	require.Eventually(t, func() bool { return ingest.has(late.ID) }, time.Minute, 10*time.Millisecond, "the run that waited")
+	require.Eventually(t, func() bool { return ingest.has(late.ID) }, time.Minute, 50*time.Millisecond, "the run that waited")
 }

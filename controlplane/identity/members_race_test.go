@@ -28,7 +28,7 @@ func during(t *testing.T, e *apitest.Env, first, last func(tx pgx.Tx), request f
 	require.Eventually(t, func() bool {
 		return len(answer) > 0 || e.Count(t, `SELECT count(*) FROM pg_stat_activity
 			WHERE datname = current_database() AND wait_event_type = 'Lock'`) > 0
-	}, 10*time.Second, 10*time.Millisecond)
+	}, 10*time.Second, 50*time.Millisecond)
 	last(tx)
 	require.NoError(t, tx.Commit(t.Context()))
 	return <-answer

@@ -90,7 +90,7 @@ func TestJobsRunOnce(t *testing.T) {
 	for range 10 {
 		last = add(t, pool, queue, "once")
 	}
-	require.Eventually(t, func() bool { return state(t, pool, last) == "completed" && ran.Load() == 10 }, soon, 20*time.Millisecond)
+	require.Eventually(t, func() bool { return state(t, pool, last) == "completed" && ran.Load() == 10 }, soon, 50*time.Millisecond)
 }
 
 func TestFailedJobsRunAgain(t *testing.T) {
@@ -104,7 +104,7 @@ func TestFailedJobsRunAgain(t *testing.T) {
 		return nil
 	})
 	id := add(t, pool, queue, "retried")
-	require.Eventually(t, func() bool { return state(t, pool, id) == "completed" }, soon, 20*time.Millisecond)
+	require.Eventually(t, func() bool { return state(t, pool, id) == "completed" }, soon, 50*time.Millisecond)
 	assert.EqualValues(t, 2, ran.Load())
 }
 
@@ -119,7 +119,7 @@ func TestJobsGoOnAgain(t *testing.T) {
 		return nil
 	})
 	id := add(t, pool, queue, "waiting")
-	require.Eventually(t, func() bool { return state(t, pool, id) == "completed" }, soon, 20*time.Millisecond)
+	require.Eventually(t, func() bool { return state(t, pool, id) == "completed" }, soon, 50*time.Millisecond)
 	assert.EqualValues(t, 4, ran.Load())
 	var failed int
 	require.NoError(t, pool.QueryRow(t.Context(), "SELECT coalesce(array_length(errors, 1), 0) FROM river_job WHERE id = $1", id).Scan(&failed))
@@ -140,7 +140,7 @@ func TestCancelEndsTheContext(t *testing.T) {
 	<-started
 	require.NoError(t, pgx.BeginFunc(t.Context(), pool, func(tx pgx.Tx) error { return queue.Cancel(t.Context(), tx, id) }))
 	<-ended
-	require.Eventually(t, func() bool { return state(t, pool, id) == "cancelled" }, soon, 20*time.Millisecond)
+	require.Eventually(t, func() bool { return state(t, pool, id) == "cancelled" }, soon, 50*time.Millisecond)
 	require.NoError(t, pgx.BeginFunc(t.Context(), pool, func(tx pgx.Tx) error { return queue.Cancel(t.Context(), tx, 1<<40) }), "a job that does not exist")
 }
 
@@ -158,7 +158,7 @@ func TestStoppedProcessGivesJobsUp(t *testing.T) {
 	<-started
 	stop()
 	start(t, pool, func(context.Context, args, bool) error { return nil })
-	require.Eventually(t, func() bool { return state(t, pool, id) == "completed" }, soon, 20*time.Millisecond)
+	require.Eventually(t, func() bool { return state(t, pool, id) == "completed" }, soon, 50*time.Millisecond)
 	var failed int
 	require.NoError(t, pool.QueryRow(t.Context(), "SELECT coalesce(array_length(errors, 1), 0) FROM river_job WHERE id = $1", id).Scan(&failed))
 	assert.Zero(t, failed)
@@ -178,7 +178,7 @@ func TestJobsOfGoneProcesses(t *testing.T) {
 	_, err = pool.Exec(t.Context(), "INSERT INTO job_workers VALUES ('killed', now() - interval '1 minute'), ('alive', now() + interval '1 hour')")
 	require.NoError(t, err)
 	start(t, pool, func(context.Context, args, bool) error { return nil })
-	require.Eventually(t, func() bool { return state(t, pool, killed) == "completed" }, soon, 20*time.Millisecond)
+	require.Eventually(t, func() bool { return state(t, pool, killed) == "completed" }, soon, 50*time.Millisecond)
 	assert.Equal(t, "running", state(t, pool, alive))
 }
 
@@ -212,7 +212,7 @@ func TestRepeatedJobs(t *testing.T) {
 			<-done
 		})
 	}
-	require.Eventually(t, func() bool { return ran.Load() >= 5 }, soon, 20*time.Millisecond)
+	require.Eventually(t, func() bool { return ran.Load() >= 5 }, soon, 50*time.Millisecond)
 	assert.Zero(t, together.Load())
 }
 

@@ -382,14 +382,14 @@ func TestCompletionEndsWithItsClient(t *testing.T) {
 					_, _ = bufio.NewReader(response.Body).ReadString('\x00')
 				}
 			}()
-			require.Eventually(t, func() bool { return len(server.Requests()) == 1 }, 10*time.Second, 5*time.Millisecond)
+			require.Eventually(t, func() bool { return len(server.Requests()) == 1 }, 10*time.Second, 50*time.Millisecond)
 			time.Sleep(100 * time.Millisecond)
 			cancel()
 			<-ended
-			require.Eventually(t, func() bool { return server.Requests()[0].Gone }, 10*time.Second, 5*time.Millisecond, "%s%s", kind, stream)
+			require.Eventually(t, func() bool { return server.Requests()[0].Gone }, 10*time.Second, 50*time.Millisecond, "%s%s", kind, stream)
 			require.Eventually(t, func() bool {
 				return apitest.Must[contract.Provider](t, e.Do(t, http.MethodGet, "/v1/providers/"+made.Id.String(), nil, as), http.StatusOK).Activity.Running == 0
-			}, 10*time.Second, 5*time.Millisecond)
+			}, 10*time.Second, 50*time.Millisecond)
 		}
 	}
 }

@@ -92,7 +92,7 @@ func TestReplayGoesOnInAnotherProcess(t *testing.T) {
 	connection := l.Connect(t, l.as, l.project, "openai", server, `,"max_concurrency":20`).Id
 	stop := l.Work(t)
 	started := l.start(t, fmt.Sprintf(`"provider_id":%q,"max_cost_usd":100,`, connection)+asking)
-	require.Eventually(t, func() bool { return held.Load() >= 4 }, apitest.ReplayTime, 10*time.Millisecond, "calls wait for their answers")
+	require.Eventually(t, func() bool { return held.Load() >= 4 }, apitest.ReplayTime, 50*time.Millisecond, "calls wait for their answers")
 	stop()
 	stopped.Store(true)
 	// It says nothing wrong meanwhile.

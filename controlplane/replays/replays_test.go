@@ -23,7 +23,7 @@ func replayed(t *testing.T, e *apitest.Env, as apitest.Option, id uuid.UUID) (en
 		e.Clock.Advance(20 * time.Millisecond)
 		ended = apitest.Must[contract.Replay](t, e.Do(t, http.MethodGet, "/v1/replays/"+id.String(), nil, as), http.StatusOK)
 		return ended.Verdict != nil || ended.Status == contract.ReplayStatusFailed
-	}, apitest.ReplayTime, 20*time.Millisecond) {
+	}, apitest.ReplayTime, 50*time.Millisecond) {
 		require.FailNow(t, "no verdict", "%s: %+v, %+v\n%s", ended.Status, ended.Progress, ended.Error, e.Log)
 	}
 	if ended.Verdict != nil {

@@ -338,6 +338,6 @@ func TestExportBreaksOff(t *testing.T) {
 	// What was sent until then is charged and logged, once the handler has ended.
 	require.Eventually(t, func() bool {
 		return strings.Count(e.Log.String(), `"route":"/v1/runs/export"`) == logged+1
-	}, time.Minute, 10*time.Millisecond)
+	}, time.Minute, 50*time.Millisecond)
 	assert.Greater(t, before-left(), 5000.0)
 }

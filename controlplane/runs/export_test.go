@@ -63,7 +63,7 @@ func TestExportDuringDeletion(t *testing.T) {
 			var left uint64
 			require.NoError(t, conn.QueryRow(t.Context(), "SELECT count() FROM system.mutations WHERE database = currentDatabase() AND NOT is_done").Scan(&left))
 			return left == 0
-		}, time.Minute, 10*time.Millisecond)
+		}, time.Minute, 50*time.Millisecond)
 	}
 	// export returns the ids of the runs that are handed over, and how many spans follow each.
 	export := func(t *testing.T, project uuid.UUID, during func(*Run)) (ids []uuid.UUID, spans map[uuid.UUID]int) {

@@ -23,7 +23,7 @@ const (
 	// stopTime limits an orderly stop.
 	stopTime = time.Minute
 	// Tick is the interval of checking a condition.
-	Tick = 10 * time.Millisecond
+	Tick = 50 * time.Millisecond
 )
 
 // Product is one instance on this machine.
