@@ -10,6 +10,7 @@ import (
 	"os"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 )
 
@@ -110,20 +111,21 @@ type body struct {
 	reading sync.Mutex // held while waiting for the client
 	ended   bool       // it was read to its end
 	failed  *Error
-	closed  bool
+
+	closed atomic.Bool
 
 	deadlines   sync.Mutex // guards the fields below, and the order in which deadlines are set
 	until       time.Time  // when reading must end
 	waiting     bool
 	gaveUp      bool
-	interrupted bool // by Close
+	interrupted bool // by stop
 }
 
 func (b *body) Read(p []byte) (int, error) {
 	b.reading.Lock()
 	defer b.reading.Unlock()
 	switch {
-	case b.closed:
+	case b.closed.Load():
 		return 0, http.ErrBodyReadAfterClose
 	case b.ended:
 		return 0, io.EOF
@@ -147,6 +149,7 @@ func (b *body) read(p []byte, wait time.Duration) (int, error) {
 		err = http.ErrBodyReadAfterClose
 	case err == io.EOF:
 		b.ended = true
+		b.forget()
 	case err != nil:
 		b.failed = &Error{cause: err, stopped: stopped && errors.Is(err, os.ErrDeadlineExceeded)}
 		err = b.failed
@@ -185,6 +188,15 @@ func (b *body) giveUp() {
 	}
 }
 
+// forget removes a deadline of giveUp that came after the end of the body: the server waits for the client to disconnect.
+func (b *body) forget() {
+	b.deadlines.Lock()
+	defer b.deadlines.Unlock()
+	if b.gaveUp {
+		b.setDeadline(time.Time{})
+	}
+}
+
 func (b *body) interrupt() {
 	b.deadlines.Lock()
 	defer b.deadlines.Unlock()
@@ -194,24 +206,35 @@ func (b *body) interrupt() {
 	}
 }
 
-// Close ends the reading, even in another goroutine. The rest is read at the end of the request.
+// Close ends the reading. A read that waits for the client in another goroutine ends with the request, which also reads the
+// rest.
 func (b *body) Close() error {
+	b.closed.Store(true)
+	return nil
+}
+
+// stop ends a read in another goroutine, and reports whether there was one. The server takes what ends it for a broken
+// connection, and cancels the context of this request and of all that follow on the connection.
+func (b *body) stop() (interrupted bool) {
+	b.closed.Store(true)
 	if !b.reading.TryLock() {
+		interrupted = true
 		b.interrupt()
 		b.reading.Lock()
 	}
 	defer b.reading.Unlock()
-	b.closed = true
 	b.deadlines.Lock()
 	b.interrupted = false
 	b.deadlines.Unlock()
-	return nil
+	return interrupted
 }
 
 // end lets the client finish, or has the connection closed. Otherwise a server of HTTP/1 would wait for the rest
 // without a limit, or take it for the next request.
 func (b *body) end(w http.ResponseWriter) {
-	_ = b.Close() // always nil
+	if b.stop() {
+		closeAfterAnswer(w)
+	}
 	if b.ended {
 		return
 	}

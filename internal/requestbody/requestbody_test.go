@@ -241,6 +241,37 @@ func TestReaderThatOutlivesItsHandler(t *testing.T) {
 	assert.Empty(t, logged.String())
 }
 
+// The end of a body may be read in the moment in which its handler ends. The requests that follow on the connection are not
+// cancelled for it. The reader and the handler meet only sometimes, so there are many tries.
+func TestEndOfBodyMeetsEndOfHandler(t *testing.T) {
+	t.Parallel()
+	var readers sync.WaitGroup
+	server := httptest.NewServer(Bound(t.Context(), http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.Context().Err() != nil {
+			w.WriteHeader(http.StatusGone)
+			return
+		}
+		started := make(chan struct{})
+		readers.Go(func() {
+			close(started)
+			_, _ = io.Copy(io.Discard, r.Body) // it may be closed
+		})
+		<-started
+		w.WriteHeader(http.StatusForbidden)
+	}), generous))
+	t.Cleanup(server.Close)
+	client := server.Client()
+	for n := range 3000 {
+		response, err := client.Post(server.URL, "text/plain", strings.NewReader(strings.Repeat("x", n%64<<10)))
+		require.NoError(t, err)
+		_, err = io.Copy(io.Discard, response.Body)
+		require.NoError(t, err)
+		require.NoError(t, response.Body.Close())
+		require.Equal(t, http.StatusForbidden, response.StatusCode, n)
+	}
+	readers.Wait()
+}
+
 func TestStopping(t *testing.T) {
 	t.Parallel()
 	stopping, stop := context.WithCancel(t.Context())
