@@ -7,6 +7,9 @@ import (
 	"slices"
 	"testing"
 	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 )
 
 // TestBrowserFigures measures how soon long runs can be read, beside the limits that the product promises. It fails on
@@ -22,7 +25,14 @@ func TestBrowserFigures(t *testing.T) {
 		id := p.sendLongRun(t, spans)
 		runs = append(runs, map[string]any{"id": id, "spans": spans})
 	}
-	time.Sleep(10 * time.Second) // the store merges its parts
+	store := p.product.ClickHouse(t)
+	last := uint64(0)
+	require.Eventually(t, func() bool { // the store has merged its parts
+		before := last
+		var merges uint64
+		err := store.QueryRow(t.Context(), "SELECT count(), (SELECT count() FROM system.merges WHERE database = currentDatabase()) FROM system.parts WHERE active AND database = currentDatabase()").Scan(&last, &merges)
+		return assert.NoError(t, err) && merges == 0 && last == before
+	}, 2*time.Minute, 2*time.Second)
 	var figures []struct {
 		Spans              int     `json:"spans"`
 		OpenMs             float64 `json:"openMs"`
