@@ -93,7 +93,7 @@ generated-fresh: generate ## Fail if a generated file is stale
 
 .PHONY: test-go
 test-go: engines collector _build/looptrace ## Run the Go tests on real ClickHouse, PostgreSQL and Kafka
-	$(GO) test -timeout 30m $$($(GO) list ./... | grep -v -e /_build/ -e /test/e2e -e /test/operations -e /test/faults -e /test/security -e '/test/bench$$')
+	$(GO) test -timeout 30m $$($(GO) list ./... | grep -v -e /_build/ -e /test/e2e -e /test/operations -e /test/faults -e /test/security -e /test/upgrade -e '/test/bench$$')
 
 .PHONY: conformance
 conformance: ## Print dialect × field for real instrumentations: right, wrong, absent at source
@@ -123,7 +123,7 @@ _build/sdk-venv/.installed: sdk/python/test-requirements.txt sdk/python/pyprojec
 	$(sdk_bin)/python -m pip install --quiet --disable-pip-version-check --no-deps --editable sdk/python
 	@touch $@
 
-e2e_tests := ./test/e2e/... ./test/operations/... ./test/security
+e2e_tests := ./test/e2e/... ./test/operations/... ./test/security ./test/upgrade
 
 # e2e and faults at once: the browsers of one need the processors, the other mostly waits. The broker's faults are in test-go.
 .PHONY: test-product
@@ -131,8 +131,12 @@ test-product: build _build/sdk-venv/.installed
 	$(GO) test -count=1 -p 2 -timeout $(if $(FAULTS),6h,50m) -v $(e2e_tests) ./test/faults/...
 
 .PHONY: e2e
-e2e: build _build/sdk-venv/.installed ## Test the built product with stock SDKs and a browser: counters, readiness, probe, security
+e2e: build _build/sdk-venv/.installed ## Test the built product with stock SDKs and a browser: counters, readiness, probe, security, upgrade
 	$(GO) test -count=1 -p 1 -timeout 35m -v $(e2e_tests)
+
+.PHONY: upgrade-data
+upgrade-data: build ## Write a data folder of this release, which later ones must open (test/upgrade)
+	UPGRADE_WRITE=$(VERSION) $(GO) test -count=1 -timeout 20m -run '^TestWrite$$' -v ./test/upgrade
 
 # Tests with recorded payloads in the folder LOOPTRACE_REALDATA. No other test needs them.
 realdata_tests := ^(TestRealTraces|TestRealSpans|TestHostileSpans|TestRealRuns|TestSurvival|TestConformance|TestOpenRealCalls|TestRealReplayability)$$
