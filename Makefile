@@ -173,6 +173,10 @@ _build/sdk-venv/.installed: sdk/python/test-requirements.txt sdk/python/pyprojec
 lint-sdk: _build/sdk-venv/.installed ## Lint and type-check the Python SDK
 	cd sdk/python && $(sdk_bin)/ruff check . && $(sdk_bin)/ruff format --check . && $(sdk_bin)/mypy
 
+.PHONY: upgrade-data
+upgrade-data: build ## Write a data folder of this release, which later ones must open (test/upgrade)
+	UPGRADE_WRITE=$(VERSION) $(GO) test -count=1 -timeout 20m -run '^TestWrite$$' -v ./test/upgrade
+
 # Tests with recorded payloads in the folder LOOPTRACE_REALDATA. No other test needs them.
 realdata_tests := ^(TestRealTraces|TestRealSpans|TestHostileSpans|TestRealRuns|TestSurvival|TestConformance|TestOpenRealCalls|TestRealReplayability)$$
 

@@ -211,9 +211,9 @@ func TestFrozenStores(t *testing.T) {
 		defer cancel()
 		if strings.Contains(o.path, "/stream?") {
 			r := httptest.NewRequestWithContext(ctx, http.MethodGet, o.path, nil)
-			cookie(session)(r)
+			apitest.Cookie(session)(r)
 			w := httptest.NewRecorder()
-			e.api.ServeHTTP(untilFlush{w, cancel}, r)
+			e.API.ServeHTTP(untilFlush{w, cancel}, r)
 			return w
 		}
 		as := apitest.Cookie(session)

@@ -1,7 +1,7 @@
 // Outputs that fail, a server that is slow or down, and a viewer who reads and starts nothing.
 import { createAccount, invite, otherBrowser } from "./colleague.mjs";
 import { inspect } from "./inspect.mjs";
-import { check, same, scenario } from "./scenario.mjs";
+import { check, retry, same, scenario } from "./scenario.mjs";
 
 await scenario(async (page, { base, projectId, dataset, connection, email, password }, context) => {
   const project = `/p/${projectId}`;
@@ -60,7 +60,7 @@ await scenario(async (page, { base, projectId, dataset, connection, email, passw
   await page.getByTestId("problem").getByText("The server didn't respond").waitFor();
   await inspect(page, "comparisons-down");
   await page.unroute("**/v1/comparisons?*");
-  await page.getByRole("button", { name: "Retry" }).click();
+  await retry(page);
   await page.getByTestId("comparison-row").first().waitFor();
   await page.goto(`${project}/comparisons/00000000-0000-4000-8000-000000000000`);
   await page.getByTestId("problem").waitFor();

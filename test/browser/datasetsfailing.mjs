@@ -1,6 +1,6 @@
 // The pages of datasets while the server is slow, and while it doesn't answer.
 import { inspect } from "./inspect.mjs";
-import { scenario, until } from "./scenario.mjs";
+import { retry, scenario, until } from "./scenario.mjs";
 
 await scenario(async (page, { projectId, large }) => {
   const dataset = `/p/${projectId}/datasets/${large}`;
@@ -29,7 +29,7 @@ await scenario(async (page, { projectId, large }) => {
     await page.getByTestId("problem").getByText("The server didn't respond").first().waitFor();
     await inspect(page, `datasets-down-${name}`);
     answer = (route) => route.fallback();
-    await page.getByRole("button", { name: "Retry" }).first().click();
+    await retry(page);
     await until(`${name} recovers`, async () => (await page.getByTestId("problem").count()) === 0);
   }
   held = [];

@@ -1,7 +1,7 @@
 // A user reads eval-runs and their items, compares and checks them, and cancels and deletes one; a viewer only reads.
 import { createAccount, invite, otherBrowser } from "./colleague.mjs";
 import { inspect } from "./inspect.mjs";
-import { check, same, scenario, until } from "./scenario.mjs";
+import { check, retry, same, scenario, until } from "./scenario.mjs";
 
 await scenario(async (page, { base, projectId, baseline, candidate, running, email, password }, context) => {
   const list = `/p/${projectId}/eval-runs`;
@@ -113,7 +113,7 @@ await scenario(async (page, { base, projectId, baseline, candidate, running, ema
   await page.goto(list);
   await page.getByTestId("problem").getByText("The server didn't respond").waitFor();
   await page.unroute("**/v1/eval-runs?*");
-  await page.getByRole("button", { name: "Retry" }).click();
+  await retry(page);
   await rows.first().waitFor();
   await page.goto(`${list}/00000000-0000-4000-8000-000000000000`);
   await page.getByTestId("problem").waitFor();

@@ -112,6 +112,10 @@ export async function until(what, condition) {
   }
 }
 
+/** Presses "Retry", unless the page has asked again by itself. */
+export const retry = (page) =>
+  page.evaluate(() => [...document.querySelectorAll("button")].find((button) => button.textContent === "Retry")?.click());
+
 /** Waits until a value equals `want`, compared as JSON. */
 export async function same(what, want, read) {
   let got;
