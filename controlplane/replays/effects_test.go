@@ -17,7 +17,7 @@ import (
 	"github.com/looptrace/looptrace/test/provider"
 )
 
-// replayLab is a recorded run of orderAgent, with what replays it.
+// replayLab is a recorded run of apitest.OrderAgent, with what replays it.
 type replayLab struct {
 	*apitest.Env
 	session string
