@@ -22,9 +22,9 @@ type Limits struct {
 	Total time.Duration
 }
 
-// lingerTime is how long a client that already has its answer may go on sending. Most clients do not read an early
-// answer if the connection is closed while they send.
-const lingerTime = 2 * time.Second
+// linger is how long a client that already has its answer may go on sending. Most clients do not read an early answer if
+// the connection is closed while they send.
+var linger = Limits{Idle: 2 * time.Second, Total: 10 * time.Second}
 
 // stopTime is how long bodies may go on to arrive after the server begins to stop.
 const stopTime = time.Second
@@ -94,6 +94,10 @@ func Extend(ctx context.Context, total time.Duration) {
 	if !bounded {
 		return
 	}
+	b.extend(total)
+}
+
+func (b *body) extend(total time.Duration) {
 	b.deadlines.Lock()
 	defer b.deadlines.Unlock()
 	if !b.gaveUp {
@@ -239,10 +243,10 @@ func (b *body) end(w http.ResponseWriter) {
 		return
 	}
 	if b.failed == nil && !b.expects && b.connection.Flush() == nil {
-		b.linger()
+		b.extend(linger.Total)
 		buffer := make([]byte, 32<<10)
 		for !b.ended && b.failed == nil {
-			_, _ = b.read(buffer, lingerTime) // the error is kept
+			_, _ = b.read(buffer, linger.Idle) // the error is kept
 		}
 		if b.ended {
 			return
@@ -251,15 +255,6 @@ func (b *body) end(w http.ResponseWriter) {
 	b.setDeadline(longAgo) // Close does not wait
 	_ = b.client.Close()   // the rest is not needed
 	closeAfterAnswer(w)
-}
-
-// linger waits for the rest of the body unless the server stops.
-func (b *body) linger() {
-	b.deadlines.Lock()
-	defer b.deadlines.Unlock()
-	if !b.gaveUp {
-		b.until = time.Now().Add(lingerTime)
-	}
 }
 
 // closeAfterAnswer makes the server close the connection, as it does after a body that is too large. There is no
