@@ -99,7 +99,7 @@ packages = ./test/e2e $(filter-out %/test/bench %/test/audit %/test/security %/t
 
 .PHONY: test
 test: prerequisites build $(TESTSUM) _build/sdk-venv/.installed ui/node_modules/.package-lock.json ## Test that the product works, before a change is sent; installs what it needs
-	@scripts/stage "make test" $(MAKE) --no-print-directory -j3 test-go test-ui test-sdk
+	@scripts/stage "make test" $(MAKE) --no-print-directory -j2 test-go test-clients
 
 .PHONY: test-all
 test-all: ## Run every test but those of make test-release
@@ -137,6 +137,11 @@ test-slow: build $(TESTSUM) _build/sdk-venv/.installed
 conformance: ## Print dialect × field for real instrumentations: right, wrong, absent at source
 	@mkdir -p _build
 	@CONFORMANCE_REPORT=$(abspath _build/conformance.md) $(GO) test -count=1 ./test/conformance; status=$$?; cat _build/conformance.md; exit $$status
+
+.PHONY: test-clients
+test-clients:
+	@$(MAKE) --no-print-directory test-ui
+	@$(MAKE) --no-print-directory test-sdk
 
 .PHONY: test-ui
 test-ui: ui/node_modules/.package-lock.json ## Run the UI's unit tests
