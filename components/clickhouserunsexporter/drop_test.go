@@ -46,7 +46,7 @@ func TestDropsWithoutGenAI(t *testing.T) {
 			if assert.Len(c, left, 1, table) {
 				assert.Equal(c, kept, left[0].RunID)
 			}
-		}, 20*time.Second, 50*time.Millisecond)
+		}, 2*time.Minute, 50*time.Millisecond)
 	}
 	require.NoError(t, e.shutdown(t.Context()))
 	metadatatest.AssertEqualExporterClickhouserunsTracesDropped(t, tel,

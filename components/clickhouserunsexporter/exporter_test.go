@@ -78,7 +78,7 @@ func TestStoreAway(t *testing.T) {
 	server.Start(t)
 	require.EventuallyWithT(t, func(c *assert.CollectT) {
 		assert.NoError(c, e.ConsumeTraces(t.Context(), oneSpan(project)))
-	}, 20*time.Second, 50*time.Millisecond)
+	}, 2*time.Minute, 50*time.Millisecond)
 	conn, err := clickhouse.Open(url)
 	require.NoError(t, err)
 	defer func() { assert.NoError(t, conn.Close()) }()
