@@ -80,7 +80,7 @@ await scenario(async (page, { projectId, key, runId }) => {
   await page.keyboard.press("Escape");
 
   // Three columns stream long texts at once.
-  await message(2, "user").fill(SECTION.repeat(SECTIONS));
+  await message(2, "user").fill(SECTION.repeat(SECTIONS), { timeout: 300_000 }); // a long text for a busy browser
   await choose(1, "echo@100ms+1ms");
   await action(1, "Duplicate column");
   await action(1, "Duplicate column");
