@@ -95,11 +95,11 @@ slow_tests := ^($(subst $() ,|,$(strip \
   TestAccessibility TestHostileContent TestLangfuseExperiment TestPages)))$$
 slow_packages := ./test/faults/... ./test/security ./test/e2e
 # test/audit compiles a scanner of vulnerabilities: it is in test-release.
-packages = ./test/e2e $(filter-out %/test/bench %/test/audit %/test/security %/test/faults/cluster %/test/e2e,$(shell $(GO) list ./... | grep -v /_build/))
+packages = $(filter-out %/test/bench %/test/audit %/test/security %/test/faults/cluster %/test/e2e,$(shell $(GO) list ./... | grep -v /_build/))
 
 .PHONY: test
 test: prerequisites build $(TESTSUM) _build/sdk-venv/.installed ui/node_modules/.package-lock.json ## Test that the product works, before a change is sent; installs what it needs
-	@scripts/stage "make test" $(MAKE) --no-print-directory -j2 test-go test-clients
+	@scripts/stage "make test" $(MAKE) --no-print-directory -j3 test-go test-e2e test-clients
 
 .PHONY: test-all
 test-all: ## Run every test but those of make test-release
@@ -124,14 +124,18 @@ generated-fresh: generate ## Fail if a generated file is stale
 	@git diff --exit-code --stat -- '*.gen.go' '*.gen.yaml' '*.gen.ts' '**/generated_*.go' '**/documentation.md' || (echo "generated files are stale: commit the result of 'make generate'"; exit 1)
 
 # One ClickHouse and one PostgreSQL serve all packages. More tests than processors run at once, because most of them wait.
-# The browsers come first: they take longest.
 .PHONY: test-go
-test-go: build $(TESTSUM) _build/sdk-venv/.installed ## Run the Go tests on real ClickHouse, PostgreSQL and Kafka, and on the built product
-	@scripts/stage $@ scripts/go-test $(TESTSUM) $@ $(GO) run ./test/engines/share -- -p 2 -parallel 4 -timeout 30m -skip '$(slow_tests)' $(packages)
+test-go: build $(TESTSUM) ## Run the Go tests on real ClickHouse, PostgreSQL and Kafka, and on the built product
+	@scripts/stage $@ scripts/go-test $(TESTSUM) $@ $(GO) run ./test/engines/share -- -p 2 -parallel 3 -timeout 30m -skip '$(slow_tests)' $(packages)
+
+# Two browsers are enough for two processors.
+.PHONY: test-e2e
+test-e2e: build $(TESTSUM) _build/sdk-venv/.installed ## Test the built product with stock SDKs, MCP clients and a browser
+	@scripts/stage $@ scripts/go-test $(TESTSUM) $@ -- -parallel 2 -timeout 40m -skip '$(slow_tests)' ./test/e2e
 
 .PHONY: test-slow
 test-slow: build $(TESTSUM) _build/sdk-venv/.installed
-	@scripts/stage $@ scripts/go-test $(TESTSUM) $@ -- -p 3 -parallel 3 -timeout 50m -run '$(slow_tests)' $(slow_packages)
+	@scripts/stage $@ scripts/go-test $(TESTSUM) $@ -- -p 2 -parallel 2 -timeout 50m -run '$(slow_tests)' $(slow_packages)
 
 .PHONY: conformance
 conformance: ## Print dialect × field for real instrumentations: right, wrong, absent at source
