@@ -130,7 +130,9 @@ await scenario(async (page, { base, projectId, runId, email, colleague, password
   await page.getByRole("button", { name: "Create project" }).click();
   await page.waitForURL("**/connect");
   check(!page.url().includes(projectId), "the new project opened");
-  await page.getByRole("navigation", { name: "Project" }).getByRole("link", { name: "Settings" }).click();
+  const settings = page.getByRole("navigation", { name: "Project" }).getByRole("link", { name: "Settings" });
+  await until("the navigation is the new project's", async () => !(await settings.getAttribute("href")).includes(projectId));
+  await settings.click();
   await page.getByRole("button", { name: "Delete the workspace…" }).click();
   await page.getByTestId("contents").getByText("1 project").waitFor();
   const remove = page.getByRole("button", { name: "Delete workspace" });
