@@ -24,7 +24,7 @@ import (
 )
 
 // startTimeout limits an engine's start. It is long, for machines that build and test many packages at once.
-const startTimeout = 60 * time.Second
+const startTimeout = 3 * time.Minute
 
 // template is the migrated database whose schema each test's database has.
 const template = "looptrace_template"
