@@ -103,7 +103,7 @@ func (c *Client) Complete(ctx context.Context, request Request, onDelta func(Del
 	x := c.exchange(ctx)
 	defer x.end()
 	defer x.limit(c.timeout(stream), errLong).Stop()
-	err = x.send(call)
+	err = x.send(call) //nolint:contextcheck // the exchange has the context
 	if err == nil {
 		err = x.read(call, onDelta)
 	}
@@ -257,7 +257,7 @@ func (c *Client) modelPage(ctx context.Context, path string, read func([]byte) (
 	x := c.exchange(ctx)
 	defer x.end()
 	list := &call{path: path, answer: &answer{}}
-	err := x.send(list)
+	err := x.send(list) //nolint:contextcheck // the exchange has the context
 	var page []Model
 	var next string
 	if err == nil {

@@ -79,7 +79,7 @@ func (x *exchange) send(c *call) error {
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 	}
 	timer := x.wait(x.client.conn.IdleTimeout)
-	response, err := client.Do(request)
+	response, err := client.Do(request) //nolint:bodyclose // end closes it
 	timer.Stop()
 	if err != nil {
 		return err

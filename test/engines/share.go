@@ -16,12 +16,12 @@ const (
 // Share starts both engines, and runs a command whose test binaries use them. It ends them with the command, whose error it
 // returns.
 func Share(ctx context.Context, name string, args ...string) error {
-	clickhouse, err := startClickHouse()
+	clickhouse, err := startClickHouse() //nolint:contextcheck // it outlives what starts it, and has its own time
 	if err != nil {
 		return err
 	}
 	defer clickhouse.remove()
-	postgres, err := startPostgres()
+	postgres, err := startPostgres() //nolint:contextcheck // it outlives what starts it, and has its own time
 	if err != nil {
 		return err
 	}

@@ -33,7 +33,7 @@ func listen(t *testing.T, options provider.Options, address string) *provider.Se
 	defer cancel()
 	var server *provider.Server
 	require.NoError(t, product.Wait(ctx, func(context.Context) (err error) {
-		server, err = provider.Listen(t.Context(), address, options)
+		server, err = provider.Listen(t.Context(), address, options) //nolint:contextcheck // the test's, not the condition's
 		return err
 	}))
 	t.Cleanup(func() { require.NoError(t, server.Close()) })

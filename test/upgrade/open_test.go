@@ -176,7 +176,7 @@ func (f *folder) awaitRun(t *testing.T, id string) (run object) {
 	ctx, cancel := context.WithTimeout(t.Context(), appearTime)
 	defer cancel()
 	require.NoError(t, product.Wait(ctx, func(context.Context) error {
-		answer := f.as(t, f.record.Keys.Admin).send(http.MethodGet, "/v1/runs/"+id, product.JSON, nil)
+		answer := f.as(t, f.record.Keys.Admin).send(http.MethodGet, "/v1/runs/"+id, product.JSON, nil) //nolint:contextcheck // it takes the test's
 		if answer.Status != http.StatusOK {
 			return errors.New(string(answer.Body))
 		}

@@ -65,7 +65,7 @@ func TestSubjects(t *testing.T) {
 		found[subject] = true
 		_, isCovered := covered[subject]
 		_, isDataless := dataless[subject]
-		assert.True(t, isCovered != isDataless, "subject %s: let TestWrite use it and name it in covered, or name it in dataless, not both", subject)
+		assert.NotEqual(t, isCovered, isDataless, "subject %s: let TestWrite use it and name it in covered, or name it in dataless, not both", subject)
 	}
 	for _, named := range []map[string]string{covered, dataless} {
 		for subject := range named {
