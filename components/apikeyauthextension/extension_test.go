@@ -427,6 +427,7 @@ func TestPostgresAwayAndBack(t *testing.T) {
 	assert.Equal(t, lookups, sums(t, telemetry, "otelcol_apikeyauth_lookups"))
 
 	server.Start(t)
+	db.pool.Reset() // the test's own connections ended with the server
 	awaitState(t, a, unused, "ok")
 	require.Equal(t, "unknown key", stateOf(t.Context(), a, apikey.Mint()))
 	db.change(t, cached, "revoked_at = now()")

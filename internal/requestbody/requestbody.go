@@ -118,11 +118,10 @@ type body struct {
 
 	closed atomic.Bool
 
-	deadlines   sync.Mutex // guards the fields below, and the order in which deadlines are set
-	until       time.Time  // when reading must end
-	waiting     bool
-	gaveUp      bool
-	interrupted bool // by stop
+	deadlines sync.Mutex // guards the fields below, and the order in which deadlines are set
+	until     time.Time  // when reading must end
+	waiting   bool
+	gaveUp    bool
 }
 
 func (b *body) Read(p []byte) (int, error) {
@@ -146,14 +145,14 @@ func (b *body) read(p []byte, wait time.Duration) (int, error) {
 	n, err := b.client.Read(p)
 	b.deadlines.Lock()
 	b.waiting = false
-	interrupted, stopped := b.interrupted, b.gaveUp
+	stopped := b.gaveUp
 	b.deadlines.Unlock()
 	switch {
-	case interrupted && errors.Is(err, os.ErrDeadlineExceeded):
-		err = http.ErrBodyReadAfterClose
 	case err == io.EOF:
 		b.ended = true
-		b.forget()
+		if stopped {
+			b.forget()
+		}
 	case err != nil:
 		b.failed = &Error{cause: err, stopped: stopped && errors.Is(err, os.ErrDeadlineExceeded)}
 		err = b.failed
@@ -166,10 +165,7 @@ func (b *body) wait(d time.Duration) {
 	defer b.deadlines.Unlock()
 	b.waiting = true
 	deadline := time.Now().Add(d)
-	switch {
-	case b.interrupted:
-		deadline = longAgo
-	case b.until.Before(deadline):
+	if b.until.Before(deadline) {
 		deadline = b.until
 	}
 	b.setDeadline(deadline)
@@ -192,69 +188,60 @@ func (b *body) giveUp() {
 	}
 }
 
-// forget removes a deadline of giveUp that came after the end of the body: the server waits for the client to disconnect.
+// forget removes a deadline that was set after the end of the body was read: the server waits for the client to disconnect.
 func (b *body) forget() {
 	b.deadlines.Lock()
 	defer b.deadlines.Unlock()
-	if b.gaveUp {
-		b.setDeadline(time.Time{})
-	}
+	b.setDeadline(time.Time{})
 }
 
-func (b *body) interrupt() {
-	b.deadlines.Lock()
-	defer b.deadlines.Unlock()
-	b.interrupted = true
-	if b.waiting {
-		b.setDeadline(longAgo)
-	}
-}
-
-// Close ends the reading. A read that waits for the client in another goroutine ends with the request, which also reads the
-// rest.
+// Close ends the reading. A read that waits for the client in another goroutine goes on until the request ends: the server
+// would take an interruption for a broken connection, and cancel all requests that follow on it.
 func (b *body) Close() error {
 	b.closed.Store(true)
 	return nil
 }
 
-// stop ends a read in another goroutine, and reports whether there was one. The server takes what ends it for a broken
-// connection, and cancels the context of this request and of all that follow on the connection.
-func (b *body) stop() (interrupted bool) {
-	b.closed.Store(true)
-	if !b.reading.TryLock() {
-		interrupted = true
-		b.interrupt()
-		b.reading.Lock()
-	}
-	defer b.reading.Unlock()
-	b.deadlines.Lock()
-	b.interrupted = false
-	b.deadlines.Unlock()
-	return interrupted
-}
-
 // end lets the client finish, or has the connection closed. Otherwise a server of HTTP/1 would wait for the rest
 // without a limit, or take it for the next request.
 func (b *body) end(w http.ResponseWriter) {
-	if b.stop() {
-		closeAfterAnswer(w)
-	}
-	if b.ended {
-		return
-	}
-	if b.failed == nil && !b.expects && b.connection.Flush() == nil {
-		b.extend(linger.Total)
-		buffer := make([]byte, 32<<10)
-		for !b.ended && b.failed == nil {
-			_, _ = b.read(buffer, linger.Idle) // the error is kept
-		}
-		if b.ended {
+	_ = b.Close() // always nil
+	failed := false
+	if b.reading.TryLock() {
+		ended := b.ended
+		failed = b.failed != nil
+		b.reading.Unlock()
+		if ended {
 			return
 		}
+	}
+	if !failed && !b.expects && b.connection.Flush() == nil && b.drain() {
+		return
 	}
 	b.setDeadline(longAgo) // Close does not wait
 	_ = b.client.Close()   // the rest is not needed
 	closeAfterAnswer(w)
+}
+
+// drain reads the rest, after a read in another goroutine has ended with what comes. It reports whether the end came in time.
+func (b *body) drain() bool {
+	b.extend(linger.Total)
+	b.deadlines.Lock()
+	if b.waiting {
+		b.setDeadline(time.Now().Add(linger.Idle))
+	}
+	b.deadlines.Unlock()
+	b.reading.Lock()
+	defer b.reading.Unlock()
+	if b.ended {
+		b.forget()
+		return true
+	}
+	buffer := make([]byte, 32<<10)
+	for !b.ended && b.failed == nil {
+		_, _ = b.read(buffer, linger.Idle) // the error is kept
+	}
+	return b.ended
 }
 
 // closeAfterAnswer makes the server close the connection, as it does after a body that is too large. There is no
