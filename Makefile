@@ -99,7 +99,7 @@ packages = $(filter-out %/test/bench %/test/audit %/test/security %/test/faults/
 
 .PHONY: test
 test: prerequisites build $(TESTSUM) _build/sdk-venv/.installed ui/node_modules/.package-lock.json ## Test that the product works, before a change is sent; installs what it needs
-	@scripts/stage "make test" $(MAKE) --no-print-directory -j3 test-go test-e2e test-clients
+	@scripts/stage "make test" $(MAKE) --no-print-directory test-parallel test-e2e
 
 .PHONY: test-all
 test-all: ## Run every test but those of make test-release
@@ -108,7 +108,7 @@ test-all: ## Run every test but those of make test-release
 
 .PHONY: test-rest
 test-rest: prerequisites build $(TESTSUM) _build/sdk-venv/.installed ## Run what make test leaves out: faults, security, every page in every width, recipes
-	@scripts/stage "make test-rest" $(MAKE) --no-print-directory -j2 test-slow test-recipes
+	@scripts/stage "make test-rest" $(MAKE) --no-print-directory test-slow test-recipes
 
 .PHONY: check
 check: ## Lint everything, and check that generated files are fresh
@@ -123,12 +123,11 @@ prerequisites: ## Install system packages for the tests: Chromium, Java, Maven, 
 generated-fresh: generate ## Fail if a generated file is stale
 	@git diff --exit-code --stat -- '*.gen.go' '*.gen.yaml' '*.gen.ts' '**/generated_*.go' '**/documentation.md' || (echo "generated files are stale: commit the result of 'make generate'"; exit 1)
 
-# One ClickHouse and one PostgreSQL serve all packages. More tests than processors run at once, because most of them wait.
+# One ClickHouse and one PostgreSQL serve all packages.
 .PHONY: test-go
 test-go: build $(TESTSUM) ## Run the Go tests on real ClickHouse, PostgreSQL and Kafka, and on the built product
-	@scripts/stage $@ scripts/go-test $(TESTSUM) $@ $(GO) run ./test/engines/share -- -p 2 -parallel 3 -timeout 30m -skip '$(slow_tests)' $(packages)
+	@scripts/stage $@ scripts/go-test $(TESTSUM) $@ $(GO) run ./test/engines/share -- -p 2 -parallel 2 -timeout 30m -skip '$(slow_tests)' $(packages)
 
-# Two browsers are enough for two processors.
 .PHONY: test-e2e
 test-e2e: build $(TESTSUM) _build/sdk-venv/.installed ## Test the built product with stock SDKs, MCP clients and a browser
 	@scripts/stage $@ scripts/go-test $(TESTSUM) $@ -- -parallel 2 -timeout 40m -skip '$(slow_tests)' ./test/e2e
@@ -141,6 +140,11 @@ test-slow: build $(TESTSUM) _build/sdk-venv/.installed
 conformance: ## Print dialect × field for real instrumentations: right, wrong, absent at source
 	@mkdir -p _build
 	@CONFORMANCE_REPORT=$(abspath _build/conformance.md) $(GO) test -count=1 ./test/conformance; status=$$?; cat _build/conformance.md; exit $$status
+
+# The browsers have the processors to themselves.
+.PHONY: test-parallel
+test-parallel:
+	@$(MAKE) --no-print-directory -j2 test-go test-clients
 
 .PHONY: test-clients
 test-clients:
