@@ -95,7 +95,7 @@ slow_tests := ^($(subst $() ,|,$(strip \
   TestAccessibility TestHostileContent TestLangfuseExperiment TestPages)))$$
 slow_packages := ./test/faults/... ./test/security ./test/e2e
 # test/audit compiles a scanner of vulnerabilities: it is in test-release.
-packages = $(filter-out %/test/bench %/test/audit %/test/security %/test/faults/cluster %/test/e2e,$(shell $(GO) list ./... | grep -v /_build/))
+packages = $(filter-out %/test/bench %/test/audit %/test/security %/test/faults/cluster %/test/e2e %/test/operations,$(shell $(GO) list ./... | grep -v /_build/))
 
 .PHONY: test
 test: prerequisites build $(TESTSUM) _build/sdk-venv/.installed ui/node_modules/.package-lock.json ## Test that the product works, before a change is sent; installs what it needs
@@ -129,8 +129,8 @@ test-go: build $(TESTSUM) ## Run the Go tests on real ClickHouse, PostgreSQL and
 	@scripts/stage $@ scripts/go-test $(TESTSUM) $@ $(GO) run ./test/engines/share -- -p 2 -parallel 2 -timeout 30m -skip '$(slow_tests)' $(packages)
 
 .PHONY: test-e2e
-test-e2e: build $(TESTSUM) _build/sdk-venv/.installed ## Test the built product with stock SDKs, MCP clients and a browser
-	@scripts/stage $@ scripts/go-test $(TESTSUM) $@ -- -parallel 2 -timeout 40m -skip '$(slow_tests)' ./test/e2e
+test-e2e: build $(TESTSUM) _build/sdk-venv/.installed ## Test the built product with stock SDKs, MCP clients and a browser, and what an operator sees
+	@scripts/stage $@ scripts/go-test $(TESTSUM) $@ -- -p 2 -parallel 2 -timeout 40m -skip '$(slow_tests)' ./test/e2e ./test/operations
 
 .PHONY: test-slow
 test-slow: build $(TESTSUM) _build/sdk-venv/.installed
