@@ -165,9 +165,10 @@ func (t *Table) cutLead(model string) (lead, rest string, ok bool) {
 	return "", "", false
 }
 
-// edition matches the edition at the end of a model's name.
+// edition matches the edition at the end of a model's name: a date, a version, the length of its context, or how
+// OpenRouter chooses among those who sell the model (openrouter.ai/docs/guides/routing/model-variants).
 var edition = regexp.MustCompile(
-	`(-\d{8}|-\d{4}-\d{2}-\d{2}|-latest|-00\d|-v\d+(:\d+)?(:\d+k)?|:\d+k?|@[0-9a-z-]+)$`)
+	`(-\d{8}|-\d{4}-\d{2}-\d{2}|-latest|-00\d|-v\d+(:\d+)?(:\d+k)?|:\d+k?|@[0-9a-z-]+|\[\d+[km]\]|:(nitro|floor|exacto|thinking|beta))$`)
 
 // maxEditions limits the names that editions returns.
 const maxEditions = 8
