@@ -142,14 +142,12 @@ func (p *costProcessor) matcherFor(resource pcommon.Resource) *prices.Matcher {
 	return matcher
 }
 
-// keyCacheWrite1h are names for tokens that were cached for an hour. The conventions have none.
-const keyCacheWrite1h = "gen_ai.usage.cache_creation.ephemeral_1h_input_tokens"
-
 // price sets a span's cost and its source.
 func price(span ptrace.Span, matcher *prices.Matcher) outcome {
 	attributes := span.Attributes()
 	var call prices.Call
 	var hasTokens, hasCost, computed, notCounted, leftover bool
+	var others int64
 	for key, value := range attributes.All() {
 		switch key {
 		case runmodel.KeyInputTokens:
@@ -162,8 +160,10 @@ func price(span ptrace.Span, matcher *prices.Matcher) outcome {
 			hasTokens = setCount(&call.CacheWrite, value) || hasTokens
 		case runmodel.KeyReasoningTokens:
 			hasTokens = setCount(&call.Reasoning, value) || hasTokens
-		case keyCacheWrite1h:
+		case runmodel.KeyCacheWrite1hTokens:
 			setCount(&call.CacheWrite1h, value)
+		case runmodel.KeyOtherTokens:
+			setCount(&others, value)
 		case runmodel.KeyProviderName:
 			call.Provider = text(value)
 		case runmodel.KeyRequestModel:
@@ -193,6 +193,8 @@ func price(span ptrace.Span, matcher *prices.Matcher) outcome {
 		attributes.Remove(runmodel.KeyPriceVersion)
 	}
 	switch {
+	case others > 0: // nobody knows what they cost
+		return outcomeIncomplete
 	case !hasTokens:
 		return outcomeNone
 	case notCounted:

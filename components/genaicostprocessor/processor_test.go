@@ -82,7 +82,7 @@ func TestCosts(t *testing.T) {
 		}},
 		"written for an hour": {call(map[string]any{
 			runmodel.KeyProviderName: "anthropic", runmodel.KeyRequestModel: "claude-opus-4-5", runmodel.KeyOutputTokens: int64(0),
-			runmodel.KeyCacheWriteTokens: int64(600), keyCacheWrite1h: int64(200),
+			runmodel.KeyCacheWriteTokens: int64(600), runmodel.KeyCacheWrite1hTokens: int64(200),
 		}), map[string]any{
 			runmodel.KeyCostUSD: 0.0065, runmodel.KeyCostSource: "computed", runmodel.KeyPriceVersion: version,
 		}},

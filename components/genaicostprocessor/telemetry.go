@@ -24,6 +24,7 @@ const (
 	outcomeComputed
 	outcomeUnpriced
 	outcomeNotCounted
+	outcomeIncomplete // some of the tokens are neither input nor output
 	outcomeOverridesUnread
 	outcomeCount
 )
@@ -33,6 +34,7 @@ var outcomeOptions = [outcomeCount]metric.MeasurementOption{
 	outcomeComputed:        option("outcome", "computed"),
 	outcomeUnpriced:        option("outcome", "unpriced"),
 	outcomeNotCounted:      option("outcome", "not_counted"),
+	outcomeIncomplete:      option("outcome", "incomplete"),
 	outcomeOverridesUnread: option("outcome", "overrides_unread"),
 }
 

@@ -9,7 +9,11 @@ import (
 )
 
 // addedSet has a bit for each attribute that the mapping added to a span: those of the targets, then ownKeys.
-type addedSet uint64
+type addedSet [2]uint64
+
+func (s *addedSet) add(i uint) { s[i/wordBits] |= 1 << (i % wordBits) }
+
+func (s *addedSet) has(i uint) bool { return s[i/wordBits]&(1<<(i%wordBits)) != 0 }
 
 // ownKey is one of ownKeys.
 type ownKey uint8
@@ -37,12 +41,12 @@ var ownKeys = [ownKeyCount]string{
 }
 
 // Every attribute needs a bit: this constant overflows if there are too many.
-const _ = uint(wordBits) - uint(targetCount) - uint(ownKeyCount)
+const _ = uint(len(addedSet{})*wordBits) - uint(targetCount) - uint(ownKeyCount)
 
 // own returns the value of one of Looptrace's own attributes, and whether the span had it before.
 func (x *span) own(key ownKey) (value pcommon.Value, had bool) {
 	if value, had = x.attrs.GetOrPutEmpty(ownKeys[key]); !had {
-		x.added |= 1 << (uint(targetCount) + uint(key))
+		x.added.add(uint(targetCount) + uint(key))
 	}
 	return value, had
 }
@@ -60,7 +64,7 @@ func (x *span) putOwnBool(key ownKey, b bool) {
 // writeAdded lists the attributes that the mapping added, so that a reader knows the received ones. Attributes from
 // configured rules are not listed.
 func (x *span) writeAdded() {
-	if x.added == 0 {
+	if x.added == (addedSet{}) {
 		return
 	}
 	list, known := x.lists[x.added]
@@ -79,15 +83,15 @@ func (x *span) writeAdded() {
 	value.SetStr(list)
 }
 
-func (s addedSet) list() string {
+func (s *addedSet) list() string {
 	var keys []string
 	for to := range targetCount {
-		if s&(1<<to) != 0 {
+		if s.has(uint(to)) {
 			keys = append(keys, fields[to].key)
 		}
 	}
 	for own, key := range ownKeys {
-		if s&(1<<(int(targetCount)+own)) != 0 {
+		if s.has(uint(targetCount) + uint(own)) {
 			keys = append(keys, key)
 		}
 	}

@@ -6,8 +6,15 @@ import (
 	"github.com/looptrace/looptrace/internal/runmodel"
 )
 
+// offerRequest offers what a provider's request body has beside its messages: the instructions of OpenAI's Responses, and
+// tools.
+func (x *span) offerRequest(id dialectID, body object, source string) {
+	x.offer(toSystemInstructions, id, fromJSON, body.get("instructions"), source)
+	x.offer(toToolDefinitions, id, fromJSON, body.get("tools"), source)
+}
+
 // offerAnswer offers the fields of a provider's response body: OpenAI's chat completions, Anthropic's messages, and
-// the result that LangChain builds from either.
+// the result that LangChain builds from any.
 func (x *span) offerAnswer(id dialectID, body object, source string) {
 	x.offer(toResponseModel, id, fromJSON, body.get("model"), source)
 	x.offer(toResponseModel, id, fromJSON, body.at("llm_output").get("model_name"), source)
@@ -16,8 +23,11 @@ func (x *span) offerAnswer(id dialectID, body object, source string) {
 		if generations, isList := parseArray(batches[0]); isList && len(generations) > 0 {
 			if generation, isObject := parseObject(generations[0]); isObject {
 				x.offer(toFinishReasons, id, fromJSON, generation.at("generation_info").get("finish_reason"), source)
-				answered := generation.at("message").at("kwargs").at("response_metadata")
-				x.offer(toResponseModel, id, fromJSON, answered.get("model_name"), source)
+				message := generation.at("message").at("kwargs")
+				answered := message.at("response_metadata")
+				x.offer(toFinishReasons, id, fromJSON, answered.get("finish_reason", "stop_reason", "done_reason"), source)
+				x.offer(toResponseModel, id, fromJSON, answered.get("model_name", "model"), source)
+				x.offerUsage(id, message.at("usage_metadata"), source, false)
 			}
 		}
 	}
@@ -26,13 +36,9 @@ func (x *span) offerAnswer(id dialectID, body object, source string) {
 			x.offer(toFinishReasons, id, fromJSON, choice.get("finish_reason"), source)
 		}
 	}
-	x.offerTokenDetails(id, body.at("usage"), source)
-}
-
-// offerTokenDetails offers OpenAI's cached and reasoning tokens, which its input and output include.
-func (x *span) offerTokenDetails(id dialectID, usage object, source string) {
-	x.offer(toCacheReadTokens, id, fromJSON, usage.at("prompt_tokens_details", "input_tokens_details").get("cached_tokens"), source)
-	x.offer(toReasoningTokens, id, fromJSON, usage.at("completion_tokens_details", "output_tokens_details").get("reasoning_tokens"), source)
+	x.offerUsage(id, body.at("llm_output").at("token_usage", "usage"), source, false)
+	// Anthropic's input excludes cached tokens: docs.anthropic.com, Messages, usage.
+	x.offerUsage(id, body.at("usage", "usage_metadata", "usageMetadata"), source, body.str("type") == "message")
 }
 
 // offerFinish takes the finish reason from the output messages if no attribute states it. Older conventions had it

@@ -22,6 +22,9 @@ var strandsDialect = dialect{
 		if status := firstOf(x.str("gen_ai.tool.status"), x.str("tool.status")); status == "error" {
 			x.fail("gen_ai.tool.status")
 		}
+		if x.kind == runmodel.KindAgent { // all that the agent object has used since it was made
+			x.putOwnBool(ownUsageCounted, false)
+		}
 		for _, to := range []target{toToolCallArguments, toToolCallResult} {
 			if x.kind != runmodel.KindTool {
 				x.best[to] = candidate{}
@@ -140,9 +143,7 @@ var liveKitDialect = dialect{
 		if metrics, ok := parseObject(x.str("lk.llm_metrics")); ok {
 			const source = "lk.llm_metrics"
 			x.offer(toTimeToFirstChunk, liveKit, fromJSON, metrics.get("ttft"), source)
-			x.offer(toInputTokens, liveKit, fromJSON, metrics.get("prompt_tokens"), source)
-			x.offer(toOutputTokens, liveKit, fromJSON, metrics.get("completion_tokens"), source)
-			x.offer(toCacheReadTokens, liveKit, fromJSON, metrics.get("prompt_cached_tokens"), source)
+			x.offerUsage(liveKit, metrics, source, false)
 			x.offer(toResponseModel, liveKit, fromJSON, metrics.at("metadata").get("model_name"), source)
 		}
 		if failed, ok := x.attrs.Get("lk.function_tool.is_error"); ok && failed.AsString() == "true" {
@@ -185,11 +186,12 @@ var voltAgentDialect = dialect{
 		{to: toInputTokens, from: []string{"usage.prompt_tokens", "llm.usage.prompt_tokens"}},
 		{to: toOutputTokens, from: []string{"usage.completion_tokens", "llm.usage.completion_tokens"}},
 		{to: toTotalTokens, from: []string{"usage.total_tokens", "llm.usage.total_tokens"}},
-		{to: toCacheReadTokens, from: []string{"usage.cached_tokens"}},
-		{to: toReasoningTokens, from: []string{"usage.reasoning_tokens"}},
 		{to: toConversationID, from: []string{"voltagent.conversation_id"}},
 		{to: toRequestModel, from: []string{"ai.model.name", "llm.model"}},
 		{to: toAgentName, from: []string{"entity.name"}},
+		{to: toToolName, from: []string{"tool.name"}},
+		{to: toToolCallID, from: []string{"tool.call.id"}},
+		{to: toFinishReasons, from: []string{"llm.finish_reason"}},
 	},
 	kind: voltAgentKinds.by("span.type", "entity.type"),
 	derive: func(x *span) {

@@ -27,6 +27,7 @@ var claudeCodeDialect = dialect{
 		{to: toOutputs, from: []string{"response.model_output"}},
 		{to: toOutputMessages, from: []string{"response.model_output"}},
 		{to: toInputMessages, from: []string{"new_context"}},
+		{to: toErrorType, from: []string{"error_class", "error_type"}},
 		{to: toErrorMessage, from: []string{"error"}},
 		{to: toUserID, from: []string{"user.account_uuid", "user.email"}},
 		{to: toAgentID, from: []string{"agent_id"}},
@@ -41,6 +42,9 @@ var claudeCodeDialect = dialect{
 		if success, ok := x.attrs.Get("success"); ok && success.AsString() == "false" {
 			x.fail("success")
 		}
+		if isRefusal(x.str("decision")) {
+			x.cancel("decision", x.str("source"))
+		}
 		if x.isCall() {
 			x.offer(toProvider, claudeCode, fromText, "anthropic", "scope")
 		}
@@ -53,7 +57,10 @@ var claudeCodeDialect = dialect{
 			}
 		}
 	},
-	exclusive: func(*span) bool { return true },
+	// The conventions' attributes include cached tokens, which newer versions send as well.
+	exclusive: func(x *span) bool {
+		return x.fromLog || x.best[toInputTokens].source == "input_tokens"
+	},
 }
 
 var claudeCodeSpans = map[string]kindAndOperation{
@@ -106,9 +113,12 @@ var codexDialect = dialect{
 		switch x.Name() {
 		case "session_task.turn", "session_task.review", "session_task.compact":
 			return isAgent.kind, isAgent.operation
-		case "handle_responses":
-			return isLLM.kind, isLLM.operation
-		case "dispatch_tool_call_with_code_mode_result", "dispatch_tool_call":
+		case "handle_responses": // many of one response, of which the last has its usage
+			if x.has(toInputTokens) || x.has(toOutputTokens) {
+				return isLLM.kind, isLLM.operation
+			}
+		}
+		if strings.HasPrefix(x.Name(), "dispatch_tool_call") {
 			return isTool.kind, isTool.operation
 		}
 		return isSpan.kind, isSpan.operation
@@ -116,9 +126,12 @@ var codexDialect = dialect{
 	derive: func(x *span) {
 		if x.isCall() || x.kind == runmodel.KindAgent {
 			x.offer(toProvider, codex, fromText, "openai", "scope")
-		} else {
-			// The id is that of a runtime thread.
-			x.best[toConversationID] = candidate{}
+		}
+		if c := &x.best[toConversationID]; c.source == "thread.id" && isNumber(c.plain()) {
+			*c = candidate{} // the id of a runtime thread
+		}
+		if x.kind != runmodel.KindTool {
+			x.best[toToolName], x.best[toToolCallID] = candidate{}, candidate{}
 		}
 	},
 }

@@ -79,12 +79,7 @@ func (x *span) adkResponse() {
 	x.offer(toResponseModel, googleADK, fromJSON, response.get("model_version"), source)
 	x.offer(toOutputMessages, googleADK, fromJSON, response.get("content"), source)
 	x.offer(toFinishReasons, googleADK, fromJSON, response.get("finish_reason"), source)
-	usage := response.at("usage_metadata")
-	x.offer(toInputTokens, googleADK, fromJSON, usage.get("prompt_token_count"), source)
-	x.offer(toOutputTokens, googleADK, fromJSON, usage.get("candidates_token_count"), source)
-	x.offer(toTotalTokens, googleADK, fromJSON, usage.get("total_token_count"), source)
-	x.offer(toCacheReadTokens, googleADK, fromJSON, usage.get("cached_content_token_count"), source)
-	x.offer(toReasoningTokens, googleADK, fromJSON, usage.get("thoughts_token_count"), source)
+	x.offerUsage(googleADK, response.at("usage_metadata"), source, false)
 }
 
 // geminiCLIDialect is Gemini CLI (google-gemini/gemini-cli, packages/core/src/telemetry): messages in Gemini's
@@ -165,11 +160,6 @@ func (x *span) genkitCall(name string) {
 	const source = "genkit:output"
 	x.offer(toOutputMessages, genkit, fromJSON, output.get("message"), source)
 	x.offer(toFinishReasons, genkit, fromJSON, output.get("finishReason"), source)
-	usage := output.at("usage")
-	x.offer(toInputTokens, genkit, fromJSON, usage.get("inputTokens"), source)
-	x.offer(toOutputTokens, genkit, fromJSON, usage.get("outputTokens"), source)
-	x.offer(toTotalTokens, genkit, fromJSON, usage.get("totalTokens"), source)
-	x.offer(toCacheReadTokens, genkit, fromJSON, usage.get("cachedContentTokens"), source)
-	x.offer(toReasoningTokens, genkit, fromJSON, usage.get("thoughtsTokens"), source)
+	x.offerUsage(genkit, output.at("usage"), source, false)
 	x.offerAnswer(genkit, output.at("raw"), source)
 }

@@ -75,9 +75,7 @@ func (x *span) haystackAnswer(o object, source string) {
 	x.offer(toResponseModel, haystack, fromJSON, meta.get("model"), source)
 	x.offer(toFinishReasons, haystack, fromJSON, meta.get("finish_reason"), source)
 	if usage := meta.at("usage"); usage != nil {
-		x.offer(toInputTokens, haystack, fromJSON, usage.get("prompt_tokens", "input_tokens"), source)
-		x.offer(toOutputTokens, haystack, fromJSON, usage.get("completion_tokens", "output_tokens"), source)
-		x.offerTokenDetails(haystack, usage, source)
+		x.offerUsage(haystack, usage, source, false)
 	}
 }
 

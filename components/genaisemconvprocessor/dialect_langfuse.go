@@ -41,10 +41,10 @@ var langfuseDialect = dialect{
 	derive: func(x *span) {
 		const usageKey, costKey = "langfuse.observation.usage_details", "langfuse.observation.cost_details"
 		if usage, ok := parseObject(x.plainStr(usageKey)); ok {
-			x.langfuseUsage(usage, usageKey)
+			x.overrideUsage(langfuse, usage, usageKey, true)
 		}
 		if cost, ok := parseObject(x.plainStr(costKey)); ok {
-			x.offer(toCost, langfuse, fromJSON, cost.get("total"), costKey)
+			x.offerCost(langfuse, cost, costKey, true, true)
 		}
 		if parameters, ok := parseObject(x.plainStr("langfuse.observation.model.parameters")); ok {
 			x.offerParameters(langfuse, parameters, "langfuse.observation.model.parameters")
@@ -56,7 +56,7 @@ var langfuseDialect = dialect{
 				x.offer(toResponseModel, langfuse, fromText, x.text(toRequestModel), x.best[toRequestModel].source)
 			}
 			if input, ok := parseObject(x.str("langfuse.observation.input")); ok {
-				x.offer(toToolDefinitions, langfuse, fromJSON, input.get("tools"), "langfuse.observation.input")
+				x.offerRequest(langfuse, input, "langfuse.observation.input")
 			}
 		}
 		if strings.EqualFold(x.str("langfuse.observation.level"), "ERROR") {
@@ -83,18 +83,6 @@ const keyExperimentID = "langfuse.experiment.id"
 var langfuseKinds = kinds{
 	"generation": isLLM, "embedding": isEmbedding, "agent": isAgent, "tool": isTool, "chain": isWorkflow,
 	"retriever": isRetriever, "guardrail": isGuardrail, "evaluator": isEvaluator, "event": isSpan,
-}
-
-// langfuseUsage reads usage_details: buckets of input and output that do not overlap, or the usage as OpenAI sends
-// it.
-func (x *span) langfuseUsage(usage object, source string) {
-	x.override(toInputTokens, langfuse, usage.get("input", "input_tokens", "prompt_tokens", "promptTokens"), source)
-	x.override(toOutputTokens, langfuse, usage.get("output", "output_tokens", "completion_tokens", "completionTokens"), source)
-	x.offer(toTotalTokens, langfuse, fromJSON, usage.get("total", "total_tokens", "totalTokens"), source)
-	x.offer(toCacheReadTokens, langfuse, fromJSON, usage.get("input_cached_tokens", "cache_read_input_tokens", "input_cache_read"), source)
-	x.offer(toCacheWriteTokens, langfuse, fromJSON, usage.get("input_cache_creation", "cache_creation_input_tokens"), source)
-	x.offer(toReasoningTokens, langfuse, fromJSON, usage.get("output_reasoning_tokens", "output_reasoning"), source)
-	x.offerTokenDetails(langfuse, usage, source)
 }
 
 // offerStart offers the time from the span's start to an instant.

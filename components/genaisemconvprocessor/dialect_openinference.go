@@ -20,9 +20,6 @@ var openInferenceDialect = dialect{
 		{to: toInputTokens, from: []string{"llm.token_count.prompt"}},
 		{to: toOutputTokens, from: []string{"llm.token_count.completion"}},
 		{to: toTotalTokens, from: []string{"llm.token_count.total"}},
-		{to: toCacheReadTokens, from: []string{"llm.token_count.prompt_details.cache_read", "llm.token_count.prompt_details.cache_input"}},
-		{to: toCacheWriteTokens, from: []string{"llm.token_count.prompt_details.cache_write"}},
-		{to: toReasoningTokens, from: []string{"llm.token_count.completion_details.reasoning"}},
 		{to: toCost, from: []string{"llm.cost.total"}},
 		{to: toFinishReasons, from: []string{"llm.finish_reason"}},
 		{to: toToolName, from: []string{"tool.name"}},
@@ -41,7 +38,12 @@ var openInferenceDialect = dialect{
 		{to: toRetrievalDocuments, from: []string{"retrieval.documents"}},
 		{to: toToolDefinitions, from: []string{"llm.tools"}},
 	},
-	kind: openInferenceKinds.by("openinference.span.kind"),
+	kind: func(x *span) (string, string) {
+		if strings.Contains(x.Name(), "._prepare_chat") { // LlamaIndex's preparation of a call, which it records as one
+			return isTask.kind, isTask.operation
+		}
+		return openInferenceKinds.by("openinference.span.kind")(x)
+	},
 	derive: func(x *span) {
 		x.openInferenceProvider()
 		if metadata, ok := parseObject(x.str("metadata")); ok { // LangChain's configuration
@@ -63,12 +65,16 @@ var openInferenceDialect = dialect{
 		if x.isCall() && x.kind != runmodel.KindEmbedding {
 			x.openInferenceBodies()
 			x.openInferenceValues()
+			if request, ok := parseObject(x.str("input.value")); ok && !x.hasSystemMessage() {
+				x.offerRequest(openInference, request, "input.value")
+			}
 			x.openInferenceAnswer()
 		}
 		if x.kind == runmodel.KindTool {
 			x.openInferenceTool()
 		}
 		x.openInferenceScores()
+		x.llamaIndexWorkflow()
 		if x.kind == runmodel.KindAgent && !x.has(toAgentName) {
 			x.offer(toAgentName, openInference, fromText, x.plainStr("graph.node.id"), "graph.node.id")
 			switch x.scope.framework {
@@ -101,12 +107,32 @@ var openInferenceKinds = kinds{
 	"agent": isAgent, "guardrail": isGuardrail, "evaluator": isEvaluator, "prompt": isSpan,
 }
 
-// openInferenceAnswer reads the response body if no key has the finish reason, or if the response model equals the
-// request model: then the model in the body replaces it.
+// llamaIndexWorkflow leaves out the events that start and stop LlamaIndex's workflows: they are no question and no answer.
+func (x *span) llamaIndexWorkflow() {
+	if input := x.text(toInputs); strings.HasPrefix(input, `{"init_state"`) || strings.HasPrefix(input, `{"start_event"`) {
+		x.best[toInputs] = candidate{}
+	}
+	if strings.HasPrefix(x.text(toOutputs), "StopEvent(") {
+		x.best[toOutputs] = candidate{}
+	}
+}
+
+// hasSystemMessage reports whether the indexed keys have a message by the system.
+func (x *span) hasSystemMessage() bool {
+	for _, e := range x.flat.input {
+		if role := e.value.AsString(); e.rest == "message.role" && (role == "system" || role == "developer") {
+			return true
+		}
+	}
+	return false
+}
+
+// openInferenceAnswer reads the response body if no key has the finish reason or cached tokens, or if the response model
+// equals the request model: then the model in the body replaces it.
 func (x *span) openInferenceAnswer() {
 	model := x.best[toResponseModel]
 	isRequested := model.source == "llm.model_name" && x.text(toResponseModel) == x.text(toRequestModel)
-	if x.has(toFinishReasons) && !isRequested {
+	if x.has(toFinishReasons) && !isRequested && x.has(toCacheReadTokens) {
 		return
 	}
 	answer, ok := parseObject(x.str("output.value"))

@@ -19,9 +19,6 @@ var openLLMetryDialect = dialect{
 		// LangChain's metadata is among the association properties.
 		{to: toPromptName, from: []string{"traceloop.prompt.key", "traceloop.association.properties.lc_hub_repo"}},
 		{to: toPromptVersion, from: []string{"traceloop.prompt.version", "traceloop.prompt.version_name", "traceloop.association.properties.lc_hub_commit_hash"}},
-		{to: toReasoningTokens, from: []string{"llm.usage.reasoning_tokens"}},
-		{to: toCacheReadTokens, from: []string{"llm.usage.cache_read_input_tokens"}},
-		{to: toCacheWriteTokens, from: []string{"llm.usage.cache_creation_input_tokens"}},
 		{to: toTemperature, from: []string{"llm.temperature", "llm.request.temperature"}},
 		{to: toTopP, from: []string{"llm.top_p"}},
 		{to: toFrequencyPenalty, from: []string{"llm.frequency_penalty"}},

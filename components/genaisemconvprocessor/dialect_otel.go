@@ -61,26 +61,10 @@ func areMessages(text, within string) bool {
 var otelGenAIDialect = dialect{
 	name: "otel-genai",
 	rules: []rule{
-		{to: toCacheReadTokens, from: []string{
-			"gen_ai.usage.cache_read_input_tokens", "gen_ai.usage.cached_input_tokens", "gen_ai.usage.input_cached_tokens",
-			"gen_ai.usage.input_tokens.cached", "gen_ai.usage.details.cache_read_tokens", "gen_ai.usage.details.cached_tokens",
-			"gen_ai.usage.prompt_tokens_details.cached_tokens", "gen_ai.usage.cache_read_tokens",
-		}},
-		// Different keys of cache writes.
-		{to: toCacheWriteTokens, from: []string{
-			"gen_ai.usage.cache_creation.input_tokens", "gen_ai.usage.cache_creation_input_tokens", "gen_ai.usage.cache_write_input_tokens",
-			"gen_ai.usage.input_tokens.cache_write", "gen_ai.usage.details.cache_write_tokens", "gen_ai.usage.cache_write_tokens",
-			"gen_ai.usage.details.cache_creation_input_tokens", "gen_ai.usage.prompt_tokens_details.cache_creation_tokens",
-		}},
-		{to: toReasoningTokens, from: []string{
-			"gen_ai.usage.reasoning_tokens", "gen_ai.usage.details.reasoning_tokens", "gen_ai.usage.output_tokens.reasoning",
-			"gen_ai.usage.completion_tokens_details.reasoning_tokens", "gen_ai.usage.experimental.reasoning_tokens",
-			"gen_ai.usage.reasoning_output_tokens", "gen_ai.usage.details.thoughts_tokens", "gen_ai.usage.thinking_tokens",
-		}},
 		{to: toTotalTokens, from: []string{"gen_ai.usage.total_tokens", "llm.usage.total_tokens", "gen_ai.client.token.usage.total"}},
 		{to: toFinishReasons, from: []string{"gen_ai.response.finish_reason"}},
 		{to: toTimeToFirstChunk, from: []string{"gen_ai.client.operation.time_to_first_chunk", "gen_ai.server.time_to_first_token", "gen_ai.response.time_to_first_token", "gen_ai.streaming.time_to_first_token"}},
-		{to: toCost, from: []string{"gen_ai.usage.cost", "gen_ai.usage.total_cost", "gen_ai.cost.total_cost", "gen_ai.cost.total_tokens", "operation.cost"}},
+		{to: toCost, from: []string{"gen_ai.usage.cost", "gen_ai.usage.total_cost", "gen_ai.usage.cost.total", "gen_ai.cost.total_cost", "gen_ai.cost.total_tokens", "gen_ai.cost.total", "operation.cost"}},
 		{to: toToolCallID, from: []string{"gen_ai.tool.call_id"}},
 		{to: toToolCallArguments, from: []string{"gen_ai.tool.args", "gen_ai.tool.arguments", "gen_ai.tool.input", "gen_ai.tool.parameters", "tool_arguments"}},
 		{to: toToolCallResult, from: []string{"gen_ai.tool.result", "gen_ai.tool.output", "tool_response"}},
@@ -90,6 +74,8 @@ var otelGenAIDialect = dialect{
 		{to: toConversationID, from: []string{"gen_ai.thread.id"}},
 		{to: toEnvironment, from: []string{"deployment.environment"}},
 		{to: toToolDefinitions, from: []string{"gen_ai.request.available_tools", "gen_ai.tools"}},
+		{to: toInputs, from: []string{"gen_ai.retrieval.query.text", "gen_ai.memory.query.text", "gen_ai.memory.content"}},
+		{to: toOutputs, from: []string{"gen_ai.retrieval.documents", "gen_ai.memory.records"}},
 	},
 	derive: func(x *span) {
 		const maxTokens = "gen_ai.request.max_tokens"
@@ -138,7 +124,7 @@ var mcpDialect = dialect{
 
 // toolNameOf returns the tool's name in a span name.
 func toolNameOf(name string) string {
-	for _, prefix := range []string{"execute_tool ", "running tool: ", "tool:", "mcp.tools.call "} {
+	for _, prefix := range []string{"execute_tool ", "running tool: ", "tool:", "tool.execution:", "mcp.tools.call "} {
 		if tool, ok := strings.CutPrefix(name, prefix); ok {
 			return tool
 		}

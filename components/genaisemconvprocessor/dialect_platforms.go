@@ -41,9 +41,7 @@ var liteLLMDialect = dialect{
 		}
 		const usageKey = "metadata.usage_object"
 		if usage, ok := parsePython(x.str(usageKey)); ok {
-			x.offerTokenDetails(liteLLM, usage, usageKey)
-			x.offer(toCacheReadTokens, liteLLM, fromJSON, usage.get("cache_read_input_tokens"), usageKey)
-			x.offer(toCacheWriteTokens, liteLLM, fromJSON, usage.get("cache_creation_input_tokens"), usageKey)
+			x.offerUsage(liteLLM, usage, usageKey, false)
 		}
 		if answer := x.text(toOutputMessages); len(x.flat.output) > 0 && strings.Contains(answer, `"parts": []`) {
 			x.best[toOutputMessages] = candidate{} // what it omits there is under the older, indexed keys
@@ -76,18 +74,9 @@ var langSmithDialect = dialect{
 			x.best[toInputMessages], x.best[toOutputMessages] = candidate{}, candidate{}
 			x.langSmithTool()
 		}
-		if details, ok := parseObject(x.jsonAt("gen_ai.usage.input_token_details")); ok {
-			x.offer(toCacheReadTokens, langSmith, fromJSON, details.get("cache_read"), "gen_ai.usage.input_token_details")
-			x.offer(toCacheWriteTokens, langSmith, fromJSON, details.get("cache_creation"), "gen_ai.usage.input_token_details")
-		}
-		if details, ok := parseObject(x.jsonAt("gen_ai.usage.output_token_details")); ok {
-			x.offer(toReasoningTokens, langSmith, fromJSON, details.get("reasoning"), "gen_ai.usage.output_token_details")
-		}
 		const usageKey = "langsmith.metadata.usage_metadata" // in newer versions, the details above are a Python repr
 		if usage, ok := parseObject(x.str(usageKey)); ok {
-			x.offer(toCacheReadTokens, langSmith, fromJSON, usage.at("input_token_details").get("cache_read"), usageKey)
-			x.offer(toCacheWriteTokens, langSmith, fromJSON, usage.at("input_token_details").get("cache_creation"), usageKey)
-			x.offer(toReasoningTokens, langSmith, fromJSON, usage.at("output_token_details").get("reasoning"), usageKey)
+			x.offerUsage(langSmith, usage, usageKey, false)
 		}
 		if input, ok := parseObject(x.str("gen_ai.prompt")); ok && x.isCall() {
 			x.offer(toToolDefinitions, langSmith, fromJSON, input.get("tools"), "gen_ai.prompt")
@@ -153,14 +142,10 @@ var mlflowDialect = dialect{
 	derive: func(x *span) {
 		const usageKey = "mlflow.chat.tokenUsage"
 		if usage, ok := parseObject(x.plainStr(usageKey)); ok {
-			x.override(toInputTokens, mlflow, usage.get("input_tokens"), usageKey)
-			x.override(toOutputTokens, mlflow, usage.get("output_tokens"), usageKey)
-			x.override(toTotalTokens, mlflow, usage.get("total_tokens"), usageKey)
-			x.offer(toCacheReadTokens, mlflow, fromJSON, usage.get("cache_read_input_tokens"), usageKey)
-			x.offer(toCacheWriteTokens, mlflow, fromJSON, usage.get("cache_creation_input_tokens"), usageKey)
+			x.overrideUsage(mlflow, usage, usageKey, false)
 		}
 		if cost, ok := parseObject(x.plainStr("mlflow.llm.cost")); ok {
-			x.offer(toCost, mlflow, fromJSON, cost.get("total_cost"), "mlflow.llm.cost")
+			x.offerCost(mlflow, cost, "mlflow.llm.cost", true, false)
 		}
 		if prompts, ok := parseArray(x.plainStr("mlflow.linkedPrompts")); ok && len(prompts) > 0 {
 			if prompt, isObject := parseObject(prompts[0]); isObject {
@@ -188,7 +173,7 @@ func (x *span) mlflowCall() {
 			x.offer(toResponseModel, mlflow, fromText, x.plainStr("mlflow.llm.model"), "mlflow.llm.model")
 		}
 		x.offerParameters(mlflow, o, "mlflow.spanInputs")
-		x.offer(toToolDefinitions, mlflow, fromJSON, o.get("tools"), "mlflow.spanInputs")
+		x.offerRequest(mlflow, o, "mlflow.spanInputs")
 		x.offer(toInputMessages, mlflow, fromJSON, o.get("messages", "input", "contents", "prompt"), "mlflow.spanInputs")
 	} else {
 		x.offer(toInputMessages, mlflow, fromText, inputs, "mlflow.spanInputs")
@@ -335,9 +320,7 @@ var langWatchDialect = dialect{
 				metrics = inner
 			}
 			const source = "langwatch.metrics"
-			x.offer(toInputTokens, langWatch, fromJSON, metrics.get("promptTokens", "prompt_tokens"), source)
-			x.offer(toOutputTokens, langWatch, fromJSON, metrics.get("completionTokens", "completion_tokens"), source)
-			x.offer(toReasoningTokens, langWatch, fromJSON, metrics.get("reasoningTokens", "reasoning_tokens"), source)
+			x.offerUsage(langWatch, metrics, source, false)
 			x.offer(toCost, langWatch, fromJSON, metrics.get("cost"), source)
 		}
 		x.langWatchFirstToken()

@@ -165,9 +165,6 @@ var logfireDialect = dialect{
 		x.logfireRequest()
 		x.logfireResponse()
 		x.logfireScores()
-		if usage, ok := parseObject(x.str("gen_ai.usage.raw")); ok {
-			x.offerTokenDetails(logfire, usage, "gen_ai.usage.raw")
-		}
 		if x.str("logfire.span_type") == "log" && strings.HasPrefix(x.Name(), "streaming response from") {
 			// It adds the result of a streaming request to the request's span. It is not a second call.
 			x.putOwnBool(ownContinuation, true)
@@ -212,8 +209,8 @@ func (x *span) logfireRequest() {
 	x.offerParameters(logfire, request, source)
 	if x.isCall() {
 		x.offer(toInputMessages, logfire, fromJSON, request.get("messages", "input", "prompt"), source)
-		x.offer(toSystemInstructions, logfire, fromJSON, request.get("system", "instructions"), source)
-		x.offer(toToolDefinitions, logfire, fromJSON, request.get("tools"), source)
+		x.offer(toSystemInstructions, logfire, fromJSON, request.get("system"), source)
+		x.offerRequest(logfire, request, source)
 	}
 }
 
@@ -227,11 +224,7 @@ func (x *span) logfireResponse() {
 		x.offer(toOutputMessages, logfire, fromJSON, message, source)
 	}
 	x.offer(toOutputMessages, logfire, fromJSON, response.get("combined_chunk_content", "text"), source)
-	if usage := response.at("usage"); usage != nil {
-		x.offer(toInputTokens, logfire, fromJSON, usage.get("input_tokens", "prompt_tokens"), source)
-		x.offer(toOutputTokens, logfire, fromJSON, usage.get("output_tokens", "completion_tokens"), source)
-		x.offerTokenDetails(logfire, usage, source)
-	}
+	x.offerUsage(logfire, response.at("usage"), source, strings.HasPrefix(x.str("logfire.msg_template"), "Message with"))
 }
 
 // logfireError marks a span as failed if its level is error and its status is unset.

@@ -21,9 +21,6 @@ var vercelDialect = dialect{
 		{to: toInputTokens, from: []string{"ai.usage.inputTokens", "ai.usage.promptTokens", "ai.usage.tokens"}},
 		{to: toOutputTokens, from: []string{"ai.usage.outputTokens", "ai.usage.completionTokens"}},
 		{to: toTotalTokens, from: []string{"ai.usage.totalTokens"}},
-		{to: toCacheReadTokens, from: []string{"ai.usage.inputTokenDetails.cacheReadTokens", "ai.usage.cachedInputTokens"}},
-		{to: toCacheWriteTokens, from: []string{"ai.usage.inputTokenDetails.cacheWriteTokens"}},
-		{to: toReasoningTokens, from: []string{"ai.usage.outputTokenDetails.reasoningTokens", "ai.usage.reasoningTokens"}},
 		{to: toInputMessages, from: []string{"ai.prompt.messages"}},
 		{to: toToolDefinitions, from: []string{"ai.prompt.tools"}},
 		{to: toToolName, from: []string{"ai.toolCall.name"}},
@@ -101,22 +98,29 @@ func (x *span) vercelAnswer() {
 	text := firstOf(x.str("ai.response.text"), x.str("ai.result.text"))
 	object := firstOf(x.str("ai.response.object"), x.str("ai.result.object"))
 	calls := firstOf(x.str("ai.response.toolCalls"), x.str("ai.result.toolCalls"))
+	files := firstOf(x.str("ai.response.files"), x.str("ai.result.files"))
 	reasoning := x.str("ai.response.reasoning")
 	if answer := firstOf(text, object); answer != "" {
 		x.offer(toOutputs, vercel, fromText, answer, "ai.response")
 	}
-	if text == "" && object == "" && calls == "" && reasoning == "" {
+	if text == "" && object == "" && calls == "" && reasoning == "" && files == "" {
 		return
 	}
-	w := writer{b: append(x.buffer(encodedLen(len(reasoning)+len(text)+len(object)+len(calls))), '[')}
+	w := writer{b: append(x.buffer(encodedLen(len(reasoning)+len(text)+len(object)+len(calls)+len(files))), '[')}
 	w.begin("assistant", "")
 	if reasoning != "" {
-		w.reasoning(reasoning)
+		w.reasoning(reasoning, nil)
 	}
 	if text != "" {
 		w.text(text)
 	} else if object != "" {
 		w.text(object)
+	}
+	images, _ := parseArray(files)
+	for _, image := range images {
+		if o, ok := parseObject(image); ok {
+			w.file(o)
+		}
 	}
 	elements, _ := parseArray(calls)
 	for _, element := range elements {
@@ -139,7 +143,7 @@ func firstOf(texts ...string) string {
 }
 
 // vercelMetadata reads the counts in the provider's metadata. Anthropic's and Bedrock's input there excludes cached
-// tokens: if it equals the SDK's input, that excludes them too.
+// tokens.
 func (x *span) vercelMetadata() {
 	const key = "ai.response.providerMetadata"
 	metadata, ok := parseObject(x.str(key))
@@ -147,8 +151,7 @@ func (x *span) vercelMetadata() {
 		return
 	}
 	if openAI := metadata.at("openai"); openAI != nil { // of version 4, which has no keys for them
-		x.offer(toCacheReadTokens, vercel, fromJSON, openAI.get("cachedPromptTokens"), key)
-		x.offer(toReasoningTokens, vercel, fromJSON, openAI.get("reasoningTokens"), key)
+		x.offerUsage(vercel, openAI, key, false)
 	}
 	usage := metadata.at("anthropic").at("usage")
 	if usage == nil {
@@ -156,12 +159,7 @@ func (x *span) vercelMetadata() {
 			return
 		}
 	}
-	x.offer(toCacheReadTokens, vercel, fromJSON, usage.get("cache_read_input_tokens", "cacheReadInputTokens"), key)
-	x.offer(toCacheWriteTokens, vercel, fromJSON, usage.get("cache_creation_input_tokens", "cacheWriteInputTokens", "cacheCreationInputTokens"), key)
-	raw, hasRaw := parseCount(usage.get("input_tokens", "inputTokens"))
-	if input, hasInput := x.count(toInputTokens); hasRaw && hasInput && raw == input {
-		x.exclusive = true
-	}
+	x.offerUsage(vercel, usage, key, true)
 }
 
 // vercel7Dialect is the AI SDK from version 7 on (packages/otel/src/open-telemetry.ts): the conventions, with an
@@ -169,11 +167,4 @@ func (x *span) vercelMetadata() {
 var vercel7Dialect = dialect{
 	name:      "vercel-ai-7",
 	framework: "vercel-ai",
-	derive: func(x *span) {
-		if !x.isCall() {
-			return // a step of an agent repeats the usage of the calls below it
-		}
-		const key = "ai.usage.outputTokenDetails.reasoningTokens"
-		x.offer(toReasoningTokens, vercel7, fromText, x.jsonAt(key), key)
-	},
 }

@@ -37,6 +37,7 @@ func (x *span) readEvents() {
 		e := eventReader{name: name, attrs: event.Attributes()}
 		if x.fromLog {
 			x.gatherRecord(&e)
+			x.recordOutcome(&e)
 		}
 		switch {
 		case x.fromLog && x.readBody(&e, &input, &output):
@@ -70,6 +71,47 @@ func (x *span) offerEvents(to target, w *writer) {
 	}
 }
 
+// recordOutcome reads how a call went that a record names.
+func (x *span) recordOutcome(e *eventReader) {
+	if x.recordOf == "" {
+		return
+	}
+	if e.plain("success") == "false" {
+		x.fail("success")
+	}
+	if isRefusal(e.plain("decision")) {
+		x.cancel(e.name, e.plain("source"))
+	}
+}
+
+// isRefusal reports whether a decision about a call of a tool refused it.
+func isRefusal(decision string) bool {
+	switch decision {
+	case "reject", "rejected", "deny", "denied", "abort", "aborted":
+		return true
+	}
+	return false
+}
+
+// cancel marks a call that never ran, since a person or a rule refused it.
+func (x *span) cancel(source, by string) {
+	x.attrs.PutStr(runmodel.KeyStatus, runmodel.StatusCancelled)
+	x.offer(toErrorMessage, otelGenAI, fromText, strings.TrimSuffix("refused by "+by, " by "), source)
+}
+
+// isOfSpan reports whether a record that names no call may fill a field of its span. Coding agents write what happened
+// in a turn with the id of the turn, or of whatever step is open.
+func (x *span) isOfSpan(to target) bool {
+	if x.recordOf != "" || !x.found.has(claudeCode) && !x.found.has(codex) && !x.found.has(geminiCLI) {
+		return true
+	}
+	switch to {
+	case toSessionID, toConversationID, toUserID, toEnvironment, toRelease, toInputs, toOutputs:
+		return true
+	}
+	return false
+}
+
 // gatherRecord reads the attributes of a log record like those of a span, and finds its body.
 func (x *span) gatherRecord(e *eventReader) {
 	if body, ok := e.attrs.Get(genailogs.KeyBody); ok {
@@ -86,7 +128,7 @@ func (x *span) gatherRecord(e *eventReader) {
 			if u.dialect != standard && !apply.has(u.dialect) {
 				continue
 			}
-			if best := &x.best[u.to]; u.to != toInputMessages && u.to != toOutputMessages && best.kind == none && usable(value, u.as) {
+			if best := &x.best[u.to]; u.to != toInputMessages && u.to != toOutputMessages && x.isOfSpan(u.to) && (best.kind == none || u.rank < best.rank) && usable(value, u.as) {
 				*best = candidate{value: value, source: "log record " + e.name, as: u.as, kind: fromAttribute, rank: u.rank}
 			}
 		}
@@ -119,7 +161,7 @@ func (x *span) readBody(e *eventReader, input, output *writer) bool {
 	}
 	switch strings.TrimPrefix(e.name, "claude_code.") {
 	case "api_request_body":
-		input.value(e.plain("body", "request_body"), "user")
+		x.readRequest(e.plain("body", "request_body"), input)
 		return true
 	case "api_response_body":
 		output.value(e.plain("body", "response_body"), "assistant")
@@ -127,8 +169,19 @@ func (x *span) readBody(e *eventReader, input, output *writer) bool {
 	case "user_prompt":
 		input.value(e.plain("prompt"), "user")
 		return true
+	case "assistant_response":
+		output.plainMessage(e.plain("response"), "assistant")
+		return true
 	}
 	return false
+}
+
+// readRequest reads the body of a request to a model.
+func (x *span) readRequest(text string, input *writer) {
+	input.value(text, "user")
+	if body, ok := parseObject(text); ok {
+		x.offerRequest(claudeCode, body, "log record")
+	}
 }
 
 // eventReader reads the attributes of an event, and the body of a log record.

@@ -34,11 +34,14 @@ type flatPart struct {
 	index                     int
 	kind, text, url, mimeType string
 	id, name, arguments       string
+	// more are the other members.
+	more object
 }
 
 type flatCall struct {
 	index               int
 	id, name, arguments string
+	more                object
 }
 
 func (f *flattened) reset() {
@@ -264,7 +267,7 @@ func (m *flatMessage) write(w *writer, f *flattened, blocks []string) {
 	}
 	w.begin(role, m.name)
 	if m.reasoning != "" {
-		w.reasoning(m.reasoning)
+		w.reasoning(m.reasoning, nil)
 	}
 	switch {
 	case role != "tool" && blocks == nil && f.repeats(m.content):
@@ -298,6 +301,7 @@ func (m *flatMessage) write(w *writer, f *flattened, blocks []string) {
 	for _, call := range f.calls {
 		if blocks == nil && len(f.parts) == 0 || call.id == "" || !w.hasID(call.id) { // do not repeat a call that is in the blocks
 			w.toolCall(call.id, call.name, argumentsOf(call.arguments))
+			w.also(call.more)
 		}
 	}
 	if m.function != "" {
@@ -341,8 +345,10 @@ func (p *flatPart) write(w *writer) {
 	switch {
 	case p.kind == "tool_use" || p.kind == "tool_call":
 		w.toolCall(p.id, p.name, argumentsOf(p.arguments))
+		w.also(p.more)
 	case p.kind == "tool_result":
 		w.toolText(p.id, p.text)
+		w.also(p.more)
 	case p.url != "":
 		modality := "image"
 		if p.kind == "audio" {
@@ -350,9 +356,12 @@ func (p *flatPart) write(w *writer) {
 		}
 		w.media(modality, p.mimeType, p.url, "")
 	case p.kind == "reasoning" || p.kind == "thinking":
-		w.reasoning(p.text)
+		w.reasoning(p.text, p.more)
 	case p.text != "" || p.kind == "text":
 		w.text(p.text)
+		w.also(p.more)
+	case p.kind != "":
+		w.verbatim(append(object{{"type", string(appendString(nil, p.kind))}}, p.more...).without())
 	}
 }
 
@@ -411,6 +420,8 @@ func (f *flattened) call(index int, field string, value pcommon.Value) {
 		f.calls[i].name = value.AsString()
 	case "arguments":
 		f.calls[i].arguments = valueText(value)
+	default:
+		f.calls[i].more = append(f.calls[i].more, member{field, valueJSON(value)})
 	}
 }
 
@@ -440,6 +451,8 @@ func (f *flattened) part(index int, field string, value pcommon.Value) {
 		p.name = value.AsString()
 	case "input", "arguments", "tool_call.function.arguments":
 		p.arguments = valueText(value)
+	default:
+		p.more = append(p.more, member{field, valueJSON(value)})
 	}
 }
 
@@ -556,6 +569,14 @@ func (x *span) flatDocuments() string {
 		b = append(b, '}')
 	})
 	return x.keep(append(b, ']'))
+}
+
+// valueJSON returns a value as JSON.
+func valueJSON(v pcommon.Value) string {
+	if v.Type() == pcommon.ValueTypeStr {
+		return jsonOf(v.Str())
+	}
+	return jsonOrString(valueText(v))
 }
 
 // jsonOrString returns text that is valid JSON unchanged, and other text as a JSON string.

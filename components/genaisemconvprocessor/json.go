@@ -45,6 +45,24 @@ func (o object) str(keys ...string) string {
 	return plain
 }
 
+// without returns the object as JSON without some members, "" if none is left.
+func (o object) without(keys ...string) string {
+	b := []byte{'{'}
+	for i := range o {
+		if slices.Contains(keys, o[i].key) {
+			continue
+		}
+		if len(b) > 1 {
+			b = append(b, ',')
+		}
+		b = append(append(appendString(b, o[i].key), ':'), o[i].value...)
+	}
+	if len(b) == 1 {
+		return ""
+	}
+	return string(append(b, '}'))
+}
+
 // plain returns a member as text: the content of a string, or the JSON text of any other value.
 func (o object) plain(keys ...string) string {
 	value := o.get(keys...)

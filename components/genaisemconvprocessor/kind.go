@@ -120,6 +120,9 @@ var operationNames = []string{"invoke_agent", "create_agent", "execute_tool", "i
 // attributes. Dialects come before the operation because LangSmith records a retriever as embeddings.
 func (x *span) decideKind() {
 	if x.fromLog {
+		if x.kind = x.recordOf; x.kind != "" {
+			x.attrs.PutStr(runmodel.KeyKind, x.kind)
+		}
 		return
 	}
 	operation := ""

@@ -98,6 +98,7 @@ func (x *span) refine() {
 func (x *span) mapOne() {
 	x.gather(shared.uses)
 	_, x.fromLog = x.get(runmodel.KeyFromLog)
+	x.recordOf = x.str(runmodel.KeyRecordOf)
 	x.decideKind()
 	x.readFlattened()
 	for id := range dialects {
@@ -107,6 +108,11 @@ func (x *span) mapOne() {
 		if x.found.has(dialectID(id)) && dialects[id].exclusive != nil && dialects[id].exclusive(x) {
 			x.exclusive = true
 		}
+	}
+	if len(x.usage) > 0 && (x.kind != runmodel.KindTask || !x.found.has(vercel7)) { // a step of the AI SDK 7 repeats the usage of its calls
+		const source = "attributes of usage"
+		x.offerUsage(generic, x.usage, source, false)
+		x.offerCost(generic, x.usage, source, false, false)
 	}
 	x.readEvents()
 	x.offerFinish()

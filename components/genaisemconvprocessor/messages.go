@@ -2,7 +2,9 @@ package genaisemconvprocessor
 
 import (
 	"bytes"
+	"cmp"
 	"math"
+	"slices"
 	"strings"
 
 	"github.com/looptrace/looptrace/internal/jsonpull"
@@ -17,8 +19,6 @@ type writer struct {
 	inMessage       bool
 	// roleAt and roleEnd are the offsets of the open message's role, which becomes "tool" if it has tool results only.
 	roleAt, roleEnd int
-	// lossy is true when something that was read is not written.
-	lossy bool
 	// results and others count the parts of the open message.
 	results, others int
 	depth           int
@@ -66,7 +66,25 @@ func (w *writer) part() {
 
 func (w *writer) text(s string) { w.textPart(`{"type":"text","content":`, s) }
 
-func (w *writer) reasoning(s string) { w.textPart(`{"type":"reasoning","content":`, s) }
+// reasoning writes reasoning with what else its block says. Reasoning that only its provider can read is a part of a type
+// of its own, so that nobody takes it for empty.
+func (w *writer) reasoning(s string, block object) {
+	if s != "" {
+		w.textPart(`{"type":"reasoning","content":`, s)
+		w.also(block)
+		return
+	}
+	if data := block.get("data", "redactedContent"); data != "" || block.get("encrypted_content", "encryptedContent", "signature") != "" {
+		w.part()
+		w.others++
+		w.b = append(w.b, `{"type":"encrypted_reasoning"`...)
+		if data != "" {
+			w.b = append(append(w.b, `,"data":`...), data...)
+		}
+		w.b = append(w.b, '}')
+		w.also(block)
+	}
+}
 
 func (w *writer) textPart(head, s string) {
 	w.part()
@@ -76,6 +94,28 @@ func (w *writer) textPart(head, s string) {
 	b = appendString(b, s)
 	b = append(b, '}')
 	w.b = b
+}
+
+// alsoKept are the members of blocks that the conventions have no name for, and that say more than how it was sent.
+var alsoKept = []string{
+	"signature", "thought_signature", "thoughtSignature", "reasoning_signature", "encrypted_content", "encryptedContent",
+	"is_error", "isError", "error", "citations", "annotations", "grounding_metadata", "groundingMetadata", "citation_metadata", "citationMetadata",
+	"phase", "server_label", "approval_request_id",
+}
+
+// also adds members of a block to the part that was written last.
+func (w *writer) also(block object) {
+	for i := range block {
+		m := &block[i]
+		switch m.value {
+		case "", "null", `""`, "[]", "{}", "false":
+			continue
+		}
+		if slices.Contains(alsoKept, m.key) {
+			w.b = append(appendString(append(w.b[:len(w.b)-1], ','), m.key), ':')
+			w.b = append(append(w.b, m.value...), '}')
+		}
+	}
 }
 
 // jsonText writes a value as text: the content of a JSON string, or other JSON unchanged.
@@ -238,8 +278,8 @@ func canonicalRoleOf(role string) string {
 var aliasParts = map[string]bool{
 	"thinking": true, "redacted_thinking": true, "tool_use": true, "tool_result": true, "tool-call": true, "tool-result": true,
 	"image": true, "image_url": true, "image-url": true, "input_image": true, "binary": true, "file_data": true,
-	"input_text": true, "output_text": true, "input_audio": true, "audio-url": true, "video-url": true, "document-url": true,
-	"function_call": true, "function_call_output": true, "toolUse": true, "toolResult": true, "toolCall": true,
+	"input_text": true, "output_text": true, "input_audio": true, "output_audio": true, "audio-url": true, "video-url": true, "document-url": true,
+	"function_call": true, "function_call_output": true, "custom_tool_call": true, "custom_tool_call_output": true, "toolUse": true, "toolResult": true, "toolCall": true,
 	"function_result": true, "function_approval_request": false,
 }
 
@@ -357,7 +397,7 @@ func (w *writer) commonMessage(r *jsonpull.Reader) bool {
 		w.content(content)
 	}
 	if calls != "" {
-		w.calls(object{{"tool_calls", calls}}, 0)
+		w.calls(object{{"tool_calls", calls}})
 	}
 	w.end("")
 	return true
@@ -451,12 +491,12 @@ func isPart(o object) bool {
 		return o.get("text", "toolUse", "toolResult", "functionCall", "function_call", "functionResponse", "function_response",
 			"inlineData", "inline_data", "fileData", "file_data", "toolRequest", "toolResponse", "reasoningContent", "media") != "" &&
 			o.get("finish_reason", "content") == ""
-	case "message", "human", "ai", "system", "tool", "function", "function_call", "function_call_output", "reasoning",
+	case "message", "human", "ai", "system", "tool", "function", "reasoning",
 		"HumanMessage", "AIMessage", "SystemMessage", "ToolMessage", "generic":
 		// Items of the Responses API and LangChain's messages are not parts. A reasoning part has a content or text.
-		return o.str("type") == "reasoning" && o.get("content", "text") != "" && o.get("summary") == ""
+		return o.str("type") == "reasoning" && o.get("content", "text", "reasoning") != "" && o.get("summary") == ""
 	}
-	return true
+	return !isItem(o.str("type"))
 }
 
 // wrappers are the members in which frameworks wrap messages, in order of preference.
@@ -477,23 +517,16 @@ func (w *writer) object(o object, text, role string) {
 			w.message(o, kind)
 			return
 		}
-	case "function_call": // an item of the Responses API
-		if o.get("name") != "" {
-			w.begin("assistant", "")
-			w.toolCall(o.str("call_id", "id"), o.str("name"), o.get("arguments"))
-			w.end("")
-			return
-		}
-	case "function_call_output":
-		w.begin("tool", "")
-		w.toolResponse(o.str("call_id"), "", contentValue(o.get("output")))
-		w.end("")
-		return
 	case "reasoning":
 		w.begin("assistant", "")
-		w.reasoning(summaryOf(o))
+		w.reasoning(summaryOf(o), o)
 		w.end("")
 		return
+	default:
+		if isItem(kind) && o.get("role") == "" {
+			w.item(o, text, kind)
+			return
+		}
 	}
 	if inner := o.at("message"); inner != nil { // a choice
 		if inner.at("kwargs") != nil { // a generation of LangChain
@@ -542,12 +575,18 @@ func isMessage(o object) bool {
 	return o.get("parts") != "" || o.get("tool_calls") != "" || o.get("content") != "" && o.get("messages") == ""
 }
 
+// summaryOf returns the text of reasoning: its summary, then its content, each a list of texts or a text.
 func summaryOf(o object) string {
-	elements, _ := cutArray(o.get("summary", "content"))
 	var texts []string
-	for _, element := range elements {
-		if inner, ok := cutObject(element); ok {
-			texts = append(texts, inner.plain("text"))
+	for _, key := range [...]string{"summary", "content"} {
+		elements, isList := cutArray(o.get(key))
+		if plain := o.str(key); !isList && plain != "" {
+			texts = append(texts, plain)
+		}
+		for _, element := range elements {
+			if inner, ok := cutObject(element); ok {
+				texts = append(texts, inner.plain("text"))
+			}
 		}
 	}
 	return strings.Join(texts, "\n")
@@ -591,10 +630,7 @@ func (w *writer) message(o object, role string) {
 	}
 	canonical := canonicalRoleOf(role)
 	w.begin(canonical, o.str("name"))
-	if reasoning := o.plain("reasoning_content", "reasoning", "thinking"); reasoning != "" && !isContainer(reasoning) {
-		w.reasoning(reasoning)
-	}
-	before := w.parts
+	w.reasoningOf(o)
 	callID := o.str("tool_call_id", "toolCallId")
 	switch content := o.get("parts", "content", "contents", "text"); {
 	case canonical == "tool" && (callID != "" || o.get("parts") == ""):
@@ -604,7 +640,8 @@ func (w *writer) message(o object, role string) {
 	default:
 		w.content(content)
 	}
-	w.calls(o, before)
+	w.besides(o)
+	w.calls(o)
 	if refusal := o.str("refusal"); refusal != "" {
 		w.text(refusal)
 	}
@@ -613,27 +650,24 @@ func (w *writer) message(o object, role string) {
 
 func isContainer(s string) bool { return s != "" && (s[0] == '{' || s[0] == '[') }
 
-// toolContent writes the content of a tool's message if its blocks are results themselves.
+// toolContent writes the content of a tool's message if one of its blocks is a result itself, or an answer to a request
+// for approval.
 func (w *writer) toolContent(content string) bool {
-	elements, ok := cutArray(content)
-	if !ok {
+	elements, _ := cutArray(content)
+	if !slices.ContainsFunc(elements, isResult) {
 		return false
 	}
-	for _, element := range elements {
-		o, isObject := cutObject(element)
-		if !isObject {
-			return false
-		}
-		switch o.str("type") {
-		case "tool_result", "tool-result", "tool_call_response", "toolResult":
-		default:
-			if o.get("toolResult", "functionResponse", "function_response", "toolResponse") == "" {
-				return false
-			}
-		}
-	}
 	w.content(content)
-	return len(elements) > 0
+	return true
+}
+
+func isResult(block string) bool {
+	o, _ := cutObject(block)
+	switch o.str("type") {
+	case "tool_result", "tool-result", "tool_call_response", "toolResult", "tool-approval-response":
+		return true
+	}
+	return o.get("toolResult", "functionResponse", "function_response", "toolResponse") != ""
 }
 
 // content writes the content of a message: text, or blocks.
@@ -658,8 +692,8 @@ func (w *writer) content(content string) {
 	w.jsonText(content)
 }
 
-// calls writes the calls beside the content, unless the content has them too.
-func (w *writer) calls(o object, _ int) {
+// calls writes the calls beside the content, unless the content has them too, and those that could not be parsed.
+func (w *writer) calls(o object) {
 	calls := o.get("tool_calls", "toolCalls")
 	if calls == "" || calls == "[]" {
 		if extra := o.at("additional_kwargs"); extra != nil {
@@ -681,14 +715,25 @@ func (w *writer) calls(o object, _ int) {
 	if function := o.at("function_call"); function != nil && len(elements) == 0 {
 		w.toolCall("", function.str("name"), function.get("arguments"))
 	}
+	invalid, _ := cutArray(o.get("invalid_tool_calls")) // LangChain's
+	for _, element := range invalid {
+		if call, ok := cutObject(element); ok {
+			w.call(call, call.str("id"))
+		}
+	}
 }
 
+// call writes a call of OpenAI's API, of a function or a custom tool, or of another API.
 func (w *writer) call(call object, id string) {
-	if function := call.at("function"); function != nil {
-		w.toolCall(id, function.str("name"), function.get("arguments"))
-		return
+	called := call.at("function", "custom")
+	if called == nil {
+		called = call
 	}
-	w.toolCall(id, call.str("name", "toolName"), call.get("arguments", "args", "input", "parameters"))
+	w.toolCall(id, called.str("name", "toolName"), called.get("arguments", "args", "input", "parameters"))
+	w.also(call)
+	if provider := call.at("extra_content").at("google"); provider != nil { // Gemini's in OpenAI's format
+		w.also(provider)
+	}
 }
 
 // hasID reports whether a part of the open message has the id.
@@ -766,27 +811,24 @@ func (w *writer) partOf(o object, raw string) {
 			w.verbatim(raw)
 		default:
 			w.jsonText(o.get("text", "content"))
+			w.also(o)
 		}
-	case "reasoning":
-		if o.get("content") != "" && o.get("text") == "" {
+	case "reasoning", "thinking":
+		switch content := o.get("content"); {
+		case kind == "reasoning" && content != "" && content != `""` && content[0] == '"' && o.get("text") == "":
 			w.verbatim(raw)
-		} else {
-			w.reasoning(o.plain("text", "content"))
+		default:
+			w.reasoning(cmp.Or(o.plain("thinking", "reasoning", "text"), summaryOf(o)), o)
 		}
-	case "thinking":
-		w.reasoning(o.plain("thinking", "content", "text"))
 	case "redacted_thinking":
-		w.reasoning("")
-		w.lossy = true
+		w.verbatim(raw)
+	case "output_audio", "audio":
+		w.audio(o, raw)
 	case "tool_call":
 		w.toolCallPart(o, raw)
-	case "tool_use", "tool-call", "toolUse", "toolCall", "function_call":
-		if function := o.at("function"); function != nil {
-			w.call(o, o.str("id"))
-			return
-		}
-		w.toolCall(o.str("id", "toolCallId", "call_id", "tool_call_id"), o.str("name", "toolName"), o.get("input", "args", "arguments"))
-	case "tool_call_response", "tool_result", "tool-result", "toolResult", "function_result", "function_call_output":
+	case "tool_use", "tool-call", "toolUse", "toolCall", "function_call", "custom_tool_call", "invalid_tool_call":
+		w.call(o, o.str("id", "toolCallId", "call_id", "tool_call_id"))
+	case "tool_call_response", "tool_result", "tool-result", "toolResult", "function_result", "function_call_output", "custom_tool_call_output":
 		w.toolResult(o, raw)
 	case "image_url", "image-url", "input_image", "image":
 		w.image(o, raw)
@@ -805,8 +847,11 @@ func (w *writer) partOf(o object, raw string) {
 	case "document-url":
 		w.media("document", o.str("media_type"), o.str("url"), "")
 	case "input_audio":
-		audio := o.at("input_audio")
-		w.media("audio", mimeOf("audio", audio.str("format")), "", audio.str("data"))
+		if audio := o.at("input_audio"); audio != nil {
+			w.media("audio", mimeOf("audio", audio.str("format")), "", audio.str("data"))
+		} else {
+			w.audio(o, raw)
+		}
 	case "file":
 		if o.get("data", "url") != "" && o.get("file_id") == "" { // AI SDK
 			w.file(o)
@@ -864,8 +909,12 @@ func (w *writer) toolResult(o object, raw string) {
 	if kind == "tool_result" || kind == "tool-result" {
 		id = o.str("tool_use_id", "toolCallId", "tool_call_id", "id")
 	}
-	response := contentValue(o.get("result", "response", "output", "content"))
-	w.toolResponse(id, o.str("name", "toolName"), response)
+	sent := o.get("result", "response", "output", "content")
+	w.toolResponse(id, o.str("name", "toolName"), contentValue(sent))
+	w.also(o)
+	if inner, ok := cutObject(sent); ok && strings.HasPrefix(inner.str("type"), "error-") || inner.str("type") == "execution-denied" { // AI SDK
+		w.also(object{{"is_error", "true"}})
+	}
 }
 
 func (w *writer) image(o object, raw string) {
@@ -893,6 +942,7 @@ func (w *writer) image(o object, raw string) {
 func (w *writer) untyped(o object, raw string) {
 	if call := o.at("functionCall", "function_call"); call != nil {
 		w.toolCall(call.str("id"), call.str("name"), call.get("args", "arguments"))
+		w.also(o)
 		return
 	}
 	if result := o.at("functionResponse", "function_response"); result != nil {
@@ -901,6 +951,9 @@ func (w *writer) untyped(o object, raw string) {
 			response = inner.get("result", "output")
 		}
 		w.toolResponse(result.str("id"), result.str("name"), response)
+		if parts := result.get("parts"); parts != "" && parts != "[]" {
+			w.b = append(append(append(w.b[:len(w.b)-1], `,"parts":`...), parts...), '}')
+		}
 		return
 	}
 	if call := o.at("toolUse"); call != nil {
@@ -909,6 +962,9 @@ func (w *writer) untyped(o object, raw string) {
 	}
 	if result := o.at("toolResult"); result != nil {
 		w.toolResponse(result.str("toolUseId"), "", contentValue(result.get("content")))
+		if result.str("status") == "error" {
+			w.also(object{{"is_error", "true"}})
+		}
 		return
 	}
 	if call := o.at("toolRequest"); call != nil {
@@ -920,7 +976,8 @@ func (w *writer) untyped(o object, raw string) {
 		return
 	}
 	if content := o.at("reasoningContent"); content != nil {
-		w.reasoning(content.at("reasoningText").str("text"))
+		text := content.at("reasoningText")
+		w.reasoning(text.str("text"), append(text, content...))
 		return
 	}
 	if data := o.at("inlineData", "inline_data"); data != nil {
@@ -937,15 +994,49 @@ func (w *writer) untyped(o object, raw string) {
 	}
 	if text := o.get("text"); text != "" {
 		if o.get("thought") == "true" {
-			w.reasoning(o.plain("text"))
+			w.reasoning(o.plain("text"), o)
 			return
 		}
 		w.jsonText(text)
+		w.also(o)
 		return
 	}
 	if text := o.get("content"); text != "" && text[0] == '"' {
 		w.jsonText(text)
 		return
 	}
-	w.verbatim(raw)
+	w.unknown(o, raw)
+}
+
+// unknown writes a block of no type. The member that it consists of, such as Gemini's executableCode, names it.
+func (w *writer) unknown(o object, raw string) {
+	var at member
+	for _, m := range o {
+		if isContainer(m.value) && !slices.Contains(alsoKept, m.key) {
+			if at.key != "" {
+				at = member{}
+				break
+			}
+			at = m
+		}
+	}
+	inner, ok := cutObject(at.value)
+	if !ok {
+		w.typed("unknown", o, raw)
+		return
+	}
+	w.typed(snake(at.key), inner, at.value)
+	w.also(o)
+}
+
+// snake converts a name from camel case.
+func snake(name string) string {
+	var b []byte
+	for word := range wordsOf(name) {
+		if len(b) > 0 {
+			b = append(b, '_')
+		}
+		b = append(b, word...)
+	}
+	return string(b)
 }

@@ -20,7 +20,9 @@ const (
 	toTotalTokens
 	toCacheReadTokens
 	toCacheWriteTokens
+	toCacheWrite1hTokens
 	toReasoningTokens
+	toOtherTokens
 	toInputMessages
 	toOutputMessages
 	toSystemInstructions
@@ -110,7 +112,9 @@ var fields = [targetCount]struct {
 	toTotalTokens:        {"", asCount},
 	toCacheReadTokens:    {runmodel.KeyCacheReadTokens, asCount},
 	toCacheWriteTokens:   {runmodel.KeyCacheWriteTokens, asCount},
+	toCacheWrite1hTokens: {runmodel.KeyCacheWrite1hTokens, asCount},
 	toReasoningTokens:    {runmodel.KeyReasoningTokens, asCount},
+	toOtherTokens:        {runmodel.KeyOtherTokens, asCount},
 	toInputMessages:      {runmodel.KeyInputMessages, asMessages},
 	toOutputMessages:     {runmodel.KeyOutputMessages, asAnswer},
 	toSystemInstructions: {runmodel.KeySystemInstructions, asParts},

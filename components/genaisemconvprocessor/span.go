@@ -20,7 +20,9 @@ type candidate struct {
 	source string
 	as     form
 	kind   candidateKind
-	rank   uint16
+	// isWhole is true for input tokens that are known to include cached ones.
+	isWhole bool
+	rank    uint16
 }
 
 type candidateKind uint8
@@ -43,6 +45,8 @@ type span struct {
 	kind     string
 	// fromLog is true for a span that was made from log records. The actual span states its kind.
 	fromLog bool
+	// recordOf is the kind of the call that the log records name, empty if they belong to their span.
+	recordOf string
 	// keys has a bit for the length of each key without an index. It rules out most lookups of absent keys.
 	keys uint64
 	// known caches what the span's keys imply, in their order.
@@ -51,6 +55,8 @@ type span struct {
 	exclusive bool
 	best      [targetCount]candidate
 	flat      flattened
+	// usage are the counts of tokens in attributes that no rule names: keys without their prefix, and values.
+	usage object
 	// history is the last list of input messages in the newest format, of this span or an earlier one.
 	history string
 	// free is the unused rest of a block of memory for JSON: see buffer and keep.
@@ -64,18 +70,20 @@ type span struct {
 
 func (x *span) reset(s ptrace.Span, scope *scopeInfo, resource pcommon.Map, found dialectSet) {
 	x.Span, x.attrs, x.scope, x.resource, x.found = s, s.Attributes(), scope, resource, found
-	x.kind, x.fromLog, x.exclusive, x.keys, x.added = "", false, false, allKeys, 0
+	x.kind, x.fromLog, x.recordOf, x.exclusive, x.keys, x.added = "", false, "", false, allKeys, addedSet{}
 	for to := range x.best {
 		x.best[to].kind = none
 	}
 	x.flat.reset()
+	x.usage = x.usage[:0]
 }
 
 // release drops references to the values of a batch.
 func (x *span) release() {
 	x.flat.release()
 	clear(x.known)
-	*x = span{flat: x.flat, free: x.free, known: x.known, lists: x.lists}
+	clear(x.usage[:cap(x.usage)])
+	*x = span{flat: x.flat, usage: x.usage[:0], free: x.free, known: x.known, lists: x.lists}
 	const maxKnown = 1 << 10
 	if cap(x.known) > maxKnown {
 		x.known = nil
@@ -116,17 +124,26 @@ func (x *span) gather(uses map[string][]use) {
 		k := &x.known[i]
 		if !k.isRead {
 			k.isRead, k.uses, k.indexedKey = true, uses[key], indexedKeyOf(key)
+			k.usage = ""
+			if k.uses == nil {
+				k.usage = usageName(key)
+			}
 		}
 		if k.indexedKey.list != notFlat {
 			x.flat.add(&k.indexedKey, value)
 			continue
 		}
 		x.keys |= 1 << (len(key) % wordBits)
+		if k.usage != "" {
+			x.usage = append(x.usage, member{k.usage, valueText(value)})
+			continue
+		}
 		for _, u := range k.uses {
 			if u.dialect != standard && !apply.has(u.dialect) {
 				continue
 			}
-			if best := &x.best[u.to]; (best.kind == none || u.rank < best.rank) && usable(value, u.as) {
+			// Of two attributes with one key, the last wins, as it does in the store.
+			if best := &x.best[u.to]; (best.kind == none || u.rank <= best.rank) && usable(value, u.as) {
 				*best = candidate{value: value, source: key, as: u.as, kind: fromAttribute, rank: u.rank}
 			}
 		}
@@ -311,7 +328,7 @@ func (x *span) putString(to target, value string) {
 	key := fields[to].key
 	if old, ok := x.attrs.GetOrPutEmpty(key); !ok {
 		old.SetStr(value)
-		x.added |= 1 << to
+		x.added.add(uint(to))
 	} else {
 		if old.Type() == pcommon.ValueTypeStr && old.Str() == value {
 			return
@@ -326,7 +343,7 @@ func (x *span) putCount(to target, value int64) {
 	key := fields[to].key
 	if old, ok := x.attrs.GetOrPutEmpty(key); !ok {
 		old.SetInt(value)
-		x.added |= 1 << to
+		x.added.add(uint(to))
 	} else {
 		if old.Type() == pcommon.ValueTypeInt && old.Int() == value {
 			return
@@ -341,7 +358,7 @@ func (x *span) putNumber(to target, value float64) {
 	key := fields[to].key
 	if old, ok := x.attrs.GetOrPutEmpty(key); !ok {
 		old.SetDouble(value)
-		x.added |= 1 << to
+		x.added.add(uint(to))
 	} else {
 		if old.Type() == pcommon.ValueTypeDouble && old.Double() == value ||
 			old.Type() == pcommon.ValueTypeInt && float64(old.Int()) == value {
@@ -357,7 +374,7 @@ func (x *span) putBool(to target, value bool) {
 	key := fields[to].key
 	if old, ok := x.attrs.GetOrPutEmpty(key); !ok {
 		old.SetBool(value)
-		x.added |= 1 << to
+		x.added.add(uint(to))
 	} else {
 		if old.Type() == pcommon.ValueTypeBool && old.Bool() == value {
 			return
@@ -376,7 +393,7 @@ func (x *span) putStrings(to target, list []string) {
 		}
 		x.keepOriginal(key, old)
 	} else {
-		x.added |= 1 << to
+		x.added.add(uint(to))
 	}
 	slice := x.attrs.PutEmptySlice(key)
 	slice.EnsureCapacity(len(list))
@@ -483,7 +500,7 @@ func (x *span) applyAny(to target, c *candidate) {
 	if old, ok := x.attrs.Get(fields[to].key); ok {
 		x.keepOriginal(fields[to].key, old)
 	} else {
-		x.added |= 1 << to
+		x.added.add(uint(to))
 	}
 	kept.CopyTo(x.attrs.PutEmpty(fields[to].key))
 	x.traceSource(to)

@@ -34,6 +34,12 @@ func parseCount(s string) (int64, bool) {
 	return countOf(f)
 }
 
+// isNumber reports whether a text is a whole number.
+func isNumber(s string) bool {
+	_, err := strconv.ParseInt(s, 10, 64)
+	return err == nil
+}
+
 // parseNumber parses a number that was sent as text.
 func parseNumber(s string) (float64, bool) {
 	f, err := strconv.ParseFloat(strings.Trim(s, `" `), 64)

@@ -56,6 +56,8 @@ func TestAnswers(t *testing.T) {
 		return `{"resourceSpans":[{"scopeSpans":[{"spans":[` + strings.Join(spans, ",") + `]}]}]}`
 	}
 	good := span("0199e0a1000070008000000000000001", "00000000000000a1")
+	ended := strings.Replace(good, "1767225601", "1767225599", 1)
+	millis := strings.ReplaceAll(good, "000000000\"", "000\"")
 	noTrace := span(strings.Repeat("0", 32), "00000000000000a2")
 	noSpan := span("0199e0a1000070008000000000000001", strings.Repeat("0", 16))
 	late := strings.Replace(good, "1767225601000000000", "9214646400000000000", 1)
@@ -93,6 +95,8 @@ func TestAnswers(t *testing.T) {
 		{name: "traces_proto_empty", sent: traces(protoHeader, ``)},
 		{name: "traces_json_partial", sent: traces(jsonHeader, export(good, noTrace, noSpan, late)), spans: 1},
 		{name: "traces_proto_partial", sent: traces(protoHeader, asProto(export(noSpan, good))), spans: 1},
+		{name: "traces_json_wrong_clocks", sent: traces(jsonHeader, export(good, ended, millis)), spans: 3},
+		{name: "traces_proto_wrong_clock", sent: traces(protoHeader, asProto(export(millis))), spans: 1},
 		{name: "traces_json_all_rejected", sent: traces(jsonHeader, export(noTrace))},
 
 		{name: "runs_malformed", sent: runs(`{"runs":[}`)},

@@ -59,7 +59,8 @@ func (f *logsFormat) accepted(string) (string, []byte) {
 		return f.mediaType, allAccepted(f.mediaType)
 	case f.counts.NoSpan > 0:
 		resp.PartialSuccess().SetRejectedLogRecords(f.counts.NoSpan)
-		resp.PartialSuccess().SetErrorMessage("GenAI events without a trace id and a span id belong to no span: turn on the tracing of what sends them.")
+		resp.PartialSuccess().SetErrorMessage("GenAI events without a trace id and a span id belong to no span, and are not stored. " +
+			"Some clients send such events although their tracing is on: what their spans say is stored. Else turn on the tracing.")
 	case f.dropped.spans > 0:
 		resp.PartialSuccess().SetRejectedLogRecords(f.dropped.spans)
 		resp.PartialSuccess().SetErrorMessage(f.dropped.first)

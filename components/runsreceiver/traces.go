@@ -1,7 +1,9 @@
 package runsreceiver
 
 import (
+	"cmp"
 	"errors"
+	"fmt"
 
 	"go.opentelemetry.io/collector/pdata/ptrace"
 	"go.opentelemetry.io/collector/pdata/ptrace/ptraceotlp"
@@ -24,6 +26,8 @@ type otlpFormat struct {
 	marshal   func(ptraceotlp.ExportResponse) ([]byte, error)
 
 	dropped dropped
+	// clock says what is wrong with the times of spans that are stored, empty if nothing is.
+	clock string
 }
 
 func (f *otlpFormat) name() string {
@@ -46,7 +50,30 @@ func (f *otlpFormat) decode(body []byte, held *charge) (ptrace.Traces, error) {
 		return ptrace.Traces{}, err
 	}
 	f.dropped = dropUnstorable(td)
+	f.clock = wrongClocks(td)
 	return td, nil
+}
+
+// wrongClocks counts the spans with wrong times, and names the first.
+func wrongClocks(td ptrace.Traces) string {
+	n, first := 0, ""
+	for _, rs := range td.ResourceSpans().All() {
+		for _, ss := range rs.ScopeSpans().All() {
+			for _, span := range ss.Spans().All() {
+				wrong := runmodel.WrongClock(uint64(span.StartTimestamp()), uint64(span.EndTimestamp()))
+				if wrong == "" {
+					continue
+				}
+				if n++; first == "" {
+					first = fmt.Sprintf("span %s of trace %s: %s", span.SpanID(), span.TraceID(), wrong)
+				}
+			}
+		}
+	}
+	if n == 0 {
+		return ""
+	}
+	return fmt.Sprintf("Stored, but lists may not show the runs of spans with wrong times: check the clock and the unit of what sends them. There are %d. The first is %s.", n, first)
 }
 
 // passthroughFormat is OTLP in protobuf that is passed on unchanged, unless something in it may have to be dropped or
@@ -58,7 +85,7 @@ func (f *passthroughFormat) decode(body []byte, held *charge) (ptrace.Traces, er
 	if err != nil {
 		return ptrace.Traces{}, err
 	}
-	if !seen.Regular || !seen.Identified || seen.LastTime > runmodel.MaxTimestamp || seen.Exceeds {
+	if !seen.Regular || !seen.Identified || seen.LastTime > runmodel.MaxTimestamp || seen.Exceeds || seen.WrongClock {
 		return f.otlpFormat.decode(body, held)
 	}
 	if err := held.grow(seen.Weight); err != nil {
@@ -68,12 +95,12 @@ func (f *passthroughFormat) decode(body []byte, held *charge) (ptrace.Traces, er
 }
 
 func (f *otlpFormat) accepted(string) (string, []byte) {
-	if f.dropped.spans == 0 {
+	if f.dropped.spans == 0 && f.clock == "" {
 		return f.mediaType, allAccepted(f.mediaType)
 	}
 	resp := ptraceotlp.NewExportResponse()
-	resp.PartialSuccess().SetRejectedSpans(f.dropped.spans)
-	resp.PartialSuccess().SetErrorMessage(f.dropped.first)
+	resp.PartialSuccess().SetRejectedSpans(f.dropped.spans) // a message without rejected spans is a warning
+	resp.PartialSuccess().SetErrorMessage(cmp.Or(f.dropped.first, f.clock))
 	body, err := f.marshal(resp)
 	if err != nil {
 		body = nil // a number and a text always marshal

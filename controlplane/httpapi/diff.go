@@ -186,7 +186,7 @@ func diffTotals(base, other *runmodel.Run) (totals contract.RunDiffTotals) {
 	totals.InputTokens = tokens(func(r *runmodel.Run) *int64 { return r.InputTokens })
 	totals.OutputTokens = tokens(func(r *runmodel.Run) *int64 { return r.OutputTokens })
 	totals.TotalTokens = tokens(func(r *runmodel.Run) *int64 {
-		if usage := usageOf(r.InputTokens, r.OutputTokens, nil, nil, nil); usage != nil {
+		if usage := usageOf(r.InputTokens, r.OutputTokens, nil, nil, nil, r.OtherTokens); usage != nil {
 			return usage.TotalTokens
 		}
 		return nil

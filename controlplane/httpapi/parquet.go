@@ -58,6 +58,7 @@ type parquetRun struct {
 	CacheReadTokens  *int64            `parquet:"cache_read_input_tokens,optional"`
 	CacheWriteTokens *int64            `parquet:"cache_write_input_tokens,optional"`
 	ReasoningTokens  *int64            `parquet:"reasoning_output_tokens,optional"`
+	OtherTokens      *int64            `parquet:"other_tokens,optional"`
 	TotalTokens      *int64            `parquet:"total_tokens,optional"`
 	CostUSD          *float64          `parquet:"cost_usd,optional"`
 	CostSource       *string           `parquet:"cost_source,optional,dict"`
@@ -146,6 +147,7 @@ type parquetSpan struct {
 	CacheReadTokens    *int64         `parquet:"cache_read_input_tokens,optional"`
 	CacheWriteTokens   *int64         `parquet:"cache_write_input_tokens,optional"`
 	ReasoningTokens    *int64         `parquet:"reasoning_output_tokens,optional"`
+	OtherTokens        *int64         `parquet:"other_tokens,optional"`
 	TotalTokens        *int64         `parquet:"total_tokens,optional"`
 	UsageCounted       bool           `parquet:"usage_counted"`
 	CostUSD            *float64       `parquet:"cost_usd,optional"`
@@ -213,10 +215,10 @@ func (p parquetRuns) run(r *runs.Run) error {
 		Tags: r.Tags, Metadata: r.Metadata, Environment: known(r.Environment), Release: known(r.Release),
 		PromptID: known(r.PromptID), PromptName: known(r.PromptName), PromptVersion: known(r.PromptVersion), Prompts: promptRows(r), Models: r.Models,
 		InputTokens: r.InputTokens, OutputTokens: r.OutputTokens, CacheReadTokens: r.CacheReadTokens,
-		CacheWriteTokens: r.CacheWriteTokens, ReasoningTokens: r.ReasoningTokens, CostUSD: r.CostUSD, CostSource: known(r.CostSource),
+		CacheWriteTokens: r.CacheWriteTokens, ReasoningTokens: r.ReasoningTokens, OtherTokens: r.OtherTokens, CostUSD: r.CostUSD, CostSource: known(r.CostSource),
 		UnpricedCalls: count(r.UnpricedCallCount), SpanCount: count(r.SpanCount), ErrorCount: count(r.ErrorCount), LLMCallCount: count(r.LLMCallCount),
 		ToolCallCount: count(r.ToolCallCount), Scores: parquetScores(r.Scores), ScoreCount: count(r.ScoreCount),
-		TotalTokens: totalOf(r.InputTokens, r.OutputTokens), Tools: r.Tools, ReceivedAt: r.FirstReceived.UTC(),
+		TotalTokens: totalOf(r.InputTokens, r.OutputTokens, r.OtherTokens), Tools: r.Tools, ReceivedAt: r.FirstReceived.UTC(),
 	}
 	if f := failureOf(&r.Failure); f != nil {
 		class := string(f.Class)
@@ -244,8 +246,8 @@ func (p parquetSpans) span(s *runs.Span) error {
 		RequestModel: known(s.RequestModel), ResponseModel: known(s.ResponseModel), Inputs: s.Inputs, Outputs: s.Outputs,
 		ToolName: known(s.ToolName), ToolCallID: known(s.ToolCallID), ToolArguments: known(s.ToolArguments), ToolResult: known(s.ToolResult),
 		InputTokens: s.InputTokens, OutputTokens: s.OutputTokens, CacheReadTokens: s.CacheReadTokens,
-		CacheWriteTokens: s.CacheWriteTokens, ReasoningTokens: s.ReasoningTokens, UsageCounted: s.UsageCounted,
-		TotalTokens: totalOf(s.InputTokens, s.OutputTokens), Truncated: s.Truncated,
+		CacheWriteTokens: s.CacheWriteTokens, ReasoningTokens: s.ReasoningTokens, OtherTokens: s.OtherTokens, UsageCounted: s.UsageCounted,
+		TotalTokens: totalOf(s.InputTokens, s.OutputTokens, s.OtherTokens), Truncated: s.Truncated,
 		CostUSD: s.CostUSD, CostSource: known(s.CostSource), PriceVersion: known(s.PriceVersion), FinishReasons: s.FinishReasons,
 		SessionID: known(s.SessionID), ConversationID: known(s.ConversationID), UserID: known(s.UserID), AgentName: known(s.AgentName),
 		PromptID: known(s.PromptID), PromptName: known(s.PromptName), PromptVersion: known(s.PromptVersion),

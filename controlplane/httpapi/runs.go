@@ -190,7 +190,7 @@ func runOf(r *runs.Run) contract.Run {
 		AgentName: known(r.AgentName), Tags: list(r.Tags), Metadata: r.Metadata,
 		Environment: known(r.Environment), Release: known(r.Release),
 		Prompt: promptOf(r.PromptID, r.PromptName, r.PromptVersion), Prompts: promptsOf(&r.Run), Models: list(r.Models),
-		Usage:   usageOf(r.InputTokens, r.OutputTokens, r.CacheReadTokens, r.CacheWriteTokens, r.ReasoningTokens),
+		Usage:   usageOf(r.InputTokens, r.OutputTokens, r.CacheReadTokens, r.CacheWriteTokens, r.ReasoningTokens, r.OtherTokens),
 		CostUsd: r.CostUSD, CostSource: costSourceOf(r.CostSource), UnpricedCallCount: count(r.UnpricedCallCount),
 		SpanCount: count(r.SpanCount), ErrorCount: count(r.ErrorCount),
 		LlmCallCount: count(r.LLMCallCount), ToolCallCount: count(r.ToolCallCount),

@@ -20,7 +20,7 @@ func spanOf(s *runs.Span, whole bool) (contract.Span, error) {
 		Depth: s.Depth, Dialect: known(s.Dialect), Provider: known(s.Provider), Framework: known(s.Framework),
 		ServiceName: known(s.ServiceName), RequestModel: known(s.RequestModel), ResponseModel: known(s.ResponseModel),
 		Inputs: s.Inputs, Outputs: s.Outputs, Truncated: s.Truncated, Cut: cutMembers(s.Cut),
-		Usage:        usageOf(s.InputTokens, s.OutputTokens, s.CacheReadTokens, s.CacheWriteTokens, s.ReasoningTokens),
+		Usage:        usageOf(s.InputTokens, s.OutputTokens, s.CacheReadTokens, s.CacheWriteTokens, s.ReasoningTokens, s.OtherTokens),
 		UsageCounted: s.UsageCounted, CostUsd: s.CostUSD, CostSource: costSourceOf(s.CostSource), PriceVersion: known(s.PriceVersion),
 		FinishReasons: list(s.FinishReasons),
 		SessionId:     known(s.SessionID), ConversationId: known(s.ConversationID), UserId: known(s.UserID),
@@ -73,22 +73,23 @@ func spanOf(s *runs.Span, whole bool) (contract.Span, error) {
 }
 
 // usageOf returns nil if nothing is known. The total is the sum of the known parts: some calls have no output.
-func usageOf(input, output, cacheRead, cacheWrite, reasoning *int64) *contract.Usage {
-	if input == nil && output == nil && cacheRead == nil && cacheWrite == nil && reasoning == nil {
+func usageOf(input, output, cacheRead, cacheWrite, reasoning, other *int64) *contract.Usage {
+	if input == nil && output == nil && cacheRead == nil && cacheWrite == nil && reasoning == nil && other == nil {
 		return nil
 	}
 	return &contract.Usage{
 		InputTokens: input, OutputTokens: output, CacheReadInputTokens: cacheRead,
-		CacheWriteInputTokens: cacheWrite, ReasoningOutputTokens: reasoning, TotalTokens: totalOf(input, output),
+		CacheWriteInputTokens: cacheWrite, ReasoningOutputTokens: reasoning, OtherTokens: other, TotalTokens: totalOf(input, output, other),
 	}
 }
 
-func totalOf(input, output *int64) *int64 {
-	if input == nil && output == nil {
-		return nil
+func totalOf(parts ...*int64) (total *int64) {
+	for _, part := range parts {
+		if part != nil {
+			total = new(valueOf(total, 0) + *part)
+		}
 	}
-	total := valueOf(input, 0) + valueOf(output, 0)
-	return &total
+	return total
 }
 
 func promptOf(id, name, version string) *contract.PromptRef {

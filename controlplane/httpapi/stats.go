@@ -67,7 +67,7 @@ func seriesOf(rows []runs.StatsRow) []contract.RunStatsPoint {
 func totalsOf(r *runs.StatsRow) contract.RunTotals {
 	totals := contract.RunTotals{
 		Count: count(r.Count), EndedCount: count(r.EndedCount), ErrorCount: count(r.ErrorCount),
-		Usage: usageOf(r.Input, r.Output, r.CacheRead, r.CacheWrite, r.Reasoning), NoUsageCount: count(r.NoUsage),
+		Usage: usageOf(r.Input, r.Output, r.CacheRead, r.CacheWrite, r.Reasoning, r.OtherTokens), NoUsageCount: count(r.NoUsage),
 		CostUsd: roundUSD(r.CostUSD), NoCostCount: count(r.NoCost),
 	}
 	if r.EndedCount > 0 {

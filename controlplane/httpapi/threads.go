@@ -62,7 +62,7 @@ func threadOf(t *runs.Thread) contract.Thread {
 		FirstTime: t.FirstTime.UTC(), LastTime: t.LastTime.UTC(), Running: t.LastRunning,
 		RunCount: count(t.RunCount), ErrorCount: count(t.ErrorCount),
 		Users: list(t.Users), UserCount: count(t.UserCount), Agents: list(t.Agents), AgentCount: count(t.AgentCount),
-		Usage: usageOf(t.Input, t.Output, t.CacheRead, t.CacheWrite, t.Reasoning), CostUsd: roundUSD(t.CostUSD),
+		Usage: usageOf(t.Input, t.Output, t.CacheRead, t.CacheWrite, t.Reasoning, t.OtherTokens), CostUsd: roundUSD(t.CostUSD),
 		FirstInput: known(t.FirstInput), LastOutput: known(t.LastOutput),
 		Cut: cutMembers(t.Cut),
 	}

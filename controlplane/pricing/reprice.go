@@ -55,9 +55,6 @@ type Summary struct {
 // maxUnknown is the maximum number of models in a summary. Clients choose the names, so the set is unbounded.
 const maxUnknown = 1000
 
-// attributeCacheWrite1h holds the tokens written to a cache for one hour. The conventions do not define it.
-const attributeCacheWrite1h = "gen_ai.usage.cache_creation.ephemeral_1h_input_tokens"
-
 // Reprice recomputes the cost of stored spans, writes the changes, and derives the runs of these spans again.
 //
 // A change is a new version of the span that holds only the cost. Readers merge it with the earlier versions. Its
@@ -127,7 +124,7 @@ func (r *repricer) runs(ctx context.Context, keys []runmodel.RunKey, from, to ti
 	if err != nil || len(bounds) == 0 {
 		return err
 	}
-	versions, err := clickhouse.ReadPricedVersions(ctx, r.conn, bounds, attributeCacheWrite1h)
+	versions, err := clickhouse.ReadPricedVersions(ctx, r.conn, bounds, runmodel.KeyCacheWrite1hTokens)
 	if err != nil {
 		return err
 	}
@@ -221,7 +218,7 @@ func (r *repricer) price(span *runmodel.Span) (version runmodel.Span, changes bo
 		ProjectID: span.ProjectID, RunID: span.RunID, SpanID: span.SpanID, Version: span.Version + 1,
 		StartTime: span.StartTime, EndTime: runmodel.Epoch,
 	}
-	counts := span.HasUsage() && span.Counting != runmodel.CountNothing
+	counts := span.HasUsage() && span.OtherTokens == nil && span.Counting != runmodel.CountNothing
 	var price *prices.Price
 	if counts {
 		price = r.matcher.Price(&prices.Call{
@@ -275,7 +272,7 @@ func usageOf(span *runmodel.Span) prices.Usage {
 	return prices.Usage{
 		Input: count(span.InputTokens), Output: count(span.OutputTokens),
 		CacheRead: count(span.CacheReadTokens), CacheWrite: count(span.CacheWriteTokens), Reasoning: count(span.ReasoningTokens),
-		CacheWrite1h: wholeNumber(span.AttributesJSON[attributeCacheWrite1h]),
+		CacheWrite1h: wholeNumber(span.AttributesJSON[runmodel.KeyCacheWrite1hTokens]),
 	}
 }
 

@@ -115,7 +115,7 @@ func TestReprice(t *testing.T) {
 	wrapper.Counting = runmodel.CountNothing
 	long := call(project, run, 9, "claude-opus-4-5")
 	long.Provider, long.CacheWriteTokens = "anthropic", pointer(int64(600))
-	long.AttributesJSON = map[string]string{attributeCacheWrite1h: "200", "other": "1"}
+	long.AttributesJSON = map[string]string{runmodel.KeyCacheWrite1hTokens: "200", "other": "1"}
 	before := []runmodel.Span{
 		call(project, run, 1, "gpt-4o"), // priced for the first time
 		costed(call(project, run, 2, "gpt-4o"), 9, runmodel.CostComputed, "2020-01-01"), // at old prices

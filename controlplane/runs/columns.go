@@ -13,7 +13,7 @@ const runColumns = `project_id, run_id, version, start_time, end_time, first_rec
 	name, kind, status, error_type, error_message, input_preview, output_preview,
 	session_id, conversation_id, user_id, agent_name, environment, release,
 	prompt_id, prompt_name, prompt_version, prompt_ids, prompt_names, prompt_versions, system_text_ids, tags, metadata, models,
-	input_tokens, output_tokens, cache_read_tokens, cache_write_tokens, reasoning_tokens,
+	input_tokens, output_tokens, cache_read_tokens, cache_write_tokens, reasoning_tokens, other_tokens,
 	cost_usd, cost_source, unpriced_call_count, span_count, error_count, llm_call_count, tool_call_count,
 	tools, genai, source, replayability, fingerprint, failure_class, failing_span_id, failing_kind, failing_name, failing_type, failing_template`
 
@@ -64,8 +64,8 @@ func cutColumns(columns []string, expressions ...map[string]string) []string {
 // treeColumns show where a span is in the tree of its run, and whether its usage counts.
 var treeColumns = []string{
 	"span_id", "version", "parent_span_id", "start_time", "is_run", "from_log", "kind", "operation", "counting", "response_hash",
-	"input_tokens", "output_tokens", "cache_read_tokens", "cache_write_tokens", "reasoning_tokens",
-	"end_time", "status", "error_type", "scope_name", "request_model",
+	"input_tokens", "output_tokens", "cache_read_tokens", "cache_write_tokens", "reasoning_tokens", "other_tokens",
+	"end_time", "status", "error_type", "scope_name", "request_model", "tool_call_id",
 }
 
 // listedColumns are what a list of spans shows: of the payloads only the beginnings of inputs and outputs. cutListedColumns cut all other
@@ -82,7 +82,7 @@ var (
 		"name", "kind", "operation", "status", "error_type", "error_message", "error_stack", "service_name",
 		"scope_name", "dialect", "framework", "provider", "request_model", "response_model", "tool_name", "tool_call_id", "agent_name",
 		"session_id", "conversation_id", "user_id", "prompt_id", "prompt_name", "prompt_version", "finish_reasons",
-		"input_tokens", "output_tokens", "cache_read_tokens", "cache_write_tokens", "reasoning_tokens",
+		"input_tokens", "output_tokens", "cache_read_tokens", "cache_write_tokens", "reasoning_tokens", "other_tokens",
 		"cost_usd", "cost_source", "price_version", "counting", "response_hash", "time_to_first_token", "input_preview", "output_preview",
 		"inputs", "outputs", "tool_arguments", "tool_result",
 	}
@@ -95,12 +95,12 @@ const (
 	substring(name, 1, 200) AS name, kind, operation, status, substring(error_type, 1, 200) AS error_type,
 	substring(request_model, 1, 200) AS request_model, substring(response_model, 1, 200) AS response_model,
 	substring(tool_name, 1, 200) AS tool_name, substring(agent_name, 1, 200) AS agent_name,
-	scope_name, counting, response_hash, input_tokens, output_tokens`
+	tool_call_id, scope_name, counting, response_hash, input_tokens, output_tokens, other_tokens`
 	outlineColumns = namingColumns + `, substring(error_message, 1, 200) AS error_message`
 )
 
 // excerptColumns are the texts of a span, cut, and the ids of its contents.
-var excerptColumns = namingColumns + fmt.Sprintf(`, tool_call_id, output_message_ids,
+var excerptColumns = namingColumns + fmt.Sprintf(`, output_message_ids,
 	arraySlice(input_message_ids, -%[2]d) AS input_message_ids,
 	substring(error_message, 1, %[1]d) AS error_message, substring(error_stack, 1, %[1]d) AS error_stack, substring(inputs, 1, %[1]d) AS inputs, substring(outputs, 1, %[1]d) AS outputs,
 	substring(tool_arguments, 1, %[1]d) AS tool_arguments, substring(tool_result, 1, %[1]d) AS tool_result`, MaxExcerpt+1, excerptMessages)

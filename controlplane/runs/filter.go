@@ -131,7 +131,7 @@ func (f Filter) conditions(w *where, lower time.Time) {
 		w.add("cost_usd >= ?", *f.MinCostUSD)
 	}
 	if f.MinTokens != nil {
-		w.add("coalesce(input_tokens, 0) + coalesce(output_tokens, 0) >= ?", *f.MinTokens)
+		w.add("coalesce(input_tokens, 0) + coalesce(output_tokens, 0) + coalesce(other_tokens, 0) >= ?", *f.MinTokens)
 	}
 	if f.HasScore != nil {
 		in := "run_id IN "

@@ -16,7 +16,7 @@ import (
 var orderValues = map[string]string{
 	byDuration: "if(" + hasEnd + ", " + duration + ", NULL)",
 	byCost:     "reinterpretAsInt64(cost_usd)",
-	byTokens:   "if(input_tokens IS NULL AND output_tokens IS NULL, NULL, coalesce(input_tokens, 0) + coalesce(output_tokens, 0))",
+	byTokens:   "if(input_tokens IS NULL AND output_tokens IS NULL AND other_tokens IS NULL, NULL, coalesce(input_tokens, 0) + coalesce(output_tokens, 0) + coalesce(other_tokens, 0))",
 }
 
 // byValue reads the page in the order of a value. It looks at all runs of the window, however deep the page, but reads in full only those

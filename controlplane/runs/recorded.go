@@ -54,7 +54,7 @@ func (s *Service) Recorded(ctx context.Context, projects access.Projects, runID 
 
 // recorded reads listed spans in full.
 func (s *Service) recorded(ctx context.Context, loc location, runID uuid.UUID, listed []Span, shared *sharedTexts) ([]Span, error) {
-	folded, err := s.spansByID(ctx, loc, runID, spanIDs(listed), "* EXCEPT escaped_words")
+	folded, err := s.spansByID(ctx, loc, runID, identified(listed), "* EXCEPT escaped_words")
 	if err != nil {
 		return nil, err
 	}

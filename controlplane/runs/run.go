@@ -85,14 +85,19 @@ func (s *Service) runRow(ctx context.Context, loc location, runID uuid.UUID) (ru
 // rootPayloads returns the inputs and outputs of a span, nil where it has none.
 func (s *Service) rootPayloads(ctx context.Context, loc location, runID uuid.UUID, spanID uint64) (inputs, outputs *string, err error) {
 	w := loc.where(runID)
-	w.add("span_id = ?", spanID)
+	w.add("(span_id = ? OR from_log AND parent_span_id = ?)", spanID, spanID) // with the records of a call that is the root
 	var versions []runmodel.Span
 	err = query(ctx, s.conn, loc.projects, &versions, `SELECT `+loc.withoutAbsent(treeColumns)+`, inputs, outputs, tool_arguments, tool_result,
 		input_message_ids, output_message_ids FROM spans WHERE `+w.String(), w.args...)
 	if err != nil || len(versions) == 0 {
 		return nil, nil, err
 	}
-	in, out, err := s.inputsAndOutputs(ctx, loc, runID, &runmodel.Fold(versions)[0], fullContent)
+	folded := runmodel.Fold(versions)
+	at := slices.IndexFunc(folded, func(span runmodel.Span) bool { return span.SpanID == spanID })
+	if at < 0 {
+		return nil, nil, nil
+	}
+	in, out, err := s.inputsAndOutputs(ctx, loc, runID, &folded[at], fullContent)
 	return nonEmpty(in), nonEmpty(out), err
 }
 

@@ -22,7 +22,10 @@ type spanKey struct {
 }
 
 // sourceSpan names the spans that a source is made of, 0 for none.
-type sourceSpan struct{ span, input, output uint64 }
+type sourceSpan struct {
+	span, input, output uint64
+	records             []uint64 // the log records that were merged with span
+}
 
 // sourcesRead is what was read of some runs.
 type sourcesRead struct {
@@ -158,18 +161,20 @@ func (s *Service) chooseSpans(ctx context.Context, area location, locations map[
 		return err
 	}
 	for i := range batch.rows {
-		batch.of[i].span = choice.in(spans[batch.rows[i].RunID])
+		if span := choice.in(spans[batch.rows[i].RunID]); span != nil {
+			batch.of[i].span, batch.of[i].records = span.SpanID, span.Records
+		}
 	}
 	return nil
 }
 
-// in returns the id of the chosen one of spans in start order, 0 for none.
-func (c *SpanChoice) in(spans []runmodel.Span) (chosen uint64) {
+// in returns the chosen one of spans in start order, nil for none.
+func (c *SpanChoice) in(spans []runmodel.Span) (chosen *runmodel.Span) {
 	for i := range spans {
 		if c.Kind != "" && spans[i].EffectiveKind() != c.Kind || c.Name != "" && spans[i].Name != c.Name {
 			continue
 		}
-		if chosen = spans[i].SpanID; !c.Last {
+		if chosen = &spans[i]; !c.Last {
 			break
 		}
 	}
@@ -179,6 +184,7 @@ func (c *SpanChoice) in(spans []runmodel.Span) (chosen uint64) {
 // readSpans reads the named spans with their contents.
 func (s *Service) readSpans(ctx context.Context, area location, locations map[uuid.UUID]location, batch *sourcesRead) error {
 	wanted := map[spanKey]bool{}
+	merged := map[uuid.UUID]spanIDs{}
 	var runIDs []uuid.UUID
 	var ids []uint64
 	for i := range batch.rows {
@@ -192,6 +198,8 @@ func (s *Service) readSpans(ctx context.Context, area location, locations map[uu
 		}
 		if len(ids) > before {
 			runIDs = append(runIDs, run)
+			ids = append(ids, of.records...)
+			merged[run] = idsOfSpan(of.span, of.records)
 		}
 	}
 	if len(ids) == 0 {
@@ -199,15 +207,14 @@ func (s *Service) readSpans(ctx context.Context, area location, locations map[uu
 	}
 	w := inProjects()
 	w.hours(area.FirstStart, area.LastStart)
-	w.add("run_id IN (?)", runIDs)
-	w.add("span_id IN (?)", ids)
+	w.add("run_id IN (?) AND span_id IN (?)", runIDs, ids)
 	var versions []runmodel.Span
 	if err := query(ctx, s.conn, area.projects, &versions, `SELECT * EXCEPT escaped_words FROM spans WHERE `+w.String(), w.args...); err != nil {
 		return err
 	}
 	var found []runmodel.Span
 	for key, versions := range runmodel.ByRun(versions) {
-		for _, span := range runmodel.Fold(locations[key.RunID].dropDeleted(versions)) {
+		for _, span := range merged[key.RunID].fold(locations[key.RunID].dropDeleted(versions)) {
 			if wanted[spanKey{key.RunID, span.SpanID}] {
 				span.ResourceID = 0 // it is not read
 				found = append(found, span)

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strconv"
 	"sync"
@@ -169,7 +170,7 @@ func (s *Service) listedPage(ctx context.Context, loc location, runID uuid.UUID,
 	size := 0
 	for from := 0; from < len(spans); from += listedSpans {
 		part := spans[from:min(from+listedSpans, len(spans))]
-		folded, err := s.spansByID(withOldAnalyzer(ctx), loc, runID, spanIDs(part), loc.withoutAbsent(cutListedColumns))
+		folded, err := s.spansByID(withOldAnalyzer(ctx), loc, runID, identified(part), loc.withoutAbsent(cutListedColumns))
 		if err != nil {
 			return nil, err
 		}
@@ -181,6 +182,7 @@ func (s *Service) listedPage(ctx context.Context, loc location, runID uuid.UUID,
 			span := byID[part[i].SpanID]
 			// These depend on all spans of the run.
 			span.ProjectID, span.RunID, span.SpanID, span.ParentSpanID = loc.ProjectID, runID, part[i].SpanID, part[i].ParentSpanID
+			span.Status = part[i].Status
 			part[i].Span = span
 			part[i].shorten()
 			if size += part[i].size(); size > maxPage && from+i > 0 {
@@ -214,7 +216,7 @@ func (s *Service) fullPage(ctx context.Context, loc location, runID uuid.UUID, s
 
 // addPayloads reads the payloads of spans that have treeColumns only. It returns ErrNotFound if a span was deleted meanwhile.
 func (s *Service) addPayloads(ctx context.Context, loc location, runID uuid.UUID, spans []Span) error {
-	folded, err := s.spansByID(ctx, loc, runID, spanIDs(spans), "* EXCEPT escaped_words")
+	folded, err := s.spansByID(ctx, loc, runID, identified(spans), "* EXCEPT escaped_words")
 	if err != nil {
 		return err
 	}
@@ -236,27 +238,52 @@ func (s *Service) addPayloads(ctx context.Context, loc location, runID uuid.UUID
 		}
 		// These depend on all spans of the run.
 		spans[i].ParentSpanID, spans[i].Depth, spans[i].UsageCounted = listed.ParentSpanID, listed.Depth, listed.UsageCounted
+		spans[i].Status = listed.Status
 	}
 	return nil
 }
 
 // spansByID reads columns of some spans of a run, folded.
-func (s *Service) spansByID(ctx context.Context, loc location, runID uuid.UUID, ids []uint64, columns string) ([]runmodel.Span, error) {
+func (s *Service) spansByID(ctx context.Context, loc location, runID uuid.UUID, of spanIDs, columns string) ([]runmodel.Span, error) {
 	w := loc.where(runID)
-	w.add("span_id IN (?)", ids)
+	w.add("span_id IN (?)", slices.Collect(maps.Keys(of)))
 	var versions []runmodel.Span
 	if err := query(ctx, s.conn, loc.projects, &versions, `SELECT `+columns+` FROM spans WHERE `+w.String(), w.args...); err != nil {
 		return nil, err
 	}
-	return runmodel.Fold(versions), nil
+	return of.fold(versions), nil
 }
 
-func spanIDs(spans []Span) []uint64 {
-	ids := make([]uint64, len(spans))
-	for i := range spans {
-		ids[i] = spans[i].SpanID
+// spanIDs are the ids of some spans, and of the log records that were merged with them: each is mapped to that of the
+// span.
+type spanIDs map[uint64]uint64
+
+func idsOfSpan(id uint64, records []uint64) spanIDs {
+	of := spanIDs{id: id}
+	for _, record := range records {
+		of[record] = id
 	}
-	return ids
+	return of
+}
+
+func (of spanIDs) add(s *runmodel.Span) { maps.Copy(of, idsOfSpan(s.SpanID, s.Records)) }
+
+// fold folds the versions of the spans and of their records.
+func (of spanIDs) fold(versions []runmodel.Span) []runmodel.Span {
+	for i := range versions {
+		if span, ok := of[versions[i].SpanID]; ok && span != versions[i].SpanID {
+			versions[i].SpanID, versions[i].ParentSpanID = span, 0
+		}
+	}
+	return runmodel.Fold(versions)
+}
+
+func identified(spans []Span) spanIDs {
+	of := make(spanIDs, len(spans))
+	for i := range spans {
+		of.add(&spans[i].Span)
+	}
+	return of
 }
 
 // Span returns one span in full. spanID is 16 lower-case hexadecimal digits.

@@ -57,6 +57,7 @@ type StatsRow struct {
 	CacheRead   *int64    `ch:"cache_read"`
 	CacheWrite  *int64    `ch:"cache_write"`
 	Reasoning   *int64    `ch:"reasoning"`
+	OtherTokens *int64    `ch:"other_sum"`
 	CostUSD     *float64  `ch:"cost"`
 	NoUsage     uint64    `ch:"no_usage"` // runs whose tokens are unknown
 	NoCost      uint64    `ch:"no_cost"`  // runs whose cost is unknown
@@ -184,8 +185,8 @@ func (r statsSum) size() int {
 const statsColumns = `count() AS runs, countIf(` + failed + `) AS errors, countIf(status != 'running') AS ended,
 	hex(quantileTDigestStateIf((` + duration + `) / 1e6, ` + hasEnd + `)) AS durations,
 	sum(input_tokens) AS input, sum(output_tokens) AS output, sum(cache_read_tokens) AS cache_read,
-	sum(cache_write_tokens) AS cache_write, sum(reasoning_tokens) AS reasoning, sum(cost_usd) AS cost,
-	countIf(input_tokens IS NULL AND output_tokens IS NULL) AS no_usage, countIf(cost_usd IS NULL) AS no_cost`
+	sum(cache_write_tokens) AS cache_write, sum(reasoning_tokens) AS reasoning, sum(other_tokens) AS other_sum, sum(cost_usd) AS cost,
+	countIf(input_tokens IS NULL AND output_tokens IS NULL AND other_tokens IS NULL) AS no_usage, countIf(cost_usd IS NULL) AS no_cost`
 
 func (s *Service) stats(ctx context.Context, projects access.Projects, q StatsQuery, by grouping, start time.Time, stats *Stats) error {
 	windows, err := s.windows(ctx, q.Filter, start, stats.End)

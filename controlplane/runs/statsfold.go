@@ -78,6 +78,7 @@ func (r *StatsRow) add(other *StatsRow) {
 	addKnown(&r.CacheRead, other.CacheRead)
 	addKnown(&r.CacheWrite, other.CacheWrite)
 	addKnown(&r.Reasoning, other.Reasoning)
+	addKnown(&r.OtherTokens, other.OtherTokens)
 	addKnown(&r.CostUSD, other.CostUSD)
 }
 

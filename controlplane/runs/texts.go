@@ -52,11 +52,11 @@ func (s *Service) Texts(ctx context.Context, outline Outline) (spans []Span, par
 // textsOf appends the texts of some of a run's spans, and returns how many bytes it read.
 func (s *Service) textsOf(ctx context.Context, outline Outline, some []runmodel.Span, contents contentsByID, spans *[]Span) (int, error) {
 	runID := outline.Run.RunID
-	ids := make([]uint64, len(some))
+	of := make(spanIDs, len(some))
 	for i := range some {
-		ids[i] = some[i].SpanID
+		of.add(&some[i])
 	}
-	found, err := s.spansByID(ctx, outline.location, runID, ids, textColumns)
+	found, err := s.spansByID(ctx, outline.location, runID, of, textColumns)
 	if err != nil {
 		return 0, err
 	}
@@ -104,7 +104,13 @@ func (s *Service) textsOf(ctx context.Context, outline Outline, some []runmodel.
 // and the newest input messages. The other fields of a Span are empty.
 func (s *Service) Excerpts(ctx context.Context, outline Outline, ids []uint64) ([]Span, error) {
 	runID := outline.Run.RunID
-	folded, err := s.spansByID(ctx, outline.location, runID, ids, excerptColumns)
+	of := make(spanIDs, len(ids))
+	for i := range outline.Spans {
+		if slices.Contains(ids, outline.Spans[i].SpanID) {
+			of.add(&outline.Spans[i])
+		}
+	}
+	folded, err := s.spansByID(ctx, outline.location, runID, of, excerptColumns)
 	if err != nil {
 		return nil, err
 	}

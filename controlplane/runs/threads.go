@@ -44,6 +44,7 @@ type Thread struct {
 	CacheRead   *int64   `ch:"cache_read"`
 	CacheWrite  *int64   `ch:"cache_write"`
 	Reasoning   *int64   `ch:"reasoning"`
+	OtherTokens *int64   `ch:"other_sum"`
 	CostUSD     *float64 `ch:"cost"`
 	FirstInput  string   `ch:"first_input"`
 	LastOutput  string   `ch:"last_output"`
@@ -59,7 +60,7 @@ const threadColumns = threadID + ` AS thread_id, max(session_id != '') AS by_ses
 	groupUniqArrayIf(10)(substring(user_id, 1, 1025), user_id != '') AS users, uniqIf(user_id, user_id != '') AS user_count,
 	groupUniqArrayIf(10)(toString(substring(agent_name, 1, 1025)), agent_name != '') AS agents, uniqIf(agent_name, agent_name != '') AS agent_count,
 	sum(input_tokens) AS input, sum(output_tokens) AS output, sum(cache_read_tokens) AS cache_read,
-	sum(cache_write_tokens) AS cache_write, sum(reasoning_tokens) AS reasoning, sum(cost_usd) AS cost,
+	sum(cache_write_tokens) AS cache_write, sum(reasoning_tokens) AS reasoning, sum(other_tokens) AS other_sum, sum(cost_usd) AS cost,
 	argMinIf(input_preview, start_time, input_preview != '') AS first_input,
 	argMaxIf(output_preview, start_time, output_preview != '') AS last_output,
 	argMax(status = 'running', start_time) AS last_running`

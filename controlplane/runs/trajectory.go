@@ -26,7 +26,7 @@ type ToolCall struct {
 
 // totalColumns are what a run took. They are small whatever was recorded.
 const totalColumns = `project_id, run_id, version, start_time, end_time, status, source, span_count, llm_call_count, tool_call_count,
-	input_tokens, output_tokens, cache_read_tokens, cache_write_tokens, reasoning_tokens, cost_usd, cost_source, unpriced_call_count`
+	input_tokens, output_tokens, cache_read_tokens, cache_write_tokens, reasoning_tokens, other_tokens, cost_usd, cost_source, unpriced_call_count`
 
 // Totals returns what some runs of a project took, without their texts. Runs that are not there are left out.
 func (s *Service) Totals(ctx context.Context, projects access.Projects, ids []uuid.UUID) (map[uuid.UUID]runmodel.Run, error) {
@@ -57,7 +57,7 @@ func (s *Service) Totals(ctx context.Context, projects access.Projects, ids []uu
 }
 
 // callColumns are what tool calls are made of.
-var callColumns = "project_id, run_id, end_time, name, status, error_type, error_message, tool_name, tool_call_id, tool_arguments, tool_result, inputs, outputs, output_message_ids, " +
+var callColumns = "project_id, run_id, end_time, name, status, error_type, error_message, tool_name, tool_arguments, tool_result, inputs, outputs, output_message_ids, " +
 	strings.Join(treeColumns, ", ")
 
 // ToolCalls returns the tool calls of some runs of a project, in the order in which they began: those that were recorded, or else those

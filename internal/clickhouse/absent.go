@@ -37,6 +37,7 @@ var absentable = []struct {
 	{"from_log", func(s *runmodel.Span) bool { return !s.FromLog }},
 	{"counting", func(s *runmodel.Span) bool { return s.Counting == "" }},
 	{"response_hash", func(s *runmodel.Span) bool { return s.ResponseHash == 0 }},
+	{"other_tokens", func(s *runmodel.Span) bool { return s.OtherTokens == nil }},
 }
 
 // Absent returns which columns are empty in all of the spans, in the form of Bounds.Absent.

@@ -14,7 +14,7 @@ import (
 
 // hasPrice selects the versions that give a span a cost, or could.
 const hasPrice = `(input_tokens IS NOT NULL OR output_tokens IS NOT NULL OR cache_read_tokens IS NOT NULL
-	OR cache_write_tokens IS NOT NULL OR reasoning_tokens IS NOT NULL OR cost_usd IS NOT NULL)`
+	OR cache_write_tokens IS NOT NULL OR reasoning_tokens IS NOT NULL OR other_tokens IS NOT NULL OR cost_usd IS NOT NULL)`
 
 // ReadPricedProjects returns the projects with spans that have tokens or a cost and start in [from, to).
 func ReadPricedProjects(ctx context.Context, conn driver.Conn, from, to time.Time) ([]uuid.UUID, error) {
@@ -51,7 +51,7 @@ func readIDs(ctx context.Context, conn driver.Conn, what, statement string, args
 // pricedColumns are the columns that determine a span's cost.
 var pricedColumns = strings.Join([]string{
 	"project_id", "run_id", "span_id", "version", "from_log", "start_time", "provider", "request_model", "response_model",
-	"input_tokens", "output_tokens", "cache_read_tokens", "cache_write_tokens", "reasoning_tokens",
+	"input_tokens", "output_tokens", "cache_read_tokens", "cache_write_tokens", "reasoning_tokens", "other_tokens",
 	"cost_usd", "cost_source", "price_version", "counting",
 }, ", ")
 

@@ -50,10 +50,10 @@ func ReadBounds(ctx context.Context, conn driver.Conn, keys []runmodel.RunKey) (
 // there are any, and of requests what their digest tells.
 var totalsColumns = strings.Join([]string{
 	"project_id", "run_id", "span_id", "version", "parent_span_id", "start_time", "end_time", "is_run", "from_log",
-	"name", "kind", "operation", "status", "error_type", "error_message", "scope_name", "request_model", "response_model", "tool_name",
+	"name", "kind", "operation", "status", "error_type", "error_message", "scope_name", "request_model", "response_model", "tool_name", "tool_call_id",
 	"agent_name", "session_id", "conversation_id", "user_id", "environment", "release",
 	"prompt_id", "prompt_name", "prompt_version", "source", "tags", "metadata", "finish_reasons",
-	"input_tokens", "output_tokens", "cache_read_tokens", "cache_write_tokens", "reasoning_tokens",
+	"input_tokens", "output_tokens", "cache_read_tokens", "cache_write_tokens", "reasoning_tokens", "other_tokens",
 	"cost_usd", "cost_source", "counting", "response_hash", "input_preview", "output_preview", "output_calls",
 	"arraySlice(input_message_ids, 1, 1) AS input_message_ids", "arraySlice(output_message_ids, 1, 1) AS output_message_ids",
 	runmodel.MessageDigestSQL + " AS input_digest",

@@ -2,11 +2,18 @@
 // instrumentations write messages and request bodies only to logs; this way they take the same topic, pipeline and
 // store as spans. A record becomes an event of a span that has only the record's trace id and span id. runmodel.Fold
 // merges it with the span itself.
+//
+// Coding agents write the records of all calls of a turn with the id of the turn's span. A record that names a call
+// belongs to that call: it becomes an event of a span of its own below the record's span, which runmodel.Fold merges
+// with the span of the call, if there is one.
 package genailogs
 
 import (
+	"encoding/binary"
+	"strconv"
 	"strings"
 
+	"github.com/cespare/xxhash/v2"
 	"go.opentelemetry.io/collector/pdata/pcommon"
 	"go.opentelemetry.io/collector/pdata/plog"
 	"go.opentelemetry.io/collector/pdata/ptrace"
@@ -16,7 +23,7 @@ import (
 
 // Attributes of the event for parts of the record that are not attributes already.
 const (
-	KeyBody     = "body"
+	KeyBody     = "log.body"
 	KeySeverity = "log.severity"
 	keyName     = "event.name"
 )
@@ -31,6 +38,17 @@ type Counts struct {
 type spanKey struct {
 	trace pcommon.TraceID
 	span  pcommon.SpanID
+	call  call
+}
+
+// call is what a record names: a call of a tool or a model. The zero value is none.
+type call struct{ kind, id string }
+
+// spanID returns the id of the span of a call's records. It depends on the call alone, so that records in several
+// requests, and records that are sent again, have one span.
+func (c call) spanID() (id pcommon.SpanID) {
+	binary.BigEndian.PutUint64(id[:], xxhash.Sum64String(c.kind+" "+c.id))
+	return id
 }
 
 // ToSpans converts log records to spans. Records of one span become events of one span, in their order.
@@ -64,28 +82,97 @@ func ToSpans(ld plog.Logs) (ptrace.Traces, Counts) {
 					sl.Scope().CopyTo(ss.Scope())
 					ss.SetSchemaUrl(sl.SchemaUrl())
 				}
-				at := spanKey{record.TraceID(), record.SpanID()}
+				at := spanKey{record.TraceID(), record.SpanID(), callOf(record, name)}
+				if at.call.kind == runmodel.KindTool {
+					at.span = pcommon.SpanID{} // one call, whatever spans its records name
+				}
 				span, known := spans[at]
 				if !known {
 					span = ss.Spans().AppendEmpty()
 					span.SetTraceID(at.trace)
-					span.SetSpanID(at.span)
+					span.SetSpanID(record.SpanID())
 					span.Attributes().PutBool(runmodel.KeyFromLog, true)
+					if at.call.kind != "" {
+						span.SetSpanID(at.call.spanID())
+						span.SetParentSpanID(record.SpanID())
+						span.SetName(name)
+						span.Attributes().PutStr(runmodel.KeyRecordOf, at.call.kind)
+					}
 					spans[at] = span
 				}
 				addEvent(span, record, name)
+				if at.call.kind != "" && !strings.HasSuffix(name, "_decision") {
+					span.SetEndTimestamp(max(span.EndTimestamp(), timeOf(record)))
+				}
 			}
 		}
 	}
 	return td, counts
 }
 
+// toolCallKeys name the call of a tool in records of Claude Code, Codex and Gemini CLI.
+var toolCallKeys = []string{"tool_use_id", "call_id", "gen_ai.tool.call.id", "tool_call_id"}
+
+// modelCallKeys name the call of a model in such records.
+var modelCallKeys = []string{"request_body_id", "request_id", "message.id", "response_id"}
+
+// callOf returns the call that a record of a coding agent names. The records of one call of a model that have no id are
+// apart: runmodel.Fold joins each.
+func callOf(record plog.LogRecord, name string) call {
+	agent, event, _ := strings.Cut(name, ".")
+	switch agent {
+	case "claude_code", "codex", "gemini_cli":
+	default:
+		return call{}
+	}
+	if id := firstOf(record.Attributes(), toolCallKeys); id != "" {
+		return call{runmodel.KindTool, id}
+	}
+	switch event {
+	case "api_request", "api_request_body", "api_response", "api_response_body":
+		if agent == "codex" { // an attempt over HTTP
+			return call{}
+		}
+	case "sse_event":
+		if stringAt(record.Attributes(), "event.kind") != "response.completed" {
+			return call{}
+		}
+	default:
+		return call{}
+	}
+	id := firstOf(record.Attributes(), modelCallKeys)
+	if id == "" {
+		id = strings.Join([]string{record.SpanID().String(), event, strconv.FormatUint(uint64(timeOf(record)), 10)}, " ")
+	}
+	return call{runmodel.KindLLM, id}
+}
+
+func firstOf(attributes pcommon.Map, keys []string) string {
+	for _, key := range keys {
+		if id := stringAt(attributes, key); id != "" {
+			return id
+		}
+	}
+	return ""
+}
+
+func stringAt(attributes pcommon.Map, key string) string {
+	if v, ok := attributes.Get(key); ok && v.Type() == pcommon.ValueTypeStr {
+		return v.Str()
+	}
+	return ""
+}
+
+func timeOf(record plog.LogRecord) pcommon.Timestamp {
+	if at := record.Timestamp(); at != 0 {
+		return at
+	}
+	return record.ObservedTimestamp()
+}
+
 // addEvent adds a whole record as an event.
 func addEvent(span ptrace.Span, record plog.LogRecord, name string) {
-	at := record.Timestamp()
-	if at == 0 {
-		at = record.ObservedTimestamp()
-	}
+	at := timeOf(record)
 	if start := span.StartTimestamp(); start == 0 || at < start {
 		span.SetStartTimestamp(at)
 	}
@@ -120,14 +207,15 @@ var springBodies = []string{"Chat Model Prompt Content:", "Chat Model Completion
 func eventName(record plog.LogRecord, scope string) (string, bool) {
 	name := record.EventName()
 	if name == "" {
-		if v, ok := record.Attributes().Get(keyName); ok {
-			name = v.Str() // other values are no names, and may nest deeper than the stack allows
-		}
+		name = stringAt(record.Attributes(), keyName) // other values are no names, and may nest deeper than the stack allows
 	}
 	if hasPrefix(name, names) {
 		return name, true
 	}
 	if hasPrefix(scope, scopes) {
+		if body := record.Body(); body.Type() == pcommon.ValueTypeStr && hasPrefix(body.Str(), names) {
+			return body.Str(), true // Claude Code's name without its prefix is an attribute
+		}
 		return orScope(name, scope), true
 	}
 	switch body := record.Body(); body.Type() {

@@ -49,8 +49,47 @@ func TestToSpans(t *testing.T) {
 	assert.Equal(t, map[string]any{"looptrace.from_log": true}, first.Attributes().AsRaw())
 	require.Equal(t, 2, first.Events().Len())
 	assert.Equal(t, "gen_ai.user.message", first.Events().At(0).Name())
-	assert.Equal(t, map[string]any{"body": map[string]any{"content": "Hi"}}, first.Events().At(0).Attributes().AsRaw())
-	assert.Equal(t, map[string]any{"body": map[string]any{"index": int64(0)}, "log.severity": "INFO"}, first.Events().At(1).Attributes().AsRaw())
+	assert.Equal(t, map[string]any{"log.body": map[string]any{"content": "Hi"}}, first.Events().At(0).Attributes().AsRaw())
+	assert.Equal(t, map[string]any{"log.body": map[string]any{"index": int64(0)}, "log.severity": "INFO"}, first.Events().At(1).Attributes().AsRaw())
+}
+
+// TestRecordsOfCalls gives the records of a turn of Claude Code, which have the id of the turn's span: those that name a
+// call become a span of their own, whichever request they come in, and none loses an attribute.
+func TestRecordsOfCalls(t *testing.T) {
+	t.Parallel()
+	ld := plog.NewLogs()
+	sl := ld.ResourceLogs().AppendEmpty().ScopeLogs().AppendEmpty()
+	sl.Scope().SetName("com.anthropic.claude_code.events")
+	record := func(span byte, name string, at pcommon.Timestamp, attributes map[string]any) {
+		r := sl.LogRecords().AppendEmpty()
+		r.SetTraceID(pcommon.TraceID{1})
+		r.SetSpanID(pcommon.SpanID{span})
+		r.SetTimestamp(at)
+		r.Body().SetStr("claude_code." + name)
+		assert.NoError(t, r.Attributes().FromRaw(attributes))
+	}
+	record(1, "user_prompt", 10, map[string]any{"prompt": "Hi"})
+	record(3, "tool_decision", 20, map[string]any{"tool_use_id": "t1", "decision": "accept"})
+	record(1, "tool_result", 30, map[string]any{"tool_use_id": "t1", "success": "true"})
+	record(1, "api_response_body", 40, map[string]any{"body": "{}", "request_body_id": "r1"})
+	record(1, "api_request", 40, map[string]any{"cost_usd": 0.5})
+	td, counts := ToSpans(ld)
+	again, _ := ToSpans(ld)
+	assert.Equal(t, Counts{Joined: 5}, counts)
+	spans := td.ResourceSpans().At(0).ScopeSpans().At(0).Spans()
+	require.Equal(t, 4, spans.Len())
+	turn, tool, body, cost := spans.At(0), spans.At(1), spans.At(2), spans.At(3)
+	assert.Equal(t, pcommon.SpanID{1}, turn.SpanID())
+	assert.Equal(t, map[string]any{"looptrace.from_log": true, "looptrace.record_of": "tool"}, tool.Attributes().AsRaw())
+	assert.Equal(t, 2, tool.Events().Len())
+	assert.Equal(t, pcommon.SpanID{3}, tool.ParentSpanID())
+	assert.Equal(t, []pcommon.Timestamp{20, 30}, []pcommon.Timestamp{tool.StartTimestamp(), tool.EndTimestamp()})
+	assert.Equal(t, map[string]any{"body": "{}", "request_body_id": "r1", "log.body": "claude_code.api_response_body"}, body.Events().At(0).Attributes().AsRaw())
+	assert.Equal(t, pcommon.SpanID{1}, cost.ParentSpanID())
+	assert.NotEqual(t, body.SpanID(), cost.SpanID())
+	for i := range spans.Len() {
+		assert.Equal(t, spans.At(i).SpanID(), again.ResourceSpans().At(0).ScopeSpans().At(0).Spans().At(i).SpanID())
+	}
 }
 
 func TestNothingOfGenAI(t *testing.T) {

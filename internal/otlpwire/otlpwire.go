@@ -120,6 +120,8 @@ type Summary struct {
 	Identified bool
 	// LastTime is the latest start or end time of a span in Unix nanoseconds.
 	LastTime uint64
+	// WrongClock reports that a span has times that [runmodel.WrongClock] finds wrong.
+	WrongClock bool
 	// Exceeds reports that an attribute has a number above its [runmodel.Bound].
 	Exceeds bool
 }
@@ -157,7 +159,8 @@ func (w *walker) walk(b []byte, m *message, depth int) error {
 		return ErrDepth
 	}
 	var traced, identified bool
-	var key []byte // of a KeyValue
+	var start, end uint64 // of a span
+	var key []byte        // of a KeyValue
 	for len(b) > 0 {
 		num, typ, n := protowire.ConsumeTag(b)
 		if n < 0 {
@@ -179,7 +182,13 @@ func (w *walker) walk(b []byte, m *message, depth int) error {
 				return protowire.ParseError(n)
 			}
 			if m == &otlp.span && typ == protowire.Fixed64Type && (num == spanStartTime || num == spanEndTime) {
-				w.seen.LastTime = max(w.seen.LastTime, binary.LittleEndian.Uint64(b))
+				at := binary.LittleEndian.Uint64(b)
+				w.seen.LastTime = max(w.seen.LastTime, at)
+				if num == spanStartTime {
+					start = at
+				} else {
+					end = at
+				}
 			}
 			if m == &otlp.anyValue {
 				w.noteNumber(num, typ, b[:n])
@@ -219,6 +228,7 @@ func (w *walker) walk(b []byte, m *message, depth int) error {
 	if m == &otlp.span {
 		w.seen.Spans++
 		w.seen.Identified = w.seen.Identified && traced && identified
+		w.seen.WrongClock = w.seen.WrongClock || runmodel.WrongClock(start, end) != ""
 	}
 	return nil
 }

@@ -46,6 +46,7 @@ var CountFields = map[string]func(*Span) **int64{
 	KeyCacheReadTokens:  func(s *Span) **int64 { return &s.CacheReadTokens },
 	KeyCacheWriteTokens: func(s *Span) **int64 { return &s.CacheWriteTokens },
 	KeyReasoningTokens:  func(s *Span) **int64 { return &s.ReasoningTokens },
+	KeyOtherTokens:      func(s *Span) **int64 { return &s.OtherTokens },
 }
 
 // RestoreAttributes returns the attributes of a span as they were received, and those that it took from its resource. It

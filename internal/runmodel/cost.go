@@ -1,6 +1,9 @@
 package runmodel
 
-import "strconv"
+import (
+	"cmp"
+	"strconv"
+)
 
 // Attributes of a span's cost, beside KeyCostUSD.
 const (
@@ -48,15 +51,26 @@ func (s *Span) dropWithdrawn() {
 }
 
 // CountsCost reports for each folded span of a run whether its cost counts towards the run's. countsUsage is the
-// result of CountsUsage. A computed cost counts where the span's tokens do, since it is their price. A cost that the
-// client sent may be on other spans than the tokens, so the same rule is applied to the spans that have a cost.
+// result of CountsUsage. A computed cost counts where the span's tokens do, since it is their price, or on a span that sums
+// up calls of which none names its model. A cost that the client sent may be on other spans than the tokens, so the same
+// rule is applied to the spans that have a cost.
 func CountsCost(spans []Span, countsUsage []bool) []bool {
 	return countsCost(spans, indexOf(spans), countsUsage)
 }
 
 func countsCost(spans []Span, index map[uint64]int, countsUsage []bool) []bool {
+	var unnamed, named []bool // whether counted calls without a model are below, and with one
 	return counted(spans, index, func(i int) bool {
-		return spans[i].CostUSD != nil && (spans[i].CostSource == CostSent || countsUsage[i])
+		s := &spans[i]
+		if s.CostUSD == nil || s.CostSource == CostSent || countsUsage[i] || s.isCall() {
+			return s.CostUSD != nil && (s.CostSource == CostSent || countsUsage[i])
+		}
+		if unnamed == nil {
+			model := func(i int) string { return cmp.Or(spans[i].ResponseModel, spans[i].RequestModel) }
+			unnamed = above(spans, index, func(i int) bool { return countsUsage[i] && model(i) == "" })
+			named = above(spans, index, func(i int) bool { return countsUsage[i] && model(i) != "" })
+		}
+		return unnamed[i] && !named[i]
 	})
 }
 
@@ -72,7 +86,7 @@ func Unpriced(spans []Span, countsUsage, countsCost []bool) (n uint64) {
 		}
 		if index == nil { // most runs have none
 			index = indexOf(spans)
-			covers, covered = aboveCosts(spans, index, countsCost), belowCosts(spans, index, countsCost)
+			covers, covered = above(spans, index, func(i int) bool { return countsCost[i] }), belowCosts(spans, index, countsCost)
 		}
 		if !covers[i] && !covered[i] {
 			n++
@@ -81,11 +95,11 @@ func Unpriced(spans []Span, countsUsage, countsCost []bool) (n uint64) {
 	return n
 }
 
-// aboveCosts reports which spans have a counted cost below them.
-func aboveCosts(spans []Span, index map[uint64]int, countsCost []bool) []bool {
+// above reports which spans have a span below them that satisfies is.
+func above(spans []Span, index map[uint64]int, is func(int) bool) []bool {
 	above := make([]bool, len(spans))
 	for i := range spans {
-		if !countsCost[i] {
+		if !is(i) {
 			continue
 		}
 		for at := i; ; {
@@ -132,7 +146,7 @@ func belowCosts(spans []Span, index map[uint64]int, countsCost []bool) []bool {
 }
 
 func (s *Span) hasTokens() bool {
-	for _, n := range [...]*int64{s.InputTokens, s.OutputTokens, s.CacheReadTokens, s.CacheWriteTokens, s.ReasoningTokens} {
+	for _, n := range [...]*int64{s.InputTokens, s.OutputTokens, s.CacheReadTokens, s.CacheWriteTokens, s.ReasoningTokens, s.OtherTokens} {
 		if n != nil && *n > 0 {
 			return true
 		}

@@ -117,8 +117,13 @@ func TestCostOfARun(t *testing.T) {
 		}, usd(0.25), CostComputed, 0},
 		"not even where the price of the call itself is unknown": {[]Span{
 			agent(Span{InputTokens: &tokens, CostUSD: usd(9), CostSource: CostComputed}),
-			call(2, Span{InputTokens: &tokens}),
+			call(2, Span{InputTokens: &tokens, RequestModel: "unknown"}),
 		}, nil, "", 1},
+		"but where no call names its model": {[]Span{
+			agent(Span{InputTokens: &tokens, CostUSD: usd(9), CostSource: CostComputed}),
+			call(2, Span{InputTokens: &tokens}),
+			call(3, Span{InputTokens: &tokens}),
+		}, usd(9), CostComputed, 0},
 		"where the agent alone knows": {[]Span{
 			agent(Span{InputTokens: &tokens, CostUSD: usd(9), CostSource: CostComputed}),
 			call(2, Span{}),

@@ -44,10 +44,11 @@ func foldInto(folded, versions []Span) []Span {
 			}
 		}
 	}
-	folded = joinLogs(folded)
+	folded = joinCalls(joinLogs(folded))
 	for i := range folded {
 		folded[i].dropWithdrawn()
 	}
+	settleTools(folded)
 	attachToRun(folded)
 	sortByStart(folded)
 	return folded
@@ -192,6 +193,7 @@ func (s *Span) fill(v *Span) {
 	own := *s
 	*s = *v
 	s.overlay(&own)
+	s.SpanID, s.ParentSpanID, s.Records = own.SpanID, own.ParentSpanID, own.Records
 	s.Version = max(own.Version, v.Version)
 	s.FromLog = false
 	s.StartTime = own.StartTime
@@ -285,6 +287,7 @@ func (s *Span) overlay(v *Span) {
 	overlay(&s.CacheReadTokens, v.CacheReadTokens)
 	overlay(&s.CacheWriteTokens, v.CacheWriteTokens)
 	overlay(&s.ReasoningTokens, v.ReasoningTokens)
+	overlay(&s.OtherTokens, v.OtherTokens)
 	s.overlayCost(v)
 	overlay(&s.Counting, v.Counting)
 	overlay(&s.TimeToFirstToken, v.TimeToFirstToken)
@@ -310,6 +313,7 @@ func (s *Span) overlay(v *Span) {
 		overlayMap(&s.Attributes, map[string]string{KeyAdded: added})
 	}
 	overlayMap(&s.AttributesJSON, v.AttributesJSON)
+	overlayList(&s.Records, v.Records)
 	overlay(&s.Events, v.Events)
 	overlay(&s.Links, v.Links)
 }
@@ -367,7 +371,9 @@ func Totals(versions []Span) Run {
 		firstOf(&run.SessionID, s.SessionID)
 		firstOf(&run.ConversationID, s.ConversationID)
 		firstOf(&run.UserID, s.UserID)
-		firstOf(&run.AgentName, s.AgentName)
+		if s.AgentName != "" && run.AgentName == "" && !belowTool(spans, index, i) {
+			run.AgentName = s.AgentName
+		}
 		firstOf(&run.Environment, s.Environment)
 		firstOf(&run.Release, s.Release)
 		if s.EndTime.After(lastEnd) {
@@ -380,6 +386,9 @@ func Totals(versions []Span) Run {
 			run.Models = append(run.Models, model)
 		}
 		run.addPrompt(s)
+		if wrong := s.Metadata[MetadataClock]; wrong != "" && run.Metadata[MetadataClock] == "" {
+			overlayMap(&run.Metadata, map[string]string{MetadataClock: wrong})
+		}
 		if usage[i] {
 			run.addUsage(s)
 		}
@@ -484,6 +493,20 @@ func toolsOf(spans []Span) []string {
 	return tools
 }
 
+// belowTool reports whether a span is below a call of a tool, as what a subagent does is.
+func belowTool(spans []Span, index map[uint64]int, i int) bool {
+	for range spans { // limits the loop, since parents may form a cycle
+		parent, ok := index[spans[i].ParentSpanID]
+		if !ok {
+			break
+		}
+		if i = parent; spans[i].EffectiveKind() == KindTool {
+			return true
+		}
+	}
+	return false
+}
+
 func firstOf(field *string, value string) {
 	if *field == "" {
 		*field = value
@@ -531,6 +554,8 @@ func rootIndex(spans []Span) int {
 //     both count.
 //   - Every other span states the sum of what is below it. It counts only if no descendant and no ancestor counts
 //     already, so the outermost of such spans wins.
+//   - A span that states more than all that counts below it counts in their stead: some of those were not recorded, or only
+//     in part.
 //   - A span that is known to repeat another one never counts: its Counting is CountNothing, or it fetched a response
 //     again.
 //   - Of the calls below one parent that got the same response, one counts: two libraries recorded it. If they state
@@ -543,7 +568,9 @@ func rootIndex(spans []Span) int {
 func CountsUsage(spans []Span) []bool { return countsUsage(spans, indexOf(spans)) }
 
 func countsUsage(spans []Span, index map[uint64]int) []bool {
-	return counted(spans, index, func(i int) bool { return spans[i].HasUsage() })
+	counts := counted(spans, index, func(i int) bool { return spans[i].HasUsage() })
+	preferWholes(spans, index, counts)
+	return counts
 }
 
 func counted(spans []Span, index map[uint64]int, carries func(int) bool) []bool {
@@ -566,11 +593,14 @@ func counted(spans []Span, index map[uint64]int, carries func(int) bool) []bool 
 	wraps := wrappers(spans, index, isCall)
 	usages := map[usageBelow]int{}
 	for i := range spans {
-		if isCall(i) && !wraps[i] {
+		if !isCall(i) {
+			continue
+		}
+		if !wraps[i] {
 			mark(i)
-			if below := spans[i].usageBelow(); spans[i].HasUsage() && usages[below] == 0 {
-				usages[below] = i + 1
-			}
+		}
+		if below := spans[i].usageBelow(); spans[i].HasUsage() && usages[below] == 0 {
+			usages[below] = i + 1
 		}
 	}
 	above := countedAbove{spans: spans, index: index, counts: counts, known: make([]answer, 2*len(spans))}
@@ -833,6 +863,7 @@ func (r *Run) addUsage(s *Span) {
 	add(&r.CacheReadTokens, s.CacheReadTokens, MaxTokens)
 	add(&r.CacheWriteTokens, s.CacheWriteTokens, MaxTokens)
 	add(&r.ReasoningTokens, s.ReasoningTokens, MaxTokens)
+	add(&r.OtherTokens, s.OtherTokens, MaxTokens)
 }
 
 func (r *Run) addCost(s *Span) {

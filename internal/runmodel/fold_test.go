@@ -416,7 +416,9 @@ func TestGenAI(t *testing.T) {
 		"instructions alone":         {[]Span{request, {SpanID: 3, InstructionsID: 7}}, true},
 		"tool definitions alone":     {[]Span{request, {SpanID: 3, ToolDefinitionsID: 7}}, true},
 		"a native run":               {[]Span{{SpanID: 1, IsRun: true, Kind: KindSpan}}, true},
-		"events in logs":             {[]Span{request, {SpanID: 1, Version: 5, FromLog: true}}, true},
+		"messages in logs":           {[]Span{request, {SpanID: 1, Version: 5, FromLog: true, InputMessageIDs: []uint64{7}}}, true},
+		"a call in logs":             {[]Span{request, {SpanID: 4, ParentSpanID: 1, Version: 5, FromLog: true, Kind: KindTool}}, true},
+		"other events in logs":       {[]Span{request, {SpanID: 1, Version: 5, FromLog: true}}, false},
 		"a later version is plain": {[]Span{
 			{SpanID: 3, Version: 1, Kind: KindLLM}, {SpanID: 3, Version: 2, Kind: KindSpan},
 		}, true},

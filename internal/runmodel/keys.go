@@ -27,8 +27,10 @@ const (
 	KeyPromptID       = "looptrace.prompt.id"
 	KeyPromptAlias    = "looptrace.prompt.alias"
 	// KeySource is what made the run: one of Sources. See Run.Source.
-	KeySource       = "looptrace.source"
-	KeyCostUSD      = "looptrace.cost_usd"
+	KeySource  = "looptrace.source"
+	KeyCostUSD = "looptrace.cost_usd"
+	// KeyOtherTokens are the tokens of a total that are neither input nor output, as far as is known.
+	KeyOtherTokens  = "looptrace.usage.other_tokens"
 	KeyErrorMessage = "looptrace.error.message"
 
 	// KeyDialect is the convention that the span was written in. KeyFramework is the agent framework or SDK that
@@ -45,6 +47,9 @@ const (
 	KeyScores = "looptrace.scores"
 	// KeyFromLog is true on a version that was made of log records. It belongs to the span that the records name.
 	KeyFromLog = "looptrace.from_log"
+	// KeyRecordOf is KindTool or KindLLM on a version made of log records that name such a call, and not the span that
+	// they belong to.
+	KeyRecordOf = "looptrace.record_of"
 	// KeyContinuation is true on a span that continues a call which another span stands for: its usage counts, but it
 	// is no call of its own.
 	KeyContinuation = "looptrace.continuation"
@@ -60,18 +65,20 @@ const (
 // Attributes of the OpenTelemetry GenAI semantic conventions, newest names
 // (open-telemetry/semantic-conventions-genai, model/gen-ai/registry.yaml).
 const (
-	KeyOperationName      = "gen_ai.operation.name"
-	KeyProviderName       = "gen_ai.provider.name"
-	KeyRequestModel       = "gen_ai.request.model"
-	KeyResponseModel      = "gen_ai.response.model"
-	KeyResponseID         = "gen_ai.response.id"
-	KeyFinishReasons      = "gen_ai.response.finish_reasons"
-	KeyTimeToFirstChunk   = "gen_ai.response.time_to_first_chunk"
-	KeyInputTokens        = "gen_ai.usage.input_tokens"
-	KeyOutputTokens       = "gen_ai.usage.output_tokens"
-	KeyCacheReadTokens    = "gen_ai.usage.cache_read.input_tokens"
-	KeyCacheWriteTokens   = "gen_ai.usage.cache_write.input_tokens"
-	KeyReasoningTokens    = "gen_ai.usage.reasoning.output_tokens"
+	KeyOperationName    = "gen_ai.operation.name"
+	KeyProviderName     = "gen_ai.provider.name"
+	KeyRequestModel     = "gen_ai.request.model"
+	KeyResponseModel    = "gen_ai.response.model"
+	KeyResponseID       = "gen_ai.response.id"
+	KeyFinishReasons    = "gen_ai.response.finish_reasons"
+	KeyTimeToFirstChunk = "gen_ai.response.time_to_first_chunk"
+	KeyInputTokens      = "gen_ai.usage.input_tokens"
+	KeyOutputTokens     = "gen_ai.usage.output_tokens"
+	KeyCacheReadTokens  = "gen_ai.usage.cache_read.input_tokens"
+	KeyCacheWriteTokens = "gen_ai.usage.cache_write.input_tokens"
+	KeyReasoningTokens  = "gen_ai.usage.reasoning.output_tokens"
+	// KeyCacheWrite1hTokens are those of KeyCacheWriteTokens that are cached for an hour. The conventions have no name.
+	KeyCacheWrite1hTokens = "gen_ai.usage.cache_creation.ephemeral_1h_input_tokens"
 	KeyInputMessages      = "gen_ai.input.messages"
 	KeyOutputMessages     = "gen_ai.output.messages"
 	KeySystemInstructions = "gen_ai.system_instructions"

@@ -43,17 +43,17 @@ func (s *Span) EffectiveKind() string {
 }
 
 // IsGenAI reports whether this version of a span is a step of an agent: a native run, a model call, an agent, a tool or
-// any other kind of step, anything with messages, or a version made of log records, which are made of GenAI events only.
-// A plain span, such as an HTTP request or a database query, is not. IsGenAISQL decides alike.
+// any other kind of step, or anything with messages. A plain span, such as an HTTP request or a database query, is not, nor
+// are log records of what a client does beside its calls. IsGenAISQL decides alike.
 func (s *Span) IsGenAI() bool {
-	return s.IsRun || s.FromLog || s.Kind != "" && s.Kind != KindSpan || s.Operation != "" || s.HasUsage() ||
+	return s.IsRun || s.Kind != "" && s.Kind != KindSpan || s.Operation != "" || s.HasUsage() ||
 		len(s.InputMessageIDs) > 0 || len(s.OutputMessageIDs) > 0 || s.InstructionsID != 0 || s.ToolDefinitionsID != 0
 }
 
 // IsGenAISQL is the condition on a row of the table spans that IsGenAI is on a Span.
-const IsGenAISQL = "(is_run OR from_log OR kind NOT IN ('', '" + KindSpan + `') OR operation != ''
+const IsGenAISQL = "(is_run OR kind NOT IN ('', '" + KindSpan + `') OR operation != ''
 	OR input_tokens IS NOT NULL OR output_tokens IS NOT NULL OR cache_read_tokens IS NOT NULL
-	OR cache_write_tokens IS NOT NULL OR reasoning_tokens IS NOT NULL
+	OR cache_write_tokens IS NOT NULL OR reasoning_tokens IS NOT NULL OR other_tokens IS NOT NULL
 	OR notEmpty(input_message_ids) OR notEmpty(output_message_ids) OR instructions_id != 0 OR tool_definitions_id != 0)`
 
 // EffectiveStatus returns the state of a folded span. A stated outcome wins. Otherwise a span with an error is
@@ -76,5 +76,5 @@ func (s *Span) EffectiveStatus() string {
 // HasUsage reports whether the span has any token count.
 func (s *Span) HasUsage() bool {
 	return s.InputTokens != nil || s.OutputTokens != nil || s.CacheReadTokens != nil ||
-		s.CacheWriteTokens != nil || s.ReasoningTokens != nil
+		s.CacheWriteTokens != nil || s.ReasoningTokens != nil || s.OtherTokens != nil
 }

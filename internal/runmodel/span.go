@@ -66,6 +66,8 @@ type Span struct {
 	CacheReadTokens  *int64 `ch:"cache_read_tokens"`
 	CacheWriteTokens *int64 `ch:"cache_write_tokens"`
 	ReasoningTokens  *int64 `ch:"reasoning_tokens"`
+	// OtherTokens are those of a total that are neither input nor output, as far as is known. Such a call has no computed cost.
+	OtherTokens *int64 `ch:"other_tokens"`
 
 	CostUSD *float64 `ch:"cost_usd"`
 	// CostSource is CostSent or CostComputed, or empty without a cost.
@@ -102,9 +104,19 @@ type Span struct {
 	// Attributes holds the string attributes without a field above, AttributesJSON all others as JSON.
 	Attributes     map[string]string `ch:"attributes"`
 	AttributesJSON map[string]string `ch:"attributes_json"`
+	// Records are the ids of the spans of log records that Fold merged with the span, whose versions it needs as well. It is no column.
+	Records []uint64 `ch:"-"`
 	// Events and Links are JSON arrays of Event and Link, or empty.
 	Events string `ch:"events"`
 	Links  string `ch:"links"`
+}
+
+// TotalTokens returns the input, output and other tokens of the span, nil if none is known.
+func (s *Span) TotalTokens() (total *int64) {
+	for _, part := range [...]*int64{s.InputTokens, s.OutputTokens, s.OtherTokens} {
+		add(&total, part, MaxTokens)
+	}
+	return total
 }
 
 // PreviewLength limits the inputs and outputs in a list, in bytes.
@@ -229,6 +241,7 @@ type Run struct {
 	CacheReadTokens  *int64   `ch:"cache_read_tokens"`
 	CacheWriteTokens *int64   `ch:"cache_write_tokens"`
 	ReasoningTokens  *int64   `ch:"reasoning_tokens"`
+	OtherTokens      *int64   `ch:"other_tokens"`
 	CostUSD          *float64 `ch:"cost_usd"`
 	CostSource       string   `ch:"cost_source"`
 	// UnpricedCallCount is how many calls CostUSD leaves out because their price is unknown: see Unpriced.

@@ -155,7 +155,7 @@ func spanIDNumber(id pcommon.SpanID) uint64 { return binary.BigEndian.Uint64(id[
 const lastStorable = math.MaxUint32 * uint64(time.Second)
 
 // setTimes sets the span's times. If the start is absent or too late for the store, it takes the end or the time of
-// receipt.
+// receipt. A span that ends before it starts takes no time. What is wrong with its times is in its metadata.
 func setTimes(s *runmodel.Span, span ptrace.Span) {
 	start, end := uint64(span.StartTimestamp()), uint64(span.EndTimestamp())
 	if end > lastStorable {
@@ -163,6 +163,13 @@ func setTimes(s *runmodel.Span, span ptrace.Span) {
 	}
 	if start == 0 || start > lastStorable {
 		start = cmp.Or(end, s.Version)
+	}
+	if wrong := runmodel.WrongClock(start, end); wrong != "" {
+		setKey(&s.Metadata, runmodel.MetadataClock, wrong)
+		if wrong == runmodel.ClockEndBeforeStart {
+			setKey(&s.Metadata, runmodel.MetadataEnd, unixNano(end).Format(time.RFC3339Nano))
+			end = start
+		}
 	}
 	s.StartTime = unixNano(start)
 	s.EndTime = unixNano(end)
@@ -190,15 +197,28 @@ func (r *Rows) setAttributes(s *runmodel.Span, attributes pcommon.Map) {
 		if r.setField(s, key, value) {
 			continue
 		}
-		if value.Type() == pcommon.ValueTypeStr {
-			setKey(&s.Attributes, key, value.Str())
-		} else {
-			setKey(&s.AttributesJSON, key, valueJSON(value))
-		}
+		addAttribute(s, key, value)
 	}
 	keepInvalidMessages(s, runmodel.KeyInputMessages, &s.Inputs)
 	keepInvalidMessages(s, runmodel.KeyOutputMessages, &s.Outputs)
 	settleCost(s)
+}
+
+// addAttribute keeps an attribute. Of one key that was sent twice it keeps a list of both values.
+func addAttribute(s *runmodel.Span, key string, value pcommon.Value) {
+	first, repeated := s.AttributesJSON[key]
+	if text, ok := s.Attributes[key]; ok {
+		first, repeated = anyJSON(text), true
+		delete(s.Attributes, key)
+	}
+	switch {
+	case repeated:
+		setKey(&s.AttributesJSON, key, "["+first+","+valueJSON(value)+"]")
+	case value.Type() == pcommon.ValueTypeStr:
+		setKey(&s.Attributes, key, value.Str())
+	default:
+		setKey(&s.AttributesJSON, key, valueJSON(value))
+	}
 }
 
 // keepInvalidMessages makes messages that are not valid JSON the span's payload, if it has no other: SDKs truncate

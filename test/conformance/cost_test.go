@@ -8,16 +8,10 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/uuid"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
-	"go.opentelemetry.io/collector/component/componenttest"
-	"go.opentelemetry.io/collector/consumer/consumertest"
-	"go.opentelemetry.io/collector/processor/processortest"
 
-	"github.com/looptrace/looptrace/components/genaicostprocessor"
 	"github.com/looptrace/looptrace/internal/runmodel"
-	"github.com/looptrace/looptrace/internal/runpdata"
 )
 
 // listPrices are the list prices of the recordings' providers, in US dollars for a million tokens. They are written
@@ -40,12 +34,12 @@ func TestRecordedCosts(t *testing.T) {
 	priced := 0
 	for _, name := range slices.Sorted(maps.Keys(scenarios)) {
 		folder := filepath.Join("testdata", name)
-		for _, versions := range pricedVersions(t, readPayload(t, filepath.Join(folder, "traces.json"), filepath.Join(folder, "logs.json"))) {
-			spans := runmodel.Fold(versions)
+		received, _ := receive(t, readPayload(t, filepath.Join(folder, "traces.json"), filepath.Join(folder, "logs.json")))
+		for _, r := range received {
 			sum := 0.0
 			sent := false
-			for i, counts := range runmodel.CountsUsage(spans) {
-				s := &spans[i]
+			for i, counts := range r.counted {
+				s := &r.spans[i]
 				sent = sent || s.CostSource == runmodel.CostSent
 				if !counts || s.CostSource == runmodel.CostSent {
 					continue
@@ -61,7 +55,7 @@ func TestRecordedCosts(t *testing.T) {
 					priced++
 				}
 			}
-			if total := runmodel.Totals(versions).CostUSD; !sent && sum > 0 && assert.NotNil(t, total, name) {
+			if total := r.totals.CostUSD; !sent && sum > 0 && assert.NotNil(t, total, name) {
 				assert.InDelta(t, sum, *total, 1e-9, name)
 			}
 		}
@@ -88,31 +82,4 @@ func byHand(s *runmodel.Span) (usd float64, ok bool) {
 	const million = 1e6
 	return ((of(s.InputTokens)-read-written)*price.input + read*price.cacheRead + written*price.cacheWrite +
 		of(s.OutputTokens)*price.output) / million, ok && s.HasUsage()
-}
-
-// pricedVersions runs a payload through both processors, and returns the versions of the spans of each run.
-func pricedVersions(t *testing.T, p payload) map[uuid.UUID][]runmodel.Span {
-	t.Helper()
-	factory := genaicostprocessor.NewFactory()
-	sink := new(consumertest.TracesSink)
-	cost, err := factory.CreateTraces(t.Context(), processortest.NewNopSettings(factory.Type()), factory.CreateDefaultConfig(), sink)
-	require.NoError(t, err)
-	require.NoError(t, cost.Start(t.Context(), componenttest.NewNopHost()))
-	project := uuid.New()
-	for _, traces := range mapped(t, p) {
-		for _, rs := range traces.ResourceSpans().All() {
-			rs.Resource().Attributes().PutStr(runmodel.KeyProjectID, project.String())
-		}
-		require.NoError(t, cost.ConsumeTraces(t.Context(), traces))
-	}
-	require.NoError(t, cost.Shutdown(t.Context()))
-	var rows runpdata.Rows
-	for _, traces := range sink.AllTraces() {
-		require.NoError(t, rows.Add(traces))
-	}
-	runs := make(map[uuid.UUID][]runmodel.Span)
-	for i := range rows.Spans {
-		runs[rows.Spans[i].RunID] = append(runs[rows.Spans[i].RunID], rows.Spans[i])
-	}
-	return runs
 }

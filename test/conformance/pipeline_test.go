@@ -55,20 +55,15 @@ func readPayload(t *testing.T, tracesFile, logsFile string) payload {
 	return p
 }
 
-// receive runs a payload through the processor and the run model, and returns its runs by id.
-func receive(t *testing.T, p payload) (map[uuid.UUID]*run, contents) {
+// receive runs payloads through the processors and the run model, and returns their runs by id.
+func receive(t *testing.T, payloads ...payload) (map[uuid.UUID]*run, contents) {
 	t.Helper()
-	project := uuid.New()
 	var rows runpdata.Rows
-	for _, traces := range mapped(t, p) {
-		for _, rs := range traces.ResourceSpans().All() {
-			rs.Resource().Attributes().PutStr(runmodel.KeyProjectID, project.String())
-		}
+	for _, traces := range processed(t, uuid.New(), payloads...) {
 		require.NoError(t, rows.Add(traces))
 	}
 	versions := make(map[uuid.UUID][]runmodel.Span)
-	for i := range rows.Spans {
-		s := rows.Spans[i]
+	for _, s := range rows.Spans {
 		versions[s.RunID] = append(versions[s.RunID], s)
 	}
 	runs := make(map[uuid.UUID]*run, len(versions))

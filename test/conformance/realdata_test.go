@@ -383,7 +383,7 @@ func (r *realCase) trace(f *receivedFile, traceIDs []string, expect map[string]a
 		}
 		totals["llm_calls"] = plus(totals["llm_calls"], float64(in.totals.LLMCallCount))
 		totals["tool_calls"] = plus(totals["tool_calls"], float64(in.totals.ToolCallCount))
-		totals["cost_usd"] = plus(totals["cost_usd"], count(in.totals.CostUSD))
+		totals["cost_usd"] = plus(totals["cost_usd"], sentCost(in.totals.CostUSD, in.totals.CostSource))
 		for i := range in.spans {
 			models = append(models, in.spans[i].RequestModel, in.spans[i].ResponseModel)
 			if s := (recordedSpan{&in.spans[i], false, f.read}); s.EffectiveKind() == runmodel.KindLLM {

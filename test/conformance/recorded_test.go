@@ -113,7 +113,7 @@ func recordedChecks(t *testing.T) []check {
 			for field, value := range usageOf(&run.totals) {
 				totals[field] = plus(totals[field], value)
 			}
-			totals["cost"] = plus(totals["cost"], count(run.totals.CostUSD))
+			totals["cost"] = plus(totals["cost"], sentCost(run.totals.CostUSD, run.totals.CostSource))
 			totals["llm_calls"] = plus(totals["llm_calls"], float64(run.totals.LLMCallCount))
 			totals["tool_calls"] = plus(totals["tool_calls"], float64(run.totals.ToolCallCount))
 		}

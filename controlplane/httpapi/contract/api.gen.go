@@ -8838,11 +8838,15 @@ type UnpricedModels struct {
 	Data []UnpricedModel `json:"data"`
 }
 
-// Usage Token counts. Input includes cached tokens, output includes reasoning tokens. A member is null if unknown.
+// Usage Token counts. Input includes cached tokens, output includes reasoning tokens. The total is the sum of input, output and other tokens.
+// A member is null if unknown.
 type Usage struct {
 	CacheReadInputTokens  *int64 `json:"cache_read_input_tokens"`
 	CacheWriteInputTokens *int64 `json:"cache_write_input_tokens"`
 	InputTokens           *int64 `json:"input_tokens"`
+
+	// OtherTokens Tokens of a total that the client sent which are neither input nor output, as far as is known. Such a call has no computed cost.
+	OtherTokens           *int64 `json:"other_tokens"`
 	OutputTokens          *int64 `json:"output_tokens"`
 	ReasoningOutputTokens *int64 `json:"reasoning_output_tokens"`
 	TotalTokens           *int64 `json:"total_tokens"`

@@ -26,6 +26,6 @@ SELECT NULL::Nullable(Int64) AS value, {runColumns} FROM runs FINAL WHERE projec
 	AND toUnixTimestamp64Nano(end_time) != 0
 	AND toUnixTimestamp64Nano(end_time) - toUnixTimestamp64Nano(start_time) >= ?
 	AND cost_usd >= ?
-	AND coalesce(input_tokens, 0) + coalesce(output_tokens, 0) >= ?
+	AND coalesce(input_tokens, 0) + coalesce(output_tokens, 0) + coalesce(other_tokens, 0) >= ?
 	AND run_id NOT IN (SELECT run_id FROM scores FINAL WHERE project_id = '11111111-1111-4111-8111-111111111111') ORDER BY start_time DESC, run_id DESC LIMIT ? OFFSET ? SETTINGS max_result_bytes = 16777216;
 -- arguments: [1772969400000000000 1772969400000000000 user a'b a s c u e r E f plan plan x tier tier free [error ok] [agent] p n 1 [7 9223372036854775808] n m t 1000000000 0.5 1000 51 0]

@@ -12,9 +12,10 @@ SELECT slot, other, CAST(arrayDistinct(key) AS Array(String)) AS belongs, sums.*
 			SELECT intDiv(toUnixTimestamp64Nano(start_time), 1000000000 * ?) * ? AS slot, arrayFilter(v -> v IN (?), if(empty(models), [''], models)) AS key, length(key) < greatest(length(models), 1) AS other, count() AS runs, countIf(fingerprint != '') AS errors, countIf(status != 'running') AS ended,
 	hex(quantileTDigestStateIf((toUnixTimestamp64Nano(end_time) - toUnixTimestamp64Nano(start_time)) / 1e6, toUnixTimestamp64Nano(end_time) != 0)) AS durations,
 	sum(input_tokens) AS input, sum(output_tokens) AS output, sum(cache_read_tokens) AS cache_read,
-	sum(cache_write_tokens) AS cache_write, sum(reasoning_tokens) AS reasoning, sum(cost_usd) AS cost,
+	sum(cache_write_tokens) AS cache_write, sum(reasoning_tokens) AS reasoning, sum(other_tokens) AS other_sum, sum(cost_usd) AS cost,
 	countIf(input_tokens IS NULL
-	AND output_tokens IS NULL) AS no_usage, countIf(cost_usd IS NULL) AS no_cost
+	AND output_tokens IS NULL
+	AND other_tokens IS NULL) AS no_usage, countIf(cost_usd IS NULL) AS no_cost
 			FROM runs FINAL WHERE project_id = '11111111-1111-4111-8111-111111111111'
 	AND start_time >= fromUnixTimestamp64Nano(?)
 	AND toStartOfHour(start_time) >= toStartOfHour(fromUnixTimestamp64Nano(?, 'UTC'))

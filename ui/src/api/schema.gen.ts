@@ -6898,7 +6898,10 @@ export interface components {
         Status: "running" | "ok" | "error" | "cancelled";
         /** @enum {string} */
         Scope: "ingest:write" | "runs:read" | "runs:write" | "datasets:read" | "datasets:write" | "prompts:read" | "prompts:write" | "evals:read" | "evals:write" | "replays:read" | "replays:write" | "completions:write" | "admin";
-        /** @description Token counts. Input includes cached tokens, output includes reasoning tokens. A member is null if unknown. */
+        /**
+         * @description Token counts. Input includes cached tokens, output includes reasoning tokens. The total is the sum of input, output and other tokens.
+         *     A member is null if unknown.
+         */
         Usage: {
             /** Format: int64 */
             input_tokens: number | null;
@@ -6910,6 +6913,11 @@ export interface components {
             cache_write_input_tokens: number | null;
             /** Format: int64 */
             reasoning_output_tokens: number | null;
+            /**
+             * Format: int64
+             * @description Tokens of a total that the client sent which are neither input nor output, as far as is known. Such a call has no computed cost.
+             */
+            other_tokens: number | null;
             /** Format: int64 */
             total_tokens: number | null;
         };
