@@ -180,8 +180,8 @@ type knownKey struct {
 	isRead     bool
 	uses       []use
 	indexedKey indexedKey
-	// usage is the name of a count of tokens that no rule reads, or empty.
-	usage string
+	// usage says what the attribute counts if no rule reads it.
+	usage usageKey
 }
 
 // detect finds the dialects of a span from its scope, the prefixes of its attribute keys and the names of its events.

@@ -57,6 +57,9 @@ func (w *writer) item(o object, text, kind string) {
 // message itself or in LangChain's additional arguments.
 func (w *writer) reasoningOf(o object) {
 	for _, at := range [...]object{o, o.at("additional_kwargs")} {
+		if at == nil {
+			continue
+		}
 		for _, key := range [...]string{"thinking_blocks", "reasoning_details"} { // LiteLLM's, OpenRouter's
 			blocks, _ := cutArray(at.get(key))
 			for _, block := range blocks {

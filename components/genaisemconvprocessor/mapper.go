@@ -110,9 +110,7 @@ func (x *span) mapOne() {
 		}
 	}
 	if len(x.usage) > 0 && (x.kind != runmodel.KindTask || !x.found.has(vercel7)) { // a step of the AI SDK 7 repeats the usage of its calls
-		const source = "attributes of usage"
-		x.offerUsage(generic, x.usage, source, false)
-		x.offerCost(generic, x.usage, source, false, false)
+		x.usageAttributes()
 	}
 	x.readEvents()
 	x.offerFinish()

@@ -96,22 +96,27 @@ func (w *writer) textPart(head, s string) {
 	w.b = b
 }
 
-// alsoKept are the members of blocks that the conventions have no name for, and that say more than how it was sent.
-var alsoKept = []string{
-	"signature", "thought_signature", "thoughtSignature", "reasoning_signature", "encrypted_content", "encryptedContent",
-	"is_error", "isError", "error", "citations", "annotations", "grounding_metadata", "groundingMetadata", "citation_metadata", "citationMetadata",
-	"phase", "server_label", "approval_request_id",
+// isKept reports whether a member of a block has no name in the conventions, and says more than how it was sent.
+func isKept(key string) bool {
+	switch key {
+	case "signature", "thought_signature", "thoughtSignature", "reasoning_signature", "encrypted_content", "encryptedContent",
+		"is_error", "isError", "error", "citations", "annotations", "grounding_metadata", "groundingMetadata", "citation_metadata",
+		"citationMetadata", "phase", "server_label", "approval_request_id":
+		return true
+	}
+	return false
 }
 
 // also adds members of a block to the part that was written last.
 func (w *writer) also(block object) {
 	for i := range block {
 		m := &block[i]
-		switch m.value {
-		case "", "null", `""`, "[]", "{}", "false":
+		if !isKept(m.key) {
 			continue
 		}
-		if slices.Contains(alsoKept, m.key) {
+		switch m.value {
+		case "", "null", `""`, "[]", "{}", "false":
+		default:
 			w.b = append(appendString(append(w.b[:len(w.b)-1], ','), m.key), ':')
 			w.b = append(append(w.b, m.value...), '}')
 		}
@@ -745,7 +750,7 @@ func (w *writer) hasID(id string) bool {
 func contentValue(content string) string {
 	elements, ok := cutArray(content)
 	if !ok {
-		if value := typedValue(content); value != "" {
+		if value, _ := typedValue(content); value != "" {
 			return value
 		}
 		return content
@@ -771,35 +776,35 @@ func contentValue(content string) string {
 	return string(appendString(nil, strings.Join(texts, "\n")))
 }
 
-// typedValue returns the value of the AI SDK's {type: json | text, value}, "" for anything else.
-func typedValue(content string) string {
+// typedValue returns the value of the AI SDK's {type: json | text | error-text, value} and its type, "" for anything else.
+func typedValue(content string) (value, kind string) {
 	if content == "" || content[0] != '{' {
-		return ""
+		return "", ""
 	}
 	s := scanner{text: content, pos: 1, ok: true}
-	value, isTyped, n := "", false, 0
+	n := 0
 	for first := true; s.more('}', first); first = false {
 		key := s.key()
 		s.next()
 		from := s.pos
 		s.skip()
 		if !s.ok {
-			return ""
+			return "", ""
 		}
 		switch member := content[from:s.pos]; {
 		case member == "null":
 		case key == "value" && value == "":
 			value = member
 		case key == "type":
-			isTyped = isTyped || member[0] == '"' && member != `""`
+			kind = strings.Trim(member, `"`)
 		}
 		n++
 	}
 	const maxMembers = 3
-	if !s.ok || !isTyped || n > maxMembers {
-		return ""
+	if !s.ok || kind == "" || n > maxMembers {
+		return "", ""
 	}
-	return value
+	return value, kind
 }
 
 // partOf writes a part or block of any format.
@@ -910,9 +915,13 @@ func (w *writer) toolResult(o object, raw string) {
 		id = o.str("tool_use_id", "toolCallId", "tool_call_id", "id")
 	}
 	sent := o.get("result", "response", "output", "content")
-	w.toolResponse(id, o.str("name", "toolName"), contentValue(sent))
+	response, typed := typedValue(sent)
+	if response == "" {
+		response = contentValue(sent)
+	}
+	w.toolResponse(id, o.str("name", "toolName"), response)
 	w.also(o)
-	if inner, ok := cutObject(sent); ok && strings.HasPrefix(inner.str("type"), "error-") || inner.str("type") == "execution-denied" { // AI SDK
+	if strings.HasPrefix(typed, "error-") || typed == "execution-denied" {
 		w.also(object{{"is_error", "true"}})
 	}
 }
@@ -1012,7 +1021,7 @@ func (w *writer) untyped(o object, raw string) {
 func (w *writer) unknown(o object, raw string) {
 	var at member
 	for _, m := range o {
-		if isContainer(m.value) && !slices.Contains(alsoKept, m.key) {
+		if isContainer(m.value) && !isKept(m.key) {
 			if at.key != "" {
 				at = member{}
 				break

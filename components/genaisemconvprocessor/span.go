@@ -16,6 +16,7 @@ type candidate struct {
 	// value is the received attribute. If it is unset, text is the value as JSON or plain text.
 	value pcommon.Value
 	text  string
+	n     int64
 	// source is the key of the attribute or event that the value comes from.
 	source string
 	as     form
@@ -33,6 +34,7 @@ const (
 	fromJSON      // text is JSON
 	fromText      // text is plain
 	fromCanonical // text has the target's format already
+	fromCount     // n is the value
 )
 
 // span is the state of one span during the mapping. It is reused for the next span to avoid allocations.
@@ -55,8 +57,8 @@ type span struct {
 	exclusive bool
 	best      [targetCount]candidate
 	flat      flattened
-	// usage are the counts of tokens in attributes that no rule names: keys without their prefix, and values.
-	usage object
+	// usage are the counts of tokens and the costs in attributes that no rule reads.
+	usage []usageEntry
 	// history is the last list of input messages in the newest format, of this span or an earlier one.
 	history string
 	// free is the unused rest of a block of memory for JSON: see buffer and keep.
@@ -124,9 +126,9 @@ func (x *span) gather(uses map[string][]use) {
 		k := &x.known[i]
 		if !k.isRead {
 			k.isRead, k.uses, k.indexedKey = true, uses[key], indexedKeyOf(key)
-			k.usage = ""
+			k.usage = usageKey{}
 			if k.uses == nil {
-				k.usage = usageName(key)
+				k.usage = usageKeyOf(key)
 			}
 		}
 		if k.indexedKey.list != notFlat {
@@ -134,8 +136,8 @@ func (x *span) gather(uses map[string][]use) {
 			continue
 		}
 		x.keys |= 1 << (len(key) % wordBits)
-		if k.usage != "" {
-			x.usage = append(x.usage, member{k.usage, valueText(value)})
+		if k.usage.name != "" {
+			x.usage = append(x.usage, usageEntry{&k.usage, value})
 			continue
 		}
 		for _, u := range k.uses {
@@ -253,6 +255,8 @@ func (c *candidate) plain() string {
 		return ""
 	case fromAttribute:
 		return plainOf(c.value, c.as)
+	case fromCount:
+		return strconv.FormatInt(c.n, 10)
 	case fromJSON:
 		if plain, ok := jsonString(c.text); ok {
 			return plain
@@ -288,6 +292,8 @@ func (x *span) count(to target) (int64, bool) {
 	switch c.kind {
 	case none:
 		return 0, false
+	case fromCount:
+		return c.n, true
 	case fromAttribute:
 		switch c.value.Type() {
 		case pcommon.ValueTypeInt:

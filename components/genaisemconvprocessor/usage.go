@@ -82,23 +82,66 @@ func (x *span) isGemini() bool {
 // setCount replaces a candidate by a number.
 func (x *span) setCount(to target, n int64) {
 	c := &x.best[to]
-	c.value, c.kind, c.as = pcommon.NewValueInt(n), fromAttribute, asCount
+	c.n, c.kind = n, fromCount
 }
 
 // usagePrefixes are the prefixes of attributes that count tokens or their cost.
 var usagePrefixes = []string{"gen_ai.usage.", "gen_ai.client.token.usage.", "llm.usage.", "llm.token_count.", "ai.usage.", "usage.", "llm.cost.", "gen_ai.cost."}
 
-// usageName returns the name of an attribute that counts tokens or their cost, "" for any other.
-func usageName(key string) string {
+// usageKey is what the key of an attribute counts. name is empty if it counts nothing.
+type usageKey struct {
+	name   string
+	is     bucket
+	plain  bool
+	isCost bool
+}
+
+// usageEntry is an attribute that counts tokens, or is their cost.
+type usageEntry struct {
+	*usageKey
+	value pcommon.Value
+}
+
+func usageKeyOf(key string) usageKey {
 	for _, prefix := range usagePrefixes {
-		if name, ok := strings.CutPrefix(key, prefix); ok {
-			if strings.HasSuffix(prefix, "cost.") {
-				return key[len(prefix)-len("cost."):]
-			}
-			return name
+		name, ok := strings.CutPrefix(key, prefix)
+		if !ok {
+			continue
 		}
+		isCost := strings.HasSuffix(prefix, "cost.") || strings.Contains(name, "cost")
+		if strings.HasSuffix(prefix, "cost.") {
+			name = key[len(prefix)-len("cost."):]
+		}
+		is, plain := bucketOf(name, noTokens)
+		if is == noTokens && !plain && !isCost {
+			return usageKey{}
+		}
+		return usageKey{name, is, plain, isCost}
 	}
-	return ""
+	return usageKey{}
+}
+
+// usageAttributes offers the counts and costs in attributes.
+func (x *span) usageAttributes() {
+	const source = "attributes of usage"
+	var b buckets
+	var costs object
+	for i := range x.usage {
+		entry := &x.usage[i]
+		if entry.isCost {
+			costs = append(costs, member{entry.name, valueText(entry.value)})
+			continue
+		}
+		if entry.value.Type() == pcommon.ValueTypeInt {
+			b.count(entry.is, entry.plain, entry.value.Int())
+			continue
+		}
+		b.add(object{{entry.name, valueText(entry.value)}}, noTokens)
+	}
+	x.proposeUsage(b.usage(false), source, uint16(rankDialect+int(generic)*rankStep+rankStep-1))
+	if len(costs) > 0 {
+		x.offerCost(generic, costs, source, false, false)
+	}
 }
 
 // usage is the usage of a call, in which input and output include their parts. A count is -1 if it is unknown.
@@ -138,7 +181,7 @@ func (x *span) proposeUsage(u usage, source string, rank uint16) {
 		{toReasoningTokens, u.reasoning},
 	} {
 		if best := &x.best[t.to]; t.n >= 0 && (best.kind == none || rank < best.rank) {
-			*best = candidate{value: pcommon.NewValueInt(t.n), source: source, as: asCount, kind: fromAttribute, rank: rank, isWhole: true}
+			*best = candidate{n: t.n, source: source, as: asCount, kind: fromCount, rank: rank, isWhole: true}
 		}
 	}
 }
@@ -193,6 +236,11 @@ func (b *buckets) any(of ...bucket) bool {
 func usageOf(o object, apart bool) usage {
 	var b buckets
 	b.add(o, noTokens)
+	return b.usage(apart)
+}
+
+// usage returns the usage that the buckets add up to.
+func (b *buckets) usage(apart bool) usage {
 	sum := func(of bucket) int64 { return b.sum(of, apart) }
 	read, written, long, reasoning := sum(cacheRead), sum(cacheWrite), sum(cacheWrite1h), sum(reasoningTokens)
 	written = max(written, long+sum(cacheWrite5m))
@@ -255,21 +303,28 @@ func usageOf(o object, apart bool) usage {
 	return u
 }
 
+// count adds one count to its bucket.
+func (b *buckets) count(is bucket, plain bool, n int64) {
+	switch {
+	case is == noTokens || n < 0:
+		return
+	case plain:
+		b.plain[is] = max(b.plain[is], n) // of two, one is the other in another spelling
+	default:
+		b.other[is] += n
+	}
+	b.has[is] = true
+}
+
 // add adds the members of a usage to their buckets. within is the side that the object details, if it does: there,
 // parts of unknown names are parts of what the outer object counts already.
 func (b *buckets) add(o object, within bucket) {
 	for _, m := range o {
 		is, plain := bucketOf(m.key, within)
 		if n, ok := parseCount(m.value); ok {
-			switch {
-			case is == noTokens, within != noTokens && (is == inputPart || is == outputPart):
-				continue
-			case plain:
-				b.plain[is] = max(b.plain[is], n) // of two, one is the other in another spelling
-			default:
-				b.other[is] += n
+			if within == noTokens || is != inputPart && is != outputPart {
+				b.count(is, plain, n)
 			}
-			b.has[is] = true
 			continue
 		}
 		text := unquoted(m.value)
