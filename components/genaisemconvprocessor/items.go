@@ -22,8 +22,11 @@ func (w *writer) item(o object, text, kind string) {
 	id := o.str("call_id", "id")
 	output := o.get("output", "outputs", "result", "results")
 	if strings.HasSuffix(kind, "_output") {
+		if output == "" {
+			output = o.without("type", "id", "call_id", "status")
+		}
 		w.begin("tool", "")
-		w.toolResponse(id, "", contentValue(output))
+		w.toolResponse(id, o.str("name"), contentValue(output))
 		w.also(o)
 		w.end("")
 		return
@@ -32,6 +35,8 @@ func (w *writer) item(o object, text, kind string) {
 	name, arguments := o.str("name"), o.get("arguments", "input")
 	switch {
 	case kind == "image_generation_call" && output != "" && output[0] == '"':
+		w.toolCall(id, "image_generation", o.without("type", "id", "status", "result", "error"))
+		w.also(o)
 		w.media("image", mimeOf("image", cmp.Or(o.str("output_format"), "png")), "", o.str("result"))
 		w.end("")
 		return

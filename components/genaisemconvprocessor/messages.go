@@ -461,9 +461,17 @@ func (w *writer) list(elements []string, role string) {
 		return
 	}
 	open := false
+	mixed := slices.ContainsFunc(elements, func(element string) bool {
+		o, _ := cutObject(element)
+		return o.get("role") != ""
+	})
 	for _, element := range elements {
 		o, isObject := cutObject(element)
-		switch {
+		switch kind := o.str("type"); {
+		case mixed && kind != "" && !aliasParts[kind] && kind != "text" && o.get("role") == "" && isPart(o):
+			// Beside messages, what is no part of any other API is an item of the Responses API.
+			w.item(o, element, kind)
+			continue
 		case isObject && isPart(o):
 			if !open {
 				w.begin(role, "")
@@ -650,6 +658,9 @@ func (w *writer) message(o object, role string) {
 	if refusal := o.str("refusal"); refusal != "" {
 		w.text(refusal)
 	}
+	if kind := o.str("type"); w.parts == 0 && kind != "" && kind != "message" && o.get("content") == "" && o.without("role", "type") != "" {
+		w.verbatim(o.without("role", "id", "status")) // an item that has a role, such as more tools
+	}
 	w.end(o.str("finish_reason", "finishReason", "stop_reason"))
 }
 
@@ -717,7 +728,7 @@ func (w *writer) calls(o object) {
 		}
 		w.call(call, id)
 	}
-	if function := o.at("function_call"); function != nil && len(elements) == 0 {
+	if function := o.at("function_call"); function != nil && !bytes.Contains(w.b[w.roleAt:], appendString([]byte(`"name":`), function.str("name"))) {
 		w.toolCall("", function.str("name"), function.get("arguments"))
 	}
 	invalid, _ := cutArray(o.get("invalid_tool_calls")) // LangChain's
@@ -764,7 +775,7 @@ func contentValue(content string) string {
 		switch {
 		case len(o) == 1 && o.get("json") != "" && len(elements) == 1:
 			return o.get("json")
-		case o.get("text") != "" && (o.str("type") == "text" || o.str("type") == "" || o.str("type") == "output_text"):
+		case o.get("text") != "" && (o.str("type") == "text" || len(o) == 1 || o.str("type") == "output_text"):
 			texts = append(texts, o.plain("text"))
 		default:
 			return content
@@ -980,8 +991,12 @@ func (w *writer) untyped(o object, raw string) {
 		w.toolCall(call.str("ref"), call.str("name"), call.get("input"))
 		return
 	}
-	if result := o.at("toolResponse"); result != nil {
-		w.toolResponse(result.str("ref"), result.str("name"), result.get("output"))
+	if result := o.at("toolResponse"); result != nil { // Genkit's, and Gemini's of its own tools
+		w.toolResponse(result.str("ref", "id"), result.str("name", "toolType"), result.get("output", "response"))
+		return
+	}
+	if call := o.at("toolCall"); call != nil {
+		w.toolCall(call.str("id"), call.str("name", "toolType"), call.get("args"))
 		return
 	}
 	if content := o.at("reasoningContent"); content != nil {
