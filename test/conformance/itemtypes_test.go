@@ -16,8 +16,10 @@ import (
 )
 
 // unsaid are the members of provider's types that messages leave out: they say how something was sent, and not what.
-var unsaid = []string{"id", "logprobs", "namespace", "toolset_name", "prompt_cache_breakpoint", "cache_control", "acknowledged_safety_checks", "pending_safety_checks",
-	"displayName", "scheduling", "partialArgs", "container_id"}
+var unsaid = []string{
+	"id", "logprobs", "namespace", "toolset_name", "prompt_cache_breakpoint", "cache_control", "acknowledged_safety_checks", "pending_safety_checks",
+	"displayName", "scheduling", "partialArgs", "container_id",
+}
 
 // TestItemTypes feeds every message, item and part that the type definitions of provider SDKs have (record/itemtypes.py). Nothing
 // that they say may vanish, and what the model or a tool said may not become the user's.
