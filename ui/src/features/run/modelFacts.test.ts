@@ -22,6 +22,7 @@ const usage = {
   cache_read_input_tokens: null,
   cache_write_input_tokens: null,
   reasoning_output_tokens: null,
+  other_tokens: null,
   total_tokens: 12,
 };
 const told = (of: Span) => modelFacts(of).map(({ label, value }) => `${label}: ${value}`);

@@ -42,7 +42,12 @@ export function modelFacts(span: Span): ModelFact[] {
   add("Cache read", tokens(usage?.cache_read_input_tokens), null);
   add("Cache written", tokens(usage?.cache_write_input_tokens), null);
   add("Reasoning", tokens(usage?.reasoning_output_tokens), null);
-  add("Not itemised", tokens(usage?.other_tokens), null, "In the total that was sent, but neither input nor output");
+  add(
+    "Not itemised",
+    tokens(usage?.other_tokens),
+    null,
+    "In the total that was sent, but neither input nor output",
+  );
   add(
     "Total tokens",
     tokens(usage?.total_tokens),

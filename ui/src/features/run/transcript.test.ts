@@ -164,6 +164,7 @@ describe("transcribe", () => {
             cache_read_input_tokens: null,
             cache_write_input_tokens: null,
             reasoning_output_tokens: null,
+            other_tokens: null,
           },
           cost_usd: 0.5,
           usage_counted: true,
