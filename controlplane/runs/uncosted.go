@@ -25,7 +25,7 @@ func (s *Service) UncostedModels(ctx context.Context, projects access.Projects, 
 	w := inProjects()
 	w.hours(since, time.Now().Add(time.Hour))
 	w.add("(input_tokens IS NOT NULL OR output_tokens IS NOT NULL)")
-	w.add("cost_usd IS NULL")
+	w.add("cost_usd IS NULL AND other_tokens IS NULL") // no price would give a call a cost that is not itemised
 	var models []UncostedModel
 	err := query(ctx, s.conn, projects, &models, `
 		SELECT substring(provider, 1, 1025) AS provider, substring(request_model, 1, 1025) AS request_model,
