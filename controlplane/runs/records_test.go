@@ -1,0 +1,63 @@
+package runs_test
+
+import (
+	"net/http"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/looptrace/looptrace/controlplane/httpapi/apitest"
+	"github.com/looptrace/looptrace/controlplane/httpapi/contract"
+	"github.com/looptrace/looptrace/internal/runmodel"
+	"github.com/looptrace/looptrace/test/engines"
+)
+
+// TestRecordsOfCalls holds that each read of a call has what the log records say that name it: lists, full lists, the span alone, the run.
+func TestRecordsOfCalls(t *testing.T) {
+	t.Parallel()
+	address := engines.ClickHouse(t)
+	e := apitest.NewOn(t, engines.Postgres(t), address)
+	session, project := e.SetUp(t)
+	key := apitest.Bearer(e.Mint(t, session, project.Id, contract.ScopeRunsRead).Key)
+	id, start := uuid.New(), time.Now().UTC().Add(-time.Minute)
+	span := func(s runmodel.Span, at, took time.Duration) runmodel.Span {
+		s.ProjectID, s.RunID, s.Version, s.StartTime, s.EndTime = project.Id, id, s.SpanID, start.Add(at), start.Add(at+took)
+		return s
+	}
+	apitest.StoreSpans(t, address, []runmodel.Span{
+		span(runmodel.Span{SpanID: 1, Name: "turn", Kind: "agent"}, 0, time.Second),
+		span(runmodel.Span{SpanID: 2, ParentSpanID: 1, Name: "tool", Kind: "tool", ToolName: "Bash", ToolCallID: "t1"}, time.Millisecond, time.Millisecond),
+		span(runmodel.Span{SpanID: 3, ParentSpanID: 1, Name: "request", Kind: "llm", InputTokens: new(int64(10)), OutputTokens: new(int64(5))}, 3*time.Millisecond, 9*time.Millisecond),
+		span(runmodel.Span{SpanID: 50, ParentSpanID: 1, Name: "tool_result", Kind: "tool", FromLog: true, ToolCallID: "t1", ToolArguments: `{"command":"ls"}`,
+			Status: runmodel.StatusError, ErrorMessage: "exit 1"}, 4*time.Millisecond, 0),
+		span(runmodel.Span{SpanID: 51, ParentSpanID: 1, Name: "api_request", Kind: "llm", FromLog: true, InputTokens: new(int64(10)), OutputTokens: new(int64(5)),
+			CostUSD: new(0.25), CostSource: runmodel.CostSent}, 12*time.Millisecond, 0),
+	})
+	path := "/v1/runs/" + id.String()
+	run := apitest.Must[contract.Run](t, e.Do(t, http.MethodGet, path, nil, key), http.StatusOK)
+	assert.EqualValues(t, 3, run.SpanCount)
+	require.NotNil(t, run.CostUsd)
+	assert.InDelta(t, 0.25, *run.CostUsd, 1e-9)
+	check := func(how string, tool, call contract.Span) {
+		require.NotNil(t, tool.Tool.Arguments, how)
+		assert.JSONEq(t, `{"command":"ls"}`, *tool.Tool.Arguments, how)
+		assert.Equal(t, contract.StatusError, tool.Status, how)
+		assert.Equal(t, "exit 1", tool.Error.Message, how)
+		require.NotNil(t, call.CostUsd, how)
+		assert.InDelta(t, 0.25, *call.CostUsd, 1e-9, how)
+		assert.EqualValues(t, 10, *call.Usage.InputTokens, how)
+	}
+	for _, query := range []string{"", "?full=true"} {
+		page := apitest.Must[contract.SpanPage](t, e.Do(t, http.MethodGet, path+"/spans"+query, nil, key), http.StatusOK)
+		require.Len(t, page.Data, 3, query)
+		check("list "+query, page.Data[1], page.Data[2])
+	}
+	one := func(spanID string) contract.Span {
+		return apitest.Must[contract.Span](t, e.Do(t, http.MethodGet, path+"/spans/"+spanID, nil, key), http.StatusOK)
+	}
+	check("alone", one("0000000000000002"), one("0000000000000003"))
+	assert.Equal(t, http.StatusNotFound, e.Do(t, http.MethodGet, path+"/spans/0000000000000032", nil, key).Code, "a record is no span")
+}
