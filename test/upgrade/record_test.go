@@ -7,6 +7,7 @@ import (
 	"maps"
 	"os"
 	"slices"
+	"strings"
 	"time"
 )
 
@@ -129,6 +130,23 @@ func lasting(value any) any {
 	default:
 		return value
 	}
+}
+
+// records returns the objects of an answer that is a text with a JSON object a line, and any other answer as it is.
+func records(answer any) any {
+	text, ok := answer.(string)
+	if !ok {
+		return answer
+	}
+	var list []any
+	for line := range strings.Lines(text) {
+		var record object
+		if json.Unmarshal([]byte(line), &record) != nil {
+			return answer
+		}
+		list = append(list, record)
+	}
+	return list
 }
 
 // differences lists where an answer lacks what it had, or has another value. Members that it has besides are none.
