@@ -44,3 +44,6 @@ func readEvent(r reader, data []byte) (last bool, err error) {
 	}
 	return r.event(data)
 }
+
+// withoutMark removes a byte order mark from the beginning of a text.
+func withoutMark(text []byte) []byte { return bytes.TrimPrefix(text, []byte("\ufeff")) }
