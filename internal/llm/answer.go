@@ -24,6 +24,9 @@ type answer struct {
 	// others are further members of the message.
 	others map[string]json.RawMessage
 
+	// failed is set if the answer ends as a failure.
+	failed *reportedError
+
 	finish                              string
 	usage                               *Usage
 	id, model, fingerprint, serviceTier string
@@ -94,9 +97,12 @@ func (a *answer) addArguments(c *toolCall, first bool, fragment string) error {
 	return a.deliver(Delta{ToolCall: &d})
 }
 
-// check refuses an answer whose tool calls cannot be sent back. Arguments that are cut at the limit of tokens are not
-// an error: the finish reason tells.
+// check refuses an answer that the provider says has failed, and one whose tool calls cannot be sent back. Arguments that
+// are cut at the limit of tokens are not an error: the finish reason tells.
 func (a *answer) check() error {
+	if a.failed != nil {
+		return a.failed
+	}
 	for _, c := range a.calls {
 		if c.name == "" {
 			return &garbageError{what: fmt.Sprintf("a tool call has no name (id %.64q)", c.id)}

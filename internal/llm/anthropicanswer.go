@@ -91,8 +91,7 @@ func (r *anthropicReader) whole(body []byte) error {
 			return err
 		}
 	}
-	r.answer.finish = anthropicFinish(message.StopReason)
-	r.keep()
+	r.end(message.StopReason, nil)
 	return r.answer.check()
 }
 
@@ -111,6 +110,19 @@ func (r *anthropicReader) count(raw json.RawMessage) {
 		r.usage = anthropicUsage{}
 	}
 	r.answer.usage, r.answer.serviceTier = r.usage.usage(), r.usage.ServiceTier
+}
+
+// end ends the answer. Servers that imitate the API report failures by a reason that Anthropic does not have, with an error
+// or without.
+func (r *anthropicReader) end(reason string, err json.RawMessage) {
+	r.answer.finish = anthropicFinish(reason)
+	switch {
+	case !saysNothing(err):
+		r.answer.failed = failed(err)
+	case isFailure(reason):
+		r.answer.failed = ended(reason)
+	}
+	r.keep()
 }
 
 func anthropicFinish(reason string) string {
@@ -159,14 +171,14 @@ func (r *anthropicReader) event(data []byte) (bool, error) {
 		return false, r.grow(r.blocks[event.Index], event.Delta)
 	case "message_delta":
 		var delta struct {
-			StopReason string `json:"stop_reason"`
+			StopReason string          `json:"stop_reason"`
+			Error      json.RawMessage `json:"error"`
 		}
 		if err := json.Unmarshal(event.Delta, &delta); err != nil {
 			return false, &garbageError{what: "message_delta is not valid: " + err.Error()}
 		}
 		if delta.StopReason != "" {
-			r.answer.finish = anthropicFinish(delta.StopReason)
-			r.keep()
+			r.end(delta.StopReason, delta.Error)
 		}
 		r.count(event.Usage)
 		return false, nil

@@ -7,43 +7,73 @@ import (
 	"iter"
 )
 
-// events yields the data of each event of a stream (text/event-stream), without the white space around it. It leaves out
-// events without data, and an event that the end of the stream cuts off. An error of the stream is the last thing it
-// yields. The caller may keep the data.
+// event is an event of a stream. Its data have no white space around them.
+type event struct {
+	data []byte
+	// fails is whether the event is named error. No provider's protocol needs other names.
+	fails bool
+}
+
+// events yields the events of a stream (text/event-stream). It leaves out events without data, and an event that the end of
+// the stream cuts off. An error of the stream is the last thing it yields. The caller may keep the data.
 //
-// Source: https://html.spec.whatwg.org/multipage/server-sent-events.html. The names and ids of events, which no provider's
-// protocol needs, are skipped.
-func events(stream io.Reader) iter.Seq2[[]byte, error] {
-	return func(yield func([]byte, error) bool) {
+// Source: https://html.spec.whatwg.org/multipage/server-sent-events.html. The ids of events are skipped. A byte order mark
+// may stand before the stream.
+func events(stream io.Reader) iter.Seq2[event, error] {
+	return func(yield func(event, error) bool) {
 		lines := bufio.NewScanner(stream)
 		lines.Buffer(nil, 2*maxLine) // the connection's own limit comes first
-		var data []byte
-		for lines.Scan() {
+		var e event
+		for first := true; lines.Scan(); first = false {
 			line := lines.Bytes()
+			if first {
+				line = withoutMark(line)
+			}
 			if len(line) == 0 {
-				if event := bytes.TrimSpace(data); len(event) > 0 && !yield(event, nil) {
+				if e.data = bytes.TrimSpace(withoutMark(bytes.TrimSpace(e.data))); len(e.data) > 0 && !yield(e, nil) {
 					return
 				}
-				data = nil
+				e = event{}
 				continue
 			}
-			if name, value, _ := bytes.Cut(line, []byte(":")); string(name) == "data" {
-				data = append(append(data, bytes.TrimPrefix(value, []byte(" "))...), '\n')
+			name, value, _ := bytes.Cut(line, []byte(":"))
+			value = bytes.TrimPrefix(value, []byte(" "))
+			switch string(name) {
+			case "data":
+				e.data = append(append(e.data, value...), '\n')
+			case "event":
+				e.fails = string(value) == "error"
 			}
 		}
 		if err := lines.Err(); err != nil {
-			yield(nil, err)
+			yield(event{}, err)
 		}
 	}
-}
-
-// readEvent reads an event into an answer. It returns true if it is the last one. An event may report an error instead.
-func readEvent(r reader, data []byte) (last bool, err error) {
-	if reportsError(data) {
-		return false, &reportedError{data}
-	}
-	return r.event(data)
 }
 
 // withoutMark removes a byte order mark from the beginning of a text.
 func withoutMark(text []byte) []byte { return bytes.TrimPrefix(text, []byte("\ufeff")) }
+
+// readEvent reads an event into an answer. It returns true if it is the last one. An event may report a failure instead, or
+// beside the last of the answer.
+func readEvent(r reader, e event) (last bool, err error) {
+	report := reported(e.data)
+	if report == nil && e.fails {
+		report = &reportedError{e.data}
+	}
+	if report == nil {
+		return r.event(e.data)
+	}
+	_, _ = r.event(e.data) // what can be read of the answer is kept
+	return false, report
+}
+
+// readWhole reads an answer that is not streamed.
+func readWhole(r reader, body []byte) error {
+	report := reported(body)
+	err := r.whole(body) // of a failure, too: what can be read of the answer is kept
+	if report != nil {
+		return report
+	}
+	return err
+}

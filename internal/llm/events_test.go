@@ -17,7 +17,7 @@ func read(stream io.Reader) (data []string, err error) {
 		if failed != nil {
 			return data, failed
 		}
-		data = append(data, string(event))
+		data = append(data, string(event.data))
 	}
 	return data, nil
 }
@@ -35,6 +35,7 @@ func TestEvents(t *testing.T) {
 		{"lines end as they do elsewhere", "data: a\r\n\r\ndata: b\n\n", []string{"a", "b"}},
 		{"without data", "data\n\ndata:\n\ndata: \n\nevent: x\n\n\n\ndata: a\n\n", []string{"a"}},
 		{"a colon in the data", "data: a: b\n\n", []string{"a: b"}},
+		{"a byte order mark", "\ufeffdata: a\n\ndata: b\n\n", []string{"a", "b"}},
 		{"cut off", "data: a\n\ndata: b\n", []string{"a"}},
 	} {
 		got, err := read(strings.NewReader(test.stream))

@@ -3,7 +3,6 @@ package llm
 import (
 	"bytes"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -145,28 +144,25 @@ func (x *exchange) read(c *call, onDelta func(Delta) error) error {
 	if err != nil {
 		return err
 	}
-	if reportsError(body) {
-		return &reportedError{body}
-	}
-	return c.reader.whole(body)
+	return readWhole(c.reader, body)
 }
 
 func (x *exchange) readAll() ([]byte, error) {
 	body, err := io.ReadAll(x.response.Body)
 	x.duration = time.Since(x.start)
-	return body, err
+	return withoutMark(body), err
 }
 
 func (x *exchange) readStream(c *call) error {
 	x.body.lines = true
 	var broken error
 	seen := false
-	for data, err := range events(x.response.Body) {
+	for event, err := range events(x.response.Body) {
 		if err != nil {
 			broken = err
 			break
 		}
-		last, err := readEvent(c.reader, data)
+		last, err := readEvent(c.reader, event)
 		if err != nil {
 			return err
 		}
@@ -180,6 +176,8 @@ func (x *exchange) readStream(c *call) error {
 	}
 	x.duration = time.Since(x.start)
 	switch {
+	case c.answer.failed != nil: // how the stream ends after that does not matter
+		return c.answer.failed
 	case c.reader.complete() && (broken == nil || x.ctx.Err() == nil):
 		return c.answer.check() // only the mark of the end is missing
 	case broken != nil:
@@ -195,17 +193,6 @@ func (x *exchange) drain() {
 	timer := x.wait(drainTimeout)
 	defer timer.Stop()
 	_, _ = io.CopyN(io.Discard, x.response.Body, maxFailure) // what follows the answer does not matter
-}
-
-// reportsError reports whether a response with the status 200, or an event of a stream, is an error.
-func reportsError(data []byte) bool {
-	if !bytes.Contains(data, []byte(`"error"`)) {
-		return false // most events
-	}
-	var envelope struct {
-		Error json.RawMessage `json:"error"`
-	}
-	return json.Unmarshal(data, &envelope) == nil && !isNull(envelope.Error)
 }
 
 // result is what was received so far.

@@ -31,11 +31,6 @@ type garbageError struct{ what string }
 
 func (e *garbageError) Error() string { return e.what }
 
-// reportedError is an error that the body of a response or an event of its stream reports.
-type reportedError struct{ body []byte }
-
-func (*reportedError) Error() string { return "the response reports an error" }
-
 // callbackError is an error of the caller's callback.
 type callbackError struct{ error }
 

@@ -30,12 +30,30 @@ type openAICompletion struct {
 	SystemFingerprint string          `json:"system_fingerprint"`
 	ServiceTier       string          `json:"service_tier"`
 	Usage             json.RawMessage `json:"usage"`
-	Choices           []struct {
-		Index        int             `json:"index"`
-		Message      json.RawMessage `json:"message"`
-		Delta        json.RawMessage `json:"delta"`
-		FinishReason string          `json:"finish_reason"`
-	} `json:"choices"`
+	Choices           []openAIChoice  `json:"choices"`
+}
+
+type openAIChoice struct {
+	Index   int             `json:"index"`
+	Message json.RawMessage `json:"message"`
+	Delta   json.RawMessage `json:"delta"`
+	// FinishReason is a text, or an object of SGLang.
+	FinishReason json.RawMessage `json:"finish_reason"`
+	// NativeFinishReason is what the provider behind an aggregator said.
+	NativeFinishReason json.RawMessage `json:"native_finish_reason"`
+	Error              json.RawMessage `json:"error"`
+}
+
+// finish returns the finish reason, "" for none.
+func (c *openAIChoice) finish() string {
+	reason := text(c.FinishReason)
+	if values, err := members(c.FinishReason); err == nil {
+		reason = text(values["type"])
+	}
+	if reason == "function_call" {
+		return "tool_calls"
+	}
+	return reason
 }
 
 type openAIUsage struct {
@@ -82,16 +100,25 @@ func (o *openAIReader) whole(body []byte) error {
 	if err != nil {
 		return err
 	}
-	for _, choice := range completion.Choices {
-		if choice.Index == 0 && !isNull(choice.Message) {
-			o.answer.finish = openAIFinish(choice.FinishReason)
+	for i := range completion.Choices {
+		choice := &completion.Choices[i]
+		failed := choice.failure()
+		if choice.Index != 0 || isNull(choice.Message) && failed == nil {
+			continue // a call takes one answer
+		}
+		o.answer.finish, o.answer.failed = choice.finish(), failed
+		if !isNull(choice.Message) {
 			if err := o.add(choice.Message); err != nil {
 				return err
 			}
-			return o.answer.check()
 		}
+		return o.answer.check()
 	}
-	return &garbageError{what: "the response has no choice with a message"}
+	what := "the response has no choice with a message"
+	if said := readRefusal(body).message; said != "" {
+		what += fmt.Sprintf(", and says %q", shorten(said))
+	}
+	return &garbageError{what: what}
 }
 
 func (o *openAIReader) event(data []byte) (bool, error) {
@@ -105,13 +132,17 @@ func (o *openAIReader) event(data []byte) (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	for _, choice := range chunk.Choices {
+	for i := range chunk.Choices {
+		choice := &chunk.Choices[i]
 		if choice.Index != 0 {
 			continue // a call takes one answer
 		}
 		o.begun = true
-		if choice.FinishReason != "" {
-			o.answer.finish = openAIFinish(choice.FinishReason)
+		if finish := choice.finish(); finish != "" {
+			o.answer.finish = finish
+		}
+		if failed := choice.failure(); failed != nil {
+			o.answer.failed = failed
 		}
 		if !isNull(choice.Delta) {
 			if err := o.add(choice.Delta); err != nil {
@@ -142,13 +173,6 @@ func (o *openAIReader) head(data []byte) (*openAICompletion, error) {
 		a.usage = usage
 	}
 	return &c, nil
-}
-
-func openAIFinish(reason string) string {
-	if reason == "function_call" {
-		return "tool_calls"
-	}
-	return reason
 }
 
 // add adds a message or a delta of one.

@@ -14,20 +14,17 @@ func ReadResponse(kind Kind, body []byte) (*Result, error) {
 	if kind == Anthropic {
 		r = &anthropicReader{answer: a}
 	}
-	if json.Valid(body) {
-		if reportsError(body) {
-			return nil, &garbageError{what: "the response is an error"}
-		}
-		if err := r.whole(body); err != nil {
+	if body = withoutMark(body); json.Valid(body) {
+		if err := readWhole(r, body); err != nil {
 			return nil, fmt.Errorf("read a recorded response: %w", err)
 		}
 		return a.result(), nil
 	}
-	for data, err := range events(bytes.NewReader(body)) {
+	for event, err := range events(bytes.NewReader(body)) {
 		if err != nil {
 			return nil, fmt.Errorf("read a recorded stream: %w", err)
 		}
-		last, err := readEvent(r, data)
+		last, err := readEvent(r, event)
 		if err != nil {
 			return nil, fmt.Errorf("read a recorded stream: %w", err)
 		}

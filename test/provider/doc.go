@@ -34,6 +34,7 @@
 //	error-quota, error-context                  no credit; the prompt is too long
 //	stall              nothing until the client goes away
 //	stall-stream, reset, cut, error-stream, bad-json, bad-sse    break after three tokens: see Fault
+//	error-finish       ends with the finish reason error after three tokens, as aggregators do
 //	bad-gateway        502 in HTML
 //	huge               256 MiB of spaces
 //	redirect           307 to another host name of this machine, where the model answers like text

@@ -84,6 +84,7 @@ var answers = map[string]func(*Request, *Reply){
 	"reset":        func(_ *Request, r *Reply) { r.Fault, r.After = Reset, 3 },
 	"cut":          func(_ *Request, r *Reply) { r.Fault, r.After = Cut, 3 },
 	"error-stream": func(_ *Request, r *Reply) { r.Fault, r.After = ErrorEvent, 3 },
+	"error-finish": func(_ *Request, r *Reply) { r.Text, r.Finish = "The capital of", "error" },
 	"bad-json":     func(_ *Request, r *Reply) { r.Fault, r.After = BadJSON, 3 },
 	"bad-sse":      func(_ *Request, r *Reply) { r.Fault, r.After = BadSSE, 3 },
 	"bad-gateway": func(_ *Request, r *Reply) {
