@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"math"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -249,11 +248,9 @@ func (d *Definition) Passes(value float64) *bool {
 	return &pass
 }
 
-// wholeNumber is how a whole number may be written: 4 and 4.0, but neither 4.2 nor 4e0.
-var wholeNumber = regexp.MustCompile(`^-?\d+(\.0+)?$`)
-
 // read reads the value of an answer. Numbers may stand in quotes, and labels may have other capitals. Nothing is clamped or rounded, and
-// a text such as 4/5 is no number.
+// a text such as 4/5 is no number. How a number is written does not matter: 4.0, 4e0 and 4.0000000000000000001 are the double 4, as
+// which JSON is read (RFC 8259, section 6).
 func (s *Scale) read(raw json.RawMessage) (value float64, label string, err error) {
 	var text string
 	isText := json.Unmarshal(raw, &text) == nil && raw[0] == '"'
@@ -278,7 +275,7 @@ func (s *Scale) read(raw json.RawMessage) (value float64, label string, err erro
 		return 0, "", &unreadableError{"The value " + quote(string(raw)) + " is not a number."}
 	}
 	value, parseErr := strconv.ParseFloat(text, 64)
-	if parseErr != nil || value < *s.Min || value > *s.Max || s.Type == Ordinal && !wholeNumber.MatchString(text) {
+	if parseErr != nil || value < *s.Min || value > *s.Max || s.Type == Ordinal && value != math.Trunc(value) {
 		return 0, "", &offScaleError{s.offScale(raw)}
 	}
 	return value + 0, "", nil // not -0

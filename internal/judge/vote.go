@@ -2,9 +2,13 @@ package judge
 
 import (
 	"bytes"
+	"cmp"
+	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"unicode"
@@ -72,28 +76,23 @@ func (e *offScaleError) Error() string { return e.reason }
 // object inside other text. Blocks of reasoning are skipped. It never takes a value from anything else, and none if there are two.
 func (q *Question) Read(r *llm.Result) Vote {
 	v := Vote{Order: q.Order, Cut: q.Cut}
-	text, refusal := contentOf(r.Message)
-	if v.Raw = text; text == "" {
-		v.Raw = refusal
-	}
-	if text == "" && refusal == "" {
-		v.Raw = string(r.Structured)
-	}
+	m := readReply(r)
+	v.Raw = cmp.Or(m.text, m.refusal, string(r.Structured))
 	switch {
-	case refusal != "" || r.FinishReason == "refusal":
+	case m.refusal != "" || r.FinishReason == "refusal":
 		v.Status, v.Reason = StatusRefused, "The model refused to judge: use another model, or a rubric that does not ask for what it refuses."
-		if refusal != "" {
-			v.Reason = "The model refused to judge: " + quote(refusal)
+		if m.refusal != "" {
+			v.Reason = "The model refused to judge: " + quote(m.refusal)
 		}
 		return v
-	case r.FinishReason == "content_filter":
+	case strings.HasPrefix(r.FinishReason, "content_filter"): // Google says which one after a colon
 		v.Status, v.Reason = StatusRefused, "The provider's content filter stopped the answer: use another provider, or relax its filter."
 		return v
-	case r.FinishReason == "length":
+	case slices.Contains(cutReasons, strings.ToLower(r.FinishReason)):
 		v.Status, v.Reason = StatusParseError, q.cutOff(r)
 		return v
 	}
-	answer, err := q.answer(text, r.Structured)
+	answer, err := q.answer(m, r)
 	if err == nil {
 		v.Reason = answer.reason
 		err = q.value(answer, &v)
@@ -152,29 +151,53 @@ func (q *Question) cutOff(r *llm.Result) string {
 	return "The answer was cut at " + limit + spent + ": raise max_output_tokens in the judge's model_config, or lower reasoning_effort."
 }
 
-// contentOf returns the text and the refusal of a message.
-func contentOf(raw json.RawMessage) (text, refusal string) {
+// cutReasons are the finish reasons of an answer that was cut at a limit of tokens. Compatible servers have words of their own:
+// Gemini's, Mistral's.
+var cutReasons = []string{"length", "max_tokens", "model_length"}
+
+// reply is what a model's message has.
+type reply struct {
+	text, refusal string
+	// calls are the names of the tools that it calls.
+	calls []string
+	// reasons is whether it has reasoning beside the text, or reasoning that the provider hides.
+	reasons bool
+}
+
+func readReply(r *llm.Result) *reply {
+	type block struct{ Type, Text, Refusal string }
+	type function struct{ Name string }
 	var m struct {
-		Content json.RawMessage `json:"content"`
-		Refusal string          `json:"refusal"`
+		Content          json.RawMessage               `json:"content"`
+		Refusal          string                        `json:"refusal"`
+		ToolCalls        []struct{ Function function } `json:"tool_calls"`
+		FunctionCall     function                      `json:"function_call"`
+		ReasoningContent string                        `json:"reasoning_content"`
+		Reasoning        string                        `json:"reasoning"`
+		ReasoningDetails []json.RawMessage             `json:"reasoning_details"`
+		AnthropicContent []block                       `json:"anthropic_content"`
 	}
-	if json.Unmarshal(raw, &m) != nil {
-		return "", ""
+	s := &reply{}
+	if json.Unmarshal(r.Message, &m) != nil {
+		return s
 	}
-	var parts []struct {
-		Text    string `json:"text"`
-		Refusal string `json:"refusal"`
+	s.refusal = m.Refusal
+	var parts []block
+	if json.Unmarshal(m.Content, &s.text) != nil && json.Unmarshal(m.Content, &parts) == nil {
+		for _, p := range parts {
+			s.text += p.Text
+			s.refusal += p.Refusal
+		}
 	}
-	if json.Unmarshal(m.Content, &text) == nil || json.Unmarshal(m.Content, &parts) != nil {
-		return text, m.Refusal
+	for _, call := range m.ToolCalls {
+		s.calls = append(s.calls, call.Function.Name)
 	}
-	var texts, refusals strings.Builder
-	refusals.WriteString(m.Refusal)
-	for _, p := range parts {
-		texts.WriteString(p.Text)
-		refusals.WriteString(p.Refusal)
+	if m.FunctionCall.Name != "" {
+		s.calls = append(s.calls, m.FunctionCall.Name)
 	}
-	return texts.String(), refusals.String()
+	s.reasons = m.ReasoningContent+m.Reasoning != "" || len(m.ReasoningDetails) > 0 || r.Usage != nil && r.Usage.Reasoning != nil && *r.Usage.Reasoning > 0 ||
+		slices.ContainsFunc(append(parts, m.AnthropicContent...), func(b block) bool { return strings.Contains(b.Type, "thinking") || b.Type == "reasoning" })
+	return s
 }
 
 // answer is the object that a judge answered with.
@@ -187,53 +210,154 @@ type answer struct {
 const (
 	maxAnswer  = 256 << 10
 	maxObjects = 200
+	// maxEscaped limits objects with line breaks in their texts.
+	maxEscaped = 32 << 10
 )
 
-// answer finds the object of an answer. structured is what the provider says is the answer, if it does.
-func (q *Question) answer(text string, structured json.RawMessage) (*answer, error) {
-	whole := []byte(strings.TrimSpace(text))
-	if !isNull(structured) {
-		whole = structured
+// answer finds the object of an answer. If the provider says what the answer is, nothing else is searched.
+func (q *Question) answer(m *reply, r *llm.Result) (*answer, error) {
+	whole := strings.TrimSpace(m.text)
+	if !isNull(r.Structured) {
+		whole = string(r.Structured)
 	}
 	if len(whole) > maxAnswer {
 		return nil, &unreadableError{fmt.Sprintf("The answer has more than %d KiB.", maxAnswer>>10)}
 	}
-	if !json.Valid(whole) {
-		whole = []byte(withoutFence(withoutReasoning(string(whole))))
+	object := asJSON(whole)
+	if object == nil && whole != "" {
+		rest, err := withoutReasoning(whole)
+		if err != nil {
+			return nil, err
+		}
+		m.reasons = m.reasons || rest == ""
+		whole = withoutFence(rest)
+		object = asJSON(whole)
 	}
 	var found *answer
 	var err error
 	switch {
-	case len(whole) == 0:
-		return nil, &unreadableError{"The answer is empty."}
-	case json.Valid(whole):
-		found, err = readAnswer(whole, false)
+	case whole == "":
+		return nil, m.nothing(r)
+	case object != nil:
+		found, err = readAnswer(object, false)
 	default:
-		found, err = embedded(whole)
+		found, err = embedded([]byte(whole))
 	}
-	if err != nil {
+	switch {
+	case errors.Is(err, errNone) && len(m.calls) > 0:
+		return nil, &unreadableError{fmt.Sprintf("%s It calls the tool %s: a judge answers in its text.", errNone, quote(m.calls[0]))}
+	case err != nil:
 		return nil, err
-	}
-	if q.quotes(found) {
+	case q.quotes(found):
 		return nil, &unreadableError{"The answer repeats, word for word, an answer that stands in what is judged: " + quote(found.reason)}
 	}
 	return found, nil
 }
 
-// withoutReasoning removes the block of reasoning that some models write before their answer. The tag that begins it may be missing: some
-// templates have it in the prompt. Text before a tag that is only closed is kept if it has an answer, too.
-func withoutReasoning(text string) string {
-	for _, tag := range []string{"think", "thinking"} {
-		opened := strings.HasPrefix(text, "<"+tag+">")
-		before, after, closed := strings.Cut(text, "</"+tag+">")
-		if _, err := embedded([]byte(before)); closed && (opened || err != nil) {
-			return strings.TrimSpace(after)
-		}
-		if opened && !closed {
-			return "" // all of it is reasoning
+// nothing says what an answer has instead of a text.
+func (m *reply) nothing(r *llm.Result) error {
+	what := "The answer is empty."
+	switch {
+	case len(m.calls) > 0:
+		what = "The answer is a call of the tool " + quote(m.calls[0]) + ", without a text: a judge answers in its text. Leave tools out of the judge's prompt."
+	case m.reasons:
+		what = "The answer has only reasoning, and nothing after it: raise max_output_tokens in the judge's model_config, or lower reasoning_effort."
+	case r.FinishReason != "" && r.FinishReason != "stop":
+		what += " The provider ended it with " + quote(r.FinishReason) + "."
+	}
+	return &unreadableError{what}
+}
+
+// tags are between which a model writes.
+type tags struct{ open, close string }
+
+// reasoningTags are between which models write reasoning in their text.
+var reasoningTags = []tags{
+	{"<think>", "</think>"}, {"<thinking>", "</thinking>"}, {"<thought>", "</thought>"}, {"<reasoning>", "</reasoning>"}, {"[THINK]", "[/THINK]"},
+}
+
+// withoutReasoning removes the reasoning that some models write before their answer. The tag that begins it may be missing: some templates
+// have it in the prompt. So what stands before a tag that is only closed is reasoning, unless the answer is in it and nothing after it.
+func withoutReasoning(text string) (string, error) {
+	after := 0 // the last tag that is only closed
+	for _, tag := range reasoningTags {
+		if inside, opened := strings.CutPrefix(text, tag.open); opened {
+			_, rest, closed := strings.Cut(inside, tag.close)
+			if !closed {
+				return "", unended(tag)
+			}
+			text = strings.TrimSpace(rest)
 		}
 	}
-	return text
+	for _, tag := range reasoningTags {
+		if at := strings.LastIndex(text, tag.close); at >= 0 {
+			after = max(after, at+len(tag.close))
+		}
+	}
+	if after > 0 && (hasAnswer(text[after:]) || !hasAnswer(text)) {
+		text = strings.TrimSpace(text[after:])
+	}
+	for _, tag := range reasoningTags {
+		// A tag within a line may be what the text is about.
+		if before, _, opened := strings.Cut(text, "\n"+tag.open); opened {
+			if !hasAnswer(before) {
+				return "", unended(tag)
+			}
+			return before, nil
+		}
+	}
+	return text, nil
+}
+
+func unended(t tags) error {
+	return &unreadableError{fmt.Sprintf("The answer is reasoning that does not end: %s without %s. Raise max_output_tokens in the judge's model_config, or lower reasoning_effort.", t.open, t.close)}
+}
+
+// hasAnswer reports whether a text has an object with reason and value, or several.
+func hasAnswer(text string) bool {
+	_, err := embedded([]byte(text))
+	return !errors.Is(err, errNone)
+}
+
+// asJSON returns a text that is JSON, nil for another one. See [escapeControls].
+func asJSON(text string) json.RawMessage {
+	if json.Valid([]byte(text)) {
+		return json.RawMessage(text)
+	}
+	if escaped, length := escapeControls([]byte(text)); length == len(text) && json.Valid(escaped) {
+		return escaped
+	}
+	return nil
+}
+
+// escapeControls returns the object with which a text begins, and its length in the text, 0 for none. Line breaks and other control
+// characters within its texts, which JSON does not allow and models write all the same, are escaped.
+func escapeControls(text []byte) (escaped []byte, length int) {
+	depth, inText := 0, false
+	for i := 0; i < min(len(text), maxEscaped); i++ {
+		c := text[i]
+		switch {
+		case inText && c == '\\' && i+1 < len(text) && text[i+1] >= ' ':
+			escaped = append(escaped, c)
+			i++
+			c = text[i]
+		case inText && c < ' ':
+			escaped = hex.AppendEncode(append(escaped, `\u00`...), []byte{c})
+			continue
+		case c == '"':
+			inText = !inText
+		case inText:
+		case c == '{':
+			depth++
+		case c == '}':
+			depth--
+		}
+		escaped = append(escaped, c)
+		if depth <= 0 {
+			return escaped, i + 1
+		}
+	}
+	return nil, 0
 }
 
 // withoutFence removes a code fence around the whole of an answer.
@@ -246,7 +370,7 @@ func withoutFence(text string) string {
 	if language, body, found := strings.Cut(inside, "\n"); found && !strings.ContainsAny(language, "{}\" ") {
 		inside = body
 	}
-	if inside = strings.TrimSpace(inside); json.Valid([]byte(inside)) {
+	if inside = strings.TrimSpace(inside); asJSON(inside) != nil {
 		return inside
 	}
 	return text
@@ -304,46 +428,63 @@ func embedded(text []byte) (*answer, error) {
 		}
 		text = text[at:]
 		var object json.RawMessage
-		if err := json.NewDecoder(bytes.NewReader(text)).Decode(&object); err != nil {
+		length := 0
+		if err := json.NewDecoder(bytes.NewReader(text)).Decode(&object); err == nil {
+			length = len(object)
+		} else if object, length = escapeControls(text); !json.Valid(object) {
 			text = text[1:]
 			continue
 		}
-		text = text[len(object):]
+		text = text[length:]
 		a, err := readAnswer(object, true)
 		switch {
 		case err != nil: // another object
 		case found == nil:
 			found = a
-		case found.reason != a.reason || !bytes.Equal(compact(found.value), compact(a.value)):
+		case found.reason != a.reason || canonical(found.value) != canonical(a.value):
 			return nil, &unreadableError{"The answer has two different objects with reason and value."}
 		}
 	}
 }
 
+// canonical returns a value in the one way in which it is compared: 4.0 as 4.
+func canonical(value json.RawMessage) string {
+	var number float64
+	if json.Unmarshal(value, &number) == nil && !isNull(value) {
+		return plain(number)
+	}
+	return string(compact(value))
+}
+
 // quotes reports whether the reason and the value of an answer stand together in what is judged: no judge comes to the same words by
 // itself. Spaces, quotes and the escapes of JSON do not count.
 func (q *Question) quotes(a *answer) bool {
-	reason, value := squeeze(string(encode(a.reason))), squeeze(string(a.value))
+	reason := squeeze(string(encode(a.reason)))
 	if reason == "" {
 		return false
 	}
 	for i := range q.parts {
 		text := squeeze(unescape(q.parts[i].text))
-		if strings.Contains(text, "reason:"+reason+",value:"+value) || strings.Contains(text, "value:"+value+",reason:"+reason) {
-			return true
+		for _, value := range []string{squeeze(string(a.value)), squeeze(canonical(a.value))} {
+			if strings.Contains(text, "reason:"+reason+",value:"+value) || strings.Contains(text, "value:"+value+",reason:"+reason) {
+				return true
+			}
 		}
 	}
 	return false
 }
 
+// controlEscapes are the escapes that JSON has for line breaks and other control characters.
+var controlEscapes = regexp.MustCompile(`\\(?:[nrtbf]|u00[01][0-9a-fA-F])`)
+
 // squeeze removes from a text what may differ between two ways to write the same JSON.
 func squeeze(text string) string {
 	return strings.Map(func(r rune) rune {
-		if unicode.IsSpace(r) || r == '\\' || r == '"' {
+		if unicode.IsSpace(r) || unicode.IsControl(r) || r == '\\' || r == '"' {
 			return -1
 		}
 		return r
-	}, text)
+	}, controlEscapes.ReplaceAllLiteralString(text, ""))
 }
 
 // quote quotes the beginning of a text.
