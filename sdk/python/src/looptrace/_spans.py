@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import math
 import re
 import uuid
@@ -18,6 +17,7 @@ from opentelemetry.util.types import AttributeValue
 
 from . import _keys
 from ._context import detach
+from ._exceptions import ending
 from ._json import cut, to_text
 from ._log import failed
 from ._state import state
@@ -160,13 +160,13 @@ class Span:
             failed("end a span", error)
 
     def fail(self, error: BaseException) -> None:
-        """Ends the span with an exception. Cancellation and early close of a generator are not errors."""
+        """Ends the span with an exception, which is not always an error."""
         try:
             if self._span.is_recording():
-                if isinstance(error, asyncio.CancelledError):
-                    self._span.set_attribute(_keys.STATUS, "cancelled")
-                elif not isinstance(error, GeneratorExit):
+                if (how := ending(error)) == "failed":
                     self._record(error)
+                elif how == "cancelled":
+                    self._span.set_attribute(_keys.STATUS, how)
         except Exception as problem:  # noqa: BLE001 - must not raise into user code
             failed("record an exception", problem)
         self.finish()
