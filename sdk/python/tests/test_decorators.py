@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import builtins
 import contextvars
 import functools
 import inspect
@@ -276,112 +275,6 @@ async def test_cancelled(recorded: Recorded, receiver: Receiver) -> None:
     span = receiver.named("forever")
     assert span.attributes["looptrace.status"] == "cancelled"
     assert span.status == 0
-
-
-_ENDINGS: list[tuple[BaseException, int, str | None]] = [
-    (SystemExit(0), 0, None),
-    (SystemExit(None), 0, None),
-    (SystemExit(False), 0, None),
-    (GeneratorExit(), 0, None),
-    (KeyboardInterrupt(), 0, "cancelled"),
-    (asyncio.CancelledError(), 0, "cancelled"),
-    (SystemExit(2), 2, None),
-    (SystemExit("no such file"), 2, None),
-    (SystemExit(""), 2, None),
-    (SystemExit(0.0), 2, None),  # Python takes only an integer for an exit code
-]
-
-
-@pytest.mark.parametrize(("ending", "status", "told"), _ENDINGS, ids=[repr(ending) for ending, _, _ in _ENDINGS])
-async def test_an_end_is_no_failure(
-    recorded: Recorded, receiver: Receiver, ending: BaseException, status: int, told: str | None
-) -> None:
-    @looptrace.tool
-    def plain() -> None:
-        with looptrace.span("block"):
-            raise ending
-
-    @looptrace.agent
-    def outer() -> None:
-        plain()
-
-    @looptrace.observe
-    def generator() -> Iterator[int]:
-        yield 1
-        raise ending
-
-    @looptrace.observe
-    async def coroutine() -> None:
-        outer()
-
-    @looptrace.observe
-    async def asynchronous() -> AsyncIterator[int]:
-        yield 1
-        raise ending
-
-    with pytest.raises(type(ending)):
-        coroutine().send(None)  # asyncio ends its loop at some of these
-    with pytest.raises(type(ending)):
-        list(generator())
-    begun = asynchronous()
-    await anext(begun)
-    with pytest.raises(type(ending)):
-        anext(begun).__await__().send(None)
-    recorded()
-    names = ["asynchronous", "block", "coroutine", "execute_tool plain", "generator", "invoke_agent outer"]
-    assert sorted(span.name for span in receiver.spans) == names
-    for span in receiver.spans:
-        assert (span.status, span.attributes.get("looptrace.status")) == (status, told), span.name
-        assert ("error.type" in span.attributes, bool(span.events)) == (status == 2, status == 2), span.name
-
-
-@pytest.mark.skipif(not hasattr(builtins, "BaseExceptionGroup"), reason="Python has no groups of exceptions")
-@pytest.mark.parametrize(
-    ("members", "status", "told"),
-    [
-        ([KeyboardInterrupt(), SystemExit(0)], 0, "cancelled"),
-        ([SystemExit(0)], 0, None),
-        ([KeyboardInterrupt(), ValueError()], 2, None),
-    ],
-)
-def test_a_group_is_a_failure_if_a_member_is(
-    recorded: Recorded, receiver: Receiver, members: list[BaseException], status: int, told: str | None
-) -> None:
-    group = builtins.BaseExceptionGroup("outer", [builtins.BaseExceptionGroup("inner", members)])
-    with pytest.raises(builtins.BaseExceptionGroup), looptrace.span("nursery"):
-        raise group
-    recorded()
-    span = receiver.named("nursery")
-    assert (span.status, span.attributes.get("looptrace.status")) == (status, told)
-
-
-async def test_generators_closed_by_their_reader(recorded: Recorded, receiver: Receiver) -> None:
-    @looptrace.observe
-    async def stream() -> AsyncIterator[int]:
-        with looptrace.span("within"):
-            yield 1
-            yield 2
-
-    @looptrace.observe
-    def items() -> Iterator[int]:
-        with looptrace.span("within"):
-            yield 1
-            yield 2
-
-    closed = stream()
-    assert await anext(closed) == 1
-    await closed.aclose()  # type: ignore[attr-defined]
-    thrown = stream()
-    assert await anext(thrown) == 1
-    with pytest.raises(GeneratorExit):
-        await thrown.athrow(GeneratorExit())  # type: ignore[attr-defined]
-    thrown_into = items()
-    assert next(thrown_into) == 1
-    with pytest.raises(GeneratorExit):
-        thrown_into.throw(GeneratorExit())  # type: ignore[attr-defined]
-    recorded()
-    assert sorted(span.name for span in receiver.spans) == ["items", "stream", "stream", "within", "within", "within"]
-    assert {(span.status, len(span.events)) for span in receiver.spans} == {(0, 0)}
 
 
 def test_hostile_values_do_not_reach_user_code(recorded: Recorded, receiver: Receiver) -> None:

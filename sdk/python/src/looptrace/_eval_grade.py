@@ -9,11 +9,12 @@ from typing import Any, TypeAlias
 
 from ._dataset_items import Item
 from ._eval_binding import Parameters
+from ._exceptions import message_of
 from ._json import cut
 
 _MEMBERS = ("score", "pass", "reason")
 _VALUES = ("output", "reference_output", "input", "metadata", "item", "run")
-_MAX_TEXT = 19_000
+MAX_TEXT = 19_000
 
 Grader: TypeAlias = "Callable[..., Any] | Mapping[str, Any]"
 
@@ -100,19 +101,12 @@ def grader_failed(name: str, error: BaseException) -> Score:
 
 def described(error: BaseException) -> str:
     """Returns the type and message of an exception."""
-    kind, message = code_of(error), message_of(error)
+    kind, message = code_of(error), message_of(error, MAX_TEXT)
     return f"{kind}: {message}" if message else kind
 
 
 def code_of(error: BaseException) -> str:
     return type(error).__qualname__[:200]
-
-
-def message_of(error: BaseException) -> str:
-    try:
-        return cut(str(error), _MAX_TEXT)
-    except Exception as problem:  # noqa: BLE001 - user code may raise anything
-        return f"<unreadable: {type(problem).__name__}>"
 
 
 def _read(returned: Any) -> Score:
@@ -148,4 +142,4 @@ def _checked(score: Any, passed: Any, reason: Any) -> Score:
         score = float(score)
         if not math.isfinite(score) or not 0 <= score <= 1:
             raise ValueError(f"the grader returned the score {score}; it must be from 0 to 1")
-    return Score(score, passed, cut(reason, _MAX_TEXT))
+    return Score(score, passed, cut(reason, MAX_TEXT))

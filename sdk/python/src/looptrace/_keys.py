@@ -22,6 +22,11 @@ TOOL_RESULT = "gen_ai.tool.call.result"
 PROMPT_NAME = "gen_ai.prompt.name"
 PROMPT_VERSION = "gen_ai.prompt.version"
 
+EVENT_EXCEPTION = "exception"
+EXCEPTION_TYPE = "exception.type"
+EXCEPTION_MESSAGE = "exception.message"
+EXCEPTION_STACKTRACE = "exception.stacktrace"
+
 EVENT_EVALUATION = "gen_ai.evaluation.result"
 EVALUATION_NAME = "gen_ai.evaluation.name"
 EVALUATION_VALUE = "gen_ai.evaluation.score.value"

@@ -17,7 +17,7 @@ from opentelemetry.util.types import AttributeValue
 
 from . import _keys
 from ._context import detach
-from ._exceptions import ending
+from ._exceptions import ending, message_of, stack_of, type_of
 from ._json import cut, to_text
 from ._log import failed
 from ._state import state
@@ -32,7 +32,7 @@ _OPERATIONS = {
     "retriever": "retrieval", "embedding": "embeddings",
 }  # fmt: skip
 _NAMES = {"agent": _keys.AGENT_NAME, "workflow": _keys.WORKFLOW_NAME, "tool": _keys.TOOL_NAME}
-_MAX_ERROR = 8192
+_MAX_EXPLANATION = 8192
 
 
 def attributes_of(kind: str, name: str) -> dict[str, AttributeValue]:
@@ -172,21 +172,13 @@ class Span:
         self.finish()
 
     def _record(self, error: BaseException) -> None:
-        try:
-            message = cut(str(error), _MAX_ERROR)
-        except Exception as problem:  # noqa: BLE001 - user code may raise anything
-            message = f"<unreadable: {type(problem).__name__}>"
-        kind = type(error)
-        name = kind.__qualname__
-        if kind.__module__ not in ("builtins", "__main__"):
-            name = f"{kind.__module__}.{name}"
+        name, message = type_of(error), message_of(error)
         self._span.set_attribute(_keys.ERROR_TYPE, name)
         self._span.set_status(Status(StatusCode.ERROR, message))
-        try:
-            self._span.record_exception(error, {"exception.type": name, "exception.message": message})
-        except Exception as problem:  # noqa: BLE001 - formatting runs user code
-            failed("format an exception", problem)
-            self._span.add_event("exception", {"exception.type": name, "exception.message": message})
+        told = {_keys.EXCEPTION_TYPE: name, _keys.EXCEPTION_MESSAGE: message}
+        if (stack := stack_of(error)) is not None:
+            told[_keys.EXCEPTION_STACKTRACE] = stack
+        self._span.add_event(_keys.EVENT_EXCEPTION, told)
 
 
 _NOTHING = Span(trace.INVALID_SPAN, None, "span")
@@ -283,7 +275,7 @@ def _add_score(span: trace.Span, name: str, value: float | None, label: str | No
         if label is not None:
             attributes[_keys.EVALUATION_LABEL] = str(label)
         if explanation is not None:
-            attributes[_keys.EVALUATION_EXPLANATION] = cut(str(explanation), _MAX_ERROR)
+            attributes[_keys.EVALUATION_EXPLANATION] = cut(str(explanation), _MAX_EXPLANATION)
         span.add_event(_keys.EVENT_EVALUATION, attributes)
     except Exception as error:  # noqa: BLE001 - must not raise into user code
         failed("score", error)
