@@ -301,7 +301,7 @@ def test_hostile_values_do_not_reach_user_code(recorded: Recorded, receiver: Rec
     recorded()
     fine, failed = (span for span in receiver.spans if span.name == "takes")
     inputs = json.loads(fine.attributes["looptrace.inputs"])["values"]
-    assert inputs[:5] == ["<unreadable HostileError>", ["…[itself]"], "nan", "<integer of 1329 bits>", "<1 bytes>"]
+    assert inputs[:5] == ["<unreadable HostileError>", ["…[itself]"], "nan", str(10**400), "<1 bytes>"]
     assert inputs[5] == {"1": [2]}
     assert inputs[6] == "?"
     assert failed.status == 2

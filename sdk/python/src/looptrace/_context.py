@@ -18,7 +18,7 @@ from opentelemetry.context import Context
 from opentelemetry.util.types import Attributes, AttributeValue
 
 from . import _keys
-from ._json import cut, to_text
+from ._json import cut, to_attribute
 from ._log import failed
 
 _KEY = otel_context.create_key("looptrace-attributes")
@@ -142,8 +142,9 @@ def tags(*names: str) -> Scope:
 
 def metadata(values: Mapping[str, object] | None = None, /, **more: object) -> Scope:
     """Adds metadata. A value that is not a str, int, float or bool is sent as JSON."""
-    return Scope({_keys.METADATA + str(name): _value(value) for name, value in {**(values or {}), **more}.items()})
-
-
-def _value(value: object) -> AttributeValue:
-    return value if isinstance(value, bool | int | float) else to_text(value, _MAX_LENGTH)
+    return Scope(
+        {
+            _keys.METADATA + str(name): to_attribute(value, _MAX_LENGTH)
+            for name, value in {**(values or {}), **more}.items()
+        }
+    )

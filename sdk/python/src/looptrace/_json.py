@@ -6,16 +6,24 @@ import dataclasses
 import datetime
 import decimal
 import enum
+import fractions
 import json
 import math
 import pathlib
 import uuid
 from collections import deque
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from typing import Any
 
 _MAX_DEPTH = 16
+_MAX_NAME = 4096
+# Python writes no more digits, because their number makes the time quadratic.
+_MAX_BITS = 14_000
+# The room that an item of an array needs at least, and the rows of a frame that are printed.
+_ARRAY_ITEM, _MAX_ROWS = 16, 60
+# Libraries whose arrays, tensors, series and frames are read by what these have in common. None is imported here.
+_ARRAYS = frozenset({"numpy", "pandas", "torch", "jaxlib", "cupy"})
 _CUT = "…[cut, {} characters in all]"
 
 
@@ -40,11 +48,36 @@ def to_text(value: object, limit: int) -> str:
     return cut(value, limit) if isinstance(value, str) else to_json(value, limit)
 
 
+def to_attribute(value: object, limit: int) -> str | bool | int | float:
+    """Returns a string, bool or number as the value of an attribute, and any other value as JSON."""
+    if isinstance(value, str | float):
+        return cut(value, limit) if isinstance(value, str) else float(value)
+    read = _Reader(limit).plain(value, 0)
+    if isinstance(read, int | float):
+        # An attribute has 64 bits with the sign.
+        return read if isinstance(read, bool | float) or -(1 << 63) <= read < 1 << 63 else str(read)
+    return read if isinstance(value, int) else _encode(read)
+
+
+def name_of(value: object) -> str:
+    """Returns a name, an id or a key as text."""
+    try:
+        return cut(value if isinstance(value, str) else str(value), _MAX_NAME)
+    except Exception:  # noqa: BLE001 - user code may raise anything
+        return _unreadable(value)
+
+
+def _unreadable(value: object) -> str:
+    return f"<unreadable {type(value).__name__}>"
+
+
 def to_json(value: object, limit: int) -> str:
     """Returns the value as valid JSON of at most about limit characters. Strings and collections are truncated."""
     return _encode(_Reader(limit).plain(value, 0))
 
 
+# What is shown as text.
+_TEXTS = (uuid.UUID, pathlib.PurePath, decimal.Decimal, fractions.Fraction, datetime.timedelta)
 _encode = json.JSONEncoder(ensure_ascii=False, allow_nan=False).encode
 
 
@@ -61,25 +94,43 @@ class _Reader:
         kind = type(value)
         if kind is str:
             return self._text(value)
-        if value is None or kind is bool:
+        if value is None or kind is bool or (kind is int and -(1 << 53) < value < 1 << 53):
             return value
-        if kind is dict and depth < _MAX_DEPTH:
-            return self._once(value, depth)
+        try:
+            if kind is dict and depth < _MAX_DEPTH:
+                return self._once(value, depth)
+            return self._other(value, depth)
+        except Exception:  # noqa: BLE001 - user code may raise anything
+            return _unreadable(value)
+
+    def _other(self, value: Any, depth: int) -> Any:
         if isinstance(value, enum.Enum):
             return self.plain(value.value, depth + 1)
         if isinstance(value, str):
             return self._text(value)
         if isinstance(value, int):
-            return int(value) if value.bit_length() <= 64 else f"<integer of {value.bit_length()} bits>"
+            return self._integer(value)
         if isinstance(value, float):
             return float(value) if math.isfinite(value) else str(float(value))
         if isinstance(value, bytes | bytearray | memoryview):
             return f"<{len(value)} bytes>"
         if isinstance(value, datetime.date | datetime.time):
             return value.isoformat()
-        if isinstance(value, uuid.UUID | pathlib.PurePath | decimal.Decimal | datetime.timedelta):
+        if isinstance(value, _TEXTS):
             return self._text(str(value))
         return "…[too deep]" if depth >= _MAX_DEPTH else self._once(value, depth)
+
+    def _integer(self, value: int) -> int | str:
+        """Returns the digits of an integer as text if it has more than 64 bits, which most readers would round."""
+        bits = int.bit_length(value)
+        if bits <= 64:
+            return int.__index__(value)
+        try:
+            if bits <= _MAX_BITS:
+                return self._text(int.__repr__(value))
+        except ValueError:  # a program may allow fewer digits
+            pass
+        return f"<integer of {bits} bits>"
 
     def _once(self, value: object, depth: int) -> Any:
         """Converts a container, and detects cycles."""
@@ -88,8 +139,6 @@ class _Reader:
         self.open.add(id(value))
         try:
             return self._compound(value, depth)
-        except Exception:  # noqa: BLE001 - user code may raise anything
-            return f"<unreadable {type(value).__name__}>"
         finally:
             self.open.discard(id(value))
 
@@ -107,7 +156,9 @@ class _Reader:
         if isinstance(value, tuple) and hasattr(value, "_asdict"):
             return self._members(value._asdict(), depth)
         if isinstance(value, Sequence | AbstractSet | deque):
-            return self._items(value, depth)
+            return self._items(value, depth, len(value))
+        if type(value).__module__.partition(".")[0] in _ARRAYS and hasattr(type(value), "shape"):
+            return self._array(value, depth)
         if (fields := _fields_of(value)) is not None:
             return self._members(fields, depth)
         return self._text(repr(value))
@@ -118,17 +169,48 @@ class _Reader:
             if self.room <= 0:
                 read["…"] = f"[cut, {len(members)} members in all]"
                 break
-            read[self._text(key if isinstance(key, str) else str(key))] = self.plain(member, depth + 1)
+            read[self._text(key if type(key) is str else name_of(key))] = self.plain(member, depth + 1)
         return read
 
-    def _items(self, items: Sequence[Any] | AbstractSet[Any] | deque[Any], depth: int) -> list[Any]:
+    def _items(self, items: Iterable[Any], depth: int, total: int) -> list[Any]:
         read: list[Any] = []
         for item in items:
             if self.room <= 0:
-                read.append(f"…[cut, {len(items)} items in all]")
                 break
             read.append(self.plain(item, depth + 1))
+        if len(read) < total:
+            read.append(f"…[cut, {total} items in all]")
         return read
+
+    def _array(self, value: Any, depth: int) -> Any:
+        if value.shape == ():
+            return self._scalar(value, depth)
+        total, width = value.shape[0], max(math.prod(value.shape[1:]), 1)
+        most = max(self.room, 0) // _ARRAY_ITEM // width
+        if hasattr(value, "iloc"):
+            return self._frame(value, depth, most)
+        if most == 0:
+            return f"<{type(value).__name__} of shape {tuple(value.shape)}>"
+        part = value[:most]
+        return self._items((part.astype(str) if _is_time(value) else part).tolist(), depth, total)
+
+    def _frame(self, value: Any, depth: int, most: int) -> Any:
+        """Converts a series to its items and a frame to its rows. A list has no place for names of rows."""
+        total = value.shape[0]
+        if type(value.index).__name__ != "RangeIndex" or not getattr(value, "columns", value.index).is_unique:
+            note = f"\n…[cut, {total} rows in all]" if total > _MAX_ROWS else ""
+            return self._text(repr(value.iloc[:_MAX_ROWS])) + note
+        part = value.iloc[:most]
+        return self._items(part.to_dict("records") if hasattr(part, "columns") else part.tolist(), depth, total)
+
+    def _scalar(self, value: Any, depth: int) -> Any:
+        # The item of a time is a number of some unit, that of a long double is itself.
+        item = str(value) if _is_time(value) else value.item()
+        return self.plain(str(value) if type(item) is type(value) else item, depth + 1)
+
+
+def _is_time(value: Any) -> bool:
+    return getattr(value.dtype, "kind", None) in ("M", "m")
 
 
 def _fields_of(value: object) -> dict[str, Any] | None:

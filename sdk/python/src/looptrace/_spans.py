@@ -18,7 +18,7 @@ from opentelemetry.util.types import AttributeValue
 from . import _keys
 from ._context import detach
 from ._exceptions import ending, message_of, stack_of, type_of
-from ._json import cut, to_text
+from ._json import cut, to_attribute, to_text
 from ._log import failed
 from ._state import state
 
@@ -138,8 +138,7 @@ class Span:
                 return
             limit = running.config.content_limit
             for key, value in values.items():
-                plain = value if isinstance(value, bool | int | float) else to_text(value, limit)
-                self._span.set_attribute(key, plain)
+                self._span.set_attribute(key, to_attribute(value, limit))
         except Exception as error:  # noqa: BLE001 - must not raise into user code
             failed("set an attribute", error)
 
