@@ -31,10 +31,14 @@ func TestRecordsOfCalls(t *testing.T) {
 		span(runmodel.Span{SpanID: 1, Name: "turn", Kind: "agent"}, 0, time.Second),
 		span(runmodel.Span{SpanID: 2, ParentSpanID: 1, Name: "tool", Kind: "tool", ToolName: "Bash", ToolCallID: "t1"}, time.Millisecond, time.Millisecond),
 		span(runmodel.Span{SpanID: 3, ParentSpanID: 1, Name: "request", Kind: "llm", InputTokens: new(int64(10)), OutputTokens: new(int64(5))}, 3*time.Millisecond, 9*time.Millisecond),
-		span(runmodel.Span{SpanID: 50, ParentSpanID: 1, Name: "tool_result", Kind: "tool", FromLog: true, ToolCallID: "t1", ToolArguments: `{"command":"ls"}`,
-			Status: runmodel.StatusError, ErrorMessage: "exit 1"}, 4*time.Millisecond, 0),
-		span(runmodel.Span{SpanID: 51, ParentSpanID: 1, Name: "api_request", Kind: "llm", FromLog: true, InputTokens: new(int64(10)), OutputTokens: new(int64(5)),
-			CostUSD: new(0.25), CostSource: runmodel.CostSent}, 12*time.Millisecond, 0),
+		span(runmodel.Span{
+			SpanID: 50, ParentSpanID: 1, Name: "tool_result", Kind: "tool", FromLog: true, ToolCallID: "t1", ToolArguments: `{"command":"ls"}`,
+			Status: runmodel.StatusError, ErrorMessage: "exit 1",
+		}, 4*time.Millisecond, 0),
+		span(runmodel.Span{
+			SpanID: 51, ParentSpanID: 1, Name: "api_request", Kind: "llm", FromLog: true, InputTokens: new(int64(10)), OutputTokens: new(int64(5)),
+			CostUSD: new(0.25), CostSource: runmodel.CostSent,
+		}, 12*time.Millisecond, 0),
 	})
 	path := "/v1/runs/" + id.String()
 	run := apitest.Must[contract.Run](t, e.Do(t, http.MethodGet, path, nil, key), http.StatusOK)
