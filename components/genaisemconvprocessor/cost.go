@@ -19,7 +19,7 @@ func (x *span) offerCost(id dialectID, o object, source string, isCost, apart bo
 		side := &sides[is]
 		side.has = true
 		if plain {
-			side.whole = cost
+			side.whole = max(side.whole, cost) // a detail may be named after its side
 		} else {
 			side.parts += cost
 		}

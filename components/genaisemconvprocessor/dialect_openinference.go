@@ -39,8 +39,8 @@ var openInferenceDialect = dialect{
 		{to: toToolDefinitions, from: []string{"llm.tools"}},
 	},
 	kind: func(x *span) (string, string) {
-		if strings.Contains(x.Name(), "._prepare_chat") { // LlamaIndex's preparation of a call, which it records as one
-			return isTask.kind, isTask.operation
+		if strings.Contains(x.Name(), "._prepare_") && !x.has(toInputTokens) && !x.has(toOutputTokens) && len(x.flat.output) == 0 {
+			return isTask.kind, isTask.operation // LlamaIndex's preparation of a call, which it records as one
 		}
 		return openInferenceKinds.by("openinference.span.kind")(x)
 	},

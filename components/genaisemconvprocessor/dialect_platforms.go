@@ -79,7 +79,7 @@ var langSmithDialect = dialect{
 			x.offerUsage(langSmith, usage, usageKey, false)
 		}
 		if input, ok := parseObject(x.str("gen_ai.prompt")); ok && x.isCall() {
-			x.offer(toToolDefinitions, langSmith, fromJSON, input.get("tools"), "gen_ai.prompt")
+			x.offerRequest(langSmith, input, "gen_ai.prompt")
 		}
 		x.metadataUnder("langsmith.metadata.")
 		x.langSmithStatus()

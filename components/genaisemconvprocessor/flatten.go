@@ -412,13 +412,15 @@ func (f *flattened) call(index int, field string, value pcommon.Value) {
 		i = len(f.calls) - 1
 	}
 	cut(&field, "tool_call.")
-	cut(&field, "function.")
+	if !cut(&field, "function.") {
+		cut(&field, "custom.")
+	}
 	switch field {
 	case "id":
 		f.calls[i].id = value.AsString()
 	case "name":
 		f.calls[i].name = value.AsString()
-	case "arguments":
+	case "arguments", "input":
 		f.calls[i].arguments = valueText(value)
 	default:
 		f.calls[i].more = append(f.calls[i].more, member{field, valueJSON(value)})

@@ -59,6 +59,8 @@ type span struct {
 	flat      flattened
 	// usage are the counts of tokens and the costs in attributes that no rule reads.
 	usage []usageEntry
+	// toolUse are the tokens of results of tools that the input tokens exclude.
+	toolUse int64
 	// history is the last list of input messages in the newest format, of this span or an earlier one.
 	history string
 	// free is the unused rest of a block of memory for JSON: see buffer and keep.
@@ -77,7 +79,7 @@ func (x *span) reset(s ptrace.Span, scope *scopeInfo, resource pcommon.Map, foun
 		x.best[to].kind = none
 	}
 	x.flat.reset()
-	x.usage = x.usage[:0]
+	x.usage, x.toolUse = x.usage[:0], 0
 }
 
 // release drops references to the values of a batch.

@@ -38,6 +38,11 @@ func (x *span) applyUsage() {
 		x.putOwnString(ownUsageConvention, "exclusive")
 	}
 	rest := total - input - output
+	if hasInput && x.toolUse > 0 && (!hasTotal || rest >= x.toolUse) { // Gemini's prompt excludes the results of its tools
+		input += x.toolUse
+		x.setCount(toInputTokens, input)
+		rest -= x.toolUse
+	}
 	switch {
 	case !hasOutput:
 	case reasoning > output, hasTotal && reasoning > 0 && rest == reasoning:
@@ -137,6 +142,10 @@ func (x *span) usageAttributes() {
 			continue
 		}
 		b.add(object{{entry.name, valueText(entry.value)}}, noTokens)
+	}
+	if !b.has[inputTokens] { // it is in an attribute that a rule reads
+		x.toolUse = b.sum(toolUsePrompt, false)
+		b.has[toolUsePrompt] = false
 	}
 	x.proposeUsage(b.usage(false), source, uint16(rankDialect+int(generic)*rankStep+rankStep-1))
 	if len(costs) > 0 {
