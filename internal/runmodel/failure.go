@@ -34,7 +34,7 @@ const (
 )
 
 // FingerprintVersion is the prefix of the fingerprints that failureOf makes. Change it with what goes into a
-// fingerprint, so that older ones are recognized.
+// fingerprint, the masks of messages among it, once a release has made some, so that older ones are recognized.
 const FingerprintVersion = "fp:v3:"
 
 // KeyFingerprint is the attribute by which a client groups failures itself.

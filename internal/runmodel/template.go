@@ -7,26 +7,119 @@ import (
 	"strings"
 )
 
-// parameters matches what varies in messages of one kind. At an offset of a text the alternatives are tried in this
-// order. The name of the matching group replaces the text. An HTTP status says what went wrong, so it is kept.
-var parameters = regexp.MustCompile(strings.Join([]string{
-	`(?P<keep>(?i:\b(?:status|code|http(?:/\d(?:\.\d)?)?)(?:[ _]code)?[:= ]{1,3}[1-5]\d\d\b))`,
-	`(?P<email>[\w.+-]{1,64}@[\w-]{1,63}(?:\.[\w-]{1,63})+)`,
-	`(?P<url>\b[a-zA-Z][a-zA-Z0-9+.-]{1,15}://[^\s'"<>)\]}]+)`,
-	`(?P<ip>\b(?:\d{1,3}\.){3}\d{1,3}(?::\d{1,5})?\b|\[?(?:[0-9a-fA-F]{1,4}:){4,7}(?:[0-9a-fA-F]{1,4}|:)\]?(?::\d{1,5}\b)?|\[?::1\]?(?::\d{1,5}\b)?)`,
-	`(?P<traceparent>\b00-[0-9a-f]{32}-[0-9a-f]{16}-0[01]\b)`,
-	`(?P<uuid>\b[0-9a-fA-F]{8}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{12}\b)`,
-	`(?P<date>\b\d{4}-\d\d-\d\d(?:[T ]\d\d:\d\d(?::\d\d(?:[.,]\d+)?)?(?:Z|[+-]\d\d:?\d\d)?)?|\b(?:(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun),? )?(?:\d{1,2} )?(?:Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec)[a-z]{0,6} \d{1,2},? \d{2,4}\b|\b\d\d:\d\d:\d\d(?:[.,]\d+)?\b)`,
-	`(?P<duration>\b\d+(?:\.\d+)?(?: ?(?:ms|µs|us|ns|s|sec|secs|seconds?|m|min|mins|minutes?|h|hrs?|hours?|d|days?))(?:\d+(?:\.\d+)?(?:ms|s|m))*\b)`,
-	`(?P<hex>\b0[xX][0-9a-fA-F]+\b)`,
-	`(?P<host>\b(?:[a-zA-Z0-9](?:[a-zA-Z0-9-]{0,61}[a-zA-Z0-9])?\.){1,6}(?:com|net|org|io|ai|dev|cloud|app|local|localhost|internal|lan|corp|svc|co|eu|de|uk|us)\b(?::\d{1,5}\b)?|\blocalhost(?::\d{1,5}\b)?)`,
-	`(?P<float>[-+]?\b\d+\.\d+(?:[eE][-+]?\d+)?\b)`,
-	`(?P<int>[-+]?\b\d+(?:,\d{3})*\b)`,
-	`(?P<id>\b[a-zA-Z]{1,12}[_-][0-9a-zA-Z_-]*\d[0-9a-zA-Z]{7,}\b|\b[0-9a-zA-Z]*[a-zA-Z][0-9a-zA-Z]*\d[0-9a-zA-Z]{14,}\b|\b\d[0-9a-zA-Z]*[a-fA-F][0-9a-zA-Z]{6,}\b|\b[0-9a-f]{7,}\b)`,
-	`(?P<word>\b[a-zA-Z_]\w*\d\w*\b)`,
-	`(?P<quoted>\B'(?:[^']|\b'\b)+'\B|\b[bu]'[^']+'\B|"[^"]+"|` + "`[^`]+`" + `)`,
-	`(?P<bool>\b(?:true|True|false|False)\b)`,
-}, "|"))
+// What the patterns of parameters have in common.
+const (
+	// inPath is a character of a path, inName one of the name of a resource.
+	inPath = `[^\s'"<>()\[\]{},;|:]`
+	inName = `[^\s'"<>()\[\]{},;|]`
+	// decimal has thousands and a fraction, amount also an exponent. An exponent without a sign is short: 12e4567 may be the hash of a
+	// commit.
+	decimal = `\d+(?:[,_]\d{3})*(?:\.\d+)?`
+	amount  = `(?:\d{1,3}(?:\.\d+)?[eE]\d{1,3}|(?:` + decimal + `|\.\d+)(?:[eE][-+]\d{1,3})?)`
+	ipv4    = `(?:\d{1,3}\.){3}\d{1,3}`
+	// ipv6 is RFC 4291, section 2.2: groups of digits, of which :: leaves out some. A name such as f64::MAX has a letter after it.
+	ipv6 = `(?:(?:` + hextet + `:){1,7}(?::` + hextet + `){1,7}\b|(?:` + hextet + `:){4,7}` + hextet + `\b|(?:` + hextet + `:){1,7}:\B` +
+		`|::(?:` + hextet + `:){0,6}(?:` + ipv4 + `|` + hextet + `)\b)(?:%\w{1,16})?(?:/\d{1,3}\b)?`
+	hextet = `[0-9a-fA-F]{1,4}`
+	port   = `(?::\d{1,5}\b)?`
+	month  = `(?:Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec)[a-z]{0,6}`
+)
+
+// parameter is what varies in messages of one kind.
+type parameter struct {
+	// name replaces it, unless mask looks at it again.
+	name string
+	// starts are the characters with which it begins: a for letters and the underscore, 0 for digits. Letters and digits begin a word.
+	starts string
+	// pattern must look at a part of the text only whose length is limited, or that no other one begins in: it is tried at each word.
+	pattern string
+}
+
+// parameters are tried in this order. An HTTP status and a state of SQL say what went wrong, so they are kept.
+var parameters = []parameter{
+	{"keep", "a", `(?i:status|code|http(?:/\d(?:\.\d)?)?)(?i:[ _]code)?[:= ]{1,3}[1-5]\d\d\b`},
+	// ISO/IEC 9075-2, subclause 24.1: a state has five characters, of which two are the class.
+	{"keep", "a", `(?i:sql[ _]?state)(?: code)?[:= \[('"]{1,3}[0-9A-Za-z]{5}\b|ERROR \d{4} \([0-9A-Z]{5}\)`},
+	{"keep", "a", `ERROR: (?:0[0-9A-Z]|2[0-9A-F]|3[489BDF]|4[024]|5[3-8]|72|F0|HV|P0|XX)[0-9A-Z]{3}\b`},
+	{"email", "a0", `[\w.+-]{1,64}@[\w-]{1,63}(?:\.[\w-]{1,63})+`},
+	{"url", "a", `[a-zA-Z][a-zA-Z0-9+.-]{1,15}://[^\s'"<>)\]}]+`},
+	// Files of a user, and those that a program makes for a while.
+	{"path", "/", `(?:(?:/[\w.-]{1,64}){0,4}/(?i:tmp|temp)|(?:/private)?/var/folders|/(?:usr/|var/)?home|/Users|/mnt/[a-z]/Users|/root|/run/user|/dev/shm)/` + inPath + `+`},
+	{"path", "~", `~[\w.-]*/` + inPath + `+`},
+	{"path", "a", `(?i:[a-z]:(?:[\\/]{1,2}windows)?[\\/]{1,2}(?:users|documents and settings|temp|tmp))[\\/]` + inPath + `+`},
+	{"path", "%$", `(?i:%\w{0,16}(?:temp|tmp|profile|appdata)%|\$\{?(?:home|tmpdir|tmp|temp)\}?)[\\/]` + inPath + `+`},
+	// Names of resources of Amazon, IBM, Oracle, Google and Azure, and URNs.
+	{"resource", "a", `(?:arn|crn|urn):[\w.*-]*:` + inName + `+|ocid1\.[\w.-]+`},
+	{"resource", "a", `projects/[\w.:-]{1,64}/(?:locations|regions|zones|global|secrets|topics|subscriptions|buckets|serviceAccounts|instances|databases|datasets|models|` +
+		`keyRings|logs|roles|services|publishers|snapshots|jobs|queues|triggers|repos|images|disks|networks|clusters|endpoints)/` + inName + `+`},
+	{"resource", "a", `(?:organizations|folders|billingAccounts)/[\w-]{0,16}\d{4}` + inName + `*`},
+	{"resource", "/", `//[\w.-]{1,64}\.googleapis\.com/` + inName + `+`},
+	{"resource", "a/", `(?i:/?subscriptions/(?:[0-9a-f]{8}-[0-9a-f-]{27}|[\w-]{1,64}/(?:resourceGroups|providers|locations)/)|/?resourceGroups/|/?providers/Microsoft\.)` + inName + `*`},
+	{"ip", "0", ipv4 + `(?::\d{1,5})?\b`},
+	{"ip", "a0:", ipv6 + port},
+	{"ip", "[", `\[` + ipv6 + `\]:\d{1,5}\b`},
+	{"traceparent", "0", `00-[0-9a-f]{32}-[0-9a-f]{16}-0[01]\b`},
+	{"uuid", "a0", `[0-9a-fA-F]{8}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{12}\b`},
+	{"date", "0", `\d{4}-\d\d-\d\d(?:[T ]\d\d:\d\d(?::\d\d(?:[.,]\d+)?)?(?:Z|[+-]\d\d:?\d\d)?)?|\d\d:\d\d:\d\d(?:[.,]\d+)?\b`},
+	{"date", "a0", `(?:(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun),? )?(?:(?:\d{1,2} )?` + month + ` \d{1,2},? \d{2,4}|\d{1,2} ` + month + ` \d{4})\b`},
+	{"duration", "0.", amount + ` ?(?:ms|µs|us|ns|s|sec|secs|seconds?|m|min|mins|minutes?|h|hrs?|hours?|d|days?)(?:\d+(?:\.\d+)?(?:ms|s|m))*\b`},
+	{"size", "0.", amount + `(?: ?(?i:[kmgtpe]i?b(?:ytes?|its?|ps)?(?:/s(?:ec)?)?|(?:kilo|mega|giga|tera|peta|kibi|mebi|gibi|tebi)?(?:bytes?|bits?)|[kmgt]?bps|[kmg]?hz)` +
+		`| ?B|[KMGTPE]i|[kKMGT]|px)\b`},
+	{"hex", "0", `0[xX][0-9a-fA-F]+\b`},
+	{"host", "a0", `(?:[a-zA-Z0-9](?:[a-zA-Z0-9-]{0,61}[a-zA-Z0-9])?\.){1,6}(?:com|net|org|io|ai|dev|cloud|app|local|localhost|internal|lan|corp|svc|co|eu|de|uk|us)\b` + port + `|localhost` + port + `\b`},
+	{"int", "0.-+", `[-+]?` + amount + `\b`},
+	// RFC 4648, sections 4 and 5. JSON begins with eyJ in it.
+	{"base64", "a0-+/", `eyJ[\w-]{4,}(?:\.[\w-]+){0,2}={0,2}|(?:[A-Za-z0-9+/_-]{6,}==|[A-Za-z0-9+/_-]{7,}=)\B|[A-Za-z0-9+/_-]{16,}`},
+	{"id", "a0", `[a-zA-Z]{1,12}[_-][0-9a-zA-Z_-]{0,64}\d[0-9a-zA-Z]{7,}\b|[0-9a-zA-Z]*[a-zA-Z][0-9a-zA-Z]*\d[0-9a-zA-Z]{14,}\b|\d[0-9a-zA-Z]*[a-fA-F][0-9a-zA-Z]{6,}\b|[0-9a-f]{7,}\b`},
+	{"word", "a", `[a-zA-Z_]\w*\d\w*\b`},
+	{"quoted", `'`, `'(?:[^']|\b'\b)+'\B`},
+	{"quoted", "a", `[bu]'[^']+'\B`},
+	{"quoted", "\"`", `"[^"]+"|` + "`[^`]+`"},
+	{"bool", "a", `(?:true|True|false|False)\b`},
+}
+
+// finder finds the parameters that begin with a character.
+type finder struct {
+	pattern    *regexp.Regexp
+	parameters []*parameter // by the groups of the pattern
+}
+
+// finders are those for the characters with which parameters begin, and without base64 those for texts that are none.
+var finders, findersWithoutBase64 = makeFinders(true), makeFinders(false)
+
+func makeFinders(base64 bool) map[byte]*finder {
+	all := map[byte]*finder{}
+	for i := range parameters {
+		for _, start := range []byte(parameters[i].starts) {
+			all[start] = &finder{}
+		}
+	}
+	for start, f := range all {
+		var patterns []string
+		for i := range parameters {
+			p := &parameters[i]
+			if strings.IndexByte(p.starts, start) >= 0 && (base64 || p.name != "base64") {
+				patterns = append(patterns, "("+p.pattern+")")
+				f.parameters = append(f.parameters, p)
+			}
+		}
+		f.pattern = regexp.MustCompile("^(?:" + strings.Join(patterns, "|") + ")")
+	}
+	return all
+}
+
+// find returns the name and the length of the parameter at the beginning of a text, which begins with a character of the kind of start.
+func (f *finder) find(text string) (name string, length int) {
+	match := f.pattern.FindStringSubmatchIndex(text)
+	if match == nil {
+		return "", 0
+	}
+	group := 1
+	for match[2*group] < 0 {
+		group++
+	}
+	return f.parameters[group-1].name, match[1]
+}
 
 // Limits of a template, in bytes.
 const (
@@ -77,29 +170,132 @@ func truncateTemplate(template string) string {
 // mask writes a text without its parameters. inWords says that numbers at the end of words are masked, too, as in
 // messages but not in names.
 func mask(b *strings.Builder, text string, inWords bool) {
-	names := parameters.SubexpNames()
-	copied := 0
-	for _, match := range parameters.FindAllStringSubmatchIndex(text, -1) {
-		group := 1
-		for match[2*group] < 0 {
-			group++
+	copied, noBase64 := 0, 0 // the end of what is written, and of a text that is no base64
+	for at := 0; at < len(text); {
+		from, step := at, 1
+		isWordStart := isWord(text[from])
+		if isWordStart {
+			step = wordLength(text[from:])
 		}
-		from, to := match[2*group], match[2*group+1]
-		found := text[from:to]
+		at += step
+		if isWordStart && isPlain(text[from:], step) || !isWordStart && !beginsAt(text, from) {
+			continue
+		}
+		name, length := finderOf(text[from], from >= noBase64).find(text[from:])
+		if name == "base64" && !isBase64(text[from:from+length]) {
+			noBase64 = from + length
+			name, length = finderOf(text[from], false).find(text[from:])
+		}
+		if length == 0 {
+			continue
+		}
+		if name == "path" || name == "resource" { // what follows them is of the sentence
+			length = len(strings.TrimRight(text[from:from+length], ".:!?"))
+		}
 		b.WriteString(text[copied:from])
-		copied = to
-		switch name := names[group]; {
-		case name == "keep", name == "word" && !inWords, name == "id" && !strings.ContainsAny(found, "0123456789"):
+		at = from + length
+		copied = at
+		switch found := text[from:at]; {
+		case name == "keep", name == "word" && !inWords, (name == "id" || name == "ip") && !strings.ContainsAny(found, digits):
 			b.WriteString(found)
 		case name == "word":
 			b.WriteString(maskNumbers(found))
 		case name == "quoted":
 			maskQuoted(b, found, inWords)
+		case name == "base64":
+			b.WriteString("<id>") // whatever its length, and whether it is padded
 		default:
 			b.WriteString("<" + name + ">")
 		}
 	}
 	b.WriteString(text[copied:])
+}
+
+// beginsAt reports whether a parameter may begin with a character that is none of a word. Most do not directly after a word.
+func beginsAt(text string, at int) bool {
+	const anywhere = "-+[\"`"
+	return finders[text[at]] != nil && (at == 0 || !isWord(text[at-1]) || strings.IndexByte(anywhere, text[at]) >= 0)
+}
+
+func finderOf(c byte, base64 bool) *finder {
+	switch {
+	case c >= '0' && c <= '9':
+		c = '0'
+	case isWord(c):
+		c = 'a'
+	}
+	if base64 {
+		return finders[c]
+	}
+	return findersWithoutBase64[c]
+}
+
+// isWord reports whether a character is one of a word, as in regular expressions.
+func isWord(c byte) bool {
+	return c == '_' || c >= '0' && c <= '9' || c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z'
+}
+
+func wordLength(text string) int {
+	for i := range len(text) {
+		if !isWord(text[i]) {
+			return i
+		}
+	}
+	return len(text)
+}
+
+// startingWords are the first letters of words without digits with which parameters begin: statuses, states of SQL, dates, booleans and
+// localhost.
+const startingWords = "sta cod htt sql err mon tue wed thu fri sat sun jan feb mar apr may jun jul aug sep oct nov dec tru fal loc eyj"
+
+// isPlain reports whether no parameter begins with the word of a length at the beginning of a text: most words of a message are so.
+func isPlain(text string, length int) bool {
+	word, rest := text[:length], text[length:]
+	if len(rest) > 1 && (rest[0] == '.' || rest[0] == ':') {
+		rest = rest[1:]
+	}
+	ends := rest == "" || strings.IndexByte(" ,;)]}!?", rest[0]) >= 0
+	return ends && !strings.ContainsAny(word, digits) && !strings.Contains(startingWords, strings.ToLower(word[:min(len(word), 3)]))
+}
+
+const digits = "0123456789"
+
+// isBase64 reports whether a text is base64 rather than words. It has letters of both cases and changes often between them and digits:
+// random characters in the mean after 2, names such as getUserByIdV2 after 3. Names seldom have digits in two places. With a padding less
+// is asked for.
+func isBase64(text string) bool {
+	if strings.HasPrefix(text, "eyJ") {
+		return true
+	}
+	const lower, upper, digit, other = 0, 1, 2, 3
+	var runs [4]int
+	pieces, before := 0, -1
+	characters := strings.TrimRight(text, "=")
+	for _, c := range []byte(characters) {
+		class := other
+		switch {
+		case c >= 'a' && c <= 'z':
+			class = lower
+		case c >= 'A' && c <= 'Z':
+			class = upper
+		case c >= '0' && c <= '9':
+			class = digit
+		}
+		if class != before {
+			runs[class]++
+			if class != other && (before != upper || class != lower) { // a capital begins a word
+				pieces++
+			}
+		}
+		before = class
+	}
+	if runs[lower] == 0 || runs[upper] == 0 {
+		return false
+	}
+	if len(characters) < len(text) {
+		return runs[digit] > 0 || len(text)%4 == 0 && 10*pieces >= 3*len(characters)
+	}
+	return runs[digit] > 1 && 10*pieces >= 4*len(characters)
 }
 
 // statusLine matches an HTTP status at the beginning of a text.
@@ -114,7 +310,7 @@ func maskQuoted(b *strings.Builder, quoted string, inWords bool) {
 	}
 	text := quoted[1 : len(quoted)-1]
 	status := len(statusLine.FindString(text))
-	isPhrase := quoted[0] != '`' && len(text) <= maxPhrase && strings.Contains(text, " ") && !strings.ContainsAny(text, "0123456789")
+	isPhrase := quoted[0] != '`' && len(text) <= maxPhrase && strings.Contains(text, " ") && !strings.ContainsAny(text, digits)
 	if status == 0 && !isPhrase {
 		b.WriteString("<quoted>")
 		return
