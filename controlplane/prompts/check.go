@@ -232,7 +232,7 @@ func (c *checker) variables(text json.RawMessage, template *prompttemplate.Promp
 			}
 		}
 	}
-	for _, name := range template.Inferred() {
+	for _, name := range template.Names() {
 		if _, ok := stored[name]; !ok {
 			stored[name] = variable{Type: prompttemplate.TypeAny, Required: true}
 		}

@@ -135,7 +135,7 @@ func TestPromptVersions(t *testing.T) {
 	assert.Equal(t, path+"/1", w.Header().Get("Location"))
 	assert.Equal(t, 1, v1.Version)
 	assert.Contains(t, w.Body.String(), `"properties":{"z":{},"a":{}}`, "the order of members counts for models")
-	assert.JSONEq(t, `{"user":{"type":"any","required":true},"items":{"type":"any","required":true}}`, string(v1.Variables))
+	assert.JSONEq(t, `{"user":{"type":"any","required":true},"items":{"type":"any","required":true},"label":{"type":"any","required":true}}`, string(v1.Variables))
 	assert.Len(t, v1.ContentHash, 64)
 
 	// The same content in another order of the members of a message is the same version.

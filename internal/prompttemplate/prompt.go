@@ -104,13 +104,7 @@ func (p *Prompt) Check() error {
 }
 
 // Names returns the first parts of all names in the texts, in order of appearance, each once.
-func (p *Prompt) Names() []string { return p.names((*Template).Variables) }
-
-// Inferred returns like Names those that need values: names within sections are left out, since a section's items may
-// have them.
-func (p *Prompt) Inferred() []string { return p.names((*Template).Outer) }
-
-func (p *Prompt) names(of func(*Template) []string) []string {
+func (p *Prompt) Names() []string {
 	var names []string
 	seen := map[string]bool{}
 	for i, message := range p.Messages {
@@ -119,7 +113,7 @@ func (p *Prompt) names(of func(*Template) []string) []string {
 			if err != nil {
 				return text // Check reports it
 			}
-			for _, name := range of(template) {
+			for _, name := range template.Variables() {
 				if !seen[name] {
 					seen[name] = true
 					names = append(names, name)

@@ -64,11 +64,24 @@ func TestCases(t *testing.T) {
 	}
 }
 
+// TestVariables lists the names of the templates that all renderers share.
 func TestVariables(t *testing.T) {
 	t.Parallel()
-	template, err := Parse("{{a.b}} {{#c}}{{d}}{{.}}{{/c}}{{^e}}{{a.c}}{{/e}}{{! f }}")
+	text, err := os.ReadFile("../../test/conformance/templates.json")
 	require.NoError(t, err)
-	assert.Equal(t, []string{"a", "c", "d", "e"}, template.Variables())
+	var file struct {
+		Names []struct {
+			Name, Template string
+			Variables      []string
+		}
+	}
+	require.NoError(t, json.Unmarshal(text, &file))
+	require.NotEmpty(t, file.Names)
+	for _, c := range file.Names {
+		template, err := Parse(c.Template)
+		require.NoError(t, err, c.Name)
+		assert.Equal(t, c.Variables, template.Variables(), c.Name)
+	}
 }
 
 // TestParseLongLine parses a line with so many tags that looking back to its start at each of them would take minutes.

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -80,7 +81,7 @@ func (b *budget) insert(placeholder string, messages []map[string]any) error {
 }
 
 func (t *Template) render(variables map[string]any, missing Missing, left *budget) (string, error) {
-	r := renderer{missing: missing, stack: []any{variables}, left: left, seen: map[string]bool{}}
+	r := renderer{missing: missing, stack: []scope{{value: variables, number: noItem}}, left: left, seen: map[string]bool{}}
 	if err := r.render(t.nodes); err != nil {
 		return "", err
 	}
@@ -90,23 +91,17 @@ func (t *Template) render(variables map[string]any, missing Missing, left *budge
 	return r.out.String(), nil
 }
 
-// Variables returns the first parts of all names, in order of appearance, each once. Names that a section's items may
-// provide are included.
-func (t *Template) Variables() []string { return firstParts(nil, map[string]bool{}, t.nodes, true) }
+// Variables returns the first parts of all names, in order of appearance, each once. Names within sections are among them: no template
+// says whether its variables or the items of a list have them.
+func (t *Template) Variables() []string { return firstParts(nil, map[string]bool{}, t.nodes) }
 
-// Outer returns the first parts of the names outside of sections and of sections themselves, in order of appearance,
-// each once.
-func (t *Template) Outer() []string { return firstParts(nil, map[string]bool{}, t.nodes, false) }
-
-func firstParts(names []string, seen map[string]bool, list []node, inner bool) []string {
+func firstParts(names []string, seen map[string]bool, list []node) []string {
 	for _, n := range list {
 		if n.kind != 't' && len(n.path) > 0 && !seen[n.path[0]] {
 			seen[n.path[0]] = true
 			names = append(names, n.path[0])
 		}
-		if inner {
-			names = firstParts(names, seen, n.children, inner)
-		}
+		names = firstParts(names, seen, n.children)
 	}
 	return names
 }
@@ -114,12 +109,23 @@ func firstParts(names []string, seen map[string]bool, list []node, inner bool) [
 type renderer struct {
 	missing Missing
 	// stack has the values in which names are looked up, the innermost last.
-	stack  []any
+	stack  []scope
 	out    strings.Builder
 	left   *budget
 	absent []string
-	seen   map[string]bool // those in absent
+	seen   map[string]bool // those in absent, without the numbers of items
 }
+
+// scope is a value in which names are looked up: the variables, the value of a section, or an item of it.
+type scope struct {
+	value any
+	// within is the scope that has the value of the section, by its name.
+	within int
+	name   []string
+	number int // of the item, or noItem
+}
+
+const noItem = -1
 
 // write appends text while the budget lasts.
 func (r *renderer) write(text string) error {
@@ -141,12 +147,11 @@ func (r *renderer) render(list []node) error {
 			}
 			continue
 		}
-		value, found := r.lookup(n.path)
+		value, within, found := r.lookup(n.path)
 		if !found {
-			name := nameOf(n.path)
-			if !r.seen[name] {
-				r.seen[name] = true
-				r.absent = append(r.absent, name)
+			if place := r.nameOf(within, n.path, false); !r.seen[place] {
+				r.seen[place] = true
+				r.absent = append(r.absent, r.nameOf(within, n.path, true))
 			}
 			if r.missing == MissingKeep {
 				if err := r.write(n.source); err != nil {
@@ -159,7 +164,7 @@ func (r *renderer) render(list []node) error {
 		case 'v':
 			text, err := textOf(value)
 			if err != nil {
-				return fmt.Errorf("%s: %w", nameOf(n.path), err)
+				return fmt.Errorf("%s: %w", r.nameOf(within, n.path, true), err)
 			}
 			if err := r.write(text); err != nil {
 				return err
@@ -174,7 +179,7 @@ func (r *renderer) render(list []node) error {
 				}
 			}
 		case '#':
-			if err := r.section(n, value); err != nil {
+			if err := r.section(n, value, within); err != nil {
 				return err
 			}
 		}
@@ -182,14 +187,24 @@ func (r *renderer) render(list []node) error {
 	return nil
 }
 
-func nameOf(path []string) string {
-	if len(path) == 0 {
+// nameOf returns the name of a value within a scope, as its place in the variables: items.1.name.
+func (r *renderer) nameOf(within int, path []string, numbers bool) string {
+	if within == 0 && len(path) == 0 {
 		return "."
 	}
-	return strings.Join(path, ".")
+	parts := slices.Clone(path)
+	for within > 0 {
+		s := r.stack[within]
+		if s.number != noItem && numbers {
+			parts = slices.Insert(parts, 0, strconv.Itoa(s.number))
+		}
+		parts = slices.Insert(parts, 0, s.name...)
+		within = s.within
+	}
+	return strings.Join(parts, ".")
 }
 
-func (r *renderer) section(n node, value any) error {
+func (r *renderer) section(n node, value any, within int) error {
 	if !truthy(value) {
 		return nil
 	}
@@ -197,8 +212,12 @@ func (r *renderer) section(n node, value any) error {
 	if !isList {
 		items = []any{value}
 	}
-	for _, item := range items {
-		r.stack = append(r.stack, item)
+	for i, item := range items {
+		inner := scope{value: item, within: within, name: n.path, number: noItem}
+		if isList {
+			inner.number = i
+		}
+		r.stack = append(r.stack, inner)
 		err := r.render(n.children)
 		r.stack = r.stack[:len(r.stack)-1]
 		if err != nil {
@@ -209,24 +228,28 @@ func (r *renderer) section(n node, value any) error {
 }
 
 // lookup finds the first part of the name in the innermost object that has it, and the others within. The empty path is
-// the innermost value.
-func (r *renderer) lookup(path []string) (any, bool) {
+// the innermost value. within is the scope that has the value. A value that is not found belongs to the scope with the first part; else
+// to the innermost item of a list that has members, or to the variables.
+func (r *renderer) lookup(path []string) (value any, within int, found bool) {
 	if len(path) == 0 {
-		return r.stack[len(r.stack)-1], true
+		return r.stack[len(r.stack)-1].value, len(r.stack) - 1, true
 	}
-	for i := len(r.stack) - 1; i >= 0; i-- {
-		value, found := member(r.stack[i], path[0])
+	for i, s := range slices.Backward(r.stack) {
+		value, found := member(s.value, path[0])
 		if !found {
+			if _, isObject := s.value.(map[string]any); isObject && s.number != noItem && within == 0 {
+				within = i
+			}
 			continue
 		}
 		for _, name := range path[1:] {
 			if value, found = member(value, name); !found {
-				return nil, false
+				return nil, i, false
 			}
 		}
-		return value, true
+		return value, i, true
 	}
-	return nil, false
+	return nil, within, false
 }
 
 // member returns a member of an object, or an item of a list by its number from 0.

@@ -4,9 +4,10 @@ from typing import Any
 
 import pytest
 
-from looptrace._template import MissingVariablesError, TemplateSyntaxError, _number, _Parser, render
+from looptrace._template import MissingVariablesError, TemplateSyntaxError, _number, _Parser, names, render
 
-CASES = json.loads((pathlib.Path(__file__).parents[3] / "test/conformance/templates.json").read_text())["cases"]
+FILE = json.loads((pathlib.Path(__file__).parents[3] / "test/conformance/templates.json").read_text())
+CASES = FILE["cases"]
 
 
 @pytest.mark.parametrize("case", CASES, ids=[case["name"] for case in CASES])
@@ -27,6 +28,11 @@ def test_case(case: dict[str, Any]) -> None:
         assert missing.value.names == case["missing_variables"]
     else:
         assert rendered() == case["text"]
+
+
+@pytest.mark.parametrize("case", FILE["names"], ids=[case["name"] for case in FILE["names"]])
+def test_names(case: dict[str, Any]) -> None:
+    assert names(case["template"]) == case["variables"]
 
 
 @pytest.mark.parametrize(

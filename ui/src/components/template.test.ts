@@ -37,7 +37,13 @@ interface PromptCase {
   };
 }
 
-const { cases, prompts }: { cases: Case[]; prompts: PromptCase[] } = JSON.parse(
+interface NamesCase {
+  name: string;
+  template: string;
+  variables: string[];
+}
+
+const { cases, names, prompts }: { cases: Case[]; names: NamesCase[]; prompts: PromptCase[] } = JSON.parse(
   readFileSync(new URL("../../../test/conformance/templates.json", import.meta.url), "utf8"),
 );
 
@@ -113,6 +119,10 @@ describe("scan", () => {
 });
 
 describe("variablesOf", () => {
+  it.each(names)("$name", ({ template, variables }) => {
+    expect(variablesOf({ messages: [{ role: "user", content: template }] })).toEqual(variables);
+  });
+
   it("names each variable once, in order of appearance", () => {
     const messages = [
       { role: "system", content: "{{b}} {{a.x}} {{b}}" },

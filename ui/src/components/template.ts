@@ -217,16 +217,31 @@ function appendText(list: Node[], text: string): void {
   if (text !== "") list.push({ kind: "t", text, path: [], source: text, children: [] });
 }
 
+/** A value in which names are looked up: the variables, the value of a section, or an item of it. */
+interface Scope {
+  value: unknown;
+  /** The scope that has the value of the section, by its name. */
+  within: number;
+  name: string[];
+  /** The number of the item; null for none. */
+  number: number | null;
+}
+
 class Renderer {
   out = "";
-  absent: string[] = [];
-  private readonly stack: unknown[];
+  /** By the name without the numbers of items. */
+  private readonly missed = new Map<string, string>();
+  private readonly stack: Scope[];
 
   constructor(
     variables: Record<string, unknown>,
     private readonly missing: Missing,
   ) {
-    this.stack = [variables];
+    this.stack = [{ value: variables, within: 0, name: [], number: null }];
+  }
+
+  get absent(): string[] {
+    return [...this.missed.values()];
   }
 
   render(nodes: Node[]): void {
@@ -235,10 +250,10 @@ class Renderer {
         this.out += node.text;
         continue;
       }
-      const found = this.lookup(node.path);
+      const { found, within } = this.lookup(node.path);
       if (!found) {
-        const name = node.path.join(".");
-        if (!this.absent.includes(name)) this.absent.push(name);
+        const place = this.nameOf(within, node.path, false);
+        if (!this.missed.has(place)) this.missed.set(place, this.nameOf(within, node.path, true));
         if (this.missing === "keep") {
           this.out += node.source;
           continue;
@@ -249,8 +264,9 @@ class Renderer {
         this.out += textOf(value);
       } else if (node.kind === "#") {
         if (truthy(value)) {
-          for (const item of Array.isArray(value) ? value : [value]) {
-            this.stack.push(item);
+          const isList = Array.isArray(value);
+          for (const [number, item] of (isList ? value : [value]).entries()) {
+            this.stack.push({ value: item, within, name: node.path, number: isList ? number : null });
             this.render(node.children);
             this.stack.pop();
           }
@@ -261,19 +277,36 @@ class Renderer {
     }
   }
 
-  private lookup(path: string[]): { value: unknown } | undefined {
+  /** The name of a value within a scope, as its place in the variables: items.1.name. */
+  private nameOf(within: number, path: string[], hasNumbers: boolean): string {
+    const scope = this.stack[within];
+    if (!scope || within === 0) return path.join(".");
+    const number = hasNumbers && scope.number !== null ? [String(scope.number)] : [];
+    return this.nameOf(scope.within, [...scope.name, ...number, ...path], hasNumbers);
+  }
+
+  /**
+   * The value, if it was found, and the scope that has it. A value that was not found belongs to the scope that has the
+   * first part of its name; else to the innermost item of a list that has members, or to the variables.
+   */
+  private lookup(path: string[]): { found: { value: unknown } | undefined; within: number } {
     const [first, ...others] = path;
-    if (first === undefined) return { value: this.stack.at(-1) };
-    for (const scope of this.stack.toReversed()) {
-      let found = member(scope, first);
-      if (!found) continue;
+    const top = this.stack.length - 1;
+    if (first === undefined) return { found: { value: this.stack[top]?.value }, within: top };
+    let within = 0;
+    for (const [i, scope] of [...this.stack.entries()].reverse()) {
+      let found = member(scope.value, first);
+      if (!found) {
+        if (within === 0 && scope.number !== null && isObject(scope.value)) within = i;
+        continue;
+      }
       for (const name of others) {
         found = member(found.value, name);
-        if (!found) return undefined;
+        if (!found) return { found: undefined, within: i };
       }
-      return found;
+      return { found, within: i };
     }
-    return undefined;
+    return { found: undefined, within };
   }
 }
 

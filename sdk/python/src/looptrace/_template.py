@@ -69,9 +69,9 @@ def check(text: str) -> None:
     _parsed(text)
 
 
-def names(text: str) -> set[str]:
-    """Returns the first parts of all names, also of those that the items of a section may provide."""
-    return {node.path[0] for node in _all(_parsed(text)) if node.path}
+def names(text: str) -> list[str]:
+    """Returns the first parts of all names, in order of appearance, each once, also of those that items may have."""
+    return [*dict.fromkeys(node.path[0] for node in _all(_parsed(text)) if node.path)]
 
 
 # A program renders the same few texts again and again.
@@ -209,23 +209,39 @@ def _in_name(character: str) -> bool:
     return character in "_-" or unicodedata.category(character)[0] in "LNM"
 
 
+@dataclass
+class _Scope:
+    """A value in which names are looked up: the variables, the value of a section, or an item of it."""
+
+    value: Any
+    # The scope that has the value of the section, by its name.
+    within: int = 0
+    name: list[str] = field(default_factory=list)
+    number: int | None = None  # of the item
+
+
 class _Renderer:
     def __init__(self, variables: dict[str, Any], missing: Missing) -> None:
         self.missing = missing
-        self.stack: list[Any] = [variables]
+        self.stack = [_Scope(variables)]
         self.out: list[str] = []
-        self.absent: list[str] = []
+        # By the name without the numbers of items.
+        self.missed: dict[str, str] = {}
+
+    @property
+    def absent(self) -> list[str]:
+        return [*self.missed.values()]
 
     def render(self, nodes: list[_Node]) -> None:
         for node in nodes:
             if node.kind == "t":
                 self.out.append(node.text)
                 continue
-            value, found = self.lookup(node.path)
+            value, within, found = self.lookup(node.path)
             if not found:
-                name = ".".join(node.path)
-                if name not in self.absent:
-                    self.absent.append(name)
+                place = self.name_of(within, node.path, numbers=False)
+                if place not in self.missed:
+                    self.missed[place] = self.name_of(within, node.path)
                 if self.missing == "keep":
                     self.out.append(node.source)
                     continue
@@ -233,26 +249,45 @@ class _Renderer:
                 self.out.append(_text(value))
             elif node.kind == "#":
                 if _truthy(value):
-                    for item in value if isinstance(value, list | tuple) else [value]:
-                        self.stack.append(item)
+                    is_list = isinstance(value, list | tuple)
+                    for number, item in enumerate(value if is_list else [value]):
+                        self.stack.append(_Scope(item, within, node.path, number if is_list else None))
                         self.render(node.children)
                         self.stack.pop()
             elif not _truthy(value) and (found or self.missing != "error"):
                 self.render(node.children)
 
-    def lookup(self, path: list[str]) -> tuple[Any, bool]:
+    def name_of(self, within: int, path: list[str], numbers: bool = True) -> str:
+        """The name of a value within a scope, as its place in the variables: items.1.name."""
+        parts = [*path]
+        while within > 0:
+            scope = self.stack[within]
+            number = [] if scope.number is None or not numbers else [str(scope.number)]
+            parts = [*scope.name, *number, *parts]
+            within = scope.within
+        return ".".join(parts)
+
+    def lookup(self, path: list[str]) -> tuple[Any, int, bool]:
+        """The value, the scope that has it, and whether it was found.
+
+        A value that was not found belongs to the scope that has the first part of its name; else to the innermost item
+        of a list that has members, or to the variables."""
         if not path:
-            return self.stack[-1], True
-        for scope in reversed(self.stack):
-            value, found = _member(scope, path[0])
+            return self.stack[-1].value, len(self.stack) - 1, True
+        within = 0
+        for i in range(len(self.stack) - 1, -1, -1):
+            scope = self.stack[i]
+            value, found = _member(scope.value, path[0])
             if not found:
+                if within == 0 and scope.number is not None and isinstance(scope.value, dict):
+                    within = i
                 continue
             for name in path[1:]:
                 value, found = _member(value, name)
                 if not found:
-                    return None, False
-            return value, True
-        return None, False
+                    return None, i, False
+            return value, i, True
+        return None, within, False
 
 
 def _member(value: Any, name: str) -> tuple[Any, bool]:
