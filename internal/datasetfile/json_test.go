@@ -88,9 +88,18 @@ func TestYAML(t *testing.T) {
 		want    []string
 		fails   string
 	}{
-		"many merges":         {content: merges + "items:\n - *m39\n - {a: 1}\n", want: []string{"! line 43: the row, with what aliases repeat, is longer than 16 MiB", `44 {"a":1}`}},
-		"a list":              {content: "# rows\n- a: 1\n  b: [x, 'y', ~]\n-\n  a: 2026-01-02\n  b: |\n    text\n    more\n", want: []string{`2 {"a":1,"b":["x","y",null]}`, `5 {"a":"2026-01-02","b":"text\nmore\n"}`}},
-		"a key":               {content: "name: x\nitems:\n  - {a: yes, b: true, c: 0x10, d: 1_000, e: .5, f: 12345678901234567890.10, g: ''}\n", want: []string{`3 {"a":"yes","b":true,"c":16,"d":1000,"e":0.5,"f":12345678901234567890.10,"g":""}`}},
+		"many merges": {content: merges + "items:\n - *m39\n - {a: 1}\n", want: []string{"! line 43: the row, with what aliases repeat, is longer than 16 MiB", `44 {"a":1}`}},
+		"a list":      {content: "# rows\n- a: 1\n  b: [x, 'y', ~]\n-\n  a: 2026-01-02\n  b: |\n    text\n    more\n", want: []string{`2 {"a":1,"b":["x","y",null]}`, `5 {"a":"2026-01-02","b":"text\nmore\n"}`}},
+		"a key":       {content: "name: x\nitems:\n  - {a: yes, b: true, c: 0x10, d: 1000, e: .5, f: 12345678901234567890.10, g: ''}\n", want: []string{`3 {"a":"yes","b":true,"c":16,"d":1000,"e":0.5,"f":12345678901234567890.10,"g":""}`}},
+		"zip codes":   {content: "- {a: 01234, b: 00501, c: 010, d: 08, e: -012, f: 007.5, g: \"01234\", h: 0, i: 0.5, j: -0.5, k: 10, l: 00}\n", want: []string{`1 {"a":"01234","b":"00501","c":"010","d":"08","e":"-012","f":"007.5","g":"01234","h":0,"i":0.5,"j":-0.5,"k":10,"l":"00"}`}},
+		"what YAML 1.1 converts": {content: "- {a: 12:30:45, b: 1:30, c: 190:20:30.15, d: yes, e: No, f: on, g: OFF, h: y, i: 1_000, j: 2024_01, k: 0b101, l: 0X1F, m: +49151, n: 1_0.5}\n", want: []string{
+			`1 {"a":"12:30:45","b":"1:30","c":"190:20:30.15","d":"yes","e":"No","f":"on","g":"OFF","h":"y","i":"1_000","j":"2024_01","k":"0b101","l":"0X1F","m":"+49151","n":"1_0.5"}`,
+		}},
+		"what YAML 1.2 converts": {content: "- {a: 0x1F, b: 0o17, c: 1., d: -.5, e: 1.5e3, f: TRUE, g: ~, h: Null, i: 2026-01-02, j: 12345678901234567890123}\n", want: []string{
+			`1 {"a":31,"b":15,"c":1,"d":-0.5,"e":1.5e3,"f":true,"g":null,"h":null,"i":"2026-01-02","j":12345678901234567890123}`,
+		}},
+		"tags":                {content: "- {a: !!int 010, b: !!str 10, c: !!int \"1_000\", d: !!float 1, e: !!int +7}\n- {01234: x, yes: y, 0o7: z}\n", want: []string{`1 {"a":10,"b":"10","c":1000,"d":1,"e":7}`, `2 {"01234":"x","yes":"y","0o7":"z"}`}},
+		"promptfoo's zip":     {content: "- &a\n  zip: 01234\n- *a\n- {<<: *a, area: 00501}\n", want: []string{`1 {"zip":"01234"}`, `3 {"zip":"01234"}`, `4 {"area":"00501","zip":"01234"}`}},
 		"aliases and merges":  {content: "base: &base {a: 1, b: 2}\ntests:\n  - <<: *base\n    b: 3\n  - *base\n", want: []string{`3 {"b":3,"a":1}`, `5 {"a":1,"b":2}`}},
 		"no object":           {content: "- a: 1\n- x\n- [1]\n", want: []string{`1 {"a":1}`, `! line 2: is a string, not an object: write {"input": …}`, `! line 3: is a list, not an object: write {"input": …}`}},
 		"a name twice":        {content: "- {a: 1, a: 2}\n- {a: 3}\n", want: []string{`! line 1: has the member "a" twice: keep one`, `2 {"a":3}`}},

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -244,6 +245,11 @@ func (w *yamlWriter) separate() {
 	}
 }
 
+// notNumber is what YAML 1.1 reads as a number, and JSON cannot write as it stands: 01234, +49151, 1_000, 0b101. YAML 1.2 has these as
+// texts (https://yaml.org/spec/1.2.2/#103-core-schema) but for the first two, of which the zero of a zip code and the plus of a telephone
+// number would be lost.
+var notNumber = regexp.MustCompile(`^\+\.?[0-9]|_|^0[0-9bBOX]|^-0\w`)
+
 // scalar writes a scalar. Dates are texts.
 func (w *yamlWriter) scalar(n *yaml.Node) error {
 	switch n.ShortTag() {
@@ -257,8 +263,15 @@ func (w *yamlWriter) scalar(n *yaml.Node) error {
 			w.to = append(w.to, n.Value...)
 			return nil
 		}
+		asked := *n
+		if notNumber.MatchString(n.Value) {
+			if n.Style&yaml.TaggedStyle == 0 {
+				break
+			}
+			asked.Value = leadingZeros.ReplaceAllString(n.Value, "$1$2") // not an octal number
+		}
 		var value any
-		if err := n.Decode(&value); err != nil {
+		if err := asked.Decode(&value); err != nil {
 			return fmt.Errorf("line %d: %s", n.Line, strings.TrimPrefix(err.Error(), "yaml: "))
 		}
 		raw, err := json.Marshal(value)
@@ -271,3 +284,6 @@ func (w *yamlWriter) scalar(n *yaml.Node) error {
 	w.to = appendString(w.to, []byte(n.Value))
 	return nil
 }
+
+// leadingZeros are those of a decimal number.
+var leadingZeros = regexp.MustCompile(`^([-+]?)0+([0-9])`)
