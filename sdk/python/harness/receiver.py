@@ -37,6 +37,8 @@ class Receiver:
         self.requests: list[dict[str, str]] = []
         self.status, self.delay, self.headers = 200, 0.0, dict[str, str]()
         self.largest_batch = 1 << 30
+        # The status of the next requests, whatever the others say.
+        self.answers: list[int] = []
         server = self._server = ThreadingHTTPServer(("127.0.0.1", 0), self._handler())
         server.daemon_threads = True
         server.handle_error = lambda *_: None  # type: ignore[method-assign] # a client that left
@@ -65,6 +67,8 @@ class Receiver:
                 receiver.requests.append({"path": self.path, "spans": str(len(spans)), **headers})
                 time.sleep(receiver.delay)
                 status = receiver.status if len(spans) <= receiver.largest_batch else 413
+                if receiver.answers:
+                    status = receiver.answers.pop(0)
                 if status == 200:
                     receiver.spans.extend(spans)
                 self.send_response(status)

@@ -153,7 +153,7 @@ def test_open_spans_are_forgotten(recorded: Recorded) -> None:
         call("call", gen_ai__operation__name="chat")
         call("task")
     assert recorded()
-    assert not processor._of_calls
+    assert not processor._open
 
 
 def test_exceptions_pass_through(recorded: Recorded) -> None:

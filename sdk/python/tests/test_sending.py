@@ -2,19 +2,24 @@
 
 from __future__ import annotations
 
+import gc
 import logging
 import multiprocessing
 import os
 import statistics
+import sys
+import threading
 import time
 from collections.abc import Callable
 from typing import Any
 
 import pytest
+from opentelemetry import trace
 from receiver import Receiver
 
 import looptrace
 from looptrace._content import UNREDACTED, is_content
+from looptrace._context import enter_prompt, exit_prompt
 from looptrace._scores import _redacted
 from looptrace._state import state
 
@@ -171,6 +176,201 @@ def test_invalid_utf8(started: Start, receiver: Receiver) -> None:
     assert looptrace.flush(5)
     assert receiver.named("theirs ?").attributes == {"text": "a?b", "list": ["?"]}
     assert len(receiver.spans) == 4
+
+
+class _Exits:
+    def __str__(self) -> str:
+        sys.exit("no name")
+
+
+class _Fails:
+    def __str__(self) -> str:
+        raise RuntimeError("no name")
+
+
+_NAMES: list[tuple[Any, str | None]] = [
+    (5, "5"), (5.5, "5.5"), (("x",), "('x',)"), (_Fails(), "<unreadable _Fails>"),
+    (_Exits(), None),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("settings", [{}, {"redact": lambda _key, value: value}, {"capture_content": False}])
+@pytest.mark.parametrize(("name", "expected"), _NAMES, ids=[type(name).__name__ for name, _ in _NAMES])
+def test_names_that_are_no_text(
+    started: Start, receiver: Receiver, name: Any, expected: str | None, settings: dict[str, Any]
+) -> None:
+    """From OpenTelemetry's own API, which takes everything. Each is sent or counted, and what comes after arrives."""
+    started(**settings)
+    tracer = trace.get_tracer("app")
+    tracer.start_span(name).end()
+    with tracer.start_as_current_span("event") as span:
+        span.add_event(name)
+    with tracer.start_as_current_span("renamed") as span:
+        span.update_name(name)
+    trace.get_tracer(name, name).start_span("tracer").end()  # OpenTelemetry refuses what has no hash
+    spans(3)
+    assert looptrace.flush(10)
+    spans(1)
+    assert looptrace.flush(10)
+    names = [span.name for span in receiver.spans]
+    lost = 0 if expected is not None else 4
+    assert looptrace.dropped() == looptrace.Dropped(refused=lost)
+    assert sorted(name for name in names if name.startswith("span ")) == ["span 0", "span 0", "span 1", "span 2"]
+    assert len(names) == 8 - lost
+    if expected is not None:
+        assert names.count(expected) == 2, "started, and renamed"
+        assert [name for name, _ in receiver.named("event").events] == [expected]
+        assert receiver.named("tracer").scope in ("", expected), "OpenTelemetry replaces empty names"
+
+
+def test_spans_that_cannot_be_encoded_do_not_take_others_with_them(started: Start, receiver: Receiver) -> None:
+    started()
+    tracer = trace.get_tracer("app")
+    tracer.start_span("kind", kind=5).end()  # type: ignore[arg-type]
+    tracer.start_span("time", start_time="now").end()  # type: ignore[arg-type]
+    spans(100)
+    tracer.start_span("end").end("now")  # type: ignore[arg-type]
+    assert looptrace.flush(10)
+    assert looptrace.dropped() == looptrace.Dropped(refused=2)
+    assert len(receiver.spans) == 101
+    assert receiver.named("kind")
+
+
+@pytest.mark.parametrize("raised", [SystemExit(0), KeyboardInterrupt(), GeneratorExit(), RecursionError()])
+def test_redact_may_raise_anything(started: Start, receiver: Receiver, raised: BaseException) -> None:
+    def redact(_key: str, _value: Any) -> Any:
+        raise raised
+
+    started(redact=redact)
+    spans(3, card="4242")
+    assert looptrace.flush(5)
+    assert [span.attributes["card"] for span in receiver.spans] == [UNREDACTED] * 3
+    assert looptrace.dropped() == looptrace.Dropped()
+
+
+def test_an_exporter_that_cannot_be_made(started: Start, monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(*_args: Any, **_settings: Any) -> None:
+        raise RuntimeError("no certificate")
+
+    monkeypatch.setattr("looptrace._processor.OTLPSpanExporter", fail)
+    started()
+    for _ in range(2):
+        spans(3)
+        assert looptrace.flush(5)
+    assert looptrace.dropped() == looptrace.Dropped(refused=6)
+
+
+@pytest.mark.parametrize("key", ["a\nb", "kł"])
+def test_a_key_that_is_no_header(
+    started: Start, receiver: Receiver, caplog: pytest.LogCaptureFixture, key: str
+) -> None:
+    started(api_key=key)
+    spans(3)
+    assert looptrace.flush(5)
+    assert looptrace.dropped() == looptrace.Dropped(refused=3)
+    [warning] = [record.getMessage() for record in caplog.records]
+    assert "the API key" in warning
+    assert key not in warning
+
+
+def test_each_refused_span_is_counted_once(started: Start, receiver: Receiver) -> None:
+    started()
+    receiver.largest_batch = 0
+    spans(100)
+    assert looptrace.flush(20)
+    assert looptrace.dropped() == looptrace.Dropped(refused=100)
+
+
+def test_refusals_beyond_the_end_are_counted_once(started: Start, receiver: Receiver) -> None:
+    started()
+    receiver.largest_batch, receiver.delay = 0, 0.05
+    spans(100)
+    processor = state.running.processor  # type: ignore[union-attr]
+    looptrace.flush(0.5)
+    assert looptrace.shutdown(0) is False
+    counted = looptrace.dropped()
+    assert counted.refused + counted.unsent == 100
+    processor._thread.join(60)  # type: ignore[union-attr]
+    assert looptrace.dropped() == counted
+
+
+def test_only_what_was_not_answered_is_sent_again(started: Start, receiver: Receiver) -> None:
+    started()
+    receiver.answers = [413, 400, 503]
+    spans(4)
+    assert looptrace.flush(5) is False
+    assert looptrace.flush(5)
+    assert [span.name for span in receiver.spans] == ["span 2", "span 3"]
+    assert looptrace.dropped() == looptrace.Dropped(refused=2)
+    assert [request["spans"] for request in receiver.requests] == ["4", "2", "2", "0", "2"]
+
+
+def test_what_handles_the_log_may_record_spans(started: Start, receiver: Receiver) -> None:
+    class Handler(logging.Handler):
+        def emit(self, _record: logging.LogRecord) -> None:
+            spans(1)
+
+    started()
+    receiver.answers = [503, 200, 400]
+    log, handler = logging.getLogger("looptrace"), Handler()
+    log.addHandler(handler)
+    try:
+        worker = threading.Thread(target=spans, args=(3,), daemon=True)
+        worker.start()
+        worker.join(20)
+        assert not worker.is_alive()
+        while not looptrace.flush(5):
+            pass
+    finally:
+        log.removeHandler(handler)
+    assert looptrace.dropped() == looptrace.Dropped(refused=3)
+
+
+def test_open_spans_are_bounded(
+    started: Start, receiver: Receiver, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Spans that never end: those of model calls in the scope of a prompt, and those that another recorder has, too."""
+    monkeypatch.setenv("OTEL_BSP_MAX_QUEUE_SIZE", "100")
+    started()
+    processor = state.running.processor  # type: ignore[union-attr]
+    tracer, owner = trace.get_tracer("app"), object()
+    monkeypatch.setattr(processor, "_is_duplicate", lambda span: span.name == "duplicate")
+    enter_prompt(owner, {"gen_ai.prompt.name": "triage"})
+    try:
+        opened = [tracer.start_span(name) for _ in range(1000) for name in ("chat", "duplicate")]
+        assert len(processor._open) == 100
+        for span in opened[-2:]:
+            span.set_attribute("gen_ai.operation.name", "chat")
+            span.end()
+    finally:
+        exit_prompt(owner)
+    assert looptrace.flush(5)
+    [sent] = receiver.spans
+    assert (sent.name, sent.attributes["gen_ai.prompt.name"]) == ("chat", "triage")
+    assert len(processor._open) == 98
+    assert len([record for record in caplog.records if "are open" in record.getMessage()]) == 1
+    assert len(processor.roots) > 1000
+    opened.clear()
+    del span
+    gc.collect()
+    assert len(processor.roots) == 0
+
+
+def test_open_spans_that_are_not_sampled_are_forgotten(started: Start, monkeypatch: pytest.MonkeyPatch) -> None:
+    started()
+    processor = state.running.processor  # type: ignore[union-attr]
+    monkeypatch.setattr(processor, "_is_duplicate", lambda _span: True)
+    monkeypatch.setattr(processor, "_sample_below", 0)
+    spans(3)
+    assert not processor._open
+
+
+def test_long_names_count(started: Start, receiver: Receiver) -> None:
+    started(timeout=0.1, endpoint="http://127.0.0.1:9")
+    tracer = trace.get_tracer("app")
+    for _ in range(100):
+        tracer.start_span("x" * 1_000_000).end()
+    assert 30 < looptrace.dropped().queue_full < 45, "64 MiB"
 
 
 def test_memory_is_bounded(started: Start, receiver: Receiver, monkeypatch: pytest.MonkeyPatch) -> None:

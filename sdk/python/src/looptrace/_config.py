@@ -94,6 +94,10 @@ def _addresses(endpoint: str | None) -> tuple[str, str | None]:
     return base + _TRACES_PATH, base
 
 
+def not_a_url(url: object) -> str:
+    return f"{url!r} is not the URL of a service, such as {DEFAULT_ENDPOINT}: check LOOPTRACE_ENDPOINT"
+
+
 def _flag(name: str, argument: bool | None, *, default: bool) -> bool:
     if argument is not None:
         return bool(argument)

@@ -8,12 +8,13 @@ from typing import Any, TypeAlias
 
 from opentelemetry.sdk.resources import Resource
 from opentelemetry.sdk.trace import Event, ReadableSpan
-from opentelemetry.trace import Link, Status
+from opentelemetry.sdk.util.instrumentation import InstrumentationScope
+from opentelemetry.trace import Link, SpanKind, Status
 from opentelemetry.util.types import AnyValue, Attributes, AttributeValue
 
 from . import _keys
 from ._config import Redact
-from ._json import clean
+from ._json import clean, name_of
 from ._log import failed
 
 # Replaces a value whose redaction failed.
@@ -141,7 +142,8 @@ def with_attributes(span: ReadableSpan, more: Attributes) -> ReadableSpan:
 
 
 class Rewriter:
-    """Applies a rule to every value of a span: its attributes, events, links, status message and resource."""
+    """Applies a rule to every value of a span: its attributes, events, links, status message and resource. It runs in
+    the sending thread."""
 
     def __init__(self, rule: Rule, *, drops_events: bool = False) -> None:
         self._rule = rule
@@ -149,34 +151,56 @@ class Rewriter:
         self._resource: tuple[Resource, Resource] | None = None
 
     def span(self, span: ReadableSpan) -> ReadableSpan:
+        """Returns the span with its values rewritten. What OpenTelemetry takes and cannot send, such as a name that is
+        no text, is replaced."""
         status = span.status
         if status.description:
-            description = self._rule(STATUS_MESSAGE, status.description)
+            description = self._value(STATUS_MESSAGE, status.description)
             status = Status(status.status_code, None if description is None else str(description))
+        events = [Event(name_of(event.name), event.attributes, event.timestamp) for event in span.events]
         return ReadableSpan(
-            name=clean(span.name),
+            name=name_of(span.name),
             context=span.context,
             parent=span.parent,
             resource=self._of_resource(span.resource),
             attributes=self._attributes(span.attributes),
             events=[
-                Event(clean(event.name), self._attributes(event.attributes), event.timestamp)
-                for event in span.events
+                Event(event.name, self._attributes(event.attributes), event.timestamp)
+                for event in events
                 if not (self._drops_events and event.name in _CONTENT_EVENTS)
             ],
             links=[Link(link.context, self._attributes(link.attributes)) for link in span.links],
-            kind=span.kind,
+            kind=span.kind if isinstance(span.kind, SpanKind) else SpanKind.INTERNAL,
             status=status,
             start_time=span.start_time,
             end_time=span.end_time,
-            instrumentation_scope=span.instrumentation_scope,
+            instrumentation_scope=_readable(span.instrumentation_scope),
         )
 
     def _attributes(self, attributes: Mapping[str, AnyValue] | None) -> dict[str, AttributeValue]:
-        rewritten = ((key, self._rule(key, value)) for key, value in (attributes or {}).items())
+        rewritten = ((key, self._value(key, value)) for key, value in (attributes or {}).items())
         return {key: value for key, value in rewritten if value is not None}
+
+    def _value(self, key: str, value: Any) -> Any:
+        try:
+            return self._rule(key, value)
+        except BaseException as error:  # noqa: BLE001 - redact may call sys.exit, and this thread has no signals
+            failed("redact", error)
+            return UNREDACTED
 
     def _of_resource(self, resource: Resource) -> Resource:
         if self._resource is None or self._resource[0] is not resource:
             self._resource = resource, Resource(self._attributes(resource.attributes), resource.schema_url)
         return self._resource[1]
+
+
+def _readable(scope: InstrumentationScope | None) -> InstrumentationScope | None:
+    """Returns the scope with text only, for a tracer whose name or version is something else, such as 1.0."""
+    if scope is None:
+        return None
+    name, version, url = (
+        text if text is None else name_of(text) for text in (scope.name, scope.version, scope.schema_url)
+    )
+    if (name, version, url) == (scope.name, scope.version, scope.schema_url):
+        return scope
+    return InstrumentationScope(name or "", version, url, scope.attributes)

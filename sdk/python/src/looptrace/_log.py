@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import logging
 import threading
+
+from ._json import name_of
 
 logger = logging.getLogger("looptrace")
 
@@ -17,4 +20,10 @@ def failed(what: str, error: BaseException) -> None:
         if (key := (what, type(error))) in _logged:
             return
         _logged.add(key)
-    logger.warning("could not %s: %s: %s (logged once)", what, type(error).__name__, error)
+    warn("could not %s: %s: %s (logged once)", what, type(error).__name__, name_of(error))
+
+
+def warn(message: str, *values: object) -> None:
+    """Logs a warning. A filter of the program may raise, which must not reach the code that is recorded."""
+    with contextlib.suppress(Exception):
+        logger.warning(message, *values)

@@ -12,11 +12,11 @@ import random
 import threading
 import time
 import weakref
-from collections import deque
+from collections import OrderedDict, deque
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from multiprocessing import util as multiprocessing_util
-from typing import Any
+from typing import Any, Literal, TypeAlias
 
 import requests
 from opentelemetry import context as otel_context
@@ -27,10 +27,13 @@ from opentelemetry.sdk.trace import ReadableSpan, Span, SpanProcessor
 from opentelemetry.sdk.trace.export import SpanExportResult
 from opentelemetry.trace import Span as ApiSpan
 from opentelemetry.util.types import Attributes
+from requests.exceptions import InvalidHeader, InvalidProxyURL, InvalidSchema, InvalidURL, MissingSchema
 
 from . import _keys
+from ._config import not_a_url
 from ._content import Rewriter, is_model_call, utf8, with_attributes
-from ._log import failed, logger
+from ._json import name_of
+from ._log import failed, warn
 from ._usage import Usage
 
 _MIB = 1 << 20
@@ -38,6 +41,9 @@ _MAX_BACKOFF = 30.0
 # Retryable status codes (OTLP 1.x, "OTLP/HTTP Response").
 _RETRYABLE = frozenset({429, 502, 503, 504})
 _TOO_LARGE = 413
+
+# What is known of a span while it is open.
+_Known: TypeAlias = "Attributes | Literal['duplicate']"
 
 
 @dataclass(frozen=True)
@@ -68,7 +74,7 @@ def _count(name: str, default: int) -> int:
     except ValueError:
         value = 0
     if value <= 0:
-        logger.warning("%s is not a positive integer; using the default %s", name, default)
+        warn("%s is not a positive integer; using the default %s", name, default)
         return default
     return value
 
@@ -88,20 +94,33 @@ class OneTry(requests.Session):
 
     def __init__(self) -> None:
         super().__init__()
-        self.status: int | None = None
-        self.retry_after: float = 0.0
-        self.problem = ""
-        self.sent = False
+        self.begin()
 
     def begin(self) -> None:
-        self.status, self.retry_after, self.problem, self.sent = None, 0.0, "", False
+        self.status: int | None = None
+        self.retry_after = 0.0
+        self.problem = ""
+        # Whether it came to a request, and whether another one can succeed.
+        self.sent, self.is_final = False, False
+
+    @property
+    def is_retryable(self) -> bool:
+        return self.sent and not self.is_final and (self.status is None or self.status in _RETRYABLE)
+
+    def prepare_request(self, request: requests.Request) -> requests.PreparedRequest:
+        try:
+            return super().prepare_request(request)
+        except Exception as error:
+            self.sent = True
+            self._failed(error, request.url)
+            raise
 
     def send(self, request: requests.PreparedRequest, **kwargs: Any) -> requests.Response:
         self.sent = True
         try:
             response = super().send(request, **kwargs)
-        except requests.RequestException as error:
-            self.problem = f"{type(error).__name__}: {error}"
+        except Exception as error:  # noqa: BLE001 - of headers and of the network
+            self._failed(error, request.url)
             # Not a ConnectionError, which the exporter would retry.
             raise requests.RequestException(self.problem) from None
         self.status = response.status_code
@@ -113,6 +132,18 @@ class OneTry(requests.Session):
                 self.retry_after = 0.0
             raise requests.RequestException(self.problem)
         return response
+
+    def _failed(self, error: Exception, url: str | bytes | None) -> None:
+        self.problem = f"{type(error).__name__}: {error}"
+        self.is_final = True
+        if isinstance(error, InvalidHeader | UnicodeError):  # of which the message may have the key
+            self.problem = (
+                "the API key, or a header of OTEL_EXPORTER_OTLP_HEADERS, has characters that no header may have"
+            )
+        elif isinstance(error, InvalidURL | MissingSchema | InvalidSchema) and not isinstance(error, InvalidProxyURL):
+            self.problem = not_a_url(url)
+        else:
+            self.is_final = False
 
 
 class QueueProcessor(SpanProcessor):
@@ -161,10 +192,10 @@ class QueueProcessor(SpanProcessor):
         self._changed = threading.Condition(self._lock)
         self._waiting: deque[tuple[ReadableSpan, int]] = deque()
         self._size = 0
-        self._sending = 0
-        self._duplicates: set[int] = set()
-        # Attributes for open spans, by id, if these turn out to be model calls.
-        self._of_calls: dict[int, Attributes] = {}
+        self._sending = self._sending_size = 0
+        # What is known of open spans, by id: attributes for those that turn out to be model calls, or that it is a
+        # duplicate. A program may have spans that never end, so the oldest are forgotten.
+        self._open: OrderedDict[int, _Known] = OrderedDict()
         self._thread: threading.Thread | None = None
         self._exporter: tuple[OTLPSpanExporter, OneTry] | None = None
         self._closed = False
@@ -185,10 +216,11 @@ class QueueProcessor(SpanProcessor):
                 span.set_attributes(attributes)
             if (parent := span.parent) is None or parent.is_remote:
                 self.roots[span.context.trace_id] = span
-            if of_call := self._call_attributes(parent_context):
-                self._of_calls[span.context.span_id] = of_call
-            if self._is_duplicate(span):
-                self._duplicates.add(span.context.span_id)
+            known: _Known = "duplicate" if self._is_duplicate(span) else self._call_attributes(parent_context)
+            if known:
+                self._open[span.context.span_id] = known
+                if len(self._open) > self._limits.spans:
+                    self._forget_oldest()
         except Exception as error:  # noqa: BLE001 - must not raise into user code
             failed("process a starting span", error)
 
@@ -200,33 +232,45 @@ class QueueProcessor(SpanProcessor):
         except Exception as error:  # noqa: BLE001 - must not raise into user code
             failed("queue a span", error)
 
+    def _forget_oldest(self) -> None:
+        self._open.popitem(last=False)
+        with self._lock:
+            is_first = self._is_first("open")
+        if is_first:
+            warn(
+                "more than %s spans of model calls are open; if the oldest end, they have no prompt, or are sent as "
+                "well as those of another recorder (logged once)",
+                self._limits.spans,
+            )
+
     def _take(self, span: ReadableSpan) -> None:
         if (context := span.context) is None:
             return
-        of_call = self._of_calls.pop(context.span_id, None) if self._of_calls else None
+        known = self._open.pop(context.span_id, None) if self._open else None
         if not context.trace_flags.sampled:
             return
         if self._sample_below is not None and context.trace_id & 0xFFFF_FFFF_FFFF_FFFF >= self._sample_below:
             return
-        if self._duplicates and context.span_id in self._duplicates:
-            self._duplicates.discard(context.span_id)
+        if known == "duplicate":
             return
-        if of_call and is_model_call(span.attributes) and _keys.PROMPT_NAME not in (span.attributes or {}):
-            span = with_attributes(span, of_call)
+        if known and is_model_call(span.attributes) and _keys.PROMPT_NAME not in (span.attributes or {}):
+            span = with_attributes(span, known)
         size = _size(span)
         with self._lock:
             if self._closed:
                 return
-            if len(self._waiting) + self._sending >= self._limits.spans or self._size + size > self._limits.size:
-                self._drop("queue_full", 1, "the queue is full")
+            if len(self._waiting) + self._sending < self._limits.spans and self._size + size <= self._limits.size:
+                self._waiting.append((span, size))
+                self._size += size
+                if self._thread is None:
+                    self._start()
+                elif self._idle or len(self._waiting) == self._limits.batch_spans:
+                    self._idle = False
+                    self._changed.notify_all()
                 return
-            self._waiting.append((span, size))
-            self._size += size
-            if self._thread is None:
-                self._start()
-            elif self._idle or len(self._waiting) == self._limits.batch_spans:
-                self._idle = False
-                self._changed.notify_all()
+            is_first = self._count("queue_full", 1)
+        if is_first:
+            _log_drop("the queue is full")
 
     def _start(self) -> None:
         self._thread = threading.Thread(target=self._work, name="looptrace", daemon=True)
@@ -276,17 +320,23 @@ class QueueProcessor(SpanProcessor):
         with self._changed:
             left = len(self._waiting) + self._sending
             self._waiting.clear()
-            self._size = 0
-            if left:
-                self._drop("unsent", left, "they could not be sent before the timeout")
+            self._sending = self._size = 0
+            is_first = self._count("unsent", left)
+        if is_first:
+            _log_drop("they could not be sent before the timeout")
         return not left
 
-    def _drop(self, reason: str, count: int, why: str) -> None:
-        """Counts dropped spans and logs each reason once. The caller holds the lock."""
+    # The caller of these two holds the lock, and logs after it: what handles the log may record spans.
+
+    def _count(self, reason: str, count: int) -> bool:
+        """Counts dropped spans. Returns whether they are the first for this reason."""
         self._dropped[reason] += count
-        if reason not in self._logged:
-            self._logged.add(reason)
-            logger.warning("spans are dropped: %s (logged once; see looptrace.dropped())", why)
+        return count > 0 and self._is_first(reason)
+
+    def _is_first(self, what: str) -> bool:
+        is_first = what not in self._logged
+        self._logged.add(what)
+        return is_first
 
     # The methods below run in the sending thread.
 
@@ -299,31 +349,33 @@ class QueueProcessor(SpanProcessor):
         exporter_log = logging.getLogger("opentelemetry.exporter.otlp.proto.http.trace_exporter")
         exporter_log.addFilter(mute)
         attempt = 0
-        batch: list[ReadableSpan] = []
-        size = 0
+        # The spans of a batch that are neither accepted nor lost yet.
+        parts: list[list[ReadableSpan]] = []
         try:
             while True:
-                if not batch:
-                    batch, size = self._next()
-                    if not batch:
+                if not parts:
+                    if not (batch := self._next()):
                         return
-                outcome = (self._probe() if attempt else None) or self._try(batch)
+                    parts = [[rewritten for span in batch if (rewritten := self._rewritten(span)) is not None]]
+                    del batch  # it would be held while there is nothing to send
+                try:
+                    outcome = (self._probe() if attempt else None) or self._send(parts)
+                except BaseException as error:  # noqa: BLE001 - nothing may end the thread
+                    failed("send spans", error)
+                    self._settle(sum(map(len, parts)), f"{type(error).__name__}: {name_of(error)}")
+                    outcome, parts = None, []
                 if outcome is None:
                     attempt = 0
-                    self._done(batch, size)
-                    batch = []
                 elif not self._wait_to_retry(outcome, attempt):
                     return
                 else:
                     attempt += 1
-        except Exception as error:  # noqa: BLE001 - nothing else reports failures of the thread
-            failed("send spans", error)
         finally:
             exporter_log.removeFilter(mute)
             if self._exporter is not None:
                 self._exporter[1].close()
 
-    def _next(self) -> tuple[list[ReadableSpan], int]:
+    def _next(self) -> list[ReadableSpan]:
         """Waits for a batch that is full or old enough, or for a flush. Returns an empty batch when closed."""
         with self._changed:
             since: float | None = None
@@ -348,41 +400,67 @@ class QueueProcessor(SpanProcessor):
                 batch.append(self._waiting.popleft()[0])
                 total += size
             # They count toward the limits until they are sent.
-            self._sending = len(batch)
-        for rewriter in self._rewriters:
-            batch = [rewriter.span(span) for span in batch]
-        return batch, total
+            self._sending, self._sending_size = len(batch), total
+        return batch
+
+    def _rewritten(self, span: ReadableSpan) -> ReadableSpan | None:
+        """Returns None for a span that is lost, because it cannot be rewritten and may hold what must not be sent."""
+        try:
+            for rewriter in self._rewriters:
+                span = rewriter.span(span)
+        except BaseException as error:  # noqa: BLE001 - of the program, such as sys.exit for a name
+            failed("rewrite a span", error)
+            self._settle(1, "they could not be read")
+            return None
+        return span
 
     def _probe(self) -> OneTry | None:
         """Sends an empty request to check whether the service is available again. This is cheaper than encoding a batch
         for each attempt. Returns None if the batch can be sent."""
-        exporter, session = self._open()
+        exporter, session = self._open_exporter()
         session.begin()
-        if exporter.export([]) is SpanExportResult.SUCCESS or not _is_retryable(session):
+        if exporter.export([]) is SpanExportResult.SUCCESS or not session.is_retryable:
             return None
         return session
 
-    def _try(self, batch: list[ReadableSpan]) -> OneTry | None:
-        """Sends a batch once. Returns None if it was accepted or permanently rejected."""
-        exporter, session = self._open()
-        session.begin()
-        if exporter.export(batch) is SpanExportResult.SUCCESS:
-            return None
-        if not session.sent:  # the encoding failed
-            cleaner = Rewriter(utf8)
-            batch = [cleaner.span(span) for span in batch]
-            if exporter.export(batch) is SpanExportResult.SUCCESS:
-                return None
-        if session.status == _TOO_LARGE and len(batch) > 1:
-            half = len(batch) // 2
-            return self._try(batch[:half]) or self._try(batch[half:])
-        if _is_retryable(session):
-            return session
-        with self._changed:
-            self._drop("refused", len(batch), session.problem or "they could not be encoded")
+    def _send(self, parts: list[list[ReadableSpan]]) -> OneTry | None:
+        """Sends each part once and removes it if it was accepted or is lost. Returns the result of one that must be
+        sent again, or None."""
+        exporter, session = self._open_exporter()
+        while parts:
+            if not self._sending:  # close has given them up, or none could be rewritten
+                parts.clear()
+                break
+            session.begin()
+            if _export(exporter, session, part := parts[-1]):
+                parts.pop()
+                self._settle(len(part))
+            elif session.is_retryable:
+                return session
+            elif len(part) > 1 and (session.status == _TOO_LARGE or not session.sent):
+                half = len(part) // 2
+                parts[-1:] = [part[half:], part[:half]]
+            else:
+                parts.pop()
+                self._settle(len(part), session.problem or "they could not be encoded")
         return None
 
-    def _open(self) -> tuple[OTLPSpanExporter, OneTry]:
+    def _settle(self, count: int, problem: str | None = None) -> None:
+        """Takes note that spans were accepted, or lost to a problem."""
+        with self._lock:
+            # None is left after close, which has counted them.
+            count = min(count, self._sending)
+            self._sending -= count
+            is_first = problem is not None and self._count("refused", count)
+            if not self._sending:
+                self._size = max(self._size - self._sending_size, 0)
+                self._sending_size = 0
+        if is_first and problem is not None:
+            _log_drop(problem)
+        with self._changed:
+            self._changed.notify_all()
+
+    def _open_exporter(self) -> tuple[OTLPSpanExporter, OneTry]:
         if self._exporter is None:
             session = OneTry()
             exporter = OTLPSpanExporter(
@@ -392,24 +470,17 @@ class QueueProcessor(SpanProcessor):
             self._exporter = exporter, session
         return self._exporter
 
-    def _done(self, batch: Sequence[ReadableSpan], size: int) -> None:
-        with self._changed:
-            self._sending = 0
-            self._size = max(self._size - size, 0)
-            self._changed.notify_all()
-        del batch
-
     def _wait_to_retry(self, outcome: OneTry, attempt: int) -> bool:
         """Waits for Retry-After or with exponential backoff. After close, it returns True once and then False."""
         pause = outcome.retry_after or min(2.0**attempt, _MAX_BACKOFF) * random.uniform(0.8, 1.2)  # noqa: S311
         until = time.monotonic() + pause
         with self._changed:
             self._failures += 1
-            if "unavailable" not in self._logged:
-                self._logged.add("unavailable")
-                logger.warning("spans cannot be sent and stay in the queue (logged once): %s", outcome.problem)
+            hurry, is_first = self._hurry, self._is_first("unavailable")
             self._changed.notify_all()
-            hurry = self._hurry
+        if is_first:
+            warn("spans cannot be sent and stay in the queue (logged once): %s", outcome.problem)
+        with self._changed:
             while not self._closed and (left := until - time.monotonic()) > 0:
                 self._changed.wait(left)
                 if self._hurry > hurry:  # flush was called
@@ -420,8 +491,25 @@ class QueueProcessor(SpanProcessor):
             return again
 
 
-def _is_retryable(session: OneTry) -> bool:
-    return session.sent and (session.status is None or session.status in _RETRYABLE)
+def _export(exporter: OTLPSpanExporter, session: OneTry, spans: list[ReadableSpan]) -> bool:
+    """Sends spans once. Returns whether they were accepted; session knows what else came of it."""
+    try:
+        if exporter.export(spans) is SpanExportResult.SUCCESS:
+            return True
+        if session.sent:
+            return False
+        # They could not be encoded. Any program can give OpenTelemetry names that are no text, or no UTF-8.
+        return exporter.export([_CLEANER.span(span) for span in spans]) is SpanExportResult.SUCCESS
+    except BaseException as error:  # noqa: BLE001 - of the program, such as sys.exit for a name
+        failed("encode spans", error)
+        return False
+
+
+_CLEANER = Rewriter(utf8)
+
+
+def _log_drop(why: str) -> None:
+    warn("spans are dropped: %s (logged once; see looptrace.dropped())", why)
 
 
 def _flush_at_child_exit(processor: QueueProcessor) -> None:
@@ -431,7 +519,7 @@ def _flush_at_child_exit(processor: QueueProcessor) -> None:
 
 def _size(span: ReadableSpan) -> int:
     """Estimates the size of a span in bytes: its strings, and a constant for everything else."""
-    size = 1024 + _length(span.attributes)
+    size = 1024 + _length(span.attributes) + (len(span.name) if isinstance(span.name, str) else 0)
     for event in span.events:
         size += _length(event.attributes)
     return size
