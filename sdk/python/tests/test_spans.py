@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import uuid
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import pytest
@@ -75,6 +76,121 @@ async def test_scopes(recorded: Recorded, receiver: Receiver) -> None:
     root = receiver.named("root").attributes
     assert root["user.id"] == "u", "the open span gets the attributes too"
     assert "looptrace.metadata.number" not in receiver.named("after").attributes
+
+
+def elsewhere(call: Callable[..., Any], *args: Any) -> Any:
+    """Calls a function in a thread of its own."""
+    with ThreadPoolExecutor(1) as threads:
+        return threads.submit(call, *args).result()
+
+
+def close(*blocks: Any) -> None:
+    for block in blocks:
+        block.__exit__(None, None, None)
+
+
+@pytest.mark.parametrize("order", [1, -1], ids=["outer first", "inner first"])
+def test_blocks_closed_in_another_thread(recorded: Recorded, receiver: Receiver, order: int) -> None:
+    with looptrace.span("around"):
+        blocks: list[Any] = [
+            looptrace.session("s"),
+            looptrace.span("outer"),
+            looptrace.tags("t"),
+            looptrace.span("inner"),
+        ]
+        for block in blocks:
+            block.__enter__()
+        elsewhere(close, *blocks[::order])
+        assert looptrace.current_run_id() == receiver_id(trace.get_current_span())
+        with looptrace.span("later"):
+            pass
+        trace.get_tracer("app").start_span("of others").end()
+    assert looptrace.current_run_id() is None
+    with looptrace.span("own run"):
+        pass
+    recorded()
+    around = receiver.named("around")
+    for name in ("later", "of others"):
+        assert receiver.named(name).parent_id == around.span_id
+        assert receiver.named(name).attributes.keys().isdisjoint({"session.id", "looptrace.tags"})
+    assert receiver.named("own run").parent_id == ""
+    assert receiver.named("inner").parent_id == receiver.named("outer").span_id
+
+
+def receiver_id(span: trace.Span) -> str:
+    return str(uuid.UUID(int=span.get_span_context().trace_id))
+
+
+def test_a_scope_closed_in_another_thread(recorded: Recorded, receiver: Receiver) -> None:
+    scope = looptrace.user("ada")
+    scope.__enter__()
+    elsewhere(close, scope)
+    trace.get_tracer("app").start_span("of others").end()
+    with looptrace.user("bob"), looptrace.span("ours"):
+        pass
+    recorded()
+    assert "user.id" not in receiver.named("of others").attributes
+    assert receiver.named("ours").attributes["user.id"] == "bob"
+
+
+def test_a_block_is_current_while_one_within_is_closed_elsewhere(recorded: Recorded, receiver: Receiver) -> None:
+    with looptrace.span("outer"):
+        inner = looptrace.span("inner")
+        inner.__enter__()
+        elsewhere(close, inner)
+        assert looptrace.current_run_id() is not None
+        looptrace.score("of outer", 1)
+        with looptrace.span("later"):
+            pass
+    recorded()
+    assert receiver.named("later").parent_id == receiver.named("outer").span_id
+    assert [attributes["gen_ai.evaluation.name"] for _, attributes in receiver.named("outer").events] == ["of outer"]
+
+
+async def test_a_block_closed_in_another_task(recorded: Recorded, receiver: Receiver) -> None:
+    """Tasks that began while the block was open belong to it, even if they go on after it."""
+    go_on = asyncio.Event()
+
+    async def background() -> None:
+        await go_on.wait()
+        with looptrace.span("background"):
+            pass
+
+    async def closer(block: looptrace.SpanScope) -> None:
+        await block.__aexit__(None, None, None)
+        assert looptrace.current_run_id() is None
+
+    block = looptrace.span("request")
+    await block.__aenter__()
+    task = asyncio.create_task(background())
+    await asyncio.create_task(closer(block))
+    with looptrace.span("later"):
+        pass
+    go_on.set()
+    await task
+    recorded()
+    assert receiver.named("later").parent_id == ""
+    assert receiver.named("background").parent_id == receiver.named("request").span_id
+
+
+def test_a_generator_of_which_each_step_has_a_thread(recorded: Recorded, receiver: Receiver) -> None:
+    @looptrace.agent
+    def answer() -> Iterator[str]:
+        with looptrace.session("s"), looptrace.span("retrieve"):
+            yield "a"
+        with looptrace.span("generate"):
+            yield "b"
+        with looptrace.span("check"):
+            pass
+
+    stream = answer()
+    assert [elsewhere(next, stream, None) for _ in range(3)] == ["a", "b", None]
+    recorded()
+    agent = receiver.named("invoke_agent answer")
+    for name in ("retrieve", "generate", "check"):
+        assert receiver.named(name).parent_id == agent.span_id
+    assert "session.id" in receiver.named("retrieve").attributes
+    assert "session.id" not in receiver.named("generate").attributes
 
 
 def test_scores(recorded: Recorded, receiver: Receiver) -> None:

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from types import TracebackType
-from typing import Any
+from typing import Any, TypeAlias
 
 from opentelemetry import context as otel_context
 from opentelemetry import trace
@@ -26,12 +26,62 @@ _PROMPT_KEY = otel_context.create_key("looptrace-prompt")
 _MAX_LENGTH = 4096
 
 
+class Attached(Context):
+    """A context that a block of this package attached."""
+
+    # What detaches the block, if another thread or task closed it than opened it. There it has no effect.
+    left: Any = None
+
+
+def current() -> Context:
+    """Returns the current context, after it has detached blocks that another thread or task closed."""
+    context = otel_context.get_current()
+    while isinstance(context, Attached) and (token := context.left) is not None:
+        try:
+            token.var.reset(token)
+        except (ValueError, RuntimeError):
+            # This thread or task got a copy of the context while the block was open. What it starts belongs there.
+            break
+        context.left = None
+        context = otel_context.get_current()
+    return context
+
+
+# What detaches a context: its token, and itself.
+Attachment: TypeAlias = tuple[Any, Context]
+
+
+def attach(context: Context | None) -> Attachment | None:
+    """Makes the context the current one."""
+    return None if context is None else (otel_context.attach(context), context)
+
+
+def detach(attached: Attachment | None) -> None:
+    if attached is None:
+        return
+    token, context = attached
+    try:
+        token.var.reset(token)
+    except ValueError:
+        # Another thread or task closes the block than opened it, as happens to generators.
+        if otel_context.get_current() is context:
+            otel_context.attach(Context() if token.old_value is token.MISSING else token.old_value)
+        if isinstance(context, Attached):
+            context.left = token
+    except (RuntimeError, AttributeError):
+        pass  # it is detached, or the program has another implementation of contexts
+
+
+def _value(key: str, context: Context | None) -> object:
+    if context is None:
+        return current().get(key)
+    # A framework that sets the parent explicitly may have created the context without the current values.
+    return current().get(key) if (found := context.get(key)) is None else found
+
+
 def scoped(context: Context | None = None) -> dict[str, AttributeValue]:
     """Returns the attributes of the open scopes in the context, by default the current one."""
-    found = otel_context.get_value(_KEY, context)
-    if found is None and context is not None:
-        # A framework that sets the parent explicitly may have created the context without the current values.
-        found = otel_context.get_value(_KEY)
+    found = _value(_KEY, context)
     return found if isinstance(found, dict) else {}
 
 
@@ -48,9 +98,7 @@ class _PromptScope:
 
 def prompt_attributes(context: Context | None) -> Mapping[str, AttributeValue] | None:
     """Returns the attributes of the innermost open prompt scope."""
-    found = otel_context.get_value(_PROMPT_KEY, context)
-    if found is None and context is not None:
-        found = otel_context.get_value(_PROMPT_KEY)
+    found = _value(_PROMPT_KEY, context)
     return found.attributes if isinstance(found, _PromptScope) else None
 
 
@@ -58,7 +106,7 @@ def enter_prompt(owner: object, attributes: Mapping[str, AttributeValue]) -> Non
     """Opens a prompt scope. Several threads and tasks may have one of the same owner open, so it is kept in the context
     and not in the owner."""
     try:
-        outer = otel_context.get_current()
+        outer = current()
         otel_context.attach(otel_context.set_value(_PROMPT_KEY, _PromptScope(owner, attributes, outer), outer))
     except Exception as error:  # noqa: BLE001 - must not raise into user code
         failed("open the scope of a prompt", error)
@@ -74,21 +122,12 @@ def exit_prompt(owner: object) -> None:
         failed("close the scope of a prompt", error)
 
 
-def detach(token: Any) -> None:
-    """Detaches the context. A token of a different context is ignored. This happens when a different task closes an
-    asynchronous generator."""
-    try:  # noqa: SIM105 - contextlib.suppress is slower than the rest of this function
-        token.var.reset(token)
-    except (ValueError, RuntimeError, AttributeError):
-        pass
-
-
 class Scope:
     """A context manager for `with` and `async with`. It is reusable but not reentrant."""
 
     def __init__(self, attributes: Mapping[str, AttributeValue]) -> None:
         self._attributes = attributes
-        self._token: Any = None
+        self._attached: Attachment | None = None
 
     def __enter__(self) -> None:
         try:
@@ -96,21 +135,18 @@ class Scope:
             attributes = {**outer, **self._attributes}
             if (added := self._attributes.get(_keys.TAGS)) is not None:
                 attributes[_keys.TAGS] = _joined(outer.get(_keys.TAGS), added)
-            current = trace.get_current_span()
-            if current.is_recording():
-                current.set_attributes(
-                    {key: attributes[key] for key in self._attributes},
-                )
-            self._token = otel_context.attach(otel_context.set_value(_KEY, attributes))
+            span = trace.get_current_span()
+            if span.is_recording():
+                span.set_attributes({key: attributes[key] for key in self._attributes})
+            self._attached = attach(Attached(otel_context.set_value(_KEY, attributes)))
         except Exception as error:  # noqa: BLE001 - must not raise into user code
             failed("open a scope", error)
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
     ) -> None:
-        token, self._token = self._token, None
-        if token is not None:
-            detach(token)
+        attached, self._attached = self._attached, None
+        detach(attached)
 
     async def __aenter__(self) -> None:
         self.__enter__()

@@ -11,7 +11,7 @@ from typing import Any, ParamSpec, TypeAlias, TypeVar, overload
 from opentelemetry import context as otel_context
 
 from . import _keys
-from ._context import detach
+from ._context import Attachment, attach, detach
 from ._json import cut, to_json
 from ._log import failed
 from ._spans import Kind, Span, attributes_of, begin
@@ -88,14 +88,14 @@ def _record(function: Callable[..., Any], kind: str, name: str | None) -> Any:
 
     def call(*args: Any, **kwargs: Any) -> Any:
         span = step.begin(args, kwargs)
-        token = _enter(span)
+        attached = attach(span.context)
         try:
             result = function(*args, **kwargs)
         except BaseException as error:
             span.fail(error)
             raise
         finally:
-            _leave(token)
+            detach(attached)
         # A plain function may return a generator or coroutine. The span stays open until that ends.
         if (drive := _DRIVERS.get(type(result))) is not None:
             return drive(lambda: (result, span))()
@@ -109,21 +109,11 @@ def _record(function: Callable[..., Any], kind: str, name: str | None) -> Any:
     return functools.wraps(function)(call)
 
 
-def _enter(span: Span) -> Any:
-    context = span.context
-    return None if context is None else otel_context.attach(context)
-
-
-def _leave(token: Any) -> None:
-    if token is not None:
-        detach(token)
-
-
-def _pause(span: Span, token: Any) -> None:
+def _pause(span: Span, attached: Attachment | None) -> None:
     """Detaches a generator's context and saves it, because the generator may have entered a scope."""
-    if token is not None:
+    if attached is not None:
         span.keep_context(otel_context.get_current())
-        detach(token)
+        detach(attached)
 
 
 _Start: TypeAlias = "Callable[..., tuple[Any, Span]]"
@@ -134,14 +124,14 @@ def _coroutine(start: _Start) -> Callable[..., Any]:
 
     async def coroutine(*args: Any, **kwargs: Any) -> Any:
         begun, span = start(*args, **kwargs)
-        token = _enter(span)
+        attached = attach(span.context)
         try:
             result = await begun
         except BaseException as error:
             span.fail(error)
             raise
         finally:
-            _leave(token)
+            detach(attached)
         span.set_output(result)
         span.finish()
         return result
@@ -159,7 +149,7 @@ def _generator(start: _Start) -> Callable[..., Any]:
         items = _Items()
         advance, given = begun.send, None
         while True:
-            token = _enter(span)
+            attached = attach(span.context)
             try:
                 item = advance(given)
             except StopIteration as end:
@@ -171,7 +161,7 @@ def _generator(start: _Start) -> Callable[..., Any]:
                 span.fail(error)
                 raise
             finally:
-                _pause(span, token)
+                _pause(span, attached)
             items.add(item)
             try:
                 advance, given = begun.send, (yield item)
@@ -187,14 +177,14 @@ def _generator(start: _Start) -> Callable[..., Any]:
 
 def _close(generator: Generator[Any, Any, Any], span: Span, items: _Items, closing: GeneratorExit) -> None:
     span.set_output(items.output())
-    token = _enter(span)
+    attached = attach(span.context)
     try:
         generator.close()
     except BaseException as error:
         span.fail(error)
         raise
     finally:
-        _leave(token)
+        detach(attached)
     span.fail(closing)
 
 
@@ -206,7 +196,7 @@ def _asynchronous_generator(start: _Start) -> Callable[..., Any]:
         items = _Items()
         advance, given = begun.asend, None
         while True:
-            token = _enter(span)
+            attached = attach(span.context)
             try:
                 item = await advance(given)
             except StopAsyncIteration:
@@ -218,7 +208,7 @@ def _asynchronous_generator(start: _Start) -> Callable[..., Any]:
                 span.fail(error)
                 raise
             finally:
-                _pause(span, token)
+                _pause(span, attached)
             items.add(item)
             try:
                 advance, given = begun.asend, (yield item)
@@ -233,14 +223,14 @@ def _asynchronous_generator(start: _Start) -> Callable[..., Any]:
 
 async def _aclose(generator: AsyncGenerator[Any, Any], span: Span, items: _Items, closing: GeneratorExit) -> None:
     span.set_output(items.output())
-    token = _enter(span)
+    attached = attach(span.context)
     try:
         await generator.aclose()
     except BaseException as error:
         span.fail(error)
         raise
     finally:
-        _leave(token)
+        detach(attached)
     span.fail(closing)
 
 

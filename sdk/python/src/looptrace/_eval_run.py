@@ -14,13 +14,12 @@ from concurrent.futures import Executor
 from contextlib import contextmanager
 from typing import Any
 
-from opentelemetry import context as otel_context
 from opentelemetry import trace
 
 from . import _keys
 from ._config import Config
 from ._content import redacting
-from ._context import Scope
+from ._context import Attachment, Scope, attach
 from ._dataset_items import Item, plain
 from ._eval_binding import Parameters, members_of, task_values
 from ._eval_grade import MAX_TEXT, GradedRun, Graders, Score, code_of, grader_failed, grader_values, read_score
@@ -38,9 +37,9 @@ def scope_of(eval_run_id: str | None, item: Item, repeat: int) -> Scope:
     return Scope({_keys.SOURCE: "evaluation", **named, _keys.METADATA + "repeat": repeat})
 
 
-def start_of_run() -> object:
-    """Makes what comes a run of its own, also within another run. Returns what ends it, for otel_context.detach."""
-    return otel_context.attach(trace.set_span_in_context(trace.INVALID_SPAN))
+def start_of_run() -> Attachment | None:
+    """Makes what comes a run of its own, also within another run. Returns what ends it, for detach."""
+    return attach(trace.set_span_in_context(trace.INVALID_SPAN))
 
 
 @contextmanager

@@ -7,16 +7,15 @@ import re
 import uuid
 from collections.abc import Mapping
 from types import TracebackType
-from typing import Any, Literal, TypeAlias
+from typing import Literal, TypeAlias
 
-from opentelemetry import context as otel_context
 from opentelemetry import trace
 from opentelemetry.context import Context
 from opentelemetry.trace import Status, StatusCode
 from opentelemetry.util.types import AttributeValue
 
 from . import _keys
-from ._context import detach
+from ._context import Attached, Attachment, attach, current, detach
 from ._exceptions import ending, message_of, stack_of, type_of
 from ._json import cut, to_attribute, to_text
 from ._log import failed
@@ -51,19 +50,19 @@ def attributes_of(kind: str, name: str) -> dict[str, AttributeValue]:
 
 def current_span(context: Context | None = None) -> trace.Span:
     """Returns the innermost open span, from the context or from a framework that does not use the context."""
-    current = trace.get_current_span(context)
+    span = trace.get_current_span(current() if context is None else context)
     if state.framework_span is None:
-        return current
+        return span
     try:
         other = state.framework_span()
     except Exception as error:  # noqa: BLE001 - depends on internals of the framework
         failed("find a framework's span", error)
-        return current
+        return span
     if other is None or not other.is_recording():
-        return current
+        return span
     # Both are open, so the one that started later is the inner one.
-    later = getattr(other, "start_time", 0) > (getattr(current, "start_time", 0) or 0)
-    return other if later or not current.get_span_context().is_valid else current
+    later = getattr(other, "start_time", 0) > (getattr(span, "start_time", 0) or 0)
+    return other if later or not span.get_span_context().is_valid else span
 
 
 class Span:
@@ -188,11 +187,11 @@ def begin(name: str, kind: str, attributes: Mapping[str, AttributeValue]) -> Spa
     try:
         if (running := state.running) is None:
             return _NOTHING
-        context = otel_context.get_current()
+        context = current()
         if state.framework_span is not None and (inner := current_span(context)) is not trace.get_current_span(context):
             context = trace.set_span_in_context(inner, context)
         span = running.tracer.start_span(name, context=context, attributes=attributes)
-        return Span(span, trace.set_span_in_context(span, context), kind)
+        return Span(span, Attached(trace.set_span_in_context(span, context)), kind)
     except Exception as error:  # noqa: BLE001 - must not raise into user code
         failed("start a span", error)
         return _NOTHING
@@ -204,27 +203,25 @@ class SpanScope:
     def __init__(self, name: str, kind: str, given: bool, value: object) -> None:
         self._name, self._kind, self._given, self._value = name, kind, given, value
         self._span = _NOTHING
-        self._token: Any = None
+        self._attached: Attachment | None = None
 
     def __enter__(self) -> Span:
         self._span = begin(str(self._name), self._kind, attributes_of(self._kind, str(self._name)))
         if self._given:
             self._span.set_input(self._value)
-        if self._span.context is not None:
-            self._token = otel_context.attach(self._span.context)
+        self._attached = attach(self._span.context)
         return self._span
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
     ) -> None:
-        span, token = self._span, self._token
-        self._span, self._token = _NOTHING, None
+        span, attached = self._span, self._attached
+        self._span, self._attached = _NOTHING, None
         if error is None:
             span.finish()
         else:
             span.fail(error)
-        if token is not None:
-            detach(token)
+        detach(attached)
 
     async def __aenter__(self) -> Span:
         return self.__enter__()

@@ -104,7 +104,7 @@ class Case:
     @contextmanager
     def _recording(self) -> Iterator[None]:
         self.output, self.run_id, self._scores = _UNSET, None, []  # it may be run again
-        token = start_of_run()
+        attachment = start_of_run()
         began = time.perf_counter()
         try:
             with (
@@ -122,7 +122,7 @@ class Case:
                     if self.output is not _UNSET:
                         step.set_output(self.output)
         finally:
-            detach(token)
+            detach(attachment)
 
     def result(self, call: pytest.CallInfo[None]) -> CaseResult | None:
         """Returns the result of a phase of the test, or None if it has none or the test was skipped."""
