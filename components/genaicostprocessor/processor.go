@@ -148,6 +148,7 @@ func price(span ptrace.Span, matcher *prices.Matcher) outcome {
 	var call prices.Call
 	var hasTokens, hasCost, computed, notCounted, leftover bool
 	var others int64
+	var sent float64
 	for key, value := range attributes.All() {
 		switch key {
 		case runmodel.KeyInputTokens:
@@ -171,7 +172,9 @@ func price(span ptrace.Span, matcher *prices.Matcher) outcome {
 		case runmodel.KeyResponseModel:
 			call.ResponseModel = text(value)
 		case runmodel.KeyCostUSD:
-			hasCost = isAmount(value)
+			if hasCost = isAmount(value); hasCost {
+				sent = amountOf(value)
+			}
 		case runmodel.KeyCostSource:
 			leftover = true
 			computed = text(value) == runmodel.CostComputed
@@ -186,6 +189,10 @@ func price(span ptrace.Span, matcher *prices.Matcher) outcome {
 		return outcomeComputed // an earlier instance of this processor computed it
 	case hasCost:
 		attributes.PutStr(runmodel.KeyCostSource, runmodel.CostSent)
+		if hasTokens && others == 0 && matcher != nil {
+			call.Start = startOf(span)
+			compare(attributes, sent, matcher.Price(&call), call.Usage)
+		}
 		return outcomeSent
 	}
 	if leftover { // it belongs to no cost
@@ -211,6 +218,18 @@ func price(span ptrace.Span, matcher *prices.Matcher) outcome {
 	attributes.PutStr(runmodel.KeyCostSource, runmodel.CostComputed)
 	attributes.PutStr(runmodel.KeyPriceVersion, found.Version)
 	return outcomeComputed
+}
+
+// compare keeps what a call costs by a price, if the client sent another cost: one of the two counts wrong.
+func compare(attributes pcommon.Map, sent float64, price *prices.Price, usage prices.Usage) {
+	if price == nil {
+		return
+	}
+	if computed := price.Cost(usage); runmodel.CostsDiffer(sent, computed) {
+		attributes.PutDouble(runmodel.KeyComputedCostUSD, computed)
+	} else {
+		attributes.Remove(runmodel.KeyComputedCostUSD)
+	}
 }
 
 // startOf returns the start of a call, else its end, else now.
@@ -261,6 +280,13 @@ func isAmount(value pcommon.Value) bool {
 	default:
 		return false
 	}
+}
+
+func amountOf(value pcommon.Value) float64 {
+	if value.Type() == pcommon.ValueTypeInt {
+		return float64(value.Int())
+	}
+	return value.Double()
 }
 
 func modelOf(span ptrace.Span) string {

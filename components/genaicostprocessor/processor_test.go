@@ -69,7 +69,7 @@ func TestCosts(t *testing.T) {
 	}
 	for name, test := range map[string]struct {
 		span map[string]any
-		want map[string]any // of the three attributes of a cost
+		want map[string]any // of the attributes of a cost
 	}{
 		"computed": {call(nil), map[string]any{
 			runmodel.KeyCostUSD: 0.0075, runmodel.KeyCostSource: "computed", runmodel.KeyPriceVersion: version,
@@ -96,11 +96,18 @@ func TestCosts(t *testing.T) {
 			runmodel.KeyCostUSD: 0.0, runmodel.KeyCostSource: "computed", runmodel.KeyPriceVersion: version,
 		}},
 		"sent": {call(map[string]any{runmodel.KeyCostUSD: 0.5}), map[string]any{
+			runmodel.KeyCostUSD: 0.5, runmodel.KeyCostSource: "sent", runmodel.KeyComputedCostUSD: 0.0075,
+		}},
+		"sent and rounded": {call(map[string]any{runmodel.KeyCostUSD: 0.00753}), map[string]any{
+			runmodel.KeyCostUSD: 0.00753, runmodel.KeyCostSource: "sent",
+		}},
+		"sent for a model without a price": {call(map[string]any{runmodel.KeyCostUSD: 0.5, runmodel.KeyRequestModel: "nobody-knows"}), map[string]any{
 			runmodel.KeyCostUSD: 0.5, runmodel.KeyCostSource: "sent",
 		}},
 		"sent as nothing": {call(map[string]any{runmodel.KeyCostUSD: int64(0)}), map[string]any{
-			runmodel.KeyCostUSD: int64(0), runmodel.KeyCostSource: "sent",
+			runmodel.KeyCostUSD: int64(0), runmodel.KeyCostSource: "sent", runmodel.KeyComputedCostUSD: 0.0075,
 		}},
+		"not itemised": {call(map[string]any{runmodel.KeyOtherTokens: int64(10)}), map[string]any{}},
 		"computed before": {call(map[string]any{
 			runmodel.KeyCostUSD: 0.5, runmodel.KeyCostSource: "computed", runmodel.KeyPriceVersion: "project:3",
 		}), map[string]any{runmodel.KeyCostUSD: 0.5, runmodel.KeyCostSource: "computed", runmodel.KeyPriceVersion: "project:3"}},
@@ -132,16 +139,18 @@ func TestCosts(t *testing.T) {
 		require.NoError(t, p.ConsumeTraces(t.Context(), spanOf(test.span)), name)
 		attributes := sink.AllTraces()[0].ResourceSpans().At(0).ScopeSpans().At(0).Spans().At(0).Attributes().AsRaw()
 		got := map[string]any{}
-		for _, key := range []string{runmodel.KeyCostUSD, runmodel.KeyCostSource, runmodel.KeyPriceVersion} {
+		for _, key := range []string{runmodel.KeyCostUSD, runmodel.KeyCostSource, runmodel.KeyPriceVersion, runmodel.KeyComputedCostUSD} {
 			if value, ok := attributes[key]; ok {
 				got[key] = value
 				delete(attributes, key)
 			}
 			delete(test.span, key)
 		}
-		if want, ok := test.want[runmodel.KeyCostUSD].(float64); ok && want > 0 {
-			assert.InEpsilon(t, want, got[runmodel.KeyCostUSD], 1e-12, name)
-			got[runmodel.KeyCostUSD] = want
+		for _, key := range []string{runmodel.KeyCostUSD, runmodel.KeyComputedCostUSD} {
+			if want, ok := test.want[key].(float64); ok && want > 0 {
+				assert.InEpsilon(t, want, got[key], 1e-12, name)
+				got[key] = want
+			}
 		}
 		assert.Equal(t, test.want, got, name)
 		assert.Len(t, attributes, len(test.span), "%s: of %d attributes none else is touched", name, before)

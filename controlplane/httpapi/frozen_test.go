@@ -100,6 +100,7 @@ func TestFrozenStores(t *testing.T) {
 		{path: "/v1/runs/" + run + "/diff/" + run, runs: true},
 		{path: "/v1/runs/" + run + "/scores", runs: true},
 		{path: in + "/prices/_unpriced", runs: true},
+		{path: in + "/prices/_differences", runs: true},
 		{path: in + "/contents", runs: true},
 		{path: workspace + "/contents", runs: true},
 		{path: organization + "/contents", runs: true},

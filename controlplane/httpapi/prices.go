@@ -7,6 +7,7 @@ import (
 	"github.com/looptrace/looptrace/controlplane/httpapi/contract"
 	"github.com/looptrace/looptrace/controlplane/pricing"
 	"github.com/looptrace/looptrace/internal/prices"
+	"github.com/looptrace/looptrace/internal/runmodel"
 )
 
 type priceHandlers struct {
@@ -73,6 +74,22 @@ func (h priceHandlers) ListUnpricedModels(ctx context.Context, _ contract.ListUn
 		data[i] = contract.UnpricedModel{Provider: m.Provider, Model: m.Model, SpanCount: count(m.Spans), LastSeen: m.LastSeen.UTC()}
 	}
 	return contract.ListUnpricedModels200JSONResponse{Data: data}, nil
+}
+
+// ListCostDifferences lists clients whose costs differ from the computed ones.
+func (h priceHandlers) ListCostDifferences(ctx context.Context, _ contract.ListCostDifferencesRequestObject) (contract.ListCostDifferencesResponseObject, error) {
+	differences, err := h.pricing.Differences(ctx, grantOf(ctx))
+	if err != nil {
+		return nil, err
+	}
+	data := make([]contract.CostDifference, len(differences))
+	for i, d := range differences {
+		data[i] = contract.CostDifference{
+			Client: d.Client, Version: d.Version, Model: d.Model, SpanCount: count(d.Spans), SentUsd: runmodel.RoundUSD(d.Sent, 15),
+			ComputedUsd: runmodel.RoundUSD(d.Computed, 15), LastSeen: d.LastSeen.UTC(),
+		}
+	}
+	return contract.ListCostDifferences200JSONResponse{Data: data}, nil
 }
 
 func overrideOf(body *contract.PriceWrite) prices.Override {

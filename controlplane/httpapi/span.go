@@ -3,6 +3,7 @@ package httpapi
 import (
 	"fmt"
 	"math"
+	"strconv"
 
 	"github.com/google/uuid"
 
@@ -46,6 +47,9 @@ func spanOf(s *runs.Span, whole bool) (contract.Span, error) {
 	}
 	if !whole {
 		return span, nil
+	}
+	if computed, err := strconv.ParseFloat(s.AttributesJSON[runmodel.KeyComputedCostUSD], 64); err == nil {
+		span.ComputedCostUsd = &computed
 	}
 	span.ScopeName, span.ScopeVersion = known(s.ScopeName), known(s.ScopeVersion)
 	span.Attributes, span.ResourceAttributes = object(s.Attributes), object(s.ResourceAttributes)

@@ -172,3 +172,38 @@ func TestUnpricedModels(t *testing.T) {
 	apitest.Must[contract.Price](t, e.Do(t, http.MethodPost, path, contract.PriceWrite{Model: "acme-*", Input: 1}, apitest.Cookie(owner)), http.StatusCreated)
 	assert.Empty(t, unpriced())
 }
+
+// TestCostDifferences lists clients whose costs differ from the computed ones by version and model, the largest difference first.
+func TestCostDifferences(t *testing.T) {
+	t.Parallel()
+	address := engines.ClickHouse(t)
+	e := apitest.NewOn(t, engines.Postgres(t), address)
+	owner, project := e.SetUp(t)
+	now := time.Now().UTC().Truncate(time.Second)
+	var spans []runmodel.Span
+	add := func(release, model string, sent float64, computed string, ago time.Duration) {
+		span := runmodel.Span{
+			ProjectID: project.Id, RunID: uuid.New(), SpanID: 1, Version: uint64(len(spans) + 1), StartTime: now.Add(-ago), EndTime: runmodel.Epoch, Kind: "llm",
+			Framework: "claude-code", Release: release, ResponseModel: model, CostUSD: &sent, CostSource: runmodel.CostSent,
+		}
+		if computed != "" {
+			span.AttributesJSON = map[string]string{runmodel.KeyComputedCostUSD: computed}
+		}
+		spans = append(spans, span)
+	}
+	add("2.2", "m", 1, "7", time.Hour)
+	add("2.2", "m", 1, "7", 2*time.Hour)
+	add("2.1", "m", 1, "", time.Hour)
+	add("2.2", "other", 1, "1.5", time.Hour)
+	add("2.2", "old", 1, "9", 8*24*time.Hour)
+	apitest.StoreSpans(t, address, spans[:1], spans[1:2], spans[2:3], spans[3:4], spans[4:])
+	path := "/v1/projects/" + project.Id.String() + "/prices/_differences"
+	assert.Equal(t, []contract.CostDifference{
+		{Client: "claude-code", Version: "2.2", Model: "m", SpanCount: 2, SentUsd: 2, ComputedUsd: 14, LastSeen: now.Add(-time.Hour)},
+		{Client: "claude-code", Version: "2.2", Model: "other", SpanCount: 1, SentUsd: 1, ComputedUsd: 1.5, LastSeen: now.Add(-time.Hour)},
+	}, apitest.Must[contract.CostDifferences](t, e.Do(t, http.MethodGet, path, nil, apitest.Cookie(owner)), http.StatusOK).Data)
+	span := apitest.Must[contract.Span](t, e.Do(t, http.MethodGet, "/v1/runs/"+spans[0].RunID.String()+"/spans/0000000000000001", nil, apitest.Cookie(owner)), http.StatusOK)
+	require.NotNil(t, span.ComputedCostUsd)
+	assert.InDelta(t, 7, *span.ComputedCostUsd, 1e-9)
+	assert.NotContains(t, *span.Attributes, runmodel.KeyComputedCostUSD, "it was not received")
+}

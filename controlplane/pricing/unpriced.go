@@ -11,13 +11,19 @@ import (
 	"github.com/looptrace/looptrace/internal/prices"
 )
 
-// runReader finds the models of stored spans that have no cost.
+// runReader finds the models of stored spans that have no cost, and the clients whose costs differ from the computed ones.
 type runReader interface {
 	UncostedModels(ctx context.Context, projects access.Projects, since time.Time) ([]runs.UncostedModel, error)
+	CostDifferences(ctx context.Context, projects access.Projects, since time.Time) ([]runs.CostDifference, error)
 }
 
-// unpricedPeriod is the period in which models without a price are searched.
+// unpricedPeriod is the period in which models without a price, and differences of costs, are searched.
 const unpricedPeriod = 7 * 24 * time.Hour
+
+// Differences returns the clients that sent the project other costs in the last 7 days than their tokens have by the prices.
+func (s *Service) Differences(ctx context.Context, grant access.Grant) ([]runs.CostDifference, error) {
+	return s.runs.CostDifferences(ctx, grant.Projects, s.now().Add(-unpricedPeriod))
+}
 
 // UnpricedModel is a model without a known price.
 type UnpricedModel struct {

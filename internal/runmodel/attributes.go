@@ -69,6 +69,7 @@ func (s *Span) RestoreAttributes() map[string]any {
 		delete(attributes, key)
 	}
 	delete(attributes, KeyAdded)
+	delete(attributes, KeyComputedCostUSD)
 	for key, value := range attributes {
 		if replaced, ok := strings.CutPrefix(key, KeyOriginalPrefix); ok {
 			delete(attributes, key)

@@ -2,6 +2,7 @@ package runmodel
 
 import (
 	"cmp"
+	"math"
 	"strconv"
 )
 
@@ -12,6 +13,8 @@ const (
 	// KeyPriceVersion names the prices that a cost was computed with: the day of the price table, or `project:` and
 	// the revision of the project's own price.
 	KeyPriceVersion = "looptrace.price_version"
+	// KeyComputedCostUSD is what the tokens of a call cost by the prices, where the client sent another cost.
+	KeyComputedCostUSD = "looptrace.computed_cost_usd"
 )
 
 // Where a cost comes from, as the API names it.
@@ -22,6 +25,13 @@ const (
 	// folded span never has it.
 	CostWithdrawn = "withdrawn"
 )
+
+// CostsDiffer reports whether two costs of a call differ by more than rounding: by more than a hundredth, and more than a
+// millionth of a dollar.
+func CostsDiffer(a, b float64) bool {
+	const most, least = 0.01, 1e-6
+	return math.Abs(a-b) > max(most*max(a, b), least)
+}
 
 // RoundUSD rounds a sum of costs to some significant digits. A float64 prints 17, and each addition makes the last
 // ones wrong: 24 times 0.00035 prints as 0.008399999999999996. 15 digits are always exact.

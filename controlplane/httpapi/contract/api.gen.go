@@ -3409,6 +3409,29 @@ type Contents struct {
 	Workspaces int64 `json:"workspaces"`
 }
 
+// CostDifference defines model for CostDifference.
+type CostDifference struct {
+	// Client The framework, else the service. Empty if spans name neither.
+	Client string `json:"client"`
+
+	// ComputedUsd What the tokens cost by the prices.
+	ComputedUsd float64   `json:"computed_usd"`
+	LastSeen    time.Time `json:"last_seen"`
+	Model       string    `json:"model"`
+
+	// SentUsd What the client sent.
+	SentUsd   float64 `json:"sent_usd"`
+	SpanCount int64   `json:"span_count"`
+
+	// Version Of the service. Empty if unknown.
+	Version string `json:"version"`
+}
+
+// CostDifferences defines model for CostDifferences.
+type CostDifferences struct {
+	Data []CostDifference `json:"data"`
+}
+
 // CostSource `sent` by the client, or `computed` from the price table.
 type CostSource string
 
@@ -8564,10 +8587,13 @@ type Span struct {
 	// Attributes Span attributes as received, and those that rules in the configuration of the processor `genaisemconv` set. Attributes
 	// that members of the span or run contain are left out: messages, system instructions, tool definitions, arguments and
 	// result of a tool, and those of native runs (`looptrace.inputs`, `looptrace.tags` and so on).
-	Attributes     *map[string]interface{} `json:"attributes,omitempty"`
-	ConversationId *string                 `json:"conversation_id"`
-	CostSource     *CostSource             `json:"cost_source"`
-	CostUsd        *float64                `json:"cost_usd"`
+	Attributes *map[string]interface{} `json:"attributes,omitempty"`
+
+	// ComputedCostUsd What the tokens cost by the prices, if the client sent another cost.
+	ComputedCostUsd *float64    `json:"computed_cost_usd,omitempty"`
+	ConversationId  *string     `json:"conversation_id"`
+	CostSource      *CostSource `json:"cost_source"`
+	CostUsd         *float64    `json:"cost_usd"`
 
 	// Cut Other members that are cut here; absent if there are none. In a list without `full=true` a text has at most 1 KiB, those of errors
 	// and tools 2 KiB, and `finish_reasons` 4 KiB; `GET /v1/runs/{run_id}/spans/{span_id}` returns all.
@@ -11565,6 +11591,9 @@ type ServerInterface interface {
 	// CreatePrice Add a price to a project
 	// (POST /v1/projects/{project_id}/prices)
 	CreatePrice(c *gin.Context, projectId ProjectIDPath)
+	// ListCostDifferences List clients whose costs differ from the computed ones
+	// (GET /v1/projects/{project_id}/prices/_differences)
+	ListCostDifferences(c *gin.Context, projectId ProjectIDPath)
 	// ListUnpricedModels List used models without a known price
 	// (GET /v1/projects/{project_id}/prices/_unpriced)
 	ListUnpricedModels(c *gin.Context, projectId ProjectIDPath)
@@ -15983,6 +16012,31 @@ func (siw *ServerInterfaceWrapper) CreatePrice(c *gin.Context) {
 	}
 
 	siw.Handler.CreatePrice(c, projectId)
+}
+
+// ListCostDifferences operation middleware
+func (siw *ServerInterfaceWrapper) ListCostDifferences(c *gin.Context) {
+
+	var err error
+	_ = err
+
+	// ------------- Path parameter "project_id" -------------
+	var projectId ProjectIDPath
+
+	err = runtime.BindStyledParameterWithOptions("simple", "project_id", c.Param("project_id"), &projectId, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "uuid", ValueIsUnescaped: true})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter project_id: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		middleware(c)
+		if c.IsAborted() {
+			return
+		}
+	}
+
+	siw.Handler.ListCostDifferences(c, projectId)
 }
 
 // ListUnpricedModels operation middleware
@@ -20475,6 +20529,7 @@ func RegisterHandlersWithOptions(router gin.IRouter, si ServerInterface, options
 	router.PUT(options.BaseURL+"/v1/projects/:project_id/limits", wrapper.SetProjectLimits)
 	router.GET(options.BaseURL+"/v1/projects/:project_id/prices", wrapper.ListPrices)
 	router.POST(options.BaseURL+"/v1/projects/:project_id/prices", wrapper.CreatePrice)
+	router.GET(options.BaseURL+"/v1/projects/:project_id/prices/_differences", wrapper.ListCostDifferences)
 	router.GET(options.BaseURL+"/v1/projects/:project_id/prices/_unpriced", wrapper.ListUnpricedModels)
 	router.DELETE(options.BaseURL+"/v1/projects/:project_id/prices/:price_id", wrapper.DeletePrice)
 	router.PUT(options.BaseURL+"/v1/projects/:project_id/prices/:price_id", wrapper.SetPrice)
@@ -25799,6 +25854,45 @@ func (response CreatePricedefaultApplicationProblemPlusJSONResponse) VisitCreate
 	return err
 }
 
+type ListCostDifferencesRequestObject struct {
+	ProjectId ProjectIDPath `json:"project_id"`
+}
+
+type ListCostDifferencesResponseObject interface {
+	VisitListCostDifferencesResponse(w http.ResponseWriter) error
+}
+
+type ListCostDifferences200JSONResponse CostDifferences
+
+func (response ListCostDifferences200JSONResponse) VisitListCostDifferencesResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ListCostDifferencesdefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	StatusCode int
+}
+
+func (response ListCostDifferencesdefaultApplicationProblemPlusJSONResponse) VisitListCostDifferencesResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
 type ListUnpricedModelsRequestObject struct {
 	ProjectId ProjectIDPath `json:"project_id"`
 }
@@ -29448,6 +29542,9 @@ type StrictServerInterface interface {
 	// CreatePrice Add a price to a project
 	// (POST /v1/projects/{project_id}/prices)
 	CreatePrice(ctx context.Context, request CreatePriceRequestObject) (CreatePriceResponseObject, error)
+	// ListCostDifferences List clients whose costs differ from the computed ones
+	// (GET /v1/projects/{project_id}/prices/_differences)
+	ListCostDifferences(ctx context.Context, request ListCostDifferencesRequestObject) (ListCostDifferencesResponseObject, error)
 	// ListUnpricedModels List used models without a known price
 	// (GET /v1/projects/{project_id}/prices/_unpriced)
 	ListUnpricedModels(ctx context.Context, request ListUnpricedModelsRequestObject) (ListUnpricedModelsResponseObject, error)
@@ -33752,6 +33849,32 @@ func (sh *strictHandler) CreatePrice(ctx *gin.Context, projectId ProjectIDPath) 
 		sh.options.HandlerErrorFunc(ctx, err)
 	} else if validResponse, ok := response.(CreatePriceResponseObject); ok {
 		if err := validResponse.VisitCreatePriceResponse(ctx.Writer); err != nil {
+			sh.options.ResponseErrorHandlerFunc(ctx, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(ctx, fmt.Errorf("unexpected response type: %T", response))
+	}
+}
+
+// ListCostDifferences operation middleware
+func (sh *strictHandler) ListCostDifferences(ctx *gin.Context, projectId ProjectIDPath) {
+	var request ListCostDifferencesRequestObject
+
+	request.ProjectId = projectId
+
+	handler := func(ctx *gin.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.ListCostDifferences(ctx, request.(ListCostDifferencesRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "ListCostDifferences")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		sh.options.HandlerErrorFunc(ctx, err)
+	} else if validResponse, ok := response.(ListCostDifferencesResponseObject); ok {
+		if err := validResponse.VisitListCostDifferencesResponse(ctx.Writer); err != nil {
 			sh.options.ResponseErrorHandlerFunc(ctx, err)
 		}
 	} else if response != nil {

@@ -37,6 +37,20 @@ export function useUnpricedModels(projectId: string) {
   });
 }
 
+/** GET /v1/projects/{project_id}/prices/_differences: clients whose costs differ from the computed ones. */
+export function useCostDifferences(projectId: string) {
+  return useQuery({
+    queryKey: keys.prices.differences(projectId),
+    queryFn: ({ signal }) =>
+      unwrap(
+        client.GET("/v1/projects/{project_id}/prices/_differences", {
+          params: { path: { project_id: projectId } },
+          signal,
+        }),
+      ),
+  });
+}
+
 /** Creates a project price, or replaces the one with the id. */
 export function useSavePrice(projectId: string) {
   return useInvalidatingMutation(

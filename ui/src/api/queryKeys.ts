@@ -81,6 +81,7 @@ export const keys = {
     all: prices,
     list: (projectId: string, search: string) => [...prices(projectId), "list", search] as const,
     unpriced: (projectId: string) => [...prices(projectId), "unpriced"] as const,
+    differences: (projectId: string) => [...prices(projectId), "differences"] as const,
   },
   runs: {
     scoredLists: scoredRunLists,

@@ -2241,6 +2241,29 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/projects/{project_id}/prices/_differences": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List clients whose costs differ from the computed ones
+         * @description Covers the spans of the last 7 days whose client sent a cost that differs by more than a hundredth from what their tokens cost by the
+         *     prices, the largest difference first, at most 200. One of the two counts wrong, or a price has changed.
+         *
+         *     Requires the scope `runs:read`.
+         */
+        get: operations["listCostDifferences"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/projects/{project_id}/prices/{price_id}": {
         parameters: {
             query?: never;
@@ -7380,6 +7403,30 @@ export interface components {
             /** @description The day on which the price table was last checked. */
             table_version: string;
         };
+        CostDifference: {
+            /** @description The framework, else the service. Empty if spans name neither. */
+            client: string;
+            /** @description Of the service. Empty if unknown. */
+            version: string;
+            model: string;
+            /** Format: int64 */
+            span_count: number;
+            /**
+             * Format: double
+             * @description What the client sent.
+             */
+            sent_usd: number;
+            /**
+             * Format: double
+             * @description What the tokens cost by the prices.
+             */
+            computed_usd: number;
+            /** Format: date-time */
+            last_seen: string;
+        };
+        CostDifferences: {
+            data: components["schemas"]["CostDifference"][];
+        };
         UnpricedModel: {
             /** @description Empty if spans do not name it. */
             provider: string;
@@ -9482,6 +9529,11 @@ export interface components {
             prompt: components["schemas"]["PromptRef"] | null;
             /** @description At most the newest 100. */
             scores: components["schemas"]["Score"][];
+            /**
+             * Format: double
+             * @description What the tokens cost by the prices, if the client sent another cost.
+             */
+            computed_cost_usd?: number;
             /**
              * @description Span attributes as received, and those that rules in the configuration of the processor `genaisemconv` set. Attributes
              *     that members of the span or run contain are left out: messages, system instructions, tool definitions, arguments and
@@ -13432,6 +13484,29 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["UnpricedModels"];
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    listCostDifferences: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                project_id: components["parameters"]["ProjectIDPath"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The differences. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["CostDifferences"];
                 };
             };
             default: components["responses"]["Problem"];

@@ -2,12 +2,12 @@ import { Anchor, Button, Menu, Title } from "@mantine/core";
 import { useDebouncedValue } from "@mantine/hooks";
 import { IconPencil, IconPlus, IconTrash } from "@tabler/icons-react";
 import { useState } from "react";
-import { useDeletePrice, usePrices, useUnpricedModels } from "@/api/prices";
+import { useCostDifferences, useDeletePrice, usePrices, useUnpricedModels } from "@/api/prices";
 import type { Price } from "@/api/types";
 import { Ago } from "@/components/Ago";
 import { ConfirmDialog } from "@/components/ConfirmDialog";
 import { DataTable } from "@/components/DataTable";
-import { formatCount } from "@/components/format";
+import { formatCost, formatCount } from "@/components/format";
 import { ListPage } from "@/components/ListPage";
 import { ProblemPanel } from "@/components/ProblemPanel";
 import { DangerItem, RowMenu } from "@/components/RowMenu";
@@ -72,7 +72,10 @@ export function PricesPage() {
         emptyTitle="No prices yet."
         onClearFilters={searched === "" ? undefined : () => setSearch("")}
         banner={
-          <Unpriced projectId={projectId} onAdd={mayManage ? (model) => edit(null, model) : undefined} />
+          <>
+            <Unpriced projectId={projectId} onAdd={mayManage ? (model) => edit(null, model) : undefined} />
+            <Differences projectId={projectId} />
+          </>
         }
       >
         {(prices) => (
@@ -152,6 +155,51 @@ function Source({ price }: { price: Price }) {
   );
 }
 
+/** Clients whose costs differ from what their tokens cost. Shows nothing if there are none. */
+function Differences({ projectId }: { projectId: string }) {
+  const query = useCostDifferences(projectId);
+  const now = useNow(30_000);
+  if (query.isError && !query.data) {
+    return (
+      <div className={classes.notice}>
+        <ProblemPanel error={query.error} onRetry={() => query.refetch()} />
+      </div>
+    );
+  }
+  const differences = query.data?.data ?? [];
+  if (differences.length === 0) return null;
+  return (
+    <section className={classes.notice} data-testid="cost-differences">
+      <Title order={2} size="h5">
+        Clients with other costs
+      </Title>
+      <p>
+        In the last 7 days they sent costs that their tokens do not have by these prices. The cost that was
+        sent counts. Either a count or a price is wrong.
+      </p>
+      <DataTable
+        label="Clients with other costs"
+        stacks
+        columns={[
+          { header: "Client", cell: ({ client }) => client || "unnamed" },
+          { header: "Version", cell: ({ version }) => version || "unknown" },
+          { header: "Model", cell: ({ model }) => model || "unnamed" },
+          { header: "Spans", number: true, cell: (difference) => formatCount(difference.span_count) },
+          { header: "Sent", number: true, cell: (difference) => formatCost(difference.sent_usd) },
+          {
+            header: "By these prices",
+            number: true,
+            cell: (difference) => formatCost(difference.computed_usd),
+          },
+          { header: "Last seen", number: true, cell: ({ last_seen }) => <Ago time={last_seen} now={now} /> },
+        ]}
+        rows={differences}
+        rowKey={({ client, version, model }) => `${client} ${version} ${model}`}
+      />
+    </section>
+  );
+}
+
 interface UnpricedProps {
   projectId: string;
   /** Missing if the user may not manage prices. */
@@ -164,7 +212,7 @@ function Unpriced({ projectId, onAdd }: UnpricedProps) {
   const now = useNow(30_000);
   if (query.isError && !query.data) {
     return (
-      <div className={classes.unpriced}>
+      <div className={classes.notice}>
         <ProblemPanel error={query.error} onRetry={() => query.refetch()} />
       </div>
     );
@@ -172,7 +220,7 @@ function Unpriced({ projectId, onAdd }: UnpricedProps) {
   const models = query.data?.data ?? [];
   if (models.length === 0) return null;
   return (
-    <section className={classes.unpriced} data-testid="unpriced-models">
+    <section className={classes.notice} data-testid="unpriced-models">
       <Title order={2} size="h5">
         Models without a price
       </Title>
