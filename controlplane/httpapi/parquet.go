@@ -153,6 +153,7 @@ type parquetSpan struct {
 	CostUSD            *float64       `parquet:"cost_usd,optional"`
 	CostSource         *string        `parquet:"cost_source,optional,dict"`
 	PriceVersion       *string        `parquet:"price_version,optional,dict"`
+	ComputedCostUSD    *float64       `parquet:"computed_cost_usd,optional"`
 	TimeToFirstTokenMs *float64       `parquet:"time_to_first_token_ms,optional"`
 	FinishReasons      []string       `parquet:"finish_reasons,list"`
 	SessionID          *string        `parquet:"session_id,optional"`
@@ -248,7 +249,7 @@ func (p parquetSpans) span(s *runs.Span) error {
 		InputTokens: s.InputTokens, OutputTokens: s.OutputTokens, CacheReadTokens: s.CacheReadTokens,
 		CacheWriteTokens: s.CacheWriteTokens, ReasoningTokens: s.ReasoningTokens, OtherTokens: s.OtherTokens, UsageCounted: s.UsageCounted,
 		TotalTokens: totalOf(s.InputTokens, s.OutputTokens, s.OtherTokens), Truncated: s.Truncated,
-		CostUSD: s.CostUSD, CostSource: known(s.CostSource), PriceVersion: known(s.PriceVersion), FinishReasons: s.FinishReasons,
+		CostUSD: s.CostUSD, CostSource: known(s.CostSource), PriceVersion: known(s.PriceVersion), ComputedCostUSD: computedCost(s), FinishReasons: s.FinishReasons,
 		SessionID: known(s.SessionID), ConversationID: known(s.ConversationID), UserID: known(s.UserID), AgentName: known(s.AgentName),
 		PromptID: known(s.PromptID), PromptName: known(s.PromptName), PromptVersion: known(s.PromptVersion),
 		ScopeName: known(s.ScopeName), ScopeVersion: known(s.ScopeVersion), Scores: parquetScores(s.Scores),

@@ -48,9 +48,7 @@ func spanOf(s *runs.Span, whole bool) (contract.Span, error) {
 	if !whole {
 		return span, nil
 	}
-	if computed, err := strconv.ParseFloat(s.AttributesJSON[runmodel.KeyComputedCostUSD], 64); err == nil {
-		span.ComputedCostUsd = &computed
-	}
+	span.ComputedCostUsd = computedCost(s)
 	span.ScopeName, span.ScopeVersion = known(s.ScopeName), known(s.ScopeVersion)
 	span.Attributes, span.ResourceAttributes = object(s.Attributes), object(s.ResourceAttributes)
 	span.SystemInstructions, span.InputMessages, span.OutputMessages = all(s.SystemInstructions), all(s.InputMessages), all(s.OutputMessages)
@@ -74,6 +72,15 @@ func spanOf(s *runs.Span, whole bool) (contract.Span, error) {
 	}
 	span.Links = &links
 	return span, nil
+}
+
+// computedCost returns what the tokens of a span cost by the prices if its client sent another cost, else nil.
+func computedCost(s *runs.Span) *float64 {
+	usd, err := strconv.ParseFloat(s.AttributesJSON[runmodel.KeyComputedCostUSD], 64)
+	if err != nil {
+		return nil
+	}
+	return &usd
 }
 
 // usageOf returns nil if nothing is known. The total is the sum of the known parts: some calls have no output.

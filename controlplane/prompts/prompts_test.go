@@ -175,7 +175,7 @@ func TestPromptVersions(t *testing.T) {
 	}
 	assert.Equal(t, []string{
 		"changed messages[0].content", "removed tools[f]", "removed response_format", "removed model_config.model", "removed model_config.temperature",
-		"removed variables.items", "removed variables.user",
+		"removed variables.items", "removed variables.label", "removed variables.user",
 	}, changes)
 	assert.JSONEq(t, `"x"`, string(diff.Changes[0].After))
 	assert.Equal(t, "null", string(diff.Changes[1].After))
