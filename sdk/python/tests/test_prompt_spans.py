@@ -138,6 +138,26 @@ def test_scope_that_another_task_closes(recorded: Recorded) -> None:
     assert said(recorded) == {"after": {}}
 
 
+async def test_scope_closed_in_another_thread_or_task(recorded: Recorded) -> None:
+    by_thread, by_task = rendered(), rendered()
+    by_thread.__enter__()
+    with ThreadPoolExecutor(1) as threads:
+        threads.submit(by_thread.__exit__, None, None, None).result()
+    call("after a thread", gen_ai__operation__name="chat")
+
+    async def close() -> None:
+        await by_task.__aexit__(None, None, None)
+        call("in the task", gen_ai__operation__name="chat")
+
+    await by_task.__aenter__()
+    with by_task:
+        pass
+    call("within", gen_ai__operation__name="chat")
+    await asyncio.create_task(close())
+    call("after a task", gen_ai__operation__name="chat")
+    assert said(recorded) == {"after a thread": {}, "within": NAMED, "in the task": {}, "after a task": {}}
+
+
 def test_attributes_stay_without_content(receiver: Any, started: Any) -> None:
     started(capture_content=False)
     with rendered():

@@ -19,7 +19,7 @@ from receiver import Receiver
 
 import looptrace
 from looptrace._content import UNREDACTED, is_content
-from looptrace._context import enter_prompt, exit_prompt
+from looptrace._context import PromptScopes, enter_prompt, exit_prompt
 from looptrace._scores import _redacted
 from looptrace._state import state
 
@@ -333,9 +333,10 @@ def test_open_spans_are_bounded(
     monkeypatch.setenv("OTEL_BSP_MAX_QUEUE_SIZE", "100")
     started()
     processor = state.running.processor  # type: ignore[union-attr]
-    tracer, owner = trace.get_tracer("app"), object()
+    tracer = trace.get_tracer("app")
+    scopes: PromptScopes = []
     monkeypatch.setattr(processor, "_is_duplicate", lambda span: span.name == "duplicate")
-    enter_prompt(owner, {"gen_ai.prompt.name": "triage"})
+    enter_prompt(scopes, {"gen_ai.prompt.name": "triage"})
     try:
         opened = [tracer.start_span(name) for _ in range(1000) for name in ("chat", "duplicate")]
         assert len(processor._open) == 100
@@ -343,7 +344,7 @@ def test_open_spans_are_bounded(
             span.set_attribute("gen_ai.operation.name", "chat")
             span.end()
     finally:
-        exit_prompt(owner)
+        exit_prompt(scopes)
     assert looptrace.flush(5)
     [sent] = receiver.spans
     assert (sent.name, sent.attributes["gen_ai.prompt.name"]) == ("chat", "triage")

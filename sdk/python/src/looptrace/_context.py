@@ -89,11 +89,9 @@ def for_processor(context: Context | None) -> Attributes:
     return scoped(context)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class _PromptScope:
-    owner: object
     attributes: Mapping[str, AttributeValue]
-    outer: Context
 
 
 def prompt_attributes(context: Context | None) -> Mapping[str, AttributeValue] | None:
@@ -102,22 +100,26 @@ def prompt_attributes(context: Context | None) -> Mapping[str, AttributeValue] |
     return found.attributes if isinstance(found, _PromptScope) else None
 
 
-def enter_prompt(owner: object, attributes: Mapping[str, AttributeValue]) -> None:
-    """Opens a prompt scope. Several threads and tasks may have one of the same owner open, so it is kept in the context
-    and not in the owner."""
+# The scopes of a prompt that are open. Several threads and tasks may have one.
+PromptScopes: TypeAlias = "list[tuple[_PromptScope, Attachment | None]]"
+
+
+def enter_prompt(scopes: PromptScopes, attributes: Mapping[str, AttributeValue]) -> None:
     try:
-        outer = current()
-        otel_context.attach(otel_context.set_value(_PROMPT_KEY, _PromptScope(owner, attributes, outer), outer))
+        scope = _PromptScope(attributes)
+        scopes.append((scope, attach(Attached(otel_context.set_value(_PROMPT_KEY, scope, current())))))
     except Exception as error:  # noqa: BLE001 - must not raise into user code
         failed("open the scope of a prompt", error)
 
 
-def exit_prompt(owner: object) -> None:
+def exit_prompt(scopes: PromptScopes) -> None:
+    """Closes the scope that is open here, or else the last, which another thread or task opened."""
     try:
-        found = otel_context.get_value(_PROMPT_KEY)
-        # A different task may close an asynchronous generator, and has another scope open or none.
-        if isinstance(found, _PromptScope) and found.owner is owner:
-            otel_context.attach(found.outer)
+        here = current().get(_PROMPT_KEY)
+        if scopes:
+            closed = next((entry for entry in scopes if entry[0] is here), scopes[-1])
+            scopes.remove(closed)
+            detach(closed[1])
     except Exception as error:  # noqa: BLE001 - must not raise into user code
         failed("close the scope of a prompt", error)
 

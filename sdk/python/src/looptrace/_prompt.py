@@ -338,7 +338,7 @@ class RenderedPrompt:
     In `with rendered:` or `async with rendered:`, the spans of model calls get the attributes of the prompt.
     """
 
-    __slots__ = ("messages", "parameters", "prompt", "response_format", "tools", "unused")
+    __slots__ = ("_scopes", "messages", "parameters", "prompt", "response_format", "tools", "unused")
 
     def __init__(self, prompt: Prompt, messages: list[Any], unused: list[str]) -> None:
         self.prompt = prompt
@@ -350,6 +350,7 @@ class RenderedPrompt:
         self.parameters = _arguments.parameters(prompt.model_config)
         # The given variables and placeholders that the prompt does not name.
         self.unused = unused
+        self._scopes: _context.PromptScopes = []
 
     def openai(self) -> dict[str, Any]:
         """Returns the keyword arguments for `chat.completions.create` of OpenAI's client."""
@@ -376,13 +377,13 @@ class RenderedPrompt:
         return {key: value for key, value in named.items() if value is not None}
 
     def __enter__(self) -> Self:
-        _context.enter_prompt(self, self.attributes)
+        _context.enter_prompt(self._scopes, self.attributes)
         return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
     ) -> None:
-        _context.exit_prompt(self)
+        _context.exit_prompt(self._scopes)
 
     async def __aenter__(self) -> Self:
         return self.__enter__()
