@@ -43,7 +43,8 @@ class Receiver:
         server.daemon_threads = True
         server.handle_error = lambda *_: None  # type: ignore[method-assign] # a client that left
         self.url = f"http://127.0.0.1:{server.server_address[1]}"
-        threading.Thread(target=server.serve_forever, daemon=True).start()
+        # It looks that often whether it is to stop, which each test waits for.
+        threading.Thread(target=server.serve_forever, args=(0.02,), daemon=True).start()
 
     def stop(self) -> None:
         self._server.shutdown()

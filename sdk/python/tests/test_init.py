@@ -189,3 +189,75 @@ def test_one_instrumentation_per_library(monkeypatch: pytest.MonkeyPatch) -> Non
     assert found.instrumented["openai"] == "openinference-instrumentation-openai 1"
     assert found.instrumented["pydantic-ai"] == "pydantic-ai-slim 1", "the library's own instrumentation comes first"
     assert found.instrumented["strands"] == "strands-agents 1"
+
+
+class _Hostile:
+    def __str__(self) -> str:
+        raise RuntimeError("str")
+
+    __repr__ = __bool__ = __iter__ = __float__ = __eq__ = __hash__ = __str__  # type: ignore[assignment]
+
+
+_ODD: list[Any] = [5, 0.5, [1], {"a": 1}, b"x", _Hostile(), object, "\ud800", "odd", [None], [_Hostile()]]
+
+
+@pytest.mark.parametrize("setting", list(_NOTHING))
+def test_no_setting_turns_recording_off(
+    setting: str, receiver: Receiver, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    """A setting that cannot be used is said in the log, and has its default."""
+    monkeypatch.setenv("NO_PROXY", "127.0.0.1")
+    for odd in _ODD:
+        given = {"endpoint": receiver.url, "api_key": "k", "instrument": False, "timeout": 5, setting: odd}
+        try:
+            assert looptrace.init(**given).enabled, odd
+            with looptrace.span("a"):
+                pass
+            assert looptrace.flush(0.1 if setting == "timeout" else 5)
+        finally:
+            looptrace.shutdown(5)
+    assert "could not start recording" not in caplog.text
+
+
+@pytest.mark.parametrize(
+    ("given", "expected"),
+    [
+        (5, "auto"),
+        (True, "auto"),
+        (0, ()),
+        (_Hostile(), "auto"),
+        (False, ()),
+        ([], ()),
+        ("openai", ("openai",)),
+        (["openai", 5, "pydantic_ai"], ("openai", "5", "pydantic-ai")),
+    ],
+)
+def test_instrument(given: Any, expected: Any, caplog: pytest.LogCaptureFixture) -> None:
+    assert settings(instrument=given).instrument == expected
+    assert ("instrument" in caplog.text) == (expected == "auto" and given is not True)
+
+
+@pytest.mark.parametrize(
+    "endpoint",
+    ["localhost:7090", "htp://localhost", "//localhost", "http://", "http://[::1", "http://localhost:99999", "ł ", "5"],
+)
+def test_an_endpoint_that_is_no_url_is_said(endpoint: str, caplog: pytest.LogCaptureFixture) -> None:
+    assert looptrace.init(endpoint=endpoint, api_key="k", instrument=False, timeout=1).enabled
+    try:
+        first = caplog.messages[-1]
+        with looptrace.span("a"):
+            pass
+        assert looptrace.flush(5)
+        assert looptrace.dropped() == looptrace.Dropped(refused=1)
+    finally:
+        looptrace.shutdown(1)
+    for message in (first, caplog.messages[-1]):
+        assert endpoint.strip().rstrip("/") in message
+        assert "is not the URL of a service" in message
+
+
+@pytest.mark.parametrize("endpoint", ["http://localhost:7090", "HTTPS://lt.example/v1/traces", "http://[::1]:7090/"])
+def test_an_endpoint_that_is_a_url(endpoint: str, caplog: pytest.LogCaptureFixture) -> None:
+    looptrace.init(endpoint=endpoint, api_key="k", instrument=False)
+    looptrace.shutdown(0)
+    assert not caplog.messages

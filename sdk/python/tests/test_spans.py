@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import enum
 import uuid
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -228,3 +229,77 @@ def test_ids(receiver: Receiver, started: Callable[..., Any]) -> None:
     received = receiver.named("one")
     assert uuid.UUID(run_id).hex == received.trace_id
     assert span.span_id == received.span_id
+
+
+class _Hostile:
+    """Raises whatever is asked of it."""
+
+    def __str__(self) -> str:
+        raise RuntimeError("str")
+
+    __repr__ = __bool__ = __len__ = __iter__ = __hash__ = __eq__ = __float__ = __str__  # type: ignore[assignment]
+
+
+_ODD: list[Any] = [5, None, 0.5, [1], {}, b"x", _Hostile(), object, "", "\ud800", "x" * 1_000_000]
+
+
+@pytest.mark.parametrize("odd", _ODD, ids=[f"{type(odd).__name__} {number}" for number, odd in enumerate(_ODD)])
+def test_nothing_raises_into_the_program(recorded: Recorded, receiver: Receiver, odd: Any) -> None:
+    with looptrace.span(odd), looptrace.span("kind", kind=odd), looptrace.span("input", input=odd) as span:
+        span.set_input(odd)
+        span.set_output(odd)
+        span.set_model(odd, provider=odd, answered=odd)
+        span.set_usage(input_tokens=odd)
+        span.set_attribute(odd, odd)
+        span.score(odd, odd, label=odd, explanation=odd)
+        looptrace.score(odd, odd, label=odd, explanation=odd, of=odd)
+    with (
+        looptrace.session(odd), looptrace.user(odd), looptrace.tags(odd, "b"), looptrace.metadata(odd),
+        looptrace.metadata(a=odd), looptrace.metadata({"b": odd}), looptrace.span("scoped"),
+    ):  # fmt: skip
+        pass
+
+    @looptrace.observe(kind=odd)
+    def shaped() -> int:
+        return 1
+
+    def named() -> int:
+        return 2
+
+    named.__doc__ = odd
+    named.__name__ = "named"
+    assert shaped() == 1
+    assert looptrace.observe("given", kind=odd)(named)() == 2
+    looptrace.run_url(odd)
+    recorded()
+    assert looptrace.dropped() == looptrace.Dropped()
+    assert len(receiver.spans) == 6
+    scoped = receiver.named("scoped").attributes
+    assert {"session.id", "user.id"} <= scoped.keys()
+    assert "b" in scoped["looptrace.tags"]
+    assert {"looptrace.metadata.a", "looptrace.metadata.b"} <= scoped.keys()
+    assert receiver.named("kind").attributes["looptrace.kind"] == "span"
+    assert all(len(span.name) < 10_000 for span in receiver.spans)
+
+
+class _Name(enum.Enum):
+    SEARCH = "search"
+
+
+class _TextName(str, enum.Enum):
+    SEARCH = "search"
+
+
+@pytest.mark.parametrize(
+    ("name", "expected"),
+    [(5, "5"), (_Name.SEARCH, "_Name.SEARCH"), (_TextName.SEARCH, "search"), (_Hostile(), "<unreadable _Hostile>")],
+    ids=["int", "enum", "text", "hostile"],
+)
+def test_names_of_decorators(recorded: Recorded, receiver: Receiver, name: Any, expected: str) -> None:
+    @looptrace.tool(name)
+    def plain() -> int:
+        return 1
+
+    assert plain() == 1
+    recorded()
+    assert receiver.named(f"execute_tool {expected}").attributes["gen_ai.tool.name"] == expected

@@ -8,9 +8,11 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal, TypeAlias
 
+import requests
 from opentelemetry.util.types import AttributeValue
 
-from ._log import logger
+from ._json import text_of
+from ._log import warn
 
 Redact: TypeAlias = Callable[[str, AttributeValue], "AttributeValue | None"]
 Instrument: TypeAlias = "Literal['auto', False] | Iterable[str]"
@@ -57,15 +59,15 @@ def resolve(
     instrument: Instrument | None = None,
     timeout: float | None = None,
 ) -> Config:
-    traces_url, web_url = _addresses(endpoint or _variable("LOOPTRACE_ENDPOINT"))
+    traces_url, web_url = _addresses(_text(endpoint, "LOOPTRACE_ENDPOINT"))
     return Config(
         traces_url=traces_url,
         web_url=web_url,
-        api_key=api_key or _variable("LOOPTRACE_API_KEY"),
-        project=project or _variable("LOOPTRACE_PROJECT"),
-        service_name=service_name or _variable("LOOPTRACE_SERVICE_NAME"),
-        environment=environment or _variable("LOOPTRACE_ENVIRONMENT"),
-        release=release or _variable("LOOPTRACE_RELEASE"),
+        api_key=_text(api_key, "LOOPTRACE_API_KEY"),
+        project=_text(project, "LOOPTRACE_PROJECT"),
+        service_name=_text(service_name, "LOOPTRACE_SERVICE_NAME"),
+        environment=_text(environment, "LOOPTRACE_ENVIRONMENT"),
+        release=_text(release, "LOOPTRACE_RELEASE"),
         capture_content=_flag("LOOPTRACE_CAPTURE_CONTENT", capture_content, default=True),
         content_limit=int(_number(content_limit, 65_536, 1, "LOOPTRACE_CONTENT_LIMIT")),
         sample_rate=_sample_rate(sample_rate),
@@ -82,6 +84,10 @@ def _variable(*names: str) -> str | None:
     return next((value for name in names if (value := os.environ.get(name, "").strip())), None)
 
 
+def _text(argument: object, name: str) -> str | None:
+    return (None if argument is None else text_of(argument).strip()) or _variable(name)
+
+
 def _addresses(endpoint: str | None) -> tuple[str, str | None]:
     """Returns the URL for traces and the base URL. endpoint is either of them."""
     if endpoint is None:
@@ -94,16 +100,28 @@ def _addresses(endpoint: str | None) -> tuple[str, str | None]:
     return base + _TRACES_PATH, base
 
 
+def is_url(url: str) -> bool:
+    """Reports whether requests can send to it."""
+    try:
+        requests.Request("POST", url).prepare()
+    except (requests.RequestException, ValueError):
+        return False
+    return url.lower().startswith(("http://", "https://"))
+
+
 def not_a_url(url: object) -> str:
     return f"{url!r} is not the URL of a service, such as {DEFAULT_ENDPOINT}: check LOOPTRACE_ENDPOINT"
 
 
-def _flag(name: str, argument: bool | None, *, default: bool) -> bool:
-    if argument is not None:
-        return bool(argument)
-    value = (_variable(name) or "").lower()
+def _flag(name: str, argument: object, *, default: bool) -> bool:
+    if argument is not None and not isinstance(argument, str):
+        try:
+            return bool(argument)
+        except Exception:  # noqa: BLE001 - it may be anything, such as an array
+            argument = text_of(argument)
+    value = (_text(argument, name) or "").lower()
     if value and value not in _TRUE | _FALSE:
-        logger.warning("%s=%s is neither true nor false; using the default %s", name, value, default)
+        warn("%s=%s is neither true nor false; using the default %s", name, value, default)
     return value in _TRUE if value in _TRUE | _FALSE else default
 
 
@@ -114,11 +132,11 @@ def _number(argument: Any, default: float, minimum: float, *names: str, maximum:
         return default
     try:
         number = float(given)
-    except (TypeError, ValueError):
+    except Exception:  # noqa: BLE001 - it may be anything
         number = math.nan
     if minimum <= number <= maximum and math.isfinite(number):
         return number
-    logger.warning("%s=%r is not a number from %s to %s; using %s", names[0], given, minimum, maximum, default)
+    warn("%s=%s is not a number from %s to %s; using %s", names[0], text_of(given), minimum, maximum, default)
     return default
 
 
@@ -129,17 +147,20 @@ def _sample_rate(argument: float | None) -> float | None:
     return _number(argument, 1.0, 0.0, "LOOPTRACE_SAMPLE_RATE", maximum=1.0)
 
 
-def _instrument(argument: Instrument | None) -> Literal["auto"] | tuple[str, ...]:
+def _instrument(argument: Any) -> Literal["auto"] | tuple[str, ...]:
     if argument is None:
         named = _variable("LOOPTRACE_INSTRUMENT")
         if named is None or named.lower() in _TRUE | {"auto"}:
             return "auto"
         return () if named.lower() in _FALSE else _names(named.split(","))
-    if argument is False:
-        return ()
-    if argument == "auto":
+    if isinstance(argument, int) and argument in (False, True):
+        return "auto" if argument else ()
+    try:
+        names = [argument] if isinstance(argument, str) else [text_of(name) for name in argument]
+    except Exception:  # noqa: BLE001 - it may be anything
+        warn('instrument=%s is neither "auto", nor False, nor names of libraries; using "auto"', text_of(argument))
         return "auto"
-    return _names([argument] if isinstance(argument, str) else list(argument))
+    return "auto" if names == ["auto"] else _names(names)
 
 
 def _names(names: Sequence[str]) -> tuple[str, ...]:

@@ -14,7 +14,7 @@ from opentelemetry.util.types import AnyValue, Attributes, AttributeValue
 
 from . import _keys
 from ._config import Redact
-from ._json import clean, name_of
+from ._json import clean, text_of
 from ._log import failed
 
 # Replaces a value whose redaction failed.
@@ -157,9 +157,9 @@ class Rewriter:
         if status.description:
             description = self._value(STATUS_MESSAGE, status.description)
             status = Status(status.status_code, None if description is None else str(description))
-        events = [Event(name_of(event.name), event.attributes, event.timestamp) for event in span.events]
+        events = [Event(text_of(event.name), event.attributes, event.timestamp) for event in span.events]
         return ReadableSpan(
-            name=name_of(span.name),
+            name=text_of(span.name),
             context=span.context,
             parent=span.parent,
             resource=self._of_resource(span.resource),
@@ -199,7 +199,7 @@ def _readable(scope: InstrumentationScope | None) -> InstrumentationScope | None
     if scope is None:
         return None
     name, version, url = (
-        text if text is None else name_of(text) for text in (scope.name, scope.version, scope.schema_url)
+        text if text is None else text_of(text) for text in (scope.name, scope.version, scope.schema_url)
     )
     if (name, version, url) == (scope.name, scope.version, scope.schema_url):
         return scope

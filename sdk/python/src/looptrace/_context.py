@@ -18,7 +18,7 @@ from opentelemetry.context import Context
 from opentelemetry.util.types import Attributes, AttributeValue
 
 from . import _keys
-from ._json import cut, to_attribute
+from ._json import text_of, to_attribute
 from ._log import failed
 
 _KEY = otel_context.create_key("looptrace-attributes")
@@ -165,24 +165,25 @@ def _joined(outer: Any, added: Any) -> tuple[str, ...]:
 
 def session(session_id: str) -> Scope:
     """Sets the session id. Runs of one conversation, ticket or batch share it."""
-    return Scope({_keys.SESSION_ID: cut(str(session_id), _MAX_LENGTH)})
+    return Scope({_keys.SESSION_ID: text_of(session_id)})
 
 
 def user(user_id: str) -> Scope:
     """Sets the user id of your system."""
-    return Scope({_keys.USER_ID: cut(str(user_id), _MAX_LENGTH)})
+    return Scope({_keys.USER_ID: text_of(user_id)})
 
 
 def tags(*names: str) -> Scope:
     """Adds tags to those of the outer scopes."""
-    return Scope({_keys.TAGS: tuple(cut(str(name), _MAX_LENGTH) for name in names)})
+    return Scope({_keys.TAGS: tuple(text_of(name) for name in names)})
 
 
 def metadata(values: Mapping[str, object] | None = None, /, **more: object) -> Scope:
     """Adds metadata. A value that is not a str, int, float or bool is sent as JSON."""
-    return Scope(
-        {
-            _keys.METADATA + str(name): to_attribute(value, _MAX_LENGTH)
-            for name, value in {**(values or {}), **more}.items()
-        }
-    )
+    try:
+        values = {} if values is None else {**values}
+    except Exception as error:  # noqa: BLE001 - it may be anything
+        failed("read metadata", error)
+        values = {}
+    named = {**values, **more}.items()
+    return Scope({_keys.METADATA + text_of(name): to_attribute(value, _MAX_LENGTH) for name, value in named})

@@ -12,9 +12,9 @@ from opentelemetry import context as otel_context
 
 from . import _keys
 from ._context import Attachment, attach, detach
-from ._json import cut, to_json
+from ._json import cut, text_of, to_json
 from ._log import failed
-from ._spans import Kind, Span, attributes_of, begin
+from ._spans import Kind, Span, attributes_of, begin, kind_of
 from ._state import state
 
 P = ParamSpec("P")
@@ -28,8 +28,8 @@ class _Step:
     """Describes how the calls of one function are recorded."""
 
     def __init__(self, function: Callable[..., Any], kind: str, name: str | None) -> None:
-        self.kind = kind
-        given = name or getattr(function, "__name__", None) or type(function).__name__
+        self.kind = kind = kind_of(kind)
+        given = name or text_of(getattr(function, "__name__", None) or type(function).__name__)
         self.title = _TITLES.get(kind, "{}").format(given)
         self.attributes = attributes_of(kind, given)
         if kind == "tool" and (about := inspect.getdoc(function)):
@@ -280,6 +280,14 @@ class _Items:
         return "[" + ", ".join(self._parts + ([to_json(note, 64)] if note else [])) + "]"
 
 
+def _decorated(given: Any, kind: str) -> Any:
+    """Records a function, or returns a decorator for the name that is given."""
+    if callable(given) or isinstance(given, classmethod):
+        return _record(given, kind, None)
+    name = None if given is None else text_of(given)
+    return lambda decorated: _record(decorated, kind, name)
+
+
 class _Decorator:
     """A decorator that works with and without a name: `@tool` and `@tool("name")`."""
 
@@ -291,9 +299,7 @@ class _Decorator:
     @overload
     def __call__(self, name: str | None = None, /) -> Callable[[Callable[P, R]], Callable[P, R]]: ...
     def __call__(self, function: Any = None, /) -> Any:
-        if function is None or isinstance(function, str):
-            return lambda decorated: _record(decorated, self._kind, function)
-        return _record(function, self._kind, None)
+        return _decorated(function, self._kind)
 
 
 agent = _Decorator("agent")
@@ -308,6 +314,4 @@ def observe(function: Callable[P, R], /) -> Callable[P, R]: ...
 def observe(name: str | None = None, /, *, kind: Kind | str = "span") -> Callable[[Callable[P, R]], Callable[P, R]]: ...
 def observe(function: Any = None, /, *, kind: Kind | str = "span") -> Any:
     """Records each call of a function as a span: `@observe`, `@observe("name")`, `@observe(kind="retriever")`."""
-    if function is None or isinstance(function, str):
-        return lambda decorated: _record(decorated, kind, function)
-    return _record(function, kind, None)
+    return _decorated(function, kind)

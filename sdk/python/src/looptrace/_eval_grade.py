@@ -9,8 +9,7 @@ from typing import Any, TypeAlias
 
 from ._dataset_items import Item
 from ._eval_binding import Parameters
-from ._exceptions import message_of
-from ._json import cut
+from ._json import cut, text_of
 
 _MEMBERS = ("score", "pass", "reason")
 _VALUES = ("output", "reference_output", "input", "metadata", "item", "run")
@@ -101,7 +100,7 @@ def grader_failed(name: str, error: BaseException) -> Score:
 
 def described(error: BaseException) -> str:
     """Returns the type and message of an exception."""
-    kind, message = code_of(error), message_of(error, MAX_TEXT)
+    kind, message = code_of(error), text_of(error, MAX_TEXT)
     return f"{kind}: {message}" if message else kind
 
 

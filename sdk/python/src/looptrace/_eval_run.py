@@ -24,7 +24,7 @@ from ._dataset_items import Item, plain
 from ._eval_binding import Parameters, members_of, task_values
 from ._eval_grade import MAX_TEXT, GradedRun, Graders, Score, code_of, grader_failed, grader_values, read_score
 from ._eval_send import CaseResult, TaskError
-from ._exceptions import message_of
+from ._json import text_of
 from ._spans import run_url, span
 from ._state import state
 from ._usage import Usage
@@ -79,7 +79,7 @@ def json_output(config: Config, output: Any) -> Any:
 
 
 def task_error(error: BaseException, config: Config) -> TaskError:
-    detail = message_of(error, MAX_TEXT)
+    detail = text_of(error, MAX_TEXT)
     if config.redact is not None:
         detail = str(redacting(config.redact)(_keys.EXCEPTION_MESSAGE, detail) or "")
     return TaskError(code_of(error), detail)

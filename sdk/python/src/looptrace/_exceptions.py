@@ -11,10 +11,10 @@ from collections import deque
 from types import TracebackType
 from typing import Literal
 
-from ._json import cut
+from ._json import cut, text_of
 from ._log import failed
 
-_MAX_MESSAGE = 8192
+MAX_MESSAGE = 8192
 # A stack has the frames at both ends, of as many exceptions, and is not followed further than this.
 _OUTER, _INNER, _MAX_FRAMES = 16, 48, 2000
 _MAX_EXCEPTIONS = 16
@@ -59,13 +59,6 @@ def type_of(error: BaseException) -> str:
     )
 
 
-def message_of(error: BaseException, limit: int = _MAX_MESSAGE) -> str:
-    try:
-        return cut(str(error), limit)
-    except Exception as problem:  # noqa: BLE001 - user code may raise anything
-        return f"<unreadable: {type(problem).__name__}>"
-
-
 def stack_of(error: BaseException) -> str | None:
     """Returns the traceback as Python prints it, without what other spans tell.
 
@@ -93,8 +86,9 @@ class _Stack:
             self._left -= 1
             frames, is_elsewhere = _frames(error.__traceback__, is_own=is_own)
             lines = [_TITLE, *frames] if frames else []
-            lines += [f"{type_of(error)}: {message}\n" if (message := message_of(error)) else f"{type_of(error)}\n"]
-            lines += [cut(note, _MAX_MESSAGE) + "\n" for note in _notes(error)]
+            message = text_of(error, MAX_MESSAGE)
+            lines.append(f"{type_of(error)}: {message}\n" if message else f"{type_of(error)}\n")
+            lines += [cut(note, MAX_MESSAGE) + "\n" for note in _notes(error)]
             if not is_elsewhere:
                 lines += self._of_members(error)
             told = lines + told

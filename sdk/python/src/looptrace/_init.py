@@ -16,10 +16,10 @@ from opentelemetry.sdk.trace import SpanLimits, TracerProvider
 from opentelemetry.sdk.trace.sampling import ParentBased, TraceIdRatioBased
 
 from . import _instrument, _keys, _prompt_cache
-from ._config import Config, Instrument, Redact, resolve
+from ._config import Config, Instrument, Redact, is_url, not_a_url, resolve
 from ._content import Rewriter, redacting, without_content
 from ._context import for_processor, prompt_attributes
-from ._log import failed, logger
+from ._log import failed, logger, warn
 from ._processor import Dropped, Limits, QueueProcessor
 from ._state import Running, state
 from ._version import __version__
@@ -110,8 +110,10 @@ def _start(config: Config) -> InitResult:
     if config.capture_content:
         for name, value in _CAPTURE_CONTENT.items():
             os.environ.setdefault(name, value)
+    if not is_url(config.traces_url):
+        warn("%s; no span can be sent", not_a_url(config.traces_url))
     if config.api_key is None and not any(os.environ.get(name) for name in _HEADERS):
-        logger.warning("no API key, so spans will be rejected: set LOOPTRACE_API_KEY or pass api_key to init")
+        warn("no API key, so spans will be rejected: set LOOPTRACE_API_KEY or pass api_key to init")
     existing: Any = trace.get_tracer_provider()
     provider: Any = existing if hasattr(existing, "add_span_processor") else _provider(config)
     found = _instrument.Instrumentations(config, provider)

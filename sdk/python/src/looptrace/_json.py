@@ -50,8 +50,11 @@ def to_text(value: object, limit: int) -> str:
 
 def to_attribute(value: object, limit: int) -> str | bool | int | float:
     """Returns a string, bool or number as the value of an attribute, and any other value as JSON."""
-    if isinstance(value, str | float):
-        return cut(value, limit) if isinstance(value, str) else float(value)
+    try:
+        if isinstance(value, str | float):
+            return cut(value, limit) if isinstance(value, str) else float.__float__(value)
+    except Exception:  # noqa: BLE001 - user code may raise anything
+        return _unreadable(value)
     read = _Reader(limit).plain(value, 0)
     if isinstance(read, int | float):
         # An attribute has 64 bits with the sign.
@@ -59,10 +62,10 @@ def to_attribute(value: object, limit: int) -> str | bool | int | float:
     return read if isinstance(value, int) else _encode(read)
 
 
-def name_of(value: object) -> str:
-    """Returns a name, an id or a key as text."""
+def text_of(value: object, limit: int = _MAX_NAME) -> str:
+    """Returns a name, an id, a message or a key as text."""
     try:
-        return cut(value if isinstance(value, str) else str(value), _MAX_NAME)
+        return cut(str.__str__(value) if isinstance(value, str) else str(value), limit)
     except Exception:  # noqa: BLE001 - user code may raise anything
         return _unreadable(value)
 
@@ -169,7 +172,7 @@ class _Reader:
             if self.room <= 0:
                 read["…"] = f"[cut, {len(members)} members in all]"
                 break
-            read[self._text(key if type(key) is str else name_of(key))] = self.plain(member, depth + 1)
+            read[self._text(key if type(key) is str else text_of(key))] = self.plain(member, depth + 1)
         return read
 
     def _items(self, items: Iterable[Any], depth: int, total: int) -> list[Any]:

@@ -6,7 +6,7 @@ import contextlib
 import logging
 import threading
 
-from ._json import name_of
+from ._json import text_of
 
 logger = logging.getLogger("looptrace")
 
@@ -20,7 +20,7 @@ def failed(what: str, error: BaseException) -> None:
         if (key := (what, type(error))) in _logged:
             return
         _logged.add(key)
-    warn("could not %s: %s: %s (logged once)", what, type(error).__name__, name_of(error))
+    warn("could not %s: %s: %s (logged once)", what, type(error).__name__, text_of(error))
 
 
 def warn(message: str, *values: object) -> None:

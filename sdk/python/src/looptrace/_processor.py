@@ -32,7 +32,7 @@ from requests.exceptions import InvalidHeader, InvalidProxyURL, InvalidSchema, I
 from . import _keys
 from ._config import not_a_url
 from ._content import Rewriter, is_model_call, utf8, with_attributes
-from ._json import name_of
+from ._json import text_of
 from ._log import failed, warn
 from ._usage import Usage
 
@@ -362,7 +362,7 @@ class QueueProcessor(SpanProcessor):
                     outcome = (self._probe() if attempt else None) or self._send(parts)
                 except BaseException as error:  # noqa: BLE001 - nothing may end the thread
                     failed("send spans", error)
-                    self._settle(sum(map(len, parts)), f"{type(error).__name__}: {name_of(error)}")
+                    self._settle(sum(map(len, parts)), f"{type(error).__name__}: {text_of(error)}")
                     outcome, parts = None, []
                 if outcome is None:
                     attempt = 0

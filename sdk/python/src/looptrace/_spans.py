@@ -16,8 +16,8 @@ from opentelemetry.util.types import AttributeValue
 
 from . import _keys
 from ._context import Attached, Attachment, attach, current, detach
-from ._exceptions import ending, message_of, stack_of, type_of
-from ._json import cut, to_attribute, to_text
+from ._exceptions import MAX_MESSAGE, ending, stack_of, type_of
+from ._json import text_of, to_attribute, to_text
 from ._log import failed
 from ._state import state
 
@@ -31,7 +31,10 @@ _OPERATIONS = {
     "retriever": "retrieval", "embedding": "embeddings",
 }  # fmt: skip
 _NAMES = {"agent": _keys.AGENT_NAME, "workflow": _keys.WORKFLOW_NAME, "tool": _keys.TOOL_NAME}
-_MAX_EXPLANATION = 8192
+
+
+def kind_of(kind: object) -> str:
+    return kind if isinstance(kind, str) and _KIND.fullmatch(kind) else "span"
 
 
 def attributes_of(kind: str, name: str) -> dict[str, AttributeValue]:
@@ -40,7 +43,7 @@ def attributes_of(kind: str, name: str) -> dict[str, AttributeValue]:
     if operation := _OPERATIONS.get(kind):
         attributes[_keys.OPERATION_NAME] = operation
     else:
-        attributes[_keys.KIND] = kind if _KIND.fullmatch(kind) else "span"
+        attributes[_keys.KIND] = kind
     if key := _NAMES.get(kind):
         attributes[key] = name
     if kind == "tool":
@@ -95,7 +98,7 @@ class Span:
     def set_model(self, model: str, *, provider: str | None = None, answered: str | None = None) -> None:
         """Sets the requested model, its provider (such as `openai`), and the model named in the response."""
         named = {_keys.REQUEST_MODEL: model, _keys.PROVIDER_NAME: provider, _keys.RESPONSE_MODEL: answered}
-        self._set({key: str(value) for key, value in named.items() if value is not None})
+        self._set({key: text_of(value) for key, value in named.items() if value is not None})
 
     def set_usage(
         self,
@@ -116,7 +119,7 @@ class Span:
 
     def set_attribute(self, key: str, value: object) -> None:
         """Sets an attribute. A value that is not a str, int, float or bool is stored as JSON."""
-        self._set({key: value})
+        self._set({text_of(key): value})
 
     def score(
         self, name: str, value: float | None = None, *, label: str | None = None, explanation: str | None = None
@@ -170,7 +173,7 @@ class Span:
         self.finish()
 
     def _record(self, error: BaseException) -> None:
-        name, message = type_of(error), message_of(error)
+        name, message = type_of(error), text_of(error, MAX_MESSAGE)
         self._span.set_attribute(_keys.ERROR_TYPE, name)
         self._span.set_status(Status(StatusCode.ERROR, message))
         told = {_keys.EXCEPTION_TYPE: name, _keys.EXCEPTION_MESSAGE: message}
@@ -201,12 +204,12 @@ class SpanScope:
     """The context manager that `span` returns, for `with` and `async with`."""
 
     def __init__(self, name: str, kind: str, given: bool, value: object) -> None:
-        self._name, self._kind, self._given, self._value = name, kind, given, value
+        self._name, self._kind, self._given, self._value = text_of(name), kind_of(kind), given, value
         self._span = _NOTHING
         self._attached: Attachment | None = None
 
     def __enter__(self) -> Span:
-        self._span = begin(str(self._name), self._kind, attributes_of(self._kind, str(self._name)))
+        self._span = begin(self._name, self._kind, attributes_of(self._kind, self._name))
         if self._given:
             self._span.set_input(self._value)
         self._attached = attach(self._span.context)
@@ -265,13 +268,13 @@ def score(
 
 def _add_score(span: trace.Span, name: str, value: float | None, label: str | None, explanation: str | None) -> None:
     try:
-        attributes: dict[str, AttributeValue] = {_keys.EVALUATION_NAME: str(name)}
+        attributes: dict[str, AttributeValue] = {_keys.EVALUATION_NAME: text_of(name)}
         if value is not None and math.isfinite(number := float(value)):
             attributes[_keys.EVALUATION_VALUE] = number
         if label is not None:
-            attributes[_keys.EVALUATION_LABEL] = str(label)
+            attributes[_keys.EVALUATION_LABEL] = text_of(label)
         if explanation is not None:
-            attributes[_keys.EVALUATION_EXPLANATION] = cut(str(explanation), _MAX_EXPLANATION)
+            attributes[_keys.EVALUATION_EXPLANATION] = text_of(explanation, MAX_MESSAGE)
         span.add_event(_keys.EVENT_EVALUATION, attributes)
     except Exception as error:  # noqa: BLE001 - must not raise into user code
         failed("score", error)
@@ -290,7 +293,7 @@ def run_id_of(span: trace.Span) -> str | None:
 def run_url(run_id: str | None = None) -> str | None:
     """Returns the URL of the page of a run, by default the current one. Returns None without a run, or if init has no
     project or no base URL of Looptrace."""
-    run_id = run_id or current_run_id()
+    run_id = (None if run_id is None else text_of(run_id)) or current_run_id()
     running = state.running
     if run_id is None or running is None or running.config.web_url is None or running.config.project is None:
         return None
