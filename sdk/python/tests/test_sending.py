@@ -435,6 +435,29 @@ def test_exit_sends_what_waits(program: Any, receiver: Receiver) -> None:
     assert len(receiver.spans) == 2000
 
 
+_TERMINATED = """
+import os, signal, sys, time, looptrace
+signal.signal(signal.SIGTERM, HANDLER)
+looptrace.init()
+try:
+    with looptrace.span("open"):
+        os.kill(os.getpid(), signal.SIGTERM)
+        time.sleep(60)
+except KeyboardInterrupt:
+    pass
+"""
+
+
+@pytest.mark.skipif(os.name == "nt", reason="no such signal")
+@pytest.mark.parametrize(
+    ("handler", "told"), [("lambda *_: sys.exit(0)", None), ("signal.default_int_handler", "cancelled")]
+)
+def test_handlers_of_sigterm_in_the_manual(program: Any, receiver: Receiver, handler: str, told: str | None) -> None:
+    program(_TERMINATED.replace("HANDLER", handler), LOOPTRACE_ENDPOINT=receiver.url, LOOPTRACE_API_KEY="k")
+    span = receiver.named("open")
+    assert (span.status, span.attributes.get("looptrace.status")) == (0, told)
+
+
 def _in_child() -> None:
     with looptrace.span("child"):
         pass
