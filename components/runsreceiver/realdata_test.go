@@ -34,7 +34,7 @@ func TestRealTraces(t *testing.T) {
 			continue
 		}
 		require.Equal(t, http.StatusAccepted, resp.StatusCode, "%s: %s", file, answer)
-		assert.JSONEq(t, `{}`, answer, file)
+		assert.NotContains(t, answer, "rejectedSpans", file) // some have wrong clocks, which is a warning
 
 		td, err := unmarshalJSON([]byte(body))
 		require.NoError(t, err)
