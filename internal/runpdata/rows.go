@@ -191,34 +191,39 @@ func setStatus(s *runmodel.Span, status ptrace.Status) {
 }
 
 // setAttributes sets the column of each attribute. Attributes without a column, or with a value that does not fit, go
-// into the maps.
+// into the maps. Of a key that was sent several times it keeps a list of all values.
 func (r *Rows) setAttributes(s *runmodel.Span, attributes pcommon.Map) {
+	var repeated map[string][]string // the values of keys that were sent more than once, as JSON
 	for key, value := range attributes.All() {
 		if r.setField(s, key, value) {
 			continue
 		}
-		addAttribute(s, key, value)
+		first, again := s.AttributesJSON[key]
+		if text, ok := s.Attributes[key]; ok {
+			first, again = anyJSON(text), true
+		}
+		switch {
+		case again:
+			if repeated == nil {
+				repeated = make(map[string][]string)
+			}
+			if repeated[key] == nil {
+				repeated[key] = []string{first}
+			}
+			repeated[key] = append(repeated[key], valueJSON(value))
+		case value.Type() == pcommon.ValueTypeStr:
+			setKey(&s.Attributes, key, value.Str())
+		default:
+			setKey(&s.AttributesJSON, key, valueJSON(value))
+		}
+	}
+	for key, values := range repeated {
+		delete(s.Attributes, key)
+		setKey(&s.AttributesJSON, key, "["+strings.Join(values, ",")+"]")
 	}
 	keepInvalidMessages(s, runmodel.KeyInputMessages, &s.Inputs)
 	keepInvalidMessages(s, runmodel.KeyOutputMessages, &s.Outputs)
 	settleCost(s)
-}
-
-// addAttribute keeps an attribute. Of one key that was sent twice it keeps a list of both values.
-func addAttribute(s *runmodel.Span, key string, value pcommon.Value) {
-	first, repeated := s.AttributesJSON[key]
-	if text, ok := s.Attributes[key]; ok {
-		first, repeated = anyJSON(text), true
-		delete(s.Attributes, key)
-	}
-	switch {
-	case repeated:
-		setKey(&s.AttributesJSON, key, "["+first+","+valueJSON(value)+"]")
-	case value.Type() == pcommon.ValueTypeStr:
-		setKey(&s.Attributes, key, value.Str())
-	default:
-		setKey(&s.AttributesJSON, key, valueJSON(value))
-	}
 }
 
 // keepInvalidMessages makes messages that are not valid JSON the span's payload, if it has no other: SDKs truncate

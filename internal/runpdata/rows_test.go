@@ -486,3 +486,23 @@ func FuzzHistory(f *testing.F) {
 		}
 	})
 }
+
+// TestRepeatedKeys sends attributes of one key, which pdata keeps: all their values are stored, in a list.
+func TestRepeatedKeys(t *testing.T) {
+	t.Parallel()
+	const many = 20_000
+	text := strings.Repeat(`{"key":"k","value":{"stringValue":"v"}},`, many) +
+		`{"key":"thread.id","value":{"intValue":"4"}},{"key":"thread.id","value":{"stringValue":"conv-1"}},{"key":"once","value":{"stringValue":"x"}}`
+	td, err := (&ptrace.JSONUnmarshaler{}).UnmarshalTraces([]byte(`{"resourceSpans":[{"scopeSpans":[{"spans":[` +
+		`{"traceId":"0199e0a1000070008000000000000001","spanId":"00000000000000a1","name":"n","attributes":[` + text + `]}]}]}]}`))
+	require.NoError(t, err)
+	td.ResourceSpans().At(0).Resource().Attributes().PutStr(runmodel.KeyProjectID, project.String())
+	var rows Rows
+	require.NoError(t, rows.Add(td))
+	span := rows.Spans[0]
+	assert.Equal(t, map[string]string{"once": "x"}, span.Attributes)
+	assert.JSONEq(t, `[4,"conv-1"]`, span.AttributesJSON["thread.id"])
+	var values []string
+	require.NoError(t, json.Unmarshal([]byte(span.AttributesJSON["k"]), &values))
+	assert.Len(t, values, many)
+}
