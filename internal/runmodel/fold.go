@@ -358,6 +358,9 @@ func Totals(versions []Span) Run {
 	}
 	usage := countsUsage(spans, index)
 	cost := countsCost(spans, index, usage)
+	toolAbove := sync.OnceValue(func() []int {
+		return nearestAbove(spans, index, func(i int) bool { return spans[i].EffectiveKind() == KindTool })
+	})
 	var lastEnd time.Time
 	input, output := previewSpans(spans, at)
 	if input >= 0 {
@@ -371,7 +374,7 @@ func Totals(versions []Span) Run {
 		firstOf(&run.SessionID, s.SessionID)
 		firstOf(&run.ConversationID, s.ConversationID)
 		firstOf(&run.UserID, s.UserID)
-		if s.AgentName != "" && run.AgentName == "" && !belowTool(spans, index, i) {
+		if s.AgentName != "" && run.AgentName == "" && toolAbove()[i] < 0 { // no subagent
 			run.AgentName = s.AgentName
 		}
 		firstOf(&run.Environment, s.Environment)
@@ -491,20 +494,6 @@ func toolsOf(spans []Span) []string {
 	}
 	slices.Sort(tools)
 	return tools
-}
-
-// belowTool reports whether a span is below a call of a tool, as what a subagent does is.
-func belowTool(spans []Span, index map[uint64]int, i int) bool {
-	for range spans { // limits the loop, since parents may form a cycle
-		parent, ok := index[spans[i].ParentSpanID]
-		if !ok {
-			break
-		}
-		if i = parent; spans[i].EffectiveKind() == KindTool {
-			return true
-		}
-	}
-	return false
 }
 
 func firstOf(field *string, value string) {

@@ -2,6 +2,7 @@ package runmodel
 
 import (
 	"slices"
+	"time"
 )
 
 // joinCalls merges the versions of log records that name a call with the span of that call. A record names a call of a
@@ -12,7 +13,7 @@ func joinCalls(folded []Span) []Span {
 	if !slices.ContainsFunc(folded, func(s Span) bool { return s.isRecordOfCall() }) {
 		return folded
 	}
-	tools, index, below := map[string]int{}, map[uint64]int{}, map[uint64][]int{}
+	tools, index, below := map[string]int{}, map[uint64]int{}, map[callsBelow]*timeline{}
 	for i := range folded {
 		s := &folded[i]
 		if s.isRecordOfCall() {
@@ -25,8 +26,23 @@ func joinCalls(folded []Span) []Span {
 				tools[s.ToolCallID] = i
 			}
 		case KindLLM:
-			below[s.ParentSpanID] = append(below[s.ParentSpanID], i)
+			at := s.callsBelow()
+			if below[at] == nil {
+				below[at] = &timeline{}
+			}
+			below[at].calls = append(below[at].calls, i)
 		}
+	}
+	anyCall := map[uint64]*timeline{}
+	for at, calls := range below {
+		if anyCall[at.parent] == nil {
+			anyCall[at.parent] = &timeline{}
+		}
+		anyCall[at.parent].calls = append(anyCall[at.parent].calls, calls.calls...)
+		calls.sort(folded)
+	}
+	for _, calls := range anyCall {
+		calls.sort(folded)
 	}
 	joined := make([]bool, len(folded))
 	for i := range folded {
@@ -37,7 +53,14 @@ func joinCalls(folded []Span) []Span {
 		owner, ok := tools[record.ToolCallID]
 		if record.Kind == KindLLM {
 			if owner, ok = index[record.ParentSpanID]; !ok || folded[owner].EffectiveKind() != KindLLM {
-				owner, ok = callAt(folded, below[record.ParentSpanID], record)
+				candidates := anyCall[record.ParentSpanID]
+				if record.HasUsage() {
+					candidates = below[record.callsBelow()]
+					if candidates == nil { // a span may lack the tokens
+						candidates = below[callsBelow{parent: record.ParentSpanID}]
+					}
+				}
+				owner, ok = candidates.at(folded, record.EndTime)
 			}
 		}
 		if !ok {
@@ -86,36 +109,62 @@ func settleTools(spans []Span) {
 // isRecordOfCall reports whether a folded span is made of log records alone, which name a call.
 func (s *Span) isRecordOfCall() bool { return s.FromLog && s.Kind != "" }
 
-// callAt returns the call that a record is about.
-func callAt(spans []Span, calls []int, record *Span) (call int, ok bool) {
-	best := -1
-	for _, i := range calls {
-		s := &spans[i]
-		if s.StartTime.After(record.EndTime) || record.HasUsage() && s.HasUsage() && !s.sameUsage(record) {
-			continue
-		}
-		if best < 0 || spans[best].isBetterFor(s, record) {
-			best = i
+// callsBelow are the calls of a model below a span that state the same tokens, or none.
+type callsBelow struct {
+	parent        uint64
+	hasUsage      bool
+	input, output int64 // -1 for absent
+}
+
+func (s *Span) callsBelow() callsBelow {
+	if !s.HasUsage() {
+		return callsBelow{parent: s.ParentSpanID}
+	}
+	usage := s.usageBelow()
+	return callsBelow{s.ParentSpanID, true, usage.input, usage.output}
+}
+
+// timeline finds which of some calls was under way at a time.
+type timeline struct {
+	calls []int // by start
+	// last is for each call that of it and those before it that ended last.
+	last []int
+}
+
+func (t *timeline) sort(spans []Span) {
+	slices.SortFunc(t.calls, func(a, b int) int { return spans[a].StartTime.Compare(spans[b].StartTime) })
+	t.last = make([]int, len(t.calls))
+	for n, i := range t.calls {
+		if t.last[n] = i; n > 0 && endsAfter(&spans[t.last[n-1]], &spans[i]) {
+			t.last[n] = t.last[n-1]
 		}
 	}
-	return best, best >= 0
 }
 
-// isBetterFor reports whether another call fits a record better than s: it was under way at the time, or ended later.
-func (s *Span) isBetterFor(other, record *Span) bool {
-	at := record.EndTime
-	underWay := func(c *Span) bool { return IsAbsent(c.EndTime) || !c.EndTime.Before(at) }
-	if a, b := underWay(s), underWay(other); a != b {
-		return b
-	} else if a {
-		return other.StartTime.After(s.StartTime)
+func endsAfter(a, b *Span) bool {
+	return IsAbsent(a.EndTime) && !IsAbsent(b.EndTime) || !IsAbsent(b.EndTime) && a.EndTime.After(b.EndTime)
+}
+
+// at returns the call that began last among those under way, else the one that ended last before the time.
+func (t *timeline) at(spans []Span, at time.Time) (call int, ok bool) {
+	if t == nil {
+		return 0, false
 	}
-	return other.EndTime.After(s.EndTime)
+	begun, _ := slices.BinarySearchFunc(t.calls, at, func(i int, at time.Time) int {
+		if spans[i].StartTime.After(at) {
+			return 1
+		}
+		return -1
+	})
+	// More calls than this are not under way at once, as far as anybody would tell them apart.
+	const atOnce = 64
+	for n := begun - 1; n >= max(0, begun-atOnce); n-- {
+		if end := spans[t.calls[n]].EndTime; IsAbsent(end) || !end.Before(at) {
+			return t.calls[n], true
+		}
+	}
+	if begun == 0 {
+		return 0, false
+	}
+	return t.last[begun-1], true
 }
-
-// sameUsage reports whether two spans state the same tokens.
-func (s *Span) sameUsage(other *Span) bool {
-	return same(s.InputTokens, other.InputTokens) && same(s.OutputTokens, other.OutputTokens)
-}
-
-func same(a, b *int64) bool { return a == nil && b == nil || a != nil && b != nil && *a == *b }

@@ -85,6 +85,28 @@ func TestRecordsJoinTheirCalls(t *testing.T) {
 	}
 }
 
+// TestManyRecords folds a turn with as many calls and records as a hostile client may send: each record finds its call.
+func TestManyRecords(t *testing.T) {
+	t.Parallel()
+	const calls = 20_000
+	start := time.UnixMilli(1_700_000_000_000)
+	versions := []Span{{SpanID: 1, Version: 1, Kind: KindAgent, StartTime: start}}
+	for i := range uint64(calls) {
+		at := start.Add(time.Duration(i) * time.Millisecond)
+		versions = append(versions,
+			Span{SpanID: 10 + i, Version: 1, ParentSpanID: 1, Kind: KindLLM, StartTime: at, EndTime: at.Add(500 * time.Microsecond), InputTokens: new(int64(1)), OutputTokens: new(int64(1))},
+			Span{
+				SpanID: 1_000_000 + i, Version: 1, ParentSpanID: 1, Kind: KindLLM, FromLog: true, StartTime: at, EndTime: at.Add(600 * time.Microsecond),
+				InputTokens: new(int64(1)), OutputTokens: new(int64(1)),
+			})
+	}
+	spans := Fold(versions)
+	require.Len(t, spans, calls+1)
+	for i := range spans[1:] {
+		require.Equal(t, []uint64{spans[i+1].SpanID - 10 + 1_000_000}, spans[i+1].Records)
+	}
+}
+
 func TestToolsEndAsTheirPartsDid(t *testing.T) {
 	t.Parallel()
 	part := func(s Span) []Span {
