@@ -141,7 +141,7 @@ func (x *span) usageAttributes() {
 			b.count(entry.is, entry.plain, entry.value.Int())
 			continue
 		}
-		b.add(object{{entry.name, valueText(entry.value)}}, noTokens)
+		b.add(object{{entry.name, valueText(entry.value)}}, noTokens, maxUsageDepth)
 	}
 	if !b.has[inputTokens] { // it is in an attribute that a rule reads
 		x.toolUse = b.sum(toolUsePrompt, false)
@@ -244,7 +244,7 @@ func (b *buckets) any(of ...bucket) bool {
 // Without one, parts that together exceed their whole show that the whole excludes them.
 func usageOf(o object, apart bool) usage {
 	var b buckets
-	b.add(o, noTokens)
+	b.add(o, noTokens, maxUsageDepth)
 	return b.usage(apart)
 }
 
@@ -325,15 +325,21 @@ func (b *buckets) count(is bucket, plain bool, n int64) {
 	b.has[is] = true
 }
 
+// maxUsageDepth limits how deep details are read. Those of Anthropic and LangChain are two levels deep.
+const maxUsageDepth = 4
+
 // add adds the members of a usage to their buckets. within is the side that the object details, if it does: there,
 // parts of unknown names are parts of what the outer object counts already.
-func (b *buckets) add(o object, within bucket) {
+func (b *buckets) add(o object, within bucket, depth int) {
 	for _, m := range o {
 		is, plain := bucketOf(m.key, within)
 		if n, ok := parseCount(m.value); ok {
 			if within == noTokens || is != inputPart && is != outputPart {
 				b.count(is, plain, n)
 			}
+			continue
+		}
+		if depth == 0 {
 			continue
 		}
 		text := unquoted(m.value)
@@ -344,13 +350,13 @@ func (b *buckets) add(o object, within bucket) {
 		switch {
 		case !ok: // a list by modality
 		case is == cacheWrite:
-			b.add(details, inputTokens)
+			b.add(details, inputTokens, depth-1)
 		case within == noTokens && (is == inputTokens || is == inputPart):
-			b.add(details, inputTokens)
+			b.add(details, inputTokens, depth-1)
 		case within == noTokens && (is == outputTokens || is == outputPart):
-			b.add(details, outputTokens)
+			b.add(details, outputTokens, depth-1)
 		case within == noTokens && is == noTokens && plain: // details, raw
-			b.add(details, noTokens)
+			b.add(details, noTokens, depth-1)
 		}
 	}
 }
