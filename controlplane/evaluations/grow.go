@@ -18,10 +18,12 @@ import (
 // Growth is what a job adds to an eval-run whose items become known while it runs. The same growth may be added again.
 type Growth struct {
 	// ID is that of the eval-run. It is begun with the items, unless it was begun before: one that was deleted is not begun again.
-	ID      uuid.UUID
-	Begun   bool
-	Name    string
-	Dataset uuid.UUID
+	ID    uuid.UUID
+	Begun bool
+	Name  string
+	// Metadata is what the eval-run begins with; [Service.Describe] replaces it.
+	Metadata map[string]string
+	Dataset  uuid.UUID
 	// Revision has the items with the ordinals, which are added.
 	Revision int
 	Ordinals []int64
@@ -125,10 +127,14 @@ func (s *Service) beginGrowing(ctx context.Context, db postgres.DB, grant access
 	if err != nil {
 		return fmt.Errorf("encode the configuration: %w", err)
 	}
+	metadata, err := json.Marshal(g.Metadata)
+	if err != nil {
+		return fmt.Errorf("encode the metadata: %w", err)
+	}
 	now := s.now()
 	_, err = db.Exec(ctx, "create growing evaluation", pgx.NamedArgs{
 		"id": g.ID, "project": project, "kind": EvalRun, "status": StatusRunning, "name": g.Name, "dataset": g.Dataset, "revision": g.Revision,
-		"items": items, "config": string(config), "author": grant.CreatedBy(), "author_key": grant.CreatedByKey(), "now": now,
+		"items": items, "config": string(config), "metadata": string(metadata), "author": grant.CreatedBy(), "author_key": grant.CreatedByKey(), "now": now,
 	})
 	return err
 }

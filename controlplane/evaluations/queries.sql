@@ -429,8 +429,8 @@ UPDATE evaluations SET summary = @summary, attempt = NULL WHERE id = @id AND att
 
 -- name: create growing evaluation
 INSERT INTO evaluations (id, project_id, kind, name, dataset_id, revision, item_count, repeats, seed, config, allow_unpriced, status, outputs_total, estimate,
-	created_by, created_by_key, created_at, started_at)
-VALUES (@id, @project, @kind, @name, @dataset, @revision, @items, 1, 0, @config, true, @status, @items, '{}', @author, @author_key, @now, @now)
+	metadata, created_by, created_by_key, created_at, started_at)
+VALUES (@id, @project, @kind, @name, @dataset, @revision, @items, 1, 0, @config, true, @status, @items, '{}', @metadata, @author, @author_key, @now, @now)
 ON CONFLICT (id) DO NOTHING
 
 -- name: reopen evaluation

@@ -234,6 +234,9 @@ func (s *Service) grow(ctx context.Context, e *experiment, used []*result) (grow
 
 // growBy adds results of items to the eval-run.
 func (s *Service) growBy(ctx context.Context, e *experiment, results []*result, items map[string]uuid.UUID, growth *evaluations.Growth) (changed bool, err error) {
+	if growth.Metadata, err = e.metadata(); err != nil {
+		return false, err
+	}
 	growth.ID, growth.Begun, growth.Name, growth.Reopen = e.ID, e.Begun, e.Name, e.FinishedAt != nil
 	for _, r := range results {
 		r.result.ItemID = items[r.key]
@@ -369,9 +372,9 @@ func (s *Service) newDataset(ctx context.Context, project uuid.UUID, name string
 
 // describe writes what the experiment says of itself, and what is not used, into the metadata of its eval-run.
 func (s *Service) describe(ctx context.Context, e *experiment) error {
-	metadata := map[string]string{}
-	if err := json.Unmarshal([]byte(e.Metadata), &metadata); err != nil {
-		return fmt.Errorf("read the metadata of experiment %s: %w", e.ID, err)
+	metadata, err := e.metadata()
+	if err != nil {
+		return err
 	}
 	unused, err := postgres.Many[struct {
 		Unused  string

@@ -5,6 +5,8 @@ package experiments
 import (
 	"context"
 	_ "embed"
+	"encoding/json"
+	"fmt"
 	"log/slog"
 	"time"
 
@@ -83,6 +85,15 @@ type experiment struct {
 	Metadata   string
 	Begun      bool
 	FinishedAt *time.Time
+}
+
+// metadata returns what the experiment says of itself.
+func (e *experiment) metadata() (map[string]string, error) {
+	said := map[string]string{}
+	if err := json.Unmarshal([]byte(e.Metadata), &said); err != nil {
+		return nil, fmt.Errorf("read the metadata of experiment %s: %w", e.ID, err)
+	}
+	return said, nil
 }
 
 // grantOf is the permission of the job in a project: whoever sent the spans was allowed to write into it.

@@ -151,6 +151,21 @@ func taskOf(key, input, output string) sent {
 	}}
 }
 
+// TestMetadataFromTheStart proves that nobody sees an eval-run without its metadata: it has them even if the pass ends right after it began.
+func TestMetadataFromTheStart(t *testing.T) {
+	t.Parallel()
+	l := newLab(t)
+	_, err := l.DB.Exec(t.Context(), `
+		CREATE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RAISE 'refused'; END $$;
+		CREATE TRIGGER refuse BEFORE UPDATE OF metadata ON evaluations EXECUTE FUNCTION refuse()`)
+	require.NoError(t, err)
+	item := taskOf("fr", "What is the capital of France?", "Paris")
+	item.attributes["langfuse.experiment.metadata"] = `{"model": "gpt-5"}`
+	l.send(t, item)
+	require.ErrorContains(t, l.passes.Pass(t.Context()), "refused")
+	assert.Equal(t, "gpt-5", l.only(t).Metadata["model"])
+}
+
 func TestExperimentsOfLangfuse(t *testing.T) {
 	t.Parallel()
 	l := newLab(t)
