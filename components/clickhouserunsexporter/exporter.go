@@ -77,26 +77,24 @@ func (e *runsExporter) shutdown(context.Context) error {
 // consume stores a batch. When it returns nil, the batch is on disk and its runs' totals are up to date. Storing any
 // part of it again changes nothing.
 func (e *runsExporter) consume(ctx context.Context, td ptrace.Traces) error {
+	waiting, err := runpdata.TakeWaiting(td)
+	if err != nil {
+		return consumererror.NewPermanent(err)
+	}
 	rows := runpdata.Rows{Stored: e.contents.get, ShareState: e.shared.get}
 	if err := rows.Add(td); err != nil {
 		return consumererror.NewPermanent(err)
 	}
 	// The rows refer to the strings. Everything else that was decoded can be freed before the batch is stored.
 	td.ResourceSpans().RemoveIf(func(ptrace.ResourceSpans) bool { return true })
-	if len(rows.Spans) > 0 {
-		if err := e.store(ctx, &rows); err != nil {
-			// The store may come back with less than it had, for example from a backup.
-			e.contents.clear()
-			e.shared.clear()
-			return classify(err)
-		}
+	if err := e.storeRows(ctx, &rows); err != nil {
+		return classify(err)
 	}
-	contents, shared := rows.Added()
-	for at, added := range contents {
-		e.contents.add(at, added)
+	if err := clickhouse.InsertWaiting(ctx, e.conn, waiting); err != nil {
+		return classify(err)
 	}
-	for key, state := range shared {
-		e.shared.add(key, state)
+	if err := e.place(ctx, rows.Spans, waiting); err != nil {
+		return classify(err)
 	}
 	e.telemetry.ExporterClickhouserunsSpans.Add(ctx, int64(len(rows.Spans)))
 	e.telemetry.ExporterClickhouserunsSpansSkipped.Add(ctx, int64(rows.Skipped))
@@ -120,6 +118,27 @@ var dataErrors = []proto.Error{
 	proto.ErrIncorrectData,
 	proto.ErrTooLargeStringSize,
 	proto.ErrValueIsOutOfRangeOfDataType,
+}
+
+// storeRows stores rows and remembers their contents.
+func (e *runsExporter) storeRows(ctx context.Context, rows *runpdata.Rows) error {
+	if len(rows.Spans) == 0 {
+		return nil
+	}
+	if err := e.store(ctx, rows); err != nil {
+		// The store may come back with less than it had, for example from a backup.
+		e.contents.clear()
+		e.shared.clear()
+		return err
+	}
+	contents, shared := rows.Added()
+	for at, added := range contents {
+		e.contents.add(at, added)
+	}
+	for key, state := range shared {
+		e.shared.add(key, state)
+	}
+	return nil
 }
 
 func (e *runsExporter) store(ctx context.Context, rows *runpdata.Rows) error {

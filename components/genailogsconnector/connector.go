@@ -41,7 +41,7 @@ func (c *logsConnector) ConsumeLogs(ctx context.Context, ld plog.Logs) error {
 			return err
 		}
 	}
-	for outcome, n := range map[string]int64{"joined": counts.Joined, "no_span": counts.NoSpan, "other": counts.Other} {
+	for outcome, n := range counts.ByOutcome() {
 		if n > 0 {
 			c.telemetry.GenailogsRecords.Add(ctx, n, metric.WithAttributeSet(attribute.NewSet(attribute.String("record", outcome))))
 		}

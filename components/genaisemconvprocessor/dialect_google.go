@@ -89,6 +89,13 @@ var geminiCLIDialect = dialect{
 	framework: "gemini-cli",
 	rules: []rule{
 		{to: toUserID, from: []string{"user.email"}},
+		// Its record gemini_cli.api_response has what its span lacks.
+		{to: toRequestModel, from: []string{"model"}},
+		{to: toInputTokens, from: []string{"input_token_count"}},
+		{to: toOutputTokens, from: []string{"output_token_count"}},
+		{to: toCacheReadTokens, from: []string{"cached_content_token_count"}},
+		{to: toReasoningTokens, from: []string{"thoughts_token_count"}},
+		{to: toTotalTokens, from: []string{"total_token_count"}},
 	},
 	derive: func(x *span) {
 		if prompt := x.str(runmodel.KeyPromptName); strings.Contains(prompt, "########") {

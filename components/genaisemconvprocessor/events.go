@@ -76,6 +76,9 @@ func (x *span) recordOutcome(e *eventReader) {
 	if x.recordOf == "" {
 		return
 	}
+	if n, ok := e.attrs.Get("tool_token_count"); ok && x.found.has(geminiCLI) {
+		x.toolUse = n.Int()
+	}
 	if e.plain("success") == "false" {
 		x.fail("success")
 	}

@@ -143,7 +143,7 @@ func (x *span) usageAttributes() {
 		}
 		b.add(object{{entry.name, valueText(entry.value)}}, noTokens, maxUsageDepth)
 	}
-	if !b.has[inputTokens] { // it is in an attribute that a rule reads
+	if b.has[toolUsePrompt] && !b.has[inputTokens] { // it is in an attribute that a rule reads
 		x.toolUse = b.sum(toolUsePrompt, false)
 		b.has[toolUsePrompt] = false
 	}

@@ -76,7 +76,7 @@ func (f *logsFormat) rejected() int64 { return f.dropped.spans }
 
 // countRecords counts log records by what became of them.
 func (r *runsReceiver) countRecords(ctx context.Context, counts genailogs.Counts) {
-	for outcome, n := range map[string]int64{"joined": counts.Joined, "no_span": counts.NoSpan, "other": counts.Other} {
+	for outcome, n := range counts.ByOutcome() {
 		if n > 0 {
 			r.telemetry.ReceiverRunsLogRecords.Add(ctx, n, metric.WithAttributeSet(attribute.NewSet(attribute.String("record", outcome))))
 		}

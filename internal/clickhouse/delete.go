@@ -40,6 +40,9 @@ func DeleteRuns(ctx context.Context, conn driver.Conn, project uuid.UUID, runIDs
 		return err
 	}
 	first, last := extent(bounds)
+	if err := deleteWaiting(ctx, conn, project, runIDs, first, last); err != nil {
+		return err
+	}
 	if err := deleteVersions(ctx, conn, project, runIDs, version, first, last); err != nil {
 		return err
 	}
@@ -62,12 +65,20 @@ func DeleteRuns(ctx context.Context, conn driver.Conn, project uuid.UUID, runIDs
 // DeleteProject deletes everything of a project. When it returns nil, ClickHouse has durably noted to delete the rows, and
 // does so soon after. What a writer writes later stays.
 func DeleteProject(ctx context.Context, conn driver.Conn, project uuid.UUID) error {
-	for _, table := range []string{"runs", "spans", "scores", "contents", "shared_contents", "run_bounds"} {
+	for _, table := range []string{"runs", "spans", "scores", "contents", "shared_contents", "run_bounds", "waiting_records"} {
 		if err := execute(ctx, conn, "delete the project's "+table, "DELETE FROM "+table+" WHERE project_id = ?", project); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// deleteWaiting deletes the log records that still wait for a call in the conversations of runs.
+func deleteWaiting(ctx context.Context, conn driver.Conn, project uuid.UUID, runIDs []uuid.UUID, first, last time.Time) error {
+	return execute(ctx, conn, "delete waiting records", `DELETE FROM waiting_records WHERE project_id = ? AND conversation IN (
+		SELECT arrayJoin([session_id, conversation_id]) AS id FROM runs WHERE project_id = ? AND run_id IN (?)
+			AND toStartOfHour(start_time) BETWEEN fromUnixTimestamp(?) AND fromUnixTimestamp(?) AND id != '')`,
+		project, project, runIDs, hour(first), hour(last))
 }
 
 func deleteContents(ctx context.Context, conn driver.Conn, project uuid.UUID, runIDs []uuid.UUID, first, last time.Time) error {

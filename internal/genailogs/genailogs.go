@@ -6,6 +6,9 @@
 // Coding agents write the records of all calls of a turn with the id of the turn's span. A record that names a call
 // belongs to that call: it becomes an event of a span of its own below the record's span, which runmodel.Fold merges
 // with the span of the call, if there is one.
+//
+// Some of them write such records without the id of any span. These get the trace id of their conversation and
+// runmodel.KeyRecordIn, and wait in the store for the span of their call (runmodel.PlaceRecord).
 package genailogs
 
 import (
@@ -14,6 +17,7 @@ import (
 	"strings"
 
 	"github.com/cespare/xxhash/v2"
+	"github.com/google/uuid"
 	"go.opentelemetry.io/collector/pdata/pcommon"
 	"go.opentelemetry.io/collector/pdata/plog"
 	"go.opentelemetry.io/collector/pdata/ptrace"
@@ -30,8 +34,14 @@ const (
 
 // Counts says what became of the records.
 type Counts struct {
-	// Joined counts GenAI events that name a span, NoSpan those that name none, Other all other records.
-	Joined, NoSpan, Other int64
+	// Joined counts GenAI events that name a span, Waiting those that name a call and a conversation alone, NoSpan those
+	// that name neither, Other all other records.
+	Joined, Waiting, NoSpan, Other int64
+}
+
+// ByOutcome returns the counts by the values of the metrics' attribute "record".
+func (c Counts) ByOutcome() map[string]int64 {
+	return map[string]int64{"joined": c.Joined, "waiting": c.Waiting, "no_span": c.NoSpan, "other": c.Other}
 }
 
 // spanKey identifies a span within a request.
@@ -63,15 +73,21 @@ func ToSpans(ld plog.Logs) (ptrace.Traces, Counts) {
 			spans := map[spanKey]ptrace.Span{}
 			for _, record := range sl.LogRecords().All() {
 				name, isEvent := eventName(record, sl.Scope().Name())
-				switch {
-				case !isEvent:
+				if !isEvent {
 					counts.Other++
 					continue
-				case record.TraceID().IsEmpty() || record.SpanID().IsEmpty():
-					counts.NoSpan++
-					continue
 				}
-				counts.Joined++
+				at, conversation := spanKey{record.TraceID(), record.SpanID(), callOf(record, name)}, ""
+				if at.trace.IsEmpty() || at.span.IsEmpty() {
+					if conversation = conversationOf(record, name); conversation == "" || at.call.kind == "" {
+						counts.NoSpan++
+						continue
+					}
+					at.trace, at.span = traceOf(conversation), pcommon.SpanID{}
+					counts.Waiting++
+				} else {
+					counts.Joined++
+				}
 				if !hasResource {
 					rs, hasResource = td.ResourceSpans().AppendEmpty(), true
 					rl.Resource().CopyTo(rs.Resource())
@@ -82,7 +98,7 @@ func ToSpans(ld plog.Logs) (ptrace.Traces, Counts) {
 					sl.Scope().CopyTo(ss.Scope())
 					ss.SetSchemaUrl(sl.SchemaUrl())
 				}
-				at := spanKey{record.TraceID(), record.SpanID(), callOf(record, name)}
+				parent := at.span
 				if at.call.kind == runmodel.KindTool {
 					at.span = pcommon.SpanID{} // one call, whatever spans its records name
 				}
@@ -90,13 +106,16 @@ func ToSpans(ld plog.Logs) (ptrace.Traces, Counts) {
 				if !known {
 					span = ss.Spans().AppendEmpty()
 					span.SetTraceID(at.trace)
-					span.SetSpanID(record.SpanID())
+					span.SetSpanID(parent)
 					span.Attributes().PutBool(runmodel.KeyFromLog, true)
 					if at.call.kind != "" {
 						span.SetSpanID(at.call.spanID())
-						span.SetParentSpanID(record.SpanID())
+						span.SetParentSpanID(parent)
 						span.SetName(name)
 						span.Attributes().PutStr(runmodel.KeyRecordOf, at.call.kind)
+						if conversation != "" {
+							span.Attributes().PutStr(runmodel.KeyRecordIn, conversation)
+						}
 					}
 					spans[at] = span
 				}
@@ -112,6 +131,24 @@ func ToSpans(ld plog.Logs) (ptrace.Traces, Counts) {
 
 // toolCallKeys name the call of a tool in records of Claude Code, Codex and Gemini CLI.
 var toolCallKeys = []string{"tool_use_id", "call_id", "gen_ai.tool.call.id", "tool_call_id"}
+
+// conversationOf returns the conversation of a record of an agent that writes records without the id of a span although
+// its tracing is on. Claude Code does so only while its tracing is off.
+func conversationOf(record plog.LogRecord, name string) string {
+	switch agent, _, _ := strings.Cut(name, "."); agent {
+	case "codex":
+		return stringAt(record.Attributes(), "conversation.id")
+	case "gemini_cli":
+		return stringAt(record.Attributes(), "session.id")
+	default:
+		return ""
+	}
+}
+
+// traceOf returns the trace id that the records of a conversation have while they wait for their spans.
+func traceOf(conversation string) pcommon.TraceID {
+	return pcommon.TraceID(uuid.NewSHA1(uuid.NameSpaceURL, []byte("looptrace:conversation:"+conversation)))
+}
 
 // modelCallKeys name the call of a model in such records.
 var modelCallKeys = []string{"request_body_id", "request_id", "message.id", "response_id"}

@@ -50,6 +50,8 @@ const (
 	// KeyRecordOf is KindTool or KindLLM on a version made of log records that name such a call, and not the span that
 	// they belong to.
 	KeyRecordOf = "looptrace.record_of"
+	// KeyRecordIn is the conversation of such a version whose records name no span. PlaceRecord finds its run.
+	KeyRecordIn = "looptrace.record_in"
 	// KeyContinuation is true on a span that continues a call which another span stands for: its usage counts, but it
 	// is no call of its own.
 	KeyContinuation = "looptrace.continuation"

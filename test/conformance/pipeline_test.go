@@ -59,8 +59,29 @@ func readPayload(t *testing.T, tracesFile, logsFile string) payload {
 func receive(t *testing.T, payloads ...payload) (map[uuid.UUID]*run, contents) {
 	t.Helper()
 	var rows runpdata.Rows
+	var waiting []runmodel.WaitingRecord
 	for _, traces := range processed(t, uuid.New(), payloads...) {
+		records, err := runpdata.TakeWaiting(traces)
+		require.NoError(t, err)
+		waiting = append(waiting, records...)
 		require.NoError(t, rows.Add(traces))
+	}
+	received := slices.Clone(rows.Spans)
+	for i := range waiting { // as the exporter does
+		ofConversation := map[uuid.UUID]bool{}
+		for j := range received {
+			if s := &received[j]; s.SessionID == waiting[i].Conversation || s.ConversationID == waiting[i].Conversation {
+				ofConversation[s.RunID] = true
+			}
+		}
+		calls := slices.DeleteFunc(slices.Clone(received), func(s runmodel.Span) bool { return !ofConversation[s.RunID] })
+		record, err := runpdata.WaitingRow(&waiting[i])
+		require.NoError(t, err)
+		if call := runmodel.PlaceRecord(&record, calls); call != nil {
+			placed, err := runpdata.PlaceWaiting(&waiting[i], call)
+			require.NoError(t, err)
+			require.NoError(t, rows.Add(placed))
+		}
 	}
 	versions := make(map[uuid.UUID][]runmodel.Span)
 	for _, s := range rows.Spans {

@@ -217,3 +217,19 @@ PARTITION BY toYYYYMMDD(start_time)
 PRIMARY KEY (project_id, toStartOfHour(start_time), run_id)
 ORDER BY (project_id, toStartOfHour(start_time), run_id, start_time, span_id, version)
 SETTINGS index_granularity = 2048, fsync_after_insert = 1, fsync_part_directory = 1, min_level_for_wide_part = 1, vertical_merge_algorithm_min_rows_to_activate = 1, min_compress_block_size = 16384, max_compress_block_size = 1048576, min_columns_to_activate_adaptive_write_buffer = 1, min_age_to_force_merge_seconds = 21600, min_age_to_force_merge_on_partition_only = 1, enable_max_bytes_limit_for_min_age_to_force_merge = 1;
+
+CREATE TABLE waiting_records
+(
+    `project_id` UUID CODEC(ZSTD(1)),
+    `conversation` String CODEC(ZSTD(1)),
+    `at` DateTime64(9, 'UTC') CODEC(Delta(8), ZSTD(1)),
+    `record_id` UInt64 CODEC(ZSTD(1)),
+    `placed` UInt8,
+    `traces` String CODEC(ZSTD(3)),
+    `written_at` DateTime('UTC') DEFAULT now('UTC') CODEC(Delta(4), ZSTD(1))
+)
+ENGINE = ReplacingMergeTree(placed)
+PARTITION BY toYYYYMMDD(at)
+ORDER BY (project_id, conversation, at, record_id)
+TTL written_at + toIntervalDay(7)
+SETTINGS index_granularity = 1024, fsync_after_insert = 1, fsync_part_directory = 1;
