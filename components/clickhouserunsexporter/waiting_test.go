@@ -44,7 +44,7 @@ func (c conversation) call() ptrace.Traces {
 	span.SetTraceID(pcommon.TraceID(c.run))
 	span.SetSpanID(pcommon.SpanID{1})
 	span.SetName("llm_call")
-	span.Attributes().PutStr(runmodel.KeyKind, runmodel.KindLLM)
+	span.Attributes().PutStr(runmodel.KeyOperationName, "chat")
 	span.Attributes().PutStr(runmodel.KeyFramework, "gemini-cli")
 	span.Attributes().PutStr(runmodel.KeyConversationID, c.id)
 	span.Attributes().PutInt(runmodel.KeyOutputTokens, 60)

@@ -66,11 +66,11 @@ func ReadWaiting(ctx context.Context, conn driver.Conn, c Conversations) ([]runm
 func ReadCalls(ctx context.Context, conn driver.Conn, c Conversations) ([]runmodel.Span, error) {
 	const inTime = `project_id = ? AND toStartOfHour(start_time) BETWEEN fromUnixTimestamp(?) AND fromUnixTimestamp(?) AND toYYYYMMDD(start_time) BETWEEN ? AND ?`
 	times := []any{c.ProjectID, hour(c.First), hour(c.Last), day(c.First), day(c.Last)}
-	args := append(append(slices.Clone(times), []string{runmodel.KindLLM, runmodel.KindTool}), times...)
+	args := append(slices.Clone(times), times...)
 	var calls []runmodel.Span
 	if err := conn.Select(ctx, &calls, `
 		SELECT project_id, run_id, span_id, kind, operation, start_time, end_time, tool_call_id, input_tokens, output_tokens, reasoning_tokens FROM spans
-		WHERE `+inTime+` AND NOT from_log AND kind IN (?)
+		WHERE `+inTime+` AND NOT from_log AND (kind != '' OR operation != '')
 			AND run_id IN (SELECT run_id FROM spans WHERE `+inTime+` AND (session_id IN (?) OR conversation_id IN (?)))`,
 		append(args, c.IDs, c.IDs)...); err != nil {
 		return nil, fmt.Errorf("read the calls of conversations: %w", err)
