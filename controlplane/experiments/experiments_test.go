@@ -151,6 +151,17 @@ func taskOf(key, input, output string) sent {
 	}}
 }
 
+// TestManyProjects finds the experiment of one of 20,000 projects: the statement that looks for runs of all of them is not longer than
+// ClickHouse reads.
+func TestManyProjects(t *testing.T) {
+	t.Parallel()
+	l := newLab(t)
+	l.AddProjects(t, 20_000)
+	l.send(t, taskOf("fr", "What is the capital of France?", "Paris"))
+	l.pass(t)
+	assert.EqualValues(t, 1, l.only(t).Progress.Total)
+}
+
 // TestMetadataFromTheStart proves that nobody sees an eval-run without its metadata: it has them even if the pass ends right after it began.
 func TestMetadataFromTheStart(t *testing.T) {
 	t.Parallel()

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"time"
 
 	"github.com/google/uuid"
@@ -48,16 +47,15 @@ func (s *Service) findAll(ctx context.Context, active []finding) error {
 	}
 	var projects []uuid.UUID
 	since := active[0].MarkWrittenAt
-	for i := range active {
-		if !slices.Contains(projects, active[i].ProjectID) {
+	for i := range active { // in order of projects
+		if i == 0 || active[i].ProjectID != active[i-1].ProjectID {
 			projects = append(projects, active[i].ProjectID)
 		}
 		if active[i].MarkWrittenAt.Before(since) {
 			since = active[i].MarkWrittenAt
 		}
 	}
-	in := access.OfJob(projects...)
-	written, err := s.runs.Written(ctx, in, since, s.now().Add(-quietTime).Truncate(time.Millisecond))
+	written, err := s.runs.Written(ctx, access.OfJob(projects...), since, s.now().Add(-quietTime).Truncate(time.Millisecond))
 	if err != nil {
 		return err //nolint:wrapcheck // it says what it does
 	}
@@ -72,7 +70,7 @@ func (s *Service) findAll(ctx context.Context, active []finding) error {
 		case err == nil && !written.In(r.ProjectID):
 			quiet = append(quiet, r.ID)
 		case err == nil:
-			err = s.find(ctx, in, written, r, &filter)
+			err = s.find(ctx, access.OfJob(r.ProjectID), written, r, &filter)
 		}
 		if err != nil {
 			errs = append(errs, fmt.Errorf("rule %s of project %s: %w", r.ID, r.ProjectID, err))

@@ -16,6 +16,20 @@ import (
 	"github.com/looptrace/looptrace/internal/clickhouse"
 )
 
+// TestRulesOfManyProjects has a rule in each of 20,000 projects: the statement that looks for runs of all of them is not longer than
+// ClickHouse reads.
+func TestRulesOfManyProjects(t *testing.T) {
+	t.Parallel()
+	r := newRuling(t, passing)
+	rule := r.rule(t, `,"graders":[`+apitest.NumberedGrader+`]`)
+	r.AddProjects(t, 20_000)
+	r.Exec(t, `INSERT INTO eval_rules SELECT (jsonb_populate_record(r, jsonb_build_object('id', uuidv7(), 'project_id', p.id))).*
+		FROM eval_rules r JOIN projects p ON p.id != r.project_id`)
+	r.ended(t, 2, nil)
+	r.find(t)
+	assert.EqualValues(t, 1, r.Count(t, "SELECT count(*) FROM eval_rule_runs WHERE rule_id = '"+rule.Id.String()+"'"))
+}
+
 // TestManyRulesFindFewRuns has 20 rules in a project of 200,000 runs of a week, of which 2,000 were written now. Looking for runs reads the
 // hours of these, and no row of the rest.
 func TestManyRulesFindFewRuns(t *testing.T) {

@@ -10,7 +10,9 @@ import (
 	"time"
 
 	ch "github.com/ClickHouse/clickhouse-go/v2"
+	"github.com/ClickHouse/clickhouse-go/v2/ext"
 	"github.com/ClickHouse/clickhouse-go/v2/lib/driver"
+	"github.com/google/uuid"
 
 	"github.com/looptrace/looptrace/controlplane/access"
 )
@@ -59,16 +61,11 @@ func query[T any](ctx context.Context, conn driver.Conn, projects access.Project
 	if len(projects.IDs()) == 0 {
 		return ErrNotFound
 	}
-	ids := make([]string, len(projects.IDs()))
-	for i, id := range projects.IDs() {
-		ids[i] = "'" + id.String() + "'"
+	ctx, condition, err := inCallers(withLimits(ctx), projects.IDs())
+	if err != nil {
+		return err
 	}
-	condition := "project_id IN (" + strings.Join(ids, ", ") + ")"
-	if len(ids) == 1 {
-		condition = "project_id = " + ids[0] // saves building a set, a fraction of a millisecond per statement
-	}
-	statement = strings.ReplaceAll(statement, projectsMark, condition)
-	found, err := conn.Query(withLimits(ctx), statement, args...)
+	found, err := conn.Query(ctx, strings.ReplaceAll(statement, projectsMark, condition), args...)
 	if err != nil {
 		return classify(err)
 	}
@@ -77,6 +74,34 @@ func query[T any](ctx context.Context, conn driver.Conn, projects access.Project
 		return classify(err)
 	}
 	return nil
+}
+
+// maxNamedProjects is how many projects a statement names. Each takes 40 bytes, and ClickHouse reads statements of up to 256 KiB
+// (max_query_size).
+const maxNamedProjects = 1000
+
+// inCallers returns the condition that a row is of one of the projects. Many projects go into a table that is sent with the statement.
+func inCallers(ctx context.Context, projects []uuid.UUID) (context.Context, string, error) {
+	if len(projects) == 1 {
+		return ctx, "project_id = '" + projects[0].String() + "'", nil // saves building a set, a fraction of a millisecond per statement
+	}
+	if len(projects) <= maxNamedProjects {
+		ids := make([]string, len(projects))
+		for i, id := range projects {
+			ids[i] = "'" + id.String() + "'"
+		}
+		return ctx, "project_id IN (" + strings.Join(ids, ", ") + ")", nil
+	}
+	table, err := ext.NewTable("callers", ext.Column("id", "UUID"))
+	if err != nil {
+		return ctx, "", fmt.Errorf("send projects with a statement: %w", err)
+	}
+	for _, id := range projects {
+		if err := table.Append(id); err != nil {
+			return ctx, "", fmt.Errorf("send projects with a statement: %w", err)
+		}
+	}
+	return ch.Context(ctx, ch.WithExternalTable(table)), "project_id IN callers", nil
 }
 
 // withLimits sets the limits of the statements under ctx.

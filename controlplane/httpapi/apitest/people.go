@@ -55,6 +55,13 @@ func (e *Env) CreateProject(t *testing.T, session string, workspace uuid.UUID, n
 	return Must[contract.Project](t, w, http.StatusCreated)
 }
 
+// AddProjects adds n projects to the workspace of the first one.
+func (e *Env) AddProjects(t *testing.T, n int) {
+	t.Helper()
+	e.Exec(t, `INSERT INTO projects (workspace_id, name)
+		SELECT p.workspace_id, 'project ' || i FROM (SELECT workspace_id FROM projects ORDER BY created_at, id LIMIT 1) AS p, generate_series(1, $1::int) AS i`, n)
+}
+
 // InsertUser makes a user without a role. All test users have the first user's password.
 func (e *Env) InsertUser(t *testing.T, email string) {
 	t.Helper()
