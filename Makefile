@@ -114,6 +114,11 @@ test-rest: prerequisites build $(TESTSUM) _build/sdk-venv/.installed ## Run what
 check: ## Lint everything, and check that generated files are fresh
 	@scripts/stage generated-fresh $(MAKE) --no-print-directory generated-fresh
 	@scripts/stage lint $(MAKE) --no-print-directory lint
+	@scripts/stage statements $(MAKE) --no-print-directory statements
+
+.PHONY: statements
+statements: engines ## Compare each SQL statement, as PostgreSQL prepares it, with the Go code that runs it
+	@$(GO) test -count=1 -run '^TestStatements$$' ./internal/postgres
 
 .PHONY: prerequisites
 prerequisites: ## Install system packages for the tests: Chromium, Java, Maven, strace, jq and Python's venv

@@ -72,7 +72,7 @@ func (a *apiKeyAuth) Start(ctx context.Context, host component.Host) error {
 	for _, loop := range []func(context.Context){
 		a.keeper.loader.run,
 		a.keeper.revalidateLoop,
-		a.keeper.listenLoop,
+		a.keeper.listen,
 		a.keeper.noteLoop,
 	} {
 		a.loops.Go(func() { loop(ctx) })

@@ -2,9 +2,7 @@ package genaicostprocessor
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"math/rand/v2"
 	"slices"
 	"sync/atomic"
 	"time"
@@ -25,9 +23,6 @@ const (
 	readTimeout = 5 * time.Second
 	// startTimeout is how long Start waits for the first read, so that the first spans are priced.
 	startTimeout = 2 * time.Second
-	// Limits of the wait before PostgreSQL is tried again.
-	minReconnectWait = 100 * time.Millisecond
-	maxReconnectWait = 5 * time.Second
 )
 
 // known holds what was last read: the prices of each project with prices of its own, by project id.
@@ -68,72 +63,33 @@ func (o *overrides) matcher(projectID string) (*prices.Matcher, bool) {
 	return prices.Default().Matcher(), true
 }
 
-// run keeps the prices up to date until the context ends.
+// run keeps the prices up to date until the context ends: it reads them when it connects, after each change, and every
+// refresh interval.
 func (o *overrides) run(ctx context.Context) {
-	wait := minReconnectWait
-	for away := false; ; {
-		read, err := o.follow(ctx)
-		if ctx.Err() != nil {
-			return
+	away := false
+	load := func(ctx context.Context, conn *pgx.Conn) error {
+		err := o.load(ctx, conn)
+		if err == nil {
+			away = false
 		}
-		if read {
-			away, wait = false, minReconnectWait
-		}
-		o.telemetry.GenaicostReloads.Add(ctx, 1, reloadFailed)
-		if !away {
+		return err
+	}
+	postgres.Listener{
+		Config: o.connection, Channel: channel,
+		Opened: load, Quiet: load, QuietTime: o.refresh,
+		Notified: func(ctx context.Context, conn *pgx.Conn, _ string) error { return load(ctx, conn) },
+		Lost: func(ctx context.Context, err error, _ time.Duration) {
+			o.telemetry.GenaicostReloads.Add(ctx, 1, reloadFailed)
+			if away {
+				return
+			}
 			away = true
 			if o.known.Load() == nil {
 				o.report(fmt.Errorf("projects' own prices have never been read, so spans are stored without a cost: %w", err))
 			}
 			o.logger.Warn("Projects' own prices cannot be read: the last known ones apply", zap.Error(err))
-		}
-		select {
-		case <-ctx.Done():
-			return
-		case <-time.After(wait/2 + rand.N(wait)): //nolint:gosec // spreads reconnects, guards nothing
-		}
-		wait = min(2*wait, maxReconnectWait)
-	}
-}
-
-// follow reads the prices now, after each change and every refresh interval, until an error. read reports whether it
-// succeeded at least once.
-func (o *overrides) follow(ctx context.Context) (read bool, err error) {
-	connecting, cancel := context.WithTimeout(ctx, readTimeout)
-	defer cancel()
-	conn, err := pgx.ConnectConfig(connecting, o.connection)
-	if err != nil {
-		return false, fmt.Errorf("connect: %w", err)
-	}
-	defer func() {
-		// Ends the session in PostgreSQL even if ctx has ended.
-		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), readTimeout)
-		defer cancel()
-		_ = conn.Close(ctx)
-	}()
-	// Before the first read: otherwise a change between the two would be missed.
-	if _, err := conn.Exec(connecting, "LISTEN "+channel); err != nil {
-		return false, fmt.Errorf("listen: %w", err)
-	}
-	for {
-		if err := o.load(ctx, conn); err != nil {
-			return read, err
-		}
-		read = true
-		if err := o.wait(ctx, conn); err != nil {
-			return read, err
-		}
-	}
-}
-
-// wait returns when prices have changed, or may have.
-func (o *overrides) wait(ctx context.Context, conn *pgx.Conn) error {
-	ctx, cancel := context.WithTimeout(ctx, o.refresh)
-	defer cancel()
-	if _, err := conn.WaitForNotification(ctx); err != nil && !errors.Is(ctx.Err(), context.DeadlineExceeded) {
-		return fmt.Errorf("wait for a notification: %w", err)
-	}
-	return nil
+		},
+	}.Run(ctx)
 }
 
 func (o *overrides) load(ctx context.Context, conn *pgx.Conn) error {

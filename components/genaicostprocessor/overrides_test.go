@@ -129,12 +129,12 @@ func TestPostgresAway(t *testing.T) {
 	// Once PostgreSQL is back, all prices are known.
 	server.Start(t)
 	for _, p := range []*costProcessor{fresh, running} {
-		assert.Eventually(t, func() bool { cost, _ := costOf(t, p, mine); return cost == 0.003 }, 4*maxReconnectWait, 50*time.Millisecond)
+		assert.Eventually(t, func() bool { cost, _ := costOf(t, p, mine); return cost == 0.003 }, 4*5*time.Second, 50*time.Millisecond)
 	}
 	pool.Reset()
 	exec(t, pool, "UPDATE price_overrides SET input = 2")
 	for _, p := range []*costProcessor{fresh, running} {
-		assert.Eventually(t, func() bool { cost, _ := costOf(t, p, mine); return cost == 0.004 }, 4*maxReconnectWait, 50*time.Millisecond)
+		assert.Eventually(t, func() bool { cost, _ := costOf(t, p, mine); return cost == 0.004 }, 4*5*time.Second, 50*time.Millisecond)
 	}
 }
 

@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"log/slog"
-	"math/rand/v2"
 	"slices"
 	"sync"
 	"time"
@@ -27,9 +26,6 @@ const (
 	eventBuffer = 256
 	// maxWatches is the maximum number of watches of a process in a project.
 	maxWatches = 500
-	// probeInterval and probeTimeout are for a connection on which nothing comes: one that hangs looks the same.
-	probeInterval, probeTimeout = 5 * time.Second, 5 * time.Second
-	minWait, maxWait            = 100 * time.Millisecond, 5 * time.Second
 )
 
 var (
@@ -115,76 +111,30 @@ func (h *hub) close() {
 
 // run listens until the context ends. Watches end with each connection: they cannot tell what they missed.
 func (h *hub) run(ctx context.Context) {
-	wait := minWait
-	for {
-		opened, err := h.listen(ctx)
-		h.endAll()
-		if ctx.Err() != nil {
-			return
-		}
-		if opened {
-			wait = minWait
-		}
-		h.log.DebugContext(ctx, "lost the channel of prompts", "error", err, "retry_in", wait)
-		select {
-		case <-ctx.Done():
-			return
-		case <-time.After(wait/2 + rand.N(wait)): //nolint:gosec // spreads reconnects, guards nothing
-		}
-		wait = min(2*wait, maxWait)
-	}
-}
-
-// listen passes events on until an error. opened is whether it began.
-func (h *hub) listen(ctx context.Context) (opened bool, err error) {
 	config := h.pool.Config().ConnConfig
 	config.Tracer = nil // traces are of requests
-	conn, err := pgx.ConnectConfig(ctx, config)
-	if err != nil {
-		return false, fmt.Errorf("connect: %w", err)
-	}
-	defer func() {
-		closing, cancel := context.WithTimeout(context.WithoutCancel(ctx), probeTimeout)
-		defer cancel()
-		_ = conn.Close(closing)
-	}()
-	if err := h.probe(ctx, conn, "LISTEN "+channel); err != nil {
-		return false, err
-	}
-	h.mu.Lock()
-	h.listening = true
-	h.mu.Unlock()
-	for {
-		waiting, cancel := context.WithTimeout(ctx, probeInterval)
-		notification, err := conn.WaitForNotification(waiting)
-		timedOut := waiting.Err() != nil
-		cancel()
-		switch {
-		case ctx.Err() != nil:
-			return true, fmt.Errorf("listen: %w", ctx.Err())
-		case err != nil && timedOut:
-			if err := h.probe(ctx, conn, "SELECT"); err != nil {
-				return true, err
+	postgres.Listener{
+		Config: config, Channel: channel,
+		Opened: func(context.Context, *pgx.Conn) error {
+			h.mu.Lock()
+			defer h.mu.Unlock()
+			h.listening = true
+			return nil
+		},
+		Notified: func(_ context.Context, _ *pgx.Conn, payload string) error {
+			var event Event
+			if err := json.Unmarshal([]byte(payload), &event); err != nil {
+				return fmt.Errorf("read a notification: %w", err)
 			}
-			continue
-		case err != nil:
-			return true, fmt.Errorf("wait for a notification: %w", err)
-		}
-		var event Event
-		if err := json.Unmarshal([]byte(notification.Payload), &event); err != nil {
-			return true, fmt.Errorf("read a notification: %w", err)
-		}
-		h.send(event)
-	}
-}
-
-func (h *hub) probe(ctx context.Context, conn *pgx.Conn, statement string) error {
-	ctx, cancel := context.WithTimeout(ctx, probeTimeout)
-	defer cancel()
-	if _, err := conn.Exec(ctx, statement); err != nil {
-		return fmt.Errorf("%s: %w", statement, err)
-	}
-	return nil
+			h.send(event)
+			return nil
+		},
+		Lost: func(ctx context.Context, err error, wait time.Duration) {
+			h.endAll()
+			h.log.DebugContext(ctx, "lost the channel of prompts", "error", err, "retry_in", wait)
+		},
+	}.Run(ctx)
+	h.endAll()
 }
 
 func (h *hub) add(w *Watch) error {

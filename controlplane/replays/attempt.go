@@ -75,12 +75,11 @@ func (t *try) attempt(ctx context.Context, a *Attempt) error {
 		return err
 	}
 	end := pgx.NamedArgs{"status": StatusSucceeded, "stop": made.Stop.Reason, "detail": nil, "remedy": nil, "now": t.now()}
-	for part, value := range map[string]any{"result": result, "details": details} {
-		text, err := json.Marshal(value)
-		if err != nil {
-			return fmt.Errorf("encode the %s of an attempt: %w", part, err)
-		}
-		end[part] = string(text)
+	if end["result"], err = encode("result", result); err != nil {
+		return err
+	}
+	if end["details"], err = encode("details", details); err != nil {
+		return err
 	}
 	if made.Stop.Detail != "" {
 		end["detail"], end["remedy"] = plain(made.Stop.Detail), made.Stop.Remedy
@@ -97,6 +96,15 @@ func (t *try) attempt(ctx context.Context, a *Attempt) error {
 			return err
 		})
 	})
+}
+
+// encode returns a part of a row as JSON.
+func encode(part string, value any) (string, error) {
+	text, err := json.Marshal(value)
+	if err != nil {
+		return "", fmt.Errorf("encode the %s: %w", part, err)
+	}
+	return string(text), nil
 }
 
 // mustChange runs a statement that changes a row unless the try was replaced.

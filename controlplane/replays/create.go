@@ -41,12 +41,11 @@ func (s *Service) Create(ctx context.Context, grant access.Grant, n *Wanted) (Re
 		"id": postgres.NewID(), "project": project, "name": n.name(p), "run": n.Run, "run_name": plain(p.source.run.Name), "controls": p.Controls, "treatments": p.Treatments,
 		"max_cost": n.MaxCost, "allow_unpriced": n.AllowUnpriced, "author": grant.CreatedBy(), "author_key": grant.CreatedByKey(), "now": s.now(),
 	}
-	for part, value := range map[string]any{"config": p.config, "estimate": p.Estimate} {
-		text, err := json.Marshal(value)
-		if err != nil {
-			return Replay{}, fmt.Errorf("encode the %s: %w", part, err)
-		}
-		args[part] = string(text)
+	if args["config"], err = encode("configuration", p.config); err != nil {
+		return Replay{}, err
+	}
+	if args["estimate"], err = encode("estimate", p.Estimate); err != nil {
+		return Replay{}, err
 	}
 	var created Replay
 	err = s.db.Tx(ctx, func(ctx context.Context, tx postgres.DB) error {

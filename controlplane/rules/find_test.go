@@ -27,7 +27,7 @@ func TestRulesOfManyProjects(t *testing.T) {
 		FROM eval_rules r JOIN projects p ON p.id != r.project_id`)
 	r.ended(t, 2, nil)
 	r.find(t)
-	assert.EqualValues(t, 1, r.Count(t, "SELECT count(*) FROM eval_rule_runs WHERE rule_id = '"+rule.Id.String()+"'"))
+	assert.Equal(t, 1, r.Count(t, "SELECT count(*) FROM eval_rule_runs WHERE rule_id = '"+rule.Id.String()+"'"))
 }
 
 // TestManyRulesFindFewRuns has 20 rules in a project of 200,000 runs of a week, of which 2,000 were written now. Looking for runs reads the
