@@ -205,10 +205,10 @@ func TestDatasetWritesAreChecked(t *testing.T) {
 
 	assert.Equal(t, "stale_base_revision", apitest.WantProblem(t, e.Do(t, http.MethodPost, path+"/items", `{"input":1,"base_revision":0}`, as), http.StatusConflict).Code)
 	assert.Equal(t, "too_many_removed", apitest.WantProblem(t, e.Do(t, http.MethodPost, path+"/items", `{"mode":"replace","max_removed":1,"items":[{"input":1}]}`, as), http.StatusConflict).Code)
-	planned := apitest.Must[contract.DatasetWritten](t, e.Do(t, http.MethodPost, path+"/items", `{"mode":"replace","dry_run":true,"items":[{"key":"a","input":"1"},{"input":2}]}`, as), http.StatusOK)
-	assert.Equal(t, []int{2, 1, 0, 1, 1}, []int{planned.Revision, planned.Added, planned.Updated, planned.Removed, planned.Unchanged})
+	planned := apitest.Must[contract.DatasetWritten](t, e.Do(t, http.MethodPost, path+"/items", `{"mode":"replace","dry_run":true,"dedupe":"content","items":[{"key":"a","input":"1"},{"input":2},{"input":2}]}`, as), http.StatusOK)
+	assert.Equal(t, []int{2, 1, 0, 1, 2}, []int{planned.Revision, planned.Added, planned.Updated, planned.Removed, planned.Unchanged})
 	assert.NotNil(t, planned.ItemIds[0])
-	assert.Nil(t, planned.ItemIds[1])
+	assert.Equal(t, []*uuid.UUID{nil, nil}, planned.ItemIds[1:], "no item is added")
 	assert.Equal(t, []string{"a=1", "b=2"}, keysOf(t, e, as, dataset.Id, ""))
 
 	// The order of members does not make another content.

@@ -218,8 +218,14 @@ func (s *Service) write(
 		ItemCount: found.ItemCount + int64(written.Added-written.Removed), Note: w.Note,
 	}, p.next)
 	if w.DryRun {
+		added := map[uuid.UUID]bool{}
 		for i := range rows {
 			if rows[i].isNew {
+				added[rows[i].itemID] = true
+			}
+		}
+		for i, id := range written.ItemIDs { // also those that equal one that is new
+			if added[id] {
 				written.ItemIDs[i] = uuid.Nil
 			}
 		}
