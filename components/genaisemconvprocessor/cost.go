@@ -71,3 +71,10 @@ func sideOf(name string, isCost bool) (is bucket, plain bool) {
 }
 
 func formatCost(usd float64) string { return strconv.FormatFloat(usd, 'g', -1, 64) }
+
+// zeroIsNoPrice drops a cost of 0, which some clients write if they have no price of the model.
+func zeroIsNoPrice(x *span) {
+	if cost, ok := x.number(toCost); ok && cost == 0 {
+		x.best[toCost] = candidate{}
+	}
+}

@@ -101,6 +101,7 @@ var ag2Dialect = dialect{
 	name:      "ag2",
 	framework: "ag2",
 	kind:      ag2Kinds.by("ag2.span.type"),
+	derive:    zeroIsNoPrice,
 }
 
 var ag2Kinds = kinds{

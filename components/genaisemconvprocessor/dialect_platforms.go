@@ -194,12 +194,8 @@ var openLITDialect = dialect{
 		{to: toSessionID, from: []string{"gen_ai.agent.session_id"}},
 		{to: toEnvironment, from: []string{"gen_ai.environment"}},
 	},
-	kind: openLITKinds.by("gen_ai.operation.type"),
-	derive: func(x *span) {
-		if cost, ok := x.number(toCost); ok && cost == 0 {
-			x.best[toCost] = candidate{} // it writes 0 if it has no price
-		}
-	},
+	kind:   openLITKinds.by("gen_ai.operation.type"),
+	derive: zeroIsNoPrice,
 	// It writes Anthropic's usage as received, whose input excludes cached tokens.
 	exclusive: func(x *span) bool { return strings.EqualFold(x.text(toProvider), "anthropic") },
 }

@@ -192,6 +192,16 @@ func TestTraps(t *testing.T) {
 			map[string]any{runmodel.KeyCostUSD: 0.25},
 		},
 		{
+			"a cost of 0 without a price", "openlit", nil,
+			map[string]any{"gen_ai.operation.name": "chat", "gen_ai.usage.input_tokens": 10, "gen_ai.usage.cost": 0.0},
+			map[string]any{runmodel.KeyCostUSD: nil},
+		},
+		{
+			"a cost of 0 without a price, of AG2", "opentelemetry.instrumentation.ag2", nil,
+			map[string]any{"ag2.span.type": "llm", "gen_ai.usage.input_tokens": 10, "gen_ai.usage.cost": 0.0},
+			map[string]any{runmodel.KeyCostUSD: nil},
+		},
+		{
 			"no conversation out of a trace", "my.tracer", func(s ptrace.Span) { s.SetTraceID(pcommon.TraceID{1}) },
 			map[string]any{"gen_ai.operation.name": "chat"},
 			map[string]any{runmodel.KeyConversationID: nil, runmodel.KeySessionID: nil},
