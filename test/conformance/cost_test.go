@@ -16,13 +16,26 @@ import (
 
 // listPrices are the list prices of the recordings' providers, in US dollars for a million tokens. They are written
 // by hand, to be independent of the price table.
-var listPrices = map[string]struct{ input, cacheRead, cacheWrite, output float64 }{
+var listPrices = map[string]listPrice{
 	"gpt-5-mini":             {0.25, 0.025, 0.25, 2},
 	"gpt-4.1-mini":           {0.40, 0.10, 0.40, 1.60},
 	"gpt-4o-mini":            {0.15, 0.075, 0.15, 0.60},
 	"claude-sonnet-4-5":      {3, 0.30, 3.75, 15},
 	"gemini-2.5-flash":       {0.30, 0.03, 0.30, 2.50},
 	"text-embedding-3-small": {0.02, 0.02, 0.02, 0},
+}
+
+type listPrice struct{ input, cacheRead, cacheWrite, output float64 }
+
+func priceOf(model string) (price listPrice, ok bool) {
+	price, ok = listPrices[dated.ReplaceAllString(model[strings.LastIndex(model, "/")+1:], "")]
+	return price, ok
+}
+
+// usd is the price of a call. Input includes what was read from a cache and written to it.
+func (p *listPrice) usd(input, output, cacheRead, cacheWrite float64) float64 {
+	const million = 1e6
+	return ((input-cacheRead-cacheWrite)*p.input + cacheRead*p.cacheRead + cacheWrite*p.cacheWrite + output*p.output) / million
 }
 
 // TestRecordedCosts compares the computed cost of every recorded call that counts with its tokens times the list
@@ -71,15 +84,12 @@ func byHand(s *runmodel.Span) (usd float64, ok bool) {
 	if model == "" {
 		model = s.RequestModel
 	}
-	price, ok := listPrices[dated.ReplaceAllString(model[strings.LastIndex(model, "/")+1:], "")]
+	price, ok := priceOf(model)
 	of := func(n *int64) float64 {
 		if n == nil {
 			return 0
 		}
 		return float64(*n)
 	}
-	read, written := of(s.CacheReadTokens), of(s.CacheWriteTokens)
-	const million = 1e6
-	return ((of(s.InputTokens)-read-written)*price.input + read*price.cacheRead + written*price.cacheWrite +
-		of(s.OutputTokens)*price.output) / million, ok && s.HasUsage()
+	return price.usd(of(s.InputTokens), of(s.OutputTokens), of(s.CacheReadTokens), of(s.CacheWriteTokens)), ok && s.HasUsage()
 }
