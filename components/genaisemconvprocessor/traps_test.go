@@ -202,6 +202,21 @@ func TestTraps(t *testing.T) {
 			map[string]any{runmodel.KeyCostUSD: nil},
 		},
 		{
+			"estimates of the parts of a prompt", "@voltagent/core", nil,
+			map[string]any{
+				"span.type": "llm", "usage.prompt_context.system_tokens_estimated": 12, "usage.prompt_context.tool_tokens_estimated": 39,
+				"usage.prompt_context.system_message_count": 1, "usage.prompt_context.tool_count": 1,
+			},
+			map[string]any{input: nil, output: nil},
+		},
+		{
+			"estimates beside a count without a total", "@voltagent/core", nil,
+			map[string]any{
+				"span.type": "llm", "llm.usage.prompt_tokens": 301, "usage.prompt_context.tool_tokens_estimated": 39, "usage.prompt_context.tool_count": 1,
+			},
+			map[string]any{input: int64(301)},
+		},
+		{
 			"no conversation out of a trace", "my.tracer", func(s ptrace.Span) { s.SetTraceID(pcommon.TraceID{1}) },
 			map[string]any{"gen_ai.operation.name": "chat"},
 			map[string]any{runmodel.KeyConversationID: nil, runmodel.KeySessionID: nil},

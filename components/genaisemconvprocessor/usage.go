@@ -113,6 +113,9 @@ func usageKeyOf(key string) usageKey {
 		if !ok {
 			continue
 		}
+		if strings.HasPrefix(name, "prompt_context.") {
+			return usageKey{} // VoltAgent's estimates of what a prompt consists of
+		}
 		isCost := strings.HasSuffix(prefix, "cost.") || strings.Contains(name, "cost")
 		if strings.HasSuffix(prefix, "cost.") {
 			name = key[len(prefix)-len("cost."):]
