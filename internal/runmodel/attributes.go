@@ -70,6 +70,7 @@ func (s *Span) RestoreAttributes() map[string]any {
 	}
 	delete(attributes, KeyAdded)
 	delete(attributes, KeyComputedCostUSD)
+	delete(attributes, KeyRecordOf)
 	for key, value := range attributes {
 		if replaced, ok := strings.CutPrefix(key, KeyOriginalPrefix); ok {
 			delete(attributes, key)
