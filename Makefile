@@ -175,9 +175,23 @@ recipes: build _build/sdk-venv/.installed ## Run every recipe of docs/recipes, e
 
 # Its results are kept in docs/measurements/release.md.
 .PHONY: test-release
-test-release: crosscheck-stats ## Run what judges us by large programs of others: model SDKs, implementations of statistics, a scanner
+test-release: crosscheck-stats ## Run what judges us by large programs of others: model SDKs, implementations of statistics, a scanner, clients
 	cd test/provider/sdk && $(GO) test -count=1 ./...
 	$(GO) test -count=1 ./test/audit
+	@$(MAKE) --no-print-directory ledger
+
+# A client that cannot be recorded fails the target, but the others are judged.
+.PHONY: ledger
+ledger: _build/ledger-venv/bin/uv ## Hold what the newest versions of clients send to what a scripted provider answered (CLIENTS="codex strands": only those)
+	@rm -rf _build/ledger
+	@export LEDGER=$(CURDIR)/_build/ledger PATH="$(CURDIR)/_build/ledger-venv/bin:$$PATH"; \
+	test/conformance/record/run ledger $(addprefix ledger/,$(CLIENTS)); recorded=$$?; \
+	$(GO) test -count=1 -run '^TestClientLedger$$' ./test/conformance; status=$$?; \
+	cat $$LEDGER/report.md; exit $$((recorded + status))
+
+_build/ledger-venv/bin/uv:
+	python3 -m venv _build/ledger-venv
+	_build/ledger-venv/bin/python -m pip install --quiet --disable-pip-version-check uv
 
 sdk_bin := $(CURDIR)/_build/sdk-venv/bin
 

@@ -2,9 +2,11 @@ package conformance
 
 import (
 	"fmt"
+	"io/fs"
 	"maps"
 	"math"
 	"os"
+	"path"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -13,6 +15,10 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+	"go.opentelemetry.io/collector/pdata/plog"
+	"go.opentelemetry.io/collector/pdata/ptrace"
+
+	"github.com/looptrace/looptrace/internal/runmodel"
 )
 
 // ledgerCounts are what a provider wrote down of each call, in the order of the messages of the test.
@@ -35,30 +41,59 @@ type ledgerCall map[string]float64
 
 // TestLedger holds what runs count to what the model provider wrote down when it answered: model calls, tokens of each kind, and
 // their cost at the list prices. TestConformance compares each field of each span; here nothing is expected of spans, so that two
-// spans of one call, or none, show as a wrong sum. LEDGER names a folder of fresh recordings to read instead.
+// spans of one call, or none, show as a wrong sum.
 func TestLedger(t *testing.T) {
 	t.Parallel()
-	folder, exceptionsFile := "testdata", "ledger.json"
-	if fresh := os.Getenv("LEDGER"); fresh != "" {
-		folder, exceptionsFile = fresh, "record/clients-ledger.json"
-	}
 	var exceptions map[string][]ledgerException
-	readJSON(t, exceptionsFile, &exceptions)
-	files, err := filepath.Glob(filepath.Join(folder, "*", "truth.json"))
-	require.NoError(t, err)
-	require.NotEmpty(t, files, "%s has no recordings", folder)
-	for _, file := range files {
-		name := filepath.Base(filepath.Dir(file))
+	readJSON(t, "ledger.json", &exceptions)
+	for _, name := range ledgersIn(t, "testdata") {
 		of := exceptions[name]
 		delete(exceptions, name)
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			var known truth
-			readJSON(t, file, &known)
-			checkLedger(t, filepath.Dir(file), &known, of)
+			checkLedger(t, filepath.Join("testdata", name), of)
 		})
 	}
-	assert.Empty(t, exceptions, "%s has exceptions of recordings that do not exist", exceptionsFile)
+	assert.Empty(t, exceptions, "exceptions of recordings that do not exist")
+}
+
+// TestClientLedger does the same with what the newest versions of clients sent a moment ago: make ledger records them into the folder
+// LEDGER. Its report.md gets the result.
+func TestClientLedger(t *testing.T) {
+	folder := os.Getenv("LEDGER")
+	if folder == "" {
+		t.Skip("make ledger runs it")
+	}
+	var clients map[string]struct{ Ledger []ledgerException }
+	readJSON(t, "clients.json", &clients)
+	report := "| client | versions | model calls | result |\n| --- | --- | --- | --- |\n"
+	for _, name := range ledgersIn(t, folder) {
+		t.Run(name, func(t *testing.T) {
+			var versions map[string]string
+			readJSON(t, filepath.Join(folder, name, "versions.json"), &versions)
+			var list []string
+			for _, of := range slices.Sorted(maps.Keys(versions)) {
+				list = append(list, of+" "+versions[of])
+			}
+			calls, result := checkLedger(t, filepath.Join(folder, name), clients[name].Ledger)
+			report += fmt.Sprintf("| %s | %s | %v | %s |\n", name, strings.Join(list, ", "), calls, result)
+		})
+	}
+	require.NoError(t, os.WriteFile(filepath.Join(folder, "report.md"), []byte(report), 0o600))
+}
+
+// ledgersIn returns the names of recordings in a folder: those of TestConformance, and in clients those of which only sums are known.
+func ledgersIn(t *testing.T, folder string) (names []string) {
+	t.Helper()
+	for _, pattern := range []string{"*", "clients/*"} {
+		files, err := fs.Glob(os.DirFS(folder), pattern+"/truth.json")
+		require.NoError(t, err)
+		for _, file := range files {
+			names = append(names, path.Dir(file))
+		}
+	}
+	require.NotEmpty(t, names, "%s has no recordings", folder)
+	return names
 }
 
 // ledgerOf returns what a provider wrote down.
@@ -90,10 +125,12 @@ func (c ledgerCall) cost(t *testing.T, model string) float64 {
 	return price.usd(c["input"], c["output"], c["cache_read"], c["cache_write"])
 }
 
-// checkLedger compares the runs of a recording with its ledger.
-func checkLedger(t *testing.T, folder string, known *truth, exceptions []ledgerException) {
+// checkLedger compares the runs of a recording with its ledger. It returns the number of model calls and what it found.
+func checkLedger(t *testing.T, folder string, exceptions []ledgerException) (calls any, result string) {
 	t.Helper()
-	ledger := ledgerOf(t, known)
+	var known truth
+	readJSON(t, filepath.Join(folder, "truth.json"), &known)
+	ledger := ledgerOf(t, &known)
 	p := readPayload(t, filepath.Join(folder, "traces.json"), filepath.Join(folder, "logs.json"))
 	var sent strings.Builder
 	for _, text := range rawSpans(t, p) {
@@ -119,30 +156,91 @@ func checkLedger(t *testing.T, folder string, known *truth, exceptions []ledgerE
 		}
 		expected[i]["cost"] = expected[i].cost(t, known.Calls[i].ResponseModel)
 	}
-	received, _ := receive(t, p)
-	got := map[string]any{}
-	for _, run := range received {
-		for what, value := range map[string]any{
-			"calls": float64(run.totals.LLMCallCount), "cost": count(run.totals.CostUSD),
-		} {
-			got[what] = plus(got[what], value)
-		}
-		usage := usageOf(&run.totals)
-		for field, key := range usageKeys {
-			got[key] = plus(got[key], usage[field])
-		}
-	}
+	apart := piecesOf(p) // first: processing changes a payload
+	got := countedBy(t, p)
+	assert.Equal(t, got, countedBy(t, apart...), "other counts if each span and record arrives alone, the last one first")
+	var differ []string
 	for _, count := range ledgerCounts {
 		want, wrote := sumOf(expected, count), sumOf(ledger, count)
+		if wrote == nil { // no call was made
+			want, wrote = 0.0, 0.0
+		}
+		isRight := sameCount(wrote, got[count])
 		switch {
-		case sameCount(want, got[count]):
-		case wrote == nil && isZero(got[count]):
-		case sameCount(wrote, got[count]):
+		case isRight && !sameCount(want, got[count]):
 			t.Errorf("%s is right, %v: an exception is no longer needed", count, wrote)
+		case isRight:
+		case sameCount(want, got[count]):
+			differ = append(differ, fmt.Sprintf("%s %s of %s", count, shown(got[count]), shown(wrote)))
 		default:
 			t.Errorf("the runs count %v of %s; the provider wrote down %v, of which the source says %v", got[count], count, wrote, want)
+			differ = append(differ, fmt.Sprintf("WRONG: %s %s of %s", count, shown(got[count]), shown(wrote)))
 		}
 	}
+	if len(differ) == 0 {
+		return sumOf(ledger, "calls"), "right"
+	}
+	return sumOf(ledger, "calls"), strings.Join(differ, ", ")
+}
+
+// countedBy returns what the runs of payloads count.
+func countedBy(t *testing.T, payloads ...payload) map[string]any {
+	t.Helper()
+	received, _ := receive(t, payloads...)
+	got := map[string]any{}
+	cost := 0.0
+	for _, run := range received {
+		got["calls"] = plus(got["calls"], float64(run.totals.LLMCallCount))
+		if usd := run.totals.CostUSD; usd != nil {
+			cost += *usd
+			got["cost"] = runmodel.RoundUSD(cost, 12) // runs come in any order
+		}
+		usage := usageOf(&run.totals)
+		for field, count := range usageKeys {
+			got[count] = plus(got[count], usage[field])
+		}
+	}
+	return got
+}
+
+// piecesOf returns a payload as many: each span and log record alone, from the last to the first.
+func piecesOf(p payload) (pieces []payload) {
+	for _, rs := range p.traces.ResourceSpans().All() {
+		for _, ss := range rs.ScopeSpans().All() {
+			for _, span := range ss.Spans().All() {
+				piece := payload{traces: ptrace.NewTraces(), logs: plog.NewLogs()}
+				resource := piece.traces.ResourceSpans().AppendEmpty()
+				rs.Resource().CopyTo(resource.Resource())
+				scope := resource.ScopeSpans().AppendEmpty()
+				ss.Scope().CopyTo(scope.Scope())
+				span.CopyTo(scope.Spans().AppendEmpty())
+				pieces = append(pieces, piece)
+			}
+		}
+	}
+	for _, rl := range p.logs.ResourceLogs().All() {
+		for _, sl := range rl.ScopeLogs().All() {
+			for _, record := range sl.LogRecords().All() {
+				piece := payload{traces: ptrace.NewTraces(), logs: plog.NewLogs()}
+				resource := piece.logs.ResourceLogs().AppendEmpty()
+				rl.Resource().CopyTo(resource.Resource())
+				scope := resource.ScopeLogs().AppendEmpty()
+				sl.Scope().CopyTo(scope.Scope())
+				record.CopyTo(scope.LogRecords().AppendEmpty())
+				pieces = append(pieces, piece)
+			}
+		}
+	}
+	slices.Reverse(pieces)
+	return pieces
+}
+
+// shown formats a count for the report.
+func shown(n any) string {
+	if n == nil {
+		return "unknown"
+	}
+	return fmt.Sprintf("%.6g", n)
 }
 
 // apply takes what a source does not send out of the ledger, and puts what it sends wrongly into it.
@@ -190,8 +288,7 @@ func sumOf(ledger []ledgerCall, count string) (sum any) {
 	return sum
 }
 
-// sameCount reports whether a run's count is that of the ledger. What is not known is not 0, but a provider that counts nothing
-// cached often does not say so.
+// sameCount reports whether a run's count is that of the ledger. Sources often leave out a count of 0.
 func sameCount(ledger, run any) bool {
 	if run == nil {
 		return isZero(ledger)

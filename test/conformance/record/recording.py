@@ -19,7 +19,11 @@ TOOL_PARAMETERS = {
 
 
 def start(**resource):
-    """Sets the global providers of traces and logs, and instruments what RECORD_INSTRUMENT names."""
+    """Sets the global providers of traces and logs, and instruments what RECORD_INSTRUMENT names, or Looptrace's SDK."""
+    if os.environ.get("RECORD_INSTRUMENT") == "looptrace":
+        import looptrace
+        looptrace.init()
+        return None
     from opentelemetry import trace
     from opentelemetry.exporter.otlp.proto.http._log_exporter import OTLPLogExporter
     from opentelemetry.exporter.otlp.proto.http.trace_exporter import OTLPSpanExporter
