@@ -205,14 +205,14 @@ func TestCancelCheck(t *testing.T) {
 	assert.Equal(t, "check_running", apitest.WantProblem(t, other, http.StatusConflict).Code)
 	other = e.Do(t, http.MethodPost, "/v1/datasets/"+id.String()+"/near-duplicates/_actions/check", `{"revision":0}`, as)
 	assert.Equal(t, "check_running", apitest.WantProblem(t, other, http.StatusConflict).Code)
-	assert.Equal(t, 1, e.Count(t, "SELECT count(*) FROM river_job"), "a refused check leaves no job")
+	assert.Equal(t, 1, e.Count(t, "SELECT count(*) FROM river_job WHERE kind = 'near_duplicates'"), "a refused check leaves no job")
 	assert.Equal(t, contract.NearDuplicateCheckStatusCancelled, cancel().Status)
 	assert.Equal(t, contract.NearDuplicateCheckStatusCancelled, cancel().Status, "again")
 
 	running := e.CheckNearDuplicates(t, as, id, "{}", http.StatusAccepted)
 	assert.NotEqual(t, queued.Id, running.Id)
 	whileChecking(t, e, as, id, func(pgx.Tx) { cancel() })
-	require.Eventually(t, func() bool { return e.Count(t, "SELECT count(*) FROM river_job WHERE state = 'cancelled'") == 2 }, importTime, 50*time.Millisecond)
+	require.Eventually(t, func() bool { return e.Count(t, "SELECT count(*) FROM river_job WHERE kind = 'near_duplicates' AND state = 'cancelled'") == 2 }, importTime, 50*time.Millisecond)
 	assert.Equal(t, contract.NearDuplicateCheckStatusCancelled, nearDuplicates(t, e, as, id, "").Check.Status)
 
 	e.CheckNearDuplicates(t, as, id, "{}", http.StatusAccepted)
@@ -239,7 +239,7 @@ func TestSameCheckAtOnce(t *testing.T) {
 		counts[code]++
 	}
 	assert.Equal(t, map[int]int{http.StatusAccepted: 1, http.StatusOK: 5}, counts)
-	assert.Equal(t, 1, e.Count(t, "SELECT count(*) FROM river_job"))
+	assert.Equal(t, 1, e.Count(t, "SELECT count(*) FROM river_job WHERE kind = 'near_duplicates'"))
 }
 
 // TestReplacedCheck has an attempt that another one replaced, and was killed. The check goes on, once.
@@ -253,16 +253,16 @@ func TestReplacedCheck(t *testing.T) {
 	whileChecking(t, e, as, id, func(pgx.Tx) {
 		e.Exec(t, "UPDATE near_duplicate_checks SET attempt_id = $2 WHERE id = $1", check.Id, uuid.New())
 	})
-	require.Eventually(t, func() bool { return e.Count(t, "SELECT count(*) FROM river_job WHERE state = 'completed'") == 1 }, importTime, 50*time.Millisecond)
+	require.Eventually(t, func() bool { return e.Count(t, "SELECT count(*) FROM river_job WHERE kind = 'near_duplicates' AND state = 'completed'") == 1 }, importTime, 50*time.Millisecond)
 	assert.Equal(t, contract.NearDuplicateCheckStatusRunning, nearDuplicates(t, e, as, id, "").Check.Status)
 	assert.Zero(t, e.Count(t, "SELECT count(*) FROM near_duplicate_pairs"))
 
 	require.NoError(t, e.Datasets.RequeueChecks(t.Context()))
-	assert.Equal(t, 1, e.Count(t, "SELECT count(*) FROM river_job"), "the other attempt may be working")
+	assert.Equal(t, 1, e.Count(t, "SELECT count(*) FROM river_job WHERE kind = 'near_duplicates'"), "the other attempt may be working")
 	e.Clock.Advance(2 * time.Minute)
 	require.NoError(t, e.Datasets.RequeueChecks(t.Context()))
 	require.NoError(t, e.Datasets.RequeueChecks(t.Context()))
-	assert.Equal(t, 2, e.Count(t, "SELECT count(*) FROM river_job"))
+	assert.Equal(t, 2, e.Count(t, "SELECT count(*) FROM river_job WHERE kind = 'near_duplicates'"))
 	assert.Len(t, checked(t, e, as, id).Data, 1)
 	assert.Equal(t, 1, e.Count(t, "SELECT count(*) FROM near_duplicate_pairs"))
 }
@@ -279,7 +279,7 @@ func TestCheckOfDeletedDataset(t *testing.T) {
 		_, err := tx.Exec(t.Context(), "DELETE FROM datasets WHERE id = $1", id)
 		require.NoError(t, err)
 	})
-	require.Eventually(t, func() bool { return e.Count(t, "SELECT count(*) FROM river_job WHERE state = 'completed'") == 1 }, importTime, 50*time.Millisecond)
+	require.Eventually(t, func() bool { return e.Count(t, "SELECT count(*) FROM river_job WHERE kind = 'near_duplicates' AND state = 'completed'") == 1 }, importTime, 50*time.Millisecond)
 	assert.Zero(t, e.Count(t, "SELECT count(*) FROM near_duplicate_checks"))
 }
 
