@@ -32,7 +32,7 @@ func (e *runsExporter) place(ctx context.Context, spans []runmodel.Span, waiting
 		if len(records) == 0 {
 			continue
 		}
-		of.First, of.Last = records[0].At.Add(-callsBefore), records[len(records)-1].At.Add(recordsAround)
+		of.First = of.First.Add(-callsBefore)
 		calls, err := clickhouse.ReadCalls(ctx, e.conn, of)
 		if err != nil {
 			return err
@@ -44,12 +44,22 @@ func (e *runsExporter) place(ctx context.Context, spans []runmodel.Span, waiting
 	return nil
 }
 
-// conversationsOf returns the conversations of a batch whose records may be moved.
-func conversationsOf(spans []runmodel.Span, waiting []runmodel.WaitingRecord) map[uuid.UUID]clickhouse.Conversations {
-	found := map[uuid.UUID]clickhouse.Conversations{}
+// dayOfProject is a day of a project. A clock that is wrong leads to a day of its own: it widens the time of no other.
+type dayOfProject struct {
+	project uuid.UUID
+	day     time.Time
+}
+
+// conversationsOf returns the conversations of a batch whose records may be moved, by day.
+func conversationsOf(spans []runmodel.Span, waiting []runmodel.WaitingRecord) map[dayOfProject]clickhouse.Conversations {
+	found := map[dayOfProject]clickhouse.Conversations{}
 	add := func(project uuid.UUID, first, last time.Time, ids ...string) {
+		key := dayOfProject{project, last.Truncate(24 * time.Hour)}
+		if first.Before(key.day) {
+			first = key.day
+		}
 		first, last = first.Add(-recordsAround), last.Add(recordsAround)
-		c, ok := found[project]
+		c, ok := found[key]
 		if !ok {
 			c = clickhouse.Conversations{ProjectID: project, First: first, Last: last}
 		}
@@ -64,12 +74,18 @@ func conversationsOf(spans []runmodel.Span, waiting []runmodel.WaitingRecord) ma
 				c.IDs = append(c.IDs, id)
 			}
 		}
-		found[project] = c
+		found[key] = c
 	}
 	for i := range spans {
-		if s := &spans[i]; !s.FromLog && slices.Contains(waitingFrameworks, s.Framework) && (s.SessionID != "" || s.ConversationID != "") {
-			add(s.ProjectID, s.StartTime, s.EndTime, s.SessionID, s.ConversationID)
+		s := &spans[i]
+		if s.FromLog || !slices.Contains(waitingFrameworks, s.Framework) || s.SessionID == "" && s.ConversationID == "" {
+			continue
 		}
+		last := s.EndTime
+		if last.Before(s.StartTime) { // it has not ended
+			last = s.StartTime
+		}
+		add(s.ProjectID, s.StartTime, last, s.SessionID, s.ConversationID)
 	}
 	for i := range waiting {
 		add(waiting[i].ProjectID, waiting[i].At, waiting[i].At, waiting[i].Conversation)

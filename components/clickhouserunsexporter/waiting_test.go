@@ -1,6 +1,8 @@
 package clickhouserunsexporter
 
 import (
+	"math"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -110,6 +112,41 @@ func TestRecordsOfConversations(t *testing.T) {
 		require.NoError(t, conn.QueryRow(t.Context(), "SELECT countIf(traces != '') FROM waiting_records FINAL WHERE project_id = ?", c.project).Scan(&left))
 		assert.Zero(t, left, name)
 	}
+}
+
+// TestRecordsOfWrongClocks gives records with impossible times, and many that are large, beside one whose call is known: that one is joined,
+// and no batch is refused, which would hold up all that come after it.
+func TestRecordsOfWrongClocks(t *testing.T) {
+	t.Parallel()
+	url := engines.ClickHouse(t)
+	conn, err := clickhouse.Open(url)
+	require.NoError(t, err)
+	t.Cleanup(func() { assert.NoError(t, conn.Close()) })
+	e := started(t, url)
+	c := newConversation()
+	batch := c.record()
+	for _, start := range []pcommon.Timestamp{0, 1, math.MaxUint32 * 1e9, math.MaxInt64, math.MaxUint64} {
+		wrong := c
+		wrong.start = start
+		wrong.record().ResourceSpans().MoveAndAppendTo(batch.ResourceSpans())
+	}
+	for i := range 40 { // none has a call
+		large := c
+		large.start += pcommon.Timestamp(i) * pcommon.Timestamp(time.Second/2)
+		td := large.record()
+		attributes := td.ResourceSpans().At(0).ScopeSpans().At(0).Spans().At(0).Attributes()
+		attributes.PutInt(runmodel.KeyInputTokens, 7)
+		attributes.PutStr(runmodel.KeyOutputs, strings.Repeat("x", 1<<20))
+		td.ResourceSpans().MoveAndAppendTo(batch.ResourceSpans())
+	}
+	require.NoError(t, e.ConsumeTraces(t.Context(), batch))
+	call := c.call()
+	call.ResourceSpans().At(0).ScopeSpans().At(0).Spans().At(0).SetEndTimestamp(0) // it is still under way
+	require.NoError(t, e.ConsumeTraces(t.Context(), call))
+	var rows []runmodel.Run
+	require.NoError(t, conn.Select(t.Context(), &rows, "SELECT * EXCEPT written_at FROM runs FINAL WHERE project_id = ?", c.project))
+	require.Len(t, rows, 1)
+	assert.EqualValues(t, 150, *rows[0].OutputTokens)
 }
 
 // TestWaitingIsDeleted deletes a run: what waits in its conversation goes with it.

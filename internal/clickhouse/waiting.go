@@ -46,22 +46,33 @@ type Conversations struct {
 	First, Last time.Time
 }
 
-// maxWaiting is how many waiting records are read at a time.
-const maxWaiting = 1000
+// Limits of what is read at a time, since a writer must never fail on what waits. What is beyond them waits on.
+const (
+	maxWaiting      = 1000
+	maxWaitingBytes = 16 << 20
+	maxWaitingCalls = 20_000
+)
 
-// ReadWaiting returns the first records of conversations that wait for the span of their call.
+// ReadWaiting returns the newest records of conversations that wait for the span of their call, the small ones first if they are large
+// together. They come in any order.
 func ReadWaiting(ctx context.Context, conn driver.Conn, c Conversations) ([]runmodel.WaitingRecord, error) {
+	const waiting = ` FROM waiting_records FINAL
+		WHERE project_id = ? AND conversation IN (?) AND toYYYYMMDD(at) BETWEEN ? AND ?
+			AND at BETWEEN fromUnixTimestamp64Nano(?) AND fromUnixTimestamp64Nano(?) AND NOT placed`
+	args := []any{c.ProjectID, c.IDs, day(c.First), day(c.Last), c.First.UnixNano(), c.Last.UnixNano()}
 	var records []runmodel.WaitingRecord
 	if err := conn.Select(ctx, &records, `
-		SELECT project_id, conversation, at, record_id, traces FROM waiting_records FINAL
-		WHERE project_id = ? AND conversation IN (?) AND at BETWEEN ? AND ? AND toYYYYMMDD(at) BETWEEN ? AND ? AND NOT placed
-		ORDER BY at, record_id LIMIT ?`, c.ProjectID, c.IDs, c.First, c.Last, day(c.First), day(c.Last), maxWaiting); err != nil {
+		SELECT project_id, conversation, at, record_id, traces`+waiting+` AND (at, record_id) IN (
+			SELECT at, record_id FROM (
+				SELECT at, record_id, sum(bytes) OVER (ORDER BY bytes, at, record_id) - bytes AS smaller
+				FROM (SELECT at, record_id, bytes`+waiting+` ORDER BY at DESC, record_id LIMIT ?))
+			WHERE smaller < ?)`, slices.Concat(args, args, []any{maxWaiting, maxWaitingBytes})...); err != nil {
 		return nil, fmt.Errorf("read waiting records: %w", err)
 	}
 	return records, nil
 }
 
-// ReadCalls returns the calls of models and tools in the runs of conversations, with what runmodel.PlaceRecord needs. The call
+// ReadCalls returns the newest calls of models and tools in the runs of conversations, with what runmodel.PlaceRecord needs. The call
 // itself need not name its conversation.
 func ReadCalls(ctx context.Context, conn driver.Conn, c Conversations) ([]runmodel.Span, error) {
 	const inTime = `project_id = ? AND toStartOfHour(start_time) BETWEEN fromUnixTimestamp(?) AND fromUnixTimestamp(?) AND toYYYYMMDD(start_time) BETWEEN ? AND ?`
@@ -71,8 +82,9 @@ func ReadCalls(ctx context.Context, conn driver.Conn, c Conversations) ([]runmod
 	if err := conn.Select(ctx, &calls, `
 		SELECT project_id, run_id, span_id, kind, operation, start_time, end_time, tool_call_id, input_tokens, output_tokens, reasoning_tokens FROM spans
 		WHERE `+inTime+` AND NOT from_log AND (kind != '' OR operation != '')
-			AND run_id IN (SELECT run_id FROM spans WHERE `+inTime+` AND (session_id IN (?) OR conversation_id IN (?)))`,
-		append(args, c.IDs, c.IDs)...); err != nil {
+			AND run_id IN (SELECT run_id FROM spans WHERE `+inTime+` AND (session_id IN (?) OR conversation_id IN (?)))
+		ORDER BY start_time DESC LIMIT ?`,
+		append(args, c.IDs, c.IDs, maxWaitingCalls)...); err != nil {
 		return nil, fmt.Errorf("read the calls of conversations: %w", err)
 	}
 	return calls, nil

@@ -51,9 +51,10 @@ func waitingRecord(rs ptrace.ResourceSpans, ss ptrace.ScopeSpans, span ptrace.Sp
 	if err != nil {
 		return runmodel.WaitingRecord{}, fmt.Errorf("encode a log record: %w", err)
 	}
-	return runmodel.WaitingRecord{
-		ProjectID: project, Conversation: conversation, At: span.StartTimestamp().AsTime(), RecordID: xxhash.Sum64(encoded), Traces: string(encoded),
-	}, nil
+	w := runmodel.WaitingRecord{ProjectID: project, Conversation: conversation, RecordID: xxhash.Sum64(encoded), Traces: string(encoded)}
+	row, err := WaitingRow(&w)
+	w.At = row.StartTime // which the store can hold, whatever the client's clock says
+	return w, err
 }
 
 // WaitingRow returns a waiting version as a row of no run.

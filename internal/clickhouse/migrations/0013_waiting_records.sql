@@ -10,6 +10,7 @@ CREATE TABLE IF NOT EXISTS waiting_records
     record_id    UInt64 CODEC(ZSTD(1)),
     placed       UInt8,
     traces       String CODEC(ZSTD(3)),
+    bytes        UInt32 MATERIALIZED length(traces) CODEC(ZSTD(1)),
     -- By ClickHouse's clock: at is the client's, which may import what is old.
     written_at   DateTime('UTC') DEFAULT now('UTC') CODEC(Delta(4), ZSTD(1))
 )

@@ -226,6 +226,7 @@ CREATE TABLE waiting_records
     `record_id` UInt64 CODEC(ZSTD(1)),
     `placed` UInt8,
     `traces` String CODEC(ZSTD(3)),
+    `bytes` UInt32 MATERIALIZED length(traces) CODEC(ZSTD(1)),
     `written_at` DateTime('UTC') DEFAULT now('UTC') CODEC(Delta(4), ZSTD(1))
 )
 ENGINE = ReplacingMergeTree(placed)
