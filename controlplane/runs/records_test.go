@@ -39,13 +39,22 @@ func TestRecordsOfCalls(t *testing.T) {
 			SpanID: 51, ParentSpanID: 1, Name: "api_request", Kind: "llm", FromLog: true, InputTokens: new(int64(10)), OutputTokens: new(int64(5)),
 			CostUSD: new(0.25), CostSource: runmodel.CostSent,
 		}, 12*time.Millisecond, 0),
+		// The span leaves out thoughts, and its cost was computed without them.
+		span(runmodel.Span{
+			SpanID: 4, ParentSpanID: 1, Name: "thinking", Kind: "llm", InputTokens: new(int64(20)), OutputTokens: new(int64(6)), CostUSD: new(1.5), CostSource: runmodel.CostComputed,
+		}, 20*time.Millisecond, 9*time.Millisecond),
+		span(runmodel.Span{
+			SpanID: 52, ParentSpanID: 4, Name: "api_response", Kind: "llm", FromLog: true, InputTokens: new(int64(20)), OutputTokens: new(int64(10)), ReasoningTokens: new(int64(4)),
+			CacheReadTokens: new(int64(8)), CostUSD: new(0.5), CostSource: runmodel.CostComputed,
+		}, 29*time.Millisecond, 0),
 	})
 	path := "/v1/runs/" + id.String()
 	run := apitest.Must[contract.Run](t, e.Do(t, http.MethodGet, path, nil, key), http.StatusOK)
-	assert.EqualValues(t, 3, run.SpanCount)
+	assert.EqualValues(t, 4, run.SpanCount)
 	require.NotNil(t, run.CostUsd)
-	assert.InDelta(t, 0.25, *run.CostUsd, 1e-9)
-	check := func(how string, tool, call contract.Span) {
+	assert.InDelta(t, 0.75, *run.CostUsd, 1e-9)
+	assert.EqualValues(t, 15, *run.Usage.OutputTokens)
+	check := func(how string, tool, call, thinking contract.Span) {
 		require.NotNil(t, tool.Tool.Arguments, how)
 		assert.JSONEq(t, `{"command":"ls"}`, *tool.Tool.Arguments, how)
 		assert.Equal(t, contract.StatusError, tool.Status, how)
@@ -53,15 +62,18 @@ func TestRecordsOfCalls(t *testing.T) {
 		require.NotNil(t, call.CostUsd, how)
 		assert.InDelta(t, 0.25, *call.CostUsd, 1e-9, how)
 		assert.EqualValues(t, 10, *call.Usage.InputTokens, how)
+		assert.EqualValues(t, 10, *thinking.Usage.OutputTokens, how)
+		assert.EqualValues(t, 4, *thinking.Usage.ReasoningOutputTokens, how)
+		assert.InDelta(t, 0.5, *thinking.CostUsd, 1e-9, how)
 	}
 	for _, query := range []string{"", "?full=true"} {
 		page := apitest.Must[contract.SpanPage](t, e.Do(t, http.MethodGet, path+"/spans"+query, nil, key), http.StatusOK)
-		require.Len(t, page.Data, 3, query)
-		check("list "+query, page.Data[1], page.Data[2])
+		require.Len(t, page.Data, 4, query)
+		check("list "+query, page.Data[1], page.Data[2], page.Data[3])
 	}
 	one := func(spanID string) contract.Span {
 		return apitest.Must[contract.Span](t, e.Do(t, http.MethodGet, path+"/spans/"+spanID, nil, key), http.StatusOK)
 	}
-	check("alone", one("0000000000000002"), one("0000000000000003"))
+	check("alone", one("0000000000000002"), one("0000000000000003"), one("0000000000000004"))
 	assert.Equal(t, http.StatusNotFound, e.Do(t, http.MethodGet, path+"/spans/0000000000000032", nil, key).Code, "a record is no span")
 }

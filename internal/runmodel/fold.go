@@ -187,9 +187,10 @@ func joinEvents(a, b string) string {
 	return a[:len(a)-1] + "," + b[1:]
 }
 
-// fill takes from v, which was made of log records, only what s does not say. So nothing is there twice if span and
-// log say the same.
+// fill takes from v, which was made of log records, only what s does not say, and usage that has more parts. So nothing is
+// there twice if span and log say the same.
 func (s *Span) fill(v *Span) {
+	s.takeUsage(v)
 	own := *s
 	*s = *v
 	s.overlay(&own)

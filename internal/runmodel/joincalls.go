@@ -66,7 +66,6 @@ func joinCalls(folded []Span) []Span {
 		if !ok {
 			continue
 		}
-		folded[owner].takeUsage(record)
 		folded[owner].fill(record)
 		folded[owner].Records = append(folded[owner].Records, record.SpanID)
 		joined[i] = true
