@@ -21,9 +21,7 @@ func TestManyRunsInABatch(t *testing.T) {
 	t.Parallel()
 	const many = 20_000 // max_batch_spans
 	url := engines.ClickHouse(t)
-	conn, err := clickhouse.Open(url)
-	require.NoError(t, err)
-	t.Cleanup(func() { assert.NoError(t, conn.Close()) })
+	conn := opened(t, url)
 	e := started(t, url)
 	project, runs := uuid.New(), make([]uuid.UUID, many)
 	for i := range runs {

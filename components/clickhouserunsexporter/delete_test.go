@@ -40,9 +40,7 @@ func traceOf(project uuid.UUID, receivedAt int64, span byte, runs ...uuid.UUID) 
 func TestDeletedStaysDeleted(t *testing.T) {
 	t.Parallel()
 	url := engines.ClickHouse(t)
-	conn, err := clickhouse.Open(url)
-	require.NoError(t, err)
-	t.Cleanup(func() { assert.NoError(t, conn.Close()) })
+	conn := opened(t, url)
 	count := func(c require.TestingT, from string, args ...any) (n uint64) {
 		require.NoError(c, conn.QueryRow(t.Context(), "SELECT count() FROM "+from, args...).Scan(&n))
 		return n
@@ -97,9 +95,7 @@ func TestDeletedStaysDeleted(t *testing.T) {
 func TestDeletedWhileWritten(t *testing.T) {
 	t.Parallel()
 	url := engines.ClickHouse(t)
-	conn, err := clickhouse.Open(url)
-	require.NoError(t, err)
-	t.Cleanup(func() { assert.NoError(t, conn.Close()) })
+	conn := opened(t, url)
 	project := uuid.New()
 	writers := []exporter.Traces{started(t, url), started(t, url)}
 	var runs []uuid.UUID

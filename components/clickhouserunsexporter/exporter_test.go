@@ -8,6 +8,7 @@ import (
 
 	"github.com/ClickHouse/ch-go"
 	"github.com/ClickHouse/ch-go/proto"
+	"github.com/ClickHouse/clickhouse-go/v2/lib/driver"
 	"github.com/google/uuid"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -35,6 +36,15 @@ func started(t *testing.T, url string) exporter.Traces {
 	require.NoError(t, e.Start(t.Context(), componenttest.NewNopHost()))
 	t.Cleanup(func() { assert.NoError(t, e.Shutdown(t.Context())) })
 	return e
+}
+
+// opened returns a connection to the database of an exporter.
+func opened(t *testing.T, url string) driver.Conn {
+	t.Helper()
+	conn, err := clickhouse.Open(url)
+	require.NoError(t, err)
+	t.Cleanup(func() { assert.NoError(t, conn.Close()) })
+	return conn
 }
 
 func oneSpan(project string) ptrace.Traces {
@@ -79,9 +89,7 @@ func TestStoreAway(t *testing.T) {
 	require.EventuallyWithT(t, func(c *assert.CollectT) {
 		assert.NoError(c, e.ConsumeTraces(t.Context(), oneSpan(project)))
 	}, 2*time.Minute, 50*time.Millisecond)
-	conn, err := clickhouse.Open(url)
-	require.NoError(t, err)
-	defer func() { assert.NoError(t, conn.Close()) }()
+	conn := opened(t, url)
 	var n uint64
 	require.NoError(t, conn.QueryRow(t.Context(), "SELECT count() FROM runs FINAL").Scan(&n))
 	assert.Equal(t, uint64(2), n)
@@ -93,9 +101,7 @@ func TestScores(t *testing.T) {
 	t.Parallel()
 	url := engines.ClickHouse(t)
 	e := started(t, url)
-	conn, err := clickhouse.Open(url)
-	require.NoError(t, err)
-	defer func() { assert.NoError(t, conn.Close()) }()
+	conn := opened(t, url)
 	stored := func() (scores []runmodel.Score) {
 		require.NoError(t, conn.Select(t.Context(), &scores, "SELECT * FROM scores FINAL ORDER BY name"))
 		return scores

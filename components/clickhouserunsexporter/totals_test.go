@@ -12,7 +12,6 @@ import (
 	"go.opentelemetry.io/collector/pdata/pcommon"
 	"go.opentelemetry.io/collector/pdata/ptrace"
 
-	"github.com/looptrace/looptrace/internal/clickhouse"
 	"github.com/looptrace/looptrace/internal/runmodel"
 	"github.com/looptrace/looptrace/test/engines"
 )
@@ -23,9 +22,7 @@ func TestTotalsInAnyOrder(t *testing.T) {
 	t.Parallel()
 	url := engines.ClickHouse(t)
 	e := started(t, url)
-	conn, err := clickhouse.Open(url)
-	require.NoError(t, err)
-	t.Cleanup(func() { assert.NoError(t, conn.Close()) })
+	conn := opened(t, url)
 
 	begin := time.Now().Add(-time.Minute)
 	for _, order := range [][]int{{0, 1, 2, 3}, {3, 2, 1, 0}, {2, 3, 0, 1, 2, 3}} {
@@ -94,9 +91,7 @@ func TestGenAISpanArrivesApart(t *testing.T) {
 	t.Parallel()
 	url := engines.ClickHouse(t)
 	writers := []exporter.Traces{started(t, url), started(t, url)}
-	conn, err := clickhouse.Open(url)
-	require.NoError(t, err)
-	t.Cleanup(func() { assert.NoError(t, conn.Close()) })
+	conn := opened(t, url)
 
 	begin := time.Now().Add(-time.Minute)
 	agent := map[string]string{runmodel.KeyOperationName: "invoke_agent"}
@@ -159,9 +154,7 @@ func TestCallOfTwoLibraries(t *testing.T) {
 	t.Parallel()
 	url := engines.ClickHouse(t)
 	e := started(t, url)
-	conn, err := clickhouse.Open(url)
-	require.NoError(t, err)
-	t.Cleanup(func() { assert.NoError(t, conn.Close()) })
+	conn := opened(t, url)
 	project, run, begin := uuid.NewString(), uuid.New(), pcommon.NewTimestampFromTime(time.Now().Add(-time.Minute))
 	for i, library := range []string{"instrumentation", "sdk"} {
 		td := ptrace.NewTraces()

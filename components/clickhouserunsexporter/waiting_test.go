@@ -72,9 +72,7 @@ func (c conversation) record() ptrace.Traces {
 func TestRecordsOfConversations(t *testing.T) {
 	t.Parallel()
 	url := engines.ClickHouse(t)
-	conn, err := clickhouse.Open(url)
-	require.NoError(t, err)
-	t.Cleanup(func() { assert.NoError(t, conn.Close()) })
+	conn := opened(t, url)
 	first, second := started(t, url), started(t, url)
 	for name, deliver := range map[string]func(c conversation){
 		"the call first": func(c conversation) {
@@ -119,9 +117,7 @@ func TestRecordsOfConversations(t *testing.T) {
 func TestRecordsOfWrongClocks(t *testing.T) {
 	t.Parallel()
 	url := engines.ClickHouse(t)
-	conn, err := clickhouse.Open(url)
-	require.NoError(t, err)
-	t.Cleanup(func() { assert.NoError(t, conn.Close()) })
+	conn := opened(t, url)
 	e := started(t, url)
 	c := newConversation()
 	batch := c.record()
@@ -153,9 +149,7 @@ func TestRecordsOfWrongClocks(t *testing.T) {
 func TestWaitingIsDeleted(t *testing.T) {
 	t.Parallel()
 	url := engines.ClickHouse(t)
-	conn, err := clickhouse.Open(url)
-	require.NoError(t, err)
-	t.Cleanup(func() { assert.NoError(t, conn.Close()) })
+	conn := opened(t, url)
 	e := started(t, url)
 	c := newConversation()
 	require.NoError(t, e.ConsumeTraces(t.Context(), c.call()))
