@@ -294,7 +294,9 @@ func TestCancelImport(t *testing.T) {
 
 	writing := e.SendFile(t, as, faq.Id, "", apitest.TypeCSV, "key,input\nc,3\n").Id
 	hold(t, e, as, faq.Id, writing, func(pgx.Tx) { cancel(writing) })
-	require.Eventually(t, func() bool { return e.Count(t, "SELECT count(*) FROM river_job WHERE kind = 'import' AND state = 'cancelled'") == 2 }, importTime, 50*time.Millisecond)
+	require.Eventually(t, func() bool {
+		return e.Count(t, "SELECT count(*) FROM river_job WHERE kind = 'import' AND state = 'cancelled'") == 2
+	}, importTime, 50*time.Millisecond)
 	assert.Equal(t, []string{"a=a"}, keysOf(t, e, as, faq.Id, ""))
 	assert.Equal(t, contract.ImportStatusCancelled, getImport(t, e, as, writing).Status)
 	require.NoError(t, e.Datasets.RemoveLeftovers(t.Context()))
@@ -310,7 +312,9 @@ func TestReplacedAttempt(t *testing.T) {
 	faq := e.CreateDataset(t, as, project.Id, "faq")
 	id := e.SendFile(t, as, faq.Id, "", apitest.TypeCSV, "input\n1\n2\n").Id
 	hold(t, e, as, faq.Id, id, func(pgx.Tx) { e.Exec(t, "UPDATE imports SET attempt_id = $2 WHERE id = $1", id, uuid.New()) })
-	require.Eventually(t, func() bool { return e.Count(t, "SELECT count(*) FROM river_job WHERE kind = 'import' AND state = 'completed'") == 1 }, importTime, 50*time.Millisecond)
+	require.Eventually(t, func() bool {
+		return e.Count(t, "SELECT count(*) FROM river_job WHERE kind = 'import' AND state = 'completed'") == 1
+	}, importTime, 50*time.Millisecond)
 	assert.Equal(t, contract.ImportStatusRunning, getImport(t, e, as, id).Status)
 	assert.Equal(t, 3, e.Count(t, "SELECT (SELECT count(*) FROM import_chunks) + (SELECT count(*) FROM import_rows)"))
 

@@ -212,7 +212,9 @@ func TestCancelCheck(t *testing.T) {
 	running := e.CheckNearDuplicates(t, as, id, "{}", http.StatusAccepted)
 	assert.NotEqual(t, queued.Id, running.Id)
 	whileChecking(t, e, as, id, func(pgx.Tx) { cancel() })
-	require.Eventually(t, func() bool { return e.Count(t, "SELECT count(*) FROM river_job WHERE kind = 'near_duplicates' AND state = 'cancelled'") == 2 }, importTime, 50*time.Millisecond)
+	require.Eventually(t, func() bool {
+		return e.Count(t, "SELECT count(*) FROM river_job WHERE kind = 'near_duplicates' AND state = 'cancelled'") == 2
+	}, importTime, 50*time.Millisecond)
 	assert.Equal(t, contract.NearDuplicateCheckStatusCancelled, nearDuplicates(t, e, as, id, "").Check.Status)
 
 	e.CheckNearDuplicates(t, as, id, "{}", http.StatusAccepted)
@@ -253,7 +255,9 @@ func TestReplacedCheck(t *testing.T) {
 	whileChecking(t, e, as, id, func(pgx.Tx) {
 		e.Exec(t, "UPDATE near_duplicate_checks SET attempt_id = $2 WHERE id = $1", check.Id, uuid.New())
 	})
-	require.Eventually(t, func() bool { return e.Count(t, "SELECT count(*) FROM river_job WHERE kind = 'near_duplicates' AND state = 'completed'") == 1 }, importTime, 50*time.Millisecond)
+	require.Eventually(t, func() bool {
+		return e.Count(t, "SELECT count(*) FROM river_job WHERE kind = 'near_duplicates' AND state = 'completed'") == 1
+	}, importTime, 50*time.Millisecond)
 	assert.Equal(t, contract.NearDuplicateCheckStatusRunning, nearDuplicates(t, e, as, id, "").Check.Status)
 	assert.Zero(t, e.Count(t, "SELECT count(*) FROM near_duplicate_pairs"))
 
@@ -279,7 +283,9 @@ func TestCheckOfDeletedDataset(t *testing.T) {
 		_, err := tx.Exec(t.Context(), "DELETE FROM datasets WHERE id = $1", id)
 		require.NoError(t, err)
 	})
-	require.Eventually(t, func() bool { return e.Count(t, "SELECT count(*) FROM river_job WHERE kind = 'near_duplicates' AND state = 'completed'") == 1 }, importTime, 50*time.Millisecond)
+	require.Eventually(t, func() bool {
+		return e.Count(t, "SELECT count(*) FROM river_job WHERE kind = 'near_duplicates' AND state = 'completed'") == 1
+	}, importTime, 50*time.Millisecond)
 	assert.Zero(t, e.Count(t, "SELECT count(*) FROM near_duplicate_checks"))
 }
 
