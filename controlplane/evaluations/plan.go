@@ -139,7 +139,7 @@ func (s *Service) planSides(ctx context.Context, grant access.Grant, n *Wanted, 
 
 // checkTexts checks what an evaluation says of itself.
 func (n *Wanted) checkTexts() error {
-	for location, text := range map[string]string{"body.name": n.Name, "body.branch": n.Branch, "body.commit": n.Commit} {
+	for location, text := range map[string]string{"body.name": n.Name, "body.branch": n.Branch, "body.commit": n.Commit, "body.split": n.Split, "body.primary_metric": n.Primary} {
 		if text == "" {
 			continue
 		}

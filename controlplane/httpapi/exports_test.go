@@ -13,7 +13,9 @@ var (
 	IsPublic      = isPublic
 	KeptHeaders   = keptHeaders
 	PathParameter = pathParameter
+	PlainIntegers = plainIntegers
 	PresentsKey   = presentsKey
+	Unheld        = unheld
 )
 
 const (

@@ -1,9 +1,12 @@
 package httpapi
 
 import (
+	"encoding/json"
+	"errors"
 	"fmt"
 	"log/slog"
 	"net/http"
+	"strings"
 
 	"github.com/gin-gonic/gin"
 
@@ -210,8 +213,23 @@ func (a *api) private(middleware gin.HandlerFunc) gin.HandlerFunc {
 }
 
 // unreadable answers a request that the document allows but the generated types cannot hold.
-func (a *api) unreadable(c *gin.Context, err error) {
-	a.fail(c, problem.InvalidField("request", err.Error()))
+func (a *api) unreadable(c *gin.Context, err error) { a.fail(c, unheld(err)) }
+
+// unheld says what generated types cannot hold without their names.
+func unheld(err error) error {
+	var wrong *json.UnmarshalTypeError
+	if errors.As(err, &wrong) {
+		what := "is of type " + wrong.Value + ", which does not belong here"
+		if strings.HasPrefix(wrong.Value, "number") {
+			what = "is " + wrong.Value + ", which is not an integer or out of range"
+		}
+		return problem.InvalidField(strings.TrimSuffix("body."+wrong.Field, "."), what)
+	}
+	if name, ok := strings.CutPrefix(err.Error(), "Invalid format for parameter "); ok {
+		name, _, _ = strings.Cut(name, ":")
+		return problem.InvalidField("query."+name, "has a value that cannot be read or is out of range")
+	}
+	return problem.InvalidField("request", "has a value that cannot be read or is out of range")
 }
 
 // unwritten ends a request whose answer could not be written.

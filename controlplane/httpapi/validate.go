@@ -68,7 +68,11 @@ func forValidation(operation *openapi3.Operation) *openapi3.Operation {
 	return &checked
 }
 
-// readQuery refuses query parameters that the operation does not define, and rewrites each object (NAME[MEMBER]=VALUE) as JSON.
+// isText reports whether the stores can hold a text.
+func isText(s string) bool { return utf8.ValidString(s) && !strings.Contains(s, "\x00") }
+
+// readQuery refuses query parameters that the operation does not define and those that are no text, and rewrites each object
+// (NAME[MEMBER]=VALUE) as JSON.
 func readQuery(r *http.Request, operation *openapi3.Operation) error {
 	values, err := url.ParseQuery(r.URL.RawQuery)
 	if err != nil { // unreadable parts would be dropped
@@ -84,6 +88,9 @@ func readQuery(r *http.Request, operation *openapi3.Operation) error {
 		p := operation.Parameters.GetByInAndName(openapi3.ParameterInQuery, name)
 		object := operation.Parameters.GetByInAndName(openapi3.ParameterInQuery, outer)
 		switch {
+		case !isText(name) || slices.ContainsFunc(given, func(text string) bool { return !isText(text) }):
+			refuse(name, "must be UTF-8 without zero bytes")
+			delete(values, name)
 		case object != nil && object.Content != nil:
 			member, closed := strings.CutSuffix(member, "]")
 			switch {
@@ -159,6 +166,9 @@ func check(c *gin.Context) error {
 	}
 	params := make(map[string]string, len(c.Params))
 	for _, p := range c.Params {
+		if !isText(p.Value) { // no resource has such a name
+			return problem.Missing()
+		}
 		params[p.Key] = p.Value
 	}
 	err := openapi3filter.ValidateRequest(c.Request.Context(), &openapi3filter.RequestValidationInput{
@@ -211,10 +221,17 @@ func readBody(c *gin.Context, op *operation) ([]byte, error) {
 		return nil, err
 	}
 	body, err := readAll(c, op.maxBody)
-	if err == nil && media == typeJSON && (!json.Valid(body) || !utf8.Valid(body)) {
+	if err != nil || media != typeJSON {
+		return body, err
+	}
+	if !json.Valid(body) || !utf8.Valid(body) {
 		return nil, errMalformedBody
 	}
-	return body, err
+	if body, err = plainIntegers(body, op.route.Operation.RequestBody.Value.Content.Get(typeJSON).Schema.Value); err != nil {
+		return nil, err
+	}
+	c.Request.Body = io.NopCloser(bytes.NewReader(body))
+	return body, nil
 }
 
 // mediaType returns the media type of the body if the operation accepts it.
