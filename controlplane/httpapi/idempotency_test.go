@@ -16,6 +16,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/looptrace/looptrace/controlplane/access"
 	"github.com/looptrace/looptrace/controlplane/httpapi"
 	"github.com/looptrace/looptrace/controlplane/httpapi/apitest"
 	"github.com/looptrace/looptrace/controlplane/httpapi/contract"
@@ -116,8 +117,13 @@ func TestRetryKeysAreHeldToTheDocument(t *testing.T) {
 	assert.Equal(t, http.StatusCreated, w.Code)
 }
 
-// TestDocumentNamesRetries at each POST that takes them, which is each that asks for a credential, but for logout and for files, which are
-// too large to be compared with those of a first attempt.
+// storesNothing are POSTs that may be sent again as they are.
+var storesNothing = []string{
+	"estimateComparison", "estimateEvalRun", "gradeSample", "checkGate", "previewCompletion", "openInPlayground", "renderPrompt", "renderPromptVersion", "previewEvalRule",
+}
+
+// TestDocumentNamesRetries at each POST that takes them, which is each that asks for a credential, but for logout, for what stores nothing and
+// for files, which are too large to be compared with those of a first attempt.
 func TestDocumentNamesRetries(t *testing.T) {
 	t.Parallel()
 	doc, err := openapi3.NewLoader().LoadFromData(contract.Document)
@@ -126,14 +132,53 @@ func TestDocumentNamesRetries(t *testing.T) {
 	for path, item := range doc.Paths.Map() {
 		for method, operation := range item.Operations() {
 			takes := slices.ContainsFunc(operation.Parameters, func(p *openapi3.ParameterRef) bool { return p.Ref == "#/components/parameters/IdempotencyKey" })
-			may := method == http.MethodPost && !httpapi.IsPublic(operation) && operation.Tags[0] != "ingest" && path != "/mcp" && path != "/v1/logout" && path != "/v1/playground/completions" && operation.Extensions[httpapi.StreamBodyExtension] != true
+			may := method == http.MethodPost && !httpapi.IsPublic(operation) && operation.Tags[0] != "ingest" && path != "/mcp" && path != "/v1/logout" && path != "/v1/playground/completions" && operation.Extensions[httpapi.StreamBodyExtension] != true && !slices.Contains(storesNothing, operation.OperationID)
 			assert.Equal(t, may, takes, "%s %s", method, path)
 			if takes {
 				posts++
 			}
 		}
 	}
-	assert.Equal(t, 57, posts)
+	assert.Equal(t, 48, posts)
+}
+
+// TestKeptAnswersAreBounded: who may only read keeps nothing, and who may write keeps so many bytes.
+func TestKeptAnswersAreBounded(t *testing.T) {
+	t.Parallel()
+	e := apitest.New(t)
+	session, project := e.SetUp(t)
+	body := map[string]any{"project_id": project.Id, "version": apitest.PromptVersion("x")}
+	w := e.Do(t, http.MethodPost, "/v1/prompts/_actions/render", body, apitest.Cookie(session), retryKey("a"))
+	require.Equal(t, http.StatusOK, w.Code, w.Body)
+	assert.Equal(t, 0, e.Count(t, "SELECT count(*) FROM kept_answers"))
+
+	answers, err := idempotency.New(e.DB, nil, bytes.Repeat([]byte{7}, 32), e.Clock.Now)
+	require.NoError(t, err)
+	ann, bob := &access.Principal{User: &access.User{ID: uuid.New()}}, &access.Principal{User: &access.User{ID: uuid.New()}}
+	keep := func(p *access.Principal, key string, size int) {
+		claim, _, err := answers.Begin(t.Context(), p, idempotency.Attempt{Key: key})
+		require.NoError(t, err)
+		require.NoError(t, answers.Keep(t.Context(), claim, make([]byte, size)))
+		e.Clock.Advance(time.Second)
+	}
+	isKept := func(p *access.Principal, key string) bool {
+		claim, kept, err := answers.Begin(t.Context(), p, idempotency.Attempt{Key: key})
+		require.NoError(t, err)
+		if kept == nil {
+			require.NoError(t, answers.Release(t.Context(), claim))
+		}
+		return kept != nil
+	}
+	keep(bob, "0", 6<<20)
+	for _, key := range []string{"1", "2", "3"} {
+		keep(ann, key, 6<<20)
+	}
+	assert.False(t, isKept(ann, "1"), "the oldest goes")
+	assert.True(t, isKept(ann, "2"))
+	assert.True(t, isKept(ann, "3"))
+	assert.True(t, isKept(bob, "0"), "another's stays")
+	require.NoError(t, answers.RemoveExpired(t.Context()))
+	assert.True(t, isKept(ann, "3"))
 }
 
 func TestRequestsAtOnceUnderOneKey(t *testing.T) {

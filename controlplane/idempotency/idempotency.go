@@ -35,6 +35,10 @@ const (
 	WorkTime = 50 * time.Second
 	// removalBatch is the number of responses that one statement removes.
 	removalBatch = 1000
+	// maxKept is how many bytes of responses are stored for one caller.
+	maxKept = 16 << 20
+	// smallAnswer is the size below which a response does not count at once: rate limits bound how many there are.
+	smallAnswer = 16 << 10
 	// underWayRetry is the Retry-After of a request whose first attempt is still running.
 	underWayRetry = time.Second
 )
@@ -91,8 +95,9 @@ type Attempt struct {
 
 // Claim is the exclusive right to do the work of an [Attempt]. [Service.Keep] or [Service.Release] ends it.
 type Claim struct {
-	id    []byte
-	claim uuid.UUID
+	id     []byte
+	claim  uuid.UUID
+	caller string
 }
 
 type row struct {
@@ -104,7 +109,7 @@ type row struct {
 // Begin claims an attempt, or returns the response stored for it within the last 24 hours. It returns [ErrKeyReused] if
 // the key was used for a different request, and [ErrUnderWay] while the first attempt is running.
 func (s *Service) Begin(ctx context.Context, p *access.Principal, a Attempt) (Claim, []byte, error) {
-	c := Claim{id: s.digest(p.ID(), a.Operation, a.Key), claim: postgres.NewID()}
+	c := Claim{id: s.digest(p.ID(), a.Operation, a.Key), claim: postgres.NewID(), caller: p.ID()}
 	request := s.digest(string(a.Request))
 	kept, err := s.claim(ctx, c, request)
 	switch {
@@ -129,7 +134,7 @@ func (s *Service) Begin(ctx context.Context, p *access.Principal, a Attempt) (Cl
 func (s *Service) claim(ctx context.Context, c Claim, request []byte) (row, error) {
 	now := s.now()
 	args := pgx.NamedArgs{
-		"id": c.id, "request": request, "claim": c.claim, "now": now,
+		"id": c.id, "caller": c.caller, "request": request, "claim": c.claim, "now": now,
 		"claimed_until": now.Add(claimLifetime), "expires_at": now.Add(answerLifetime),
 	}
 	taken, err := postgres.One[row](ctx, s.db, "claim a retry key", args)
@@ -143,15 +148,27 @@ func (s *Service) claim(ctx context.Context, c Claim, request []byte) (row, erro
 	return kept, err
 }
 
-// Keep ends a claim and stores the response for retries within 24 hours.
+// Keep ends a claim and stores the response for retries within 24 hours. The oldest responses of the caller give way to one for which there
+// is no room.
 func (s *Service) Keep(ctx context.Context, c Claim, answer []byte) error {
 	kept, err := s.db.Exec(ctx, "keep an answer for retries", pgx.NamedArgs{
 		"id": c.id, "claim": c.claim, "answer": s.seal.Seal(nil, nil, answer, c.id), //nolint:gosec // the cipher generates the nonce
 		"expires_at": s.now().Add(answerLifetime),
 	})
-	if err == nil && kept == 0 {
+	switch {
+	case err != nil:
+		return err
+	case kept == 0:
 		return errors.New("keep a response for retries: the claim expired")
+	case len(answer) < smallAnswer:
+		return nil
 	}
+	return s.makeRoom(ctx, c.caller)
+}
+
+// makeRoom removes the oldest responses beyond the bound, of one caller or of each.
+func (s *Service) makeRoom(ctx context.Context, caller string) error {
+	_, err := s.db.Exec(ctx, "remove the oldest answers of callers that have too many", pgx.NamedArgs{"caller": caller, "max_bytes": maxKept})
 	return err
 }
 
@@ -161,12 +178,15 @@ func (s *Service) Release(ctx context.Context, c Claim) error {
 	return err
 }
 
-// RemoveExpired removes responses older than 24 hours.
+// RemoveExpired removes responses older than 24 hours, and those for which there is no room.
 func (s *Service) RemoveExpired(ctx context.Context) error {
 	for {
 		removed, err := s.db.Exec(ctx, "remove expired answers", pgx.NamedArgs{"now": s.now(), "batch": removalBatch})
-		if err != nil || removed < removalBatch {
+		if err != nil {
 			return err
+		}
+		if removed < removalBatch {
+			return s.makeRoom(ctx, "")
 		}
 	}
 }

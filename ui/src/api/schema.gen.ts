@@ -2826,7 +2826,8 @@ export interface paths {
         /**
          * List the models of a connection
          * @description The models that the provider lists, and those that calls of the connection named, with their prices and what was learned of
-         *     them. A provider without a list is no error: `listed` is false. Any other name may be used, too.
+         *     them. A provider without a list is no error: `listed` is false. Any other name may be used, too. The provider is asked
+         *     once a minute at most; that counts in `requests_per_minute`.
          *
          *     Requires the scope `evals:read`.
          */
@@ -10243,10 +10244,7 @@ export interface operations {
     estimateComparison: {
         parameters: {
             query?: never;
-            header?: {
-                /** @description A value that the client chooses for a request, such as a UUID, and repeats with each retry. See **Retries** above. */
-                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
-            };
+            header?: never;
             path?: never;
             cookie?: never;
         };
@@ -10535,10 +10533,7 @@ export interface operations {
     gradeSample: {
         parameters: {
             query?: never;
-            header?: {
-                /** @description A value that the client chooses for a request, such as a UUID, and repeats with each retry. See **Retries** above. */
-                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
-            };
+            header?: never;
             path?: never;
             cookie?: never;
         };
@@ -11035,10 +11030,7 @@ export interface operations {
     estimateEvalRun: {
         parameters: {
             query?: never;
-            header?: {
-                /** @description A value that the client chooses for a request, such as a UUID, and repeats with each retry. See **Retries** above. */
-                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
-            };
+            header?: never;
             path?: never;
             cookie?: never;
         };
@@ -11434,10 +11426,7 @@ export interface operations {
     checkGate: {
         parameters: {
             query?: never;
-            header?: {
-                /** @description A value that the client chooses for a request, such as a UUID, and repeats with each retry. See **Retries** above. */
-                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
-            };
+            header?: never;
             path?: never;
             cookie?: never;
         };
@@ -13227,10 +13216,7 @@ export interface operations {
     previewCompletion: {
         parameters: {
             query?: never;
-            header?: {
-                /** @description A value that the client chooses for a request, such as a UUID, and repeats with each retry. See **Retries** above. */
-                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
-            };
+            header?: never;
             path?: never;
             cookie?: never;
         };
@@ -13255,10 +13241,7 @@ export interface operations {
     openInPlayground: {
         parameters: {
             query?: never;
-            header?: {
-                /** @description A value that the client chooses for a request, such as a UUID, and repeats with each retry. See **Retries** above. */
-                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
-            };
+            header?: never;
             path?: never;
             cookie?: never;
         };
@@ -14003,10 +13986,7 @@ export interface operations {
     renderPromptVersion: {
         parameters: {
             query?: never;
-            header?: {
-                /** @description A value that the client chooses for a request, such as a UUID, and repeats with each retry. See **Retries** above. */
-                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
-            };
+            header?: never;
             path: {
                 prompt_id: components["parameters"]["PromptID"];
                 version: components["parameters"]["PromptVersionNumber"];
@@ -14342,10 +14322,7 @@ export interface operations {
     renderPrompt: {
         parameters: {
             query?: never;
-            header?: {
-                /** @description A value that the client chooses for a request, such as a UUID, and repeats with each retry. See **Retries** above. */
-                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
-            };
+            header?: never;
             path?: never;
             cookie?: never;
         };
@@ -14914,10 +14891,7 @@ export interface operations {
     previewEvalRule: {
         parameters: {
             query?: never;
-            header?: {
-                /** @description A value that the client chooses for a request, such as a UUID, and repeats with each retry. See **Retries** above. */
-                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
-            };
+            header?: never;
             path?: never;
             cookie?: never;
         };
