@@ -166,13 +166,14 @@ func (a *api) recoverPanic(c *gin.Context) {
 	c.Next()
 }
 
-// secureHeaders forbids caching, framing and content sniffing of answers. What an operation allows to be cached is only for
+// secureHeaders forbids caching, framing, content sniffing and loading by pages of other ports of answers. What an operation allows to be cached is only for
 // the same caller: several people may use one browser.
 func secureHeaders(c *gin.Context) {
 	h := c.Writer.Header()
 	h.Set("Cache-Control", "no-store")
 	h.Set("Vary", "Authorization, Cookie, X-Api-Key")
 	h.Set("Content-Security-Policy", "default-src 'none'; frame-ancestors 'none'")
+	h.Set("Cross-Origin-Resource-Policy", "same-origin")
 	h.Set("Referrer-Policy", "no-referrer")
 	h.Set("X-Content-Type-Options", "nosniff")
 	c.Next()

@@ -222,3 +222,12 @@ func FuzzCredential(f *testing.F) {
 		}
 	})
 }
+
+// TestOtherPortsLoadNothing: to a browser a page of another port of this machine is of the same site, so that its requests have the cookie.
+func TestOtherPortsLoadNothing(t *testing.T) {
+	t.Parallel()
+	e := apitest.NewOn(t, absentPostgres, apitest.AbsentClickHouse)
+	for _, path := range []string{"/v1/me", "/v1/docs", "/v1/docs/style.css", "/v1/openapi.json", "/healthz", "/v1/nothing"} {
+		assert.Equal(t, "same-origin", e.Do(t, http.MethodGet, path, nil).Header().Get("Cross-Origin-Resource-Policy"), path)
+	}
+}

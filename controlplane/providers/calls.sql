@@ -16,6 +16,15 @@ WITH reserved AS (
 INSERT INTO provider_calls (id, project_id, provider_id, provider_name, feature, evaluation_id, user_id, key_name, model, status, reserved_nanousd, started_at, lease_until)
 SELECT @call, project_id, id, name, @feature, @evaluation, @user, @key_name, @model, 'running', @most, @now, @lease FROM reserved
 
+-- name: count a list of models
+-- It takes no place among the calls at once and no money.
+UPDATE provider_states s SET next_call_at = CASE WHEN p.requests_per_minute IS NULL THEN NULL
+	ELSE greatest(coalesce(s.next_call_at, @now), @now - interval '10 seconds') + interval '1 minute' / p.requests_per_minute END
+FROM providers p
+WHERE p.id = @provider AND s.provider_id = p.id
+	AND (s.paused_until IS NULL OR s.paused_until <= @now)
+	AND (p.requests_per_minute IS NULL OR s.next_call_at IS NULL OR s.next_call_at <= @now)
+
 -- name: why not
 SELECT s.paused_until, s.next_call_at, p.monthly_budget_nanousd, p.allow_unpriced,
 	CASE WHEN s.month >= @month THEN s.spent_nanousd ELSE 0 END AS spent_nanousd, s.reserved_nanousd

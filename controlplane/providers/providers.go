@@ -125,6 +125,8 @@ type Service struct {
 	mu sync.Mutex
 	// queues order the calls of each connection.
 	queues map[uuid.UUID]*queue
+	// lists are what each connection's provider listed.
+	lists map[uuid.UUID]*modelList
 	// live are the calls of this process that are not settled.
 	live map[uuid.UUID]struct{}
 	// unsettled are the calls that ended while the database did not answer.
@@ -136,7 +138,7 @@ func New(pool *pgxpool.Pool, keys *Keyring, policy outbound.Policy, priceList Pr
 	return &Service{
 		db: postgres.NewDB(pool, queries), calls: postgres.NewDB(pool, callQueries), now: postgres.Clock(now), keys: keys,
 		policy: policy, http: policy.Client(), prices: priceList, log: log,
-		queues: map[uuid.UUID]*queue{}, live: map[uuid.UUID]struct{}{},
+		queues: map[uuid.UUID]*queue{}, lists: map[uuid.UUID]*modelList{}, live: map[uuid.UUID]struct{}{},
 	}
 }
 

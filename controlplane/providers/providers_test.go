@@ -122,6 +122,38 @@ func TestProviderModels(t *testing.T) {
 	}
 }
 
+// TestProviderModelsAreAskedForRarely: who may only read cannot use up what a connection may ask of its provider.
+func TestProviderModelsAreAskedForRarely(t *testing.T) {
+	t.Parallel()
+	e := apitest.New(t)
+	session, project := e.SetUp(t)
+	as := apitest.Cookie(session)
+	server := provider.Start(t, provider.Options{})
+	made := e.Connect(t, as, project.Id, "openai", server, `,"requests_per_minute":1`)
+	path := "/v1/providers/" + made.Id.String()
+	list := func() contract.ProviderModelList {
+		return apitest.Must[contract.ProviderModelList](t, e.Do(t, http.MethodGet, path+"/models", nil, as), http.StatusOK)
+	}
+	for range 5 {
+		assert.True(t, list().Listed)
+	}
+	assert.Len(t, server.Requests(), 1)
+	e.Clock.Advance(time.Second)
+	// A change of the connection is asked about at once, if there is a place.
+	apitest.Must[contract.Provider](t, e.Do(t, http.MethodPatch, path, `{"name":"other"}`, as), http.StatusOK)
+	busy := list()
+	assert.False(t, busy.Listed)
+	require.NotNil(t, busy.Message)
+	assert.Contains(t, *busy.Message, "calls per minute")
+	e.Clock.Advance(time.Minute)
+	assert.True(t, list().Listed)
+	assert.Len(t, server.Requests(), 2)
+	e.Exec(t, "UPDATE provider_states SET paused_until = $1", e.Clock.Now().Add(time.Hour))
+	e.Clock.Advance(2 * time.Minute)
+	assert.True(t, list().Listed, "the older list serves while the provider asked to wait")
+	assert.Len(t, server.Requests(), 2)
+}
+
 // TestProviderTest tests connections that work, that have a wrong key, a public list of models, and no server.
 func TestProviderTest(t *testing.T) {
 	t.Parallel()

@@ -51,6 +51,10 @@ func FromEnvironment(getenv func(string) string) (List, error) {
 		if !ok {
 			errs = append(errs, fmt.Errorf("%s is %q and must name a host in ASCII, as https://looptrace.example.com does", variable.name, variable.text))
 		}
+		if strings.Trim(address.Path, "/") != "" {
+			errs = append(errs, fmt.Errorf("%s is %q and must have no path: Looptrace is served at the root of a host; give it a name of its own, such as https://looptrace.example.com",
+				variable.name, variable.text))
+		}
 		l.names[name] = true
 	}
 	return l, errors.Join(errs...)

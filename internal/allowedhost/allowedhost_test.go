@@ -112,6 +112,17 @@ func TestBadSettings(t *testing.T) {
 	assert.NotContains(t, err.Error(), `has "ok.example"`)
 }
 
+// TestPathsAreRefused: the UI and the API are served at the root of a host.
+func TestPathsAreRefused(t *testing.T) {
+	t.Parallel()
+	for _, name := range []string{"PUBLIC_URL", "WEB_URL"} {
+		_, err := FromEnvironment(environment(map[string]string{name: "https://example.com/looptrace/"}))
+		require.ErrorContains(t, err, name+` is "https://example.com/looptrace/" and must have no path`)
+		_, err = FromEnvironment(environment(map[string]string{name: "https://looptrace.example.com/"}))
+		require.NoError(t, err)
+	}
+}
+
 func TestRefusal(t *testing.T) {
 	t.Parallel()
 	assert.Equal(t, "Without a key, Looptrace answers to its own names only, and 192.168.1.7 is none of them. If it should be, add it to the "+

@@ -19,6 +19,8 @@ const retryAfter = "2"
 // statusClientGone is the same as in ingest and the API, for answers that nobody reads.
 const statusClientGone = 499
 
+const resourcePolicy = "Cross-Origin-Resource-Policy"
+
 // newProxy forwards to the named backend, streaming in both directions. It keeps the browser's Host header, because the API
 // compares it with Origin. It drops forwarding headers, except those of a trusted proxy.
 func newProxy(name string, target *url.URL, trusted TrustedProxies) http.Handler {
@@ -35,6 +37,13 @@ func newProxy(name string, target *url.URL, trusted TrustedProxies) http.Handler
 			IdleConnTimeout:     30 * time.Second,
 			DisableCompression:  true, // forward the backend's encoding
 		}},
+		ModifyResponse: func(r *http.Response) error {
+			r.Header.Del(resourcePolicy) // every answer of web has it already
+			if r.StatusCode == http.StatusMethodNotAllowed && r.Request.URL.Path == runsPath {
+				r.Header.Set("Allow", r.Header.Get("Allow")+", "+http.MethodPost) // that of ingest
+			}
+			return nil
+		},
 		FlushInterval: -1, // server-sent events must not wait for a full buffer
 		ErrorHandler: func(w http.ResponseWriter, r *http.Request, err error) {
 			answerUpstreamError(w, r, name, err)

@@ -39,6 +39,23 @@ func withLargeBody(next http.Handler) http.Handler {
 	})
 }
 
+// runsPath is that of both the API, which reads runs, and ingest, which records them.
+const runsPath = "/v1/runs"
+
+// onlyPOST refuses the other methods of what ingest serves alone.
+func onlyPOST(w http.ResponseWriter, _ *http.Request) {
+	w.Header().Set("Allow", http.MethodPost)
+	answerProblem(w, http.StatusMethodNotAllowed, "method_not_allowed", "The resource does not support this method; see the Allow header.")
+}
+
+// sameOrigin forbids pages of other origins, such as another port of this machine, to load what a browser's cookie opens.
+func sameOrigin(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set(resourcePolicy, "same-origin")
+		next.ServeHTTP(w, r)
+	})
+}
+
 // NewHandler routes every request to the UI, the API or ingest.
 func NewHandler(c Config) http.Handler {
 	registry := prometheus.NewRegistry()
@@ -47,9 +64,11 @@ func NewHandler(c Config) http.Handler {
 	ui, api, ingest := m.observe("ui", checkHost(c.Hosts, newFiles(c.UI))), m.observe("api", newProxy("The API", c.API, c.TrustedProxies)), m.observe("ingest", newProxy("Ingest", c.Ingest, c.TrustedProxies))
 
 	mux := http.NewServeMux()
-	mux.Handle("POST /v1/runs", ingest)
-	mux.Handle("POST /v1/traces", ingest)
-	mux.Handle("POST /v1/logs", ingest)
+	mux.Handle("POST "+runsPath, ingest)
+	for _, path := range []string{"/v1/traces", "/v1/logs"} {
+		mux.Handle("POST "+path, ingest)
+		mux.HandleFunc(path, onlyPOST)
+	}
 	mux.Handle("POST /v1/datasets/{dataset_id}/imports", withLargeBody(api))
 	mux.Handle("/v1/", api)
 	mux.Handle("/mcp", api)
@@ -58,6 +77,12 @@ func NewHandler(c Config) http.Handler {
 	mux.Handle("GET /metrics", promhttp.HandlerFor(registry, promhttp.HandlerOpts{}))
 	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) { answerHealth(w, ok, nil) })
 	mux.HandleFunc("GET /readyz", newHealth(c).serve)
+	// Not the UI's page: clients of MCP look here for an authorization server, and take any 200 for one.
+	for _, path := range []string{"/.well-known/", "/mcp/"} {
+		mux.HandleFunc(path, func(w http.ResponseWriter, _ *http.Request) {
+			answerProblem(w, http.StatusNotFound, "not_found", "There is nothing at this address. MCP is at /mcp, with an API key.")
+		})
+	}
 	mux.Handle("/", ui)
-	return mux
+	return sameOrigin(mux)
 }

@@ -133,6 +133,16 @@ func TestRefusals(t *testing.T) {
 		{"GET", "/assets/gone-9.js", 404, "not_found"},
 		{"GET", "/..%2f..%2fetc%2fpasswd.txt", 404, "not_found"},
 		{"POST", "/runs", 405, "method_not_allowed"},
+		// Where MCP clients look for an authorization server. A page would be an error in its JSON.
+		{"GET", "/.well-known/oauth-authorization-server", 404, "not_found"},
+		{"GET", "/.well-known/oauth-authorization-server/mcp", 404, "not_found"},
+		{"GET", "/.well-known/oauth-protected-resource", 404, "not_found"},
+		{"GET", "/.well-known/oauth-protected-resource/mcp", 404, "not_found"},
+		{"GET", "/.well-known/openid-configuration", 404, "not_found"},
+		{"POST", "/.well-known/oauth-protected-resource", 404, "not_found"},
+		{"GET", "/mcp/", 404, "not_found"},
+		{"POST", "/mcp/sse", 404, "not_found"},
+		{"GET", "/mcp/.well-known/openid-configuration", 404, "not_found"},
 	} {
 		t.Run(c.method+" "+c.target, func(t *testing.T) {
 			t.Parallel()
@@ -141,6 +151,27 @@ func TestRefusals(t *testing.T) {
 			assert.Equal(t, "application/problem+json", response.Header.Get("Content-Type"))
 			assert.Contains(t, text(t, response), `"code":"`+c.code+`"`)
 		})
+	}
+}
+
+// TestMethods: what ingest and the API serve at one path is told together.
+func TestMethods(t *testing.T) {
+	t.Parallel()
+	api := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Allow", "GET")
+		w.Header().Set("Cross-Origin-Resource-Policy", "same-origin")
+		w.WriteHeader(http.StatusMethodNotAllowed)
+	}))
+	t.Cleanup(api.Close)
+	handler := web.NewHandler(web.Config{API: parse(t, api.URL), Ingest: backend(t, "ingest"), UI: uiDir(t), Hosts: hosts(t)})
+	for target, allow := range map[string]string{"/v1/runs": "GET, POST", "/v1/traces": "POST", "/v1/logs": "POST", "/v1/prompts": "GET"} {
+		for _, method := range []string{http.MethodTrace, http.MethodOptions, http.MethodDelete} {
+			response := do(t, handler, method, target, nil)
+			require.NoError(t, response.Body.Close())
+			assert.Equal(t, http.StatusMethodNotAllowed, response.StatusCode, "%s %s", method, target)
+			assert.Equal(t, allow, response.Header.Get("Allow"), "%s %s", method, target)
+			assert.Equal(t, []string{"same-origin"}, response.Header.Values("Cross-Origin-Resource-Policy"), "%s %s", method, target)
+		}
 	}
 }
 
@@ -202,6 +233,7 @@ func TestHeadersOfTheUI(t *testing.T) {
 			assert.Equal(t, "nosniff", response.Header.Get("X-Content-Type-Options"))
 			assert.Equal(t, "no-referrer", response.Header.Get("Referrer-Policy"))
 			assert.Equal(t, "same-origin", response.Header.Get("Cross-Origin-Opener-Policy"))
+			assert.Equal(t, "same-origin", response.Header.Get("Cross-Origin-Resource-Policy"))
 		})
 	}
 }
