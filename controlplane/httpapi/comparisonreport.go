@@ -18,6 +18,7 @@ import (
 	"github.com/looptrace/looptrace/controlplane/evaluations"
 	"github.com/looptrace/looptrace/controlplane/httpapi/contract"
 	"github.com/looptrace/looptrace/internal/apikey"
+	"github.com/looptrace/looptrace/internal/datasetfile"
 )
 
 // defaultReportTokens is the budget of a report whose request does not say.
@@ -271,14 +272,14 @@ func voteCellsOf(v *contract.Vote) []string {
 		reason = v.Error.Code + ": " + v.Error.Detail
 	}
 	return []string{
-		cell(v.Panel), cell(v.Judge), strconv.Itoa(v.Repeat), string(valueOf(v.Order, "")), string(v.Status), numberCell(v.Value), cell(valueOf(v.Label, "")), numberCell(v.Score),
-		pass, cell(reason), run, numberCell(v.CostUsd),
+		datasetfile.TextCell(v.Panel), datasetfile.TextCell(v.Judge), strconv.Itoa(v.Repeat), string(valueOf(v.Order, "")), string(v.Status), numberCell(v.Value), datasetfile.TextCell(valueOf(v.Label, "")), numberCell(v.Score),
+		pass, datasetfile.TextCell(reason), run, numberCell(v.CostUsd),
 	}
 }
 
 func csvOf(one *exportedOutput, graders []string) []string {
 	record := []string{
-		strconv.FormatInt(one.Number, 10), one.ItemID.String(), cell(valueOf(one.Key, "")), one.ItemStatus, cell(valueOf(one.Reason, "")),
+		strconv.FormatInt(one.Number, 10), one.ItemID.String(), datasetfile.TextCell(valueOf(one.Key, "")), one.ItemStatus, datasetfile.TextCell(valueOf(one.Reason, "")),
 		jsonCell(one.Input), jsonCell(one.ReferenceOutput), one.Side, "",
 	}
 	o := one.Output
@@ -288,12 +289,12 @@ func csvOf(one *exportedOutput, graders []string) []string {
 	record[len(record)-1] = strconv.Itoa(one.Repeat)
 	failure, run := "", ""
 	if o.Error != nil {
-		failure = cell(o.Error.Code + ": " + o.Error.Detail)
+		failure = datasetfile.TextCell(o.Error.Code + ": " + o.Error.Detail)
 	}
 	if o.RunId != nil {
 		run = o.RunId.String()
 	}
-	record = append(record, string(o.Status), failure, jsonCell(o.Output), run, cell(valueOf(o.Model, "")), numberCell(o.DurationMs),
+	record = append(record, string(o.Status), failure, jsonCell(o.Output), run, datasetfile.TextCell(valueOf(o.Model, "")), numberCell(o.DurationMs),
 		integerCell(o.Usage.InputTokens), integerCell(o.Usage.OutputTokens), numberCell(o.CostUsd), strconv.Itoa(o.Requests))
 	scores := map[string]*float64{}
 	for i := range o.Scores {
@@ -312,17 +313,9 @@ func jsonCell(value *contract.JSONValue) string {
 	}
 	var text string
 	if json.Unmarshal(*value, &text) == nil {
-		return cell(text)
+		return datasetfile.TextCell(text)
 	}
 	return string(*value)
-}
-
-// cell returns a text that no spreadsheet takes for a formula.
-func cell(text string) string {
-	if text != "" && strings.ContainsAny(text[:1], "=+-@\t\r") {
-		return "'" + text
-	}
-	return text
 }
 
 func numberCell(value *float64) string {

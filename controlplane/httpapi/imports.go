@@ -10,6 +10,7 @@ import (
 
 	"github.com/looptrace/looptrace/controlplane/datasets"
 	"github.com/looptrace/looptrace/controlplane/httpapi/contract"
+	"github.com/looptrace/looptrace/internal/datasetfile"
 	"github.com/looptrace/looptrace/internal/postgres"
 )
 
@@ -99,21 +100,13 @@ func errorsFile(rejected []datasets.ImportError) (*bytes.Buffer, error) {
 	records := [][]string{{"line", "column", "reason", "value"}}
 	for _, e := range rejected {
 		records = append(records, []string{
-			strconv.FormatInt(e.Line, 10), inert(valueOf(e.ColumnName, "")), inert(e.Reason), inert(valueOf(e.Value, "")),
+			strconv.FormatInt(e.Line, 10), datasetfile.TextCell(valueOf(e.ColumnName, "")), datasetfile.TextCell(e.Reason), datasetfile.TextCell(valueOf(e.Value, "")),
 		})
 	}
 	if err := out.WriteAll(records); err != nil {
 		return nil, fmt.Errorf("write the errors: %w", err)
 	}
 	return file, nil
-}
-
-// inert returns a cell that spreadsheets do not take for a formula.
-func inert(cell string) string {
-	if cell != "" && bytes.ContainsRune([]byte("=+-@\t\r"), rune(cell[0])) {
-		return "'" + cell
-	}
-	return cell
 }
 
 func importOf(i *datasets.Import) contract.Import {

@@ -19,6 +19,8 @@ type csvRows struct {
 	delimiter byte
 	partial   bool
 	names     []string
+	// isExport is whether the header is that of an export, whose texts were made harmless.
+	isExport bool
 
 	// The row that is being read: the content of its cells, and where each ends.
 	content []byte
@@ -89,6 +91,7 @@ func (c *csvRows) header() error {
 	if c.names, err = nameColumns(c.names); err != nil {
 		return err
 	}
+	c.isExport = slices.Equal(c.names, looptraceColumns)
 	return nil
 }
 
@@ -164,6 +167,9 @@ func (c *csvRows) row(line int64) (Row, error) {
 		if bytes.IndexByte(cell, 0) >= 0 {
 			bad.Fields = append(bad.Fields, FieldError{name, "has a NUL character: the file is damaged, or in another encoding", shown(cell)})
 			continue
+		}
+		if c.isExport {
+			cell = plainText(cell)
 		}
 		from := len(values)
 		values = appendString(values, cell)

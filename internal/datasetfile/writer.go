@@ -124,7 +124,7 @@ func cell(text *string) string {
 	if text == nil {
 		return ""
 	}
-	return *text
+	return TextCell(*text)
 }
 
 func (c *csvWriter) Close() error {

@@ -25,6 +25,9 @@ func hardItems() []Item {
 			Split: str("test,1"), Tags: []string{"a,b", `"c"`, "[d]"},
 			SourceRunID: str("0197f3a0-0000-7000-8000-000000000001"), SourceSpanID: str("00000000000000ab"),
 		},
+		{Key: str("=1+1"), Input: json.RawMessage(`-1`), Split: str("@x")},
+		{Key: str("'=1+1"), Input: json.RawMessage(`"=1+1"`), Split: str("'x")},
+		{Key: str("''-1"), Input: json.RawMessage(`"'=1"`)},
 		{Key: str("123"), Input: json.RawMessage(`"[1]"`), Split: str("true"), Tags: []string{"1"}},
 	}
 }
@@ -79,6 +82,26 @@ func TestWriteAndRead(t *testing.T) {
 	}
 	_, err := NewWriter(io.Discard, XLSX)
 	require.EqualError(t, err, `files of the format "xlsx" are not written: use jsonl, csv or parquet`)
+}
+
+// TestNoFormulas: what a spreadsheet would take for a formula is a text in it.
+func TestNoFormulas(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string]string{
+		"": "", "a": "a", "=1+1": "'=1+1", "+1": "'+1", "-1": "'-1", "@x": "'@x", "\tx": "'\tx", "\rx": "'\rx", "'=x": "''=x", "'x": "'x", "'": "'", "a=1": "a=1",
+	} {
+		assert.Equal(t, want, TextCell(text))
+		assert.Equal(t, text, string(plainText([]byte(want))))
+	}
+	var file bytes.Buffer
+	w, err := NewWriter(&file, CSV)
+	require.NoError(t, err)
+	require.NoError(t, w.Write(Item{Key: str("=1+1"), Input: json.RawMessage("1"), Split: str("@x")}))
+	require.NoError(t, w.Close())
+	assert.Contains(t, file.String(), "\n'=1+1,1,null,{},'@x,")
+	// Another's file is taken as it is.
+	_, items := preview(t, "key,input\n'=1,a\n", Options{})
+	assert.Contains(t, items[0], "'=1")
 }
 
 func TestEmptyInputOfAnExport(t *testing.T) {
