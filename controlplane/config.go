@@ -27,12 +27,16 @@ type config struct {
 	addresses        httpapi.Addresses
 	rateLimitBrokers []string
 	ingestURL        string
+	setupToken       string
 	// providerSecrets encrypt the API keys of model providers. providerAddresses are those that may be called.
 	providerSecrets   [][]byte
 	providerAddresses outbound.Policy
 }
 
-const minSecretBytes = 32
+const (
+	minSecretBytes = 32
+	minSetupToken  = 16
+)
 
 func loadConfig(getenv func(string) string) (config, error) {
 	cfg := config{addr: getenv("API_ADDR"), databaseURL: getenv("DATABASE_URL"), clickhouseURL: getenv("CLICKHOUSE_URL")}
@@ -49,6 +53,9 @@ func loadConfig(getenv func(string) string) (config, error) {
 	var err error
 	if cfg.sessionSecret, err = parseSecret("SESSION_SECRET", getenv("SESSION_SECRET")); err != nil {
 		missing = append(missing, err)
+	}
+	if cfg.setupToken = getenv("SETUP_TOKEN"); cfg.setupToken != "" && len(cfg.setupToken) < minSetupToken {
+		missing = append(missing, fmt.Errorf("SETUP_TOKEN has %d characters and needs at least %d; generate one with: openssl rand -hex 16", len(cfg.setupToken), minSetupToken))
 	}
 	if cfg.limits[ratelimit.Requests], err = parseLimit("API_REQUESTS_PER_SECOND", getenv("API_REQUESTS_PER_SECOND"), 1000); err != nil {
 		missing = append(missing, err)

@@ -8,6 +8,7 @@
 //   - API_ADDR: the address to listen on (127.0.0.1:7081).
 //   - DATABASE_URL, CLICKHOUSE_URL: the addresses of PostgreSQL and ClickHouse. Required.
 //   - SESSION_SECRET: at least 32 bytes in hexadecimal. Required.
+//   - SETUP_TOKEN: what the first user must know to set up Looptrace. Without it, nothing.
 //   - INGEST_URL: the address of ingest (http://127.0.0.1:7080), which records the runs that the control plane makes.
 //   - PROVIDER_KEYS_SECRET: secrets like SESSION_SECRET with commas between, for the API keys of model providers. The first one
 //     encrypts, all decrypt. Without it, SESSION_SECRET encrypts.
@@ -181,6 +182,7 @@ func run(ctx context.Context, cfg config, does duties, log *slog.Logger) error {
 // newServices makes what requests and jobs need.
 func newServices(cfg config, pool *pgxpool.Pool, queue *jobs.Queue, reader *runs.Service, log *slog.Logger) (httpapi.Services, error) {
 	identities := identity.New(pool, cfg.sessionSecret, identity.PasswordCost, time.Now)
+	identities.SetupToken = cfg.setupToken
 	keys, err := providers.NewKeyring(cfg.providerSecrets...)
 	if err != nil {
 		return httpapi.Services{}, fmt.Errorf("open the keyring of API keys of providers: %w", err)

@@ -91,13 +91,13 @@ func (h identityHandlers) GetSetup(ctx context.Context, _ contract.GetSetupReque
 	if err != nil {
 		return nil, err
 	}
-	return contract.GetSetup200JSONResponse{Bootstrapped: done}, nil
+	return contract.GetSetup200JSONResponse{Bootstrapped: done, TokenRequired: new(!done && h.identity.SetupToken != "")}, nil
 }
 
 // Setup creates the first user and logs in.
 func (h identityHandlers) Setup(ctx context.Context, req contract.SetupRequestObject) (contract.SetupResponseObject, error) {
 	session, principal, err := h.identity.Setup(ctx, identity.SetupRequest{
-		Email: req.Body.Email, Password: req.Body.Password, OrganizationName: req.Body.OrgName,
+		Email: req.Body.Email, Password: req.Body.Password, OrganizationName: req.Body.OrgName, Token: valueOf(req.Body.SetupToken, ""),
 	}, callOf(ctx).client)
 	if err != nil {
 		return nil, err

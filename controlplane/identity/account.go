@@ -66,6 +66,9 @@ func (s *Service) ChangePassword(ctx context.Context, grant access.Grant, curren
 	if err != nil {
 		return wrong(err)
 	}
+	if err := checkPassword("body.new_password", replacement, user.Email); err != nil {
+		return err
+	}
 	hash, err := s.hasher.hash(ctx, replacement)
 	if err != nil {
 		return err
@@ -127,6 +130,9 @@ func (s *Service) UsePasswordReset(ctx context.Context, token, password string, 
 	}
 	if reset.DeactivatedAt != nil {
 		return Session{}, nil, ErrDeactivated
+	}
+	if err := checkPassword("body.password", password, reset.Email); err != nil {
+		return Session{}, nil, err
 	}
 	hash, err := s.hasher.hash(ctx, password)
 	if err != nil {

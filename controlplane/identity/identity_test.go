@@ -326,3 +326,27 @@ func TestProjectNamesAreUniqueInAWorkspace(t *testing.T) {
 	assert.Equal(t, problem.CodeNotFound, apitest.WantProblem(t, e.Do(t, http.MethodPost, "/v1/projects",
 		contract.ProjectCreate{WorkspaceId: uuid.New(), Name: "p"}, apitest.Cookie(session)), http.StatusNotFound).Code)
 }
+
+// TestSetupToken: where it is set, only who knows it becomes the owner.
+func TestSetupToken(t *testing.T) {
+	t.Parallel()
+	e := apitest.New(t)
+	setup := func(token *string) *httptest.ResponseRecorder {
+		return e.Do(t, http.MethodPost, "/v1/setup", contract.SetupRequest{Email: apitest.Email, Password: apitest.Password, OrgName: "Example", SetupToken: token})
+	}
+	required := func() bool {
+		return apitest.Must[struct {
+			Required bool `json:"token_required"`
+		}](t, e.Do(t, http.MethodGet, "/v1/setup", nil), http.StatusOK).Required
+	}
+	assert.False(t, required())
+	e.Identity.SetupToken = "0123456789abcdef"
+	assert.True(t, required())
+	for _, token := range []*string{nil, new(""), new("0123456789abcdeg")} {
+		problem := apitest.WantProblem(t, setup(token), http.StatusUnprocessableEntity)
+		assert.Equal(t, "body.setup_token", (*problem.Errors)[0].Location)
+		assert.Nil(t, (*problem.Errors)[0].Value)
+	}
+	apitest.Must[contract.Me](t, setup(new("0123456789abcdef")), http.StatusCreated)
+	assert.False(t, required(), "setup is over")
+}

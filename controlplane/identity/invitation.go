@@ -207,6 +207,9 @@ func (s *Service) AcceptInvitation(ctx context.Context, token, email, password s
 	switch _, err := s.userByEmail(ctx, email); {
 	case errors.Is(err, postgres.ErrNotFound):
 		user.User = access.User{ID: postgres.NewID(), Email: email, CreatedAt: row.createdAt}
+		if err := checkPassword("body.password", password, email); err != nil {
+			return Session{}, nil, err
+		}
 		if hash, err = s.hasher.hash(ctx, password); err != nil {
 			return Session{}, nil, err
 		}

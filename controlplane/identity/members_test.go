@@ -502,3 +502,33 @@ func TestDeletedProjectIsPurged(t *testing.T) {
 	assert.Zero(t, e.Count(t, "SELECT count(*) FROM deleted_projects"))
 	apitest.Must[contract.Run](t, e.Do(t, http.MethodGet, "/v1/runs/"+kept.String(), nil, apitest.Cookie(e.LoginAs(t, apitest.Email))), http.StatusOK)
 }
+
+// TestWeakPasswordsAreRefused wherever an account gets a password.
+func TestWeakPasswordsAreRefused(t *testing.T) {
+	t.Parallel()
+	e := apitest.New(t)
+	refused := func(field string, w *httptest.ResponseRecorder) {
+		t.Helper()
+		problem := apitest.WantProblem(t, w, http.StatusUnprocessableEntity)
+		require.Len(t, *problem.Errors, 1)
+		assert.Equal(t, field, (*problem.Errors)[0].Location)
+		assert.Contains(t, (*problem.Errors)[0].Message, "too easy to guess")
+	}
+	refused("body.password", e.Do(t, http.MethodPost, "/v1/setup", contract.SetupRequest{Email: apitest.Email, Password: "password1234", OrgName: "Example"}))
+	session, project := e.SetUp(t)
+	as := apitest.Cookie(session)
+	refused("body.new_password", e.Do(t, http.MethodPost, "/v1/me/_actions/change-password", contract.PasswordChange{CurrentPassword: apitest.Password, NewPassword: apitest.Email}, as))
+
+	invited := apitest.Must[contract.InvitationWithLink](t, e.Do(t, http.MethodPost, "/v1/invitations",
+		contract.InvitationCreate{OrganizationId: &project.OrganizationId, Role: contract.RoleViewer}, as), http.StatusCreated)
+	_, token, _ := strings.Cut(invited.Url, "#")
+	accept := contract.InvitationAccept{Token: token, Email: "bob@example.com", Password: "bob@example.com"}
+	refused("body.password", e.Do(t, http.MethodPost, "/v1/invitations/_actions/accept", accept))
+	accept.Password = apitest.Password
+	apitest.Must[contract.Me](t, e.Do(t, http.MethodPost, "/v1/invitations/_actions/accept", accept), http.StatusOK)
+
+	reset := apitest.Must[contract.PasswordReset](t, e.Do(t, http.MethodPost,
+		"/v1/members/"+e.UserID(t, "bob@example.com").String()+"/_actions/reset-password", map[string]any{"organization_id": project.OrganizationId}, as), http.StatusCreated)
+	_, token, _ = strings.Cut(reset.Url, "#")
+	refused("body.password", e.Do(t, http.MethodPost, "/v1/password-resets/_actions/use", map[string]string{"token": token, "password": "123456789012"}))
+}

@@ -46,6 +46,9 @@ var (
 
 // Service manages users with their roles, sessions and keys.
 type Service struct {
+	// SetupToken is what setup asks for, nothing if empty. It is set before the first request.
+	SetupToken string
+
 	db     postgres.DB
 	hasher *hasher
 	secret []byte

@@ -3,6 +3,7 @@ package identity
 import (
 	"context"
 	"crypto/rand"
+	"crypto/subtle"
 	"encoding/base64"
 	"errors"
 	"net/netip"
@@ -14,6 +15,7 @@ import (
 
 	"github.com/looptrace/looptrace/controlplane/access"
 	"github.com/looptrace/looptrace/internal/postgres"
+	"github.com/looptrace/looptrace/internal/problem"
 	"github.com/looptrace/looptrace/internal/validate"
 )
 
@@ -32,11 +34,15 @@ type Session struct {
 	ExpiresAt time.Time
 }
 
+var errSetupToken = problem.InvalidField("body.setup_token", "is not the control plane's setting SETUP_TOKEN: whoever started Looptrace knows it")
+
 // SetupRequest is the input of [Service.Setup].
 type SetupRequest struct {
 	Email            string
 	Password         string
 	OrganizationName string
+	// Token is compared with that of the service.
+	Token string
 }
 
 // Bootstrapped reports whether [Service.Setup] was done.
@@ -55,9 +61,15 @@ func (s *Service) Setup(ctx context.Context, req SetupRequest, client Client) (S
 	if done { // avoids the expensive hash; the transaction below is authoritative
 		return Session{}, nil, ErrAlreadyBootstrapped
 	}
+	if s.SetupToken != "" && subtle.ConstantTimeCompare([]byte(req.Token), []byte(s.SetupToken)) == 0 {
+		return Session{}, nil, errSetupToken
+	}
 	email, emailErr := validate.Email("body.email", req.Email)
 	organization, nameErr := validate.Name("body.org_name", req.OrganizationName)
 	if err := errors.Join(emailErr, nameErr); err != nil {
+		return Session{}, nil, err
+	}
+	if err := checkPassword("body.password", req.Password, email); err != nil {
 		return Session{}, nil, err
 	}
 	hash, err := s.hasher.hash(ctx, req.Password)

@@ -87,6 +87,7 @@ type Env struct {
 	Clock *Clock
 	Log   *Buffer
 	// What main runs beside the API.
+	Identity    *identity.Service
 	Projects    *projects.Service
 	Runs        *runs.Service
 	Datasets    *datasets.Service
@@ -183,7 +184,7 @@ func newRecording(t *testing.T, db *pgxpool.Pool, conn driver.Conn, limits httpa
 	guides, err := instrument.New()
 	require.NoError(t, err)
 	fenceKey := identities.DeriveKey("fence")
-	e.Projects, e.Runs = projects.New(db, e.Clock.Now), reader
+	e.Identity, e.Projects, e.Runs = identities, projects.New(db, e.Clock.Now), reader
 	e.Queue, err = jobs.New(db, log)
 	require.NoError(t, err)
 	e.Datasets = datasets.New(db, e.Queue, e.Clock.Now)

@@ -8557,9 +8557,10 @@ type SessionList struct {
 
 // SetupRequest defines model for SetupRequest.
 type SetupRequest struct {
-	Email    string `json:"email"`
-	OrgName  string `json:"org_name"`
-	Password string `json:"password"`
+	Email      string  `json:"email"`
+	OrgName    string  `json:"org_name"`
+	Password   string  `json:"password"`
+	SetupToken *string `json:"setup_token,omitempty"`
 }
 
 // SharedValue defines model for SharedValue.
@@ -28729,6 +28730,9 @@ type GetSetupResponseObject interface {
 
 type GetSetup200JSONResponse struct {
 	Bootstrapped bool `json:"bootstrapped"`
+
+	// TokenRequired Whether setup needs the token of the control plane's setting SETUP_TOKEN.
+	TokenRequired *bool `json:"token_required,omitempty"`
 }
 
 func (response GetSetup200JSONResponse) VisitGetSetupResponse(w http.ResponseWriter) error {

@@ -35,7 +35,7 @@ export function useMe() {
 export function useSetup() {
   const queryClient = useQueryClient();
   return useMutation({
-    mutationFn: (body: { email: string; password: string; org_name: string }) =>
+    mutationFn: (body: { email: string; password: string; org_name: string; setup_token?: string }) =>
       unwrap(client.POST("/v1/setup", { body })),
     onSuccess: (me) => {
       queryClient.setQueryData(keys.session.setup, { bootstrapped: true });

@@ -1093,7 +1093,7 @@ export interface paths {
         put?: never;
         /**
          * Create the first user, organization, workspace and project
-         * @description Needs no key. 409 if a user exists already.
+         * @description Needs no key. 409 if a user exists already. Where the control plane has the setting `SETUP_TOKEN`, `setup_token` must be its value.
          */
         post: operations["setup"];
         delete?: never;
@@ -5701,6 +5701,8 @@ export interface components {
             /** Format: password */
             password: string;
             org_name: string;
+            /** Format: password */
+            setup_token?: string;
         };
         LoginRequest: {
             email: string;
@@ -11669,6 +11671,8 @@ export interface operations {
                 content: {
                     "application/json": {
                         bootstrapped: boolean;
+                        /** @description Whether setup needs the token of the control plane's setting SETUP_TOKEN. */
+                        token_required?: boolean;
                     };
                 };
             };

@@ -172,6 +172,7 @@ func (p *plan) controlPlaneProcess() supervisor.Process {
 			"DATABASE_URL="+p.stores.DatabaseURL,
 			"CLICKHOUSE_URL="+p.stores.ClickHouseURL,
 			"SESSION_SECRET="+p.sessionSecret,
+			"SETUP_TOKEN="+os.Getenv("SETUP_TOKEN"),
 			"INGEST_URL=http://"+p.ports.Ingest.Addr(),
 			// A model server of one's own is usually on the same machine.
 			"PROVIDER_PRIVATE_ADDRESSES="+orUnset("PROVIDER_PRIVATE_ADDRESSES", "loopback"),
@@ -209,9 +210,9 @@ func engineEnv(memory string) []string {
 }
 
 // serviceEnv is our own environment, which may have proxies and keys of model providers, overridden by the settings
-// of the service. Only the service that gets it explicitly has the session secret.
+// of the service. Only the service that gets them explicitly has the session secret and the token of setup.
 func serviceEnv(settings ...string) []string {
-	set := map[string]bool{"SESSION_SECRET": true}
+	set := map[string]bool{"SESSION_SECRET": true, "SETUP_TOKEN": true}
 	for _, setting := range settings {
 		name, _, _ := strings.Cut(setting, "=")
 		set[name] = true

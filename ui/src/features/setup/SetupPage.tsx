@@ -1,6 +1,6 @@
-import { Button, Stack, TextInput } from "@mantine/core";
+import { Button, PasswordInput, Stack, TextInput } from "@mantine/core";
 import { useState } from "react";
-import { Navigate } from "react-router";
+import { Navigate, useLocation } from "react-router";
 import { useMe, useSetup, useSetupState } from "@/api/identity";
 import { ApiError } from "@/api/problem";
 import { NewPassword } from "@/components/NewPassword";
@@ -17,6 +17,7 @@ export function SetupPage() {
   const [email, setEmail] = useState("");
   const [password, setPassword] = useState("");
   const [organization, setOrganization] = useState("My organization");
+  const [token, setToken] = useState(useLocation().hash.slice(1));
 
   const project = me.data?.projects[0];
   if (project) return <Navigate to={`/p/${project.id}/connect`} replace />;
@@ -26,7 +27,8 @@ export function SetupPage() {
   const hasFieldErrors = failure?.problem?.errors?.some((item) => item.location.startsWith("body."));
   const submit = (event: React.FormEvent) => {
     event.preventDefault();
-    setup.mutate({ email: email.trim(), password, org_name: organization.trim() });
+    const setupToken = state.data?.token_required ? { setup_token: token.trim() } : {};
+    setup.mutate({ email: email.trim(), password, org_name: organization.trim(), ...setupToken });
   };
 
   return (
@@ -61,6 +63,19 @@ export function SetupPage() {
             onChange={(event) => setOrganization(event.currentTarget.value)}
             error={failure?.fieldMessage("body.org_name")}
           />
+          {state.data?.token_required && (
+            <PasswordInput
+              label="Setup token"
+              description="The setting SETUP_TOKEN of the control plane"
+              autoComplete="off"
+              required
+              withAsterisk={false}
+              visibilityToggleButtonProps={{ "aria-label": "Show or hide the token", tabIndex: 0 }}
+              value={token}
+              onChange={(event) => setToken(event.currentTarget.value)}
+              error={failure?.fieldMessage("body.setup_token")}
+            />
+          )}
           {setup.isError && !hasFieldErrors && <ProblemPanel error={setup.error} />}
           {away && !setup.isError && <ProblemPanel error={away} onRetry={() => void state.refetch()} />}
           <Button type="submit" size="sm" loading={setup.isPending}>
