@@ -377,3 +377,21 @@ func TestLongDeletions(t *testing.T) {
 	assert.Equal(t, http.StatusNoContent, e.Do(t, http.MethodDelete, workspace+"?confirm=Default", nil, as).Code)
 	assert.Zero(t, e.Count(t, "SELECT count(*) FROM dataset_items"))
 }
+
+// TestDiffThatIsTooLarge: it says so, rather than that PostgreSQL is away.
+func TestDiffThatIsTooLarge(t *testing.T) {
+	t.Parallel()
+	e := apitest.New(t)
+	owner, project := e.SetUp(t)
+	as := apitest.Cookie(owner)
+	dataset := e.CreateDataset(t, as, project.Id, "large", "a").Id
+	e.Exec(t, `INSERT INTO dataset_revisions (dataset_id, revision, kind, added, updated, removed, item_count, created_at) VALUES ($1, 2, 'import', 200001, 0, 0, 200001, now())`, dataset)
+	e.Exec(t, "UPDATE datasets SET revision = 2 WHERE id = $1", dataset)
+	path := "/v1/datasets/" + dataset.String() + "/revisions/"
+	for _, pair := range []string{"1/diff/2", "2/diff/1", "0/diff/2"} {
+		refused := apitest.WantProblem(t, e.Do(t, http.MethodGet, path+pair, nil, as), http.StatusUnprocessableEntity)
+		assert.Equal(t, "diff_too_large", refused.Code)
+		assert.Contains(t, *refused.Detail, "closer together")
+	}
+	apitest.Must[contract.DatasetDiff](t, e.Do(t, http.MethodGet, path+"0/diff/1", nil, as), http.StatusOK)
+}

@@ -117,6 +117,9 @@ FROM dataset_revisions r LEFT JOIN users u ON u.id = r.created_by
 WHERE r.dataset_id = @dataset
 ORDER BY r.revision DESC LIMIT @limit OFFSET @offset
 
+-- name: count what was written between revisions
+SELECT coalesce(sum(added + updated + removed), 0)::bigint AS items FROM dataset_revisions WHERE dataset_id = @dataset AND revision > @low AND revision <= @high
+
 -- name: count changes
 WITH touched AS (
 	SELECT DISTINCT item_id FROM dataset_items WHERE dataset_id = @dataset AND added_in > @low AND added_in <= @high

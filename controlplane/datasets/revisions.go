@@ -2,6 +2,7 @@ package datasets
 
 import (
 	"context"
+	"fmt"
 	"time"
 
 	"github.com/google/uuid"
@@ -32,6 +33,9 @@ func (s *Service) Revisions(ctx context.Context, grant access.Grant, dataset uui
 	return postgres.List[Revision](ctx, s.db, "list revisions", page, pgx.NamedArgs{"dataset": dataset})
 }
 
+// maxDiffed is how many items may have been written between two revisions that are compared. More take longer than a statement may.
+const maxDiffed = 200_000
+
 // Diff is what a revision changes in another one.
 type Diff struct {
 	Added, Removed, Changed int64
@@ -57,6 +61,17 @@ func (s *Service) Diff(ctx context.Context, grant access.Grant, dataset uuid.UUI
 		return Diff{}, problem.Missing()
 	}
 	args := pgx.NamedArgs{"dataset": dataset, "from": from, "to": to, "low": min(from, to), "high": max(from, to)}
+	written, err := postgres.One[struct{ Items int64 }](ctx, s.db, "count what was written between revisions", args)
+	if err != nil {
+		return Diff{}, err
+	}
+	if written.Items > maxDiffed {
+		return Diff{}, &problem.Error{
+			Kind: problem.Invalid, Code: "diff_too_large",
+			Detail: fmt.Sprintf("Between the revisions %d and %d %d items were written, and at most %d can be compared. Compare revisions that are closer together, or export both and compare the files.",
+				from, to, written.Items, maxDiffed),
+		}
+	}
 	counts, err := postgres.One[struct{ Added, Removed, Changed int64 }](ctx, s.db, "count changes", args)
 	if err != nil {
 		return Diff{}, err

@@ -590,7 +590,9 @@ export interface paths {
         };
         /**
          * Compare two revisions of a dataset
-         * @description Requires the scope `datasets:read`.
+         * @description Revisions between which more than 200,000 items were written are 422 `diff_too_large`.
+         *
+         *     Requires the scope `datasets:read`.
          */
         get: operations["diffDatasetRevisions"];
         put?: never;
