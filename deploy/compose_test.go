@@ -94,7 +94,7 @@ func TestComposeHasNoSecrets(t *testing.T) {
 			case strings.HasSuffix(variable, "SECRET"), strings.HasSuffix(variable, "PASSWORD"):
 				assert.Regexp(t, `^\$\{[A-Z_]+:\?[^}]+\}$`, value, "%s: %s", name, variable)
 			case strings.HasSuffix(variable, "_URL") && strings.Contains(value, "@"):
-				assert.Regexp(t, `^[a-z]+://looptrace:\$\{[A-Z_]+:\?[^}]+\}@`, value, "%s: %s", name, variable)
+				assert.Regexp(t, `^[a-z]+://looptrace(_app)?:(\$\{[A-Z_]+:-)?\$\{[A-Z_]+:\?[^}]+\}\}?@`, value, "%s: %s", name, variable)
 			}
 		}
 	}

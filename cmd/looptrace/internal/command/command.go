@@ -182,7 +182,7 @@ func newMigrate() *cobra.Command {
 	var textIndex clickhouse.TextIndex
 	c := &cobra.Command{
 		Use:   "migrate",
-		Short: "Migrate the stores at DATABASE_URL, CLICKHOUSE_URL and KAFKA_BROKERS to this version",
+		Short: "Migrate the stores at DATABASE_URL, CLICKHOUSE_URL and KAFKA_BROKERS to this version; DATABASE_ADMIN_URL makes the database and its role",
 		Args:  cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
 			stores := migrate.Stores{
@@ -193,6 +193,7 @@ func newMigrate() *cobra.Command {
 			if stores == (migrate.Stores{}) {
 				return errors.New("set at least one of DATABASE_URL, CLICKHOUSE_URL and KAFKA_BROKERS")
 			}
+			stores.DatabaseAdminURL = os.Getenv("DATABASE_ADMIN_URL")
 			stores.TextIndex = textIndex
 			ctx, stop := untilStopped(c.Context())
 			defer stop()

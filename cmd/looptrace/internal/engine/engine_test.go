@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"os/signal"
+	"os/user"
 	"path/filepath"
 	"runtime"
 	"strconv"
@@ -206,9 +207,7 @@ func TestPostgresKeepsWhatItTookThroughAKill(t *testing.T) {
 
 	server, ended := startPostgres(t, p)
 	require.Eventually(t, ready, waitFor, tick)
-	require.NoError(t, p.CreateDatabase(t.Context()))
-	require.NoError(t, p.CreateDatabase(t.Context()))
-	conn, err := pgx.Connect(t.Context(), p.URL())
+	conn, err := pgx.Connect(t.Context(), p.AdminURL())
 	require.NoError(t, err)
 	_, err = conn.Exec(t.Context(), "CREATE TABLE t (id int); INSERT INTO t VALUES (7)")
 	require.NoError(t, err)
@@ -229,7 +228,7 @@ func TestPostgresKeepsWhatItTookThroughAKill(t *testing.T) {
 			}
 		}
 	}
-	conn, err = pgx.Connect(t.Context(), p.URL())
+	conn, err = pgx.Connect(t.Context(), p.AdminURL())
 	require.NoError(t, err)
 	var id int
 	require.NoError(t, conn.QueryRow(t.Context(), "SELECT id FROM t").Scan(&id))
@@ -283,8 +282,15 @@ func TestPostgresTakesOverACopy(t *testing.T) {
 	output, err := exec.CommandContext(t.Context(), "cp", "-r", p.DataDir, copied).CombinedOutput()
 	require.NoError(t, err, "%s", output)
 	p.DataDir = copied
-	startPostgres(t, p)
+	server, _ := startPostgres(t, p)
 	require.Eventually(t, func() bool { return p.Ready(t.Context()) == nil }, waitFor, tick)
+	// It runs as a user that runs nothing else: who shares one may signal the other's processes.
+	info, err := os.Stat(fmt.Sprintf("/proc/%d", server.Pid))
+	require.NoError(t, err)
+	uid := info.Sys().(*syscall.Stat_t).Uid
+	assert.NotZero(t, uid)
+	_, err = user.LookupId(strconv.Itoa(int(uid)))
+	require.ErrorAs(t, err, new(user.UnknownUserIdError))
 }
 
 func TestUnfinishedDatabasesAreMadeAnew(t *testing.T) {

@@ -3,6 +3,9 @@ package engine
 import (
 	"bytes"
 	"context"
+	"crypto/hmac"
+	"crypto/sha256"
+	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -19,7 +22,8 @@ import (
 )
 
 const (
-	postgresUser = "looptrace"
+	// postgresUser is the superuser, and appUser the product's role.
+	postgresUser, appUser = "looptrace", "looptrace_app"
 	// orphanTime limits the wait for a PostgreSQL that an earlier launcher has left running.
 	orphanTime = 5 * time.Second
 )
@@ -32,17 +36,24 @@ type Postgres struct {
 	DataDir string
 	// Port is the loopback port.
 	Port int
-	// Password is the password of the only user.
+	// Password is the password of the superuser. That of the product's role is derived from it.
 	Password string
 	// User is the operating system's user for the server.
 	User User
 }
 
-// URL returns the address of the product's database.
-func (p Postgres) URL() string { return p.url(Database) }
+// URL returns the address of the product's database, for a role that owns it and is no superuser.
+func (p Postgres) URL() string {
+	mac := hmac.New(sha256.New, []byte(p.Password))
+	_, _ = mac.Write([]byte(appUser)) // a hash.Hash never returns an error
+	return p.url(appUser, hex.EncodeToString(mac.Sum(nil)), Database)
+}
 
-func (p Postgres) url(database string) string {
-	return fmt.Sprintf("postgres://%s:%s@127.0.0.1:%d/%s?sslmode=disable", postgresUser, p.Password, p.Port, database)
+// AdminURL returns an address for the superuser, who makes the database and the role of URL.
+func (p Postgres) AdminURL() string { return p.url(postgresUser, p.Password, "postgres") }
+
+func (p Postgres) url(user, password, database string) string {
+	return fmt.Sprintf("postgres://%s:%s@127.0.0.1:%d/%s?sslmode=disable", user, password, p.Port, database)
 }
 
 // Command returns the executable and arguments of the server, sized for a laptop. Acknowledged transactions survive a
@@ -133,7 +144,7 @@ func (p Postgres) initialise(ctx context.Context) error {
 		return fmt.Errorf("give PostgreSQL its password: %w", err)
 	}
 	defer func() { _ = os.Remove(password) }() // nobody else can read it
-	if err := errors.Join(p.User.own(unfinished), p.User.own(password)); err != nil {
+	if err := errors.Join(own(unfinished, p.User.creator), own(password, p.User.creator)); err != nil {
 		return fmt.Errorf("give PostgreSQL its data folder: %w", err)
 	}
 	cmd := exec.CommandContext(ctx, filepath.Join(p.Home, "bin", "initdb"), //nolint:gosec // our own engine and folders
@@ -141,9 +152,13 @@ func (p Postgres) initialise(ctx context.Context) error {
 		"--encoding=UTF8", "--locale-provider=builtin", "--locale=C.UTF-8", "--no-instructions")
 	cmd.Env = PostgresEnv()
 	attr := p.User.Attr
+	attr.Credential = p.User.creator
 	cmd.SysProcAttr = &attr
 	if output, err := cmd.CombinedOutput(); err != nil {
 		return fmt.Errorf("create the PostgreSQL databases: %w: %s", err, bytes.TrimSpace(output))
+	}
+	if err := p.User.takeOver(unfinished); err != nil {
+		return fmt.Errorf("give PostgreSQL its data folder: %w", err)
 	}
 	if err := os.Rename(unfinished, p.DataDir); err != nil {
 		return fmt.Errorf("rename PostgreSQL's data folder: %w", err)
@@ -232,7 +247,7 @@ func (p Postgres) Ready(ctx context.Context) error {
 	if pid, err := strconv.Atoi(lines[pidLine]); err != nil || !exists(pid) {
 		return errStarting // a killed server has left the file
 	}
-	conn, err := pgx.Connect(ctx, p.url("postgres"))
+	conn, err := pgx.Connect(ctx, p.AdminURL())
 	if err != nil {
 		return fmt.Errorf("ask PostgreSQL: %w", err)
 	}
@@ -240,24 +255,3 @@ func (p Postgres) Ready(ctx context.Context) error {
 }
 
 func (p Postgres) lockFile() string { return filepath.Join(p.DataDir, "postmaster.pid") }
-
-// CreateDatabase creates the product's database if it is missing.
-func (p Postgres) CreateDatabase(ctx context.Context) error {
-	conn, err := pgx.Connect(ctx, p.url("postgres"))
-	if err != nil {
-		return fmt.Errorf("connect to PostgreSQL: %w", err)
-	}
-	defer func() { _ = conn.Close(ctx) }() // nothing is pending
-	var there bool
-	const find = "SELECT EXISTS (SELECT FROM pg_database WHERE datname = $1)"
-	if err := conn.QueryRow(ctx, find, Database).Scan(&there); err != nil {
-		return fmt.Errorf("look for the database: %w", err)
-	}
-	if there {
-		return nil
-	}
-	if _, err := conn.Exec(ctx, "CREATE DATABASE "+Database); err != nil {
-		return fmt.Errorf("create the database: %w", err)
-	}
-	return nil
-}

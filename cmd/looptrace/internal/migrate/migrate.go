@@ -35,10 +35,12 @@ const usageRetention = "600000"
 
 // Stores are the addresses of the stores to migrate. Run skips empty ones.
 type Stores struct {
-	DatabaseURL   string
-	ClickHouseURL string
-	KafkaBrokers  string
-	KafkaSecurity kafkaclient.Security
+	DatabaseURL string
+	// DatabaseAdminURL is a superuser's, who makes the database and its role. Without it both must exist.
+	DatabaseAdminURL string
+	ClickHouseURL    string
+	KafkaBrokers     string
+	KafkaSecurity    kafkaclient.Security
 	// TextIndex switches ClickHouse's text indexes on or off.
 	TextIndex clickhouse.TextIndex
 }
@@ -47,7 +49,14 @@ type Stores struct {
 func Run(ctx context.Context, s Stores) error {
 	group, ctx := errgroup.WithContext(ctx)
 	if s.DatabaseURL != "" {
-		group.Go(func() error { return postgres.Migrate(ctx, s.DatabaseURL) })
+		group.Go(func() error {
+			if s.DatabaseAdminURL != "" {
+				if err := postgres.Provide(ctx, s.DatabaseAdminURL, s.DatabaseURL); err != nil {
+					return err
+				}
+			}
+			return postgres.Migrate(ctx, s.DatabaseURL)
+		})
 	}
 	if s.ClickHouseURL != "" {
 		group.Go(func() error {

@@ -80,8 +80,9 @@ func newPlan(o Options, log *journal.Journal) (*plan, error) {
 
 // Stores returns the addresses of the stores of an instance on this machine.
 func Stores(ports layout.Ports, passwords credentials.Credentials) migrate.Stores {
+	database := engine.Postgres{Port: ports.Postgres.Number, Password: passwords.Postgres}
 	return migrate.Stores{
-		DatabaseURL:   engine.Postgres{Port: ports.Postgres.Number, Password: passwords.Postgres}.URL(),
+		DatabaseURL: database.URL(), DatabaseAdminURL: database.AdminURL(),
 		ClickHouseURL: engine.ClickHouse{Addr: ports.ClickHouse.Addr(), Password: passwords.ClickHouse, Database: engine.Database}.URL(),
 		KafkaBrokers:  ports.Broker.Addr(),
 		KafkaSecurity: kafkaclient.Security{SASL: broker.Login(passwords.Queue)},

@@ -208,10 +208,7 @@ func (l *launch) startAll(ctx context.Context, p *plan) error {
 // prepare creates the database, the schemas and the topics. It retries, because a store may be restarting.
 func prepare(ctx context.Context, p *plan) error {
 	for attempt := 1; ; attempt++ {
-		err := p.postgres.CreateDatabase(ctx)
-		if err == nil {
-			err = migrate.Run(ctx, p.stores)
-		}
+		err := migrate.Run(ctx, p.stores)
 		if err == nil || migrate.IsOlderBuild(err) || attempt == prepareAttempts {
 			return err
 		}

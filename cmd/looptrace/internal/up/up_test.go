@@ -220,7 +220,7 @@ func TestUp(t *testing.T) {
 
 	environment := get(t, "http://"+ports.API.Addr()+"/")
 	assert.Regexp(t, `(?m)^SESSION_SECRET=[0-9a-f]{64}$`, environment)
-	assert.Regexp(t, `(?m)^DATABASE_URL=postgres://looptrace:[0-9a-f]{64}@127\.0\.0\.1:\d+/looptrace\?sslmode=disable$`, environment)
+	assert.Regexp(t, `(?m)^DATABASE_URL=postgres://looptrace_app:[0-9a-f]{64}@127\.0\.0\.1:\d+/looptrace\?sslmode=disable$`, environment)
 	assert.Contains(t, environment, "OPENAI_API_KEY=handed-on")
 	assert.Contains(t, environment, "ALLOWED_HOSTS=looptrace.test")
 	collector := get(t, "http://"+ports.CollectorHealth.Addr()+"/")
