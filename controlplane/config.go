@@ -83,6 +83,9 @@ func loadConfig(getenv func(string) string) (config, error) {
 	if cfg.providerAddresses, err = outbound.Parse(getenv("PROVIDER_PRIVATE_ADDRESSES")); err != nil {
 		missing = append(missing, err)
 	}
+	if cfg.providerAddresses, err = cfg.providerAddresses.Through(getenv("OUTBOUND_PROXY")); err != nil {
+		missing = append(missing, err)
+	}
 	if brokers := getenv("RATELIMIT_BROKERS"); brokers != "" {
 		cfg.rateLimitBrokers = strings.Split(brokers, ",")
 	}

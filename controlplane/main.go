@@ -14,6 +14,7 @@
 //     encrypts, all decrypt. Without it, SESSION_SECRET encrypts.
 //   - PROVIDER_PRIVATE_ADDRESSES: addresses of model providers that are allowed although they are not public: loopback, CIDRs with
 //     commas between, or all.
+//   - OUTBOUND_PROXY: a proxy (http, https, socks5) through which model providers at public addresses are called.
 //   - API_REQUESTS_PER_SECOND (1000), API_BYTES_PER_SECOND (50000000, of request and response bodies): the rate limits
 //     of each key and each user. A project has twice as much. The burst is ten seconds. 0 is no limit.
 //   - WEB_URL: the address of web (http://127.0.0.1:7090).

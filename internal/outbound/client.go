@@ -25,10 +25,11 @@ func (p Policy) Client() *http.Client {
 }
 
 func (p Policy) client(resolver *net.Resolver) *http.Client {
+	proxy, dial := p.route(resolver)
 	return &http.Client{
 		Transport: &http.Transport{
-			Proxy:                  nil,
-			DialContext:            p.dialer(resolver),
+			Proxy:                  proxy,
+			DialContext:            dial,
 			ForceAttemptHTTP2:      true,
 			TLSHandshakeTimeout:    connectTimeout,
 			IdleConnTimeout:        idleConnections,

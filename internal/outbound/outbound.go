@@ -3,7 +3,7 @@
 // A [Policy] decides which addresses they may connect to: public ones always, others only if the setting allows them.
 // A client checks the address of each connection when it makes it, after the name is resolved, so that a name that
 // resolves differently a moment later (DNS rebinding) reaches nothing else. It follows no redirects and uses no proxy
-// of the environment.
+// of the environment, but that of [ProxySetting], which it asks for public addresses alone.
 //
 // The special addresses are those of the IANA registries:
 //   - https://www.iana.org/assignments/iana-ipv4-special-registry
@@ -14,6 +14,7 @@ import (
 	"errors"
 	"fmt"
 	"net/netip"
+	"net/url"
 	"strings"
 )
 
@@ -27,6 +28,7 @@ const loopback = "loopback"
 type Policy struct {
 	all, loopback bool
 	ranges        []netip.Prefix
+	proxy         *url.URL
 }
 
 // Parse reads the value of [Setting]. The error names each invalid part.

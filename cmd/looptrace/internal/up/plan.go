@@ -178,6 +178,7 @@ func (p *plan) controlPlaneProcess() supervisor.Process {
 			// A model server of one's own is usually on the same machine.
 			"PROVIDER_PRIVATE_ADDRESSES="+orUnset("PROVIDER_PRIVATE_ADDRESSES", "loopback"),
 			"PROVIDER_KEYS_SECRET="+os.Getenv("PROVIDER_KEYS_SECRET"),
+			"OUTBOUND_PROXY="+os.Getenv("OUTBOUND_PROXY"),
 			"GOMEMLIMIT=320MiB",
 			// A response is garbage once it is sent: less frequent collection saves two fifths for a run of 1,000 spans.
 			"GOGC=300",
@@ -211,9 +212,9 @@ func engineEnv(memory string) []string {
 }
 
 // serviceEnv is our own environment, which may have proxies and keys of model providers, overridden by the settings
-// of the service. Only the service that gets them explicitly has the session secret and the token of setup.
+// of the service. Only the service that gets them explicitly has the session secret, the token of setup and the proxy's password.
 func serviceEnv(settings ...string) []string {
-	set := map[string]bool{"SESSION_SECRET": true, "SETUP_TOKEN": true}
+	set := map[string]bool{"SESSION_SECRET": true, "SETUP_TOKEN": true, "OUTBOUND_PROXY": true}
 	for _, setting := range settings {
 		name, _, _ := strings.Cut(setting, "=")
 		set[name] = true
