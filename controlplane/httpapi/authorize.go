@@ -140,7 +140,7 @@ func presentsKey(r *http.Request) bool {
 }
 
 // credentialOf returns the key of the request, or else its session.
-func credentialOf(r *http.Request, session string) identity.Credential {
+func credentialOf(r *http.Request, session identity.Presented) identity.Credential {
 	if key, presented := presentedKey(r); presented {
 		return identity.Credential{Key: key}
 	}

@@ -19,7 +19,6 @@ var (
 )
 
 const (
-	CookieHTTPS         = cookieHTTPS
 	DefaultMaxBody      = defaultMaxBody
 	OwnAddress          = ownAddress
 	PingTimeout         = pingTimeout

@@ -77,10 +77,10 @@ func sessionCookie(ctx context.Context, session identity.Session) *string {
 func clearedCookie(ctx context.Context) *string { return setCookie(ctx, "", -1) }
 
 func setCookie(ctx context.Context, value string, maxAge int) *string {
-	https := callOf(ctx).https
+	request := callOf(ctx)
 	header := (&http.Cookie{ //nolint:gosec // Secure over HTTPS; over HTTP browsers would drop it
-		Name: cookieName(https), Value: value, MaxAge: maxAge, Path: "/",
-		Secure: https, HttpOnly: true, SameSite: http.SameSiteLaxMode,
+		Name: request.cookieName(sessionCookieName), Value: value, MaxAge: maxAge, Path: "/",
+		Secure: request.https, HttpOnly: true, SameSite: http.SameSiteLaxMode,
 	}).String()
 	return &header
 }

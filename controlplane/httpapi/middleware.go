@@ -5,9 +5,11 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"net"
 	"net/http"
 	"net/netip"
 	"runtime/debug"
+	"strconv"
 	"time"
 
 	"github.com/gin-gonic/gin"
@@ -20,11 +22,11 @@ import (
 // trustedProxies may set X-Forwarded headers: the web service runs on the same machine.
 var trustedProxies = []string{"127.0.0.0/8", "::1/128"}
 
-// The session's cookie. Browsers restrict a __Host- cookie to this host and to HTTPS, and refuse it over HTTP.
-const (
-	cookieHTTPS = "__Host-looptrace_session"
-	cookieHTTP  = "looptrace_session"
-)
+// sessionCookieName is the session's cookie, see [cookieName].
+const sessionCookieName = "looptrace_session"
+
+// secretHeader has the secret of a bound session, which the UI keeps where only its own origin can read it.
+const secretHeader = "Looptrace-Session-Secret" //nolint:gosec // a name
 
 // call is the state of a request that middleware collects for the handlers.
 type call struct {
@@ -32,12 +34,14 @@ type call struct {
 	client identity.Client
 	// https is whether the client connected over HTTPS.
 	https bool
+	// host is the one that the client asked, with its port.
+	host string
 	// web is the host that web received, empty if the request did not come through web.
 	web string
 	// hosts are all hosts that the request names. Any page loaded from this port can send the headers of web.
 	hosts []string
-	// session is the token in the cookie, whether or not it is valid.
-	session   string
+	// session is what the request presents of a session, whether or not it is valid.
+	session   identity.Presented
 	operation *operation
 	// mediaType is that of a body that the handler reads.
 	mediaType string
@@ -89,9 +93,12 @@ func identify(c *gin.Context) {
 			request.hosts = append(request.hosts, host)
 		}
 	}
-	if cookie, err := c.Request.Cookie(cookieName(request.https)); err == nil {
-		request.session = cookie.Value
+	request.host = c.Request.Host
+	if cookie, err := c.Request.Cookie(request.cookieName(sessionCookieName)); err == nil {
+		request.session.Token = cookie.Value
 	}
+	request.session.Secret = c.GetHeader(secretHeader)
+	request.client.Secret = request.session.Secret
 	c.Request = c.Request.WithContext(context.WithValue(c.Request.Context(), callKey{}, request))
 	c.Header("X-Request-Id", request.id)
 	c.Next()
@@ -102,11 +109,19 @@ func fromTrustedProxy(c *gin.Context) bool {
 	return err == nil && addr.Unmap().IsLoopback()
 }
 
-func cookieName(https bool) string {
-	if https {
-		return cookieHTTPS
+// cookieName returns the full name of a cookie. It has the port, because cookies of all ports of a host are together:
+// two installations on one machine would log each other out. Browsers restrict a __Host- cookie to this host and to
+// HTTPS, and refuse it over HTTP.
+func (r *call) cookieName(name string) string {
+	if _, port, err := net.SplitHostPort(r.host); err == nil {
+		if number, err := strconv.ParseUint(port, 10, 16); err == nil {
+			name += "_" + strconv.FormatUint(number, 10)
+		}
 	}
-	return cookieHTTP
+	if r.https {
+		return "__Host-" + name
+	}
+	return name
 }
 
 // observe writes the access log and the metrics, also for answers that break off. Neither has query strings, bodies
@@ -171,7 +186,7 @@ func (a *api) recoverPanic(c *gin.Context) {
 func secureHeaders(c *gin.Context) {
 	h := c.Writer.Header()
 	h.Set("Cache-Control", "no-store")
-	h.Set("Vary", "Authorization, Cookie, X-Api-Key")
+	h.Set("Vary", "Authorization, Cookie, "+secretHeader+", X-Api-Key")
 	h.Set("Content-Security-Policy", "default-src 'none'; frame-ancestors 'none'")
 	h.Set("Cross-Origin-Resource-Policy", "same-origin")
 	h.Set("Referrer-Policy", "no-referrer")

@@ -14,6 +14,7 @@ import (
 	"github.com/looptrace/looptrace/controlplane/httpapi"
 	"github.com/looptrace/looptrace/controlplane/httpapi/apitest"
 	"github.com/looptrace/looptrace/controlplane/httpapi/contract"
+	"github.com/looptrace/looptrace/controlplane/identity"
 )
 
 // absentPostgres is an address where nothing listens.
@@ -153,7 +154,7 @@ func TestCookies(t *testing.T) {
 	assert.Regexp(t, `^__Host-looptrace_session=[\w-]{43}; Path=/; Max-Age=604800; HttpOnly; Secure; SameSite=Lax$`, w.Header().Get("Set-Cookie"))
 
 	session := apitest.SessionOf(t, w)
-	secure := func(r *http.Request) { r.AddCookie(&http.Cookie{Name: httpapi.CookieHTTPS, Value: session}) }
+	secure := func(r *http.Request) { r.AddCookie(&http.Cookie{Name: "__Host-looptrace_session", Value: session}) }
 	assert.Equal(t, http.StatusOK, e.Do(t, http.MethodGet, "/v1/me", nil, overHTTPS, secure).Code)
 	assert.Equal(t, http.StatusUnauthorized, e.Do(t, http.MethodGet, "/v1/me", nil, overHTTPS, apitest.Cookie(session)).Code,
 		"over HTTPS a cookie that any subdomain could set does not count")
@@ -210,8 +211,8 @@ func FuzzCredential(f *testing.F) {
 	f.Fuzz(func(t *testing.T, authorization, key, session string) {
 		r := httptest.NewRequest(http.MethodGet, "/", http.NoBody)
 		r.Header["Authorization"], r.Header["X-Api-Key"] = []string{authorization}, []string{key}
-		c := httpapi.CredentialOf(r, session)
-		if httpapi.PresentsKey(r) && c.Session != "" {
+		c := httpapi.CredentialOf(r, identity.Presented{Token: session})
+		if httpapi.PresentsKey(r) && c.Session.Token != "" {
 			t.Error("a cookie counts beside a key")
 		}
 		if !httpapi.PresentsKey(r) && c.Key != "" {

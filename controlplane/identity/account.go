@@ -34,11 +34,11 @@ type OpenSession struct {
 	IP         *string
 }
 
-// Sessions returns the sessions of the caller, last used first. token is that of the request.
-func (s *Service) Sessions(ctx context.Context, grant access.Grant, token string) ([]OpenSession, error) {
+// Sessions returns the sessions of the caller, last used first. current is that of the request.
+func (s *Service) Sessions(ctx context.Context, grant access.Grant, current Presented) ([]OpenSession, error) {
 	now := s.now()
 	return postgres.Many[OpenSession](ctx, s.db, "list sessions", pgx.NamedArgs{
-		"user": grant.Principal.User.ID, "hash": s.tokenHash(token), "now": now, "idle": now.Add(-sessionIdle),
+		"user": grant.Principal.User.ID, "hash": s.sessionHash(current), "now": now, "idle": now.Add(-sessionIdle),
 	})
 }
 
@@ -47,14 +47,14 @@ func (s *Service) EndSession(ctx context.Context, grant access.Grant, id uuid.UU
 	return s.db.Delete(ctx, "end session of user", pgx.NamedArgs{"user": grant.Principal.User.ID, "id": id})
 }
 
-// EndOtherSessions ends all sessions of the caller but the one of the token, and returns their number.
-func (s *Service) EndOtherSessions(ctx context.Context, grant access.Grant, token string) (int64, error) {
-	return s.db.Exec(ctx, "end other sessions", pgx.NamedArgs{"user": grant.Principal.User.ID, "hash": s.tokenHash(token)})
+// EndOtherSessions ends all sessions of the caller but the current one, and returns their number.
+func (s *Service) EndOtherSessions(ctx context.Context, grant access.Grant, current Presented) (int64, error) {
+	return s.db.Exec(ctx, "end other sessions", pgx.NamedArgs{"user": grant.Principal.User.ID, "hash": s.sessionHash(current)})
 }
 
-// ChangePassword replaces the password of the caller and ends all sessions but the one of the token. A wrong current
+// ChangePassword replaces the password of the caller and ends all sessions but the one of the request. A wrong current
 // password is [problem.Invalid]; attempts are throttled like logins.
-func (s *Service) ChangePassword(ctx context.Context, grant access.Grant, current, replacement string, client Client, token string) error {
+func (s *Service) ChangePassword(ctx context.Context, grant access.Grant, current, replacement string, client Client, session Presented) error {
 	user := grant.Principal.User
 	wrong := func(err error) error {
 		if errors.Is(err, ErrWrongPassword) {
@@ -74,7 +74,7 @@ func (s *Service) ChangePassword(ctx context.Context, grant access.Grant, curren
 		return err
 	}
 	return s.db.Tx(ctx, func(ctx context.Context, tx postgres.DB) error {
-		args := pgx.NamedArgs{"user": user.ID, "old": checked.PasswordHash, "new": hash, "now": s.now(), "hash": s.tokenHash(token)}
+		args := pgx.NamedArgs{"user": user.ID, "old": checked.PasswordHash, "new": hash, "now": s.now(), "hash": s.sessionHash(session)}
 		if _, err := tx.Exec(ctx, "remove password reset", args); err != nil { // before the user: see UsePasswordReset
 			return err
 		}

@@ -65,16 +65,27 @@ func New(pool *pgxpool.Pool, sessionSecret []byte, passwords Cost, now func() ti
 // Ping returns an error if the database does not respond.
 func (s *Service) Ping(ctx context.Context) error { return s.db.Ping(ctx) }
 
-// Credential is the credential of a request: a key or a session token.
+// Credential is the credential of a request: a key or a session.
 type Credential struct {
 	Key     string
-	Session string
+	Session Presented
+}
+
+// Presented is what a request presents of a session. Cookies know no port: any server of the same host receives the
+// token and can set one. So a session can be bound to a secret that only the pages of one origin hold. A request that
+// presents a secret has no other session than one bound to it.
+type Presented struct {
+	Token string
+	// Secret is empty for a session that is not bound.
+	Secret string
 }
 
 // Client describes the client of a request.
 type Client struct {
 	Address   netip.Addr
 	UserAgent string
+	// Secret is what a new session is bound to, empty for none.
+	Secret string
 }
 
 func (c Client) userAgent() string {
@@ -88,7 +99,7 @@ func (s *Service) Resolve(ctx context.Context, c Credential) (*access.Principal,
 	switch {
 	case c.Key != "":
 		return s.resolveKey(ctx, c.Key)
-	case c.Session != "":
+	case c.Session.Token != "":
 		return s.resolveSession(ctx, c.Session)
 	default:
 		return nil, ErrUnauthenticated
@@ -102,8 +113,8 @@ type sessionRow struct {
 	LastSeenAt time.Time
 }
 
-func (s *Service) resolveSession(ctx context.Context, token string) (*access.Principal, error) {
-	hash, now := s.tokenHash(token), s.now()
+func (s *Service) resolveSession(ctx context.Context, session Presented) (*access.Principal, error) {
+	hash, now := s.sessionHash(session), s.now()
 	row, err := postgres.One[sessionRow](ctx, s.db, "read session", pgx.NamedArgs{"hash": hash, "now": now, "idle": now.Add(-sessionIdle)})
 	if errors.Is(err, postgres.ErrNotFound) {
 		return nil, ErrUnauthenticated
@@ -163,7 +174,16 @@ func (s *Service) userPrincipal(ctx context.Context, user *access.User) (*access
 	return p, nil
 }
 
-// tokenHash returns the HMAC under which the token of a session or a link is stored.
+// sessionHash returns the HMAC under which a session is stored. That of a bound session is of both its secrets, so that
+// neither finds it without the other.
+func (s *Service) sessionHash(session Presented) []byte {
+	if session.Secret == "" {
+		return s.tokenHash(session.Token)
+	}
+	return s.tokenHash("session " + session.Token + " bound to " + session.Secret)
+}
+
+// tokenHash returns the HMAC under which the token of a link is stored.
 func (s *Service) tokenHash(token string) []byte {
 	mac := hmac.New(sha256.New, s.secret)
 	_, _ = mac.Write([]byte(token)) // a hash.Hash never returns an error

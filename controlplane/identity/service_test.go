@@ -53,18 +53,18 @@ func TestLoginRaisesTheCostOfOldHashes(t *testing.T) {
 	require.NoError(t, err)
 
 	s.hasher = newHasher(Cost{MemoryKiB: 128, Passes: 2, Threads: 1})
-	_, _, err = s.Login(t.Context(), "ann@example.com", "wrong", client, "")
+	_, _, err = s.Login(t.Context(), "ann@example.com", "wrong", client, Presented{})
 	require.ErrorIs(t, err, ErrWrongPassword)
 	unchanged, err := s.userByEmail(t.Context(), "ann@example.com")
 	require.NoError(t, err)
 	assert.Equal(t, before.PasswordHash, unchanged.PasswordHash)
 
-	_, _, err = s.Login(t.Context(), "Ann@Example.com", "correct horse", client, "")
+	_, _, err = s.Login(t.Context(), "Ann@Example.com", "correct horse", client, Presented{})
 	require.NoError(t, err)
 	after, err := s.userByEmail(t.Context(), "ann@example.com")
 	require.NoError(t, err)
 	assert.Contains(t, after.PasswordHash, "$m=128,t=2,p=1$")
-	_, _, err = s.Login(t.Context(), "ann@example.com", "correct horse", client, "")
+	_, _, err = s.Login(t.Context(), "ann@example.com", "correct horse", client, Presented{})
 	require.NoError(t, err)
 }
 
@@ -72,12 +72,12 @@ func TestAnotherSecretEndsSessions(t *testing.T) {
 	t.Parallel()
 	s, pool := newServiceAndPool(t)
 	setUp(t, s)
-	session, _, err := s.Login(t.Context(), "ann@example.com", "correct horse", client, "")
+	session, _, err := s.Login(t.Context(), "ann@example.com", "correct horse", client, Presented{})
 	require.NoError(t, err)
-	_, err = s.Resolve(t.Context(), Credential{Session: session.Token})
+	_, err = s.Resolve(t.Context(), Credential{Session: Presented{Token: session.Token}})
 	require.NoError(t, err)
 	other := New(pool, []byte("another secret of 32 bytes......"), cheap, time.Now)
-	_, err = other.Resolve(t.Context(), Credential{Session: session.Token})
+	_, err = other.Resolve(t.Context(), Credential{Session: Presented{Token: session.Token}})
 	require.ErrorIs(t, err, ErrUnauthenticated)
 }
 
@@ -90,12 +90,12 @@ func TestLoginWithoutVerdictDoesNotCount(t *testing.T) {
 	}
 	for range 2 * accountPace.free {
 		ctx, cancel := context.WithTimeout(t.Context(), 200*time.Millisecond)
-		_, _, err := s.Login(ctx, "ann@example.com", "correct horse", client, "")
+		_, _, err := s.Login(ctx, "ann@example.com", "correct horse", client, Presented{})
 		cancel()
 		require.ErrorIs(t, err, context.DeadlineExceeded)
 	}
 	s.hasher.release()
-	_, _, err := s.Login(t.Context(), "ann@example.com", "correct horse", client, "")
+	_, _, err := s.Login(t.Context(), "ann@example.com", "correct horse", client, Presented{})
 	require.NoError(t, err)
 }
 
@@ -104,7 +104,7 @@ func TestOddEmailsAreNoServerErrors(t *testing.T) {
 	s := newService(t)
 	setUp(t, s)
 	for _, email := range []string{"", "İ" + strings.Repeat("İ", 253), "\u202e@example.com", strings.Repeat("a", 254)} {
-		_, _, err := s.Login(t.Context(), email, "wrong", client, "")
+		_, _, err := s.Login(t.Context(), email, "wrong", client, Presented{})
 		assert.ErrorIs(t, err, ErrWrongPassword, email)
 	}
 }
@@ -128,7 +128,7 @@ func TestLoginIsSlowedDown(t *testing.T) {
 	setUp(t, s)
 	ctx := t.Context()
 	attempt := func(email, password, from string) error {
-		_, _, err := s.Login(ctx, email, password, Client{Address: netip.MustParseAddr(from)}, "")
+		_, _, err := s.Login(ctx, email, password, Client{Address: netip.MustParseAddr(from)}, Presented{})
 		return err
 	}
 	wait := func(err error) time.Duration {

@@ -109,18 +109,18 @@ func (s *Service) bootstrap(ctx context.Context, user *access.User, passwordHash
 	return err
 }
 
-// Login opens a session for the user with the email address and password. It ends the session with the token
-// replaced, if any, to prevent session fixation. It returns a [problem.RateLimited] error for too many attempts.
+// Login opens a session for the user with the email address and password. It ends the session replaced, if any, to
+// prevent session fixation. It returns a [problem.RateLimited] error for too many attempts.
 // It returns [ErrWrongPassword] for an unknown address and for a wrong password, and takes the same time for both.
-func (s *Service) Login(ctx context.Context, email, password string, client Client, replaced string) (Session, *access.Principal, error) {
+func (s *Service) Login(ctx context.Context, email, password string, client Client, replaced Presented) (Session, *access.Principal, error) {
 	user, err := s.authenticate(ctx, email, password, client)
 	if err != nil {
 		return Session{}, nil, err
 	}
 	session, row := s.newSession(client)
 	var old []byte
-	if replaced != "" {
-		old = s.tokenHash(replaced)
+	if replaced.Token != "" {
+		old = s.sessionHash(replaced)
 	}
 	if err := s.openSession(ctx, user, row, old); err != nil {
 		return Session{}, nil, err
@@ -219,9 +219,9 @@ func (s *Service) checkPassword(ctx context.Context, email, password string) (ac
 	return row, nil
 }
 
-// Logout ends the session of the token.
-func (s *Service) Logout(ctx context.Context, token string) error {
-	_, err := s.db.Exec(ctx, "end session", pgx.NamedArgs{"hash": s.tokenHash(token)})
+// Logout ends the session.
+func (s *Service) Logout(ctx context.Context, session Presented) error {
+	_, err := s.db.Exec(ctx, "end session", pgx.NamedArgs{"hash": s.sessionHash(session)})
 	return err
 }
 
@@ -265,7 +265,7 @@ func (s *Service) newSession(client Client) (Session, newSession) {
 	token, now := newToken(), s.now()
 	expires := now.Add(SessionLifetime)
 	return Session{Token: token, ExpiresAt: expires},
-		newSession{hash: s.tokenHash(token), createdAt: now, expiresAt: expires, client: client}
+		newSession{hash: s.sessionHash(Presented{token, client.Secret}), createdAt: now, expiresAt: expires, client: client}
 }
 
 // newToken returns a secret of 256 random bits for a cookie or a link.

@@ -10,6 +10,7 @@ import (
 	"encoding/json"
 	"io"
 	"log/slog"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -222,9 +223,15 @@ func Header(name, value string) Option { return func(r *http.Request) { r.Header
 // Bearer sends an API key.
 func Bearer(key string) Option { return Header("Authorization", "Bearer "+key) }
 
-// Cookie sends the token of a session.
+// Cookie sends the token of a session, in the cookie of the port that the request names.
 func Cookie(token string) Option {
-	return func(r *http.Request) { r.AddCookie(&http.Cookie{Name: "looptrace_session", Value: token}) }
+	return func(r *http.Request) {
+		name := "looptrace_session"
+		if _, port, err := net.SplitHostPort(r.Host); err == nil {
+			name += "_" + port
+		}
+		r.AddCookie(&http.Cookie{Name: name, Value: token})
+	}
 }
 
 // Do sends a request; a body that is not text is sent as JSON.

@@ -9256,6 +9256,9 @@ type ScenarioID = openapi_types.UUID
 // ScoreName defines model for ScoreName.
 type ScoreName = []string
 
+// SessionSecret defines model for SessionSecret.
+type SessionSecret = string
+
 // SourceRunID defines model for SourceRunID.
 type SourceRunID = openapi_types.UUID
 
@@ -9731,11 +9734,27 @@ type ListInvitationsParams struct {
 	Offset         *Offset                 `form:"offset,omitempty" json:"offset,omitempty"`
 }
 
+// AcceptInvitationParams defines parameters for AcceptInvitation.
+type AcceptInvitationParams struct {
+	// LooptraceSessionSecret Binds the session to this secret: 32 random bytes as Base64url. Each request must then send it beside the cookie, and is refused
+	// otherwise (401). So the cookie alone, which browsers also send to other ports of the host, opens nothing. Programs that keep
+	// cookies leave it out: their session needs the cookie only, and is refused beside a secret.
+	LooptraceSessionSecret *SessionSecret `json:"Looptrace-Session-Secret,omitempty"`
+}
+
 // ListKeysParams defines parameters for ListKeys.
 type ListKeysParams struct {
 	ProjectId openapi_types.UUID `form:"project_id" json:"project_id"`
 	Limit     *Limit             `form:"limit,omitempty" json:"limit,omitempty"`
 	Offset    *Offset            `form:"offset,omitempty" json:"offset,omitempty"`
+}
+
+// LoginParams defines parameters for Login.
+type LoginParams struct {
+	// LooptraceSessionSecret Binds the session to this secret: 32 random bytes as Base64url. Each request must then send it beside the cookie, and is refused
+	// otherwise (401). So the cookie alone, which browsers also send to other ports of the host, opens nothing. Programs that keep
+	// cookies leave it out: their session needs the cookie only, and is refused beside a secret.
+	LooptraceSessionSecret *SessionSecret `json:"Looptrace-Session-Secret,omitempty"`
 }
 
 // ListMembersParams defines parameters for ListMembers.
@@ -9762,6 +9781,14 @@ type ListOrganizationsParams struct {
 type DeleteOrganizationParams struct {
 	// Confirm The name of what is to be deleted.
 	Confirm *Confirm `form:"confirm,omitempty" json:"confirm,omitempty"`
+}
+
+// UsePasswordResetParams defines parameters for UsePasswordReset.
+type UsePasswordResetParams struct {
+	// LooptraceSessionSecret Binds the session to this secret: 32 random bytes as Base64url. Each request must then send it beside the cookie, and is refused
+	// otherwise (401). So the cookie alone, which browsers also send to other ports of the host, opens nothing. Programs that keep
+	// cookies leave it out: their session needs the cookie only, and is refused beside a secret.
+	LooptraceSessionSecret *SessionSecret `json:"Looptrace-Session-Secret,omitempty"`
 }
 
 // ListScenariosParams defines parameters for ListScenarios.
@@ -10550,6 +10577,14 @@ type ListSpansParams struct {
 type GetSpanParams struct {
 	// ProjectId Look only in this project instead of all projects of the caller.
 	ProjectId *ProjectIDOptional `form:"project_id,omitempty" json:"project_id,omitempty"`
+}
+
+// SetupParams defines parameters for Setup.
+type SetupParams struct {
+	// LooptraceSessionSecret Binds the session to this secret: 32 random bytes as Base64url. Each request must then send it beside the cookie, and is refused
+	// otherwise (401). So the cookie alone, which browsers also send to other ports of the host, opens nothing. Programs that keep
+	// cookies leave it out: their session needs the cookie only, and is refused beside a secret.
+	LooptraceSessionSecret *SessionSecret `json:"Looptrace-Session-Secret,omitempty"`
 }
 
 // GetSpendingParams defines parameters for GetSpending.
@@ -11438,7 +11473,7 @@ type ServerInterface interface {
 	CreateInvitation(c *gin.Context)
 	// AcceptInvitation Accept an invitation and log in
 	// (POST /v1/invitations/_actions/accept)
-	AcceptInvitation(c *gin.Context)
+	AcceptInvitation(c *gin.Context, params AcceptInvitationParams)
 	// JoinByInvitation Accept an invitation with the present account
 	// (POST /v1/invitations/_actions/join)
 	JoinByInvitation(c *gin.Context)
@@ -11474,7 +11509,7 @@ type ServerInterface interface {
 	RotateKey(c *gin.Context, keyId KeyID)
 	// Login Log in with a password
 	// (POST /v1/login)
-	Login(c *gin.Context)
+	Login(c *gin.Context, params LoginParams)
 	// Logout End the session
 	// (POST /v1/logout)
 	Logout(c *gin.Context)
@@ -11537,7 +11572,7 @@ type ServerInterface interface {
 	ReadPasswordReset(c *gin.Context)
 	// UsePasswordReset Set a new password with a link and log in
 	// (POST /v1/password-resets/_actions/use)
-	UsePasswordReset(c *gin.Context)
+	UsePasswordReset(c *gin.Context, params UsePasswordResetParams)
 	// OpenInPlayground Turn a recorded model call into a playground
 	// (POST /v1/playground/_actions/open)
 	OpenInPlayground(c *gin.Context)
@@ -11786,7 +11821,7 @@ type ServerInterface interface {
 	GetSetup(c *gin.Context)
 	// Setup Create the first user, organization, workspace and project
 	// (POST /v1/setup)
-	Setup(c *gin.Context)
+	Setup(c *gin.Context, params SetupParams)
 	// GetSpending Read what calls of models cost
 	// (GET /v1/spending)
 	GetSpending(c *gin.Context, params GetSpendingParams)
@@ -14812,6 +14847,33 @@ func (siw *ServerInterfaceWrapper) CreateInvitation(c *gin.Context) {
 // AcceptInvitation operation middleware
 func (siw *ServerInterfaceWrapper) AcceptInvitation(c *gin.Context) {
 
+	var err error
+	_ = err
+
+	// Parameter object where we will unmarshal all parameters from the context
+	var params AcceptInvitationParams
+
+	headers := c.Request.Header
+
+	// ------------- Optional header parameter "Looptrace-Session-Secret" -------------
+	if valueList, found := headers[http.CanonicalHeaderKey("Looptrace-Session-Secret")]; found {
+		var LooptraceSessionSecret SessionSecret
+		n := len(valueList)
+		if n != 1 {
+			siw.ErrorHandler(c, fmt.Errorf("Expected one value for Looptrace-Session-Secret, got %d", n), http.StatusBadRequest)
+			return
+		}
+
+		err = runtime.BindStyledParameterWithOptions("simple", "Looptrace-Session-Secret", valueList[0], &LooptraceSessionSecret, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""})
+		if err != nil {
+			siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter Looptrace-Session-Secret: %w", err), http.StatusBadRequest)
+			return
+		}
+
+		params.LooptraceSessionSecret = &LooptraceSessionSecret
+
+	}
+
 	for _, middleware := range siw.HandlerMiddlewares {
 		middleware(c)
 		if c.IsAborted() {
@@ -14819,7 +14881,7 @@ func (siw *ServerInterfaceWrapper) AcceptInvitation(c *gin.Context) {
 		}
 	}
 
-	siw.Handler.AcceptInvitation(c)
+	siw.Handler.AcceptInvitation(c, params)
 }
 
 // JoinByInvitation operation middleware
@@ -15058,6 +15120,33 @@ func (siw *ServerInterfaceWrapper) RotateKey(c *gin.Context) {
 // Login operation middleware
 func (siw *ServerInterfaceWrapper) Login(c *gin.Context) {
 
+	var err error
+	_ = err
+
+	// Parameter object where we will unmarshal all parameters from the context
+	var params LoginParams
+
+	headers := c.Request.Header
+
+	// ------------- Optional header parameter "Looptrace-Session-Secret" -------------
+	if valueList, found := headers[http.CanonicalHeaderKey("Looptrace-Session-Secret")]; found {
+		var LooptraceSessionSecret SessionSecret
+		n := len(valueList)
+		if n != 1 {
+			siw.ErrorHandler(c, fmt.Errorf("Expected one value for Looptrace-Session-Secret, got %d", n), http.StatusBadRequest)
+			return
+		}
+
+		err = runtime.BindStyledParameterWithOptions("simple", "Looptrace-Session-Secret", valueList[0], &LooptraceSessionSecret, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""})
+		if err != nil {
+			siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter Looptrace-Session-Secret: %w", err), http.StatusBadRequest)
+			return
+		}
+
+		params.LooptraceSessionSecret = &LooptraceSessionSecret
+
+	}
+
 	for _, middleware := range siw.HandlerMiddlewares {
 		middleware(c)
 		if c.IsAborted() {
@@ -15065,7 +15154,7 @@ func (siw *ServerInterfaceWrapper) Login(c *gin.Context) {
 		}
 	}
 
-	siw.Handler.Login(c)
+	siw.Handler.Login(c, params)
 }
 
 // Logout operation middleware
@@ -15541,6 +15630,33 @@ func (siw *ServerInterfaceWrapper) ReadPasswordReset(c *gin.Context) {
 // UsePasswordReset operation middleware
 func (siw *ServerInterfaceWrapper) UsePasswordReset(c *gin.Context) {
 
+	var err error
+	_ = err
+
+	// Parameter object where we will unmarshal all parameters from the context
+	var params UsePasswordResetParams
+
+	headers := c.Request.Header
+
+	// ------------- Optional header parameter "Looptrace-Session-Secret" -------------
+	if valueList, found := headers[http.CanonicalHeaderKey("Looptrace-Session-Secret")]; found {
+		var LooptraceSessionSecret SessionSecret
+		n := len(valueList)
+		if n != 1 {
+			siw.ErrorHandler(c, fmt.Errorf("Expected one value for Looptrace-Session-Secret, got %d", n), http.StatusBadRequest)
+			return
+		}
+
+		err = runtime.BindStyledParameterWithOptions("simple", "Looptrace-Session-Secret", valueList[0], &LooptraceSessionSecret, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""})
+		if err != nil {
+			siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter Looptrace-Session-Secret: %w", err), http.StatusBadRequest)
+			return
+		}
+
+		params.LooptraceSessionSecret = &LooptraceSessionSecret
+
+	}
+
 	for _, middleware := range siw.HandlerMiddlewares {
 		middleware(c)
 		if c.IsAborted() {
@@ -15548,7 +15664,7 @@ func (siw *ServerInterfaceWrapper) UsePasswordReset(c *gin.Context) {
 		}
 	}
 
-	siw.Handler.UsePasswordReset(c)
+	siw.Handler.UsePasswordReset(c, params)
 }
 
 // OpenInPlayground operation middleware
@@ -19802,6 +19918,33 @@ func (siw *ServerInterfaceWrapper) GetSetup(c *gin.Context) {
 // Setup operation middleware
 func (siw *ServerInterfaceWrapper) Setup(c *gin.Context) {
 
+	var err error
+	_ = err
+
+	// Parameter object where we will unmarshal all parameters from the context
+	var params SetupParams
+
+	headers := c.Request.Header
+
+	// ------------- Optional header parameter "Looptrace-Session-Secret" -------------
+	if valueList, found := headers[http.CanonicalHeaderKey("Looptrace-Session-Secret")]; found {
+		var LooptraceSessionSecret SessionSecret
+		n := len(valueList)
+		if n != 1 {
+			siw.ErrorHandler(c, fmt.Errorf("Expected one value for Looptrace-Session-Secret, got %d", n), http.StatusBadRequest)
+			return
+		}
+
+		err = runtime.BindStyledParameterWithOptions("simple", "Looptrace-Session-Secret", valueList[0], &LooptraceSessionSecret, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""})
+		if err != nil {
+			siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter Looptrace-Session-Secret: %w", err), http.StatusBadRequest)
+			return
+		}
+
+		params.LooptraceSessionSecret = &LooptraceSessionSecret
+
+	}
+
 	for _, middleware := range siw.HandlerMiddlewares {
 		middleware(c)
 		if c.IsAborted() {
@@ -19809,7 +19952,7 @@ func (siw *ServerInterfaceWrapper) Setup(c *gin.Context) {
 		}
 	}
 
-	siw.Handler.Setup(c)
+	siw.Handler.Setup(c, params)
 }
 
 // GetSpending operation middleware
@@ -23739,7 +23882,8 @@ func (response CreateInvitationdefaultApplicationProblemPlusJSONResponse) VisitC
 }
 
 type AcceptInvitationRequestObject struct {
-	Body *AcceptInvitationJSONRequestBody
+	Params AcceptInvitationParams
+	Body   *AcceptInvitationJSONRequestBody
 }
 
 type AcceptInvitationResponseObject interface {
@@ -24224,7 +24368,8 @@ func (response RotateKeydefaultApplicationProblemPlusJSONResponse) VisitRotateKe
 }
 
 type LoginRequestObject struct {
-	Body *LoginJSONRequestBody
+	Params LoginParams
+	Body   *LoginJSONRequestBody
 }
 
 type LoginResponseObject interface {
@@ -25038,7 +25183,8 @@ func (response ReadPasswordResetdefaultApplicationProblemPlusJSONResponse) Visit
 }
 
 type UsePasswordResetRequestObject struct {
-	Body *UsePasswordResetJSONRequestBody
+	Params UsePasswordResetParams
+	Body   *UsePasswordResetJSONRequestBody
 }
 
 type UsePasswordResetResponseObject interface {
@@ -28765,7 +28911,8 @@ func (response GetSetupdefaultApplicationProblemPlusJSONResponse) VisitGetSetupR
 }
 
 type SetupRequestObject struct {
-	Body *SetupJSONRequestBody
+	Params SetupParams
+	Body   *SetupJSONRequestBody
 }
 
 type SetupResponseObject interface {
@@ -32097,8 +32244,10 @@ func (sh *strictHandler) CreateInvitation(ctx *gin.Context) {
 }
 
 // AcceptInvitation operation middleware
-func (sh *strictHandler) AcceptInvitation(ctx *gin.Context) {
+func (sh *strictHandler) AcceptInvitation(ctx *gin.Context, params AcceptInvitationParams) {
 	var request AcceptInvitationRequestObject
+
+	request.Params = params
 
 	var body AcceptInvitationJSONRequestBody
 	var err error
@@ -32487,8 +32636,10 @@ func (sh *strictHandler) RotateKey(ctx *gin.Context, keyId KeyID) {
 }
 
 // Login operation middleware
-func (sh *strictHandler) Login(ctx *gin.Context) {
+func (sh *strictHandler) Login(ctx *gin.Context, params LoginParams) {
 	var request LoginRequestObject
+
+	request.Params = params
 
 	var body LoginJSONRequestBody
 	var err error
@@ -33197,8 +33348,10 @@ func (sh *strictHandler) ReadPasswordReset(ctx *gin.Context) {
 }
 
 // UsePasswordReset operation middleware
-func (sh *strictHandler) UsePasswordReset(ctx *gin.Context) {
+func (sh *strictHandler) UsePasswordReset(ctx *gin.Context, params UsePasswordResetParams) {
 	var request UsePasswordResetRequestObject
+
+	request.Params = params
 
 	var body UsePasswordResetJSONRequestBody
 	var err error
@@ -35920,8 +36073,10 @@ func (sh *strictHandler) GetSetup(ctx *gin.Context) {
 }
 
 // Setup operation middleware
-func (sh *strictHandler) Setup(ctx *gin.Context) {
+func (sh *strictHandler) Setup(ctx *gin.Context, params SetupParams) {
 	var request SetupRequestObject
+
+	request.Params = params
 
 	var body SetupJSONRequestBody
 	var err error
