@@ -42,6 +42,9 @@ func New(t *testing.T, output string) *Browser {
 	return &Browser{chromium: chromium, scripts: programs.Node(t, "browser", scenarios), output: output}
 }
 
+// Secret is what the sessions of scenarios are bound to, in the header Looptrace-Session-Secret of the login.
+const Secret = "a-secret-of-the-browser-in-tests-0123456789"
+
 // scenarioTimeout bounds a whole scenario. Each wait in it has its own timeout.
 const scenarioTimeout = 15 * time.Minute
 
@@ -52,7 +55,7 @@ type finding struct {
 }
 
 // Play runs one scenario with its input, and decodes its output into result unless that is nil. If the input has a
-// "cookie" in the format of the Cookie header, the page starts logged in. A non-zero exit code fails the test, and so
+// "cookie" in the format of the Cookie header, of a session bound to [Secret], the page starts logged in. A non-zero exit code fails the test, and so
 // does each finding.
 func (b *Browser) Play(t *testing.T, scenario string, input map[string]any, result any) {
 	t.Helper()
@@ -62,7 +65,7 @@ func (b *Browser) Play(t *testing.T, scenario string, input map[string]any, resu
 	defer cancel()
 	cmd := programs.Command(ctx, "node", filepath.Join(b.scripts, scenario+".mjs"))
 	cmd.Env = append(cmd.Env,
-		"SCENARIO="+scenario, "INPUT="+string(text), "CHROMIUM="+b.chromium, "OUTPUT="+b.output)
+		"SCENARIO="+scenario, "SESSION_OF_BROWSER="+Secret, "INPUT="+string(text), "CHROMIUM="+b.chromium, "OUTPUT="+b.output)
 	stdout := programs.Output(t, cmd)
 	var output struct {
 		Findings []finding       `json:"findings"`

@@ -1,14 +1,14 @@
 // A user chooses columns of scores and metadata, changes widths, selects all runs, and opens an old view.
 import { inspect } from "./inspect.mjs";
-import { check, same, scenario, until } from "./scenario.mjs";
+import { check, same, scenario, sessionHeaders, until } from "./scenario.mjs";
 
 await scenario(async (page, { projectId, needle, runs }) => {
   const rows = page.getByTestId("run-row");
   const param = (name) => new URL(page.url()).searchParams.getAll(name);
   const post = async (path, body) => {
     const status = await page.evaluate(
-      async ([path, body]) => (await fetch(path, { method: "POST", headers: { "Content-Type": "application/json" }, body })).status,
-      [path, JSON.stringify(body)],
+      async ([path, headers, body]) => (await fetch(path, { method: "POST", headers, body })).status,
+      [path, { ...(await sessionHeaders(page)), "Content-Type": "application/json" }, JSON.stringify(body)],
     );
     check(status === 201, `POST ${path} answers 201, not ${status}`);
   };

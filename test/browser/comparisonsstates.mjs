@@ -1,7 +1,7 @@
 // Outputs that fail, a server that is slow or down, and a viewer who reads and starts nothing.
 import { createAccount, invite, otherBrowser } from "./colleague.mjs";
 import { inspect } from "./inspect.mjs";
-import { check, retry, same, scenario } from "./scenario.mjs";
+import { check, retry, same, scenario, sessionHeaders } from "./scenario.mjs";
 
 await scenario(async (page, { base, projectId, dataset, connection, email, password }, context) => {
   const project = `/p/${projectId}`;
@@ -12,16 +12,19 @@ await scenario(async (page, { base, projectId, dataset, connection, email, passw
   });
   await page.goto(`${project}/comparisons`);
   const started = await page.evaluate(
-    async (body) => (await fetch("/v1/comparisons", { method: "POST", headers: { "Content-Type": "application/json" }, body })).json(),
-    JSON.stringify({
-      project_id: projectId,
-      name: "Failing",
-      dataset_id: dataset,
-      a: side("model-b"),
-      b: side("model-failing"),
-      on_incompatible: "skip",
-      graders: [{ name: "correct", type: "string_check", operation: "eq" }],
-    }),
+    async ({ body, headers }) => (await fetch("/v1/comparisons", { method: "POST", headers, body: JSON.stringify(body) })).json(),
+    {
+      headers: { ...(await sessionHeaders(page)), "Content-Type": "application/json" },
+      body: {
+        project_id: projectId,
+        name: "Failing",
+        dataset_id: dataset,
+        a: side("model-b"),
+        b: side("model-failing"),
+        on_incompatible: "skip",
+        graders: [{ name: "correct", type: "string_check", operation: "eq" }],
+      },
+    },
   );
   check(started.id, JSON.stringify(started));
   const address = `${project}/comparisons/${started.id}`;

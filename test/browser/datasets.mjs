@@ -1,7 +1,7 @@
 // A user creates a dataset, writes and edits items, meets a colleague's changes, compares revisions, checks a schema, and deletes the
 // dataset.
 import { inspect } from "./inspect.mjs";
-import { check, same, scenario, until } from "./scenario.mjs";
+import { check, same, scenario, sessionHeaders, until } from "./scenario.mjs";
 
 await scenario(async (page, { projectId, emptyProject }) => {
   const datasets = `/p/${projectId}/datasets`;
@@ -76,7 +76,7 @@ await scenario(async (page, { projectId, emptyProject }) => {
   await page.keyboard.press("Control+s");
   await dialog.getByText("Saved in revision 2.").waitFor();
   await same("the digits", true, async () =>
-    (await (await page.request.get(`${api}/items`)).text()).includes("1234567890123456789"),
+    (await (await page.request.get(`${api}/items`, { headers: await sessionHeaders(page) })).text()).includes("1234567890123456789"),
   );
 
   // Unsaved changes are not lost by a stray Escape.
@@ -221,7 +221,7 @@ async function form(dialog, member, name) {
 
 /** Sends what a colleague would. */
 async function send(page, method, path, data) {
-  const response = await page.request[method](path, { data, headers: { Origin: new URL(page.url()).origin } });
+  const response = await page.request[method](path, { data, headers: { ...(await sessionHeaders(page)), Origin: new URL(page.url()).origin } });
   check(response.ok(), `${path}: ${response.status()} ${await response.text()}`);
 }
 

@@ -1,7 +1,7 @@
 // A user imports files: from the choice of the file to the items, with rejected rows, known exports, and a cancelled import.
 import { readFileSync } from "node:fs";
 import { inspect } from "./inspect.mjs";
-import { check, same, scenario, until } from "./scenario.mjs";
+import { check, same, scenario, sessionHeaders, until } from "./scenario.mjs";
 
 // What the server says about an import, for states that pass too quickly to look at.
 const running = { status: "running", phase: "reading", revision: null, finished_at: null, error: null, total: null };
@@ -21,9 +21,10 @@ const states = {
 await scenario(async (page, { projectId, files }) => {
   const dialog = page.getByRole("dialog");
   const rows = page.getByTestId("item-row");
+  const { origin: ours } = new URL(await origin(page, projectId));
   const created = await page.request.post("/v1/datasets", {
     data: { project_id: projectId, name: "imported" },
-    headers: { Origin: new URL(await origin(page, projectId)).origin },
+    headers: { ...(await sessionHeaders(page)), Origin: ours },
   });
   const { id } = await created.json();
   const dataset = `/p/${projectId}/datasets/${id}`;
@@ -169,7 +170,8 @@ await scenario(async (page, { projectId, files }) => {
 
   // A running import, its cancellation, and a failed upload, as the server would tell them.
   let state = "queued";
-  const one = await (await page.request.get(`/v1/datasets/${id}/imports?limit=1`)).json();
+  const headers = await sessionHeaders(page);
+  const one = await (await page.request.get(`/v1/datasets/${id}/imports?limit=1`, { headers })).json();
   await page.route(`**/v1/imports/${one.data[0].id}`, async (route) =>
     route.fulfill({ json: { ...one.data[0], ...states[state] } }),
   );

@@ -1,7 +1,8 @@
 // The API hangs: every page, open already or opened then, says so and what to do, keeps what was typed, and is back by itself.
 import { inspect } from "./inspect.mjs";
-import { check, scenario, until } from "./scenario.mjs";
+import { check, env, scenario, SECRET_HEADER, sessionOf, until } from "./scenario.mjs";
 
+const headers = { [SECRET_HEADER]: env.secret };
 /** Tabs of one browser share six connections to the product. */
 const TABS = 4;
 
@@ -9,14 +10,12 @@ await scenario(async (first, { base, cookie, control }, context) => {
   const tell = async (what) =>
     check((await fetch(`${control}/${what}`, { method: "POST" })).ok, `the product is told: ${what}`);
   const paths = await pathsOf(await loadSamples(context.request, base), context.request, base);
-  const [name, value] = cookie.split("=");
   const open = [];
   let tabs;
   for (const path of paths) {
     if (open.length % TABS === 0) {
-      tabs = await context.browser().newContext({ baseURL: base, reducedMotion: "reduce" });
+      tabs = await context.browser().newContext({ baseURL: base, reducedMotion: "reduce", storageState: sessionOf(base, cookie) });
       tabs.setDefaultTimeout(120_000);
-      await tabs.addCookies([{ name, value, url: base, httpOnly: true, sameSite: "Lax" }]);
     }
     const page = await tabs.newPage();
     await page.goto(path);
@@ -75,9 +74,9 @@ await scenario(async (first, { base, cookie, control }, context) => {
 
 /** Creates a project with samples, and returns its id. */
 async function loadSamples(request, base) {
-  const { projects } = await (await request.get(`${base}/v1/me`)).json();
+  const { projects } = await (await request.get(`${base}/v1/me`, { headers })).json();
   const made = await request.post(`${base}/v1/samples`, {
-    headers: { Origin: base },
+    headers: { ...headers, Origin: base },
     data: { workspace_id: projects[0].workspace_id },
   });
   check(made.ok(), `the samples are loaded: ${made.status()}`);
@@ -87,7 +86,7 @@ async function loadSamples(request, base) {
 /** The address of every page that the project has something for. */
 async function pathsOf(projectId, request, base) {
   const read = async (path) =>
-    (await request.get(`${base}/v1/${path}project_id=${projectId}&limit=2`)).json();
+    (await request.get(`${base}/v1/${path}project_id=${projectId}&limit=2`, { headers })).json();
   const ids = {};
   for (const [page, path, id] of [
     ["runs", "runs?", "run_id"],

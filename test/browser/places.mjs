@@ -1,5 +1,6 @@
 // The places of the walk: every route, with its tabs and views. `at` is the address, `shows` a test id of its content, `then` what to do
 // there first, and `dialogs` names buttons that open a dialog and don't end with an ellipsis.
+import { env, SECRET_HEADER } from "./scenario.mjs";
 
 export const placesBeforeSetup = [{ route: "/setup", name: "setup", at: "/setup" }];
 
@@ -161,7 +162,7 @@ const pathOf = (link) => link.slice(new URL(link).origin.length);
 
 /** Asks the API as the user of a page. */
 async function ask(page, base, method, path, body) {
-  const answer = await page.request.fetch(path, { method, data: body, headers: { Origin: base } });
+  const answer = await page.request.fetch(path, { method, data: body, headers: { [SECRET_HEADER]: env.secret, Origin: base } });
   if (!answer.ok()) throw new Error(`${method} ${path}: ${answer.status()} ${await answer.text()}`);
   return answer.json();
 }

@@ -1,4 +1,5 @@
 // Shared by the scenarios of the playground: its columns, messages and dialogs.
+import { sessionHeaders } from "./scenario.mjs";
 
 /** What the playground on a page has. Columns and messages are counted from 1. */
 export function playgroundOf(page) {
@@ -48,6 +49,7 @@ export function playgroundOf(page) {
 }
 
 /** The JSON that the API answers to GET. */
-export function read(page, path) {
-  return page.evaluate(async (address) => (await fetch(address)).json(), path);
+export async function read(page, path) {
+  const headers = await sessionHeaders(page);
+  return page.evaluate(async ([address, headers]) => (await fetch(address, { headers })).json(), [path, headers]);
 }

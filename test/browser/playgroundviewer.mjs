@@ -2,7 +2,7 @@
 import { createAccount, invite, otherBrowser } from "./colleague.mjs";
 import { inspect } from "./inspect.mjs";
 import { playgroundOf } from "./playgroundpage.mjs";
-import { check, same, scenario } from "./scenario.mjs";
+import { check, same, scenario, sessionHeaders } from "./scenario.mjs";
 
 await scenario(async (page, { base, projectId, providerId, email, password }, context) => {
   await page.goto(`/p/${projectId}/settings/members`);
@@ -32,9 +32,11 @@ await scenario(async (page, { base, projectId, providerId, email, password }, co
   await inspect(guest, "playground-viewer");
   // The page only leaves out what the API refuses.
   const status = await guest.evaluate(
-    async (body) =>
-      (await fetch("/v1/playground/completions", { method: "POST", headers: { "Content-Type": "application/json" }, body })).status,
-    JSON.stringify({ project_id: projectId, provider_id: providerId, messages: [{ role: "user", content: "Hi" }], model_config: { model: "text" } }),
+    async ([headers, body]) => (await fetch("/v1/playground/completions", { method: "POST", headers, body })).status,
+    [
+      { ...(await sessionHeaders(guest)), "Content-Type": "application/json" },
+      JSON.stringify({ project_id: projectId, provider_id: providerId, messages: [{ role: "user", content: "Hi" }], model_config: { model: "text" } }),
+    ],
   );
   check(status === 403, `a completion of a viewer: ${status}`);
 

@@ -1,7 +1,7 @@
 // A user writes a prompt, saves versions, compares and publishes them, meets a colleague's changes, imports prompts, and sees
 // how the runs of each version did.
 import { inspect } from "./inspect.mjs";
-import { check, same, scenario, until } from "./scenario.mjs";
+import { check, same, scenario, sessionHeaders, until } from "./scenario.mjs";
 
 await scenario(async (page, { projectId, name, langfuse }) => {
   const prompts = `/p/${projectId}/prompts`;
@@ -208,6 +208,6 @@ async function choose(dialog, page, label, option) {
 
 /** Sends what a colleague would. */
 async function post(page, path, data) {
-  const response = await page.request.post(path, { data, headers: { Origin: new URL(page.url()).origin } });
+  const response = await page.request.post(path, { data, headers: { ...(await sessionHeaders(page)), Origin: new URL(page.url()).origin } });
   check(response.ok(), `${path}: ${response.status()} ${await response.text()}`);
 }

@@ -1,6 +1,6 @@
 // A user replays a recorded agent with another system prompt, reads the verdict and its evidence, and compares an attempt with the recorded run.
 import { inspect } from "./inspect.mjs";
-import { check, scenario, until } from "./scenario.mjs";
+import { check, scenario, sessionHeaders, until } from "./scenario.mjs";
 
 await scenario(async (page, { projectId, runId, bare }) => {
   const project = `/p/${projectId}`;
@@ -140,14 +140,16 @@ await scenario(async (page, { projectId, runId, bare }) => {
 
   // Attempts that end early say why and what to do, without what was recorded.
   const stopped = await page.evaluate(
-    async (body) =>
-      (await fetch("/v1/replays", { method: "POST", headers: { "Content-Type": "application/json" }, body })).json(),
-    JSON.stringify({
-      run_id: runId,
-      controls: 1,
-      treatments: 1,
-      edits: [{ target: "all", set: { system_prompt: "Search everywhere." } }],
-    }),
+    async ([headers, body]) => (await fetch("/v1/replays", { method: "POST", headers, body })).json(),
+    [
+      { ...(await sessionHeaders(page)), "Content-Type": "application/json" },
+      JSON.stringify({
+        run_id: runId,
+        controls: 1,
+        treatments: 1,
+        edits: [{ target: "all", set: { system_prompt: "Search everywhere." } }],
+      }),
+    ],
   );
   await page.goto(`${project}/replays/${stopped.id}?tab=attempts`);
   const problem = page.getByTestId("attempt-problem");
@@ -158,9 +160,11 @@ await scenario(async (page, { projectId, runId, bare }) => {
 
   // Without the recorded run, the replay stays, and nothing that needs the run is offered.
   const removed = await page.evaluate(
-    async (body) =>
-      (await fetch("/v1/runs/_actions/delete", { method: "POST", headers: { "Content-Type": "application/json" }, body })).status,
-    JSON.stringify({ project_id: projectId, run_ids: [runId] }),
+    async ([headers, body]) => (await fetch("/v1/runs/_actions/delete", { method: "POST", headers, body })).status,
+    [
+      { ...(await sessionHeaders(page)), "Content-Type": "application/json" },
+      JSON.stringify({ project_id: projectId, run_ids: [runId] }),
+    ],
   );
   check(removed === 200, `the run is deleted: ${removed}`);
   await page.goto(`${project}/replays/${stopped.id}`);

@@ -1,6 +1,6 @@
 // A user reads what a rule did, from its counts to the scores of a run; changes, pauses and resumes it; mends one that stopped; deletes one.
 import { inspect } from "./inspect.mjs";
-import { check, same, scenario, until } from "./scenario.mjs";
+import { check, same, scenario, sessionHeaders, until } from "./scenario.mjs";
 
 await scenario(async (page, { projectId, rule, stopped, connection, key, run, late }) => {
   const project = `/p/${projectId}`;
@@ -96,9 +96,12 @@ await scenario(async (page, { projectId, rule, stopped, connection, key, run, la
   await inspect(page, "rule-stopped");
   await stop.getByRole("link", { name: "Open providers" }).waitFor();
   const mended = await page.evaluate(
-    ([path, body]) =>
-      fetch(path, { method: "PATCH", headers: { "Content-Type": "application/json" }, body }).then(({ ok }) => ok),
-    [`/v1/providers/${connection}`, JSON.stringify({ api_key: key })],
+    ([path, headers, body]) => fetch(path, { method: "PATCH", headers, body }).then(({ ok }) => ok),
+    [
+      `/v1/providers/${connection}`,
+      { ...(await sessionHeaders(page)), "Content-Type": "application/json" },
+      JSON.stringify({ api_key: key }),
+    ],
   );
   check(mended, "the connection has a valid key");
   await stop.getByRole("button", { name: "Resume…" }).click();

@@ -6,10 +6,16 @@ import { chromium } from "playwright-core";
 const TIMEOUT = 60_000; // a machine may be busy
 const TICK = 50;
 
+/** Where the UI keeps the secret of its session, and the header in which it sends it. */
+const STORAGE_KEY = "looptrace.session";
+export const SECRET_HEADER = "Looptrace-Session-Secret";
+
 /** Names and paths from the test that runs the scenario. */
 export const env = {
   name: process.env.SCENARIO,
   output: process.env.OUTPUT,
+  /** What the session of `input.cookie` is bound to. */
+  secret: process.env.SESSION_OF_BROWSER,
 };
 
 const findings = [];
@@ -63,13 +69,23 @@ export async function openContext(browser, { base, cookie }) {
     baseURL: base,
     viewport: { width: 1440, height: 900 },
     reducedMotion: "reduce",
+    ...(cookie && { storageState: sessionOf(base, cookie) }),
   });
-  if (cookie) {
-    const [name, value] = cookie.split("=");
-    await context.addCookies([{ name, value, url: base, httpOnly: true, sameSite: "Lax" }]);
-  }
   context.setDefaultTimeout(TIMEOUT);
   return context;
+}
+
+/** What a browser that is logged in with `cookie` has stored. */
+export function sessionOf(base, cookie) {
+  const { origin, hostname } = new URL(base);
+  const [name, value] = cookie.split("=");
+  const held = { name, value, domain: hostname, path: "/", expires: -1, httpOnly: true, secure: false, sameSite: "Lax" };
+  return { cookies: [held], origins: [{ origin, localStorage: [{ name: STORAGE_KEY, value: env.secret }] }] };
+}
+
+/** The headers of requests that a scenario sends in the session of a page, beside its cookie. */
+export async function sessionHeaders(page) {
+  return { [SECRET_HEADER]: await page.evaluate((key) => localStorage.getItem(key), STORAGE_KEY) };
 }
 
 /** Blocks requests to anything but the product, and reports what must not happen on any page. */

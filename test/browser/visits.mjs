@@ -1,5 +1,5 @@
 // Visits each page of the navigation, each time in an empty browser: no request is sent twice, and the list of runs is small.
-import { check, report, scenario } from "./scenario.mjs";
+import { check, report, scenario, sessionOf } from "./scenario.mjs";
 
 /** What the first visit of the list may take over the wire, in bytes. */
 const COLD_BYTES = 350_000;
@@ -14,10 +14,12 @@ await scenario(async (page, { base, projectId, cookie }, context) => {
   const paths = await links.evaluateAll((all) => all.map((link) => link.getAttribute("href")));
   check(paths.length > 15, `all pages are in the navigation: ${paths}`);
 
-  const [name, value] = cookie.split("=");
   const visit = async (path) => {
-    const cold = await context.browser().newContext({ baseURL: base, viewport: { width: 1440, height: 900 } });
-    await cold.addCookies([{ name, value, url: base, httpOnly: true, sameSite: "Lax" }]);
+    const cold = await context.browser().newContext({
+      baseURL: base,
+      viewport: { width: 1440, height: 900 },
+      storageState: sessionOf(base, cookie),
+    });
     const visited = await cold.newPage();
     const network = await cold.newCDPSession(visited);
     await network.send("Network.enable");

@@ -119,8 +119,13 @@ func (p *project) play(t *testing.T, scenario string, input map[string]any, resu
 	if p.browser == nil {
 		p.browser = browser.New(t, filepath.Join("output", t.Name()))
 	}
-	all := map[string]any{"base": p.web(), "projectId": p.ProjectID, "cookie": p.Cookie}
+	all := map[string]any{"base": p.web(), "projectId": p.ProjectID, "cookie": ""}
 	maps.Copy(all, input)
+	if _, own := input["cookie"]; !own && p.Cookie != "" {
+		var err error
+		all["cookie"], err = p.CookieBoundTo(t.Context(), browser.Secret)
+		require.NoError(t, err)
+	}
 	p.browser.Play(t, scenario, all, result)
 }
 

@@ -52,7 +52,7 @@ func Do(ctx context.Context, method, url string, header http.Header, body []byte
 type Account struct {
 	ProjectID       string
 	Email, Password string
-	// Cookie is the session's cookie, for the Cookie header.
+	// Cookie is the session's cookie, for the Cookie header. It is that of a program: pages have sessions of their own.
 	Cookie string
 
 	base, workspaceID string
@@ -88,6 +88,21 @@ func Setup(ctx context.Context, base string) (*Account, error) {
 	}
 	a.ProjectID, a.workspaceID = me.Projects[0].ID, me.Projects[0].WorkspaceID
 	return a, nil
+}
+
+// CookieBoundTo logs in like a browser whose page has the secret, and returns the session's cookie, for the Cookie header.
+func (a *Account) CookieBoundTo(ctx context.Context, secret string) (string, error) {
+	body, _ := json.Marshal(map[string]string{"email": a.Email, "password": a.Password}) // strings always marshal
+	header := http.Header{"Content-Type": {JSON}, "Origin": {a.base}, "Looptrace-Session-Secret": {secret}}
+	answer, err := Do(ctx, http.MethodPost, a.base+"/v1/login", header, body)
+	if err != nil {
+		return "", err
+	}
+	cookies := (&http.Response{Header: answer.Header}).Cookies()
+	if len(cookies) == 0 {
+		return "", fmt.Errorf("log in: %d %s", answer.Status, answer.Body)
+	}
+	return cookies[0].Name + "=" + cookies[0].Value, nil
 }
 
 // NewProject creates a further project and returns the same user in it.

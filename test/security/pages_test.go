@@ -30,7 +30,9 @@ func testWebPages(t *testing.T, p *product.Product) *product.Account {
 	account, err := p.Setup(t.Context())
 	require.NoError(t, err)
 	me, keys := read(t, p, "/v1/me", account.Cookie), read(t, p, "/v1/keys?project_id="+account.ProjectID, account.Cookie)
-	input["cookie"], input["projectId"], input["email"], input["password"] = account.Cookie, account.ProjectID, account.Email, account.Password
+	input["cookie"], err = account.CookieBoundTo(t.Context(), browser.Secret)
+	require.NoError(t, err)
+	input["projectId"], input["email"], input["password"] = account.ProjectID, account.Email, account.Password
 	b.Play(t, "stranger", input, nil)
 	assert.Equal(t, me, read(t, p, "/v1/me", account.Cookie), "still logged in, with the same projects")
 	assert.Equal(t, keys, read(t, p, "/v1/keys?project_id="+account.ProjectID, account.Cookie))

@@ -5,7 +5,7 @@ import { queryText } from "./query";
 import { fetchInTime } from "./requests";
 import type { paths } from "./schema.gen";
 
-/** The typed client for every operation. The browser sends the session cookie. */
+/** The typed client for every operation. The browser adds the session's cookie, and fetchInTime its secret. */
 export const client = createClient<paths>({ baseUrl: "/", querySerializer: queryText, fetch: fetchInTime });
 
 export interface Answer<T> {

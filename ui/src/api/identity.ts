@@ -3,6 +3,7 @@ import { client, unwrap } from "./client";
 import { useInvalidatingMutation } from "./mutation";
 import { ApiError } from "./problem";
 import { keys } from "./queryKeys";
+import { forgetSessionSecret } from "./session";
 import type { Me, ProjectLimits } from "./types";
 
 /** GET /v1/setup: whether the first user exists. */
@@ -69,6 +70,7 @@ export function useLogout() {
   return useMutation({
     mutationFn: () => unwrap(client.POST("/v1/logout")),
     onSuccess: async () => {
+      forgetSessionSecret();
       // A response that arrives later would restore the session.
       await queryClient.cancelQueries();
       // Gate observes this query: update it instead of removing it.

@@ -6,6 +6,7 @@ import { nextOffset } from "./paging";
 import { ApiError, errorFromNetwork, errorFromResponse } from "./problem";
 import { queryText } from "./query";
 import { keys } from "./queryKeys";
+import { sessionHeaders } from "./session";
 import type { Import, ImportErrorPage, ImportPreview, ImportPreviewQuery, ImportQuery } from "./types";
 
 const PAGE = 100;
@@ -140,6 +141,7 @@ function send({ datasetId, file, query, onProgress, signal }: Upload): Promise<I
     const request = new XMLHttpRequest();
     request.open("POST", `/v1/datasets/${datasetId}/imports?${queryText(query)}`);
     request.setRequestHeader("Content-Type", "application/octet-stream");
+    for (const [name, value] of Object.entries(sessionHeaders())) request.setRequestHeader(name, value);
     request.upload.onprogress = ({ loaded }) => onProgress(loaded);
     request.onload = () => {
       let body: unknown = null;

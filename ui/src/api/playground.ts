@@ -4,6 +4,7 @@ import { writeJson } from "./json";
 import { useInvalidatingMutation } from "./mutation";
 import { ApiError, errorFromNetwork, errorFromProblem, errorFromResponse, type Problem } from "./problem";
 import { keys } from "./queryKeys";
+import { sessionHeaders } from "./session";
 import { EventStreamParser } from "./sse";
 import type {
   Completion,
@@ -39,7 +40,7 @@ export async function streamCompletion(
   try {
     const response = await fetch("/v1/playground/completions", {
       method: "POST",
-      headers: { "Content-Type": "application/json", Accept: "text/event-stream" },
+      headers: { ...sessionHeaders(), "Content-Type": "application/json", Accept: "text/event-stream" },
       body: writeJson({ ...draft, stream: true }),
       signal,
     });

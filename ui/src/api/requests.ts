@@ -1,3 +1,5 @@
+import { sessionHeaders } from "./session";
+
 /** How long the server may take to begin its answer to a read, in ms. A store that hangs is reported within 10 s. */
 const READ_MS = 12_000;
 /** The same for reads that the server bounds itself, because they may have to look through everything. */
@@ -45,8 +47,9 @@ function deadlineOf(method: string, url: string): number | null {
   return method === "DELETE" || LONG_CHANGES.test(path) ? null : CHANGE_MS;
 }
 
-/** Fetches with a deadline, which depends on the request. Missing it is a TimeoutError. */
+/** Fetches in the session, with a deadline, which depends on the request. Missing it is a TimeoutError. */
 export async function fetchInTime(request: Request): Promise<Response> {
+  for (const [name, value] of Object.entries(sessionHeaders())) request.headers.set(name, value);
   const limit = deadlineOf(request.method, request.url);
   const deadline = new AbortController();
   const end = () => deadline.abort(new DOMException("no answer in time", "TimeoutError"));

@@ -9868,6 +9868,12 @@ export interface components {
         Offset: number;
         /** @description A value that the client chooses for a request, such as a UUID, and repeats with each retry. See **Retries** above. */
         IdempotencyKey: string;
+        /**
+         * @description Binds the session to this secret: 32 random bytes as Base64url. Each request must then send it beside the cookie, and is refused
+         *     otherwise (401). So the cookie alone, which browsers also send to other ports of the host, opens nothing. Programs that keep
+         *     cookies leave it out: their session needs the cookie only, and is refused beside a secret.
+         */
+        SessionSecret: string;
         /** @description Look only in this project instead of all projects of the caller. */
         ProjectIDOptional: string;
         OrganizationIDPath: string;
@@ -10130,7 +10136,14 @@ export interface operations {
     usePasswordReset: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /**
+                 * @description Binds the session to this secret: 32 random bytes as Base64url. Each request must then send it beside the cookie, and is refused
+                 *     otherwise (401). So the cookie alone, which browsers also send to other ports of the host, opens nothing. Programs that keep
+                 *     cookies leave it out: their session needs the cookie only, and is refused beside a secret.
+                 */
+                "Looptrace-Session-Secret"?: components["parameters"]["SessionSecret"];
+            };
             path?: never;
             cookie?: never;
         };
@@ -11684,7 +11697,14 @@ export interface operations {
     setup: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /**
+                 * @description Binds the session to this secret: 32 random bytes as Base64url. Each request must then send it beside the cookie, and is refused
+                 *     otherwise (401). So the cookie alone, which browsers also send to other ports of the host, opens nothing. Programs that keep
+                 *     cookies leave it out: their session needs the cookie only, and is refused beside a secret.
+                 */
+                "Looptrace-Session-Secret"?: components["parameters"]["SessionSecret"];
+            };
             path?: never;
             cookie?: never;
         };
@@ -11711,7 +11731,14 @@ export interface operations {
     login: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /**
+                 * @description Binds the session to this secret: 32 random bytes as Base64url. Each request must then send it beside the cookie, and is refused
+                 *     otherwise (401). So the cookie alone, which browsers also send to other ports of the host, opens nothing. Programs that keep
+                 *     cookies leave it out: their session needs the cookie only, and is refused beside a secret.
+                 */
+                "Looptrace-Session-Secret"?: components["parameters"]["SessionSecret"];
+            };
             path?: never;
             cookie?: never;
         };
@@ -12356,7 +12383,14 @@ export interface operations {
     acceptInvitation: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /**
+                 * @description Binds the session to this secret: 32 random bytes as Base64url. Each request must then send it beside the cookie, and is refused
+                 *     otherwise (401). So the cookie alone, which browsers also send to other ports of the host, opens nothing. Programs that keep
+                 *     cookies leave it out: their session needs the cookie only, and is refused beside a secret.
+                 */
+                "Looptrace-Session-Secret"?: components["parameters"]["SessionSecret"];
+            };
             path?: never;
             cookie?: never;
         };

@@ -3,6 +3,7 @@ import { client, unwrap } from "./client";
 import { queryText } from "./query";
 import { noteAnswer, noteLoss } from "./requests";
 import { RUN_PAGE } from "./runs";
+import { sessionHeaders } from "./session";
 import { EventStreamParser } from "./sse";
 import type { Run, RunFilter } from "./types";
 
@@ -28,7 +29,8 @@ interface Listener {
 /**
  * GET /v1/runs/stream while `live`: the filter's runs as they appear or change since the list was read.
  * A hidden tab closes its stream, because a browser allows few connections to one server across all tabs.
- * It is not an EventSource, because that can't begin at a position, and doesn't notice a server that hangs.
+ * It is not an EventSource, because that can't send the session's secret or begin at a position, and doesn't notice a server that
+ * hangs.
  */
 export function useRunStream(filter: RunFilter, live: boolean, listener: Listener): void {
   const latest = useRef(listener);
@@ -83,6 +85,7 @@ export function useRunStream(filter: RunFilter, live: boolean, listener: Listene
         listen();
         const response = await fetch(`/v1/runs/stream?${queryText(filter)}`, {
           headers: {
+            ...sessionHeaders(),
             Accept: "text/event-stream",
             ...(position !== null && { "Last-Event-ID": String(position) }),
           },

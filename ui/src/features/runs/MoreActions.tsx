@@ -1,12 +1,11 @@
 import { ActionIcon, Menu, Text, Tooltip } from "@mantine/core";
 import { IconDatabasePlus, IconDots, IconDownload, IconFilterCheck, IconTrash } from "@tabler/icons-react";
 import { Link } from "react-router";
-import { type ExportFormat, exportUrl } from "@/api/export";
-import type { RunFilter } from "@/api/types";
+import type { RunsExport } from "@/api/export";
 import { DangerItem } from "@/components/RowMenu";
 
 interface Props {
-  filter: RunFilter;
+  onExport: (what: RunsExport) => void;
   /** Missing if the user may not change datasets. */
   onAdd?: () => void;
   /** The form of a rule for such runs; missing if the user may not make rules. */
@@ -15,7 +14,7 @@ interface Props {
   onDelete?: () => void;
 }
 
-const EXPORTS: { label: string; help?: string; format: ExportFormat; withSpans: boolean }[] = [
+const EXPORTS: (RunsExport & { label: string; help?: string })[] = [
   { label: "NDJSON: runs", format: "ndjson", withSpans: false },
   { label: "NDJSON: runs with spans", format: "ndjson", withSpans: true },
   { label: "Parquet: runs", format: "parquet", withSpans: false },
@@ -29,7 +28,7 @@ const EXPORTS: { label: string; help?: string; format: ExportFormat; withSpans: 
 ];
 
 /** Actions on all runs that match the filters. */
-export function MoreActions({ filter, onAdd, rulePath, onDelete }: Props) {
+export function MoreActions({ onExport, onAdd, rulePath, onDelete }: Props) {
   return (
     <Menu position="bottom-end" width={290}>
       <Tooltip label="More actions">
@@ -44,10 +43,8 @@ export function MoreActions({ filter, onAdd, rulePath, onDelete }: Props) {
         {EXPORTS.map(({ label, help, format, withSpans }) => (
           <Menu.Item
             key={label}
-            component="a"
-            href={exportUrl(filter, format, withSpans)}
-            download
             leftSection={<IconDownload size={15} />}
+            onClick={() => onExport({ format, withSpans })}
           >
             {label}
             {help && (

@@ -2,6 +2,7 @@ import { Button, Switch } from "@mantine/core";
 import { useCallback, useEffect, useMemo, useState } from "react";
 import { Link, NavigationType, useLocation, useNavigationType } from "react-router";
 import type { DeletionTarget } from "@/api/deletion";
+import type { RunsExport } from "@/api/export";
 import { useFirstRuns, useReloadRuns } from "@/api/runs";
 import { type HiddenTraces, useHasRuns, useHiddenTraces } from "@/api/stats";
 import { useRunStream } from "@/api/stream";
@@ -51,6 +52,7 @@ const AddToDatasetDialog = onDemand(
 const DeleteRunsDialog = onDemand(
   async () => (await import("@/components/DeleteRunsDialog")).DeleteRunsDialog,
 );
+const ExportDialog = onDemand(async () => (await import("./ExportDialog")).ExportDialog);
 const Preview = onDemand(async () => (await import("./Preview")).Preview);
 
 /** The runs of the project, newest first. The address contains the filters. */
@@ -66,6 +68,8 @@ export function RunsPage() {
   const mayAdd = allows(project, "datasets:write");
   const mayScore = allows(project, "evals:write");
   const [added, setAdded] = useState<AddedRuns | null>(null);
+  const [exported, setExported] = useState<RunsExport | null>(null);
+  const endExport = useCallback(() => setExported(null), []);
   return (
     <div className={classes.page}>
       <PageHeader
@@ -74,7 +78,7 @@ export function RunsPage() {
           <FilterBar page="runs" filters={filters} params={params} onChange={setParams}>
             <ColumnChooser filter={filter} layout={layout} onChange={setLayout} />
             <MoreActions
-              filter={filter}
+              onExport={setExported}
               onAdd={mayAdd ? () => setAdded({ filter }) : undefined}
               rulePath={mayScore ? newRulePath(projectId, params.toString()) : undefined}
               onDelete={mayDelete ? () => setDeletion({ filter }) : undefined}
@@ -117,6 +121,7 @@ export function RunsPage() {
         onAdd={mayAdd ? setAdded : undefined}
         mayCreateKeys={allows(project, "admin")}
       />
+      {exported && <ExportDialog filter={filter} what={exported} onClose={endExport} />}
       {added && (
         <AddToDatasetDialog
           projectId={projectId}
