@@ -66,6 +66,7 @@ func loadConfig(getenv func(string) string) (config, error) {
 	if cfg.addresses.Web, err = parseAddress("WEB_URL", cmp.Or(getenv("WEB_URL"), "http://127.0.0.1:7090")); err != nil {
 		missing = append(missing, err)
 	}
+	cfg.addresses.WebSecret = getenv("WEB_SECRET")
 	if public := getenv("PUBLIC_URL"); public != "" {
 		if cfg.addresses.Public, err = parseAddress("PUBLIC_URL", public); err != nil {
 			missing = append(missing, err)

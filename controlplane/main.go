@@ -18,6 +18,8 @@
 //   - API_REQUESTS_PER_SECOND (1000), API_BYTES_PER_SECOND (50000000, of request and response bodies): the rate limits
 //     of each key and each user. A project has twice as much. The burst is ten seconds. 0 is no limit.
 //   - WEB_URL: the address of web (http://127.0.0.1:7090).
+//   - WEB_SECRET: any text that web has too. Then the headers that tell of a client behind a proxy count from web only. Otherwise they
+//     count from every program of this machine.
 //   - PUBLIC_URL: the public address, for the instrument guide, if web is behind a proxy.
 //   - ALLOWED_HOSTS: comma-separated names and addresses. A request without a key must have one of these hosts, the
 //     host of WEB_URL or PUBLIC_URL, or a loopback host.

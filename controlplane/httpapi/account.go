@@ -2,6 +2,7 @@ package httpapi
 
 import (
 	"context"
+	"net/http"
 
 	"github.com/looptrace/looptrace/controlplane/httpapi/contract"
 	"github.com/looptrace/looptrace/controlplane/identity"
@@ -69,8 +70,5 @@ func (h accountHandlers) UsePasswordReset(ctx context.Context, req contract.UseP
 	if err != nil {
 		return nil, err
 	}
-	return contract.UsePasswordReset200JSONResponse{
-		Body:    me(principal),
-		Headers: contract.UsePasswordReset200ResponseHeaders{SetCookie: sessionCookie(ctx, session)},
-	}, nil
+	return newSignedIn(ctx, http.StatusOK, session, principal), nil
 }

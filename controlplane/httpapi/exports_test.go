@@ -2,6 +2,8 @@ package httpapi
 
 import (
 	"log/slog"
+	"net/http"
+	"net/http/httptest"
 
 	"github.com/gin-gonic/gin"
 )
@@ -29,6 +31,15 @@ const (
 func Recovering(log *slog.Logger) *gin.Engine {
 	a := &api{log: log, metrics: newMetrics()}
 	engine := gin.New()
-	engine.Use(identify, a.observe, a.recoverPanic)
+	engine.Use(Addresses{}.identify, a.observe, a.recoverPanic)
 	return engine
+}
+
+// ClientOf returns what a request tells of its client.
+func ClientOf(a Addresses, r *http.Request) (address string, https bool) {
+	c, _ := gin.CreateTestContext(httptest.NewRecorder())
+	c.Request = r
+	a.identify(c)
+	request := callOf(c.Request.Context())
+	return request.client.Address.String(), request.https
 }

@@ -20,10 +20,7 @@ func (h identityHandlers) Login(ctx context.Context, req contract.LoginRequestOb
 	if err != nil {
 		return nil, err
 	}
-	return contract.Login200JSONResponse{
-		Body:    me(principal),
-		Headers: contract.Login200ResponseHeaders{SetCookie: sessionCookie(ctx, session)},
-	}, nil
+	return newSignedIn(ctx, http.StatusOK, session, principal), nil
 }
 
 // Logout ends the session.
@@ -34,7 +31,8 @@ func (h identityHandlers) Logout(ctx context.Context, _ contract.LogoutRequestOb
 			return nil, err
 		}
 	}
-	return contract.Logout204Response{Headers: contract.Logout204ResponseHeaders{SetCookie: clearedCookie(ctx)}}, nil
+	cleared := request.cookie(sessionCookieName, "", 0).String()
+	return contract.Logout204Response{Headers: contract.Logout204ResponseHeaders{SetCookie: &cleared}}, nil
 }
 
 // GetMe describes the caller.
@@ -70,21 +68,6 @@ func me(p *access.Principal) contract.Me {
 	return m
 }
 
-func sessionCookie(ctx context.Context, session identity.Session) *string {
-	return setCookie(ctx, session.Token, int(identity.SessionLifetime.Seconds()))
-}
-
-func clearedCookie(ctx context.Context) *string { return setCookie(ctx, "", -1) }
-
-func setCookie(ctx context.Context, value string, maxAge int) *string {
-	request := callOf(ctx)
-	header := (&http.Cookie{ //nolint:gosec // Secure over HTTPS; over HTTP browsers would drop it
-		Name: request.cookieName(sessionCookieName), Value: value, MaxAge: maxAge, Path: "/",
-		Secure: request.https, HttpOnly: true, SameSite: http.SameSiteLaxMode,
-	}).String()
-	return &header
-}
-
 // GetSetup reports whether the first user exists.
 func (h identityHandlers) GetSetup(ctx context.Context, _ contract.GetSetupRequestObject) (contract.GetSetupResponseObject, error) {
 	done, err := h.identity.Bootstrapped(ctx)
@@ -102,9 +85,7 @@ func (h identityHandlers) Setup(ctx context.Context, req contract.SetupRequestOb
 	if err != nil {
 		return nil, err
 	}
-	location := "/v1/me"
-	return contract.Setup201JSONResponse{
-		Body:    me(principal),
-		Headers: contract.Setup201ResponseHeaders{Location: &location, SetCookie: sessionCookie(ctx, session)},
-	}, nil
+	created := newSignedIn(ctx, http.StatusCreated, session, principal)
+	created.location = "/v1/me"
+	return created, nil
 }

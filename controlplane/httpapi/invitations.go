@@ -2,6 +2,7 @@ package httpapi
 
 import (
 	"context"
+	"net/http"
 
 	"github.com/looptrace/looptrace/controlplane/access"
 	"github.com/looptrace/looptrace/controlplane/httpapi/contract"
@@ -82,10 +83,7 @@ func (h invitationHandlers) AcceptInvitation(ctx context.Context, req contract.A
 	if err != nil {
 		return nil, err
 	}
-	return contract.AcceptInvitation200JSONResponse{
-		Body:    me(principal),
-		Headers: contract.AcceptInvitation200ResponseHeaders{SetCookie: sessionCookie(ctx, session)},
-	}, nil
+	return newSignedIn(ctx, http.StatusOK, session, principal), nil
 }
 
 // JoinByInvitation accepts an invitation for the caller.

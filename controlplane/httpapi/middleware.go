@@ -2,6 +2,7 @@ package httpapi
 
 import (
 	"context"
+	"crypto/subtle"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -10,6 +11,7 @@ import (
 	"net/netip"
 	"runtime/debug"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/gin-gonic/gin"
@@ -19,14 +21,11 @@ import (
 	"github.com/looptrace/looptrace/controlplane/identity"
 )
 
-// trustedProxies may set X-Forwarded headers: the web service runs on the same machine.
-var trustedProxies = []string{"127.0.0.0/8", "::1/128"}
-
-// sessionCookieName is the session's cookie, see [cookieName].
-const sessionCookieName = "looptrace_session"
+// webSecretHeader has the secret with which web proves itself.
+const webSecretHeader = "Looptrace-Web-Secret"
 
 // secretHeader has the secret of a bound session, which the UI keeps where only its own origin can read it.
-const secretHeader = "Looptrace-Session-Secret" //nolint:gosec // a name
+const secretHeader = "Looptrace-Session-Secret"
 
 // call is the state of a request that middleware collects for the handlers.
 type call struct {
@@ -79,13 +78,19 @@ func callOf(ctx context.Context) *call {
 	return ctx.Value(callKey{}).(*call) // set by identify, the first middleware
 }
 
-// identify gives the request an id and reads its origin.
-func identify(c *gin.Context) {
+// identify gives the request an id and reads its origin. The headers that tell of a client behind a proxy count from web only:
+// any program of this machine can reach the API's own port.
+func (a Addresses) identify(c *gin.Context) {
 	request := &call{id: uuid.Must(uuid.NewV7()).String(), https: c.Request.TLS != nil}
 	request.hosts = []string{c.Request.Host}
 	request.client.UserAgent = c.Request.UserAgent()
-	request.client.Address, _ = netip.ParseAddr(c.ClientIP()) // the zero address is "unknown"
-	if fromTrustedProxy(c) {
+	request.client.Address, _ = netip.ParseAddr(c.RemoteIP()) // the zero address is "unknown"
+	if a.isWeb(request.client.Address, c.GetHeader(webSecretHeader)) {
+		// The last address is the one that web saw or believes.
+		chain := strings.Split(strings.Join(c.Request.Header.Values("X-Forwarded-For"), ","), ",")
+		if client, err := netip.ParseAddr(strings.TrimSpace(chain[len(chain)-1])); err == nil {
+			request.client.Address = client
+		}
 		request.https = request.https || c.GetHeader("X-Forwarded-Proto") == "https"
 		if host := c.GetHeader("X-Forwarded-Host"); host != "" {
 			c.Request.Host = host // compared with the browser's Origin
@@ -94,19 +99,22 @@ func identify(c *gin.Context) {
 		}
 	}
 	request.host = c.Request.Host
-	if cookie, err := c.Request.Cookie(request.cookieName(sessionCookieName)); err == nil {
-		request.session.Token = cookie.Value
+	cookie := func(name string) string {
+		if cookie, err := c.Request.Cookie(request.cookieName(name)); err == nil {
+			return cookie.Value
+		}
+		return ""
 	}
-	request.session.Secret = c.GetHeader(secretHeader)
-	request.client.Secret = request.session.Secret
+	request.session = identity.Presented{Token: cookie(sessionCookieName), Secret: c.GetHeader(secretHeader)}
+	request.client.Secret, request.client.Device = request.session.Secret, cookie(deviceCookieName)
 	c.Request = c.Request.WithContext(context.WithValue(c.Request.Context(), callKey{}, request))
 	c.Header("X-Request-Id", request.id)
 	c.Next()
 }
 
-func fromTrustedProxy(c *gin.Context) bool {
-	addr, err := netip.ParseAddr(c.RemoteIP())
-	return err == nil && addr.Unmap().IsLoopback()
+// isWeb reports whether a request comes from web, which runs on the same machine.
+func (a Addresses) isWeb(peer netip.Addr, secret string) bool {
+	return peer.Unmap().IsLoopback() && (a.WebSecret == "" || subtle.ConstantTimeCompare([]byte(secret), []byte(a.WebSecret)) == 1)
 }
 
 // cookieName returns the full name of a cookie. It has the port, because cookies of all ports of a host are together:

@@ -2,6 +2,7 @@ package httpapi_test
 
 import (
 	"encoding/json"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -177,6 +178,34 @@ func TestForwardedAddressCountsFromWebOnly(t *testing.T) {
 	}
 	assert.Equal(t, "198.51.100.7", client("127.0.0.1:5000"))
 	assert.Equal(t, "203.0.113.9", client("203.0.113.9:5000"))
+}
+
+// Any program of this machine can reach the port of the API. With a secret only web is believed.
+func TestWebProvesItself(t *testing.T) {
+	t.Parallel()
+	for name, test := range map[string]struct {
+		peer, secret string
+		forwarded    []string
+		want         string
+	}{
+		"web":                       {"127.0.0.1", "proof", []string{"198.51.100.7"}, "198.51.100.7"},
+		"a list":                    {"127.0.0.1", "proof", []string{"6.6.6.6, 198.51.100.7"}, "198.51.100.7"},
+		"several headers":           {"::1", "proof", []string{"6.6.6.6", "2001:db8::7"}, "2001:db8::7"},
+		"no address":                {"127.0.0.1", "proof", []string{"unknown"}, "127.0.0.1"},
+		"another program":           {"127.0.0.1", "", []string{"198.51.100.7"}, "127.0.0.1"},
+		"another program, guessing": {"127.0.0.1", "proo", []string{"198.51.100.7"}, "127.0.0.1"},
+		"another machine":           {"203.0.113.9", "proof", []string{"198.51.100.7"}, "203.0.113.9"},
+	} {
+		r := httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/", http.NoBody)
+		r.RemoteAddr = net.JoinHostPort(test.peer, "5000")
+		r.Header["X-Forwarded-For"] = test.forwarded
+		r.Header.Set("X-Real-Ip", "6.6.6.6")
+		r.Header.Set("X-Forwarded-Proto", "https")
+		r.Header.Set("Looptrace-Web-Secret", test.secret)
+		address, https := httpapi.ClientOf(httpapi.Addresses{WebSecret: "proof"}, r)
+		assert.Equal(t, test.want, address, name)
+		assert.Equal(t, test.secret == "proof" && test.peer != "203.0.113.9", https, name)
+	}
 }
 
 func TestEveryAnswerHasItsOwnID(t *testing.T) {

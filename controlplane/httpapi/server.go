@@ -172,10 +172,7 @@ func New(services Services, limits RateLimits, addresses Addresses, log *slog.Lo
 	engine.UseRawPath = true          // an encoded slash belongs to a session's id
 	engine.HandleMethodNotAllowed = true
 	engine.RedirectTrailingSlash = false
-	if err := engine.SetTrustedProxies(trustedProxies); err != nil {
-		return nil, fmt.Errorf("set trusted proxies: %w", err)
-	}
-	engine.Use(identify, a.observe, a.recoverPanic, secureHeaders)
+	engine.Use(addresses.identify, a.observe, a.recoverPanic, secureHeaders)
 	engine.NoRoute(func(c *gin.Context) { a.fail(c, errNoRoute) })
 	engine.NoMethod(func(c *gin.Context) { a.fail(c, errMethodNotAllowed) })
 

@@ -138,7 +138,7 @@ func (s *Service) UsePasswordReset(ctx context.Context, token, password string, 
 	if err != nil {
 		return Session{}, nil, err
 	}
-	session, row := s.newSession(client)
+	session, row := s.newSession(reset.Email, client)
 	err = s.db.Tx(ctx, func(ctx context.Context, tx postgres.DB) error {
 		args := pgx.NamedArgs{"hash": s.tokenHash(token), "user": reset.UserID, "password_hash": hash, "now": row.createdAt}
 		// The reset before the user, as everywhere, which prevents deadlocks.

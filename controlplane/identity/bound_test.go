@@ -81,9 +81,13 @@ func TestLeakedCookieOpensNothing(t *testing.T) {
 	project := apitest.Must[contract.Me](t, w, http.StatusCreated).Projects[0].Id.String()
 	leaked := apitest.Cookie(apitest.SessionOf(t, w))
 	for _, call := range [][2]string{
-		{http.MethodGet, "/v1/me"}, {http.MethodGet, "/v1/me/sessions"}, {http.MethodPost, "/v1/logout"},
-		{http.MethodGet, "/v1/keys?project_id=" + project}, {http.MethodGet, "/v1/runs?project_id=" + project},
-		{http.MethodGet, "/v1/runs/stream?project_id=" + project}, {http.MethodGet, "/v1/runs/export?format=ndjson&project_id=" + project},
+		{http.MethodGet, "/v1/me"},
+		{http.MethodGet, "/v1/me/sessions"},
+		{http.MethodPost, "/v1/logout"},
+		{http.MethodGet, "/v1/keys?project_id=" + project},
+		{http.MethodGet, "/v1/runs?project_id=" + project},
+		{http.MethodGet, "/v1/runs/stream?project_id=" + project},
+		{http.MethodGet, "/v1/runs/export?format=ndjson&project_id=" + project},
 		{http.MethodPost, "/mcp"},
 	} {
 		apitest.WantProblem(t, e.Do(t, call[0], call[1], nil, leaked), http.StatusUnauthorized)

@@ -196,6 +196,26 @@ func TestLoginIsSlowedDownOverTheAPI(t *testing.T) {
 	require.Equal(t, http.StatusOK, e.Login(t, apitest.Password, from("198.51.100.10")).Code)
 }
 
+// A browser that has logged in before has a cookie that says so.
+func TestKnownBrowserOverTheAPI(t *testing.T) {
+	t.Parallel()
+	e := apitest.New(t)
+	e.SetUp(t)
+	require.Len(t, e.Login(t, apitest.Password).Result().Cookies(), 1, "a program gets the session's only")
+	w := e.Login(t, apitest.Password, secret(ours))
+	cookies := w.Result().Cookies()
+	require.Len(t, cookies, 2)
+	device := cookies[1]
+	assert.Regexp(t, `^looptrace_device=[\w-]{43}\.[\w-]{43}; Path=/; Max-Age=31536000; HttpOnly; SameSite=Lax$`, w.Header().Values("Set-Cookie")[1])
+	for range 5 {
+		apitest.WantProblem(t, e.Login(t, "wrong", from("198.51.100.9")), http.StatusUnauthorized)
+	}
+	apitest.WantProblem(t, e.Login(t, apitest.Password, from("198.51.100.10")), http.StatusTooManyRequests)
+	known := func(r *http.Request) { r.AddCookie(&http.Cookie{Name: device.Name, Value: device.Value}) }
+	assert.Equal(t, http.StatusOK, e.Login(t, apitest.Password, from("198.51.100.10"), known).Code)
+	assert.NotContains(t, e.Log.String(), device.Value)
+}
+
 // from is a client's address as the web service tells it.
 func from(address string) apitest.Option {
 	return func(r *http.Request) {

@@ -199,7 +199,7 @@ func (s *Service) AcceptInvitation(ctx context.Context, token, email, password s
 	if !invitation.isFor(email) {
 		return Session{}, nil, errInvitationForOther
 	}
-	session, row := s.newSession(client)
+	session, row := s.newSession(email, client)
 	var (
 		user account
 		hash string // of a new account

@@ -86,6 +86,8 @@ type Client struct {
 	UserAgent string
 	// Secret is what a new session is bound to, empty for none.
 	Secret string
+	// Device is the token of a browser that has logged in before, empty or invalid for others.
+	Device string
 }
 
 func (c Client) userAgent() string {

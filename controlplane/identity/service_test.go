@@ -168,8 +168,15 @@ func TestLoginIsSlowedDown(t *testing.T) {
 		assert.Equal(t, time.Second, d)
 		now = now.Add(d)
 		require.NoError(t, attempt("ann@example.com", "correct horse", host(1)))
-		assert.Equal(t, time.Second, wait(attempt("other@example.com", "wrong", host(99))),
-			"logging in to an own account does not reset the address")
+		for i := range addressPace.free {
+			require.ErrorIs(t, attempt(fmt.Sprintf("later%d@example.com", i), "wrong", host(i)), ErrWrongPassword, "a success clears the address")
+		}
+		assert.Equal(t, time.Second, wait(attempt("other@example.com", "wrong", host(99))))
+	})
+	t.Run("loopback, many accounts", func(t *testing.T) {
+		for i := range 2 * addressPace.free {
+			require.ErrorIs(t, attempt(fmt.Sprintf("local%d@example.com", i), "wrong", "127.0.0.1"), ErrWrongPassword)
+		}
 	})
 	t.Run("concurrent attempts are limited", func(t *testing.T) {
 		var wg sync.WaitGroup
@@ -195,6 +202,53 @@ func TestLoginIsSlowedDown(t *testing.T) {
 	})
 }
 
+// Nobody can keep an owner out of a browser that the owner has used.
+func TestKnownDeviceHasItsOwnAllowance(t *testing.T) {
+	t.Parallel()
+	s := newService(t)
+	now := time.Now()
+	s.now = func() time.Time { return now }
+	setUp(t, s)
+	attempt := func(email, password, device string) (Session, error) {
+		from := Client{Address: netip.MustParseAddr("192.0.2.1"), Secret: strings.Repeat("s", 43), Device: device}
+		session, _, err := s.Login(t.Context(), email, password, from, Presented{})
+		return session, err
+	}
+	guess := func(device string) error {
+		_, err := attempt("ann@example.com", "wrong", device)
+		return err
+	}
+	session, err := attempt("ann@example.com", "correct horse", "")
+	require.NoError(t, err)
+	device := session.Device
+	require.NotEmpty(t, device)
+	program, _, err := s.Login(t.Context(), "ann@example.com", "correct horse", client, Presented{})
+	require.NoError(t, err)
+	assert.Empty(t, program.Device, "a program is not a browser")
+
+	for range accountPace.free {
+		require.ErrorIs(t, guess(""), ErrWrongPassword)
+	}
+	for name, token := range map[string]string{
+		"none": "", "invented": "a.b", "without a signature": device[:43], "of another account": s.newDevice("bob@example.com"),
+	} {
+		require.True(t, problem.Is(guess(token), problem.RateLimited), name)
+	}
+	_, err = attempt("Ann@Example.com ", "correct horse", device)
+	require.NoError(t, err, "attempts of others do not count")
+	require.True(t, problem.Is(guess(""), problem.RateLimited), "and still count for them")
+
+	for range devicePace.free {
+		require.ErrorIs(t, guess(device), ErrWrongPassword)
+	}
+	require.True(t, problem.Is(guess(device), problem.RateLimited), "it has no more than its allowance")
+	now = now.Add(accountPace.maxWait)
+	require.ErrorIs(t, guess(device), ErrWrongPassword)
+	other := s.newDevice("ann@example.com")
+	_, err = attempt("ann@example.com", "correct horse", other)
+	require.NoError(t, err, "each device has its own")
+}
+
 func TestPaceGrowsAndEnds(t *testing.T) {
 	t.Parallel()
 	p := pace{free: 2, maxWait: 5 * time.Second}
@@ -210,7 +264,14 @@ func TestAddressSubject(t *testing.T) {
 		"192.0.2.1": "address:192.0.2.1/32", "::ffff:192.0.2.1": "address:192.0.2.1/32",
 		"2001:db8::1": "address:2001:db8::/64", "fe80::1%eth0": "address:fe80::/64",
 	} {
-		assert.Equal(t, want, addressSubject(netip.MustParseAddr(text)).key)
+		got, ok := addressSubject(netip.MustParseAddr(text))
+		assert.Equal(t, want, got.key)
+		assert.True(t, ok)
 	}
-	assert.Equal(t, "address:unknown", addressSubject(netip.Addr{}).key)
+	unknown, _ := addressSubject(netip.Addr{})
+	assert.Equal(t, "address:unknown", unknown.key)
+	for _, text := range []string{"127.0.0.1", "127.8.8.8", "::1", "::ffff:127.0.0.1"} {
+		_, ok := addressSubject(netip.MustParseAddr(text))
+		assert.False(t, ok, text)
+	}
 }

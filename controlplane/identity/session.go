@@ -32,6 +32,8 @@ const (
 type Session struct {
 	Token     string
 	ExpiresAt time.Time
+	// Device marks a browser for its next login. It is empty for a session that is not bound to a page.
+	Device string
 }
 
 var errSetupToken = problem.InvalidField("body.setup_token", "is not the control plane's setting SETUP_TOKEN: whoever started Looptrace knows it")
@@ -76,7 +78,7 @@ func (s *Service) Setup(ctx context.Context, req SetupRequest, client Client) (S
 	if err != nil {
 		return Session{}, nil, err
 	}
-	session, row := s.newSession(client)
+	session, row := s.newSession(email, client)
 	user := &access.User{ID: postgres.NewID(), Email: email, CreatedAt: row.createdAt}
 	if err := s.bootstrap(ctx, user, hash, organization, row); err != nil {
 		return Session{}, nil, err
@@ -117,7 +119,7 @@ func (s *Service) Login(ctx context.Context, email, password string, client Clie
 	if err != nil {
 		return Session{}, nil, err
 	}
-	session, row := s.newSession(client)
+	session, row := s.newSession(user.Email, client)
 	var old []byte
 	if replaced.Token != "" {
 		old = s.sessionHash(replaced)
@@ -136,8 +138,8 @@ func (s *Service) authenticate(ctx context.Context, email, password string, clie
 	if err := validate.Printable("body.email", email); err != nil {
 		return account{}, err
 	}
-	subject, address := accountSubject(email), addressSubject(client.Address)
-	if err := s.enterLogin(ctx, s.now(), subject, address); err != nil {
+	subjects, err := s.admit(ctx, email, client)
+	if err != nil {
 		return account{}, err
 	}
 	user, err := s.checkPassword(ctx, email, password)
@@ -146,11 +148,14 @@ func (s *Service) authenticate(ctx context.Context, email, password string, clie
 	}
 	// The attempt was not a wrong guess, so it must not count, even if the client has disconnected.
 	settled := context.WithoutCancel(ctx)
+	settle := s.forgetLogins // who logs in is no guesser, and neither is the address
 	if err != nil {
-		return account{}, errors.Join(err, s.takeLoginBack(settled, subject), s.takeLoginBack(settled, address))
+		settle = s.takeLoginBack
 	}
-	// Other attempts of the address still count. An attacker could otherwise reset them with a login to an own account.
-	if err := errors.Join(s.forgetLogins(settled, subject), s.takeLoginBack(settled, address)); err != nil {
+	for _, sub := range subjects {
+		err = errors.Join(err, settle(settled, sub))
+	}
+	if err != nil {
 		return account{}, err
 	}
 	return user, nil
@@ -261,11 +266,14 @@ func open(ctx context.Context, tx postgres.DB, user uuid.UUID, session newSessio
 	return err
 }
 
-func (s *Service) newSession(client Client) (Session, newSession) {
+func (s *Service) newSession(email string, client Client) (Session, newSession) {
 	token, now := newToken(), s.now()
-	expires := now.Add(SessionLifetime)
-	return Session{Token: token, ExpiresAt: expires},
-		newSession{hash: s.sessionHash(Presented{token, client.Secret}), createdAt: now, expiresAt: expires, client: client}
+	session := Session{Token: token, ExpiresAt: now.Add(SessionLifetime)}
+	if client.Secret != "" {
+		session.Device = s.newDevice(email)
+	}
+	return session,
+		newSession{hash: s.sessionHash(Presented{token, client.Secret}), createdAt: now, expiresAt: session.ExpiresAt, client: client}
 }
 
 // newToken returns a secret of 256 random bits for a cookie or a link.

@@ -2,6 +2,8 @@ package identity
 
 import (
 	"context"
+	"crypto/hmac"
+	"encoding/base64"
 	"net/netip"
 	"slices"
 	"strings"
@@ -21,8 +23,10 @@ type pace struct {
 }
 
 var (
-	// accountPace has a short maximum, because anyone can delay the logins of a user.
+	// accountPace has a short maximum, because anyone can delay the logins of a user from browsers that are new to the account.
 	accountPace = pace{free: 5, maxWait: 30 * time.Second}
+	// devicePace is of a browser that has logged in to the account before.
+	devicePace = accountPace
 	// addressPace allows for many users behind one address.
 	addressPace = pace{free: 20, maxWait: 10 * time.Minute}
 )
@@ -39,7 +43,7 @@ func (p pace) wait(attempts int) time.Duration {
 	return min(time.Second<<min(over, 30), p.maxWait)
 }
 
-// subject is an account or a network address whose login attempts are counted.
+// subject is an account, a network address or a browser whose login attempts are counted.
 type subject struct {
 	key  string
 	pace pace
@@ -53,18 +57,63 @@ func accountSubject(email string) subject {
 }
 
 // addressSubject returns the subject of a network address. An IPv6 /64 is one subject, because one host commonly
-// owns it.
-func addressSubject(addr netip.Addr) subject {
+// owns it. Loopback is none: all programs and people of the machine have it.
+func addressSubject(addr netip.Addr) (sub subject, ok bool) {
 	addr = addr.Unmap().WithZone("")
 	if !addr.IsValid() {
-		return subject{key: "address:unknown", pace: addressPace}
+		return subject{key: "address:unknown", pace: addressPace}, true
+	}
+	if addr.IsLoopback() {
+		return subject{}, false
 	}
 	bits := 32
 	if addr.Is6() {
 		bits = 64
 	}
 	network := netip.PrefixFrom(addr, bits).Masked()
-	return subject{key: "address:" + network.String(), pace: addressPace}
+	return subject{key: "address:" + network.String(), pace: addressPace}, true
+}
+
+// newDevice returns a token for a browser that has logged in to the account. It proves only that, so it does not expire.
+func (s *Service) newDevice(email string) string {
+	name := newToken()
+	return name + "." + s.deviceSignature(name, email)
+}
+
+func (s *Service) deviceSignature(name, email string) string {
+	return base64.RawURLEncoding.EncodeToString(s.tokenHash("device " + name + " of " + strings.ToLower(email)))
+}
+
+// deviceSubject returns the subject of a browser that has logged in to the account before.
+func (s *Service) deviceSubject(token, email string) (sub subject, ok bool) {
+	name, signature, _ := strings.Cut(token, ".")
+	if !hmac.Equal([]byte(signature), []byte(s.deviceSignature(name, email))) {
+		return subject{}, false
+	}
+	return subject{key: "device:" + name, pace: devicePace}, true
+}
+
+// admit admits and counts a login attempt, and returns what it counts for. Browsers that have logged in to the account before have an
+// allowance of their own, so that nobody else can keep its owner out. When it is used up they are as unknown as others.
+func (s *Service) admit(ctx context.Context, email string, client Client) ([]subject, error) {
+	now := s.now()
+	var exhausted error
+	if device, ok := s.deviceSubject(client.Device, email); ok {
+		err := s.enterLogin(ctx, now, device)
+		if !problem.Is(err, problem.RateLimited) {
+			return []subject{device}, err
+		}
+		exhausted = err
+	}
+	unknown := []subject{accountSubject(email)}
+	if address, ok := addressSubject(client.Address); ok {
+		unknown = append(unknown, address)
+	}
+	err := s.enterLogin(ctx, now, unknown...)
+	if problem.Is(err, problem.RateLimited) && exhausted != nil && problem.Of(exhausted).RetryAfter < problem.Of(err).RetryAfter {
+		return nil, exhausted
+	}
+	return unknown, err
 }
 
 // throttled returns the error for a login attempt that must wait.

@@ -18,11 +18,11 @@ const (
 	Password = "correct horse battery"
 )
 
-// SessionOf returns the token of the session that an answer begins.
+// SessionOf returns the token of the session that an answer begins. A browser gets a second cookie.
 func SessionOf(t *testing.T, w *httptest.ResponseRecorder) string {
 	t.Helper()
 	cookies := w.Result().Cookies()
-	require.Len(t, cookies, 1, w.Body.String())
+	require.NotEmpty(t, cookies, w.Body.String())
 	return cookies[0].Value
 }
 

@@ -285,7 +285,7 @@ func newClickHouse() *cobra.Command {
 func newWeb() *cobra.Command {
 	return &cobra.Command{
 		Use:   "web",
-		Short: "Serve the UI and forward to the API and ingest (WEB_ADDR, UI_DIR, API_URL, INGEST_URL, COLLECTOR_HEALTH_URL, WEB_TRUSTED_PROXIES, PUBLIC_URL, ALLOWED_HOSTS)",
+		Short: "Serve the UI and forward to the API and ingest (WEB_ADDR, UI_DIR, API_URL, INGEST_URL, COLLECTOR_HEALTH_URL, WEB_TRUSTED_PROXIES, WEB_SECRET, PUBLIC_URL, ALLOWED_HOSTS)",
 		Args:  cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
 			api, err := parseURL("API_URL")
@@ -313,9 +313,15 @@ func newWeb() *cobra.Command {
 				return err
 			}
 			handler := web.NewHandler(web.Config{
-				API: api, Ingest: ingest, Collector: collector, UI: os.Getenv("UI_DIR"), TrustedProxies: proxies, Hosts: hosts,
+				API: api, Ingest: ingest, Collector: collector, UI: os.Getenv("UI_DIR"), TrustedProxies: proxies,
+				Secret: os.Getenv("WEB_SECRET"), Hosts: hosts,
 			})
-			return web.Serve(ctx, os.Getenv("WEB_ADDR"), handler, newLogger())
+			log := newLogger()
+			if proxies.LackProxy(os.Getenv("PUBLIC_URL")) {
+				log.WarnContext(ctx, "PUBLIC_URL is https, but WEB_TRUSTED_PROXIES names no proxy: all people seem to have one address, so that "+
+					"wrong passwords of some delay the logins of others, and the session cookie is not marked Secure. Set it to the addresses that the proxy connects from")
+			}
+			return web.Serve(ctx, os.Getenv("WEB_ADDR"), handler, log)
 		},
 	}
 }

@@ -3,6 +3,7 @@ package up
 import (
 	"cmp"
 	"context"
+	"crypto/rand"
 	"errors"
 	"fmt"
 	"net/http"
@@ -46,9 +47,11 @@ type plan struct {
 	ports         layout.Ports
 	log           *journal.Journal
 	sessionSecret string
-	postgres      engine.Postgres
-	stores        migrate.Stores
-	passwords     credentials.Credentials
+	// webSecret proves to the API and the collector that requests come from web. It changes with each start.
+	webSecret string
+	postgres  engine.Postgres
+	stores    migrate.Stores
+	passwords credentials.Credentials
 }
 
 func newPlan(o Options, log *journal.Journal) (*plan, error) {
@@ -62,7 +65,7 @@ func newPlan(o Options, log *journal.Journal) (*plan, error) {
 	}
 	p := &plan{
 		self: self, tree: o.Tree, data: o.DataDir, ports: o.Ports, log: log, passwords: passwords,
-		sessionSecret: cmp.Or(os.Getenv("SESSION_SECRET"), passwords.SessionSecret),
+		sessionSecret: cmp.Or(os.Getenv("SESSION_SECRET"), passwords.SessionSecret), webSecret: rand.Text(),
 		postgres: engine.Postgres{
 			Home:     engine.Folder(o.Tree.Engines()).Postgres(),
 			DataDir:  filepath.Join(o.DataDir, "postgres"),
@@ -138,6 +141,7 @@ func (p *plan) collectorProcess() supervisor.Process {
 			"OTLP_GRPC_ADDR="+p.ports.OTLPGRPC.Addr(),
 			"OTLP_HTTP_ADDR="+p.ports.OTLPHTTP.Addr(),
 			"HEALTH_ADDR="+p.ports.CollectorHealth.Addr(),
+			"WEB_SECRET="+p.webSecret,
 			"METRICS_HOST=127.0.0.1",
 			"METRICS_PORT="+strconv.Itoa(p.ports.CollectorMetrics.Number),
 			"KAFKA_BROKERS="+p.stores.KafkaBrokers,
@@ -174,6 +178,7 @@ func (p *plan) controlPlaneProcess() supervisor.Process {
 			"CLICKHOUSE_URL="+p.stores.ClickHouseURL,
 			"SESSION_SECRET="+p.sessionSecret,
 			"SETUP_TOKEN="+os.Getenv("SETUP_TOKEN"),
+			"WEB_SECRET="+p.webSecret,
 			"INGEST_URL=http://"+p.ports.Ingest.Addr(),
 			// A model server of one's own is usually on the same machine.
 			"PROVIDER_PRIVATE_ADDRESSES="+orUnset("PROVIDER_PRIVATE_ADDRESSES", "loopback"),
@@ -198,6 +203,7 @@ func (p *plan) webProcess() supervisor.Process {
 			"INGEST_URL=http://"+p.ports.Ingest.Addr(),
 			"COLLECTOR_HEALTH_URL=http://"+p.ports.CollectorHealth.Addr(),
 			"UI_DIR="+p.tree.UI(),
+			"WEB_SECRET="+p.webSecret, "WEB_TRUSTED_PROXIES="+os.Getenv("WEB_TRUSTED_PROXIES"),
 			// The same values as the control plane's, from our own environment.
 			"PUBLIC_URL="+os.Getenv("PUBLIC_URL"), "ALLOWED_HOSTS="+os.Getenv("ALLOWED_HOSTS"),
 		),

@@ -16,20 +16,24 @@ import (
 // retryAfter is how long a client should wait while a backend is unavailable, in seconds.
 const retryAfter = "2"
 
+// secretHeader has the secret of web.
+const secretHeader = "Looptrace-Web-Secret"
+
 // statusClientGone is the same as in ingest and the API, for answers that nobody reads.
 const statusClientGone = 499
 
 const resourcePolicy = "Cross-Origin-Resource-Policy"
 
 // newProxy forwards to the named backend, streaming in both directions. It keeps the browser's Host header, because the API
-// compares it with Origin. It drops forwarding headers, except those of a trusted proxy.
-func newProxy(name string, target *url.URL, trusted TrustedProxies) http.Handler {
+// compares it with Origin. It drops forwarding headers, except those of a trusted proxy, and says with its secret that they are its own.
+func newProxy(name string, target *url.URL, c Config) http.Handler {
 	return &httputil.ReverseProxy{
 		Rewrite: func(p *httputil.ProxyRequest) {
 			p.SetURL(target)
 			p.Out.Host = p.In.Host
 			p.SetXForwarded()
-			trusted.forward(p)
+			c.TrustedProxies.forward(p)
+			p.Out.Header.Set(secretHeader, c.Secret)
 		},
 		Transport: livingTransport{backend: newLiveness(target), RoundTripper: &http.Transport{
 			DialContext:         (&net.Dialer{Timeout: 2 * time.Second}).DialContext,

@@ -32,6 +32,12 @@ func ParseTrustedProxies(text string) (TrustedProxies, error) {
 	return trusted, nil
 }
 
+// LackProxy reports whether people use the public address through a proxy that is not named: without TLS of its own, web
+// is behind one.
+func (t TrustedProxies) LackProxy(publicURL string) bool {
+	return len(t) == 0 && strings.HasPrefix(publicURL, "https:")
+}
+
 func (t TrustedProxies) contains(addr netip.Addr) bool {
 	return slices.ContainsFunc(t, func(p netip.Prefix) bool { return p.Contains(addr.Unmap()) })
 }

@@ -3,6 +3,7 @@ package web_test
 import (
 	"net/http"
 	"net/http/httptest"
+	"net/url"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -57,5 +58,34 @@ func TestParseTrustedProxies(t *testing.T) {
 	for _, text := range []string{"proxy.example.com", "10.0.0.0/33", "10.0.0"} {
 		_, err := web.ParseTrustedProxies("10.0.0.1," + text)
 		require.ErrorContains(t, err, text)
+	}
+}
+
+func TestUnnamedProxyIsNoticed(t *testing.T) {
+	t.Parallel()
+	named, err := web.ParseTrustedProxies("10.0.0.7")
+	require.NoError(t, err)
+	assert.True(t, web.TrustedProxies(nil).LackProxy("https://looptrace.example.com"))
+	assert.False(t, named.LackProxy("https://looptrace.example.com"))
+	assert.False(t, web.TrustedProxies(nil).LackProxy("http://127.0.0.1:7090"))
+	assert.False(t, web.TrustedProxies(nil).LackProxy(""))
+}
+
+// Any program can reach the port of the API: web proves itself, and passes on no proof of others.
+func TestWebProvesItself(t *testing.T) {
+	t.Parallel()
+	sent := make(chan string, 1)
+	target := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { sent <- r.Header.Get("Looptrace-Web-Secret") }))
+	t.Cleanup(target.Close)
+	address, err := url.Parse(target.URL)
+	require.NoError(t, err)
+	for _, secret := range []string{"proof", ""} {
+		handler := web.NewHandler(web.Config{API: address, Ingest: address, UI: uiDir(t), Secret: secret})
+		for _, path := range []string{"/v1/me", "/v1/traces"} {
+			request := httptest.NewRequestWithContext(t.Context(), http.MethodPost, path, http.NoBody)
+			request.Header.Set("Looptrace-Web-Secret", "a client's")
+			handler.ServeHTTP(httptest.NewRecorder(), request)
+			assert.Equal(t, secret, <-sent, path)
+		}
 	}
 }

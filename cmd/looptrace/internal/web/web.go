@@ -25,6 +25,8 @@ type Config struct {
 	UI string
 	// TrustedProxies are the proxies whose X-Forwarded-For and X-Forwarded-Proto are used.
 	TrustedProxies TrustedProxies
+	// Secret proves to the API and to ingest that requests come from web; empty for none.
+	Secret string
 	// Hosts are the valid Host headers of requests for the UI.
 	Hosts allowedhost.List
 }
@@ -61,7 +63,7 @@ func NewHandler(c Config) http.Handler {
 	registry := prometheus.NewRegistry()
 	registry.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	m := newMetrics(registry)
-	ui, api, ingest := m.observe("ui", checkHost(c.Hosts, newFiles(c.UI))), m.observe("api", newProxy("The API", c.API, c.TrustedProxies)), m.observe("ingest", newProxy("Ingest", c.Ingest, c.TrustedProxies))
+	ui, api, ingest := m.observe("ui", checkHost(c.Hosts, newFiles(c.UI))), m.observe("api", newProxy("The API", c.API, c)), m.observe("ingest", newProxy("Ingest", c.Ingest, c))
 
 	mux := http.NewServeMux()
 	mux.Handle("POST "+runsPath, ingest)
