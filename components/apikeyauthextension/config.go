@@ -18,6 +18,8 @@ type Config struct {
 	DatabaseURL configopaque.String `mapstructure:"database_url"`
 	// RequiredScope is the scope that a key needs. Others are refused with 403.
 	RequiredScope string `mapstructure:"required_scope"`
+	// WebSecret is what web proves itself with. It is believed about the addresses of clients that it forwards.
+	WebSecret configopaque.String `mapstructure:"web_secret"`
 	// Cache configures the cache of keys.
 	Cache CacheConfig `mapstructure:"cache"`
 

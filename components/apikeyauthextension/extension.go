@@ -2,6 +2,8 @@ package apikeyauthextension
 
 import (
 	"context"
+	"crypto/subtle"
+	"net/netip"
 	"net/textproto"
 	"strings"
 	"sync"
@@ -156,8 +158,29 @@ func (a *apiKeyAuth) authenticate(ctx context.Context, headers map[string][]stri
 	if refused := e.record.judge(key, now); refused != nil {
 		return nil, refused
 	}
-	a.keeper.noteUse(e, now)
+	a.keeper.noteUse(e, now, a.clientOf(ctx, headers))
 	return e.record.auth, nil
+}
+
+// clientOf returns the address of the client. Web, which proves itself with its secret, says for whom it forwards.
+func (a *apiKeyAuth) clientOf(ctx context.Context, headers map[string][]string) netip.Addr {
+	proof := header(headers, "Looptrace-Web-Secret")
+	if secret := string(a.cfg.WebSecret); secret != "" && len(proof) == 1 && subtle.ConstantTimeCompare([]byte(proof[0]), []byte(secret)) == 1 {
+		if told := header(headers, "X-Forwarded-For"); len(told) == 1 {
+			if addr, err := netip.ParseAddr(told[0]); err == nil {
+				return addr
+			}
+		}
+	}
+	peer := client.FromContext(ctx).Addr
+	if peer == nil {
+		return netip.Addr{}
+	}
+	if addr, err := netip.ParseAddrPort(peer.String()); err == nil {
+		return addr.Addr()
+	}
+	addr, _ := netip.ParseAddr(peer.String()) // without a port over HTTP; the zero address is "unknown"
+	return addr
 }
 
 // unlessGuarded refuses what the middleware should answer if no receiver has listed it.

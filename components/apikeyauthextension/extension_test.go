@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"hash/crc32"
 	"math/big"
+	"net"
+	"net/netip"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -566,26 +568,60 @@ func TestLastUseIsNotedOnceAMinute(t *testing.T) {
 		require.NoError(t, db.pool.QueryRow(t.Context(), "SELECT last_used_at FROM api_keys WHERE public_id = $1", key.PublicID()).Scan(&at))
 		return at
 	}
-	use := func(at time.Time) {
+	lastAddress := func() (from *string) {
+		require.NoError(t, db.pool.QueryRow(t.Context(), "SELECT host(last_used_ip) FROM api_keys WHERE public_id = $1", key.PublicID()).Scan(&from))
+		return from
+	}
+	use := func(at time.Time, from netip.Addr) {
 		e, err := a.keeper.find(t.Context(), key.PublicID(), time.Now())
 		require.NoError(t, err)
-		a.keeper.noteUse(e, at)
+		a.keeper.noteUse(e, at, from)
 		a.keeper.writeUses(t.Context())
 	}
 	require.Nil(t, lastUsed())
 	first := time.Now()
-	use(first)
+	use(first, netip.MustParseAddr("::ffff:192.0.2.1"))
 	require.WithinDuration(t, first, *lastUsed(), time.Millisecond)
-	use(first.Add(59 * time.Second))
+	require.Equal(t, "192.0.2.1", *lastAddress())
+	use(first.Add(59*time.Second), netip.MustParseAddr("192.0.2.2"))
 	require.WithinDuration(t, first, *lastUsed(), time.Millisecond)
-	use(first.Add(61 * time.Second))
+	require.Equal(t, "192.0.2.1", *lastAddress())
+	use(first.Add(61*time.Second), netip.Addr{})
 	require.WithinDuration(t, first.Add(61*time.Second), *lastUsed(), time.Millisecond)
+	require.Nil(t, lastAddress(), "unknown")
 
 	// A different collector, whose cache does not know of this use, must not store an earlier time.
 	other := start(t, db.url, nil)
 	require.Equal(t, "ok", stateOf(t.Context(), other, key))
 	other.keeper.writeUses(t.Context())
 	require.WithinDuration(t, first.Add(61*time.Second), *lastUsed(), time.Millisecond)
+}
+
+func TestAddressOfAUse(t *testing.T) {
+	t.Parallel()
+	tcp := func(text string) net.Addr { return net.TCPAddrFromAddrPort(netip.MustParseAddrPort(text)) }
+	const proof, forwarded = "Looptrace-Web-Secret", "X-Forwarded-For"
+	for name, test := range map[string]struct {
+		peer    net.Addr
+		headers map[string][]string
+		want    string
+	}{
+		"a client":                {tcp("192.0.2.1:4000"), nil, "192.0.2.1"},
+		"HTTP, without a port":    {&net.IPAddr{IP: net.ParseIP("2001:db8::1")}, nil, "2001:db8::1"},
+		"unknown":                 {nil, nil, "invalid IP"},
+		"web":                     {tcp("127.0.0.1:4000"), map[string][]string{proof: {"proof"}, forwarded: {"192.0.2.1"}}, "192.0.2.1"},
+		"web, which knows nobody": {tcp("127.0.0.1:4000"), map[string][]string{proof: {"proof"}}, "127.0.0.1"},
+		"who claims to be web":    {tcp("127.0.0.1:4000"), map[string][]string{proof: {"guess"}, forwarded: {"192.0.2.1"}}, "127.0.0.1"},
+		"who claims an address":   {tcp("127.0.0.1:4000"), map[string][]string{forwarded: {"192.0.2.1"}}, "127.0.0.1"},
+	} {
+		a := &apiKeyAuth{cfg: &Config{WebSecret: "proof"}}
+		ctx := client.NewContext(t.Context(), client.Info{Addr: test.peer})
+		assert.Equal(t, test.want, a.clientOf(ctx, test.headers).String(), name)
+	}
+	// Without a secret nobody is web.
+	ctx := client.NewContext(t.Context(), client.Info{Addr: tcp("127.0.0.1:4000")})
+	none := (&apiKeyAuth{cfg: &Config{}}).clientOf(ctx, map[string][]string{proof: {""}, forwarded: {"192.0.2.1"}})
+	assert.Equal(t, "127.0.0.1", none.String())
 }
 
 func TestLastUseIsWrittenAtShutdown(t *testing.T) {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/netip"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -57,7 +58,7 @@ type keeper struct {
 	kick chan struct{}
 
 	mu   sync.Mutex
-	uses map[string]time.Time // by key id, not yet written
+	uses map[string]use // by key id, not yet written
 }
 
 func newKeeper(
@@ -76,7 +77,7 @@ func newKeeper(
 		telemetry:   telemetry,
 		report:      report,
 		kick:        make(chan struct{}, 1),
-		uses:        map[string]time.Time{},
+		uses:        map[string]use{},
 	}
 	k.loader = newLoader(k.lookUp)
 	return k, nil
@@ -115,14 +116,14 @@ func (k *keeper) fresh(e *entry, now time.Time) bool {
 }
 
 // noteUse notes a use of the key, at most once a minute.
-func (k *keeper) noteUse(e *entry, now time.Time) {
+func (k *keeper) noteUse(e *entry, now time.Time, from netip.Addr) {
 	noted, at := e.notedAt.Load(), k.cache.since(now)
 	if noted > at-noteOncePer.Nanoseconds() || !e.notedAt.CompareAndSwap(noted, at) {
 		return
 	}
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	k.uses[e.record.id] = now
+	k.uses[e.record.id] = use{at: now, from: from}
 }
 
 // lookUp asks the store for keys that requests wait for.
@@ -247,7 +248,7 @@ func (k *keeper) writeUses(ctx context.Context) {
 	}
 	k.mu.Lock()
 	uses := k.uses
-	k.uses = map[string]time.Time{}
+	k.uses = map[string]use{}
 	k.mu.Unlock()
 	if len(uses) == 0 {
 		return

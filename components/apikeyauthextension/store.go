@@ -4,6 +4,7 @@ import (
 	"context"
 	_ "embed"
 	"fmt"
+	"net/netip"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -54,15 +55,27 @@ func (s *store) find(ctx context.Context, publicIDs []string) (map[string]*recor
 	return found, nil
 }
 
-// noteUse stores when keys were last used, unless a later or almost equal time is stored already.
-func (s *store) noteUse(ctx context.Context, usedAt map[string]time.Time) error {
-	ids := make([]string, 0, len(usedAt))
-	times := make([]time.Time, 0, len(usedAt))
-	for id, at := range usedAt {
-		ids = append(ids, id)
-		times = append(times, at)
+// use is a use of a key.
+type use struct {
+	at time.Time
+	// from is the client's address, or the zero address.
+	from netip.Addr
+}
+
+// noteUse stores the last uses of keys by key id, unless a later or almost equal time is stored already.
+func (s *store) noteUse(ctx context.Context, uses map[string]use) error {
+	ids := make([]string, 0, len(uses))
+	times := make([]time.Time, 0, len(uses))
+	addresses := make([]*string, 0, len(uses))
+	for id, u := range uses {
+		var address *string
+		if u.from.IsValid() {
+			text := u.from.Unmap().WithZone("").String()
+			address = &text
+		}
+		ids, times, addresses = append(ids, id), append(times, u.at), append(addresses, address)
 	}
-	if _, err := s.pool.Exec(ctx, noteUseSQL, pgx.NamedArgs{"ids": ids, "times": times}); err != nil {
+	if _, err := s.pool.Exec(ctx, noteUseSQL, pgx.NamedArgs{"ids": ids, "times": times, "addresses": addresses}); err != nil {
 		return fmt.Errorf("store the last use of keys: %w", err)
 	}
 	return nil

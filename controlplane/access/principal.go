@@ -65,13 +65,17 @@ type User struct {
 
 // Key describes a project key. It does not contain the secret.
 type Key struct {
-	ID         uuid.UUID
-	ProjectID  uuid.UUID
-	Name       string
-	PublicID   string
-	Scopes     []string
-	CreatedAt  time.Time
+	ID        uuid.UUID
+	ProjectID uuid.UUID
+	Name      string
+	PublicID  string
+	Scopes    []string
+	CreatedAt time.Time
+	// CreatedBy is the email address of the user who created it, nil for another key and a deleted account.
+	CreatedBy  *string
 	LastUsedAt *time.Time
+	// LastUsedIP is the address of that use.
+	LastUsedIP *string `db:"last_used_ip"`
 	ExpiresAt  *time.Time
 	RevokedAt  *time.Time
 }

@@ -24,6 +24,7 @@ import (
 func (a *api) authenticate(c *gin.Context) {
 	request := callOf(c.Request.Context())
 	credential := credentialOf(c.Request, request.session)
+	credential.Address = request.client.Address
 	principal, err := a.identity.Resolve(c.Request.Context(), credential)
 	if err != nil {
 		a.fail(c, err)

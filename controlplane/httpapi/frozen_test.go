@@ -183,6 +183,7 @@ func TestFrozenStores(t *testing.T) {
 		{path: "/v1/workspaces"},
 		{path: workspace},
 		{path: "/v1/members" + ofOrganization},
+		{path: "/v1/members/" + e.UserID(t, apitest.Email).String() + "/keys" + ofOrganization},
 		{path: "/v1/invitations" + ofOrganization},
 		{path: "/v1/invitations/" + invitation.Id.String()},
 		{path: "/v1/projects"},

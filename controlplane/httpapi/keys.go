@@ -93,7 +93,7 @@ func keyLocation(k access.Key) *string {
 func keyOf(k access.Key) contract.Key {
 	return contract.Key{
 		Id: k.ID, ProjectId: k.ProjectID, Name: k.Name, PublicId: k.PublicID, Scopes: scopesOf(k.Scopes),
-		CreatedAt: k.CreatedAt.UTC(), LastUsedAt: utc(k.LastUsedAt), ExpiresAt: utc(k.ExpiresAt), RevokedAt: utc(k.RevokedAt),
+		CreatedAt: k.CreatedAt.UTC(), CreatedBy: k.CreatedBy, LastUsedAt: utc(k.LastUsedAt), LastUsedIp: k.LastUsedIP, ExpiresAt: utc(k.ExpiresAt), RevokedAt: utc(k.RevokedAt),
 	}
 }
 
@@ -101,7 +101,7 @@ func keyWithSecretOf(k access.Key, minted apikey.Key) contract.KeyWithSecret {
 	shown := keyOf(k)
 	return contract.KeyWithSecret{
 		Id: shown.Id, ProjectId: shown.ProjectId, Name: shown.Name, PublicId: shown.PublicId, Scopes: shown.Scopes,
-		CreatedAt: shown.CreatedAt, LastUsedAt: shown.LastUsedAt, ExpiresAt: shown.ExpiresAt, RevokedAt: shown.RevokedAt,
+		CreatedAt: shown.CreatedAt, CreatedBy: shown.CreatedBy, LastUsedAt: shown.LastUsedAt, LastUsedIp: shown.LastUsedIp, ExpiresAt: shown.ExpiresAt, RevokedAt: shown.RevokedAt,
 		Key: minted.Reveal(),
 	}
 }

@@ -36,9 +36,23 @@ func (h memberHandlers) SetMemberRole(ctx context.Context, req contract.SetMembe
 	return contract.SetMemberRole200JSONResponse(memberOf(&m)), nil
 }
 
+// ListMemberKeys lists the keys of a member that work.
+func (h memberHandlers) ListMemberKeys(ctx context.Context, req contract.ListMemberKeysRequestObject) (contract.ListMemberKeysResponseObject, error) {
+	page := pageOf(req.Params.Limit, req.Params.Offset)
+	list, more, err := h.identity.MemberKeys(ctx, grantOf(ctx), req.MemberId, page)
+	if err != nil {
+		return nil, err
+	}
+	data := make([]contract.Key, len(list))
+	for i, k := range list {
+		data[i] = keyOf(k)
+	}
+	return contract.ListMemberKeys200JSONResponse{Data: data, Limit: page.Limit, Offset: page.Offset, HasMore: more}, nil
+}
+
 // RemoveMember removes a member from an organization or a workspace.
 func (h memberHandlers) RemoveMember(ctx context.Context, req contract.RemoveMemberRequestObject) (contract.RemoveMemberResponseObject, error) {
-	if err := h.identity.Remove(ctx, grantOf(ctx), req.MemberId); err != nil {
+	if err := h.identity.Remove(ctx, grantOf(ctx), req.MemberId, req.Params.RevokeKeys != nil && *req.Params.RevokeKeys); err != nil {
 		return nil, err
 	}
 	return contract.RemoveMember204Response{}, nil

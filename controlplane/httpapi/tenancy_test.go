@@ -147,6 +147,7 @@ func TestOtherTenantsSeeNothing(t *testing.T) {
 	type request struct{ method, route, query string }
 	queries := map[string]string{
 		"DELETE /v1/members/:member_id":                                  "?organization_id=:organization_id",
+		"GET /v1/members/:member_id/keys":                                "?organization_id=:organization_id",
 		"DELETE /v1/eval-runs/:eval_run_id/items/:dataset_item_id/label": "?panel=right&repeat=1",
 		"PUT /v1/agent/failed-runs/:fingerprint/state":                   "?project_id=:project_id",
 		"DELETE /v1/projects/:project_id":                                "?confirm=mine",

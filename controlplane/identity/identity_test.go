@@ -295,6 +295,38 @@ func TestKeyUseIsNotedOnceAMinute(t *testing.T) {
 	assert.Equal(t, first.Add(time.Minute), lastUsed())
 }
 
+func TestKeyNamesItsCreatorAndLastAddress(t *testing.T) {
+	t.Parallel()
+	e := apitest.New(t)
+	session, project := e.SetUp(t)
+	minted := e.Mint(t, session, project.Id, contract.ScopeAdmin)
+	assert.Equal(t, apitest.Email, *minted.CreatedBy)
+	assert.Nil(t, minted.LastUsedIp)
+	stored := func() contract.Key {
+		path := "/v1/keys?project_id=" + project.Id.String()
+		list := apitest.Must[contract.KeyPage](t, e.Do(t, http.MethodGet, path, nil, apitest.Cookie(session)), http.StatusOK).Data
+		one := apitest.Must[contract.Key](t, e.Do(t, http.MethodGet, "/v1/keys/"+minted.Id.String(), nil, apitest.Cookie(session)), http.StatusOK)
+		assert.Contains(t, list, one)
+		return one
+	}
+	assert.Equal(t, apitest.Email, *stored().CreatedBy)
+	me := apitest.Must[contract.Me](t, e.Do(t, http.MethodGet, "/v1/me", nil, apitest.Bearer(minted.Key), from("198.51.100.9")), http.StatusOK)
+	assert.Equal(t, apitest.Email, *me.Key.CreatedBy)
+	assert.Equal(t, "198.51.100.9", *stored().LastUsedIp)
+	e.Do(t, http.MethodGet, "/v1/me", nil, apitest.Bearer(minted.Key), from("198.51.100.10"))
+	assert.Equal(t, "198.51.100.9", *stored().LastUsedIp, "once a minute")
+	e.Clock.Advance(time.Minute)
+	e.Do(t, http.MethodGet, "/v1/me", nil, apitest.Bearer(minted.Key), from("2001:db8::7"))
+	assert.Equal(t, "2001:db8::7", *stored().LastUsedIp)
+
+	body := contract.KeyCreate{ProjectId: project.Id, Name: "of a key", Scopes: []contract.Scope{contract.ScopeRunsRead}}
+	ofKey := apitest.Must[contract.KeyWithSecret](t, e.Do(t, http.MethodPost, "/v1/keys", body, apitest.Bearer(minted.Key)), http.StatusCreated)
+	assert.Nil(t, ofKey.CreatedBy)
+	other := e.AddMember(t, "bob@example.com", "admin", project.OrganizationId)
+	rotated := apitest.Must[contract.KeyWithSecret](t, e.Do(t, http.MethodPost, "/v1/keys/"+minted.Id.String()+"/_actions/rotate", nil, apitest.Cookie(other)), http.StatusCreated)
+	assert.Equal(t, "bob@example.com", *rotated.CreatedBy, "who has the new secret")
+}
+
 func TestKeyExpires(t *testing.T) {
 	t.Parallel()
 	e := apitest.New(t)

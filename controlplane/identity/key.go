@@ -3,6 +3,7 @@ package identity
 import (
 	"context"
 	"errors"
+	"net/netip"
 	"slices"
 	"time"
 
@@ -41,7 +42,7 @@ type presentedRow struct {
 }
 
 // resolveKey reads the key from the database on every call, so that a revocation takes effect at once.
-func (s *Service) resolveKey(ctx context.Context, text string) (*access.Principal, error) {
+func (s *Service) resolveKey(ctx context.Context, text string, from netip.Addr) (*access.Principal, error) {
 	presented, err := apikey.Parse(text)
 	if err != nil {
 		return nil, ErrUnauthenticated
@@ -61,7 +62,9 @@ func (s *Service) resolveKey(ctx context.Context, text string) (*access.Principa
 		return nil, ErrKeyExpired
 	}
 	if row.LastUsedAt == nil || now.Sub(*row.LastUsedAt) >= lastUsedPrecision {
-		if _, err := s.db.Exec(ctx, "note use of key", pgx.NamedArgs{"id": row.ID, "now": now, "before": now.Add(-lastUsedPrecision)}); err != nil {
+		if _, err := s.db.Exec(ctx, "note use of key", pgx.NamedArgs{
+			"id": row.ID, "now": now, "ip": stored(from), "before": now.Add(-lastUsedPrecision),
+		}); err != nil {
 			return nil, err
 		}
 	}
@@ -130,6 +133,9 @@ func (s *Service) mint(ctx context.Context, db postgres.DB, grant access.Grant, 
 	key := access.Key{
 		ID: postgres.NewID(), ProjectID: like.ProjectID, Name: like.Name, PublicID: minted.PublicID(),
 		Scopes: like.Scopes, CreatedAt: now, ExpiresAt: like.ExpiresAt,
+	}
+	if user := grant.Principal.User; user != nil {
+		key.CreatedBy = &user.Email
 	}
 	_, err := db.Exec(ctx, "create key", pgx.NamedArgs{
 		"id": key.ID, "project": key.ProjectID, "name": key.Name, "public_id": key.PublicID, "secret_sha256": hash[:],

@@ -241,6 +241,51 @@ func TestMemberRoles(t *testing.T) {
 	assert.Zero(t, e.Count(t, "SELECT count(*) FROM workspace_members"))
 }
 
+// Keys outlive the role of who made them: an admin sees which ones, and can revoke them with the removal.
+func TestKeysOfARemovedMember(t *testing.T) {
+	t.Parallel()
+	e := apitest.New(t)
+	owner, project := e.SetUp(t)
+	admin := e.AddMember(t, "admin@example.com", "admin", project.OrganizationId)
+	e.Exec(t, `INSERT INTO workspace_members (workspace_id, user_id, role) VALUES ($1, $2, 'admin')`, project.WorkspaceId, e.UserID(t, "admin@example.com"))
+	viewer := e.AddMember(t, "viewer@example.com", "viewer", project.OrganizationId)
+	body := map[string]any{"organization_id": project.OrganizationId, "name": "Other"}
+	workspace := apitest.Must[contract.Workspace](t, e.Do(t, http.MethodPost, "/v1/workspaces", body, apitest.Cookie(owner)), http.StatusCreated)
+	beside := e.CreateProject(t, owner, workspace.Id, "Beside")
+	ofOwner := e.Mint(t, owner, project.Id, contract.ScopeRunsRead)
+	here, there := e.Mint(t, admin, project.Id, contract.ScopeRunsRead), e.Mint(t, admin, beside.Id, contract.ScopeRunsRead)
+	gone := e.Mint(t, admin, project.Id, contract.ScopeRunsRead)
+	require.Equal(t, http.StatusNoContent, e.Do(t, http.MethodDelete, "/v1/keys/"+gone.Id.String(), nil, apitest.Cookie(owner)).Code)
+
+	member := "/v1/members/" + e.UserID(t, "admin@example.com").String()
+	inOrganization, inWorkspace := "?organization_id="+project.OrganizationId.String(), "?workspace_id="+project.WorkspaceId.String()
+	names := func(session, in string) (ids []uuid.UUID) {
+		for _, key := range apitest.Must[contract.KeyPage](t, e.Do(t, http.MethodGet, member+"/keys"+in, nil, apitest.Cookie(session)), http.StatusOK).Data {
+			ids = append(ids, key.Id)
+		}
+		return ids
+	}
+	assert.Equal(t, []uuid.UUID{there.Id, here.Id}, names(owner, inOrganization))
+	assert.Equal(t, []uuid.UUID{here.Id}, names(owner, inWorkspace))
+	assert.Equal(t, http.StatusForbidden, e.Do(t, http.MethodGet, member+"/keys"+inOrganization, nil, apitest.Cookie(viewer)).Code)
+	e.InsertUser(t, "stranger@example.com")
+	stranger := "/v1/members/" + e.UserID(t, "stranger@example.com").String() + "/keys" + inOrganization
+	apitest.WantProblem(t, e.Do(t, http.MethodGet, stranger, nil, apitest.Cookie(owner)), http.StatusNotFound)
+
+	works := func(key contract.KeyWithSecret) bool {
+		return e.Do(t, http.MethodGet, "/v1/me", nil, apitest.Bearer(key.Key)).Code == http.StatusOK
+	}
+	remove := func(in string) {
+		require.Equal(t, http.StatusNoContent, e.Do(t, http.MethodDelete, member+in, nil, apitest.Cookie(owner)).Code)
+	}
+	remove(inWorkspace + "&revoke_keys=true")
+	assert.False(t, works(here))
+	assert.True(t, works(there), "of another workspace")
+	remove(inOrganization + "&revoke_keys=false")
+	assert.True(t, works(there), "unless asked to")
+	assert.True(t, works(ofOwner))
+}
+
 // TestAccountOfTwoOrganizations: an admin of one organization must not take over an account that has a role in another one.
 func TestAccountOfTwoOrganizations(t *testing.T) {
 	t.Parallel()

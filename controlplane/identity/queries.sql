@@ -77,25 +77,46 @@ WHERE o.id IN (
 ORDER BY o.name, o.id, w.name, w.id, p.name
 
 -- name: read key by public id
-SELECT k.id, k.project_id, k.name, k.public_id, k.scopes, k.created_at, k.last_used_at, k.expires_at, k.revoked_at, k.secret_sha256,
-	p.name AS project_name, p.sample, w.id AS workspace_id, w.name AS workspace_name, o.id AS organization_id, o.name AS organization_name
+SELECT k.id, k.project_id, k.name, k.public_id, k.scopes, k.created_at, u.email AS created_by, k.last_used_at,
+	host(k.last_used_ip) AS last_used_ip, k.expires_at, k.revoked_at, k.secret_sha256, p.name AS project_name, p.sample, w.id AS workspace_id, w.name AS workspace_name, o.id AS organization_id, o.name AS organization_name
 FROM api_keys k
 JOIN projects p ON p.id = k.project_id
 JOIN workspaces w ON w.id = p.workspace_id
 JOIN organizations o ON o.id = w.organization_id
+LEFT JOIN users u ON u.id = k.created_by
 WHERE k.public_id = @public_id
 
 -- name: note use of key
-UPDATE api_keys SET last_used_at = @now WHERE id = @id AND (last_used_at IS NULL OR last_used_at <= @before)
+UPDATE api_keys SET last_used_at = @now, last_used_ip = @ip WHERE id = @id AND (last_used_at IS NULL OR last_used_at <= @before)
 
 -- name: read key
-SELECT id, project_id, name, public_id, scopes, created_at, last_used_at, expires_at, revoked_at
-FROM api_keys WHERE id = @id AND project_id = ANY(@projects) AND NOT internal
+SELECT k.id, k.project_id, k.name, k.public_id, k.scopes, k.created_at, u.email AS created_by, k.last_used_at,
+	host(k.last_used_ip) AS last_used_ip, k.expires_at, k.revoked_at
+FROM api_keys k LEFT JOIN users u ON u.id = k.created_by
+WHERE k.id = @id AND k.project_id = ANY(@projects) AND NOT k.internal
 
 -- name: list keys
-SELECT id, project_id, name, public_id, scopes, created_at, last_used_at, expires_at, revoked_at
-FROM api_keys WHERE project_id = @project AND NOT internal
-ORDER BY created_at DESC, id DESC LIMIT @limit OFFSET @offset
+SELECT k.id, k.project_id, k.name, k.public_id, k.scopes, k.created_at, u.email AS created_by, k.last_used_at,
+	host(k.last_used_ip) AS last_used_ip, k.expires_at, k.revoked_at
+FROM api_keys k LEFT JOIN users u ON u.id = k.created_by
+WHERE k.project_id = @project AND NOT k.internal
+ORDER BY k.created_at DESC, k.id DESC LIMIT @limit OFFSET @offset
+
+-- name: list keys of member
+-- Those that work, in the projects of the organization, or with @workspace in its projects.
+SELECT k.id, k.project_id, k.name, k.public_id, k.scopes, k.created_at, u.email AS created_by, k.last_used_at,
+	host(k.last_used_ip) AS last_used_ip, k.expires_at, k.revoked_at
+FROM api_keys k JOIN users u ON u.id = k.created_by
+JOIN projects p ON p.id = k.project_id
+JOIN workspaces w ON w.id = p.workspace_id
+WHERE k.created_by = @user AND w.organization_id = @organization AND (@workspace::uuid IS NULL OR w.id = @workspace)
+	AND k.revoked_at IS NULL AND (k.expires_at IS NULL OR k.expires_at > @now)
+ORDER BY k.created_at DESC, k.id DESC LIMIT @limit OFFSET @offset
+
+-- name: revoke keys of member
+UPDATE api_keys k SET revoked_at = @now FROM projects p JOIN workspaces w ON w.id = p.workspace_id
+WHERE p.id = k.project_id AND k.created_by = @user AND w.organization_id = @organization
+	AND (@workspace::uuid IS NULL OR w.id = @workspace) AND k.revoked_at IS NULL
 
 -- name: create key
 INSERT INTO api_keys (id, project_id, name, public_id, secret_sha256, scopes, created_by, created_at, expires_at)

@@ -69,6 +69,8 @@ func (s *Service) Ping(ctx context.Context) error { return s.db.Ping(ctx) }
 type Credential struct {
 	Key     string
 	Session Presented
+	// Address is where it was presented.
+	Address netip.Addr
 }
 
 // Presented is what a request presents of a session. Cookies know no port: any server of the same host receives the
@@ -90,6 +92,15 @@ type Client struct {
 	Device string
 }
 
+// stored returns the address for a column, nil if it is unknown.
+func stored(address netip.Addr) *netip.Addr {
+	if !address.IsValid() {
+		return nil
+	}
+	address = address.Unmap().WithZone("")
+	return &address
+}
+
 func (c Client) userAgent() string {
 	const maxBytes = 500
 	return strings.ToValidUTF8(c.UserAgent[:min(len(c.UserAgent), maxBytes)], "")
@@ -100,7 +111,7 @@ func (c Client) userAgent() string {
 func (s *Service) Resolve(ctx context.Context, c Credential) (*access.Principal, error) {
 	switch {
 	case c.Key != "":
-		return s.resolveKey(ctx, c.Key)
+		return s.resolveKey(ctx, c.Key, c.Address)
 	case c.Session.Token != "":
 		return s.resolveSession(ctx, c.Session)
 	default:

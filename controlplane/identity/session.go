@@ -6,7 +6,6 @@ import (
 	"crypto/subtle"
 	"encoding/base64"
 	"errors"
-	"net/netip"
 	"strings"
 	"time"
 
@@ -254,14 +253,9 @@ func (s *Service) openSession(ctx context.Context, user account, session newSess
 }
 
 func open(ctx context.Context, tx postgres.DB, user uuid.UUID, session newSession) error {
-	var ip *netip.Addr
-	if session.client.Address.IsValid() {
-		addr := session.client.Address.Unmap().WithZone("")
-		ip = &addr
-	}
 	_, err := tx.Exec(ctx, "open session", pgx.NamedArgs{
 		"hash": session.hash, "user": user, "now": session.createdAt, "expires": session.expiresAt,
-		"user_agent": session.client.userAgent(), "ip": ip,
+		"user_agent": session.client.userAgent(), "ip": stored(session.client.Address),
 	})
 	return err
 }

@@ -2,7 +2,7 @@
 // with the account, while logged in and while logged out.
 import { createAccount, invite, openLink, otherBrowser } from "./colleague.mjs";
 import { inspect } from "./inspect.mjs";
-import { check, logIn, scenario, until } from "./scenario.mjs";
+import { check, logIn, scenario, sessionHeaders, until } from "./scenario.mjs";
 
 await scenario(async (page, { base, projectId, emptyProjectId, colleague, password }, context) => {
   const members = `/p/${projectId}/settings/members`;
@@ -78,7 +78,21 @@ await scenario(async (page, { base, projectId, emptyProjectId, colleague, passwo
     await dialog.getByRole("button", { name: /^Remove/ }).click();
     await row.waitFor({ state: "detached" });
   };
-  await remove();
+  // The removal names the keys that they created, and revokes them.
+  const made = await guest.request.post("/v1/keys", {
+    headers: { ...(await sessionHeaders(guest)), Origin: base },
+    data: { project_id: projectId, name: "of the colleague", scopes: ["runs:read"] },
+  });
+  check(made.ok(), `an admin creates a key: ${made.status()}`);
+  const { key } = await made.json();
+  await act("Remove from the organization…");
+  await dialog.getByText("of the colleague").waitFor();
+  await dialog.getByLabel("Revoke their keys, too").check();
+  await inspect(page, "members-remove");
+  await dialog.getByRole("button", { name: /^Remove/ }).click();
+  await row.waitFor({ state: "detached" });
+  const refused = await fetch(`${base}/v1/me`, { headers: { Authorization: `Bearer ${key}` } });
+  check(refused.status === 401, `the key is revoked: ${refused.status}`);
   await openLink(guest, await invite(page, "Viewer", colleague));
   await guest.getByRole("button", { name: `Join as ${colleague}` }).waitFor();
   await inspect(guest, "invite-join");

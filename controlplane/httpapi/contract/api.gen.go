@@ -5540,12 +5540,18 @@ type JudgeTestVote struct {
 
 // Key defines model for Key.
 type Key struct {
-	CreatedAt time.Time          `json:"created_at"`
+	CreatedAt time.Time `json:"created_at"`
+
+	// CreatedBy The email address of the user who created it; null for another key, and if the account was deleted.
+	CreatedBy *string            `json:"created_by"`
 	ExpiresAt *time.Time         `json:"expires_at"`
 	Id        openapi_types.UUID `json:"id"`
 
 	// LastUsedAt Accurate to the minute.
-	LastUsedAt *time.Time         `json:"last_used_at"`
+	LastUsedAt *time.Time `json:"last_used_at"`
+
+	// LastUsedIp The address that it was last used from, as accurate as `last_used_at`.
+	LastUsedIp *string            `json:"last_used_ip"`
 	Name       string             `json:"name"`
 	ProjectId  openapi_types.UUID `json:"project_id"`
 
@@ -5573,7 +5579,10 @@ type KeyPage struct {
 
 // KeyWithSecret defines model for KeyWithSecret.
 type KeyWithSecret struct {
-	CreatedAt time.Time          `json:"created_at"`
+	CreatedAt time.Time `json:"created_at"`
+
+	// CreatedBy The email address of the user who created it; null for another key, and if the account was deleted.
+	CreatedBy *string            `json:"created_by"`
 	ExpiresAt *time.Time         `json:"expires_at"`
 	Id        openapi_types.UUID `json:"id"`
 
@@ -5581,7 +5590,10 @@ type KeyWithSecret struct {
 	Key string `json:"key"`
 
 	// LastUsedAt Accurate to the minute.
-	LastUsedAt *time.Time         `json:"last_used_at"`
+	LastUsedAt *time.Time `json:"last_used_at"`
+
+	// LastUsedIp The address that it was last used from, as accurate as `last_used_at`.
+	LastUsedIp *string            `json:"last_used_ip"`
 	Name       string             `json:"name"`
 	ProjectId  openapi_types.UUID `json:"project_id"`
 
@@ -9769,6 +9781,17 @@ type ListMembersParams struct {
 type RemoveMemberParams struct {
 	OrganizationId *OrganizationIDOptional `form:"organization_id,omitempty" json:"organization_id,omitempty"`
 	WorkspaceId    *WorkspaceIDOptional    `form:"workspace_id,omitempty" json:"workspace_id,omitempty"`
+
+	// RevokeKeys Whether to revoke the keys that the member created in the projects of the organization or the workspace.
+	RevokeKeys *bool `form:"revoke_keys,omitempty" json:"revoke_keys,omitempty"`
+}
+
+// ListMemberKeysParams defines parameters for ListMemberKeys.
+type ListMemberKeysParams struct {
+	OrganizationId *OrganizationIDOptional `form:"organization_id,omitempty" json:"organization_id,omitempty"`
+	WorkspaceId    *WorkspaceIDOptional    `form:"workspace_id,omitempty" json:"workspace_id,omitempty"`
+	Limit          *Limit                  `form:"limit,omitempty" json:"limit,omitempty"`
+	Offset         *Offset                 `form:"offset,omitempty" json:"offset,omitempty"`
 }
 
 // ListOrganizationsParams defines parameters for ListOrganizations.
@@ -11549,6 +11572,9 @@ type ServerInterface interface {
 	// CreatePasswordReset Create a link to set a new password
 	// (POST /v1/members/{member_id}/_actions/reset-password)
 	CreatePasswordReset(c *gin.Context, memberId MemberIDPath)
+	// ListMemberKeys List the keys that a member created
+	// (GET /v1/members/{member_id}/keys)
+	ListMemberKeys(c *gin.Context, memberId MemberIDPath, params ListMemberKeysParams)
 	// ListOrganizations List the organizations that the caller belongs to
 	// (GET /v1/organizations)
 	ListOrganizations(c *gin.Context, params ListOrganizationsParams)
@@ -15345,6 +15371,14 @@ func (siw *ServerInterfaceWrapper) RemoveMember(c *gin.Context) {
 		return
 	}
 
+	// ------------- Optional query parameter "revoke_keys" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "revoke_keys", c.Request.URL.Query(), &params.RevokeKeys, runtime.BindQueryParameterOptions{Type: "boolean", Format: ""})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter revoke_keys: %w", err), http.StatusBadRequest)
+		return
+	}
+
 	for _, middleware := range siw.HandlerMiddlewares {
 		middleware(c)
 		if c.IsAborted() {
@@ -15453,6 +15487,66 @@ func (siw *ServerInterfaceWrapper) CreatePasswordReset(c *gin.Context) {
 	}
 
 	siw.Handler.CreatePasswordReset(c, memberId)
+}
+
+// ListMemberKeys operation middleware
+func (siw *ServerInterfaceWrapper) ListMemberKeys(c *gin.Context) {
+
+	var err error
+	_ = err
+
+	// ------------- Path parameter "member_id" -------------
+	var memberId MemberIDPath
+
+	err = runtime.BindStyledParameterWithOptions("simple", "member_id", c.Param("member_id"), &memberId, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "uuid", ValueIsUnescaped: true})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter member_id: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	// Parameter object where we will unmarshal all parameters from the context
+	var params ListMemberKeysParams
+
+	// ------------- Optional query parameter "organization_id" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "organization_id", c.Request.URL.Query(), &params.OrganizationId, runtime.BindQueryParameterOptions{Type: "string", Format: "uuid"})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter organization_id: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	// ------------- Optional query parameter "workspace_id" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "workspace_id", c.Request.URL.Query(), &params.WorkspaceId, runtime.BindQueryParameterOptions{Type: "string", Format: "uuid"})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter workspace_id: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	// ------------- Optional query parameter "limit" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "limit", c.Request.URL.Query(), &params.Limit, runtime.BindQueryParameterOptions{Type: "integer", Format: ""})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter limit: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	// ------------- Optional query parameter "offset" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "offset", c.Request.URL.Query(), &params.Offset, runtime.BindQueryParameterOptions{Type: "integer", Format: ""})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter offset: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		middleware(c)
+		if c.IsAborted() {
+			return
+		}
+	}
+
+	siw.Handler.ListMemberKeys(c, memberId, params)
 }
 
 // ListOrganizations operation middleware
@@ -20647,6 +20741,7 @@ func RegisterHandlersWithOptions(router gin.IRouter, si ServerInterface, options
 	router.POST(options.BaseURL+"/v1/members/:member_id/_actions/deactivate", wrapper.DeactivateMember)
 	router.POST(options.BaseURL+"/v1/members/:member_id/_actions/reactivate", wrapper.ReactivateMember)
 	router.POST(options.BaseURL+"/v1/members/:member_id/_actions/reset-password", wrapper.CreatePasswordReset)
+	router.GET(options.BaseURL+"/v1/members/:member_id/keys", wrapper.ListMemberKeys)
 	router.GET(options.BaseURL+"/v1/organizations", wrapper.ListOrganizations)
 	router.POST(options.BaseURL+"/v1/organizations", wrapper.CreateOrganization)
 	router.DELETE(options.BaseURL+"/v1/organizations/:organization_id", wrapper.DeleteOrganization)
@@ -24892,6 +24987,46 @@ type CreatePasswordResetdefaultApplicationProblemPlusJSONResponse struct {
 }
 
 func (response CreatePasswordResetdefaultApplicationProblemPlusJSONResponse) VisitCreatePasswordResetResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ListMemberKeysRequestObject struct {
+	MemberId MemberIDPath `json:"member_id"`
+	Params   ListMemberKeysParams
+}
+
+type ListMemberKeysResponseObject interface {
+	VisitListMemberKeysResponse(w http.ResponseWriter) error
+}
+
+type ListMemberKeys200JSONResponse KeyPage
+
+func (response ListMemberKeys200JSONResponse) VisitListMemberKeysResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ListMemberKeysdefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	StatusCode int
+}
+
+func (response ListMemberKeysdefaultApplicationProblemPlusJSONResponse) VisitListMemberKeysResponse(w http.ResponseWriter) error {
 
 	var buf bytes.Buffer
 	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
@@ -29615,6 +29750,9 @@ type StrictServerInterface interface {
 	// CreatePasswordReset Create a link to set a new password
 	// (POST /v1/members/{member_id}/_actions/reset-password)
 	CreatePasswordReset(ctx context.Context, request CreatePasswordResetRequestObject) (CreatePasswordResetResponseObject, error)
+	// ListMemberKeys List the keys that a member created
+	// (GET /v1/members/{member_id}/keys)
+	ListMemberKeys(ctx context.Context, request ListMemberKeysRequestObject) (ListMemberKeysResponseObject, error)
 	// ListOrganizations List the organizations that the caller belongs to
 	// (GET /v1/organizations)
 	ListOrganizations(ctx context.Context, request ListOrganizationsRequestObject) (ListOrganizationsResponseObject, error)
@@ -33107,6 +33245,33 @@ func (sh *strictHandler) CreatePasswordReset(ctx *gin.Context, memberId MemberID
 		sh.options.HandlerErrorFunc(ctx, err)
 	} else if validResponse, ok := response.(CreatePasswordResetResponseObject); ok {
 		if err := validResponse.VisitCreatePasswordResetResponse(ctx.Writer); err != nil {
+			sh.options.ResponseErrorHandlerFunc(ctx, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(ctx, fmt.Errorf("unexpected response type: %T", response))
+	}
+}
+
+// ListMemberKeys operation middleware
+func (sh *strictHandler) ListMemberKeys(ctx *gin.Context, memberId MemberIDPath, params ListMemberKeysParams) {
+	var request ListMemberKeysRequestObject
+
+	request.MemberId = memberId
+	request.Params = params
+
+	handler := func(ctx *gin.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.ListMemberKeys(ctx, request.(ListMemberKeysRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "ListMemberKeys")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		sh.options.HandlerErrorFunc(ctx, err)
+	} else if validResponse, ok := response.(ListMemberKeysResponseObject); ok {
+		if err := validResponse.VisitListMemberKeysResponse(ctx.Writer); err != nil {
 			sh.options.ResponseErrorHandlerFunc(ctx, err)
 		}
 	} else if response != nil {

@@ -51,14 +51,31 @@ export function useSetMemberRole(place: Place) {
   );
 }
 
+/** GET /v1/members/{member_id}/keys: the first keys that the member created and that work, and whether there are more. */
+export function useMemberKeys(place: Place, userId: string) {
+  return useQuery({
+    queryKey: keys.members.keys(place, userId),
+    queryFn: ({ signal }) =>
+      unwrap(
+        client.GET("/v1/members/{member_id}/keys", {
+          params: { path: { member_id: userId }, query: { ...place, limit: PAGE } },
+          signal,
+        }),
+      ),
+    staleTime: 0,
+  });
+}
+
 /** DELETE /v1/members/{member_id}. */
 export function useRemoveMember(place: Place) {
-  return useInvalidatingMutation(changed, (userId: string) =>
-    unwrap(
-      client.DELETE("/v1/members/{member_id}", {
-        params: { path: { member_id: userId }, query: { ...place } },
-      }),
-    ),
+  return useInvalidatingMutation(
+    { all: [...changed.all, keys.apiKeys()] },
+    ({ userId, revokeKeys }: { userId: string; revokeKeys: boolean }) =>
+      unwrap(
+        client.DELETE("/v1/members/{member_id}", {
+          params: { path: { member_id: userId }, query: { ...place, revoke_keys: revokeKeys } },
+        }),
+      ),
   );
 }
 

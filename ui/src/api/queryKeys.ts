@@ -66,13 +66,15 @@ export const keys = {
     all: members,
     list: (place: Place) => [...members, "list", place] as const,
     whole: (place: Place) => [...members, "whole", place] as const,
+    keys: (place: Place, userId: string) => [...members, "keys", place, userId] as const,
   },
   invitations: {
     all: invitations,
     list: (place: Place) => [...invitations, place] as const,
   },
   contents: (kind: string, id: string) => ["contents", kind, id] as const,
-  apiKeys: (projectId: string) => ["api-keys", projectId] as const,
+  /** Without a project, those of all projects. */
+  apiKeys: (projectId?: string) => (projectId ? (["api-keys", projectId] as const) : (["api-keys"] as const)),
   limits: (projectId: string) => ["limits", projectId] as const,
   views: (projectId: string) => ["views", projectId] as const,
   instrumentGuide: (projectId: string, framework: string | null) =>

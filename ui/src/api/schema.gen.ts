@@ -1738,11 +1738,34 @@ export interface paths {
         /**
          * Remove a member
          * @description Name either `organization_id` or `workspace_id`. Removal from an organization includes its workspaces. An admin cannot remove an
-         *     owner (403). 409 `last_owner` as above. The account stays. Its pending invitations there are revoked.
+         *     owner (403). 409 `last_owner` as above. The account stays. Its pending invitations there are revoked. Keys that it created there
+         *     stay unless `revoke_keys` is true.
          *
          *     Requires a user with the role `admin` or higher.
          */
         delete: operations["removeMember"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/members/{member_id}/keys": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List the keys that a member created
+         * @description Name either `organization_id` or `workspace_id`: the keys in its projects. Revoked and expired keys are left out.
+         *
+         *     Requires a user with the role `admin` or higher.
+         */
+        get: operations["listMemberKeys"];
+        put?: never;
+        post?: never;
+        delete?: never;
         options?: never;
         head?: never;
         patch?: never;
@@ -6707,11 +6730,15 @@ export interface components {
             scopes: components["schemas"]["Scope"][];
             /** Format: date-time */
             created_at: string;
+            /** @description The email address of the user who created it; null for another key, and if the account was deleted. */
+            created_by: string | null;
             /**
              * Format: date-time
              * @description Accurate to the minute.
              */
             last_used_at: string | null;
+            /** @description The address that it was last used from, as accurate as `last_used_at`. */
+            last_used_ip: string | null;
             /** Format: date-time */
             expires_at: string | null;
             /** Format: date-time */
@@ -12718,6 +12745,8 @@ export interface operations {
             query?: {
                 organization_id?: components["parameters"]["OrganizationIDOptional"];
                 workspace_id?: components["parameters"]["WorkspaceIDOptional"];
+                /** @description Whether to revoke the keys that the member created in the projects of the organization or the workspace. */
+                revoke_keys?: boolean;
             };
             header?: never;
             path: {
@@ -12734,6 +12763,35 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content?: never;
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    listMemberKeys: {
+        parameters: {
+            query?: {
+                organization_id?: components["parameters"]["OrganizationIDOptional"];
+                workspace_id?: components["parameters"]["WorkspaceIDOptional"];
+                limit?: components["parameters"]["Limit"];
+                offset?: components["parameters"]["Offset"];
+            };
+            header?: never;
+            path: {
+                /** @description The id of the user. */
+                member_id: components["parameters"]["MemberIDPath"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description A page of keys, newest first. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["KeyPage"];
+                };
             };
             default: components["responses"]["Problem"];
         };

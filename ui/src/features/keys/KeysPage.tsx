@@ -7,7 +7,7 @@ import { Ago } from "@/components/Ago";
 import { ConfirmDialog } from "@/components/ConfirmDialog";
 import { CopyButton } from "@/components/CopyButton";
 import { type Column, DataTable } from "@/components/DataTable";
-import { formatMoment, formatTime } from "@/components/format";
+import { formatMoment, formatTime, NONE } from "@/components/format";
 import { ListPage } from "@/components/ListPage";
 import { NeedsAdmin } from "@/components/NeedsAdmin";
 import { PageHint } from "@/components/PageMessage";
@@ -55,12 +55,22 @@ function Keys() {
       ),
     },
     { header: "Scopes", ownLine: true, cell: (key) => <Text size="xs">{key.scopes.join(", ")}</Text> },
+    {
+      header: "Created by",
+      title: (key) => key.created_by ?? "Another key, or a deleted account",
+      cell: (key) => (
+        <Text size="xs" truncate maw={200}>
+          {key.created_by ?? NONE}
+        </Text>
+      ),
+    },
     { header: "Created", number: true, cell: (key) => <Ago time={key.created_at} now={now} /> },
     {
       header: "Last used",
       number: true,
       cell: (key) => (key.last_used_at ? <Ago time={key.last_used_at} now={now} /> : "never"),
     },
+    { header: "Last used from", cell: (key) => key.last_used_ip ?? NONE },
     {
       header: "Expires",
       number: true,

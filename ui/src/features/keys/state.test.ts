@@ -22,7 +22,9 @@ describe("sortKeys", () => {
       public_id: id,
       scopes: [],
       created_at,
+      created_by: null,
       last_used_at: null,
+      last_used_ip: null,
       expires_at: null,
       revoked_at,
     });

@@ -10,13 +10,7 @@ import {
 import { useState } from "react";
 import { useNavigate } from "react-router";
 import { useMe } from "@/api/identity";
-import {
-  useCreatePasswordReset,
-  useLeave,
-  useMembers,
-  useRemoveMember,
-  useSetMemberActive,
-} from "@/api/members";
+import { useCreatePasswordReset, useLeave, useMembers, useSetMemberActive } from "@/api/members";
 import type { Member, PasswordReset } from "@/api/types";
 import { Ago } from "@/components/Ago";
 import { ConfirmDialog } from "@/components/ConfirmDialog";
@@ -26,6 +20,7 @@ import { ListPage } from "@/components/ListPage";
 import { DangerItem, RowMenu } from "@/components/RowMenu";
 import { SecretDialog } from "@/components/SecretDialog";
 import { useNow } from "@/components/useNow";
+import { RemoveDialog } from "./RemoveDialog";
 import { RoleDialog } from "./RoleDialog";
 import { allowedActions, type Group, sourceText } from "./rules";
 
@@ -186,7 +181,6 @@ interface DialogsProps {
 }
 
 function Dialogs({ group, dialog, onOpen }: DialogsProps) {
-  const remove = useRemoveMember(group.place);
   const leave = useLeave();
   const setActive = useSetMemberActive(group.organizationId);
   const reset = useCreatePasswordReset(group.organizationId);
@@ -200,19 +194,13 @@ function Dialogs({ group, dialog, onOpen }: DialogsProps) {
       return <RoleDialog group={group} member={member} onClose={close} />;
     case "remove":
       return (
-        <ConfirmDialog
-          title={`Remove ${email} from ${group.name}?`}
-          action="Remove"
-          mutation={remove}
-          onConfirm={() => remove.mutate(userId, { onSuccess: close })}
-          onClose={close}
-        >
+        <RemoveDialog group={group} member={member} onClose={close}>
           {inherited
             ? `They lose their role in this workspace, but keep access as ${inherited} of the organization.`
             : group.kind === "workspace"
-              ? `They lose access to all projects of the workspace. Their account and the keys they created stay.`
-              : `They lose access to all workspaces and projects of the organization. Their account and the keys they created stay.`}
-        </ConfirmDialog>
+              ? "They lose access to all projects of the workspace. Their account stays."
+              : "They lose access to all workspaces and projects of the organization. Their account stays."}
+        </RemoveDialog>
       );
     case "leave":
       return (
