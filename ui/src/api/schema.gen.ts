@@ -1115,7 +1115,9 @@ export interface paths {
         put?: never;
         /**
          * Log in with a password
-         * @description Attempts are throttled per account and per address with a growing delay (429 with `Retry-After`). Accounts are never locked.
+         * @description Attempts are throttled with a growing delay (429 with `Retry-After`), per account and per address, but not for loopback. A browser
+         *     that has logged in to the account before has an allowance of its own: a login with `Looptrace-Session-Secret` also sets the cookie
+         *     `looptrace_device`. Accounts are never locked.
          */
         post: operations["login"];
         delete?: never;

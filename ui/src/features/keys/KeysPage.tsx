@@ -59,7 +59,7 @@ function Keys() {
       header: "Created by",
       title: (key) => key.created_by ?? "Another key, or a deleted account",
       cell: (key) => (
-        <Text size="xs" truncate maw={200}>
+        <Text size="xs" component="span">
           {key.created_by ?? NONE}
         </Text>
       ),
