@@ -89,6 +89,19 @@ func (s *Service) Keys(ctx context.Context, grant access.Grant, page postgres.Pa
 	return postgres.List[access.Key](ctx, s.db, "list keys", page, pgx.NamedArgs{"project": project})
 }
 
+// MemberKeys returns one page of the keys that a member created and that work, in the projects of the organization or the
+// workspace, newest first.
+func (s *Service) MemberKeys(ctx context.Context, grant access.Grant, user uuid.UUID, page postgres.Page) (list []access.Key, more bool, err error) {
+	at, err := placeOf(grant)
+	if err != nil {
+		return nil, false, err
+	}
+	if _, err := member(ctx, s.db, at, user); err != nil {
+		return nil, false, err
+	}
+	return postgres.List[access.Key](ctx, s.db, "list keys of member", page, at.args(pgx.NamedArgs{"user": user, "now": s.now()}))
+}
+
 // Key returns the description of one key, or [postgres.ErrNotFound].
 func (s *Service) Key(ctx context.Context, grant access.Grant, id uuid.UUID) (access.Key, error) {
 	return postgres.One[access.Key](ctx, s.db, "read key", pgx.NamedArgs{"id": id, "projects": grant.IDs()})

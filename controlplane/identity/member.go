@@ -137,21 +137,7 @@ func (s *Service) SetRole(ctx context.Context, grant access.Grant, user uuid.UUI
 	return changed, err
 }
 
-// MemberKeys returns one page of the keys that a member created and that work, in the projects of the organization or the
-// workspace, newest first.
-func (s *Service) MemberKeys(ctx context.Context, grant access.Grant, user uuid.UUID, page postgres.Page) (list []access.Key, more bool, err error) {
-	at, err := placeOf(grant)
-	if err != nil {
-		return nil, false, err
-	}
-	if _, err := member(ctx, s.db, at, user); err != nil {
-		return nil, false, err
-	}
-	return postgres.List[access.Key](ctx, s.db, "list keys of member", page, at.args(pgx.NamedArgs{"user": user, "now": s.now()}))
-}
-
-// Remove removes a member from the organization with all its workspaces, or from one workspace. With revokeKeys it revokes the keys
-// that the member created there.
+// Remove removes a member from the organization with all its workspaces, or from one workspace, and may revoke the member's keys there.
 func (s *Service) Remove(ctx context.Context, grant access.Grant, user uuid.UUID, revokeKeys bool) error {
 	at, err := placeOf(grant)
 	if err != nil {
@@ -168,13 +154,12 @@ func (s *Service) Remove(ctx context.Context, grant access.Grant, user uuid.UUID
 		if present == access.RoleOwner && mine != access.RoleOwner {
 			return errOwnersOnly
 		}
-		if err := remove(ctx, tx, at, user); err != nil {
-			return err
+		err = remove(ctx, tx, at, user)
+		if err == nil && revokeKeys {
+			_, err = tx.Exec(ctx, "revoke keys of member", at.args(pgx.NamedArgs{"user": user, "now": s.now()}))
 		}
-		if revokeKeys {
-			if _, err := tx.Exec(ctx, "revoke keys of member", at.args(pgx.NamedArgs{"user": user, "now": s.now()})); err != nil {
-				return err
-			}
+		if err != nil {
+			return err
 		}
 		return s.settle(ctx, tx, at, user)
 	})
