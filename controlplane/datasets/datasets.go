@@ -40,13 +40,11 @@ type Service struct {
 	db   postgres.DB
 	jobs *jobs.Queue
 	now  func() time.Time
-	// previews has an element for each preview that reads a file.
-	previews chan struct{}
 }
 
 // New returns a service on the database, which does its imports and checks as jobs of the queue. now is the clock.
 func New(pool *pgxpool.Pool, queue *jobs.Queue, now func() time.Time) *Service {
-	s := &Service{postgres.NewDB(pool, queries+importQueries+neardupQueries), queue, postgres.Clock(now), make(chan struct{}, maxPreviews)}
+	s := &Service{postgres.NewDB(pool, queries+importQueries+neardupQueries), queue, postgres.Clock(now)}
 	jobs.Register(queue, s.runImport)
 	jobs.Register(queue, s.runCheck)
 	return s

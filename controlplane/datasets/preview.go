@@ -19,13 +19,12 @@ const (
 	previewRows = 50
 	// textPreviewBytes is how much of a file of text is read for a preview.
 	textPreviewBytes = 4 << 20
-	// maxPreviews bounds the memory that previews take.
-	maxPreviews = 2
 )
 
-// PreviewImport reads the beginning of a file and returns what an import would make of it. partial says that the file goes on.
+// PreviewImport reads the beginning of a file and returns what an import would make of it. partial says that the file goes on. begin is
+// called when the file was read, and may refuse the work.
 func (s *Service) PreviewImport(
-	ctx context.Context, grant access.Grant, dataset uuid.UUID, u Upload, file io.Reader, partial bool,
+	ctx context.Context, grant access.Grant, dataset uuid.UUID, u Upload, file io.Reader, partial bool, begin func() error,
 ) (datasetfile.PreviewResult, error) {
 	var none datasetfile.PreviewResult
 	found, err := s.Get(ctx, grant, dataset)
@@ -39,19 +38,15 @@ func (s *Service) PreviewImport(
 	if err := u.check(); err != nil {
 		return none, err
 	}
-	// A slow client must not keep others from their previews. The beginning of a file takes no more memory than the body of another request.
 	head, err := io.ReadAll(io.LimitReader(file, textPreviewBytes+1))
 	if err != nil {
 		return none, fmt.Errorf("read the file: %w", err)
 	}
-	select {
-	case s.previews <- struct{}{}:
-		defer func() { <-s.previews }()
-	case <-ctx.Done():
-		return none, ctx.Err() //nolint:wrapcheck // the request ended
-	}
 	source, format, cut, err := readPreview(u, head, file)
 	if err != nil {
+		return none, err
+	}
+	if err := begin(); err != nil {
 		return none, err
 	}
 	var mapping *datasetfile.Mapping

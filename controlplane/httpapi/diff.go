@@ -18,8 +18,6 @@ const (
 	defaultDiffSteps = 1000
 	// maxHunkBytes bounds the texts of one comparison.
 	maxHunkBytes = 1 << 20
-	// diffTimeout bounds a comparison, including the reading of both runs.
-	diffTimeout = 30 * time.Second
 )
 
 type diffHandlers struct {
@@ -33,8 +31,6 @@ type textReader interface {
 
 // DiffRuns compares two runs.
 func (h diffHandlers) DiffRuns(ctx context.Context, req contract.DiffRunsRequestObject) (contract.DiffRunsResponseObject, error) {
-	ctx, cancel := context.WithTimeout(ctx, diffTimeout)
-	defer cancel()
 	base, err := h.comparable(ctx, grantOf(ctx).Projects, req.RunId)
 	if err != nil {
 		return nil, err

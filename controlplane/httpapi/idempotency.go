@@ -71,7 +71,8 @@ func (a *api) answerAgain(c *gin.Context, text []byte) {
 }
 
 // answerOnce does the work and keeps the answer before it is sent. The work continues if the client disconnects, because a retry may ask
-// for its answer. 5xx and 429 answers are not kept, because they ask for a retry.
+// for its answer. 5xx and 429 answers are not kept, because they ask for a retry, and neither are refusals of work that took too long, which
+// another time may have enough of.
 func (a *api) answerOnce(c *gin.Context, claim idempotency.Claim) {
 	settled := context.WithoutCancel(c.Request.Context())
 	working, cancel := context.WithTimeout(settled, idempotency.WorkTime)
@@ -87,7 +88,8 @@ func (a *api) answerOnce(c *gin.Context, claim idempotency.Claim) {
 		}
 	}()
 	c.Next()
-	if held.status < http.StatusInternalServerError && held.status != http.StatusTooManyRequests {
+	late := overdue(c.Request.Context()) != nil && held.status == http.StatusUnprocessableEntity
+	if held.status < http.StatusInternalServerError && held.status != http.StatusTooManyRequests && !late {
 		done = true
 		a.keep(settled, claim, held)
 	}

@@ -19,7 +19,7 @@ func (h datasetHandlers) PreviewImport(ctx context.Context, req contract.Preview
 	preview, err := h.datasets.PreviewImport(ctx, grantOf(ctx), req.DatasetId, datasets.Upload{
 		FileName: p.FileName, MediaType: callOf(ctx).mediaType, Format: string(valueOf(p.Format, "")), Encoding: string(valueOf(p.Encoding, "")),
 		Delimiter: valueOf(p.Delimiter, ""), Header: p.Header, Sheet: valueOf(p.Sheet, ""), Mapping: valueOf(p.Mapping, ""),
-	}, req.Body, valueOf(p.Partial, false))
+	}, req.Body, valueOf(p.Partial, false), callOf(ctx).begin)
 	if err != nil {
 		return nil, err
 	}

@@ -49,6 +49,8 @@ type call struct {
 	grantFor func(ctx context.Context, operation string, target access.Target) (access.Grant, error)
 	// recheck checks again whether the caller may do the operation on the target.
 	recheck func(ctx context.Context, target access.Target) error
+	// begin takes the places of the process, for an operation that reads its body itself.
+	begin func() error
 	// grant is what the operation may access.
 	grant access.Grant
 }

@@ -40,6 +40,9 @@ type operation struct {
 	streamBody   bool
 	maxBody      int64
 	writeTimeout time.Duration
+	class        class
+	places       int           // that a request takes
+	deadline     time.Duration // if the class is bounded
 	// namesInBody is whether the body may name the project, the workspace or the organization.
 	namesInBody bool
 }
@@ -68,6 +71,9 @@ func readOperations(doc *openapi3.T) (map[string]*operation, access.Policy, erro
 					members := media.Schema.Value.Properties
 					op.namesInBody = members["project_id"] != nil || members["workspace_id"] != nil || members["organization_id"] != nil
 				}
+			}
+			if err := op.readWork(spec.Extensions); err != nil {
+				return nil, nil, fmt.Errorf("%s %s: %w", method, path, err)
 			}
 			if !op.public {
 				if err := policy.Add(op.id, spec.Extensions); err != nil {

@@ -24,6 +24,8 @@ paths:
     post:
       operationId: importThings
       x-scope: [datasets:write, runs:read]
+      x-class: bounded
+      x-deadline-seconds: 20
       x-max-body-bytes: 33554432
       x-write-timeout-seconds: 300
       requestBody:
@@ -45,6 +47,9 @@ func TestOperationsSayWhatTheyTake(t *testing.T) {
 	assert.Equal(t, int64(32<<20), op.maxBody)
 	assert.Equal(t, 5*time.Minute, op.writeTimeout)
 	assert.True(t, op.namesInBody)
+	assert.Equal(t, bounded, op.class)
+	assert.Equal(t, defaultPlaces, op.places)
+	assert.Equal(t, 20*time.Second, op.deadline)
 	assert.False(t, op.public || op.idempotent || op.compress)
 
 	body := func(media, text string) error {

@@ -3,6 +3,7 @@ package httpapi
 import (
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
 	"net/http"
 	"strconv"
@@ -58,7 +59,11 @@ const statusClientClosedRequest = 499
 
 // fail answers the request with the problem of the error. It logs what the client is not told.
 func (a *api) fail(c *gin.Context, err error) {
-	if errors.Is(err, context.Canceled) && c.Request.Context().Err() != nil {
+	if late := overdue(c.Request.Context()); late != nil {
+		if endedByContext(err) {
+			err = fmt.Errorf("%w: %w", late.problem(), err)
+		}
+	} else if errors.Is(err, context.Canceled) && c.Request.Context().Err() != nil {
 		c.AbortWithStatus(statusClientClosedRequest) // no client to read the answer
 		return
 	}
@@ -74,6 +79,16 @@ func (a *api) fail(c *gin.Context, err error) {
 	}
 	c.Abort()
 	refusal.Write(c.Writer, id)
+}
+
+// endedByContext reports whether an error may come from the end of the context, rather than from what the client sent.
+func endedByContext(err error) bool {
+	switch problemOf(err).Kind {
+	case problem.Internal, problem.Unavailable, problem.TooExpensive:
+		return true
+	default:
+		return false
+	}
 }
 
 // challenge is the WWW-Authenticate of RFC 6750, which names an error only when a key was presented.

@@ -141,6 +141,7 @@ type api struct {
 	operations  map[string]*operation
 	policy      access.Policy
 	limits      RateLimits
+	gates       map[class]*gate
 	addresses   Addresses
 	crossOrigin *http.CrossOriginProtection
 	metrics     *metrics
@@ -159,7 +160,7 @@ func New(services Services, limits RateLimits, addresses Addresses, log *slog.Lo
 	}
 	a := &api{
 		identity: services.Identity, idempotency: services.Idempotency, limits: limits, addresses: addresses,
-		crossOrigin: http.NewCrossOriginProtection(), metrics: newMetrics(), log: log,
+		crossOrigin: http.NewCrossOriginProtection(), metrics: newMetrics(), gates: newGates(), log: log,
 	}
 	if a.operations, a.policy, err = readOperations(doc); err != nil {
 		return nil, fmt.Errorf("read the OpenAPI document: %w", err)
@@ -186,10 +187,10 @@ func New(services Services, limits RateLimits, addresses Addresses, log *slog.Lo
 			a.fail(c, err)
 		}
 	})
-	engine.POST("/mcp", a.ownHost, a.ownOrigin, a.authenticate, a.limit, a.caller, gin.WrapH(services.Tools))
+	engine.POST("/mcp", a.ownHost, a.ownOrigin, a.begin, a.authenticate, a.limit, a.enter, a.work, a.caller, gin.WrapH(services.Tools))
 
 	// All other operations of the contract. The document declares their access and limits.
-	all := engine.Group("", a.begin, a.ownSite, a.private(a.authenticate), a.private(a.limit), a.validate, a.private(a.authorize), compress, a.idempotent)
+	all := engine.Group("", a.begin, a.ownSite, a.private(a.authenticate), a.private(a.limit), a.private(a.enter), a.validate, a.private(a.authorize), compress, a.idempotent, a.private(a.work))
 	contract.RegisterHandlersWithOptions(all, contract.NewStrictHandlerWithOptions(op, []contract.StrictMiddlewareFunc{ownContext}, contract.StrictGinServerOptions{
 		HandlerErrorFunc:         a.fail,
 		RequestErrorHandlerFunc:  a.unreadable,

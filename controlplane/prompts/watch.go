@@ -21,20 +21,11 @@ import (
 // channel is where triggers of PostgreSQL tell what aliases stand for.
 const channel = "looptrace_prompts"
 
-const (
-	// eventBuffer is how many events a watch may be behind.
-	eventBuffer = 256
-	// maxWatches is the maximum number of watches of a process in a project.
-	maxWatches = 500
-)
+// eventBuffer is how many events a watch may be behind.
+const eventBuffer = 256
 
-var (
-	// ErrWatchBehind is returned if the reader of a watch is too slow.
-	ErrWatchBehind    = &problem.Error{Kind: problem.Unavailable, Code: "stream_behind", Detail: "The client reads too slowly. Connect again."}
-	errTooManyWatches = &problem.Error{
-		Kind: problem.RateLimited, Code: "too_many_streams", Detail: fmt.Sprintf("The project has %d streams of prompts. Close some.", maxWatches), RetryAfter: time.Minute,
-	}
-)
+// ErrWatchBehind is returned if the reader of a watch is too slow.
+var ErrWatchBehind = &problem.Error{Kind: problem.Unavailable, Code: "stream_behind", Detail: "The client reads too slowly. Connect again."}
 
 // Event says what an alias stands for now.
 type Event struct {
@@ -142,17 +133,6 @@ func (h *hub) add(w *Watch) error {
 	defer h.mu.Unlock()
 	if !h.listening {
 		return postgres.ErrUnavailable
-	}
-	for _, project := range w.projects {
-		count := 0
-		for other := range h.watches {
-			if slices.Contains(other.projects, project) {
-				count++
-			}
-		}
-		if count >= maxWatches {
-			return errTooManyWatches
-		}
 	}
 	h.watches[w] = true
 	return nil

@@ -14,7 +14,6 @@ import (
 type feeds struct {
 	mu       sync.Mutex
 	projects map[uuid.UUID]*projectFeed
-	watches  int
 	closed   bool
 	running  sync.WaitGroup
 }
@@ -56,9 +55,6 @@ func (f *feeds) add(s *Service, w *Watch, now time.Time) error {
 		return ErrWatchClosed
 	}
 	feed := f.projects[w.filter.ProjectID]
-	if f.watches >= maxAllWatches || feed != nil && len(feed.watches) >= MaxWatches {
-		return ErrTooManyWatches
-	}
 	if feed == nil {
 		ctx, cancel := context.WithCancel(context.Background())
 		feed = &projectFeed{project: w.filter.ProjectID, cancel: cancel, watches: map[*Watch]struct{}{}, ready: make(chan struct{})}
@@ -70,7 +66,6 @@ func (f *feeds) add(s *Service, w *Watch, now time.Time) error {
 	}
 	w.feed = feed
 	feed.watches[w] = struct{}{}
-	f.watches++
 	return nil
 }
 
@@ -94,7 +89,6 @@ func (f *feeds) end(w *Watch, why error) {
 		return
 	}
 	delete(w.feed.watches, w)
-	f.watches--
 	w.err = why
 	close(w.updates)
 	if len(w.feed.watches) == 0 {

@@ -14,11 +14,6 @@ import (
 
 // Errors of a watch.
 var (
-	// ErrTooManyWatches means that the project, or the service, has its maximum of watches.
-	ErrTooManyWatches = &problem.Error{
-		Kind: problem.RateLimited, Code: problem.CodeRateLimited, RetryAfter: 10 * time.Second,
-		Detail: "The project has reached its limit of open streams. Close one.",
-	}
 	// ErrWatchTooOld means that the time to resume from is too long ago.
 	ErrWatchTooOld = errors.New("watch is too old to continue")
 	// ErrWatchBehind means that the reader is too slow, or that too many runs changed at once.
@@ -30,10 +25,6 @@ var (
 )
 
 const (
-	// MaxWatches is how many watches a project may have at a time.
-	MaxWatches = 30
-	// maxAllWatches is how many watches the service may have at a time.
-	maxAllWatches = 500
 	// pollEvery is how often a watched project is polled, however many watches it has.
 	pollEvery = time.Second
 	// watchOverlap is how far each poll reaches back behind the last one. A row carries the time at which its insert began, and becomes

@@ -3271,7 +3271,7 @@ export interface paths {
          *     without a change. The id of an event is a position: a client that reconnects with the last id in
          *     `Last-Event-ID` gets what it missed in the last ten minutes. Of events sent together, only the last has an
          *     id. `reset` means that there was too much to send: reload the list. `end` has a Problem with the reason why
-         *     the stream ends, such as a revoked key. A comment comes every 15 seconds. 429 if the project has 30 streams already.
+         *     the stream ends, such as a revoked key. A comment comes every 15 seconds. 429 if the caller has 31 streams already, or the project 62.
          *     A stream ends after an hour; reconnect.
          *
          *     Requires the scope `runs:read`.
