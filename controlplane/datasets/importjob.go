@@ -166,7 +166,7 @@ func (a *attempt) open(ctx context.Context) (*datasetfile.File, datasetfile.Mapp
 	if a.imp.Mapping != nil {
 		mapping, err = a.imp.mapping()
 	} else {
-		mapping, err = datasetfile.Infer(source, a.imp.options())
+		mapping, err = datasetfile.Infer(ctx, source, a.imp.options())
 		a.imp.MappingFound = true
 	}
 	if err != nil {

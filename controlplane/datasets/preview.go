@@ -57,13 +57,16 @@ func (s *Service) PreviewImport(
 		}
 		mapping = &given
 	}
-	result, err := datasetfile.Preview(source, datasetfile.Options{
+	result, err := datasetfile.Preview(ctx, source, datasetfile.Options{
 		Format: format, Encoding: u.Encoding, Delimiter: u.Delimiter, Header: u.Header, Sheet: u.Sheet, Partial: partial || cut,
 	}, mapping, previewRows)
 	if err != nil {
 		return none, refusal(err)
 	}
 	for i := range result.Rows {
+		if err := ctx.Err(); err != nil {
+			return none, err //nolint:wrapcheck // nobody waits any more
+		}
 		checkPreview(ctx, &result.Rows[i], result.Mapping, schemas)
 	}
 	return result, nil

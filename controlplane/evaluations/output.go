@@ -208,14 +208,17 @@ func (r *row) sample(item *datasets.Item) (*grader.Sample, error) {
 	return sample, nil
 }
 
-// Grade returns what graders find.
-func Grade(ctx context.Context, graders []*grader.Grader, sample *grader.Sample) []Score {
+// Grade returns what graders find. All of them together have the time that the context gives.
+func Grade(ctx context.Context, graders []*grader.Grader, sample *grader.Sample) ([]Score, error) {
 	scores := make([]Score, len(graders))
 	for i, g := range graders {
 		found := g.Grade(ctx, sample)
+		if ctx.Err() != nil {
+			return nil, context.Cause(ctx)
+		}
 		scores[i] = scoreOf(g, &found)
 	}
-	return scores
+	return scores, nil
 }
 
 func scoreOf(g *grader.Grader, found *grader.Result) Score {

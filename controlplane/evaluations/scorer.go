@@ -297,11 +297,12 @@ func (sc *Scorer) Score(ctx context.Context, r *ScoreRequest) (*Scored, error) {
 	if err != nil {
 		return nil, err
 	}
-	for i, score := range Grade(ctx, sc.graders, r.Sample) {
-		one.out.Scores = append(one.out.Scores, MadeScore{Score: score, Boolean: sc.graders[i].Binary(), Comment: score.Reason, Missing: score.Error != ""})
+	scores, err := Grade(ctx, sc.graders, r.Sample)
+	if err != nil {
+		return nil, err
 	}
-	if ctx.Err() != nil {
-		return nil, context.Cause(ctx)
+	for i, score := range scores {
+		one.out.Scores = append(one.out.Scores, MadeScore{Score: score, Boolean: sc.graders[i].Binary(), Comment: score.Reason, Missing: score.Error != ""})
 	}
 	for _, escalated := range []bool{false, true} {
 		if err := one.ask(ctx, one.missing(escalated)); err != nil {

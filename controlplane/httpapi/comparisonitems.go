@@ -237,7 +237,11 @@ func (comparisonHandlers) GradeSample(ctx context.Context, req contract.GradeSam
 		return nil, err
 	}
 	answer := contract.GradeSample200JSONResponse{Scores: make([]contract.EvaluationScore, len(graders))}
-	for i, score := range evaluations.Grade(ctx, graders, &sample) {
+	scores, err := evaluations.Grade(ctx, graders, &sample)
+	if err != nil {
+		return nil, err
+	}
+	for i, score := range scores {
 		answer.Scores[i] = gradeOf(&score)
 	}
 	return answer, nil

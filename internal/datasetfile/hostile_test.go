@@ -34,7 +34,7 @@ func assertKnown(t *testing.T, err error) bool {
 // readAll reads a file as an import does, and checks what holds for every file.
 func readAll(t *testing.T, content []byte, o Options) {
 	t.Helper()
-	result, err := Preview(bytes.NewReader(content), o, nil, 50)
+	result, err := Preview(t.Context(), bytes.NewReader(content), o, nil, 50)
 	if err != nil {
 		assertKnown(t, err)
 		return

@@ -1,6 +1,7 @@
 package datasetfile
 
 import (
+	"context"
 	"errors"
 	"hash/maphash"
 	"io"
@@ -12,7 +13,7 @@ import (
 // Limits of the rows from which columns, types and mapping are found.
 const (
 	sampleRows  = 1000
-	sampleBytes = 32 << 20
+	sampleBytes = 8 << 20
 )
 
 // sample is the beginning of a file, from which its mapping is found.
@@ -48,7 +49,7 @@ type column struct {
 	longest int
 }
 
-func readSample(f *File, partial bool) (*sample, error) {
+func readSample(ctx context.Context, f *File, partial bool) (*sample, error) {
 	s := &sample{format: f.layout.Format, byName: map[string]*column{}, seed: maphash.MakeSeed()}
 	for _, name := range f.Columns() {
 		s.column(name)
@@ -58,6 +59,9 @@ func readSample(f *File, partial bool) (*sample, error) {
 	}
 	size := 0
 	for len(s.rows) < sampleRows && size < sampleBytes {
+		if err := ctx.Err(); err != nil {
+			return nil, err //nolint:wrapcheck // nobody waits any more
+		}
 		row, err := f.Next()
 		var bad *RowError
 		switch {

@@ -38,9 +38,9 @@ func itemText(item Item) string {
 // preview returns the mapping that is found and what each row makes.
 func preview(t *testing.T, content string, o Options) (Mapping, []string) {
 	t.Helper()
-	result, err := Preview(bytes.NewReader([]byte(content)), o, nil, 50)
+	result, err := Preview(t.Context(), bytes.NewReader([]byte(content)), o, nil, 50)
 	require.NoError(t, err)
-	inferred, err := Infer(bytes.NewReader([]byte(content)), o)
+	inferred, err := Infer(t.Context(), bytes.NewReader([]byte(content)), o)
 	require.NoError(t, err)
 	require.Equal(t, result.Mapping, inferred)
 	require.NoError(t, inferred.valid())
@@ -110,7 +110,7 @@ func TestPreview(t *testing.T) {
 	}
 	content.WriteString("x,not JSON\n")
 	src := strings.NewReader(content.String())
-	result, err := Preview(src, Options{}, nil, 20)
+	result, err := Preview(t.Context(), src, Options{}, nil, 20)
 	require.NoError(t, err)
 	yes := true
 	assert.Equal(t, Layout{Format: CSV, Encoding: UTF8, Delimiter: ",", Header: &yes}, result.Layout)
@@ -140,7 +140,7 @@ func TestPreview(t *testing.T) {
 	assert.Contains(t, bad[1].Reason, "choose the type text for the column")
 
 	m := Mapping{Shape: Columns, Input: Column("input"), Types: map[string]ColumnType{"input": TextType}}
-	result, err = Preview(strings.NewReader("input,x\n1,2\n"), Options{Partial: true}, &m, 50)
+	result, err = Preview(t.Context(), strings.NewReader("input,x\n1,2\n"), Options{Partial: true}, &m, 50)
 	require.NoError(t, err)
 	assert.Equal(t, m, result.Mapping)
 	assert.Equal(t, `"1"`, string(result.Rows[0].Item.Input))
@@ -149,7 +149,7 @@ func TestPreview(t *testing.T) {
 	assert.False(t, result.Complete)
 
 	m.Input = Column("inptu")
-	_, err = Preview(strings.NewReader("input,x\n1,2\n"), Options{}, &m, 50)
+	_, err = Preview(t.Context(), strings.NewReader("input,x\n1,2\n"), Options{}, &m, 50)
 	var wrong *MappingError
 	require.ErrorAs(t, err, &wrong)
 	assert.Equal(t, MappingError{"input", `names the column "inptu", which the file does not have. It has: "input", "x"`}, *wrong)
@@ -220,7 +220,7 @@ func TestItemErrors(t *testing.T) {
 func TestTypesOfFormats(t *testing.T) {
 	t.Parallel()
 	const row = `{"n":1,"t":"5","j":"[1]","b":true,"o":{"a":1},"m":"x"}` + "\n" + `{"n":2,"t":"6","j":"{}","b":null,"o":[1],"m":2}`
-	result, err := Preview(strings.NewReader(row), Options{Format: JSONL}, nil, 1)
+	result, err := Preview(t.Context(), strings.NewReader(row), Options{Format: JSONL}, nil, 1)
 	require.NoError(t, err)
 	types := map[string]ColumnType{}
 	for _, c := range result.Columns {
@@ -247,7 +247,7 @@ func TestTooManyColumns(t *testing.T) {
 		lines.String():                    "the rows have more than 1000 different columns",
 		strings.Repeat(",", 1000) + "x\n": "the file has 1001 columns: a mapping can name at most 1000",
 	} {
-		_, err := Preview(strings.NewReader(content), Options{}, nil, 1)
+		_, err := Preview(t.Context(), strings.NewReader(content), Options{}, nil, 1)
 		var file *FileError
 		require.ErrorAs(t, err, &file)
 		assert.Contains(t, file.Detail, want)

@@ -63,7 +63,7 @@ func TestMemory(t *testing.T) {
 		t.Run(string(test.format), func(t *testing.T) {
 			src := test.src
 			src.times = size / int64(len(src.piece))
-			m, err := Infer(&src, Options{Format: test.format})
+			m, err := Infer(t.Context(), &src, Options{Format: test.format})
 			require.NoError(t, err)
 			var stats runtime.MemStats
 			runtime.GC()

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 
 	"github.com/parquet-go/parquet-go"
 	"github.com/parquet-go/parquet-go/format"
@@ -18,10 +19,10 @@ type parquetRows struct {
 	leaves int
 	names  []string
 
-	group   int // the next
-	open    parquet.Rows
-	batch   []parquet.Row
-	pending []parquet.Row
+	group int // the next
+	open  []*parquetColumn
+	// values are those of one row by column.
+	values []parquet.Row
 	// line is the number of the last row.
 	line int64
 }
@@ -59,8 +60,7 @@ func openParquet(source Source) (*parquetRows, error) {
 	if _, err := nameColumns(p.names); err != nil {
 		return nil, err
 	}
-	const batch = 16
-	p.batch = make([]parquet.Row, batch)
+	p.values = make([]parquet.Row, p.leaves)
 	return p, nil
 }
 
@@ -76,55 +76,134 @@ func (p *parquetRows) offset() int64 {
 }
 
 func (p *parquetRows) close() error {
-	if p.open == nil {
-		return nil
+	var errs []error
+	for _, column := range p.open {
+		errs = append(errs, guard("close the file", column.pages.Close))
 	}
-	err := guard("close the file", p.open.Close)
 	p.open = nil
-	return err
+	return errors.Join(errs...)
 }
 
 func (p *parquetRows) next() (Row, error) {
-	for len(p.pending) == 0 {
-		if err := guard("read the file", p.fill); err != nil {
-			return Row{}, err
-		}
-	}
-	values := p.pending[0]
-	p.pending = p.pending[1:]
-	p.line++
 	var row Row
-	err := guard("read a row", func() (err error) {
-		row, err = p.row(values)
+	err := guard("read the file", func() error {
+		size, err := p.fill()
+		if err != nil {
+			return err
+		}
+		p.line++
+		if size > maxRowValues {
+			return rowErrorf(p.line, nil, "the row has %d values in its lists: at most %d can be read", size, maxRowValues)
+		}
+		row, err = p.row()
 		return err
 	})
 	return row, err
 }
 
-// fill reads the next rows.
-func (p *parquetRows) fill() error {
-	if p.open == nil {
-		groups := p.file.RowGroups()
-		if p.group == len(groups) {
-			return io.EOF
+// fill reads the values of the next row and returns how many there are. Those of a row that has too many are left out.
+func (p *parquetRows) fill() (size int, err error) {
+	for {
+		if p.open == nil {
+			if err := p.openGroup(); err != nil {
+				return 0, err
+			}
 		}
-		if err := checkPages(p.src, &p.file.Metadata().RowGroups[p.group]); err != nil {
-			return err
+		ended := 0
+		size = 0
+		for i, column := range p.open {
+			p.values[i] = p.values[i][:0]
+			n, err := column.read(&p.values[i], maxRowValues-size)
+			switch {
+			case errors.Is(err, io.EOF):
+				ended++
+			case err != nil:
+				return 0, p.failed(err)
+			}
+			size += n
 		}
-		p.open = groups[p.group].Rows()
-		p.group++
+		switch ended {
+		case 0:
+			return size, nil
+		case len(p.open):
+			if err := p.close(); err != nil {
+				return 0, p.failed(err)
+			}
+		default:
+			return 0, p.failed(errRowCount)
+		}
 	}
-	n, err := p.open.ReadRows(p.batch)
-	switch {
-	case err == nil && n == 0:
-		return fileErrorf("row %d cannot be read: the file is damaged; write it again", p.line+1)
-	case errors.Is(err, io.EOF):
-		err = p.close()
-	case err != nil:
-		return p.failed(err)
+}
+
+func (p *parquetRows) openGroup() error {
+	groups := p.file.RowGroups()
+	if p.group == len(groups) {
+		return io.EOF
 	}
-	p.pending = p.batch[:n]
-	return err
+	if err := checkPages(p.src, &p.file.Metadata().RowGroups[p.group]); err != nil {
+		return err
+	}
+	chunks := groups[p.group].ColumnChunks()
+	if len(chunks) != p.leaves {
+		return p.failed(errRowCount)
+	}
+	p.group++
+	for _, chunk := range chunks {
+		p.open = append(p.open, &parquetColumn{pages: chunk.Pages()})
+	}
+	return nil
+}
+
+var errRowCount = errors.New("its columns do not have as many rows as each other")
+
+// parquetColumn reads the values of a column in a row group.
+type parquetColumn struct {
+	pages  parquet.Pages
+	values parquet.ValueReader // of the page, nil for none
+	buffer [256]parquet.Value
+	unread []parquet.Value // of the buffer
+}
+
+// read adds the values of the next row to it, at most some, and returns how many there are. It returns io.EOF if there is no row.
+func (c *parquetColumn) read(to *parquet.Row, most int) (n int, err error) {
+	for {
+		if len(c.unread) == 0 {
+			if err := c.fill(); errors.Is(err, io.EOF) && n > 0 {
+				return n, nil // the last row
+			} else if err != nil {
+				return n, err
+			}
+		}
+		same := 0
+		for same < len(c.unread) && (n+same == 0 || c.unread[same].RepetitionLevel() != 0) {
+			same++
+		}
+		*to = append(*to, c.unread[:min(same, max(0, most-n))]...)
+		n += same
+		if c.unread = c.unread[same:]; len(c.unread) > 0 {
+			return n, nil
+		}
+	}
+}
+
+// fill reads more values of the column.
+func (c *parquetColumn) fill() error {
+	for {
+		if c.values == nil {
+			page, err := c.pages.ReadPage()
+			if err != nil {
+				return err //nolint:wrapcheck // the caller tells what it is
+			}
+			c.values = page.Values()
+		}
+		n, err := c.values.ReadValues(c.buffer[:])
+		if errors.Is(err, io.EOF) {
+			c.values, err = nil, nil
+		}
+		if c.unread = c.buffer[:n]; err != nil || n > 0 {
+			return err //nolint:wrapcheck // the caller tells what it is
+		}
+	}
 }
 
 // failed tells the errors of the source from those of the content.
@@ -135,14 +214,9 @@ func (p *parquetRows) failed(err error) error {
 	return fileErrorf("row %d or one after it cannot be read: %v; the file is damaged; write it again", p.line+1, err)
 }
 
-func (p *parquetRows) row(values parquet.Row) (Row, error) {
-	a := assembler{columns: make([]parquet.Row, p.leaves)}
-	values.Range(func(column int, values []parquet.Value) bool {
-		if column < len(a.columns) {
-			a.columns[column] = values
-		}
-		return true
-	})
+// row makes a row of its values.
+func (p *parquetRows) row() (Row, error) {
+	a := assembler{columns: slices.Clone(p.values)}
 	row := Row{Line: p.line}
 	bad := &RowError{Line: p.line}
 	size := 0

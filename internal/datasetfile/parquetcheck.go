@@ -20,7 +20,9 @@ const (
 	maxPage       = 128 << 20
 	maxPages      = 256 << 20
 	maxPageValues = 16 << 20
-	pageHeader    = 64 << 10
+	// maxRowValues bounds the values of a row, each of which takes 24 bytes and more.
+	maxRowValues = 1 << 20
+	pageHeader   = 64 << 10
 )
 
 var errDamaged = errors.New("is damaged")

@@ -1,5 +1,7 @@
 package datasetfile
 
+import "context"
+
 // ColumnInfo is what the previewed rows have in a column.
 type ColumnInfo struct {
 	Name string
@@ -27,7 +29,7 @@ type PreviewResult struct {
 	Mapping Mapping
 	Columns []ColumnInfo
 	Rows    []PreviewRow
-	// RowsRead are the rows from which columns and mapping were found: at most 1,000, or 32 MiB.
+	// RowsRead are the rows from which columns and mapping were found: at most 1,000, or 8 MiB.
 	RowsRead int
 	// Complete is whether these are all rows of the file.
 	Complete bool
@@ -35,8 +37,8 @@ type PreviewResult struct {
 
 // Preview reads the beginning of a file and returns what it has, a mapping unless one is given, and the first rows with
 // what they make. A mapping that does not fit the file is a *MappingError.
-func Preview(src Source, o Options, m *Mapping, rows int) (PreviewResult, error) {
-	f, s, err := openSample(src, o)
+func Preview(ctx context.Context, src Source, o Options, m *Mapping, rows int) (PreviewResult, error) {
+	f, s, err := openSample(ctx, src, o)
 	if err != nil {
 		return PreviewResult{}, err
 	}
@@ -71,8 +73,8 @@ func Preview(src Source, o Options, m *Mapping, rows int) (PreviewResult, error)
 }
 
 // Infer returns the mapping that Preview finds.
-func Infer(src Source, o Options) (Mapping, error) {
-	_, s, err := openSample(src, o)
+func Infer(ctx context.Context, src Source, o Options) (Mapping, error) {
+	_, s, err := openSample(ctx, src, o)
 	if err != nil {
 		return Mapping{}, err
 	}
@@ -80,16 +82,29 @@ func Infer(src Source, o Options) (Mapping, error) {
 }
 
 // openSample reads the beginning of a file. The file is closed.
-func openSample(src Source, o Options) (*File, *sample, error) {
-	f, err := Open(src, o)
+func openSample(ctx context.Context, src Source, o Options) (*File, *sample, error) {
+	f, err := Open(&endingSource{src, ctx}, o)
 	if err != nil {
 		return nil, nil, err
 	}
-	s, err := readSample(f, o.Partial)
+	s, err := readSample(ctx, f, o.Partial)
 	if closeErr := f.Close(); err == nil {
 		err = closeErr
 	}
 	return f, s, err
+}
+
+// endingSource is a source that ends with a context, so that all that reads it does.
+type endingSource struct {
+	Source
+	ctx context.Context //nolint:containedctx // io.ReaderAt has none
+}
+
+func (s *endingSource) ReadAt(p []byte, at int64) (int, error) {
+	if err := s.ctx.Err(); err != nil {
+		return 0, err //nolint:wrapcheck // nobody waits any more
+	}
+	return s.Source.ReadAt(p, at) //nolint:wrapcheck // it is the source's
 }
 
 func (s *sample) names() []string {

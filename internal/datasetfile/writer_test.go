@@ -62,7 +62,7 @@ func TestWriteAndRead(t *testing.T) {
 				require.NoError(t, err)
 				assert.Equal(t, format, found)
 				src := bytes.NewReader(file.Bytes())
-				m, err := Infer(src, Options{})
+				m, err := Infer(t.Context(), src, Options{})
 				require.NoError(t, err)
 				assert.Equal(t, Looptrace, m.Shape)
 				f, err := Open(src, Options{})
@@ -127,7 +127,7 @@ func TestManyParquetRows(t *testing.T) {
 	require.NoError(t, w.Close())
 	f, err := Open(bytes.NewReader(file.Bytes()), Options{Format: Parquet})
 	require.NoError(t, err)
-	m, err := Infer(bytes.NewReader(file.Bytes()), Options{})
+	m, err := Infer(t.Context(), bytes.NewReader(file.Bytes()), Options{})
 	require.NoError(t, err)
 	for i := range n {
 		row, err := f.Next()

@@ -5155,13 +5155,16 @@ type ImportPreview struct {
 	Columns []ImportColumn `json:"columns"`
 
 	// Complete Whether these are all rows of the file.
-	Complete  bool               `json:"complete"`
-	Delimiter *string            `json:"delimiter"`
-	Encoding  *FileEncoding      `json:"encoding"`
-	Format    FileFormat         `json:"format"`
-	Header    *bool              `json:"header"`
-	Mapping   ImportMapping      `json:"mapping"`
-	Rows      []ImportPreviewRow `json:"rows"`
+	Complete  bool          `json:"complete"`
+	Delimiter *string       `json:"delimiter"`
+	Encoding  *FileEncoding `json:"encoding"`
+	Format    FileFormat    `json:"format"`
+	Header    *bool         `json:"header"`
+	Mapping   ImportMapping `json:"mapping"`
+
+	// Partial Whether values were cut at 2 KiB or rows left out after 1 MiB.
+	Partial bool               `json:"partial"`
+	Rows    []ImportPreviewRow `json:"rows"`
 
 	// RowsRead The rows from which columns and types were found.
 	RowsRead int      `json:"rows_read"`
@@ -5176,6 +5179,9 @@ type ImportPreviewRow struct {
 	// Item The item that it would make; null if it is rejected.
 	Item *json.RawMessage `json:"item"`
 	Line int64            `json:"line"`
+
+	// Partial Whether long values were cut: they are texts that end in `…`.
+	Partial bool `json:"partial"`
 
 	// Values The row as it is, by column.
 	Values json.RawMessage `json:"values"`

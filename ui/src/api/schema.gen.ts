@@ -434,7 +434,7 @@ export interface paths {
          * Try graders on an output
          * @description Stores nothing.
          *
-         *     Requires the scope `evals:read`.
+         *     Requires the scope `evals:write`.
          */
         post: operations["gradeSample"];
         delete?: never;
@@ -1207,7 +1207,7 @@ export interface paths {
          * @description Reads the first rows of a file and answers what an import would make of them. Nothing is stored. For CSV, JSON and JSONL the
          *     beginning of the file is enough, with `partial=true`; Parquet and XLSX must be complete, at most 64 MiB.
          *
-         *     Requires the scope `datasets:read`.
+         *     Requires the scope `datasets:write`.
          */
         post: operations["previewImport"];
         delete?: never;
@@ -5950,6 +5950,8 @@ export interface components {
         ImportPreviewRow: {
             /** Format: int64 */
             line: number;
+            /** @description Whether long values were cut: they are texts that end in `…`. */
+            partial: boolean;
             /** @description The row as it is, by column. */
             values: {
                 [key: string]: unknown;
@@ -5972,6 +5974,8 @@ export interface components {
             rows_read: number;
             /** @description Whether these are all rows of the file. */
             complete: boolean;
+            /** @description Whether values were cut at 2 KiB or rows left out after 1 MiB. */
+            partial: boolean;
         };
         /** @description A `google.rpc.Status`. */
         RPCStatus: {
