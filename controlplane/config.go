@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/looptrace/looptrace/controlplane/datasets"
 	"github.com/looptrace/looptrace/controlplane/httpapi"
 	"github.com/looptrace/looptrace/controlplane/instrument"
 	"github.com/looptrace/looptrace/internal/allowedhost"
@@ -31,6 +32,7 @@ type config struct {
 	// providerSecrets encrypt the API keys of model providers. providerAddresses are those that may be called.
 	providerSecrets   [][]byte
 	providerAddresses outbound.Policy
+	datasets          datasets.Limits
 }
 
 const (
@@ -86,6 +88,17 @@ func loadConfig(getenv func(string) string) (config, error) {
 	}
 	if cfg.providerAddresses, err = cfg.providerAddresses.Through(getenv("OUTBOUND_PROXY")); err != nil {
 		missing = append(missing, err)
+	}
+	cfg.datasets = datasets.DefaultLimits
+	for name, limit := range map[string]*int64{
+		datasets.FileRowsSetting: &cfg.datasets.FileRows, datasets.FileBytesSetting: &cfg.datasets.FileBytes, datasets.ItemsSetting: &cfg.datasets.Items,
+		datasets.WaitingFilesSetting: &cfg.datasets.WaitingFiles, datasets.WaitingBytesSetting: &cfg.datasets.WaitingBytes,
+	} {
+		if text := getenv(name); text != "" {
+			if *limit, err = strconv.ParseInt(text, 10, 64); err != nil || *limit < 1 {
+				missing = append(missing, fmt.Errorf("%s is %q; it must be a whole number from 1", name, text))
+			}
+		}
 	}
 	if brokers := getenv("RATELIMIT_BROKERS"); brokers != "" {
 		cfg.rateLimitBrokers = strings.Split(brokers, ",")

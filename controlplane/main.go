@@ -17,6 +17,8 @@
 //   - OUTBOUND_PROXY: a proxy (http, https, socks5) through which model providers at public addresses are called.
 //   - API_REQUESTS_PER_SECOND (1000), API_BYTES_PER_SECOND (50000000, of request and response bodies): the rate limits
 //     of each key and each user. A project has twice as much. The burst is ten seconds. 0 is no limit.
+//   - IMPORT_MAX_ROWS (1000000) and IMPORT_MAX_BYTES (2147483648, as JSON): of a file that is imported. DATASET_MAX_ITEMS (1000000).
+//     IMPORT_MAX_WAITING_FILES (10) and IMPORT_MAX_WAITING_BYTES (4294967296): of the imports of a project that are not finished.
 //   - WEB_URL: the address of web (http://127.0.0.1:7090).
 //   - WEB_SECRET: any text that web has too. Then the headers that tell of a client behind a proxy count from web only. Otherwise they
 //     count from every program of this machine.
@@ -194,6 +196,7 @@ func newServices(cfg config, pool *pgxpool.Pool, queue *jobs.Queue, reader *runs
 	models := providers.New(pool, keys, cfg.providerAddresses, priced, time.Now, log)
 	recorder := recording.New(cfg.ingestURL, identities, log)
 	sets, completed := datasets.New(pool, queue, time.Now), completions.New(models, recorder, time.Now)
+	sets.Limit(cfg.datasets)
 	evaluated := evaluations.New(pool, queue, sets, models, completed, reader, time.Now, log)
 	experiments.New(pool, queue, reader, sets, evaluated, time.Now, log)
 	filters, err := httpapi.ReadRuleFilters()

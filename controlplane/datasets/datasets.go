@@ -40,11 +40,13 @@ type Service struct {
 	db   postgres.DB
 	jobs *jobs.Queue
 	now  func() time.Time
+
+	limits Limits
 }
 
 // New returns a service on the database, which does its imports and checks as jobs of the queue. now is the clock.
 func New(pool *pgxpool.Pool, queue *jobs.Queue, now func() time.Time) *Service {
-	s := &Service{postgres.NewDB(pool, queries+importQueries+neardupQueries), queue, postgres.Clock(now)}
+	s := &Service{postgres.NewDB(pool, queries+importQueries+neardupQueries), queue, postgres.Clock(now), DefaultLimits}
 	jobs.Register(queue, s.runImport)
 	jobs.Register(queue, s.runCheck)
 	return s

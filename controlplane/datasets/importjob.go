@@ -5,10 +5,12 @@ import (
 	"crypto/sha256"
 	"errors"
 	"fmt"
+	"time"
 
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
 
+	"github.com/looptrace/looptrace/controlplane/jobs"
 	"github.com/looptrace/looptrace/internal/datasetfile"
 	"github.com/looptrace/looptrace/internal/postgres"
 	"github.com/looptrace/looptrace/internal/problem"
@@ -37,7 +39,7 @@ type attempt struct {
 // runImport does the job of an import, or goes on with it.
 func (s *Service) runImport(ctx context.Context, args importArgs, last bool) error {
 	a := &attempt{Service: s, id: uuid.New()}
-	begun, err := s.db.Exec(ctx, "begin import", a.args(args.ImportID))
+	begun, err := a.begin(ctx, args.ImportID)
 	if err != nil {
 		return err
 	}
@@ -63,6 +65,28 @@ func (s *Service) runImport(ctx context.Context, args importArgs, last bool) err
 		err = errors.Join(err, a.end(context.WithoutCancel(ctx), &failure{"internal", "The import was tried several times and could not go on: " + err.Error()}))
 	}
 	return errors.Join(err, s.removeFile(ctx, args.ImportID))
+}
+
+// turnEvery is how often an import looks whether it is its turn.
+const turnEvery = 2 * time.Second
+
+// begin takes the import, if it has not ended. A project has one running import at a time, so that those of others find a worker.
+func (a *attempt) begin(ctx context.Context, id uuid.UUID) (begun int64, err error) {
+	err = a.db.Tx(ctx, func(ctx context.Context, tx postgres.DB) error {
+		if _, err := tx.Exec(ctx, "take turns", pgx.NamedArgs{"import": id}); err != nil {
+			return err
+		}
+		before, err := postgres.One[struct{ Imports int64 }](ctx, tx, "count before", pgx.NamedArgs{"import": id})
+		if err != nil {
+			return err
+		}
+		if before.Imports > 0 {
+			return &jobs.AgainError{After: turnEvery}
+		}
+		begun, err = tx.Exec(ctx, "begin import", a.args(id))
+		return err
+	})
+	return begun, err
 }
 
 func (a *attempt) args(id uuid.UUID) pgx.NamedArgs {

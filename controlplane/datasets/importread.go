@@ -49,6 +49,9 @@ type reader struct {
 	// taken are the columns that the mapping takes, if it was found in the first rows. Nil if it was given: it may leave columns out.
 	taken               map[string]bool
 	processed, rejected int64
+	// bytes are those of the rows that were read.
+	bytes  int64
+	limits Limits
 }
 
 // read reads the file from where the attempt before stopped. One batch is stored while the next one is read.
@@ -61,7 +64,7 @@ func (a *attempt) read(ctx context.Context, schemas schemas) (err error) {
 	if err := a.opened(ctx, file.Layout(), mapping); err != nil {
 		return err
 	}
-	r := &reader{file: file, mapping: mapping, schemas: schemas, strict: a.imp.OnError == "reject"}
+	r := &reader{file: file, mapping: mapping, schemas: schemas, strict: a.imp.OnError == "reject", limits: a.limits}
 	if a.imp.MappingFound && mapping.Shape == datasetfile.Columns {
 		r.taken = takenBy(mapping)
 	}
@@ -125,14 +128,23 @@ func (a *attempt) opened(ctx context.Context, layout datasetfile.Layout, mapping
 func (r *reader) skip(ctx context.Context, rows int64) error {
 	for ; r.processed < rows; r.processed++ {
 		var bad *datasetfile.RowError
-		if _, err := r.file.Next(); err != nil && !errors.As(err, &bad) {
+		next, err := r.file.Next()
+		if err != nil && !errors.As(err, &bad) {
 			return fmt.Errorf("find row %d again: %w", r.processed+1, err)
 		}
+		r.count(next)
 		if err := ctx.Err(); err != nil {
 			return err //nolint:wrapcheck // the job ends
 		}
 	}
 	return nil
+}
+
+// count counts the bytes of a row.
+func (r *reader) count(next datasetfile.Row) {
+	for _, cell := range next.Cells {
+		r.bytes += int64(len(cell.Value))
+	}
 }
 
 // tooMany is whether it is no use to read on.
@@ -155,7 +167,11 @@ func (r *reader) batch(ctx context.Context) (batch, error) {
 			return batch{}, err //nolint:wrapcheck // unreadable tells what it is
 		default:
 			r.processed++
+			r.count(next)
 			r.add(ctx, &b, next)
+		}
+		if err := r.limits.checkFile(r.processed, r.bytes); err != nil {
+			return batch{}, err
 		}
 		b.atEnd = r.tooMany() || ctx.Err() != nil
 	}

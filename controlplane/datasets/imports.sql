@@ -1,5 +1,5 @@
 -- name: count unfinished imports
-SELECT count(*) AS imports FROM imports WHERE project_id = @project AND status IN ('uploading', 'queued', 'running')
+SELECT count(*) AS imports, coalesce(sum(size_bytes), 0)::bigint AS bytes FROM imports WHERE project_id = @project AND status IN ('uploading', 'queued', 'running')
 
 -- name: create import
 INSERT INTO imports (id, project_id, dataset_id, status, file_name, format, encoding, delimiter, header, sheet, mode, on_error, dedupe,
@@ -44,6 +44,13 @@ WHERE id = @import AND project_id = ANY(@projects) AND status IN ('uploading', '
 
 -- name: read chunk
 SELECT content FROM import_chunks WHERE import_id = @import AND number = @number
+
+-- name: take turns
+SELECT pg_advisory_xact_lock(hashtextextended('imports of ' || project_id, 0)) FROM imports WHERE id = @import
+
+-- name: count before
+SELECT count(*) AS imports FROM imports i JOIN imports other ON other.project_id = i.project_id AND other.id <> i.id AND other.status = 'running'
+WHERE i.id = @import AND i.status IN ('queued', 'running') AND (i.status = 'queued' OR other.id < i.id)
 
 -- name: begin import
 UPDATE imports SET status = 'running', phase = coalesce(phase, 'reading'), attempt_id = @attempt, started_at = coalesce(started_at, @now), updated_at = @now

@@ -528,9 +528,10 @@ func TestSlowUpload(t *testing.T) {
 	send(whole, piece)
 	assert.Empty(t, answer(whole, http.StatusCreated))
 
-	for range 4 { // more than are read at once
-		send(begin(server, "/_actions/preview", "Content-Length: 5000000"), piece)
-	}
+	send(begin(server, "/_actions/preview", "Content-Length: 5000000"), piece) // it keeps the owner's place
+	var organization uuid.UUID
+	require.NoError(t, e.DB.QueryRow(t.Context(), "SELECT id FROM organizations").Scan(&organization))
+	as = apitest.Cookie(e.AddMember(t, "member@example.com", "member", organization))
 	quick := begin(server, "/_actions/preview", "Content-Length: 4")
 	send(quick, "a\n1\n")
 	assert.Empty(t, answer(quick, http.StatusOK))

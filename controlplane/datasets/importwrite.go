@@ -113,6 +113,9 @@ func (w *importWrite) write(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	if err := w.limits.checkItems(found.ItemCount, found.ItemCount+written.Added-written.Removed); err != nil {
+		return conflict(err)
+	}
 	if written.Added+written.Updated+written.Removed > 0 {
 		if err := w.writeRevision(ctx, found, &written); err != nil {
 			return err

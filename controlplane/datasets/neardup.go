@@ -10,6 +10,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/looptrace/looptrace/controlplane/access"
+	"github.com/looptrace/looptrace/controlplane/jobs"
 	"github.com/looptrace/looptrace/internal/postgres"
 	"github.com/looptrace/looptrace/internal/problem"
 )
@@ -76,6 +77,9 @@ type checkArgs struct {
 
 // Kind is the kind of the job.
 func (checkArgs) Kind() string { return "near_duplicates" }
+
+// Queue keeps checks from holding up imports.
+func (checkArgs) Queue() string { return jobs.Checks }
 
 // CheckQuery selects pairs of a check.
 type CheckQuery struct {

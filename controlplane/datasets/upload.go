@@ -15,12 +15,8 @@ import (
 	"github.com/looptrace/looptrace/internal/problem"
 )
 
-const (
-	// chunkBytes is the size of the pieces of a file in the database.
-	chunkBytes = 1 << 20
-	// maxUnfinished bounds what the files of a project take in the database.
-	maxUnfinished = 10
-)
+// chunkBytes is the size of the pieces of a file in the database.
+const chunkBytes = 1 << 20
 
 // Upload is a file to import, and how.
 type Upload struct {
@@ -60,15 +56,12 @@ func (s *Service) StartImport(ctx context.Context, grant access.Grant, dataset u
 	if err := u.check(); err != nil {
 		return Import{}, err
 	}
-	unfinished, err := postgres.One[struct{ Imports int }](ctx, s.db, "count unfinished imports", pgx.NamedArgs{"project": found.ProjectID})
+	unfinished, err := postgres.One[struct{ Imports, Bytes int64 }](ctx, s.db, "count unfinished imports", pgx.NamedArgs{"project": found.ProjectID})
 	if err != nil {
 		return Import{}, err
 	}
-	if unfinished.Imports >= maxUnfinished {
-		return Import{}, &problem.Error{
-			Kind: problem.Conflict, Code: "too_many_imports",
-			Detail: fmt.Sprintf("The project has %d imports that are not finished. Wait for one, or cancel one.", unfinished.Imports),
-		}
+	if err := s.limits.checkWaiting(unfinished.Imports+1, unfinished.Bytes); err != nil {
+		return Import{}, err
 	}
 	id := postgres.NewID()
 	if _, err := s.db.Exec(ctx, "create import", pgx.NamedArgs{
@@ -79,7 +72,7 @@ func (s *Service) StartImport(ctx context.Context, grant access.Grant, dataset u
 	}); err != nil {
 		return Import{}, err
 	}
-	started, err := s.upload(ctx, grant, id, u, file)
+	started, err := s.upload(ctx, grant, id, u, file, unfinished.Bytes)
 	if err != nil {
 		return Import{}, errors.Join(err, s.dropUpload(context.WithoutCancel(ctx), id))
 	}
@@ -115,8 +108,8 @@ func (u *Upload) check() error {
 	return errors.Join(errs...)
 }
 
-// upload stores the chunks of the file and queues the import.
-func (s *Service) upload(ctx context.Context, grant access.Grant, id uuid.UUID, u Upload, file io.Reader) (Import, error) {
+// upload stores the chunks of the file and queues the import. waiting are the bytes of the project's other files.
+func (s *Service) upload(ctx context.Context, grant access.Grant, id uuid.UUID, u Upload, file io.Reader, waiting int64) (Import, error) {
 	var format datasetfile.Format
 	chunk := make([]byte, chunkBytes)
 	for number := 0; ; number++ {
@@ -130,6 +123,10 @@ func (s *Service) upload(ctx context.Context, grant access.Grant, id uuid.UUID, 
 				return Import{}, detectErr
 			}
 			format = found
+		}
+		waiting += int64(n)
+		if refused := s.limits.checkWaiting(0, waiting); refused != nil {
+			return Import{}, refused
 		}
 		if n > 0 {
 			added, addErr := s.db.Exec(ctx, "add chunk", pgx.NamedArgs{"import": id, "number": number, "content": chunk[:n], "now": s.now()})

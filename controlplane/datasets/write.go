@@ -194,6 +194,9 @@ func (s *Service) write(
 	if written.Added+written.Updated+written.Removed == 0 {
 		return written, nil
 	}
+	if err := s.limits.checkItems(found.ItemCount, found.ItemCount+int64(written.Added-written.Removed)); err != nil {
+		return Written{}, err
+	}
 	written.Revision++
 	args := pgx.NamedArgs{"dataset": dataset, "revision": written.Revision, "kept": p.keptIDs(), "replaced": p.replaced, "now": s.now()}
 	if w.Mode == ModeReplace {

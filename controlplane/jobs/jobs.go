@@ -26,6 +26,8 @@ const (
 	// maxRunning is how many jobs a process works on at once, maxCalling how many that are in the queue [Calls], and maxSummarizing how many
 	// that are in the queue [Summaries].
 	maxRunning, maxCalling, maxSummarizing = 2, 16, 2
+	// maxChecking is that of the queue [Checks].
+	maxChecking = 1
 	// maxScanning is that of the queue [Scans], and maxScoring that of the queue [Rules].
 	maxScanning, maxScoring = 1, 16
 	// seenEvery is how often a working process says that it is alive. One that was silent for longer than goneAfter is gone.
@@ -46,6 +48,8 @@ const (
 	Calls = "calls"
 	// Rules has jobs that score runs by rules. They wait for model providers, too, as long as runs come.
 	Rules = "rules"
+	// Checks has jobs that compare all items of a dataset, for minutes.
+	Checks = "checks"
 	// Scans has jobs that are added periodically, and look for work.
 	Scans = "scans"
 	// Summaries has jobs that somebody waits for.

@@ -45,7 +45,7 @@ func (q *Queue) work(ctx context.Context) error {
 		ID: id, Workers: q.workers, JobTimeout: -1, Logger: quiet(q.log), PeriodicJobs: q.periodic,
 		Queues: map[string]river.QueueConfig{
 			river.QueueDefault: {MaxWorkers: maxRunning}, Calls: {MaxWorkers: maxCalling}, Summaries: {MaxWorkers: maxSummarizing}, Scans: {MaxWorkers: maxScanning},
-			Rules: {MaxWorkers: maxScoring},
+			Rules: {MaxWorkers: maxScoring}, Checks: {MaxWorkers: maxChecking},
 		},
 	})
 	if err != nil {

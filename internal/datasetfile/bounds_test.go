@@ -16,7 +16,7 @@ type longList struct {
 }
 
 // longLists is a Parquet file of few bytes with a long list in each row.
-func longLists(t testing.TB, rows, elements int) []byte {
+func longLists(t *testing.T, rows, elements int) []byte {
 	t.Helper()
 	list := make([]string, elements)
 	for i := range list {

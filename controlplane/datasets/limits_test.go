@@ -1,0 +1,91 @@
+package datasets_test
+
+import (
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/looptrace/looptrace/controlplane/datasets"
+	"github.com/looptrace/looptrace/controlplane/httpapi/apitest"
+	"github.com/looptrace/looptrace/controlplane/httpapi/contract"
+)
+
+// ended waits for the end of an import.
+func ended(t *testing.T, e *apitest.Env, as apitest.Option, id uuid.UUID) (found contract.Import) {
+	t.Helper()
+	require.Eventually(t, func() bool {
+		found = apitest.Must[contract.Import](t, e.Do(t, http.MethodGet, "/v1/imports/"+id.String(), nil, as), http.StatusOK)
+		return found.FinishedAt != nil
+	}, importTime, 50*time.Millisecond)
+	return found
+}
+
+func TestLimitsOfImports(t *testing.T) {
+	t.Parallel()
+	e := apitest.New(t)
+	owner, project := e.SetUp(t)
+	as := apitest.Cookie(owner)
+	e.Datasets.Limit(datasets.Limits{FileRows: 4, FileBytes: 1000, Items: 5, WaitingFiles: 1, WaitingBytes: 10_000})
+	dataset := e.CreateDataset(t, as, project.Id, "d")
+
+	long := e.Do(t, http.MethodPost, "/v1/datasets/"+dataset.Id.String()+"/imports", "input\n"+strings.Repeat("x", 10_000), as, apitest.Header("Content-Type", apitest.TypeCSV))
+	assert.Contains(t, *apitest.WantProblem(t, long, http.StatusConflict).Detail, "IMPORT_MAX_WAITING_BYTES")
+	first := e.SendFile(t, as, dataset.Id, "", apitest.TypeCSV, "input\n1\n2\n3\n4\n")
+	second := e.Do(t, http.MethodPost, "/v1/datasets/"+dataset.Id.String()+"/imports", "input\n1\n", as, apitest.Header("Content-Type", apitest.TypeCSV))
+	assert.Contains(t, *apitest.WantProblem(t, second, http.StatusConflict).Detail, "IMPORT_MAX_WAITING_FILES")
+	e.Work(t)
+	assert.Equal(t, contract.ImportStatus("succeeded"), ended(t, e, as, first.Id).Status)
+
+	for name, c := range map[string]struct{ file, code, setting string }{
+		"rows":  {"input\n1\n2\n3\n4\n5\n", "too_many_rows", "IMPORT_MAX_ROWS"},
+		"bytes": {"input\n" + strings.Repeat("x", 1001) + "\n", "too_many_bytes", "IMPORT_MAX_BYTES"},
+		"items": {"input\n6\n7\n", "too_many_items", "DATASET_MAX_ITEMS"},
+	} {
+		failed := ended(t, e, as, e.SendFile(t, as, dataset.Id, "", apitest.TypeCSV, c.file).Id)
+		require.NotNil(t, failed.Error, name)
+		assert.Equal(t, c.code, failed.Error.Code, name)
+		assert.Contains(t, failed.Error.Detail, c.setting, name)
+	}
+	w := e.Do(t, http.MethodPost, "/v1/datasets/"+dataset.Id.String()+"/items", `{"mode":"append","items":[{"input":6},{"input":7}]}`, as)
+	assert.Equal(t, "too_many_items", apitest.WantProblem(t, w, http.StatusConflict).Code)
+	assert.Equal(t, 4, e.Count(t, "SELECT count(*) FROM dataset_items"))
+
+	e.Datasets.Limit(datasets.DefaultLimits) // raised by an administrator
+	assert.Equal(t, contract.ImportStatus("succeeded"), ended(t, e, as, e.SendFile(t, as, dataset.Id, "", apitest.TypeCSV, "input\n5\n6\n7\n8\n9\n").Id).Status)
+}
+
+// TestImportsOfAProjectTakeTurns has a project with an import that does not end, and more that wait. Another project's runs.
+func TestImportsOfAProjectTakeTurns(t *testing.T) {
+	t.Parallel()
+	e := apitest.New(t)
+	owner, project := e.SetUp(t)
+	as := apitest.Cookie(owner)
+	dataset := e.CreateDataset(t, as, project.Id, "d")
+	endless := e.SendFile(t, as, dataset.Id, "", apitest.TypeCSV, "input\n1\n")
+	e.Exec(t, `UPDATE imports SET status = 'running', phase = 'reading', started_at = now() WHERE id = $1`, endless.Id)
+	e.Exec(t, `UPDATE river_job SET state = 'running', attempted_by = '{elsewhere}', attempted_at = now() WHERE args->>'import_id' = $1`, endless.Id.String())
+	e.Exec(t, `INSERT INTO job_workers VALUES ('elsewhere', now() + interval '1 hour')`)
+	var waiting []contract.Import
+	for range 3 {
+		waiting = append(waiting, e.SendFile(t, as, dataset.Id, "", apitest.TypeCSV, "input\n2\n"))
+	}
+	other := apitest.Cookie(e.AddMember(t, "other@example.com", "owner", uuid.Nil))
+	elsewhere := apitest.Must[contract.Me](t, e.Do(t, http.MethodGet, "/v1/me", nil, other), http.StatusOK).Projects[0].Id
+	theirs := e.CreateDataset(t, other, elsewhere, "d")
+	e.Work(t)
+	one := e.SendFile(t, other, theirs.Id, "", apitest.TypeCSV, "input\n1\n")
+	assert.Equal(t, contract.ImportStatus("succeeded"), ended(t, e, other, one.Id).Status)
+	for _, i := range waiting {
+		found := apitest.Must[contract.Import](t, e.Do(t, http.MethodGet, "/v1/imports/"+i.Id.String(), nil, as), http.StatusOK)
+		assert.Equal(t, contract.ImportStatus("queued"), found.Status)
+	}
+	apitest.Must[contract.Import](t, e.Do(t, http.MethodPost, "/v1/imports/"+endless.Id.String()+"/_actions/cancel", nil, as), http.StatusOK)
+	for _, i := range waiting {
+		assert.Equal(t, contract.ImportStatus("succeeded"), ended(t, e, as, i.Id).Status)
+	}
+}
