@@ -114,7 +114,7 @@ func checkPreview(ctx context.Context, p *datasetfile.PreviewRow, mapping datase
 	var made row
 	made.NewItem, p.Errors = newItem(*p.Item)
 	if len(p.Errors) == 0 {
-		for _, field := range made.fill(ctx, schemas) {
+		for _, field := range made.check(ctx, schemas) {
 			p.Errors = append(p.Errors, datasetfile.FieldError{Column: columnOf(mapping, field.Location), Reason: field.Location + " " + field.Message})
 		}
 	}

@@ -83,9 +83,20 @@ const (
 	maxTags       = 50
 )
 
-// fill checks the item, fills in what is absent and sets the hashes. It returns what is wrong, with the member of the item as its
-// location.
+// fill checks the item as check does, and sets the hashes.
 func (r *row) fill(ctx context.Context, schemas schemas) []problem.Field {
+	wrong := r.check(ctx, schemas)
+	if r.Input == nil {
+		return wrong
+	}
+	if err := r.hash(); err != nil {
+		wrong = append(wrong, problem.Field{Location: "input", Message: "cannot be read: " + err.Error()})
+	}
+	return wrong
+}
+
+// check checks the item and fills in what is absent. It returns what is wrong, with the member of the item as its location.
+func (r *row) check(ctx context.Context, schemas schemas) []problem.Field {
 	if r.Input == nil {
 		return []problem.Field{{Location: "input", Message: "is needed"}}
 	}
@@ -122,9 +133,6 @@ func (r *row) fill(ctx context.Context, schemas schemas) []problem.Field {
 	}
 	for _, m := range schemas.check(ctx, r.Input, r.ReferenceOutput) {
 		refuse(problem.InvalidField(m.part, "does not fit the schema of the dataset: "+m.text))
-	}
-	if err := r.hash(); err != nil {
-		refuse(problem.InvalidField("input", "cannot be read: "+err.Error()))
 	}
 	return wrong
 }
