@@ -94,7 +94,7 @@ func TestDeadline(t *testing.T) {
 	op := &operation{class: bounded, places: classPlaces[bounded].caller, deadline: time.Millisecond, writeTimeout: time.Minute}
 	engine := gin.New()
 	engine.ContextWithFallback = true
-	engine.Use(identify, func(c *gin.Context) {
+	engine.Use(Addresses{}.identify, func(c *gin.Context) {
 		callOf(c).operation, callOf(c).principal = op, &access.Principal{User: &access.User{ID: uuid.UUID{1}}}
 	})
 	started, halt := make(chan struct{}), make(chan struct{})
