@@ -2,6 +2,7 @@ package diff
 
 import (
 	"cmp"
+	"context"
 	"math"
 	"slices"
 )
@@ -31,13 +32,13 @@ type matching struct {
 // The roots of the runs are always aligned.
 //
 // The result does not depend on which tree comes first, because equally cheap ways are compared in one order only.
-func align(a, b *runTree) *matching {
+func align(ctx context.Context, a, b *runTree) *matching {
 	if cmp.Or(cmp.Compare(len(a.steps), len(b.steps)), cmp.Compare(a.subtreeHash[a.top], b.subtreeHash[b.top])) > 0 {
-		m := align(b, a)
+		m := align(ctx, b, a)
 		m.toA, m.toB = m.toB, m.toA
 		return m
 	}
-	al := &aligner{a: a, b: b, costs: map[[2]int]float64{}, distance: a.distance, limit: maxSubstitution}
+	al := &aligner{a: a, b: b, costs: map[[2]int]float64{}, distance: a.distance, limit: maxSubstitution, ended: ctx.Done()}
 	return al.match()
 }
 
@@ -48,6 +49,8 @@ type aligner struct {
 	// costs of turning a subtree of a into one of b.
 	costs map[[2]int]float64
 	pairs int
+	// ended is closed when nobody waits for the result.
+	ended <-chan struct{}
 	m     *matching
 }
 
@@ -123,6 +126,11 @@ func (al *aligner) cost(x, y int) float64 {
 	}
 	if known, ok := al.costs[[2]int{x, y}]; ok {
 		return known
+	}
+	select {
+	case <-al.ended:
+		return al.estimate(x, y)
+	default:
 	}
 	if al.pairs++; al.pairs > maxPairs {
 		return al.estimate(x, y)

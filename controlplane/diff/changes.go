@@ -2,6 +2,7 @@ package diff
 
 import (
 	"cmp"
+	"context"
 	"slices"
 )
 
@@ -27,7 +28,7 @@ func (bs *bindings) bind(a, b string) bool {
 
 // compareAligned compares aligned steps, in an order that does not depend on which run comes first. Texts that differ only in ids are the
 // same as long as each id of one run stands for one of the other.
-func compareAligned(a, b *runTree, m *matching) map[int]comparison {
+func compareAligned(ctx context.Context, a, b *runTree, m *matching) map[int]comparison {
 	xs := make([]int, 0, len(m.toB))
 	for x, y := range m.toB {
 		if y >= 0 {
@@ -43,6 +44,9 @@ func compareAligned(a, b *runTree, m *matching) map[int]comparison {
 	bs := &bindings{map[string]string{}, map[string]string{}}
 	found := make(map[int]comparison, len(xs))
 	for _, x := range xs {
+		if ctx.Err() != nil {
+			return found
+		}
 		y := m.toB[x]
 		t, u := &a.steps[x], &b.steps[y]
 		l := comparison{distance: a.distance(b, x, y)}

@@ -2,6 +2,9 @@
 package diff
 
 import (
+	"context"
+	"fmt"
+
 	"github.com/looptrace/looptrace/controlplane/runs"
 )
 
@@ -86,8 +89,8 @@ func (c *Change) IsGiven() bool {
 	return false
 }
 
-// Compare aligns the steps of two runs.
-func Compare(base, other Run) *Diff {
+// Compare aligns the steps of two runs. Its error is the cause why ctx ended.
+func Compare(ctx context.Context, base, other Run) (*Diff, error) {
 	d := &Diff{Counts: map[State]int{}, FirstDivergence: -1}
 	for _, run := range []Run{base, other} {
 		if run.Outline.Partial || len(run.Spans) > MaxSteps {
@@ -98,11 +101,14 @@ func Compare(base, other Run) *Diff {
 		}
 	}
 	a, b := newTrees(base, other)
-	m := align(a, b)
+	m := align(ctx, a, b)
 	if m.approximate {
 		d.limit(LimitAlignment)
 	}
-	changes := compareAligned(a, b, m)
+	changes := compareAligned(ctx, a, b, m)
+	if ctx.Err() != nil {
+		return nil, fmt.Errorf("compare runs: %w", context.Cause(ctx))
+	}
 	w := &merger{d: d, a: a, b: b, m: m, changes: changes, moved: moved(a, b, m)}
 	w.addChildren(a.top, b.top, 0, -1)
 	for i := range d.Steps {
@@ -128,7 +134,7 @@ func Compare(base, other Run) *Diff {
 		}
 		d.Distance = min(cost/float64(steps), 1)
 	}
-	return d
+	return d, nil
 }
 
 func (d *Diff) limit(l Limit) {

@@ -1,7 +1,9 @@
 package diff
 
 import (
+	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"testing"
@@ -123,6 +125,14 @@ func edit(plan []planned, random *rand.Rand, share float64) []planned {
 	return out
 }
 
+// compared is the difference of two runs.
+func compared(tb testing.TB, base, other Run) *Diff {
+	tb.Helper()
+	d, err := Compare(tb.Context(), base, other)
+	require.NoError(tb, err)
+	return d
+}
+
 var noon = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 
 func TestDistanceIsAMeasure(t *testing.T) {
@@ -133,16 +143,16 @@ func TestDistanceIsAMeasure(t *testing.T) {
 		changed := edit(plan, random, .2)
 		a, b := write(plan, random, noon), write(changed, random, noon.Add(48*time.Hour))
 		again := write(plan, random, noon.Add(1000*time.Hour))
-		same := Compare(a, again)
+		same := compared(t, a, again)
 		require.Zero(t, same.Distance, "other ids and times are no difference")
 		require.Equal(t, -1, same.FirstDivergence)
 		require.Equal(t, len(plan), same.Counts[Same])
-		there, back := Compare(a, b), Compare(b, a)
+		there, back := compared(t, a, b), compared(t, b, a)
 		require.InDelta(t, there.Distance, back.Distance, 1e-12, "seed %d", seed)
 		require.Equal(t, there.Counts[Changed], back.Counts[Changed])
 		require.Equal(t, there.Counts[Added], back.Counts[Removed])
 		require.LessOrEqual(t, there.Distance, 1.)
-		require.InDelta(t, there.Distance, Compare(again, write(changed, random, noon)).Distance, 1e-12, "the distance is that of what was done")
+		require.InDelta(t, there.Distance, compared(t, again, write(changed, random, noon)).Distance, 1e-12, "the distance is that of what was done")
 		// Every step of both runs is listed once.
 		seenA, seenB := map[int]bool{}, map[int]bool{}
 		for _, s := range there.Steps {
@@ -174,7 +184,7 @@ func TestCompare(t *testing.T) {
 		return planned{kind: "tool", name: name, at: at, took: 10, input: input, output: "done"}
 	}
 	root := planned{parent: -1, kind: "agent", name: "agent", took: 1000}
-	compare := func(a, b []planned) *Diff { return Compare(write(a, random, noon), write(b, random, noon)) }
+	compare := func(a, b []planned) *Diff { return compared(t, write(a, random, noon), write(b, random, noon)) }
 	t.Run("concurrent steps have no order", func(t *testing.T) {
 		a := []planned{root, tool("x", "1", 0), tool("y", "2", 1), tool("z", "3", 2)}
 		b := []planned{root, tool("z", "3", 0), tool("x", "1", 1), tool("y", "2", 2)}
@@ -215,8 +225,8 @@ func TestCompare(t *testing.T) {
 		assert.Equal(t, []State{Same, Removed, Added}, states(compare([]planned{root, a}, []planned{root, b})))
 	})
 	t.Run("nothing", func(t *testing.T) {
-		assert.Zero(t, Compare(Run{}, Run{}).Distance)
-		assert.InDelta(t, 1, Compare(Run{}, write([]planned{root}, random, noon)).Distance, 1e-12)
+		assert.Zero(t, compared(t, Run{}, Run{}).Distance)
+		assert.InDelta(t, 1, compared(t, Run{}, write([]planned{root}, random, noon)).Distance, 1e-12)
 	})
 }
 
@@ -255,6 +265,16 @@ func TestHunks(t *testing.T) {
 	assert.NotEqual(t, c.base.hash, c.other.hash, "texts that were cut are compared by their hashes")
 }
 
+// TestCompareEnds is a comparison that nobody waits for.
+func TestCompareEnds(t *testing.T) {
+	t.Parallel()
+	ctx, cancel := context.WithCancelCause(t.Context())
+	gone := errors.New("the client has gone")
+	cancel(gone)
+	_, err := Compare(ctx, Run{}, Run{})
+	require.ErrorIs(t, err, gone)
+}
+
 // BenchmarkCompare aligns runs in which a tenth of the steps differ, and runs that have only the names of their steps in common.
 func BenchmarkCompare(b *testing.B) {
 	for _, turns := range []int{500, 5000} {
@@ -265,13 +285,13 @@ func BenchmarkCompare(b *testing.B) {
 		b.Run(fmt.Sprintf("spans=%d/tenth", 2*turns+1), func(b *testing.B) {
 			b.ReportAllocs()
 			for b.Loop() {
-				Compare(x, y)
+				compared(b, x, y)
 			}
 		})
 		b.Run(fmt.Sprintf("spans=%d/unlike", 2*turns+1), func(b *testing.B) {
 			b.ReportAllocs()
 			for b.Loop() {
-				Compare(x, z)
+				compared(b, x, z)
 			}
 		})
 	}

@@ -332,7 +332,9 @@ func (s *Service) describe(ctx context.Context, projects access.Projects, w runs
 	}
 	for fingerprint, list := range byGroup {
 		if g := byFingerprint[fingerprint]; g != nil {
-			g.Sample = sampleOf(list)
+			if g.Sample, err = sampleOf(ctx, list); err != nil {
+				return err
+			}
 		}
 	}
 	return nil
@@ -340,7 +342,7 @@ func (s *Service) describe(ctx context.Context, projects access.Projects, w runs
 
 // sampleOf moves the run to the front that is nearest to all others by its steps, without their texts. The others stay in order, newest
 // first.
-func sampleOf(list []runs.Outline) []Run {
+func sampleOf(ctx context.Context, list []runs.Outline) ([]Run, error) {
 	best, least := 0, -1.
 	for i := range list {
 		if len(list[i].Spans) == 0 {
@@ -349,7 +351,11 @@ func sampleOf(list []runs.Outline) []Run {
 		sum := 0.
 		for j := range list {
 			if i != j && len(list[j].Spans) > 0 {
-				sum += diff.Compare(withoutTexts(list[i]), withoutTexts(list[j])).Distance
+				d, err := diff.Compare(ctx, withoutTexts(list[i]), withoutTexts(list[j]))
+				if err != nil {
+					return nil, err
+				}
+				sum += d.Distance
 			}
 		}
 		if least < 0 || sum < least-1e-12 {
@@ -367,7 +373,7 @@ func sampleOf(list []runs.Outline) []Run {
 		sample = append(sample, run)
 	}
 	representative := sample[best]
-	return slices.Insert(slices.Delete(sample, best, best+1), 0, representative)
+	return slices.Insert(slices.Delete(sample, best, best+1), 0, representative), nil
 }
 
 // withoutTexts is a run whose texts were not read.

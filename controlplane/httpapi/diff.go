@@ -39,7 +39,10 @@ func (h diffHandlers) DiffRuns(ctx context.Context, req contract.DiffRunsRequest
 	if err != nil {
 		return nil, err
 	}
-	d := diff.Compare(base, other)
+	d, err := diff.Compare(ctx, base, other)
+	if err != nil {
+		return nil, err
+	}
 	return contract.DiffRuns200JSONResponse(diffOf(d, base, other, req.Params)), nil
 }
 

@@ -42,7 +42,10 @@ func (h replayHandlers) DiffReplay(ctx context.Context, req contract.DiffReplayR
 	if err != nil {
 		return nil, noRun(err, "The run of the attempt was deleted, or is not stored yet. Wait a second, or extend the replay.")
 	}
-	d := diff.Compare(base, other)
+	d, err := diff.Compare(ctx, base, other)
+	if err != nil {
+		return nil, err
+	}
 	answer := contract.DiffReplay200JSONResponse{
 		ReplayId: found.ID, Sources: []contract.ReplayStepSource{}, OutsideConeDifferences: result.OutsideDifferences,
 		Diff: diffOf(d, base, other, contract.DiffRunsParams{Fold: req.Params.Fold, Limit: req.Params.Limit, Offset: req.Params.Offset}),

@@ -111,7 +111,10 @@ func (t *tools) compare(ctx context.Context, grant access.Grant, in compareInput
 		}
 	}
 	base, other := compared[0], compared[1]
-	d := diff.Compare(base, other)
+	d, err := diff.Compare(ctx, base, other)
+	if err != nil {
+		return nil, err
+	}
 	differing := differingSteps(d)
 	skip := min(in.Skip, len(differing))
 	out := compareOutput{
@@ -125,7 +128,6 @@ func (t *tools) compare(ctx context.Context, grant access.Grant, in compareInput
 	if len(differing) > 0 {
 		out.Next = t.afterComparison(&in, base, other, &d.Steps[differing[0]])
 	}
-	var err error
 	if out.Attributes, err = t.fence(base.Outline.Run.RunID, "attributes", min(shownAttributes, in.TokenBudget/attributesShare), in.Encoding, strings.Join(attributeDiff(base, other), "\n")); err != nil {
 		return nil, err
 	}

@@ -73,7 +73,10 @@ func (t *tools) attemptDiff(ctx context.Context, grant access.Grant, r *replays.
 	if err != nil {
 		return unavailable(shown, "The run of the attempt is not stored yet, or was deleted.", err)
 	}
-	d := diff.Compare(base, other)
+	d, err := diff.Compare(ctx, base, other)
+	if err != nil {
+		return nil, err
+	}
 	shown.Distance, shown.Partial, shown.OutsideCone = d.Distance, len(d.Limits) > 0, result.OutsideDifferences
 	shown.Same, shown.Changed, shown.Added = d.Counts[diff.Same], d.Counts[diff.Changed], d.Counts[diff.Added]
 	shown.Removed, shown.Moved = d.Counts[diff.Removed], d.Counts[diff.Moved]
