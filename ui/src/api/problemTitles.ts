@@ -33,6 +33,9 @@ const byCode: Record<string, string> = {
   stale_base_revision: "Someone changed it meanwhile",
   stale_base_version: "Someone saved another version meanwhile",
   throttled: "Too many attempts",
+  too_many_streams: "Too many streams and exports are open",
+  too_much_at_once: "Too many requests at once",
+  too_much_work: "This needs too much work",
   upstream_silent: "The server isn't answering",
   upstream_unavailable: "The server can't be reached",
 };

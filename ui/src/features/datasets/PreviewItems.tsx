@@ -8,7 +8,7 @@ import { formatRows } from "./progress";
 
 /** The items that the first rows of a file would make. */
 export function PreviewItems({ preview }: { preview: ImportPreview }) {
-  const { rows, rows_read: read, complete } = preview;
+  const { rows, rows_read: read, complete, partial } = preview;
   if (rows.length === 0) return <PageMessage title="The file has no rows." />;
   const rejected = rows.filter(({ item }) => item === null).length;
   const has = (member: "key" | "split" | "reference_output") =>
@@ -52,6 +52,7 @@ export function PreviewItems({ preview }: { preview: ImportPreview }) {
           : `Found in the first ${formatRows(read)} of the file.`}{" "}
         {rows.length < read ? `The first ${formatCount(rows.length)} are shown` : "All are shown"}
         {rejected === 0 ? "; all can be imported." : `; ${formatCount(rejected)} of them can't be imported.`}
+        {partial && " Long values are cut here, not in the import."}
       </p>
       <DataTable
         label="Items"
