@@ -160,7 +160,7 @@ func TestPromptVersions(t *testing.T) {
 	read := apitest.Must[contract.PromptVersion](t, w, http.StatusOK)
 	assert.Equal(t, v1.ContentHash, read.ContentHash)
 	assert.Equal(t, "private, max-age=31536000, immutable", w.Header().Get("Cache-Control"))
-	assert.Equal(t, "Authorization, Cookie, X-Api-Key", w.Header().Get("Vary"), "another user of the browser asks anew")
+	assert.Equal(t, "Authorization, Cookie, Looptrace-Session-Secret, X-Api-Key", w.Header().Get("Vary"), "another user of the browser asks anew")
 	assert.NotContains(t, w.Body.String(), "aliases", "aliases change")
 	again := e.Do(t, http.MethodGet, path+"/1", nil, as, apitest.Header("If-None-Match", w.Header().Get("ETag")))
 	assert.Equal(t, http.StatusNotModified, again.Code)
