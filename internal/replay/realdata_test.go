@@ -217,7 +217,8 @@ func assertSame(tb testing.TB, name string, spans []Span, r *Recording, attempt 
 			return false
 		}
 	}
-	d := diff.Compare(asRun(spans), asRun(write(tb, r, attempt)))
+	d, err := diff.Compare(tb.Context(), asRun(spans), asRun(write(tb, r, attempt)))
+	require.NoError(tb, err)
 	return assert.Zero(tb, d.Distance, name) && assert.Equal(tb, -1, d.FirstDivergence, name) && assert.Len(tb, d.Steps, len(r.Steps), name)
 }
 
