@@ -1,4 +1,4 @@
-import { Checkbox, List, Skeleton, Text } from "@mantine/core";
+import { Checkbox, Skeleton, Text } from "@mantine/core";
 import { useState } from "react";
 import { useMe } from "@/api/identity";
 import { useMemberKeys, useRemoveMember } from "@/api/members";
@@ -45,15 +45,15 @@ export function RemoveDialog({ group, member, onClose, children }: Props) {
           <Text size="sm" mt="sm">
             These keys, which they created, keep working:
           </Text>
-          <List size="sm" my="xs">
+          <ul>
             {made.slice(0, SHOWN).map(({ id, name, project_id, public_id }) => (
-              <List.Item key={id}>
+              <li key={id}>
                 {name} (<code>lt_{public_id}</code>) in{" "}
                 {projects.find((project) => project.id === project_id)?.name ?? "another project"}
-              </List.Item>
+              </li>
             ))}
-            {more > 0 && <List.Item>{query.data?.has_more ? `more than ${more}` : more} more</List.Item>}
-          </List>
+            {more > 0 && <li>{query.data?.has_more ? `more than ${more}` : more} more</li>}
+          </ul>
           <Checkbox
             label="Revoke their keys, too"
             description="Programs that use them lose access within 5 seconds. You can't undo this."
