@@ -1,7 +1,6 @@
 package httpapi_test
 
 import (
-	"bytes"
 	"encoding/json"
 	"io"
 	"net/http"
@@ -10,33 +9,13 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/parquet-go/parquet-go"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"github.com/looptrace/looptrace/controlplane/httpapi/apitest"
 	"github.com/looptrace/looptrace/controlplane/httpapi/contract"
+	"github.com/looptrace/looptrace/test/hostile"
 )
-
-// hostileParquet is a file of a few kB that stands for 80 MB of JSON.
-func hostileParquet(t *testing.T) []byte {
-	t.Helper()
-	type row struct {
-		Input []string `parquet:"input,list,zstd,dict"`
-	}
-	list := make([]string, 1_000_000)
-	for i := range list {
-		list[i] = "a"
-	}
-	var file bytes.Buffer
-	w := parquet.NewGenericWriter[row](&file)
-	for range 20 {
-		_, err := w.Write([]row{{list}})
-		require.NoError(t, err)
-	}
-	require.NoError(t, w.Close())
-	return file.Bytes()
-}
 
 // TestHostileFilesAreShownInPart is the preview of a small file that stands for a large one. It has no more than an honest one.
 func TestHostileFilesAreShownInPart(t *testing.T) {
@@ -45,7 +24,7 @@ func TestHostileFilesAreShownInPart(t *testing.T) {
 	owner, project := e.SetUp(t)
 	as := apitest.Cookie(owner)
 	dataset := e.CreateDataset(t, as, project.Id, "d")
-	w := e.Do(t, http.MethodPost, "/v1/datasets/"+dataset.Id.String()+"/imports/_actions/preview", string(hostileParquet(t)), as, apitest.Header("Content-Type", "application/vnd.apache.parquet"))
+	w := e.Do(t, http.MethodPost, "/v1/datasets/"+dataset.Id.String()+"/imports/_actions/preview", string(hostile.Parquet(t)), as, apitest.Header("Content-Type", "application/vnd.apache.parquet"))
 	assert.Less(t, w.Body.Len(), 1<<20)
 	preview := apitest.Must[contract.ImportPreview](t, w, http.StatusOK)
 	assert.True(t, preview.Partial)

@@ -25,7 +25,7 @@ func testWebPages(t *testing.T, p *product.Product) *product.Account {
 	before := pids(t, p)
 	b.Play(t, "stranger", input, nil)
 	state := read(t, p, "/v1/setup", "")
-	assert.Equal(t, map[string]any{"bootstrapped": false}, state)
+	assert.Equal(t, map[string]any{"bootstrapped": false, "token_required": false}, state)
 
 	account, err := p.Setup(t.Context())
 	require.NoError(t, err)

@@ -43,6 +43,7 @@ func TestSecurity(t *testing.T) {
 	require.NotNil(t, account)
 	t.Run("another user of the system", func(t *testing.T) { testOtherUser(t, p) })
 	t.Run("garbage", func(t *testing.T) { testGarbage(t, p) })
+	t.Run("busy members", func(t *testing.T) { testBusyMembers(t, p, account) })
 	requireWorking(t, p, account)
 }
 
