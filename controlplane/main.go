@@ -55,7 +55,6 @@ import (
 	"github.com/looptrace/looptrace/controlplane/idempotency"
 	"github.com/looptrace/looptrace/controlplane/identity"
 	"github.com/looptrace/looptrace/controlplane/instrument"
-	"github.com/looptrace/looptrace/controlplane/jobs"
 	"github.com/looptrace/looptrace/controlplane/mcpserver"
 	"github.com/looptrace/looptrace/controlplane/organizations"
 	"github.com/looptrace/looptrace/controlplane/playground"
@@ -68,6 +67,7 @@ import (
 	"github.com/looptrace/looptrace/controlplane/rules"
 	"github.com/looptrace/looptrace/controlplane/runs"
 	"github.com/looptrace/looptrace/controlplane/views"
+	"github.com/looptrace/looptrace/controlplane/work"
 	"github.com/looptrace/looptrace/internal/clickhouse"
 	"github.com/looptrace/looptrace/internal/kafkaclient"
 	"github.com/looptrace/looptrace/internal/postgres"
@@ -139,7 +139,7 @@ func run(ctx context.Context, cfg config, does duties, log *slog.Logger) error {
 		return err
 	}
 	defer pool.Close()
-	queue, err := jobs.New(pool, log)
+	queue, err := work.New(pool, time.Now, log)
 	if err != nil {
 		return fmt.Errorf("open the queue of jobs: %w", err)
 	}
@@ -185,7 +185,7 @@ func run(ctx context.Context, cfg config, does duties, log *slog.Logger) error {
 }
 
 // newServices makes what requests and jobs need.
-func newServices(cfg config, pool *pgxpool.Pool, queue *jobs.Queue, reader *runs.Service, log *slog.Logger) (httpapi.Services, error) {
+func newServices(cfg config, pool *pgxpool.Pool, queue *work.Queue, reader *runs.Service, log *slog.Logger) (httpapi.Services, error) {
 	identities := identity.New(pool, cfg.sessionSecret, identity.PasswordCost, time.Now)
 	identities.SetupToken = cfg.setupToken
 	keys, err := providers.NewKeyring(cfg.providerSecrets...)
@@ -330,18 +330,6 @@ func removeOld(ctx context.Context, s *httpapi.Services, log *slog.Logger) {
 		case <-purge.C:
 			if err := s.Projects.Purge(ctx, s.Runs.DeleteProject); err != nil && ctx.Err() == nil {
 				log.WarnContext(ctx, "delete the runs of deleted projects; will retry", "error", err)
-			}
-			if err := s.Datasets.RequeueImports(ctx); err != nil && ctx.Err() == nil {
-				log.WarnContext(ctx, "find imports without a job; will retry", "error", err)
-			}
-			if err := s.Datasets.RequeueChecks(ctx); err != nil && ctx.Err() == nil {
-				log.WarnContext(ctx, "find checks for near-duplicates without a job; will retry", "error", err)
-			}
-			if err := s.Replays.Requeue(ctx); err != nil && ctx.Err() == nil {
-				log.WarnContext(ctx, "find replays without a job; will retry", "error", err)
-			}
-			if err := s.Evaluations.Requeue(ctx); err != nil && ctx.Err() == nil {
-				log.WarnContext(ctx, "find evaluations without a job; will retry", "error", err)
 			}
 		case <-ctx.Done():
 			return

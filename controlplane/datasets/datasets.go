@@ -15,9 +15,10 @@ import (
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
+	"github.com/riverqueue/river"
 
 	"github.com/looptrace/looptrace/controlplane/access"
-	"github.com/looptrace/looptrace/controlplane/jobs"
+	"github.com/looptrace/looptrace/controlplane/work"
 	"github.com/looptrace/looptrace/internal/postgres"
 	"github.com/looptrace/looptrace/internal/problem"
 	"github.com/looptrace/looptrace/internal/validate"
@@ -38,17 +39,20 @@ var ErrNameTaken = &problem.Error{Kind: problem.Conflict, Code: problem.CodeName
 // Service manages datasets.
 type Service struct {
 	db   postgres.DB
-	jobs *jobs.Queue
+	jobs *work.Queue
 	now  func() time.Time
 
 	limits Limits
 }
 
 // New returns a service on the database, which does its imports and checks as jobs of the queue. now is the clock.
-func New(pool *pgxpool.Pool, queue *jobs.Queue, now func() time.Time) *Service {
+func New(pool *pgxpool.Pool, queue *work.Queue, now func() time.Time) *Service {
 	s := &Service{postgres.NewDB(pool, queries+importQueries+neardupQueries), queue, postgres.Clock(now), DefaultLimits}
-	jobs.Register(queue, s.runImport)
-	jobs.Register(queue, s.runCheck)
+	work.Register(queue, s.runImport)
+	work.Register(queue, s.runCheck)
+	// An attempt that was replaced may have ended the job of the one that replaced it, which was killed later.
+	queue.Recover(work.Kind{Name: "import", DB: s.db, List: "list lost imports", Set: "set job", Job: func(lost work.Lost) river.JobArgs { return importArgs{lost.ID} }})
+	queue.Recover(work.Kind{Name: "check", DB: s.db, List: "list lost checks", Set: "set job of check", Job: func(lost work.Lost) river.JobArgs { return checkArgs{lost.ID} }})
 	return s
 }
 

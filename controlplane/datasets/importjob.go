@@ -5,12 +5,11 @@ import (
 	"crypto/sha256"
 	"errors"
 	"fmt"
-	"time"
 
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
 
-	"github.com/looptrace/looptrace/controlplane/jobs"
+	"github.com/looptrace/looptrace/controlplane/work"
 	"github.com/looptrace/looptrace/internal/datasetfile"
 	"github.com/looptrace/looptrace/internal/postgres"
 	"github.com/looptrace/looptrace/internal/problem"
@@ -26,9 +25,6 @@ type failure struct {
 
 func (f *failure) Error() string { return f.code + ": " + f.detail }
 
-// errNotMine ends an attempt whose import or check was cancelled, or was taken over by another attempt.
-var errNotMine = errors.New("the work belongs to no attempt, or to another one")
-
 // attempt is an attempt to do an import.
 type attempt struct {
 	*Service
@@ -39,7 +35,7 @@ type attempt struct {
 // runImport does the job of an import, or goes on with it.
 func (s *Service) runImport(ctx context.Context, args importArgs, last bool) error {
 	a := &attempt{Service: s, id: uuid.New()}
-	begun, err := a.begin(ctx, args.ImportID)
+	begun, err := s.db.Exec(ctx, "begin import", a.args(args.ImportID))
 	if err != nil {
 		return err
 	}
@@ -51,42 +47,16 @@ func (s *Service) runImport(ctx context.Context, args importArgs, last bool) err
 		return err
 	}
 	a.imp = &found
-	err = a.do(ctx)
-	var failed *failure
-	switch {
-	case err == nil:
-	case errors.Is(err, errNotMine): // a retry would take the import from the attempt that has it
-		err = nil
-	case errors.As(err, &failed):
-		err = a.end(ctx, failed)
-	case ctx.Err() != nil, !last:
+	err = work.Attempt(ctx, "import", last, func(ctx context.Context) error {
+		err := a.do(ctx)
+		if failed, ok := errors.AsType[*failure](err); ok {
+			return a.end(ctx, failed)
+		}
 		return err
-	default:
-		err = errors.Join(err, a.end(context.WithoutCancel(ctx), &failure{"internal", "The import was tried several times and could not go on: " + err.Error()}))
-	}
-	return errors.Join(err, s.removeFile(ctx, args.ImportID))
-}
-
-// turnEvery is how often an import looks whether it is its turn.
-const turnEvery = 2 * time.Second
-
-// begin takes the import, if it has not ended. A project has one running import at a time, so that those of others find a worker.
-func (a *attempt) begin(ctx context.Context, id uuid.UUID) (begun int64, err error) {
-	err = a.db.Tx(ctx, func(ctx context.Context, tx postgres.DB) error {
-		if _, err := tx.Exec(ctx, "take turns", pgx.NamedArgs{"import": id}); err != nil {
-			return err
-		}
-		before, err := postgres.One[struct{ Imports int64 }](ctx, tx, "count before", pgx.NamedArgs{"import": id})
-		if err != nil {
-			return err
-		}
-		if before.Imports > 0 {
-			return &jobs.AgainError{After: turnEvery}
-		}
-		begun, err = tx.Exec(ctx, "begin import", a.args(id))
-		return err
+	}, func(ctx context.Context, failed *problem.Error) error {
+		return a.end(ctx, &failure{failed.Code, failed.Detail})
 	})
-	return begun, err
+	return errors.Join(err, s.removeFile(ctx, args.ImportID)) // unless it goes on
 }
 
 func (a *attempt) args(id uuid.UUID) pgx.NamedArgs {
@@ -101,17 +71,13 @@ func (a *attempt) exec(ctx context.Context, db postgres.DB, name string, more pg
 	}
 	changed, err := db.Exec(ctx, name, args)
 	if err == nil && changed == 0 {
-		return errNotMine
+		return work.ErrNotMine
 	}
 	return err
 }
 
 func (a *attempt) end(ctx context.Context, f *failure) error {
-	err := a.exec(ctx, a.db, "end import", pgx.NamedArgs{"status": StatusFailed, "code": f.code, "detail": f.detail})
-	if errors.Is(err, errNotMine) {
-		return nil
-	}
-	return err
+	return a.exec(ctx, a.db, "end import", pgx.NamedArgs{"status": StatusFailed, "code": f.code, "detail": f.detail})
 }
 
 // do reads the file and writes the revision.
@@ -163,7 +129,7 @@ func (a *attempt) startOver(ctx context.Context, hash []byte) error {
 	err := a.db.LongTx(ctx, func(ctx context.Context, tx pgx.Tx) error {
 		changed, err := tx.Exec(ctx, a.db.Statement("start over"), args)
 		if err == nil && changed.RowsAffected() == 0 {
-			err = errNotMine
+			err = work.ErrNotMine
 		}
 		for _, name := range []string{"remove rows", "remove errors"} {
 			if err == nil {

@@ -8,11 +8,13 @@ import (
 	"io"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
 	"golang.org/x/sync/errgroup"
 
+	"github.com/looptrace/looptrace/controlplane/work"
 	"github.com/looptrace/looptrace/internal/datasetfile"
 )
 
@@ -68,9 +70,11 @@ func (a *attempt) read(ctx context.Context, schemas schemas) (err error) {
 	if a.imp.MappingFound && mapping.Shape == datasetfile.Columns {
 		r.taken = takenBy(mapping)
 	}
+	begun := time.Now()
 	if err := r.skip(ctx, a.imp.Processed); err != nil {
 		return unreadable(err)
 	}
+	ready := time.Now()
 	r.rejected = a.imp.Rejected
 	group, ctx := errgroup.WithContext(ctx)
 	batches := make(chan batch)
@@ -95,6 +99,10 @@ func (a *attempt) read(ctx context.Context, schemas schemas) (err error) {
 		for b := range batches {
 			if err := a.store(ctx, b); err != nil {
 				return err
+			}
+			// What comes after a turn finds its place in the file again, so that a turn is worth it.
+			if !b.atEnd && work.MustLeave(ctx) && time.Since(ready) > ready.Sub(begun) {
+				return work.ErrLeaves
 			}
 		}
 		return nil
@@ -292,7 +300,7 @@ func (a *attempt) store(ctx context.Context, b batch) error {
 		}
 		changed, err := tx.Exec(ctx, a.db.Statement("keep progress"), args)
 		if err == nil && changed.RowsAffected() == 0 {
-			err = errNotMine
+			err = work.ErrNotMine
 		}
 		if err == nil {
 			err = a.addErrors(ctx, tx, kept)

@@ -150,8 +150,6 @@ func text(s *string) string {
 const (
 	// abandonedAfter is how long an upload may stand still.
 	abandonedAfter = time.Hour
-	// lostAfter is how long an import may stand still without a job.
-	lostAfter = time.Minute
 )
 
 // RemoveLeftovers removes uploads that broke off, and the files of imports that ended.
@@ -166,32 +164,6 @@ func (s *Service) RemoveLeftovers(ctx context.Context) error {
 		errs = append(errs, s.removeFile(ctx, one.ID))
 	}
 	return errors.Join(errs...)
-}
-
-// RequeueImports adds a job for each import that has none any more: an attempt that was replaced may have ended the job of the one
-// that replaced it, which was killed later.
-func (s *Service) RequeueImports(ctx context.Context) error {
-	lost, err := postgres.Many[struct{ ID uuid.UUID }](ctx, s.db, "list lost imports", pgx.NamedArgs{"before": s.now().Add(-lostAfter)})
-	errs := []error{err}
-	for _, one := range lost {
-		errs = append(errs, s.requeue(ctx, importArgs{one.ID}, "set job", one.ID))
-	}
-	return errors.Join(errs...)
-}
-
-// requeue adds a job for what has none any more. The statement sets it, unless another process was faster or the work has ended.
-func (s *Service) requeue(ctx context.Context, work interface{ Kind() string }, set string, id uuid.UUID) error {
-	return s.db.Tx(ctx, func(ctx context.Context, tx postgres.DB) error {
-		job, err := s.jobs.Add(ctx, tx.PGX(), work)
-		if err != nil {
-			return err
-		}
-		changed, err := tx.Exec(ctx, set, pgx.NamedArgs{"id": id, "job": job, "now": s.now()})
-		if err == nil && changed == 0 {
-			return s.jobs.Cancel(ctx, tx.PGX(), job)
-		}
-		return err
-	})
 }
 
 // removeFile removes the file and the rows of an import that has ended. Another attempt may still need those of one that has not.

@@ -45,13 +45,6 @@ WHERE id = @import AND project_id = ANY(@projects) AND status IN ('uploading', '
 -- name: read chunk
 SELECT content FROM import_chunks WHERE import_id = @import AND number = @number
 
--- name: take turns
-SELECT pg_advisory_xact_lock(hashtextextended('imports of ' || project_id, 0)) FROM imports WHERE id = @import
-
--- name: count before
-SELECT count(*) AS imports FROM imports i JOIN imports other ON other.project_id = i.project_id AND other.id <> i.id AND other.status = 'running'
-WHERE i.id = @import AND i.status IN ('queued', 'running') AND (i.status = 'queued' OR other.id < i.id)
-
 -- name: begin import
 UPDATE imports SET status = 'running', phase = coalesce(phase, 'reading'), attempt_id = @attempt, started_at = coalesce(started_at, @now), updated_at = @now
 WHERE id = @import AND status IN ('queued', 'running')
@@ -73,7 +66,7 @@ DELETE FROM import_chunks WHERE import_id = @import
 SELECT id FROM imports WHERE id = @import AND status IN ('succeeded', 'failed', 'cancelled') FOR UPDATE
 
 -- name: list lost imports
-SELECT i.id FROM imports i LEFT JOIN river_job j ON j.id = i.job_id
+SELECT i.id, i.project_id, false AS ended FROM imports i LEFT JOIN river_job j ON j.id = i.job_id
 WHERE i.status IN ('queued', 'running') AND i.updated_at < @before AND (j.id IS NULL OR j.state IN ('completed', 'cancelled', 'discarded'))
 
 -- name: set job

@@ -7,6 +7,7 @@ import (
 
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
+	"github.com/looptrace/looptrace/controlplane/work"
 )
 
 // errSchemaChanged asks to check the rows against the new schemas.
@@ -50,7 +51,7 @@ func (a *attempt) endRejected(ctx context.Context, failed *failure, rejected rej
 		for _, name := range []string{"keep progress", "end import"} {
 			changed, err := tx.Exec(ctx, a.db.Statement(name), args)
 			if err == nil && changed.RowsAffected() == 0 {
-				err = errNotMine
+				err = work.ErrNotMine
 			}
 			if err != nil {
 				return fmt.Errorf("%s: %w", name, err)
@@ -220,7 +221,7 @@ func (w *importWrite) succeed(ctx context.Context, written planned) error {
 		return fmt.Errorf("end the import: %w", err)
 	}
 	if changed.RowsAffected() == 0 {
-		return errNotMine
+		return work.ErrNotMine
 	}
 	return nil
 }

@@ -10,7 +10,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/looptrace/looptrace/controlplane/access"
-	"github.com/looptrace/looptrace/controlplane/jobs"
+	"github.com/looptrace/looptrace/controlplane/work"
 	"github.com/looptrace/looptrace/internal/postgres"
 	"github.com/looptrace/looptrace/internal/problem"
 )
@@ -79,7 +79,7 @@ type checkArgs struct {
 func (checkArgs) Kind() string { return "near_duplicates" }
 
 // Queue keeps checks from holding up imports.
-func (checkArgs) Queue() string { return jobs.Checks }
+func (checkArgs) Queue() string { return work.Checks }
 
 // CheckQuery selects pairs of a check.
 type CheckQuery struct {
@@ -132,7 +132,7 @@ func (s *Service) StartCheck(ctx context.Context, grant access.Grant, dataset uu
 			}
 		}
 		added = true
-		check, err = s.addCheck(ctx, tx, grant, dataset, at, threshold)
+		check, err = s.addCheck(ctx, tx, grant, found.ProjectID, dataset, at, threshold)
 		return err
 	}
 	if err = s.db.Tx(ctx, find); errors.Is(err, errCheckRunning) { // it may be this one, which another request has just started
@@ -148,9 +148,9 @@ var errCheckRunning = &problem.Error{
 }
 
 // addCheck adds a check with its job.
-func (s *Service) addCheck(ctx context.Context, tx postgres.DB, grant access.Grant, dataset uuid.UUID, revision int, threshold float64) (Check, error) {
+func (s *Service) addCheck(ctx context.Context, tx postgres.DB, grant access.Grant, project, dataset uuid.UUID, revision int, threshold float64) (Check, error) {
 	id := postgres.NewID()
-	job, err := s.jobs.Add(ctx, tx.PGX(), checkArgs{id})
+	job, err := s.jobs.Add(ctx, tx.PGX(), project, checkArgs{id})
 	if err != nil {
 		return Check{}, err
 	}
@@ -244,14 +244,4 @@ func (s *Service) CancelCheck(ctx context.Context, grant access.Grant, dataset u
 		return nil
 	})
 	return check, err
-}
-
-// RequeueChecks adds a job for each check that has none any more, as [Service.RequeueImports] does.
-func (s *Service) RequeueChecks(ctx context.Context) error {
-	lost, err := postgres.Many[struct{ ID uuid.UUID }](ctx, s.db, "list lost checks", pgx.NamedArgs{"before": s.now().Add(-lostAfter)})
-	errs := []error{err}
-	for _, one := range lost {
-		errs = append(errs, s.requeue(ctx, checkArgs{one.ID}, "set job of check", one.ID))
-	}
-	return errors.Join(errs...)
 }

@@ -61,7 +61,7 @@ UPDATE near_duplicate_checks SET status = 'succeeded', phase = NULL, processed =
 WHERE id = @check AND attempt_id = @attempt AND status = 'running'
 
 -- name: list lost checks
-SELECT c.id FROM near_duplicate_checks c LEFT JOIN river_job j ON j.id = c.job_id
+SELECT c.id, d.project_id, false AS ended FROM near_duplicate_checks c JOIN datasets d ON d.id = c.dataset_id LEFT JOIN river_job j ON j.id = c.job_id
 WHERE c.status IN ('queued', 'running') AND c.updated_at < @before AND (j.id IS NULL OR j.state IN ('completed', 'cancelled', 'discarded'))
 
 -- name: set job of check

@@ -3,15 +3,16 @@ package datasets
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"slices"
 
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
 
+	"github.com/looptrace/looptrace/controlplane/work"
 	"github.com/looptrace/looptrace/internal/neardup"
 	"github.com/looptrace/looptrace/internal/postgres"
+	"github.com/looptrace/looptrace/internal/problem"
 )
 
 const (
@@ -42,20 +43,9 @@ func (s *Service) runCheck(ctx context.Context, args checkArgs, last bool) error
 		return err
 	}
 	c.check = &found[0]
-	err = c.do(ctx)
-	switch {
-	case errors.Is(err, errNotMine): // a retry would take the check from the attempt that has it
-		return nil
-	case err == nil, ctx.Err() != nil, !last:
-		return err
-	}
-	ended := c.exec(context.WithoutCancel(ctx), "end check", pgx.NamedArgs{
-		"code": "internal", "detail": "The check was tried several times and could not go on: " + err.Error(),
+	return work.Attempt(ctx, "check", last, c.do, func(ctx context.Context, failed *problem.Error) error {
+		return c.exec(ctx, "end check", pgx.NamedArgs{"code": failed.Code, "detail": failed.Detail})
 	})
-	if errors.Is(ended, errNotMine) {
-		ended = nil
-	}
-	return errors.Join(err, ended)
 }
 
 // args are those of statements that change the check.
@@ -71,7 +61,7 @@ func (c *checking) args(more pgx.NamedArgs) pgx.NamedArgs {
 func (c *checking) exec(ctx context.Context, name string, more pgx.NamedArgs) error {
 	changed, err := c.db.Exec(ctx, name, c.args(more))
 	if err == nil && changed == 0 {
-		return errNotMine
+		return work.ErrNotMine
 	}
 	return err
 }
@@ -218,7 +208,7 @@ func (c *checking) store(ctx context.Context, found *neardup.Result) error {
 	err = c.db.LongTx(ctx, func(ctx context.Context, tx pgx.Tx) error {
 		changed, err := tx.Exec(ctx, c.db.Statement("complete check"), args)
 		if err == nil && changed.RowsAffected() == 0 {
-			err = errNotMine
+			err = work.ErrNotMine
 		}
 		if err == nil {
 			_, err = tx.CopyFrom(ctx, pgx.Identifier{"near_duplicate_pairs"}, []string{"check_id", "number", "a_item_id", "b_item_id", "similarity", "across"},

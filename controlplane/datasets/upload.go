@@ -72,7 +72,7 @@ func (s *Service) StartImport(ctx context.Context, grant access.Grant, dataset u
 	}); err != nil {
 		return Import{}, err
 	}
-	started, err := s.upload(ctx, grant, id, u, file, unfinished.Bytes)
+	started, err := s.upload(ctx, grant, found.ProjectID, id, u, file, unfinished.Bytes)
 	if err != nil {
 		return Import{}, errors.Join(err, s.dropUpload(context.WithoutCancel(ctx), id))
 	}
@@ -109,7 +109,7 @@ func (u *Upload) check() error {
 }
 
 // upload stores the chunks of the file and queues the import. waiting are the bytes of the project's other files.
-func (s *Service) upload(ctx context.Context, grant access.Grant, id uuid.UUID, u Upload, file io.Reader, waiting int64) (Import, error) {
+func (s *Service) upload(ctx context.Context, grant access.Grant, project, id uuid.UUID, u Upload, file io.Reader, waiting int64) (Import, error) {
 	var format datasetfile.Format
 	chunk := make([]byte, chunkBytes)
 	for number := 0; ; number++ {
@@ -143,7 +143,7 @@ func (s *Service) upload(ctx context.Context, grant access.Grant, id uuid.UUID, 
 	}
 	var queued Import
 	err := s.db.Tx(ctx, func(ctx context.Context, tx postgres.DB) error {
-		job, err := s.jobs.Add(ctx, tx.PGX(), importArgs{id})
+		job, err := s.jobs.Add(ctx, tx.PGX(), project, importArgs{id})
 		if err != nil {
 			return err
 		}

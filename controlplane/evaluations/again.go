@@ -3,13 +3,14 @@ package evaluations
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"time"
 
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
 
-	"github.com/looptrace/looptrace/controlplane/jobs"
+	"github.com/looptrace/looptrace/controlplane/work"
 	"github.com/looptrace/looptrace/internal/postgres"
 )
 
@@ -25,7 +26,7 @@ type againArgs struct {
 func (againArgs) Kind() string { return "evaluation_summary" }
 
 // Queue is the queue of the job.
-func (againArgs) Queue() string { return jobs.Summaries }
+func (againArgs) Queue() string { return work.Summaries }
 
 // changeLabel changes a label, and adds a job for each evaluation of the dataset that has its output and its panel, unless one waits.
 //
@@ -33,7 +34,7 @@ func (againArgs) Queue() string { return jobs.Summaries }
 // which is after the commit.
 func (s *Service) changeLabel(ctx context.Context, args pgx.NamedArgs, change func(context.Context, postgres.DB) error) error {
 	return s.db.Tx(ctx, func(ctx context.Context, tx postgres.DB) error {
-		type labelled struct{ ID uuid.UUID }
+		type labelled struct{ ID, ProjectID uuid.UUID }
 		found, err := postgres.Many[labelled](ctx, tx, "lock labelled evaluations", args)
 		if err != nil {
 			return err
@@ -51,7 +52,7 @@ func (s *Service) changeLabel(ctx context.Context, args pgx.NamedArgs, change fu
 			return err
 		}
 		for _, one := range lacking {
-			if _, err := s.jobs.Add(ctx, tx.PGX(), againArgs{one.ID}); err != nil {
+			if _, err := s.jobs.Add(ctx, tx.PGX(), one.ProjectID, againArgs{one.ID}); err != nil {
 				return err //nolint:wrapcheck // it says what it does
 			}
 		}
@@ -87,12 +88,14 @@ func (s *Service) summarizeAgain(ctx context.Context, args againArgs, _ bool) er
 	if begun == 0 {
 		open, err := postgres.Many[struct{ ID uuid.UUID }](ctx, s.db, "find evaluation to be summarized", pgx.NamedArgs{"id": args.EvaluationID})
 		if err == nil && len(open) > 0 { // its own job may have read the labels already
-			err = &jobs.AgainError{After: againWait}
+			err = &work.AgainError{After: againWait}
 		}
 		return err
 	}
-	if err := a.load(ctx, args.EvaluationID); err != nil {
-		return mine(err)
+	if err := a.load(ctx, args.EvaluationID); errors.Is(err, work.ErrNotMine) {
+		return nil
+	} else if err != nil {
+		return err
 	}
 	r, err := a.read(ctx, int32(a.e.ItemCount))
 	if err != nil {

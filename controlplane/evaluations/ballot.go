@@ -13,6 +13,7 @@ import (
 
 	"github.com/looptrace/looptrace/controlplane/completions"
 	"github.com/looptrace/looptrace/controlplane/datasets"
+	"github.com/looptrace/looptrace/controlplane/work"
 	"github.com/looptrace/looptrace/internal/judge"
 	"github.com/looptrace/looptrace/internal/postgres"
 )
@@ -46,7 +47,7 @@ type storedVote struct {
 func (a *attempt) findVotes(ctx context.Context, after, last int32, escalated bool, ballots chan<- ballot) error {
 	for {
 		var found ballotPage
-		err := patiently(ctx, func() (err error) {
+		err := work.Patiently(ctx, func() (err error) {
 			found, err = a.nextBallots(ctx, after, last, escalated)
 			return err
 		})

@@ -12,8 +12,8 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/looptrace/looptrace/controlplane/access"
-	"github.com/looptrace/looptrace/controlplane/jobs"
 	"github.com/looptrace/looptrace/controlplane/providers"
+	"github.com/looptrace/looptrace/controlplane/work"
 	"github.com/looptrace/looptrace/internal/apikey"
 	"github.com/looptrace/looptrace/internal/postgres"
 	"github.com/looptrace/looptrace/internal/problem"
@@ -148,7 +148,7 @@ func (s *Service) store(ctx context.Context, grant access.Grant, project uuid.UU
 		}
 		args["author"], args["author_key"] = grant.CreatedBy(), grant.CreatedByKey()
 		if !n.sent() {
-			if args["job"], err = s.jobs.Add(ctx, tx, jobArgs{id, jobs.Calls}); err != nil {
+			if args["job"], err = s.jobs.Add(ctx, tx, project, jobArgs{id, work.Calls}); err != nil {
 				return err //nolint:wrapcheck // it says what it does
 			}
 		}

@@ -7,7 +7,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/looptrace/looptrace/controlplane/access"
-	"github.com/looptrace/looptrace/controlplane/jobs"
+	"github.com/looptrace/looptrace/controlplane/work"
 	"github.com/looptrace/looptrace/internal/postgres"
 	"github.com/looptrace/looptrace/internal/problem"
 )
@@ -52,7 +52,7 @@ func (s *Service) Finish(ctx context.Context, grant access.Grant, id uuid.UUID) 
 		case e.Status == StatusSucceeded, e.unfinished() && e.JobID != nil:
 			return nil
 		case e.receives():
-			return s.endSending(ctx, tx, e.ID, &config)
+			return s.endSending(ctx, tx, e.ProjectID, e.ID, &config)
 		}
 		return errEnded
 	})
@@ -67,11 +67,11 @@ func (s *Service) Finish(ctx context.Context, grant access.Grant, id uuid.UUID) 
 }
 
 // endSending adds the job that judges and summarizes the results that are there.
-func (s *Service) endSending(ctx context.Context, tx postgres.DB, id uuid.UUID, config *Config) error {
+func (s *Service) endSending(ctx context.Context, tx postgres.DB, project, id uuid.UUID, config *Config) error {
 	if len(config.Panels) > 0 {
-		return s.addJob(ctx, tx, "judge evaluation", jobArgs{id, jobs.Calls}, nil)
+		return s.jobs.Give(ctx, tx, project, jobArgs{id, work.Calls}, "judge evaluation", pgx.NamedArgs{"id": id})
 	}
-	return s.addJob(ctx, tx, "finish evaluation", jobArgs{id, jobs.Summaries}, nil)
+	return s.jobs.Give(ctx, tx, project, jobArgs{id, work.Summaries}, "finish evaluation", pgx.NamedArgs{"id": id})
 }
 
 // receives reports whether results are sent to it.

@@ -14,12 +14,13 @@ import (
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
+	"github.com/riverqueue/river"
 
 	"github.com/looptrace/looptrace/controlplane/access"
 	"github.com/looptrace/looptrace/controlplane/completions"
 	"github.com/looptrace/looptrace/controlplane/datasets"
-	"github.com/looptrace/looptrace/controlplane/jobs"
 	"github.com/looptrace/looptrace/controlplane/providers"
+	"github.com/looptrace/looptrace/controlplane/work"
 	"github.com/looptrace/looptrace/internal/postgres"
 	"github.com/looptrace/looptrace/internal/problem"
 	"github.com/looptrace/looptrace/internal/validate"
@@ -31,8 +32,6 @@ var queries string
 const (
 	// maxItems and maxOutputs limit an evaluation.
 	maxItems, maxOutputs = 100_000, 1_000_000
-	// lostAfter is how old an unfinished evaluation without a job must be to get one again.
-	lostAfter = time.Minute
 	// gradingTime is the GradingTime of a new service. One grader may take as long again before it ends.
 	gradingTime = 10 * time.Second
 )
@@ -83,7 +82,7 @@ type Service struct {
 	GradingTime time.Duration
 
 	db          postgres.DB
-	jobs        *jobs.Queue
+	jobs        *work.Queue
 	datasets    *datasets.Service
 	providers   *providers.Service
 	completions *completions.Service
@@ -94,11 +93,14 @@ type Service struct {
 
 // New returns a service on the database, which works on evaluations as jobs of the queue. now is the clock.
 func New(
-	pool *pgxpool.Pool, queue *jobs.Queue, sets *datasets.Service, models *providers.Service, completed *completions.Service, recorded Runs, now func() time.Time, log *slog.Logger,
+	pool *pgxpool.Pool, queue *work.Queue, sets *datasets.Service, models *providers.Service, completed *completions.Service, recorded Runs, now func() time.Time, log *slog.Logger,
 ) *Service {
 	s := &Service{gradingTime, postgres.NewDB(pool, queries), queue, sets, models, completed, recorded, postgres.Clock(now), log}
-	jobs.Register(queue, s.run)
-	jobs.Register(queue, s.summarizeAgain)
+	work.Register(queue, s.run)
+	work.Register(queue, s.summarizeAgain)
+	queue.Recover(work.Kind{Name: "evaluation", DB: s.db, List: "list lost evaluations", Set: "set job of evaluation", Job: func(lost work.Lost) river.JobArgs {
+		return jobArgs{lost.ID, queueOf(lost.Ended)}
+	}})
 	return s
 }
 
@@ -281,11 +283,11 @@ func (jobArgs) Kind() string { return "evaluation" }
 func (a jobArgs) Queue() string { return a.queue }
 
 // queueOf returns the queue of a job of an evaluation. One that has ended is only summarized.
-func queueOf(status Status) string {
-	if status == StatusQueued || status == StatusRunning {
-		return jobs.Calls
+func queueOf(ended bool) string {
+	if ended {
+		return work.Summaries
 	}
-	return jobs.Summaries
+	return work.Calls
 }
 
 // Cancel cancels an evaluation. A job summarizes what is there.
@@ -302,7 +304,7 @@ func (s *Service) Cancel(ctx context.Context, grant access.Grant, kind Type, id 
 				return err
 			}
 		}
-		return s.addJob(ctx, tx, "cancel evaluation", jobArgs{e.ID, jobs.Summaries}, nil)
+		return s.jobs.Give(ctx, tx, e.ProjectID, jobArgs{e.ID, work.Summaries}, "cancel evaluation", pgx.NamedArgs{"id": e.ID})
 	})
 }
 
@@ -326,41 +328,4 @@ func (s *Service) change(
 		return err
 	})
 	return changed, err
-}
-
-// addJob adds a job for an evaluation, and runs a statement that keeps it.
-func (s *Service) addJob(ctx context.Context, tx postgres.DB, statement string, of jobArgs, more pgx.NamedArgs) error {
-	job, err := s.jobs.Add(ctx, tx.PGX(), of)
-	if err != nil {
-		return err
-	}
-	args := pgx.NamedArgs{"id": of.EvaluationID, "job": job, "now": s.now()}
-	for key, value := range more {
-		args[key] = value
-	}
-	changed, err := tx.Exec(ctx, statement, args)
-	if err == nil && changed == 0 { // another process was faster, or it has ended
-		return s.jobs.Cancel(ctx, tx.PGX(), job)
-	}
-	return err
-}
-
-// Requeue adds a job for each evaluation that has none any more, for example after a restore of a backup.
-func (s *Service) Requeue(ctx context.Context) error {
-	lost, err := postgres.Many[struct {
-		ID     uuid.UUID
-		Kind   Type
-		Status Status
-	}](ctx, s.db, "list lost evaluations", pgx.NamedArgs{"before": s.now().Add(-lostAfter)})
-	if err != nil {
-		return err
-	}
-	for _, one := range lost {
-		if err := s.db.Tx(ctx, func(ctx context.Context, tx postgres.DB) error {
-			return s.addJob(ctx, tx, "set job of evaluation", jobArgs{one.ID, queueOf(one.Status)}, nil)
-		}); err != nil {
-			return fmt.Errorf("give evaluation %s a job again: %w", one.ID, err)
-		}
-	}
-	return nil
 }

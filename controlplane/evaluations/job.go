@@ -13,8 +13,8 @@ import (
 
 	"github.com/looptrace/looptrace/controlplane/access"
 	"github.com/looptrace/looptrace/controlplane/completions"
-	"github.com/looptrace/looptrace/controlplane/jobs"
 	"github.com/looptrace/looptrace/controlplane/providers"
+	"github.com/looptrace/looptrace/controlplane/work"
 	"github.com/looptrace/looptrace/internal/grader"
 	"github.com/looptrace/looptrace/internal/postgres"
 	"github.com/looptrace/looptrace/internal/problem"
@@ -32,9 +32,6 @@ const (
 	// hopeless is how many outputs of a side may fail one after the other, for a reason that only a person can mend, before the evaluation fails.
 	hopeless = 10
 )
-
-// errNotMine ends an attempt that another one replaced, or whose evaluation was cancelled or deleted.
-var errNotMine = errors.New("the evaluation belongs to another attempt")
 
 // attempt works on an evaluation.
 type attempt struct {
@@ -62,20 +59,16 @@ func (s *Service) run(ctx context.Context, args jobArgs, last bool) error {
 	if err != nil || begun == 0 { // it ended, or was deleted
 		return err
 	}
-	err = a.do(ctx, args.EvaluationID)
-	if ctx.Err() != nil { // perhaps by a cancellation, whose job waits for what this one stores
-		_, left := s.db.Exec(context.WithoutCancel(ctx), "leave evaluation", pgx.NamedArgs{"id": args.EvaluationID, "attempt": a.id})
-		err = errors.Join(err, left)
-	}
-	_, again := errors.AsType[*jobs.AgainError](err)
-	switch {
-	case errors.Is(err, errNotMine):
-		return mine(err)
-	case err == nil, ctx.Err() != nil, again, !last:
+	return work.Attempt(ctx, "evaluation", last, func(ctx context.Context) error {
+		err := a.do(ctx, args.EvaluationID)
+		if ctx.Err() != nil { // perhaps by a cancellation, whose job waits for what this one stores
+			_, left := s.db.Exec(context.WithoutCancel(ctx), "leave evaluation", pgx.NamedArgs{"id": args.EvaluationID, "attempt": a.id})
+			err = errors.Join(err, left)
+		}
 		return err
-	}
-	failed := &problem.Error{Code: "internal", Detail: "The evaluation was tried several times and could not go on: " + err.Error()}
-	return errors.Join(err, mine(a.end(context.WithoutCancel(ctx), StatusFailed, nil, failed, nil)))
+	}, func(ctx context.Context, failed *problem.Error) error {
+		return a.end(ctx, StatusFailed, nil, failed, nil)
+	})
 }
 
 // load reads the evaluation of the attempt.
@@ -88,7 +81,7 @@ func (a *attempt) load(ctx context.Context, id uuid.UUID) error {
 		return err
 	}
 	if len(owner) == 0 {
-		return errNotMine
+		return work.ErrNotMine
 	}
 	if a.e, err = a.get(ctx, a.db, access.OfJob(owner[0].ProjectID), owner[0].Kind, id); err != nil {
 		return err
@@ -100,14 +93,6 @@ func (a *attempt) load(ctx context.Context, id uuid.UUID) error {
 		return err
 	}
 	a.panels, err = a.config.readPanels("panels", a.e.Kind)
-	return err
-}
-
-// mine returns nil for the error of an attempt that another one replaced: a retry would take the evaluation from that.
-func mine(err error) error {
-	if errors.Is(err, errNotMine) {
-		return nil
-	}
 	return err
 }
 
@@ -141,7 +126,7 @@ func (a *attempt) closeCancelled(ctx context.Context) error {
 		case err != nil || closed > 0:
 			return err
 		case late:
-			return errNotMine
+			return work.ErrNotMine
 		}
 		select {
 		case <-time.After(settleTime / 50):
@@ -295,7 +280,7 @@ func (a *attempt) end(ctx context.Context, status Status, stopped *StopReason, f
 	}
 	changed, err := a.db.Exec(ctx, "end evaluation", args)
 	if err == nil && changed == 0 {
-		return errNotMine
+		return work.ErrNotMine
 	}
 	return err
 }
@@ -331,7 +316,7 @@ func (a *attempt) finish(ctx context.Context, status Status, stopped *StopReason
 			return err
 		}
 		if stored == 0 && len(rows) > 0 {
-			return errNotMine
+			return work.ErrNotMine
 		}
 		rows = rows[:0]
 	}
@@ -357,7 +342,7 @@ func (a *attempt) storePanelScores(ctx context.Context, scores []panelScore) err
 			return err
 		}
 		if stored == 0 {
-			return errNotMine
+			return work.ErrNotMine
 		}
 	}
 	return nil

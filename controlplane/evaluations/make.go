@@ -14,39 +14,14 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/looptrace/looptrace/controlplane/datasets"
-	"github.com/looptrace/looptrace/controlplane/runs"
+	"github.com/looptrace/looptrace/controlplane/work"
 	"github.com/looptrace/looptrace/internal/postgres"
 )
 
 const (
 	// maxWorkPage is how many items are read at once.
 	maxWorkPage = 100
-	// storeEvery is how long outputs gather before they are stored together, at most storeBytes.
-	storeEvery = 50 * time.Millisecond
-	storeBytes = 4 << 20
-	// outageTime is how long a database that does not answer is waited for. firstRetry and maxRetry are the shortest and the longest wait
-	// between attempts.
-	outageTime           = time.Minute
-	firstRetry, maxRetry = 100 * time.Millisecond, time.Second
 )
-
-// patiently does something, again if a database does not answer: to give up would end calls under way, which are paid.
-func patiently(ctx context.Context, do func() error) error {
-	until, wait := time.Now().Add(outageTime), firstRetry
-	for {
-		err := do()
-		away := errors.Is(err, postgres.ErrUnavailable) || errors.Is(err, runs.ErrUnavailable)
-		if !away || time.Now().After(until) {
-			return err
-		}
-		select {
-		case <-time.After(wait):
-		case <-ctx.Done():
-			return errors.Join(context.Cause(ctx), err)
-		}
-		wait = min(2*wait, maxRetry)
-	}
-}
 
 // task is an output to make.
 type task struct {
@@ -159,11 +134,9 @@ func (a *attempt) makePart(ctx context.Context, after, last int32) error {
 	return a.vote(ctx, after, last)
 }
 
-// stored is what a pool makes.
-type stored interface{ size() int }
-
-// pool does the tasks that find finds, several at once, and puts what they make into the database.
-func pool[T any, R stored](
+// pool does the tasks that find finds, several at once, and puts what they make into the database. It returns [work.ErrLeaves] if it stopped
+// for another project.
+func pool[T any, R work.Result](
 	ctx context.Context, a *attempt, put func(context.Context, []R) error, find func(context.Context, chan<- T) error, do func(context.Context, T) (*R, error),
 ) error {
 	group, ctx := errgroup.WithContext(ctx)
@@ -177,7 +150,7 @@ func pool[T any, R stored](
 		working.Add(1)
 		group.Go(func() error {
 			defer working.Done()
-			return work(ctx, a, tasks, rows, stored, do)
+			return doTasks(ctx, a, tasks, rows, stored, do)
 		})
 	}
 	group.Go(func() error {
@@ -187,22 +160,28 @@ func pool[T any, R stored](
 	})
 	group.Go(func() error {
 		defer close(stored)
-		return store(context.WithoutCancel(ctx), rows, put) // what was answered is stored, also after a cancellation
+		return work.Store(context.WithoutCancel(ctx), rows, put) // what was answered is stored, also after a cancellation
 	})
-	return group.Wait() //nolint:wrapcheck // by those who do the work
+	if err := group.Wait(); err != nil || !work.MustLeave(ctx) {
+		return err //nolint:wrapcheck // by those who do the work
+	}
+	return work.ErrLeaves
 }
 
-// work does tasks until there are no more, or nothing is stored any more.
-func work[T, R any](ctx context.Context, a *attempt, tasks <-chan T, rows chan<- R, stored <-chan struct{}, do func(context.Context, T) (*R, error)) error {
+// doTasks does tasks until there are no more, or nothing is stored any more.
+func doTasks[T, R any](ctx context.Context, a *attempt, tasks <-chan T, rows chan<- R, stored <-chan struct{}, do func(context.Context, T) (*R, error)) error {
 	for t := range tasks {
-		if a.stopped() {
+		if a.stopped() || work.MustLeave(ctx) {
 			continue // it stays missing
 		}
 		var made *R
-		err := patiently(ctx, func() (err error) {
+		err := work.Patiently(ctx, func() (err error) {
 			made, err = do(ctx, t)
 			return err
 		})
+		if errors.Is(err, work.ErrLeaves) { // it waited for a place at its provider
+			continue
+		}
 		if err != nil {
 			return err
 		}
@@ -242,7 +221,7 @@ func (a *attempt) workPage() int {
 
 // nextPage returns the next items with numbers after one and up to another.
 func (a *attempt) nextPage(ctx context.Context, after, last int32) (*page, error) {
-	work, err := postgres.Many[struct {
+	found, err := postgres.Many[struct {
 		Number  int32
 		ItemID  uuid.UUID
 		Ordinal int64
@@ -254,7 +233,7 @@ func (a *attempt) nextPage(ctx context.Context, after, last int32) (*page, error
 		return nil, err
 	}
 	p := &page{ordinals: map[int32]int64{}, done: map[int32]map[madeOutput]bool{}}
-	for _, w := range work {
+	for _, w := range found {
 		if p.done[w.Number] == nil {
 			p.done[w.Number], p.ordinals[w.Number] = map[madeOutput]bool{}, w.Ordinal
 			p.numbers = append(p.numbers, w.Number)
@@ -280,7 +259,7 @@ func (a *attempt) nextPage(ctx context.Context, after, last int32) (*page, error
 func (a *attempt) find(ctx context.Context, after, last int32, tasks chan<- task) error {
 	for {
 		var p *page
-		err := patiently(ctx, func() (err error) {
+		err := work.Patiently(ctx, func() (err error) {
 			p, err = a.nextPage(ctx, after, last)
 			return err
 		})
@@ -297,6 +276,8 @@ func (a *attempt) find(ctx context.Context, after, last int32, tasks chan<- task
 					select {
 					case tasks <- task{number, side, repeat, item, p.sources[side][sourceKey{item.ItemID, repeat}]}:
 					case <-a.halt.reached:
+						return nil
+					case <-work.Leaving(ctx):
 						return nil
 					case <-ctx.Done():
 						return context.Cause(ctx)
@@ -327,30 +308,6 @@ func (a *attempt) itemsAt(ctx context.Context, ordinals []int64) (map[int64]*dat
 	return found, nil
 }
 
-// store stores rows until there are no more. It waits for a database that does not answer: what was paid for is not made again.
-func store[R stored](ctx context.Context, rows <-chan R, put func(context.Context, []R) error) error {
-	for first := range rows {
-		batch, size := []R{first}, first.size()
-		gathered := time.After(storeEvery)
-	gather:
-		for size < storeBytes {
-			select {
-			case next, ok := <-rows:
-				if !ok {
-					break gather
-				}
-				batch, size = append(batch, next), size+next.size()
-			case <-gathered:
-				break gather
-			}
-		}
-		if err := patiently(ctx, func() error { return put(ctx, batch) }); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
 // storeOutputs stores outputs, and settles their items.
 func (a *attempt) storeOutputs(ctx context.Context, batch []row) error {
 	text, err := json.Marshal(batch)
@@ -364,7 +321,7 @@ func (a *attempt) storeOutputs(ctx context.Context, batch []row) error {
 	return a.db.Tx(ctx, func(ctx context.Context, tx postgres.DB) error {
 		changed, err := tx.Exec(ctx, "store outputs", pgx.NamedArgs{"id": a.e.ID, "attempt": a.id, "rows": string(text)})
 		if err == nil && changed == 0 {
-			return errNotMine
+			return work.ErrNotMine
 		}
 		if err != nil {
 			return err
@@ -374,7 +331,8 @@ func (a *attempt) storeOutputs(ctx context.Context, batch []row) error {
 	})
 }
 
-func (r row) size() int {
+// Size is about the bytes of the row.
+func (r row) Size() int {
 	size := len(r.Scores) + 500
 	for _, text := range []*string{r.Output, r.Message} {
 		if text != nil {

@@ -65,7 +65,7 @@ UPDATE evaluations SET status = 'queued', job_id = @job, attempt = NULL, leaving
 WHERE id = @id AND status NOT IN ('queued', 'running')
 
 -- name: list lost evaluations
-SELECT id, kind, status FROM evaluations e
+SELECT id, project_id, status NOT IN ('queued', 'running') AS ended FROM evaluations e
 WHERE ((job_id IS NOT NULL AND status IN ('queued', 'running')) OR (status IN ('cancelled', 'succeeded') AND summary IS NULL)) AND coalesce(started_at, created_at) < @before
 	AND NOT EXISTS (SELECT FROM river_job j WHERE j.id = e.job_id AND j.state NOT IN ('completed', 'cancelled', 'discarded'))
 
@@ -404,7 +404,7 @@ WHERE project_id = @project AND score = @score AND item_hash = @item_hash AND ou
 	AND (scale = @scale::jsonb OR scale IS NULL)
 
 -- name: lock labelled evaluations
-SELECT e.id FROM evaluations e
+SELECT e.id, e.project_id FROM evaluations e
 WHERE e.project_id = @project AND e.dataset_id = @dataset AND e.votes_total > 0 AND e.job_id IS NOT NULL
 	AND e.config::jsonb -> 'panels' @> jsonb_build_array(jsonb_build_object('name', @score::text))
 	AND EXISTS (
@@ -413,8 +413,8 @@ WHERE e.project_id = @project AND e.dataset_id = @dataset AND e.votes_total > 0 
 ORDER BY e.id FOR UPDATE OF e
 
 -- name: list evaluations to summarize again
-SELECT e.id FROM unnest(@ids::uuid[]) AS e(id)
-WHERE NOT EXISTS (
+SELECT e.id, e.project_id FROM evaluations e
+WHERE e.id = ANY (@ids) AND NOT EXISTS (
 	SELECT FROM river_job j
 	WHERE j.kind = @job AND j.state IN ('available', 'pending', 'retryable', 'scheduled') AND j.args ->> 'evaluation_id' = e.id::text)
 

@@ -152,5 +152,5 @@ func (s *Service) storeRuns(ctx context.Context, tx postgres.DB, e *Evaluation, 
 			return err
 		}
 	}
-	return s.endSending(ctx, tx, e.ID, config)
+	return s.endSending(ctx, tx, e.ProjectID, e.ID, config)
 }

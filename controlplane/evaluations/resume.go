@@ -8,8 +8,8 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/looptrace/looptrace/controlplane/access"
-	"github.com/looptrace/looptrace/controlplane/jobs"
 	"github.com/looptrace/looptrace/controlplane/providers"
+	"github.com/looptrace/looptrace/controlplane/work"
 	"github.com/looptrace/looptrace/internal/postgres"
 )
 
@@ -52,7 +52,7 @@ func (s *Service) Resume(ctx context.Context, grant access.Grant, kind Type, id 
 				return fmt.Errorf("%s: %w", name, err)
 			}
 		}
-		if err := s.addJob(ctx, db, "resume evaluation", jobArgs{id, jobs.Calls}, pgx.NamedArgs{"max_cost": maxCost}); err != nil {
+		if err := s.jobs.Give(ctx, db, e.ProjectID, jobArgs{id, work.Calls}, "resume evaluation", pgx.NamedArgs{"id": id, "max_cost": maxCost}); err != nil {
 			return err
 		}
 		resumed, err = s.get(ctx, db, grant.Projects, kind, id)

@@ -12,9 +12,9 @@ import (
 
 	"github.com/looptrace/looptrace/controlplane/access"
 	"github.com/looptrace/looptrace/controlplane/datasets"
-	"github.com/looptrace/looptrace/controlplane/jobs"
 	"github.com/looptrace/looptrace/controlplane/providers"
 	"github.com/looptrace/looptrace/controlplane/runs"
+	"github.com/looptrace/looptrace/controlplane/work"
 	"github.com/looptrace/looptrace/internal/grader"
 	"github.com/looptrace/looptrace/internal/postgres"
 	"github.com/looptrace/looptrace/internal/problem"
@@ -97,7 +97,7 @@ type filledResult struct {
 }
 
 // readRuns fills in what results lack from their runs, and grades what could not be graded without. While runs are missing, it returns a
-// [*jobs.AgainError]; after a while it says that they are not known.
+// [*work.AgainError]; after a while it says that they are not known.
 func (a *attempt) readRuns(ctx context.Context) error {
 	last := a.e.FinishedAt == nil || a.now().Sub(*a.e.FinishedAt) >= runsWait
 	missing, number, repeat := false, int32(0), 0
@@ -120,7 +120,7 @@ func (a *attempt) readRuns(ctx context.Context) error {
 		}
 	}
 	if missing {
-		return &jobs.AgainError{After: runsAgain}
+		return &work.AgainError{After: runsAgain}
 	}
 	return nil
 }
@@ -286,7 +286,7 @@ func (a *attempt) storeFilled(ctx context.Context, filled []filledResult) error 
 	}
 	changed, err := a.db.Exec(ctx, "fill results", pgx.NamedArgs{"id": a.e.ID, "attempt": a.id, "rows": string(text)})
 	if err == nil && changed == 0 {
-		return errNotMine
+		return work.ErrNotMine
 	}
 	return err
 }

@@ -10,6 +10,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/looptrace/looptrace/controlplane/providers"
+	"github.com/looptrace/looptrace/controlplane/work"
 	"github.com/looptrace/looptrace/internal/judge"
 	"github.com/looptrace/looptrace/internal/panel"
 	"github.com/looptrace/looptrace/internal/problem"
@@ -72,7 +73,7 @@ func (o *scoringOne) keep(ctx context.Context, key voteKey, one *asked, row *vot
 		return nil
 	}
 	vote := o.panels[key.Panel].shown(row)
-	if err := patiently(context.WithoutCancel(ctx), func() error { return o.request.Keep(context.WithoutCancel(ctx), &vote) }); err != nil {
+	if err := work.Patiently(context.WithoutCancel(ctx), func() error { return o.request.Keep(context.WithoutCancel(ctx), &vote) }); err != nil {
 		return err
 	}
 	o.made[key] = &vote

@@ -8,6 +8,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/looptrace/looptrace/controlplane/providers"
+	"github.com/looptrace/looptrace/controlplane/work"
 	"github.com/looptrace/looptrace/internal/panel"
 	"github.com/looptrace/looptrace/internal/postgres"
 	"github.com/looptrace/looptrace/internal/problem"
@@ -19,7 +20,7 @@ func (a *attempt) stopJudge(ctx context.Context, p, j int, failure *problem.Erro
 		a.halt.set("", failure)
 	}
 	ctx = context.WithoutCancel(ctx) // as what was answered is stored
-	return patiently(ctx, func() error {
+	return work.Patiently(ctx, func() error {
 		_, err := a.db.Exec(ctx, "stop judge", pgx.NamedArgs{
 			"id": a.e.ID, "attempt": a.id, "panel": p, "judge": j, "error_code": failure.Code, "error_detail": plain(failure.Error()),
 		})

@@ -15,6 +15,7 @@ import (
 	"github.com/looptrace/looptrace/controlplane/completions"
 	"github.com/looptrace/looptrace/controlplane/datasets"
 	"github.com/looptrace/looptrace/controlplane/providers"
+	"github.com/looptrace/looptrace/controlplane/work"
 	"github.com/looptrace/looptrace/internal/judge"
 	"github.com/looptrace/looptrace/internal/llm"
 	"github.com/looptrace/looptrace/internal/problem"
@@ -74,7 +75,8 @@ type voteRow struct {
 	CreatedAt    time.Time    `json:"created_at"`
 }
 
-func (v voteRow) size() int {
+// Size is about the bytes of the row.
+func (v voteRow) Size() int {
 	size := len(v.Reason) + 500
 	if v.Raw != nil {
 		size += len(*v.Raw)
@@ -113,7 +115,7 @@ func (a *attempt) storeVotes(ctx context.Context, batch []voteRow) error {
 	}
 	changed, err := a.db.Exec(ctx, "store votes", pgx.NamedArgs{"id": a.e.ID, "attempt": a.id, "rows": string(text)})
 	if err == nil && changed == 0 {
-		return errNotMine
+		return work.ErrNotMine
 	}
 	return err
 }

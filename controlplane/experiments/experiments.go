@@ -16,7 +16,7 @@ import (
 	"github.com/looptrace/looptrace/controlplane/access"
 	"github.com/looptrace/looptrace/controlplane/datasets"
 	"github.com/looptrace/looptrace/controlplane/evaluations"
-	"github.com/looptrace/looptrace/controlplane/jobs"
+	"github.com/looptrace/looptrace/controlplane/work"
 	"github.com/looptrace/looptrace/controlplane/runs"
 	"github.com/looptrace/looptrace/internal/postgres"
 )
@@ -63,10 +63,10 @@ func (passArgs) Kind() string { return "experiments" }
 
 // New returns a service on the database, which works as a job of the queue. now is the clock.
 func New(
-	pool *pgxpool.Pool, queue *jobs.Queue, reader *runs.Service, sets *datasets.Service, evaluated *evaluations.Service, now func() time.Time, log *slog.Logger,
+	pool *pgxpool.Pool, queue *work.Queue, reader *runs.Service, sets *datasets.Service, evaluated *evaluations.Service, now func() time.Time, log *slog.Logger,
 ) *Service {
 	s := &Service{postgres.NewDB(pool, queries), reader, sets, evaluated, postgres.Clock(now), log}
-	jobs.Repeat(queue, passEvery, passArgs{}, func(ctx context.Context, _ passArgs, _ bool) error {
+	work.Repeat(queue, passEvery, passArgs{}, func(ctx context.Context, _ passArgs, _ bool) error {
 		if err := s.Pass(ctx); err != nil && ctx.Err() == nil {
 			log.WarnContext(ctx, "look for experiments; will retry", "error", err)
 		}

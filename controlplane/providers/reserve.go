@@ -9,6 +9,7 @@ import (
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
 
+	"github.com/looptrace/looptrace/controlplane/work"
 	"github.com/looptrace/looptrace/internal/postgres"
 	"github.com/looptrace/looptrace/internal/problem"
 )
@@ -55,6 +56,8 @@ func (s *Service) reserve(ctx context.Context, p *Provider, c *Call, most *Money
 	q := s.queueOf(p.ID)
 	select {
 	case q.turn <- struct{}{}:
+	case <-work.Leaving(ctx):
+		return reservation{}, work.ErrLeaves
 	case <-wait.Done():
 		return reservation{}, s.notInTime(ctx, p, time.Time{})
 	}
@@ -75,6 +78,9 @@ func (s *Service) reserve(ctx context.Context, p *Provider, c *Call, most *Money
 		select {
 		case <-timer.C:
 		case <-q.freed:
+		case <-work.Leaving(ctx):
+			timer.Stop()
+			return reservation{}, work.ErrLeaves
 		case <-wait.Done():
 			timer.Stop()
 			return reservation{}, s.notInTime(ctx, p, time.Time{})

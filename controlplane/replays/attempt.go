@@ -14,6 +14,7 @@ import (
 
 	"github.com/looptrace/looptrace/controlplane/access"
 	"github.com/looptrace/looptrace/controlplane/providers"
+	"github.com/looptrace/looptrace/controlplane/work"
 	"github.com/looptrace/looptrace/internal/postgres"
 	"github.com/looptrace/looptrace/internal/problem"
 	"github.com/looptrace/looptrace/internal/replay"
@@ -71,7 +72,7 @@ func (t *try) attempt(ctx context.Context, a *Attempt) error {
 		return err //nolint:wrapcheck // it is of call, of store, or of the context
 	}
 	result, details := m.result(ctx, made)
-	if err := patiently(ctx, func() error { return m.record(ctx, made, started) }); err != nil {
+	if err := work.Patiently(ctx, func() error { return m.record(ctx, made, started) }); err != nil {
 		return err
 	}
 	end := pgx.NamedArgs{"status": StatusSucceeded, "stop": made.Stop.Reason, "detail": nil, "remedy": nil, "now": t.now()}
@@ -87,7 +88,7 @@ func (t *try) attempt(ctx context.Context, a *Attempt) error {
 	if made.Stop.Reason == replay.StopModelError {
 		end["status"] = StatusFailed
 	}
-	return patiently(ctx, func() error {
+	return work.Patiently(ctx, func() error {
 		return t.db.Tx(ctx, func(ctx context.Context, tx postgres.DB) error {
 			if err := mustChange(ctx, tx, "end attempt", args, end); err != nil {
 				return err
@@ -117,7 +118,7 @@ func mustChange(ctx context.Context, db postgres.DB, statement string, args ...p
 	}
 	changed, err := db.Exec(ctx, statement, all)
 	if err == nil && changed == 0 {
-		return errNotMine
+		return work.ErrNotMine
 	}
 	return err
 }
@@ -151,7 +152,7 @@ func (m *making) store(ctx context.Context, step replay.AttemptStep) error {
 	}
 	// What was answered is stored, also while the process stops.
 	ctx = context.WithoutCancel(ctx)
-	return patiently(ctx, func() error {
+	return work.Patiently(ctx, func() error {
 		return mustChange(ctx, m.db, "store step", pgx.NamedArgs{"id": m.r.ID, "try": m.id, "number": m.a.Number, "step": step.Index, "content": plain(string(text))})
 	})
 }
@@ -160,6 +161,9 @@ func (m *making) store(ctx context.Context, step replay.AttemptStep) error {
 func (m *making) call(ctx context.Context, call replay.Call) (replay.Answer, error) {
 	if m.isHalted() {
 		return replay.Answer{}, errHalted
+	}
+	if work.MustLeave(ctx) { // the steps so far are stored
+		return replay.Answer{}, work.ErrLeaves
 	}
 	request, err := call.Request.LLM()
 	if refused := problem.Of(err); refused != nil {
@@ -193,7 +197,7 @@ func (m *making) call(ctx context.Context, call replay.Call) (replay.Answer, err
 	}
 	var answer providers.Answer
 	var counted providers.Money
-	err = patiently(ctx, func() (err error) {
+	err = work.Patiently(ctx, func() (err error) {
 		answer, err = connection.Complete(ctx, one)
 		counted += answer.Counted
 		return err //nolint:wrapcheck // below

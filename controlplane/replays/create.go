@@ -10,7 +10,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/looptrace/looptrace/controlplane/access"
-	"github.com/looptrace/looptrace/controlplane/jobs"
+	"github.com/looptrace/looptrace/controlplane/work"
 	"github.com/looptrace/looptrace/internal/postgres"
 	"github.com/looptrace/looptrace/internal/replay"
 	"github.com/looptrace/looptrace/internal/validate"
@@ -50,7 +50,7 @@ func (s *Service) Create(ctx context.Context, grant access.Grant, n *Wanted) (Re
 	var created Replay
 	err = s.db.Tx(ctx, func(ctx context.Context, tx postgres.DB) error {
 		id := args["id"].(uuid.UUID)
-		if args["job"], err = s.jobs.Add(ctx, tx.PGX(), jobArgs{id, jobs.Calls}); err != nil {
+		if args["job"], err = s.jobs.Add(ctx, tx.PGX(), project, jobArgs{id, work.Calls}); err != nil {
 			return err //nolint:wrapcheck // it says what it does
 		}
 		if _, err := tx.Exec(ctx, "create replay", args); err != nil {

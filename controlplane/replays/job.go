@@ -8,16 +8,15 @@ import (
 	"fmt"
 	"sync"
 	"sync/atomic"
-	"time"
 
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
 	"golang.org/x/sync/errgroup"
 
 	"github.com/looptrace/looptrace/controlplane/access"
-	"github.com/looptrace/looptrace/controlplane/jobs"
 	"github.com/looptrace/looptrace/controlplane/providers"
 	"github.com/looptrace/looptrace/controlplane/runs"
+	"github.com/looptrace/looptrace/controlplane/work"
 	"github.com/looptrace/looptrace/internal/grader"
 	"github.com/looptrace/looptrace/internal/postgres"
 	"github.com/looptrace/looptrace/internal/problem"
@@ -30,15 +29,9 @@ const (
 	atOnce  = 16
 	copies  = 4
 	maxHeld = 512 << 20
-	// outageTime is how long a database that does not answer is waited for. firstRetry and maxRetry are the shortest and the longest wait
-	// between tries.
-	outageTime           = time.Minute
-	firstRetry, maxRetry = 100 * time.Millisecond, time.Second
 )
 
 var (
-	// errNotMine ends a try that another one replaced, or whose replay was cancelled or deleted.
-	errNotMine = errors.New("the replay belongs to another try")
 	// errHalted ends an attempt that is not finished because the replay stops. It can go on later.
 	errHalted = errors.New("the replay stops")
 	// errRecordingChanged refuses attempts that would not be of the recording that the others are of.
@@ -77,19 +70,10 @@ func (s *Service) run(ctx context.Context, args jobArgs, last bool) error {
 	if err != nil || begun == 0 { // it ended, or was deleted
 		return err
 	}
-	err = t.do(ctx, args.ReplayID)
-	_, again := errors.AsType[*jobs.AgainError](err)
-	switch {
-	case errors.Is(err, errNotMine):
-		return nil
-	case err == nil, ctx.Err() != nil, again, !last:
-		return err
-	}
-	failed := &problem.Error{Code: "internal", Detail: "The replay was tried several times and could not go on: " + err.Error()}
-	if ended := t.end(context.WithoutCancel(ctx), StatusFailed, "", failed, nil); !errors.Is(ended, errNotMine) {
-		err = errors.Join(err, ended)
-	}
-	return err
+	return work.Attempt(ctx, "replay", last, func(ctx context.Context) error { return t.do(ctx, args.ReplayID) },
+		func(ctx context.Context, failed *problem.Error) error {
+			return t.end(ctx, StatusFailed, "", failed, nil)
+		})
 }
 
 // do makes the attempts that are missing, and judges.
@@ -99,7 +83,7 @@ func (t *try) do(ctx context.Context, id uuid.UUID) error {
 		return err
 	}
 	if len(owner) == 0 {
-		return errNotMine
+		return work.ErrNotMine
 	}
 	if t.r, err = t.get(ctx, t.db, access.OfJob(owner[0].ProjectID), id); err != nil {
 		return err
@@ -201,6 +185,9 @@ func (t *try) attempts(ctx context.Context) error {
 			if t.isHalted() || failed.Load() {
 				return nil
 			}
+			if work.MustLeave(ctx) {
+				return work.ErrLeaves
+			}
 			err := t.attempt(ctx, one)
 			if errors.Is(err, errHalted) {
 				return nil
@@ -238,24 +225,6 @@ func (t *try) isHalted() bool {
 		return true
 	default:
 		return false
-	}
-}
-
-// patiently does something, again if a database does not answer: to give up would end calls under way, which are paid.
-func patiently(ctx context.Context, do func() error) error {
-	until, wait := time.Now().Add(outageTime), firstRetry
-	for {
-		err := do()
-		away := errors.Is(err, postgres.ErrUnavailable) || errors.Is(err, runs.ErrUnavailable)
-		if !away || time.Now().After(until) {
-			return err
-		}
-		select {
-		case <-time.After(wait):
-		case <-ctx.Done():
-			return errors.Join(context.Cause(ctx), err)
-		}
-		wait = min(2*wait, maxRetry)
 	}
 }
 

@@ -164,7 +164,7 @@ func TestVerdictIsOneOfBytes(t *testing.T) {
 	l.Exec(t, `UPDATE replays SET verdict = NULL, cost = NULL, started_at = started_at - interval '1 hour'`)
 	second := l.Beside(t)
 	second.Work(t)
-	require.NoError(t, second.Replays.Requeue(t.Context()))
+	require.NoError(t, second.Queue.Requeue(t.Context()))
 	again := replayed(t, l.Env, l.as, ended.Id)
 	assert.Equal(t, first, string(*again.Verdict))
 	assert.Equal(t, ended.Cost, again.Cost)

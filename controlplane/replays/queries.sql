@@ -46,7 +46,7 @@ UPDATE replays SET status = 'queued', job_id = @job, try = NULL, stop_reason = N
 WHERE id = @id AND status NOT IN ('queued', 'running')
 
 -- name: list lost replays
-SELECT id, status FROM replays r
+SELECT id, project_id, status NOT IN ('queued', 'running') AS ended FROM replays r
 WHERE (status IN ('queued', 'running') OR (status <> 'failed' AND verdict IS NULL)) AND coalesce(started_at, created_at) < @before
 	AND NOT EXISTS (SELECT FROM river_job j WHERE j.id = r.job_id AND j.state NOT IN ('completed', 'cancelled', 'discarded'))
 

@@ -14,12 +14,13 @@ import (
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
+	"github.com/riverqueue/river"
 
 	"github.com/looptrace/looptrace/controlplane/access"
-	"github.com/looptrace/looptrace/controlplane/jobs"
 	"github.com/looptrace/looptrace/controlplane/providers"
 	"github.com/looptrace/looptrace/controlplane/recording"
 	"github.com/looptrace/looptrace/controlplane/runs"
+	"github.com/looptrace/looptrace/controlplane/work"
 	"github.com/looptrace/looptrace/internal/postgres"
 	"github.com/looptrace/looptrace/internal/problem"
 	"github.com/looptrace/looptrace/internal/replay"
@@ -28,9 +29,6 @@ import (
 
 //go:embed queries.sql
 var queries string
-
-// lostAfter is how old an unfinished replay without a job must be to get one again.
-const lostAfter = time.Minute
 
 // Status is what became of a replay or an attempt.
 type Status string
@@ -61,7 +59,7 @@ var (
 // Service manages replays.
 type Service struct {
 	db        postgres.DB
-	jobs      *jobs.Queue
+	jobs      *work.Queue
 	runs      *runs.Service
 	providers *providers.Service
 	recorder  *recording.Recorder
@@ -71,10 +69,13 @@ type Service struct {
 
 // New returns a service on the database, which works on replays as jobs of the queue. now is the clock.
 func New(
-	pool *pgxpool.Pool, queue *jobs.Queue, recorded *runs.Service, models *providers.Service, recorder *recording.Recorder, now func() time.Time, log *slog.Logger,
+	pool *pgxpool.Pool, queue *work.Queue, recorded *runs.Service, models *providers.Service, recorder *recording.Recorder, now func() time.Time, log *slog.Logger,
 ) *Service {
 	s := &Service{postgres.NewDB(pool, queries), queue, recorded, models, recorder, postgres.Clock(now), log}
-	jobs.Register(queue, s.run)
+	work.Register(queue, s.run)
+	queue.Recover(work.Kind{Name: "replay", DB: s.db, List: "list lost replays", Set: "set job of replay", Job: func(lost work.Lost) river.JobArgs {
+		return jobArgs{lost.ID, queueOf(lost.Ended)}
+	}})
 	return s
 }
 
@@ -248,11 +249,11 @@ func (jobArgs) Kind() string { return "replay" }
 func (a jobArgs) Queue() string { return a.queue }
 
 // queueOf returns the queue of a job of a replay. One that has ended only gets its verdict.
-func queueOf(status Status) string {
-	if status == StatusQueued || status == StatusRunning {
-		return jobs.Calls
+func queueOf(ended bool) string {
+	if ended {
+		return work.Summaries
 	}
-	return jobs.Summaries
+	return work.Calls
 }
 
 // Cancel cancels a replay. A job judges what is there. One that has ended stays as it is.
@@ -266,7 +267,7 @@ func (s *Service) Cancel(ctx context.Context, grant access.Grant, id uuid.UUID) 
 				return err
 			}
 		}
-		if err := s.addJob(ctx, tx, "cancel replay", jobArgs{r.ID, jobs.Summaries}, nil); err != nil {
+		if err := s.jobs.Give(ctx, tx, r.ProjectID, jobArgs{r.ID, work.Summaries}, "cancel replay", pgx.NamedArgs{"id": r.ID}); err != nil {
 			return err
 		}
 		return s.cancelAttempts(ctx, tx, r.ID, nil, stopCancelled)
@@ -334,7 +335,9 @@ func (s *Service) Extend(ctx context.Context, grant access.Grant, id uuid.UUID, 
 		if err := addAttempts(ctx, tx, r.ID, added); err != nil {
 			return err
 		}
-		return s.addJob(ctx, tx, "extend replay", jobArgs{r.ID, jobs.Calls}, pgx.NamedArgs{"controls": controls, "treatments": treatments, "max_cost": more.MaxCost})
+		return s.jobs.Give(ctx, tx, r.ProjectID, jobArgs{r.ID, work.Calls}, "extend replay", pgx.NamedArgs{
+			"id": r.ID, "controls": controls, "treatments": treatments, "max_cost": more.MaxCost,
+		})
 	})
 }
 
@@ -356,40 +359,4 @@ func (s *Service) change(ctx context.Context, grant access.Grant, id uuid.UUID, 
 		return err
 	})
 	return changed, err
-}
-
-// addJob adds a job for a replay, and runs a statement that keeps it.
-func (s *Service) addJob(ctx context.Context, tx postgres.DB, statement string, of jobArgs, more pgx.NamedArgs) error {
-	job, err := s.jobs.Add(ctx, tx.PGX(), of)
-	if err != nil {
-		return err //nolint:wrapcheck // it says what it does
-	}
-	args := pgx.NamedArgs{"id": of.ReplayID, "job": job, "now": s.now()}
-	for key, value := range more {
-		args[key] = value
-	}
-	changed, err := tx.Exec(ctx, statement, args)
-	if err == nil && changed == 0 { // another process was faster, or it has ended
-		return s.jobs.Cancel(ctx, tx.PGX(), job) //nolint:wrapcheck // it says what it does
-	}
-	return err
-}
-
-// Requeue adds a job for each replay that has none any more, for example after a restore of a backup.
-func (s *Service) Requeue(ctx context.Context) error {
-	lost, err := postgres.Many[struct {
-		ID     uuid.UUID
-		Status Status
-	}](ctx, s.db, "list lost replays", pgx.NamedArgs{"before": s.now().Add(-lostAfter)})
-	if err != nil {
-		return err
-	}
-	for _, one := range lost {
-		if err := s.db.Tx(ctx, func(ctx context.Context, tx postgres.DB) error {
-			return s.addJob(ctx, tx, "set job of replay", jobArgs{one.ID, queueOf(one.Status)}, nil)
-		}); err != nil {
-			return fmt.Errorf("give replay %s a job again: %w", one.ID, err)
-		}
-	}
-	return nil
 }

@@ -135,13 +135,13 @@ func day(t time.Time) time.Time { return t.UTC().Truncate(24 * time.Hour) }
 
 // addJobs adds jobs for the rules with runs that are due.
 func (s *Service) addJobs(ctx context.Context) error {
-	due, err := postgres.Many[struct{ ID uuid.UUID }](ctx, s.db, "list rules with work", pgx.NamedArgs{"now": s.now()})
+	due, err := postgres.Many[struct{ ID, ProjectID uuid.UUID }](ctx, s.db, "list rules with work", pgx.NamedArgs{"now": s.now()})
 	if err != nil || len(due) == 0 {
 		return err
 	}
 	return s.db.Tx(ctx, func(ctx context.Context, tx postgres.DB) error {
 		for _, one := range due {
-			if _, err := s.jobs.Add(ctx, tx.PGX(), scoreArgs{one.ID}); err != nil {
+			if _, err := s.jobs.Add(ctx, tx.PGX(), one.ProjectID, scoreArgs{one.ID}); err != nil {
 				return err //nolint:wrapcheck // it says what it does
 			}
 		}

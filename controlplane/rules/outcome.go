@@ -3,7 +3,6 @@ package rules
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"time"
 
@@ -13,15 +12,12 @@ import (
 	"github.com/looptrace/looptrace/controlplane/evaluations"
 	"github.com/looptrace/looptrace/controlplane/providers"
 	"github.com/looptrace/looptrace/controlplane/runs"
+	"github.com/looptrace/looptrace/controlplane/work"
 	"github.com/looptrace/looptrace/internal/judge"
 	"github.com/looptrace/looptrace/internal/postgres"
 )
 
 const (
-	// landedAtOnce is how many runs are stored together, after landEvery at the latest.
-	landedAtOnce, landEvery = 50, 200 * time.Millisecond
-	// outageTime is how long a database is waited for that does not answer.
-	outageTime = time.Minute
 	// maxComment is the length of the comment of a score.
 	maxComment = 4000
 )
@@ -161,42 +157,17 @@ func aboutVote(v *evaluations.Vote) string {
 	return v.JudgeName + ": " + failures[v.Status]
 }
 
-// landAll stores outcomes, those together that are there at the same time.
-func (w *worker) landAll(ctx context.Context, outcomes <-chan outcome) {
-	for first := range outcomes {
-		batch := []outcome{first}
-		gathered := time.After(landEvery)
-	gather:
-		for len(batch) < landedAtOnce {
-			select {
-			case next, ok := <-outcomes:
-				if !ok {
-					break gather
-				}
-				batch = append(batch, next)
-			case <-gathered:
-				break gather
-			}
-		}
-		if err := waiting(ctx, func() error { return w.land(ctx, batch) }); err != nil {
-			// The runs are scored again when the lease ends, with the votes that are stored.
-			w.log.WarnContext(ctx, "store the scores of runs; will retry", "rule_id", w.rule.ID, "error", err)
-		}
-	}
-}
+// Size is about the bytes of the outcome.
+func (o outcome) Size() int { return 1000 * (1 + len(o.scores)) }
 
-// waiting does something, again while a database does not answer, for a while.
-func waiting(ctx context.Context, do func() error) error {
-	for until := time.Now().Add(outageTime); ; {
-		err := do()
-		if !errors.Is(err, postgres.ErrUnavailable) && !errors.Is(err, runs.ErrUnavailable) || time.Now().After(until) {
-			return err
+// landAll stores outcomes. Runs whose outcome cannot be stored are scored again when the lease ends, with the votes that are stored.
+func (w *worker) landAll(ctx context.Context, outcomes <-chan outcome) {
+	for {
+		err := work.Store(ctx, outcomes, w.land)
+		if err == nil {
+			return
 		}
-		select {
-		case <-time.After(time.Second):
-		case <-ctx.Done():
-			return errors.Join(context.Cause(ctx), err)
-		}
+		w.log.WarnContext(ctx, "store the scores of runs; will retry", "rule_id", w.rule.ID, "error", err)
 	}
 }
 

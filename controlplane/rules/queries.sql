@@ -65,7 +65,7 @@ SELECT @id, n.run, n.name, @version, 'pending', @day, @now, @now FROM unnest(@ru
 ON CONFLICT DO NOTHING
 
 -- name: list rules with work
-SELECT e.id FROM eval_rules e
+SELECT e.id, e.project_id FROM eval_rules e
 WHERE e.status <> 'stopped' AND EXISTS (SELECT FROM eval_rule_runs r WHERE r.rule_id = e.id AND r.status = 'pending' AND r.next_attempt <= @now)
 
 -- name: get rule of job

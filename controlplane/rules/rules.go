@@ -16,7 +16,7 @@ import (
 
 	"github.com/looptrace/looptrace/controlplane/access"
 	"github.com/looptrace/looptrace/controlplane/evaluations"
-	"github.com/looptrace/looptrace/controlplane/jobs"
+	"github.com/looptrace/looptrace/controlplane/work"
 	"github.com/looptrace/looptrace/controlplane/providers"
 	"github.com/looptrace/looptrace/controlplane/runs"
 	"github.com/looptrace/looptrace/internal/postgres"
@@ -76,7 +76,7 @@ type Filters func(project uuid.UUID, text string) (runs.Filter, error)
 // Service manages rules, and scores runs by them.
 type Service struct {
 	db          postgres.DB
-	jobs        *jobs.Queue
+	jobs        *work.Queue
 	runs        *runs.Service
 	evaluations *evaluations.Service
 	filters     Filters
@@ -99,23 +99,23 @@ type scoreArgs struct {
 func (scoreArgs) Kind() string { return "eval_rule" }
 
 // Queue is the queue of the job.
-func (scoreArgs) Queue() string { return jobs.Rules }
+func (scoreArgs) Queue() string { return work.Rules }
 
 // Once is whether one that waits or runs is enough.
 func (scoreArgs) Once() bool { return true }
 
 // New returns a service on the database, which works as jobs of the queue. now is the clock.
 func New(
-	pool *pgxpool.Pool, queue *jobs.Queue, reader *runs.Service, evaluated *evaluations.Service, filters Filters, now func() time.Time, log *slog.Logger,
+	pool *pgxpool.Pool, queue *work.Queue, reader *runs.Service, evaluated *evaluations.Service, filters Filters, now func() time.Time, log *slog.Logger,
 ) *Service {
 	s := &Service{postgres.NewDB(pool, queries), queue, reader, evaluated, filters, postgres.Clock(now), log}
-	jobs.Repeat(queue, findEvery, findArgs{}, func(ctx context.Context, _ findArgs, _ bool) error {
+	work.Repeat(queue, findEvery, findArgs{}, func(ctx context.Context, _ findArgs, _ bool) error {
 		if err := s.Find(ctx); err != nil && ctx.Err() == nil {
 			log.WarnContext(ctx, "look for runs to score; will retry", "error", err)
 		}
 		return nil
 	})
-	jobs.Register(queue, func(ctx context.Context, args scoreArgs, _ bool) error { return s.Score(ctx, args.RuleID) })
+	work.Register(queue, func(ctx context.Context, args scoreArgs, _ bool) error { return s.Score(ctx, args.RuleID) })
 	return s
 }
 

@@ -17,6 +17,7 @@ import (
 	"github.com/looptrace/looptrace/controlplane/evaluations"
 	"github.com/looptrace/looptrace/controlplane/providers"
 	"github.com/looptrace/looptrace/controlplane/runs"
+	"github.com/looptrace/looptrace/controlplane/work"
 	"github.com/looptrace/looptrace/internal/grader"
 	"github.com/looptrace/looptrace/internal/postgres"
 	"github.com/looptrace/looptrace/internal/problem"
@@ -40,9 +41,6 @@ const (
 
 // retryAfter are the times after which a run is tried again whose judges failed in a way that may pass.
 var retryAfter = []time.Duration{time.Minute, 5 * time.Minute, 30 * time.Minute}
-
-// errNotMine ends the work on a run that another worker took, or that was deleted.
-var errNotMine = errors.New("the run belongs to another worker")
 
 // worker scores runs by a rule.
 type worker struct {
@@ -71,7 +69,7 @@ type leasedRun struct {
 
 // Score scores the runs that a rule has taken and that are due. What is there by others is left to them.
 func (s *Service) Score(ctx context.Context, id uuid.UUID) error {
-	for until := time.Now().Add(workTime); time.Now().Before(until); {
+	for until := time.Now().Add(workTime); time.Now().Before(until) && !work.MustLeave(ctx); {
 		w, err := s.worker(ctx, id)
 		if err != nil || w == nil {
 			return err
@@ -254,7 +252,7 @@ func (w *worker) score(ctx context.Context, t *leasedRun, source *runs.Source) o
 func (w *worker) failed(ctx context.Context, t *leasedRun, err error) outcome {
 	refused := problem.Of(err)
 	switch {
-	case errors.Is(err, errNotMine):
+	case errors.Is(err, work.ErrNotMine):
 		return outcome{} // it is not this worker's any more
 	case refused != nil && refused.Kind == problem.NotFound:
 		return w.halt(ctx, t, refused)
@@ -290,7 +288,7 @@ func (w *worker) keep(ctx context.Context, run uuid.UUID, v *evaluations.Vote) e
 	}
 	stored, err := w.db.Exec(ctx, "store vote", args)
 	if err == nil && stored == 0 {
-		err = errNotMine
+		err = work.ErrNotMine
 	}
 	switch {
 	case err != nil:
@@ -351,7 +349,7 @@ func (w *worker) reserve(ctx context.Context, t *leasedRun, request *evaluations
 		}
 		reserved, err := tx.Exec(ctx, "reserve", args)
 		if err == nil && reserved == 0 {
-			err = errNotMine
+			err = work.ErrNotMine
 		}
 		return err
 	})

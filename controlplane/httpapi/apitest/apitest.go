@@ -32,7 +32,7 @@ import (
 	"github.com/looptrace/looptrace/controlplane/idempotency"
 	"github.com/looptrace/looptrace/controlplane/identity"
 	"github.com/looptrace/looptrace/controlplane/instrument"
-	"github.com/looptrace/looptrace/controlplane/jobs"
+	"github.com/looptrace/looptrace/controlplane/work"
 	"github.com/looptrace/looptrace/controlplane/mcpserver"
 	"github.com/looptrace/looptrace/controlplane/organizations"
 	"github.com/looptrace/looptrace/controlplane/playground"
@@ -95,7 +95,7 @@ type Env struct {
 	Evaluations *evaluations.Service
 	Replays     *replays.Service
 	Rules       *rules.Service
-	Queue       *jobs.Queue
+	Queue       *work.Queue
 	Providers   *providers.Service
 	recorder    *recording.Recorder
 	// Beside makes another process on the same engines, with a clock of its own.
@@ -186,7 +186,7 @@ func newRecording(t *testing.T, db *pgxpool.Pool, conn driver.Conn, limits httpa
 	require.NoError(t, err)
 	fenceKey := identities.DeriveKey("fence")
 	e.Identity, e.Projects, e.Runs = identities, projects.New(db, e.Clock.Now), reader
-	e.Queue, err = jobs.New(db, log)
+	e.Queue, err = work.New(db, e.Clock.Now, log)
 	require.NoError(t, err)
 	e.Datasets = datasets.New(db, e.Queue, e.Clock.Now)
 	keys, err := providers.NewKeyring(secret)

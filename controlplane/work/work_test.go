@@ -1,4 +1,4 @@
-package jobs_test
+package work_test
 
 import (
 	"context"
@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
 	"github.com/riverqueue/river/riverdriver/riverpgxv5"
@@ -17,7 +18,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/looptrace/looptrace/controlplane/jobs"
+	"github.com/looptrace/looptrace/controlplane/work"
 	"github.com/looptrace/looptrace/internal/postgres"
 	"github.com/looptrace/looptrace/test/engines"
 )
@@ -30,6 +31,8 @@ func (args) Kind() string { return "test" }
 
 const soon = 20 * time.Second
 
+var discard = slog.New(slog.DiscardHandler)
+
 func open(t *testing.T) *pgxpool.Pool {
 	t.Helper()
 	pool, err := postgres.Open(t.Context(), engines.Postgres(t))
@@ -39,11 +42,11 @@ func open(t *testing.T) *pgxpool.Pool {
 }
 
 // start returns a queue that works on jobs until stop is called.
-func start(t *testing.T, pool *pgxpool.Pool, work jobs.Work[args]) (queue *jobs.Queue, stop func()) {
+func start(t *testing.T, pool *pgxpool.Pool, do work.Func[args]) (queue *work.Queue, stop func()) {
 	t.Helper()
-	queue, err := jobs.New(pool, slog.New(slog.DiscardHandler))
+	queue, err := work.New(pool, time.Now, discard)
 	require.NoError(t, err)
-	jobs.Register(queue, work)
+	work.Register(queue, do)
 	ctx, cancel := context.WithCancel(t.Context())
 	done := make(chan struct{})
 	go func() {
@@ -58,10 +61,10 @@ func start(t *testing.T, pool *pgxpool.Pool, work jobs.Work[args]) (queue *jobs.
 	return queue, stop
 }
 
-func add(t *testing.T, pool *pgxpool.Pool, queue *jobs.Queue, name string) (id int64) {
+func add(t *testing.T, pool *pgxpool.Pool, queue *work.Queue, name string) (id int64) {
 	t.Helper()
 	require.NoError(t, pgx.BeginFunc(t.Context(), pool, func(tx pgx.Tx) (err error) {
-		id, err = queue.Add(t.Context(), tx, args{name})
+		id, err = queue.Add(t.Context(), tx, uuid.New(), args{name})
 		return err
 	}))
 	return id
@@ -77,13 +80,13 @@ func TestJobsRunOnce(t *testing.T) {
 	t.Parallel()
 	pool := open(t)
 	var ran atomic.Int32
-	work := func(context.Context, args, bool) error { ran.Add(1); return nil }
-	queue, _ := start(t, pool, work)
-	start(t, pool, work)
+	do := func(context.Context, args, bool) error { ran.Add(1); return nil }
+	queue, _ := start(t, pool, do)
+	start(t, pool, do)
 
 	rolledBack := errors.New("rolled back")
 	require.ErrorIs(t, pgx.BeginFunc(t.Context(), pool, func(tx pgx.Tx) error {
-		_, err := queue.Add(t.Context(), tx, args{"never"})
+		_, err := queue.Add(t.Context(), tx, uuid.New(), args{"never"})
 		return errors.Join(err, rolledBack)
 	}), rolledBack)
 	var last int64
@@ -114,7 +117,7 @@ func TestJobsGoOnAgain(t *testing.T) {
 	var ran atomic.Int32
 	queue, _ := start(t, pool, func(context.Context, args, bool) error {
 		if ran.Add(1) < 4 {
-			return fmt.Errorf("not yet: %w", &jobs.AgainError{After: 10 * time.Millisecond})
+			return fmt.Errorf("not yet: %w", &work.AgainError{After: 10 * time.Millisecond})
 		}
 		return nil
 	})
@@ -168,7 +171,7 @@ func TestStoppedProcessGivesJobsUp(t *testing.T) {
 func TestJobsOfGoneProcesses(t *testing.T) {
 	t.Parallel()
 	pool := open(t)
-	queue, err := jobs.New(pool, slog.New(slog.DiscardHandler))
+	queue, err := work.New(pool, time.Now, discard)
 	require.NoError(t, err)
 	killed, alive := add(t, pool, queue, "killed"), add(t, pool, queue, "alive")
 	_, err = pool.Exec(t.Context(), "UPDATE river_job SET state = 'running', attempt = 1, attempted_at = now(), attempted_by = '{killed}' WHERE id = $1", killed)
@@ -188,9 +191,9 @@ func TestRepeatedJobs(t *testing.T) {
 	pool := open(t)
 	var running, ran, together atomic.Int32
 	for range 2 {
-		queue, err := jobs.New(pool, slog.New(slog.DiscardHandler))
+		queue, err := work.New(pool, time.Now, discard)
 		require.NoError(t, err)
-		jobs.Repeat(queue, 100*time.Millisecond, args{"repeated"}, func(context.Context, args, bool) error {
+		work.Repeat(queue, 100*time.Millisecond, args{"repeated"}, func(context.Context, args, bool) error {
 			if running.Add(1) > 1 {
 				together.Add(1)
 			}

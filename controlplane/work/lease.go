@@ -1,9 +1,10 @@
-package jobs
+package work
 
 import (
 	"context"
 	"errors"
 	"fmt"
+	"sync"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -11,6 +12,16 @@ import (
 	"github.com/riverqueue/river/riverdriver/riverpgxv5"
 
 	"github.com/looptrace/looptrace/internal/postgres"
+)
+
+const (
+	// seenEvery is how often a working process stamps its lease of the jobs that it works on. Others take them when the stamp is older than
+	// goneAfter.
+	seenEvery = 3 * time.Second
+	goneAfter = 20 * time.Second
+	// aloneAfter is how long after its last stamp a process works on. The rest of goneAfter is the margin in which its jobs end: its clock
+	// begins before a stamp is asked for, so that a database that is slow to answer makes it shorter and not longer.
+	aloneAfter = 15 * time.Second
 )
 
 // errGivenUp ends the context of jobs when their process stops or cannot reach the database.
@@ -38,15 +49,16 @@ func (q *Queue) Run(ctx context.Context) {
 // work works on jobs until the context ends, which returns nil, or until the process could not say that it is alive for too long.
 func (q *Queue) work(ctx context.Context) error {
 	id := postgres.NewID().String()
-	if err := q.alive(ctx, id); err != nil {
+	stamped := time.Now()
+	if err := q.stamp(ctx, id, stamped.Add(aloneAfter)); err != nil {
 		return err
 	}
+	queues := map[string]river.QueueConfig{}
+	for name, n := range places {
+		queues[name] = river.QueueConfig{MaxWorkers: n}
+	}
 	client, err := river.NewClient(riverpgxv5.New(q.pool), &river.Config{
-		ID: id, Workers: q.workers, JobTimeout: -1, Logger: quiet(q.log), PeriodicJobs: q.periodic,
-		Queues: map[string]river.QueueConfig{
-			river.QueueDefault: {MaxWorkers: maxRunning}, Calls: {MaxWorkers: maxCalling}, Summaries: {MaxWorkers: maxSummarizing}, Scans: {MaxWorkers: maxScanning},
-			Rules: {MaxWorkers: maxScoring}, Checks: {MaxWorkers: maxChecking},
-		},
+		ID: id, Workers: q.workers, JobTimeout: -1, Logger: quiet(q.log), PeriodicJobs: q.periodic, Queues: queues,
 	})
 	if err != nil {
 		return fmt.Errorf("open the queue of jobs: %w", err)
@@ -56,8 +68,14 @@ func (q *Queue) work(ctx context.Context) error {
 	if err := client.Start(working); err != nil {
 		return fmt.Errorf("start to work on jobs: %w", err)
 	}
-	err = q.watch(ctx, id)
+	beside, cancel := context.WithCancel(ctx)
+	var group sync.WaitGroup
+	group.Go(func() { q.share(beside) })
+	group.Go(func() { q.sweep(beside) })
+	err = q.watch(ctx, id, stamped)
 	giveUp(errGivenUp)
+	cancel()
+	group.Wait()
 	return errors.Join(err, q.stop(context.WithoutCancel(ctx), client, id))
 }
 
@@ -74,9 +92,9 @@ func (q *Queue) stop(ctx context.Context, client *river.Client[pgx.Tx], id strin
 	return err
 }
 
-// watch says that the process is alive, and gives the jobs of processes that are gone to others.
-func (q *Queue) watch(ctx context.Context, id string) error {
-	seen := time.Now()
+// watch renews the lease of the process, and gives the jobs of processes that are gone to others. It returns an error when the lease is too
+// old to work on.
+func (q *Queue) watch(ctx context.Context, id string, stamped time.Time) error {
 	tick := time.NewTicker(seenEvery)
 	defer tick.Stop()
 	for {
@@ -85,18 +103,22 @@ func (q *Queue) watch(ctx context.Context, id string) error {
 			return nil
 		case <-tick.C:
 		}
-		err := q.alive(ctx, id)
+		asked := time.Now()
+		err := q.stamp(ctx, id, stamped.Add(aloneAfter))
 		if err == nil {
-			seen = time.Now()
+			stamped = asked
 			_, err = q.db.Exec(ctx, "rescue jobs", pgx.NamedArgs{"gone": goneAfter})
 		}
-		if err != nil && time.Since(seen) > aloneAfter {
-			return err
+		if time.Since(stamped) >= aloneAfter {
+			return errors.Join(errors.New("the lease of jobs was not renewed in time"), err)
 		}
 	}
 }
 
-func (q *Queue) alive(ctx context.Context, id string) error {
+// stamp says that the process is alive. It returns when that no longer helps, whatever the database does.
+func (q *Queue) stamp(ctx context.Context, id string, until time.Time) error {
+	ctx, cancel := context.WithDeadline(ctx, until)
+	defer cancel()
 	_, err := q.db.Exec(ctx, "see worker", pgx.NamedArgs{"id": id})
 	return err
 }

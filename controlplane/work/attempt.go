@@ -1,0 +1,32 @@
+package work
+
+import (
+	"context"
+	"errors"
+
+	"github.com/looptrace/looptrace/internal/problem"
+)
+
+// ErrNotMine ends an attempt that another one replaced, or whose work was cancelled or deleted. Statements of an attempt name its id, the
+// fencing token, so that they change nothing then.
+var ErrNotMine = errors.New("the work belongs to another attempt")
+
+// Attempt does the work of a job, and decides by its error what becomes of the job. An attempt that was replaced has nothing more to do. One
+// whose context ended, and one that did not fail, comes again. When the last one fails, fail ends the work for good; what names the work.
+func Attempt(ctx context.Context, what string, last bool, do func(context.Context) error, fail func(context.Context, *problem.Error) error) error {
+	err := do(ctx)
+	_, again := errors.AsType[*AgainError](err)
+	switch {
+	case errors.Is(err, ErrNotMine): // a retry would take the work from the attempt that has it
+		return nil
+	case err == nil, ctx.Err() != nil, again, !last:
+		return err
+	}
+	failed := fail(context.WithoutCancel(ctx), &problem.Error{
+		Code: "internal", Detail: "The " + what + " was tried several times and could not go on: " + err.Error(),
+	})
+	if errors.Is(failed, ErrNotMine) {
+		failed = nil
+	}
+	return errors.Join(err, failed)
+}

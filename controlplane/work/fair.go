@@ -1,0 +1,127 @@
+package work
+
+import (
+	"context"
+	"maps"
+	"slices"
+	"strconv"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/looptrace/looptrace/internal/postgres"
+)
+
+const (
+	// channel is where a commit tells of work, and the process that shares out places tells which job must give its own to others.
+	channel = "looptrace_work"
+	// shareEvery is how often places are shared out, beside when one is free and when work was added.
+	shareEvery = time.Second
+	// turn is how long a job has its place before it must give it to a project that has none.
+	turn = 3 * time.Second
+)
+
+// leavingKey is that of the channel of [Leaving] in a context.
+type leavingKey struct{}
+
+// Leaving is closed when another project waits for the place of the job. A job that can stop between two steps stores what it has and returns
+// an [AgainError]; it comes again in its turn.
+func Leaving(ctx context.Context) <-chan struct{} {
+	leaving, _ := ctx.Value(leavingKey{}).(chan struct{}) // nil, which never closes, outside of a job
+	return leaving
+}
+
+// MustLeave reports whether the job should give its place to another project.
+func MustLeave(ctx context.Context) bool {
+	select {
+	case <-Leaving(ctx):
+		return true
+	default:
+		return false
+	}
+}
+
+// ErrLeaves is what a job returns that gives its place to another project.
+var ErrLeaves = &AgainError{After: time.Second}
+
+// enter adds a job to those that this process works on.
+func (q *Queue) enter(ctx context.Context, job int64) (context.Context, func()) {
+	leaving := make(chan struct{})
+	q.mu.Lock()
+	q.leaving[job] = leaving
+	q.mu.Unlock()
+	return context.WithValue(ctx, leavingKey{}, leaving), func() {
+		q.mu.Lock()
+		delete(q.leaving, job)
+		q.mu.Unlock()
+	}
+}
+
+// leave tells a job of this process to give its place to others.
+func (q *Queue) leave(job int64) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if leaving, mine := q.leaving[job]; mine {
+		close(leaving)
+		delete(q.leaving, job)
+	}
+}
+
+func (q *Queue) wakeUp() {
+	select {
+	case q.wake <- struct{}{}:
+	default:
+	}
+}
+
+// share shares out the places of all queues until the context ends. Several processes may do it at once.
+func (q *Queue) share(ctx context.Context) {
+	go postgres.Listener{
+		Config: q.pool.Config().ConnConfig, Channel: channel,
+		Opened: func(context.Context, *pgx.Conn) error { q.wakeUp(); return nil },
+		Notified: func(_ context.Context, _ *pgx.Conn, payload string) error {
+			if job, err := strconv.ParseInt(payload, 10, 64); err == nil {
+				q.leave(job)
+			} else {
+				q.wakeUp()
+			}
+			return nil
+		},
+		Lost: func(context.Context, error, time.Duration) {}, // shareEvery does without
+	}.Run(ctx)
+	tick := time.NewTicker(shareEvery)
+	defer tick.Stop()
+	for told := false; ; {
+		err := q.shareOut(ctx)
+		if err != nil && !told && ctx.Err() == nil {
+			q.log.WarnContext(ctx, "share out the places of jobs; will retry", "error", err)
+		}
+		told = err != nil
+		select {
+		case <-ctx.Done():
+			return
+		case <-tick.C:
+		case <-q.wake:
+		}
+	}
+}
+
+// shareOut gives free places to the jobs whose turn it is, and tells jobs to leave that others wait for.
+func (q *Queue) shareOut(ctx context.Context) error {
+	names := slices.Sorted(maps.Keys(places))
+	counts := make([]int, len(names))
+	for i, name := range names {
+		counts[i] = places[name]
+	}
+	return q.db.Tx(ctx, func(ctx context.Context, tx postgres.DB) error {
+		if _, err := tx.Exec(ctx, "lock places", nil); err != nil {
+			return err
+		}
+		args := pgx.NamedArgs{"queues": names, "places": counts, "gone": goneAfter}
+		if _, err := tx.Exec(ctx, "share out places", args); err != nil {
+			return err
+		}
+		_, err := tx.Exec(ctx, "tell jobs to leave", pgx.NamedArgs{"queues": names, "places": counts, "gone": goneAfter, "turn": turn})
+		return err
+	})
+}
