@@ -58,34 +58,3 @@ func TestLimitsOfImports(t *testing.T) {
 	e.Datasets.Limit(datasets.DefaultLimits) // raised by an administrator
 	assert.Equal(t, contract.ImportStatus("succeeded"), ended(t, e, as, e.SendFile(t, as, dataset.Id, "", apitest.TypeCSV, "input\n5\n6\n7\n8\n9\n").Id).Status)
 }
-
-// TestImportsOfAProjectTakeTurns has a project with an import that does not end, and more that wait. Another project's runs.
-func TestImportsOfAProjectTakeTurns(t *testing.T) {
-	t.Parallel()
-	e := apitest.New(t)
-	owner, project := e.SetUp(t)
-	as := apitest.Cookie(owner)
-	dataset := e.CreateDataset(t, as, project.Id, "d")
-	endless := e.SendFile(t, as, dataset.Id, "", apitest.TypeCSV, "input\n1\n")
-	e.Exec(t, `UPDATE imports SET status = 'running', phase = 'reading', started_at = now() WHERE id = $1`, endless.Id)
-	e.Exec(t, `UPDATE river_job SET state = 'running', attempted_by = '{elsewhere}', attempted_at = now() WHERE args->>'import_id' = $1`, endless.Id.String())
-	e.Exec(t, `INSERT INTO job_workers VALUES ('elsewhere', now() + interval '1 hour')`)
-	var waiting []contract.Import
-	for range 3 {
-		waiting = append(waiting, e.SendFile(t, as, dataset.Id, "", apitest.TypeCSV, "input\n2\n"))
-	}
-	other := apitest.Cookie(e.AddMember(t, "other@example.com", "owner", uuid.Nil))
-	elsewhere := apitest.Must[contract.Me](t, e.Do(t, http.MethodGet, "/v1/me", nil, other), http.StatusOK).Projects[0].Id
-	theirs := e.CreateDataset(t, other, elsewhere, "d")
-	e.Work(t)
-	one := e.SendFile(t, other, theirs.Id, "", apitest.TypeCSV, "input\n1\n")
-	assert.Equal(t, contract.ImportStatus("succeeded"), ended(t, e, other, one.Id).Status)
-	for _, i := range waiting {
-		found := apitest.Must[contract.Import](t, e.Do(t, http.MethodGet, "/v1/imports/"+i.Id.String(), nil, as), http.StatusOK)
-		assert.Equal(t, contract.ImportStatus("queued"), found.Status)
-	}
-	apitest.Must[contract.Import](t, e.Do(t, http.MethodPost, "/v1/imports/"+endless.Id.String()+"/_actions/cancel", nil, as), http.StatusOK)
-	for _, i := range waiting {
-		assert.Equal(t, contract.ImportStatus("succeeded"), ended(t, e, as, i.Id).Status)
-	}
-}

@@ -95,7 +95,7 @@ func TestSummaryFollowsLabels(t *testing.T) {
 			assert.Equal(t, http.StatusNoContent, e.Do(t, http.MethodDelete, "/v1/eval-runs/"+first.Id.String()+"/items/"+item.String()+"/label?panel=right&repeat=1", nil, other).Code)
 		}
 	}
-	const waiting = "SELECT count(*) FROM river_job WHERE kind = 'evaluation_summary' AND state = 'available'"
+	const waiting = "SELECT count(*) FROM river_job WHERE kind = 'evaluation_summary' AND state IN ('available', 'pending')"
 	assert.Equal(t, 2, e.Count(t, waiting), "one for each eval-run with the output")
 	// One was killed in the middle.
 	e.Exec(t, "UPDATE evaluations SET attempt = gen_random_uuid() WHERE id = $1", first.Id)

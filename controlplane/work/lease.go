@@ -49,8 +49,12 @@ func (q *Queue) Run(ctx context.Context) {
 // work works on jobs until the context ends, which returns nil, or until the process could not say that it is alive for too long.
 func (q *Queue) work(ctx context.Context) error {
 	id := postgres.NewID().String()
+	stamp := func(ctx context.Context) error {
+		_, err := q.db.Exec(ctx, "see worker", pgx.NamedArgs{"id": id})
+		return err
+	}
 	stamped := time.Now()
-	if err := q.stamp(ctx, id, stamped.Add(aloneAfter)); err != nil {
+	if err := stamp(ctx); err != nil {
 		return err
 	}
 	queues := map[string]river.QueueConfig{}
@@ -72,7 +76,10 @@ func (q *Queue) work(ctx context.Context) error {
 	var group sync.WaitGroup
 	group.Go(func() { q.share(beside) })
 	group.Go(func() { q.sweep(beside) })
-	err = q.watch(ctx, id, stamped)
+	err = keep(ctx, stamped, stamp, func(ctx context.Context) error {
+		_, err := q.db.Exec(ctx, "rescue jobs", pgx.NamedArgs{"gone": goneAfter})
+		return err
+	})
 	giveUp(errGivenUp)
 	cancel()
 	group.Wait()
@@ -92,9 +99,9 @@ func (q *Queue) stop(ctx context.Context, client *river.Client[pgx.Tx], id strin
 	return err
 }
 
-// watch renews the lease of the process, and gives the jobs of processes that are gone to others. It returns an error when the lease is too
-// old to work on.
-func (q *Queue) watch(ctx context.Context, id string, stamped time.Time) error {
+// keep renews the lease of the process by stamp, and gives the jobs of processes that are gone to others by rescue, until the context ends. It
+// returns an error when the lease is too old to work on, whatever the database does.
+func keep(ctx context.Context, stamped time.Time, stamp, rescue func(context.Context) error) error {
 	tick := time.NewTicker(seenEvery)
 	defer tick.Stop()
 	for {
@@ -103,22 +110,16 @@ func (q *Queue) watch(ctx context.Context, id string, stamped time.Time) error {
 			return nil
 		case <-tick.C:
 		}
+		until, cancel := context.WithDeadline(ctx, stamped.Add(aloneAfter))
 		asked := time.Now()
-		err := q.stamp(ctx, id, stamped.Add(aloneAfter))
+		err := stamp(until)
 		if err == nil {
 			stamped = asked
-			_, err = q.db.Exec(ctx, "rescue jobs", pgx.NamedArgs{"gone": goneAfter})
+			err = rescue(until)
 		}
+		cancel()
 		if time.Since(stamped) >= aloneAfter {
 			return errors.Join(errors.New("the lease of jobs was not renewed in time"), err)
 		}
 	}
-}
-
-// stamp says that the process is alive. It returns when that no longer helps, whatever the database does.
-func (q *Queue) stamp(ctx context.Context, id string, until time.Time) error {
-	ctx, cancel := context.WithDeadline(ctx, until)
-	defer cancel()
-	_, err := q.db.Exec(ctx, "see worker", pgx.NamedArgs{"id": id})
-	return err
 }
