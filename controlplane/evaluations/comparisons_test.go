@@ -565,3 +565,51 @@ func TestComparisonWithANewCap(t *testing.T) {
 	assert.Equal(t, contract.EvaluationStatusFailed, ended.Status)
 	assert.Equal(t, "price_unknown", ended.Error.Code)
 }
+
+// TestWaitingComparisonsHoldUpNobody has two projects whose comparisons wait for a provider and have all places. The comparison and the
+// import of a third one go on, and nothing is called twice.
+func TestWaitingComparisonsHoldUpNobody(t *testing.T) {
+	t.Parallel()
+	e := apitest.New(t)
+	e.SetUp(t)
+	release := make(chan struct{})
+	blocking := provider.Start(t, provider.Options{Answer: func(q *provider.Request) *provider.Reply {
+		<-release
+		return apitest.Answering(q)
+	}})
+	answering := provider.Start(t, provider.Options{Answer: apitest.Answering})
+	member := func(name string, server *provider.Server, more string) (apitest.Option, uuid.UUID, string) {
+		as := apitest.Cookie(e.AddMember(t, name+"@example.com", "owner", uuid.Nil))
+		project := apitest.Must[contract.Me](t, e.Do(t, http.MethodGet, "/v1/me", nil, as), http.StatusOK).Projects[0].Id
+		made := e.Connect(t, as, project, "openai", server, more)
+		dataset := e.CreateDatasetOf(t, as, project, "numbers", apitest.Questions(2)...)
+		return as, dataset.Id, apitest.ComparisonBody(project, dataset.Id, made.Id, "")
+	}
+	type waiting struct {
+		as apitest.Option
+		id uuid.UUID
+	}
+	var held []waiting
+	for _, name := range []string{"bert", "cleo"} {
+		as, _, body := member(name, blocking, `,"max_concurrency":1`)
+		for range 17 {
+			held = append(held, waiting{as, e.Compare(t, as, body).Id})
+		}
+	}
+	e.Work(t)
+	require.Eventually(t, func() bool { return e.Count(t, "SELECT count(*) FROM evaluations WHERE status = 'running'") == 32 }, apitest.EvaluationTime, 50*time.Millisecond)
+	dora, dataset, body := member("dora", answering, "")
+	assert.Equal(t, contract.EvaluationStatusSucceeded, compared(t, e, dora, e.Compare(t, dora, body).Id).Status)
+	imported := e.SendFile(t, dora, dataset, "", apitest.TypeCSV, "question\n1\n")
+	require.Eventually(t, func() bool {
+		found := apitest.Must[contract.Import](t, e.Do(t, http.MethodGet, "/v1/imports/"+imported.Id.String(), nil, dora), http.StatusOK)
+		return found.Status == "succeeded" || found.Status == "failed"
+	}, apitest.EvaluationTime, 50*time.Millisecond)
+	close(release)
+	for _, one := range held {
+		ended := compared(t, e, one.as, one.id)
+		assert.Equal(t, contract.EvaluationStatusSucceeded, ended.Status)
+		assert.EqualValues(t, 4, ended.Cost.Calls)
+	}
+	assert.Len(t, blocking.Requests(), 4*len(held), "no call was made twice")
+}
