@@ -85,10 +85,13 @@ RETURNING r.run_id, r.attempts, r.counted_nanousd, r.counted_day, d.interrupted 
 -- name: renew leases
 UPDATE eval_rule_runs SET next_attempt = @lease WHERE rule_id = @id AND worker = @worker AND status = 'pending'
 
--- name: sum day
-SELECT coalesce(sum(counted_nanousd), 0)::bigint AS counted,
-	coalesce(sum(counted_nanousd) FILTER (WHERE status = 'pending' AND worker IS NOT NULL), 0)::bigint AS held
-FROM eval_rule_runs WHERE rule_id = @id AND counted_day = @day AND counted_nanousd > 0 AND run_id <> @run
+-- name: read day
+-- What other runs count than this one.
+WITH own AS (
+	SELECT coalesce(sum(counted_nanousd), 0)::bigint AS counted, coalesce(sum(counted_nanousd) FILTER (WHERE status = 'pending' AND worker IS NOT NULL), 0)::bigint AS held
+	FROM eval_rule_runs WHERE rule_id = @id AND run_id = @run AND counted_day = @day)
+SELECT coalesce(d.counted_nanousd, 0) - own.counted AS counted, coalesce(d.held_nanousd, 0) - own.held AS held
+FROM own LEFT JOIN eval_rule_days d ON d.rule_id = @id AND d.day = @day
 
 -- name: reserve
 UPDATE eval_rule_runs SET counted_nanousd = @counted, counted_day = @day WHERE rule_id = @id AND run_id = @run AND worker = @worker AND version = @version AND status = 'pending'

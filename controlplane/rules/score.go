@@ -333,14 +333,14 @@ func (w *worker) reserve(ctx context.Context, t *leasedRun, request *evaluations
 		if _, err := tx.Exec(ctx, "lock rule", args); err != nil {
 			return err
 		}
-		sum, err := postgres.One[struct{ Counted, Held providers.Money }](ctx, tx, "sum day", args)
+		others, err := postgres.One[struct{ Counted, Held providers.Money }](ctx, tx, "read day", args)
 		if err != nil {
 			return err
 		}
-		left := *w.rule.MaxCostNanousd - sum.Counted - t.CountedNanousd
+		left := *w.rule.MaxCostNanousd - others.Counted - t.CountedNanousd
 		switch {
 		case left >= most:
-		case left+sum.Held >= most: // what others reserved may come back
+		case left+others.Held >= most: // what others reserved may come back
 			refused = new(w.again(t, soon))
 			return nil
 		default:

@@ -105,3 +105,28 @@ func TestLabelsGetTheirScale(t *testing.T) {
 	assert.Equal(t, []string{"gone: unknown", `one: {"max": 5, "min": 1, "type": "ordinal"}`, "two: unknown"},
 		lines(t, pool, "SELECT score || ': ' || coalesce(scale::text, 'unknown') FROM evaluation_labels ORDER BY score"))
 }
+
+// TestDaysOfRulesAreCounted has runs of rules from before migration 37: of two days, one that a worker has, and some that count nothing.
+func TestDaysOfRulesAreCounted(t *testing.T) {
+	t.Parallel()
+	pool := open(t, engines.Postgres(t))
+	exec := func(statements string) {
+		t.Helper()
+		_, err := pool.Exec(t.Context(), statements)
+		require.NoError(t, err)
+	}
+	exec(`DROP TRIGGER eval_rule_runs_count_days ON eval_rule_runs; DROP FUNCTION count_eval_rule_days; DROP TABLE eval_rule_days;
+		CREATE INDEX eval_rule_runs_counted_day_idx ON eval_rule_runs (rule_id, counted_day) WHERE counted_nanousd > 0`)
+	const withoutRule = "BEGIN; SET LOCAL session_replication_role = replica; "
+	exec(withoutRule + `INSERT INTO eval_rule_runs (rule_id, run_id, run_name, version, status, worker, day, taken_at, next_attempt, counted_nanousd, counted_day)
+		SELECT '01985f6e-0000-7000-8000-000000000001', uuidv7(), 'run', 1, r.status, r.worker, now(), now(), now(), r.counted, r.day::date
+		FROM (VALUES ('scored', NULL, 5, '2026-01-01'), ('failed', NULL, 7, '2026-01-01'), ('pending', NULL, 11, '2026-01-02'), ('pending', uuidv7(), 13, '2026-01-02'),
+			('scored', NULL, 17, NULL), ('skipped', NULL, 0, '2026-01-03')) r (status, worker, counted, day); COMMIT`)
+	migration, err := os.ReadFile("migrations/00037_eval_rule_days.sql")
+	require.NoError(t, err)
+	exec(withoutRule + string(migration) + "; COMMIT")
+	days := "SELECT day || ': ' || counted_nanousd || ', ' || held_nanousd FROM eval_rule_days ORDER BY day"
+	assert.Equal(t, []string{"2026-01-01: 12, 0", "2026-01-02: 24, 13"}, lines(t, pool, days))
+	exec("UPDATE eval_rule_runs SET status = 'scored', worker = NULL, counted_nanousd = 12 WHERE counted_nanousd = 13")
+	assert.Equal(t, []string{"2026-01-01: 12, 0", "2026-01-02: 23, 0"}, lines(t, pool, days))
+}
