@@ -180,46 +180,55 @@ func (m *making) call(ctx context.Context, call replay.Call) (replay.Answer, err
 		Request: request, Feature: providers.FeatureReplay, User: m.r.CreatedByID, KeyName: m.r.AuthorKey, Evaluation: &m.r.ID, AllowUnpriced: m.r.AllowUnpriced,
 		Attempts: callAttempts, MaxWait: callWait,
 	}
+	taken := providers.Money(0)
 	if most := connection.Most(request); m.purse.Limited() {
-		limit := providers.Money(0)
 		if most != nil {
-			taken, tries, err := m.purse.Take(ctx, *most, callAttempts)
-			if err != nil {
+			var tries int
+			if taken, tries, err = m.purse.Take(ctx, *most, callAttempts); err != nil {
 				return replay.Answer{}, err //nolint:wrapcheck // it is of the context
 			}
 			if tries == 0 {
 				m.halt(stopMaxCost, nil)
 				return replay.Answer{}, errHalted
 			}
-			limit, one.Attempts = taken, tries
+			one.Attempts = tries
 		}
-		one.MaxCost = &limit
+		one.MaxCost = &taken
 	}
 	var answer providers.Answer
-	var counted providers.Money
+	var counted, cost providers.Money
+	made, unknown := 0, false
 	err = work.Patiently(ctx, func() (err error) {
 		answer, err = connection.Complete(ctx, one)
-		counted += answer.Counted
+		made, counted = made+answer.Attempts, counted+answer.Counted
+		switch {
+		case answer.Cost != nil:
+			cost += *answer.Cost
+		case answer.Attempts > 0:
+			unknown = true
+		}
+		one.Attempts -= answer.Attempts // a repetition has what is left
+		if one.MaxCost != nil {
+			one.MaxCost = new(taken - counted)
+		}
 		return err //nolint:wrapcheck // below
 	})
-	if one.MaxCost != nil && *one.MaxCost > 0 {
-		m.purse.GiveBack(*one.MaxCost, counted)
+	if taken > 0 {
+		m.purse.GiveBack(taken, counted)
 	}
 	if err != nil {
 		return replay.Answer{}, m.failed(ctx, err)
 	}
 	m.warn(answer.Warnings)
-	made := replay.Answer{
-		Response: replay.ResponseOf(answer.Result), Duration: answer.Duration, TimeToFirstToken: answer.TimeToFirstToken, Attempts: answer.Attempts,
-	}
-	if answer.Cost != nil {
-		made.CostUSD = new(answer.Cost.Dollars())
+	done := replay.Answer{Response: replay.ResponseOf(answer.Result), Duration: answer.Duration, TimeToFirstToken: answer.TimeToFirstToken, Attempts: made}
+	if !unknown {
+		done.CostUSD = new(cost.Dollars())
 	}
 	if answer.FinishReason == finishFiltered {
-		return made, &replay.CallError{Type: "content_refused", Message: "A content filter of the provider ended the answer."}
+		return done, &replay.CallError{Type: "content_refused", Message: "A content filter of the provider ended the answer."}
 	}
 	m.answered = true
-	return made, nil
+	return done, nil
 }
 
 // finishFiltered is the finish reason of an answer that is not the model's.

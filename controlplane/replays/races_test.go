@@ -223,6 +223,33 @@ func TestReplayCapIsExact(t *testing.T) {
 	assert.NotContains(t, effects, verdictOf(t, &ended).Verdict)
 }
 
+// TestReplayCallAfterAnOutageHasOneCap breaks off each answer, which may have been paid, and then PostgreSQL goes away. The call that is made
+// again when it is back has what is left of the money and of the tries of the first one.
+func TestReplayCallAfterAnOutageHasOneCap(t *testing.T) {
+	t.Parallel()
+	l := newReplayLab(t)
+	l.meter(t)
+	l.Work(t)
+	l.Exec(t, `CREATE SEQUENCE places; CREATE FUNCTION go_away() RETURNS trigger LANGUAGE plpgsql AS $$
+		BEGIN
+			IF nextval('places') IN (2, 4, 6, 8) THEN
+				RAISE EXCEPTION 'the database system is shutting down' USING ERRCODE = 'cannot_connect_now';
+			END IF;
+			RETURN NEW;
+		END $$;
+		CREATE TRIGGER go_away BEFORE INSERT ON provider_calls FOR EACH ROW EXECUTE FUNCTION go_away()`)
+	server := provider.Start(t, provider.Options{Answer: func(*provider.Request) *provider.Reply {
+		return &provider.Reply{Text: "It is paid, and lost.", Fault: provider.Reset}
+	}})
+	connection := l.Connect(t, l.as, l.project, "openai", server, "").Id
+	const limit = 0.15 // three tries of a call that has no limit of its answer
+	started := l.start(t, fmt.Sprintf(`"provider_id":%q,"max_cost_usd":%v,%s,"controls":1,"treatments":1`, connection, limit, asking))
+	ended := replayed(t, l.Env, l.as, started.Id)
+	assert.EqualValues(t, 3, ended.Cost.UnknownCalls, "%+v", ended.Cost)
+	assert.Len(t, server.Requests(), 3)
+	assert.LessOrEqual(t, ended.CostUsd+ended.Cost.UnknownAtMostUsd, limit)
+}
+
 // TestReplaysOfKeysAndMembers who may do less.
 func TestReplaysOfKeysAndMembers(t *testing.T) {
 	t.Parallel()
