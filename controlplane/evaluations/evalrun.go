@@ -69,9 +69,13 @@ func (s *Service) Finish(ctx context.Context, grant access.Grant, id uuid.UUID) 
 // endSending adds the job that judges and summarizes the results that are there.
 func (s *Service) endSending(ctx context.Context, tx postgres.DB, project, id uuid.UUID, config *Config) error {
 	if len(config.Panels) > 0 {
-		return s.jobs.Give(ctx, tx, project, jobArgs{id, work.Calls}, "judge evaluation", pgx.NamedArgs{"id": id})
+		return s.jobs.Give(ctx, tx, project, jobArgs{id, work.Calls}, func(job int64) (int64, error) {
+			return tx.Exec(ctx, "judge evaluation", pgx.NamedArgs{"id": id, "job": job, "now": s.now()})
+		})
 	}
-	return s.jobs.Give(ctx, tx, project, jobArgs{id, work.Summaries}, "finish evaluation", pgx.NamedArgs{"id": id})
+	return s.jobs.Give(ctx, tx, project, jobArgs{id, work.Summaries}, func(job int64) (int64, error) {
+		return tx.Exec(ctx, "finish evaluation", pgx.NamedArgs{"id": id, "job": job, "now": s.now()})
+	})
 }
 
 // receives reports whether results are sent to it.

@@ -98,9 +98,16 @@ func New(
 	s := &Service{gradingTime, postgres.NewDB(pool, queries), queue, sets, models, completed, recorded, postgres.Clock(now), log}
 	work.Register(queue, s.run)
 	work.Register(queue, s.summarizeAgain)
-	queue.Recover(work.Kind{Name: "evaluation", DB: s.db, List: "list lost evaluations", Set: "set job of evaluation", Job: func(lost work.Lost) river.JobArgs {
-		return jobArgs{lost.ID, queueOf(lost.Ended)}
-	}})
+	queue.Recover(work.Kind{
+		Name: "evaluation", DB: s.db,
+		List: func(ctx context.Context, before time.Time) ([]work.Lost, error) {
+			return postgres.Many[work.Lost](ctx, s.db, "list lost evaluations", pgx.NamedArgs{"before": before})
+		},
+		Job: func(lost work.Lost) river.JobArgs { return jobArgs{lost.ID, queueOf(lost.Ended)} },
+		Keep: func(ctx context.Context, tx postgres.DB, lost work.Lost, job int64) (int64, error) {
+			return tx.Exec(ctx, "set job of evaluation", pgx.NamedArgs{"id": lost.ID, "job": job})
+		},
+	})
 	return s
 }
 
@@ -304,7 +311,9 @@ func (s *Service) Cancel(ctx context.Context, grant access.Grant, kind Type, id 
 				return err
 			}
 		}
-		return s.jobs.Give(ctx, tx, e.ProjectID, jobArgs{e.ID, work.Summaries}, "cancel evaluation", pgx.NamedArgs{"id": e.ID})
+		return s.jobs.Give(ctx, tx, e.ProjectID, jobArgs{e.ID, work.Summaries}, func(job int64) (int64, error) {
+			return tx.Exec(ctx, "cancel evaluation", pgx.NamedArgs{"id": e.ID, "job": job, "now": s.now()})
+		})
 	})
 }
 

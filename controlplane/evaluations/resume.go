@@ -52,7 +52,9 @@ func (s *Service) Resume(ctx context.Context, grant access.Grant, kind Type, id 
 				return fmt.Errorf("%s: %w", name, err)
 			}
 		}
-		if err := s.jobs.Give(ctx, db, e.ProjectID, jobArgs{id, work.Calls}, "resume evaluation", pgx.NamedArgs{"id": id, "max_cost": maxCost}); err != nil {
+		if err := s.jobs.Give(ctx, db, e.ProjectID, jobArgs{id, work.Calls}, func(job int64) (int64, error) {
+			return db.Exec(ctx, "resume evaluation", pgx.NamedArgs{"id": id, "max_cost": maxCost, "job": job})
+		}); err != nil {
 			return err
 		}
 		resumed, err = s.get(ctx, db, grant.Projects, kind, id)

@@ -73,9 +73,16 @@ func New(
 ) *Service {
 	s := &Service{postgres.NewDB(pool, queries), queue, recorded, models, recorder, postgres.Clock(now), log}
 	work.Register(queue, s.run)
-	queue.Recover(work.Kind{Name: "replay", DB: s.db, List: "list lost replays", Set: "set job of replay", Job: func(lost work.Lost) river.JobArgs {
-		return jobArgs{lost.ID, queueOf(lost.Ended)}
-	}})
+	queue.Recover(work.Kind{
+		Name: "replay", DB: s.db,
+		List: func(ctx context.Context, before time.Time) ([]work.Lost, error) {
+			return postgres.Many[work.Lost](ctx, s.db, "list lost replays", pgx.NamedArgs{"before": before})
+		},
+		Job: func(lost work.Lost) river.JobArgs { return jobArgs{lost.ID, queueOf(lost.Ended)} },
+		Keep: func(ctx context.Context, tx postgres.DB, lost work.Lost, job int64) (int64, error) {
+			return tx.Exec(ctx, "set job of replay", pgx.NamedArgs{"id": lost.ID, "job": job})
+		},
+	})
 	return s
 }
 
@@ -267,7 +274,9 @@ func (s *Service) Cancel(ctx context.Context, grant access.Grant, id uuid.UUID) 
 				return err
 			}
 		}
-		if err := s.jobs.Give(ctx, tx, r.ProjectID, jobArgs{r.ID, work.Summaries}, "cancel replay", pgx.NamedArgs{"id": r.ID}); err != nil {
+		if err := s.jobs.Give(ctx, tx, r.ProjectID, jobArgs{r.ID, work.Summaries}, func(job int64) (int64, error) {
+			return tx.Exec(ctx, "cancel replay", pgx.NamedArgs{"id": r.ID, "job": job, "now": s.now()})
+		}); err != nil {
 			return err
 		}
 		return s.cancelAttempts(ctx, tx, r.ID, nil, stopCancelled)
@@ -335,8 +344,8 @@ func (s *Service) Extend(ctx context.Context, grant access.Grant, id uuid.UUID, 
 		if err := addAttempts(ctx, tx, r.ID, added); err != nil {
 			return err
 		}
-		return s.jobs.Give(ctx, tx, r.ProjectID, jobArgs{r.ID, work.Calls}, "extend replay", pgx.NamedArgs{
-			"id": r.ID, "controls": controls, "treatments": treatments, "max_cost": more.MaxCost,
+		return s.jobs.Give(ctx, tx, r.ProjectID, jobArgs{r.ID, work.Calls}, func(job int64) (int64, error) {
+			return tx.Exec(ctx, "extend replay", pgx.NamedArgs{"id": r.ID, "job": job, "controls": controls, "treatments": treatments, "max_cost": more.MaxCost})
 		})
 	})
 }

@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"github.com/google/uuid"
-	"github.com/jackc/pgx/v5"
 	"github.com/riverqueue/river"
 
 	"github.com/looptrace/looptrace/internal/postgres"
@@ -29,11 +28,12 @@ type Lost struct {
 type Kind struct {
 	Name string
 	DB   postgres.DB
-	// List is the statement that returns the [Lost] that began before @before.
-	List string
-	// Set is the statement that gives the work @id the job @job, unless it has one or has ended.
-	Set string
+	// List returns what began before a time.
+	List func(ctx context.Context, before time.Time) ([]Lost, error)
+	// Job returns the arguments of a job.
 	Job func(Lost) river.JobArgs
+	// Keep is that of [Queue.Give].
+	Keep func(ctx context.Context, tx postgres.DB, lost Lost, job int64) (changed int64, err error)
 }
 
 // Recover gives work of a kind a job again that has none. It must be called before [Queue.Run].
@@ -65,13 +65,13 @@ func (q *Queue) Requeue(ctx context.Context) error {
 }
 
 func (q *Queue) requeue(ctx context.Context, kind *Kind) error {
-	lost, err := postgres.Many[Lost](ctx, kind.DB, kind.List, pgx.NamedArgs{"before": q.now().Add(-lostAfter)})
+	lost, err := kind.List(ctx, q.now().Add(-lostAfter))
 	if err != nil {
 		return err
 	}
 	for _, one := range lost {
 		err = kind.DB.Tx(ctx, func(ctx context.Context, tx postgres.DB) error {
-			return q.Give(ctx, tx, one.ProjectID, kind.Job(one), kind.Set, pgx.NamedArgs{"id": one.ID})
+			return q.Give(ctx, tx, one.ProjectID, kind.Job(one), func(job int64) (int64, error) { return kind.Keep(ctx, tx, one, job) })
 		})
 		if err != nil {
 			return fmt.Errorf("give the %s %s a job again: %w", kind.Name, one.ID, err)
@@ -80,18 +80,14 @@ func (q *Queue) requeue(ctx context.Context, kind *Kind) error {
 	return nil
 }
 
-// Give adds a job and runs a statement that keeps it as @job. If that changes nothing, because another process was faster or the work has
-// ended, there is no job.
-func (q *Queue) Give(ctx context.Context, tx postgres.DB, project uuid.UUID, args river.JobArgs, statement string, more pgx.NamedArgs) error {
+// Give adds a job that keep stores with its work. If that changes nothing, because another process was faster or the work has ended, there is
+// no job.
+func (q *Queue) Give(ctx context.Context, tx postgres.DB, project uuid.UUID, args river.JobArgs, keep func(job int64) (changed int64, err error)) error {
 	job, err := q.Add(ctx, tx.PGX(), project, args)
 	if err != nil {
 		return err
 	}
-	all := pgx.NamedArgs{"job": job, "now": q.now()}
-	for name, value := range more {
-		all[name] = value
-	}
-	changed, err := tx.Exec(ctx, statement, all)
+	changed, err := keep(job)
 	if err == nil && changed == 0 {
 		return q.Cancel(ctx, tx.PGX(), job)
 	}
