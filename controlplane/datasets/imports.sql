@@ -1,3 +1,6 @@
+-- name: lock uploads
+SELECT pg_advisory_xact_lock(hashtextextended('uploads of ' || @project::uuid, 0))
+
 -- name: count unfinished imports
 SELECT count(*) AS imports, coalesce(sum(size_bytes), 0)::bigint AS bytes FROM imports WHERE project_id = @project AND status IN ('uploading', 'queued', 'running')
 

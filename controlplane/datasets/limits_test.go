@@ -1,8 +1,10 @@
 package datasets_test
 
 import (
+	"io"
 	"net/http"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -10,9 +12,11 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/looptrace/looptrace/controlplane/access/accesstest"
 	"github.com/looptrace/looptrace/controlplane/datasets"
 	"github.com/looptrace/looptrace/controlplane/httpapi/apitest"
 	"github.com/looptrace/looptrace/controlplane/httpapi/contract"
+	"github.com/looptrace/looptrace/internal/problem"
 )
 
 // ended waits for the end of an import.
@@ -57,4 +61,65 @@ func TestLimitsOfImports(t *testing.T) {
 
 	e.Datasets.Limit(datasets.DefaultLimits) // raised by an administrator
 	assert.Equal(t, contract.ImportStatus("succeeded"), ended(t, e, as, e.SendFile(t, as, dataset.Id, "", apitest.TypeCSV, "input\n5\n6\n7\n8\n9\n").Id).Status)
+}
+
+// beforeFirst calls wait before the first byte is read.
+type beforeFirst struct {
+	io.Reader
+	wait func()
+}
+
+func (r *beforeFirst) Read(p []byte) (int, error) {
+	if r.wait != nil {
+		r.wait()
+		r.wait = nil
+	}
+	return r.Reader.Read(p)
+}
+
+// TestLimitsOfConcurrentUploads starts imports at once. Together they keep the limits of their project.
+func TestLimitsOfConcurrentUploads(t *testing.T) {
+	t.Parallel()
+	e := apitest.New(t)
+	owner, project := e.SetUp(t)
+	dataset := e.CreateDataset(t, apitest.Cookie(owner), project.Id, "d")
+	grant := accesstest.Grant(t, project.Id)
+	require.NoError(t, e.DB.QueryRow(t.Context(), "SELECT id FROM users").Scan(&grant.Principal.User.ID))
+	start := func(uploads int, file func() io.Reader) (accepted int) {
+		errs := make([]error, uploads)
+		var done sync.WaitGroup
+		for i := range errs {
+			done.Go(func() {
+				_, errs[i] = e.Datasets.StartImport(t.Context(), grant, dataset.Id, datasets.Upload{MediaType: apitest.TypeCSV, Mode: datasets.ModeAppend, OnError: "skip"}, file())
+			})
+		}
+		done.Wait()
+		for _, err := range errs {
+			if err == nil {
+				accepted++
+			} else if refused := problem.Of(err); assert.NotNil(t, refused, err) {
+				assert.Equal(t, "too_many_imports", refused.Code, err)
+			}
+		}
+		return accepted
+	}
+
+	const files = 3
+	limits := datasets.DefaultLimits
+	limits.WaitingFiles = files
+	e.Datasets.Limit(limits)
+	assert.Equal(t, files, start(20, func() io.Reader { return strings.NewReader("input\n1\n") }), "files")
+	assert.Equal(t, files, e.Count(t, "SELECT count(*) FROM imports"))
+
+	e.Exec(t, "DELETE FROM imports")
+	const size = 2 << 20
+	limits = datasets.DefaultLimits
+	limits.WaitingBytes = size + 1<<20
+	e.Datasets.Limit(limits)
+	var begun sync.WaitGroup // all uploads have begun before one sends a byte
+	begun.Add(2)
+	assert.Equal(t, 1, start(2, func() io.Reader {
+		return &beforeFirst{strings.NewReader("input\n" + strings.Repeat("x", size-len("input\n"))), func() { begun.Done(); begun.Wait() }}
+	}), "bytes")
+	assert.Equal(t, size, e.Count(t, "SELECT sum(size_bytes) FROM imports"))
 }

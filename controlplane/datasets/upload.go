@@ -56,27 +56,43 @@ func (s *Service) StartImport(ctx context.Context, grant access.Grant, dataset u
 	if err := u.check(); err != nil {
 		return Import{}, err
 	}
-	unfinished, err := postgres.One[struct{ Imports, Bytes int64 }](ctx, s.db, "count unfinished imports", pgx.NamedArgs{"project": found.ProjectID})
+	id := postgres.NewID()
+	err = s.addWithinLimits(ctx, found.ProjectID, func(ctx context.Context, tx postgres.DB) error {
+		_, err := tx.Exec(ctx, "create import", pgx.NamedArgs{
+			"id": id, "project": found.ProjectID, "dataset": dataset, "file_name": u.FileName, "format": optional(u.Format), "encoding": optional(u.Encoding),
+			"delimiter": optional(u.Delimiter), "header": u.Header, "sheet": optional(u.Sheet), "mode": u.Mode, "on_error": u.OnError, "dedupe": u.Dedupe,
+			"max_removed": u.MaxRemoved, "base_revision": u.BaseRevision, "note": u.Note, "mapping": optional(u.Mapping),
+			"author": grant.CreatedBy(), "author_key": grant.CreatedByKey(), "now": s.now(),
+		})
+		return err
+	})
 	if err != nil {
 		return Import{}, err
 	}
-	if err := s.limits.checkWaiting(unfinished.Imports+1, unfinished.Bytes); err != nil {
-		return Import{}, err
-	}
-	id := postgres.NewID()
-	if _, err := s.db.Exec(ctx, "create import", pgx.NamedArgs{
-		"id": id, "project": found.ProjectID, "dataset": dataset, "file_name": u.FileName, "format": optional(u.Format), "encoding": optional(u.Encoding),
-		"delimiter": optional(u.Delimiter), "header": u.Header, "sheet": optional(u.Sheet), "mode": u.Mode, "on_error": u.OnError, "dedupe": u.Dedupe,
-		"max_removed": u.MaxRemoved, "base_revision": u.BaseRevision, "note": u.Note, "mapping": optional(u.Mapping),
-		"author": grant.CreatedBy(), "author_key": grant.CreatedByKey(), "now": s.now(),
-	}); err != nil {
-		return Import{}, err
-	}
-	started, err := s.upload(ctx, grant, found.ProjectID, id, u, file, unfinished.Bytes)
+	started, err := s.upload(ctx, grant, found.ProjectID, id, u, file)
 	if err != nil {
 		return Import{}, errors.Join(err, s.dropUpload(context.WithoutCancel(ctx), id))
 	}
 	return started, nil
+}
+
+// addWithinLimits adds to the files of a project, unless they would exceed its limits. Its other uploads wait meanwhile: two that count
+// at once would not see each other.
+func (s *Service) addWithinLimits(ctx context.Context, project uuid.UUID, add func(ctx context.Context, tx postgres.DB) error) error {
+	return s.db.Tx(ctx, func(ctx context.Context, tx postgres.DB) error {
+		args := pgx.NamedArgs{"project": project}
+		if _, err := tx.Exec(ctx, "lock uploads", args); err != nil {
+			return err
+		}
+		if err := add(ctx, tx); err != nil {
+			return err
+		}
+		unfinished, err := postgres.One[struct{ Imports, Bytes int64 }](ctx, tx, "count unfinished imports", args)
+		if err != nil {
+			return err
+		}
+		return s.limits.checkWaiting(unfinished.Imports, unfinished.Bytes)
+	})
 }
 
 // dropUpload removes an upload that broke off. [Service.RemoveLeftovers] does it if the database is not available now.
@@ -108,8 +124,8 @@ func (u *Upload) check() error {
 	return errors.Join(errs...)
 }
 
-// upload stores the chunks of the file and queues the import. waiting are the bytes of the project's other files.
-func (s *Service) upload(ctx context.Context, grant access.Grant, project, id uuid.UUID, u Upload, file io.Reader, waiting int64) (Import, error) {
+// upload stores the chunks of the file and queues the import.
+func (s *Service) upload(ctx context.Context, grant access.Grant, project, id uuid.UUID, u Upload, file io.Reader) (Import, error) {
 	var format datasetfile.Format
 	chunk := make([]byte, chunkBytes)
 	for number := 0; ; number++ {
@@ -124,15 +140,14 @@ func (s *Service) upload(ctx context.Context, grant access.Grant, project, id uu
 			}
 			format = found
 		}
-		waiting += int64(n)
-		if refused := s.limits.checkWaiting(0, waiting); refused != nil {
-			return Import{}, refused
-		}
 		if n > 0 {
-			added, addErr := s.db.Exec(ctx, "add chunk", pgx.NamedArgs{"import": id, "number": number, "content": chunk[:n], "now": s.now()})
-			if addErr == nil && added == 0 {
-				addErr = errUploadCancelled
-			}
+			addErr := s.addWithinLimits(ctx, project, func(ctx context.Context, tx postgres.DB) error {
+				added, err := tx.Exec(ctx, "add chunk", pgx.NamedArgs{"import": id, "number": number, "content": chunk[:n], "now": s.now()})
+				if err == nil && added == 0 {
+					err = errUploadCancelled
+				}
+				return err
+			})
 			if addErr != nil {
 				return Import{}, addErr
 			}
