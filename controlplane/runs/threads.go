@@ -21,6 +21,11 @@ const maxThreadIDLength = 1000
 // session for the process that holds conversations, so both are stored as sent.
 const threadID = "if(session_id != '', session_id, conversation_id)"
 
+// ofThreads selects the runs of threads. The condition is on columns, as the index runs_thread is, and names the ids once: they may be long.
+func (w *where) ofThreads(ids ...string) {
+	w.add("(session_id IN (? AS thread_ids) OR session_id = '' AND conversation_id IN thread_ids)", ids)
+}
+
 // Thread is a conversation: the runs of a project that share a session, or a conversation if they name no session.
 type Thread struct {
 	ThreadID string `ch:"thread_id"`
@@ -154,7 +159,7 @@ func (s *Service) threadTotals(ctx context.Context, projects access.Projects, fo
 	}
 	w := inProjects()
 	f.shown(&w)
-	w.add(threadID+" IN (?)", ids)
+	w.ofThreads(ids...)
 	var threads []Thread
 	err := query(ctx, s.conn, projects, &threads, `SELECT `+threadColumns+` FROM runs FINAL
 		WHERE `+w.String()+` GROUP BY thread_id`, w.args...)
@@ -222,7 +227,7 @@ func (s *Service) Thread(ctx context.Context, projects access.Projects, q Thread
 	w := inProjects()
 	w.startsIn(turns.FirstTime, turns.LastTime.Add(1))
 	filter.shown(&w)
-	w.add(threadID+" = ?", q.ThreadID)
+	w.ofThreads(q.ThreadID)
 	if after != nil {
 		w.add("(start_time, run_id) > (fromUnixTimestamp64Nano(?), toUUID(?))", after.Time, after.ID)
 	}

@@ -3,16 +3,20 @@ package runs_test
 import (
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 	"testing"
 	"time"
 
+	ch "github.com/ClickHouse/clickhouse-go/v2"
 	"github.com/google/uuid"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/looptrace/looptrace/controlplane/access/accesstest"
 	"github.com/looptrace/looptrace/controlplane/httpapi/apitest"
 	"github.com/looptrace/looptrace/controlplane/httpapi/contract"
+	"github.com/looptrace/looptrace/controlplane/runs"
 	"github.com/looptrace/looptrace/internal/clickhouse"
 	"github.com/looptrace/looptrace/internal/runmodel"
 	"github.com/looptrace/looptrace/test/engines"
@@ -143,4 +147,50 @@ func TestThreads(t *testing.T) {
 		turns := apitest.Must[contract.ThreadRuns](t, e.Do(t, http.MethodGet, of(slashed, "&limit=1"), nil, key), http.StatusOK)
 		apitest.WantProblem(t, e.Do(t, http.MethodGet, "/v1/threads?project_id="+project.Id.String()+"&cursor="+*turns.NextCursor, nil, key), http.StatusUnprocessableEntity)
 	})
+}
+
+// TestThreadsOfALongHistory reads threads of a project with 400,000 runs of 100 days. Their totals are of all their runs, of five days, and
+// take a small part of the table.
+func TestThreadsOfALongHistory(t *testing.T) {
+	t.Parallel()
+	conn, err := clickhouse.Open(engines.ClickHouse(t))
+	require.NoError(t, err)
+	t.Cleanup(func() { assert.NoError(t, conn.Close()) })
+	project, left, joined := uuid.New(), uuid.New().String(), uuid.New().String()
+	const day = 24 * 3600
+	insert := func(count, apart int, version int, run, session, conversation string) {
+		require.NoError(t, conn.Exec(t.Context(), `INSERT INTO runs (project_id, run_id, version, start_time, name, genai, session_id, conversation_id)
+			SELECT toUUID(?), `+run+`, ?, now64(9) - 120 - number * ?, 'agent', true, `+session+`, `+conversation+` FROM numbers(?)`, project.String(), version, apart, count))
+	}
+	insert(400_000, 100*day/400_000, 1, "generateUUIDv4()", "toString(generateUUIDv4())", "toString(generateUUIDv4())")
+	insert(5, 20*day, 1, "generateUUIDv4()", "'by session'", "'by conversation'")
+	insert(5, 20*day, 1, "generateUUIDv4()", "''", "'by conversation'")
+	for version, of := range map[int][2]string{1: {"'by session'", "''"}, 2: {"''", "'by session'"}} {
+		insert(1, 0, version, "toUUID('"+left+"')", of[0], "''")
+		insert(1, 0, version, "toUUID('"+joined+"')", of[1], "''")
+	}
+
+	service := runs.NewService(conn, nil)
+	var read uint64
+	ctx := ch.Context(t.Context(), ch.WithProgress(func(p *ch.Progress) { read += p.Rows }))
+	projects := accesstest.Projects(t, project)
+	for id, want := range map[string]uint64{"by session": 6, "by conversation": 5} {
+		filter := runs.Filter{ProjectID: project, StartAfter: time.Now().Add(-time.Hour)}
+		if filter.SessionID = id; id == "by conversation" {
+			filter.SessionID, filter.ConversationID = "", id
+		}
+		read = 0
+		page, err := service.Threads(ctx, projects, runs.ThreadsQuery{Filter: filter, Limit: 20})
+		require.NoError(t, err)
+		i := slices.IndexFunc(page.Threads, func(t runs.Thread) bool { return t.ThreadID == id })
+		require.GreaterOrEqual(t, i, 0, id)
+		assert.Equal(t, want, page.Threads[i].RunCount, id)
+		assert.Less(t, read, uint64(80_000), "rows read for the list")
+
+		read = 0
+		thread, err := service.Thread(ctx, projects, runs.ThreadQuery{ProjectID: project, ThreadID: id, Limit: 20})
+		require.NoError(t, err)
+		assert.Len(t, thread.Runs, int(want), id)
+		assert.Less(t, read, uint64(160_000), "rows read for the thread")
+	}
 }

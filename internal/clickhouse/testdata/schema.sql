@@ -91,7 +91,8 @@ CREATE TABLE runs
     `failing_template` String CODEC(ZSTD(1)),
     `written_at` DateTime64(3, 'UTC') DEFAULT now64(3, 'UTC') CODEC(Delta(8), ZSTD(1)),
     INDEX runs_written_at written_at TYPE minmax GRANULARITY 1,
-    INDEX runs_run_id run_id TYPE bloom_filter(0.0001) GRANULARITY 1
+    INDEX runs_run_id run_id TYPE bloom_filter(0.0001) GRANULARITY 1,
+    INDEX runs_thread (session_id, conversation_id) TYPE bloom_filter(0.0001) GRANULARITY 1
 )
 ENGINE = ReplacingMergeTree(version, deleted)
 PARTITION BY toYYYYMMDD(start_time)
