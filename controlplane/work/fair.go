@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5"
+	"github.com/riverqueue/river"
 
 	"github.com/looptrace/looptrace/internal/postgres"
 )
@@ -15,8 +16,8 @@ import (
 const (
 	// channel is where a commit tells of work, and the process that shares out places tells which job must give its own to others.
 	channel = "looptrace_work"
-	// shareEvery is how often places are shared out, beside when one is free and when work was added.
-	shareEvery = time.Second
+	// shareEvery is how often places are shared out, beside when one is free and when work was added, at most once in sharePause.
+	shareEvery, sharePause = time.Second, 50 * time.Millisecond
 	// turn is how long a job has its place before it must give it to a project that has none.
 	turn = 3 * time.Second
 )
@@ -67,6 +68,18 @@ func (q *Queue) leave(job int64) {
 	}
 }
 
+// wakeUpAfter shares out places again when jobs have ended.
+func (q *Queue) wakeUpAfter(ctx context.Context, ended <-chan *river.Event) {
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-ended:
+			q.wakeUp()
+		}
+	}
+}
+
 func (q *Queue) wakeUp() {
 	select {
 	case q.wake <- struct{}{}:
@@ -74,9 +87,9 @@ func (q *Queue) wakeUp() {
 	}
 }
 
-// share shares out the places of all queues until the context ends. Several processes may do it at once.
-func (q *Queue) share(ctx context.Context) {
-	go postgres.Listener{
+// listen hears of work and of jobs that must leave until the context ends. What it misses, [Queue.share] finds a moment later.
+func (q *Queue) listen(ctx context.Context) {
+	postgres.Listener{
 		Config: q.pool.Config().ConnConfig, Channel: channel,
 		Opened: func(context.Context, *pgx.Conn) error { q.wakeUp(); return nil },
 		Notified: func(_ context.Context, _ *pgx.Conn, payload string) error {
@@ -87,8 +100,12 @@ func (q *Queue) share(ctx context.Context) {
 			}
 			return nil
 		},
-		Lost: func(context.Context, error, time.Duration) {}, // shareEvery does without
+		Lost: func(context.Context, error, time.Duration) {}, // share says it
 	}.Run(ctx)
+}
+
+// share shares out the places of all queues until the context ends. Several processes may do it at once.
+func (q *Queue) share(ctx context.Context) {
 	tick := time.NewTicker(shareEvery)
 	defer tick.Stop()
 	for told := false; ; {
@@ -97,6 +114,11 @@ func (q *Queue) share(ctx context.Context) {
 			q.log.WarnContext(ctx, "share out the places of jobs; will retry", "error", err)
 		}
 		told = err != nil
+		select {
+		case <-ctx.Done():
+			return
+		case <-time.After(sharePause):
+		}
 		select {
 		case <-ctx.Done():
 			return

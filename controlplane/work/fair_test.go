@@ -215,7 +215,7 @@ func TestAttempt(t *testing.T) {
 				return c.fails
 			})
 			require.ErrorIs(t, err, c.want)
-			assert.NotErrorIs(t, err, work.ErrNotMine)
+			require.NotErrorIs(t, err, work.ErrNotMine)
 			assert.Equal(t, c.failed, failed)
 		})
 	}

@@ -67,6 +67,8 @@ func (q *Queue) work(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("open the queue of jobs: %w", err)
 	}
+	ended, unsubscribe := client.Subscribe(river.EventKindJobCompleted, river.EventKindJobFailed, river.EventKindJobCancelled, river.EventKindJobSnoozed)
+	defer unsubscribe()
 	working, giveUp := context.WithCancelCause(context.WithoutCancel(ctx))
 	defer giveUp(nil)
 	if err := client.Start(working); err != nil {
@@ -74,6 +76,8 @@ func (q *Queue) work(ctx context.Context) error {
 	}
 	beside, cancel := context.WithCancel(ctx)
 	var group sync.WaitGroup
+	group.Go(func() { q.wakeUpAfter(beside, ended) })
+	group.Go(func() { q.listen(beside) })
 	group.Go(func() { q.share(beside) })
 	group.Go(func() { q.sweep(beside) })
 	err = keep(ctx, stamped, stamp, func(ctx context.Context) error {
