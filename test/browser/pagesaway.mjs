@@ -90,12 +90,13 @@ async function pathsOf(projectId, request, base) {
   const ids = {};
   for (const [page, path, id] of [
     ["runs", "runs?", "run_id"],
-    ["failures", "agent/failed-runs?", "fingerprint"],
     ["threads", "threads?", "session_id"],
     ["prompts", "prompts?", "id"],
     ["datasets", "datasets?", "id"],
     ["comparisons", "comparisons?", "id"],
     ["eval-runs", "eval-runs?", "id"],
+    // Last: a run of which a part is stored may be in another group.
+    ["failures", "agent/failed-runs?", "fingerprint"],
   ]) {
     const items = await until(`samples of ${page}`, async () => {
       const { data } = await read(path);
