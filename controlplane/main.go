@@ -204,7 +204,7 @@ func newServices(cfg config, pool *pgxpool.Pool, queue *work.Queue, reader *runs
 		return httpapi.Services{}, err
 	}
 	return httpapi.Services{
-		Identity: identities, Pricing: priced, Providers: models, Recorder: recorder, Datasets: sets, Completions: completed, Runs: reader,
+		Identity: identities, Pricing: priced, Providers: models, Recorder: recorder, Datasets: sets, Completions: completed, Runs: reader, Work: queue,
 		Evaluations: evaluated, Rules: rules.New(pool, queue, reader, evaluated, filters, time.Now, log),
 		Replays: replays.New(pool, queue, reader, models, recorder, time.Now, log),
 	}, nil

@@ -170,6 +170,7 @@ func TestFrozenStores(t *testing.T) {
 		},
 		{method: http.MethodPost, path: ofEvalRun + "/results", body: `{"items":[{"item_id":"` + evaluated + `","repeat":1,"output":1}]}`},
 		{path: "/v1/replays" + of},
+		{path: "/v1/work" + of},
 		{path: ofReplay},
 		{path: ofReplay + "/diff", runs: true},
 		{path: "/v1/runs/" + run + "/replayability", runs: true},

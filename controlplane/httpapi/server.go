@@ -30,6 +30,7 @@ import (
 	"github.com/looptrace/looptrace/controlplane/rules"
 	"github.com/looptrace/looptrace/controlplane/runs"
 	"github.com/looptrace/looptrace/controlplane/views"
+	"github.com/looptrace/looptrace/controlplane/work"
 	"github.com/looptrace/looptrace/internal/problem"
 )
 
@@ -50,6 +51,7 @@ type Services struct {
 	Rules         *rules.Service
 	Recorder      *recording.Recorder
 	Views         *views.Service
+	Work          *work.Queue
 	Runs          *runs.Service
 	Failures      *failures.Service
 	Guides        *instrument.Guides
@@ -92,6 +94,7 @@ type operations struct {
 	streamHandlers
 	threadHandlers
 	viewHandlers
+	workHandlers
 }
 
 var _ contract.StrictServerInterface = (*operations)(nil)
@@ -131,6 +134,7 @@ func newOperations(s Services, addresses Addresses, log *slog.Logger) *operation
 		streamHandlers{s.Runs},
 		threadHandlers{s.Runs},
 		viewHandlers{s.Views},
+		workHandlers{s.Work},
 	}
 }
 

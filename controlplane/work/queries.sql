@@ -74,3 +74,42 @@ WITH queues AS (
 	ORDER BY r.queue, r.has DESC, r.attempted_at
 )
 SELECT pg_notify('looptrace_work', id::text) FROM leaving
+
+-- name: list work
+WITH listed AS (
+	SELECT 'import' AS kind, i.id, i.project_id, i.dataset_id, coalesce(i.file_name, '') AS name, i.status, 'rows' AS unit, i.processed AS done, i.total,
+		i.error_code, i.error_detail, i.created_by, i.created_by_key, i.created_at, i.started_at, i.finished_at, i.job_id
+	FROM imports i WHERE i.project_id = ANY (@projects)
+	UNION ALL
+	SELECT 'near_duplicate_check', c.id, d.project_id, c.dataset_id, d.name, c.status, 'items', c.processed, c.total,
+		c.error_code, c.error_detail, c.created_by, c.created_by_key, c.created_at, c.started_at, c.finished_at, c.job_id
+	FROM near_duplicate_checks c JOIN datasets d ON d.id = c.dataset_id WHERE d.project_id = ANY (@projects)
+	UNION ALL
+	SELECT e.kind, e.id, e.project_id, e.dataset_id, e.name, e.status, 'outputs', e.outputs_done, e.outputs_total,
+		e.error_code, e.error_detail, e.created_by, e.created_by_key, e.created_at, e.started_at, e.finished_at, e.job_id
+	FROM evaluations e WHERE e.project_id = ANY (@projects)
+	UNION ALL
+	SELECT 'replay', r.id, r.project_id, NULL, r.name, r.status, 'attempts',
+		(SELECT count(*) FROM replay_attempts a WHERE a.replay_id = r.id AND a.status NOT IN ('queued', 'running')),
+		(SELECT count(*) FROM replay_attempts a WHERE a.replay_id = r.id),
+		r.error_code, r.error_detail, r.created_by, r.created_by_key, r.created_at, r.started_at, r.finished_at, r.job_id
+	FROM replays r WHERE r.project_id = ANY (@projects)
+), page AS (
+	SELECT *, status IN ('uploading', 'queued', 'running') AS open FROM listed
+	WHERE (@kind::text = '' OR kind = @kind) AND (@state::text = '' OR (status IN ('uploading', 'queued', 'running')) = (@state = 'open'))
+	ORDER BY created_at DESC, id DESC LIMIT @limit OFFSET @offset
+)
+SELECT p.kind, p.id, p.project_id, p.dataset_id, p.name, p.status, p.unit, p.done::bigint AS done, p.total::bigint AS total, p.error_code, p.error_detail,
+	u.email AS author_email, p.created_by_key AS author_key, p.created_at, p.started_at, p.finished_at,
+	CASE WHEN NOT p.open THEN NULL
+		WHEN j.state = 'pending' THEN 'turn'
+		WHEN j.state = 'retryable' THEN 'retry'
+		WHEN j.state IN ('scheduled', 'available') AND j.scheduled_at > now() THEN 'later' END AS waits_for,
+	CASE WHEN p.open AND (j.state = 'retryable' OR j.state IN ('scheduled', 'available') AND j.scheduled_at > now()) THEN j.scheduled_at END AS waits_until,
+	CASE WHEN p.open AND j.state = 'pending' THEN (
+		SELECT count(*) FROM river_job o WHERE o.queue = j.queue AND o.state = 'running' AND o.metadata ->> 'project_id' = p.project_id::text) ELSE 0 END AS running,
+	CASE WHEN p.open AND j.state = 'pending' THEN (
+		SELECT count(*) FROM river_job o WHERE o.queue = j.queue AND o.state = 'pending' AND o.metadata ->> 'project_id' = p.project_id::text
+			AND (o.scheduled_at, o.id) < (j.scheduled_at, j.id)) ELSE 0 END AS ahead
+FROM page p LEFT JOIN users u ON u.id = p.created_by LEFT JOIN river_job j ON j.id = p.job_id
+ORDER BY p.created_at DESC, p.id DESC

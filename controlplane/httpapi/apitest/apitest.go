@@ -208,7 +208,7 @@ func newRecording(t *testing.T, db *pgxpool.Pool, conn driver.Conn, limits httpa
 	e.API, err = httpapi.New(httpapi.Services{
 		Identity: identities, Idempotency: answers, Organizations: organizations.New(db, e.Clock.Now), Projects: e.Projects,
 		Prompts: registry, Datasets: e.Datasets, Providers: e.Providers, Playground: playground.New(db, e.Clock.Now), Completions: completed, Evaluations: e.Evaluations, Replays: e.Replays, Rules: e.Rules, Recorder: e.recorder, Pricing: priced,
-		Views: views.New(db, e.Clock.Now), Runs: reader, Failures: grouped, Guides: guides, Tools: tools, FenceKey: fenceKey,
+		Views: views.New(db, e.Clock.Now), Work: e.Queue, Runs: reader, Failures: grouped, Guides: guides, Tools: tools, FenceKey: fenceKey,
 	}, limits, httpapi.Addresses{Web: "http://127.0.0.1:7090", Hosts: hosts}, log)
 	require.NoError(t, err)
 	return e

@@ -2517,6 +2517,108 @@ func (e VoteStatus) Valid() bool {
 	}
 }
 
+// Defines values for WorkStatus.
+const (
+	WorkStatusCancelled WorkStatus = "cancelled"
+	WorkStatusFailed    WorkStatus = "failed"
+	WorkStatusQueued    WorkStatus = "queued"
+	WorkStatusRunning   WorkStatus = "running"
+	WorkStatusSucceeded WorkStatus = "succeeded"
+	WorkStatusUploading WorkStatus = "uploading"
+)
+
+// Valid indicates whether the value is a known member of the WorkStatus enum.
+func (e WorkStatus) Valid() bool {
+	switch e {
+	case WorkStatusCancelled:
+		return true
+	case WorkStatusFailed:
+		return true
+	case WorkStatusQueued:
+		return true
+	case WorkStatusRunning:
+		return true
+	case WorkStatusSucceeded:
+		return true
+	case WorkStatusUploading:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for WorkKind.
+const (
+	WorkKindComparison         WorkKind = "comparison"
+	WorkKindEvalRun            WorkKind = "eval_run"
+	WorkKindImport             WorkKind = "import"
+	WorkKindNearDuplicateCheck WorkKind = "near_duplicate_check"
+	WorkKindReplay             WorkKind = "replay"
+)
+
+// Valid indicates whether the value is a known member of the WorkKind enum.
+func (e WorkKind) Valid() bool {
+	switch e {
+	case WorkKindComparison:
+		return true
+	case WorkKindEvalRun:
+		return true
+	case WorkKindImport:
+		return true
+	case WorkKindNearDuplicateCheck:
+		return true
+	case WorkKindReplay:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for WorkProgressUnit.
+const (
+	Attempts WorkProgressUnit = "attempts"
+	Items    WorkProgressUnit = "items"
+	Outputs  WorkProgressUnit = "outputs"
+	Rows     WorkProgressUnit = "rows"
+)
+
+// Valid indicates whether the value is a known member of the WorkProgressUnit enum.
+func (e WorkProgressUnit) Valid() bool {
+	switch e {
+	case Attempts:
+		return true
+	case Items:
+		return true
+	case Outputs:
+		return true
+	case Rows:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for WorkWaitFor.
+const (
+	Later WorkWaitFor = "later"
+	Retry WorkWaitFor = "retry"
+	Turn  WorkWaitFor = "turn"
+)
+
+// Valid indicates whether the value is a known member of the WorkWaitFor enum.
+func (e WorkWaitFor) Valid() bool {
+	switch e {
+	case Later:
+		return true
+	case Retry:
+		return true
+	case Turn:
+		return true
+	default:
+		return false
+	}
+}
+
 // Defines values for EvaluationExportFormat.
 const (
 	EvaluationExportFormatCsv   EvaluationExportFormat = "csv"
@@ -2817,6 +2919,24 @@ func (e GetAgentViewParamsFormat) Valid() bool {
 	case GetAgentViewParamsFormatJson:
 		return true
 	case GetAgentViewParamsFormatText:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for ListWorkParamsState.
+const (
+	ListWorkParamsStateEnded ListWorkParamsState = "ended"
+	ListWorkParamsStateOpen  ListWorkParamsState = "open"
+)
+
+// Valid indicates whether the value is a known member of the ListWorkParamsState enum.
+func (e ListWorkParamsState) Valid() bool {
+	switch e {
+	case ListWorkParamsStateEnded:
+		return true
+	case ListWorkParamsStateOpen:
 		return true
 	default:
 		return false
@@ -9026,6 +9146,83 @@ type VoteProgress struct {
 // VoteStatus Only `ok` counts in a score. The others are counted and are never a 0.
 type VoteStatus string
 
+// Work defines model for Work.
+type Work struct {
+	CreatedAt time.Time `json:"created_at"`
+
+	// CreatedBy Who made it. Both are null for a deleted user.
+	CreatedBy Author `json:"created_by"`
+
+	// DatasetId Null for a replay.
+	DatasetId  *openapi_types.UUID `json:"dataset_id"`
+	Error      *WorkFailure        `json:"error"`
+	FinishedAt *time.Time          `json:"finished_at"`
+	Id         openapi_types.UUID  `json:"id"`
+	Kind       WorkKind            `json:"kind"`
+
+	// Name That of the file, of the dataset that is checked, or its own.
+	Name      string             `json:"name"`
+	Progress  WorkProgress       `json:"progress"`
+	ProjectId openapi_types.UUID `json:"project_id"`
+	StartedAt *time.Time         `json:"started_at"`
+	Status    WorkStatus         `json:"status"`
+
+	// Waits Null if it runs or has ended.
+	Waits *WorkWait `json:"waits"`
+}
+
+// WorkStatus defines model for Work.Status.
+type WorkStatus string
+
+// WorkFailure defines model for WorkFailure.
+type WorkFailure struct {
+	Code   string `json:"code"`
+	Detail string `json:"detail"`
+}
+
+// WorkKind defines model for WorkKind.
+type WorkKind string
+
+// WorkPage defines model for WorkPage.
+type WorkPage struct {
+	Data    []Work `json:"data"`
+	HasMore bool   `json:"has_more"`
+	Limit   int    `json:"limit"`
+	Offset  int    `json:"offset"`
+}
+
+// WorkProgress defines model for WorkProgress.
+type WorkProgress struct {
+	Done int64 `json:"done"`
+
+	// Total Null until it is known.
+	Total *int64           `json:"total"`
+	Unit  WorkProgressUnit `json:"unit"`
+}
+
+// WorkProgressUnit defines model for WorkProgress.Unit.
+type WorkProgressUnit string
+
+// WorkWait defines model for WorkWait.
+type WorkWait struct {
+	// Ahead How much work of the project waits for such a place and is older.
+	Ahead int `json:"ahead"`
+
+	// For `turn`: a place of the server. `retry`: the time of the next try after one that failed. `later`: something that is not there yet,
+	// such as runs that are still stored, or the place that it left to another project.
+	For WorkWaitFor `json:"for"`
+
+	// Running How much work of the project has a place of this kind now.
+	Running int `json:"running"`
+
+	// Until When it is tried again. Null for a turn.
+	Until *time.Time `json:"until"`
+}
+
+// WorkWaitFor `turn`: a place of the server. `retry`: the time of the next try after one that failed. `later`: something that is not there yet,
+// such as runs that are still stored, or the place that it left to another project.
+type WorkWaitFor string
+
 // Workspace defines model for Workspace.
 type Workspace struct {
 	CreatedAt      time.Time          `json:"created_at"`
@@ -10730,6 +10927,21 @@ type GetThreadParams struct {
 	Cursor *string `form:"cursor,omitempty" json:"cursor,omitempty"`
 }
 
+// ListWorkParams defines parameters for ListWork.
+type ListWorkParams struct {
+	// ProjectId Look only in this project instead of all projects of the caller.
+	ProjectId *ProjectIDOptional `form:"project_id,omitempty" json:"project_id,omitempty"`
+
+	// State `open`: work that waits or runs. `ended`: the other.
+	State  *ListWorkParamsState `form:"state,omitempty" json:"state,omitempty"`
+	Kind   *WorkKind            `form:"kind,omitempty" json:"kind,omitempty"`
+	Limit  *Limit               `form:"limit,omitempty" json:"limit,omitempty"`
+	Offset *Offset              `form:"offset,omitempty" json:"offset,omitempty"`
+}
+
+// ListWorkParamsState defines parameters for ListWork.
+type ListWorkParamsState string
+
 // ListWorkspacesParams defines parameters for ListWorkspaces.
 type ListWorkspacesParams struct {
 	OrganizationId *OrganizationIDOptional `form:"organization_id,omitempty" json:"organization_id,omitempty"`
@@ -11863,6 +12075,9 @@ type ServerInterface interface {
 	// GetThread Read a conversation with its runs, oldest first
 	// (GET /v1/threads/{session_id})
 	GetThread(c *gin.Context, sessionId string, params GetThreadParams)
+	// ListWork List the work of projects that takes long
+	// (GET /v1/work)
+	ListWork(c *gin.Context, params ListWorkParams)
 	// ListWorkspaces List the workspaces that the caller belongs to
 	// (GET /v1/workspaces)
 	ListWorkspaces(c *gin.Context, params ListWorkspacesParams)
@@ -20456,6 +20671,65 @@ func (siw *ServerInterfaceWrapper) GetThread(c *gin.Context) {
 	siw.Handler.GetThread(c, sessionId, params)
 }
 
+// ListWork operation middleware
+func (siw *ServerInterfaceWrapper) ListWork(c *gin.Context) {
+
+	var err error
+	_ = err
+
+	// Parameter object where we will unmarshal all parameters from the context
+	var params ListWorkParams
+
+	// ------------- Optional query parameter "project_id" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "project_id", c.Request.URL.Query(), &params.ProjectId, runtime.BindQueryParameterOptions{Type: "string", Format: "uuid"})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter project_id: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	// ------------- Optional query parameter "state" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "state", c.Request.URL.Query(), &params.State, runtime.BindQueryParameterOptions{Type: "string", Format: ""})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter state: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	// ------------- Optional query parameter "kind" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "kind", c.Request.URL.Query(), &params.Kind, runtime.BindQueryParameterOptions{Type: "string", Format: ""})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter kind: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	// ------------- Optional query parameter "limit" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "limit", c.Request.URL.Query(), &params.Limit, runtime.BindQueryParameterOptions{Type: "integer", Format: ""})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter limit: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	// ------------- Optional query parameter "offset" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "offset", c.Request.URL.Query(), &params.Offset, runtime.BindQueryParameterOptions{Type: "integer", Format: ""})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter offset: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		middleware(c)
+		if c.IsAborted() {
+			return
+		}
+	}
+
+	siw.Handler.ListWork(c, params)
+}
+
 // ListWorkspaces operation middleware
 func (siw *ServerInterfaceWrapper) ListWorkspaces(c *gin.Context) {
 
@@ -20842,6 +21116,7 @@ func RegisterHandlersWithOptions(router gin.IRouter, si ServerInterface, options
 	router.GET(options.BaseURL+"/v1/spending", wrapper.GetSpending)
 	router.GET(options.BaseURL+"/v1/threads", wrapper.ListThreads)
 	router.GET(options.BaseURL+"/v1/threads/:session_id", wrapper.GetThread)
+	router.GET(options.BaseURL+"/v1/work", wrapper.ListWork)
 	router.GET(options.BaseURL+"/v1/workspaces", wrapper.ListWorkspaces)
 	router.POST(options.BaseURL+"/v1/workspaces", wrapper.CreateWorkspace)
 	router.DELETE(options.BaseURL+"/v1/workspaces/:workspace_id", wrapper.DeleteWorkspace)
@@ -29223,6 +29498,45 @@ func (response GetThreaddefaultApplicationProblemPlusJSONResponse) VisitGetThrea
 	return err
 }
 
+type ListWorkRequestObject struct {
+	Params ListWorkParams
+}
+
+type ListWorkResponseObject interface {
+	VisitListWorkResponse(w http.ResponseWriter) error
+}
+
+type ListWork200JSONResponse WorkPage
+
+func (response ListWork200JSONResponse) VisitListWorkResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ListWorkdefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	StatusCode int
+}
+
+func (response ListWorkdefaultApplicationProblemPlusJSONResponse) VisitListWorkResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
 type ListWorkspacesRequestObject struct {
 	Params ListWorkspacesParams
 }
@@ -30041,6 +30355,9 @@ type StrictServerInterface interface {
 	// GetThread Read a conversation with its runs, oldest first
 	// (GET /v1/threads/{session_id})
 	GetThread(ctx context.Context, request GetThreadRequestObject) (GetThreadResponseObject, error)
+	// ListWork List the work of projects that takes long
+	// (GET /v1/work)
+	ListWork(ctx context.Context, request ListWorkRequestObject) (ListWorkResponseObject, error)
 	// ListWorkspaces List the workspaces that the caller belongs to
 	// (GET /v1/workspaces)
 	ListWorkspaces(ctx context.Context, request ListWorkspacesRequestObject) (ListWorkspacesResponseObject, error)
@@ -36359,6 +36676,32 @@ func (sh *strictHandler) GetThread(ctx *gin.Context, sessionId string, params Ge
 		sh.options.HandlerErrorFunc(ctx, err)
 	} else if validResponse, ok := response.(GetThreadResponseObject); ok {
 		if err := validResponse.VisitGetThreadResponse(ctx.Writer); err != nil {
+			sh.options.ResponseErrorHandlerFunc(ctx, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(ctx, fmt.Errorf("unexpected response type: %T", response))
+	}
+}
+
+// ListWork operation middleware
+func (sh *strictHandler) ListWork(ctx *gin.Context, params ListWorkParams) {
+	var request ListWorkRequestObject
+
+	request.Params = params
+
+	handler := func(ctx *gin.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.ListWork(ctx, request.(ListWorkRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "ListWork")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		sh.options.HandlerErrorFunc(ctx, err)
+	} else if validResponse, ok := response.(ListWorkResponseObject); ok {
+		if err := validResponse.VisitListWorkResponse(ctx.Writer); err != nil {
 			sh.options.ResponseErrorHandlerFunc(ctx, err)
 		}
 	} else if response != nil {

@@ -3747,6 +3747,33 @@ export interface paths {
         patch: operations["updateView"];
         trace?: never;
     };
+    "/v1/work": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List the work of projects that takes long
+         * @description Imports, checks for near-duplicates, comparisons, eval-runs and replays, the newest first. Work that has not begun says what it waits for.
+         *     Each is cancelled by the operation of its kind. Rules have no end, and are not listed. Eval-runs that receive results wait for
+         *     their sender: they are running, and have no job.
+         *
+         *     Projects take turns: a project has at most half of the places of the server for a kind of work. Where a project without a place waits, the
+         *     work that has had one longest stops between two steps and goes on later.
+         *
+         *     Requires the scopes `datasets:read` and `evals:read` and `replays:read`.
+         */
+        get: operations["listWork"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
 }
 export type webhooks = Record<string, never>;
 export interface components {
@@ -9840,6 +9867,73 @@ export interface components {
         };
         ViewList: {
             data: components["schemas"]["View"][];
+        };
+        /** @enum {string} */
+        WorkKind: "import" | "near_duplicate_check" | "comparison" | "eval_run" | "replay";
+        WorkProgress: {
+            /** @enum {string} */
+            unit: "rows" | "items" | "outputs" | "attempts";
+            /** Format: int64 */
+            done: number;
+            /**
+             * Format: int64
+             * @description Null until it is known.
+             */
+            total: number | null;
+        };
+        WorkWait: {
+            /**
+             * @description `turn`: a place of the server. `retry`: the time of the next try after one that failed. `later`: something that is not there yet,
+             *     such as runs that are still stored, or the place that it left to another project.
+             * @enum {string}
+             */
+            for: "turn" | "retry" | "later";
+            /**
+             * Format: date-time
+             * @description When it is tried again. Null for a turn.
+             */
+            until: string | null;
+            /** @description How much work of the project has a place of this kind now. */
+            running: number;
+            /** @description How much work of the project waits for such a place and is older. */
+            ahead: number;
+        };
+        WorkFailure: {
+            code: string;
+            detail: string;
+        };
+        Work: {
+            /** Format: uuid */
+            id: string;
+            kind: components["schemas"]["WorkKind"];
+            /** Format: uuid */
+            project_id: string;
+            /**
+             * Format: uuid
+             * @description Null for a replay.
+             */
+            dataset_id: string | null;
+            /** @description That of the file, of the dataset that is checked, or its own. */
+            name: string;
+            /** @enum {string} */
+            status: "uploading" | "queued" | "running" | "succeeded" | "failed" | "cancelled";
+            progress: components["schemas"]["WorkProgress"];
+            /** @description Null if it runs or has ended. */
+            waits: components["schemas"]["WorkWait"] | null;
+            error: components["schemas"]["WorkFailure"] | null;
+            created_by: components["schemas"]["Author"];
+            /** Format: date-time */
+            created_at: string;
+            /** Format: date-time */
+            started_at: string | null;
+            /** Format: date-time */
+            finished_at: string | null;
+        };
+        WorkPage: {
+            data: components["schemas"]["Work"][];
+            limit: number;
+            offset: number;
+            has_more: boolean;
         };
     };
     responses: {
@@ -16255,6 +16349,35 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["View"];
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    listWork: {
+        parameters: {
+            query?: {
+                /** @description Look only in this project instead of all projects of the caller. */
+                project_id?: components["parameters"]["ProjectIDOptional"];
+                /** @description `open`: work that waits or runs. `ended`: the other. */
+                state?: "open" | "ended";
+                kind?: components["schemas"]["WorkKind"];
+                limit?: components["parameters"]["Limit"];
+                offset?: components["parameters"]["Offset"];
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description A page of work. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["WorkPage"];
                 };
             };
             default: components["responses"]["Problem"];
