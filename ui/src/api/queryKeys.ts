@@ -21,6 +21,7 @@ import type {
   SpendingWindow,
   TimeWindow,
   Traces,
+  WorkSelection,
 } from "./types";
 
 const session = ["session"] as const;
@@ -39,6 +40,7 @@ const evalRun = (evalRunId: string) => ["eval-run", evalRunId] as const;
 const ruleLists = (projectId: string) => ["rules", projectId] as const;
 const rule = (ruleId: string) => ["rule", ruleId] as const;
 const replayLists = (projectId: string) => ["replays", projectId] as const;
+const workLists = (projectId: string) => ["work", projectId] as const;
 const replay = (replayId: string) => ["replay", replayId] as const;
 const providers = (projectId: string) => ["providers", projectId] as const;
 /** Lists with columns of scores. */
@@ -255,6 +257,11 @@ export const keys = {
     all: replay,
     detail: (replayId: string) => [...replay(replayId), "detail"] as const,
     diff: (replayId: string, attempt: number) => [...replay(replayId), "diff", attempt] as const,
+  },
+  work: {
+    all: workLists,
+    list: (projectId: string, selection: WorkSelection) =>
+      [...workLists(projectId), "list", selection] as const,
   },
   judges: { readyMade: ["ready-made-judges"] as const },
   import: {

@@ -240,6 +240,15 @@ export type ReplayVerdict = Schemas["ReplayVerdict"];
 export type ReplayVerdictKind = Schemas["ReplayVerdictKind"];
 export type RunReplayability = Schemas["RunReplayability"];
 
+export type Work = Schemas["Work"];
+export type WorkKind = Schemas["WorkKind"];
+
+/** Which work to list. */
+export interface WorkSelection {
+  state?: "open" | "ended";
+  kind?: WorkKind;
+}
+
 /** Which replays to list. */
 export interface ReplaySelection {
   run_id?: string;

@@ -14,6 +14,7 @@ import {
   IconMessages,
   IconPlayerTrackNext,
   IconPlugConnected,
+  IconProgress,
   IconScale,
   IconSettings,
   IconTestPipe,
@@ -148,6 +149,7 @@ export const pageGroups: readonly PageGroup[] = [
           ["n  p", "next, previous difference of an attempt"],
         ],
       },
+      { path: "work", label: "Work", Icon: IconProgress, shortcuts: [nextRow, ["Enter", "open the work"]] },
     ],
   },
   {

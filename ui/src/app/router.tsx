@@ -119,6 +119,7 @@ export const router = createBrowserRouter([
                       page("replays", "ReplaysPage", () => import("@/features/replays/ReplaysPage")),
                       page("replays/new", "NewReplayPage", () => import("@/features/replays/NewReplayPage")),
                       page("replays/:replayId", "ReplayPage", () => import("@/features/replays/ReplayPage")),
+                      page("work", "WorkPage", () => import("@/features/work/WorkPage")),
                       page("diff/:runId/:otherRunId", "DiffPage", () => import("@/features/diff/DiffPage")),
                       page("connect", "ConnectPage", () => import("@/features/connect/ConnectPage")),
                       { path: "start", element: <Navigate to="../connect" replace /> },

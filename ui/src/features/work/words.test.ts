@@ -1,0 +1,22 @@
+import { describe, expect, it } from "vitest";
+import { pathOf, progressText, waitText } from "./words";
+
+describe("waitText", () => {
+  it("says what work waits for", () => {
+    const turn = { for: "turn", until: null, running: 16, ahead: 3 } as const;
+    expect(waitText(turn)).toBe("Waits for its turn, after 3 older: 16 of this project run");
+    expect(waitText({ ...turn, running: 1, ahead: 0 })).toBe("Waits for its turn: 1 of this project runs");
+    expect(waitText({ ...turn, running: 0, ahead: 0 })).toBe("Waits for a place");
+    expect(waitText({ ...turn, for: "retry" })).toContain("failed");
+  });
+});
+
+it("does not invent a total", () => {
+  expect(progressText({ progress: { unit: "rows", done: 1200, total: null } })).toBe("1,200 rows");
+  expect(progressText({ progress: { unit: "outputs", done: 0, total: 1 } })).toBe("0 of 1 output");
+});
+
+it("leads to the page of each kind", () => {
+  expect(pathOf({ id: "i", kind: "import", dataset_id: "d" })).toBe("datasets/d/imports/i");
+  expect(pathOf({ id: "r", kind: "replay", dataset_id: null })).toBe("replays/r");
+});

@@ -1,0 +1,52 @@
+import type { Work, WorkKind } from "@/api/types";
+import { formatCount, formatCountOf } from "@/components/format";
+
+export const KINDS: Record<WorkKind, string> = {
+  import: "Import",
+  near_duplicate_check: "Near-duplicates",
+  comparison: "Comparison",
+  eval_run: "Eval-run",
+  replay: "Replay",
+};
+
+export const STATES = { open: "Waiting and running", ended: "Ended" } as const;
+
+const UNITS: Record<Work["progress"]["unit"], string> = {
+  rows: "row",
+  items: "item",
+  outputs: "output",
+  attempts: "attempt",
+};
+
+/** The page of the work, below its project. */
+export function pathOf({ id, kind, dataset_id }: Pick<Work, "id" | "kind" | "dataset_id">): string {
+  switch (kind) {
+    case "import":
+      return `datasets/${dataset_id}/imports/${id}`;
+    case "near_duplicate_check":
+      return `datasets/${dataset_id}?tab=duplicates`;
+    case "comparison":
+      return `comparisons/${id}`;
+    case "eval_run":
+      return `eval-runs/${id}`;
+    case "replay":
+      return `replays/${id}`;
+  }
+}
+
+/** What is done: "120 of 240 outputs". */
+export function progressText({ progress: { unit, done, total } }: Pick<Work, "progress">): string {
+  if (total === null) return formatCountOf(done, UNITS[unit]);
+  return `${formatCount(done)} of ${formatCountOf(total, UNITS[unit])}`;
+}
+
+/** Why work does not run now. The time of the next try follows. */
+export function waitText(waits: NonNullable<Work["waits"]>): string {
+  const { running, ahead } = waits;
+  if (waits.for === "retry") return "The last try failed. The next one is";
+  if (waits.for === "later") return "Goes on";
+  const before = ahead > 0 ? `, after ${formatCount(ahead)} older` : "";
+  return running > 0
+    ? `Waits for its turn${before}: ${formatCount(running)} of this project ${running === 1 ? "runs" : "run"}`
+    : `Waits for a place${before}`;
+}
