@@ -127,6 +127,7 @@ export async function placesInside(page, input) {
   add("rules/new", "rule-new");
   for (const tab of ["", "runs", "configuration"]) add("rules/:ruleId", `rule-${tab || "overview"}`, { ids: { ":ruleId": rule }, query: tab && `?tab=${tab}` });
   add("rules/:ruleId/edit", "rule-edit", { ids: { ":ruleId": rule } });
+  add("work", "work");
   add("replays", "replays");
   add("replays/new", "replay-new", { query: `?run=${agent}` });
   for (const tab of ["", "attempts", "difference", "edits"]) add("replays/:replayId", `replay-${tab || "result"}`, { ids: { ":replayId": replay }, query: tab && `?tab=${tab}` });
