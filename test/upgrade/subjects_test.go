@@ -51,6 +51,7 @@ var dataless = map[string]string{
 	"instrument": "a guide",
 	"mcp":        "tools over the other subjects",
 	"openapi":    "the document's beginning, without operations",
+	"work":       "a list of what datasets, comparisons, evalruns and replays keep",
 	"samples":    "a project like others, whose 141 runs would be most of the folder",
 	"service":    "the state of the process",
 }
