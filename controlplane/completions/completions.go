@@ -15,6 +15,7 @@ import (
 	"github.com/looptrace/looptrace/controlplane/access"
 	"github.com/looptrace/looptrace/controlplane/providers"
 	"github.com/looptrace/looptrace/controlplane/recording"
+	"github.com/looptrace/looptrace/controlplane/work"
 	"github.com/looptrace/looptrace/internal/llm"
 	"github.com/looptrace/looptrace/internal/postgres"
 	"github.com/looptrace/looptrace/internal/problem"
@@ -192,6 +193,9 @@ func (c *Completing) Counted() providers.Money { return c.counted }
 func (c *Completing) Complete(ctx context.Context, events Events) (Completion, error) {
 	c.events = events
 	err := c.rounds(ctx)
+	if errors.Is(err, work.ErrLeaves) { // nothing was called
+		return c.out, err
+	}
 	c.record(ctx, err)
 	if !c.unknown {
 		c.out.Cost = &c.spent
@@ -208,6 +212,7 @@ func (c *Completing) rounds(ctx context.Context) error {
 	}
 	for {
 		err := c.round(ctx)
+		ctx = work.Stay(ctx)                                          // the first round is paid
 		if errors.Is(err, providers.ErrMaxCost) && c.out.Rounds > 0 { // what it was answered so far is paid
 			c.out.StopReason = MaxCost
 			return nil

@@ -3,7 +3,9 @@ package evaluations_test
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
 	"net/http"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -570,7 +572,7 @@ func TestComparisonWithANewCap(t *testing.T) {
 // import of a third one go on, and nothing is called twice.
 func TestWaitingComparisonsHoldUpNobody(t *testing.T) {
 	t.Parallel()
-	e := apitest.New(t)
+	e, recorded := apitest.NewRecorded(t)
 	e.SetUp(t)
 	release := make(chan struct{})
 	blocking := provider.Start(t, provider.Options{Answer: func(q *provider.Request) *provider.Reply {
@@ -612,4 +614,7 @@ func TestWaitingComparisonsHoldUpNobody(t *testing.T) {
 		assert.EqualValues(t, 4, ended.Cost.Calls)
 	}
 	assert.Len(t, blocking.Requests(), 4*len(held), "no call was made twice")
+	require.Eventually(t, func() bool { return len(recorded()) >= 4*(len(held)+1) }, apitest.EvaluationTime, 50*time.Millisecond)
+	assert.Len(t, recorded(), 4*(len(held)+1), "a call that gave up its wait is no run")
+	assert.Equal(t, []string{"ok"}, slices.Compact(slices.Sorted(maps.Values(recorded()))))
 }

@@ -142,6 +142,7 @@ func (a *attempt) ask(ctx context.Context, b *ballot) (*voteRow, error) {
 			}
 			return nil, nil //nolint:nilnil // it stays missing
 		}
+		ctx = work.Stay(ctx) // the answer is paid
 		vote := b.question.Read(done.Last.Result)
 		made.keep(&vote)
 		if vote.Status != judge.StatusParseError && vote.Status != judge.StatusOffScale || try == voteTries {

@@ -12,6 +12,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/looptrace/looptrace/controlplane/access"
+	"github.com/looptrace/looptrace/controlplane/work"
 	"github.com/looptrace/looptrace/internal/llm"
 	"github.com/looptrace/looptrace/internal/postgres"
 	"github.com/looptrace/looptrace/internal/prices"
@@ -185,6 +186,7 @@ func (c *completion) do(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
+		ctx = work.Stay(ctx) // the attempt may be paid
 		if failed == nil {
 			c.answer.Result = result
 			c.succeeded(ctx)

@@ -133,7 +133,7 @@ func (w *worker) work(ctx context.Context) (int, error) {
 		defer close(landed)
 		w.landAll(context.WithoutCancel(ctx), outcomes) // what was paid is stored, also if the process stops
 	}()
-	err = w.scoreAll(ctx, list, outcomes)
+	err = w.scoreAll(work.Stay(ctx), list, outcomes) // the batch has its money reserved
 	close(outcomes)
 	<-landed
 	return len(list), err

@@ -32,6 +32,11 @@ func Leaving(ctx context.Context) <-chan struct{} {
 	return leaving
 }
 
+// Stay returns a context for a step that must not be left half-way, such as one that has paid for a part: a job that leaves would do it again.
+func Stay(ctx context.Context) context.Context {
+	return context.WithValue(ctx, leavingKey{}, (chan struct{})(nil))
+}
+
 // MustLeave reports whether the job should give its place to another project.
 func MustLeave(ctx context.Context) bool {
 	select {

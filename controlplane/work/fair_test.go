@@ -125,6 +125,7 @@ func TestJobsLeaveForOthers(t *testing.T) {
 		select {
 		case <-work.Leaving(ctx):
 			assert.True(t, work.MustLeave(ctx))
+			assert.False(t, work.MustLeave(work.Stay(ctx)), "it is in the middle of a step")
 			return work.ErrLeaves
 		case <-ctx.Done():
 			return context.Cause(ctx)

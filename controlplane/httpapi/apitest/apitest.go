@@ -10,6 +10,7 @@ import (
 	"encoding/json"
 	"io"
 	"log/slog"
+	"maps"
 	"net"
 	"net/http"
 	"net/http/httptest"
@@ -127,6 +128,54 @@ func (s *Buffer) Reset() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.b.Reset()
+}
+
+// NewRecorded is [New], with an ingest that keeps the statuses of the runs that the control plane makes, by their ids.
+func NewRecorded(t *testing.T) (e *Env, statuses func() map[string]string) {
+	t.Helper()
+	var mu sync.Mutex
+	kept := map[string]string{}
+	ingest := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		var body struct {
+			Runs []struct {
+				ID     string `json:"run_id"`
+				Status string `json:"status"`
+			} `json:"runs"`
+		}
+		if err := json.NewDecoder(r.Body).Decode(&body); err != nil {
+			http.Error(w, err.Error(), http.StatusBadRequest)
+			return
+		}
+		mu.Lock()
+		defer mu.Unlock()
+		for _, run := range body.Runs {
+			kept[run.ID] = run.Status
+		}
+		w.WriteHeader(http.StatusAccepted)
+	}))
+	t.Cleanup(ingest.Close)
+	db, err := postgres.Open(t.Context(), engines.Postgres(t))
+	require.NoError(t, err)
+	t.Cleanup(db.Close)
+	conn, err := clickhouse.Open(AbsentClickHouse)
+	require.NoError(t, err)
+	t.Cleanup(func() { assert.NoError(t, conn.Close()) })
+	e = newRecording(t, db, conn, httpapi.RateLimits{}, ingest.URL)
+	ctx, cancel := context.WithCancel(t.Context())
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		e.recorder.Run(ctx)
+	}()
+	t.Cleanup(func() {
+		cancel()
+		<-done
+	})
+	return e, func() map[string]string {
+		mu.Lock()
+		defer mu.Unlock()
+		return maps.Clone(kept)
+	}
 }
 
 // AbsentClickHouse is an address where nothing listens, for tests that read no runs.
