@@ -64,12 +64,14 @@ func TestListWork(t *testing.T) {
 	assert.Len(t, list("&limit=1&offset=1"), 1)
 	assert.Len(t, list("&kind=comparison"), 2)
 
+	e.Exec(t, "UPDATE evaluations SET outputs_done = 8, votes_total = 16, votes_done = 4 WHERE id = $1", second.Id)
 	e.Exec(t, "UPDATE river_job SET state = 'running' WHERE kind = 'evaluation' AND args ->> 'evaluation_id' = $1", first.Id.String())
 	e.Exec(t, "UPDATE evaluations SET status = 'running' WHERE id = $1", first.Id)
 	for _, one := range list("&kind=comparison") {
 		found[one.Id] = one
 	}
 	assert.Nil(t, found[first.Id].Waits)
+	assert.Equal(t, contract.WorkProgress{Unit: "outputs_and_votes", Done: 12, Total: new(int64(24))}, found[second.Id].Progress)
 	assert.Equal(t, &contract.WorkWait{For: "turn", Running: 1}, found[second.Id].Waits)
 
 	other := apitest.Cookie(e.AddMember(t, "other@example.com", "owner", uuid.Nil))

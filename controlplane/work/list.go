@@ -26,7 +26,7 @@ type Listed struct {
 	DatasetID *uuid.UUID // nil for a replay
 	Name      string
 	Status    string
-	// Unit is what Done and Total count. Total is nil until it is known.
+	// Unit is what Done and Total count: rows, items, outputs, outputs_and_votes or attempts. Total is nil until it is known.
 	Unit                   string
 	Done                   int64
 	Total                  *int64

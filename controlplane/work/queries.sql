@@ -85,7 +85,8 @@ WITH listed AS (
 		c.error_code, c.error_detail, c.created_by, c.created_by_key, c.created_at, c.started_at, c.finished_at, c.job_id
 	FROM near_duplicate_checks c JOIN datasets d ON d.id = c.dataset_id WHERE d.project_id = ANY (@projects)
 	UNION ALL
-	SELECT e.kind, e.id, e.project_id, e.dataset_id, e.name, e.status, 'outputs', e.outputs_done, e.outputs_total,
+	SELECT e.kind, e.id, e.project_id, e.dataset_id, e.name, e.status, CASE WHEN e.votes_total > 0 THEN 'outputs_and_votes' ELSE 'outputs' END,
+		e.outputs_done + e.votes_done, e.outputs_total + e.votes_total,
 		e.error_code, e.error_detail, e.created_by, e.created_by_key, e.created_at, e.started_at, e.finished_at, e.job_id
 	FROM evaluations e WHERE e.project_id = ANY (@projects)
 	UNION ALL

@@ -2576,10 +2576,11 @@ func (e WorkKind) Valid() bool {
 
 // Defines values for WorkProgressUnit.
 const (
-	Attempts WorkProgressUnit = "attempts"
-	Items    WorkProgressUnit = "items"
-	Outputs  WorkProgressUnit = "outputs"
-	Rows     WorkProgressUnit = "rows"
+	Attempts        WorkProgressUnit = "attempts"
+	Items           WorkProgressUnit = "items"
+	Outputs         WorkProgressUnit = "outputs"
+	OutputsAndVotes WorkProgressUnit = "outputs_and_votes"
+	Rows            WorkProgressUnit = "rows"
 )
 
 // Valid indicates whether the value is a known member of the WorkProgressUnit enum.
@@ -2590,6 +2591,8 @@ func (e WorkProgressUnit) Valid() bool {
 	case Items:
 		return true
 	case Outputs:
+		return true
+	case OutputsAndVotes:
 		return true
 	case Rows:
 		return true

@@ -9872,7 +9872,7 @@ export interface components {
         WorkKind: "import" | "near_duplicate_check" | "comparison" | "eval_run" | "replay";
         WorkProgress: {
             /** @enum {string} */
-            unit: "rows" | "items" | "outputs" | "attempts";
+            unit: "rows" | "items" | "outputs" | "outputs_and_votes" | "attempts";
             /** Format: int64 */
             done: number;
             /**

@@ -16,6 +16,12 @@ it("does not invent a total", () => {
   expect(progressText({ progress: { unit: "outputs", done: 0, total: 1 } })).toBe("0 of 1 output");
 });
 
+it("counts the votes of judges, as the page of the work does", () => {
+  expect(progressText({ progress: { unit: "outputs_and_votes", done: 120, total: 480 } })).toBe(
+    "120 of 480 outputs and votes",
+  );
+});
+
 it("leads to the page of each kind", () => {
   expect(pathOf({ id: "i", kind: "import", dataset_id: "d" })).toBe("datasets/d/imports/i");
   expect(pathOf({ id: "r", kind: "replay", dataset_id: null })).toBe("replays/r");

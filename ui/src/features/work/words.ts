@@ -11,7 +11,7 @@ export const KINDS: Record<WorkKind, string> = {
 
 export const STATES = { open: "Waiting and running", ended: "Ended" } as const;
 
-const UNITS: Record<Work["progress"]["unit"], string> = {
+const UNITS: Record<Exclude<Work["progress"]["unit"], "outputs_and_votes">, string> = {
   rows: "row",
   items: "item",
   outputs: "output",
@@ -36,6 +36,9 @@ export function pathOf({ id, kind, dataset_id }: Pick<Work, "id" | "kind" | "dat
 
 /** What is done: "120 of 240 outputs". */
 export function progressText({ progress: { unit, done, total } }: Pick<Work, "progress">): string {
+  if (unit === "outputs_and_votes") {
+    return `${formatCount(done)} of ${formatCount(total ?? done)} outputs and votes`;
+  }
   if (total === null) return formatCountOf(done, UNITS[unit]);
   return `${formatCount(done)} of ${formatCountOf(total, UNITS[unit])}`;
 }
