@@ -103,7 +103,7 @@ func New(
 		List: func(ctx context.Context, before time.Time) ([]work.Lost, error) {
 			return postgres.Many[work.Lost](ctx, s.db, "list lost evaluations", pgx.NamedArgs{"before": before})
 		},
-		Job: func(lost work.Lost) river.JobArgs { return jobArgs{lost.ID, queueOf(lost.Ended)} },
+		Job: func(lost work.Lost) river.JobArgs { return jobArgs{lost.ID, lost.Queue()} },
 		Keep: func(ctx context.Context, tx postgres.DB, lost work.Lost, job int64) (int64, error) {
 			return tx.Exec(ctx, "set job of evaluation", pgx.NamedArgs{"id": lost.ID, "job": job})
 		},
@@ -288,14 +288,6 @@ func (jobArgs) Kind() string { return "evaluation" }
 
 // Queue is the queue of the job.
 func (a jobArgs) Queue() string { return a.queue }
-
-// queueOf returns the queue of a job of an evaluation. One that has ended is only summarized.
-func queueOf(ended bool) string {
-	if ended {
-		return work.Summaries
-	}
-	return work.Calls
-}
 
 // Cancel cancels an evaluation. A job summarizes what is there.
 func (s *Service) Cancel(ctx context.Context, grant access.Grant, kind Type, id uuid.UUID) (Evaluation, error) {

@@ -78,7 +78,7 @@ func New(
 		List: func(ctx context.Context, before time.Time) ([]work.Lost, error) {
 			return postgres.Many[work.Lost](ctx, s.db, "list lost replays", pgx.NamedArgs{"before": before})
 		},
-		Job: func(lost work.Lost) river.JobArgs { return jobArgs{lost.ID, queueOf(lost.Ended)} },
+		Job: func(lost work.Lost) river.JobArgs { return jobArgs{lost.ID, lost.Queue()} },
 		Keep: func(ctx context.Context, tx postgres.DB, lost work.Lost, job int64) (int64, error) {
 			return tx.Exec(ctx, "set job of replay", pgx.NamedArgs{"id": lost.ID, "job": job})
 		},
@@ -254,14 +254,6 @@ func (jobArgs) Kind() string { return "replay" }
 
 // Queue is the queue of the job.
 func (a jobArgs) Queue() string { return a.queue }
-
-// queueOf returns the queue of a job of a replay. One that has ended only gets its verdict.
-func queueOf(ended bool) string {
-	if ended {
-		return work.Summaries
-	}
-	return work.Calls
-}
 
 // Cancel cancels a replay. A job judges what is there. One that has ended stays as it is.
 func (s *Service) Cancel(ctx context.Context, grant access.Grant, id uuid.UUID) (Replay, error) {

@@ -24,6 +24,14 @@ type Lost struct {
 	Ended         bool
 }
 
+// Queue is that of work that calls models. Where only its result is missing, nothing is called.
+func (l Lost) Queue() string {
+	if l.Ended {
+		return Summaries
+	}
+	return Calls
+}
+
 // Kind is how a kind of work finds its jobs.
 type Kind struct {
 	Name string
