@@ -147,6 +147,40 @@ func TestJobsLeaveForOthers(t *testing.T) {
 	assert.Zero(t, failed)
 }
 
+// TestAnotherJobLeaves has a job that is in the middle of a long step when it is told to leave. The next one leaves instead.
+func TestAnotherJobLeaves(t *testing.T) {
+	t.Parallel()
+	pool := open(t)
+	begun := make(chan string, 100)
+	queue, _ := start(t, pool, func(ctx context.Context, a args, _ bool) error {
+		begun <- a.Name
+		if a.Name == "newcomer" {
+			return nil
+		}
+		leaving := work.Leaving(ctx)
+		if a.Name == "stays" {
+			leaving = nil
+		}
+		select {
+		case <-leaving:
+			return work.ErrLeaves
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		}
+	})
+	addFor(t, pool, queue, projectIn(t, pool, nil), "stays")
+	assert.Equal(t, "stays", <-begun)
+	addFor(t, pool, queue, projectIn(t, pool, nil), "leaves")
+	assert.Equal(t, "leaves", <-begun)
+	addFor(t, pool, queue, projectIn(t, pool, nil), "newcomer")
+	select {
+	case next := <-begun:
+		assert.Equal(t, "newcomer", next)
+	case <-time.After(soon):
+		assert.Fail(t, "the newcomer has no place")
+	}
+}
+
 // TestLostWorkGetsAJobAgain has work whose job is gone.
 func TestLostWorkGetsAJobAgain(t *testing.T) {
 	t.Parallel()

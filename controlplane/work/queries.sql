@@ -55,12 +55,14 @@ WITH queues AS (
 SELECT pg_notify(current_schema() || '.river_insert', json_build_object('queue', queue)::text) FROM (SELECT DISTINCT queue FROM moved) m
 
 -- name: tell jobs to leave
--- Where a project without a place waits and none is free, the job that has had its place longest leaves, of the project that has most.
+-- Where a project without a place waits and none is free, the job that has had its place longest leaves, of the project that has most. One that
+-- was told may be in the middle of a long step, so the next time another one is told.
 WITH queues AS (
 	SELECT q.queue, q.places * greatest(1, (SELECT count(*) FROM job_workers WHERE seen_at >= now() - @gone::interval)) AS places
 	FROM unnest(@queues::text[], @places::integer[]) AS q(queue, places)
 ), jobs AS (
 	SELECT j.id, j.queue, j.state, j.metadata ->> 'project_id' AS project, j.attempted_at, q.places,
+		j.metadata ->> 'told' = extract(epoch FROM j.attempted_at)::text AS told,
 		count(*) FILTER (WHERE j.state IN ('available', 'running')) OVER (PARTITION BY j.queue) AS taken,
 		count(*) FILTER (WHERE j.state IN ('available', 'running')) OVER (PARTITION BY j.queue, j.metadata ->> 'project_id') AS has
 	FROM river_job j
@@ -69,11 +71,15 @@ WITH queues AS (
 ), leaving AS (
 	SELECT DISTINCT ON (r.queue) r.id
 	FROM jobs r
-	WHERE r.state = 'running' AND r.project IS NOT NULL AND r.taken >= r.places AND r.attempted_at < now() - @turn::interval
+	WHERE r.state = 'running' AND r.project IS NOT NULL AND r.told IS NOT TRUE AND r.taken >= r.places AND r.attempted_at < now() - @turn::interval
 		AND EXISTS (SELECT FROM jobs w WHERE w.queue = r.queue AND w.state = 'pending' AND w.has = 0)
 	ORDER BY r.queue, r.has DESC, r.attempted_at
+), told AS (
+	UPDATE river_job j SET metadata = j.metadata || jsonb_build_object('told', extract(epoch FROM j.attempted_at)::text)
+	FROM leaving l WHERE l.id = j.id AND j.state = 'running'
+	RETURNING j.id
 )
-SELECT pg_notify('looptrace_work', id::text) FROM leaving
+SELECT pg_notify('looptrace_work', id::text) FROM told
 
 -- name: list work
 WITH listed AS (
