@@ -95,7 +95,12 @@ func TestDescriptionsNameAccess(t *testing.T) {
 			default:
 				want := fmt.Sprintf("the scope `%s`.\n", scope)
 				if list, ok := scope.([]any); ok {
-					want = fmt.Sprintf("the scopes `%s` and `%s`.\n", list...)
+					last := len(list) - 1
+					want = "the scopes "
+					for _, name := range list[:last] {
+						want += fmt.Sprintf("`%s`, ", name)
+					}
+					want = strings.TrimSuffix(want, ", ") + fmt.Sprintf(" and `%s`.\n", list[last])
 				}
 				assert.Equal(t, want, access, "%s %s", method, path)
 			}

@@ -3763,7 +3763,7 @@ export interface paths {
          *     Projects take turns: a project has at most half of the places of the server for a kind of work. Where a project without a place waits, the
          *     work that has had one longest stops between two steps and goes on later.
          *
-         *     Requires the scopes `datasets:read` and `evals:read` and `replays:read`.
+         *     Requires the scopes `datasets:read`, `evals:read` and `replays:read`.
          */
         get: operations["listWork"];
         put?: never;

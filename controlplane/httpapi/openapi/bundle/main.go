@@ -107,7 +107,8 @@ func accessOf(operation *yaml.Node) string {
 		for _, name := range scope.Content {
 			names = append(names, "`"+name.Value+"`")
 		}
-		return "Requires the scopes " + strings.Join(names, " and ") + "."
+		last := len(names) - 1
+		return "Requires the scopes " + strings.Join(names[:last], ", ") + " and " + names[last] + "."
 	case scope.Value == "any":
 		return "Requires an API key or a session, with any scope or role."
 	default:

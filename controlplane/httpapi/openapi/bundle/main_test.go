@@ -12,7 +12,8 @@ func TestDescribeAccess(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct{ operation, want string }{
 		"scope":            {"x-scope: runs:read", "Requires the scope `runs:read`.\n"},
-		"scopes":           {"x-scope: [a:read, b:write]", "Requires the scopes `a:read` and `b:write`.\n"},
+		"two scopes":       {"x-scope: [a:read, b:write]", "Requires the scopes `a:read` and `b:write`.\n"},
+		"three scopes":     {"x-scope: [a:read, b:write, c:read]", "Requires the scopes `a:read`, `b:write` and `c:read`.\n"},
 		"any scope":        {"x-scope: any", "Requires an API key or a session, with any scope or role.\n"},
 		"role":             {"x-role: admin", "Requires a user with the role `admin` or higher.\n"},
 		"any role":         {"x-role: any", "Requires an API key or a session, with any scope or role.\n"},
