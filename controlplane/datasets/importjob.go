@@ -35,11 +35,13 @@ type attempt struct {
 // runImport does the job of an import, or goes on with it.
 func (s *Service) runImport(ctx context.Context, args importArgs, last bool) error {
 	a := &attempt{Service: s, id: uuid.New()}
-	begun, err := s.db.Exec(ctx, "begin import", a.args(args.ImportID))
+	begin := a.args(args.ImportID)
+	begin["job"], _ = work.JobOf(ctx)
+	begun, err := s.db.Exec(ctx, "begin import", begin)
 	if err != nil {
 		return err
 	}
-	if begun == 0 { // it ended before
+	if begun == 0 { // it ended before, or has another job
 		return s.removeFile(ctx, args.ImportID)
 	}
 	found, err := postgres.One[Import](ctx, s.db, "get import", pgx.NamedArgs{"import": args.ImportID, "any": true, "projects": []uuid.UUID{}})

@@ -50,7 +50,7 @@ SELECT content FROM import_chunks WHERE import_id = @import AND number = @number
 
 -- name: begin import
 UPDATE imports SET status = 'running', phase = coalesce(phase, 'reading'), attempt_id = @attempt, started_at = coalesce(started_at, @now), updated_at = @now
-WHERE id = @import AND status IN ('queued', 'running')
+WHERE id = @import AND status IN ('queued', 'running') AND coalesce(job_id = @job, true)
 
 -- name: start over
 UPDATE imports SET phase = 'reading', bytes_read = 0, processed = 0, rejected = 0, errors_kept = 0, total = NULL, schema_hash = @schema_hash, updated_at = @now

@@ -45,7 +45,7 @@ WHERE id = @check AND status IN ('queued', 'running')
 
 -- name: begin check
 UPDATE near_duplicate_checks SET status = 'running', phase = 'reading', processed = 0, attempt_id = @attempt, started_at = coalesce(started_at, @now), updated_at = @now
-WHERE id = @check AND status IN ('queued', 'running')
+WHERE id = @check AND status IN ('queued', 'running') AND coalesce(job_id = @job, true)
 
 -- name: keep progress of check
 UPDATE near_duplicate_checks SET phase = @phase, processed = @processed, updated_at = @now

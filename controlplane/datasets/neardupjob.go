@@ -34,8 +34,9 @@ type checking struct {
 // runCheck does the job of a check.
 func (s *Service) runCheck(ctx context.Context, args checkArgs, last bool) error {
 	c := &checking{Service: s, attempt: uuid.New()}
-	begun, err := s.db.Exec(ctx, "begin check", pgx.NamedArgs{"check": args.CheckID, "attempt": c.attempt, "now": s.now()})
-	if err != nil || begun == 0 { // it ended, or went with its dataset
+	job, _ := work.JobOf(ctx)
+	begun, err := s.db.Exec(ctx, "begin check", pgx.NamedArgs{"check": args.CheckID, "attempt": c.attempt, "job": job, "now": s.now()})
+	if err != nil || begun == 0 { // it ended, went with its dataset, or has another job
 		return err
 	}
 	found, err := postgres.Many[Check](ctx, s.db, "get check", pgx.NamedArgs{"check": args.CheckID})

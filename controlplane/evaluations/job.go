@@ -55,8 +55,9 @@ type attempt struct {
 // run does the job of an evaluation.
 func (s *Service) run(ctx context.Context, args jobArgs, last bool) error {
 	a := &attempt{Service: s, id: uuid.New(), halt: halt{reached: make(chan struct{})}}
-	begun, err := s.db.Exec(ctx, "begin evaluation", pgx.NamedArgs{"id": args.EvaluationID, "attempt": a.id, "now": s.now()})
-	if err != nil || begun == 0 { // it ended, or was deleted
+	job, _ := work.JobOf(ctx)
+	begun, err := s.db.Exec(ctx, "begin evaluation", pgx.NamedArgs{"id": args.EvaluationID, "attempt": a.id, "job": job, "now": s.now()})
+	if err != nil || begun == 0 { // it ended, was deleted, or has another job
 		return err
 	}
 	return work.Attempt(ctx, "evaluation", last, func(ctx context.Context) error {

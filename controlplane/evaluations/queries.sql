@@ -77,6 +77,7 @@ WHERE id = @id AND ((job_id IS NOT NULL AND status IN ('queued', 'running')) OR 
 -- name: begin evaluation
 UPDATE evaluations SET status = CASE WHEN status IN ('cancelled', 'succeeded') THEN status ELSE 'running' END, attempt = @attempt, started_at = coalesce(started_at, @now)
 WHERE id = @id AND ((job_id IS NOT NULL AND status IN ('queued', 'running')) OR (status IN ('cancelled', 'succeeded') AND summary IS NULL))
+	AND coalesce(job_id = @job, true)
 
 -- name: get evaluation of job
 SELECT e.project_id, e.kind FROM evaluations e WHERE e.id = @id AND e.attempt = @attempt

@@ -12,6 +12,7 @@ WITH reserved AS (
 		AND (p.monthly_budget_nanousd IS NULL
 			OR (@most::bigint IS NULL AND p.allow_unpriced)
 			OR (CASE WHEN s.month >= @month THEN s.spent_nanousd ELSE 0 END) + s.reserved_nanousd + @most::bigint <= p.monthly_budget_nanousd)
+		AND (@job::bigint IS NULL OR EXISTS (SELECT FROM river_job j WHERE j.id = @job AND j.attempt = @attempt::integer AND j.state = 'running'))
 	RETURNING p.id, p.project_id, p.name)
 INSERT INTO provider_calls (id, project_id, provider_id, provider_name, feature, evaluation_id, user_id, key_name, model, status, reserved_nanousd, started_at, lease_until)
 SELECT @call, project_id, id, name, @feature, @evaluation, @user, @key_name, @model, 'running', @most, @now, @lease FROM reserved
@@ -27,7 +28,8 @@ WHERE p.id = @provider AND s.provider_id = p.id
 
 -- name: why not
 SELECT s.paused_until, s.next_call_at, p.monthly_budget_nanousd, p.allow_unpriced,
-	CASE WHEN s.month >= @month THEN s.spent_nanousd ELSE 0 END AS spent_nanousd, s.reserved_nanousd
+	CASE WHEN s.month >= @month THEN s.spent_nanousd ELSE 0 END AS spent_nanousd, s.reserved_nanousd,
+	@job::bigint IS NOT NULL AND NOT EXISTS (SELECT FROM river_job j WHERE j.id = @job AND j.attempt = @attempt::integer AND j.state = 'running') AS replaced
 FROM providers p JOIN provider_states s ON s.provider_id = p.id WHERE p.id = @provider
 
 -- name: settle

@@ -49,7 +49,8 @@ type reservation struct {
 	most *Money
 }
 
-// reserve waits until the limits of a connection allow a call, at most until the deadline of the context's wait.
+// reserve waits until the limits of a connection allow a call, at most until the deadline of the context's wait. It returns [work.ErrLeaves] if
+// the job should leave, and [work.ErrNotMine] if another attempt at it has replaced this one.
 func (s *Service) reserve(ctx context.Context, p *Provider, c *Call, most *Money, until time.Time) (reservation, error) {
 	wait, cancel := context.WithDeadline(ctx, until)
 	defer cancel()
@@ -96,9 +97,10 @@ func (s *Service) tryReserve(ctx context.Context, p *Provider, c *Call, most *Mo
 	r := reservation{id: postgres.NewID(), most: most}
 	s.setLive(r.id, true)
 	now := s.now()
+	job, attempt := work.JobOf(ctx)
 	// A reservation whose answer was lost would count until its lease ends, so it is not cancelled half-way.
 	made, err := s.calls.Exec(context.WithoutCancel(ctx), "reserve", pgx.NamedArgs{
-		"call": r.id, "provider": p.ID, "most": most, "month": s.month(), "now": now, "lease": now.Add(leaseTime),
+		"call": r.id, "provider": p.ID, "most": most, "month": s.month(), "now": now, "lease": now.Add(leaseTime), "job": job, "attempt": attempt,
 		"feature": c.Feature, "evaluation": c.Evaluation, "user": c.User, "key_name": c.KeyName, "model": c.Request.Model,
 	})
 	if err == nil && made == 0 {
@@ -125,15 +127,20 @@ func (s *Service) setLive(call uuid.UUID, live bool) {
 
 // nextTry returns when to ask for a place again, or an error if waiting does not help.
 func (s *Service) nextTry(ctx context.Context, p *Provider, most *Money) (time.Time, error) {
+	job, attempt := work.JobOf(ctx)
 	why, err := postgres.One[struct {
 		PausedUntil, NextCallAt *time.Time
 		MonthlyBudgetNanousd    *Money
 		AllowUnpriced           bool
 		SpentNanousd            Money
 		ReservedNanousd         Money
-	}](ctx, s.calls, "why not", pgx.NamedArgs{"provider": p.ID, "month": s.month()})
+		Replaced                bool
+	}](ctx, s.calls, "why not", pgx.NamedArgs{"provider": p.ID, "month": s.month(), "job": job, "attempt": attempt})
 	if err != nil {
 		return time.Time{}, err
+	}
+	if why.Replaced {
+		return time.Time{}, work.ErrNotMine
 	}
 	if budget := why.MonthlyBudgetNanousd; budget != nil {
 		switch {

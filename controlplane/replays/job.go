@@ -66,8 +66,9 @@ type try struct {
 // run does the job of a replay.
 func (s *Service) run(ctx context.Context, args jobArgs, last bool) error {
 	t := &try{Service: s, id: uuid.New(), connections: map[string]*providers.Connection{}, halted: make(chan struct{})}
-	begun, err := s.db.Exec(ctx, "begin replay", pgx.NamedArgs{"id": args.ReplayID, "try": t.id, "now": s.now()})
-	if err != nil || begun == 0 { // it ended, or was deleted
+	job, _ := work.JobOf(ctx)
+	begun, err := s.db.Exec(ctx, "begin replay", pgx.NamedArgs{"id": args.ReplayID, "try": t.id, "job": job, "now": s.now()})
+	if err != nil || begun == 0 { // it ended, was deleted, or has another job
 		return err
 	}
 	return work.Attempt(ctx, "replay", last, func(ctx context.Context) error { return t.do(ctx, args.ReplayID) },

@@ -57,7 +57,7 @@ WHERE id = @id AND (status IN ('queued', 'running') OR (status <> 'failed' AND v
 
 -- name: begin replay
 UPDATE replays SET status = CASE WHEN status = 'queued' THEN 'running' ELSE status END, try = @try, started_at = coalesce(started_at, @now)
-WHERE id = @id AND (status IN ('queued', 'running') OR (status <> 'failed' AND verdict IS NULL))
+WHERE id = @id AND (status IN ('queued', 'running') OR (status <> 'failed' AND verdict IS NULL)) AND coalesce(job_id = @job, true)
 
 -- name: get replay of job
 SELECT project_id FROM replays WHERE id = @id AND try = @try

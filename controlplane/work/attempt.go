@@ -11,6 +11,27 @@ import (
 // fencing token, so that they change nothing then.
 var ErrNotMine = errors.New("the work belongs to another attempt")
 
+// place is what a job has while it is worked on.
+type place struct {
+	job     *int64
+	attempt *int
+	leaving chan struct{}
+}
+
+type placeKey struct{}
+
+func placeOf(ctx context.Context) place {
+	p, _ := ctx.Value(placeKey{}).(place) // the zero value outside of a job
+	return p
+}
+
+// JobOf returns the job that the context is of, and which attempt at it, nil outside of a job. It is the fencing token of all that costs
+// money, and that begins work: another process that takes the job over has a higher attempt.
+func JobOf(ctx context.Context) (id *int64, attempt *int) {
+	p := placeOf(ctx)
+	return p.job, p.attempt
+}
+
 // Attempt does the work of a job, and decides by its error what becomes of the job. An attempt that was replaced has nothing more to do. One
 // whose context ended, and one that did not fail, comes again. When the last one fails, fail ends the work for good; what names the work.
 func Attempt(ctx context.Context, what string, last bool, do func(context.Context) error, fail func(context.Context, *problem.Error) error) error {

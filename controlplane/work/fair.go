@@ -9,6 +9,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 	"github.com/riverqueue/river"
+	"github.com/riverqueue/river/rivertype"
 
 	"github.com/looptrace/looptrace/internal/postgres"
 )
@@ -22,19 +23,17 @@ const (
 	turn = 3 * time.Second
 )
 
-// leavingKey is that of the channel of [Leaving] in a context.
-type leavingKey struct{}
-
 // Leaving is closed when another project waits for the place of the job. A job that can stop between two steps stores what it has and returns
 // an [AgainError]; it comes again in its turn.
 func Leaving(ctx context.Context) <-chan struct{} {
-	leaving, _ := ctx.Value(leavingKey{}).(chan struct{}) // nil, which never closes, outside of a job
-	return leaving
+	return placeOf(ctx).leaving // nil, which never closes, outside of a job
 }
 
 // Stay returns a context for a step that must not be left half-way, such as one that has paid for a part: a job that leaves would do it again.
 func Stay(ctx context.Context) context.Context {
-	return context.WithValue(ctx, leavingKey{}, (chan struct{})(nil))
+	stays := placeOf(ctx)
+	stays.leaving = nil
+	return context.WithValue(ctx, placeKey{}, stays)
 }
 
 // MustLeave reports whether the job should give its place to another project.
@@ -51,14 +50,14 @@ func MustLeave(ctx context.Context) bool {
 var ErrLeaves = &AgainError{After: time.Second}
 
 // enter adds a job to those that this process works on.
-func (q *Queue) enter(ctx context.Context, job int64) (context.Context, func()) {
+func (q *Queue) enter(ctx context.Context, job *rivertype.JobRow) (context.Context, func()) {
 	leaving := make(chan struct{})
 	q.mu.Lock()
-	q.leaving[job] = leaving
+	q.leaving[job.ID] = leaving
 	q.mu.Unlock()
-	return context.WithValue(ctx, leavingKey{}, leaving), func() {
+	return context.WithValue(ctx, placeKey{}, place{&job.ID, &job.Attempt, leaving}), func() {
 		q.mu.Lock()
-		delete(q.leaving, job)
+		delete(q.leaving, job.ID)
 		q.mu.Unlock()
 	}
 }

@@ -133,7 +133,7 @@ type worker[T river.JobArgs] struct {
 func (w *worker[T]) Timeout(*river.Job[T]) time.Duration { return -1 }
 
 func (w *worker[T]) Work(ctx context.Context, job *river.Job[T]) error {
-	ctx, left := w.queue.enter(ctx, job.ID)
+	ctx, left := w.queue.enter(ctx, job.JobRow)
 	defer left()
 	err := w.work(ctx, job.Args, job.Attempt >= job.MaxAttempts)
 	if err != nil && errors.Is(context.Cause(ctx), errGivenUp) {
