@@ -99,7 +99,7 @@ func TestReplayGoesOnInAnotherProcess(t *testing.T) {
 	waiting := apitest.Must[contract.Replay](t, l.Do(t, http.MethodGet, "/v1/replays/"+started.Id.String(), nil, l.as), http.StatusOK)
 	assert.EqualValues(t, "running", waiting.Status)
 	assert.Nil(t, waiting.Verdict)
-	second := l.Beside(t)
+	second := l.Beside(t, l.DB)
 	second.Work(t)
 	ended := replayed(t, l.Env, l.as, started.Id)
 	l.wantWhole(t, &ended)
@@ -126,7 +126,7 @@ func TestReplaysOfTwoProcesses(t *testing.T) {
 	}})
 	connection := l.Connect(t, l.as, l.project, "openai", server, `,"max_concurrency":4`).Id
 	stop := l.Work(t)
-	second := l.Beside(t)
+	second := l.Beside(t, l.DB)
 	second.Work(t)
 	var started []contract.Replay
 	for i := range 3 {
@@ -162,7 +162,7 @@ func TestVerdictIsOneOfBytes(t *testing.T) {
 
 	l.Exec(t, `UPDATE replay_attempts SET started_at = started_at - number * interval '1 minute', finished_at = finished_at - number * interval '1 minute'`)
 	l.Exec(t, `UPDATE replays SET verdict = NULL, cost = NULL, started_at = started_at - interval '1 hour'`)
-	second := l.Beside(t)
+	second := l.Beside(t, l.DB)
 	second.Work(t)
 	require.NoError(t, second.Queue.Requeue(t.Context()))
 	again := replayed(t, l.Env, l.as, ended.Id)

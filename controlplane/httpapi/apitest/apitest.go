@@ -99,8 +99,10 @@ type Env struct {
 	Queue       *work.Queue
 	Providers   *providers.Service
 	recorder    *recording.Recorder
-	// Beside makes another process on the same engines, with a clock of its own.
-	Beside func(*testing.T) *Env
+	// ClickHouse is the address of the store, where it has one.
+	ClickHouse string
+	// Beside makes another process on the same engines, with a connection to PostgreSQL and a clock of its own.
+	Beside func(*testing.T, *pgxpool.Pool) *Env
 }
 
 // Buffer keeps what is written, and can be read meanwhile.

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5/pgxpool"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	"go.opentelemetry.io/collector/component/componenttest"
@@ -98,7 +99,8 @@ func NewReplayEnv(t *testing.T) (e *Env, session string, project contract.Projec
 	require.NoError(t, err)
 	t.Cleanup(func() { assert.NoError(t, conn.Close()) })
 	e = newRecording(t, db, conn, httpapi.RateLimits{}, server.URL)
-	e.Beside = func(t *testing.T) *Env {
+	e.ClickHouse = address
+	e.Beside = func(t *testing.T, db *pgxpool.Pool) *Env {
 		t.Helper()
 		return newRecording(t, db, conn, httpapi.RateLimits{}, server.URL)
 	}
