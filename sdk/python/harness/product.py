@@ -24,7 +24,7 @@ T = TypeVar("T")
 _READY_SECONDS = 120
 _SCOPES = [
     "ingest:write", "runs:read", "runs:write", "prompts:read", "prompts:write", "datasets:read", "datasets:write",
-    "evals:read", "evals:write",
+    "evals:read", "evals:write", "replays:read",
 ]  # fmt: skip
 _WEB, _API, _HEALTH = 7090, 7081, 7082
 # Below those for outgoing connections.

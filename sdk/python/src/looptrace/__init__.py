@@ -29,6 +29,7 @@ from ._prompt_cache import prompt, prompt_async
 from ._scores import ScoreError, score_run
 from ._spans import Span, SpanScope, current_run_id, run_url, score, span
 from ._version import __version__
+from ._work import Work, WorkError, WorkFailure, WorkNotFound, WorkProgress, WorkWait, work
 
 __all__ = [
     "CaseFailure",
@@ -59,6 +60,12 @@ __all__ = [
     "Span",
     "SpanScope",
     "TaskError",
+    "Work",
+    "WorkError",
+    "WorkFailure",
+    "WorkNotFound",
+    "WorkProgress",
+    "WorkWait",
     "__version__",
     "agent",
     "current_run_id",
@@ -84,5 +91,6 @@ __all__ = [
     "task",
     "tool",
     "user",
+    "work",
     "workflow",
 ]
