@@ -80,6 +80,8 @@ func TestAuthorize(t *testing.T) {
 	require.NoError(t, err)
 	_, err = policy.Authorize(&Principal{}, "create", Target{})
 	require.True(t, problem.Is(err, problem.Forbidden))
+	_, err = policy.Authorize(&Principal{Key: &Key{}, Projects: p.Projects[:1]}, "write", Target{})
+	require.ErrorContains(t, err, "This key lacks the scope runs:write.", "not the first one of the operation")
 	_, err = policy.Authorize(&Principal{}, "read", Target{})
 	require.True(t, problem.Is(err, problem.Forbidden))
 	_, err = policy.Authorize(p, "unknown", Target{Project: other})

@@ -169,7 +169,11 @@ func (p *Principal) Everywhere(scopes ...string) (Grant, error) {
 		}
 	}
 	if len(g.ids) == 0 && len(scopes) > 0 {
-		return Grant{}, p.lacking(scopes[0])
+		lacking := scopes[0]
+		if len(p.Projects) > 0 {
+			lacking = p.Projects[0].lacks(scopes)
+		}
+		return Grant{}, p.lacking(lacking)
 	}
 	return g, nil
 }
