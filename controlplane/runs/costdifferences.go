@@ -27,7 +27,7 @@ const maxCostDifferences = 200
 // the largest difference first.
 func (s *Service) CostDifferences(ctx context.Context, projects access.Projects, since time.Time) ([]CostDifference, error) {
 	w := inProjects()
-	w.hours(since, time.Now().Add(time.Hour))
+	w.hours(since, s.now().Add(time.Hour))
 	w.add("cost_source = ? AND attributes_json[?] != ''", runmodel.CostSent, runmodel.KeyComputedCostUSD)
 	var differences []CostDifference
 	args := append([]any{runmodel.KeyComputedCostUSD}, w.args...)

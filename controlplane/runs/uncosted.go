@@ -23,7 +23,7 @@ const maxUncostedModels = 1000
 // first. It ignores costs that were computed later: the caller decides whether a model has a price by now.
 func (s *Service) UncostedModels(ctx context.Context, projects access.Projects, since time.Time) ([]UncostedModel, error) {
 	w := inProjects()
-	w.hours(since, time.Now().Add(time.Hour))
+	w.hours(since, s.now().Add(time.Hour))
 	w.add("(input_tokens IS NOT NULL OR output_tokens IS NOT NULL)")
 	w.add("cost_usd IS NULL AND other_tokens IS NULL") // no price would give a call a cost that is not itemised
 	var models []UncostedModel

@@ -1,0 +1,25 @@
+SELECT {runColumns} FROM runs FINAL WHERE project_id = '11111111-1111-4111-8111-111111111111'
+	AND start_time >= fromUnixTimestamp64Nano(?)
+	AND toStartOfHour(start_time) >= toStartOfHour(fromUnixTimestamp64Nano(?, 'UTC'))
+	AND start_time < fromUnixTimestamp64Nano(?)
+	AND toStartOfHour(start_time) <= toStartOfHour(fromUnixTimestamp64Nano(?, 'UTC'))
+	AND genai
+	AND source = ?
+	AND agent_name = ?
+	AND fingerprint IN (?) ORDER BY start_time DESC, run_id DESC LIMIT ? BY fingerprint SETTINGS max_result_bytes = 16777216;
+-- arguments: [1772886600000000000 1772886600000000000 1772973000000000000 1772972999999999999 user a [f g] 3]
+SELECT project_id, run_id, span_id, version, parent_span_id, start_time, end_time, is_run, from_log,
+	substring(name, 1, 200) AS name, kind, operation, status, substring(error_type, 1, 200) AS error_type,
+	substring(request_model, 1, 200) AS request_model, substring(response_model, 1, 200) AS response_model,
+	substring(tool_name, 1, 200) AS tool_name, substring(agent_name, 1, 200) AS agent_name,
+	tool_call_id, scope_name, counting, response_hash, input_tokens, output_tokens, other_tokens, substring(error_message, 1, 200) AS error_message FROM spans WHERE project_id = '11111111-1111-4111-8111-111111111111'
+	AND start_time >= fromUnixTimestamp64Nano(?)
+	AND toStartOfHour(start_time) >= toStartOfHour(fromUnixTimestamp64Nano(?, 'UTC'))
+	AND start_time < fromUnixTimestamp64Nano(?)
+	AND toStartOfHour(start_time) <= toStartOfHour(fromUnixTimestamp64Nano(?, 'UTC'))
+	AND run_id IN (?);
+-- arguments: [1772971200000000000 1772971200000000000 1772974800000000000 1772974799999999999 [22222222-2222-4222-8222-222222222222]]
+SELECT project_id, run_id, min(first_start) AS first_start, max(last_start) AS last_start, max(deleted_at) AS deleted_at
+		FROM run_bounds WHERE project_id = '11111111-1111-4111-8111-111111111111'
+	AND run_id IN (?) GROUP BY project_id, run_id;
+-- arguments: [[22222222-2222-4222-8222-222222222222]]

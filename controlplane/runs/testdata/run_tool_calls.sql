@@ -1,0 +1,11 @@
+SELECT project_id, run_id, min(first_start) AS first_start, max(last_start) AS last_start, max(deleted_at) AS deleted_at
+		FROM run_bounds WHERE project_id = '11111111-1111-4111-8111-111111111111'
+	AND run_id IN (?) GROUP BY project_id, run_id;
+-- arguments: [[22222222-2222-4222-8222-222222222222]]
+SELECT project_id, run_id, end_time, name, status, error_type, error_message, tool_name, tool_arguments, tool_result, inputs, outputs, output_message_ids, span_id, version, parent_span_id, start_time, is_run, from_log, kind, operation, counting, response_hash, input_tokens, output_tokens, cache_read_tokens, cache_write_tokens, reasoning_tokens, other_tokens, end_time, status, error_type, scope_name, request_model, tool_call_id FROM spans WHERE project_id = '11111111-1111-4111-8111-111111111111'
+	AND start_time >= fromUnixTimestamp64Nano(?)
+	AND toStartOfHour(start_time) >= toStartOfHour(fromUnixTimestamp64Nano(?, 'UTC'))
+	AND start_time < fromUnixTimestamp64Nano(?)
+	AND toStartOfHour(start_time) <= toStartOfHour(fromUnixTimestamp64Nano(?, 'UTC'))
+	AND run_id IN (?);
+-- arguments: [1772967600000000000 1772967600000000000 1772974800000000000 1772974799999999999 [22222222-2222-4222-8222-222222222222]]

@@ -1,0 +1,6 @@
+SELECT project_id, hour, run_id, content_id, kind, shared_ids, shared_tails, c.frame AS frame, c.texts AS texts FROM contents AS c WHERE project_id = '11111111-1111-4111-8111-111111111111'
+	AND hour BETWEEN fromUnixTimestamp(?)
+	AND fromUnixTimestamp(?)
+	AND run_id IN (?)
+	AND (content_id IN (?) OR notEmpty(shared_ids));
+-- arguments: [1772967600 1772971200 [22222222-2222-4222-8222-222222222222] [5 6]]

@@ -1,0 +1,43 @@
+SELECT toInt64OrZero(right(partition_id, 8)) AS day, max(modification_time) AS written, hex(sipHash128(arraySort(groupArray(path)))) AS state
+		FROM system.parts WHERE database = currentDatabase()
+	AND table = ?
+	AND active
+		GROUP BY day HAVING day >= ?
+	AND day < ? ORDER BY day;
+-- arguments: [runs 20260306 20260308]
+SELECT slot, other, []::Array(String) AS belongs, sums.* EXCEPT (slot, key, other) FROM (
+			SELECT intDiv(toUnixTimestamp64Nano(start_time), 1000000000 * ?) * ? AS slot, '' AS key, false AS other, count() AS runs, countIf(fingerprint != '') AS errors, countIf(status != 'running') AS ended,
+	hex(quantileTDigestStateIf((toUnixTimestamp64Nano(end_time) - toUnixTimestamp64Nano(start_time)) / 1e6, toUnixTimestamp64Nano(end_time) != 0)) AS durations,
+	sum(input_tokens) AS input, sum(output_tokens) AS output, sum(cache_read_tokens) AS cache_read,
+	sum(cache_write_tokens) AS cache_write, sum(reasoning_tokens) AS reasoning, sum(other_tokens) AS other_sum, sum(cost_usd) AS cost,
+	countIf(input_tokens IS NULL
+	AND output_tokens IS NULL
+	AND other_tokens IS NULL) AS no_usage, countIf(cost_usd IS NULL) AS no_cost
+			FROM runs FINAL WHERE project_id = '11111111-1111-4111-8111-111111111111'
+	AND start_time >= fromUnixTimestamp64Nano(?)
+	AND toStartOfHour(start_time) >= toStartOfHour(fromUnixTimestamp64Nano(?, 'UTC'))
+	AND start_time < fromUnixTimestamp64Nano(?)
+	AND toStartOfHour(start_time) <= toStartOfHour(fromUnixTimestamp64Nano(?, 'UTC'))
+	AND genai
+	AND source = ? GROUP BY slot, key, other
+		) AS sums;
+-- arguments: [10800 10800 1772755200000000000 1772755200000000000 1772928000000000000 1772927999999999999 user]
+SELECT slot, other, []::Array(String) AS belongs, sums.* EXCEPT (slot, key, other) FROM (
+			SELECT intDiv(toUnixTimestamp64Nano(start_time), 1000000000 * ?) * ? AS slot, '' AS key, false AS other, count() AS runs, countIf(fingerprint != '') AS errors, countIf(status != 'running') AS ended,
+	hex(quantileTDigestStateIf((toUnixTimestamp64Nano(end_time) - toUnixTimestamp64Nano(start_time)) / 1e6, toUnixTimestamp64Nano(end_time) != 0)) AS durations,
+	sum(input_tokens) AS input, sum(output_tokens) AS output, sum(cache_read_tokens) AS cache_read,
+	sum(cache_write_tokens) AS cache_write, sum(reasoning_tokens) AS reasoning, sum(other_tokens) AS other_sum, sum(cost_usd) AS cost,
+	countIf(input_tokens IS NULL
+	AND output_tokens IS NULL
+	AND other_tokens IS NULL) AS no_usage, countIf(cost_usd IS NULL) AS no_cost
+			FROM runs FINAL WHERE project_id = '11111111-1111-4111-8111-111111111111'
+	AND start_time >= fromUnixTimestamp64Nano(?)
+	AND toStartOfHour(start_time) >= toStartOfHour(fromUnixTimestamp64Nano(?, 'UTC'))
+	AND start_time < fromUnixTimestamp64Nano(?)
+	AND toStartOfHour(start_time) <= toStartOfHour(fromUnixTimestamp64Nano(?, 'UTC'))
+	AND genai
+	AND source = ?
+	AND (start_time < fromUnixTimestamp64Nano(?) OR start_time >= fromUnixTimestamp64Nano(?))
+	AND (toStartOfHour(start_time) < fromUnixTimestamp64Nano(?) OR toStartOfHour(start_time) >= fromUnixTimestamp64Nano(?)) GROUP BY slot, key, other
+		) AS sums;
+-- arguments: [10800 10800 1772713800000000000 1772713800000000000 1772973000000000000 1772972999999999999 user 1772755200000000000 1772928000000000000 1772755200000000000 1772928000000000000]
