@@ -46,7 +46,7 @@ This reads it back (scope runs:read). The answer is 200 within seconds:
 
 - [API](%[1]s/v1/docs): the REST API; [OpenAPI](%[1]s/v1/openapi.json)
 - %[1]s/mcp: the same for agents, over the Model Context Protocol (streamable HTTP, the key as bearer). Tools: runs.failures,
-  runs.search, runs.read, runs.diff, replay.edit, replay.diff. Use %[1]s/mcp?tool_names=underscore for clients that do not accept dots in names.
+  runs.search, runs.read, runs.diff, replay.edit, replay.diff, work.list. Use %[1]s/mcp?tool_names=underscore for clients that do not accept dots in names.
 - GET %[1]s/v1/agent/instrument-guide?project_id=…&framework=…: this page as JSON, one recipe at a time
 
 ## Recipes

@@ -55,7 +55,7 @@ type comparedRuns struct {
 	NextPage string   `json:"next_page"`
 }
 
-// TestMCPFindsTheCause finds with the six tools, within 8,000 tokens, why the runs of one worker fail: its tool tells amounts in another unit.
+// TestMCPFindsTheCause finds with six tools, within 8,000 tokens, why the runs of one worker fail: its tool tells amounts in another unit.
 func TestMCPFindsTheCause(t *testing.T) {
 	t.Parallel()
 	m := newMCPReplays(t, agent.AnswerTenant)

@@ -36,6 +36,7 @@ type Config struct {
 	Failures Failures
 	Prompts  Prompts
 	Replays  Replays
+	Work     Work
 	// FenceKey is the secret key that determines the marks around recorded text.
 	FenceKey []byte
 	Log      *slog.Logger
@@ -107,7 +108,7 @@ func New(c Config) (http.Handler, error) {
 // newServer creates a server. name maps the canonical names of tools to the names that clients see.
 func newServer(c Config, name func(string) string) (*mcp.Server, error) {
 	text := instructions
-	for _, tool := range []string{searchTool, failuresTool, readTool, compareTool, replayTool, diffTool} {
+	for _, tool := range []string{searchTool, failuresTool, readTool, compareTool, replayTool, diffTool, workTool} {
 		text = strings.ReplaceAll(text, "`"+tool+"`", "`"+name(tool)+"`")
 	}
 	server := mcp.NewServer(
@@ -128,6 +129,7 @@ func newServer(c Config, name func(string) string) (*mcp.Server, error) {
 		{compareTool, t.addCompare},
 		{replayTool, t.addReplay},
 		{diffTool, t.addReplayDiff},
+		{workTool, t.addWork},
 	} {
 		if err := tool.add(server); err != nil {
 			return nil, fmt.Errorf("add tool %s: %w", tool.name, err)

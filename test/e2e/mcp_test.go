@@ -105,9 +105,9 @@ func TestMCPClients(t *testing.T) {
 			require.NoError(t, json.Unmarshal(programs.Output(t, client), &answers))
 			require.Len(t, answers, len(transports))
 			for i, answer := range answers {
-				tools := []string{"replay.diff", "replay.edit", "runs.diff", "runs.failures", "runs.read", "runs.search"}
+				tools := []string{"replay.diff", "replay.edit", "runs.diff", "runs.failures", "runs.read", "runs.search", "work.list"}
 				if i%2 == 1 {
-					tools = []string{"replay_diff", "replay_edit", "runs_diff", "runs_failures", "runs_read", "runs_search"}
+					tools = []string{"replay_diff", "replay_edit", "runs_diff", "runs_failures", "runs_read", "runs_search", "work_list"}
 				}
 				assert.Equal(t, tools, answer.Tools)
 				assert.Contains(t, answer.Instructions, "`"+tools[0]+"`")

@@ -254,7 +254,7 @@ func newRecording(t *testing.T, db *pgxpool.Pool, conn driver.Conn, limits httpa
 	require.NoError(t, err)
 	e.Rules = rules.New(db, e.Queue, reader, e.Evaluations, filters, e.Clock.Now, log)
 	grouped := failures.New(reader, db, e.Clock.Now)
-	tools, err := mcpserver.New(mcpserver.Config{Runs: reader, Failures: grouped, Prompts: registry, Replays: e.Replays, FenceKey: fenceKey, Log: log})
+	tools, err := mcpserver.New(mcpserver.Config{Runs: reader, Failures: grouped, Prompts: registry, Replays: e.Replays, Work: e.Queue, FenceKey: fenceKey, Log: log})
 	require.NoError(t, err)
 	e.API, err = httpapi.New(httpapi.Services{
 		Identity: identities, Idempotency: answers, Organizations: organizations.New(db, e.Clock.Now), Projects: e.Projects,

@@ -1683,7 +1683,7 @@ export interface paths {
         /**
          * Call a tool over the Model Context Protocol
          * @description Streamable HTTP without sessions: one JSON-RPC 2.0 message per request, at most 64 KiB, answered in JSON. The tools
-         *     `runs.search`, `runs.failures`, `runs.read` and `runs.diff` need scope `runs:read`, `replay.edit` needs `replays:write`, and `replay.diff` needs `replays:read`. Requests from pages of other origins are refused, even with a key.
+         *     `runs.search`, `runs.failures`, `runs.read` and `runs.diff` need scope `runs:read`, `replay.edit` needs `replays:write`, `replay.diff` needs `replays:read`, and `work.list` needs `datasets:read`, `evals:read` and `replays:read`. Requests from pages of other origins are refused, even with a key.
          *     docs/mcp.md describes the tools and how clients connect.
          *
          *     Requires an API key or a session, with any scope or role.

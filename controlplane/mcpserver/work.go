@@ -1,0 +1,156 @@
+package mcpserver
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/google/jsonschema-go/jsonschema"
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/looptrace/looptrace/controlplane/access"
+	"github.com/looptrace/looptrace/controlplane/agentview"
+	"github.com/looptrace/looptrace/controlplane/work"
+	"github.com/looptrace/looptrace/internal/postgres"
+)
+
+const workTool = "work.list"
+
+// Work lists what takes longer than a request.
+type Work interface {
+	List(ctx context.Context, grant access.Grant, filter work.Filter, page postgres.Page) ([]work.Listed, bool, error)
+}
+
+const (
+	// workPage is how much work a result has, and maxWorkOffset how much can be skipped.
+	workPage      = 20
+	maxWorkOffset = 10_000
+)
+
+type workInput struct {
+	ProjectID string `json:"project_id,omitempty"`
+	State     string `json:"state,omitempty"`
+	Kind      string `json:"kind,omitempty"`
+	Offset    int    `json:"offset,omitempty"`
+	budget
+}
+
+func (in workInput) project() string { return in.ProjectID }
+
+type workOutput struct {
+	Notice      string      `json:"notice"`
+	TokenBudget int         `json:"token_budget"`
+	TokensUsed  int         `json:"tokens_used"`
+	Work        []shownWork `json:"work"`
+	Next        []string    `json:"next"`
+	NextPage    string      `json:"next_page,omitempty"`
+}
+
+type shownWork struct {
+	ID        string `json:"id"`
+	Kind      string `json:"kind"`
+	ProjectID string `json:"project_id"`
+	Status    string `json:"status"`
+	// Done of Total Unit are done. Total is absent until it is known.
+	Done      int64      `json:"done"`
+	Total     *int64     `json:"total,omitempty"`
+	Unit      string     `json:"unit"`
+	Waits     *shownWait `json:"waits,omitempty"`
+	CreatedAt string     `json:"created_at"`
+	ErrorCode string     `json:"error_code,omitempty"`
+	// Recorded has the name and the error between marks.
+	Recorded string `json:"recorded,omitempty"`
+}
+
+// shownWait is why work does not run now.
+type shownWait struct {
+	For   string `json:"for"`
+	Until string `json:"until,omitempty"`
+	// Running of the project have a place, and Ahead of it wait for one.
+	Running int `json:"running,omitempty"`
+	Ahead   int `json:"ahead,omitempty"`
+}
+
+func (t *tools) addWork(server *mcp.Server) error {
+	input, err := inputSchema[workInput](map[string]func(*jsonschema.Schema){
+		"project_id": pattern(uuidPattern),
+		"state":      func(s *jsonschema.Schema) { s.Enum, s.Default = []any{"open", "ended"}, []byte(`"open"`) },
+		"kind": func(s *jsonschema.Schema) {
+			s.Enum = []any{"import", "near_duplicate_check", "comparison", "eval_run", "replay"}
+		},
+		"offset": func(s *jsonschema.Schema) { s.Minimum, s.Maximum = new(0.0), new(float64(maxWorkOffset)) },
+	})
+	if err != nil {
+		return err
+	}
+	return addTool[workInput, workOutput](t, server, "listWork", mcp.Tool{
+		Name: workTool, Title: "List background work",
+		Description: "Lists replays, comparisons, eval-runs and imports, the newest first: how far each is, and what it waits for: turn (a place; " +
+			"ahead is older work), retry (after a try that failed) or later (until).",
+	}, input, t.listWork)
+}
+
+// listWork returns a page of work. What the budget has no room for is on the next page.
+func (t *tools) listWork(ctx context.Context, grant access.Grant, in workInput) ([]byte, error) {
+	asked := in
+	in.setDefaults()
+	if in.State == "" {
+		in.State = "open"
+	}
+	found, more, err := t.Work.List(ctx, grant, work.Filter{State: in.State, Kind: in.Kind}, postgres.Page{Limit: workPage, Offset: in.Offset})
+	if err != nil {
+		return nil, err
+	}
+	shown := make([]shownWork, len(found))
+	for i := range found {
+		if shown[i], err = t.shownWork(&found[i], in.Encoding); err != nil {
+			return nil, err
+		}
+	}
+	for n := len(shown); ; {
+		out := workOutput{Notice: agentview.Notice, TokenBudget: in.TokenBudget, Work: shown[:n], Next: []string{}}
+		for i := range found[:n] {
+			if found[i].Kind == "replay" {
+				out.Next = append(out.Next, t.call(diffTool, diffCall{ReplayID: shown[i].ID, WaitSeconds: defaultWait}))
+				break
+			}
+		}
+		if next := in.Offset + n; (more || n < len(shown)) && next <= maxWorkOffset {
+			asked.Offset = next
+			out.NextPage = t.call(workTool, asked)
+		}
+		body, err := encodeCounted(&out, &out.TokensUsed, in.Encoding)
+		if err != nil || out.TokensUsed <= in.TokenBudget {
+			return body, err
+		}
+		if n <= 1 {
+			return nil, remedyError("token_budget is too small. Call again with a larger one.")
+		}
+		n = max(1, min(n-1, n*in.TokenBudget/out.TokensUsed))
+	}
+}
+
+func (t *tools) shownWork(w *work.Listed, encoding string) (shownWork, error) {
+	shown := shownWork{
+		ID: w.ID.String(), Kind: w.Kind, ProjectID: w.ProjectID.String(), Status: w.Status, Done: w.Done, Total: w.Total, Unit: w.Unit,
+		CreatedAt: w.CreatedAt.UTC().Format(time.RFC3339),
+	}
+	if w.WaitsFor != nil {
+		shown.Waits = &shownWait{For: *w.WaitsFor, Running: w.Running, Ahead: w.Ahead}
+		if w.WaitsUntil != nil {
+			shown.Waits.Until = w.WaitsUntil.UTC().Format(time.RFC3339)
+		}
+	}
+	texts := []agentview.Text{{Name: "name", Text: w.Name}}
+	if w.ErrorCode != nil {
+		shown.ErrorCode = *w.ErrorCode
+	}
+	if w.ErrorDetail != nil {
+		texts = append(texts, agentview.Text{Name: "error", Text: *w.ErrorDetail})
+	}
+	var err error
+	if shown.Recorded, err = agentview.Recorded(w.ID, texts, errorTokens, agentview.Options{Encoding: encoding, Key: t.FenceKey}); err != nil {
+		return shown, fmt.Errorf("write what users named: %w", err)
+	}
+	return shown, nil
+}
