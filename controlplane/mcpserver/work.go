@@ -86,7 +86,7 @@ func (t *tools) addWork(server *mcp.Server) error {
 	return addTool[workInput, workOutput](t, server, "listWork", mcp.Tool{
 		Name: workTool, Title: "List background work",
 		Description: "Lists replays, comparisons, eval-runs and imports, the newest first: how far each is, and what it waits for: turn (a place; " +
-			"ahead is older work), retry (after a try that failed) or later (until).",
+			"ahead is older work), retry (after a try that failed), later or provider (until).",
 	}, input, t.listWork)
 }
 

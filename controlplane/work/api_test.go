@@ -74,6 +74,24 @@ func TestListWork(t *testing.T) {
 	assert.Equal(t, contract.WorkProgress{Unit: "outputs_and_votes", Done: 12, Total: new(int64(24))}, found[second.Id].Progress)
 	assert.Equal(t, &contract.WorkWait{For: "turn", Running: 1}, found[second.Id].Waits)
 
+	// What runs, and calls nothing because its provider takes no calls, says so.
+	e.Exec(t, "UPDATE provider_states SET paused_until = '2100-01-01T00:00:00Z' WHERE provider_id = $1", made.Id)
+	call := func(status string) {
+		e.Exec(t, `INSERT INTO provider_calls (id, project_id, provider_id, provider_name, feature, evaluation_id, model, status, started_at, lease_until)
+			VALUES (gen_random_uuid(), $1, $2, 'x', 'evaluation', $3, 'm', $4, now(), now())`, project.Id, made.Id, first.Id, status)
+	}
+	waits := func() *contract.WorkWait {
+		for _, one := range list("&kind=comparison") {
+			found[one.Id] = one
+		}
+		return found[first.Id].Waits
+	}
+	assert.Nil(t, waits(), "it has called no provider")
+	call("failed")
+	assert.Equal(t, &contract.WorkWait{For: "provider", Until: new(time.Date(2100, 1, 1, 0, 0, 0, 0, time.UTC))}, waits())
+	call("running")
+	assert.Nil(t, waits(), "a call is under way")
+
 	other := apitest.Cookie(e.AddMember(t, "other@example.com", "owner", uuid.Nil))
 	assert.Empty(t, apitest.Must[contract.WorkPage](t, e.Do(t, http.MethodGet, "/v1/work", nil, other), http.StatusOK).Data)
 }

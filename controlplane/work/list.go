@@ -34,7 +34,7 @@ type Listed struct {
 	AuthorEmail, AuthorKey *string
 	CreatedAt              time.Time
 	StartedAt, FinishedAt  *time.Time
-	// WaitsFor is turn, retry or later, nil if it runs or has ended. WaitsUntil is when it is tried again.
+	// WaitsFor is turn, retry, later or provider, nil if it runs or has ended. WaitsUntil is when it is tried again.
 	WaitsFor   *string
 	WaitsUntil *time.Time
 	// Running is how many jobs of the project have a place in the queue, and Ahead how many older ones wait for one.

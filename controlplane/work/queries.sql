@@ -111,12 +111,20 @@ SELECT p.kind, p.id, p.project_id, p.dataset_id, p.name, p.status, p.unit, p.don
 	CASE WHEN NOT p.open THEN NULL
 		WHEN j.state = 'pending' THEN 'turn'
 		WHEN j.state = 'retryable' THEN 'retry'
-		WHEN j.state IN ('scheduled', 'available') AND j.scheduled_at > now() THEN 'later' END AS waits_for,
-	CASE WHEN p.open AND (j.state = 'retryable' OR j.state IN ('scheduled', 'available') AND j.scheduled_at > now()) THEN j.scheduled_at END AS waits_until,
+		WHEN j.state IN ('scheduled', 'available') AND j.scheduled_at > now() THEN 'later'
+		WHEN paused.until IS NOT NULL THEN 'provider' END AS waits_for,
+	CASE WHEN p.open AND (j.state = 'retryable' OR j.state IN ('scheduled', 'available') AND j.scheduled_at > now()) THEN j.scheduled_at
+		WHEN p.open THEN paused.until END AS waits_until,
 	CASE WHEN p.open AND j.state = 'pending' THEN (
 		SELECT count(*) FROM river_job o WHERE o.queue = j.queue AND o.state = 'running' AND o.metadata ->> 'project_id' = p.project_id::text) ELSE 0 END AS running,
 	CASE WHEN p.open AND j.state = 'pending' THEN (
 		SELECT count(*) FROM river_job o WHERE o.queue = j.queue AND o.state = 'pending' AND o.metadata ->> 'project_id' = p.project_id::text
 			AND (o.scheduled_at, o.id) < (j.scheduled_at, j.id)) ELSE 0 END AS ahead
 FROM page p LEFT JOIN users u ON u.id = p.created_by LEFT JOIN river_job j ON j.id = p.job_id
+LEFT JOIN LATERAL ( -- the end of the pause of a provider that it has called, if it calls nothing now
+	SELECT min(s.paused_until) AS until
+	FROM provider_states s
+	WHERE j.state = 'running' AND s.paused_until > now()
+		AND EXISTS (SELECT FROM provider_calls c WHERE c.evaluation_id = p.id AND c.provider_id = s.provider_id)
+		AND NOT EXISTS (SELECT FROM provider_calls c WHERE c.evaluation_id = p.id AND c.status = 'running')) paused ON true
 ORDER BY p.created_at DESC, p.id DESC

@@ -2603,19 +2603,22 @@ func (e WorkProgressUnit) Valid() bool {
 
 // Defines values for WorkWaitFor.
 const (
-	Later WorkWaitFor = "later"
-	Retry WorkWaitFor = "retry"
-	Turn  WorkWaitFor = "turn"
+	WorkWaitForLater    WorkWaitFor = "later"
+	WorkWaitForProvider WorkWaitFor = "provider"
+	WorkWaitForRetry    WorkWaitFor = "retry"
+	WorkWaitForTurn     WorkWaitFor = "turn"
 )
 
 // Valid indicates whether the value is a known member of the WorkWaitFor enum.
 func (e WorkWaitFor) Valid() bool {
 	switch e {
-	case Later:
+	case WorkWaitForLater:
 		return true
-	case Retry:
+	case WorkWaitForProvider:
 		return true
-	case Turn:
+	case WorkWaitForRetry:
+		return true
+	case WorkWaitForTurn:
 		return true
 	default:
 		return false
@@ -9170,7 +9173,7 @@ type Work struct {
 	StartedAt *time.Time         `json:"started_at"`
 	Status    WorkStatus         `json:"status"`
 
-	// Waits Null if it runs or has ended.
+	// Waits Null if it waits for nothing, or has ended.
 	Waits *WorkWait `json:"waits"`
 }
 
@@ -9212,7 +9215,8 @@ type WorkWait struct {
 	Ahead int `json:"ahead"`
 
 	// For `turn`: a place of the server. `retry`: the time of the next try after one that failed. `later`: something that is not there yet,
-	// such as runs that are still stored, or the place that it left to another project.
+	// such as runs that are still stored, or the place that it left to another project. `provider`: it runs, and calls nothing until a
+	// provider that refused a call for its rate takes calls again.
 	For WorkWaitFor `json:"for"`
 
 	// Running How much work of the project has a place of this kind now.
@@ -9223,7 +9227,8 @@ type WorkWait struct {
 }
 
 // WorkWaitFor `turn`: a place of the server. `retry`: the time of the next try after one that failed. `later`: something that is not there yet,
-// such as runs that are still stored, or the place that it left to another project.
+// such as runs that are still stored, or the place that it left to another project. `provider`: it runs, and calls nothing until a
+// provider that refused a call for its rate takes calls again.
 type WorkWaitFor string
 
 // Workspace defines model for Workspace.

@@ -3756,7 +3756,7 @@ export interface paths {
         };
         /**
          * List the work of projects that takes long
-         * @description Imports, checks for near-duplicates, comparisons, eval-runs and replays, the newest first. Work that has not begun says what it waits for.
+         * @description Imports, checks for near-duplicates, comparisons, eval-runs and replays, the newest first. Work says what it waits for: its turn, or a provider that takes no calls now.
          *     Each is cancelled by the operation of its kind. Rules have no end, and are not listed. Eval-runs that receive results wait for
          *     their sender: they are running, and have no job.
          *
@@ -9884,10 +9884,11 @@ export interface components {
         WorkWait: {
             /**
              * @description `turn`: a place of the server. `retry`: the time of the next try after one that failed. `later`: something that is not there yet,
-             *     such as runs that are still stored, or the place that it left to another project.
+             *     such as runs that are still stored, or the place that it left to another project. `provider`: it runs, and calls nothing until a
+             *     provider that refused a call for its rate takes calls again.
              * @enum {string}
              */
-            for: "turn" | "retry" | "later";
+            for: "turn" | "retry" | "later" | "provider";
             /**
              * Format: date-time
              * @description When it is tried again. Null for a turn.
@@ -9918,7 +9919,7 @@ export interface components {
             /** @enum {string} */
             status: "uploading" | "queued" | "running" | "succeeded" | "failed" | "cancelled";
             progress: components["schemas"]["WorkProgress"];
-            /** @description Null if it runs or has ended. */
+            /** @description Null if it waits for nothing, or has ended. */
             waits: components["schemas"]["WorkWait"] | null;
             error: components["schemas"]["WorkFailure"] | null;
             created_by: components["schemas"]["Author"];

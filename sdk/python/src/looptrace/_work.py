@@ -63,10 +63,10 @@ class WorkProgress:
 
 @dataclass(frozen=True)
 class WorkWait:
-    """Why work does not run now."""
+    """Why work does not go on now."""
 
     # turn: a place of the server. retry: the time of the next try after one that failed. later: something that is not
-    # there yet, such as runs that are still stored.
+    # there yet, such as runs that are still stored. provider: it runs, and its provider takes no calls now.
     reason: str
     # When it is tried again. None for a turn.
     until: str | None

@@ -180,7 +180,7 @@ function Status({ row, now }: { row: Work; now: number }) {
         {row.waits?.until &&
           (Date.parse(row.waits.until) > now ? ` at ${formatTime(row.waits.until)}` : " now")}
       </Text>
-      {!row.waits && total !== null && (
+      {row.waits?.for !== "turn" && total !== null && (
         <Progress
           size="sm"
           value={total > 0 ? (100 * done) / total : 0}

@@ -8,6 +8,7 @@ describe("waitText", () => {
     expect(waitText({ ...turn, running: 1, ahead: 0 })).toBe("Waits for its turn: 1 of this project runs");
     expect(waitText({ ...turn, running: 0, ahead: 0 })).toBe("Waits for a place");
     expect(waitText({ ...turn, for: "retry" })).toContain("failed");
+    expect(waitText({ ...turn, for: "provider" })).toBe("The provider takes no calls now. Goes on");
   });
 });
 

@@ -43,11 +43,12 @@ export function progressText({ progress: { unit, done, total } }: Pick<Work, "pr
   return `${formatCount(done)} of ${formatCountOf(total, UNITS[unit])}`;
 }
 
-/** Why work does not run now. The time of the next try follows. */
+/** Why work does not go on now. The time of the next try follows. */
 export function waitText(waits: NonNullable<Work["waits"]>): string {
   const { running, ahead } = waits;
   if (waits.for === "retry") return "The last try failed. The next one is";
   if (waits.for === "later") return "Goes on";
+  if (waits.for === "provider") return "The provider takes no calls now. Goes on";
   const before = ahead > 0 ? `, after ${formatCount(ahead)} older` : "";
   return running > 0
     ? `Waits for its turn${before}: ${formatCount(running)} of this project ${running === 1 ? "runs" : "run"}`
