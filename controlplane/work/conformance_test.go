@@ -37,6 +37,7 @@ type subject struct {
 // kinds are all kinds of work that have an end. A new kind is added here, and nowhere else in the suite.
 var kinds = map[string]func(*testing.T, *lab) subject{
 	"import": func(t *testing.T, l *lab) subject {
+		t.Helper()
 		const rows = 20_000
 		dataset := l.CreateDataset(t, l.as, l.project, "faq")
 		var file strings.Builder
@@ -53,6 +54,7 @@ var kinds = map[string]func(*testing.T, *lab) subject{
 		}
 	},
 	"near-duplicates": func(t *testing.T, l *lab) subject {
+		t.Helper()
 		const items = 4000
 		texts := make([]string, items)
 		for i := range texts {
@@ -76,6 +78,7 @@ var kinds = map[string]func(*testing.T, *lab) subject{
 		}
 	},
 	"comparison": func(t *testing.T, l *lab) subject {
+		t.Helper()
 		const items = 20
 		dataset := l.CreateDatasetOf(t, l.as, l.project, "numbers", apitest.Questions(items)...)
 		started := l.Compare(t, l.as, apitest.ComparisonBody(l.project, dataset.Id, l.connection, ""))
@@ -91,6 +94,7 @@ var kinds = map[string]func(*testing.T, *lab) subject{
 		}
 	},
 	"eval-run": func(t *testing.T, l *lab) subject {
+		t.Helper()
 		const items, judges = 12, 2
 		dataset := l.CreateDatasetOf(t, l.as, l.project, "numbers", apitest.Questions(items)...)
 		body := fmt.Sprintf(`{"project_id":%q,"name":"judged","dataset_id":%q,"target":{"outputs":"reference"},"panels":[%s]}`,
@@ -108,6 +112,7 @@ var kinds = map[string]func(*testing.T, *lab) subject{
 		}
 	},
 	"replay": func(t *testing.T, l *lab) subject {
+		t.Helper()
 		const controls, treatments = 5, 4
 		run, td := apitest.AgentTrace(apitest.OrderAgent)
 		l.send(td)
@@ -137,6 +142,7 @@ var kinds = map[string]func(*testing.T, *lab) subject{
 		}
 	},
 	"rule": func(t *testing.T, l *lab) subject {
+		t.Helper()
 		const runs = 16
 		body := fmt.Sprintf(`{"project_id":%q,"name":"support is right","run_filter":"session_id=support","sample_rate":1,"max_cost_usd_per_day":5,"panels":[%s]}`,
 			l.project, apitest.PanelJSON("right", l.connection, apitest.BinaryScale, "judge-1"))
@@ -372,6 +378,7 @@ type fault struct {
 var faults = map[string]fault{
 	// The process is gone, with the calls that were under way.
 	"kill": {inMiddle: true, try: func(t *testing.T, l *lab, begin func() subject) {
+		t.Helper()
 		s := begin()
 		first := l.start(t, 0)
 		l.middle(t, &s, first)
@@ -386,6 +393,7 @@ var faults = map[string]fault{
 	}},
 	// The process cannot reach the database, and does not know yet that another one has its work.
 	"lost lease": {inMiddle: true, try: func(t *testing.T, l *lab, begin func() subject) {
+		t.Helper()
 		s := begin()
 		first := l.start(t, 0)
 		l.middle(t, &s, first)
@@ -401,6 +409,7 @@ var faults = map[string]fault{
 	}},
 	// The database does not answer for longer than a statement may take.
 	"frozen database": {inMiddle: true, try: func(t *testing.T, l *lab, begin func() subject) {
+		t.Helper()
 		s := begin()
 		p := l.start(t, 0)
 		l.middle(t, &s, p)
@@ -412,6 +421,7 @@ var faults = map[string]fault{
 		assert.Equal(t, s.calls, l.requests(), "no call is made twice")
 	}},
 	"slow database": {try: func(t *testing.T, l *lab, begin func() subject) {
+		t.Helper()
 		s := begin()
 		l.start(t, 20*time.Millisecond)
 		l.wantWhole(t, &s)
@@ -419,6 +429,7 @@ var faults = map[string]fault{
 	}},
 	// The job is there a second time while the first one is worked on.
 	"duplicate delivery": {inMiddle: true, try: func(t *testing.T, l *lab, begin func() subject) {
+		t.Helper()
 		s := begin()
 		p := l.start(t, 0)
 		l.middle(t, &s, p)
@@ -434,6 +445,7 @@ var faults = map[string]fault{
 		assert.LessOrEqual(t, l.requests(), s.calls+lost, "only calls under way are made again")
 	}},
 	"cancel": {inMiddle: true, try: func(t *testing.T, l *lab, begin func() subject) {
+		t.Helper()
 		s := begin()
 		p := l.start(t, 0)
 		l.middle(t, &s, p)
@@ -454,6 +466,7 @@ var faults = map[string]fault{
 	}},
 	// The budget of the connection allows a part of the calls.
 	"out of money": {ofModels: true, try: func(t *testing.T, l *lab, begin func() subject) {
+		t.Helper()
 		l.usage.Output = 2000
 		budget := 0.0201 * 5
 		patch := fmt.Sprintf(`{"monthly_budget_usd":%v}`, budget)
@@ -470,6 +483,7 @@ var faults = map[string]fault{
 		assert.NotContains(t, body, "tried several times")
 	}},
 	"throttled provider": {ofModels: true, try: func(t *testing.T, l *lab, begin func() subject) {
+		t.Helper()
 		const refused = 3
 		for range refused {
 			l.server.Next(provider.Reply{

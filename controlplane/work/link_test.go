@@ -97,12 +97,12 @@ func (l *link) keep(conns ...net.Conn) bool {
 }
 
 func (l *link) serve(client net.Conn) {
-	defer client.Close() //nolint:errcheck // cut may have closed it
+	defer client.Close()
 	server, err := net.Dial("tcp", l.target)
 	if err != nil {
 		return
 	}
-	defer server.Close() //nolint:errcheck // as above
+	defer server.Close()
 	if !l.keep(client, server) {
 		return
 	}
@@ -114,7 +114,7 @@ func (l *link) serve(client net.Conn) {
 
 // carry copies until one end is closed, and closes the other.
 func (l *link) carry(to, from net.Conn) {
-	defer to.Close() //nolint:errcheck // as above
+	defer to.Close()
 	buffer := make([]byte, 64<<10)
 	for {
 		n, err := from.Read(buffer)
