@@ -99,5 +99,6 @@ func (b *providerBench) replay(run, how string, controls, treatments, calls int,
 	fmt.Println(ended.Verdict.Sentence)
 	fmt.Printf("%d attempts made        took %.1f s, ideal %.1f s (%.2f)\n", attempts, took.Seconds(), ideal.Seconds(), took.Seconds()/ideal.Seconds())
 	fmt.Printf("control plane RSS      idle %d MB, peak %d MB, +%d MB\n", idle/1e6, peak/1e6, (peak-idle)/1e6)
+	time.Sleep(5 * time.Second) // the run of the last attempt is stored
 	b.reads(url, "", "/diff")
 }
