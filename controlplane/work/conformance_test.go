@@ -26,6 +26,8 @@ type subject struct {
 	job string
 	// calls is how many calls of models it makes if nothing goes wrong, 0 if it makes none.
 	calls int
+	// stored counts the answers of models that are stored, in SQL.
+	stored string
 	// path is where the work is read. POST path/_actions/stop, cancel unless it has another name, makes it stopped, cancelled.
 	path, stop, stopped string
 	// status returns that of the work, where it is not a member of what is at path.
@@ -83,7 +85,7 @@ var kinds = map[string]func(*testing.T, *lab) subject{
 		dataset := l.CreateDatasetOf(t, l.as, l.project, "numbers", apitest.Questions(items)...)
 		started := l.Compare(t, l.as, apitest.ComparisonBody(l.project, dataset.Id, l.connection, ""))
 		return subject{
-			job: "evaluation", calls: 2 * items, path: "/v1/comparisons/" + started.Id.String(),
+			job: "evaluation", calls: 2 * items, stored: "SELECT count(*) FROM evaluation_outputs", path: "/v1/comparisons/" + started.Id.String(),
 			whole: func(t *testing.T) {
 				t.Helper()
 				assert.Equal(t, 2*items, l.Count(t, "SELECT count(*) FROM evaluation_outputs WHERE evaluation_id = $1", started.Id))
@@ -101,7 +103,8 @@ var kinds = map[string]func(*testing.T, *lab) subject{
 			l.project, dataset.Id, apitest.PanelJSON("right", l.connection, apitest.BinaryScale, "judge-1", "judge-2"))
 		started := apitest.Must[contract.EvalRun](t, l.Do(t, http.MethodPost, "/v1/eval-runs", body, l.as), http.StatusCreated)
 		return subject{
-			job: "evaluation", calls: judges * (items + 1), path: "/v1/eval-runs/" + started.Id.String(), // with a canary each
+			job: "evaluation", calls: judges * (items + 1), stored: "SELECT count(*) FROM evaluation_votes", // with a canary each
+			path: "/v1/eval-runs/" + started.Id.String(),
 			whole: func(t *testing.T) {
 				t.Helper()
 				ended := apitest.Must[contract.EvalRun](t, l.Do(t, http.MethodGet, "/v1/eval-runs/"+started.Id.String(), nil, l.as), http.StatusOK)
@@ -122,6 +125,8 @@ var kinds = map[string]func(*testing.T, *lab) subject{
 		path := "/v1/replays/" + started.Id.String()
 		return subject{
 			job: "replay", calls: controls*len(apitest.OrderAgent) + treatments, path: path,
+			stored: `SELECT (SELECT count(*) FROM replay_steps WHERE content::json ->> 'source' = 'reissued')
+				+ (SELECT coalesce(sum((result::json -> 'spent' ->> 'calls')::bigint), 0) FROM replay_attempts)`,
 			whole: func(t *testing.T) {
 				t.Helper()
 				ended := apitest.Must[contract.Replay](t, l.Do(t, http.MethodGet, path, nil, l.as), http.StatusOK)
@@ -162,7 +167,7 @@ var kinds = map[string]func(*testing.T, *lab) subject{
 			return l.Count(t, "SELECT count(*) FROM eval_rule_runs WHERE rule_id = $1 AND status = 'scored'", rule.Id)
 		}
 		return subject{
-			job: "eval_rule", calls: runs, path: path, stop: "pause", stopped: "paused",
+			job: "eval_rule", calls: runs, stored: "SELECT count(*) FROM eval_rule_votes", path: path, stop: "pause", stopped: "paused",
 			status: func(t *testing.T) string {
 				t.Helper()
 				if status := string(get(t).Status); status != "active" {
@@ -325,8 +330,7 @@ func (l *lab) get(t *testing.T, s *subject) (status, body string) {
 func (l *lab) middle(t *testing.T, s *subject, p *process) {
 	t.Helper()
 	if s.calls > 0 {
-		l.until(t, "calls wait for answers", func() bool { return l.holds() == atOnce })
-		time.Sleep(time.Second / 2) // what was answered is stored
+		l.until(t, "calls wait for answers, and the others are stored", func() bool { return l.holds() == atOnce && l.Count(t, s.stored) == l.hold })
 	} else {
 		for begin := time.Now(); ; time.Sleep(time.Millisecond) {
 			if status, _ := l.get(t, s); status == "running" {
@@ -415,7 +419,7 @@ var faults = map[string]fault{
 		l.middle(t, &s, p)
 		p.link.freeze()
 		l.release()
-		time.Sleep(7 * time.Second) // the lease lasts
+		require.Equal(t, http.StatusServiceUnavailable, p.Do(t, http.MethodGet, s.path, nil, l.as).Code, "a statement has no more time")
 		p.link.thaw()
 		l.wantWhole(t, &s)
 		assert.Equal(t, s.calls, l.requests(), "no call is made twice")
