@@ -118,14 +118,20 @@ func watchRSS(b *providerBench, peak *int64, done *sync.WaitGroup) (stop chan st
 
 func (b *providerBench) read(url string) []byte {
 	b.t.Helper()
+	status, text := b.get(url)
+	require.Equal(b.t, http.StatusOK, status, string(text))
+	return text
+}
+
+func (b *providerBench) get(url string) (status int, text []byte) {
+	b.t.Helper()
 	request, err := http.NewRequestWithContext(b.t.Context(), http.MethodGet, url, nil)
 	require.NoError(b.t, err)
 	request.Header.Set("Authorization", "Bearer "+b.key)
 	answer, err := http.DefaultClient.Do(request)
 	require.NoError(b.t, err)
 	defer func() { require.NoError(b.t, answer.Body.Close()) }()
-	text, err := io.ReadAll(answer.Body)
+	text, err = io.ReadAll(answer.Body)
 	require.NoError(b.t, err)
-	require.Equal(b.t, http.StatusOK, answer.StatusCode, string(text))
-	return text
+	return answer.StatusCode, text
 }

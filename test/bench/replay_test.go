@@ -3,6 +3,7 @@ package bench
 import (
 	"encoding/json"
 	"fmt"
+	"net/http"
 	"os"
 	"runtime"
 	"strconv"
@@ -99,6 +100,9 @@ func (b *providerBench) replay(run, how string, controls, treatments, calls int,
 	fmt.Println(ended.Verdict.Sentence)
 	fmt.Printf("%d attempts made        took %.1f s, ideal %.1f s (%.2f)\n", attempts, took.Seconds(), ideal.Seconds(), took.Seconds()/ideal.Seconds())
 	fmt.Printf("control plane RSS      idle %d MB, peak %d MB, +%d MB\n", idle/1e6, peak/1e6, (peak-idle)/1e6)
-	time.Sleep(5 * time.Second) // the run of the last attempt is stored
+	require.Eventually(b.t, func() bool { // the run of the last attempt is stored
+		status, _ := b.get(url + "/diff")
+		return status == http.StatusOK
+	}, time.Minute, 50*time.Millisecond)
 	b.reads(url, "", "/diff")
 }
