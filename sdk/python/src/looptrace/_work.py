@@ -98,7 +98,7 @@ class Work:
     # uploading, queued, running, succeeded, failed or cancelled.
     status: str
     progress: WorkProgress
-    # None if it runs or has ended.
+    # None if it waits for nothing, or has ended.
     waits: WorkWait | None
     error: WorkFailure | None
     # The email of a user, or the name of a key.
