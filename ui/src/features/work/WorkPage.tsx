@@ -175,7 +175,7 @@ function Status({ row, now }: { row: Work; now: number }) {
       ) : (
         <EvaluationStatusMark status={row.status} />
       )}
-      <Text size="xs">
+      <Text size="xs" style={{ whiteSpace: "normal" }}>
         {row.waits ? waitText(row.waits) : progressText(row)}
         {row.waits?.until &&
           (Date.parse(row.waits.until) > now ? ` at ${formatTime(row.waits.until)}` : " now")}
