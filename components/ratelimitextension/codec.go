@@ -8,7 +8,6 @@ import (
 
 	"google.golang.org/grpc/encoding"
 	"google.golang.org/grpc/mem"
-	"google.golang.org/protobuf/encoding/protowire"
 
 	"github.com/looptrace/looptrace/internal/otlpwire"
 )
@@ -53,29 +52,22 @@ func (c checkingCodec) Marshal(v any) (mem.BufferSlice, error) {
 // emptyPartialSuccess is how pdata encodes a response without content: field 1, of length 0.
 var emptyPartialSuccess = []byte{0x0a, 0}
 
-// partialSuccess is the response to a partly accepted request. It is the same for traces, logs and metrics.
-func partialSuccess(rejected int64, why string) encoded {
-	var message []byte
-	message = protowire.AppendTag(message, 1, protowire.VarintType)
-	message = protowire.AppendVarint(message, uint64(rejected))
-	message = protowire.AppendTag(message, 2, protowire.BytesType)
-	message = protowire.AppendString(message, why)
-	return protowire.AppendBytes(protowire.AppendTag(nil, 1, protowire.BytesType), message)
-}
-
 // check returns an error if a message must not be decoded. Malformed ones are left to the decoder.
 func check(body []byte, into any) error {
 	var err error
-	if reflect.Indirect(reflect.ValueOf(into)).Type().Name() == "ExportLogsServiceRequest" { // internal to pdata
+	switch reflect.Indirect(reflect.ValueOf(into)).Type().Name() { // the types are internal to pdata
+	case "ExportLogsServiceRequest":
 		_, err = otlpwire.WeighLogs(body, maxDepth, maxDecoded)
-	} else {
+	case "ExportMetricsServiceRequest":
+		_, err = otlpwire.WeighMetrics(body, maxDepth, maxDecoded)
+	default:
 		_, err = otlpwire.Scan(body, maxDepth, maxDecoded)
 	}
 	switch {
 	case errors.Is(err, otlpwire.ErrDepth):
 		return fmt.Errorf("the request nests deeper than %d levels; nothing was accepted", maxDepth)
 	case errors.Is(err, otlpwire.ErrDense):
-		return fmt.Errorf("the request takes more than %d MiB when it is decoded: send fewer spans in one request; nothing was accepted", maxDecoded>>20)
+		return fmt.Errorf("the request takes more than %d MiB when it is decoded: send less in one request; nothing was accepted", maxDecoded>>20)
 	}
 	return nil
 }

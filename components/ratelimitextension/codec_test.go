@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	"go.opentelemetry.io/collector/pdata/plog/plogotlp"
+	"go.opentelemetry.io/collector/pdata/pmetric/pmetricotlp"
 	"go.opentelemetry.io/collector/pdata/ptrace"
 	"go.opentelemetry.io/collector/pdata/ptrace/ptraceotlp"
 	"google.golang.org/grpc"
@@ -26,7 +27,11 @@ import (
 // TestGRPCBombs sends messages that are small on the wire and large when decoded, without a credential.
 func TestGRPCBombs(t *testing.T) { // it measures what the process allocates
 	conn := openServer(t)
-	const traces, logs = "/opentelemetry.proto.collector.trace.v1.TraceService/Export", "/opentelemetry.proto.collector.logs.v1.LogsService/Export"
+	const (
+		traces = "/opentelemetry.proto.collector.trace.v1.TraceService/Export"
+		logs   = "/opentelemetry.proto.collector.logs.v1.LogsService/Export"
+		points = "/opentelemetry.proto.collector.metrics.v1.MetricsService/Export"
+	)
 	attribute := field(1, field(1, []byte("a"))) // of a resource
 	deep := []byte(nil)
 	for range 1000 {
@@ -42,6 +47,9 @@ func TestGRPCBombs(t *testing.T) { // it measures what the process allocates
 		{"attributes", traces, field(1, field(1, bytes.Repeat(attribute, 1_400_000))), "takes more than 64 MiB when it is decoded"},
 		{"depth of an attribute", traces, field(1, field(1, field(1, field(2, deep)))), "nests deeper than 200 levels"},
 		{"depth of a body", logs, field(1, field(2, field(2, field(5, deep)))), "nests deeper than 200 levels"},
+		{"data points", points, field(1, field(2, field(2, field(5, bytes.Repeat(field(1, nil), 4_000_000))))), "takes more than 64 MiB when it is decoded"},
+		{"buckets", points, field(1, field(2, field(2, field(10, field(1, field(8, field(2, make([]byte, 12_000_000)))))))), "takes more than 64 MiB when it is decoded"},
+		{"depth of a metric's attribute", points, field(1, field(2, field(2, field(12, field(2, deep))))), "nests deeper than 200 levels"},
 		{"no protobuf", traces, []byte("no protobuf"), "proto"},
 		{"spans that are few", traces, field(1, field(2, bytes.Repeat(field(2, nil), 10_000))), ""},
 		{"records that are few", logs, field(1, field(2, bytes.Repeat(field(2, nil), 10_000))), ""},
@@ -71,7 +79,7 @@ func TestGRPCPartialSuccess(t *testing.T) {
 	assert.EqualValues(t, 1, answer.PartialSuccess().RejectedSpans())
 	assert.Equal(t, "a span, anywhere", answer.PartialSuccess().ErrorMessage())
 
-	for _, method := range []string{"trace.v1.TraceService", "logs.v1.LogsService"} {
+	for _, method := range []string{"trace.v1.TraceService", "logs.v1.LogsService", "metrics.v1.MetricsService"} {
 		answer := []byte("nothing yet")
 		require.NoError(t, conn.Invoke(t.Context(), "/opentelemetry.proto.collector."+method+"/Export", []byte{}, &answer, grpc.ForceCodecV2(asItIs{})))
 		assert.Empty(t, answer, method)
@@ -115,6 +123,14 @@ func (takesTraces) Export(ctx context.Context, r ptraceotlp.ExportRequest) (ptra
 	return ptraceotlp.NewExportResponse(), nil
 }
 
+type takesMetrics struct {
+	*pmetricotlp.UnimplementedGRPCServer
+}
+
+func (takesMetrics) Export(context.Context, pmetricotlp.ExportRequest) (pmetricotlp.ExportResponse, error) {
+	return pmetricotlp.NewExportResponse(), nil
+}
+
 type takesLogs struct {
 	*plogotlp.UnimplementedGRPCServer
 }
@@ -131,6 +147,7 @@ func openServer(t *testing.T) *grpc.ClientConn {
 	server := grpc.NewServer(append(options, grpc.MaxRecvMsgSize(16<<20))...)
 	ptraceotlp.RegisterGRPCServer(server, &takesTraces{})
 	plogotlp.RegisterGRPCServer(server, &takesLogs{})
+	pmetricotlp.RegisterGRPCServer(server, &takesMetrics{})
 	listener, err := new(net.ListenConfig).Listen(t.Context(), "tcp", "127.0.0.1:0")
 	require.NoError(t, err)
 	served := make(chan error, 1)

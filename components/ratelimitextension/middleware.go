@@ -157,7 +157,7 @@ func (l *rateLimit) GetGRPCServerOptions(context.Context) ([]grpc.ServerOption, 
 				admitted.estimateSpans()
 			}
 			if rejected, why := report.Rejected(); err == nil && rejected > 0 {
-				return partialSuccess(rejected, why), nil
+				return encoded(partialsuccess.MarshalProto(rejected, why)), nil
 			}
 			return resp, err
 		}),

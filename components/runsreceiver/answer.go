@@ -26,10 +26,11 @@ const (
 
 	headerRequestID = "X-Request-Id"
 
-	routeRuns   = "runs"
-	routeTraces = "traces"
-	routeLogs   = "logs"
-	routeOther  = "other"
+	routeRuns    = "runs"
+	routeTraces  = "traces"
+	routeLogs    = "logs"
+	routeMetrics = "metrics"
+	routeOther   = "other"
 
 	outcomeQueued = "queued"
 
@@ -44,7 +45,7 @@ type exchange struct {
 
 	requestID string
 	route     string
-	otlp      bool   // an OTLP path, served or not: errors are a google.rpc.Status
+	otlp      bool   // an OTLP path: errors are a google.rpc.Status
 	mediaType string // the request's media type, without parameters
 	outcome   string
 
@@ -61,7 +62,7 @@ func newExchange(w http.ResponseWriter, req *http.Request) (*exchange, *http.Req
 		requestID:      requestID(req.Header.Get(headerRequestID)),
 		route:          routeOf(req.URL.Path),
 	}
-	x.otlp = x.route == routeTraces || x.route == routeLogs || signals[req.URL.Path] != ""
+	x.otlp = signals[x.route] != nil
 	// A malformed header is treated like an unsupported type.
 	x.mediaType, _, _ = mime.ParseMediaType(req.Header.Get("Content-Type"))
 	w.Header().Set(headerRequestID, x.requestID)
@@ -81,6 +82,8 @@ func routeOf(path string) string {
 		return routeTraces
 	case "/v1/logs":
 		return routeLogs
+	case "/v1/metrics":
+		return routeMetrics
 	default:
 		return routeOther
 	}

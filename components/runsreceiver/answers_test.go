@@ -62,9 +62,9 @@ func TestAnswers(t *testing.T) {
 	noSpan := span("0199e0a1000070008000000000000001", strings.Repeat("0", 16))
 	late := strings.Replace(good, "1767225601000000000", "9214646400000000000", 1)
 	asProto := func(body string) string {
-		td, err := unmarshalJSON([]byte(body))
+		d, err := signals[routeTraces].readJSON([]byte(body))
 		require.NoError(t, err)
-		b, err := ptraceotlp.NewExportRequestFromTraces(td).MarshalProto()
+		b, err := ptraceotlp.NewExportRequestFromTraces(d.(traceData).Traces).MarshalProto()
 		require.NoError(t, err)
 		return string(b)
 	}
@@ -139,7 +139,9 @@ func TestAnswers(t *testing.T) {
 		{name: "logs_json", sent: sent{path: "/v1/logs", header: jsonHeader, body: "{}"}},
 		{name: "logs_json_malformed", sent: sent{path: "/v1/logs", header: jsonHeader, body: `{"resourceLogs":{}}`}},
 		{name: "logs_malformed", sent: sent{path: "/v1/logs", header: protoHeader, body: "\x0a\xff"}},
-		{name: "not_found_metrics", sent: sent{path: "/v1/metrics", header: protoHeader}},
+		{name: "metrics_json", sent: sent{path: "/v1/metrics", header: jsonHeader, body: "{}"}},
+		{name: "metrics_json_malformed", sent: sent{path: "/v1/metrics", header: jsonHeader, body: `{"resourceMetrics":{}}`}},
+		{name: "metrics_malformed", sent: sent{path: "/v1/metrics", header: protoHeader, body: "\x0a\xff"}},
 		{name: "not_found_root", sent: sent{method: http.MethodGet, path: "/"}},
 		{name: "not_found_doubled_slash", sent: sent{path: "//v1/runs", header: jsonHeader, body: oneRun}},
 		{name: "runs_get", sent: sent{method: http.MethodGet, path: "/v1/runs"}},

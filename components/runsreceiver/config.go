@@ -22,8 +22,8 @@ type Config struct {
 	// spans by then, the answer is 503 with Retry-After.
 	QueueTimeout time.Duration `mapstructure:"queue_timeout"`
 
-	// TracesStatus is the status of success on /v1/traces and /v1/logs: 202, which is what happens, or 200, which
-	// OTLP/HTTP specifies.
+	// TracesStatus is the status of success on OTLP's paths: 202, which is what happens, or 200, which OTLP/HTTP
+	// specifies.
 	TracesStatus int `mapstructure:"traces_status"`
 
 	// RawPassthrough passes on OTLP in protobuf unchanged, in a resource that holds the whole request, unless something

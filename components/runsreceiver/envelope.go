@@ -15,6 +15,7 @@ import (
 	"go.opentelemetry.io/collector/pdata/ptrace"
 
 	"github.com/looptrace/looptrace/internal/jsonpull"
+	"github.com/looptrace/looptrace/internal/partialsuccess"
 	"github.com/looptrace/looptrace/internal/problem"
 	"github.com/looptrace/looptrace/internal/runmodel"
 )
@@ -38,23 +39,23 @@ type nativeFormat struct {
 
 func (f *nativeFormat) name() string { return "runs_json" }
 
-func (f *nativeFormat) decode(body []byte, held *charge) (ptrace.Traces, error) {
+func (f *nativeFormat) decode(body []byte, held *charge, _ *partialsuccess.Report) (data, error) {
 	d := decoder{
 		Reader:  jsonpull.NewReader(body, maxDepth, held.in.budget),
 		indexes: make(map[identity]int),
 	}
 	td, err := d.envelope()
 	if err != nil {
-		return ptrace.Traces{}, err
+		return nil, err
 	}
 	if err := held.grow(d.Weight()); err != nil {
-		return ptrace.Traces{}, err
+		return nil, err
 	}
 	f.runs, f.spans = d.runs, d.spans
-	return td, nil
+	return traceData{td}, nil
 }
 
-func (f *nativeFormat) accepted(requestID string) (string, []byte) {
+func (f *nativeFormat) accepted(requestID string, _ *partialsuccess.Report) (string, []byte) {
 	return typeJSON, marshalJSON(struct {
 		Status        string `json:"status"`
 		AcceptedRuns  int    `json:"accepted_runs"`
@@ -62,8 +63,6 @@ func (f *nativeFormat) accepted(requestID string) (string, []byte) {
 		RequestID     string `json:"request_id"`
 	}{"queued", f.runs, f.spans, requestID})
 }
-
-func (f *nativeFormat) rejected() int64 { return 0 }
 
 // decoder reads one envelope. After a problem it continues, to report all of them, but keeps no more items.
 type decoder struct {

@@ -17,6 +17,7 @@ import (
 	"go.opentelemetry.io/collector/pdata/ptrace"
 	"go.opentelemetry.io/collector/pdata/ptrace/ptraceotlp"
 
+	"github.com/looptrace/looptrace/internal/partialsuccess"
 	"github.com/looptrace/looptrace/internal/runmodel"
 	"github.com/looptrace/looptrace/internal/runpdata"
 )
@@ -44,8 +45,15 @@ func TestMapping(t *testing.T) {
 }
 
 func decodeNative(body []byte) (ptrace.Traces, error) {
-	in := newIntake(20<<20, 256<<20)
-	return (&nativeFormat{}).decode(body, &charge{in: in})
+	return decodeTraces(&nativeFormat{}, body)
+}
+
+func decodeTraces(f format, body []byte) (ptrace.Traces, error) {
+	d, err := f.decode(body, &charge{in: newIntake(20<<20, 256<<20)}, new(partialsuccess.Report))
+	if err != nil {
+		return ptrace.Traces{}, err
+	}
+	return d.(traceData).Traces, nil
 }
 
 // The time for attributes is linear in their number, however often they are updated.
@@ -122,7 +130,7 @@ func TestEveryItemBecomesOneSpan(t *testing.T) {
 		}
 		body := fmt.Sprintf(`{"spans":[%s],"runs":[%s]}`, strings.Join(spans, ","), strings.Join(runs, ","))
 		format := &nativeFormat{}
-		td, err := format.decode([]byte(body), &charge{in: newIntake(20<<20, 256<<20)})
+		td, err := decodeTraces(format, []byte(body))
 		require.NoError(t, err)
 		require.Equal(t, len(distinct), td.SpanCount(), body)
 		require.Equal(t, len(runs), format.runs)
@@ -140,7 +148,7 @@ func FuzzNative(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, body []byte) {
 		format := &nativeFormat{}
-		td, err := format.decode(body, &charge{in: newIntake(20<<20, 256<<20)})
+		td, err := decodeTraces(format, body)
 		if err != nil {
 			if r := refusalOfBody(err); r.status != 400 && r.status != 413 && r.status != 422 {
 				t.Fatalf("refused with %d: %v", r.status, err)
@@ -150,18 +158,18 @@ func FuzzNative(f *testing.F) {
 		if n := td.SpanCount(); n == 0 || n > format.runs+format.spans {
 			t.Fatalf("%d spans of %d runs and %d spans", n, format.runs, format.spans)
 		}
-		if d := dropUnstorable(td); d.spans > 0 {
-			t.Fatalf("accepted what cannot be stored: %s", d.first)
+		if n, first := runpdata.DropUnstorable(td); n > 0 {
+			t.Fatalf("accepted what cannot be stored: %s", first)
 		}
 		wire, err := ptraceotlp.NewExportRequestFromTraces(td).MarshalProto()
 		if err != nil {
 			t.Fatal(err)
 		}
-		again, err := unmarshalProto(wire)
+		again, err := signals[routeTraces].readProto(wire)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if again.SpanCount() != td.SpanCount() {
+		if again.size() != td.SpanCount() {
 			t.Fatal("OTLP carries another number of spans")
 		}
 	})
@@ -175,7 +183,7 @@ func FuzzOTLPProto(f *testing.F) {
 	require.NoError(f, err)
 	f.Add(seed)
 	f.Fuzz(func(t *testing.T, body []byte) {
-		fuzzOTLP(t, &otlpFormat{mediaType: typeProtobuf, weigh: weighProto, unmarshal: unmarshalProto, marshal: marshalProto}, body)
+		fuzzOTLP(t, &otlpFormat{signal: signals[routeTraces], mediaType: typeProtobuf}, body)
 	})
 }
 
@@ -185,7 +193,7 @@ func FuzzOTLPJSON(f *testing.F) {
 	f.Add(seed)
 	f.Add([]byte(`{"resourceSpans":[{"scopeSpans":[{"spans":[{"traceId":"00","attributes":[{"key":"a","value":{"arrayValue":{"values":[{"bytesValue":"AA=="}]}}}]}]}]}]}`))
 	f.Fuzz(func(t *testing.T, body []byte) {
-		fuzzOTLP(t, &otlpFormat{mediaType: typeJSON, weigh: weighJSON, unmarshal: unmarshalJSON, marshal: marshalResponseJSON}, body)
+		fuzzOTLP(t, &otlpFormat{signal: signals[routeTraces], mediaType: typeJSON}, body)
 	})
 }
 
@@ -199,7 +207,7 @@ func fuzzSeed(f *testing.F) ptrace.Traces {
 
 func fuzzOTLP(t *testing.T, format *otlpFormat, body []byte) {
 	t.Helper()
-	td, err := format.decode(body, &charge{in: newIntake(20<<20, 256<<20)})
+	td, err := decodeTraces(format, body)
 	if err != nil {
 		if r := refusalOfBody(err); r.status != 400 && r.status != 413 {
 			t.Fatalf("refused with %d: %v", r.status, err)
@@ -273,14 +281,14 @@ func BenchmarkDecode(b *testing.B) {
 	measure("otlp_proto", len(wire), &protoTime, func() error {
 		held := &charge{in: in}
 		defer held.release()
-		format := &otlpFormat{weigh: weighProto, unmarshal: unmarshalProto}
-		_, err := format.decode(wire, held)
+		format := &otlpFormat{signal: signals[routeTraces], mediaType: typeProtobuf}
+		_, err := format.decode(wire, held, new(partialsuccess.Report))
 		return err
 	})
 	measure("native", len(envelope), &nativeTime, func() error {
 		held := &charge{in: in}
 		defer held.release()
-		_, err := (&nativeFormat{}).decode(envelope, held)
+		_, err := (&nativeFormat{}).decode(envelope, held, new(partialsuccess.Report))
 		return err
 	})
 	b.Run("ratio", func(b *testing.B) {

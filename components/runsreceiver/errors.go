@@ -44,7 +44,7 @@ var (
 	}
 	notFound = refusalError{
 		status: http.StatusNotFound, code: "not_found", rpc: codes.NotFound,
-		detail: "There is nothing here. Ingest serves POST /v1/runs, POST /v1/traces and POST /v1/logs.",
+		detail: "There is nothing here. Ingest serves POST /v1/runs, /v1/traces, /v1/logs and /v1/metrics.",
 	}
 	methodNotAllowed = refusalError{
 		status: http.StatusMethodNotAllowed, code: "method_not_allowed", rpc: codes.Unimplemented,
@@ -117,17 +117,13 @@ func (r *refusalError) because(detail string) *refusalError {
 	return &with
 }
 
-// signals are the OTLP signals that are not served, by the path that SDKs use.
-var signals = map[string]string{"/v1/metrics": "metrics"}
-
-// refusalOfPath returns the refusal of a path that is not served.
-func refusalOfPath(path string) *refusalError {
-	signal, known := signals[path]
-	if !known {
+// refusalOfRoute returns the refusal of a route that is not served.
+func refusalOfRoute(route string) *refusalError {
+	if signals[route] == nil {
 		return &notFound
 	}
-	return notFound.because(fmt.Sprintf("Ingest takes no %s: it serves POST /v1/traces, POST /v1/logs and POST /v1/runs. "+
-		"OTEL_%s_EXPORTER=none stops an SDK from sending them.", signal, strings.ToUpper(signal)))
+	return notFound.because(fmt.Sprintf("This collector has no pipeline that takes %s here. OTEL_%s_EXPORTER=none stops an SDK from sending them.",
+		route, strings.ToUpper(route)))
 }
 
 // refusalOfBody returns the refusal of a body that could not be read, decompressed or parsed.

@@ -73,8 +73,7 @@ func TestReadinessOfNobody(t *testing.T) {
 	cfg := createDefaultConfig().(*Config)
 	cfg.NetAddr.Endpoint = "127.0.0.1:0"
 	cfg.Readiness = &authExtensionID
-	r, err := newRunsReceiver(cfg, receivertest.NewNopSettings(metadata.Type), consumertest.NewNop())
-	require.NoError(t, err)
+	r := create(t, cfg, receivertest.NewNopSettings(metadata.Type), consumertest.NewNop())
 	require.ErrorContains(t, r.Start(t.Context(), host{componenttest.NewNopHost()}), "readiness: auth is not an extension of this collector that reports readiness")
 	require.NoError(t, r.Shutdown(t.Context()))
 }

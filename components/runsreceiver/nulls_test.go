@@ -59,7 +59,7 @@ func FuzzDropNulls(f *testing.F) {
 		f.Add([]byte(body))
 	}
 	f.Fuzz(func(t *testing.T, body []byte) {
-		if _, err := weighJSON(body, 1<<20); err != nil {
+		if _, err := weighJSON(body, maxDepth, 1<<20); err != nil {
 			return
 		}
 		dropped := dropNulls(bytes.Clone(body))

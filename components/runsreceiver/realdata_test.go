@@ -36,7 +36,7 @@ func TestRealTraces(t *testing.T) {
 		require.Equal(t, http.StatusAccepted, resp.StatusCode, "%s: %s", file, answer)
 		assert.NotContains(t, answer, "rejectedSpans", file) // some have wrong clocks, which is a warning
 
-		td, err := unmarshalJSON([]byte(body))
+		td, err := decodeTraces(&otlpFormat{signal: signals[routeTraces], mediaType: typeJSON}, []byte(body))
 		require.NoError(t, err)
 		wire, err := ptraceotlp.NewExportRequestFromTraces(td).MarshalProto()
 		require.NoError(t, err)

@@ -13,8 +13,6 @@ import (
 	"go.opentelemetry.io/collector/component/componentstatus"
 	"go.opentelemetry.io/collector/config/confighttp"
 	"go.opentelemetry.io/collector/consumer"
-	"go.opentelemetry.io/collector/pdata/plog/plogotlp"
-	"go.opentelemetry.io/collector/pdata/ptrace"
 	"go.opentelemetry.io/collector/receiver"
 	"go.opentelemetry.io/collector/receiver/receiverhelper"
 	"go.opentelemetry.io/otel/attribute"
@@ -22,6 +20,7 @@ import (
 	"go.uber.org/zap"
 
 	"github.com/looptrace/looptrace/components/runsreceiver/internal/metadata"
+	"github.com/looptrace/looptrace/internal/partialsuccess"
 	"github.com/looptrace/looptrace/internal/ratelimit"
 	"github.com/looptrace/looptrace/internal/requestbody"
 )
@@ -33,8 +32,12 @@ const stopGrace = 2 * time.Second
 var errStopping = errors.New("receiver is stopping")
 
 type runsReceiver struct {
-	cfg       *Config
-	next      consumer.Traces
+	cfg *Config
+	// The next consumers. One is nil if no pipeline of its signal has this receiver.
+	traces  consumer.Traces
+	logs    consumer.Logs
+	metrics consumer.Metrics
+
 	settings  receiver.Settings
 	report    *receiverhelper.ObsReport
 	telemetry *metadata.TelemetryBuilder
@@ -45,13 +48,39 @@ type runsReceiver struct {
 	serving sync.WaitGroup
 	pushing sync.WaitGroup // calls of the next consumer, some of which outlive their request
 
-	stopping context.Context // ends when Shutdown begins
-	stop     context.CancelFunc
-	givenUp  chan struct{} // closed when Shutdown stops waiting for the next consumer
-	giveUp   func()
+	forget           func()          // lets the factory make another receiver of the configuration
+	starting, ending once            // of its pipelines, each of which starts it and shuts it down
+	stopping         context.Context // ends when Shutdown begins
+	stop             context.CancelFunc
+	givenUp          chan struct{} // closed when Shutdown stops waiting for the next consumer
+	giveUp           func()
 }
 
-func newRunsReceiver(cfg *Config, set receiver.Settings, next consumer.Traces) (*runsReceiver, error) {
+// once calls a function once, for whichever caller is first, and returns its result to all.
+type once struct {
+	sync.Once
+	err error
+}
+
+func (o *once) do(f func() error) error {
+	o.Do(func() { o.err = f() })
+	return o.err
+}
+
+// Start starts the server with the first pipeline.
+func (r *runsReceiver) Start(ctx context.Context, host component.Host) error {
+	return r.starting.do(func() error { return r.start(ctx, host) })
+}
+
+// Shutdown stops the server with the first pipeline: the consumers of all are there until every receiver is stopped.
+func (r *runsReceiver) Shutdown(ctx context.Context) error {
+	return r.ending.do(func() error {
+		r.forget()
+		return r.shutdown(ctx)
+	})
+}
+
+func newRunsReceiver(cfg *Config, set receiver.Settings) (*runsReceiver, error) {
 	report, err := receiverhelper.NewObsReport(receiverhelper.ObsReportSettings{
 		ReceiverID:             set.ID,
 		Transport:              "http",
@@ -68,7 +97,6 @@ func newRunsReceiver(cfg *Config, set receiver.Settings, next consumer.Traces) (
 	stopping, stop := context.WithCancel(context.Background())
 	return &runsReceiver{
 		cfg:       cfg,
-		next:      next,
 		settings:  set,
 		report:    report,
 		telemetry: telemetry,
@@ -80,8 +108,8 @@ func newRunsReceiver(cfg *Config, set receiver.Settings, next consumer.Traces) (
 	}, nil
 }
 
-// Start starts the server. Its context ends with this call.
-func (r *runsReceiver) Start(ctx context.Context, host component.Host) error {
+// start starts the server. Its context ends with this call.
+func (r *runsReceiver) start(ctx context.Context, host component.Host) error {
 	err := r.telemetry.RegisterReceiverRunsInFlightBytesCallback(func(_ context.Context, o metric.Int64Observer) error {
 		o.Observe(r.intake.used.Load())
 		return nil
@@ -118,9 +146,9 @@ func (r *runsReceiver) Start(ctx context.Context, host component.Host) error {
 	return nil
 }
 
-// Shutdown stops taking requests and waits for those that have begun. Requests that wait for the next consumer are
+// shutdown stops taking requests and waits for those that have begun. Requests that wait for the next consumer are
 // refused after stopGrace. Requests that still send their body are refused earlier: they have no answer yet.
-func (r *runsReceiver) Shutdown(ctx context.Context) error {
+func (r *runsReceiver) shutdown(ctx context.Context) error {
 	defer r.telemetry.Shutdown()
 	r.stop()
 	if r.server == nil {
@@ -183,8 +211,8 @@ func (r *runsReceiver) route(w http.ResponseWriter, req *http.Request) {
 
 // serve handles a request up to its answer.
 func (r *runsReceiver) serve(x *exchange, req *http.Request) (contentType string, body []byte, err error) {
-	if x.route == routeOther {
-		return "", nil, refusalOfPath(req.URL.Path)
+	if !r.serves(x.route) {
+		return "", nil, refusalOfRoute(x.route)
 	}
 	if req.Method != http.MethodPost {
 		return "", nil, &methodNotAllowed
@@ -212,39 +240,41 @@ func (r *runsReceiver) serve(x *exchange, req *http.Request) (contentType string
 
 	ctx, cancel := context.WithTimeout(req.Context(), r.cfg.QueueTimeout)
 	defer cancel()
-	var td ptrace.Traces
+	var (
+		content data
+		report  partialsuccess.Report
+	)
 	err = r.intake.decode(ctx, encoding, wire, func(b []byte) error {
-		td, err = format.decode(b, held)
+		content, err = format.decode(b, held, &report)
 		return err
 	})
 	r.intake.recycle(wire)
 	if err != nil {
 		return "", nil, err
 	}
-	ratelimit.ChargeSpans(ctx, td.SpanCount())
+	if spans, ok := content.(traceData); ok {
+		ratelimit.ChargeSpans(ctx, spans.size())
+	}
+	dropped, _ := report.Rejected()
 	handedOn = true
-	if err := r.push(ctx, td, format.name(), held.release); err != nil {
-		r.settings.Logger.Warn("Spans were not queued", zap.String("request_id", x.requestID), zap.Error(err))
+	if err := r.push(partialsuccess.With(ctx, &report), content, format.name(), held.release); err != nil {
+		r.settings.Logger.Warn("A request was not accepted", zap.String("route", x.route), zap.String("request_id", x.requestID), zap.Error(err))
 		return "", nil, refusalOfConsumer(req.Context(), err)
 	}
-	contentType, body = format.accepted(x.requestID)
-	if logs, ok := format.(*logsFormat); ok {
-		r.countRecords(ctx, logs.counts)
+	if dropped > 0 {
+		r.telemetry.ReceiverRunsRejectedSpans.Add(ctx, dropped)
 	}
-	if n := format.rejected(); n > 0 {
-		r.telemetry.ReceiverRunsRejectedSpans.Add(ctx, n)
-	}
+	contentType, body = format.accepted(x.requestID, &report)
 	return contentType, body, nil
 }
 
-// push passes spans to the next consumer and waits for it until ctx ends. The consumer may take longer: a produce
+// push passes what a request holds to the next consumer and waits for it until ctx ends. The consumer may take longer: a produce
 // that has begun cannot be cancelled. Then nobody learns its result. The client, which was told that nothing was
 // accepted, may send again, since the same spans may arrive any number of times. done is called when the consumer is
-// done with the spans. A client that disconnects does not cancel the consumer's context: if the context of one record
+// done. A client that disconnects does not cancel the consumer's context: if the context of one record
 // ends before it was sent, the Kafka client fails all records of its partition.
-func (r *runsReceiver) push(ctx context.Context, td ptrace.Traces, format string, done func()) error {
-	spans := td.SpanCount()
-	if spans == 0 {
+func (r *runsReceiver) push(ctx context.Context, content data, format string, done func()) error {
+	if content.size() == 0 {
 		done()
 		return nil
 	}
@@ -259,10 +289,7 @@ func (r *runsReceiver) push(ctx context.Context, td ptrace.Traces, format string
 		defer done()
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), r.cfg.QueueTimeout)
 		defer cancel()
-		ctx = r.report.StartTracesOp(ctx)
-		err := r.next.ConsumeTraces(ctx, td)
-		r.report.EndTracesOp(ctx, format, spans, err)
-		outcome <- err
+		outcome <- content.consume(ctx, r, format)
 	})
 	select {
 	case err := <-outcome:
@@ -274,38 +301,43 @@ func (r *runsReceiver) push(ctx context.Context, td ptrace.Traces, format string
 	}
 }
 
-// format is an encoding of runs and spans, for one request.
+// serves reports whether a route exists and has a pipeline.
+func (r *runsReceiver) serves(route string) bool {
+	switch route {
+	case routeRuns, routeTraces:
+		return r.traces != nil
+	case routeLogs:
+		return r.logs != nil
+	case routeMetrics:
+		return r.metrics != nil
+	}
+	return false
+}
+
+// format is an encoding of a signal or of native runs, for one request.
 type format interface {
 	// name is the name of the format in the Collector's metrics.
 	name() string
-	// decode decodes a body, which it does not keep, and charges the memory of the spans.
-	decode(body []byte, held *charge) (ptrace.Traces, error)
-	// accepted returns the answer to the decoded request.
-	accepted(requestID string) (contentType string, body []byte)
-	// rejected is how many spans of the request were not decoded.
-	rejected() int64
+	// decode decodes a body, which it does not keep, and charges the memory of its content. It reports what it drops.
+	decode(body []byte, held *charge, report *partialsuccess.Report) (data, error)
+	// accepted returns the answer to the request once its content is accepted, but for what was reported.
+	accepted(requestID string, report *partialsuccess.Report) (contentType string, body []byte)
 }
 
 // formatOf returns the format of a request by its route and media type.
 func (r *runsReceiver) formatOf(x *exchange) (format, error) {
-	switch {
-	case x.route == routeRuns && x.mediaType == typeJSON:
-		return &nativeFormat{}, nil
-	case x.route == routeRuns:
-		return nil, unsupportedMediaType.because("The content type is not supported: send application/json.")
-	case x.route == routeLogs && x.mediaType == typeProtobuf:
-		return &logsFormat{mediaType: typeProtobuf, weigh: weighLogsProto, unmarshal: unmarshalLogsProto, marshal: plogotlp.ExportResponse.MarshalProto}, nil
-	case x.route == routeLogs && x.mediaType == typeJSON:
-		return &logsFormat{mediaType: typeJSON, weigh: weighJSON, unmarshal: unmarshalLogsJSON, marshal: plogotlp.ExportResponse.MarshalJSON}, nil
-	case x.mediaType == typeProtobuf:
-		otlp := otlpFormat{mediaType: typeProtobuf, weigh: weighProto, unmarshal: unmarshalProto, marshal: marshalProto}
-		if r.cfg.RawPassthrough {
-			return &passthroughFormat{otlp}, nil
+	if x.route == routeRuns {
+		if x.mediaType != typeJSON {
+			return nil, unsupportedMediaType.because("The content type is not supported: send application/json.")
 		}
-		return &otlp, nil
-	case x.mediaType == typeJSON:
-		return &otlpFormat{mediaType: typeJSON, weigh: weighJSON, unmarshal: unmarshalJSON, marshal: marshalResponseJSON}, nil
-	default:
+		return &nativeFormat{}, nil
+	}
+	if x.mediaType != typeProtobuf && x.mediaType != typeJSON {
 		return nil, unsupportedMediaType.because("The content type is not supported: send application/x-protobuf or application/json.")
 	}
+	otlp := otlpFormat{signal: signals[x.route], mediaType: x.mediaType}
+	if x.route == routeTraces && x.mediaType == typeProtobuf && r.cfg.RawPassthrough {
+		return &passthroughFormat{otlp}, nil
+	}
+	return &otlp, nil
 }

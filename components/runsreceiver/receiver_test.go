@@ -33,6 +33,7 @@ import (
 	"go.opentelemetry.io/collector/pdata/pcommon"
 	"go.opentelemetry.io/collector/pdata/ptrace"
 	"go.opentelemetry.io/collector/pdata/ptrace/ptraceotlp"
+	"go.opentelemetry.io/collector/receiver"
 	"go.opentelemetry.io/collector/receiver/receivertest"
 	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/sdk/metric/metricdata"
@@ -135,11 +136,31 @@ func startWith(tb testing.TB, cfg *Config, next consumer.Traces, host component.
 	cfg.NetAddr.Endpoint = "127.0.0.1:0"
 	cfg.Auth = configoptional.Some(confighttp.AuthConfig{Config: configauth.Config{AuthenticatorID: authExtensionID}})
 	cfg.Middlewares = []configmiddleware.Config{{ID: authExtensionID}}
-	r, err := newRunsReceiver(cfg, receivertest.NewNopSettings(metadata.Type), next)
-	require.NoError(tb, err)
+	r := create(tb, cfg, receivertest.NewNopSettings(metadata.Type), next)
 	require.NoError(tb, r.Start(tb.Context(), host))
 	tb.Cleanup(func() { assert.NoError(tb, r.Shutdown(context.Background())) })
 	return r
+}
+
+// create makes a receiver of all three signals. Those of the spans' consumer that are none of its kind go nowhere.
+func create(tb testing.TB, cfg *Config, set receiver.Settings, next consumer.Traces) *runsReceiver {
+	tb.Helper()
+	factory := NewFactory()
+	traces, err := factory.CreateTraces(tb.Context(), set, cfg, next)
+	require.NoError(tb, err)
+	logs, ok := next.(consumer.Logs)
+	if !ok {
+		logs = consumertest.NewNop()
+	}
+	_, err = factory.CreateLogs(tb.Context(), set, cfg, logs)
+	require.NoError(tb, err)
+	metrics, ok := next.(consumer.Metrics)
+	if !ok {
+		metrics = consumertest.NewNop()
+	}
+	_, err = factory.CreateMetrics(tb.Context(), set, cfg, metrics)
+	require.NoError(tb, err)
+	return traces.(*runsReceiver)
 }
 
 type sent struct {
@@ -233,8 +254,7 @@ func TestStartOnATakenPort(t *testing.T) {
 	first := start(t, consumertest.NewNop())
 	cfg := createDefaultConfig().(*Config)
 	cfg.NetAddr.Endpoint = first.addr.String()
-	second, err := newRunsReceiver(cfg, receivertest.NewNopSettings(metadata.Type), consumertest.NewNop())
-	require.NoError(t, err)
+	second := create(t, cfg, receivertest.NewNopSettings(metadata.Type), consumertest.NewNop())
 	require.ErrorContains(t, second.Start(t.Context(), componenttest.NewNopHost()), "listen on "+first.addr.String())
 	require.NoError(t, second.Shutdown(t.Context()))
 }
@@ -509,8 +529,7 @@ func TestMetrics(t *testing.T) {
 	t.Cleanup(func() { assert.NoError(t, tel.Shutdown(context.Background())) })
 	cfg := createDefaultConfig().(*Config)
 	cfg.NetAddr.Endpoint = "127.0.0.1:0"
-	r, err := newRunsReceiver(cfg, metadatatest.NewSettings(tel), consumertest.NewNop())
-	require.NoError(t, err)
+	r := create(t, cfg, metadatatest.NewSettings(tel), consumertest.NewNop())
 	require.NoError(t, r.Start(t.Context(), componenttest.NewNopHost()))
 
 	header := map[string]string{"Content-Type": typeJSON}

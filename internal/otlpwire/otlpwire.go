@@ -33,6 +33,8 @@ type field struct {
 	// wire is the type of the field. child is its message type, if it holds a message.
 	wire  wireType
 	child *message
+	// packed is true for repeated varints, of which one byte on the wire takes eight when decoded.
+	packed bool
 }
 
 // wireType is protowire's type with a zero value for "unknown".
@@ -70,40 +72,71 @@ type schema struct {
 	resource, entity, scope                   message
 	keyValue, anyValue, arrayValue, keyValues message
 	resourceLogs, scopeLogs, record           message
+
+	metrics                                            message // ExportMetricsServiceRequest
+	resourceMetrics, scopeMetrics, metric              message
+	numbers, histograms, exponentials, summaries       message // Gauge and Sum, Histogram, ExponentialHistogram, Summary
+	number, histogram, exponential, summary            message // their data points
+	exponentialBuckets, summaryQuantile, valueExemplar message
 }
 
 func newSchema() *schema {
 	s := new(schema)
 	s.anyValue = message{weight: 32, fields: []field{
 		1: {wire: bytes}, 2: {wire: varint}, 3: {wire: varint}, 4: {wire: fixed64},
-		5: {bytes, &s.arrayValue}, 6: {bytes, &s.keyValues}, 7: {wire: bytes}, 8: {wire: varint},
+		5: {wire: bytes, child: &s.arrayValue}, 6: {wire: bytes, child: &s.keyValues}, 7: {wire: bytes}, 8: {wire: varint},
 	}}
-	s.keyValue = message{weight: 64, fields: []field{1: {wire: bytes}, 2: {bytes, &s.anyValue}, 3: {wire: varint}}}
-	s.arrayValue = message{weight: 32, fields: []field{1: {bytes, &s.anyValue}}}
-	s.keyValues = message{weight: 32, fields: []field{1: {bytes, &s.keyValue}}}
-	s.event = message{weight: 128, fields: []field{1: {wire: fixed64}, 2: {wire: bytes}, 3: {bytes, &s.keyValue}, 4: {wire: varint}}}
+	s.keyValue = message{weight: 64, fields: []field{1: {wire: bytes}, 2: {wire: bytes, child: &s.anyValue}, 3: {wire: varint}}}
+	s.arrayValue = message{weight: 32, fields: []field{1: {wire: bytes, child: &s.anyValue}}}
+	s.keyValues = message{weight: 32, fields: []field{1: {wire: bytes, child: &s.keyValue}}}
+	s.event = message{weight: 128, fields: []field{1: {wire: fixed64}, 2: {wire: bytes}, 3: {wire: bytes, child: &s.keyValue}, 4: {wire: varint}}}
 	s.link = message{weight: 160, fields: []field{
-		1: {wire: bytes}, 2: {wire: bytes}, 3: {wire: bytes}, 4: {bytes, &s.keyValue},
+		1: {wire: bytes}, 2: {wire: bytes}, 3: {wire: bytes}, 4: {wire: bytes, child: &s.keyValue},
 		5: {wire: varint}, 6: {wire: fixed32},
 	}}
 	s.status = message{fields: []field{2: {wire: bytes}, 3: {wire: varint}}}
 	s.span = message{weight: 320, fields: []field{
 		spanTraceID: {wire: bytes}, spanSpanID: {wire: bytes}, 3: {wire: bytes},
 		spanParentID: {wire: bytes}, 5: {wire: bytes}, 6: {wire: varint}, spanStartTime: {wire: fixed64}, spanEndTime: {wire: fixed64},
-		9: {bytes, &s.keyValue}, 10: {wire: varint}, 11: {bytes, &s.event}, 12: {wire: varint}, 13: {bytes, &s.link}, 14: {wire: varint},
-		15: {bytes, &s.status}, 16: {wire: fixed32},
+		9: {wire: bytes, child: &s.keyValue}, 10: {wire: varint}, 11: {wire: bytes, child: &s.event}, 12: {wire: varint}, 13: {wire: bytes, child: &s.link}, 14: {wire: varint},
+		15: {wire: bytes, child: &s.status}, 16: {wire: fixed32},
 	}}
-	s.scope = message{weight: 96, fields: []field{1: {wire: bytes}, 2: {wire: bytes}, 3: {bytes, &s.keyValue}, 4: {wire: varint}}}
-	s.scopeSpans = message{weight: 192, fields: []field{1: {bytes, &s.scope}, 2: {bytes, &s.span}, 3: {wire: bytes}}}
+	s.scope = message{weight: 96, fields: []field{1: {wire: bytes}, 2: {wire: bytes}, 3: {wire: bytes, child: &s.keyValue}, 4: {wire: varint}}}
+	s.scopeSpans = message{weight: 192, fields: []field{1: {wire: bytes, child: &s.scope}, 2: {wire: bytes, child: &s.span}, 3: {wire: bytes}}}
 	s.entity = message{weight: 96, fields: []field{1: {wire: bytes}, 2: {wire: bytes}, 3: {wire: bytes}, 4: {wire: bytes}}}
-	s.resource = message{weight: 96, fields: []field{1: {bytes, &s.keyValue}, 2: {wire: varint}, 3: {bytes, &s.entity}}}
-	s.resourceSpans = message{weight: 192, fields: []field{1: {bytes, &s.resource}, 2: {bytes, &s.scopeSpans}, 3: {wire: bytes}}, deprecated: &s.scopeSpans}
-	s.record = message{weight: 288, fields: []field{5: {bytes, &s.anyValue}, 6: {bytes, &s.keyValue}}}
-	s.scopeLogs = message{weight: 192, fields: []field{1: {bytes, &s.scope}, 2: {bytes, &s.record}}}
-	s.resourceLogs = message{weight: 192, fields: []field{1: {bytes, &s.resource}, 2: {bytes, &s.scopeLogs}}, deprecated: &s.scopeLogs}
-	s.traces = message{fields: []field{1: {bytes, &s.resourceSpans}}}
-	s.logs = message{fields: []field{1: {bytes, &s.resourceLogs}}}
+	s.resource = message{weight: 96, fields: []field{1: {wire: bytes, child: &s.keyValue}, 2: {wire: varint}, 3: {wire: bytes, child: &s.entity}}}
+	s.resourceSpans = message{weight: 192, fields: []field{1: {wire: bytes, child: &s.resource}, 2: {wire: bytes, child: &s.scopeSpans}, 3: {wire: bytes}}, deprecated: &s.scopeSpans}
+	s.record = message{weight: 288, fields: []field{5: {wire: bytes, child: &s.anyValue}, 6: {wire: bytes, child: &s.keyValue}}}
+	s.scopeLogs = message{weight: 192, fields: []field{1: {wire: bytes, child: &s.scope}, 2: {wire: bytes, child: &s.record}}}
+	s.resourceLogs = message{weight: 192, fields: []field{1: {wire: bytes, child: &s.resource}, 2: {wire: bytes, child: &s.scopeLogs}}, deprecated: &s.scopeLogs}
+	s.traces = message{fields: []field{1: {wire: bytes, child: &s.resourceSpans}}}
+	s.logs = message{fields: []field{1: {wire: bytes, child: &s.resourceLogs}}}
+	s.addMetrics()
 	return s
+}
+
+// addMetrics describes the messages of metrics (opentelemetry/proto/metrics/v1/metrics.proto).
+func (s *schema) addMetrics() {
+	s.valueExemplar = message{weight: 128, fields: []field{7: {wire: bytes, child: &s.keyValue}}}
+	s.number = message{weight: 160, fields: []field{5: {wire: bytes, child: &s.valueExemplar}, 7: {wire: bytes, child: &s.keyValue}}}
+	s.histogram = message{weight: 256, fields: []field{8: {wire: bytes, child: &s.valueExemplar}, 9: {wire: bytes, child: &s.keyValue}}}
+	s.exponentialBuckets = message{weight: 64, fields: []field{2: {wire: bytes, packed: true}}}
+	s.exponential = message{weight: 320, fields: []field{
+		1: {wire: bytes, child: &s.keyValue}, 8: {wire: bytes, child: &s.exponentialBuckets}, 9: {wire: bytes, child: &s.exponentialBuckets}, 11: {wire: bytes, child: &s.valueExemplar},
+	}}
+	s.summaryQuantile = message{weight: 48}
+	s.summary = message{weight: 192, fields: []field{6: {wire: bytes, child: &s.summaryQuantile}, 7: {wire: bytes, child: &s.keyValue}}}
+	s.numbers = message{weight: 64, fields: []field{1: {wire: bytes, child: &s.number}}}
+	s.histograms = message{weight: 64, fields: []field{1: {wire: bytes, child: &s.histogram}}}
+	s.exponentials = message{weight: 64, fields: []field{1: {wire: bytes, child: &s.exponential}}}
+	s.summaries = message{weight: 64, fields: []field{1: {wire: bytes, child: &s.summary}}}
+	s.metric = message{weight: 160, fields: []field{
+		5: {wire: bytes, child: &s.numbers}, 7: {wire: bytes, child: &s.numbers}, 9: {wire: bytes, child: &s.histograms}, 10: {wire: bytes, child: &s.exponentials}, 11: {wire: bytes, child: &s.summaries},
+		12: {wire: bytes, child: &s.keyValue},
+	}}
+	s.scopeMetrics = message{weight: 192, fields: []field{1: {wire: bytes, child: &s.scope}, 2: {wire: bytes, child: &s.metric}}}
+	s.resourceMetrics = message{weight: 192, fields: []field{1: {wire: bytes, child: &s.resource}, 2: {wire: bytes, child: &s.scopeMetrics}}, deprecated: &s.scopeMetrics}
+	s.metrics = message{fields: []field{1: {wire: bytes, child: &s.resourceMetrics}}}
 }
 
 // Summary is what is known of an ExportTraceServiceRequest without decoding it.
@@ -135,6 +168,12 @@ func Scan(body []byte, maxDepth int, limit int64) (Summary, error) {
 // WeighLogs returns the weight of an ExportLogsServiceRequest. It returns the errors of Scan.
 func WeighLogs(body []byte, maxDepth int, limit int64) (int64, error) {
 	seen, err := scan(body, &otlp.logs, maxDepth, limit)
+	return seen.Weight, err
+}
+
+// WeighMetrics returns the weight of an ExportMetricsServiceRequest. It returns the errors of Scan.
+func WeighMetrics(body []byte, maxDepth int, limit int64) (int64, error) {
+	seen, err := scan(body, &otlp.metrics, maxDepth, limit)
 	return seen.Weight, err
 }
 
@@ -178,6 +217,11 @@ func (w *walker) walk(b []byte, m *message, depth int) error {
 			w.seen.Regular = false
 		}
 		if typ != protowire.BytesType {
+			if f.packed { // a single value of the list
+				if w.left -= packedWeight; w.left < 0 {
+					return ErrDense
+				}
+			}
 			if n = protowire.ConsumeFieldValue(num, typ, b); n < 0 {
 				return protowire.ParseError(n)
 			}
@@ -209,6 +253,11 @@ func (w *walker) walk(b []byte, m *message, depth int) error {
 				return err
 			}
 			continue
+		}
+		if f.packed {
+			if w.left -= packedWeight * int64(len(value)); w.left < 0 {
+				return ErrDense
+			}
 		}
 		switch {
 		case m == &otlp.span && num == spanTraceID, m == &otlp.link && num == 1:
@@ -247,6 +296,9 @@ func (w *walker) noteNumber(num protowire.Number, typ protowire.Type, b []byte) 
 		w.number = max(w.number, number)
 	}
 }
+
+// packedWeight is the memory in bytes of a packed varint, which takes at least one byte on the wire.
+const packedWeight = 8
 
 // deprecated is the number of the field of message.deprecated.
 const deprecated = 1000

@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	"go.opentelemetry.io/collector/pdata/plog"
+	"go.opentelemetry.io/collector/pdata/pmetric"
 	"go.opentelemetry.io/collector/pdata/ptrace"
 )
 
@@ -95,4 +96,45 @@ func TestLogs(t *testing.T) {
 	require.ErrorIs(t, err, ErrDepth)
 	_, err = WeighLogs(deep(3), 200, weight-1)
 	require.ErrorIs(t, err, ErrDense)
+}
+
+// Every kind of metric weighs at least what its decoded values take.
+func TestMetrics(t *testing.T) {
+	t.Parallel()
+	const values = 1000
+	for name, add := range map[string]func(pmetric.Metric){
+		"gauge": func(m pmetric.Metric) {
+			points := m.SetEmptyGauge().DataPoints()
+			for range values {
+				points.AppendEmpty().Exemplars().AppendEmpty().FilteredAttributes().PutInt("k", 1)
+			}
+		},
+		"sum":       func(m pmetric.Metric) { many(values, m.SetEmptySum().DataPoints().AppendEmpty) },
+		"histogram": func(m pmetric.Metric) { many(values, m.SetEmptyHistogram().DataPoints().AppendEmpty) },
+		"summary": func(m pmetric.Metric) {
+			many(values, m.SetEmptySummary().DataPoints().AppendEmpty().QuantileValues().AppendEmpty)
+		},
+		"exponential histogram": func(m pmetric.Metric) { many(values, m.SetEmptyExponentialHistogram().DataPoints().AppendEmpty) },
+		"buckets": func(m pmetric.Metric) {
+			m.SetEmptyExponentialHistogram().DataPoints().AppendEmpty().Negative().BucketCounts().FromRaw(make([]uint64, 6*values))
+		},
+	} {
+		md := pmetric.NewMetrics()
+		add(md.ResourceMetrics().AppendEmpty().ScopeMetrics().AppendEmpty().Metrics().AppendEmpty())
+		body, err := (&pmetric.ProtoMarshaler{}).MarshalMetrics(md)
+		require.NoError(t, err)
+		weight, err := WeighMetrics(body, 200, math.MaxInt64)
+		require.NoError(t, err, name)
+		assert.Greater(t, weight, int64(48*values+len(body)), name)
+		_, err = WeighMetrics(body, 200, weight-1)
+		require.ErrorIs(t, err, ErrDense, name)
+		_, err = WeighMetrics(body, 4, math.MaxInt64)
+		require.ErrorIs(t, err, ErrDepth, name)
+	}
+}
+
+func many[T any](n int, add func() T) {
+	for range n {
+		add()
+	}
 }

@@ -68,7 +68,7 @@ func TestRefusals(t *testing.T) {
 		{name: "trace that is too large when decompressed", endpoints: append(ingest, otlp...), path: traces, encoding: "gzip", body: bomb, want: 413},
 		// By default SDKs send logs and metrics to the same address.
 		{name: "invalid logs", endpoints: append(ingest[:1:1], otlp...), path: "/v1/logs", body: `{"resourceLogs":{}}`, want: 400},
-		{name: "metrics", endpoints: append(ingest[:1:1], otlp...), path: "/v1/metrics", body: `{"resourceMetrics":[]}`, want: 404},
+		{name: "invalid metrics", endpoints: append(ingest[:1:1], otlp...), path: "/v1/metrics", body: `{"resourceMetrics":{}}`, want: 400},
 		{name: "wrong method", endpoints: append(ingest[:1:1], otlp...), method: http.MethodGet, path: traces, want: 405},
 		{name: "wrong method", endpoints: ingest, method: http.MethodPut, path: runs, body: run(""), want: 405},
 		{name: "no key", endpoints: append(ingest, otlp...), path: traces, key: "none", body: trace, want: 401},

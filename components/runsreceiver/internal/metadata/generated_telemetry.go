@@ -29,7 +29,6 @@ type TelemetryBuilder struct {
 	mu                        sync.Mutex
 	registrations             []metric.Registration
 	ReceiverRunsInFlightBytes metric.Int64ObservableUpDownCounter
-	ReceiverRunsLogRecords    metric.Int64Counter
 	ReceiverRunsRejectedSpans metric.Int64Counter
 	ReceiverRunsRequests      metric.Int64Counter
 }
@@ -92,12 +91,6 @@ func NewTelemetryBuilder(settings component.TelemetrySettings, options ...Teleme
 		"otelcol_receiver_runs_in_flight_bytes",
 		metric.WithDescription("Bytes of request bodies and of the spans decoded from them that are held in memory now. [Alpha]"),
 		metric.WithUnit("By"),
-	)
-	errs = errors.Join(errs, err)
-	builder.ReceiverRunsLogRecords, err = builder.meter.Int64Counter(
-		"otelcol_receiver_runs_log_records",
-		metric.WithDescription("Log records of accepted requests, by what became of them. Only what is joined to a span is kept. [Alpha]"),
-		metric.WithUnit("{record}"),
 	)
 	errs = errors.Join(errs, err)
 	builder.ReceiverRunsRejectedSpans, err = builder.meter.Int64Counter(

@@ -24,13 +24,9 @@ func TestSetupTelemetry(t *testing.T) {
 		observer.Observe(1)
 		return nil
 	}))
-	tb.ReceiverRunsLogRecords.Add(context.Background(), 1)
 	tb.ReceiverRunsRejectedSpans.Add(context.Background(), 1)
 	tb.ReceiverRunsRequests.Add(context.Background(), 1)
 	AssertEqualReceiverRunsInFlightBytes(t, testTel,
-		[]metricdata.DataPoint[int64]{{Value: 1}},
-		metricdatatest.IgnoreTimestamp())
-	AssertEqualReceiverRunsLogRecords(t, testTel,
 		[]metricdata.DataPoint[int64]{{Value: 1}},
 		metricdatatest.IgnoreTimestamp())
 	AssertEqualReceiverRunsRejectedSpans(t, testTel,
