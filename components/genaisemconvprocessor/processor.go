@@ -11,15 +11,16 @@ import (
 	"go.opentelemetry.io/otel/metric"
 
 	"github.com/looptrace/looptrace/components/genaisemconvprocessor/internal/metadata"
+	"github.com/looptrace/looptrace/internal/genaispans"
 )
 
 type mappingProcessor struct {
 	component.StartFunc
 	next      consumer.Traces
-	mapper    *Mapper
+	mapper    *genaispans.Mapper
 	telemetry *metadata.TelemetryBuilder
 	// counted holds the metric option of each dialect, so that no batch allocates it.
-	counted [dialectCount]metric.MeasurementOption
+	counted [len(genaispans.Counts{})]metric.MeasurementOption
 }
 
 func newProcessor(set processor.Settings, cfg *Config, next consumer.Traces) (*mappingProcessor, error) {
@@ -27,9 +28,9 @@ func newProcessor(set processor.Settings, cfg *Config, next consumer.Traces) (*m
 	if err != nil {
 		return nil, err
 	}
-	p := &mappingProcessor{next: next, mapper: NewMapper(cfg), telemetry: telemetry}
-	for id := range p.counted {
-		p.counted[id] = metric.WithAttributeSet(attribute.NewSet(attribute.String("dialect", dialects[id].name)))
+	p := &mappingProcessor{next: next, mapper: genaispans.NewMapper(cfg.Rules), telemetry: telemetry}
+	for id, name := range genaispans.Dialects() {
+		p.counted[id] = metric.WithAttributeSet(attribute.NewSet(attribute.String("dialect", name)))
 	}
 	return p, nil
 }

@@ -16,9 +16,9 @@ import (
 	"github.com/stretchr/testify/require"
 	"go.opentelemetry.io/collector/pdata/ptrace"
 
-	"github.com/looptrace/looptrace/components/genaisemconvprocessor"
 	"github.com/looptrace/looptrace/controlplane/diff"
 	"github.com/looptrace/looptrace/controlplane/runs"
+	"github.com/looptrace/looptrace/internal/genaispans"
 	"github.com/looptrace/looptrace/internal/runmodel"
 	"github.com/looptrace/looptrace/internal/runpdata"
 )
@@ -32,7 +32,7 @@ func realRuns(tb testing.TB, file string) [][]Span {
 	if err != nil {
 		return nil // one file is malformed on purpose
 	}
-	genaisemconvprocessor.NewMapper(&genaisemconvprocessor.Config{}).Map(td)
+	genaispans.NewMapper(nil).Map(td)
 	for _, rs := range td.ResourceSpans().All() {
 		rs.Resource().Attributes().PutStr(runmodel.KeyProjectID, uuid.Nil.String())
 	}

@@ -13,10 +13,10 @@ import (
 	"github.com/stretchr/testify/require"
 	"go.opentelemetry.io/collector/pdata/ptrace"
 
-	"github.com/looptrace/looptrace/components/genaisemconvprocessor"
 	"github.com/looptrace/looptrace/controlplane/access/accesstest"
 	"github.com/looptrace/looptrace/controlplane/runs"
 	"github.com/looptrace/looptrace/internal/clickhouse"
+	"github.com/looptrace/looptrace/internal/genaispans"
 	"github.com/looptrace/looptrace/internal/runmodel"
 	"github.com/looptrace/looptrace/test/engines"
 )
@@ -197,7 +197,7 @@ func TestPromptUsage(t *testing.T) {
 func TestPromptsOfInstrumentations(t *testing.T) {
 	t.Parallel()
 	s := newStore(t)
-	mapper := genaisemconvprocessor.NewMapper(&genaisemconvprocessor.Config{})
+	mapper := genaispans.NewMapper(nil)
 	send := func(name string) uuid.UUID {
 		text, err := os.ReadFile(filepath.Join("..", "conformance", "testdata", name, "traces.json"))
 		require.NoError(t, err)

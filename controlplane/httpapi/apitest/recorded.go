@@ -16,8 +16,8 @@ import (
 	"go.opentelemetry.io/collector/pdata/ptrace"
 
 	"github.com/looptrace/looptrace/components/clickhouserunsexporter"
-	"github.com/looptrace/looptrace/components/genaisemconvprocessor"
 	"github.com/looptrace/looptrace/internal/clickhouse"
+	"github.com/looptrace/looptrace/internal/genaispans"
 	"github.com/looptrace/looptrace/internal/runmodel"
 	"github.com/looptrace/looptrace/internal/runpdata"
 )
@@ -42,7 +42,7 @@ func StoreRecorded(t *testing.T, address string, project uuid.UUID, files []stri
 	exporter, err := factory.CreateTraces(t.Context(), exportertest.NewNopSettings(factory.Type()), config)
 	require.NoError(t, err)
 	require.NoError(t, exporter.Start(t.Context(), componenttest.NewNopHost()))
-	mapper := genaisemconvprocessor.NewMapper(genaisemconvprocessor.NewFactory().CreateDefaultConfig().(*genaisemconvprocessor.Config))
+	mapper := genaispans.NewMapper(nil)
 	stored := map[uuid.UUID]string{}
 	all := ptrace.NewTraces()
 	for i, file := range files {
@@ -74,7 +74,7 @@ func StoreRecorded(t *testing.T, address string, project uuid.UUID, files []stri
 // StoreTraces stores traces as ingest does, and returns the ids of their runs.
 func StoreTraces(t *testing.T, clickhouseURL string, project uuid.UUID, td ptrace.Traces) []uuid.UUID {
 	t.Helper()
-	genaisemconvprocessor.NewMapper(&genaisemconvprocessor.Config{}).Map(td)
+	genaispans.NewMapper(nil).Map(td)
 	for _, rs := range td.ResourceSpans().All() {
 		rs.Resource().Attributes().PutStr(runmodel.KeyProjectID, project.String())
 		rs.Resource().Attributes().PutInt(runmodel.KeyReceivedAt, time.Now().UnixNano())

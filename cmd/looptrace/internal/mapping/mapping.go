@@ -21,6 +21,7 @@ import (
 
 	"github.com/looptrace/looptrace/components/genaisemconvprocessor"
 	"github.com/looptrace/looptrace/internal/genailogs"
+	"github.com/looptrace/looptrace/internal/genaispans"
 )
 
 // New returns the command.
@@ -50,7 +51,7 @@ func newTest() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return report(c.OutOrStdout(), genaisemconvprocessor.NewMapper(cfg).Explain(td))
+			return report(c.OutOrStdout(), genaispans.NewMapper(cfg.Rules).Explain(td))
 		},
 	}
 	c.Flags().StringVar(&config, "config", "", "a collector's configuration whose genaisemconv rules to use (default: no rules)")
@@ -135,7 +136,7 @@ func decode(body []byte) (ptrace.Traces, error) {
 
 const maxValue = 100
 
-func report(out io.Writer, explanations []genaisemconvprocessor.Explanation) error {
+func report(out io.Writer, explanations []genaispans.Explanation) error {
 	var b strings.Builder
 	for i, e := range explanations {
 		if i > 0 {
