@@ -33,6 +33,23 @@ func BenchmarkMap(b *testing.B) {
 	}
 }
 
+// BenchmarkClassify relates the time to classify spans to the time to decode them, as BenchmarkMap does.
+func BenchmarkClassify(b *testing.B) {
+	for _, c := range benchCases {
+		b.Run(c.name, func(b *testing.B) {
+			m := NewMapper(nil)
+			genAI := 0
+			benchAgainstDecoding(b, benchBatch(b, c.scope, c.fill), func(td ptrace.Traces) {
+				m.Classify(td, func(_ ptrace.Span, isGenAI bool) {
+					if isGenAI {
+						genAI++
+					}
+				})
+			})
+		})
+	}
+}
+
 // BenchmarkScan is the lower bound of reading JSON: it reads every byte of the attributes that are JSON once.
 func BenchmarkScan(b *testing.B) {
 	for _, c := range benchCases {

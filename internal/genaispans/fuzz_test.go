@@ -9,6 +9,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/stretchr/testify/require"
+	"go.opentelemetry.io/collector/pdata/pcommon"
 	"go.opentelemetry.io/collector/pdata/ptrace"
 
 	"github.com/looptrace/looptrace/internal/runmodel"
@@ -66,6 +67,39 @@ func FuzzMap(f *testing.F) {
 	})
 }
 
+// FuzzClassify checks that Classify says of any span what the store does, and changes nothing.
+func FuzzClassify(f *testing.F) {
+	f.Add("langfuse-sdk", "http.request.method", "GET", "langfuse.observation.type", "span", false, int64(0))
+	f.Add("", "gen_ai.operation.name", "", "gen_ai.operation.name", "chat", false, int64(0))
+	f.Add("", "looptrace.kind", "llm", "looptrace.record_of", "span", false, int64(1))
+	f.Add("", "gen_ai.input.messages", `[{"role":"user","parts":[{"type":"text","content":"a"}]}]`, "input.value", "x", true, int64(-1))
+	f.Add("openinference.x", "llm.token_count.prompt", "7", "llm.token_count.total", "x", false, int64(1)<<53)
+	f.Add("acme", "looptrace.usage.other_tokens", "", "acme.model", "x", true, int64(7))
+	f.Add("logfire", "logfire.span_type", "pending_span", "logfire.pending_parent_id", "0", false, int64(0))
+	mappers := []*Mapper{NewMapper(nil), NewMapper([]Rule{{To: runmodel.KeyRequestModel, From: []string{"acme.model"}, When: Condition{Scope: "acme*"}}})}
+	f.Fuzz(func(t *testing.T, scope, key1, value1, key2, value2 string, exported bool, n int64) {
+		td := ptrace.NewTraces()
+		ss := td.ResourceSpans().AppendEmpty().ScopeSpans().AppendEmpty()
+		ss.Scope().SetName(scope)
+		ss.Scope().Attributes().PutBool(runmodel.KeyExported, exported)
+		texts, number, flag := ss.Spans().AppendEmpty(), ss.Spans().AppendEmpty(), ss.Spans().AppendEmpty()
+		for i, s := range []ptrace.Span{texts, number, flag} {
+			s.SetTraceID(pcommon.TraceID{1})
+			s.SetSpanID(pcommon.SpanID{byte(i + 1)})
+			s.Attributes().PutStr(key2, value2)
+			event := s.Events().AppendEmpty()
+			event.SetName(key1)
+			event.Attributes().PutStr("content", value2)
+		}
+		texts.Attributes().PutStr(key1, value1)
+		number.Attributes().PutInt(key1, n)
+		flag.Attributes().PutBool(key1, n%2 == 0)
+		for _, m := range mappers {
+			requireClassified(t, m, td, scope)
+		}
+	})
+}
+
 // TestHostileSpans maps recorded spans, truncated at every byte and with exchanged values.
 func TestHostileSpans(t *testing.T) {
 	t.Parallel()
@@ -101,6 +135,7 @@ func TestHostileSpans(t *testing.T) {
 				}
 			}
 		}
+		requireClassified(t, m, td, file)
 		m.Map(td)
 		var rows runpdata.Rows
 		for _, rs := range td.ResourceSpans().All() {

@@ -507,7 +507,9 @@ func totalsOf(t *testing.T, path string) map[string]runmodel.Run {
 	for _, rs := range td.ResourceSpans().All() {
 		rs.Resource().Attributes().PutStr(runmodel.KeyProjectID, "11111111-1111-4111-8111-111111111111")
 	}
-	NewMapper(nil).Map(td)
+	m := NewMapper(nil)
+	requireClassified(t, m, td, path)
+	m.Map(td)
 	var rows runpdata.Rows
 	require.NoError(t, rows.Add(td))
 	byRun := map[string][]runmodel.Span{}

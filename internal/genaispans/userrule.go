@@ -109,6 +109,14 @@ func (r *userRule) matches(s ptrace.Span, scope *scopeInfo) bool {
 	return ok && (r.When.Value == "" || value.AsString() == r.When.Value)
 }
 
+// mayApply reports whether a rule matches a span that has one of its source attributes.
+func (r *userRule) mayApply(s ptrace.Span, scope *scopeInfo) bool {
+	return r.matches(s, scope) && slices.ContainsFunc(r.From, func(key string) bool {
+		_, ok := s.Attributes().Get(key)
+		return ok
+	})
+}
+
 func (r *userRule) apply(s ptrace.Span, scope *scopeInfo, trace func(target, source string)) {
 	if !r.matches(s, scope) {
 		return
