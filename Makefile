@@ -43,6 +43,18 @@ _build/looptrace-collector: builder-config.yaml go.mod go.sum $(go_files)
 	$(GO) tool builder --config builder-config.yaml --skip-get-modules --skip-compilation >_build/ocb.log 2>&1 || (cat _build/ocb.log; exit 1)
 	$(GO) build -ldflags "-s -w" -o $@ ./_build/collector
 
+.PHONY: collector-full
+collector-full: _build/collector-full/looptrace-collector-full ## Build the full distribution, as others build theirs: with ocb, from our module as a proxy serves it
+
+# The module cache keeps a version for ever, but the sources of this one change.
+_build/collector-full/looptrace-collector-full: deploy/collector/builder-config.yaml go.mod go.sum $(go_files)
+	@cache=$$($(GO) env GOMODCACHE); for folder in $$cache/github.com/looptrace $$cache/cache/download/github.com/looptrace; do \
+		[ ! -d $$folder ] || (chmod -R u+w $$folder && rm -r $$folder); done
+	@rm -rf _build/collector-full
+	$(GO) run ./test/collector/moduleproxy _build/goproxy v$(VERSION)
+	GOPROXY="file://$(CURDIR)/_build/goproxy,$$($(GO) env GOPROXY)" GONOSUMDB=github.com/looptrace \
+	$(GO) tool builder --config $< >_build/ocb-full.log 2>&1 || (cat _build/ocb-full.log; exit 1)
+
 _build/looptrace: go.mod go.sum $(go_files)
 	$(GO) build -ldflags "-s -w -X main.version=$(VERSION)" -o $@ ./cmd/looptrace
 

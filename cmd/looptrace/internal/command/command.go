@@ -80,6 +80,7 @@ func newUp() *cobra.Command {
 	var (
 		m         machine
 		verbose   bool
+		configs   []string
 		textIndex clickhouse.TextIndex
 	)
 	c := &cobra.Command{
@@ -94,12 +95,13 @@ func newUp() *cobra.Command {
 			stopped, killed, release := twoSignals(c.Context())
 			defer release()
 			return up.Run(stopped, killed, up.Options{
-				Tree: tree, DataDir: data, Ports: ports, TextIndex: textIndex, Verbose: verbose, Terminal: os.Stdout,
+				Tree: tree, DataDir: data, Ports: ports, CollectorConfigs: configs, TextIndex: textIndex, Verbose: verbose, Terminal: os.Stdout,
 			})
 		},
 	}
 	m.flags(c)
 	textIndexFlag(c, &textIndex)
+	c.Flags().StringArrayVar(&configs, "collector-config", nil, "a file that the collector reads after its own configuration, to forward what it receives, for example; may be repeated")
 	c.Flags().BoolVarP(&verbose, "verbose", "v", false, "show all lines of all processes, not only warnings and errors")
 	return c
 }

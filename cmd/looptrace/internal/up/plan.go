@@ -1,6 +1,7 @@
 package up
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"crypto/rand"
@@ -8,6 +9,7 @@ import (
 	"fmt"
 	"net/http"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strconv"
 	"strings"
@@ -47,6 +49,8 @@ type plan struct {
 	ports         layout.Ports
 	log           *journal.Journal
 	sessionSecret string
+	// collectorConfigs are read after the collector's own.
+	collectorConfigs []string
 	// webSecret proves to the API and the collector that requests come from web. It changes with each start.
 	webSecret string
 	postgres  engine.Postgres
@@ -75,6 +79,7 @@ func newPlan(o Options, log *journal.Journal) (*plan, error) {
 		stores: Stores(o.Ports, passwords),
 	}
 	p.stores.TextIndex = o.TextIndex
+	p.collectorConfigs = o.CollectorConfigs
 	if p.postgres.User, err = engine.Unprivileged(p.postgres.Home, p.data); err != nil {
 		return nil, err
 	}
@@ -132,10 +137,29 @@ func (p *plan) brokerProcess() supervisor.Process {
 	}
 }
 
+// checkCollector checks the files that are read after the collector's own configuration: with a faulty one the collector
+// would end at once, again and again.
+func (p *plan) checkCollector(ctx context.Context) error {
+	if len(p.collectorConfigs) == 0 {
+		return nil
+	}
+	collector := p.collectorProcess()
+	validate := exec.CommandContext(ctx, collector.Path, append([]string{"validate"}, collector.Args[1:]...)...) //nolint:gosec // our own executable
+	validate.Env = collector.Env
+	if out, err := validate.CombinedOutput(); err != nil {
+		return fmt.Errorf("the collector cannot use --collector-config %s: %w\n%s", strings.Join(p.collectorConfigs, ", "), err, bytes.TrimSpace(out))
+	}
+	return nil
+}
+
 func (p *plan) collectorProcess() supervisor.Process {
+	args := []string{"looptrace-collector", "--config", p.tree.CollectorConfig()}
+	for _, file := range p.collectorConfigs {
+		args = append(args, "--config", file)
+	}
 	return supervisor.Process{
 		Name: collectorName, Output: p.log.Writer(collectorName),
-		Path: p.tree.Collector(), Args: []string{"looptrace-collector", "--config", p.tree.CollectorConfig()},
+		Path: p.tree.Collector(), Args: args,
 		Env: serviceEnv(
 			"INGEST_ADDR="+p.ports.Ingest.Addr(),
 			"OTLP_GRPC_ADDR="+p.ports.OTLPGRPC.Addr(),
@@ -151,6 +175,8 @@ func (p *plan) collectorProcess() supervisor.Process {
 			"KAFKA_INSTANCE_ID=looptrace-up",
 			"CLICKHOUSE_URL="+p.stores.ClickHouseURL,
 			"DATABASE_URL="+p.stores.DatabaseURL,
+			// For queues of exporters that --collector-config adds.
+			"COLLECTOR_DATA="+orUnset("COLLECTOR_DATA", filepath.Join(p.data, "collector")),
 			// The highest load needs this much. GOGC=200 within 400 MiB saved no measurable time, for 50 MB more.
 			"GOMEMLIMIT=350MiB",
 		),

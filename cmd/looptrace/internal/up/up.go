@@ -41,6 +41,8 @@ type Options struct {
 	Tree    layout.Tree
 	DataDir string
 	Ports   layout.Ports
+	// CollectorConfigs are files that the collector reads after its own configuration.
+	CollectorConfigs []string
 	// TextIndex switches ClickHouse's text indexes on or off.
 	TextIndex clickhouse.TextIndex
 	// Verbose shows every line of every process.
@@ -69,6 +71,9 @@ func Run(ctx, killed context.Context, o Options) (err error) {
 
 	p, err := newPlan(o, log)
 	if err != nil {
+		return err
+	}
+	if err := p.checkCollector(ctx); err != nil {
 		return err
 	}
 	l := launch{log: log}
