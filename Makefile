@@ -46,13 +46,13 @@ _build/looptrace-collector: builder-config.yaml go.mod go.sum $(go_files)
 .PHONY: collector-full
 collector-full: _build/collector-full/looptrace-collector-full ## Build the full distribution, as others build theirs: with ocb, from our module as a proxy serves it
 
-# The module cache keeps a version for ever, but the sources of this one change.
+# The go command keeps a version of a module, and an index of its imports, for ever. The sources of this one change.
 _build/collector-full/looptrace-collector-full: deploy/collector/builder-config.yaml go.mod go.sum $(go_files)
 	@cache=$$($(GO) env GOMODCACHE); for folder in $$cache/github.com/looptrace $$cache/cache/download/github.com/looptrace; do \
 		[ ! -d $$folder ] || (chmod -R u+w $$folder && rm -r $$folder); done
 	@rm -rf _build/collector-full
 	$(GO) run ./test/collector/moduleproxy _build/goproxy v$(VERSION)
-	GOPROXY="file://$(CURDIR)/_build/goproxy,$$($(GO) env GOPROXY)" GONOSUMDB=github.com/looptrace \
+	GOPROXY="file://$(CURDIR)/_build/goproxy,$$($(GO) env GOPROXY)" GONOSUMDB=github.com/looptrace GODEBUG=goindex=0 \
 	$(GO) tool builder --config $< >_build/ocb-full.log 2>&1 || (cat _build/ocb-full.log; exit 1)
 
 _build/looptrace: go.mod go.sum $(go_files)
@@ -104,8 +104,8 @@ slow_tests := ^($(subst $() ,|,$(strip \
   TestBadClients TestBombs TestHang TestKillComparison TestKillEvalRun TestKillReplay TestKillWithinInsert TestKillYoung TestPoison \
   TestQueueDiskFull TestRepeat TestShapes TestSoak TestStoreDiskFull TestStoreDown \
   TestCluster TestProxy TestQueueErrors TestSecurity \
-  TestAccessibility TestHostileContent TestLangfuseExperiment TestPages)))$$
-slow_packages := ./test/faults/... ./test/security ./test/e2e
+  TestAccessibility TestHostileContent TestLangfuseExperiment TestPages TestRecipes)))$$
+slow_packages := ./test/faults/... ./test/security ./test/e2e ./test/collector
 # test/audit compiles a scanner of vulnerabilities: it is in test-release.
 packages = $(filter-out %/test/bench %/test/audit %/test/security %/test/faults/cluster %/test/e2e %/test/operations,$(shell $(GO) list ./... | grep -v /_build/))
 
@@ -150,7 +150,7 @@ test-e2e: build $(TESTSUM) _build/sdk-venv/.installed ## Test the built product 
 	@scripts/stage $@ scripts/go-test $(TESTSUM) $@ -- -p 2 -parallel 2 -timeout 40m -skip '$(slow_tests)' ./test/e2e ./test/operations
 
 .PHONY: test-slow
-test-slow: build $(TESTSUM) _build/sdk-venv/.installed
+test-slow: build collector-full $(TESTSUM) _build/sdk-venv/.installed
 	@scripts/stage $@ scripts/go-test $(TESTSUM) $@ -- -p 2 -parallel 2 -timeout 50m -run '$(slow_tests)' $(slow_packages)
 
 .PHONY: conformance

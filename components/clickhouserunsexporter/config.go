@@ -7,6 +7,8 @@ import (
 
 	ch "github.com/ClickHouse/clickhouse-go/v2"
 	"go.opentelemetry.io/collector/config/configopaque"
+	"go.opentelemetry.io/collector/config/configoptional"
+	"go.opentelemetry.io/collector/exporter/exporterhelper"
 )
 
 // Config is the exporter's configuration.
@@ -22,6 +24,20 @@ type Config struct {
 	// DropWithoutGenAIAfter is how long after its last span was stored a trace without a GenAI span is deleted. 0
 	// deletes none.
 	DropWithoutGenAIAfter time.Duration `mapstructure:"drop_without_genai_after"`
+	// SendingQueue joins requests to batches, if it is set: for a receiver that has small ones. A request waits until its
+	// batch is stored.
+	SendingQueue configoptional.Optional[exporterhelper.QueueBatchConfig] `mapstructure:"sending_queue"`
+}
+
+// newSendingQueue returns the queue that `sending_queue: {}` means.
+func newSendingQueue() exporterhelper.QueueBatchConfig {
+	q := exporterhelper.NewDefaultQueueConfig()
+	q.WaitForResult, q.BlockOnOverflow = true, true
+	q.NumConsumers = 4
+	q.Batch = configoptional.Some(exporterhelper.BatchConfig{
+		Sizer: exporterhelper.RequestSizerTypeItems, FlushTimeout: 100 * time.Millisecond, MinSize: 5_000, MaxSize: 20_000,
+	})
+	return q
 }
 
 // minDropAfter is the least DropWithoutGenAIAfter: GenAI spans of a trace often arrive seconds after its others.
@@ -43,6 +59,9 @@ func (c *Config) Validate() error {
 	}
 	if c.DropWithoutGenAIAfter < 0 || c.DropWithoutGenAIAfter > 0 && c.DropWithoutGenAIAfter < minDropAfter {
 		errs = append(errs, fmt.Errorf("drop_without_genai_after: must be 0, which drops nothing, or at least %s", minDropAfter))
+	}
+	if q := c.SendingQueue.Get(); q != nil && !q.WaitForResult {
+		errs = append(errs, errors.New("sending_queue: wait_for_result must be true: the client would be answered before its spans are stored"))
 	}
 	return errors.Join(errs...)
 }

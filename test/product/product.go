@@ -35,6 +35,8 @@ type Product struct {
 	Ports Ports
 	// Env is added to the launcher's environment.
 	Env []string
+	// CollectorConfigs are files for --collector-config.
+	CollectorConfigs []string
 
 	launcher atomic.Pointer[Child]
 }
@@ -85,9 +87,13 @@ func (p *Product) Up(ctx context.Context) error {
 
 // Launch starts the launcher without waiting.
 func (p *Product) Launch() error {
+	args := []string{"looptrace", "up", "--data", p.Data, "--port-offset", fmt.Sprint(p.Ports.Offset)}
+	for _, file := range p.CollectorConfigs {
+		args = append(args, "--collector-config", file)
+	}
 	launcher, err := StartChild(&exec.Cmd{
 		Path: filepath.Join(p.Root, "_build", "looptrace"),
-		Args: []string{"looptrace", "up", "--data", p.Data, "--port-offset", fmt.Sprint(p.Ports.Offset)},
+		Args: args,
 		Env:  append(os.Environ(), p.Env...),
 	}, LauncherProcess, p.launcherLog())
 	if err != nil {

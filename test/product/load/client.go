@@ -31,7 +31,9 @@ type Client struct {
 	Key   string
 	// SpansPerSecond is the offered rate.
 	SpansPerSecond int
-	Shape          Shape
+	// Endpoints are those that get runs, in turn. None means all.
+	Endpoints []Endpoint
+	Shape     Shape
 	// Twice sends each request twice, and counts it as acknowledged when both are.
 	Twice  bool
 	Ledger *Ledger
@@ -51,6 +53,10 @@ func (c *Client) Send(ctx context.Context) {
 	free := make(chan struct{}, senders)
 	tick := time.NewTicker(time.Second * time.Duration(c.Shape.Spans) / time.Duration(c.SpansPerSecond))
 	defer tick.Stop()
+	endpoints := c.Endpoints
+	if len(endpoints) == 0 {
+		endpoints = Endpoints()
+	}
 	for n := 0; ; n++ {
 		select {
 		case <-ctx.Done():
@@ -64,7 +70,7 @@ func (c *Client) Send(ctx context.Context) {
 		}
 		sending.Go(func() {
 			defer func() { <-free }()
-			run, bodies := newRun(Endpoint(n)%endpointCount, c.Shape)
+			run, bodies := newRun(endpoints[n%len(endpoints)], c.Shape)
 			if c.Twice {
 				bodies = append(bodies, bodies...)
 			}

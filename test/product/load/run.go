@@ -57,7 +57,6 @@ const (
 	TracesJSON
 	OTLPProtobuf
 	GRPC
-	endpointCount
 )
 
 // Endpoints lists all of them.
