@@ -250,6 +250,10 @@ _build/anchor/otelcol-anchor: test/bench/anchor/builder-config.yaml
 	@mkdir -p _build
 	$(GO) run go.opentelemetry.io/collector/cmd/builder@v0.164.0 --config $< >_build/anchor.log 2>&1 || (cat _build/anchor.log; exit 1)
 
+.PHONY: bench-mixed
+bench-mixed: build ## Store one agent's trace among a million traces without a GenAI span, and drop these
+	BENCH_MIXED_TRACES=$${BENCH_MIXED_TRACES:-1000000} $(GO) test -count=1 -timeout 1h -run '^TestMixed$$' -v ./test/bench
+
 .PHONY: bench-browser
 bench-browser: build ## Measure loading and scrolling of runs with 10,000 and 100,000 spans in Chromium
 	BENCH_BROWSER=1 $(GO) test -count=1 -timeout 20m -run '^TestBrowserFigures$$' -v ./test/e2e
