@@ -1,6 +1,7 @@
 package deploy
 
 import (
+	"os/exec"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -22,6 +23,7 @@ type compose struct {
 			Target     string `yaml:"target"`
 		} `yaml:"build"`
 		Environment map[string]string `yaml:"environment"`
+		NetworkMode string            `yaml:"network_mode"`
 		Volumes     []string          `yaml:"volumes"`
 		DependsOn   map[string]any    `yaml:"depends_on"`
 	} `yaml:"services"`
@@ -119,6 +121,41 @@ func TestComposeCollectsBeforeItRefuses(t *testing.T) {
 	limit, err := strconv.Atoi(text)
 	require.NoError(t, err)
 	assert.Less(t, limit, limiter.Limit-limiter.Spike)
+}
+
+// A service in the network of another is cut off when the other is killed: that one comes back with a new network.
+func TestComposeSharesNoNetwork(t *testing.T) {
+	t.Parallel()
+	for name, service := range readCompose(t).Services {
+		assert.Empty(t, service.NetworkMode, name)
+	}
+}
+
+// What the programs import is sent to the builder of the images.
+func TestImagesGetTheirSources(t *testing.T) {
+	t.Parallel()
+	command := exec.CommandContext(t.Context(), "go", "list", "-deps", "-f", "{{if not .Standard}}{{with .Module}}{{if .Main}}{{$.Dir}}{{end}}{{end}}{{end}}",
+		"./cmd/...", "./components/...", "./controlplane")
+	command.Dir = root
+	list, err := command.Output()
+	require.NoError(t, err)
+	here, err := filepath.Abs(root)
+	require.NoError(t, err)
+	patterns := strings.Fields(string(read(t, filepath.Join(root, "deploy", "Dockerfile.dockerignore"))))
+	folders := strings.Fields(string(list))
+	require.NotEmpty(t, folders)
+	for _, folder := range folders {
+		path, err := filepath.Rel(here, folder)
+		require.NoError(t, err)
+		ignored := false
+		for _, pattern := range patterns { // the last one that matches decides
+			name, kept := strings.CutPrefix(pattern, "!")
+			if path == name || strings.HasPrefix(path, name+"/") {
+				ignored = !kept
+			}
+		}
+		assert.False(t, ignored, path)
+	}
 }
 
 // All named files exist.
