@@ -26,7 +26,7 @@ type Addresses struct {
 	Web string
 	// Hosts are the hosts that a request without a key may name.
 	Hosts allowedhost.List
-	// WebSecret is what web proves itself with. Without it, everything on this machine is taken for web.
+	// WebSecret is what web proves itself with, wherever it runs. Without it, everything on this machine is taken for web.
 	WebSecret string
 }
 

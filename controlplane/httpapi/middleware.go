@@ -114,9 +114,12 @@ func (a Addresses) identify(c *gin.Context) {
 	c.Next()
 }
 
-// isWeb reports whether a request comes from web, which runs on the same machine.
+// isWeb reports whether a request comes from web: it has the secret, or there is none and web runs on the same machine.
 func (a Addresses) isWeb(peer netip.Addr, secret string) bool {
-	return peer.Unmap().IsLoopback() && (a.WebSecret == "" || subtle.ConstantTimeCompare([]byte(secret), []byte(a.WebSecret)) == 1)
+	if a.WebSecret == "" {
+		return peer.Unmap().IsLoopback()
+	}
+	return subtle.ConstantTimeCompare([]byte(secret), []byte(a.WebSecret)) == 1
 }
 
 // cookieName returns the full name of a cookie. It has the port, because cookies of all ports of a host are together:
