@@ -107,7 +107,7 @@ slow_tests := ^($(subst $() ,|,$(strip \
   TestAccessibility TestHostileContent TestLangfuseExperiment TestPages TestRecipes)))$$
 slow_packages := ./test/faults/... ./test/security ./test/e2e ./test/collector
 # test/audit compiles a scanner of vulnerabilities: it is in test-release.
-packages = $(filter-out %/test/bench %/test/audit %/test/security %/test/faults/cluster %/test/e2e %/test/operations,$(shell $(GO) list ./... | grep -v /_build/))
+packages = $(filter-out %/test/bench %/test/audit %/test/security %/test/faults/cluster %/test/e2e %/test/operations %/test/compose,$(shell $(GO) list ./... | grep -v /_build/))
 
 .PHONY: test
 test: prerequisites build $(TESTSUM) _build/sdk-venv/.installed ui/node_modules/.package-lock.json ## Test that the product works, before a change is sent; installs what it needs
@@ -119,8 +119,8 @@ test-all: ## Run every test but those of make test-release
 	@$(MAKE) --no-print-directory test-rest
 
 .PHONY: test-rest
-test-rest: prerequisites build $(TESTSUM) _build/sdk-venv/.installed ## Run what make test leaves out: faults, security, every page in every width, recipes
-	@scripts/stage "make test-rest" $(MAKE) --no-print-directory test-slow test-recipes
+test-rest: prerequisites build $(TESTSUM) _build/sdk-venv/.installed ## Run what make test leaves out: faults, security, every page in every width, recipes, Compose
+	@scripts/stage "make test-rest" $(MAKE) --no-print-directory test-slow test-recipes test-compose
 
 .PHONY: check
 check: ## Lint everything, and check that generated files are fresh
@@ -152,6 +152,17 @@ test-e2e: build $(TESTSUM) _build/sdk-venv/.installed ## Test the built product 
 .PHONY: test-slow
 test-slow: build collector-full $(TESTSUM) _build/sdk-venv/.installed
 	@scripts/stage $@ scripts/go-test $(TESTSUM) $@ -- -p 2 -parallel 2 -timeout 50m -run '$(slow_tests)' $(slow_packages)
+
+# In a Docker engine of its own, from Debian's packages, which needs root on Linux.
+.PHONY: test-compose
+test-compose: prerequisites build _build/kafka ## Start docker-compose.yml in a Docker engine, kill each service and read everything back
+	@rm -f _build/compose/skipped
+	@scripts/stage $@ $(GO) test -count=1 -timeout 30m -v -exec $(CURDIR)/test/compose/engine ./test/compose; status=$$?; cat _build/compose/skipped 2>/dev/null; exit $$status
+
+_build/kafka: test/kafka/pom.xml
+	mvn --quiet --batch-mode --file $< dependency:copy-dependencies -DincludeScope=runtime -DoutputDirectory=$(CURDIR)/$@.new
+	rm -rf $@ && mv $@.new $@
+	@touch $@
 
 .PHONY: conformance
 conformance: ## Print dialect × field for real instrumentations: right, wrong, absent at source
