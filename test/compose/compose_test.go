@@ -93,7 +93,7 @@ func TestCompose(t *testing.T) {
 	<-sent
 	s.verify(t)
 	begin = time.Now()
-	c.docker(t, "compose", "run", "--rm", "-T", "migrate", "prices", "reprice", "--dry-run", "--from", "2026-01-01", "--project", s.project)
+	c.docker(t, "compose", "run", "--rm", "-T", "migrate", "prices", "reprice", "--dry-run", "--from", begin.AddDate(0, 0, -1).UTC().Format(time.RFC3339), "--project", s.project)
 	t.Logf("repriced after %s", since(begin))
 	require.Empty(t, s.client.Ledger.Refusals(), "a valid request was refused for good")
 	c.weigh(t)
