@@ -38,6 +38,7 @@ type config struct {
 const (
 	minSecretBytes = 32
 	minSetupToken  = 16
+	minWebSecret   = 16
 )
 
 func loadConfig(getenv func(string) string) (config, error) {
@@ -68,7 +69,9 @@ func loadConfig(getenv func(string) string) (config, error) {
 	if cfg.addresses.Web, err = parseAddress("WEB_URL", cmp.Or(getenv("WEB_URL"), "http://127.0.0.1:7090")); err != nil {
 		missing = append(missing, err)
 	}
-	cfg.addresses.WebSecret = getenv("WEB_SECRET")
+	if cfg.addresses.WebSecret = getenv("WEB_SECRET"); cfg.addresses.WebSecret != "" && len(cfg.addresses.WebSecret) < minWebSecret {
+		missing = append(missing, fmt.Errorf("WEB_SECRET has %d characters and needs at least %d; generate one with: openssl rand -hex 32", len(cfg.addresses.WebSecret), minWebSecret))
+	}
 	if public := getenv("PUBLIC_URL"); public != "" {
 		if cfg.addresses.Public, err = parseAddress("PUBLIC_URL", public); err != nil {
 			missing = append(missing, err)

@@ -20,7 +20,7 @@
 //   - IMPORT_MAX_ROWS (1000000) and IMPORT_MAX_BYTES (2147483648, as JSON): of a file that is imported. DATASET_MAX_ITEMS (1000000).
 //     IMPORT_MAX_WAITING_FILES (10) and IMPORT_MAX_WAITING_BYTES (4294967296): of the imports of a project that are not finished.
 //   - WEB_URL: the address of web (http://127.0.0.1:7090).
-//   - WEB_SECRET: any text that web has too. Then the headers that tell of a client behind a proxy count from web only. Otherwise they
+//   - WEB_SECRET: a random text of at least 16 characters that web has too. Then the headers that tell of a client behind a proxy count from web only. Otherwise they
 //     count from every program of this machine.
 //   - PUBLIC_URL: the public address, for the instrument guide, if web is behind a proxy.
 //   - ALLOWED_HOSTS: comma-separated names and addresses. A request without a key must have one of these hosts, the

@@ -47,12 +47,16 @@ func TestLoadConfig(t *testing.T) {
 	require.ErrorContains(t, err, "CLICKHOUSE_URL")
 }
 
-func TestLoadSetupToken(t *testing.T) {
+func TestLoadSecretTexts(t *testing.T) {
 	t.Parallel()
 	env := map[string]string{"DATABASE_URL": "postgres://a", "CLICKHOUSE_URL": "clickhouse://a", "SESSION_SECRET": strings.Repeat("ab", 32), "SETUP_TOKEN": "0123456789abcde"}
 	_, err := loadConfig(func(name string) string { return env[name] })
 	require.EqualError(t, err, "SETUP_TOKEN has 15 characters and needs at least 16; generate one with: openssl rand -hex 16")
 	env["SETUP_TOKEN"] += "f"
+	env["WEB_SECRET"] = "guessable"
+	_, err = loadConfig(func(name string) string { return env[name] })
+	require.EqualError(t, err, "WEB_SECRET has 9 characters and needs at least 16; generate one with: openssl rand -hex 32")
+	delete(env, "WEB_SECRET")
 	cfg, err := loadConfig(func(name string) string { return env[name] })
 	require.NoError(t, err)
 	assert.Equal(t, "0123456789abcdef", cfg.setupToken)
