@@ -137,15 +137,19 @@ func deleteVersions(
 
 // execute runs a statement. It does not wait for a mutation to complete.
 func execute(ctx context.Context, conn driver.Conn, what, statement string, args ...any) error {
-	ctx = ch.Context(ctx, ch.WithSettings(ch.Settings{
+	if err := conn.Exec(manyIDs(ctx), statement, args...); err != nil {
+		return fmt.Errorf("%s: %w", what, err)
+	}
+	return nil
+}
+
+// manyIDs is the context of a statement that contains the ids of as many runs as are deleted at a time.
+func manyIDs(ctx context.Context) context.Context {
+	return ch.Context(ctx, ch.WithSettings(ch.Settings{
 		"lightweight_deletes_sync": 0,
 		"max_query_size":           4 << 20,
 		"max_execution_time":       20,
 	}))
-	if err := conn.Exec(ctx, statement, args...); err != nil {
-		return fmt.Errorf("%s: %w", what, err)
-	}
-	return nil
 }
 
 // extent returns the time range of runs.
