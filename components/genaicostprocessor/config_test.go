@@ -15,6 +15,7 @@ import (
 
 func TestConfig(t *testing.T) {
 	t.Parallel()
+	cached := 0.1
 	file, err := confmaptest.LoadConf("testdata/config.yaml")
 	require.NoError(t, err)
 	for name, test := range map[string]struct {
@@ -26,7 +27,14 @@ func TestConfig(t *testing.T) {
 			DatabaseURL: "postgresql://looptrace:secret@localhost:5432/looptrace", RefreshInterval: 5 * time.Second,
 		}},
 		"other_database": {fails: []string{"database_url must be a PostgreSQL address"}},
-		"bad_interval":   {fails: []string{"refresh_interval must be positive"}},
+		"prices": {want: &Config{RefreshInterval: 30 * time.Second, Prices: []ModelPrice{
+			{Model: "Acme-Large*", Provider: "acme", From: time.Date(2026, 11, 1, 0, 0, 0, 0, time.UTC), Input: 1.5, Output: 6, CacheRead: &cached},
+		}}},
+		"bad_prices": {fails: []string{
+			"prices and database_url exclude each other", "prices[0]: input must be between 0 and 1000000", "prices[1]: from must be a day such as",
+			"prices[2]: model must have between 1 and 256 bytes",
+		}},
+		"bad_interval": {fails: []string{"refresh_interval must be positive"}},
 	} {
 		section, err := file.Sub(component.NewIDWithName(metadata.Type, name).String())
 		require.NoError(t, err)

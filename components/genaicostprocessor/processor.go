@@ -28,9 +28,10 @@ type costProcessor struct {
 	telemetry *metadata.TelemetryBuilder
 	unpriced  modelNames
 
-	overrides *overrides // nil without a database
-	stop      context.CancelFunc
-	loop      sync.WaitGroup
+	configured *prices.Matcher // without a database
+	overrides  *overrides      // nil without a database
+	stop       context.CancelFunc
+	loop       sync.WaitGroup
 }
 
 func newProcessor(set processor.Settings, cfg *Config, next consumer.Traces) (*costProcessor, error) {
@@ -38,7 +39,13 @@ func newProcessor(set processor.Settings, cfg *Config, next consumer.Traces) (*c
 	if err != nil {
 		return nil, err
 	}
-	return &costProcessor{cfg: cfg, settings: set, next: next, telemetry: telemetry}, nil
+	configured := make([]prices.Override, len(cfg.Prices))
+	for i := range cfg.Prices {
+		if configured[i], err = cfg.Prices[i].override(); err != nil {
+			return nil, fmt.Errorf("prices[%d]: %w", i, err)
+		}
+	}
+	return &costProcessor{cfg: cfg, settings: set, next: next, telemetry: telemetry, configured: prices.Default().WithOverrides(configured)}, nil
 }
 
 // Capabilities reports that the processor changes spans.
@@ -133,7 +140,7 @@ func (p *costProcessor) ConsumeTraces(ctx context.Context, traces ptrace.Traces)
 func (p *costProcessor) matcherFor(resource pcommon.Resource) *prices.Matcher {
 	project, ok := resource.Attributes().Get(runmodel.KeyProjectID)
 	if p.overrides == nil || !ok || project.Type() != pcommon.ValueTypeStr {
-		return prices.Default().Matcher()
+		return p.configured
 	}
 	matcher, known := p.overrides.matcher(project.Str())
 	if !known {

@@ -51,6 +51,26 @@ func started(t *testing.T, cfg *Config) (*costProcessor, *consumertest.TracesSin
 	return p, sink, telemetry
 }
 
+// Prices of the configuration win over the table, from their day on.
+func TestConfiguredPrices(t *testing.T) {
+	t.Parallel()
+	cfg := createDefaultConfig().(*Config)
+	cfg.Prices = []ModelPrice{{Model: "GPT-4o", From: "2026-11-01", Input: 1, Output: 10}, {Model: "acme-*", From: "2026-11-21", Input: 5}}
+	p, sink, _ := started(t, cfg)
+	for _, model := range []string{"gpt-4o", "acme-large"} {
+		require.NoError(t, p.ConsumeTraces(t.Context(), spanOf(map[string]any{
+			runmodel.KeyProviderName: "openai", runmodel.KeyRequestModel: model,
+			runmodel.KeyInputTokens: int64(1_000_000), runmodel.KeyOutputTokens: int64(1_000_000),
+		})))
+	}
+	attributes := func(i int) map[string]any {
+		return sink.AllTraces()[i].ResourceSpans().At(0).ScopeSpans().At(0).Spans().At(0).Attributes().AsRaw()
+	}
+	assert.InDelta(t, 11.0, attributes(0)[runmodel.KeyCostUSD], 0)
+	assert.Equal(t, "collector", attributes(0)[runmodel.KeyPriceVersion])
+	assert.NotContains(t, attributes(1), runmodel.KeyCostUSD, "its price begins a day later")
+}
+
 func TestCosts(t *testing.T) {
 	t.Parallel()
 	p, sink, _ := started(t, createDefaultConfig().(*Config))

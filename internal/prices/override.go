@@ -1,6 +1,7 @@
 package prices
 
 import (
+	"cmp"
 	"strconv"
 	"time"
 )
@@ -17,6 +18,8 @@ type Override struct {
 	// Revision is unique among all states of all overrides in the project. [VersionOf] derives the price version from
 	// it.
 	Revision int64
+	// Version names the price in spans, if it has no revision because it is no project's.
+	Version string
 }
 
 // Normalize converts the names of an override to the form that is matched.
@@ -40,6 +43,6 @@ func (o *Override) price(t *Table) *Price {
 		provider = id
 	}
 	return &Price{
-		Provider: provider, Pattern: o.Model, From: o.From.UTC(), Rates: o.Rates, Version: VersionOf(o.Revision),
+		Provider: provider, Pattern: o.Model, From: o.From.UTC(), Rates: o.Rates, Version: cmp.Or(o.Version, VersionOf(o.Revision)),
 	}
 }
