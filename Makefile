@@ -104,7 +104,7 @@ slow_tests := ^($(subst $() ,|,$(strip \
   TestBadClients TestBombs TestHang TestKillComparison TestKillEvalRun TestKillReplay TestKillWithinInsert TestKillYoung TestPoison \
   TestQueueDiskFull TestRepeat TestShapes TestSoak TestStoreDiskFull TestStoreDown \
   TestCluster TestProxy TestQueueErrors TestSecurity \
-  TestAccessibility TestHostileContent TestLangfuseExperiment TestPages TestRecipes)))$$
+  TestAccessibility TestHostileContent TestLangfuseExperiment TestPages TestCollectorRecipes)))$$
 slow_packages := ./test/faults/... ./test/security ./test/e2e ./test/collector
 # test/audit compiles a scanner of vulnerabilities: it is in test-release.
 packages = $(filter-out %/test/bench %/test/audit %/test/security %/test/faults/cluster %/test/e2e %/test/operations %/test/compose,$(shell $(GO) list ./... | grep -v /_build/))
@@ -264,6 +264,10 @@ _build/anchor/otelcol-anchor: test/bench/anchor/builder-config.yaml
 .PHONY: bench-mixed
 bench-mixed: build ## Store one agent's trace among a million traces without a GenAI span, and drop these
 	BENCH_MIXED_TRACES=$${BENCH_MIXED_TRACES:-1000000} $(GO) test -count=1 -timeout 1h -run '^TestMixed$$' -v ./test/bench
+
+.PHONY: bench-forward
+bench-forward: collector ## Compare receiving and forwarding with the stock receiver, in the same pipeline
+	BENCH_FORWARD_SECONDS=$${BENCH_FORWARD_SECONDS:-10} $(GO) test -count=1 -timeout 30m -run '^TestForward$$' -v ./test/bench
 
 .PHONY: bench-browser
 bench-browser: build ## Measure loading and scrolling of runs with 10,000 and 100,000 spans in Chromium

@@ -41,9 +41,9 @@ type site struct {
 	startTheirs func() *product.Child
 }
 
-// TestRecipes runs the configurations of deploy/collector under load. Meanwhile it kills our collector and theirs. At the end
+// TestCollectorRecipes runs the configurations of deploy/collector under load. Meanwhile it kills our collector and theirs. At the end
 // what was acknowledged is here once, and there at least once.
-func TestRecipes(t *testing.T) {
+func TestCollectorRecipes(t *testing.T) {
 	t.Run("front", func(t *testing.T) {
 		s := newSite(t, nil, "front.yaml")
 		s.run(t, load.Endpoints(), s.product.Ports)
