@@ -104,7 +104,7 @@ slow_tests := ^($(subst $() ,|,$(strip \
   TestBadClients TestBombs TestHang TestKillComparison TestKillEvalRun TestKillReplay TestKillWithinInsert TestKillYoung TestPoison \
   TestQueueDiskFull TestRepeat TestShapes TestSoak TestStoreDiskFull TestStoreDown \
   TestCluster TestProxy TestQueueErrors TestSecurity \
-  TestAccessibility TestHostileContent TestLangfuseExperiment TestPages TestCollectorRecipes)))$$
+  TestAccessibility TestHostileContent TestLangfuseExperiment TestPages TestCollectorRecipes TestSamplingKeepsFailures)))$$
 slow_packages := ./test/faults/... ./test/security ./test/e2e ./test/collector
 # test/audit compiles a scanner of vulnerabilities: it is in test-release.
 packages = $(filter-out %/test/bench %/test/audit %/test/security %/test/faults/cluster %/test/e2e %/test/operations %/test/compose,$(shell $(GO) list ./... | grep -v /_build/))

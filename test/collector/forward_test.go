@@ -91,19 +91,15 @@ func (e echoMetrics) Export(_ context.Context, request *metricspb.ExportMetricsS
 	return new(metricspb.ExportMetricsServiceResponse), nil
 }
 
-// startCollector starts a collector with the files of its configuration, on the ports. It writes its log to the test's
-// folder, which a failed test prints.
-func startCollector(t *testing.T, program string, ports product.Ports, configs []string, env ...string) *product.Child {
+// startCollector starts a collector with these flags, on the ports. It writes its log to the test's folder, which a failed
+// test prints.
+func startCollector(t *testing.T, program string, ports product.Ports, flags []string, env ...string) *product.Child {
 	t.Helper()
 	root, err := checkout.Root()
 	require.NoError(t, err)
-	args := []string{filepath.Base(program)}
-	for _, config := range configs {
-		args = append(args, "--config", config)
-	}
 	log := filepath.Join(t.TempDir(), "collector.log")
 	child, err := product.StartChild(&exec.Cmd{
-		Path: filepath.Join(root, "_build", program), Args: args,
+		Path: filepath.Join(root, "_build", program), Args: append([]string{filepath.Base(program)}, flags...),
 		Env: append(append(os.Environ(),
 			"INGEST_ADDR="+ports.Addr(product.Ingest), "OTLP_GRPC_ADDR="+ports.Addr(product.OTLPGRPC), "OTLP_HTTP_ADDR="+ports.Addr(product.OTLPHTTP),
 		), env...),
@@ -134,7 +130,7 @@ func TestForwardedUnchanged(t *testing.T) {
 	backend, address := startEcho(t)
 	config, err := filepath.Abs("testdata/forward.yaml")
 	require.NoError(t, err)
-	collector := startCollector(t, "looptrace-collector", ports, []string{config}, "FORWARD_ENDPOINT="+address)
+	collector := startCollector(t, "looptrace-collector", ports, []string{"--config", config}, "FORWARD_ENDPOINT="+address)
 	wait(t, func(ctx context.Context) error {
 		if err := collector.Ended(); err != nil {
 			return product.Permanent(err)

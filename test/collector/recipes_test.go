@@ -99,13 +99,13 @@ func newSite(t *testing.T, theirs []string, ours ...string) *site {
 		require.NoError(t, s.product.Up(t.Context()))
 	}
 
-	configs := []string{"testdata/theirs.yaml"}
+	flags := []string{"--config", "testdata/theirs.yaml"}
 	for _, name := range theirs {
-		configs = append(configs, recipe(name))
+		flags = append(flags, "--config", recipe(name))
 	}
 	folder := t.TempDir()
 	s.startTheirs = func() *product.Child {
-		child := startCollector(t, "collector-full/looptrace-collector-full", s.theirPorts, configs,
+		child := startCollector(t, "collector-full/looptrace-collector-full", s.theirPorts, flags,
 			"BACKEND="+s.backend.address, "COLLECTOR_DATA="+folder, "PROJECT_ID="+s.account.ProjectID,
 			"LOOPTRACE_ENDPOINT="+s.product.Ports.URL(product.OTLPHTTP), "LOOPTRACE_KEY="+s.key,
 			"CLICKHOUSE_URL="+product.ClickHouseURL(s.product.Ports, s.product.Password(t, "clickhouse"), "looptrace"))
