@@ -68,7 +68,7 @@ func totalsOf(r *runs.StatsRow) contract.RunTotals {
 	totals := contract.RunTotals{
 		Count: count(r.Count), EndedCount: count(r.EndedCount), ErrorCount: count(r.ErrorCount),
 		Usage: usageOf(r.Input, r.Output, r.CacheRead, r.CacheWrite, r.Reasoning, r.OtherTokens), NoUsageCount: count(r.NoUsage),
-		CostUsd: roundUSD(r.CostUSD), NoCostCount: count(r.NoCost),
+		CostUsd: roundUSD(r.CostUSD), NoCostCount: count(r.NoCost), SampledCount: count(r.Sampled), SampleShare: r.SampleShare,
 	}
 	if r.EndedCount > 0 {
 		rate := float64(r.ErrorCount) / float64(r.EndedCount)

@@ -61,6 +61,8 @@ type StatsRow struct {
 	CostUSD     *float64  `ch:"cost"`
 	NoUsage     uint64    `ch:"no_usage"` // runs whose tokens are unknown
 	NoCost      uint64    `ch:"no_cost"`  // runs whose cost is unknown
+	Sampled     uint64    `ch:"sampled"`  // runs that a sampler kept for a share of all
+	SampleShare *float64  `ch:"share"`    // the least share of these
 	DurationsMs []float64 // percentiles 50, 95 and 99 of the runs with a known end, nil if there are none
 }
 
@@ -186,7 +188,8 @@ const statsColumns = `count() AS runs, countIf(` + failed + `) AS errors, countI
 	hex(quantileTDigestStateIf((` + duration + `) / 1e6, ` + hasEnd + `)) AS durations,
 	sum(input_tokens) AS input, sum(output_tokens) AS output, sum(cache_read_tokens) AS cache_read,
 	sum(cache_write_tokens) AS cache_write, sum(reasoning_tokens) AS reasoning, sum(other_tokens) AS other_sum, sum(cost_usd) AS cost,
-	countIf(input_tokens IS NULL AND output_tokens IS NULL AND other_tokens IS NULL) AS no_usage, countIf(cost_usd IS NULL) AS no_cost`
+	countIf(input_tokens IS NULL AND output_tokens IS NULL AND other_tokens IS NULL) AS no_usage, countIf(cost_usd IS NULL) AS no_cost,
+	countIf(sample_share IS NOT NULL) AS sampled, min(sample_share) AS share`
 
 func (s *Service) stats(ctx context.Context, projects access.Projects, q StatsQuery, by grouping, start time.Time, stats *Stats) error {
 	windows, err := s.windows(ctx, q.Filter, start, stats.End)

@@ -57,6 +57,22 @@ func TestRunStats(t *testing.T) {
 		assert.Zero(t, none.Total.Count)
 		assert.Empty(t, none.Groups)
 	})
+	t.Run("sampled runs are counted, and weigh no more", func(t *testing.T) {
+		sampled := e.CreateProject(t, session, project.WorkspaceId, "Sampled")
+		for _, state := range []string{"", "ot=th:8", "ot=th:e666"} {
+			e.Record(t, address, sampled.Id, apitest.SourceRun{Question: "?", TraceState: state})
+		}
+		reader := apitest.Bearer(e.Mint(t, session, sampled.Id, contract.ScopeRunsRead).Key)
+		stats := apitest.Must[contract.RunStats](t, e.Do(t, http.MethodGet, of("stats", sampled.Id, "&group_by=name"), nil, reader), http.StatusOK)
+		assert.Equal(t, int64(3), stats.Total.Count)
+		assert.Equal(t, int64(2), stats.Total.SampledCount)
+		assert.InDelta(t, 0.1, *stats.Total.SampleShare, 0)
+		tenth := apitest.Must[contract.RunPage](t, e.Do(t, http.MethodGet, "/v1/runs?project_id="+sampled.Id.String()+"&metadata[looptrace.sample_share]=0.1", nil, reader), http.StatusOK)
+		assert.Len(t, tenth.Data, 1)
+		whole := apitest.Must[contract.RunStats](t, e.Do(t, http.MethodGet, of("stats", project.Id, ""), nil, key), http.StatusOK)
+		assert.Zero(t, whole.Total.SampledCount)
+		assert.Nil(t, whole.Total.SampleShare)
+	})
 	t.Run("a sum is rounded to hide the noise of its additions", func(t *testing.T) {
 		other := e.CreateProject(t, session, project.WorkspaceId, "Sums")
 		for range 5 {

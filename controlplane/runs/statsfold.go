@@ -80,6 +80,10 @@ func (r *StatsRow) add(other *StatsRow) {
 	addKnown(&r.Reasoning, other.Reasoning)
 	addKnown(&r.OtherTokens, other.OtherTokens)
 	addKnown(&r.CostUSD, other.CostUSD)
+	r.Sampled += other.Sampled
+	if other.SampleShare != nil && (r.SampleShare == nil || *other.SampleShare < *r.SampleShare) {
+		r.SampleShare = other.SampleShare
+	}
 }
 
 // addKnown adds a value to a sum. The sum stays nil while all values are nil.

@@ -260,6 +260,7 @@ func runColumns() []column[runmodel.Run] {
 		col("genai", new(proto.ColBool), func(r *runmodel.Run) bool { return r.GenAI }),
 		lowCardinality("source", func(r *runmodel.Run) string { return r.Source }),
 		lowCardinality("replayability", func(r *runmodel.Run) string { return r.Replayability }),
+		amount("sample_share", func(r *runmodel.Run) *float64 { return r.SampleShare }),
 		lowCardinality("fingerprint", func(r *runmodel.Run) string { return r.Fingerprint }),
 		lowCardinality("failure_class", func(r *runmodel.Run) string { return r.Class }),
 		number("failing_span_id", func(r *runmodel.Run) uint64 { return r.FailingSpanID }),

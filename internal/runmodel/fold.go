@@ -393,6 +393,10 @@ func Totals(versions []Span) Run {
 		if wrong := s.Metadata[MetadataClock]; wrong != "" && run.Metadata[MetadataClock] == "" {
 			overlayMap(&run.Metadata, map[string]string{MetadataClock: wrong})
 		}
+		if share := parseSampleShare(s.Metadata[MetadataSampleShare]); share != nil && (run.SampleShare == nil || *share < *run.SampleShare) {
+			run.SampleShare = share
+			overlayMap(&run.Metadata, map[string]string{MetadataSampleShare: s.Metadata[MetadataSampleShare]})
+		}
 		if usage[i] {
 			run.addUsage(s)
 		}

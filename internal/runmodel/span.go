@@ -260,6 +260,8 @@ type Run struct {
 	Source string `ch:"source"`
 	// Replayability is one of Replayabilities, or empty if it is unknown: the row was written before it existed, or covers part of the run.
 	Replayability string `ch:"replayability"`
+	// SampleShare is the least share that a span states (see SampleShare), nil if the run stands for itself.
+	SampleShare *float64 `ch:"sample_share"`
 	Failure
 }
 

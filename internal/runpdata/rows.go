@@ -135,6 +135,9 @@ func (r *Rows) addSpan(s *runmodel.Span, span ptrace.Span, resource *resourceFie
 	s.Name = span.Name()
 	setTimes(s, span)
 	setStatus(s, span.Status())
+	if share := runmodel.SampleShare(span.TraceState().AsRaw()); share < 1 {
+		setKey(&s.Metadata, runmodel.MetadataSampleShare, runmodel.FormatSampleShare(share))
+	}
 	s.ResourceID = r.addContent(s, runmodel.ContentResource, resource.json)
 	r.setAttributes(s, span.Attributes())
 	s.ServiceName = resource.service

@@ -112,6 +112,8 @@ type SourceRun struct {
 	Source string
 	// Tokens are those that each model call takes and gives, for an eighth of a dollar. 0 is unknown.
 	Tokens int
+	// TraceState is that of each span.
+	TraceState string
 }
 
 // Record stores a run, and returns its id.
@@ -126,6 +128,7 @@ func (e *Env) Record(t *testing.T, clickhouseURL string, project uuid.UUID, r So
 		s := spans.AppendEmpty()
 		s.SetTraceID(pcommon.TraceID(trace))
 		s.SetSpanID(pcommon.SpanID{7: id})
+		s.TraceState().FromRaw(r.TraceState)
 		if id > 1 {
 			s.SetParentSpanID(pcommon.SpanID{7: 1})
 		}

@@ -8474,6 +8474,12 @@ type RunTotals struct {
 	// NoUsageCount Runs without known tokens.
 	NoUsageCount int64 `json:"no_usage_count"`
 
+	// SampleShare The least share that one of these stands for, such as 0.1; null if there are none.
+	SampleShare *float64 `json:"sample_share"`
+
+	// SampledCount Runs that a sampler kept for a share of all such traces. Nothing is weighted by it.
+	SampledCount int64 `json:"sampled_count"`
+
 	// Usage Sums over the runs with known tokens; null if there are none.
 	Usage *Usage `json:"usage"`
 }

@@ -15,7 +15,8 @@ SELECT slot, other, CAST(arrayDistinct(key) AS Array(String)) AS belongs, sums.*
 	sum(cache_write_tokens) AS cache_write, sum(reasoning_tokens) AS reasoning, sum(other_tokens) AS other_sum, sum(cost_usd) AS cost,
 	countIf(input_tokens IS NULL
 	AND output_tokens IS NULL
-	AND other_tokens IS NULL) AS no_usage, countIf(cost_usd IS NULL) AS no_cost
+	AND other_tokens IS NULL) AS no_usage, countIf(cost_usd IS NULL) AS no_cost,
+	countIf(sample_share IS NOT NULL) AS sampled, min(sample_share) AS share
 			FROM runs FINAL WHERE project_id = '11111111-1111-4111-8111-111111111111'
 	AND start_time >= fromUnixTimestamp64Nano(?)
 	AND toStartOfHour(start_time) >= toStartOfHour(fromUnixTimestamp64Nano(?, 'UTC'))

@@ -82,6 +82,7 @@ CREATE TABLE runs
     `genai` Bool DEFAULT (kind != 'span') OR (input_preview != '') OR (output_preview != '') CODEC(ZSTD(1)),
     `source` LowCardinality(String) DEFAULT 'user' CODEC(ZSTD(1)),
     `replayability` LowCardinality(String) CODEC(ZSTD(1)),
+    `sample_share` Nullable(Float64) CODEC(ZSTD(1)),
     `fingerprint` LowCardinality(String) CODEC(ZSTD(1)),
     `failure_class` LowCardinality(String) CODEC(ZSTD(1)),
     `failing_span_id` UInt64 CODEC(ZSTD(1)),

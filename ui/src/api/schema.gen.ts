@@ -9269,6 +9269,16 @@ export interface components {
              * @description Runs without a known cost.
              */
             no_cost_count: number;
+            /**
+             * Format: int64
+             * @description Runs that a sampler kept for a share of all such traces. Nothing is weighted by it.
+             */
+            sampled_count: number;
+            /**
+             * Format: double
+             * @description The least share that one of these stands for, such as 0.1; null if there are none.
+             */
+            sample_share: number | null;
         };
         Percentiles: {
             /** Format: double */

@@ -1,6 +1,7 @@
 import { Button } from "@mantine/core";
 import type { MisdatedRuns } from "@/api/stats";
-import { formatRuns } from "@/components/format";
+import type { RunTotals } from "@/api/types";
+import { formatCount, formatPercent, formatRuns } from "@/components/format";
 import { PageMessage } from "@/components/PageMessage";
 import { credibleTimes } from "./clocks";
 import classes from "./FilterBar.module.css";
@@ -29,6 +30,20 @@ export function MisdatedNote({ runs, params, onChange }: Props & { runs: Misdate
           Show {formatRuns(runs.future)} in the future
         </Button>
       )}
+    </p>
+  );
+}
+
+/** That samplers kept only a share of some runs before they came here. */
+export function SampledNote({ totals }: { totals: RunTotals }) {
+  if (totals.sample_share === null) return null;
+  return (
+    <p className={classes.note} role="status" data-testid="sampled">
+      {totals.sampled_count === totals.count
+        ? "All of them are"
+        : `${formatRuns(totals.sampled_count)} of ${formatCount(totals.count)} are`}{" "}
+      of a sample of {formatPercent(totals.sample_share)}: a sampler kept no more of such traces. Figures are
+      of what was kept; nothing is weighted.
     </p>
   );
 }

@@ -7,7 +7,7 @@ import { isSkewed } from "@/components/chart/series";
 import { DataTable } from "@/components/DataTable";
 import { FilterBar } from "@/components/filters/FilterBar";
 import { betweenSeconds, withoutFilters, withParam, withTimeRange } from "@/components/filters/filters";
-import { EmptyTime, MisdatedNote } from "@/components/filters/TimeNotes";
+import { EmptyTime, MisdatedNote, SampledNote } from "@/components/filters/TimeNotes";
 import { useChartStats } from "@/components/filters/useChartStats";
 import { useFilters } from "@/components/filters/useFilters";
 import {
@@ -95,6 +95,7 @@ export function DashboardsPage() {
                   </p>
                 )}
                 {leftOut && <MisdatedNote runs={leftOut} params={params} onChange={setParams} />}
+                <SampledNote totals={stats.total} />
                 <Totals totals={stats.total} />
                 <Charts
                   stats={stats}

@@ -12,6 +12,8 @@ const totals = (count: number, more: Partial<RunTotals> = {}): RunTotals => ({
   no_usage_count: count,
   cost_usd: null,
   no_cost_count: count,
+  sampled_count: 0,
+  sample_share: null,
   ...more,
 });
 const start = "2026-01-01T00:00:00Z";

@@ -13,6 +13,8 @@ const none: RunTotals = {
   no_usage_count: 0,
   cost_usd: null,
   no_cost_count: 0,
+  sampled_count: 0,
+  sample_share: null,
 };
 
 const some: RunTotals = {

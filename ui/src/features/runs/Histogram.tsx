@@ -2,7 +2,7 @@ import { Button } from "@mantine/core";
 import { lazy, Suspense, useMemo } from "react";
 import { whyOf } from "@/api/problem";
 import type { RunFilter } from "@/api/types";
-import { MisdatedNote } from "@/components/filters/TimeNotes";
+import { MisdatedNote, SampledNote } from "@/components/filters/TimeNotes";
 import { useChartStats } from "@/components/filters/useChartStats";
 import { formatCount, formatDuration, formatPercent, formatRuns, formatTime } from "@/components/format";
 import classes from "./Histogram.module.css";
@@ -90,6 +90,7 @@ export function Histogram({ filter, isFiltered, params, onParams, onRange }: Pro
         )}
       </p>
       {leftOut && !isSettling && <MisdatedNote runs={leftOut} params={params} onChange={onParams} />}
+      {stats && <SampledNote totals={stats.total} />}
       <div style={{ height: HEIGHT }}>
         {stats && chart && stats.total.count > 0 && (
           <Suspense>
