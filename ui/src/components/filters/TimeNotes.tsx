@@ -39,11 +39,9 @@ export function SampledNote({ totals }: { totals: RunTotals }) {
   if (totals.sample_share === null) return null;
   return (
     <p className={classes.note} role="status" data-testid="sampled">
-      {totals.sampled_count === totals.count
-        ? "All of them are"
-        : `${formatRuns(totals.sampled_count)} of ${formatCount(totals.count)} are`}{" "}
-      of a sample of {formatPercent(totals.sample_share)}: a sampler kept no more of such traces. Figures are
-      of what was kept; nothing is weighted.
+      {formatCount(totals.sampled_count)} of {formatRuns(totals.count)} are a sample: samplers kept{" "}
+      {formatPercent(totals.sample_share)} or more of such traces. Figures are of what was kept; nothing is
+      weighted.
     </p>
   );
 }
