@@ -2,6 +2,7 @@ package collector
 
 import (
 	"context"
+	"fmt"
 	"net/http"
 	"sync"
 	"testing"
@@ -80,6 +81,23 @@ func (c *mixedClient) send(ctx context.Context, t *testing.T) {
 		})
 	}
 	sending.Wait()
+}
+
+// acknowledge waits until n more items are acknowledged.
+func (c *mixedClient) acknowledge(t *testing.T, n int) {
+	t.Helper()
+	count := func() int {
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		return len(c.acknowledged)
+	}
+	before := count()
+	wait(t, func(context.Context) error {
+		if now := count(); now < before+n {
+			return fmt.Errorf("%d of %d items are acknowledged", now-before, n)
+		}
+		return nil
+	})
 }
 
 // post sends a body until it is acknowledged, and reports whether it was before ctx ended.

@@ -2,14 +2,12 @@ package collector
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"net/http"
 	"path/filepath"
 	"sync"
 	"syscall"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -22,10 +20,8 @@ import (
 const (
 	// runSpans is the rate of spans of agents, beside 4,000 of a mixed client.
 	runSpans = 1000
-	// phase is how long the load goes on before, between and after the kills.
-	phase = 4 * time.Second
-	// away is how long a collector stays away after a kill.
-	away = 2 * time.Second
+	// phase is how many items are acknowledged before, between and after the kills: four seconds of the load.
+	phase = 16_000
 )
 
 // site is the product, another collector, and the backend behind it.
@@ -139,23 +135,24 @@ func (s *site) run(t *testing.T, endpoints []load.Endpoint, to product.Ports) {
 		sending.Wait()
 	}()
 
-	pause(t, phase)
+	rest.acknowledge(t, phase)
 	pid, err := s.product.PID(product.CollectorProcess)
 	require.NoError(t, err)
 	require.NoError(t, syscall.Kill(pid, syscall.SIGKILL)) // `looptrace up` starts it again
-	pause(t, phase)
+	rest.acknowledge(t, phase)
 	s.theirs.Kill()
-	pause(t, away)
+	if to == s.product.Ports { // without theirs, ours goes on
+		rest.acknowledge(t, phase/2)
+	}
 	s.theirs = s.startTheirs()
-	pause(t, phase)
+	rest.acknowledge(t, phase)
 	stop()
 	sending.Wait()
 	require.NoError(t, agents.Close())
 	require.Empty(t, agents.Ledger.Refusals())
 
 	runs := agents.Ledger.Runs(0)
-	require.Greater(t, len(runs), 20, "the load was on")
-	require.Greater(t, len(rest.acknowledged), 1000, "the load was on")
+	require.NotEmpty(t, runs)
 	t.Logf("acknowledged: %d runs, %d spans, log records and data points beside them", len(runs), len(rest.acknowledged))
 
 	// There: at least once.
@@ -184,14 +181,4 @@ func (s *site) run(t *testing.T, endpoints []load.Endpoint, to product.Ports) {
 		t.Logf("the store has %d other spans of %d acknowledged, in %d traces", distinct, rest.spans, traces)
 		return nil
 	})
-}
-
-// pause lets the load go on.
-func pause(t *testing.T, d time.Duration) {
-	t.Helper()
-	select {
-	case <-t.Context().Done():
-		require.NoError(t, errors.New("the test ended early"))
-	case <-time.After(d):
-	}
 }
