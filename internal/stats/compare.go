@@ -123,14 +123,15 @@ type Comparison struct {
 
 // Compare compares two sides by each metric, over the items that both have.
 //
-// Means have Wilson's interval for binary scores, with the effective number of items where there are repeats, else [SkewedMeanInterval].
-// The difference of binary scores with one repeat has [PairedProportions] and [McNemarTest]; all others have [MeanInterval] and
-// [SignFlip] of the items' mean differences. If those are all equal, the interval of scores from 0 to 1 takes as many items as
+// Means have [ShareInterval] for binary scores, with the effective number of items where there are repeats, [BoundedMeanInterval] for
+// other scores from 0 to 1, and else [SkewedMeanInterval], which amounts lack where few of them decide the mean. The difference of binary scores with one repeat has [PairedProportions]
+// and [McNemarTest]. All others have [SignFlip] of the items' mean differences and [MeanInterval], which for scores from 0 to 1
+// [BoundedMeanInterval] widens. If the differences are all equal, the interval of scores from 0 to 1 takes as many items as
 // [PairedProportions] allows for as far away as they can be; others have none. Each item counts the same, however many repeats it has.
 //
 // A verdict for a side needs an adjusted p value of at most alpha and an interval without 0. With a bound, equivalent says that the
-// interval at 1-2α is within it (two one-sided tests); it wins, since a difference within the bound is no matter. Holm is over
-// the p values of the differences.
+// interval at 1-2α is within it (two one-sided tests), which is not narrower than what items that are not in the sample allow for; it
+// wins, since a difference within the bound is no matter. Holm is over the p values of the differences.
 func Compare(metrics []Metric, options CompareOptions) []Comparison {
 	if options.Alpha == 0 {
 		options.Alpha = .05
@@ -201,8 +202,11 @@ func (m *Metric) compare(options CompareOptions) (c Comparison, inside bool) {
 	case differing < fewDiffering:
 		c.Flags = append(c.Flags, FewDiffering)
 	}
+	if m.Amount && n > 1 && (heavyTailed(s.a) || heavyTailed(s.b)) {
+		c.Flags = append(c.Flags, HeavyTail)
+	}
 	if m.Equivalence != nil && *m.Equivalence > 0 && options.Alpha < .5 {
-		wide := s.interval(2 * options.Alpha)
+		wide := s.margin(2 * options.Alpha)
 		inside = wide != nil && -*m.Equivalence < wide[0] && wide[1] < *m.Equivalence
 	}
 	return c, inside

@@ -33,19 +33,25 @@ type Gate struct {
 // NonInferiority compares the candidate B with the baseline A of a metric: pass if the whole interval of the difference is better than
 // -margin, regression if it is all worse than that, else inconclusive. Better and worse follow the metric's direction; the margin is 0
 // or more, in units of the metric. With intervals of 95% it lets a candidate that is worse by the margin pass, or calls one that is just
-// as good as the margin allows a regression, in 2.5% of cases each. Flags are those of the comparison, and OutOfDomain for a margin
-// below 0. Items that one side lacks are counted in the comparison: whether they fail a gate is for the caller.
+// as good as the margin allows a regression, in 2.5% of cases each. So that it does where few items are lost for good, too, the interval
+// is not narrower than what items that are not in the sample allow for. Flags are those of the comparison, and OutOfDomain for a
+// margin below 0. Items that one side lacks are counted in the comparison: whether they fail a gate is for the caller.
 func NonInferiority(metric Metric, margin float64, options CompareOptions) Gate {
+	if options.Alpha == 0 {
+		options.Alpha = .05
+	}
 	g := Gate{Decision: Undecided, Margin: margin, Comparison: Compare([]Metric{metric}, options)[0]}
 	g.Flags = g.Comparison.Flags
 	if !(margin >= 0) || math.IsInf(margin, 0) {
 		g.Margin, g.Flags = 0, []Flag{OutOfDomain}
 		return g
 	}
-	d := g.Comparison.Difference
+	d := &g.Comparison.Difference
 	if d.CI == nil || d.Estimate == nil {
 		return g
 	}
+	s := readSample(metric.Items, metric.Amount)
+	d.CI = s.margin(options.Alpha)
 	worst, best, gain := d.CI[0], d.CI[1], *d.Estimate
 	if metric.Better == LowerBetter {
 		worst, best, gain = -d.CI[1], -d.CI[0], -gain
@@ -56,26 +62,31 @@ func NonInferiority(metric Metric, margin float64, options CompareOptions) Gate 
 	case best < -margin:
 		g.Decision = Regression
 	default:
-		g.ItemsNeeded, g.RepeatsNeeded = readSample(metric.Items, metric.Amount).needed(gain, margin, g.Comparison.Variance, options.Alpha)
+		g.ItemsNeeded, g.RepeatsNeeded = s.needed(gain, margin, g.Comparison.Variance, options.Alpha)
 	}
 	return g
 }
 
 // needed is the number of items, and of repeats, that tell a gain from a loss of the margin by two-sided intervals.
-func (s sample) needed(gain, margin float64, split Variance, alpha float64) (items, repeats *int) {
-	if alpha == 0 {
-		alpha = .05
-	}
+func (s *sample) needed(gain, margin float64, split Variance, alpha float64) (items, repeats *int) {
 	n, difference := len(s.differences), gain+margin
 	variance := stat.Variance(s.differences, nil)
+	var unseen *int
+	if s.unit && !s.pairs() || variance == 0 {
+		unseen = s.neededUnseen(gain, difference, alpha)
+	}
 	if variance == 0 {
-		return s.neededEqual(gain, difference, alpha), nil
+		return unseen, nil
 	}
 	items = ceiling(PairedSampleSize(variance, 0, difference, alpha, power))
 	if items != nil {
 		*items = max(*items, n+1)
+		if unseen != nil {
+			*items = max(*items, *unseen)
+		}
 	}
-	if split.Item == nil {
+	// Repeats of these items do not show what other items would.
+	if split.Item == nil || unseen != nil && *unseen > n {
 		return items, nil
 	}
 	// The variance of a mean difference that n items may have.
@@ -95,9 +106,9 @@ func (s sample) needed(gain, margin float64, split Variance, alpha float64) (ite
 	return items, repeats
 }
 
-// neededEqual is the number of items where the interval of differences that are all equal ends before the margin. Repeats do not move
-// that end.
-func (s sample) neededEqual(gain, difference, alpha float64) *int {
+// neededUnseen is the number of items at which [sample.unseen] ends before the margin, more than there are if it does not now.
+// Repeats do not move that end.
+func (s *sample) neededUnseen(gain, difference, alpha float64) *int {
 	far, room := math.Abs(difference), 1+gain
 	if difference < 0 {
 		room = 1 - gain
@@ -107,7 +118,7 @@ func (s sample) neededEqual(gain, difference, alpha float64) *int {
 	}
 	z := normalQuantile(alpha)
 	items := ceiling(some(z * z * (room/far - 1)))
-	if items != nil {
+	if items != nil && constant(s.differences) {
 		*items = max(*items, len(s.differences)+1)
 	}
 	return items

@@ -22,6 +22,23 @@ func wilson(p, n, z float64) *Interval {
 	return interval(max(0, (centre-half)/by), min(1, (centre+half)/by))
 }
 
+// ShareInterval is [Wilson] for a mean of passes, widened where at most three of n passed or failed: there its own end nearest to 0 or 1
+// leaves out shares that are likely, and is replaced by the bound of a Poisson count. Brown, Cai and DasGupta 2001, section 4.1.1.
+func ShareInterval(x, n, alpha float64) *Interval {
+	const few = 3
+	ci := Wilson(x, n, alpha)
+	if ci == nil {
+		return nil
+	}
+	if x > 0 && x <= few {
+		ci[0] = min(ci[0], distuv.Gamma{Alpha: x, Beta: 1}.Quantile(alpha)/n)
+	}
+	if failed := n - x; failed > 0 && failed <= few {
+		ci[1] = max(ci[1], 1-distuv.Gamma{Alpha: failed, Beta: 1}.Quantile(alpha)/n)
+	}
+	return ci
+}
+
 // ClopperPearson is the exact interval of a proportion of x successes in n: it covers at least 1-alpha, and more than that for most.
 // Nil unless 0 <= x <= n and n > 0. Clopper and Pearson 1934.
 func ClopperPearson(x, n int, alpha float64) *Interval {

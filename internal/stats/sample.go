@@ -4,6 +4,7 @@ import (
 	"math"
 	"slices"
 
+	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/stat"
 )
 
@@ -13,9 +14,9 @@ type sample struct {
 	a, b, differences []float64
 	// repeatsA and repeatsB have the variance within items.
 	repeatsA, repeatsB repeats
-	// outside reports a score that is infinite or overflows. binary says that all scores are 0 or 1, unit that they are in [0, 1], and
-	// single that each item has one repeat a side.
-	outside, binary, unit, single bool
+	// outside reports a score that is infinite or overflows. binary says that all scores are 0 or 1, unit that they are in [0, 1],
+	// single that each item has one repeat a side, and amounts that they are amounts and no scores.
+	outside, binary, unit, single, amounts bool
 	// distinct has the different scores, up to one more than a scale of grades has.
 	distinct []float64
 }
@@ -38,7 +39,7 @@ func (r repeats) variance() *float64 {
 func readSample(items []Paired, amounts bool) sample {
 	s := sample{
 		a: make([]float64, 0, len(items)), b: make([]float64, 0, len(items)), differences: make([]float64, 0, len(items)),
-		binary: !amounts, unit: !amounts, single: true,
+		binary: !amounts, unit: !amounts, single: true, amounts: amounts,
 	}
 	var scoresA, scoresB []float64
 	for _, item := range items {
@@ -137,43 +138,93 @@ func (s *sample) differing() int {
 
 // side is the mean of one side with its interval.
 func (s *sample) side(means []float64, r repeats, alpha float64) Estimate {
-	if !s.binary {
-		return SkewedMeanInterval(means, alpha)
+	switch {
+	case s.binary:
+		p := min(1, stat.Mean(means, nil))
+		n := s.effective(means, r)
+		return Estimate{Value: some(p), CI: ShareInterval(p*n, n, alpha)}
+	case s.unit:
+		return BoundedMeanInterval(means, 0, 1, alpha)
+	case s.amounts && heavyTailed(means):
+		return Estimate{Value: some(stat.Mean(means, nil))}
 	}
-	p, n := min(1, stat.Mean(means, nil)), float64(len(means))
-	// Repeats of an item are not independent: the effective number of items gives the mean the variance that it was found to have. It is
-	// at least the number of items, and at most that of repeats.
-	effective := n
-	if !s.single && n > 1 {
-		effective = float64(r.scores)
-		if variance := stat.Variance(means, nil) / n; variance > 0 {
-			effective = max(n, min(effective, p*(1-p)/variance))
-		} else if p == 0 || p == 1 {
-			effective = n
-		}
-	}
-	return Estimate{Value: some(p), CI: Wilson(p*effective, effective, alpha)}
+	return SkewedMeanInterval(means, alpha)
 }
 
-// interval is that of the mean difference.
+// heavyTailed reports whether rare large amounts may decide the mean, so that no interval of these items would cover it: they are not
+// seen among few items, and where they are, the largest has so much of the total that the mean is not near normal.
+func heavyTailed(amounts []float64) bool {
+	const few = 100
+	n := len(amounts)
+	return !constant(amounts) && (n < few || floats.Max(amounts)*math.Sqrt(float64(n)) > floats.Sum(amounts))
+}
+
+// effective is the number of independent outcomes that the repeats of all items are worth: the one that gives the mean the variance that
+// it was found to have, at least the number of items and at most that of repeats. The variance counts one more item that always
+// passes, and one that never does: few that are broken for good need not be among the items.
+func (s *sample) effective(means []float64, r repeats) float64 {
+	items := float64(len(means))
+	if s.single {
+		return items
+	}
+	n, sum, squares := items+2, 1., 1.
+	for _, x := range means {
+		sum += x
+		squares += x * x
+	}
+	p := sum / n
+	variance := (squares - n*p*p) / (n - 1) / n
+	return max(items, min(float64(r.scores), p*(1-p)/variance))
+}
+
+// interval is that of the mean difference. Of scores from 0 to 1 it is [BoundedMeanInterval], but where [MeanInterval] shows a difference
+// its end that faces 0 stays: the items at both ends guard against effects of few items that are larger than what was seen.
 func (s *sample) interval(alpha float64) *Interval {
-	n := len(s.differences)
-	if n < 2 {
+	if len(s.differences) < 2 {
 		return nil
 	}
-	if s.binary && s.single {
+	plain := MeanInterval(s.differences, alpha).CI
+	switch {
+	case s.pairs():
 		b, c := s.discordant()
-		return PairedProportions(b, c, n, alpha)
+		return PairedProportions(b, c, len(s.differences), alpha)
+	case !s.unit:
+		return plain
+	case plain == nil:
+		return s.unseen(alpha)
 	}
-	// If all differences are equal and scores are bounded, then few items can have another one, however far it is away.
-	if d := s.differences[0]; s.unit && constant(s.differences) {
-		others := PairedProportions(0, 0, n, alpha)
-		if others == nil {
-			return nil
-		}
-		return interval(d-others[1]*(1+d), d+others[1]*(1-d))
+	ci := BoundedMeanInterval(s.differences, -1, 1, alpha).CI
+	switch {
+	case plain[0] > 0:
+		ci[0] = plain[0]
+	case plain[1] < 0:
+		ci[1] = plain[1]
 	}
-	return MeanInterval(s.differences, alpha).CI
+	return ci
+}
+
+// margin is the interval of the mean difference for a claim that nothing is lost beyond a margin: it is not narrower than what these items
+// could not show.
+func (s *sample) margin(alpha float64) *Interval {
+	if !s.unit || s.pairs() || constant(s.differences) {
+		return s.interval(alpha)
+	}
+	ci, unseen := BoundedMeanInterval(s.differences, -1, 1, alpha).CI, s.unseen(alpha)
+	return interval(min(ci[0], unseen[0]), max(ci[1], unseen[1]))
+}
+
+// pairs reports whether each item has one pass or failure a side.
+func (s *sample) pairs() bool { return s.binary && s.single }
+
+// unseen is the interval of the mean difference if as many items as [PairedProportions] allows for, of which none is in the sample, have
+// the differences farthest from it.
+func (s *sample) unseen(alpha float64) *Interval {
+	d := stat.Mean(s.differences, nil)
+	if constant(s.differences) {
+		d = s.differences[0] // without rounding
+	}
+	others := PairedProportions(0, 0, len(s.differences), alpha)
+	return interval(d-others[1]*(1+d), d+others[1]*(1-d))
 }
 
 // discordant counts the items that only B and that only A passed, of binary scores with one repeat.
@@ -204,7 +255,7 @@ func (s *sample) phi(b, c int) float64 {
 func (s *sample) test(d *Difference, options CompareOptions) {
 	n := len(s.differences)
 	var needed, detectable Value
-	if s.binary && s.single {
+	if s.pairs() {
 		b, c := s.discordant()
 		psi := float64(b+c) / float64(n)
 		d.Test, d.P = McNemarExact, McNemarTest(b, c).P.Value

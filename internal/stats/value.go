@@ -37,6 +37,8 @@ const (
 	// FewDiffering: so few items differ between the two sides that the interval may cover less than 93%, or that the test cannot
 	// be significant.
 	FewDiffering Flag = "few_differing"
+	// HeavyTail: so few of the amounts decide their mean that it has no interval.
+	HeavyTail Flag = "heavy_tail"
 	// Unusable: Krippendorff's alpha is below .667.
 	Unusable Flag = "unusable"
 	// Tentative: Krippendorff's alpha is below .8.

@@ -4536,7 +4536,7 @@ type EvaluationDifference struct {
 	// Estimate B minus A.
 	Estimate *float64 `json:"estimate"`
 
-	// Flags What to mind, such as `few_items`, `few_differing`, `no_variation` or `too_few`.
+	// Flags What to mind, such as `few_items`, `few_differing`, `heavy_tail`, `no_variation` or `too_few`.
 	Flags []string `json:"flags"`
 
 	// MinimumDetectable The difference that this many items find in 80 % of cases.

@@ -18,6 +18,10 @@ type scenario struct {
 	items func(difference float64) func(random *rand.Rand) stats.Paired
 	// mean is that of A.
 	mean float64
+	// amounts are costs and durations, and no scores; heavy ones have a mean that rare values decide.
+	amounts, heavy bool
+	// breaks is whether the effect is that few items fail for good.
+	breaks bool
 }
 
 // latent draws two correlated normal numbers for repeats of an item on each side. The item explains the given part of the variance.
@@ -116,11 +120,68 @@ func skewedShare() scenario {
 
 // cost has log-normal scores, as money and times have; the difference is added to each.
 func cost(name string, deviation float64) scenario {
-	return scenario{name: name, mean: math.Exp(deviation * deviation / 2), effect: -.3, items: func(difference float64) func(*rand.Rand) stats.Paired {
+	return scenario{name: name, heavy: deviation > 1, mean: math.Exp(deviation * deviation / 2), effect: -.3, amounts: true, items: func(difference float64) func(*rand.Rand) stats.Paired {
 		return func(random *rand.Rand) stats.Paired {
 			a, b := latent(random, .5, 1)
 			a[0], b[0] = math.Exp(deviation*a[0]), math.Exp(deviation*b[0])+difference
 			return stats.Paired{A: a, B: b}
+		}
+	}}
+}
+
+// broken are passes of items that mostly pass always or never; B is worse as some items fail for good.
+func broken(name string, mean, effect float64, repeats int) scenario {
+	return scenario{name: name, mean: mean, effect: effect, breaks: true, items: func(difference float64) func(*rand.Rand) stats.Paired {
+		return func(random *rand.Rand) stats.Paired {
+			p := distuv.Beta{Alpha: mean, Beta: 1 - mean, Src: random}.Rand()
+			q := p
+			if random.Float64() < -difference/mean {
+				q = 0
+			}
+			var item stats.Paired
+			for range repeats {
+				item.A, item.B = append(item.A, pass(random.Float64() < p)), append(item.B, pass(random.Float64() < q))
+			}
+			return item
+		}
+	}}
+}
+
+// mostlyOne are scores of a grader that gives almost all items exactly 1; B is worse as some items get 0.
+func mostlyOne(name string, share float64) scenario {
+	mean := 1 - (1-share)/4
+	return scenario{name: name, mean: mean, effect: -.05 * mean, breaks: true, items: func(difference float64) func(*rand.Rand) stats.Paired {
+		return func(random *rand.Rand) stats.Paired {
+			hard := random.Float64() > share
+			score := func() float64 {
+				if hard && random.Float64() < .5 {
+					return random.Float64()
+				}
+				return 1
+			}
+			a, b := score(), score()
+			if random.Float64() < -difference/mean {
+				b = 0
+			}
+			return stats.Paired{A: []float64{a}, B: []float64{b}}
+		}
+	}}
+}
+
+// timeouts are durations in seconds, of which 2% end at a limit of 60.
+func timeouts() scenario {
+	const chance = .02
+	mean := chance*60 + (1-chance)*2*math.Exp(.36*(.25+.49)/2)
+	return scenario{name: "duration, 2% timeouts", mean: mean, effect: -.3, amounts: true, heavy: true, items: func(difference float64) func(*rand.Rand) stats.Paired {
+		return func(random *rand.Rand) stats.Paired {
+			item := .5 * random.NormFloat64()
+			duration := func() float64 {
+				if random.Float64() < chance {
+					return 60
+				}
+				return 2 * math.Exp(.6*(item+.7*random.NormFloat64()))
+			}
+			return stats.Paired{A: []float64{duration()}, B: []float64{duration() + difference}}
 		}
 	}}
 }
@@ -136,12 +197,20 @@ var scenarios = []scenario{
 	ordinal("grades 1-5, 3 repeats", 3),
 	skewedShare(),
 	cost("cost, log-normal .5", .5),
+	broken("binary, 98%, items break", .98, -.049, 1),
+	broken("binary, 80%, 10 repeats, items break", .8, -.08, 10),
+	broken("binary, 98%, 3 repeats, items break", .98, -.049, 3),
+	broken("binary, 98%, 10 repeats, items break", .98, -.049, 10),
+	mostlyOne("90% exactly 1, items break", .9),
+	mostlyOne("98% exactly 1, items break", .98),
 	cost("cost, log-normal 1", 1),
+	cost("cost, log-normal 1.8", 1.8),
+	timeouts(),
 }
 
 // dataSet draws n items.
 func (s scenario) dataSet(random *rand.Rand, n int, difference float64) stats.Metric {
-	m := stats.Metric{Name: s.name, Better: stats.HigherBetter, Items: make([]stats.Paired, n)}
+	m := stats.Metric{Name: s.name, Better: stats.HigherBetter, Items: make([]stats.Paired, n), Amount: s.amounts}
 	draw := s.items(difference)
 	for i := range m.Items {
 		m.Items[i] = draw(random)

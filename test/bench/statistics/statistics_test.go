@@ -90,9 +90,10 @@ func sizes(least int) []int {
 }
 
 // TestDifferences counts, where the true difference is 0, intervals that cover it and the mean, and p values of at most 5%; and where
-// it is known and not 0, intervals that cover it, and wrong decisions of a gate whose margin it is.
+// it is known and not 0, intervals that cover it, and wrong decisions of a gate whose margin it is. A mean without an interval is
+// counted apart.
 func TestDifferences(t *testing.T) {
-	coverage := newTable("coverage of 95% intervals in %", "items", "mean", "difference of 0", "difference", "flagged")
+	coverage := newTable("coverage of 95% intervals in %", "items", "mean", "mean without an interval", "difference of 0", "difference", "flagged")
 	errors := newTable("errors in %: p <= 5% without a difference; decisions of a gate whose margin is the true difference", "items", "p <= 5%", "pass", "regression")
 	for _, s := range scenarios {
 		for _, n := range sizes(0) {
@@ -100,24 +101,30 @@ func TestDifferences(t *testing.T) {
 			none := share(t, name+", none", func(random *rand.Rand) []bool {
 				c := compare(s.dataSet(random, n, 0), 1)
 				p := c.Difference.P
-				return []bool{covers(c.A.CI, s.mean), covers(c.Difference.CI, 0), p != nil && *p <= .05, len(c.Flags) > 0}
+				return []bool{covers(c.A.CI, s.mean), c.A.CI == nil, covers(c.Difference.CI, 0), p != nil && *p <= .05, len(c.Flags) > 0}
 			})
 			some := share(t, name+", some", func(random *rand.Rand) []bool {
-				g := stats.NonInferiority(s.dataSet(random, n, s.effect), -s.effect, stats.CompareOptions{Seed: 1})
-				return []bool{covers(g.Comparison.Difference.CI, s.effect), g.Decision == stats.Pass, g.Decision == stats.Regression}
+				m := s.dataSet(random, n, s.effect)
+				c, g := compare(m, 1), stats.NonInferiority(m, -s.effect, stats.CompareOptions{Seed: 1})
+				return []bool{covers(c.Difference.CI, s.effect), g.Decision == stats.Pass, g.Decision == stats.Regression}
 			})
-			coverage.add(s.name, n, none[0], none[1], some[0], none[3])
-			errors.add(s.name, n, none[2], some[1], some[2])
-			assert.LessOrEqual(t, none[2], .05+slack(.05), "%s: p", name)
-			if n < 100 {
-				continue
+			mean := 1.
+			if none[1] < 1 {
+				mean = none[0] / (1 - none[1])
 			}
-			for _, c := range []float64{none[0], none[1], some[0]} {
-				assert.GreaterOrEqual(t, c, .93-slack(.93), name)
-				assert.LessOrEqual(t, c, .97+slack(.97), name)
+			coverage.add(s.name, n, mean, none[1], none[2], some[0], none[4])
+			errors.add(s.name, n, none[3], some[1], some[2])
+			assert.LessOrEqual(t, none[3], .05+slack(.05), "%s: p", name)
+			assert.GreaterOrEqual(t, none[2], .93-slack(.93), "%s: difference of 0", name)
+			assert.GreaterOrEqual(t, some[0], .93-slack(.93), "%s: difference", name)
+			if !s.amounts {
+				assert.GreaterOrEqual(t, mean, .93-slack(.93), "%s: mean", name)
+			}
+			if n == 500 {
+				assert.LessOrEqual(t, some[0], .97+slack(.97), "%s: difference", name)
 			}
 			for _, wrong := range some[1:] { // 2.5% each, and what of coverage is on the one side
-				assert.LessOrEqual(t, wrong, .045+slack(.045), "%s: gate", name)
+				assert.LessOrEqual(t, wrong, .04+slack(.04), "%s: gate", name)
 			}
 		}
 	}
@@ -128,7 +135,7 @@ func TestDifferences(t *testing.T) {
 // TestHolm counts comparisons by five metrics with any verdict, where there is no difference.
 func TestHolm(t *testing.T) {
 	table := newTable("comparisons by 5 metrics with a false verdict in %", "items", "verdict")
-	for _, s := range []scenario{scenarios[1], scenarios[3], scenarios[7], scenarios[10]} {
+	for _, s := range []scenario{scenarios[1], scenarios[3], scenarios[7], scenarios[9]} {
 		const n = 100
 		found := share(t, "holm "+s.name, func(random *rand.Rand) []bool {
 			metrics := make([]stats.Metric, 5)
@@ -145,10 +152,14 @@ func TestHolm(t *testing.T) {
 	table.print()
 }
 
-// TestPower counts how often the stated minimum detectable difference is found when it is the true one: 80%.
+// TestPower counts how often the stated minimum detectable difference is found when it is the true one: 80%. It is stated for
+// effects on all items: one that breaks few of them adds variance that no data set without it shows.
 func TestPower(t *testing.T) {
 	table := newTable("power at the stated minimum detectable difference in %", "items", "power", "difference × 100")
 	for _, s := range scenarios {
+		if s.breaks || s.heavy {
+			continue
+		}
 		for _, n := range sizes(100) {
 			// What data sets without a difference state, on average.
 			random := rand.New(rand.NewPCG(uint64(n), seedOf(s.name)))

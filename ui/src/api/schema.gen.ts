@@ -4300,7 +4300,7 @@ export interface components {
              * @description The difference that this many items find in 80 % of cases.
              */
             minimum_detectable: number | null;
-            /** @description What to mind, such as `few_items`, `few_differing`, `no_variation` or `too_few`. */
+            /** @description What to mind, such as `few_items`, `few_differing`, `heavy_tail`, `no_variation` or `too_few`. */
             flags: string[];
         };
         ComparisonMetric: {

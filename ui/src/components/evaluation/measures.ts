@@ -130,6 +130,8 @@ export const VERDICTS: Record<EvaluationVerdict, string> = {
 const FLAGS: Record<string, string> = {
   few_items: "Few items: the interval may be too narrow.",
   few_differing: "Few items differ between A and B, so the interval and the test are rough.",
+  heavy_tail:
+    "The means have no interval: few large values decide them, and rare ones need not be among the items. Look at the difference.",
   no_variation: "All items differ by the same amount, so there is nothing to test.",
   too_few: "Too few items for an interval.",
   out_of_domain: "Some values can't be compared.",
