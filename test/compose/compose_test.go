@@ -101,9 +101,10 @@ func TestCompose(t *testing.T) {
 	begin = time.Now()
 	c.docker(t, "compose", "down")
 	t.Logf("down after %s", since(begin))
+	c.forward(t)
 	begin = time.Now()
 	c.start(t)
-	t.Logf("healthy again after %s", since(begin))
+	t.Logf("healthy again, with a queue for forwarding in a new volume, after %s", since(begin))
 	s.verify(t)
 	require.NoError(t, s.client.One(t.Context(), load.NativeJSON))
 	s.verify(t)
@@ -270,6 +271,18 @@ func (c *composition) generateDockerfile(t *testing.T) {
 	file := filepath.Join(c.root, "_build", "compose", "Dockerfile")
 	require.NoError(t, os.WriteFile(file, generated.Bytes(), 0o600))
 	require.NoError(t, os.WriteFile(file+".dockerignore", []byte("*\n!_build/looptrace*\n!ui/dist\n!otelcol-config.yaml\n!deploy\n"), 0o600))
+}
+
+// forward adds the example of docs/collector.md. The collector starts only if it can write to its volume; the destination need not exist.
+func (c *composition) forward(t *testing.T) {
+	t.Helper()
+	text, err := os.ReadFile(filepath.Join(c.root, "docs", "collector.md"))
+	require.NoError(t, err)
+	example := regexp.MustCompile("(?s)```yaml\n(services:\n.*?)```\n").FindSubmatch(text)
+	require.NotNil(t, example, "docs/collector.md has no example for Compose")
+	file := filepath.Join(t.TempDir(), "forward.yml")
+	require.NoError(t, os.WriteFile(file, example[1], 0o600))
+	c.files = append(c.files, "--file", file)
 }
 
 // start runs the command at the top of docker-compose.yml and waits until all is healthy.
