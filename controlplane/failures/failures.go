@@ -75,7 +75,10 @@ type Page struct {
 	Partial bool
 	// Runs and Failed count the window's runs: all, and those that failed.
 	Runs, Failed uint64
-	NextCursor   string
+	// Sampled counts the runs that samplers kept for a share of all, and SampleShare is the least such share, nil if there are none.
+	Sampled     uint64
+	SampleShare *float64
+	NextCursor  string
 }
 
 // Group is a group of runs that failed in the same way.
@@ -182,6 +185,10 @@ func (s *Service) groups(ctx context.Context, projects access.Projects, w runs.F
 	for _, t := range totals {
 		agentRuns[t.Peers] = t.Runs
 		page.Runs, page.Failed = page.Runs+t.Runs, page.Failed+t.Failed
+		page.Sampled += t.Sampled
+		if t.SampleShare != nil && (page.SampleShare == nil || *t.SampleShare < *page.SampleShare) {
+			page.SampleShare = t.SampleShare
+		}
 		namesUsers = namesUsers || t.WithUser > 0
 		if t.CostUSD != nil {
 			sum := *t.CostUSD

@@ -49,6 +49,9 @@ func TestFailedRuns(t *testing.T) {
 	for i := range 40 { // runs that go well, of two releases
 		stored = append(stored, apitest.AgentRun(project.Id, ago(time.Duration(i+1)*time.Hour), "search", "", release([]string{"1.0", "1.1"}[i%2], fmt.Sprint("u", i))))
 	}
+	for _, run := range stored { // of which a sampler kept a tenth
+		run[0].Metadata = map[string]string{runmodel.MetadataSampleShare: "0.1"}
+	}
 	for i := range 12 { // a new one, many in the last hours, of the newest release alone
 		stored = append(stored, apitest.AgentRun(project.Id, ago(time.Duration(i*20+1)*time.Minute), "book",
 			fmt.Sprintf("seat %d of flight 'F%d' is taken", i, i), release("1.2", fmt.Sprint("v", i))))
@@ -63,6 +66,8 @@ func TestFailedRuns(t *testing.T) {
 	list := apitest.Must[contract.FailedRuns](t, e.Do(t, http.MethodGet, base+query, nil, key), http.StatusOK)
 	require.Len(t, list.Data, 2)
 	assert.Equal(t, [2]int64{55, 15}, [2]int64{list.RunCount, list.FailedRunCount})
+	assert.Equal(t, int64(40), list.SampledCount)
+	assert.InDelta(t, 0.1, *list.SampleShare, 0)
 	assert.Equal(t, 2, list.GroupCount)
 	assert.False(t, list.Partial)
 	top, old := list.Data[0], list.Data[1]
@@ -126,6 +131,8 @@ func TestFailedRuns(t *testing.T) {
 		assert.Equal(t, []string{"book"}, page.Data[0].Tools)
 		detail := apitest.Must[contract.FailedRunsDetail](t, e.Do(t, http.MethodGet, base+"/"+top.Fingerprint+query, nil, key), http.StatusOK)
 		assert.Equal(t, top.Count, detail.Group.Count)
+		assert.Equal(t, list.SampledCount, detail.SampledCount)
+		assert.Equal(t, list.SampleShare, detail.SampleShare)
 		assert.Equal(t, top.Representative.RunId, detail.Group.Representative.RunId)
 		assert.Equal(t, top.Contrasts, detail.Group.Contrasts[:len(top.Contrasts)])
 	})

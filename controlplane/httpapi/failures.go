@@ -43,8 +43,8 @@ func (h failureHandlers) ListFailedRuns(ctx context.Context, req contract.ListFa
 	return contract.ListFailedRuns200JSONResponse{
 		Data: data, Now: page.Now, Start: page.From, Weights: failureWeights(), GroupCount: page.GroupCount, Partial: page.Partial,
 		StateCounts: contract.FailureStateCounts{Open: page.StateCounts[failures.Open], Resolved: page.StateCounts[failures.Resolved], Muted: page.StateCounts[failures.Muted]},
-		RunCount:    count(page.Runs), FailedRunCount: count(page.Failed), Limit: limit,
-		NextCursor: known(page.NextCursor),
+		RunCount:    count(page.Runs), FailedRunCount: count(page.Failed), SampledCount: count(page.Sampled), SampleShare: page.SampleShare,
+		Limit: limit, NextCursor: known(page.NextCursor),
 	}, nil
 }
 
@@ -61,7 +61,7 @@ func (h failureHandlers) GetFailedRuns(ctx context.Context, req contract.GetFail
 	}
 	return contract.GetFailedRuns200JSONResponse{
 		Group: failedRunGroupOf(&page.Groups[0], page.Failed), Now: page.Now, Start: page.From, Weights: failureWeights(),
-		RunCount: count(page.Runs), FailedRunCount: count(page.Failed),
+		RunCount: count(page.Runs), FailedRunCount: count(page.Failed), SampledCount: count(page.Sampled), SampleShare: page.SampleShare,
 	}, nil
 }
 

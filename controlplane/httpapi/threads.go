@@ -63,6 +63,7 @@ func threadOf(t *runs.Thread) contract.Thread {
 		RunCount: count(t.RunCount), ErrorCount: count(t.ErrorCount),
 		Users: list(t.Users), UserCount: count(t.UserCount), Agents: list(t.Agents), AgentCount: count(t.AgentCount),
 		Usage: usageOf(t.Input, t.Output, t.CacheRead, t.CacheWrite, t.Reasoning, t.OtherTokens), CostUsd: roundUSD(t.CostUSD),
+		SampledCount: count(t.Sampled), SampleShare: t.SampleShare,
 		FirstInput: known(t.FirstInput), LastOutput: known(t.LastOutput),
 		Cut: cutMembers(t.Cut),
 	}

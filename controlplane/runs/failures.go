@@ -126,6 +126,9 @@ type FailureTotals struct {
 	CostUSD *float64 `ch:"cost"`
 	// WithUser counts the runs that name a user.
 	WithUser uint64 `ch:"with_user"`
+	// Sampled counts the runs that samplers kept for a share of all, and SampleShare is the least such share, nil if there are none.
+	Sampled     uint64   `ch:"sampled"`
+	SampleShare *float64 `ch:"share"`
 }
 
 // FailureTotals lists the agents and the names of a window, those with the most runs first.
@@ -134,7 +137,8 @@ func (s *Service) FailureTotals(ctx context.Context, projects access.Projects, f
 	w := f.where(f.From)
 	var totals []FailureTotals
 	err := query(ctx, s.conn, projects, &totals, `
-		SELECT `+peers+` AS peers, count() AS runs, countIf(fingerprint != '') AS failed, sum(cost_usd) AS cost, countIf(user_id != '') AS with_user`+
+		SELECT `+peers+` AS peers, count() AS runs, countIf(fingerprint != '') AS failed, sum(cost_usd) AS cost, countIf(user_id != '') AS with_user,
+			countIf(sample_share IS NOT NULL) AS sampled, min(sample_share) AS share`+
 		f.from(&w, `GROUP BY peers ORDER BY runs DESC, peers LIMIT 10000`), w.args...)
 	return totals, err
 }

@@ -51,6 +51,8 @@ type Thread struct {
 	Reasoning   *int64   `ch:"reasoning"`
 	OtherTokens *int64   `ch:"other_sum"`
 	CostUSD     *float64 `ch:"cost"`
+	Sampled     uint64   `ch:"sampled"` // runs that samplers kept for a share of all
+	SampleShare *float64 `ch:"share"`   // the least such share, nil if there are none
 	FirstInput  string   `ch:"first_input"`
 	LastOutput  string   `ch:"last_output"`
 	LastRunning bool     `ch:"last_running"`
@@ -66,6 +68,7 @@ const threadColumns = threadID + ` AS thread_id, max(session_id != '') AS by_ses
 	groupUniqArrayIf(10)(toString(substring(agent_name, 1, 1025)), agent_name != '') AS agents, uniqIf(agent_name, agent_name != '') AS agent_count,
 	sum(input_tokens) AS input, sum(output_tokens) AS output, sum(cache_read_tokens) AS cache_read,
 	sum(cache_write_tokens) AS cache_write, sum(reasoning_tokens) AS reasoning, sum(other_tokens) AS other_sum, sum(cost_usd) AS cost,
+	countIf(sample_share IS NOT NULL) AS sampled, min(sample_share) AS share,
 	argMinIf(input_preview, start_time, input_preview != '') AS first_input,
 	argMaxIf(output_preview, start_time, output_preview != '') AS last_output,
 	argMax(status = 'running', start_time) AS last_running`

@@ -44,6 +44,7 @@ func TestThreads(t *testing.T) {
 	const slashed = "a/b ü?#%2F"
 	first := turn(project.Id, 9*24*time.Hour, func(s *runmodel.Span) {
 		s.SessionID, s.ConversationID, s.UserID, s.Inputs, s.InputPreview, s.CostUSD, s.CostSource = slashed, "c1", "ann", "hello", "hello", &cost, "sent"
+		s.Metadata = map[string]string{runmodel.MetadataSampleShare: "0.1"}
 	})
 	second := turn(project.Id, time.Minute, func(s *runmodel.Span) {
 		s.SessionID, s.UserID, s.Status, s.ErrorType, s.Outputs, s.OutputPreview = slashed, "bob", "error", "E", long, long[:100]
@@ -76,6 +77,10 @@ func TestThreads(t *testing.T) {
 		assert.Equal(t, now.Add(-time.Minute), thread.LastTime)
 		assert.Equal(t, int64(2), thread.RunCount)
 		assert.Equal(t, int64(1), thread.ErrorCount)
+		assert.Equal(t, int64(1), thread.SampledCount)
+		assert.InDelta(t, 0.1, *thread.SampleShare, 0)
+		assert.Zero(t, all.Data[1].SampledCount)
+		assert.Nil(t, all.Data[1].SampleShare)
 		assert.Equal(t, []string{"ann", "bob"}, thread.Users)
 		assert.InDelta(t, 0.5, *thread.CostUsd, 0)
 		assert.Nil(t, all.Data[1].CostUsd, "unknown is not 0")

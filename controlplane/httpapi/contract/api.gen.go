@@ -4871,6 +4871,12 @@ type FailedRuns struct {
 	// RunCount All runs of the window.
 	RunCount int64 `json:"run_count"`
 
+	// SampleShare The least share that one of these stands for, such as 0.1; null if there are none.
+	SampleShare *float64 `json:"sample_share"`
+
+	// SampledCount Runs of the window that a sampler kept for a share of all such traces. Nothing is weighted by it.
+	SampledCount int64 `json:"sampled_count"`
+
 	// Start Runs that started at or after this time are counted.
 	Start time.Time `json:"start"`
 
@@ -4890,7 +4896,13 @@ type FailedRunsDetail struct {
 	Group          FailedRunGroup `json:"group"`
 	Now            time.Time      `json:"now"`
 	RunCount       int64          `json:"run_count"`
-	Start          time.Time      `json:"start"`
+
+	// SampleShare The least share that one of these stands for, such as 0.1; null if there are none.
+	SampleShare *float64 `json:"sample_share"`
+
+	// SampledCount Runs of the window that a sampler kept for a share of all such traces. Nothing is weighted by it.
+	SampledCount int64     `json:"sampled_count"`
+	Start        time.Time `json:"start"`
 
 	// Weights The weight of each part in a rank. If parts are null, the others weigh proportionally more.
 	Weights FailureWeights `json:"weights"`
@@ -8942,6 +8954,12 @@ type Thread struct {
 
 	// Running True if its last run has not ended.
 	Running bool `json:"running"`
+
+	// SampleShare The least share that one of these stands for, such as 0.1; null if there are none.
+	SampleShare *float64 `json:"sample_share"`
+
+	// SampledCount Runs that a sampler kept for a share of all such traces. Nothing is weighted by it.
+	SampledCount int64 `json:"sampled_count"`
 
 	// SessionId The id that the runs share.
 	SessionId string `json:"session_id"`

@@ -1,4 +1,5 @@
-SELECT if(agent_name != '', concat('agent ', substring(agent_name, 1, 1025)), concat('run ', substring(name, 1, 1025))) AS peers, count() AS runs, countIf(fingerprint != '') AS failed, sum(cost_usd) AS cost, countIf(user_id != '') AS with_user FROM runs FINAL WHERE project_id = '11111111-1111-4111-8111-111111111111'
+SELECT if(agent_name != '', concat('agent ', substring(agent_name, 1, 1025)), concat('run ', substring(name, 1, 1025))) AS peers, count() AS runs, countIf(fingerprint != '') AS failed, sum(cost_usd) AS cost, countIf(user_id != '') AS with_user,
+			countIf(sample_share IS NOT NULL) AS sampled, min(sample_share) AS share FROM runs FINAL WHERE project_id = '11111111-1111-4111-8111-111111111111'
 	AND start_time >= fromUnixTimestamp64Nano(?)
 	AND toStartOfHour(start_time) >= toStartOfHour(fromUnixTimestamp64Nano(?, 'UTC'))
 	AND start_time < fromUnixTimestamp64Nano(?)

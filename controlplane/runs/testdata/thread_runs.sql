@@ -5,6 +5,7 @@ SELECT if(session_id != '', session_id, conversation_id) AS thread_id, max(sessi
 	groupUniqArrayIf(10)(toString(substring(agent_name, 1, 1025)), agent_name != '') AS agents, uniqIf(agent_name, agent_name != '') AS agent_count,
 	sum(input_tokens) AS input, sum(output_tokens) AS output, sum(cache_read_tokens) AS cache_read,
 	sum(cache_write_tokens) AS cache_write, sum(reasoning_tokens) AS reasoning, sum(other_tokens) AS other_sum, sum(cost_usd) AS cost,
+	countIf(sample_share IS NOT NULL) AS sampled, min(sample_share) AS share,
 	argMinIf(input_preview, start_time, input_preview != '') AS first_input,
 	argMaxIf(output_preview, start_time, output_preview != '') AS last_output,
 	argMax(status = 'running', start_time) AS last_running FROM runs FINAL

@@ -5572,6 +5572,16 @@ export interface components {
             failed_run_count: number;
             /**
              * Format: int64
+             * @description Runs of the window that a sampler kept for a share of all such traces. Nothing is weighted by it.
+             */
+            sampled_count: number;
+            /**
+             * Format: double
+             * @description The least share that one of these stands for, such as 0.1; null if there are none.
+             */
+            sample_share: number | null;
+            /**
+             * Format: int64
              * @description Failed runs that were stored before fingerprints existed. Run `looptrace derive` to compute them.
              */
             unknown_run_count?: number;
@@ -5589,6 +5599,16 @@ export interface components {
             run_count: number;
             /** Format: int64 */
             failed_run_count: number;
+            /**
+             * Format: int64
+             * @description Runs of the window that a sampler kept for a share of all such traces. Nothing is weighted by it.
+             */
+            sampled_count: number;
+            /**
+             * Format: double
+             * @description The least share that one of these stands for, such as 0.1; null if there are none.
+             */
+            sample_share: number | null;
         };
         /** @description The weight of each part in a rank. If parts are null, the others weigh proportionally more. */
         FailureWeights: {
@@ -9827,6 +9847,16 @@ export interface components {
              * @description The sum of the known costs; null if none is known.
              */
             cost_usd: number | null;
+            /**
+             * Format: int64
+             * @description Runs that a sampler kept for a share of all such traces. Nothing is weighted by it.
+             */
+            sampled_count: number;
+            /**
+             * Format: double
+             * @description The least share that one of these stands for, such as 0.1; null if there are none.
+             */
+            sample_share: number | null;
             /** @description The beginning of its first input (120 bytes). */
             first_input: string | null;
             /** @description The beginning of its last output (120 bytes). */
