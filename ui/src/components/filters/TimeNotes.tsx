@@ -34,8 +34,10 @@ export function MisdatedNote({ runs, params, onChange }: Props & { runs: Misdate
   );
 }
 
+type SampledTotals = Pick<RunTotals, "count" | "sampled_count" | "sample_share">;
+
 /** That samplers kept only a share of some runs before they came here. */
-export function SampledNote({ totals }: { totals: RunTotals }) {
+export function SampledNote({ totals }: { totals: SampledTotals }) {
   if (totals.sample_share === null) return null;
   return (
     <p className={classes.note} role="status" data-testid="sampled">

@@ -9,6 +9,7 @@ import { CompareWithGood } from "@/components/CompareWithGood";
 import { DataTable } from "@/components/DataTable";
 import { Fact, FactList } from "@/components/Fact";
 import { chips, withoutParams, withParam, withTimeRange } from "@/components/filters/filters";
+import { SampledNote } from "@/components/filters/TimeNotes";
 import { formatCost, formatCount, formatDuration, formatPercent, NONE } from "@/components/format";
 import { KindIcon } from "@/components/KindIcon";
 import { Page } from "@/components/Page";
@@ -123,7 +124,7 @@ export function FailurePage() {
           </Stack>
         }
       >
-        {({ group, weights }) => (
+        {({ group, weights, ...window }) => (
           <>
             <Decided state={group.state} projectId={projectId} now={now} />
             <p className={classes.message}>{exampleMessage(group)}</p>
@@ -143,6 +144,7 @@ export function FailurePage() {
               <Fact label="First seen" value={<Ago time={group.first_seen} now={now} />} />
               <Fact label="Last seen" value={<Ago time={group.last_seen} now={now} />} />
             </FactList>
+            <SampledNote totals={{ ...window, count: window.run_count }} />
             <section className={classes.section}>
               <h2>Over time</h2>
               <Sparkline counts={group.counts} wide />

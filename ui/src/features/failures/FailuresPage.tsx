@@ -13,6 +13,7 @@ import {
   withParam,
   withTimeRange,
 } from "@/components/filters/filters";
+import { SampledNote } from "@/components/filters/TimeNotes";
 import { useKeptParams } from "@/components/filters/useKeptParams";
 import { formatCount, formatCountOf, formatRuns, isMissing, NONE } from "@/components/format";
 import { KindIcon } from "@/components/KindIcon";
@@ -110,6 +111,11 @@ export function FailuresPage() {
             onState={(next) => setParams(withParam(params, "state", next === "open" ? null : next))}
             decisions={decisions}
           />
+          {first && (
+            <div className={classes.sampled}>
+              <SampledNote totals={{ ...first, count: first.run_count }} />
+            </div>
+          )}
           {first?.partial && (
             <p className={classes.note} role="status">
               Only the highest ranked groups are shown.

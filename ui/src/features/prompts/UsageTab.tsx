@@ -5,6 +5,7 @@ import { usePromptUsage } from "@/api/prompts";
 import type { Prompt, PromptUsage, PromptVersionUsage } from "@/api/types";
 import { type Column, DataTable } from "@/components/DataTable";
 import { areTimed, type Filters, type Range, readFilters, withTimeRange } from "@/components/filters/filters";
+import { SampledNote } from "@/components/filters/TimeNotes";
 import { TimeRange } from "@/components/filters/TimeRange";
 import {
   formatCost,
@@ -69,6 +70,7 @@ export function UsageTab({ prompt }: { prompt: Prompt }) {
                   long. Choose a shorter time range to see them.
                 </Text>
               )}
+              <SampledNote totals={usage.total} />
               <UsageTable prompt={prompt} usage={usage} filters={filters} />
               {usage.other && (
                 <Text size="sm" c="dimmed" mt="xs">

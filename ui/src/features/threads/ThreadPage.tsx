@@ -6,6 +6,7 @@ import { Ago } from "@/components/Ago";
 import { CopyButton } from "@/components/CopyButton";
 import { Fact, FactList } from "@/components/Fact";
 import { readFilters, withSource, withTimeRange, withTraces } from "@/components/filters/filters";
+import { SampledNote } from "@/components/filters/TimeNotes";
 import {
   formatCost,
   formatCount,
@@ -57,7 +58,14 @@ export function ThreadPage() {
           )
         }
       >
-        {thread ? <Totals thread={thread} runs={runs} areAll={!query.hasNextPage} /> : "\u00a0"}
+        {thread ? (
+          <>
+            <Totals thread={thread} runs={runs} areAll={!query.hasNextPage} />
+            <SampledNote totals={{ ...thread, count: thread.run_count }} />
+          </>
+        ) : (
+          "\u00a0"
+        )}
       </PageHeader>
       <section
         className={classes.body}

@@ -5,7 +5,7 @@ import type { Thread } from "@/api/types";
 import { Ago } from "@/components/Ago";
 import { FilterBar } from "@/components/filters/FilterBar";
 import { withoutFilters, withSource, withTraces } from "@/components/filters/filters";
-import { EmptyTime } from "@/components/filters/TimeNotes";
+import { EmptyTime, SampledNote } from "@/components/filters/TimeNotes";
 import { useFilters } from "@/components/filters/useFilters";
 import {
   firstWords,
@@ -49,23 +49,39 @@ export function ThreadsPage() {
       onClearFilters={isFiltered ? () => setParams(withoutFilters(params)) : undefined}
     >
       {(threads) => (
-        <ul>
-          {threads.map((thread) => (
-            <Row
-              key={thread.session_id}
-              thread={thread}
-              to={`/p/${projectId}/threads/${encodeURIComponent(thread.session_id)}`}
-              search={withSource(
-                withTraces(new URLSearchParams(), filters.traces),
-                filters.source,
-              ).toString()}
-              now={now}
-            />
-          ))}
-        </ul>
+        <>
+          <div className={classes.sampled}>
+            <SampledNote totals={totalsOf(threads)} />
+          </div>
+          <ul>
+            {threads.map((thread) => (
+              <Row
+                key={thread.session_id}
+                thread={thread}
+                to={`/p/${projectId}/threads/${encodeURIComponent(thread.session_id)}`}
+                search={withSource(
+                  withTraces(new URLSearchParams(), filters.traces),
+                  filters.source,
+                ).toString()}
+                now={now}
+              />
+            ))}
+          </ul>
+        </>
       )}
     </ListPage>
   );
+}
+
+/** How many of the runs of all listed threads are a sample. */
+function totalsOf(threads: readonly Thread[]) {
+  const sum = (of: (thread: Thread) => number) => threads.reduce((total, thread) => total + of(thread), 0);
+  const shares = threads.flatMap(({ sample_share: share }) => share ?? []);
+  return {
+    count: sum(({ run_count }) => run_count),
+    sampled_count: sum(({ sampled_count }) => sampled_count),
+    sample_share: shares.length > 0 ? Math.min(...shares) : null,
+  };
 }
 
 interface RowProps {
