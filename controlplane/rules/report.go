@@ -147,14 +147,15 @@ func (s *Service) Report(ctx context.Context, rule uuid.UUID) (*Report, error) {
 func (s *Service) addScores(ctx context.Context, rule uuid.UUID, days []Day) error {
 	args := pgx.NamedArgs{"id": rule, "day": days[len(days)-1].Day}
 	sums, err := postgres.Many[struct {
-		Day             time.Time
-		Version         int
-		Name            string
-		Place           int
-		N               int64
-		Mean, Deviation *float64
-		Binary          *bool
-		Judged, Passed  int64
+		Day            time.Time
+		Version        int
+		Name           string
+		Place          int
+		N              int64
+		Mean           *float64
+		Squares, Cubes float64
+		Binary         *bool
+		Judged, Passed int64
 	}](ctx, s.db, "sum scores", args)
 	if err != nil {
 		return err
@@ -173,7 +174,11 @@ func (s *Service) addScores(ctx context.Context, rule uuid.UUID, days []Day) err
 	found := map[dayKey][]DayScore{}
 	for _, sum := range sums {
 		score := DayScore{Name: sum.Name, Mean: sum.Mean, N: sum.N, PassRate: rate(sum.Passed, sum.Judged), Labels: map[string]int64{}, place: sum.Place}
-		score.CI = interval(sum.Mean, sum.Deviation, sum.N, sum.Binary != nil && *sum.Binary)
+		if n := float64(sum.N); sum.Mean != nil && *sum.Binary {
+			score.CI = stats.ShareInterval(*sum.Mean*n, n, alpha)
+		} else if sum.Mean != nil {
+			score.CI = stats.Moments{N: n, Sum: *sum.Mean * n, Squares: sum.Squares, Cubes: sum.Cubes}.BoundedInterval(0, 1, alpha)
+		}
 		key := dayKey{sum.Day, sum.Version}
 		found[key] = append(found[key], score)
 	}
@@ -209,23 +214,6 @@ func rate(passed, judged int64) *float64 {
 		return nil
 	}
 	return new(float64(passed) / float64(judged))
-}
-
-// interval returns the interval of a mean: Wilson's if all values are 0 or 1, else that of t. It is nil if it is unknown.
-func interval(mean, deviation *float64, n int64, binary bool) *stats.Interval {
-	switch {
-	case mean == nil:
-		return nil
-	case binary:
-		return stats.Wilson(*mean*float64(n), float64(n), alpha)
-	case deviation == nil:
-		return nil
-	}
-	ci := stats.StudentInterval(*mean, *deviation, n, alpha)
-	if ci != nil {
-		ci[0], ci[1] = max(0, ci[0]), min(1, ci[1])
-	}
-	return ci
 }
 
 // Run is a run that a rule took.

@@ -5,15 +5,17 @@ import (
 	"math"
 	"slices"
 
+	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/stat"
 )
 
-// ClusteredInterval is the mean of values that come in clusters, with an interval that counts it: [SkewedMeanInterval] for clusters of
-// one value, Wilson's for values of 0 and 1 with the number of independent values that these are worth, n by the design effect; else
-// Student's t with C-1 degrees of freedom of [ClusteredMean]'s standard error. Flags are those of ClusteredMean.
+// ClusteredInterval is the mean of values that come in clusters, with an interval that counts it: [ShareInterval] for values of 0 and
+// 1, with the number of independent values that these are worth; for others from 0 to 1 [skewedInterval] with C-1 degrees of freedom of
+// [withEnds], which for clusters of one value is [BoundedMeanInterval]; else Student's t with C-1 degrees of freedom of [ClusteredMean]'s
+// standard error. Flags are those of ClusteredMean.
 func ClusteredInterval(clusters [][]float64, alpha float64) Estimate {
 	var all []float64
-	filled, binary := 0, true
+	filled, binary, unit := 0, true, true
 	for _, cluster := range clusters {
 		if len(cluster) > 0 {
 			filled++
@@ -21,6 +23,7 @@ func ClusteredInterval(clusters [][]float64, alpha float64) Estimate {
 		for _, x := range cluster {
 			all = append(all, x)
 			binary = binary && (x == 0 || x == 1)
+			unit = unit && probability(x)
 		}
 	}
 	if !level(alpha) {
@@ -40,19 +43,65 @@ func ClusteredInterval(clusters [][]float64, alpha float64) Estimate {
 	switch {
 	case !ok:
 	case binary:
-		effective := c // all are equal, or cancel out
-		if m.DesignEffect != nil && *m.DesignEffect > 0 {
-			effective = min(n, n / *m.DesignEffect)
-		}
 		mean = max(0, min(1, mean))
-		e.CI = Wilson(mean*effective, effective, alpha)
-	case filled == len(all):
-		e.CI = SkewedMeanInterval(all, alpha).CI
+		worth := n
+		if filled < len(all) {
+			worth = independent(clusters, n)
+		}
+		e.CI = ShareInterval(mean*worth, worth, alpha)
+	case unit:
+		center, se, skew := withEnds(clusters, endWeight)
+		if ci := skewedInterval(center, se, skew, c-1, alpha); ci != nil {
+			e.CI = interval(max(0, min(mean, ci[0])), min(1, max(mean, ci[1])))
+		}
 	case m.SE != nil && *m.SE > 0:
 		half := studentQuantile(alpha, c-1) * *m.SE
 		e.CI = interval(mean-half, mean+half)
 	}
 	return e
+}
+
+// independent is the number of independent passes and failures that clusters are worth: the one that gives the mean the variance that it
+// was found to have, from the number of clusters to the given one. The variance counts one more cluster that always passes, and one
+// that never does: few that are broken for good need not be among them.
+func independent(clusters [][]float64, most float64) float64 {
+	filled := 0.
+	for _, cluster := range clusters {
+		filled += min(1, float64(len(cluster)))
+	}
+	p, se, _ := withEnds(clusters, 1)
+	// Clusters that are all equal are worth their number, without the two more.
+	return max(filled, min(most, p*(1-p)/(se*se)*filled/(filled+1)))
+}
+
+// withEnds is the mean of values from 0 to 1 that come in clusters, with its standard error and skewness, after a cluster of the given
+// weight was added at 0 and one at 1, each with as many values as the others have on average.
+func withEnds(clusters [][]float64, weight float64) (center, se, skew float64) {
+	var n, sum, filled float64
+	for _, cluster := range clusters {
+		n += float64(len(cluster))
+		sum += floats.Sum(cluster)
+		filled += min(1, float64(len(cluster)))
+	}
+	size := n / filled
+	n, filled = n+2*weight*size, filled+2*weight
+	center = (sum + weight*size) / n
+	var squares, cubes float64
+	add := func(off, weight float64) {
+		squares += weight * off * off
+		cubes += weight * off * off * off
+	}
+	for _, cluster := range clusters {
+		off := 0.
+		for _, x := range cluster {
+			off += x - center
+		}
+		add(off, 1)
+	}
+	add(-center*size, weight)
+	add((1-center)*size, weight)
+	se = math.Sqrt(filled/(filled-1)*squares) / n
+	return center, se, cubes / (n * n * n) / (se * se * se)
 }
 
 // GroupDifference is the mean of the values in a group less the mean of the others, where values come in clusters, such as the outputs

@@ -131,7 +131,7 @@ func TestClusteredDegenerate(t *testing.T) {
 	all := ClusteredInterval([][]float64{{1, 1}, {1}, {1, 1}}, .05)
 	require.Equal(t, NoVariation, all.Flag)
 	require.Equal(t, Wilson(3, 3, .05), all.CI, "three items, however many repeats")
-	require.Equal(t, ClusteredInterval([][]float64{{.2}, {.4}, {.9}}, .05).CI, SkewedMeanInterval([]float64{.2, .4, .9}, .05).CI)
+	require.Equal(t, ClusteredInterval([][]float64{{.2}, {.4}, {.9}}, .05).CI, BoundedMeanInterval([]float64{.2, .4, .9}, 0, 1, .05).CI)
 	require.Equal(t, TooFew, GroupDifference([]float64{1, 2, 3}, []bool{true, true, false}, []int{1, 2, 3}, .05).Flag)
 	require.Equal(t, OutOfDomain, GroupDifference([]float64{1}, nil, nil, .05).Flag)
 	require.Equal(t, NoVariation, GroupDifference([]float64{1, 1, 0, 0}, []bool{true, true, false, false}, []int{1, 2, 3, 4}, .05).Flag)

@@ -175,7 +175,7 @@ func FuzzCompare(f *testing.F) {
 		}
 
 		x := in.floats(in.below(30))
-		for _, e := range []Estimate{MeanInterval(x, .05), SkewedMeanInterval(x, .05)} {
+		for _, e := range []Estimate{MeanInterval(x, .05), SkewedMeanInterval(x, .05), BoundedMeanInterval(x, -1, 1, .05), ClusteredInterval([][]float64{x, {0, 1}}, .05)} {
 			sound(t, "mean", e.Value, math.Inf(-1), math.Inf(1))
 			soundInterval(t, "mean", e.CI)
 		}
@@ -206,7 +206,7 @@ func FuzzNumbers(f *testing.F) {
 		for _, v := range []Value{fisher.TwoSided, fisher.Greater, fisher.Less, PassAtK(a, b, c), PassHatK(a, b, c), UpperBound(a, b, x), AttainableP(a, b), MajorityAccuracy(x, a)} {
 			sound(t, "probability", v, 0, 1)
 		}
-		for _, i := range []*Interval{Wilson(x, y, .05), Wilson(float64(a), float64(b), x), ClopperPearson(a, b, x), PairedProportions(a, b, c, x)} {
+		for _, i := range []*Interval{Wilson(x, y, .05), Wilson(float64(a), float64(b), x), ShareInterval(x, y, .05), ClopperPearson(a, b, x), PairedProportions(a, b, c, x)} {
 			soundInterval(t, "proportion", i)
 			if i != nil {
 				require.True(t, i[0] >= -1 && i[1] <= 1)

@@ -3,7 +3,6 @@ package stats
 import (
 	"math"
 
-	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/stat"
 )
 
@@ -17,16 +16,6 @@ func MeanInterval(values []float64, alpha float64) Estimate {
 	half := studentQuantile(alpha, float64(len(values)-1)) * se
 	e.CI = interval(*e.Value.Value-half, *e.Value.Value+half)
 	return e
-}
-
-// StudentInterval is the interval of [MeanInterval] from the mean, the sample standard deviation and the number of values. It is nil for
-// fewer than two.
-func StudentInterval(mean, deviation float64, n int64, alpha float64) *Interval {
-	if n < 2 || !(deviation >= 0) || !level(alpha) {
-		return nil
-	}
-	half := studentQuantile(alpha, float64(n-1)) * deviation / math.Sqrt(float64(n))
-	return interval(mean-half, mean+half)
 }
 
 // SkewedMeanInterval is [MeanInterval] for values of one side, which are often skewed: see [skewedInterval].
@@ -58,41 +47,56 @@ func skewedInterval(mean, se, g, degrees, alpha float64) *Interval {
 	return interval(end(t), end(-t))
 }
 
-// endWeight is the weight of what [BoundedMeanInterval] adds at each end.
+// endWeight is the weight of what [Moments.BoundedInterval] adds at each end.
 const endWeight = .5
 
-// BoundedMeanInterval is the mean of independent values from low to high. Its interval is that of [SkewedMeanInterval] with half a value
-// at low and half a one at high beside the values: values that look all alike say less than their variance does, since few of another
-// kind need not be among them. It has an answer for equal values, too. OutOfDomain for values that are not from low to high. The weight
-// was chosen by measurement: docs/measurements/statistics.md.
+// BoundedMeanInterval is the mean of independent values from low to high with [Moments.BoundedInterval], which equal values have, too.
+// OutOfDomain for values that are not from low to high.
 func BoundedMeanInterval(values []float64, low, high, alpha float64) Estimate {
 	e, _ := meanAndError(values, alpha)
-	mean, ok := e.Get()
-	if !ok || len(values) < 2 {
+	if _, ok := e.Get(); !ok {
 		return e
 	}
-	n := float64(len(values)) + 2*endWeight
-	center := (floats.Sum(values) + endWeight*(low+high)) / n
-	var squares, cubes float64
-	add := func(x, weight float64) {
-		off := x - center
-		squares += weight * off * off
-		cubes += weight * off * off * off
-	}
+	var m Moments
 	for _, x := range values {
 		if !(x >= low && x <= high) {
 			return Estimate{Value: none(OutOfDomain)}
 		}
-		add(x, 1)
+		m.add(x, 1)
 	}
-	add(low, endWeight)
-	add(high, endWeight)
-	se := math.Sqrt(squares / (n - 1) / n)
-	e.CI = skewedInterval(center, se, cubes/(n*n*n)/(se*se*se), float64(len(values)-1), alpha)
-	if e.CI != nil {
-		e.CI = &Interval{max(low, min(mean, e.CI[0])), min(high, max(mean, e.CI[1]))}
-	}
+	e.CI = m.BoundedInterval(low, high, alpha)
 	return e
+}
+
+// Moments are sums over N values: of the values, of their squares and of their cubes.
+type Moments struct{ N, Sum, Squares, Cubes float64 }
+
+func (m *Moments) add(x, weight float64) {
+	m.N += weight
+	m.Sum += weight * x
+	m.Squares += weight * x * x
+	m.Cubes += weight * x * x * x
+}
+
+// BoundedInterval is that of the mean of independent values from low to high: [skewedInterval] with half a value at low and half a one at
+// high beside the values. Values that look all alike say less than their variance does, since few of another kind need not be among
+// them. Nil for fewer than two values. The weight was chosen by measurement: docs/measurements/statistics.md.
+func (m Moments) BoundedInterval(low, high, alpha float64) *Interval {
+	values, mean := m.N, m.Sum/m.N
+	if !(values >= 2) || !finite(m.Sum, m.Squares, m.Cubes) || !level(alpha) {
+		return nil
+	}
+	m.add(low, endWeight)
+	m.add(high, endWeight)
+	center := m.Sum / m.N
+	squares := m.Squares - m.N*center*center
+	cubes := m.Cubes - 3*center*m.Squares + 3*center*center*m.Sum - m.N*center*center*center
+	se := math.Sqrt(squares / (m.N - 1) / m.N)
+	ci := skewedInterval(center, se, cubes/(m.N*m.N*m.N)/(se*se*se), values-1, alpha)
+	if ci == nil {
+		return nil
+	}
+	return interval(max(low, min(mean, ci[0])), min(high, max(mean, ci[1])))
 }
 
 // meanAndError returns the mean, and its standard error: 0 if there is none, which the flag explains.

@@ -22,13 +22,13 @@ func wilson(p, n, z float64) *Interval {
 	return interval(max(0, (centre-half)/by), min(1, (centre+half)/by))
 }
 
-// ShareInterval is [Wilson] for a mean of passes, widened where at most three of n passed or failed: there its own end nearest to 0 or 1
-// leaves out shares that are likely, and is replaced by the bound of a Poisson count. Brown, Cai and DasGupta 2001, section 4.1.1.
+// ShareInterval is [Wilson] for a mean of passes, widened where at most three of 20 or more passed or failed: there its own end nearest to
+// 0 or 1 leaves out shares that are likely, and is replaced by the bound of a Poisson count. Brown, Cai and DasGupta 2001, section 4.1.1.
 func ShareInterval(x, n, alpha float64) *Interval {
-	const few = 3
+	const few, least = 3, 20
 	ci := Wilson(x, n, alpha)
-	if ci == nil {
-		return nil
+	if ci == nil || n < least {
+		return ci
 	}
 	if x > 0 && x <= few {
 		ci[0] = min(ci[0], distuv.Gamma{Alpha: x, Beta: 1}.Quantile(alpha)/n)

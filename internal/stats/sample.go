@@ -159,22 +159,16 @@ func heavyTailed(amounts []float64) bool {
 	return !constant(amounts) && (n < few || floats.Max(amounts)*math.Sqrt(float64(n)) > floats.Sum(amounts))
 }
 
-// effective is the number of independent outcomes that the repeats of all items are worth: the one that gives the mean the variance that
-// it was found to have, at least the number of items and at most that of repeats. The variance counts one more item that always
-// passes, and one that never does: few that are broken for good need not be among the items.
+// effective is the number of independent outcomes that the repeats of all items are worth, each item counting the same.
 func (s *sample) effective(means []float64, r repeats) float64 {
-	items := float64(len(means))
 	if s.single {
-		return items
+		return float64(len(means))
 	}
-	n, sum, squares := items+2, 1., 1.
-	for _, x := range means {
-		sum += x
-		squares += x * x
+	items := make([][]float64, len(means))
+	for i := range means {
+		items[i] = means[i : i+1]
 	}
-	p := sum / n
-	variance := (squares - n*p*p) / (n - 1) / n
-	return max(items, min(float64(r.scores), p*(1-p)/variance))
+	return independent(items, float64(r.scores))
 }
 
 // interval is that of the mean difference. Of scores from 0 to 1 it is [BoundedMeanInterval], but where [MeanInterval] shows a difference
