@@ -6,6 +6,7 @@ import (
 	"maps"
 	"net/http"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -139,7 +140,8 @@ func TestComparison(t *testing.T) {
 	assert.Contains(t, report.Body.String(), "60 items: 60 scored, 0 without an output")
 	assert.Contains(t, report.Body.String(), ": regressed (-1)")
 	junit := e.Do(t, http.MethodGet, path+"/report?format=junit", nil, as)
-	assert.Contains(t, junit.Body.String(), `tests="60" failures="4" errors="0" skipped="0"`)
+	assert.Contains(t, junit.Body.String(), `tests="61" failures="0" errors="0" skipped="0"`, "the verdict is no failure, and single items are none")
+	assert.Contains(t, junit.Body.String(), `<property name="outcome" value="regressed">`)
 	summarized := apitest.Must[contract.EvaluationReport](t, e.Do(t, http.MethodGet, path+"/report?token_budget=500", nil, as), http.StatusOK)
 	assert.EqualValues(t, 4, int64(len(summarized.Items))+summarized.ItemsLeftOut)
 
@@ -439,12 +441,41 @@ func TestComparisonStopsEarly(t *testing.T) {
 	ended := compared(t, e, as, e.Compare(t, as, apitest.ComparisonBody(project.Id, dataset.Id, made.Id, `,"stop_early":true`)).Id)
 	require.NotNil(t, ended.StopReason)
 	assert.Equal(t, contract.ComparisonStopReasonDecided, *ended.StopReason)
-	assert.InDelta(t, 0.25, *ended.Summary.StoppedAt, 1e-9)
-	assert.EqualValues(t, 75, ended.Accounting.Pending)
+	assert.InDelta(t, 0.4, *ended.Summary.StoppedAt, 1e-9)
+	assert.EqualValues(t, 60, ended.Accounting.Pending)
 	correct := metricOf(t, &ended, "correct")
 	assert.Equal(t, contract.EvaluationVerdictBBetter, correct.Verdict)
 	assert.Greater(t, correct.Difference.Confidence, 0.99)
-	assert.Len(t, server.Requests(), 50)
+	assert.Len(t, server.Requests(), 80)
+}
+
+// TestComparisonWithoutFailedOutputs has a side B that fails just where it would be wrong. It is not called better for that.
+func TestComparisonWithoutFailedOutputs(t *testing.T) {
+	t.Parallel()
+	e := apitest.New(t)
+	session, project := e.SetUp(t)
+	as := apitest.Cookie(session)
+	e.Work(t)
+	server := provider.Start(t, provider.Options{Answer: func(q *provider.Request) *provider.Reply {
+		n := apitest.NumberIn(q)
+		switch {
+		case q.Model == "model-b" && n%4 > 1:
+			return &provider.Reply{Error: &provider.Error{Status: http.StatusBadRequest, Type: "invalid_request_error", Message: "no"}}
+		case q.Model == "model-a" && n%2 == 1:
+			return &provider.Reply{Text: "unknown"}
+		}
+		return &provider.Reply{Text: strconv.Itoa(n)}
+	}})
+	made := e.Connect(t, as, project.Id, "openai", server, "")
+	dataset := e.CreateDatasetOf(t, as, project.Id, "numbers", apitest.Questions(80)...)
+	ended := compared(t, e, as, e.Compare(t, as, apitest.ComparisonBody(project.Id, dataset.Id, made.Id, "")).Id)
+	correct := metricOf(t, &ended, "correct")
+	assert.InDelta(t, 0.5, *correct.Difference.Estimate, 1e-9)
+	assert.Less(t, *correct.Difference.PAdjusted, 0.001)
+	assert.InDelta(t, 0, *correct.IntentionToTreat.Estimate, 1e-9)
+	assert.Equal(t, contract.EvaluationVerdictInconclusive, correct.Verdict)
+	assert.Contains(t, ended.Summary.Sentence, "Whether B differs from A on correct cannot be told: +50.0 points")
+	assert.Contains(t, ended.Summary.Sentence, "40 items; with failed outputs as 0 0.0 points")
 }
 
 // TestComparisonThatNobodyCanFinish has a model that does not exist. It does not ask for it hundreds of times.

@@ -37,11 +37,15 @@ type Gate struct {
 	// CandidateLost and BaselineLost count items of which an output failed or is missing, or whose grader failed. CandidateLost also has
 	// items without a value that the baseline has.
 	CandidateLost, BaselineLost int64
-	ItemsNeeded, RepeatsNeeded  *int
+	// ItemsNeeded, RepeatsNeeded and CandidateRepeats are those of [stats.Gate].
+	ItemsNeeded, RepeatsNeeded, CandidateRepeats *int
+	// SplitKnown is whether both sides have repeats, so that what more of them would do is known.
+	SplitKnown bool
 }
 
-// CheckGate decides whether the eval-run candidate is worse than baseline by more than a margin.
-func (s *Service) CheckGate(ctx context.Context, grant access.Grant, candidate, baseline uuid.UUID, name string, margin float64) (*Gate, error) {
+// CheckGate decides whether the eval-run candidate is worse than baseline by more than a margin. A repeated gate may be asked again and again
+// while repeats are added.
+func (s *Service) CheckGate(ctx context.Context, grant access.Grant, candidate, baseline uuid.UUID, name string, margin float64, repeated bool) (*Gate, error) {
 	now, err := s.gateSide(ctx, grant, "body.candidate", candidate)
 	if err != nil {
 		return nil, err
@@ -57,16 +61,20 @@ func (s *Service) CheckGate(ctx context.Context, grant access.Grant, candidate, 
 	if !ok { // a candidate without it has lost it
 		return nil, problem.InvalidField("body.metric", "is no score of the baseline: it has "+was.names())
 	}
+	if m.kind == KindDuration {
+		return nil, problem.InvalidField("body.metric", "is a duration, which depends on the load at the time of each eval-run. Compare both sides in one comparison: it takes turns")
+	}
 	if m.isShare() && margin > 1 {
 		return nil, problem.InvalidField("body.margin", fmt.Sprintf("must be at most 1 for %s, or nothing could fail: 0.05 are 5 points", name))
 	}
 	g := &Gate{Better: m.better}
 	pairs := g.pair(now, was, name)
-	decided := stats.NonInferiority(stats.Metric{Name: name, Better: stats.Direction(m.better), Items: pairs, Amount: !m.isShare()}, margin, stats.CompareOptions{Alpha: level})
+	decided := stats.NonInferiority(stats.Metric{Name: name, Better: stats.Direction(m.better), Items: pairs, Amount: !m.isShare()},
+		stats.GateOptions{CompareOptions: stats.CompareOptions{Alpha: level}, Margin: margin, Repeated: repeated})
 	g.Comparison, g.Difference = decided.Comparison, m.differenceOf(&decided.Comparison, level)
 	m.bound(g.Comparison.A.CI, 0)
 	m.bound(g.Comparison.B.CI, 0)
-	g.ItemsNeeded, g.RepeatsNeeded = decided.ItemsNeeded, decided.RepeatsNeeded
+	g.ItemsNeeded, g.RepeatsNeeded, g.CandidateRepeats, g.SplitKnown = decided.ItemsNeeded, decided.RepeatsNeeded, decided.CandidateRepeats, decided.SplitKnown
 	switch {
 	case g.CandidateLost > 0:
 		g.Decision = Incomplete
@@ -191,13 +199,25 @@ func (g *Gate) sentence(m *metric, margin float64) string {
 	case Regression:
 		return fmt.Sprintf("Regression: %s is worse than the baseline by more than %s: %s.", m.name, allowed, evidence)
 	}
-	out := fmt.Sprintf("Inconclusive: whether %s is worse than the baseline by more than %s cannot be told: %s.", m.name, allowed, evidence)
-	if g.RepeatsNeeded != nil {
-		out += fmt.Sprintf(" About %d repeats of these items would decide.", *g.RepeatsNeeded)
-	} else if g.ItemsNeeded != nil {
-		out += fmt.Sprintf(" About %d items would decide.", *g.ItemsNeeded)
+	return fmt.Sprintf("Inconclusive: whether %s is worse than the baseline by more than %s cannot be told: %s.%s", m.name, allowed, evidence, g.remedy(margin))
+}
+
+// remedy says what would let a candidate pass that is as good as the baseline.
+func (g *Gate) remedy(margin float64) string {
+	var ways []string
+	switch {
+	case g.RepeatsNeeded != nil:
+		ways = append(ways, fmt.Sprintf("about %d repeats of these items on both sides", *g.RepeatsNeeded))
+	case margin > 0 && g.SplitKnown:
+		ways = append(ways, "no number of repeats of these items")
 	}
-	return out
+	if g.ItemsNeeded != nil {
+		ways = append(ways, fmt.Sprintf("about %d items", *g.ItemsNeeded))
+	}
+	if len(ways) == 0 {
+		return ""
+	}
+	return " A candidate as good as the baseline would pass in 8 of 10 cases with " + strings.Join(ways, ", and with ") + "."
 }
 
 // leftOut says which items are not compared.

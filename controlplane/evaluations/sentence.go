@@ -56,7 +56,10 @@ func (a *attempt) verdict(m *MetricSummary) string {
 	if repeats := a.config.Sides; repeats[sideA].Repeats > 1 && repeats[sideA].Repeats == repeats[sideB].Repeats {
 		items += fmt.Sprintf(" × %d", repeats[sideA].Repeats)
 	}
-	evidence := fmt.Sprintf("%s points%s, %s%s", signed(*d.Estimate*100), interval(d.CI, 100), probability(d.PAdjusted), items)
+	evidence := pointsText(d) + ", " + items
+	if treated := m.IntentionToTreat; treated != nil && treated.Estimate != nil {
+		evidence += "; with failed outputs as 0 " + pointsText(treated)
+	}
 	winner, loser := a.config.Sides[sideB].Name, a.config.Sides[sideA].Name
 	switch m.Verdict {
 	case stats.BBetter:
@@ -68,13 +71,18 @@ func (a *attempt) verdict(m *MetricSummary) string {
 	}
 	text := fmt.Sprintf("Whether B differs from A on %s cannot be told: %s.", m.Name, evidence)
 	if detectable := d.MinimumDetectable; detectable != nil && *detectable > 0 {
-		text += fmt.Sprintf(" This many items would show a difference of %s points", number(*detectable*100))
-		if needed := d.ItemsNeeded; needed != nil && *needed > d.N {
-			text += fmt.Sprintf("; the one found would take about %d items", *needed)
-		}
-		text += "."
+		text += fmt.Sprintf(" This many items would show a true difference of %s points in 8 of 10 comparisons.", number(*detectable*100))
 	}
 	return text
+}
+
+// pointsText writes a difference of scores with its interval and p.
+func pointsText(d *Difference) string {
+	out := fmt.Sprintf("%s points%s", signed(*d.Estimate*100), interval(d.CI, 100))
+	if p := probability(d.PAdjusted); p != "" {
+		out += ", " + p
+	}
+	return out
 }
 
 // operationalSentence says a difference of costs, durations, tokens or failures.
@@ -82,7 +90,7 @@ func operationalSentence(m *MetricSummary) string {
 	names := map[Kind]string{KindCost: "Cost", KindDuration: "Duration", KindOutputTokens: "Output tokens", KindFailures: "Failures"}
 	d := &m.Difference
 	if m.Kind == KindFailures {
-		return fmt.Sprintf("Failures of B: %s points%s, %s%d items.", signed(*d.Estimate*100), interval(d.CI, 100), probability(d.PAdjusted), d.N)
+		return fmt.Sprintf("Failures of B: %s, %d items.", pointsText(d), d.N)
 	}
 	if m.A.Mean == nil || *m.A.Mean <= 0 {
 		return fmt.Sprintf("%s of B: %s%s.", names[m.Kind], signed(*d.Estimate), interval(d.CI, 1))
@@ -115,15 +123,15 @@ func interval(ci *stats.Interval, scale float64) string {
 	return fmt.Sprintf(" [%s, %s]", signed(ci[0]*scale), signed(ci[1]*scale))
 }
 
-// probability writes a p value with a comma after it.
+// probability writes a p value.
 func probability(p *float64) string {
 	switch {
 	case p == nil:
 		return ""
 	case *p < 0.001:
-		return "p < 0.001, "
+		return "p < 0.001"
 	}
-	return fmt.Sprintf("p = %.2g, ", *p)
+	return fmt.Sprintf("p = %.2g", *p)
 }
 
 func signed(x float64) string {

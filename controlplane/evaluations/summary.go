@@ -20,9 +20,7 @@ type Summary struct {
 	PrimaryMetric *string         `json:"primary_metric"`
 	Metrics       []MetricSummary `json:"metrics"`
 	Panels        []PanelSummary  `json:"panels"`
-	// ItemsNeeded find a difference as large as the observed one in 80% of cases. It is nil if it is decided, or if there is none.
-	ItemsNeeded *int    `json:"items_needed"`
-	Models      []Model `json:"models"`
+	Models        []Model         `json:"models"`
 	// OtherModels counts the outputs of models and fingerprints that are not listed.
 	OtherModels int64 `json:"other_models"`
 	// StoppedAt is the part of the items after which it stopped early.
@@ -40,11 +38,12 @@ type MetricSummary struct {
 	B          stats.Side `json:"b"`
 	Difference Difference `json:"difference"`
 	// IntentionToTreat has a score of 0 for every output that failed. It is nil if none did, and for what is no score.
-	IntentionToTreat *Difference   `json:"intention_to_treat"`
-	Verdict          stats.Verdict `json:"verdict"`
-	Improved         int64         `json:"improved"`
-	Regressed        int64         `json:"regressed"`
-	Unchanged        int64         `json:"unchanged"`
+	IntentionToTreat *Difference `json:"intention_to_treat"`
+	// Verdict names a side only if IntentionToTreat names it, too.
+	Verdict   stats.Verdict `json:"verdict"`
+	Improved  int64         `json:"improved"`
+	Regressed int64         `json:"regressed"`
+	Unchanged int64         `json:"unchanged"`
 	// Variance is nil without repeats.
 	Variance *stats.Variance `json:"variance"`
 }
@@ -84,71 +83,79 @@ func (r *results) metricOf(m *metric, last int, margin *float64, failedAsZero bo
 	return out
 }
 
-// family is metrics that are tested together.
-type family struct {
-	metrics []int // their places in the results
-	alpha   float64
-}
+// primaryShare is the part of the level that tests of the primary metric may use up, also at early looks. The other metrics have the rest,
+// and all of it once the primary one is shown.
+const primaryShare = 0.8
 
-// families returns the metrics that are tested together: the scores, and the others. A primary metric that may stop the evaluation
-// early is alone, with the level of its last look.
-func (a *attempt) families(r *results) []family {
-	scores, others := family{alpha: level}, family{alpha: level}
-	var list []family
-	for i := range r.metrics {
-		switch {
-		case r.metrics[i].kind != KindScore:
-			others.metrics = append(others.metrics, i)
-		case a.config.StopEarly && r.metrics[i].name == *r.summary.PrimaryMetric:
-			list = append(list, family{[]int{i}, a.lastLevel(r)})
-		default:
-			scores.metrics = append(scores.metrics, i)
-		}
-	}
-	return append(list, scores, others)
-}
+// differentTimes is the flag of durations of outputs that were made at different times, under whatever load there was.
+const differentTimes stats.Flag = "different_times"
 
 // summarize compares the sides.
 func (a *attempt) summarize(r *results, stoppedAt *float64) {
 	r.summary.StoppedAt, r.summary.Metrics = stoppedAt, make([]MetricSummary, len(r.metrics))
 	r.summary.Partial, r.summary.Panels = r.partial(), r.panels
-	anyFailed := r.accounting.OutputsFailed > 0
-	for _, f := range a.families(r) {
-		compared := a.compare(r, f, false)
-		var treated []stats.Comparison
-		if anyFailed && len(f.metrics) > 0 && r.metrics[f.metrics[0]].kind == KindScore {
-			treated = a.compare(r, f, true)
-		}
-		for i, at := range f.metrics {
-			summary := summaryOf(&r.metrics[at], &compared[i], f.alpha)
-			if treated != nil {
-				summary.IntentionToTreat = new(r.metrics[at].differenceOf(&treated[i], f.alpha))
-			}
-			for j := range r.items {
-				switch r.items[j].metrics[r.metrics[at].name].Outcome {
-				case OutcomeImproved:
-					summary.Improved++
-				case OutcomeRegressed:
-					summary.Regressed++
-				case OutcomeUnchanged:
-					summary.Unchanged++
-				}
-			}
-			r.summary.Metrics[at] = summary
-		}
+	compared := a.compare(r, false)
+	treated := compared
+	if r.accounting.OutputsFailed > 0 {
+		treated = a.compare(r, true)
 	}
-	if primary := r.summary.primary(); primary != nil && primary.Verdict == stats.Inconclusive {
-		r.summary.ItemsNeeded = primary.Difference.ItemsNeeded
+	for i := range r.metrics {
+		m := &r.metrics[i]
+		alpha := level
+		if look := a.look(r, m); look != 0 {
+			alpha = look
+		}
+		summary := summaryOf(m, &compared[i], alpha)
+		if m.kind == KindScore && r.accounting.OutputsFailed > 0 {
+			summary.IntentionToTreat = new(m.differenceOf(&treated[i], alpha))
+			if summary.Verdict != treated[i].Verdict {
+				summary.Verdict = stats.Inconclusive
+			}
+		}
+		for j := range r.items {
+			switch r.items[j].metrics[m.name].Outcome {
+			case OutcomeImproved:
+				summary.Improved++
+			case OutcomeRegressed:
+				summary.Regressed++
+			case OutcomeUnchanged:
+				summary.Unchanged++
+			}
+		}
+		r.summary.Metrics[i] = summary
 	}
 	r.summary.Sentence = a.sentence(r)
 }
 
-func (a *attempt) compare(r *results, f family, failedAsZero bool) []stats.Comparison {
-	list := make([]stats.Metric, len(f.metrics))
-	for i, at := range f.metrics {
-		list[i] = r.metricOf(&r.metrics[at], len(r.items), a.config.EquivalenceMargin, failedAsZero)
+// compare compares all metrics, which are one family of tests.
+func (a *attempt) compare(r *results, failedAsZero bool) []stats.Comparison {
+	list := make([]stats.Metric, len(r.metrics))
+	for i := range r.metrics {
+		m := &r.metrics[i]
+		list[i] = r.metricOf(m, len(r.items), a.config.EquivalenceMargin, failedAsZero && m.kind == KindScore)
+		list[i].Look = a.look(r, m)
+		if r.isPrimary(m) {
+			list[i].Weight = primaryShare
+		} else if r.summary.PrimaryMetric != nil {
+			list[i].Weight = (1 - primaryShare) / float64(len(r.metrics)-1)
+		}
+		if m.kind == KindDuration && (a.config.Sides[sideA].EvalRunID != nil || a.config.Sides[sideB].EvalRunID != nil) {
+			list[i].Untested = differentTimes
+		}
 	}
-	return stats.Compare(list, stats.CompareOptions{Alpha: f.alpha, Seed: uint64(a.e.Seed)})
+	return stats.Compare(list, stats.CompareOptions{Alpha: level, Seed: uint64(a.e.Seed)})
+}
+
+func (r *results) isPrimary(m *metric) bool {
+	return r.summary.PrimaryMetric != nil && m.name == *r.summary.PrimaryMetric
+}
+
+// look returns the level of the last look at a metric that may stop the evaluation early, 0 for others.
+func (a *attempt) look(r *results, m *metric) float64 {
+	if !a.config.StopEarly || !r.isPrimary(m) {
+		return 0
+	}
+	return a.lastLevel(r)
 }
 
 // primary returns the primary metric, or nil.
@@ -212,7 +219,7 @@ func (a *attempt) decided(ctx context.Context, last int32) (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	test := stats.SequentialTest(a.looksUpTo(r, int64(last)), level)
+	test := stats.SequentialTest(a.looksUpTo(r, int64(last)), primaryShare*level)
 	if test.Flag != "" {
 		return false, fmt.Errorf("test whether evaluation %s is decided: %s", a.e.ID, test.Flag)
 	}
@@ -223,12 +230,12 @@ func (a *attempt) decided(ctx context.Context, last int32) (bool, error) {
 func (a *attempt) lastLevel(r *results) float64 {
 	found := a.looksUpTo(r, r.accounting.Items-r.accounting.Pending) // items are made in their order
 	if len(found) == 0 {
-		return level
+		return primaryShare * level
 	}
-	if test := stats.SequentialTest(found, level); test.Boundary != nil {
+	if test := stats.SequentialTest(found, primaryShare*level); test.Boundary != nil {
 		return test.Boundary.Alpha
 	}
-	return level
+	return primaryShare * level
 }
 
 // estimateAgain estimates the cost from what the first items cost. With judges the estimate from tokens stays, which has their votes.

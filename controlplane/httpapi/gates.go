@@ -9,7 +9,7 @@ import (
 
 // CheckGate compares an eval-run with a baseline.
 func (h evalRunHandlers) CheckGate(ctx context.Context, req contract.CheckGateRequestObject) (contract.CheckGateResponseObject, error) {
-	g, err := h.evaluations.CheckGate(ctx, grantOf(ctx), req.Body.Candidate, req.Body.Baseline, req.Body.Metric, req.Body.Margin)
+	g, err := h.evaluations.CheckGate(ctx, grantOf(ctx), req.Body.Candidate, req.Body.Baseline, req.Body.Metric, req.Body.Margin, req.Body.Repeated != nil && *req.Body.Repeated)
 	if err != nil {
 		return nil, err
 	}
@@ -17,6 +17,7 @@ func (h evalRunHandlers) CheckGate(ctx context.Context, req contract.CheckGateRe
 		Decision: contract.GateDecisionDecision(g.Decision), Sentence: g.Sentence, Metric: req.Body.Metric, Better: contract.GateDecisionBetter(g.Better), Margin: req.Body.Margin,
 		Candidate: meanOf(&g.Comparison.B), Baseline: meanOf(&g.Comparison.A), Paired: int64(g.Difference.N), OnlyCandidate: g.OnlyCandidate, OnlyBaseline: g.OnlyBaseline,
 		Changed: g.Changed, CandidateLost: g.CandidateLost, BaselineLost: g.BaselineLost, ItemsNeeded: long(g.ItemsNeeded), RepeatsNeeded: long(g.RepeatsNeeded),
+		CandidateRepeatsNeeded: long(g.CandidateRepeats), SplitKnown: g.SplitKnown,
 	}
 	return answer, convert(g.Difference, &answer.Difference)
 }

@@ -60,11 +60,18 @@ type Metric struct {
 	// Amount is whether the values are amounts, such as costs and durations, which may be above 1. They are no passes even if all of them
 	// are 0 or 1.
 	Amount bool
+	// Weight is the metric's share of alpha among the metrics of a comparison, in relation to theirs. 0 stands for 1.
+	Weight float64
+	// Look is the [Boundary.Alpha] of the last look at a metric that was tested before, with its share of alpha to spend; 0 for one that
+	// was not. It is the level of the metric's interval.
+	Look float64
+	// Untested is the flag that says why the difference is not tested: it has no interval, no p and no verdict. It is empty for most.
+	Untested Flag
 }
 
 // CompareOptions are the settings of [Compare]. The zero value is a level of 5% and seed 0.
 type CompareOptions struct {
-	// Alpha is the level of tests and intervals, 1 - confidence. After a look that stopped early it is the look's [Boundary.Alpha].
+	// Alpha is the level of all tests together, and of each interval: 1 - confidence.
 	Alpha float64
 	Seed  uint64
 }
@@ -87,8 +94,6 @@ type Difference struct {
 	N         int      `json:"n"`
 	// MinimumDetectable is the true difference that these items would show in 80% of such comparisons, for this metric alone.
 	MinimumDetectable *float64 `json:"minimum_detectable"`
-	// ItemsNeeded is the number of items that would show a true difference of the estimate in 80% of such comparisons.
-	ItemsNeeded *int `json:"items_needed"`
 }
 
 // Variance splits the variance of an item's difference: of which items differ, and of which the repeats. Nil without two repeats of an
@@ -131,22 +136,32 @@ type Comparison struct {
 //
 // A verdict for a side needs an adjusted p value of at most alpha and an interval without 0. With a bound, equivalent says that the
 // interval at 1-2α is within it (two one-sided tests), which is not narrower than what items that are not in the sample allow for; it
-// wins, since a difference within the bound is no matter. Holm is over the p values of the differences.
+// wins, since a difference within the bound is no matter. [WeightedHolm] is over the p values of all differences.
 func Compare(metrics []Metric, options CompareOptions) []Comparison {
 	if options.Alpha == 0 {
 		options.Alpha = .05
 	}
 	all := make([]Comparison, len(metrics))
-	p := make([]float64, len(metrics))
+	p, weights := make([]float64, len(metrics)), make([]float64, len(metrics))
 	inside := make([]bool, len(metrics))
+	total := 0.
 	for i, m := range metrics {
 		all[i], inside[i] = m.compare(options)
-		p[i] = math.NaN()
+		p[i], weights[i] = math.NaN(), 1
+		if m.Weight > 0 {
+			weights[i] = m.Weight
+		}
 		if own := all[i].Difference.P; own != nil {
 			p[i] = *own
+			total += weights[i]
 		}
 	}
-	for i, adjusted := range Holm(p) {
+	for i, m := range metrics {
+		if level(m.Look) { // so that the last look's level is the share of alpha
+			p[i] = min(1, p[i]*options.Alpha*weights[i]/total/m.Look)
+		}
+	}
+	for i, adjusted := range WeightedHolm(p, weights) {
 		all[i].Difference.PAdjusted = number(adjusted)
 		all[i].Verdict = all[i].verdict(inside[i], options.Alpha)
 	}
@@ -181,11 +196,18 @@ func (m *Metric) compare(options CompareOptions) (c Comparison, inside bool) {
 		c.Flags = []Flag{TooFew}
 		return c, false
 	}
+	if level(m.Look) {
+		options.Alpha = m.Look
+	}
 	a, b := s.side(s.a, s.repeatsA, options.Alpha), s.side(s.b, s.repeatsB, options.Alpha)
 	c.A.Mean, c.A.CI, c.B.Mean, c.B.CI = a.Value.Value, a.CI, b.Value.Value, b.CI
 	c.Difference.Estimate = number(stat.Mean(s.differences, nil))
 	if constant(s.differences) {
 		c.Difference.Estimate = number(s.differences[0]) // without the rounding of the mean
+	}
+	if m.Untested != "" {
+		c.Flags = []Flag{m.Untested}
+		return c, false
 	}
 	c.Difference.CI = s.interval(options.Alpha)
 	c.Variance = s.variance()
@@ -206,7 +228,7 @@ func (m *Metric) compare(options CompareOptions) (c Comparison, inside bool) {
 		c.Flags = append(c.Flags, HeavyTail)
 	}
 	if m.Equivalence != nil && *m.Equivalence > 0 && options.Alpha < .5 {
-		wide := s.margin(2 * options.Alpha)
+		wide := s.margin(2*options.Alpha, 2*options.Alpha)
 		inside = wide != nil && -*m.Equivalence < wide[0] && wide[1] < *m.Equivalence
 	}
 	return c, inside

@@ -60,7 +60,6 @@ func TestCompareBinary(t *testing.T) {
 	require.Equal(t, ABetter, one(Metric{Items: binaryPairs(60, 5, 20, 15)}).Verdict)
 	open := one(Metric{Items: binaryPairs(60, 10, 5, 25)})
 	require.Equal(t, Inconclusive, open.Verdict)
-	require.Equal(t, int(math.Ceil(*McNemarSampleSize(.15, .05, .05, .8).Value)), *open.Difference.ItemsNeeded)
 }
 
 func TestCompareScores(t *testing.T) {
@@ -201,7 +200,7 @@ func TestCompareJSON(t *testing.T) {
 func TestGate(t *testing.T) {
 	t.Parallel()
 	gate := func(better Direction, items []Paired, margin float64) Gate {
-		return NonInferiority(Metric{Better: better, Items: items}, margin, CompareOptions{})
+		return NonInferiority(Metric{Better: better, Items: items}, GateOptions{Margin: margin})
 	}
 	require.Equal(t, Pass, gate(HigherBetter, binaryPairs(800, 30, 30, 140), .03).Decision)
 	require.Equal(t, Regression, gate(HigherBetter, binaryPairs(700, 20, 140, 140), .03).Decision)
@@ -213,8 +212,10 @@ func TestGate(t *testing.T) {
 	require.Nil(t, open.RepeatsNeeded, "unknown from one repeat")
 	n := *open.ItemsNeeded
 	require.InDelta(t, 7.849*.06/.0009, n, 10)
-	require.Nil(t, gate(HigherBetter, binaryPairs(80, 2, 5, 14), .0).RepeatsNeeded)
-	require.Nil(t, gate(HigherBetter, binaryPairs(88, 1, 4, 7), .03).ItemsNeeded, "the difference is the margin itself")
+	require.False(t, open.SplitKnown)
+	require.Nil(t, gate(HigherBetter, binaryPairs(80, 2, 5, 14), .0).ItemsNeeded, "no number shows that nothing is lost")
+	worse := gate(HigherBetter, binaryPairs(88, 1, 4, 7), .03).ItemsNeeded
+	require.InDelta(t, 7.849*.05/.0009, *worse, 10, "of a candidate without a difference, not of the one that was found")
 
 	// An unchanged candidate passes if there are items enough for the margin.
 	same := gate(HigherBetter, binaryPairs(100, 0, 0, 0), .05)
@@ -239,7 +240,7 @@ func TestGateOfEqualDifferences(t *testing.T) {
 		for i := range items {
 			items[i] = Paired{A: a, B: b}
 		}
-		return NonInferiority(Metric{Better: HigherBetter, Items: items}, margin, CompareOptions{})
+		return NonInferiority(Metric{Better: HigherBetter, Items: items}, GateOptions{Margin: margin})
 	}
 	always, never := []float64{1, 1}, []float64{0, 0}
 	lost := gate(100, always, never, .05)
@@ -247,7 +248,6 @@ func TestGateOfEqualDifferences(t *testing.T) {
 	single := gate(100, always[:1], never[:1], .05).Comparison.Difference.CI
 	require.InDelta(t, single[0], lost.Comparison.Difference.CI[0], 1e-6, "as with one repeat")
 	require.InDelta(t, single[1], lost.Comparison.Difference.CI[1], 1e-6)
-	require.Nil(t, lost.Comparison.Difference.ItemsNeeded, "the formula needs a variance")
 	require.Equal(t, Pass, gate(100, never, always, .05).Decision)
 	require.Equal(t, Undecided, gate(3, always, never, .1).Decision)
 
@@ -267,7 +267,7 @@ func TestRoundingDecidesNothing(t *testing.T) {
 	t.Parallel()
 	items := []Paired{{A: []float64{.9}, B: []float64{.8}}, {A: []float64{.8}, B: []float64{.7}}, {A: []float64{.7}, B: []float64{.6}}}
 	for _, margin := range []float64{.05, .2} {
-		require.Equal(t, Undecided, NonInferiority(Metric{Better: HigherBetter, Items: items}, margin, CompareOptions{}).Decision)
+		require.Equal(t, Undecided, NonInferiority(Metric{Better: HigherBetter, Items: items}, GateOptions{Margin: margin}).Decision)
 	}
 	// The same repeats in another order have another sum.
 	equal := make([]Paired, 20)
@@ -297,10 +297,57 @@ func TestGateRepeats(t *testing.T) {
 	random := rand.New(rand.NewPCG(3, 1))
 	var g Gate
 	for g.ItemsNeeded == nil || g.RepeatsNeeded == nil {
-		g = NonInferiority(Metric{Better: HigherBetter, Items: draw(random, 60, 2)}, .3, CompareOptions{})
+		g = NonInferiority(Metric{Better: HigherBetter, Items: draw(random, 60, 2)}, GateOptions{Margin: .3})
 	}
 	require.Equal(t, Undecided, g.Decision)
 	require.InDelta(t, float64(*g.ItemsNeeded)/60, float64(*g.RepeatsNeeded)/2, float64(*g.RepeatsNeeded)/3)
+}
+
+// TestWeightedComparison: the primary metric has most of alpha, and a look at it is tested at the look's level.
+func TestWeightedComparison(t *testing.T) {
+	t.Parallel()
+	metrics := []Metric{
+		{Name: "primary", Better: HigherBetter, Items: binaryPairs(60, 18, 5, 17), Weight: .8},
+		{Name: "other", Better: HigherBetter, Items: binaryPairs(60, 18, 5, 17), Weight: .2},
+		{Name: "untested", Better: LowerBetter, Items: binaryPairs(60, 18, 5, 17), Amount: true, Weight: .2, Untested: "different_times"},
+	}
+	all := Compare(metrics, CompareOptions{})
+	p := *all[0].Difference.P
+	require.InDelta(t, p/.8, *all[0].Difference.PAdjusted, 1e-12)
+	require.InDelta(t, p/.8, *all[1].Difference.PAdjusted, 1e-12, "once the primary is shown, the other has all of alpha")
+	require.Equal(t, BBetter, all[0].Verdict)
+	require.Nil(t, all[2].Difference.P)
+	require.Nil(t, all[2].Difference.CI)
+	require.Equal(t, Inconclusive, all[2].Verdict)
+	require.Equal(t, []Flag{"different_times"}, all[2].Flags)
+
+	for _, look := range []float64{2 * p, p / 2} { // the look's level decides, whatever the family
+		metrics[0].Look = look
+		found := Compare(metrics, CompareOptions{})[0]
+		require.Equal(t, look > p, found.Verdict == BBetter, "%g", look)
+		require.Equal(t, *PairedProportions(18, 5, 100, look), *found.Difference.CI)
+	}
+}
+
+// TestRepeatedGate: its interval is wider than that of one look, and a little more so the more repeats tell.
+func TestRepeatedGate(t *testing.T) {
+	t.Parallel()
+	random := rand.New(rand.NewPCG(4, 1))
+	items := make([]Paired, 400)
+	wider := func() float64 {
+		for i := range items {
+			items[i].A, items[i].B = append(items[i].A, float64(random.IntN(2))), append(items[i].B, float64(random.IntN(2)))
+		}
+		m := Metric{Better: HigherBetter, Items: items}
+		repeated := NonInferiority(m, GateOptions{Margin: .01, Repeated: true}).Comparison.Difference.CI
+		once := NonInferiority(m, GateOptions{Margin: .01}).Comparison.Difference.CI
+		return (repeated[1] - repeated[0]) / (once[1] - once[0])
+	}
+	require.InDelta(t, math.Sqrt(1.125*math.Log(9/.0025))/1.96, wider(), .02)
+	for range 3 {
+		wider()
+	}
+	require.InDelta(t, math.Sqrt((1+1./40)*math.Log(41/.0025))/1.96, wider(), .03)
 }
 
 // TestAmountsAreNoPasses compares costs and tokens that are all 0 or 1: they do not get the intervals of shares.

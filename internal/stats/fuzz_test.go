@@ -168,7 +168,7 @@ func FuzzCompare(f *testing.F) {
 		if c.Verdict == ABetter || c.Verdict == BBetter {
 			require.LessOrEqual(t, *c.Difference.PAdjusted, .05)
 		}
-		g := NonInferiority(m, in.float(), CompareOptions{Alpha: .1})
+		g := NonInferiority(m, GateOptions{CompareOptions: CompareOptions{Alpha: .1}, Margin: in.float(), Repeated: m.Amount})
 		soundJSON(t, g)
 		for _, n := range []*int{g.ItemsNeeded, g.RepeatsNeeded} {
 			require.True(t, n == nil || *n > 0)

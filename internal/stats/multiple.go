@@ -8,13 +8,32 @@ import (
 // Holm adjusts p values so that the chance of any false discovery stays at alpha: max over the smaller ones of (m-i+1) p_(i), at most 1.
 // A p value that is not in [0, 1], such as NaN for none, stays as it is and does not count. Holm 1979.
 func Holm(p []float64) []float64 {
-	return adjust(p, func(sorted []float64) {
-		before := 0.
-		for i, x := range sorted {
-			before = max(before, min(1, float64(len(sorted)-i)*x))
-			sorted[i] = before
+	equal := make([]float64, len(p))
+	for i := range equal {
+		equal[i] = 1
+	}
+	return WeightedHolm(p, equal)
+}
+
+// WeightedHolm is [Holm] where some p values matter more: max over the ones with smaller p/w of p_(i)/w_(i) Σ_{j≥i} w_(j), at most 1.
+// Weights are above 0. Holm 1979, section 4.
+func WeightedHolm(p, weights []float64) []float64 {
+	var order []int
+	rest := 0.
+	for i, x := range p {
+		if probability(x) {
+			order = append(order, i)
+			rest += weights[i]
 		}
-	})
+	}
+	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(p[a]/weights[a], p[b]/weights[b]) })
+	adjusted, before := slices.Clone(p), 0.
+	for _, at := range order {
+		before = max(before, min(1, p[at]/weights[at]*rest))
+		adjusted[at] = before
+		rest -= weights[at]
+	}
+	return adjusted
 }
 
 // BenjaminiHochberg adjusts p values so that the expected share of false discoveries stays at alpha, for independent or positively

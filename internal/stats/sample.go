@@ -198,13 +198,13 @@ func (s *sample) interval(alpha float64) *Interval {
 }
 
 // margin is the interval of the mean difference for a claim that nothing is lost beyond a margin: it is not narrower than what these items
-// could not show.
-func (s *sample) margin(alpha float64) *Interval {
+// could not show at the level unseen.
+func (s *sample) margin(alpha, unseen float64) *Interval {
 	if !s.unit || s.pairs() || constant(s.differences) {
 		return s.interval(alpha)
 	}
-	ci, unseen := BoundedMeanInterval(s.differences, -1, 1, alpha).CI, s.unseen(alpha)
-	return interval(min(ci[0], unseen[0]), max(ci[1], unseen[1]))
+	ci, others := BoundedMeanInterval(s.differences, -1, 1, alpha).CI, s.unseen(unseen)
+	return interval(min(ci[0], others[0]), max(ci[1], others[1]))
 }
 
 // pairs reports whether each item has one pass or failure a side.
@@ -248,24 +248,16 @@ func (s *sample) phi(b, c int) float64 {
 // test sets the p value, and what the test could find.
 func (s *sample) test(d *Difference, options CompareOptions) {
 	n := len(s.differences)
-	var needed, detectable Value
 	if s.pairs() {
 		b, c := s.discordant()
-		psi := float64(b+c) / float64(n)
 		d.Test, d.P = McNemarExact, McNemarTest(b, c).P.Value
-		detectable = MinimumDetectableMcNemar(stat.Mean(s.a, nil), s.phi(b, c), n, options.Alpha, power)
-		needed = McNemarSampleSize(psi, *d.Estimate, options.Alpha, power)
-	} else {
-		d.P = SignFlip(s.differences, options.Seed).P.Value
-		if n > 1 {
-			variance := stat.Variance(s.differences, nil)
-			detectable = s.detectable(variance, options.Alpha)
-			if variance > 0 {
-				needed = PairedSampleSize(variance, 0, *d.Estimate, options.Alpha, power)
-			}
-		}
+		d.MinimumDetectable = MinimumDetectableMcNemar(stat.Mean(s.a, nil), s.phi(b, c), n, options.Alpha, power).Value
+		return
 	}
-	d.MinimumDetectable, d.ItemsNeeded = detectable.Value, ceiling(needed)
+	d.P = SignFlip(s.differences, options.Seed).P.Value
+	if n > 1 {
+		d.MinimumDetectable = s.detectable(stat.Variance(s.differences, nil), options.Alpha).Value
+	}
 }
 
 // detectable is the minimum detectable difference of scores. On a scale with ends the variance grows as a mean m moves away from its end:

@@ -3215,7 +3215,7 @@ type ComparisonCreate struct {
 	// Split Only items of this split.
 	Split *string `json:"split,omitempty"`
 
-	// StopEarly Whether to stop once the primary metric is decided. The difference is tested after a quarter, half and three quarters of the items, with bounds that keep the error at 5 % in all (Lan-DeMets, O'Brien-Fleming).
+	// StopEarly Whether to stop once the primary metric is decided. The difference is tested after 40, 60 and 80 % of the items, with bounds that keep the error of all looks within its share of the 5 % (Lan-DeMets, O'Brien-Fleming).
 	StopEarly *bool `json:"stop_early,omitempty"`
 }
 
@@ -3354,9 +3354,7 @@ type ComparisonSide struct {
 
 // ComparisonSummary defines model for ComparisonSummary.
 type ComparisonSummary struct {
-	// ItemsNeeded How many items find a difference as large as the observed one in 80 % of cases. Null if it is decided, or if there is no difference.
-	ItemsNeeded *int64             `json:"items_needed"`
-	Metrics     []ComparisonMetric `json:"metrics"`
+	Metrics []ComparisonMetric `json:"metrics"`
 
 	// Models The models and fingerprints that answered. More than one of a side is a reason to doubt.
 	Models []EvaluationModel `json:"models"`
@@ -4530,23 +4528,23 @@ type EvaluationDifference struct {
 	// Ci Its confidence interval.
 	Ci *[]float64 `json:"ci"`
 
-	// Confidence That of the interval: 0.95, and more where the comparison may stop early.
+	// Confidence That of the interval: 0.95, and more for the primary metric of a comparison that may stop early.
 	Confidence float64 `json:"confidence"`
 
 	// Estimate B minus A.
 	Estimate *float64 `json:"estimate"`
 
-	// Flags What to mind, such as `few_items`, `few_differing`, `heavy_tail`, `no_variation` or `too_few`.
+	// Flags What to mind, such as `few_items`, `few_differing`, `heavy_tail`, `different_times`, `no_variation` or `too_few`.
 	Flags []string `json:"flags"`
 
-	// MinimumDetectable The difference that this many items find in 80 % of cases.
+	// MinimumDetectable The true difference that this many items find in 80 % of cases.
 	MinimumDetectable *float64 `json:"minimum_detectable"`
 
 	// N Items with a score on both sides.
 	N int64    `json:"n"`
 	P *float64 `json:"p"`
 
-	// PAdjusted After Holm: over the scores, or over the other metrics.
+	// PAdjusted After Holm, over all metrics of the comparison: the primary one has four fifths of the 5 %.
 	PAdjusted *float64 `json:"p_adjusted"`
 
 	// Test `mcnemar_exact` for scores of 0 and 1 without repeats, else `sign_flip`: a permutation test.
@@ -5075,8 +5073,11 @@ type GateCheck struct {
 	// Margin How much worse the candidate may be, in units of the metric. At most 1 for scores and `failures`: 0.05 are 5 points.
 	Margin float64 `json:"margin"`
 
-	// Metric A score, or `cost_usd`, `duration_ms`, `output_tokens`, `failures`.
+	// Metric A score, or `cost_usd`, `output_tokens`, `failures`. Not `duration_ms`: eval-runs are made at different times, under different loads.
 	Metric string `json:"metric"`
+
+	// Repeated Whether the gate is asked again while repeats are added. The intervals of all looks together then contain the difference with 95 %, so that each is wider by half or more.
+	Repeated *bool `json:"repeated,omitempty"`
 }
 
 // GateDecision defines model for GateDecision.
@@ -5091,12 +5092,15 @@ type GateDecision struct {
 	// CandidateLost Items of the candidate of which an output failed or is missing, or whose grader failed, and items without a value that the baseline has.
 	CandidateLost int64 `json:"candidate_lost"`
 
+	// CandidateRepeatsNeeded The same by more repeats of the candidate alone.
+	CandidateRepeatsNeeded *int64 `json:"candidate_repeats_needed"`
+
 	// Changed Items whose input or reference output is not the same; they are left out.
 	Changed    int64                `json:"changed"`
 	Decision   GateDecisionDecision `json:"decision"`
 	Difference EvaluationDifference `json:"difference"`
 
-	// ItemsNeeded Where it is inconclusive, how many items would decide in 80 % of cases if the true difference is the one found.
+	// ItemsNeeded Where it is inconclusive, how many items would let a candidate as good as the baseline pass in 80 % of cases.
 	ItemsNeeded  *int64  `json:"items_needed"`
 	Margin       float64 `json:"margin"`
 	Metric       string  `json:"metric"`
@@ -5108,11 +5112,14 @@ type GateDecision struct {
 	// Paired The items that are compared.
 	Paired int64 `json:"paired"`
 
-	// RepeatsNeeded The same by more repeats of these items. Null if repeats do not help.
+	// RepeatsNeeded The same by more repeats of these items on both sides. Null if repeats do not help, or if that is not known.
 	RepeatsNeeded *int64 `json:"repeats_needed"`
 
 	// Sentence The decision in words.
 	Sentence string `json:"sentence"`
+
+	// SplitKnown Whether both sides have repeats, so that it is known what more of them would do.
+	SplitKnown bool `json:"split_known"`
 }
 
 // GateDecisionBetter defines model for GateDecision.Better.

@@ -25,10 +25,11 @@ def eval_run(name: str, **members: Any) -> Json:
     }  # fmt: skip
 
 
-def decision(decision: str, repeats_needed: int | None = None) -> Json:
+def decision(decision: str, repeats_needed: int | None = None, split_known: bool = True) -> Json:
     return {
         "decision": decision, "sentence": f"It is {decision}.", "metric": "correct", "better": "higher", "margin": 0.02,
         "difference": {"estimate": -0.01, "ci": [-0.03, 0.01]}, "repeats_needed": repeats_needed, "items_needed": 7,
+        "candidate_repeats_needed": repeats_needed, "split_known": split_known,
     }  # fmt: skip
 
 
@@ -58,7 +59,9 @@ def checks(server: DatasetServer) -> list[Json]:
 def test_decisions(server: DatasetServer, caplog: pytest.LogCaptureFixture) -> None:
     server.script("POST", _CHECK, (200, decision("pass")))
     passed = looptrace.gate("candidate", "base", metric="correct", margin=0.02)
-    assert checks(server) == [{"candidate": "candidate", "baseline": "base", "metric": "correct", "margin": 0.02}]
+    assert checks(server) == [
+        {"candidate": "candidate", "baseline": "base", "metric": "correct", "margin": 0.02, "repeated": False}
+    ]
     assert (passed.decision, passed.passed, passed.looks, str(passed)) == ("pass", True, 1, "It is pass.")
     assert (passed.difference, passed.interval, passed.details["items_needed"]) == (-0.01, (-0.03, 0.01), 7)
     assert passed.required() is passed
@@ -129,8 +132,11 @@ def evaluated(server: DatasetServer, repeats: int = 2) -> tuple[looptrace.Evalua
     server.script("GET", "/v1/datasets/d-1/items", (200, {"data": [item], "next_cursor": None}))
     server.script("POST", "/v1/eval-runs", (201, eval_run("candidate", repeats=repeats)), (201, eval_run("more")))
     for name in ("candidate", "more"):
+        server.script("GET", f"/v1/eval-runs/{name}", (200, eval_run(name, repeats=repeats)))
         server.script("POST", f"/v1/eval-runs/{name}/results", (200, {}))
-        server.script("POST", f"/v1/eval-runs/{name}/_actions/finish", (200, {"eval_run": eval_run(name)}))
+        server.script(
+            "POST", f"/v1/eval-runs/{name}/_actions/finish", (200, {"eval_run": eval_run(name, repeats=repeats)})
+        )
     looptrace.init(instrument=False)
 
     def task(a: int) -> int:
@@ -160,10 +166,18 @@ def test_extended_until_it_is_decided(server: DatasetServer) -> None:
 
 
 @pytest.mark.parametrize(
-    ("needed", "most", "made"), [(None, 10, 2), (50, 2, 2), (3, 10, 4), (50, 7, 7)],
+    ("needed", "most", "made", "said"),
+    [
+        (None, 10, 2, "no number of repeats would decide the gate: It is inconclusive."),
+        (50, 2, 2, "the gate is inconclusive with max_repeats=2"),
+        (3, 10, 4, "the gate is inconclusive with max_repeats=10"),
+        (50, 7, 7, "the gate is inconclusive with max_repeats=7"),
+    ],
     ids=["repeats do not help", "nothing left", "at least twice as many", "at most max_repeats"],
-)  # fmt: skip
-def test_extended_within_the_budget(server: DatasetServer, needed: int | None, most: int, made: int) -> None:
+)
+def test_extended_within_the_budget(
+    server: DatasetServer, caplog: pytest.LogCaptureFixture, needed: int | None, most: int, made: int, said: str
+) -> None:
     result, calls = evaluated(server)
     server.script("GET", "/v1/eval-runs/more", (200, eval_run("more", repeats=most)))
     server.script("POST", _CHECK, (200, decision("inconclusive", needed)), (200, decision("inconclusive", None)))
@@ -172,6 +186,26 @@ def test_extended_within_the_budget(server: DatasetServer, needed: int | None, m
     )  # fmt: skip
     assert (found.passed, len(calls)) == (False, made)
     assert found.looks == (1 if made == 2 else 2)
+    assert said in caplog.text
+    assert all(check["repeated"] for check in checks(server))
+
+
+def test_extended_from_one_repeat(server: DatasetServer) -> None:
+    result, calls = evaluated(server, repeats=1)
+    server.script("GET", "/v1/eval-runs/more", (200, eval_run("more", repeats=2)))
+    server.script("POST", _CHECK, (200, decision("inconclusive", split_known=False)), (200, decision("pass")))
+    found = looptrace.gate(result, "base", metric="correct", margin=0.02, on_inconclusive="extend")
+    assert (found.decision, found.looks, len(calls)) == ("pass", 2, 2)
+
+
+def test_extends_a_baseline_of_this_program(server: DatasetServer) -> None:
+    result, calls = evaluated(server)
+    needed = decision("inconclusive", 4) | {"candidate_repeats_needed": None}
+    server.script("GET", "/v1/eval-runs/more", (200, eval_run("more", repeats=4)))
+    server.script("POST", _CHECK, (200, needed), (200, decision("pass")))
+    server.script("POST", "/v1/eval-runs", (201, eval_run("more", repeats=4)), (201, eval_run("more", repeats=4)))
+    found = looptrace.gate(result, result, metric="correct", margin=0.02, on_inconclusive="extend")
+    assert (found.candidate, found.baseline, len(calls)) == ("more", "more", 6)
 
 
 async def test_in_a_running_loop(server: DatasetServer) -> None:

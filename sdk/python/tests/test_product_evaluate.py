@@ -223,7 +223,7 @@ def test_the_command(name: str, product: Product) -> None:
     status, output = gate(first, "--metric", "correct=0.2")
     assert (status, "no other eval-run of" in output) == (2, True)
     same = evaluate(add, "topic")
-    status, output = gate(same, "--metric", "correct=0.2", "--metric", "duration_ms=60000")
+    status, output = gate(same, "--metric", "correct=0.2", "--metric", "output_tokens=60000")
     assert (status, f"/eval-runs/{first.id}" in output) == (0, True)
     assert gate(evaluate(lambda a, b: a + b + a % 2, "topic"), "--metric", "correct=0.1")[0] == 1
     assert gate(evaluate(broken, "topic"), "--metric", "correct=0.2")[0] == 2

@@ -105,7 +105,7 @@ func TestDifferences(t *testing.T) {
 			})
 			some := share(t, name+", some", func(random *rand.Rand) []bool {
 				m := s.dataSet(random, n, s.effect)
-				c, g := compare(m, 1), stats.NonInferiority(m, -s.effect, stats.CompareOptions{Seed: 1})
+				c, g := compare(m, 1), stats.NonInferiority(m, stats.GateOptions{Margin: -s.effect})
 				return []bool{covers(c.Difference.CI, s.effect), g.Decision == stats.Pass, g.Decision == stats.Regression}
 			})
 			mean := 1.
@@ -130,6 +130,43 @@ func TestDifferences(t *testing.T) {
 	}
 	coverage.print()
 	errors.print()
+}
+
+// TestRepeatedGate counts wrong decisions, in all, of gates that are asked after 1, 2, 4 and 8 repeats of both sides, and whose margin is
+// the true difference: 2.5% at most. It counts those that pass without a difference, too.
+func TestRepeatedGate(t *testing.T) {
+	table := newTable("gates asked after 1, 2, 4 and 8 repeats in %", "items", "wrong pass", "wrong regression", "pass without a difference", "at the first look")
+	for _, s := range []scenario{
+		broken("binary, 80%, 8 repeats, items break", .8, -.05, 8), broken("binary, 95%, 8 repeats, items break", .95, -.05, 8), binary("binary, 80%, 8 repeats", .8, .5, 8),
+	} {
+		for _, n := range sizes(50) {
+			decide := func(random *rand.Rand, difference float64) (decision stats.Decision, looks int) {
+				all := s.dataSet(random, n, difference)
+				part := all
+				for repeats := 1; repeats <= 8; repeats *= 2 {
+					looks++
+					part.Items = make([]stats.Paired, n)
+					for i, item := range all.Items {
+						part.Items[i] = stats.Paired{A: item.A[:repeats], B: item.B[:repeats]}
+					}
+					if decision = stats.NonInferiority(part, stats.GateOptions{Margin: -s.effect, Repeated: true}).Decision; decision != stats.Undecided {
+						break
+					}
+				}
+				return decision, looks
+			}
+			shares := share(t, fmt.Sprint("repeated", s.name, n), func(random *rand.Rand) []bool {
+				wrong, _ := decide(random, s.effect)
+				right, looks := decide(random, 0)
+				return []bool{wrong == stats.Pass, wrong == stats.Regression, right == stats.Pass, right == stats.Pass && looks == 1}
+			})
+			table.add(s.name, n, shares...)
+			for _, wrong := range shares[:2] {
+				assert.LessOrEqual(t, wrong, .025+slack(.025), "%s, %d items", s.name, n)
+			}
+		}
+	}
+	table.print()
 }
 
 // TestHolm counts comparisons by five metrics with any verdict, where there is no difference.

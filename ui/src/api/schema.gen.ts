@@ -4022,7 +4022,7 @@ export interface components {
              */
             equivalence_margin?: number;
             /**
-             * @description Whether to stop once the primary metric is decided. The difference is tested after a quarter, half and three quarters of the items, with bounds that keep the error at 5 % in all (Lan-DeMets, O'Brien-Fleming).
+             * @description Whether to stop once the primary metric is decided. The difference is tested after 40, 60 and 80 % of the items, with bounds that keep the error of all looks within its share of the 5 % (Lan-DeMets, O'Brien-Fleming).
              * @default false
              */
             stop_early: boolean;
@@ -4280,12 +4280,12 @@ export interface components {
             p: number | null;
             /**
              * Format: double
-             * @description After Holm: over the scores, or over the other metrics.
+             * @description After Holm, over all metrics of the comparison: the primary one has four fifths of the 5 %.
              */
             p_adjusted: number | null;
             /**
              * Format: double
-             * @description That of the interval: 0.95, and more where the comparison may stop early.
+             * @description That of the interval: 0.95, and more for the primary metric of a comparison that may stop early.
              */
             confidence: number;
             /** @description `mcnemar_exact` for scores of 0 and 1 without repeats, else `sign_flip`: a permutation test. */
@@ -4297,10 +4297,10 @@ export interface components {
             n: number;
             /**
              * Format: double
-             * @description The difference that this many items find in 80 % of cases.
+             * @description The true difference that this many items find in 80 % of cases.
              */
             minimum_detectable: number | null;
-            /** @description What to mind, such as `few_items`, `few_differing`, `heavy_tail`, `no_variation` or `too_few`. */
+            /** @description What to mind, such as `few_items`, `few_differing`, `heavy_tail`, `different_times`, `no_variation` or `too_few`. */
             flags: string[];
         };
         ComparisonMetric: {
@@ -4343,11 +4343,6 @@ export interface components {
             primary_metric: string | null;
             metrics: components["schemas"]["ComparisonMetric"][];
             panels: components["schemas"]["PanelSummary"][];
-            /**
-             * Format: int64
-             * @description How many items find a difference as large as the observed one in 80 % of cases. Null if it is decided, or if there is no difference.
-             */
-            items_needed: number | null;
             /** @description The models and fingerprints that answered. More than one of a side is a reason to doubt. */
             models: components["schemas"]["EvaluationModel"][];
             /**
@@ -5327,13 +5322,18 @@ export interface components {
              * @description An eval-run of the same dataset.
              */
             baseline: string;
-            /** @description A score, or `cost_usd`, `duration_ms`, `output_tokens`, `failures`. */
+            /** @description A score, or `cost_usd`, `output_tokens`, `failures`. Not `duration_ms`: eval-runs are made at different times, under different loads. */
             metric: string;
             /**
              * Format: double
              * @description How much worse the candidate may be, in units of the metric. At most 1 for scores and `failures`: 0.05 are 5 points.
              */
             margin: number;
+            /**
+             * @description Whether the gate is asked again while repeats are added. The intervals of all looks together then contain the difference with 95 %, so that each is wider by half or more.
+             * @default false
+             */
+            repeated: boolean;
         };
         GateDecision: {
             /** @enum {string} */
@@ -5377,14 +5377,21 @@ export interface components {
             baseline_lost: number;
             /**
              * Format: int64
-             * @description Where it is inconclusive, how many items would decide in 80 % of cases if the true difference is the one found.
+             * @description Where it is inconclusive, how many items would let a candidate as good as the baseline pass in 80 % of cases.
              */
             items_needed: number | null;
             /**
              * Format: int64
-             * @description The same by more repeats of these items. Null if repeats do not help.
+             * @description The same by more repeats of these items on both sides. Null if repeats do not help, or if that is not known.
              */
             repeats_needed: number | null;
+            /**
+             * Format: int64
+             * @description The same by more repeats of the candidate alone.
+             */
+            candidate_repeats_needed: number | null;
+            /** @description Whether both sides have repeats, so that it is known what more of them would do. */
+            split_known: boolean;
         };
         EvalRunTargetRead: {
             /** @enum {string} */

@@ -33,10 +33,10 @@ class GateResult:
     # Candidate minus baseline, and its 95 % interval. None if there is none.
     difference: float | None
     interval: tuple[float, float] | None
-    # The ids of the eval-runs. With "extend", that of the candidate with the most repeats.
+    # The ids of the eval-runs. With "extend", those with the most repeats.
     candidate: str
     baseline: str
-    # How often the gate was asked. Every time is another chance of a wrong decision.
+    # How often the gate was asked. With "extend" the intervals of all looks together contain the difference with 95 %.
     looks: int
     # The whole answer of the API.
     details: dict[str, Any]
@@ -81,8 +81,9 @@ def gate(
         metric: The name of a score, or cost_usd, duration_ms, output_tokens or failures.
         margin: How much worse it may be, in units of the metric.
         branch: The branch of the baseline. Default: the one that a pull request is for, else main.
-        on_inconclusive: "fail", "warn" (it passes, and the log says so), or "extend": the task runs again, until it is
-            decided or there are max_repeats. The candidate must be an Evaluation of this program then.
+        on_inconclusive: "fail", "warn" (it passes, and the log says so), or "extend": the tasks run again, until it is
+            decided, there are max_repeats, or no number of repeats would decide it, which the log says. The candidate
+            must be an Evaluation of this program then. A baseline that is one, too, gets the same repeats.
         max_repeats: The most repeats of each item that "extend" makes.
 
     Raises:
@@ -123,19 +124,28 @@ async def gate_async(
     if isinstance(candidate, Evaluation) and candidate.unsent:
         logger.warning("%d results of the candidate were not sent", candidate.unsent)
     api = evaluation_api()
-    base = _id(baseline) if baseline is not None else await asyncio.to_thread(_newest, api, candidate, branch)
+    base = baseline if baseline is not None else await asyncio.to_thread(_newest, api, candidate, branch)
     looks = 0
     while True:
-        for each in (_id(candidate), base):
-            await asyncio.to_thread(api.summarized, each, _SUMMARY_SECONDS)
-        body = {"candidate": _id(candidate), "baseline": base, "metric": metric, "margin": margin}
+        for each in (candidate, base):
+            await asyncio.to_thread(api.summarized, _id(each), _SUMMARY_SECONDS)
+        body = {
+            "candidate": _id(candidate), "baseline": _id(base), "metric": metric, "margin": margin,
+            "repeated": on_inconclusive == "extend",
+        }  # fmt: skip
         answer = await asyncio.to_thread(api.check_gate, body)
         looks += 1
-        repeats = _more(candidate, answer, max_repeats) if on_inconclusive == "extend" else None
-        if repeats is None or isinstance(candidate, str) or candidate._extend is None:
-            return _result(answer, _id(candidate), base, looks, on_inconclusive)
-        logger.info("the gate is inconclusive with %d repeats: running up to %d", candidate.repeats, repeats)
-        candidate = await candidate._extend(repeats)
+        repeats = _more(candidate, base, answer, max_repeats) if on_inconclusive == "extend" else None
+        if repeats is None:
+            return _result(answer, _id(candidate), _id(base), looks, on_inconclusive)
+        logger.info("the gate is inconclusive: running up to %d repeats", repeats)
+        candidate, base = await _extended(candidate, repeats), await _extended(base, repeats)
+
+
+async def _extended(which: Evaluation | str, repeats: int) -> Evaluation | str:
+    if isinstance(which, str) or which._extend is None or which.repeats >= repeats:
+        return which
+    return await which._extend(repeats)
 
 
 def _id(which: Evaluation | str) -> str:
@@ -157,15 +167,23 @@ def _newest(api: EvaluationApi, candidate: Evaluation | str, branch: str | None)
     )
 
 
-def _more(candidate: Evaluation | str, answer: dict[str, Any], max_repeats: int) -> int | None:
+def _more(candidate: Evaluation | str, base: Evaluation | str, answer: dict[str, Any], max_repeats: int) -> int | None:
     """Returns how many repeats there should be, or None if the gate is decided, or cannot be by more of them."""
-    if isinstance(candidate, str) or answer["decision"] != "inconclusive" or candidate.repeats >= max_repeats:
+    if isinstance(candidate, str) or answer["decision"] != "inconclusive":
         return None
-    needed = answer["repeats_needed"]
+    if candidate.repeats >= max_repeats:
+        logger.warning("the gate is inconclusive with max_repeats=%d", max_repeats)
+        return None
+    # Few looks: each one runs the whole task.
+    double = min(2 * candidate.repeats, max_repeats)
+    if not answer["split_known"]:
+        return double
+    both = not isinstance(base, str) and base._extend is not None
+    needed = answer["repeats_needed" if both else "candidate_repeats_needed"]
     if needed is None:
+        logger.warning("no number of repeats would decide the gate: %s", answer["sentence"])
         return None
-    # Few looks: each one is another chance of a wrong decision.
-    return int(min(max(int(needed), 2 * candidate.repeats), max_repeats))
+    return int(min(max(int(needed), double), max_repeats))
 
 
 def _result(

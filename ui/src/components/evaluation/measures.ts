@@ -132,6 +132,8 @@ const FLAGS: Record<string, string> = {
   few_differing: "Few items differ between A and B, so the interval and the test are rough.",
   heavy_tail:
     "The means have no interval: few large values decide them, and rare ones need not be among the items. Look at the difference.",
+  different_times:
+    "The outputs were made at different times, under different loads. Let one comparison make both: it takes turns.",
   no_variation: "All items differ by the same amount, so there is nothing to test.",
   too_few: "Too few items for an interval.",
   out_of_domain: "Some values can't be compared.",

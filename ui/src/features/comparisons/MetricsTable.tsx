@@ -59,10 +59,11 @@ export function MetricsTable({ comparison, summary }: Props) {
       })}
       <p className={classes.note}>
         Differences are B minus A, with 95 % intervals. p values are adjusted for testing{" "}
-        {formatCountOf(summary.metrics.length, "metric")} (Holm). A verdict needs an adjusted p of at most
-        0.05
-        {" and "}an interval without 0. Detectable: the true difference that this many items would show in 80
-        % of such comparisons.
+        {formatCountOf(summary.metrics.filter(({ difference }) => difference.p !== null).length, "metric")}{" "}
+        (Holm
+        {summary.primary_metric !== null && ", most of the 5 % for the primary one"}). A verdict needs an
+        adjusted p of at most 0.05, an interval without 0, and the same verdict with failed outputs as 0.
+        Detectable: the true difference that this many items would show in 80 % of such comparisons.
       </p>
     </section>
   );

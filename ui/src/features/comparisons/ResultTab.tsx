@@ -12,7 +12,7 @@ import { Sentence } from "@/components/evaluation/Sentence";
 import { StoppedJudges } from "@/components/evaluation/StoppedJudges";
 import { Trust, VoteSum } from "@/components/evaluation/Trust";
 import { stoppedJudges } from "@/components/evaluation/trust";
-import { formatCountOf, formatPercent } from "@/components/format";
+import { formatPercent } from "@/components/format";
 import { allows, useProject } from "@/components/useProject";
 import { CostPanel } from "./CostPanel";
 import { MetricsTable } from "./MetricsTable";
@@ -111,12 +111,6 @@ function Verdicts({ comparison }: { comparison: Comparison }) {
           ]}
         />
       </p>
-      {comparison.summary?.items_needed != null && primary?.verdict === "inconclusive" && (
-        <p className={classes.note}>
-          About {formatCountOf(comparison.summary.items_needed, "item")} would show a difference as large as
-          this one in 80 % of cases.
-        </p>
-      )}
     </div>
   );
 }

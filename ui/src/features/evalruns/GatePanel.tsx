@@ -21,7 +21,13 @@ export function GatePanel({ run }: { run: EvalRun }) {
   const submit = (event: React.FormEvent) => {
     event.preventDefault();
     if (baseline && metric && margin !== null)
-      check.mutate({ candidate: run.id, baseline: baseline.id, metric: metric.name, margin });
+      check.mutate({
+        candidate: run.id,
+        baseline: baseline.id,
+        metric: metric.name,
+        margin,
+        repeated: false,
+      });
   };
   // A decision is only about what it was asked.
   const change = (set: () => void) => {

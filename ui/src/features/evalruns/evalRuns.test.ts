@@ -135,7 +135,6 @@ describe("a gate", () => {
       "brief",
       "failures",
       "cost_usd",
-      "duration_ms",
       "output_tokens",
     ]);
   });
@@ -156,15 +155,12 @@ describe("a gate", () => {
       changed: 2,
       candidate_lost: 0,
       baseline_lost: 3,
-      items_needed: 120,
-      repeats_needed: 4,
     } as GateDecision;
     expect(gateNotes(decision)).toEqual([
       "28 items compared.",
       "Left out: 1 item only in this eval-run.",
       "Left out: 2 items with a changed input or reference output.",
       "Without a result in the baseline: 3 items.",
-      "About 120 items, or 4 repeats of these, would decide in 80 % of cases, if the true difference is this one.",
     ]);
   });
 });

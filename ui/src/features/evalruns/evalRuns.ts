@@ -15,7 +15,7 @@ import { formatValue, intervalText } from "@/components/evaluation/measures";
 import { STATUSES } from "@/components/evaluation/progress";
 import { hasWork, type MissingWork, mayGoOn } from "@/components/evaluation/resume";
 import { failedVotes } from "@/components/evaluation/votes";
-import { formatCount, formatCountOf, formatPercent } from "@/components/format";
+import { formatCount, formatPercent } from "@/components/format";
 
 /** The score that decides; undefined until the eval-run has ended, and without scores. */
 export function primaryScore({ summary, primary_metric }: EvalRun): EvalRunMetric | undefined {
@@ -157,7 +157,6 @@ export interface GateMetric {
 const MEASURED: readonly GateMetric[] = [
   { name: "failures", label: "Failed outputs", scale: 0.01, unit: "points" },
   { name: "cost_usd", label: "Cost", scale: 1, unit: "$ per output" },
-  { name: "duration_ms", label: "Duration", scale: 1, unit: "ms per output" },
   { name: "output_tokens", label: "Output tokens", scale: 1, unit: "tokens per output" },
 ];
 
@@ -189,7 +188,7 @@ export const DECISIONS: Record<GateDecision["decision"], string> = {
   incomplete: "Incomplete",
 };
 
-/** What a decision leaves out, and what would help, in sentences. */
+/** What a decision leaves out, in sentences. */
 export function gateNotes(decision: GateDecision): string[] {
   const notes = [`${itemsText(decision.paired)} compared.`];
   const left = [
@@ -204,12 +203,5 @@ export function gateNotes(decision: GateDecision): string[] {
   ] as const;
   for (const [count, where] of lost)
     if (count > 0) notes.push(`Without a result in ${where}: ${itemsText(count)}.`);
-  const { items_needed: items, repeats_needed: repeats } = decision;
-  if (items !== null) {
-    const more = repeats === null ? "" : `, or ${formatCountOf(repeats, "repeat")} of these,`;
-    notes.push(
-      `About ${itemsText(items)}${more} would decide in 80 % of cases, if the true difference is this one.`,
-    );
-  }
   return notes;
 }
