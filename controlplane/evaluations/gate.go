@@ -7,8 +7,10 @@ import (
 	"strings"
 
 	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5"
 
 	"github.com/looptrace/looptrace/controlplane/access"
+	"github.com/looptrace/looptrace/internal/postgres"
 	"github.com/looptrace/looptrace/internal/problem"
 	"github.com/looptrace/looptrace/internal/stats"
 )
@@ -39,6 +41,8 @@ type Gate struct {
 	CandidateLost, BaselineLost int64
 	// ItemsNeeded, RepeatsNeeded and CandidateRepeats are those of [stats.Gate].
 	ItemsNeeded, RepeatsNeeded, CandidateRepeats *int
+	// LabelsDrawn counts the items whose labels correct the difference.
+	LabelsDrawn int
 	// SplitKnown is whether both sides have repeats, so that what more of them would do is known.
 	SplitKnown bool
 }
@@ -68,8 +72,17 @@ func (s *Service) CheckGate(ctx context.Context, grant access.Grant, candidate, 
 		return nil, problem.InvalidField("body.margin", fmt.Sprintf("must be at most 1 for %s, or nothing could fail: 0.05 are 5 points", name))
 	}
 	g := &Gate{Better: m.better}
-	pairs := g.pair(now, was, name)
-	decided := stats.NonInferiority(stats.Metric{Name: name, Better: stats.Direction(m.better), Items: pairs, Amount: !m.isShare()},
+	for _, side := range []*gateSide{now, was} {
+		if err := s.readPeople(ctx, side, name); err != nil {
+			return nil, err
+		}
+	}
+	pairs, people := g.pair(now, was, name)
+	correction := corrected(people)
+	if correction != nil {
+		g.LabelsDrawn = correction.Labels
+	}
+	decided := stats.NonInferiority(stats.Metric{Name: name, Better: stats.Direction(m.better), Items: pairs, Amount: !m.isShare(), Corrected: correction},
 		stats.GateOptions{CompareOptions: stats.CompareOptions{Alpha: level}, Margin: margin, Repeated: repeated})
 	g.Comparison, g.Difference = decided.Comparison, m.differenceOf(&decided.Comparison, level)
 	m.bound(g.Comparison.A.CI, 0)
@@ -133,7 +146,7 @@ func (s *gateSide) names() string {
 }
 
 // pair pairs the items that both have with equal contents, and counts the others.
-func (g *Gate) pair(candidate, baseline *gateSide, name string) []stats.Paired {
+func (g *Gate) pair(candidate, baseline *gateSide, name string) (pairs []stats.Paired, people []labelledPair) {
 	unmet := map[uuid.UUID]*itemResult{}
 	for i := range baseline.results.items {
 		unmet[baseline.results.items[i].id] = &baseline.results.items[i]
@@ -141,7 +154,6 @@ func (g *Gate) pair(candidate, baseline *gateSide, name string) []stats.Paired {
 	newPlace, oldPlace := candidate.results.place(name), baseline.results.place(name)
 	newRepeats, oldRepeats := candidate.e.Repeats, baseline.e.Repeats
 	_, scores := candidate.metric(name)
-	var pairs []stats.Paired
 	for i := range candidate.results.items {
 		now := &candidate.results.items[i]
 		was := unmet[now.id]
@@ -166,9 +178,36 @@ func (g *Gate) pair(candidate, baseline *gateSide, name string) []stats.Paired {
 			g.BaselineLost++
 		}
 		pairs = append(pairs, stats.Paired{A: before, B: values})
+		people = addPair(people, candidate.e.DatasetID, name, now.id, before, values, [2]map[string]float64{was.people[sideA], now.people[sideA]})
 	}
 	g.OnlyBaseline = int64(len(unmet))
-	return pairs
+	return pairs, people
+}
+
+// readPeople reads what people say of the outputs, on the scale of a panel. It reads nothing if the metric is none of a panel.
+func (s *Service) readPeople(ctx context.Context, side *gateSide, name string) error {
+	panels, _, err := side.e.labelledPanels()
+	if err != nil || panels[name] == nil {
+		return err
+	}
+	found, err := postgres.Many[storedLabel](ctx, s.db, "list labels for statistics", pgx.NamedArgs{"project": side.e.ProjectID, "id": side.e.ID, "score": name, "scale": panels[name].scaleText()})
+	if err != nil {
+		return err
+	}
+	in := panels[name].input(0)
+	for first := 0; first < len(found); {
+		last, sum, count := first, 0.0, 0.0
+		for ; last < len(found) && found[last].place() == found[first].place(); last++ {
+			if rating, _ := in.Rate(panels[name].value(found[last].Value)); rating != nil {
+				sum, count = sum+*rating, count+1
+			}
+		}
+		if place := found[first].place(); count > 0 && int(place.number) <= len(side.results.items) {
+			side.results.items[place.number-1].addPeople(sideA, name, new(sum/count))
+		}
+		first = last
+	}
+	return nil
 }
 
 // lost reports whether an output of the item failed or is missing, or a grader failed.
@@ -189,6 +228,9 @@ func (g *Gate) sentence(m *metric, margin float64) string {
 	evidence := itemsText(int64(d.N))
 	if d.Estimate != nil {
 		evidence = fmt.Sprintf("%s%s%s, %s", signed(*d.Estimate*scale), unit, interval(d.CI, scale), evidence)
+	}
+	if judged := g.Comparison.Judged; judged != nil && judged.Estimate != nil {
+		evidence += fmt.Sprintf(", corrected by labels of %s; by judges alone %s%s%s", itemsText(int64(g.LabelsDrawn)), signed(*judged.Estimate*scale), unit, interval(judged.CI, scale))
 	}
 	allowed := fmt.Sprintf("%s%s", number(margin*scale), unit)
 	switch g.Decision {

@@ -73,7 +73,9 @@ type ItemsQuery struct {
 	Item   *uuid.UUID
 	Status ItemStatus
 	// Split is the name of a panel: only items on which its judges split.
-	Split   string
+	Split string
+	// Drawn is whether they come in the order in which people label them: see drawOrder.
+	Drawn   bool
 	Outcome Outcome
 	// Metric is that of Outcome. Empty is the primary one.
 	Metric string
@@ -91,6 +93,10 @@ func (s *Service) Items(ctx context.Context, e *Evaluation, q ItemsQuery, page p
 	if metric == "" {
 		metric = text(e.PrimaryMetric)
 	}
+	var drawnOf *uuid.UUID
+	if q.Drawn {
+		drawnOf = &e.DatasetID
+	}
 	found, more, err := postgres.List[struct {
 		Number  int32
 		ItemID  uuid.UUID
@@ -99,7 +105,7 @@ func (s *Service) Items(ctx context.Context, e *Evaluation, q ItemsQuery, page p
 		Status  ItemStatus
 		Reason  *string
 		Metrics *string
-	}](ctx, s.db, "list items", page, pgx.NamedArgs{"id": e.ID, "item": q.Item, "status": q.Status, "outcome": q.Outcome, "metric": metric, "after": q.After, "numbers": q.Numbers, "split": q.Split})
+	}](ctx, s.db, "list items", page, pgx.NamedArgs{"id": e.ID, "item": q.Item, "status": q.Status, "outcome": q.Outcome, "metric": metric, "after": q.After, "numbers": q.Numbers, "split": q.Split, "drawn_of": drawnOf})
 	if err != nil || len(found) == 0 {
 		return nil, false, err
 	}

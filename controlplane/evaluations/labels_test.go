@@ -159,3 +159,81 @@ func TestComparisonFollowsLabels(t *testing.T) {
 	assert.Equal(t, first, followed(0), "without labels all is as it was")
 	assert.Len(t, server.Requests(), calls, "no model is called")
 }
+
+// TestRandomLabelsCorrect has a judge that passes every long output, and a person who does not. Labels of items that were chosen correct
+// nothing; those in random order correct the mean, the comparison and the gate.
+func TestRandomLabelsCorrect(t *testing.T) {
+	t.Parallel()
+	e := apitest.New(t)
+	session, project := e.SetUp(t)
+	as := apitest.Cookie(session)
+	e.Work(t)
+	server := provider.Start(t, provider.Options{Answer: apitest.Judging(func(q *provider.Request, n int) *provider.Reply {
+		return apitest.Voted(map[bool]string{true: "pass", false: "fail"}[n%2 == 0 || strings.Contains(fmt.Sprint(q.Messages), "a long answer")])
+	})})
+	made := e.Connect(t, as, project.Id, "openai", server, "")
+	dataset := e.CreateDatasetOf(t, as, project.Id, "numbers", apitest.Questions(60)...)
+	panels := `"panels":[` + apitest.PanelJSON("right", made.Id, apitest.BinaryScale, "judge-1") + `]`
+	var runs [2]contract.EvalRun
+	for i, text := range []string{"short", "a long answer"} {
+		begun := e.BeginEvalRun(t, as, project.Id, dataset.Id, `,`+panels)
+		e.SendResults(t, as, &begun, func(item *contract.EvalRunItem, _ int) string {
+			return fmt.Sprintf(`"output":"%s %s"`, text, *item.Key)
+		})
+		finishEvalRun(t, e, as, begun.Id)
+		runs[i] = evaluated(t, e, as, begun.Id)
+	}
+	number := func(item *contract.EvalRunItem) int {
+		n, err := strconv.Atoi(strings.TrimPrefix(*item.Key, "q"))
+		require.NoError(t, err)
+		return n
+	}
+	gate := func() contract.GateDecision {
+		body := fmt.Sprintf(`{"candidate":%q,"baseline":%q,"metric":"right","margin":0.2}`, runs[1].Id, runs[0].Id)
+		return apitest.Must[contract.GateDecision](t, e.Do(t, http.MethodPost, "/v1/gates/_actions/check", body, as), http.StatusOK)
+	}
+	assert.InDelta(t, 0.5, *gate().Difference.Estimate, 1e-9)
+
+	drawn := evalRunItems(t, e, as, runs[0].Id, "?order=random&limit=60").Data
+	same := evalRunItems(t, e, as, runs[1].Id, "?order=random&limit=60").Data
+	inOrder := evalRunItems(t, e, as, runs[0].Id, "?limit=60").Data
+	assert.NotEqual(t, inOrder[0].ItemId, drawn[0].ItemId)
+	for i := range drawn {
+		require.Equal(t, drawn[i].ItemId, same[i].ItemId, "the order is that of the dataset")
+	}
+	for _, item := range drawn[1:31] { // all but the first
+		for _, run := range runs {
+			label(t, e, as, run.Id, item.ItemId, number(&item)%2 == 0)
+		}
+	}
+	labelled := func(run uuid.UUID, outputs int64) *contract.PanelLabels {
+		done := awaitLabels(t, e, as, run, func(l *contract.PanelLabels) bool { return l != nil && l.Outputs == outputs })
+		return done.Summary.Panels[0].Labels
+	}
+	chosen := labelled(runs[1].Id, 30)
+	assert.Nil(t, chosen.Corrected.Value)
+	assert.Equal(t, "not_drawn", *chosen.Corrected.Flag)
+	assert.EqualValues(t, 20, *chosen.LabelsNeeded)
+	assert.Zero(t, gate().LabelsDrawn)
+
+	for _, run := range runs {
+		label(t, e, as, run.Id, drawn[0].ItemId, number(&drawn[0])%2 == 0)
+	}
+	random := labelled(runs[1].Id, 31)
+	assert.EqualValues(t, 31, random.Drawn)
+	assert.EqualValues(t, 60, random.DrawnOf)
+	assert.True(t, (*random.Corrected.Ci)[0] < 0.5 && 0.5 < (*random.Corrected.Ci)[1], "%v", random.Corrected)
+	decided := gate()
+	assert.EqualValues(t, 31, decided.LabelsDrawn)
+	assert.InDelta(t, 0, *decided.Difference.Estimate, 0.02)
+	assert.Contains(t, decided.Sentence, "corrected by labels of 31 items; by judges alone +50.0 points")
+
+	ended := compared(t, e, as, e.Compare(t, as, fmt.Sprintf(`{"project_id":%q,"dataset_id":%q,"a":{"eval_run_id":%q},"b":{"eval_run_id":%q},%s}`,
+		project.Id, dataset.Id, runs[0].Id, runs[1].Id, panels)).Id)
+	right := metricOf(t, &ended, "right")
+	require.EqualValues(t, 31, right.LabelsDrawn)
+	assert.InDelta(t, 0.5, *right.Judged.Estimate, 1e-9)
+	assert.InDelta(t, 0, *right.Difference.Estimate, 0.02)
+	assert.Equal(t, contract.EvaluationVerdictInconclusive, right.Verdict)
+	assert.Contains(t, ended.Summary.Sentence, "corrected by labels of 31 items drawn at random; by judges alone +50.0 points")
+}

@@ -28,13 +28,7 @@ func (a *attempt) addLabels(ctx context.Context, p int, in *panel.Input, places 
 		return err
 	}
 	in.OtherLabels = others.Labels
-	found, err := postgres.Many[struct {
-		Number int32
-		Side   int
-		Repeat int
-		Author string
-		Value  float64
-	}](ctx, a.db, "list labels for statistics", args)
+	found, err := postgres.Many[storedLabel](ctx, a.db, "list labels for statistics", args)
 	if err != nil || len(found) == 0 {
 		return err
 	}
@@ -44,7 +38,7 @@ func (a *attempt) addLabels(ctx context.Context, p int, in *panel.Input, places 
 	}
 	numbers := map[int32]bool{}
 	for _, f := range found {
-		output, ok := at[outputPlace{f.Number, f.Side, f.Repeat}]
+		output, ok := at[f.place()]
 		if !ok { // after the last item that is read
 			continue
 		}
@@ -119,3 +113,13 @@ func (a *attempt) anchorScores(ctx context.Context, p int, votes map[voteKey]*vo
 	}
 	return anchors, nil
 }
+
+// storedLabel is a label of an output.
+type storedLabel struct {
+	Number       int32
+	Side, Repeat int
+	Author       string
+	Value        float64
+}
+
+func (l *storedLabel) place() outputPlace { return outputPlace{l.Number, l.Side, l.Repeat} }

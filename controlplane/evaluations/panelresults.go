@@ -73,6 +73,9 @@ func (a *attempt) addPanels(ctx context.Context, r *results, last int32) error {
 		if err := a.addLabels(ctx, p, in, places); err != nil {
 			return err
 		}
+		if a.e.Kind == EvalRun {
+			in.Drawn = r.drawn(a.e.DatasetID)
+		}
 		if in.Anchors, err = a.anchorScores(ctx, p, votes); err != nil {
 			return err
 		}
@@ -82,6 +85,7 @@ func (a *attempt) addPanels(ctx context.Context, r *results, last int32) error {
 		}
 		waiting := ready.waiting(in)
 		for i, place := range places {
+			r.items[place.number-1].addPeople(place.side, ready.Name, outputs[i].People)
 			if outputs[i].Reason == panel.TooFewVotes && waiting[i] {
 				continue // that is not known yet
 			}

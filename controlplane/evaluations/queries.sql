@@ -263,7 +263,8 @@ FROM evaluation_items
 WHERE evaluation_id = @id AND number > @after AND (@item::uuid IS NULL OR item_id = @item) AND (@numbers::integer[] IS NULL OR number = ANY(@numbers)) AND (@status = '' OR status = @status)
 	AND (@outcome = '' OR metrics -> @metric ->> 'outcome' = @outcome)
 	AND (@split = '' OR metrics -> @split -> 'split' IS NOT NULL)
-ORDER BY (metrics -> nullif(@split, '') ->> 'split')::float8 DESC NULLS LAST, number LIMIT @limit OFFSET @offset
+ORDER BY (metrics -> nullif(@split, '') ->> 'split')::float8 DESC NULLS LAST,
+	CASE WHEN @drawn_of::uuid IS NOT NULL THEN sha256(uuid_send(@drawn_of) || uuid_send(item_id)) END, number LIMIT @limit OFFSET @offset
 
 -- name: list outputs
 SELECT number, side, repeat, status, error_code, error_detail, CASE WHEN @longest::integer = 0 THEN output ELSE left(output, @longest) END AS output,

@@ -118,6 +118,8 @@ type itemResult struct {
 	named [2]map[string]int
 	// splits has how far the judges of each panel are apart that split.
 	splits map[string]float64
+	// people has what people say by side and panel, from 0 to 1.
+	people [2]map[string]float64
 }
 
 // valuesOf returns the values of a metric on a side.
@@ -185,6 +187,9 @@ func (s *Service) readResults(ctx context.Context, e *Evaluation, config *Config
 	for _, one := range stored {
 		if one.Status == ItemSkipped {
 			r.skipped[one.Number] = true
+		}
+		if int(one.Number) <= len(r.items) {
+			r.items[one.Number-1].id, r.items[one.Number-1].hash = one.ItemID, one.ContentHash
 		}
 	}
 	if err := s.rows(ctx, e, last, func(row *resultRow) error { return r.add(row, models) }); err != nil {
@@ -339,9 +344,6 @@ func (r *results) statuses(stored []storedItem, e *Evaluation, config *Config) {
 	each := int64(config.outputsOfItem(e))
 	for _, one := range stored {
 		known := int(one.Number) <= len(r.items)
-		if known {
-			r.items[one.Number-1].id, r.items[one.Number-1].hash = one.ItemID, one.ContentHash
-		}
 		switch {
 		case one.Status == ItemSkipped:
 			c.Skipped++

@@ -3,6 +3,7 @@ package evaluations
 import (
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 
 	"github.com/looptrace/looptrace/internal/stats"
@@ -57,15 +58,22 @@ func (a *attempt) verdict(m *MetricSummary) string {
 		items += fmt.Sprintf(" × %d", repeats[sideA].Repeats)
 	}
 	evidence := pointsText(d) + ", " + items
+	if judged := m.Judged; judged != nil {
+		evidence += fmt.Sprintf(", corrected by labels of %s drawn at random; by judges alone %s", itemsText(int64(m.LabelsDrawn)), pointsText(judged))
+	}
 	if treated := m.IntentionToTreat; treated != nil && treated.Estimate != nil {
 		evidence += "; with failed outputs as 0 " + pointsText(treated)
 	}
 	winner, loser := a.config.Sides[sideB].Name, a.config.Sides[sideA].Name
+	judged := ""
+	if m.Judged == nil && slices.ContainsFunc(a.panels, func(p readyPanel) bool { return p.Name == m.Name }) {
+		judged = " That is by judges alone, who may err differently on both sides: labels of people correct it."
+	}
 	switch m.Verdict {
 	case stats.BBetter:
-		return fmt.Sprintf("B (%s) is better than A (%s) on %s: %s.", winner, loser, m.Name, evidence)
+		return fmt.Sprintf("B (%s) is better than A (%s) on %s: %s.%s", winner, loser, m.Name, evidence, judged)
 	case stats.ABetter:
-		return fmt.Sprintf("B (%s) is worse than A (%s) on %s: %s.", winner, loser, m.Name, evidence)
+		return fmt.Sprintf("B (%s) is worse than A (%s) on %s: %s.%s", winner, loser, m.Name, evidence, judged)
 	case stats.Equivalent:
 		return fmt.Sprintf("A and B are equivalent on %s, within %s points: %s.", m.Name, number(*a.config.EquivalenceMargin*100), evidence)
 	}

@@ -37,6 +37,10 @@ type MetricSummary struct {
 	A          stats.Side `json:"a"`
 	B          stats.Side `json:"b"`
 	Difference Difference `json:"difference"`
+	// Judged is the difference by judges alone, where labels of people correct Difference: those of LabelsDrawn items of both sides that
+	// were drawn at random. Nil and 0 without them.
+	Judged      *Difference `json:"judged"`
+	LabelsDrawn int         `json:"labels_drawn"`
 	// IntentionToTreat has a score of 0 for every output that failed. It is nil if none did, and for what is no score.
 	IntentionToTreat *Difference `json:"intention_to_treat"`
 	// Verdict names a side only if IntentionToTreat names it, too.
@@ -106,6 +110,11 @@ func (a *attempt) summarize(r *results, stoppedAt *float64) {
 			alpha = look
 		}
 		summary := summaryOf(m, &compared[i], alpha)
+		if compared[i].Judged != nil {
+			judged := compared[i]
+			judged.Difference = *judged.Judged
+			summary.Judged, summary.LabelsDrawn = new(m.differenceOf(&judged, alpha)), r.correctedOf(m, a.e.DatasetID).Labels
+		}
 		if m.kind == KindScore && r.accounting.OutputsFailed > 0 {
 			summary.IntentionToTreat = new(m.differenceOf(&treated[i], alpha))
 			if summary.Verdict != treated[i].Verdict {
@@ -134,6 +143,9 @@ func (a *attempt) compare(r *results, failedAsZero bool) []stats.Comparison {
 		m := &r.metrics[i]
 		list[i] = r.metricOf(m, len(r.items), a.config.EquivalenceMargin, failedAsZero && m.kind == KindScore)
 		list[i].Look = a.look(r, m)
+		if !failedAsZero {
+			list[i].Corrected = r.correctedOf(m, a.e.DatasetID)
+		}
 		if r.isPrimary(m) {
 			list[i].Weight = primaryShare
 		} else if r.summary.PrimaryMetric != nil {

@@ -21,6 +21,7 @@ func (h evalRunHandlers) ListEvalRunItems(ctx context.Context, req contract.List
 	}
 	items, more, err := h.evaluations.Items(ctx, &found, evaluations.ItemsQuery{
 		Status: evaluations.ItemStatus(valueOf(req.Params.Status, "")), Split: valueOf(req.Params.Split, ""), Longest: listedJSON,
+		Drawn: valueOf(req.Params.Order, "") == contract.ListEvalRunItemsParamsOrderRandom,
 	}, page)
 	if err != nil {
 		return nil, err

@@ -117,28 +117,3 @@ func TestGoldenDawidSkene(t *testing.T) {
 	// Patient 3 of the paper: the first gave 1, 1, 2, the others 2, 1, 2, 2; its estimate is 2 with probability .98.
 	require.Equal(t, "2", outputs[2].Label)
 }
-
-// TestGoldenCorrections: worked examples of corrections by labels.
-func TestGoldenCorrections(t *testing.T) {
-	t.Parallel()
-	// Rogan and Gladen: of 100 outputs a judge passes 70, with a sensitivity of .9 and a specificity of .85 on labels: .7333.
-	l := labelled{effect: 1}
-	fill := func(n int, people, panel float64) {
-		for range n {
-			l.people, l.panel = append(l.people, people), append(l.panel, panel)
-		}
-	}
-	fill(90, 1, 1)
-	fill(10, 1, 0)
-	fill(85, 0, 0)
-	fill(15, 0, 1)
-	for i := range 1000 { // with those of labels 840 of 1,200 pass
-		l.rest = append(l.rest, indicator(i < 735))
-	}
-	e, unlabelled, byLabels := l.roganGladen()
-	p := 840. / 1200
-	require.InDelta(t, (p+.85-1)/.75, *e.Value.Value, 1e-12)
-	require.InDelta(t, .7333333, *e.Value.Value, 1e-6)
-	half := (e.CI[1] - e.CI[0]) / 2
-	require.InDelta(t, half/1.959964, math.Sqrt(unlabelled+byLabels), 1e-6, "the parts make the whole")
-}

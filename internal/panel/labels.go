@@ -15,9 +15,12 @@ type LabelsResult struct {
 	// Agreement is the share of outputs on which the panel is right: see docs/statistics.md. Kappa is [stats.PairKappa].
 	Agreement Figure `json:"agreement"`
 	Kappa     Figure `json:"kappa"`
-	// Corrected is the mean score of all outputs, corrected by labels.
-	Corrected Figure  `json:"corrected"`
-	Method    *Method `json:"method"`
+	// Corrected is the mean score of all items, corrected by the labels of items that were drawn at random, by [stats.PPI]. Labels of items
+	// that somebody chose correct nothing.
+	Corrected Figure `json:"corrected"`
+	// Drawn counts the labelled items that count for Corrected, of the DrawnOf with a score: each had the chance Drawn/DrawnOf.
+	Drawn   int `json:"drawn"`
+	DrawnOf int `json:"drawn_of"`
 	// LabelsNeeded is how many more would make the interval of Corrected half as wide, or that a correction needs at all; nil if no number
 	// of labels would.
 	LabelsNeeded *int `json:"labels_needed"`
@@ -124,7 +127,7 @@ func (t *table) labels(p people) *LabelsResult {
 		own.Sensitivity, own.Specificity = t.rates(t.values[j], p.truth)
 		r.Judges = append(r.Judges, own)
 	}
-	t.correct(r, p.truth)
+	t.correct(r, p)
 	r.Replaceable = t.replaceable(values, p)
 	if t.Before != nil {
 		r.Before = t.before(values, p.truth)

@@ -3,6 +3,7 @@ package panel
 import (
 	"math"
 	"math/rand/v2"
+	"slices"
 	"testing"
 	"time"
 
@@ -21,6 +22,7 @@ func labelledPanel(outputs, labels int, right ...float64) Input {
 	for o := range outputs {
 		truth := indicator(random.Float64() < .6)
 		in.Outputs = append(in.Outputs, Output{Item: o, Length: math.NaN()})
+		in.Drawn = append(in.Drawn, o)
 		if o < labels {
 			in.Labels = append(in.Labels, Label{Output: o, Value: truth})
 		}
@@ -58,17 +60,17 @@ func TestLabels(t *testing.T) {
 	require.Equal(t, positives, a.Sensitivity.N)
 	require.Equal(t, 200-positives, a.Specificity.N)
 	require.Less(t, *r.Judges[1].Kappa.Value, *a.Kappa.Value)
-	require.Equal(t, RoganGladen, *r.Method)
+	require.Equal(t, []int{200, 1000}, []int{r.Drawn, r.DrawnOf})
 	require.True(t, r.Corrected.CI.Contains(.6))
-	require.Equal(t, 800, *r.LabelsNeeded, "only labels of all outputs would do it")
+	require.Nil(t, r.LabelsNeeded, "not even labels of all outputs would do it")
 	require.True(t, r.Replaceable.has(stats.TooFew), "one person")
 	require.Contains(t, r.Sentence, "of 200 labelled outputs [")
-	require.Contains(t, r.Sentence, "Corrected by labels the mean score is 0.")
-	require.Contains(t, r.Sentence, "more labels would make its interval half as wide.")
+	require.Contains(t, r.Sentence, "Corrected by labels of 200 items, drawn at random, the mean score is 0.")
 
 	many := labelledPanel(5000, 200, .85, .7, .85)
 	m, _ := measure(t, many)
 	needed := *m.Labels.LabelsNeeded
+	require.Contains(t, m.Labels.Sentence, "more labels would make its interval half as wide.")
 	require.True(t, needed > 600 && needed < 1000, "half as wide needs four times as many, and some for the rest: %d", needed)
 	wide := m.Labels.Corrected.CI
 	again := labelledPanel(5000, 200+needed, .85, .7, .85)
@@ -76,17 +78,23 @@ func TestLabels(t *testing.T) {
 	require.InDelta(t, .5, (a5.Labels.Corrected.CI[1]-a5.Labels.Corrected.CI[0])/(wide[1]-wide[0]), .05)
 
 	few, _ := measure(t, labelledPanel(100, 12, .9, .9, .9))
-	require.Equal(t, 18, *few.Labels.LabelsNeeded)
-	require.Contains(t, few.Labels.Sentence, "too few labels to trust that. Label 18 more to correct the mean score.")
+	require.Equal(t, 8, *few.Labels.LabelsNeeded)
+	require.Contains(t, few.Labels.Sentence, "too few labels to trust that. Label 8 more items in random order to correct the mean score.")
+
+	// Labels of items that somebody chose correct nothing, but those that come first in the random order do.
+	chosen := labelledPanel(100, 50, .9, .9, .9)
+	slices.Reverse(chosen.Drawn)
+	wrong, _ := measure(t, chosen)
+	require.True(t, wrong.Labels.Corrected.has(NotDrawn))
+	require.Equal(t, 20, *wrong.Labels.LabelsNeeded)
+	require.Contains(t, wrong.Labels.Sentence, "These outputs were not drawn at random, so that they correct no mean score. Label 20 more items in random order")
 
 	every, _ := measure(t, labelledPanel(100, 100, .9, .9, .9))
-	require.Nil(t, every.Labels.Method)
 	require.Nil(t, every.Labels.LabelsNeeded)
 	require.True(t, every.Labels.Corrected.has(AllLabelled))
 
 	coin, _ := measure(t, labelledPanel(300, 100, .3))
-	require.True(t, coin.Labels.Corrected.has(stats.Uninformative))
-	require.Contains(t, coin.Labels.Sentence, "It is no better than chance")
+	require.NotNil(t, coin.Labels.Corrected.Value, "labels alone say it")
 	require.Contains(t, coin.Labels.Sentence, "it often judges as people do not")
 }
 
@@ -97,23 +105,23 @@ func TestPPI(t *testing.T) {
 	in := grown(600, 2, func(*rand.Rand, int, *Output, int) float64 { return .2 })
 	for o := range in.Outputs {
 		in.Outputs[o].Item = o
+		in.Drawn = append(in.Drawn, o)
 	}
 	var people []float64
-	for o := range 100 {
+	for o := range 300 {
 		label := in.Votes[2*o].Value - .2 + .01*random.NormFloat64()
 		people = append(people, label)
 		in.Labels = append(in.Labels, Label{o, 0, label})
 	}
 	s, _ := measure(t, in)
 	r := s.Labels
-	require.Equal(t, PPI, *r.Method)
 	require.InDelta(t, *s.Score.Mean-.2, *r.Corrected.Value, .01)
-	alone := stats.MeanInterval(people, .05)
-	require.Less(t, r.Corrected.CI[1]-r.Corrected.CI[0], .6*(alone.CI[1]-alone.CI[0]))
+	alone := stats.BoundedMeanInterval(people, 0, 1, .05)
+	require.Less(t, r.Corrected.CI[1]-r.Corrected.CI[0], .9*(alone.CI[1]-alone.CI[0]))
 	require.True(t, r.Judges[0].Sensitivity.has(stats.NotApplicable), "nothing passes")
 	require.InDelta(t, 0, *r.Agreement.Value, .05, "more than a tenth of the scale apart")
 
-	// Two copies of each output of an item are worth one: the interval is wider by the root of 2.
+	// Two copies of each output of an item are worth one.
 	for o := range in.Outputs {
 		in.Outputs[o].Item = o
 	}

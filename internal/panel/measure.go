@@ -73,6 +73,9 @@ func Measure(in Input) (*Summary, []OutputScore, error) {
 	t.judgeAll(s)
 	if len(in.Labels) > 0 {
 		s.Labels = t.labels(people)
+		for o := range outputs {
+			outputs[o].People = pointer(t.said(people.rows[o]))
+		}
 	}
 	if in.Anchors != nil {
 		s.Anchors = in.Anchors.compare(in.Seed)

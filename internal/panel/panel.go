@@ -160,6 +160,8 @@ type Input struct {
 	Outputs   []Output
 	Votes     []Vote
 	Labels    []Label
+	// Drawn are the items in the order in which they are to be labelled: one that was drawn at random.
+	Drawn []int
 	// OtherLabels counts labels of these outputs that were given on another scale, which are not used.
 	OtherLabels int
 	// Before has the scores of the panel of the eval-run whose outputs these are; nil for other targets.
@@ -179,6 +181,8 @@ type Figure struct {
 
 // Flags beside those of stats.
 const (
+	// NotDrawn: the items with labels were not drawn at random, so that they say nothing of the others.
+	NotDrawn stats.Flag = "not_drawn"
 	// NeedsLabels: it cannot be known without labels of people.
 	NeedsLabels stats.Flag = "needs_labels"
 	// SplitOnly: it is about outputs on which the others split.

@@ -37,6 +37,8 @@ type OutputScore struct {
 	// Judges counts those that make the score, Valid those of them with a valid vote.
 	Judges int `json:"judges"`
 	Valid  int `json:"valid"`
+	// People is what people say of the output, from 0 to 1; nil without labels.
+	People *float64 `json:"-"`
 }
 
 // verdict is an [OutputScore] with NaN for none.

@@ -178,15 +178,15 @@ func (t *table) correctedWords(r *LabelsResult) string {
 	c := r.Corrected
 	text := ""
 	switch {
-	case c.has(stats.Uninformative):
-		text = " It is no better than chance, so that labels cannot correct its mean score."
-	case c.Value != nil && c.CI != nil && r.Outputs >= fewLabels:
-		text = fmt.Sprintf(" Corrected by labels the mean score is %s.", withInterval(c))
+	case c.has(NotDrawn):
+		text = " These outputs were not drawn at random, so that they correct no mean score."
+	case c.Value != nil && c.CI != nil:
+		text = fmt.Sprintf(" Corrected by labels of %s, drawn at random, the mean score is %s.", plural(r.Drawn, "item"), withInterval(c))
 	}
 	switch {
 	case r.LabelsNeeded == nil:
-	case r.Outputs < fewLabels:
-		text += fmt.Sprintf(" Label %d more to correct the mean score.", *r.LabelsNeeded)
+	case c.Value == nil:
+		text += fmt.Sprintf(" Label %s in random order to correct the mean score.", plural(*r.LabelsNeeded, "more item"))
 	default:
 		text += fmt.Sprintf(" About %d more labels would make its interval half as wide.", *r.LabelsNeeded)
 	}

@@ -35,6 +35,8 @@ const (
 	McNemarExact Test = "mcnemar_exact"
 	// SignFlipTest is for all others: the permutation test of the items' mean differences.
 	SignFlipTest Test = "sign_flip"
+	// CorrectedTest is Student's t of a difference that labels of people correct.
+	CorrectedTest Test = "ppi"
 )
 
 // power is that of minimum detectable differences and of the numbers of items that are needed.
@@ -65,6 +67,8 @@ type Metric struct {
 	// Look is the [Boundary.Alpha] of the last look at a metric that was tested before, with its share of alpha to spend; 0 for one that
 	// was not. It is the level of the metric's interval.
 	Look float64
+	// Corrected is the difference corrected by labels of people, nil without them.
+	Corrected *Correction
 	// Untested is the flag that says why the difference is not tested: it has no interval, no p and no verdict. It is empty for most.
 	Untested Flag
 }
@@ -120,10 +124,12 @@ type Comparison struct {
 	A          Side       `json:"a"`
 	B          Side       `json:"b"`
 	Difference Difference `json:"difference"`
-	Variance   Variance   `json:"variance"`
-	Items      Accounting `json:"items"`
-	Verdict    Verdict    `json:"verdict"`
-	Flags      []Flag     `json:"flags,omitempty"`
+	// Judged is the difference without the correction by labels, nil if it has none.
+	Judged   *Difference `json:"judged,omitempty"`
+	Variance Variance    `json:"variance"`
+	Items    Accounting  `json:"items"`
+	Verdict  Verdict     `json:"verdict"`
+	Flags    []Flag      `json:"flags,omitempty"`
 }
 
 // Compare compares two sides by each metric, over the items that both have.
@@ -212,6 +218,11 @@ func (m *Metric) compare(options CompareOptions) (c Comparison, inside bool) {
 	c.Difference.CI = s.interval(options.Alpha)
 	c.Variance = s.variance()
 	s.test(&c.Difference, options)
+	if m.Corrected != nil && m.Corrected.Value.Value != nil {
+		judged := c.Difference
+		c.Judged = &judged
+		c.Difference = Difference{Estimate: m.Corrected.Value.Value, CI: m.Corrected.Interval(options.Alpha), P: m.Corrected.P(), Test: CorrectedTest, N: n}
+	}
 	switch {
 	case n < 2:
 		c.Flags = append(c.Flags, TooFew)
@@ -228,8 +239,16 @@ func (m *Metric) compare(options CompareOptions) (c Comparison, inside bool) {
 		c.Flags = append(c.Flags, HeavyTail)
 	}
 	if m.Equivalence != nil && *m.Equivalence > 0 && options.Alpha < .5 {
-		wide := s.margin(2*options.Alpha, 2*options.Alpha)
+		wide := m.margin(&s, 2*options.Alpha, 2*options.Alpha)
 		inside = wide != nil && -*m.Equivalence < wide[0] && wide[1] < *m.Equivalence
 	}
 	return c, inside
+}
+
+// margin is the interval of the difference for a claim about a margin.
+func (m *Metric) margin(s *sample, alpha, unseen float64) *Interval {
+	if m.Corrected != nil && m.Corrected.Value.Value != nil {
+		return m.Corrected.Interval(alpha)
+	}
+	return s.margin(alpha, unseen)
 }

@@ -65,8 +65,8 @@ func TestTooFew(t *testing.T) {
 		"icc": IntraclassCorrelation([][]float64{{1, 2}}).OneWay.Average.Value, "kendall": KendallW(nil).Value,
 		"pearson": Pearson([]float64{1, 2}, []float64{1, 3}).Value, "mean": MeanInterval(nil, .05).Value, "clusters": ClusteredMean([][]float64{{1, 2}}).Value,
 		"cochran": CochranQ(nil).Value, "energy": EnergyTest([][]float64{{0}}, 1, 1).P, "detectable": MinimumDetectable(1, 1, .05, .8),
-		"detectable share": MinimumDetectableMcNemar(.5, 0, 4, .05, .8), "rogan": RoganGladen(0, 0, Labels{}, .05).Value,
-		"outputs": TotalAgreement([][]string{{"a"}}), "alt": AlternativeTest([]float64{1}, [][]float64{{1, 2}}, AlignNumbers, .1, .05).WinningRate,
+		"detectable share": MinimumDetectableMcNemar(.5, 0, 4, .05, .8),
+		"outputs":          TotalAgreement([][]string{{"a"}}), "alt": AlternativeTest([]float64{1}, [][]float64{{1, 2}}, AlignNumbers, .1, .05).WinningRate,
 	} {
 		require.Nil(t, v.Value, name)
 		require.Equal(t, TooFew, v.Flag, name)
@@ -101,15 +101,14 @@ func TestOutOfDomain(t *testing.T) {
 		"pass@k": PassAtK(3, 4, 1), "pass^k": PassHatK(3, 2, 4), "bound": UpperBound(4, 3, .05), "attainable": AttainableP(0, 3),
 		"design": DesignEffect(0, .5), "h": CohenH(2, 0), "power": TwoProportionsPower(.1, 0, .05), "items": PairedSampleSize(1, 1, 0, .05, .8),
 		"shares": McNemarSampleSize(.1, .2, .05, .8), "spearman-brown": SpearmanBrown(-.9, 10), "majority": MajorityAccuracy(1.1, 3),
-		"rogan": RoganGladen(3, 2, Labels{}, .05).Value, "total": Majority([]float64{1, math.Inf(1)}),
-		"alt": AlternativeTest(nil, [][]float64{{1, 2}}, AlignNumbers, .1, .05).Advantage, "order": PositionConsistency([]Preference{First}, nil).Fairness,
+		"total": Majority([]float64{1, math.Inf(1)}),
+		"alt":   AlternativeTest(nil, [][]float64{{1, 2}}, AlignNumbers, .1, .05).Advantage, "order": PositionConsistency([]Preference{First}, nil).Fairness,
 	} {
 		require.Nil(t, v.Value, name)
 		require.Equal(t, OutOfDomain, v.Flag, name)
 	}
 	require.Equal(t, OutOfDomain, EstimateDawidSkene([]Vote{{Item: 3}}, 3, 2, 2).Flag)
 	require.Equal(t, OutOfDomain, Bootstrap(5, nil, BootstrapOptions{Alpha: 2}).Flag)
-	require.Equal(t, Uninformative, RoganGladen(50, 100, Labels{50, 25, 50, 25}, .05).Flag)
 }
 
 // TestICCWithoutBound: raters who agree less than by chance. The reliability of one has an interval, and that of the mean no lower bound.

@@ -72,7 +72,7 @@ func NonInferiority(metric Metric, options GateOptions) Gate {
 	if options.Repeated {
 		alpha = s.repeatedAlpha(split, alpha)
 	}
-	d.CI = s.margin(alpha, options.Alpha)
+	d.CI = metric.margin(&s, alpha, options.Alpha)
 	worst, best := d.CI[0], d.CI[1]
 	if metric.Better == LowerBetter {
 		worst, best = -d.CI[1], -d.CI[0]
@@ -82,7 +82,7 @@ func NonInferiority(metric Metric, options GateOptions) Gate {
 		g.Decision = Pass
 	case best < -margin:
 		g.Decision = Regression
-	default:
+	case g.Comparison.Judged == nil:
 		s.needed(&g, margin, alpha, options.Alpha)
 	}
 	return g

@@ -488,15 +488,6 @@ var goldenMetrics = map[string]func(c golden) figures{
 			return each(boundaries, func(b Boundary) float64 { return b.Z })
 		})}
 	},
-	"rogan_gladen": func(c golden) figures {
-		in := read[struct {
-			Passed, N int
-			Labels    [4]int
-		}](c.t, c.Input)
-		e := RoganGladen(in.Passed, in.N, Labels{in.Labels[0], in.Labels[1], in.Labels[2], in.Labels[3]}, .05)
-		require.True(c.t, e.CI.Contains(*e.Value.Value))
-		return figures{"theta": e.Value.Value}
-	},
 }
 
 // tasks are the successes of repeated tasks.

@@ -7,76 +7,92 @@ import (
 	"gonum.org/v1/gonum/stat/distuv"
 )
 
-// Labels counts what a judge said of items that people labelled.
-type Labels struct {
-	// Positives are items that people passed, of which the judge passed TruePositives; Negatives those that they failed, of which the
-	// judge failed TrueNegatives.
-	Positives, TruePositives, Negatives, TrueNegatives int
-}
+// Correction is a mean of what a judge says of all items, corrected by labels of people on some.
+type Correction struct {
+	Value
+	// Labels counts the items with a label that count, Items all of them: the chance of each to be among the labelled ones is Labels/Items.
+	Labels, Items int
+	// Lambda is how much the judge counts: 0 for not at all.
+	Lambda float64
+	// OfJudge and OfLabels are the parts of the variance of Value: that falls with the number of items, and with that of labels.
+	OfJudge, OfLabels float64
 
-// RoganGladen corrects the share p of n items that a judge passed, by its sensitivity q1 and specificity q0 on labelled items:
-// (p+q0-1)/(q0+q1-1), held in [0, 1], with the variance [p(1-p)/n + (1-θ)² q0(1-q0)/m0 + θ² q1(1-q1)/m1]/(q0+q1-1)² for the
-// interval. Uninformative if q0+q1 <= 1, TooFew without an item or a label of either kind. Rogan and Gladen 1978; Lee et al. 2025.
-func RoganGladen(passed, n int, labels Labels, alpha float64) Estimate {
-	switch {
-	case passed < 0 || passed > n || labels.TruePositives < 0 || labels.TruePositives > labels.Positives ||
-		labels.TrueNegatives < 0 || labels.TrueNegatives > labels.Negatives || !level(alpha):
-		return Estimate{Value: none(OutOfDomain)}
-	case n == 0 || labels.Positives == 0 || labels.Negatives == 0:
-		return Estimate{Value: none(TooFew)}
-	}
-	p, m1, m0 := float64(passed)/float64(n), float64(labels.Positives), float64(labels.Negatives)
-	q1, q0 := float64(labels.TruePositives)/m1, float64(labels.TrueNegatives)/m0
-	informed := q0 + q1 - 1
-	if informed <= 1e-12 {
-		return Estimate{Value: none(Uninformative)}
-	}
-	theta := max(0, min(1, (p+q0-1)/informed))
-	variance := (p*(1-p)/float64(n) + (1-theta)*(1-theta)*q0*(1-q0)/m0 + theta*theta*q1*(1-q1)/m1) / (informed * informed)
-	e := Estimate{Value: some(theta)}
-	if variance > 0 {
-		half := normalQuantile(alpha) * math.Sqrt(variance)
-		e.CI = interval(max(0, theta-half), min(1, theta+half))
-	}
-	if min(labels.Positives, labels.Negatives) < 30 {
-		e.Flag = FewItems
-	}
-	return e
+	center, se, skew, low, high float64
 }
 
 // PPI is the mean of people's labels, made more precise by a judge: mean(Y) + λ (mean(F unlabelled) - mean(F labelled)), with
-// λ = cov(Y,F)/((1+n/N) var F) held in [0, 1]. labels and judged are of the same n items, unlabelled are the judge's scores of N others.
-// Lambda is how much the judge counts. TooFew with less than 2 of either, and the flag FewItems below 30 labels, where the plain mean of
-// labels is as good. Angelopoulos, Duchi and Zrnic 2023, PPI++.
-func PPI(labels, judged, unlabelled []float64, alpha float64) (e Estimate, lambda float64) {
-	n, others := float64(len(labels)), float64(len(unlabelled))
-	switch {
-	case len(labels) != len(judged) || !finite(labels...) || !finite(judged...) || !finite(unlabelled...) || !level(alpha):
-		return Estimate{Value: none(OutOfDomain)}, 0
-	case n < 2 || others < 2:
-		return Estimate{Value: none(TooFew)}, 0
+// λ = cov(Y,F)/((1+n/N) var F) held in [0, 1]. judged has what the judge says of each item, labels what people say, NaN for none; both
+// are in an order that was drawn at random. Labels count up to the first item without one: nobody knows why later ones were chosen.
+// Labels and judgements are from low to high; half a label at each end is beside them, as in [Moments.BoundedInterval]. TooFew with less
+// than 2 labels. Angelopoulos, Duchi and Zrnic 2023, PPI++.
+func PPI(labels, judged []float64, low, high float64) Correction {
+	if len(labels) != len(judged) || !finite(judged...) {
+		return Correction{Value: none(OutOfDomain)}
 	}
-	if spread := stat.Variance(append(append([]float64{}, judged...), unlabelled...), nil); spread > 0 {
-		lambda = max(0, min(1, stat.Covariance(labels, judged, nil)/((1+n/others)*spread)))
+	n := 0
+	for n < len(labels) && !math.IsNaN(labels[n]) {
+		n++
 	}
-	if !finite(lambda) {
-		return Estimate{Value: none(OutOfDomain)}, 0
+	c := Correction{Labels: n, Items: len(labels), low: low, high: high}
+	for i, label := range labels[:n] {
+		if !(label >= low && label <= high && judged[i] >= low && judged[i] <= high) {
+			return Correction{Value: none(OutOfDomain)}
+		}
 	}
-	rest := make([]float64, len(labels))
-	for i := range labels {
-		rest[i] = labels[i] - lambda*judged[i]
+	if n < 2 {
+		c.Value = none(TooFew)
+		return c
 	}
-	theta := stat.Mean(rest, nil) + lambda*stat.Mean(unlabelled, nil)
-	e.Value = some(theta)
-	variance := stat.Variance(rest, nil)/n + lambda*lambda*stat.Variance(unlabelled, nil)/others
-	if variance > 0 {
-		half := normalQuantile(alpha) * math.Sqrt(variance)
-		e.CI = interval(theta-half, theta+half)
+	people, rest, others := labels[:n], judged[n:], float64(len(labels)-n)
+	spread := stat.Variance(judged, nil)
+	if others > 1 && spread > 0 {
+		c.Lambda = max(0, min(1, stat.Covariance(people, judged[:n], nil)/((1+float64(n)/others)*spread)))
 	}
-	if n < 30 && e.Value.Value != nil {
-		e.Flag = FewItems
+	// What is left of labels is from low - λ high to high - λ low.
+	var m Moments
+	sum := 0.
+	for i, label := range people {
+		off := label - c.Lambda*judged[i]
+		m.add(off, 1)
+		sum += off
 	}
-	return e, lambda
+	m.add(low-c.Lambda*high, endWeight)
+	m.add(high-c.Lambda*low, endWeight)
+	var cubes float64
+	c.center, c.se, cubes = m.central()
+	c.OfLabels = c.se * c.se
+	ofRest := 0.
+	if c.Lambda > 0 {
+		mean, variance := stat.MeanVariance(rest, nil)
+		ofRest, c.OfJudge = c.Lambda*mean, c.Lambda*c.Lambda*variance/others
+	}
+	c.Value = some(max(low, min(high, sum/float64(n)+ofRest)))
+	c.center += ofRest
+	c.se = math.Sqrt(c.OfLabels + c.OfJudge)
+	c.skew = cubes / (c.se * c.se * c.se)
+	return c
+}
+
+// Interval is that of the value: [skewedInterval] with one degree of freedom less than there are labels. Nil without a value.
+func (c *Correction) Interval(alpha float64) *Interval {
+	value, ok := c.Get()
+	if !ok || !level(alpha) {
+		return nil
+	}
+	ci := skewedInterval(c.center, c.se, c.skew, float64(c.Labels-1), alpha)
+	if ci == nil {
+		return nil
+	}
+	return interval(max(c.low, min(value, ci[0])), min(c.high, max(value, ci[1])))
+}
+
+// P is the two-sided p value of a value of 0, by Student's t. Nil without a value.
+func (c *Correction) P() *float64 {
+	value, ok := c.Get()
+	if !ok {
+		return nil
+	}
+	return number(2 * distuv.StudentsT{Sigma: 1, Nu: float64(c.Labels - 1)}.Survival(math.Abs(value)/c.se))
 }
 
 // SpearmanBrown is the reliability of the mean of k raters of which one has the reliability r: k r / (1+(k-1) r). OutOfDomain unless

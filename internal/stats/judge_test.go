@@ -8,66 +8,66 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestCorrections: the corrected share covers the truth, which the judge's own does not.
-func TestCorrections(t *testing.T) {
+// TestPPI: the corrected share covers the truth, which the judge's own does not, and its interval is narrower than that of labels alone.
+func TestPPI(t *testing.T) {
 	t.Parallel()
 	const truth, sensitivity, specificity, runs = .6, .9, .65, 500
 	random := rand.New(rand.NewPCG(1, 1))
-	corrected, powered, raw := 0, 0, 0
+	covered, raw := 0, 0
 	narrower := 0.
 	for range runs {
-		verdict := func(pass bool) bool {
-			if pass {
-				return random.Float64() < sensitivity
-			}
-			return random.Float64() >= specificity
-		}
-		var labels Labels
-		var people, judged, unlabelled []float64
-		for range 200 {
+		var labels, judged, people []float64
+		passed := 0.
+		for i := range 2200 {
 			pass := random.Float64() < truth
-			v := verdict(pass)
-			switch {
-			case pass:
-				labels.Positives++
-				if v {
-					labels.TruePositives++
-				}
-			default:
-				labels.Negatives++
-				if !v {
-					labels.TrueNegatives++
-				}
+			verdict := random.Float64() < sensitivity
+			if !pass {
+				verdict = random.Float64() >= specificity
 			}
-			people, judged = append(people, toNumber(pass)), append(judged, toNumber(v))
-		}
-		passed := 0
-		for range 2000 {
-			v := verdict(random.Float64() < truth)
-			unlabelled = append(unlabelled, toNumber(v))
-			if v {
-				passed++
+			label := math.NaN()
+			if i < 200 {
+				label = toNumber(pass)
+				people = append(people, label)
 			}
+			labels, judged = append(labels, label), append(judged, toNumber(verdict))
+			passed += toNumber(verdict)
 		}
-		rogan := RoganGladen(passed, 2000, labels, .05)
-		ppi, lambda := PPI(people, judged, unlabelled, .05)
-		require.Greater(t, lambda, .3)
-		if rogan.CI.Contains(truth) {
-			corrected++
+		c := PPI(labels, judged, 0, 1)
+		require.Equal(t, 200, c.Labels)
+		require.Equal(t, 2200, c.Items)
+		require.Greater(t, c.Lambda, .3)
+		ci := c.Interval(.05)
+		if ci.Contains(truth) {
+			covered++
 		}
-		if ppi.CI.Contains(truth) {
-			powered++
-		}
-		if Wilson(float64(passed), 2000, .05).Contains(truth) {
+		if Wilson(passed, 2200, .05).Contains(truth) {
 			raw++
 		}
 		plain := MeanInterval(people, .05)
-		narrower += (plain.CI[1] - plain.CI[0] - ppi.CI[1] + ppi.CI[0]) / runs
+		narrower += (plain.CI[1] - plain.CI[0] - ci[1] + ci[0]) / runs
 	}
-	require.InDelta(t, .95, float64(corrected)/runs, .03)
-	require.InDelta(t, .95, float64(powered)/runs, .03)
+	require.InDelta(t, .95, float64(covered)/runs, .03)
 	require.Less(t, raw, runs/3)
 	require.Positive(t, narrower)
+}
+
+// TestLabelsThatCount: labels count up to the first item without one.
+func TestLabelsThatCount(t *testing.T) {
+	t.Parallel()
+	none := math.NaN()
+	c := PPI([]float64{1, 0, 1, none, 1, 1}, []float64{1, 0, 1, 1, 1, 0}, 0, 1)
+	require.Equal(t, 3, c.Labels)
+	require.Equal(t, TooFew, func() Flag { c := PPI([]float64{1, none, 1, 1}, []float64{1, 1, 1, 0}, 0, 1); return c.Flag }())
+	all := PPI([]float64{1, 0, 1, 1}, []float64{1, 0, 1, 0}, 0, 1)
+	require.InDelta(t, .75, *all.Value.Value, 1e-12, "the mean of labels, where all have one")
+	require.Zero(t, all.Lambda)
+	same := BoundedMeanInterval([]float64{1, 0, 1, 1}, 0, 1, .05)
+	require.InDelta(t, same.CI[0], all.Interval(.05)[0], 1e-12)
+	require.Equal(t, OutOfDomain, func() Flag { c := PPI([]float64{2, 0}, []float64{1, 0}, 0, 1); return c.Flag }())
+	differences := PPI([]float64{1, 0, 1, 1, 1, 0, 1, 1, 1, none, none}, []float64{1, 0, 1, 1, 1, 0, 1, 1, 0, 1, -1}, -1, 1)
+	require.Less(t, *differences.P(), .1)
+	require.Nil(t, new(Correction).P())
+	require.Nil(t, new(Correction).Interval(.05))
 }
 
 func toNumber(pass bool) float64 {

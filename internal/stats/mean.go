@@ -88,15 +88,20 @@ func (m Moments) BoundedInterval(low, high, alpha float64) *Interval {
 	}
 	m.add(low, endWeight)
 	m.add(high, endWeight)
-	center := m.Sum / m.N
-	squares := m.Squares - m.N*center*center
-	cubes := m.Cubes - 3*center*m.Squares + 3*center*center*m.Sum - m.N*center*center*center
-	se := math.Sqrt(squares / (m.N - 1) / m.N)
-	ci := skewedInterval(center, se, cubes/(m.N*m.N*m.N)/(se*se*se), values-1, alpha)
+	center, se, cubes := m.central()
+	ci := skewedInterval(center, se, cubes/(se*se*se), values-1, alpha)
 	if ci == nil {
 		return nil
 	}
 	return interval(max(low, min(mean, ci[0])), min(high, max(mean, ci[1])))
+}
+
+// central is the mean with its standard error and its third central moment.
+func (m Moments) central() (mean, se, cubes float64) {
+	mean = m.Sum / m.N
+	squares := m.Squares - m.N*mean*mean
+	cubes = m.Cubes - 3*mean*m.Squares + 3*mean*mean*m.Sum - m.N*mean*mean*mean
+	return mean, math.Sqrt(squares / (m.N - 1) / m.N), cubes / (m.N * m.N * m.N)
 }
 
 // meanAndError returns the mean, and its standard error: 0 if there is none, which the flag explains.

@@ -26,8 +26,6 @@ const (
 	TooFew Flag = "too_few"
 	// OutOfDomain: the input is not of the formula's domain, such as a NaN, a count below 0, or rows of different lengths.
 	OutOfDomain Flag = "out_of_domain"
-	// Uninformative: the judge is not better than chance, so that its verdicts cannot be corrected.
-	Uninformative Flag = "uninformative"
 )
 
 // Flags of statistics with a value.

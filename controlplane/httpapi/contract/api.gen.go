@@ -1260,27 +1260,6 @@ func (e PanelJudgeCanary) Valid() bool {
 	}
 }
 
-// Defines values for PanelLabelsMethod.
-const (
-	PanelLabelsMethodLessThannil PanelLabelsMethod = "<nil>"
-	PanelLabelsMethodPpi         PanelLabelsMethod = "ppi"
-	PanelLabelsMethodRoganGladen PanelLabelsMethod = "rogan_gladen"
-)
-
-// Valid indicates whether the value is a known member of the PanelLabelsMethod enum.
-func (e PanelLabelsMethod) Valid() bool {
-	switch e {
-	case PanelLabelsMethodLessThannil:
-		return true
-	case PanelLabelsMethodPpi:
-		return true
-	case PanelLabelsMethodRoganGladen:
-		return true
-	default:
-		return false
-	}
-}
-
 // Defines values for PanelReadKind.
 const (
 	PanelReadKindPreference PanelReadKind = "preference"
@@ -2784,6 +2763,24 @@ func (e ExportEvalRunParamsFormat) Valid() bool {
 	}
 }
 
+// Defines values for ListEvalRunItemsParamsOrder.
+const (
+	ListEvalRunItemsParamsOrderDataset ListEvalRunItemsParamsOrder = "dataset"
+	ListEvalRunItemsParamsOrderRandom  ListEvalRunItemsParamsOrder = "random"
+)
+
+// Valid indicates whether the value is a known member of the ListEvalRunItemsParamsOrder enum.
+func (e ListEvalRunItemsParamsOrder) Valid() bool {
+	switch e {
+	case ListEvalRunItemsParamsOrderDataset:
+		return true
+	case ListEvalRunItemsParamsOrderRandom:
+		return true
+	default:
+		return false
+	}
+}
+
 // Defines values for GetEvalRunReportParamsFormat.
 const (
 	GetEvalRunReportParamsFormatJson     GetEvalRunReportParamsFormat = "json"
@@ -3283,11 +3280,17 @@ type ComparisonMetric struct {
 	// IntentionToTreat The difference with a score of 0 for every output that failed. Null if none failed, and for what is no score.
 	IntentionToTreat *EvaluationDifference `json:"intention_to_treat"`
 
+	// Judged The difference by judges alone, where labels of people correct `difference`. Else null.
+	Judged *EvaluationDifference `json:"judged"`
+
 	// Kind `score` is that of a grader.
-	Kind      EvaluationMetricKind `json:"kind"`
-	Name      string               `json:"name"`
-	Regressed int64                `json:"regressed"`
-	Unchanged int64                `json:"unchanged"`
+	Kind EvaluationMetricKind `json:"kind"`
+
+	// LabelsDrawn Items whose labels on both sides correct the difference.
+	LabelsDrawn int64  `json:"labels_drawn"`
+	Name        string `json:"name"`
+	Regressed   int64  `json:"regressed"`
+	Unchanged   int64  `json:"unchanged"`
 
 	// Variance How much of the variance of scores lies between items, and between repeats of an item. Null without repeats.
 	Variance *EvaluationVariance `json:"variance"`
@@ -4547,7 +4550,7 @@ type EvaluationDifference struct {
 	// PAdjusted After Holm, over all metrics of the comparison: the primary one has four fifths of the 5 %.
 	PAdjusted *float64 `json:"p_adjusted"`
 
-	// Test `mcnemar_exact` for scores of 0 and 1 without repeats, else `sign_flip`: a permutation test.
+	// Test `mcnemar_exact` for scores of 0 and 1 without repeats, `ppi` where labels of people correct it, else `sign_flip`: a permutation test.
 	Test string `json:"test"`
 }
 
@@ -5101,7 +5104,10 @@ type GateDecision struct {
 	Difference EvaluationDifference `json:"difference"`
 
 	// ItemsNeeded Where it is inconclusive, how many items would let a candidate as good as the baseline pass in 80 % of cases.
-	ItemsNeeded  *int64  `json:"items_needed"`
+	ItemsNeeded *int64 `json:"items_needed"`
+
+	// LabelsDrawn Items whose labels on both sides correct the difference; 0 if there are fewer than 20, or if they are not the first ones of the random order.
+	LabelsDrawn  int64   `json:"labels_drawn"`
 	Margin       float64 `json:"margin"`
 	Metric       string  `json:"metric"`
 	OnlyBaseline int64   `json:"only_baseline"`
@@ -6210,14 +6216,17 @@ type PanelLabels struct {
 	// Before The same labels and the panel of the eval-run whose outputs these are. Null for other targets.
 	Before    *PanelLabelsBefore `json:"before"`
 	Corrected ReliabilityFigure  `json:"corrected"`
-	Judges    []PanelLabelsJudge `json:"judges"`
-	Kappa     ReliabilityFigure  `json:"kappa"`
+
+	// Drawn Labelled items that correct the mean: those from the first one of the random order up to the first without a label.
+	Drawn int64 `json:"drawn"`
+
+	// DrawnOf Items with a score: each was among the drawn ones with the chance `drawn`/`drawn_of`. 0 for a comparison, whose differences are corrected.
+	DrawnOf int64              `json:"drawn_of"`
+	Judges  []PanelLabelsJudge `json:"judges"`
+	Kappa   ReliabilityFigure  `json:"kappa"`
 
 	// LabelsNeeded Labels that would make the interval of the corrected mean half as wide, or that a correction needs at all.
 	LabelsNeeded *int64 `json:"labels_needed"`
-
-	// Method How the mean score was corrected by labels.
-	Method *PanelLabelsMethod `json:"method"`
 
 	// Outputs Outputs with a label and a score.
 	Outputs int64 `json:"outputs"`
@@ -6227,9 +6236,6 @@ type PanelLabels struct {
 	Replaceable ReliabilityFigure `json:"replaceable"`
 	Sentence    string            `json:"sentence"`
 }
-
-// PanelLabelsMethod How the mean score was corrected by labels.
-type PanelLabelsMethod string
 
 // PanelLabelsBefore defines model for PanelLabelsBefore.
 type PanelLabelsBefore struct {
@@ -9948,10 +9954,16 @@ type ListEvalRunItemsParams struct {
 	Status *EvaluationItemStatus `form:"status,omitempty" json:"status,omitempty"`
 
 	// Split The name of a panel: only items on which its judges split, the farthest apart first.
-	Split  *string `form:"split,omitempty" json:"split,omitempty"`
-	Limit  *Limit  `form:"limit,omitempty" json:"limit,omitempty"`
-	Offset *Offset `form:"offset,omitempty" json:"offset,omitempty"`
+	Split *string `form:"split,omitempty" json:"split,omitempty"`
+
+	// Order `random` is the order in which people label: the same for all eval-runs of the dataset. Labels correct scores only if they begin at its first items, since these are a random sample.
+	Order  *ListEvalRunItemsParamsOrder `form:"order,omitempty" json:"order,omitempty"`
+	Limit  *Limit                       `form:"limit,omitempty" json:"limit,omitempty"`
+	Offset *Offset                      `form:"offset,omitempty" json:"offset,omitempty"`
 }
+
+// ListEvalRunItemsParamsOrder defines parameters for ListEvalRunItems.
+type ListEvalRunItemsParamsOrder string
 
 // DeleteEvalRunLabelParams defines parameters for DeleteEvalRunLabel.
 type DeleteEvalRunLabelParams struct {
@@ -14719,6 +14731,14 @@ func (siw *ServerInterfaceWrapper) ListEvalRunItems(c *gin.Context) {
 	err = runtime.BindQueryParameterWithOptions("form", true, false, "split", c.Request.URL.Query(), &params.Split, runtime.BindQueryParameterOptions{Type: "string", Format: ""})
 	if err != nil {
 		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter split: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	// ------------- Optional query parameter "order" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "order", c.Request.URL.Query(), &params.Order, runtime.BindQueryParameterOptions{Type: "string", Format: ""})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter order: %w", err), http.StatusBadRequest)
 		return
 	}
 

@@ -795,7 +795,8 @@ export interface paths {
         /**
          * Label an output
          * @description Your own judgement of an output, on the scale of a panel. It replaces yours before. The report then says how far the panel agrees with
-         *     people, and corrects its mean. A label belongs to the item and the output: every eval-run that has the same output of the same item has it.
+         *     people. Labels from the first item of the random order on (`GET …/items?order=random`) correct its mean, and differences in gates and
+         *     comparisons; labels of items that you choose do not. A label belongs to the item and the output: every eval-run that has the same output of the same item has it.
          *
          *     The summaries of eval-runs that have ended follow a moment later, without a call of a model. All else of them stays, their status too.
          *
@@ -4288,7 +4289,7 @@ export interface components {
              * @description That of the interval: 0.95, and more for the primary metric of a comparison that may stop early.
              */
             confidence: number;
-            /** @description `mcnemar_exact` for scores of 0 and 1 without repeats, else `sign_flip`: a permutation test. */
+            /** @description `mcnemar_exact` for scores of 0 and 1 without repeats, `ppi` where labels of people correct it, else `sign_flip`: a permutation test. */
             test: string;
             /**
              * Format: int64
@@ -4311,6 +4312,13 @@ export interface components {
             a: components["schemas"]["EvaluationMean"];
             b: components["schemas"]["EvaluationMean"];
             difference: components["schemas"]["EvaluationDifference"];
+            /** @description The difference by judges alone, where labels of people correct `difference`. Else null. */
+            judged: components["schemas"]["EvaluationDifference"] | null;
+            /**
+             * Format: int64
+             * @description Items whose labels on both sides correct the difference.
+             */
+            labels_drawn: number;
             /** @description The difference with a score of 0 for every output that failed. Null if none failed, and for what is no score. */
             intention_to_treat: components["schemas"]["EvaluationDifference"] | null;
             verdict: components["schemas"]["EvaluationVerdict"];
@@ -5390,6 +5398,11 @@ export interface components {
              * @description The same by more repeats of the candidate alone.
              */
             candidate_repeats_needed: number | null;
+            /**
+             * Format: int64
+             * @description Items whose labels on both sides correct the difference; 0 if there are fewer than 20, or if they are not the first ones of the random order.
+             */
+            labels_drawn: number;
             /** @description Whether both sides have repeats, so that it is known what more of them would do. */
             split_known: boolean;
         };
@@ -6663,10 +6676,15 @@ export interface components {
             kappa: components["schemas"]["ReliabilityFigure"];
             corrected: components["schemas"]["ReliabilityFigure"];
             /**
-             * @description How the mean score was corrected by labels.
-             * @enum {string|null}
+             * Format: int64
+             * @description Labelled items that correct the mean: those from the first one of the random order up to the first without a label.
              */
-            method: "rogan_gladen" | "ppi" | null;
+            drawn: number;
+            /**
+             * Format: int64
+             * @description Items with a score: each was among the drawn ones with the chance `drawn`/`drawn_of`. 0 for a comparison, whose differences are corrected.
+             */
+            drawn_of: number;
             /**
              * Format: int64
              * @description Labels that would make the interval of the corrected mean half as wide, or that a correction needs at all.
@@ -11321,6 +11339,8 @@ export interface operations {
                 status?: components["schemas"]["EvaluationItemStatus"];
                 /** @description The name of a panel: only items on which its judges split, the farthest apart first. */
                 split?: string;
+                /** @description `random` is the order in which people label: the same for all eval-runs of the dataset. Labels correct scores only if they begin at its first items, since these are a random sample. */
+                order?: "dataset" | "random";
                 limit?: components["parameters"]["Limit"];
                 offset?: components["parameters"]["Offset"];
             };

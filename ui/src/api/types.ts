@@ -271,10 +271,11 @@ export interface EvalRunSelection {
   branch?: string;
 }
 
-/** Which items of an eval-run to list. `split` is a panel: only items on which its judges split. */
+/** Which items of an eval-run to list. `split` is a panel: only items on which its judges split. `order` "random" is that of labels. */
 export interface EvalRunItemSelection {
   status?: EvaluationItemStatus;
   split?: string;
+  order?: "dataset" | "random";
 }
 
 /** Which runs of a rule to list. `day` is that on which they were taken, in UTC: "2026-11-26". */

@@ -15,11 +15,6 @@ interface Props {
   labelsAt?: string;
 }
 
-const METHODS = {
-  rogan_gladen: "Rogan-Gladen: by how often the panel is right on labelled outputs that pass and that fail",
-  ppi: "PPI++: by the difference between scores and labels on labelled outputs",
-};
-
 /** A panel beside labels of people, and the mean score that they correct. */
 export function Labels({ panel: { name, labels, labels_on_other_scales: others }, labelsAt }: Props) {
   if (labels === null)
@@ -27,10 +22,10 @@ export function Labels({ panel: { name, labels, labels_on_other_scales: others }
       <p className={classes.note}>
         Nobody has labelled an output{others > 0 && " on this scale"}, so you can see whether the judges
         agree, but not whether they are right. About 30 labels are enough to tell.{" "}
-        {labelsAt && <Link to={labelsAt}>Label outputs</Link>}
+        {labelsAt && <Link to={labelsAt}>Label outputs in random order</Link>}
       </p>
     );
-  const { corrected, method, labels_needed: needed, before } = labels;
+  const { corrected, drawn, drawn_of: of, labels_needed: needed, before } = labels;
   const mean = (value: number) => formatValue("score", value);
   return (
     <div data-testid="labels">
@@ -56,7 +51,7 @@ export function Labels({ panel: { name, labels, labels_on_other_scales: others }
                     ? figureText("share", corrected)
                     : `${mean(corrected.value)}${corrected.ci ? ` (${intervalText(corrected.ci, mean)})` : ""}`
                 }
-                title={method === null ? undefined : METHODS[method]}
+                title={`PPI++ with the labels of ${formatCount(drawn)} of ${formatCount(of)} items: those from the first of the random order on. Labels of items that you choose correct nothing.`}
               />
               <Fact
                 label="Labels still needed"
@@ -118,7 +113,7 @@ export function Labels({ panel: { name, labels, labels_on_other_scales: others }
       )}
       {labelsAt && (
         <p className={classes.note}>
-          <Link to={labelsAt}>Label more outputs</Link>
+          <Link to={labelsAt}>Label more outputs in random order</Link>
         </p>
       )}
     </div>

@@ -23,7 +23,8 @@ export function ItemsTab({ run }: { run: EvalRun }) {
   const place = readItemsPlace(params);
   const { status, split } = place;
   const live = !isSettled(run);
-  const query = useEvalRunItems(run.id, { status, split }, (place.page - 1) * ITEMS_PAGE, live);
+  const order = place.isRandom ? "random" : "dataset";
+  const query = useEvalRunItems(run.id, { status, split, order }, (place.page - 1) * ITEMS_PAGE, live);
   const items = query.data?.data ?? [];
   // A judge alone can't split.
   const panels = run.panels.filter(({ judges }) => judges.length > 1);
@@ -74,7 +75,29 @@ export function ItemsTab({ run }: { run: EvalRun }) {
               clearButtonProps={{ "aria-label": "Clear splits" }}
             />
           )}
+          {run.panels.length > 0 && (
+            <Select
+              size="xs"
+              aria-label="Order of the items"
+              data={[
+                { value: "dataset", label: "In order" },
+                { value: "random", label: "In random order, to label" },
+              ]}
+              value={order}
+              allowDeselect={false}
+              onChange={(value) =>
+                set({ order: value === "random" ? value : null, page: null, item: null, repeat: null })
+              }
+            />
+          )}
         </search>
+        {place.isRandom && (
+          <p className={classes.note}>
+            Label from the top, without leaving one out: labels up to the first item that has none correct the
+            mean. The order is the same for all eval-runs of the dataset, so that labels of two correct their
+            difference.
+          </p>
+        )}
         <QueryState query={query} skeleton={<SkeletonRows count={10} height={44} />}>
           {({ has_more: hasMore }) =>
             items.length === 0 ? (

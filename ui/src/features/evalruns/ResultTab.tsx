@@ -89,7 +89,7 @@ export function ResultTab({ run }: { run: EvalRun }) {
           panels={summary.panels}
           splitsAt={(panel) => `?${new URLSearchParams({ tab: "items", split: panel })}`}
           withoutAt={mayWrite ? (panel, judge) => withoutPath(run, panel, judge) : undefined}
-          labelsAt={mayWrite ? "?tab=items&blind=1" : undefined}
+          labelsAt={mayWrite ? "?tab=items&blind=1&order=random" : undefined}
         />
       )}
       <div className={classes.panels}>

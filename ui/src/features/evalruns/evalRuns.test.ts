@@ -173,12 +173,15 @@ it("reads filters and places, and ignores what it doesn't know", () => {
     status: undefined,
   });
   expect(
-    readItemsPlace(new URLSearchParams("status=target_failed&page=0&item=x&repeat=2&split=correct&blind=1")),
+    readItemsPlace(
+      new URLSearchParams("status=target_failed&page=0&item=x&repeat=2&split=correct&blind=1&order=random"),
+    ),
   ).toEqual({
     status: "target_failed",
     split: "correct",
     panel: "",
     isBlind: true,
+    isRandom: true,
     page: 1,
     item: "x",
     repeat: 2,

@@ -7,6 +7,8 @@ export interface ItemsPlace {
   status: EvaluationItemStatus | undefined;
   /** The panel whose splits are listed; undefined for all items. */
   split: string | undefined;
+  /** Whether the items come in the order in which people label: a random one. */
+  isRandom: boolean;
   /** From 1. */
   page: number;
   /** An id, or empty. */
@@ -25,6 +27,7 @@ export function readItemsPlace(params: URLSearchParams): ItemsPlace {
   return {
     status: Object.hasOwn(ITEM_STATUSES, status) ? (status as EvaluationItemStatus) : undefined,
     split: params.get("split") || undefined,
+    isRandom: params.get("order") === "random",
     page: placeNumber(params.get("page")),
     item: params.get("item") ?? "",
     repeat: placeNumber(params.get("repeat")),

@@ -1,0 +1,94 @@
+package evaluations
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"math"
+	"slices"
+
+	"github.com/google/uuid"
+
+	"github.com/looptrace/looptrace/internal/stats"
+)
+
+// fewPairs is the number of items with labels on both sides below which they correct no difference.
+const fewPairs = 20
+
+// drawOrder is the place of an item in the order in which people label the items of a dataset. It is random, and the same for all of its
+// evaluations: the first items are a random sample of each, and of both sides of a difference. "list items" has it in SQL.
+func drawOrder(dataset, item uuid.UUID) []byte {
+	sum := sha256.Sum256(append(dataset[:], item[:]...))
+	return sum[:]
+}
+
+// drawn returns the numbers of the items in the order in which they are to be labelled.
+func (r *results) drawn(dataset uuid.UUID) []int {
+	numbers, order := make([]int, len(r.items)), make([][]byte, len(r.items))
+	for i := range r.items {
+		numbers[i], order[i] = i+1, drawOrder(dataset, r.items[i].id)
+	}
+	slices.SortFunc(numbers, func(x, y int) int { return bytes.Compare(order[x-1], order[y-1]) })
+	return numbers
+}
+
+// addPeople notes what people say of an output, from 0 to 1, on the scale of a panel. The first output of an item with a label stands for
+// the item.
+func (i *itemResult) addPeople(side int, panel string, people *float64) {
+	if people == nil {
+		return
+	}
+	if i.people[side] == nil {
+		i.people[side] = map[string]float64{}
+	}
+	if _, ok := i.people[side][panel]; !ok {
+		i.people[side][panel] = *people
+	}
+}
+
+// corrected returns the difference of a metric corrected by labels of people. Each pair of an item has the values of both sides, and what
+// people say of them. It returns nil if labels are too few, or were not drawn at random.
+func corrected(pairs []labelledPair) *stats.Correction {
+	slices.SortFunc(pairs, func(x, y labelledPair) int { return bytes.Compare(x.order, y.order) })
+	labels, judged := make([]float64, len(pairs)), make([]float64, len(pairs))
+	for i, pair := range pairs {
+		labels[i], judged[i] = pair.label, pair.judged
+	}
+	c := stats.PPI(labels, judged, -1, 1)
+	if c.Labels < fewPairs {
+		return nil
+	}
+	return &c
+}
+
+// labelledPair is the difference of an item: by judges, and by people, NaN if a side has no label.
+type labelledPair struct {
+	order         []byte
+	judged, label float64
+}
+
+// addPair adds an item that both sides have.
+func addPair(pairs []labelledPair, dataset uuid.UUID, name string, item uuid.UUID, a, b []float64, people [2]map[string]float64) []labelledPair {
+	if len(a) == 0 || len(b) == 0 {
+		return pairs
+	}
+	pair := labelledPair{drawOrder(dataset, item), *mean(b) - *mean(a), math.NaN()}
+	labelA, okA := people[sideA][name]
+	if labelB, okB := people[sideB][name]; okA && okB {
+		pair.label = labelB - labelA
+	}
+	return append(pairs, pair)
+}
+
+// correctedOf returns the corrected difference of a metric of a comparison.
+func (r *results) correctedOf(m *metric, dataset uuid.UUID) *stats.Correction {
+	if !r.own[m.name] {
+		return nil
+	}
+	place := r.place(m.name)
+	var pairs []labelledPair
+	for i := range r.items {
+		item := &r.items[i]
+		pairs = addPair(pairs, dataset, m.name, item.id, item.valuesOf(sideA, place), item.valuesOf(sideB, place), item.people)
+	}
+	return corrected(pairs)
+}
