@@ -5,7 +5,6 @@ package collector
 import (
 	"context"
 	"fmt"
-	"math/rand/v2"
 	"net"
 	"net/http"
 	"os"
@@ -16,14 +15,10 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
-	"go.opentelemetry.io/collector/pdata/plog/plogotlp"
-	"go.opentelemetry.io/collector/pdata/pmetric/pmetricotlp"
-	"go.opentelemetry.io/collector/pdata/ptrace/ptraceotlp"
 	logspb "go.opentelemetry.io/proto/otlp/collector/logs/v1"
 	metricspb "go.opentelemetry.io/proto/otlp/collector/metrics/v1"
 	tracepb "go.opentelemetry.io/proto/otlp/collector/trace/v1"
 	"google.golang.org/grpc"
-	"google.golang.org/grpc/credentials/insecure"
 	_ "google.golang.org/grpc/encoding/gzip" // the exporter compresses
 	"google.golang.org/protobuf/proto"
 
@@ -33,18 +28,17 @@ import (
 
 const patience = time.Minute
 
-// echo is a backend that hands over each request as it came.
-type echo struct{ requests chan proto.Message }
+// receiver is a backend that hands each request to a function.
+type receiver func(proto.Message)
 
-// startEcho returns its address, too.
-func startEcho(t *testing.T) (*echo, string) {
+// startReceiver returns its address.
+func startReceiver(t *testing.T, receive receiver) string {
 	t.Helper()
-	e := &echo{requests: make(chan proto.Message, 1)}
 	server := grpc.NewServer()
-	tracepb.RegisterTraceServiceServer(server, echoTraces{echo: e})
-	logspb.RegisterLogsServiceServer(server, echoLogs{echo: e})
-	metricspb.RegisterMetricsServiceServer(server, echoMetrics{echo: e})
-	return e, serve(t, server, "127.0.0.1:0")
+	tracepb.RegisterTraceServiceServer(server, receiverOfTraces{receiver: receive})
+	logspb.RegisterLogsServiceServer(server, receiverOfLogs{receiver: receive})
+	metricspb.RegisterMetricsServiceServer(server, receiverOfMetrics{receiver: receive})
+	return serve(t, server, "127.0.0.1:0")
 }
 
 // serve serves until the test ends, and returns the address.
@@ -61,33 +55,33 @@ func serve(t *testing.T, server *grpc.Server, address string) string {
 	return listener.Addr().String()
 }
 
-type echoTraces struct {
+type receiverOfTraces struct {
 	tracepb.UnimplementedTraceServiceServer
-	*echo
+	receiver
 }
 
-func (e echoTraces) Export(_ context.Context, request *tracepb.ExportTraceServiceRequest) (*tracepb.ExportTraceServiceResponse, error) {
-	e.requests <- request
+func (r receiverOfTraces) Export(_ context.Context, request *tracepb.ExportTraceServiceRequest) (*tracepb.ExportTraceServiceResponse, error) {
+	r.receiver(request)
 	return new(tracepb.ExportTraceServiceResponse), nil
 }
 
-type echoLogs struct {
+type receiverOfLogs struct {
 	logspb.UnimplementedLogsServiceServer
-	*echo
+	receiver
 }
 
-func (e echoLogs) Export(_ context.Context, request *logspb.ExportLogsServiceRequest) (*logspb.ExportLogsServiceResponse, error) {
-	e.requests <- request
+func (r receiverOfLogs) Export(_ context.Context, request *logspb.ExportLogsServiceRequest) (*logspb.ExportLogsServiceResponse, error) {
+	r.receiver(request)
 	return new(logspb.ExportLogsServiceResponse), nil
 }
 
-type echoMetrics struct {
+type receiverOfMetrics struct {
 	metricspb.UnimplementedMetricsServiceServer
-	*echo
+	receiver
 }
 
-func (e echoMetrics) Export(_ context.Context, request *metricspb.ExportMetricsServiceRequest) (*metricspb.ExportMetricsServiceResponse, error) {
-	e.requests <- request
+func (r receiverOfMetrics) Export(_ context.Context, request *metricspb.ExportMetricsServiceRequest) (*metricspb.ExportMetricsServiceResponse, error) {
+	r.receiver(request)
 	return new(metricspb.ExportMetricsServiceResponse), nil
 }
 
@@ -127,7 +121,8 @@ func TestForwardedUnchanged(t *testing.T) {
 	t.Parallel()
 	ports, err := product.FreePorts()
 	require.NoError(t, err)
-	backend, address := startEcho(t)
+	requests := make(chan proto.Message, 1)
+	address := startReceiver(t, func(request proto.Message) { requests <- request })
 	config, err := filepath.Abs("testdata/forward.yaml")
 	require.NoError(t, err)
 	collector := startCollector(t, "looptrace-collector", ports, []string{"--config", config}, "FORWARD_ENDPOINT="+address)
@@ -138,37 +133,15 @@ func TestForwardedUnchanged(t *testing.T) {
 		_, err := product.Do(ctx, http.MethodGet, ports.URL(product.Ingest)+"/healthz", nil, nil)
 		return err
 	})
-	conn, err := grpc.NewClient(ports.Addr(product.OTLPGRPC), grpc.WithTransportCredentials(insecure.NewCredentials()))
-	require.NoError(t, err)
-	t.Cleanup(func() { assert.NoError(t, conn.Close()) })
+	client := newGeneratedClient(t, ports.Addr(product.OTLPGRPC), ports.URL(product.Ingest), "")
 
-	seed := rand.Uint64()
-	t.Logf("seed %d", seed)
-	random := rand.New(rand.NewPCG(seed, 0))
+	random := newRandom(t)
 	for range 20 {
-		for _, signal := range []struct {
-			path     string
-			request  proto.Message
-			response proto.Message
-			method   string
-			toJSON   func([]byte) ([]byte, error)
-		}{
-			{"/v1/traces", new(tracepb.ExportTraceServiceRequest), new(tracepb.ExportTraceServiceResponse), "/opentelemetry.proto.collector.trace.v1.TraceService/Export", tracesToJSON},
-			{"/v1/logs", new(logspb.ExportLogsServiceRequest), new(logspb.ExportLogsServiceResponse), "/opentelemetry.proto.collector.logs.v1.LogsService/Export", logsToJSON},
-			{"/v1/metrics", new(metricspb.ExportMetricsServiceRequest), new(metricspb.ExportMetricsServiceResponse), "/opentelemetry.proto.collector.metrics.v1.MetricsService/Export", metricsToJSON},
-		} {
+		for _, signal := range signals() {
 			want := generate(random, signal.request)
-			body, err := proto.Marshal(want)
-			require.NoError(t, err)
-			asJSON, err := signal.toJSON(body)
-			require.NoError(t, err)
-			for way, send := range map[string]func() error{
-				"gRPC":          func() error { return conn.Invoke(t.Context(), signal.method, want, signal.response) },
-				"HTTP protobuf": func() error { return post(t, ports, signal.path, product.Protobuf, body) },
-				"HTTP JSON":     func() error { return post(t, ports, signal.path, product.JSON, asJSON) },
-			} {
-				require.NoError(t, send(), "%s by %s", signal.path, way)
-				got := <-backend.requests
+			for _, way := range ways {
+				require.NoError(t, client.send(t.Context(), way, signal), "%s by %s", signal.path, way)
+				got := <-requests
 				if !proto.Equal(want, got) {
 					t.Errorf("%s by %s: %s", signal.path, way, firstDifference(fmt.Sprint(want), fmt.Sprint(got)))
 				}
@@ -186,37 +159,4 @@ func firstDifference(want, got string) string {
 	}
 	cut := func(s string) string { return s[max(0, min(len(s), i)-around):min(len(s), i+around)] }
 	return fmt.Sprintf("sent …%q…, got …%q…", cut(want), cut(got))
-}
-
-func post(t *testing.T, ports product.Ports, path, contentType string, body []byte) error {
-	t.Helper()
-	answer, err := product.Post(t.Context(), ports.URL(product.Ingest)+path, "", contentType, body)
-	if err == nil && answer.Status != http.StatusAccepted {
-		err = fmt.Errorf("%d %s", answer.Status, answer.Body)
-	}
-	return err
-}
-
-func tracesToJSON(body []byte) ([]byte, error) {
-	request := ptraceotlp.NewExportRequest()
-	if err := request.UnmarshalProto(body); err != nil {
-		return nil, err
-	}
-	return request.MarshalJSON()
-}
-
-func logsToJSON(body []byte) ([]byte, error) {
-	request := plogotlp.NewExportRequest()
-	if err := request.UnmarshalProto(body); err != nil {
-		return nil, err
-	}
-	return request.MarshalJSON()
-}
-
-func metricsToJSON(body []byte) ([]byte, error) {
-	request := pmetricotlp.NewExportRequest()
-	if err := request.UnmarshalProto(body); err != nil {
-		return nil, err
-	}
-	return request.MarshalJSON()
 }

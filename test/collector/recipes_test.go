@@ -3,15 +3,19 @@ package collector
 import (
 	"context"
 	"fmt"
+	"maps"
 	"net/http"
 	"path/filepath"
+	"slices"
 	"sync"
 	"syscall"
 	"testing"
 
+	"github.com/google/uuid"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	"go.opentelemetry.io/collector/pdata/pcommon"
+	"google.golang.org/protobuf/proto"
 
 	"github.com/looptrace/looptrace/test/product"
 	"github.com/looptrace/looptrace/test/product/load"
@@ -37,8 +41,9 @@ type site struct {
 	startTheirs func() *product.Child
 }
 
-// TestCollectorRecipes runs the configurations of deploy/collector under load. Meanwhile it kills our collector and theirs. At the end
-// what was acknowledged is here once, and there at least once.
+// TestCollectorRecipes runs the configurations of deploy/collector. Every field of generated requests reaches the backend
+// unchanged. Then comes a load, during which it kills our collector and theirs. At the end what was acknowledged is here once,
+// and there at least once.
 func TestCollectorRecipes(t *testing.T) {
 	t.Run("front", func(t *testing.T) {
 		s := newSite(t, nil, "front.yaml")
@@ -118,10 +123,11 @@ func newSite(t *testing.T, theirs []string, ours ...string) *site {
 	return s
 }
 
-// run sends runs and the rest of a system to the ports, kills both collectors, and compares both ends with what was
-// acknowledged.
+// run sends generated requests, runs and the rest of a system to the ports, kills both collectors, and compares both ends with
+// what was acknowledged.
 func (s *site) run(t *testing.T, endpoints []load.Endpoint, to product.Ports) {
 	t.Helper()
+	s.compareGenerated(t, to)
 	agents := &load.Client{
 		Ports: []product.Ports{to}, Key: s.key, SpansPerSecond: runSpans, Endpoints: endpoints, Shape: load.Shape{Spans: 10, Parts: 2}, Ledger: &load.Ledger{},
 	}
@@ -181,4 +187,41 @@ func (s *site) run(t *testing.T, endpoints []load.Endpoint, to product.Ports) {
 		t.Logf("the store has %d other spans of %d acknowledged, in %d traces", distinct, rest.spans, traces)
 		return nil
 	})
+}
+
+// compareGenerated sends requests with every field to the ports. Batches on the way may join requests, so it compares items.
+func (s *site) compareGenerated(t *testing.T, to product.Ports) {
+	t.Helper()
+	client := newGeneratedClient(t, to.Addr(product.OTLPGRPC), to.URL(product.OTLPHTTP), s.key)
+	random := newRandom(t)
+	type sent struct {
+		what string
+		item proto.Message
+	}
+	all := map[string]sent{}
+	for _, way := range ways {
+		for _, signal := range signals() {
+			eachItem(generate(random, signal.request), func(item proto.Message, alone func() proto.Message) {
+				id := uuid.NewString()
+				setID(item, id)
+				s.backend.keep(id)
+				all[id] = sent{signal.path + " by " + way, alone()}
+			})
+			require.NoError(t, client.send(t.Context(), way, signal), "%s by %s", signal.path, way)
+		}
+	}
+	ids := slices.Collect(maps.Keys(all))
+	wait(t, func(context.Context) error {
+		if n, _ := s.backend.missing(ids, nil); n > 0 {
+			return fmt.Errorf("the backend lacks %d of %d generated items", n, len(ids))
+		}
+		return nil
+	})
+	s.backend.mu.Lock()
+	defer s.backend.mu.Unlock()
+	for id, sent := range all {
+		if got := s.backend.kept[id]; !proto.Equal(sent.item, got) {
+			t.Fatalf("%s: %s", sent.what, firstDifference(fmt.Sprint(sent.item), fmt.Sprint(got)))
+		}
+	}
 }
