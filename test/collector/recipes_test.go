@@ -42,25 +42,26 @@ type site struct {
 }
 
 // TestCollectorRecipes runs the configurations of deploy/collector. Every field of generated requests reaches the backend
-// unchanged. Then comes a load, during which it kills our collector and theirs. At the end what was acknowledged is here once,
-// and there at least once.
+// unchanged. Then come services with stock SDKs and a load, during which it kills our collector and theirs. At the end what was
+// acknowledged is here once, and there at least once.
 func TestCollectorRecipes(t *testing.T) {
+	services := buildServices(t)
 	t.Run("front", func(t *testing.T) {
 		s := newSite(t, nil, "front.yaml")
-		s.run(t, load.Endpoints(), s.product.Ports)
+		s.run(t, services, load.Endpoints(), s.product.Ports)
 	})
 	t.Run("instead", func(t *testing.T) {
 		s := newSite(t, nil, "front.yaml", "instead.yaml")
 		s.key = "" // but for port 7080, to which no client sends here
-		s.run(t, []load.Endpoint{load.OTLPProtobuf, load.GRPC}, s.product.Ports)
+		s.run(t, services, []load.Endpoint{load.OTLPProtobuf, load.GRPC}, s.product.Ports)
 	})
 	t.Run("behind", func(t *testing.T) {
 		s := newSite(t, []string{"behind.yaml"})
-		s.run(t, []load.Endpoint{load.OTLPProtobuf, load.GRPC}, s.theirPorts)
+		s.run(t, services, []load.Endpoint{load.OTLPProtobuf, load.GRPC}, s.theirPorts)
 	})
 	t.Run("beside", func(t *testing.T) {
 		s := newSite(t, []string{"beside.yaml"})
-		s.run(t, []load.Endpoint{load.OTLPProtobuf, load.GRPC}, s.theirPorts)
+		s.run(t, services, []load.Endpoint{load.OTLPProtobuf, load.GRPC}, s.theirPorts)
 	})
 }
 
@@ -123,11 +124,12 @@ func newSite(t *testing.T, theirs []string, ours ...string) *site {
 	return s
 }
 
-// run sends generated requests, runs and the rest of a system to the ports, kills both collectors, and compares both ends with
-// what was acknowledged.
-func (s *site) run(t *testing.T, endpoints []load.Endpoint, to product.Ports) {
+// run sends generated requests, what the services send, runs and the rest of a system to the ports, kills both collectors, and
+// compares both ends with what was acknowledged.
+func (s *site) run(t *testing.T, services []service, endpoints []load.Endpoint, to product.Ports) {
 	t.Helper()
 	s.compareGenerated(t, to)
+	ids, ofServices := s.runServices(t, services, to)
 	agents := &load.Client{
 		Ports: []product.Ports{to}, Key: s.key, SpansPerSecond: runSpans, Endpoints: endpoints, Shape: load.Shape{Spans: 10, Parts: 2}, Ledger: &load.Ledger{},
 	}
@@ -161,19 +163,23 @@ func (s *site) run(t *testing.T, endpoints []load.Endpoint, to product.Ports) {
 	require.NotEmpty(t, runs)
 	t.Logf("acknowledged: %d runs, %d spans, log records and data points beside them", len(runs), len(rest.acknowledged))
 
+	ids = append(ids, rest.acknowledged...)
+	runs = append(runs, ofServices...)
+
 	// There: at least once.
 	spans := map[pcommon.TraceID]int64{}
 	for _, run := range runs {
 		spans[pcommon.TraceID(run.ID)] = run.Spans
 	}
 	wait(t, func(context.Context) error {
-		if others, ofRuns := s.backend.missing(rest.acknowledged, spans); others+ofRuns > 0 {
+		if others, ofRuns := s.backend.missing(ids, spans); others+ofRuns > 0 {
 			return fmt.Errorf("the backend lacks %d items, and %d spans of runs", others, ofRuns)
 		}
 		return nil
 	})
 	// Here: exactly once.
 	require.NoError(t, load.Verify(t.Context(), s.reader, s.account.ProjectID, runs, patience))
+	require.NoError(t, load.Verify(t.Context(), s.reader, s.account.ProjectID, ofServices, patience)) // each by its id
 	store := s.product.ClickHouse(t)
 	wait(t, func(ctx context.Context) error {
 		var distinct, traces uint64

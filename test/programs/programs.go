@@ -62,6 +62,32 @@ func Python(t *testing.T, name, requirements string) string {
 	return interpreter
 }
 
+// Java fetches the packages of a folder's pom.xml, compiles its sources, and returns the class path.
+func Java(t *testing.T, name, source string) string {
+	t.Helper()
+	dir := installed(t, name)
+	defer hold(t, dir)()
+	packages, classes, pom := filepath.Join(dir, "packages"), filepath.Join(dir, "classes"), filepath.Join(source, "pom.xml")
+	once(t, pom, packages, func() {
+		require.NoError(t, os.RemoveAll(packages))
+		Output(t, Command(t.Context(), "mvn", "--quiet", "--batch-mode", "--file", pom,
+			"dependency:copy-dependencies", "-DincludeScope=runtime", "-DoutputDirectory="+packages))
+	})
+	sources, err := filepath.Glob(filepath.Join(source, "*.java"))
+	require.NoError(t, err)
+	classPath := filepath.Join(packages, "*")
+	Output(t, Command(t.Context(), "javac", append([]string{"-cp", classPath, "-d", classes}, sources...)...))
+	return classPath + string(filepath.ListSeparator) + classes
+}
+
+// Rust builds the package of a folder with its locked dependencies and returns the folder of its programs.
+func Rust(t *testing.T, name, source string) string {
+	t.Helper()
+	dir := installed(t, name)
+	Output(t, Command(t.Context(), "cargo", "build", "--quiet", "--locked", "--manifest-path", filepath.Join(source, "Cargo.toml"), "--target-dir", dir))
+	return filepath.Join(dir, "debug")
+}
+
 // Command returns a program that ends with ctx and uses no proxy for this machine.
 func Command(ctx context.Context, name string, args ...string) *exec.Cmd {
 	cmd := exec.CommandContext(ctx, name, args...)
