@@ -11,7 +11,7 @@ import (
 
 // ClusteredInterval is the mean of values that come in clusters, with an interval that counts it: [ShareInterval] for values of 0 and
 // 1, with the number of independent values that these are worth; for others from 0 to 1 [skewedInterval] with C-1 degrees of freedom of
-// [withEnds], which for clusters of one value is [BoundedMeanInterval]; else Student's t with C-1 degrees of freedom of [ClusteredMean]'s
+// [withEnds] with clusters of the average size, which for clusters of one value is [BoundedMeanInterval]; else Student's t with C-1 degrees of freedom of [ClusteredMean]'s
 // standard error. Flags are those of ClusteredMean.
 func ClusteredInterval(clusters [][]float64, alpha float64) Estimate {
 	var all []float64
@@ -50,7 +50,7 @@ func ClusteredInterval(clusters [][]float64, alpha float64) Estimate {
 		}
 		e.CI = ShareInterval(mean*worth, worth, alpha)
 	case unit:
-		center, se, skew := withEnds(clusters, endWeight)
+		center, se, skew := withEnds(clusters, 0, 1, endWeight, averageSize(clusters))
 		if ci := skewedInterval(center, se, skew, c-1, alpha); ci != nil {
 			e.CI = interval(max(0, min(mean, ci[0])), min(1, max(mean, ci[1])))
 		}
@@ -69,23 +69,22 @@ func independent(clusters [][]float64, most float64) float64 {
 	for _, cluster := range clusters {
 		filled += min(1, float64(len(cluster)))
 	}
-	p, se, _ := withEnds(clusters, 1)
+	p, se, _ := withEnds(clusters, 0, 1, 1, averageSize(clusters))
 	// Clusters that are all equal are worth their number, without the two more.
 	return max(filled, min(most, p*(1-p)/(se*se)*filled/(filled+1)))
 }
 
-// withEnds is the mean of values from 0 to 1 that come in clusters, with its standard error and skewness, after a cluster of the given
-// weight was added at 0 and one at 1, each with as many values as the others have on average.
-func withEnds(clusters [][]float64, weight float64) (center, se, skew float64) {
+// withEnds is the mean of values from low to high that come in clusters, with its standard error and skewness, after a cluster of the
+// given weight and size was added at each end.
+func withEnds(clusters [][]float64, low, high, weight, size float64) (center, se, skew float64) {
 	var n, sum, filled float64
 	for _, cluster := range clusters {
 		n += float64(len(cluster))
 		sum += floats.Sum(cluster)
 		filled += min(1, float64(len(cluster)))
 	}
-	size := n / filled
 	n, filled = n+2*weight*size, filled+2*weight
-	center = (sum + weight*size) / n
+	center = (sum + weight*size*(low+high)) / n
 	var squares, cubes float64
 	add := func(off, weight float64) {
 		squares += weight * off * off
@@ -98,10 +97,20 @@ func withEnds(clusters [][]float64, weight float64) (center, se, skew float64) {
 		}
 		add(off, 1)
 	}
-	add(-center*size, weight)
-	add((1-center)*size, weight)
+	add((low-center)*size, weight)
+	add((high-center)*size, weight)
 	se = math.Sqrt(filled/(filled-1)*squares) / n
 	return center, se, cubes / (n * n * n) / (se * se * se)
+}
+
+// averageSize is how many values a cluster has that has any.
+func averageSize(clusters [][]float64) float64 {
+	values, filled := 0., 0.
+	for _, cluster := range clusters {
+		values += float64(len(cluster))
+		filled += min(1, float64(len(cluster)))
+	}
+	return values / filled
 }
 
 // GroupDifference is the mean of the values in a group less the mean of the others, where values come in clusters, such as the outputs

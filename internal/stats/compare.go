@@ -35,6 +35,8 @@ const (
 	McNemarExact Test = "mcnemar_exact"
 	// SignFlipTest is for all others: the permutation test of the items' mean differences.
 	SignFlipTest Test = "sign_flip"
+	// ClusteredTest is Student's t with the clustered standard error of groups of items.
+	ClusteredTest Test = "clustered_t"
 	// CorrectedTest is Student's t of a difference that labels of people correct.
 	CorrectedTest Test = "ppi"
 )
@@ -50,7 +52,12 @@ const (
 )
 
 // Paired has the scores of one item, one per repeat. NaN is a missing repeat.
-type Paired struct{ A, B []float64 }
+type Paired struct {
+	A, B []float64
+	// Group is the same for items that belong together, such as those of a customer, a conversation or a document; 0 for an item that
+	// belongs to no other.
+	Group int
+}
 
 // Metric is a metric of a comparison.
 type Metric struct {
@@ -128,8 +135,10 @@ type Comparison struct {
 	Judged   *Difference `json:"judged,omitempty"`
 	Variance Variance    `json:"variance"`
 	Items    Accounting  `json:"items"`
-	Verdict  Verdict     `json:"verdict"`
-	Flags    []Flag      `json:"flags,omitempty"`
+	// Groups counts the groups of items, nil if no two belong together.
+	Groups  *int    `json:"groups,omitempty"`
+	Verdict Verdict `json:"verdict"`
+	Flags   []Flag  `json:"flags,omitempty"`
 }
 
 // Compare compares two sides by each metric, over the items that both have.
@@ -139,6 +148,9 @@ type Comparison struct {
 // and [McNemarTest]. All others have [SignFlip] of the items' mean differences and [MeanInterval], which for scores from 0 to 1
 // [BoundedMeanInterval] widens. If the differences are all equal, the interval of scores from 0 to 1 takes as many items as
 // [PairedProportions] allows for as far away as they can be; others have none. Each item counts the same, however many repeats it has.
+//
+// Items that belong together make the groups the units: intervals and p are those of Student's t with the clustered standard error and one
+// degree of freedom less than there are groups. Miller 2024, arXiv 2411.00640.
 //
 // A verdict for a side needs an adjusted p value of at most alpha and an interval without 0. With a bound, equivalent says that the
 // interval at 1-2α is within it (two one-sided tests), which is not narrower than what items that are not in the sample allow for; it
@@ -192,6 +204,9 @@ func (m *Metric) compare(options CompareOptions) (c Comparison, inside bool) {
 	c = Comparison{Name: m.Name, Better: m.Better, Difference: Difference{Test: SignFlipTest}}
 	s := readSample(m.Items, m.Amount)
 	c.Items = s.accounting
+	if s.groups != nil {
+		c.Groups = new(len(s.groups))
+	}
 	n := len(s.differences)
 	c.A.N, c.B.N, c.Difference.N = n, n, n
 	switch {

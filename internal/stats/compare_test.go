@@ -350,6 +350,37 @@ func TestRepeatedGate(t *testing.T) {
 	require.InDelta(t, math.Sqrt((1+1./40)*math.Log(41/.0025))/1.96, wider(), .03)
 }
 
+// TestGroups: items that belong together count as one unit.
+func TestGroups(t *testing.T) {
+	t.Parallel()
+	items := binaryPairs(60, 20, 5, 15)
+	alone := one(Metric{Items: items})
+	require.Nil(t, alone.Groups)
+	for i := range items {
+		items[i].Group = i + 1
+	}
+	require.Equal(t, alone, one(Metric{Items: items}), "groups of one item are none")
+	for i := range items {
+		items[i].Group = i/10 + 1
+	}
+	grouped := one(Metric{Items: items})
+	require.Equal(t, 10, *grouped.Groups)
+	require.Equal(t, ClusteredTest, grouped.Difference.Test)
+	require.Equal(t, alone.Difference.Estimate, grouped.Difference.Estimate)
+	require.Less(t, *alone.Difference.P, .01)
+	require.Greater(t, *grouped.Difference.P, .05, "all that differ are of three groups")
+	require.Greater(t, grouped.Difference.CI[1]-grouped.Difference.CI[0], 1.5*(alone.Difference.CI[1]-alone.Difference.CI[0]))
+
+	for i := range items {
+		items[i].Group = 1
+	}
+	single := one(Metric{Items: items})
+	require.Nil(t, single.Difference.CI)
+	require.Nil(t, single.Difference.P)
+	require.NotNil(t, single.A.Mean)
+	require.Equal(t, Undecided, NonInferiority(Metric{Better: HigherBetter, Items: items}, GateOptions{Margin: .5}).Decision)
+}
+
 // TestAmountsAreNoPasses compares costs and tokens that are all 0 or 1: they do not get the intervals of shares.
 func TestAmountsAreNoPasses(t *testing.T) {
 	t.Parallel()

@@ -6,6 +6,7 @@ import (
 
 	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/stat"
+	"gonum.org/v1/gonum/stat/distuv"
 )
 
 // sample has the mean scores of paired items.
@@ -17,6 +18,8 @@ type sample struct {
 	// outside reports a score that is infinite or overflows. binary says that all scores are 0 or 1, unit that they are in [0, 1],
 	// single that each item has one repeat a side, and amounts that they are amounts and no scores.
 	outside, binary, unit, single, amounts bool
+	// groups has the places of items that belong together, those that belong to no other alone; nil if no two do.
+	groups [][]int
 	// distinct has the different scores, up to one more than a scale of grades has.
 	distinct []float64
 }
@@ -42,6 +45,7 @@ func readSample(items []Paired, amounts bool) sample {
 		binary: !amounts, unit: !amounts, single: true, amounts: amounts,
 	}
 	var scoresA, scoresB []float64
+	var groups []int
 	for _, item := range items {
 		scoresA, scoresB = withoutMissing(scoresA[:0], item.A), withoutMissing(scoresB[:0], item.B)
 		switch {
@@ -58,11 +62,42 @@ func readSample(items []Paired, amounts bool) sample {
 		s.accounting.Paired++
 		a, b := s.add(&s.repeatsA, scoresA), s.add(&s.repeatsB, scoresB)
 		s.a, s.b, s.differences = append(s.a, a), append(s.b, b), append(s.differences, difference(a, b))
+		groups = append(groups, item.Group)
 	}
+	s.group(groups)
 	s.level()
 	// Squares of the scores must be numbers, too.
 	s.outside = s.outside || len(s.a) > 1 && !finite(stat.Variance(s.a, nil), stat.Variance(s.b, nil), stat.Variance(s.differences, nil))
 	return s
+}
+
+// group reads which items belong together.
+func (s *sample) group(of []int) {
+	places := map[int]int{}
+	var groups [][]int
+	for i, group := range of {
+		place, ok := places[group]
+		if !ok || group == 0 {
+			place = len(groups)
+			places[group] = place
+			groups = append(groups, nil)
+		}
+		groups[place] = append(groups[place], i)
+	}
+	if len(groups) < len(of) {
+		s.groups = groups
+	}
+}
+
+// grouped returns values by group.
+func (s *sample) grouped(values []float64) [][]float64 {
+	clusters := make([][]float64, len(s.groups))
+	for g, members := range s.groups {
+		for _, i := range members {
+			clusters[g] = append(clusters[g], values[i])
+		}
+	}
+	return clusters
 }
 
 // rounding is the part of a score that the rounding of scores and of their means may be. What is not more is no difference.
@@ -139,6 +174,12 @@ func (s *sample) differing() int {
 // side is the mean of one side with its interval.
 func (s *sample) side(means []float64, r repeats, alpha float64) Estimate {
 	switch {
+	case s.groups != nil && !(s.amounts && heavyTailed(means)):
+		low := math.Inf(-1)
+		if s.unit {
+			low = 0
+		}
+		return s.groupMean(means, low, 1, alpha)
 	case s.binary:
 		p := min(1, stat.Mean(means, nil))
 		n := s.effective(means, r)
@@ -177,6 +218,9 @@ func (s *sample) interval(alpha float64) *Interval {
 	if len(s.differences) < 2 {
 		return nil
 	}
+	if s.groups != nil {
+		return s.groupInterval(alpha)
+	}
 	plain := MeanInterval(s.differences, alpha).CI
 	switch {
 	case s.pairs():
@@ -188,22 +232,73 @@ func (s *sample) interval(alpha float64) *Interval {
 		return s.unseen(alpha)
 	}
 	ci := BoundedMeanInterval(s.differences, -1, 1, alpha).CI
+	ci.face(plain)
+	return ci
+}
+
+// groupInterval is [sample.interval] where items belong together.
+func (s *sample) groupInterval(alpha float64) *Interval {
+	if constant(s.differences) {
+		if s.unit && len(s.groups) > 1 {
+			return s.unseen(alpha)
+		}
+		return nil
+	}
+	plain := s.groupMean(s.differences, math.Inf(-1), 0, alpha).CI
+	if plain == nil || !s.unit {
+		return plain
+	}
+	ci := s.groupMean(s.differences, -1, 1, alpha).CI
+	ci.face(plain)
+	return ci
+}
+
+// groupMean is the mean of values by item with an interval by Student's t, with one degree of freedom less than there are groups: of
+// [ClusteredMean]'s standard error, or with half an item at low and at high beside the items if low is finite.
+func (s *sample) groupMean(values []float64, low, high, alpha float64) Estimate {
+	clusters, degrees := s.grouped(values), float64(len(s.groups)-1)
+	m := ClusteredMean(clusters)
+	e := Estimate{Value: m.Value}
+	mean, ok := m.Get()
+	switch {
+	case !ok || degrees < 1:
+	case finite(low):
+		center, se, skew := withEnds(clusters, low, high, endWeight, 1)
+		if ci := skewedInterval(center, se, skew, degrees, alpha); ci != nil {
+			e.CI = interval(max(low, min(mean, ci[0])), min(high, max(mean, ci[1])))
+		}
+	case m.SE != nil && *m.SE > 0:
+		half := studentQuantile(alpha, degrees) * *m.SE
+		e.CI = interval(mean-half, mean+half)
+	}
+	if !ok && len(values) > 0 {
+		e.Value = some(stat.Mean(values, nil)) // of one group
+	}
+	return e
+}
+
+// face takes the end that faces 0 from an interval without 0.
+func (i *Interval) face(plain *Interval) {
 	switch {
 	case plain[0] > 0:
-		ci[0] = plain[0]
+		i[0] = plain[0]
 	case plain[1] < 0:
-		ci[1] = plain[1]
+		i[1] = plain[1]
 	}
-	return ci
 }
 
 // margin is the interval of the mean difference for a claim that nothing is lost beyond a margin: it is not narrower than what these items
 // could not show at the level unseen.
 func (s *sample) margin(alpha, unseen float64) *Interval {
-	if !s.unit || s.pairs() || constant(s.differences) {
+	if !s.unit || s.pairs() && s.groups == nil || constant(s.differences) {
 		return s.interval(alpha)
 	}
 	ci, others := BoundedMeanInterval(s.differences, -1, 1, alpha).CI, s.unseen(unseen)
+	if s.groups != nil {
+		if ci = s.groupInterval(alpha); ci == nil {
+			return nil
+		}
+	}
 	return interval(min(ci[0], others[0]), max(ci[1], others[1]))
 }
 
@@ -217,7 +312,11 @@ func (s *sample) unseen(alpha float64) *Interval {
 	if constant(s.differences) {
 		d = s.differences[0] // without rounding
 	}
-	others := PairedProportions(0, 0, len(s.differences), alpha)
+	units := len(s.differences)
+	if s.groups != nil {
+		units = len(s.groups)
+	}
+	others := PairedProportions(0, 0, units, alpha)
 	return interval(d-others[1]*(1+d), d+others[1]*(1-d))
 }
 
@@ -248,6 +347,16 @@ func (s *sample) phi(b, c int) float64 {
 // test sets the p value, and what the test could find.
 func (s *sample) test(d *Difference, options CompareOptions) {
 	n := len(s.differences)
+	if s.groups != nil {
+		d.Test = ClusteredTest
+		m := ClusteredMean(s.grouped(s.differences))
+		if m.SE != nil && *m.SE > 0 {
+			t := distuv.StudentsT{Sigma: 1, Nu: float64(len(s.groups) - 1)}
+			d.P = number(2 * t.Survival(math.Abs(*m.Value.Value) / *m.SE))
+			d.MinimumDetectable = s.detectable(*m.SE**m.SE*float64(n), options.Alpha).Value
+		}
+		return
+	}
 	if s.pairs() {
 		b, c := s.discordant()
 		d.Test, d.P = McNemarExact, McNemarTest(b, c).P.Value
