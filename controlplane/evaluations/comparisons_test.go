@@ -649,3 +649,41 @@ func TestWaitingComparisonsHoldUpNobody(t *testing.T) {
 	assert.Len(t, recorded(), 4*(len(held)+1), "a call that gave up its wait is no run")
 	assert.Equal(t, []string{"ok"}, slices.Compact(slices.Sorted(maps.Values(recorded()))))
 }
+
+// TestComparisonOfGroups compares items of four customers: B is right for those of two, and A for those of the others.
+func TestComparisonOfGroups(t *testing.T) {
+	t.Parallel()
+	e := apitest.New(t)
+	session, project := e.SetUp(t)
+	as := apitest.Cookie(session)
+	e.Work(t)
+	server := provider.Start(t, provider.Options{Answer: func(q *provider.Request) *provider.Reply {
+		n := apitest.NumberIn(q)
+		if (q.Model == "model-b") == (n%4 < 3) {
+			return &provider.Reply{Text: strconv.Itoa(n)}
+		}
+		return &provider.Reply{Text: "unknown"}
+	}})
+	made := e.Connect(t, as, project.Id, "openai", server, "")
+	items := apitest.Questions(40)
+	for i := range items {
+		items[i] = strings.TrimSuffix(items[i], "}") + fmt.Sprintf(`,"metadata":{"customer":{"id":%d}}}`, i%4)
+	}
+	dataset := e.CreateDatasetOf(t, as, project.Id, "numbers", items...)
+	alone := compared(t, e, as, e.Compare(t, as, apitest.ComparisonBody(project.Id, dataset.Id, made.Id, "")).Id)
+	correct := metricOf(t, &alone, "correct")
+	assert.Equal(t, contract.EvaluationVerdictBBetter, correct.Verdict)
+	assert.Nil(t, correct.Groups)
+	assert.Nil(t, alone.GroupBy)
+
+	grouped := compared(t, e, as, e.Compare(t, as, apitest.ComparisonBody(project.Id, dataset.Id, made.Id, `,"group_by":"metadata.customer.id"`)).Id)
+	correct = metricOf(t, &grouped, "correct")
+	assert.Equal(t, "metadata.customer.id", *grouped.GroupBy)
+	assert.EqualValues(t, 4, *correct.Groups)
+	assert.EqualValues(t, "clustered_t", correct.Difference.Test)
+	assert.Equal(t, contract.EvaluationVerdictInconclusive, correct.Verdict)
+	assert.Contains(t, grouped.Summary.Sentence, "40 items in 4 groups")
+
+	wrong := apitest.ComparisonBody(project.Id, dataset.Id, made.Id, `,"group_by":"output.text"`)
+	assert.Equal(t, "body.group_by", (*apitest.WantProblem(t, e.Do(t, http.MethodPost, "/v1/comparisons", wrong, as), http.StatusUnprocessableEntity).Errors)[0].Location)
+}

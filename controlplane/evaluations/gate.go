@@ -177,7 +177,7 @@ func (g *Gate) pair(candidate, baseline *gateSide, name string) (pairs []stats.P
 		if was.lost(oldRepeats, name) {
 			g.BaselineLost++
 		}
-		pairs = append(pairs, stats.Paired{A: before, B: values})
+		pairs = append(pairs, stats.Paired{A: before, B: values, Group: now.group})
 		people = addPair(people, candidate.e.DatasetID, name, now.id, before, values, [2]map[string]float64{was.people[sideA], now.people[sideA]})
 	}
 	g.OnlyBaseline = int64(len(unmet))
@@ -225,7 +225,7 @@ func (g *Gate) sentence(m *metric, margin float64) string {
 	if m.isShare() {
 		scale, unit = 100, " points"
 	}
-	evidence := itemsText(int64(d.N))
+	evidence := itemsText(int64(d.N)) + groupsText(g.Comparison.Groups)
 	if d.Estimate != nil {
 		evidence = fmt.Sprintf("%s%s%s, %s", signed(*d.Estimate*scale), unit, interval(d.CI, scale), evidence)
 	}

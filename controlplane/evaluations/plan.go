@@ -59,6 +59,9 @@ func (s *Service) plan(ctx context.Context, grant access.Grant, n *Wanted) (*pla
 	if err := n.checkTexts(); err != nil {
 		return nil, err
 	}
+	if err := checkGroupBy(n.Config.GroupBy); err != nil {
+		return nil, err
+	}
 	if err := s.planSides(ctx, grant, n, p); err != nil {
 		return nil, err
 	}

@@ -243,7 +243,7 @@ SELECT o.number, o.side, o.repeat, o.status, o.error_code, o.scores, o.cost_nano
 FROM evaluation_outputs o WHERE o.evaluation_id = @id AND o.number <= @last ORDER BY o.number, o.side, o.repeat
 
 -- name: read item statuses
-SELECT number, item_id, content_hash, status, reason FROM evaluation_items WHERE evaluation_id = @id ORDER BY number
+SELECT number, ordinal, item_id, content_hash, status, reason FROM evaluation_items WHERE evaluation_id = @id ORDER BY number
 
 -- name: store items
 UPDATE evaluation_items i SET status = r.status, metrics = r.metrics

@@ -118,6 +118,8 @@ type itemResult struct {
 	named [2]map[string]int
 	// splits has how far the judges of each panel are apart that split.
 	splits map[string]float64
+	// group is the same for items that belong together, 0 for one that belongs to no other.
+	group int
 	// people has what people say by side and panel, from 0 to 1.
 	people [2]map[string]float64
 }
@@ -191,6 +193,9 @@ func (s *Service) readResults(ctx context.Context, e *Evaluation, config *Config
 		if int(one.Number) <= len(r.items) {
 			r.items[one.Number-1].id, r.items[one.Number-1].hash = one.ItemID, one.ContentHash
 		}
+	}
+	if err := s.group(ctx, e, config, r, stored); err != nil {
+		return nil, err
 	}
 	if err := s.rows(ctx, e, last, func(row *resultRow) error { return r.add(row, models) }); err != nil {
 		return nil, err
@@ -327,6 +332,7 @@ func text(s *string) string {
 // storedItem is what is stored of an item.
 type storedItem struct {
 	Number      int32
+	Ordinal     int64
 	ItemID      uuid.UUID
 	ContentHash []byte
 	Status      ItemStatus

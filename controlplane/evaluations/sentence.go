@@ -53,7 +53,7 @@ func (a *attempt) verdict(m *MetricSummary) string {
 	if d.Estimate == nil {
 		return m.Name + " cannot be compared: no item has a score on both sides."
 	}
-	items := itemsText(int64(d.N))
+	items := itemsText(int64(d.N)) + groupsText(m.Groups)
 	if repeats := a.config.Sides; repeats[sideA].Repeats > 1 && repeats[sideA].Repeats == repeats[sideB].Repeats {
 		items += fmt.Sprintf(" × %d", repeats[sideA].Repeats)
 	}
@@ -113,6 +113,14 @@ func itemsText(n int64) string {
 		return "1 item"
 	}
 	return fmt.Sprintf("%d items", n)
+}
+
+// groupsText writes a number of groups, if there are some.
+func groupsText(n *int) string {
+	if n == nil {
+		return ""
+	}
+	return fmt.Sprintf(" in %d groups", *n)
 }
 
 // agreeing is the verb of a number of items.

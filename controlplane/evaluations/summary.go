@@ -44,10 +44,12 @@ type MetricSummary struct {
 	// IntentionToTreat has a score of 0 for every output that failed. It is nil if none did, and for what is no score.
 	IntentionToTreat *Difference `json:"intention_to_treat"`
 	// Verdict names a side only if IntentionToTreat names it, too.
-	Verdict   stats.Verdict `json:"verdict"`
-	Improved  int64         `json:"improved"`
-	Regressed int64         `json:"regressed"`
-	Unchanged int64         `json:"unchanged"`
+	Verdict stats.Verdict `json:"verdict"`
+	// Groups counts the groups of items, nil if no two belong together.
+	Groups    *int  `json:"groups"`
+	Improved  int64 `json:"improved"`
+	Regressed int64 `json:"regressed"`
+	Unchanged int64 `json:"unchanged"`
 	// Variance is nil without repeats.
 	Variance *stats.Variance `json:"variance"`
 }
@@ -77,7 +79,7 @@ func (r *results) metricOf(m *metric, last int, margin *float64, failedAsZero bo
 	}
 	for i := range r.items[:last] {
 		item := &r.items[i]
-		pair := stats.Paired{A: item.valuesOf(sideA, place), B: item.valuesOf(sideB, place)}
+		pair := stats.Paired{A: item.valuesOf(sideA, place), B: item.valuesOf(sideB, place), Group: item.group}
 		if failedAsZero {
 			pair.A = append(pair.A[:len(pair.A):len(pair.A)], make([]float64, item.failed[sideA])...)
 			pair.B = append(pair.B[:len(pair.B):len(pair.B)], make([]float64, item.failed[sideB])...)
@@ -181,7 +183,7 @@ func (s *Summary) primary() *MetricSummary {
 }
 
 func summaryOf(m *metric, c *stats.Comparison, alpha float64) MetricSummary {
-	out := MetricSummary{Name: m.name, Kind: m.kind, Better: m.better, A: c.A, B: c.B, Difference: m.differenceOf(c, alpha), Verdict: c.Verdict}
+	out := MetricSummary{Name: m.name, Kind: m.kind, Better: m.better, A: c.A, B: c.B, Difference: m.differenceOf(c, alpha), Verdict: c.Verdict, Groups: c.Groups}
 	m.bound(out.A.CI, 0)
 	m.bound(out.B.CI, 0)
 	if c.Variance.Item != nil {

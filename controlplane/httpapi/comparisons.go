@@ -171,7 +171,7 @@ func (h comparisonHandlers) wanted(ctx context.Context, body *contract.Compariso
 		Kind: evaluations.Comparison, Name: valueOf(body.Name, ""), Dataset: body.DatasetId, Revision: body.Revision, Split: valueOf(body.Split, ""), Repeats: valueOf(body.Repeats, 1),
 		Seed: valueOf(body.Seed, defaultSeed), Primary: valueOf(body.PrimaryMetric, ""), MaxCost: moneyOf(body.MaxCostUsd), AllowUnpriced: valueOf(body.AllowUnpriced, false),
 		Config: evaluations.Config{
-			Graders: valueOf(body.Graders, []contract.Grader{}), Panels: panels, Cache: valueOf(body.Cache, true), EquivalenceMargin: body.EquivalenceMargin, StopEarly: valueOf(body.StopEarly, false),
+			Graders: valueOf(body.Graders, []contract.Grader{}), Panels: panels, Cache: valueOf(body.Cache, true), EquivalenceMargin: body.EquivalenceMargin, StopEarly: valueOf(body.StopEarly, false), GroupBy: valueOf(body.GroupBy, ""),
 			ReadsRuns:        grantOf(ctx).Allows(body.ProjectId, apikey.ScopeRunsRead),
 			SkipIncompatible: valueOf(body.OnIncompatible, contract.ComparisonCreateOnIncompatibleRefuse) == contract.ComparisonCreateOnIncompatibleSkip,
 		},
@@ -260,6 +260,7 @@ func (h comparisonHandlers) comparison(ctx context.Context, e *evaluations.Evalu
 		return answer, err
 	}
 	answer.Graders, answer.EquivalenceMargin, answer.StopEarly, answer.Cache = config.Graders, config.EquivalenceMargin, config.StopEarly, config.Cache
+	answer.GroupBy = known(config.GroupBy)
 	if answer.Panels, err = panelsRead(config.Panels, whole); err != nil {
 		return answer, err
 	}

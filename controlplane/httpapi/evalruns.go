@@ -83,7 +83,7 @@ func (h evalRunHandlers) wanted(ctx context.Context, body *contract.EvalRunCreat
 		Repeats: valueOf(body.Repeats, 1), Seed: valueOf(body.Seed, defaultSeed), Primary: valueOf(body.PrimaryMetric, ""), MaxCost: moneyOf(body.MaxCostUsd),
 		AllowUnpriced: valueOf(body.AllowUnpriced, false), Branch: valueOf(body.Branch, ""), Commit: valueOf(body.Commit, ""), Metadata: valueOf(body.Metadata, map[string]string{}),
 		Config: evaluations.Config{
-			Graders: valueOf(body.Graders, []contract.Grader{}), Panels: panels, Cache: valueOf(body.Cache, true),
+			Graders: valueOf(body.Graders, []contract.Grader{}), Panels: panels, Cache: valueOf(body.Cache, true), GroupBy: valueOf(body.GroupBy, ""),
 			SkipIncompatible: valueOf(body.OnIncompatible, contract.EvalRunCreateOnIncompatibleRefuse) == contract.EvalRunCreateOnIncompatibleSkip,
 		},
 	}
@@ -313,7 +313,7 @@ func (h evalRunHandlers) addConfig(e *evaluations.Evaluation, answer *contract.E
 	if err != nil {
 		return err
 	}
-	answer.Graders, answer.Cache = config.Graders, config.Cache
+	answer.Graders, answer.Cache, answer.GroupBy = config.Graders, config.Cache, known(config.GroupBy)
 	if config.SkipIncompatible {
 		answer.OnIncompatible = contract.EvalRunOnIncompatibleSkip
 	}

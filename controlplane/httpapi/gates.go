@@ -17,7 +17,7 @@ func (h evalRunHandlers) CheckGate(ctx context.Context, req contract.CheckGateRe
 		Decision: contract.GateDecisionDecision(g.Decision), Sentence: g.Sentence, Metric: req.Body.Metric, Better: contract.GateDecisionBetter(g.Better), Margin: req.Body.Margin,
 		Candidate: meanOf(&g.Comparison.B), Baseline: meanOf(&g.Comparison.A), Paired: int64(g.Difference.N), OnlyCandidate: g.OnlyCandidate, OnlyBaseline: g.OnlyBaseline,
 		Changed: g.Changed, CandidateLost: g.CandidateLost, BaselineLost: g.BaselineLost, ItemsNeeded: long(g.ItemsNeeded), RepeatsNeeded: long(g.RepeatsNeeded),
-		CandidateRepeatsNeeded: long(g.CandidateRepeats), SplitKnown: g.SplitKnown, LabelsDrawn: int64(g.LabelsDrawn),
+		CandidateRepeatsNeeded: long(g.CandidateRepeats), SplitKnown: g.SplitKnown, LabelsDrawn: int64(g.LabelsDrawn), Groups: long(g.Comparison.Groups),
 	}
 	return answer, convert(g.Difference, &answer.Difference)
 }

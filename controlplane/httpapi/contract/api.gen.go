@@ -3097,10 +3097,13 @@ type Comparison struct {
 	EquivalenceMargin *float64          `json:"equivalence_margin"`
 
 	// Error Why it failed.
-	Error          *EvaluationFailure       `json:"error"`
-	Estimate       EvaluationEstimate       `json:"estimate"`
-	FinishedAt     *time.Time               `json:"finished_at"`
-	Graders        []Grader                 `json:"graders"`
+	Error      *EvaluationFailure `json:"error"`
+	Estimate   EvaluationEstimate `json:"estimate"`
+	FinishedAt *time.Time         `json:"finished_at"`
+	Graders    []Grader           `json:"graders"`
+
+	// GroupBy The path in an item by whose value items belong together.
+	GroupBy        *string                  `json:"group_by"`
 	Id             openapi_types.UUID       `json:"id"`
 	MaxCostUsd     *float64                 `json:"max_cost_usd"`
 	Name           string                   `json:"name"`
@@ -3183,6 +3186,9 @@ type ComparisonCreate struct {
 	// EquivalenceMargin The sides are equivalent if their difference is surely smaller. Without it, they are never called equivalent.
 	EquivalenceMargin *float64  `json:"equivalence_margin,omitempty"`
 	Graders           *[]Grader `json:"graders,omitempty"`
+
+	// GroupBy A path in an item, such as `metadata.customer` or `input.document`: items with the same value there belong together, as those of a customer, a conversation or a document, and count as one unit of chance. Items without a value belong to no other.
+	GroupBy *string `json:"group_by,omitempty"`
 
 	// MaxCostUsd The most that all calls may cost. Each call reserves its maximum first.
 	MaxCostUsd *float64 `json:"max_cost_usd,omitempty"`
@@ -3275,7 +3281,10 @@ type ComparisonMetric struct {
 	B          EvaluationMean         `json:"b"`
 	Better     ComparisonMetricBetter `json:"better"`
 	Difference EvaluationDifference   `json:"difference"`
-	Improved   int64                  `json:"improved"`
+
+	// Groups Groups of items that belong together by `group_by`; null if no two do.
+	Groups   *int64 `json:"groups"`
+	Improved int64  `json:"improved"`
 
 	// IntentionToTreat The difference with a score of 0 for every output that failed. Null if none failed, and for what is no score.
 	IntentionToTreat *EvaluationDifference `json:"intention_to_treat"`
@@ -4092,9 +4101,12 @@ type EvalRun struct {
 	Error     *EvaluationFailure `json:"error"`
 
 	// Estimate Null for results from outside without judges.
-	Estimate       *EvaluationEstimate   `json:"estimate"`
-	FinishedAt     *time.Time            `json:"finished_at"`
-	Graders        []Grader              `json:"graders"`
+	Estimate   *EvaluationEstimate `json:"estimate"`
+	FinishedAt *time.Time          `json:"finished_at"`
+	Graders    []Grader            `json:"graders"`
+
+	// GroupBy The path in an item by whose value items belong together.
+	GroupBy        *string               `json:"group_by"`
 	Id             openapi_types.UUID    `json:"id"`
 	MaxCostUsd     *float64              `json:"max_cost_usd"`
 	Metadata       map[string]string     `json:"metadata"`
@@ -4157,6 +4169,9 @@ type EvalRunCreate struct {
 	Commit    *string            `json:"commit,omitempty"`
 	DatasetId openapi_types.UUID `json:"dataset_id"`
 	Graders   *[]Grader          `json:"graders,omitempty"`
+
+	// GroupBy A path in an item, such as `metadata.customer` or `input.document`: items with the same value there belong together, as those of a customer, a conversation or a document, and count as one unit of chance. Items without a value belong to no other.
+	GroupBy *string `json:"group_by,omitempty"`
 
 	// ItemIds Only these items.
 	ItemIds *[]openapi_types.UUID `json:"item_ids,omitempty"`
@@ -4550,7 +4565,7 @@ type EvaluationDifference struct {
 	// PAdjusted After Holm, over all metrics of the comparison: the primary one has four fifths of the 5 %.
 	PAdjusted *float64 `json:"p_adjusted"`
 
-	// Test `mcnemar_exact` for scores of 0 and 1 without repeats, `ppi` where labels of people correct it, else `sign_flip`: a permutation test.
+	// Test `mcnemar_exact` for scores of 0 and 1 without repeats, `ppi` where labels of people correct it, `clustered_t` where items belong together, else `sign_flip`: a permutation test.
 	Test string `json:"test"`
 }
 
@@ -5102,6 +5117,9 @@ type GateDecision struct {
 	Changed    int64                `json:"changed"`
 	Decision   GateDecisionDecision `json:"decision"`
 	Difference EvaluationDifference `json:"difference"`
+
+	// Groups Groups of items that belong together by the candidate's `group_by`; null if no two do.
+	Groups *int64 `json:"groups"`
 
 	// ItemsNeeded Where it is inconclusive, how many items would let a candidate as good as the baseline pass in 80 % of cases.
 	ItemsNeeded *int64 `json:"items_needed"`

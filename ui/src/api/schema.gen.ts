@@ -4015,6 +4015,8 @@ export interface components {
              * @default true
              */
             cache: boolean;
+            /** @description A path in an item, such as `metadata.customer` or `input.document`: items with the same value there belong together, as those of a customer, a conversation or a document, and count as one unit of chance. Items without a value belong to no other. */
+            group_by?: string;
             /** @description The panel or grader that decides the outcome of items, or a score of an eval-run. Default: the first panel, else the first grader. */
             primary_metric?: string;
             /**
@@ -4289,7 +4291,7 @@ export interface components {
              * @description That of the interval: 0.95, and more for the primary metric of a comparison that may stop early.
              */
             confidence: number;
-            /** @description `mcnemar_exact` for scores of 0 and 1 without repeats, `ppi` where labels of people correct it, else `sign_flip`: a permutation test. */
+            /** @description `mcnemar_exact` for scores of 0 and 1 without repeats, `ppi` where labels of people correct it, `clustered_t` where items belong together, else `sign_flip`: a permutation test. */
             test: string;
             /**
              * Format: int64
@@ -4319,6 +4321,11 @@ export interface components {
              * @description Items whose labels on both sides correct the difference.
              */
             labels_drawn: number;
+            /**
+             * Format: int64
+             * @description Groups of items that belong together by `group_by`; null if no two do.
+             */
+            groups: number | null;
             /** @description The difference with a score of 0 for every output that failed. Null if none failed, and for what is no score. */
             intention_to_treat: components["schemas"]["EvaluationDifference"] | null;
             verdict: components["schemas"]["EvaluationVerdict"];
@@ -4395,6 +4402,8 @@ export interface components {
             repeats: number;
             panels: components["schemas"]["PanelRead"][];
             cache: boolean;
+            /** @description The path in an item by whose value items belong together. */
+            group_by: string | null;
             a: components["schemas"]["ComparisonSide"];
             b: components["schemas"]["ComparisonSide"];
             graders: components["schemas"]["Grader"][];
@@ -5077,6 +5086,8 @@ export interface components {
              * @default true
              */
             cache: boolean;
+            /** @description A path in an item, such as `metadata.customer` or `input.document`: items with the same value there belong together, as those of a customer, a conversation or a document, and count as one unit of chance. Items without a value belong to no other. */
+            group_by?: string;
             /**
              * @description What happens to items that cannot be rendered.
              * @default refuse
@@ -5173,6 +5184,8 @@ export interface components {
             panels: components["schemas"]["PanelRead"][];
             anchors: components["schemas"]["Anchors"] | null;
             cache: boolean;
+            /** @description The path in an item by whose value items belong together. */
+            group_by: string | null;
             /** @enum {string} */
             on_incompatible: "refuse" | "skip";
             /** Format: double */
@@ -5398,6 +5411,11 @@ export interface components {
              * @description The same by more repeats of the candidate alone.
              */
             candidate_repeats_needed: number | null;
+            /**
+             * Format: int64
+             * @description Groups of items that belong together by the candidate's `group_by`; null if no two do.
+             */
+            groups: number | null;
             /**
              * Format: int64
              * @description Items whose labels on both sides correct the difference; 0 if there are fewer than 20, or if they are not the first ones of the random order.

@@ -12,6 +12,7 @@ import { type ConfigurationDraft, modelOf, providerOf } from "@/components/confi
 import { DatasetChoice } from "@/components/DatasetChoice";
 import editor from "@/components/editor/Editor.module.css";
 import { EstimatePanel } from "@/components/evaluation/EstimatePanel";
+import { GroupBy } from "@/components/evaluation/GroupBy";
 import classes from "@/components/evaluation/StartForm.module.css";
 import { formatCountOf } from "@/components/format";
 import { errorsOf, shownEarly } from "@/components/formErrors";
@@ -229,6 +230,12 @@ export function ComparisonForm({ projectId, providers, start, notice, onStarted 
                 onChange={(value) => change({ margin: String(value) })}
                 error={errors["body.equivalence_margin"]}
               />
+              <GroupBy
+                value={draft.groupBy}
+                items={sample}
+                error={errors["body.group_by"]}
+                onChange={(groupBy) => change({ groupBy })}
+              />
               <NumberInput
                 label="Cost cap ($)"
                 description="For all calls together"
@@ -242,7 +249,7 @@ export function ComparisonForm({ projectId, providers, start, notice, onStarted 
             <div className={classes.checks}>
               <Checkbox
                 label="Stop early once the primary metric is decided"
-                description="Tested after a quarter, half and three quarters of the items. The overall error stays at 5 %."
+                description="Tested after 40, 60 and 80 % of the items. The overall error stays at 5 %."
                 checked={draft.stopEarly}
                 onChange={(event) => change({ stopEarly: event.currentTarget.checked })}
                 error={errors["body.stop_early"]}

@@ -21,6 +21,8 @@ export interface NewComparison {
   /** Empty for the newest. */
   revision: string;
   split: string;
+  /** The path in an item by whose value items belong together; empty if each is on its own. */
+  groupBy: string;
   a: ConfigurationDraft;
   b: ConfigurationDraft;
   repeats: string;
@@ -43,6 +45,7 @@ export function emptyComparison(): NewComparison {
     dataset: null,
     revision: "",
     split: "",
+    groupBy: "",
     a: emptyConfiguration(),
     b: emptyConfiguration(),
     repeats: "1",
@@ -68,6 +71,7 @@ export function likeComparison(
     dataset,
     revision: String(comparison.dataset.revision),
     split: comparison.dataset.split ?? "",
+    groupBy: comparison.group_by ?? "",
     a: configurationDraft(configOf(comparison.a)),
     b: configurationDraft(configOf(comparison.b)),
     repeats: String(comparison.repeats),
@@ -136,6 +140,7 @@ export function requestOf(
     dataset_id: draft.dataset.id,
     ...(revision !== undefined && { revision }),
     ...(draft.split.trim() !== "" && { split: draft.split.trim() }),
+    ...(draft.groupBy.trim() !== "" && { group_by: draft.groupBy.trim() }),
     a,
     b,
     repeats,

@@ -10,6 +10,7 @@ import { modelOf, providerOf } from "@/components/configuration/configurationDra
 import { DatasetChoice } from "@/components/DatasetChoice";
 import editor from "@/components/editor/Editor.module.css";
 import { EstimatePanel } from "@/components/evaluation/EstimatePanel";
+import { GroupBy } from "@/components/evaluation/GroupBy";
 import classes from "@/components/evaluation/StartForm.module.css";
 import { formatCountOf } from "@/components/format";
 import { errorsOf, shownEarly } from "@/components/formErrors";
@@ -118,6 +119,12 @@ export function EvalRunForm({ projectId, providers, start, notice, onStarted }: 
                 value={draft.split}
                 onChange={(event) => change({ split: event.currentTarget.value })}
                 error={errors["body.split"]}
+              />
+              <GroupBy
+                value={draft.groupBy}
+                items={sample}
+                error={errors["body.group_by"]}
+                onChange={(groupBy) => change({ groupBy })}
               />
             </div>
           </section>

@@ -44,6 +44,8 @@ export interface NewEvalRun {
   /** Empty for the newest. */
   revision: string;
   split: string;
+  /** The path in an item by whose value items belong together; empty if each is on its own. */
+  groupBy: string;
   target: TargetType;
   config: ConfigurationDraft;
   /** The eval-run whose outputs are judged; empty for none. */
@@ -78,6 +80,7 @@ export function emptyEvalRun(): NewEvalRun {
     dataset: null,
     revision: "",
     split: "",
+    groupBy: "",
     target: "config",
     config: emptyConfiguration(),
     source: "",
@@ -137,6 +140,7 @@ function common(run: EvalRun, dataset: Dataset | null, catalog: readonly ReadyMa
     dataset,
     revision: String(run.dataset.revision),
     split: run.dataset.split ?? "",
+    groupBy: run.group_by ?? "",
     graders: run.graders.map(graderDraft),
     panels: likePanels(run.panels, catalog),
     anchors: run.anchors?.eval_run_id ?? "",
@@ -203,6 +207,7 @@ export function evalRunRequest(
     dataset_id: draft.dataset.id,
     ...(revision !== undefined && { revision }),
     ...(draft.split.trim() !== "" && { split: draft.split.trim() }),
+    ...(draft.groupBy.trim() !== "" && { group_by: draft.groupBy.trim() }),
     target,
     ...(draft.target === "config" && { repeats }),
     graders,
