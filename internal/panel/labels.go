@@ -132,7 +132,7 @@ func (t *table) labels(p people) *LabelsResult {
 	if t.Before != nil {
 		r.Before = t.before(values, p.truth)
 	}
-	r.Sentence = t.labelsSentence(r)
+	r.Sentence = t.labelsSentence(r, values, p.truth)
 	return r
 }
 

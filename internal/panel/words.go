@@ -45,10 +45,10 @@ func (t *table) sentence(s *Summary) string {
 		if t.measured() == stats.OrdinalScale {
 			name = "AC2"
 		}
-		return fmt.Sprintf("%s of votes are the same value, so that alpha says little (%s); %s is %s. Judge outputs that differ more in quality.",
-			percent(share), withInterval(a), name, withInterval(ac))
+		return fmt.Sprintf("%s of votes are the same value, so that alpha says little (%s); %s is %s. Judge outputs that differ more in quality. %s",
+			percent(share), withInterval(a), name, withInterval(ac), t.validity(s.Labels))
 	}
-	return t.agreement(s.Reliability)
+	return t.agreement(s.Reliability, s.Labels)
 }
 
 // commonShare is the share of the commonest value from which alpha and kappa say little.
@@ -83,8 +83,8 @@ func (t *table) alone(s *Summary) string {
 	return text
 }
 
-// agreement says how far judges agree, no more firmly than the interval of alpha allows.
-func (t *table) agreement(r *Reliability) string {
+// agreement says how far judges agree, no more firmly than the interval of alpha allows. Where they agree it adds that they need not be right.
+func (t *table) agreement(r *Reliability, labels *LabelsResult) string {
 	a := r.KrippendorffAlpha
 	low, high := -1., 1.
 	if a.CI != nil {
@@ -110,17 +110,39 @@ func (t *table) agreement(r *Reliability) string {
 	text := fmt.Sprintf("%s (%s): ", t.pairsWords(r), of)
 	switch {
 	case value >= goodAlpha && low >= fairAlpha:
-		return text + "good agreement."
+		text += "good agreement with each other."
 	case value >= goodAlpha:
-		return text + "good agreement here, but it may be weak: judge more outputs."
+		text += "good agreement with each other here, but it may be weak: judge more outputs."
 	case low >= fairAlpha:
-		return text + "fair agreement, for tentative conclusions."
+		text += "fair agreement with each other, for tentative conclusions."
 	case value >= fairAlpha:
-		return text + "fair agreement here, but it may be weak: draw tentative conclusions only, or judge more outputs."
+		text += "fair agreement with each other here, but it may be weak: draw tentative conclusions only, or judge more outputs."
 	case high >= fairAlpha:
 		return text + "weak agreement here, though it may be fair: judge more outputs, or make the rubric more exact."
+	default:
+		return text + "weak agreement. Make the rubric more exact, and rest no decision on this score alone."
 	}
-	return text + "weak agreement. Make the rubric more exact, and rest no decision on this score alone."
+	return text + " " + t.validity(labels)
+}
+
+// validity says what agreement of judges does not: whether they are right. It quotes labels where there are enough.
+func (t *table) validity(labels *LabelsResult) string {
+	const text = "That does not say that they are right: judges that make the same mistakes agree, too. "
+	switch {
+	case labels == nil || labels.Outputs == 0:
+		return text + "Only labels of people can tell: label some outputs."
+	case labels.Outputs < fewLabels || labels.Agreement.CI == nil:
+		return text + fmt.Sprintf("Only labels of people can tell, and %s too few: label more.", haveLabels(labels.Outputs))
+	}
+	return text + fmt.Sprintf("By labels of people the panel is right on %s of %s %s.",
+		percent(*labels.Agreement.Value), plural(labels.Outputs, "output"), percentInterval(*labels.Agreement.CI))
+}
+
+func haveLabels(outputs int) string {
+	if outputs == 1 {
+		return "those of 1 output are"
+	}
+	return fmt.Sprintf("those of %d outputs are", outputs)
 }
 
 // result is what the panel comes to.
@@ -139,39 +161,73 @@ func (t *table) pairsWords(r *Reliability) string {
 	return fmt.Sprintf("The %d judges agree on %s of pairs", r.Raters, percent(*r.PercentAgreement.Value))
 }
 
-// enoughRight is the share of outputs on which a panel is right that counts as good beside labels.
-const enoughRight = .8
+// Limits from which a panel judges as people do. The lower ends of intervals must reach them.
+const (
+	// enoughRight is the share of outputs on which a panel is right: of all, of those that people pass, and of those that they fail.
+	enoughRight = .8
+	// enoughKappa is the agreement with people beyond chance.
+	enoughKappa = .6
+)
 
-func (t *table) labelsSentence(r *LabelsResult) string {
+// labelsSentence is about the panel's values beside what people say of the outputs.
+func (t *table) labelsSentence(r *LabelsResult, values, truth []float64) string {
 	if r.Outputs == 0 {
 		return "No output has both a label and a score: label outputs that have a score."
 	}
-	on := plural(r.Outputs, "labelled output")
-	a := r.Agreement
-	text := fmt.Sprintf("The panel is right on %s of %s", percent(*a.Value), on)
-	if a.CI != nil {
-		text += " " + percentInterval(*a.CI)
+	text := fmt.Sprintf("The panel is right on %s of %s", percent(*r.Agreement.Value), plural(r.Outputs, "labelled output"))
+	if r.Agreement.CI != nil {
+		text += " " + percentInterval(*r.Agreement.CI)
 	}
 	if r.Kappa.Value != nil {
 		text += ", kappa " + withInterval(r.Kappa)
 	}
-	switch {
-	case r.Outputs < fewLabels || a.CI == nil:
-		text += ": too few labels to trust that."
-	case a.CI[0] >= enoughRight && (r.Kappa.CI == nil || r.Kappa.CI[0] <= 0):
-		text += ", but perhaps only because most answers are the same: label outputs that differ more in quality."
-	case a.CI[0] >= enoughRight:
-		text += ": it judges as people do."
-	case a.CI[1] < enoughRight:
-		text += ": it often judges as people do not; read the outputs on which they differ."
-	default:
-		text += "."
-	}
-	text += t.correctedWords(r)
+	sensitivity, specificity := t.rates(values, truth)
+	text += besidePeople(r, sensitivity, specificity) + t.correctedWords(r)
 	if r.Before != nil {
 		text += beforeWords(r.Before)
 	}
 	return text
+}
+
+// besidePeople says whether the panel judges as people do, and if not, or if that is not known, on what they differ. Where nothing passes
+// or fails, sensitivity and specificity are not applicable.
+func besidePeople(r *LabelsResult, sensitivity, specificity Figure) string {
+	a := r.Agreement
+	if r.Outputs < fewLabels || a.CI == nil {
+		return ": too few labels to trust that."
+	}
+	var wrong, unknown []string
+	for _, side := range []struct {
+		rate       Figure
+		says, does string
+	}{{specificity, "fail", "passes"}, {sensitivity, "pass", "fails"}} {
+		switch f := side.rate; {
+		case f.has(stats.NotApplicable):
+		case f.Value == nil:
+			unknown = append(unknown, fmt.Sprintf("people %s none of them, so that nobody knows whether it does what people do there", side.says))
+		case f.CI == nil || f.CI[0] < enoughRight:
+			differ := int(math.Round((1 - *f.Value) * float64(f.N)))
+			words := fmt.Sprintf("it %s %d of the %s that people %s", side.does, differ, plural(f.N, "output"), side.says)
+			if f.CI != nil && f.CI[1] < enoughRight {
+				wrong = append(wrong, words)
+			} else {
+				unknown = append(unknown, words+", which is too few to know how often")
+			}
+		}
+	}
+	switch {
+	case len(wrong) > 0:
+		return ": " + strings.Join(wrong, ", and ") + "; read the outputs on which they differ."
+	case a.CI[1] < enoughRight:
+		return ": it often judges as people do not; read the outputs on which they differ."
+	case len(unknown) > 0:
+		return ", but " + strings.Join(unknown, ", and ") + ": label more outputs."
+	case a.CI[0] < enoughRight:
+		return "."
+	case r.Kappa.CI == nil || r.Kappa.CI[0] < enoughKappa:
+		return ", but perhaps only because most answers are the same: label outputs that differ more in quality."
+	}
+	return ": it judges as people do."
 }
 
 func (t *table) correctedWords(r *LabelsResult) string {

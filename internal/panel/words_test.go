@@ -29,6 +29,9 @@ func TestShort(t *testing.T) {
 	require.Equal(t, "[-0.4, 0]", pointInterval(-.004, .0001))
 }
 
+// unproved ends what is said of agreement without labels.
+const unproved = " That does not say that they are right: judges that make the same mistakes agree, too. Only labels of people can tell: label some outputs."
+
 // TestAgreementWords: no sentence is firmer than its interval.
 func TestAgreementWords(t *testing.T) {
 	t.Parallel()
@@ -39,10 +42,10 @@ func TestAgreementWords(t *testing.T) {
 		items int
 		want  string
 	}{
-		"good":         {.83, &stats.Interval{.78, .87}, 200, "The 3 judges agree on 91 % of pairs (alpha 0.83 [0.78, 0.87]): good agreement."},
-		"perhaps good": {.83, &stats.Interval{.55, .95}, 20, "The 3 judges agree on 91 % of pairs (alpha 0.83 [0.55, 0.95]): good agreement here, but it may be weak: judge more outputs."},
-		"fair":         {.75, &stats.Interval{.7, .8}, 200, "The 3 judges agree on 91 % of pairs (alpha 0.75 [0.70, 0.80]): fair agreement, for tentative conclusions."},
-		"perhaps fair": {.7, &stats.Interval{.5, .85}, 200, "The 3 judges agree on 91 % of pairs (alpha 0.70 [0.50, 0.85]): fair agreement here, but it may be weak: draw tentative conclusions only, or judge more outputs."},
+		"good":         {.83, &stats.Interval{.78, .87}, 200, "The 3 judges agree on 91 % of pairs (alpha 0.83 [0.78, 0.87]): good agreement with each other." + unproved},
+		"perhaps good": {.83, &stats.Interval{.55, .95}, 20, "The 3 judges agree on 91 % of pairs (alpha 0.83 [0.55, 0.95]): good agreement with each other here, but it may be weak: judge more outputs." + unproved},
+		"fair":         {.75, &stats.Interval{.7, .8}, 200, "The 3 judges agree on 91 % of pairs (alpha 0.75 [0.70, 0.80]): fair agreement with each other, for tentative conclusions." + unproved},
+		"perhaps fair": {.7, &stats.Interval{.5, .85}, 200, "The 3 judges agree on 91 % of pairs (alpha 0.70 [0.50, 0.85]): fair agreement with each other here, but it may be weak: draw tentative conclusions only, or judge more outputs." + unproved},
 		"perhaps weak": {.6, &stats.Interval{.4, .75}, 200, "The 3 judges agree on 91 % of pairs (alpha 0.60 [0.40, 0.75]): weak agreement here, though it may be fair: judge more outputs, or make the rubric more exact."},
 		"weak":         {.4, &stats.Interval{.3, .5}, 200, "The 3 judges agree on 91 % of pairs (alpha 0.40 [0.30, 0.50]): weak agreement. Make the rubric more exact, and rest no decision on this score alone."},
 		"chance":       {.08, &stats.Interval{-.05, .21}, 200, "These judges agree little more than chance would (alpha 0.08 [-0.05, 0.21]); do not trust the mean score below."},
@@ -50,16 +53,64 @@ func TestAgreementWords(t *testing.T) {
 		"unknown":      {.5, &stats.Interval{-.1, .9}, 6, "The 3 judges agree on 91 % of pairs (alpha 0.50 [-0.10, 0.90]), but 6 outputs are too few to tell that from chance: judge more."},
 		"no interval":  {.9, nil, 4, "The 3 judges agree on 91 % of pairs (alpha 0.90, without an interval), but 4 outputs are too few to tell that from chance: judge more."},
 		"all, of few":  {1, nil, 4, "The 3 judges agree on 91 % of pairs (alpha 1, without an interval), but 4 outputs are too few to tell that from chance: judge more."},
-		"all, of many": {1, nil, 40, "The 3 judges agree on 91 % of pairs (alpha 1, without an interval): good agreement."},
+		"all, of many": {1, nil, 40, "The 3 judges agree on 91 % of pairs (alpha 1, without an interval): good agreement with each other." + unproved},
 	} {
 		r := &Reliability{Raters: 3, Items: c.items, PercentAgreement: Figure{Value: at(.91)}, KrippendorffAlpha: Figure{Value: at(c.value), CI: c.ci}}
-		require.Equal(t, c.want, t3.agreement(r), name)
+		require.Equal(t, c.want, t3.agreement(r, nil), name)
 	}
 	none := &Reliability{Raters: 2, Items: 40, PercentAgreement: Figure{Value: at(0)}, KrippendorffAlpha: Figure{Value: at(-.98)}}
-	require.Equal(t, "These judges disagree more than chance would (alpha -0.98, without an interval): they read the rubric differently; do not trust the mean score below.", t3.agreement(none))
+	require.Equal(t, "These judges disagree more than chance would (alpha -0.98, without an interval): they read the rubric differently; do not trust the mean score below.", t3.agreement(none, nil))
 	numbers := &table{Input: &Input{Kind: Score, Scale: Scale{Type: Numeric, Max: 1}}}
-	require.Equal(t, "The 2 judges agree (alpha 0.90 [0.85, 0.93]): good agreement.",
-		numbers.agreement(&Reliability{Raters: 2, Items: 50, PercentAgreement: Figure{Value: at(.01)}, KrippendorffAlpha: Figure{Value: at(.9), CI: &stats.Interval{.85, .93}}}))
+	require.Equal(t, "The 2 judges agree (alpha 0.90 [0.85, 0.93]): good agreement with each other."+unproved,
+		numbers.agreement(&Reliability{Raters: 2, Items: 50, PercentAgreement: Figure{Value: at(.01)}, KrippendorffAlpha: Figure{Value: at(.9), CI: &stats.Interval{.85, .93}}}, nil))
+}
+
+// TestValidityWords: agreement is never said without what labels say, or that they are missing.
+func TestValidityWords(t *testing.T) {
+	t.Parallel()
+	of := func(outputs int, value float64, ci *stats.Interval) *LabelsResult {
+		return &LabelsResult{Outputs: outputs, Agreement: Figure{Value: at(value), CI: ci, N: outputs}}
+	}
+	const text = "That does not say that they are right: judges that make the same mistakes agree, too. "
+	tab := &table{}
+	require.Equal(t, text+"Only labels of people can tell, and those of 12 outputs are too few: label more.", tab.validity(of(12, .9, &stats.Interval{.6, .98})))
+	require.Equal(t, text+"Only labels of people can tell, and those of 1 output are too few: label more.", tab.validity(of(1, 1, nil)))
+	require.Equal(t, text+"By labels of people the panel is right on 76 % of 100 outputs [67, 83].", tab.validity(of(100, .76, &stats.Interval{.67, .83})))
+	require.Equal(t, text+"Only labels of people can tell: label some outputs.", tab.validity(&LabelsResult{}))
+}
+
+// TestBesidePeople: a panel judges as people do only if it does so on what they pass and on what they fail.
+func TestBesidePeople(t *testing.T) {
+	t.Parallel()
+	share := func(k, n int) Figure {
+		return Figure{Value: at(float64(k) / float64(n)), CI: stats.ShareInterval(float64(k), float64(n), alpha), N: n}
+	}
+	none := without(stats.TooFew, 0)
+	kappa := func(value, low float64) Figure { return Figure{Value: at(value), CI: &stats.Interval{low, .99}} }
+	for name, c := range map[string]struct {
+		right                    Figure
+		kappa                    Figure
+		sensitivity, specificity Figure
+		want                     string
+	}{
+		"as people do":      {share(280, 300), kappa(.85, .78), share(190, 200), share(90, 100), ": it judges as people do."},
+		"passes most fails": {share(285, 300), kappa(.32, .08), share(282, 285), share(3, 15), ": it passes 12 of the 15 outputs that people fail; read the outputs on which they differ."},
+		"fails most passes": {share(140, 200), kappa(.4, .3), share(50, 100), share(90, 100), ": it fails 50 of the 100 outputs that people pass; read the outputs on which they differ."},
+		"wrong on both": {
+			share(120, 200), kappa(.2, .1), share(60, 100), share(60, 100),
+			": it passes 40 of the 100 outputs that people fail, and it fails 40 of the 100 outputs that people pass; read the outputs on which they differ.",
+		},
+		"few fails": {share(98, 100), kappa(.7, .65), share(94, 95), share(4, 5), ", but it passes 1 of the 5 outputs that people fail, which is too few to know how often: label more outputs."},
+		"no fails":  {share(100, 100), Figure{}, share(100, 100), none, ", but people fail none of them, so that nobody knows whether it does what people do there: label more outputs."},
+		"kappa": {share(270, 300), kappa(.65, .5), share(240, 260), share(38, 40),
+			", but perhaps only because most answers are the same: label outputs that differ more in quality."},
+		"few labels":         {share(20, 20), kappa(1, 1), share(10, 10), share(10, 10), ": too few labels to trust that."},
+		"nothing passes":     {share(280, 300), kappa(.85, .78), without(stats.NotApplicable, 0), without(stats.NotApplicable, 0), ": it judges as people do."},
+		"often wrong":        {share(30, 100), kappa(.1, 0), without(stats.NotApplicable, 0), without(stats.NotApplicable, 0), ": it often judges as people do not; read the outputs on which they differ."},
+		"perhaps not enough": {share(82, 100), kappa(.7, .61), without(stats.NotApplicable, 0), without(stats.NotApplicable, 0), "."},
+	} {
+		require.Equal(t, c.want, besidePeople(&LabelsResult{Outputs: c.right.N, Agreement: c.right, Kappa: c.kappa}, c.sensitivity, c.specificity), name)
+	}
 }
 
 func TestSentences(t *testing.T) {
