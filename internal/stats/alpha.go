@@ -44,24 +44,31 @@ func Krippendorff(ratings [][]float64, scale Scale) Value {
 	return prepared.of(allItems(len(prepared.rows)))
 }
 
-// KrippendorffInterval is [Krippendorff] with the BCa interval of the bootstrap over items, or over clusters of them.
+// KrippendorffInterval is [Krippendorff] with its interval over items, or over clusters of them. On the nominal and the ordinal scale that
+// has a closed form, on others it is BCa of the bootstrap.
 func KrippendorffInterval(ratings [][]float64, scale Scale, options BootstrapOptions) Estimate {
 	prepared, flag := prepareAlpha(ratings, scale)
 	if flag != "" {
 		return Estimate{Value: none(flag)}
 	}
+	e := Estimate{Value: prepared.of(allItems(len(prepared.rows)))}
+	alpha, ok := e.Get()
+	if !ok || options.Clusters != nil && len(options.Clusters) != len(ratings) {
+		return e
+	}
 	if options.Clusters != nil {
-		if len(options.Clusters) != len(ratings) {
-			return Estimate{Value: prepared.of(allItems(len(prepared.rows)))}
-		}
 		own := make([]int, len(prepared.rows))
 		for u, row := range prepared.rows {
 			own[u] = options.Clusters[row]
 		}
 		options.Clusters = own
 	}
-	boot := Bootstrap(len(prepared.rows), prepared.of, options)
-	return Estimate{Value: prepared.of(allItems(len(prepared.rows))), CI: boot.BCa}
+	if scale == NominalScale || scale == OrdinalScale {
+		e.CI = prepared.interval(alpha, options.Clusters, options.level())
+	} else {
+		e.CI = Bootstrap(len(prepared.rows), prepared.of, options).BCa
+	}
+	return e
 }
 
 // alphaData are ratings by place among the different ones, so that a resample needs no sorting.

@@ -20,6 +20,14 @@ type BootstrapOptions struct {
 	Clusters []int
 }
 
+// level is the alpha of the options.
+func (o *BootstrapOptions) level() float64 {
+	if o.Alpha == 0 {
+		return .05
+	}
+	return o.Alpha
+}
+
 // clustered returns the members of each cluster of n items, in the order of the first of each; nil if each item is its own cluster.
 func clustered(n int, clusters []int) ([][]int, Flag) {
 	if clusters == nil {
@@ -74,9 +82,7 @@ func Bootstrap(n int, statistic func(items []int) Value, options BootstrapOption
 	if options.Resamples <= 0 {
 		options.Resamples = 2000
 	}
-	if options.Alpha == 0 {
-		options.Alpha = .05
-	}
+	options.Alpha = options.level()
 	result := BootstrapResult{Resamples: options.Resamples, Seed: options.Seed}
 	members, flag := clustered(n, options.Clusters)
 	switch {
