@@ -187,7 +187,7 @@ func (p *Panel) checkAggregate(at string, scale *judge.Scale) error {
 	case scale.Type == judge.Numeric && (p.Aggregate == panel.DawidSkene || p.Aggregate == panel.Majority):
 		return problem.InvalidField(at+".aggregate", "is for few values: numbers have mean, median, trimmed_mean, weighted or minimum")
 	case p.Aggregate == panel.DawidSkene && len(p.Judges) < 3: //nolint:mnd // two judges that differ tell nothing about each other
-		return problem.InvalidField(at+".aggregate", "is dawid_skene, which needs three judges or more")
+		return problem.InvalidField(at+".aggregate", "is dawid_skene, which needs three judges or more, since the votes of two say nothing about each other: add a judge, or choose majority")
 	case (p.Aggregate == panel.Weighted) != (len(p.Weights) > 0):
 		return problem.InvalidField(at+".weights", "go with the aggregate weighted, and it needs them")
 	case p.Aggregate == panel.Weighted:

@@ -58,7 +58,8 @@ func Measure(in Input) (*Summary, []OutputScore, error) {
 		return nil, nil, err
 	}
 	t := newTable(&in)
-	t.verdicts = t.decideAll(t.members)
+	skene := t.skene(t.members)
+	t.verdicts = t.decideAll(t.members, skene)
 	t.final = t.escalated(t.verdicts)
 	s := &Summary{Name: in.Name, Kind: in.Kind, Scale: in.Scale, Aggregate: in.Aggregate, OtherLabels: in.OtherLabels, Judges: []JudgeResult{}}
 	outputs, scores := make([]OutputScore, len(t.final)), make([]float64, len(t.final))
@@ -68,6 +69,7 @@ func Measure(in Input) (*Summary, []OutputScore, error) {
 	t.count(s)
 	s.Categories = t.shares()
 	s.Score = t.side(scores)
+	t.widen(skene, s)
 	people := t.people()
 	s.Reliability, s.Effective = t.reliability(), t.effective(people.truth)
 	t.judgeAll(s)
@@ -148,8 +150,11 @@ func (t *table) judgeAll(s *Summary) {
 			r.PanelAgreement = without(stats.NotApplicable, 0)
 			continue
 		}
-		rest := t.decideAll(slices.DeleteFunc(slices.Clone(t.members), func(member int) bool { return member == j }))
+		others := slices.DeleteFunc(slices.Clone(t.members), func(member int) bool { return member == j })
+		rest := t.decideAll(others, t.skene(others))
 		r.PanelAgreement = t.against(j, rest)
-		r.Without = t.without(t.escalated(rest), r.Cost, total)
+		if t.Aggregate != DawidSkene || len(others) >= skeneJudges {
+			r.Without = t.without(t.escalated(rest), r.Cost, total)
+		}
 	}
 }

@@ -126,8 +126,8 @@ func TestAggregates(t *testing.T) {
 		"numbers":                   {row(Scale{Type: Numeric, Min: -10, Max: 10}, Mean, -10, 5), at(.375), "", nil, "", true},
 		"off the scale":             {row(Scale{Type: Numeric, Max: 1}, Mean, 2, .5, .4), at(.45), "", nil, "", false},
 		"no grade between":          {row(fiveGrades, Mean, 2.5, 4), at(.75), "", nil, "", false},
-		"one judge":                 {row(fiveGrades, DawidSkene, 4), at(.75), "", nil, "", false},
-		"dawid skene":               {row(Scale{Type: Binary}, DawidSkene, 1, 1), at(1), "pass", true, "", false},
+		"dawid skene":               {row(Scale{Type: Binary}, DawidSkene, 1, 1, 1), at(1), "pass", true, "", false},
+		"dawid skene of two votes":  {row(Scale{Type: Binary}, DawidSkene, 1, 1, none), nil, "", nil, TooFewVotes, false},
 		"nobody":                    {row(fiveGrades, Mean), nil, "", nil, NotJudged, false},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -326,25 +326,73 @@ func TestDegenerate(t *testing.T) {
 	require.True(t, same.Effective.has(NeedsLabels))
 }
 
+// TestDawidSkene: the interval contains that the reliability of judges is estimated, and the sentence says what the estimate rests on.
+func TestDawidSkene(t *testing.T) {
+	t.Parallel()
+	in := labelledPanel(150, 0, .85, .85, .85)
+	in.Aggregate, in.Seed = DawidSkene, 3
+	s, outputs := measure(t, in)
+	scores := make([][]float64, len(outputs))
+	for o := range outputs {
+		scores[o] = []float64{*outputs[o].Score}
+	}
+	narrow := stats.ClusteredInterval(scores, alpha).CI
+	require.LessOrEqual(t, s.Score.CI[0], narrow[0])
+	require.GreaterOrEqual(t, s.Score.CI[1], narrow[1])
+	require.Greater(t, s.Score.CI[1]-s.Score.CI[0], 1.2*(narrow[1]-narrow[0]))
+	require.Contains(t, s.Sentence, "Dawid-Skene takes the mistakes of judges as independent of each other: where they share some, the mean score may be off by more than the interval says")
+	require.Contains(t, s.Sentence, "Only labels of people can tell: label 30 outputs or more.")
+	for _, j := range s.Judges {
+		require.Nil(t, j.Without, "two judges are too few")
+		require.NotNil(t, j.PanelAgreement.Value)
+	}
+
+	labelled := labelledPanel(150, 60, .85, .85, .85, .85)
+	labelled.Aggregate = DawidSkene
+	s, _ = measure(t, labelled)
+	require.Regexp(t, `By labels of people these 4 are worth \d\.\d independent judges \[`, s.Sentence)
+	require.NotNil(t, s.Judges[0].Without)
+
+	shares := labelledPanel(150, 0, .85, .85, .85)
+	shares.Aggregate, shares.Scale = DawidSkene, Scale{Type: Categorical, Labels: []string{"no", "yes"}}
+	c, _ := measure(t, shares)
+	require.Len(t, c.Categories, 2)
+	for _, category := range c.Categories {
+		share := stats.ShareInterval(float64(category.Outputs), 150, alpha)
+		require.Greater(t, category.CI[1]-category.CI[0], share[1]-share[0])
+	}
+
+	for i := range in.Votes {
+		if in.Votes[i].Judge == 2 {
+			in.Votes[i].Status = Timeout
+		}
+	}
+	s, _ = measure(t, in)
+	require.Equal(t, 150, s.Unscored)
+	require.Nil(t, s.Score.Mean)
+	require.Equal(t, "Dawid-Skene needs valid votes of three judges or more, so that there is no score. Look at the errors of the votes.", s.Sentence)
+}
+
 func TestInvalid(t *testing.T) {
 	t.Parallel()
 	for want, change := range map[string]func(*Input){
-		"vote 0 names output 9":      func(in *Input) { in.Votes[0].Output = 9 },
-		"judge -1":                   func(in *Input) { in.Votes[0].Judge = -1 },
-		"no known status":            func(in *Input) { in.Votes[0].Status = 99 },
-		"not on the scale":           func(in *Input) { in.Labels = []Label{{Value: 2.5}} },
-		"earlier score 0":            func(in *Input) { in.Before = []Earlier{{Output: 5}} },
-		"2 judges are escalations":   func(in *Input) { in.Judges[0].Escalation, in.Judges[1].Escalation = true, true },
-		"the weight of judge":        func(in *Input) { in.Judges[0].Weight = math.NaN() },
-		"the kind":                   func(in *Input) { in.Kind = "best" },
-		"a preference has":           func(in *Input) { in.Kind = Preference },
-		"dawid_skene needs":          func(in *Input) { in.Scale.Type, in.Aggregate = Numeric, DawidSkene },
-		"categories have no mean":    func(in *Input) { in.Scale = Scale{Type: Categorical, Labels: []string{"x", "y"}} },
-		"the aggregate \"best\"":     func(in *Input) { in.Aggregate = "best" },
-		"the type \"\" of the scale": func(in *Input) { in.Scale.Type = "" },
-		"a max above its min":        func(in *Input) { in.Scale.Max = 1 },
-		"whole numbers":              func(in *Input) { in.Scale.Min = .5 },
-		"what passes is not":         func(in *Input) { in.Scale.PassAt = at(9) },
+		"vote 0 names output 9":             func(in *Input) { in.Votes[0].Output = 9 },
+		"judge -1":                          func(in *Input) { in.Votes[0].Judge = -1 },
+		"no known status":                   func(in *Input) { in.Votes[0].Status = 99 },
+		"not on the scale":                  func(in *Input) { in.Labels = []Label{{Value: 2.5}} },
+		"earlier score 0":                   func(in *Input) { in.Before = []Earlier{{Output: 5}} },
+		"2 judges are escalations":          func(in *Input) { in.Judges[0].Escalation, in.Judges[1].Escalation = true, true },
+		"the weight of judge":               func(in *Input) { in.Judges[0].Weight = math.NaN() },
+		"the kind":                          func(in *Input) { in.Kind = "best" },
+		"a preference has":                  func(in *Input) { in.Kind = Preference },
+		"needs three judges or more, not 2": func(in *Input) { in.Aggregate = DawidSkene },
+		"dawid_skene needs categories":      func(in *Input) { in.Scale.Type, in.Aggregate = Numeric, DawidSkene },
+		"categories have no mean":           func(in *Input) { in.Scale = Scale{Type: Categorical, Labels: []string{"x", "y"}} },
+		"the aggregate \"best\"":            func(in *Input) { in.Aggregate = "best" },
+		"the type \"\" of the scale":        func(in *Input) { in.Scale.Type = "" },
+		"a max above its min":               func(in *Input) { in.Scale.Max = 1 },
+		"whole numbers":                     func(in *Input) { in.Scale.Min = .5 },
+		"what passes is not":                func(in *Input) { in.Scale.PassAt = at(9) },
 		"a label that passes is not": func(in *Input) {
 			in.Scale = Scale{Type: Categorical, Labels: []string{"x", "y"}, PassLabels: []int{2}}
 			in.Aggregate = Majority

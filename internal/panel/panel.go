@@ -36,7 +36,7 @@ const (
 	TrimmedMean Aggregate = "trimmed_mean"
 	Weighted    Aggregate = "weighted"
 	Minimum     Aggregate = "minimum"
-	// DawidSkene is the posterior mean on an ordinal scale, the probability of a pass on a binary one, and the most probable category.
+	// DawidSkene needs three judges. It is the posterior mean on an ordinal scale, the probability of a pass on a binary one, and the most probable category.
 	DawidSkene Aggregate = "dawid_skene"
 )
 
@@ -249,6 +249,9 @@ func (in *Input) validPanel() error {
 		return fmt.Errorf("panel %q: a preference has the aggregate majority, not %s", in.Name, in.Aggregate)
 	case in.Aggregate == DawidSkene && in.Scale.Type == Numeric:
 		return fmt.Errorf("panel %q: dawid_skene needs categories, not numbers: choose mean or median", in.Name)
+	case in.Aggregate == DawidSkene && len(in.Judges)-escalations < skeneJudges:
+		return fmt.Errorf("panel %q: dawid_skene needs three judges or more, not %d, since the votes of two say nothing about each other: add a judge, or choose majority",
+			in.Name, len(in.Judges)-escalations)
 	case categories && in.Aggregate != Majority && in.Aggregate != DawidSkene:
 		return fmt.Errorf("panel %q: categories have no %s: choose majority or dawid_skene", in.Name, in.Aggregate)
 	}

@@ -179,14 +179,14 @@ func (in *Input) ofPosterior(posterior []float64) verdict {
 	return v
 }
 
-// decideAll are the verdicts of some judges on all outputs, without what an escalation decides.
-func (t *table) decideAll(judges []int) []verdict {
+// decideAll are the verdicts of some judges on all outputs, without what an escalation decides. skene is their estimate, nil for none.
+func (t *table) decideAll(judges []int, skene *stats.DawidSkene) []verdict {
 	verdicts := make([]verdict, len(t.Outputs))
 	values, weights := make([]float64, len(judges)), make([]float64, len(judges))
 	for i, j := range judges {
 		weights[i] = t.Judges[j].Weight
 	}
-	posterior := t.posterior(judges)
+	posterior := t.posterior(judges, skene)
 	for o := range t.Outputs {
 		if !t.judged[o] {
 			verdicts[o] = noVerdict(NotJudged)
@@ -200,35 +200,49 @@ func (t *table) decideAll(judges []int) []verdict {
 	return verdicts
 }
 
-// posterior has the probabilities of categories by output, from all repeats of all judges; nil where there are none. The estimate needs two
-// judges: the votes of one alone are their shares.
-func (t *table) posterior(judges []int) func(output int) []float64 {
-	if t.Aggregate != DawidSkene {
-		return func(int) []float64 { return nil }
+// skenePrior is the pseudo-count of each judge and true category, spread over the categories that it gives: few votes make no rate 0 or 1.
+const skenePrior = 1
+
+// skeneJudges is the fewest judges of whom votes alone tell how reliable each is.
+const skeneJudges = 3
+
+// skene is the estimate of Dawid and Skene from all repeats of judges; nil for fewer than three, and for other aggregates.
+func (t *table) skene(judges []int) *stats.DawidSkene {
+	if t.Aggregate != DawidSkene || len(judges) < skeneJudges {
+		return nil
 	}
-	categories := t.categories()
+	estimate := stats.EstimateDawidSkene(t.categoryVotes(judges), len(t.Outputs), len(judges), len(t.categories()), skenePrior)
+	return &estimate
+}
+
+// categoryVotes are all repeats of judges, by their places in the list.
+func (t *table) categoryVotes(judges []int) []stats.Vote {
+	first := t.categories()[0]
 	var votes []stats.Vote
 	for o := range t.Outputs {
 		for i, j := range judges {
 			for _, value := range t.repeats(o, j) {
-				votes = append(votes, stats.Vote{Item: o, Judge: i, Category: int(value - categories[0])})
+				votes = append(votes, stats.Vote{Item: o, Judge: i, Category: int(value - first)})
 			}
 		}
 	}
-	if len(judges) > 1 {
-		estimate := stats.EstimateDawidSkene(votes, len(t.Outputs), len(judges), len(categories))
-		return func(output int) []float64 {
-			if estimate.Flag != "" {
-				return nil
-			}
-			return estimate.Posterior[output]
-		}
+	return votes
+}
+
+// posterior has the probabilities of categories by output; nil where there are none. Without an estimate they are the shares of votes, since
+// those of two judges say nothing about each other.
+func (t *table) posterior(judges []int, skene *stats.DawidSkene) func(output int) []float64 {
+	switch {
+	case t.Aggregate != DawidSkene || skene != nil && skene.Flag != "":
+		return func(int) []float64 { return nil }
+	case skene != nil:
+		return func(output int) []float64 { return skene.Posterior[output] }
 	}
 	shares := make([][]float64, len(t.Outputs))
 	totals := make([]float64, len(t.Outputs))
-	for _, v := range votes {
+	for _, v := range t.categoryVotes(judges) {
 		if shares[v.Item] == nil {
-			shares[v.Item] = make([]float64, len(categories))
+			shares[v.Item] = make([]float64, len(t.categories()))
 		}
 		shares[v.Item][v.Category]++
 		totals[v.Item]++
@@ -239,6 +253,55 @@ func (t *table) posterior(judges []int) func(output int) []float64 {
 		}
 	}
 	return func(output int) []float64 { return shares[output] }
+}
+
+// widen makes the intervals of the mean score and of the shares of categories contain that the reliability of judges is estimated: each
+// is no narrower than without that.
+func (t *table) widen(skene *stats.DawidSkene, s *Summary) {
+	if skene == nil || skene.Flag != "" {
+		return
+	}
+	widths := len(s.Categories) + 1
+	intervals := skene.Intervals(func(items []int, posterior func(int) []float64) []float64 {
+		sums, counts := make([]float64, widths), make([]float64, widths)
+		for _, o := range items {
+			v := t.final[o]
+			if v.reason != "" {
+				continue
+			}
+			if !v.escalated {
+				again := t.ofPosterior(posterior(o))
+				v.score, v.value = again.score, again.value
+			}
+			if !math.IsNaN(v.score) {
+				sums[0] += v.score
+				counts[0]++
+			}
+			if math.IsNaN(v.value) {
+				continue
+			}
+			for k := 1; k < widths; k++ {
+				sums[k] += indicator(int(v.value) == k-1)
+				counts[k]++
+			}
+		}
+		for k := range sums {
+			sums[k] /= counts[k] // NaN for none
+		}
+		return sums
+	}, t.options)
+	s.Score.CI = hull(s.Score.CI, intervals[0])
+	for k := range s.Categories {
+		s.Categories[k].CI = hull(s.Categories[k].CI, intervals[k+1])
+	}
+}
+
+// hull contains both intervals; nil without the first.
+func hull(a, b *stats.Interval) *stats.Interval {
+	if a == nil || b == nil {
+		return a
+	}
+	return &stats.Interval{min(a[0], b[0]), max(a[1], b[1])}
 }
 
 // escalated are verdicts with those that the escalation decides where the judges split and it gave a valid vote.

@@ -16,7 +16,20 @@ const (
 
 // words are the sentence and the warnings.
 func (t *table) words(s *Summary) (sentence string, warnings []string) {
-	return t.sentence(s), t.warnings(s)
+	return t.sentence(s) + t.assumption(s), t.warnings(s)
+}
+
+// assumption says what the score by Dawid and Skene rests on, which votes alone cannot show.
+func (t *table) assumption(s *Summary) string {
+	if t.Aggregate != DawidSkene || s.Outputs == s.Unscored {
+		return ""
+	}
+	text := fmt.Sprintf(" Dawid-Skene takes the mistakes of judges as independent of each other: where they share some, the %s may be off by more than the interval says, and outputs of which it is sure may be wrong.",
+		t.result())
+	if e := s.Effective; e.Value != nil && e.CI != nil {
+		return text + fmt.Sprintf(" By labels of people these %d are worth %.1f independent judges [%.1f, %.1f].", len(t.members), *e.Value, e.CI[0], e.CI[1])
+	}
+	return text + fmt.Sprintf(" Only labels of people can tell: label %d outputs or more.", fewLabels)
 }
 
 func (t *table) sentence(s *Summary) string {
@@ -27,6 +40,8 @@ func (t *table) sentence(s *Summary) string {
 		return fmt.Sprintf("None of the %s is valid, so that there is no score. Look at the errors of the votes.", plural(s.Votes.failed(), "vote"))
 	case s.Votes.OK == 0:
 		return "No vote was made, so that there is no score."
+	case t.Aggregate == DawidSkene && s.Outputs > 0 && s.Outputs == s.Unscored:
+		return "Dawid-Skene needs valid votes of three judges or more, so that there is no score. Look at the errors of the votes."
 	case len(t.members) == 1:
 		return t.alone(s)
 	case s.Reliability == nil:

@@ -4,7 +4,10 @@ import (
 	"cmp"
 	"encoding/binary"
 	"math"
+	"math/rand/v2"
 	"slices"
+
+	"gonum.org/v1/gonum/stat"
 )
 
 // Vote is the category, from 0, that a judge gave an item. A judge may vote on an item several times.
@@ -21,47 +24,167 @@ type DawidSkene struct {
 	Iterations int
 	Converged  bool
 	Flag       Flag
+	// prior is the pseudo-count of each row of a confusion matrix.
+	prior float64
+	// groups have the items by their votes, of has the group of each item, -1 without votes.
+	groups []voteGroup
+	of     []int
 }
 
-// dawidSkeneIterations bounds the iterations. They end when no marginal and no error rate moves by more than dawidSkeneMove.
+// dawidSkeneIterations bounds the iterations. They end when no marginal and no error rate moves by more than dawidSkeneMove. Those of
+// a resample begin where all items ended, and are as exact as its interval needs.
 const (
 	dawidSkeneIterations = 1000
 	dawidSkeneMove       = 1e-7
+	resampleIterations   = 300
+	resampleMove         = 1e-5
+	// resampleWork bounds the votes of different groups that are read in all iterations of all resamples. First there are fewer resamples, then
+	// they draw fewer clusters.
+	resampleWork      = 4e8
+	resampleLeast     = 200
+	resampleClusters  = 2000
+	fewestOfResamples = 500
 )
+
+// fewestJudges is the number of judges from which votes alone can tell how reliable each of them is.
+const fewestJudges = 3
 
 // EstimateDawidSkene estimates the items' categories and the judges' error rates together by expectation maximization, from the
 // majority of votes on. The categories are 0 to categories-1; a category is known only by its votes, so that judges that are mostly wrong
-// turn the answer around. TooFew with less than 2 judges or without votes, OutOfDomain for numbers outside. Dawid and Skene 1979.
-func EstimateDawidSkene(votes []Vote, items, judges, categories int) DawidSkene {
-	if items < 1 || judges < 2 || categories < 2 || len(votes) == 0 {
+// turn the answer around. It takes the judges' errors as independent of each other. prior is the number of votes that each judge is
+// supposed to have given beside its own in each true category, the same number of each: 0 is the estimate of the paper, whose rates of few votes are
+// often 0 or 1, and 1 says less than the votes of one item. TooFew without votes of three judges, of whom two say nothing about each
+// other; OutOfDomain for numbers outside. Dawid and Skene 1979.
+func EstimateDawidSkene(votes []Vote, items, judges, categories int, prior float64) DawidSkene {
+	if items < 1 || judges < fewestJudges || categories < 2 {
 		return DawidSkene{Flag: TooFew}
 	}
-	d := DawidSkene{Posterior: make([][]float64, items), Marginals: make([]float64, categories), Confusion: make([][][]float64, judges)}
-	byItem := make([][]Vote, items)
+	if !finite(prior) || prior < 0 {
+		return DawidSkene{Flag: OutOfDomain}
+	}
+	d := DawidSkene{Posterior: make([][]float64, items), Marginals: make([]float64, categories), Confusion: make([][][]float64, judges), prior: prior}
+	byItem, voted, voters := make([][]Vote, items), make([]bool, judges), 0
 	for _, v := range votes {
 		if v.Item < 0 || v.Item >= items || v.Judge < 0 || v.Judge >= judges || v.Category < 0 || v.Category >= categories {
 			return DawidSkene{Flag: OutOfDomain}
 		}
 		byItem[v.Item] = append(byItem[v.Item], v)
+		if !voted[v.Judge] {
+			voted[v.Judge] = true
+			voters++
+		}
 	}
-	groups, of := sameVotes(byItem, categories)
+	if voters < fewestJudges {
+		return DawidSkene{Flag: TooFew}
+	}
+	d.groups, d.of = sameVotes(byItem, categories)
 	for j := range d.Confusion {
 		d.Confusion[j] = make([][]float64, categories)
 		for k := range categories {
 			d.Confusion[j][k] = make([]float64, categories)
 		}
 	}
-	for d.Iterations < dawidSkeneIterations && !d.Converged {
-		d.Iterations++
-		d.Converged = d.maximize(groups) < dawidSkeneMove
-		d.expect(groups)
-	}
-	for i, g := range of {
+	d.iterate(dawidSkeneIterations, dawidSkeneMove)
+	for i, g := range d.of {
 		if g >= 0 {
-			d.Posterior[i] = slices.Clone(groups[g].posterior)
+			d.Posterior[i] = slices.Clone(d.groups[g].posterior)
 		}
 	}
 	return d
+}
+
+func (d *DawidSkene) iterate(most int, move float64) {
+	for d.Iterations < most && !d.Converged {
+		d.Iterations++
+		d.Converged = d.maximize() < move
+		d.expect()
+	}
+}
+
+// Intervals are those of figures of items and their posteriors, by the percentiles of a bootstrap over clusters of items. Each resample
+// has an estimate of its own, so that they contain that rates of judges are estimated, too. figures gets the items that were drawn, and
+// returns NaN for one that has no value, whose interval is nil. Nil for all without clusters. With more than 2,000 clusters a resample draws as
+// many, of many judges down to 500, and counts as far from the figure as one of all would be.
+func (d *DawidSkene) Intervals(figures func(items []int, posterior func(item int) []float64) []float64, options BootstrapOptions) []*Interval {
+	found := figures(allItems(len(d.of)), d.posterior)
+	intervals := make([]*Interval, len(found))
+	members, flag := clustered(len(d.of), options.Clusters)
+	parts := len(d.of)
+	if members != nil {
+		parts = len(members)
+	}
+	if d.Flag != "" || flag != "" || parts < 2 {
+		return intervals
+	}
+	if options.Resamples <= 0 {
+		options.Resamples = 2000
+	}
+	size := 0
+	for _, g := range d.groups {
+		size += len(g.votes)
+	}
+	const iterations = 50                                                           // about as many as usual
+	work := iterations * float64(size) / float64(parts) * float64(len(d.Marginals)) // of a cluster
+	draws := min(parts, max(fewestOfResamples, min(resampleClusters, int(resampleWork/work/resampleLeast))))
+	resamples := min(options.Resamples, max(resampleLeast, int(resampleWork/work/float64(draws))))
+	nearer := math.Sqrt(float64(draws) / float64(parts))
+	random := rand.New(rand.NewPCG(options.Seed, 0xd5)) //nolint:gosec // the same seed must give the same answer
+	values := make([][]float64, len(found))
+	var items []int
+	for range resamples {
+		items = items[:0]
+		for range draws {
+			if drawn := random.IntN(parts); members == nil {
+				items = append(items, drawn)
+			} else {
+				items = append(items, members[drawn]...)
+			}
+		}
+		again := d.again(items)
+		for f, x := range figures(items, again.posterior) {
+			if !math.IsNaN(x) {
+				values[f] = append(values[f], found[f]+nearer*(x-found[f]))
+			}
+		}
+	}
+	level := options.level()
+	for f, drawn := range values {
+		if float64(len(drawn)) < .95*float64(resamples) || math.IsNaN(found[f]) {
+			continue
+		}
+		slices.Sort(drawn)
+		intervals[f] = interval(stat.Quantile(level/2, stat.LinInterp, drawn, nil), stat.Quantile(1-level/2, stat.LinInterp, drawn, nil))
+	}
+	return intervals
+}
+
+// again is the estimate of items that were drawn.
+func (d *DawidSkene) again(items []int) DawidSkene {
+	a := DawidSkene{Marginals: d.Marginals, Confusion: d.Confusion, prior: d.prior, of: make([]int, len(d.of))}
+	places := make([]int, len(d.groups)) // 0 for a group that is not there yet
+	for _, i := range items {
+		a.of[i] = -1
+		g := d.of[i]
+		if g < 0 {
+			continue
+		}
+		if places[g] == 0 {
+			a.groups = append(a.groups, voteGroup{votes: d.groups[g].votes, posterior: slices.Clone(d.groups[g].posterior)})
+			places[g] = len(a.groups)
+		}
+		a.groups[places[g]-1].items++
+		a.of[i] = places[g] - 1
+	}
+	a.iterate(resampleIterations, resampleMove)
+	return a
+}
+
+// posterior is that of an item, nil without votes.
+func (d *DawidSkene) posterior(item int) []float64 {
+	if g := d.of[item]; g >= 0 {
+		return d.groups[g].posterior
+	}
+	return nil
 }
 
 // voteGroup has items with the same votes, which have the same posterior: there are few of them for many items.
@@ -106,16 +229,16 @@ func sameVotes(byItem [][]Vote, categories int) (groups []voteGroup, of []int) {
 }
 
 // maximize estimates the shares of categories and the judges' error rates from the items' categories, and returns how far they moved.
-func (d *DawidSkene) maximize(groups []voteGroup) (moved float64) {
+func (d *DawidSkene) maximize() (moved float64) {
 	marginals := make([]float64, len(d.Marginals))
 	rates := make([][][]float64, len(d.Confusion))
 	for j := range rates {
 		rates[j] = make([][]float64, len(marginals))
 		for k := range rates[j] {
-			rates[j][k] = make([]float64, len(marginals))
+			rates[j][k] = slices.Repeat([]float64{d.prior / float64(len(marginals))}, len(marginals))
 		}
 	}
-	for _, g := range groups {
+	for _, g := range d.groups {
 		for k, p := range g.posterior {
 			marginals[k] += g.items * p
 			for _, v := range g.votes {
@@ -141,7 +264,7 @@ func (d *DawidSkene) maximize(groups []voteGroup) (moved float64) {
 }
 
 // expect estimates the items' categories from the shares of categories and the judges' error rates.
-func (d *DawidSkene) expect(groups []voteGroup) {
+func (d *DawidSkene) expect() {
 	prior := logarithms(d.Marginals)
 	rates := make([][][]float64, len(d.Confusion))
 	for j, confusion := range d.Confusion {
@@ -150,7 +273,7 @@ func (d *DawidSkene) expect(groups []voteGroup) {
 			rates[j][k] = logarithms(confusion[k])
 		}
 	}
-	for _, g := range groups {
+	for _, g := range d.groups {
 		most := math.Inf(-1)
 		for k := range g.posterior {
 			log := prior[k]

@@ -227,7 +227,7 @@ func FuzzNumbers(f *testing.F) {
 		looks := SequentialTest([]Look{{x, y}, {1, .04}}, .05)
 		soundJSON(t, looks)
 		require.True(t, looks.Boundary != nil || looks.Flag != "")
-		skene := EstimateDawidSkene([]Vote{{a, b, c}, {0, 1, 1}, {1, d, 0}}, 5, 4, 3)
+		skene := EstimateDawidSkene([]Vote{{a, b, c}, {0, 1, 1}, {1, d, 0}}, 5, 4, 3, 1)
 		soundJSON(t, skene)
 	})
 }

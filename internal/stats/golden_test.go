@@ -475,7 +475,7 @@ var goldenMetrics = map[string]func(c golden) figures{
 				}
 			}
 		}
-		d := EstimateDawidSkene(votes, len(in.Responses), 5, 4)
+		d := EstimateDawidSkene(votes, len(in.Responses), 5, 4, 0)
 		require.True(c.t, d.Converged)
 		return figures{"marginals": d.Marginals}
 	},
