@@ -102,8 +102,10 @@ func TestBesidePeople(t *testing.T) {
 		},
 		"few fails": {share(98, 100), kappa(.7, .65), share(94, 95), share(4, 5), ", but it passes 1 of the 5 outputs that people fail, which is too few to know how often: label more outputs."},
 		"no fails":  {share(100, 100), Figure{}, share(100, 100), none, ", but people fail none of them, so that nobody knows whether it does what people do there: label more outputs."},
-		"kappa": {share(270, 300), kappa(.65, .5), share(240, 260), share(38, 40),
-			", but perhaps only because most answers are the same: label outputs that differ more in quality."},
+		"kappa": {
+			share(270, 300), kappa(.65, .5), share(240, 260), share(38, 40),
+			", but perhaps only because most answers are the same: label outputs that differ more in quality.",
+		},
 		"few labels":         {share(20, 20), kappa(1, 1), share(10, 10), share(10, 10), ": too few labels to trust that."},
 		"nothing passes":     {share(280, 300), kappa(.85, .78), without(stats.NotApplicable, 0), without(stats.NotApplicable, 0), ": it judges as people do."},
 		"often wrong":        {share(30, 100), kappa(.1, 0), without(stats.NotApplicable, 0), without(stats.NotApplicable, 0), ": it often judges as people do not; read the outputs on which they differ."},

@@ -82,7 +82,7 @@ func (a *alphaData) withRare(weight float64) (more *alphaData, weights []float64
 		if i >= most+most/2 {
 			place = common
 		}
-		ratings = append(ratings, int32(place)) //nolint:gosec // fewer than ratings
+		ratings = append(ratings, int32(place))
 	}
 	weights = slices.Repeat([]float64{1}, len(a.rows)+2)
 	weights[len(a.rows)], weights[len(a.rows)+1] = weight, weight

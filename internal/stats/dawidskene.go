@@ -26,6 +26,8 @@ type DawidSkene struct {
 	Flag       Flag
 	// prior is the pseudo-count of each row of a confusion matrix.
 	prior float64
+	// rates are those of Confusion, one after the other.
+	rates []float64
 	// groups have the items by their votes, of has the group of each item, -1 without votes.
 	groups []voteGroup
 	of     []int
@@ -62,7 +64,7 @@ func EstimateDawidSkene(votes []Vote, items, judges, categories int, prior float
 	if !finite(prior) || prior < 0 {
 		return DawidSkene{Flag: OutOfDomain}
 	}
-	d := DawidSkene{Posterior: make([][]float64, items), Marginals: make([]float64, categories), Confusion: make([][][]float64, judges), prior: prior}
+	d := DawidSkene{Posterior: make([][]float64, items), Marginals: make([]float64, categories), prior: prior, rates: make([]float64, judges*categories*categories)}
 	byItem, voted, voters := make([][]Vote, items), make([]bool, judges), 0
 	for _, v := range votes {
 		if v.Item < 0 || v.Item >= items || v.Judge < 0 || v.Judge >= judges || v.Category < 0 || v.Category >= categories {
@@ -78,13 +80,14 @@ func EstimateDawidSkene(votes []Vote, items, judges, categories int, prior float
 		return DawidSkene{Flag: TooFew}
 	}
 	d.groups, d.of = sameVotes(byItem, categories)
-	for j := range d.Confusion {
-		d.Confusion[j] = make([][]float64, categories)
+	d.iterate(dawidSkeneIterations, dawidSkeneMove)
+	for j := range judges {
+		d.Confusion = append(d.Confusion, nil)
 		for k := range categories {
-			d.Confusion[j][k] = make([]float64, categories)
+			row := (j*categories + k) * categories
+			d.Confusion[j] = append(d.Confusion[j], d.rates[row:row+categories:row+categories])
 		}
 	}
-	d.iterate(dawidSkeneIterations, dawidSkeneMove)
 	for i, g := range d.of {
 		if g >= 0 {
 			d.Posterior[i] = slices.Clone(d.groups[g].posterior)
@@ -94,10 +97,13 @@ func EstimateDawidSkene(votes []Vote, items, judges, categories int, prior float
 }
 
 func (d *DawidSkene) iterate(most int, move float64) {
+	marginals, rates := make([]float64, len(d.Marginals)), make([]float64, len(d.rates))
 	for d.Iterations < most && !d.Converged {
 		d.Iterations++
-		d.Converged = d.maximize() < move
-		d.expect()
+		d.Converged = d.maximize(marginals, rates) < move
+		marginals, d.Marginals = d.Marginals, marginals
+		rates, d.rates = d.rates, rates
+		d.expect(marginals, rates)
 	}
 }
 
@@ -160,7 +166,7 @@ func (d *DawidSkene) Intervals(figures func(items []int, posterior func(item int
 
 // again is the estimate of items that were drawn.
 func (d *DawidSkene) again(items []int) DawidSkene {
-	a := DawidSkene{Marginals: d.Marginals, Confusion: d.Confusion, prior: d.prior, of: make([]int, len(d.of))}
+	a := DawidSkene{Marginals: slices.Clone(d.Marginals), rates: slices.Clone(d.rates), prior: d.prior, of: make([]int, len(d.of))}
 	places := make([]int, len(d.groups)) // 0 for a group that is not there yet
 	for _, i := range items {
 		a.of[i] = -1
@@ -228,57 +234,47 @@ func sameVotes(byItem [][]Vote, categories int) (groups []voteGroup, of []int) {
 	return groups, of
 }
 
-// maximize estimates the shares of categories and the judges' error rates from the items' categories, and returns how far they moved.
-func (d *DawidSkene) maximize() (moved float64) {
-	marginals := make([]float64, len(d.Marginals))
-	rates := make([][][]float64, len(d.Confusion))
-	for j := range rates {
-		rates[j] = make([][]float64, len(marginals))
-		for k := range rates[j] {
-			rates[j][k] = slices.Repeat([]float64{d.prior / float64(len(marginals))}, len(marginals))
-		}
+// maximize estimates the shares of categories and the judges' error rates from the items' categories, into the given lists, and returns how
+// far they moved.
+func (d *DawidSkene) maximize(marginals, rates []float64) (moved float64) {
+	q := len(marginals)
+	clear(marginals)
+	for i := range rates {
+		rates[i] = d.prior / float64(q)
 	}
 	for _, g := range d.groups {
 		for k, p := range g.posterior {
-			marginals[k] += g.items * p
+			p *= g.items
+			marginals[k] += p
 			for _, v := range g.votes {
-				rates[v.Judge][k][v.Category] += g.items * p
+				rates[(v.Judge*q+k)*q+v.Category] += p
 			}
 		}
 	}
 	normalize(marginals)
+	for row := 0; row < len(rates); row += q {
+		normalize(rates[row : row+q])
+	}
 	for k, p := range marginals {
 		moved = max(moved, math.Abs(p-d.Marginals[k]))
 	}
-	d.Marginals = marginals
-	for j := range rates {
-		for k := range rates[j] {
-			normalize(rates[j][k])
-			for l, p := range rates[j][k] {
-				moved = max(moved, math.Abs(p-d.Confusion[j][k][l]))
-			}
-		}
+	for i, p := range rates {
+		moved = max(moved, math.Abs(p-d.rates[i]))
 	}
-	d.Confusion = rates
 	return moved
 }
 
-// expect estimates the items' categories from the shares of categories and the judges' error rates.
-func (d *DawidSkene) expect() {
-	prior := logarithms(d.Marginals)
-	rates := make([][][]float64, len(d.Confusion))
-	for j, confusion := range d.Confusion {
-		rates[j] = make([][]float64, len(confusion))
-		for k := range confusion {
-			rates[j][k] = logarithms(confusion[k])
-		}
-	}
+// expect estimates the items' categories from the shares of categories and the judges' error rates. It uses the given lists.
+func (d *DawidSkene) expect(prior, rates []float64) {
+	q := len(prior)
+	logarithms(prior, d.Marginals)
+	logarithms(rates, d.rates)
 	for _, g := range d.groups {
 		most := math.Inf(-1)
 		for k := range g.posterior {
 			log := prior[k]
 			for _, v := range g.votes {
-				log += rates[v.Judge][k][v.Category]
+				log += rates[(v.Judge*q+k)*q+v.Category]
 			}
 			g.posterior[k] = log
 			most = max(most, log)
@@ -290,12 +286,10 @@ func (d *DawidSkene) expect() {
 	}
 }
 
-func logarithms(p []float64) []float64 {
-	logs := make([]float64, len(p))
+func logarithms(logs, p []float64) {
 	for i, x := range p {
 		logs[i] = math.Log(x)
 	}
-	return logs
 }
 
 // normalize divides by the sum, unless that is 0.

@@ -6112,7 +6112,8 @@ type OutputStrategy string
 // scale. An output has one where at least half of the judges gave a valid vote.
 type Panel struct {
 	// Aggregate How votes become a score. `majority` is null where it is tied. `trimmed_mean` drops the lowest and the highest vote of five.
-	// `weighted` is the mean with `weights`. `minimum` is for gates of safety. `dawid_skene` estimates how reliable each judge is.
+	// `weighted` is the mean with `weights`. `minimum` is for gates of safety. `dawid_skene` estimates how reliable each judge is,
+	// and needs three judges.
 	// Default: `mean` for ordinal and numeric scales, else `majority`.
 	Aggregate *PanelAggregate `json:"aggregate,omitempty"`
 
@@ -6134,7 +6135,8 @@ type Panel struct {
 }
 
 // PanelAggregate How votes become a score. `majority` is null where it is tied. `trimmed_mean` drops the lowest and the highest vote of five.
-// `weighted` is the mean with `weights`. `minimum` is for gates of safety. `dawid_skene` estimates how reliable each judge is.
+// `weighted` is the mean with `weights`. `minimum` is for gates of safety. `dawid_skene` estimates how reliable each judge is,
+// and needs three judges.
 // Default: `mean` for ordinal and numeric scales, else `majority`.
 type PanelAggregate string
 
@@ -6202,7 +6204,7 @@ type PanelJudge struct {
 	// Votes `total` = `ok` + `parse_error` + `refused` + `off_scale` + `timeout` + `provider_error` + `skipped` + `pending`.
 	Votes VoteCounts `json:"votes"`
 
-	// Without What would be without this judge. Null if it is alone, or an escalation.
+	// Without What would be without this judge. Null if it is alone, an escalation, or one of three judges of `dawid_skene`.
 	Without *PanelWithout `json:"without"`
 }
 

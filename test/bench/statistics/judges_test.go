@@ -5,11 +5,13 @@ import (
 	"math"
 	"math/rand/v2"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
 	"gonum.org/v1/gonum/stat/distuv"
 
+	"github.com/looptrace/looptrace/internal/panel"
 	"github.com/looptrace/looptrace/internal/stats"
 )
 
@@ -105,6 +107,132 @@ func TestAlpha(t *testing.T) {
 				assert.LessOrEqual(t, coverage, .97+slack(.97), name)
 			}
 			assert.Zero(t, shares[2], "%s: only votes that are all equal have none", name)
+		}
+	}
+	table.print()
+}
+
+// TestDawidSkene counts 95% intervals of the mean score by dawid_skene that have the true share of passes inside, and outputs of which it
+// is sure. Where judges share mistakes the model is wrong, and the sentence of the panel says so: there nothing is asked of it.
+func TestDawidSkene(t *testing.T) {
+	table := newTable("dawid_skene in %", "outputs", "coverage", "coverage without the judges' errors", "outputs with p beyond .01 and .99", "of these wrong")
+	cases := []struct {
+		name        string
+		panel       judges
+		independent bool
+	}{
+		{"3 judges, 80% pass", alike(3, .8, .9, .7, 0), true},
+		{"3 judges, 80% pass, one lenient", judges{.8, []float64{.9, .9, .98}, []float64{.8, .8, .2}, 0, 0}, true},
+		{"3 judges, 70% pass, good", alike(3, .7, .95, .9, 0), true},
+		{"4 judges, 60% pass", alike(4, .6, .9, .8, 0), true},
+		{"5 judges, 80% pass", alike(5, .8, .9, .7, 0), true},
+		{"5 judges, 95% pass", alike(5, .95, .95, .8, 0), true},
+		{"3 judges, 80% pass, shared mistakes", alike(3, .8, .9, .7, .6), false},
+		{"5 judges, 80% pass, shared mistakes", alike(5, .8, .9, .7, .6), false},
+		{"3 judges, 60% pass, mostly wrong on fails", alike(3, .6, .95, .35, .3), false},
+	}
+	sizes, resamples := []int{100, 300}, 200
+	if !full() {
+		sizes, resamples, cases = []int{100}, 100, cases[:3]
+	}
+	for _, c := range cases {
+		for _, n := range sizes {
+			name := fmt.Sprintf("%s, %d outputs", c.name, n)
+			shares := share(t, "dawid, "+name, func(random *rand.Rand) []bool {
+				var votes []stats.Vote
+				truth := make([]float64, n)
+				for o := range truth {
+					var values []float64
+					values, truth[o] = c.panel.votes(random)
+					for j, value := range values {
+						votes = append(votes, stats.Vote{Item: o, Judge: j, Category: int(value)})
+					}
+				}
+				d := stats.EstimateDawidSkene(votes, n, len(c.panel.sensitivity), 2, 1)
+				rated := d.Intervals(func(items []int, posterior func(int) []float64) []float64 {
+					sum := 0.
+					for _, i := range items {
+						sum += posterior(i)[1]
+					}
+					return []float64{sum / float64(len(items))}
+				}, stats.BootstrapOptions{Seed: 1, Resamples: resamples})[0]
+				scores, sure := make([][]float64, n), make([]bool, n)
+				wrong := slices.Clone(sure)
+				for o, p := range d.Posterior {
+					scores[o] = p[1:]
+					sure[o] = p[1] < .01 || p[1] > .99
+					wrong[o] = sure[o] && math.Round(p[1]) != truth[o]
+				}
+				known := stats.ClusteredInterval(scores, .05).CI
+				both := stats.Interval{min(known[0], rated[0]), max(known[1], rated[1])} // as of a panel
+				return append(append([]bool{covers(&both, c.panel.right), covers(known, c.panel.right)}, sure...), wrong...)
+			})
+			sure, wrong := 0., 0.
+			for o := range n {
+				sure += shares[2+o] / float64(n)
+				wrong += shares[2+n+o] / float64(n)
+			}
+			table.add(c.name, n, shares[0], shares[1], sure, wrong/sure)
+			if c.independent {
+				assert.GreaterOrEqual(t, shares[0], .93-slack(.93), name)
+				assert.LessOrEqual(t, wrong/sure, .02, name)
+			}
+		}
+	}
+	table.print()
+}
+
+// besidePeople is a panel of one judge with labels of all of its outputs.
+func (j judges) besidePeople(random *rand.Rand, outputs int) panel.Input {
+	in := panel.Input{
+		Name: "quality", Kind: panel.Score, Scale: panel.Scale{Type: panel.Binary}, Aggregate: panel.Majority, Seed: 1,
+		Judges: []panel.Judge{{Name: "judge"}},
+	}
+	for o := range outputs {
+		votes, truth := j.votes(random)
+		in.Outputs = append(in.Outputs, panel.Output{Item: o, Length: math.NaN()})
+		in.Votes = append(in.Votes, panel.Vote{Output: int32(o), Value: votes[0], Cost: math.NaN(), Duration: math.NaN()})
+		in.Labels = append(in.Labels, panel.Label{Output: o, Value: truth})
+	}
+	return in
+}
+
+// TestLabelWords counts sentences about a panel beside labels of people that are false: those that say that it judges as people do, of
+// one that is right on less than 80% of all outputs, of those that people pass or of those that they fail, or whose kappa is below .6; and
+// those that say the contrary, of one that does reach 80%.
+func TestLabelWords(t *testing.T) {
+	table := newTable("sentences beside labels in %", "labels", "judges as people do", "false", "differs on what people fail or pass", "false")
+	cases := []judges{
+		alike(1, .95, .985, .2, 0), alike(1, .7, .95, .79, 0), alike(1, .95, .955, .81, 0), alike(1, .7, .95, .92, 0),
+		alike(1, .6, .97, .4, 0), alike(1, .7, .81, .81, 0),
+	}
+	labels := []int{100, 300}
+	if !full() {
+		cases, labels = cases[:4], []int{100}
+	}
+	for _, c := range cases {
+		base, sensitivity, specificity := c.right, c.sensitivity[0], c.specificity[0]
+		right, passed := base*sensitivity+(1-base)*specificity, base*sensitivity+(1-base)*(1-specificity)
+		chance := base*passed + (1-base)*(1-passed)
+		kappa := (right - chance) / (1 - chance)
+		good := right >= .8 && sensitivity >= .8 && specificity >= .8
+		for _, n := range labels {
+			name := fmt.Sprintf("%.0f%% pass, sensitivity %.3g, specificity %.2g, kappa %.2f", 100*base, sensitivity, specificity, kappa)
+			shares := share(t, fmt.Sprint("words, ", name, n), func(random *rand.Rand) []bool {
+				s, _, err := panel.Measure(c.besidePeople(random, n))
+				if err != nil {
+					return []bool{false, false, false, false}
+				}
+				same := strings.Contains(s.Labels.Sentence, "it judges as people do.")
+				differs, _, found := strings.Cut(s.Labels.Sentence, "; read the outputs")
+				passes, fails := found && strings.Contains(differs, "that people fail"), found && strings.Contains(differs, "that people pass")
+				often := strings.Contains(differs, "it often judges as people do not")
+				wrong := passes && specificity >= .8 || fails && sensitivity >= .8 || often && right >= .8
+				return []bool{same, same && !(good && kappa >= .6), found, wrong}
+			})
+			table.add(name, n, shares...)
+			assert.LessOrEqual(t, shares[1], .05+slack(.05), "%s, %d labels: as people do", name, n)
+			assert.LessOrEqual(t, shares[3], .05+slack(.05), "%s, %d labels: differs", name, n)
 		}
 	}
 	table.print()

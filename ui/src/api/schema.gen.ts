@@ -6367,7 +6367,8 @@ export interface components {
             kind: "score" | "preference";
             /**
              * @description How votes become a score. `majority` is null where it is tied. `trimmed_mean` drops the lowest and the highest vote of five.
-             *     `weighted` is the mean with `weights`. `minimum` is for gates of safety. `dawid_skene` estimates how reliable each judge is.
+             *     `weighted` is the mean with `weights`. `minimum` is for gates of safety. `dawid_skene` estimates how reliable each judge is,
+             *     and needs three judges.
              *     Default: `mean` for ordinal and numeric scales, else `majority`.
              * @enum {string}
              */
@@ -6576,7 +6577,7 @@ export interface components {
              * @description The median of its calls.
              */
             duration_ms: number | null;
-            /** @description What would be without this judge. Null if it is alone, or an escalation. */
+            /** @description What would be without this judge. Null if it is alone, an escalation, or one of three judges of `dawid_skene`. */
             without: components["schemas"]["PanelWithout"] | null;
         };
         /** @description A judge whose calls fail ten times one after the other, for a reason that only a person can mend, is asked no more. The others go on. */

@@ -80,7 +80,7 @@ const MEANINGS: readonly [
     "krippendorff_alpha",
     "Krippendorff's alpha",
     "coefficient",
-    "Agreement beyond chance, with missing votes: 1 is perfect, 0 is chance. Below 0.667 it is too low to rely on, from 0.8 it is good.",
+    "Agreement beyond chance, with missing votes: 1 is perfect, 0 is chance. Below 0.667 it is too low to rely on, from 0.8 it is good. Judges that make the same mistakes agree, too.",
   ],
   [
     "gwet_ac",

@@ -259,7 +259,7 @@ export const AGGREGATES: Record<Aggregate, { label: string; description: string 
   dawid_skene: {
     label: "Dawid-Skene",
     description:
-      "Estimates how reliable each judge is, and counts it as much. It needs many outputs and judges.",
+      "Estimates how reliable each judge is, and counts it as much. It needs three judges, many outputs, and judges that don't share mistakes.",
   },
 };
 
