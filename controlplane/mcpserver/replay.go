@@ -47,7 +47,7 @@ type editInput struct {
 	Executor   string                    `json:"executor,omitempty"     jsonschema:"server: call models again, with tools answered from the recording. cassette: call nothing; enough for timeouts, retries and latencies. Omit it to take what the edits need."`
 	Tools      map[string]map[string]any `json:"tools,omitempty" jsonschema:"What holds for calls of a tool, by its name, or * for all others: side_effects (read or write), on_miss for calls that are not in the recording (stop, nearest, or fixed with result, a text), drop (arguments that do not count)."`
 	ProviderID string                    `json:"provider_id,omitempty"  jsonschema:"The connection that calls models. May be omitted if the project has only one."`
-	Outcome    map[string]any            `json:"outcome,omitempty"      jsonschema:"A grader that says whether a final answer is good, such as {\"name\": \"refund\", \"type\": \"string_check\", \"operation\": \"ilike\", \"reference\": \"refunded\"}. Without it, any answer of an attempt that does something else is good."`
+	Outcome    map[string]any            `json:"outcome,omitempty"      jsonschema:"A grader that says whether a final answer is good, such as {\"name\": \"refund\", \"type\": \"string_check\", \"operation\": \"ilike\", \"reference\": \"refunded\"}. Without it nobody knows: no answer counts as good or bad."`
 	Controls   *int                      `json:"controls,omitempty"     jsonschema:"How many replays without the edits to compare with."`
 	Treatments *int                      `json:"treatments,omitempty"   jsonschema:"How many replays with the edits."`
 	MaxCostUSD *float64                  `json:"max_cost_usd,omitempty" jsonschema:"The most that all calls may cost."`

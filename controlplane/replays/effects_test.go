@@ -418,8 +418,8 @@ func TestReplaysNameNothingForeign(t *testing.T) {
 	assert.Equal(t, http.StatusForbidden, l.Do(t, http.MethodPost, "/v1/replays", apitest.ReplayBody(l.run.String(), ""), apitest.Bearer(key.Key)).Code)
 }
 
-// TestReplayMendsAFailingRun replays a run that ended with an error of its tool, with another result of that: the treatments come to an answer.
-func TestReplayMendsAFailingRun(t *testing.T) {
+// TestReplayWithoutAGrader knows no outcome: neither that the recorded run failed nor that attempts come to an answer says how good that is.
+func TestReplayWithoutAGrader(t *testing.T) {
 	t.Parallel()
 	e, session, project, send := apitest.NewReplayEnv(t)
 	as := apitest.Cookie(session)
@@ -435,11 +435,7 @@ func TestReplayMendsAFailingRun(t *testing.T) {
 		`{"run_id":%q,"provider_id":%q,"controls":3,"treatments":3,"edits":[{"target":"all","set":{"system_prompt":"Ask before you change anything."}}]}`, run, connection), as), http.StatusCreated)
 	ended := replayed(t, e, as, created.Id)
 	for _, a := range ended.Attempts {
-		require.NotNil(t, a.Outcome, "%+v", a)
-		if a.Role == contract.Control {
-			assert.Zero(t, *a.Outcome, "it does what was recorded, which failed")
-		} else {
-			assert.InDelta(t, 1, *a.Outcome, 0)
-		}
+		assert.EqualValues(t, "completed", *a.StopReason)
+		assert.Nil(t, a.Outcome)
 	}
 }

@@ -10,7 +10,6 @@ import (
 	"unique"
 
 	"github.com/looptrace/looptrace/internal/replay"
-	"github.com/looptrace/looptrace/internal/runmodel"
 	"github.com/looptrace/looptrace/internal/verdict"
 )
 
@@ -26,8 +25,9 @@ func (t *try) judge(ctx context.Context) (*verdict.Verdict, error) {
 		Seed:      verdict.Seed(t.r.RunID.String(), t.config.EditHash, strconv.Itoa(t.r.Controls), strconv.Itoa(t.r.Treatments)),
 		DiffEmpty: true,
 	}
-	outcome := t.recordedOutcome(ctx)
-	recorded, signatures := doneBy(recording, outcome, answerIn(recording))
+	answer := answerIn(recording)
+	outcome := t.graded(ctx, answer)
+	recorded, signatures := doneBy(recording, outcome, answer)
 	in.Recorded = runOf(&recorded, outcome)
 	all := []*Did{&recorded}
 	in.Steps = t.steps(signatures, len(stored))
@@ -144,18 +144,6 @@ func exposureOf(counts map[string]int) verdict.Exposure {
 		Hit:    counts[string(replay.TierHit)], HitReordered: counts[string(replay.TierReordered)], HitNormalised: counts[string(replay.TierNormalised)],
 		Stale: counts[string(replay.SourceStale)], Nearest: counts[string(replay.SourceNearest)], Reissued: counts[string(replay.SourceReissued)],
 	}
-}
-
-// recordedOutcome says whether the recorded run came to a good end.
-func (t *try) recordedOutcome(ctx context.Context) *float64 {
-	if t.outcome != nil {
-		return t.graded(ctx, answerIn(t.source.recording))
-	}
-	good := 1.
-	if t.source.run.Status == runmodel.StatusError {
-		good = 0
-	}
-	return &good
 }
 
 // addChanges adds what differs between the models that answered then and now.

@@ -282,10 +282,14 @@ func (p *Plan) AttainableP() *float64 {
 	if attainable == nil {
 		return nil
 	}
-	return new(min(1, *attainable*testedChannels))
+	tested := testedChannels
+	if p.config.Outcome == nil { // it is unknown
+		tested--
+	}
+	return new(min(1, *attainable*float64(tested)))
 }
 
-// testedChannels is how many channels a verdict corrects for.
+// testedChannels is how many channels a verdict corrects for, if all are known.
 const testedChannels = 5
 
 // Decided says in words what follows from the recording alone, empty if that is not everything. It agrees with Steps.

@@ -12,7 +12,7 @@ import (
 
 // Result is what an attempt was like, without texts of it.
 type Result struct {
-	// Outcome is 1 for a good end and 0 for another, or a score; nil if it is unknown.
+	// Outcome is what the grader says: 1 for a good end and 0 for another, or a score; nil if it is unknown.
 	Outcome *float64 `json:"outcome"`
 	// Spent is what its calls of models took. Exposure counts model calls and tool calls by where they come from.
 	Spent    replay.Spent   `json:"spent"`
@@ -69,7 +69,9 @@ func (m *making) result(ctx context.Context, made *replay.Attempt) (*Result, *De
 	if r.Warnings == nil {
 		r.Warnings = []string{}
 	}
-	r.Outcome = m.grade(ctx, made)
+	if made.Stop.Reason == replay.StopCompleted {
+		r.Outcome = m.graded(ctx, made.Answer)
+	}
 	var n noting
 	did := make([]string, len(made.Steps))
 	for _, i := range inOrder(made.Steps) {
@@ -121,40 +123,10 @@ func (r *Result) answered(response *replay.Response) {
 	}
 }
 
-// grade says whether the attempt came to a good end.
-func (m *making) grade(ctx context.Context, made *replay.Attempt) *float64 {
-	switch {
-	case made.Stop.Reason != replay.StopCompleted:
-		return nil
-	case m.outcome != nil:
-		return m.graded(ctx, made.Answer)
-	}
-	// The frames around an attempt keep the recorded error. It counts for one that did what was recorded; another one is good if it came to an answer.
-	differs := slices.ContainsFunc(made.Steps, func(step replay.AttemptStep) bool {
-		return step.Kind != replay.KindFrame && (step.Differs || step.Recorded < 0 || step.Source == replay.SourceNotReached)
-	})
-	switch {
-	case !differs:
-		return m.recordedOutcome(ctx)
-	case made.Answer == nil, !isWhole(made.Steps):
-		return nil
-	}
-	return new(1.)
-}
-
-// isWhole reports whether the last answer that was made is one: no refusal, and not cut off.
-func isWhole(steps []replay.AttemptStep) bool {
-	for _, step := range slices.Backward(steps) {
-		if step.Source == replay.SourceReissued && step.Response != nil {
-			return step.Response.FinishReason != "refusal" && step.Response.FinishReason != "length"
-		}
-	}
-	return true
-}
-
-// graded grades an answer, nil if there is none or it cannot be graded.
+// graded grades an answer, nil if there is none, it cannot be graded, or no grader was given: that an attempt came to an answer says
+// nothing of how good that is.
 func (t *try) graded(ctx context.Context, answer *string) *float64 {
-	if answer == nil {
+	if t.outcome == nil || answer == nil {
 		return nil
 	}
 	output, err := json.Marshal(*answer)

@@ -7417,7 +7417,7 @@ type ReplayAttempt struct {
 	// Number In the order in which they are made, from 1.
 	Number int `json:"number"`
 
-	// Outcome 1 good, 0 not; between for a grader. Null if unknown.
+	// Outcome What the grader says: 1 good, 0 not, or between. Null without a grader, or if it cannot say.
 	Outcome *float64 `json:"outcome"`
 
 	// Remedy What to do about it, in a sentence.
@@ -7507,7 +7507,7 @@ type ReplayCreate struct {
 	MaxCostUsd *float64 `json:"max_cost_usd,omitempty"`
 	Name       *string  `json:"name,omitempty"`
 
-	// Outcome A grader that says whether the final answer of an attempt is good. Without it, an attempt is as good as the recorded run if it did the same, and good if it did something else and came to an answer that is no refusal and was not cut off.
+	// Outcome A grader that says whether the final answer of an attempt is good. Without it nobody knows, and the verdict is about what attempts did, and what it cost.
 	Outcome *Grader `json:"outcome,omitempty"`
 
 	// Plan Only say what would happen.

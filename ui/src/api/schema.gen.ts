@@ -8425,7 +8425,7 @@ export interface components {
             tools?: {
                 [key: string]: components["schemas"]["ReplayTool"];
             };
-            /** @description A grader that says whether the final answer of an attempt is good. Without it, an attempt is as good as the recorded run if it did the same, and good if it did something else and came to an answer that is no refusal and was not cut off. */
+            /** @description A grader that says whether the final answer of an attempt is good. Without it nobody knows, and the verdict is about what attempts did, and what it cost. */
             outcome?: components["schemas"]["Grader"];
             /**
              * Format: double
@@ -8558,7 +8558,7 @@ export interface components {
             remedy: string | null;
             /**
              * Format: double
-             * @description 1 good, 0 not; between for a grader. Null if unknown.
+             * @description What the grader says: 1 good, 0 not, or between. Null without a grader, or if it cannot say.
              */
             outcome: number | null;
             /** @description Calls of models that were made. */

@@ -48,7 +48,7 @@ export function EditsTab({ replay }: { replay: Replay }) {
         <p className={shared.lead}>
           {outcome
             ? `A grader of its final answer decides: ${graderType(outcome)?.label ?? outcome.type}.`
-            : "An attempt that repeats the recording is as good as the recorded run. Any other is good if it ends with a complete answer that isn't a refusal."}
+            : "Unknown: no grader was given. The verdict is about what attempts did, said and cost."}
         </p>
       </section>
       {policies.length > 0 && (

@@ -288,9 +288,8 @@ export function ReplayForm({ projectId, run, steps, replayability, providers, st
             ) : (
               <>
                 <p className={classes.note}>
-                  By default, an attempt that repeats the recording is as good as the recorded run, and any
-                  other is good if it ends with a complete answer that isn't a refusal. Add a grader to judge
-                  the answer instead.
+                  Without a grader nobody knows. The verdict is then about what attempts did, said and cost.
+                  Add a grader to judge the answer.
                 </p>
                 <AddGrader
                   label="Grader of the answer"

@@ -162,7 +162,7 @@ const CLASSES: Record<string, { label: string; meaning: string }> = {
     label: "Outcome is stable",
     meaning: "Every unedited replay reached the recorded outcome, by other paths.",
   },
-  unstable: { label: "Unstable", meaning: "Unedited replays reach other outcomes than the recording." },
+  unstable: { label: "Unstable", meaning: "Unedited replays do other things than the recording." },
 };
 
 /** How well a recording can be reproduced. */
