@@ -67,10 +67,13 @@ func (m *Match) rate() {
 	m.Upper95 = stats.UpperBound(m.Of-m.Matched, m.Of, .05).Value
 }
 
-// Limits of drift (G4).
+// Limits of drift (G4). That the recording is the farthest of few is chance in one of 6 cases with 5 controls, so that few must differ more:
+// these limits flag at most 5% of agents that did not change, of those that TestSize makes.
 const (
-	driftRatio    = 1.5
-	driftControls = 3
+	driftRatio      = 1.5
+	driftRatioOfFew = 3
+	driftControls   = 5
+	manyControls    = 10
 )
 
 // drift is gate G4: whether controls still reproduce the recording. In one run the recording must be farther from the controls than any of
@@ -118,7 +121,7 @@ func (ts trials) drift() (d DriftResult) {
 	if len(strata) == 1 {
 		rank := rankOfFirst(strata[0].Distances)
 		d.P = &rank
-		far = far && rank <= 1/float64(most+1)
+		far = far && rank <= 1/float64(most+1) && (most >= manyControls || recorded > driftRatioOfFew*controls)
 	} else {
 		d.P = stats.StratifiedEnergy(strata, ts.seed(6)).P.Value
 		far = far && d.P != nil && *d.P <= ts.alpha()

@@ -91,6 +91,7 @@ func TestSize(t *testing.T) {
 				c := measure(d, temperature, edit{step: 2}, trials)
 				t.Logf("%.3f of %d trials, naively %.3f, drift %.3f; %v", c.share(c.effects()), trials, c.share(c.naive), c.share(c.drifted), c.kinds)
 				assert.LessOrEqual(t, c.share(c.effects()), .05+2*math.Sqrt(.05*.95/float64(trials)))
+				assert.LessOrEqual(t, c.share(c.drifted), .05+2*math.Sqrt(.05*.95/float64(trials)))
 			})
 		}
 	}

@@ -156,7 +156,8 @@ func rows() []row {
 		{"hint", with(replays(5, 4, usual, half), noOutcome), Underpowered, "hint"},
 
 		{"drift", with(replays(5, 4, usual, usual), far), Drift, "drift"},
-		{"drift of few", with(replays(4, 4, usual, usual), far), Drift, "drift"},
+		{"drift of few", with(replays(5, 2, usual, usual), far), Drift, "drift"},
+		{"too few for drift", with(replays(4, 4, usual, usual), far), Underpowered, "attainable_p"},
 		{"drift before equivalence", with(replays(14, 14, usual, usual), far), Drift, "drift"},
 	}
 }

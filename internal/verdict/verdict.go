@@ -240,7 +240,8 @@ type Match struct {
 // DriftResult is whether today's controls still reproduce the recording. Flag is set if that is measured, or if the surroundings changed.
 type DriftResult struct {
 	Flag bool `json:"flag"`
-	// Measured: the recording is farther from the controls than any of them from the others, and Ratio is above 1.5. Nil if unknown.
+	// Measured: the recording is farther from the controls than any of them from the others, and Ratio is above 1.5, or above 3 with fewer than
+	// 10 controls. Nil if unknown, as with fewer than 5.
 	Measured *bool `json:"measured"`
 	// Ratio is the mean distance of the recording and a control to that of two controls, nil if that is 0. P is the rank of the recording.
 	Ratio   *float64 `json:"ratio"`
