@@ -250,8 +250,28 @@ func TestReplayFromTheRecordingAlone(t *testing.T) {
 	assert.InDelta(t, 1905, *treatmentsOf(&long)[0].DurationMs, .001)
 	assert.Equal(t, "deterministic_no_effect", verdict.Verdict, verdict.Sentence)
 	short, verdict := replay(t, tool(`{"timeout_ms":10}`))
-	assert.NotEqual(t, "deterministic_no_effect", verdict.Verdict, verdict.Sentence)
-	assert.NotEqual(t, "completed", *treatmentsOf(&short)[0].StopReason, "what the model says to an error, nobody recorded")
+	assert.EqualValues(t, "miss", *treatmentsOf(&short)[0].StopReason, "what the model says to an error, nobody recorded")
+	assert.Equal(t, "deterministic_effect", verdict.Verdict, verdict.Sentence)
+	assert.Equal(t, `The edit changed the tool call and the next request, which the recording proves. Step 3, "find_order", times out. `+
+		"What follows is not in the recording, so that outcome, answer and cost are unknown. Replay with model calls.", verdict.Sentence)
+	require.NotNil(t, verdict.Scope)
+	assert.Equal(t, "the tool call and the next request", *verdict.Scope)
+	require.NotNil(t, verdict.FirstDivergence)
+	assert.Equal(t, 0, verdict.FirstDivergence.Position)
+	for channel, of := range verdict.Channels {
+		want := []string{"unknown"}
+		if channel == "structure" {
+			want = []string{"not_tested"}
+		}
+		assert.Equal(t, want, of.Flags, channel)
+		assert.Nil(t, of.P)
+	}
+	model, verdict := replay(t, `"edits":[{"target":{"span_id":"a000000000000004"},"set":{"timeout_ms":1}}]`)
+	assert.EqualValues(t, "model_error", *treatmentsOf(&model)[0].StopReason)
+	assert.Equal(t, "deterministic_effect", verdict.Verdict, verdict.Sentence)
+	assert.Equal(t, "the model call", *verdict.Scope)
+	_, verdict = replay(t, `"edits":[{"target":{"kind":"tool","name":"cancel_order"},"set":{"retries":3}},{"target":{"kind":"tool","name":"find_order"},"set":{"timeout_ms":10}}]`)
+	assert.Equal(t, "deterministic_effect", verdict.Verdict, verdict.Sentence)
 	_, verdict = replay(t, tool(`{"latency_ms":2000}`))
 	assert.Equal(t, "deterministic_effect", verdict.Verdict, "the run takes longer: %s", verdict.Sentence)
 
@@ -438,4 +458,5 @@ func TestReplayWithoutAGrader(t *testing.T) {
 		assert.EqualValues(t, "completed", *a.StopReason)
 		assert.Nil(t, a.Outcome)
 	}
+	assert.Equal(t, []string{"unknown"}, verdictOf(t, &ended).Channels["outcome"].Flags)
 }

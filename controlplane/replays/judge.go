@@ -52,7 +52,10 @@ func (t *try) judge(ctx context.Context) (*verdict.Verdict, error) {
 		details.intern()
 		attempt := attemptOf(a, result, &details.Did)
 		in.Attempts, all = append(in.Attempts, attempt), append(all, &details.Did)
-		addSignatures(in.Steps, index, i+1, details.Steps)
+		if a.Role == Treatment && in.Failure == nil && t.config.Executor == replay.ExecutorCassette {
+			in.Failure = t.failureIn(a, details.Steps)
+		}
+		addSignatures(in.Steps, index, i+1, details.Steps, attempt.Unfinished == "")
 		if a.Role == Control {
 			in.Changes = addChanges(in.Changes, recording, result)
 		} else if attempt.Unfinished == "" && attempt.EnteredCone && details.Did.Bytes != recorded.Bytes {
@@ -62,7 +65,8 @@ func (t *try) judge(ctx context.Context) (*verdict.Verdict, error) {
 	if in.Structure, in.Answer, err = distances(ctx, all); err != nil {
 		return nil, err
 	}
-	if in.Integrity, err = t.integrity(stored); err != nil {
+	in.DiffEmpty = in.DiffEmpty && in.Failure == nil
+	if in.Integrity, err = t.integrity(stored, in.Failure != nil); err != nil {
 		return nil, err
 	}
 	if t.edits.Structural && len(t.edits.Edits) > 0 {
@@ -95,10 +99,40 @@ func (a *Attempt) unfinished() string {
 	return ""
 }
 
-// integrity is what makes the replay unusable.
-func (t *try) integrity(attempts []Attempt) (reasons []verdict.Reason, err error) {
+// failureIn is the call that times out in an attempt which could not go on after it, nil if there is none.
+func (t *try) failureIn(a *Attempt, steps []StepSource) *verdict.Failure {
+	if !t.edits.Structural || a.unfinished() == "" || a.Remedy == nil {
+		return nil
+	}
+	made := map[string]bool{}
+	for i := range steps {
+		made[steps[i].Recorded] = steps[i].Source == replay.SourceEdited
+	}
+	times := t.source.recording.Structure(t.edits).Steps
+	for i := range times {
+		step := &t.source.recording.Steps[i]
+		if times[i].Effect != replay.EffectTimedOut || step.Kind == replay.KindFrame || !made[step.SpanID] {
+			continue
+		}
+		failure := &verdict.Failure{Scope: "the tool call", Text: fmt.Sprintf("Step %d, %q, times out.", i+1, step.Name), Remedy: *a.Remedy}
+		switch {
+		case step.Kind == replay.KindModel:
+			failure.Scope = "the model call"
+		case *a.StopReason == replay.StopMiss: // the model is told of the failure, which the recorded request does not say
+			failure.Scope = "the tool call and the next request"
+		}
+		return failure
+	}
+	return nil
+}
+
+// integrity is what makes the replay unusable. That no attempt with the edits came to its end does not, where it is known why one failed.
+func (t *try) integrity(attempts []Attempt, known bool) (reasons []verdict.Reason, err error) {
 	if t.config.Recording != hashOf(t.source.recording) {
 		reasons = append(reasons, verdict.Reason{Code: errRecordingChanged.Code, Text: errRecordingChanged.Detail})
+	}
+	if known {
+		return reasons, nil
 	}
 	var first *Attempt
 	for i := range attempts {
@@ -210,10 +244,12 @@ func (t *try) steps(signatures []string, attempts int) []verdict.Step {
 	return list
 }
 
-// addSignatures adds what an attempt decided.
-func addSignatures(list []verdict.Step, index map[string]int, at int, steps []StepSource) {
+// addSignatures adds what an attempt decided. What one would have done after it stopped is unknown.
+func addSignatures(list []verdict.Step, index map[string]int, at int, steps []StepSource, whole bool) {
 	for i := range list {
-		list[i].Signatures[at] = verdict.Absent
+		if whole {
+			list[i].Signatures[at] = verdict.Absent
+		}
 	}
 	for i := range steps {
 		step := &steps[i]

@@ -56,7 +56,13 @@ type readVerdict struct {
 		Code string `json:"code"`
 		Text string `json:"text"`
 	} `json:"reasons"`
-	K, M int
+	K, M            int
+	Scope           *string                 `json:"scope"`
+	FirstDivergence *struct{ Position int } `json:"first_divergence"`
+	Channels        map[string]struct {
+		P     *float64 `json:"p"`
+		Flags []string `json:"flags"`
+	} `json:"channels"`
 }
 
 // verdictOf reads a verdict.

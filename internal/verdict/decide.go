@@ -31,6 +31,9 @@ func Of(in Input) Verdict {
 		ts.describe(&v, true)
 		ts.decideDeterministic(&v)
 		v.Channels.untested()
+		if t.Failure != nil {
+			v.Channels.censored()
+		}
 	default:
 		ts.describe(&v, !t.live())
 		ts.decide(&v)
@@ -114,8 +117,23 @@ func (c *Channels) untested() {
 	}
 }
 
+// censored says that nobody knows what follows a call that fails.
+func (c *Channels) censored() {
+	for _, channel := range c.all() {
+		if channel.code != "structure" { // what was called until then is known
+			channel.Flags = []stats.Flag{Unknown}
+		}
+	}
+}
+
 func (ts trials) decideDeterministic(v *Verdict) {
 	t := ts[0]
+	if f := t.Failure; f != nil {
+		v.Verdict, v.Scope = DeterministicEffect, &f.Scope
+		v.reason("call_fails", "%s", f.Text)
+		v.reason("censored", "What follows is not in the recording, so that outcome, answer and cost are unknown. %s", f.Remedy)
+		return
+	}
 	reason := "no_live_call"
 	if t.Proven {
 		reason = "proven"

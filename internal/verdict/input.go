@@ -41,6 +41,9 @@ type Input struct {
 	Changes []Change
 	// Proven says that the recording proves that the edit has no effect, such as a timeout above the recorded duration.
 	Proven bool
+	// Failure is a call that the recording proves to fail by the edit, where no attempt can go on: what the model does then is not
+	// recorded. Nil if there is none.
+	Failure *Failure
 	// DiffEmpty says that no treatment differs from the recorded run in the cone.
 	DiffEmpty bool
 	// Design is what was asked for.
@@ -52,6 +55,14 @@ type Input struct {
 	Seed uint64
 	// EngineVersion is that of the replay engine.
 	EngineVersion string
+}
+
+// Failure is a call that fails for certain. Its texts are for people.
+type Failure struct {
+	// Scope is what changes for certain, such as the tool call and the next request.
+	Scope string
+	// Text says in a sentence what fails, and Remedy what to do to see more.
+	Text, Remedy string
 }
 
 // Design is a number of controls and of treatments.

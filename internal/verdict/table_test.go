@@ -53,8 +53,10 @@ func quiet(in Input) Input {
 	return in
 }
 
-func with(in Input, change func(in *Input)) Input {
-	change(&in)
+func with(in Input, changes ...func(in *Input)) Input {
+	for _, change := range changes {
+		change(&in)
+	}
 	return in
 }
 
@@ -102,6 +104,10 @@ func rows() []row {
 			}
 		}
 	}
+	fails := func(in *Input) {
+		in.Failure = &Failure{Scope: "the tool call", Text: "Step 2 times out.", Remedy: "Replay with model calls."}
+		treatments(func(a *Attempt) { a.Unfinished = "miss" })(in)
+	}
 	half := func(number int) episode {
 		if number%2 == 0 {
 			return usual(number)
@@ -125,6 +131,9 @@ func rows() []row {
 		{"nothing differs", with(quiet(replays(0, 1, same, same)), func(in *Input) { in.DiffEmpty = true }), DeterministicNoEffect, "no_live_call"},
 		{"server without live call", with(quiet(replays(1, 1, same, changed)), func(in *Input) { in.Mode = Server }), DeterministicEffect, "no_live_call"},
 		{"something differs", quiet(replays(1, 1, same, changed)), DeterministicEffect, "no_live_call"},
+		{"a call fails for certain", with(quiet(replays(1, 1, same, changed)), fails), DeterministicEffect, "censored"},
+		{"a call fails and nothing differs", with(quiet(replays(1, 1, same, changed)), fails, func(in *Input) { in.DiffEmpty = true }), Invalid, "inconsistent_input"},
+		{"a call fails of another recording", with(quiet(replays(1, 1, same, changed)), fails, func(in *Input) { in.Integrity = []Reason{{"recording_changed", "It changed."}} }), Invalid, "recording_changed"},
 		{"something differs behind similar calls", with(quiet(replays(1, 1, same, changed)), taint(.2)), EffectLikely, "tainted"},
 
 		{"effect", replays(5, 4, usual, changed), EffectAttributable, "answer_changed"},

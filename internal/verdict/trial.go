@@ -43,7 +43,7 @@ func newTrial(in Input) *trial {
 			role = 1
 		}
 		switch {
-		case a.Unfinished != "":
+		case a.Unfinished != "" && !(in.Failure != nil && role == 1 && a.EnteredCone):
 			left[role]++
 			why[role][a.Unfinished]++
 		case !a.EnteredCone:
@@ -108,6 +108,9 @@ func (t *trial) inconsistencies() (reasons []Reason) {
 	if t.Proven && !t.DiffEmpty {
 		add("The recording proves that the edit has no effect, but a treatment differs.")
 	}
+	if t.Failure != nil && (t.Proven || t.DiffEmpty) {
+		add("The recording proves that a call fails, but no treatment differs.")
+	}
 	size := len(t.Attempts) + 1
 	for _, m := range []struct {
 		name   string
@@ -163,7 +166,7 @@ func (t *trial) integrity() []Reason {
 	}
 	entered := func(a Attempt) bool { return a.Role == Treatment && a.EnteredCone }
 	switch share, ok := t.taint().Get(); {
-	case t.Proven || len(reasons) > 0:
+	case t.Proven || t.Failure != nil || len(reasons) > 0:
 	case len(t.treatments) == 0 && !slices.ContainsFunc(t.Attempts, entered):
 		add("cone_not_entered", "No treatment got to the edited step.")
 	case len(t.treatments) == 0:
@@ -211,7 +214,7 @@ func (t *trial) largerShare(part func(e Exposure, live int) int) (share stats.Va
 
 // deterministic reports whether what treatments did follows from the recording and fixed rules.
 func (t *trial) deterministic() bool {
-	if t.Proven {
+	if t.Proven || t.Failure != nil {
 		return true
 	}
 	for _, i := range t.treatments {

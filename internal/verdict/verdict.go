@@ -18,7 +18,8 @@
 //     to the edited step; nothing is known of what attempts did; or more than half of the calls in the cone have made-up, similar or stale results.
 //   - [DeterministicNoEffect], [DeterministicEffect]: it is proven, or no treatment made a live call in the cone and no result was
 //     simulated. What differs then comes from the edit by construction. No controls are needed. If more than a tenth of the results
-//     are similar or stale ones, then what differs is [EffectLikely] only.
+//     are similar or stale ones, then what differs is [EffectLikely] only. If the recording proves that a call fails and ends there
+//     ([Input.Failure]), then the effect is on that call and the next request ([Verdict.Scope]), and what comes after is unknown.
 //   - [EffectAttributable]: p after Holm's correction is at most alpha for a channel, with three controls or more.
 //   - [EffectLikely]: the same, but the surroundings changed, today's controls no longer reproduce the recording, or more than a tenth
 //     of the results are tainted. Or the design can show nothing, but all controls decided alike, and all treatments alike and
@@ -67,7 +68,9 @@ type Verdict struct {
 	Verdict  Kind     `json:"verdict"`
 	Sentence string   `json:"sentence"`
 	Reasons  []Reason `json:"reasons"`
-	Mode     Mode     `json:"mode"`
+	// Scope is what changed, where the recording does not say what came after. Nil if the verdict is about all of the run.
+	Scope *string `json:"scope"`
+	Mode  Mode    `json:"mode"`
 	// K and M are the controls and treatments that count; Design is what was asked for.
 	K           int        `json:"k"`
 	M           int        `json:"m"`

@@ -85,6 +85,9 @@ func (v *Verdict) sentence(empty bool) string {
 		}
 		return "The edit has no effect on this run: all results after it come from the recording or from fixed rules, and nothing differs."
 	case DeterministicEffect:
+		if v.Scope != nil {
+			return fmt.Sprintf("The edit changed %s, which the recording proves. %s %s", *v.Scope, v.because("call_fails"), v.because("censored"))
+		}
 		return "The edit changed the run: all results after it come from the recording or from fixed rules, so that nothing else can have."
 	case EffectAttributable:
 		return v.changed("The edit changed the") + v.firstStep()

@@ -8722,6 +8722,8 @@ export interface components {
             sentence: string;
             /** @description Why it is so, or what to mind. */
             reasons: components["schemas"]["ReplayVerdictReason"][];
+            /** @description What changed, in words, where the recording proves that a call fails and does not say what came after. Null for all of the run. */
+            scope: string | null;
             mode: components["schemas"]["ReplayExecutor"];
             /** @description The controls that count. */
             k: number;
