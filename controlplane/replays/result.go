@@ -80,7 +80,8 @@ func (m *making) result(ctx context.Context, made *replay.Attempt) (*Result, *De
 	for i := range made.Steps {
 		step := &made.Steps[i]
 		inCone := step.Recorded < 0 || m.cone[step.Recorded]
-		from := StepSource{Recorded: step.SpanID, Source: step.Source, Tier: step.Tier, InCone: inCone, Outside: step.Differs && !inCone}
+		cut := made.Stop.Reason != replay.StopCompleted && step.Source == replay.SourceNotReached
+		from := StepSource{Recorded: step.SpanID, Source: step.Source, Tier: step.Tier, InCone: inCone, Outside: step.Differs && !inCone && !cut}
 		if step.Source != replay.SourceNotReached && !step.Unrecorded {
 			from.SpanID = m.spanID(step)
 		}
