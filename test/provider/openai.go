@@ -1,6 +1,7 @@
 package provider
 
 import (
+	"cmp"
 	"strconv"
 	"strings"
 	"time"
@@ -37,7 +38,9 @@ func openAIFinish(r *Reply) string {
 func openAIHead(q *Request, r *Reply, kind string) object {
 	head := object{
 		"id": q.id("chatcmpl-", "completion", 29), "object": kind, "created": time.Now().Unix(), "model": r.Model,
-		"system_fingerprint": q.id("fp_", "fingerprint", 10),
+	}
+	if !r.NoFingerprint {
+		head["system_fingerprint"] = cmp.Or(r.Fingerprint, "fp_"+r.Model)
 	}
 	if q.Protocol == OpenAI {
 		head["service_tier"] = "default"

@@ -25,6 +25,10 @@ type Reply struct {
 	StopSequence string
 	// Model is the model that answers, by default the one that was asked for.
 	Model string
+	// Fingerprint is that of OpenAI's version of the model, by default one for each model.
+	Fingerprint string
+	// NoFingerprint leaves it out, as most servers compatible with OpenAI do.
+	NoFingerprint bool
 	// Usage is counted where it is nil: a word is a token.
 	Usage *Usage
 	// NoUsage leaves out usage, as some servers compatible with OpenAI do.
