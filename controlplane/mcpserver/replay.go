@@ -74,7 +74,7 @@ type editOutput struct {
 	// CostLowUSD and CostHighUSD are absent if they are unknown.
 	CostLowUSD  *float64 `json:"cost_low_usd,omitempty"`
 	CostHighUSD *float64 `json:"cost_high_usd,omitempty"`
-	// AttainableP above 0.05 means that the design can never tell.
+	// AttainableP above 0.04 means that the design can never tell.
 	AttainableP *float64       `json:"attainable_p,omitempty"`
 	Decided     string         `json:"decided,omitempty"`
 	Counts      map[string]int `json:"counts,omitempty"`

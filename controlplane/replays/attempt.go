@@ -228,6 +228,10 @@ func (m *making) call(ctx context.Context, call replay.Call) (replay.Answer, err
 		return done, &replay.CallError{Type: "content_refused", Message: "A content filter of the provider ended the answer."}
 	}
 	m.answered = true
+	select {
+	case m.first <- &done.Response:
+	default: // nobody waits for it
+	}
 	return done, nil
 }
 

@@ -5,6 +5,7 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/google/uuid"
@@ -34,6 +35,11 @@ type Config struct {
 	Outcome json.RawMessage `json:"outcome,omitempty"`
 	// ControlKey is a hash, in hexadecimal digits, of all that a control depends on.
 	ControlKey string `json:"control_key"`
+}
+
+// editsModel reports whether an edit sets the model, so that no treatment tells whether the model of the controls is still the same.
+func (c *Config) editsModel() bool {
+	return slices.ContainsFunc(c.Edits, func(e replay.Edit) bool { return e.Set.Model != nil })
 }
 
 // options are those of an attempt of a role.
@@ -114,7 +120,8 @@ type reusedControl struct {
 // reuseTime is how long a control is used again: models change.
 const reuseTime = 24 * time.Hour
 
-// findControls returns controls of other replays whose runs are still there.
+// findControls returns controls of other replays whose runs are still there. Their provider tells versions of its model: of another one nobody
+// could say whether its model is still the same.
 func (s *Service) findControls(ctx context.Context, project uuid.UUID, config *Config, limit int) ([]reusedControl, error) {
 	key, err := hex.DecodeString(config.ControlKey)
 	if err != nil {

@@ -32,7 +32,7 @@ func (s *Service) Create(ctx context.Context, grant access.Grant, n *Wanted) (Re
 	}
 	project := p.source.run.ProjectID
 	var reused []reusedControl
-	if p.Controls > 0 {
+	if p.Controls > 0 && !p.config.editsModel() {
 		if reused, err = s.findControls(ctx, project, &p.config, p.Controls); err != nil {
 			return Replay{}, err
 		}

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 	"sync/atomic"
 
@@ -55,6 +56,9 @@ type try struct {
 	outcome *grader.Grader // nil for none
 	purse   *providers.Purse
 
+	// first is the first answer of a model.
+	first chan *replay.Response
+
 	mu          sync.Mutex
 	connections map[string]*providers.Connection
 	// stop is why no more calls are made. failure is set if a person must mend something first.
@@ -65,7 +69,7 @@ type try struct {
 
 // run does the job of a replay.
 func (s *Service) run(ctx context.Context, args jobArgs, last bool) error {
-	t := &try{Service: s, id: uuid.New(), connections: map[string]*providers.Connection{}, halted: make(chan struct{})}
+	t := &try{Service: s, id: uuid.New(), connections: map[string]*providers.Connection{}, halted: make(chan struct{}), first: make(chan *replay.Response, 1)}
 	job, _ := work.JobOf(ctx)
 	begun, err := s.db.Exec(ctx, "begin replay", pgx.NamedArgs{"id": args.ReplayID, "try": t.id, "job": job, "now": s.now()})
 	if err != nil || begun == 0 { // it ended, was deleted, or has another job
@@ -167,7 +171,8 @@ func (t *try) changed() []int {
 	return list
 }
 
-// attempts makes the attempts that are missing, several at once, in their order.
+// attempts makes the attempts that are missing, several at once, in their order. Where controls of another replay are used, one treatment
+// begins before the others: its first answer tells whether the model is still the one that answered those.
 func (t *try) attempts(ctx context.Context) error {
 	list, err := t.Attempts(ctx, &t.r)
 	if err != nil {
@@ -177,12 +182,9 @@ func (t *try) attempts(ctx context.Context) error {
 	var group errgroup.Group
 	var failed atomic.Bool
 	group.SetLimit(max(1, min(atOnce, maxHeld/copies/max(1, t.source.size))))
-	for i := range list {
-		one := &list[i]
-		if one.Status != StatusQueued && one.Status != StatusRunning {
-			continue
-		}
+	begin := func(one *Attempt, ended chan<- struct{}) {
 		group.Go(func() error {
+			defer close(ended)
 			if t.isHalted() || failed.Load() {
 				return nil
 			}
@@ -199,6 +201,29 @@ func (t *try) attempts(ctx context.Context) error {
 			return err
 		})
 	}
+	asked := 0
+	if earlier, err := answeredEarlier(list); err != nil {
+		return err
+	} else if at := slices.IndexFunc(list, func(a Attempt) bool { return a.Role == Treatment && a.missing() }); earlier != nil && at >= 0 {
+		asked = list[at].Number
+		ended := make(chan struct{})
+		begin(&list[at], ended)
+		if t.differs(earlier, ended) {
+			err := mustChange(ctx, t.db, "open reused controls", pgx.NamedArgs{"id": t.r.ID, "try": t.id})
+			if err == nil {
+				list, err = t.Attempts(ctx, &t.r)
+			}
+			if err != nil {
+				failed.Store(true)
+				return errors.Join(err, group.Wait())
+			}
+		}
+	}
+	for i := range list {
+		if list[i].missing() && list[i].Number != asked {
+			begin(&list[i], make(chan struct{}))
+		}
+	}
 	if err := group.Wait(); err != nil {
 		return err //nolint:wrapcheck // by those who do the work
 	}
@@ -208,6 +233,50 @@ func (t *try) attempts(ctx context.Context) error {
 	return t.db.Tx(ctx, func(ctx context.Context, tx postgres.DB) error {
 		return t.cancelAttempts(ctx, tx, t.r.ID, &t.id, cmp.Or(t.stop, stopFailed))
 	})
+}
+
+// missing reports whether the attempt is still to be made.
+func (a *Attempt) missing() bool { return a.Status == StatusQueued || a.Status == StatusRunning }
+
+// answeredEarlier says which models answered the controls of other replays, nil if there are none.
+func answeredEarlier(list []Attempt) (earlier *Result, err error) {
+	for i := range list {
+		if !list[i].Reused {
+			continue
+		}
+		result, err := list[i].ReadResult()
+		if err != nil {
+			return nil, err
+		}
+		if result == nil {
+			continue
+		}
+		if earlier == nil {
+			earlier = &Result{}
+		}
+		earlier.Models, earlier.Fingerprints = append(earlier.Models, result.Models...), append(earlier.Fingerprints, result.Fingerprints...)
+		if cached := result.CachedTokens; cached != nil && (earlier.CachedTokens == nil || *cached > *earlier.CachedTokens) {
+			earlier.CachedTokens = cached
+		}
+	}
+	return earlier, nil
+}
+
+// differs reports whether the first answer is not known to be of a model and version that answered earlier, or comes from a cache that had
+// nothing then. It waits for the answer, or for the end of the attempt.
+func (t *try) differs(earlier *Result, ended <-chan struct{}) bool {
+	var first *replay.Response
+	select {
+	case first = <-t.first:
+	case <-ended:
+		select {
+		case first = <-t.first:
+		default:
+			return false // nothing was asked
+		}
+	}
+	caches := first.Usage != nil && first.Usage.CacheRead != nil && *first.Usage.CacheRead > 0 && earlier.CachedTokens != nil && *earlier.CachedTokens == 0
+	return caches || !slices.Contains(earlier.Models, first.Model) || !slices.Contains(earlier.Fingerprints, first.Fingerprint)
 }
 
 // halt ends the making of attempts. The first reason counts.

@@ -23,7 +23,7 @@ func (t *try) judge(ctx context.Context) (*verdict.Verdict, error) {
 	in := verdict.Input{
 		Mode: verdict.Mode(t.config.Executor), Design: verdict.Design{Controls: t.r.Controls, Treatments: t.r.Treatments}, EngineVersion: replay.EngineVersion,
 		Seed:      verdict.Seed(t.r.RunID.String(), t.config.EditHash, strconv.Itoa(t.r.Controls), strconv.Itoa(t.r.Treatments)),
-		DiffEmpty: true,
+		DiffEmpty: true, ModelEdited: t.config.editsModel(), Looks: t.r.Looks,
 	}
 	answer := answerIn(recording)
 	outcome := t.graded(ctx, answer)
@@ -162,12 +162,16 @@ func (t *try) integrity(attempts []Attempt, known bool) (reasons []verdict.Reaso
 }
 
 func attemptOf(a *Attempt, r *Result, did *Did) verdict.Attempt {
-	run := runOf(did, r.Outcome)
-	if a.Reused { // the provider may be faster or slower by now
-		run.DurationMS = nil
+	batch := r.Batch
+	if a.Reused { // of another time
+		batch = 0
+	}
+	var cached *float64
+	if r.CachedTokens != nil && r.Spent.InputTokens > 0 {
+		cached = new(float64(*r.CachedTokens) / float64(r.Spent.InputTokens))
 	}
 	return verdict.Attempt{
-		Run: run, Unfinished: a.unfinished(), Role: verdict.Role(a.Role), Index: a.Index, EnteredCone: r.EnteredCone, ConeCalls: r.ConeCalls, ConeLive: r.ConeLive,
+		Run: runOf(did, r.Outcome), Batch: batch, Models: r.Models, Fingerprints: r.Fingerprints, CachedShare: cached, Unfinished: a.unfinished(), Role: verdict.Role(a.Role), Index: a.Index, EnteredCone: r.EnteredCone, ConeCalls: r.ConeCalls, ConeLive: r.ConeLive,
 		OutsideDifferences: r.OutsideDifferences, Exposure: exposureOf(r.Exposure),
 	}
 }

@@ -1,7 +1,7 @@
 -- name: list replays
 SELECT r.id, r.project_id, r.name, r.run_id, r.run_name,
 	json_build_object('executor', r.config::json -> 'executor', 'provider_id', r.config::json -> 'provider_id', 'provider_name', r.config::json -> 'provider_name')::text AS config,
-	r.controls, r.treatments, r.max_cost_nanousd, r.allow_unpriced, r.estimate, r.status, r.stop_reason,
+	r.controls, r.treatments, r.looks, r.max_cost_nanousd, r.allow_unpriced, r.estimate, r.status, r.stop_reason,
 	r.error_code, r.error_detail, r.job_id, r.cost,
 	CASE WHEN r.verdict IS NOT NULL THEN json_build_object('verdict', r.verdict::json -> 'verdict', 'sentence', r.verdict::json -> 'sentence')::text END AS verdict, r.created_at, r.started_at, r.finished_at, u.email AS author_email, r.created_by_key AS author_key, r.created_by AS created_by_id,
 	a.total, a.done, a.failed,
@@ -15,7 +15,7 @@ WHERE r.project_id = ANY(@projects) AND (@run::uuid IS NULL OR r.run_id = @run) 
 ORDER BY r.created_at DESC, r.id DESC LIMIT @limit OFFSET @offset
 
 -- name: get replay
-SELECT r.id, r.project_id, r.name, r.run_id, r.run_name, r.config, r.controls, r.treatments, r.max_cost_nanousd, r.allow_unpriced, r.estimate, r.status, r.stop_reason,
+SELECT r.id, r.project_id, r.name, r.run_id, r.run_name, r.config, r.controls, r.treatments, r.looks, r.max_cost_nanousd, r.allow_unpriced, r.estimate, r.status, r.stop_reason,
 	r.error_code, r.error_detail, r.job_id, r.cost, r.verdict, r.created_at, r.started_at, r.finished_at, u.email AS author_email, r.created_by_key AS author_key, r.created_by AS created_by_id,
 	a.total, a.done, a.failed
 FROM replays r LEFT JOIN users u ON u.id = r.created_by
@@ -42,6 +42,7 @@ UPDATE replays SET status = 'cancelled', job_id = @job, try = NULL, finished_at 
 
 -- name: extend replay
 UPDATE replays SET status = 'queued', job_id = @job, try = NULL, stop_reason = NULL, error_code = NULL, error_detail = NULL, cost = NULL, verdict = NULL, finished_at = NULL,
+	looks = CASE WHEN verdict IS NULL THEN looks ELSE coalesce((verdict::json ->> 'looks')::integer, looks + 1) END,
 	controls = @controls, treatments = @treatments, max_cost_nanousd = coalesce(@max_cost::bigint, max_cost_nanousd)
 WHERE id = @id AND status NOT IN ('queued', 'running')
 
@@ -77,6 +78,7 @@ LEFT JOIN replay_attempts c ON c.replay_id = a.of AND c.number = a.of_number AND
 SELECT a.replay_id, a.number, a.run_id
 FROM replay_attempts a JOIN replays r ON r.id = a.replay_id
 WHERE a.control_key = @key AND a.status = 'succeeded' AND a.stop_reason = 'completed' AND NOT a.reused AND r.project_id = @project AND a.finished_at > @since
+	AND a.result::json -> 'fingerprints' ->> 0 IS NOT NULL
 ORDER BY a.finished_at DESC LIMIT @limit
 
 -- name: list attempts
@@ -90,6 +92,12 @@ SELECT details FROM replay_attempts WHERE replay_id = @id AND number = @number
 UPDATE replay_attempts SET status = 'queued', run_id = gen_random_uuid(), stop_reason = NULL, detail = NULL, remedy = NULL, result = NULL, details = NULL,
 	started_at = NULL, finished_at = NULL
 WHERE replay_id = @id AND status IN ('failed', 'cancelled')
+
+-- name: open reused controls
+UPDATE replay_attempts a SET status = 'queued', reused = false, run_id = gen_random_uuid(), stop_reason = NULL, result = NULL, details = NULL,
+	started_at = NULL, finished_at = NULL
+FROM (SELECT id FROM replays WHERE id = @id AND try = @try FOR UPDATE) r
+WHERE a.replay_id = r.id AND reused
 
 -- name: begin attempt
 UPDATE replay_attempts a SET status = 'running', started_at = coalesce(a.started_at, @now)

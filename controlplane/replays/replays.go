@@ -94,9 +94,11 @@ type Replay struct {
 	RunID     uuid.UUID
 	RunName   string
 	// Config is a [Config] as JSON.
-	Config         string
-	Controls       int
-	Treatments     int
+	Config     string
+	Controls   int
+	Treatments int
+	// Looks are the earlier verdicts that could have found an effect.
+	Looks          int
 	MaxCostNanousd *providers.Money
 	AllowUnpriced  bool
 	// Estimate is an [Estimate] as JSON.

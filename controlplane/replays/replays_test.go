@@ -56,7 +56,8 @@ type readVerdict struct {
 		Code string `json:"code"`
 		Text string `json:"text"`
 	} `json:"reasons"`
-	K, M            int
+	K, M, Looks     int
+	Alpha           float64
 	Scope           *string                 `json:"scope"`
 	FirstDivergence *struct{ Position int } `json:"first_divergence"`
 	Channels        map[string]struct {

@@ -29,6 +29,10 @@ type Result struct {
 	// Models and Fingerprints are those of answers that were made.
 	Models       []string `json:"models"`
 	Fingerprints []string `json:"fingerprints"`
+	// CachedTokens are the input tokens that came from a provider's cache, nil if no answer says.
+	CachedTokens *int64 `json:"cached_tokens,omitempty"`
+	// Batch is the job that made the attempt. Those of one job were made together, controls and treatments in turn.
+	Batch int64 `json:"batch"`
 }
 
 // Details are what an attempt did at its steps, without texts of it. Those of a long run are large.
@@ -66,6 +70,9 @@ func (a *Attempt) ReadResult() (*Result, error) {
 // result describes an attempt that ended.
 func (m *making) result(ctx context.Context, made *replay.Attempt) (*Result, *Details) {
 	r, d := &Result{Spent: made.Spent, Exposure: made.Exposure, Warnings: m.warnings, Models: []string{}, Fingerprints: []string{}}, &Details{}
+	if m.r.JobID != nil {
+		r.Batch = *m.r.JobID
+	}
 	if r.Warnings == nil {
 		r.Warnings = []string{}
 	}
@@ -111,7 +118,7 @@ func (m *making) result(ctx context.Context, made *replay.Attempt) (*Result, *De
 	return r, d
 }
 
-// answered keeps which model answered.
+// answered keeps which model answered, and what its provider's cache had.
 func (r *Result) answered(response *replay.Response) {
 	if response == nil {
 		return
@@ -121,6 +128,12 @@ func (r *Result) answered(response *replay.Response) {
 	}
 	if response.Fingerprint != "" && !slices.Contains(r.Fingerprints, response.Fingerprint) {
 		r.Fingerprints = append(r.Fingerprints, response.Fingerprint)
+	}
+	if u := response.Usage; u != nil && u.CacheRead != nil {
+		if r.CachedTokens == nil {
+			r.CachedTokens = new(int64(0))
+		}
+		*r.CachedTokens += *u.CacheRead
 	}
 }
 

@@ -34,35 +34,52 @@ func (ts trials) channels() Channels {
 		Outcome:   ts.outcome(),
 		Structure: ts.distance(func(t *trial) [][]float64 { return t.Structure }, 1),
 		Answer:    ts.distance(func(t *trial) [][]float64 { return t.Answer }, 2),
-		Cost:      ts.ratio(cost, 3),
-		Latency:   ts.ratio(latency, 4),
-		Tokens:    ts.ratio(tokens, 5),
+		Cost:      ts.ratio(cost, 3, true),
+		Latency:   ts.ratio(latency, 4, true),
+		Tokens:    ts.ratio(tokens, 5, false),
 	}
 }
 
-// groups are the known values of each run that has them of both roles. It fills in how many there are.
-func (ts trials) groups(c *Channel, of func(r *Run) (float64, bool)) (strata []stats.Groups) {
-	total := 0
+// groups are the known values of each run that has them of both roles, or of each batch of a run, where they depend on the time. It fills in
+// how many there are.
+func (ts trials) groups(c *Channel, of func(r *Run) (float64, bool), timed bool) (strata []stats.Groups) {
+	total, apart := 0, 0
 	for _, t := range ts {
-		g := stats.Groups{A: t.known(t.controls, of), B: t.known(t.treatments, of)}
-		total += len(t.controls) + len(t.treatments)
-		both := len(g.A) > 0 && len(g.B) > 0
-		if both {
-			strata = append(strata, g)
+		parts := []part{{t.controls, t.treatments}}
+		if timed {
+			parts = t.batches()
 		}
-		if both || len(ts) == 1 {
-			c.Controls.N += len(g.A)
-			c.Treatments.N += len(g.B)
+		total += len(t.controls) + len(t.treatments)
+		for _, p := range parts {
+			g := stats.Groups{A: t.known(p.controls, of), B: t.known(p.treatments, of)}
+			both := len(g.A) > 0 && len(g.B) > 0
+			if both {
+				strata = append(strata, g)
+			}
+			if both || len(ts) == 1 && len(parts) == 1 {
+				c.Controls.N += len(g.A)
+				c.Treatments.N += len(g.B)
+			} else if len(parts) > 1 {
+				apart += len(g.A) + len(g.B)
+			}
 		}
 	}
-	c.missing(total)
+	if apart > 0 {
+		c.flag(MadeApart)
+	}
+	if !c.empty() || apart == 0 {
+		c.missing(total - apart)
+	}
 	return strata
 }
+
+// empty reports whether there is nothing to compare.
+func (c *Channel) empty() bool { return c.Controls.N == 0 || c.Treatments.N == 0 }
 
 // missing flags values that are not known.
 func (c *Channel) missing(total int) {
 	switch {
-	case c.Controls.N == 0 || c.Treatments.N == 0:
+	case c.empty():
 		c.flag(Unknown)
 	case c.Controls.N+c.Treatments.N < total:
 		c.flag(PartlyUnknown)
@@ -104,7 +121,7 @@ func (c *Channel) estimated(estimate func(alpha float64) stats.Estimate, alpha f
 // outcome compares success or scores.
 func (ts trials) outcome() (c Channel) {
 	c.Measure, c.Test = Difference, Means
-	strata := ts.groups(&c, func(r *Run) (float64, bool) { return number(r.Outcome) })
+	strata := ts.groups(&c, func(r *Run) (float64, bool) { return number(r.Outcome) }, false)
 	if len(strata) == 0 {
 		return c
 	}
@@ -176,9 +193,9 @@ func (c *Channel) overRuns(differences []float64, alpha float64, share bool) (wi
 }
 
 // ratio compares amounts by their logarithms.
-func (ts trials) ratio(of func(r *Run) (float64, bool), use uint64) (c Channel) {
+func (ts trials) ratio(of func(r *Run) (float64, bool), use uint64, timed bool) (c Channel) {
 	c.Measure, c.Test = Ratio, Logs
-	strata := ts.groups(&c, of)
+	strata := ts.groups(&c, of, timed)
 	if len(strata) == 0 {
 		return c
 	}
@@ -203,11 +220,12 @@ func (ts trials) ratio(of func(r *Run) (float64, bool), use uint64) (c Channel) 
 	c.permuted(stats.GroupMeans(logs, ts.seed(use)))
 	c.sides(logs)
 	c.Controls.Mean, c.Treatments.Mean = finite(math.Exp(*c.Controls.Mean)), finite(math.Exp(*c.Treatments.Mean))
-	if len(logs) > 1 {
+	if len(ts) > 1 {
 		c.across(logs, ts.alpha(), false)
 	} else {
-		c.estimated(func(alpha float64) stats.Estimate { return stats.WelchDifference(logs[0], alpha) }, ts.alpha())
-		c.detect = func(level float64) *float64 { return detectableMeans(logs[0], level).Value }
+		all := together(logs)
+		c.estimated(func(alpha float64) stats.Estimate { return stats.WelchDifference(all, alpha) }, ts.alpha())
+		c.detect = func(level float64) *float64 { return detectableMeans(all, level).Value }
 	}
 	ratio := stats.RatioOf(stats.Estimate{Value: stats.Value{Value: c.Effect}, CI: c.CI})
 	c.Effect, c.CI = ratio.Value.Value, ratio.CI
@@ -221,6 +239,23 @@ func (ts trials) ratio(of func(r *Run) (float64, bool), use uint64) (c Channel) 
 		}
 	}
 	return c
+}
+
+// together are the values of the batches of a run, each less the middle of its batch: what differs between batches is no effect.
+func together(batches []stats.Groups) (all stats.Groups) {
+	if len(batches) == 1 {
+		return batches[0]
+	}
+	for _, g := range batches {
+		middle := (stat.Mean(g.A, nil) + stat.Mean(g.B, nil)) / 2 //nolint:mnd // of two
+		for _, x := range g.A {
+			all.A = append(all.A, x-middle)
+		}
+		for _, x := range g.B {
+			all.B = append(all.B, x-middle)
+		}
+	}
+	return all
 }
 
 // distance compares by distances between attempts.

@@ -46,7 +46,7 @@ func Of(in Input) Verdict {
 func (ts trials) begin() Verdict {
 	t := ts[0]
 	v := Verdict{
-		Mode: t.Mode, Alpha: known(t.Alpha), Delta: known(t.Delta), Seed: strconv.FormatUint(t.Seed, 16), EngineVersion: t.EngineVersion,
+		Mode: t.Mode, Alpha: known(t.Alpha), Looks: max(0, t.Looks), Delta: known(t.Delta), Seed: strconv.FormatUint(t.Seed, 16), EngineVersion: t.EngineVersion,
 		Reasons: []Reason{}, Steps: []StepResult{}, Drift: DriftResult{Changed: []string{}},
 	}
 	var designs [][2]int
@@ -168,16 +168,26 @@ func (ts trials) decide(v *Verdict) {
 	v.correct()
 	found := v.significant()
 	able := v.AttainableP.After != nil && *v.AttainableP.After <= v.Alpha && v.K >= fewestControls
-	apart := !able && len(ts) == 1 && ts[0].decisionsApart() && separable(v.K, v.M, v.Alpha)
+	usual, steady := ts[0].alike(ts[0].controls)
+	separate := !able && len(ts) == 1 && steady && separable(v.K, v.M, v.Alpha)
+	if able || separate {
+		v.Looks++
+	}
+	decided, uniform := ts[0].alike(ts[0].treatments)
 	hint := v.hint()
 	v.caveats()
+	ts.madeApart(v)
+	ts.caches(v)
+	if earlier := ts[0].Looks; earlier > 0 {
+		v.reason("look", "After %s at this replay p counts at %s or less only, so that looking again finds no effect by chance.", plural(earlier, "earlier look"), probability(v.Alpha))
+	}
 	switch {
 	case v.comparesNothing():
 		v.Verdict = Invalid
 		v.Reasons = append([]Reason{{"nothing_compared", "Nothing is known of what the attempts did, so that nothing can be compared."}}, v.Reasons...)
 	case len(found) > 0 && able:
 		v.Verdict = EffectAttributable
-		if v.Drift.Flag || v.taintAbove(someTaint) {
+		if v.Drift.Flag || v.taintAbove(someTaint) || v.because("version_unknown") != "" {
 			v.Verdict = EffectLikely
 		}
 		for _, c := range found {
@@ -186,7 +196,7 @@ func (ts trials) decide(v *Verdict) {
 		if len(ts) == 1 {
 			v.FirstAttributableStep = firstAttributable(v.Steps, v.Alpha)
 		}
-	case apart:
+	case separate && uniform && decided != usual:
 		v.Verdict = EffectLikely
 		v.reason("decisions_apart", "All %d controls decided alike, and all %d treatments alike and otherwise.", v.K, v.M)
 		v.unable()
@@ -197,11 +207,11 @@ func (ts trials) decide(v *Verdict) {
 		v.unable()
 		v.MoreReplaysNeeded = ts.moreForAny(v)
 	case hint != nil && hint.P != nil && *hint.P <= v.Alpha:
-		v.hinted(hint)
+		ts.hinted(v, hint)
 	case v.equivalent():
 		v.Verdict = NoEffectDetected
 	case hint != nil:
-		v.hinted(hint)
+		ts.hinted(v, hint)
 	default:
 		v.Verdict = WithinNoise
 		if v.knowsDistances() {
@@ -219,7 +229,7 @@ func (v *Verdict) correct() {
 		p[i] = math.NaN()
 		switch {
 		case c.P == nil && (c.Controls.N == 0) == (c.Treatments.N == 0):
-		case c.code == "tokens" && !v.Channels.Cost.has(Unknown):
+		case c.code == "tokens" && !v.Channels.Cost.empty():
 			c.flag(BesideCost)
 		case c.P == nil: // would be tested if the other role had values
 			v.AttainableP.Channels++
@@ -258,7 +268,7 @@ func (v *Verdict) knowsDistances() bool {
 
 // comparesNothing reports whether no channel has values, although there are attempts of both roles.
 func (v *Verdict) comparesNothing() bool {
-	return v.K > 0 && v.M > 0 && !slices.ContainsFunc(v.Channels.all(), func(c namedChannel) bool { return !c.has(Unknown) })
+	return v.K > 0 && v.M > 0 && !slices.ContainsFunc(v.Channels.all(), func(c namedChannel) bool { return !c.empty() })
 }
 
 func (v *Verdict) significant() (found []namedChannel) {
@@ -281,10 +291,10 @@ func (v *Verdict) hint() (hint *namedChannel) {
 	return hint
 }
 
-func (v *Verdict) hinted(hint *namedChannel) {
+func (ts trials) hinted(v *Verdict, hint *namedChannel) {
 	v.Verdict = Underpowered
 	v.reason("hint", "%s", hint.clause())
-	v.MoreReplaysNeeded = v.moreForHint(*hint.P)
+	v.MoreReplaysNeeded = ts.moreForHint(v, *hint.P)
 }
 
 // equivalent reports whether outcomes, or where they are unknown all known distances, keep their bound.
@@ -331,18 +341,18 @@ func (v *Verdict) unable() {
 // mostReplays bounds a stated number of replays: more is no advice.
 const mostReplays = 1000
 
-// moreForAny is the smallest number of replays with which a clear effect could be significant.
+// moreForAny is the smallest number of replays with which a clear effect could be significant at the next look.
 func (ts trials) moreForAny(v *Verdict) *Design {
 	if len(ts) > 1 {
 		return nil
 	}
-	tested := float64(max(1, v.AttainableP.Channels))
+	tested, level := float64(max(1, v.AttainableP.Channels)), levelOf(ts[0].all, v.Looks)
 	for more := 1; more < 100; more++ {
 		for m := more / 2; m >= 0; m-- {
 			for _, treatments := range []int{m, more - m} {
 				k := v.K + more - treatments
 				p, ok := stats.AttainableP(k, v.M+treatments).Get()
-				if ok && k >= fewestControls && p*tested <= v.Alpha {
+				if ok && k >= fewestControls && p*tested <= level {
 					return &Design{more - treatments, treatments}
 				}
 			}
@@ -351,11 +361,12 @@ func (ts trials) moreForAny(v *Verdict) *Design {
 	return nil
 }
 
-// moreForHint is how many more replays would find an effect as large as it looks: the quantile of p grows with the root of their number.
-func (v *Verdict) moreForHint(p float64) *Design {
+// moreForHint is how many more replays would find an effect as large as it looks at the next look: the quantile of p grows with the root of
+// their number.
+func (ts trials) moreForHint(v *Verdict, p float64) *Design {
 	observed := distuv.UnitNormal.Quantile(1 - p/2)
 	tested := float64(max(1, v.AttainableP.Channels))
-	needed := distuv.UnitNormal.Quantile(1-v.Alpha/tested/2) + distuv.UnitNormal.Quantile(power)
+	needed := distuv.UnitNormal.Quantile(1-levelOf(ts[0].all, v.Looks)/tested/2) + distuv.UnitNormal.Quantile(power)
 	by := (needed / observed) * (needed / observed)
 	if !(by*float64(v.K+v.M) <= mostReplays) {
 		return nil

@@ -48,7 +48,11 @@ type Input struct {
 	DiffEmpty bool
 	// Design is what was asked for.
 	Design Design
-	// Alpha is the level, .05 if 0, below .5. Delta is the change of the success rate, or of the score, that is no matter; .2 if 0. Of
+	// ModelEdited says that the edit sets the model, so that controls and treatments need not have the same.
+	ModelEdited bool
+	// Looks are the verdicts on fewer attempts of this replay that could have found an effect. See [Verdict.Looks].
+	Looks int
+	// Alpha is the level of all looks together, .05 if 0, below .5. Delta is the change of the success rate, or of the score, that is no matter; .2 if 0. Of
 	// distances it is the part of the distance between controls.
 	Alpha, Delta float64
 	// Seed is [Seed] of the run, the edit and the design.
@@ -94,6 +98,13 @@ type Attempt struct {
 	ConeCalls, ConeLive int
 	// OutsideDifferences counts the steps outside of the cone that differ from the recorded run.
 	OutsideDifferences int
+	// Batch is the same for attempts that were made together, controls and treatments in turn. What depends on the time is compared within a
+	// batch only: prices, caches, and the load of a provider.
+	Batch int64
+	// Models and Fingerprints are those of the answers that were made, as far as providers tell them.
+	Models, Fingerprints []string
+	// CachedShare is the part of the input tokens that came from a provider's cache, nil if it is unknown.
+	CachedShare *float64
 }
 
 // Exposure counts steps by where their results came from.

@@ -193,7 +193,7 @@ func TestMembers(t *testing.T) {
 			if depth == 0 {
 				require.Equal(t, []string{
 					"verdict", "sentence", "reasons", "scope", "mode", "k", "m", "design", "attainable_p", "channels", "reproducibility", "drift", "exposure", "first_divergence",
-					"first_attributable_step", "steps", "outside_cone_differences", "more_replays_needed", "alpha", "delta", "seed", "engine_version",
+					"first_attributable_step", "steps", "outside_cone_differences", "more_replays_needed", "alpha", "looks", "delta", "seed", "engine_version",
 				}, names)
 				return
 			}

@@ -132,19 +132,14 @@ func firstAttributable(steps []StepResult, alpha float64) *Place {
 	return nil
 }
 
-// decisions reports whether all controls decided alike, and all treatments alike and otherwise.
-func (t *trial) decisionsApart() bool {
-	same := func(places []int) (decisions string, ok bool) {
-		for _, i := range places {
-			own := t.Attempts[i].Decisions
-			if own == "" || decisions != "" && own != decisions {
-				return "", false
-			}
-			decisions = own
+// alike reports whether all attempts of a role made the same decisions, and which.
+func (t *trial) alike(places []int) (decisions string, ok bool) {
+	for _, i := range places {
+		own := t.Attempts[i].Decisions
+		if own == "" || decisions != "" && own != decisions {
+			return "", false
 		}
-		return decisions, decisions != ""
+		decisions = own
 	}
-	a, ok := same(t.controls)
-	b, too := same(t.treatments)
-	return ok && too && a != b
+	return decisions, decisions != ""
 }

@@ -12,7 +12,7 @@ func Stratified(runs []Input) Verdict {
 	empty := true
 	for _, in := range runs {
 		if len(counted) > 0 { // the settings of one test
-			in.Alpha, in.Delta = counted[0].Alpha, counted[0].Delta
+			in.Alpha, in.Looks, in.Delta = counted[0].all, counted[0].Looks, counted[0].Delta
 		}
 		t := newTrial(in)
 		reasons := t.integrity()

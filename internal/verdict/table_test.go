@@ -205,7 +205,7 @@ func TestEffect(t *testing.T) {
 	require.InDelta(t, 1./126, *o.P, 1e-12)
 	require.InDelta(t, 5./126, *o.PAdjusted, 1e-12)
 	require.InDelta(t, -1, *o.Effect, 0)
-	require.Equal(t, *stats.NewcombeDifference(5, 5, 0, 4, .05), *o.CI)
+	require.Equal(t, *stats.NewcombeDifference(5, 5, 0, 4, .04), *o.CI)
 	require.InDelta(t, math.Pow(.8, .25), *o.MinimumDetectable, 1e-4, "all four must fail")
 	require.Contains(t, v.Sentence, "The edit changed the outcome. 5 of 5 unedited replays succeeded, and 0 of 4 edited ones (p = 0.0079, 0.04 after correction).")
 	require.Contains(t, v.Sentence, `The first step that differs is "step 0".`)

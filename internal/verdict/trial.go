@@ -24,16 +24,20 @@ type trial struct {
 	// their last digits when attempts come in another order.
 	controls, treatments []int
 	reasons              []Reason
+	// all is the level of all looks together; Alpha is that of this one.
+	all float64
 }
 
 func newTrial(in Input) *trial {
 	if in.Alpha == 0 {
 		in.Alpha = defaultAlpha
 	}
+	all := in.Alpha
+	in.Alpha = levelOf(all, in.Looks)
 	if in.Delta == 0 {
 		in.Delta = defaultDelta
 	}
-	t := &trial{Input: &in}
+	t := &trial{Input: &in, all: all}
 	var left [2]int
 	why := [2]map[string]int{{}, {}}
 	for i := range in.Attempts {
@@ -42,8 +46,9 @@ func newTrial(in Input) *trial {
 		if a.Role == Treatment {
 			role = 1
 		}
+		fails := in.Failure != nil && role == 1 && a.EnteredCone // what it did until then is known
 		switch {
-		case a.Unfinished != "" && !(in.Failure != nil && role == 1 && a.EnteredCone):
+		case a.Unfinished != "" && !fails:
 			left[role]++
 			why[role][a.Unfinished]++
 		case !a.EnteredCone:
@@ -55,6 +60,7 @@ func newTrial(in Input) *trial {
 			t.treatments = append(t.treatments, i)
 		}
 	}
+	t.leaveOutOtherModels()
 	slices.SortStableFunc(t.controls, t.order)
 	slices.SortStableFunc(t.treatments, t.order)
 	for role, name := range []string{"controls", "treatments"} {
@@ -68,6 +74,19 @@ func newTrial(in Input) *trial {
 		t.add("unfinished", "%d of %d %s did not finish and do not count (%s).", left[role], left[role]+len([][]int{t.controls, t.treatments}[role]), name, strings.Join(causes, ", "))
 	}
 	return t
+}
+
+// firstLook is the part of the level that the first look spends. It lets the default design find an effect in one of five channels, which it
+// can with p of 5/126.
+const firstLook = .8
+
+// levelOf is the level of a look after others. A later look spends half of what is left, so that all of them together spend no more than
+// alpha, however many follow and whatever makes people look again (Bonferroni).
+func levelOf(alpha float64, looks int) float64 {
+	if looks <= 0 {
+		return firstLook * alpha
+	}
+	return (1 - firstLook) * alpha * math.Pow(.5, float64(looks))
 }
 
 func (t *trial) add(code, format string, values ...any) {
@@ -99,7 +118,7 @@ func (t *trial) inconsistencies() (reasons []Reason) {
 	add := func(format string, values ...any) {
 		reasons = append(reasons, Reason{"inconsistent_input", fmt.Sprintf(format, values...)})
 	}
-	if !(t.Alpha > 0 && t.Alpha < .5) || !(t.Delta > 0) || math.IsInf(t.Delta, 0) {
+	if !(t.all > 0 && t.all < .5) || !(t.Delta > 0) || math.IsInf(t.Delta, 0) {
 		add("The level must be between 0 and 0.5, and the bound above 0.")
 	}
 	if !slices.Contains([]Mode{Cassette, Server, Worker}, t.Mode) {

@@ -21,8 +21,8 @@
 //     are similar or stale ones, then what differs is [EffectLikely] only. If the recording proves that a call fails and ends there
 //     ([Input.Failure]), then the effect is on that call and the next request ([Verdict.Scope]), and what comes after is unknown.
 //   - [EffectAttributable]: p after Holm's correction is at most alpha for a channel, with three controls or more.
-//   - [EffectLikely]: the same, but the surroundings changed, today's controls no longer reproduce the recording, or more than a tenth
-//     of the results are tainted. Or the design can show nothing, but all controls decided alike, and all treatments alike and
+//   - [EffectLikely]: the same, but the surroundings changed, today's controls no longer reproduce the recording, more than a tenth
+//     of the results are tainted, or some attempts were made at another time and nobody knows by which version of the model. Or the design can show nothing, but all controls decided alike, and all treatments alike and
 //     otherwise: this needs three controls, two treatments, and a chance below alpha for any agent without an effect.
 //   - [Drift]: today's controls measurably no longer reproduce the recording. A changed fingerprint alone is no such measurement.
 //   - [Underpowered]: less than three controls finished, or the smallest p that the design can reach is above alpha after correction.
@@ -33,9 +33,16 @@
 //     square of the share of runs that changed, so that delta means about the same share. Distances never overrule known outcomes.
 //   - [WithinNoise]: everything else.
 //
+// # Attempts of other times
+//
+// Controls may be those of an earlier replay, and attempts may be added later. Costs and durations are compared only within a batch, whose
+// attempts were made together. Attempts that were made apart from the other role do not count if another model or version answered them.
+//
 // # Corrections
 //
-// Holm's correction is over the channels outcome, structure, answer, cost and latency. Tokens stand in where the cost is unknown. A channel
+// Alpha is spent over the looks at a replay ([Verdict.Alpha]). Intervals and bounds have the level of the look, too.
+//
+// Holm's correction is over the channels outcome, structure, answer, cost and latency. Tokens stand in where no cost can be compared. A channel
 // whose values could not be significant with any labels does not count, because it cannot be a false finding.
 package verdict
 
@@ -91,8 +98,12 @@ type Verdict struct {
 	// MoreReplaysNeeded is beside an underpowered verdict: for a clear effect to be significant, or where there is a hint, for an effect as
 	// large as it looks to be found in 80% of cases. Nil if nobody can tell.
 	MoreReplaysNeeded *Design `json:"more_replays_needed"`
-	Alpha             float64 `json:"alpha"`
-	Delta             float64 `json:"delta"`
+	// Alpha is the level of this look: four fifths of that of all looks at the first one, and half of what is left at each later one. So
+	// whoever adds replays until there is an effect is misled no more often than the level of all looks.
+	Alpha float64 `json:"alpha"`
+	// Looks are the looks at this replay so far that could have found an effect, with this one if it could.
+	Looks int     `json:"looks"`
+	Delta float64 `json:"delta"`
 	// Seed is in hexadecimal, since not every reader of JSON has 64 bits.
 	Seed          string `json:"seed"`
 	EngineVersion string `json:"engine_version"`
@@ -152,8 +163,10 @@ const (
 	NotTested stats.Flag = "not_tested"
 	// CannotBeSignificant: whatever the labels, these values are not; the channel is outside of the correction.
 	CannotBeSignificant stats.Flag = "cannot_be_significant"
-	// BesideCost: tokens are tested where the cost is unknown.
+	// BesideCost: tokens are tested where nothing is known of the cost.
 	BesideCost stats.Flag = "beside_cost"
+	// MadeApart: some attempts have values, but were made at another time than those of the other role, and do not count.
+	MadeApart stats.Flag = "made_apart"
 )
 
 // Channel is the effect on one side.

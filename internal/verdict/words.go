@@ -74,8 +74,22 @@ var plurals = map[string]string{"answer": "answers", "structure": "tool calls"}
 // count is the number of successes.
 func count(s Side) int { return int(math.Round(*s.Mean * float64(s.N))) }
 
-// sentence says the verdict to someone who knows nothing of statistics.
+// sentence says the verdict to someone who knows nothing of statistics, and what was not compared.
 func (v *Verdict) sentence(empty bool) string {
+	text := v.verdict(empty)
+	if v.Verdict == Invalid || v.Verdict == DeterministicEffect || v.Verdict == DeterministicNoEffect {
+		return text
+	}
+	texts := []string{text}
+	for _, r := range v.Reasons {
+		if r.Code == "other_model" || r.Code == "made_apart" || r.Code == "look" {
+			texts = append(texts, r.Text)
+		}
+	}
+	return strings.Join(texts, " ")
+}
+
+func (v *Verdict) verdict(empty bool) string {
 	switch v.Verdict {
 	case Invalid:
 		return "The replay says nothing about the edit. " + v.Reasons[0].Text
@@ -151,7 +165,7 @@ func (v *Verdict) firstStep() string {
 func (v *Verdict) likely() string {
 	switch {
 	case len(v.significant()) > 0:
-		return v.changed("The edit probably changed the") + v.firstStep() + " But: " + lower(v.because("drift", "changed_since_recording", "tainted"))
+		return v.changed("The edit probably changed the") + v.firstStep() + " But: " + lower(v.because("drift", "changed_since_recording", "tainted", "version_unknown"))
 	case v.because("decisions_apart") != "":
 		return fmt.Sprintf("The edit probably changed the run: %s But that may be chance with so few replays.", lower(v.because("decisions_apart")))
 	}

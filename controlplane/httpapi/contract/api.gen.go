@@ -7423,7 +7423,7 @@ type ReplayAttempt struct {
 	// Remedy What to do about it, in a sentence.
 	Remedy *string `json:"remedy"`
 
-	// Reused Whether it is a control that another replay made.
+	// Reused Whether it is a control that another replay made. Its cost and its duration are not compared with those of treatments.
 	Reused bool       `json:"reused"`
 	Role   ReplayRole `json:"role"`
 
@@ -7460,7 +7460,7 @@ type ReplayChannel struct {
 	// Effect Of treatments against controls.
 	Effect *float64 `json:"effect"`
 
-	// Flags Why a figure is null, or what to mind, such as `unknown`, `partly_unknown`, `not_tested`, `cannot_be_significant`, `beside_cost`, `no_variation` or `too_few`. Null for none.
+	// Flags Why a figure is null, or what to mind, such as `unknown`, `partly_unknown`, `not_tested`, `cannot_be_significant`, `beside_cost`, `made_apart`, `no_variation` or `too_few`. Null for none.
 	Flags *[]string `json:"flags"`
 
 	// Measure The unit of `effect` and `ci`: a difference of means, a ratio of geometric means, or a distance.
@@ -7641,7 +7641,7 @@ type ReplayPlace struct {
 
 // ReplayPlan defines model for ReplayPlan.
 type ReplayPlan struct {
-	// AttainableP The smallest p that this design can reach, after correction for several channels. Above 0.05 it can never tell.
+	// AttainableP The smallest p that this design can reach, after correction for several channels. Above 0.04, the level of the first verdict, it can never tell.
 	AttainableP *float64 `json:"attainable_p"`
 
 	// Calls Calls of models by all attempts, if they take the recorded path.

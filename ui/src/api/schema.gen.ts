@@ -8507,7 +8507,7 @@ export interface components {
             unpriced_models: string[];
             /**
              * Format: double
-             * @description The smallest p that this design can reach, after correction for several channels. Above 0.05 it can never tell.
+             * @description The smallest p that this design can reach, after correction for several channels. Above 0.04, the level of the first verdict, it can never tell.
              */
             attainable_p: number | null;
             /** @description Set where the recording alone decides: what the edit does, in words. Nothing needs to be run then. */
@@ -8574,7 +8574,7 @@ export interface components {
             cost_usd: number | null;
             /** Format: double */
             duration_ms: number | null;
-            /** @description Whether it is a control that another replay made. */
+            /** @description Whether it is a control that another replay made. Its cost and its duration are not compared with those of treatments. */
             reused: boolean;
             /** Format: date-time */
             started_at: string | null;
@@ -8748,9 +8748,11 @@ export interface components {
             more_replays_needed: components["schemas"]["ReplayDesign"] | null;
             /**
              * Format: double
-             * @description The level of the tests.
+             * @description The level of the tests at this look: 0.04 at the first one, 0.005 at the second, and half of that before at each later one, so that all of them have 0.05 together.
              */
             alpha: number;
+            /** @description How often this replay was judged so that an effect could have been found, this time included if it could. */
+            looks: number;
             /**
              * Format: double
              * @description The change of the success rate, or of the score, that is no matter.
@@ -8830,7 +8832,7 @@ export interface components {
              * @description The mean distance of a control and a treatment. Only of distances.
              */
             across?: number;
-            /** @description Why a figure is null, or what to mind, such as `unknown`, `partly_unknown`, `not_tested`, `cannot_be_significant`, `beside_cost`, `no_variation` or `too_few`. Null for none. */
+            /** @description Why a figure is null, or what to mind, such as `unknown`, `partly_unknown`, `not_tested`, `cannot_be_significant`, `beside_cost`, `made_apart`, `no_variation` or `too_few`. Null for none. */
             flags: string[] | null;
         };
         ReplaySide: {

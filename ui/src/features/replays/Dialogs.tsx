@@ -98,7 +98,8 @@ export function ExtendDialog({ replay, onClose }: Props) {
           ? `${formatCount(asked.more)} more would show a clear effect.`
           : "More attempts can detect smaller effects."}{" "}
         Existing attempts are kept
-        {missing > 0 ? `. The ${formatCount(missing)} that failed or are missing run too.` : "."}
+        {missing > 0 ? `. The ${formatCount(missing)} that failed or are missing run too.` : "."} Each verdict
+        makes the next one stricter, so that looking again finds no effect by chance.
       </div>
       <NumberInput
         label="Total without the edits"

@@ -69,8 +69,8 @@ export function planCalls({ calls }: Pick<ReplayPlan, "calls">): string {
     : `${callsText(calls)} to models, if all attempts take the recorded path.`;
 }
 
-/** The level of a test. */
-const ALPHA = 0.05;
+/** The level of the first verdict on a replay. */
+const ALPHA = 0.04;
 
 /** What a design can tell at best; null where nothing is tested. `canTell` is false if it can never tell an effect. */
 export function attainable(p: number | null): { text: string; canTell: boolean } | null {
@@ -78,7 +78,7 @@ export function attainable(p: number | null): { text: string; canTell: boolean }
   if (p > ALPHA)
     return {
       canTell: false,
-      text: `With so few attempts, p can't go below ${formatP(p)}, which is above 0.05. Run more of both.`,
+      text: `With so few attempts, p can't go below ${formatP(p)}, which is above 0.04. Run more of both.`,
     };
   return {
     canTell: true,

@@ -139,6 +139,7 @@ const FLAGS: Record<string, string> = {
   partly_unknown: "Some attempts have no value; they don't count.",
   not_tested: "Not tested: the verdict needs no test.",
   cannot_be_significant: "These values could never be significant, so they don't count in the correction.",
+  made_apart: "Some attempts ran at another time than the other side; their cost and duration don't count.",
   beside_cost: "The cost is known, so tokens don't count in the correction.",
   no_variation: "All values on one side are the same.",
   too_few: "Too few values for an interval.",
