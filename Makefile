@@ -334,7 +334,7 @@ bench-agentview: ## Print how many annotated faults the agent view and simple st
 
 .PHONY: bench-verdict
 bench-verdict: ## Print how often replays of agents with a known mechanism, and repeats of tau-bench, are judged rightly
-	BENCH_VERDICT_TRIALS=$${BENCH_VERDICT_TRIALS:-400} $(GO) test -count=1 -timeout 2h -run '^(TestPower|TestManyRuns|TestTau)$$' -v ./internal/verdict
+	BENCH_VERDICT_TRIALS=$${BENCH_VERDICT_TRIALS:-400} $(GO) test -count=1 -timeout 2h -run '^(TestPower|TestManyRuns|TestTau|TestTruth.*)$$' -v ./internal/verdict
 
 .PHONY: clean
 clean: ## Remove everything that was built
