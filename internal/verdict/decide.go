@@ -208,7 +208,7 @@ func (ts trials) decide(v *Verdict) {
 		v.MoreReplaysNeeded = ts.moreForAny(v)
 	case hint != nil && hint.P != nil && *hint.P <= v.Alpha:
 		ts.hinted(v, hint)
-	case v.equivalent():
+	case v.equivalent() && (!v.Channels.Outcome.empty() || ts.stepsInside()):
 		v.Verdict = NoEffectDetected
 	case hint != nil:
 		ts.hinted(v, hint)

@@ -30,7 +30,8 @@
 //     treatments are farther from the controls than any control is, and the outcome's bound does not hold.
 //   - [NoEffectDetected]: the interval at 1-2 alpha of the difference of outcomes is within delta. If outcomes are unknown, then the
 //     interval at 1-alpha of the energy of each known distance ends below delta times the mean distance of controls: E grows with the
-//     square of the share of runs that changed, so that delta means about the same share. Distances never overrule known outcomes.
+//     square of the share of runs that changed, so that delta means about the same share. And at each step the interval at 1-2 alpha of the
+//     difference of shares of runs that decide something is within delta. Distances never overrule known outcomes.
 //   - [WithinNoise]: everything else.
 //
 // # Attempts of other times
