@@ -64,7 +64,7 @@ describe("plan", () => {
   it("says what a design can tell", () => {
     expect(attainable(null)).toBeNull();
     expect(attainable(0.04)?.canTell).toBe(true);
-    expect(attainable(0.05)?.canTell).toBe(true);
+    expect(attainable(0.05)?.canTell).toBe(false);
     expect(attainable(0.5)).toMatchObject({ canTell: false, text: expect.stringContaining("0.50") });
   });
   it("says what a miss does", () => {
