@@ -341,7 +341,7 @@ func TestDawidSkene(t *testing.T) {
 	require.GreaterOrEqual(t, s.Score.CI[1], narrow[1])
 	require.Greater(t, s.Score.CI[1]-s.Score.CI[0], 1.2*(narrow[1]-narrow[0]))
 	require.Contains(t, s.Sentence, "Dawid-Skene takes the mistakes of judges as independent of each other: where they share some, the mean score may be off by more than the interval says")
-	require.Contains(t, s.Sentence, "Only labels of people can tell: label 30 outputs or more.")
+	require.Contains(t, s.Sentence, "Labels of 30 outputs would show that.")
 	for _, j := range s.Judges {
 		require.Nil(t, j.Without, "two judges are too few")
 		require.NotNil(t, j.PanelAgreement.Value)

@@ -29,7 +29,7 @@ func (t *table) assumption(s *Summary) string {
 	if e := s.Effective; e.Value != nil && e.CI != nil {
 		return text + fmt.Sprintf(" By labels of people these %d are worth %.1f independent judges [%.1f, %.1f].", len(t.members), *e.Value, e.CI[0], e.CI[1])
 	}
-	return text + fmt.Sprintf(" Only labels of people can tell: label %d outputs or more.", fewLabels)
+	return text + fmt.Sprintf(" Labels of %d outputs would show that.", fewLabels)
 }
 
 func (t *table) sentence(s *Summary) string {
@@ -140,24 +140,14 @@ func (t *table) agreement(r *Reliability, labels *LabelsResult) string {
 	return text + " " + t.validity(labels)
 }
 
-// validity says what agreement of judges does not: whether they are right. It quotes labels where there are enough.
+// validity says what agreement of judges does not: whether they are right. It quotes what labels say.
 func (t *table) validity(labels *LabelsResult) string {
 	const text = "That does not say that they are right: judges that make the same mistakes agree, too. "
-	switch {
-	case labels == nil || labels.Outputs == 0:
+	if labels == nil || labels.Outputs == 0 {
 		return text + "Only labels of people can tell: label some outputs."
-	case labels.Outputs < fewLabels || labels.Agreement.CI == nil:
-		return text + fmt.Sprintf("Only labels of people can tell, and %s too few: label more.", haveLabels(labels.Outputs))
 	}
-	return text + fmt.Sprintf("By labels of people the panel is right on %s of %s %s.",
-		percent(*labels.Agreement.Value), plural(labels.Outputs, "output"), percentInterval(*labels.Agreement.CI))
-}
-
-func haveLabels(outputs int) string {
-	if outputs == 1 {
-		return "those of 1 output are"
-	}
-	return fmt.Sprintf("those of %d outputs are", outputs)
+	quote, _, _ := strings.Cut(labels.Sentence, ". ")
+	return text + "By labels of people: " + strings.TrimSuffix(quote, ".") + "."
 }
 
 // result is what the panel comes to.

@@ -68,15 +68,15 @@ func TestAgreementWords(t *testing.T) {
 // TestValidityWords: agreement is never said without what labels say, or that they are missing.
 func TestValidityWords(t *testing.T) {
 	t.Parallel()
-	of := func(outputs int, value float64, ci *stats.Interval) *LabelsResult {
-		return &LabelsResult{Outputs: outputs, Agreement: Figure{Value: at(value), CI: ci, N: outputs}}
-	}
 	const text = "That does not say that they are right: judges that make the same mistakes agree, too. "
 	tab := &table{}
-	require.Equal(t, text+"Only labels of people can tell, and those of 12 outputs are too few: label more.", tab.validity(of(12, .9, &stats.Interval{.6, .98})))
-	require.Equal(t, text+"Only labels of people can tell, and those of 1 output are too few: label more.", tab.validity(of(1, 1, nil)))
-	require.Equal(t, text+"By labels of people the panel is right on 76 % of 100 outputs [67, 83].", tab.validity(of(100, .76, &stats.Interval{.67, .83})))
-	require.Equal(t, text+"Only labels of people can tell: label some outputs.", tab.validity(&LabelsResult{}))
+	require.Equal(t, text+"Only labels of people can tell: label some outputs.", tab.validity(&LabelsResult{Sentence: "No output has both a label and a score."}))
+	for sentence, quote := range map[string]string{
+		"The panel is right on 90 % of 12 labelled outputs [60, 98]: too few labels to trust that. Label 18 more to correct the mean score.":                                            "The panel is right on 90 % of 12 labelled outputs [60, 98]: too few labels to trust that.",
+		"The panel is right on 76 % of 100 labelled outputs [67, 83], kappa 0.48 [0.32, 0.64]: it passes 20 of the 46 outputs that people fail; read the outputs on which they differ.": "The panel is right on 76 % of 100 labelled outputs [67, 83], kappa 0.48 [0.32, 0.64]: it passes 20 of the 46 outputs that people fail; read the outputs on which they differ.",
+	} {
+		require.Equal(t, text+"By labels of people: "+quote, tab.validity(&LabelsResult{Outputs: 1, Sentence: sentence}))
+	}
 }
 
 // TestBesidePeople: a panel judges as people do only if it does so on what they pass and on what they fail.
