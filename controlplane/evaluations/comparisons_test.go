@@ -680,7 +680,7 @@ func TestComparisonOfGroups(t *testing.T) {
 	correct = metricOf(t, &grouped, "correct")
 	assert.Equal(t, "metadata.customer.id", *grouped.GroupBy)
 	assert.EqualValues(t, 4, *correct.Groups)
-	assert.EqualValues(t, "clustered_t", correct.Difference.Test)
+	assert.Equal(t, "clustered_t", correct.Difference.Test)
 	assert.Equal(t, contract.EvaluationVerdictInconclusive, correct.Verdict)
 	assert.Contains(t, grouped.Summary.Sentence, "40 items in 4 groups")
 

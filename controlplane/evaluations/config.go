@@ -37,8 +37,8 @@ type Config struct {
 	Cache             bool     `json:"cache"`
 	EquivalenceMargin *float64 `json:"equivalence_margin"`
 	// GroupBy is the path in an item, such as metadata.customer, by whose value items belong together; empty if each is on its own.
-	GroupBy string `json:"group_by,omitempty"`
-	StopEarly         bool     `json:"stop_early"`
+	GroupBy   string `json:"group_by,omitempty"`
+	StopEarly bool   `json:"stop_early"`
 	// SkipIncompatible is whether items that cannot be rendered are skipped.
 	SkipIncompatible bool `json:"skip_incompatible"`
 	// ReadsRuns is whether who started a comparison may read runs: graders may look at those of eval-runs then.

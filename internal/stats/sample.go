@@ -174,7 +174,9 @@ func (s *sample) differing() int {
 // side is the mean of one side with its interval.
 func (s *sample) side(means []float64, r repeats, alpha float64) Estimate {
 	switch {
-	case s.groups != nil && !(s.amounts && heavyTailed(means)):
+	case s.amounts && heavyTailed(means):
+		return Estimate{Value: some(stat.Mean(means, nil))}
+	case s.groups != nil:
 		low := math.Inf(-1)
 		if s.unit {
 			low = 0
@@ -186,8 +188,6 @@ func (s *sample) side(means []float64, r repeats, alpha float64) Estimate {
 		return Estimate{Value: some(p), CI: ShareInterval(p*n, n, alpha)}
 	case s.unit:
 		return BoundedMeanInterval(means, 0, 1, alpha)
-	case s.amounts && heavyTailed(means):
-		return Estimate{Value: some(stat.Mean(means, nil))}
 	}
 	return SkewedMeanInterval(means, alpha)
 }
