@@ -70,7 +70,8 @@ func numberModels() func(*provider.Request) *provider.Reply {
 		if err != nil {
 			return nil
 		}
-		reply := &provider.Reply{Text: strconv.Itoa(number)}
+		// The provider changes its models after 40 items.
+		reply := &provider.Reply{Text: strconv.Itoa(number), Fingerprint: fmt.Sprintf("fp_%d", number/40)}
 		switch {
 		case q.Model == "model-a" && number%3 == 0, q.Model == "model-b" && number%10 == 0:
 			reply.Text = "I don't know the number."
