@@ -121,22 +121,6 @@ func (s *Service) ItemsAt(ctx context.Context, dataset uuid.UUID, revision int, 
 	return postgres.Many[Item](ctx, s.db, "get items at", pgx.NamedArgs{"dataset": dataset, "revision": revision, "ordinals": ordinals})
 }
 
-// ValuesAt returns what the items of a revision with the ordinals have at a path of their root, which is input, reference_output or
-// metadata, as text, for a job. Items without a value are left out.
-func (s *Service) ValuesAt(ctx context.Context, dataset uuid.UUID, revision int, ordinals []int64, root string, path []string) (map[int64]string, error) {
-	found, err := postgres.Many[struct {
-		Ordinal int64
-		Value   *string
-	}](ctx, s.db, "list values at", pgx.NamedArgs{"dataset": dataset, "revision": revision, "ordinals": ordinals, "root": root, "path": path})
-	values := make(map[int64]string, len(found))
-	for _, f := range found {
-		if f.Value != nil {
-			values[f.Ordinal] = *f.Value
-		}
-	}
-	return values, err
-}
-
 // HasContents reports whether a revision has items with all of the ordinals and hashes of contents, which are pairs, for a job.
 func (s *Service) HasContents(ctx context.Context, dataset uuid.UUID, revision int, ordinals []int64, hashes [][]byte) (bool, error) {
 	found, err := postgres.One[struct{ Items int }](ctx, s.db, "count contents", pgx.NamedArgs{"dataset": dataset, "revision": revision, "ordinals": ordinals, "hashes": hashes})

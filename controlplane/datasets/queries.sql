@@ -66,11 +66,6 @@ FROM dataset_items
 WHERE dataset_id = @dataset AND ordinal = ANY(@ordinals) AND added_in <= @revision AND (removed_in IS NULL OR removed_in > @revision)
 ORDER BY ordinal
 
--- name: list values at
-SELECT ordinal, (CASE @root::text WHEN 'input' THEN input WHEN 'metadata' THEN metadata ELSE reference_output END)::jsonb #>> @path::text[] AS value
-FROM dataset_items
-WHERE dataset_id = @dataset AND ordinal = ANY(@ordinals) AND added_in <= @revision AND (removed_in IS NULL OR removed_in > @revision)
-
 -- name: count contents
 SELECT count(*) AS items FROM dataset_items i JOIN unnest(@ordinals::bigint[], @hashes::bytea[]) AS c (ordinal, hash) ON i.ordinal = c.ordinal AND i.content_hash = c.hash
 WHERE i.dataset_id = @dataset AND i.added_in <= @revision AND (i.removed_in IS NULL OR i.removed_in > @revision)

@@ -667,7 +667,7 @@ func TestComparisonOfGroups(t *testing.T) {
 	made := e.Connect(t, as, project.Id, "openai", server, "")
 	items := apitest.Questions(40)
 	for i := range items {
-		items[i] = strings.TrimSuffix(items[i], "}") + fmt.Sprintf(`,"metadata":{"customer":{"id":%d}}}`, i%4)
+		items[i] = strings.TrimSuffix(items[i], "}") + fmt.Sprintf(`,"metadata":{"customer":{"id":"\u0000 %d"}}}`, i%4)
 	}
 	dataset := e.CreateDatasetOf(t, as, project.Id, "numbers", items...)
 	alone := compared(t, e, as, e.Compare(t, as, apitest.ComparisonBody(project.Id, dataset.Id, made.Id, "")).Id)

@@ -135,13 +135,20 @@ func newRenderer(location string, side *Side) (*renderer, error) {
 	}
 	r.variables, r.placeholders = template.Names()
 	for name, path := range side.VariablesMap {
-		parts := strings.Split(path, ".")
-		if parts[0] != rootInput && parts[0] != rootReference && parts[0] != rootMetadata {
-			return nil, problem.InvalidField(location+".variables_map."+name, "must begin with input, reference_output or metadata, such as input.question")
+		if r.paths[name], err = itemPath(location+".variables_map."+name, path); err != nil {
+			return nil, err
 		}
-		r.paths[name] = parts
 	}
 	return r, nil
+}
+
+// itemPath reads a path in an item. location is that of the path in the request.
+func itemPath(location, path string) ([]string, error) {
+	parts := strings.Split(path, ".")
+	if root := parts[0]; root != rootInput && root != rootReference && root != rootMetadata {
+		return nil, problem.InvalidField(location, "must begin with input, reference_output or metadata, such as input.question")
+	}
+	return parts, nil
 }
 
 // itemValues are the parts of an item.
@@ -164,18 +171,24 @@ func valuesOf(item *datasets.Item) (v itemValues, err error) {
 	return v, nil
 }
 
+// at returns the value at a path, or false if the item has none.
+func (v *itemValues) at(path []string) (any, bool) {
+	roots := map[string]any{rootInput: v.input, rootReference: v.reference, rootMetadata: v.metadata}
+	found := roots[path[0]]
+	for _, part := range path[1:] {
+		object, isObject := found.(map[string]any)
+		var ok bool
+		if found, ok = object[part]; !isObject || !ok {
+			return nil, false
+		}
+	}
+	return found, true
+}
+
 // value returns the value of a variable, or false if the item has none.
 func (r *renderer) value(v *itemValues, name string) (any, bool) {
 	if path, ok := r.paths[name]; ok {
-		roots := map[string]any{rootInput: v.input, rootReference: v.reference, rootMetadata: v.metadata}
-		found := roots[path[0]]
-		for _, part := range path[1:] {
-			object, isObject := found.(map[string]any)
-			if found, ok = object[part]; !isObject || !ok {
-				return nil, false
-			}
-		}
-		return found, true
+		return v.at(path)
 	}
 	if object, ok := v.input.(map[string]any); ok {
 		if found, ok := object[name]; ok {

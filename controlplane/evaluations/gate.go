@@ -79,14 +79,14 @@ func (s *Service) CheckGate(ctx context.Context, grant access.Grant, candidate, 
 	}
 	pairs, people := g.pair(now, was, name)
 	correction := corrected(people)
-	if correction != nil {
-		g.LabelsDrawn = correction.Labels
-	}
 	decided := stats.NonInferiority(stats.Metric{Name: name, Better: stats.Direction(m.better), Items: pairs, Amount: !m.isShare(), Corrected: correction},
 		stats.GateOptions{CompareOptions: stats.CompareOptions{Alpha: level}, Margin: margin, Repeated: repeated})
 	g.Comparison, g.Difference = decided.Comparison, m.differenceOf(&decided.Comparison, level)
 	m.bound(g.Comparison.A.CI, 0)
 	m.bound(g.Comparison.B.CI, 0)
+	if decided.Comparison.Judged != nil {
+		g.LabelsDrawn = correction.Labels
+	}
 	g.ItemsNeeded, g.RepeatsNeeded, g.CandidateRepeats, g.SplitKnown = decided.ItemsNeeded, decided.RepeatsNeeded, decided.CandidateRepeats, decided.SplitKnown
 	switch {
 	case g.CandidateLost > 0:

@@ -2,44 +2,50 @@ package evaluations
 
 import (
 	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
 	"strings"
-
-	"github.com/looptrace/looptrace/internal/problem"
 )
 
-// checkGroupBy checks the path in an item by which items belong together.
-func checkGroupBy(path string) error {
-	parts := strings.Split(path, ".")
-	if root := parts[0]; path != "" && root != rootInput && root != rootReference && root != rootMetadata {
-		return problem.InvalidField("body.group_by", "must begin with input, reference_output or metadata, such as metadata.customer")
-	}
-	return nil
-}
+// groupPage is how many items are read at once.
+const groupPage = 500
 
-// group reads which items belong together. An item without a value belongs to no other.
+// group reads which items belong together: those with the same value at the path of the evaluation. An item without one, or with null,
+// belongs to no other.
 func (s *Service) group(ctx context.Context, e *Evaluation, config *Config, r *results, stored []storedItem) error {
 	if config.GroupBy == "" {
 		return nil
 	}
-	ordinals := make([]int64, len(stored))
-	for i := range stored {
-		ordinals[i] = stored[i].Ordinal
-	}
-	parts := strings.Split(config.GroupBy, ".")
-	values, err := s.datasets.ValuesAt(ctx, e.DatasetID, e.Revision, ordinals, parts[0], parts[1:])
-	if err != nil {
-		return err //nolint:wrapcheck // it names the statement
-	}
-	groups := map[string]int{}
-	for _, one := range stored {
-		value, ok := values[one.Ordinal]
-		if !ok || int(one.Number) > len(r.items) {
-			continue
+	path, groups := strings.Split(config.GroupBy, "."), map[string]int{}
+	for page := range slices.Chunk(stored, groupPage) {
+		numbers, ordinals := make(map[int64]int32, len(page)), make([]int64, len(page))
+		for i := range page {
+			numbers[page[i].Ordinal], ordinals[i] = page[i].Number, page[i].Ordinal
 		}
-		if groups[value] == 0 {
-			groups[value] = len(groups) + 1
+		items, err := s.datasets.ItemsAt(ctx, e.DatasetID, e.Revision, ordinals)
+		if err != nil {
+			return err //nolint:wrapcheck // it names the statement
 		}
-		r.items[one.Number-1].group = groups[value]
+		for i := range items {
+			parts, err := valuesOf(&items[i])
+			if err != nil {
+				return err
+			}
+			value, ok := parts.at(path)
+			number := numbers[items[i].Ordinal]
+			if !ok || value == nil || int(number) > len(r.items) {
+				continue
+			}
+			key, err := json.Marshal(value)
+			if err != nil {
+				return fmt.Errorf("encode the group of an item: %w", err)
+			}
+			if groups[string(key)] == 0 {
+				groups[string(key)] = len(groups) + 1
+			}
+			r.items[number-1].group = groups[string(key)]
+		}
 	}
 	return nil
 }

@@ -59,8 +59,10 @@ func (s *Service) plan(ctx context.Context, grant access.Grant, n *Wanted) (*pla
 	if err := n.checkTexts(); err != nil {
 		return nil, err
 	}
-	if err := checkGroupBy(n.Config.GroupBy); err != nil {
-		return nil, err
+	if n.Config.GroupBy != "" {
+		if _, err := itemPath("body.group_by", n.Config.GroupBy); err != nil {
+			return nil, err
+		}
 	}
 	if err := s.planSides(ctx, grant, n, p); err != nil {
 		return nil, err

@@ -169,7 +169,8 @@ WHERE rule_id = @id AND day IN (SELECT DISTINCT d.day FROM eval_rule_runs d WHER
 GROUP BY day, version, status ORDER BY day DESC, version DESC
 
 -- name: sum scores
-SELECT day, version, name, min(ordinal) AS place, count(value) AS n, avg(value) AS mean, coalesce(sum(value ^ 2), 0) AS squares, coalesce(sum(value ^ 3), 0) AS cubes, bool_and(value IN (0, 1)) AS binary,
+SELECT day, version, name, min(ordinal) AS place, count(value) AS n, avg(value) AS mean,
+	coalesce(sum(value ^ 2), 0) AS squares, coalesce(sum(value ^ 3), 0) AS cubes, bool_and(value IN (0, 1)) AS binary,
 	count(pass) AS judged, count(*) FILTER (WHERE pass) AS passed
 FROM eval_rule_scores WHERE rule_id = @id AND day >= @day AND (value IS NOT NULL OR pass IS NOT NULL) AND label IS NULL
 GROUP BY day, version, name

@@ -74,7 +74,7 @@ type Metric struct {
 	// Look is the [Boundary.Alpha] of the last look at a metric that was tested before, with its share of alpha to spend; 0 for one that
 	// was not. It is the level of the metric's interval.
 	Look float64
-	// Corrected is the difference corrected by labels of people, nil without them.
+	// Corrected is the difference corrected by labels of people, nil without them. It is not used where items belong together.
 	Corrected *Correction
 	// Untested is the flag that says why the difference is not tested: it has no interval, no p and no verdict. It is empty for most.
 	Untested Flag
@@ -233,7 +233,7 @@ func (m *Metric) compare(options CompareOptions) (c Comparison, inside bool) {
 	c.Difference.CI = s.interval(options.Alpha)
 	c.Variance = s.variance()
 	s.test(&c.Difference, options)
-	if m.Corrected != nil && m.Corrected.Value.Value != nil {
+	if m.corrects(&s) {
 		judged := c.Difference
 		c.Judged = &judged
 		c.Difference = Difference{Estimate: m.Corrected.Value.Value, CI: m.Corrected.Interval(options.Alpha), P: m.Corrected.P(), Test: CorrectedTest, N: n}
@@ -262,8 +262,13 @@ func (m *Metric) compare(options CompareOptions) (c Comparison, inside bool) {
 
 // margin is the interval of the difference for a claim about a margin.
 func (m *Metric) margin(s *sample, alpha, unseen float64) *Interval {
-	if m.Corrected != nil && m.Corrected.Value.Value != nil {
+	if m.corrects(s) {
 		return m.Corrected.Interval(alpha)
 	}
 	return s.margin(alpha, unseen)
+}
+
+// corrects reports whether labels correct the difference. Their formula takes items as independent, which those of a group are not.
+func (m *Metric) corrects(s *sample) bool {
+	return m.Corrected != nil && m.Corrected.Value.Value != nil && s.groups == nil
 }

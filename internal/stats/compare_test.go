@@ -371,6 +371,11 @@ func TestGroups(t *testing.T) {
 	require.Greater(t, *grouped.Difference.P, .05, "all that differ are of three groups")
 	require.Greater(t, grouped.Difference.CI[1]-grouped.Difference.CI[0], 1.5*(alone.Difference.CI[1]-alone.Difference.CI[0]))
 
+	labels := make([]float64, 100)
+	correction := PPI(labels, labels, -1, 1)
+	require.NotNil(t, one(Metric{Items: binaryPairs(60, 20, 5, 15), Corrected: &correction}).Judged)
+	require.Nil(t, one(Metric{Items: items, Corrected: &correction}).Judged, "labels take items as independent")
+
 	for i := range items {
 		items[i].Group = 1
 	}

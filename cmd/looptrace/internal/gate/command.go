@@ -100,7 +100,7 @@ func New() *cobra.Command {
 	f.StringVar(&o.commit, "commit", "", "of the candidate (default: that of the CI job, else of git)")
 	f.StringVar(&o.branch, "branch", "", "of the candidate (default: any)")
 	f.StringVar(&o.baselineBranch, "baseline-branch", "", "branch of the baseline (default: that which the change is for, else main)")
-	f.StringArrayVar(&o.metrics, "metric", nil, "METRIC or METRIC=MARGIN: a score, or cost_usd, duration_ms, output_tokens or failures; can be repeated")
+	f.StringArrayVar(&o.metrics, "metric", nil, "METRIC or METRIC=MARGIN: a score, or cost_usd, output_tokens or failures; can be repeated")
 	f.Float64Var(&o.margin, "margin", 0, "how much worse the candidate may be, in units of the metric, for metrics without a margin of their own")
 	f.StringVar(&o.onInconclusive, "on-inconclusive", "fail", "fail ends with status 3, warn with 0")
 	f.StringVar(&o.format, "format", "text", "text, json, markdown or junit")

@@ -78,7 +78,7 @@ def gate(
     Args:
         candidate: An Evaluation, or the id of an eval-run.
         baseline: Likewise. Default: the newest succeeded eval-run with the candidate's name and dataset on the branch.
-        metric: The name of a score, or cost_usd, duration_ms, output_tokens or failures.
+        metric: The name of a score, or cost_usd, output_tokens or failures.
         margin: How much worse it may be, in units of the metric.
         branch: The branch of the baseline. Default: the one that a pull request is for, else main.
         on_inconclusive: "fail", "warn" (it passes, and the log says so), or "extend": the tasks run again, until it is
