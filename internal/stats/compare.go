@@ -262,10 +262,11 @@ func (m *Metric) compare(options CompareOptions) (c Comparison, inside bool) {
 
 // margin is the interval of the difference for a claim about a margin.
 func (m *Metric) margin(s *sample, alpha, unseen float64) *Interval {
-	if m.corrects(s) {
-		return m.Corrected.Interval(alpha)
+	if !m.corrects(s) {
+		return s.margin(alpha, unseen)
 	}
-	return s.margin(alpha, unseen)
+	ci, others := m.Corrected.Interval(alpha), unseenAround(*m.Corrected.Value.Value, m.Corrected.Labels, unseen)
+	return interval(min(ci[0], others[0]), max(ci[1], others[1]))
 }
 
 // corrects reports whether labels correct the difference. Their formula takes items as independent, which those of a group are not.

@@ -305,8 +305,7 @@ func (s *sample) margin(alpha, unseen float64) *Interval {
 // pairs reports whether each item has one pass or failure a side.
 func (s *sample) pairs() bool { return s.binary && s.single }
 
-// unseen is the interval of the mean difference if as many items as [PairedProportions] allows for, of which none is in the sample, have
-// the differences farthest from it.
+// unseen is [unseenAround] of the items, or of their groups.
 func (s *sample) unseen(alpha float64) *Interval {
 	d := stat.Mean(s.differences, nil)
 	if constant(s.differences) {
@@ -316,7 +315,13 @@ func (s *sample) unseen(alpha float64) *Interval {
 	if s.groups != nil {
 		units = len(s.groups)
 	}
-	others := PairedProportions(0, 0, units, alpha)
+	return unseenAround(d, units, alpha)
+}
+
+// unseenAround is the interval of a mean difference d of n items if as many as [PairedProportions] allows for, of which none is in the
+// sample, have the differences farthest from it.
+func unseenAround(d float64, n int, alpha float64) *Interval {
+	others := PairedProportions(0, 0, n, alpha)
 	return interval(d-others[1]*(1+d), d+others[1]*(1-d))
 }
 
