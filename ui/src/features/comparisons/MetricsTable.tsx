@@ -38,6 +38,7 @@ export function MetricsTable({ comparison, summary }: Props) {
     { title: "Scores", inPoints: true },
     { title: "Cost and time", inPoints: false },
   ];
+  const tested = summary.metrics.filter(({ difference }) => difference.p !== null).length;
   return (
     <section aria-label="Metrics" className={classes.metrics}>
       {groups.map(({ title, inPoints }) => {
@@ -58,12 +59,12 @@ export function MetricsTable({ comparison, summary }: Props) {
         );
       })}
       <p className={classes.note}>
-        Differences are B minus A, with 95 % intervals. p values are adjusted for testing{" "}
-        {formatCountOf(summary.metrics.filter(({ difference }) => difference.p !== null).length, "metric")}{" "}
-        (Holm
-        {summary.primary_metric !== null && ", most of the 5 % for the primary one"}). A verdict needs an
-        adjusted p of at most 0.05, an interval without 0, and the same verdict with failed outputs as 0.
-        Detectable: the true difference that this many items would show in 80 % of such comparisons.
+        Differences are B minus A, with 95 % intervals.{" "}
+        {tested > 1 &&
+          `p values are adjusted for testing ${formatCountOf(tested, "metric")} (Holm${summary.primary_metric === null ? "" : ", most of the 5 % for the primary one"}).`}{" "}
+        A verdict needs an adjusted p of at most 0.05, an interval without 0, and the same verdict with failed
+        outputs as 0. Detectable: the true difference that this many items would show in 80 % of such
+        comparisons.
       </p>
     </section>
   );
@@ -206,6 +207,13 @@ function Name({
       {isPrimary && <span className={classes.tag}>primary</span>}
       <span className={classes.hint}>{metric.better} is better</span>
       <Flags flags={difference.flags} />
+      {metric.judged && (
+        <span className={classes.hint}>
+          Corrected by labels of {formatCountOf(metric.labels_drawn, "item")}; A, B and outcomes are by judges
+          alone, as is {formatDifference(metric.kind, metric.judged.estimate)}
+          <Interval ci={metric.judged.ci} format={(value) => formatDifference(metric.kind, value)} />
+        </span>
+      )}
       {metric.variance && varianceOf(metric.variance) > 0 && (
         <span className={classes.hint}>
           Of the variance of one repeat, {formatPercent(metric.variance.item / varianceOf(metric.variance))}{" "}

@@ -181,7 +181,7 @@ function Scores({ run, scores }: { run: EvalRun; scores: EvalRunMetric[] }) {
       />
       <p className={classes.note}>
         Scores are out of 100. The interval is over items; items without a value are left out, and counted
-        below.
+        below. Costs, durations and tokens have one from 100 items on, unless few large values decide them.
       </p>
     </section>
   );
