@@ -684,6 +684,8 @@ func TestComparisonOfGroups(t *testing.T) {
 	assert.Equal(t, contract.EvaluationVerdictInconclusive, correct.Verdict)
 	assert.Contains(t, grouped.Summary.Sentence, "40 items in 4 groups")
 
-	wrong := apitest.ComparisonBody(project.Id, dataset.Id, made.Id, `,"group_by":"output.text"`)
-	assert.Equal(t, "body.group_by", (*apitest.WantProblem(t, e.Do(t, http.MethodPost, "/v1/comparisons", wrong, as), http.StatusUnprocessableEntity).Errors)[0].Location)
+	for _, path := range []string{"output.text", "metadata.custumer.id"} {
+		wrong := apitest.ComparisonBody(project.Id, dataset.Id, made.Id, fmt.Sprintf(`,"group_by":%q`, path))
+		assert.Equal(t, "body.group_by", (*apitest.WantProblem(t, e.Do(t, http.MethodPost, "/v1/comparisons", wrong, as), http.StatusUnprocessableEntity).Errors)[0].Location)
+	}
 }

@@ -31,7 +31,10 @@ type plan struct {
 	items     []plannedItem
 	missing   map[missingKey]*Missing
 	pilot     []datasets.Item
-	estimate  Estimate
+	// groupBy is the path by which items belong together, grouped whether an item has a value there.
+	groupBy  []string
+	grouped  bool
+	estimate Estimate
 }
 
 type plannedItem struct {
@@ -60,7 +63,7 @@ func (s *Service) plan(ctx context.Context, grant access.Grant, n *Wanted) (*pla
 		return nil, err
 	}
 	if n.Config.GroupBy != "" {
-		if _, err := itemPath("body.group_by", n.Config.GroupBy); err != nil {
+		if p.groupBy, err = itemPath("body.group_by", n.Config.GroupBy); err != nil {
 			return nil, err
 		}
 	}
@@ -245,6 +248,13 @@ func (s *Service) renderAll(ctx context.Context, grant access.Grant, n *Wanted, 
 		if len(p.items) >= min(maxItems, maxOutputs/n.Config.repeats()) {
 			return problem.InvalidField("body.dataset_id", fmt.Sprintf("has too many items in this revision and split: an evaluation has at most %d items and %d outputs", maxItems, maxOutputs))
 		}
+		if len(p.groupBy) > 0 && !p.grouped {
+			parts, err := valuesOf(item)
+			if err != nil {
+				return err
+			}
+			_, p.grouped = parts.at(p.groupBy)
+		}
 		planned := plannedItem{id: item.ItemID, ordinal: item.Ordinal, key: item.Key, hash: item.ContentHash}
 		for i, r := range p.renderers {
 			if r == nil {
@@ -279,6 +289,9 @@ func (s *Service) renderAll(ctx context.Context, grant access.Grant, n *Wanted, 
 	}
 	if len(p.items) == 0 {
 		return problem.InvalidField("body.dataset_id", "has no items in this revision and split")
+	}
+	if len(p.groupBy) > 0 && !p.grouped {
+		return problem.InvalidField("body.group_by", "is a path at which no item has a value")
 	}
 	return nil
 }
