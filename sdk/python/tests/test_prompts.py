@@ -423,8 +423,8 @@ import looptrace
 def production():
     return looptrace.prompt("triage", alias="production")
 
-def threads():
-    return sum(thread.name.startswith("looptrace-prompts") for thread in threading.enumerate())
+def streams():
+    return sum(thread.name == "looptrace-prompts-stream" for thread in threading.enumerate())
 
 def until(text):
     end = time.monotonic() + 30
@@ -438,7 +438,7 @@ lock.acquire()  # as another thread may have at that time
 child = os.fork()
 if child == 0:
     found = production()
-    print("child", found.source, threads(), flush=True)
+    print("child", found.source, streams(), flush=True)
     print("child", until("triage two"), flush=True)
     os._exit(0)
 lock.release()
