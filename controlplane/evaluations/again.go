@@ -73,8 +73,8 @@ func (a *attempt) summaryAgain(r *results) (any, error) {
 	if before != nil {
 		decidedAt = before.StoppedAt
 	}
-	a.summarize(r, decidedAt)
-	return r.summary, nil
+	err = a.summarize(r, decidedAt)
+	return r.summary, err
 }
 
 // summarizeAgain summarizes an evaluation that has ended with the labels of now. It calls no model, and only the summary changes. A job

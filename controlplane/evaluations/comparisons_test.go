@@ -675,6 +675,7 @@ func TestComparisonOfGroups(t *testing.T) {
 	assert.Equal(t, contract.EvaluationVerdictBBetter, correct.Verdict)
 	assert.Nil(t, correct.Groups)
 	assert.Nil(t, alone.GroupBy)
+	assert.Equal(t, &[]contract.EvaluationCondition{}, alone.Summary.Conditions)
 
 	grouped := compared(t, e, as, e.Compare(t, as, apitest.ComparisonBody(project.Id, dataset.Id, made.Id, `,"group_by":"metadata.customer.id"`)).Id)
 	correct = metricOf(t, &grouped, "correct")

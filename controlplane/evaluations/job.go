@@ -293,7 +293,9 @@ func (a *attempt) finish(ctx context.Context, status Status, stopped *StopReason
 		return err
 	}
 	if a.e.Kind == Comparison {
-		a.summarize(r, decidedAt)
+		if err := a.summarize(r, decidedAt); err != nil {
+			return err
+		}
 	}
 	type itemRow struct {
 		Number  int                   `json:"number"`

@@ -56,7 +56,7 @@ func (r *results) addScore(place outputPlace, score *Score, code string) {
 }
 
 // add adds an output.
-func (r *results) add(row *resultRow, models map[modelKey]int64) error {
+func (r *results) add(row *resultRow) error {
 	item, side := &r.items[row.Number-1], row.Side
 	name := &SideNames[side]
 	place := outputPlace{row.Number, row.Side, row.Repeat}
@@ -81,7 +81,11 @@ func (r *results) add(row *resultRow, models map[modelKey]int64) error {
 		item.ok[side]++
 		r.accounting.Outputs++
 		if row.Model != nil {
-			models[modelKey{*name, *row.Model, text(row.Fingerprint)}]++
+			r.models[modelKey{*name, *row.Model, text(row.Fingerprint)}]++
+		}
+		if row.InputTokens != nil && row.CacheReadTokens != nil {
+			r.input[side].all += *row.InputTokens
+			r.input[side].cached += *row.CacheReadTokens
 		}
 	}
 	var scores []Score

@@ -239,7 +239,7 @@ UPDATE evaluations SET leaving = NULL WHERE id = @id AND attempt = @attempt AND 
 UPDATE evaluations SET estimate = @estimate WHERE id = @id AND attempt = @attempt
 
 -- name: read results
-SELECT o.number, o.side, o.repeat, o.status, o.error_code, o.scores, o.cost_nanousd, o.duration_ms, o.output_tokens, o.model, o.fingerprint, o.run_lookup, length(o.output) AS length
+SELECT o.number, o.side, o.repeat, o.status, o.error_code, o.scores, o.cost_nanousd, o.duration_ms, o.input_tokens, o.output_tokens, o.cache_read_tokens, o.model, o.fingerprint, o.run_lookup, length(o.output) AS length
 FROM evaluation_outputs o WHERE o.evaluation_id = @id AND o.number <= @last ORDER BY o.number, o.side, o.repeat
 
 -- name: read item statuses

@@ -190,6 +190,9 @@ func (r *Report) head() string {
 		return out.String()
 	}
 	fmt.Fprintf(&out, "%s\n\n", inline(r.Summary.Sentence))
+	for i := range r.Summary.Conditions {
+		fmt.Fprintf(&out, "%s\n\n", inline(r.Summary.Conditions[i].Text))
+	}
 	if e.ErrorDetail != nil {
 		fmt.Fprintf(&out, "It failed: %s\n\n", inline(*e.ErrorDetail))
 	}

@@ -92,6 +92,9 @@ type results struct {
 	own map[string]bool
 	// valued has the metrics of which an output has a value.
 	valued map[string]bool
+	// models counts outputs, input their input tokens by side.
+	models map[modelKey]int64
+	input  [2]inputTokens
 	// runsUnknown counts results whose run is not known.
 	runsUnknown int64
 }
@@ -134,18 +137,20 @@ func (i *itemResult) valuesOf(side, place int) []float64 {
 
 // resultRow is what is read of an output.
 type resultRow struct {
-	Number       int32
-	Side         int
-	Repeat       int
-	Status       string
-	ErrorCode    *string
-	Scores       string
-	CostNanousd  *int64
-	DurationMS   *float64
-	OutputTokens *int64
-	Model        *string
-	Fingerprint  *string
-	Length       *int64
+	Number          int32
+	Side            int
+	Repeat          int
+	Status          string
+	ErrorCode       *string
+	Scores          string
+	CostNanousd     *int64
+	DurationMS      *float64
+	InputTokens     *int64
+	OutputTokens    *int64
+	CacheReadTokens *int64
+	Model           *string
+	Fingerprint     *string
+	Length          *int64
 	// RunLookup is the [lookup] of a result from outside, nil if there was nothing to look for.
 	RunLookup *lookup
 }
@@ -180,8 +185,8 @@ func (s *Service) readResults(ctx context.Context, e *Evaluation, config *Config
 		r.places[operational[i].name] = len(r.places)
 	}
 	r.reasons = map[ReasonCount]int64{} // by side and code; Side points into SideNames
+	r.models = map[modelKey]int64{}
 	reasons := r.reasons
-	models := map[modelKey]int64{}
 	stored, err := s.itemStatuses(ctx, e)
 	if err != nil {
 		return nil, err
@@ -197,7 +202,7 @@ func (s *Service) readResults(ctx context.Context, e *Evaluation, config *Config
 	if err := s.group(ctx, e, config, r, stored); err != nil {
 		return nil, err
 	}
-	if err := s.rows(ctx, e, last, func(row *resultRow) error { return r.add(row, models) }); err != nil {
+	if err := s.rows(ctx, e, last, func(row *resultRow) error { return r.add(row) }); err != nil {
 		return nil, err
 	}
 	if err := addPanels(r); err != nil {
@@ -215,14 +220,14 @@ func (s *Service) readResults(ctx context.Context, e *Evaluation, config *Config
 			r.accounting.OtherReasons += key.Count
 		}
 	}
-	r.summary.Models = make([]Model, 0, len(models))
-	for _, key := range slices.SortedFunc(maps.Keys(models), func(x, y modelKey) int {
-		return cmp.Or(cmp.Compare(x.side, y.side), cmp.Compare(models[y], models[x]), cmp.Compare(x.model+x.fingerprint, y.model+y.fingerprint))
+	r.summary.Models = make([]Model, 0, len(r.models))
+	for _, key := range slices.SortedFunc(maps.Keys(r.models), func(x, y modelKey) int {
+		return cmp.Or(cmp.Compare(x.side, y.side), cmp.Compare(r.models[y], r.models[x]), cmp.Compare(x.model+x.fingerprint, y.model+y.fingerprint))
 	}) {
 		if len(r.summary.Models) < maxListed {
-			r.summary.Models = append(r.summary.Models, Model{key.side, key.model, orNull(key.fingerprint), models[key]})
+			r.summary.Models = append(r.summary.Models, Model{key.side, key.model, orNull(key.fingerprint), r.models[key]})
 		} else {
-			r.summary.OtherModels += models[key]
+			r.summary.OtherModels += r.models[key]
 		}
 	}
 	return r, nil

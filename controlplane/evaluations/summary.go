@@ -23,6 +23,8 @@ type Summary struct {
 	Models        []Model         `json:"models"`
 	// OtherModels counts the outputs of models and fingerprints that are not listed.
 	OtherModels int64 `json:"other_models"`
+	// Conditions are what else differs between the sides.
+	Conditions []Condition `json:"conditions"`
 	// StoppedAt is the part of the items after which it stopped early.
 	StoppedAt *float64 `json:"stopped_at"`
 	// Partial is whether outputs are missing.
@@ -97,7 +99,7 @@ const primaryShare = 0.8
 const differentTimes stats.Flag = "different_times"
 
 // summarize compares the sides.
-func (a *attempt) summarize(r *results, stoppedAt *float64) {
+func (a *attempt) summarize(r *results, stoppedAt *float64) error {
 	r.summary.StoppedAt, r.summary.Metrics = stoppedAt, make([]MetricSummary, len(r.metrics))
 	r.summary.Partial, r.summary.Panels = r.partial(), r.panels
 	compared := a.compare(r, false)
@@ -136,6 +138,9 @@ func (a *attempt) summarize(r *results, stoppedAt *float64) {
 		r.summary.Metrics[i] = summary
 	}
 	r.summary.Sentence = a.sentence(r)
+	var err error
+	r.summary.Conditions, err = a.config.conditions(r.models, r.input)
+	return err
 }
 
 // compare compares all metrics, which are one family of tests.

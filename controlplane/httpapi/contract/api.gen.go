@@ -459,6 +459,27 @@ func (e EvalRunTargetReadType) Valid() bool {
 	}
 }
 
+// Defines values for EvaluationConditionKind.
+const (
+	EvaluationConditionKindModel         EvaluationConditionKind = "model"
+	EvaluationConditionKindProvider      EvaluationConditionKind = "provider"
+	EvaluationConditionKindProviderCache EvaluationConditionKind = "provider_cache"
+)
+
+// Valid indicates whether the value is a known member of the EvaluationConditionKind enum.
+func (e EvaluationConditionKind) Valid() bool {
+	switch e {
+	case EvaluationConditionKindModel:
+		return true
+	case EvaluationConditionKindProvider:
+		return true
+	case EvaluationConditionKindProviderCache:
+		return true
+	default:
+		return false
+	}
+}
+
 // Defines values for EvaluationEstimateBasis.
 const (
 	Pilot  EvaluationEstimateBasis = "pilot"
@@ -3366,7 +3387,9 @@ type ComparisonSide struct {
 
 // ComparisonSummary defines model for ComparisonSummary.
 type ComparisonSummary struct {
-	Metrics []ComparisonMetric `json:"metrics"`
+	// Conditions What else differs between the sides, and may explain the result. Absent in results of earlier versions.
+	Conditions *[]EvaluationCondition `json:"conditions,omitempty"`
+	Metrics    []ComparisonMetric     `json:"metrics"`
 
 	// Models The models and fingerprints that answered. More than one of a side is a reason to doubt.
 	Models []EvaluationModel `json:"models"`
@@ -4511,6 +4534,22 @@ type EvaluationAccounting struct {
 	// Votes Null without judges.
 	Votes *VoteCounts `json:"votes"`
 }
+
+// EvaluationCondition defines model for EvaluationCondition.
+type EvaluationCondition struct {
+	// Kind - `provider`: both sides ask for the same model at different providers.
+	// - `model`: other models or fingerprints answered one side than the other, where both should have the same.
+	// - `provider_cache`: the provider had more input tokens of one side in its cache, by at least 10 points.
+	Kind EvaluationConditionKind `json:"kind"`
+
+	// Text In words.
+	Text string `json:"text"`
+}
+
+// EvaluationConditionKind - `provider`: both sides ask for the same model at different providers.
+// - `model`: other models or fingerprints answered one side than the other, where both should have the same.
+// - `provider_cache`: the provider had more input tokens of one side in its cache, by at least 10 points.
+type EvaluationConditionKind string
 
 // EvaluationCost defines model for EvaluationCost.
 type EvaluationCost struct {

@@ -4365,6 +4365,8 @@ export interface components {
              * @description The outputs of further models and fingerprints: at most 50 are listed.
              */
             other_models: number;
+            /** @description What else differs between the sides, and may explain the result. Absent in results of earlier versions. */
+            conditions?: components["schemas"]["EvaluationCondition"][];
             /**
              * Format: double
              * @description The part of the items after which it stopped early.
@@ -4372,6 +4374,17 @@ export interface components {
             stopped_at: number | null;
             /** @description Whether outputs are missing, because it ended before all were made. */
             partial: boolean;
+        };
+        EvaluationCondition: {
+            /**
+             * @description - `provider`: both sides ask for the same model at different providers.
+             *     - `model`: other models or fingerprints answered one side than the other, where both should have the same.
+             *     - `provider_cache`: the provider had more input tokens of one side in its cache, by at least 10 points.
+             * @enum {string}
+             */
+            kind: "provider" | "model" | "provider_cache";
+            /** @description In words. */
+            text: string;
         };
         EvaluationModel: {
             /** @enum {string} */

@@ -49,6 +49,11 @@ export function ResultTab({ comparison, mayResume }: { comparison: Comparison; m
         <Notice>Cancelled. Calculating the result from the outputs so far.</Notice>
       )}
       {summary && <Verdicts comparison={comparison} />}
+      {summary?.conditions?.map(({ kind, text }) => (
+        <Notice key={`${kind} ${text}`}>
+          <bdi>{text}</bdi>
+        </Notice>
+      ))}
       {stopReason !== null && (
         <Notice>
           {STOP_REASONS[stopReason]}
