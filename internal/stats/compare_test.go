@@ -211,11 +211,13 @@ func TestGate(t *testing.T) {
 	require.NotNil(t, open.ItemsNeeded)
 	require.Nil(t, open.RepeatsNeeded, "unknown from one repeat")
 	n := *open.ItemsNeeded
-	require.InDelta(t, 7.849*.06/.0009, n, 10)
+	require.InDelta(t, 576, n, 0, "a tenth more than 7.849ψ/margin², for the interval is Tango's")
+	require.Less(t, open.ItemsRange.Low, n)
+	require.Greater(t, *open.ItemsRange.High, n)
 	require.False(t, open.SplitKnown)
 	require.Nil(t, gate(HigherBetter, binaryPairs(80, 2, 5, 14), .0).ItemsNeeded, "no number shows that nothing is lost")
 	worse := gate(HigherBetter, binaryPairs(88, 1, 4, 7), .03).ItemsNeeded
-	require.InDelta(t, 7.849*.05/.0009, *worse, 10, "of a candidate without a difference, not of the one that was found")
+	require.InDelta(t, 490, *worse, 10, "of a candidate without a difference, not of the one that was found")
 
 	// An unchanged candidate passes if there are items enough for the margin.
 	same := gate(HigherBetter, binaryPairs(100, 0, 0, 0), .05)

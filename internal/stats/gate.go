@@ -3,7 +3,6 @@ package stats
 import (
 	"math"
 
-	"gonum.org/v1/gonum/stat"
 	"gonum.org/v1/gonum/stat/distuv"
 )
 
@@ -29,6 +28,12 @@ type Gate struct {
 	ItemsNeeded      *int `json:"items_needed"`
 	RepeatsNeeded    *int `json:"repeats_needed"`
 	CandidateRepeats *int `json:"candidate_repeats_needed"`
+	// ItemsRange and RepeatsRange are ItemsNeeded and RepeatsNeeded with their ranges, nil where these are nil.
+	ItemsRange   *Count `json:"-"`
+	RepeatsRange *Count `json:"-"`
+	// Unsupported is whether the margin is the widest one that is taken by itself, and these items need a wider one. ItemsNeeded is set then
+	// whatever the decision is.
+	Unsupported bool `json:"-"`
 	// SplitKnown is whether items have two repeats or more on each side, without which nobody knows what repeats would do.
 	SplitKnown bool   `json:"split_known"`
 	Flags      []Flag `json:"flags,omitempty"`
@@ -39,6 +44,9 @@ type GateOptions struct {
 	CompareOptions
 	// Margin is how much worse the candidate may be: 0 or more, in units of the metric.
 	Margin float64
+	// FollowItems takes, in place of Margin, the margin at which these items let a candidate that is as good as the baseline pass in 80% of
+	// cases: a multiple of [MarginStep], at most [MostMargin].
+	FollowItems bool
 	// Repeated is whether the gate is asked again while repeats are added, as often as one likes.
 	Repeated bool
 }
@@ -54,10 +62,25 @@ func NonInferiority(metric Metric, options GateOptions) Gate {
 	if options.Alpha == 0 {
 		options.Alpha = .05
 	}
-	margin := options.Margin
-	g := Gate{Decision: Undecided, Margin: margin, Comparison: Compare([]Metric{metric}, options.CompareOptions)[0]}
+	g := Gate{Decision: Undecided, Margin: options.Margin, Comparison: Compare([]Metric{metric}, options.CompareOptions)[0]}
 	g.Flags = g.Comparison.Flags
-	if !(margin >= 0) || math.IsInf(margin, 0) {
+	s := readSample(metric.Items, metric.Amount)
+	split := g.Comparison.Variance
+	c := claim{options.Alpha, options.Alpha, power}
+	if options.Repeated {
+		c.alpha = s.repeatedAlpha(split, c.alpha)
+	}
+	noise, known := s.noise()
+	if options.FollowItems {
+		var supported bool
+		g.Margin, supported = metric.defaultMargin(&s, &noise, known, c)
+		g.Unsupported = !supported
+		if g.Margin == 0 {
+			g.Flags = []Flag{OutOfDomain}
+			return g
+		}
+	}
+	if !(g.Margin >= 0) || math.IsInf(g.Margin, 0) {
 		g.Margin, g.Flags = 0, []Flag{OutOfDomain}
 		return g
 	}
@@ -65,25 +88,20 @@ func NonInferiority(metric Metric, options GateOptions) Gate {
 	if d.CI == nil || d.Estimate == nil {
 		return g
 	}
-	s := readSample(metric.Items, metric.Amount)
-	split := g.Comparison.Variance
 	g.SplitKnown = split.Item != nil
-	alpha := options.Alpha
-	if options.Repeated {
-		alpha = s.repeatedAlpha(split, alpha)
-	}
-	d.CI = metric.margin(&s, alpha, options.Alpha)
+	d.CI = metric.margin(&s, c.alpha, c.unseen)
 	worst, best := d.CI[0], d.CI[1]
 	if metric.Better == LowerBetter {
 		worst, best = -d.CI[1], -d.CI[0]
 	}
 	switch {
-	case worst > -margin:
+	case worst > -g.Margin:
 		g.Decision = Pass
-	case best < -margin:
+	case best < -g.Margin:
 		g.Decision = Regression
-	case g.Comparison.Judged == nil:
-		s.needed(&g, margin, alpha, options.Alpha)
+	}
+	if known && g.Comparison.Judged == nil && (g.Decision == Undecided || g.Unsupported) {
+		s.needed(&g, &noise, c)
 	}
 	return g
 }
@@ -106,51 +124,40 @@ func (s *sample) repeatedAlpha(split Variance, alpha float64) float64 {
 	return 2 * distuv.UnitNormal.Survival(math.Sqrt((1+1/r)*math.Log((1+r)/(alpha*alpha))))
 }
 
-// needed sets the numbers of items, and of repeats, with which a candidate without a difference would pass at the level alpha; unseen is
-// the level of what no item shows.
-func (s *sample) needed(g *Gate, margin, alpha, unseen float64) {
+// needed sets the numbers of items, and of repeats, with which a candidate without a difference would pass.
+func (s *sample) needed(g *Gate, k *Noise, c claim) {
 	n := len(s.differences)
-	variance := stat.Variance(s.differences, nil)
-	if variance == 0 {
+	count := k.itemsOf(g.Margin, c)
+	if k.Variance.Estimate == 0 {
 		gain := *g.Comparison.Difference.Estimate
 		if g.Comparison.Better == LowerBetter {
 			gain = -gain
 		}
-		if g.ItemsNeeded = s.neededUnseen(gain, gain+margin, unseen); g.ItemsNeeded != nil {
-			*g.ItemsNeeded = max(*g.ItemsNeeded, n+1)
+		if count.Estimate = s.neededUnseen(gain, gain+g.Margin, c.unseen); count.Estimate != nil {
+			count.Low = *count.Estimate
 		}
+	}
+	if count.Estimate != nil {
+		count.least(n + 1)
+		g.ItemsNeeded, g.ItemsRange = count.Estimate, &count
+	}
+	split := k.Split
+	if split.Item == nil || k.Variance.Estimate == 0 {
 		return
 	}
-	var others *int
-	if !s.pairs() {
-		others = s.neededUnseen(0, margin, unseen)
+	both := max(s.repeatsA.inverse, s.repeatsB.inverse)
+	repeats := k.repeatsOf(func(repeats float64) float64 { return *split.Item + (*split.RepeatA+*split.RepeatB)/repeats }, g.Margin, n, c)
+	if repeats.Estimate != nil {
+		repeats.least(int(math.Ceil(float64(n)/both)) + 1)
+		g.RepeatsNeeded, g.RepeatsRange = repeats.Estimate, &repeats
 	}
-	if g.ItemsNeeded = ceiling(PairedSampleSize(variance, 0, margin, alpha, power)); g.ItemsNeeded != nil {
-		*g.ItemsNeeded = max(*g.ItemsNeeded, n+1)
-		if others != nil {
-			*g.ItemsNeeded = max(*g.ItemsNeeded, *others)
-		}
+	alone := k.repeatsOf(func(repeats float64) float64 {
+		return *split.Item + *split.RepeatA*s.repeatsA.inverse/float64(n) + *split.RepeatB/repeats
+	}, g.Margin, n, c)
+	if alone.Estimate != nil {
+		alone.least(int(math.Ceil(float64(n)/s.repeatsB.inverse)) + 1)
+		g.CandidateRepeats = alone.Estimate
 	}
-	split := g.Comparison.Variance
-	// Repeats of these items do not show what other items would.
-	most, ok := PairedSampleSize(1, 0, margin, alpha, power).Get()
-	if split.Item == nil || !ok || others != nil && *others > n {
-		return
-	}
-	// The variance of an item's difference that n items may have, without the items' own.
-	room := float64(n)/most - *split.Item
-	repeats := func(variance, room, inverse float64) *int {
-		if room <= 0 {
-			return nil
-		}
-		needed := ceiling(some(variance / room))
-		if needed != nil {
-			*needed = max(*needed, int(math.Ceil(float64(n)/inverse))+1)
-		}
-		return needed
-	}
-	g.RepeatsNeeded = repeats(*split.RepeatA+*split.RepeatB, room, max(s.repeatsA.inverse, s.repeatsB.inverse))
-	g.CandidateRepeats = repeats(*split.RepeatB, room-*split.RepeatA*s.repeatsA.inverse/float64(n), s.repeatsB.inverse)
 }
 
 // neededUnseen is the number of items at which [sample.unseen] of a gain ends at a difference from it. Repeats do not move that end.
