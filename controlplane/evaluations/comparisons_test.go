@@ -215,6 +215,7 @@ func TestEvaluationsNameNothingForeign(t *testing.T) {
 		{"/v1/eval-rules", ruled + `"panels":[{"name":"p","judges":[{"name":"j","provider_id":"%s","model_config":{"model":"text"},"ready_made":"helpfulness"}]}]}`, theirs.Id.String()},
 		{"/v1/eval-rules", ruled + fmt.Sprintf(`"panels":[{"name":"p","judges":[{"name":"j","provider_id":%q,"model_config":{"model":"text"},"scale":{"type":"binary"},"prompt":{"id":"%%s"}}]}]}`, mine.Id), prompt.Id.String()},
 		{"/v1/gates/_actions/check", fmt.Sprintf(`{"candidate":"%%s","baseline":%q,"metric":"x","margin":0}`, run.Id), evalRun},
+		{"/v1/gates/_actions/plan", fmt.Sprintf(`{"candidate":"%%s","baseline":%q,"metric":"x","margin":0}`, run.Id), evalRun},
 	} {
 		foreign := e.Do(t, http.MethodPost, test.path, fmt.Sprintf(test.body, test.foreign), as)
 		unknown := e.Do(t, http.MethodPost, test.path, fmt.Sprintf(test.body, apitest.NoSuchID), as)

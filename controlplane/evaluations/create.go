@@ -52,13 +52,14 @@ type Wanted struct {
 	scores []string
 }
 
-// Estimate checks an evaluation and estimates what it costs.
-func (s *Service) Estimate(ctx context.Context, grant access.Grant, n *Wanted) (Estimate, error) {
+// Estimate checks an evaluation, and estimates what it costs and what it may show.
+func (s *Service) Estimate(ctx context.Context, grant access.Grant, n *Wanted, goal Goal) (Estimate, *Forecast, error) {
 	p, err := s.plan(ctx, grant, n)
 	if err != nil {
-		return Estimate{}, err
+		return Estimate{}, nil, err
 	}
-	return p.estimate, nil
+	forecast, err := s.forecast(ctx, grant, n, p, goal)
+	return p.estimate, forecast, err
 }
 
 // Create starts an evaluation.

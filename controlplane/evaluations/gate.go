@@ -39,55 +39,105 @@ type Gate struct {
 	// CandidateLost and BaselineLost count items of which an output failed or is missing, or whose grader failed. CandidateLost also has
 	// items without a value that the baseline has.
 	CandidateLost, BaselineLost int64
-	// ItemsNeeded, RepeatsNeeded and CandidateRepeats are those of [stats.Gate].
+	// Margin is how much worse the candidate may be: what was asked, or what follows the items. Unsupported is whether it is the widest
+	// that is taken by itself, and these items need a wider one.
+	Margin      float64
+	Unsupported bool
+	// ItemsNeeded, RepeatsNeeded and CandidateRepeats are those of [stats.Gate], ItemsRange and RepeatsRange have their ranges.
 	ItemsNeeded, RepeatsNeeded, CandidateRepeats *int
+	ItemsRange, RepeatsRange                     *stats.Count
 	// LabelsDrawn counts the items whose labels correct the difference.
 	LabelsDrawn int
 	// SplitKnown is whether both sides have repeats, so that what more of them would do is known.
 	SplitKnown bool
 }
 
-// CheckGate decides whether the eval-run candidate is worse than baseline by more than a margin. A repeated gate may be asked again and again
-// while repeats are added.
-func (s *Service) CheckGate(ctx context.Context, grant access.Grant, candidate, baseline uuid.UUID, name string, margin float64, repeated bool) (*Gate, error) {
-	now, err := s.gateSide(ctx, grant, "body.candidate", candidate)
+// GateQuestion asks whether the eval-run Candidate is worse than Baseline by a metric. Margin is nil for the one that follows the items. A
+// repeated gate may be asked again and again while repeats are added.
+type GateQuestion struct {
+	Candidate, Baseline uuid.UUID
+	Metric              string
+	Margin              *float64
+	Repeated            bool
+}
+
+// gatePairs are the two sides of a gate.
+type gatePairs struct {
+	metric     *metric
+	counts     Gate
+	pairs      []stats.Paired
+	correction *stats.Correction
+}
+
+// readGate reads both sides.
+func (s *Service) readGate(ctx context.Context, grant access.Grant, q *GateQuestion) (*gatePairs, error) {
+	now, err := s.gateSide(ctx, grant, "body.candidate", q.Candidate)
 	if err != nil {
 		return nil, err
 	}
-	was, err := s.gateSide(ctx, grant, "body.baseline", baseline)
+	was, err := s.gateSide(ctx, grant, "body.baseline", q.Baseline)
 	if err != nil {
 		return nil, err
 	}
 	if now.e.ProjectID != was.e.ProjectID || now.e.DatasetID != was.e.DatasetID {
 		return nil, problem.InvalidField("body.baseline", "is an eval-run of another dataset")
 	}
-	m, ok := was.metric(name)
+	m, ok := was.metric(q.Metric)
 	if !ok { // a candidate without it has lost it
 		return nil, problem.InvalidField("body.metric", "is no score of the baseline: it has "+was.names())
 	}
 	if m.kind == KindDuration {
 		return nil, problem.InvalidField("body.metric", "is a duration, which depends on the load at the time of each eval-run. Compare both sides in one comparison: it takes turns")
 	}
-	if m.isShare() && margin > 1 {
-		return nil, problem.InvalidField("body.margin", fmt.Sprintf("must be at most 1 for %s, or nothing could fail: 0.05 are 5 points", name))
+	if m.isShare() && q.Margin != nil && *q.Margin > 1 {
+		return nil, problem.InvalidField("body.margin", fmt.Sprintf("must be at most 1 for %s, or nothing could fail: 0.05 are 5 points", q.Metric))
 	}
-	g := &Gate{Better: m.better}
 	for _, side := range []*gateSide{now, was} {
-		if err := s.readPeople(ctx, side, name); err != nil {
+		if err := s.readPeople(ctx, side, q.Metric); err != nil {
 			return nil, err
 		}
 	}
-	pairs, people := g.pair(now, was, name)
-	correction := corrected(people)
-	decided := stats.NonInferiority(stats.Metric{Name: name, Better: stats.Direction(m.better), Items: pairs, Amount: !m.isShare(), Corrected: correction},
-		stats.GateOptions{CompareOptions: stats.CompareOptions{Alpha: level}, Margin: margin, Repeated: repeated})
+	g := &gatePairs{metric: m, counts: Gate{Better: m.better}}
+	var people []labelledPair
+	g.pairs, people = g.counts.pair(now, was, q.Metric)
+	g.correction = corrected(people)
+	return g, nil
+}
+
+// decide decides a gate at a margin, nil for the one that follows the items.
+func (g *gatePairs) decide(margin *float64, repeated bool) (stats.Gate, error) {
+	options := stats.GateOptions{CompareOptions: stats.CompareOptions{Alpha: level}, FollowItems: margin == nil, Repeated: repeated}
+	if margin != nil {
+		options.Margin = *margin
+	}
+	decided := stats.NonInferiority(
+		stats.Metric{Name: g.metric.name, Better: stats.Direction(g.metric.better), Items: g.pairs, Amount: !g.metric.isShare(), Corrected: g.correction}, options)
+	if margin == nil && decided.Margin == 0 {
+		return decided, problem.InvalidField("body.margin", fmt.Sprintf("is needed: the default is a part of the baseline's mean, and %s has none above 0", g.metric.name))
+	}
+	return decided, nil
+}
+
+// CheckGate decides whether a candidate is worse than a baseline by more than a margin.
+func (s *Service) CheckGate(ctx context.Context, grant access.Grant, q *GateQuestion) (*Gate, error) {
+	read, err := s.readGate(ctx, grant, q)
+	if err != nil {
+		return nil, err
+	}
+	decided, err := read.decide(q.Margin, q.Repeated)
+	if err != nil {
+		return nil, err
+	}
+	m, g := read.metric, &read.counts
 	g.Comparison, g.Difference = decided.Comparison, m.differenceOf(&decided.Comparison, level)
 	m.bound(g.Comparison.A.CI, 0)
 	m.bound(g.Comparison.B.CI, 0)
 	if decided.Comparison.Judged != nil {
-		g.LabelsDrawn = correction.Labels
+		g.LabelsDrawn = read.correction.Labels
 	}
-	g.ItemsNeeded, g.RepeatsNeeded, g.CandidateRepeats, g.SplitKnown = decided.ItemsNeeded, decided.RepeatsNeeded, decided.CandidateRepeats, decided.SplitKnown
+	g.Margin, g.Unsupported, g.SplitKnown = decided.Margin, decided.Unsupported, decided.SplitKnown
+	g.ItemsNeeded, g.RepeatsNeeded, g.CandidateRepeats = decided.ItemsNeeded, decided.RepeatsNeeded, decided.CandidateRepeats
+	g.ItemsRange, g.RepeatsRange = decided.ItemsRange, decided.RepeatsRange
 	switch {
 	case g.CandidateLost > 0:
 		g.Decision = Incomplete
@@ -98,7 +148,7 @@ func (s *Service) CheckGate(ctx context.Context, grant access.Grant, candidate, 
 	default:
 		g.Decision = Inconclusive
 	}
-	g.Sentence = g.sentence(m, margin) + g.leftOut()
+	g.Sentence = g.sentence(m) + g.ofMargin(m, q.Margin == nil) + g.leftOut()
 	return g, nil
 }
 
@@ -219,7 +269,7 @@ func (i *itemResult) lost(repeats int, name string) bool {
 }
 
 // sentence says the decision in words.
-func (g *Gate) sentence(m *metric, margin float64) string {
+func (g *Gate) sentence(m *metric) string {
 	d := &g.Difference
 	scale, unit := 1.0, ""
 	if m.isShare() {
@@ -232,7 +282,7 @@ func (g *Gate) sentence(m *metric, margin float64) string {
 	if judged := g.Comparison.Judged; judged != nil && judged.Estimate != nil {
 		evidence += fmt.Sprintf(", corrected by labels of %s; by judges alone %s%s%s", itemsText(int64(g.LabelsDrawn)), signed(*judged.Estimate*scale), unit, interval(judged.CI, scale))
 	}
-	allowed := fmt.Sprintf("%s%s", number(margin*scale), unit)
+	allowed := m.marginText(g.Margin)
 	switch g.Decision {
 	case Incomplete:
 		return fmt.Sprintf("Incomplete: of %s of the candidate an output failed or is missing, or %s failed. Of the others: %s.", itemsText(g.CandidateLost), m.name, evidence)
@@ -241,25 +291,38 @@ func (g *Gate) sentence(m *metric, margin float64) string {
 	case Regression:
 		return fmt.Sprintf("Regression: %s is worse than the baseline by more than %s: %s.", m.name, allowed, evidence)
 	}
-	return fmt.Sprintf("Inconclusive: whether %s is worse than the baseline by more than %s cannot be told: %s.%s", m.name, allowed, evidence, g.remedy(margin))
+	return fmt.Sprintf("Inconclusive: whether %s is worse than the baseline by more than %s cannot be told: %s.%s", m.name, allowed, evidence, g.remedy())
 }
 
 // remedy says what would let a candidate pass that is as good as the baseline.
-func (g *Gate) remedy(margin float64) string {
+func (g *Gate) remedy() string {
 	var ways []string
 	switch {
-	case g.RepeatsNeeded != nil:
-		ways = append(ways, fmt.Sprintf("about %d repeats of these items on both sides", *g.RepeatsNeeded))
-	case margin > 0 && g.SplitKnown:
+	case g.RepeatsRange != nil:
+		ways = append(ways, countRange(*g.RepeatsRange, "repeats of these items on both sides"))
+	case g.Margin > 0 && g.SplitKnown:
 		ways = append(ways, "no number of repeats of these items")
 	}
-	if g.ItemsNeeded != nil {
-		ways = append(ways, fmt.Sprintf("about %d items", *g.ItemsNeeded))
+	if g.ItemsRange != nil {
+		ways = append(ways, countRange(*g.ItemsRange, "items"))
 	}
 	if len(ways) == 0 {
 		return ""
 	}
 	return " A candidate as good as the baseline would pass in 8 of 10 cases with " + strings.Join(ways, ", and with ") + "."
+}
+
+// ofMargin says where a margin comes from that nobody named.
+func (g *Gate) ofMargin(m *metric, isDefault bool) string {
+	switch {
+	case !isDefault:
+		return ""
+	case !g.Unsupported:
+		return " The margin is what these items support."
+	case g.ItemsRange == nil || g.Decision == Inconclusive:
+		return fmt.Sprintf(" These items support no margin of %s, the widest that is taken by itself.", m.marginText(g.Margin))
+	}
+	return fmt.Sprintf(" These items support no margin of %s, the widest that is taken by itself: it needs %s.", m.marginText(g.Margin), countRange(*g.ItemsRange, "items"))
 }
 
 // leftOut says which items are not compared.

@@ -88,6 +88,8 @@ type results struct {
 	skipped     map[int32]bool
 	panels      []PanelSummary
 	panelScores []panelScore
+	// votes are what the votes of each panel tell of their noise.
+	votes map[string]voteFacts
 	// own are the names of scores that are not taken from outputs: those of panels, which are made of votes.
 	own map[string]bool
 	// valued has the metrics of which an output has a value.
@@ -177,7 +179,7 @@ func (a *attempt) read(ctx context.Context, last int32) (*results, error) {
 
 // readResults reads outputs, adds scores, and counts.
 func (s *Service) readResults(ctx context.Context, e *Evaluation, config *Config, last int32, own map[string]bool, addPanels func(*results) error) (*results, error) {
-	r := &results{items: make([]itemResult, last), places: map[string]int{}, valued: map[string]bool{}, own: own, facts: map[outputPlace]outputFact{}, skipped: map[int32]bool{}, panels: []PanelSummary{}}
+	r := &results{items: make([]itemResult, last), places: map[string]int{}, valued: map[string]bool{}, own: own, facts: map[outputPlace]outputFact{}, votes: map[string]voteFacts{}, skipped: map[int32]bool{}, panels: []PanelSummary{}}
 	for _, name := range e.ScorerNames() {
 		r.places[name] = len(r.places)
 	}

@@ -70,11 +70,13 @@ func (h comparisonHandlers) EstimateComparison(ctx context.Context, req contract
 	if err != nil {
 		return nil, err
 	}
-	estimate, err := h.evaluations.Estimate(ctx, grantOf(ctx), wanted)
+	estimate, forecast, err := h.evaluations.Estimate(ctx, grantOf(ctx), wanted, goalOf(req.Params.Margin, req.Params.Power))
 	if err != nil {
 		return nil, err
 	}
-	return contract.EstimateComparison200JSONResponse(estimateOf(&estimate)), nil
+	answer := estimateOf(&estimate)
+	answer.Forecast = forecastOf(forecast)
+	return contract.EstimateComparison200JSONResponse(answer), nil
 }
 
 // GetComparison reads a comparison.

@@ -62,11 +62,13 @@ func (h evalRunHandlers) EstimateEvalRun(ctx context.Context, req contract.Estim
 	if err != nil {
 		return nil, err
 	}
-	estimate, err := h.evaluations.Estimate(ctx, grantOf(ctx), wanted)
+	estimate, forecast, err := h.evaluations.Estimate(ctx, grantOf(ctx), wanted, goalOf(req.Params.Margin, req.Params.Power))
 	if err != nil {
 		return nil, err
 	}
-	return contract.EstimateEvalRun200JSONResponse(estimateOf(&estimate)), nil
+	answer := estimateOf(&estimate)
+	answer.Forecast = forecastOf(forecast)
+	return contract.EstimateEvalRun200JSONResponse(answer), nil
 }
 
 // wanted reads an eval-run to start, with the contents of the prompts that it names.

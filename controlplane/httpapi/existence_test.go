@@ -155,7 +155,7 @@ var nameless = []string{
 	"version", "other_version", "base_version", "protected", "content", "file_name", "If-Match", "If-None-Match", // a version is a number within its prompt
 	"base_url", "api_key", "headers", "max_concurrency", "requests_per_minute", "monthly_budget_usd", "allow_unpriced", "start", "end",
 	"prompt", "tool_answers", "max_rounds", "max_cost_usd", "thread_id", "stream", // the prompt is that of TestCompletionOfPrompt
-	"metric", "margin", "repeated", "a", "b", "repeats", "graders", "primary_metric", "equivalence_margin", "stop_early", "on_incompatible", "seed", "retry_failed", "sample", "target",
+	"metric", "margin", "power", "repeated", "a", "b", "repeats", "graders", "primary_metric", "equivalence_margin", "stop_early", "on_incompatible", "seed", "retry_failed", "sample", "target",
 	"item_ids", "replace", "panel", "repeat", "panels", "anchors", "cache", "judge", "samples", // what evaluations name in a, b, target, panels and anchors, and items within an eval-run, are those of TestEvaluationsNameNothingForeign
 	"run_filter", "sample_rate", "max_cost_usd_per_day", "catch_up", "day", // a rule's filter has no project
 	"edits", "executor", "controls", "treatments", "plan", "attempt", "wait_seconds", // the connections and prompts of replays are those of TestReplaysNameNothingForeign

@@ -119,7 +119,7 @@ func TestRetryKeysAreHeldToTheDocument(t *testing.T) {
 
 // storesNothing are POSTs that may be sent again as they are.
 var storesNothing = []string{
-	"estimateComparison", "estimateEvalRun", "gradeSample", "checkGate", "previewCompletion", "openInPlayground", "renderPrompt", "renderPromptVersion", "previewEvalRule",
+	"estimateComparison", "estimateEvalRun", "gradeSample", "checkGate", "planGate", "previewCompletion", "openInPlayground", "renderPrompt", "renderPromptVersion", "previewEvalRule",
 }
 
 // TestDocumentNamesRetries at each POST that takes them, which is each that asks for a credential, but for logout, for what stores nothing and

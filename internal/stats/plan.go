@@ -36,7 +36,8 @@ type Noise struct {
 	// Mean is the mean score of both sides.
 	Mean float64
 	// each is how many items a group has on average.
-	each float64
+	each  float64
+	scale scale
 }
 
 // NoiseOf estimates the noise from paired items. It is false for fewer than two, and for amounts that do not vary.
@@ -47,7 +48,8 @@ func NoiseOf(items []Paired, amounts bool) (Noise, bool) {
 
 // AssumedNoise is that of passes and failures with one repeat, of which from a share low to a share high differ between two sides.
 func AssumedNoise(low, high, mean float64) Noise {
-	return Noise{Variance: Range{(low + high) / 2, low, high}, Unit: true, Pairs: true, Mean: mean, each: 1} //nolint:mnd // the middle
+	own := mean * (1 - mean)
+	return Noise{Variance: Range{(low + high) / 2, low, high}, Unit: true, Pairs: true, Mean: mean, each: 1, scale: scale{0, 1, mean, own, own, true}} //nolint:mnd // the middle
 }
 
 // noise is that of the sample. The interval of the variance is that of chi-squared with the degrees of freedom that the fourth moment of
@@ -57,7 +59,7 @@ func (s *sample) noise() (Noise, bool) {
 	if s.outside || n < 2 {
 		return Noise{}, false
 	}
-	k := Noise{Split: s.variance(), Unit: s.unit, Pairs: s.pairs(), Mean: (stat.Mean(s.a, nil) + stat.Mean(s.b, nil)) / 2, each: 1}
+	k := Noise{Split: s.variance(), Unit: s.unit, Pairs: s.pairs(), Mean: (stat.Mean(s.a, nil) + stat.Mean(s.b, nil)) / 2, each: 1, scale: s.scale()}
 	variance, degrees := stat.Variance(s.differences, nil), n-1
 	if constant(s.differences) || variance == 0 {
 		if !s.unit {
@@ -101,8 +103,9 @@ func (k Noise) With(repeats int) Noise {
 // varying is the noise with another variance, whose interval is as wide in relation to it.
 func (k Noise) varying(variance float64) Noise {
 	if k.Variance.Estimate > 0 {
-		scale := variance / k.Variance.Estimate
-		k.Variance = Range{variance, k.Variance.Low * scale, k.Variance.High * scale}
+		times, less := variance/k.Variance.Estimate, (k.Variance.Estimate-variance)/2 //nolint:mnd // half of it is of each side
+		k.Variance = Range{variance, k.Variance.Low * times, k.Variance.High * times}
+		k.scale.a, k.scale.b = max(0, k.scale.a-less), max(0, k.scale.b-less)
 	}
 	return k
 }
@@ -179,10 +182,7 @@ func (k Noise) Difference(n int, alpha, power float64) (Range, bool) {
 			phi := 1 - max(variance, 1e-9)/(2*mean*(1-mean))
 			delta = MinimumDetectableMcNemar(mean, max(-1, phi), n, alpha, power)
 		} else {
-			delta = MinimumDetectable(math.Sqrt(max(variance, 1e-12)), int(float64(n)/k.each), alpha, power)
-			if delta.Value != nil {
-				*delta.Value /= math.Sqrt(k.each)
-			}
+			delta = k.scale.detectable(max(variance, 1e-12), n, alpha, power)
 		}
 		x, ok := delta.Get()
 		found = found && ok

@@ -358,7 +358,7 @@ func (s *sample) test(d *Difference, options CompareOptions) {
 		if m.SE != nil && *m.SE > 0 {
 			t := distuv.StudentsT{Sigma: 1, Nu: float64(len(s.groups) - 1)}
 			d.P = number(2 * t.Survival(math.Abs(*m.Value.Value) / *m.SE))
-			d.MinimumDetectable = s.detectable(*m.SE**m.SE*float64(n), options.Alpha).Value
+			d.MinimumDetectable = s.scale().detectable(*m.SE**m.SE*float64(n), n, options.Alpha, power).Value
 		}
 		return
 	}
@@ -370,34 +370,45 @@ func (s *sample) test(d *Difference, options CompareOptions) {
 	}
 	d.P = SignFlip(s.differences, options.Seed).P.Value
 	if n > 1 {
-		d.MinimumDetectable = s.detectable(stat.Variance(s.differences, nil), options.Alpha).Value
+		d.MinimumDetectable = s.scale().detectable(stat.Variance(s.differences, nil), n, options.Alpha, power).Value
 	}
 }
 
-// detectable is the minimum detectable difference of scores. On a scale with ends the variance grows as a mean m moves away from its end:
-// that of grades as m(1-m), that of other scores, whose logits vary, as (m(1-m))². What is stated counts that, for the direction with
-// more room and with the correlation of both sides as it is.
-func (s *sample) detectable(variance, alpha float64) Value {
-	n := len(s.differences)
-	delta := MinimumDetectable(math.Sqrt(variance), n, alpha, power)
+// scale is where scores of side A lie between the ends of their scale, which are infinite if it has none.
+type scale struct {
+	low, high, mean float64
+	// a and b are the variances of both sides' means of items.
+	a, b float64
+	// graded says that scores are grades.
+	graded bool
+}
+
+func (s *sample) scale() scale {
 	low, high := s.ends()
-	m := (stat.Mean(s.a, nil) - low) / (high - low)
-	own := stat.Variance(s.a, nil)
-	if delta.Value == nil || !(m > 0 && m < 1) || !(own > 0) {
+	return scale{low, high, stat.Mean(s.a, nil), stat.Variance(s.a, nil), stat.Variance(s.b, nil), len(s.distinct) <= grades}
+}
+
+// detectable is the minimum detectable difference of scores of n items whose differences have a variance. On a scale with ends the
+// variance grows as a mean m moves away from its end: that of grades as m(1-m), that of other scores, whose logits vary, as (m(1-m))².
+// What is stated counts that, for the direction with more room and with the correlation of both sides as it is.
+func (c scale) detectable(variance float64, n int, alpha, power float64) Value {
+	delta := MinimumDetectable(math.Sqrt(variance), n, alpha, power)
+	m := (c.mean - c.low) / (c.high - c.low)
+	if delta.Value == nil || !(m > 0 && m < 1) || !(c.a > 0) {
 		return delta
 	}
 	room := max(m, 1-m)
-	r := (own + stat.Variance(s.b, nil) - variance) / 2 / own // of a regression of B on A
-	for range 30 {                                            // to a fixed point
-		moved := room - min(room, *delta.Value/(high-low))
+	r := (c.a + c.b - variance) / 2 / c.a // of a regression of B on A
+	for range 30 {                        // to a fixed point
+		moved := room - min(room, *delta.Value/(c.high-c.low))
 		grows := moved * (1 - moved) / (m * (1 - m)) // of the standard deviation
-		if len(s.distinct) <= grades {
+		if c.graded {
 			grows = math.Sqrt(grows)
 		}
-		more := own * ((grows*grows - 1) - 2*r*(grows-1))
+		more := c.a * ((grows*grows - 1) - 2*r*(grows-1))
 		delta = MinimumDetectable(math.Sqrt(max(variance, variance+more)), n, alpha, power)
 	}
-	if delta.Value != nil && *delta.Value > room*(high-low) {
+	if delta.Value != nil && *delta.Value > room*(c.high-c.low) {
 		return none(TooFew)
 	}
 	return delta
@@ -436,4 +447,23 @@ func (s *sample) variance() Variance {
 	n := float64(len(s.differences))
 	between := stat.Variance(s.differences, nil) - *a*s.repeatsA.inverse/n - *b*s.repeatsB.inverse/n
 	return Variance{Item: number(max(0, between)), RepeatA: a, RepeatB: b}
+}
+
+// MeanVariance splits the variance of one side's mean score of an item: of which items differ, and of which a single repeat. Nil without two
+// repeats of an item, or for fewer than two items. repeats is how many the items have, their harmonic mean.
+func MeanVariance(items [][]float64) (item, repeat *float64, repeats float64) {
+	pairs := make([]Paired, len(items))
+	for i, scores := range items {
+		pairs[i] = Paired{A: scores, B: scores}
+	}
+	s := readSample(pairs, false)
+	n := float64(len(s.a))
+	if n == 0 {
+		return nil, nil, 0
+	}
+	repeats = n / s.repeatsA.inverse
+	if repeat = s.repeatsA.variance(); repeat == nil || n < 2 || s.outside {
+		return nil, nil, repeats
+	}
+	return number(max(0, stat.Variance(s.a, nil)-*repeat/repeats)), repeat, repeats
 }

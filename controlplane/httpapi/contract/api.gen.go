@@ -459,6 +459,27 @@ func (e EvalRunTargetReadType) Valid() bool {
 	}
 }
 
+// Defines values for EvaluationAdviceOptionWhat.
+const (
+	EvaluationAdviceOptionWhatItems   EvaluationAdviceOptionWhat = "items"
+	EvaluationAdviceOptionWhatRepeats EvaluationAdviceOptionWhat = "repeats"
+	EvaluationAdviceOptionWhatVotes   EvaluationAdviceOptionWhat = "votes"
+)
+
+// Valid indicates whether the value is a known member of the EvaluationAdviceOptionWhat enum.
+func (e EvaluationAdviceOptionWhat) Valid() bool {
+	switch e {
+	case EvaluationAdviceOptionWhatItems:
+		return true
+	case EvaluationAdviceOptionWhatRepeats:
+		return true
+	case EvaluationAdviceOptionWhatVotes:
+		return true
+	default:
+		return false
+	}
+}
+
 // Defines values for EvaluationConditionKind.
 const (
 	EvaluationConditionKindModel         EvaluationConditionKind = "model"
@@ -492,6 +513,27 @@ func (e EvaluationEstimateBasis) Valid() bool {
 	case Pilot:
 		return true
 	case Tokens:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for EvaluationForecastBasis.
+const (
+	EvaluationForecastBasisAssumption  EvaluationForecastBasis = "assumption"
+	EvaluationForecastBasisDifferences EvaluationForecastBasis = "differences"
+	EvaluationForecastBasisRepeats     EvaluationForecastBasis = "repeats"
+)
+
+// Valid indicates whether the value is a known member of the EvaluationForecastBasis enum.
+func (e EvaluationForecastBasis) Valid() bool {
+	switch e {
+	case EvaluationForecastBasisAssumption:
+		return true
+	case EvaluationForecastBasisDifferences:
+		return true
+	case EvaluationForecastBasisRepeats:
 		return true
 	default:
 		return false
@@ -2576,25 +2618,25 @@ func (e WorkKind) Valid() bool {
 
 // Defines values for WorkProgressUnit.
 const (
-	Attempts        WorkProgressUnit = "attempts"
-	Items           WorkProgressUnit = "items"
-	Outputs         WorkProgressUnit = "outputs"
-	OutputsAndVotes WorkProgressUnit = "outputs_and_votes"
-	Rows            WorkProgressUnit = "rows"
+	WorkProgressUnitAttempts        WorkProgressUnit = "attempts"
+	WorkProgressUnitItems           WorkProgressUnit = "items"
+	WorkProgressUnitOutputs         WorkProgressUnit = "outputs"
+	WorkProgressUnitOutputsAndVotes WorkProgressUnit = "outputs_and_votes"
+	WorkProgressUnitRows            WorkProgressUnit = "rows"
 )
 
 // Valid indicates whether the value is a known member of the WorkProgressUnit enum.
 func (e WorkProgressUnit) Valid() bool {
 	switch e {
-	case Attempts:
+	case WorkProgressUnitAttempts:
 		return true
-	case Items:
+	case WorkProgressUnitItems:
 		return true
-	case Outputs:
+	case WorkProgressUnitOutputs:
 		return true
-	case OutputsAndVotes:
+	case WorkProgressUnitOutputsAndVotes:
 		return true
-	case Rows:
+	case WorkProgressUnitRows:
 		return true
 	default:
 		return false
@@ -3387,6 +3429,9 @@ type ComparisonSide struct {
 
 // ComparisonSummary defines model for ComparisonSummary.
 type ComparisonSummary struct {
+	// Advice Null without a primary score.
+	Advice *EvaluationAdvice `json:"advice"`
+
 	// Conditions What else differs between the sides, and may explain the result. Absent in results of earlier versions.
 	Conditions *[]EvaluationCondition `json:"conditions,omitempty"`
 	Metrics    []ComparisonMetric     `json:"metrics"`
@@ -4413,7 +4458,9 @@ type EvalRunScore struct {
 
 // EvalRunSummary defines model for EvalRunSummary.
 type EvalRunSummary struct {
-	Panels []PanelSummary `json:"panels"`
+	// Advice Null without a primary score.
+	Advice *EvaluationAdvice `json:"advice"`
+	Panels []PanelSummary    `json:"panels"`
 
 	// Partial Whether results are missing.
 	Partial  bool            `json:"partial"`
@@ -4535,6 +4582,47 @@ type EvaluationAccounting struct {
 	Votes *VoteCounts `json:"votes"`
 }
 
+// EvaluationAdvice Where the next dollar goes, for the primary score.
+type EvaluationAdvice struct {
+	// HalfWidth Half of the 95 % interval that these variances make.
+	HalfWidth *float64 `json:"half_width"`
+
+	// ItemVariance Between items: of a comparison of their differences.
+	ItemVariance *float64 `json:"item_variance"`
+
+	// Known Whether the variance of items and of repeats is known. It needs two repeats. Else the sentence says why it is not.
+	Known bool `json:"known"`
+
+	// Options What twice as many items, or the same money for something else, would do, the best first.
+	Options []EvaluationAdviceOption `json:"options"`
+
+	// OutputCostUsd What an output cost on average, without votes.
+	OutputCostUsd *float64 `json:"output_cost_usd"`
+
+	// RepeatVariance Between outputs of an item, without that of votes: of a comparison of a repeat of both sides together.
+	RepeatVariance *float64 `json:"repeat_variance"`
+	Sentence       string   `json:"sentence"`
+	VoteCostUsd    *float64 `json:"vote_cost_usd"`
+
+	// VoteVariance Between votes on an output, for panels that take the mean of two votes or more. Null if it is not known.
+	VoteVariance *float64 `json:"vote_variance"`
+}
+
+// EvaluationAdviceOption defines model for EvaluationAdviceOption.
+type EvaluationAdviceOption struct {
+	CostUsd *float64 `json:"cost_usd"`
+
+	// HalfWidth What half of the interval would be.
+	HalfWidth float64 `json:"half_width"`
+
+	// More How many more items, repeats of each item, or votes on each output.
+	More int64                      `json:"more"`
+	What EvaluationAdviceOptionWhat `json:"what"`
+}
+
+// EvaluationAdviceOptionWhat defines model for EvaluationAdviceOption.What.
+type EvaluationAdviceOptionWhat string
+
 // EvaluationCondition defines model for EvaluationCondition.
 type EvaluationCondition struct {
 	// Kind - `provider`: both sides ask for the same model at different providers.
@@ -4567,6 +4655,13 @@ type EvaluationCost struct {
 
 	// Usd The known costs of all requests to providers, repeated and lost ones among them.
 	Usd float64 `json:"usd"`
+}
+
+// EvaluationCountRange A forecast at the ends of an interval of 80 % of the variance.
+type EvaluationCountRange struct {
+	// High Null if it has no bound.
+	High *int64 `json:"high"`
+	Low  int64  `json:"low"`
 }
 
 // EvaluationDataset defines model for EvaluationDataset.
@@ -4622,6 +4717,9 @@ type EvaluationEstimate struct {
 	// CostLowUsd Null if a model has no price.
 	CostLowUsd *float64 `json:"cost_low_usd"`
 
+	// Forecast What it may show by its primary score. Only the answers of `_actions/estimate` have it, where a score is primary and there are two items or more.
+	Forecast *EvaluationForecast `json:"forecast,omitempty"`
+
 	// IncompatibleItems Items that cannot be rendered.
 	IncompatibleItems int64  `json:"incompatible_items"`
 	InputTokens       *int64 `json:"input_tokens"`
@@ -4643,6 +4741,74 @@ type EvaluationEstimateBasis string
 type EvaluationFailure struct {
 	Code   string `json:"code"`
 	Detail string `json:"detail"`
+}
+
+// EvaluationForecast Ranges are for an interval of 80 % of the variance.
+type EvaluationForecast struct {
+	// Basis Where the variance comes from. `differences`: of the score between two earlier eval-runs of the dataset. `repeats`: between the repeats of one, as of a system that does not change. `assumption`: 10 to 30 % of the items come out differently.
+	Basis          EvaluationForecastBasis `json:"basis"`
+	DifferenceHigh *float64                `json:"difference_high"`
+
+	// DifferenceLow Which true difference, at the least, a comparison finds with this power. Null if so few items find none.
+	DifferenceLow *float64 `json:"difference_low"`
+
+	// EvalRuns Those that the variance comes from.
+	EvalRuns []EvaluationForecastRun `json:"eval_runs"`
+
+	// Items Those that can be rendered.
+	Items      int64   `json:"items"`
+	MarginHigh float64 `json:"margin_high"`
+
+	// MarginLow At which margin, at the least, a gate lets a system that did not change pass with this power. 0.05 are 5 points.
+	MarginLow float64 `json:"margin_low"`
+
+	// Metric The primary score.
+	Metric string `json:"metric"`
+
+	// Needed What the `margin` of the request needs.
+	Needed  *EvaluationForecastNeeded `json:"needed"`
+	Power   float64                   `json:"power"`
+	Repeats int                       `json:"repeats"`
+
+	// Seconds How long it takes if it is as fast as the newest one of its kind of the dataset. Null if there is none.
+	Seconds *float64 `json:"seconds"`
+
+	// Sentence The forecast in words.
+	Sentence string `json:"sentence"`
+}
+
+// EvaluationForecastBasis Where the variance comes from. `differences`: of the score between two earlier eval-runs of the dataset. `repeats`: between the repeats of one, as of a system that does not change. `assumption`: 10 to 30 % of the items come out differently.
+type EvaluationForecastBasis string
+
+// EvaluationForecastCount defines model for EvaluationForecastCount.
+type EvaluationForecastCount struct {
+	CostHighUsd *float64 `json:"cost_high_usd"`
+	CostLowUsd  *float64 `json:"cost_low_usd"`
+
+	// High Null if it has no bound.
+	High        *int64   `json:"high"`
+	Low         int64    `json:"low"`
+	SecondsHigh *float64 `json:"seconds_high"`
+	SecondsLow  *float64 `json:"seconds_low"`
+}
+
+// EvaluationForecastNeeded defines model for EvaluationForecastNeeded.
+type EvaluationForecastNeeded struct {
+	// Items How many items, with as many repeats. Null if no number is enough.
+	Items  *EvaluationForecastCount `json:"items"`
+	Margin float64                  `json:"margin"`
+
+	// Repeats How many repeats of as many items. Null if no number is enough, or if that is not known.
+	Repeats *EvaluationForecastCount `json:"repeats"`
+
+	// SplitKnown Whether an eval-run with repeats tells what more of them would do.
+	SplitKnown bool `json:"split_known"`
+}
+
+// EvaluationForecastRun defines model for EvaluationForecastRun.
+type EvaluationForecastRun struct {
+	Id   openapi_types.UUID `json:"id"`
+	Name string             `json:"name"`
 }
 
 // EvaluationItemStatus `scored`: every side has a score. `target_failed`: a side has no output. `judge_failed`: the outputs are there, but the grader of the
@@ -5127,8 +5293,8 @@ type GateCheck struct {
 	// Candidate An eval-run.
 	Candidate openapi_types.UUID `json:"candidate"`
 
-	// Margin How much worse the candidate may be, in units of the metric. At most 1 for scores and `failures`: 0.05 are 5 points.
-	Margin float64 `json:"margin"`
+	// Margin How much worse the candidate may be, in units of the metric. At most 1 for scores and `failures`: 0.05 are 5 points. Default: the margin at which these items let a system that did not change pass in 80 % of cases, rounded up to half a point, and at most 5 points; for `cost_usd` and `output_tokens` in per cent of the baseline's mean.
+	Margin *float64 `json:"margin,omitempty"`
 
 	// Metric A score, or `cost_usd`, `output_tokens`, `failures`. Not `duration_ms`: eval-runs are made at different times, under different loads.
 	Metric string `json:"metric"`
@@ -5160,14 +5326,23 @@ type GateDecision struct {
 	// Groups Groups of items that belong together by the candidate's `group_by`; null if no two do.
 	Groups *int64 `json:"groups"`
 
-	// ItemsNeeded Where it is inconclusive, how many items would let a candidate as good as the baseline pass in 80 % of cases.
+	// ItemsNeeded Where it is inconclusive, or these items do not support the default margin, how many items would let a candidate as good as the baseline pass in 80 % of cases. It is an estimate; the range says how good.
 	ItemsNeeded *int64 `json:"items_needed"`
 
+	// ItemsNeededRange Null where `items_needed` is.
+	ItemsNeededRange *EvaluationCountRange `json:"items_needed_range"`
+
 	// LabelsDrawn Items whose labels on both sides correct the difference; 0 if there are fewer than 20, or if they are not the first ones of the random order.
-	LabelsDrawn  int64   `json:"labels_drawn"`
-	Margin       float64 `json:"margin"`
-	Metric       string  `json:"metric"`
-	OnlyBaseline int64   `json:"only_baseline"`
+	LabelsDrawn int64   `json:"labels_drawn"`
+	Margin      float64 `json:"margin"`
+
+	// MarginDefault Whether the request named none, so that it follows the items.
+	MarginDefault bool `json:"margin_default"`
+
+	// MarginSupported False if these items would need a wider margin than the default, which is the widest that is taken by itself. True for a margin that the request named.
+	MarginSupported bool   `json:"margin_supported"`
+	Metric          string `json:"metric"`
+	OnlyBaseline    int64  `json:"only_baseline"`
 
 	// OnlyCandidate Items that only the candidate was to do.
 	OnlyCandidate int64 `json:"only_candidate"`
@@ -5177,6 +5352,9 @@ type GateDecision struct {
 
 	// RepeatsNeeded The same by more repeats of these items on both sides. Null if repeats do not help, or if that is not known.
 	RepeatsNeeded *int64 `json:"repeats_needed"`
+
+	// RepeatsNeededRange Null where `repeats_needed` is.
+	RepeatsNeededRange *EvaluationCountRange `json:"repeats_needed_range"`
 
 	// Sentence The decision in words.
 	Sentence string `json:"sentence"`
@@ -5190,6 +5368,28 @@ type GateDecisionBetter string
 
 // GateDecisionDecision defines model for GateDecision.Decision.
 type GateDecisionDecision string
+
+// GatePlan defines model for GatePlan.
+type GatePlan struct {
+	// DefaultMargin What these items support, at most 5 points.
+	DefaultMargin float64 `json:"default_margin"`
+
+	// DefaultSupported False if they would need a wider one.
+	DefaultSupported bool `json:"default_supported"`
+
+	// Items The items that both sides have.
+	Items int64 `json:"items"`
+
+	// ItemsNeededRange How many items let a system that did not change pass at `margin` in 80 % of cases. Null if no number does, or if that is not known.
+	ItemsNeededRange *EvaluationCountRange `json:"items_needed_range"`
+
+	// Margin That of the request, else the default.
+	Margin float64 `json:"margin"`
+	Metric string  `json:"metric"`
+
+	// Sentence The plan in words.
+	Sentence string `json:"sentence"`
+}
 
 // GradeRequest defines model for GradeRequest.
 type GradeRequest struct {
@@ -9512,6 +9712,12 @@ type FilterUserID = string
 // FilterWindowSeconds defines model for FilterWindowSeconds.
 type FilterWindowSeconds = int64
 
+// ForecastMargin defines model for ForecastMargin.
+type ForecastMargin = float64
+
+// ForecastPower defines model for ForecastPower.
+type ForecastPower = float64
+
 // IfMatch defines model for IfMatch.
 type IfMatch = string
 
@@ -9773,6 +9979,15 @@ type ListComparisonsParams struct {
 	Offset    *Offset             `form:"offset,omitempty" json:"offset,omitempty"`
 }
 
+// EstimateComparisonParams defines parameters for EstimateComparison.
+type EstimateComparisonParams struct {
+	// Margin The margin of a gate that the forecast is to say the items and repeats for: 0.02 are 2 points.
+	Margin *ForecastMargin `form:"margin,omitempty" json:"margin,omitempty"`
+
+	// Power How often a system that did not change is to pass, and a difference to be found.
+	Power *ForecastPower `form:"power,omitempty" json:"power,omitempty"`
+}
+
 // ExportComparisonParams defines parameters for ExportComparison.
 type ExportComparisonParams struct {
 	Format *ExportComparisonParamsFormat `form:"format,omitempty" json:"format,omitempty"`
@@ -9998,6 +10213,15 @@ type ListEvalRunsParams struct {
 	Commit *string `form:"commit,omitempty" json:"commit,omitempty"`
 	Limit  *Limit  `form:"limit,omitempty" json:"limit,omitempty"`
 	Offset *Offset `form:"offset,omitempty" json:"offset,omitempty"`
+}
+
+// EstimateEvalRunParams defines parameters for EstimateEvalRun.
+type EstimateEvalRunParams struct {
+	// Margin The margin of a gate that the forecast is to say the items and repeats for: 0.02 are 2 points.
+	Margin *ForecastMargin `form:"margin,omitempty" json:"margin,omitempty"`
+
+	// Power How often a system that did not change is to pass, and a difference to be found.
+	Power *ForecastPower `form:"power,omitempty" json:"power,omitempty"`
 }
 
 // ExportEvalRunParams defines parameters for ExportEvalRun.
@@ -11128,6 +11352,9 @@ type AddEvalRunResultsJSONRequestBody = EvalRunResults
 // CheckGateJSONRequestBody defines body for CheckGate for application/json ContentType.
 type CheckGateJSONRequestBody = GateCheck
 
+// PlanGateJSONRequestBody defines body for PlanGate for application/json ContentType.
+type PlanGateJSONRequestBody = GateCheck
+
 // GradeSampleJSONRequestBody defines body for GradeSample for application/json ContentType.
 type GradeSampleJSONRequestBody = GradeRequest
 
@@ -11635,7 +11862,7 @@ type ServerInterface interface {
 	CreateComparison(c *gin.Context)
 	// EstimateComparison Check a comparison, and estimate what it costs
 	// (POST /v1/comparisons/_actions/estimate)
-	EstimateComparison(c *gin.Context)
+	EstimateComparison(c *gin.Context, params EstimateComparisonParams)
 	// DeleteComparison Delete a comparison with its outputs and scores
 	// (DELETE /v1/comparisons/{comparison_id})
 	DeleteComparison(c *gin.Context, comparisonId ComparisonID)
@@ -11758,7 +11985,7 @@ type ServerInterface interface {
 	CreateEvalRun(c *gin.Context)
 	// EstimateEvalRun Check an eval-run, and estimate what it costs
 	// (POST /v1/eval-runs/_actions/estimate)
-	EstimateEvalRun(c *gin.Context)
+	EstimateEvalRun(c *gin.Context, params EstimateEvalRunParams)
 	// DeleteEvalRun Delete an eval-run with its results
 	// (DELETE /v1/eval-runs/{eval_run_id})
 	DeleteEvalRun(c *gin.Context, evalRunId EvalRunID)
@@ -11804,6 +12031,9 @@ type ServerInterface interface {
 	// CheckGate Decide whether a candidate is worse than a baseline
 	// (POST /v1/gates/_actions/check)
 	CheckGate(c *gin.Context)
+	// PlanGate Say how many items the margin of a gate needs
+	// (POST /v1/gates/_actions/plan)
+	PlanGate(c *gin.Context)
 	// GradeSample Try graders on an output
 	// (POST /v1/graders/_actions/grade)
 	GradeSample(c *gin.Context)
@@ -12914,6 +13144,28 @@ func (siw *ServerInterfaceWrapper) CreateComparison(c *gin.Context) {
 // EstimateComparison operation middleware
 func (siw *ServerInterfaceWrapper) EstimateComparison(c *gin.Context) {
 
+	var err error
+	_ = err
+
+	// Parameter object where we will unmarshal all parameters from the context
+	var params EstimateComparisonParams
+
+	// ------------- Optional query parameter "margin" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "margin", c.Request.URL.Query(), &params.Margin, runtime.BindQueryParameterOptions{Type: "number", Format: "double"})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter margin: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	// ------------- Optional query parameter "power" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "power", c.Request.URL.Query(), &params.Power, runtime.BindQueryParameterOptions{Type: "number", Format: "double"})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter power: %w", err), http.StatusBadRequest)
+		return
+	}
+
 	for _, middleware := range siw.HandlerMiddlewares {
 		middleware(c)
 		if c.IsAborted() {
@@ -12921,7 +13173,7 @@ func (siw *ServerInterfaceWrapper) EstimateComparison(c *gin.Context) {
 		}
 	}
 
-	siw.Handler.EstimateComparison(c)
+	siw.Handler.EstimateComparison(c, params)
 }
 
 // DeleteComparison operation middleware
@@ -14538,6 +14790,28 @@ func (siw *ServerInterfaceWrapper) CreateEvalRun(c *gin.Context) {
 // EstimateEvalRun operation middleware
 func (siw *ServerInterfaceWrapper) EstimateEvalRun(c *gin.Context) {
 
+	var err error
+	_ = err
+
+	// Parameter object where we will unmarshal all parameters from the context
+	var params EstimateEvalRunParams
+
+	// ------------- Optional query parameter "margin" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "margin", c.Request.URL.Query(), &params.Margin, runtime.BindQueryParameterOptions{Type: "number", Format: "double"})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter margin: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	// ------------- Optional query parameter "power" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "power", c.Request.URL.Query(), &params.Power, runtime.BindQueryParameterOptions{Type: "number", Format: "double"})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter power: %w", err), http.StatusBadRequest)
+		return
+	}
+
 	for _, middleware := range siw.HandlerMiddlewares {
 		middleware(c)
 		if c.IsAborted() {
@@ -14545,7 +14819,7 @@ func (siw *ServerInterfaceWrapper) EstimateEvalRun(c *gin.Context) {
 		}
 	}
 
-	siw.Handler.EstimateEvalRun(c)
+	siw.Handler.EstimateEvalRun(c, params)
 }
 
 // DeleteEvalRun operation middleware
@@ -15028,6 +15302,19 @@ func (siw *ServerInterfaceWrapper) CheckGate(c *gin.Context) {
 	}
 
 	siw.Handler.CheckGate(c)
+}
+
+// PlanGate operation middleware
+func (siw *ServerInterfaceWrapper) PlanGate(c *gin.Context) {
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		middleware(c)
+		if c.IsAborted() {
+			return
+		}
+	}
+
+	siw.Handler.PlanGate(c)
 }
 
 // GradeSample operation middleware
@@ -21107,6 +21394,7 @@ func RegisterHandlersWithOptions(router gin.IRouter, si ServerInterface, options
 	router.GET(options.BaseURL+"/v1/eval-runs/:eval_run_id/report", wrapper.GetEvalRunReport)
 	router.POST(options.BaseURL+"/v1/eval-runs/:eval_run_id/results", wrapper.AddEvalRunResults)
 	router.POST(options.BaseURL+"/v1/gates/_actions/check", wrapper.CheckGate)
+	router.POST(options.BaseURL+"/v1/gates/_actions/plan", wrapper.PlanGate)
 	router.POST(options.BaseURL+"/v1/graders/_actions/grade", wrapper.GradeSample)
 	router.GET(options.BaseURL+"/v1/imports/:import_id", wrapper.GetImport)
 	router.POST(options.BaseURL+"/v1/imports/:import_id/_actions/cancel", wrapper.CancelImport)
@@ -21549,7 +21837,8 @@ func (response CreateComparisondefaultApplicationProblemPlusJSONResponse) VisitC
 }
 
 type EstimateComparisonRequestObject struct {
-	Body *EstimateComparisonJSONRequestBody
+	Params EstimateComparisonParams
+	Body   *EstimateComparisonJSONRequestBody
 }
 
 type EstimateComparisonResponseObject interface {
@@ -23389,7 +23678,8 @@ func (response CreateEvalRundefaultApplicationProblemPlusJSONResponse) VisitCrea
 }
 
 type EstimateEvalRunRequestObject struct {
-	Body *EstimateEvalRunJSONRequestBody
+	Params EstimateEvalRunParams
+	Body   *EstimateEvalRunJSONRequestBody
 }
 
 type EstimateEvalRunResponseObject interface {
@@ -24099,6 +24389,45 @@ type CheckGatedefaultApplicationProblemPlusJSONResponse struct {
 }
 
 func (response CheckGatedefaultApplicationProblemPlusJSONResponse) VisitCheckGateResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type PlanGateRequestObject struct {
+	Body *PlanGateJSONRequestBody
+}
+
+type PlanGateResponseObject interface {
+	VisitPlanGateResponse(w http.ResponseWriter) error
+}
+
+type PlanGate200JSONResponse GatePlan
+
+func (response PlanGate200JSONResponse) VisitPlanGateResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type PlanGatedefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	StatusCode int
+}
+
+func (response PlanGatedefaultApplicationProblemPlusJSONResponse) VisitPlanGateResponse(w http.ResponseWriter) error {
 
 	var buf bytes.Buffer
 	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
@@ -30092,6 +30421,9 @@ type StrictServerInterface interface {
 	// CheckGate Decide whether a candidate is worse than a baseline
 	// (POST /v1/gates/_actions/check)
 	CheckGate(ctx context.Context, request CheckGateRequestObject) (CheckGateResponseObject, error)
+	// PlanGate Say how many items the margin of a gate needs
+	// (POST /v1/gates/_actions/plan)
+	PlanGate(ctx context.Context, request PlanGateRequestObject) (PlanGateResponseObject, error)
 	// GradeSample Try graders on an output
 	// (POST /v1/graders/_actions/grade)
 	GradeSample(ctx context.Context, request GradeSampleRequestObject) (GradeSampleResponseObject, error)
@@ -30794,8 +31126,10 @@ func (sh *strictHandler) CreateComparison(ctx *gin.Context) {
 }
 
 // EstimateComparison operation middleware
-func (sh *strictHandler) EstimateComparison(ctx *gin.Context) {
+func (sh *strictHandler) EstimateComparison(ctx *gin.Context, params EstimateComparisonParams) {
 	var request EstimateComparisonRequestObject
+
+	request.Params = params
 
 	var body EstimateComparisonJSONRequestBody
 	var err error
@@ -32107,8 +32441,10 @@ func (sh *strictHandler) CreateEvalRun(ctx *gin.Context) {
 }
 
 // EstimateEvalRun operation middleware
-func (sh *strictHandler) EstimateEvalRun(ctx *gin.Context) {
+func (sh *strictHandler) EstimateEvalRun(ctx *gin.Context, params EstimateEvalRunParams) {
 	var request EstimateEvalRunRequestObject
+
+	request.Params = params
 
 	var body EstimateEvalRunJSONRequestBody
 	var err error
@@ -32626,6 +32962,48 @@ func (sh *strictHandler) CheckGate(ctx *gin.Context) {
 		sh.options.HandlerErrorFunc(ctx, err)
 	} else if validResponse, ok := response.(CheckGateResponseObject); ok {
 		if err := validResponse.VisitCheckGateResponse(ctx.Writer); err != nil {
+			sh.options.ResponseErrorHandlerFunc(ctx, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(ctx, fmt.Errorf("unexpected response type: %T", response))
+	}
+}
+
+// PlanGate operation middleware
+func (sh *strictHandler) PlanGate(ctx *gin.Context) {
+	var request PlanGateRequestObject
+
+	var body PlanGateJSONRequestBody
+	var err error
+	// A request validator built on kin-openapi's openapi3filter with
+	// KeepValidatedValue leaves the value it validated on the body. Bind
+	// that value, matching member names exactly, so the handler receives
+	// what was validated instead of a second, case-insensitive decode.
+	if vb, ok := ctx.Request.Body.(interface{ ValidatedValue() any }); !ok || runtime.BindJSONValue(vb.ValidatedValue(), &body) != nil {
+		err = ctx.ShouldBindJSON(&body)
+	} else if binding.Validator != nil {
+		// ShouldBindJSON runs the struct validator after decoding; keep that.
+		err = binding.Validator.ValidateStruct(&body)
+	}
+	if err != nil {
+		sh.options.RequestErrorHandlerFunc(ctx, err)
+		return
+	}
+	request.Body = &body
+
+	handler := func(ctx *gin.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.PlanGate(ctx, request.(PlanGateRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "PlanGate")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		sh.options.HandlerErrorFunc(ctx, err)
+	} else if validResponse, ok := response.(PlanGateResponseObject); ok {
+		if err := validResponse.VisitPlanGateResponse(ctx.Writer); err != nil {
 			sh.options.ResponseErrorHandlerFunc(ctx, err)
 		}
 	} else if response != nil {

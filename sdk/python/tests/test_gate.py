@@ -78,6 +78,12 @@ def test_decisions(server: DatasetServer, caplog: pytest.LogCaptureFixture) -> N
     assert "the gate is inconclusive and passes: It is inconclusive." in caplog.text
 
 
+def test_the_server_chooses_the_margin_that_nobody_named(server: DatasetServer) -> None:
+    server.script("POST", _CHECK, (200, decision("pass")))
+    assert looptrace.gate("candidate", "base", metric="correct").margin == 0.02
+    assert checks(server) == [{"candidate": "candidate", "baseline": "base", "metric": "correct", "repeated": False}]
+
+
 def test_the_baseline_is_the_newest_of_the_branch(server: DatasetServer, monkeypatch: pytest.MonkeyPatch) -> None:
     server.script("POST", _CHECK, (200, decision("pass")))
     server.script("GET", "/v1/eval-runs/candidate", (200, eval_run("candidate", metadata={"extends": "older"})))

@@ -223,7 +223,7 @@ export interface paths {
         /**
          * Check a comparison, and estimate what it costs
          * @description Takes what `POST /v1/comparisons` takes and starts nothing. Items that cannot be rendered are counted, not refused. The cost goes
-         *     from that of the inputs alone to that of the longest answers.
+         *     from that of the inputs alone to that of the longest answers. `forecast` says what so many items and repeats may show.
          *
          *     Requires the scope `evals:write`.
          */
@@ -700,7 +700,7 @@ export interface paths {
         put?: never;
         /**
          * Check an eval-run, and estimate what it costs
-         * @description Takes what `POST /v1/eval-runs` takes and starts nothing. Items that cannot be rendered are counted, not refused.
+         * @description Takes what `POST /v1/eval-runs` takes and starts nothing. Items that cannot be rendered are counted, not refused. `forecast` says what so many items and repeats may show.
          *
          *     Requires the scope `evals:write`.
          */
@@ -1000,6 +1000,29 @@ export interface paths {
          *     Requires the scope `evals:read`.
          */
         post: operations["checkGate"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/gates/_actions/plan": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Say how many items the margin of a gate needs
+         * @description Takes what `POST /v1/gates/_actions/check` takes and decides nothing. It says which margin the items of both eval-runs support, and how many a
+         *     margin needs. 409 `evaluation_running` if one of them has no summary yet.
+         *
+         *     Requires the scope `evals:read`.
+         */
+        post: operations["planGate"];
         delete?: never;
         options?: never;
         head?: never;
@@ -4170,6 +4193,134 @@ export interface components {
             missing: components["schemas"]["EvaluationMissing"][];
             /** @description The recorded runs that a `run_filter` finds now. */
             runs?: components["schemas"]["EvaluatedRuns"];
+            /** @description What it may show by its primary score. Only the answers of `_actions/estimate` have it, where a score is primary and there are two items or more. */
+            forecast?: components["schemas"]["EvaluationForecast"];
+        };
+        /** @description Ranges are for an interval of 80 % of the variance. */
+        EvaluationForecast: {
+            /** @description The primary score. */
+            metric: string;
+            /**
+             * Format: int64
+             * @description Those that can be rendered.
+             */
+            items: number;
+            repeats: number;
+            /** Format: double */
+            power: number;
+            /**
+             * @description Where the variance comes from. `differences`: of the score between two earlier eval-runs of the dataset. `repeats`: between the repeats of one, as of a system that does not change. `assumption`: 10 to 30 % of the items come out differently.
+             * @enum {string}
+             */
+            basis: "differences" | "repeats" | "assumption";
+            /** @description Those that the variance comes from. */
+            eval_runs: components["schemas"]["EvaluationForecastRun"][];
+            /**
+             * Format: double
+             * @description At which margin, at the least, a gate lets a system that did not change pass with this power. 0.05 are 5 points.
+             */
+            margin_low: number;
+            /** Format: double */
+            margin_high: number;
+            /**
+             * Format: double
+             * @description Which true difference, at the least, a comparison finds with this power. Null if so few items find none.
+             */
+            difference_low: number | null;
+            /** Format: double */
+            difference_high: number | null;
+            /**
+             * Format: double
+             * @description How long it takes if it is as fast as the newest one of its kind of the dataset. Null if there is none.
+             */
+            seconds: number | null;
+            /** @description What the `margin` of the request needs. */
+            needed: components["schemas"]["EvaluationForecastNeeded"] | null;
+            /** @description The forecast in words. */
+            sentence: string;
+        };
+        EvaluationForecastRun: {
+            /** Format: uuid */
+            id: string;
+            name: string;
+        };
+        EvaluationForecastNeeded: {
+            /** Format: double */
+            margin: number;
+            /** @description How many items, with as many repeats. Null if no number is enough. */
+            items: components["schemas"]["EvaluationForecastCount"] | null;
+            /** @description How many repeats of as many items. Null if no number is enough, or if that is not known. */
+            repeats: components["schemas"]["EvaluationForecastCount"] | null;
+            /** @description Whether an eval-run with repeats tells what more of them would do. */
+            split_known: boolean;
+        };
+        EvaluationForecastCount: {
+            /** Format: int64 */
+            low: number;
+            /**
+             * Format: int64
+             * @description Null if it has no bound.
+             */
+            high: number | null;
+            /** Format: double */
+            cost_low_usd: number | null;
+            /** Format: double */
+            cost_high_usd: number | null;
+            /** Format: double */
+            seconds_low: number | null;
+            /** Format: double */
+            seconds_high: number | null;
+        };
+        /** @description Where the next dollar goes, for the primary score. */
+        EvaluationAdvice: {
+            sentence: string;
+            /** @description Whether the variance of items and of repeats is known. It needs two repeats. Else the sentence says why it is not. */
+            known: boolean;
+            /**
+             * Format: double
+             * @description Between items: of a comparison of their differences.
+             */
+            item_variance: number | null;
+            /**
+             * Format: double
+             * @description Between outputs of an item, without that of votes: of a comparison of a repeat of both sides together.
+             */
+            repeat_variance: number | null;
+            /**
+             * Format: double
+             * @description Between votes on an output, for panels that take the mean of two votes or more. Null if it is not known.
+             */
+            vote_variance: number | null;
+            /**
+             * Format: double
+             * @description Half of the 95 % interval that these variances make.
+             */
+            half_width: number | null;
+            /**
+             * Format: double
+             * @description What an output cost on average, without votes.
+             */
+            output_cost_usd: number | null;
+            /** Format: double */
+            vote_cost_usd: number | null;
+            /** @description What twice as many items, or the same money for something else, would do, the best first. */
+            options: components["schemas"]["EvaluationAdviceOption"][];
+        };
+        EvaluationAdviceOption: {
+            /** @enum {string} */
+            what: "items" | "repeats" | "votes";
+            /**
+             * Format: int64
+             * @description How many more items, repeats of each item, or votes on each output.
+             */
+            more: number;
+            /** Format: double */
+            cost_usd: number | null;
+            /**
+             * Format: double
+             * @description What half of the interval would be.
+             */
+            half_width: number;
         };
         EvaluationMissing: {
             /** @description `a` or `b`, or a judge as `panel/judge`. */
@@ -4355,6 +4506,8 @@ export interface components {
         ComparisonSummary: {
             /** @description The result in words. */
             sentence: string;
+            /** @description Null without a primary score. */
+            advice: components["schemas"]["EvaluationAdvice"] | null;
             primary_metric: string | null;
             metrics: components["schemas"]["ComparisonMetric"][];
             panels: components["schemas"]["PanelSummary"][];
@@ -5169,6 +5322,8 @@ export interface components {
         };
         EvalRunSummary: {
             sentence: string;
+            /** @description Null without a primary score. */
+            advice: components["schemas"]["EvaluationAdvice"] | null;
             scores: components["schemas"]["EvalRunMetric"][];
             panels: components["schemas"]["PanelSummary"][];
             /** @description Whether results are missing. */
@@ -5360,9 +5515,9 @@ export interface components {
             metric: string;
             /**
              * Format: double
-             * @description How much worse the candidate may be, in units of the metric. At most 1 for scores and `failures`: 0.05 are 5 points.
+             * @description How much worse the candidate may be, in units of the metric. At most 1 for scores and `failures`: 0.05 are 5 points. Default: the margin at which these items let a system that did not change pass in 80 % of cases, rounded up to half a point, and at most 5 points; for `cost_usd` and `output_tokens` in per cent of the baseline's mean.
              */
-            margin: number;
+            margin?: number;
             /**
              * @description Whether the gate is asked again while repeats are added. The intervals of all looks together then contain the difference with 95 %, so that each is wider by half or more.
              * @default false
@@ -5379,6 +5534,10 @@ export interface components {
             better: "higher" | "lower";
             /** Format: double */
             margin: number;
+            /** @description Whether the request named none, so that it follows the items. */
+            margin_default: boolean;
+            /** @description False if these items would need a wider margin than the default, which is the widest that is taken by itself. True for a margin that the request named. */
+            margin_supported: boolean;
             candidate: components["schemas"]["EvaluationMean"];
             baseline: components["schemas"]["EvaluationMean"];
             difference: components["schemas"]["EvaluationDifference"];
@@ -5411,14 +5570,18 @@ export interface components {
             baseline_lost: number;
             /**
              * Format: int64
-             * @description Where it is inconclusive, how many items would let a candidate as good as the baseline pass in 80 % of cases.
+             * @description Where it is inconclusive, or these items do not support the default margin, how many items would let a candidate as good as the baseline pass in 80 % of cases. It is an estimate; the range says how good.
              */
             items_needed: number | null;
+            /** @description Null where `items_needed` is. */
+            items_needed_range: components["schemas"]["EvaluationCountRange"] | null;
             /**
              * Format: int64
              * @description The same by more repeats of these items on both sides. Null if repeats do not help, or if that is not known.
              */
             repeats_needed: number | null;
+            /** @description Null where `repeats_needed` is. */
+            repeats_needed_range: components["schemas"]["EvaluationCountRange"] | null;
             /**
              * Format: int64
              * @description The same by more repeats of the candidate alone.
@@ -5436,6 +5599,40 @@ export interface components {
             labels_drawn: number;
             /** @description Whether both sides have repeats, so that it is known what more of them would do. */
             split_known: boolean;
+        };
+        /** @description A forecast at the ends of an interval of 80 % of the variance. */
+        EvaluationCountRange: {
+            /** Format: int64 */
+            low: number;
+            /**
+             * Format: int64
+             * @description Null if it has no bound.
+             */
+            high: number | null;
+        };
+        GatePlan: {
+            metric: string;
+            /**
+             * Format: double
+             * @description That of the request, else the default.
+             */
+            margin: number;
+            /**
+             * Format: double
+             * @description What these items support, at most 5 points.
+             */
+            default_margin: number;
+            /** @description False if they would need a wider one. */
+            default_supported: boolean;
+            /**
+             * Format: int64
+             * @description The items that both sides have.
+             */
+            items: number;
+            /** @description How many items let a system that did not change pass at `margin` in 80 % of cases. Null if no number does, or if that is not known. */
+            items_needed_range: components["schemas"]["EvaluationCountRange"] | null;
+            /** @description The plan in words. */
+            sentence: string;
         };
         EvalRunTargetRead: {
             /** @enum {string} */
@@ -10065,6 +10262,10 @@ export interface components {
         EvaluationItemID: string;
         EvaluationReportFormat: "json" | "markdown" | "junit";
         EvaluationExportFormat: "jsonl" | "csv";
+        /** @description The margin of a gate that the forecast is to say the items and repeats for: 0.02 are 2 points. */
+        ForecastMargin: number;
+        /** @description How often a system that did not change is to pass, and a difference to be found. */
+        ForecastPower: number;
         DatasetID: string;
         DatasetItemID: string;
         /** @description Only what has an item from this run in its newest revision (datasets), or items from this run (items). */
@@ -10489,7 +10690,12 @@ export interface operations {
     };
     estimateComparison: {
         parameters: {
-            query?: never;
+            query?: {
+                /** @description The margin of a gate that the forecast is to say the items and repeats for: 0.02 are 2 points. */
+                margin?: components["parameters"]["ForecastMargin"];
+                /** @description How often a system that did not change is to pass, and a difference to be found. */
+                power?: components["parameters"]["ForecastPower"];
+            };
             header?: never;
             path?: never;
             cookie?: never;
@@ -11275,7 +11481,12 @@ export interface operations {
     };
     estimateEvalRun: {
         parameters: {
-            query?: never;
+            query?: {
+                /** @description The margin of a gate that the forecast is to say the items and repeats for: 0.02 are 2 points. */
+                margin?: components["parameters"]["ForecastMargin"];
+                /** @description How often a system that did not change is to pass, and a difference to be found. */
+                power?: components["parameters"]["ForecastPower"];
+            };
             header?: never;
             path?: never;
             cookie?: never;
@@ -11691,6 +11902,31 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["GateDecision"];
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    planGate: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["GateCheck"];
+            };
+        };
+        responses: {
+            /** @description The plan. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["GatePlan"];
                 };
             };
             default: components["responses"]["Problem"];

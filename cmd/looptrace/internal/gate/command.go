@@ -60,10 +60,10 @@ type options struct {
 	hasMargin, isWarning           bool
 }
 
-// threshold is a metric with how much worse it may be.
+// threshold is a metric with how much worse it may be: nil for what its items support, which the server decides.
 type threshold struct {
 	metric string
-	margin float64
+	margin *float64
 }
 
 // New returns the command.
@@ -74,7 +74,8 @@ func New() *cobra.Command {
 		Short: "Decide whether an eval-run is worse than a baseline, for CI (LOOPTRACE_API_KEY: scope evals:read)",
 		Long: "Decide whether an eval-run is worse than a baseline, for CI.\n\n" +
 			"A metric passes if the whole 95 % interval of its difference is above minus the margin, and is a regression if all\n" +
-			"of it is below. Otherwise it is inconclusive. It is incomplete if the candidate lacks results.\n\n" +
+			"of it is below. Otherwise it is inconclusive. It is incomplete if the candidate lacks results. Without a margin of\n" +
+			"yours it is the one that the items support, at most 5 points.\n\n" +
 			"The candidate is the newest eval-run of --name with the commit of this checkout, the baseline the newest of the same\n" +
 			"name that succeeded on the branch which the change is for. Commit and branches come from the variables of GitHub\n" +
 			"Actions or GitLab CI, else from git and main.\n\n" +
@@ -101,7 +102,7 @@ func New() *cobra.Command {
 	f.StringVar(&o.branch, "branch", "", "of the candidate (default: any)")
 	f.StringVar(&o.baselineBranch, "baseline-branch", "", "branch of the baseline (default: that which the change is for, else main)")
 	f.StringArrayVar(&o.metrics, "metric", nil, "METRIC or METRIC=MARGIN: a score, or cost_usd, output_tokens or failures; can be repeated")
-	f.Float64Var(&o.margin, "margin", 0, "how much worse the candidate may be, in units of the metric, for metrics without a margin of their own")
+	f.Float64Var(&o.margin, "margin", 0, "how much worse the candidate may be, in units of the metric, for metrics without a margin of their own (default: what the items support)")
 	f.StringVar(&o.onInconclusive, "on-inconclusive", "fail", "fail ends with status 3, warn with 0")
 	f.StringVar(&o.format, "format", "text", "text, json, markdown or junit")
 	f.StringVar(&o.output, "output", "", "write the report to this file, and text to the standard output")
@@ -112,7 +113,7 @@ func New() *cobra.Command {
 // check reads the flags.
 func (o *options) check() error {
 	if len(o.metrics) == 0 {
-		return errors.New("name at least one metric: --metric correct=0.02")
+		return errors.New("name at least one metric: --metric correct")
 	}
 	for _, metric := range o.metrics {
 		t, err := o.threshold(metric)
@@ -157,19 +158,20 @@ func (o *options) threshold(flag string) (threshold, error) {
 	if i := strings.LastIndexByte(flag, '='); i >= 0 {
 		metric, text = flag[:i], flag[i+1:]
 	}
-	t := threshold{metric, o.margin}
+	t := threshold{metric: metric}
 	switch {
 	case metric == "":
 		return t, fmt.Errorf("--metric is %q and must be METRIC or METRIC=MARGIN", flag)
 	case text != "":
-		var err error
-		if t.margin, err = strconv.ParseFloat(text, 64); err != nil {
+		margin, err := strconv.ParseFloat(text, 64)
+		if err != nil {
 			return t, fmt.Errorf("--metric %s: the margin %q is no number", flag, text)
 		}
-	case !o.hasMargin:
-		return t, fmt.Errorf("say how much worse %s may be: --metric %s=0.02, or --margin for all", metric, metric)
+		t.margin = &margin
+	case o.hasMargin:
+		t.margin = &o.margin
 	}
-	if t.margin < 0 || math.IsNaN(t.margin) || math.IsInf(t.margin, 0) {
+	if t.margin != nil && (*t.margin < 0 || math.IsNaN(*t.margin) || math.IsInf(*t.margin, 0)) {
 		return t, fmt.Errorf("--metric %s: the margin must be a number from 0 on", flag)
 	}
 	return t, nil

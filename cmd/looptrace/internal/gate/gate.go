@@ -158,7 +158,11 @@ func read(ctx context.Context, client *rest.Client, id string) (*evalRun, error)
 
 // ask asks for a decision, and waits while an eval-run is being summarized.
 func ask(ctx context.Context, client *rest.Client, candidate, baseline string, t threshold) (decision, error) {
-	body, err := json.Marshal(map[string]any{"candidate": candidate, "baseline": baseline, "metric": t.metric, "margin": t.margin})
+	question := map[string]any{"candidate": candidate, "baseline": baseline, "metric": t.metric}
+	if t.margin != nil {
+		question["margin"] = *t.margin
+	}
+	body, err := json.Marshal(question)
 	if err != nil {
 		return decision{}, fmt.Errorf("write the request: %w", err)
 	}

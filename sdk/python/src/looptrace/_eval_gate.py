@@ -65,7 +65,7 @@ def gate(
     baseline: Evaluation | str | None = None,
     *,
     metric: str,
-    margin: float,
+    margin: float | None = None,
     branch: str | None = None,
     on_inconclusive: Inconclusive = "fail",
     max_repeats: int = 10,
@@ -79,7 +79,8 @@ def gate(
         candidate: An Evaluation, or the id of an eval-run.
         baseline: Likewise. Default: the newest succeeded eval-run with the candidate's name and dataset on the branch.
         metric: The name of a score, or cost_usd, output_tokens or failures.
-        margin: How much worse it may be, in units of the metric.
+        margin: How much worse it may be, in units of the metric. Default: what the items support, at most 0.05 of a
+            score; the result's margin says it. "extend" keeps that of the first look.
         branch: The branch of the baseline. Default: the one that a pull request is for, else main.
         on_inconclusive: "fail", "warn" (it passes, and the log says so), or "extend": the tasks run again, until it is
             decided, there are max_repeats, or no number of repeats would decide it, which the log says. The candidate
@@ -104,7 +105,7 @@ async def gate_async(
     baseline: Evaluation | str | None = None,
     *,
     metric: str,
-    margin: float,
+    margin: float | None = None,
     branch: str | None = None,
     on_inconclusive: Inconclusive = "fail",
     max_repeats: int = 10,
@@ -112,7 +113,9 @@ async def gate_async(
     """Like gate, for programs with a running event loop."""
     if on_inconclusive not in get_args(Inconclusive):
         raise ValueError(f"on_inconclusive={on_inconclusive!r} is none of {', '.join(get_args(Inconclusive))}")
-    if isinstance(margin, bool) or not isinstance(margin, int | float) or not 0 <= margin < math.inf:
+    if margin is not None and (
+        isinstance(margin, bool) or not isinstance(margin, int | float) or not 0 <= margin < math.inf
+    ):
         raise ValueError(f"margin={margin!r} is not a number from 0 on")
     if not isinstance(max_repeats, int) or not 1 <= max_repeats <= _MAX_REPEATS:
         raise ValueError(f"max_repeats={max_repeats!r} is not a number from 1 to {_MAX_REPEATS}")
@@ -129,11 +132,15 @@ async def gate_async(
     while True:
         for each in (candidate, base):
             await asyncio.to_thread(api.summarized, _id(each), _SUMMARY_SECONDS)
-        body = {
-            "candidate": _id(candidate), "baseline": _id(base), "metric": metric, "margin": margin,
+        body: dict[str, Any] = {
+            "candidate": _id(candidate), "baseline": _id(base), "metric": metric,
             "repeated": on_inconclusive == "extend",
         }  # fmt: skip
+        if margin is not None:
+            body["margin"] = margin
         answer = await asyncio.to_thread(api.check_gate, body)
+        # More repeats would support a narrower default, and never decide it.
+        margin = answer["margin"]
         looks += 1
         repeats = _more(candidate, base, answer, max_repeats) if on_inconclusive == "extend" else None
         if repeats is None:

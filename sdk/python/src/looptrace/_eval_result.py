@@ -128,7 +128,7 @@ class Evaluation:
         metric: str,
         *,
         no_worse_than: Evaluation | str = "baseline",
-        margin: float,
+        margin: float | None = None,
         branch: str | None = None,
         on_inconclusive: Inconclusive = "fail",
         max_repeats: int = 10,
@@ -139,7 +139,8 @@ class Evaluation:
             metric: The name of a score, or cost_usd, duration_ms, output_tokens or failures.
             no_worse_than: An Evaluation, the id of an eval-run, or "baseline": the newest one of this name on the
                 branch.
-            margin: How much worse it may be, in units of the metric.
+            margin: How much worse it may be, in units of the metric. Default: what the items support, at most 0.05
+                of a score.
             branch: The branch of the baseline. Default: the one that a pull request is for, else main.
             on_inconclusive: "fail", "warn", or "extend", which adds repeats until it is decided.
             max_repeats: The most repeats of each item that "extend" makes.
@@ -161,7 +162,7 @@ class Evaluation:
         metric: str,
         *,
         no_worse_than: Evaluation | str = "baseline",
-        margin: float,
+        margin: float | None = None,
         branch: str | None = None,
         on_inconclusive: Inconclusive = "fail",
         max_repeats: int = 10,

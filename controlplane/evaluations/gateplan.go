@@ -1,0 +1,70 @@
+package evaluations
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/looptrace/looptrace/controlplane/access"
+	"github.com/looptrace/looptrace/internal/stats"
+)
+
+// GatePlan says which margin the items of a gate support.
+type GatePlan struct {
+	// Margin is the one that was asked, or Default, which follows the items. Unsupported is whether Default is the widest that is taken by
+	// itself, and these items need a wider one.
+	Margin, Default float64
+	Unsupported     bool
+	// Items are those that both sides have; Needed how many let a candidate that is as good as the baseline pass at Margin in 80% of cases, nil
+	// if that is not known.
+	Items    int
+	Needed   *stats.Count
+	Sentence string
+}
+
+// PlanGate says which margin the items of a gate support, and how many items a margin needs. It decides nothing.
+func (s *Service) PlanGate(ctx context.Context, grant access.Grant, q *GateQuestion) (*GatePlan, error) {
+	read, err := s.readGate(ctx, grant, q)
+	if err != nil {
+		return nil, err
+	}
+	decided, err := read.decide(nil, q.Repeated)
+	if err != nil && q.Margin == nil {
+		return nil, err
+	}
+	p := &GatePlan{Margin: decided.Margin, Default: decided.Margin, Unsupported: decided.Unsupported, Items: decided.Comparison.Items.Paired}
+	if q.Margin != nil {
+		p.Margin = *q.Margin
+	}
+	if noise, ok := stats.NoiseOf(read.pairs, !read.metric.isShare()); ok && decided.Comparison.Judged == nil {
+		p.Needed = new(noise.Items(p.Margin, level, forecastPower))
+	}
+	p.Sentence = p.sentence(read.metric, q.Margin == nil)
+	return p, nil
+}
+
+func (p *GatePlan) sentence(m *metric, isDefault bool) string {
+	have, margin := "you have "+thousands(p.Items), m.marginText(p.Margin)
+	needs := ""
+	if p.Needed != nil {
+		needs = countRange(*p.Needed, "items")
+	}
+	switch {
+	case isDefault && !p.Unsupported:
+		return fmt.Sprintf("A margin of %s is what these %s support: an unchanged system passes in 8 of 10 cases.", margin, itemsText(int64(p.Items)))
+	case p.Needed == nil:
+		return fmt.Sprintf("How many items a margin of %s needs is not known; %s.", margin, have)
+	case needs == "":
+		return fmt.Sprintf("No number of items decides a margin of %s.", margin)
+	case isDefault:
+		return fmt.Sprintf("The margin is %s unless you name one, which needs %s; %s.", margin, needs, have)
+	}
+	return fmt.Sprintf("A margin of %s needs %s; %s.", margin, needs, have)
+}
+
+// marginText writes a margin: a score in points, an amount as it is.
+func (m *metric) marginText(margin float64) string {
+	if m.isShare() {
+		return number(margin*100) + " points"
+	}
+	return number(margin)
+}
