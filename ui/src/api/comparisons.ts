@@ -135,13 +135,20 @@ export function useComparisonItem(comparisonId: string, itemId: string, live: bo
   });
 }
 
+/** What the forecast of an estimate is asked for: a margin from 0 to 1, and how often it is to be decided. */
+export interface ForecastGoal {
+  margin?: number;
+  power?: number;
+}
+
 /** POST /v1/comparisons/_actions/estimate. Null has no request. */
-export function useComparisonEstimate(draft: ComparisonDraft | null) {
+export function useComparisonEstimate(draft: ComparisonDraft | null, goal: ForecastGoal = {}) {
   return useQuery({
-    queryKey: keys.comparisons.estimate(draft),
+    queryKey: keys.comparisons.estimate(draft, goal),
     queryFn: ({ signal }) =>
       unwrap(
         client.POST("/v1/comparisons/_actions/estimate", {
+          params: { query: goal },
           body: draft as ComparisonCreate,
           bodySerializer: (value) => writeJson(value),
           signal,

@@ -1,6 +1,6 @@
 import { keepPreviousData, useQuery } from "@tanstack/react-query";
 import { client, unwrap } from "./client";
-import { TREND } from "./comparisons";
+import { type ForecastGoal, TREND } from "./comparisons";
 import { download } from "./download";
 import { writeJson } from "./json";
 import { useInvalidatingMutation } from "./mutation";
@@ -17,12 +17,13 @@ export type EvalRunDraft = Omit<EvalRunCreate, keyof Defaulted | "target" | "anc
 type Defaulted = Pick<EvalRunCreate, "repeats" | "cache" | "on_incompatible" | "allow_unpriced">;
 
 /** POST /v1/eval-runs/_actions/estimate. Null has no request. */
-export function useEvalRunEstimate(draft: EvalRunDraft | null) {
+export function useEvalRunEstimate(draft: EvalRunDraft | null, goal: ForecastGoal = {}) {
   return useQuery({
-    queryKey: keys.evalRuns.estimate(draft),
+    queryKey: keys.evalRuns.estimate(draft, goal),
     queryFn: ({ signal }) =>
       unwrap(
         client.POST("/v1/eval-runs/_actions/estimate", {
+          params: { query: goal },
           body: draft as EvalRunCreate,
           bodySerializer: (value) => writeJson(value),
           signal,

@@ -149,6 +149,20 @@ export function useDeleteEvalRun({ id, project_id }: Known) {
   );
 }
 
+/** POST /v1/gates/_actions/plan. Null has no request. */
+export function useGatePlan(body: GateCheck | null) {
+  return useQuery({
+    queryKey: keys.evalRuns.gatePlan(body),
+    queryFn: ({ signal }) =>
+      unwrap(client.POST("/v1/gates/_actions/plan", { body: body as GateCheck, signal })),
+    enabled: body !== null,
+    placeholderData: body === null ? undefined : keepPreviousData,
+    // What is wrong stays wrong.
+    retry: false,
+    gcTime: 60_000,
+  });
+}
+
 /** POST /v1/gates/_actions/check. */
 export function useGateCheck() {
   return useMutation({

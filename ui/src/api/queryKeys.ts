@@ -200,7 +200,7 @@ export const keys = {
       [...comparisonLists(projectId), "list", selection] as const,
     trend: (projectId: string, datasetId: string) =>
       [...comparisonLists(projectId), "trend", datasetId] as const,
-    estimate: (body: unknown) => ["comparison-estimate", body] as const,
+    estimate: (body: unknown, goal: unknown) => ["comparison-estimate", body, goal] as const,
     graders: (body: unknown) => ["grader-check", body] as const,
     /** What the form of a new one starts from. */
     start: (projectId: string, address: string, state: unknown) =>
@@ -222,7 +222,8 @@ export const keys = {
       [...evalRunLists(projectId), "choice", datasetId] as const,
     trend: (projectId: string, datasetId: string) =>
       [...evalRunLists(projectId), "trend", datasetId] as const,
-    estimate: (body: unknown) => ["eval-run-estimate", body] as const,
+    estimate: (body: unknown, goal: unknown) => ["eval-run-estimate", body, goal] as const,
+    gatePlan: (body: unknown) => ["gate-plan", body] as const,
     /** What the form of a new one starts from. */
     start: (projectId: string, address: string) => ["eval-run-start", projectId, address] as const,
   },

@@ -6,6 +6,9 @@ import { formatCount, formatTokens } from "@/components/format";
 import { ProblemPanel } from "@/components/ProblemPanel";
 import { Updating } from "@/components/Updating";
 import { estimatedCalls, estimatedCost, itemsText } from "./estimate";
+import { ForecastGoalFields } from "./ForecastGoalFields";
+import type { GoalDraft } from "./forecast";
+import { Sentence } from "./Sentence";
 import classes from "./StartForm.module.css";
 
 interface Props {
@@ -14,6 +17,9 @@ interface Props {
   isReady: boolean;
   /** The estimate is of an earlier draft. */
   isStale: boolean;
+  /** What the forecast is asked for. */
+  goal: GoalDraft;
+  onGoal: (goal: GoalDraft) => void;
   /** What to do first while there is nothing to estimate. */
   hint?: string;
   /** Whether items that can't be rendered are skipped. */
@@ -29,7 +35,7 @@ interface Props {
 /** What a comparison will do and may cost, and which items don't fit. */
 export function EstimatePanel(props: Props) {
   const { query, isReady, isStale, skips, hasGraders, missing, startError, isSingle = false } = props;
-  const { hint = "Choose a dataset, and a model for each side." } = props;
+  const { hint = "Choose a dataset, and a model for each side.", goal, onGoal } = props;
   const { data, error } = query;
   return (
     <div className={classes.estimate} data-testid="estimate" aria-live="polite">
@@ -48,6 +54,17 @@ export function EstimatePanel(props: Props) {
         <div aria-busy={isStale}>
           <Estimate estimate={data} />
           <Incompatible estimate={data} skips={skips} isSingle={isSingle} />
+          {data.forecast && (
+            <>
+              <p className={classes.note} data-testid="forecast">
+                <Sentence
+                  text={data.forecast.sentence}
+                  names={[data.forecast.metric, ...data.forecast.eval_runs.map(({ name }) => name)]}
+                />
+              </p>
+              <ForecastGoalFields goal={goal} onChange={onGoal} />
+            </>
+          )}
         </div>
       ) : (
         <Delayed>

@@ -12,6 +12,7 @@ import { type ConfigurationDraft, modelOf, providerOf } from "@/components/confi
 import { DatasetChoice } from "@/components/DatasetChoice";
 import editor from "@/components/editor/Editor.module.css";
 import { EstimatePanel } from "@/components/evaluation/EstimatePanel";
+import { goalOf, NO_GOAL } from "@/components/evaluation/forecast";
 import { GroupBy } from "@/components/evaluation/GroupBy";
 import classes from "@/components/evaluation/StartForm.module.css";
 import { formatCountOf } from "@/components/format";
@@ -57,7 +58,9 @@ export function ComparisonForm({ projectId, providers, start, notice, onStarted 
   }, [draft.a, draft.b, versions, providers]);
   const request = useMemo(() => requestOf(projectId, draft, sides), [projectId, draft, sides]);
   const [settled] = useDebouncedValue(request.body, 600);
-  const estimate = useComparisonEstimate(settled);
+  const [goal, setGoal] = useState(NO_GOAL);
+  const [settledGoal] = useDebouncedValue(goal, 600);
+  const estimate = useComparisonEstimate(settled, goalOf(settledGoal));
   // The estimate checks the graders, too, once the rest is complete.
   const graders = useMemo(
     () => (request.body === null ? gradersOf(draft.graders) : null),
@@ -282,7 +285,9 @@ export function ComparisonForm({ projectId, providers, start, notice, onStarted 
           <EstimatePanel
             query={estimate}
             isReady={request.body !== null}
-            isStale={settled !== request.body || estimate.isPlaceholderData}
+            isStale={settled !== request.body || settledGoal !== goal || estimate.isPlaceholderData}
+            goal={goal}
+            onGoal={setGoal}
             skips={draft.skipIncompatible}
             hasGraders={draft.graders.length + draft.panels.length > 0}
             missing={isChecked ? Object.keys(request.errors).length : 0}

@@ -10,6 +10,7 @@ import { modelOf, providerOf } from "@/components/configuration/configurationDra
 import { DatasetChoice } from "@/components/DatasetChoice";
 import editor from "@/components/editor/Editor.module.css";
 import { EstimatePanel } from "@/components/evaluation/EstimatePanel";
+import { goalOf, NO_GOAL } from "@/components/evaluation/forecast";
 import { GroupBy } from "@/components/evaluation/GroupBy";
 import classes from "@/components/evaluation/StartForm.module.css";
 import { formatCountOf } from "@/components/format";
@@ -45,7 +46,9 @@ export function EvalRunForm({ projectId, providers, start, notice, onStarted }: 
   }, [draft.config, versions, providers]);
   const request = useMemo(() => evalRunRequest(projectId, draft, config), [projectId, draft, config]);
   const [settled] = useDebouncedValue(request.body, 600);
-  const estimate = useEvalRunEstimate(settled);
+  const [goal, setGoal] = useState(NO_GOAL);
+  const [settledGoal] = useDebouncedValue(goal, 600);
+  const estimate = useEvalRunEstimate(settled, goalOf(settledGoal));
   const create = useCreateEvalRun(projectId);
   const errors = {
     ...(isChecked ? request.errors : shownEarly(request.errors)),
@@ -274,7 +277,9 @@ export function EvalRunForm({ projectId, providers, start, notice, onStarted }: 
               <EstimatePanel
                 query={estimate}
                 isReady={request.body !== null}
-                isStale={settled !== request.body || estimate.isPlaceholderData}
+                isStale={settled !== request.body || settledGoal !== goal || estimate.isPlaceholderData}
+                goal={goal}
+                onGoal={setGoal}
                 hint="Name it, and choose a dataset and where outputs come from."
                 isSingle
                 skips={draft.skipIncompatible}

@@ -1,8 +1,9 @@
 import { Button, NumberInput, Select } from "@mantine/core";
+import { useDebouncedValue } from "@mantine/hooks";
 import { IconArrowDown, IconCheck, IconHelp, IconX } from "@tabler/icons-react";
-import { useState } from "react";
-import { useGateCheck } from "@/api/evalRuns";
-import type { EvalRun, GateDecision } from "@/api/types";
+import { useMemo, useState } from "react";
+import { useGateCheck, useGatePlan } from "@/api/evalRuns";
+import type { EvalRun, GateCheck, GateDecision } from "@/api/types";
 import shared from "@/components/evaluation/Evaluation.module.css";
 import { ProblemPanel } from "@/components/ProblemPanel";
 import { BaselineChoice } from "./BaselineChoice";
@@ -15,19 +16,22 @@ export function GatePanel({ run }: { run: EvalRun }) {
   const metrics = gateMetrics(run);
   const [baseline, setBaseline] = useState<EvalRun | null>(null);
   const [name, setName] = useState(metrics[0]?.name ?? "");
-  const [text, setText] = useState<string | number>(2);
+  const [text, setText] = useState<string | number>("");
   const metric = metrics.find((one) => one.name === name);
-  const margin = metric ? readMargin(text, metric) : null;
+  // Without one the server takes what the items support.
+  const margin = text === "" ? undefined : metric ? readMargin(text, metric) : null;
+  const question = useMemo<GateCheck | null>(
+    () =>
+      baseline && margin !== null && name !== ""
+        ? { candidate: run.id, baseline: baseline.id, metric: name, margin, repeated: false }
+        : null,
+    [run.id, baseline, name, margin],
+  );
+  const [settled] = useDebouncedValue(question, 400);
+  const plan = useGatePlan(settled);
   const submit = (event: React.FormEvent) => {
     event.preventDefault();
-    if (baseline && metric && margin !== null)
-      check.mutate({
-        candidate: run.id,
-        baseline: baseline.id,
-        metric: metric.name,
-        margin,
-        repeated: false,
-      });
+    if (question) check.mutate(question);
   };
   // A decision is only about what it was asked.
   const change = (set: () => void) => {
@@ -56,17 +60,24 @@ export function GatePanel({ run }: { run: EvalRun }) {
           label={`Margin (${metric?.unit})`}
           w={180}
           min={0}
+          placeholder="what the items support"
           value={text}
           onChange={(value) => change(() => setText(typeof value === "bigint" ? Number(value) : value))}
           error={margin === null ? "A number from 0." : undefined}
         />
-        <Button type="submit" disabled={baseline === null || margin === null} loading={check.isPending}>
+        <Button type="submit" disabled={question === null} loading={check.isPending}>
           Check
         </Button>
       </form>
+      {settled !== null && plan.data && (
+        <p className={shared.note} data-testid="gate-plan" aria-live="polite">
+          {plan.data.sentence}
+        </p>
+      )}
       <p className={shared.note}>
         It passes if the whole 95 % interval of the difference is above minus the margin. In CI:{" "}
-        <code>result.require(…, no_worse_than=…, margin=…)</code>, where scores are from 0 to 1.
+        <code>result.require(…, no_worse_than=…)</code>, with <code>margin=…</code> from 0 to 1 for a margin
+        of your own.
       </p>
       {check.error && <ProblemPanel error={check.error} />}
       {check.data && <Decision decision={check.data} />}

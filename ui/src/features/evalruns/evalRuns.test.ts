@@ -46,7 +46,13 @@ const run = (changed: Partial<EvalRun> = {}) =>
     created_at: "2026-01-01T00:00:00Z",
     started_at: "2026-01-01T00:00:00Z",
     finished_at: "2026-01-01T00:01:00Z",
-    summary: { sentence: "", partial: false, panels: [], scores: [metric("brief"), metric("correct")] },
+    summary: {
+      sentence: "",
+      advice: null,
+      partial: false,
+      panels: [],
+      scores: [metric("brief"), metric("correct")],
+    },
     ...changed,
   }) as EvalRun;
 
@@ -57,7 +63,7 @@ describe("a score", () => {
     expect(primaryScore(run({ summary: null }))).toBeUndefined();
     const scores = [metric("cost_usd", { kind: "cost" })];
     expect(
-      primaryScore(run({ summary: { sentence: "", partial: false, panels: [], scores } })),
+      primaryScore(run({ summary: { sentence: "", advice: null, partial: false, panels: [], scores } })),
     ).toBeUndefined();
   });
 
@@ -81,7 +87,7 @@ describe("a score", () => {
     expect(itemVerdict(item("formal", "casual", "formal", null), "tone")).toBe("formal, casual");
     expect(itemVerdict(item(null), "tone")).toBeNull();
     const scores = [tone, metric("correct")];
-    const judged = run({ summary: { sentence: "", partial: false, panels: [], scores } });
+    const judged = run({ summary: { sentence: "", advice: null, partial: false, panels: [], scores } });
     expect(gateMetrics(judged).map(({ name }) => name)).not.toContain("tone");
   });
 
@@ -123,7 +129,9 @@ describe("a comparison of two", () => {
       b: { eval_run_id: "r2" },
       primary_metric: "correct",
     });
-    const other = run({ summary: { sentence: "", partial: false, panels: [], scores: [metric("tone")] } });
+    const other = run({
+      summary: { sentence: "", advice: null, partial: false, panels: [], scores: [metric("tone")] },
+    });
     expect(comparisonOf(run(), other)).not.toHaveProperty("primary_metric");
   });
 });
