@@ -62,6 +62,8 @@ await scenario(async (page, { base, projectId, baseline, candidate, running, ema
   await page.screenshot({ path: `${process.env.OUTPUT}/eval-run-gate.png` });
   await page.goto(`${list}/${baseline}`);
   await choose("Baseline", /faster-triage/);
+  await gate.getByLabel(/^Margin/).fill("2");
+  await page.getByTestId("gate-plan").getByText(/^A margin of 2.0 points needs .* you have/).waitFor();
   await gate.getByRole("button", { name: "Check" }).click();
   await same("the other decision", "regression", () => page.getByTestId("decision").getAttribute("data-decision"));
 

@@ -18,11 +18,12 @@ var planned = []scenario{
 }
 
 // TestDefaultMargin counts how often a system that did not change passes where the margin follows the items: 80%, and up to what a margin
-// that is rounded up lets pass beyond. It counts candidates that pass though they are worse by the margin that was taken on average, too.
+// that is rounded up lets pass beyond. It counts false claims, too: of candidates that are worse by what the margin is on average, those that
+// pass at a margin below that. Such a candidate varies more, and its own margin may be wider.
 func TestDefaultMargin(t *testing.T) {
-	table := newTable("gates of an unchanged system whose margin follows the items in %", "items", "pass", "pass if worse by the margin", "without support for 5 points", "margin × 100")
+	table := newTable("gates of an unchanged system whose margin follows the items in %", "items", "pass", "false claim", "without support for 5 points", "margin × 100")
 	for _, s := range planned {
-		for _, n := range []int{100, 500, 2000} {
+		for _, n := range []int{100, 500} {
 			if !full() && (n != 500 || s.name != planned[1].name && s.name != planned[4].name) {
 				continue
 			}
@@ -39,13 +40,13 @@ func TestDefaultMargin(t *testing.T) {
 			shares := share(t, fmt.Sprint("default margin", s.name, n), func(random *rand.Rand) []bool {
 				same := stats.NonInferiority(s.dataSet(random, n, 0), options)
 				worse := stats.NonInferiority(s.dataSet(random, n, -margin), options)
-				return []bool{same.Decision == stats.Pass, worse.Decision == stats.Pass}
+				return []bool{same.Decision == stats.Pass, worse.Decision == stats.Pass && worse.Margin < margin-1e-9}
 			})
 			table.add(s.name, n, shares[0], shares[1], unsupported, margin)
 			if unsupported == 0 {
 				assert.GreaterOrEqual(t, shares[0], .78-slack(.78), "%s, %d items", s.name, n)
 			}
-			assert.LessOrEqual(t, shares[1], .04+slack(.04), "%s, %d items", s.name, n)
+			assert.LessOrEqual(t, shares[1], .025+slack(.025), "%s, %d items", s.name, n)
 		}
 	}
 	table.print()
