@@ -1,11 +1,14 @@
 package evaluations
 
 import (
+	"math"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 
 	"github.com/looptrace/looptrace/controlplane/providers"
+	"github.com/looptrace/looptrace/internal/panel"
 	"github.com/looptrace/looptrace/internal/stats"
 )
 
@@ -97,6 +100,10 @@ func TestAdvice(t *testing.T) {
 	judged.votes.votes = 1
 	assert.Contains(t, advise(judged), "is not known, for each output has one.")
 
+	known.dependent = "they are groups"
+	assert.Equal(t, "Whether more items or more repeats would help most is not known: they are groups.", advise(known))
+	known.dependent = ""
+
 	unknown := spend{items: 200, repeats: 1, sides: 2}
 	assert.Equal(t, "Whether more items or more repeats would help most is not known: it takes two repeats of each item to tell the noise of repeats from differences between items.", advise(unknown))
 	assert.False(t, unknown.advise().Known)
@@ -104,4 +111,30 @@ func TestAdvice(t *testing.T) {
 	assert.Contains(t, advise(known), "19 items are too few to tell where the noise comes from.")
 	known.items, known.item, known.repeat = 200, new(0.), new(0.)
 	assert.Equal(t, "Nothing varied, so that these items do not tell what more would do.", advise(known))
+}
+
+// TestFactsOfVotes: that a judge is stricter than another one on all outputs is no noise of votes. Escalations, failed votes and cached costs
+// do not count.
+func TestFactsOfVotes(t *testing.T) {
+	t.Parallel()
+	in := panel.Input{Kind: panel.Score, Aggregate: panel.Mean, Scale: panel.Scale{Type: panel.Numeric, Max: 1}, Judges: []panel.Judge{{Name: "strict"}, {Name: "mild"}, {Name: "last", Escalation: true}}}
+	for output, value := range []float64{.1, .3, .5} {
+		in.Votes = append(in.Votes,
+			panel.Vote{Output: int32(output), Judge: 0, Status: panel.OK, Value: value, Cost: .01},
+			panel.Vote{Output: int32(output), Judge: 1, Status: panel.OK, Value: value + .4, Cost: .03},
+			panel.Vote{Output: int32(output), Judge: 2, Status: panel.OK, Value: 1, Cost: 5},
+			panel.Vote{Output: int32(output), Judge: 1, Repeat: 1, Status: panel.Refused, Cost: math.NaN()})
+	}
+	facts := factsOfVotes(&in)
+	require.NotNil(t, facts.variance)
+	assert.InDelta(t, 0, *facts.variance, 1e-12)
+	assert.InDelta(t, 2, facts.votes, 0)
+	assert.InDelta(t, .02, *facts.cost, 1e-12)
+	in.Votes[1].Value -= .3
+	assert.InDelta(t, (.04+.01+.01)/2/3, *factsOfVotes(&in).variance, 1e-12, "the judge's mean falls by .1: it is .2 off once, and .1 twice")
+	in.Votes[0].Cached, in.Aggregate = true, panel.Median
+	facts = factsOfVotes(&in)
+	assert.Nil(t, facts.variance, "the score is not the mean")
+	assert.InDelta(t, .11/5, *facts.cost, 1e-12)
+	assert.Nil(t, factsOfVotes(&panel.Input{}).cost)
 }
