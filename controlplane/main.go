@@ -237,6 +237,7 @@ func serve(ctx context.Context, cfg config, pool *pgxpool.Pool, services httpapi
 		return fmt.Errorf("open the answers kept for retries: %w", err)
 	}
 	services.Idempotency, services.Organizations, services.Projects = answers, organizations.New(pool, time.Now), projects.New(pool, time.Now)
+	reader.DefineFailures(services.Projects)
 	services.Prompts, services.Playground, services.Views = registry, playground.New(pool, time.Now), views.New(pool, time.Now)
 	services.Failures, services.FenceKey = failures.New(reader, pool, time.Now), identities.DeriveKey("marks around recorded text")
 	api, err := newAPI(cfg, services, limiter, log) //nolint:contextcheck // handlers use the context of their request

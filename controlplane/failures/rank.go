@@ -39,7 +39,7 @@ const (
 
 // severities of the classes of failures.
 var severities = map[string]float64{
-	runmodel.FailureError: 1, runmodel.FailureTimeout: 1, runmodel.FailureCancelled: .75, runmodel.FailureUnrecovered: .75,
+	runmodel.FailureError: 1, runmodel.FailureTimeout: 1, runmodel.FailureCancelled: .75, runmodel.FailureUnrecovered: .75, runmodel.FailureScored: .75,
 }
 
 // maxUsers is the number of affected users from which on there cannot be a larger impact.

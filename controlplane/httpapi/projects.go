@@ -6,6 +6,7 @@ import (
 	"github.com/looptrace/looptrace/controlplane/httpapi/contract"
 	"github.com/looptrace/looptrace/controlplane/projects"
 	"github.com/looptrace/looptrace/internal/ratelimit"
+	"github.com/looptrace/looptrace/internal/runmodel"
 )
 
 type projectHandlers struct {
@@ -92,6 +93,43 @@ func (h projectHandlers) SetProjectLimits(ctx context.Context, req contract.SetP
 		return nil, err
 	}
 	return contract.SetProjectLimits200JSONResponse(projectLimitsOf(limits)), nil
+}
+
+// GetProjectFailedScores reads which scores fail a project's runs.
+func (h projectHandlers) GetProjectFailedScores(ctx context.Context, _ contract.GetProjectFailedScoresRequestObject) (contract.GetProjectFailedScoresResponseObject, error) {
+	id, err := grantOf(ctx).Project()
+	if err != nil {
+		return nil, err
+	}
+	rules, err := h.projects.ScoreFailures(ctx, id)
+	if err != nil {
+		return nil, err
+	}
+	return contract.GetProjectFailedScores200JSONResponse(projectFailedScoresOf(rules)), nil
+}
+
+// SetProjectFailedScores replaces which scores fail a project's runs.
+func (h projectHandlers) SetProjectFailedScores(ctx context.Context, req contract.SetProjectFailedScoresRequestObject) (contract.SetProjectFailedScoresResponseObject, error) {
+	rules := make([]runmodel.ScoreFailure, len(req.Body.Scores))
+	for i, rule := range req.Body.Scores {
+		rules[i] = runmodel.ScoreFailure{Name: rule.Name, When: runmodel.ScoreFailsWhen(rule.When), Bound: rule.Bound, Categories: valueOf(rule.Categories, nil)}
+	}
+	rules, err := h.projects.SetScoreFailures(ctx, grantOf(ctx), rules)
+	if err != nil {
+		return nil, err
+	}
+	return contract.SetProjectFailedScores200JSONResponse(projectFailedScoresOf(rules)), nil
+}
+
+func projectFailedScoresOf(rules []runmodel.ScoreFailure) contract.ProjectFailedScores {
+	found := contract.ProjectFailedScores{Scores: make([]contract.FailedScoreRule, len(rules))}
+	for i, rule := range rules {
+		found.Scores[i] = contract.FailedScoreRule{Name: rule.Name, When: contract.FailedScoreWhen(rule.When), Bound: rule.Bound}
+		if len(rule.Categories) > 0 {
+			found.Scores[i].Categories = &rule.Categories
+		}
+	}
+	return found
 }
 
 // projectLimitsOf converts overrides. Kinds without any are left out.

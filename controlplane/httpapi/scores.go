@@ -87,6 +87,17 @@ func scoresOf(scores []runmodel.Score) []contract.Score {
 	return list
 }
 
+func failedScoresOf(scores []runmodel.FailedScore) *[]contract.FailedScore {
+	if len(scores) == 0 {
+		return nil
+	}
+	list := make([]contract.FailedScore, len(scores))
+	for i := range scores {
+		list[i] = contract.FailedScore{Name: scores[i].Name, Value: scores[i].Value()}
+	}
+	return &list
+}
+
 func scoreOf(s *runmodel.Score) contract.Score {
 	score := contract.Score{
 		Id: s.ScoreID, RunId: s.RunID, Name: s.Name, Value: s.Value(), Comment: known(s.Comment), Source: contract.ScoreSource(s.Source),

@@ -35,3 +35,11 @@ UPDATE deleted_projects SET purges = purges + 1, next_purge = @next WHERE projec
 
 -- name: end purges
 DELETE FROM deleted_projects WHERE project_id = @project AND purges = @purges
+
+-- name: read score failures
+SELECT score_failures FROM projects WHERE id = @project
+
+-- name: set score failures
+UPDATE projects SET score_failures = @list, updated_at = CASE WHEN score_failures = @list THEN updated_at ELSE @now END
+WHERE id = @project
+RETURNING score_failures

@@ -39,7 +39,7 @@ const peers = "if(agent_name != '', concat('agent ', " + agentPrefix + "), conca
 
 // FailureGroup are the failed runs that have one fingerprint. Names and errors are those of the newest run.
 type FailureGroup struct {
-	Fingerprint string `ch:"fingerprint"`
+	Fingerprint string `ch:"failed_as"`
 	Class       string `ch:"class"`
 	AgentName   string `ch:"agent"`
 	// Peers is the key of FailureTotals and of the peers in FailureAttributes.
@@ -76,6 +76,26 @@ func (f FailureWindow) from(w *where, clauses string) string {
 	return " FROM runs FINAL WHERE " + w.String() + " " + clauses + f.Filter.settings()
 }
 
+// failedAs is the fingerprint of a run, also of one that a score alone fails, in a statement of grouped. It is empty if the run did not fail.
+const failedAs = `multiIf(` + failedItself + `, toString(fingerprint), score != '' AND ` + failedOtherwise + `,
+	concat('` + runmodel.ScoreFingerprint + `', ` + runmodel.ScoreHashSQL + `, ` + runmodel.PeersHashSQL + `), '')`
+
+// grouped is where, and the rest of a statement up to WHERE, for statements with failedAs. The column score is the first name of the scores
+// that fail the run.
+func (f FailureWindow) grouped(from time.Time) (w where, rest string) {
+	failing, args := f.Filter.failures.failingSince(from)
+	w = f.where(from)
+	w.args = append(args, w.args...)
+	return w, " FROM runs FINAL LEFT JOIN (SELECT run_id, min(score) AS score FROM (" + failing + ") GROUP BY run_id) AS scored USING (run_id) WHERE "
+}
+
+// define gives the filter of a window the scores that fail the runs of its project.
+func (s *Service) define(ctx context.Context, f FailureWindow) (FailureWindow, error) {
+	var err error
+	f.Filter.failures, err = s.failuresOf(ctx, f.Filter.ProjectID)
+	return f, err
+}
+
 // FailureGroups lists the groups of failed runs of a window, or only that of a fingerprint.
 func (s *Service) FailureGroups(ctx context.Context, projects access.Projects, f FailureWindow, fingerprint string) ([]FailureGroup, error) {
 	projects = projects.Only(f.Filter.ProjectID)
@@ -83,25 +103,32 @@ func (s *Service) FailureGroups(ctx context.Context, projects access.Projects, f
 	if f.From.Before(from) {
 		from = f.From
 	}
-	w := f.where(from)
+	f, err := s.define(ctx, f)
+	if err != nil {
+		return nil, err
+	}
+	w, joined := f.grouped(from)
 	if fingerprint != "" {
-		w.add("fingerprint = ?", fingerprint)
+		w.add(failedAs+" = ?", fingerprint)
 	} else {
-		w.add("fingerprint != ''")
+		w.add(failedAs + " != ''")
 	}
 	window, now, before := f.From.UnixNano(), f.Now.Add(-SpikeNow).UnixNano(), f.Now.Add(-SpikeNow-SpikeBefore).UnixNano()
 	args := []any{window, now, before, now}
 	var groups []FailureGroup
-	err := query(ctx, s.conn, projects, &groups, `
+	err = query(ctx, s.conn, projects, &groups, `
 		WITH toUnixTimestamp64Nano(start_time) AS started, started >= ? AS inside, (start_time, run_id) AS newest
-		SELECT fingerprint, argMax(failure_class, newest) AS class, argMax(`+agentPrefix+`, newest) AS agent, argMax(`+peers+`, newest) AS peers,
-			argMax(failing_kind, newest) AS step_kind, argMax(substring(failing_name, 1, 1025), newest) AS step_name,
-			argMax(substring(failing_type, 1, 1025), newest) AS type, argMax(failing_template, newest) AS template,
+		SELECT `+failedAs+` AS failed_as, argMax(if(`+failedItself+`, toString(failure_class), '`+runmodel.FailureScored+`'), newest) AS class, argMax(`+agentPrefix+`, newest) AS agent, argMax(`+peers+`, newest) AS peers,
+			argMax(if(`+failedItself+`, toString(failing_kind), '`+runmodel.FailingScore+`'), newest) AS step_kind,
+			argMax(substring(if(`+failedItself+`, toString(failing_name), score), 1, 1025), newest) AS step_name,
+			argMax(substring(failing_type, 1, 1025), newest) AS type,
+			argMax(if(`+failedItself+`, failing_template, '`+runmodel.ScoredAsFailed+`'), newest) AS template,
 			countIf(inside) AS runs, minIf(start_time, inside) AS first, maxIf(start_time, inside) AS last,
 			uniqExactIf(user_id, inside AND user_id != '') AS users, sumIf(cost_usd, inside) AS cost,
 			arraySort(groupUniqArrayIf(10)(toString(substring(release, 1, 1025)), inside)) AS releases,
 			countIf(started >= ?) AS n_now, countIf(started >= ? AND started < ?) AS n_before,
-			count() OVER () AS groups`+f.from(&w, `GROUP BY fingerprint HAVING runs > 0 ORDER BY runs DESC, fingerprint LIMIT ?`), append(append(args, w.args...), maxFailureGroups)...)
+			count() OVER () AS groups`+joined+w.String()+`
+		GROUP BY failed_as HAVING runs > 0 ORDER BY runs DESC, failed_as LIMIT ?`+f.Filter.settings(), append(append(args, w.args...), maxFailureGroups)...)
 	for i := range groups {
 		groups[i].cut()
 	}
@@ -134,12 +161,16 @@ type FailureTotals struct {
 // FailureTotals lists the agents and the names of a window, those with the most runs first.
 func (s *Service) FailureTotals(ctx context.Context, projects access.Projects, f FailureWindow) ([]FailureTotals, error) {
 	projects = projects.Only(f.Filter.ProjectID)
-	w := f.where(f.From)
+	f, err := s.define(ctx, f)
+	if err != nil {
+		return nil, err
+	}
+	w, joined := f.grouped(f.From)
 	var totals []FailureTotals
-	err := query(ctx, s.conn, projects, &totals, `
-		SELECT `+peers+` AS peers, count() AS runs, countIf(fingerprint != '') AS failed, sum(cost_usd) AS cost, countIf(user_id != '') AS with_user,
-			countIf(sample_share IS NOT NULL) AS sampled, min(sample_share) AS share`+
-		f.from(&w, `GROUP BY peers ORDER BY runs DESC, peers LIMIT 10000`), w.args...)
+	err = query(ctx, s.conn, projects, &totals, `
+		SELECT `+peers+` AS peers, count() AS runs, countIf(`+failedAs+` != '') AS failed, sum(cost_usd) AS cost, countIf(user_id != '') AS with_user,
+			countIf(sample_share IS NOT NULL) AS sampled, min(sample_share) AS share`+joined+w.String()+`
+		GROUP BY peers ORDER BY runs DESC, peers LIMIT 10000`+f.Filter.settings(), w.args...)
 	return totals, err
 }
 
@@ -151,27 +182,34 @@ type FirstSeen struct {
 
 // FailuresFirstSeen returns when the first run of each group started, up to 90 days back.
 func (s *Service) FailuresFirstSeen(ctx context.Context, projects access.Projects, f FailureWindow) ([]FirstSeen, error) {
-	return s.firstSeen(ctx, projects, f, "fingerprint")
+	projects = projects.Only(f.Filter.ProjectID)
+	f, err := s.define(ctx, f)
+	if err != nil {
+		return nil, err
+	}
+	w, joined := f.grouped(f.Now.Add(-failureHistory))
+	return s.firstSeen(ctx, projects, w, joined, failedAs, f.Filter.settings())
 }
 
 // ReleasesFirstSeen returns when each release was first seen, up to 90 days back.
 func (s *Service) ReleasesFirstSeen(ctx context.Context, projects access.Projects, f FailureWindow) ([]FirstSeen, error) {
-	return s.firstSeen(ctx, projects, f, "release")
-}
-
-func (s *Service) firstSeen(ctx context.Context, projects access.Projects, f FailureWindow, column string) ([]FirstSeen, error) {
 	projects = projects.Only(f.Filter.ProjectID)
 	w := f.where(f.Now.Add(-failureHistory))
-	w.add(column + " != ''")
+	return s.firstSeen(ctx, projects, w, " FROM runs FINAL WHERE ", "toString(substring(release, 1, 1025))", f.Filter.settings())
+}
+
+// firstSeen returns when each value of an expression was first seen. from is the statement from FROM to WHERE.
+func (s *Service) firstSeen(ctx context.Context, projects access.Projects, w where, from, expression, settings string) ([]FirstSeen, error) {
+	w.add(expression + " != ''")
 	var seen []FirstSeen
-	err := query(ctx, s.conn, projects, &seen, `SELECT toString(substring(`+column+`, 1, 1025)) AS value, min(start_time) AS first`+
-		f.from(&w, `GROUP BY value ORDER BY first DESC, value LIMIT 10000`), w.args...)
+	err := query(ctx, s.conn, projects, &seen, `SELECT `+expression+` AS value, min(start_time) AS first`+from+w.String()+`
+		GROUP BY value ORDER BY first DESC, value LIMIT 10000`+settings, w.args...)
 	return seen, err
 }
 
 // FailureSince are the runs of a group since a time. First and FirstRun are of the first, if there are any.
 type FailureSince struct {
-	Fingerprint string    `ch:"fingerprint"`
+	Fingerprint string    `ch:"failed_as"`
 	Runs        uint64    `ch:"runs"`
 	First       time.Time `ch:"first"`
 	FirstRun    uuid.UUID `ch:"first_run"`
@@ -191,21 +229,24 @@ func (s *Service) FailuresSince(ctx context.Context, projects access.Projects, p
 		after[i] = since[fingerprint].UnixNano()
 		earliest = earlier(earliest, since[fingerprint])
 	}
-	f := FailureWindow{Filter: Filter{Traces: TracesAll, Source: SourceAll}, Now: now}
-	w := f.where(later(earliest, oldest))
-	w.add("fingerprint IN (?)", fingerprints)
-	w.add("toUnixTimestamp64Nano(start_time) > transform(toString(fingerprint), ?, ?, toInt64(0))", fingerprints, after)
+	f, err := s.define(ctx, FailureWindow{Filter: Filter{ProjectID: project, Traces: TracesAll, Source: SourceAll}, Now: now})
+	if err != nil {
+		return nil, err
+	}
+	w, joined := f.grouped(later(earliest, oldest))
+	w.add(failedAs+" IN (?)", fingerprints)
+	w.add("toUnixTimestamp64Nano(start_time) > transform("+failedAs+", ?, ?, toInt64(0))", fingerprints, after)
 	var found []FailureSince
-	err := query(ctx, s.conn, projects, &found, `
+	err = query(ctx, s.conn, projects, &found, `
 		WITH source = '`+runmodel.SourceUser+`' AS own
-		SELECT fingerprint, countIf(own) AS runs, minIf(start_time, own) AS first, argMinIf(run_id, (start_time, run_id), own) AS first_run`+
-		f.from(&w, `GROUP BY fingerprint ORDER BY fingerprint`), w.args...)
+		SELECT `+failedAs+` AS failed_as, countIf(own) AS runs, minIf(start_time, own) AS first, argMinIf(run_id, (start_time, run_id), own) AS first_run`+
+		joined+w.String()+` GROUP BY failed_as ORDER BY failed_as`, w.args...)
 	return found, err
 }
 
 // FailureCount counts the runs of a group in one of the equal parts of a window, which are numbered from 0.
 type FailureCount struct {
-	Fingerprint string `ch:"fingerprint"`
+	Fingerprint string `ch:"failed_as"`
 	Part        int64  `ch:"part"`
 	Runs        uint64 `ch:"runs"`
 }
@@ -216,13 +257,17 @@ func (s *Service) FailureCounts(ctx context.Context, projects access.Projects, f
 	if len(fingerprints) == 0 {
 		return nil, nil
 	}
-	w := f.where(f.From)
-	w.add("fingerprint IN (?)", fingerprints)
+	f, err := s.define(ctx, f)
+	if err != nil {
+		return nil, err
+	}
+	w, joined := f.grouped(f.From)
+	w.add(failedAs+" IN (?)", fingerprints)
 	length := max(int64(f.Now.Sub(f.From))/int64(parts), 1)
 	var counts []FailureCount
-	err := query(ctx, s.conn, projects, &counts, `
-		SELECT fingerprint, least(intDiv(toUnixTimestamp64Nano(start_time) - ?, ?), ?) AS part, count() AS runs`+
-		f.from(&w, `GROUP BY fingerprint, part ORDER BY fingerprint, part`),
+	err = query(ctx, s.conn, projects, &counts, `
+		SELECT `+failedAs+` AS failed_as, least(intDiv(toUnixTimestamp64Nano(start_time) - ?, ?), ?) AS part, count() AS runs`+
+		joined+w.String()+` GROUP BY failed_as, part ORDER BY failed_as, part`+f.Filter.settings(),
 		append([]any{f.From.UnixNano(), length, parts - 1}, w.args...)...)
 	return counts, err
 }
@@ -260,11 +305,14 @@ func (s *Service) FailureAttributes(
 	if len(fingerprints) == 0 {
 		return nil, nil, nil, nil
 	}
-	w := f.where(f.From)
-	w.add("fingerprint IN (?)", fingerprints)
+	if f, err = s.define(ctx, f); err != nil {
+		return nil, nil, nil, err
+	}
+	w, joined := f.grouped(f.From)
+	w.add(failedAs+" IN (?)", fingerprints)
 	err = query(ctx, s.conn, projects, &groups, `
-		SELECT * FROM (SELECT fingerprint AS of, attribute.1 AS name, attribute.2 AS value, count() AS runs
-		FROM (SELECT fingerprint, arrayJoin(`+runAttributes+`) AS attribute`+f.from(&w, "")+`)
+		SELECT * FROM (SELECT failed_as AS of, attribute.1 AS name, attribute.2 AS value, count() AS runs
+		FROM (SELECT `+failedAs+` AS failed_as, arrayJoin(`+runAttributes+`) AS attribute`+joined+w.String()+f.Filter.settings()+`)
 		GROUP BY of, name, value HAVING runs > 1
 		ORDER BY runs DESC, of, name, value LIMIT ? BY of, name)
 		ORDER BY runs DESC, of, name, value LIMIT ? BY of`, append(w.args, maxAttributeValues, maxAttributes)...)
@@ -305,11 +353,34 @@ func (s *Service) FailureSample(ctx context.Context, projects access.Projects, f
 	if len(fingerprints) == 0 {
 		return nil, nil
 	}
-	w := f.where(f.From)
-	w.add("fingerprint IN (?)", fingerprints)
+	f, err := s.define(ctx, f)
+	if err != nil {
+		return nil, err
+	}
+	w, joined := f.grouped(f.From)
+	w.add(failedAs+" IN (?)", fingerprints)
+	var newest []struct {
+		RunID uuid.UUID `ch:"run_id"`
+		As    string    `ch:"failed_as"`
+	}
+	err = query(ctx, s.conn, projects, &newest, `SELECT run_id, `+failedAs+` AS failed_as`+joined+w.String()+`
+		ORDER BY start_time DESC, run_id DESC LIMIT ? BY failed_as`+f.Filter.settings(), append(w.args, each)...)
+	if err != nil || len(newest) == 0 {
+		return nil, err
+	}
+	found := make([]uuid.UUID, len(newest))
+	for i := range newest {
+		found[i] = newest[i].RunID
+	}
+	of := inProjects()
+	of.startsIn(f.From, f.Now)
+	of.add("run_id IN (?)", found)
 	var rows []runmodel.Run
-	err := readListed(ctx, s, projects, &rows, "", w, "ORDER BY start_time DESC, run_id DESC LIMIT ? BY fingerprint", f.Filter.settings, each)
+	err = readListed(ctx, s, projects, &rows, "", of, "ORDER BY start_time DESC, run_id DESC", Filter{}.settings)
 	if err != nil || len(rows) == 0 {
+		return nil, err
+	}
+	if err := s.addFailedScores(ctx, projects, 0, pointers(rows)); err != nil {
 		return nil, err
 	}
 	sample := make([]Outline, len(rows))

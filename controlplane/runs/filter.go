@@ -46,6 +46,9 @@ type Filter struct {
 	Traces string
 	// Source is one of runmodel.Sources, or SourceAll. Empty is runmodel.SourceUser.
 	Source string
+
+	// failures follow from the project, and are not part of the Digest.
+	failures definition
 }
 
 // Which traces a filter selects: those with a GenAI span, those without one, such as health checks, or both.
@@ -58,12 +61,22 @@ const (
 // SourceAll selects runs whatever made them.
 const SourceAll = "all"
 
-// SQL that decides about runs as runmodel.Run.Outcome does.
-const (
-	failed  = "fingerprint != ''"
-	outcome = "multiIf(status = '" + runmodel.StatusRunning + "', '" + runmodel.OutcomeRunning + "', " + failed + ", '" + runmodel.OutcomeFailed +
-		"', error_count > 0, '" + runmodel.OutcomeRecovered + "', '" + runmodel.OutcomeSucceeded + "')"
-)
+// failedItself is the condition that a run failed whatever its scores are.
+const failedItself = "(fingerprint != '')"
+
+// outcome is SQL that decides about runs, of those that started at a time or later, as runmodel.Run.Outcome does.
+func (f Filter) outcome(start time.Time) (expression string, args []any) {
+	failing, args := f.failures.failingSince(start)
+	return "multiIf(status = '" + runmodel.StatusRunning + "', '" + runmodel.OutcomeRunning + "', " +
+		failedItself + " OR run_id IN (SELECT run_id FROM (" + failing + ")), '" + runmodel.OutcomeFailed +
+		"', error_count > 0, '" + runmodel.OutcomeRecovered + "', '" + runmodel.OutcomeSucceeded + "')", args
+}
+
+// readsScores reports whether scores decide which runs the filter selects.
+func (f Filter) readsScores() bool {
+	_, _, ofScores := runmodel.SplitScoreFingerprint(f.Fingerprint)
+	return f.HasScore != nil || len(f.Outcomes) > 0 || ofScores
+}
 
 // Digest identifies a filter. A cursor is valid only with the filter that it was made for.
 func (f Filter) Digest() string {
@@ -83,8 +96,8 @@ func (f Filter) at(now time.Time) Filter {
 	return f
 }
 
-// conditions adds the filter's conditions on the table runs, except those on the start. lower bounds the start of the spans that a search
-// reads.
+// conditions adds the filter's conditions on the table runs, except those on the start. lower bounds the start of the runs, and so of the
+// spans that a search and of the scores that an outcome reads.
 func (f Filter) conditions(w *where, lower time.Time) {
 	f.shown(w)
 	for _, equal := range []struct{ column, value string }{
@@ -96,11 +109,15 @@ func (f Filter) conditions(w *where, lower time.Time) {
 		{"environment", f.Environment},
 		{"release", f.Release},
 		{"error_type", f.ErrorType},
-		{"fingerprint", f.Fingerprint},
 	} {
 		if equal.value != "" {
 			w.add(equal.column+" = ?", equal.value)
 		}
+	}
+	if score, peers, ok := runmodel.SplitScoreFingerprint(f.Fingerprint); ok {
+		f.failures.scoreFingerprint(w, lower, score, peers)
+	} else if f.Fingerprint != "" {
+		w.add("fingerprint = ?", f.Fingerprint)
 	}
 	for _, key := range slices.Sorted(maps.Keys(f.Metadata)) {
 		w.add("mapContains(metadata, ?) AND metadata[?] = ?", key, key, f.Metadata[key])
@@ -109,7 +126,8 @@ func (f Filter) conditions(w *where, lower time.Time) {
 		w.add("status IN (?)", f.Statuses)
 	}
 	if len(f.Outcomes) > 0 {
-		w.add(outcome+" IN (?)", f.Outcomes)
+		outcome, args := f.outcome(lower)
+		w.add(outcome+" IN (?)", append(args, f.Outcomes)...)
 	}
 	if len(f.Replayability) > 0 {
 		w.add("replayability IN (?)", f.Replayability)

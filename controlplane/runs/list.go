@@ -103,6 +103,13 @@ func (s *Service) List(ctx context.Context, projects access.Projects, q ListQuer
 			page.Partial, page.SearchedTo = false, time.Time{}
 		}
 	}
+	found := make([]*runmodel.Run, len(rows))
+	for i := range rows {
+		found[i] = &rows[i].Run
+	}
+	if err := s.addFailedScores(ctx, projects, 0, found); err != nil {
+		return Page{}, err
+	}
 	page.Runs = make([]Run, len(rows))
 	for i := range rows {
 		page.Runs[i] = listed(rows[i].Run)

@@ -74,6 +74,9 @@ func (s *Service) outlineAt(ctx context.Context, loc location, runID uuid.UUID) 
 	if len(versions) == 0 {
 		return Outline{}, ErrNotFound
 	}
+	if err := s.addFailedScores(ctx, loc.projects, loc.DeletedAt, []*runmodel.Run{&run}); err != nil {
+		return Outline{}, err
+	}
 	outline := Outline{Run: run, Partial: len(versions) > maxOutlineVersions, location: loc}
 	outline.Spans = runmodel.Fold(versions[:min(len(versions), maxOutlineVersions)])
 	return outline, nil

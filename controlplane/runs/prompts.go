@@ -21,13 +21,17 @@ type PromptTexts interface {
 // LinkPrompts makes filters by a prompt select also the runs that have its text. Call it before the service is used.
 func (s *Service) LinkPrompts(texts PromptTexts) { s.promptTexts = texts }
 
-// settle returns the filter with its window at the current time, and with the texts of its prompts.
+// settle returns the filter with its window at the current time, with the texts of its prompts, and with the scores that fail runs.
 func (s *Service) settle(ctx context.Context, in access.Projects, f Filter) (Filter, error) {
 	return s.settleAt(ctx, in, f, s.now())
 }
 
 func (s *Service) settleAt(ctx context.Context, in access.Projects, f Filter, now time.Time) (Filter, error) {
 	f = f.at(now)
+	var err error
+	if f.failures, err = s.failuresOf(ctx, f.ProjectID); err != nil {
+		return Filter{}, err
+	}
 	if s.promptTexts == nil {
 		return f, nil
 	}

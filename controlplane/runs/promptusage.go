@@ -101,6 +101,9 @@ func (s *Service) PromptUsage(ctx context.Context, in access.Projects, q PromptU
 	}.at(s.now())
 	slices.Sort(filter.Prompts[0].TextIDs) // the cache compares statements
 	var err error
+	if filter.failures, err = s.failuresOf(ctx, q.ProjectID); err != nil {
+		return PromptUsage{}, err
+	}
 	if filter.StartAfter.IsZero() || filter.StartBefore.IsZero() {
 		if filter.StartAfter, filter.StartBefore, err = s.startRange(ctx, projects, filter); err != nil {
 			return PromptUsage{}, err

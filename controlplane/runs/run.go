@@ -43,7 +43,7 @@ func (s *Service) getAt(ctx context.Context, loc location, runID uuid.UUID) (Run
 	if err != nil {
 		return Run{}, err
 	}
-	run := Run{Run: row}
+	run, judged := Run{Run: row}, row
 	scored := []Run{run}
 	group, groupContext := errgroup.WithContext(ctx)
 	group.Go(func() (err error) {
@@ -53,9 +53,13 @@ func (s *Service) getAt(ctx context.Context, loc location, runID uuid.UUID) (Run
 	group.Go(func() error {
 		return s.addScoresAfter(groupContext, loc.projects, loc.DeletedAt, scored, maxReadScores)
 	})
+	group.Go(func() error {
+		return s.addFailedScores(groupContext, loc.projects, loc.DeletedAt, []*runmodel.Run{&judged})
+	})
 	if err := group.Wait(); err != nil {
 		return Run{}, err
 	}
+	run.FailedScores, run.Failure = judged.FailedScores, judged.Failure
 	run.Scores, run.ScoreCount = scored[0].Scores, scored[0].ScoreCount
 	// A root without payloads shows its first question and last answer.
 	if run.Inputs == nil {
@@ -163,12 +167,23 @@ func (s *Service) selectRuns(ctx context.Context, projects access.Projects, w wh
 	if err != nil {
 		return nil, err
 	}
+	if err := s.addFailedScores(ctx, projects, 0, pointers(rows)); err != nil {
+		return nil, err
+	}
 	runs := make([]Run, len(rows))
 	for i := range rows {
 		runs[i] = listed(rows[i])
 		runs[i].Cut = cutRun(&runs[i].Run)
 	}
 	return runs, nil
+}
+
+func pointers(rows []runmodel.Run) []*runmodel.Run {
+	list := make([]*runmodel.Run, len(rows))
+	for i := range rows {
+		list[i] = &rows[i]
+	}
+	return list
 }
 
 func listed(row runmodel.Run) Run {

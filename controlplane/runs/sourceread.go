@@ -56,6 +56,9 @@ func (s *Service) readBatch(ctx context.Context, projects access.Projects, selec
 		return batch, err
 	}
 	batch.rows = slices.DeleteFunc(batch.rows, func(r runmodel.Run) bool { return r.Version <= locations[r.RunID].DeletedAt })
+	if err := s.addFailedScores(ctx, projects, 0, pointers(batch.rows)); err != nil {
+		return batch, err
+	}
 	if err := s.chooseSpans(ctx, area, locations, &batch, choice); err != nil {
 		return batch, err
 	}

@@ -226,7 +226,12 @@ func TestStatementsOfFailures(t *testing.T) {
 				_, _, _, err := s.FailureAttributes(ctx, projects, window, []string{"f", "g"})
 				return err
 			}),
-		"failure_sample": answering(row("BY fingerprint", clickhousetest.Row{"run_id": run, "start_time": now, "end_time": now, "span_count": uint64(3)}), func(ctx context.Context, s *Service, projects access.Projects) error {
+		"failure_sample": answering(func(statement string) ([]clickhousetest.Row, error) {
+			if strings.Contains(statement, "BY failed_as") {
+				return []clickhousetest.Row{{"run_id": run, "failed_as": "f"}}, nil
+			}
+			return row("SELECT "+runColumns, clickhousetest.Row{"project_id": project, "run_id": run, "start_time": now, "end_time": now, "span_count": uint64(3)})(statement)
+		}, func(ctx context.Context, s *Service, projects access.Projects) error {
 			_, err := s.FailureSample(ctx, projects, window, []string{"f", "g"}, 3, 100)
 			return err
 		}),

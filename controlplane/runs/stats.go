@@ -184,7 +184,7 @@ func (r statsSum) size() int {
 	return size
 }
 
-const statsColumns = `count() AS runs, countIf(` + failed + `) AS errors, countIf(status != 'running') AS ended,
+const statsColumns = `count() AS runs, countIf(` + failedItself + `) AS errors, countIf(status != 'running') AS ended,
 	hex(quantileTDigestStateIf((` + duration + `) / 1e6, ` + hasEnd + `)) AS durations,
 	sum(input_tokens) AS input, sum(output_tokens) AS output, sum(cache_read_tokens) AS cache_read,
 	sum(cache_write_tokens) AS cache_write, sum(reasoning_tokens) AS reasoning, sum(other_tokens) AS other_sum, sum(cost_usd) AS cost,
@@ -245,6 +245,17 @@ func (s *Service) statsOf(
 		}
 		for i := range rows {
 			fold.add(&rows[i])
+		}
+		// Those that a score alone fails are counted apart: a score changes no day of runs, and the sums above may be of the cache.
+		var scored []statsSum
+		if err := query(ctx, s.conn, projects, &scored, `SELECT slot, other, `+belongs+` AS belongs, errors FROM (
+			`+by.with+`SELECT intDiv(toUnixTimestamp64Nano(start_time), 1000000000 * ?) * ? AS slot, `+key+` AS key, `+other+` AS other, count() AS errors
+			FROM runs FINAL WHERE `+w.String()+` AND `+w.scored.String()+` GROUP BY slot, key, other
+		) AS sums`, slices.Concat(args, w.args, w.scored.args)...); err != nil {
+			return err
+		}
+		for i := range scored {
+			fold.add(&scored[i])
 		}
 	}
 	stats.Total, stats.Series = fold.all.rows()

@@ -17,12 +17,15 @@ type window struct {
 	where
 	// state identifies what the days of the window hold. It is empty unless all of them have settled.
 	state string
+	// scored selects the runs of the window that failed by a score alone. What the days hold does not show these.
+	scored where
 }
 
 func newWindow(f Filter, start, end time.Time) window {
 	w := window{where: inProjects()}
 	w.startsIn(start, end)
 	f.conditions(&w.where, start)
+	f.failures.scoredAsFailed(&w.scored, start)
 	return w
 }
 
@@ -37,7 +40,7 @@ const settledAfter = 10 * time.Minute
 // read before the runs, so a cached answer may be newer than its state, but not older.
 func (s *Service) windows(ctx context.Context, f Filter, start, end time.Time) ([]window, error) {
 	of := func(start, end time.Time) window { return newWindow(f, start, end) }
-	if f.Search != "" || f.HasScore != nil { // these read other tables
+	if f.Search != "" || f.readsScores() { // these read other tables
 		return []window{of(start, end)}, nil
 	}
 	return s.windowsOf(ctx, "runs", start, end, of)

@@ -63,7 +63,7 @@ type Thread struct {
 // threadColumns add up the runs of a thread.
 const threadColumns = threadID + ` AS thread_id, max(session_id != '') AS by_session,
 	min(start_time) AS first_time, max(start_time) AS last_time, last_time AS matched,
-	count() AS run_count, countIf(` + failed + `) AS errors,
+	count() AS run_count, countIf(` + failedItself + `) AS errors,
 	groupUniqArrayIf(10)(substring(user_id, 1, 1025), user_id != '') AS users, uniqIf(user_id, user_id != '') AS user_count,
 	groupUniqArrayIf(10)(toString(substring(agent_name, 1, 1025)), agent_name != '') AS agents, uniqIf(agent_name, agent_name != '') AS agent_count,
 	sum(input_tokens) AS input, sum(output_tokens) AS output, sum(cache_read_tokens) AS cache_read,
@@ -166,7 +166,10 @@ func (s *Service) threadTotals(ctx context.Context, projects access.Projects, fo
 	var threads []Thread
 	err := query(ctx, s.conn, projects, &threads, `SELECT `+threadColumns+` FROM runs FINAL
 		WHERE `+w.String()+` GROUP BY thread_id`, w.args...)
-	if err != nil {
+	if err != nil || len(threads) == 0 {
+		return nil, err
+	}
+	if err := s.addScoredErrors(ctx, projects, threads, w, f.failures); err != nil {
 		return nil, err
 	}
 	for i := range threads {
@@ -177,6 +180,29 @@ func (s *Service) threadTotals(ctx context.Context, projects access.Projects, fo
 	}
 	slices.SortFunc(threads, func(a, b Thread) int { return cmp.Compare(order[a.ThreadID], order[b.ThreadID]) })
 	return threads, nil
+}
+
+// addScoredErrors counts the runs of threads that failed by a score alone. w selects the runs of all of them.
+func (s *Service) addScoredErrors(ctx context.Context, projects access.Projects, threads []Thread, w where, d definition) error {
+	first := threads[0].FirstTime
+	for i := range threads {
+		first = earlier(first, threads[i].FirstTime)
+	}
+	d.scoredAsFailed(&w, first)
+	var scored []struct {
+		ThreadID string `ch:"thread_id"`
+		Errors   uint64 `ch:"errors"`
+	}
+	err := query(ctx, s.conn, projects, &scored, `SELECT `+threadID+` AS thread_id, count() AS errors FROM runs FINAL
+		WHERE `+w.String()+` GROUP BY thread_id`, w.args...)
+	for _, of := range scored {
+		for i := range threads {
+			if threads[i].ThreadID == of.ThreadID {
+				threads[i].ErrorCount += of.Errors
+			}
+		}
+	}
+	return err
 }
 
 // cut cuts the names of users and agents.
@@ -217,7 +243,10 @@ func (s *Service) Thread(ctx context.Context, projects access.Projects, q Thread
 	if q.ThreadID == "" {
 		return ThreadRuns{}, ErrNotFound
 	}
-	filter := Filter{Traces: q.Traces, Source: q.Source}
+	filter, err := s.settle(ctx, projects, Filter{ProjectID: q.ProjectID, Traces: q.Traces, Source: q.Source})
+	if err != nil {
+		return ThreadRuns{}, err
+	}
 	threads, err := s.threadTotals(ctx, projects, []matchedThread{{ThreadID: q.ThreadID}}, filter)
 	if err != nil {
 		return ThreadRuns{}, err
@@ -244,6 +273,9 @@ func (s *Service) Thread(ctx context.Context, projects access.Projects, q Thread
 	if turns.HasMore {
 		last := rows[len(rows)-1]
 		turns.NextCursor = cursor{List: listThreadRuns, Time: last.StartTime.UnixNano(), ID: last.RunID.String()}.String()
+	}
+	if err := s.addFailedScores(ctx, projects, 0, pointers(rows)); err != nil {
+		return ThreadRuns{}, err
 	}
 	if turns.Runs, err = s.withRoots(ctx, projects, rows); err != nil {
 		return ThreadRuns{}, err

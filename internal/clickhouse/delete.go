@@ -65,7 +65,7 @@ func DeleteRuns(ctx context.Context, conn driver.Conn, project uuid.UUID, runIDs
 // DeleteProject deletes everything of a project. When it returns nil, ClickHouse has durably noted to delete the rows, and
 // does so soon after. What a writer writes later stays.
 func DeleteProject(ctx context.Context, conn driver.Conn, project uuid.UUID) error {
-	for _, table := range []string{"runs", "spans", "scores", "contents", "shared_contents", "run_bounds", "waiting_records"} {
+	for _, table := range []string{"runs", "spans", "scores", "run_scores", "contents", "shared_contents", "run_bounds", "waiting_records"} {
 		if err := execute(ctx, conn, "delete the project's "+table, "DELETE FROM "+table+" WHERE project_id = ?", project); err != nil {
 			return err
 		}
@@ -131,8 +131,13 @@ func deleteVersions(
 		project, runIDs, version, hour(first), hour(last)); err != nil {
 		return err
 	}
-	return execute(ctx, conn, "delete scores", `DELETE FROM scores WHERE project_id = ? AND run_id IN (?) AND version <= ?`,
-		project, runIDs, version)
+	for _, table := range []string{"scores", "run_scores"} {
+		if err := execute(ctx, conn, "delete "+table, "DELETE FROM "+table+" WHERE project_id = ? AND run_id IN (?) AND version <= ?",
+			project, runIDs, version); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // execute runs a statement. It does not wait for a mutation to complete.

@@ -101,7 +101,7 @@ func TestSchema(t *testing.T) {
 	url := engines.EmptyClickHouse(t)
 	require.NoError(t, Migrate(t.Context(), url))
 	db := openDB(t, url)
-	tables := lines(t, db, `SELECT formatQuery(replaceOne(create_table_query, concat(database, '.'), '')) FROM system.tables
+	tables := lines(t, db, `SELECT formatQuery(replaceAll(create_table_query, concat(database, '.'), '')) FROM system.tables
 		WHERE database = currentDatabase() AND name != 'schema_migrations' ORDER BY name`)
 	got := strings.Join(tables, ";\n\n") + ";\n"
 	const golden = "testdata/schema.sql"

@@ -31,6 +31,8 @@ const (
 	FailureCancelled = "cancelled"
 	// FailureUnrecovered is a run that ended well although a step failed and nothing succeeded after it.
 	FailureUnrecovered = "unrecovered"
+	// FailureScored is a run without any of these that a score fails. It is not stored: see ScoreFailure.
+	FailureScored = "scored"
 )
 
 // FingerprintVersion is the prefix of the fingerprints that failureOf makes. Change it with what goes into a

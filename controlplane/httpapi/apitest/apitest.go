@@ -237,6 +237,7 @@ func newRecording(t *testing.T, db *pgxpool.Pool, conn driver.Conn, limits httpa
 	require.NoError(t, err)
 	fenceKey := identities.DeriveKey("fence")
 	e.Identity, e.Projects, e.Runs = identities, projects.New(db, e.Clock.Now), reader
+	reader.DefineFailures(e.Projects)
 	e.Queue, err = work.New(db, e.Clock.Now, log)
 	require.NoError(t, err)
 	e.Datasets = datasets.New(db, e.Queue, e.Clock.Now)

@@ -726,10 +726,38 @@ func (e EvaluationVerdict) Valid() bool {
 	}
 }
 
+// Defines values for FailedScoreWhen.
+const (
+	FailedScoreWhenAbove      FailedScoreWhen = "above"
+	FailedScoreWhenBelow      FailedScoreWhen = "below"
+	FailedScoreWhenCategories FailedScoreWhen = "categories"
+	FailedScoreWhenNever      FailedScoreWhen = "never"
+	FailedScoreWhenTrue       FailedScoreWhen = "true"
+)
+
+// Valid indicates whether the value is a known member of the FailedScoreWhen enum.
+func (e FailedScoreWhen) Valid() bool {
+	switch e {
+	case FailedScoreWhenAbove:
+		return true
+	case FailedScoreWhenBelow:
+		return true
+	case FailedScoreWhenCategories:
+		return true
+	case FailedScoreWhenNever:
+		return true
+	case FailedScoreWhenTrue:
+		return true
+	default:
+		return false
+	}
+}
+
 // Defines values for FailureClass.
 const (
 	FailureClassCancelled   FailureClass = "cancelled"
 	FailureClassError       FailureClass = "error"
+	FailureClassScored      FailureClass = "scored"
 	FailureClassTimeout     FailureClass = "timeout"
 	FailureClassUnrecovered FailureClass = "unrecovered"
 )
@@ -740,6 +768,8 @@ func (e FailureClass) Valid() bool {
 	case FailureClassCancelled:
 		return true
 	case FailureClassError:
+		return true
+	case FailureClassScored:
 		return true
 	case FailureClassTimeout:
 		return true
@@ -5029,7 +5059,8 @@ type FailedRunGroup struct {
 	AgentShare float64 `json:"agent_share"`
 
 	// Class `error`: the run ended with an error; `timeout`: the error is a timeout; `cancelled`; `unrecovered`: the run ended well,
-	// but has a failed step after which nothing succeeded.
+	// but has a failed step after which nothing succeeded; `scored`: it ended well, but a score of it is one of those that fail the
+	// project's runs.
 	Class FailureClass `json:"class"`
 
 	// Contrasts Values that its runs have more often than other runs of the agent, the strongest first.
@@ -5129,34 +5160,66 @@ type FailedRunsDetail struct {
 	Weights FailureWeights `json:"weights"`
 }
 
+// FailedScore defines model for FailedScore.
+type FailedScore struct {
+	Name string `json:"name"`
+
+	// Value The newest value. A category is cut at 200 characters.
+	Value any `json:"value"`
+}
+
+// FailedScoreRule defines model for FailedScoreRule.
+type FailedScoreRule struct {
+	// Bound With `below` and `above` only.
+	Bound *float64 `json:"bound,omitempty"`
+
+	// Categories With `categories` only.
+	Categories *[]string `json:"categories,omitempty"`
+
+	// Name The name of the score.
+	Name string `json:"name"`
+
+	// When `below`, `above`: numbers below or above `bound`, where `false` is 0 and `true` is 1; `categories`: one of the `categories`; `true`:
+	// the boolean true; `never`: no value.
+	When FailedScoreWhen `json:"when"`
+}
+
+// FailedScoreWhen `below`, `above`: numbers below or above `bound`, where `false` is 0 and `true` is 1; `categories`: one of the `categories`; `true`:
+// the boolean true; `never`: no value.
+type FailedScoreWhen string
+
 // FailingStep defines model for FailingStep.
 type FailingStep struct {
 	ErrorType *string `json:"error_type"`
-	Kind      string  `json:"kind"`
 
-	// Name Without ids and numbers.
+	// Kind `score` for the class `scored`, else that of the span.
+	Kind string `json:"kind"`
+
+	// Name Without ids and numbers; the name of the score for the class `scored`.
 	Name string `json:"name"`
 }
 
 // Failure How a run failed.
 type Failure struct {
 	// Class `error`: the run ended with an error; `timeout`: the error is a timeout; `cancelled`; `unrecovered`: the run ended well,
-	// but has a failed step after which nothing succeeded.
+	// but has a failed step after which nothing succeeded; `scored`: it ended well, but a score of it is one of those that fail the
+	// project's runs.
 	Class FailureClass `json:"class"`
 
-	// Fingerprint `fp:v3:…`; the same for runs that failed in the same way.
+	// Fingerprint `fp:v3:…`; the same for runs that failed in the same way. `fp:s1:…` is of a score and an agent, for the class `scored`.
 	Fingerprint string `json:"fingerprint"`
 
 	// MessageTemplate The error message without addresses, ids, times, numbers and quoted text.
 	MessageTemplate string `json:"message_template"`
 
-	// SpanId The step at which the run failed.
+	// SpanId The step at which the run failed; its root for the class `scored`.
 	SpanId string      `json:"span_id"`
 	Step   FailingStep `json:"step"`
 }
 
 // FailureClass `error`: the run ended with an error; `timeout`: the error is a timeout; `cancelled`; `unrecovered`: the run ended well,
-// but has a failed step after which nothing succeeded.
+// but has a failed step after which nothing succeeded; `scored`: it ended well, but a score of it is one of those that fail the
+// project's runs.
 type FailureClass string
 
 // FailureContrast defines model for FailureContrast.
@@ -6293,7 +6356,8 @@ type OrganizationWrite struct {
 	Name string `json:"name"`
 }
 
-// Outcome `failed`: the run ended with an error, was cancelled, or did not recover from the failure of a step. `recovered`: a step
+// Outcome `failed`: the run ended with an error, was cancelled, or did not recover from the failure of a step, or a score
+// fails it (`failed_scores`). `recovered`: a step
 // failed, but the run recovered. `succeeded`: no step failed. `running`: the run has not ended.
 type Outcome string
 
@@ -6807,6 +6871,13 @@ type ProjectAccess struct {
 type ProjectCreate struct {
 	Name        string             `json:"name"`
 	WorkspaceId openapi_types.UUID `json:"workspace_id"`
+}
+
+// ProjectFailedScores Which scores of a whole run mean that it failed. The newest score of each name counts. Under a name without a rule, `false` fails a
+// run, and numbers and categories do not.
+type ProjectFailedScores struct {
+	// Scores One rule for a name at most.
+	Scores []FailedScoreRule `json:"scores"`
 }
 
 // ProjectLimits A project's own limits; they override the configuration of ingest.
@@ -8259,6 +8330,10 @@ type Run struct {
 	Error       *RunError  `json:"error"`
 	ErrorCount  int64      `json:"error_count"`
 
+	// FailedScores The scores that fail the run, by name, up to 20; absent if there are none. `status` stays what was sent; `outcome` is `failed` if there are any,
+	// unless the run is running.
+	FailedScores *[]FailedScore `json:"failed_scores,omitempty"`
+
 	// Failure Null if the run did not fail.
 	Failure *Failure `json:"failure"`
 
@@ -8272,7 +8347,8 @@ type Run struct {
 	Models       []string          `json:"models"`
 	Name         string            `json:"name"`
 
-	// Outcome `failed`: the run ended with an error, was cancelled, or did not recover from the failure of a step. `recovered`: a step
+	// Outcome `failed`: the run ended with an error, was cancelled, or did not recover from the failure of a step, or a score
+	// fails it (`failed_scores`). `recovered`: a step
 	// failed, but the run recovered. `succeeded`: no step failed. `running`: the run has not ended.
 	Outcome   Outcome            `json:"outcome"`
 	Outputs   *string            `json:"outputs"`
@@ -9819,7 +9895,7 @@ type ListFailedRunsParams struct {
 	// Source What made the runs. `user`: the user's programs. `playground`, `evaluation`, `replay`: Looptrace itself. `all`: any of them.
 	Source *FilterSource `form:"source,omitempty" json:"source,omitempty"`
 
-	// Outcome One or several outcomes. `failed` is what Failures and the statistics count.
+	// Outcome One or several outcomes. `failed` is what Failures and the statistics count, with the runs that a score fails.
 	Outcome *FilterOutcome `form:"outcome,omitempty" json:"outcome,omitempty"`
 
 	// Replayability One or several levels. Runs of which it is unknown have none of them.
@@ -9896,7 +9972,7 @@ type GetFailedRunsParams struct {
 	// Source What made the runs. `user`: the user's programs. `playground`, `evaluation`, `replay`: Looptrace itself. `all`: any of them.
 	Source *FilterSource `form:"source,omitempty" json:"source,omitempty"`
 
-	// Outcome One or several outcomes. `failed` is what Failures and the statistics count.
+	// Outcome One or several outcomes. `failed` is what Failures and the statistics count, with the runs that a score fails.
 	Outcome *FilterOutcome `form:"outcome,omitempty" json:"outcome,omitempty"`
 
 	// Replayability One or several levels. Runs of which it is unknown have none of them.
@@ -10521,7 +10597,7 @@ type ListRunsParams struct {
 	// Source What made the runs. `user`: the user's programs. `playground`, `evaluation`, `replay`: Looptrace itself. `all`: any of them.
 	Source *FilterSource `form:"source,omitempty" json:"source,omitempty"`
 
-	// Outcome One or several outcomes. `failed` is what Failures and the statistics count.
+	// Outcome One or several outcomes. `failed` is what Failures and the statistics count, with the runs that a score fails.
 	Outcome *FilterOutcome `form:"outcome,omitempty" json:"outcome,omitempty"`
 
 	// Replayability One or several levels. Runs of which it is unknown have none of them.
@@ -10618,7 +10694,7 @@ type ExportRunsParams struct {
 	// Source What made the runs. `user`: the user's programs. `playground`, `evaluation`, `replay`: Looptrace itself. `all`: any of them.
 	Source *FilterSource `form:"source,omitempty" json:"source,omitempty"`
 
-	// Outcome One or several outcomes. `failed` is what Failures and the statistics count.
+	// Outcome One or several outcomes. `failed` is what Failures and the statistics count, with the runs that a score fails.
 	Outcome *FilterOutcome `form:"outcome,omitempty" json:"outcome,omitempty"`
 
 	// Replayability One or several levels. Runs of which it is unknown have none of them.
@@ -10710,7 +10786,7 @@ type ListRunFieldsParams struct {
 	// Source What made the runs. `user`: the user's programs. `playground`, `evaluation`, `replay`: Looptrace itself. `all`: any of them.
 	Source *FilterSource `form:"source,omitempty" json:"source,omitempty"`
 
-	// Outcome One or several outcomes. `failed` is what Failures and the statistics count.
+	// Outcome One or several outcomes. `failed` is what Failures and the statistics count, with the runs that a score fails.
 	Outcome *FilterOutcome `form:"outcome,omitempty" json:"outcome,omitempty"`
 
 	// Replayability One or several levels. Runs of which it is unknown have none of them.
@@ -10792,7 +10868,7 @@ type ListRunFieldValuesParams struct {
 	// Source What made the runs. `user`: the user's programs. `playground`, `evaluation`, `replay`: Looptrace itself. `all`: any of them.
 	Source *FilterSource `form:"source,omitempty" json:"source,omitempty"`
 
-	// Outcome One or several outcomes. `failed` is what Failures and the statistics count.
+	// Outcome One or several outcomes. `failed` is what Failures and the statistics count, with the runs that a score fails.
 	Outcome *FilterOutcome `form:"outcome,omitempty" json:"outcome,omitempty"`
 
 	// Replayability One or several levels. Runs of which it is unknown have none of them.
@@ -10878,7 +10954,7 @@ type GetRunStatsParams struct {
 	// Source What made the runs. `user`: the user's programs. `playground`, `evaluation`, `replay`: Looptrace itself. `all`: any of them.
 	Source *FilterSource `form:"source,omitempty" json:"source,omitempty"`
 
-	// Outcome One or several outcomes. `failed` is what Failures and the statistics count.
+	// Outcome One or several outcomes. `failed` is what Failures and the statistics count, with the runs that a score fails.
 	Outcome *FilterOutcome `form:"outcome,omitempty" json:"outcome,omitempty"`
 
 	// Replayability One or several levels. Runs of which it is unknown have none of them.
@@ -10970,7 +11046,7 @@ type StreamRunsParams struct {
 	// Source What made the runs. `user`: the user's programs. `playground`, `evaluation`, `replay`: Looptrace itself. `all`: any of them.
 	Source *FilterSource `form:"source,omitempty" json:"source,omitempty"`
 
-	// Outcome One or several outcomes. `failed` is what Failures and the statistics count.
+	// Outcome One or several outcomes. `failed` is what Failures and the statistics count, with the runs that a score fails.
 	Outcome *FilterOutcome `form:"outcome,omitempty" json:"outcome,omitempty"`
 
 	// Replayability One or several levels. Runs of which it is unknown have none of them.
@@ -11173,7 +11249,7 @@ type ListThreadsParams struct {
 	// Source What made the runs. `user`: the user's programs. `playground`, `evaluation`, `replay`: Looptrace itself. `all`: any of them.
 	Source *FilterSource `form:"source,omitempty" json:"source,omitempty"`
 
-	// Outcome One or several outcomes. `failed` is what Failures and the statistics count.
+	// Outcome One or several outcomes. `failed` is what Failures and the statistics count, with the runs that a score fails.
 	Outcome *FilterOutcome `form:"outcome,omitempty" json:"outcome,omitempty"`
 
 	// Replayability One or several levels. Runs of which it is unknown have none of them.
@@ -11429,6 +11505,9 @@ type CreateProjectJSONRequestBody = ProjectCreate
 
 // UpdateProjectJSONRequestBody defines body for UpdateProject for application/json ContentType.
 type UpdateProjectJSONRequestBody = ProjectUpdate
+
+// SetProjectFailedScoresJSONRequestBody defines body for SetProjectFailedScores for application/json ContentType.
+type SetProjectFailedScoresJSONRequestBody = ProjectFailedScores
 
 // SetProjectLimitsJSONRequestBody defines body for SetProjectLimits for application/json ContentType.
 type SetProjectLimitsJSONRequestBody = ProjectLimits
@@ -12199,6 +12278,12 @@ type ServerInterface interface {
 	// GetProjectContents Count what the deletion of a project deletes
 	// (GET /v1/projects/{project_id}/contents)
 	GetProjectContents(c *gin.Context, projectId ProjectIDPath)
+	// GetProjectFailedScores Read which scores fail a project's runs
+	// (GET /v1/projects/{project_id}/failed-scores)
+	GetProjectFailedScores(c *gin.Context, projectId ProjectIDPath)
+	// SetProjectFailedScores Set which scores fail a project's runs
+	// (PUT /v1/projects/{project_id}/failed-scores)
+	SetProjectFailedScores(c *gin.Context, projectId ProjectIDPath)
 	// GetProjectLimits Read a project's rate limits
 	// (GET /v1/projects/{project_id}/limits)
 	GetProjectLimits(c *gin.Context, projectId ProjectIDPath)
@@ -16714,6 +16799,56 @@ func (siw *ServerInterfaceWrapper) GetProjectContents(c *gin.Context) {
 	}
 
 	siw.Handler.GetProjectContents(c, projectId)
+}
+
+// GetProjectFailedScores operation middleware
+func (siw *ServerInterfaceWrapper) GetProjectFailedScores(c *gin.Context) {
+
+	var err error
+	_ = err
+
+	// ------------- Path parameter "project_id" -------------
+	var projectId ProjectIDPath
+
+	err = runtime.BindStyledParameterWithOptions("simple", "project_id", c.Param("project_id"), &projectId, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "uuid", ValueIsUnescaped: true})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter project_id: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		middleware(c)
+		if c.IsAborted() {
+			return
+		}
+	}
+
+	siw.Handler.GetProjectFailedScores(c, projectId)
+}
+
+// SetProjectFailedScores operation middleware
+func (siw *ServerInterfaceWrapper) SetProjectFailedScores(c *gin.Context) {
+
+	var err error
+	_ = err
+
+	// ------------- Path parameter "project_id" -------------
+	var projectId ProjectIDPath
+
+	err = runtime.BindStyledParameterWithOptions("simple", "project_id", c.Param("project_id"), &projectId, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "uuid", ValueIsUnescaped: true})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter project_id: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		middleware(c)
+		if c.IsAborted() {
+			return
+		}
+	}
+
+	siw.Handler.SetProjectFailedScores(c, projectId)
 }
 
 // GetProjectLimits operation middleware
@@ -21450,6 +21585,8 @@ func RegisterHandlersWithOptions(router gin.IRouter, si ServerInterface, options
 	router.GET(options.BaseURL+"/v1/projects/:project_id", wrapper.GetProject)
 	router.PATCH(options.BaseURL+"/v1/projects/:project_id", wrapper.UpdateProject)
 	router.GET(options.BaseURL+"/v1/projects/:project_id/contents", wrapper.GetProjectContents)
+	router.GET(options.BaseURL+"/v1/projects/:project_id/failed-scores", wrapper.GetProjectFailedScores)
+	router.PUT(options.BaseURL+"/v1/projects/:project_id/failed-scores", wrapper.SetProjectFailedScores)
 	router.GET(options.BaseURL+"/v1/projects/:project_id/limits", wrapper.GetProjectLimits)
 	router.PUT(options.BaseURL+"/v1/projects/:project_id/limits", wrapper.SetProjectLimits)
 	router.GET(options.BaseURL+"/v1/projects/:project_id/prices", wrapper.ListPrices)
@@ -26695,6 +26832,85 @@ func (response GetProjectContentsdefaultApplicationProblemPlusJSONResponse) Visi
 	return err
 }
 
+type GetProjectFailedScoresRequestObject struct {
+	ProjectId ProjectIDPath `json:"project_id"`
+}
+
+type GetProjectFailedScoresResponseObject interface {
+	VisitGetProjectFailedScoresResponse(w http.ResponseWriter) error
+}
+
+type GetProjectFailedScores200JSONResponse ProjectFailedScores
+
+func (response GetProjectFailedScores200JSONResponse) VisitGetProjectFailedScoresResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type GetProjectFailedScoresdefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	StatusCode int
+}
+
+func (response GetProjectFailedScoresdefaultApplicationProblemPlusJSONResponse) VisitGetProjectFailedScoresResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type SetProjectFailedScoresRequestObject struct {
+	ProjectId ProjectIDPath `json:"project_id"`
+	Body      *SetProjectFailedScoresJSONRequestBody
+}
+
+type SetProjectFailedScoresResponseObject interface {
+	VisitSetProjectFailedScoresResponse(w http.ResponseWriter) error
+}
+
+type SetProjectFailedScores200JSONResponse ProjectFailedScores
+
+func (response SetProjectFailedScores200JSONResponse) VisitSetProjectFailedScoresResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type SetProjectFailedScoresdefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	StatusCode int
+}
+
+func (response SetProjectFailedScoresdefaultApplicationProblemPlusJSONResponse) VisitSetProjectFailedScoresResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
 type GetProjectLimitsRequestObject struct {
 	ProjectId ProjectIDPath `json:"project_id"`
 }
@@ -30589,6 +30805,12 @@ type StrictServerInterface interface {
 	// GetProjectContents Count what the deletion of a project deletes
 	// (GET /v1/projects/{project_id}/contents)
 	GetProjectContents(ctx context.Context, request GetProjectContentsRequestObject) (GetProjectContentsResponseObject, error)
+	// GetProjectFailedScores Read which scores fail a project's runs
+	// (GET /v1/projects/{project_id}/failed-scores)
+	GetProjectFailedScores(ctx context.Context, request GetProjectFailedScoresRequestObject) (GetProjectFailedScoresResponseObject, error)
+	// SetProjectFailedScores Set which scores fail a project's runs
+	// (PUT /v1/projects/{project_id}/failed-scores)
+	SetProjectFailedScores(ctx context.Context, request SetProjectFailedScoresRequestObject) (SetProjectFailedScoresResponseObject, error)
 	// GetProjectLimits Read a project's rate limits
 	// (GET /v1/projects/{project_id}/limits)
 	GetProjectLimits(ctx context.Context, request GetProjectLimitsRequestObject) (GetProjectLimitsResponseObject, error)
@@ -34849,6 +35071,76 @@ func (sh *strictHandler) GetProjectContents(ctx *gin.Context, projectId ProjectI
 		sh.options.HandlerErrorFunc(ctx, err)
 	} else if validResponse, ok := response.(GetProjectContentsResponseObject); ok {
 		if err := validResponse.VisitGetProjectContentsResponse(ctx.Writer); err != nil {
+			sh.options.ResponseErrorHandlerFunc(ctx, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(ctx, fmt.Errorf("unexpected response type: %T", response))
+	}
+}
+
+// GetProjectFailedScores operation middleware
+func (sh *strictHandler) GetProjectFailedScores(ctx *gin.Context, projectId ProjectIDPath) {
+	var request GetProjectFailedScoresRequestObject
+
+	request.ProjectId = projectId
+
+	handler := func(ctx *gin.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.GetProjectFailedScores(ctx, request.(GetProjectFailedScoresRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "GetProjectFailedScores")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		sh.options.HandlerErrorFunc(ctx, err)
+	} else if validResponse, ok := response.(GetProjectFailedScoresResponseObject); ok {
+		if err := validResponse.VisitGetProjectFailedScoresResponse(ctx.Writer); err != nil {
+			sh.options.ResponseErrorHandlerFunc(ctx, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(ctx, fmt.Errorf("unexpected response type: %T", response))
+	}
+}
+
+// SetProjectFailedScores operation middleware
+func (sh *strictHandler) SetProjectFailedScores(ctx *gin.Context, projectId ProjectIDPath) {
+	var request SetProjectFailedScoresRequestObject
+
+	request.ProjectId = projectId
+
+	var body SetProjectFailedScoresJSONRequestBody
+	var err error
+	// A request validator built on kin-openapi's openapi3filter with
+	// KeepValidatedValue leaves the value it validated on the body. Bind
+	// that value, matching member names exactly, so the handler receives
+	// what was validated instead of a second, case-insensitive decode.
+	if vb, ok := ctx.Request.Body.(interface{ ValidatedValue() any }); !ok || runtime.BindJSONValue(vb.ValidatedValue(), &body) != nil {
+		err = ctx.ShouldBindJSON(&body)
+	} else if binding.Validator != nil {
+		// ShouldBindJSON runs the struct validator after decoding; keep that.
+		err = binding.Validator.ValidateStruct(&body)
+	}
+	if err != nil {
+		sh.options.RequestErrorHandlerFunc(ctx, err)
+		return
+	}
+	request.Body = &body
+
+	handler := func(ctx *gin.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.SetProjectFailedScores(ctx, request.(SetProjectFailedScoresRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "SetProjectFailedScores")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		sh.options.HandlerErrorFunc(ctx, err)
+	} else if validResponse, ok := response.(SetProjectFailedScoresResponseObject); ok {
+		if err := validResponse.VisitSetProjectFailedScoresResponse(ctx.Writer); err != nil {
 			sh.options.ResponseErrorHandlerFunc(ctx, err)
 		}
 	} else if response != nil {

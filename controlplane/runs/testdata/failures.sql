@@ -1,19 +1,43 @@
 WITH toUnixTimestamp64Nano(start_time) AS started, started >= ? AS inside, (start_time, run_id) AS newest
-		SELECT fingerprint, argMax(failure_class, newest) AS class, argMax(substring(agent_name, 1, 1025), newest) AS agent, argMax(if(agent_name != '', concat('agent ', substring(agent_name, 1, 1025)), concat('run ', substring(name, 1, 1025))), newest) AS peers,
-			argMax(failing_kind, newest) AS step_kind, argMax(substring(failing_name, 1, 1025), newest) AS step_name,
-			argMax(substring(failing_type, 1, 1025), newest) AS type, argMax(failing_template, newest) AS template,
+		SELECT multiIf((fingerprint != ''), toString(fingerprint), score != ''
+	AND status != 'running'
+	AND NOT (fingerprint != ''),
+	concat('fp:s1:', lower(hex(substring(SHA256(score), 1, 8))), lower(hex(substring(SHA256(if(agent_name != '', concat('agent ', substring(agent_name, 1, 200)), concat('run ', substring(name, 1, 200)))), 1, 8)))), '') AS failed_as, argMax(if((fingerprint != ''), toString(failure_class), 'scored'), newest) AS class, argMax(substring(agent_name, 1, 1025), newest) AS agent, argMax(if(agent_name != '', concat('agent ', substring(agent_name, 1, 1025)), concat('run ', substring(name, 1, 1025))), newest) AS peers,
+			argMax(if((fingerprint != ''), toString(failing_kind), 'score'), newest) AS step_kind,
+			argMax(substring(if((fingerprint != ''), toString(failing_name), score), 1, 1025), newest) AS step_name,
+			argMax(substring(failing_type, 1, 1025), newest) AS type,
+			argMax(if((fingerprint != ''), failing_template, 'scored as failed'), newest) AS template,
 			countIf(inside) AS runs, minIf(start_time, inside) AS first, maxIf(start_time, inside) AS last,
 			uniqExactIf(user_id, inside
 	AND user_id != '') AS users, sumIf(cost_usd, inside) AS cost,
 			arraySort(groupUniqArrayIf(10)(toString(substring(release, 1, 1025)), inside)) AS releases,
 			countIf(started >= ?) AS n_now, countIf(started >= ?
 	AND started < ?) AS n_before,
-			count() OVER () AS groups FROM runs FINAL WHERE project_id = '11111111-1111-4111-8111-111111111111'
+			count() OVER () AS groups FROM runs FINAL LEFT JOIN (SELECT run_id, min(score) AS score FROM (SELECT run_id, score, scored_value.1 AS value_kind, scored_value.2 AS number, substringUTF8(scored_value.3, 1, 200) AS label FROM (
+			SELECT run_id, scored_row.2 AS score, argMax((scored_row.3, scored_row.4, scored_row.5, scored_row.6), (scored_at, score_id)) AS scored_value FROM (
+				SELECT run_id, score_id, max(version) AS scored_at,
+					argMax((deleted, substring(toString(name), 1, 800), toString(value_kind), number, label, value_kind = 'boolean'
+	AND ifNull(number = 0, false)), version) AS scored_row
+				FROM run_scores WHERE project_id = '11111111-1111-4111-8111-111111111111'
+	AND version >= ?
+	AND run_id IN (SELECT run_id FROM run_scores WHERE project_id = '11111111-1111-4111-8111-111111111111'
+	AND version >= ?
+	AND deleted = 0
+	AND value_kind = 'boolean'
+	AND ifNull(number = 0, false)) GROUP BY run_id, score_id
+			) WHERE scored_row.1 = 0
+	AND scored_row.2 != ''
+	AND scored_row.3 != '' GROUP BY run_id, score
+		) WHERE scored_value.4) GROUP BY run_id) AS scored USING (run_id) WHERE project_id = '11111111-1111-4111-8111-111111111111'
 	AND start_time >= fromUnixTimestamp64Nano(?)
 	AND toStartOfHour(start_time) >= toStartOfHour(fromUnixTimestamp64Nano(?, 'UTC'))
 	AND start_time < fromUnixTimestamp64Nano(?)
 	AND toStartOfHour(start_time) <= toStartOfHour(fromUnixTimestamp64Nano(?, 'UTC'))
 	AND genai
 	AND source = ?
-	AND fingerprint != '' GROUP BY fingerprint HAVING runs > 0 ORDER BY runs DESC, fingerprint LIMIT ?;
--- arguments: [1772886600000000000 1772951400000000000 1772346600000000000 1772951400000000000 1772346600000000000 1772346600000000000 1772973000000000000 1772972999999999999 user 1000]
+	AND multiIf((fingerprint != ''), toString(fingerprint), score != ''
+	AND status != 'running'
+	AND NOT (fingerprint != ''),
+	concat('fp:s1:', lower(hex(substring(SHA256(score), 1, 8))), lower(hex(substring(SHA256(if(agent_name != '', concat('agent ', substring(agent_name, 1, 200)), concat('run ', substring(name, 1, 200)))), 1, 8)))), '') != ''
+		GROUP BY failed_as HAVING runs > 0 ORDER BY runs DESC, failed_as LIMIT ?;
+-- arguments: [1772886600000000000 1772951400000000000 1772346600000000000 1772951400000000000 1772260200000000000 1772260200000000000 1772346600000000000 1772346600000000000 1772973000000000000 1772972999999999999 user 1000]

@@ -6,5 +6,6 @@ SELECT toString(substring(release, 1, 1025)) AS value, min(start_time) AS first 
 	AND genai
 	AND source = ?
 	AND agent_name = ?
-	AND release != '' GROUP BY value ORDER BY first DESC, value LIMIT 10000;
+	AND toString(substring(release, 1, 1025)) != ''
+		GROUP BY value ORDER BY first DESC, value LIMIT 10000;
 -- arguments: [1765197000000000000 1765197000000000000 1772973000000000000 1772972999999999999 user a]

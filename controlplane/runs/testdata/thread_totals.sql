@@ -1,6 +1,6 @@
 SELECT if(session_id != '', session_id, conversation_id) AS thread_id, max(session_id != '') AS by_session,
 	min(start_time) AS first_time, max(start_time) AS last_time, last_time AS matched,
-	count() AS run_count, countIf(fingerprint != '') AS errors,
+	count() AS run_count, countIf((fingerprint != '')) AS errors,
 	groupUniqArrayIf(10)(substring(user_id, 1, 1025), user_id != '') AS users, uniqIf(user_id, user_id != '') AS user_count,
 	groupUniqArrayIf(10)(toString(substring(agent_name, 1, 1025)), agent_name != '') AS agents, uniqIf(agent_name, agent_name != '') AS agent_count,
 	sum(input_tokens) AS input, sum(output_tokens) AS output, sum(cache_read_tokens) AS cache_read,

@@ -29,6 +29,10 @@ DELETE FROM scores WHERE project_id = ?
 	AND run_id IN (?)
 	AND version <= ?;
 -- arguments: [11111111-1111-4111-8111-111111111111 [22222222-2222-4222-8222-222222222222] 1772973000000000000]
+DELETE FROM run_scores WHERE project_id = ?
+	AND run_id IN (?)
+	AND version <= ?;
+-- arguments: [11111111-1111-4111-8111-111111111111 [22222222-2222-4222-8222-222222222222] 1772973000000000000]
 DELETE FROM contents WHERE project_id = ?
 	AND run_id IN (?)
 		AND hour BETWEEN fromUnixTimestamp(?)

@@ -32,6 +32,23 @@ ENGINE = AggregatingMergeTree
 ORDER BY (project_id, run_id)
 SETTINGS index_granularity = 256, fsync_after_insert = 1, fsync_part_directory = 1;
 
+CREATE TABLE run_scores
+(
+    `project_id` UUID CODEC(ZSTD(1)),
+    `run_id` UUID CODEC(ZSTD(1)),
+    `score_id` UUID CODEC(ZSTD(1)),
+    `version` UInt64 CODEC(Delta(8), ZSTD(1)),
+    `deleted` UInt8,
+    `name` LowCardinality(String) CODEC(ZSTD(1)),
+    `value_kind` LowCardinality(String) CODEC(ZSTD(1)),
+    `number` Nullable(Float64) CODEC(ZSTD(1)),
+    `label` String CODEC(ZSTD(1))
+)
+ENGINE = ReplacingMergeTree
+PRIMARY KEY (project_id, version)
+ORDER BY (project_id, version, run_id, score_id)
+SETTINGS index_granularity = 1024, fsync_after_insert = 1, fsync_part_directory = 1;
+
 CREATE TABLE runs
 (
     `project_id` UUID CODEC(ZSTD(1)),
@@ -123,6 +140,31 @@ CREATE TABLE scores
 ENGINE = ReplacingMergeTree(version, deleted)
 ORDER BY (project_id, run_id, score_id)
 SETTINGS index_granularity = 1024, fsync_after_insert = 1, fsync_part_directory = 1;
+
+CREATE MATERIALIZED VIEW scores_to_run_scores TO run_scores
+(
+    `project_id` UUID,
+    `run_id` UUID,
+    `score_id` UUID,
+    `version` UInt64,
+    `deleted` UInt8,
+    `name` LowCardinality(String),
+    `value_kind` LowCardinality(String),
+    `number` Nullable(Float64),
+    `label` String
+)
+AS SELECT
+    project_id,
+    run_id,
+    score_id,
+    version,
+    deleted,
+    name,
+    value_kind,
+    number,
+    label
+FROM scores
+WHERE span_id = 0;
 
 CREATE TABLE shared_contents
 (
