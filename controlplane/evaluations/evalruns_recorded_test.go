@@ -195,3 +195,39 @@ func TestRecordedRunsAllOrNothing(t *testing.T) {
 	run := apitest.Must[contract.EvalRun](t, e.Do(t, http.MethodPost, "/v1/eval-runs", body, as), http.StatusCreated)
 	assert.EqualValues(t, 1, evaluated(t, e, as, run.Id).Accounting.Scored)
 }
+
+// TestFailuresOfRecordedRuns holds that the metric failures counts recorded runs that a score fails, as Failures does. Their outputs are
+// graded all the same.
+func TestFailuresOfRecordedRuns(t *testing.T) {
+	t.Parallel()
+	address := engines.ClickHouse(t)
+	e := apitest.NewOn(t, engines.Postgres(t), address)
+	session, project := e.SetUp(t)
+	as := apitest.Cookie(session)
+	e.Work(t)
+	for n := range 4 {
+		id := e.RecordNumber(t, address, project.Id, n, nil)
+		body := fmt.Sprintf(`{"name":"solved","value":%t}`, n > 0)
+		w := e.Do(t, http.MethodPost, "/v1/runs/"+id.String()+"/scores", body, as)
+		require.Equal(t, http.StatusCreated, w.Code, w.Body)
+	}
+	dataset := e.CreateDatasetOf(t, as, project.Id, "recorded", `{"key":"mine","input":"a question of mine"}`)
+	const graders = `,"graders":[{"name":"numbered","type":"string_check","operation":"starts_with","reference":"number"}]`
+	for target, want := range map[string]struct {
+		runs     int64
+		failures float64
+	}{
+		`{"run_filter":"session_id=support"}`:                {4, .25},
+		`{"run_filter":"session_id=support&outcome=failed"}`: {1, 1},
+	} {
+		ended := evaluated(t, e, as, evaluate(t, e, as, project.Id, dataset.Id, target, graders).Id)
+		require.Equal(t, contract.EvaluationStatusSucceeded, ended.Status, "%+v", ended.Error)
+		assert.Equal(t, want.runs, ended.Accounting.Scored)
+		means := map[string]float64{}
+		for _, m := range ended.Summary.Scores {
+			means[m.Name] = *m.Mean
+		}
+		assert.InDelta(t, want.failures, means["failures"], 1e-9)
+		assert.InDelta(t, 1, means["numbered"], 1e-9)
+	}
+}

@@ -57,6 +57,7 @@ type row struct {
 	Requests     int       `json:"requests"`
 	Scores       string    `json:"scores"`
 	CreatedAt    time.Time `json:"created_at"`
+	RunFailed    bool      `json:"run_failed"`
 }
 
 // make makes the outputs that are missing, in parts: after the first items it estimates the cost anew, and where it may stop early it

@@ -111,7 +111,7 @@ func (r *results) add(row *resultRow) error {
 		m := &operational[i]
 		switch {
 		case absent:
-		case m.kind == KindFailures && row.Status == OutputOK:
+		case m.kind == KindFailures && row.Status == OutputOK && !row.RunFailed:
 			r.addValue(place, m.name, 0)
 		case m.kind == KindFailures:
 			r.addValue(place, m.name, 1)

@@ -94,12 +94,12 @@ WITH mine AS (
 	WHERE id = @id AND (attempt = @attempt AND status = 'running' OR leaving = @attempt AND status = 'cancelled') FOR UPDATE),
 stored AS (
 	INSERT INTO evaluation_outputs (evaluation_id, number, side, repeat, status, error_code, error_detail, output, message, run_id, model, fingerprint,
-		finish_reason, duration_ms, input_tokens, output_tokens, cache_read_tokens, cache_write_tokens, reasoning_tokens, cost_nanousd, requests, scores, created_at)
+		finish_reason, duration_ms, input_tokens, output_tokens, cache_read_tokens, cache_write_tokens, reasoning_tokens, cost_nanousd, requests, scores, created_at, run_failed)
 	SELECT m.id, r.number, r.side, r.repeat, r.status, r.error_code, r.error_detail, r.output, r.message, r.run_id, r.model, r.fingerprint,
-		r.finish_reason, r.duration_ms, r.input_tokens, r.output_tokens, r.cache_read_tokens, r.cache_write_tokens, r.reasoning_tokens, r.cost_nanousd, r.requests, r.scores, r.created_at
+		r.finish_reason, r.duration_ms, r.input_tokens, r.output_tokens, r.cache_read_tokens, r.cache_write_tokens, r.reasoning_tokens, r.cost_nanousd, r.requests, r.scores, r.created_at, r.run_failed
 	FROM mine m, json_to_recordset(@rows) AS r(number integer, side smallint, repeat smallint, status text, error_code text, error_detail text, output text, message text,
 		run_id uuid, model text, fingerprint text, finish_reason text, duration_ms double precision, input_tokens bigint, output_tokens bigint, cache_read_tokens bigint,
-		cache_write_tokens bigint, reasoning_tokens bigint, cost_nanousd bigint, requests integer, scores text, created_at timestamptz)
+		cache_write_tokens bigint, reasoning_tokens bigint, cost_nanousd bigint, requests integer, scores text, created_at timestamptz, run_failed boolean)
 	ON CONFLICT (evaluation_id, number, side, repeat) DO NOTHING
 	RETURNING status)
 UPDATE evaluations e SET outputs_done = e.outputs_done + s.done, outputs_failed = e.outputs_failed + s.failed
@@ -239,7 +239,7 @@ UPDATE evaluations SET leaving = NULL WHERE id = @id AND attempt = @attempt AND 
 UPDATE evaluations SET estimate = @estimate WHERE id = @id AND attempt = @attempt
 
 -- name: read results
-SELECT o.number, o.side, o.repeat, o.status, o.error_code, o.scores, o.cost_nanousd, o.duration_ms, o.input_tokens, o.output_tokens, o.cache_read_tokens, o.model, o.fingerprint, o.run_lookup, length(o.output) AS length
+SELECT o.number, o.side, o.repeat, o.status, o.error_code, o.scores, o.cost_nanousd, o.duration_ms, o.input_tokens, o.output_tokens, o.cache_read_tokens, o.model, o.fingerprint, o.run_lookup, o.run_failed, length(o.output) AS length
 FROM evaluation_outputs o WHERE o.evaluation_id = @id AND o.number <= @last ORDER BY o.number, o.side, o.repeat
 
 -- name: read item statuses
@@ -325,16 +325,17 @@ WHERE o.evaluation_id = @id AND (o.number, o.repeat) IN (SELECT * FROM unnest(@n
 
 -- name: add results
 INSERT INTO evaluation_outputs (evaluation_id, number, side, repeat, status, error_code, error_detail, output, message, run_id, model, fingerprint,
-	finish_reason, duration_ms, input_tokens, output_tokens, cost_nanousd, requests, scores, result_hash, run_lookup, created_at)
+	finish_reason, duration_ms, input_tokens, output_tokens, cost_nanousd, requests, scores, result_hash, run_lookup, created_at, run_failed)
 SELECT @id, r.number, r.side, r.repeat, r.status, r.error_code, r.error_detail, r.output, r.message, r.run_id, r.model, NULL,
-	NULL, r.duration_ms, r.input_tokens, r.output_tokens, r.cost_nanousd, r.requests, r.scores, decode(r.result_hash, 'hex'), r.run_lookup, r.created_at
+	NULL, r.duration_ms, r.input_tokens, r.output_tokens, r.cost_nanousd, r.requests, r.scores, decode(r.result_hash, 'hex'), r.run_lookup, r.created_at, r.run_failed
 FROM json_to_recordset(@rows) AS r(number integer, side smallint, repeat smallint, status text, error_code text, error_detail text, output text, message text,
 	run_id uuid, model text, duration_ms double precision, input_tokens bigint, output_tokens bigint, cost_nanousd bigint, requests integer, scores text,
-	result_hash text, run_lookup text, created_at timestamptz)
+	result_hash text, run_lookup text, created_at timestamptz, run_failed boolean)
 ON CONFLICT (evaluation_id, number, side, repeat) DO UPDATE SET status = excluded.status, error_code = excluded.error_code, error_detail = excluded.error_detail,
 	output = excluded.output, message = excluded.message, run_id = excluded.run_id, model = excluded.model, duration_ms = excluded.duration_ms,
 	input_tokens = excluded.input_tokens, output_tokens = excluded.output_tokens, cost_nanousd = excluded.cost_nanousd, scores = excluded.scores,
-	result_hash = excluded.result_hash, run_lookup = excluded.run_lookup, created_at = excluded.created_at
+	result_hash = excluded.result_hash, run_lookup = excluded.run_lookup, created_at = excluded.created_at,
+	run_failed = excluded.run_failed
 
 -- name: count results
 UPDATE evaluations SET outputs_done = outputs_done + @added, outputs_failed = outputs_failed + @failed,
@@ -373,7 +374,7 @@ WHERE e.id = (SELECT id FROM mine)
 -- name: list source outputs
 SELECT i.item_id, i.content_hash, o.number, o.side, o.repeat, o.status, o.error_code, o.error_detail, o.output, o.message, o.run_id, o.model, o.fingerprint,
 	o.finish_reason, o.duration_ms, o.input_tokens, o.output_tokens, o.cache_read_tokens, o.cache_write_tokens, o.reasoning_tokens, o.cost_nanousd, o.requests,
-	o.scores, o.created_at, o.run_lookup, false AS output_cut
+	o.scores, o.created_at, o.run_lookup, o.run_failed, false AS output_cut
 FROM evaluation_items i JOIN evaluation_outputs o ON o.evaluation_id = i.evaluation_id AND o.number = i.number
 WHERE i.evaluation_id = @id AND i.item_id = ANY(@items)
 

@@ -25,6 +25,8 @@ type RecordedRun struct {
 	Output json.RawMessage
 	// Model is empty for none, and for several.
 	Model string
+	// Failed is whether the run failed, by its status or by a score. Its output is evaluated all the same, and counts as a failure.
+	Failed bool
 }
 
 // FoundRuns says what became of the runs that a filter found. Selected is the sum of Evaluated, the counts of Skipped, and OtherSkipped.
@@ -140,6 +142,7 @@ func (s *Service) writeRuns(ctx context.Context, tx pgx.Tx, grant access.Grant, 
 		if err != nil {
 			return nil, err
 		}
+		result.RunFailed = run.Failed
 		results = append(results, result)
 	}
 	return results, nil

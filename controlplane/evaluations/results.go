@@ -155,6 +155,8 @@ type resultRow struct {
 	Length          *int64
 	// RunLookup is the [lookup] of a result from outside, nil if there was nothing to look for.
 	RunLookup *lookup
+	// RunFailed is whether the recorded run failed whose output it is.
+	RunFailed bool
 }
 
 // maxMetrics is how many metrics an evaluation has. Scores from outside with further names are counted, and not used.

@@ -17,6 +17,7 @@ type sourceOutput struct {
 	ItemID      uuid.UUID
 	ContentHash []byte
 	RunLookup   *lookup
+	RunFailed   bool
 	Output
 }
 
@@ -85,7 +86,7 @@ func (a *attempt) copy(ctx context.Context, made *row, t task) error {
 		Number: made.Number, Side: made.Side, Repeat: made.Repeat, Status: o.Status, ErrorCode: o.ErrorCode, ErrorDetail: o.ErrorDetail, Output: o.Output,
 		Message: o.Message, Model: o.Model, Fingerprint: o.Fingerprint, FinishReason: o.FinishReason, DurationMS: o.DurationMS, Input: o.InputTokens,
 		OutputTokens: o.OutputTokens, CacheRead: o.CacheReadTokens, CacheWrite: o.CacheWriteTokens, Reasoning: o.ReasoningTokens, Cost: o.CostNanousd,
-		Requests: o.Requests, Scores: o.Scores, CreatedAt: o.CreatedAt,
+		Requests: o.Requests, Scores: o.Scores, CreatedAt: o.CreatedAt, RunFailed: t.from.RunFailed,
 	}
 	if o.RunID != nil {
 		made.RunID = *o.RunID

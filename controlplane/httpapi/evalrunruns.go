@@ -11,6 +11,7 @@ import (
 	"github.com/looptrace/looptrace/internal/apikey"
 	"github.com/looptrace/looptrace/internal/jsonselect"
 	"github.com/looptrace/looptrace/internal/problem"
+	"github.com/looptrace/looptrace/internal/runmodel"
 	"github.com/looptrace/looptrace/internal/validate"
 )
 
@@ -77,13 +78,15 @@ func (h evalRunHandlers) recordedRuns(ctx context.Context, body *contract.EvalRu
 	if filter.Window > 0 {
 		n.Config.Target.From = new(sampled.AsOf.Add(-filter.Window))
 	}
-	var models []string
-	if err := items.makeAll(ctx, h.runs, in, sampled.Runs, func(source *runs.Source) { models = append(models, modelOf(source)) }); err != nil {
+	var made []evaluations.RecordedRun
+	if err := items.makeAll(ctx, h.runs, in, sampled.Runs, func(source *runs.Source) {
+		made = append(made, evaluations.RecordedRun{Model: modelOf(source), Failed: source.Run.Outcome() == runmodel.OutcomeFailed})
+	}); err != nil {
 		return err
 	}
-	n.Runs = make([]evaluations.RecordedRun, len(items.items))
+	n.Runs = made
 	for i := range items.items {
-		n.Runs[i] = evaluations.RecordedRun{Item: items.items[i], Output: items.items[i].ReferenceOutput, Model: models[i]}
+		n.Runs[i].Item, n.Runs[i].Output = items.items[i], items.items[i].ReferenceOutput
 		n.Runs[i].Item.ReferenceOutput = nil // what it said is not what it should have said
 	}
 	n.Config.Target.Found = &evaluations.FoundRuns{
