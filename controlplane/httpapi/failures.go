@@ -168,6 +168,9 @@ func failedRunOf(r *failures.Run) contract.FailedRun {
 	if r.Step != nil {
 		errorType, message = r.Step.ErrorType, r.Step.ErrorMessage
 	}
+	if r.Class == runmodel.FailureScored {
+		errorType, message = "", r.ScoredAsFailedBy()
+	}
 	if errorType != "" || message != "" {
 		const longest = 200
 		run.Error = &contract.RunError{Type: errorType, Message: strings.ToValidUTF8(message[:min(longest, len(message))], "")}

@@ -259,6 +259,9 @@ func (t *tools) failedGroup(g *failures.Group, detail groupDetail, encoding stri
 		errorType, message = first.Step.ErrorType, first.Step.ErrorMessage
 		shown.Step = agentview.SafeName(g.StepKind) + " " + agentview.SafeName(cmp.Or(first.Step.ToolName, g.StepName))
 	}
+	if first.Class == runmodel.FailureScored {
+		errorType, message = "", first.ScoredAsFailedBy()
+	}
 	var err error
 	shown.Recorded, err = t.fence(first.RunID, "error", detail.tokens, encoding, strings.Trim(errorType+": "+message, ": "))
 	return shown, err

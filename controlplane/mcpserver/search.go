@@ -34,7 +34,7 @@ var previews = []int{60, 30, 15}
 type searchInput struct {
 	ProjectID      string            `json:"project_id,omitempty" jsonschema:"May be omitted if the key has only one."`
 	Status         []string          `json:"status,omitempty"`
-	Outcome        []string          `json:"outcome,omitempty" jsonschema:"A failed run ended with an error, was cancelled or did not recover from the failure of a step."`
+	Outcome        []string          `json:"outcome,omitempty" jsonschema:"A failed run ended with an error, was cancelled, did not recover from the failure of a step, or has a score that fails it."`
 	Traces         string            `json:"traces,omitempty" jsonschema:"genai: traces with a GenAI span, such as a model call, an agent or a tool. other: those without, such as health checks."`
 	Source         string            `json:"source,omitempty" jsonschema:"What made the runs. user: the user's programs. playground, evaluation, replay: Looptrace itself."`
 	Replayability  []string          `json:"replayability,omitempty" jsonschema:"How far runs can be replayed. structure: without texts. llm: single model calls. full: whole."`
@@ -285,6 +285,9 @@ func (t *tools) found(run *runs.Run, preview int, encoding string) (runFound, er
 		found.Tokens = &sum
 	}
 	var texts []agentview.Text
+	if scored := run.ScoredAsFailedBy(); scored != "" {
+		texts = append(texts, agentview.Text{Name: "scores", Text: scored})
+	}
 	if run.ErrorType != "" || run.ErrorMessage != "" {
 		texts = append(texts, agentview.Text{Name: "error", Text: strings.Trim(run.ErrorType+": "+run.ErrorMessage, ": ")})
 	}

@@ -3,6 +3,8 @@ package runmodel
 import (
 	"crypto/sha256"
 	"encoding/hex"
+	"fmt"
+	"strings"
 )
 
 // ScoreFailure says when the newest score of a whole run under a name means that the run failed. A project has one for some names. For all
@@ -60,6 +62,18 @@ func (r *Run) FailByScores(scores []FailedScore) {
 		Fingerprint: ScoreFingerprint + shortHash(name) + shortHash(r.scorePeers()), Class: FailureScored, FailingSpanID: r.RootSpanID,
 		FailingKind: FailingScore, FailingName: name, FailingTemplate: ScoredAsFailed,
 	}
+}
+
+// ScoredAsFailedBy says which scores fail the run, such as "scored as failed: reward 0, solved false". It is empty if none does.
+func (r *Run) ScoredAsFailedBy() string {
+	scores := make([]string, len(r.FailedScores))
+	for i := range r.FailedScores {
+		scores[i] = fmt.Sprint(r.FailedScores[i].Name, " ", r.FailedScores[i].Value())
+	}
+	if len(scores) == 0 {
+		return ""
+	}
+	return ScoredAsFailed + ": " + strings.Join(scores, ", ")
 }
 
 // FailingKind and FailingTemplate of a run that a score fails. FailingName is the name of the score.

@@ -5037,7 +5037,7 @@ type EvaluationVerdict string
 type FailedRun struct {
 	DurationMs *float64 `json:"duration_ms"`
 
-	// Error The step's error, cut at 200 bytes; the run's error if the run is long.
+	// Error The step's error, cut at 200 bytes; the run's error if the run is long; the scores that fail it for the class `scored`.
 	Error *RunError          `json:"error"`
 	Name  string             `json:"name"`
 	RunId openapi_types.UUID `json:"run_id"`

@@ -4,7 +4,7 @@ import { useInvalidatingMutation } from "./mutation";
 import { ApiError } from "./problem";
 import { keys } from "./queryKeys";
 import { forgetSessionSecret } from "./session";
-import type { Me, ProjectLimits } from "./types";
+import type { Me, ProjectFailedScores, ProjectLimits } from "./types";
 
 /** GET /v1/setup: whether the first user exists. */
 export function useSetupState() {
@@ -138,5 +138,37 @@ export function useSetProjectLimits(projectId: string) {
         client.PUT("/v1/projects/{project_id}/limits", { params: { path: { project_id: projectId } }, body }),
       ),
     onSuccess: (limits) => queryClient.setQueryData(keys.limits(projectId), limits),
+  });
+}
+
+/** GET /v1/projects/{project_id}/failed-scores: which scores fail the project's runs. */
+export function useFailedScores(projectId: string) {
+  return useQuery({
+    queryKey: keys.failedScores(projectId),
+    queryFn: ({ signal }) =>
+      unwrap(
+        client.GET("/v1/projects/{project_id}/failed-scores", {
+          params: { path: { project_id: projectId } },
+          signal,
+        }),
+      ),
+  });
+}
+
+/** PUT /v1/projects/{project_id}/failed-scores: replaces them all. What failed is read anew. */
+export function useSetFailedScores(projectId: string) {
+  const queryClient = useQueryClient();
+  return useMutation({
+    mutationFn: (body: ProjectFailedScores) =>
+      unwrap(
+        client.PUT("/v1/projects/{project_id}/failed-scores", {
+          params: { path: { project_id: projectId } },
+          body,
+        }),
+      ),
+    onSuccess: async (scores) => {
+      queryClient.setQueryData(keys.failedScores(projectId), scores);
+      await queryClient.invalidateQueries({ predicate: ({ queryKey }) => queryKey[0] !== "failedScores" });
+    },
   });
 }

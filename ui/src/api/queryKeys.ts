@@ -77,6 +77,7 @@ export const keys = {
   contents: (kind: string, id: string) => ["contents", kind, id] as const,
   /** Without a project, those of all projects. */
   apiKeys: (projectId?: string) => (projectId ? (["api-keys", projectId] as const) : (["api-keys"] as const)),
+  failedScores: (projectId: string) => ["failedScores", projectId] as const,
   limits: (projectId: string) => ["limits", projectId] as const,
   views: (projectId: string) => ["views", projectId] as const,
   instrumentGuide: (projectId: string, framework: string | null) =>

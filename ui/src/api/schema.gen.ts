@@ -1041,8 +1041,8 @@ export interface paths {
          * @description Runs that failed in the same way share a fingerprint. Each group has a rank from 0 to 1, the
          *     weighted mean of its `parts`; a part that is null (unknown) does not count. A filter applies to
          *     everything that is counted, including the runs that a group is compared with. A run has
-         *     failed if it ended with an error, was cancelled, or has a failed step after which nothing succeeded. `next_cursor`
-         *     continues the list as of the same moment. The list has the 200 groups of the `state` with the highest rank. Groups that are
+         *     failed if it ended with an error, was cancelled, has a failed step after which nothing succeeded, or has a score that
+         *     fails it (`PUT /v1/projects/{project_id}/failed-scores`). `next_cursor` continues the list as of the same moment. The list has the 200 groups of the `state` with the highest rank. Groups that are
          *     resolved or muted are left out unless `state` says otherwise; `state_counts` says how many there are, and their runs are
          *     counted with all others.
          *
@@ -2443,6 +2443,33 @@ export interface paths {
          *     Requires the scope `admin`.
          */
         put: operations["setProjectLimits"];
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/projects/{project_id}/failed-scores": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Read which scores fail a project's runs
+         * @description Requires an API key or a session, with any scope or role.
+         */
+        get: operations["getProjectFailedScores"];
+        /**
+         * Set which scores fail a project's runs
+         * @description Replaces all of the project's own rules. They hold at once, also for runs and scores that are there already. Evaluations keep what
+         *     held when they were made.
+         *
+         *     Requires the scope `admin`.
+         */
+        put: operations["setProjectFailedScores"];
         post?: never;
         delete?: never;
         options?: never;
@@ -5772,24 +5799,26 @@ export interface components {
         };
         /**
          * @description `error`: the run ended with an error; `timeout`: the error is a timeout; `cancelled`; `unrecovered`: the run ended well,
-         *     but has a failed step after which nothing succeeded.
+         *     but has a failed step after which nothing succeeded; `scored`: it ended well, but a score of it is one of those that fail the
+         *     project's runs.
          * @enum {string}
          */
-        FailureClass: "error" | "timeout" | "cancelled" | "unrecovered";
+        FailureClass: "error" | "timeout" | "cancelled" | "unrecovered" | "scored";
         /** @description How a run failed. */
         Failure: {
-            /** @description `fp:v3:…`; the same for runs that failed in the same way. */
+            /** @description `fp:v3:…`; the same for runs that failed in the same way. `fp:s1:…` is of a score and an agent, for the class `scored`. */
             fingerprint: string;
             class: components["schemas"]["FailureClass"];
-            /** @description The step at which the run failed. */
+            /** @description The step at which the run failed; its root for the class `scored`. */
             span_id: string;
             step: components["schemas"]["FailingStep"];
             /** @description The error message without addresses, ids, times, numbers and quoted text. */
             message_template: string;
         };
         FailingStep: {
+            /** @description `score` for the class `scored`, else that of the span. */
             kind: string;
-            /** @description Without ids and numbers. */
+            /** @description Without ids and numbers; the name of the score for the class `scored`. */
             name: string;
             error_type: string | null;
         };
@@ -7805,6 +7834,32 @@ export interface components {
             key?: components["schemas"]["SubjectLimits"];
             project?: components["schemas"]["SubjectLimits"];
         };
+        /**
+         * @description Which scores of a whole run mean that it failed. The newest score of each name counts. Under a name without a rule, `false` fails a
+         *     run, and numbers and categories do not.
+         */
+        ProjectFailedScores: {
+            /** @description One rule for a name at most. */
+            scores: components["schemas"]["FailedScoreRule"][];
+        };
+        FailedScoreRule: {
+            /** @description The name of the score. */
+            name: string;
+            when: components["schemas"]["FailedScoreWhen"];
+            /**
+             * Format: double
+             * @description With `below` and `above` only.
+             */
+            bound?: number;
+            /** @description With `categories` only. */
+            categories?: string[];
+        };
+        /**
+         * @description `below`, `above`: numbers below or above `bound`, where `false` is 0 and `true` is 1; `categories`: one of the `categories`; `true`:
+         *     the boolean true; `never`: no value.
+         * @enum {string}
+         */
+        FailedScoreWhen: "below" | "above" | "categories" | "true" | "never";
         /** @description Limits of each key, or of the project with all its keys. An absent member is as configured. */
         SubjectLimits: {
             requests?: components["schemas"]["RateLimit"];
@@ -9685,7 +9740,8 @@ export interface components {
          */
         RunSourceFilter: "user" | "playground" | "evaluation" | "replay" | "all";
         /**
-         * @description `failed`: the run ended with an error, was cancelled, or did not recover from the failure of a step. `recovered`: a step
+         * @description `failed`: the run ended with an error, was cancelled, or did not recover from the failure of a step, or a score
+         *     fails it (`failed_scores`). `recovered`: a step
          *     failed, but the run recovered. `succeeded`: no step failed. `running`: the run has not ended.
          * @enum {string}
          */
@@ -9694,6 +9750,11 @@ export interface components {
             type: string;
             message: string;
             stack: string;
+        };
+        FailedScore: {
+            name: string;
+            /** @description The newest value. A category is cut at 200 characters. */
+            value: number | boolean | string;
         };
         Run: {
             /** Format: uuid */
@@ -9704,6 +9765,11 @@ export interface components {
             kind: string;
             status: components["schemas"]["Status"];
             outcome: components["schemas"]["Outcome"];
+            /**
+             * @description The scores that fail the run, by name, up to 20; absent if there are none. `status` stays what was sent; `outcome` is `failed` if there are any,
+             *     unless the run is running.
+             */
+            failed_scores?: components["schemas"]["FailedScore"][];
             /**
              * @description False for a trace without a GenAI span, such as a health check. Operations on several runs leave it out unless
              *     `traces` is `other` or `all`. It becomes true when a GenAI span of the trace arrives.
@@ -10335,7 +10401,7 @@ export interface components {
         FilterTraces: components["schemas"]["Traces"];
         /** @description What made the runs. `user`: the user's programs. `playground`, `evaluation`, `replay`: Looptrace itself. `all`: any of them. */
         FilterSource: components["schemas"]["RunSourceFilter"];
-        /** @description One or several outcomes. `failed` is what Failures and the statistics count. */
+        /** @description One or several outcomes. `failed` is what Failures and the statistics count, with the runs that a score fails. */
         FilterOutcome: components["schemas"]["Outcome"][];
         /** @description One or several levels. Runs of which it is unknown have none of them. */
         FilterReplayability: components["schemas"]["Replayability"][];
@@ -11949,7 +12015,7 @@ export interface operations {
                 traces?: components["parameters"]["FilterTraces"];
                 /** @description What made the runs. `user`: the user's programs. `playground`, `evaluation`, `replay`: Looptrace itself. `all`: any of them. */
                 source?: components["parameters"]["FilterSource"];
-                /** @description One or several outcomes. `failed` is what Failures and the statistics count. */
+                /** @description One or several outcomes. `failed` is what Failures and the statistics count, with the runs that a score fails. */
                 outcome?: components["parameters"]["FilterOutcome"];
                 /** @description One or several levels. Runs of which it is unknown have none of them. */
                 replayability?: components["parameters"]["FilterReplayability"];
@@ -12036,7 +12102,7 @@ export interface operations {
                 traces?: components["parameters"]["FilterTraces"];
                 /** @description What made the runs. `user`: the user's programs. `playground`, `evaluation`, `replay`: Looptrace itself. `all`: any of them. */
                 source?: components["parameters"]["FilterSource"];
-                /** @description One or several outcomes. `failed` is what Failures and the statistics count. */
+                /** @description One or several outcomes. `failed` is what Failures and the statistics count, with the runs that a score fails. */
                 outcome?: components["parameters"]["FilterOutcome"];
                 /** @description One or several levels. Runs of which it is unknown have none of them. */
                 replayability?: components["parameters"]["FilterReplayability"];
@@ -12506,7 +12572,7 @@ export interface operations {
                 traces?: components["parameters"]["FilterTraces"];
                 /** @description What made the runs. `user`: the user's programs. `playground`, `evaluation`, `replay`: Looptrace itself. `all`: any of them. */
                 source?: components["parameters"]["FilterSource"];
-                /** @description One or several outcomes. `failed` is what Failures and the statistics count. */
+                /** @description One or several outcomes. `failed` is what Failures and the statistics count, with the runs that a score fails. */
                 outcome?: components["parameters"]["FilterOutcome"];
                 /** @description One or several levels. Runs of which it is unknown have none of them. */
                 replayability?: components["parameters"]["FilterReplayability"];
@@ -14283,6 +14349,56 @@ export interface operations {
             default: components["responses"]["Problem"];
         };
     };
+    getProjectFailedScores: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                project_id: components["parameters"]["ProjectIDPath"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The project's own rules. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ProjectFailedScores"];
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    setProjectFailedScores: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                project_id: components["parameters"]["ProjectIDPath"];
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["ProjectFailedScores"];
+            };
+        };
+        responses: {
+            /** @description The changed rules. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ProjectFailedScores"];
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
     listPrompts: {
         parameters: {
             query?: {
@@ -15620,7 +15736,7 @@ export interface operations {
                 traces?: components["parameters"]["FilterTraces"];
                 /** @description What made the runs. `user`: the user's programs. `playground`, `evaluation`, `replay`: Looptrace itself. `all`: any of them. */
                 source?: components["parameters"]["FilterSource"];
-                /** @description One or several outcomes. `failed` is what Failures and the statistics count. */
+                /** @description One or several outcomes. `failed` is what Failures and the statistics count, with the runs that a score fails. */
                 outcome?: components["parameters"]["FilterOutcome"];
                 /** @description One or several levels. Runs of which it is unknown have none of them. */
                 replayability?: components["parameters"]["FilterReplayability"];
@@ -15719,7 +15835,7 @@ export interface operations {
                 traces?: components["parameters"]["FilterTraces"];
                 /** @description What made the runs. `user`: the user's programs. `playground`, `evaluation`, `replay`: Looptrace itself. `all`: any of them. */
                 source?: components["parameters"]["FilterSource"];
-                /** @description One or several outcomes. `failed` is what Failures and the statistics count. */
+                /** @description One or several outcomes. `failed` is what Failures and the statistics count, with the runs that a score fails. */
                 outcome?: components["parameters"]["FilterOutcome"];
                 /** @description One or several levels. Runs of which it is unknown have none of them. */
                 replayability?: components["parameters"]["FilterReplayability"];
@@ -15813,7 +15929,7 @@ export interface operations {
                 traces?: components["parameters"]["FilterTraces"];
                 /** @description What made the runs. `user`: the user's programs. `playground`, `evaluation`, `replay`: Looptrace itself. `all`: any of them. */
                 source?: components["parameters"]["FilterSource"];
-                /** @description One or several outcomes. `failed` is what Failures and the statistics count. */
+                /** @description One or several outcomes. `failed` is what Failures and the statistics count, with the runs that a score fails. */
                 outcome?: components["parameters"]["FilterOutcome"];
                 /** @description One or several levels. Runs of which it is unknown have none of them. */
                 replayability?: components["parameters"]["FilterReplayability"];
@@ -15903,7 +16019,7 @@ export interface operations {
                 traces?: components["parameters"]["FilterTraces"];
                 /** @description What made the runs. `user`: the user's programs. `playground`, `evaluation`, `replay`: Looptrace itself. `all`: any of them. */
                 source?: components["parameters"]["FilterSource"];
-                /** @description One or several outcomes. `failed` is what Failures and the statistics count. */
+                /** @description One or several outcomes. `failed` is what Failures and the statistics count, with the runs that a score fails. */
                 outcome?: components["parameters"]["FilterOutcome"];
                 /** @description One or several levels. Runs of which it is unknown have none of them. */
                 replayability?: components["parameters"]["FilterReplayability"];
@@ -16027,7 +16143,7 @@ export interface operations {
                 traces?: components["parameters"]["FilterTraces"];
                 /** @description What made the runs. `user`: the user's programs. `playground`, `evaluation`, `replay`: Looptrace itself. `all`: any of them. */
                 source?: components["parameters"]["FilterSource"];
-                /** @description One or several outcomes. `failed` is what Failures and the statistics count. */
+                /** @description One or several outcomes. `failed` is what Failures and the statistics count, with the runs that a score fails. */
                 outcome?: components["parameters"]["FilterOutcome"];
                 /** @description One or several levels. Runs of which it is unknown have none of them. */
                 replayability?: components["parameters"]["FilterReplayability"];
@@ -16474,7 +16590,7 @@ export interface operations {
                 traces?: components["parameters"]["FilterTraces"];
                 /** @description What made the runs. `user`: the user's programs. `playground`, `evaluation`, `replay`: Looptrace itself. `all`: any of them. */
                 source?: components["parameters"]["FilterSource"];
-                /** @description One or several outcomes. `failed` is what Failures and the statistics count. */
+                /** @description One or several outcomes. `failed` is what Failures and the statistics count, with the runs that a score fails. */
                 outcome?: components["parameters"]["FilterOutcome"];
                 /** @description One or several levels. Runs of which it is unknown have none of them. */
                 replayability?: components["parameters"]["FilterReplayability"];

@@ -18,9 +18,14 @@ export function useScores(projectId: string, runId: string) {
   });
 }
 
-/** What shows the scores of a run. */
+/** What shows the scores of a run, or whether it failed by one. */
 const changedBy = (projectId: string, runId: string) => ({
-  all: [keys.run.scores(projectId, runId), keys.runs.scoredLists],
+  all: [
+    keys.run.scores(projectId, runId),
+    keys.run.detail(projectId, runId),
+    keys.runs.scoredLists,
+    keys.failures.all,
+  ],
 });
 
 /** POST /v1/runs/{run_id}/scores. */

@@ -1,5 +1,5 @@
 import { VisuallyHidden } from "@mantine/core";
-import type { Outcome, Run, Status } from "@/api/types";
+import type { FailedScore, Outcome, Run, Status } from "@/api/types";
 import classes from "./StatusMark.module.css";
 
 interface Props {
@@ -11,6 +11,11 @@ interface Props {
 /** What a mark shows of a run: its status, or the outcome if it ended well although a step failed. */
 export function shownStatus({ status, outcome }: Pick<Run, "status" | "outcome">): Status | Outcome {
   return status === "ok" && outcome !== "succeeded" ? outcome : status;
+}
+
+/** Says which scores fail a run: "scored as failed: reward 0". */
+export function scoredAsFailed(scores: FailedScore[]): string {
+  return `scored as failed: ${scores.map(({ name, value }) => `${name} ${value}`).join(", ")}`;
 }
 
 /**

@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { contrastText, failureQuery, partsOf, readWindow } from "./failures";
+import type { FailedRunGroup } from "@/api/types";
+import { contrastText, failureQuery, partsOf, readWindow, whatFailed } from "./failures";
 
 const weights = { recency: 0.2, spike: 0.2, impact: 0.2, severity: 0.1, novelty: 0.1, lift: 0.1, waste: 0.1 };
 
@@ -14,6 +15,13 @@ describe("partsOf", () => {
     expect(parts[1]?.adds).toBeCloseTo(0.2);
     expect(parts[2]?.adds).toBe(0);
     expect(parts.slice(3).every(({ adds, value }) => adds === null && value === null)).toBe(true);
+  });
+});
+
+describe("whatFailed", () => {
+  it("names the score that fails runs", () => {
+    const group = { class: "scored", step: { kind: "score", name: "reward", error_type: null } };
+    expect(whatFailed(group as FailedRunGroup)).toBe("reward scored as failed");
   });
 });
 

@@ -72,6 +72,7 @@ export function partsOf(parts: FailureParts, weights: FailureWeights): Part[] {
 
 /** What failed: the error's type, or the kind of failure. */
 export function whatFailed(group: FailedRunGroup): string {
+  if (group.class === "scored") return `${group.step.name} scored as failed`;
   if (group.step.error_type) return group.step.error_type;
   return {
     error: "Error",

@@ -14,7 +14,7 @@ import {
 import { KindIcon } from "@/components/KindIcon";
 import { PageHeader } from "@/components/PageHeader";
 import { promptLabel, promptPath } from "@/components/prompt";
-import { StatusMark, shownStatus } from "@/components/StatusMark";
+import { StatusMark, scoredAsFailed, shownStatus } from "@/components/StatusMark";
 import { SOURCE_LABELS } from "@/components/source";
 import { useNow } from "@/components/useNow";
 import { allows, useProject } from "@/components/useProject";
@@ -51,6 +51,11 @@ export function RunHeader({ run, onBack, actions }: Props) {
           <span data-testid="run-status">
             <StatusMark status={shownStatus(run)} withLabel />
           </span>
+          {run.failed_scores && (
+            <span className={classes.note} data-testid="failed-scores">
+              {scoredAsFailed(run.failed_scores)}
+            </span>
+          )}
           {!run.genai && (
             <span className={classes.note} data-testid="no-genai">
               No GenAI spans

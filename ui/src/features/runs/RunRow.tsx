@@ -4,7 +4,7 @@ import type { Run } from "@/api/types";
 import { Ago } from "@/components/Ago";
 import { Highlight } from "@/components/Highlight";
 import { KindIcon } from "@/components/KindIcon";
-import { StatusMark, shownStatus } from "@/components/StatusMark";
+import { StatusMark, scoredAsFailed, shownStatus } from "@/components/StatusMark";
 import { SOURCE_LABELS } from "@/components/source";
 import type { Column } from "./columns";
 import classes from "./RunList.module.css";
@@ -75,6 +75,7 @@ export const RunRow = memo(function RunRow({
         >
           <Highlight text={run.name || "unnamed"} words={words} />
         </Link>
+        {run.failed_scores && <span className={classes.note}>{scoredAsFailed(run.failed_scores)}</span>}
         {!run.genai && (
           <span className={classes.note} title="This trace has no GenAI spans">
             no GenAI

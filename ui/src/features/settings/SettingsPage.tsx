@@ -19,6 +19,7 @@ import { isAtLeast } from "@/components/roles";
 import { Section } from "@/components/Section";
 import { allows, useOrganization, useProject } from "@/components/useProject";
 import { Deletions } from "./Deletions";
+import { FailedScores } from "./FailedScores";
 
 /** The project with its workspace and organization: names and deletion. Also the API and the theme. */
 export function SettingsPage() {
@@ -27,6 +28,7 @@ export function SettingsPage() {
   return (
     <Page title="Settings" context={`${project.organization_name} · ${project.workspace_name}`}>
       <ProjectName key={project.id} project={project} />
+      <FailedScores key={`${project.id} scores`} project={project} />
       <WorkspaceName key={project.workspace_id} project={project} />
       <OrganizationName key={project.organization_id} project={project} />
       <Section title="API" description="For programs, with a key.">
