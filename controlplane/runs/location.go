@@ -139,6 +139,19 @@ func (s *Service) locationsOf(ctx context.Context, projects access.Projects, run
 	return locations, nil
 }
 
+// areaOf returns a location that has all of them.
+func areaOf(projects access.Projects, locations map[uuid.UUID]location) location {
+	var area location
+	for _, loc := range locations {
+		if area.ProjectID == uuid.Nil {
+			area = loc
+		}
+		area.FirstStart, area.LastStart = earlier(area.FirstStart, loc.FirstStart), later(area.LastStart, loc.LastStart)
+	}
+	area.projects, area.DeletedAt = projects, 0
+	return area
+}
+
 func idsOf(rows []runmodel.Run) []uuid.UUID {
 	ids := make([]uuid.UUID, len(rows))
 	for i := range rows {

@@ -82,19 +82,6 @@ func (s *Service) readBatch(ctx context.Context, projects access.Projects, selec
 	return batch, nil
 }
 
-// areaOf returns a location that has all of them.
-func areaOf(projects access.Projects, locations map[uuid.UUID]location) location {
-	var area location
-	for _, loc := range locations {
-		if area.ProjectID == uuid.Nil {
-			area = loc
-		}
-		area.FirstStart, area.LastStart = earlier(area.FirstStart, loc.FirstStart), later(area.LastStart, loc.LastStart)
-	}
-	area.projects, area.DeletedAt = projects, 0
-	return area
-}
-
 // runRows reads the rows of runs, in the order of ids.
 func (s *Service) runRows(ctx context.Context, area location, ids []uuid.UUID) ([]runmodel.Run, error) {
 	w := inProjects()

@@ -228,7 +228,7 @@ func TestStatementsOfFailures(t *testing.T) {
 			}),
 		"failure_sample": answering(func(statement string) ([]clickhousetest.Row, error) {
 			if strings.Contains(statement, "BY failed_as") {
-				return []clickhousetest.Row{{"run_id": run, "failed_as": "f"}}, nil
+				return []clickhousetest.Row{{"run_id": run, "start_time": now, "failed_as": "f"}}, nil
 			}
 			return row("SELECT "+runColumns, clickhousetest.Row{"project_id": project, "run_id": run, "start_time": now, "end_time": now, "span_count": uint64(3)})(statement)
 		}, func(ctx context.Context, s *Service, projects access.Projects) error {

@@ -1,4 +1,4 @@
-SELECT run_id, multiIf((fingerprint != ''), toString(fingerprint), score != ''
+SELECT run_id, start_time, multiIf((fingerprint != ''), toString(fingerprint), score != ''
 	AND status != 'running'
 	AND NOT (fingerprint != ''),
 	concat('fp:s1:', lower(hex(substring(SHA256(score), 1, 8))), lower(hex(substring(SHA256(if(agent_name != '', concat('agent ', substring(agent_name, 1, 200)), concat('run ', substring(name, 1, 200)))), 1, 8)))), '') AS failed_as FROM runs FINAL LEFT JOIN (SELECT run_id, min(score) AS score FROM (SELECT run_id, score, scored_value.1 AS value_kind, scored_value.2 AS number, substringUTF8(scored_value.3, 1, 200) AS label FROM (
@@ -36,7 +36,7 @@ SELECT {runColumns} FROM runs FINAL WHERE project_id = '11111111-1111-4111-8111-
 	AND start_time < fromUnixTimestamp64Nano(?)
 	AND toStartOfHour(start_time) <= toStartOfHour(fromUnixTimestamp64Nano(?, 'UTC'))
 	AND run_id IN (?) ORDER BY start_time DESC, run_id DESC SETTINGS max_result_bytes = 16777216;
--- arguments: [1772886600000000000 1772886600000000000 1772973000000000000 1772972999999999999 [22222222-2222-4222-8222-222222222222]]
+-- arguments: [1772971200000000000 1772971200000000000 1772974800000000000 1772974799999999999 [22222222-2222-4222-8222-222222222222]]
 SELECT run_id, score, scored_value.1 AS value_kind, scored_value.2 AS number, substringUTF8(scored_value.3, 1, 200) AS label FROM (
 			SELECT run_id, scored_row.2 AS score, argMax((scored_row.3, scored_row.4, scored_row.5, scored_row.6), (scored_at, score_id)) AS scored_value FROM (
 				SELECT run_id, score_id, max(version) AS scored_at,
