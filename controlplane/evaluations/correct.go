@@ -8,6 +8,7 @@ import (
 
 	"github.com/google/uuid"
 
+	"github.com/looptrace/looptrace/internal/panel"
 	"github.com/looptrace/looptrace/internal/stats"
 )
 
@@ -33,31 +34,35 @@ func (r *results) drawn(dataset uuid.UUID) []int {
 
 // addPeople notes what people say of an output, from 0 to 1, on the scale of a panel. The first output of an item with a label stands for
 // the item.
-func (i *itemResult) addPeople(side int, panel string, people *float64) {
+func (i *itemResult) addPeople(side int, name string, people *float64) {
 	if people == nil {
 		return
 	}
 	if i.people[side] == nil {
 		i.people[side] = map[string]float64{}
 	}
-	if _, ok := i.people[side][panel]; !ok {
-		i.people[side][panel] = *people
+	if _, ok := i.people[side][name]; !ok {
+		i.people[side][name] = *people
 	}
 }
 
 // corrected returns the difference of a metric corrected by labels of people. Each pair of an item has the values of both sides, and what
 // people say of them. It returns nil if labels are too few, or were not drawn at random.
 func corrected(pairs []labelledPair) *stats.Correction {
+	if c := correctionOf(pairs); c.Labels >= fewPairs {
+		return &c
+	}
+	return nil
+}
+
+// correctionOf is the correction by the labels in random order, however few they are.
+func correctionOf(pairs []labelledPair) stats.Correction {
 	slices.SortFunc(pairs, func(x, y labelledPair) int { return bytes.Compare(x.order, y.order) })
 	labels, judged := make([]float64, len(pairs)), make([]float64, len(pairs))
 	for i, pair := range pairs {
 		labels[i], judged[i] = pair.label, pair.judged
 	}
-	c := stats.PPI(labels, judged, -1, 1)
-	if c.Labels < fewPairs {
-		return nil
-	}
-	return &c
+	return stats.PPI(labels, judged, -1, 1)
 }
 
 // labelledPair is the difference of an item: by judges, and by people, NaN if a side has no label.
@@ -79,16 +84,40 @@ func addPair(pairs []labelledPair, dataset uuid.UUID, name string, item uuid.UUI
 	return append(pairs, pair)
 }
 
-// correctedOf returns the corrected difference of a metric of a comparison.
-func (r *results) correctedOf(m *metric, dataset uuid.UUID) *stats.Correction {
+// pairsOf returns the items with scores of judges on both sides of a comparison.
+func (r *results) pairsOf(m *metric, dataset uuid.UUID) []labelledPair {
+	var pairs []labelledPair
 	if !r.own[m.name] {
 		return nil
 	}
 	place := r.place(m.name)
-	var pairs []labelledPair
 	for i := range r.items {
 		item := &r.items[i]
 		pairs = addPair(pairs, dataset, m.name, item.id, item.valuesOf(sideA, place), item.valuesOf(sideB, place), item.people)
 	}
-	return corrected(pairs)
+	return pairs
+}
+
+// addLabels says of a score of judges how many items have labels on both sides, and why these do not correct the difference.
+func (m *MetricSummary) addLabels(pairs []labelledPair) {
+	if len(pairs) == 0 {
+		return
+	}
+	for _, pair := range pairs {
+		if !math.IsNaN(pair.label) {
+			m.LabelsPaired++
+		}
+	}
+	switch drawn := correctionOf(pairs).Labels; {
+	case m.Judged != nil:
+		m.LabelsDrawn = drawn
+	case m.Groups != nil:
+		m.LabelsFlag = new(panel.Grouped)
+	case len(pairs) < fewPairs:
+		m.LabelsFlag = new(stats.TooFew)
+	case m.LabelsPaired >= fewPairs:
+		m.LabelsFlag, m.LabelsNeeded = new(panel.NotDrawn), new(fewPairs-drawn)
+	default:
+		m.LabelsFlag, m.LabelsNeeded = new(panel.NeedsLabels), new(fewPairs-drawn)
+	}
 }

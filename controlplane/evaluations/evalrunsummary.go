@@ -33,6 +33,8 @@ type EvalRunMetric struct {
 	// Categories are the shares of labels, which are the score of a panel whose categories neither pass nor fail. N counts items with one.
 	Categories []panel.Category `json:"categories"`
 	N          int              `json:"n"`
+	// Groups counts the groups of items, nil if no two belong together.
+	Groups *int `json:"groups"`
 	// AtK is the chance that at least one of k outputs passes, HatK that all do, for k from 1 to the repeats. They are empty without repeats
 	// that pass or fail.
 	AtK  []PassAtK `json:"pass_at_k"`
@@ -56,10 +58,10 @@ func evalRunSummary(r *results, e *Evaluation, config *Config) EvalRunSummary {
 		for j := range r.items {
 			passes, judged = passes+r.items[j].passes[m.name], judged+r.items[j].judged[m.name]
 		}
-		side := r.sideOf(m)
+		side, groups := r.sideOf(m)
 		m.bound(side.CI, 0)
 		side.CI = r.withEstimate(m.name, side.CI)
-		summary.Scores[i] = EvalRunMetric{Name: m.name, Kind: m.kind, Better: m.better, Mean: side.Mean, CI: side.CI, N: side.N}
+		summary.Scores[i] = EvalRunMetric{Name: m.name, Kind: m.kind, Better: m.better, Mean: side.Mean, CI: side.CI, N: side.N, Groups: groups}
 		summary.Scores[i].AtK, summary.Scores[i].HatK = r.passTables(m.name, e.Repeats)
 		summary.Scores[i].addCategories(r)
 		if judged > 0 {
@@ -99,13 +101,14 @@ func (r *results) partial() bool {
 	return r.accounting.OutputsPending > 0 || r.accounting.Votes != nil && r.accounting.Votes.Pending > 0
 }
 
-// sideOf returns the mean of a metric of an eval-run.
-func (r *results) sideOf(m *metric) stats.Side {
+// sideOf returns the mean of a metric of an eval-run, and the number of groups of its items.
+func (r *results) sideOf(m *metric) (stats.Side, *int) {
 	one := r.metricOf(m, len(r.items), nil, false)
 	for i := range one.Items {
 		one.Items[i].B = one.Items[i].A
 	}
-	return stats.Compare([]stats.Metric{one}, stats.CompareOptions{})[0].A
+	compared := stats.Compare([]stats.Metric{one}, stats.CompareOptions{})[0]
+	return compared.A, compared.Groups
 }
 
 func evalRunSentence(r *results, summary *EvalRunSummary) string {
@@ -114,7 +117,7 @@ func evalRunSentence(r *results, summary *EvalRunSummary) string {
 	fmt.Fprintf(&out, "%d of %s %s scored.", c.Scored, itemsText(c.Items), agreeing(c.Scored, "is", "are"))
 	for _, m := range summary.Scores {
 		if m.Kind == KindScore && m.Mean != nil {
-			fmt.Fprintf(&out, " %s: %.1f%%%s, %s.", m.Name, *m.Mean*100, plainInterval(m.CI), itemsText(int64(m.N)))
+			fmt.Fprintf(&out, " %s: %.1f%%%s, %s.", m.Name, *m.Mean*100, plainInterval(m.CI), itemsText(int64(m.N))+groupsText(m.Groups))
 		}
 		if len(m.Categories) > 0 {
 			fmt.Fprintf(&out, " %s: %s, %s.", m.Name, sharesText(m.Categories), itemsText(int64(m.N)))

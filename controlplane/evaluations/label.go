@@ -79,23 +79,32 @@ func (l *Label) rate(p *readyPanel) {
 	l.Numeric = len(p.scale.Labels) == 0
 }
 
+// LabelPlace names an output and the panel that it is labelled for.
+type LabelPlace struct {
+	// Kind and Evaluation are those of the evaluation that has the output.
+	Kind       Type
+	Evaluation uuid.UUID
+	Item       uuid.UUID
+	Panel      string
+	// Side is 0 for a, which is that of eval-runs, and 1 for b.
+	Side, Repeat int
+}
+
 // NewLabel is a label to put.
 type NewLabel struct {
-	Item   uuid.UUID
-	Panel  string
-	Repeat int
+	LabelPlace
 	// Value is a number or a label of the scale, as JSON.
 	Value []byte
 	Note  string
 }
 
-// PutLabel stores the caller's label of an output of an eval-run. It replaces one before.
-func (s *Service) PutLabel(ctx context.Context, grant access.Grant, id uuid.UUID, n *NewLabel) (Label, error) {
-	label := Label{Side: sideA, Repeat: n.Repeat, Score: n.Panel, Note: n.Note, KeyName: grant.CreatedByKey(), CreatedAt: s.now()}
+// PutLabel stores the caller's label of an output. It replaces one before.
+func (s *Service) PutLabel(ctx context.Context, grant access.Grant, n *NewLabel) (Label, error) {
+	label := Label{Side: n.Side, Repeat: n.Repeat, Score: n.Panel, Note: n.Note, KeyName: grant.CreatedByKey(), CreatedAt: s.now()}
 	if plain(n.Note) != n.Note {
 		return label, problem.InvalidField("body.note", "has characters that cannot be stored")
 	}
-	ready, args, err := s.labelOf(ctx, grant, "body", id, n.Item, n.Panel, n.Repeat)
+	ready, args, err := s.labelOf(ctx, grant, "body", &n.LabelPlace)
 	if err != nil {
 		return label, err
 	}
@@ -114,8 +123,8 @@ func (s *Service) PutLabel(ctx context.Context, grant access.Grant, id uuid.UUID
 }
 
 // DeleteLabel removes the caller's label of an output, if there is one.
-func (s *Service) DeleteLabel(ctx context.Context, grant access.Grant, id, item uuid.UUID, panel string, repeat int) error {
-	_, args, err := s.labelOf(ctx, grant, "query", id, item, panel, repeat)
+func (s *Service) DeleteLabel(ctx context.Context, grant access.Grant, at *LabelPlace) error {
+	_, args, err := s.labelOf(ctx, grant, "query", at)
 	if err != nil {
 		return err
 	}
@@ -126,8 +135,8 @@ func (s *Service) DeleteLabel(ctx context.Context, grant access.Grant, id, item 
 }
 
 // labelOf finds an output that is labelled. location is that of its parameters in the request.
-func (s *Service) labelOf(ctx context.Context, grant access.Grant, location string, id, item uuid.UUID, name string, repeat int) (*readyPanel, pgx.NamedArgs, error) {
-	e, err := s.Get(ctx, grant, EvalRun, id)
+func (s *Service) labelOf(ctx context.Context, grant access.Grant, location string, at *LabelPlace) (*readyPanel, pgx.NamedArgs, error) {
+	e, err := s.Get(ctx, grant, at.Kind, at.Evaluation)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -135,10 +144,10 @@ func (s *Service) labelOf(ctx context.Context, grant access.Grant, location stri
 	if err != nil {
 		return nil, nil, err
 	}
-	if panels[name] == nil {
-		return nil, nil, problem.InvalidField(location+".panel", "is no panel of the eval-run")
+	if panels[at.Panel] == nil {
+		return nil, nil, problem.InvalidField(location+".panel", "is no panel of scores")
 	}
-	found, err := postgres.Many[struct{ ItemHash, OutputHash []byte }](ctx, s.db, "find output to label", pgx.NamedArgs{"id": id, "item": item, "repeat": repeat})
+	found, err := postgres.Many[struct{ ItemHash, OutputHash []byte }](ctx, s.db, "find output to label", pgx.NamedArgs{"id": e.ID, "item": at.Item, "side": at.Side, "repeat": at.Repeat})
 	if err != nil {
 		return nil, nil, err
 	}
@@ -149,8 +158,8 @@ func (s *Service) labelOf(ctx context.Context, grant access.Grant, location stri
 	if user := grant.CreatedBy(); user != nil {
 		author = "user:" + user.String()
 	}
-	return panels[name], pgx.NamedArgs{
-		"project": e.ProjectID, "dataset": e.DatasetID, "item": item, "score": name, "item_hash": found[0].ItemHash, "output_hash": found[0].OutputHash, "author": author,
-		"scale": panels[name].scaleText(),
+	return panels[at.Panel], pgx.NamedArgs{
+		"project": e.ProjectID, "dataset": e.DatasetID, "item": at.Item, "score": at.Panel, "item_hash": found[0].ItemHash, "output_hash": found[0].OutputHash, "author": author,
+		"scale": panels[at.Panel].scaleText(),
 	}, nil
 }

@@ -237,3 +237,145 @@ func TestRandomLabelsCorrect(t *testing.T) {
 	assert.Equal(t, contract.EvaluationVerdictInconclusive, right.Verdict)
 	assert.Contains(t, ended.Summary.Sentence, "corrected by labels of 31 items drawn at random; by judges alone +50.0 points")
 }
+
+// labelSide labels the output of a side of a comparison as right or wrong.
+func labelSide(t *testing.T, e *apitest.Env, as apitest.Option, comparison, item uuid.UUID, side string, value bool) {
+	t.Helper()
+	w := e.Do(t, http.MethodPut, "/v1/comparisons/"+comparison.String()+"/items/"+item.String()+"/label",
+		fmt.Sprintf(`{"panel":"right","side":%q,"repeat":1,"value":%t}`, side, value), as)
+	assert.Equal(t, http.StatusOK, w.Code, w.Body)
+}
+
+// TestLabelsOfAComparisonsOwnOutputs has a judge that passes all outputs of B, half of which a person fails. Labels of both sides in random
+// order correct the difference; those of chosen items, and of items in groups, do not.
+func TestLabelsOfAComparisonsOwnOutputs(t *testing.T) {
+	t.Parallel()
+	e := apitest.New(t)
+	session, project := e.SetUp(t)
+	as := apitest.Cookie(session)
+	e.Work(t)
+	judging := apitest.Judging(func(q *provider.Request, n int) *provider.Reply {
+		return apitest.Voted(map[bool]string{true: "pass", false: "fail"}[n%2 == 0 || strings.Contains(fmt.Sprint(q.Messages), "a long answer")])
+	})
+	server := provider.Start(t, provider.Options{Answer: func(q *provider.Request) *provider.Reply {
+		switch q.Model {
+		case "model-a":
+			return &provider.Reply{Text: "short"}
+		case "model-b":
+			return &provider.Reply{Text: "a long answer"}
+		}
+		return judging(q)
+	}})
+	made := e.Connect(t, as, project.Id, "openai", server, "")
+	questions := apitest.Questions(60)
+	for i := range questions {
+		questions[i] = strings.TrimSuffix(questions[i], "}") + fmt.Sprintf(`,"metadata":{"customer":%d}}`, i%30)
+	}
+	dataset := e.CreateDatasetOf(t, as, project.Id, "numbers", questions...)
+	panels := `,"panels":[` + apitest.PanelJSON("right", made.Id, apitest.BinaryScale, "judge-1") + `]`
+	first := compared(t, e, as, e.Compare(t, as, apitest.ComparisonBody(project.Id, dataset.Id, made.Id, panels)).Id)
+	require.Equal(t, contract.EvaluationStatusSucceeded, first.Status, "%+v", first.Error)
+	right := metricOf(t, &first, "right")
+	assert.Equal(t, contract.EvaluationVerdictBBetter, right.Verdict)
+	assert.Equal(t, "needs_labels", *right.LabelsFlag)
+	assert.EqualValues(t, 20, *right.LabelsNeeded)
+	assert.Nil(t, metricOf(t, &first, "correct").LabelsFlag, "it is no score of judges")
+	calls := len(server.Requests())
+
+	drawn := apitest.Must[contract.ComparisonItemPage](t, e.Do(t, http.MethodGet, "/v1/comparisons/"+first.Id.String()+"/items?order=random&limit=60", nil, as), http.StatusOK).Data
+	run := e.BeginEvalRun(t, as, project.Id, dataset.Id, "")
+	for i, item := range evalRunItems(t, e, as, run.Id, "?order=random&limit=60").Data {
+		require.Equal(t, item.ItemId, drawn[i].ItemId, "the order is that of the dataset")
+	}
+	label := func(item *contract.ComparisonItem) {
+		n, err := strconv.Atoi(strings.TrimPrefix(*item.Key, "q"))
+		require.NoError(t, err)
+		for _, side := range []string{"a", "b"} {
+			labelSide(t, e, as, first.Id, item.ItemId, side, n%2 == 0)
+		}
+	}
+	followed := func(id uuid.UUID, paired int64) (found contract.ComparisonMetric) {
+		require.Eventually(t, func() bool {
+			now := apitest.Must[contract.Comparison](t, e.Do(t, http.MethodGet, "/v1/comparisons/"+id.String(), nil, as), http.StatusOK)
+			found = metricOf(t, &now, "right")
+			return found.LabelsPaired == paired
+		}, apitest.EvaluationTime, 50*time.Millisecond)
+		return found
+	}
+	for i := range drawn[1:31] { // all but the first
+		label(&drawn[1+i])
+	}
+	chosen := followed(first.Id, 30)
+	assert.Nil(t, chosen.Judged)
+	assert.Equal(t, "not_drawn", *chosen.LabelsFlag)
+	assert.EqualValues(t, 20, *chosen.LabelsNeeded)
+
+	label(&drawn[0])
+	random := followed(first.Id, 31)
+	require.EqualValues(t, 31, random.LabelsDrawn)
+	assert.Nil(t, random.LabelsFlag)
+	assert.InDelta(t, 0.5, *random.Judged.Estimate, 1e-9)
+	assert.InDelta(t, 0, *random.Difference.Estimate, 0.02)
+	assert.Equal(t, contract.EvaluationVerdictInconclusive, random.Verdict)
+	one := apitest.Must[contract.ComparisonItem](t, e.Do(t, http.MethodGet, "/v1/comparisons/"+first.Id.String()+"/items/"+drawn[0].ItemId.String(), nil, as), http.StatusOK)
+	assert.Len(t, one.Repeats[0].Labels.A, 1)
+	assert.Len(t, one.Repeats[0].Labels.B, 1)
+
+	assert.Len(t, server.Requests(), calls, "no model is called")
+	// Another comparison of the same outputs has the labels. It corrects nothing in groups.
+	grouped := compared(t, e, as, e.Compare(t, as, apitest.ComparisonBody(project.Id, dataset.Id, made.Id, panels+`,"group_by":"metadata.customer"`)).Id)
+	inGroups := metricOf(t, &grouped, "right")
+	assert.EqualValues(t, 31, inGroups.LabelsPaired)
+	assert.Equal(t, "grouped", *inGroups.LabelsFlag)
+	assert.Nil(t, inGroups.LabelsNeeded)
+	assert.Nil(t, inGroups.Judged)
+
+	e.Do(t, http.MethodDelete, "/v1/comparisons/"+first.Id.String()+"/items/"+drawn[0].ItemId.String()+"/label?panel=right&side=b&repeat=1", nil, as)
+	assert.Equal(t, "not_drawn", *followed(first.Id, 30).LabelsFlag)
+	for _, wrong := range []string{`{"panel":"correct","side":"a","repeat":1,"value":true}`, `{"panel":"right","side":"c","repeat":1,"value":true}`} {
+		assert.Equal(t, http.StatusUnprocessableEntity, e.Do(t, http.MethodPut, "/v1/comparisons/"+first.Id.String()+"/items/"+drawn[0].ItemId.String()+"/label", wrong, as).Code)
+	}
+}
+
+// TestLabelsCorrectNoMeanOfGroups labels items of ten customers in random order.
+func TestLabelsCorrectNoMeanOfGroups(t *testing.T) {
+	t.Parallel()
+	e := apitest.New(t)
+	session, project := e.SetUp(t)
+	as := apitest.Cookie(session)
+	e.Work(t)
+	server := provider.Start(t, provider.Options{Answer: apitest.Judging(func(_ *provider.Request, n int) *provider.Reply {
+		return apitest.Voted(map[bool]string{true: "pass", false: "fail"}[n%10 < 5])
+	})})
+	made := e.Connect(t, as, project.Id, "openai", server, "")
+	questions := apitest.Questions(40)
+	for i := range questions {
+		questions[i] = strings.TrimSuffix(questions[i], "}") + fmt.Sprintf(`,"metadata":{"customer":%d}}`, i%10)
+	}
+	dataset := e.CreateDatasetOf(t, as, project.Id, "numbers", questions...)
+	panels := `,"panels":[` + apitest.PanelJSON("right", made.Id, apitest.BinaryScale, "judge-1") + `]`
+	alone := evaluated(t, e, as, evaluate(t, e, as, project.Id, dataset.Id, `{"outputs":"reference"}`, panels).Id)
+	grouped := evaluated(t, e, as, evaluate(t, e, as, project.Id, dataset.Id, `{"outputs":"reference"}`, panels+`,"group_by":"metadata.customer"`).Id)
+	for _, item := range evalRunItems(t, e, as, alone.Id, "?order=random&limit=25").Data {
+		label(t, e, as, alone.Id, item.ItemId, true)
+	}
+	labels := func(run *contract.EvalRun) *contract.PanelLabels {
+		*run = awaitLabels(t, e, as, run.Id, func(l *contract.PanelLabels) bool { return l != nil && l.Outputs == 25 })
+		return run.Summary.Panels[0].Labels
+	}
+	assert.NotNil(t, labels(&alone).Corrected.Ci)
+	of := labels(&grouped)
+	assert.Nil(t, of.Corrected.Value)
+	assert.Equal(t, "grouped", *of.Corrected.Flag)
+	assert.Nil(t, of.LabelsNeeded)
+	assert.Contains(t, grouped.Summary.Sentence, "40 items in 10 groups")
+	assert.Contains(t, of.Sentence, "Labels correct no mean score where items belong together.")
+	width := func(run *contract.EvalRun) float64 {
+		m := run.Summary.Scores[0]
+		require.Equal(t, "right", m.Name)
+		return (*m.Ci)[1] - (*m.Ci)[0]
+	}
+	assert.Nil(t, alone.Summary.Scores[0].Groups)
+	assert.EqualValues(t, 10, *grouped.Summary.Scores[0].Groups)
+	assert.Greater(t, width(&grouped), 1.4*width(&alone))
+}

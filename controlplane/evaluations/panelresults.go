@@ -170,7 +170,7 @@ func (a *attempt) panelInput(
 func (a *attempt) addOutput(in *panel.Input, r *results, p int, place outputPlace, votes map[voteKey]*voteFact) {
 	ready := &a.panels[p]
 	fact := r.facts[place]
-	out := panel.Output{Item: int(place.number), Length: fact.length, Family: familyOf(fact.model)}
+	out := panel.Output{Item: int(place.number), Group: r.items[place.number-1].group, Length: fact.length, Family: familyOf(fact.model)}
 	missing, there := panel.Pending, fact.ok
 	switch {
 	case fact.there && !fact.ok, r.skipped[place.number]:
@@ -333,6 +333,24 @@ func (c *Accounting) countVotes(votes *VoteCounts) {
 	c.Votes.Add(*votes)
 }
 
+// meanOf is the mean of items, whose groups are the units of its interval.
+func meanOf(values []float64, groups []int) stats.Estimate {
+	if !slices.ContainsFunc(groups, func(group int) bool { return group != 0 }) {
+		return stats.SkewedMeanInterval(values, level)
+	}
+	var clusters [][]float64
+	places := map[int]int{}
+	for i, group := range groups {
+		place, ok := places[group]
+		if !ok || group == 0 {
+			place = len(clusters)
+			clusters, places[group] = append(clusters, nil), place
+		}
+		clusters[place] = append(clusters[place], values[i])
+	}
+	return stats.ClusteredInterval(clusters, level)
+}
+
 // passTables returns pass@k and pass^k of a metric, from the items of which all repeats passed or failed.
 func (r *results) passTables(name string, repeats int) (at, hat []PassAtK) {
 	at, hat = []PassAtK{}, []PassAtK{}
@@ -341,13 +359,14 @@ func (r *results) passTables(name string, repeats int) (at, hat []PassAtK) {
 	}
 	for k := 1; k <= repeats; k++ {
 		var some, each []float64
+		var groups []int
 		for i := range r.items {
 			item := &r.items[i]
 			if item.judged[name] != repeats {
 				continue
 			}
 			if v, ok := stats.PassAtK(repeats, item.passes[name], k).Get(); ok {
-				some = append(some, v)
+				some, groups = append(some, v), append(groups, item.group)
 			}
 			if v, ok := stats.PassHatK(repeats, item.passes[name], k).Get(); ok {
 				each = append(each, v)
@@ -357,7 +376,7 @@ func (r *results) passTables(name string, repeats int) (at, hat []PassAtK) {
 			if len(values) == 0 {
 				continue
 			}
-			mean := stats.SkewedMeanInterval(values, level)
+			mean := meanOf(values, groups)
 			if mean.Value.Value != nil {
 				(&metric{kind: KindScore}).bound(mean.CI, 0)
 				*list = append(*list, PassAtK{k, *mean.Value.Value, mean.CI, len(values)})

@@ -391,7 +391,7 @@ ORDER BY i.number, o.repeat, o.side, l.score, l.created_at, l.author
 -- name: find output to label
 SELECT i.content_hash AS item_hash, sha256(convert_to(o.output, 'UTF8')) AS output_hash
 FROM evaluation_items i JOIN evaluation_outputs o ON o.evaluation_id = i.evaluation_id AND o.number = i.number
-WHERE i.evaluation_id = @id AND i.item_id = @item AND o.side = 0 AND o.repeat = @repeat AND o.status = 'ok' AND o.output IS NOT NULL
+WHERE i.evaluation_id = @id AND i.item_id = @item AND o.side = @side AND o.repeat = @repeat AND o.status = 'ok' AND o.output IS NOT NULL
 
 -- name: put label
 WITH replaced AS (

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/looptrace/looptrace/internal/panel"
 	"github.com/looptrace/looptrace/internal/stats"
 )
 
@@ -67,7 +68,7 @@ func (a *attempt) verdict(m *MetricSummary) string {
 	winner, loser := a.config.Sides[sideB].Name, a.config.Sides[sideA].Name
 	judged := ""
 	if m.Judged == nil && slices.ContainsFunc(a.panels, func(p readyPanel) bool { return p.Name == m.Name }) {
-		judged = " That is by judges alone, who may err differently on both sides: labels of people correct it."
+		judged = " That is by judges alone, who may err differently on both sides: " + m.labelsText() + "."
 	}
 	switch m.Verdict {
 	case stats.BBetter:
@@ -82,6 +83,19 @@ func (a *attempt) verdict(m *MetricSummary) string {
 		text += fmt.Sprintf(" This many items would show a true difference of %s points in 8 of 10 comparisons.", number(*detectable*100))
 	}
 	return text
+}
+
+// labelsText says what labels of people would do, or why those that are there do not correct the difference.
+func (m *MetricSummary) labelsText() string {
+	switch {
+	case m.LabelsFlag != nil && *m.LabelsFlag == panel.Grouped:
+		return "labels of people correct no difference of groups"
+	case m.LabelsFlag != nil && *m.LabelsFlag == panel.NotDrawn:
+		return fmt.Sprintf("the labels of %s were not drawn at random and correct nothing", itemsText(int64(m.LabelsPaired)))
+	case m.LabelsPaired > 0 && m.LabelsNeeded != nil:
+		return fmt.Sprintf("labels of %d more %s in random order would correct it", *m.LabelsNeeded, agreeing(int64(*m.LabelsNeeded), "item", "items"))
+	}
+	return "labels of people correct it"
 }
 
 // pointsText writes a difference of scores with its interval and p.

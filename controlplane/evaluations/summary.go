@@ -4,10 +4,12 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"slices"
 
 	"github.com/jackc/pgx/v5"
 
 	"github.com/looptrace/looptrace/controlplane/providers"
+	"github.com/looptrace/looptrace/internal/judge"
 	"github.com/looptrace/looptrace/internal/stats"
 )
 
@@ -45,6 +47,11 @@ type MetricSummary struct {
 	// were drawn at random. Nil and 0 without them.
 	Judged      *Difference `json:"judged"`
 	LabelsDrawn int         `json:"labels_drawn"`
+	// LabelsPaired counts the items with labels on both sides of a score of judges. LabelsFlag says why they do not correct the difference, and
+	// LabelsNeeded how many more items of the random order would.
+	LabelsPaired int         `json:"labels_paired"`
+	LabelsFlag   *stats.Flag `json:"labels_flag"`
+	LabelsNeeded *int        `json:"labels_needed"`
 	// IntentionToTreat has a score of 0 for every output that failed. It is nil if none did, and for what is no score.
 	IntentionToTreat *Difference `json:"intention_to_treat"`
 	// Verdict names a side only if IntentionToTreat names it, too.
@@ -119,7 +126,10 @@ func (a *attempt) summarize(r *results, stoppedAt *float64) error {
 		if compared[i].Judged != nil {
 			judged := compared[i]
 			judged.Difference = *judged.Judged
-			summary.Judged, summary.LabelsDrawn = new(m.differenceOf(&judged, alpha)), r.correctedOf(m, a.e.DatasetID).Labels
+			summary.Judged = new(m.differenceOf(&judged, alpha))
+		}
+		if a.labelled(m.name) {
+			summary.addLabels(r.pairsOf(m, a.e.DatasetID))
 		}
 		if m.kind == KindScore && r.accounting.OutputsFailed > 0 {
 			summary.IntentionToTreat = new(m.differenceOf(&treated[i], alpha))
@@ -145,6 +155,11 @@ func (a *attempt) summarize(r *results, stoppedAt *float64) error {
 	return err
 }
 
+// labelled reports whether a metric is the score of a panel, on whose scale people label outputs.
+func (a *attempt) labelled(name string) bool {
+	return slices.ContainsFunc(a.panels, func(p readyPanel) bool { return p.Name == name && p.Kind == judge.TypeScore })
+}
+
 // compare compares all metrics, which are one family of tests.
 func (a *attempt) compare(r *results, failedAsZero bool) []stats.Comparison {
 	list := make([]stats.Metric, len(r.metrics))
@@ -153,7 +168,7 @@ func (a *attempt) compare(r *results, failedAsZero bool) []stats.Comparison {
 		list[i] = r.metricOf(m, len(r.items), a.config.EquivalenceMargin, failedAsZero && m.kind == KindScore)
 		list[i].Look = a.look(r, m)
 		if !failedAsZero {
-			list[i].Corrected = r.correctedOf(m, a.e.DatasetID)
+			list[i].Corrected = corrected(r.pairsOf(m, a.e.DatasetID))
 		}
 		if r.isPrimary(m) {
 			list[i].Weight = primaryShare

@@ -3,6 +3,8 @@ package httpapi
 import (
 	"context"
 	"encoding/json"
+	"fmt"
+	"slices"
 	"unicode/utf8"
 
 	"github.com/google/uuid"
@@ -30,7 +32,7 @@ func (h comparisonHandlers) ListComparisonItems(ctx context.Context, req contrac
 	}
 	items, more, err := h.evaluations.Items(ctx, &found, evaluations.ItemsQuery{
 		Status: evaluations.ItemStatus(valueOf(req.Params.Status, "")), Outcome: evaluations.Outcome(valueOf(req.Params.Outcome, "")), Metric: valueOf(req.Params.Metric, ""),
-		Longest: listedJSON,
+		Longest: listedJSON, Drawn: valueOf(req.Params.Order, "") == contract.ListComparisonItemsParamsOrderRandom,
 	}, page)
 	if err != nil {
 		return nil, err
@@ -61,6 +63,39 @@ func (h comparisonHandlers) GetComparisonItem(ctx context.Context, req contract.
 	shown := shownItems{e: &found, contents: grantOf(ctx).Allows(found.ProjectID, apikey.ScopeDatasetsRead)}
 	item, err := shown.item(&items[0])
 	return contract.GetComparisonItem200JSONResponse(item), err
+}
+
+// PutComparisonLabel labels an output of a side.
+func (h comparisonHandlers) PutComparisonLabel(ctx context.Context, req contract.PutComparisonLabelRequestObject) (contract.PutComparisonLabelResponseObject, error) {
+	label, err := putLabel(ctx, h.evaluations, evaluations.LabelPlace{
+		Kind: evaluations.Comparison, Evaluation: req.ComparisonId, Item: req.DatasetItemId, Panel: req.Body.Panel, Side: sideNumber(string(req.Body.Side)), Repeat: req.Body.Repeat,
+	}, req.Body.Value, req.Body.Note)
+	return contract.PutComparisonLabel200JSONResponse(label), err
+}
+
+// DeleteComparisonLabel removes a label.
+func (h comparisonHandlers) DeleteComparisonLabel(ctx context.Context, req contract.DeleteComparisonLabelRequestObject) (contract.DeleteComparisonLabelResponseObject, error) {
+	return contract.DeleteComparisonLabel204Response{}, h.evaluations.DeleteLabel(ctx, grantOf(ctx), &evaluations.LabelPlace{
+		Kind: evaluations.Comparison, Evaluation: req.ComparisonId, Item: req.DatasetItemId, Panel: req.Params.Panel,
+		Side: sideNumber(string(req.Params.Side)), Repeat: req.Params.Repeat,
+	})
+}
+
+// sideNumber is 0 for a and 1 for b.
+func sideNumber(name string) int {
+	return slices.Index(evaluations.SideNames[:], name)
+}
+
+// putLabel stores a label of the caller.
+func putLabel(
+	ctx context.Context, service *evaluations.Service, at evaluations.LabelPlace, value contract.LabelValue, note *string,
+) (contract.Label, error) {
+	text, err := json.Marshal(value)
+	if err != nil {
+		return contract.Label{}, fmt.Errorf("encode a label: %w", err)
+	}
+	label, err := service.PutLabel(ctx, grantOf(ctx), &evaluations.NewLabel{LabelPlace: at, Value: text, Note: valueOf(note, "")})
+	return labelOf(&label), err
 }
 
 // shownItems writes items of a comparison.
@@ -113,7 +148,10 @@ func (s *shownItems) item(i *evaluations.Item) (contract.ComparisonItem, error) 
 			if err != nil {
 				return item, err
 			}
-			item.Repeats = append(item.Repeats, contract.ComparisonRepeat{Repeat: i.Outputs[o].Repeat, Preferences: preferences})
+			item.Repeats = append(item.Repeats, contract.ComparisonRepeat{
+				Repeat: i.Outputs[o].Repeat, Preferences: preferences,
+				Labels: contract.ComparisonLabels{A: labelsOf(i, 0, i.Outputs[o].Repeat), B: labelsOf(i, 1, i.Outputs[o].Repeat)},
+			})
 		}
 		last := &item.Repeats[len(item.Repeats)-1]
 		if i.Outputs[o].Side == 0 {
@@ -123,6 +161,17 @@ func (s *shownItems) item(i *evaluations.Item) (contract.ComparisonItem, error) 
 		}
 	}
 	return item, nil
+}
+
+// labelsOf returns what people say of an output.
+func labelsOf(i *evaluations.Item, side, repeat int) []contract.Label {
+	list := []contract.Label{}
+	for l := range i.Labels {
+		if label := &i.Labels[l]; label.Side == side && label.Repeat == repeat {
+			list = append(list, labelOf(label))
+		}
+	}
+	return list
 }
 
 // preferencesOf returns what judges prefer on a repeat of an item.

@@ -2,8 +2,6 @@ package httpapi
 
 import (
 	"context"
-	"encoding/json"
-	"fmt"
 
 	"github.com/looptrace/looptrace/controlplane/evaluations"
 	"github.com/looptrace/looptrace/controlplane/httpapi/contract"
@@ -65,29 +63,22 @@ func (s *shownItems) evalRunItem(i *evaluations.Item) (contract.EvalRunItem, err
 		Metadata: item.Metadata, InputTruncated: item.InputTruncated, Repeats: make([]contract.EvalRunRepeat, len(item.Repeats)),
 	}
 	for j, repeat := range item.Repeats {
-		one.Repeats[j] = contract.EvalRunRepeat{Repeat: repeat.Repeat, Result: *repeat.A, Labels: []contract.Label{}}
-		for l := range i.Labels {
-			if i.Labels[l].Repeat == repeat.Repeat {
-				one.Repeats[j].Labels = append(one.Repeats[j].Labels, labelOf(&i.Labels[l]))
-			}
-		}
+		one.Repeats[j] = contract.EvalRunRepeat{Repeat: repeat.Repeat, Result: *repeat.A, Labels: repeat.Labels.A}
 	}
 	return one, nil
 }
 
 // PutEvalRunLabel labels an output.
 func (h evalRunHandlers) PutEvalRunLabel(ctx context.Context, req contract.PutEvalRunLabelRequestObject) (contract.PutEvalRunLabelResponseObject, error) {
-	value, err := json.Marshal(req.Body.Value)
-	if err != nil {
-		return nil, fmt.Errorf("encode a label: %w", err)
-	}
-	label, err := h.evaluations.PutLabel(ctx, grantOf(ctx), req.EvalRunId, &evaluations.NewLabel{
-		Item: req.DatasetItemId, Panel: req.Body.Panel, Repeat: req.Body.Repeat, Value: value, Note: valueOf(req.Body.Note, ""),
-	})
-	return contract.PutEvalRunLabel200JSONResponse(labelOf(&label)), err
+	label, err := putLabel(ctx, h.evaluations, evaluations.LabelPlace{
+		Kind: evaluations.EvalRun, Evaluation: req.EvalRunId, Item: req.DatasetItemId, Panel: req.Body.Panel, Repeat: req.Body.Repeat,
+	}, req.Body.Value, req.Body.Note)
+	return contract.PutEvalRunLabel200JSONResponse(label), err
 }
 
 // DeleteEvalRunLabel removes a label.
 func (h evalRunHandlers) DeleteEvalRunLabel(ctx context.Context, req contract.DeleteEvalRunLabelRequestObject) (contract.DeleteEvalRunLabelResponseObject, error) {
-	return contract.DeleteEvalRunLabel204Response{}, h.evaluations.DeleteLabel(ctx, grantOf(ctx), req.EvalRunId, req.DatasetItemId, req.Params.Panel, req.Params.Repeat)
+	return contract.DeleteEvalRunLabel204Response{}, h.evaluations.DeleteLabel(ctx, grantOf(ctx), &evaluations.LabelPlace{
+		Kind: evaluations.EvalRun, Evaluation: req.EvalRunId, Item: req.DatasetItemId, Panel: req.Params.Panel, Repeat: req.Params.Repeat,
+	})
 }

@@ -156,7 +156,7 @@ var nameless = []string{
 	"base_url", "api_key", "headers", "max_concurrency", "requests_per_minute", "monthly_budget_usd", "allow_unpriced", "start", "end",
 	"prompt", "tool_answers", "max_rounds", "max_cost_usd", "thread_id", "stream", // the prompt is that of TestCompletionOfPrompt
 	"metric", "margin", "power", "repeated", "a", "b", "repeats", "graders", "primary_metric", "equivalence_margin", "stop_early", "on_incompatible", "seed", "retry_failed", "sample", "target",
-	"item_ids", "replace", "panel", "repeat", "panels", "anchors", "cache", "judge", "samples", // what evaluations name in a, b, target, panels and anchors, and items within an eval-run, are those of TestEvaluationsNameNothingForeign
+	"item_ids", "replace", "panel", "repeat", "side", "panels", "anchors", "cache", "judge", "samples", // what evaluations name in a, b, target, panels and anchors, and items within an eval-run, are those of TestEvaluationsNameNothingForeign
 	"run_filter", "sample_rate", "max_cost_usd_per_day", "catch_up", "day", // a rule's filter has no project
 	"edits", "executor", "controls", "treatments", "plan", "attempt", "wait_seconds", // the connections and prompts of replays are those of TestReplaysNameNothingForeign
 	"scores", "role", "confirm", "revoke_keys", "email", "token", "current_password", "new_password", // a token is for who has it
@@ -486,7 +486,7 @@ func (x *existence) base(
 }
 
 // labelled are the parameters that say which label is removed.
-var labelled = map[string]string{"panel": "right", "repeat": "1"}
+var labelled = map[string]string{"panel": "right", "side": "a", "repeat": "1"}
 
 // members are the places in a body where something is named.
 func (x *existence) members(t *testing.T, operation string, base func(map[string]string) request, schema *openapi3.Schema) []probe {
@@ -576,7 +576,7 @@ func (x *existence) body(t *testing.T, schema *openapi3.Schema, given map[string
 
 		"target": map[string]any{"external": true}, "sample": map[string]any{"output": "x"}, "samples": []any{map[string]any{"output": "x"}},
 		"judge":      map[string]any{"name": "j", "provider_id": x.names["provider_id"].mine, "model_config": map[string]any{"model": "text"}, "ready_made": "helpfulness"},
-		"run_filter": "", "sample_rate": 1, "panel": "right", "repeat": 1, "value": true, "graders": []any{json.RawMessage(apitest.ExactGrader)}, "metric": "correct", "margin": 0,
+		"run_filter": "", "sample_rate": 1, "panel": "right", "side": "a", "repeat": 1, "value": true, "graders": []any{json.RawMessage(apitest.ExactGrader)}, "metric": "correct", "margin": 0,
 		"a": x.side(), "b": x.side(), "items": []any{map[string]any{"item_id": x.names["dataset_item_id"].mine, "repeat": 1, "output": 1}},
 		"edits": []any{json.RawMessage(apitest.SlowerModels)},
 		"page":  "runs", "query": "", "scopes": []string{"runs:read"}, "input": 1, "output": 2, "comment": "good", "run_ids": []string{x.names["run_ids"].mine},

@@ -163,6 +163,7 @@ func TestFrozenStores(t *testing.T) {
 		{path: ofEvalRun + "/items/" + evaluated},
 		{path: ofEvalRun + "/report"},
 		{path: ofEvalRun + "/export"},
+		{method: http.MethodPut, path: ofComparison + "/items/" + evaluated + "/label", body: apitest.RightSideLabel},
 		{method: http.MethodPut, path: ofEvalRun + "/items/" + evaluated + "/label", body: apitest.RightLabel},
 		{
 			method: http.MethodPost, path: "/v1/eval-runs/_actions/estimate",

@@ -99,21 +99,22 @@ func TestOtherTenantsSeeNothing(t *testing.T) {
 		"POST /v1/projects/:project_id/views": func(map[string]string) any {
 			return contract.ViewCreate{Page: contract.ViewPageRuns, Name: "theirs", Query: "status=error"}
 		},
-		"PATCH /v1/projects/:project_id/views/:view_id":                func(map[string]string) any { return map[string]string{"name": "stolen"} },
-		"POST /v1/datasets/:dataset_id/imports":                        func(map[string]string) any { return `[{"input":1}]` },
-		"POST /v1/datasets/:dataset_id/imports/_actions/preview":       func(map[string]string) any { return `[{"input":1}]` },
-		"POST /v1/datasets/:dataset_id/near-duplicates/_actions/check": func(map[string]string) any { return "{}" },
-		"PATCH /v1/providers/:provider_id":                             func(map[string]string) any { return `{"max_concurrency":2}` },
-		"POST /v1/providers/:provider_id/_actions/test":                func(map[string]string) any { return `{"model":"text"}` },
-		"PATCH /v1/playground/scenarios/:scenario_id":                  func(map[string]string) any { return `{"content":{"messages":[]}}` },
-		"PATCH /v1/comparisons/:comparison_id":                         rename,
-		"POST /v1/comparisons/:comparison_id/_actions/resume":          func(map[string]string) any { return "{}" },
-		"PATCH /v1/eval-rules/:eval_rule_id":                           rename,
-		"POST /v1/eval-rules/:eval_rule_id/_actions/resume":            func(map[string]string) any { return "{}" },
-		"PATCH /v1/eval-runs/:eval_run_id":                             rename,
-		"POST /v1/eval-runs/:eval_run_id/_actions/resume":              func(map[string]string) any { return "{}" },
-		"PUT /v1/agent/failed-runs/:fingerprint/state":                 func(map[string]string) any { return `{"state":"muted"}` },
-		"PUT /v1/eval-runs/:eval_run_id/items/:dataset_item_id/label":  func(map[string]string) any { return apitest.RightLabel },
+		"PATCH /v1/projects/:project_id/views/:view_id":                   func(map[string]string) any { return map[string]string{"name": "stolen"} },
+		"POST /v1/datasets/:dataset_id/imports":                           func(map[string]string) any { return `[{"input":1}]` },
+		"POST /v1/datasets/:dataset_id/imports/_actions/preview":          func(map[string]string) any { return `[{"input":1}]` },
+		"POST /v1/datasets/:dataset_id/near-duplicates/_actions/check":    func(map[string]string) any { return "{}" },
+		"PATCH /v1/providers/:provider_id":                                func(map[string]string) any { return `{"max_concurrency":2}` },
+		"POST /v1/providers/:provider_id/_actions/test":                   func(map[string]string) any { return `{"model":"text"}` },
+		"PATCH /v1/playground/scenarios/:scenario_id":                     func(map[string]string) any { return `{"content":{"messages":[]}}` },
+		"PATCH /v1/comparisons/:comparison_id":                            rename,
+		"POST /v1/comparisons/:comparison_id/_actions/resume":             func(map[string]string) any { return "{}" },
+		"PATCH /v1/eval-rules/:eval_rule_id":                              rename,
+		"POST /v1/eval-rules/:eval_rule_id/_actions/resume":               func(map[string]string) any { return "{}" },
+		"PATCH /v1/eval-runs/:eval_run_id":                                rename,
+		"POST /v1/eval-runs/:eval_run_id/_actions/resume":                 func(map[string]string) any { return "{}" },
+		"PUT /v1/agent/failed-runs/:fingerprint/state":                    func(map[string]string) any { return `{"state":"muted"}` },
+		"PUT /v1/eval-runs/:eval_run_id/items/:dataset_item_id/label":     func(map[string]string) any { return apitest.RightLabel },
+		"PUT /v1/comparisons/:comparison_id/items/:dataset_item_id/label": func(map[string]string) any { return apitest.RightSideLabel },
 		"POST /v1/eval-runs/:eval_run_id/results": func(ids map[string]string) any {
 			return `{"items":[{"item_id":"` + ids["dataset_item_id"] + `","repeat":1,"output":1}]}`
 		},
@@ -147,13 +148,14 @@ func TestOtherTenantsSeeNothing(t *testing.T) {
 	}
 	type request struct{ method, route, query string }
 	queries := map[string]string{
-		"DELETE /v1/members/:member_id":                                  "?organization_id=:organization_id",
-		"GET /v1/members/:member_id/keys":                                "?organization_id=:organization_id",
-		"DELETE /v1/eval-runs/:eval_run_id/items/:dataset_item_id/label": "?panel=right&repeat=1",
-		"PUT /v1/agent/failed-runs/:fingerprint/state":                   "?project_id=:project_id",
-		"DELETE /v1/projects/:project_id":                                "?confirm=mine",
-		"DELETE /v1/workspaces/:workspace_id":                            "?confirm=mine",
-		"DELETE /v1/organizations/:organization_id":                      "?confirm=mine",
+		"DELETE /v1/members/:member_id":                                      "?organization_id=:organization_id",
+		"GET /v1/members/:member_id/keys":                                    "?organization_id=:organization_id",
+		"DELETE /v1/eval-runs/:eval_run_id/items/:dataset_item_id/label":     "?panel=right&repeat=1",
+		"DELETE /v1/comparisons/:comparison_id/items/:dataset_item_id/label": "?panel=right&side=a&repeat=1",
+		"PUT /v1/agent/failed-runs/:fingerprint/state":                       "?project_id=:project_id",
+		"DELETE /v1/projects/:project_id":                                    "?confirm=mine",
+		"DELETE /v1/workspaces/:workspace_id":                                "?confirm=mine",
+		"DELETE /v1/organizations/:organization_id":                          "?confirm=mine",
 	}
 	var requests []request
 	for _, route := range e.API.Routes() {

@@ -18,6 +18,10 @@ func (t *table) correct(r *LabelsResult, p people) {
 		r.Corrected = without(stats.NotApplicable, 0)
 		return
 	}
+	if t.grouped {
+		r.Corrected = without(Grouped, 0)
+		return
+	}
 	labels, judged := t.drawn(p)
 	c := stats.PPI(labels, judged, 0, 1)
 	r.Drawn, r.DrawnOf = c.Labels, c.Items

@@ -122,9 +122,14 @@ func (t *table) byCluster(values []float64) [][]float64 {
 
 // side is the mean of values by output, of N items.
 func (t *table) side(values []float64) stats.Side {
-	clusters := t.byCluster(values)
-	e := stats.ClusteredInterval(clusters, alpha)
-	return stats.Side{Mean: e.Value.Value, CI: within(e.CI), N: len(clusters)}
+	items := map[int]bool{}
+	for o, x := range values {
+		if !math.IsNaN(x) {
+			items[t.Outputs[o].Item] = true
+		}
+	}
+	e := stats.ClusteredInterval(t.byCluster(values), alpha)
+	return stats.Side{Mean: e.Value.Value, CI: within(e.CI), N: len(items)}
 }
 
 // within cuts an interval of a score off at 0 and 1.

@@ -231,3 +231,34 @@ func TestAnchors(t *testing.T) {
 	s, _ := measure(t, in)
 	require.Equal(t, []int{10, 2, 8}, []int{s.Anchors.Outputs, s.Anchors.Missing, s.Anchors.Then.N})
 }
+
+// TestLabelsInGroups has items that belong together in tens: all of a group are alike.
+func TestLabelsInGroups(t *testing.T) {
+	t.Parallel()
+	in := labelledPanel(200, 40, 1)
+	for o := range in.Outputs {
+		first := o - o%10
+		in.Votes[o].Value = in.Votes[first].Value
+		if o < len(in.Labels) {
+			in.Labels[o].Value = in.Votes[first].Value
+		}
+	}
+	alone, _ := measure(t, in)
+	require.NotNil(t, alone.Labels.Corrected.CI)
+	for o := range in.Outputs {
+		in.Outputs[o].Group = 1 + o/10
+	}
+	grouped, _ := measure(t, in)
+	require.Equal(t, without(Grouped, 0), grouped.Labels.Corrected)
+	require.Nil(t, grouped.Labels.LabelsNeeded)
+	require.Contains(t, grouped.Labels.Sentence, "Labels correct no mean score where items belong together.")
+	require.InDelta(t, *alone.Score.Mean, *grouped.Score.Mean, 1e-12)
+	require.Equal(t, alone.Score.N, grouped.Score.N)
+	require.Greater(t, grouped.Score.CI[1]-grouped.Score.CI[0], 2*(alone.Score.CI[1]-alone.Score.CI[0]))
+
+	for o := range in.Outputs { // groups of one item are none
+		in.Outputs[o].Group = 1 + o
+	}
+	single, _ := measure(t, in)
+	require.Equal(t, alone, single)
+}

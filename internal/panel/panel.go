@@ -127,6 +127,8 @@ type Vote struct {
 type Output struct {
 	// Item is the number of the item of the dataset. Outputs of one item are not independent: repeats, and both sides.
 	Item int
+	// Group is the same for outputs of items that belong together, 0 for an item that belongs to no other.
+	Group int
 	// Length is in any unit; for a preference that of b less that of a. NaN if unknown.
 	Length float64
 	// Family is that of the model that made it, empty if unknown. Preferences have none.
@@ -187,6 +189,8 @@ const (
 	NeedsLabels stats.Flag = "needs_labels"
 	// SplitOnly: it is about outputs on which the others split.
 	SplitOnly stats.Flag = "split_only"
+	// Grouped: labels correct nothing where items belong together. Their formula takes items as independent.
+	Grouped stats.Flag = "grouped"
 	// AllLabelled: all outputs have labels, whose mean this is.
 	AllLabelled stats.Flag = "all_labelled"
 	// FewerResamples: there are so many outputs that intervals have fewer than 2000 resamples. Their ends are less exact, by a fifth of the

@@ -73,8 +73,9 @@ type table struct {
 	// members are the judges that make the score, escalation the one that decides where they split, -1 for none.
 	members    []int
 	escalation int
-	// clusters has the item of each output.
+	// clusters has the item of each output, or the group of its item. grouped is whether two items are in one.
 	clusters []int
+	grouped  bool
 	// cells has the votes of output o and judge j from starts[o*judges+j] on to the next start, by repeat and order.
 	cells  []int32
 	starts []int32
@@ -107,8 +108,14 @@ func newTable(in *Input) *table {
 	}
 	outputs, judges := len(in.Outputs), len(in.Judges)
 	t.clusters = make([]int, outputs)
+	inGroups := map[int]int{}
 	for o, output := range in.Outputs {
 		t.clusters[o] = output.Item
+		if output.Group != 0 {
+			t.clusters[o] = -output.Group // items count from 1
+			t.grouped = t.grouped || inGroups[output.Group] != 0 && inGroups[output.Group] != output.Item
+			inGroups[output.Group] = output.Item
+		}
 	}
 	ratings := float64(outputs) * float64(max(1, judges)+len(in.categories()))
 	t.options = stats.BootstrapOptions{

@@ -239,6 +239,8 @@ func (t *table) correctedWords(r *LabelsResult) string {
 	c := r.Corrected
 	text := ""
 	switch {
+	case c.has(Grouped):
+		text = " Labels correct no mean score where items belong together."
 	case c.has(NotDrawn):
 		text = " These outputs were not drawn at random, so that they correct no mean score."
 	case c.Value != nil && c.CI != nil:

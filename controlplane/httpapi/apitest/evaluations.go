@@ -97,22 +97,29 @@ func (e *Env) BeginEvalRun(t *testing.T, as Option, project, dataset uuid.UUID, 
 	return begun
 }
 
-// FillEvaluations makes a dataset with a cancelled comparison and an eval-run of it, which has a panel, an output and a label, and returns
-// their ids and that of its item.
+// FillEvaluations makes a dataset with a cancelled comparison and an eval-run of it, each with a panel and an output with a label, and
+// returns their ids and that of its item.
 func (e *Env) FillEvaluations(t *testing.T, as Option, project, connection uuid.UUID, name string) (comparison, evalRun, item string) {
 	t.Helper()
 	dataset := e.CreateDatasetOf(t, as, project, name+" evaluated", Questions(1)...)
 	items := Must[contract.DatasetItemPage](t, e.Do(t, http.MethodGet, "/v1/datasets/"+dataset.Id.String()+"/items", nil, as), http.StatusOK)
-	compared := e.Compare(t, as, ComparisonBody(project, dataset.Id, connection, ""))
+	panels := `,"panels":[` + PanelJSON("right", connection, BinaryScale, "text") + `]`
+	compared := e.Compare(t, as, ComparisonBody(project, dataset.Id, connection, panels))
 	Must[contract.Comparison](t, e.Do(t, http.MethodPost, "/v1/comparisons/"+compared.Id.String()+"/_actions/cancel", nil, as), http.StatusOK)
-	run := e.BeginEvalRun(t, as, project, dataset.Id, `,"panels":[`+PanelJSON("right", connection, BinaryScale, "text")+`]`)
+	e.Exec(t, `INSERT INTO evaluation_outputs (evaluation_id, number, side, repeat, status, output, requests, scores, created_at)
+		VALUES ($1, 1, 0, 1, 'ok', '1', 1, '[]', now())`, compared.Id)
+	run := e.BeginEvalRun(t, as, project, dataset.Id, panels)
 	e.SendResults(t, as, &run, func(*contract.EvalRunItem, int) string { return `"output":1` })
 	Must[contract.Label](t, e.Do(t, http.MethodPut, "/v1/eval-runs/"+run.Id.String()+"/items/"+items.Data[0].Id.String()+"/label", RightLabel, as), http.StatusOK)
+	Must[contract.Label](t, e.Do(t, http.MethodPut, "/v1/comparisons/"+compared.Id.String()+"/items/"+items.Data[0].Id.String()+"/label", RightSideLabel, as), http.StatusOK)
 	return compared.Id.String(), run.Id.String(), items.Data[0].Id.String()
 }
 
-// RightLabel labels the output that FillEvaluations makes.
-const RightLabel = `{"panel":"right","repeat":1,"value":true}`
+// RightLabel labels the output of the eval-run that FillEvaluations makes, RightSideLabel that of the comparison.
+const (
+	RightLabel     = `{"panel":"right","repeat":1,"value":true}`
+	RightSideLabel = `{"panel":"right","side":"a","repeat":1,"value":true}`
+)
 
 // SendResults sends a result for each item and repeat. result returns the members of a result, or "" for none.
 func (e *Env) SendResults(t *testing.T, as Option, run *contract.EvalRun, result func(item *contract.EvalRunItem, repeat int) string) contract.EvalRunAdded {

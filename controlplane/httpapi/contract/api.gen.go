@@ -102,6 +102,24 @@ func (e ComparisonCreateOnIncompatible) Valid() bool {
 	}
 }
 
+// Defines values for ComparisonLabelWriteSide.
+const (
+	ComparisonLabelWriteSideA ComparisonLabelWriteSide = "a"
+	ComparisonLabelWriteSideB ComparisonLabelWriteSide = "b"
+)
+
+// Valid indicates whether the value is a known member of the ComparisonLabelWriteSide enum.
+func (e ComparisonLabelWriteSide) Valid() bool {
+	switch e {
+	case ComparisonLabelWriteSideA:
+		return true
+	case ComparisonLabelWriteSideB:
+		return true
+	default:
+		return false
+	}
+}
+
 // Defines values for ComparisonMetricBetter.
 const (
 	ComparisonMetricBetterHigher ComparisonMetricBetter = "higher"
@@ -2781,6 +2799,42 @@ func (e ExportComparisonParamsFormat) Valid() bool {
 	}
 }
 
+// Defines values for ListComparisonItemsParamsOrder.
+const (
+	ListComparisonItemsParamsOrderRandom ListComparisonItemsParamsOrder = "random"
+	ListComparisonItemsParamsOrderRun    ListComparisonItemsParamsOrder = "run"
+)
+
+// Valid indicates whether the value is a known member of the ListComparisonItemsParamsOrder enum.
+func (e ListComparisonItemsParamsOrder) Valid() bool {
+	switch e {
+	case ListComparisonItemsParamsOrderRandom:
+		return true
+	case ListComparisonItemsParamsOrderRun:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for DeleteComparisonLabelParamsSide.
+const (
+	DeleteComparisonLabelParamsSideA DeleteComparisonLabelParamsSide = "a"
+	DeleteComparisonLabelParamsSideB DeleteComparisonLabelParamsSide = "b"
+)
+
+// Valid indicates whether the value is a known member of the DeleteComparisonLabelParamsSide enum.
+func (e DeleteComparisonLabelParamsSide) Valid() bool {
+	switch e {
+	case DeleteComparisonLabelParamsSideA:
+		return true
+	case DeleteComparisonLabelParamsSideB:
+		return true
+	default:
+		return false
+	}
+}
+
 // Defines values for GetComparisonReportParamsFormat.
 const (
 	GetComparisonReportParamsFormatJson     GetComparisonReportParamsFormat = "json"
@@ -3368,6 +3422,28 @@ type ComparisonItemPage struct {
 	Offset  int              `json:"offset"`
 }
 
+// ComparisonLabelWrite defines model for ComparisonLabelWrite.
+type ComparisonLabelWrite struct {
+	Note *string `json:"note,omitempty"`
+
+	// Panel A panel of scores of the comparison.
+	Panel  string                   `json:"panel"`
+	Repeat int                      `json:"repeat"`
+	Side   ComparisonLabelWriteSide `json:"side"`
+
+	// Value On the scale of the panel: a number, a label, or true and false for a binary scale.
+	Value LabelValue `json:"value"`
+}
+
+// ComparisonLabelWriteSide defines model for ComparisonLabelWrite.Side.
+type ComparisonLabelWriteSide string
+
+// ComparisonLabels What people say of the outputs.
+type ComparisonLabels struct {
+	A []Label `json:"a"`
+	B []Label `json:"b"`
+}
+
 // ComparisonMetric defines model for ComparisonMetric.
 type ComparisonMetric struct {
 	A          EvaluationMean         `json:"a"`
@@ -3389,10 +3465,21 @@ type ComparisonMetric struct {
 	Kind EvaluationMetricKind `json:"kind"`
 
 	// LabelsDrawn Items whose labels on both sides correct the difference.
-	LabelsDrawn int64  `json:"labels_drawn"`
-	Name        string `json:"name"`
-	Regressed   int64  `json:"regressed"`
-	Unchanged   int64  `json:"unchanged"`
+	LabelsDrawn int64 `json:"labels_drawn"`
+
+	// LabelsFlag Why labels do not correct a score of judges: `needs_labels` (fewer than 20 items have labels on both sides), `not_drawn` (those that
+	// have some are not the first ones of the random order), `grouped` (items belong together by `group_by`) or `too_few` (the comparison
+	// has fewer than 20 items). Null where they correct it, and for other metrics.
+	LabelsFlag *string `json:"labels_flag"`
+
+	// LabelsNeeded How many more items of the random order need labels on both sides. Null where more would not correct it.
+	LabelsNeeded *int64 `json:"labels_needed"`
+
+	// LabelsPaired Items with labels on both sides, of a score of judges; 0 for other metrics.
+	LabelsPaired int64  `json:"labels_paired"`
+	Name         string `json:"name"`
+	Regressed    int64  `json:"regressed"`
+	Unchanged    int64  `json:"unchanged"`
 
 	// Variance How much of the variance of scores lies between items, and between repeats of an item. Null without repeats.
 	Variance *EvaluationVariance `json:"variance"`
@@ -3427,6 +3514,9 @@ type ComparisonRepeat struct {
 	// A Null: not made yet.
 	A *EvaluationOutput `json:"a"`
 	B *EvaluationOutput `json:"b"`
+
+	// Labels What people say of the outputs.
+	Labels ComparisonLabels `json:"labels"`
 
 	// Preferences What judges prefer, by panel.
 	Preferences []ComparisonPreference `json:"preferences"`
@@ -4363,6 +4453,9 @@ type EvalRunMetric struct {
 
 	// Ci The 95 % interval.
 	Ci *[]float64 `json:"ci"`
+
+	// Groups Groups of items that belong together by `group_by`, which are the units of the interval; null if no two do.
+	Groups *int64 `json:"groups"`
 
 	// Kind `score` is that of a grader.
 	Kind EvaluationMetricKind `json:"kind"`
@@ -6094,6 +6187,20 @@ type Label struct {
 	Value     *float64  `json:"value"`
 }
 
+// LabelValue On the scale of the panel: a number, a label, or true and false for a binary scale.
+type LabelValue struct {
+	union json.RawMessage
+}
+
+// LabelValue0 defines model for LabelValue.0.
+type LabelValue0 = float64
+
+// LabelValue1 defines model for LabelValue.1.
+type LabelValue1 = string
+
+// LabelValue2 defines model for LabelValue.2.
+type LabelValue2 = bool
+
 // LabelWrite defines model for LabelWrite.
 type LabelWrite struct {
 	Note *string `json:"note,omitempty"`
@@ -6103,21 +6210,7 @@ type LabelWrite struct {
 	Repeat int    `json:"repeat"`
 
 	// Value On the scale of the panel: a number, a label, or true and false for a binary scale.
-	Value LabelWrite_Value `json:"value"`
-}
-
-// LabelWriteValue0 defines model for LabelWrite.Value.0.
-type LabelWriteValue0 = float64
-
-// LabelWriteValue1 defines model for LabelWrite.Value.1.
-type LabelWriteValue1 = string
-
-// LabelWriteValue2 defines model for LabelWrite.Value.2.
-type LabelWriteValue2 = bool
-
-// LabelWrite_Value On the scale of the panel: a number, a label, or true and false for a binary scale.
-type LabelWrite_Value struct {
-	union json.RawMessage
+	Value LabelValue `json:"value"`
 }
 
 // Leave defines model for Leave.
@@ -6537,8 +6630,10 @@ type PanelLabels struct {
 	Agreement ReliabilityFigure `json:"agreement"`
 
 	// Before The same labels and the panel of the eval-run whose outputs these are. Null for other targets.
-	Before    *PanelLabelsBefore `json:"before"`
-	Corrected ReliabilityFigure  `json:"corrected"`
+	Before *PanelLabelsBefore `json:"before"`
+
+	// Corrected The mean score, corrected. It has the flag `not_drawn` where the labelled items are not the first ones of the random order, and `grouped` where items belong together by `group_by`.
+	Corrected ReliabilityFigure `json:"corrected"`
 
 	// Drawn Labelled items that correct the mean: those from the first one of the random order up to the first without a label.
 	Drawn int64 `json:"drawn"`
@@ -10081,9 +10176,25 @@ type ListComparisonItemsParams struct {
 
 	// Metric The metric of `outcome`. Default: the primary one.
 	Metric *string `form:"metric,omitempty" json:"metric,omitempty"`
-	Limit  *Limit  `form:"limit,omitempty" json:"limit,omitempty"`
-	Offset *Offset `form:"offset,omitempty" json:"offset,omitempty"`
+
+	// Order `random` is the order in which people label: the same as that of the eval-runs of the dataset. Labels correct differences only if they begin at its first items, since these are a random sample.
+	Order  *ListComparisonItemsParamsOrder `form:"order,omitempty" json:"order,omitempty"`
+	Limit  *Limit                          `form:"limit,omitempty" json:"limit,omitempty"`
+	Offset *Offset                         `form:"offset,omitempty" json:"offset,omitempty"`
 }
+
+// ListComparisonItemsParamsOrder defines parameters for ListComparisonItems.
+type ListComparisonItemsParamsOrder string
+
+// DeleteComparisonLabelParams defines parameters for DeleteComparisonLabel.
+type DeleteComparisonLabelParams struct {
+	Panel  string                          `form:"panel" json:"panel"`
+	Side   DeleteComparisonLabelParamsSide `form:"side" json:"side"`
+	Repeat int                             `form:"repeat" json:"repeat"`
+}
+
+// DeleteComparisonLabelParamsSide defines parameters for DeleteComparisonLabel.
+type DeleteComparisonLabelParamsSide string
 
 // GetComparisonReportParams defines parameters for GetComparisonReport.
 type GetComparisonReportParams struct {
@@ -11380,6 +11491,9 @@ type UpdateComparisonJSONRequestBody = EvaluationUpdate
 // ResumeComparisonJSONRequestBody defines body for ResumeComparison for application/json ContentType.
 type ResumeComparisonJSONRequestBody = EvaluationResume
 
+// PutComparisonLabelJSONRequestBody defines body for PutComparisonLabel for application/json ContentType.
+type PutComparisonLabelJSONRequestBody = ComparisonLabelWrite
+
 // CreateDatasetJSONRequestBody defines body for CreateDataset for application/json ContentType.
 type CreateDatasetJSONRequestBody = DatasetCreate
 
@@ -11675,22 +11789,22 @@ func (t *JudgePass) UnmarshalJSON(b []byte) error {
 	return err
 }
 
-// AsLabelWriteValue0 returns the union data inside the LabelWrite_Value as a LabelWriteValue0
-func (t LabelWrite_Value) AsLabelWriteValue0() (LabelWriteValue0, error) {
-	var body LabelWriteValue0
+// AsLabelValue0 returns the union data inside the LabelValue as a LabelValue0
+func (t LabelValue) AsLabelValue0() (LabelValue0, error) {
+	var body LabelValue0
 	err := json.Unmarshal(t.union, &body)
 	return body, err
 }
 
-// FromLabelWriteValue0 overwrites any union data inside the LabelWrite_Value as the provided LabelWriteValue0
-func (t *LabelWrite_Value) FromLabelWriteValue0(v LabelWriteValue0) error {
+// FromLabelValue0 overwrites any union data inside the LabelValue as the provided LabelValue0
+func (t *LabelValue) FromLabelValue0(v LabelValue0) error {
 	b, err := json.Marshal(v)
 	t.union = b
 	return err
 }
 
-// MergeLabelWriteValue0 performs a merge with any union data inside the LabelWrite_Value, using the provided LabelWriteValue0
-func (t *LabelWrite_Value) MergeLabelWriteValue0(v LabelWriteValue0) error {
+// MergeLabelValue0 performs a merge with any union data inside the LabelValue, using the provided LabelValue0
+func (t *LabelValue) MergeLabelValue0(v LabelValue0) error {
 	b, err := json.Marshal(v)
 	if err != nil {
 		return err
@@ -11701,22 +11815,22 @@ func (t *LabelWrite_Value) MergeLabelWriteValue0(v LabelWriteValue0) error {
 	return err
 }
 
-// AsLabelWriteValue1 returns the union data inside the LabelWrite_Value as a LabelWriteValue1
-func (t LabelWrite_Value) AsLabelWriteValue1() (LabelWriteValue1, error) {
-	var body LabelWriteValue1
+// AsLabelValue1 returns the union data inside the LabelValue as a LabelValue1
+func (t LabelValue) AsLabelValue1() (LabelValue1, error) {
+	var body LabelValue1
 	err := json.Unmarshal(t.union, &body)
 	return body, err
 }
 
-// FromLabelWriteValue1 overwrites any union data inside the LabelWrite_Value as the provided LabelWriteValue1
-func (t *LabelWrite_Value) FromLabelWriteValue1(v LabelWriteValue1) error {
+// FromLabelValue1 overwrites any union data inside the LabelValue as the provided LabelValue1
+func (t *LabelValue) FromLabelValue1(v LabelValue1) error {
 	b, err := json.Marshal(v)
 	t.union = b
 	return err
 }
 
-// MergeLabelWriteValue1 performs a merge with any union data inside the LabelWrite_Value, using the provided LabelWriteValue1
-func (t *LabelWrite_Value) MergeLabelWriteValue1(v LabelWriteValue1) error {
+// MergeLabelValue1 performs a merge with any union data inside the LabelValue, using the provided LabelValue1
+func (t *LabelValue) MergeLabelValue1(v LabelValue1) error {
 	b, err := json.Marshal(v)
 	if err != nil {
 		return err
@@ -11727,22 +11841,22 @@ func (t *LabelWrite_Value) MergeLabelWriteValue1(v LabelWriteValue1) error {
 	return err
 }
 
-// AsLabelWriteValue2 returns the union data inside the LabelWrite_Value as a LabelWriteValue2
-func (t LabelWrite_Value) AsLabelWriteValue2() (LabelWriteValue2, error) {
-	var body LabelWriteValue2
+// AsLabelValue2 returns the union data inside the LabelValue as a LabelValue2
+func (t LabelValue) AsLabelValue2() (LabelValue2, error) {
+	var body LabelValue2
 	err := json.Unmarshal(t.union, &body)
 	return body, err
 }
 
-// FromLabelWriteValue2 overwrites any union data inside the LabelWrite_Value as the provided LabelWriteValue2
-func (t *LabelWrite_Value) FromLabelWriteValue2(v LabelWriteValue2) error {
+// FromLabelValue2 overwrites any union data inside the LabelValue as the provided LabelValue2
+func (t *LabelValue) FromLabelValue2(v LabelValue2) error {
 	b, err := json.Marshal(v)
 	t.union = b
 	return err
 }
 
-// MergeLabelWriteValue2 performs a merge with any union data inside the LabelWrite_Value, using the provided LabelWriteValue2
-func (t *LabelWrite_Value) MergeLabelWriteValue2(v LabelWriteValue2) error {
+// MergeLabelValue2 performs a merge with any union data inside the LabelValue, using the provided LabelValue2
+func (t *LabelValue) MergeLabelValue2(v LabelValue2) error {
 	b, err := json.Marshal(v)
 	if err != nil {
 		return err
@@ -11753,12 +11867,12 @@ func (t *LabelWrite_Value) MergeLabelWriteValue2(v LabelWriteValue2) error {
 	return err
 }
 
-func (t LabelWrite_Value) MarshalJSON() ([]byte, error) {
+func (t LabelValue) MarshalJSON() ([]byte, error) {
 	b, err := t.union.MarshalJSON()
 	return b, err
 }
 
-func (t *LabelWrite_Value) UnmarshalJSON(b []byte) error {
+func (t *LabelValue) UnmarshalJSON(b []byte) error {
 	err := t.union.UnmarshalJSON(b)
 	return err
 }
@@ -11969,6 +12083,12 @@ type ServerInterface interface {
 	// GetComparisonItem Read an item of a comparison
 	// (GET /v1/comparisons/{comparison_id}/items/{dataset_item_id})
 	GetComparisonItem(c *gin.Context, comparisonId ComparisonID, datasetItemId EvaluationItemID)
+	// DeleteComparisonLabel Remove your label of an output of a side
+	// (DELETE /v1/comparisons/{comparison_id}/items/{dataset_item_id}/label)
+	DeleteComparisonLabel(c *gin.Context, comparisonId ComparisonID, datasetItemId EvaluationItemID, params DeleteComparisonLabelParams)
+	// PutComparisonLabel Label an output of a side
+	// (PUT /v1/comparisons/{comparison_id}/items/{dataset_item_id}/label)
+	PutComparisonLabel(c *gin.Context, comparisonId ComparisonID, datasetItemId EvaluationItemID)
 	// GetComparisonReport Read the report of a comparison
 	// (GET /v1/comparisons/{comparison_id}/report)
 	GetComparisonReport(c *gin.Context, comparisonId ComparisonID, params GetComparisonReportParams)
@@ -13489,6 +13609,14 @@ func (siw *ServerInterfaceWrapper) ListComparisonItems(c *gin.Context) {
 		return
 	}
 
+	// ------------- Optional query parameter "order" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "order", c.Request.URL.Query(), &params.Order, runtime.BindQueryParameterOptions{Type: "string", Format: ""})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter order: %w", err), http.StatusBadRequest)
+		return
+	}
+
 	// ------------- Optional query parameter "limit" -------------
 
 	err = runtime.BindQueryParameterWithOptions("form", true, false, "limit", c.Request.URL.Query(), &params.Limit, runtime.BindQueryParameterOptions{Type: "integer", Format: ""})
@@ -13547,6 +13675,101 @@ func (siw *ServerInterfaceWrapper) GetComparisonItem(c *gin.Context) {
 	}
 
 	siw.Handler.GetComparisonItem(c, comparisonId, datasetItemId)
+}
+
+// DeleteComparisonLabel operation middleware
+func (siw *ServerInterfaceWrapper) DeleteComparisonLabel(c *gin.Context) {
+
+	var err error
+	_ = err
+
+	// ------------- Path parameter "comparison_id" -------------
+	var comparisonId ComparisonID
+
+	err = runtime.BindStyledParameterWithOptions("simple", "comparison_id", c.Param("comparison_id"), &comparisonId, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "uuid", ValueIsUnescaped: true})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter comparison_id: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	// ------------- Path parameter "dataset_item_id" -------------
+	var datasetItemId EvaluationItemID
+
+	err = runtime.BindStyledParameterWithOptions("simple", "dataset_item_id", c.Param("dataset_item_id"), &datasetItemId, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "uuid", ValueIsUnescaped: true})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter dataset_item_id: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	// Parameter object where we will unmarshal all parameters from the context
+	var params DeleteComparisonLabelParams
+
+	// ------------- Required query parameter "panel" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, true, "panel", c.Request.URL.Query(), &params.Panel, runtime.BindQueryParameterOptions{Type: "string", Format: ""})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter panel: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	// ------------- Required query parameter "side" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, true, "side", c.Request.URL.Query(), &params.Side, runtime.BindQueryParameterOptions{Type: "string", Format: ""})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter side: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	// ------------- Required query parameter "repeat" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, true, "repeat", c.Request.URL.Query(), &params.Repeat, runtime.BindQueryParameterOptions{Type: "integer", Format: ""})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter repeat: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		middleware(c)
+		if c.IsAborted() {
+			return
+		}
+	}
+
+	siw.Handler.DeleteComparisonLabel(c, comparisonId, datasetItemId, params)
+}
+
+// PutComparisonLabel operation middleware
+func (siw *ServerInterfaceWrapper) PutComparisonLabel(c *gin.Context) {
+
+	var err error
+	_ = err
+
+	// ------------- Path parameter "comparison_id" -------------
+	var comparisonId ComparisonID
+
+	err = runtime.BindStyledParameterWithOptions("simple", "comparison_id", c.Param("comparison_id"), &comparisonId, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "uuid", ValueIsUnescaped: true})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter comparison_id: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	// ------------- Path parameter "dataset_item_id" -------------
+	var datasetItemId EvaluationItemID
+
+	err = runtime.BindStyledParameterWithOptions("simple", "dataset_item_id", c.Param("dataset_item_id"), &datasetItemId, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "uuid", ValueIsUnescaped: true})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter dataset_item_id: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		middleware(c)
+		if c.IsAborted() {
+			return
+		}
+	}
+
+	siw.Handler.PutComparisonLabel(c, comparisonId, datasetItemId)
 }
 
 // GetComparisonReport operation middleware
@@ -21482,6 +21705,8 @@ func RegisterHandlersWithOptions(router gin.IRouter, si ServerInterface, options
 	router.GET(options.BaseURL+"/v1/comparisons/:comparison_id/export", wrapper.ExportComparison)
 	router.GET(options.BaseURL+"/v1/comparisons/:comparison_id/items", wrapper.ListComparisonItems)
 	router.GET(options.BaseURL+"/v1/comparisons/:comparison_id/items/:dataset_item_id", wrapper.GetComparisonItem)
+	router.DELETE(options.BaseURL+"/v1/comparisons/:comparison_id/items/:dataset_item_id/label", wrapper.DeleteComparisonLabel)
+	router.PUT(options.BaseURL+"/v1/comparisons/:comparison_id/items/:dataset_item_id/label", wrapper.PutComparisonLabel)
 	router.GET(options.BaseURL+"/v1/comparisons/:comparison_id/report", wrapper.GetComparisonReport)
 	router.GET(options.BaseURL+"/v1/datasets", wrapper.ListDatasets)
 	router.POST(options.BaseURL+"/v1/datasets", wrapper.CreateDataset)
@@ -22411,6 +22636,82 @@ type GetComparisonItemdefaultApplicationProblemPlusJSONResponse struct {
 }
 
 func (response GetComparisonItemdefaultApplicationProblemPlusJSONResponse) VisitGetComparisonItemResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type DeleteComparisonLabelRequestObject struct {
+	ComparisonId  ComparisonID     `json:"comparison_id"`
+	DatasetItemId EvaluationItemID `json:"dataset_item_id"`
+	Params        DeleteComparisonLabelParams
+}
+
+type DeleteComparisonLabelResponseObject interface {
+	VisitDeleteComparisonLabelResponse(w http.ResponseWriter) error
+}
+
+type DeleteComparisonLabel204Response struct {
+}
+
+func (response DeleteComparisonLabel204Response) VisitDeleteComparisonLabelResponse(w http.ResponseWriter) error {
+	w.WriteHeader(204)
+	return nil
+}
+
+type DeleteComparisonLabeldefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	StatusCode int
+}
+
+func (response DeleteComparisonLabeldefaultApplicationProblemPlusJSONResponse) VisitDeleteComparisonLabelResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type PutComparisonLabelRequestObject struct {
+	ComparisonId  ComparisonID     `json:"comparison_id"`
+	DatasetItemId EvaluationItemID `json:"dataset_item_id"`
+	Body          *PutComparisonLabelJSONRequestBody
+}
+
+type PutComparisonLabelResponseObject interface {
+	VisitPutComparisonLabelResponse(w http.ResponseWriter) error
+}
+
+type PutComparisonLabel200JSONResponse Label
+
+func (response PutComparisonLabel200JSONResponse) VisitPutComparisonLabelResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type PutComparisonLabeldefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	StatusCode int
+}
+
+func (response PutComparisonLabeldefaultApplicationProblemPlusJSONResponse) VisitPutComparisonLabelResponse(w http.ResponseWriter) error {
 
 	var buf bytes.Buffer
 	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
@@ -30496,6 +30797,12 @@ type StrictServerInterface interface {
 	// GetComparisonItem Read an item of a comparison
 	// (GET /v1/comparisons/{comparison_id}/items/{dataset_item_id})
 	GetComparisonItem(ctx context.Context, request GetComparisonItemRequestObject) (GetComparisonItemResponseObject, error)
+	// DeleteComparisonLabel Remove your label of an output of a side
+	// (DELETE /v1/comparisons/{comparison_id}/items/{dataset_item_id}/label)
+	DeleteComparisonLabel(ctx context.Context, request DeleteComparisonLabelRequestObject) (DeleteComparisonLabelResponseObject, error)
+	// PutComparisonLabel Label an output of a side
+	// (PUT /v1/comparisons/{comparison_id}/items/{dataset_item_id}/label)
+	PutComparisonLabel(ctx context.Context, request PutComparisonLabelRequestObject) (PutComparisonLabelResponseObject, error)
 	// GetComparisonReport Read the report of a comparison
 	// (GET /v1/comparisons/{comparison_id}/report)
 	GetComparisonReport(ctx context.Context, request GetComparisonReportRequestObject) (GetComparisonReportResponseObject, error)
@@ -31657,6 +31964,79 @@ func (sh *strictHandler) GetComparisonItem(ctx *gin.Context, comparisonId Compar
 		sh.options.HandlerErrorFunc(ctx, err)
 	} else if validResponse, ok := response.(GetComparisonItemResponseObject); ok {
 		if err := validResponse.VisitGetComparisonItemResponse(ctx.Writer); err != nil {
+			sh.options.ResponseErrorHandlerFunc(ctx, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(ctx, fmt.Errorf("unexpected response type: %T", response))
+	}
+}
+
+// DeleteComparisonLabel operation middleware
+func (sh *strictHandler) DeleteComparisonLabel(ctx *gin.Context, comparisonId ComparisonID, datasetItemId EvaluationItemID, params DeleteComparisonLabelParams) {
+	var request DeleteComparisonLabelRequestObject
+
+	request.ComparisonId = comparisonId
+	request.DatasetItemId = datasetItemId
+	request.Params = params
+
+	handler := func(ctx *gin.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.DeleteComparisonLabel(ctx, request.(DeleteComparisonLabelRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "DeleteComparisonLabel")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		sh.options.HandlerErrorFunc(ctx, err)
+	} else if validResponse, ok := response.(DeleteComparisonLabelResponseObject); ok {
+		if err := validResponse.VisitDeleteComparisonLabelResponse(ctx.Writer); err != nil {
+			sh.options.ResponseErrorHandlerFunc(ctx, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(ctx, fmt.Errorf("unexpected response type: %T", response))
+	}
+}
+
+// PutComparisonLabel operation middleware
+func (sh *strictHandler) PutComparisonLabel(ctx *gin.Context, comparisonId ComparisonID, datasetItemId EvaluationItemID) {
+	var request PutComparisonLabelRequestObject
+
+	request.ComparisonId = comparisonId
+	request.DatasetItemId = datasetItemId
+
+	var body PutComparisonLabelJSONRequestBody
+	var err error
+	// A request validator built on kin-openapi's openapi3filter with
+	// KeepValidatedValue leaves the value it validated on the body. Bind
+	// that value, matching member names exactly, so the handler receives
+	// what was validated instead of a second, case-insensitive decode.
+	if vb, ok := ctx.Request.Body.(interface{ ValidatedValue() any }); !ok || runtime.BindJSONValue(vb.ValidatedValue(), &body) != nil {
+		err = ctx.ShouldBindJSON(&body)
+	} else if binding.Validator != nil {
+		// ShouldBindJSON runs the struct validator after decoding; keep that.
+		err = binding.Validator.ValidateStruct(&body)
+	}
+	if err != nil {
+		sh.options.RequestErrorHandlerFunc(ctx, err)
+		return
+	}
+	request.Body = &body
+
+	handler := func(ctx *gin.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.PutComparisonLabel(ctx, request.(PutComparisonLabelRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "PutComparisonLabel")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		sh.options.HandlerErrorFunc(ctx, err)
+	} else if validResponse, ok := response.(PutComparisonLabelResponseObject); ok {
+		if err := validResponse.VisitPutComparisonLabelResponse(ctx.Writer); err != nil {
 			sh.options.ResponseErrorHandlerFunc(ctx, err)
 		}
 	} else if response != nil {

@@ -307,6 +307,39 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/comparisons/{comparison_id}/items/{dataset_item_id}/label": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        /**
+         * Label an output of a side
+         * @description Your own judgement of an output, on the scale of a panel of scores. It replaces yours before. The report then says how far the panel
+         *     agrees with people. Labels of both sides from the first item of the random order on (`GET …/items?order=random`) correct the
+         *     difference, from 20 items on; labels of items that you choose do not, nor do any where `group_by` makes groups. A label belongs to
+         *     the item and the output: every comparison and eval-run that has the same output of the same item has it.
+         *
+         *     The summary follows a moment after the comparison has ended, without a call of a model.
+         *
+         *     Requires the scope `evals:write`.
+         */
+        put: operations["putComparisonLabel"];
+        post?: never;
+        /**
+         * Remove your label of an output of a side
+         * @description The summary follows as when a label is put.
+         *
+         *     Requires the scope `evals:write`.
+         */
+        delete: operations["deleteComparisonLabel"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/comparisons/{comparison_id}/_actions/cancel": {
         parameters: {
             query?: never;
@@ -796,7 +829,8 @@ export interface paths {
          * Label an output
          * @description Your own judgement of an output, on the scale of a panel. It replaces yours before. The report then says how far the panel agrees with
          *     people. Labels from the first item of the random order on (`GET …/items?order=random`) correct its mean, and differences in gates and
-         *     comparisons; labels of items that you choose do not. A label belongs to the item and the output: every eval-run that has the same output of the same item has it.
+         *     comparisons; labels of items that you choose do not. A label belongs to the item and the output: every eval-run and
+         *     comparison that has the same output of the same item has it.
          *
          *     The summaries of eval-runs that have ended follow a moment later, without a call of a model. All else of them stays, their status too.
          *
@@ -4501,6 +4535,22 @@ export interface components {
             labels_drawn: number;
             /**
              * Format: int64
+             * @description Items with labels on both sides, of a score of judges; 0 for other metrics.
+             */
+            labels_paired: number;
+            /**
+             * @description Why labels do not correct a score of judges: `needs_labels` (fewer than 20 items have labels on both sides), `not_drawn` (those that
+             *     have some are not the first ones of the random order), `grouped` (items belong together by `group_by`) or `too_few` (the comparison
+             *     has fewer than 20 items). Null where they correct it, and for other metrics.
+             */
+            labels_flag: string | null;
+            /**
+             * Format: int64
+             * @description How many more items of the random order need labels on both sides. Null where more would not correct it.
+             */
+            labels_needed: number | null;
+            /**
+             * Format: int64
              * @description Groups of items that belong together by `group_by`; null if no two do.
              */
             groups: number | null;
@@ -4689,8 +4739,23 @@ export interface components {
             /** @description Null: not made yet. */
             a: components["schemas"]["EvaluationOutput"] | null;
             b: components["schemas"]["EvaluationOutput"] | null;
+            labels: components["schemas"]["ComparisonLabels"];
             /** @description What judges prefer, by panel. */
             preferences: components["schemas"]["ComparisonPreference"][];
+        };
+        /** @description What people say of the outputs. */
+        ComparisonLabels: {
+            a: components["schemas"]["Label"][];
+            b: components["schemas"]["Label"][];
+        };
+        ComparisonLabelWrite: {
+            /** @description A panel of scores of the comparison. */
+            panel: string;
+            /** @enum {string} */
+            side: "a" | "b";
+            repeat: number;
+            value: components["schemas"]["LabelValue"];
+            note?: string;
         };
         ComparisonItemMetric: {
             name: string;
@@ -5331,6 +5396,11 @@ export interface components {
              * @description Items with a value, or with a label.
              */
             n: number;
+            /**
+             * Format: int64
+             * @description Groups of items that belong together by `group_by`, which are the units of the interval; null if no two do.
+             */
+            groups: number | null;
             /** @description For k of 1 to the repeats: the chance that at least one of k outputs passes, a mean over items with all repeats. Empty without repeats that pass or fail. */
             pass_at_k: components["schemas"]["PassAtK"][];
             /** @description The chance that all of k outputs pass. */
@@ -6932,6 +7002,7 @@ export interface components {
             outputs: number;
             agreement: components["schemas"]["ReliabilityFigure"];
             kappa: components["schemas"]["ReliabilityFigure"];
+            /** @description The mean score, corrected. It has the flag `not_drawn` where the labelled items are not the first ones of the random order, and `grouped` where items belong together by `group_by`. */
             corrected: components["schemas"]["ReliabilityFigure"];
             /**
              * Format: int64
@@ -7030,10 +7101,11 @@ export interface components {
             /** @description A panel of the eval-run. */
             panel: string;
             repeat: number;
-            /** @description On the scale of the panel: a number, a label, or true and false for a binary scale. */
-            value: number | string | boolean;
+            value: components["schemas"]["LabelValue"];
             note?: string;
         };
+        /** @description On the scale of the panel: a number, a label, or true and false for a binary scale. */
+        LabelValue: number | string | boolean;
         Label: {
             panel: string;
             repeat: number;
@@ -10863,6 +10935,8 @@ export interface operations {
                 outcome?: components["schemas"]["EvaluationOutcome"];
                 /** @description The metric of `outcome`. Default: the primary one. */
                 metric?: string;
+                /** @description `random` is the order in which people label: the same as that of the eval-runs of the dataset. Labels correct differences only if they begin at its first items, since these are a random sample. */
+                order?: "run" | "random";
                 limit?: components["parameters"]["Limit"];
                 offset?: components["parameters"]["Offset"];
             };
@@ -10906,6 +10980,60 @@ export interface operations {
                 content: {
                     "application/json": components["schemas"]["ComparisonItem"];
                 };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    putComparisonLabel: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                comparison_id: components["parameters"]["ComparisonID"];
+                dataset_item_id: components["parameters"]["EvaluationItemID"];
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["ComparisonLabelWrite"];
+            };
+        };
+        responses: {
+            /** @description The label. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Label"];
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    deleteComparisonLabel: {
+        parameters: {
+            query: {
+                panel: string;
+                side: "a" | "b";
+                repeat: number;
+            };
+            header?: never;
+            path: {
+                comparison_id: components["parameters"]["ComparisonID"];
+                dataset_item_id: components["parameters"]["EvaluationItemID"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description It is gone. */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
             };
             default: components["responses"]["Problem"];
         };

@@ -290,6 +290,7 @@ export interface EvalRuleRunSelection {
 
 /** Which items of a comparison to list. `outcome` is of `metric`, or of the primary one. */
 export interface ComparisonItemSelection {
+  order?: "run" | "random";
   status?: EvaluationItemStatus;
   outcome?: EvaluationOutcome;
   metric?: string;

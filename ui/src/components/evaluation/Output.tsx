@@ -39,6 +39,8 @@ interface Props {
   /** Null: there is only one. */
   side: "a" | "b" | null;
   output: EvaluationOutput | null;
+  /** A title that doesn't tell the side, which is hidden then, with all that may tell it. */
+  blindTitle?: string;
   /** Whose scores are of judges. */
   panels: readonly PanelRead[];
   /** The item can't be rendered. */
@@ -46,19 +48,20 @@ interface Props {
 }
 
 /** What a side of a comparison or an eval-run answered, with its scores and their reasons. */
-export function Output({ side, output, panels, isSkipped }: Props) {
-  const letter = side?.toUpperCase();
+export function Output({ side, output, blindTitle, panels, isSkipped }: Props) {
+  const isBlind = blindTitle !== undefined;
+  const letter = isBlind ? undefined : side?.toUpperCase();
   const what = letter === undefined ? "output" : `output of ${letter}`;
   return (
     <section
       className={classes.output}
-      aria-label={what.replace("o", "O")}
-      data-testid={side === null ? "output" : `output-${side}`}
+      aria-label={blindTitle ?? what.replace("o", "O")}
+      data-testid={letter === undefined ? "output" : `output-${side}`}
       data-status={output?.status ?? "missing"}
     >
       <h3>
-        {letter ?? "Output"}
-        {output?.run_id && <RunLink runId={output.run_id} side={side} />}
+        {blindTitle ?? letter ?? "Output"}
+        {output?.run_id && !isBlind && <RunLink runId={output.run_id} side={side} />}
       </h3>
       {output === null ? (
         <p className={classes.dim}>{isSkipped ? "Skipped, so nothing was called." : "Not run yet."}</p>
@@ -66,8 +69,8 @@ export function Output({ side, output, panels, isSkipped }: Props) {
         <>
           {output.error && <Failure error={output.error} />}
           {output.status === "ok" && <Answer output={output} what={what} />}
-          <Facts output={output} />
-          <Scores scores={output.scores} panels={panels} />
+          {!isBlind && <Facts output={output} />}
+          {!isBlind && <Scores scores={output.scores} panels={panels} />}
         </>
       )}
     </section>

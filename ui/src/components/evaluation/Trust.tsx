@@ -107,7 +107,7 @@ function Panel({ panel, splitsAt, withoutAt, labelsAt }: Omit<Props, "panels"> &
         </div>
       </div>
       <h4 className={classes.subheading}>Beside labels of people</h4>
-      <Labels panel={panel} labelsAt={labelsAt} />
+      <Labels panel={panel} labelsAt={panel.kind === "score" ? labelsAt : undefined} />
       {panel.anchors && (
         <>
           <h4 className={classes.subheading}>Have the judges drifted?</h4>

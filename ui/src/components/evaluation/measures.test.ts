@@ -6,6 +6,7 @@ import {
   formatDifference,
   formatP,
   formatValue,
+  labelsWhy,
   metricLabel,
   placeOf,
 } from "./measures";
@@ -85,4 +86,14 @@ it("says a difference without the drawing", () => {
     "correct: +6.0, 95 % interval +1.2 to +10.8",
   );
   expect(differenceText(metric, { estimate: null, ci: null })).toBe("correct: not compared");
+});
+
+it("says why labels don't correct a difference", () => {
+  const why = (flag: string, paired: number, needed: number | null) =>
+    labelsWhy({ labels_flag: flag, labels_paired: paired, labels_needed: needed });
+  expect(why("needs_labels", 0, 20)).toMatch(/from 20 items in random order on/);
+  expect(why("needs_labels", 19, 1)).toMatch(/19 items have labels on both sides. Those of 1 more item/);
+  expect(why("not_drawn", 30, 20)).toMatch(/labels of 30 items .* correct nothing. 20 more items/);
+  expect(why("grouped", 30, null)).toMatch(/no difference of groups/);
+  expect(why("too_few", 3, null)).toMatch(/from 20 items on/);
 });

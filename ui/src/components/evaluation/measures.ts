@@ -1,5 +1,5 @@
 import type { ComparisonMetric, EvaluationDifference, EvaluationVerdict } from "@/api/types";
-import { formatCost, formatCount, formatDuration, NONE } from "@/components/format";
+import { formatCost, formatCount, formatCountOf, formatDuration, NONE } from "@/components/format";
 
 type Kind = ComparisonMetric["kind"];
 
@@ -142,6 +142,26 @@ const FLAGS: Record<string, string> = {
 /** What to mind about a difference, in plain words. */
 export function flagText(flag: string): string {
   return FLAGS[flag] ?? `${flag.replaceAll("_", " ")}.`;
+}
+
+/** Why labels of people don't correct the difference of a score of judges, and what would. */
+export function labelsWhy({
+  labels_flag: flag,
+  labels_paired: paired,
+  labels_needed: needed,
+}: Pick<ComparisonMetric, "labels_flag" | "labels_paired" | "labels_needed">): string {
+  const items = formatCountOf(paired, "item");
+  switch (flag) {
+    case "grouped":
+      return "By judges alone: labels correct no difference of groups.";
+    case "too_few":
+      return "By judges alone: labels correct a difference from 20 items on.";
+    case "not_drawn":
+      return `By judges alone: the labels of ${items} are not those of the first items of the random order, so they correct nothing. ${formatCountOf(needed ?? 0, "more item")} would do.`;
+  }
+  return paired === 0
+    ? "By judges alone. Labels of both sides correct it, from 20 items in random order on."
+    : `By judges alone: ${items} have labels on both sides. Those of ${formatCountOf(needed ?? 0, "more item")} in random order correct it.`;
 }
 
 const TESTS: Record<string, string> = {

@@ -24,6 +24,8 @@ const WHY_NONE: Record<string, string> = {
   too_few: "Too few",
   not_applicable: "Doesn't apply",
   needs_labels: "Needs labels",
+  not_drawn: "The labelled items weren't drawn at random",
+  grouped: "Labels correct nothing in groups",
   out_of_domain: "Can't be calculated from these votes",
 };
 

@@ -2,12 +2,15 @@ import { ActionIcon, Group, SegmentedControl, Skeleton, Tooltip } from "@mantine
 import { IconChevronLeft, IconChevronRight } from "@tabler/icons-react";
 import { Link, useNavigate } from "react-router";
 import { useComparisonItem } from "@/api/comparisons";
-import type { Comparison, ComparisonItem } from "@/api/types";
+import { useMe } from "@/api/identity";
+import type { Comparison, ComparisonItem, PanelRead } from "@/api/types";
 import { WordDiff } from "@/components/Changes";
 import { DataTable } from "@/components/DataTable";
 import { Disclosure } from "@/components/evaluation/Disclosure";
 import classes from "@/components/evaluation/Items.module.css";
 import { itemName } from "@/components/evaluation/items";
+import { LabelForm, LabelSettings } from "@/components/evaluation/LabelForm";
+import { labelPanels, splitLabels } from "@/components/evaluation/labels";
 import { OutcomeMark } from "@/components/evaluation/Marks";
 import { formatDifference, formatValue, metricLabel } from "@/components/evaluation/measures";
 import { ItemPart, Output, RecordedValue } from "@/components/evaluation/Output";
@@ -17,8 +20,8 @@ import { JudgeCards, Votes } from "@/components/evaluation/Votes";
 import { groupVotes } from "@/components/evaluation/votes";
 import { QueryState } from "@/components/QueryState";
 import { useKeys } from "@/components/useKeys";
-import { useProjectId } from "@/components/useProject";
-import { type ItemsPlace, VIEWS, type View } from "./itemsPlace";
+import { allows, useProject, useProjectId } from "@/components/useProject";
+import { blindSides, type ItemsPlace, VIEWS, type View } from "./itemsPlace";
 
 interface Props {
   comparison: Comparison;
@@ -43,11 +46,20 @@ function Detail({ comparison, item, place, onMove, onPlace }: Props & { item: Co
   const projectId = useProjectId();
   const navigate = useNavigate();
   const repeat = item.repeats.find((one) => one.repeat === place.repeat) ?? item.repeats[0];
+  const mayLabel = allows(useProject(), "evals:write");
+  const user = useMe().data?.user;
+  const panels = labelPanels(comparison);
+  const panel = panels.find(({ name }) => name === place.panel) ?? panels[0];
+  const toLabel = (["a", "b"] as const).filter((side) => panel && repeat?.[side]?.status === "ok");
+  const unlabelled = toLabel.filter(
+    (side) => panel && repeat && !splitLabels(repeat.labels[side], panel.name, user).mine,
+  );
+  const isBlind = place.isBlind && mayLabel && unlabelled.length > 0;
   const open = (side: "a" | "b") => {
     const runId = repeat?.[side]?.run_id;
     if (runId) navigate(`/p/${projectId}/runs/${runId}`);
   };
-  useKeys({ a: () => open("a"), b: () => open("b") });
+  useKeys(isBlind ? {} : { a: () => open("a"), b: () => open("b") });
   return (
     <div className={classes.content} data-testid="item-detail" data-item={item.item_id}>
       <header className={classes.head}>
@@ -55,7 +67,7 @@ function Detail({ comparison, item, place, onMove, onPlace }: Props & { item: Co
           <bdi>{itemName(item)}</bdi>
           {item.key !== null && <span className={classes.dim}> no. {item.number}</span>}
         </h2>
-        {item.status === "scored" && item.outcome !== null ? (
+        {item.status === "scored" && item.outcome !== null && !isBlind ? (
           <OutcomeMark outcome={item.outcome} />
         ) : (
           <span>{ITEM_STATUSES[item.status]}</span>
@@ -90,17 +102,19 @@ function Detail({ comparison, item, place, onMove, onPlace }: Props & { item: Co
       )}
       {item.repeats.length > 0 && (
         <div className={classes.controls}>
-          <SegmentedControl
-            size="xs"
-            aria-label="View"
-            value={place.view}
-            onChange={(view) => onPlace({ view: view === "outputs" ? null : view })}
-            data={Object.entries(VIEWS).map(([value, label]) => ({
-              value,
-              label,
-              disabled: (value === "ra" || value === "rb") && item.reference_output == null,
-            }))}
-          />
+          {!isBlind && (
+            <SegmentedControl
+              size="xs"
+              aria-label="View"
+              value={place.view}
+              onChange={(view) => onPlace({ view: view === "outputs" ? null : view })}
+              data={Object.entries(VIEWS).map(([value, label]) => ({
+                value,
+                label,
+                disabled: (value === "ra" || value === "rb") && item.reference_output == null,
+              }))}
+            />
+          )}
           {item.repeats.length > 1 && (
             <Group gap={6}>
               <span className={classes.dim}>Repeat</span>
@@ -115,9 +129,38 @@ function Detail({ comparison, item, place, onMove, onPlace }: Props & { item: Co
           )}
         </div>
       )}
-      {repeat && <Outputs item={item} repeat={repeat} view={place.view} panels={comparison.panels} />}
-      {repeat && <RepeatVotes repeat={repeat} />}
-      <Metrics comparison={comparison} item={item} />
+      {repeat && (
+        <Outputs
+          item={item}
+          repeat={repeat}
+          view={isBlind ? "outputs" : place.view}
+          isBlind={isBlind}
+          panels={comparison.panels}
+        />
+      )}
+      {repeat && panel && toLabel.length > 0 && (
+        <Labels
+          key={`${item.item_id} ${repeat.repeat}`}
+          comparison={comparison}
+          item={item}
+          repeat={repeat}
+          panel={panel}
+          sides={toLabel}
+          unlabelled={unlabelled}
+          place={place}
+          isBlind={isBlind}
+          mayLabel={mayLabel}
+          onMove={onMove}
+          onPlace={onPlace}
+        />
+      )}
+      {isBlind && (
+        <p className={classes.dim}>
+          Sides, votes and metrics are hidden until you have labelled both outputs. Which is first is random.
+        </p>
+      )}
+      {repeat && !isBlind && <RepeatVotes repeat={repeat} />}
+      {!isBlind && <Metrics comparison={comparison} item={item} />}
     </div>
   );
 }
@@ -126,10 +169,69 @@ interface OutputsProps {
   item: ComparisonItem;
   repeat: ComparisonItem["repeats"][number];
   view: View;
+  isBlind: boolean;
   panels: Comparison["panels"];
 }
 
-function Outputs({ item, repeat, view, panels }: OutputsProps) {
+const BLIND_TITLES = ["First output", "Second output"] as const;
+
+interface LabelsProps {
+  comparison: Comparison;
+  item: ComparisonItem;
+  repeat: ComparisonItem["repeats"][number];
+  panel: PanelRead;
+  /** Those with an output, and of these those without a label of the reader. */
+  sides: ("a" | "b")[];
+  unlabelled: ("a" | "b")[];
+  place: ItemsPlace;
+  isBlind: boolean;
+  mayLabel: boolean;
+  onMove: (by: 1 | -1) => void;
+  onPlace: (changes: Record<string, string | null>) => void;
+}
+
+/** The reader's labels of both outputs. Keys label the first one without a label. */
+function Labels(props: LabelsProps) {
+  const { comparison, item, repeat, panel, sides, unlabelled, place, isBlind, mayLabel } = props;
+  const order = isBlind ? blindSides(item.item_id) : (["a", "b"] as const);
+  const withKeys = order.find((side) => unlabelled.includes(side));
+  return (
+    <>
+      {mayLabel && (
+        <div className={classes.controls}>
+          <LabelSettings
+            panels={labelPanels(comparison)}
+            panel={panel}
+            isBlind={place.isBlind}
+            hidden="sides and votes"
+            onPanel={(name) => props.onPlace({ panel: name })}
+            onBlind={(hides) => props.onPlace({ blind: hides ? "1" : null })}
+          />
+        </div>
+      )}
+      {order
+        .filter((side) => sides.includes(side))
+        .map((side) => {
+          const what = isBlind ? BLIND_TITLES[order.indexOf(side)]?.toLowerCase() : side.toUpperCase();
+          return (
+            <LabelForm
+              key={side}
+              title={mayLabel ? `Your label of ${isBlind ? `the ${what}` : what}` : `Labels of ${what}`}
+              output={{ side, id: comparison.id, itemId: item.item_id }}
+              repeat={repeat.repeat}
+              labels={repeat.labels[side]}
+              panel={panel}
+              hasKeys={side === withKeys}
+              mayLabel={mayLabel}
+              onNext={() => props.onMove(1)}
+            />
+          );
+        })}
+    </>
+  );
+}
+
+function Outputs({ item, repeat, view, isBlind, panels }: OutputsProps) {
   if (view !== "outputs") {
     const [before, after, sides]: [unknown, unknown, [string, string]] =
       view === "ab"
@@ -145,11 +247,12 @@ function Outputs({ item, repeat, view, panels }: OutputsProps) {
   }
   return (
     <div className={classes.outputs}>
-      {(["a", "b"] as const).map((side) => (
+      {(isBlind ? blindSides(item.item_id) : (["a", "b"] as const)).map((side, index) => (
         <Output
           key={side}
           side={side}
           output={repeat[side]}
+          blindTitle={isBlind ? BLIND_TITLES[index] : undefined}
           panels={panels}
           isSkipped={item.status === "skipped"}
         />

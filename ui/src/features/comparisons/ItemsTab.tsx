@@ -8,6 +8,7 @@ import type { Comparison, ComparisonItem } from "@/api/types";
 import { ItemPages } from "@/components/evaluation/ItemPages";
 import classes from "@/components/evaluation/Items.module.css";
 import { itemName, oneLine } from "@/components/evaluation/items";
+import { labelPanels } from "@/components/evaluation/labels";
 import { OutcomeMark } from "@/components/evaluation/Marks";
 import { formatDifference, metricLabel } from "@/components/evaluation/measures";
 import { ITEM_STATUSES, OUTCOMES } from "@/components/evaluation/progress";
@@ -52,11 +53,17 @@ export function ItemsTab({ comparison }: { comparison: Comparison }) {
     ArrowRight: () => move(1),
     ArrowLeft: () => move(-1),
   });
-  const metric = place.selection.metric ?? comparison.primary_metric;
+  const metric = place.isBlind ? null : (place.selection.metric ?? comparison.primary_metric);
   return (
     <div className={classes.root} data-open={place.item !== "" || undefined}>
       <div className={classes.side}>
         <Filters comparison={comparison} params={params} onChange={filter} />
+        {place.selection.order === "random" && (
+          <p className={classes.note}>
+            Label both outputs of each item from the top, without leaving one out: labels up to the first item
+            that has none correct the difference. The order is that of all evaluations of the dataset.
+          </p>
+        )}
         <QueryState query={query} skeleton={<SkeletonRows count={10} height={44} />}>
           {() =>
             items.length === 0 ? (
@@ -159,6 +166,19 @@ function Filters({ comparison, params, onChange }: FiltersProps) {
         clearable
         clearButtonProps={{ "aria-label": "Clear status" }}
       />
+      {labelPanels(comparison).length > 0 && (
+        <Select
+          size="xs"
+          aria-label="Order of the items"
+          data={[
+            { value: "run", label: "In order" },
+            { value: "random", label: "In random order, to label" },
+          ]}
+          value={params.get("order") === "random" ? "random" : "run"}
+          allowDeselect={false}
+          onChange={(value) => onChange("order", value === "random" ? value : null)}
+        />
+      )}
     </search>
   );
 }
@@ -213,9 +233,15 @@ function ItemList({ items, chosen, metric, params, isStale }: ListProps) {
 }
 
 function ItemMark({ item, metric }: { item: ComparisonItem; metric: string | null }) {
+  const isLabelled = item.repeats.some(({ labels }) => labels.a.length > 0 && labels.b.length > 0);
   const found = item.metrics.find(({ name }) => name === metric);
   if (!found || item.status !== "scored")
-    return <span className={classes.itemMark}>{ITEM_STATUSES[item.status]}</span>;
+    return (
+      <span className={classes.itemMark}>
+        {ITEM_STATUSES[item.status]}
+        {isLabelled && <span>labelled</span>}
+      </span>
+    );
   // Only differences of scores are short enough for the list.
   const isScore = !OPERATIONAL.includes(found.name);
   return (
@@ -224,6 +250,7 @@ function ItemMark({ item, metric }: { item: ComparisonItem; metric: string | nul
         <span>{formatDifference("score", found.difference)}</span>
       )}
       <OutcomeMark outcome={found.outcome} />
+      {isLabelled && <span>labelled</span>}
     </span>
   );
 }

@@ -13,12 +13,14 @@ import {
   formatP,
   formatValue,
   isInPoints,
+  labelsWhy,
   metricLabel,
   placeOf,
   testName,
 } from "@/components/evaluation/measures";
 import { formatCount, formatCountOf, formatPercent, NONE } from "@/components/format";
 import { IntervalBar } from "./IntervalBar";
+import { LABELS_AT } from "./itemsPlace";
 
 interface Props {
   comparison: Comparison;
@@ -207,11 +209,22 @@ function Name({
       {isPrimary && <span className={classes.tag}>primary</span>}
       <span className={classes.hint}>{metric.better} is better</span>
       <Flags flags={difference.flags} />
+      {metric.groups !== null && (
+        <span className={classes.hint}>
+          The interval and p are of {formatCountOf(metric.groups, "group")} of items.
+        </span>
+      )}
       {metric.judged && (
         <span className={classes.hint}>
           Corrected by labels of {formatCountOf(metric.labels_drawn, "item")}; A, B and outcomes are by judges
           alone, as is {formatDifference(metric.kind, metric.judged.estimate)}
           <Interval ci={metric.judged.ci} format={(value) => formatDifference(metric.kind, value)} />
+        </span>
+      )}
+      {metric.labels_flag !== null && (
+        <span className={classes.hint} data-testid="labels-why">
+          {labelsWhy(metric)}{" "}
+          {metric.labels_needed !== null && <Link to={LABELS_AT}>Label in random order</Link>}
         </span>
       )}
       {metric.variance && varianceOf(metric.variance) > 0 && (

@@ -16,6 +16,7 @@ import { stoppedJudges } from "@/components/evaluation/trust";
 import { formatPercent } from "@/components/format";
 import { allows, useProject } from "@/components/useProject";
 import { CostPanel } from "./CostPanel";
+import { LABELS_AT } from "./itemsPlace";
 import { MetricsTable } from "./MetricsTable";
 import { withoutPath } from "./newComparison";
 import { primaryOf } from "./trends";
@@ -74,6 +75,7 @@ export function ResultTab({ comparison, mayResume }: { comparison: Comparison; m
         <Trust
           panels={summary.panels}
           withoutAt={mayWrite ? (panel, judge) => withoutPath(comparison, panel, judge) : undefined}
+          labelsAt={mayWrite ? LABELS_AT : undefined}
         />
       )}
       <div className={classes.panels}>

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { chosenItem, FIRST, LAST, readPlace, step } from "./itemsPlace";
+import { blindSides, chosenItem, FIRST, LAST, readPlace, step } from "./itemsPlace";
 
 const read = (text: string) => readPlace(new URLSearchParams(text));
 
@@ -10,16 +10,27 @@ it("reads the place in an address", () => {
     item: "x",
     repeat: 2,
     view: "ab",
+    panel: "",
+    isBlind: false,
+  });
+  expect(read("order=random&blind=1&panel=tone")).toMatchObject({
+    selection: { order: "random" },
+    panel: "tone",
+    isBlind: true,
   });
 });
 
 it("ignores what it doesn't know", () => {
-  expect(read("outcome=toString&metric=tone&status=none&page=-1&repeat=x&view=constructor")).toEqual({
+  expect(
+    read("order=none&blind=2&outcome=toString&metric=tone&status=none&page=-1&repeat=x&view=constructor"),
+  ).toEqual({
     selection: {},
     page: 1,
     item: "",
     repeat: 1,
     view: "outputs",
+    panel: "",
+    isBlind: false,
   });
 });
 
@@ -48,4 +59,9 @@ describe("step", () => {
   ] as const)("%d from %s on page %d", (by, chosen, page, hasMore, want) =>
     expect(step(by, chosen, ids, page, hasMore)).toEqual(want),
   );
+});
+
+it("begins with either side, whose outputs are labelled blind", () => {
+  expect(blindSides("0197f6d0-0000-7000-8000-00000000000a")).toEqual(["a", "b"]);
+  expect(blindSides("0197f6d0-0000-7000-8000-00000000000b")).toEqual(["b", "a"]);
 });

@@ -6,6 +6,9 @@ import { ITEM_STATUSES, OUTCOMES } from "@/components/evaluation/progress";
 export const FIRST = "first";
 export const LAST = "last";
 
+/** Where outputs are labelled: in random order, without the sides. */
+export const LABELS_AT = "?tab=items&blind=1&order=random";
+
 export const VIEWS = {
   outputs: "Outputs",
   ab: "A to B",
@@ -25,6 +28,10 @@ export interface ItemsPlace {
   /** From 1. */
   repeat: number;
   view: View;
+  /** The panel that labels are for; empty for the first. */
+  panel: string;
+  /** Whether sides and votes are hidden until the reader has labelled. */
+  isBlind: boolean;
 }
 
 /** The place in an address. What it doesn't know is ignored. */
@@ -33,6 +40,7 @@ export function readPlace(params: URLSearchParams): ItemsPlace {
   const view = params.get("view") ?? "";
   return {
     selection: {
+      ...(params.get("order") === "random" && { order: "random" }),
       ...(isOutcome(outcome) && { outcome, ...(metric && { metric }) }),
       ...(status &&
         Object.hasOwn(ITEM_STATUSES, status) && { status: status as ComparisonItemSelection["status"] }),
@@ -41,6 +49,8 @@ export function readPlace(params: URLSearchParams): ItemsPlace {
     item: params.get("item") ?? "",
     repeat: placeNumber(params.get("repeat")),
     view: Object.hasOwn(VIEWS, view) ? (view as View) : "outputs",
+    panel: params.get("panel") ?? "",
+    isBlind: params.get("blind") === "1",
   };
 }
 
@@ -67,4 +77,9 @@ export function step(
   if (next !== undefined) return { page, item: next };
   if (by > 0) return hasMore ? { page: page + 1, item: FIRST } : null;
   return page > 1 ? { page: page - 1, item: LAST } : null;
+}
+
+/** The sides in an order that doesn't tell which is which: half of the items begin with B. */
+export function blindSides(itemId: string): ["a", "b"] | ["b", "a"] {
+  return Number.parseInt(itemId.at(-1) ?? "0", 16) % 2 === 0 ? ["a", "b"] : ["b", "a"];
 }

@@ -6,14 +6,14 @@ import type { EvalRun, EvalRunItem, EvaluationOutput } from "@/api/types";
 import { Disclosure } from "@/components/evaluation/Disclosure";
 import classes from "@/components/evaluation/Items.module.css";
 import { itemName } from "@/components/evaluation/items";
+import { LabelForm, LabelSettings } from "@/components/evaluation/LabelForm";
+import { labelPanels, splitLabels } from "@/components/evaluation/labels";
 import { ItemPart, Output, RecordedValue } from "@/components/evaluation/Output";
 import { ITEM_STATUSES, reasonText } from "@/components/evaluation/progress";
 import { Votes } from "@/components/evaluation/Votes";
 import { QueryState } from "@/components/QueryState";
 import { allows, useProject, useProjectId } from "@/components/useProject";
 import type { ItemsPlace } from "./itemsPlace";
-import { LabelForm } from "./LabelForm";
-import { labelPanels, splitLabels } from "./labels";
 
 interface Props {
   run: EvalRun;
@@ -95,17 +95,26 @@ function Detail({ run, item, place, onPlace, onNext }: Props & { item: EvalRunIt
       {repeat && panel && repeat.result.status === "ok" && (
         <LabelForm
           key={`${item.item_id} ${repeat.repeat}`}
-          runId={run.id}
-          itemId={item.item_id}
-          repeat={repeat}
-          panels={panels}
+          title={mayLabel ? "Your label" : "Labels of people"}
+          output={{ side: null, id: run.id, itemId: item.item_id }}
+          repeat={repeat.repeat}
+          labels={repeat.labels}
           panel={panel}
-          isBlind={place.isBlind}
+          hasKeys
           mayLabel={mayLabel}
-          onPanel={(name) => onPlace({ panel: name === panels[0]?.name ? null : name })}
-          onBlind={(isBlind) => onPlace({ blind: isBlind ? "1" : null })}
           onNext={onNext}
-        />
+        >
+          {mayLabel && (
+            <LabelSettings
+              panels={panels}
+              panel={panel}
+              isBlind={place.isBlind}
+              hidden="votes"
+              onPanel={(name) => onPlace({ panel: name })}
+              onBlind={(isBlind) => onPlace({ blind: isBlind ? "1" : null })}
+            />
+          )}
+        </LabelForm>
       )}
       {repeat && isHidden && repeat.result.votes.length > 0 && (
         <p className={classes.dim}>The votes of judges are hidden until you have labelled this output.</p>

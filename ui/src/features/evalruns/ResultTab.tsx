@@ -178,7 +178,16 @@ function Scores({ run, scores }: { run: EvalRun; scores: EvalRunMetric[] }) {
             title: () => "The outputs that pass, of those that have a pass or fail",
             cell: ({ pass_rate: rate }) => (rate === null ? NONE : formatPercent(rate)),
           },
-          { header: "Items", number: true, cell: ({ n }) => formatCount(n) },
+          {
+            header: "Items",
+            number: true,
+            cell: ({ n, groups }) => (
+              <>
+                {formatCount(n)}
+                {groups !== null && <span className={classes.hint}>in {formatCountOf(groups, "group")}</span>}
+              </>
+            ),
+          },
         ]}
       />
       <p className={classes.note}>

@@ -1,4 +1,4 @@
-import type { Author, EvalRun, JudgeScale, Label, LabelWrite, PanelRead, User } from "@/api/types";
+import type { Author, JudgeScale, Label, LabelWrite, PanelRead, User } from "@/api/types";
 
 /** A value that a label can have. */
 export interface LabelChoice {
@@ -47,7 +47,7 @@ export function writtenValue(
 }
 
 /** The panels that outputs can be labelled for: a preference is about two outputs. */
-export function labelPanels({ panels }: Pick<EvalRun, "panels">): PanelRead[] {
+export function labelPanels({ panels }: { panels: readonly PanelRead[] }): PanelRead[] {
   return panels.filter(({ kind, judges }) => kind === "score" && judges[0]?.scale != null);
 }
 

@@ -1,55 +1,75 @@
 import { Button, Checkbox, NumberInput, SegmentedControl, TextInput } from "@mantine/core";
-import { useRef, useState } from "react";
+import { type ReactNode, useRef, useState } from "react";
 import { useMe } from "@/api/identity";
-import { useRemoveLabel, useWriteLabel } from "@/api/judges";
-import type { EvalRunRepeat, Label, LabelWrite, PanelRead } from "@/api/types";
+import { type LabelledOutput, useRemoveLabel, useWriteLabel } from "@/api/judges";
+import type { Label, LabelWrite, PanelRead } from "@/api/types";
 import { authorName } from "@/components/author";
-import { valueText } from "@/components/evaluation/votes";
 import { ProblemPanel } from "@/components/ProblemPanel";
 import { useKeys } from "@/components/useKeys";
 import classes from "./Labels.module.css";
 import { agreementText, hasValue, labelChoices, splitLabels, writtenValue } from "./labels";
+import { valueText } from "./votes";
 
 interface Props {
-  runId: string;
-  itemId: string;
-  repeat: EvalRunRepeat;
+  /** Such as "Your label". */
+  title: string;
+  output: LabelledOutput;
+  repeat: number;
+  /** All of the output. */
+  labels: readonly Label[];
+  panel: PanelRead;
+  /** Whether keys label this output, and no other on the page. */
+  hasKeys: boolean;
+  mayLabel: boolean;
+  /** Settings in the head. */
+  children?: ReactNode;
+  onNext: () => void;
+}
+
+interface SettingsProps {
   panels: readonly PanelRead[];
   panel: PanelRead;
   isBlind: boolean;
-  mayLabel: boolean;
-  onPanel: (panel: string) => void;
+  /** What is hidden until the reader has labelled. */
+  hidden: string;
+  onPanel: (panel: string | null) => void;
   onBlind: (isBlind: boolean) => void;
-  onNext: () => void;
+}
+
+/** The panel to label for, and whether its votes are hidden. */
+export function LabelSettings({ panels, panel, isBlind, hidden, onPanel, onBlind }: SettingsProps) {
+  return (
+    <>
+      {panels.length > 1 && (
+        <SegmentedControl
+          size="xs"
+          aria-label="Panel to label for"
+          value={panel.name}
+          onChange={(name) => onPanel(name === panels[0]?.name ? null : name)}
+          data={panels.map(({ name }) => name)}
+        />
+      )}
+      <Checkbox
+        size="xs"
+        ml="auto"
+        label={`Hide ${hidden} until I have labelled`}
+        checked={isBlind}
+        onChange={(event) => onBlind(event.currentTarget.checked)}
+      />
+    </>
+  );
 }
 
 /** The reader's own judgement of an output, by keyboard, and those of others once it is there. */
 export function LabelForm(props: Props) {
-  const { repeat, panels, panel, isBlind, mayLabel, onPanel, onBlind } = props;
-  const { mine, others } = splitLabels(repeat.labels, panel.name, useMe().data?.user);
+  const { title, labels, panel, mayLabel, children } = props;
+  const { mine, others } = splitLabels(labels, panel.name, useMe().data?.user);
   if (!mayLabel && others.length === 0 && !mine) return null;
   return (
-    <section className={classes.root} aria-label="Labels" data-testid="labels-form">
+    <section className={classes.root} aria-label={title} data-testid="labels-form">
       <div className={classes.head}>
-        <h3>{mayLabel ? "Your label" : "Labels of people"}</h3>
-        {panels.length > 1 && (
-          <SegmentedControl
-            size="xs"
-            aria-label="Panel to label for"
-            value={panel.name}
-            onChange={onPanel}
-            data={panels.map(({ name }) => name)}
-          />
-        )}
-        {mayLabel && (
-          <Checkbox
-            size="xs"
-            ml="auto"
-            label="Hide votes until I have labelled"
-            checked={isBlind}
-            onChange={(event) => onBlind(event.currentTarget.checked)}
-          />
-        )}
+        <h3>{title}</h3>
+        {children}
       </div>
       {mayLabel && <Own key={`${panel.name} ${mine?.created_at ?? ""}`} {...props} mine={mine} />}
       {mayLabel && mine === undefined ? (
@@ -69,15 +89,15 @@ export function LabelForm(props: Props) {
   );
 }
 
-function Own({ runId, itemId, repeat, panel, mine, onNext }: Props & { mine: Label | undefined }) {
+function Own({ output, repeat, panel, hasKeys, mine, onNext }: Props & { mine: Label | undefined }) {
   const scale = panel.judges[0]?.scale ?? { type: "binary" as const };
   const choices = labelChoices(scale);
-  const write = useWriteLabel(runId, itemId);
-  const remove = useRemoveLabel(runId, itemId);
+  const write = useWriteLabel(output);
+  const remove = useRemoveLabel(output);
   const [note, setNote] = useState(mine?.note ?? "");
   const [number, setNumber] = useState<number | string>(mine?.value ?? "");
   const noteField = useRef<HTMLInputElement>(null);
-  const at = { panel: panel.name, repeat: repeat.repeat };
+  const at = { panel: panel.name, repeat };
   const save = (value: LabelWrite["value"]) =>
     write.mutate({ ...at, value, ...(note.trim() !== "" && { note: note.trim() }) });
   const saveNote = () => {
@@ -87,7 +107,7 @@ function Own({ runId, itemId, repeat, panel, mine, onNext }: Props & { mine: Lab
   const byKey = Object.fromEntries(
     (choices ?? []).flatMap(({ key, value }) => (key === null ? [] : [[key, () => save(value)]])),
   );
-  useKeys({ ...byKey, n: () => noteField.current?.focus() });
+  useKeys(hasKeys ? { ...byKey, n: () => noteField.current?.focus() } : {});
   return (
     <>
       <div className={classes.choices}>
@@ -101,6 +121,7 @@ function Own({ runId, itemId, repeat, panel, mine, onNext }: Props & { mine: Lab
               disabled={write.isPending}
               onClick={() => save(choice.value)}
               rightSection={
+                hasKeys &&
                 choice.key !== null &&
                 choice.key !== choice.text && <kbd className={classes.key}>{choice.key}</kbd>
               }
@@ -137,7 +158,7 @@ function Own({ runId, itemId, repeat, panel, mine, onNext }: Props & { mine: Lab
           size="xs"
           className={classes.note}
           aria-label="Note of your label"
-          placeholder="Why (n)"
+          placeholder={hasKeys ? "Why (n)" : "Why"}
           maxLength={2000}
           autoComplete="off"
           value={note}
@@ -173,10 +194,8 @@ function Own({ runId, itemId, repeat, panel, mine, onNext }: Props & { mine: Lab
         {write.isPending
           ? "Saving…"
           : mine
-            ? "Saved. To see it in the report, judge these outputs again. Votes are reused, so that costs nothing."
-            : choices
-              ? "Press its key. A label belongs to the item and the output: every eval-run that has the same output has it."
-              : "A label belongs to the item and the output: every eval-run that has the same output has it."}
+            ? "Saved. The result follows in a moment."
+            : `${choices && hasKeys ? "Press its key. " : ""}A label belongs to the item and the output: every eval-run and comparison that has the same output has it.`}
       </p>
       {(write.error ?? remove.error) && <ProblemPanel error={(write.error ?? remove.error) as Error} />}
     </>
