@@ -460,3 +460,10 @@ WHERE e.project_id = ANY(@projects) AND e.kind = @kind AND e.id = @id AND i.key 
 
 -- name: describe evaluation
 UPDATE evaluations SET metadata = @metadata WHERE project_id = ANY(@projects) AND kind = @kind AND id = @id
+
+-- name: list eval-runs of a trend
+SELECT e.id FROM evaluations l
+JOIN evaluations e ON e.project_id = l.project_id AND e.dataset_id = l.dataset_id AND e.kind = l.kind AND e.name = l.name AND (e.created_at, e.id) <= (l.created_at, l.id)
+WHERE l.id = @id AND e.status = 'succeeded' AND e.summary IS NOT NULL AND NOT (e.summary::jsonb ->> 'partial')::boolean AND EXISTS (
+	SELECT FROM jsonb_array_elements(e.summary::jsonb -> 'scores') s WHERE s ->> 'name' = @metric AND jsonb_typeof(s -> 'mean') = 'number')
+ORDER BY e.created_at DESC, e.id DESC LIMIT @limit

@@ -162,6 +162,7 @@ func TestFrozenStores(t *testing.T) {
 		{path: ofEvalRun + "/items"},
 		{path: ofEvalRun + "/items/" + evaluated},
 		{path: ofEvalRun + "/report"},
+		{path: ofEvalRun + "/trend"},
 		{path: ofEvalRun + "/export"},
 		{method: http.MethodPut, path: ofComparison + "/items/" + evaluated + "/label", body: apitest.RightSideLabel},
 		{method: http.MethodPut, path: ofEvalRun + "/items/" + evaluated + "/label", body: apitest.RightLabel},

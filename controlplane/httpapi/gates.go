@@ -8,6 +8,9 @@ import (
 	"github.com/looptrace/looptrace/internal/stats"
 )
 
+// defaultTrend is how many eval-runs a trend has if the request does not say.
+const defaultTrend = 10
+
 // CheckGate compares an eval-run with a baseline.
 func (h evalRunHandlers) CheckGate(ctx context.Context, req contract.CheckGateRequestObject) (contract.CheckGateResponseObject, error) {
 	g, err := h.evaluations.CheckGate(ctx, grantOf(ctx), gateQuestion(req.Body))
@@ -47,6 +50,35 @@ func countRangeOf(c *stats.Count) *contract.EvaluationCountRange {
 		return nil
 	}
 	return &contract.EvaluationCountRange{Low: int64(c.Low), High: long(c.High)}
+}
+
+// GetEvalRunTrend compares an eval-run with those before it.
+func (h evalRunHandlers) GetEvalRunTrend(ctx context.Context, req contract.GetEvalRunTrendRequestObject) (contract.GetEvalRunTrendResponseObject, error) {
+	trend, err := h.evaluations.Trend(ctx, grantOf(ctx), req.EvalRunId, valueOf(req.Params.Metric, ""), valueOf(req.Params.Limit, defaultTrend))
+	if err != nil {
+		return nil, err
+	}
+	answer := contract.GetEvalRunTrend200JSONResponse{
+		Metric: trend.Metric, Better: contract.EvalRunTrendBetter(trend.Better), Points: make([]contract.EvalRunTrendPoint, len(trend.Points)),
+	}
+	for i := range trend.Points {
+		p := &trend.Points[i]
+		answer.Points[i] = contract.EvalRunTrendPoint{
+			EvalRunId: p.Evaluation.ID, Branch: p.Evaluation.Branch, Commit: p.Evaluation.Commit, CreatedAt: p.Evaluation.CreatedAt.UTC(),
+			FinishedAt: utc(p.Evaluation.FinishedAt), Mean: meanOf(&p.Side), Groups: long(p.Groups),
+		}
+		if c := p.Change; c != nil {
+			change := contract.EvalRunChange{
+				Since: c.Since, Sentence: c.Sentence, Same: c.Same, OnlyHere: c.OnlyHere, OnlyBefore: c.OnlyBefore, Changed: c.Changed,
+				Groups: long(c.Groups), LabelsDrawn: int64(c.LabelsDrawn),
+			}
+			if err := convert(c.Difference, &change.Difference); err != nil {
+				return nil, err
+			}
+			answer.Points[i].Change = &change
+		}
+	}
+	return answer, nil
 }
 
 func meanOf(s *stats.Side) contract.EvaluationMean {

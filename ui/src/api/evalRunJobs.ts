@@ -95,3 +95,21 @@ export function downloadEvalRun({ id, name }: EvalRun, what: "jsonl" | "csv" | "
   if (what === "junit") return download(`/v1/eval-runs/${id}/report?format=junit`, `${name}.xml`);
   return download(`/v1/eval-runs/${id}/export?format=${what}`, `${name}.${what}`);
 }
+
+/** How many eval-runs {@link useEvalRunChanges} reads. */
+export const CHANGES = 20;
+
+/** GET /v1/eval-runs/{eval_run_id}/trend: the paired differences of the newest eval-runs of a trend. Undefined has no request. */
+export function useEvalRunChanges(evalRunId: string | undefined, metric: string) {
+  return useQuery({
+    queryKey: keys.evalRun.changes(evalRunId ?? "", metric),
+    queryFn: ({ signal }) =>
+      unwrap(
+        client.GET("/v1/eval-runs/{eval_run_id}/trend", {
+          params: { path: { eval_run_id: evalRunId ?? "" }, query: { metric, limit: CHANGES } },
+          signal,
+        }),
+      ),
+    enabled: evalRunId !== undefined && metric !== "",
+  });
+}

@@ -234,6 +234,7 @@ export const keys = {
     items: (evalRunId: string, selection: EvalRunItemSelection, offset: number) =>
       [...evalRun(evalRunId), "items", selection, offset] as const,
     item: (evalRunId: string, itemId: string) => [...evalRun(evalRunId), "item", itemId] as const,
+    changes: (evalRunId: string, metric: string) => [...evalRun(evalRunId), "changes", metric] as const,
     samples: (evalRunId: string) => [...evalRun(evalRunId), "samples"] as const,
   },
   rules: {

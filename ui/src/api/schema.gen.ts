@@ -994,6 +994,30 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/eval-runs/{eval_run_id}/trend": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Compare an eval-run with those before it
+         * @description The eval-run and those before it of the same dataset and name, the newest first, without those that did not succeed or lack results or the metric. They have
+         *     the same items for the most part, so that their means are not independent: intervals of means may overlap where a change is certain, and
+         *     the other way round. `change` is the paired difference to the eval-run before, on the items that both have with equal contents.
+         *
+         *     Requires the scope `evals:read`.
+         */
+        get: operations["getEvalRunTrend"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/eval-runs/{eval_run_id}/export": {
         parameters: {
             query?: never;
@@ -5374,6 +5398,71 @@ export interface components {
             metadata?: {
                 [key: string]: string;
             };
+        };
+        EvalRunTrend: {
+            metric: string;
+            /** @enum {string} */
+            better: "higher" | "lower";
+            /** @description The newest first. */
+            points: components["schemas"]["EvalRunTrendPoint"][];
+        };
+        EvalRunTrendPoint: {
+            /** Format: uuid */
+            eval_run_id: string;
+            branch: string | null;
+            commit: string | null;
+            /** Format: date-time */
+            created_at: string;
+            /** Format: date-time */
+            finished_at: string | null;
+            mean: components["schemas"]["EvaluationMean"];
+            /**
+             * Format: int64
+             * @description Groups of items that belong together by `group_by`; null if no two do.
+             */
+            groups: number | null;
+            /** @description To the point after it in this list, which is the eval-run before. Null for the last one. */
+            change: components["schemas"]["EvalRunChange"] | null;
+        };
+        EvalRunChange: {
+            /**
+             * Format: uuid
+             * @description The eval-run before.
+             */
+            since: string;
+            /** @description The change in words. */
+            sentence: string;
+            /**
+             * Format: int64
+             * @description Items that both have with equal contents.
+             */
+            same: number;
+            /**
+             * Format: int64
+             * @description Items that the one before was not to do.
+             */
+            only_here: number;
+            /**
+             * Format: int64
+             * @description Items that only the one before was to do.
+             */
+            only_before: number;
+            /**
+             * Format: int64
+             * @description Items with other contents than before.
+             */
+            changed: number;
+            difference: components["schemas"]["EvaluationDifference"];
+            /**
+             * Format: int64
+             * @description Groups of the items that are compared; null if no two belong together.
+             */
+            groups: number | null;
+            /**
+             * Format: int64
+             * @description Items whose labels on both sides correct the difference, as in a gate.
+             */
+            labels_drawn: number;
         };
         EvalRunMetric: {
             name: string;
@@ -12045,6 +12134,34 @@ export interface operations {
                     "application/json": components["schemas"]["EvalRunReport"];
                     "text/markdown": string;
                     "application/xml": string;
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    getEvalRunTrend: {
+        parameters: {
+            query?: {
+                /** @description Default: the primary one. */
+                metric?: string;
+                /** @description The most eval-runs. */
+                limit?: number;
+            };
+            header?: never;
+            path: {
+                eval_run_id: components["parameters"]["EvalRunID"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The trend. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["EvalRunTrend"];
                 };
             };
             default: components["responses"]["Problem"];

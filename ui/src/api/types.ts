@@ -175,6 +175,7 @@ export type EvaluationVerdict = Schemas["EvaluationVerdict"];
 export type EvalRun = Schemas["EvalRun"];
 export type EvalRunItem = Schemas["EvalRunItem"];
 export type EvalRunItemPage = Schemas["EvalRunItemPage"];
+export type EvalRunChange = Schemas["EvalRunChange"];
 export type EvalRunMetric = Schemas["EvalRunMetric"];
 export type PanelCategory = Schemas["PanelCategory"];
 export type EvalRunCreate = Schemas["EvalRunCreate"];

@@ -90,7 +90,9 @@ function View({ comparisons, hasMore, projectId }: ViewProps) {
       <p className={classes.note}>
         Means out of 100 with 95 % intervals. {leftOutText(trend, hasMore)}
         {trend.revisions.length > 1 &&
-          ` The items differ between ${trend.revisions.join(", ")}, so compare with care.`}
+          ` The items differ between ${trend.revisions.join(", ")}, so compare with care.`}{" "}
+        Where items return, the points are no independent samples: intervals that overlap say nothing of a
+        change. Within a point, A and B are compared by their paired difference.
       </p>
     </section>
   );

@@ -1,8 +1,8 @@
 import { Group, Select, Skeleton, Switch } from "@mantine/core";
 import { useMemo, useState } from "react";
 import { Link } from "react-router";
-import { useEvalRunTrend } from "@/api/evalRunJobs";
-import type { EvalRun } from "@/api/types";
+import { useEvalRunChanges, useEvalRunTrend } from "@/api/evalRunJobs";
+import type { EvalRun, EvalRunChange } from "@/api/types";
 import { DataTable } from "@/components/DataTable";
 import classes from "@/components/evaluation/Evaluation.module.css";
 import { formatDifference } from "@/components/evaluation/measures";
@@ -13,6 +13,7 @@ import { formatTime, NONE } from "@/components/format";
 import { QueryState } from "@/components/QueryState";
 import {
   agreementSeries,
+  changeText,
   judgeChanges,
   lastAnchors,
   leftOutText,
@@ -56,6 +57,18 @@ function View({ runs, hasMore, projectId }: ViewProps) {
   const score = useMemo(() => scoreSeries(points, metric ?? ""), [points, metric]);
   const agreement = useMemo(() => agreementSeries(points), [points]);
   const labels = useMemo(() => trendLabels(points), [points]);
+  const newest = points.at(-1)?.run.id;
+  const compared = useEvalRunChanges(points.length > 1 ? newest : undefined, metric ?? "");
+  const changed = useMemo(
+    () =>
+      new Map(
+        compared.data?.points.flatMap(({ eval_run_id: id, change }) =>
+          change ? [[id, change] as const] : [],
+        ),
+      ),
+    [compared.data],
+  );
+  const last = newest === undefined ? undefined : changed.get(newest);
   const names = trendNames(runs);
   const metrics = trendMetrics(runs, name);
   if (name === null || metric === null || (points.length < 2 && names.length < 2)) return null;
@@ -99,7 +112,7 @@ function View({ runs, hasMore, projectId }: ViewProps) {
         </Group>
       </Group>
       {asTable ? (
-        <TrendTable points={points} projectId={projectId} />
+        <TrendTable points={points} changed={changed} projectId={projectId} />
       ) : (
         <>
           <TrendChart
@@ -131,11 +144,26 @@ function View({ runs, hasMore, projectId }: ViewProps) {
           ` Judges changed ${changes.length === 1 ? "once" : `${changes.length} times`}, last on ${formatTime(changes.at(-1)?.run.created_at)}: scores before and after aren't comparable.`}
         {anchors && ` Anchors: ${anchors.sentence}`}
       </p>
+      {points.length > 1 && (
+        <p className={classes.note} data-testid="trend-change">
+          Where items return, the points are no independent samples: the paired difference tells whether a
+          score changed, and not whether intervals overlap.{" "}
+          {last && <strong>The newest eval-run: {last.sentence}</strong>}
+          {compared.error && " The paired differences can't be read now."}
+        </p>
+      )}
     </section>
   );
 }
 
-function TrendTable({ points, projectId }: { points: readonly TrendPoint[]; projectId: string }) {
+interface TableProps {
+  points: readonly TrendPoint[];
+  /** The change to the eval-run before, by the id of the eval-run. */
+  changed: ReadonlyMap<string, EvalRunChange>;
+  projectId: string;
+}
+
+function TrendTable({ points, changed, projectId }: TableProps) {
   const hasPanels = points.some(({ panel }) => panel !== undefined);
   return (
     <DataTable
@@ -155,6 +183,12 @@ function TrendTable({ points, projectId }: { points: readonly TrendPoint[]; proj
           header: "Mean",
           number: true,
           cell: ({ metric }) => meanText(metric),
+        },
+        {
+          header: "Change on the same items",
+          number: true,
+          title: ({ run }) => changed.get(run.id)?.sentence,
+          cell: ({ run }) => changeText(changed.get(run.id)),
         },
         ...(hasPanels
           ? [

@@ -28,6 +28,7 @@ const metric = (name: string, changed: Partial<EvalRunMetric> = {}): EvalRunMetr
   pass_rate: 0.75,
   categories: null,
   n: 30,
+  groups: null,
   pass_at_k: [],
   pass_hat_k: [],
   ...changed,

@@ -1,6 +1,15 @@
 import { describe, expect, it } from "vitest";
-import type { EvalRun } from "@/api/types";
-import { agreementSeries, judgeChanges, leftOutText, scoreSeries, trendMetrics, trendOf } from "./trends";
+import type { EvalRun, EvalRunChange } from "@/api/types";
+import { NONE } from "@/components/format";
+import {
+  agreementSeries,
+  changeText,
+  judgeChanges,
+  leftOutText,
+  scoreSeries,
+  trendMetrics,
+  trendOf,
+} from "./trends";
 
 const run = (name: string, mean: number | null, changed: Record<string, unknown> = {}) =>
   ({
@@ -71,4 +80,17 @@ describe("the judges", () => {
     ]).points;
     expect(judgeChanges(points)).toEqual([points[2]]);
   });
+});
+
+it("writes a change with the items that both have", () => {
+  const change = (same: number, estimate: number | null, groups: number | null = null) =>
+    changeText({
+      same,
+      groups,
+      difference: { estimate, ci: estimate === null ? null : [0.07, 0.26], n: same },
+    } as EvalRunChange);
+  expect(change(60, 0.167)).toBe("+16.7 (+7.0 to +26.0), 60 items");
+  expect(change(60, 0.167, 12)).toBe("+16.7 (+7.0 to +26.0), 60 items in 12 groups");
+  expect(change(0, null)).toBe("other items");
+  expect(changeText(undefined)).toBe(NONE);
 });

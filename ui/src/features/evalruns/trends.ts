@@ -1,6 +1,8 @@
-import type { EvalRun, EvalRunMetric, PanelSummary } from "@/api/types";
+import type { EvalRun, EvalRunChange, EvalRunMetric, PanelSummary } from "@/api/types";
 import type { ChartSeries } from "@/components/chart/series";
+import { formatDifference, intervalText } from "@/components/evaluation/measures";
 import { datasetLabel, leftOut, pointLabel, scaled, trendTime } from "@/components/evaluation/trend";
+import { formatCountOf, NONE } from "@/components/format";
 
 /** One eval-run in a trend. */
 export interface TrendPoint {
@@ -124,6 +126,17 @@ export function judgeChanges(points: readonly TrendPoint[]): TrendPoint[] {
     const before = points[index - 1];
     return before?.panel !== undefined && point.panel !== undefined && versions(before) !== versions(point);
   });
+}
+
+/** The paired difference of a score to the eval-run before, with the items that both have: "+16.7 (+7.2 to +26.1), 60 items". */
+export function changeText(change: EvalRunChange | undefined): string {
+  if (change === undefined) return NONE;
+  const { estimate, ci, n } = change.difference;
+  if (estimate === null) return change.same === 0 ? "other items" : NONE;
+  const format = (value: number) => formatDifference("score", value);
+  const interval = intervalText(ci, format);
+  const of = change.groups === null ? "" : ` in ${formatCountOf(change.groups, "group")}`;
+  return `${format(estimate)}${interval === null ? "" : ` (${interval})`}, ${formatCountOf(n, "item")}${of}`;
 }
 
 /** What the points are called on the axis, and whole. */
