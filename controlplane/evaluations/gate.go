@@ -2,8 +2,10 @@ package evaluations
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/google/uuid"
@@ -59,6 +61,8 @@ type GateQuestion struct {
 	Metric              string
 	Margin              *float64
 	Repeated            bool
+	// GroupBy is the path in an item by whose value items belong together, in place of that of the candidate; empty for that.
+	GroupBy string
 }
 
 // gatePairs are the two sides of a gate.
@@ -71,11 +75,19 @@ type gatePairs struct {
 
 // readGate reads both sides.
 func (s *Service) readGate(ctx context.Context, grant access.Grant, q *GateQuestion) (*gatePairs, error) {
-	now, err := s.gateSide(ctx, grant, "body.candidate", q.Candidate)
+	if q.GroupBy != "" {
+		if _, err := itemPath("body.group_by", q.GroupBy); err != nil {
+			return nil, err
+		}
+	}
+	now, err := s.gateSide(ctx, grant, "body.candidate", q.Candidate, q.GroupBy)
 	if err != nil {
 		return nil, err
 	}
-	was, err := s.gateSide(ctx, grant, "body.baseline", q.Baseline)
+	if q.GroupBy != "" && !slices.ContainsFunc(now.results.items, func(i itemResult) bool { return i.group != 0 }) {
+		return nil, problem.InvalidField("body.group_by", "is a path at which no item of the candidate has a value")
+	}
+	was, err := s.gateSide(ctx, grant, "body.baseline", q.Baseline, "")
 	if err != nil {
 		return nil, err
 	}
@@ -158,7 +170,8 @@ type gateSide struct {
 	results *results
 }
 
-func (s *Service) gateSide(ctx context.Context, grant access.Grant, location string, id uuid.UUID) (*gateSide, error) {
+// gateSide reads an eval-run. groupBy is the path by which its items belong together, empty for that of the eval-run.
+func (s *Service) gateSide(ctx context.Context, grant access.Grant, location string, id uuid.UUID, groupBy string) (*gateSide, error) {
 	e, err := s.Get(ctx, grant, EvalRun, id)
 	if problem.Is(err, problem.NotFound) {
 		return nil, problem.InvalidField(location, "is no eval-run")
@@ -173,6 +186,7 @@ func (s *Service) gateSide(ctx context.Context, grant access.Grant, location str
 	if err != nil {
 		return nil, err
 	}
+	config.GroupBy = cmp.Or(groupBy, config.GroupBy)
 	found, err := s.read(ctx, &e, &config, int32(e.ItemCount))
 	return &gateSide{e, found}, err
 }

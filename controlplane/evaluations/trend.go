@@ -59,7 +59,7 @@ func (s *Service) Trend(ctx context.Context, grant access.Grant, id uuid.UUID, n
 	trend := &Trend{Metric: name, Better: Higher, Points: []TrendPoint{}}
 	var after *gateSide
 	for _, run := range runs {
-		side, err := s.gateSide(ctx, grant, "query", run.ID)
+		side, err := s.gateSide(ctx, grant, "query", run.ID, "")
 		if problem.Is(err, problem.Invalid) || problem.Is(err, problem.Conflict) { // it was deleted or resumed in the meantime
 			continue
 		}

@@ -3,6 +3,8 @@ package evaluations_test
 import (
 	"fmt"
 	"net/http"
+	"net/http/httptest"
+	"strings"
 	"testing"
 
 	"github.com/google/uuid"
@@ -21,7 +23,11 @@ func TestTrend(t *testing.T) {
 	session, project := e.SetUp(t)
 	as := apitest.Cookie(session)
 	e.Work(t)
-	dataset := e.CreateDatasetOf(t, as, project.Id, "numbers", apitest.Questions(60)...)
+	questions := apitest.Questions(60)
+	for i := range questions {
+		questions[i] = strings.TrimSuffix(questions[i], "}") + fmt.Sprintf(`,"metadata":{"batch":%d}}`, i/10)
+	}
+	dataset := e.CreateDatasetOf(t, as, project.Id, "numbers", questions...)
 	run := func(name, more string, right int) uuid.UUID {
 		w := e.Do(t, http.MethodPost, "/v1/eval-runs", fmt.Sprintf(`{"project_id":%q,"name":%q,"dataset_id":%q,"target":{"external":true},"graders":[%s]%s}`,
 			project.Id, name, dataset.Id, apitest.ExactGrader, more), as)
@@ -60,6 +66,21 @@ func TestTrend(t *testing.T) {
 	assert.Contains(t, change.Sentence, "60 of 60 items were in the eval-run before, with the same contents. On 60 items the change is +16.7 points [")
 	assert.Equal(t, trend, trendOf(second, ""), "it is the primary metric")
 	assert.Equal(t, first, trendOf(first, "").Points[0].EvalRunId)
+
+	// All ten items that were mended are of one batch: in batches, that may be chance.
+	gate := func(more string) *httptest.ResponseRecorder {
+		body := fmt.Sprintf(`{"candidate":%q,"baseline":%q,"metric":"correct","margin":0%s}`, second, first, more)
+		return e.Do(t, http.MethodPost, "/v1/gates/_actions/check", body, as)
+	}
+	alone := apitest.Must[contract.GateDecision](t, gate(""), http.StatusOK)
+	assert.Equal(t, contract.GateDecisionDecisionPass, alone.Decision)
+	assert.Nil(t, alone.Groups)
+	grouped := apitest.Must[contract.GateDecision](t, gate(`,"group_by":"metadata.batch"`), http.StatusOK)
+	assert.EqualValues(t, 6, *grouped.Groups)
+	assert.Equal(t, contract.GateDecisionDecisionInconclusive, grouped.Decision)
+	for _, path := range []string{"output.text", "metadata.batsh"} {
+		assert.Equal(t, "body.group_by", (*apitest.WantProblem(t, gate(fmt.Sprintf(`,"group_by":%q`, path)), http.StatusUnprocessableEntity).Errors)[0].Location)
+	}
 
 	e.Do(t, http.MethodPost, "/v1/datasets/"+dataset.Id.String()+"/items", `{"mode":"upsert","items":[{"key":"q0","input":{"question":"number 0, please"},"reference_output":"0","split":"test"}]}`, as)
 	third := run("nightly", "", 40)

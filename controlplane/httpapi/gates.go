@@ -41,7 +41,7 @@ func (h evalRunHandlers) PlanGate(ctx context.Context, req contract.PlanGateRequ
 }
 
 func gateQuestion(body *contract.GateCheck) *evaluations.GateQuestion {
-	return &evaluations.GateQuestion{Candidate: body.Candidate, Baseline: body.Baseline, Metric: body.Metric, Margin: body.Margin, Repeated: valueOf(body.Repeated, false)}
+	return &evaluations.GateQuestion{Candidate: body.Candidate, Baseline: body.Baseline, Metric: body.Metric, Margin: body.Margin, Repeated: valueOf(body.Repeated, false), GroupBy: valueOf(body.GroupBy, "")}
 }
 
 // countRangeOf is nil where no number is enough.

@@ -224,7 +224,7 @@ func TestOtherTenantsSeeNothing(t *testing.T) {
 	}
 	// The same requests succeed for the owner, those that change something last, and those that delete much at the very end.
 	much := func(r request) int {
-		return slices.Index([]string{"/v1/replays/:replay_id/_actions/cancel", "/v1/comparisons/:comparison_id/_actions/cancel", "/v1/eval-runs/:eval_run_id/_actions/finish", "/v1/eval-runs/:eval_run_id/_actions/cancel", "/v1/eval-runs/:eval_run_id", "/v1/datasets/:dataset_id", "/v1/prompts/:prompt_id", "/v1/projects/:project_id", "/v1/workspaces/:workspace_id", "/v1/organizations/:organization_id"}, r.route)
+		return slices.Index([]string{"/v1/replays/:replay_id/_actions/cancel", "/v1/comparisons/:comparison_id/_actions/cancel", "/v1/comparisons/:comparison_id", "/v1/eval-runs/:eval_run_id/_actions/finish", "/v1/eval-runs/:eval_run_id/_actions/cancel", "/v1/eval-runs/:eval_run_id", "/v1/datasets/:dataset_id", "/v1/prompts/:prompt_id", "/v1/projects/:project_id", "/v1/workspaces/:workspace_id", "/v1/organizations/:organization_id"}, r.route)
 	}
 	slices.SortStableFunc(requests, func(a, b request) int { return much(a) - much(b) })
 	refused := map[string]string{ // it waits for results from outside

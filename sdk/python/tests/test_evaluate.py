@@ -118,10 +118,11 @@ def test_results_scores_and_runs(server: DatasetServer) -> None:
         raise KeyError("x")
 
     result = looptrace.evaluate("faq", answer, graders=[correct, short, broken], repeats=2, name="capitals",
-                                branch="topic", commit="abc", metadata={"model": "gpt-5", "n": 1})  # fmt: skip
+                                branch="topic", commit="abc", group_by="input.country",
+                                metadata={"model": "gpt-5", "n": 1})  # fmt: skip
     assert created(server) == {
         "project_id": "p-1", "name": "capitals", "dataset_id": _ID, "revision": 3, "target": {"external": True},
-        "repeats": 2, "primary_metric": "correct", "branch": "topic", "commit": "abc",
+        "repeats": 2, "primary_metric": "correct", "group_by": "input.country", "branch": "topic", "commit": "abc",
         "metadata": {"model": "gpt-5", "n": "1"},
     }  # fmt: skip
     results = sent(server)

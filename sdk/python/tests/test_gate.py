@@ -62,6 +62,8 @@ def test_decisions(server: DatasetServer, caplog: pytest.LogCaptureFixture) -> N
     assert checks(server) == [
         {"candidate": "candidate", "baseline": "base", "metric": "correct", "margin": 0.02, "repeated": False}
     ]
+    looptrace.gate("candidate", "base", metric="correct", margin=0.02, group_by="metadata.customer")
+    assert checks(server)[1]["group_by"] == "metadata.customer"
     assert (passed.decision, passed.passed, passed.looks, str(passed)) == ("pass", True, 1, "It is pass.")
     assert (passed.difference, passed.interval, passed.details["items_needed"]) == (-0.01, (-0.03, 0.01), 7)
     assert passed.required() is passed

@@ -5709,6 +5709,8 @@ export interface components {
              * @default false
              */
             repeated: boolean;
+            /** @description A path in an item, such as `metadata.customer`: items with the same value there belong together, and count as one unit of chance. Default: that of the candidate. */
+            group_by?: string;
         };
         GateDecision: {
             /** @enum {string} */
@@ -5775,7 +5777,7 @@ export interface components {
             candidate_repeats_needed: number | null;
             /**
              * Format: int64
-             * @description Groups of items that belong together by the candidate's `group_by`; null if no two do.
+             * @description Groups of items that belong together by `group_by`; null if no two do.
              */
             groups: number | null;
             /**

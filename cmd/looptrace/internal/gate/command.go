@@ -53,6 +53,7 @@ type options struct {
 	candidate, baseline, name      string
 	branch, commit, baselineBranch string
 	project, onInconclusive        string
+	groupBy                        string
 	format, output                 string
 	metrics                        []string
 	margin                         float64
@@ -103,6 +104,7 @@ func New() *cobra.Command {
 	f.StringVar(&o.baselineBranch, "baseline-branch", "", "branch of the baseline (default: that which the change is for, else main)")
 	f.StringArrayVar(&o.metrics, "metric", nil, "METRIC or METRIC=MARGIN: a score, or cost_usd, output_tokens or failures; can be repeated")
 	f.Float64Var(&o.margin, "margin", 0, "how much worse the candidate may be, in units of the metric, for metrics without a margin of their own (default: what the items support)")
+	f.StringVar(&o.groupBy, "group-by", "", "path in an item, such as metadata.customer, by whose value items belong together (default: that of the candidate)")
 	f.StringVar(&o.onInconclusive, "on-inconclusive", "fail", "fail ends with status 3, warn with 0")
 	f.StringVar(&o.format, "format", "text", "text, json, markdown or junit")
 	f.StringVar(&o.output, "output", "", "write the report to this file, and text to the standard output")

@@ -75,7 +75,7 @@ func (o *options) decide(ctx context.Context, client *rest.Client, r *report) er
 	}
 	r.candidate, r.baseline = newSide(client, candidate), newSide(client, baseline)
 	for _, t := range o.thresholds {
-		d, err := ask(ctx, client, candidate.ID, baseline.ID, t)
+		d, err := ask(ctx, client, candidate.ID, baseline.ID, o.groupBy, t)
 		if err != nil {
 			return fmt.Errorf("check %s: %w", rest.Printable(t.metric), err)
 		}
@@ -157,10 +157,13 @@ func read(ctx context.Context, client *rest.Client, id string) (*evalRun, error)
 }
 
 // ask asks for a decision, and waits while an eval-run is being summarized.
-func ask(ctx context.Context, client *rest.Client, candidate, baseline string, t threshold) (decision, error) {
+func ask(ctx context.Context, client *rest.Client, candidate, baseline, groupBy string, t threshold) (decision, error) {
 	question := map[string]any{"candidate": candidate, "baseline": baseline, "metric": t.metric}
 	if t.margin != nil {
 		question["margin"] = *t.margin
+	}
+	if groupBy != "" {
+		question["group_by"] = groupBy
 	}
 	body, err := json.Marshal(question)
 	if err != nil {

@@ -147,6 +147,14 @@ func TestExitStatus(t *testing.T) {
 	}
 }
 
+func TestGroupsArePassed(t *testing.T) {
+	s, address := serve(t, map[string]string{"a": pass})
+	_, status, err := execute(t, address, "--candidate", candidateID, "--baseline", baselineID, "--metric", "a=0.1", "--group-by", "metadata.customer")
+	require.NoError(t, err)
+	assert.Zero(t, status)
+	assert.Equal(t, "metadata.customer", s.checks[0]["group_by"])
+}
+
 func TestEvalRunsAreFoundByTheJob(t *testing.T) {
 	s, address := serve(t, map[string]string{"a": pass})
 	t.Setenv("GITHUB_SHA", "test-commit")

@@ -67,6 +67,7 @@ def gate(
     metric: str,
     margin: float | None = None,
     branch: str | None = None,
+    group_by: str | None = None,
     on_inconclusive: Inconclusive = "fail",
     max_repeats: int = 10,
 ) -> GateResult:
@@ -82,6 +83,8 @@ def gate(
         margin: How much worse it may be, in units of the metric. Default: what the items support, at most 0.05 of a
             score; the result's margin says it. "extend" keeps that of the first look.
         branch: The branch of the baseline. Default: the one that a pull request is for, else main.
+        group_by: A path in an item, such as "metadata.customer": items with the same value there belong together and
+            count as one unit of chance. Default: that of the candidate.
         on_inconclusive: "fail", "warn" (it passes, and the log says so), or "extend": the tasks run again, until it is
             decided, there are max_repeats, or no number of repeats would decide it, which the log says. The candidate
             must be an Evaluation of this program then. A baseline that is one, too, gets the same repeats.
@@ -94,8 +97,8 @@ def gate(
     refuse_running_loop("gate")
     return asyncio.run(
         gate_async(
-            candidate, baseline, metric=metric, margin=margin, branch=branch, on_inconclusive=on_inconclusive,
-            max_repeats=max_repeats,
+            candidate, baseline, metric=metric, margin=margin, branch=branch, group_by=group_by,
+            on_inconclusive=on_inconclusive, max_repeats=max_repeats,
         )
     )  # fmt: skip
 
@@ -107,6 +110,7 @@ async def gate_async(
     metric: str,
     margin: float | None = None,
     branch: str | None = None,
+    group_by: str | None = None,
     on_inconclusive: Inconclusive = "fail",
     max_repeats: int = 10,
 ) -> GateResult:
@@ -134,7 +138,7 @@ async def gate_async(
             await asyncio.to_thread(api.summarized, _id(each), _SUMMARY_SECONDS)
         body: dict[str, Any] = {
             "candidate": _id(candidate), "baseline": _id(base), "metric": metric,
-            "repeated": on_inconclusive == "extend",
+            "repeated": on_inconclusive == "extend", **({} if group_by is None else {"group_by": group_by}),
         }  # fmt: skip
         if margin is not None:
             body["margin"] = margin

@@ -55,6 +55,7 @@ class _Plan:
     concurrency: int
     metadata: dict[str, str]
     primary_metric: str | None
+    group_by: str | None
     branch: str | None
     commit: str | None
 
@@ -64,8 +65,8 @@ class _Plan:
             "name": self.name, "dataset_id": self.dataset_id, "revision": self.revision, "split": self.split,
             "item_ids": [item.id for item in self.items] if self.selected else None,
             "target": {"external": True}, "repeats": repeats, "graders": self.graders.of_server or None,
-            "primary_metric": self.primary_metric, "branch": self.branch, "commit": self.commit,
-            "metadata": self.metadata or None,
+            "primary_metric": self.primary_metric, "group_by": self.group_by, "branch": self.branch,
+            "commit": self.commit, "metadata": self.metadata or None,
         }  # fmt: skip
         return {name: value for name, value in values.items() if value is not None}
 
@@ -82,6 +83,7 @@ def evaluate(
     revision: int | None = None,
     metadata: Mapping[str, object] | None = None,
     primary_metric: str | None = None,
+    group_by: str | None = None,
     branch: str | None = None,
     commit: str | None = None,
 ) -> Evaluation:
@@ -109,6 +111,8 @@ def evaluate(
         revision: Of the dataset. Default: the newest, or that of the Dataset.
         metadata: Of the eval-run.
         primary_metric: The score that decides whether an item is scored. Default: the first grader.
+        group_by: A path in an item, such as "metadata.customer" or "input.document". Items with the same value there
+            belong together and count as one unit of chance in intervals, and in gates of the Evaluation.
         branch: Default: that of the CI job, else of git.
         commit: Likewise.
 
@@ -120,7 +124,8 @@ def evaluate(
     return asyncio.run(
         evaluate_async(
             dataset, task, graders=graders, name=name, repeats=repeats, concurrency=concurrency, split=split,
-            revision=revision, metadata=metadata, primary_metric=primary_metric, branch=branch, commit=commit,
+            revision=revision, metadata=metadata, primary_metric=primary_metric, group_by=group_by, branch=branch,
+            commit=commit,
         )
     )  # fmt: skip
 
@@ -137,6 +142,7 @@ async def evaluate_async(
     revision: int | None = None,
     metadata: Mapping[str, object] | None = None,
     primary_metric: str | None = None,
+    group_by: str | None = None,
     branch: str | None = None,
     commit: str | None = None,
 ) -> Evaluation:
@@ -157,7 +163,7 @@ async def evaluate_async(
         plan = _Plan(
             parameters, read, name, handle.id, handle.revision, None if selected else split, items, selected,
             concurrency, {key: to_text(value, _MAX_METADATA - 64) for key, value in (metadata or {}).items()},
-            primary_metric or read.first,
+            primary_metric or read.first, group_by,
             branch or found.branch, commit or found.commit,
         )  # fmt: skip
         return plan, evaluation_api()

@@ -15,8 +15,8 @@ if TYPE_CHECKING:
     from ._session import Session
 
 _MARKER = (
-    "looptrace(name=None, dataset=None, repeats=1, graders=(), primary_metric=None, metadata=None): the test is an "
-    "evaluation, and its parameters are the items"
+    "looptrace(name=None, dataset=None, repeats=1, graders=(), primary_metric=None, group_by=None, metadata=None): the "
+    "test is an evaluation, and its parameters are the items"
 )
 _REPEAT = "_looptrace_repeat"
 _MAX_REPEATS = 100

@@ -31,7 +31,7 @@ from looptrace._json import to_text
 from ._case import PASS, Case, find_case, set_case
 
 _TAG = "pytest"
-_ARGUMENTS = ("name", "dataset", "repeats", "graders", "primary_metric", "metadata")
+_ARGUMENTS = ("name", "dataset", "repeats", "graders", "primary_metric", "group_by", "metadata")
 _REPEAT = "_looptrace_repeat"
 _MAX_METADATA = 1900
 _START_SECONDS = 5.0
@@ -47,6 +47,7 @@ class Plan:
     # Graders of Looptrace.
     graders: list[dict[str, Any]]
     primary_metric: str
+    group_by: str | None
     metadata: dict[str, str]
     file: str
     # All that was collected, and whether that is all there is.
@@ -56,7 +57,7 @@ class Plan:
     selected: list[str] = field(default_factory=list)
 
     def settings(self) -> tuple[Any, ...]:
-        return self.dataset, self.repeats, self.graders, self.primary_metric, self.metadata, self.file
+        return self.dataset, self.repeats, self.graders, self.primary_metric, self.group_by, self.metadata, self.file
 
 
 class Session:
@@ -191,7 +192,7 @@ def _plan(test: pytest.Item) -> tuple[Plan, list[Parameters]]:
     name = given.get("name") or place
     plan = Plan(
         name, given.get("dataset") or name, given.get("repeats", 1), graders.of_server,
-        given.get("primary_metric") or PASS,
+        given.get("primary_metric") or PASS, given.get("group_by"),
         {key: to_text(value, _MAX_METADATA) for key, value in (given.get("metadata") or {}).items()},
         test.nodeid.partition("::")[0],
     )  # fmt: skip
@@ -227,8 +228,8 @@ def _send(plan: Plan, keys: list[str], found: list[dict[str, Any]], *, interrupt
     body = {
         "name": plan.name, "dataset_id": ids.dataset.id, "revision": ids.dataset.revision,
         "item_ids": [ids.by_key[key] for key in keys], "target": {"external": True}, "repeats": plan.repeats,
-        "graders": plan.graders or None, "primary_metric": plan.primary_metric, "branch": source.branch,
-        "commit": source.commit, "metadata": plan.metadata or None,
+        "graders": plan.graders or None, "primary_metric": plan.primary_metric, "group_by": plan.group_by,
+        "branch": source.branch, "commit": source.commit, "metadata": plan.metadata or None,
     }  # fmt: skip
     eval_run = api.create({name: value for name, value in body.items() if value is not None})
     results = [_result(plan, ids, result) for result in found]
