@@ -78,7 +78,7 @@ func (h evalRuleHandlers) wanted(ctx context.Context, body *contract.EvalRuleCre
 	}
 	panels, err := h.judges.panels(ctx, body.ProjectId, body.Panels)
 	return &rules.Wanted{
-		Name: body.Name, RunFilter: body.RunFilter, SampleRate: body.SampleRate, MaxCost: moneyOf(body.MaxCostUsdPerDay), AllowUnpriced: valueOf(body.AllowUnpriced, false),
+		Name: body.Name, RunFilter: body.RunFilter, SampleRate: body.SampleRate, GroupBy: valueOf(body.GroupBy, rules.BySession), MaxCost: moneyOf(body.MaxCostUsdPerDay), AllowUnpriced: valueOf(body.AllowUnpriced, false),
 		Scoring: evaluations.Scoring{Graders: valueOf(body.Graders, []contract.Grader{}), Panels: panels},
 	}, err
 }
@@ -140,7 +140,7 @@ func (h evalRuleHandlers) UpdateEvalRule(ctx context.Context, req contract.Updat
 		return nil, err
 	}
 	wanted := &rules.Wanted{
-		Name: valueOf(body.Name, before.Name), RunFilter: valueOf(body.RunFilter, before.RunFilter), SampleRate: valueOf(body.SampleRate, before.SampleRate),
+		Name: valueOf(body.Name, before.Name), RunFilter: valueOf(body.RunFilter, before.RunFilter), SampleRate: valueOf(body.SampleRate, before.SampleRate), GroupBy: valueOf(body.GroupBy, before.GroupBy),
 		MaxCost: before.MaxCostNanousd, AllowUnpriced: valueOf(body.AllowUnpriced, before.AllowUnpriced),
 	}
 	if budget != nil {
@@ -259,7 +259,7 @@ func (h evalRuleHandlers) evalRule(ctx context.Context, r *rules.Rule) (contract
 // evalRuleOf returns a rule, with the texts of judges if it is whole.
 func evalRuleOf(r *rules.Rule, today *rules.Counts, report *rules.Report, whole bool) (contract.EvalRule, error) {
 	answer := contract.EvalRule{
-		Id: r.ID, ProjectId: r.ProjectID, Name: r.Name, Version: r.Version, Status: contract.EvalRuleStatus(r.Status), RunFilter: r.RunFilter, SampleRate: r.SampleRate,
+		Id: r.ID, ProjectId: r.ProjectID, Name: r.Name, Version: r.Version, Status: contract.EvalRuleStatus(r.Status), RunFilter: r.RunFilter, SampleRate: r.SampleRate, GroupBy: r.GroupBy,
 		MaxCostUsdPerDay: dollarsOf(r.MaxCostNanousd), AllowUnpriced: r.AllowUnpriced, Today: countsOf(today), LookedUntil: r.MarkWrittenAt.UTC(),
 		CreatedBy: contract.Author{Email: r.AuthorEmail, Key: r.AuthorKey}, CreatedAt: r.CreatedAt.UTC(), UpdatedAt: r.UpdatedAt.UTC(),
 		Days: make([]contract.EvalRuleDay, len(report.Days)), RecentErrors: make([]contract.EvalRuleError, len(report.Errors)),
@@ -278,7 +278,7 @@ func evalRuleOf(r *rules.Rule, today *rules.Counts, report *rules.Report, whole 
 	for i, day := range report.Days {
 		answer.Days[i] = contract.EvalRuleDay{Day: types.Date{Time: day.Day}, Version: day.Version, Counts: countsOf(&day.Counts), Scores: make([]contract.EvalRuleScore, len(day.Scores))}
 		for j, score := range day.Scores {
-			answer.Days[i].Scores[j] = contract.EvalRuleScore{Name: score.Name, Mean: score.Mean, PassRate: score.PassRate, N: score.N, Labels: score.Labels}
+			answer.Days[i].Scores[j] = contract.EvalRuleScore{Name: score.Name, Mean: score.Mean, PassRate: score.PassRate, N: score.N, Groups: score.Groups, Labels: score.Labels}
 			if score.CI != nil {
 				answer.Days[i].Scores[j].Ci = &[]float64{score.CI[0], score.CI[1]}
 			}

@@ -25,6 +25,7 @@ type Wanted struct {
 	Name       string
 	RunFilter  string
 	SampleRate float64
+	GroupBy    string
 	Scoring    evaluations.Scoring
 	// Kept is the scoring that is stored, nil for a new one. If it is not changed, it is not checked again: a rule whose connection was deleted
 	// can still be renamed.
@@ -44,6 +45,9 @@ func (s *Service) check(ctx context.Context, grant access.Grant, project uuid.UU
 	if _, err := s.filter(project, w.RunFilter); err != nil {
 		return nil, err
 	}
+	if err := checkGroupBy(w.GroupBy); err != nil {
+		return nil, err
+	}
 	if w.Kept == nil || w.Kept.AllowUnpriced != w.AllowUnpriced {
 		if _, _, err := s.estimate(ctx, grant, w, nil, 0); err != nil {
 			return nil, err
@@ -58,7 +62,7 @@ func (s *Service) check(ctx context.Context, grant access.Grant, project uuid.UU
 	}
 	w.sameScoring = w.Kept != nil && string(scoring) == w.Kept.Scoring
 	return pgx.NamedArgs{
-		"name": name, "run_filter": w.RunFilter, "sample_rate": w.SampleRate, "scoring": string(scoring), "max_cost": w.MaxCost, "allow_unpriced": w.AllowUnpriced, "now": s.now(),
+		"name": name, "run_filter": w.RunFilter, "sample_rate": w.SampleRate, "group_by": w.GroupBy, "scoring": string(scoring), "max_cost": w.MaxCost, "allow_unpriced": w.AllowUnpriced, "now": s.now(),
 	}, nil
 }
 

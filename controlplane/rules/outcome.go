@@ -36,6 +36,7 @@ type outcome struct {
 	CostUnknown bool `json:"cost_unknown"`
 
 	scores []evaluations.MadeScore
+	group  *int64
 }
 
 // end is the outcome of a run with a reason, an empty one for none.
@@ -228,6 +229,7 @@ func cut(text string) string {
 type scoreRow struct {
 	RunID    uuid.UUID `json:"run_id"`
 	Ordinal  int       `json:"ordinal"`
+	GroupKey *int64    `json:"group_key"`
 	Name     string    `json:"name"`
 	Value    *float64  `json:"value"`
 	Pass     *bool     `json:"pass"`
@@ -244,7 +246,7 @@ func (w *worker) finish(ctx context.Context, batch []outcome) error {
 		for j := range batch[i].scores {
 			score := &batch[i].scores[j]
 			row := scoreRow{
-				RunID: batch[i].RunID, Ordinal: j, Name: score.Name, Value: score.Value, Pass: score.Pass, Reason: plain(score.Reason), Error: plain(score.Error),
+				RunID: batch[i].RunID, Ordinal: j, GroupKey: batch[i].group, Name: score.Name, Value: score.Value, Pass: score.Pass, Reason: plain(score.Reason), Error: plain(score.Error),
 			}
 			if score.Label != "" {
 				row.Label = &score.Label

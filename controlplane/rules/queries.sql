@@ -5,19 +5,19 @@ SELECT id FROM projects WHERE id = @project FOR UPDATE
 SELECT count(*) AS rules FROM eval_rules WHERE project_id = @project
 
 -- name: create rule
-INSERT INTO eval_rules (id, project_id, name, status, run_filter, sample_rate, scoring, max_cost_nanousd, allow_unpriced, mark_written_at, mark_run_id, takes_from,
+INSERT INTO eval_rules (id, project_id, name, status, run_filter, sample_rate, group_by, scoring, max_cost_nanousd, allow_unpriced, mark_written_at, mark_run_id, takes_from,
 	created_by_id, author_key, created_at, updated_at)
-VALUES (@id, @project, @name, 'active', @run_filter, @sample_rate, @scoring, @max_cost, @allow_unpriced, @now, @nowhere, @now, @author, @author_key, @now, @now)
+VALUES (@id, @project, @name, 'active', @run_filter, @sample_rate, @group_by, @scoring, @max_cost, @allow_unpriced, @now, @nowhere, @now, @author, @author_key, @now, @now)
 
 -- name: list rules
-SELECT r.id, r.project_id, r.name, r.version, r.status, r.stop_code, r.stop_detail, r.stop_remedy, r.stopped_at, r.run_filter, r.sample_rate, r.scoring,
+SELECT r.id, r.project_id, r.name, r.version, r.status, r.stop_code, r.stop_detail, r.stop_remedy, r.stopped_at, r.run_filter, r.sample_rate, r.group_by, r.scoring,
 	r.max_cost_nanousd, r.allow_unpriced, r.mark_written_at, r.mark_run_id, r.takes_from, r.created_by_id, u.email AS author_email, r.author_key, r.created_at, r.updated_at
 FROM eval_rules r LEFT JOIN users u ON u.id = r.created_by_id
 WHERE r.project_id = ANY(@projects) AND (@status = '' OR r.status = @status)
 ORDER BY lower(r.name), r.id LIMIT @limit OFFSET @offset
 
 -- name: get rule
-SELECT r.id, r.project_id, r.name, r.version, r.status, r.stop_code, r.stop_detail, r.stop_remedy, r.stopped_at, r.run_filter, r.sample_rate, r.scoring,
+SELECT r.id, r.project_id, r.name, r.version, r.status, r.stop_code, r.stop_detail, r.stop_remedy, r.stopped_at, r.run_filter, r.sample_rate, r.group_by, r.scoring,
 	r.max_cost_nanousd, r.allow_unpriced, r.mark_written_at, r.mark_run_id, r.takes_from, r.created_by_id, u.email AS author_email, r.author_key, r.created_at, r.updated_at
 FROM eval_rules r LEFT JOIN users u ON u.id = r.created_by_id
 WHERE r.id = @id AND r.project_id = ANY(@projects)
@@ -26,7 +26,7 @@ WHERE r.id = @id AND r.project_id = ANY(@projects)
 SELECT id FROM eval_rules WHERE id = @id AND project_id = ANY(@projects) FOR UPDATE
 
 -- name: update rule
-UPDATE eval_rules SET name = @name, version = version + @changed::integer, run_filter = @run_filter, sample_rate = @sample_rate, scoring = @scoring, max_cost_nanousd = @max_cost,
+UPDATE eval_rules SET name = @name, version = version + @changed::integer, run_filter = @run_filter, sample_rate = @sample_rate, group_by = @group_by, scoring = @scoring, max_cost_nanousd = @max_cost,
 	allow_unpriced = @allow_unpriced, updated_at = @now
 WHERE id = @id
 
@@ -69,7 +69,7 @@ SELECT e.id, e.project_id FROM eval_rules e
 WHERE e.status <> 'stopped' AND EXISTS (SELECT FROM eval_rule_runs r WHERE r.rule_id = e.id AND r.status = 'pending' AND r.next_attempt <= @now)
 
 -- name: get rule of job
-SELECT r.id, r.project_id, r.name, r.version, r.status, r.stop_code, r.stop_detail, r.stop_remedy, r.stopped_at, r.run_filter, r.sample_rate, r.scoring,
+SELECT r.id, r.project_id, r.name, r.version, r.status, r.stop_code, r.stop_detail, r.stop_remedy, r.stopped_at, r.run_filter, r.sample_rate, r.group_by, r.scoring,
 	r.max_cost_nanousd, r.allow_unpriced, r.mark_written_at, r.mark_run_id, r.takes_from, r.created_by_id, u.email AS author_email, r.author_key, r.created_at, r.updated_at
 FROM eval_rules r LEFT JOIN users u ON u.id = r.created_by_id
 WHERE r.id = @id AND r.status <> 'stopped'
@@ -143,9 +143,9 @@ done AS (
 	FROM given g
 	WHERE r.rule_id = @id AND r.run_id = g.run_id AND r.worker = @worker AND r.version = @version AND r.status = 'pending'
 	RETURNING r.run_id, r.day, r.version)
-INSERT INTO eval_rule_scores (rule_id, run_id, ordinal, day, version, name, value, pass, label, reason, error, evidence)
-SELECT @id, d.run_id, s.ordinal, d.day, d.version, s.name, s.value, s.pass, s.label, s.reason, s.error, s.evidence
-FROM jsonb_to_recordset(@scores::jsonb) AS s (run_id uuid, ordinal smallint, name text, value double precision, pass boolean, label text, reason text, error text, evidence text)
+INSERT INTO eval_rule_scores (rule_id, run_id, ordinal, day, version, group_key, name, value, pass, label, reason, error, evidence)
+SELECT @id, d.run_id, s.ordinal, d.day, d.version, s.group_key, s.name, s.value, s.pass, s.label, s.reason, s.error, s.evidence
+FROM jsonb_to_recordset(@scores::jsonb) AS s (run_id uuid, ordinal smallint, group_key bigint, name text, value double precision, pass boolean, label text, reason text, error text, evidence text)
 JOIN done d ON d.run_id = s.run_id
 
 -- name: forget votes
@@ -169,10 +169,18 @@ WHERE rule_id = @id AND day IN (SELECT DISTINCT d.day FROM eval_rule_runs d WHER
 GROUP BY day, version, status ORDER BY day DESC, version DESC
 
 -- name: sum scores
-SELECT day, version, name, min(ordinal) AS place, count(value) AS n, avg(value) AS mean,
-	coalesce(sum(value ^ 2), 0) AS squares, coalesce(sum(value ^ 3), 0) AS cubes, bool_and(value IN (0, 1)) AS binary,
-	count(pass) AS judged, count(*) FILTER (WHERE pass) AS passed
-FROM eval_rule_scores WHERE rule_id = @id AND day >= @day AND (value IS NOT NULL OR pass IS NOT NULL) AND label IS NULL
+-- Of each group of runs that belong together, and then of all groups: n is its size, s its sum.
+SELECT day, version, name, min(place) AS place, sum(n)::bigint AS n, sum(s) / nullif(sum(n), 0) AS mean, bool_and(of_two) AS binary,
+	sum(judged)::bigint AS judged, sum(passed)::bigint AS passed, count(*) FILTER (WHERE n > 0) AS groups,
+	sum(s ^ 2) AS ss, sum(s * n) AS sn, sum(n ^ 2) AS nn, sum(s ^ 3) AS sss, sum(s ^ 2 * n) AS ssn, sum(s * n ^ 2) AS snn, sum(n ^ 3) AS nnn
+FROM (
+	SELECT day, version, name, min(ordinal) AS place, count(value)::float8 AS n, coalesce(sum(value), 0) AS s, bool_and(value IN (0, 1)) AS of_two,
+		count(pass) AS judged, count(*) FILTER (WHERE pass) AS passed
+	FROM eval_rule_scores WHERE rule_id = @id AND day >= @day AND (value IS NOT NULL OR pass IS NOT NULL) AND label IS NULL AND group_key IS NOT NULL
+	GROUP BY day, version, name, group_key
+	UNION ALL
+	SELECT day, version, name, ordinal, (value IS NOT NULL)::integer, coalesce(value, 0), value IN (0, 1), (pass IS NOT NULL)::integer, coalesce(pass, false)::integer
+	FROM eval_rule_scores WHERE rule_id = @id AND day >= @day AND (value IS NOT NULL OR pass IS NOT NULL) AND label IS NULL AND group_key IS NULL) g
 GROUP BY day, version, name
 
 -- name: count labels

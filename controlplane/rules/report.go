@@ -90,7 +90,9 @@ type DayScore struct {
 	Mean, PassRate *float64
 	CI             *stats.Interval
 	N              int64
-	Labels         map[string]int64
+	// Groups counts the groups of runs, which are the units of CI. It is nil if no two runs belong together, and for categories.
+	Groups *int64
+	Labels map[string]int64
 
 	place int
 }
@@ -153,9 +155,12 @@ func (s *Service) addScores(ctx context.Context, rule uuid.UUID, days []Day) err
 		Place          int
 		N              int64
 		Mean           *float64
-		Squares, Cubes float64
 		Binary         *bool
 		Judged, Passed int64
+		Groups         int64
+		SS, SN, NN     float64
+		SSS, SSN       float64
+		SNN, NNN       float64
 	}](ctx, s.db, "sum scores", args)
 	if err != nil {
 		return err
@@ -174,10 +179,14 @@ func (s *Service) addScores(ctx context.Context, rule uuid.UUID, days []Day) err
 	found := map[dayKey][]DayScore{}
 	for _, sum := range sums {
 		score := DayScore{Name: sum.Name, Mean: sum.Mean, N: sum.N, PassRate: rate(sum.Passed, sum.Judged), Labels: map[string]int64{}, place: sum.Place}
-		if n := float64(sum.N); sum.Mean != nil && *sum.Binary {
-			score.CI = stats.ShareInterval(*sum.Mean*n, n, alpha)
-		} else if sum.Mean != nil {
-			score.CI = stats.Moments{N: n, Sum: *sum.Mean * n, Squares: sum.Squares, Cubes: sum.Cubes}.BoundedInterval(0, 1, alpha)
+		if n := float64(sum.N); sum.Mean != nil {
+			moments := stats.ClusterMoments{
+				Clusters: float64(sum.Groups), N: n, Sum: *sum.Mean * n, SS: sum.SS, SN: sum.SN, NN: sum.NN, SSS: sum.SSS, SSN: sum.SSN, SNN: sum.SNN, NNN: sum.NNN,
+			}
+			score.CI = moments.Interval(*sum.Binary, alpha)
+			if sum.Groups < sum.N {
+				score.Groups = &sum.Groups
+			}
 		}
 		key := dayKey{sum.Day, sum.Version}
 		found[key] = append(found[key], score)

@@ -132,6 +132,8 @@ type Rule struct {
 	StoppedAt  *time.Time
 	RunFilter  string
 	SampleRate float64
+	// GroupBy is by what runs belong together: session, user, or the path of a member of the metadata.
+	GroupBy string
 	// Scoring is an [evaluations.Scoring] as JSON.
 	Scoring        string
 	MaxCostNanousd *providers.Money
@@ -219,7 +221,7 @@ func (s *Service) Update(ctx context.Context, grant access.Grant, before *Rule, 
 		return Rule{}, err
 	}
 	changed := 0
-	if args["run_filter"] != before.RunFilter || !w.sameScoring {
+	if args["run_filter"] != before.RunFilter || args["group_by"] != before.GroupBy || !w.sameScoring {
 		changed = 1
 	}
 	args["id"], args["changed"] = before.ID, changed

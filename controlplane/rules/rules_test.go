@@ -202,7 +202,8 @@ func TestRuleScoresRunsAsTheyCome(t *testing.T) {
 	assert.InDelta(t, .5, *right.Mean, 1e-9)
 	assert.InDelta(t, .5, *right.PassRate, 1e-9)
 	assert.EqualValues(t, 4, right.N)
-	require.NotNil(t, right.Ci)
+	assert.EqualValues(t, 1, *right.Groups, "all are of one session")
+	assert.Nil(t, right.Ci, "one group has no interval")
 	assert.Equal(t, 8, r.asked())
 	for _, request := range r.server.Requests() {
 		assert.Contains(t, request.Last(), "look_up", "the judge sees the tool calls")
@@ -214,6 +215,47 @@ func TestRuleScoresRunsAsTheyCome(t *testing.T) {
 	assert.Equal(t, 8, r.asked())
 	assert.EqualValues(t, 5, r.counts(t, rule.Id).Taken)
 	assert.Len(t, r.scoresOf(t, ids[0]), 2)
+}
+
+// TestRuleCountsSessions scores four runs of each of six sessions, all of which pass or fail together.
+func TestRuleCountsSessions(t *testing.T) {
+	t.Parallel()
+	r := newRuling(t, passing)
+	all := `,"run_filter":""` + r.panels("judge-1")
+	ruleOf := func(name, more string) contract.EvalRule {
+		body := strings.Replace(r.body(all+more), "support is right", name, 1)
+		return apitest.Must[contract.EvalRule](t, r.Do(t, http.MethodPost, "/v1/eval-rules", body, r.as), http.StatusCreated)
+	}
+	sessions := ruleOf("by session", "")
+	assert.Equal(t, "session", sessions.GroupBy)
+	alone := ruleOf("by customer", `,"group_by":"metadata.customer"`)
+	for n := range 24 {
+		r.ended(t, n, func(run *apitest.SourceRun) { run.Session = fmt.Sprint(n % 6) })
+	}
+	r.pass(t, sessions, alone)
+	score := func(id uuid.UUID) contract.EvalRuleScore {
+		days := r.get(t, id).Days
+		require.Len(t, days, 1)
+		require.Len(t, days[0].Scores, 1)
+		return days[0].Scores[0]
+	}
+	grouped, single := score(sessions.Id), score(alone.Id)
+	for _, of := range []contract.EvalRuleScore{grouped, single} {
+		assert.EqualValues(t, 24, of.N)
+		assert.InDelta(t, .5, *of.Mean, 1e-9)
+	}
+	assert.EqualValues(t, 6, *grouped.Groups)
+	assert.Nil(t, single.Groups, "no run has a customer")
+	width := func(of contract.EvalRuleScore) float64 { return (*of.Ci)[1] - (*of.Ci)[0] }
+	assert.Greater(t, width(grouped), 1.5*width(single))
+
+	// Other groups are another way to score.
+	w := r.Do(t, http.MethodPatch, "/v1/eval-rules/"+sessions.Id.String(), `{"group_by":"user"}`, r.as)
+	changed := apitest.Must[contract.EvalRule](t, w, http.StatusOK)
+	assert.Equal(t, "user", changed.GroupBy)
+	assert.Equal(t, sessions.Version+1, changed.Version)
+	w = r.Do(t, http.MethodPatch, "/v1/eval-rules/"+sessions.Id.String(), `{"group_by":"output.text"}`, r.as)
+	assert.Equal(t, "body.group_by", (*apitest.WantProblem(t, w, http.StatusUnprocessableEntity).Errors)[0].Location)
 }
 
 func TestRuleIsRefused(t *testing.T) {

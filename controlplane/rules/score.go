@@ -245,7 +245,9 @@ func (w *worker) score(ctx context.Context, t *leasedRun, source *runs.Source) o
 		return w.failed(ctx, t, err)
 	}
 	t.CountedNanousd += scored.Spent
-	return w.outcome(ctx, t, scored)
+	made := w.outcome(ctx, t, scored)
+	made.group = groupKey(w.rule.GroupBy, source, sample)
+	return made
 }
 
 // failed returns the outcome of an error.

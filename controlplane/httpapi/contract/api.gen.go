@@ -4035,6 +4035,7 @@ type EvalRule struct {
 	// Days The last 30 days with runs, the newest first. Empty in lists.
 	Days    []EvalRuleDay      `json:"days"`
 	Graders []Grader           `json:"graders"`
+	GroupBy string             `json:"group_by"`
 	Id      openapi_types.UUID `json:"id"`
 
 	// LookedUntil Runs that were written up to then have been looked at.
@@ -4098,6 +4099,9 @@ type EvalRuleCreate struct {
 	// AllowUnpriced Whether models without a known price are allowed. Their calls do not count in `max_cost_usd_per_day`.
 	AllowUnpriced *bool     `json:"allow_unpriced,omitempty"`
 	Graders       *[]Grader `json:"graders,omitempty"`
+
+	// GroupBy By what runs belong together, as those of a conversation do: `session`, `user`, or a path in the metadata such as `metadata.customer`. The intervals of a day have such groups as units. Runs without a value belong to no other.
+	GroupBy *string `json:"group_by,omitempty"`
 
 	// MaxCostUsdPerDay The most that its judges may cost in a day (UTC). Runs beyond it are counted as `over_budget`, and not scored.
 	MaxCostUsdPerDay *float64 `json:"max_cost_usd_per_day,omitempty"`
@@ -4218,8 +4222,11 @@ type EvalRuleRunStatus string
 
 // EvalRuleScore defines model for EvalRuleScore.
 type EvalRuleScore struct {
-	// Ci The 95 % interval of the mean.
+	// Ci The 95 % interval of the mean. Groups of runs are its units, with one degree of freedom less than there are. Null for fewer than two.
 	Ci *[]float64 `json:"ci"`
+
+	// Groups Groups of these runs by the rule's `group_by`. Null if no two runs belong together, and for categories.
+	Groups *int64 `json:"groups"`
 
 	// Labels Runs by category. Empty for numbers.
 	Labels map[string]int64 `json:"labels"`
@@ -4250,8 +4257,11 @@ type EvalRuleStop struct {
 
 // EvalRuleUpdate defines model for EvalRuleUpdate.
 type EvalRuleUpdate struct {
-	AllowUnpriced    *bool           `json:"allow_unpriced,omitempty"`
-	Graders          *[]Grader       `json:"graders,omitempty"`
+	AllowUnpriced *bool     `json:"allow_unpriced,omitempty"`
+	Graders       *[]Grader `json:"graders,omitempty"`
+
+	// GroupBy For the runs that are scored from then on: the version counts up.
+	GroupBy          *string         `json:"group_by,omitempty"`
 	MaxCostUsdPerDay json.RawMessage `json:"max_cost_usd_per_day,omitempty"`
 	Name             *string         `json:"name,omitempty"`
 	Panels           *[]Panel        `json:"panels,omitempty"`

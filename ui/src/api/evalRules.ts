@@ -79,7 +79,8 @@ export function useEvalRuleRuns(
 }
 
 /** A rule to make, without what the API adds. */
-export type EvalRuleDraft = Omit<EvalRuleCreate, "allow_unpriced"> & { allow_unpriced?: boolean };
+export type EvalRuleDraft = Omit<EvalRuleCreate, "allow_unpriced" | "group_by"> &
+  Partial<Pick<EvalRuleCreate, "allow_unpriced" | "group_by">>;
 
 /** POST /v1/eval-rules/_actions/preview. It calls no model. Null has no request. */
 export function useEvalRulePreview(draft: EvalRuleDraft | null) {

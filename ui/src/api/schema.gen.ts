@@ -9418,6 +9418,11 @@ export interface components {
              * @description The share of matching runs that is scored.
              */
             sample_rate: number;
+            /**
+             * @description By what runs belong together, as those of a conversation do: `session`, `user`, or a path in the metadata such as `metadata.customer`. The intervals of a day have such groups as units. Runs without a value belong to no other.
+             * @default session
+             */
+            group_by: string;
             graders?: components["schemas"]["Grader"][];
             /** @description Judges that score each run. The kind is `score`, and the aggregate not `dawid_skene`, which compares many outputs. */
             panels?: components["schemas"]["Panel"][];
@@ -9437,6 +9442,8 @@ export interface components {
             run_filter?: components["schemas"]["EvalRuleFilter"];
             /** Format: double */
             sample_rate?: number;
+            /** @description For the runs that are scored from then on: the version counts up. */
+            group_by?: string;
             graders?: components["schemas"]["Grader"][];
             panels?: components["schemas"]["Panel"][];
             /** Format: double */
@@ -9514,7 +9521,7 @@ export interface components {
              * @description 0 to 1. Null for categories.
              */
             mean: number | null;
-            /** @description The 95 % interval of the mean. */
+            /** @description The 95 % interval of the mean. Groups of runs are its units, with one degree of freedom less than there are. Null for fewer than two. */
             ci: number[] | null;
             /** Format: double */
             pass_rate: number | null;
@@ -9523,6 +9530,11 @@ export interface components {
              * @description Runs with this score.
              */
             n: number;
+            /**
+             * Format: int64
+             * @description Groups of these runs by the rule's `group_by`. Null if no two runs belong together, and for categories.
+             */
+            groups: number | null;
             /** @description Runs by category. Empty for numbers. */
             labels: {
                 [key: string]: number;
@@ -9552,6 +9564,7 @@ export interface components {
             run_filter: string;
             /** Format: double */
             sample_rate: number;
+            group_by: string;
             graders: components["schemas"]["Grader"][];
             /** @description With what they stand for: `ready_made` and `prompt` have become texts. Judges in lists come without them. */
             panels: components["schemas"]["PanelRead"][];

@@ -32,6 +32,11 @@ export function ConfigurationTab({ rule, now }: { rule: EvalRule; now: number })
             label="Sample"
             value={rule.sample_rate === 1 ? "All of them" : sampleText(rule.sample_rate)}
           />
+          <Fact
+            label="Runs belong together by"
+            value={<bdi>{rule.group_by}</bdi>}
+            title="The intervals of a day have these groups of runs as units"
+          />
           <Fact label="Daily budget" value={budget === null ? "None" : formatCost(budget)} />
           <Fact label="Models without a price" value={rule.allow_unpriced ? "Allowed" : "Refused"} />
           <Fact label="Version" value={String(rule.version)} />

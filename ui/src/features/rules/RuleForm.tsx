@@ -1,4 +1,4 @@
-import { Button, Checkbox, TextInput } from "@mantine/core";
+import { Autocomplete, Button, Checkbox, TextInput } from "@mantine/core";
 import { useDebouncedValue } from "@mantine/hooks";
 import { useMemo, useState } from "react";
 import { useNavigate } from "react-router";
@@ -96,6 +96,16 @@ export function RuleForm({ projectId, providers, start, rule, notice, save, onSa
               value={draft.sample}
               onChange={(event) => change({ sample: event.currentTarget.value })}
               error={errors["body.sample_rate"]}
+            />
+            <Autocomplete
+              maw={320}
+              label="Runs belong together by"
+              description="Runs of one session tend to be alike: the intervals of a day count groups, not runs"
+              data={["session", "user", "metadata.customer"]}
+              maxLength={500}
+              value={draft.groupBy}
+              onChange={(groupBy) => change({ groupBy })}
+              error={errors["body.group_by"]}
             />
           </section>
           <GradersForm

@@ -5,7 +5,7 @@ import { type ChartSeries, WHOLE_STEPS } from "@/components/chart/series";
 import { DataTable } from "@/components/DataTable";
 import classes from "@/components/evaluation/Evaluation.module.css";
 import { formatValue, intervalText } from "@/components/evaluation/measures";
-import { formatCount, formatPercent, NONE } from "@/components/format";
+import { formatCount, formatCountOf, formatPercent, NONE } from "@/components/format";
 import { dayText } from "./rules";
 import {
   categorySeries,
@@ -84,7 +84,9 @@ export function ScoreTrend({ rule, now }: Props) {
         {isOfCategories
           ? "Runs by category and by the day (UTC) of sampling."
           : "Means out of 100 with 95 % intervals, by the day (UTC) of sampling."}{" "}
-        Runs without this score are left out. {versionsText(points)}
+        Each day has runs of its own, so that days can be compared by their means. Runs that belong together
+        by <bdi>{rule.group_by}</bdi> count as one unit of the interval. Runs without this score are left out.{" "}
+        {versionsText(points)}
       </p>
     </section>
   );
@@ -169,7 +171,12 @@ function ScoreTable({ points }: { points: readonly TrendPoint[] }) {
           number: true,
           cell: ({ score: { pass_rate: rate } }) => (rate === null ? NONE : formatPercent(rate)),
         },
-        { header: "Runs", number: true, cell: ({ score: { n } }) => formatCount(n) },
+        {
+          header: "Runs",
+          number: true,
+          cell: ({ score: { n, groups } }) =>
+            groups === null ? formatCount(n) : `${formatCount(n)} in ${formatCountOf(groups, "group")}`,
+        },
       ]}
     />
   );

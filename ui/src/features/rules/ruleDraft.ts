@@ -14,6 +14,8 @@ export interface RuleDraft {
   runs: string;
   /** In percent. */
   sample: string;
+  /** By what runs belong together. */
+  groupBy: string;
   graders: GraderDraft[];
   panels: PanelDraft[];
   /** Dollars a day; empty for none. */
@@ -30,6 +32,7 @@ export function emptyRule(runs: string): RuleDraft {
     name: "",
     runs: runFilterOf(params.toString()),
     sample: "10",
+    groupBy: "session",
     graders: [],
     panels: [],
     budget: "",
@@ -44,6 +47,7 @@ export function draftOf(rule: EvalRule, catalog: readonly ReadyMadeJudge[]): Rul
     name: rule.name,
     runs: rule.run_filter,
     sample: percentOf(rule.sample_rate),
+    groupBy: rule.group_by,
     graders: rule.graders.map(graderDraft),
     panels: likePanels(rule.panels, catalog),
     budget: budget === null ? "" : String(budget),
@@ -73,6 +77,7 @@ export function ruleRequest(
       name: draft.name.trim(),
       run_filter: runFilterOf(draft.runs),
       sample_rate: rate,
+      group_by: draft.groupBy.trim() || "session",
       graders,
       panels,
       ...(budget !== undefined && { max_cost_usd_per_day: budget }),
@@ -126,5 +131,6 @@ export function changesOf(before: EvalRuleDraft, after: EvalRuleDraft): Partial<
 
 /** Whether a change counts the version of a rule up: it is of what is scored, or how. */
 export function isNewVersion(changes: Partial<EvalRuleUpdate>): boolean {
-  return changes.run_filter !== undefined || changes.graders !== undefined || changes.panels !== undefined;
+  const { run_filter, group_by, graders, panels } = changes;
+  return [run_filter, group_by, graders, panels].some((change) => change !== undefined);
 }

@@ -20,6 +20,7 @@ function score(name: string, mean: number | null, changed: Partial<EvalRuleScore
     ci: mean === null ? null : [mean - 0.1, mean + 0.1],
     pass_rate: null,
     n: 5,
+    groups: null,
     labels: {},
     ...changed,
   };
