@@ -1,0 +1,153 @@
+package stats_test
+
+import (
+	"math"
+	"math/rand/v2"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/looptrace/looptrace/internal/stats"
+)
+
+func severalItems(n, sides int, score func(random *rand.Rand, item float64, side int) float64) []stats.Scored {
+	random := rand.New(rand.NewPCG(7, 7))
+	items := make([]stats.Scored, n)
+	for i := range items {
+		item := random.Float64()
+		items[i].Baseline = math.NaN()
+		for side := range sides {
+			items[i].Sides = append(items[i].Sides, []float64{score(random, item, side)})
+		}
+	}
+	return items
+}
+
+func graded(random *rand.Rand, item float64, side int) float64 {
+	return math.Round(4*(item*.6+random.Float64()*.4-.02*float64(side)+.1)) / 4
+}
+
+func TestTwoSidesAreACommonComparison(t *testing.T) {
+	items := severalItems(80, 2, graded)
+	pairs := make([]stats.Paired, len(items))
+	for i, item := range items {
+		pairs[i] = stats.Paired{A: item.Sides[0], B: item.Sides[1]}
+	}
+	want := stats.Compare([]stats.Metric{{Better: stats.HigherBetter, Items: pairs}}, stats.CompareOptions{})[0]
+	got := stats.CompareSeveral(items, stats.SeveralOptions{Better: stats.HigherBetter})
+	require.Len(t, got.Pairs, 1)
+	assert.Equal(t, want.Difference, got.Pairs[0].Difference)
+	assert.Equal(t, want.Verdict, got.Pairs[0].Verdict)
+}
+
+func TestMaxTIsBetweenOneComparisonAndBonferroni(t *testing.T) {
+	got := stats.CompareSeveral(severalItems(200, 6, graded), stats.SeveralOptions{Better: stats.HigherBetter})
+	require.Len(t, got.Pairs, 15)
+	assert.True(t, got.MaxT)
+	assert.Greater(t, got.Level, .05/15)
+	assert.Less(t, got.Level, .05/5)
+	for _, pair := range got.Pairs {
+		assert.GreaterOrEqual(t, *pair.Difference.PAdjusted, *pair.Difference.P)
+		assert.LessOrEqual(t, *pair.Difference.PAdjusted, math.Min(1, 15**pair.Difference.P))
+	}
+	assert.Equal(t, got, stats.CompareSeveral(severalItems(200, 6, graded), stats.SeveralOptions{Better: stats.HigherBetter}))
+}
+
+func TestFewDifferingItemsAreNoCertainty(t *testing.T) {
+	got := stats.CompareSeveral(severalItems(100, 3, func(random *rand.Rand, item float64, side int) float64 {
+		if side == 2 && item > .97 {
+			return 0
+		}
+		return 1
+	}), stats.SeveralOptions{Better: stats.HigherBetter})
+	assert.False(t, got.MaxT)
+	assert.InDelta(t, .05/3, got.Level, 1e-12)
+	for _, pair := range got.Pairs {
+		assert.Equal(t, stats.Inconclusive, pair.Verdict)
+		require.NotNil(t, pair.Difference.CI)
+		assert.Less(t, pair.Difference.CI[0], -.03)
+		assert.Greater(t, pair.Difference.CI[1], .01)
+	}
+}
+
+func TestSeveralSidesHaveTheItemsOfAll(t *testing.T) {
+	items := severalItems(60, 3, graded)
+	items[0].Sides[1] = nil
+	items[1].Sides[2] = []float64{math.NaN()}
+	got := stats.CompareSeveral(items, stats.SeveralOptions{Better: stats.HigherBetter})
+	assert.Equal(t, 58, got.Items)
+	assert.InDelta(t, *got.Pairs[1].Difference.Estimate, *got.Pairs[0].Difference.Estimate+*got.Pairs[2].Difference.Estimate, 1e-12)
+	assert.Equal(t, []stats.Flag{stats.TooFew}, stats.CompareSeveral(nil, stats.SeveralOptions{}).Flags)
+}
+
+func TestBaselineHelpsOnlyWithOtherItems(t *testing.T) {
+	random := rand.New(rand.NewPCG(3, 3))
+	all := make([]stats.Scored, 1000)
+	for i := range all {
+		x := random.Float64()
+		all[i] = stats.Scored{Baseline: x, Sides: make([][]float64, 3)}
+		if i < 300 { // B gains on items that are hard for the baseline
+			for side := range 3 {
+				all[i].Sides[side] = []float64{float64(side)*.4*(1-x) + .2*random.Float64()}
+			}
+		}
+	}
+	options := stats.SeveralOptions{Better: stats.HigherBetter, Adjust: true}
+	got := stats.CompareSeveral(all, options)
+	for _, pair := range got.Pairs {
+		require.NotNil(t, pair.Unadjusted)
+		assert.Greater(t, *pair.Gain, .1)
+		assert.Equal(t, stats.BaselineTest, pair.Difference.Test)
+	}
+	same := stats.CompareSeveral(all[:300], options)
+	options.Adjust = false
+	plain := stats.CompareSeveral(all[:300], options)
+	for i, pair := range same.Pairs {
+		assert.Zero(t, *pair.Gain)
+		assert.Nil(t, pair.Unadjusted)
+		assert.Equal(t, plain.Pairs[i].Difference, pair.Difference)
+	}
+}
+
+func TestPreferences(t *testing.T) {
+	random := rand.New(rand.NewPCG(5, 5))
+	var votes []stats.Preferred
+	for item := range 100 {
+		for _, pair := range [][2]int{{0, 1}, {2, 1}} { // 1 is preferred to both
+			for judge, chance := range []float64{.9, .6} {
+				outcome := 0.
+				if random.Float64() < chance {
+					outcome = 1
+				}
+				votes = append(votes, stats.Preferred{Item: item, A: pair[0], B: pair[1], Judge: judge, Outcome: outcome})
+			}
+		}
+	}
+	got := stats.BradleyTerry(3, 2, votes, stats.CompareOptions{})
+	require.Empty(t, got.Flag)
+	assert.Equal(t, stats.BBetter, got.Pairs[0].Verdict)
+	assert.Equal(t, stats.Inconclusive, got.Pairs[1].Verdict)
+	assert.Equal(t, stats.ABetter, got.Pairs[2].Verdict)
+	assert.Zero(t, got.Pairs[1].Votes)
+	assert.Greater(t, got.Judges[0].Discrimination, 1.2)
+	assert.InDelta(t, 1, got.Judges[0].Discrimination*got.Judges[1].Discrimination, 1e-6)
+	assert.Equal(t, stats.NotConnected, stats.BradleyTerry(4, 2, votes, stats.CompareOptions{}).Flag)
+	assert.Equal(t, stats.TooFew, stats.BradleyTerry(3, 2, votes[:4*19], stats.CompareOptions{}).Flag)
+	assert.Equal(t, stats.OutOfDomain, stats.BradleyTerry(2, 2, votes, stats.CompareOptions{}).Flag)
+}
+
+// TestBradleyTerryOfOneJudge has the strengths of a saturated table: log odds of the wins, with half an item for either side.
+func TestBradleyTerryOfOneJudge(t *testing.T) {
+	var votes []stats.Preferred
+	for item := range 40 {
+		outcome := 0.
+		if item < 30 {
+			outcome = 1
+		}
+		votes = append(votes, stats.Preferred{Item: item, A: 0, B: 1, Outcome: outcome})
+	}
+	got := stats.BradleyTerry(2, 1, votes, stats.CompareOptions{})
+	assert.InDelta(t, 30.5/41, *got.Pairs[0].Share.Value.Value, 1e-9)
+	assert.InDelta(t, math.Log(30.5/10.5)/2, *got.Strengths[1].Value.Value, 1e-9)
+}
