@@ -168,19 +168,15 @@ func (s *Service) CheckGate(ctx context.Context, grant access.Grant, q *GateQues
 type gateSide struct {
 	e       Evaluation
 	results *results
+	// panels are the names of those that score.
+	panels []string
 }
 
 // gateSide reads an eval-run. groupBy is the path by which its items belong together, empty for that of the eval-run.
 func (s *Service) gateSide(ctx context.Context, grant access.Grant, location string, id uuid.UUID, groupBy string) (*gateSide, error) {
-	e, err := s.Get(ctx, grant, EvalRun, id)
-	if problem.Is(err, problem.NotFound) {
-		return nil, problem.InvalidField(location, "is no eval-run")
-	}
+	e, err := s.ended(ctx, grant, location, id)
 	if err != nil {
 		return nil, err
-	}
-	if e.Summary == nil {
-		return nil, &problem.Error{Kind: problem.Conflict, Code: "evaluation_running", Detail: fmt.Sprintf("The eval-run %q has no summary yet. Finish it, or wait a moment.", e.Name)}
 	}
 	config, err := e.ReadConfig()
 	if err != nil {
@@ -188,7 +184,19 @@ func (s *Service) gateSide(ctx context.Context, grant access.Grant, location str
 	}
 	config.GroupBy = cmp.Or(groupBy, config.GroupBy)
 	found, err := s.read(ctx, &e, &config, int32(e.ItemCount))
-	return &gateSide{e, found}, err
+	return &gateSide{e: e, results: found}, err
+}
+
+// ended returns an eval-run that has a summary.
+func (s *Service) ended(ctx context.Context, grant access.Grant, location string, id uuid.UUID) (Evaluation, error) {
+	e, err := s.Get(ctx, grant, EvalRun, id)
+	if problem.Is(err, problem.NotFound) {
+		return e, problem.InvalidField(location, "is no eval-run")
+	}
+	if err == nil && e.Summary == nil {
+		err = &problem.Error{Kind: problem.Conflict, Code: "evaluation_running", Detail: fmt.Sprintf("The eval-run %q has no summary yet. Finish it, or wait a moment.", e.Name)}
+	}
+	return e, err
 }
 
 // metric returns the metric with a name, if an output has a score of it or its grader failed.

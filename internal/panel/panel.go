@@ -184,7 +184,7 @@ type Figure struct {
 // Flags beside those of stats.
 const (
 	// NotDrawn: the items with labels were not drawn at random, so that they say nothing of the others.
-	NotDrawn stats.Flag = "not_drawn"
+	NotDrawn = stats.NotDrawn
 	// NeedsLabels: it cannot be known without labels of people.
 	NeedsLabels stats.Flag = "needs_labels"
 	// SplitOnly: it is about outputs on which the others split.

@@ -222,42 +222,56 @@ func (m *Metric) compare(options CompareOptions) (c Comparison, inside bool) {
 	}
 	a, b := s.side(s.a, s.repeatsA, options.Alpha), s.side(s.b, s.repeatsB, options.Alpha)
 	c.A.Mean, c.A.CI, c.B.Mean, c.B.CI = a.Value.Value, a.CI, b.Value.Value, b.CI
-	c.Difference.Estimate = number(stat.Mean(s.differences, nil))
-	if constant(s.differences) {
-		c.Difference.Estimate = number(s.differences[0]) // without the rounding of the mean
-	}
+	c.Difference.Estimate = s.estimate()
 	if m.Untested != "" {
 		c.Flags = []Flag{m.Untested}
 		return c, false
 	}
 	c.Difference.CI = s.interval(options.Alpha)
 	c.Variance = s.variance()
-	s.test(&c.Difference, options)
+	s.test(&c.Difference, options.Seed)
+	c.Difference.MinimumDetectable = s.minimumDetectable(options.Alpha)
 	if m.corrects(&s) {
 		judged := c.Difference
 		c.Judged = &judged
 		c.Difference = Difference{Estimate: m.Corrected.Value.Value, CI: m.Corrected.Interval(options.Alpha), P: m.Corrected.P(), Test: CorrectedTest, N: n}
 	}
-	switch {
-	case n < 2:
-		c.Flags = append(c.Flags, TooFew)
-	case n < fewItems:
-		c.Flags = append(c.Flags, FewItems)
-	}
-	switch differing := s.differing(); {
-	case differing == 0 || constant(s.differences):
-		c.Flags = append(c.Flags, NoVariation)
-	case differing < fewDiffering:
-		c.Flags = append(c.Flags, FewDiffering)
-	}
-	if m.Amount && n > 1 && (heavyTailed(s.a) || heavyTailed(s.b)) {
-		c.Flags = append(c.Flags, HeavyTail)
-	}
+	c.Flags = s.flags()
 	if m.Equivalence != nil && *m.Equivalence > 0 && options.Alpha < .5 {
 		wide := m.margin(&s, 2*options.Alpha, 2*options.Alpha)
 		inside = wide != nil && -*m.Equivalence < wide[0] && wide[1] < *m.Equivalence
 	}
 	return c, inside
+}
+
+// flags say what to mind about a comparison.
+func (s *sample) flags() []Flag {
+	var flags []Flag
+	n := len(s.differences)
+	switch {
+	case n < 2:
+		flags = append(flags, TooFew)
+	case n < fewItems:
+		flags = append(flags, FewItems)
+	}
+	switch differing := s.differing(); {
+	case differing == 0 || constant(s.differences):
+		flags = append(flags, NoVariation)
+	case differing < fewDiffering:
+		flags = append(flags, FewDiffering)
+	}
+	if s.amounts && n > 1 && (heavyTailed(s.a) || heavyTailed(s.b)) {
+		flags = append(flags, HeavyTail)
+	}
+	return flags
+}
+
+// estimate is the mean difference.
+func (s *sample) estimate() *float64 {
+	if constant(s.differences) {
+		return number(s.differences[0]) // without the rounding of the mean
+	}
+	return number(stat.Mean(s.differences, nil))
 }
 
 // margin is the interval of the difference for a claim about a margin.

@@ -349,29 +349,39 @@ func (s *sample) phi(b, c int) float64 {
 	return max(-1, min(1, ((pa+pb-float64(b+c)/n)/2-pa*pb)/spread))
 }
 
-// test sets the p value, and what the test could find.
-func (s *sample) test(d *Difference, options CompareOptions) {
-	n := len(s.differences)
-	if s.groups != nil {
+// test sets the p value.
+func (s *sample) test(d *Difference, seed uint64) {
+	switch {
+	case s.groups != nil:
 		d.Test = ClusteredTest
 		m := ClusteredMean(s.grouped(s.differences))
 		if m.SE != nil && *m.SE > 0 {
 			t := distuv.StudentsT{Sigma: 1, Nu: float64(len(s.groups) - 1)}
 			d.P = number(2 * t.Survival(math.Abs(*m.Value.Value) / *m.SE))
-			d.MinimumDetectable = s.scale().detectable(*m.SE**m.SE*float64(n), n, options.Alpha, power).Value
 		}
-		return
-	}
-	if s.pairs() {
+	case s.pairs():
 		b, c := s.discordant()
 		d.Test, d.P = McNemarExact, McNemarTest(b, c).P.Value
-		d.MinimumDetectable = MinimumDetectableMcNemar(stat.Mean(s.a, nil), s.phi(b, c), n, options.Alpha, power).Value
-		return
+	default:
+		d.Test, d.P = SignFlipTest, SignFlip(s.differences, seed).P.Value
 	}
-	d.P = SignFlip(s.differences, options.Seed).P.Value
-	if n > 1 {
-		d.MinimumDetectable = s.scale().detectable(stat.Variance(s.differences, nil), n, options.Alpha, power).Value
+}
+
+// minimumDetectable is what the test could find.
+func (s *sample) minimumDetectable(alpha float64) *float64 {
+	n := len(s.differences)
+	switch {
+	case s.groups != nil:
+		if m := ClusteredMean(s.grouped(s.differences)); m.SE != nil && *m.SE > 0 {
+			return s.scale().detectable(*m.SE**m.SE*float64(n), n, alpha, power).Value
+		}
+	case s.pairs():
+		b, c := s.discordant()
+		return MinimumDetectableMcNemar(stat.Mean(s.a, nil), s.phi(b, c), n, alpha, power).Value
+	case n > 1:
+		return s.scale().detectable(stat.Variance(s.differences, nil), n, alpha, power).Value
 	}
+	return nil
 }
 
 // scale is where scores of side A lie between the ends of their scale, which are infinite if it has none.

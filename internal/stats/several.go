@@ -42,9 +42,20 @@ type Several struct {
 	MaxT bool `json:"max_t"`
 	// Level is that of each interval of a difference: 1 - its own confidence.
 	Level float64 `json:"level"`
+	// Baseline says why the baseline changes nothing: OutOfDomain if it lacks items of the sides or scores are not from 0 to 1, TooFew if it
+	// has no other items, NotDrawn if the others have other scores, InGroups. It is empty where it may help, or was not asked for.
+	Baseline Flag `json:"baseline,omitempty"`
 	// Flags are TooFew without items or sides, and OutOfDomain.
 	Flags []Flag `json:"flags,omitempty"`
 }
+
+// Flags of a baseline.
+const (
+	// NotDrawn: items were not drawn at random from those that they are to stand for.
+	NotDrawn Flag = "not_drawn"
+	// InGroups: items belong together, which the method does not count.
+	InGroups Flag = "in_groups"
+)
 
 // SeveralPair is the comparison of two sides.
 type SeveralPair struct {
@@ -90,10 +101,6 @@ func CompareSeveral(items []Scored, options SeveralOptions) Several {
 		all.Flags = []Flag{OutOfDomain}
 		return all
 	}
-	var baseline *baseline
-	if options.Adjust {
-		baseline = readBaseline(items, common)
-	}
 	var samples []sample
 	for a := range sides {
 		for b := a + 1; b < sides; b++ {
@@ -111,8 +118,12 @@ func CompareSeveral(items []Scored, options SeveralOptions) Several {
 			return all
 		}
 	}
+	var baseline *baseline
+	if options.Adjust {
+		baseline, all.Baseline = readBaseline(items, common, first)
+	}
 	all.means(samples, sides, options)
-	all.compare(common, samples, baseline, options)
+	all.compare(samples, baseline, options)
 	return all
 }
 
@@ -201,7 +212,7 @@ func nonzero(values []float64) int {
 }
 
 // compare sets the pairs.
-func (all *Several) compare(common []Scored, samples []sample, baseline *baseline, options SeveralOptions) {
+func (all *Several) compare(samples []sample, baseline *baseline, options SeveralOptions) {
 	influence := make([][]float64, len(samples))
 	corrections := make([]*Correction, len(samples))
 	units := samples[0].units()
@@ -225,7 +236,7 @@ func (all *Several) compare(common []Scored, samples []sample, baseline *baselin
 	all.MaxT, all.Level = adjusted.largest != nil, adjusted.level(options.Alpha)
 	for i := range all.Pairs {
 		pair := &all.Pairs[i]
-		c := all.pair(pair, common, plain, options)
+		c := samples[i].pair(plain, options)
 		pair.Difference, pair.Verdict, pair.Flags = c.Difference, c.Verdict, c.Flags
 		if !options.Adjust {
 			continue
@@ -249,14 +260,31 @@ func (all *Several) compare(common []Scored, samples []sample, baseline *baselin
 }
 
 // pair compares two sides without the baseline.
-func (all *Several) pair(pair *SeveralPair, common []Scored, j joint, options SeveralOptions) Comparison {
-	m := Metric{Better: options.Better, Items: pairsOf(common, pair.A, pair.B), Amount: options.Amount}
-	c, _ := m.compare(CompareOptions{Alpha: j.level(options.Alpha), Seed: options.Seed})
+func (s *sample) pair(j joint, options SeveralOptions) Comparison {
+	alpha := j.level(options.Alpha)
+	c := Comparison{Better: options.Better, Difference: Difference{Estimate: s.estimate(), CI: s.interval(alpha), N: len(s.differences)}, Flags: s.flags()}
+	if c.Difference.CI != nil && s.groups != nil && s.unit {
+		c.Difference.CI = s.groupsJointly(c.Difference.CI, alpha)
+	}
+	s.test(&c.Difference, options.Seed)
 	if c.Difference.P != nil {
 		c.Difference.PAdjusted = number(j.adjust(*c.Difference.P))
 	}
 	c.Verdict = c.verdict(false, options.Alpha)
 	return c
+}
+
+// groupsJointly widens an interval of groups for the small levels of many pairs, at which few groups say little of the tails: it is not
+// narrower than Student's, and with few groups that differ not narrower than what groups that are not in the sample allow for.
+func (s *sample) groupsJointly(ci *Interval, alpha float64) *Interval {
+	others := s.groupMean(s.differences, math.Inf(-1), 0, alpha).CI
+	if s.differingUnits() < fewDiffering {
+		others = s.unseen(alpha)
+	}
+	if others == nil {
+		return ci
+	}
+	return interval(max(-1, min(ci[0], others[0])), min(1, max(ci[1], others[1])))
 }
 
 // differingUnits counts items, or groups, with a difference.
@@ -285,13 +313,16 @@ type baseline struct{ common, others []float64 }
 // chosenAlpha is the level at which common items are taken as chosen: their scores of the baseline differ from those of the others.
 const chosenAlpha = .01
 
-// readBaseline returns nil if a common item has no score of the baseline, if that has fewer than two other items, if a score is not from
-// 0 to 1, or if the common items were chosen by what decides the score: then others say nothing of them.
-func readBaseline(items, common []Scored) *baseline {
+// readBaseline returns the reason where there is none. If the common items were chosen by what decides the score, the others say nothing
+// of them.
+func readBaseline(items, common []Scored, s *sample) (*baseline, Flag) {
 	b := &baseline{}
+	if s.groups != nil {
+		return nil, InGroups
+	}
 	for _, item := range common {
-		if !probability(item.Baseline) {
-			return nil
+		if !probability(item.Baseline) || !s.unit {
+			return nil, OutOfDomain
 		}
 		b.common = append(b.common, item.Baseline)
 	}
@@ -304,21 +335,24 @@ func readBaseline(items, common []Scored) *baseline {
 			b.others = append(b.others, item.Baseline)
 		}
 	}
-	values := append(append([]float64{}, b.common...), b.others...)
+	if len(b.others) < 2 {
+		return nil, TooFew
+	}
+	values := slices.Concat(b.common, b.others)
 	isOther, own := make([]bool, len(values)), make([]int, len(values))
 	for i := range values {
 		isOther[i], own[i] = i >= len(b.common), i
 	}
 	apart := GroupDifference(values, isOther, own, chosenAlpha)
-	if len(b.others) < 2 || apart.CI == nil || !apart.CI.Contains(0) {
-		return nil
+	if apart.CI == nil || !apart.CI.Contains(0) {
+		return nil, NotDrawn
 	}
-	return b
+	return b, ""
 }
 
 // helps reports whether the baseline may adjust a difference: [PPI] is for independent scores from 0 to 1, of which some differ.
 func (b *baseline) helps(s *sample) bool {
-	return b != nil && s.unit && s.groups == nil && s.differing() >= fewDiffering
+	return b != nil && s.unit && s.differing() >= fewDiffering
 }
 
 func (b *baseline) correct(s *sample) *Correction {

@@ -744,6 +744,33 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/eval-runs/_ranking": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Compare several eval-runs
+         * @description Compares each two of 2 to 6 eval-runs of one dataset by one metric, over the items that all of them have with equal contents. All
+         *     differences together are in their intervals with 95 %, and a side is called better than one that is as good in at most 5 % of such answers.
+         *     If outputs failed, the verdict with 0 for each of them must be the same.
+         *
+         *     Where comparisons between these eval-runs have panels of preferences, `preferences` ranks them by the votes of judges. `input` of items
+         *     needs the scope `datasets:read`, and is empty without it. 409 `evaluation_running` if an eval-run has no summary yet.
+         *
+         *     Requires the scope `evals:read`.
+         */
+        get: operations["rankEvalRuns"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/eval-runs/{eval_run_id}": {
         parameters: {
             query?: never;
@@ -5898,6 +5925,160 @@ export interface components {
             output: string;
             /** @description Of the vote that is farthest from the others, or of the failure. */
             reason: string;
+        };
+        EvalRunRanking: {
+            /** @description Which side is the best, if one is shown to be. */
+            sentence: string;
+            metric: string;
+            kind: components["schemas"]["EvaluationMetricKind"];
+            /** @enum {string} */
+            better: "higher" | "lower";
+            /** @description The path by which items belong together. */
+            group_by: string | null;
+            dataset: components["schemas"]["EvaluationDataset"];
+            /** @description In the order of the request. */
+            sides: components["schemas"]["RankedSide"][];
+            differences: components["schemas"]["RankedDifference"][];
+            /**
+             * Format: int64
+             * @description Items that all sides have, which the figures are about.
+             */
+            items: number;
+            /**
+             * Format: int64
+             * @description Groups of these items; null if no two belong together.
+             */
+            groups: number | null;
+            /** @description Whether intervals of differences are those of the max-T method. Where few items differ between two sides, or items or groups are few, they have Bonferroni's correction, which is wider. */
+            max_t: boolean;
+            /** @description The items on which sides differ most. */
+            worst: components["schemas"]["RankedItem"][];
+            /** @description What judges prefer, by each panel of preferences; empty if no comparison between these eval-runs has one. */
+            preferences: components["schemas"]["RankedPreferences"][];
+            adjustment: components["schemas"]["RankingAdjustment"] | null;
+        };
+        RankedSide: {
+            /** @description Its letter in sentences: A for the first. */
+            side: string;
+            /** Format: uuid */
+            eval_run_id: string;
+            name: string;
+            mean: components["schemas"]["EvaluationMean"];
+            /**
+             * Format: int64
+             * @description Its items with a value.
+             */
+            scored: number;
+            /**
+             * Format: int64
+             * @description Those of them that another side does not have, or has with other contents.
+             */
+            left_out: number;
+            /**
+             * Format: int64
+             * @description Its items with an output that failed.
+             */
+            failed: number;
+        };
+        RankedDifference: {
+            /** @description The letter of a side. */
+            a: string;
+            b: string;
+            difference: components["schemas"]["EvaluationDifference"];
+            /** @description The difference without the baseline of `adjust_by`; null where that changed nothing. */
+            unadjusted: components["schemas"]["EvaluationDifference"] | null;
+            /**
+             * Format: double
+             * @description The part by which the baseline made the interval narrower; 0 where it did not help.
+             */
+            gain: number | null;
+            /** @description The difference with a score of 0 for every output that failed; null if none did, and for what is no score. */
+            intention_to_treat: components["schemas"]["EvaluationDifference"] | null;
+            /** @enum {string} */
+            verdict: "a_better" | "b_better" | "inconclusive";
+            sentence: string;
+        };
+        RankedItem: {
+            /** Format: uuid */
+            item_id: string;
+            key: string | null;
+            /** @description The mean of its repeats on each side. */
+            scores: number[];
+            /**
+             * Format: double
+             * @description The largest less the smallest.
+             */
+            spread: number;
+            /** @description Cut after 1,000 bytes. */
+            input: string;
+        };
+        RankedPreferences: {
+            panel: string;
+            /**
+             * Format: int64
+             * @description Comparisons between these eval-runs that have it.
+             */
+            comparisons: number;
+            sentence: string;
+            /** Format: int64 */
+            items: number;
+            /**
+             * Format: int64
+             * @description Of judges on pairs of outputs, each in both orders; those of an escalation do not count.
+             */
+            votes: number;
+            /** @description Why there is no ranking: `not_connected` if no chain of comparisons leads from a side to another, `too_few` below 20 items. */
+            flag: string | null;
+            /** @description Log odds of each side against the average one (Bradley-Terry), with intervals that hold together. A tie is half a win of each. */
+            strengths: components["schemas"]["PreferenceEstimate"][];
+            pairs: components["schemas"]["PreferredPair"][];
+            judges: components["schemas"]["DiscerningJudge"][];
+        };
+        PreferenceEstimate: {
+            /** Format: double */
+            value: number | null;
+            ci: number[] | null;
+        };
+        /** @description `share` is how often B is preferred to A, a tie as half. */
+        PreferredPair: {
+            /** @description The letter of a side. */
+            a: string;
+            b: string;
+            share: components["schemas"]["PreferenceEstimate"];
+            /**
+             * Format: double
+             * @description That of one half, counting all pairs.
+             */
+            p_adjusted: number | null;
+            /** @enum {string} */
+            verdict: "a_better" | "b_better" | "inconclusive";
+            /**
+             * Format: int64
+             * @description Those on these two. Without any, the share follows from the other pairs.
+             */
+            votes: number;
+        };
+        DiscerningJudge: {
+            name: string;
+            /**
+             * Format: double
+             * @description How clearly the judge tells sides apart: its log odds are this times the difference of strengths. 1 is average; estimates from few votes are drawn to it.
+             */
+            discrimination: number;
+            /** Format: int64 */
+            votes: number;
+        };
+        RankingAdjustment: {
+            /** Format: uuid */
+            eval_run_id: string;
+            name: string;
+            /**
+             * Format: double
+             * @description The part by which the interval that gained most is narrower.
+             */
+            largest_gain: number;
+            /** @description What it gained, or why it changes nothing. */
+            sentence: string;
         };
         /** @enum {string} */
         FailureStateName: "open" | "resolved" | "muted";
@@ -11802,6 +11983,39 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["EvaluationEstimate"];
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    rankEvalRuns: {
+        parameters: {
+            query: {
+                /** @description Given once for each of 2 to 6 eval-runs. The first is side A. */
+                eval_run_id: string[];
+                /** @description A score that all of them have, or `cost_usd`, `output_tokens` or `failures`. Default: the primary metric of the first. */
+                metric?: string;
+                /** @description As of an eval-run: items with the same value at this path belong together, and count as one unit of chance. Default: the path of the eval-runs, if it is the same for all. */
+                group_by?: string;
+                /**
+                 * @description An earlier eval-run of the dataset whose scores adjust differences (CUPED), where that makes their intervals narrower. It helps if it
+                 *     has many items that the others do not have, and these others were drawn at random from its items. `adjustment` says what it gained.
+                 */
+                adjust_by?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The comparison. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["EvalRunRanking"];
                 };
             };
             default: components["responses"]["Problem"];

@@ -1,0 +1,396 @@
+package evaluations
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"fmt"
+	"math"
+	"slices"
+
+	"github.com/google/uuid"
+
+	"github.com/looptrace/looptrace/controlplane/access"
+	"github.com/looptrace/looptrace/internal/postgres"
+	"github.com/looptrace/looptrace/internal/problem"
+	"github.com/looptrace/looptrace/internal/stats"
+)
+
+const (
+	// maxRanked is how many eval-runs are compared at once, rankedItems how many of their items are listed.
+	maxRanked, rankedItems = 6, 20
+)
+
+// RankingQuery says which eval-runs are compared, and by what.
+type RankingQuery struct {
+	EvalRuns []uuid.UUID
+	// Metric is that of all eval-runs. Empty is the primary one of the first.
+	Metric string
+	// GroupBy is the path by which items belong together. Empty is that of the eval-runs, if it is the same for all.
+	GroupBy string
+	// AdjustBy is an earlier eval-run whose scores adjust differences.
+	AdjustBy *uuid.UUID
+}
+
+// Ranking is a comparison of several eval-runs.
+type Ranking struct {
+	Sentence string
+	Metric   string
+	Kind     Kind
+	Better   Better
+	// GroupBy is the path by which items belong together, empty if each is on its own.
+	GroupBy     string
+	Sides       []RankedSide
+	Differences []RankedDifference
+	// Items counts those that all sides have, which the figures are about; Groups is nil if no two belong together.
+	Items  int
+	Groups *int
+	// MaxT and Level are those of [stats.Several].
+	MaxT        bool
+	Level       float64
+	Worst       []RankedItem
+	Preferences []Preferences
+	// Adjustment says what the baseline gained, nil without one.
+	Adjustment *RankingAdjustment
+}
+
+// RankedSide is an eval-run. Scored counts its items with a value, LeftOut those of them that another side lacks, Failed items with an
+// output that failed.
+type RankedSide struct {
+	EvalRun                 *Evaluation
+	Mean                    stats.Side
+	Scored, LeftOut, Failed int64
+}
+
+// RankedDifference is the difference of two sides, B less A, which are places in the list of sides.
+type RankedDifference struct {
+	A, B       int
+	Difference Difference
+	// Unadjusted is the difference without the baseline, nil where that changed nothing. Gain is that of [stats.SeveralPair].
+	Unadjusted *Difference
+	Gain       *float64
+	// IntentionToTreat has a score of 0 for every output that failed. It is nil if none did, and for what is no score.
+	IntentionToTreat *Difference
+	Verdict          stats.Verdict
+	Sentence         string
+}
+
+// RankingAdjustment is what the scores of an earlier eval-run gained: the part by which the widest interval, or the one that gained most, is narrower.
+type RankingAdjustment struct {
+	EvalRun  *Evaluation
+	Largest  float64
+	Sentence string
+}
+
+// RankedItem is an item on which sides differ. Scores are the means of its repeats by side.
+type RankedItem struct {
+	ItemID uuid.UUID
+	Key    *string
+	Scores []float64
+	Spread float64
+	Input  string
+}
+
+// Rank compares several eval-runs of a dataset by one metric.
+func (s *Service) Rank(ctx context.Context, grant access.Grant, q *RankingQuery) (*Ranking, error) {
+	sides, err := s.rankedSides(ctx, grant, q)
+	if err != nil {
+		return nil, err
+	}
+	m, err := rankedMetric(sides, q.Metric)
+	if err != nil {
+		return nil, err
+	}
+	var baseline *gateSide
+	if q.AdjustBy != nil {
+		if baseline, err = s.rankingBaseline(ctx, grant, q, sides, m); err != nil {
+			return nil, err
+		}
+	}
+	table := newRankedTable(sides, baseline, m)
+	options := stats.SeveralOptions{
+		CompareOptions: stats.CompareOptions{Alpha: level, Seed: uint64(sides[0].e.Seed)}, Better: stats.Direction(m.better), Amount: !m.isShare(), Adjust: baseline != nil,
+	}
+	several := stats.CompareSeveral(table.items(false), options)
+	if several.Items == 0 {
+		return nil, problem.InvalidField("query.eval_run_id", fmt.Sprintf("name eval-runs without a common item that has %s in all of them: leave out the one with other items", m.name))
+	}
+	treated := several
+	if m.kind == KindScore && table.failures() {
+		treated = stats.CompareSeveral(table.items(true), options)
+	}
+	r := &Ranking{
+		Metric: m.name, Kind: m.kind, Better: m.better, GroupBy: q.GroupBy, Items: several.Items, Groups: several.Groups, MaxT: several.MaxT, Level: several.Level,
+		Sides: make([]RankedSide, len(sides)), Preferences: []Preferences{},
+	}
+	for i := range sides {
+		r.Sides[i] = RankedSide{EvalRun: &sides[i].e, Mean: several.Sides[i], Scored: table.scored[i], LeftOut: table.scored[i] - int64(several.Items), Failed: table.failed[i]}
+		m.bound(r.Sides[i].Mean.CI, 0)
+	}
+	for i := range several.Pairs {
+		r.Differences = append(r.Differences, r.difference(m, &several.Pairs[i], &treated.Pairs[i], table.failures()))
+	}
+	if baseline != nil {
+		r.adjust(&baseline.e, several.Baseline)
+	}
+	r.Sentence = r.sentence(sides)
+	if r.Worst, err = s.rankedItems(ctx, sides, table); err != nil {
+		return nil, err
+	}
+	r.Preferences, err = s.preferencesOf(ctx, grant, sides)
+	return r, err
+}
+
+// rankedSides reads the eval-runs. Only the first one has groups, since all of them have the items that count.
+func (s *Service) rankedSides(ctx context.Context, grant access.Grant, q *RankingQuery) ([]*gateSide, error) {
+	found := make([]Evaluation, len(q.EvalRuns))
+	configs := make([]Config, len(q.EvalRuns))
+	for i, id := range q.EvalRuns {
+		at := rankedPlace(i)
+		if slices.Contains(q.EvalRuns[:i], id) {
+			return nil, problem.InvalidField(at, "is named twice: name each eval-run once")
+		}
+		var err error
+		if found[i], err = s.ended(ctx, grant, at, id); err != nil {
+			return nil, err
+		}
+		if found[i].ProjectID != found[0].ProjectID || found[i].DatasetID != found[0].DatasetID {
+			return nil, problem.InvalidField(at, fmt.Sprintf("is an eval-run of the dataset %q, and the first one is of %q: choose eval-runs of one dataset", found[i].DatasetName, found[0].DatasetName))
+		}
+		if configs[i], err = found[i].ReadConfig(); err != nil {
+			return nil, err
+		}
+	}
+	if len(found) < 2 || len(found) > maxRanked {
+		return nil, problem.InvalidField("query.eval_run_id", fmt.Sprintf("must be given for 2 to %d eval-runs of one dataset", maxRanked))
+	}
+	if q.GroupBy != "" {
+		if _, err := itemPath("query.group_by", q.GroupBy); err != nil {
+			return nil, err
+		}
+	} else if !slices.ContainsFunc(configs, func(c Config) bool { return c.GroupBy != configs[0].GroupBy }) {
+		q.GroupBy = configs[0].GroupBy
+	}
+	sides := make([]*gateSide, len(found))
+	for i := range found {
+		configs[i].GroupBy = ""
+		if i == 0 {
+			configs[i].GroupBy = q.GroupBy
+		}
+		r, err := s.read(ctx, &found[i], &configs[i], int32(found[i].ItemCount))
+		if err != nil {
+			return nil, err
+		}
+		sides[i] = &gateSide{e: found[i], results: r}
+		for _, p := range configs[i].Panels {
+			sides[i].panels = append(sides[i].panels, p.Name)
+		}
+	}
+	if q.GroupBy != "" && !slices.ContainsFunc(sides[0].results.items, func(i itemResult) bool { return i.group != 0 }) {
+		return nil, problem.InvalidField("query.group_by", "is a path at which no item has a value")
+	}
+	return sides, nil
+}
+
+// rankedPlace is where an eval-run stands in the request.
+func rankedPlace(i int) string { return fmt.Sprintf("query.eval_run_id[%d]", i) }
+
+// rankedMetric returns the metric that all sides have.
+func rankedMetric(sides []*gateSide, name string) (*metric, error) {
+	if name == "" && sides[0].results.summary.PrimaryMetric != nil {
+		name = *sides[0].results.summary.PrimaryMetric
+	}
+	var m *metric
+	for i, side := range sides {
+		found, ok := side.metric(name)
+		if !ok {
+			return nil, problem.InvalidField("query.metric", fmt.Sprintf("is no metric of the eval-run %q: it has %s", side.e.Name, side.names()))
+		}
+		if i == 0 {
+			m = found
+		}
+	}
+	if m.kind == KindDuration {
+		return nil, problem.InvalidField("query.metric", "is a duration, which depends on the load at the time of each eval-run. Compare two sides in one comparison: it takes turns")
+	}
+	return m, nil
+}
+
+// rankingBaseline reads the eval-run whose scores adjust differences. No side may have influenced them.
+func (s *Service) rankingBaseline(ctx context.Context, grant access.Grant, q *RankingQuery, sides []*gateSide, m *metric) (*gateSide, error) {
+	const at = "query.adjust_by"
+	if m.kind != KindScore {
+		return nil, problem.InvalidField(at, "goes with scores, and the metric is none: leave it out")
+	}
+	if slices.Contains(q.EvalRuns, *q.AdjustBy) {
+		return nil, problem.InvalidField(at, "is one of the eval-runs that are compared: name an earlier one")
+	}
+	baseline, err := s.gateSide(ctx, grant, at, *q.AdjustBy, "")
+	if err != nil {
+		return nil, err
+	}
+	for _, side := range sides {
+		switch {
+		case baseline.e.ProjectID != side.e.ProjectID || baseline.e.DatasetID != side.e.DatasetID:
+			return nil, problem.InvalidField(at, "is an eval-run of another dataset: name one of the same")
+		case !baseline.e.CreatedAt.Before(side.e.CreatedAt):
+			return nil, problem.InvalidField(at, fmt.Sprintf("is not earlier than the eval-run %q, which may have influenced it: name an earlier one", side.e.Name))
+		}
+	}
+	if _, ok := baseline.metric(m.name); !ok {
+		return nil, problem.InvalidField(at, fmt.Sprintf("has no score %s: it has %s", m.name, baseline.names()))
+	}
+	return baseline, nil
+}
+
+// rankedTable has the values of items by side.
+type rankedTable struct {
+	rows           []rankedRow
+	scored, failed []int64
+}
+
+// rankedRow is an item: its results by side, nil where a side does not have it or has other contents.
+type rankedRow struct {
+	id       uuid.UUID
+	hash     []byte
+	group    int
+	values   [][]float64
+	failed   []int
+	baseline float64
+}
+
+// newRankedTable puts the items of all sides together. Contents are those of the first side that has an item.
+func newRankedTable(sides []*gateSide, baseline *gateSide, m *metric) *rankedTable {
+	t := &rankedTable{scored: make([]int64, len(sides)), failed: make([]int64, len(sides))}
+	places := map[uuid.UUID]int{}
+	row := func(item *itemResult) *rankedRow {
+		place, ok := places[item.id]
+		if !ok {
+			place = len(t.rows)
+			places[item.id] = place
+			t.rows = append(t.rows, rankedRow{
+				id: item.id, hash: item.hash, group: item.group, values: make([][]float64, len(sides)), failed: make([]int, len(sides)), baseline: math.NaN(),
+			})
+		}
+		if !bytes.Equal(t.rows[place].hash, item.hash) {
+			return nil
+		}
+		return &t.rows[place]
+	}
+	for i, side := range sides {
+		at := side.results.place(m.name)
+		for j := range side.results.items {
+			item := &side.results.items[j]
+			if values := item.valuesOf(sideA, at); len(values) > 0 {
+				t.scored[i]++
+			}
+			if item.failed[sideA] > 0 {
+				t.failed[i]++
+			}
+			if one := row(item); one != nil {
+				one.values[i], one.failed[i] = item.valuesOf(sideA, at), item.failed[sideA]
+			}
+		}
+	}
+	if baseline != nil {
+		at := baseline.results.place(m.name)
+		for j := range baseline.results.items {
+			item := &baseline.results.items[j]
+			if score := mean(item.valuesOf(sideA, at)); score != nil {
+				if one := row(item); one != nil {
+					one.baseline = *score
+				}
+			}
+		}
+	}
+	return t
+}
+
+// items returns what is compared. Values of failed outputs are 0 if failedAsZero.
+func (t *rankedTable) items(failedAsZero bool) []stats.Scored {
+	items := make([]stats.Scored, len(t.rows))
+	for i := range t.rows {
+		row := &t.rows[i]
+		items[i] = stats.Scored{Sides: slices.Clone(row.values), Group: row.group, Baseline: row.baseline}
+		if failedAsZero {
+			for side, values := range row.values {
+				items[i].Sides[side] = append(values[:len(values):len(values)], make([]float64, row.failed[side])...)
+			}
+		}
+	}
+	return items
+}
+
+// failures reports whether an output failed.
+func (t *rankedTable) failures() bool {
+	return slices.ContainsFunc(t.failed, func(n int64) bool { return n > 0 })
+}
+
+// spreads returns the items that all sides have, those with the largest difference of two sides first.
+func (t *rankedTable) spreads() []RankedItem {
+	var items []RankedItem
+	for i := range t.rows {
+		row := &t.rows[i]
+		item := RankedItem{ItemID: row.id}
+		for _, values := range row.values {
+			if value := mean(values); value != nil {
+				item.Scores = append(item.Scores, *value)
+			}
+		}
+		if len(item.Scores) < len(row.values) {
+			continue
+		}
+		if item.Spread = slices.Max(item.Scores) - slices.Min(item.Scores); item.Spread > tiny {
+			items = append(items, item)
+		}
+	}
+	slices.SortStableFunc(items, func(x, y RankedItem) int { return cmp.Compare(y.Spread, x.Spread) })
+	return items[:min(len(items), rankedItems)]
+}
+
+// rankedItems returns the items on which sides differ most, as the first side has them.
+func (s *Service) rankedItems(ctx context.Context, sides []*gateSide, t *rankedTable) ([]RankedItem, error) {
+	worst := t.spreads()
+	places, numbers := map[uuid.UUID]int{}, []int32{}
+	for i := range worst {
+		places[worst[i].ItemID] = i
+	}
+	first := sides[0]
+	for i := range first.results.items {
+		if _, ok := places[first.results.items[i].id]; ok {
+			numbers = append(numbers, int32(i+1))
+		}
+	}
+	if len(worst) == 0 {
+		return []RankedItem{}, nil
+	}
+	items, _, err := s.Items(ctx, &first.e, ItemsQuery{Numbers: numbers, Longest: 1}, postgres.Page{Limit: rankedItems})
+	for i := range items {
+		one := &worst[places[items[i].ItemID]]
+		one.Key = items[i].Key
+		if items[i].Item != nil {
+			one.Input = cut(items[i].Item.Input)
+		}
+	}
+	return worst, err
+}
+
+// difference reads a pair. treated is that with 0 for failed outputs, which names the same side where one is called better.
+func (r *Ranking) difference(m *metric, pair, treated *stats.SeveralPair, failures bool) RankedDifference {
+	d := RankedDifference{A: pair.A, B: pair.B, Difference: m.rankedDifference(pair.Difference, pair.Flags), Gain: pair.Gain, Verdict: pair.Verdict}
+	if pair.Unadjusted != nil {
+		d.Unadjusted = new(m.rankedDifference(*pair.Unadjusted, pair.Flags))
+	}
+	if m.kind == KindScore && failures {
+		d.IntentionToTreat = new(m.rankedDifference(treated.Difference, treated.Flags))
+		if d.Verdict != treated.Verdict {
+			d.Verdict = stats.Inconclusive
+		}
+	}
+	d.Sentence = r.pairSentence(m, &d)
+	return d
+}
+
+func (m *metric) rankedDifference(d stats.Difference, flags []stats.Flag) Difference {
+	return m.differenceOf(&stats.Comparison{Difference: d, Flags: flags}, level)
+}

@@ -1,0 +1,127 @@
+package evaluations
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/looptrace/looptrace/internal/stats"
+)
+
+// SideLetter is the letter of a side of a ranking.
+func SideLetter(side int) string { return string(rune('A' + side)) }
+
+// named is a side of a ranking in a sentence.
+func (r *Ranking) named(side int) string {
+	return fmt.Sprintf("%s (%s)", SideLetter(side), r.Sides[side].EvalRun.Name)
+}
+
+// pairSentence says the result of a pair.
+func (r *Ranking) pairSentence(m *metric, d *RankedDifference) string {
+	a, b := r.named(d.A), r.named(d.B)
+	evidence := m.differenceText(&d.Difference) + ", " + itemsText(int64(r.Items)) + groupsText(r.Groups)
+	if d.Unadjusted != nil {
+		evidence += "; without the baseline " + m.differenceText(d.Unadjusted)
+	}
+	if d.IntentionToTreat != nil && d.IntentionToTreat.Estimate != nil {
+		evidence += "; with failed outputs as 0 " + m.differenceText(d.IntentionToTreat)
+	}
+	switch d.Verdict {
+	case stats.BBetter:
+		return fmt.Sprintf("%s is better than %s: %s.", b, a, evidence)
+	case stats.ABetter:
+		return fmt.Sprintf("%s is worse than %s: %s.", b, a, evidence)
+	}
+	return fmt.Sprintf("Whether %s differs from %s cannot be told: %s.", b, a, evidence)
+}
+
+// differenceText writes a difference of a metric with its interval and p.
+func (m *metric) differenceText(d *Difference) string {
+	if m.isShare() {
+		return pointsText(d)
+	}
+	text := signed(*d.Estimate) + interval(d.CI, 1)
+	if p := probability(d.PAdjusted); p != "" {
+		text += ", " + p
+	}
+	return text
+}
+
+// beats reports whether a side is called better than another one.
+func (r *Ranking) beats(side, other int) bool {
+	for i := range r.Differences {
+		d := &r.Differences[i]
+		if d.A == other && d.B == side && d.Verdict == stats.BBetter || d.A == side && d.B == other && d.Verdict == stats.ABetter {
+			return true
+		}
+	}
+	return false
+}
+
+// sentence says which side is best, if any is shown to be.
+func (r *Ranking) sentence(sides []*gateSide) string {
+	var unbeaten []string
+	text := ""
+	for side := range r.Sides {
+		beaten, best := false, true
+		for other := range r.Sides {
+			if other != side {
+				beaten, best = beaten || r.beats(other, side), best && r.beats(side, other)
+			}
+		}
+		if best {
+			text = fmt.Sprintf("%s is better on %s than each of the others, over %s%s.", r.named(side), r.Metric, itemsText(int64(r.Items)), groupsText(r.Groups))
+		}
+		if !beaten {
+			unbeaten = append(unbeaten, r.named(side))
+		}
+	}
+	switch {
+	case text != "":
+	case len(unbeaten) == 1:
+		text = fmt.Sprintf("No side is shown to be the best on %s: none is better than %s, but it is not shown to be better than all others, over %s%s.",
+			r.Metric, unbeaten[0], itemsText(int64(r.Items)), groupsText(r.Groups))
+	default:
+		text = fmt.Sprintf("No side is shown to be the best on %s: whether %s differ cannot be told, over %s%s.",
+			r.Metric, listed(unbeaten), itemsText(int64(r.Items)), groupsText(r.Groups))
+	}
+	if !r.MaxT && len(r.Differences) > 1 {
+		text += " Few items differ between some sides, or there are few items or groups, so that intervals are wider (Bonferroni's correction)."
+	}
+	if slices.ContainsFunc(sides, func(side *gateSide) bool { return slices.Contains(side.panels, r.Metric) }) {
+		text += " That is by judges alone, who may err differently on each side: labels of people do not correct it."
+	}
+	return text
+}
+
+// listed writes names as a list.
+func listed(names []string) string {
+	if len(names) == 1 {
+		return names[0]
+	}
+	return strings.Join(names[:len(names)-1], ", ") + " and " + names[len(names)-1]
+}
+
+// unadjusted says why a baseline changes nothing.
+var unadjusted = map[stats.Flag]string{
+	stats.InGroups:    "items belong together by group_by, which the adjustment does not count",
+	stats.OutOfDomain: "it lacks a score of some items that are compared, or scores are not from 0 to 1",
+	stats.TooFew:      "it has no other items than those that are compared. All sides have the same items, so that what these scored before says nothing more of the differences",
+	stats.NotDrawn:    "the items that are compared scored otherwise in it than its other items, so that these do not stand for them",
+	"":                "its scores say too little of the differences",
+}
+
+// adjust says what the baseline gained.
+func (r *Ranking) adjust(baseline *Evaluation, flag stats.Flag) {
+	r.Adjustment = &RankingAdjustment{EvalRun: baseline}
+	for i := range r.Differences {
+		if gain := r.Differences[i].Gain; gain != nil {
+			r.Adjustment.Largest = max(r.Adjustment.Largest, *gain)
+		}
+	}
+	if r.Adjustment.Largest > 0 {
+		r.Adjustment.Sentence = fmt.Sprintf("The scores of %s make intervals of differences up to %s%% narrower.", baseline.Name, number(100*r.Adjustment.Largest))
+		return
+	}
+	r.Adjustment.Sentence = fmt.Sprintf("The scores of %s change nothing: %s.", baseline.Name, unadjusted[flag])
+}

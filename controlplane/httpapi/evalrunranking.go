@@ -1,0 +1,102 @@
+package httpapi
+
+import (
+	"context"
+
+	"github.com/looptrace/looptrace/controlplane/evaluations"
+	"github.com/looptrace/looptrace/controlplane/httpapi/contract"
+	"github.com/looptrace/looptrace/internal/apikey"
+	"github.com/looptrace/looptrace/internal/stats"
+)
+
+// RankEvalRuns compares several eval-runs.
+func (h evalRunHandlers) RankEvalRuns(ctx context.Context, req contract.RankEvalRunsRequestObject) (contract.RankEvalRunsResponseObject, error) {
+	p := &req.Params
+	r, err := h.evaluations.Rank(ctx, grantOf(ctx), &evaluations.RankingQuery{
+		EvalRuns: p.EvalRunId, Metric: valueOf(p.Metric, ""), GroupBy: valueOf(p.GroupBy, ""), AdjustBy: p.AdjustBy,
+	})
+	if err != nil {
+		return nil, err
+	}
+	first := r.Sides[0].EvalRun
+	answer := contract.RankEvalRuns200JSONResponse{
+		Sentence: r.Sentence, Metric: r.Metric, Kind: contract.EvaluationMetricKind(r.Kind), Better: contract.EvalRunRankingBetter(r.Better), Dataset: evaluatedOf(first),
+		Sides: make([]contract.RankedSide, len(r.Sides)), Differences: make([]contract.RankedDifference, len(r.Differences)), Items: int64(r.Items), Groups: long(r.Groups), MaxT: r.MaxT,
+		Worst: make([]contract.RankedItem, len(r.Worst)), Preferences: make([]contract.RankedPreferences, len(r.Preferences)),
+	}
+	if r.GroupBy != "" {
+		answer.GroupBy = &r.GroupBy
+	}
+	for i := range r.Sides {
+		side := &r.Sides[i]
+		answer.Sides[i] = contract.RankedSide{
+			Side: evaluations.SideLetter(i), EvalRunId: side.EvalRun.ID, Name: side.EvalRun.Name, Mean: meanOf(&side.Mean), Scored: side.Scored, LeftOut: side.LeftOut, Failed: side.Failed,
+		}
+	}
+	for i := range r.Differences {
+		if answer.Differences[i], err = rankedDifferenceOf(&r.Differences[i]); err != nil {
+			return nil, err
+		}
+	}
+	withInput := grantOf(ctx).Allows(first.ProjectID, apikey.ScopeDatasetsRead)
+	for i := range r.Worst {
+		item := &r.Worst[i]
+		answer.Worst[i] = contract.RankedItem{ItemId: item.ItemID, Key: item.Key, Scores: item.Scores, Spread: item.Spread}
+		if withInput {
+			answer.Worst[i].Input = item.Input
+		}
+	}
+	for i := range r.Preferences {
+		answer.Preferences[i] = rankedPreferencesOf(&r.Preferences[i])
+	}
+	if a := r.Adjustment; a != nil {
+		answer.Adjustment = &contract.RankingAdjustment{EvalRunId: a.EvalRun.ID, Name: a.EvalRun.Name, LargestGain: a.Largest, Sentence: a.Sentence}
+	}
+	return answer, nil
+}
+
+func rankedDifferenceOf(d *evaluations.RankedDifference) (contract.RankedDifference, error) {
+	answer := contract.RankedDifference{
+		A: evaluations.SideLetter(d.A), B: evaluations.SideLetter(d.B), Gain: d.Gain, Verdict: contract.RankedDifferenceVerdict(d.Verdict), Sentence: d.Sentence,
+	}
+	if err := convert(d.Difference, &answer.Difference); err != nil {
+		return answer, err
+	}
+	if err := convert(d.Unadjusted, &answer.Unadjusted); err != nil {
+		return answer, err
+	}
+	return answer, convert(d.IntentionToTreat, &answer.IntentionToTreat)
+}
+
+func rankedPreferencesOf(p *evaluations.Preferences) contract.RankedPreferences {
+	r := &p.Ranking
+	answer := contract.RankedPreferences{
+		Panel: p.Panel, Comparisons: int64(p.Comparisons), Sentence: p.Sentence, Items: int64(r.Items), Votes: int64(r.Votes), Strengths: make([]contract.PreferenceEstimate, len(r.Strengths)),
+		Pairs: make([]contract.PreferredPair, len(r.Pairs)), Judges: make([]contract.DiscerningJudge, len(r.Judges)),
+	}
+	if r.Flag != "" {
+		answer.Flag = new(string(r.Flag))
+	}
+	for i := range r.Strengths {
+		answer.Strengths[i] = preferenceEstimateOf(&r.Strengths[i])
+	}
+	for i := range r.Pairs {
+		pair := &r.Pairs[i]
+		answer.Pairs[i] = contract.PreferredPair{
+			A: evaluations.SideLetter(pair.A), B: evaluations.SideLetter(pair.B), Share: preferenceEstimateOf(&pair.Share), PAdjusted: pair.PAdjusted,
+			Verdict: contract.PreferredPairVerdict(pair.Verdict), Votes: int64(pair.Votes),
+		}
+	}
+	for i := range r.Judges {
+		answer.Judges[i] = contract.DiscerningJudge{Name: p.Judges[i], Discrimination: r.Judges[i].Discrimination, Votes: int64(r.Judges[i].Votes)}
+	}
+	return answer
+}
+
+func preferenceEstimateOf(e *stats.Estimate) contract.PreferenceEstimate {
+	answer := contract.PreferenceEstimate{Value: e.Value.Value}
+	if e.CI != nil {
+		answer.Ci = new(e.CI[:])
+	}
+	return answer
+}
