@@ -233,8 +233,8 @@ func (s *Service) rankingBaseline(ctx context.Context, grant access.Grant, q *Ra
 		switch {
 		case baseline.e.ProjectID != side.e.ProjectID || baseline.e.DatasetID != side.e.DatasetID:
 			return nil, problem.InvalidField(at, "is an eval-run of another dataset: name one of the same")
-		case !baseline.e.CreatedAt.Before(side.e.CreatedAt):
-			return nil, problem.InvalidField(at, fmt.Sprintf("is not earlier than the eval-run %q, which may have influenced it: name an earlier one", side.e.Name))
+		case baseline.e.CreatedAt.After(side.e.CreatedAt):
+			return nil, problem.InvalidField(at, fmt.Sprintf("is later than the eval-run %q, which may have influenced it: name an earlier one", side.e.Name))
 		}
 	}
 	if _, ok := baseline.metric(m.name); !ok {

@@ -7,7 +7,6 @@ import (
 
 	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/mat"
-	"gonum.org/v1/gonum/stat"
 	"gonum.org/v1/gonum/stat/distuv"
 )
 
@@ -30,7 +29,7 @@ type PreferenceRanking struct {
 	Flag  Flag `json:"flag,omitempty"`
 }
 
-// PreferencePair is how often B is preferred to A, a tie as half, by a judge of average discrimination.
+// PreferencePair is how often B is preferred to A, a tie as half.
 type PreferencePair struct {
 	A int `json:"a"`
 	B int `json:"b"`
@@ -63,10 +62,14 @@ const (
 	discriminationVariance = .25
 )
 
-// BradleyTerry fits log odds of B being preferred to A by judge i of a_i (s_B - s_A). A tie is half a win of each. Beside the votes, each
-// pair that has some has the votes of half an item for either side, so that a side that always wins has a strength, too. The
-// logarithms of a_i are drawn to 0 by a normal density, since few votes say little of a judge. What each item adds to the estimates, with
-// all its votes, makes clustered standard errors, and a multiplier bootstrap of items intervals by max-T that hold together.
+// BradleyTerry fits log odds of B being preferred to A of s_B - s_A, in which all votes count alike. A tie is half a win of each. Beside the
+// votes, each pair that has some has the votes of half an item for either side, so that a side that always wins has a strength, too.
+// What each item adds to the estimates, with all its votes, makes clustered standard errors, and a multiplier bootstrap of items
+// intervals by max-T that hold together.
+//
+// A second fit has log odds of a_i (s_B - s_A) for judge i. The logarithms of a_i are drawn to 0 by a normal density, since few votes say
+// little of a judge. Strengths and verdicts are not those of this fit: where sides are equal nothing tells the a_i, and those that fit
+// best by chance would find differences too often.
 //
 // TooFew with fewer than 20 items or 2 sides, NotConnected if no chain of comparisons leads from a side to another, OutOfDomain for
 // votes that are none. Bradley and Terry 1952; Davidson 1970 discusses ties.
@@ -108,11 +111,16 @@ func BradleyTerry(sides, judges int, votes []Preferred, options CompareOptions) 
 		items = append(items, byItem[item])
 	}
 	influence := m.influence(items, fit, information)
-	strengths := newSpread(influence[:sides], options)
+	strengths := newSpread(influence[:sides], r.Items, options)
 	for i := range sides {
 		r.Strengths = append(r.Strengths, Estimate{Value: some(fit[i]), CI: strengths.interval(i, fit[i], options.Alpha)})
 	}
 	r.pairs(m, fit, influence, options)
+	m.aware = judges > 1
+	if fit, _ = m.fit(); fit == nil {
+		r.Flag = OutOfDomain
+		return r
+	}
 	for _, log := range m.logs(fit) {
 		r.Judges = append(r.Judges, DiscerningJudge{Discrimination: math.Exp(log)})
 	}
@@ -128,25 +136,28 @@ func (r *PreferenceRanking) pairs(m *preferences, fit []float64, influence [][]f
 	for a := range m.sides {
 		for b := a + 1; b < m.sides; b++ {
 			r.Pairs = append(r.Pairs, PreferencePair{A: a, B: b, Verdict: Inconclusive})
-			apart = append(apart, floats.SubTo(make([]float64, r.Items), influence[b], influence[a]))
+			apart = append(apart, floats.SubTo(make([]float64, len(influence[a])), influence[b], influence[a]))
 		}
 	}
-	spread := newSpread(apart, options)
+	spread := newSpread(apart, r.Items, options)
 	for i := range r.Pairs {
 		pair := &r.Pairs[i]
-		d := fit[pair.B] - fit[pair.A]
-		pair.Share.Value = some(logistic(d))
+		share := logistic(fit[pair.B] - fit[pair.A])
+		pair.Share.Value = some(share)
 		pair.Votes = m.of[[2]int{pair.A, pair.B}]
-		ci := spread.interval(i, d, options.Alpha)
-		if ci == nil {
+		// The arcsine is nearer to normal than log odds where one side nearly always wins.
+		angle, se := math.Asin(math.Sqrt(share)), spread.errors[i]*math.Sqrt(share*(1-share))/2
+		if !(se > 0) {
 			continue
 		}
-		pair.Share.CI = interval(logistic(ci[0]), logistic(ci[1]))
+		half := studentQuantile(spread.joint.level(options.Alpha), spread.joint.degrees) * se
+		low, high := math.Sin(max(0, angle-half)), math.Sin(min(math.Pi/2, angle+half))
+		pair.Share.CI = interval(low*low, high*high)
 		t := distuv.StudentsT{Sigma: 1, Nu: spread.joint.degrees}
-		pair.PAdjusted = number(spread.joint.adjust(2 * t.Survival(math.Abs(d)/spread.errors[i])))
+		pair.PAdjusted = number(spread.joint.adjust(2 * t.Survival(math.Abs(angle-math.Pi/4)/se)))
 		switch {
-		case *pair.PAdjusted > options.Alpha || ci.Contains(0):
-		case d > 0:
+		case *pair.PAdjusted > options.Alpha || pair.Share.CI.Contains(.5):
+		case share > .5:
 			pair.Verdict = BBetter
 		default:
 			pair.Verdict = ABetter
@@ -186,13 +197,13 @@ type spread struct {
 }
 
 // newSpread reads what each item adds to the statistics, which have the clustered standard error √(G/(G-1) Σ influence²).
-func newSpread(influence [][]float64, options CompareOptions) spread {
+func newSpread(influence [][]float64, items int, options CompareOptions) spread {
 	s := spread{errors: make([]float64, len(influence))}
-	items := float64(len(influence[0]))
+	degrees := float64(items - 1)
 	for i, one := range influence {
-		s.errors[i] = floats.Norm(one, 2) * math.Sqrt(items/(items-1))
+		s.errors[i] = floats.Norm(one, 2) * math.Sqrt(float64(items)/degrees)
 	}
-	s.joint = newJoint(influence, items-1, true, options.Seed)
+	s.joint = newJoint(influence, degrees, true, options.Seed)
 	return s
 }
 
@@ -210,11 +221,13 @@ type cell struct{ a, b, judge int }
 // preferences is the model. added has the votes for either side that each pair has beside the others.
 type preferences struct {
 	sides, judges int
-	cells         []cell
-	place         map[cell]int
-	of            map[[2]int]int // votes by pair
-	added         []pairVotes
-	all           tally
+	// aware is whether judges have discriminations of their own.
+	aware bool
+	cells []cell
+	place map[cell]int
+	of    map[[2]int]int // votes by pair
+	added []pairVotes
+	all   tally
 }
 
 // pairVotes is how many votes are added for either side of a pair.
@@ -276,8 +289,8 @@ func (m *preferences) add(t *tally, votes []Preferred) {
 
 // logs returns those of discriminations, of which one judge has none to estimate.
 func (m *preferences) logs(fit []float64) []float64 {
-	if m.judges == 1 {
-		return []float64{0}
+	if !m.aware {
+		return make([]float64, m.judges)
 	}
 	return fit[m.sides:]
 }
@@ -309,7 +322,7 @@ func (m *preferences) gradient(into []float64, fit []float64, c cell) (chance, w
 		into[i] = 0
 	}
 	slope, d := 1., fit[c.b]-fit[c.a]
-	if m.judges > 1 {
+	if m.aware {
 		slope = math.Exp(fit[m.sides+c.judge])
 		into[m.sides+c.judge] = slope * d
 	}
@@ -356,7 +369,7 @@ func (m *preferences) derive(fit []float64) (*mat.VecDense, *mat.SymDense) {
 // logarithms of discriminations if there are several judges, and the information there; nil if there is none.
 func (m *preferences) fit() ([]float64, *mat.Cholesky) {
 	n := m.sides
-	if m.judges > 1 {
+	if m.aware {
 		n += m.judges
 	}
 	fit := make([]float64, n)
@@ -386,30 +399,37 @@ func (m *preferences) fit() ([]float64, *mat.Cholesky) {
 	return fit, &factor
 }
 
-// influence is what the votes on each item add to the parameters.
+// influence is what the votes on each item add to the parameters, and behind them what those do that are beside the items: votes that are
+// all the same show no variance.
 func (m *preferences) influence(items [][]Preferred, fit []float64, information *mat.Cholesky) [][]float64 {
 	all := make([][]float64, len(fit))
-	for i := range all {
-		all[i] = make([]float64, len(items))
-	}
 	direction, sum := make([]float64, len(fit)), mat.NewVecDense(len(fit), nil)
-	for item, votes := range items {
+	add := func(weight float64) {
+		var moved mat.VecDense
+		if information.SolveVecTo(&moved, sum) != nil {
+			moved = *mat.NewVecDense(len(fit), nil)
+		}
+		for i := range all {
+			all[i] = append(all[i], weight*moved.AtVec(i))
+		}
 		sum.Zero()
+	}
+	for _, votes := range items {
 		for _, v := range votes {
 			c, outcome := v.cell()
 			p, _ := m.gradient(direction, fit, c)
 			floats.AddScaled(sum.RawVector().Data, outcome-p, direction)
 		}
-		var moved mat.VecDense
-		if information.SolveVecTo(&moved, sum) != nil {
-			continue
-		}
-		for i := range all {
-			all[i][item] = moved.AtVec(i)
-		}
+		add(1)
 	}
-	for i := range all {
-		floats.AddConst(-stat.Mean(all[i], nil), all[i])
+	for _, pair := range m.added {
+		p := logistic(fit[pair.b] - fit[pair.a])
+		for _, outcome := range []float64{0, 1} { // an item with as many votes as others have, and the weight of a half
+			off := (outcome - p) * pair.votes / endWeight
+			sum.SetVec(pair.a, -off)
+			sum.SetVec(pair.b, off)
+			add(math.Sqrt(endWeight))
+		}
 	}
 	return all
 }

@@ -197,6 +197,10 @@ func (all *Several) means(samples []sample, sides int, options SeveralOptions) {
 			means, r = s.a, s.repeatsA
 		}
 		e := s.side(means, r, each)
+		if s.pairs() && s.groups == nil && e.CI != nil { // at so small a level few failures say too little for [ShareInterval]
+			exact := ClopperPearson(int(math.Round(floats.Sum(means))), len(means), each)
+			e.CI = interval(min(e.CI[0], exact[0]), max(e.CI[1], exact[1]))
+		}
 		all.Sides[side] = Side{Mean: e.Value.Value, CI: e.CI, N: len(means)}
 	}
 }

@@ -34,6 +34,7 @@ func TestPreferences(t *testing.T) {
 			}
 			k := len(s.strengths)
 			name := fmt.Sprint("preferences ", s.name, n)
+			truth := expectedPreferences(s.strengths, s.judges, s.chain)
 			shares := share(t, name, func(random *rand.Rand) []bool {
 				draw := func(strengths []float64) stats.PreferenceRanking {
 					var votes []stats.Preferred
@@ -70,11 +71,10 @@ func TestPreferences(t *testing.T) {
 				for i, pair := range equal.Pairs {
 					all = all && covers(pair.Share.CI, .5)
 					wrong = wrong || pair.Verdict != stats.Inconclusive
-					truth := 1 / (1 + math.Exp(s.strengths[pair.A]-s.strengths[pair.B]))
-					allOther = allOther && covers(other.Pairs[i].Share.CI, truth)
+					allOther = allOther && covers(other.Pairs[i].Share.CI, *truth.Pairs[i].Share.Value.Value)
 				}
 				for i, e := range other.Strengths {
-					strengths = strengths && covers(e.CI, s.strengths[i])
+					strengths = strengths && covers(e.CI, *truth.Strengths[i].Value.Value)
 				}
 				last := len(s.judges) - 1
 				return []bool{all, wrong, allOther, strengths, other.Judges[last].Discrimination >= other.Judges[0].Discrimination}
@@ -86,4 +86,22 @@ func TestPreferences(t *testing.T) {
 		}
 	}
 	table.print()
+}
+
+// expectedPreferences ranks sides by what judges prefer on average.
+func expectedPreferences(strengths, judges []float64, chain bool) stats.PreferenceRanking {
+	var votes []stats.Preferred
+	for item := range 4000 {
+		for a := range strengths {
+			for b := a + 1; b < len(strengths); b++ {
+				for judge, discrimination := range judges {
+					if !chain || b == a+1 {
+						p := 1 / (1 + math.Exp(-discrimination*(strengths[b]-strengths[a])))
+						votes = append(votes, stats.Preferred{Item: item, A: a, B: b, Judge: judge, Outcome: p})
+					}
+				}
+			}
+		}
+	}
+	return stats.BradleyTerry(len(strengths), len(judges), votes, stats.CompareOptions{})
 }
