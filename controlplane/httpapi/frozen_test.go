@@ -77,6 +77,7 @@ func TestFrozenStores(t *testing.T) {
 	compared, evalRun, evaluated := e.FillEvaluations(t, apitest.Cookie(session), project.Id, connection.Id, "mine")
 	ofRule := "/v1/eval-rules/" + fillRule(t, e, apitest.Cookie(session), project.Id, "mine")
 	ofComparison, ofEvalRun := "/v1/comparisons/"+compared, "/v1/eval-runs/"+evalRun
+	ofRanking := endedPair(t, e, apitest.Cookie(session), evalRun)
 	ofReplay := "/v1/replays/" + e.FillReplay(t, apitest.Cookie(session), run)
 	of, in := "?project_id="+project.Id.String(), "/v1/projects/"+project.Id.String()
 	operations := []frozenOperation{
@@ -158,6 +159,7 @@ func TestFrozenStores(t *testing.T) {
 			body: `{"project_id":"` + project.Id.String() + `","name":"r","run_filter":"","sample_rate":1,"graders":[` + apitest.NumberedGrader + `]}`,
 		},
 		{path: "/v1/eval-runs" + of},
+		{path: ofRanking},
 		{path: ofEvalRun},
 		{path: ofEvalRun + "/items"},
 		{path: ofEvalRun + "/items/" + evaluated},
@@ -333,4 +335,19 @@ func routeOf(t *testing.T, e *apitest.Env, o frozenOperation) string {
 	}
 	require.NotEmpty(t, found, o.path)
 	return found
+}
+
+// endedPair makes two eval-runs of the dataset of another one, ends them without a worker, and returns where they are compared.
+func endedPair(t *testing.T, e *apitest.Env, as apitest.Option, evalRun string) string {
+	t.Helper()
+	one := apitest.Must[contract.EvalRun](t, e.Do(t, http.MethodGet, "/v1/eval-runs/"+evalRun, nil, as), http.StatusOK)
+	path := "/v1/eval-runs/_ranking?metric=failures"
+	for range 2 {
+		ended := e.BeginEvalRun(t, as, one.ProjectId, one.Dataset.Id, "")
+		e.SendResults(t, as, &ended, func(*contract.EvalRunItem, int) string { return `"output":1` })
+		_, err := e.DB.Exec(t.Context(), "UPDATE evaluations SET status = 'succeeded', summary = '{}' WHERE id = $1", ended.Id)
+		require.NoError(t, err)
+		path += "&eval_run_id=" + ended.Id.String()
+	}
+	return path
 }

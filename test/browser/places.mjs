@@ -40,7 +40,9 @@ export async function placesInside(page, input) {
   const datasets = await list("/v1/datasets");
   const [prompt] = await list("/v1/prompts");
   const [comparison] = await list("/v1/comparisons");
-  const [evalRun] = await list("/v1/eval-runs");
+  const evalRuns = await list("/v1/eval-runs");
+  const [evalRun] = evalRuns;
+  const ranked = evalRuns.filter(({ dataset, summary }) => summary && dataset.id === evalRun.dataset.id).slice(0, 6);
   const [failed, other] = await list("/v1/runs?outcome=failed");
   const dataset = datasets.find(({ id }) => id !== similar);
   const [item] = (await api("GET", `/v1/datasets/${dataset.id}/items`)).data;
@@ -122,6 +124,8 @@ export async function placesInside(page, input) {
   for (const tab of ["", "items", "configuration"]) add("comparisons/:comparisonId", `comparison-${tab || "result"}`, { ids: { ":comparisonId": comparison.id }, query: tab && `?tab=${tab}` });
   add("eval-runs", "eval-runs");
   add("eval-runs/new", "eval-run-new");
+  add("eval-runs/compare", "eval-runs-compared", { query: `?${ranked.map(({ id }) => `run=${id}`).join("&")}` });
+  add("eval-runs/compare", "eval-runs-compared-none");
   for (const tab of ["", "items", "configuration"]) add("eval-runs/:evalRunId", `eval-run-${tab || "result"}`, { ids: { ":evalRunId": evalRun.id }, query: tab && `?tab=${tab}` });
   add("rules", "rules");
   add("rules/new", "rule-new");

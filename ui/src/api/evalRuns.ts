@@ -11,6 +11,7 @@ import type {
   EvalRunItemSelection,
   EvalRunSelection,
   GateCheck,
+  RankingSelection,
 } from "./types";
 
 const PAGE = 50;
@@ -50,6 +51,16 @@ export function useEvalRunChoice(projectId: string, datasetId: string, enabled =
         }),
       ),
     enabled,
+  });
+}
+
+/** GET /v1/eval-runs/_ranking: several eval-runs of a dataset. */
+export function useRanking(selection: RankingSelection) {
+  return useQuery({
+    queryKey: keys.evalRuns.ranking(selection),
+    queryFn: ({ signal }) =>
+      unwrap(client.GET("/v1/eval-runs/_ranking", { params: { query: selection }, signal })),
+    placeholderData: keepPreviousData,
   });
 }
 

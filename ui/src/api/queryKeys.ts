@@ -13,6 +13,7 @@ import type {
   Place,
   PromptDraft,
   PromptSelection,
+  RankingSelection,
   ReplaySelection,
   RunFilter,
   RunGroupBy,
@@ -225,6 +226,7 @@ export const keys = {
       [...evalRunLists(projectId), "trend", datasetId] as const,
     estimate: (body: unknown, goal: unknown) => ["eval-run-estimate", body, goal] as const,
     gatePlan: (body: unknown) => ["gate-plan", body] as const,
+    ranking: (selection: RankingSelection) => ["eval-run-ranking", selection] as const,
     /** What the form of a new one starts from. */
     start: (projectId: string, address: string) => ["eval-run-start", projectId, address] as const,
   },

@@ -181,6 +181,19 @@ export type PanelCategory = Schemas["PanelCategory"];
 export type EvalRunCreate = Schemas["EvalRunCreate"];
 export type EvalRunRepeat = Schemas["EvalRunRepeat"];
 export type EvalRunTargetRead = Schemas["EvalRunTargetRead"];
+export type EvalRunRanking = Schemas["EvalRunRanking"];
+export type RankedDifference = Schemas["RankedDifference"];
+export type RankedItem = Schemas["RankedItem"];
+export type RankedPreferences = Schemas["RankedPreferences"];
+export type RankedSide = Schemas["RankedSide"];
+
+/** Which eval-runs are compared, and by what. */
+export interface RankingSelection {
+  eval_run_id: string[];
+  metric?: string;
+  group_by?: string;
+  adjust_by?: string;
+}
 export type EvalRule = Schemas["EvalRule"];
 export type EvalRuleCounts = Schemas["EvalRuleCounts"];
 export type EvalRuleCreate = Schemas["EvalRuleCreate"];

@@ -99,6 +99,11 @@ export const router = createBrowserRouter([
                       ),
                       page("eval-runs", "EvalRunsPage", () => import("@/features/evalruns/EvalRunsPage")),
                       page(
+                        "eval-runs/compare",
+                        "RankingPage",
+                        () => import("@/features/evalruns/RankingPage"),
+                      ),
+                      page(
                         "eval-runs/new",
                         "NewEvalRunPage",
                         () => import("@/features/evalruns/NewEvalRunPage"),

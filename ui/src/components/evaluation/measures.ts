@@ -129,7 +129,7 @@ export const VERDICTS: Record<EvaluationVerdict, string> = {
 
 const FLAGS: Record<string, string> = {
   few_items: "Few items: the interval may be too narrow.",
-  few_differing: "Few items differ between A and B, so the interval and the test are rough.",
+  few_differing: "Few items differ between the sides, so the interval and the test are rough.",
   heavy_tail:
     "The means have no interval: few large values decide them, and rare ones need not be among the items. Look at the difference.",
   different_times:

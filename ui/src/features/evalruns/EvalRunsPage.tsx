@@ -1,4 +1,4 @@
-import { Button, Checkbox, Select, TextInput } from "@mantine/core";
+import { Button, Checkbox, Select } from "@mantine/core";
 import { IconPlus } from "@tabler/icons-react";
 import { useState } from "react";
 import { Link, useSearchParams } from "react-router";
@@ -7,6 +7,7 @@ import { useEvalRuns } from "@/api/evalRuns";
 import type { EvalRun } from "@/api/types";
 import { Ago } from "@/components/Ago";
 import { CodeBlock } from "@/components/CodeBlock";
+import { CommittedText } from "@/components/CommittedText";
 import { DataTable } from "@/components/DataTable";
 import { EmptyHint } from "@/components/EmptyHint";
 import { newEvalRunPath } from "@/components/evalRunStart";
@@ -23,11 +24,9 @@ import { allows, useProject, useProjectId } from "@/components/useProject";
 import { CompareBar } from "./CompareBar";
 import classes from "./EvalRuns.module.css";
 import { primaryScore, readSelection, shortCommit } from "./evalRuns";
+import { MOST_RANKED } from "./ranking";
 import { Score } from "./Score";
 import { TrendPanel } from "./TrendPanel";
-
-/** How many eval-runs a comparison has. */
-const PAIR = 2;
 
 /** The eval-runs of a project, those that run among them. */
 export function EvalRunsPage() {
@@ -67,9 +66,15 @@ export function EvalRunsPage() {
             value={selection.dataset_id ?? ""}
             onChange={(value) => set("dataset", value)}
           />
-          <TextFilter label="Name" value={selection.name ?? ""} onChange={(value) => set("name", value)} />
-          <TextFilter
+          <CommittedText
+            label="Name"
+            placeholder="Exact name"
+            value={selection.name ?? ""}
+            onChange={(value) => set("name", value)}
+          />
+          <CommittedText
             label="Branch"
+            placeholder="Exact branch"
             value={selection.branch ?? ""}
             onChange={(value) => set("branch", value)}
           />
@@ -96,7 +101,12 @@ export function EvalRunsPage() {
       banner={
         <>
           {selected.length > 0 && (
-            <CompareBar projectId={projectId} selected={selected} onClear={() => setChosen([])} />
+            <CompareBar
+              projectId={projectId}
+              selected={selected}
+              mayWrite={mayWrite}
+              onClear={() => setChosen([])}
+            />
           )}
           {selection.dataset_id !== undefined && selection.status === undefined && (
             <div className={shared.trendBanner}>
@@ -106,15 +116,7 @@ export function EvalRunsPage() {
         </>
       }
     >
-      {(rows) => (
-        <Rows
-          rows={rows}
-          projectId={projectId}
-          now={now}
-          chosen={chosen}
-          onChoose={mayWrite ? setChosen : undefined}
-        />
-      )}
+      {(rows) => <Rows rows={rows} projectId={projectId} now={now} chosen={chosen} onChoose={setChosen} />}
     </ListPage>
   );
 }
@@ -151,42 +153,12 @@ function Empty({ projectId, start }: { projectId: string; start: React.ReactNode
   );
 }
 
-interface TextFilterProps {
-  label: string;
-  value: string;
-  onChange: (value: string) => void;
-}
-
-/** Filters by an exact text when Enter is pressed or the field is left. */
-function TextFilter({ label, value, onChange }: TextFilterProps) {
-  const apply = (text: string) => {
-    if (text.trim() !== value) onChange(text.trim());
-  };
-  return (
-    <TextInput
-      key={value}
-      size="xs"
-      w={140}
-      aria-label={label}
-      placeholder={`Exact ${label.toLowerCase()}`}
-      maxLength={200}
-      autoComplete="off"
-      defaultValue={value}
-      onBlur={(event) => apply(event.currentTarget.value)}
-      onKeyDown={(event) => {
-        if (event.key === "Enter") apply(event.currentTarget.value);
-      }}
-    />
-  );
-}
-
 interface RowsProps {
   rows: EvalRun[];
   projectId: string;
   now: number;
   chosen: readonly string[];
-  /** Undefined: nothing can be compared. */
-  onChoose?: (chosen: readonly string[]) => void;
+  onChoose: (chosen: readonly string[]) => void;
 }
 
 function Rows({ rows, projectId, now, chosen, onChoose }: RowsProps) {
@@ -207,19 +179,15 @@ function Rows({ rows, projectId, now, chosen, onChoose }: RowsProps) {
           title: ({ name }) => name,
           cell: ({ id, name }) => (
             <span className={classes.first}>
-              {onChoose && (
-                <Checkbox
-                  size="xs"
-                  aria-label={`Select ${name}`}
-                  checked={chosen.includes(id)}
-                  disabled={chosen.length >= PAIR && !chosen.includes(id)}
-                  onChange={(event) =>
-                    onChoose(
-                      event.currentTarget.checked ? [...chosen, id] : chosen.filter((one) => one !== id),
-                    )
-                  }
-                />
-              )}
+              <Checkbox
+                size="xs"
+                aria-label={`Select ${name}`}
+                checked={chosen.includes(id)}
+                disabled={chosen.length >= MOST_RANKED && !chosen.includes(id)}
+                onChange={(event) =>
+                  onChoose(event.currentTarget.checked ? [...chosen, id] : chosen.filter((one) => one !== id))
+                }
+              />
               <Link to={`/p/${projectId}/eval-runs/${id}`} className={shared.name} data-row-focus>
                 <bdi>{name}</bdi>
               </Link>
