@@ -6,7 +6,6 @@ import (
 
 	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/stat"
-	"gonum.org/v1/gonum/stat/distuv"
 )
 
 // Scored has the scores of one item: by side, one per repeat. NaN is a missing repeat.
@@ -249,15 +248,15 @@ func (all *Several) compare(samples []sample, baseline *baseline, options Severa
 		if corrections[i] == nil {
 			continue
 		}
-		ci, p := baseline.interval(&samples[i], corrections[i], all.Level)
+		ci, p := corrections[i].Interval(all.Level), corrections[i].P()
 		if ci == nil || c.Difference.CI == nil {
 			continue
 		}
 		if gain := 1 - (ci[1]-ci[0])/(c.Difference.CI[1]-c.Difference.CI[0]); gain > 0 {
 			unadjusted := c.Difference
 			pair.Unadjusted, *pair.Gain = &unadjusted, gain
-			c.Difference = Difference{Estimate: corrections[i].Value.Value, CI: ci, P: number(p), Test: BaselineTest, N: unadjusted.N}
-			c.Difference.PAdjusted = number(adjusted.adjust(p))
+			c.Difference = Difference{Estimate: corrections[i].Value.Value, CI: ci, P: p, Test: BaselineTest, N: unadjusted.N}
+			c.Difference.PAdjusted = number(adjusted.adjust(*p))
 			pair.Difference, pair.Verdict = c.Difference, c.verdict(false, options.Alpha)
 		}
 	}
@@ -377,19 +376,6 @@ func (b *baseline) correct(s *sample) *Correction {
 	}
 	c.Lambda *= sign
 	return &c
-}
-
-// interval is that of an adjusted difference, with its p value by Student's t. As in [sample.interval], where t shows a difference its end
-// that faces 0 stays, and what is beside the items widens the other one.
-func (b *baseline) interval(s *sample, c *Correction, alpha float64) (*Interval, float64) {
-	se, degrees := floats.Norm(b.influence(s, c), 2), float64(len(s.differences)-1)
-	ci, value := c.Interval(alpha), *c.Value.Value
-	if ci == nil || !(se > 0) {
-		return nil, 1
-	}
-	half := studentQuantile(alpha, degrees) * se
-	ci.face(&Interval{value - half, value + half})
-	return ci, 2 * distuv.StudentsT{Sigma: 1, Nu: degrees}.Survival(math.Abs(value)/se)
 }
 
 // influence is that of a difference on all items of the baseline, adjusted by c unless it is nil.
