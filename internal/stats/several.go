@@ -266,7 +266,7 @@ func (all *Several) compare(samples []sample, baseline *baseline, options Severa
 func (s *sample) pair(j joint, options SeveralOptions) Comparison {
 	alpha := j.level(options.Alpha)
 	c := Comparison{Better: options.Better, Difference: Difference{Estimate: s.estimate(), CI: s.interval(alpha), N: len(s.differences)}, Flags: s.flags()}
-	if c.Difference.CI != nil && s.groups != nil && s.unit {
+	if s.groups != nil && s.unit && len(s.groups) > 1 {
 		c.Difference.CI = s.groupsJointly(c.Difference.CI, alpha)
 	}
 	s.test(&c.Difference, options.Seed)
@@ -284,8 +284,11 @@ func (s *sample) groupsJointly(ci *Interval, alpha float64) *Interval {
 	if s.differingUnits() < fewDiffering {
 		others = s.unseen(alpha)
 	}
-	if others == nil {
+	switch {
+	case others == nil:
 		return ci
+	case ci == nil: // differences within groups cancel
+		return interval(max(-1, others[0]), min(1, others[1]))
 	}
 	return interval(max(-1, min(ci[0], others[0])), min(1, max(ci[1], others[1])))
 }

@@ -4829,10 +4829,10 @@ type EvaluationDifference struct {
 	N int64    `json:"n"`
 	P *float64 `json:"p"`
 
-	// PAdjusted After Holm, over all metrics of the comparison: the primary one has four fifths of the 5 %.
+	// PAdjusted After Holm, over all metrics of the comparison: the primary one has four fifths of the 5 %. Of several eval-runs, by max-T over all pairs.
 	PAdjusted *float64 `json:"p_adjusted"`
 
-	// Test `mcnemar_exact` for scores of 0 and 1 without repeats, `ppi` where labels of people correct it, `clustered_t` where items belong together, else `sign_flip`: a permutation test.
+	// Test `mcnemar_exact` for scores of 0 and 1 without repeats, `ppi` where labels of people correct it, `clustered_t` where items belong together, `baseline` where the scores of an earlier eval-run adjust it, else `sign_flip`: a permutation test.
 	Test string `json:"test"`
 }
 

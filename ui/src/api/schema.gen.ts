@@ -4546,7 +4546,7 @@ export interface components {
             p: number | null;
             /**
              * Format: double
-             * @description After Holm, over all metrics of the comparison: the primary one has four fifths of the 5 %.
+             * @description After Holm, over all metrics of the comparison: the primary one has four fifths of the 5 %. Of several eval-runs, by max-T over all pairs.
              */
             p_adjusted: number | null;
             /**
@@ -4554,7 +4554,7 @@ export interface components {
              * @description That of the interval: 0.95, and more for the primary metric of a comparison that may stop early.
              */
             confidence: number;
-            /** @description `mcnemar_exact` for scores of 0 and 1 without repeats, `ppi` where labels of people correct it, `clustered_t` where items belong together, else `sign_flip`: a permutation test. */
+            /** @description `mcnemar_exact` for scores of 0 and 1 without repeats, `ppi` where labels of people correct it, `clustered_t` where items belong together, `baseline` where the scores of an earlier eval-run adjust it, else `sign_flip`: a permutation test. */
             test: string;
             /**
              * Format: int64
