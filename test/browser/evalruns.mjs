@@ -39,6 +39,20 @@ await scenario(async (page, { base, projectId, baseline, candidate, running, ema
   await page.getByTestId("side").first().getByRole("link", { name: "an eval-run" }).click();
   await page.waitForURL(new RegExp(baseline));
 
+  // Both on one page, by any of their metrics.
+  await page.goto(`${list}/compare?run=${baseline}&run=${candidate}`);
+  await page.getByTestId("sentence").waitFor();
+  check((await page.getByTestId("ranked-side").count()) === 2, "two sides");
+  check((await page.getByTestId("ranked-difference").count()) === 1, "one difference");
+  await page.getByText(/hold together/).first().waitFor();
+  await inspect(page, "eval-runs-compared");
+  await page.getByRole("combobox", { name: "Metric" }).or(page.getByRole("textbox", { name: "Metric" })).first().click();
+  await page.getByRole("option", { name: "failures" }).click();
+  await page.waitForURL(/metric=failures/);
+  await page.getByRole("table", { name: "Means" }).getByText("failures").first().waitFor();
+  await page.goto(`${list}/compare`);
+  await page.getByText("Nothing to compare.").waitFor();
+
   // The result adds up.
   await page.goto(`${list}/${candidate}`);
   await page.getByTestId("sentence").waitFor();
@@ -131,7 +145,9 @@ await scenario(async (page, { base, projectId, baseline, candidate, running, ema
   await createAccount(guest, link, email, password);
   await guest.goto(list);
   await guest.getByTestId("eval-run-row").first().waitFor();
-  check((await guest.getByRole("checkbox").count()) === 0, "a viewer can't select");
+  for (const id of [baseline, candidate]) await guest.locator(`[data-eval-run="${id}"]`).getByRole("checkbox").check();
+  await guest.getByTestId("rank").click();
+  await guest.getByTestId("ranked-difference").waitFor();
   await guest.goto(`${list}/${candidate}`);
   await guest.getByTestId("sentence").waitFor();
   check((await guest.getByRole("button", { name: /Compare…|Cancel…/ }).count()) === 0, "a viewer changes nothing");
