@@ -48,6 +48,9 @@ type Gate struct {
 	// ItemsNeeded, RepeatsNeeded and CandidateRepeats are those of [stats.Gate], ItemsRange and RepeatsRange have their ranges.
 	ItemsNeeded, RepeatsNeeded, CandidateRepeats *int
 	ItemsRange, RepeatsRange                     *stats.Count
+	// Treated is the difference with a score of 0 for every output of the baseline that failed. It is nil if it was not needed: only a
+	// regression has to agree with it.
+	Treated *Difference
 	// LabelsDrawn counts the items whose labels correct the difference.
 	LabelsDrawn int
 	// SplitKnown is whether both sides have repeats, so that what more of them would do is known.
@@ -71,6 +74,9 @@ type gatePairs struct {
 	counts     Gate
 	pairs      []stats.Paired
 	correction *stats.Correction
+	// treated are the pairs with a score of 0 for outputs of the baseline that failed, if one did.
+	treated []stats.Paired
+	failed  bool
 }
 
 // readGate reads both sides.
@@ -109,21 +115,34 @@ func (s *Service) readGate(ctx context.Context, grant access.Grant, q *GateQuest
 			return nil, err
 		}
 	}
-	g := &gatePairs{metric: m, counts: Gate{Better: m.better}}
-	var people []labelledPair
-	g.pairs, people = g.counts.pair(now, was, q.Metric)
-	g.correction = corrected(people)
-	return g, nil
+	return pairGate(now, was, m), nil
 }
 
-// decide decides a gate at a margin, nil for the one that follows the items.
-func (g *gatePairs) decide(margin *float64, repeated bool) (stats.Gate, error) {
+// pairGate pairs the items of both sides by a metric of the baseline.
+func pairGate(now, was *gateSide, m *metric) *gatePairs {
+	g := &gatePairs{metric: m, counts: Gate{Better: m.better}, failed: was.failedOutputs()}
+	var people []labelledPair
+	g.pairs, g.treated, people = g.counts.pair(now, was, m.name)
+	g.correction = corrected(people)
+	return g
+}
+
+// stats is what is compared.
+func (g *gatePairs) stats() stats.Metric {
+	return stats.Metric{Name: g.metric.name, Better: stats.Direction(g.metric.better), Items: g.pairs, Amount: !g.metric.isShare(), Corrected: g.correction}
+}
+
+func gateOptions(margin *float64, repeated bool) stats.GateOptions {
 	options := stats.GateOptions{CompareOptions: stats.CompareOptions{Alpha: level}, FollowItems: margin == nil, Repeated: repeated}
 	if margin != nil {
 		options.Margin = *margin
 	}
-	decided := stats.NonInferiority(
-		stats.Metric{Name: g.metric.name, Better: stats.Direction(g.metric.better), Items: g.pairs, Amount: !g.metric.isShare(), Corrected: g.correction}, options)
+	return options
+}
+
+// decide decides a gate at a margin, nil for the one that follows the items.
+func (g *gatePairs) decide(margin *float64, repeated bool) (stats.Gate, error) {
+	decided := stats.NonInferiority(g.stats(), gateOptions(margin, repeated))
 	if margin == nil && decided.Margin == 0 {
 		return decided, problem.InvalidField("body.margin", fmt.Sprintf("is needed: the default is a part of the baseline's mean, and %s has none above 0", g.metric.name))
 	}
@@ -136,32 +155,46 @@ func (s *Service) CheckGate(ctx context.Context, grant access.Grant, q *GateQues
 	if err != nil {
 		return nil, err
 	}
-	decided, err := read.decide(q.Margin, q.Repeated)
+	return read.check(q.Margin, q.Repeated)
+}
+
+// check decides a gate, and says so.
+func (g *gatePairs) check(margin *float64, repeated bool) (*Gate, error) {
+	decided, err := g.decide(margin, repeated)
 	if err != nil {
 		return nil, err
 	}
-	m, g := read.metric, &read.counts
-	g.Comparison, g.Difference = decided.Comparison, m.differenceOf(&decided.Comparison, level)
-	m.bound(g.Comparison.A.CI, 0)
-	m.bound(g.Comparison.B.CI, 0)
+	gate, m := &g.counts, g.metric
+	gate.Comparison, gate.Difference = decided.Comparison, m.differenceOf(&decided.Comparison, level)
+	m.bound(gate.Comparison.A.CI, 0)
+	m.bound(gate.Comparison.B.CI, 0)
 	if decided.Comparison.Judged != nil {
-		g.LabelsDrawn = read.correction.Labels
+		gate.LabelsDrawn = g.correction.Labels
 	}
-	g.Margin, g.Unsupported, g.SplitKnown = decided.Margin, decided.Unsupported, decided.SplitKnown
-	g.ItemsNeeded, g.RepeatsNeeded, g.CandidateRepeats = decided.ItemsNeeded, decided.RepeatsNeeded, decided.CandidateRepeats
-	g.ItemsRange, g.RepeatsRange = decided.ItemsRange, decided.RepeatsRange
+	gate.Margin, gate.Unsupported, gate.SplitKnown = decided.Margin, decided.Unsupported, decided.SplitKnown
+	gate.ItemsNeeded, gate.RepeatsNeeded, gate.CandidateRepeats = decided.ItemsNeeded, decided.RepeatsNeeded, decided.CandidateRepeats
+	gate.ItemsRange, gate.RepeatsRange = decided.ItemsRange, decided.RepeatsRange
 	switch {
-	case g.CandidateLost > 0:
-		g.Decision = Incomplete
+	case gate.CandidateLost > 0:
+		gate.Decision = Incomplete
 	case decided.Decision == stats.Pass:
-		g.Decision = Pass
+		gate.Decision = Pass
+	case decided.Decision == stats.Regression && m.kind == KindScore && g.failed:
+		// A baseline that fails where it would be wrong looks better than it is.
+		about := g.stats()
+		about.Items, about.Corrected = g.treated, nil
+		whole := stats.NonInferiority(about, gateOptions(&decided.Margin, repeated))
+		gate.Treated, gate.Decision = new(m.differenceOf(&whole.Comparison, level)), Inconclusive
+		if whole.Decision == stats.Regression {
+			gate.Decision = Regression
+		}
 	case decided.Decision == stats.Regression:
-		g.Decision = Regression
+		gate.Decision = Regression
 	default:
-		g.Decision = Inconclusive
+		gate.Decision = Inconclusive
 	}
-	g.Sentence = g.sentence(m) + g.ofMargin(m, q.Margin == nil) + g.leftOut()
-	return g, nil
+	gate.Sentence = gate.sentence(m) + gate.ofMargin(m, margin == nil) + gate.leftOut()
+	return gate, nil
 }
 
 // gateSide is an eval-run with its results.
@@ -217,8 +250,14 @@ func (s *gateSide) names() string {
 	return strings.Join(names, ", ")
 }
 
-// pair pairs the items that both have with equal contents, and counts the others.
-func (g *Gate) pair(candidate, baseline *gateSide, name string) (pairs []stats.Paired, people []labelledPair) {
+// failedOutputs reports whether an output failed.
+func (s *gateSide) failedOutputs() bool {
+	return slices.ContainsFunc(s.results.items, func(i itemResult) bool { return i.failed[sideA] > 0 })
+}
+
+// pair pairs the items that both have with equal contents, and counts the others. treated has a score of 0 for failed outputs of the
+// baseline.
+func (g *Gate) pair(candidate, baseline *gateSide, name string) (pairs, treated []stats.Paired, people []labelledPair) {
 	unmet := map[uuid.UUID]*itemResult{}
 	for i := range baseline.results.items {
 		unmet[baseline.results.items[i].id] = &baseline.results.items[i]
@@ -249,11 +288,14 @@ func (g *Gate) pair(candidate, baseline *gateSide, name string) (pairs []stats.P
 		if was.lost(oldRepeats, name) {
 			g.BaselineLost++
 		}
-		pairs = append(pairs, stats.Paired{A: before, B: values, Group: now.group})
+		pair := stats.Paired{A: before, B: values, Group: now.group}
+		pairs = append(pairs, pair)
+		pair.A = withFailures(before, was.failed[sideA])
+		treated = append(treated, pair)
 		people = addPair(people, candidate.e.DatasetID, name, now.id, before, values, [2]map[string]float64{was.people[sideA], now.people[sideA]})
 	}
 	g.OnlyBaseline = int64(len(unmet))
-	return pairs, people
+	return pairs, treated, people
 }
 
 // readPeople reads what people say of the outputs, on the scale of a panel. It reads nothing if the metric is none of a panel.
@@ -292,17 +334,16 @@ func (i *itemResult) lost(repeats int, name string) bool {
 
 // sentence says the decision in words.
 func (g *Gate) sentence(m *metric) string {
-	d := &g.Difference
-	scale, unit := 1.0, ""
-	if m.isShare() {
-		scale, unit = 100, " points"
-	}
+	d, u := &g.Difference, unitOf(m.kind)
 	evidence := itemsText(int64(d.N)) + groupsText(g.Comparison.Groups)
 	if d.Estimate != nil {
-		evidence = fmt.Sprintf("%s%s%s, %s", signed(*d.Estimate*scale), unit, interval(d.CI, scale), evidence)
+		evidence = fmt.Sprintf("%s%s, %s", u.estimate(*d.Estimate), u.interval(d.CI), evidence)
 	}
 	if judged := g.Comparison.Judged; judged != nil && judged.Estimate != nil {
-		evidence += fmt.Sprintf(", corrected by labels of %s; by judges alone %s%s%s", itemsText(int64(g.LabelsDrawn)), signed(*judged.Estimate*scale), unit, interval(judged.CI, scale))
+		evidence += fmt.Sprintf(", corrected by labels of %s; by judges alone %s%s", itemsText(int64(g.LabelsDrawn)), u.estimate(*judged.Estimate), u.interval(judged.CI))
+	}
+	if d := g.Treated; d != nil && d.Estimate != nil {
+		evidence += fmt.Sprintf("; with failed outputs of the baseline as 0 %s%s", u.estimate(*d.Estimate), u.interval(d.CI))
 	}
 	allowed := m.marginText(g.Margin)
 	switch g.Decision {

@@ -3,6 +3,7 @@ package evaluations
 import (
 	"context"
 	"fmt"
+	"math"
 
 	"github.com/looptrace/looptrace/controlplane/access"
 	"github.com/looptrace/looptrace/internal/stats"
@@ -61,10 +62,20 @@ func (p *GatePlan) sentence(m *metric, isDefault bool) string {
 	return fmt.Sprintf("A margin of %s needs %s; %s.", margin, needs, have)
 }
 
-// marginText writes a margin: a score in points, an amount as it is.
+// marginText writes a margin. That of an amount may be a part of a mean, which has many digits.
 func (m *metric) marginText(margin float64) string {
-	if m.isShare() {
-		return number(margin*100) + " points"
+	u := unitOf(m.kind)
+	if !m.isShare() {
+		margin = significant(margin)
 	}
-	return number(margin)
+	return u.exact(margin) + u.name
+}
+
+// significant rounds to four significant digits.
+func significant(x float64) float64 {
+	if x == 0 {
+		return 0
+	}
+	scale := math.Pow(10, 3-math.Floor(math.Log10(math.Abs(x))))
+	return math.Round(x*scale) / scale
 }

@@ -181,15 +181,7 @@ func (a *attempt) read(ctx context.Context, last int32) (*results, error) {
 
 // readResults reads outputs, adds scores, and counts.
 func (s *Service) readResults(ctx context.Context, e *Evaluation, config *Config, last int32, own map[string]bool, addPanels func(*results) error) (*results, error) {
-	r := &results{items: make([]itemResult, last), places: map[string]int{}, valued: map[string]bool{}, own: own, facts: map[outputPlace]outputFact{}, votes: map[string]voteFacts{}, skipped: map[int32]bool{}, panels: []PanelSummary{}}
-	for _, name := range e.ScorerNames() {
-		r.places[name] = len(r.places)
-	}
-	for i := range operational {
-		r.places[operational[i].name] = len(r.places)
-	}
-	r.reasons = map[ReasonCount]int64{} // by side and code; Side points into SideNames
-	r.models = map[modelKey]int64{}
+	r := newResults(e, last, own)
 	reasons := r.reasons
 	stored, err := s.itemStatuses(ctx, e)
 	if err != nil {
@@ -235,6 +227,22 @@ func (s *Service) readResults(ctx context.Context, e *Evaluation, config *Config
 		}
 	}
 	return r, nil
+}
+
+// newResults returns those of no output yet.
+func newResults(e *Evaluation, last int32, own map[string]bool) *results {
+	r := &results{
+		items: make([]itemResult, last), places: map[string]int{}, valued: map[string]bool{}, own: own, facts: map[outputPlace]outputFact{}, votes: map[string]voteFacts{}, models: map[modelKey]int64{},
+		skipped: map[int32]bool{}, panels: []PanelSummary{},
+		reasons: map[ReasonCount]int64{}, // by side and code; Side points into SideNames
+	}
+	for _, name := range e.ScorerNames() {
+		r.places[name] = len(r.places)
+	}
+	for i := range operational {
+		r.places[operational[i].name] = len(r.places)
+	}
+	return r
 }
 
 // order lists the metrics, and chooses the primary one where the evaluation names none: the first score that has values, else the first.

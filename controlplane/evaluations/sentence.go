@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/looptrace/looptrace/internal/panel"
@@ -76,9 +77,20 @@ func (a *attempt) verdict(m *MetricSummary) string {
 	case stats.ABetter:
 		return fmt.Sprintf("B (%s) is worse than A (%s) on %s: %s.%s", winner, loser, m.Name, evidence, judged)
 	case stats.Equivalent:
-		return fmt.Sprintf("A and B are equivalent on %s, within %s points: %s.", m.Name, number(*a.config.EquivalenceMargin*100), evidence)
+		text := fmt.Sprintf("A and B are equivalent on %s, within %s points: %s.", m.Name, points.exact(*a.config.EquivalenceMargin), evidence)
+		if margin := *a.config.EquivalenceMargin; d.CI != nil && (d.CI[0] <= -margin || d.CI[1] >= margin) {
+			text += fmt.Sprintf(" The interval that decides is that of %.4g%%, which is within.", 100*(2*d.Confidence-1))
+		}
+		return text
 	}
 	text := fmt.Sprintf("Whether B differs from A on %s cannot be told: %s.", m.Name, evidence)
+	if d.CI != nil && !d.CI.Contains(0) && d.PAdjusted != nil && *d.PAdjusted > level {
+		text += " The interval leaves out 0, but p decides"
+		if *d.P <= level {
+			text += ", which counts that other metrics are compared, too"
+		}
+		text += "."
+	}
 	if detectable := d.MinimumDetectable; detectable != nil && *detectable > 0 {
 		text += fmt.Sprintf(" This many items would show a true difference of %s points in 8 of 10 comparisons.", number(*detectable*100))
 	}
@@ -100,7 +112,7 @@ func (m *MetricSummary) labelsText() string {
 
 // pointsText writes a difference of scores with its interval and p.
 func pointsText(d *Difference) string {
-	out := fmt.Sprintf("%s points%s", signed(*d.Estimate*100), interval(d.CI, 100))
+	out := points.estimate(*d.Estimate) + points.interval(d.CI)
 	if p := probability(d.PAdjusted); p != "" {
 		out += ", " + p
 	}
@@ -114,11 +126,13 @@ func operationalSentence(m *MetricSummary) string {
 	if m.Kind == KindFailures {
 		return fmt.Sprintf("Failures of B: %s, %d items.", pointsText(d), d.N)
 	}
-	if m.A.Mean == nil || *m.A.Mean <= 0 {
-		return fmt.Sprintf("%s of B: %s%s.", names[m.Kind], signed(*d.Estimate), interval(d.CI, 1))
+	u := unitOf(m.Kind)
+	text := fmt.Sprintf("%s of B: %s%s", names[m.Kind], u.estimate(*d.Estimate), u.interval(d.CI))
+	// The interval is none of the share: A's mean is not exact, either.
+	if m.A.Mean != nil && *m.A.Mean > 0 {
+		text += fmt.Sprintf(", %s%% of A's mean", sign(number(100**d.Estimate / *m.A.Mean)))
 	}
-	scale := 100 / *m.A.Mean
-	return fmt.Sprintf("%s of B: %s%%%s.", names[m.Kind], signed(*d.Estimate*scale), interval(d.CI, scale))
+	return text + "."
 }
 
 // itemsText writes a number of items.
@@ -145,12 +159,47 @@ func agreeing(n int64, one, many string) string {
 	return many
 }
 
-// interval writes an interval times a scale, with a space before it.
-func interval(ci *stats.Interval, scale float64) string {
+// unit is how the values of a metric are written.
+type unit struct {
+	scale float64
+	name  string
+	write func(float64) string
+}
+
+// points are those of scores and of shares of failures.
+var points = unit{100, " points", number}
+
+func unitOf(kind Kind) unit {
+	switch kind {
+	case KindCost:
+		return unit{1, " USD", amount}
+	case KindDuration:
+		return unit{1, " ms", amount}
+	case KindOutputTokens:
+		return unit{1, "", amount}
+	}
+	return points
+}
+
+// estimate writes a difference.
+func (u unit) estimate(x float64) string { return sign(u.write(x*u.scale)) + u.name }
+
+// interval writes an interval, with a space before it.
+func (u unit) interval(ci *stats.Interval) string {
 	if ci == nil {
 		return ""
 	}
-	return fmt.Sprintf(" [%s, %s]", signed(ci[0]*scale), signed(ci[1]*scale))
+	return fmt.Sprintf(" [%s, %s]", sign(u.write(ci[0]*u.scale)), sign(u.write(ci[1]*u.scale)))
+}
+
+// exact writes a number that somebody chose, with as many digits as it has.
+func (u unit) exact(x float64) string {
+	x *= u.scale
+	text := u.write(x)
+	if shown, err := strconv.ParseFloat(text, 64); err == nil && math.Abs(shown-x) <= 1e-9*math.Abs(x) {
+		return text
+	}
+	return strconv.FormatFloat(x, 'f', -1, 64)
 }
 
 // probability writes a p value.
@@ -160,21 +209,44 @@ func probability(p *float64) string {
 		return ""
 	case *p < 0.001:
 		return "p < 0.001"
+	case *p > level && *p < level*1.01: // it would be rounded to what is a finding
+		return "p > 0.05"
 	}
 	return fmt.Sprintf("p = %.2g", *p)
 }
 
-func signed(x float64) string {
-	if x > 0 {
-		return "+" + number(x)
+// sign gives a number that was written a sign, if it is not 0.
+func sign(text string) string {
+	if rest, negative := strings.CutPrefix(text, "-"); negative {
+		return "−" + rest
 	}
-	return strings.Replace(number(x), "-", "−", 1)
+	if strings.Trim(text, "0.") == "" {
+		return text
+	}
+	return "+" + text
 }
 
 // number writes a number with one digit after the point, or two significant ones.
 func number(x float64) string {
-	if x == 0 || math.Abs(x) >= 0.1 {
-		return fmt.Sprintf("%.1f", x)
+	switch size := math.Abs(x); {
+	case size < 1e-9: // the rounding of a sum
+		return "0.0"
+	case size < 0.095:
+		return significant(x, 2)
 	}
-	return fmt.Sprintf("%.2g", x)
+	return fmt.Sprintf("%.1f", x)
+}
+
+// amount writes a number with three significant digits, or all those before the point.
+func amount(x float64) string {
+	if math.Abs(x) < 1e-12 {
+		return "0"
+	}
+	return significant(x, 3)
+}
+
+// significant writes a number without an exponent.
+func significant(x float64, digits int) string {
+	after := digits - 1 - int(math.Floor(math.Log10(math.Abs(x))))
+	return strconv.FormatFloat(x, 'f', max(0, after), 64)
 }

@@ -92,12 +92,16 @@ func (r *results) metricOf(m *metric, last int, margin *float64, failedAsZero bo
 		item := &r.items[i]
 		pair := stats.Paired{A: item.valuesOf(sideA, place), B: item.valuesOf(sideB, place), Group: item.group}
 		if failedAsZero {
-			pair.A = append(pair.A[:len(pair.A):len(pair.A)], make([]float64, item.failed[sideA])...)
-			pair.B = append(pair.B[:len(pair.B):len(pair.B)], make([]float64, item.failed[sideB])...)
+			pair.A, pair.B = withFailures(pair.A, item.failed[sideA]), withFailures(pair.B, item.failed[sideB])
 		}
 		out.Items = append(out.Items, pair)
 	}
 	return out
+}
+
+// withFailures returns scores and 0 for every output that failed.
+func withFailures(scores []float64, failed int) []float64 {
+	return append(scores[:len(scores):len(scores)], make([]float64, failed)...)
 }
 
 // primaryShare is the part of the level that tests of the primary metric may use up, also at early looks. The other metrics have the rest,
@@ -255,6 +259,11 @@ func (a *attempt) decided(ctx context.Context, last int32) (bool, error) {
 	if err != nil {
 		return false, err
 	}
+	return a.decidedBy(r, last)
+}
+
+// decidedBy tests it by the results of these items.
+func (a *attempt) decidedBy(r *results, last int32) (bool, error) {
 	test := stats.SequentialTest(a.looksUpTo(r, int64(last)), primaryShare*level)
 	if test.Flag != "" {
 		return false, fmt.Errorf("test whether evaluation %s is decided: %s", a.e.ID, test.Flag)
