@@ -269,8 +269,8 @@ func agrees(t *testing.T, sentence string, found []string, d *Difference, scale 
 	}
 }
 
-// claims count what a sentence says: what is false, and whether it decides.
-type claims struct{ falseOnes, decided int }
+// claims count what a sentence says: what is false, and whether it decides. alsoFalse is what is false of another truth.
+type claims struct{ falseOnes, alsoFalse, decided int }
 
 // check reads the sentence of a comparison.
 func (w *world) check(t *testing.T, e *Evaluation) (c claims) {
@@ -361,6 +361,7 @@ func draws(t *testing.T, name string, one func(random *rand.Rand) claims) (all c
 	group.Wait()
 	for _, c := range answers {
 		all.falseOnes += min(1, c.falseOnes) // a sentence is false once
+		all.alsoFalse += min(1, c.alsoFalse)
 		all.decided += min(1, c.decided)
 	}
 	return all
@@ -456,12 +457,14 @@ func checkGate(t *testing.T, g *Gate, m *metric, margin, worse float64) (c claim
 	}
 	assert.NotContains(t, g.Sentence, "e-", "a number without an exponent")
 	c.decided = int(indicator(g.Decision == Pass || g.Decision == Regression))
-	c.falseOnes = int(indicator(g.Decision == Pass && worse >= margin || g.Decision == Regression && worse <= margin))
+	c.falseOnes = int(indicator(g.Decision == Pass && worse >= margin))
+	c.alsoFalse = int(indicator(g.Decision == Regression && worse <= margin))
 	return c
 }
 
-// TestGateSentences counts sentences of gates that say what is false: at most 5%, and two standard errors. Where the candidate is worse
-// by the margin, both pass and regression are.
+// TestGateSentences counts sentences of gates that say what is false. Where the candidate is worse by the margin, a pass is false if it is
+// the least bit worse, and a regression if it is not: no truth makes both false. Each is meant to be 2.5%, and at most 4% where few items
+// differ, as shares have steps.
 func TestGateSentences(t *testing.T) {
 	t.Parallel()
 	const a, b = .15 * .7978845608028654, .45 // of the groups' shifts: E|N(0, .15)|, and B's mean
@@ -501,12 +504,15 @@ func TestGateSentences(t *testing.T) {
 					decided, m := g.gateOf(t, rows, groups, g.metric, repeats, g.margin, len(looks) > 1)
 					one := checkGate(t, decided, m, g.margin, g.worse)
 					c.falseOnes += one.falseOnes
+					c.alsoFalse += one.alsoFalse
 					c.decided += one.decided
 				}
 				return c
 			})
-			t.Logf("| %s | %.1f | %.1f |", g.name, 100*float64(c.falseOnes)/float64(simulated()), 100*float64(c.decided)/float64(simulated()))
-			assert.LessOrEqual(t, c.falseOnes, atMost(.05))
+			n := float64(simulated())
+			t.Logf("| %s | %.1f | %.1f |", g.name, 100*float64(c.falseOnes)/n, 100*float64(c.alsoFalse)/n)
+			assert.LessOrEqual(t, c.falseOnes, atMost(.04))
+			assert.LessOrEqual(t, c.alsoFalse, atMost(.04))
 		})
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"math"
 	"os"
+	"slices"
 
 	"github.com/looptrace/looptrace/internal/stats"
 )
@@ -23,6 +24,12 @@ type question struct {
 	Hits  int          `json:"hits"`
 	Of    int          `json:"of"`
 	H     float64      `json:"h"`
+	// Group has the group of each of X and Y, Margin a margin for their difference.
+	Group  []int   `json:"group"`
+	Margin float64 `json:"margin"`
+	// Judged is what a judge says of each item, from 0 to 1, Labels what people say; null for none.
+	Judged []float64  `json:"judged"`
+	Labels []*float64 `json:"labels"`
 }
 
 func main() {
@@ -48,17 +55,16 @@ func run() error {
 
 // answer names each figure as crosscheck.py does.
 func (q question) answer() map[string]any {
+	a := map[string]any{}
+	corrected := stats.PPI(withNaN(q.Labels), q.Judged, 0, 1)
+	a["ppi"], a["ppi lambda"], a["ppi of judge"], a["ppi ci"] = corrected.Value.Value, corrected.Lambda, corrected.OfJudge, corrected.Interval(.05)
+	if len(q.Full) == 0 {
+		return a
+	}
 	gaps := make([][]float64, len(q.Gaps))
 	for i, row := range q.Gaps {
-		for _, x := range row {
-			if x == nil {
-				gaps[i] = append(gaps[i], math.NaN())
-			} else {
-				gaps[i] = append(gaps[i], *x)
-			}
-		}
+		gaps[i] = withNaN(row)
 	}
-	a := map[string]any{}
 	for _, scale := range []stats.Scale{stats.NominalScale, stats.OrdinalScale, stats.IntervalScale, stats.RatioScale} {
 		a["alpha "+string(scale)] = stats.Krippendorff(gaps, scale).Value
 	}
@@ -104,6 +110,46 @@ func (q question) answer() map[string]any {
 	for i := range min(len(q.X), 12) {
 		differences = append(differences, math.Round(10*(q.X[i]-q.Y[i])))
 	}
+	q.compare(a)
+	a["welch ci"] = stats.WelchDifference(stats.Groups{A: q.X, B: q.Y}, .05).CI
+	a["newcombe"] = stats.NewcombeDifference(q.Cells[0], q.Cells[0]+q.Cells[1], q.Cells[2], q.Cells[2]+q.Cells[3], .05)
+	a["tango"] = stats.PairedProportions(q.Cells[1], q.Cells[2], q.Cells[0]+q.Cells[1]+q.Cells[2]+q.Cells[3], .05)
+	seen := slices.Compact(slices.Sorted(slices.Values(slices.Concat(first, second))))
+	pairs := make([][]float64, len(first))
+	for i := range first {
+		pairs[i] = []float64{first[i], second[i]}
+	}
+	ofTwo, _ := stats.CountRatings(pairs, seen)
+	a["gwet"] = ofTwo.GwetAC(stats.Identity).Value
 	a["sign flip"] = stats.SignFlip(differences, 1).P.Value
 	return a
+}
+
+func withNaN(values []*float64) []float64 {
+	all := make([]float64, len(values))
+	for i, x := range values {
+		all[i] = math.NaN()
+		if x != nil {
+			all[i] = *x
+		}
+	}
+	return all
+}
+
+// compare compares X and Y as a comparison and a gate do: with and without groups.
+func (q question) compare(a map[string]any) {
+	m := stats.Metric{Better: stats.HigherBetter, Amount: true, Equivalence: &q.Margin}
+	for i := range q.X {
+		m.Items = append(m.Items, stats.Paired{A: q.X[i : i+1], B: q.Y[i : i+1]})
+	}
+	paired := stats.Compare([]stats.Metric{m}, stats.CompareOptions{})[0]
+	a["paired ci"] = paired.Difference.CI
+	a["equivalent"] = paired.Verdict == stats.Equivalent
+	gate := stats.NonInferiority(m, stats.GateOptions{Margin: q.Margin})
+	a["gate passes"], a["gate fails"] = gate.Decision == stats.Pass, gate.Decision == stats.Regression
+	for i := range m.Items {
+		m.Items[i].Group = q.Group[i]
+	}
+	grouped := stats.Compare([]stats.Metric{m}, stats.CompareOptions{})[0]
+	a["clustered ci"], a["clustered p"] = grouped.Difference.CI, grouped.Difference.P
 }
