@@ -297,6 +297,7 @@ bench-providers: build ## Call a scripted model provider directly and through th
 .PHONY: bench-stats
 bench-stats: ## Measure the statistics on 2,000 simulated data sets each: coverage of intervals, false discoveries, power
 	BENCH_STATISTICS=1 $(GO) test -count=1 -timeout 3h -v ./test/bench/statistics
+	BENCH_STATISTICS=1 $(GO) test -count=1 -timeout 1h -v -run '^(TestSentences|TestGateSentences|TestRemedies|TestDetectable)$$' ./controlplane/evaluations
 	$(GO) test -run '^$$' -bench '^BenchmarkCompare$$' ./internal/stats
 
 # Compares with scipy, statsmodels, pingouin and krippendorff of PyPI, which no other target needs.
@@ -309,6 +310,10 @@ _build/crosscheck-stats/.installed: test/bench/statistics/crosscheck/requirement
 	python3 -m venv --clear _build/crosscheck-stats/venv
 	_build/crosscheck-stats/venv/bin/python -m pip install --quiet --disable-pip-version-check --requirement $<
 	@touch $@
+
+.PHONY: bench-aa
+bench-aa: build ## Compare equals 400 times under a changing load, and count what is said of them: verdicts, gates, JUnit
+	BENCH_AA_PAIRS=$${BENCH_AA_PAIRS:-400} BENCH_AA_MINUTES=$${BENCH_AA_MINUTES:-30} $(GO) test -count=1 -timeout 1h -run '^TestAA$$' -v ./test/bench
 
 .PHONY: bench-comparisons
 bench-comparisons: build ## Compare two configurations over 10,000 items with a scripted model provider, and read the result

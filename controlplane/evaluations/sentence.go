@@ -209,8 +209,8 @@ func probability(p *float64) string {
 		return ""
 	case *p < 0.001:
 		return "p < 0.001"
-	case *p > level && *p < level*1.01: // it would be rounded to what is a finding
-		return "p > 0.05"
+	case *p > level && *p < level*1.01: // else it would be rounded to what is a finding
+		return fmt.Sprintf("p = %.3g", max(*p, 0.0501))
 	}
 	return fmt.Sprintf("p = %.2g", *p)
 }

@@ -213,7 +213,7 @@ func (w *world) compare(t *testing.T, random *rand.Rand) *Evaluation {
 // What sentences say. A number has a sign of Unicode.
 var (
 	figure      = `([+−]?[\d.]+)`
-	difference  = figure + `( points| USD| ms|)(?: \[` + figure + `, ` + figure + `\])?(?:, p (=|<|>) ([\d.]+))?`
+	difference  = figure + `( points| USD| ms|)(?: \[` + figure + `, ` + figure + `\])?(?:, p (=|<) ([\d.]+))?`
 	saysBetter  = regexp.MustCompile(`B \(new\) is (better|worse) than A \(old\) on (\w+): ` + difference)
 	saysEqual   = regexp.MustCompile(`A and B are equivalent on (\w+), within ` + figure + ` points: ` + difference)
 	saysAmount  = regexp.MustCompile(`(Cost|Duration|Output tokens|Failures) of B: ` + difference)
@@ -260,7 +260,7 @@ func agrees(t *testing.T, sentence string, found []string, d *Difference, scale 
 	small := false
 	if found[4] != "" {
 		p := numberOf(t, found[5])
-		small = p <= level && found[4] != ">"
+		small = p <= level
 		assert.InDelta(t, *d.PAdjusted, p, max(.001, .051**d.PAdjusted), sentence)
 	}
 	if claimed {
@@ -322,7 +322,7 @@ func (w *world) check(t *testing.T, e *Evaluation) (c claims) {
 		m := metrics[found[1]]
 		agrees(t, sentence, found[2:], &m.Difference, 100, false)
 		if m.Difference.CI != nil && !m.Difference.CI.Contains(0) {
-			small := numberOf(t, found[7]) <= level && found[6] != ">"
+			small := numberOf(t, found[7]) <= level
 			assert.True(t, !small || m.IntentionToTreat != nil, "nothing says why it cannot be told: %q", sentence)
 			assert.Equal(t, !small, strings.Contains(sentence, "leaves out 0, but p decides"), sentence)
 		}

@@ -60,6 +60,7 @@ function digits(value: number): string {
 export function formatP(p: number | null): string {
   if (p === null) return NONE;
   if (p < 0.001) return "< 0.001";
+  if (p > 0.05 && p < 0.0505) return String(Math.max(0.0501, Number(p.toPrecision(3)))); // not as what is a finding
   return p >= 0.0995 ? p.toFixed(2) : String(Number(p.toPrecision(2)));
 }
 
