@@ -159,6 +159,7 @@ func (w *world) amounts(random *rand.Rand, side int, length float64) (cost *int6
 
 // resultsOf adds outputs as results are read.
 func resultsOf(t *testing.T, e *Evaluation, config *Config, rows []resultRow, groups []int) *results {
+	t.Helper()
 	r, models := newResults(e, int32(e.ItemCount), nil), map[modelKey]int64{}
 	stored := make([]storedItem, e.ItemCount)
 	for i := range stored {
@@ -183,6 +184,7 @@ const graded = `{"graders":[{"name":"` + primaryName + `"},{"name":"` + secondNa
 
 // compare draws a comparison, and summarizes it.
 func (w *world) compare(t *testing.T, random *rand.Rand) *Evaluation {
+	t.Helper()
 	config := Config{EquivalenceMargin: w.margin, StopEarly: w.early, Sides: [2]Side{{Name: "old", Repeats: w.repeats}, {Name: "new", Repeats: w.repeats}}}
 	e := Evaluation{
 		Kind: Comparison, Name: "simulated", DatasetName: "simulated", ItemCount: int64(w.items), Seed: int64(random.Uint32()), Config: graded, PrimaryMetric: new(primaryName),
@@ -230,6 +232,7 @@ var (
 var amountNames = map[string]string{"Cost": metricCost, "Duration": "duration_ms", "Output tokens": "output_tokens", "Failures": metricFailures}
 
 func numberOf(t *testing.T, text string) float64 {
+	t.Helper()
 	x, err := strconv.ParseFloat(strings.Replace(text, "−", "-", 1), 64)
 	require.NoError(t, err, text)
 	return x
@@ -274,6 +277,7 @@ type claims struct{ falseOnes, alsoFalse, decided int }
 
 // check reads the sentence of a comparison.
 func (w *world) check(t *testing.T, e *Evaluation) (c claims) {
+	t.Helper()
 	summary, err := e.ReadSummary()
 	require.NoError(t, err)
 	sentence := summary.Sentence
@@ -343,6 +347,7 @@ func (w *world) check(t *testing.T, e *Evaluation) (c claims) {
 
 // draws counts over results.
 func draws(t *testing.T, name string, one func(random *rand.Rand) claims) (all claims) {
+	t.Helper()
 	n := simulated()
 	answers := make([]claims, n)
 	seed := uint64(0)
@@ -416,6 +421,7 @@ func TestSentences(t *testing.T) {
 
 // gateOf decides on A as the baseline and B as the candidate, by outputs up to a repeat.
 func (w *world) gateOf(t *testing.T, rows []resultRow, groups []int, name string, repeats int, margin float64, repeated bool) (*Gate, *metric) {
+	t.Helper()
 	var sides [2]*gateSide
 	for side := range sides {
 		e := Evaluation{Kind: EvalRun, ItemCount: int64(len(groups)), Repeats: repeats, Config: graded, PrimaryMetric: new(primaryName), OutputsTotal: int64(repeats * len(groups))}
@@ -435,6 +441,7 @@ func (w *world) gateOf(t *testing.T, rows []resultRow, groups []int, name string
 
 // checkGate reads the sentence of a gate. worse is by how much the candidate is worse, in the metric's unit.
 func checkGate(t *testing.T, g *Gate, m *metric, margin, worse float64) (c claims) {
+	t.Helper()
 	u := unitOf(m.kind)
 	for decision, says := range map[Decision]*regexp.Regexp{Pass: saysPass, Regression: saysWorse, Inconclusive: saysOpen} {
 		found := says.FindStringSubmatch(g.Sentence)
