@@ -183,7 +183,7 @@ def friedman(columns):
 
 # What may deviate, and why: whether ours, theirs and the question are of that kind.
 REASONS = {
-    "a standard error of 0 is none here": lambda name, ours, theirs, q: name.startswith("cohen se") and ours is None and abs(theirs[0]) < 1e-7,
+    "a standard error of 0 is none here": lambda name, ours, theirs, q: name.startswith("cohen se") and ours is None and abs(theirs[0]) < TOLERANCE,
     "without a residual there is no F and no interval here, and [1, 1] there": lambda name, ours, theirs, q: (
         name.endswith(" ci") and ours is None and np.allclose(theirs, 1)
     ),
