@@ -221,6 +221,7 @@ var (
 	saysAmount  = regexp.MustCompile(`(Cost|Duration|Output tokens|Failures) of B: ` + difference)
 	saysUnknown = regexp.MustCompile(`Whether B differs from A on (\w+) cannot be told: ` + difference)
 	saysLost    = regexp.MustCompile(`(\d+) of (\d+) items ha(?:s|ve) no score on a side`)
+	saysPending = regexp.MustCompile(`(\d+) of \d+ items (?:is|are) not done`)
 	saysPass    = regexp.MustCompile(`^Pass: (\w+) is not worse than the baseline by more than ` + figure + `(?: points| USD|): ` + difference)
 	saysWorse   = regexp.MustCompile(`^Regression: (\w+) is worse than the baseline by more than ` + figure + `(?: points| USD|): ` + difference)
 	saysOpen    = regexp.MustCompile(`^Inconclusive: whether (\w+) is worse than the baseline by more than ` + figure + `(?: points| USD|) cannot be told: ` + difference)
@@ -333,8 +334,11 @@ func (w *world) check(t *testing.T, e *Evaluation) (c claims) {
 		}
 	}
 	if found := saysLost.FindStringSubmatch(sentence); found != nil {
-		primary := metrics[primaryName]
-		assert.InDelta(t, w.items-primary.Difference.N, numberOf(t, found[1]), 0, sentence)
+		missing := numberOf(t, found[1])
+		if pending := saysPending.FindStringSubmatch(sentence); pending != nil {
+			missing += numberOf(t, pending[1])
+		}
+		assert.InDelta(t, w.items-metrics[primaryName].Difference.N, missing, 0, sentence)
 	}
 	if primary := metrics[primaryName]; primary.Verdict == stats.ABetter || primary.Verdict == stats.BBetter {
 		c.decided++
