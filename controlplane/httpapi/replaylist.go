@@ -12,7 +12,7 @@ import (
 // ListReplays lists replays.
 func (h replayHandlers) ListReplays(ctx context.Context, req contract.ListReplaysRequestObject) (contract.ListReplaysResponseObject, error) {
 	page := pageOf(req.Params.Limit, req.Params.Offset)
-	found, more, err := h.replays.List(ctx, grantOf(ctx), replays.Filter{Run: req.Params.RunId, Status: replays.Status(valueOf(req.Params.Status, ""))}, page)
+	found, more, err := h.replays.List(ctx, grantOf(ctx), replays.Filter{Run: req.Params.RunId, Batch: req.Params.BatchId, Status: replays.Status(valueOf(req.Params.Status, ""))}, page)
 	if err != nil {
 		return nil, err
 	}
@@ -28,8 +28,8 @@ func (h replayHandlers) ListReplays(ctx context.Context, req contract.ListReplay
 // summary returns a replay of a list.
 func (h replayHandlers) summary(ctx context.Context, r *replays.Listed) (contract.ReplaySummary, error) {
 	answer := contract.ReplaySummary{
-		Id: r.ID, ProjectId: r.ProjectID, Name: r.Name, RunId: r.RunID, RunName: r.RunName, Status: contract.ReplayStatus(r.Status), StopReason: replayStopOf(&r.Replay),
-		Error: replayFailureOf(&r.Replay), Controls: r.Controls, Treatments: r.Treatments, MaxCostUsd: dollarsOf(r.MaxCostNanousd),
+		Id: r.ID, ProjectId: r.ProjectID, Name: r.Name, RunId: r.RunID, RunName: r.RunName, BatchId: r.BatchID, Status: contract.ReplayStatus(r.Status), StopReason: replayStopOf(r.StopReason),
+		Error: replayFailureOf(r.ErrorCode, r.ErrorDetail), Controls: r.Controls, Treatments: r.Treatments, MaxCostUsd: dollarsOf(r.MaxCostNanousd),
 		Progress: contract.ReplayProgress{Total: r.Total, Done: r.Done, Failed: r.Failed}, CreatedBy: contract.Author{Email: r.AuthorEmail, Key: r.AuthorKey},
 		CreatedAt: r.CreatedAt.UTC(), StartedAt: utc(r.StartedAt), FinishedAt: utc(r.FinishedAt),
 	}
@@ -67,18 +67,18 @@ func replayEstimateOf(r *replays.Replay) (contract.ReplayEstimate, error) {
 	return contract.ReplayEstimate{Calls: estimate.Calls, CostLowUsd: dollarsOf(estimate.Low), CostHighUsd: dollarsOf(estimate.High)}, err
 }
 
-// failureOf returns the error that a replay ended with, nil for none.
-func replayFailureOf(r *replays.Replay) *contract.EvaluationFailure {
-	if r.ErrorCode == nil {
+// replayFailureOf returns the error that a replay or a batch ended with, nil for none.
+func replayFailureOf(code, detail *string) *contract.EvaluationFailure {
+	if code == nil {
 		return nil
 	}
-	return &contract.EvaluationFailure{Code: *r.ErrorCode, Detail: valueOf(r.ErrorDetail, "")}
+	return &contract.EvaluationFailure{Code: *code, Detail: valueOf(detail, "")}
 }
 
-// stopOf returns why a replay made less than all, nil if it did.
-func replayStopOf(r *replays.Replay) *contract.ReplayStop {
-	if r.StopReason == nil {
+// replayStopOf returns why a replay or a batch made less than all, nil if it did.
+func replayStopOf(reason *string) *contract.ReplayStop {
+	if reason == nil {
 		return nil
 	}
-	return new(contract.ReplayStop(*r.StopReason))
+	return new(contract.ReplayStop(*reason))
 }

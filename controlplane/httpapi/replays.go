@@ -55,30 +55,50 @@ func (h replayHandlers) wanted(ctx context.Context, body *contract.ReplayCreate)
 	n := &replays.Wanted{
 		Run: body.RunId, Name: valueOf(body.Name, ""), Executor: replay.Executor(valueOf(body.Executor, "")), Provider: body.ProviderId,
 		Controls: valueOf(body.Controls, defaultControls), Treatments: valueOf(body.Treatments, defaultTreatments), Outcome: valueOf(body.Outcome, nil),
-		MaxCost: moneyOf(body.MaxCostUsd), AllowUnpriced: valueOf(body.AllowUnpriced, false), Tools: map[string]replay.ToolPolicy{}, Edits: make([]replay.Edit, len(body.Edits)),
+		MaxCost: moneyOf(body.MaxCostUsd), AllowUnpriced: valueOf(body.AllowUnpriced, false),
 	}
-	for name, policy := range valueOf(body.Tools, nil) {
+	var err error
+	if n.Tools, err = replayTools(valueOf(body.Tools, nil)); err != nil {
+		return nil, err
+	}
+	n.Edits, err = h.edits(ctx, body.Edits, func() (uuid.UUID, error) {
+		run, err := h.runs.Get(ctx, grantOf(ctx).Projects, body.RunId)
+		return run.ProjectID, err //nolint:wrapcheck // it is for the client
+	})
+	return n, err
+}
+
+// replayTools reads what happens to calls of tools.
+func replayTools(policies map[string]contract.ReplayTool) (map[string]replay.ToolPolicy, error) {
+	tools := map[string]replay.ToolPolicy{}
+	for name, policy := range policies {
 		var read replay.ToolPolicy
 		if err := json.Unmarshal(policy, &read); err != nil {
 			return nil, problem.InvalidField("body.tools."+name, "is not valid: "+err.Error())
 		}
-		n.Tools[name] = read
+		tools[name] = read
 	}
-	for i, edit := range body.Edits {
+	return tools, nil
+}
+
+// edits reads edits, with the messages of the prompts of a project that they name.
+func (h replayHandlers) edits(ctx context.Context, list []contract.ReplayEdit, project func() (uuid.UUID, error)) ([]replay.Edit, error) {
+	edits := make([]replay.Edit, len(list))
+	for i, edit := range list {
 		location := fmt.Sprintf("body.edits[%d]", i)
-		resolved, err := h.withPrompt(ctx, body, location, edit)
+		resolved, err := h.withPrompt(ctx, project, location, edit)
 		if err != nil {
 			return nil, err
 		}
-		if err := json.Unmarshal(resolved, &n.Edits[i]); err != nil {
+		if err := json.Unmarshal(resolved, &edits[i]); err != nil {
 			return nil, problem.InvalidField(location, "is not valid: "+err.Error())
 		}
 	}
-	return n, nil
+	return edits, nil
 }
 
 // withPrompt puts the messages of a version into an edit that names a prompt.
-func (h replayHandlers) withPrompt(ctx context.Context, body *contract.ReplayCreate, location string, edit json.RawMessage) (json.RawMessage, error) {
+func (h replayHandlers) withPrompt(ctx context.Context, project func() (uuid.UUID, error), location string, edit json.RawMessage) (json.RawMessage, error) {
 	var read struct {
 		Target json.RawMessage            `json:"target"`
 		Set    map[string]json.RawMessage `json:"set"`
@@ -94,11 +114,11 @@ func (h replayHandlers) withPrompt(ctx context.Context, body *contract.ReplayCre
 	if err := json.Unmarshal(read.Set["prompt"], &named); err != nil {
 		return nil, problem.InvalidField(location, "is not valid: "+err.Error())
 	}
-	run, err := h.runs.Get(ctx, grantOf(ctx).Projects, body.RunId)
+	in, err := project()
 	if err != nil {
 		return nil, err
 	}
-	version, err := versionOf(ctx, h.prompts, run.ProjectID, location+".prompt", &named.Prompt)
+	version, err := versionOf(ctx, h.prompts, in, location+".prompt", &named.Prompt)
 	if err != nil {
 		return nil, err
 	}
@@ -214,15 +234,20 @@ func missingOf(missing []replay.Missing) []contract.ReplayMissing {
 	return answer
 }
 
+func planWarnings(warnings []replay.Warning) []contract.ReplayPlanWarning {
+	answer := make([]contract.ReplayPlanWarning, len(warnings))
+	for i, w := range warnings {
+		answer[i] = contract.ReplayPlanWarning{Code: contract.ReplayPlanWarningCode(w.Code), Detail: w.Detail, Remedy: w.Remedy}
+	}
+	return answer
+}
+
 func planOf(p *replays.Plan) contract.ReplayPlan {
 	answer := contract.ReplayPlan{
 		RunId: p.Run, Replayability: replayabilityOf(p.Recording), Executor: contract.ReplayExecutor(p.Executor), Steps: make([]contract.ReplayPlanStep, len(p.Steps.Steps)),
 		Missing: missingOf(p.Steps.Missing), Edits: list(p.Texts), Calls: p.Estimate.Calls, CostLowUsd: dollarsOf(p.Estimate.Low), CostHighUsd: dollarsOf(p.Estimate.High),
 		UnpricedModels: list(p.Estimate.Unpriced), AttainableP: p.AttainableP(), Decided: known(p.Decided()),
-		Warnings: make([]contract.ReplayPlanWarning, len(p.Warnings)),
-	}
-	for i, w := range p.Warnings {
-		answer.Warnings[i] = contract.ReplayPlanWarning{Code: contract.ReplayPlanWarningCode(w.Code), Detail: w.Detail, Remedy: w.Remedy}
+		Warnings: planWarnings(p.Warnings),
 	}
 	if fork := p.Steps.Fork; fork >= 0 {
 		answer.ForkSpanId = &p.Recording.Steps[fork].SpanID
@@ -252,11 +277,11 @@ func planOf(p *replays.Plan) contract.ReplayPlan {
 // replay returns a replay with its attempts.
 func (h replayHandlers) replay(ctx context.Context, r *replays.Replay) (contract.Replay, error) {
 	answer := contract.Replay{
-		Id: r.ID, ProjectId: r.ProjectID, Name: r.Name, RunId: r.RunID, RunName: r.RunName, Status: contract.ReplayStatus(r.Status), Controls: r.Controls,
+		Id: r.ID, ProjectId: r.ProjectID, Name: r.Name, RunId: r.RunID, RunName: r.RunName, BatchId: r.BatchID, Status: contract.ReplayStatus(r.Status), Controls: r.Controls,
 		Treatments: r.Treatments, AllowUnpriced: r.AllowUnpriced, Attempts: []contract.ReplayAttempt{}, Exposure: contract.ReplayExposure{},
 		CreatedBy: contract.Author{Email: r.AuthorEmail, Key: r.AuthorKey}, CreatedAt: r.CreatedAt.UTC(), StartedAt: utc(r.StartedAt), FinishedAt: utc(r.FinishedAt),
 		MaxCostUsd: dollarsOf(r.MaxCostNanousd), Progress: contract.ReplayProgress{Total: r.Total, Done: r.Done, Failed: r.Failed},
-		Error: replayFailureOf(r), StopReason: replayStopOf(r),
+		Error: replayFailureOf(r.ErrorCode, r.ErrorDetail), StopReason: replayStopOf(r.StopReason),
 	}
 	if err := addReplayConfig(r, &answer); err != nil {
 		return answer, err

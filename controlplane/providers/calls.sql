@@ -62,12 +62,12 @@ UPDATE provider_states s SET running = s.running - l.calls, reserved_nanousd = s
 	spent_nanousd = CASE WHEN s.month >= @month THEN s.spent_nanousd ELSE 0 END + l.reserved, month = greatest(s.month, @month)
 FROM sums l WHERE s.provider_id = l.provider_id
 
--- name: sum evaluation
+-- name: sum evaluations
 SELECT count(*) AS calls, count(*) FILTER (WHERE status = 'running') AS running, coalesce(sum(cost_nanousd), 0)::bigint AS cost,
 	count(*) FILTER (WHERE cost_nanousd IS NULL AND reserved_nanousd IS NOT NULL) AS bounded_calls,
 	coalesce(sum(reserved_nanousd) FILTER (WHERE cost_nanousd IS NULL), 0)::bigint AS bounded,
 	count(*) FILTER (WHERE cost_nanousd IS NULL AND reserved_nanousd IS NULL) AS unpriced
-FROM provider_calls WHERE evaluation_id = @evaluation
+FROM provider_calls WHERE evaluation_id = ANY(@evaluations)
 
 -- name: when limited
 SELECT max(limited_at) AS limited_at, max(paused_until) AS paused_until FROM provider_states WHERE provider_id = ANY(@providers)

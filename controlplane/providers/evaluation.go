@@ -24,9 +24,9 @@ type EvaluationCost struct {
 	Unpriced int64 `json:"unpriced"`
 }
 
-// EvaluationCost returns what the requests of an evaluation cost so far. Of a request that is under way, the most counts that it can cost.
-func (s *Service) EvaluationCost(ctx context.Context, evaluation uuid.UUID) (EvaluationCost, error) {
-	return postgres.One[EvaluationCost](ctx, s.calls, "sum evaluation", pgx.NamedArgs{"evaluation": evaluation})
+// EvaluationCost returns what the requests of evaluations cost so far. Of a request that is under way, the most counts that it can cost.
+func (s *Service) EvaluationCost(ctx context.Context, evaluations ...uuid.UUID) (EvaluationCost, error) {
+	return postgres.One[EvaluationCost](ctx, s.calls, "sum evaluations", pgx.NamedArgs{"evaluations": evaluations})
 }
 
 // Limited is when providers last refused calls of connections because there were too many, nil if they did not, and until when the

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"strings"
 
 	"github.com/google/uuid"
@@ -37,26 +38,17 @@ func (s *Service) Create(ctx context.Context, grant access.Grant, n *Wanted) (Re
 			return Replay{}, err
 		}
 	}
-	args := pgx.NamedArgs{
-		"id": postgres.NewID(), "project": project, "name": n.name(p), "run": n.Run, "run_name": plain(p.source.run.Name), "controls": p.Controls, "treatments": p.Treatments,
-		"max_cost": n.MaxCost, "allow_unpriced": n.AllowUnpriced, "author": grant.CreatedBy(), "author_key": grant.CreatedByKey(), "now": s.now(),
-	}
-	if args["config"], err = encode("configuration", p.config); err != nil {
-		return Replay{}, err
-	}
-	if args["estimate"], err = encode("estimate", p.Estimate); err != nil {
-		return Replay{}, err
-	}
 	var created Replay
 	err = s.db.Tx(ctx, func(ctx context.Context, tx postgres.DB) error {
-		id := args["id"].(uuid.UUID)
-		if args["job"], err = s.jobs.Add(ctx, tx.PGX(), project, jobArgs{id, work.Calls}); err != nil {
+		id := postgres.NewID()
+		job, err := s.jobs.Add(ctx, tx.PGX(), project, jobArgs{id, work.Calls})
+		if err != nil {
 			return err //nolint:wrapcheck // it says what it does
 		}
-		if _, err := tx.Exec(ctx, "create replay", args); err != nil {
-			return err
-		}
-		if err := addAttempts(ctx, tx, id, attemptsOf(&p.config, reused, 0, 0, p.Controls, p.Treatments)); err != nil {
+		err = s.store(ctx, tx, n, p, reused, pgx.NamedArgs{
+			"id": id, "job": job, "batch": nil, "max_cost": n.MaxCost, "author": grant.CreatedBy(), "author_key": grant.CreatedByKey(),
+		})
+		if err != nil {
 			return err
 		}
 		created, err = s.get(ctx, tx, grant.Projects, id)
@@ -65,13 +57,33 @@ func (s *Service) Create(ctx context.Context, grant access.Grant, n *Wanted) (Re
 	return created, err
 }
 
-// name returns the name that was given, else what is edited.
-func (n *Wanted) name(p *Plan) string {
-	name := n.Name
+// store stores a replay with its attempts. more has its id, job, batch, cap and author.
+func (s *Service) store(ctx context.Context, tx postgres.DB, n *Wanted, p *Plan, reused []reusedControl, more pgx.NamedArgs) error {
+	config, err := encode("configuration", p.config)
+	if err != nil {
+		return err
+	}
+	estimate, err := encode("estimate", p.Estimate)
+	if err != nil {
+		return err
+	}
+	args := pgx.NamedArgs{
+		"project": p.source.run.ProjectID, "name": nameOf(n.Name, p.Texts), "run": n.Run, "run_name": plain(p.source.run.Name), "config": config, "estimate": estimate,
+		"controls": p.Controls, "treatments": p.Treatments, "allow_unpriced": n.AllowUnpriced, "now": s.now(),
+	}
+	maps.Copy(args, more)
+	if _, err := tx.Exec(ctx, "create replay", args); err != nil {
+		return err
+	}
+	return addAttempts(ctx, tx, args["id"].(uuid.UUID), attemptsOf(&p.config, reused, 0, 0, p.Controls, p.Treatments))
+}
+
+// nameOf returns the name that was given, else what is edited.
+func nameOf(name string, texts []string) string {
 	if name == "" {
 		name = "Without an edit"
-		if len(p.Texts) > 0 {
-			name = strings.Join(p.Texts, "; ")
+		if len(texts) > 0 {
+			name = strings.Join(texts, "; ")
 		}
 	}
 	runes := []rune(name)

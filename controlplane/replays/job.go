@@ -69,7 +69,7 @@ type try struct {
 
 // run does the job of a replay.
 func (s *Service) run(ctx context.Context, args jobArgs, last bool) error {
-	t := &try{Service: s, id: uuid.New(), connections: map[string]*providers.Connection{}, halted: make(chan struct{}), first: make(chan *replay.Response, 1)}
+	t := s.newTry(nil)
 	job, _ := work.JobOf(ctx)
 	begun, err := s.db.Exec(ctx, "begin replay", pgx.NamedArgs{"id": args.ReplayID, "try": t.id, "job": job, "now": s.now()})
 	if err != nil || begun == 0 { // it ended, was deleted, or has another job
@@ -79,6 +79,13 @@ func (s *Service) run(ctx context.Context, args jobArgs, last bool) error {
 		func(ctx context.Context, failed *problem.Error) error {
 			return t.end(ctx, StatusFailed, "", failed, nil)
 		})
+}
+
+// newTry begins a try with the purse of a batch, nil for one of its own.
+func (s *Service) newTry(purse *providers.Purse) *try {
+	return &try{
+		Service: s, id: uuid.New(), purse: purse, connections: map[string]*providers.Connection{}, halted: make(chan struct{}), first: make(chan *replay.Response, 1),
+	}
 }
 
 // do makes the attempts that are missing, and judges.
@@ -148,6 +155,9 @@ func (t *try) prepare(ctx context.Context) error {
 	// Calls of a try before this one have no process any more.
 	if err := t.providers.EndEvaluationCalls(ctx, t.r.ID); err != nil {
 		return err //nolint:wrapcheck // it names the statement
+	}
+	if t.purse != nil { // that of its batch
+		return nil
 	}
 	spent, err := t.providers.EvaluationCost(ctx, t.r.ID)
 	if err != nil {

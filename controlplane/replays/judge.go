@@ -15,12 +15,22 @@ import (
 
 // judge says whether the edit had an effect, by what the attempts did.
 func (t *try) judge(ctx context.Context) (*verdict.Verdict, error) {
-	stored, err := t.Attempts(ctx, &t.r)
+	in, err := t.evidence(ctx)
 	if err != nil {
 		return nil, err
 	}
+	result := verdict.Of(in)
+	return &result, nil
+}
+
+// evidence is what the verdict needs to know of the attempts.
+func (t *try) evidence(ctx context.Context) (in verdict.Input, err error) {
+	stored, err := t.Attempts(ctx, &t.r)
+	if err != nil {
+		return in, err
+	}
 	recording := t.source.recording
-	in := verdict.Input{
+	in = verdict.Input{
 		Mode: verdict.Mode(t.config.Executor), Design: verdict.Design{Controls: t.r.Controls, Treatments: t.r.Treatments}, EngineVersion: replay.EngineVersion,
 		Seed:      verdict.Seed(t.r.RunID.String(), t.config.EditHash, strconv.Itoa(t.r.Controls), strconv.Itoa(t.r.Treatments)),
 		DiffEmpty: true, ModelEdited: t.config.editsModel(), Looks: t.r.Looks,
@@ -39,7 +49,7 @@ func (t *try) judge(ctx context.Context) (*verdict.Verdict, error) {
 		a := &stored[i]
 		result, err := a.ReadResult()
 		if err != nil {
-			return nil, err
+			return in, err
 		}
 		if result == nil {
 			in.Attempts, all = append(in.Attempts, verdict.Attempt{Role: verdict.Role(a.Role), Index: a.Index, Unfinished: a.unfinished()}), append(all, nil)
@@ -47,7 +57,7 @@ func (t *try) judge(ctx context.Context) (*verdict.Verdict, error) {
 		}
 		details, err := t.Details(ctx, &t.r, a.Number) // one at a time: those of long runs are large
 		if err != nil {
-			return nil, err
+			return in, err
 		}
 		details.intern()
 		attempt := attemptOf(a, result, &details.Did)
@@ -63,11 +73,11 @@ func (t *try) judge(ctx context.Context) (*verdict.Verdict, error) {
 		}
 	}
 	if in.Structure, in.Answer, err = distances(ctx, all); err != nil {
-		return nil, err
+		return in, err
 	}
 	in.DiffEmpty = in.DiffEmpty && in.Failure == nil
 	if in.Integrity, err = t.integrity(stored, in.Failure != nil); err != nil {
-		return nil, err
+		return in, err
 	}
 	if t.edits.Structural && len(t.edits.Edits) > 0 {
 		structure := recording.Structure(t.edits)
@@ -79,8 +89,7 @@ func (t *try) judge(ctx context.Context) (*verdict.Verdict, error) {
 	if len(t.edits.Edits) == 0 && t.config.Executor == replay.ExecutorCassette && !slices.Contains(t.cone, true) {
 		in.Proven = in.DiffEmpty // there is nothing to change, and nothing to make anew
 	}
-	result := verdict.Of(in)
-	return &result, nil
+	return in, nil
 }
 
 // runOf says what the verdict needs to know of a run.

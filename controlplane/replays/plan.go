@@ -42,6 +42,8 @@ type Wanted struct {
 type Plan struct {
 	source *source
 	config Config
+	// places is how many calls its connection makes at once.
+	places int
 
 	// Recording is the run.
 	Recording *replay.Recording
@@ -237,7 +239,7 @@ func (s *Service) costOf(ctx context.Context, grant access.Grant, p *Plan, estim
 			}
 			return nil, err //nolint:wrapcheck // it is for the client
 		}
-		p.config.ProviderName = connection.Provider.Name
+		p.config.ProviderName, p.places = connection.Provider.Name, connection.Provider.MaxConcurrency
 		tokens := estimate.ByModel[model]
 		_, cost := connection.Estimate(tokens.Input, &tokens.Output)
 		if cost == nil {

@@ -73,6 +73,7 @@ func New(
 ) *Service {
 	s := &Service{postgres.NewDB(pool, queries), queue, recorded, models, recorder, postgres.Clock(now), log}
 	work.Register(queue, s.run)
+	work.Register(queue, s.runBatch)
 	queue.Recover(work.Kind{
 		Name: "replay", DB: s.db,
 		List: func(ctx context.Context, before time.Time) ([]work.Lost, error) {
@@ -81,6 +82,16 @@ func New(
 		Job: func(lost work.Lost) river.JobArgs { return jobArgs{lost.ID, lost.Queue()} },
 		Keep: func(ctx context.Context, tx postgres.DB, lost work.Lost, job int64) (int64, error) {
 			return tx.Exec(ctx, "set job of replay", pgx.NamedArgs{"id": lost.ID, "job": job})
+		},
+	})
+	queue.Recover(work.Kind{
+		Name: "replay batch", DB: s.db,
+		List: func(ctx context.Context, before time.Time) ([]work.Lost, error) {
+			return postgres.Many[work.Lost](ctx, s.db, "list lost batches", pgx.NamedArgs{"before": before})
+		},
+		Job: func(lost work.Lost) river.JobArgs { return batchArgs{lost.ID, lost.Queue()} },
+		Keep: func(ctx context.Context, tx postgres.DB, lost work.Lost, job int64) (int64, error) {
+			return tx.Exec(ctx, "set job of batch", pgx.NamedArgs{"id": lost.ID, "job": job})
 		},
 	})
 	return s
@@ -108,6 +119,8 @@ type Replay struct {
 	ErrorCode   *string
 	ErrorDetail *string
 	JobID       *int64
+	// BatchID is that of the batch that it belongs to, nil for none.
+	BatchID *uuid.UUID
 	// Cost is a [providers.EvaluationCost] as JSON, and Verdict a verdict. Both are nil before the end.
 	Cost        *string
 	Verdict     *string
@@ -146,6 +159,8 @@ func (r *Replay) ReadEstimate() (Estimate, error) {
 type Filter struct {
 	Run    *uuid.UUID
 	Status Status
+	// Batch selects the replays of a batch. Without it and without a run, those of batches are left out.
+	Batch *uuid.UUID
 }
 
 // Listed is a replay in a list: its Config has only who makes the calls, and its Verdict only the word and the sentence.
@@ -157,7 +172,7 @@ type Listed struct {
 
 // List returns a page of replays, the newest first.
 func (s *Service) List(ctx context.Context, grant access.Grant, filter Filter, page postgres.Page) ([]Listed, bool, error) {
-	return postgres.List[Listed](ctx, s.db, "list replays", page, pgx.NamedArgs{"projects": grant.IDs(), "run": filter.Run, "status": filter.Status})
+	return postgres.List[Listed](ctx, s.db, "list replays", page, pgx.NamedArgs{"projects": grant.IDs(), "run": filter.Run, "status": filter.Status, "batch": filter.Batch})
 }
 
 // Get returns a replay.
@@ -222,7 +237,10 @@ func (s *Service) Delete(ctx context.Context, grant access.Grant, id uuid.UUID) 
 	if err != nil {
 		return err
 	}
-	if found.unfinished() {
+	switch {
+	case found.BatchID != nil:
+		return errInBatch
+	case found.unfinished():
 		return errRunning
 	}
 	err = s.db.Delete(ctx, "delete replay", pgx.NamedArgs{"projects": grant.IDs(), "id": id})
@@ -263,6 +281,9 @@ func (s *Service) Cancel(ctx context.Context, grant access.Grant, id uuid.UUID) 
 		if !r.unfinished() {
 			return nil
 		}
+		if r.BatchID != nil {
+			return errInBatch
+		}
 		if r.JobID != nil {
 			if err := s.jobs.Cancel(ctx, tx.PGX(), *r.JobID); err != nil {
 				return err
@@ -293,12 +314,35 @@ type Extension struct {
 	MaxCost              *providers.Money
 }
 
+// counts returns how many attempts there shall be.
+func (e *Extension) counts(controls, treatments int, executor replay.Executor) (int, int, error) {
+	for _, n := range []struct {
+		name string
+		to   *int
+		from *int
+	}{{"controls", e.Controls, &controls}, {"treatments", e.Treatments, &treatments}} {
+		switch {
+		case n.to == nil:
+		case *n.to < *n.from:
+			return 0, 0, problem.InvalidField("body."+n.name, fmt.Sprintf("must be %d or more: attempts that were made stay", *n.from))
+		case *n.to > 1 && executor == replay.ExecutorCassette:
+			return 0, 0, problem.InvalidField("body."+n.name, "must be at most 1: nothing varies where no model is called")
+		default:
+			*n.from = *n.to
+		}
+	}
+	return controls, treatments, nil
+}
+
 // Extend makes the attempts that are missing, those that failed, and more. What there is stays if the recording is no longer the same.
 func (s *Service) Extend(ctx context.Context, grant access.Grant, id uuid.UUID, more Extension) (Replay, error) {
 	if err := s.sameRecording(ctx, grant, id); err != nil {
 		return Replay{}, err
 	}
 	return s.change(ctx, grant, id, func(ctx context.Context, tx postgres.DB, r *Replay) error {
+		if r.BatchID != nil {
+			return errInBatch
+		}
 		if r.unfinished() {
 			return errRunning
 		}
@@ -306,21 +350,9 @@ func (s *Service) Extend(ctx context.Context, grant access.Grant, id uuid.UUID, 
 		if err != nil {
 			return err
 		}
-		controls, treatments := r.Controls, r.Treatments
-		for _, n := range []struct {
-			name string
-			to   *int
-			from *int
-		}{{"controls", more.Controls, &controls}, {"treatments", more.Treatments, &treatments}} {
-			switch {
-			case n.to == nil:
-			case *n.to < *n.from:
-				return problem.InvalidField("body."+n.name, fmt.Sprintf("must be %d or more: attempts that were made stay", *n.from))
-			case *n.to > 1 && config.Executor == replay.ExecutorCassette:
-				return problem.InvalidField("body."+n.name, "must be at most 1: nothing varies where no model is called")
-			default:
-				*n.from = *n.to
-			}
+		controls, treatments, err := more.counts(r.Controls, r.Treatments, config.Executor)
+		if err != nil {
+			return err
 		}
 		if r.JobID != nil { // it may still judge
 			if err := s.jobs.Cancel(ctx, tx.PGX(), *r.JobID); err != nil {

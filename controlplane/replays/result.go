@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/looptrace/looptrace/controlplane/work"
 	"github.com/looptrace/looptrace/internal/grader"
 	"github.com/looptrace/looptrace/internal/replay"
 )
@@ -70,8 +71,8 @@ func (a *Attempt) ReadResult() (*Result, error) {
 // result describes an attempt that ended.
 func (m *making) result(ctx context.Context, made *replay.Attempt) (*Result, *Details) {
 	r, d := &Result{Spent: made.Spent, Exposure: made.Exposure, Warnings: m.warnings, Models: []string{}, Fingerprints: []string{}}, &Details{}
-	if m.r.JobID != nil {
-		r.Batch = *m.r.JobID
+	if job, _ := work.JobOf(ctx); job != nil {
+		r.Batch = *job
 	}
 	if r.Warnings == nil {
 		r.Warnings = []string{}

@@ -146,3 +146,21 @@ func (s *Service) selectAt(ctx context.Context, projects access.Projects, select
 		ORDER BY start_time DESC, run_id DESC LIMIT ?`, append(w.args, limit)...)
 	return found, err
 }
+
+// NameCount is how many runs have a name.
+type NameCount struct {
+	Name string `ch:"name"`
+	Runs uint64 `ch:"runs"`
+}
+
+// maxNames is how many names of runs are counted.
+const maxNames = 50
+
+// Names counts runs by name, the names of most runs first.
+func (s *Service) Names(ctx context.Context, projects access.Projects, project uuid.UUID, ids []uuid.UUID) (names []NameCount, err error) {
+	w := inProjects()
+	w.add("run_id IN (?)", ids)
+	err = query(ctx, s.conn, projects.Only(project), &names, `SELECT name, count() AS runs FROM runs FINAL WHERE `+w.String()+`
+		GROUP BY name ORDER BY runs DESC, name LIMIT ?`, append(w.args, maxNames)...)
+	return names, err
+}

@@ -21,9 +21,9 @@ type Filter struct {
 // Listed is work of a project, of any kind.
 type Listed struct {
 	ID, ProjectID uuid.UUID
-	// Kind is import, near_duplicate_check, comparison, eval_run or replay.
+	// Kind is import, near_duplicate_check, comparison, eval_run, replay or replay_batch.
 	Kind      string
-	DatasetID *uuid.UUID // nil for a replay
+	DatasetID *uuid.UUID // nil for replays
 	Name      string
 	Status    string
 	// Unit is what Done and Total count: rows, items, outputs, outputs_and_votes or attempts. Total is nil until it is known.

@@ -100,9 +100,16 @@ WITH listed AS (
 		(SELECT count(*) FROM replay_attempts a WHERE a.replay_id = r.id AND a.status NOT IN ('queued', 'running')),
 		(SELECT count(*) FROM replay_attempts a WHERE a.replay_id = r.id),
 		r.error_code, r.error_detail, r.created_by, r.created_by_key, r.created_at, r.started_at, r.finished_at, r.job_id
-	FROM replays r WHERE r.project_id = ANY (@projects)
+	FROM replays r WHERE r.project_id = ANY (@projects) AND r.batch_id IS NULL
+	UNION ALL
+	SELECT 'replay_batch', b.id, b.project_id, NULL, b.name, b.status, 'attempts',
+		(SELECT count(*) FROM replays r JOIN replay_attempts a ON a.replay_id = r.id WHERE r.batch_id = b.id AND a.status NOT IN ('queued', 'running')),
+		(SELECT count(*) FROM replays r JOIN replay_attempts a ON a.replay_id = r.id WHERE r.batch_id = b.id)
+			+ (b.controls + b.treatments) * (SELECT count(*) FROM replay_batch_runs n WHERE n.batch_id = b.id AND n.replay_id IS NULL AND n.code IS NULL),
+		b.error_code, b.error_detail, b.created_by, b.created_by_key, b.created_at, b.started_at, b.finished_at, b.job_id
+	FROM replay_batches b WHERE b.project_id = ANY (@projects)
 ), page AS (
-	SELECT *, status IN ('uploading', 'queued', 'running') AS open FROM listed
+	SELECT *, status IN ('uploading', 'queued', 'running') AS open, array(SELECT id UNION ALL SELECT r.id FROM replays r WHERE r.batch_id = listed.id) AS callers FROM listed
 	WHERE (@kind::text = '' OR kind = @kind) AND (@state::text = '' OR (status IN ('uploading', 'queued', 'running')) = (@state = 'open'))
 	ORDER BY created_at DESC, id DESC LIMIT @limit OFFSET @offset
 )
@@ -125,6 +132,6 @@ LEFT JOIN LATERAL ( -- the end of the pause of a provider that it has called, if
 	SELECT min(s.paused_until) AS until
 	FROM provider_states s
 	WHERE j.state = 'running' AND s.paused_until > now()
-		AND EXISTS (SELECT FROM provider_calls c WHERE c.evaluation_id = p.id AND c.provider_id = s.provider_id)
-		AND NOT EXISTS (SELECT FROM provider_calls c WHERE c.evaluation_id = p.id AND c.status = 'running')) paused ON true
+		AND EXISTS (SELECT FROM provider_calls c WHERE c.evaluation_id = ANY(p.callers) AND c.provider_id = s.provider_id)
+		AND NOT EXISTS (SELECT FROM provider_calls c WHERE c.evaluation_id = ANY(p.callers) AND c.status = 'running')) paused ON true
 ORDER BY p.created_at DESC, p.id DESC

@@ -125,15 +125,22 @@ func (ts trials) outcome() (c Channel) {
 	if len(strata) == 0 {
 		return c
 	}
-	binary := !slices.ContainsFunc(strata, func(g stats.Groups) bool {
-		return slices.ContainsFunc(slices.Concat(g.A, g.B), func(x float64) bool { return x != 0 && x != 1 })
-	})
+	all := func(is func(float64) bool) bool {
+		return !slices.ContainsFunc(strata, func(g stats.Groups) bool {
+			return slices.ContainsFunc(slices.Concat(g.A, g.B), func(x float64) bool { return !is(x) })
+		})
+	}
+	binary := all(func(x float64) bool { return x == 0 || x == 1 })
 	c.sides(strata)
 	var wide *stats.Interval
 	switch g := strata[0]; {
 	case len(strata) > 1:
 		c.permuted(stats.GroupMeans(strata, ts.seed(0)))
-		wide = c.across(strata, ts.alpha(), binary)
+		of := stats.MeanInterval
+		if all(func(x float64) bool { return x >= 0 && x <= 1 }) {
+			of = meanOfScores
+		}
+		wide = c.across(strata, ts.alpha(), of)
 	case binary:
 		c.Test = Fisher
 		k, m, x, y := len(g.A), len(g.B), successes(g.A), successes(g.B)
@@ -168,24 +175,22 @@ func detectableMeans(g stats.Groups, level float64) stats.Value {
 	return stats.MinimumDetectableMeans(*deviation.Value, len(g.A), len(g.B), level, power)
 }
 
-// across sets the mean over runs of the difference within each. If none differs, then few shares of runs can.
-func (c *Channel) across(strata []stats.Groups, alpha float64, share bool) (wide *stats.Interval) {
+// across sets the mean over runs of the difference within each.
+func (c *Channel) across(strata []stats.Groups, alpha float64, of func([]float64, float64) stats.Estimate) (wide *stats.Interval) {
 	differences := make([]float64, len(strata))
 	for i, g := range strata {
 		differences[i] = stat.Mean(g.B, nil) - stat.Mean(g.A, nil)
 	}
-	return c.overRuns(differences, alpha, share)
+	return c.overRuns(differences, alpha, of)
 }
 
-func (c *Channel) overRuns(differences []float64, alpha float64, share bool) (wide *stats.Interval) {
-	none := share && !slices.ContainsFunc(differences, func(d float64) bool { return d != 0 })
-	wide = c.estimated(func(alpha float64) stats.Estimate {
-		e := stats.MeanInterval(differences, alpha)
-		if none {
-			e.CI = stats.PairedProportions(0, 0, len(differences), alpha)
-		}
-		return e
-	}, alpha)
+// meanOfScores is the mean of differences of scores from 0 to 1. Runs of another kind need not be among those at hand.
+func meanOfScores(differences []float64, alpha float64) stats.Estimate {
+	return stats.BoundedMeanInterval(differences, -1, 1, alpha)
+}
+
+func (c *Channel) overRuns(differences []float64, alpha float64, of func([]float64, float64) stats.Estimate) (wide *stats.Interval) {
+	wide = c.estimated(func(alpha float64) stats.Estimate { return of(differences, alpha) }, alpha)
 	c.detect = func(level float64) *float64 {
 		return stats.MinimumDetectable(stat.StdDev(differences, nil), len(differences), level, power).Value
 	}
@@ -221,7 +226,7 @@ func (ts trials) ratio(of func(r *Run) (float64, bool), use uint64, timed bool) 
 	c.sides(logs)
 	c.Controls.Mean, c.Treatments.Mean = finite(math.Exp(*c.Controls.Mean)), finite(math.Exp(*c.Treatments.Mean))
 	if len(ts) > 1 {
-		c.across(logs, ts.alpha(), false)
+		c.across(logs, ts.alpha(), stats.MeanInterval)
 	} else {
 		all := together(logs)
 		c.estimated(func(alpha float64) stats.Estimate { return stats.WelchDifference(all, alpha) }, ts.alpha())
@@ -322,7 +327,7 @@ func (ts trials) distance(of func(t *trial) [][]float64, use uint64) (c Channel)
 		}
 		identity = stats.NewcombeDifference(0, k, 0, m, 2*ts.alpha())
 	} else {
-		c.overRuns(energies, ts.alpha(), false)
+		c.overRuns(energies, ts.alpha(), stats.MeanInterval)
 	}
 	// The interval at alpha, because a bootstrap of so few covers less than it should.
 	if identical {

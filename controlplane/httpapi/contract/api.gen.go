@@ -1631,22 +1631,22 @@ func (e ReliabilityScale) Valid() bool {
 
 // Defines values for ReplayAction.
 const (
-	Copied  ReplayAction = "copied"
-	Live    ReplayAction = "live"
-	Served  ReplayAction = "served"
-	Unknown ReplayAction = "unknown"
+	ReplayActionCopied  ReplayAction = "copied"
+	ReplayActionLive    ReplayAction = "live"
+	ReplayActionServed  ReplayAction = "served"
+	ReplayActionUnknown ReplayAction = "unknown"
 )
 
 // Valid indicates whether the value is a known member of the ReplayAction enum.
 func (e ReplayAction) Valid() bool {
 	switch e {
-	case Copied:
+	case ReplayActionCopied:
 		return true
-	case Live:
+	case ReplayActionLive:
 		return true
-	case Served:
+	case ReplayActionServed:
 		return true
-	case Unknown:
+	case ReplayActionUnknown:
 		return true
 	default:
 		return false
@@ -1692,6 +1692,87 @@ func (e ReplayAttemptStop) Valid() bool {
 	case ReplayAttemptStopStepLimit:
 		return true
 	case ReplayAttemptStopWriteBarrier:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for ReplayBatchOutcome.
+const (
+	ReplayBatchOutcomeBroken           ReplayBatchOutcome = "broken"
+	ReplayBatchOutcomeFailsUnedited    ReplayBatchOutcome = "fails_unedited"
+	ReplayBatchOutcomeKept             ReplayBatchOutcome = "kept"
+	ReplayBatchOutcomeMixed            ReplayBatchOutcome = "mixed"
+	ReplayBatchOutcomeNotReplayable    ReplayBatchOutcome = "not_replayable"
+	ReplayBatchOutcomeRecoversUnedited ReplayBatchOutcome = "recovers_unedited"
+	ReplayBatchOutcomeRepaired         ReplayBatchOutcome = "repaired"
+	ReplayBatchOutcomeStillFailing     ReplayBatchOutcome = "still_failing"
+	ReplayBatchOutcomeUnknown          ReplayBatchOutcome = "unknown"
+)
+
+// Valid indicates whether the value is a known member of the ReplayBatchOutcome enum.
+func (e ReplayBatchOutcome) Valid() bool {
+	switch e {
+	case ReplayBatchOutcomeBroken:
+		return true
+	case ReplayBatchOutcomeFailsUnedited:
+		return true
+	case ReplayBatchOutcomeKept:
+		return true
+	case ReplayBatchOutcomeMixed:
+		return true
+	case ReplayBatchOutcomeNotReplayable:
+		return true
+	case ReplayBatchOutcomeRecoversUnedited:
+		return true
+	case ReplayBatchOutcomeRepaired:
+		return true
+	case ReplayBatchOutcomeStillFailing:
+		return true
+	case ReplayBatchOutcomeUnknown:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for ReplayBatchPart.
+const (
+	Chosen ReplayBatchPart = "chosen"
+	Good   ReplayBatchPart = "good"
+)
+
+// Valid indicates whether the value is a known member of the ReplayBatchPart enum.
+func (e ReplayBatchPart) Valid() bool {
+	switch e {
+	case Chosen:
+		return true
+	case Good:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for ReplayBatchPartResultVerdict.
+const (
+	ReplayBatchPartResultVerdictBetter     ReplayBatchPartResultVerdict = "better"
+	ReplayBatchPartResultVerdictCannotTell ReplayBatchPartResultVerdict = "cannot_tell"
+	ReplayBatchPartResultVerdictUnknown    ReplayBatchPartResultVerdict = "unknown"
+	ReplayBatchPartResultVerdictWorse      ReplayBatchPartResultVerdict = "worse"
+)
+
+// Valid indicates whether the value is a known member of the ReplayBatchPartResultVerdict enum.
+func (e ReplayBatchPartResultVerdict) Valid() bool {
+	switch e {
+	case ReplayBatchPartResultVerdictBetter:
+		return true
+	case ReplayBatchPartResultVerdictCannotTell:
+		return true
+	case ReplayBatchPartResultVerdictUnknown:
+		return true
+	case ReplayBatchPartResultVerdictWorse:
 		return true
 	default:
 		return false
@@ -2644,6 +2725,7 @@ const (
 	WorkKindImport             WorkKind = "import"
 	WorkKindNearDuplicateCheck WorkKind = "near_duplicate_check"
 	WorkKindReplay             WorkKind = "replay"
+	WorkKindReplayBatch        WorkKind = "replay_batch"
 )
 
 // Valid indicates whether the value is a known member of the WorkKind enum.
@@ -2658,6 +2740,8 @@ func (e WorkKind) Valid() bool {
 	case WorkKindNearDuplicateCheck:
 		return true
 	case WorkKindReplay:
+		return true
+	case WorkKindReplayBatch:
 		return true
 	default:
 		return false
@@ -7748,8 +7832,11 @@ type RenderedPrompt struct {
 type Replay struct {
 	AllowUnpriced bool            `json:"allow_unpriced"`
 	Attempts      []ReplayAttempt `json:"attempts"`
-	Controls      int             `json:"controls"`
-	Cost          EvaluationCost  `json:"cost"`
+
+	// BatchId The batch that it belongs to.
+	BatchId  *openapi_types.UUID `json:"batch_id"`
+	Controls int                 `json:"controls"`
+	Cost     EvaluationCost      `json:"cost"`
 
 	// CostUsd The known costs.
 	CostUsd   float64   `json:"cost_usd"`
@@ -7857,11 +7944,245 @@ type ReplayAttempt struct {
 	Warnings []string `json:"warnings"`
 }
 
+// ReplayAttemptEnds Attempts of which it is known how they ended.
+type ReplayAttemptEnds struct {
+	Attempts int64 `json:"attempts"`
+
+	// Sum Of their outcomes: with a grader that passes or fails, how many end well.
+	Sum float64 `json:"sum"`
+}
+
 // ReplayAttemptStop `completed`: it came to its own end. `miss`: a call is not in the recording. `write_barrier`: the same, of a tool that writes. `opaque`: only the program
 // can make the next request. `censored`: the recording ends at a timeout or an error that the edit takes away. `model_error`: the provider refused a call,
 // or a call times out by an edit. `step_limit`: it made about twice as many calls as were recorded. It was not made to its end because of the rest:
 // `max_cost` the cap of the replay, `budget` that of the connection, `cancelled` by someone, `replay_failed` the `error` of the replay.
 type ReplayAttemptStop string
+
+// ReplayBatch defines model for ReplayBatch.
+type ReplayBatch struct {
+	AllowUnpriced bool  `json:"allow_unpriced"`
+	ChosenRuns    int64 `json:"chosen_runs"`
+
+	// Controls Of each run.
+	Controls  int            `json:"controls"`
+	Cost      EvaluationCost `json:"cost"`
+	CreatedAt time.Time      `json:"created_at"`
+
+	// CreatedBy Who made it. Both are null for a deleted user.
+	CreatedBy Author       `json:"created_by"`
+	Edits     []ReplayEdit `json:"edits"`
+
+	// EditsText What each edit changes in the first run that can be replayed, in words.
+	EditsText []string           `json:"edits_text"`
+	Error     *EvaluationFailure `json:"error"`
+	Estimate  ReplayEstimate     `json:"estimate"`
+
+	// Executor `cassette` calls nothing. `server` calls models.
+	Executor   ReplayExecutor     `json:"executor"`
+	FinishedAt *time.Time         `json:"finished_at"`
+	GoodRuns   int64              `json:"good_runs"`
+	Id         openapi_types.UUID `json:"id"`
+
+	// MatchedRuns How many runs the filter found.
+	MatchedRuns int64    `json:"matched_runs"`
+	MaxCostUsd  *float64 `json:"max_cost_usd"`
+	Name        string   `json:"name"`
+
+	// NotReplayableRuns Of both parts, as far as they were looked at.
+	NotReplayableRuns int64   `json:"not_replayable_runs"`
+	Outcome           *Grader `json:"outcome"`
+
+	// Progress Attempts. `failed` are part of `done`.
+	Progress  ReplayProgress      `json:"progress"`
+	ProjectId openapi_types.UUID  `json:"project_id"`
+	Provider  *EvaluationProvider `json:"provider"`
+
+	// Result Null before the end.
+	Result *ReplayBatchResult `json:"result"`
+
+	// RunFilter Null where runs were named.
+	RunFilter  *string               `json:"run_filter"`
+	StartedAt  *time.Time            `json:"started_at"`
+	Status     ReplayStatus          `json:"status"`
+	StopReason *ReplayStop           `json:"stop_reason"`
+	Tools      map[string]ReplayTool `json:"tools"`
+
+	// Treatments Of each run.
+	Treatments int `json:"treatments"`
+}
+
+// ReplayBatchCreate It has one of `run_ids` and `run_filter`.
+type ReplayBatchCreate struct {
+	AllowUnpriced *bool `json:"allow_unpriced,omitempty"`
+
+	// Controls Of each run.
+	Controls *int         `json:"controls,omitempty"`
+	Edits    []ReplayEdit `json:"edits"`
+
+	// Executor `cassette` calls nothing. `server` calls models.
+	Executor *ReplayExecutor `json:"executor,omitempty"`
+
+	// GoodRuns How many runs that ended well are drawn, by name as often as the chosen ones have it.
+	GoodRuns *int `json:"good_runs,omitempty"`
+
+	// MaxCostUsd The most that all calls of the batch may cost. Each call reserves its maximum first.
+	MaxCostUsd *float64 `json:"max_cost_usd,omitempty"`
+
+	// MaxRuns With `run_filter`: how many. Of more, a random sample is taken.
+	MaxRuns *int    `json:"max_runs,omitempty"`
+	Name    *string `json:"name,omitempty"`
+
+	// Outcome A grader that says whether the final answer of an attempt is good. Without it nobody knows whether runs are repaired.
+	Outcome *Grader `json:"outcome,omitempty"`
+
+	// Plan Only say what would happen.
+	Plan      *bool              `json:"plan,omitempty"`
+	ProjectId openapi_types.UUID `json:"project_id"`
+
+	// ProviderId Needed by the executor `server` if the project has several.
+	ProviderId *openapi_types.UUID `json:"provider_id,omitempty"`
+
+	// RunFilter The runs, as a query string with the filters of `GET /v1/runs`: `fingerprint=…` is a group of failures, `agent_name=support&outcome=failed` failed
+	// runs of an agent. It has no `project_id`.
+	RunFilter *string               `json:"run_filter,omitempty"`
+	RunIds    *[]openapi_types.UUID `json:"run_ids,omitempty"`
+
+	// Tools By the name of the tool.
+	Tools *map[string]ReplayTool `json:"tools,omitempty"`
+
+	// Treatments Of each run.
+	Treatments *int `json:"treatments,omitempty"`
+}
+
+// ReplayBatchOutcome What became of a run. An attempt ends well if its outcome is 0.5 or more. Of a chosen run: `repaired` if all edited attempts end well and no unedited one,
+// `recovers_unedited` if all edited ones and an unedited one, `still_failing` if no edited one. Of a good run: `kept` if all edited
+// attempts end well, `broken` if no edited one and all unedited ones, `fails_unedited` if no edited one and not all unedited ones. Of
+// both: `mixed` if some edited attempts end well, `unknown` if edited or unedited attempts have no outcome, `not_replayable`.
+type ReplayBatchOutcome string
+
+// ReplayBatchPage defines model for ReplayBatchPage.
+type ReplayBatchPage struct {
+	Data    []ReplayBatch `json:"data"`
+	HasMore bool          `json:"has_more"`
+	Limit   int           `json:"limit"`
+	Offset  int           `json:"offset"`
+}
+
+// ReplayBatchPart `chosen`: it was asked for. `good`: it was drawn from runs of the same name that ended well.
+type ReplayBatchPart string
+
+// ReplayBatchPartResult defines model for ReplayBatchPartResult.
+type ReplayBatchPartResult struct {
+	Ci         *[]float64 `json:"ci"`
+	Confidence float64    `json:"confidence"`
+
+	// Difference The mean over runs of the outcome of edited attempts less that of unedited ones: the share repaired.
+	Difference *float64 `json:"difference"`
+
+	// Edited Attempts of which it is known how they ended.
+	Edited ReplayAttemptEnds `json:"edited"`
+
+	// Effect The verdict over all channels: outcome, structure, answer, cost, latency. Attempts are compared within a run.
+	Effect ReplayVerdict `json:"effect"`
+
+	// Runs Runs by what became of them. They add up to the runs of the part.
+	Runs map[string]int64 `json:"runs"`
+
+	// Unedited Attempts of which it is known how they ended.
+	Unedited ReplayAttemptEnds `json:"unedited"`
+
+	// Verdict Whether more attempts end well with the edit. `better` and `worse` if the test of outcomes, corrected for all channels, and the interval say so. `unknown` without outcomes.
+	Verdict ReplayBatchPartResultVerdict `json:"verdict"`
+}
+
+// ReplayBatchPartResultVerdict Whether more attempts end well with the edit. `better` and `worse` if the test of outcomes, corrected for all channels, and the interval say so. `unknown` without outcomes.
+type ReplayBatchPartResultVerdict string
+
+// ReplayBatchPlan defines model for ReplayBatchPlan.
+type ReplayBatchPlan struct {
+	// AttainableP The smallest p that the chosen runs can reach, after correction for several channels. Above 0.04 they can never tell.
+	AttainableP *float64 `json:"attainable_p"`
+
+	// Calls Calls of models by all attempts, if they take the recorded path.
+	Calls int64 `json:"calls"`
+
+	// CostHighUsd Null if it has no bound.
+	CostHighUsd *float64 `json:"cost_high_usd"`
+	CostLowUsd  *float64 `json:"cost_low_usd"`
+
+	// Detectable The difference of the shares of attempts that end well which the chosen runs find in 80% of cases, whatever the shares are. Null if there is none.
+	Detectable *float64 `json:"detectable"`
+
+	// DurationMs About how long the calls take, by the recorded durations and the calls that the connection makes at once. Null if it is unknown.
+	DurationMs *float64 `json:"duration_ms"`
+
+	// Edits What each edit changes in the first run that can be replayed, in words.
+	Edits []string `json:"edits"`
+
+	// MatchedRuns How many runs the filter finds.
+	MatchedRuns    int64                `json:"matched_runs"`
+	Runs           []ReplayBatchRunPlan `json:"runs"`
+	UnpricedModels []string             `json:"unpriced_models"`
+	Warnings       []ReplayPlanWarning  `json:"warnings"`
+}
+
+// ReplayBatchResult defines model for ReplayBatchResult.
+type ReplayBatchResult struct {
+	Chosen ReplayBatchPartResult `json:"chosen"`
+
+	// Good Null without good runs.
+	Good *ReplayBatchPartResult `json:"good"`
+
+	// Sentence The result in words.
+	Sentence string `json:"sentence"`
+}
+
+// ReplayBatchRun defines model for ReplayBatchRun.
+type ReplayBatchRun struct {
+	AttemptsDone  int                `json:"attempts_done"`
+	AttemptsTotal int                `json:"attempts_total"`
+	NotReplayable *EvaluationFailure `json:"not_replayable"`
+
+	// Number From 1.
+	Number int `json:"number"`
+
+	// Outcome Null before the end of the batch.
+	Outcome *ReplayBatchOutcome `json:"outcome"`
+
+	// Part `chosen`: it was asked for. `good`: it was drawn from runs of the same name that ended well.
+	Part     ReplayBatchPart     `json:"part"`
+	ReplayId *openapi_types.UUID `json:"replay_id"`
+	RunId    openapi_types.UUID  `json:"run_id"`
+
+	// RunName Empty if it cannot be replayed.
+	RunName string `json:"run_name"`
+
+	// Status That of its replay.
+	Status *ReplayStatus `json:"status"`
+}
+
+// ReplayBatchRunPage defines model for ReplayBatchRunPage.
+type ReplayBatchRunPage struct {
+	Data    []ReplayBatchRun `json:"data"`
+	HasMore bool             `json:"has_more"`
+	Limit   int              `json:"limit"`
+	Offset  int              `json:"offset"`
+}
+
+// ReplayBatchRunPlan defines model for ReplayBatchRunPlan.
+type ReplayBatchRunPlan struct {
+	Calls int64 `json:"calls"`
+
+	// NotReplayable Why it cannot be replayed. Its codes are `not_replayable`, `edit_does_not_fit`, `run_too_large` and `run_deleted`.
+	NotReplayable *EvaluationFailure `json:"not_replayable"`
+
+	// Part `chosen`: it was asked for. `good`: it was drawn from runs of the same name that ended well.
+	Part  ReplayBatchPart    `json:"part"`
+	RunId openapi_types.UUID `json:"run_id"`
+
+	// RunName Empty if it cannot be replayed.
+	RunName string `json:"run_name"`
+}
 
 // ReplayChannel defines model for ReplayChannel.
 type ReplayChannel struct {
@@ -8299,8 +8620,10 @@ type ReplayStop string
 
 // ReplaySummary A replay in a list.
 type ReplaySummary struct {
-	Controls int            `json:"controls"`
-	Cost     EvaluationCost `json:"cost"`
+	// BatchId The batch that it belongs to.
+	BatchId  *openapi_types.UUID `json:"batch_id"`
+	Controls int                 `json:"controls"`
+	Cost     EvaluationCost      `json:"cost"`
 
 	// CostUsd The known costs.
 	CostUsd   float64   `json:"cost_usd"`
@@ -9636,7 +9959,7 @@ type Work struct {
 	// CreatedBy Who made it. Both are null for a deleted user.
 	CreatedBy Author `json:"created_by"`
 
-	// DatasetId Null for a replay.
+	// DatasetId Null for replays.
 	DatasetId  *openapi_types.UUID `json:"dataset_id"`
 	Error      *WorkFailure        `json:"error"`
 	FinishedAt *time.Time          `json:"finished_at"`
@@ -9949,6 +10272,9 @@ type PromptVersionNumber = int
 
 // ProviderID defines model for ProviderID.
 type ProviderID = openapi_types.UUID
+
+// ReplayBatchID defines model for ReplayBatchID.
+type ReplayBatchID = openapi_types.UUID
 
 // ReplayID defines model for ReplayID.
 type ReplayID = openapi_types.UUID
@@ -10677,6 +11003,23 @@ type ListProvidersParams struct {
 	Offset    *Offset            `form:"offset,omitempty" json:"offset,omitempty"`
 }
 
+// ListReplayBatchesParams defines parameters for ListReplayBatches.
+type ListReplayBatchesParams struct {
+	// ProjectId Look only in this project instead of all projects of the caller.
+	ProjectId *ProjectIDOptional `form:"project_id,omitempty" json:"project_id,omitempty"`
+	Status    *ReplayStatus      `form:"status,omitempty" json:"status,omitempty"`
+	Limit     *Limit             `form:"limit,omitempty" json:"limit,omitempty"`
+	Offset    *Offset            `form:"offset,omitempty" json:"offset,omitempty"`
+}
+
+// ListReplayBatchRunsParams defines parameters for ListReplayBatchRuns.
+type ListReplayBatchRunsParams struct {
+	// Outcome Only runs of which this became.
+	Outcome *ReplayBatchOutcome `form:"outcome,omitempty" json:"outcome,omitempty"`
+	Limit   *Limit              `form:"limit,omitempty" json:"limit,omitempty"`
+	Offset  *Offset             `form:"offset,omitempty" json:"offset,omitempty"`
+}
+
 // ListReplaysParams defines parameters for ListReplays.
 type ListReplaysParams struct {
 	// ProjectId Look only in this project instead of all projects of the caller.
@@ -10685,8 +11028,11 @@ type ListReplaysParams struct {
 	// RunId Only replays of this run.
 	RunId  *openapi_types.UUID `form:"run_id,omitempty" json:"run_id,omitempty"`
 	Status *ReplayStatus       `form:"status,omitempty" json:"status,omitempty"`
-	Limit  *Limit              `form:"limit,omitempty" json:"limit,omitempty"`
-	Offset *Offset             `form:"offset,omitempty" json:"offset,omitempty"`
+
+	// BatchId Only replays of this batch. Without it and without `run_id`, replays of batches are left out.
+	BatchId *openapi_types.UUID `form:"batch_id,omitempty" json:"batch_id,omitempty"`
+	Limit   *Limit              `form:"limit,omitempty" json:"limit,omitempty"`
+	Offset  *Offset             `form:"offset,omitempty" json:"offset,omitempty"`
 }
 
 // DiffReplayParams defines parameters for DiffReplay.
@@ -11681,6 +12027,15 @@ type UpdateProviderJSONRequestBody = ProviderUpdate
 // TestProviderJSONRequestBody defines body for TestProvider for application/json ContentType.
 type TestProviderJSONRequestBody = ProviderTest
 
+// CreateReplayBatchJSONRequestBody defines body for CreateReplayBatch for application/json ContentType.
+type CreateReplayBatchJSONRequestBody = ReplayBatchCreate
+
+// UpdateReplayBatchJSONRequestBody defines body for UpdateReplayBatch for application/json ContentType.
+type UpdateReplayBatchJSONRequestBody = ReplayUpdate
+
+// ExtendReplayBatchJSONRequestBody defines body for ExtendReplayBatch for application/json ContentType.
+type ExtendReplayBatchJSONRequestBody = ReplayExtend
+
 // CreateReplayJSONRequestBody defines body for CreateReplay for application/json ContentType.
 type CreateReplayJSONRequestBody = ReplayCreate
 
@@ -12534,6 +12889,30 @@ type ServerInterface interface {
 	// ListProviderModels List the models of a connection
 	// (GET /v1/providers/{provider_id}/models)
 	ListProviderModels(c *gin.Context, providerId ProviderID)
+	// ListReplayBatches List batches of replays
+	// (GET /v1/replay-batches)
+	ListReplayBatches(c *gin.Context, params ListReplayBatchesParams)
+	// CreateReplayBatch Replay many runs with the same edit
+	// (POST /v1/replay-batches)
+	CreateReplayBatch(c *gin.Context)
+	// DeleteReplayBatch Delete a batch with its replays
+	// (DELETE /v1/replay-batches/{batch_id})
+	DeleteReplayBatch(c *gin.Context, batchId ReplayBatchID)
+	// GetReplayBatch Read a batch of replays
+	// (GET /v1/replay-batches/{batch_id})
+	GetReplayBatch(c *gin.Context, batchId ReplayBatchID)
+	// UpdateReplayBatch Rename a batch of replays
+	// (PATCH /v1/replay-batches/{batch_id})
+	UpdateReplayBatch(c *gin.Context, batchId ReplayBatchID)
+	// CancelReplayBatch Cancel a batch of replays
+	// (POST /v1/replay-batches/{batch_id}/_actions/cancel)
+	CancelReplayBatch(c *gin.Context, batchId ReplayBatchID)
+	// ExtendReplayBatch Make more attempts of each run, or those that are missing
+	// (POST /v1/replay-batches/{batch_id}/_actions/extend)
+	ExtendReplayBatch(c *gin.Context, batchId ReplayBatchID)
+	// ListReplayBatchRuns List the runs of a batch
+	// (GET /v1/replay-batches/{batch_id}/runs)
+	ListReplayBatchRuns(c *gin.Context, batchId ReplayBatchID, params ListReplayBatchRunsParams)
 	// ListReplays List replays
 	// (GET /v1/replays)
 	ListReplays(c *gin.Context, params ListReplaysParams)
@@ -18473,6 +18852,247 @@ func (siw *ServerInterfaceWrapper) ListProviderModels(c *gin.Context) {
 	siw.Handler.ListProviderModels(c, providerId)
 }
 
+// ListReplayBatches operation middleware
+func (siw *ServerInterfaceWrapper) ListReplayBatches(c *gin.Context) {
+
+	var err error
+	_ = err
+
+	// Parameter object where we will unmarshal all parameters from the context
+	var params ListReplayBatchesParams
+
+	// ------------- Optional query parameter "project_id" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "project_id", c.Request.URL.Query(), &params.ProjectId, runtime.BindQueryParameterOptions{Type: "string", Format: "uuid"})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter project_id: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	// ------------- Optional query parameter "status" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "status", c.Request.URL.Query(), &params.Status, runtime.BindQueryParameterOptions{Type: "string", Format: ""})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter status: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	// ------------- Optional query parameter "limit" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "limit", c.Request.URL.Query(), &params.Limit, runtime.BindQueryParameterOptions{Type: "integer", Format: ""})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter limit: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	// ------------- Optional query parameter "offset" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "offset", c.Request.URL.Query(), &params.Offset, runtime.BindQueryParameterOptions{Type: "integer", Format: ""})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter offset: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		middleware(c)
+		if c.IsAborted() {
+			return
+		}
+	}
+
+	siw.Handler.ListReplayBatches(c, params)
+}
+
+// CreateReplayBatch operation middleware
+func (siw *ServerInterfaceWrapper) CreateReplayBatch(c *gin.Context) {
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		middleware(c)
+		if c.IsAborted() {
+			return
+		}
+	}
+
+	siw.Handler.CreateReplayBatch(c)
+}
+
+// DeleteReplayBatch operation middleware
+func (siw *ServerInterfaceWrapper) DeleteReplayBatch(c *gin.Context) {
+
+	var err error
+	_ = err
+
+	// ------------- Path parameter "batch_id" -------------
+	var batchId ReplayBatchID
+
+	err = runtime.BindStyledParameterWithOptions("simple", "batch_id", c.Param("batch_id"), &batchId, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "uuid", ValueIsUnescaped: true})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter batch_id: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		middleware(c)
+		if c.IsAborted() {
+			return
+		}
+	}
+
+	siw.Handler.DeleteReplayBatch(c, batchId)
+}
+
+// GetReplayBatch operation middleware
+func (siw *ServerInterfaceWrapper) GetReplayBatch(c *gin.Context) {
+
+	var err error
+	_ = err
+
+	// ------------- Path parameter "batch_id" -------------
+	var batchId ReplayBatchID
+
+	err = runtime.BindStyledParameterWithOptions("simple", "batch_id", c.Param("batch_id"), &batchId, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "uuid", ValueIsUnescaped: true})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter batch_id: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		middleware(c)
+		if c.IsAborted() {
+			return
+		}
+	}
+
+	siw.Handler.GetReplayBatch(c, batchId)
+}
+
+// UpdateReplayBatch operation middleware
+func (siw *ServerInterfaceWrapper) UpdateReplayBatch(c *gin.Context) {
+
+	var err error
+	_ = err
+
+	// ------------- Path parameter "batch_id" -------------
+	var batchId ReplayBatchID
+
+	err = runtime.BindStyledParameterWithOptions("simple", "batch_id", c.Param("batch_id"), &batchId, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "uuid", ValueIsUnescaped: true})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter batch_id: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		middleware(c)
+		if c.IsAborted() {
+			return
+		}
+	}
+
+	siw.Handler.UpdateReplayBatch(c, batchId)
+}
+
+// CancelReplayBatch operation middleware
+func (siw *ServerInterfaceWrapper) CancelReplayBatch(c *gin.Context) {
+
+	var err error
+	_ = err
+
+	// ------------- Path parameter "batch_id" -------------
+	var batchId ReplayBatchID
+
+	err = runtime.BindStyledParameterWithOptions("simple", "batch_id", c.Param("batch_id"), &batchId, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "uuid", ValueIsUnescaped: true})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter batch_id: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		middleware(c)
+		if c.IsAborted() {
+			return
+		}
+	}
+
+	siw.Handler.CancelReplayBatch(c, batchId)
+}
+
+// ExtendReplayBatch operation middleware
+func (siw *ServerInterfaceWrapper) ExtendReplayBatch(c *gin.Context) {
+
+	var err error
+	_ = err
+
+	// ------------- Path parameter "batch_id" -------------
+	var batchId ReplayBatchID
+
+	err = runtime.BindStyledParameterWithOptions("simple", "batch_id", c.Param("batch_id"), &batchId, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "uuid", ValueIsUnescaped: true})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter batch_id: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		middleware(c)
+		if c.IsAborted() {
+			return
+		}
+	}
+
+	siw.Handler.ExtendReplayBatch(c, batchId)
+}
+
+// ListReplayBatchRuns operation middleware
+func (siw *ServerInterfaceWrapper) ListReplayBatchRuns(c *gin.Context) {
+
+	var err error
+	_ = err
+
+	// ------------- Path parameter "batch_id" -------------
+	var batchId ReplayBatchID
+
+	err = runtime.BindStyledParameterWithOptions("simple", "batch_id", c.Param("batch_id"), &batchId, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "uuid", ValueIsUnescaped: true})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter batch_id: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	// Parameter object where we will unmarshal all parameters from the context
+	var params ListReplayBatchRunsParams
+
+	// ------------- Optional query parameter "outcome" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "outcome", c.Request.URL.Query(), &params.Outcome, runtime.BindQueryParameterOptions{Type: "string", Format: ""})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter outcome: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	// ------------- Optional query parameter "limit" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "limit", c.Request.URL.Query(), &params.Limit, runtime.BindQueryParameterOptions{Type: "integer", Format: ""})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter limit: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	// ------------- Optional query parameter "offset" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "offset", c.Request.URL.Query(), &params.Offset, runtime.BindQueryParameterOptions{Type: "integer", Format: ""})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter offset: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		middleware(c)
+		if c.IsAborted() {
+			return
+		}
+	}
+
+	siw.Handler.ListReplayBatchRuns(c, batchId, params)
+}
+
 // ListReplays operation middleware
 func (siw *ServerInterfaceWrapper) ListReplays(c *gin.Context) {
 
@@ -18503,6 +19123,14 @@ func (siw *ServerInterfaceWrapper) ListReplays(c *gin.Context) {
 	err = runtime.BindQueryParameterWithOptions("form", true, false, "status", c.Request.URL.Query(), &params.Status, runtime.BindQueryParameterOptions{Type: "string", Format: ""})
 	if err != nil {
 		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter status: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	// ------------- Optional query parameter "batch_id" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "batch_id", c.Request.URL.Query(), &params.BatchId, runtime.BindQueryParameterOptions{Type: "string", Format: "uuid"})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter batch_id: %w", err), http.StatusBadRequest)
 		return
 	}
 
@@ -21862,6 +22490,14 @@ func RegisterHandlersWithOptions(router gin.IRouter, si ServerInterface, options
 	router.PATCH(options.BaseURL+"/v1/providers/:provider_id", wrapper.UpdateProvider)
 	router.POST(options.BaseURL+"/v1/providers/:provider_id/_actions/test", wrapper.TestProvider)
 	router.GET(options.BaseURL+"/v1/providers/:provider_id/models", wrapper.ListProviderModels)
+	router.GET(options.BaseURL+"/v1/replay-batches", wrapper.ListReplayBatches)
+	router.POST(options.BaseURL+"/v1/replay-batches", wrapper.CreateReplayBatch)
+	router.DELETE(options.BaseURL+"/v1/replay-batches/:batch_id", wrapper.DeleteReplayBatch)
+	router.GET(options.BaseURL+"/v1/replay-batches/:batch_id", wrapper.GetReplayBatch)
+	router.PATCH(options.BaseURL+"/v1/replay-batches/:batch_id", wrapper.UpdateReplayBatch)
+	router.POST(options.BaseURL+"/v1/replay-batches/:batch_id/_actions/cancel", wrapper.CancelReplayBatch)
+	router.POST(options.BaseURL+"/v1/replay-batches/:batch_id/_actions/extend", wrapper.ExtendReplayBatch)
+	router.GET(options.BaseURL+"/v1/replay-batches/:batch_id/runs", wrapper.ListReplayBatchRuns)
 	router.GET(options.BaseURL+"/v1/replays", wrapper.ListReplays)
 	router.POST(options.BaseURL+"/v1/replays", wrapper.CreateReplay)
 	router.DELETE(options.BaseURL+"/v1/replays/:replay_id", wrapper.DeleteReplay)
@@ -29028,6 +29664,339 @@ func (response ListProviderModelsdefaultApplicationProblemPlusJSONResponse) Visi
 	return err
 }
 
+type ListReplayBatchesRequestObject struct {
+	Params ListReplayBatchesParams
+}
+
+type ListReplayBatchesResponseObject interface {
+	VisitListReplayBatchesResponse(w http.ResponseWriter) error
+}
+
+type ListReplayBatches200JSONResponse ReplayBatchPage
+
+func (response ListReplayBatches200JSONResponse) VisitListReplayBatchesResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ListReplayBatchesdefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	StatusCode int
+}
+
+func (response ListReplayBatchesdefaultApplicationProblemPlusJSONResponse) VisitListReplayBatchesResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type CreateReplayBatchRequestObject struct {
+	Body *CreateReplayBatchJSONRequestBody
+}
+
+type CreateReplayBatchResponseObject interface {
+	VisitCreateReplayBatchResponse(w http.ResponseWriter) error
+}
+
+type CreateReplayBatch200JSONResponse ReplayBatchPlan
+
+func (response CreateReplayBatch200JSONResponse) VisitCreateReplayBatchResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type CreateReplayBatch201ResponseHeaders struct {
+	Location *string
+}
+
+type CreateReplayBatch201JSONResponse struct {
+	Body    ReplayBatch
+	Headers CreateReplayBatch201ResponseHeaders
+}
+
+func (response CreateReplayBatch201JSONResponse) VisitCreateReplayBatchResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	if response.Headers.Location != nil {
+		w.Header().Set("Location", fmt.Sprint(*response.Headers.Location))
+	}
+	w.WriteHeader(201)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type CreateReplayBatchdefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	StatusCode int
+}
+
+func (response CreateReplayBatchdefaultApplicationProblemPlusJSONResponse) VisitCreateReplayBatchResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type DeleteReplayBatchRequestObject struct {
+	BatchId ReplayBatchID `json:"batch_id"`
+}
+
+type DeleteReplayBatchResponseObject interface {
+	VisitDeleteReplayBatchResponse(w http.ResponseWriter) error
+}
+
+type DeleteReplayBatch204Response struct {
+}
+
+func (response DeleteReplayBatch204Response) VisitDeleteReplayBatchResponse(w http.ResponseWriter) error {
+	w.WriteHeader(204)
+	return nil
+}
+
+type DeleteReplayBatchdefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	StatusCode int
+}
+
+func (response DeleteReplayBatchdefaultApplicationProblemPlusJSONResponse) VisitDeleteReplayBatchResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type GetReplayBatchRequestObject struct {
+	BatchId ReplayBatchID `json:"batch_id"`
+}
+
+type GetReplayBatchResponseObject interface {
+	VisitGetReplayBatchResponse(w http.ResponseWriter) error
+}
+
+type GetReplayBatch200JSONResponse ReplayBatch
+
+func (response GetReplayBatch200JSONResponse) VisitGetReplayBatchResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type GetReplayBatchdefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	StatusCode int
+}
+
+func (response GetReplayBatchdefaultApplicationProblemPlusJSONResponse) VisitGetReplayBatchResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type UpdateReplayBatchRequestObject struct {
+	BatchId ReplayBatchID `json:"batch_id"`
+	Body    *UpdateReplayBatchJSONRequestBody
+}
+
+type UpdateReplayBatchResponseObject interface {
+	VisitUpdateReplayBatchResponse(w http.ResponseWriter) error
+}
+
+type UpdateReplayBatch200JSONResponse ReplayBatch
+
+func (response UpdateReplayBatch200JSONResponse) VisitUpdateReplayBatchResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type UpdateReplayBatchdefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	StatusCode int
+}
+
+func (response UpdateReplayBatchdefaultApplicationProblemPlusJSONResponse) VisitUpdateReplayBatchResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type CancelReplayBatchRequestObject struct {
+	BatchId ReplayBatchID `json:"batch_id"`
+}
+
+type CancelReplayBatchResponseObject interface {
+	VisitCancelReplayBatchResponse(w http.ResponseWriter) error
+}
+
+type CancelReplayBatch200JSONResponse ReplayBatch
+
+func (response CancelReplayBatch200JSONResponse) VisitCancelReplayBatchResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type CancelReplayBatchdefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	StatusCode int
+}
+
+func (response CancelReplayBatchdefaultApplicationProblemPlusJSONResponse) VisitCancelReplayBatchResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ExtendReplayBatchRequestObject struct {
+	BatchId ReplayBatchID `json:"batch_id"`
+	Body    *ExtendReplayBatchJSONRequestBody
+}
+
+type ExtendReplayBatchResponseObject interface {
+	VisitExtendReplayBatchResponse(w http.ResponseWriter) error
+}
+
+type ExtendReplayBatch200JSONResponse ReplayBatch
+
+func (response ExtendReplayBatch200JSONResponse) VisitExtendReplayBatchResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ExtendReplayBatchdefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	StatusCode int
+}
+
+func (response ExtendReplayBatchdefaultApplicationProblemPlusJSONResponse) VisitExtendReplayBatchResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ListReplayBatchRunsRequestObject struct {
+	BatchId ReplayBatchID `json:"batch_id"`
+	Params  ListReplayBatchRunsParams
+}
+
+type ListReplayBatchRunsResponseObject interface {
+	VisitListReplayBatchRunsResponse(w http.ResponseWriter) error
+}
+
+type ListReplayBatchRuns200JSONResponse ReplayBatchRunPage
+
+func (response ListReplayBatchRuns200JSONResponse) VisitListReplayBatchRunsResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ListReplayBatchRunsdefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	StatusCode int
+}
+
+func (response ListReplayBatchRunsdefaultApplicationProblemPlusJSONResponse) VisitListReplayBatchRunsResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
 type ListReplaysRequestObject struct {
 	Params ListReplaysParams
 }
@@ -31248,6 +32217,30 @@ type StrictServerInterface interface {
 	// ListProviderModels List the models of a connection
 	// (GET /v1/providers/{provider_id}/models)
 	ListProviderModels(ctx context.Context, request ListProviderModelsRequestObject) (ListProviderModelsResponseObject, error)
+	// ListReplayBatches List batches of replays
+	// (GET /v1/replay-batches)
+	ListReplayBatches(ctx context.Context, request ListReplayBatchesRequestObject) (ListReplayBatchesResponseObject, error)
+	// CreateReplayBatch Replay many runs with the same edit
+	// (POST /v1/replay-batches)
+	CreateReplayBatch(ctx context.Context, request CreateReplayBatchRequestObject) (CreateReplayBatchResponseObject, error)
+	// DeleteReplayBatch Delete a batch with its replays
+	// (DELETE /v1/replay-batches/{batch_id})
+	DeleteReplayBatch(ctx context.Context, request DeleteReplayBatchRequestObject) (DeleteReplayBatchResponseObject, error)
+	// GetReplayBatch Read a batch of replays
+	// (GET /v1/replay-batches/{batch_id})
+	GetReplayBatch(ctx context.Context, request GetReplayBatchRequestObject) (GetReplayBatchResponseObject, error)
+	// UpdateReplayBatch Rename a batch of replays
+	// (PATCH /v1/replay-batches/{batch_id})
+	UpdateReplayBatch(ctx context.Context, request UpdateReplayBatchRequestObject) (UpdateReplayBatchResponseObject, error)
+	// CancelReplayBatch Cancel a batch of replays
+	// (POST /v1/replay-batches/{batch_id}/_actions/cancel)
+	CancelReplayBatch(ctx context.Context, request CancelReplayBatchRequestObject) (CancelReplayBatchResponseObject, error)
+	// ExtendReplayBatch Make more attempts of each run, or those that are missing
+	// (POST /v1/replay-batches/{batch_id}/_actions/extend)
+	ExtendReplayBatch(ctx context.Context, request ExtendReplayBatchRequestObject) (ExtendReplayBatchResponseObject, error)
+	// ListReplayBatchRuns List the runs of a batch
+	// (GET /v1/replay-batches/{batch_id}/runs)
+	ListReplayBatchRuns(ctx context.Context, request ListReplayBatchRunsRequestObject) (ListReplayBatchRunsResponseObject, error)
 	// ListReplays List replays
 	// (GET /v1/replays)
 	ListReplays(ctx context.Context, request ListReplaysRequestObject) (ListReplaysResponseObject, error)
@@ -36872,6 +37865,267 @@ func (sh *strictHandler) ListProviderModels(ctx *gin.Context, providerId Provide
 		sh.options.HandlerErrorFunc(ctx, err)
 	} else if validResponse, ok := response.(ListProviderModelsResponseObject); ok {
 		if err := validResponse.VisitListProviderModelsResponse(ctx.Writer); err != nil {
+			sh.options.ResponseErrorHandlerFunc(ctx, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(ctx, fmt.Errorf("unexpected response type: %T", response))
+	}
+}
+
+// ListReplayBatches operation middleware
+func (sh *strictHandler) ListReplayBatches(ctx *gin.Context, params ListReplayBatchesParams) {
+	var request ListReplayBatchesRequestObject
+
+	request.Params = params
+
+	handler := func(ctx *gin.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.ListReplayBatches(ctx, request.(ListReplayBatchesRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "ListReplayBatches")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		sh.options.HandlerErrorFunc(ctx, err)
+	} else if validResponse, ok := response.(ListReplayBatchesResponseObject); ok {
+		if err := validResponse.VisitListReplayBatchesResponse(ctx.Writer); err != nil {
+			sh.options.ResponseErrorHandlerFunc(ctx, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(ctx, fmt.Errorf("unexpected response type: %T", response))
+	}
+}
+
+// CreateReplayBatch operation middleware
+func (sh *strictHandler) CreateReplayBatch(ctx *gin.Context) {
+	var request CreateReplayBatchRequestObject
+
+	var body CreateReplayBatchJSONRequestBody
+	var err error
+	// A request validator built on kin-openapi's openapi3filter with
+	// KeepValidatedValue leaves the value it validated on the body. Bind
+	// that value, matching member names exactly, so the handler receives
+	// what was validated instead of a second, case-insensitive decode.
+	if vb, ok := ctx.Request.Body.(interface{ ValidatedValue() any }); !ok || runtime.BindJSONValue(vb.ValidatedValue(), &body) != nil {
+		err = ctx.ShouldBindJSON(&body)
+	} else if binding.Validator != nil {
+		// ShouldBindJSON runs the struct validator after decoding; keep that.
+		err = binding.Validator.ValidateStruct(&body)
+	}
+	if err != nil {
+		sh.options.RequestErrorHandlerFunc(ctx, err)
+		return
+	}
+	request.Body = &body
+
+	handler := func(ctx *gin.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.CreateReplayBatch(ctx, request.(CreateReplayBatchRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "CreateReplayBatch")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		sh.options.HandlerErrorFunc(ctx, err)
+	} else if validResponse, ok := response.(CreateReplayBatchResponseObject); ok {
+		if err := validResponse.VisitCreateReplayBatchResponse(ctx.Writer); err != nil {
+			sh.options.ResponseErrorHandlerFunc(ctx, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(ctx, fmt.Errorf("unexpected response type: %T", response))
+	}
+}
+
+// DeleteReplayBatch operation middleware
+func (sh *strictHandler) DeleteReplayBatch(ctx *gin.Context, batchId ReplayBatchID) {
+	var request DeleteReplayBatchRequestObject
+
+	request.BatchId = batchId
+
+	handler := func(ctx *gin.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.DeleteReplayBatch(ctx, request.(DeleteReplayBatchRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "DeleteReplayBatch")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		sh.options.HandlerErrorFunc(ctx, err)
+	} else if validResponse, ok := response.(DeleteReplayBatchResponseObject); ok {
+		if err := validResponse.VisitDeleteReplayBatchResponse(ctx.Writer); err != nil {
+			sh.options.ResponseErrorHandlerFunc(ctx, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(ctx, fmt.Errorf("unexpected response type: %T", response))
+	}
+}
+
+// GetReplayBatch operation middleware
+func (sh *strictHandler) GetReplayBatch(ctx *gin.Context, batchId ReplayBatchID) {
+	var request GetReplayBatchRequestObject
+
+	request.BatchId = batchId
+
+	handler := func(ctx *gin.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.GetReplayBatch(ctx, request.(GetReplayBatchRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "GetReplayBatch")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		sh.options.HandlerErrorFunc(ctx, err)
+	} else if validResponse, ok := response.(GetReplayBatchResponseObject); ok {
+		if err := validResponse.VisitGetReplayBatchResponse(ctx.Writer); err != nil {
+			sh.options.ResponseErrorHandlerFunc(ctx, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(ctx, fmt.Errorf("unexpected response type: %T", response))
+	}
+}
+
+// UpdateReplayBatch operation middleware
+func (sh *strictHandler) UpdateReplayBatch(ctx *gin.Context, batchId ReplayBatchID) {
+	var request UpdateReplayBatchRequestObject
+
+	request.BatchId = batchId
+
+	var body UpdateReplayBatchJSONRequestBody
+	var err error
+	// A request validator built on kin-openapi's openapi3filter with
+	// KeepValidatedValue leaves the value it validated on the body. Bind
+	// that value, matching member names exactly, so the handler receives
+	// what was validated instead of a second, case-insensitive decode.
+	if vb, ok := ctx.Request.Body.(interface{ ValidatedValue() any }); !ok || runtime.BindJSONValue(vb.ValidatedValue(), &body) != nil {
+		err = ctx.ShouldBindJSON(&body)
+	} else if binding.Validator != nil {
+		// ShouldBindJSON runs the struct validator after decoding; keep that.
+		err = binding.Validator.ValidateStruct(&body)
+	}
+	if err != nil {
+		sh.options.RequestErrorHandlerFunc(ctx, err)
+		return
+	}
+	request.Body = &body
+
+	handler := func(ctx *gin.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.UpdateReplayBatch(ctx, request.(UpdateReplayBatchRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "UpdateReplayBatch")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		sh.options.HandlerErrorFunc(ctx, err)
+	} else if validResponse, ok := response.(UpdateReplayBatchResponseObject); ok {
+		if err := validResponse.VisitUpdateReplayBatchResponse(ctx.Writer); err != nil {
+			sh.options.ResponseErrorHandlerFunc(ctx, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(ctx, fmt.Errorf("unexpected response type: %T", response))
+	}
+}
+
+// CancelReplayBatch operation middleware
+func (sh *strictHandler) CancelReplayBatch(ctx *gin.Context, batchId ReplayBatchID) {
+	var request CancelReplayBatchRequestObject
+
+	request.BatchId = batchId
+
+	handler := func(ctx *gin.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.CancelReplayBatch(ctx, request.(CancelReplayBatchRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "CancelReplayBatch")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		sh.options.HandlerErrorFunc(ctx, err)
+	} else if validResponse, ok := response.(CancelReplayBatchResponseObject); ok {
+		if err := validResponse.VisitCancelReplayBatchResponse(ctx.Writer); err != nil {
+			sh.options.ResponseErrorHandlerFunc(ctx, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(ctx, fmt.Errorf("unexpected response type: %T", response))
+	}
+}
+
+// ExtendReplayBatch operation middleware
+func (sh *strictHandler) ExtendReplayBatch(ctx *gin.Context, batchId ReplayBatchID) {
+	var request ExtendReplayBatchRequestObject
+
+	request.BatchId = batchId
+
+	var body ExtendReplayBatchJSONRequestBody
+	var err error
+	// A request validator built on kin-openapi's openapi3filter with
+	// KeepValidatedValue leaves the value it validated on the body. Bind
+	// that value, matching member names exactly, so the handler receives
+	// what was validated instead of a second, case-insensitive decode.
+	if vb, ok := ctx.Request.Body.(interface{ ValidatedValue() any }); !ok || runtime.BindJSONValue(vb.ValidatedValue(), &body) != nil {
+		err = ctx.ShouldBindJSON(&body)
+	} else if binding.Validator != nil {
+		// ShouldBindJSON runs the struct validator after decoding; keep that.
+		err = binding.Validator.ValidateStruct(&body)
+	}
+	if err != nil {
+		sh.options.RequestErrorHandlerFunc(ctx, err)
+		return
+	}
+	request.Body = &body
+
+	handler := func(ctx *gin.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.ExtendReplayBatch(ctx, request.(ExtendReplayBatchRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "ExtendReplayBatch")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		sh.options.HandlerErrorFunc(ctx, err)
+	} else if validResponse, ok := response.(ExtendReplayBatchResponseObject); ok {
+		if err := validResponse.VisitExtendReplayBatchResponse(ctx.Writer); err != nil {
+			sh.options.ResponseErrorHandlerFunc(ctx, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(ctx, fmt.Errorf("unexpected response type: %T", response))
+	}
+}
+
+// ListReplayBatchRuns operation middleware
+func (sh *strictHandler) ListReplayBatchRuns(ctx *gin.Context, batchId ReplayBatchID, params ListReplayBatchRunsParams) {
+	var request ListReplayBatchRunsRequestObject
+
+	request.BatchId = batchId
+	request.Params = params
+
+	handler := func(ctx *gin.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.ListReplayBatchRuns(ctx, request.(ListReplayBatchRunsRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "ListReplayBatchRuns")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		sh.options.HandlerErrorFunc(ctx, err)
+	} else if validResponse, ok := response.(ListReplayBatchRunsResponseObject); ok {
+		if err := validResponse.VisitListReplayBatchRunsResponse(ctx.Writer); err != nil {
 			sh.options.ResponseErrorHandlerFunc(ctx, err)
 		}
 	} else if response != nil {

@@ -3050,6 +3050,139 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/replay-batches": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List batches of replays
+         * @description The newest first.
+         *
+         *     Requires the scope `replays:read`.
+         */
+        get: operations["listReplayBatches"];
+        put?: never;
+        /**
+         * Replay many runs with the same edit
+         * @description Tests a cause: does the edit repair runs that failed, and what does it do to runs that were good? Each run is replayed `controls` times without and
+         *     `treatments` times with the edits, as by `POST /v1/replays`. Chosen runs failed, so that some end well by themselves the next time: the result
+         *     has no share of repaired runs without that of unedited attempts beside it.
+         *
+         *     The edits must fit other runs, too: a target is `all`, or a `kind` with a `name`. Runs that cannot be replayed are counted with the reason.
+         *
+         *     With `plan: true` nothing is stored or called: the answer says which runs can be replayed, and what that would cost and could find.
+         *
+         *     All calls of the batch have one cap. Prompts of the registry need the scope `prompts:read`, too.
+         *
+         *     Requires the scopes `replays:write` and `runs:read`.
+         */
+        post: operations["createReplayBatch"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/replay-batches/{batch_id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Read a batch of replays
+         * @description Requires the scope `replays:read`.
+         */
+        get: operations["getReplayBatch"];
+        put?: never;
+        post?: never;
+        /**
+         * Delete a batch with its replays
+         * @description 409 `replay_batch_running` while it waits or runs. The runs of attempts stay, and are deleted like other runs.
+         *
+         *     Requires the scope `replays:write`.
+         */
+        delete: operations["deleteReplayBatch"];
+        options?: never;
+        head?: never;
+        /**
+         * Rename a batch of replays
+         * @description Requires the scope `replays:write`.
+         */
+        patch: operations["updateReplayBatch"];
+        trace?: never;
+    };
+    "/v1/replay-batches/{batch_id}/runs": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List the runs of a batch
+         * @description In the order in which they are replayed. `GET /v1/replays/{replay_id}` has the attempts of one.
+         *
+         *     Requires the scope `replays:read`.
+         */
+        get: operations["listReplayBatchRuns"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/replay-batches/{batch_id}/_actions/cancel": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Cancel a batch of replays
+         * @description Attempts that ended stay, and the result is that of these. 200 also if it has ended.
+         *
+         *     Requires the scope `replays:write`.
+         */
+        post: operations["cancelReplayBatch"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/replay-batches/{batch_id}/_actions/extend": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Make more attempts of each run, or those that are missing
+         * @description The attempts that ended stay; those that failed for a reason of the provider, or were not made, are made. Each result that could have found an effect
+         *     lowers the p that counts at the next. 409 `replay_batch_running` while it waits or runs, 409 `nothing_missing` if there is nothing to do.
+         *
+         *     Requires the scope `replays:write`.
+         */
+        post: operations["extendReplayBatch"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/replays": {
         parameters: {
             query?: never;
@@ -8892,6 +9025,250 @@ export interface components {
             /** @description All other rows together. Null if there are none. */
             other: components["schemas"]["SpendingTotals"] | null;
         };
+        /**
+         * @description `chosen`: it was asked for. `good`: it was drawn from runs of the same name that ended well.
+         * @enum {string}
+         */
+        ReplayBatchPart: "chosen" | "good";
+        /**
+         * @description What became of a run. An attempt ends well if its outcome is 0.5 or more. Of a chosen run: `repaired` if all edited attempts end well and no unedited one,
+         *     `recovers_unedited` if all edited ones and an unedited one, `still_failing` if no edited one. Of a good run: `kept` if all edited
+         *     attempts end well, `broken` if no edited one and all unedited ones, `fails_unedited` if no edited one and not all unedited ones. Of
+         *     both: `mixed` if some edited attempts end well, `unknown` if edited or unedited attempts have no outcome, `not_replayable`.
+         * @enum {string}
+         */
+        ReplayBatchOutcome: "repaired" | "recovers_unedited" | "mixed" | "still_failing" | "kept" | "broken" | "fails_unedited" | "unknown" | "not_replayable";
+        /** @description It has one of `run_ids` and `run_filter`. */
+        ReplayBatchCreate: {
+            /** Format: uuid */
+            project_id: string;
+            name?: string;
+            run_ids?: string[];
+            /**
+             * @description The runs, as a query string with the filters of `GET /v1/runs`: `fingerprint=…` is a group of failures, `agent_name=support&outcome=failed` failed
+             *     runs of an agent. It has no `project_id`.
+             */
+            run_filter?: string;
+            /**
+             * @description With `run_filter`: how many. Of more, a random sample is taken.
+             * @default 50
+             */
+            max_runs: number;
+            /**
+             * @description How many runs that ended well are drawn, by name as often as the chosen ones have it.
+             * @default 0
+             */
+            good_runs: number;
+            edits: components["schemas"]["ReplayEdit"][];
+            executor?: components["schemas"]["ReplayExecutor"];
+            /**
+             * Format: uuid
+             * @description Needed by the executor `server` if the project has several.
+             */
+            provider_id?: string;
+            /**
+             * @description Of each run.
+             * @default 2
+             */
+            controls: number;
+            /**
+             * @description Of each run.
+             * @default 2
+             */
+            treatments: number;
+            /** @description By the name of the tool. */
+            tools?: {
+                [key: string]: components["schemas"]["ReplayTool"];
+            };
+            /** @description A grader that says whether the final answer of an attempt is good. Without it nobody knows whether runs are repaired. */
+            outcome?: components["schemas"]["Grader"];
+            /**
+             * Format: double
+             * @description The most that all calls of the batch may cost. Each call reserves its maximum first.
+             */
+            max_cost_usd?: number;
+            /** @default false */
+            allow_unpriced: boolean;
+            /**
+             * @description Only say what would happen.
+             * @default false
+             */
+            plan: boolean;
+        };
+        ReplayBatchPlan: {
+            /**
+             * Format: int64
+             * @description How many runs the filter finds.
+             */
+            matched_runs: number;
+            runs: components["schemas"]["ReplayBatchRunPlan"][];
+            /** @description What each edit changes in the first run that can be replayed, in words. */
+            edits: string[];
+            /**
+             * Format: int64
+             * @description Calls of models by all attempts, if they take the recorded path.
+             */
+            calls: number;
+            /** Format: double */
+            cost_low_usd: number | null;
+            /**
+             * Format: double
+             * @description Null if it has no bound.
+             */
+            cost_high_usd: number | null;
+            unpriced_models: string[];
+            /**
+             * Format: double
+             * @description About how long the calls take, by the recorded durations and the calls that the connection makes at once. Null if it is unknown.
+             */
+            duration_ms: number | null;
+            /**
+             * Format: double
+             * @description The smallest p that the chosen runs can reach, after correction for several channels. Above 0.04 they can never tell.
+             */
+            attainable_p: number | null;
+            /**
+             * Format: double
+             * @description The difference of the shares of attempts that end well which the chosen runs find in 80% of cases, whatever the shares are. Null if there is none.
+             */
+            detectable: number | null;
+            warnings: components["schemas"]["ReplayPlanWarning"][];
+        };
+        ReplayBatchRunPlan: {
+            /** Format: uuid */
+            run_id: string;
+            /** @description Empty if it cannot be replayed. */
+            run_name: string;
+            part: components["schemas"]["ReplayBatchPart"];
+            /** Format: int64 */
+            calls: number;
+            /** @description Why it cannot be replayed. Its codes are `not_replayable`, `edit_does_not_fit`, `run_too_large` and `run_deleted`. */
+            not_replayable: components["schemas"]["EvaluationFailure"] | null;
+        };
+        ReplayBatch: {
+            /** Format: uuid */
+            id: string;
+            /** Format: uuid */
+            project_id: string;
+            name: string;
+            status: components["schemas"]["ReplayStatus"];
+            stop_reason: components["schemas"]["ReplayStop"] | null;
+            error: components["schemas"]["EvaluationFailure"] | null;
+            executor: components["schemas"]["ReplayExecutor"];
+            provider: components["schemas"]["EvaluationProvider"] | null;
+            edits: components["schemas"]["ReplayEdit"][];
+            /** @description What each edit changes in the first run that can be replayed, in words. */
+            edits_text: string[];
+            tools: {
+                [key: string]: components["schemas"]["ReplayTool"];
+            };
+            outcome: components["schemas"]["Grader"] | null;
+            /** @description Null where runs were named. */
+            run_filter: string | null;
+            /**
+             * Format: int64
+             * @description How many runs the filter found.
+             */
+            matched_runs: number;
+            /** Format: int64 */
+            chosen_runs: number;
+            /** Format: int64 */
+            good_runs: number;
+            /**
+             * Format: int64
+             * @description Of both parts, as far as they were looked at.
+             */
+            not_replayable_runs: number;
+            /** @description Of each run. */
+            controls: number;
+            /** @description Of each run. */
+            treatments: number;
+            /** Format: double */
+            max_cost_usd: number | null;
+            allow_unpriced: boolean;
+            estimate: components["schemas"]["ReplayEstimate"];
+            progress: components["schemas"]["ReplayProgress"];
+            cost: components["schemas"]["EvaluationCost"];
+            /** @description Null before the end. */
+            result: components["schemas"]["ReplayBatchResult"] | null;
+            created_by: components["schemas"]["Author"];
+            /** Format: date-time */
+            created_at: string;
+            /** Format: date-time */
+            started_at: string | null;
+            /** Format: date-time */
+            finished_at: string | null;
+        };
+        ReplayBatchResult: {
+            /** @description The result in words. */
+            sentence: string;
+            chosen: components["schemas"]["ReplayBatchPartResult"];
+            /** @description Null without good runs. */
+            good: components["schemas"]["ReplayBatchPartResult"] | null;
+        };
+        ReplayBatchPartResult: {
+            /**
+             * @description Whether more attempts end well with the edit. `better` and `worse` if the test of outcomes, corrected for all channels, and the interval say so. `unknown` without outcomes.
+             * @enum {string}
+             */
+            verdict: "better" | "worse" | "cannot_tell" | "unknown";
+            edited: components["schemas"]["ReplayAttemptEnds"];
+            unedited: components["schemas"]["ReplayAttemptEnds"];
+            /**
+             * Format: double
+             * @description The mean over runs of the outcome of edited attempts less that of unedited ones: the share repaired.
+             */
+            difference: number | null;
+            ci: number[] | null;
+            /** Format: double */
+            confidence: number;
+            /** @description Runs by what became of them. They add up to the runs of the part. */
+            runs: {
+                [key: string]: number;
+            };
+            /** @description The verdict over all channels: outcome, structure, answer, cost, latency. Attempts are compared within a run. */
+            effect: components["schemas"]["ReplayVerdict"];
+        };
+        /** @description Attempts of which it is known how they ended. */
+        ReplayAttemptEnds: {
+            /** Format: int64 */
+            attempts: number;
+            /**
+             * Format: double
+             * @description Of their outcomes: with a grader that passes or fails, how many end well.
+             */
+            sum: number;
+        };
+        ReplayBatchPage: {
+            data: components["schemas"]["ReplayBatch"][];
+            limit: number;
+            offset: number;
+            has_more: boolean;
+        };
+        ReplayBatchRun: {
+            /** @description From 1. */
+            number: number;
+            /** Format: uuid */
+            run_id: string;
+            /** @description Empty if it cannot be replayed. */
+            run_name: string;
+            part: components["schemas"]["ReplayBatchPart"];
+            /** Format: uuid */
+            replay_id: string | null;
+            not_replayable: components["schemas"]["EvaluationFailure"] | null;
+            /** @description Null before the end of the batch. */
+            outcome: components["schemas"]["ReplayBatchOutcome"] | null;
+            /** @description That of its replay. */
+            status: components["schemas"]["ReplayStatus"] | null;
+            attempts_total: number;
+            attempts_done: number;
+        };
+        ReplayBatchRunPage: {
+            data: components["schemas"]["ReplayBatchRun"][];
+            limit: number;
+            offset: number;
+            has_more: boolean;
+        };
         /** @enum {string} */
         ReplayStatus: "queued" | "running" | "succeeded" | "failed" | "cancelled";
         /**
@@ -9230,6 +9607,11 @@ export interface components {
             /** Format: uuid */
             run_id: string;
             run_name: string;
+            /**
+             * Format: uuid
+             * @description The batch that it belongs to.
+             */
+            batch_id: string | null;
             status: components["schemas"]["ReplayStatus"];
             /** @description Null if it made all. */
             stop_reason: components["schemas"]["ReplayStop"] | null;
@@ -9270,6 +9652,11 @@ export interface components {
             /** Format: uuid */
             run_id: string;
             run_name: string;
+            /**
+             * Format: uuid
+             * @description The batch that it belongs to.
+             */
+            batch_id: string | null;
             status: components["schemas"]["ReplayStatus"];
             /** @description Null if it made all. */
             stop_reason: components["schemas"]["ReplayStop"] | null;
@@ -10590,7 +10977,7 @@ export interface components {
             data: components["schemas"]["View"][];
         };
         /** @enum {string} */
-        WorkKind: "import" | "near_duplicate_check" | "comparison" | "eval_run" | "replay";
+        WorkKind: "import" | "near_duplicate_check" | "comparison" | "eval_run" | "replay" | "replay_batch";
         WorkProgress: {
             /** @enum {string} */
             unit: "rows" | "items" | "outputs" | "outputs_and_votes" | "attempts";
@@ -10632,7 +11019,7 @@ export interface components {
             project_id: string;
             /**
              * Format: uuid
-             * @description Null for a replay.
+             * @description Null for replays.
              */
             dataset_id: string | null;
             /** @description That of the file, of the dataset that is checked, or its own. */
@@ -10746,6 +11133,7 @@ export interface components {
         /** @description An ETag of an earlier answer. */
         IfNoneMatch: string;
         ProviderID: string;
+        ReplayBatchID: string;
         ReplayID: string;
         EvalRuleID: string;
         FilterProjectID: string;
@@ -15707,6 +16095,226 @@ export interface operations {
             default: components["responses"]["Problem"];
         };
     };
+    listReplayBatches: {
+        parameters: {
+            query?: {
+                /** @description Look only in this project instead of all projects of the caller. */
+                project_id?: components["parameters"]["ProjectIDOptional"];
+                status?: components["schemas"]["ReplayStatus"];
+                limit?: components["parameters"]["Limit"];
+                offset?: components["parameters"]["Offset"];
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description A page of batches. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ReplayBatchPage"];
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    createReplayBatch: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description A value that the client chooses for a request, such as a UUID, and repeats with each retry. See **Retries** above. */
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["ReplayBatchCreate"];
+            };
+        };
+        responses: {
+            /** @description The plan. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ReplayBatchPlan"];
+                };
+            };
+            /** @description The batch. It waits for a worker. */
+            201: {
+                headers: {
+                    Location?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ReplayBatch"];
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    getReplayBatch: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                batch_id: components["parameters"]["ReplayBatchID"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The batch. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ReplayBatch"];
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    deleteReplayBatch: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                batch_id: components["parameters"]["ReplayBatchID"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Deleted. */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    updateReplayBatch: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                batch_id: components["parameters"]["ReplayBatchID"];
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["ReplayUpdate"];
+            };
+        };
+        responses: {
+            /** @description The changed batch. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ReplayBatch"];
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    listReplayBatchRuns: {
+        parameters: {
+            query?: {
+                /** @description Only runs of which this became. */
+                outcome?: components["schemas"]["ReplayBatchOutcome"];
+                limit?: components["parameters"]["Limit"];
+                offset?: components["parameters"]["Offset"];
+            };
+            header?: never;
+            path: {
+                batch_id: components["parameters"]["ReplayBatchID"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description A page of runs. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ReplayBatchRunPage"];
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    cancelReplayBatch: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description A value that the client chooses for a request, such as a UUID, and repeats with each retry. See **Retries** above. */
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
+            path: {
+                batch_id: components["parameters"]["ReplayBatchID"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The batch. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ReplayBatch"];
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    extendReplayBatch: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description A value that the client chooses for a request, such as a UUID, and repeats with each retry. See **Retries** above. */
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
+            path: {
+                batch_id: components["parameters"]["ReplayBatchID"];
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["ReplayExtend"];
+            };
+        };
+        responses: {
+            /** @description The batch. It waits for a worker. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ReplayBatch"];
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
     listReplays: {
         parameters: {
             query?: {
@@ -15715,6 +16323,8 @@ export interface operations {
                 /** @description Only replays of this run. */
                 run_id?: string;
                 status?: components["schemas"]["ReplayStatus"];
+                /** @description Only replays of this batch. Without it and without `run_id`, replays of batches are left out. */
+                batch_id?: string;
                 limit?: components["parameters"]["Limit"];
                 offset?: components["parameters"]["Offset"];
             };

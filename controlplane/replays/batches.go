@@ -1,0 +1,325 @@
+package replays
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5"
+
+	"github.com/looptrace/looptrace/controlplane/access"
+	"github.com/looptrace/looptrace/controlplane/providers"
+	"github.com/looptrace/looptrace/controlplane/work"
+	"github.com/looptrace/looptrace/internal/postgres"
+	"github.com/looptrace/looptrace/internal/problem"
+	"github.com/looptrace/looptrace/internal/replay"
+	"github.com/looptrace/looptrace/internal/validate"
+)
+
+var (
+	errBatchRunning = &problem.Error{Kind: problem.Conflict, Code: "replay_batch_running", Detail: "The batch is still running. Cancel it, or wait until it ends."}
+	errInBatch      = &problem.Error{
+		Kind: problem.Conflict, Code: "replay_in_batch", Detail: "The replay belongs to a batch. Cancel, extend or delete the batch.",
+	}
+)
+
+// Part is why a run is in a batch.
+type Part string
+
+// The parts: runs that were chosen, as they failed, and runs that were drawn from those that ended well.
+const (
+	Chosen Part = "chosen"
+	Good   Part = "good"
+)
+
+// RunOutcome is what became of a run of a batch. An attempt ends well if its outcome is 0.5 or more.
+type RunOutcome string
+
+// The outcomes. The first four are of chosen runs, the next three of good ones. Mixed is of both: some edited attempts end well.
+const (
+	// Repaired: all edited attempts end well, and no unedited one.
+	Repaired RunOutcome = "repaired"
+	// RecoversUnedited: all edited attempts end well, and an unedited one, too.
+	RecoversUnedited RunOutcome = "recovers_unedited"
+	StillFailing     RunOutcome = "still_failing"
+	Mixed            RunOutcome = "mixed"
+	// Kept: all edited attempts end well.
+	Kept RunOutcome = "kept"
+	// Broken: no edited attempt ends well, and all unedited ones.
+	Broken RunOutcome = "broken"
+	// FailsUnedited: no edited attempt ends well, and not all unedited ones.
+	FailsUnedited RunOutcome = "fails_unedited"
+	// OutcomeUnknown: no edited or no unedited attempt has an outcome.
+	OutcomeUnknown RunOutcome = "unknown"
+	NotReplayable  RunOutcome = "not_replayable"
+)
+
+// BatchConfig is what a batch edits, and how its runs are replayed. It is the same for ever.
+type BatchConfig struct {
+	Executor     replay.Executor              `json:"executor"`
+	ProviderID   *uuid.UUID                   `json:"provider_id"`
+	ProviderName string                       `json:"provider_name"`
+	Edits        []replay.Edit                `json:"edits"`
+	Texts        []string                     `json:"texts"`
+	Tools        map[string]replay.ToolPolicy `json:"tools"`
+	Outcome      json.RawMessage              `json:"outcome,omitempty"`
+	// RunFilter has the query parameters that chose the runs, empty for ids. Matched is how many runs it found.
+	RunFilter string   `json:"run_filter,omitempty"`
+	Matched   uint64   `json:"matched"`
+	Estimate  Estimate `json:"estimate"`
+}
+
+// Batch is a batch of replays.
+type Batch struct {
+	ID        uuid.UUID
+	ProjectID uuid.UUID
+	Name      string
+	// Config is a [BatchConfig] as JSON.
+	Config         string
+	Controls       int
+	Treatments     int
+	Looks          int
+	MaxCostNanousd *providers.Money
+	AllowUnpriced  bool
+	Status         Status
+	StopReason     *string
+	ErrorCode      *string
+	ErrorDetail    *string
+	JobID          *int64
+	// Result is a [BatchResult] as JSON, nil before the end.
+	Result      *string
+	CreatedAt   time.Time
+	StartedAt   *time.Time
+	FinishedAt  *time.Time
+	AuthorEmail *string
+	AuthorKey   *string
+	CreatedByID *uuid.UUID
+	// Chosen and Good count runs, Planned those of which it is known whether they can be replayed, and NotReplayable those that cannot.
+	Chosen, Good, Planned, NotReplayable int
+	// Total, Done and Failed count attempts of runs that can be replayed.
+	Total, Done, Failed int
+}
+
+func (b *Batch) unfinished() bool { return b.Status == StatusQueued || b.Status == StatusRunning }
+
+// ReadConfig returns how the runs are replayed.
+func (b *Batch) ReadConfig() (config BatchConfig, err error) {
+	if err := json.Unmarshal([]byte(b.Config), &config); err != nil {
+		return config, fmt.Errorf("read the configuration of batch %s: %w", b.ID, err)
+	}
+	return config, nil
+}
+
+// ReadResult returns the result, nil before the end.
+func (b *Batch) ReadResult() (*BatchResult, error) {
+	if b.Result == nil {
+		return nil, nil //nolint:nilnil // there is none yet
+	}
+	var result BatchResult
+	if err := json.Unmarshal([]byte(*b.Result), &result); err != nil {
+		return nil, fmt.Errorf("read the result of batch %s: %w", b.ID, err)
+	}
+	return &result, nil
+}
+
+// BatchRun is a run of a batch.
+type BatchRun struct {
+	Number int
+	RunID  uuid.UUID
+	// RunName is empty for a run that was not read yet.
+	RunName  string
+	Part     Part
+	ReplayID *uuid.UUID
+	// Code and Detail say why it cannot be replayed.
+	Code, Detail *string
+	Outcome      *RunOutcome
+	Status       *Status
+	// Total and Done count its attempts.
+	Total, Done int
+}
+
+// ListBatches returns a page of batches, the newest first.
+func (s *Service) ListBatches(ctx context.Context, grant access.Grant, status Status, page postgres.Page) ([]Batch, bool, error) {
+	return postgres.List[Batch](ctx, s.db, "list batches", page, pgx.NamedArgs{"projects": grant.IDs(), "id": nil, "status": status})
+}
+
+// GetBatch returns a batch.
+func (s *Service) GetBatch(ctx context.Context, grant access.Grant, id uuid.UUID) (Batch, error) {
+	return s.getBatch(ctx, s.db, grant.Projects, id)
+}
+
+func (s *Service) getBatch(ctx context.Context, db postgres.DB, in access.Projects, id uuid.UUID) (Batch, error) {
+	return postgres.One[Batch](ctx, db, "list batches", pgx.NamedArgs{"projects": in.IDs(), "id": id, "status": "", "limit": 1, "offset": 0})
+}
+
+// BatchRuns returns a page of the runs of a batch, those with an outcome only if one is given.
+func (s *Service) BatchRuns(ctx context.Context, b *Batch, outcome RunOutcome, page postgres.Page) ([]BatchRun, bool, error) {
+	return postgres.List[BatchRun](ctx, s.db, "list runs of batch", page, pgx.NamedArgs{"id": b.ID, "outcome": outcome})
+}
+
+// BatchCost returns what the requests of a batch cost so far.
+func (s *Service) BatchCost(ctx context.Context, b *Batch) (cost providers.EvaluationCost, err error) {
+	result, err := b.ReadResult()
+	if err != nil {
+		return cost, err
+	}
+	if result != nil {
+		return result.Cost, nil
+	}
+	return s.batchCost(ctx, b.ID)
+}
+
+func (s *Service) batchCost(ctx context.Context, id uuid.UUID) (providers.EvaluationCost, error) {
+	members, err := s.members(ctx, id)
+	if err != nil {
+		return providers.EvaluationCost{}, err
+	}
+	return s.providers.EvaluationCost(ctx, members...) //nolint:wrapcheck // it names the statement
+}
+
+// members returns the replays of a batch.
+func (s *Service) members(ctx context.Context, id uuid.UUID) ([]uuid.UUID, error) {
+	rows, err := postgres.Many[struct{ ID uuid.UUID }](ctx, s.db, "list ids of replays of batch", pgx.NamedArgs{"id": id})
+	ids := make([]uuid.UUID, len(rows))
+	for i := range rows {
+		ids[i] = rows[i].ID
+	}
+	return ids, err
+}
+
+// RenameBatch changes the name of a batch.
+func (s *Service) RenameBatch(ctx context.Context, grant access.Grant, id uuid.UUID, name string) (Batch, error) {
+	if err := validate.Printable("body.name", name); err != nil {
+		return Batch{}, err
+	}
+	return s.changeBatch(ctx, grant, id, func(ctx context.Context, tx postgres.DB, _ *Batch) error {
+		_, err := tx.Exec(ctx, "rename batch", pgx.NamedArgs{"id": id, "name": name})
+		return err
+	})
+}
+
+// DeleteBatch deletes a batch with its replays. The runs of their attempts stay.
+func (s *Service) DeleteBatch(ctx context.Context, grant access.Grant, id uuid.UUID) error {
+	_, err := s.GetBatch(ctx, grant, id)
+	if err != nil {
+		return err
+	}
+	err = s.db.Delete(ctx, "delete batch", pgx.NamedArgs{"projects": grant.IDs(), "id": id})
+	if errors.Is(err, postgres.ErrNotFound) {
+		if _, err := s.GetBatch(ctx, grant, id); err == nil {
+			return errBatchRunning
+		}
+	}
+	return err
+}
+
+// CancelBatch cancels a batch. A job says what the attempts that ended show. One that has ended stays as it is.
+func (s *Service) CancelBatch(ctx context.Context, grant access.Grant, id uuid.UUID) (Batch, error) {
+	return s.changeBatch(ctx, grant, id, func(ctx context.Context, tx postgres.DB, b *Batch) error {
+		if !b.unfinished() {
+			return nil
+		}
+		if b.JobID != nil {
+			if err := s.jobs.Cancel(ctx, tx.PGX(), *b.JobID); err != nil {
+				return err
+			}
+		}
+		if err := s.jobs.Give(ctx, tx, b.ProjectID, batchArgs{b.ID, work.Summaries}, func(job int64) (int64, error) {
+			return tx.Exec(ctx, "cancel batch", pgx.NamedArgs{"id": b.ID, "job": job, "now": s.now()})
+		}); err != nil {
+			return err
+		}
+		return s.endMembers(ctx, tx, b.ID, StatusCancelled, stopCancelled)
+	})
+}
+
+// endMembers ends the replays of a batch that have not ended, with their attempts.
+func (s *Service) endMembers(ctx context.Context, tx postgres.DB, id uuid.UUID, status Status, stop replay.StopReason) error {
+	args := pgx.NamedArgs{"id": id, "status": status, "stop": stop, "detail": notMade[stop].detail, "remedy": notMade[stop].remedy, "now": s.now()}
+	for _, statement := range []string{"cancel attempts of batch", "remove steps of batch", "end replays of batch"} {
+		if _, err := tx.Exec(ctx, statement, args); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// ExtendBatch makes the attempts that are missing, those that failed, and more of each run.
+func (s *Service) ExtendBatch(ctx context.Context, grant access.Grant, id uuid.UUID, more Extension) (Batch, error) {
+	return s.changeBatch(ctx, grant, id, func(ctx context.Context, tx postgres.DB, b *Batch) error {
+		if b.unfinished() {
+			return errBatchRunning
+		}
+		config, err := b.ReadConfig()
+		if err != nil {
+			return err
+		}
+		controls, treatments, err := more.counts(b.Controls, b.Treatments, config.Executor)
+		if err != nil {
+			return err
+		}
+		if b.JobID != nil { // it may still judge
+			if err := s.jobs.Cancel(ctx, tx.PGX(), *b.JobID); err != nil {
+				return err
+			}
+		}
+		again, err := tx.Exec(ctx, "open attempts of batch again", pgx.NamedArgs{"id": b.ID})
+		if err != nil {
+			return err
+		}
+		if again == 0 && controls == b.Controls && treatments == b.Treatments && b.Planned == b.Chosen+b.Good && b.Status != StatusFailed {
+			return errNothing
+		}
+		replays, err := postgres.Many[struct {
+			ID                   uuid.UUID
+			Config               string
+			Controls, Treatments int
+		}](ctx, tx, "list replays of batch", pgx.NamedArgs{"id": b.ID})
+		if err != nil {
+			return err
+		}
+		for _, one := range replays {
+			r := Replay{ID: one.ID, Config: one.Config}
+			config, err := r.ReadConfig()
+			if err != nil {
+				return err
+			}
+			to, from := [2]int{controls, treatments}, [2]int{one.Controls, one.Treatments}
+			if config.Executor == replay.ExecutorCassette { // nothing varies
+				to = from
+			}
+			if err := addAttempts(ctx, tx, r.ID, attemptsOf(&config, nil, from[0], from[1], to[0], to[1])); err != nil {
+				return err
+			}
+			if _, err := tx.Exec(ctx, "extend replay of batch", pgx.NamedArgs{"id": r.ID, "controls": to[0], "treatments": to[1]}); err != nil {
+				return err
+			}
+		}
+		return s.jobs.Give(ctx, tx, b.ProjectID, batchArgs{b.ID, work.Calls}, func(job int64) (int64, error) {
+			return tx.Exec(ctx, "extend batch", pgx.NamedArgs{"id": b.ID, "job": job, "controls": controls, "treatments": treatments, "max_cost": more.MaxCost})
+		})
+	})
+}
+
+// changeBatch changes a batch under a lock.
+func (s *Service) changeBatch(ctx context.Context, grant access.Grant, id uuid.UUID, do func(context.Context, postgres.DB, *Batch) error) (Batch, error) {
+	var changed Batch
+	err := s.db.Tx(ctx, func(ctx context.Context, tx postgres.DB) error {
+		if _, err := postgres.One[struct{ ID uuid.UUID }](ctx, tx, "lock batch", pgx.NamedArgs{"projects": grant.IDs(), "id": id}); err != nil {
+			return err
+		}
+		found, err := s.getBatch(ctx, tx, grant.Projects, id)
+		if err != nil {
+			return err
+		}
+		if err := do(ctx, tx, &found); err != nil {
+			return err
+		}
+		changed, err = s.getBatch(ctx, tx, grant.Projects, id)
+		return err
+	})
+	return changed, err
+}

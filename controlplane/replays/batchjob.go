@@ -1,0 +1,321 @@
+package replays
+
+import (
+	"context"
+	"errors"
+	"sync"
+
+	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5"
+	"golang.org/x/sync/errgroup"
+
+	"github.com/looptrace/looptrace/controlplane/access"
+	"github.com/looptrace/looptrace/controlplane/providers"
+	"github.com/looptrace/looptrace/controlplane/work"
+	"github.com/looptrace/looptrace/internal/postgres"
+	"github.com/looptrace/looptrace/internal/problem"
+	"github.com/looptrace/looptrace/internal/replay"
+	"github.com/looptrace/looptrace/internal/verdict"
+)
+
+// batchAtOnce is how many replays of a batch are made at once. With two attempts of each role they have more calls under way than most
+// connections allow.
+const batchAtOnce = 8
+
+// batchArgs name the batch of a job.
+type batchArgs struct {
+	BatchID uuid.UUID `json:"batch_id"`
+	queue   string
+}
+
+// Kind is that of the jobs.
+func (batchArgs) Kind() string { return "replay_batch" }
+
+// Queue is the queue of the job.
+func (a batchArgs) Queue() string { return a.queue }
+
+// batchTry works on a batch.
+type batchTry struct {
+	*Service
+	id     uuid.UUID
+	b      Batch
+	config BatchConfig
+	purse  *providers.Purse
+
+	mu sync.Mutex
+	// stop is why no more attempts are made. failure is set if a person must correct something first.
+	stop    replay.StopReason
+	failure *problem.Error
+}
+
+// runBatch does the job of a batch.
+func (s *Service) runBatch(ctx context.Context, args batchArgs, last bool) error {
+	t := &batchTry{Service: s, id: uuid.New()}
+	job, _ := work.JobOf(ctx)
+	begun, err := s.db.Exec(ctx, "begin batch", pgx.NamedArgs{"id": args.BatchID, "try": t.id, "job": job, "now": s.now()})
+	if err != nil || begun == 0 { // it ended, was deleted, or has another job
+		return err
+	}
+	return work.Attempt(ctx, "batch of replays", last, func(ctx context.Context) error { return t.do(ctx, args.BatchID) },
+		func(ctx context.Context, failed *problem.Error) error {
+			t.b.ID = args.BatchID
+			return t.end(ctx, StatusFailed, failed, nil)
+		})
+}
+
+// do plans the runs that are not planned, makes the replays that are missing, and says what they show.
+func (t *batchTry) do(ctx context.Context, id uuid.UUID) error {
+	owner, err := postgres.Many[struct{ ProjectID uuid.UUID }](ctx, t.db, "get batch of job", pgx.NamedArgs{"id": id, "try": t.id})
+	if err != nil {
+		return err
+	}
+	if len(owner) == 0 {
+		return work.ErrNotMine
+	}
+	if t.b, err = t.getBatch(ctx, t.db, access.OfJob(owner[0].ProjectID), id); err != nil {
+		return err
+	}
+	if t.config, err = t.b.ReadConfig(); err != nil {
+		return err
+	}
+	if t.b.unfinished() {
+		if err := t.plan(ctx); err != nil {
+			return err
+		}
+		if err := t.replay(ctx); err != nil {
+			return err
+		}
+	}
+	result, err := t.judge(ctx)
+	if err != nil {
+		return err
+	}
+	status := t.b.Status
+	switch {
+	case t.failure != nil:
+		status = StatusFailed
+	case t.b.unfinished():
+		status = StatusSucceeded
+	}
+	return t.end(ctx, status, t.failure, result)
+}
+
+// plan stores a replay for each run that has none yet, or why it cannot have one.
+func (t *batchTry) plan(ctx context.Context) error {
+	missing, err := postgres.Many[struct {
+		Number int
+		RunID  uuid.UUID
+	}](ctx, t.db, "list runs to plan", pgx.NamedArgs{"id": t.b.ID})
+	if err != nil {
+		return err
+	}
+	grant := access.Grant{Projects: access.OfJob(t.b.ProjectID)}
+	for _, run := range missing {
+		if work.MustLeave(ctx) {
+			return work.ErrLeaves
+		}
+		n := &Wanted{
+			Run: run.RunID, Edits: t.config.Edits, Executor: t.config.Executor, Provider: t.config.ProviderID, Controls: t.b.Controls, Treatments: t.b.Treatments,
+			Tools: t.config.Tools, Outcome: t.config.Outcome, AllowUnpriced: t.b.AllowUnpriced,
+		}
+		p, code, err := t.planMember(ctx, grant, n, false)
+		if err != nil && code == "" {
+			if refused := problem.Of(err); refused != nil && refused.Kind == problem.Invalid { // the connection was deleted
+				t.failure = refused
+				return nil
+			}
+			return err
+		}
+		args := pgx.NamedArgs{"id": t.b.ID, "try": t.id, "number": run.Number, "replay": nil, "code": nil, "detail": nil}
+		if err != nil {
+			args["code"], args["detail"] = code, plain(problem.Of(err).Error())
+			if err := mustChange(ctx, t.db, "set replay of run", args); err != nil {
+				return err
+			}
+			continue
+		}
+		err = t.db.Tx(ctx, func(ctx context.Context, tx postgres.DB) error {
+			id := postgres.NewID()
+			args["replay"] = id
+			if err := t.store(ctx, tx, n, p, nil, pgx.NamedArgs{
+				"id": id, "job": nil, "batch": t.b.ID, "max_cost": nil, "author": t.b.CreatedByID, "author_key": t.b.AuthorKey,
+			}); err != nil {
+				return err
+			}
+			return mustChange(ctx, tx, "set replay of run", args)
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// member is a run of a batch while it is worked on.
+type member struct {
+	Number   int
+	RunID    uuid.UUID
+	Part     Part
+	ReplayID *uuid.UUID
+	Status   Status
+}
+
+func (t *batchTry) list(ctx context.Context) ([]member, error) {
+	return postgres.Many[member](ctx, t.db, "list members", pgx.NamedArgs{"id": t.b.ID})
+}
+
+// replay makes the replays that have not ended, several at once. All of them have one purse.
+func (t *batchTry) replay(ctx context.Context) error {
+	list, err := t.list(ctx)
+	if err != nil {
+		return err
+	}
+	spent, err := t.batchCost(ctx, t.b.ID)
+	if err != nil {
+		return err
+	}
+	t.purse = providers.NewPurse(t.b.MaxCostNanousd, spent.Cost+spent.Bounded)
+	// An error ends no calls of other replays, which are paid.
+	var group errgroup.Group
+	group.SetLimit(batchAtOnce)
+	failed := make(chan struct{})
+	var once sync.Once
+	for i := range list {
+		one := &list[i]
+		if one.ReplayID == nil || one.Status != StatusQueued && one.Status != StatusRunning {
+			continue
+		}
+		group.Go(func() error {
+			select {
+			case <-failed:
+				return nil
+			default:
+			}
+			if t.stopped() {
+				return nil
+			}
+			if work.MustLeave(ctx) {
+				return work.ErrLeaves
+			}
+			err := t.member(ctx, *one.ReplayID)
+			if err != nil {
+				once.Do(func() { close(failed) })
+			}
+			return err
+		})
+	}
+	return group.Wait() //nolint:wrapcheck // by those who do the work
+}
+
+// stopped reports whether no more attempts are made.
+func (t *batchTry) stopped() bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.stop != "" || t.failure != nil
+}
+
+// member makes a replay of the batch.
+func (t *batchTry) member(ctx context.Context, id uuid.UUID) error {
+	one := t.newTry(t.purse)
+	begun, err := t.db.Exec(ctx, "begin replay of batch", pgx.NamedArgs{"id": id, "batch": t.b.ID, "batch_try": t.id, "try": one.id, "now": t.now()})
+	if err != nil {
+		return err
+	}
+	if begun == 0 {
+		return work.ErrNotMine
+	}
+	if err := one.do(ctx, id); err != nil {
+		return err
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.failure == nil && t.stop == "" {
+		t.stop, t.failure = one.stop, one.failure
+	}
+	return nil
+}
+
+// judge says what the replays show.
+func (t *batchTry) judge(ctx context.Context) (*BatchResult, error) {
+	list, err := t.list(ctx)
+	if err != nil {
+		return nil, err
+	}
+	evidence := map[Part][]verdict.Input{}
+	numbers, outcomes := make([]int, len(list)), make([]string, len(list))
+	counts := map[Part]map[RunOutcome]int{Chosen: {}, Good: {}}
+	for i := range list {
+		one := &list[i]
+		outcome := NotReplayable
+		if one.ReplayID != nil {
+			in, err := t.evidenceOf(ctx, *one.ReplayID)
+			if err != nil {
+				return nil, err
+			}
+			outcome = OutcomeUnknown
+			if in != nil {
+				in.Looks = t.b.Looks
+				evidence[one.Part] = append(evidence[one.Part], *in)
+				outcome = outcomeOf(one.Part, in)
+			}
+		}
+		counts[one.Part][outcome]++
+		numbers[i], outcomes[i] = one.Number, string(outcome)
+	}
+	if _, err := t.db.Exec(ctx, "set outcomes of runs", pgx.NamedArgs{"id": t.b.ID, "try": t.id, "numbers": numbers, "outcomes": outcomes}); err != nil {
+		return nil, err
+	}
+	cost, err := t.batchCost(ctx, t.b.ID)
+	if err != nil {
+		return nil, err
+	}
+	return resultOf(evidence, counts, len(t.config.Outcome) > 0, cost), nil
+}
+
+// evidenceOf returns what the attempts of a replay did, nil if the recorded run is no longer what it was.
+func (t *batchTry) evidenceOf(ctx context.Context, id uuid.UUID) (*verdict.Input, error) {
+	one := t.newTry(t.purse)
+	var err error
+	if one.r, err = t.get(ctx, t.db, access.OfJob(t.b.ProjectID), id); err != nil {
+		return nil, err
+	}
+	if one.config, err = one.r.ReadConfig(); err != nil {
+		return nil, err
+	}
+	err = one.prepare(ctx)
+	if refused := problem.Of(err); errors.Is(err, errRunDeleted) || refused != nil && refused.Kind == problem.Invalid {
+		return nil, nil //nolint:nilnil // nothing is known of it any more
+	}
+	if err != nil {
+		return nil, err
+	}
+	in, err := one.evidence(ctx)
+	return &in, err
+}
+
+// end ends the batch, and what of it has not ended.
+func (t *batchTry) end(ctx context.Context, status Status, failure *problem.Error, result *BatchResult) error {
+	args := pgx.NamedArgs{"id": t.b.ID, "try": t.id, "status": status, "stop": nil, "code": nil, "detail": nil, "result": nil, "now": t.now()}
+	if t.stop == stopMaxCost || t.stop == stopBudget {
+		args["stop"] = t.stop
+	}
+	if failure != nil {
+		args["code"], args["detail"] = failure.Code, plain(failure.Error())
+	}
+	if result != nil {
+		var err error
+		if args["result"], err = encode("result", result); err != nil {
+			return err
+		}
+	}
+	return t.db.Tx(ctx, func(ctx context.Context, tx postgres.DB) error {
+		if err := mustChange(ctx, tx, "end batch", args); err != nil {
+			return err
+		}
+		stop, ended := stopFailed, StatusFailed
+		if t.stop != "" {
+			stop, ended = t.stop, StatusSucceeded
+		}
+		return t.endMembers(ctx, tx, t.b.ID, ended, stop)
+	})
+}

@@ -1,0 +1,354 @@
+package replays
+
+import (
+	"cmp"
+	"context"
+	"math"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5"
+	"gonum.org/v1/gonum/stat/distuv"
+
+	"github.com/looptrace/looptrace/controlplane/access"
+	"github.com/looptrace/looptrace/controlplane/providers"
+	"github.com/looptrace/looptrace/controlplane/runs"
+	"github.com/looptrace/looptrace/controlplane/work"
+	"github.com/looptrace/looptrace/internal/postgres"
+	"github.com/looptrace/looptrace/internal/problem"
+	"github.com/looptrace/looptrace/internal/replay"
+	"github.com/looptrace/looptrace/internal/stats"
+	"github.com/looptrace/looptrace/internal/validate"
+)
+
+// WantedBatch is a batch to make, or to plan.
+type WantedBatch struct {
+	Project uuid.UUID
+	Name    string
+	// RunIDs are the chosen runs. Without them the runs of Filter are chosen, at most MaxRuns, by chance if there are more. FilterText is
+	// Filter as query parameters.
+	RunIDs     []uuid.UUID
+	Filter     runs.Filter
+	FilterText string
+	MaxRuns    int
+	// GoodRuns is how many runs are drawn that ended well.
+	GoodRuns int
+	// Replay has the edits and how each run is replayed. Its run and name are empty.
+	Replay Wanted
+}
+
+// BatchPlan is what a batch would do.
+type BatchPlan struct {
+	config BatchConfig
+	runs   []plannedRun
+
+	// Matched is how many runs the filter finds.
+	Matched uint64
+	// Runs are in the order in which they are replayed.
+	Runs []BatchRunPlan
+	// Texts say in words what is edited in the first run that can be replayed.
+	Texts    []string
+	Estimate Estimate
+	// Duration is about how long the calls take, nil if it is unknown.
+	Duration *time.Duration
+	// AttainableP is the smallest p that the chosen runs can reach after correction, and Detectable the difference of shares of attempts that
+	// end well which is found in 80% of cases whatever the shares are. Both are nil where nothing can be tested.
+	AttainableP, Detectable *float64
+	Warnings                []replay.Warning
+}
+
+// BatchRunPlan is a run of a plan.
+type BatchRunPlan struct {
+	RunID   uuid.UUID
+	RunName string
+	Part    Part
+	// Code and Detail say why it cannot be replayed, empty if it can.
+	Code, Detail string
+	Calls        int64
+}
+
+// plannedRun is a run to replay.
+type plannedRun struct {
+	id   uuid.UUID
+	part Part
+}
+
+// PlanBatch says what a batch would do. It calls no model and stores nothing.
+func (s *Service) PlanBatch(ctx context.Context, grant access.Grant, n *WantedBatch) (*BatchPlan, error) {
+	return s.planBatch(ctx, grant, n, true)
+}
+
+// CreateBatch starts a batch. At least one chosen run must be replayable.
+func (s *Service) CreateBatch(ctx context.Context, grant access.Grant, n *WantedBatch) (Batch, error) {
+	if n.Name != "" {
+		if err := validate.Printable("body.name", n.Name); err != nil {
+			return Batch{}, err
+		}
+	}
+	p, err := s.planBatch(ctx, grant, n, false)
+	if err != nil {
+		return Batch{}, err
+	}
+	config, err := encode("configuration", p.config)
+	if err != nil {
+		return Batch{}, err
+	}
+	ids, parts := make([]uuid.UUID, len(p.runs)), make([]string, len(p.runs))
+	for i, run := range p.runs {
+		ids[i], parts[i] = run.id, string(run.part)
+	}
+	var created Batch
+	err = s.db.Tx(ctx, func(ctx context.Context, tx postgres.DB) error {
+		id := postgres.NewID()
+		job, err := s.jobs.Add(ctx, tx.PGX(), n.Project, batchArgs{id, work.Calls})
+		if err != nil {
+			return err //nolint:wrapcheck // it says what it does
+		}
+		if _, err := tx.Exec(ctx, "create batch", pgx.NamedArgs{
+			"id": id, "project": n.Project, "name": nameOf(n.Name, p.Texts), "config": config, "controls": n.Replay.Controls, "treatments": n.Replay.Treatments,
+			"max_cost": n.Replay.MaxCost, "allow_unpriced": n.Replay.AllowUnpriced, "job": job, "author": grant.CreatedBy(), "author_key": grant.CreatedByKey(), "now": s.now(),
+		}); err != nil {
+			return err
+		}
+		if _, err := tx.Exec(ctx, "add runs of batch", pgx.NamedArgs{"id": id, "runs": ids, "parts": parts}); err != nil {
+			return err
+		}
+		created, err = s.getBatch(ctx, tx, grant.Projects, id)
+		return err
+	})
+	return created, err
+}
+
+// planBatch chooses the runs, and plans the replay of each. Where it is only looked at, it may lack a connection.
+func (s *Service) planBatch(ctx context.Context, grant access.Grant, n *WantedBatch, look bool) (*BatchPlan, error) {
+	p := &BatchPlan{Texts: []string{}, Warnings: []replay.Warning{}}
+	in := grant
+	in.Projects = grant.Only(n.Project)
+	if err := s.choose(ctx, in, n, p); err != nil {
+		return nil, err
+	}
+	p.config = BatchConfig{
+		Executor: n.Replay.Executor, Edits: n.Replay.Edits, Texts: p.Texts, Tools: n.Replay.Tools, Outcome: n.Replay.Outcome, RunFilter: n.FilterText, Matched: p.Matched,
+		ProviderID: n.Replay.Provider,
+	}
+	total := batchEstimate{low: new(providers.Money(0)), high: new(providers.Money(0))}
+	var refused error
+	designs := [][2]int{}
+	for _, run := range p.runs {
+		one := n.Replay
+		one.Run = run.id
+		plan, code, err := s.planMember(ctx, in, &one, look)
+		if err != nil && code == "" {
+			return nil, err
+		}
+		planned := BatchRunPlan{RunID: run.id, Part: run.part}
+		if err != nil {
+			planned.Code, planned.Detail = code, problem.Of(err).Error()
+			if run.part == Chosen {
+				refused = cmp.Or(refused, err)
+			}
+			p.Runs = append(p.Runs, planned)
+			continue
+		}
+		planned.RunName, planned.Calls = plan.source.run.Name, plan.Estimate.Calls
+		p.Runs = append(p.Runs, planned)
+		if len(p.Texts) == 0 {
+			p.Texts = plan.Texts
+			p.config.Texts, p.config.Executor, p.config.ProviderName = plan.Texts, plan.Executor, plan.config.ProviderName
+		}
+		p.config.ProviderID = cmp.Or(p.config.ProviderID, plan.config.ProviderID)
+		for _, w := range plan.Warnings {
+			if !slices.ContainsFunc(p.Warnings, func(known replay.Warning) bool { return known.Code == w.Code }) {
+				p.Warnings = append(p.Warnings, w)
+			}
+		}
+		total.add(plan)
+		if run.part == Chosen && plan.Executor != replay.ExecutorCassette && plan.Controls > 0 {
+			designs = append(designs, [2]int{plan.Controls, plan.Treatments})
+		}
+	}
+	if !look && refused != nil && !slices.ContainsFunc(p.Runs, func(r BatchRunPlan) bool { return r.Part == Chosen && r.Code == "" }) {
+		return nil, refused
+	}
+	p.Estimate = total.Estimate
+	p.Estimate.Low, p.Estimate.High, p.Duration = total.low, total.high, total.duration()
+	p.config.Estimate = p.Estimate
+	p.attainable(designs, len(n.Replay.Outcome) > 0)
+	return p, nil
+}
+
+// codeEdit is the code of a run in which an edit changes nothing, and codeGone of one that was deleted.
+const (
+	codeEdit = "edit_does_not_fit"
+	codeGone = "run_deleted"
+)
+
+// planMember plans the replay of a run. An error with a code is about the run only.
+func (s *Service) planMember(ctx context.Context, grant access.Grant, n *Wanted, look bool) (*Plan, string, error) {
+	p, err := s.plan(ctx, grant, n, look)
+	refused := problem.Of(err)
+	switch {
+	case refused == nil:
+	case refused.Kind == problem.NotFound:
+		return nil, codeGone, errRunDeleted
+	case refused.Kind == problem.Conflict, refused.Kind == problem.TooLarge:
+		return nil, refused.Code, err
+	case refused.Kind == problem.Invalid && slices.ContainsFunc(refused.Fields, func(f problem.Field) bool { return strings.HasPrefix(f.Location, "body.edits") }):
+		return nil, codeEdit, err
+	}
+	return p, "", err
+}
+
+// choose sets the runs: the chosen ones, and good ones of the same names.
+func (s *Service) choose(ctx context.Context, grant access.Grant, n *WantedBatch, p *BatchPlan) error {
+	seed := int64(rand.Uint64() >> 1) //nolint:gosec // it draws runs
+	ids := n.RunIDs
+	p.Matched = uint64(len(ids))
+	if len(ids) == 0 {
+		found, err := s.runs.Sample(ctx, grant.Projects, n.Filter, n.MaxRuns, seed)
+		if err != nil {
+			return err //nolint:wrapcheck // it says what it does
+		}
+		p.Matched = found.Matched
+		for _, run := range found.Runs {
+			ids = append(ids, run.RunID)
+		}
+		if len(ids) == 0 {
+			return problem.InvalidField("body.run_filter", "finds no run: widen it, or name runs by run_ids")
+		}
+	}
+	for _, id := range ids {
+		p.runs = append(p.runs, plannedRun{id, Chosen})
+	}
+	if n.GoodRuns == 0 {
+		return nil
+	}
+	names, err := s.runs.Names(ctx, grant.Projects, n.Project, ids)
+	if err != nil {
+		return err //nolint:wrapcheck // it says what it does
+	}
+	for i, share := range shares(names, n.GoodRuns) {
+		filter := runs.Filter{ProjectID: n.Project, Name: names[i].Name, Outcomes: []string{"succeeded"}}
+		drawn, err := s.runs.Sample(ctx, grant.Projects, filter, share+len(ids), seed)
+		if err != nil {
+			return err //nolint:wrapcheck // it says what it does
+		}
+		rand.New(rand.NewPCG(uint64(seed), 0)).Shuffle(len(drawn.Runs), func(x, y int) { //nolint:gosec // it draws runs
+			drawn.Runs[x], drawn.Runs[y] = drawn.Runs[y], drawn.Runs[x]
+		})
+		for _, run := range drawn.Runs {
+			if share > 0 && !slices.Contains(ids, run.RunID) {
+				p.runs = append(p.runs, plannedRun{run.RunID, Good})
+				share--
+			}
+		}
+	}
+	return nil
+}
+
+// shares divides a number among names by how many runs have them, the largest remainders first.
+func shares(names []runs.NameCount, number int) []int {
+	all := uint64(0)
+	for i := range names {
+		all += names[i].Runs
+	}
+	list, left := make([]int, len(names)), number
+	order := make([]int, len(names))
+	remainder := func(i int) uint64 { return names[i].Runs * uint64(number) % all }
+	for i := range names {
+		list[i], order[i] = int(names[i].Runs*uint64(number)/all), i
+		left -= list[i]
+	}
+	slices.SortStableFunc(order, func(x, y int) int { return cmp.Compare(remainder(y), remainder(x)) })
+	for _, i := range order[:left] {
+		list[i]++
+	}
+	return list
+}
+
+// batchEstimate sums estimates.
+type batchEstimate struct {
+	Estimate
+	low, high *providers.Money
+	// calls is how long all of them take one after the other, unknown if there is one without a recorded duration.
+	calls   time.Duration
+	unknown bool
+	places  int
+}
+
+func (e *batchEstimate) add(p *Plan) {
+	e.Calls += p.Estimate.Calls
+	sum := func(total, one *providers.Money) *providers.Money {
+		if total == nil || one == nil {
+			return nil
+		}
+		return new(*total + *one)
+	}
+	e.low, e.high = sum(e.low, p.Estimate.Low), sum(e.high, p.Estimate.High)
+	for _, model := range p.Estimate.Unpriced {
+		if !slices.Contains(e.Unpriced, model) {
+			e.Unpriced = append(e.Unpriced, model)
+		}
+	}
+	if p.Estimate.Calls == 0 {
+		return
+	}
+	e.places = p.places
+	each := p.callDuration()
+	e.unknown = e.unknown || each == nil
+	if each != nil {
+		e.calls += *each * time.Duration(p.Estimate.Calls)
+	}
+}
+
+func (e *batchEstimate) duration() *time.Duration {
+	if e.unknown || e.places == 0 {
+		return nil
+	}
+	return new(e.calls / time.Duration(e.places))
+}
+
+// callDuration is how long the recorded model calls took on average, nil if none has a duration.
+func (p *Plan) callDuration() *time.Duration {
+	var total time.Duration
+	calls := 0
+	for i := range p.Recording.Steps {
+		if step := &p.Recording.Steps[i]; step.Kind == replay.KindModel && step.Duration != nil {
+			total += *step.Duration
+			calls++
+		}
+	}
+	if calls == 0 {
+		return nil
+	}
+	return new(total / time.Duration(calls))
+}
+
+// attainable sets what a design can find. The variance of a share of attempts is at most a quarter.
+func (p *BatchPlan) attainable(designs [][2]int, graded bool) {
+	tested := float64(testedChannels)
+	if !graded {
+		tested--
+	}
+	if attainable := stats.StratifiedAttainableP(designs).Value; attainable != nil {
+		p.AttainableP = new(min(1, *attainable*tested))
+	}
+	if len(designs) < 2 || !graded {
+		return
+	}
+	variance := 0.
+	for _, d := range designs {
+		variance += .25/float64(d[0]) + .25/float64(d[1])
+	}
+	normal := distuv.UnitNormal
+	found := (normal.Quantile(1-batchAlpha/tested/2) + normal.Quantile(.8)) * math.Sqrt(variance) / float64(len(designs))
+	if found < 1 {
+		p.Detectable = &found
+	}
+}
+
+// batchAlpha is the level of all looks at a batch together.
+const batchAlpha = 0.05
