@@ -158,7 +158,7 @@ var nameless = []string{
 	"metric", "margin", "power", "repeated", "a", "b", "repeats", "graders", "primary_metric", "equivalence_margin", "stop_early", "on_incompatible", "seed", "retry_failed", "sample", "target",
 	"item_ids", "replace", "panel", "repeat", "side", "panels", "anchors", "cache", "judge", "samples", // what evaluations name in a, b, target, panels and anchors, and items within an eval-run, are those of TestEvaluationsNameNothingForeign
 	"run_filter", "sample_rate", "max_cost_usd_per_day", "catch_up", "day", // a rule's filter has no project
-	"edits", "executor", "controls", "treatments", "plan", "attempt", "wait_seconds", // the connections and prompts of replays are those of TestReplaysNameNothingForeign
+	"edits", "executor", "controls", "treatments", "plan", "good_runs", "max_runs", "attempt", "wait_seconds", // the connections and prompts of replays are those of TestReplaysNameNothingForeign
 	"scores", "role", "confirm", "revoke_keys", "email", "token", "current_password", "new_password", // a token is for who has it
 }
 
@@ -316,7 +316,7 @@ func fill(t *testing.T, e *apitest.Env, of *tenant, name string, run []runmodel.
 	apitest.Must[contract.Provider](t, e.Do(t, http.MethodPatch, "/v1/providers/"+connection.Id.String(), map[string]string{"name": name + "-name"}, as), http.StatusOK)
 	scenario := createScenario(t, e, as, of.project.Id, name+"-name")
 	comparison, evalRun, evaluated := e.FillEvaluations(t, as, of.project.Id, connection.Id, name)
-	replayed := e.FillReplay(t, as, runID)
+	replayed, batch := e.FillReplay(t, as, runID), e.FillReplayBatch(t, as, of.project.Id.String(), runID)
 	fingerprint := apitest.Must[contract.Run](t, e.Do(t, http.MethodGet, "/v1/runs/"+runID, nil, as), http.StatusOK).Failure.Fingerprint
 	span := runmodel.FormatSpanID(run[2].SpanID)
 	e.AddMember(t, name+"-viewer@example.com", "viewer", of.project.OrganizationId)
@@ -333,7 +333,7 @@ func fill(t *testing.T, e *apitest.Env, of *tenant, name string, run []runmodel.
 		"kind": name, "model": name + "-model", "agent_name": name + "-agent", "tag": name + "-tag", "environment": name + "-environment",
 		"release": name + "-release", "error_type": name + "-error", "prompt_id": promptID(name).String(), "prompt_name": name + "-prompt-name", "alias": name + "-alias",
 		"dataset_id": dataset, "item_id": item, "import_id": imported, "source_run_id": runID, "source_span_id": span,
-		"provider_id": connection.Id.String(), "scenario_id": scenario.Id.String(), "replay_id": replayed,
+		"provider_id": connection.Id.String(), "scenario_id": scenario.Id.String(), "replay_id": replayed, "batch_id": batch,
 		"comparison_id": comparison, "eval_run_id": evalRun, "dataset_item_id": evaluated, "candidate": evalRun, "baseline": evalRun, "eval_rule_id": fillRule(t, e, as, of.project.Id, name+"-name"),
 		"branch": name + "-branch", "commit": name + "-commit", "score_name": name + "-score",
 		"folder": name + "-folder", "prompt_version": name + "-version",

@@ -78,6 +78,7 @@ func TestFrozenStores(t *testing.T) {
 	ofRule := "/v1/eval-rules/" + fillRule(t, e, apitest.Cookie(session), project.Id, "mine")
 	ofComparison, ofEvalRun := "/v1/comparisons/"+compared, "/v1/eval-runs/"+evalRun
 	ofRanking := endedPair(t, e, apitest.Cookie(session), evalRun)
+	ofBatch := "/v1/replay-batches/" + e.FillReplayBatch(t, apitest.Cookie(session), project.Id.String(), run)
 	ofReplay := "/v1/replays/" + e.FillReplay(t, apitest.Cookie(session), run)
 	of, in := "?project_id="+project.Id.String(), "/v1/projects/"+project.Id.String()
 	operations := []frozenOperation{
@@ -180,6 +181,11 @@ func TestFrozenStores(t *testing.T) {
 		{path: "/v1/runs/" + run + "/replayability", runs: true},
 		{method: http.MethodPost, path: "/v1/replays", body: apitest.ReplayBody(run, `,"plan":true`), runs: true},
 		{method: http.MethodPost, path: ofReplay + "/_actions/cancel"},
+		{path: "/v1/replay-batches" + of},
+		{path: ofBatch},
+		{path: ofBatch + "/runs"},
+		{method: http.MethodPost, path: "/v1/replay-batches", body: apitest.ReplayBatchBody(project.Id.String(), run, `,"plan":true`), runs: true},
+		{method: http.MethodPost, path: ofBatch + "/_actions/cancel"},
 		{path: "/v1/setup"},
 		{path: "/v1/me"},
 		{path: "/v1/me/sessions"},

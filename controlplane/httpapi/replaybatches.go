@@ -71,7 +71,7 @@ func (h replayHandlers) wantedBatch(ctx context.Context, body *contract.ReplayBa
 
 func batchPlanOf(p *replays.BatchPlan) contract.ReplayBatchPlan {
 	answer := contract.ReplayBatchPlan{
-		MatchedRuns: int64(p.Matched), Runs: make([]contract.ReplayBatchRunPlan, len(p.Runs)), Edits: list(p.Texts), Calls: p.Estimate.Calls, //nolint:gosec // of a table
+		MatchedRuns: int64(p.Matched), Runs: make([]contract.ReplayBatchRunPlan, len(p.Runs)), Edits: list(p.Texts), Calls: p.Estimate.Calls,
 		CostLowUsd: dollarsOf(p.Estimate.Low), CostHighUsd: dollarsOf(p.Estimate.High), UnpricedModels: list(p.Estimate.Unpriced), DurationMs: millisecondsOf(p.Duration),
 		AttainableP: p.AttainableP, Detectable: p.Detectable, Warnings: planWarnings(p.Warnings),
 	}
@@ -199,7 +199,7 @@ func (h replayHandlers) batch(ctx context.Context, b *replays.Batch) (contract.R
 	if err != nil {
 		return answer, err
 	}
-	answer.Executor, answer.EditsText, answer.MatchedRuns = contract.ReplayExecutor(config.Executor), list(config.Texts), int64(config.Matched) //nolint:gosec // of a table
+	answer.Executor, answer.EditsText, answer.MatchedRuns = contract.ReplayExecutor(config.Executor), list(config.Texts), int64(config.Matched)
 	answer.Estimate = contract.ReplayEstimate{Calls: config.Estimate.Calls, CostLowUsd: dollarsOf(config.Estimate.Low), CostHighUsd: dollarsOf(config.Estimate.High)}
 	if config.ProviderID != nil {
 		answer.Provider = &contract.EvaluationProvider{Id: *config.ProviderID, Name: config.ProviderName}

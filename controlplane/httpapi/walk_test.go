@@ -107,6 +107,9 @@ func TestWalk(t *testing.T) {
 		},
 		"eval_rule_id": func() string { return fillRule(t, e, apitest.Cookie(owner), project.Id, uuid.NewString()) },
 		"replay_id":    func() string { return e.FillReplay(t, apitest.Cookie(owner), mine.things["run_id"]) },
+		"batch_id": func() string {
+			return e.FillReplayBatch(t, apitest.Cookie(owner), mine.project.Id.String(), mine.things["run_id"])
+		},
 		"member_id": func() string {
 			email := uuid.NewString() + "@example.com"
 			e.InsertUser(t, email)
@@ -153,7 +156,7 @@ func TestWalk(t *testing.T) {
 							}
 							continue
 						}
-						if (method != http.MethodGet || name == "prompt_id" || name == "dataset_id" || name == "replay_id") && strings.Contains(path, "{"+name+"}") || path == "/v1/runs/_actions/add-to-dataset" && name == "dataset_id" {
+						if (method != http.MethodGet || name == "prompt_id" || name == "dataset_id" || name == "replay_id" || name == "batch_id") && strings.Contains(path, "{"+name+"}") || path == "/v1/runs/_actions/add-to-dataset" && name == "dataset_id" {
 							x.names[name] = named{mine: create()}
 						}
 					}
@@ -225,7 +228,7 @@ func (x *existence) walk(
 		if body["token"] != nil {
 			body["token"] = usedToken
 		}
-		if body["run_ids"] != nil {
+		if body["run_ids"] != nil && operation.RequestBody.Value.Content.Get("application/json").Schema.Value.Properties["dry_run"] != nil {
 			body["dry_run"] = true
 		}
 	}

@@ -113,7 +113,7 @@ func TestReplayBatch(t *testing.T) {
 	assert.Contains(t, result.Sentence, "The edit repairs failed runs: with the edit 24 of 24 attempts end well, unedited 0 of 24")
 	assert.Contains(t, result.Sentence, "Of good runs with the edit 12 of 12 attempts end well, unedited 12 of 12")
 	assert.Contains(t, result.Sentence, "1 of 13 chosen runs cannot be replayed.")
-	assert.EqualValues(t, 72, ended.Progress.Done)
+	assert.Equal(t, 72, ended.Progress.Done)
 	assert.EqualValues(t, 120, ended.Cost.Calls)
 
 	repaired := apitest.Must[contract.ReplayBatchRunPage](t, e.Do(t, http.MethodGet, path+"/runs?outcome=repaired&limit=5", nil, as), http.StatusOK)
@@ -134,7 +134,7 @@ func TestReplayBatch(t *testing.T) {
 
 	apitest.Must[contract.ReplayBatch](t, e.Do(t, http.MethodPost, path+"/_actions/extend", `{"treatments":3}`, as), http.StatusOK)
 	more := batchEnded(t, e, as, created.Id)
-	assert.EqualValues(t, 90, more.Progress.Done)
+	assert.Equal(t, 90, more.Progress.Done)
 	assert.EqualValues(t, 150, more.Cost.Calls, "what was made is not made again")
 	assert.Greater(t, more.Result.Chosen.Confidence, ended.Result.Chosen.Confidence, "a second look has a smaller level")
 
@@ -165,7 +165,7 @@ func TestReplayBatchWithoutGrader(t *testing.T) {
 	assert.Contains(t, ended.Result.Sentence, "Whether the edit repairs failed runs is unknown: the batch has no grader of outcomes.")
 
 	for more, location := range map[string]string{
-		`"edits":[{"target":{"span_id":"00000000000000aa"},"set":{"model":"m"}}]`:                               "body.edits[0].target",
+		`"edits":[{"target":{"span_id":"00000000000000aa"},"set":{"model":"m"}}]`:                               "body.edits[0].target.span_id",
 		`"run_ids":["` + uuid.NewString() + `"],"edits":[{"target":"all","set":{"model":"m"}}]`:                 "body",
 		`"good_runs":5,"provider_id":"` + uuid.NewString() + `","edits":[{"target":"all","set":{"model":"m"}}]`: "body.provider_id",
 	} {

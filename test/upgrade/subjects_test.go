@@ -36,6 +36,7 @@ var covered = map[string]string{
 	"projects":       "projects with limits, renamed and deleted",
 	"prompts":        "versions, aliases with a history, an import",
 	"providers":      "connections with an encrypted key and header, and what they spent",
+	"replaybatches":  "a batch of replays that was extended, and one that was cancelled",
 	"replays":        "a replay with an edit and a verdict, and one that was cancelled and extended",
 	"rules":          "a rule that has scored runs, changed and paused",
 	"runs":           "runs of all kinds, and a deleted one",
@@ -51,7 +52,7 @@ var dataless = map[string]string{
 	"instrument": "a guide",
 	"mcp":        "tools over the other subjects",
 	"openapi":    "the document's beginning, without operations",
-	"work":       "a list of what datasets, comparisons, evalruns and replays keep",
+	"work":       "a list of what datasets, comparisons, evalruns, replays and batches of them keep",
 	"samples":    "a project like others, whose 141 runs would be most of the folder",
 	"service":    "the state of the process",
 }

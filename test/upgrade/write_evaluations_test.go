@@ -357,6 +357,30 @@ func (w *writer) writeReplays() {
 	w.await("the replay has ended", func() bool { return w.owner.get(old)["verdict"] != nil })
 	w.owner.do(http.MethodDelete, old, nil)
 	w.extendReplay()
+	w.writeBatches()
+}
+
+// writeBatches replays runs with the same edit.
+func (w *writer) writeBatches() {
+	body := object{
+		"project_id": w.project, "name": "asks first", "provider_id": w.connection, "max_cost_usd": 100, "run_ids": []any{w.runs["agent"]},
+		"edits": []object{{"target": "all", "set": object{"system_prompt": "Ask before you look up anything."}}},
+	}
+	plan := object{"plan": true}
+	for member, value := range body {
+		plan[member] = value
+	}
+	w.owner.do(http.MethodPost, "/v1/replay-batches", plan)
+	path := "/v1/replay-batches/" + w.owner.create("/v1/replay-batches", body)
+	w.awaitStatus(path, "succeeded", "result")
+	w.owner.do(http.MethodPatch, path, object{"name": "asks before"})
+	w.owner.do(http.MethodPost, path+"/_actions/extend", object{"treatments": 3})
+	w.awaitStatus(path, "succeeded", "result")
+	w.reads("/v1/replay-batches?project_id="+w.project, path, path+"/runs")
+	old := "/v1/replay-batches/" + w.owner.create("/v1/replay-batches", body)
+	w.owner.do(http.MethodPost, old+"/_actions/cancel", nil)
+	w.await("the batch has a result", func() bool { return w.owner.get(old)["result"] != nil })
+	w.owner.do(http.MethodDelete, old, nil)
 }
 
 // extendReplay cancels a replay with a slow model, and extends it.

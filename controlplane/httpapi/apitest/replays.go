@@ -228,3 +228,17 @@ func (e *Env) FillReplay(t *testing.T, as Option, run string) string {
 	e.Exec(t, `UPDATE replays SET status = 'succeeded', verdict = '{"verdict":"within_noise","sentence":"none"}', finished_at = now() WHERE id = $1`, id)
 	return id.String()
 }
+
+// ReplayBatchBody replays runs with slower models.
+func ReplayBatchBody(project, run, more string) string {
+	return fmt.Sprintf(`{"project_id":%q,"run_ids":[%q],"controls":0,"treatments":1,"edits":[%s]%s}`, project, run, SlowerModels, more)
+}
+
+// FillReplayBatch makes a batch that has ended, of one run.
+func (e *Env) FillReplayBatch(t *testing.T, as Option, project, run string) string {
+	t.Helper()
+	id := Must[contract.ReplayBatch](t, e.Do(t, http.MethodPost, "/v1/replay-batches", ReplayBatchBody(project, run, ""), as), http.StatusCreated).Id
+	e.Exec(t, `UPDATE replay_batch_runs SET code = 'not_replayable', detail = 'none', outcome = 'not_replayable' WHERE batch_id = $1`, id)
+	e.Exec(t, `UPDATE replay_batches SET status = 'succeeded', result = '{"sentence":"none","chosen":{"verdict":"unknown","runs":{"not_replayable":1}}}', finished_at = now() WHERE id = $1`, id)
+	return id.String()
+}
