@@ -14,7 +14,10 @@ import type {
   PromptDraft,
   PromptSelection,
   RankingSelection,
+  ReplayBatchOutcome,
+  ReplayBatchSelection,
   ReplaySelection,
+  ReplayStatus,
   RunFilter,
   RunGroupBy,
   RunSourceFilter,
@@ -42,6 +45,8 @@ const ruleLists = (projectId: string) => ["rules", projectId] as const;
 const rule = (ruleId: string) => ["rule", ruleId] as const;
 const replayLists = (projectId: string) => ["replays", projectId] as const;
 const workLists = (projectId: string) => ["work", projectId] as const;
+const replayBatchLists = (projectId: string) => ["replay-batches", projectId] as const;
+const replayBatch = (batchId: string) => ["replay-batch", batchId] as const;
 const replay = (replayId: string) => ["replay", replayId] as const;
 const providers = (projectId: string) => ["providers", projectId] as const;
 /** Lists with columns of scores. */
@@ -262,6 +267,17 @@ export const keys = {
     all: replay,
     detail: (replayId: string) => [...replay(replayId), "detail"] as const,
     diff: (replayId: string, attempt: number) => [...replay(replayId), "diff", attempt] as const,
+  },
+  replayBatches: {
+    all: replayBatchLists,
+    list: (projectId: string, selection: ReplayBatchSelection) =>
+      [...replayBatchLists(projectId), "list", selection] as const,
+  },
+  replayBatch: {
+    all: replayBatch,
+    detail: (batchId: string) => [...replayBatch(batchId), "detail"] as const,
+    runs: (batchId: string, status: ReplayStatus, outcome: ReplayBatchOutcome | undefined, offset: number) =>
+      [...replayBatch(batchId), "runs", status, outcome, offset] as const,
   },
   work: {
     all: workLists,

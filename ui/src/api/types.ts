@@ -236,6 +236,14 @@ export type VoteStatus = Schemas["VoteStatus"];
 export type Replay = Schemas["Replay"];
 export type ReplayAction = Schemas["ReplayAction"];
 export type ReplayAttempt = Schemas["ReplayAttempt"];
+export type ReplayBatch = Schemas["ReplayBatch"];
+export type ReplayBatchCreate = Schemas["ReplayBatchCreate"];
+export type ReplayBatchOutcome = Schemas["ReplayBatchOutcome"];
+export type ReplayBatchPart = Schemas["ReplayBatchPart"];
+export type ReplayBatchPartResult = Schemas["ReplayBatchPartResult"];
+export type ReplayBatchPlan = Schemas["ReplayBatchPlan"];
+export type ReplayBatchResult = Schemas["ReplayBatchResult"];
+export type ReplayBatchRun = Schemas["ReplayBatchRun"];
 export type ReplayChannel = Schemas["ReplayChannel"];
 export type ReplayChannelName = keyof Schemas["ReplayChannels"];
 export type ReplayCreate = Schemas["ReplayCreate"];
@@ -270,6 +278,11 @@ export interface WorkSelection {
 /** Which replays to list. */
 export interface ReplaySelection {
   run_id?: string;
+  status?: ReplayStatus;
+}
+
+/** Which batches of replays to list. */
+export interface ReplayBatchSelection {
   status?: ReplayStatus;
 }
 

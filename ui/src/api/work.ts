@@ -58,5 +58,9 @@ function cancel({ id, kind, dataset_id }: Work) {
       });
     case "replay":
       return client.POST("/v1/replays/{replay_id}/_actions/cancel", { params: { path: { replay_id: id } } });
+    case "replay_batch":
+      return client.POST("/v1/replay-batches/{batch_id}/_actions/cancel", {
+        params: { path: { batch_id: id } },
+      });
   }
 }

@@ -26,4 +26,5 @@ it("counts the votes of judges, as the page of the work does", () => {
 it("leads to the page of each kind", () => {
   expect(pathOf({ id: "i", kind: "import", dataset_id: "d" })).toBe("datasets/d/imports/i");
   expect(pathOf({ id: "r", kind: "replay", dataset_id: null })).toBe("replays/r");
+  expect(pathOf({ id: "b", kind: "replay_batch", dataset_id: null })).toBe("replay-batches/b");
 });

@@ -7,6 +7,7 @@ export const KINDS: Record<WorkKind, string> = {
   comparison: "Comparison",
   eval_run: "Eval-run",
   replay: "Replay",
+  replay_batch: "Batch of replays",
 };
 
 export const STATES = { open: "Waiting and running", ended: "Ended" } as const;
@@ -31,6 +32,8 @@ export function pathOf({ id, kind, dataset_id }: Pick<Work, "id" | "kind" | "dat
       return `eval-runs/${id}`;
     case "replay":
       return `replays/${id}`;
+    case "replay_batch":
+      return `replay-batches/${id}`;
   }
 }
 
