@@ -11,7 +11,9 @@ import { CHANNELS, channelValue, effectInterval, effectValue, flagText } from ".
 
 interface Props {
   verdict: ReplayVerdict;
-  attempts: readonly ReplayAttempt[];
+  /** Missing for attempts of several runs: only their means are shown. */
+  attempts?: readonly ReplayAttempt[];
+  label?: string;
 }
 
 interface Row {
@@ -21,26 +23,16 @@ interface Row {
 }
 
 /** What edited and unedited attempts have in common, measure by measure. What isn't known is said. */
-export function Channels({ verdict, attempts }: Props) {
+export function Channels({ verdict, attempts, label = "Evidence" }: Props) {
   const { channels } = verdict;
   const found = foundChannels(verdict);
   const rows = CHANNEL_ORDER.map(
     (name): Row => ({ name, channel: channels[name], isFound: found.includes(name) }),
   );
   return (
-    <section aria-label="Evidence" className={shared.metrics} data-testid="channels">
-      <h2 className={shared.heading}>Evidence</h2>
-      <p className={classes.legend}>
-        <span>
-          <i className={classes.ring} /> without the edits
-        </span>
-        <span>
-          <i className={classes.dot} /> with the edits
-        </span>
-        <span>
-          <i className={classes.line} /> mean
-        </span>
-      </p>
+    <section aria-label={label} className={shared.metrics} data-testid="channels">
+      <h2 className={shared.heading}>{label}</h2>
+      {attempts && <Legend />}
       <DataTable<Row>
         label="Measures"
         stacks
@@ -63,13 +55,17 @@ export function Channels({ verdict, attempts }: Props) {
               </>
             ),
           },
-          {
-            header: "Attempts",
-            ownLine: true,
-            cell: ({ name, channel }) => (
-              <ChannelPlot name={name} channel={channel} points={pointsOf(name, attempts)} />
-            ),
-          },
+          ...(attempts
+            ? [
+                {
+                  header: "Attempts",
+                  ownLine: true,
+                  cell: ({ name, channel }: Row) => (
+                    <ChannelPlot name={name} channel={channel} points={pointsOf(name, attempts)} />
+                  ),
+                },
+              ]
+            : []),
           {
             header: "Without",
             number: true,
@@ -114,6 +110,22 @@ export function Channels({ verdict, attempts }: Props) {
         ]}
       />
     </section>
+  );
+}
+
+function Legend() {
+  return (
+    <p className={classes.legend}>
+      <span>
+        <i className={classes.ring} /> without the edits
+      </span>
+      <span>
+        <i className={classes.dot} /> with the edits
+      </span>
+      <span>
+        <i className={classes.line} /> mean
+      </span>
+    </p>
   );
 }
 

@@ -2,7 +2,7 @@ import { NumberInput } from "@mantine/core";
 import { useState } from "react";
 import { ApiError } from "@/api/problem";
 import { useCancelReplay, useDeleteReplay, useExtendReplay, useRenameReplay } from "@/api/replays";
-import type { Replay } from "@/api/types";
+import type { Replay, ReplayExtend } from "@/api/types";
 import { ConfirmDialog } from "@/components/ConfirmDialog";
 import { costText } from "@/components/evaluation/progress";
 import { RenameDialog } from "@/components/evaluation/RenameDialog";
@@ -55,20 +55,59 @@ export function DeleteDialog({ replay, onClose, onDeleted }: Props & { onDeleted
   );
 }
 
-/** Makes more attempts, or those that are missing. */
+/** Makes more attempts of a replay, or those that are missing. */
 export function ExtendDialog({ replay, onClose }: Props) {
   const extend = useExtendReplay(replay);
   const asked = extension(replay, replay.verdict);
-  const [controls, setControls] = useState<number | string>(asked?.controls ?? replay.controls);
-  const [treatments, setTreatments] = useState<number | string>(asked?.treatments ?? replay.treatments);
-  const [cap, setCap] = useState<number | string>(replay.max_cost_usd ?? "");
-  const missing = missingAttempts(replay);
-  const more = Number(controls) + Number(treatments) - replay.controls - replay.treatments;
+  const costs = replay.attempts.flatMap(({ cost_usd, status, reused }) =>
+    status === "succeeded" && !reused && cost_usd !== null ? [cost_usd] : [],
+  );
+  return (
+    <ExtendForm
+      of={replay}
+      most={100}
+      asked={asked}
+      missing={missingAttempts(replay)}
+      meanCost={costs.length === 0 ? null : costs.reduce((sum, cost) => sum + cost, 0) / costs.length}
+      mutation={extend}
+      onClose={onClose}
+    />
+  );
+}
+
+interface ExtendProps {
+  of: Pick<Replay, "controls" | "treatments" | "max_cost_usd" | "cost">;
+  /** Of how many runs. Without it, of one. */
+  runs?: number;
+  /** The most attempts of a role that a run has. */
+  most: number;
+  /** What the verdict asks for. */
+  asked?: ReturnType<typeof extension>;
+  /** Attempts that failed or were not made. */
+  missing: number;
+  /** What an attempt cost so far; null if that is unknown. */
+  meanCost: number | null;
+  mutation: {
+    isPending: boolean;
+    error: Error | null;
+    mutate: (body: ReplayExtend, options: { onSuccess: () => void }) => void;
+  };
+  onClose: () => void;
+}
+
+/** How many attempts there will be, and what they may cost. */
+export function ExtendForm({ of, runs, most, asked, missing, meanCost, mutation, onClose }: ExtendProps) {
+  const [controls, setControls] = useState<number | string>(asked?.controls ?? of.controls);
+  const [treatments, setTreatments] = useState<number | string>(asked?.treatments ?? of.treatments);
+  const [cap, setCap] = useState<number | string>(of.max_cost_usd ?? "");
+  const more = (Number(controls) + Number(treatments) - of.controls - of.treatments) * (runs ?? 1);
+  const count = Math.max(0, more) + missing;
+  const cost = meanCost === null || count === 0 ? "" : ` · about ${formatCost(meanCost * count)}`;
   const at = (name: string) =>
-    extend.error instanceof ApiError ? extend.error.fieldMessage(`body.${name}`) : undefined;
+    mutation.error instanceof ApiError ? mutation.error.fieldMessage(`body.${name}`) : undefined;
   const mistakes = [numberMistake(controls, true), numberMistake(treatments, true), numberMistake(cap)];
   const submit = () =>
-    extend.mutate(
+    mutation.mutate(
       {
         controls: Number(controls),
         treatments: Number(treatments),
@@ -78,11 +117,12 @@ export function ExtendDialog({ replay, onClose }: Props) {
     );
   const number = (set: (value: number | string) => void) => (value: number | string | bigint) =>
     set(typeof value === "bigint" ? Number(value) : value);
+  const total = runs === undefined ? "Total" : "Of each run,";
   return (
     <FormDialog
       title="Run more attempts"
-      action={`Run ${formatCount(Math.max(0, more) + missing)} attempts${costOf(replay, more + missing)}`}
-      mutation={extend}
+      action={`Run ${formatCount(count)} attempts${cost}`}
+      mutation={mutation}
       onSubmit={submit}
       onClose={onClose}
       disabled={
@@ -102,10 +142,10 @@ export function ExtendDialog({ replay, onClose }: Props) {
         makes the next one stricter, so that looking again finds no effect by chance.
       </div>
       <NumberInput
-        label="Total without the edits"
-        description={`${formatCount(replay.controls)} so far.`}
-        min={replay.controls}
-        max={100}
+        label={`${total} without the edits`}
+        description={`${formatCount(of.controls)} so far.`}
+        min={of.controls}
+        max={most}
         clampBehavior="none"
         value={controls}
         onChange={number(setControls)}
@@ -113,10 +153,10 @@ export function ExtendDialog({ replay, onClose }: Props) {
         data-autofocus
       />
       <NumberInput
-        label="Total with the edits"
-        description={`${formatCount(replay.treatments)} so far.`}
-        min={replay.treatments}
-        max={100}
+        label={`${total} with the edits`}
+        description={`${formatCount(of.treatments)} so far.`}
+        min={of.treatments}
+        max={most}
         clampBehavior="none"
         value={treatments}
         onChange={number(setTreatments)}
@@ -124,7 +164,7 @@ export function ExtendDialog({ replay, onClose }: Props) {
       />
       <NumberInput
         label="Cost cap ($)"
-        description={`For all calls, including earlier ones. So far: ${costText(replay.cost)}.`}
+        description={`For all calls, including earlier ones. So far: ${costText(of.cost)}.`}
         placeholder="no cap"
         min={0.000001}
         max={1_000_000}
@@ -136,14 +176,4 @@ export function ExtendDialog({ replay, onClose }: Props) {
       />
     </FormDialog>
   );
-}
-
-/** About what so many attempts cost, from those that are there. */
-function costOf(replay: Replay, count: number): string {
-  const costs = replay.attempts.flatMap(({ cost_usd, status, reused }) =>
-    status === "succeeded" && !reused && cost_usd !== null ? [cost_usd] : [],
-  );
-  if (costs.length === 0 || count <= 0) return "";
-  const mean = costs.reduce((sum, cost) => sum + cost, 0) / costs.length;
-  return ` · about ${formatCost(mean * count)}`;
 }

@@ -13,6 +13,7 @@ import {
   changesOf,
   type EditDraft,
   type Level,
+  sharedTargetsOf,
   targetSteps,
   targetsOf,
   withChange,
@@ -32,6 +33,8 @@ interface Props {
   /** The connection whose models can be chosen; empty for none. */
   providerId: string;
   errors: FormErrors;
+  /** Whether it edits several runs, so that it can't name a step of one. */
+  isShared?: boolean;
   onChange: (edit: EditDraft) => void;
   onRemove: () => void;
 }
@@ -41,13 +44,13 @@ const LISTED = 200;
 
 /** One edit: which steps, what of them, and the new value beside the recorded one. */
 export function EditCard(props: Props) {
-  const { edit, number, steps, level, loaded, errors, onChange, onRemove } = props;
+  const { edit, number, steps, level, loaded, errors, isShared = false, onChange, onRemove } = props;
   const at = `body.edits[${number - 1}]`;
   const possible = changesOf(edit.target, steps, level);
   const value = `${at}.set.${edit.change}`;
   const target = errorsBelow(errors, `${at}.target`).map((message) => message.replace(/^span_id: /, ""));
   const others = errorsBelow(errors, at, [`${at}.target`, value]);
-  const targets = useMemo(() => targetsOf(steps), [steps]);
+  const targets = useMemo(() => (isShared ? sharedTargetsOf(steps) : targetsOf(steps)), [isShared, steps]);
   const targeted = edit.target === "input" ? [] : targetSteps(edit.target, steps);
   return (
     // biome-ignore lint/a11y/useSemanticElements: a fieldset has a border and a width of its own

@@ -17,21 +17,7 @@ export function EditsTab({ replay }: { replay: Replay }) {
           Nothing is edited: the replay shows how much the agent varies on its own.
         </p>
       )}
-      {edits.map((edit, index) => (
-        <section
-          // biome-ignore lint/suspicious/noArrayIndexKey: edits have no id, and their order is fixed
-          key={index}
-          className={classes.edit}
-          aria-label={`Edit ${index + 1}`}
-          data-testid="edit-shown"
-        >
-          <h2>{texts[index] ?? `Edit ${index + 1}`}</h2>
-          {/* biome-ignore lint/a11y/noNoninteractiveTabindex: a scrolling region must be reachable by keyboard */}
-          <pre className={classes.pre} tabIndex={0}>
-            {setText(edit.set)}
-          </pre>
-        </section>
-      ))}
+      <EditsShown edits={edits} texts={texts} />
       <section className={shared.block} aria-label="How it runs">
         <h2 className={shared.heading}>How it runs</h2>
         <FactList>
@@ -45,11 +31,7 @@ export function EditsTab({ replay }: { replay: Replay }) {
       </section>
       <section className={shared.block} aria-label="Outcome">
         <h2 className={shared.heading}>When is an attempt good?</h2>
-        <p className={shared.lead}>
-          {outcome
-            ? `A grader of its final answer decides: ${graderType(outcome)?.label ?? outcome.type}.`
-            : "Unknown: no grader was given. The verdict is about what attempts did, said and cost."}
-        </p>
+        <p className={shared.lead}>{graderText(outcome)}</p>
       </section>
       {policies.length > 0 && (
         <section className={shared.block} aria-label="Tools">
@@ -77,6 +59,32 @@ export function EditsTab({ replay }: { replay: Replay }) {
       )}
     </div>
   );
+}
+
+/** Each edit in words, with the value that it sets. */
+export function EditsShown({ edits, texts }: { edits: Replay["edits"]; texts: readonly string[] }) {
+  return edits.map((edit, index) => (
+    <section
+      // biome-ignore lint/suspicious/noArrayIndexKey: edits have no id, and their order is fixed
+      key={index}
+      className={classes.edit}
+      aria-label={`Edit ${index + 1}`}
+      data-testid="edit-shown"
+    >
+      <h2>{texts[index] ?? `Edit ${index + 1}`}</h2>
+      {/* biome-ignore lint/a11y/noNoninteractiveTabindex: a scrolling region must be reachable by keyboard */}
+      <pre className={classes.pre} tabIndex={0}>
+        {setText(edit.set)}
+      </pre>
+    </section>
+  ));
+}
+
+/** What says whether an attempt is good. */
+export function graderText(outcome: Replay["outcome"]): string {
+  return outcome
+    ? `A grader of its final answer decides: ${graderType(outcome)?.label ?? outcome.type}.`
+    : "Unknown: no grader was given. The verdict is about what attempts did, said and cost.";
 }
 
 /** What an edit sets: a text as it is, anything else as JSON. */

@@ -7,12 +7,8 @@ import { useCreateReplay, useReplayPlan } from "@/api/replays";
 import type { Provider, Run, RunReplayability } from "@/api/types";
 import editor from "@/components/editor/Editor.module.css";
 import { ErrorText } from "@/components/editor/ErrorText";
-import { Disclosure } from "@/components/evaluation/Disclosure";
 import { firstWords } from "@/components/format";
 import { errorsBelow, errorsOf, type FormErrors, shownEarly } from "@/components/formErrors";
-import { AddGrader } from "@/components/graders/AddGrader";
-import { GraderCard } from "@/components/graders/GraderCard";
-import { newGrader } from "@/components/graders/graders";
 import { PageHeader } from "@/components/PageHeader";
 import { ProblemPanel } from "@/components/ProblemPanel";
 import { EditCard } from "./EditCard";
@@ -23,8 +19,8 @@ import { PlanPanel } from "./PlanPanel";
 import { attainable, startText } from "./plan";
 import classes from "./Replays.module.css";
 import { readEdit } from "./readEdit";
+import { OutcomeSection, ToolsSection } from "./Sections";
 import { type RunStep, toolsOf } from "./steps";
-import { ToolPolicies } from "./ToolPolicies";
 import { useRecorded } from "./useRecorded";
 
 interface Props {
@@ -249,55 +245,17 @@ export function ReplayForm({ projectId, run, steps, replayability, providers, st
               </p>
             )}
           </section>
-          {tools.length > 0 && (
-            <section className={editor.section} aria-label="Tools">
-              <h2>Tools</h2>
-              <p className={classes.note}>
-                Tool calls are answered from the recording. Choose what happens to calls that it doesn't have.
-              </p>
-              <Disclosure
-                className={classes.details}
-                summary={`Policies for ${tools.length === 1 ? "1 tool" : `${tools.length} tools`}`}
-                testId="tool-policies"
-              >
-                <ToolPolicies
-                  names={tools}
-                  tools={draft.tools}
-                  errors={errors}
-                  onChange={(changed) => change({ tools: changed })}
-                />
-              </Disclosure>
-              {errorsBelow(errors, "body.tools").map((message) => (
-                <ErrorText key={message}>{message}</ErrorText>
-              ))}
-            </section>
-          )}
-          <section className={editor.section} aria-label="Outcome">
-            <h2>When is an attempt good?</h2>
-            {draft.outcome ? (
-              <GraderCard
-                grader={draft.outcome}
-                number={1}
-                at="body.outcome"
-                isNamed={false}
-                items={[]}
-                errors={errors}
-                onChange={(outcome) => change({ outcome })}
-                onRemove={() => change({ outcome: null })}
-              />
-            ) : (
-              <>
-                <p className={classes.note}>
-                  Without a grader nobody knows. The verdict is then about what attempts did, said and cost.
-                  Add a grader to judge the answer.
-                </p>
-                <AddGrader
-                  label="Grader of the answer"
-                  onAdd={(kind) => change({ outcome: newGrader(kind, []) })}
-                />
-              </>
-            )}
-          </section>
+          <ToolsSection
+            names={tools}
+            tools={draft.tools}
+            errors={errors}
+            onChange={(changed) => change({ tools: changed })}
+          />
+          <OutcomeSection
+            outcome={draft.outcome}
+            errors={errors}
+            onChange={(outcome) => change({ outcome })}
+          />
         </div>
         <aside className={classes.aside} aria-label="Plan and start">
           <TextInput

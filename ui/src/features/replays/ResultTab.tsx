@@ -15,7 +15,7 @@ import { extension, isMeasured } from "./evidence";
 import { planCost } from "./plan";
 import { Trust } from "./Trust";
 import { VerdictPanel } from "./VerdictPanel";
-import { missingAttempts, progressText, replayProblem, timeLeft } from "./words";
+import { isOfConnection, missingAttempts, progressText, replayProblem, timeLeft } from "./words";
 
 interface Props {
   replay: Replay;
@@ -85,7 +85,7 @@ interface ActionsProps extends Props {
 /** What helps against what ended a replay. */
 function ProblemActions({ replay, missing, isRunDeleted, onMore }: ActionsProps) {
   const { project_id: projectId, error, stop_reason: stop } = replay;
-  const isConnection = stop === "budget" || (error !== null && OF_CONNECTION.test(error.code));
+  const isConnection = isOfConnection(error, stop);
   const isOther = error?.code === "recording_changed" && !isRunDeleted;
   const mayGoOn = onMore && missing > 0 && !isOther && error?.code !== "run_deleted";
   if (!mayGoOn && !isConnection && !isOther) return null;
@@ -125,10 +125,8 @@ function ProblemActions({ replay, missing, isRunDeleted, onMore }: ActionsProps)
   );
 }
 
-/** Failures that end when someone mends the connection. */
-const OF_CONNECTION = /^(provider|model|budget|address)_/;
-
-function Running({ replay }: { replay: Replay }) {
+/** How far a replay or a batch is. */
+export function Running({ replay }: { replay: Pick<Replay, "status" | "progress" | "cost"> }) {
   const now = useNow(1_000);
   const { total, done } = replay.progress;
   // The speed since the page was opened.
@@ -141,7 +139,7 @@ function Running({ replay }: { replay: Replay }) {
         {left !== null && `, about ${formatDuration(Math.max(1000, Math.round(left / 1000) * 1000))} left`}.
         Cost so far: {costText(replay.cost, true)}.
       </Text>
-      <Progress value={total > 0 ? (100 * done) / total : 0} aria-label="Progress of the replay" />
+      <Progress value={total > 0 ? (100 * done) / total : 0} aria-label="Progress of the attempts" />
       <p className={shared.note}>You can leave this page; it keeps running.</p>
     </div>
   );

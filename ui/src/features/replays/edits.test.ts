@@ -7,6 +7,7 @@ import {
   type EditDraft,
   newEdit,
   readTarget,
+  sharedTargetsOf,
   targetSteps,
   targetsOf,
   withTarget,
@@ -101,6 +102,11 @@ describe("targets", () => {
     const groups = targetsOf(steps);
     expect(groups.map(({ group }) => group)).toEqual(["The run", "A tool", "One step"]);
     expect(groups.at(-1)?.items.map(({ value }) => value)).not.toContain("span:s1");
+  });
+  it("of several runs name no step and no input of one", () => {
+    const values = sharedTargetsOf(steps).flatMap(({ items }) => items.map(({ value }) => value));
+    expect(values).toContain("tool:find");
+    expect(values.filter((value) => value.startsWith("span:") || value === "input")).toEqual([]);
   });
 });
 

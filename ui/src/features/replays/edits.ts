@@ -153,6 +153,15 @@ export function sourceStep(target: string, steps: readonly RunStep[]): RunStep |
   return targetSteps(target, steps)[0];
 }
 
+/** Targets that other runs of the same agent have, too: no single step, and no input, which is each run's own. */
+export function sharedTargetsOf(steps: readonly RunStep[]) {
+  return targetsOf(steps)
+    .filter(({ group }) => group !== ONE_STEP)
+    .map(({ group, items }) => ({ group, items: items.filter(({ value }) => value !== "input") }));
+}
+
+const ONE_STEP = "One step";
+
 /** Targets to choose from, in groups. */
 export function targetsOf(steps: readonly RunStep[]) {
   const agents = agentsOf(steps);
@@ -184,7 +193,7 @@ export function targetsOf(steps: readonly RunStep[]) {
         ]
       : []),
     {
-      group: "One step",
+      group: ONE_STEP,
       items: single.map((step) => ({
         value: `span:${step.id}`,
         label: `Step ${step.n}: ${step.name || "unnamed"}`,

@@ -47,6 +47,9 @@ export function emptyReplay(edits: EditDraft[], providerId: string): NewReplay {
   };
 }
 
+/** The most attempts of a role that a replay has. */
+const MOST_ATTEMPTS = 100;
+
 /** The request of a replay. Null while something is wrong, which `errors` says, those of the edits among them. */
 export function replayRequest(
   projectId: string,
@@ -56,13 +59,25 @@ export function replayRequest(
   editErrors: FormErrors,
 ): { body: ReplayDraft | null; errors: FormErrors } {
   const errors: FormErrors = { ...editErrors };
+  const attempts = readAttempts(projectId, draft, edits, errors, MOST_ATTEMPTS);
+  return { body: attempts && { run_id: runId, ...attempts }, errors };
+}
+
+/** What a request says of the attempts of a run. Null while something is wrong, which `errors` says. */
+export function readAttempts(
+  projectId: string,
+  draft: NewReplay,
+  edits: readonly (ReplayEdit | null)[],
+  errors: FormErrors,
+  most: number,
+): (Omit<ReplayDraft, "run_id"> & { project_id: string }) | null {
   const whole = (at: string, text: string, min: number) =>
     readNumber(
       errors,
       at,
       text,
-      (n) => Number.isInteger(n) && n >= min && n <= 100,
-      `A whole number from ${min} to 100.`,
+      (n) => Number.isInteger(n) && n >= min && n <= most,
+      `A whole number from ${min} to ${most}.`,
     );
   const controls = whole("body.controls", draft.controls, 0);
   const treatments = whole("body.treatments", draft.treatments, 1);
@@ -79,9 +94,8 @@ export function replayRequest(
     return policy ? [[name, policy]] : [];
   });
   const read = edits.filter((edit) => edit !== null);
-  if (Object.keys(errors).length > 0 || read.length < edits.length) return { body: null, errors };
-  const body: ReplayDraft = {
-    run_id: runId,
+  if (Object.keys(errors).length > 0 || read.length < edits.length) return null;
+  return {
     project_id: projectId,
     ...(draft.name.trim() !== "" && { name: draft.name.trim() }),
     edits: read,
@@ -94,7 +108,6 @@ export function replayRequest(
     ...(maxCost !== undefined && { max_cost_usd: maxCost }),
     ...(draft.allowUnpriced && { allow_unpriced: true }),
   };
-  return { body, errors };
 }
 
 /** The policy of a tool; null if it is the default. */

@@ -89,6 +89,11 @@ export function replayProblem({
   return null;
 }
 
+/** Whether it ended for a reason that ends when someone mends the connection. */
+export function isOfConnection(error: Replay["error"], stop: Replay["stop_reason"]): boolean {
+  return stop === "budget" || (error !== null && /^(provider|model|budget|address)_/.test(error.code));
+}
+
 /** What the edits of a replay change: "System prompt of all model calls". */
 export function editsText(edits: readonly ReplayEditSummary[]): string {
   return edits.map(({ target, set }) => `${CHANGES[set].label} of ${targetText(target, set)}`).join("; ");
