@@ -110,6 +110,7 @@ async function pathsOf(projectId, request, base) {
     `diff/${ids.runs.join("/")}`,
     ...["comparisons", "eval-runs", "rules"].map((page) => `${page}/new`),
     `replays/new?run=${ids.runs[0]}`,
+    `replay-batches/new?run=${ids.runs[0]}`,
     ...["dashboards", "rules", "replays", "playground", "connect", "settings"],
     ...["members", "keys", "limits", "prices", "providers", "spending"].map((page) => `settings/${page}`),
   ];

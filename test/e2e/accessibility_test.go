@@ -102,6 +102,11 @@ func (p *project) everything(t *testing.T) map[string]any {
 		"run_id": agent, "controls": 3, "treatments": 2,
 		"edits": []any{map[string]any{"target": "all", "set": map[string]any{"system_prompt": "Ask before you change anything."}}},
 	})
+	batch := s.create(t, "/v1/replay-batches", map[string]any{
+		"project_id": s.ProjectID, "run_ids": []string{agent}, "controls": 1, "treatments": 1,
+		"edits":   []any{map[string]any{"target": "all", "set": map[string]any{"system_prompt": "Ask before you change anything."}}},
+		"outcome": map[string]any{"name": "asked", "type": "string_check", "operation": "ilike", "input": "{{sample.output_text}}", "reference": "shall i"},
+	})
 	rule := s.create(t, "/v1/eval-rules", map[string]any{
 		"name": "polite", "run_filter": "environment=production", "sample_rate": 1, "max_cost_usd_per_day": 1,
 		"panels": []any{map[string]any{"name": "polite", "judges": []any{map[string]any{
@@ -134,7 +139,10 @@ func (p *project) everything(t *testing.T) map[string]any {
 	require.Eventually(t, func() bool {
 		return read("/v1/replays/"+replay, &replayed) && replayed.Status == "succeeded"
 	}, waitTime, 200*time.Millisecond, "the replay ends")
+	require.Eventually(t, func() bool {
+		return read("/v1/replay-batches/"+batch, &replayed) && replayed.Status == "succeeded"
+	}, waitTime, 200*time.Millisecond, "the batch ends")
 	return map[string]any{
-		"projectId": s.ProjectID, "agent": agent, "replay": replay, "rule": rule, "similar": similar, "import": job.ID,
+		"projectId": s.ProjectID, "agent": agent, "replay": replay, "batch": batch, "rule": rule, "similar": similar, "import": job.ID,
 	}
 }

@@ -31,6 +31,8 @@ interface Page {
   label: string;
   Icon: Icon;
   shortcuts?: Shortcuts;
+  /** Another address whose pages belong to it. */
+  other?: string;
   /** Whether it has the filters of runs. Its link takes over those of another such page. */
   isFiltered?: boolean;
 }
@@ -143,6 +145,7 @@ export const pageGroups: readonly PageGroup[] = [
         path: "replays",
         label: "Replays",
         Icon: IconPlayerTrackNext,
+        other: "replay-batches",
         shortcuts: [
           nextRow,
           ["Enter", "open the replay"],
@@ -176,5 +179,6 @@ export const pages = pageGroups.flatMap((group) => group.pages);
 /** The page that an address belongs to: /p/:projectId/settings/keys belongs to Keys, not to Settings. */
 export function pageOf(pathname: string): Page | undefined {
   const path = pathname.split("/").slice(3).join("/");
-  return pages.findLast((page) => path === page.path || path.startsWith(`${page.path}/`));
+  const isAt = (address: string) => path === address || path.startsWith(`${address}/`);
+  return pages.findLast(({ path: own, other }) => isAt(own) || (other !== undefined && isAt(other)));
 }

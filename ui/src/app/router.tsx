@@ -124,6 +124,16 @@ export const router = createBrowserRouter([
                       page("replays", "ReplaysPage", () => import("@/features/replays/ReplaysPage")),
                       page("replays/new", "NewReplayPage", () => import("@/features/replays/NewReplayPage")),
                       page("replays/:replayId", "ReplayPage", () => import("@/features/replays/ReplayPage")),
+                      page(
+                        "replay-batches/new",
+                        "NewBatchPage",
+                        () => import("@/features/replays/NewBatchPage"),
+                      ),
+                      page(
+                        "replay-batches/:batchId",
+                        "BatchPage",
+                        () => import("@/features/replays/BatchPage"),
+                      ),
                       page("work", "WorkPage", () => import("@/features/work/WorkPage")),
                       page("diff/:runId/:otherRunId", "DiffPage", () => import("@/features/diff/DiffPage")),
                       page("connect", "ConnectPage", () => import("@/features/connect/ConnectPage")),

@@ -97,6 +97,12 @@ function View({ replay, problem }: Props) {
               <Link to={`/p/${projectId}/runs/${replay.run_id}`}>
                 <bdi title={replay.run_name}>{firstWords(replay.run_name, 100) || "unnamed"}</bdi>
               </Link>
+            )}
+            {replay.batch_id !== null && (
+              <>
+                {" "}
+                in a <Link to={`/p/${projectId}/replay-batches/${replay.batch_id}`}>batch</Link>
+              </>
             )}{" "}
             · started <Ago time={replay.created_at} now={now} /> by {authorName(replay.created_by)}
           </>

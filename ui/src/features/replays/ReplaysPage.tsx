@@ -15,11 +15,19 @@ import { PageHint } from "@/components/PageMessage";
 import { ReplayVerdictMark } from "@/components/ReplayVerdictMark";
 import { useNow } from "@/components/useNow";
 import { useProjectId } from "@/components/useProject";
+import { BatchesPage } from "./BatchesPage";
+import { ListChoice } from "./ListChoice";
 import classes from "./Replays.module.css";
 import { editsText, progressText, readSelection, replayProblem } from "./words";
 
-/** The replays of a project, those that run among them. */
+/** The replays of a project, or its batches of replays. */
 export function ReplaysPage() {
+  const [params] = useSearchParams();
+  return params.get("list") === "batches" ? <BatchesPage /> : <SingleReplays />;
+}
+
+/** The replays of a project, those that run among them. */
+function SingleReplays() {
   const projectId = useProjectId();
   const [params, setParams] = useSearchParams();
   const selection = readSelection(params);
@@ -38,6 +46,7 @@ export function ReplaysPage() {
       context="Recorded runs that ran again with an edit, and whether the edit had an effect."
       tools={
         <search className={shared.filters}>
+          <ListChoice list="replays" />
           {selection.run_id !== undefined && (
             <RunFilter projectId={projectId} runId={selection.run_id} onClear={() => set("run", null)} />
           )}

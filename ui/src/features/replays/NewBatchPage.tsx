@@ -1,0 +1,101 @@
+import { Button } from "@mantine/core";
+import { Link, useNavigate, useSearchParams } from "react-router";
+import { useProviders } from "@/api/providers";
+import { useReplayability } from "@/api/replays";
+import { useOutline, useRun } from "@/api/runs";
+import { Page } from "@/components/Page";
+import { PageHint, PageMessage } from "@/components/PageMessage";
+import { QueryState, SkeletonRows } from "@/components/QueryState";
+import { BATCH_TITLE, readBatchStart } from "@/components/replayStart";
+import { allows, useProject, useProjectId } from "@/components/useProject";
+import { BatchForm } from "./BatchForm";
+import { broadestTarget, changesOf, newEdit } from "./edits";
+import { emptyBatch } from "./newBatch";
+import { stepsOf } from "./steps";
+
+/** Starts a batch over the runs in the address. Recorded values are those of one of them. */
+export function NewBatchPage() {
+  const projectId = useProjectId();
+  const mayWrite = allows(useProject(), "replays:write");
+  const [params] = useSearchParams();
+  const start = readBatchStart(params);
+  if (!mayWrite) {
+    return (
+      <Page title={BATCH_TITLE}>
+        <PageMessage title="You can't start replays.">
+          <PageHint>
+            Your role lacks the scope <code>replays:write</code>, needed because replays cost money. Ask an
+            admin of the workspace.
+          </PageHint>
+          <Button component={Link} to={`/p/${projectId}/replays?list=batches`} variant="default">
+            Back to the batches
+          </Button>
+        </PageMessage>
+      </Page>
+    );
+  }
+  if (start === null) {
+    return (
+      <Page title={BATCH_TITLE}>
+        <PageMessage title="Choose runs first.">
+          <PageHint>
+            Open a failure and choose <b>Test an edit</b>, or select runs in the list of runs.
+          </PageHint>
+          <Button component={Link} to={`/p/${projectId}/failures`}>
+            Open the failures
+          </Button>
+        </PageMessage>
+      </Page>
+    );
+  }
+  return <OfRuns key={params.toString()} projectId={projectId} start={start} />;
+}
+
+interface OfRunsProps {
+  projectId: string;
+  start: NonNullable<ReturnType<typeof readBatchStart>>;
+}
+
+function OfRuns({ projectId, start: { runs, typical } }: OfRunsProps) {
+  const navigate = useNavigate();
+  const run = useRun(projectId, typical);
+  const outline = useOutline(projectId, typical);
+  const replayability = useReplayability(projectId, typical);
+  const providers = useProviders(projectId);
+  const skeleton = <SkeletonRows count={6} height={44} />;
+  return (
+    <QueryState query={run} skeleton={skeleton} page>
+      {(run) => (
+        <QueryState query={replayability} skeleton={skeleton} page>
+          {(replayability) => (
+            <QueryState query={outline} skeleton={skeleton} page>
+              {(outline) => (
+                <QueryState query={providers} skeleton={skeleton} page>
+                  {({ data }) => {
+                    const steps = stepsOf(outline);
+                    const target = broadestTarget(steps);
+                    const [change = "system_prompt"] = changesOf(target, steps, replayability.level);
+                    return (
+                      <BatchForm
+                        projectId={projectId}
+                        runs={runs}
+                        typical={run}
+                        steps={steps}
+                        level={replayability.level}
+                        providers={data}
+                        start={emptyBatch([newEdit(target, change)])}
+                        onStarted={(id) =>
+                          navigate(`/p/${projectId}/replay-batches/${id}`, { replace: true })
+                        }
+                      />
+                    );
+                  }}
+                </QueryState>
+              )}
+            </QueryState>
+          )}
+        </QueryState>
+      )}
+    </QueryState>
+  );
+}
