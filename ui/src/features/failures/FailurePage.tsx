@@ -1,5 +1,5 @@
 import { Box, Button, Skeleton, Stack } from "@mantine/core";
-import { IconAlertTriangle, IconChevronDown } from "@tabler/icons-react";
+import { IconAlertTriangle, IconChevronDown, IconFlask } from "@tabler/icons-react";
 import { useMemo, useState } from "react";
 import { Link, useParams, useSearchParams } from "react-router";
 import { useDecideFailure, useFailedRunGroup } from "@/api/failures";
@@ -15,11 +15,19 @@ import { KindIcon } from "@/components/KindIcon";
 import { Page } from "@/components/Page";
 import { ProblemPanel } from "@/components/ProblemPanel";
 import { QueryState } from "@/components/QueryState";
+import { newBatchPath } from "@/components/replayStart";
 import { useBack } from "@/components/useBack";
 import { useNow } from "@/components/useNow";
 import { allows, useProject, useProjectId } from "@/components/useProject";
 import classes from "./FailurePage.module.css";
-import { exampleMessage, failureQuery, readFailureFilters, readWindow, whatFailed } from "./failures";
+import {
+  exampleMessage,
+  failureQuery,
+  readFailureFilters,
+  readWindow,
+  runFilterText,
+  whatFailed,
+} from "./failures";
 import { RankParts } from "./Rank";
 import { Sparkline } from "./Sparkline";
 import stateClasses from "./State.module.css";
@@ -43,7 +51,9 @@ export function FailurePage() {
   const now = useNow(10_000);
   const back = useBack();
   const group = query.data?.group;
-  const mayDecide = allows(useProject(), "runs:write");
+  const project = useProject();
+  const mayDecide = allows(project, "runs:write");
+  const mayReplay = allows(project, "replays:write");
   const decide = useDecideFailure(projectId);
   const [isNoting, setNoting] = useState(false);
   const set = (decision: FailureDecision) =>
@@ -78,6 +88,21 @@ export function FailurePage() {
               traces={filter.traces}
               source={filter.source}
             />
+          )}
+          {group && mayReplay && (
+            <Button
+              size="compact-sm"
+              component={Link}
+              variant="default"
+              leftSection={<IconFlask size={14} />}
+              to={newBatchPath(
+                projectId,
+                { run_filter: runFilterText(filter, fingerprint) },
+                group.representative.run_id,
+              )}
+            >
+              Test an edit
+            </Button>
           )}
           {group && mayDecide && (
             <StateMenu state={group.state} onDecide={set} onResolveWithNote={() => setNoting(true)}>

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import type { FailedRunGroup } from "@/api/types";
-import { contrastText, failureQuery, partsOf, readWindow, whatFailed } from "./failures";
+import { contrastText, failureQuery, partsOf, readWindow, runFilterText, whatFailed } from "./failures";
 
 const weights = { recency: 0.2, spike: 0.2, impact: 0.2, severity: 0.1, novelty: 0.1, lift: 0.1, waste: 0.1 };
 
@@ -24,6 +24,11 @@ describe("whatFailed", () => {
     expect(whatFailed(group as FailedRunGroup)).toBe("reward scored as failed");
   });
 });
+
+it("names the runs of a group as a batch takes them", () =>
+  expect(runFilterText({ project_id: "p", window_seconds: 60, outcome: ["failed"] }, "f")).toBe(
+    "window_seconds=60&outcome=failed&fingerprint=f",
+  ));
 
 describe("contrastText", () => {
   it("describes both sides", () => {

@@ -1,3 +1,4 @@
+import { queryText } from "@/api/query";
 import type { FailedRunGroup, FailureFilter, FailureParts, FailureWeights } from "@/api/types";
 import { type Filters, RANGES, readFilters, toQuery } from "@/components/filters/filters";
 import { formatCount } from "@/components/format";
@@ -31,6 +32,11 @@ export function readFailureFilters(params: URLSearchParams): Filters {
 /** The API parameters for an address. */
 export function failureQuery(projectId: string, params: URLSearchParams): FailureFilter {
   return { ...toQuery(projectId, readFailureFilters(params)), window_seconds: readWindow(params).seconds };
+}
+
+/** The runs of a group as a batch of replays takes them: a query string without a project. */
+export function runFilterText({ project_id: _, ...filter }: FailureFilter, fingerprint: string): string {
+  return queryText({ ...filter, fingerprint });
 }
 
 const PART_LABELS: Record<keyof FailureParts, string> = {

@@ -119,6 +119,7 @@ export function RunsPage() {
         deletion={deletion}
         onDelete={mayDelete ? setDeletion : undefined}
         onAdd={mayAdd ? setAdded : undefined}
+        mayReplay={allows(project, "replays:write")}
         mayCreateKeys={allows(project, "admin")}
       />
       {exported && <ExportDialog filter={filter} what={exported} onClose={endExport} />}
@@ -165,6 +166,8 @@ interface ResultsProps {
   onDelete?: (target: DeletionTarget | null) => void;
   /** Missing if the user may not change datasets. */
   onAdd?: (runs: AddedRuns) => void;
+  /** Whether the user may replay runs. */
+  mayReplay: boolean;
   mayCreateKeys: boolean;
 }
 
@@ -191,6 +194,7 @@ function Results({
   deletion,
   onDelete,
   onAdd,
+  mayReplay,
   mayCreateKeys,
 }: ResultsProps) {
   const location = useLocation();
@@ -359,6 +363,7 @@ function Results({
             selection={selection}
             hasMore={page?.next_cursor !== null}
             onSelection={choice.setSelection}
+            mayReplay={mayReplay}
             onAdd={onAdd}
             onDelete={onDelete}
           />

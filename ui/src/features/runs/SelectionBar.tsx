@@ -1,11 +1,13 @@
 import { Button, CloseButton } from "@mantine/core";
-import { IconArrowsDiff, IconDatabasePlus, IconTrash } from "@tabler/icons-react";
+import { IconArrowsDiff, IconDatabasePlus, IconFlask, IconTrash } from "@tabler/icons-react";
 import { Link } from "react-router";
 import type { DeletionTarget } from "@/api/deletion";
+import { queryText } from "@/api/query";
 import { useRunStats } from "@/api/stats";
 import type { RunFilter } from "@/api/types";
 import type { AddedRuns } from "@/components/AddToDatasetDialog";
 import { formatCount } from "@/components/format";
+import { newBatchPath } from "@/components/replayStart";
 import { useKeys } from "@/components/useKeys";
 import classes from "./SelectionBar.module.css";
 import { NO_SELECTION, type Selection, selectionText } from "./selection";
@@ -17,14 +19,20 @@ interface Props {
   /** Whether the list has runs that are not loaded. */
   hasMore: boolean;
   onSelection: (selection: Selection) => void;
+  /** Whether the user may replay runs. */
+  mayReplay: boolean;
   /** Missing if the user may not change datasets. */
   onAdd?: (runs: AddedRuns) => void;
   /** Missing if the user may not delete runs. */
   onDelete?: (runs: DeletionTarget) => void;
 }
 
+/** A batch of replays takes no more runs that are named. */
+const MOST_TESTED = 200;
+
 /** Actions on the selected runs, which may be all that match the filter. */
-export function SelectionBar({ projectId, filter, selection, hasMore, onSelection, onAdd, onDelete }: Props) {
+export function SelectionBar(props: Props) {
+  const { projectId, filter, selection, hasMore, mayReplay, onSelection, onAdd, onDelete } = props;
   const onClear = () => onSelection(NO_SELECTION);
   useKeys({ Escape: onClear });
   const { data: stats, isPlaceholderData } = useRunStats(filter);
@@ -34,6 +42,8 @@ export function SelectionBar({ projectId, filter, selection, hasMore, onSelectio
     ? []
     : [...selection.runs.values()].sort((a, b) => a.start_time.localeCompare(b.start_time));
   const [older, newer] = runs;
+  const [typical] = selection.runs.keys();
+  const { project_id: _, ...withoutProject } = filter;
   const target = isAll ? { filter } : { run_ids: [...selection.runs.keys()] };
   return (
     <section className={classes.root} aria-label="Selection" data-testid="selection">
@@ -64,6 +74,20 @@ export function SelectionBar({ projectId, filter, selection, hasMore, onSelectio
           }
         >
           Compare
+        </Button>
+      )}
+      {mayReplay && (isAll ? typical !== undefined : runs.length <= MOST_TESTED) && (
+        <Button
+          component={Link}
+          to={newBatchPath(
+            projectId,
+            isAll ? { run_filter: queryText(withoutProject) } : { run_ids: runs.map(({ run_id: id }) => id) },
+            typical,
+          )}
+          variant="default"
+          leftSection={<IconFlask size={14} />}
+        >
+          Test an edit
         </Button>
       )}
       {onAdd && (
