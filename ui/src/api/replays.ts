@@ -18,13 +18,19 @@ const OF_RUN = 3;
 export type ReplayDraft = Omit<ReplayCreate, "controls" | "treatments" | "allow_unpriced" | "plan"> &
   Partial<Pick<ReplayCreate, "controls" | "treatments" | "allow_unpriced">>;
 
-/** Whether nothing more happens to a replay by itself: it has ended, and has its verdict or failed. */
+/**
+ * Whether nothing more happens to a replay by itself: it has ended, and has its verdict or failed. One that was cancelled with its batch gets
+ * no verdict.
+ */
 export function isReplaySettled({
   status,
   verdict,
-}: Pick<Replay, "status" | "verdict"> | Pick<ReplaySummary, "status" | "verdict">): boolean {
+  batch_id,
+}:
+  | Pick<Replay, "status" | "verdict" | "batch_id">
+  | Pick<ReplaySummary, "status" | "verdict" | "batch_id">): boolean {
   if (status === "queued" || status === "running") return false;
-  return status === "failed" || verdict !== null;
+  return status === "failed" || verdict !== null || (status === "cancelled" && batch_id !== null);
 }
 
 /** GET /v1/replays, page by page, the newest first. It is read again while one of them runs. */

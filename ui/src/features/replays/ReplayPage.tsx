@@ -71,7 +71,9 @@ function View({ replay, problem }: Props) {
   const showAttempt = (number: number) => setParams({ tab: "difference", attempt: String(number) });
   // Without the recorded run no attempt can be made.
   const isRunDeleted = isMissing(useRun(projectId, replay.run_id).error);
-  const mayExtend = mayWrite && !isRunning && !isRunDeleted && replay.executor === "server";
+  // The batch that a replay belongs to is cancelled, extended or deleted as a whole.
+  const isOwn = replay.batch_id === null;
+  const mayExtend = mayWrite && isOwn && !isRunning && !isRunDeleted && replay.executor === "server";
   const more = mayExtend ? () => setDialog("extend") : undefined;
   const dialogProps = { replay, onClose: () => setDialog(null) };
   return (
@@ -114,7 +116,7 @@ function View({ replay, problem }: Props) {
                 Run the missing attempts…
               </Button>
             )}
-            {mayWrite && isRunning && (
+            {mayWrite && isOwn && isRunning && (
               <Button variant="default" onClick={() => setDialog("cancel")}>
                 Cancel…
               </Button>
@@ -138,7 +140,7 @@ function View({ replay, problem }: Props) {
                 <Menu.Item leftSection={<IconPencil size={15} />} onClick={() => setDialog("rename")}>
                   Rename…
                 </Menu.Item>
-                {!isRunning && (
+                {isOwn && !isRunning && (
                   <DangerItem icon={IconTrash} onClick={() => setDialog("delete")}>
                     Delete…
                   </DangerItem>
