@@ -420,6 +420,24 @@ func (e EvalRunMetricBetter) Valid() bool {
 	}
 }
 
+// Defines values for EvalRunRankingBetter.
+const (
+	EvalRunRankingBetterHigher EvalRunRankingBetter = "higher"
+	EvalRunRankingBetterLower  EvalRunRankingBetter = "lower"
+)
+
+// Valid indicates whether the value is a known member of the EvalRunRankingBetter enum.
+func (e EvalRunRankingBetter) Valid() bool {
+	switch e {
+	case EvalRunRankingBetterHigher:
+		return true
+	case EvalRunRankingBetterLower:
+		return true
+	default:
+		return false
+	}
+}
+
 // Defines values for EvalRunTargetExternal.
 const (
 	EvalRunTargetExternalTrue EvalRunTargetExternal = true
@@ -471,6 +489,24 @@ func (e EvalRunTargetReadType) Valid() bool {
 	case EvalRunTargetReadTypeReference:
 		return true
 	case EvalRunTargetReadTypeRuns:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for EvalRunTrendBetter.
+const (
+	EvalRunTrendBetterHigher EvalRunTrendBetter = "higher"
+	EvalRunTrendBetterLower  EvalRunTrendBetter = "lower"
+)
+
+// Valid indicates whether the value is a known member of the EvalRunTrendBetter enum.
+func (e EvalRunTrendBetter) Valid() bool {
+	switch e {
+	case EvalRunTrendBetterHigher:
+		return true
+	case EvalRunTrendBetterLower:
 		return true
 	default:
 		return false
@@ -1407,6 +1443,27 @@ func (e PanelSummaryKind) Valid() bool {
 	}
 }
 
+// Defines values for PreferredPairVerdict.
+const (
+	PreferredPairVerdictABetter      PreferredPairVerdict = "a_better"
+	PreferredPairVerdictBBetter      PreferredPairVerdict = "b_better"
+	PreferredPairVerdictInconclusive PreferredPairVerdict = "inconclusive"
+)
+
+// Valid indicates whether the value is a known member of the PreferredPairVerdict enum.
+func (e PreferredPairVerdict) Valid() bool {
+	switch e {
+	case PreferredPairVerdictABetter:
+		return true
+	case PreferredPairVerdictBBetter:
+		return true
+	case PreferredPairVerdictInconclusive:
+		return true
+	default:
+		return false
+	}
+}
+
 // Defines values for PriceSource.
 const (
 	PriceSourceProject PriceSource = "project"
@@ -1581,6 +1638,27 @@ func (e ProviderKind) Valid() bool {
 	case ProviderKindAnthropic:
 		return true
 	case ProviderKindOpenai:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for RankedDifferenceVerdict.
+const (
+	RankedDifferenceVerdictABetter      RankedDifferenceVerdict = "a_better"
+	RankedDifferenceVerdictBBetter      RankedDifferenceVerdict = "b_better"
+	RankedDifferenceVerdictInconclusive RankedDifferenceVerdict = "inconclusive"
+)
+
+// Valid indicates whether the value is a known member of the RankedDifferenceVerdict enum.
+func (e RankedDifferenceVerdict) Valid() bool {
+	switch e {
+	case RankedDifferenceVerdictABetter:
+		return true
+	case RankedDifferenceVerdictBBetter:
+		return true
+	case RankedDifferenceVerdictInconclusive:
 		return true
 	default:
 		return false
@@ -4097,6 +4175,14 @@ type DatasetWritten struct {
 	Updated   int `json:"updated"`
 }
 
+// DiscerningJudge defines model for DiscerningJudge.
+type DiscerningJudge struct {
+	// Discrimination How clearly the judge tells sides apart: its log odds are this times the difference of strengths. 1 is average; estimates from few votes are drawn to it.
+	Discrimination float64 `json:"discrimination"`
+	Name           string  `json:"name"`
+	Votes          int64   `json:"votes"`
+}
+
 // EndedSessions defines model for EndedSessions.
 type EndedSessions struct {
 	Ended int64 `json:"ended"`
@@ -4437,6 +4523,34 @@ type EvalRunAdded struct {
 	Ungraded int `json:"ungraded"`
 }
 
+// EvalRunChange defines model for EvalRunChange.
+type EvalRunChange struct {
+	// Changed Items with other contents than before.
+	Changed    int64                `json:"changed"`
+	Difference EvaluationDifference `json:"difference"`
+
+	// Groups Groups of the items that are compared; null if no two belong together.
+	Groups *int64 `json:"groups"`
+
+	// LabelsDrawn Items whose labels on both sides correct the difference, as in a gate.
+	LabelsDrawn int64 `json:"labels_drawn"`
+
+	// OnlyBefore Items that only the one before was to do.
+	OnlyBefore int64 `json:"only_before"`
+
+	// OnlyHere Items that the one before was not to do.
+	OnlyHere int64 `json:"only_here"`
+
+	// Same Items that both have with equal contents.
+	Same int64 `json:"same"`
+
+	// Sentence The change in words.
+	Sentence string `json:"sentence"`
+
+	// Since The eval-run before.
+	Since openapi_types.UUID `json:"since"`
+}
+
 // EvalRunCreate defines model for EvalRunCreate.
 type EvalRunCreate struct {
 	// AllowUnpriced Whether `max_cost_usd` allows models without a known price.
@@ -4586,6 +4700,45 @@ type EvalRunPage struct {
 	Limit   int       `json:"limit"`
 	Offset  int       `json:"offset"`
 }
+
+// EvalRunRanking defines model for EvalRunRanking.
+type EvalRunRanking struct {
+	Adjustment  *RankingAdjustment   `json:"adjustment"`
+	Better      EvalRunRankingBetter `json:"better"`
+	Dataset     EvaluationDataset    `json:"dataset"`
+	Differences []RankedDifference   `json:"differences"`
+
+	// GroupBy The path by which items belong together.
+	GroupBy *string `json:"group_by"`
+
+	// Groups Groups of these items; null if no two belong together.
+	Groups *int64 `json:"groups"`
+
+	// Items Items that all sides have, which the figures are about.
+	Items int64 `json:"items"`
+
+	// Kind `score` is that of a grader.
+	Kind EvaluationMetricKind `json:"kind"`
+
+	// MaxT Whether intervals of differences are those of the max-T method. Where few items differ between two sides, or items or groups are few, they have Bonferroni's correction, which is wider.
+	MaxT   bool   `json:"max_t"`
+	Metric string `json:"metric"`
+
+	// Preferences What judges prefer, by each panel of preferences; empty if no comparison between these eval-runs has one.
+	Preferences []RankedPreferences `json:"preferences"`
+
+	// Sentence Which side is the best, if one is shown to be.
+	Sentence string `json:"sentence"`
+
+	// Sides In the order of the request.
+	Sides []RankedSide `json:"sides"`
+
+	// Worst The items on which sides differ most.
+	Worst []RankedItem `json:"worst"`
+}
+
+// EvalRunRankingBetter defines model for EvalRunRanking.Better.
+type EvalRunRankingBetter string
 
 // EvalRunRepeat defines model for EvalRunRepeat.
 type EvalRunRepeat struct {
@@ -4744,6 +4897,34 @@ type EvalRunTargetRead struct {
 
 // EvalRunTargetReadType defines model for EvalRunTargetRead.Type.
 type EvalRunTargetReadType string
+
+// EvalRunTrend defines model for EvalRunTrend.
+type EvalRunTrend struct {
+	Better EvalRunTrendBetter `json:"better"`
+	Metric string             `json:"metric"`
+
+	// Points The newest first.
+	Points []EvalRunTrendPoint `json:"points"`
+}
+
+// EvalRunTrendBetter defines model for EvalRunTrend.Better.
+type EvalRunTrendBetter string
+
+// EvalRunTrendPoint defines model for EvalRunTrendPoint.
+type EvalRunTrendPoint struct {
+	Branch *string `json:"branch"`
+
+	// Change To the point after it in this list, which is the eval-run before. Null for the last one.
+	Change     *EvalRunChange     `json:"change"`
+	Commit     *string            `json:"commit"`
+	CreatedAt  time.Time          `json:"created_at"`
+	EvalRunId  openapi_types.UUID `json:"eval_run_id"`
+	FinishedAt *time.Time         `json:"finished_at"`
+
+	// Groups Groups of items that belong together by `group_by`; null if no two do.
+	Groups *int64         `json:"groups"`
+	Mean   EvaluationMean `json:"mean"`
+}
 
 // EvalRunUsage defines model for EvalRunUsage.
 type EvalRunUsage struct {
@@ -5543,6 +5724,9 @@ type GateCheck struct {
 	// Candidate An eval-run.
 	Candidate openapi_types.UUID `json:"candidate"`
 
+	// GroupBy A path in an item, such as `metadata.customer`: items with the same value there belong together, and count as one unit of chance. Default: that of the candidate.
+	GroupBy *string `json:"group_by,omitempty"`
+
 	// Margin How much worse the candidate may be, in units of the metric. At most 1 for scores and `failures`: 0.05 are 5 points. Default: the margin at which these items let a system that did not change pass in 80 % of cases, rounded up to half a point, and at most 5 points; for `cost_usd` and `output_tokens` in per cent of the baseline's mean.
 	Margin *float64 `json:"margin,omitempty"`
 
@@ -5573,7 +5757,7 @@ type GateDecision struct {
 	Decision   GateDecisionDecision `json:"decision"`
 	Difference EvaluationDifference `json:"difference"`
 
-	// Groups Groups of items that belong together by the candidate's `group_by`; null if no two do.
+	// Groups Groups of items that belong together by `group_by`; null if no two do.
 	Groups *int64 `json:"groups"`
 
 	// ItemsNeeded Where it is inconclusive, or these items do not support the default margin, how many items would let a candidate as good as the baseline pass in 80 % of cases. It is an estimate; the range says how good.
@@ -6922,6 +7106,30 @@ type PlaygroundOpened struct {
 	Tools       []PromptTool          `json:"tools"`
 }
 
+// PreferenceEstimate defines model for PreferenceEstimate.
+type PreferenceEstimate struct {
+	Ci    *[]float64 `json:"ci"`
+	Value *float64   `json:"value"`
+}
+
+// PreferredPair `share` is how often B is preferred to A, a tie as half.
+type PreferredPair struct {
+	// A The letter of a side.
+	A string `json:"a"`
+	B string `json:"b"`
+
+	// PAdjusted That of one half, counting all pairs.
+	PAdjusted *float64             `json:"p_adjusted"`
+	Share     PreferenceEstimate   `json:"share"`
+	Verdict   PreferredPairVerdict `json:"verdict"`
+
+	// Votes Those on these two. Without any, the share follows from the other pairs.
+	Votes int64 `json:"votes"`
+}
+
+// PreferredPairVerdict defines model for PreferredPair.Verdict.
+type PreferredPairVerdict string
+
 // Price The token prices of a model, in US dollars per million tokens.
 type Price struct {
 	// CacheRead Null: as input.
@@ -7717,6 +7925,93 @@ type ProviderUpdate struct {
 	MonthlyBudgetUsd  json.RawMessage  `json:"monthly_budget_usd,omitempty"`
 	Name              *string          `json:"name,omitempty"`
 	RequestsPerMinute json.RawMessage  `json:"requests_per_minute,omitempty"`
+}
+
+// RankedDifference defines model for RankedDifference.
+type RankedDifference struct {
+	// A The letter of a side.
+	A          string               `json:"a"`
+	B          string               `json:"b"`
+	Difference EvaluationDifference `json:"difference"`
+
+	// Gain The part by which the baseline made the interval narrower; 0 where it did not help.
+	Gain *float64 `json:"gain"`
+
+	// IntentionToTreat The difference with a score of 0 for every output that failed; null if none did, and for what is no score.
+	IntentionToTreat *EvaluationDifference `json:"intention_to_treat"`
+	Sentence         string                `json:"sentence"`
+
+	// Unadjusted The difference without the baseline of `adjust_by`; null where that changed nothing.
+	Unadjusted *EvaluationDifference   `json:"unadjusted"`
+	Verdict    RankedDifferenceVerdict `json:"verdict"`
+}
+
+// RankedDifferenceVerdict defines model for RankedDifference.Verdict.
+type RankedDifferenceVerdict string
+
+// RankedItem defines model for RankedItem.
+type RankedItem struct {
+	// Input Cut after 1,000 bytes.
+	Input  string             `json:"input"`
+	ItemId openapi_types.UUID `json:"item_id"`
+	Key    *string            `json:"key"`
+
+	// Scores The mean of its repeats on each side.
+	Scores []float64 `json:"scores"`
+
+	// Spread The largest less the smallest.
+	Spread float64 `json:"spread"`
+}
+
+// RankedPreferences defines model for RankedPreferences.
+type RankedPreferences struct {
+	// Comparisons Comparisons between these eval-runs that have it.
+	Comparisons int64 `json:"comparisons"`
+
+	// Flag Why there is no ranking: `not_connected` if no chain of comparisons leads from a side to another, `too_few` below 20 items.
+	Flag     *string           `json:"flag"`
+	Items    int64             `json:"items"`
+	Judges   []DiscerningJudge `json:"judges"`
+	Pairs    []PreferredPair   `json:"pairs"`
+	Panel    string            `json:"panel"`
+	Sentence string            `json:"sentence"`
+
+	// Strengths Log odds of each side against the average one (Bradley-Terry), with intervals that hold together. A tie is half a win of each.
+	Strengths []PreferenceEstimate `json:"strengths"`
+
+	// Votes Of judges on pairs of outputs, each in both orders; those of an escalation do not count.
+	Votes int64 `json:"votes"`
+}
+
+// RankedSide defines model for RankedSide.
+type RankedSide struct {
+	EvalRunId openapi_types.UUID `json:"eval_run_id"`
+
+	// Failed Its items with an output that failed.
+	Failed int64 `json:"failed"`
+
+	// LeftOut Those of them that another side does not have, or has with other contents.
+	LeftOut int64          `json:"left_out"`
+	Mean    EvaluationMean `json:"mean"`
+	Name    string         `json:"name"`
+
+	// Scored Its items with a value.
+	Scored int64 `json:"scored"`
+
+	// Side Its letter in sentences: A for the first.
+	Side string `json:"side"`
+}
+
+// RankingAdjustment defines model for RankingAdjustment.
+type RankingAdjustment struct {
+	EvalRunId openapi_types.UUID `json:"eval_run_id"`
+
+	// LargestGain The part by which the interval that gained most is narrower.
+	LargestGain float64 `json:"largest_gain"`
+	Name        string  `json:"name"`
+
+	// Sentence What it gained, or why it changes nothing.
+	Sentence string `json:"sentence"`
 }
 
 // RateLimit defines model for RateLimit.
@@ -10747,6 +11042,22 @@ type EstimateEvalRunParams struct {
 	Power *ForecastPower `form:"power,omitempty" json:"power,omitempty"`
 }
 
+// RankEvalRunsParams defines parameters for RankEvalRuns.
+type RankEvalRunsParams struct {
+	// EvalRunId Given once for each of 2 to 6 eval-runs. The first is side A.
+	EvalRunId []openapi_types.UUID `form:"eval_run_id" json:"eval_run_id"`
+
+	// Metric A score that all of them have, or `cost_usd`, `output_tokens` or `failures`. Default: the primary metric of the first.
+	Metric *string `form:"metric,omitempty" json:"metric,omitempty"`
+
+	// GroupBy As of an eval-run: items with the same value at this path belong together, and count as one unit of chance. Default: the path of the eval-runs, if it is the same for all.
+	GroupBy *string `form:"group_by,omitempty" json:"group_by,omitempty"`
+
+	// AdjustBy An earlier eval-run of the dataset whose scores adjust differences (CUPED), where that makes their intervals narrower. It helps if it
+	// has many items that the others do not have, and these others were drawn at random from its items. `adjustment` says what it gained.
+	AdjustBy *openapi_types.UUID `form:"adjust_by,omitempty" json:"adjust_by,omitempty"`
+}
+
 // ExportEvalRunParams defines parameters for ExportEvalRun.
 type ExportEvalRunParams struct {
 	Format *ExportEvalRunParamsFormat `form:"format,omitempty" json:"format,omitempty"`
@@ -10787,6 +11098,15 @@ type GetEvalRunReportParams struct {
 
 // GetEvalRunReportParamsFormat defines parameters for GetEvalRunReport.
 type GetEvalRunReportParamsFormat string
+
+// GetEvalRunTrendParams defines parameters for GetEvalRunTrend.
+type GetEvalRunTrendParams struct {
+	// Metric Default: the primary one.
+	Metric *string `form:"metric,omitempty" json:"metric,omitempty"`
+
+	// Limit The most eval-runs.
+	Limit *int `form:"limit,omitempty" json:"limit,omitempty"`
+}
 
 // ListImportErrorsParams defines parameters for ListImportErrors.
 type ListImportErrorsParams struct {
@@ -12550,6 +12870,9 @@ type ServerInterface interface {
 	// EstimateEvalRun Check an eval-run, and estimate what it costs
 	// (POST /v1/eval-runs/_actions/estimate)
 	EstimateEvalRun(c *gin.Context, params EstimateEvalRunParams)
+	// RankEvalRuns Compare several eval-runs
+	// (GET /v1/eval-runs/_ranking)
+	RankEvalRuns(c *gin.Context, params RankEvalRunsParams)
 	// DeleteEvalRun Delete an eval-run with its results
 	// (DELETE /v1/eval-runs/{eval_run_id})
 	DeleteEvalRun(c *gin.Context, evalRunId EvalRunID)
@@ -12592,6 +12915,9 @@ type ServerInterface interface {
 	// AddEvalRunResults Send results of an eval-run
 	// (POST /v1/eval-runs/{eval_run_id}/results)
 	AddEvalRunResults(c *gin.Context, evalRunId EvalRunID)
+	// GetEvalRunTrend Compare an eval-run with those before it
+	// (GET /v1/eval-runs/{eval_run_id}/trend)
+	GetEvalRunTrend(c *gin.Context, evalRunId EvalRunID, params GetEvalRunTrendParams)
 	// CheckGate Decide whether a candidate is worse than a baseline
 	// (POST /v1/gates/_actions/check)
 	CheckGate(c *gin.Context)
@@ -15519,6 +15845,57 @@ func (siw *ServerInterfaceWrapper) EstimateEvalRun(c *gin.Context) {
 	siw.Handler.EstimateEvalRun(c, params)
 }
 
+// RankEvalRuns operation middleware
+func (siw *ServerInterfaceWrapper) RankEvalRuns(c *gin.Context) {
+
+	var err error
+	_ = err
+
+	// Parameter object where we will unmarshal all parameters from the context
+	var params RankEvalRunsParams
+
+	// ------------- Required query parameter "eval_run_id" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, true, "eval_run_id", c.Request.URL.Query(), &params.EvalRunId, runtime.BindQueryParameterOptions{Type: "array", Format: ""})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter eval_run_id: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	// ------------- Optional query parameter "metric" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "metric", c.Request.URL.Query(), &params.Metric, runtime.BindQueryParameterOptions{Type: "string", Format: ""})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter metric: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	// ------------- Optional query parameter "group_by" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "group_by", c.Request.URL.Query(), &params.GroupBy, runtime.BindQueryParameterOptions{Type: "string", Format: ""})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter group_by: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	// ------------- Optional query parameter "adjust_by" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "adjust_by", c.Request.URL.Query(), &params.AdjustBy, runtime.BindQueryParameterOptions{Type: "string", Format: "uuid"})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter adjust_by: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		middleware(c)
+		if c.IsAborted() {
+			return
+		}
+	}
+
+	siw.Handler.RankEvalRuns(c, params)
+}
+
 // DeleteEvalRun operation middleware
 func (siw *ServerInterfaceWrapper) DeleteEvalRun(c *gin.Context) {
 
@@ -15986,6 +16363,50 @@ func (siw *ServerInterfaceWrapper) AddEvalRunResults(c *gin.Context) {
 	}
 
 	siw.Handler.AddEvalRunResults(c, evalRunId)
+}
+
+// GetEvalRunTrend operation middleware
+func (siw *ServerInterfaceWrapper) GetEvalRunTrend(c *gin.Context) {
+
+	var err error
+	_ = err
+
+	// ------------- Path parameter "eval_run_id" -------------
+	var evalRunId EvalRunID
+
+	err = runtime.BindStyledParameterWithOptions("simple", "eval_run_id", c.Param("eval_run_id"), &evalRunId, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "uuid", ValueIsUnescaped: true})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter eval_run_id: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	// Parameter object where we will unmarshal all parameters from the context
+	var params GetEvalRunTrendParams
+
+	// ------------- Optional query parameter "metric" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "metric", c.Request.URL.Query(), &params.Metric, runtime.BindQueryParameterOptions{Type: "string", Format: ""})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter metric: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	// ------------- Optional query parameter "limit" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "limit", c.Request.URL.Query(), &params.Limit, runtime.BindQueryParameterOptions{Type: "integer", Format: ""})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter limit: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		middleware(c)
+		if c.IsAborted() {
+			return
+		}
+	}
+
+	siw.Handler.GetEvalRunTrend(c, evalRunId, params)
 }
 
 // CheckGate operation middleware
@@ -22377,6 +22798,7 @@ func RegisterHandlersWithOptions(router gin.IRouter, si ServerInterface, options
 	router.GET(options.BaseURL+"/v1/eval-runs", wrapper.ListEvalRuns)
 	router.POST(options.BaseURL+"/v1/eval-runs", wrapper.CreateEvalRun)
 	router.POST(options.BaseURL+"/v1/eval-runs/_actions/estimate", wrapper.EstimateEvalRun)
+	router.GET(options.BaseURL+"/v1/eval-runs/_ranking", wrapper.RankEvalRuns)
 	router.DELETE(options.BaseURL+"/v1/eval-runs/:eval_run_id", wrapper.DeleteEvalRun)
 	router.GET(options.BaseURL+"/v1/eval-runs/:eval_run_id", wrapper.GetEvalRun)
 	router.PATCH(options.BaseURL+"/v1/eval-runs/:eval_run_id", wrapper.UpdateEvalRun)
@@ -22391,6 +22813,7 @@ func RegisterHandlersWithOptions(router gin.IRouter, si ServerInterface, options
 	router.PUT(options.BaseURL+"/v1/eval-runs/:eval_run_id/items/:dataset_item_id/label", wrapper.PutEvalRunLabel)
 	router.GET(options.BaseURL+"/v1/eval-runs/:eval_run_id/report", wrapper.GetEvalRunReport)
 	router.POST(options.BaseURL+"/v1/eval-runs/:eval_run_id/results", wrapper.AddEvalRunResults)
+	router.GET(options.BaseURL+"/v1/eval-runs/:eval_run_id/trend", wrapper.GetEvalRunTrend)
 	router.POST(options.BaseURL+"/v1/gates/_actions/check", wrapper.CheckGate)
 	router.POST(options.BaseURL+"/v1/gates/_actions/plan", wrapper.PlanGate)
 	router.POST(options.BaseURL+"/v1/graders/_actions/grade", wrapper.GradeSample)
@@ -24801,6 +25224,45 @@ func (response EstimateEvalRundefaultApplicationProblemPlusJSONResponse) VisitEs
 	return err
 }
 
+type RankEvalRunsRequestObject struct {
+	Params RankEvalRunsParams
+}
+
+type RankEvalRunsResponseObject interface {
+	VisitRankEvalRunsResponse(w http.ResponseWriter) error
+}
+
+type RankEvalRuns200JSONResponse EvalRunRanking
+
+func (response RankEvalRuns200JSONResponse) VisitRankEvalRunsResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type RankEvalRunsdefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	StatusCode int
+}
+
+func (response RankEvalRunsdefaultApplicationProblemPlusJSONResponse) VisitRankEvalRunsResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
 type DeleteEvalRunRequestObject struct {
 	EvalRunId EvalRunID `json:"eval_run_id"`
 }
@@ -25434,6 +25896,46 @@ type AddEvalRunResultsdefaultApplicationProblemPlusJSONResponse struct {
 }
 
 func (response AddEvalRunResultsdefaultApplicationProblemPlusJSONResponse) VisitAddEvalRunResultsResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type GetEvalRunTrendRequestObject struct {
+	EvalRunId EvalRunID `json:"eval_run_id"`
+	Params    GetEvalRunTrendParams
+}
+
+type GetEvalRunTrendResponseObject interface {
+	VisitGetEvalRunTrendResponse(w http.ResponseWriter) error
+}
+
+type GetEvalRunTrend200JSONResponse EvalRunTrend
+
+func (response GetEvalRunTrend200JSONResponse) VisitGetEvalRunTrendResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type GetEvalRunTrenddefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	StatusCode int
+}
+
+func (response GetEvalRunTrenddefaultApplicationProblemPlusJSONResponse) VisitGetEvalRunTrendResponse(w http.ResponseWriter) error {
 
 	var buf bytes.Buffer
 	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
@@ -31878,6 +32380,9 @@ type StrictServerInterface interface {
 	// EstimateEvalRun Check an eval-run, and estimate what it costs
 	// (POST /v1/eval-runs/_actions/estimate)
 	EstimateEvalRun(ctx context.Context, request EstimateEvalRunRequestObject) (EstimateEvalRunResponseObject, error)
+	// RankEvalRuns Compare several eval-runs
+	// (GET /v1/eval-runs/_ranking)
+	RankEvalRuns(ctx context.Context, request RankEvalRunsRequestObject) (RankEvalRunsResponseObject, error)
 	// DeleteEvalRun Delete an eval-run with its results
 	// (DELETE /v1/eval-runs/{eval_run_id})
 	DeleteEvalRun(ctx context.Context, request DeleteEvalRunRequestObject) (DeleteEvalRunResponseObject, error)
@@ -31920,6 +32425,9 @@ type StrictServerInterface interface {
 	// AddEvalRunResults Send results of an eval-run
 	// (POST /v1/eval-runs/{eval_run_id}/results)
 	AddEvalRunResults(ctx context.Context, request AddEvalRunResultsRequestObject) (AddEvalRunResultsResponseObject, error)
+	// GetEvalRunTrend Compare an eval-run with those before it
+	// (GET /v1/eval-runs/{eval_run_id}/trend)
+	GetEvalRunTrend(ctx context.Context, request GetEvalRunTrendRequestObject) (GetEvalRunTrendResponseObject, error)
 	// CheckGate Decide whether a candidate is worse than a baseline
 	// (POST /v1/gates/_actions/check)
 	CheckGate(ctx context.Context, request CheckGateRequestObject) (CheckGateResponseObject, error)
@@ -34089,6 +34597,32 @@ func (sh *strictHandler) EstimateEvalRun(ctx *gin.Context, params EstimateEvalRu
 	}
 }
 
+// RankEvalRuns operation middleware
+func (sh *strictHandler) RankEvalRuns(ctx *gin.Context, params RankEvalRunsParams) {
+	var request RankEvalRunsRequestObject
+
+	request.Params = params
+
+	handler := func(ctx *gin.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.RankEvalRuns(ctx, request.(RankEvalRunsRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "RankEvalRuns")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		sh.options.HandlerErrorFunc(ctx, err)
+	} else if validResponse, ok := response.(RankEvalRunsResponseObject); ok {
+		if err := validResponse.VisitRankEvalRunsResponse(ctx.Writer); err != nil {
+			sh.options.ResponseErrorHandlerFunc(ctx, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(ctx, fmt.Errorf("unexpected response type: %T", response))
+	}
+}
+
 // DeleteEvalRun operation middleware
 func (sh *strictHandler) DeleteEvalRun(ctx *gin.Context, evalRunId EvalRunID) {
 	var request DeleteEvalRunRequestObject
@@ -34525,6 +35059,33 @@ func (sh *strictHandler) AddEvalRunResults(ctx *gin.Context, evalRunId EvalRunID
 		sh.options.HandlerErrorFunc(ctx, err)
 	} else if validResponse, ok := response.(AddEvalRunResultsResponseObject); ok {
 		if err := validResponse.VisitAddEvalRunResultsResponse(ctx.Writer); err != nil {
+			sh.options.ResponseErrorHandlerFunc(ctx, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(ctx, fmt.Errorf("unexpected response type: %T", response))
+	}
+}
+
+// GetEvalRunTrend operation middleware
+func (sh *strictHandler) GetEvalRunTrend(ctx *gin.Context, evalRunId EvalRunID, params GetEvalRunTrendParams) {
+	var request GetEvalRunTrendRequestObject
+
+	request.EvalRunId = evalRunId
+	request.Params = params
+
+	handler := func(ctx *gin.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.GetEvalRunTrend(ctx, request.(GetEvalRunTrendRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "GetEvalRunTrend")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		sh.options.HandlerErrorFunc(ctx, err)
+	} else if validResponse, ok := response.(GetEvalRunTrendResponseObject); ok {
+		if err := validResponse.VisitGetEvalRunTrendResponse(ctx.Writer); err != nil {
 			sh.options.ResponseErrorHandlerFunc(ctx, err)
 		}
 	} else if response != nil {

@@ -1079,7 +1079,8 @@ export interface paths {
         /**
          * Decide whether a candidate is worse than a baseline
          * @description Compares the scores of two eval-runs on the items that both have, with equal contents. `pass`: the whole 95 % interval of the difference is above
-         *     minus the margin. `regression`: all of it is below. `inconclusive`: it contains minus the margin. `incomplete`: an output of the
+         *     minus the margin. `regression`: all of it is below, also with a score of 0 for each output of the baseline that failed.
+         *     `inconclusive`: neither. `incomplete`: an output of the
          *     candidate failed or is missing, or its grader failed, whatever the others say. 409 `evaluation_running` if one of them has no summary yet.
          *
          *     Requires the scope `evals:read`.
@@ -6517,7 +6518,7 @@ export interface components {
             /** @description The step at which it failed. */
             span_id: string;
             step: components["schemas"]["FailingStep"];
-            /** @description The step's error, cut at 200 bytes; the run's error if the run is long. */
+            /** @description The step's error, cut at 200 bytes; the run's error if the run is long; the scores that fail it for the class `scored`. */
             error: components["schemas"]["RunError"] | null;
         };
         /** @enum {string} */
