@@ -169,11 +169,11 @@ func (s *Service) noiseBefore(ctx context.Context, f *Forecast, before []Evaluat
 		if err != nil {
 			return stats.Noise{}, err
 		}
-		sides = append(sides, &gateSide{*e, found})
+		sides = append(sides, &gateSide{e: *e, results: found})
 		if len(sides) == 1 {
 			continue
 		}
-		pairs, _ := new(Gate).pair(sides[0], sides[1], f.Metric)
+		pairs, _, _ := new(Gate).pair(sides[0], sides[1], f.Metric)
 		if noise, ok := stats.NoiseOf(pairs, false); ok && len(pairs) >= forecastPairs {
 			f.Basis, f.EvalRuns = FromDifferences, []ForecastRun{{sides[0].e.ID, sides[0].e.Name}, {sides[1].e.ID, sides[1].e.Name}}
 			return noise, nil

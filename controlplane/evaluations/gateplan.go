@@ -3,7 +3,7 @@ package evaluations
 import (
 	"context"
 	"fmt"
-	"math"
+	"strconv"
 
 	"github.com/looptrace/looptrace/controlplane/access"
 	"github.com/looptrace/looptrace/internal/stats"
@@ -65,17 +65,8 @@ func (p *GatePlan) sentence(m *metric, isDefault bool) string {
 // marginText writes a margin. That of an amount may be a part of a mean, which has many digits.
 func (m *metric) marginText(margin float64) string {
 	u := unitOf(m.kind)
-	if !m.isShare() {
-		margin = significant(margin)
+	if rounded, err := strconv.ParseFloat(strconv.FormatFloat(margin, 'g', 4, 64), 64); err == nil && !m.isShare() {
+		margin = rounded
 	}
 	return u.exact(margin) + u.name
-}
-
-// significant rounds to four significant digits.
-func significant(x float64) float64 {
-	if x == 0 {
-		return 0
-	}
-	scale := math.Pow(10, 3-math.Floor(math.Log10(math.Abs(x))))
-	return math.Round(x*scale) / scale
 }

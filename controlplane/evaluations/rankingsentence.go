@@ -18,13 +18,13 @@ func (r *Ranking) named(side int) string {
 
 // pairSentence says the result of a pair.
 func (r *Ranking) pairSentence(m *metric, d *RankedDifference) string {
-	a, b := r.named(d.A), r.named(d.B)
-	evidence := m.differenceText(&d.Difference) + ", " + itemsText(int64(r.Items)) + groupsText(r.Groups)
+	a, b, u := r.named(d.A), r.named(d.B), unitOf(m.kind)
+	evidence := u.difference(&d.Difference) + ", " + itemsText(int64(r.Items)) + groupsText(r.Groups)
 	if d.Unadjusted != nil {
-		evidence += "; without the baseline " + m.differenceText(d.Unadjusted)
+		evidence += "; without the baseline " + u.difference(d.Unadjusted)
 	}
 	if d.IntentionToTreat != nil && d.IntentionToTreat.Estimate != nil {
-		evidence += "; with failed outputs as 0 " + m.differenceText(d.IntentionToTreat)
+		evidence += "; with failed outputs as 0 " + u.difference(d.IntentionToTreat)
 	}
 	switch d.Verdict {
 	case stats.BBetter:
@@ -33,18 +33,6 @@ func (r *Ranking) pairSentence(m *metric, d *RankedDifference) string {
 		return fmt.Sprintf("%s is worse than %s: %s.", b, a, evidence)
 	}
 	return fmt.Sprintf("Whether %s differs from %s cannot be told: %s.", b, a, evidence)
-}
-
-// differenceText writes a difference of a metric with its interval and p.
-func (m *metric) differenceText(d *Difference) string {
-	if m.isShare() {
-		return pointsText(d)
-	}
-	text := signed(*d.Estimate) + interval(d.CI, 1)
-	if p := probability(d.PAdjusted); p != "" {
-		text += ", " + p
-	}
-	return text
 }
 
 // beats reports whether a side is called better than another one.

@@ -59,12 +59,12 @@ func (a *attempt) verdict(m *MetricSummary) string {
 	if repeats := a.config.Sides; repeats[sideA].Repeats > 1 && repeats[sideA].Repeats == repeats[sideB].Repeats {
 		items += fmt.Sprintf(" × %d", repeats[sideA].Repeats)
 	}
-	evidence := pointsText(d) + ", " + items
+	evidence := points.difference(d) + ", " + items
 	if judged := m.Judged; judged != nil {
-		evidence += fmt.Sprintf(", corrected by labels of %s drawn at random; by judges alone %s", itemsText(int64(m.LabelsDrawn)), pointsText(judged))
+		evidence += fmt.Sprintf(", corrected by labels of %s drawn at random; by judges alone %s", itemsText(int64(m.LabelsDrawn)), points.difference(judged))
 	}
 	if treated := m.IntentionToTreat; treated != nil && treated.Estimate != nil {
-		evidence += "; with failed outputs as 0 " + pointsText(treated)
+		evidence += "; with failed outputs as 0 " + points.difference(treated)
 	}
 	winner, loser := a.config.Sides[sideB].Name, a.config.Sides[sideA].Name
 	judged := ""
@@ -110,21 +110,12 @@ func (m *MetricSummary) labelsText() string {
 	return "labels of people correct it"
 }
 
-// pointsText writes a difference of scores with its interval and p.
-func pointsText(d *Difference) string {
-	out := points.estimate(*d.Estimate) + points.interval(d.CI)
-	if p := probability(d.PAdjusted); p != "" {
-		out += ", " + p
-	}
-	return out
-}
-
 // operationalSentence says a difference of costs, durations, tokens or failures.
 func operationalSentence(m *MetricSummary) string {
 	names := map[Kind]string{KindCost: "Cost", KindDuration: "Duration", KindOutputTokens: "Output tokens", KindFailures: "Failures"}
 	d := &m.Difference
 	if m.Kind == KindFailures {
-		return fmt.Sprintf("Failures of B: %s, %d items.", pointsText(d), d.N)
+		return fmt.Sprintf("Failures of B: %s, %d items.", points.difference(d), d.N)
 	}
 	u := unitOf(m.Kind)
 	text := fmt.Sprintf("%s of B: %s%s", names[m.Kind], u.estimate(*d.Estimate), u.interval(d.CI))
@@ -190,6 +181,15 @@ func (u unit) interval(ci *stats.Interval) string {
 		return ""
 	}
 	return fmt.Sprintf(" [%s, %s]", sign(u.write(ci[0]*u.scale)), sign(u.write(ci[1]*u.scale)))
+}
+
+// difference writes a difference with its interval and p.
+func (u unit) difference(d *Difference) string {
+	out := u.estimate(*d.Estimate) + u.interval(d.CI)
+	if p := probability(d.PAdjusted); p != "" {
+		out += ", " + p
+	}
+	return out
 }
 
 // exact writes a number that somebody chose, with as many digits as it has.

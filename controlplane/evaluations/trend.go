@@ -87,7 +87,7 @@ func (s *Service) Trend(ctx context.Context, grant access.Grant, id uuid.UUID, n
 // changeOf compares two eval-runs of a trend.
 func changeOf(now, was *gateSide, m *metric) *TrendChange {
 	g := &Gate{}
-	pairs, people := g.pair(now, was, m.name)
+	pairs, _, people := g.pair(now, was, m.name)
 	one := stats.Metric{Name: m.name, Better: stats.Direction(m.better), Items: pairs, Amount: !m.isShare(), Corrected: corrected(people)}
 	if m.kind == KindDuration {
 		one.Untested = differentTimes
@@ -114,11 +114,8 @@ func (c *TrendChange) sentence(m *metric, items int64) string {
 	if d.Estimate == nil {
 		return text + " None has a value in both."
 	}
-	scale, unit := 1.0, ""
-	if m.isShare() {
-		scale, unit = 100, " points"
-	}
-	text += fmt.Sprintf(" On %s%s the change is %s%s%s", itemsText(int64(d.N)), groupsText(c.Groups), signed(*d.Estimate*scale), unit, interval(d.CI, scale))
+	u := unitOf(m.kind)
+	text += fmt.Sprintf(" On %s%s the change is %s%s", itemsText(int64(d.N)), groupsText(c.Groups), u.estimate(*d.Estimate), u.interval(d.CI))
 	if c.LabelsDrawn > 0 {
 		text += ", corrected by labels of " + itemsText(int64(c.LabelsDrawn))
 	}
