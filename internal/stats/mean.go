@@ -71,6 +71,20 @@ func BoundedMeanInterval(values []float64, low, high, alpha float64) Estimate {
 // Moments are sums over N values: of the values, of their squares and of their cubes.
 type Moments struct{ N, Sum, Squares, Cubes float64 }
 
+// MeanDifference is the mean of independent differences of scores from 0 to 1, with [BoundedMeanInterval]: the end that faces 0 is that of
+// [MeanInterval] where that shows a difference. Equal differences have [unseenAround]. OutOfDomain for values that are not from -1 to 1.
+func MeanDifference(differences []float64, alpha float64) Estimate {
+	e, plain := BoundedMeanInterval(differences, -1, 1, alpha), MeanInterval(differences, alpha).CI
+	switch {
+	case e.CI == nil:
+	case plain == nil:
+		e.CI = unseenAround(differences[0], len(differences), alpha)
+	default:
+		e.CI.face(plain)
+	}
+	return e
+}
+
 func (m *Moments) add(x, weight float64) {
 	m.N += weight
 	m.Sum += weight * x

@@ -228,12 +228,8 @@ func (s *sample) interval(alpha float64) *Interval {
 		return PairedProportions(b, c, len(s.differences), alpha)
 	case !s.unit:
 		return plain
-	case plain == nil:
-		return s.unseen(alpha)
 	}
-	ci := BoundedMeanInterval(s.differences, -1, 1, alpha).CI
-	ci.face(plain)
-	return ci
+	return MeanDifference(s.differences, alpha).CI
 }
 
 // groupInterval is [sample.interval] where items belong together.

@@ -138,7 +138,7 @@ func (ts trials) outcome() (c Channel) {
 		c.permuted(stats.GroupMeans(strata, ts.seed(0)))
 		of := stats.MeanInterval
 		if all(func(x float64) bool { return x >= 0 && x <= 1 }) {
-			of = meanOfScores
+			of = stats.MeanDifference
 		}
 		wide = c.across(strata, ts.alpha(), of)
 	case binary:
@@ -182,11 +182,6 @@ func (c *Channel) across(strata []stats.Groups, alpha float64, of func([]float64
 		differences[i] = stat.Mean(g.B, nil) - stat.Mean(g.A, nil)
 	}
 	return c.overRuns(differences, alpha, of)
-}
-
-// meanOfScores is the mean of differences of scores from 0 to 1. Runs of another kind need not be among those at hand.
-func meanOfScores(differences []float64, alpha float64) stats.Estimate {
-	return stats.BoundedMeanInterval(differences, -1, 1, alpha)
 }
 
 func (c *Channel) overRuns(differences []float64, alpha float64, of func([]float64, float64) stats.Estimate) (wide *stats.Interval) {
