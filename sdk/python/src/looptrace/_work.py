@@ -11,7 +11,7 @@ from ._api import Api, ApiError
 from ._config import resolve
 from ._state import state as _state
 
-WorkKind: TypeAlias = Literal["import", "near_duplicate_check", "comparison", "eval_run", "replay"]
+WorkKind: TypeAlias = Literal["import", "near_duplicate_check", "comparison", "eval_run", "replay", "replay_batch"]
 WorkState: TypeAlias = Literal["open", "ended"]
 
 _PAGE = 500
@@ -25,6 +25,7 @@ _CANCEL = {
     "comparison": "/v1/comparisons/{id}/_actions/cancel",
     "eval_run": "/v1/eval-runs/{id}/_actions/cancel",
     "replay": "/v1/replays/{id}/_actions/cancel",
+    "replay_batch": "/v1/replay-batches/{id}/_actions/cancel",
 }
 
 
@@ -46,7 +47,7 @@ class WorkApi(Api):
     def scopes_of(self, method: str, path: str) -> str:
         if method == "GET":
             return self.scopes["GET"]
-        subjects = {"comparisons": "evals", "eval-runs": "evals", "replays": "replays"}
+        subjects = {"comparisons": "evals", "eval-runs": "evals", "replays": "replays", "replay-batches": "replays"}
         return f"the scope {subjects.get(path.split('/')[2], 'datasets')}:write"
 
 
@@ -88,10 +89,10 @@ class Work:
     """Work of a project as it was when it was listed. Times are RFC 3339 in UTC."""
 
     id: str
-    # import, near_duplicate_check, comparison, eval_run or replay.
+    # import, near_duplicate_check, comparison, eval_run, replay or replay_batch.
     kind: str
     project_id: str
-    # None for a replay.
+    # None for replays.
     dataset_id: str | None
     # That of the file, of the dataset that is checked, or its own.
     name: str
@@ -112,7 +113,7 @@ class Work:
         """Cancels it. An import then changes nothing; of other work what is stored stays.
 
         The key needs datasets:write for an import and a near_duplicate_check, evals:write for a comparison and an
-        eval_run, and replays:write for a replay.
+        eval_run, and replays:write for a replay or a batch of them.
 
         Raises:
             WorkNotFound: It was deleted.
@@ -128,8 +129,8 @@ class Work:
 
 
 def work(*, state: WorkState | None = None, kind: WorkKind | None = None, project: str | None = None) -> Iterator[Work]:
-    """Gives imports, checks for near-duplicates, comparisons, eval-runs and replays, the newest first, and reads them
-    page by page.
+    """Gives imports, checks for near-duplicates, comparisons, eval-runs, replays and batches of them, the newest first,
+    and reads them page by page.
 
     Without init, the environment variables apply that init reads. The key needs the scopes datasets:read, evals:read
     and replays:read.
