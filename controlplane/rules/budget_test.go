@@ -142,7 +142,7 @@ func (b *books) create(t *testing.T) {
 	t.Helper()
 	id := uuid.New()
 	b.exec(t, b.db, "create rule", pgx.NamedArgs{
-		"id": id, "project": b.project, "name": id.String(), "run_filter": "", "sample_rate": 1., "scoring": "{}", "max_cost": 1000, "allow_unpriced": false,
+		"group_by": "session", "id": id, "project": b.project, "name": id.String(), "run_filter": "", "sample_rate": 1., "scoring": "{}", "max_cost": 1000, "allow_unpriced": false,
 		"nowhere": uuid.Nil, "author": nil, "author_key": nil,
 	})
 	b.rules = append(b.rules, id)

@@ -460,10 +460,10 @@ func TestRuleWritesCategoriesAndNumbers(t *testing.T) {
 	r.Work(t)
 	tone := apitest.PanelJSON("tone", r.made.Id, `,"scale":{"type":"categorical","labels":["warm","cold"]}`, "judge-2")
 	quality := apitest.PanelJSON("quality", r.made.Id, `,"scale":{"type":"ordinal","min":1,"max":5}`, "judge-1")
-	rule := r.rule(t, `,"max_cost_usd_per_day":5,"panels":[`+tone+`,`+quality+`]`)
+	rule := r.rule(t, `,"run_filter":"","max_cost_usd_per_day":5,"panels":[`+tone+`,`+quality+`]`)
 	ids := map[int]uuid.UUID{}
 	for n := range 5 {
-		ids[n] = r.ended(t, n, nil)
+		ids[n] = r.ended(t, n, func(run *apitest.SourceRun) { run.Session = fmt.Sprint(n) })
 	}
 	require.Eventually(t, func() bool {
 		r.Clock.Advance(5 * time.Second)
