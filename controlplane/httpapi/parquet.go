@@ -69,6 +69,7 @@ type parquetRun struct {
 	ToolCallCount    int64             `parquet:"tool_call_count"`
 	Scores           []parquetScore    `parquet:"scores,list"`
 	ScoreCount       int64             `parquet:"score_count"`
+	FailedScores     []parquetFailed   `parquet:"failed_scores,list"`
 	Tools            []string          `parquet:"tools,list"`
 	Fingerprint      *string           `parquet:"failure_fingerprint,optional,dict"`
 	FailureClass     *string           `parquet:"failure_class,optional,dict"`
@@ -78,6 +79,23 @@ type parquetRun struct {
 	FailingType      *string           `parquet:"failure_step_error_type,optional,dict"`
 	FailingTemplate  *string           `parquet:"failure_message_template,optional,dict"`
 	ReceivedAt       time.Time         `parquet:"received_at,timestamp(nanosecond)"`
+}
+
+// parquetFailed is a score that fails a run. One of number, boolean and category is not null.
+type parquetFailed struct {
+	Name     string   `parquet:"name,dict"`
+	Number   *float64 `parquet:"number,optional"`
+	Boolean  *bool    `parquet:"boolean,optional"`
+	Category *string  `parquet:"category,optional"`
+}
+
+func failedScoreRows(r *runs.Run) []parquetFailed {
+	rows := make([]parquetFailed, len(r.FailedScores))
+	for i := range rows {
+		rows[i].Name = r.FailedScores[i].Name
+		rows[i].Number, rows[i].Boolean, rows[i].Category = valueColumns(r.FailedScores[i].Value())
+	}
+	return rows
 }
 
 type parquetPrompt struct {
@@ -218,7 +236,7 @@ func (p parquetRuns) run(r *runs.Run) error {
 		InputTokens: r.InputTokens, OutputTokens: r.OutputTokens, CacheReadTokens: r.CacheReadTokens,
 		CacheWriteTokens: r.CacheWriteTokens, ReasoningTokens: r.ReasoningTokens, OtherTokens: r.OtherTokens, CostUSD: r.CostUSD, CostSource: known(r.CostSource),
 		UnpricedCalls: count(r.UnpricedCallCount), SpanCount: count(r.SpanCount), ErrorCount: count(r.ErrorCount), LLMCallCount: count(r.LLMCallCount),
-		ToolCallCount: count(r.ToolCallCount), Scores: parquetScores(r.Scores), ScoreCount: count(r.ScoreCount),
+		ToolCallCount: count(r.ToolCallCount), Scores: parquetScores(r.Scores), ScoreCount: count(r.ScoreCount), FailedScores: failedScoreRows(r),
 		TotalTokens: totalOf(r.InputTokens, r.OutputTokens, r.OtherTokens), Tools: r.Tools, ReceivedAt: r.FirstReceived.UTC(),
 	}
 	if f := failureOf(&r.Failure); f != nil {
@@ -299,16 +317,22 @@ func parquetScores(scores []runmodel.Score) []parquetScore {
 			ID: score.Id.String(), SpanID: score.SpanId, Name: score.Name, Label: score.Label, Comment: score.Comment,
 			Source: string(score.Source), UpdatedAt: score.UpdatedAt,
 		}
-		switch value := score.Value.(type) {
-		case float64:
-			rows[i].Number = &value
-		case bool:
-			rows[i].Boolean = &value
-		case string:
-			rows[i].Category = &value
-		}
+		rows[i].Number, rows[i].Boolean, rows[i].Category = valueColumns(score.Value)
 	}
 	return rows
+}
+
+// valueColumns are the columns of the value of a score: at most one is not null.
+func valueColumns(value any) (number *float64, boolean *bool, category *string) {
+	switch value := value.(type) {
+	case float64:
+		number = &value
+	case bool:
+		boolean = &value
+	case string:
+		category = &value
+	}
+	return number, boolean, category
 }
 
 func size(texts ...*string) (n int) {

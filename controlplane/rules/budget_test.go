@@ -246,7 +246,7 @@ func (b *books) change(t *testing.T) {
 	t.Helper()
 	rule := pick(b, b.rules)
 	b.exec(t, b.db, "update rule", pgx.NamedArgs{
-		"id": rule, "changed": 1, "name": rule.String(), "run_filter": "", "sample_rate": 1., "scoring": "{}", "max_cost": 1000, "allow_unpriced": false,
+		"group_by": "session", "id": rule, "changed": 1, "name": rule.String(), "run_filter": "", "sample_rate": 1., "scoring": "{}", "max_cost": 1000, "allow_unpriced": false,
 	})
 	b.exec(t, b.db, "move pending runs", pgx.NamedArgs{"id": rule})
 }

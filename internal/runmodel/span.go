@@ -263,7 +263,7 @@ type Run struct {
 	// SampleShare is the least share that a span states (see SampleShare), nil if the run stands for itself.
 	SampleShare *float64 `ch:"sample_share"`
 	// FailedScores are the newest scores of the run that fail it, by name. They are not stored with it.
-	FailedScores []FailedScore `ch:"-"`
+	FailedScores []FailedScore `ch:"-" json:"-"`
 	Failure
 }
 
