@@ -11,6 +11,7 @@ import (
 
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
+	"golang.org/x/sync/errgroup"
 	"gonum.org/v1/gonum/stat/distuv"
 
 	"github.com/looptrace/looptrace/controlplane/access"
@@ -134,40 +135,35 @@ func (s *Service) planBatch(ctx context.Context, grant access.Grant, n *WantedBa
 		Executor: n.Replay.Executor, Edits: n.Replay.Edits, Texts: p.Texts, Tools: n.Replay.Tools, Outcome: n.Replay.Outcome, RunFilter: n.FilterText, Matched: p.Matched,
 		ProviderID: n.Replay.Provider,
 	}
+	planned, err := s.planMembers(ctx, in, n, p.runs, look)
+	if err != nil {
+		return nil, err
+	}
 	total := batchEstimate{low: new(providers.Money(0)), high: new(providers.Money(0))}
 	var refused error
 	designs := [][2]int{}
-	for _, run := range p.runs {
-		one := n.Replay
-		one.Run = run.id
-		plan, code, err := s.planMember(ctx, in, &one, look)
-		if err != nil && code == "" {
-			return nil, err
-		}
-		planned := BatchRunPlan{RunID: run.id, Part: run.part}
-		if err != nil {
-			planned.Code, planned.Detail = code, problem.Of(err).Error()
-			if run.part == Chosen {
-				refused = cmp.Or(refused, err)
+	for i := range planned {
+		one := &planned[i]
+		p.Runs = append(p.Runs, one.BatchRunPlan)
+		if one.refused != nil {
+			if one.Part == Chosen {
+				refused = cmp.Or(refused, one.refused)
 			}
-			p.Runs = append(p.Runs, planned)
 			continue
 		}
-		planned.RunName, planned.Calls = plan.source.run.Name, plan.Estimate.Calls
-		p.Runs = append(p.Runs, planned)
 		if len(p.Texts) == 0 {
-			p.Texts = plan.Texts
-			p.config.Texts, p.config.Executor, p.config.ProviderName = plan.Texts, plan.Executor, plan.config.ProviderName
+			p.Texts = one.texts
+			p.config.Texts, p.config.Executor, p.config.ProviderName = one.texts, one.config.Executor, one.config.ProviderName
 		}
-		p.config.ProviderID = cmp.Or(p.config.ProviderID, plan.config.ProviderID)
-		for _, w := range plan.Warnings {
+		p.config.ProviderID = cmp.Or(p.config.ProviderID, one.config.ProviderID)
+		for _, w := range one.warnings {
 			if !slices.ContainsFunc(p.Warnings, func(known replay.Warning) bool { return known.Code == w.Code }) {
 				p.Warnings = append(p.Warnings, w)
 			}
 		}
-		total.add(plan)
-		if run.part == Chosen && plan.Executor != replay.ExecutorCassette && plan.Controls > 0 {
-			designs = append(designs, [2]int{plan.Controls, plan.Treatments})
+		total.add(one)
+		if one.Part == Chosen && one.config.Executor != replay.ExecutorCassette && one.design[0] > 0 {
+			designs = append(designs, one.design)
 		}
 	}
 	if !look && refused != nil && !slices.ContainsFunc(p.Runs, func(r BatchRunPlan) bool { return r.Part == Chosen && r.Code == "" }) {
@@ -178,6 +174,51 @@ func (s *Service) planBatch(ctx context.Context, grant access.Grant, n *WantedBa
 	p.config.Estimate = p.Estimate
 	p.attainable(designs, len(n.Replay.Outcome) > 0)
 	return p, nil
+}
+
+// plannedAtOnce is how many runs are planned at once, each of which is held in memory meanwhile.
+const plannedAtOnce = 4
+
+// memberPlan is what a plan keeps of that of a run.
+type memberPlan struct {
+	BatchRunPlan
+	// refused is why the run cannot be replayed. The members after it are empty then.
+	refused  error
+	config   Config
+	texts    []string
+	warnings []replay.Warning
+	estimate Estimate
+	// each is how long a call takes, nil if it is unknown, and places how many calls are made at once.
+	each   *time.Duration
+	places int
+	design [2]int
+}
+
+// planMembers plans the replay of each run, in their order.
+func (s *Service) planMembers(ctx context.Context, grant access.Grant, n *WantedBatch, list []plannedRun, look bool) ([]memberPlan, error) {
+	planned := make([]memberPlan, len(list))
+	group, ctx := errgroup.WithContext(ctx)
+	group.SetLimit(plannedAtOnce)
+	for i, run := range list {
+		group.Go(func() error {
+			wanted := n.Replay
+			wanted.Run = run.id
+			one := memberPlan{BatchRunPlan: BatchRunPlan{RunID: run.id, Part: run.part}}
+			p, code, err := s.planMember(ctx, grant, &wanted, look)
+			switch {
+			case err != nil && code == "":
+				return err
+			case err != nil:
+				one.Code, one.Detail, one.refused = code, problem.Of(err).Error(), err
+			default:
+				one.RunName, one.Calls, one.config, one.texts, one.warnings = p.source.run.Name, p.Estimate.Calls, p.config, p.Texts, p.Warnings
+				one.estimate, one.each, one.places, one.design = p.Estimate, p.callDuration(), p.places, [2]int{p.Controls, p.Treatments}
+			}
+			planned[i] = one
+			return nil
+		})
+	}
+	return planned, group.Wait() //nolint:wrapcheck // by those who do the work
 }
 
 // codeEdit is the code of a run in which an edit changes nothing, and codeGone of one that was deleted.
@@ -279,28 +320,26 @@ type batchEstimate struct {
 	places  int
 }
 
-func (e *batchEstimate) add(p *Plan) {
-	e.Calls += p.Estimate.Calls
+func (e *batchEstimate) add(p *memberPlan) {
+	e.Calls += p.estimate.Calls
 	sum := func(total, one *providers.Money) *providers.Money {
 		if total == nil || one == nil {
 			return nil
 		}
 		return new(*total + *one)
 	}
-	e.low, e.high = sum(e.low, p.Estimate.Low), sum(e.high, p.Estimate.High)
-	for _, model := range p.Estimate.Unpriced {
+	e.low, e.high = sum(e.low, p.estimate.Low), sum(e.high, p.estimate.High)
+	for _, model := range p.estimate.Unpriced {
 		if !slices.Contains(e.Unpriced, model) {
 			e.Unpriced = append(e.Unpriced, model)
 		}
 	}
-	if p.Estimate.Calls == 0 {
+	if p.estimate.Calls == 0 {
 		return
 	}
-	e.places = p.places
-	each := p.callDuration()
-	e.unknown = e.unknown || each == nil
-	if each != nil {
-		e.calls += *each * time.Duration(p.Estimate.Calls)
+	e.places, e.unknown = p.places, e.unknown || p.each == nil
+	if p.each != nil {
+		e.calls += *p.each * time.Duration(p.estimate.Calls)
 	}
 }
 

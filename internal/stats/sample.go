@@ -401,6 +401,9 @@ func (c scale) detectable(variance float64, n int, alpha, power float64) Value {
 	delta := MinimumDetectable(math.Sqrt(variance), n, alpha, power)
 	m := (c.mean - c.low) / (c.high - c.low)
 	if delta.Value == nil || !(m > 0 && m < 1) || !(c.a > 0) {
+		if delta.Value != nil && *delta.Value > c.high-c.low {
+			return none(TooFew)
+		}
 		return delta
 	}
 	room := max(m, 1-m)
