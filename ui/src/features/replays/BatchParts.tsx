@@ -34,7 +34,7 @@ export function BatchParts({ result }: { result: ReplayBatchResult }) {
       <section aria-label="Attempts that end well" className={shared.metrics} data-testid="batch-parts">
         <h2 className={shared.heading}>Attempts that end well</h2>
         <DataTable<Part>
-          label="Attempts that end well"
+          label="Edited and unedited attempts"
           stacks
           rows={partsOf(result)}
           rowKey={({ name }) => name}
@@ -98,7 +98,7 @@ export function BatchStatistics({ result }: { result: ReplayBatchResult }) {
               ))}
             </ul>
           )}
-          {isMeasured(effect) && <Channels verdict={effect} label={`Measures of ${LOWER[name]}`} />}
+          {isMeasured(effect) && <Channels verdict={effect} of={LOWER[name]} />}
         </section>
       ))}
     </Disclosure>

@@ -13,7 +13,8 @@ interface Props {
   verdict: ReplayVerdict;
   /** Missing for attempts of several runs: only their means are shown. */
   attempts?: readonly ReplayAttempt[];
-  label?: string;
+  /** Whose measures they are, where a page has several. */
+  of?: string;
 }
 
 interface Row {
@@ -23,7 +24,8 @@ interface Row {
 }
 
 /** What edited and unedited attempts have in common, measure by measure. What isn't known is said. */
-export function Channels({ verdict, attempts, label = "Evidence" }: Props) {
+export function Channels({ verdict, attempts, of }: Props) {
+  const label = of ? `Measures of ${of}` : "Evidence";
   const { channels } = verdict;
   const found = foundChannels(verdict);
   const rows = CHANNEL_ORDER.map(
@@ -34,7 +36,7 @@ export function Channels({ verdict, attempts, label = "Evidence" }: Props) {
       <h2 className={shared.heading}>{label}</h2>
       {attempts && <Legend />}
       <DataTable<Row>
-        label="Measures"
+        label={of ? `Channels of ${of}` : "Measures"}
         stacks
         rows={rows}
         rowKey={({ name }) => name}
