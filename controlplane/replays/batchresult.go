@@ -192,11 +192,23 @@ func (p *BatchPart) repairs(graded bool) string {
 			text = "Whether the edit repairs failed runs is unknown: the batch has no grader of outcomes."
 		}
 	}
-	if p.Effect.Verdict != verdict.EffectAttributable && (p.Verdict != CannotTell || p.Effect.Verdict == verdict.Drift) {
+	switch {
+	case p.Verdict == Unknown || p.Effect.Verdict == verdict.Drift:
 		text += " " + p.Effect.Sentence
+	case p.Effect.Verdict == verdict.EffectLikely:
+		texts := []string{text}
+		for _, r := range p.Effect.Reasons {
+			if slices.Contains(doubts, r.Code) {
+				texts = append(texts, r.Text)
+			}
+		}
+		text = strings.Join(texts, " ")
 	}
 	return text + p.leftOut("chosen")
 }
+
+// doubts are the codes of reasons why an effect is likely only.
+var doubts = []string{"drift", "changed_since_recording", "tainted", "version_unknown"}
 
 // breaks says what the edit does to runs that ended well.
 func (p *BatchPart) breaks() string {
@@ -206,8 +218,8 @@ func (p *BatchPart) breaks() string {
 		text = fmt.Sprintf("It breaks good runs: %s (%s).", p.figures(), p.interval())
 	case Better, CannotTell:
 		text = fmt.Sprintf("Of good runs %s (%s)", p.figures(), p.interval())
-		if p.CI != nil {
-			text += fmt.Sprintf(": it breaks at most %.0f%% of attempts", math.Max(0, math.Round(-p.CI[0]*100)))
+		if p.CI != nil && p.CI[0] < 0 {
+			text += fmt.Sprintf(": it breaks at most %.0f%% of attempts", math.Round(-p.CI[0]*100))
 		}
 		text += "."
 	case Unknown:
