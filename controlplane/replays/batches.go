@@ -306,20 +306,5 @@ func (s *Service) ExtendBatch(ctx context.Context, grant access.Grant, id uuid.U
 
 // changeBatch changes a batch under a lock.
 func (s *Service) changeBatch(ctx context.Context, grant access.Grant, id uuid.UUID, do func(context.Context, postgres.DB, *Batch) error) (Batch, error) {
-	var changed Batch
-	err := s.db.Tx(ctx, func(ctx context.Context, tx postgres.DB) error {
-		if _, err := postgres.One[struct{ ID uuid.UUID }](ctx, tx, "lock batch", pgx.NamedArgs{"projects": grant.IDs(), "id": id}); err != nil {
-			return err
-		}
-		found, err := s.getBatch(ctx, tx, grant.Projects, id)
-		if err != nil {
-			return err
-		}
-		if err := do(ctx, tx, &found); err != nil {
-			return err
-		}
-		changed, err = s.getBatch(ctx, tx, grant.Projects, id)
-		return err
-	})
-	return changed, err
+	return changeLocked(ctx, s.db, "lock batch", grant, id, s.getBatch, do)
 }

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/looptrace/looptrace/controlplane/providers"
@@ -165,15 +166,16 @@ func (p *BatchPart) interval() string {
 	return fmt.Sprintf("difference %s to %s points", points(p.CI[0]), points(p.CI[1]))
 }
 
+// points writes a share with one digit after the point, as the page does.
 func points(share float64) string {
-	rounded := math.Round(share * 100)
+	text := strconv.FormatFloat(math.Abs(math.Round(share*1000)/10), 'f', -1, 64)
 	switch {
-	case rounded > 0:
-		return fmt.Sprintf("+%.0f", rounded)
-	case rounded < 0:
-		return fmt.Sprintf("−%.0f", -rounded)
+	case text == "0":
+		return text
+	case share < 0:
+		return "−" + text
 	}
-	return "0"
+	return "+" + text
 }
 
 // repairs says whether the edit repairs the chosen runs.

@@ -375,23 +375,3 @@ func (s *Service) Extend(ctx context.Context, grant access.Grant, id uuid.UUID, 
 		})
 	})
 }
-
-// change changes a replay under a lock.
-func (s *Service) change(ctx context.Context, grant access.Grant, id uuid.UUID, do func(context.Context, postgres.DB, *Replay) error) (Replay, error) {
-	var changed Replay
-	err := s.db.Tx(ctx, func(ctx context.Context, tx postgres.DB) error {
-		if _, err := postgres.One[struct{ ID uuid.UUID }](ctx, tx, "lock replay", pgx.NamedArgs{"projects": grant.IDs(), "id": id}); err != nil {
-			return err
-		}
-		found, err := s.get(ctx, tx, grant.Projects, id)
-		if err != nil {
-			return err
-		}
-		if err := do(ctx, tx, &found); err != nil {
-			return err
-		}
-		changed, err = s.get(ctx, tx, grant.Projects, id)
-		return err
-	})
-	return changed, err
-}
