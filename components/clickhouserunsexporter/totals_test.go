@@ -1,6 +1,8 @@
 package clickhouserunsexporter
 
 import (
+	"maps"
+	"slices"
 	"sync"
 	"testing"
 	"time"
@@ -32,6 +34,7 @@ func TestTotalsInAnyOrder(t *testing.T) {
 				s.SetSpanID(pcommon.SpanID{1})
 				s.SetName("agent")
 				s.Attributes().PutStr(runmodel.KeyOperationName, "invoke_agent")
+				s.Attributes().PutStr(runmodel.KeySystemInstructions, `[{"type":"text","content":"Be brief."}]`)
 				s.Attributes().PutInt(runmodel.KeyInputTokens, 100)
 			},
 			func(s ptrace.Span) { // its call
@@ -39,6 +42,7 @@ func TestTotalsInAnyOrder(t *testing.T) {
 				s.SetParentSpanID(pcommon.SpanID{1})
 				s.SetName("call_llm")
 				s.Attributes().PutStr(runmodel.KeyKind, runmodel.KindLLM)
+				s.Attributes().PutStr(runmodel.KeyRequestModel, "m")
 				s.Attributes().PutInt(runmodel.KeyInputTokens, 10)
 			},
 			func(s ptrace.Span) { // the same call, recorded by a second instrumentation
@@ -73,6 +77,8 @@ func TestTotalsInAnyOrder(t *testing.T) {
 		assert.EqualValues(t, 3, rows[0].SpanCount, order)
 		assert.Equal(t, "agent", rows[0].Name, order)
 		assert.Equal(t, "Hi", rows[0].InputPreview, order)
+		assert.Equal(t, []string{runmodel.PartInstructions, runmodel.PartModel}, slices.Sorted(maps.Keys(rows[0].AgentParts)), order)
+		assert.Equal(t, runmodel.ReleaseOf(rows[0].AgentParts), rows[0].AgentRelease, order)
 		assert.WithinDuration(t, begin, rows[0].StartTime, time.Millisecond)
 
 		var versions []runmodel.Span

@@ -115,6 +115,7 @@ func TestSpanRoundTrip(t *testing.T) {
 		Tags: []string{"a"}, FinishReasons: []string{"stop"}, Metadata: map[string]string{"k": "v"},
 		InputTokens: &n, CostUSD: &f, CostSource: "sent", TimeToFirstToken: &f,
 		InputMessageIDs: []uint64{1<<64 - 1, 2}, OutputMessageIDs: []uint64{3}, ResourceID: 4,
+		AgentParts: map[string]string{runmodel.PartInstructions: "ab"},
 		Attributes: map[string]string{"x": "y"}, AttributesJSON: map[string]string{"z": "[1]"}, Events: "[]",
 	}
 	bare := runmodel.Span{ProjectID: want.ProjectID, RunID: want.RunID, SpanID: 2, StartTime: at, EndTime: runmodel.Epoch}

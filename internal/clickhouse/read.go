@@ -58,7 +58,7 @@ var totalsColumns = strings.Join([]string{
 	"arraySlice(input_message_ids, 1, 1) AS input_message_ids", "arraySlice(output_message_ids, 1, 1) AS output_message_ids",
 	runmodel.MessageDigestSQL + " AS input_digest",
 	"if(has_tool_result, '-', '') AS tool_result",
-	"instructions_id", "tool_definitions_id", "instructions_text_id", "system_message_text_id",
+	"instructions_id", "tool_definitions_id", "instructions_text_id", "system_message_text_id", "agent_parts",
 }, ", ")
 
 // ofRuns selects the spans of runs. Its arguments are those of spansOf.

@@ -10,6 +10,7 @@ import (
 
 	"github.com/looptrace/looptrace/internal/llm"
 	"github.com/looptrace/looptrace/internal/problem"
+	"github.com/looptrace/looptrace/internal/runmodel"
 )
 
 // LLM returns the request to send. Params that llm.Request has no member for are in Extra. Its error is a problem.Error of
@@ -87,29 +88,11 @@ func (r *Request) clone() Request {
 	return Request{Model: r.Model, Messages: slices.Clone(r.Messages), Tools: slices.Clone(r.Tools), Params: maps.Clone(r.Params)}
 }
 
-// requestPrefix begins the attributes that are parameters.
-const requestPrefix = "gen_ai.request."
-
-// paramNames are the names of parameters in chat completions, by those of the conventions. Others have the same name.
-var paramNames = map[string]string{
-	"stop_sequences": "stop", "choice.count": "n", "reasoning.level": "reasoning_effort", "model": "", "stream": "",
-	"encoding_formats": "", "encoding_format": "", "type": "", "is_stream": "", "stream_cursor": "",
-	// The whole history is sent instead of the id of an answer, which the provider forgets.
-	"previous_response.id": "", "previous_response_id": "",
-}
-
 // paramsOf reads the parameters of a span.
 func paramsOf(span *Span) map[string]json.RawMessage {
 	params := map[string]json.RawMessage{}
 	add := func(key string, value json.RawMessage) {
-		name, ok := strings.CutPrefix(key, requestPrefix)
-		if !ok || isNull(value) {
-			return
-		}
-		if known, ok := paramNames[name]; ok {
-			name = known
-		}
-		if name != "" && params[name] == nil {
+		if name := runmodel.RequestParameter(key); name != "" && !isNull(value) && params[name] == nil {
 			params[name] = value
 		}
 	}

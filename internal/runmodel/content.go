@@ -54,20 +54,20 @@ func SystemTextID(text string) uint64 {
 	return id
 }
 
-// ContentSystemTextID returns the SystemTextID of instructions, or of a message by the system, 0 for any other content.
-func ContentSystemTextID(kind, text string) uint64 {
+// ContentSystemText returns the text of instructions, or of a message by the system, "" for any other content.
+func ContentSystemText(kind, text string) string {
 	switch kind {
 	case ContentInstructions:
-		return SystemTextID(instructionsText(text))
+		return instructionsText(text)
 	case ContentMessage:
 		if !strings.Contains(text, `"system"`) && !strings.Contains(text, `"developer"`) { // saves parsing
-			return 0
+			return ""
 		}
 		if role, said, _ := MessageText(text); role == "system" || role == "developer" {
-			return SystemTextID(said)
+			return said
 		}
 	}
-	return 0
+	return ""
 }
 
 // instructionsText returns the text parts of instructions, joined by newlines.

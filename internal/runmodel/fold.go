@@ -308,6 +308,7 @@ func (s *Span) overlay(v *Span) {
 	overlay(&s.InstructionsID, v.InstructionsID)
 	overlay(&s.InstructionsTextID, v.InstructionsTextID)
 	overlay(&s.ToolDefinitionsID, v.ToolDefinitionsID)
+	overlayMap(&s.AgentParts, v.AgentParts)
 	overlay(&s.ResourceID, v.ResourceID)
 	overlayMap(&s.Attributes, v.Attributes)
 	if s.Attributes[KeyAdded] != added {
@@ -410,6 +411,7 @@ func Totals(versions []Span) Run {
 	run.UnpricedCallCount = Unpriced(spans, usage, cost)
 	slices.Sort(run.Models)
 	run.Tools = toolsOf(spans)
+	run.setAgentRelease(spans, index, calls)
 	run.StartTime, run.EndTime = spans[0].StartTime, lastEnd
 	if root.IsRun {
 		run.StartTime, run.EndTime = root.StartTime, root.EndTime

@@ -85,7 +85,7 @@ func TestPromptsAreBounded(t *testing.T) {
 	assert.Equal(t, []string{"p", "q"}, run.PromptNames)
 }
 
-func TestContentSystemTextID(t *testing.T) {
+func TestContentSystemText(t *testing.T) {
 	t.Parallel()
 	want := SystemTextID("Be \"brief\".\nÉcoute.")
 	require.NotZero(t, want)
@@ -94,14 +94,14 @@ func TestContentSystemTextID(t *testing.T) {
 		`[{"type": "text", "content": "Be \"brief\".\n\u00c9coute.\n"}]`,
 		`[{"content":"Be \"brief\".","type":"text"},{"type":"image"},{"content":"Écoute.","type":"text"}]`,
 	} {
-		assert.Equal(t, want, ContentSystemTextID(ContentInstructions, text), text)
+		assert.Equal(t, want, SystemTextID(ContentSystemText(ContentInstructions, text)), text)
 	}
 	for _, text := range []string{
 		`{"role":"system","parts":[{"type":"text","content":"Be \"brief\".\nÉcoute."}]}`,
 		`{"role": "developer", "parts": [{"content": "Be \"brief\".\n\u00c9coute.", "type": "text"}], "name": null}`,
 		`{"parts":[{"type":"text","content":"Be \"brief\"."},{"type":"text","content":"Écoute."}],"role":"system"}`,
 	} {
-		assert.Equal(t, want, ContentSystemTextID(ContentMessage, text), text)
+		assert.Equal(t, want, SystemTextID(ContentSystemText(ContentMessage, text)), text)
 	}
 	for kind, texts := range map[string][]string{
 		ContentMessage: {
@@ -112,7 +112,7 @@ func TestContentSystemTextID(t *testing.T) {
 		ContentToolDefinitions: {`[{"type":"text","content":"Be brief."}]`},
 	} {
 		for _, text := range texts {
-			assert.Zero(t, ContentSystemTextID(kind, text), text)
+			assert.Empty(t, ContentSystemText(kind, text), text)
 		}
 	}
 	assert.Zero(t, SystemTextID(" \n"))

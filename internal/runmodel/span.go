@@ -100,6 +100,8 @@ type Span struct {
 	// Ids of texts, 0 for none: see SystemTextID. The second is that of the first input message, if it is by the system.
 	InstructionsTextID  uint64 `ch:"instructions_text_id"`
 	SystemMessageTextID uint64 `ch:"system_message_text_id"`
+	// AgentParts are what a call or an agent says of what makes the agent: see PartInstructions. Model and prompt have fields above.
+	AgentParts map[string]string `ch:"agent_parts"`
 
 	// Attributes holds the string attributes without a field above, AttributesJSON all others as JSON.
 	Attributes     map[string]string `ch:"attributes"`
@@ -215,18 +217,22 @@ type Run struct {
 	InputPreview  string `ch:"input_preview"`
 	OutputPreview string `ch:"output_preview"`
 
-	SessionID      string            `ch:"session_id"`
-	ConversationID string            `ch:"conversation_id"`
-	UserID         string            `ch:"user_id"`
-	AgentName      string            `ch:"agent_name"`
-	Environment    string            `ch:"environment"`
-	Release        string            `ch:"release"`
-	PromptID       string            `ch:"prompt_id"`
-	PromptName     string            `ch:"prompt_name"`
-	PromptVersion  string            `ch:"prompt_version"`
-	Tags           []string          `ch:"tags"`
-	Metadata       map[string]string `ch:"metadata"`
-	Models         []string          `ch:"models"`
+	SessionID      string `ch:"session_id"`
+	ConversationID string `ch:"conversation_id"`
+	UserID         string `ch:"user_id"`
+	AgentName      string `ch:"agent_name"`
+	Environment    string `ch:"environment"`
+	Release        string `ch:"release"`
+	// AgentRelease is a short hash of AgentParts, which make the run's agent; empty if they are not known: see AgentReleaseMissing. Release is
+	// what the client sent.
+	AgentRelease  string            `ch:"agent_release"`
+	AgentParts    map[string]string `ch:"agent_parts"`
+	PromptID      string            `ch:"prompt_id"`
+	PromptName    string            `ch:"prompt_name"`
+	PromptVersion string            `ch:"prompt_version"`
+	Tags          []string          `ch:"tags"`
+	Metadata      map[string]string `ch:"metadata"`
+	Models        []string          `ch:"models"`
 
 	// PromptIDs, PromptNames and PromptVersions are the prompts that any of its spans names, in the order of their
 	// first span: the elements of the three lists belong together. The three strings above are those of the root.

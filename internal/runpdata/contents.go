@@ -44,8 +44,8 @@ const (
 type runContents struct {
 	stored, added KnownContents
 	history       history
-	// systemTexts are the results of systemTextID, by the ids of the contents.
-	systemTexts map[uint64]uint64
+	// systemTexts are the results of systemTextOf, by the ids of the contents.
+	systemTexts map[uint64]systemText
 	// references is the index in Rows.Contents of the row that refers to shared contents of a kind.
 	references map[string]int
 }
@@ -82,7 +82,7 @@ func (r *Rows) setMessages(s *runmodel.Span, ids *[]uint64, preview *string, val
 			return false
 		}
 		if i == 0 && !continued && ids == &s.InputMessageIDs {
-			r.systemTextID(s, id, runmodel.ContentMessage, element)
+			r.systemTextOf(s, id, runmodel.ContentMessage, element)
 		}
 		list = append(list, id)
 	}
@@ -156,27 +156,29 @@ func (r *Rows) addMessage(s *runmodel.Span, text string, preview *string) (id ui
 	return id, id != 0
 }
 
-// systemTextID returns the id of the system text of a content, 0 for none. Calls of a run repeat their instructions and
-// first message, so it parses each once.
-func (r *Rows) systemTextID(s *runmodel.Span, content uint64, kind, text string) uint64 {
-	if content == 0 {
-		return 0
-	}
-	contents := r.contentsOf(s)
-	id, ok := contents.systemTexts[content]
-	if !ok {
-		if contents.systemTexts == nil {
-			contents.systemTexts = make(map[uint64]uint64, 1)
-		}
-		id = runmodel.ContentSystemTextID(kind, text)
-		contents.systemTexts[content] = id
-	}
-	return id
+// systemText is the text by the system of a content, empty for none.
+type systemText struct {
+	id   uint64
+	text string
 }
 
-func (r *Rows) setContent(s *runmodel.Span, id *uint64, kind string, value pcommon.Value) bool {
-	*id = r.addContent(s, kind, jsonText(value))
-	return *id != 0
+// systemTextOf returns the text by the system of a content. Calls of a run repeat their instructions and first message, so it parses each
+// once.
+func (r *Rows) systemTextOf(s *runmodel.Span, content uint64, kind, text string) systemText {
+	if content == 0 {
+		return systemText{}
+	}
+	contents := r.contentsOf(s)
+	known, ok := contents.systemTexts[content]
+	if !ok {
+		if contents.systemTexts == nil {
+			contents.systemTexts = make(map[uint64]systemText, 1)
+		}
+		known.text = runmodel.ContentSystemText(kind, text)
+		known.id = runmodel.SystemTextID(known.text)
+		contents.systemTexts[content] = known
+	}
+	return known
 }
 
 // addContent adds a content unless it is known, and returns its id. It returns 0 if the text is not valid JSON.

@@ -40,8 +40,9 @@ type Rows struct {
 	// ShareState reports whether runs share a content. It may be nil.
 	ShareState func(SharedKey) ShareState
 
-	contents map[RunHour]*runContents
-	shared   map[SharedKey]ShareState
+	contents   map[RunHour]*runContents
+	shared     map[SharedKey]ShareState
+	agentParts agentParts
 	// at and in cache the contents of the last span: spans of a run are mostly adjacent.
 	at RunHour
 	in *runContents
@@ -150,6 +151,7 @@ func (r *Rows) addSpan(s *runmodel.Span, span ptrace.Span, resource *resourceFie
 	keepErrorType(s, span.Attributes())
 	setLinks(s, span.Links())
 	setPreviews(s)
+	r.setAgentParts(s, span.Attributes())
 }
 
 func spanIDNumber(id pcommon.SpanID) uint64 { return binary.BigEndian.Uint64(id[:]) }
@@ -284,7 +286,7 @@ func (r *Rows) setField(s *runmodel.Span, key string, value pcommon.Value) bool 
 	case runmodel.KeyInputMessages:
 		ok := r.setMessages(s, &s.InputMessageIDs, &s.InputPreview, value)
 		if ok && len(s.InputMessageIDs) > 0 {
-			s.SystemMessageTextID = r.contentsOf(s).systemTexts[s.InputMessageIDs[0]]
+			s.SystemMessageTextID = r.contentsOf(s).systemTexts[s.InputMessageIDs[0]].id
 		}
 		return ok
 	case runmodel.KeyOutputMessages:
@@ -292,10 +294,11 @@ func (r *Rows) setField(s *runmodel.Span, key string, value pcommon.Value) bool 
 	case runmodel.KeySystemInstructions:
 		text := jsonText(value)
 		s.InstructionsID = r.addContent(s, runmodel.ContentInstructions, text)
-		s.InstructionsTextID = r.systemTextID(s, s.InstructionsID, runmodel.ContentInstructions, text)
+		s.InstructionsTextID = r.systemTextOf(s, s.InstructionsID, runmodel.ContentInstructions, text).id
 		return s.InstructionsID != 0
 	case runmodel.KeyToolDefinitions:
-		return r.setContent(s, &s.ToolDefinitionsID, runmodel.ContentToolDefinitions, value)
+		s.ToolDefinitionsID = r.addContent(s, runmodel.ContentToolDefinitions, jsonText(value))
+		return s.ToolDefinitionsID != 0
 	default:
 		name, ok := strings.CutPrefix(key, runmodel.KeyMetadataPrefix)
 		if !ok {
