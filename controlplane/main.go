@@ -46,6 +46,7 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 	"golang.org/x/net/netutil"
 
+	"github.com/looptrace/looptrace/controlplane/agents"
 	"github.com/looptrace/looptrace/controlplane/completions"
 	"github.com/looptrace/looptrace/controlplane/datasets"
 	"github.com/looptrace/looptrace/controlplane/evaluations"
@@ -239,6 +240,7 @@ func serve(ctx context.Context, cfg config, pool *pgxpool.Pool, services httpapi
 	services.Idempotency, services.Organizations, services.Projects = answers, organizations.New(pool, time.Now), projects.New(pool, time.Now)
 	reader.DefineFailures(services.Projects)
 	services.Prompts, services.Playground, services.Views = registry, playground.New(pool, time.Now), views.New(pool, time.Now)
+	services.Agents = agents.New(reader, time.Now)
 	services.Failures, services.FenceKey = failures.New(reader, pool, time.Now), identities.DeriveKey("marks around recorded text")
 	api, err := newAPI(cfg, services, limiter, log) //nolint:contextcheck // handlers use the context of their request
 	if err != nil {

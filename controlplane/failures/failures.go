@@ -90,6 +90,8 @@ type Group struct {
 	// Parts of the rank. Unknown ones are missing.
 	Parts     map[Part]float64
 	FirstSeen time.Time
+	// BeganIn is the first run, if the release of its agent is known: the group began in that release.
+	BeganIn   *runs.FirstSeen
 	AgentRuns uint64
 	// NamesUsers reports that the project's runs name users. Otherwise the number of affected users is unknown.
 	NamesUsers bool
@@ -224,13 +226,17 @@ func (s *Service) groups(ctx context.Context, projects access.Projects, w runs.F
 			group: &rows[i], now: w.Now, firstSeen: rows[i].First, agentRuns: max(agentRuns[rows[i].Peers], rows[i].Runs),
 			namesUsers: namesUsers, projectCost: cost,
 		}
-		if first, ok := firstSeen[rows[i].Fingerprint]; ok && first.Before(f.firstSeen) {
-			f.firstSeen = first
+		first := firstSeen[rows[i].Fingerprint]
+		if first != nil && first.First.Before(f.firstSeen) {
+			f.firstSeen = first.First
+		}
+		if first != nil && (first.AgentRelease == "" || w.Filter.AgentRelease != "") { // a filter would make any release the first one
+			first = nil
 		}
 		f.isNew = newest != "" && slices.Equal(rows[i].Releases, []string{newest}) && !f.firstSeen.Before(newestSince)
 		parts := f.parts()
 		page.Groups = append(page.Groups, Group{
-			FailureGroup: rows[i], State: stateIn(states, rows[i].Fingerprint), Parts: parts, Rank: rankOf(parts), FirstSeen: f.firstSeen, AgentRuns: f.agentRuns, NamesUsers: namesUsers,
+			FailureGroup: rows[i], State: stateIn(states, rows[i].Fingerprint), Parts: parts, Rank: rankOf(parts), FirstSeen: f.firstSeen, BeganIn: first, AgentRuns: f.agentRuns, NamesUsers: namesUsers,
 		})
 	}
 	sortGroups(page.Groups)
@@ -243,15 +249,15 @@ func (s *Service) groups(ctx context.Context, projects access.Projects, w runs.F
 	return page, nil
 }
 
-// history returns when groups were first seen, and the newest of several releases with the time since when it exists.
-func (s *Service) history(ctx context.Context, projects access.Projects, w runs.FailureWindow) (firstSeen map[string]time.Time, newest string, since time.Time, err error) {
+// history returns where groups were first seen, and the newest of several releases with the time since when it exists.
+func (s *Service) history(ctx context.Context, projects access.Projects, w runs.FailureWindow) (firstSeen map[string]*runs.FirstSeen, newest string, since time.Time, err error) {
 	seen, err := s.store.FailuresFirstSeen(ctx, projects, w)
 	if err != nil {
 		return nil, "", since, err
 	}
-	firstSeen = make(map[string]time.Time, len(seen))
-	for _, f := range seen {
-		firstSeen[f.Value] = f.First
+	firstSeen = make(map[string]*runs.FirstSeen, len(seen))
+	for i := range seen {
+		firstSeen[seen[i].Value] = &seen[i]
 	}
 	releases, err := s.store.ReleasesFirstSeen(ctx, projects, w)
 	if err != nil || len(releases) < 2 {

@@ -128,6 +128,9 @@ func failedRunGroupOf(g *failures.Group, failed uint64) contract.FailedRunGroup 
 		Counts: make([]int64, len(g.Counts)), Contrasts: []contract.FailureContrast{}, Sample: []contract.FailedRun{},
 		Cut: cutMembers(g.Cut),
 	}
+	if first := g.BeganIn; first != nil {
+		group.BeganIn = &contract.FailureBeginning{AgentRelease: first.AgentRelease, RunId: first.FirstRun, StartTime: first.First.UTC()}
+	}
 	if g.NamesUsers {
 		users := count(g.Users)
 		group.UserCount = &users

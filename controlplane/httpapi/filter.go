@@ -30,7 +30,7 @@ func runFilter(f *contract.RunFilter, location string) (runs.Filter, error) {
 		Kinds:     valueOf(f.Kind, nil), Search: valueOf(f.Search, ""),
 		Name: valueOf(f.Name, ""), Model: valueOf(f.Model, ""), AgentName: valueOf(f.AgentName, ""),
 		SessionID: valueOf(f.SessionId, ""), ConversationID: valueOf(f.ConversationId, ""), UserID: valueOf(f.UserId, ""),
-		Tag: valueOf(f.Tag, ""), Environment: valueOf(f.Environment, ""), Release: valueOf(f.Release, ""),
+		Tag: valueOf(f.Tag, ""), Environment: valueOf(f.Environment, ""), Release: valueOf(f.Release, ""), AgentRelease: valueOf(f.AgentRelease, ""),
 		ErrorType: valueOf(f.ErrorType, ""), Prompts: runs.OfPrompt(valueOf(f.PromptId, ""), valueOf(f.PromptName, ""), valueOf(f.PromptVersion, "")),
 		Fingerprint: valueOf(f.Fingerprint, ""), Traces: string(valueOf(f.Traces, "")), Source: string(valueOf(f.Source, "")),
 		StartAfter: valueOf(f.StartAfter, time.Time{}).UTC(), StartBefore: valueOf(f.StartBefore, time.Time{}).UTC(),

@@ -48,6 +48,7 @@ type parquetRun struct {
 	Metadata         map[string]string `parquet:"metadata"`
 	Environment      *string           `parquet:"environment,optional,dict"`
 	Release          *string           `parquet:"release,optional,dict"`
+	AgentRelease     *string           `parquet:"agent_release,optional,dict"`
 	PromptID         *string           `parquet:"prompt_id,optional,dict"`
 	PromptName       *string           `parquet:"prompt_name,optional,dict"`
 	PromptVersion    *string           `parquet:"prompt_version,optional,dict"`
@@ -231,7 +232,7 @@ func (p parquetRuns) run(r *runs.Run) error {
 		Replayability: known(r.Replayability), StartTime: r.StartTime.UTC(), EndTime: present(r.EndTime), DurationMs: elapsed(r.StartTime, r.EndTime),
 		Inputs: r.Inputs, Outputs: r.Outputs, Truncated: r.Truncated, ErrorType: known(r.ErrorType), ErrorMessage: known(r.ErrorMessage),
 		SessionID: known(r.SessionID), ConversationID: known(r.ConversationID), UserID: known(r.UserID), AgentName: known(r.AgentName),
-		Tags: r.Tags, Metadata: r.Metadata, Environment: known(r.Environment), Release: known(r.Release),
+		Tags: r.Tags, Metadata: r.Metadata, Environment: known(r.Environment), Release: known(r.Release), AgentRelease: known(r.AgentRelease),
 		PromptID: known(r.PromptID), PromptName: known(r.PromptName), PromptVersion: known(r.PromptVersion), Prompts: promptRows(r), Models: r.Models,
 		InputTokens: r.InputTokens, OutputTokens: r.OutputTokens, CacheReadTokens: r.CacheReadTokens,
 		CacheWriteTokens: r.CacheWriteTokens, ReasoningTokens: r.ReasoningTokens, OtherTokens: r.OtherTokens, CostUSD: r.CostUSD, CostSource: known(r.CostSource),

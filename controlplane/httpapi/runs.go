@@ -188,7 +188,7 @@ func runOf(r *runs.Run) contract.Run {
 		Inputs: r.Inputs, Outputs: r.Outputs, Truncated: r.Truncated, Cut: cutMembers(r.Cut),
 		SessionId: known(r.SessionID), ConversationId: known(r.ConversationID), UserId: known(r.UserID),
 		AgentName: known(r.AgentName), Tags: list(r.Tags), Metadata: r.Metadata,
-		Environment: known(r.Environment), Release: known(r.Release),
+		Environment: known(r.Environment), Release: known(r.Release), AgentRelease: known(r.AgentRelease),
 		Prompt: promptOf(r.PromptID, r.PromptName, r.PromptVersion), Prompts: promptsOf(&r.Run), Models: list(r.Models),
 		Usage:   usageOf(r.InputTokens, r.OutputTokens, r.CacheReadTokens, r.CacheWriteTokens, r.ReasoningTokens, r.OtherTokens),
 		CostUsd: r.CostUSD, CostSource: costSourceOf(r.CostSource), UnpricedCallCount: count(r.UnpricedCallCount),

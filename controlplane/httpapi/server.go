@@ -11,6 +11,7 @@ import (
 	"github.com/gin-gonic/gin"
 
 	"github.com/looptrace/looptrace/controlplane/access"
+	"github.com/looptrace/looptrace/controlplane/agents"
 	"github.com/looptrace/looptrace/controlplane/completions"
 	"github.com/looptrace/looptrace/controlplane/datasets"
 	"github.com/looptrace/looptrace/controlplane/evaluations"
@@ -54,6 +55,7 @@ type Services struct {
 	Work          *work.Queue
 	Runs          *runs.Service
 	Failures      *failures.Service
+	Agents        *agents.Service
 	Guides        *instrument.Guides
 	// Tools is the MCP server.
 	Tools http.Handler
@@ -64,6 +66,7 @@ type Services struct {
 // operations implements the contract, one part per subject.
 type operations struct {
 	accountHandlers
+	agentHandlers
 	agentViewHandlers
 	comparisonHandlers
 	datasetHandlers
@@ -104,6 +107,7 @@ func newOperations(s Services, addresses Addresses, log *slog.Logger) *operation
 	comparisons := comparisonHandlers{s.Evaluations, s.Prompts, judges, log}
 	return &operations{
 		accountHandlers{s.Identity},
+		agentHandlers{s.Agents, s.Runs},
 		agentViewHandlers{s.Runs, s.FenceKey},
 		comparisons,
 		datasetHandlers{s.Datasets, s.Runs, log},

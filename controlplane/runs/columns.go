@@ -11,7 +11,7 @@ import (
 // runColumns are the columns of the table runs that runmodel.Run has.
 const runColumns = `project_id, run_id, version, start_time, end_time, first_received, root_span_id,
 	name, kind, status, error_type, error_message, input_preview, output_preview,
-	session_id, conversation_id, user_id, agent_name, environment, release,
+	session_id, conversation_id, user_id, agent_name, environment, release, agent_release,
 	prompt_id, prompt_name, prompt_version, prompt_ids, prompt_names, prompt_versions, system_text_ids, tags, metadata, models,
 	input_tokens, output_tokens, cache_read_tokens, cache_write_tokens, reasoning_tokens, other_tokens,
 	cost_usd, cost_source, unpriced_call_count, span_count, error_count, llm_call_count, tool_call_count,

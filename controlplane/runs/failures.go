@@ -174,10 +174,12 @@ func (s *Service) FailureTotals(ctx context.Context, projects access.Projects, f
 	return totals, err
 }
 
-// FirstSeen is when a value was first seen.
+// FirstSeen is when a value was first seen: in a run, and the release of its agent, which may be empty.
 type FirstSeen struct {
-	Value string    `ch:"value"`
-	First time.Time `ch:"first"`
+	Value        string    `ch:"value"`
+	First        time.Time `ch:"first"`
+	FirstRun     uuid.UUID `ch:"first_run"`
+	AgentRelease string    `ch:"first_release"`
 }
 
 // FailuresFirstSeen returns when the first run of each group started, up to 90 days back.
@@ -202,7 +204,8 @@ func (s *Service) ReleasesFirstSeen(ctx context.Context, projects access.Project
 func (s *Service) firstSeen(ctx context.Context, projects access.Projects, w where, from, expression, settings string) ([]FirstSeen, error) {
 	w.add(expression + " != ''")
 	var seen []FirstSeen
-	err := query(ctx, s.conn, projects, &seen, `SELECT `+expression+` AS value, min(start_time) AS first`+from+w.String()+`
+	err := query(ctx, s.conn, projects, &seen, `SELECT `+expression+` AS value, min(start_time) AS first,
+		argMin(run_id, (start_time, run_id)) AS first_run, argMin(agent_release, (start_time, run_id)) AS first_release`+from+w.String()+`
 		GROUP BY value ORDER BY first DESC, value LIMIT 10000`+settings, w.args...)
 	return seen, err
 }
@@ -275,7 +278,7 @@ func (s *Service) FailureCounts(ctx context.Context, projects access.Projects, f
 // runAttributes are the attributes that runs are compared by, as pairs of name and value. Those that make up the fingerprint are not
 // among them.
 const runAttributes = `arrayFilter(a -> a.2 != '' AND length(a.1) <= 300 AND length(a.2) <= 200, arrayConcat(
-	[('release', toString(release)), ('environment', toString(environment)), ('name', name)],
+	[('release', toString(release)), ('agent_release', toString(agent_release)), ('environment', toString(environment)), ('name', name)],
 	arrayMap(p -> ('prompt_version', p), arrayDistinct(arrayMap((n, v) -> if(v = '', '', if(n = '', v, concat(n, ' ', v))),
 		CAST(prompt_names AS Array(String)), CAST(prompt_versions AS Array(String))))),
 	arrayMap(m -> ('model', toString(m)), models), arrayMap(t -> ('tool', toString(t)), tools), arrayMap(t -> ('tag', toString(t)), tags),

@@ -25,6 +25,7 @@ var fieldValues = []struct{ name, expression string }{
 	{"agent_name", "agent_name"},
 	{"environment", "environment"},
 	{"release", "release"},
+	{"agent_release", "agent_release"},
 	{"tag", "arrayJoin(arrayDistinct(tags))"},
 	{"error_type", "error_type"},
 	{"user_id", "user_id"},

@@ -34,6 +34,7 @@ type Filter struct {
 	Tag            string
 	Environment    string
 	Release        string
+	AgentRelease   string
 	ErrorType      string
 	Prompts        []PromptMatch // a run has at least one of them
 	Fingerprint    string
@@ -108,6 +109,7 @@ func (f Filter) conditions(w *where, lower time.Time) {
 		{"user_id", f.UserID},
 		{"environment", f.Environment},
 		{"release", f.Release},
+		{"agent_release", f.AgentRelease},
 		{"error_type", f.ErrorType},
 	} {
 		if equal.value != "" {

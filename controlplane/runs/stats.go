@@ -75,6 +75,7 @@ var StatsGroups = map[string]grouping{
 	"agent_name":     {column: "agent_name"},
 	"environment":    {column: "environment"},
 	"release":        {column: "release"},
+	"agent_release":  {column: "agent_release"},
 	"prompt_version": {column: "prompts", isList: true, with: "WITH " + promptLabels + " AS prompts "},
 	"error_type":     {column: "error_type"},
 	"user_id":        {column: "user_id"},

@@ -98,14 +98,19 @@ func addParts(parts, from map[string]string, of func(key string) bool) (added bo
 
 func cutPart(name string) string { return strings.ToValidUTF8(name[:min(len(name), maxPartName)], "") }
 
-// AgentCall returns the model call of a run's folded spans that says what makes its agent, -1 for none: the first call of the agent with the
-// name, or else the first one. Calls below a tool or a check are of others. A call that failed before it said anything is skipped if
-// another one follows.
-func AgentCall(agent string, spans []Span) int {
+// AgentSteps returns which of a run's folded spans say what makes its agent: a model call, and those around it up to its agent, which are asked
+// for what it does not say. It is empty if there is no such call.
+func AgentSteps(agent string, spans []Span) []int {
 	index := indexOf(spans)
-	return agentCall(agent, spans, index, modelCalls(spans, index))
+	at := agentCall(agent, spans, index, modelCalls(spans, index))
+	if at < 0 {
+		return nil
+	}
+	return surrounding(spans, index, at)
 }
 
+// agentCall returns the model call that says what makes the agent, -1 for none: the first call of the agent with the name, or else the first
+// one. Calls below a tool or a check are of others. A call that failed before it said anything is skipped if another one follows.
 func agentCall(agent string, spans []Span, index map[uint64]int, calls []int) int {
 	first, silent := -1, -1
 	for _, i := range calls {

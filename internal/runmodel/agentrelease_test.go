@@ -37,8 +37,10 @@ func TestAgentReleaseDoesNotDependOnThePath(t *testing.T) {
 	assert.Empty(t, want.AgentReleaseMissing())
 
 	for name, change := range map[string]func([]Span) []Span{
-		"no tool":     func(spans []Span) []Span { return spans[:2] },
-		"another one": func(spans []Span) []Span { return append(spans, agentSpan(6, 1, 5, func(s *Span) { s.RequestModel = "other" })) },
+		"no tool": func(spans []Span) []Span { return spans[:2] },
+		"another one": func(spans []Span) []Span {
+			return append(spans, agentSpan(6, 1, 5, func(s *Span) { s.RequestModel = "other" }))
+		},
 		"a subagent below a tool, in its first call": func(spans []Span) []Span {
 			return append(spans, agentSpan(6, 3, 0, func(s *Span) { s.RequestModel, s.InputMessageIDs = "mini", []uint64{9} }))
 		},

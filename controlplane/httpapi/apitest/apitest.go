@@ -25,6 +25,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/looptrace/looptrace/controlplane/agents"
 	"github.com/looptrace/looptrace/controlplane/completions"
 	"github.com/looptrace/looptrace/controlplane/datasets"
 	"github.com/looptrace/looptrace/controlplane/evaluations"
@@ -260,7 +261,7 @@ func newRecording(t *testing.T, db *pgxpool.Pool, conn driver.Conn, limits httpa
 	e.API, err = httpapi.New(httpapi.Services{
 		Identity: identities, Idempotency: answers, Organizations: organizations.New(db, e.Clock.Now), Projects: e.Projects,
 		Prompts: registry, Datasets: e.Datasets, Providers: e.Providers, Playground: playground.New(db, e.Clock.Now), Completions: completed, Evaluations: e.Evaluations, Replays: e.Replays, Rules: e.Rules, Recorder: e.recorder, Pricing: priced,
-		Views: views.New(db, e.Clock.Now), Work: e.Queue, Runs: reader, Failures: grouped, Guides: guides, Tools: tools, FenceKey: fenceKey,
+		Views: views.New(db, e.Clock.Now), Work: e.Queue, Runs: reader, Failures: grouped, Agents: agents.New(reader, e.Clock.Now), Guides: guides, Tools: tools, FenceKey: fenceKey,
 	}, limits, httpapi.Addresses{Web: "http://127.0.0.1:7090", Hosts: hosts}, log)
 	require.NoError(t, err)
 	return e

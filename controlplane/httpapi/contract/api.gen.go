@@ -18,6 +18,45 @@ import (
 	openapi_types "github.com/oapi-codegen/runtime/types"
 )
 
+// Defines values for AgentInstructions.
+const (
+	Compared AgentInstructions = "compared"
+	Ignored  AgentInstructions = "ignored"
+)
+
+// Valid indicates whether the value is a known member of the AgentInstructions enum.
+func (e AgentInstructions) Valid() bool {
+	switch e {
+	case Compared:
+		return true
+	case Ignored:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for AgentVerdict.
+const (
+	AgentVerdictCannotTell AgentVerdict = "cannot_tell"
+	AgentVerdictHigher     AgentVerdict = "higher"
+	AgentVerdictLower      AgentVerdict = "lower"
+)
+
+// Valid indicates whether the value is a known member of the AgentVerdict enum.
+func (e AgentVerdict) Valid() bool {
+	switch e {
+	case AgentVerdictCannotTell:
+		return true
+	case AgentVerdictHigher:
+		return true
+	case AgentVerdictLower:
+		return true
+	default:
+		return false
+	}
+}
+
 // Defines values for ColumnType.
 const (
 	ColumnTypeBoolean ColumnType = "boolean"
@@ -2286,6 +2325,30 @@ func (e Role) Valid() bool {
 	}
 }
 
+// Defines values for RunAgentMissing.
+const (
+	RunAgentMissingLessThannil    RunAgentMissing = "<nil>"
+	RunAgentMissingNoInstructions RunAgentMissing = "no_instructions"
+	RunAgentMissingNoModel        RunAgentMissing = "no_model"
+	RunAgentMissingNoModelCall    RunAgentMissing = "no_model_call"
+)
+
+// Valid indicates whether the value is a known member of the RunAgentMissing enum.
+func (e RunAgentMissing) Valid() bool {
+	switch e {
+	case RunAgentMissingLessThannil:
+		return true
+	case RunAgentMissingNoInstructions:
+		return true
+	case RunAgentMissingNoModel:
+		return true
+	case RunAgentMissingNoModelCall:
+		return true
+	default:
+		return false
+	}
+}
+
 // Defines values for RunDiffPartialBecause.
 const (
 	Alignment RunDiffPartialBecause = "alignment"
@@ -2397,6 +2460,7 @@ func (e RunDiffStepState) Valid() bool {
 // Defines values for RunGroupBy.
 const (
 	GroupByAgentName     RunGroupBy = "agent_name"
+	GroupByAgentRelease  RunGroupBy = "agent_release"
 	GroupByEnvironment   RunGroupBy = "environment"
 	GroupByErrorType     RunGroupBy = "error_type"
 	GroupByKind          RunGroupBy = "kind"
@@ -2414,6 +2478,8 @@ const (
 func (e RunGroupBy) Valid() bool {
 	switch e {
 	case GroupByAgentName:
+		return true
+	case GroupByAgentRelease:
 		return true
 	case GroupByEnvironment:
 		return true
@@ -3254,6 +3320,164 @@ func (e ListWorkParamsState) Valid() bool {
 		return false
 	}
 }
+
+// Agent defines model for Agent.
+type Agent struct {
+	Agent string `json:"agent"`
+
+	// FirstTime When its first run of the window started.
+	FirstTime time.Time `json:"first_time"`
+
+	// LastTime When its last run started.
+	LastTime     time.Time `json:"last_time"`
+	ReleaseCount int64     `json:"release_count"`
+
+	// ReleasedRunCount Runs of which the release is known.
+	ReleasedRunCount int64 `json:"released_run_count"`
+	RunCount         int64 `json:"run_count"`
+}
+
+// AgentChange defines model for AgentChange.
+type AgentChange struct {
+	// After Null if the part is gone.
+	After *string `json:"after"`
+
+	// Before Null if the part is new.
+	Before *string `json:"before"`
+
+	// Part A key of `parts`.
+	Part string `json:"part"`
+}
+
+// AgentComparison defines model for AgentComparison.
+type AgentComparison struct {
+	Ci    *[]float64 `json:"ci"`
+	Value *float64   `json:"value"`
+
+	// Verdict `cannot_tell`: the interval has no difference in it, or there is none.
+	Verdict AgentVerdict `json:"verdict"`
+}
+
+// AgentDifference defines model for AgentDifference.
+type AgentDifference struct {
+	// CostUsd The ratio of the geometric means. Unknown if a run cost nothing.
+	CostUsd AgentComparison `json:"cost_usd"`
+
+	// DurationMs The ratio of the geometric means.
+	DurationMs AgentComparison `json:"duration_ms"`
+
+	// Failures The difference of the shares.
+	Failures AgentComparison `json:"failures"`
+
+	// Scores The differences of the means, of the scores that both releases have.
+	Scores []AgentScoreDifference `json:"scores"`
+}
+
+// AgentFigure defines model for AgentFigure.
+type AgentFigure struct {
+	// Ci The 95% interval; null if there are too few runs for one.
+	Ci *[]float64 `json:"ci"`
+
+	// Count The runs that it is of.
+	Count int64 `json:"count"`
+
+	// Value Null if no run knows it.
+	Value *float64 `json:"value"`
+}
+
+// AgentInstructions defines model for AgentInstructions.
+type AgentInstructions string
+
+// AgentPage defines model for AgentPage.
+type AgentPage struct {
+	Data    []Agent `json:"data"`
+	HasMore bool    `json:"has_more"`
+	Limit   int     `json:"limit"`
+	Offset  int     `json:"offset"`
+}
+
+// AgentParts What makes an agent. `model`, `parameter:NAME` and `prompt:NAME` have values; `instructions`, `tool:NAME` and `tools` (all of them,
+// where they are too many or have no names) have hashes of their texts. A long value is replaced by its hash.
+type AgentParts map[string]string
+
+// AgentRelease defines model for AgentRelease.
+type AgentRelease struct {
+	// AgentRelease Null if it stands for several that differ in their instructions.
+	AgentRelease      *string `json:"agent_release"`
+	AgentReleaseCount int64   `json:"agent_release_count"`
+
+	// Changes The parts that are not the same as in the release before.
+	Changes []AgentChange `json:"changes"`
+
+	// CostUsd The median of the runs whose cost is known.
+	CostUsd AgentFigure `json:"cost_usd"`
+
+	// Difference To the release before; null for the first one.
+	Difference *AgentDifference `json:"difference"`
+
+	// DurationMs The median.
+	DurationMs AgentFigure `json:"duration_ms"`
+
+	// Failures The share of failed runs among those that have ended.
+	Failures AgentFigure     `json:"failures"`
+	FirstRun AgentReleaseRun `json:"first_run"`
+	LastRun  AgentReleaseRun `json:"last_run"`
+
+	// Parts What makes an agent. `model`, `parameter:NAME` and `prompt:NAME` have values; `instructions`, `tool:NAME` and `tools` (all of them,
+	// where they are too many or have no names) have hashes of their texts. A long value is replaced by its hash.
+	Parts    AgentParts `json:"parts"`
+	RunCount int64      `json:"run_count"`
+
+	// Scores Means of the newest score of each run, by name; those of booleans are shares of true. At most 20, the most used ones.
+	Scores []AgentScore `json:"scores"`
+}
+
+// AgentReleaseRun defines model for AgentReleaseRun.
+type AgentReleaseRun struct {
+	RunId     openapi_types.UUID `json:"run_id"`
+	StartTime time.Time          `json:"start_time"`
+}
+
+// AgentReleases defines model for AgentReleases.
+type AgentReleases struct {
+	Agent        string            `json:"agent"`
+	End          time.Time         `json:"end"`
+	Instructions AgentInstructions `json:"instructions"`
+
+	// InstructionsCount How many different instructions the runs have.
+	InstructionsCount int64 `json:"instructions_count"`
+
+	// Partial The agent has more than 20
+	Partial bool `json:"partial"`
+
+	// ReleaseCount How many releases there are; `releases` has the newest 50.
+	ReleaseCount int64          `json:"release_count"`
+	Releases     []AgentRelease `json:"releases"`
+	RunCount     int64          `json:"run_count"`
+	Start        time.Time      `json:"start"`
+
+	// WithoutReleaseCount Runs whose release is not known. They are in no release.
+	WithoutReleaseCount int64 `json:"without_release_count"`
+}
+
+// AgentScore defines model for AgentScore.
+type AgentScore struct {
+	// Boolean All of them are booleans.
+	Boolean bool       `json:"boolean"`
+	Ci      *[]float64 `json:"ci"`
+	Count   int64      `json:"count"`
+	Name    string     `json:"name"`
+	Value   *float64   `json:"value"`
+}
+
+// AgentScoreDifference defines model for AgentScoreDifference.
+type AgentScoreDifference struct {
+	Difference AgentComparison `json:"difference"`
+	Name       string          `json:"name"`
+}
+
+// AgentVerdict `cannot_tell`: the interval has no difference in it, or there is none.
+type AgentVerdict string
 
 // AgentView defines model for AgentView.
 type AgentView struct {
@@ -5426,6 +5650,10 @@ type FailedRunGroup struct {
 	// AgentShare Share of these runs.
 	AgentShare float64 `json:"agent_share"`
 
+	// BeganIn Its first run of the last 90 days, with the release of the agent in which it began. Null if that release is not known, or if the
+	// filter selects a release.
+	BeganIn *FailureBeginning `json:"began_in"`
+
 	// Class `error`: the run ended with an error; `timeout`: the error is a timeout; `cancelled`; `unrecovered`: the run ended well,
 	// but has a failed step after which nothing succeeded; `scored`: it ended well, but a score of it is one of those that fail the
 	// project's runs.
@@ -5585,6 +5813,13 @@ type Failure struct {
 	Step   FailingStep `json:"step"`
 }
 
+// FailureBeginning defines model for FailureBeginning.
+type FailureBeginning struct {
+	AgentRelease string             `json:"agent_release"`
+	RunId        openapi_types.UUID `json:"run_id"`
+	StartTime    time.Time          `json:"start_time"`
+}
+
 // FailureClass `error`: the run ended with an error; `timeout`: the error is a timeout; `cancelled`; `unrecovered`: the run ended well,
 // but has a failed step after which nothing succeeded; `scored`: it ended well, but a score of it is one of those that fail the
 // project's runs.
@@ -5592,7 +5827,7 @@ type FailureClass string
 
 // FailureContrast defines model for FailureContrast.
 type FailureContrast struct {
-	// Attribute `model`, `release`, `environment`, `prompt_version`, `name`, `tool`, `tag` or `metadata.KEY`.
+	// Attribute `model`, `release`, `agent_release`, `environment`, `prompt_version`, `name`, `tool`, `tag` or `metadata.KEY`.
 	Attribute string `json:"attribute"`
 
 	// Ochiai 1 if all runs of the group have it and no other run does.
@@ -9037,7 +9272,10 @@ type Role string
 
 // Run defines model for Run.
 type Run struct {
-	AgentName      *string     `json:"agent_name"`
+	AgentName *string `json:"agent_name"`
+
+	// AgentRelease A hash of what makes the agent of the run. Null if it is not known; `GET /v1/runs/{run_id}/agent` says why.
+	AgentRelease   *string     `json:"agent_release"`
 	ConversationId *string     `json:"conversation_id"`
 	CostSource     *CostSource `json:"cost_source"`
 
@@ -9083,7 +9321,9 @@ type Run struct {
 	// Prompts The prompts that any of its spans names, in the order of their first span; the first 50. When one run is read, also those whose system message a model call has that names no prompt.
 	Prompts    []PromptRef `json:"prompts"`
 	ReceivedAt time.Time   `json:"received_at"`
-	Release    *string     `json:"release"`
+
+	// Release What the client sent.
+	Release *string `json:"release"`
 
 	// Replayability How far the run can be replayed, as far as its spans tell without their texts; `GET /v1/runs/{run_id}/replayability` decides exactly, and may say
 	// less. Null if unknown: the run was stored before this existed (`looptrace derive` fills it in), or is too long for its totals.
@@ -9122,6 +9362,31 @@ type Run struct {
 	Usage  *Usage  `json:"usage"`
 	UserId *string `json:"user_id"`
 }
+
+// RunAgent defines model for RunAgent.
+type RunAgent struct {
+	AgentRelease *string `json:"agent_release"`
+	Instructions *string `json:"instructions"`
+
+	// Missing Why there is no release. `no_model_call`: the run has no model call of its own agent. `no_model`: its first model call does not
+	// say the model that it asks. `no_instructions`: it records neither messages nor instructions. The last two also hold for
+	// runs that were stored before releases were found.
+	Missing *RunAgentMissing `json:"missing"`
+
+	// Parts What makes an agent. `model`, `parameter:NAME` and `prompt:NAME` have values; `instructions`, `tool:NAME` and `tools` (all of them,
+	// where they are too many or have no names) have hashes of their texts. A long value is replaced by its hash.
+	Parts AgentParts         `json:"parts"`
+	RunId openapi_types.UUID `json:"run_id"`
+
+	// SpanId The model call that says it.
+	SpanId          *string       `json:"span_id"`
+	ToolDefinitions []interface{} `json:"tool_definitions"`
+}
+
+// RunAgentMissing Why there is no release. `no_model_call`: the run has no model call of its own agent. `no_model`: its first model call does not
+// say the model that it asks. `no_instructions`: it records neither messages nor instructions. The last two also hold for
+// runs that were stored before releases were found.
+type RunAgentMissing string
 
 // RunDelete `project_id` and `run_ids`, or `filter`.
 type RunDelete struct {
@@ -9371,6 +9636,7 @@ type RunFields struct {
 // RunFilter The same filters as the parameters of `GET /v1/runs`. An empty member is refused, because its intended value is unknown.
 type RunFilter struct {
 	AgentName      *string            `json:"agent_name,omitempty"`
+	AgentRelease   *string            `json:"agent_release,omitempty"`
 	ConversationId *string            `json:"conversation_id,omitempty"`
 	Environment    *string            `json:"environment,omitempty"`
 	ErrorType      *string            `json:"error_type,omitempty"`
@@ -10373,6 +10639,9 @@ type WorkspaceUpdate struct {
 	Name string `json:"name"`
 }
 
+// AgentStartAfter defines model for AgentStartAfter.
+type AgentStartAfter = time.Time
+
 // ComparisonID defines model for ComparisonID.
 type ComparisonID = openapi_types.UUID
 
@@ -10423,6 +10692,9 @@ type FileSheet = string
 
 // FilterAgentName defines model for FilterAgentName.
 type FilterAgentName = string
+
+// FilterAgentRelease defines model for FilterAgentRelease.
+type FilterAgentRelease = string
 
 // FilterConversationID defines model for FilterConversationID.
 type FilterConversationID = string
@@ -10650,6 +10922,9 @@ type ListFailedRunsParams struct {
 	Environment *FilterEnvironment `form:"environment,omitempty" json:"environment,omitempty"`
 	Release     *FilterRelease     `form:"release,omitempty" json:"release,omitempty"`
 
+	// AgentRelease Only runs whose agent had this release, as Looptrace found it.
+	AgentRelease *FilterAgentRelease `form:"agent_release,omitempty" json:"agent_release,omitempty"`
+
 	// PromptId Only runs of which any span names a prompt with this id. `prompt_id` and `prompt_name` are those of one prompt: with both, a span
 	// that names only its name is of the prompt, and one that names another id is not.
 	PromptId *FilterPromptID `form:"prompt_id,omitempty" json:"prompt_id,omitempty"`
@@ -10727,6 +11002,9 @@ type GetFailedRunsParams struct {
 	Environment *FilterEnvironment `form:"environment,omitempty" json:"environment,omitempty"`
 	Release     *FilterRelease     `form:"release,omitempty" json:"release,omitempty"`
 
+	// AgentRelease Only runs whose agent had this release, as Looptrace found it.
+	AgentRelease *FilterAgentRelease `form:"agent_release,omitempty" json:"agent_release,omitempty"`
+
 	// PromptId Only runs of which any span names a prompt with this id. `prompt_id` and `prompt_name` are those of one prompt: with both, a span
 	// that names only its name is of the prompt, and one that names another id is not.
 	PromptId *FilterPromptID `form:"prompt_id,omitempty" json:"prompt_id,omitempty"`
@@ -10770,6 +11048,36 @@ type GetInstrumentGuideParams struct {
 
 // GetInstrumentGuideParamsLanguage defines parameters for GetInstrumentGuide.
 type GetInstrumentGuideParamsLanguage string
+
+// ListAgentsParams defines parameters for ListAgents.
+type ListAgentsParams struct {
+	ProjectId FilterProjectID `form:"project_id" json:"project_id"`
+
+	// StartAfter Only runs that started at or after this time. Default: 90 days ago.
+	StartAfter *AgentStartAfter `form:"start_after,omitempty" json:"start_after,omitempty"`
+
+	// StartBefore Only runs that started before this time.
+	StartBefore *FilterStartBefore `form:"start_before,omitempty" json:"start_before,omitempty"`
+	Limit       *Limit             `form:"limit,omitempty" json:"limit,omitempty"`
+	Offset      *Offset            `form:"offset,omitempty" json:"offset,omitempty"`
+}
+
+// GetAgentReleasesParams defines parameters for GetAgentReleases.
+type GetAgentReleasesParams struct {
+	ProjectId FilterProjectID `form:"project_id" json:"project_id"`
+
+	// Agent The `agent_name` of the runs, or their `name` if they name no agent.
+	Agent string `form:"agent" json:"agent"`
+
+	// StartAfter Only runs that started at or after this time. Default: 90 days ago.
+	StartAfter *AgentStartAfter `form:"start_after,omitempty" json:"start_after,omitempty"`
+
+	// StartBefore Only runs that started before this time.
+	StartBefore *FilterStartBefore `form:"start_before,omitempty" json:"start_before,omitempty"`
+
+	// Instructions Whether the instructions make a release. Default: unless they change from run to run.
+	Instructions *AgentInstructions `form:"instructions,omitempty" json:"instructions,omitempty"`
+}
 
 // ListComparisonsParams defines parameters for ListComparisons.
 type ListComparisonsParams struct {
@@ -11422,6 +11730,9 @@ type ListRunsParams struct {
 	Environment *FilterEnvironment `form:"environment,omitempty" json:"environment,omitempty"`
 	Release     *FilterRelease     `form:"release,omitempty" json:"release,omitempty"`
 
+	// AgentRelease Only runs whose agent had this release, as Looptrace found it.
+	AgentRelease *FilterAgentRelease `form:"agent_release,omitempty" json:"agent_release,omitempty"`
+
 	// PromptId Only runs of which any span names a prompt with this id. `prompt_id` and `prompt_name` are those of one prompt: with both, a span
 	// that names only its name is of the prompt, and one that names another id is not.
 	PromptId *FilterPromptID `form:"prompt_id,omitempty" json:"prompt_id,omitempty"`
@@ -11519,6 +11830,9 @@ type ExportRunsParams struct {
 	Environment *FilterEnvironment `form:"environment,omitempty" json:"environment,omitempty"`
 	Release     *FilterRelease     `form:"release,omitempty" json:"release,omitempty"`
 
+	// AgentRelease Only runs whose agent had this release, as Looptrace found it.
+	AgentRelease *FilterAgentRelease `form:"agent_release,omitempty" json:"agent_release,omitempty"`
+
 	// PromptId Only runs of which any span names a prompt with this id. `prompt_id` and `prompt_name` are those of one prompt: with both, a span
 	// that names only its name is of the prompt, and one that names another id is not.
 	PromptId *FilterPromptID `form:"prompt_id,omitempty" json:"prompt_id,omitempty"`
@@ -11611,6 +11925,9 @@ type ListRunFieldsParams struct {
 	Environment *FilterEnvironment `form:"environment,omitempty" json:"environment,omitempty"`
 	Release     *FilterRelease     `form:"release,omitempty" json:"release,omitempty"`
 
+	// AgentRelease Only runs whose agent had this release, as Looptrace found it.
+	AgentRelease *FilterAgentRelease `form:"agent_release,omitempty" json:"agent_release,omitempty"`
+
 	// PromptId Only runs of which any span names a prompt with this id. `prompt_id` and `prompt_name` are those of one prompt: with both, a span
 	// that names only its name is of the prompt, and one that names another id is not.
 	PromptId *FilterPromptID `form:"prompt_id,omitempty" json:"prompt_id,omitempty"`
@@ -11692,6 +12009,9 @@ type ListRunFieldValuesParams struct {
 	Tag         *FilterTag         `form:"tag,omitempty" json:"tag,omitempty"`
 	Environment *FilterEnvironment `form:"environment,omitempty" json:"environment,omitempty"`
 	Release     *FilterRelease     `form:"release,omitempty" json:"release,omitempty"`
+
+	// AgentRelease Only runs whose agent had this release, as Looptrace found it.
+	AgentRelease *FilterAgentRelease `form:"agent_release,omitempty" json:"agent_release,omitempty"`
 
 	// PromptId Only runs of which any span names a prompt with this id. `prompt_id` and `prompt_name` are those of one prompt: with both, a span
 	// that names only its name is of the prompt, and one that names another id is not.
@@ -11778,6 +12098,9 @@ type GetRunStatsParams struct {
 	Tag         *FilterTag         `form:"tag,omitempty" json:"tag,omitempty"`
 	Environment *FilterEnvironment `form:"environment,omitempty" json:"environment,omitempty"`
 	Release     *FilterRelease     `form:"release,omitempty" json:"release,omitempty"`
+
+	// AgentRelease Only runs whose agent had this release, as Looptrace found it.
+	AgentRelease *FilterAgentRelease `form:"agent_release,omitempty" json:"agent_release,omitempty"`
 
 	// PromptId Only runs of which any span names a prompt with this id. `prompt_id` and `prompt_name` are those of one prompt: with both, a span
 	// that names only its name is of the prompt, and one that names another id is not.
@@ -11871,6 +12194,9 @@ type StreamRunsParams struct {
 	Environment *FilterEnvironment `form:"environment,omitempty" json:"environment,omitempty"`
 	Release     *FilterRelease     `form:"release,omitempty" json:"release,omitempty"`
 
+	// AgentRelease Only runs whose agent had this release, as Looptrace found it.
+	AgentRelease *FilterAgentRelease `form:"agent_release,omitempty" json:"agent_release,omitempty"`
+
 	// PromptId Only runs of which any span names a prompt with this id. `prompt_id` and `prompt_name` are those of one prompt: with both, a span
 	// that names only its name is of the prompt, and one that names another id is not.
 	PromptId *FilterPromptID `form:"prompt_id,omitempty" json:"prompt_id,omitempty"`
@@ -11907,6 +12233,12 @@ type StreamRunsParams struct {
 
 // GetRunParams defines parameters for GetRun.
 type GetRunParams struct {
+	// ProjectId Look only in this project instead of all projects of the caller.
+	ProjectId *ProjectIDOptional `form:"project_id,omitempty" json:"project_id,omitempty"`
+}
+
+// GetRunAgentParams defines parameters for GetRunAgent.
+type GetRunAgentParams struct {
 	// ProjectId Look only in this project instead of all projects of the caller.
 	ProjectId *ProjectIDOptional `form:"project_id,omitempty" json:"project_id,omitempty"`
 }
@@ -12073,6 +12405,9 @@ type ListThreadsParams struct {
 	Tag         *FilterTag         `form:"tag,omitempty" json:"tag,omitempty"`
 	Environment *FilterEnvironment `form:"environment,omitempty" json:"environment,omitempty"`
 	Release     *FilterRelease     `form:"release,omitempty" json:"release,omitempty"`
+
+	// AgentRelease Only runs whose agent had this release, as Looptrace found it.
+	AgentRelease *FilterAgentRelease `form:"agent_release,omitempty" json:"agent_release,omitempty"`
 
 	// PromptId Only runs of which any span names a prompt with this id. `prompt_id` and `prompt_name` are those of one prompt: with both, a span
 	// that names only its name is of the prompt, and one that names another id is not.
@@ -12732,6 +13067,12 @@ type ServerInterface interface {
 	// GetInstrumentGuide Read how to record programs, step by step
 	// (GET /v1/agent/instrument-guide)
 	GetInstrumentGuide(c *gin.Context, params GetInstrumentGuideParams)
+	// ListAgents List agents, those with the most runs first
+	// (GET /v1/agents)
+	ListAgents(c *gin.Context, params ListAgentsParams)
+	// GetAgentReleases Read the releases of an agent, newest first, and how its runs did in each
+	// (GET /v1/agents/releases)
+	GetAgentReleases(c *gin.Context, params GetAgentReleasesParams)
 	// ListComparisons List comparisons
 	// (GET /v1/comparisons)
 	ListComparisons(c *gin.Context, params ListComparisonsParams)
@@ -13290,6 +13631,9 @@ type ServerInterface interface {
 	// GetRun Read one run with its totals
 	// (GET /v1/runs/{run_id})
 	GetRun(c *gin.Context, runId RunID, params GetRunParams)
+	// GetRunAgent Read what makes the agent of a run
+	// (GET /v1/runs/{run_id}/agent)
+	GetRunAgent(c *gin.Context, runId RunID, params GetRunAgentParams)
 	// GetAgentView Read a run within a token budget
 	// (GET /v1/runs/{run_id}/agent-view)
 	GetAgentView(c *gin.Context, runId RunID, params GetAgentViewParams)
@@ -13551,6 +13895,14 @@ func (siw *ServerInterfaceWrapper) ListFailedRuns(c *gin.Context) {
 	err = runtime.BindQueryParameterWithOptions("form", true, false, "release", c.Request.URL.Query(), &params.Release, runtime.BindQueryParameterOptions{Type: "string", Format: ""})
 	if err != nil {
 		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter release: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	// ------------- Optional query parameter "agent_release" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "agent_release", c.Request.URL.Query(), &params.AgentRelease, runtime.BindQueryParameterOptions{Type: "string", Format: ""})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter agent_release: %w", err), http.StatusBadRequest)
 		return
 	}
 
@@ -13821,6 +14173,14 @@ func (siw *ServerInterfaceWrapper) GetFailedRuns(c *gin.Context) {
 		return
 	}
 
+	// ------------- Optional query parameter "agent_release" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "agent_release", c.Request.URL.Query(), &params.AgentRelease, runtime.BindQueryParameterOptions{Type: "string", Format: ""})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter agent_release: %w", err), http.StatusBadRequest)
+		return
+	}
+
 	// ------------- Optional query parameter "prompt_id" -------------
 
 	err = runtime.BindQueryParameterWithOptions("form", true, false, "prompt_id", c.Request.URL.Query(), &params.PromptId, runtime.BindQueryParameterOptions{Type: "string", Format: ""})
@@ -13987,6 +14347,124 @@ func (siw *ServerInterfaceWrapper) GetInstrumentGuide(c *gin.Context) {
 	}
 
 	siw.Handler.GetInstrumentGuide(c, params)
+}
+
+// ListAgents operation middleware
+func (siw *ServerInterfaceWrapper) ListAgents(c *gin.Context) {
+
+	var err error
+	_ = err
+
+	// Parameter object where we will unmarshal all parameters from the context
+	var params ListAgentsParams
+
+	// ------------- Required query parameter "project_id" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, true, "project_id", c.Request.URL.Query(), &params.ProjectId, runtime.BindQueryParameterOptions{Type: "string", Format: "uuid"})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter project_id: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	// ------------- Optional query parameter "start_after" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "start_after", c.Request.URL.Query(), &params.StartAfter, runtime.BindQueryParameterOptions{Type: "string", Format: "date-time"})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter start_after: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	// ------------- Optional query parameter "start_before" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "start_before", c.Request.URL.Query(), &params.StartBefore, runtime.BindQueryParameterOptions{Type: "string", Format: "date-time"})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter start_before: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	// ------------- Optional query parameter "limit" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "limit", c.Request.URL.Query(), &params.Limit, runtime.BindQueryParameterOptions{Type: "integer", Format: ""})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter limit: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	// ------------- Optional query parameter "offset" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "offset", c.Request.URL.Query(), &params.Offset, runtime.BindQueryParameterOptions{Type: "integer", Format: ""})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter offset: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		middleware(c)
+		if c.IsAborted() {
+			return
+		}
+	}
+
+	siw.Handler.ListAgents(c, params)
+}
+
+// GetAgentReleases operation middleware
+func (siw *ServerInterfaceWrapper) GetAgentReleases(c *gin.Context) {
+
+	var err error
+	_ = err
+
+	// Parameter object where we will unmarshal all parameters from the context
+	var params GetAgentReleasesParams
+
+	// ------------- Required query parameter "project_id" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, true, "project_id", c.Request.URL.Query(), &params.ProjectId, runtime.BindQueryParameterOptions{Type: "string", Format: "uuid"})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter project_id: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	// ------------- Required query parameter "agent" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, true, "agent", c.Request.URL.Query(), &params.Agent, runtime.BindQueryParameterOptions{Type: "string", Format: ""})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter agent: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	// ------------- Optional query parameter "start_after" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "start_after", c.Request.URL.Query(), &params.StartAfter, runtime.BindQueryParameterOptions{Type: "string", Format: "date-time"})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter start_after: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	// ------------- Optional query parameter "start_before" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "start_before", c.Request.URL.Query(), &params.StartBefore, runtime.BindQueryParameterOptions{Type: "string", Format: "date-time"})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter start_before: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	// ------------- Optional query parameter "instructions" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "instructions", c.Request.URL.Query(), &params.Instructions, runtime.BindQueryParameterOptions{Type: "string", Format: ""})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter instructions: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		middleware(c)
+		if c.IsAborted() {
+			return
+		}
+	}
+
+	siw.Handler.GetAgentReleases(c, params)
 }
 
 // ListComparisons operation middleware
@@ -19948,6 +20426,14 @@ func (siw *ServerInterfaceWrapper) ListRuns(c *gin.Context) {
 		return
 	}
 
+	// ------------- Optional query parameter "agent_release" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "agent_release", c.Request.URL.Query(), &params.AgentRelease, runtime.BindQueryParameterOptions{Type: "string", Format: ""})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter agent_release: %w", err), http.StatusBadRequest)
+		return
+	}
+
 	// ------------- Optional query parameter "prompt_id" -------------
 
 	err = runtime.BindQueryParameterWithOptions("form", true, false, "prompt_id", c.Request.URL.Query(), &params.PromptId, runtime.BindQueryParameterOptions{Type: "string", Format: ""})
@@ -20280,6 +20766,14 @@ func (siw *ServerInterfaceWrapper) ExportRuns(c *gin.Context) {
 		return
 	}
 
+	// ------------- Optional query parameter "agent_release" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "agent_release", c.Request.URL.Query(), &params.AgentRelease, runtime.BindQueryParameterOptions{Type: "string", Format: ""})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter agent_release: %w", err), http.StatusBadRequest)
+		return
+	}
+
 	// ------------- Optional query parameter "prompt_id" -------------
 
 	err = runtime.BindQueryParameterWithOptions("form", true, false, "prompt_id", c.Request.URL.Query(), &params.PromptId, runtime.BindQueryParameterOptions{Type: "string", Format: ""})
@@ -20562,6 +21056,14 @@ func (siw *ServerInterfaceWrapper) ListRunFields(c *gin.Context) {
 		return
 	}
 
+	// ------------- Optional query parameter "agent_release" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "agent_release", c.Request.URL.Query(), &params.AgentRelease, runtime.BindQueryParameterOptions{Type: "string", Format: ""})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter agent_release: %w", err), http.StatusBadRequest)
+		return
+	}
+
 	// ------------- Optional query parameter "prompt_id" -------------
 
 	err = runtime.BindQueryParameterWithOptions("form", true, false, "prompt_id", c.Request.URL.Query(), &params.PromptId, runtime.BindQueryParameterOptions{Type: "string", Format: ""})
@@ -20834,6 +21336,14 @@ func (siw *ServerInterfaceWrapper) ListRunFieldValues(c *gin.Context) {
 	err = runtime.BindQueryParameterWithOptions("form", true, false, "release", c.Request.URL.Query(), &params.Release, runtime.BindQueryParameterOptions{Type: "string", Format: ""})
 	if err != nil {
 		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter release: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	// ------------- Optional query parameter "agent_release" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "agent_release", c.Request.URL.Query(), &params.AgentRelease, runtime.BindQueryParameterOptions{Type: "string", Format: ""})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter agent_release: %w", err), http.StatusBadRequest)
 		return
 	}
 
@@ -21116,6 +21626,14 @@ func (siw *ServerInterfaceWrapper) GetRunStats(c *gin.Context) {
 	err = runtime.BindQueryParameterWithOptions("form", true, false, "release", c.Request.URL.Query(), &params.Release, runtime.BindQueryParameterOptions{Type: "string", Format: ""})
 	if err != nil {
 		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter release: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	// ------------- Optional query parameter "agent_release" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "agent_release", c.Request.URL.Query(), &params.AgentRelease, runtime.BindQueryParameterOptions{Type: "string", Format: ""})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter agent_release: %w", err), http.StatusBadRequest)
 		return
 	}
 
@@ -21409,6 +21927,14 @@ func (siw *ServerInterfaceWrapper) StreamRuns(c *gin.Context) {
 		return
 	}
 
+	// ------------- Optional query parameter "agent_release" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "agent_release", c.Request.URL.Query(), &params.AgentRelease, runtime.BindQueryParameterOptions{Type: "string", Format: ""})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter agent_release: %w", err), http.StatusBadRequest)
+		return
+	}
+
 	// ------------- Optional query parameter "prompt_id" -------------
 
 	err = runtime.BindQueryParameterWithOptions("form", true, false, "prompt_id", c.Request.URL.Query(), &params.PromptId, runtime.BindQueryParameterOptions{Type: "string", Format: ""})
@@ -21569,6 +22095,42 @@ func (siw *ServerInterfaceWrapper) GetRun(c *gin.Context) {
 	}
 
 	siw.Handler.GetRun(c, runId, params)
+}
+
+// GetRunAgent operation middleware
+func (siw *ServerInterfaceWrapper) GetRunAgent(c *gin.Context) {
+
+	var err error
+	_ = err
+
+	// ------------- Path parameter "run_id" -------------
+	var runId RunID
+
+	err = runtime.BindStyledParameterWithOptions("simple", "run_id", c.Param("run_id"), &runId, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "uuid", ValueIsUnescaped: true})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter run_id: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	// Parameter object where we will unmarshal all parameters from the context
+	var params GetRunAgentParams
+
+	// ------------- Optional query parameter "project_id" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "project_id", c.Request.URL.Query(), &params.ProjectId, runtime.BindQueryParameterOptions{Type: "string", Format: "uuid"})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter project_id: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		middleware(c)
+		if c.IsAborted() {
+			return
+		}
+	}
+
+	siw.Handler.GetRunAgent(c, runId, params)
 }
 
 // GetAgentView operation middleware
@@ -22312,6 +22874,14 @@ func (siw *ServerInterfaceWrapper) ListThreads(c *gin.Context) {
 		return
 	}
 
+	// ------------- Optional query parameter "agent_release" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "agent_release", c.Request.URL.Query(), &params.AgentRelease, runtime.BindQueryParameterOptions{Type: "string", Format: ""})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter agent_release: %w", err), http.StatusBadRequest)
+		return
+	}
+
 	// ------------- Optional query parameter "prompt_id" -------------
 
 	err = runtime.BindQueryParameterWithOptions("form", true, false, "prompt_id", c.Request.URL.Query(), &params.PromptId, runtime.BindQueryParameterOptions{Type: "string", Format: ""})
@@ -22752,6 +23322,8 @@ func RegisterHandlersWithOptions(router gin.IRouter, si ServerInterface, options
 	router.GET(options.BaseURL+"/v1/agent/failed-runs/:fingerprint", wrapper.GetFailedRuns)
 	router.PUT(options.BaseURL+"/v1/agent/failed-runs/:fingerprint/state", wrapper.SetFailedRunsState)
 	router.GET(options.BaseURL+"/v1/agent/instrument-guide", wrapper.GetInstrumentGuide)
+	router.GET(options.BaseURL+"/v1/agents", wrapper.ListAgents)
+	router.GET(options.BaseURL+"/v1/agents/releases", wrapper.GetAgentReleases)
 	router.GET(options.BaseURL+"/v1/comparisons", wrapper.ListComparisons)
 	router.POST(options.BaseURL+"/v1/comparisons", wrapper.CreateComparison)
 	router.POST(options.BaseURL+"/v1/comparisons/_actions/estimate", wrapper.EstimateComparison)
@@ -22933,6 +23505,7 @@ func RegisterHandlersWithOptions(router gin.IRouter, si ServerInterface, options
 	router.POST(options.BaseURL+"/v1/runs/_actions/add-to-dataset", wrapper.AddRunsToDataset)
 	router.POST(options.BaseURL+"/v1/runs/_actions/delete", wrapper.DeleteRuns)
 	router.GET(options.BaseURL+"/v1/runs/:run_id", wrapper.GetRun)
+	router.GET(options.BaseURL+"/v1/runs/:run_id/agent", wrapper.GetRunAgent)
 	router.GET(options.BaseURL+"/v1/runs/:run_id/agent-view", wrapper.GetAgentView)
 	router.GET(options.BaseURL+"/v1/runs/:run_id/diff/:other_run_id", wrapper.DiffRuns)
 	router.GET(options.BaseURL+"/v1/runs/:run_id/outline", wrapper.GetOutline)
@@ -23168,6 +23741,84 @@ type GetInstrumentGuidedefaultApplicationProblemPlusJSONResponse struct {
 }
 
 func (response GetInstrumentGuidedefaultApplicationProblemPlusJSONResponse) VisitGetInstrumentGuideResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ListAgentsRequestObject struct {
+	Params ListAgentsParams
+}
+
+type ListAgentsResponseObject interface {
+	VisitListAgentsResponse(w http.ResponseWriter) error
+}
+
+type ListAgents200JSONResponse AgentPage
+
+func (response ListAgents200JSONResponse) VisitListAgentsResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ListAgentsdefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	StatusCode int
+}
+
+func (response ListAgentsdefaultApplicationProblemPlusJSONResponse) VisitListAgentsResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type GetAgentReleasesRequestObject struct {
+	Params GetAgentReleasesParams
+}
+
+type GetAgentReleasesResponseObject interface {
+	VisitGetAgentReleasesResponse(w http.ResponseWriter) error
+}
+
+type GetAgentReleases200JSONResponse AgentReleases
+
+func (response GetAgentReleases200JSONResponse) VisitGetAgentReleasesResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type GetAgentReleasesdefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	StatusCode int
+}
+
+func (response GetAgentReleasesdefaultApplicationProblemPlusJSONResponse) VisitGetAgentReleasesResponse(w http.ResponseWriter) error {
 
 	var buf bytes.Buffer
 	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
@@ -31277,6 +31928,46 @@ func (response GetRundefaultApplicationProblemPlusJSONResponse) VisitGetRunRespo
 	return err
 }
 
+type GetRunAgentRequestObject struct {
+	RunId  RunID `json:"run_id"`
+	Params GetRunAgentParams
+}
+
+type GetRunAgentResponseObject interface {
+	VisitGetRunAgentResponse(w http.ResponseWriter) error
+}
+
+type GetRunAgent200JSONResponse RunAgent
+
+func (response GetRunAgent200JSONResponse) VisitGetRunAgentResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type GetRunAgentdefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	StatusCode int
+}
+
+func (response GetRunAgentdefaultApplicationProblemPlusJSONResponse) VisitGetRunAgentResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
 type GetAgentViewRequestObject struct {
 	RunId  RunID `json:"run_id"`
 	Params GetAgentViewParams
@@ -32242,6 +32933,12 @@ type StrictServerInterface interface {
 	// GetInstrumentGuide Read how to record programs, step by step
 	// (GET /v1/agent/instrument-guide)
 	GetInstrumentGuide(ctx context.Context, request GetInstrumentGuideRequestObject) (GetInstrumentGuideResponseObject, error)
+	// ListAgents List agents, those with the most runs first
+	// (GET /v1/agents)
+	ListAgents(ctx context.Context, request ListAgentsRequestObject) (ListAgentsResponseObject, error)
+	// GetAgentReleases Read the releases of an agent, newest first, and how its runs did in each
+	// (GET /v1/agents/releases)
+	GetAgentReleases(ctx context.Context, request GetAgentReleasesRequestObject) (GetAgentReleasesResponseObject, error)
 	// ListComparisons List comparisons
 	// (GET /v1/comparisons)
 	ListComparisons(ctx context.Context, request ListComparisonsRequestObject) (ListComparisonsResponseObject, error)
@@ -32800,6 +33497,9 @@ type StrictServerInterface interface {
 	// GetRun Read one run with its totals
 	// (GET /v1/runs/{run_id})
 	GetRun(ctx context.Context, request GetRunRequestObject) (GetRunResponseObject, error)
+	// GetRunAgent Read what makes the agent of a run
+	// (GET /v1/runs/{run_id}/agent)
+	GetRunAgent(ctx context.Context, request GetRunAgentRequestObject) (GetRunAgentResponseObject, error)
 	// GetAgentView Read a run within a token budget
 	// (GET /v1/runs/{run_id}/agent-view)
 	GetAgentView(ctx context.Context, request GetAgentViewRequestObject) (GetAgentViewResponseObject, error)
@@ -33090,6 +33790,58 @@ func (sh *strictHandler) GetInstrumentGuide(ctx *gin.Context, params GetInstrume
 		sh.options.HandlerErrorFunc(ctx, err)
 	} else if validResponse, ok := response.(GetInstrumentGuideResponseObject); ok {
 		if err := validResponse.VisitGetInstrumentGuideResponse(ctx.Writer); err != nil {
+			sh.options.ResponseErrorHandlerFunc(ctx, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(ctx, fmt.Errorf("unexpected response type: %T", response))
+	}
+}
+
+// ListAgents operation middleware
+func (sh *strictHandler) ListAgents(ctx *gin.Context, params ListAgentsParams) {
+	var request ListAgentsRequestObject
+
+	request.Params = params
+
+	handler := func(ctx *gin.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.ListAgents(ctx, request.(ListAgentsRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "ListAgents")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		sh.options.HandlerErrorFunc(ctx, err)
+	} else if validResponse, ok := response.(ListAgentsResponseObject); ok {
+		if err := validResponse.VisitListAgentsResponse(ctx.Writer); err != nil {
+			sh.options.ResponseErrorHandlerFunc(ctx, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(ctx, fmt.Errorf("unexpected response type: %T", response))
+	}
+}
+
+// GetAgentReleases operation middleware
+func (sh *strictHandler) GetAgentReleases(ctx *gin.Context, params GetAgentReleasesParams) {
+	var request GetAgentReleasesRequestObject
+
+	request.Params = params
+
+	handler := func(ctx *gin.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.GetAgentReleases(ctx, request.(GetAgentReleasesRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "GetAgentReleases")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		sh.options.HandlerErrorFunc(ctx, err)
+	} else if validResponse, ok := response.(GetAgentReleasesResponseObject); ok {
+		if err := validResponse.VisitGetAgentReleasesResponse(ctx.Writer); err != nil {
 			sh.options.ResponseErrorHandlerFunc(ctx, err)
 		}
 	} else if response != nil {
@@ -39216,6 +39968,33 @@ func (sh *strictHandler) GetRun(ctx *gin.Context, runId RunID, params GetRunPara
 		sh.options.HandlerErrorFunc(ctx, err)
 	} else if validResponse, ok := response.(GetRunResponseObject); ok {
 		if err := validResponse.VisitGetRunResponse(ctx.Writer); err != nil {
+			sh.options.ResponseErrorHandlerFunc(ctx, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(ctx, fmt.Errorf("unexpected response type: %T", response))
+	}
+}
+
+// GetRunAgent operation middleware
+func (sh *strictHandler) GetRunAgent(ctx *gin.Context, runId RunID, params GetRunAgentParams) {
+	var request GetRunAgentRequestObject
+
+	request.RunId = runId
+	request.Params = params
+
+	handler := func(ctx *gin.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.GetRunAgent(ctx, request.(GetRunAgentRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "GetRunAgent")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		sh.options.HandlerErrorFunc(ctx, err)
+	} else if validResponse, ok := response.(GetRunAgentResponseObject); ok {
+		if err := validResponse.VisitGetRunAgentResponse(ctx.Writer); err != nil {
 			sh.options.ResponseErrorHandlerFunc(ctx, err)
 		}
 	} else if response != nil {
