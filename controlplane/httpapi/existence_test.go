@@ -146,7 +146,7 @@ var nameless = []string{
 	"order", "limit", "offset", "skip", "bucket_seconds", "group_by", "groups", "Last-Event-ID", "received_before", "dry_run",
 	"format", "include", "full", "fold", "token_budget", "encoding", "value", "comment", "source", "key", "project",
 	"valid_from", "input", "output", "cache_read", "cache_write", "cache_write_1h", "reasoning", "page", "query", "scopes", "expires_at",
-	"language", "framework", "tool_names", "Idempotency-Key",
+	"language", "framework", "tool_names", "Idempotency-Key", "instructions",
 	"description", "tags", "messages", "tools", "response_format", "model_config", "variables", "placeholders", "template_format", "missing", "note",
 	"span", "map", // within a run
 	"state", "until", "more_runs", // of a group of failed runs
@@ -165,7 +165,7 @@ var nameless = []string{
 // isFilter are the names in a [runs.Filter].
 var isFilter = map[string]bool{
 	"kind": true, "search": true, "name": true, "model": true, "agent_name": true, "session_id": true, "conversation_id": true,
-	"user_id": true, "tag": true, "environment": true, "release": true, "error_type": true, "prompt_id": true, "prompt_name": true, "prompt_version": true, "fingerprint": true,
+	"user_id": true, "tag": true, "environment": true, "release": true, "agent_release": true, "error_type": true, "prompt_id": true, "prompt_name": true, "prompt_version": true, "fingerprint": true,
 }
 
 // tenant is one tenant's data: two runs of two conversations, and one of each thing that has an id.
@@ -267,7 +267,7 @@ func tenantRuns(project uuid.UUID, name string) (list [][]runmodel.Span, first [
 			root.Tags, root.Metadata = []string{name + "-tag"}, map[string]string{name + "_tier": name + "-value"}
 			root.Inputs = name + "word"
 		})
-		spans[1].RequestModel = name + "-model"
+		spans[1].RequestModel, spans[1].AgentParts = name+"-model", map[string]string{runmodel.PartInstructions: name}
 		list = append(list, spans)
 	}
 	return list, list[0]
@@ -331,7 +331,7 @@ func fill(t *testing.T, e *apitest.Env, of *tenant, name string, run []runmodel.
 		"key_id": key.Id.String(), "price_id": price.Id.String(), "view_id": view.Id.String(), "fingerprint": fingerprint,
 		"session_id": name + "-session0", "conversation_id": name + "-conversation", "user_id": name + "-user", "name": name + "-name",
 		"kind": name, "model": name + "-model", "agent_name": name + "-agent", "tag": name + "-tag", "environment": name + "-environment",
-		"release": name + "-release", "error_type": name + "-error", "prompt_id": promptID(name).String(), "prompt_name": name + "-prompt-name", "alias": name + "-alias",
+		"release": name + "-release", "agent_release": runmodel.Totals(run).AgentRelease, "agent": name + "-agent", "error_type": name + "-error", "prompt_id": promptID(name).String(), "prompt_name": name + "-prompt-name", "alias": name + "-alias",
 		"dataset_id": dataset, "item_id": item, "import_id": imported, "source_run_id": runID, "source_span_id": span,
 		"provider_id": connection.Id.String(), "scenario_id": scenario.Id.String(), "replay_id": replayed, "batch_id": batch,
 		"comparison_id": comparison, "eval_run_id": evalRun, "dataset_item_id": evaluated, "candidate": evalRun, "baseline": evalRun, "adjust_by": evalRun, "eval_rule_id": fillRule(t, e, as, of.project.Id, name+"-name"),

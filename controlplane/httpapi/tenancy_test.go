@@ -183,6 +183,8 @@ func TestOtherTenantsSeeNothing(t *testing.T) {
 		request{http.MethodGet, "/v1/runs/:run_id", "?project_id=:project_id"},
 		request{http.MethodGet, "/v1/threads", "?project_id=:project_id"},
 		request{http.MethodGet, "/v1/runs/export", "?project_id=:project_id"},
+		request{http.MethodGet, "/v1/agents", "?project_id=:project_id"},
+		request{http.MethodGet, "/v1/agents/releases", "?project_id=:project_id&agent=helper"},
 		request{http.MethodGet, "/v1/threads/:session_id", "?project_id=:project_id"},
 		request{http.MethodGet, "/v1/agent/failed-runs", "?project_id=:project_id"},
 		request{http.MethodGet, "/v1/agent/failed-runs/:fingerprint", "?project_id=:project_id"},

@@ -62,7 +62,7 @@ func newQuerying(t *testing.T) *querying {
 		run := runmodel.Run{
 			ProjectID: s.project, RunID: uuid.New(), Version: 3, StartTime: start, FirstReceived: start, EndTime: start.Add(time.Duration(random.IntN(40)) * time.Millisecond),
 			Name: pick("a", "b", "c"), Kind: pick("agent", "task"), Status: pick("ok", "error", "running"), AgentName: pick("", "x", "y"),
-			Release: pick("1", "2"), Environment: pick("prod", "dev"), UserID: fmt.Sprint(random.IntN(20)),
+			Release: pick("1", "2"), AgentRelease: pick("1", "2"), Environment: pick("prod", "dev"), UserID: fmt.Sprint(random.IntN(20)),
 			ConversationID: pick("", "c1"), Models: [][]string{{}, {"m1"}, {"m1", "m2"}}[random.IntN(3)], Tags: []string{pick("t1", "t2")},
 			Metadata: map[string]string{"tier": pick("free", "pro")}, InputTokens: maybe(random, int64(random.IntN(9))), CostUSD: maybe(random, float64(random.IntN(9))/1000),
 		}
@@ -135,11 +135,12 @@ func filters(end time.Time) map[string]struct {
 		runs.Filter
 		matches func(r *runmodel.Run) bool
 	}{
-		"none":         {runs.Filter{}, func(*runmodel.Run) bool { return true }},
-		"agent":        {runs.Filter{AgentName: "x"}, func(r *runmodel.Run) bool { return r.AgentName == "x" }},
-		"release":      {runs.Filter{Release: "2"}, func(r *runmodel.Run) bool { return r.Release == "2" }},
-		"prompt":       {runs.Filter{Prompts: runs.OfPrompt("", "triage", "")}, func(r *runmodel.Run) bool { return slices.Contains(r.PromptNames, "triage") }},
-		"prompt by id": {runs.Filter{Prompts: runs.OfPrompt("p", "", "")}, func(r *runmodel.Run) bool { return slices.Contains(r.PromptIDs, "p") }},
+		"none":          {runs.Filter{}, func(*runmodel.Run) bool { return true }},
+		"agent":         {runs.Filter{AgentName: "x"}, func(r *runmodel.Run) bool { return r.AgentName == "x" }},
+		"release":       {runs.Filter{Release: "2"}, func(r *runmodel.Run) bool { return r.Release == "2" }},
+		"agent release": {runs.Filter{AgentRelease: "2"}, func(r *runmodel.Run) bool { return r.AgentRelease == "2" }},
+		"prompt":        {runs.Filter{Prompts: runs.OfPrompt("", "triage", "")}, func(r *runmodel.Run) bool { return slices.Contains(r.PromptNames, "triage") }},
+		"prompt by id":  {runs.Filter{Prompts: runs.OfPrompt("p", "", "")}, func(r *runmodel.Run) bool { return slices.Contains(r.PromptIDs, "p") }},
 		"prompt version": {runs.Filter{Prompts: runs.OfPrompt("", "", "2")}, func(r *runmodel.Run) bool {
 			return slices.Contains(r.PromptVersions, "2")
 		}},

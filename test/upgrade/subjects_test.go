@@ -47,6 +47,7 @@ var covered = map[string]string{
 
 // dataless are the subjects that store nothing, with the reason.
 var dataless = map[string]string{
+	"agents":     "computed from runs",
 	"agentview":  "computed from a run",
 	"diff":       "computed from two runs",
 	"instrument": "a guide",

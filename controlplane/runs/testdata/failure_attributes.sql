@@ -5,7 +5,7 @@ SELECT * FROM (SELECT failed_as AS of, attribute.1 AS name, attribute.2 AS value
 	concat('fp:s1:', lower(hex(substring(SHA256(score), 1, 8))), lower(hex(substring(SHA256(if(agent_name != '', concat('agent ', substring(agent_name, 1, 200)), concat('run ', substring(name, 1, 200)))), 1, 8)))), '') AS failed_as, arrayJoin(arrayFilter(a -> a.2 != ''
 	AND length(a.1) <= 300
 	AND length(a.2) <= 200, arrayConcat(
-	[('release', toString(release)), ('environment', toString(environment)), ('name', name)],
+	[('release', toString(release)), ('agent_release', toString(agent_release)), ('environment', toString(environment)), ('name', name)],
 	arrayMap(p -> ('prompt_version', p), arrayDistinct(arrayMap((n, v) -> if(v = '', '', if(n = '', v, concat(n, ' ', v))),
 		CAST(prompt_names AS Array(String)), CAST(prompt_versions AS Array(String))))),
 	arrayMap(m -> ('model', toString(m)), models), arrayMap(t -> ('tool', toString(t)), tools), arrayMap(t -> ('tag', toString(t)), tags),
@@ -44,7 +44,7 @@ SELECT peers AS of, attribute.1 AS name, attribute.2 AS value, count() AS runs
 		FROM (SELECT if(agent_name != '', concat('agent ', substring(agent_name, 1, 1025)), concat('run ', substring(name, 1, 1025))) AS peers, arrayJoin(arrayFilter(a -> a.2 != ''
 	AND length(a.1) <= 300
 	AND length(a.2) <= 200, arrayConcat(
-	[('release', toString(release)), ('environment', toString(environment)), ('name', name)],
+	[('release', toString(release)), ('agent_release', toString(agent_release)), ('environment', toString(environment)), ('name', name)],
 	arrayMap(p -> ('prompt_version', p), arrayDistinct(arrayMap((n, v) -> if(v = '', '', if(n = '', v, concat(n, ' ', v))),
 		CAST(prompt_names AS Array(String)), CAST(prompt_versions AS Array(String))))),
 	arrayMap(m -> ('model', toString(m)), models), arrayMap(t -> ('tool', toString(t)), tools), arrayMap(t -> ('tag', toString(t)), tags),

@@ -1,4 +1,5 @@
-SELECT toString(substring(release, 1, 1025)) AS value, min(start_time) AS first FROM runs FINAL WHERE project_id = '11111111-1111-4111-8111-111111111111'
+SELECT toString(substring(release, 1, 1025)) AS value, min(start_time) AS first,
+		argMin(run_id, (start_time, run_id)) AS first_run, argMin(agent_release, (start_time, run_id)) AS first_release FROM runs FINAL WHERE project_id = '11111111-1111-4111-8111-111111111111'
 	AND start_time >= fromUnixTimestamp64Nano(?)
 	AND toStartOfHour(start_time) >= toStartOfHour(fromUnixTimestamp64Nano(?, 'UTC'))
 	AND start_time < fromUnixTimestamp64Nano(?)
