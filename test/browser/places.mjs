@@ -37,6 +37,7 @@ export async function placesInside(page, input) {
   const list = async (path) => (await api("GET", `${path}${path.includes("?") ? "&" : "?"}${of}`)).data;
   const [failure] = await list("/v1/agent/failed-runs");
   const [thread] = await list("/v1/threads");
+  const released = (await list("/v1/agents")).find(({ release_count }) => release_count > 0);
   const datasets = await list("/v1/datasets");
   const [prompt] = await list("/v1/prompts");
   const [comparison] = await list("/v1/comparisons");
@@ -100,6 +101,7 @@ export async function placesInside(page, input) {
   add("runs/:runId", "run-agent", { ids: { ":runId": agent } });
   add("failures", "failures", { query: "?range=90d", shows: "failure-group" });
   add("failures/:fingerprint", "failure", { ids: { ":fingerprint": failure.fingerprint }, query: "?range=90d", shows: "failed-run" });
+  add("agents/:agent", "agent-releases", { ids: { ":agent": encodeURIComponent(released.agent) }, shows: "agent-release" });
   add("threads", "threads", { query: "?range=90d", shows: "thread-row" });
   add("threads/:sessionId", "thread", { ids: { ":sessionId": encodeURIComponent(thread.session_id) }, shows: "turn" });
   add("dashboards", "dashboards", { query: "?group_by=model" });

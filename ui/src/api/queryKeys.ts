@@ -1,4 +1,5 @@
 import type {
+  AgentInstructions,
   AgentViewOptions,
   ComparisonItemSelection,
   ComparisonSelection,
@@ -126,6 +127,7 @@ export const keys = {
       [...runContent(projectId, runId), "span", spanId] as const,
     agentView: (projectId: string, runId: string, options: AgentViewOptions) =>
       [...runContent(projectId, runId), "agent-view", options] as const,
+    agent: (projectId: string, runId: string) => [...runContent(projectId, runId), "agent"] as const,
     replayability: (projectId: string, runId: string) =>
       [...runContent(projectId, runId), "replayability"] as const,
   },
@@ -161,6 +163,15 @@ export const keys = {
     aliasHistory: (promptId: string, alias: string) =>
       [...promptAliases(promptId), "history", alias] as const,
     usage: (promptId: string, window: TimeWindow) => [...prompt(promptId), "usage", window] as const,
+  },
+  agents: {
+    list: (projectId: string) => ["agents", projectId, "list"] as const,
+    releases: (
+      projectId: string,
+      agent: string,
+      window: TimeWindow,
+      instructions: AgentInstructions | undefined,
+    ) => ["agents", projectId, "releases", agent, window, instructions] as const,
   },
   datasets: {
     all: datasetLists,

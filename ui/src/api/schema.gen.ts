@@ -147,6 +147,78 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/agents": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List agents, those with the most runs first
+         * @description The runs of the user's programs by `agent_name`, or by `name` where they name no agent.
+         *
+         *     Requires the scope `runs:read`.
+         */
+        get: operations["listAgents"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/agents/releases": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Read the releases of an agent, newest first, and how its runs did in each
+         * @description A release is what makes an agent: its instructions without what is of one run, its tool definitions, model, parameters and prompt
+         *     version, as the first model call of a run says them. Looptrace finds it as runs arrive. `release` of a run is what the client sent.
+         *
+         *     The answer is about the newest 20,000 runs of the window (`partial`). If the instructions change from run to run, releases are
+         *     compared without them unless `instructions` says otherwise. Each difference is to the release before, and is `lower` or
+         *     `higher` only if its 95% interval leaves out no difference. Of twenty comparisons without any difference, one says so by chance.
+         *
+         *     Requires the scope `runs:read`.
+         */
+        get: operations["getAgentReleases"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/runs/{run_id}/agent": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Read what makes the agent of a run
+         * @description The parts of its release, with the instructions and tool definitions that they stand for. To see what changed between two releases,
+         *     read a run of each.
+         *
+         *     Requires the scope `runs:read`.
+         */
+        get: operations["getRunAgent"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/runs/{run_id}/agent-view": {
         parameters: {
             query?: never;
@@ -4097,6 +4169,174 @@ export interface components {
             /** Format: password */
             password: string;
         };
+        Agent: {
+            agent: string;
+            /** Format: int64 */
+            run_count: number;
+            /**
+             * Format: int64
+             * @description Runs of which the release is known.
+             */
+            released_run_count: number;
+            /** Format: int64 */
+            release_count: number;
+            /**
+             * Format: date-time
+             * @description When its first run of the window started.
+             */
+            first_time: string;
+            /**
+             * Format: date-time
+             * @description When its last run started.
+             */
+            last_time: string;
+        };
+        AgentPage: {
+            data: components["schemas"]["Agent"][];
+            limit: number;
+            offset: number;
+            has_more: boolean;
+        };
+        /** @enum {string} */
+        AgentInstructions: "compared" | "ignored";
+        /**
+         * @description What makes an agent. `model`, `parameter:NAME` and `prompt:NAME` have values; `instructions`, `tool:NAME` and `tools` (all of them,
+         *     where they are too many or have no names) have hashes of their texts. A long value is replaced by its hash.
+         */
+        AgentParts: {
+            [key: string]: string;
+        };
+        AgentReleases: {
+            agent: string;
+            /** Format: date-time */
+            start: string;
+            /** Format: date-time */
+            end: string;
+            /** @description The agent has more than 20 */
+            partial: boolean;
+            /** Format: int64 */
+            run_count: number;
+            /**
+             * Format: int64
+             * @description Runs whose release is not known. They are in no release.
+             */
+            without_release_count: number;
+            /**
+             * Format: int64
+             * @description How many releases there are; `releases` has the newest 50.
+             */
+            release_count: number;
+            instructions: components["schemas"]["AgentInstructions"];
+            /**
+             * Format: int64
+             * @description How many different instructions the runs have.
+             */
+            instructions_count: number;
+            releases: components["schemas"]["AgentRelease"][];
+        };
+        AgentRelease: {
+            /** @description Null if it stands for several that differ in their instructions. */
+            agent_release: string | null;
+            /** Format: int64 */
+            agent_release_count: number;
+            /** Format: int64 */
+            run_count: number;
+            first_run: components["schemas"]["AgentReleaseRun"];
+            last_run: components["schemas"]["AgentReleaseRun"];
+            parts: components["schemas"]["AgentParts"];
+            /** @description The parts that are not the same as in the release before. */
+            changes: components["schemas"]["AgentChange"][];
+            /** @description The share of failed runs among those that have ended. */
+            failures: components["schemas"]["AgentFigure"];
+            /** @description The median. */
+            duration_ms: components["schemas"]["AgentFigure"];
+            /** @description The median of the runs whose cost is known. */
+            cost_usd: components["schemas"]["AgentFigure"];
+            /** @description Means of the newest score of each run, by name; those of booleans are shares of true. At most 20, the most used ones. */
+            scores: components["schemas"]["AgentScore"][];
+            /** @description To the release before; null for the first one. */
+            difference: components["schemas"]["AgentDifference"] | null;
+        };
+        AgentReleaseRun: {
+            /** Format: uuid */
+            run_id: string;
+            /** Format: date-time */
+            start_time: string;
+        };
+        AgentChange: {
+            /** @description A key of `parts`. */
+            part: string;
+            /** @description Null if the part is new. */
+            before: string | null;
+            /** @description Null if the part is gone. */
+            after: string | null;
+        };
+        AgentFigure: {
+            /**
+             * Format: double
+             * @description Null if no run knows it.
+             */
+            value: number | null;
+            /** @description The 95% interval; null if there are too few runs for one. */
+            ci: number[] | null;
+            /**
+             * Format: int64
+             * @description The runs that it is of.
+             */
+            count: number;
+        };
+        AgentScore: {
+            name: string;
+            /** @description All of them are booleans. */
+            boolean: boolean;
+            /** Format: double */
+            value: number | null;
+            ci: number[] | null;
+            /** Format: int64 */
+            count: number;
+        };
+        AgentDifference: {
+            /** @description The difference of the shares. */
+            failures: components["schemas"]["AgentComparison"];
+            /** @description The ratio of the geometric means. */
+            duration_ms: components["schemas"]["AgentComparison"];
+            /** @description The ratio of the geometric means. Unknown if a run cost nothing. */
+            cost_usd: components["schemas"]["AgentComparison"];
+            /** @description The differences of the means, of the scores that both releases have. */
+            scores: components["schemas"]["AgentScoreDifference"][];
+        };
+        AgentScoreDifference: {
+            name: string;
+            difference: components["schemas"]["AgentComparison"];
+        };
+        AgentComparison: {
+            /** Format: double */
+            value: number | null;
+            ci: number[] | null;
+            verdict: components["schemas"]["AgentVerdict"];
+        };
+        /**
+         * @description `cannot_tell`: the interval has no difference in it, or there is none.
+         * @enum {string}
+         */
+        AgentVerdict: "lower" | "higher" | "cannot_tell";
+        RunAgent: {
+            /** Format: uuid */
+            run_id: string;
+            agent_release: string | null;
+            /**
+             * @description Why there is no release. `no_model_call`: the run has no model call of its own agent. `no_model`: its first model call does not
+             *     say the model that it asks. `no_instructions`: it records neither messages nor instructions. The last two also hold for
+             *     runs that were stored before releases were found.
+             * @enum {string|null}
+             */
+            missing: "no_model_call" | "no_model" | "no_instructions" | null;
+            parts: components["schemas"]["AgentParts"];
+            /** @description The model call that says it. */
+            span_id: string | null;
+            instructions: string | null;
+            tool_definitions: unknown[];
+        };
         AgentView: {
             /** @description Explains how recorded text is marked. */
             notice: string;
@@ -6465,6 +6705,11 @@ export interface components {
              * @description Looks back at most 90 days.
              */
             first_seen: string;
+            /**
+             * @description Its first run of the last 90 days, with the release of the agent in which it began. Null if that release is not known, or if the
+             *     filter selects a release.
+             */
+            began_in: components["schemas"]["FailureBeginning"] | null;
             /** Format: date-time */
             first_in_window: string;
             /** Format: date-time */
@@ -6477,8 +6722,15 @@ export interface components {
             /** @description More of its runs, the newest first. */
             sample: components["schemas"]["FailedRun"][];
         };
+        FailureBeginning: {
+            agent_release: string;
+            /** Format: uuid */
+            run_id: string;
+            /** Format: date-time */
+            start_time: string;
+        };
         FailureContrast: {
-            /** @description `model`, `release`, `environment`, `prompt_version`, `name`, `tool`, `tag` or `metadata.KEY`. */
+            /** @description `model`, `release`, `agent_release`, `environment`, `prompt_version`, `name`, `tool`, `tag` or `metadata.KEY`. */
             attribute: string;
             value: string;
             /**
@@ -10285,7 +10537,7 @@ export interface components {
          *     the version. A run with several models, tags or prompts counts in the group of each.
          * @enum {string}
          */
-        RunGroupBy: "model" | "name" | "kind" | "status" | "agent_name" | "environment" | "release" | "prompt_version" | "error_type" | "user_id" | "session_id" | "tag";
+        RunGroupBy: "model" | "name" | "kind" | "status" | "agent_name" | "environment" | "release" | "agent_release" | "prompt_version" | "error_type" | "user_id" | "session_id" | "tag";
         RunStats: {
             /**
              * Format: date-time
@@ -10450,6 +10702,7 @@ export interface components {
             tag?: string;
             environment?: string;
             release?: string;
+            agent_release?: string;
             prompt_id?: string;
             prompt_name?: string;
             prompt_version?: string;
@@ -10551,7 +10804,10 @@ export interface components {
                 [key: string]: string;
             };
             environment: string | null;
+            /** @description What the client sent. */
             release: string | null;
+            /** @description A hash of what makes the agent of the run. Null if it is not known; `GET /v1/runs/{run_id}/agent` says why. */
+            agent_release: string | null;
             /** @description The prompt that the root names. `prompts` has it as well. */
             prompt: components["schemas"]["PromptRef"] | null;
             /** @description The prompts that any of its spans names, in the order of their first span; the first 50. When one run is read, also those whose system message a model call has that names no prompt. */
@@ -11069,6 +11325,8 @@ export interface components {
     };
     parameters: {
         UserSessionID: string;
+        /** @description Only runs that started at or after this time. Default: 90 days ago. */
+        AgentStartAfter: string;
         ComparisonID: string;
         EvaluationItemID: string;
         EvaluationReportFormat: "json" | "markdown" | "junit";
@@ -11178,6 +11436,8 @@ export interface components {
         FilterTag: string;
         FilterEnvironment: string;
         FilterRelease: string;
+        /** @description Only runs whose agent had this release, as Looptrace found it. */
+        FilterAgentRelease: string;
         /**
          * @description Only runs of which any span names a prompt with this id. `prompt_id` and `prompt_name` are those of one prompt: with both, a span
          *     that names only its name is of the prompt, and one that names another id is not.
@@ -11403,6 +11663,93 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["Me"];
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    listAgents: {
+        parameters: {
+            query: {
+                project_id: components["parameters"]["FilterProjectID"];
+                /** @description Only runs that started at or after this time. Default: 90 days ago. */
+                start_after?: components["parameters"]["AgentStartAfter"];
+                /** @description Only runs that started before this time. */
+                start_before?: components["parameters"]["FilterStartBefore"];
+                limit?: components["parameters"]["Limit"];
+                offset?: components["parameters"]["Offset"];
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description A page of agents. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["AgentPage"];
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    getAgentReleases: {
+        parameters: {
+            query: {
+                project_id: components["parameters"]["FilterProjectID"];
+                /** @description The `agent_name` of the runs, or their `name` if they name no agent. */
+                agent: string;
+                /** @description Only runs that started at or after this time. Default: 90 days ago. */
+                start_after?: components["parameters"]["AgentStartAfter"];
+                /** @description Only runs that started before this time. */
+                start_before?: components["parameters"]["FilterStartBefore"];
+                /** @description Whether the instructions make a release. Default: unless they change from run to run. */
+                instructions?: components["schemas"]["AgentInstructions"];
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The releases. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["AgentReleases"];
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    getRunAgent: {
+        parameters: {
+            query?: {
+                /** @description Look only in this project instead of all projects of the caller. */
+                project_id?: components["parameters"]["ProjectIDOptional"];
+            };
+            header?: never;
+            path: {
+                /** @description A UUID; for OTLP data the trace id, as 32 hex digits or written as a UUID. */
+                run_id: components["parameters"]["RunID"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The agent. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["RunAgent"];
                 };
             };
             default: components["responses"]["Problem"];
@@ -12903,6 +13250,8 @@ export interface operations {
                 tag?: components["parameters"]["FilterTag"];
                 environment?: components["parameters"]["FilterEnvironment"];
                 release?: components["parameters"]["FilterRelease"];
+                /** @description Only runs whose agent had this release, as Looptrace found it. */
+                agent_release?: components["parameters"]["FilterAgentRelease"];
                 /**
                  * @description Only runs of which any span names a prompt with this id. `prompt_id` and `prompt_name` are those of one prompt: with both, a span
                  *     that names only its name is of the prompt, and one that names another id is not.
@@ -12990,6 +13339,8 @@ export interface operations {
                 tag?: components["parameters"]["FilterTag"];
                 environment?: components["parameters"]["FilterEnvironment"];
                 release?: components["parameters"]["FilterRelease"];
+                /** @description Only runs whose agent had this release, as Looptrace found it. */
+                agent_release?: components["parameters"]["FilterAgentRelease"];
                 /**
                  * @description Only runs of which any span names a prompt with this id. `prompt_id` and `prompt_name` are those of one prompt: with both, a span
                  *     that names only its name is of the prompt, and one that names another id is not.
@@ -13466,6 +13817,8 @@ export interface operations {
                 tag?: components["parameters"]["FilterTag"];
                 environment?: components["parameters"]["FilterEnvironment"];
                 release?: components["parameters"]["FilterRelease"];
+                /** @description Only runs whose agent had this release, as Looptrace found it. */
+                agent_release?: components["parameters"]["FilterAgentRelease"];
                 /**
                  * @description Only runs of which any span names a prompt with this id. `prompt_id` and `prompt_name` are those of one prompt: with both, a span
                  *     that names only its name is of the prompt, and one that names another id is not.
@@ -16852,6 +17205,8 @@ export interface operations {
                 tag?: components["parameters"]["FilterTag"];
                 environment?: components["parameters"]["FilterEnvironment"];
                 release?: components["parameters"]["FilterRelease"];
+                /** @description Only runs whose agent had this release, as Looptrace found it. */
+                agent_release?: components["parameters"]["FilterAgentRelease"];
                 /**
                  * @description Only runs of which any span names a prompt with this id. `prompt_id` and `prompt_name` are those of one prompt: with both, a span
                  *     that names only its name is of the prompt, and one that names another id is not.
@@ -16951,6 +17306,8 @@ export interface operations {
                 tag?: components["parameters"]["FilterTag"];
                 environment?: components["parameters"]["FilterEnvironment"];
                 release?: components["parameters"]["FilterRelease"];
+                /** @description Only runs whose agent had this release, as Looptrace found it. */
+                agent_release?: components["parameters"]["FilterAgentRelease"];
                 /**
                  * @description Only runs of which any span names a prompt with this id. `prompt_id` and `prompt_name` are those of one prompt: with both, a span
                  *     that names only its name is of the prompt, and one that names another id is not.
@@ -17045,6 +17402,8 @@ export interface operations {
                 tag?: components["parameters"]["FilterTag"];
                 environment?: components["parameters"]["FilterEnvironment"];
                 release?: components["parameters"]["FilterRelease"];
+                /** @description Only runs whose agent had this release, as Looptrace found it. */
+                agent_release?: components["parameters"]["FilterAgentRelease"];
                 /**
                  * @description Only runs of which any span names a prompt with this id. `prompt_id` and `prompt_name` are those of one prompt: with both, a span
                  *     that names only its name is of the prompt, and one that names another id is not.
@@ -17135,6 +17494,8 @@ export interface operations {
                 tag?: components["parameters"]["FilterTag"];
                 environment?: components["parameters"]["FilterEnvironment"];
                 release?: components["parameters"]["FilterRelease"];
+                /** @description Only runs whose agent had this release, as Looptrace found it. */
+                agent_release?: components["parameters"]["FilterAgentRelease"];
                 /**
                  * @description Only runs of which any span names a prompt with this id. `prompt_id` and `prompt_name` are those of one prompt: with both, a span
                  *     that names only its name is of the prompt, and one that names another id is not.
@@ -17259,6 +17620,8 @@ export interface operations {
                 tag?: components["parameters"]["FilterTag"];
                 environment?: components["parameters"]["FilterEnvironment"];
                 release?: components["parameters"]["FilterRelease"];
+                /** @description Only runs whose agent had this release, as Looptrace found it. */
+                agent_release?: components["parameters"]["FilterAgentRelease"];
                 /**
                  * @description Only runs of which any span names a prompt with this id. `prompt_id` and `prompt_name` are those of one prompt: with both, a span
                  *     that names only its name is of the prompt, and one that names another id is not.
@@ -17706,6 +18069,8 @@ export interface operations {
                 tag?: components["parameters"]["FilterTag"];
                 environment?: components["parameters"]["FilterEnvironment"];
                 release?: components["parameters"]["FilterRelease"];
+                /** @description Only runs whose agent had this release, as Looptrace found it. */
+                agent_release?: components["parameters"]["FilterAgentRelease"];
                 /**
                  * @description Only runs of which any span names a prompt with this id. `prompt_id` and `prompt_name` are those of one prompt: with both, a span
                  *     that names only its name is of the prompt, and one that names another id is not.

@@ -52,6 +52,7 @@ export const router = createBrowserRouter([
                         "FailurePage",
                         () => import("@/features/failures/FailurePage"),
                       ),
+                      page("agents/:agent", "AgentPage", () => import("@/features/agents/AgentPage")),
                       page("threads", "ThreadsPage", () => import("@/features/threads/ThreadsPage")),
                       page("threads/:sessionId", "ThreadPage", () => import("@/features/threads/ThreadPage")),
                       page(

@@ -45,6 +45,7 @@ export const TEXT_FIELDS = [
   { name: "error_type", label: "Error type" },
   { name: "environment", label: "Environment" },
   { name: "release", label: "Version" },
+  { name: "agent_release", label: "Agent release" },
   { name: "tag", label: "Tag" },
   { name: "user_id", label: "User" },
   { name: "session_id", label: "Session" },

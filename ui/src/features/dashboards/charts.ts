@@ -17,6 +17,7 @@ export const GROUPINGS: { value: RunGroupBy; label: string }[] = [
   { value: "model", label: "Model" },
   { value: "agent_name", label: "Agent" },
   { value: "release", label: "Version" },
+  { value: "agent_release", label: "Agent release" },
   { value: "environment", label: "Environment" },
   { value: "name", label: "Name" },
   { value: "prompt_version", label: "Prompt version" },

@@ -19,6 +19,7 @@ import { newBatchPath } from "@/components/replayStart";
 import { useBack } from "@/components/useBack";
 import { useNow } from "@/components/useNow";
 import { allows, useProject, useProjectId } from "@/components/useProject";
+import { BeganIn } from "./BeganIn";
 import classes from "./FailurePage.module.css";
 import {
   exampleMessage,
@@ -168,6 +169,7 @@ export function FailurePage() {
               <Fact label="Cost of these runs" value={formatCost(group.cost_usd)} />
               <Fact label="First seen" value={<Ago time={group.first_seen} now={now} />} />
               <Fact label="Last seen" value={<Ago time={group.last_seen} now={now} />} />
+              <BeganIn projectId={projectId} group={group} />
             </FactList>
             <SampledNote totals={{ ...window, count: window.run_count }} />
             <section className={classes.section}>

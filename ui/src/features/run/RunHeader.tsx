@@ -18,6 +18,7 @@ import { StatusMark, scoredAsFailed, shownStatus } from "@/components/StatusMark
 import { SOURCE_LABELS } from "@/components/source";
 import { useNow } from "@/components/useNow";
 import { allows, useProject } from "@/components/useProject";
+import { AgentReleaseFact } from "./AgentReleaseFact";
 import { ReplayBadge } from "./ReplayBadge";
 import { Replays } from "./Replays";
 import classes from "./RunHeader.module.css";
@@ -119,6 +120,7 @@ export function RunHeader({ run, onBack, actions }: Props) {
         )}
         {run.environment && <Fact label="Environment" value={run.environment} />}
         {run.release && <Fact label="Version" value={run.release} />}
+        {run.llm_call_count > 0 && run.source === "user" && <AgentReleaseFact run={run} />}
         {run.prompts.length > 0 && (
           <Fact
             label={run.prompts.length === 1 ? "Prompt" : "Prompts"}

@@ -126,6 +126,14 @@ export const COLUMNS = [
     cell: (run) => <bdi>{run.release}</bdi>,
   },
   {
+    id: "agent_release",
+    label: "Agent release",
+    width: "minmax(70px, 110px)",
+    minWidth: 84,
+    title: (run) => run.agent_release ?? undefined,
+    cell: (run) => run.agent_release,
+  },
+  {
     id: "tags",
     label: "Tags",
     width: "minmax(80px, 130px)",
