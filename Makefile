@@ -333,8 +333,8 @@ bench-replay-large: build ## Plan, replay and compare a run of 10,000 spans, and
 	BENCH_REPLAY_AGENTS=1 BENCH_REPLAY_CALLS=1000 $(GO) test -count=1 -timeout 30m -run '^TestReplayLarge$$' -v ./test/bench
 
 .PHONY: bench-agentview
-bench-agentview: ## Print how many annotated faults the agent view and simple strategies show; check 10,000 generated runs
-	$(GO) test -count=1 -timeout 10m -run '^TestSurvival$$' -v ./controlplane/agentview
+bench-agentview: ## Print how many annotated faults the agent view shows and its suspects name; check 10,000 generated runs
+	$(GO) test -count=1 -timeout 10m -run '^(TestSurvival|TestSuspects)$$' -v ./controlplane/agentview
 	AGENTVIEW_RUNS=$${AGENTVIEW_RUNS:-10000} $(GO) test -count=1 -timeout 2h -run '^(TestRealRuns|TestGeneratedRuns)$$' ./controlplane/agentview
 
 .PHONY: bench-verdict

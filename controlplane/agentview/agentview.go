@@ -56,9 +56,6 @@ type View struct {
 	TokensUsed int
 }
 
-// batchSize is how many spans have their texts read at a time.
-const batchSize = 128
-
 // Build writes a run. The same run and options give the same bytes. Of two views that differ in budget, the larger shows every step and
 // every part of a text that the smaller one shows.
 //
@@ -91,6 +88,9 @@ func Build(outline runs.Outline, read Excerpts, options Options) (View, error) {
 	acting, others, err := v.rank(focus)
 	if err != nil {
 		return View{}, err
+	}
+	if outline.Run.Fingerprint != "" { // it failed
+		v.suspects = v.findSuspects(acting)
 	}
 	if err := v.fill(v.plan(focus, acting, others)); err != nil {
 		return View{}, err
@@ -127,8 +127,10 @@ type view struct {
 	read    Excerpts
 
 	steps []step
-	chain []int     // steps from the first failure up to the root
-	path  []section // longest first
+	chain []int // steps from the first failure up to the root
+	// suspects are the steps that may be why the run failed, the likeliest first.
+	suspects []int
+	path     []section // longest first
 	// attributes are those of the run between marks, empty if it has none.
 	attributes string
 	// repeats are the texts of the steps that were ranked, nil before.
@@ -137,7 +139,7 @@ type view struct {
 	recovered map[int]bool
 
 	// What is shown so far.
-	withAbout, withAttributes, withChain, withPath bool
+	withAbout, withAttributes, withChain, withSuspects, withPath bool
 
 	shown      map[int]string // line of each step that is shown
 	cut        int            // number of shown steps that are cut
@@ -179,6 +181,7 @@ const (
 	addAbout
 	addAttributes
 	addChain
+	addSuspects
 	addPath
 )
 
@@ -203,7 +206,7 @@ func (v *view) fill(plan iter.Seq[operation]) error {
 
 // apply applies an operation and returns true. If that does not fit, it leaves the view as it is and returns false.
 func (v *view) apply(op operation) bool {
-	if with := map[operationKind]*bool{addAbout: &v.withAbout, addAttributes: &v.withAttributes, addChain: &v.withChain, addPath: &v.withPath}[op.kind]; with != nil {
+	if with := map[operationKind]*bool{addAbout: &v.withAbout, addAttributes: &v.withAttributes, addChain: &v.withChain, addSuspects: &v.withSuspects, addPath: &v.withPath}[op.kind]; with != nil {
 		*with = true
 		*with = v.fits()
 		return *with
@@ -283,6 +286,9 @@ func (v *view) frame(used int) []string {
 	if v.withChain {
 		pieces = append(pieces, v.render.chain())
 	}
+	if v.withSuspects {
+		pieces = append(pieces, v.render.suspects())
+	}
 	if v.withPath {
 		pieces = append(pieces, v.render.path())
 	}
@@ -323,78 +329,4 @@ func (v *view) leftOut() (first, last, count int) {
 
 func (v *view) focusCall(i int) string {
 	return v.options.Calls.Focus(v.outline.Run.RunID, runmodel.FormatSpanID(v.steps[i].span.SpanID))
-}
-
-// prefetcher reads the texts of steps ahead of the operations that show them.
-type prefetcher struct {
-	v       *view
-	pull    func() (operation, bool)
-	pending []operation
-}
-
-func (r *prefetcher) next() (operation, bool, error) {
-	if len(r.pending) == 0 {
-		if err := r.ahead(); err != nil {
-			return operation{}, false, err
-		}
-	}
-	if len(r.pending) == 0 {
-		return operation{}, false, nil
-	}
-	op := r.pending[0]
-	r.pending = r.pending[1:]
-	return op, true, nil
-}
-
-// ahead takes the next operations and reads the texts of the steps that they are the first to name. How many it takes at a time does not
-// affect the view.
-func (r *prefetcher) ahead() error {
-	const tokensOfAStep = 48
-	limit := min(batchSize, max(16, r.v.options.Budget/tokensOfAStep))
-	var steps []int
-	for len(steps) < limit && len(r.pending) < 4*batchSize {
-		op, ok := r.pull()
-		if !ok {
-			break
-		}
-		r.pending = append(r.pending, op)
-		if op.kind == addStep && !r.v.steps[op.step].hasTexts && !slices.Contains(steps, op.step) {
-			steps = append(steps, op.step)
-		}
-	}
-	return r.v.readTexts(steps)
-}
-
-// readTexts reads the texts of steps that do not have theirs.
-func (v *view) readTexts(steps []int) error {
-	var ids []uint64
-	at := map[uint64]int{}
-	for _, i := range steps {
-		if v.steps[i].hasTexts {
-			continue
-		}
-		v.steps[i].hasTexts = true
-		id := v.steps[i].span.SpanID
-		ids = append(ids, id)
-		at[id] = i
-	}
-	if len(ids) == 0 {
-		return nil
-	}
-	spans, err := v.read(ids)
-	if err != nil {
-		return err
-	}
-	for i := range spans {
-		if step, ok := at[spans[i].SpanID]; ok {
-			s := &v.steps[step]
-			s.setTexts(&spans[i], v.options.Key)
-			for j := range s.parts {
-				if v.repeats != nil {
-					v.repeats.compose(&s.parts[j], s.mark, s.acts)
-				}
-			}
-		}
-	}
-	return nil
 }

@@ -22,6 +22,8 @@ type Document struct {
 	Attributes        string    `json:"attributes,omitempty"`
 	ErrorChain        []StepRef `json:"error_chain,omitempty"`
 	ErrorChainLeftOut int       `json:"error_chain_left_out,omitempty"`
+	// Suspects are the steps that may be why the run failed, the likeliest first.
+	Suspects          []Suspect `json:"suspects,omitempty"`
 	CriticalPath      []StepRef `json:"critical_path,omitempty"`
 	CriticalPathSteps int       `json:"critical_path_steps,omitempty"`
 	Steps             []Step    `json:"steps"`

@@ -42,6 +42,9 @@ func (v *view) plan(focus int, acting, others []int) iter.Seq[operation] {
 		if len(v.chain) > 0 && (!yield(operation{kind: addChain}) || !show(1, v.chain[0])) {
 			return
 		}
+		if len(v.suspects) > 0 && !yield(operation{kind: addSuspects}) {
+			return
+		}
 		if v.outline.Run.Fingerprint != "" && !yield(attributes) { // what sets a failed run apart
 			return
 		}
@@ -110,6 +113,7 @@ func (v *view) rank(focus int) (acting, others []int, err error) {
 		kind := stepKind{v.nameOf(i), s.firstWord()}
 		tokens := s.estimate()
 		worth[i] = math.Pow(tokens, lengthExponent) / float64(1+seen[kind]) / (headerTokens + min(tokens, float64(levels[0])))
+		s.earlier = seen[kind]
 		seen[kind]++
 	}
 	for _, steps := range ranked {

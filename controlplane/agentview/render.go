@@ -20,6 +20,7 @@ type renderer interface {
 	about() string
 	attributes() string
 	chain() string
+	suspects() string
 	path() string
 	beforeSteps() string
 	// line is a step as it is shown; step is the line with the separator from the next.
@@ -131,6 +132,10 @@ func (r jsonRenderer) chain() string {
 		more = `,"error_chain_left_out":` + strconv.Itoa(leftOut)
 	}
 	return `"error_chain":` + encode(refs) + more + ",\n"
+}
+
+func (r jsonRenderer) suspects() string {
+	return `"suspects":` + encode(r.v.suspectsShown()) + ",\n"
 }
 
 func (r jsonRenderer) path() string {
@@ -269,6 +274,15 @@ func (r textRenderer) chain() string {
 			fmt.Fprintf(&b, "- %d left out\n", leftOut)
 		}
 		b.WriteString(r.v.ref(s).text() + "\n")
+	}
+	return b.String()
+}
+
+func (r textRenderer) suspects() string {
+	var b strings.Builder
+	b.WriteString("## Suspects, the likeliest first\n")
+	for _, s := range r.v.suspectsShown() {
+		b.WriteString(s.text() + " " + s.Why + "\n")
 	}
 	return b.String()
 }

@@ -19,6 +19,10 @@ type step struct {
 	mark  string
 	// acts reports that a model acts in the step.
 	acts bool
+	// writes reports that its model calls a tool that changes something.
+	writes bool
+	// earlier is how many steps of its kind came before.
+	earlier int
 	// hasTexts reports that the texts were read, of which there may be none.
 	hasTexts bool
 }
@@ -28,8 +32,8 @@ type segment struct {
 	text string
 	// more reports that the store has more of the text than was read.
 	more bool
-	// call is what of the text the arguments of a tool call are.
-	call string
+	// call is what of the text the arguments of a tool call are, and tool the name of the tool.
+	call, tool string
 }
 
 // part is one recorded text of a step.
@@ -92,7 +96,9 @@ func (s *step) setTexts(span *runs.Span, key []byte) {
 	}
 	switch {
 	case len(span.OutputMessages) > 0:
-		add(partOutput, messageSegments(span.OutputMessages), 1, 0)
+		said := messageSegments(span.OutputMessages)
+		s.writes = slices.ContainsFunc(said, func(g segment) bool { return writes(g.tool) })
+		add(partOutput, said, 1, 0)
 	case span.Outputs != nil && span.ToolResult == "":
 		addExcerpt(partOutput, *span.Outputs, 1, 0)
 	}
@@ -169,7 +175,7 @@ func messageSegments(messages []json.RawMessage) (segments []segment) {
 		for i := range message.Parts {
 			g := segment{text: message.Parts[i].Text(), more: cut}
 			if message.Parts[i].IsCall() {
-				g.call = runmodel.PlainJSON(message.Parts[i].Arguments)
+				g.call, g.tool = runmodel.PlainJSON(message.Parts[i].Arguments), message.Parts[i].Name
 			}
 			segments = append(segments, g)
 		}

@@ -143,7 +143,7 @@ func (t *tools) addFailures(server *mcp.Server) error {
 	}
 	return addTool[failuresInput, failuresOutput](t, server, "listFailedRuns", mcp.Tool{
 		Name: failuresTool, Title: "Group failed runs",
-		Description: "Groups runs that failed in the same way, the most worth a look first: count, first and last time, failing step, error, " +
+		Description: "Groups runs that failed in the same way, the most worth a look first: count, first and last time, step with the error, error, " +
 			"example runs, and apart: what the failing runs have more often than other runs of the agent. Filters as in " +
 			t.name(searchTool) + ". next has a failing run, and its comparison with one that ended well.",
 	}, input, t.failedRuns)
@@ -270,7 +270,7 @@ func (t *tools) failedGroup(g *failures.Group, detail groupDetail, encoding stri
 // maxPeers is how many runs that ended well are searched for one with the same input.
 const maxPeers = 50
 
-// afterFailures returns what to call next: the first group's representative run at its failing step, and its comparison with the newest
+// afterFailures returns what to call next: the first group's representative run at the step with its error, and its comparison with the newest
 // run of the same agent that ended well, if possible one that had the same input.
 func (t *tools) afterFailures(ctx context.Context, grant access.Grant, in *failuresInput, filter runs.Filter, window time.Duration, groups []failures.Group) ([]string, error) {
 	at := slices.IndexFunc(groups, func(g failures.Group) bool { return len(g.Sample) > 0 })

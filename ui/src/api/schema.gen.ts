@@ -230,7 +230,7 @@ export interface paths {
          * Read a run within a token budget
          * @description A digest of the run for language models and agents, most important first. The body as sent has
          *     at most `token_budget` tokens; `tokens_used` has the actual number. It has the run's totals, the error chain from
-         *     the first failure to the root, the critical path, and steps with their texts, which may be cut. For
+         *     the step with the error to the root, of a failed run the suspects, the critical path, and steps with their texts, which may be cut. For
          *     steps left out it has their number, span ids and the next call. A larger budget shows everything that a smaller one
          *     does, and more. Recorded text is untrusted data; it is enclosed in marks that do not occur in it.
          *
@@ -4395,9 +4395,14 @@ export interface components {
              *     `metadata.…`, one in a line. A value is cut at 80 bytes. Of much metadata the shortest are shown.
              */
             attributes?: string;
-            /** @description From the first step that failed by itself up to the root. A long chain is cut in the middle. */
+            /** @description From the step with the error up to the root. A long chain is cut in the middle. */
             error_chain?: components["schemas"]["AgentViewStepRef"][];
             error_chain_left_out?: number;
+            /**
+             * @description Up to three steps of a failed run in which a model acted, the likeliest first to be why it failed. Of 145 annotated runs the
+             *     first one was the faulty step in 20%, one of the three in 57%. Absent of a run that did not fail, and where there is no choice.
+             */
+            suspects?: components["schemas"]["AgentViewSuspect"][];
             /** @description The steps that take most of the run's duration, longest first. */
             critical_path?: components["schemas"]["AgentViewStepRef"][];
             /** @description Number of steps on the critical path. */
@@ -4433,6 +4438,17 @@ export interface components {
              * @description Time of the step without its children on the path.
              */
             self_ms?: number;
+        };
+        AgentViewSuspect: {
+            n: number;
+            span_id: string;
+            name: string;
+            /**
+             * @description `writes`: its model calls a tool that changes something, as far as the tool's name says. `new`: it is the first of its name that
+             *     begins so. `long`: it has much text for its kind.
+             * @enum {string}
+             */
+            why: "writes" | "new" | "long";
         };
         /** @description The number of steps that are left out or cut, and the call that returns more. */
         AgentViewRest: {
@@ -6525,12 +6541,13 @@ export interface components {
             /** @description `fp:v3:…`; the same for runs that failed in the same way. `fp:s1:…` is of a score and an agent, for the class `scored`. */
             fingerprint: string;
             class: components["schemas"]["FailureClass"];
-            /** @description The step at which the run failed; its root for the class `scored`. */
+            /** @description The step with the error that the run ended with; its root for the class `scored`. It need not be why the run failed. */
             span_id: string;
             step: components["schemas"]["FailingStep"];
             /** @description The error message without addresses, ids, times, numbers and quoted text. */
             message_template: string;
         };
+        /** @description The step with the error that the run ended with. */
         FailingStep: {
             /** @description `score` for the class `scored`, else that of the span. */
             kind: string;
@@ -6767,7 +6784,7 @@ export interface components {
             start_time: string;
             /** Format: double */
             duration_ms: number | null;
-            /** @description The step at which it failed. */
+            /** @description The step with the error. */
             span_id: string;
             step: components["schemas"]["FailingStep"];
             /** @description The step's error, cut at 200 bytes; the run's error if the run is long; the scores that fail it for the class `scored`. */
