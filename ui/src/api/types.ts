@@ -363,6 +363,8 @@ export type FailureFilter = Omit<RunFilter, "start_after" | "start_before" | "fi
 /** Which groups of failures to list. */
 export type FailureSelection = FailureFilter & { state: FailureStateFilter };
 
+export type AgentView = Schemas["AgentView"];
+export type Suspect = Schemas["AgentViewSuspect"];
 export type AgentViewFormat = "text" | "json";
 
 export interface AgentViewOptions {

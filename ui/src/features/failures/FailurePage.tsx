@@ -155,7 +155,9 @@ export function FailurePage() {
             <Decided state={group.state} projectId={projectId} now={now} />
             <p className={classes.message}>{exampleMessage(group)}</p>
             <p className={classes.where}>
-              <KindIcon kind={group.step.kind} size={14} /> {group.step.name || "unnamed"}
+              <KindIcon kind={group.step.kind} size={14} />{" "}
+              {group.class !== "scored" && "Step with the error: "}
+              {group.step.name || "unnamed"}
               {group.agent_name && ` in ${group.agent_name}`}
             </p>
             <FactList>
@@ -278,7 +280,8 @@ function RunLine({ run, projectId, now, isRepresentative = false }: RunLineProps
         <Link to={`/p/${projectId}/runs/${run.run_id}?span=${run.span_id}`}>{run.name || "unnamed"}</Link>
         {isRepresentative && <span className={classes.badge}>typical</span>}
         <span className={classes.dim}>
-          failed at {run.step.name || "unnamed"} · {formatDuration(run.duration_ms)}
+          {run.step.kind === "score" ? "score" : "error in"} {run.step.name || "unnamed"} ·{" "}
+          {formatDuration(run.duration_ms)}
         </span>
         <span className={classes.age}>
           <Ago time={run.start_time} now={now} />

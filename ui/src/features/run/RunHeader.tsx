@@ -22,10 +22,13 @@ import { AgentReleaseFact } from "./AgentReleaseFact";
 import { ReplayBadge } from "./ReplayBadge";
 import { Replays } from "./Replays";
 import classes from "./RunHeader.module.css";
+import { Suspects } from "./Suspects";
 
 interface Props {
   run: Run;
   onBack: () => void;
+  /** Opens a span. */
+  onOpen: (spanId: string) => void;
   actions: React.ReactNode;
 }
 
@@ -33,7 +36,7 @@ interface Props {
 const MAX_TAGS = 100;
 
 /** The run's name, status and facts. */
-export function RunHeader({ run, onBack, actions }: Props) {
+export function RunHeader({ run, onBack, onOpen, actions }: Props) {
   const now = useNow(run.status === "running" ? 1_000 : 30_000);
   const duration =
     run.status === "running"
@@ -82,6 +85,7 @@ export function RunHeader({ run, onBack, actions }: Props) {
         <Fact label="Cost" value={formatRunCost(run)} title={costTitle(run)} testId="run-cost" />
         <Fact label="Spans" value={formatCount(run.span_count)} />
         {run.error_count > 0 && <Fact label="Errors" value={formatCount(run.error_count)} />}
+        {run.failure && <Suspects run={run} failure={run.failure} onOpen={onOpen} />}
         <Fact label="Started" value={<Ago time={run.start_time} now={now} />} />
         {models !== "" && <Fact label="Models" value={models} title={models} />}
         {run.session_id && (

@@ -96,7 +96,7 @@ function RunView({ projectId, runId }: { projectId: string; runId: string }) {
   const tree = useMemo(() => outline.data && readOutline(outline.data), [outline.data]);
   const runEnd = useMemo(() => (tree ? lengthOf(tree, isRunning, now) : 1), [tree, isRunning, now]);
 
-  // The page opens at the first failed span, or at the root. New spans don't change that.
+  // The page opens at the step with the error, or at the root. New spans don't change that.
   const [opened, setOpened] = useState<string>();
   // The address changes with a delay, but the next key must act on the current selection.
   const [picked, setPicked] = useState<string>();
@@ -229,6 +229,7 @@ function RunView({ projectId, runId }: { projectId: string; runId: string }) {
       <RunHeader
         run={run.data}
         onBack={back}
+        onOpen={openInTree}
         actions={
           <>
             <Button size="compact-sm" variant="default" onClick={() => setDialog("scores")}>
