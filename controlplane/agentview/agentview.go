@@ -127,7 +127,7 @@ type view struct {
 	read    Excerpts
 
 	steps []step
-	chain []int // steps from the first failure up to the root
+	chain []int // steps from the one with the error up to the root
 	// suspects are the steps that may be why the run failed, the likeliest first.
 	suspects []int
 	path     []section // longest first

@@ -268,7 +268,7 @@ func (p StepRef) text() string { return fmt.Sprintf("- step %d %s", p.N, p.Name)
 func (r textRenderer) chain() string {
 	steps, leftOut := r.v.chainShown()
 	var b strings.Builder
-	b.WriteString("## Error chain, from the first failure up\n")
+	b.WriteString("## Error chain, from the step with the error up\n")
 	for at, s := range steps {
 		if leftOut > 0 && at == shownChain {
 			fmt.Fprintf(&b, "- %d left out\n", leftOut)
