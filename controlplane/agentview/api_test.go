@@ -57,6 +57,27 @@ func TestAgentView(t *testing.T) {
 		assert.LessOrEqual(t, counted, 300)
 		assert.True(t, strings.HasPrefix(w.Body.String(), "# Run\n"))
 	})
+	t.Run("suspects", func(t *testing.T) {
+		start := time.Now().Add(-time.Hour).UTC().Truncate(time.Microsecond)
+		spans := []runmodel.Span{{
+			SpanID: 1, Name: "agent", Kind: runmodel.KindAgent, StartTime: start, EndTime: start.Add(time.Minute), Status: runmodel.StatusError, ErrorMessage: "no such order",
+		}}
+		for i, answer := range []string{"ok", "I cancel your order.", "I am sorry."} {
+			at := start.Add(time.Duration(i) * time.Second)
+			spans = append(spans, runmodel.Span{
+				SpanID: uint64(i + 2), ParentSpanID: 1, Name: "chat", Kind: runmodel.KindLLM, StartTime: at, EndTime: at.Add(time.Second), Outputs: answer,
+			})
+		}
+		run := uuid.New()
+		for i := range spans {
+			spans[i].ProjectID, spans[i].RunID, spans[i].Version = project.Id, run, 1
+		}
+		apitest.StoreSpans(t, address, spans)
+		view := apitest.Must[apitest.AgentView](t, e.Do(t, http.MethodGet, "/v1/runs/"+run.String()+"/agent-view", nil, key), http.StatusOK)
+		require.Len(t, view.Suspects, 3)
+		assert.Equal(t, []int{3, 4, 2}, []int{view.Suspects[0].N, view.Suspects[1].N, view.Suspects[2].N})
+		assert.Equal(t, "chat new", view.Suspects[0].Name+" "+view.Suspects[0].Why)
+	})
 	t.Run("long run", func(t *testing.T) {
 		path := "/v1/runs/" + apitest.StoreLongRun(t, address, project.Id).String() + "/agent-view"
 		w := e.Do(t, http.MethodGet, path+"?focus=0000000000000002&token_budget=2000", nil, key)

@@ -20,6 +20,11 @@ type AgentView struct {
 	ErrorChain []struct {
 		SpanID string `json:"span_id"`
 	} `json:"error_chain"`
+	Suspects []struct {
+		N    int    `json:"n"`
+		Name string `json:"name"`
+		Why  string `json:"why"`
+	} `json:"suspects"`
 	Steps []struct {
 		SpanID   string `json:"span_id"`
 		Name     string `json:"name"`
