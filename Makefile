@@ -332,6 +332,10 @@ bench-replay-large: build ## Plan, replay and compare a run of 10,000 spans, and
 	BENCH_REPLAY_AGENTS=100 BENCH_REPLAY_CALLS=50 $(GO) test -count=1 -timeout 30m -run '^TestReplayLarge$$' -v ./test/bench
 	BENCH_REPLAY_AGENTS=1 BENCH_REPLAY_CALLS=1000 $(GO) test -count=1 -timeout 30m -run '^TestReplayLarge$$' -v ./test/bench
 
+.PHONY: bench-replay-batch
+bench-replay-batch: build ## Replay 200 runs in a batch over a scripted model provider, also with five kills, and with a cap
+	BENCH_BATCH_RUNS=$${BENCH_BATCH_RUNS:-200} BENCH_BATCH_CALL=$${BENCH_BATCH_CALL:-1s} $(GO) test -count=1 -timeout 1h -run '^TestReplayBatch$$' -v ./test/bench
+
 .PHONY: bench-agentview
 bench-agentview: ## Print how many annotated faults the agent view shows and its suspects name; check 10,000 generated runs
 	$(GO) test -count=1 -timeout 10m -run '^(TestSurvival|TestSuspects)$$' -v ./controlplane/agentview

@@ -2,6 +2,7 @@ package stats
 
 import (
 	"math"
+	"slices"
 
 	"gonum.org/v1/gonum/stat"
 )
@@ -57,22 +58,20 @@ func BoundedMeanInterval(values []float64, low, high, alpha float64) Estimate {
 	if _, ok := e.Get(); !ok {
 		return e
 	}
-	var m Moments
-	for _, x := range values {
-		if !(x >= low && x <= high) {
-			return Estimate{Value: none(OutOfDomain)}
-		}
-		m.add(x, 1)
+	if slices.ContainsFunc(values, func(x float64) bool { return !(x >= low && x <= high) }) {
+		return Estimate{Value: none(OutOfDomain)}
 	}
-	e.CI = m.BoundedInterval(low, high, alpha)
+	e.CI = momentsOf(values).BoundedInterval(low, high, alpha)
 	return e
 }
 
 // Moments are sums over N values: of the values, of their squares and of their cubes.
 type Moments struct{ N, Sum, Squares, Cubes float64 }
 
-// MeanDifference is the mean of independent differences of scores from 0 to 1, with [BoundedMeanInterval]: the end that faces 0 is that of
-// [MeanInterval] where that shows a difference. Equal differences have [unseenAround]. OutOfDomain for values that are not from -1 to 1.
+// MeanDifference is the mean of independent differences of scores from 0 to 1, with [BoundedMeanInterval]. Where [MeanInterval] shows a
+// difference, the end that faces 0 is its own, or the one of differences that have one sign if that is nearer to 0: where nearly all
+// differ as far as they can, the few others decide that end. Equal differences have [unseenAround]. OutOfDomain for values that are not
+// from -1 to 1.
 func MeanDifference(differences []float64, alpha float64) Estimate {
 	e, plain := BoundedMeanInterval(differences, -1, 1, alpha), MeanInterval(differences, alpha).CI
 	switch {
@@ -81,8 +80,25 @@ func MeanDifference(differences []float64, alpha float64) Estimate {
 		e.CI = unseenAround(differences[0], len(differences), alpha)
 	default:
 		e.CI.face(plain)
+		switch m := momentsOf(differences); {
+		case plain[0] > 0:
+			if low := m.BoundedInterval(0, 1, alpha)[0]; low > 0 {
+				e.CI[0] = min(e.CI[0], low)
+			}
+		case plain[1] < 0:
+			if high := m.BoundedInterval(-1, 0, alpha)[1]; high < 0 {
+				e.CI[1] = max(e.CI[1], high)
+			}
+		}
 	}
 	return e
+}
+
+func momentsOf(values []float64) (m Moments) {
+	for _, x := range values {
+		m.add(x, 1)
+	}
+	return m
 }
 
 func (m *Moments) add(x, weight float64) {

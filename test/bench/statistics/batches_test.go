@@ -46,28 +46,11 @@ func TestBatches(t *testing.T) {
 					} else if random.Float64() < k.repaired {
 						edited = k.reliable
 					}
-					evidence[i] = verdict.Input{
-						Mode: verdict.Server, Design: verdict.Design{Controls: 2, Treatments: 2}, Seed: verdict.Seed(name, fmt.Sprint(i)), DiffEmpty: true, EngineVersion: "1",
-					}
-					for index := range 2 {
-						for _, role := range []verdict.Role{verdict.Control, verdict.Treatment} {
-							chance, outcome := unedited, 0.
-							if role == verdict.Treatment {
-								chance = edited
-							}
-							if random.Float64() < chance {
-								outcome = 1
-							}
-							evidence[i].Attempts = append(evidence[i].Attempts, verdict.Attempt{
-								Run: verdict.Run{Outcome: &outcome}, Role: role, Index: index + 1, EnteredCone: true, ConeCalls: 1, ConeLive: 1,
-							})
-						}
-					}
+					evidence[i] = recorded(name, i)
+					attempt(random, &evidence[i], 0, unedited, edited)
 				}
 				v := verdict.Stratified(evidence)
-				c := v.Channels.Outcome
-				found := c.PAdjusted != nil && *c.PAdjusted <= v.Alpha && !covers(c.CI, 0)
-				return []bool{found, covers(c.CI, truth)}
+				return []bool{called(&v), covers(v.Channels.Outcome.CI, truth)}
 			})
 			table.add(name, runs, shares...)
 			if truth == 0 {
@@ -77,4 +60,32 @@ func TestBatches(t *testing.T) {
 		}
 	}
 	table.print()
+}
+
+// recorded is a run of a batch without attempts.
+func recorded(batch string, run int) verdict.Input {
+	return verdict.Input{Mode: verdict.Server, Seed: verdict.Seed(batch, fmt.Sprint(run)), DiffEmpty: true, EngineVersion: "1"}
+}
+
+// attempt makes two more attempts of each role, which end well with the given chances.
+func attempt(random *rand.Rand, in *verdict.Input, made int, unedited, edited float64) {
+	for index := made + 1; index <= made+2; index++ {
+		for _, role := range []verdict.Role{verdict.Control, verdict.Treatment} {
+			chance := unedited
+			if role == verdict.Treatment {
+				chance = edited
+			}
+			outcome := float64(ended(random, chance))
+			in.Attempts = append(in.Attempts, verdict.Attempt{
+				Run: verdict.Run{Outcome: &outcome}, Role: role, Index: index, EnteredCone: true, ConeCalls: 1, ConeLive: 1,
+			})
+		}
+	}
+	in.Design = verdict.Design{Controls: made + 2, Treatments: made + 2}
+}
+
+// called reports whether the edit is called effective.
+func called(v *verdict.Verdict) bool {
+	c := v.Channels.Outcome
+	return c.PAdjusted != nil && *c.PAdjusted <= v.Alpha && !covers(c.CI, 0)
 }

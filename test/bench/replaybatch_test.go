@@ -1,0 +1,202 @@
+package bench
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"os"
+	"runtime"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/looptrace/looptrace/internal/apikey"
+	"github.com/looptrace/looptrace/test/agent"
+	"github.com/looptrace/looptrace/test/product"
+	"github.com/looptrace/looptrace/test/provider"
+)
+
+// batchCalls are the calls of a model in each attempt of TestReplayBatch, attempts those of each run.
+const batchCalls, batchAttempts = 3, 4
+
+// batchAnswer is what the bench reads of a batch of replays.
+type batchAnswer struct {
+	Status     string
+	StopReason *string `json:"stop_reason"`
+	ChosenRuns int     `json:"chosen_runs"`
+	Progress   struct{ Done, Total int }
+	MaxCostUSD *float64 `json:"max_cost_usd"`
+	Cost       struct {
+		USD              float64
+		Calls            int
+		UnknownAtMostUSD float64 `json:"unknown_at_most_usd"`
+	}
+	Result *struct {
+		Sentence string
+		Chosen   struct {
+			Edited, Unedited struct{ Attempts int }
+		}
+	}
+}
+
+// TestReplayBatch replays BENCH_BATCH_RUNS runs with an edit, two times with and two times without it, over a connection of 16 and of 50 places.
+// The limit beside it is the time in which the provider can answer as many calls at once as the connection has places. Then it kills the
+// control plane five times in the middle of a batch: nothing that was answered is asked for again. Then a batch has a cap of half its cost.
+func TestReplayBatch(t *testing.T) {
+	runs, _ := strconv.Atoi(os.Getenv("BENCH_BATCH_RUNS"))
+	if runs == 0 {
+		t.Skip("see make bench-replay-batch")
+	}
+	each, err := time.ParseDuration(os.Getenv("BENCH_BATCH_CALL"))
+	require.NoError(t, err)
+	load := loadAverage()
+	up := product.Start(t)
+	account, err := up.Setup(t.Context())
+	require.NoError(t, err)
+	key, err := account.Key(t.Context(), "bench", apikey.ScopeAdmin, apikey.ScopeIngestWrite, apikey.ScopeRunsRead, apikey.ScopeReplaysRead, apikey.ScopeReplaysWrite)
+	require.NoError(t, err)
+	b := &providerBench{t: t, up: up, server: provider.Start(t, provider.Options{Answer: agent.Answer(batchCalls, each)}), key: key, project: account.ProjectID}
+	b.connect()
+	ids := b.recordAgents(runs)
+	fmt.Printf("%d cores of %s, load before the start %s; %d runs, %d attempts of each, %d calls of %s in each attempt\n",
+		runtime.NumCPU(), runtime.GOARCH, load, runs, batchAttempts, batchCalls, each)
+	calls := runs * batchAttempts * batchCalls
+	var whole batchAnswer
+	for _, places := range []int{16, 50} {
+		b.places(places)
+		before := len(b.server.Requests())
+		cpu, begin := b.cpu(), time.Now()
+		whole = b.await(b.batch(ids, fmt.Sprintf("with %d places", places), 0), nil)
+		took, ideal := time.Since(begin), time.Duration(calls)*each/time.Duration(places)
+		require.Equal(t, calls, len(b.server.Requests())-before)
+		fmt.Printf("%d places: %d calls took %.1f s, ideal %.1f s (%.2f); %.1f s of CPU of the control plane\n",
+			places, calls, took.Seconds(), ideal.Seconds(), took.Seconds()/ideal.Seconds(), (b.cpu() - cpu).Seconds())
+	}
+
+	const kills, places = 5, 50
+	before, killed := len(b.server.Requests()), 0
+	begin := time.Now()
+	ended := b.await(b.batch(ids, "and is killed", 2*whole.Cost.USD), func(now *batchAnswer) {
+		if killed < kills && now.Progress.Done > (killed+1)*now.Progress.Total/(kills+2) {
+			killed++
+			pid, err := up.PID(product.ControlPlaneProcess)
+			require.NoError(t, err)
+			require.NoError(t, syscall.Kill(pid, syscall.SIGKILL))
+		}
+	})
+	require.Equal(t, kills, killed)
+	answered, lost := 0, 0
+	for _, request := range b.server.Requests()[before:] {
+		if request.Gone {
+			lost++
+		} else {
+			answered++
+		}
+	}
+	// An answer may have arrived when the process was killed, before it was stored.
+	require.GreaterOrEqual(t, answered, calls)
+	require.LessOrEqual(t, answered, calls+kills)
+	require.LessOrEqual(t, lost, kills*places)
+	require.LessOrEqual(t, ended.Cost.USD+ended.Cost.UnknownAtMostUSD, *ended.MaxCostUSD)
+	fmt.Printf("%d kills: took %.1f s, %d answers of %d calls, %d calls lost under way; cost $%.6f, unknown at most $%.6f of $%.6f\n",
+		killed, time.Since(begin).Seconds(), answered, calls, lost, ended.Cost.USD, ended.Cost.UnknownAtMostUSD, *ended.MaxCostUSD)
+
+	before = len(b.server.Requests())
+	capped := b.awaitStop(b.batch(ids, "within a cap", whole.Cost.USD/2))
+	require.Equal(t, "max_cost", *capped.StopReason)
+	require.LessOrEqual(t, capped.Cost.USD+capped.Cost.UnknownAtMostUSD, *capped.MaxCostUSD)
+	require.Equal(t, len(b.server.Requests())-before, capped.Cost.Calls)
+	fmt.Printf("cap of half the cost: %d calls, $%.6f of $%.6f\n", capped.Cost.Calls, capped.Cost.USD, *capped.MaxCostUSD)
+}
+
+// recordAgents records runs of an agent, and returns their ids once all of them can be read.
+func (b *providerBench) recordAgents(runs int) []string {
+	ids := make([]string, runs)
+	web := b.up.Ports.URL(product.Web)
+	for i := range ids {
+		run, body, err := agent.Run(batchCalls)
+		require.NoError(b.t, err)
+		sent, err := product.Post(b.t.Context(), web+"/v1/traces", b.key, product.JSON, body)
+		require.NoError(b.t, err)
+		require.Less(b.t, sent.Status, 300, string(sent.Body))
+		ids[i] = run.String()
+	}
+	reader := product.Reader{Base: web, Key: b.key}
+	for _, id := range ids {
+		require.Eventually(b.t, func() bool {
+			stored, found, err := reader.Run(b.t.Context(), id)
+			return err == nil && found && stored.SpanCount == 2*batchCalls
+		}, time.Minute, 100*time.Millisecond)
+	}
+	return ids
+}
+
+// places sets how many calls the connection has at once.
+func (b *providerBench) places(n int) {
+	request, err := http.NewRequestWithContext(b.t.Context(), http.MethodPatch, b.up.Ports.URL(product.Web)+"/v1/providers/"+b.connection,
+		strings.NewReader(fmt.Sprintf(`{"max_concurrency":%d}`, n)))
+	require.NoError(b.t, err)
+	request.Header.Set("Authorization", "Bearer "+b.key)
+	request.Header.Set("Content-Type", "application/json")
+	answer, err := http.DefaultClient.Do(request)
+	require.NoError(b.t, err)
+	require.NoError(b.t, answer.Body.Close())
+	require.Equal(b.t, http.StatusOK, answer.StatusCode)
+}
+
+// batch starts a batch of replays, and returns its address. A cap of 0 is none.
+func (b *providerBench) batch(runs []string, how string, limit float64) (url string) {
+	body := map[string]any{
+		"project_id": b.project, "provider_id": b.connection, "run_ids": runs,
+		"edits":   []any{map[string]any{"target": "all", "set": map[string]any{"system_prompt": "You look up numbers " + how + "."}}},
+		"outcome": map[string]any{"name": "all", "type": "string_check", "operation": "ilike", "input": "{{sample.output_text}}", "reference": "all"},
+	}
+	if limit > 0 {
+		body["max_cost_usd"] = limit
+	}
+	text, err := json.Marshal(body)
+	require.NoError(b.t, err)
+	return b.up.Ports.URL(product.Web) + "/v1/replay-batches/" + b.create("/v1/replay-batches", string(text))
+}
+
+// await waits for the result of a batch that makes all attempts. meanwhile is called with each answer, and may kill the server.
+func (b *providerBench) await(url string, meanwhile func(*batchAnswer)) batchAnswer {
+	ended := b.awaitEnd(url, meanwhile)
+	require.Nil(b.t, ended.StopReason)
+	require.Equal(b.t, ended.ChosenRuns*batchAttempts/2, ended.Result.Chosen.Edited.Attempts)
+	require.Equal(b.t, ended.ChosenRuns*batchAttempts/2, ended.Result.Chosen.Unedited.Attempts)
+	return ended
+}
+
+func (b *providerBench) awaitStop(url string) batchAnswer {
+	ended := b.awaitEnd(url, nil)
+	require.NotNil(b.t, ended.StopReason)
+	return ended
+}
+
+func (b *providerBench) awaitEnd(url string, meanwhile func(*batchAnswer)) (now batchAnswer) {
+	require.Eventually(b.t, func() bool {
+		now = batchAnswer{}
+		request, err := http.NewRequestWithContext(b.t.Context(), http.MethodGet, url, http.NoBody)
+		require.NoError(b.t, err)
+		request.Header.Set("Authorization", "Bearer "+b.key)
+		answer, err := http.DefaultClient.Do(request)
+		if err != nil {
+			return false // it was killed
+		}
+		defer func() { require.NoError(b.t, answer.Body.Close()) }()
+		if answer.StatusCode != http.StatusOK || json.NewDecoder(answer.Body).Decode(&now) != nil {
+			return false
+		}
+		if meanwhile != nil {
+			meanwhile(&now)
+		}
+		return now.Result != nil
+	}, 20*time.Minute, 100*time.Millisecond)
+	require.Equal(b.t, "succeeded", now.Status)
+	return now
+}
