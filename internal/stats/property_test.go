@@ -299,3 +299,42 @@ func TestAdjusted(t *testing.T) {
 	require.InDelta(t, .02, missing[0], 1e-12, "a missing p value does not count")
 	require.True(t, math.IsNaN(missing[1]))
 }
+
+// TestMeanDifference: the interval leaves out 0 if and only if that of Student's t does, turns with the sign, and is not narrower than that
+// of Student's t on the side of 0.
+func TestMeanDifference(t *testing.T) {
+	t.Parallel()
+	random := rand.New(rand.NewPCG(1, 1))
+	apart := 0
+	for range 2000 {
+		differences := make([]float64, 2+random.IntN(60))
+		full := random.Float64()
+		for i := range differences {
+			if differences[i] = 1; random.Float64() >= full {
+				differences[i] = float64(random.IntN(5)-2) / 2
+			}
+		}
+		ci, plain := MeanDifference(differences, .05).CI, MeanInterval(differences, .05).CI
+		if plain == nil {
+			continue
+		}
+		require.Equal(t, plain.Contains(0), ci.Contains(0))
+		if !plain.Contains(0) {
+			require.True(t, plain[0] < 0 || ci[0] <= plain[0], "%v %v", plain, ci)
+			require.True(t, plain[1] > 0 || ci[1] >= plain[1], "%v %v", plain, ci)
+			apart++
+		}
+		for i := range differences {
+			differences[i] *= -1
+		}
+		turned := MeanDifference(differences, .05).CI
+		require.InDelta(t, -ci[1], turned[0], 1e-9)
+		require.InDelta(t, -ci[0], turned[1], 1e-9)
+	}
+	require.Greater(t, apart, 500)
+
+	// 45 of 50 runs are repaired.
+	differences := slices.Concat(slices.Repeat([]float64{1}, 45), slices.Repeat([]float64{0}, 5))
+	require.InDelta(t, .81, MeanInterval(differences, .04).CI[0], .005)
+	require.InDelta(t, .752, MeanDifference(differences, .04).CI[0], .001)
+}
