@@ -157,6 +157,9 @@ func spanColumns() []column[runmodel.Span] {
 		str("outputs", func(s *runmodel.Span) string { return s.Outputs }),
 		str("tool_arguments", func(s *runmodel.Span) string { return s.ToolArguments }),
 		str("tool_result", func(s *runmodel.Span) string { return s.ToolResult }),
+		number("call_hash", func(s *runmodel.Span) uint64 { return s.CallHash }),
+		number("result_hash", func(s *runmodel.Span) uint64 { return s.ResultHash }),
+		lowCardinality("said", func(s *runmodel.Span) string { return s.Said }),
 		str("escaped_words", (*runmodel.Span).EscapedWords),
 		numbers("input_message_ids", func(s *runmodel.Span) []uint64 { return s.InputMessageIDs }),
 		numbers("output_message_ids", func(s *runmodel.Span) []uint64 { return s.OutputMessageIDs }),
@@ -271,5 +274,12 @@ func runColumns() []column[runmodel.Run] {
 		lowCardinality("failing_name", func(r *runmodel.Run) string { return r.FailingName }),
 		lowCardinality("failing_type", func(r *runmodel.Run) string { return r.FailingType }),
 		str("failing_template", func(r *runmodel.Run) string { return r.FailingTemplate }),
+		lowCardinalityList("signals", func(r *runmodel.Run) []string { return r.Signals.Signals }),
+		numbers("signal_span_ids", func(r *runmodel.Run) []uint64 { return r.SignalSpanIDs }),
+		lowCardinalityList("signal_kinds", func(r *runmodel.Run) []string { return r.SignalKinds }),
+		lowCardinalityList("signal_names", func(r *runmodel.Run) []string { return r.SignalNames }),
+		strs("signal_fingerprints", func(r *runmodel.Run) []string { return r.SignalFingerprints }),
+		lowCardinalityList("signals_unknown", func(r *runmodel.Run) []string { return r.SignalsUnknown }),
+		col("signals_version", new(proto.ColUInt8), func(r *runmodel.Run) uint8 { return r.SignalsVersion }),
 	}
 }

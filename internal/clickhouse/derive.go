@@ -174,13 +174,15 @@ func readTotals(ctx context.Context, conn driver.Conn, shared []Bounds) (totals 
 	return totals, late, nil
 }
 
-// markTotals notes in a run's row that its totals cover only its first spans. How far the whole run can be replayed is unknown.
+// markTotals notes in a run's row that its totals cover only its first spans. How far the whole run can be replayed, and which
+// signals it has, is unknown.
 func markTotals(run *runmodel.Run) {
 	metadata := make(map[string]string, len(run.Metadata)+1)
 	maps.Copy(metadata, run.Metadata) // the metadata belongs to a span
 	metadata[KeyTotalsOf] = strconv.Itoa(maxVersionsPerRun)
 	run.Metadata = metadata
 	run.Replayability = ""
+	run.ForgetSignals()
 }
 
 // together groups runs that are read together. A run whose own spans are far apart in time is grouped with others of

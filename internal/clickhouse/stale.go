@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"slices"
+	"strconv"
 	"time"
 
 	"github.com/ClickHouse/clickhouse-go/v2/lib/driver"
@@ -13,10 +14,12 @@ import (
 	"github.com/looptrace/looptrace/internal/runmodel"
 )
 
-// staleRuns selects the rows of runs whose fingerprint an earlier version made, and those written before runs had a replayability. A row
-// of a run that is too long for it stays as it is.
-const staleRuns = `(fingerprint != '' AND NOT startsWith(fingerprint, '` + runmodel.FingerprintVersion + `')
-	OR replayability = '' AND NOT mapContains(metadata, '` + KeyTotalsOf + `'))`
+// staleRuns selects the rows of runs whose fingerprint an earlier version made, and those written before runs had a replayability,
+// or by other rules of signals. A row of a run that is too long for these stays as it is.
+var staleRuns = `(fingerprint != '' AND NOT startsWith(fingerprint, '` + runmodel.FingerprintVersion + `')
+	OR (replayability = '' OR signals_version != ` + signalsVersion + `) AND NOT mapContains(metadata, '` + KeyTotalsOf + `'))`
+
+var signalsVersion = strconv.Itoa(runmodel.SignalsVersion)
 
 // runsAtOnce is how many runs are derived together.
 const runsAtOnce = 200

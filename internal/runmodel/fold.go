@@ -300,6 +300,9 @@ func (s *Span) overlay(v *Span) {
 	overlay(&s.Outputs, v.Outputs)
 	overlay(&s.ToolArguments, v.ToolArguments)
 	overlay(&s.ToolResult, v.ToolResult)
+	overlay(&s.CallHash, v.CallHash)
+	overlay(&s.ResultHash, v.ResultHash)
+	overlay(&s.Said, v.Said)
 	overlay(&s.SystemMessageTextID, v.SystemMessageTextID)
 	if len(v.InputMessageIDs) > 0 {
 		s.InputMessageIDs, s.SystemMessageTextID, s.InputDigest = v.InputMessageIDs, v.SystemMessageTextID, v.InputDigest
@@ -424,6 +427,7 @@ func Totals(versions []Span) Run {
 	}
 	run.Failure = failureOf(&run, spans)
 	run.Replayability = replayability(&run, spans, index, calls, tools)
+	run.findSignals(spans, index, calls, tools)
 	return run
 }
 

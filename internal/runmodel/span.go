@@ -87,6 +87,10 @@ type Span struct {
 	Outputs       string `ch:"outputs"`
 	ToolArguments string `ch:"tool_arguments"`
 	ToolResult    string `ch:"tool_result"`
+	// CallHash and ResultHash stand for ToolArguments and ToolResult, 0 for none. Said is what the result or the answer says: see Summarize.
+	CallHash   uint64 `ch:"call_hash"`
+	ResultHash uint64 `ch:"result_hash"`
+	Said       string `ch:"said"`
 
 	// Ids of contents of the same project, run and hour.
 	InputMessageIDs   []uint64 `ch:"input_message_ids"`
@@ -271,6 +275,7 @@ type Run struct {
 	// FailedScores are the newest scores of the run that fail it, by name. They are not stored with it.
 	FailedScores []FailedScore `ch:"-" json:"-"`
 	Failure
+	Signals
 }
 
 // Outcomes of a run.

@@ -152,6 +152,11 @@ func (r *Rows) addSpan(s *runmodel.Span, span ptrace.Span, resource *resourceFie
 	setLinks(s, span.Links())
 	setPreviews(s)
 	r.setAgentParts(s, span.Attributes())
+	answers := ""
+	if messages, ok := span.Attributes().Get(runmodel.KeyOutputMessages); ok {
+		answers = rawText(messages)
+	}
+	s.Summarize(answers)
 }
 
 func spanIDNumber(id pcommon.SpanID) uint64 { return binary.BigEndian.Uint64(id[:]) }
