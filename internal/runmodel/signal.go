@@ -139,8 +139,9 @@ func (s *signalSteps) agentOf(i int) int {
 // repeats is how often a call must occur without progress.
 const repeats = 3
 
-// repeated looks for a call of a tool that an agent made three times with the same arguments, and none of its calls in between had a new
-// result: each was made before and had the result of the last time, or failed. A call whose arguments or result were not recorded may be new.
+// repeated looks for a call of a tool that an agent made three times with the same arguments, and that either failed each time, or all of the
+// agent's calls in between brought nothing new: each was made before and had the result of the last time, or failed. A call whose arguments or
+// result were not recorded may bring something new.
 func (s *signalSteps) repeated(run *Run) {
 	type call struct {
 		agent     int
@@ -148,6 +149,7 @@ func (s *signalSteps) repeated(run *Run) {
 		arguments uint64
 	}
 	results := map[call]uint64{}
+	failures := map[call]int{} // since the last success
 	stalled := map[int]map[call]int{} // by agent, how often each call was made since the last progress
 	known := false
 	for _, i := range s.tools {
@@ -163,7 +165,10 @@ func (s *signalSteps) repeated(run *Run) {
 		if made.arguments == 0 {
 			continue
 		}
-		if stalled[made.agent][made]++; stalled[made.agent][made] == repeats {
+		if failures[made]++; !failed {
+			failures[made] = 0
+		}
+		if stalled[made.agent][made]++; stalled[made.agent][made] == repeats || failures[made] == repeats {
 			run.addSignal(SignalRepeatedCall, step)
 			return
 		}
@@ -222,13 +227,15 @@ func (s *signalSteps) answeredAbove(call *Span) bool {
 }
 
 // unused looks for a tool's error that the run passed over: the agent's next call of a model gave the answer, which does not speak of it,
-// and no call of a tool followed. An agent that calls any tool afterwards may have found another way.
+// and no call of a tool followed, nor had the same tool been called again. An agent that calls any tool afterwards may have found another way.
 func (s *signalSteps) unused(run *Run) {
 	var failed *Span
-	known := true
+	resultKnown, answerKnown := false, true
 	var lastTool time.Time
+	last := map[string]int{} // call of each tool
 	for _, i := range s.tools {
 		lastTool = later(lastTool, s.spans[i].StartTime)
+		last[cmp.Or(s.spans[i].ToolName, s.spans[i].Name)] = i
 	}
 	calls := map[int][]int{} // by agent
 	for _, i := range s.calls {
@@ -237,8 +244,8 @@ func (s *signalSteps) unused(run *Run) {
 	}
 	for _, i := range s.tools {
 		step := &s.spans[i]
-		if step.EffectiveStatus() != StatusError && step.Said != SaidError {
-			known = known && step.Said != ""
+		resultKnown = resultKnown || step.Said != ""
+		if step.EffectiveStatus() != StatusError && step.Said != SaidError || last[cmp.Or(step.ToolName, step.Name)] != i {
 			continue
 		}
 		own := calls[s.agentOf(i)]
@@ -250,7 +257,7 @@ func (s *signalSteps) unused(run *Run) {
 		if next.EffectiveStatus() != StatusOK || lastTool.After(next.StartTime) {
 			continue
 		}
-		known = known && next.Said != ""
+		answerKnown = answerKnown && next.Said != "" && next.Said != SaidUnread
 		if next.Said == SaidText {
 			failed = step
 		}
@@ -258,7 +265,7 @@ func (s *signalSteps) unused(run *Run) {
 	switch {
 	case failed != nil:
 		run.addSignal(SignalUnusedError, failed)
-	case len(s.tools) > 0 && !known:
+	case len(s.tools) > 0 && !(resultKnown && answerKnown):
 		run.SignalsUnknown = append(run.SignalsUnknown, SignalUnusedError)
 	}
 }

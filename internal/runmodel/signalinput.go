@@ -22,6 +22,8 @@ const (
 	// SaidText is an answer with text. SaidFailure is one whose text speaks of something that did not work.
 	SaidText    = "text"
 	SaidFailure = "failure"
+	// SaidUnread is an answer in another language than English: whether it speaks of a failure is unknown.
+	SaidUnread = "unread"
 	// SaidOther is an answer with a call of a tool, an image or the like.
 	SaidOther = "other"
 )
@@ -103,8 +105,7 @@ var failureWords = regexp.MustCompile(`(?i)\b(?:err(?:or|ors|ored)?|fail(?:s|ed|
 	`could not|did ?n['’]?t|did not|does ?n['’]?t|does not|was ?n['’]?t|was not|were ?n['’]?t|not (?:able|found|possible|available|allowed|work\w*|exist\w*)|` +
 	`no (?:such|results?|matching|information|data|record)|invalid|denied|problem|issue|trouble|timed? ?out|unsuccessful\w*|went wrong|missing|however|instead|retry|try again|transfer\w*)\b`)
 
-// saidIn says what output messages have in them. A text whose language is not written in ASCII letters may speak of a failure in words that
-// are not known here, so it counts as unknown.
+// saidIn says what output messages have in them.
 func saidIn(messages string) string {
 	var list []struct {
 		Parts []json.RawMessage `json:"parts"`
@@ -145,7 +146,7 @@ func saidIn(messages string) string {
 	case failureWords.MatchString(said):
 		return SaidFailure
 	case !isEnglish(said):
-		return ""
+		return SaidUnread
 	}
 	return SaidText
 }
