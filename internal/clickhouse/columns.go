@@ -274,7 +274,7 @@ func runColumns() []column[runmodel.Run] {
 		lowCardinality("failing_name", func(r *runmodel.Run) string { return r.FailingName }),
 		lowCardinality("failing_type", func(r *runmodel.Run) string { return r.FailingType }),
 		str("failing_template", func(r *runmodel.Run) string { return r.FailingTemplate }),
-		lowCardinalityList("signals", func(r *runmodel.Run) []string { return r.Signals.Signals }),
+		lowCardinalityList("signals", func(r *runmodel.Run) []string { return r.Signals }),
 		numbers("signal_span_ids", func(r *runmodel.Run) []uint64 { return r.SignalSpanIDs }),
 		lowCardinalityList("signal_kinds", func(r *runmodel.Run) []string { return r.SignalKinds }),
 		lowCardinalityList("signal_names", func(r *runmodel.Run) []string { return r.SignalNames }),

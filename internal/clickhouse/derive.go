@@ -72,7 +72,9 @@ func writeRuns(
 	if err != nil {
 		return err
 	}
-	if err := writer.InsertRuns(ctx, append(totals, sharedTotals...)); err != nil {
+	all := slices.Concat(totals, sharedTotals)
+	writer.usual.compare(ctx, conn, all)
+	if err := writer.InsertRuns(ctx, all); err != nil {
 		return err
 	}
 	derived.Runs += len(totals) + len(sharedTotals)

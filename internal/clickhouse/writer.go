@@ -26,6 +26,7 @@ type Writer struct {
 	shared   *table[runmodel.SharedContent]
 	bounds   *table[Bounds]
 	runs     *table[runmodel.Run]
+	usual    usual
 }
 
 // NewWriter prepares a writer to the database at url (clickhouse://host:port/database). It does not dial: the first

@@ -59,7 +59,7 @@ func (r *Run) FailByScores(scores []FailedScore) {
 	}
 	name := scores[0].Name
 	r.Failure = Failure{
-		Fingerprint: ScoreFingerprint + shortHash(name) + shortHash(r.scorePeers()), Class: FailureScored, FailingSpanID: r.RootSpanID,
+		Fingerprint: ScoreFingerprint + shortHash(name) + r.PeersHash(), Class: FailureScored, FailingSpanID: r.RootSpanID,
 		FailingKind: FailingScore, FailingName: name, FailingTemplate: ScoredAsFailed,
 	}
 }
@@ -92,6 +92,9 @@ func (r *Run) scorePeers() string {
 	}
 	return "run " + r.Name[:min(len(r.Name), scorePeersName)]
 }
+
+// PeersHash stands for the runs that a run is compared with: those of its agent, or of its name if it has no agent.
+func (r *Run) PeersHash() string { return shortHash(r.scorePeers()) }
 
 func shortHash(text string) string {
 	sum := sha256.Sum256([]byte(text))

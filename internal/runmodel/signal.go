@@ -36,8 +36,8 @@ const SignalFingerprint = "fp:g1:"
 // SignalsVersion numbers the rules of signals. Change it with them: `looptrace derive` derives runs of earlier versions again.
 const SignalsVersion = 1
 
-// Signals are the signals of a run: parallel lists. They are part of Run.
-type Signals struct {
+// RunSignals are the signals of a run: parallel lists. They are part of Run.
+type RunSignals struct {
 	Signals []string `ch:"signals"`
 	// SignalSpanIDs, SignalKinds and SignalNames are the step of each.
 	SignalSpanIDs []uint64 `ch:"signal_span_ids"`
@@ -57,7 +57,7 @@ func (r *Run) addSignal(signal string, step *Span) {
 	name := stepName(step)
 	name = strings.ToValidUTF8(name[:min(len(name), longest)], "")
 	sum := sha256.Sum256([]byte(strings.Join([]string{r.ProjectID.String(), r.scorePeers(), signal, name}, "\x00")))
-	r.Signals.Signals = append(r.Signals.Signals, signal)
+	r.Signals = append(r.Signals, signal)
 	r.SignalSpanIDs = append(r.SignalSpanIDs, step.SpanID)
 	r.SignalKinds = append(r.SignalKinds, step.EffectiveKind())
 	r.SignalNames = append(r.SignalNames, name)
@@ -69,8 +69,8 @@ func (r *Run) DropSignals(off []string) {
 	if len(off) == 0 {
 		return
 	}
-	kept := Signals{SignalsVersion: r.SignalsVersion}
-	for i, signal := range r.Signals.Signals {
+	kept := RunSignals{SignalsVersion: r.SignalsVersion}
+	for i, signal := range r.Signals {
 		if !slices.Contains(off, signal) {
 			kept.Signals = append(kept.Signals, signal)
 			kept.SignalSpanIDs = append(kept.SignalSpanIDs, r.SignalSpanIDs[i])
@@ -84,7 +84,7 @@ func (r *Run) DropSignals(off []string) {
 			kept.SignalsUnknown = append(kept.SignalsUnknown, signal)
 		}
 	}
-	r.Signals = kept
+	r.RunSignals = kept
 }
 
 // FailAs gives a run the signal of a fingerprint as its failure, as a member of that group.
@@ -94,14 +94,14 @@ func (r *Run) FailAs(fingerprint string) {
 		return
 	}
 	r.Failure = Failure{
-		Fingerprint: fingerprint, Class: r.Signals.Signals[at], FailingSpanID: r.SignalSpanIDs[at], FailingKind: r.SignalKinds[at], FailingName: r.SignalNames[at],
+		Fingerprint: fingerprint, Class: r.Signals[at], FailingSpanID: r.SignalSpanIDs[at], FailingKind: r.SignalKinds[at], FailingName: r.SignalNames[at],
 	}
 }
 
 // ForgetSignals makes the signals unknown: what is known of the run is a part of it.
-func (r *Run) ForgetSignals() { r.Signals = Signals{} }
+func (r *Run) ForgetSignals() { r.RunSignals = RunSignals{} }
 
-// signals finds the signals that need only the run itself. Spans are in start order, and calls and tools are indexes of them.
+// findSignals finds the signals that need only the run itself. Spans are in start order, and calls and tools are indexes of them.
 func (r *Run) findSignals(spans []Span, index map[uint64]int, calls, tools []int) {
 	r.SignalsVersion = SignalsVersion
 	if r.Status == StatusRunning || !r.GenAI {
@@ -149,7 +149,7 @@ func (s *signalSteps) repeated(run *Run) {
 		arguments uint64
 	}
 	results := map[call]uint64{}
-	failures := map[call]int{} // since the last success
+	failures := map[call]int{}        // since the last success
 	stalled := map[int]map[call]int{} // by agent, how often each call was made since the last progress
 	known := false
 	for _, i := range s.tools {

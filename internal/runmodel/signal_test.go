@@ -93,7 +93,7 @@ func TestSignals(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			got := Totals(slices.Clone(test.run.spans))
-			assert.Equal(t, test.signals, got.Signals.Signals)
+			assert.Equal(t, test.signals, got.Signals)
 			assert.Equal(t, test.unknown, got.SignalsUnknown)
 			if test.step != 0 {
 				assert.Equal(t, test.step, got.SignalSpanIDs[0])
@@ -108,11 +108,11 @@ func TestSignalsChangeNothingElse(t *testing.T) {
 	t.Parallel()
 	spans := newSignalRun().answer(text(""), "length").spans
 	run := Totals(spans)
-	assert.Equal(t, []string{SignalCutAnswer, SignalEmptyAnswer}, run.Signals.Signals)
+	assert.Equal(t, []string{SignalCutAnswer, SignalEmptyAnswer}, run.Signals)
 	assert.Equal(t, OutcomeSucceeded, run.Outcome())
 	assert.NotEqual(t, run.SignalFingerprints[0], run.SignalFingerprints[1])
 	run.DropSignals([]string{SignalCutAnswer})
-	assert.Equal(t, []string{SignalEmptyAnswer}, run.Signals.Signals)
+	assert.Equal(t, []string{SignalEmptyAnswer}, run.Signals)
 	run.FailAs(run.SignalFingerprints[0])
 	assert.Equal(t, SignalEmptyAnswer, run.Class)
 	assert.Equal(t, uint64(2), run.FailingSpanID)

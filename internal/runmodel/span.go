@@ -275,7 +275,7 @@ type Run struct {
 	// FailedScores are the newest scores of the run that fail it, by name. They are not stored with it.
 	FailedScores []FailedScore `ch:"-" json:"-"`
 	Failure
-	Signals
+	RunSignals
 }
 
 // Outcomes of a run.

@@ -36,7 +36,7 @@ func TestSignalsOfRealRuns(t *testing.T) {
 				counts = good
 			}
 			counts["runs"]++
-			for i, signal := range run.Signals.Signals {
+			for i, signal := range run.Signals {
 				counts[signal]++
 				t.Log(name, trace.TraceIDs[0], trace.Expect["reward"], signal, run.SignalNames[i], runmodel.FormatSpanID(run.SignalSpanIDs[i]))
 			}

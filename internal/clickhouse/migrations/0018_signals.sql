@@ -5,7 +5,7 @@ ALTER TABLE spans
     ADD COLUMN IF NOT EXISTS call_hash UInt64 DEFAULT if(empty(tool_arguments), 0, greatest(xxHash64(tool_arguments), 1)) CODEC(ZSTD(1)) AFTER has_tool_result,
     ADD COLUMN IF NOT EXISTS result_hash UInt64 DEFAULT if(empty(tool_result), 0, greatest(xxHash64(tool_result), 1)) CODEC(ZSTD(1)) AFTER call_hash,
     ADD COLUMN IF NOT EXISTS said LowCardinality(String) CODEC(ZSTD(1)) AFTER result_hash;
--- The signals of a run (runmodel.Signals): parallel lists. The version is 0 in rows written before these columns existed: unknown.
+-- The signals of a run (runmodel.RunSignals): parallel lists. The version is 0 in rows written before these columns existed: unknown.
 ALTER TABLE runs
     ADD COLUMN IF NOT EXISTS signals Array(LowCardinality(String)) CODEC(ZSTD(1)),
     ADD COLUMN IF NOT EXISTS signal_span_ids Array(UInt64) CODEC(ZSTD(1)),
