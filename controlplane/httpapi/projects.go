@@ -101,11 +101,11 @@ func (h projectHandlers) GetProjectFailedScores(ctx context.Context, _ contract.
 	if err != nil {
 		return nil, err
 	}
-	rules, err := h.projects.ScoreFailures(ctx, id)
+	rules, err := h.projects.FailureRules(ctx, id)
 	if err != nil {
 		return nil, err
 	}
-	return contract.GetProjectFailedScores200JSONResponse(projectFailedScoresOf(rules)), nil
+	return contract.GetProjectFailedScores200JSONResponse(projectFailedScoresOf(rules.Scores)), nil
 }
 
 // SetProjectFailedScores replaces which scores fail a project's runs.

@@ -36,10 +36,15 @@ UPDATE deleted_projects SET purges = purges + 1, next_purge = @next WHERE projec
 -- name: end purges
 DELETE FROM deleted_projects WHERE project_id = @project AND purges = @purges
 
--- name: read score failures
-SELECT score_failures FROM projects WHERE id = @project
+-- name: read failure rules
+SELECT score_failures, signals_off FROM projects WHERE id = @project
 
 -- name: set score failures
 UPDATE projects SET score_failures = @list, updated_at = CASE WHEN score_failures = @list THEN updated_at ELSE @now END
 WHERE id = @project
-RETURNING score_failures
+RETURNING score_failures, signals_off
+
+-- name: set signals
+UPDATE projects SET signals_off = @off, updated_at = CASE WHEN signals_off = @off THEN updated_at ELSE @now END
+WHERE id = @project
+RETURNING score_failures, signals_off

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"math"
+	"slices"
 
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
@@ -15,17 +16,29 @@ import (
 	"github.com/looptrace/looptrace/internal/validate"
 )
 
-type scoreFailuresRow struct {
+type failureRulesRow struct {
 	ScoreFailures []runmodel.ScoreFailure
+	SignalsOff    []string
 }
 
-// ScoreFailures returns which scores fail the runs of a project, none for a project that is gone.
-func (s *Service) ScoreFailures(ctx context.Context, project uuid.UUID) ([]runmodel.ScoreFailure, error) {
-	rows, err := postgres.Many[scoreFailuresRow](ctx, s.db, "read score failures", pgx.NamedArgs{"project": project})
+// FailureRules returns which scores fail the runs of a project and which signals are off, none for a project that is gone.
+func (s *Service) FailureRules(ctx context.Context, project uuid.UUID) (runmodel.FailureRules, error) {
+	rows, err := postgres.Many[failureRulesRow](ctx, s.db, "read failure rules", pgx.NamedArgs{"project": project})
 	if err != nil || len(rows) == 0 {
+		return runmodel.FailureRules{}, err
+	}
+	return runmodel.FailureRules{Scores: rows[0].ScoreFailures, SignalsOff: rows[0].SignalsOff}, nil
+}
+
+// SetSignals replaces which signals the grant's project has, and returns those that are off.
+func (s *Service) SetSignals(ctx context.Context, grant access.Grant, off []string) ([]string, error) {
+	id, err := grant.Project()
+	if err != nil {
 		return nil, err
 	}
-	return rows[0].ScoreFailures, nil
+	off = slices.Compact(slices.Sorted(slices.Values(off)))
+	row, err := postgres.One[failureRulesRow](ctx, s.db, "set signals", pgx.NamedArgs{"project": id, "off": off, "now": s.now()})
+	return row.SignalsOff, err
 }
 
 // SetScoreFailures replaces which scores fail the runs of the grant's project, and returns it.
@@ -37,7 +50,7 @@ func (s *Service) SetScoreFailures(ctx context.Context, grant access.Grant, list
 	if err := checkScoreFailures(list); err != nil {
 		return nil, err
 	}
-	row, err := postgres.One[scoreFailuresRow](ctx, s.db, "set score failures", pgx.NamedArgs{"project": id, "list": list, "now": s.now()})
+	row, err := postgres.One[failureRulesRow](ctx, s.db, "set score failures", pgx.NamedArgs{"project": id, "list": list, "now": s.now()})
 	return row.ScoreFailures, err
 }
 

@@ -1,6 +1,7 @@
 package runs
 
 import (
+	"cmp"
 	"context"
 	"maps"
 	"slices"
@@ -18,6 +19,8 @@ import (
 type FailureWindow struct {
 	Filter    Filter
 	From, Now time.Time
+	// Kind selects groups. Empty is AnyFailure.
+	Kind FailureKind
 }
 
 // Windows in which the runs of a group are counted.
@@ -80,14 +83,26 @@ func (f FailureWindow) from(w *where, clauses string) string {
 const failedAs = `multiIf(` + failedItself + `, toString(fingerprint), score != '' AND ` + failedOtherwise + `,
 	concat('` + runmodel.ScoreFingerprint + `', ` + runmodel.ScoreHashSQL + `, ` + runmodel.PeersHashSQL + `), '')`
 
-// grouped is where, and the rest of a statement up to WHERE, for statements with failedAs. The column score is the first name of the scores
+// scored is where, and the rest of a statement up to WHERE, for statements with failedAs. The column score is the first name of the scores
 // that fail the run.
-func (f FailureWindow) grouped(from time.Time) (w where, rest string) {
+func (f FailureWindow) scored(from time.Time) (w where, rest string) {
 	failing, args := f.Filter.failures.failingSince(from)
 	w = f.where(from)
 	w.args = append(args, w.args...)
 	return w, " FROM runs FINAL LEFT JOIN (SELECT run_id, min(score) AS score FROM (" + failing + ") GROUP BY run_id) AS scored USING (run_id) WHERE "
 }
+
+// grouped is scored with a row for each group that a run is in: the tuple member.
+func (f FailureWindow) grouped(from time.Time) (w where, rest string) {
+	members, args := f.Filter.failures.members(cmp.Or(f.Kind, AnyFailure))
+	failing, failingArgs := f.Filter.failures.failingSince(from)
+	w = f.where(from)
+	w.args = slices.Concat(failingArgs, args, w.args)
+	return w, " FROM runs FINAL LEFT JOIN (SELECT run_id, min(score) AS score FROM (" + failing + ") GROUP BY run_id) AS scored USING (run_id) ARRAY JOIN " + members + " AS member WHERE "
+}
+
+// memberOf is the fingerprint of a group in a statement of grouped.
+const memberOf = "member.1"
 
 // define gives the filter of a window the scores that fail the runs of its project.
 func (s *Service) define(ctx context.Context, f FailureWindow) (FailureWindow, error) {
@@ -109,20 +124,16 @@ func (s *Service) FailureGroups(ctx context.Context, projects access.Projects, f
 	}
 	w, joined := f.grouped(from)
 	if fingerprint != "" {
-		w.add(failedAs+" = ?", fingerprint)
-	} else {
-		w.add(failedAs + " != ''")
+		w.add(memberOf+" = ?", fingerprint)
 	}
 	window, now, before := f.From.UnixNano(), f.Now.Add(-SpikeNow).UnixNano(), f.Now.Add(-SpikeNow-SpikeBefore).UnixNano()
 	args := []any{window, now, before, now}
 	var groups []FailureGroup
 	err = query(ctx, s.conn, projects, &groups, `
 		WITH toUnixTimestamp64Nano(start_time) AS started, started >= ? AS inside, (start_time, run_id) AS newest
-		SELECT `+failedAs+` AS failed_as, argMax(if(`+failedItself+`, toString(failure_class), '`+runmodel.FailureScored+`'), newest) AS class, argMax(`+agentPrefix+`, newest) AS agent, argMax(`+peers+`, newest) AS peers,
-			argMax(if(`+failedItself+`, toString(failing_kind), '`+runmodel.FailingScore+`'), newest) AS step_kind,
-			argMax(substring(if(`+failedItself+`, toString(failing_name), score), 1, 1025), newest) AS step_name,
-			argMax(substring(failing_type, 1, 1025), newest) AS type,
-			argMax(if(`+failedItself+`, failing_template, '`+runmodel.ScoredAsFailed+`'), newest) AS template,
+		SELECT `+memberOf+` AS failed_as, argMax(member.2, newest) AS class, argMax(`+agentPrefix+`, newest) AS agent, argMax(`+peers+`, newest) AS peers,
+			argMax(member.3, newest) AS step_kind, argMax(substring(member.4, 1, 1025), newest) AS step_name,
+			argMax(substring(member.5, 1, 1025), newest) AS type, argMax(member.6, newest) AS template,
 			countIf(inside) AS runs, minIf(start_time, inside) AS first, maxIf(start_time, inside) AS last,
 			uniqExactIf(user_id, inside AND user_id != '') AS users, sumIf(cost_usd, inside) AS cost,
 			arraySort(groupUniqArrayIf(10)(toString(substring(release, 1, 1025)), inside)) AS releases,
@@ -147,10 +158,12 @@ func (g *FailureGroup) cut() {
 
 // FailureTotals counts the runs of an agent, or those of a name without an agent, in a window.
 type FailureTotals struct {
-	Peers   string   `ch:"peers"`
-	Runs    uint64   `ch:"runs"`
-	Failed  uint64   `ch:"failed"`
-	CostUSD *float64 `ch:"cost"`
+	Peers  string `ch:"peers"`
+	Runs   uint64 `ch:"runs"`
+	Failed uint64 `ch:"failed"`
+	// Signalled counts the runs with a signal.
+	Signalled uint64   `ch:"signalled"`
+	CostUSD   *float64 `ch:"cost"`
 	// WithUser counts the runs that name a user.
 	WithUser uint64 `ch:"with_user"`
 	// Sampled counts the runs that samplers kept for a share of all, and SampleShare is the least such share, nil if there are none.
@@ -165,12 +178,13 @@ func (s *Service) FailureTotals(ctx context.Context, projects access.Projects, f
 	if err != nil {
 		return nil, err
 	}
-	w, joined := f.grouped(f.From)
+	w, joined := f.scored(f.From)
+	on, args := f.Filter.failures.signals("signals")
 	var totals []FailureTotals
 	err = query(ctx, s.conn, projects, &totals, `
-		SELECT `+peers+` AS peers, count() AS runs, countIf(`+failedAs+` != '') AS failed, sum(cost_usd) AS cost, countIf(user_id != '') AS with_user,
+		SELECT `+peers+` AS peers, count() AS runs, countIf(`+failedAs+` != '') AS failed, countIf(notEmpty(`+on+`)) AS signalled, sum(cost_usd) AS cost, countIf(user_id != '') AS with_user,
 			countIf(sample_share IS NOT NULL) AS sampled, min(sample_share) AS share`+joined+w.String()+`
-		GROUP BY peers ORDER BY runs DESC, peers LIMIT 10000`+f.Filter.settings(), w.args...)
+		GROUP BY peers ORDER BY runs DESC, peers LIMIT 10000`+f.Filter.settings(), append(args, w.args...)...)
 	return totals, err
 }
 
@@ -190,7 +204,7 @@ func (s *Service) FailuresFirstSeen(ctx context.Context, projects access.Project
 		return nil, err
 	}
 	w, joined := f.grouped(f.Now.Add(-failureHistory))
-	return s.firstSeen(ctx, projects, w, joined, failedAs, f.Filter.settings())
+	return s.firstSeen(ctx, projects, w, joined, memberOf, f.Filter.settings())
 }
 
 // ReleasesFirstSeen returns when each release was first seen, up to 90 days back.
@@ -237,12 +251,12 @@ func (s *Service) FailuresSince(ctx context.Context, projects access.Projects, p
 		return nil, err
 	}
 	w, joined := f.grouped(later(earliest, oldest))
-	w.add(failedAs+" IN (?)", fingerprints)
-	w.add("toUnixTimestamp64Nano(start_time) > transform("+failedAs+", ?, ?, toInt64(0))", fingerprints, after)
+	w.add(memberOf+" IN (?)", fingerprints)
+	w.add("toUnixTimestamp64Nano(start_time) > transform("+memberOf+", ?, ?, toInt64(0))", fingerprints, after)
 	var found []FailureSince
 	err = query(ctx, s.conn, projects, &found, `
 		WITH source = '`+runmodel.SourceUser+`' AS own
-		SELECT `+failedAs+` AS failed_as, countIf(own) AS runs, minIf(start_time, own) AS first, argMinIf(run_id, (start_time, run_id), own) AS first_run`+
+		SELECT `+memberOf+` AS failed_as, countIf(own) AS runs, minIf(start_time, own) AS first, argMinIf(run_id, (start_time, run_id), own) AS first_run`+
 		joined+w.String()+` GROUP BY failed_as ORDER BY failed_as`, w.args...)
 	return found, err
 }
@@ -265,11 +279,11 @@ func (s *Service) FailureCounts(ctx context.Context, projects access.Projects, f
 		return nil, err
 	}
 	w, joined := f.grouped(f.From)
-	w.add(failedAs+" IN (?)", fingerprints)
+	w.add(memberOf+" IN (?)", fingerprints)
 	length := max(int64(f.Now.Sub(f.From))/int64(parts), 1)
 	var counts []FailureCount
 	err = query(ctx, s.conn, projects, &counts, `
-		SELECT `+failedAs+` AS failed_as, least(intDiv(toUnixTimestamp64Nano(start_time) - ?, ?), ?) AS part, count() AS runs`+
+		SELECT `+memberOf+` AS failed_as, least(intDiv(toUnixTimestamp64Nano(start_time) - ?, ?), ?) AS part, count() AS runs`+
 		joined+w.String()+` GROUP BY failed_as, part ORDER BY failed_as, part`+f.Filter.settings(),
 		append([]any{f.From.UnixNano(), length, parts - 1}, w.args...)...)
 	return counts, err
@@ -312,10 +326,10 @@ func (s *Service) FailureAttributes(
 		return nil, nil, nil, err
 	}
 	w, joined := f.grouped(f.From)
-	w.add(failedAs+" IN (?)", fingerprints)
+	w.add(memberOf+" IN (?)", fingerprints)
 	err = query(ctx, s.conn, projects, &groups, `
 		SELECT * FROM (SELECT failed_as AS of, attribute.1 AS name, attribute.2 AS value, count() AS runs
-		FROM (SELECT `+failedAs+` AS failed_as, arrayJoin(`+runAttributes+`) AS attribute`+joined+w.String()+f.Filter.settings()+`)
+		FROM (SELECT `+memberOf+` AS failed_as, arrayJoin(`+runAttributes+`) AS attribute`+joined+w.String()+f.Filter.settings()+`)
 		GROUP BY of, name, value HAVING runs > 1
 		ORDER BY runs DESC, of, name, value LIMIT ? BY of, name)
 		ORDER BY runs DESC, of, name, value LIMIT ? BY of`, append(w.args, maxAttributeValues, maxAttributes)...)

@@ -21,20 +21,22 @@ func (s *Service) FailureSample(ctx context.Context, projects access.Projects, f
 		return nil, err
 	}
 	w, joined := f.grouped(f.From)
-	w.add(failedAs+" IN (?)", fingerprints)
+	w.add(memberOf+" IN (?)", fingerprints)
 	var newest []struct {
 		RunID uuid.UUID `ch:"run_id"`
 		As    string    `ch:"failed_as"`
 		Start time.Time `ch:"start_time"`
 	}
-	err = query(ctx, s.conn, projects, &newest, `SELECT run_id, start_time, `+failedAs+` AS failed_as`+joined+w.String()+`
+	err = query(ctx, s.conn, projects, &newest, `SELECT run_id, start_time, `+memberOf+` AS failed_as`+joined+w.String()+`
 		ORDER BY start_time DESC, run_id DESC LIMIT ? BY failed_as`+f.Filter.settings(), append(w.args, each)...)
 	if err != nil || len(newest) == 0 {
 		return nil, err
 	}
 	found := make([]uuid.UUID, len(newest))
+	groups := map[uuid.UUID][]string{} // those that a run is in, of the groups asked for
 	for i := range newest {
 		found[i] = newest[i].RunID
+		groups[found[i]] = append(groups[found[i]], newest[i].As)
 	}
 	of := inProjects()
 	of.hours(newest[len(newest)-1].Start, newest[0].Start) // the newest come first
@@ -47,18 +49,22 @@ func (s *Service) FailureSample(ctx context.Context, projects access.Projects, f
 	if err := s.addFailedScores(ctx, projects, 0, pointers(rows)); err != nil {
 		return nil, err
 	}
-	sample := make([]Outline, len(rows))
-	index := map[uuid.UUID]int{}
+	sample := make([]Outline, 0, len(newest))
+	index := map[uuid.UUID][]int{}
 	var ids []uuid.UUID
 	first, last := rows[0].StartTime, rows[0].StartTime
-	for i, row := range rows {
+	for _, row := range rows {
 		cutRun(&row)
-		sample[i] = Outline{Run: row}
-		if row.SpanCount > uint64(maxSpans) {
-			sample[i].Partial = true
+		partial := row.SpanCount > uint64(maxSpans)
+		for _, as := range groups[row.RunID] {
+			of := row
+			of.FailAs(as)
+			index[row.RunID] = append(index[row.RunID], len(sample))
+			sample = append(sample, Outline{Run: of, Partial: partial})
+		}
+		if partial {
 			continue
 		}
-		index[row.RunID] = i
 		ids = append(ids, row.RunID)
 		first, last = earlier(first, row.StartTime), later(last, later(row.StartTime, row.EndTime))
 	}
@@ -78,8 +84,11 @@ func (s *Service) FailureSample(ctx context.Context, projects access.Projects, f
 		return nil, err
 	}
 	for key, versions := range runmodel.ByRun(versions) {
-		if i, ok := index[key.RunID]; ok {
-			sample[i].Spans = runmodel.Fold(ofRuns[key.RunID].dropDeleted(versions))
+		if at := index[key.RunID]; len(at) > 0 {
+			spans := runmodel.Fold(ofRuns[key.RunID].dropDeleted(versions))
+			for _, i := range at {
+				sample[i].Spans = spans
+			}
 		}
 	}
 	return sample, nil

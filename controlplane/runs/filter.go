@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"maps"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/google/uuid"
@@ -38,6 +39,7 @@ type Filter struct {
 	ErrorType      string
 	Prompts        []PromptMatch // a run has at least one of them
 	Fingerprint    string
+	Signals        []string          // a run has at least one of them
 	Metadata       map[string]string // a run has all of them
 	MinDuration    time.Duration
 	MinCostUSD     *float64
@@ -118,8 +120,14 @@ func (f Filter) conditions(w *where, lower time.Time) {
 	}
 	if score, peers, ok := runmodel.SplitScoreFingerprint(f.Fingerprint); ok {
 		f.failures.scoreFingerprint(w, lower, score, peers)
+	} else if strings.HasPrefix(f.Fingerprint, runmodel.SignalFingerprint) {
+		w.add("has(signal_fingerprints, ?)", f.Fingerprint)
 	} else if f.Fingerprint != "" {
 		w.add("fingerprint = ?", f.Fingerprint)
+	}
+	if len(f.Signals) > 0 {
+		on, args := f.failures.signals("signals")
+		w.add("hasAny("+on+", [?])", append(args, f.Signals)...)
 	}
 	for _, key := range slices.Sorted(maps.Keys(f.Metadata)) {
 		w.add("mapContains(metadata, ?) AND metadata[?] = ?", key, key, f.Metadata[key])

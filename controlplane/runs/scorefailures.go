@@ -12,36 +12,37 @@ import (
 	"github.com/looptrace/looptrace/internal/runmodel"
 )
 
-// ScoreFailures knows which scores fail the runs of a project.
-type ScoreFailures interface {
-	// ScoreFailures returns the project's own definitions, one for a name at most. It is called for projects that the caller may read.
-	ScoreFailures(ctx context.Context, project uuid.UUID) ([]runmodel.ScoreFailure, error)
+// FailureRules knows which scores fail the runs of a project, and which signals it has.
+type FailureRules interface {
+	// FailureRules returns the project's own definitions, one for a name of a score at most. It is called for projects that the caller may read.
+	FailureRules(ctx context.Context, project uuid.UUID) (runmodel.FailureRules, error)
 }
 
-// DefineFailures makes runs fail by the scores that their projects define. Without it, the boolean false fails a run under every name. Call
-// it before the service is used.
-func (s *Service) DefineFailures(by ScoreFailures) { s.scoreFailures = by }
+// DefineFailures makes runs fail by the scores that their projects define. Without it, the boolean false fails a run under every name, and all
+// signals are on. Call it before the service is used.
+func (s *Service) DefineFailures(by FailureRules) { s.failureRules = by }
 
 // failuresOf returns what fails the runs of a project.
 func (s *Service) failuresOf(ctx context.Context, project uuid.UUID) (definition, error) {
-	if s.scoreFailures == nil {
-		return nil, nil
+	if s.failureRules == nil {
+		return definition{}, nil
 	}
-	d, err := s.scoreFailures.ScoreFailures(ctx, project)
+	rules, err := s.failureRules.FailureRules(ctx, project)
 	if err != nil {
-		return nil, fmt.Errorf("read which scores fail runs: %w", err)
+		return definition{}, fmt.Errorf("read which scores fail runs: %w", err)
 	}
-	return d, nil
+	return definition(rules), nil
 }
 
-// definition says which scores fail a run. It is the only place that decides about it: all statements take their condition from fails.
-type definition []runmodel.ScoreFailure
+// definition says which scores fail a run, and which signals are off. It is the only place that decides about it: all statements take their
+// conditions from fails and signals.
+type definition runmodel.FailureRules
 
 // fails is the condition that a score fails its run, on the columns of scores.
 func (d definition) fails() (condition string, args []any) {
 	condition = "multiIf("
-	for i := range d {
-		one := &d[i]
+	for i := range d.Scores {
+		one := &d.Scores[i]
 		args = append(args, one.Name)
 		switch one.When {
 		case runmodel.ScoreBelow, runmodel.ScoreAbove:
@@ -58,7 +59,7 @@ func (d definition) fails() (condition string, args []any) {
 		}
 	}
 	const byDefault = "value_kind = 'boolean' AND ifNull(number = 0, false)"
-	if len(d) == 0 {
+	if len(d.Scores) == 0 {
 		return byDefault, nil
 	}
 	return condition + byDefault + ")", args
@@ -113,7 +114,7 @@ func (d definition) scoreFingerprint(w *where, start time.Time, score, peers str
 // maxFailedScores is how many scores that fail a run it is read with.
 const maxFailedScores = 20
 
-// addFailedScores gives runs of one project the scores that fail them, of those written after a version.
+// addFailedScores gives runs of one project the scores that fail them, of those written after a version. It removes the signals that are off.
 func (s *Service) addFailedScores(ctx context.Context, projects access.Projects, deletedAt uint64, runs []*runmodel.Run) error {
 	if len(runs) == 0 {
 		return nil
@@ -121,6 +122,9 @@ func (s *Service) addFailedScores(ctx context.Context, projects access.Projects,
 	d, err := s.failuresOf(ctx, runs[0].ProjectID)
 	if err != nil {
 		return err
+	}
+	for _, run := range runs {
+		run.DropSignals(d.SignalsOff)
 	}
 	projects = projects.Only(runs[0].ProjectID)
 	byRun := make(map[uuid.UUID]*runmodel.Run, len(runs))

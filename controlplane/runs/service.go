@@ -14,13 +14,13 @@ import (
 // Service reads runs. It also scores and deletes them.
 type Service struct {
 	promptTexts PromptTexts // nil: runs are of the prompts that they name
-	// scoreFailures is nil if projects define nothing.
-	scoreFailures ScoreFailures
-	conn          driver.Conn
-	log           *slog.Logger
-	now           func() time.Time
-	feeds         feeds
-	cache         *rowCache
+	// failureRules is nil if projects define nothing.
+	failureRules FailureRules
+	conn         driver.Conn
+	log          *slog.Logger
+	now          func() time.Time
+	feeds        feeds
+	cache        *rowCache
 	// locations are those at which runs were read last.
 	locations *lru.Cache[string, location]
 }

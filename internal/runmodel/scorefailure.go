@@ -18,6 +18,12 @@ type ScoreFailure struct {
 	Categories []string `json:"categories,omitempty"`
 }
 
+// FailureRules say which scores fail the runs of a project, and which of AllSignals are not looked for.
+type FailureRules struct {
+	Scores     []ScoreFailure
+	SignalsOff []string
+}
+
 // ScoreFailsWhen is when a score fails its run.
 type ScoreFailsWhen string
 
