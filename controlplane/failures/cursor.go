@@ -21,8 +21,8 @@ type cursor struct {
 }
 
 // digestOfList tells lists of groups apart.
-func digestOfList(state State, filter runs.Filter) string {
-	sum := sha256.Sum256([]byte("failed-runs " + string(state) + " " + filter.Digest()))
+func digestOfList(state State, kind runs.FailureKind, filter runs.Filter) string {
+	sum := sha256.Sum256([]byte("failed-runs " + string(state) + " " + string(kind) + " " + filter.Digest()))
 	return base64.RawURLEncoding.EncodeToString(sum[:9])
 }
 

@@ -57,6 +57,8 @@ type Query struct {
 	// Filter selects runs of Window, which ends now. Its own time does not count.
 	Filter runs.Filter
 	Window time.Duration
+	// Kind selects groups by what they are of. Empty is all.
+	Kind runs.FailureKind
 	// State selects groups by their state. Empty is Open.
 	State  State
 	Limit  int
@@ -73,8 +75,8 @@ type Page struct {
 	StateCounts map[State]int
 	// Partial reports that some groups of the wanted state are not ranked.
 	Partial bool
-	// Runs and Failed count the window's runs: all, and those that failed.
-	Runs, Failed uint64
+	// Runs, Failed and Signalled count the window's runs: all, those that failed, and those with a signal.
+	Runs, Failed, Signalled uint64
 	// Sampled counts the runs that samplers kept for a share of all, and SampleShare is the least such share, nil if there are none.
 	Sampled     uint64
 	SampleShare *float64
@@ -123,7 +125,7 @@ func New(store Store, pool *pgxpool.Pool, now func() time.Time) *Service {
 // time.
 func (s *Service) List(ctx context.Context, projects access.Projects, q Query) (Page, error) {
 	state := cmp.Or(q.State, Open)
-	at := cursor{Now: s.now().Unix(), Window: int64(q.Window / time.Second), List: digestOfList(state, q.Filter)}
+	at := cursor{Now: s.now().Unix(), Window: int64(q.Window / time.Second), List: digestOfList(state, q.Kind, q.Filter)}
 	if q.Cursor != "" {
 		var err error
 		if at, err = parseCursor(q.Cursor, at, s.now()); err != nil {
@@ -131,7 +133,7 @@ func (s *Service) List(ctx context.Context, projects access.Projects, q Query) (
 		}
 	}
 	now := time.Unix(at.Now, 0).UTC()
-	w := runs.FailureWindow{Filter: q.Filter, Now: now, From: now.Add(-time.Duration(at.Window) * time.Second)}
+	w := runs.FailureWindow{Filter: q.Filter, Kind: q.Kind, Now: now, From: now.Add(-time.Duration(at.Window) * time.Second)}
 	page, err := s.groups(ctx, projects, w, "", state)
 	if err != nil {
 		return Page{}, err
@@ -187,6 +189,7 @@ func (s *Service) groups(ctx context.Context, projects access.Projects, w runs.F
 	for _, t := range totals {
 		agentRuns[t.Peers] = t.Runs
 		page.Runs, page.Failed = page.Runs+t.Runs, page.Failed+t.Failed
+		page.Signalled += t.Signalled
 		page.Sampled += t.Sampled
 		if t.SampleShare != nil && (page.SampleShare == nil || *t.SampleShare < *page.SampleShare) {
 			page.SampleShare = t.SampleShare

@@ -40,6 +40,8 @@ const (
 // severities of the classes of failures.
 var severities = map[string]float64{
 	runmodel.FailureError: 1, runmodel.FailureTimeout: 1, runmodel.FailureCancelled: .75, runmodel.FailureUnrecovered: .75, runmodel.FailureScored: .75,
+	runmodel.SignalRepeatedCall: .5, runmodel.SignalEmptyAnswer: .5, runmodel.SignalCutAnswer: .5, runmodel.SignalUnusedError: .5,
+	runmodel.SignalSlow: .25, runmodel.SignalExpensive: .25, runmodel.SignalManyTokens: .25,
 }
 
 // maxUsers is the number of affected users from which on there cannot be a larger impact.

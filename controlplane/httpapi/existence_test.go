@@ -142,7 +142,7 @@ type named struct{ mine, foreign, unknown string }
 
 // nameless are the parameters and members of bodies that name nothing that is stored.
 var nameless = []string{
-	"status", "outcome", "replayability", "traces", "window_seconds", "start_after", "start_before", "min_duration_ms", "min_cost_usd", "min_tokens", "has_score",
+	"status", "outcome", "replayability", "signal", "traces", "window_seconds", "start_after", "start_before", "min_duration_ms", "min_cost_usd", "min_tokens", "has_score",
 	"order", "limit", "offset", "skip", "bucket_seconds", "group_by", "groups", "Last-Event-ID", "received_before", "dry_run",
 	"format", "include", "full", "fold", "token_budget", "encoding", "value", "comment", "source", "key", "project",
 	"valid_from", "input", "output", "cache_read", "cache_write", "cache_write_1h", "reasoning", "page", "query", "scopes", "expires_at",
@@ -159,7 +159,7 @@ var nameless = []string{
 	"item_ids", "replace", "panel", "repeat", "side", "panels", "anchors", "cache", "judge", "samples", // what evaluations name in a, b, target, panels and anchors, and items within an eval-run, are those of TestEvaluationsNameNothingForeign
 	"run_filter", "sample_rate", "max_cost_usd_per_day", "catch_up", "day", // a rule's filter has no project
 	"edits", "executor", "controls", "treatments", "plan", "good_runs", "max_runs", "attempt", "wait_seconds", // the connections and prompts of replays are those of TestReplaysNameNothingForeign
-	"scores", "role", "confirm", "revoke_keys", "email", "token", "current_password", "new_password", // a token is for who has it
+	"scores", "off", "role", "confirm", "revoke_keys", "email", "token", "current_password", "new_password", // a token is for who has it
 }
 
 // isFilter are the names in a [runs.Filter].

@@ -3,6 +3,7 @@ package httpapi
 import (
 	"cmp"
 	"context"
+	"slices"
 	"strings"
 	"time"
 
@@ -31,19 +32,19 @@ func (h failureHandlers) ListFailedRuns(ctx context.Context, req contract.ListFa
 	window := failureWindow(&filter)
 	limit := valueOf(req.Params.Limit, defaultFailedRuns)
 	page, err := h.failures.List(ctx, grantOf(ctx).Projects, failures.Query{
-		Filter: filter, Window: window, State: failures.State(valueOf(req.Params.State, "")), Limit: limit, Cursor: valueOf(req.Params.Cursor, ""),
+		Filter: filter, Window: window, Kind: runs.FailureKind(valueOf(req.Params.Groups, "")), State: failures.State(valueOf(req.Params.State, "")), Limit: limit, Cursor: valueOf(req.Params.Cursor, ""),
 	})
 	if err != nil {
 		return nil, err
 	}
 	data := make([]contract.FailedRunGroup, len(page.Groups))
 	for i := range page.Groups {
-		data[i] = failedRunGroupOf(&page.Groups[i], page.Failed)
+		data[i] = failedRunGroupOf(&page.Groups[i], &page)
 	}
 	return contract.ListFailedRuns200JSONResponse{
 		Data: data, Now: page.Now, Start: page.From, Weights: failureWeights(), GroupCount: page.GroupCount, Partial: page.Partial,
 		StateCounts: contract.FailureStateCounts{Open: page.StateCounts[failures.Open], Resolved: page.StateCounts[failures.Resolved], Muted: page.StateCounts[failures.Muted]},
-		RunCount:    count(page.Runs), FailedRunCount: count(page.Failed), SampledCount: count(page.Sampled), SampleShare: page.SampleShare,
+		RunCount:    count(page.Runs), FailedRunCount: count(page.Failed), SignalRunCount: count(page.Signalled), SampledCount: count(page.Sampled), SampleShare: page.SampleShare,
 		Limit: limit, NextCursor: known(page.NextCursor),
 	}, nil
 }
@@ -60,8 +61,8 @@ func (h failureHandlers) GetFailedRuns(ctx context.Context, req contract.GetFail
 		return nil, err
 	}
 	return contract.GetFailedRuns200JSONResponse{
-		Group: failedRunGroupOf(&page.Groups[0], page.Failed), Now: page.Now, Start: page.From, Weights: failureWeights(),
-		RunCount: count(page.Runs), FailedRunCount: count(page.Failed), SampledCount: count(page.Sampled), SampleShare: page.SampleShare,
+		Group: failedRunGroupOf(&page.Groups[0], &page), Now: page.Now, Start: page.From, Weights: failureWeights(),
+		RunCount: count(page.Runs), FailedRunCount: count(page.Failed), SignalRunCount: count(page.Signalled), SampledCount: count(page.Sampled), SampleShare: page.SampleShare,
 	}, nil
 }
 
@@ -109,7 +110,11 @@ func failureWeights() contract.FailureWeights {
 	}
 }
 
-func failedRunGroupOf(g *failures.Group, failed uint64) contract.FailedRunGroup {
+func failedRunGroupOf(g *failures.Group, page *failures.Page) contract.FailedRunGroup {
+	of := page.Failed
+	if slices.Contains(runmodel.AllSignals, g.Class) {
+		of = page.Signalled
+	}
 	part := func(p failures.Part) *float64 {
 		if value, ok := g.Parts[p]; ok {
 			return &value
@@ -123,7 +128,7 @@ func failedRunGroupOf(g *failures.Group, failed uint64) contract.FailedRunGroup 
 			Recency: part(failures.Recency), Spike: part(failures.Spike), Impact: part(failures.Impact), Severity: part(failures.Severity),
 			Novelty: part(failures.Novelty), Lift: part(failures.Lift), Waste: part(failures.Waste),
 		},
-		Count: count(g.Runs), Share: shareOf(g.Runs, failed), AgentRunCount: count(g.AgentRuns), AgentShare: shareOf(g.Runs, g.AgentRuns),
+		Count: count(g.Runs), Share: shareOf(g.Runs, of), AgentRunCount: count(g.AgentRuns), AgentShare: shareOf(g.Runs, g.AgentRuns),
 		CostUsd: roundUSD(g.CostUSD), FirstSeen: g.FirstSeen.UTC(), FirstInWindow: g.First.UTC(), LastSeen: g.Last.UTC(),
 		Counts: make([]int64, len(g.Counts)), Contrasts: []contract.FailureContrast{}, Sample: []contract.FailedRun{},
 		Cut: cutMembers(g.Cut),

@@ -46,6 +46,9 @@ func runFilter(f *contract.RunFilter, location string) (runs.Filter, error) {
 	for _, level := range valueOf(f.Replayability, nil) {
 		filter.Replayability = append(filter.Replayability, string(level))
 	}
+	for _, signal := range valueOf(f.Signal, nil) {
+		filter.Signals = append(filter.Signals, string(signal))
+	}
 	var errs []error
 	if f.StartAfter != nil {
 		errs = append(errs, validate.Time(location+".start_after", *f.StartAfter))

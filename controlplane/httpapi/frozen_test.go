@@ -204,6 +204,7 @@ func TestFrozenStores(t *testing.T) {
 		{path: in},
 		{path: in + "/limits"},
 		{path: in + "/failed-scores"},
+		{path: in + "/signals"},
 		{path: in + "/prices"},
 		{path: in + "/views"},
 		{path: "/v1/keys" + of},
@@ -211,6 +212,7 @@ func TestFrozenStores(t *testing.T) {
 		{path: "/v1/agent/instrument-guide?project_id=" + project.Id.String()},
 		{method: http.MethodPut, path: in + "/limits", body: "{}"},
 		{method: http.MethodPut, path: in + "/failed-scores", body: `{"scores":[]}`},
+		{method: http.MethodPut, path: in + "/signals", body: `{"off":[]}`},
 		{method: http.MethodPatch, path: in, body: `{"name":"mine"}`},
 		{method: http.MethodPost, path: "/v1/login", body: contract.LoginRequest{Email: apitest.Email, Password: apitest.Password}},
 	}

@@ -71,6 +71,8 @@ type parquetRun struct {
 	Scores           []parquetScore    `parquet:"scores,list"`
 	ScoreCount       int64             `parquet:"score_count"`
 	FailedScores     []parquetFailed   `parquet:"failed_scores,list"`
+	Signals          []parquetSignal   `parquet:"signals,list"`
+	UnknownSignals   []string          `parquet:"unknown_signals,list"`
 	Tools            []string          `parquet:"tools,list"`
 	Fingerprint      *string           `parquet:"failure_fingerprint,optional,dict"`
 	FailureClass     *string           `parquet:"failure_class,optional,dict"`
@@ -88,6 +90,23 @@ type parquetFailed struct {
 	Number   *float64 `parquet:"number,optional"`
 	Boolean  *bool    `parquet:"boolean,optional"`
 	Category *string  `parquet:"category,optional"`
+}
+
+// parquetSignal is a signal of a run.
+type parquetSignal struct {
+	Signal      string `parquet:"signal,dict"`
+	Fingerprint string `parquet:"fingerprint,dict"`
+	SpanID      string `parquet:"span_id"`
+	StepKind    string `parquet:"step_kind,dict"`
+	StepName    string `parquet:"step_name,dict"`
+}
+
+func signalRows(r *runs.Run) []parquetSignal {
+	rows := make([]parquetSignal, len(r.Signals))
+	for i, signal := range r.Signals {
+		rows[i] = parquetSignal{signal, r.SignalFingerprints[i], runmodel.FormatSpanID(r.SignalSpanIDs[i]), r.SignalKinds[i], r.SignalNames[i]}
+	}
+	return rows
 }
 
 func failedScoreRows(r *runs.Run) []parquetFailed {
@@ -237,7 +256,7 @@ func (p parquetRuns) run(r *runs.Run) error {
 		InputTokens: r.InputTokens, OutputTokens: r.OutputTokens, CacheReadTokens: r.CacheReadTokens,
 		CacheWriteTokens: r.CacheWriteTokens, ReasoningTokens: r.ReasoningTokens, OtherTokens: r.OtherTokens, CostUSD: r.CostUSD, CostSource: known(r.CostSource),
 		UnpricedCalls: count(r.UnpricedCallCount), SpanCount: count(r.SpanCount), ErrorCount: count(r.ErrorCount), LLMCallCount: count(r.LLMCallCount),
-		ToolCallCount: count(r.ToolCallCount), Scores: parquetScores(r.Scores), ScoreCount: count(r.ScoreCount), FailedScores: failedScoreRows(r),
+		ToolCallCount: count(r.ToolCallCount), Scores: parquetScores(r.Scores), ScoreCount: count(r.ScoreCount), FailedScores: failedScoreRows(r), Signals: signalRows(r), UnknownSignals: r.SignalsUnknown,
 		TotalTokens: totalOf(r.InputTokens, r.OutputTokens, r.OtherTokens), Tools: r.Tools, ReceivedAt: r.FirstReceived.UTC(),
 	}
 	if f := failureOf(&r.Failure); f != nil {

@@ -132,6 +132,32 @@ func projectFailedScoresOf(rules []runmodel.ScoreFailure) contract.ProjectFailed
 	return found
 }
 
+// GetProjectSignals reads which signals a project has off.
+func (h projectHandlers) GetProjectSignals(ctx context.Context, _ contract.GetProjectSignalsRequestObject) (contract.GetProjectSignalsResponseObject, error) {
+	id, err := grantOf(ctx).Project()
+	if err != nil {
+		return nil, err
+	}
+	rules, err := h.projects.FailureRules(ctx, id)
+	if err != nil {
+		return nil, err
+	}
+	return contract.GetProjectSignals200JSONResponse{Off: signalsOf(rules.SignalsOff)}, nil
+}
+
+// SetProjectSignals replaces which signals a project has off.
+func (h projectHandlers) SetProjectSignals(ctx context.Context, req contract.SetProjectSignalsRequestObject) (contract.SetProjectSignalsResponseObject, error) {
+	off := make([]string, len(req.Body.Off))
+	for i, signal := range req.Body.Off {
+		off[i] = string(signal)
+	}
+	off, err := h.projects.SetSignals(ctx, grantOf(ctx), off)
+	if err != nil {
+		return nil, err
+	}
+	return contract.SetProjectSignals200JSONResponse{Off: signalsOf(off)}, nil
+}
+
 // projectLimitsOf converts overrides. Kinds without any are left out.
 func projectLimitsOf(overrides ratelimit.Overrides) contract.ProjectLimits {
 	subject := func(kind ratelimit.Kind) *contract.SubjectLimits {

@@ -195,7 +195,7 @@ func runOf(r *runs.Run) contract.Run {
 		SpanCount: count(r.SpanCount), ErrorCount: count(r.ErrorCount),
 		LlmCallCount: count(r.LLMCallCount), ToolCallCount: count(r.ToolCallCount),
 		Scores: scoresOf(r.Scores), ScoreCount: count(r.ScoreCount),
-		Tools: list(r.Tools), Failure: failureOf(&r.Failure), FailedScores: failedScoresOf(r.FailedScores),
+		Tools: list(r.Tools), Failure: failureOf(&r.Failure), FailedScores: failedScoresOf(r.FailedScores), Signals: runSignalsOf(&r.Run), UnknownSignals: unknownSignalsOf(&r.Run),
 		ReceivedAt: r.FirstReceived.UTC(),
 	}
 	if run.Metadata == nil {

@@ -94,6 +94,7 @@ func TestOtherTenantsSeeNothing(t *testing.T) {
 		"POST /v1/members/:member_id/_actions/reset-password": inOrganization,
 		"PATCH /v1/projects/:project_id":                      rename,
 		"PUT /v1/projects/:project_id/limits":                 func(map[string]string) any { return "{}" },
+		"PUT /v1/projects/:project_id/signals":                func(map[string]string) any { return `{"off":[]}` },
 		"PUT /v1/projects/:project_id/failed-scores":          func(map[string]string) any { return `{"scores":[]}` },
 		"POST /v1/projects/:project_id/prices":                func(map[string]string) any { return contract.PriceWrite{Model: "other"} },
 		"PUT /v1/projects/:project_id/prices/:price_id":       func(map[string]string) any { return contract.PriceWrite{Model: "mine"} },

@@ -848,11 +848,18 @@ func (e FailedScoreWhen) Valid() bool {
 
 // Defines values for FailureClass.
 const (
-	FailureClassCancelled   FailureClass = "cancelled"
-	FailureClassError       FailureClass = "error"
-	FailureClassScored      FailureClass = "scored"
-	FailureClassTimeout     FailureClass = "timeout"
-	FailureClassUnrecovered FailureClass = "unrecovered"
+	FailureClassCancelled    FailureClass = "cancelled"
+	FailureClassCutAnswer    FailureClass = "cut_answer"
+	FailureClassEmptyAnswer  FailureClass = "empty_answer"
+	FailureClassError        FailureClass = "error"
+	FailureClassExpensive    FailureClass = "expensive"
+	FailureClassManyTokens   FailureClass = "many_tokens"
+	FailureClassRepeatedCall FailureClass = "repeated_call"
+	FailureClassScored       FailureClass = "scored"
+	FailureClassSlow         FailureClass = "slow"
+	FailureClassTimeout      FailureClass = "timeout"
+	FailureClassUnrecovered  FailureClass = "unrecovered"
+	FailureClassUnusedError  FailureClass = "unused_error"
 )
 
 // Valid indicates whether the value is a known member of the FailureClass enum.
@@ -860,13 +867,48 @@ func (e FailureClass) Valid() bool {
 	switch e {
 	case FailureClassCancelled:
 		return true
+	case FailureClassCutAnswer:
+		return true
+	case FailureClassEmptyAnswer:
+		return true
 	case FailureClassError:
 		return true
+	case FailureClassExpensive:
+		return true
+	case FailureClassManyTokens:
+		return true
+	case FailureClassRepeatedCall:
+		return true
 	case FailureClassScored:
+		return true
+	case FailureClassSlow:
 		return true
 	case FailureClassTimeout:
 		return true
 	case FailureClassUnrecovered:
+		return true
+	case FailureClassUnusedError:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for FailureGroupFilter.
+const (
+	FailureGroupFilterAll     FailureGroupFilter = "all"
+	FailureGroupFilterErrors  FailureGroupFilter = "errors"
+	FailureGroupFilterSignals FailureGroupFilter = "signals"
+)
+
+// Valid indicates whether the value is a known member of the FailureGroupFilter enum.
+func (e FailureGroupFilter) Valid() bool {
+	switch e {
+	case FailureGroupFilterAll:
+		return true
+	case FailureGroupFilterErrors:
+		return true
+	case FailureGroupFilterSignals:
 		return true
 	default:
 		return false
@@ -2643,6 +2685,39 @@ func (e ScoreSource) Valid() bool {
 	case Human:
 		return true
 	case Program:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for Signal.
+const (
+	SignalCutAnswer    Signal = "cut_answer"
+	SignalEmptyAnswer  Signal = "empty_answer"
+	SignalExpensive    Signal = "expensive"
+	SignalManyTokens   Signal = "many_tokens"
+	SignalRepeatedCall Signal = "repeated_call"
+	SignalSlow         Signal = "slow"
+	SignalUnusedError  Signal = "unused_error"
+)
+
+// Valid indicates whether the value is a known member of the Signal enum.
+func (e Signal) Valid() bool {
+	switch e {
+	case SignalCutAnswer:
+		return true
+	case SignalEmptyAnswer:
+		return true
+	case SignalExpensive:
+		return true
+	case SignalManyTokens:
+		return true
+	case SignalRepeatedCall:
+		return true
+	case SignalSlow:
+		return true
+	case SignalUnusedError:
 		return true
 	default:
 		return false
@@ -5656,7 +5731,7 @@ type FailedRunGroup struct {
 
 	// Class `error`: the run ended with an error; `timeout`: the error is a timeout; `cancelled`; `unrecovered`: the run ended well,
 	// but has a failed step after which nothing succeeded; `scored`: it ended well, but a score of it is one of those that fail the
-	// project's runs.
+	// project's runs. The others are signals: see `Signal`.
 	Class FailureClass `json:"class"`
 
 	// Contrasts Values that its runs have more often than other runs of the agent, the strongest first.
@@ -5689,7 +5764,7 @@ type FailedRunGroup struct {
 	// Sample More of its runs, the newest first.
 	Sample []FailedRun `json:"sample"`
 
-	// Share Share of all failed runs in the window.
+	// Share Share of all failed runs in the window; of all runs with a signal for a group of a signal.
 	Share float64 `json:"share"`
 
 	// State What was decided about a group, and what became of it.
@@ -5725,6 +5800,9 @@ type FailedRuns struct {
 	// SampledCount Runs of the window that a sampler kept for a share of all such traces. Nothing is weighted by it.
 	SampledCount int64 `json:"sampled_count"`
 
+	// SignalRunCount Runs with a signal, which may have failed as well.
+	SignalRunCount int64 `json:"signal_run_count"`
+
 	// Start Runs that started at or after this time are counted.
 	Start time.Time `json:"start"`
 
@@ -5749,8 +5827,9 @@ type FailedRunsDetail struct {
 	SampleShare *float64 `json:"sample_share"`
 
 	// SampledCount Runs of the window that a sampler kept for a share of all such traces. Nothing is weighted by it.
-	SampledCount int64     `json:"sampled_count"`
-	Start        time.Time `json:"start"`
+	SampledCount   int64     `json:"sampled_count"`
+	SignalRunCount int64     `json:"signal_run_count"`
+	Start          time.Time `json:"start"`
 
 	// Weights The weight of each part in a rank. If parts are null, the others weigh proportionally more.
 	Weights FailureWeights `json:"weights"`
@@ -5799,10 +5878,10 @@ type FailingStep struct {
 type Failure struct {
 	// Class `error`: the run ended with an error; `timeout`: the error is a timeout; `cancelled`; `unrecovered`: the run ended well,
 	// but has a failed step after which nothing succeeded; `scored`: it ended well, but a score of it is one of those that fail the
-	// project's runs.
+	// project's runs. The others are signals: see `Signal`.
 	Class FailureClass `json:"class"`
 
-	// Fingerprint `fp:v3:…`; the same for runs that failed in the same way. `fp:s1:…` is of a score and an agent, for the class `scored`.
+	// Fingerprint `fp:v3:…`; the same for runs that failed in the same way. `fp:s1:…` is of a score and an agent, for the class `scored`; `fp:g1:…` of a signal.
 	Fingerprint string `json:"fingerprint"`
 
 	// MessageTemplate The error message without addresses, ids, times, numbers and quoted text.
@@ -5822,7 +5901,7 @@ type FailureBeginning struct {
 
 // FailureClass `error`: the run ended with an error; `timeout`: the error is a timeout; `cancelled`; `unrecovered`: the run ended well,
 // but has a failed step after which nothing succeeded; `scored`: it ended well, but a score of it is one of those that fail the
-// project's runs.
+// project's runs. The others are signals: see `Signal`.
 type FailureClass string
 
 // FailureContrast defines model for FailureContrast.
@@ -5880,6 +5959,9 @@ type FailureDecisionMade struct {
 	State     FailureStateName `json:"state"`
 	Until     *time.Time       `json:"until"`
 }
+
+// FailureGroupFilter `errors`: groups of runs that failed; `signals`: groups of runs with a signal; `all`: both.
+type FailureGroupFilter string
 
 // FailureParts Each from 0 to 1; null if unknown.
 type FailureParts struct {
@@ -7527,6 +7609,11 @@ type ProjectPage struct {
 	HasMore bool      `json:"has_more"`
 	Limit   int       `json:"limit"`
 	Offset  int       `json:"offset"`
+}
+
+// ProjectSignals defines model for ProjectSignals.
+type ProjectSignals struct {
+	Off []Signal `json:"off"`
 }
 
 // ProjectUpdate defines model for ProjectUpdate.
@@ -9340,6 +9427,9 @@ type Run struct {
 	Scores    []Score `json:"scores"`
 	SessionId *string `json:"session_id"`
 
+	// Signals What looks wrong with the run, of the signals that the project has on; absent if nothing does. They change neither status nor outcome.
+	Signals *[]RunSignal `json:"signals,omitempty"`
+
 	// Source What made the run: the attribute `looptrace.source` of its root, else of the first span with a known value, else `user`.
 	// Operations on several runs leave out all but `user` unless their `source` says otherwise.
 	Source        RunSource `json:"source"`
@@ -9354,6 +9444,10 @@ type Run struct {
 
 	// Truncated True if inputs or outputs are cut here.
 	Truncated bool `json:"truncated"`
+
+	// UnknownSignals The signals about which nothing is known, because something was not recorded, or too few runs of the agent came before; absent if
+	// there are none, and while the run is running.
+	UnknownSignals *[]Signal `json:"unknown_signals,omitempty"`
 
 	// UnpricedCallCount Calls with counted tokens and an unknown price; `cost_usd` does not include them.
 	UnpricedCallCount int64 `json:"unpriced_call_count"`
@@ -9658,6 +9752,7 @@ type RunFilter struct {
 	Replayability  *[]Replayability   `json:"replayability,omitempty"`
 	Search         *string            `json:"search,omitempty"`
 	SessionId      *string            `json:"session_id,omitempty"`
+	Signal         *[]Signal          `json:"signal,omitempty"`
 
 	// Source What made the runs. Those that Looptrace made are left out unless this names their source or is `all`.
 	Source      *RunSourceFilter `json:"source,omitempty"`
@@ -9736,6 +9831,22 @@ type RunReplayability struct {
 	// OpaqueSteps Model calls whose request cannot be rebuilt from what came before: the program wrote it.
 	OpaqueSteps int `json:"opaque_steps"`
 	ToolCalls   int `json:"tool_calls"`
+}
+
+// RunSignal defines model for RunSignal.
+type RunSignal struct {
+	// Fingerprint `fp:g1:…`; the same for runs of the agent with the signal at the same step.
+	Fingerprint string `json:"fingerprint"`
+
+	// Signal What looks wrong with a run without being an error. `repeated_call`: an agent made the same call of a tool three times without progress;
+	// `empty_answer`: the last answer of the model has nothing in it; `cut_answer`: it ended at the limit of its length; `unused_error`: a tool
+	// returned an error, and the model's answer right after it goes on as if there was none; `slow`, `expensive`, `many_tokens`: beyond what is
+	// usual for the agent, or for the name of a run without one: at most one run in 200 like those of the 28 days before is, and it is at least twice the median.
+	Signal Signal `json:"signal"`
+
+	// SpanId The step; the root of the run if it is about the whole run.
+	SpanId string     `json:"span_id"`
+	Step   SignalStep `json:"step"`
 }
 
 // RunSkipped defines model for RunSkipped.
@@ -10072,6 +10183,20 @@ type SharedValue struct {
 
 	// Text Its beginning.
 	Text string `json:"text"`
+}
+
+// Signal What looks wrong with a run without being an error. `repeated_call`: an agent made the same call of a tool three times without progress;
+// `empty_answer`: the last answer of the model has nothing in it; `cut_answer`: it ended at the limit of its length; `unused_error`: a tool
+// returned an error, and the model's answer right after it goes on as if there was none; `slow`, `expensive`, `many_tokens`: beyond what is
+// usual for the agent, or for the name of a run without one: at most one run in 200 like those of the 28 days before is, and it is at least twice the median.
+type Signal string
+
+// SignalStep defines model for SignalStep.
+type SignalStep struct {
+	Kind string `json:"kind"`
+
+	// Name Without ids and numbers.
+	Name string `json:"name"`
 }
 
 // SkippedRuns defines model for SkippedRuns.
@@ -10759,6 +10884,9 @@ type FilterSearch = string
 // FilterSessionID defines model for FilterSessionID.
 type FilterSessionID = string
 
+// FilterSignal defines model for FilterSignal.
+type FilterSignal = []Signal
+
 // FilterSource What made the runs. Those that Looptrace made are left out unless this names their source or is `all`.
 type FilterSource = RunSourceFilter
 
@@ -10880,6 +11008,9 @@ type ListFailedRunsParams struct {
 	// WindowSeconds Only runs that started within this many seconds before now; a week by default, 90 days at most.
 	WindowSeconds *FailureWindow `form:"window_seconds,omitempty" json:"window_seconds,omitempty"`
 
+	// Groups Groups of which class.
+	Groups *FailureGroupFilter `form:"groups,omitempty" json:"groups,omitempty"`
+
 	// State Only groups in this state.
 	State *FailureStateFilter `form:"state,omitempty" json:"state,omitempty"`
 
@@ -10898,6 +11029,9 @@ type ListFailedRunsParams struct {
 
 	// Replayability One or several levels. Runs of which it is unknown have none of them.
 	Replayability *FilterReplayability `form:"replayability,omitempty" json:"replayability,omitempty"`
+
+	// Signal One or several signals. Runs of which they are unknown have none of them.
+	Signal *FilterSignal `form:"signal,omitempty" json:"signal,omitempty"`
 
 	// Kind One or several kinds.
 	Kind *FilterKind `form:"kind,omitempty" json:"kind,omitempty"`
@@ -10978,6 +11112,9 @@ type GetFailedRunsParams struct {
 
 	// Replayability One or several levels. Runs of which it is unknown have none of them.
 	Replayability *FilterReplayability `form:"replayability,omitempty" json:"replayability,omitempty"`
+
+	// Signal One or several signals. Runs of which they are unknown have none of them.
+	Signal *FilterSignal `form:"signal,omitempty" json:"signal,omitempty"`
 
 	// Kind One or several kinds.
 	Kind *FilterKind `form:"kind,omitempty" json:"kind,omitempty"`
@@ -11698,6 +11835,9 @@ type ListRunsParams struct {
 	// Replayability One or several levels. Runs of which it is unknown have none of them.
 	Replayability *FilterReplayability `form:"replayability,omitempty" json:"replayability,omitempty"`
 
+	// Signal One or several signals. Runs of which they are unknown have none of them.
+	Signal *FilterSignal `form:"signal,omitempty" json:"signal,omitempty"`
+
 	// Kind One or several kinds.
 	Kind *FilterKind `form:"kind,omitempty" json:"kind,omitempty"`
 
@@ -11798,6 +11938,9 @@ type ExportRunsParams struct {
 	// Replayability One or several levels. Runs of which it is unknown have none of them.
 	Replayability *FilterReplayability `form:"replayability,omitempty" json:"replayability,omitempty"`
 
+	// Signal One or several signals. Runs of which they are unknown have none of them.
+	Signal *FilterSignal `form:"signal,omitempty" json:"signal,omitempty"`
+
 	// Kind One or several kinds.
 	Kind *FilterKind `form:"kind,omitempty" json:"kind,omitempty"`
 
@@ -11893,6 +12036,9 @@ type ListRunFieldsParams struct {
 	// Replayability One or several levels. Runs of which it is unknown have none of them.
 	Replayability *FilterReplayability `form:"replayability,omitempty" json:"replayability,omitempty"`
 
+	// Signal One or several signals. Runs of which they are unknown have none of them.
+	Signal *FilterSignal `form:"signal,omitempty" json:"signal,omitempty"`
+
 	// Kind One or several kinds.
 	Kind *FilterKind `form:"kind,omitempty" json:"kind,omitempty"`
 
@@ -11977,6 +12123,9 @@ type ListRunFieldValuesParams struct {
 
 	// Replayability One or several levels. Runs of which it is unknown have none of them.
 	Replayability *FilterReplayability `form:"replayability,omitempty" json:"replayability,omitempty"`
+
+	// Signal One or several signals. Runs of which they are unknown have none of them.
+	Signal *FilterSignal `form:"signal,omitempty" json:"signal,omitempty"`
 
 	// Kind One or several kinds.
 	Kind *FilterKind `form:"kind,omitempty" json:"kind,omitempty"`
@@ -12066,6 +12215,9 @@ type GetRunStatsParams struct {
 
 	// Replayability One or several levels. Runs of which it is unknown have none of them.
 	Replayability *FilterReplayability `form:"replayability,omitempty" json:"replayability,omitempty"`
+
+	// Signal One or several signals. Runs of which they are unknown have none of them.
+	Signal *FilterSignal `form:"signal,omitempty" json:"signal,omitempty"`
 
 	// Kind One or several kinds.
 	Kind *FilterKind `form:"kind,omitempty" json:"kind,omitempty"`
@@ -12161,6 +12313,9 @@ type StreamRunsParams struct {
 
 	// Replayability One or several levels. Runs of which it is unknown have none of them.
 	Replayability *FilterReplayability `form:"replayability,omitempty" json:"replayability,omitempty"`
+
+	// Signal One or several signals. Runs of which they are unknown have none of them.
+	Signal *FilterSignal `form:"signal,omitempty" json:"signal,omitempty"`
 
 	// Kind One or several kinds.
 	Kind *FilterKind `form:"kind,omitempty" json:"kind,omitempty"`
@@ -12373,6 +12528,9 @@ type ListThreadsParams struct {
 
 	// Replayability One or several levels. Runs of which it is unknown have none of them.
 	Replayability *FilterReplayability `form:"replayability,omitempty" json:"replayability,omitempty"`
+
+	// Signal One or several signals. Runs of which they are unknown have none of them.
+	Signal *FilterSignal `form:"signal,omitempty" json:"signal,omitempty"`
 
 	// Kind One or several kinds.
 	Kind *FilterKind `form:"kind,omitempty" json:"kind,omitempty"`
@@ -12642,6 +12800,9 @@ type CreatePriceJSONRequestBody = PriceWrite
 
 // SetPriceJSONRequestBody defines body for SetPrice for application/json ContentType.
 type SetPriceJSONRequestBody = PriceWrite
+
+// SetProjectSignalsJSONRequestBody defines body for SetProjectSignals for application/json ContentType.
+type SetProjectSignalsJSONRequestBody = ProjectSignals
 
 // CreateViewJSONRequestBody defines body for CreateView for application/json ContentType.
 type CreateViewJSONRequestBody = ViewCreate
@@ -13460,6 +13621,12 @@ type ServerInterface interface {
 	// SetPrice Change a project's own price
 	// (PUT /v1/projects/{project_id}/prices/{price_id})
 	SetPrice(c *gin.Context, projectId ProjectIDPath, priceId PriceID)
+	// GetProjectSignals Read which signals a project has off
+	// (GET /v1/projects/{project_id}/signals)
+	GetProjectSignals(c *gin.Context, projectId ProjectIDPath)
+	// SetProjectSignals Set which signals a project has off
+	// (PUT /v1/projects/{project_id}/signals)
+	SetProjectSignals(c *gin.Context, projectId ProjectIDPath)
 	// ListViews List the saved views of a project
 	// (GET /v1/projects/{project_id}/views)
 	ListViews(c *gin.Context, projectId ProjectIDPath)
@@ -13762,6 +13929,14 @@ func (siw *ServerInterfaceWrapper) ListFailedRuns(c *gin.Context) {
 		return
 	}
 
+	// ------------- Optional query parameter "groups" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "groups", c.Request.URL.Query(), &params.Groups, runtime.BindQueryParameterOptions{Type: "string", Format: ""})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter groups: %w", err), http.StatusBadRequest)
+		return
+	}
+
 	// ------------- Optional query parameter "state" -------------
 
 	err = runtime.BindQueryParameterWithOptions("form", true, false, "state", c.Request.URL.Query(), &params.State, runtime.BindQueryParameterOptions{Type: "string", Format: ""})
@@ -13807,6 +13982,14 @@ func (siw *ServerInterfaceWrapper) ListFailedRuns(c *gin.Context) {
 	err = runtime.BindQueryParameterWithOptions("form", true, false, "replayability", c.Request.URL.Query(), &params.Replayability, runtime.BindQueryParameterOptions{Type: "array", Format: ""})
 	if err != nil {
 		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter replayability: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	// ------------- Optional query parameter "signal" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "signal", c.Request.URL.Query(), &params.Signal, runtime.BindQueryParameterOptions{Type: "array", Format: ""})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter signal: %w", err), http.StatusBadRequest)
 		return
 	}
 
@@ -14082,6 +14265,14 @@ func (siw *ServerInterfaceWrapper) GetFailedRuns(c *gin.Context) {
 	err = runtime.BindQueryParameterWithOptions("form", true, false, "replayability", c.Request.URL.Query(), &params.Replayability, runtime.BindQueryParameterOptions{Type: "array", Format: ""})
 	if err != nil {
 		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter replayability: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	// ------------- Optional query parameter "signal" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "signal", c.Request.URL.Query(), &params.Signal, runtime.BindQueryParameterOptions{Type: "array", Format: ""})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter signal: %w", err), http.StatusBadRequest)
 		return
 	}
 
@@ -18615,6 +18806,56 @@ func (siw *ServerInterfaceWrapper) SetPrice(c *gin.Context) {
 	siw.Handler.SetPrice(c, projectId, priceId)
 }
 
+// GetProjectSignals operation middleware
+func (siw *ServerInterfaceWrapper) GetProjectSignals(c *gin.Context) {
+
+	var err error
+	_ = err
+
+	// ------------- Path parameter "project_id" -------------
+	var projectId ProjectIDPath
+
+	err = runtime.BindStyledParameterWithOptions("simple", "project_id", c.Param("project_id"), &projectId, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "uuid", ValueIsUnescaped: true})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter project_id: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		middleware(c)
+		if c.IsAborted() {
+			return
+		}
+	}
+
+	siw.Handler.GetProjectSignals(c, projectId)
+}
+
+// SetProjectSignals operation middleware
+func (siw *ServerInterfaceWrapper) SetProjectSignals(c *gin.Context) {
+
+	var err error
+	_ = err
+
+	// ------------- Path parameter "project_id" -------------
+	var projectId ProjectIDPath
+
+	err = runtime.BindStyledParameterWithOptions("simple", "project_id", c.Param("project_id"), &projectId, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "uuid", ValueIsUnescaped: true})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter project_id: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		middleware(c)
+		if c.IsAborted() {
+			return
+		}
+	}
+
+	siw.Handler.SetProjectSignals(c, projectId)
+}
+
 // ListViews operation middleware
 func (siw *ServerInterfaceWrapper) ListViews(c *gin.Context) {
 
@@ -20314,6 +20555,14 @@ func (siw *ServerInterfaceWrapper) ListRuns(c *gin.Context) {
 		return
 	}
 
+	// ------------- Optional query parameter "signal" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "signal", c.Request.URL.Query(), &params.Signal, runtime.BindQueryParameterOptions{Type: "array", Format: ""})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter signal: %w", err), http.StatusBadRequest)
+		return
+	}
+
 	// ------------- Optional query parameter "kind" -------------
 
 	err = runtime.BindQueryParameterWithOptions("form", true, false, "kind", c.Request.URL.Query(), &params.Kind, runtime.BindQueryParameterOptions{Type: "array", Format: ""})
@@ -20654,6 +20903,14 @@ func (siw *ServerInterfaceWrapper) ExportRuns(c *gin.Context) {
 		return
 	}
 
+	// ------------- Optional query parameter "signal" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "signal", c.Request.URL.Query(), &params.Signal, runtime.BindQueryParameterOptions{Type: "array", Format: ""})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter signal: %w", err), http.StatusBadRequest)
+		return
+	}
+
 	// ------------- Optional query parameter "kind" -------------
 
 	err = runtime.BindQueryParameterWithOptions("form", true, false, "kind", c.Request.URL.Query(), &params.Kind, runtime.BindQueryParameterOptions{Type: "array", Format: ""})
@@ -20944,6 +21201,14 @@ func (siw *ServerInterfaceWrapper) ListRunFields(c *gin.Context) {
 		return
 	}
 
+	// ------------- Optional query parameter "signal" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "signal", c.Request.URL.Query(), &params.Signal, runtime.BindQueryParameterOptions{Type: "array", Format: ""})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter signal: %w", err), http.StatusBadRequest)
+		return
+	}
+
 	// ------------- Optional query parameter "kind" -------------
 
 	err = runtime.BindQueryParameterWithOptions("form", true, false, "kind", c.Request.URL.Query(), &params.Kind, runtime.BindQueryParameterOptions{Type: "array", Format: ""})
@@ -21224,6 +21489,14 @@ func (siw *ServerInterfaceWrapper) ListRunFieldValues(c *gin.Context) {
 	err = runtime.BindQueryParameterWithOptions("form", true, false, "replayability", c.Request.URL.Query(), &params.Replayability, runtime.BindQueryParameterOptions{Type: "array", Format: ""})
 	if err != nil {
 		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter replayability: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	// ------------- Optional query parameter "signal" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "signal", c.Request.URL.Query(), &params.Signal, runtime.BindQueryParameterOptions{Type: "array", Format: ""})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter signal: %w", err), http.StatusBadRequest)
 		return
 	}
 
@@ -21514,6 +21787,14 @@ func (siw *ServerInterfaceWrapper) GetRunStats(c *gin.Context) {
 	err = runtime.BindQueryParameterWithOptions("form", true, false, "replayability", c.Request.URL.Query(), &params.Replayability, runtime.BindQueryParameterOptions{Type: "array", Format: ""})
 	if err != nil {
 		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter replayability: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	// ------------- Optional query parameter "signal" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "signal", c.Request.URL.Query(), &params.Signal, runtime.BindQueryParameterOptions{Type: "array", Format: ""})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter signal: %w", err), http.StatusBadRequest)
 		return
 	}
 
@@ -21812,6 +22093,14 @@ func (siw *ServerInterfaceWrapper) StreamRuns(c *gin.Context) {
 	err = runtime.BindQueryParameterWithOptions("form", true, false, "replayability", c.Request.URL.Query(), &params.Replayability, runtime.BindQueryParameterOptions{Type: "array", Format: ""})
 	if err != nil {
 		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter replayability: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	// ------------- Optional query parameter "signal" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "signal", c.Request.URL.Query(), &params.Signal, runtime.BindQueryParameterOptions{Type: "array", Format: ""})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter signal: %w", err), http.StatusBadRequest)
 		return
 	}
 
@@ -22762,6 +23051,14 @@ func (siw *ServerInterfaceWrapper) ListThreads(c *gin.Context) {
 		return
 	}
 
+	// ------------- Optional query parameter "signal" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "signal", c.Request.URL.Query(), &params.Signal, runtime.BindQueryParameterOptions{Type: "array", Format: ""})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter signal: %w", err), http.StatusBadRequest)
+		return
+	}
+
 	// ------------- Optional query parameter "kind" -------------
 
 	err = runtime.BindQueryParameterWithOptions("form", true, false, "kind", c.Request.URL.Query(), &params.Kind, runtime.BindQueryParameterOptions{Type: "array", Format: ""})
@@ -23453,6 +23750,8 @@ func RegisterHandlersWithOptions(router gin.IRouter, si ServerInterface, options
 	router.GET(options.BaseURL+"/v1/projects/:project_id/prices/_unpriced", wrapper.ListUnpricedModels)
 	router.DELETE(options.BaseURL+"/v1/projects/:project_id/prices/:price_id", wrapper.DeletePrice)
 	router.PUT(options.BaseURL+"/v1/projects/:project_id/prices/:price_id", wrapper.SetPrice)
+	router.GET(options.BaseURL+"/v1/projects/:project_id/signals", wrapper.GetProjectSignals)
+	router.PUT(options.BaseURL+"/v1/projects/:project_id/signals", wrapper.SetProjectSignals)
 	router.GET(options.BaseURL+"/v1/projects/:project_id/views", wrapper.ListViews)
 	router.POST(options.BaseURL+"/v1/projects/:project_id/views", wrapper.CreateView)
 	router.DELETE(options.BaseURL+"/v1/projects/:project_id/views/:view_id", wrapper.DeleteView)
@@ -29333,6 +29632,85 @@ func (response SetPricedefaultApplicationProblemPlusJSONResponse) VisitSetPriceR
 	return err
 }
 
+type GetProjectSignalsRequestObject struct {
+	ProjectId ProjectIDPath `json:"project_id"`
+}
+
+type GetProjectSignalsResponseObject interface {
+	VisitGetProjectSignalsResponse(w http.ResponseWriter) error
+}
+
+type GetProjectSignals200JSONResponse ProjectSignals
+
+func (response GetProjectSignals200JSONResponse) VisitGetProjectSignalsResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type GetProjectSignalsdefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	StatusCode int
+}
+
+func (response GetProjectSignalsdefaultApplicationProblemPlusJSONResponse) VisitGetProjectSignalsResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type SetProjectSignalsRequestObject struct {
+	ProjectId ProjectIDPath `json:"project_id"`
+	Body      *SetProjectSignalsJSONRequestBody
+}
+
+type SetProjectSignalsResponseObject interface {
+	VisitSetProjectSignalsResponse(w http.ResponseWriter) error
+}
+
+type SetProjectSignals200JSONResponse ProjectSignals
+
+func (response SetProjectSignals200JSONResponse) VisitSetProjectSignalsResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type SetProjectSignalsdefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	StatusCode int
+}
+
+func (response SetProjectSignalsdefaultApplicationProblemPlusJSONResponse) VisitSetProjectSignalsResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
 type ListViewsRequestObject struct {
 	ProjectId ProjectIDPath `json:"project_id"`
 }
@@ -33326,6 +33704,12 @@ type StrictServerInterface interface {
 	// SetPrice Change a project's own price
 	// (PUT /v1/projects/{project_id}/prices/{price_id})
 	SetPrice(ctx context.Context, request SetPriceRequestObject) (SetPriceResponseObject, error)
+	// GetProjectSignals Read which signals a project has off
+	// (GET /v1/projects/{project_id}/signals)
+	GetProjectSignals(ctx context.Context, request GetProjectSignalsRequestObject) (GetProjectSignalsResponseObject, error)
+	// SetProjectSignals Set which signals a project has off
+	// (PUT /v1/projects/{project_id}/signals)
+	SetProjectSignals(ctx context.Context, request SetProjectSignalsRequestObject) (SetProjectSignalsResponseObject, error)
 	// ListViews List the saved views of a project
 	// (GET /v1/projects/{project_id}/views)
 	ListViews(ctx context.Context, request ListViewsRequestObject) (ListViewsResponseObject, error)
@@ -38102,6 +38486,76 @@ func (sh *strictHandler) SetPrice(ctx *gin.Context, projectId ProjectIDPath, pri
 		sh.options.HandlerErrorFunc(ctx, err)
 	} else if validResponse, ok := response.(SetPriceResponseObject); ok {
 		if err := validResponse.VisitSetPriceResponse(ctx.Writer); err != nil {
+			sh.options.ResponseErrorHandlerFunc(ctx, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(ctx, fmt.Errorf("unexpected response type: %T", response))
+	}
+}
+
+// GetProjectSignals operation middleware
+func (sh *strictHandler) GetProjectSignals(ctx *gin.Context, projectId ProjectIDPath) {
+	var request GetProjectSignalsRequestObject
+
+	request.ProjectId = projectId
+
+	handler := func(ctx *gin.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.GetProjectSignals(ctx, request.(GetProjectSignalsRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "GetProjectSignals")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		sh.options.HandlerErrorFunc(ctx, err)
+	} else if validResponse, ok := response.(GetProjectSignalsResponseObject); ok {
+		if err := validResponse.VisitGetProjectSignalsResponse(ctx.Writer); err != nil {
+			sh.options.ResponseErrorHandlerFunc(ctx, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(ctx, fmt.Errorf("unexpected response type: %T", response))
+	}
+}
+
+// SetProjectSignals operation middleware
+func (sh *strictHandler) SetProjectSignals(ctx *gin.Context, projectId ProjectIDPath) {
+	var request SetProjectSignalsRequestObject
+
+	request.ProjectId = projectId
+
+	var body SetProjectSignalsJSONRequestBody
+	var err error
+	// A request validator built on kin-openapi's openapi3filter with
+	// KeepValidatedValue leaves the value it validated on the body. Bind
+	// that value, matching member names exactly, so the handler receives
+	// what was validated instead of a second, case-insensitive decode.
+	if vb, ok := ctx.Request.Body.(interface{ ValidatedValue() any }); !ok || runtime.BindJSONValue(vb.ValidatedValue(), &body) != nil {
+		err = ctx.ShouldBindJSON(&body)
+	} else if binding.Validator != nil {
+		// ShouldBindJSON runs the struct validator after decoding; keep that.
+		err = binding.Validator.ValidateStruct(&body)
+	}
+	if err != nil {
+		sh.options.RequestErrorHandlerFunc(ctx, err)
+		return
+	}
+	request.Body = &body
+
+	handler := func(ctx *gin.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.SetProjectSignals(ctx, request.(SetProjectSignalsRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "SetProjectSignals")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		sh.options.HandlerErrorFunc(ctx, err)
+	} else if validResponse, ok := response.(SetProjectSignalsResponseObject); ok {
+		if err := validResponse.VisitSetProjectSignalsResponse(ctx.Writer); err != nil {
 			sh.options.ResponseErrorHandlerFunc(ctx, err)
 		}
 	} else if response != nil {

@@ -1,8 +1,5 @@
 SELECT * FROM (SELECT failed_as AS of, attribute.1 AS name, attribute.2 AS value, count() AS runs
-		FROM (SELECT multiIf((fingerprint != ''), toString(fingerprint), score != ''
-	AND status != 'running'
-	AND NOT (fingerprint != ''),
-	concat('fp:s1:', lower(hex(substring(SHA256(score), 1, 8))), lower(hex(substring(SHA256(if(agent_name != '', concat('agent ', substring(agent_name, 1, 200)), concat('run ', substring(name, 1, 200)))), 1, 8)))), '') AS failed_as, arrayJoin(arrayFilter(a -> a.2 != ''
+		FROM (SELECT member.1 AS failed_as, arrayJoin(arrayFilter(a -> a.2 != ''
 	AND length(a.1) <= 300
 	AND length(a.2) <= 200, arrayConcat(
 	[('release', toString(release)), ('agent_release', toString(agent_release)), ('environment', toString(environment)), ('name', name)],
@@ -24,7 +21,15 @@ SELECT * FROM (SELECT failed_as AS of, attribute.1 AS name, attribute.2 AS value
 			) WHERE scored_row.1 = 0
 	AND scored_row.2 != ''
 	AND scored_row.3 != '' GROUP BY run_id, score
-		) WHERE scored_value.4) GROUP BY run_id) AS scored USING (run_id) WHERE project_id = '11111111-1111-4111-8111-111111111111'
+		) WHERE scored_value.4) GROUP BY run_id) AS scored USING (run_id) ARRAY JOIN arrayConcat(if(multiIf((fingerprint != ''), toString(fingerprint), score != ''
+	AND status != 'running'
+	AND NOT (fingerprint != ''),
+	concat('fp:s1:', lower(hex(substring(SHA256(score), 1, 8))), lower(hex(substring(SHA256(if(agent_name != '', concat('agent ', substring(agent_name, 1, 200)), concat('run ', substring(name, 1, 200)))), 1, 8)))), '') = '', [], [(multiIf((fingerprint != ''), toString(fingerprint), score != ''
+	AND status != 'running'
+	AND NOT (fingerprint != ''),
+	concat('fp:s1:', lower(hex(substring(SHA256(score), 1, 8))), lower(hex(substring(SHA256(if(agent_name != '', concat('agent ', substring(agent_name, 1, 200)), concat('run ', substring(name, 1, 200)))), 1, 8)))), ''), if((fingerprint != ''), toString(failure_class), 'scored'),
+		if((fingerprint != ''), toString(failing_kind), 'score'), if((fingerprint != ''), toString(failing_name), toString(score)),
+		toString(failing_type), if((fingerprint != ''), failing_template, 'scored as failed'))]), arrayMap((f, s, k, n) -> (f, s, k, n, '', ''), CAST(signal_fingerprints AS Array(String)), CAST(signals AS Array(String)), CAST(signal_kinds AS Array(String)), CAST(signal_names AS Array(String)))) AS member WHERE project_id = '11111111-1111-4111-8111-111111111111'
 	AND start_time >= fromUnixTimestamp64Nano(?)
 	AND toStartOfHour(start_time) >= toStartOfHour(fromUnixTimestamp64Nano(?, 'UTC'))
 	AND start_time < fromUnixTimestamp64Nano(?)
@@ -32,10 +37,7 @@ SELECT * FROM (SELECT failed_as AS of, attribute.1 AS name, attribute.2 AS value
 	AND genai
 	AND source = ?
 	AND agent_name = ?
-	AND multiIf((fingerprint != ''), toString(fingerprint), score != ''
-	AND status != 'running'
-	AND NOT (fingerprint != ''),
-	concat('fp:s1:', lower(hex(substring(SHA256(score), 1, 8))), lower(hex(substring(SHA256(if(agent_name != '', concat('agent ', substring(agent_name, 1, 200)), concat('run ', substring(name, 1, 200)))), 1, 8)))), '') IN (?))
+	AND member.1 IN (?))
 		GROUP BY of, name, value HAVING runs > 1
 		ORDER BY runs DESC, of, name, value LIMIT ? BY of, name)
 		ORDER BY runs DESC, of, name, value LIMIT ? BY of;

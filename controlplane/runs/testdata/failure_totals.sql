@@ -1,7 +1,7 @@
 SELECT if(agent_name != '', concat('agent ', substring(agent_name, 1, 1025)), concat('run ', substring(name, 1, 1025))) AS peers, count() AS runs, countIf(multiIf((fingerprint != ''), toString(fingerprint), score != ''
 	AND status != 'running'
 	AND NOT (fingerprint != ''),
-	concat('fp:s1:', lower(hex(substring(SHA256(score), 1, 8))), lower(hex(substring(SHA256(if(agent_name != '', concat('agent ', substring(agent_name, 1, 200)), concat('run ', substring(name, 1, 200)))), 1, 8)))), '') != '') AS failed, sum(cost_usd) AS cost, countIf(user_id != '') AS with_user,
+	concat('fp:s1:', lower(hex(substring(SHA256(score), 1, 8))), lower(hex(substring(SHA256(if(agent_name != '', concat('agent ', substring(agent_name, 1, 200)), concat('run ', substring(name, 1, 200)))), 1, 8)))), '') != '') AS failed, countIf(notEmpty(CAST(signals AS Array(String)))) AS signalled, sum(cost_usd) AS cost, countIf(user_id != '') AS with_user,
 			countIf(sample_share IS NOT NULL) AS sampled, min(sample_share) AS share FROM runs FINAL LEFT JOIN (SELECT run_id, min(score) AS score FROM (SELECT run_id, score, scored_value.1 AS value_kind, scored_value.2 AS number, substringUTF8(scored_value.3, 1, 200) AS label FROM (
 			SELECT run_id, scored_row.2 AS score, argMax((scored_row.3, scored_row.4, scored_row.5, scored_row.6), (scored_at, score_id)) AS scored_value FROM (
 				SELECT run_id, score_id, max(version) AS scored_at,

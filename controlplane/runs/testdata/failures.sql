@@ -1,12 +1,7 @@
 WITH toUnixTimestamp64Nano(start_time) AS started, started >= ? AS inside, (start_time, run_id) AS newest
-		SELECT multiIf((fingerprint != ''), toString(fingerprint), score != ''
-	AND status != 'running'
-	AND NOT (fingerprint != ''),
-	concat('fp:s1:', lower(hex(substring(SHA256(score), 1, 8))), lower(hex(substring(SHA256(if(agent_name != '', concat('agent ', substring(agent_name, 1, 200)), concat('run ', substring(name, 1, 200)))), 1, 8)))), '') AS failed_as, argMax(if((fingerprint != ''), toString(failure_class), 'scored'), newest) AS class, argMax(substring(agent_name, 1, 1025), newest) AS agent, argMax(if(agent_name != '', concat('agent ', substring(agent_name, 1, 1025)), concat('run ', substring(name, 1, 1025))), newest) AS peers,
-			argMax(if((fingerprint != ''), toString(failing_kind), 'score'), newest) AS step_kind,
-			argMax(substring(if((fingerprint != ''), toString(failing_name), score), 1, 1025), newest) AS step_name,
-			argMax(substring(failing_type, 1, 1025), newest) AS type,
-			argMax(if((fingerprint != ''), failing_template, 'scored as failed'), newest) AS template,
+		SELECT member.1 AS failed_as, argMax(member.2, newest) AS class, argMax(substring(agent_name, 1, 1025), newest) AS agent, argMax(if(agent_name != '', concat('agent ', substring(agent_name, 1, 1025)), concat('run ', substring(name, 1, 1025))), newest) AS peers,
+			argMax(member.3, newest) AS step_kind, argMax(substring(member.4, 1, 1025), newest) AS step_name,
+			argMax(substring(member.5, 1, 1025), newest) AS type, argMax(member.6, newest) AS template,
 			countIf(inside) AS runs, minIf(start_time, inside) AS first, maxIf(start_time, inside) AS last,
 			uniqExactIf(user_id, inside
 	AND user_id != '') AS users, sumIf(cost_usd, inside) AS cost,
@@ -28,16 +23,20 @@ WITH toUnixTimestamp64Nano(start_time) AS started, started >= ? AS inside, (star
 			) WHERE scored_row.1 = 0
 	AND scored_row.2 != ''
 	AND scored_row.3 != '' GROUP BY run_id, score
-		) WHERE scored_value.4) GROUP BY run_id) AS scored USING (run_id) WHERE project_id = '11111111-1111-4111-8111-111111111111'
+		) WHERE scored_value.4) GROUP BY run_id) AS scored USING (run_id) ARRAY JOIN arrayConcat(if(multiIf((fingerprint != ''), toString(fingerprint), score != ''
+	AND status != 'running'
+	AND NOT (fingerprint != ''),
+	concat('fp:s1:', lower(hex(substring(SHA256(score), 1, 8))), lower(hex(substring(SHA256(if(agent_name != '', concat('agent ', substring(agent_name, 1, 200)), concat('run ', substring(name, 1, 200)))), 1, 8)))), '') = '', [], [(multiIf((fingerprint != ''), toString(fingerprint), score != ''
+	AND status != 'running'
+	AND NOT (fingerprint != ''),
+	concat('fp:s1:', lower(hex(substring(SHA256(score), 1, 8))), lower(hex(substring(SHA256(if(agent_name != '', concat('agent ', substring(agent_name, 1, 200)), concat('run ', substring(name, 1, 200)))), 1, 8)))), ''), if((fingerprint != ''), toString(failure_class), 'scored'),
+		if((fingerprint != ''), toString(failing_kind), 'score'), if((fingerprint != ''), toString(failing_name), toString(score)),
+		toString(failing_type), if((fingerprint != ''), failing_template, 'scored as failed'))]), arrayMap((f, s, k, n) -> (f, s, k, n, '', ''), CAST(signal_fingerprints AS Array(String)), CAST(signals AS Array(String)), CAST(signal_kinds AS Array(String)), CAST(signal_names AS Array(String)))) AS member WHERE project_id = '11111111-1111-4111-8111-111111111111'
 	AND start_time >= fromUnixTimestamp64Nano(?)
 	AND toStartOfHour(start_time) >= toStartOfHour(fromUnixTimestamp64Nano(?, 'UTC'))
 	AND start_time < fromUnixTimestamp64Nano(?)
 	AND toStartOfHour(start_time) <= toStartOfHour(fromUnixTimestamp64Nano(?, 'UTC'))
 	AND genai
 	AND source = ?
-	AND multiIf((fingerprint != ''), toString(fingerprint), score != ''
-	AND status != 'running'
-	AND NOT (fingerprint != ''),
-	concat('fp:s1:', lower(hex(substring(SHA256(score), 1, 8))), lower(hex(substring(SHA256(if(agent_name != '', concat('agent ', substring(agent_name, 1, 200)), concat('run ', substring(name, 1, 200)))), 1, 8)))), '') != ''
 		GROUP BY failed_as HAVING runs > 0 ORDER BY runs DESC, failed_as LIMIT ?;
 -- arguments: [1772886600000000000 1772951400000000000 1772346600000000000 1772951400000000000 1772260200000000000 1772260200000000000 1772346600000000000 1772346600000000000 1772973000000000000 1772972999999999999 user 1000]
