@@ -4,7 +4,7 @@ import { useInvalidatingMutation } from "./mutation";
 import { ApiError } from "./problem";
 import { keys } from "./queryKeys";
 import { forgetSessionSecret } from "./session";
-import type { Me, ProjectFailedScores, ProjectLimits } from "./types";
+import type { Me, ProjectFailedScores, ProjectLimits, ProjectSignals } from "./types";
 
 /** GET /v1/setup: whether the first user exists. */
 export function useSetupState() {
@@ -169,6 +169,38 @@ export function useSetFailedScores(projectId: string) {
     onSuccess: async (scores) => {
       queryClient.setQueryData(keys.failedScores(projectId), scores);
       await queryClient.invalidateQueries({ predicate: ({ queryKey }) => queryKey[0] !== "failedScores" });
+    },
+  });
+}
+
+/** GET /v1/projects/{project_id}/signals: which signals are off. */
+export function useProjectSignals(projectId: string) {
+  return useQuery({
+    queryKey: keys.signals(projectId),
+    queryFn: ({ signal }) =>
+      unwrap(
+        client.GET("/v1/projects/{project_id}/signals", {
+          params: { path: { project_id: projectId } },
+          signal,
+        }),
+      ),
+  });
+}
+
+/** PUT /v1/projects/{project_id}/signals: replaces which are off. Runs and their groups are read anew. */
+export function useSetProjectSignals(projectId: string) {
+  const queryClient = useQueryClient();
+  return useMutation({
+    mutationFn: (body: ProjectSignals) =>
+      unwrap(
+        client.PUT("/v1/projects/{project_id}/signals", {
+          params: { path: { project_id: projectId } },
+          body,
+        }),
+      ),
+    onSuccess: async (signals) => {
+      queryClient.setQueryData(keys.signals(projectId), signals);
+      await queryClient.invalidateQueries({ predicate: ({ queryKey }) => queryKey[0] !== "signals" });
     },
   });
 }

@@ -85,6 +85,7 @@ export const keys = {
   /** Without a project, those of all projects. */
   apiKeys: (projectId?: string) => (projectId ? (["api-keys", projectId] as const) : (["api-keys"] as const)),
   failedScores: (projectId: string) => ["failedScores", projectId] as const,
+  signals: (projectId: string) => ["signals", projectId] as const,
   limits: (projectId: string) => ["limits", projectId] as const,
   views: (projectId: string) => ["views", projectId] as const,
   instrumentGuide: (projectId: string, framework: string | null) =>

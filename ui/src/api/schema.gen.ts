@@ -1200,7 +1200,8 @@ export interface paths {
          *     weighted mean of its `parts`; a part that is null (unknown) does not count. A filter applies to
          *     everything that is counted, including the runs that a group is compared with. A run has
          *     failed if it ended with an error, was cancelled, has a failed step after which nothing succeeded, or has a score that
-         *     fails it (`PUT /v1/projects/{project_id}/failed-scores`). `next_cursor` continues the list as of the same moment. The list has the 200 groups of the `state` with the highest rank. Groups that are
+         *     fails it (`PUT /v1/projects/{project_id}/failed-scores`). Runs with a signal are groups, too, beside those of errors: a run can be in
+         *     several. They are not counted as failed; `signal_run_count` counts them. `next_cursor` continues the list as of the same moment. The list has the 200 groups of the `state` with the highest rank. Groups that are
          *     resolved or muted are left out unless `state` says otherwise; `state_counts` says how many there are, and their runs are
          *     counted with all others.
          *
@@ -2628,6 +2629,32 @@ export interface paths {
          *     Requires the scope `admin`.
          */
         put: operations["setProjectFailedScores"];
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/projects/{project_id}/signals": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Read which signals a project has off
+         * @description Requires an API key or a session, with any scope or role.
+         */
+        get: operations["getProjectSignals"];
+        /**
+         * Set which signals a project has off
+         * @description Replaces the whole list. It holds at once, also for runs that are there already: those with a signal that is off show it nowhere.
+         *
+         *     Requires the scope `admin`.
+         */
+        put: operations["setProjectSignals"];
         post?: never;
         delete?: never;
         options?: never;
@@ -6532,13 +6559,40 @@ export interface components {
         /**
          * @description `error`: the run ended with an error; `timeout`: the error is a timeout; `cancelled`; `unrecovered`: the run ended well,
          *     but has a failed step after which nothing succeeded; `scored`: it ended well, but a score of it is one of those that fail the
-         *     project's runs.
+         *     project's runs. The others are signals: see `Signal`.
          * @enum {string}
          */
-        FailureClass: "error" | "timeout" | "cancelled" | "unrecovered" | "scored";
+        FailureClass: "error" | "timeout" | "cancelled" | "unrecovered" | "scored" | "repeated_call" | "empty_answer" | "cut_answer" | "unused_error" | "slow" | "expensive" | "many_tokens";
+        /**
+         * @description `errors`: groups of runs that failed; `signals`: groups of runs with a signal; `all`: both.
+         * @default all
+         * @enum {string}
+         */
+        FailureGroupFilter: "errors" | "signals" | "all";
+        /**
+         * @description What looks wrong with a run without being an error. `repeated_call`: an agent made the same call of a tool three times without progress;
+         *     `empty_answer`: the last answer of the model has nothing in it; `cut_answer`: it ended at the limit of its length; `unused_error`: a tool
+         *     returned an error, and the model's answer right after it goes on as if there was none; `slow`, `expensive`, `many_tokens`: beyond what is
+         *     usual for the agent, or for the name of a run without one: at most one run in 200 like those of the 28 days before is, and it is at least twice the median.
+         * @enum {string}
+         */
+        Signal: "repeated_call" | "empty_answer" | "cut_answer" | "unused_error" | "slow" | "expensive" | "many_tokens";
+        RunSignal: {
+            signal: components["schemas"]["Signal"];
+            /** @description `fp:g1:…`; the same for runs of the agent with the signal at the same step. */
+            fingerprint: string;
+            /** @description The step; the root of the run if it is about the whole run. */
+            span_id: string;
+            step: components["schemas"]["SignalStep"];
+        };
+        SignalStep: {
+            kind: string;
+            /** @description Without ids and numbers. */
+            name: string;
+        };
         /** @description How a run failed. */
         Failure: {
-            /** @description `fp:v3:…`; the same for runs that failed in the same way. `fp:s1:…` is of a score and an agent, for the class `scored`. */
+            /** @description `fp:v3:…`; the same for runs that failed in the same way. `fp:s1:…` is of a score and an agent, for the class `scored`; `fp:g1:…` of a signal. */
             fingerprint: string;
             class: components["schemas"]["FailureClass"];
             /** @description The step with the error that the run ended with; its root for the class `scored`. It need not be why the run failed. */
@@ -6582,6 +6636,11 @@ export interface components {
             failed_run_count: number;
             /**
              * Format: int64
+             * @description Runs with a signal, which may have failed as well.
+             */
+            signal_run_count: number;
+            /**
+             * Format: int64
              * @description Runs of the window that a sampler kept for a share of all such traces. Nothing is weighted by it.
              */
             sampled_count: number;
@@ -6609,6 +6668,8 @@ export interface components {
             run_count: number;
             /** Format: int64 */
             failed_run_count: number;
+            /** Format: int64 */
+            signal_run_count: number;
             /**
              * Format: int64
              * @description Runs of the window that a sampler kept for a share of all such traces. Nothing is weighted by it.
@@ -6694,7 +6755,7 @@ export interface components {
             count: number;
             /**
              * Format: double
-             * @description Share of all failed runs in the window.
+             * @description Share of all failed runs in the window; of all runs with a signal for a group of a signal.
              */
             share: number;
             /**
@@ -8588,6 +8649,9 @@ export interface components {
         ProjectFailedScores: {
             /** @description One rule for a name at most. */
             scores: components["schemas"]["FailedScoreRule"][];
+        };
+        ProjectSignals: {
+            off: components["schemas"]["Signal"][];
         };
         FailedScoreRule: {
             /** @description The name of the score. */
@@ -10702,6 +10766,7 @@ export interface components {
             source?: components["schemas"]["RunSourceFilter"];
             outcome?: components["schemas"]["Outcome"][];
             replayability?: components["schemas"]["Replayability"][];
+            signal?: components["schemas"]["Signal"][];
             kind?: string[];
             search?: string;
             /** Format: int64 */
@@ -10785,6 +10850,13 @@ export interface components {
              *     unless the run is running.
              */
             failed_scores?: components["schemas"]["FailedScore"][];
+            /** @description What looks wrong with the run, of the signals that the project has on; absent if nothing does. They change neither status nor outcome. */
+            signals?: components["schemas"]["RunSignal"][];
+            /**
+             * @description The signals about which nothing is known, because something was not recorded, or too few runs of the agent came before; absent if
+             *     there are none, and while the run is running.
+             */
+            unknown_signals?: components["schemas"]["Signal"][];
             /**
              * @description False for a trace without a GenAI span, such as a health check. Operations on several runs leave it out unless
              *     `traces` is `other` or `all`. It becomes true when a GenAI span of the trace arrives.
@@ -11426,6 +11498,8 @@ export interface components {
         FilterOutcome: components["schemas"]["Outcome"][];
         /** @description One or several levels. Runs of which it is unknown have none of them. */
         FilterReplayability: components["schemas"]["Replayability"][];
+        /** @description One or several signals. Runs of which they are unknown have none of them. */
+        FilterSignal: components["schemas"]["Signal"][];
         /** @description One or several kinds. */
         FilterKind: string[];
         /**
@@ -13231,6 +13305,8 @@ export interface operations {
                 project_id: components["parameters"]["FilterProjectID"];
                 /** @description Only runs that started within this many seconds before now; a week by default, 90 days at most. */
                 window_seconds?: components["parameters"]["FailureWindow"];
+                /** @description Groups of which class. */
+                groups?: components["schemas"]["FailureGroupFilter"];
                 /** @description Only groups in this state. */
                 state?: components["schemas"]["FailureStateFilter"];
                 /** @description One or several of running, ok, error, cancelled. */
@@ -13246,6 +13322,8 @@ export interface operations {
                 outcome?: components["parameters"]["FilterOutcome"];
                 /** @description One or several levels. Runs of which it is unknown have none of them. */
                 replayability?: components["parameters"]["FilterReplayability"];
+                /** @description One or several signals. Runs of which they are unknown have none of them. */
+                signal?: components["parameters"]["FilterSignal"];
                 /** @description One or several kinds. */
                 kind?: components["parameters"]["FilterKind"];
                 /**
@@ -13335,6 +13413,8 @@ export interface operations {
                 outcome?: components["parameters"]["FilterOutcome"];
                 /** @description One or several levels. Runs of which it is unknown have none of them. */
                 replayability?: components["parameters"]["FilterReplayability"];
+                /** @description One or several signals. Runs of which they are unknown have none of them. */
+                signal?: components["parameters"]["FilterSignal"];
                 /** @description One or several kinds. */
                 kind?: components["parameters"]["FilterKind"];
                 /**
@@ -13807,6 +13887,8 @@ export interface operations {
                 outcome?: components["parameters"]["FilterOutcome"];
                 /** @description One or several levels. Runs of which it is unknown have none of them. */
                 replayability?: components["parameters"]["FilterReplayability"];
+                /** @description One or several signals. Runs of which they are unknown have none of them. */
+                signal?: components["parameters"]["FilterSignal"];
                 /** @description One or several kinds. */
                 kind?: components["parameters"]["FilterKind"];
                 /**
@@ -15632,6 +15714,56 @@ export interface operations {
             default: components["responses"]["Problem"];
         };
     };
+    getProjectSignals: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                project_id: components["parameters"]["ProjectIDPath"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The signals that are off. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ProjectSignals"];
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    setProjectSignals: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                project_id: components["parameters"]["ProjectIDPath"];
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["ProjectSignals"];
+            };
+        };
+        responses: {
+            /** @description The signals that are off now. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ProjectSignals"];
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
     listPrompts: {
         parameters: {
             query?: {
@@ -17195,6 +17327,8 @@ export interface operations {
                 outcome?: components["parameters"]["FilterOutcome"];
                 /** @description One or several levels. Runs of which it is unknown have none of them. */
                 replayability?: components["parameters"]["FilterReplayability"];
+                /** @description One or several signals. Runs of which they are unknown have none of them. */
+                signal?: components["parameters"]["FilterSignal"];
                 /** @description One or several kinds. */
                 kind?: components["parameters"]["FilterKind"];
                 /**
@@ -17296,6 +17430,8 @@ export interface operations {
                 outcome?: components["parameters"]["FilterOutcome"];
                 /** @description One or several levels. Runs of which it is unknown have none of them. */
                 replayability?: components["parameters"]["FilterReplayability"];
+                /** @description One or several signals. Runs of which they are unknown have none of them. */
+                signal?: components["parameters"]["FilterSignal"];
                 /** @description One or several kinds. */
                 kind?: components["parameters"]["FilterKind"];
                 /**
@@ -17392,6 +17528,8 @@ export interface operations {
                 outcome?: components["parameters"]["FilterOutcome"];
                 /** @description One or several levels. Runs of which it is unknown have none of them. */
                 replayability?: components["parameters"]["FilterReplayability"];
+                /** @description One or several signals. Runs of which they are unknown have none of them. */
+                signal?: components["parameters"]["FilterSignal"];
                 /** @description One or several kinds. */
                 kind?: components["parameters"]["FilterKind"];
                 /**
@@ -17484,6 +17622,8 @@ export interface operations {
                 outcome?: components["parameters"]["FilterOutcome"];
                 /** @description One or several levels. Runs of which it is unknown have none of them. */
                 replayability?: components["parameters"]["FilterReplayability"];
+                /** @description One or several signals. Runs of which they are unknown have none of them. */
+                signal?: components["parameters"]["FilterSignal"];
                 /** @description One or several kinds. */
                 kind?: components["parameters"]["FilterKind"];
                 /**
@@ -17610,6 +17750,8 @@ export interface operations {
                 outcome?: components["parameters"]["FilterOutcome"];
                 /** @description One or several levels. Runs of which it is unknown have none of them. */
                 replayability?: components["parameters"]["FilterReplayability"];
+                /** @description One or several signals. Runs of which they are unknown have none of them. */
+                signal?: components["parameters"]["FilterSignal"];
                 /** @description One or several kinds. */
                 kind?: components["parameters"]["FilterKind"];
                 /**
@@ -18059,6 +18201,8 @@ export interface operations {
                 outcome?: components["parameters"]["FilterOutcome"];
                 /** @description One or several levels. Runs of which it is unknown have none of them. */
                 replayability?: components["parameters"]["FilterReplayability"];
+                /** @description One or several signals. Runs of which they are unknown have none of them. */
+                signal?: components["parameters"]["FilterSignal"];
                 /** @description One or several kinds. */
                 kind?: components["parameters"]["FilterKind"];
                 /**

@@ -6,6 +6,7 @@ import { useRunFields, useRunFieldValues } from "@/api/stats";
 import { formatCount, formatTime } from "@/components/format";
 import { onDemand } from "@/components/onDemand";
 import { REPLAYABILITY } from "@/components/replayability";
+import { SIGNALS } from "@/components/signals";
 import { useProjectId } from "@/components/useProject";
 import classes from "./FilterBar.module.css";
 import { type Filters, NUMBER_FIELDS, TEXT_FIELDS, toggleParam, toQuery, withParam } from "./filters";
@@ -61,6 +62,14 @@ const replayability: Field = {
   parameter: "replayability",
   label: "Replayable",
   choices: REPLAYABILITY,
+  several: true,
+};
+
+const signals: Field = {
+  name: null,
+  parameter: "signal",
+  label: "Signal",
+  choices: SIGNALS,
   several: true,
 };
 
@@ -139,7 +148,7 @@ function Fields({ filters, withScores, onChoose }: FieldsProps) {
   const groups = [
     {
       label: "Runs",
-      fields: [...texts, ...numbers, ...(withScores ? [scores] : []), replayability].filter(matches),
+      fields: [...texts, ...numbers, ...(withScores ? [scores] : []), replayability, signals].filter(matches),
     },
     { label: "Metadata", fields: metadata.filter(matches) },
   ].filter(({ fields }) => fields.length > 0);

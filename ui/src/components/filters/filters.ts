@@ -1,6 +1,7 @@
-import type { Outcome, Replayability, RunFilter, RunSourceFilter, Status, Traces } from "@/api/types";
+import type { Outcome, Replayability, RunFilter, RunSourceFilter, Signal, Status, Traces } from "@/api/types";
 import { formatDuration, formatTokens } from "@/components/format";
 import { REPLAYABILITY } from "@/components/replayability";
+import { SIGNALS } from "@/components/signals";
 
 export const STATUSES: Status[] = ["running", "ok", "error", "cancelled"];
 export const OUTCOMES: Outcome[] = ["running", "succeeded", "recovered", "failed"];
@@ -73,6 +74,7 @@ export interface Filters {
   status: Status[];
   kind: string[];
   replayability: Replayability[];
+  signal: Signal[];
   search: string;
   /** Null for all time or a custom range. */
   range: Range | null;
@@ -106,6 +108,7 @@ export function readFilters(params: URLSearchParams, otherwise: Range | null = D
     replayability: REPLAYABILITY.map(({ value }) => value).filter((value) =>
       params.getAll("replayability").includes(value),
     ),
+    signal: SIGNALS.map(({ value }) => value).filter((value) => params.getAll("signal").includes(value)),
     search: params.get("search") ?? "",
     range: readRange(params.get("range"), after === null && before === null ? otherwise : null),
     start_after: after,
@@ -175,6 +178,7 @@ export function toQuery(projectId: string, filters: Filters): RunFilter {
   if (filters.status.length > 0) query.status = filters.status;
   if (filters.kind.length > 0) query.kind = filters.kind;
   if (filters.replayability.length > 0) query.replayability = filters.replayability;
+  if (filters.signal.length > 0) query.signal = filters.signal;
   if (filters.search.trim() !== "") query.search = filters.search.trim();
   if (filters.range) query.window_seconds = RANGES[filters.range];
   if (filters.has_score !== null) query.has_score = filters.has_score;
@@ -198,6 +202,9 @@ export function chips(filters: Filters): Chip[] {
   for (const { value, label } of REPLAYABILITY)
     if (filters.replayability.includes(value))
       out.push({ param: "replayability", value, label: `replayable: ${label}` });
+  for (const { value, label } of SIGNALS)
+    if (filters.signal.includes(value))
+      out.push({ param: "signal", value, label: `signal: ${label.toLowerCase()}` });
   if (filters.start_after)
     out.push({ param: "start_after", label: `from ${shortTime(filters.start_after)}` });
   if (filters.start_before)

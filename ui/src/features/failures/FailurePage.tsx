@@ -16,6 +16,7 @@ import { Page } from "@/components/Page";
 import { ProblemPanel } from "@/components/ProblemPanel";
 import { QueryState } from "@/components/QueryState";
 import { newBatchPath } from "@/components/replayStart";
+import { signalOf } from "@/components/signals";
 import { useBack } from "@/components/useBack";
 import { useNow } from "@/components/useNow";
 import { allows, useProject, useProjectId } from "@/components/useProject";
@@ -162,7 +163,10 @@ export function FailurePage() {
             </p>
             <FactList>
               <Fact label={`Runs, last ${readWindow(params).label}`} value={formatCount(group.count)} />
-              <Fact label="Of all failed runs" value={formatPercent(group.share)} />
+              <Fact
+                label={signalOf(group.class) ? "Of all runs with signals" : "Of all failed runs"}
+                value={formatPercent(group.share)}
+              />
               <Fact
                 label={group.agent_name ? "Of the agent's runs" : "Of the runs of this name"}
                 value={`${formatPercent(group.agent_share)} of ${formatCount(group.agent_run_count)}`}
@@ -197,7 +201,7 @@ export function FailurePage() {
                         ),
                       },
                       {
-                        header: "Failed runs",
+                        header: "These runs",
                         number: true,
                         cell: (contrast) => <Share part={contrast.with} whole={contrast.runs} />,
                       },
@@ -280,8 +284,7 @@ function RunLine({ run, projectId, now, isRepresentative = false }: RunLineProps
         <Link to={`/p/${projectId}/runs/${run.run_id}?span=${run.span_id}`}>{run.name || "unnamed"}</Link>
         {isRepresentative && <span className={classes.badge}>typical</span>}
         <span className={classes.dim}>
-          {run.step.kind === "score" ? "score" : "error in"} {run.step.name || "unnamed"} ·{" "}
-          {formatDuration(run.duration_ms)}
+          at {run.step.name || "unnamed"} · {formatDuration(run.duration_ms)}
         </span>
         <span className={classes.age}>
           <Ago time={run.start_time} now={now} />

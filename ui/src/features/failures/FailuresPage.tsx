@@ -26,8 +26,10 @@ import {
   contrastText,
   exampleMessage,
   failureQuery,
+  GROUPS,
   LONGEST,
   readFailureFilters,
+  readGroups,
   readWindow,
   WINDOWS,
   whatFailed,
@@ -47,7 +49,8 @@ export function FailuresPage() {
   const filters = useMemo(() => readFailureFilters(params), [params]);
   const filter = useMemo(() => failureQuery(projectId, params), [projectId, params]);
   const state = readState(params);
-  const query = useFailedRuns(useMemo(() => ({ ...filter, state }), [filter, state]));
+  const kind = readGroups(params);
+  const query = useFailedRuns(useMemo(() => ({ ...filter, state, groups: kind }), [filter, state, kind]));
   const mayDecide = allows(useProject(), "runs:write");
   const decisions = useDecisions(projectId, query.data?.pages.flatMap(({ data }) => data) ?? [], mayDecide);
   const now = useNow(10_000);
@@ -105,6 +108,18 @@ export function FailuresPage() {
       }
       banner={
         <>
+          <div className={classes.groups}>
+            <SegmentedControl
+              size="xs"
+              aria-label="Groups"
+              data={[...GROUPS]}
+              value={kind}
+              onChange={(next) => setParams(withParam(params, "groups", next === "all" ? null : next))}
+            />
+            <span className={classes.dim}>
+              {first && `${formatRuns(first.signal_run_count)} with signals. They don't count as failed.`}
+            </span>
+          </div>
           <StateBar
             state={state}
             counts={first?.state_counts}
@@ -152,7 +167,7 @@ export function FailuresPage() {
 }
 
 function summary(page: { failed_run_count: number; run_count: number; group_count: number }): string {
-  if (page.failed_run_count === 0) return "No failures";
+  if (page.group_count === 0) return "No failures";
   const groups = formatCountOf(page.group_count, "group");
   return `${formatCount(page.failed_run_count)} of ${formatRuns(page.run_count)} failed, in ${groups}`;
 }

@@ -41,7 +41,7 @@ describe("contrastText", () => {
       others_runs: 2100,
       ochiai: 0.5,
     });
-    expect(text).toBe("tier free: 12 of 13 failed runs, 1,040 of 2,100 others");
+    expect(text).toBe("tier free: 12 of 13 of these runs, 1,040 of 2,100 others");
   });
 });
 

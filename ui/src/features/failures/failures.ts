@@ -1,7 +1,14 @@
 import { queryText } from "@/api/query";
-import type { FailedRunGroup, FailureFilter, FailureParts, FailureWeights } from "@/api/types";
+import type {
+  FailedRunGroup,
+  FailureFilter,
+  FailureGroupFilter,
+  FailureParts,
+  FailureWeights,
+} from "@/api/types";
 import { type Filters, RANGES, readFilters, toQuery } from "@/components/filters/filters";
 import { formatCount } from "@/components/format";
+import { signalOf } from "@/components/signals";
 
 /** The time ranges to choose from, in seconds, all until now. */
 export const WINDOWS = [
@@ -76,20 +83,38 @@ export function partsOf(parts: FailureParts, weights: FailureWeights): Part[] {
     .sort((a, b) => (b.adds ?? -1) - (a.adds ?? -1));
 }
 
-/** What failed: the error's type, or the kind of failure. */
-export function whatFailed(group: FailedRunGroup): string {
-  if (group.class === "scored") return `${group.step.name} scored as failed`;
-  if (group.step.error_type) return group.step.error_type;
-  return {
-    error: "Error",
-    timeout: "Timeout",
-    cancelled: "Cancelled",
-    unrecovered: "Step failed without recovery",
-  }[group.class];
+const CLASSES: Partial<Record<FailedRunGroup["class"], string>> = {
+  error: "Error",
+  timeout: "Timeout",
+  cancelled: "Cancelled",
+  unrecovered: "Step failed without recovery",
+};
+
+/** The groups to choose from. */
+export const GROUPS: readonly { value: FailureGroupFilter; label: string }[] = [
+  { value: "all", label: "All" },
+  { value: "errors", label: "Errors" },
+  { value: "signals", label: "Signals" },
+];
+
+/** The groups in an address. All by default. */
+export function readGroups(params: URLSearchParams): FailureGroupFilter {
+  return GROUPS.find(({ value }) => value === params.get("groups"))?.value ?? "all";
 }
 
-/** The message of a typical run of the group. */
+/** What failed: the signal, the error's type, or the kind of failure. */
+export function whatFailed(group: FailedRunGroup): string {
+  const signal = signalOf(group.class);
+  if (signal) return signal.label;
+  if (group.class === "scored") return `${group.step.name} scored as failed`;
+  if (group.step.error_type) return group.step.error_type;
+  return CLASSES[group.class] ?? group.class;
+}
+
+/** The message of a typical run of the group, or what its signal means. */
 export function exampleMessage(group: FailedRunGroup): string {
+  const signal = signalOf(group.class);
+  if (signal) return [signal.meaning, group.representative.error?.message].filter(Boolean).join(" ");
   return group.representative.error?.message || "no message";
 }
 
@@ -97,5 +122,5 @@ export function exampleMessage(group: FailedRunGroup): string {
 export function contrastText(contrast: FailedRunGroup["contrasts"][number]): string {
   const { attribute, value, with: having, runs, others_with: othersHaving, others_runs: others } = contrast;
   const name = attribute.replace(/^metadata\./, "").replace(/_/g, " ");
-  return `${name} ${value}: ${formatCount(having)} of ${formatCount(runs)} failed runs, ${formatCount(othersHaving)} of ${formatCount(others)} others`;
+  return `${name} ${value}: ${formatCount(having)} of ${formatCount(runs)} of these runs, ${formatCount(othersHaving)} of ${formatCount(others)} others`;
 }

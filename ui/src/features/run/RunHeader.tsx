@@ -22,6 +22,7 @@ import { AgentReleaseFact } from "./AgentReleaseFact";
 import { ReplayBadge } from "./ReplayBadge";
 import { Replays } from "./Replays";
 import classes from "./RunHeader.module.css";
+import { SignalBadges } from "./SignalBadges";
 import { Suspects } from "./Suspects";
 
 interface Props {
@@ -70,6 +71,7 @@ export function RunHeader({ run, onBack, onOpen, actions }: Props) {
               {SOURCE_LABELS[run.source]}
             </span>
           )}
+          <SignalBadges run={run} />
           {run.genai && <ReplayBadge run={run} />}
           <span className={classes.id}>
             <code title="Run id">{run.run_id}</code>

@@ -20,6 +20,7 @@ import { Section } from "@/components/Section";
 import { allows, useOrganization, useProject } from "@/components/useProject";
 import { Deletions } from "./Deletions";
 import { FailedScores } from "./FailedScores";
+import { Signals } from "./Signals";
 
 /** The project with its workspace and organization: names and deletion. Also the API and the theme. */
 export function SettingsPage() {
@@ -29,6 +30,7 @@ export function SettingsPage() {
     <Page title="Settings" context={`${project.organization_name} · ${project.workspace_name}`}>
       <ProjectName key={project.id} project={project} />
       <FailedScores key={`${project.id} scores`} project={project} />
+      <Signals key={`${project.id} signals`} project={project} />
       <WorkspaceName key={project.workspace_id} project={project} />
       <OrganizationName key={project.organization_id} project={project} />
       <Section title="API" description="For programs, with a key.">
