@@ -96,7 +96,7 @@ func TestSignalsAreGroups(t *testing.T) {
 
 	// Groups are resolved as others are.
 	state := "/v1/agent/failed-runs/" + empty.Fingerprint + "/state" + of
-	apitest.Must[contract.FailureState](t, s.Do(t, http.MethodPut, state, `{"state":"resolved"}`, s.key), http.StatusOK)
+	apitest.Must[contract.FailureState](t, s.Do(t, http.MethodPut, state, `{"state":"resolved"}`, s.session), http.StatusOK)
 	assert.NotContains(t, s.signalGroups(t, ""), contract.FailureClassEmptyAnswer)
 
 	// A signal that is off is nowhere.

@@ -51,6 +51,7 @@ var (
 type failuresInput struct {
 	ProjectID     string            `json:"project_id,omitempty"`
 	Fingerprint   string            `json:"fingerprint,omitempty" jsonschema:"Only this group, with more of what sets it apart."`
+	Groups        string            `json:"groups,omitempty"      jsonschema:"errors: runs that failed. signals: others that look wrong, such as an empty answer. Both if absent."`
 	WindowSeconds int               `json:"window_seconds,omitempty"`
 	Search        string            `json:"search,omitempty"`
 	Name          string            `json:"name,omitempty"`
@@ -77,7 +78,7 @@ func (in *failuresInput) filter() runs.Filter {
 	}
 }
 
-// failuresOutput is a page of groups. Runs counts all runs since From, FailedRuns those that failed, GroupCount the groups. Resolved and
+// failuresOutput is a page of groups. Runs counts all runs since From, FailedRuns those that failed, SignalRuns those with a signal, GroupCount the groups. Resolved and
 // Muted are how many of these are left out because people resolved or muted them.
 type failuresOutput struct {
 	Notice      string `json:"notice"`
@@ -87,6 +88,7 @@ type failuresOutput struct {
 	From        string `json:"from"`
 	Runs        uint64 `json:"runs"`
 	FailedRuns  uint64 `json:"failed_runs"`
+	SignalRuns  uint64 `json:"signal_runs,omitempty"`
 	GroupCount  int    `json:"group_count"`
 	Resolved    int    `json:"resolved_left_out,omitempty"`
 	Muted       int    `json:"muted_left_out,omitempty"`
@@ -136,6 +138,7 @@ func (t *tools) addFailures(server *mcp.Server) error {
 		"limit": func(s *jsonschema.Schema) {
 			s.Minimum, s.Maximum, s.Default = new(1.0), new(float64(maxGroups)), []byte(strconv.Itoa(defaultGroups))
 		},
+		"groups": func(s *jsonschema.Schema) { s.Enum = []any{string(runs.FailureErrors), string(runs.FailureSignals)} },
 		"cursor": func(s *jsonschema.Schema) { s.MaxLength = new(500) },
 	})
 	if err != nil {
@@ -162,7 +165,7 @@ func (t *tools) failedRuns(ctx context.Context, grant access.Grant, in failuresI
 	if window == 0 {
 		window = defaultWindow
 	}
-	query := failures.Query{Filter: in.filter(), Window: window, Limit: in.Limit, Cursor: in.Cursor}
+	query := failures.Query{Filter: in.filter(), Kind: runs.FailureKind(in.Groups), Window: window, Limit: in.Limit, Cursor: in.Cursor}
 	query.Filter.ProjectID = project
 	if query.Limit == 0 {
 		query.Limit = defaultGroups
@@ -174,7 +177,7 @@ func (t *tools) failedRuns(ctx context.Context, grant access.Grant, in failuresI
 		}
 		out := failuresOutput{
 			Notice: agentview.Notice, TokenBudget: in.TokenBudget, ProjectID: project.String(), From: page.From.Format(time.RFC3339),
-			Runs: page.Runs, FailedRuns: page.Failed, GroupCount: page.GroupCount, Partial: page.Partial, Groups: make([]failedGroup, len(page.Groups)),
+			Runs: page.Runs, FailedRuns: page.Failed, SignalRuns: page.Signalled, GroupCount: page.GroupCount, Partial: page.Partial, Groups: make([]failedGroup, len(page.Groups)),
 		}
 		if in.Fingerprint == "" {
 			out.Resolved, out.Muted = page.StateCounts[failures.Resolved], page.StateCounts[failures.Muted]

@@ -127,7 +127,7 @@ func (f Filter) conditions(w *where, lower time.Time) {
 	}
 	if len(f.Signals) > 0 {
 		on, args := f.failures.signals("signals")
-		w.add("hasAny("+on+", [?])", append(args, f.Signals)...)
+		w.add("hasAny("+on+", ?)", append(args, f.Signals)...)
 	}
 	for _, key := range slices.Sorted(maps.Keys(f.Metadata)) {
 		w.add("mapContains(metadata, ?) AND metadata[?] = ?", key, key, f.Metadata[key])

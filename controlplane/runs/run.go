@@ -59,7 +59,7 @@ func (s *Service) getAt(ctx context.Context, loc location, runID uuid.UUID) (Run
 	if err := group.Wait(); err != nil {
 		return Run{}, err
 	}
-	run.FailedScores, run.Failure = judged.FailedScores, judged.Failure
+	run.FailedScores, run.Failure, run.RunSignals = judged.FailedScores, judged.Failure, judged.RunSignals
 	run.Scores, run.ScoreCount = scored[0].Scores, scored[0].ScoreCount
 	// A root without payloads shows its first question and last answer.
 	if run.Inputs == nil {

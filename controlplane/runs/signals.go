@@ -8,7 +8,7 @@ func (d definition) signals(column string) (expression string, args []any) {
 	if len(d.SignalsOff) == 0 {
 		return column, nil
 	}
-	return "arrayFilter((v, s) -> s NOT IN (?), " + column + ", CAST(signals AS Array(String)))", []any{d.SignalsOff}
+	return "arrayFilter((v, s) -> NOT has(?, s), " + column + ", CAST(signals AS Array(String)))", []any{d.SignalsOff}
 }
 
 // FailureKind selects groups of runs.
