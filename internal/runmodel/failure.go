@@ -50,6 +50,11 @@ const (
 
 var timeoutWords = regexp.MustCompile(`(?i)time[d ]*-?out|deadline.?exceeded`)
 
+// IsTimeout reports whether an error speaks of a timeout.
+func IsTimeout(errorType, message string) bool {
+	return timeoutWords.MatchString(errorType) || timeoutWords.MatchString(message)
+}
+
 // failureOf describes how a run failed. Its spans must be in start order. It returns the zero value for a run that
 // did not fail. It reads kinds, names and errors of spans, never what a model wrote.
 func failureOf(run *Run, spans []Span) Failure {
@@ -79,7 +84,7 @@ func failureOf(run *Run, spans []Span) Failure {
 		class = FailureCancelled
 	case endedWell:
 		class = FailureUnrecovered
-	case timeoutWords.MatchString(origin.ErrorType) || timeoutWords.MatchString(origin.ErrorMessage):
+	case IsTimeout(origin.ErrorType, origin.ErrorMessage):
 		class = FailureTimeout
 	}
 	f := Failure{
