@@ -47,6 +47,7 @@ import (
 	"golang.org/x/net/netutil"
 
 	"github.com/looptrace/looptrace/controlplane/agents"
+	"github.com/looptrace/looptrace/controlplane/causes"
 	"github.com/looptrace/looptrace/controlplane/completions"
 	"github.com/looptrace/looptrace/controlplane/datasets"
 	"github.com/looptrace/looptrace/controlplane/evaluations"
@@ -241,6 +242,7 @@ func serve(ctx context.Context, cfg config, pool *pgxpool.Pool, services httpapi
 	reader.DefineFailures(services.Projects)
 	services.Prompts, services.Playground, services.Views = registry, playground.New(pool, time.Now), views.New(pool, time.Now)
 	services.Agents = agents.New(reader, time.Now)
+	services.Causes = causes.New(reader, time.Now)
 	services.Failures, services.FenceKey = failures.New(reader, pool, time.Now), identities.DeriveKey("marks around recorded text")
 	api, err := newAPI(cfg, services, limiter, log) //nolint:contextcheck // handlers use the context of their request
 	if err != nil {

@@ -93,6 +93,7 @@ func TestFrozenStores(t *testing.T) {
 		{path: "/v1/threads/s1" + of, runs: true},
 		{path: "/v1/agent/failed-runs" + of, runs: true},
 		{path: "/v1/agent/failed-runs/" + failure + of, runs: true},
+		{path: "/v1/agent/failed-runs/" + failure + "/candidates" + of, runs: true},
 		{method: http.MethodPut, path: "/v1/agent/failed-runs/" + failure + "/state" + of, body: `{"state":"muted"}`, runs: true},
 		{path: "/v1/runs/" + run, runs: true},
 		{path: "/v1/runs/" + run + "/spans", runs: true},

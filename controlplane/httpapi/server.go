@@ -12,6 +12,7 @@ import (
 
 	"github.com/looptrace/looptrace/controlplane/access"
 	"github.com/looptrace/looptrace/controlplane/agents"
+	"github.com/looptrace/looptrace/controlplane/causes"
 	"github.com/looptrace/looptrace/controlplane/completions"
 	"github.com/looptrace/looptrace/controlplane/datasets"
 	"github.com/looptrace/looptrace/controlplane/evaluations"
@@ -54,6 +55,7 @@ type Services struct {
 	Views         *views.Service
 	Work          *work.Queue
 	Runs          *runs.Service
+	Causes        *causes.Service
 	Failures      *failures.Service
 	Agents        *agents.Service
 	Guides        *instrument.Guides
@@ -68,6 +70,7 @@ type operations struct {
 	accountHandlers
 	agentHandlers
 	agentViewHandlers
+	candidateHandlers
 	comparisonHandlers
 	datasetHandlers
 	diffHandlers
@@ -109,6 +112,7 @@ func newOperations(s Services, addresses Addresses, log *slog.Logger) *operation
 		accountHandlers{s.Identity},
 		agentHandlers{s.Agents, s.Runs},
 		agentViewHandlers{s.Runs, s.FenceKey},
+		candidateHandlers{s.Causes},
 		comparisons,
 		datasetHandlers{s.Datasets, s.Runs, log},
 		diffHandlers{s.Runs},

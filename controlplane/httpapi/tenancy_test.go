@@ -158,6 +158,7 @@ func TestOtherTenantsSeeNothing(t *testing.T) {
 		"DELETE /v1/eval-runs/:eval_run_id/items/:dataset_item_id/label":     "?panel=right&repeat=1",
 		"DELETE /v1/comparisons/:comparison_id/items/:dataset_item_id/label": "?panel=right&side=a&repeat=1",
 		"PUT /v1/agent/failed-runs/:fingerprint/state":                       "?project_id=:project_id",
+		"GET /v1/agent/failed-runs/:fingerprint/candidates":                  "?project_id=:project_id",
 		"DELETE /v1/projects/:project_id":                                    "?confirm=mine",
 		"DELETE /v1/workspaces/:workspace_id":                                "?confirm=mine",
 		"DELETE /v1/organizations/:organization_id":                          "?confirm=mine",

@@ -26,6 +26,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/looptrace/looptrace/controlplane/agents"
+	"github.com/looptrace/looptrace/controlplane/causes"
 	"github.com/looptrace/looptrace/controlplane/completions"
 	"github.com/looptrace/looptrace/controlplane/datasets"
 	"github.com/looptrace/looptrace/controlplane/evaluations"
@@ -255,13 +256,13 @@ func newRecording(t *testing.T, db *pgxpool.Pool, conn driver.Conn, limits httpa
 	filters, err := httpapi.ReadRuleFilters()
 	require.NoError(t, err)
 	e.Rules = rules.New(db, e.Queue, reader, e.Evaluations, filters, e.Clock.Now, log)
-	grouped := failures.New(reader, db, e.Clock.Now)
+	grouped, caused := failures.New(reader, db, e.Clock.Now), causes.New(reader, e.Clock.Now)
 	tools, err := mcpserver.New(mcpserver.Config{Runs: reader, Failures: grouped, Prompts: registry, Replays: e.Replays, Work: e.Queue, FenceKey: fenceKey, Log: log})
 	require.NoError(t, err)
 	e.API, err = httpapi.New(httpapi.Services{
 		Identity: identities, Idempotency: answers, Organizations: organizations.New(db, e.Clock.Now), Projects: e.Projects,
 		Prompts: registry, Datasets: e.Datasets, Providers: e.Providers, Playground: playground.New(db, e.Clock.Now), Completions: completed, Evaluations: e.Evaluations, Replays: e.Replays, Rules: e.Rules, Recorder: e.recorder, Pricing: priced,
-		Views: views.New(db, e.Clock.Now), Work: e.Queue, Runs: reader, Failures: grouped, Agents: agents.New(reader, e.Clock.Now), Guides: guides, Tools: tools, FenceKey: fenceKey,
+		Views: views.New(db, e.Clock.Now), Work: e.Queue, Runs: reader, Failures: grouped, Agents: agents.New(reader, e.Clock.Now), Causes: caused, Guides: guides, Tools: tools, FenceKey: fenceKey,
 	}, limits, httpapi.Addresses{Web: "http://127.0.0.1:7090", Hosts: hosts}, log)
 	require.NoError(t, err)
 	return e
