@@ -18,7 +18,7 @@ import (
 // Store reads runs.
 type Store interface {
 	Newest(ctx context.Context, projects access.Projects, filter runs.Filter, limit int) (newest runs.Selected, first time.Time, err error)
-	Attributes(ctx context.Context, projects access.Projects, project uuid.UUID, ids []uuid.UUID) ([]runs.AttributedRun, error)
+	Attributes(ctx context.Context, projects access.Projects, project uuid.UUID, ids []uuid.UUID, from, until time.Time) ([]runs.AttributedRun, error)
 	Recorded(ctx context.Context, projects access.Projects, runID uuid.UUID, maxSpans, maxBytes int) (runs.Recorded, error)
 }
 
@@ -81,7 +81,7 @@ func (s *Service) Find(ctx context.Context, projects access.Projects, filter run
 	if failed.Matched == 0 {
 		return Found{}, runs.ErrNotFound
 	}
-	rows, err := s.store.Attributes(ctx, projects, filter.ProjectID, idsOf(failed.Runs))
+	rows, err := s.store.Attributes(ctx, projects, filter.ProjectID, idsOf(failed.Runs), found.From, now)
 	if err != nil {
 		return Found{}, err //nolint:wrapcheck // it says what it does
 	}
@@ -97,7 +97,7 @@ func (s *Service) Find(ctx context.Context, projects access.Projects, filter run
 	if err != nil {
 		return Found{}, err
 	}
-	reader := reader{store: s.store, projects: projects, project: filter.ProjectID}
+	reader := reader{store: s.store, projects: projects, project: filter.ProjectID, from: first.Add(-window), until: now}
 	if reader.place, err = s.placeOf(ctx, projects, &rows[0]); err != nil {
 		return Found{}, err
 	}
@@ -181,11 +181,13 @@ type reader struct {
 	projects access.Projects
 	project  uuid.UUID
 	place    Place
+	// Runs start between these times.
+	from, until time.Time
 }
 
 // read describes runs, in their order. Those that are gone or too large are left out.
 func (r *reader) read(ctx context.Context, ids []uuid.UUID, count *Read) ([]Run, error) {
-	rows, err := r.store.Attributes(ctx, r.projects, r.project, ids)
+	rows, err := r.store.Attributes(ctx, r.projects, r.project, ids, r.from, r.until)
 	if err != nil {
 		return nil, err //nolint:wrapcheck // it says what it does
 	}

@@ -143,9 +143,11 @@ func systemText(messages []json.RawMessage) string {
 			if json.Unmarshal(message.Content, &parts) != nil {
 				return ""
 			}
+			var joined strings.Builder
 			for _, part := range parts {
-				text += part.Text
+				joined.WriteString(part.Text)
 			}
+			text = joined.String()
 		}
 		found = append(found, text)
 	}

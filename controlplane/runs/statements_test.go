@@ -226,6 +226,10 @@ func TestStatementsOfFailures(t *testing.T) {
 				_, _, _, err := s.FailureAttributes(ctx, projects, window, []string{"f", "g"})
 				return err
 			}),
+		"attributes": func(ctx context.Context, s *Service, projects access.Projects) error {
+			_, err := s.Attributes(ctx, projects, project, []uuid.UUID{run}, now.Add(-time.Hour), now)
+			return err
+		},
 		"failure_sample": answering(func(statement string) ([]clickhousetest.Row, error) {
 			if strings.Contains(statement, "BY failed_as") {
 				return []clickhousetest.Row{{"run_id": run, "start_time": now, "failed_as": "f"}}, nil

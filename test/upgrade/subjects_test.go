@@ -49,6 +49,7 @@ var covered = map[string]string{
 var dataless = map[string]string{
 	"agents":     "computed from runs",
 	"agentview":  "computed from a run",
+	"candidates": "computed from the runs of a failure group, and good ones",
 	"diff":       "computed from two runs",
 	"instrument": "a guide",
 	"mcp":        "tools over the other subjects",
