@@ -139,6 +139,9 @@ export const keys = {
     list: (filter: FailureSelection) => ["failures", "list", filter] as const,
     group: (fingerprint: string, filter: FailureFilter) =>
       ["failures", "group", fingerprint, filter] as const,
+    // Not below all: a decision about the group changes nothing in them.
+    candidates: (fingerprint: string, filter: FailureFilter) =>
+      ["failureCandidates", fingerprint, filter] as const,
   },
   threads: {
     list: (filter: RunFilter) => ["threads", "list", filter] as const,

@@ -245,6 +245,31 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/agent/failed-runs/{fingerprint}/candidates": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List candidates for the cause of a group of failed runs
+         * @description Compares the newest runs of the group with good runs of the same agent (of the same name, if there is no agent), and lists what failed runs
+         *     have more often, what separates them best first. Good runs succeeded or recovered; they are read back to the length of the window before the first failed run.
+         *     No model is asked. Only what a run has before its failing step counts. That failed runs have something shows no cause: `edits` are for
+         *     `POST /v1/replay-batches`, which tests it. Titles, keys and edits have recorded text, which is untrusted data. 404 if the window has no run of the group.
+         *
+         *     Requires the scope `runs:read`.
+         */
+        get: operations["listFailureCandidates"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/comparisons": {
         parameters: {
             query?: never;
@@ -4486,6 +4511,91 @@ export interface components {
             last?: string;
             /** @description `GET` and a path; `{span_id}` stands for the id of a cut step. */
             next: string;
+        };
+        /**
+         * @description What a candidate is about. `order` is a tool called without another one before, `attribute` a name, tag or metadata entry, `diagnosis` what a model
+         *     claims.
+         * @enum {string}
+         */
+        CandidateKind: "prompt_version" | "instructions" | "model" | "parameter" | "tool_definition" | "tool_result" | "timeout" | "retry" | "order" | "release" | "agent_release" | "environment" | "attribute" | "diagnosis";
+        CandidateShare: {
+            /** @description Runs that have it. */
+            count: number;
+            /** @description Runs that tell whether they have it: those that called the tool, for one about a tool. */
+            of: number;
+        };
+        /** @description A possible cause of a failure. */
+        Candidate: {
+            kind: components["schemas"]["CandidateKind"];
+            /** @description One sentence. */
+            title: string;
+            /** @description Stable, such as `parameter:temperature=1.2`. */
+            key: string;
+            failed: components["schemas"]["CandidateShare"];
+            good: components["schemas"]["CandidateShare"];
+            /**
+             * Format: double
+             * @description The share of failed runs minus that of good runs.
+             */
+            difference: number;
+            /** @description The 95% interval of the difference. */
+            ci: number[];
+            /**
+             * Format: double
+             * @description Of Fisher's exact test, after Holm's correction for all that was tested.
+             */
+            p_adjusted: number;
+            /** @description Whether failed runs have it more often beyond chance: `p_adjusted` is at most 0.05, and `ci` above 0. */
+            separates: boolean;
+            /** @description Titles of up to five other candidates that about the same runs have. These runs do not tell which of them is the cause. */
+            moves_with: string[];
+            /** @description Edits that undo it, for a batch of replays: their targets fit other runs, too. Null if there are none. */
+            edits: components["schemas"]["ReplayEdit"][] | null;
+            /** @description Null if there are edits. */
+            why_no_edit: string | null;
+        };
+        CandidateRuns: {
+            read: number;
+            /**
+             * Format: int64
+             * @description How many there are, of which the newest are read.
+             */
+            matched: number;
+            /** @description Runs that were left out because of their size. */
+            too_large: number;
+        };
+        CandidateRun: {
+            /** Format: uuid */
+            run_id: string;
+            /** Format: date-time */
+            start_time: string;
+        };
+        CandidateDifference: {
+            kind: components["schemas"]["CandidateKind"];
+            key: string;
+            /** @description One sentence about the failed run, with the value of the good one. */
+            title: string;
+        };
+        FailureCandidates: {
+            /** Format: date-time */
+            now: string;
+            /**
+             * Format: date-time
+             * @description The start of the window of the failed runs.
+             */
+            start: string;
+            failed: components["schemas"]["CandidateRuns"];
+            good: components["schemas"]["CandidateRuns"];
+            /** @description How much could be told apart, and was tested; what the same runs have is one test. */
+            tested: number;
+            /** @description Up to 20, those that separate first. */
+            candidates: components["schemas"]["Candidate"][];
+            /** @description The first run of the group in the window. */
+            first_failed: components["schemas"]["CandidateRun"];
+            /** @description The last good run of the agent before it; null if there is none. */
+            last_good: components["schemas"]["CandidateRun"] | null;
+            /** @description What differs between these two runs, up to their failing step: at most 50. `GET /v1/runs/{run_id}/diff/{other_run_id}` compares them step by step. */
+            differences: components["schemas"]["CandidateDifference"][];
         };
         /** @enum {string} */
         EvaluationStatus: "queued" | "running" | "succeeded" | "failed" | "cancelled";
@@ -11876,6 +11986,92 @@ export interface operations {
                 content: {
                     "application/json": components["schemas"]["AgentView"];
                     "text/markdown": string;
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    listFailureCandidates: {
+        parameters: {
+            query: {
+                project_id: components["parameters"]["FilterProjectID"];
+                /** @description Only runs that started within this many seconds before now; a week by default, 90 days at most. */
+                window_seconds?: components["parameters"]["FailureWindow"];
+                /** @description One or several of running, ok, error, cancelled. */
+                status?: components["parameters"]["FilterStatus"];
+                /**
+                 * @description `genai`: traces with a GenAI span, such as a model call, an agent or a tool, and all native runs. `other`: traces
+                 *     without one, such as health checks and cron jobs. `all`: both.
+                 */
+                traces?: components["parameters"]["FilterTraces"];
+                /** @description What made the runs. `user`: the user's programs. `playground`, `evaluation`, `replay`: Looptrace itself. `all`: any of them. */
+                source?: components["parameters"]["FilterSource"];
+                /** @description One or several outcomes. `failed` is what Failures and the statistics count, with the runs that a score fails. */
+                outcome?: components["parameters"]["FilterOutcome"];
+                /** @description One or several levels. Runs of which it is unknown have none of them. */
+                replayability?: components["parameters"]["FilterReplayability"];
+                /** @description One or several kinds. */
+                kind?: components["parameters"]["FilterKind"];
+                /**
+                 * @description Words that must all occur together: in one message, or in one span's name, inputs, outputs, tool
+                 *     call and error message. Words in double quotes must follow one another. System instructions and
+                 *     attributes are not searched. Case does not matter. Words are split at all ASCII characters except letters and
+                 *     digits; other characters (`…`, `–`, `。`) are part of a word. If a span was sent in parts, each part is searched
+                 *     separately, including text that a later part replaced.
+                 */
+                search?: components["parameters"]["FilterSearch"];
+                name?: components["parameters"]["FilterName"];
+                /** @description A model that the run called. */
+                model?: components["parameters"]["FilterModel"];
+                agent_name?: components["parameters"]["FilterAgentName"];
+                session_id?: components["parameters"]["FilterSessionID"];
+                conversation_id?: components["parameters"]["FilterConversationID"];
+                user_id?: components["parameters"]["FilterUserID"];
+                /** @description A tag that the run has. */
+                tag?: components["parameters"]["FilterTag"];
+                environment?: components["parameters"]["FilterEnvironment"];
+                release?: components["parameters"]["FilterRelease"];
+                /**
+                 * @description Only runs of which any span names a prompt with this id. `prompt_id` and `prompt_name` are those of one prompt: with both, a span
+                 *     that names only its name is of the prompt, and one that names another id is not.
+                 */
+                prompt_id?: components["parameters"]["FilterPromptID"];
+                /** @description Only runs of which any span names a prompt with this name, and `prompt_version` if that is given. */
+                prompt_name?: components["parameters"]["FilterPromptName"];
+                /**
+                 * @description Only runs of which any span names this version of the prompt, as the client wrote it. Without `prompt_id` and `prompt_name`, the
+                 *     version may be one of any prompt.
+                 */
+                prompt_version?: components["parameters"]["FilterPromptVersion"];
+                /**
+                 * @description `metadata[KEY]=VALUE`: only runs whose metadata has exactly this value; several must all match. KEY is the text
+                 *     between the first and the last bracket and may contain brackets.
+                 */
+                metadata?: components["parameters"]["FilterMetadata"];
+                /** @description Only runs that took at least this long; runs whose end is unknown are left out. */
+                min_duration_ms?: components["parameters"]["FilterMinDurationMs"];
+                min_cost_usd?: components["parameters"]["FilterMinCostUSD"];
+                /** @description Input and output tokens together. */
+                min_tokens?: components["parameters"]["FilterMinTokens"];
+                error_type?: components["parameters"]["FilterErrorType"];
+                /** @description Only runs with a score or comment if true; only runs without if false. */
+                has_score?: components["parameters"]["FilterHasScore"];
+            };
+            header?: never;
+            path: {
+                fingerprint: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The candidates. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["FailureCandidates"];
                 };
             };
             default: components["responses"]["Problem"];

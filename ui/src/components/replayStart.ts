@@ -1,3 +1,5 @@
+import type { ReplayEdit } from "@/api/types";
+
 /** The address of the form of a replay of a run. It starts with an edit of the span, if there is one. */
 export function newReplayPath(projectId: string, runId: string, spanId?: string): string {
   const query = new URLSearchParams({ run: runId });
@@ -26,6 +28,16 @@ export function newBatchPath(projectId: string, runs: BatchRunChoice, typical?: 
   else for (const id of runs.run_ids) query.append("run", id);
   if (typical !== undefined) query.set("typical", typical);
   return `/p/${projectId}/replay-batches/new?${query}`;
+}
+
+/** What the history keeps beside the address of the form: edits to start with, which may be too long for an address. */
+export interface BatchStartState {
+  edits: ReplayEdit[];
+}
+
+/** The edits to start the form with; none if the page was opened by its address alone. */
+export function readBatchEdits(state: unknown): ReplayEdit[] {
+  return (state as Partial<BatchStartState> | null)?.edits ?? [];
 }
 
 /** The runs in the address of the form; null if it names none. */

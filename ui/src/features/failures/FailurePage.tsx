@@ -21,6 +21,7 @@ import { useBack } from "@/components/useBack";
 import { useNow } from "@/components/useNow";
 import { allows, useProject, useProjectId } from "@/components/useProject";
 import { BeganIn } from "./BeganIn";
+import { Candidates } from "./Candidates";
 import classes from "./FailurePage.module.css";
 import {
   exampleMessage,
@@ -182,6 +183,13 @@ export function FailurePage() {
               <h2>Over time</h2>
               <Sparkline counts={group.counts} wide />
             </section>
+            <Candidates
+              projectId={projectId}
+              fingerprint={fingerprint}
+              filter={filter}
+              typical={group.representative.run_id}
+              mayReplay={mayReplay}
+            />
             <div className={classes.pair}>
               <section className={classes.section}>
                 <h2>What these runs have in common</h2>

@@ -19,6 +19,7 @@ import {
   withChange,
   withTarget,
 } from "./edits";
+import { GivenEdit } from "./GivenEdit";
 import classes from "./Replays.module.css";
 import type { RunStep } from "./steps";
 import type { Loaded } from "./useRecorded";
@@ -51,6 +52,17 @@ export function EditCard(props: Props) {
   const target = errorsBelow(errors, `${at}.target`).map((message) => message.replace(/^span_id: /, ""));
   const others = errorsBelow(errors, at, [`${at}.target`, value]);
   const targets = useMemo(() => (isShared ? sharedTargetsOf(steps) : targetsOf(steps)), [isShared, steps]);
+  if (edit.given)
+    return (
+      <GivenEdit
+        edit={edit}
+        given={edit.given}
+        number={number}
+        errors={errorsBelow(errors, at)}
+        onChange={onChange}
+        onRemove={onRemove}
+      />
+    );
   const targeted = edit.target === "input" ? [] : targetSteps(edit.target, steps);
   return (
     // biome-ignore lint/a11y/useSemanticElements: a fieldset has a border and a width of its own

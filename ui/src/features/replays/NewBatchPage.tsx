@@ -1,15 +1,15 @@
 import { Button } from "@mantine/core";
-import { Link, useNavigate, useSearchParams } from "react-router";
+import { Link, useLocation, useNavigate, useSearchParams } from "react-router";
 import { useProviders } from "@/api/providers";
 import { useReplayability } from "@/api/replays";
 import { useOutline, useRun } from "@/api/runs";
 import { Page } from "@/components/Page";
 import { PageHint, PageMessage } from "@/components/PageMessage";
 import { QueryState, SkeletonRows } from "@/components/QueryState";
-import { BATCH_TITLE, readBatchStart } from "@/components/replayStart";
+import { BATCH_TITLE, readBatchEdits, readBatchStart } from "@/components/replayStart";
 import { allows, useProject, useProjectId } from "@/components/useProject";
 import { BatchForm } from "./BatchForm";
-import { broadestTarget, changesOf, newEdit } from "./edits";
+import { broadestTarget, changesOf, givenEdit, newEdit } from "./edits";
 import { emptyBatch } from "./newBatch";
 import { stepsOf } from "./steps";
 
@@ -58,6 +58,7 @@ interface OfRunsProps {
 
 function OfRuns({ projectId, start: { runs, typical } }: OfRunsProps) {
   const navigate = useNavigate();
+  const given = readBatchEdits(useLocation().state).map(givenEdit);
   const run = useRun(projectId, typical);
   const outline = useOutline(projectId, typical);
   const replayability = useReplayability(projectId, typical);
@@ -83,7 +84,7 @@ function OfRuns({ projectId, start: { runs, typical } }: OfRunsProps) {
                         steps={steps}
                         level={replayability.level}
                         providers={data}
-                        start={emptyBatch([newEdit(target, change)])}
+                        start={emptyBatch(given.length > 0 ? given : [newEdit(target, change)])}
                         onStarted={(id) =>
                           navigate(`/p/${projectId}/replay-batches/${id}`, { replace: true })
                         }

@@ -1,4 +1,4 @@
-import type { ReplaySet, ReplayTarget, RunReplayability } from "@/api/types";
+import type { ReplayEdit, ReplaySet, ReplayTarget, RunReplayability } from "@/api/types";
 import { type DraftMessage, type DraftModel, newId } from "@/components/editor/draft";
 import type { PromptChoice } from "@/components/PromptPicker";
 import { agentsOf, isModelCall, isToolCall, type RunStep, toolsOf } from "./steps";
@@ -33,6 +33,8 @@ export interface EditDraft {
   /** JSON of the tool's definition; null until a tool is chosen. */
   schema: string | null;
   number: string;
+  /** An edit that came with the address, as it is. Null for one that is made in the form. */
+  given: ReplayEdit | null;
 }
 
 export function newEdit(target = "all", change: Change = "system_prompt"): EditDraft {
@@ -53,7 +55,21 @@ export function newEdit(target = "all", change: Change = "system_prompt"): EditD
     removesError: false,
     schema: null,
     number: "",
+    given: null,
   };
+}
+
+/** An edit that came with the address. */
+export function givenEdit(given: ReplayEdit): EditDraft {
+  const [change = "system_prompt"] = Object.keys(given.set) as Change[];
+  return { ...newEdit(targetOf(given.target), change), given };
+}
+
+/** The target of a given edit, as the form names it. */
+function targetOf(target: ReplayTarget): string {
+  if (target === "all") return "all";
+  if ("span_id" in target) return `span:${target.span_id}`;
+  return target.name === undefined ? "tools" : `${target.kind}:${target.name}`;
 }
 
 /** An edit of something else. Values of one change mean nothing in another. */

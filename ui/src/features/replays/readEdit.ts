@@ -11,6 +11,7 @@ export function readEdit(
   at: string,
   errors: FormErrors,
 ): ReplayEdit | null {
+  if (edit.given) return edit.given;
   const set = readSet(edit, recorded, `${at}.set.${edit.change}`, errors);
   return set && { target: readTarget(edit.target), set };
 }
