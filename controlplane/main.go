@@ -298,7 +298,7 @@ func newAPI(cfg config, services httpapi.Services, limiter *ratelimit.Limiter, l
 	if services.Guides, err = instrument.New(); err != nil {
 		return nil, fmt.Errorf("read the instrument guide: %w", err)
 	}
-	services.Tools, err = mcpserver.New(mcpserver.Config{Runs: services.Runs, Failures: services.Failures, Prompts: services.Prompts, Replays: services.Replays, Work: services.Work, FenceKey: services.FenceKey, Log: log})
+	services.Tools, err = mcpserver.New(mcpserver.Config{Runs: services.Runs, Failures: services.Failures, Causes: services.Causes, Prompts: services.Prompts, Replays: services.Replays, Work: services.Work, FenceKey: services.FenceKey, Log: log})
 	if err != nil {
 		return nil, fmt.Errorf("create the MCP server: %w", err)
 	}

@@ -3,6 +3,7 @@ package causes_test
 import (
 	"encoding/json"
 	"net/http"
+	"net/http/httptest"
 	"net/url"
 	"testing"
 	"time"
@@ -107,6 +108,32 @@ func TestCandidates(t *testing.T) {
 		for _, run := range plan.Runs {
 			assert.Nil(t, run.NotReplayable, run.RunId)
 		}
+	})
+	t.Run("by MCP", func(t *testing.T) {
+		server := httptest.NewServer(e.API)
+		t.Cleanup(server.Close)
+		client := apitest.ConnectMCP(t, server.URL+"/mcp", e.Mint(t, session, project.Id, contract.ScopeRunsRead).Key)
+		type failures struct {
+			TokensUsed int `json:"tokens_used"`
+			Groups     []struct {
+				Candidates []struct {
+					Failed    string `json:"failed"`
+					Good      string `json:"good"`
+					Separates bool   `json:"separates"`
+					Recorded  string `json:"recorded"`
+				} `json:"candidates"`
+			} `json:"groups"`
+		}
+		one, _ := apitest.CallTool[failures](t, client, "runs.failures", map[string]any{"fingerprint": groups.Data[0].Fingerprint})
+		require.Len(t, one.Groups, 1)
+		require.NotEmpty(t, one.Groups[0].Candidates)
+		shown := one.Groups[0].Candidates[0]
+		assert.Equal(t, "11 of 12", shown.Failed)
+		assert.Equal(t, "0 of 12", shown.Good)
+		assert.True(t, shown.Separates)
+		assert.Regexp(t, `(?s)^<\d{6} candidate>The parameter temperature is 1.2 instead of 0.2.*edits: .*"temperature":0.2`, shown.Recorded)
+		const most = 2000 // a part of the way from a group to a tested cause
+		assert.LessOrEqual(t, one.TokensUsed, most)
 	})
 	t.Run("none", func(t *testing.T) {
 		other := "/v1/agent/failed-runs/fp:v3:0123456789abcdef/candidates" + in

@@ -38,19 +38,21 @@ const (
 	maxExamples = 3
 )
 
-// groupDetail is how much is shown of a group: tokens of its error, attributes that set its runs apart, and runs.
-type groupDetail struct{ tokens, contrasts, examples int }
+// groupDetail is how much is shown of a group: tokens of its error, attributes that set its runs apart, runs, and candidates for its cause.
+type groupDetail struct{ tokens, contrasts, examples, candidates int }
 
 // groupDetails are tried in order. The first with which all groups fit is used. leastDetail is for a group that fits with none of them.
 var (
-	groupDetails = []groupDetail{{80, 20, maxExamples}, {60, 5, maxExamples}, {40, 3, maxExamples}, {20, 1, maxExamples}, {10, 0, maxExamples}}
-	leastDetail  = groupDetail{10, 0, 1}
+	groupDetails = []groupDetail{
+		{80, 20, maxExamples, maxShownCandidates}, {60, 5, maxExamples, maxShownCandidates}, {40, 3, maxExamples, 3}, {20, 1, maxExamples, 1}, {10, 0, maxExamples, 0},
+	}
+	leastDetail = groupDetail{10, 0, 1, 0}
 )
 
 // failuresInput has the filters of a search that tell groups apart. Those without a description are described there.
 type failuresInput struct {
 	ProjectID     string            `json:"project_id,omitempty"`
-	Fingerprint   string            `json:"fingerprint,omitempty" jsonschema:"Only this group, with more of what sets it apart."`
+	Fingerprint   string            `json:"fingerprint,omitempty" jsonschema:"Only this group, with candidates for its cause."`
 	Groups        string            `json:"groups,omitempty"      jsonschema:"errors: runs that failed. signals: others that look wrong, such as an empty answer. Both if absent."`
 	WindowSeconds int               `json:"window_seconds,omitempty"`
 	Search        string            `json:"search,omitempty"`
@@ -119,6 +121,8 @@ type failedGroup struct {
 	Apart        []string `json:"apart,omitempty"`
 	ApartLeftOut int      `json:"apart_left_out,omitempty"`
 	RunIDs       []string `json:"run_ids"`
+	// Candidates for the cause are shown of one group, the best first.
+	Candidates []shownCandidate `json:"candidates,omitempty"`
 	// Recorded has the error of the first run between marks.
 	Recorded string `json:"recorded,omitempty"`
 }
@@ -170,6 +174,12 @@ func (t *tools) failedRuns(ctx context.Context, grant access.Grant, in failuresI
 	if query.Limit == 0 {
 		query.Limit = defaultGroups
 	}
+	var candidates []shownCandidate
+	if in.Fingerprint != "" {
+		if candidates, err = t.candidates(ctx, grant.Projects, &in, query.Filter, window); err != nil {
+			return nil, err
+		}
+	}
 	for {
 		page, err := t.failurePage(ctx, grant, &in, query)
 		if err != nil {
@@ -199,6 +209,7 @@ func (t *tools) failedRuns(ctx context.Context, grant access.Grant, in failuresI
 				if out.Groups[i], err = t.failedGroup(&page.Groups[i], detail, in.Encoding); err != nil {
 					return nil, err
 				}
+				out.Groups[i].Candidates = candidates[:min(detail.candidates, len(candidates))]
 			}
 			out.TokensUsed = 0
 			body, err := encodeCounted(&out, &out.TokensUsed, in.Encoding)

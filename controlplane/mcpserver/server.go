@@ -34,6 +34,7 @@ type Runs interface {
 type Config struct {
 	Runs     Runs
 	Failures Failures
+	Causes   Causes
 	Prompts  Prompts
 	Replays  Replays
 	Work     Work

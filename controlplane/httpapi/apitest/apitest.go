@@ -257,7 +257,7 @@ func newRecording(t *testing.T, db *pgxpool.Pool, conn driver.Conn, limits httpa
 	require.NoError(t, err)
 	e.Rules = rules.New(db, e.Queue, reader, e.Evaluations, filters, e.Clock.Now, log)
 	grouped, caused := failures.New(reader, db, e.Clock.Now), causes.New(reader, e.Clock.Now)
-	tools, err := mcpserver.New(mcpserver.Config{Runs: reader, Failures: grouped, Prompts: registry, Replays: e.Replays, Work: e.Queue, FenceKey: fenceKey, Log: log})
+	tools, err := mcpserver.New(mcpserver.Config{Runs: reader, Failures: grouped, Causes: caused, Prompts: registry, Replays: e.Replays, Work: e.Queue, FenceKey: fenceKey, Log: log})
 	require.NoError(t, err)
 	e.API, err = httpapi.New(httpapi.Services{
 		Identity: identities, Idempotency: answers, Organizations: organizations.New(db, e.Clock.Now), Projects: e.Projects,
