@@ -52,16 +52,24 @@ func causeSeeds(t *testing.T) (first, number int) {
 	return read("CAUSES_FIRST_SEED", 0), read("CAUSES_SEEDS", 20)
 }
 
-// TestCauses plants causes into agents, of which twenty runs fail and twenty end well. Nine of ten failed runs have the cause, and one of ten
-// good ones. It counts how often the cause is the first candidate, and how often anything is said to separate them where there is none.
+// TestCauses plants causes into agents, of which twenty runs fail and twenty end well. It counts how often the cause is the first candidate,
+// and how often anything is said to separate them where there is none. Noise is the share of failed runs without the cause, and of good ones
+// with it.
 func TestCauses(t *testing.T) {
+	for _, noise := range []float64{.1, .2} {
+		t.Run(fmt.Sprintf("noise %.0f%%", 100*noise), func(t *testing.T) { testCauses(t, noise) })
+	}
+}
+
+func testCauses(t *testing.T, noise float64) {
+	t.Helper()
 	first, seeds := causeSeeds(t)
-	table := newTable("planted causes in %, with the interval of all kinds together", "agents", "first", "first and separates", "among the first three", "anything separates")
+	table := newTable(fmt.Sprintf("planted causes in %%, noise %.0f%%", 100*noise), "agents", "first", "first and separates", "among the first three", "anything separates")
 	allFirst, all := 0, 0
 	for _, kind := range planted {
 		counts := [4]int{}
 		for seed := first; seed < first+seeds; seed++ {
-			failed, good := agentRuns(rand.New(rand.NewPCG(uint64(seed), seedOf(kind.name))), kind.name)
+			failed, good := agentRuns(rand.New(rand.NewPCG(uint64(seed), seedOf(kind.name))), kind.name, noise)
 			ranking := causes.Rank(failed, good, causes.Place{Tool: "charge"})
 			at := placeOfCause(ranking.Candidates, kind.keys)
 			if os.Getenv("CAUSES_SHOW") != "" && at != 0 && kind.keys != nil {
@@ -110,14 +118,11 @@ func placeOfCause(candidates []causes.Candidate, keys []string) int {
 }
 
 // agentRuns are twenty failed and twenty good runs of an agent with a cause.
-func agentRuns(random *rand.Rand, kind string) (failed, good []causes.Run) {
+func agentRuns(random *rand.Rand, kind string, noise float64) (failed, good []causes.Run) {
 	recordsTimeout := random.IntN(2) == 0
 	for i := range 40 {
 		a := agentRun{random: random, kind: kind, fails: i < 20, recordsTimeout: recordsTimeout}
-		a.has = random.Float64() < .1
-		if a.fails {
-			a.has = random.Float64() < .9
-		}
+		a.has = (random.Float64() >= noise) == a.fails
 		run := causes.Describe(a.record(i), causes.Place{Tool: "charge"})
 		if a.fails {
 			failed = append(failed, run)
