@@ -50,6 +50,7 @@ import (
 	"github.com/looptrace/looptrace/controlplane/causes"
 	"github.com/looptrace/looptrace/controlplane/completions"
 	"github.com/looptrace/looptrace/controlplane/datasets"
+	"github.com/looptrace/looptrace/controlplane/diagnoses"
 	"github.com/looptrace/looptrace/controlplane/evaluations"
 	"github.com/looptrace/looptrace/controlplane/experiments"
 	"github.com/looptrace/looptrace/controlplane/failures"
@@ -205,10 +206,13 @@ func newServices(cfg config, pool *pgxpool.Pool, queue *work.Queue, reader *runs
 	if err != nil {
 		return httpapi.Services{}, err
 	}
+	replayed, grouped := replays.New(pool, queue, reader, models, recorder, time.Now, log), failures.New(reader, pool, time.Now)
+	fenceKey := identities.DeriveKey("marks around recorded text")
 	return httpapi.Services{
 		Identity: identities, Pricing: priced, Providers: models, Recorder: recorder, Datasets: sets, Completions: completed, Runs: reader, Work: queue,
 		Evaluations: evaluated, Rules: rules.New(pool, queue, reader, evaluated, filters, time.Now, log),
-		Replays: replays.New(pool, queue, reader, models, recorder, time.Now, log),
+		Replays: replayed, Failures: grouped, FenceKey: fenceKey,
+		Diagnoses: diagnoses.New(pool, queue, reader, grouped, replayed, models, completed, fenceKey, time.Now),
 	}, nil
 }
 
@@ -243,7 +247,6 @@ func serve(ctx context.Context, cfg config, pool *pgxpool.Pool, services httpapi
 	services.Prompts, services.Playground, services.Views = registry, playground.New(pool, time.Now), views.New(pool, time.Now)
 	services.Agents = agents.New(reader, time.Now)
 	services.Causes = causes.New(reader, time.Now)
-	services.Failures, services.FenceKey = failures.New(reader, pool, time.Now), identities.DeriveKey("marks around recorded text")
 	api, err := newAPI(cfg, services, limiter, log) //nolint:contextcheck // handlers use the context of their request
 	if err != nil {
 		return err

@@ -15,6 +15,7 @@ import (
 	"github.com/looptrace/looptrace/controlplane/causes"
 	"github.com/looptrace/looptrace/controlplane/completions"
 	"github.com/looptrace/looptrace/controlplane/datasets"
+	"github.com/looptrace/looptrace/controlplane/diagnoses"
 	"github.com/looptrace/looptrace/controlplane/evaluations"
 	"github.com/looptrace/looptrace/controlplane/failures"
 	"github.com/looptrace/looptrace/controlplane/httpapi/contract"
@@ -50,6 +51,7 @@ type Services struct {
 	Completions   *completions.Service
 	Evaluations   *evaluations.Service
 	Replays       *replays.Service
+	Diagnoses     *diagnoses.Service
 	Rules         *rules.Service
 	Recorder      *recording.Recorder
 	Views         *views.Service
@@ -73,6 +75,7 @@ type operations struct {
 	candidateHandlers
 	comparisonHandlers
 	datasetHandlers
+	diagnosisHandlers
 	diffHandlers
 	evalRuleHandlers
 	evalRunHandlers
@@ -115,6 +118,7 @@ func newOperations(s Services, addresses Addresses, log *slog.Logger) *operation
 		candidateHandlers{s.Causes},
 		comparisons,
 		datasetHandlers{s.Datasets, s.Runs, log},
+		diagnosisHandlers{s.Diagnoses},
 		diffHandlers{s.Runs},
 		evalRuleHandlers{s.Rules, judges},
 		evalRunHandlers{s.Evaluations, judges, comparisons, s.Runs},

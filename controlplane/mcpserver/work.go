@@ -76,7 +76,7 @@ func (t *tools) addWork(server *mcp.Server) error {
 		"project_id": pattern(uuidPattern),
 		"state":      func(s *jsonschema.Schema) { s.Enum, s.Default = []any{"open", "ended"}, []byte(`"open"`) },
 		"kind": func(s *jsonschema.Schema) {
-			s.Enum = []any{"import", "near_duplicate_check", "comparison", "eval_run", "replay", "replay_batch"}
+			s.Enum = []any{"import", "near_duplicate_check", "comparison", "eval_run", "replay", "replay_batch", "diagnosis"}
 		},
 		"offset": func(s *jsonschema.Schema) { s.Minimum, s.Maximum = new(0.0), new(float64(maxWorkOffset)) },
 	})
@@ -85,7 +85,7 @@ func (t *tools) addWork(server *mcp.Server) error {
 	}
 	return addTool[workInput, workOutput](t, server, "listWork", mcp.Tool{
 		Name: workTool, Title: "List background work",
-		Description: "Lists replays, batches of them, comparisons, eval-runs and imports, the newest first: how far each is, and what it waits for: turn (a place; " +
+		Description: "Lists replays, batches of them, diagnoses, comparisons, eval-runs and imports, the newest first: how far each is, and what it waits for: turn (a place; " +
 			"ahead is older work), retry (after a try that failed), later or provider (until).",
 	}, input, t.listWork)
 }

@@ -33,6 +33,7 @@ const (
 	FeatureComparison Feature = "comparison"
 	FeatureEvaluation Feature = "evaluation"
 	FeatureReplay     Feature = "replay"
+	FeatureDiagnosis  Feature = "diagnosis"
 )
 
 const (

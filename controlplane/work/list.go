@@ -21,12 +21,12 @@ type Filter struct {
 // Listed is work of a project, of any kind.
 type Listed struct {
 	ID, ProjectID uuid.UUID
-	// Kind is import, near_duplicate_check, comparison, eval_run, replay or replay_batch.
+	// Kind is import, near_duplicate_check, comparison, eval_run, replay, replay_batch or diagnosis.
 	Kind      string
-	DatasetID *uuid.UUID // nil for replays
+	DatasetID *uuid.UUID // nil for replays and diagnoses
 	Name      string
 	Status    string
-	// Unit is what Done and Total count: rows, items, outputs, outputs_and_votes or attempts. Total is nil until it is known.
+	// Unit is what Done and Total count: rows, items, outputs, outputs_and_votes, attempts or calls. Total is nil until it is known.
 	Unit                   string
 	Done                   int64
 	Total                  *int64

@@ -108,6 +108,10 @@ WITH listed AS (
 			+ (b.controls + b.treatments) * (SELECT count(*) FROM replay_batch_runs n WHERE n.batch_id = b.id AND n.replay_id IS NULL AND n.code IS NULL),
 		b.error_code, b.error_detail, b.created_by, b.created_by_key, b.created_at, b.started_at, b.finished_at, b.job_id
 	FROM replay_batches b WHERE b.project_id = ANY (@projects)
+	UNION ALL
+	SELECT 'diagnosis', d.id, d.project_id, NULL, d.name, d.status, 'calls', CASE WHEN d.answer IS NULL THEN 0 ELSE 1 END, 1,
+		d.error_code, d.error_detail, d.created_by, d.created_by_key, d.created_at, d.started_at, d.finished_at, d.job_id
+	FROM diagnoses d WHERE d.project_id = ANY (@projects)
 ), page AS (
 	SELECT *, status IN ('uploading', 'queued', 'running') AS open, array(SELECT id UNION ALL SELECT r.id FROM replays r WHERE r.batch_id = listed.id) AS callers FROM listed
 	WHERE (@kind::text = '' OR kind = @kind) AND (@state::text = '' OR (status IN ('uploading', 'queued', 'running')) = (@state = 'open'))

@@ -29,6 +29,7 @@ import (
 	"github.com/looptrace/looptrace/controlplane/causes"
 	"github.com/looptrace/looptrace/controlplane/completions"
 	"github.com/looptrace/looptrace/controlplane/datasets"
+	"github.com/looptrace/looptrace/controlplane/diagnoses"
 	"github.com/looptrace/looptrace/controlplane/evaluations"
 	"github.com/looptrace/looptrace/controlplane/failures"
 	"github.com/looptrace/looptrace/controlplane/httpapi"
@@ -97,6 +98,7 @@ type Env struct {
 	Datasets    *datasets.Service
 	Evaluations *evaluations.Service
 	Replays     *replays.Service
+	Diagnoses   *diagnoses.Service
 	Rules       *rules.Service
 	Queue       *work.Queue
 	Providers   *providers.Service
@@ -257,11 +259,12 @@ func newRecording(t *testing.T, db *pgxpool.Pool, conn driver.Conn, limits httpa
 	require.NoError(t, err)
 	e.Rules = rules.New(db, e.Queue, reader, e.Evaluations, filters, e.Clock.Now, log)
 	grouped, caused := failures.New(reader, db, e.Clock.Now), causes.New(reader, e.Clock.Now)
+	e.Diagnoses = diagnoses.New(db, e.Queue, reader, grouped, e.Replays, e.Providers, completed, fenceKey, e.Clock.Now)
 	tools, err := mcpserver.New(mcpserver.Config{Runs: reader, Failures: grouped, Causes: caused, Prompts: registry, Replays: e.Replays, Work: e.Queue, FenceKey: fenceKey, Log: log})
 	require.NoError(t, err)
 	e.API, err = httpapi.New(httpapi.Services{
 		Identity: identities, Idempotency: answers, Organizations: organizations.New(db, e.Clock.Now), Projects: e.Projects,
-		Prompts: registry, Datasets: e.Datasets, Providers: e.Providers, Playground: playground.New(db, e.Clock.Now), Completions: completed, Evaluations: e.Evaluations, Replays: e.Replays, Rules: e.Rules, Recorder: e.recorder, Pricing: priced,
+		Prompts: registry, Datasets: e.Datasets, Providers: e.Providers, Playground: playground.New(db, e.Clock.Now), Completions: completed, Evaluations: e.Evaluations, Replays: e.Replays, Diagnoses: e.Diagnoses, Rules: e.Rules, Recorder: e.recorder, Pricing: priced,
 		Views: views.New(db, e.Clock.Now), Work: e.Queue, Runs: reader, Failures: grouped, Agents: agents.New(reader, e.Clock.Now), Causes: caused, Guides: guides, Tools: tools, FenceKey: fenceKey,
 	}, limits, httpapi.Addresses{Web: "http://127.0.0.1:7090", Hosts: hosts}, log)
 	require.NoError(t, err)

@@ -333,6 +333,93 @@ func (e DatasetWriteMode) Valid() bool {
 	}
 }
 
+// Defines values for DiagnosisClaimConfidence.
+const (
+	DiagnosisClaimConfidenceHigh        DiagnosisClaimConfidence = "high"
+	DiagnosisClaimConfidenceLessThannil DiagnosisClaimConfidence = "<nil>"
+	DiagnosisClaimConfidenceLow         DiagnosisClaimConfidence = "low"
+	DiagnosisClaimConfidenceMedium      DiagnosisClaimConfidence = "medium"
+)
+
+// Valid indicates whether the value is a known member of the DiagnosisClaimConfidence enum.
+func (e DiagnosisClaimConfidence) Valid() bool {
+	switch e {
+	case DiagnosisClaimConfidenceHigh:
+		return true
+	case DiagnosisClaimConfidenceLessThannil:
+		return true
+	case DiagnosisClaimConfidenceLow:
+		return true
+	case DiagnosisClaimConfidenceMedium:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for DiagnosisClaimKind.
+const (
+	DiagnosisClaimKindDiagnosis DiagnosisClaimKind = "diagnosis"
+)
+
+// Valid indicates whether the value is a known member of the DiagnosisClaimKind enum.
+func (e DiagnosisClaimKind) Valid() bool {
+	switch e {
+	case DiagnosisClaimKindDiagnosis:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for DiagnosisDroppedReason.
+const (
+	Malformed     DiagnosisDroppedReason = "malformed"
+	NoQuotes      DiagnosisDroppedReason = "no_quotes"
+	QuoteNotFound DiagnosisDroppedReason = "quote_not_found"
+	RunNotSent    DiagnosisDroppedReason = "run_not_sent"
+	StepNotFound  DiagnosisDroppedReason = "step_not_found"
+	TooMany       DiagnosisDroppedReason = "too_many"
+)
+
+// Valid indicates whether the value is a known member of the DiagnosisDroppedReason enum.
+func (e DiagnosisDroppedReason) Valid() bool {
+	switch e {
+	case Malformed:
+		return true
+	case NoQuotes:
+		return true
+	case QuoteNotFound:
+		return true
+	case RunNotSent:
+		return true
+	case StepNotFound:
+		return true
+	case TooMany:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for DiagnosisRunPart.
+const (
+	DiagnosisRunPartFailed DiagnosisRunPart = "failed"
+	DiagnosisRunPartGood   DiagnosisRunPart = "good"
+)
+
+// Valid indicates whether the value is a known member of the DiagnosisRunPart enum.
+func (e DiagnosisRunPart) Valid() bool {
+	switch e {
+	case DiagnosisRunPartFailed:
+		return true
+	case DiagnosisRunPartGood:
+		return true
+	default:
+		return false
+	}
+}
+
 // Defines values for EvalRuleRunStatus.
 const (
 	EvalRuleRunStatusFailed       EvalRuleRunStatus = "failed"
@@ -1898,16 +1985,16 @@ func (e ReplayBatchOutcome) Valid() bool {
 
 // Defines values for ReplayBatchPart.
 const (
-	Chosen ReplayBatchPart = "chosen"
-	Good   ReplayBatchPart = "good"
+	ReplayBatchPartChosen ReplayBatchPart = "chosen"
+	ReplayBatchPartGood   ReplayBatchPart = "good"
 )
 
 // Valid indicates whether the value is a known member of the ReplayBatchPart enum.
 func (e ReplayBatchPart) Valid() bool {
 	switch e {
-	case Chosen:
+	case ReplayBatchPartChosen:
 		return true
-	case Good:
+	case ReplayBatchPartGood:
 		return true
 	default:
 		return false
@@ -2940,6 +3027,7 @@ func (e WorkStatus) Valid() bool {
 // Defines values for WorkKind.
 const (
 	WorkKindComparison         WorkKind = "comparison"
+	WorkKindDiagnosis          WorkKind = "diagnosis"
 	WorkKindEvalRun            WorkKind = "eval_run"
 	WorkKindImport             WorkKind = "import"
 	WorkKindNearDuplicateCheck WorkKind = "near_duplicate_check"
@@ -2951,6 +3039,8 @@ const (
 func (e WorkKind) Valid() bool {
 	switch e {
 	case WorkKindComparison:
+		return true
+	case WorkKindDiagnosis:
 		return true
 	case WorkKindEvalRun:
 		return true
@@ -2970,6 +3060,7 @@ func (e WorkKind) Valid() bool {
 // Defines values for WorkProgressUnit.
 const (
 	WorkProgressUnitAttempts        WorkProgressUnit = "attempts"
+	WorkProgressUnitCalls           WorkProgressUnit = "calls"
 	WorkProgressUnitItems           WorkProgressUnit = "items"
 	WorkProgressUnitOutputs         WorkProgressUnit = "outputs"
 	WorkProgressUnitOutputsAndVotes WorkProgressUnit = "outputs_and_votes"
@@ -2980,6 +3071,8 @@ const (
 func (e WorkProgressUnit) Valid() bool {
 	switch e {
 	case WorkProgressUnitAttempts:
+		return true
+	case WorkProgressUnitCalls:
 		return true
 	case WorkProgressUnitItems:
 		return true
@@ -4473,6 +4566,183 @@ type DatasetWritten struct {
 	Unchanged int `json:"unchanged"`
 	Updated   int `json:"updated"`
 }
+
+// Diagnosis defines model for Diagnosis.
+type Diagnosis struct {
+	AllowUnpriced bool `json:"allow_unpriced"`
+
+	// AnsweredBy The model that answered, as the provider says. Null before.
+	AnsweredBy *string `json:"answered_by"`
+
+	// CallRunId The recorded run of the last call. Null before.
+	CallRunId *openapi_types.UUID `json:"call_run_id"`
+	Cost      EvaluationCost      `json:"cost"`
+	CreatedAt time.Time           `json:"created_at"`
+
+	// CreatedBy Who made it. Both are null for a deleted user.
+	CreatedBy Author `json:"created_by"`
+
+	// Error Its codes are those of a call of a model, and `max_cost`, `model_refused`, `answer_cut`, `answer_unreadable` and `run_deleted`.
+	Error    *EvaluationFailure `json:"error"`
+	Estimate ReplayEstimate     `json:"estimate"`
+
+	// Fingerprint Null where runs were named.
+	Fingerprint *string            `json:"fingerprint"`
+	FinishedAt  *time.Time         `json:"finished_at"`
+	Id          openapi_types.UUID `json:"id"`
+
+	// InputTokens Of the last call.
+	InputTokens *int64   `json:"input_tokens"`
+	MaxCostUsd  *float64 `json:"max_cost_usd"`
+	Model       string   `json:"model"`
+	Name        string   `json:"name"`
+
+	// OutputTokens Of the last call.
+	OutputTokens *int64             `json:"output_tokens"`
+	ProjectId    openapi_types.UUID `json:"project_id"`
+
+	// PromptVersion That of the instructions to the model.
+	PromptVersion int                `json:"prompt_version"`
+	Provider      EvaluationProvider `json:"provider"`
+
+	// Result Null before the end.
+	Result *DiagnosisResult `json:"result"`
+
+	// Runs The runs that the model sees.
+	Runs      []DiagnosisRun `json:"runs"`
+	StartedAt *time.Time     `json:"started_at"`
+	Status    ReplayStatus   `json:"status"`
+}
+
+// DiagnosisClaim `key`, `kind`, `title`, `edits` and `why_no_edit` are those of a candidate for the cause.
+type DiagnosisClaim struct {
+	// Confidence The model's own word. It is no probability.
+	Confidence *DiagnosisClaimConfidence `json:"confidence"`
+
+	// Edits The change that the model offers. It fits the run. Null if there is none.
+	Edits *[]ReplayEdit `json:"edits"`
+
+	// Key Stable: `diagnosis:` with the id of the diagnosis and the number of the claim.
+	Key    string             `json:"key"`
+	Kind   DiagnosisClaimKind `json:"kind"`
+	Quotes []DiagnosisQuote   `json:"quotes"`
+
+	// QuotesNotFound Quotes that were left out because the step does not have them.
+	QuotesNotFound int                `json:"quotes_not_found"`
+	RunId          openapi_types.UUID `json:"run_id"`
+
+	// SpanId The step that has the quotes.
+	SpanId string `json:"span_id"`
+
+	// Title The cause that the model claims, in one sentence. Nothing of it is checked.
+	Title string `json:"title"`
+
+	// WhyNoEdit Why the model's edit cannot be replayed. Null if it can, or if the model offered none.
+	WhyNoEdit *string `json:"why_no_edit"`
+}
+
+// DiagnosisClaimConfidence The model's own word. It is no probability.
+type DiagnosisClaimConfidence string
+
+// DiagnosisClaimKind defines model for DiagnosisClaim.Kind.
+type DiagnosisClaimKind string
+
+// DiagnosisCreate It has one of `fingerprint` and `run_ids`.
+type DiagnosisCreate struct {
+	AllowUnpriced *bool `json:"allow_unpriced,omitempty"`
+
+	// Fingerprint A group of failed runs of the last 90 days.
+	Fingerprint *string `json:"fingerprint,omitempty"`
+
+	// MaxCostUsd The most that all calls may cost. Each call reserves its maximum first.
+	MaxCostUsd *float64 `json:"max_cost_usd,omitempty"`
+	Model      string   `json:"model"`
+
+	// Plan Only say what would happen.
+	Plan       *bool              `json:"plan,omitempty"`
+	ProjectId  openapi_types.UUID `json:"project_id"`
+	ProviderId openapi_types.UUID `json:"provider_id"`
+
+	// RunIds One of them failed at least.
+	RunIds *[]openapi_types.UUID `json:"run_ids,omitempty"`
+}
+
+// DiagnosisDropped defines model for DiagnosisDropped.
+type DiagnosisDropped struct {
+	Count int `json:"count"`
+
+	// Reason `run_not_sent`: it is about a run that the model did not see. `step_not_found`: its run has no such step. `no_quotes`: it quotes nothing.
+	// `quote_not_found`: the step has none of its quotes. `malformed`: it has not the form that was asked for. `too_many`: it is beyond five.
+	Reason DiagnosisDroppedReason `json:"reason"`
+}
+
+// DiagnosisDroppedReason `run_not_sent`: it is about a run that the model did not see. `step_not_found`: its run has no such step. `no_quotes`: it quotes nothing.
+// `quote_not_found`: the step has none of its quotes. `malformed`: it has not the form that was asked for. `too_many`: it is beyond five.
+type DiagnosisDroppedReason string
+
+// DiagnosisPage defines model for DiagnosisPage.
+type DiagnosisPage struct {
+	Data    []Diagnosis `json:"data"`
+	HasMore bool        `json:"has_more"`
+	Limit   int         `json:"limit"`
+	Offset  int         `json:"offset"`
+}
+
+// DiagnosisPlan defines model for DiagnosisPlan.
+type DiagnosisPlan struct {
+	// Calls One; a second one only if the first answer cannot be read.
+	Calls int64 `json:"calls"`
+
+	// CostHighUsd Of two questions with the longest answers.
+	CostHighUsd *float64 `json:"cost_high_usd"`
+
+	// CostLowUsd Of the question alone. Null if the model has no price.
+	CostLowUsd *float64 `json:"cost_low_usd"`
+
+	// InputTokens Of one call, counted with o200k_base.
+	InputTokens int64 `json:"input_tokens"`
+	Priced      bool  `json:"priced"`
+
+	// PromptVersion That of the instructions to the model.
+	PromptVersion int `json:"prompt_version"`
+
+	// Runs The runs that would be sent. Of a long run a part is sent.
+	Runs []DiagnosisRun `json:"runs"`
+}
+
+// DiagnosisQuote defines model for DiagnosisQuote.
+type DiagnosisQuote struct {
+	// Field The member of the step that has it, such as `tool.result`, `error`, `output_messages[0].parts[1]` or `system_instructions[0]`. A call of a tool in a
+	// message is read as `name(arguments)`, an error as `type: message`.
+	Field string `json:"field"`
+
+	// Length In Unicode code points.
+	Length int `json:"length"`
+
+	// Offset In Unicode code points of the field's text, from 0.
+	Offset int `json:"offset"`
+
+	// Text As it was recorded.
+	Text string `json:"text"`
+}
+
+// DiagnosisResult defines model for DiagnosisResult.
+type DiagnosisResult struct {
+	Claims []DiagnosisClaim `json:"claims"`
+
+	// Dropped Claims that were dropped, by the reason.
+	Dropped []DiagnosisDropped `json:"dropped"`
+}
+
+// DiagnosisRun defines model for DiagnosisRun.
+type DiagnosisRun struct {
+	Part    DiagnosisRunPart   `json:"part"`
+	RunId   openapi_types.UUID `json:"run_id"`
+	RunName string             `json:"run_name"`
+}
+
+// DiagnosisRunPart defines model for DiagnosisRun.Part.
+type DiagnosisRunPart string
 
 // DiscerningJudge defines model for DiscerningJudge.
 type DiscerningJudge struct {
@@ -10645,7 +10915,7 @@ type Work struct {
 	// CreatedBy Who made it. Both are null for a deleted user.
 	CreatedBy Author `json:"created_by"`
 
-	// DatasetId Null for replays.
+	// DatasetId Null for replays and diagnoses.
 	DatasetId  *openapi_types.UUID `json:"dataset_id"`
 	Error      *WorkFailure        `json:"error"`
 	FinishedAt *time.Time          `json:"finished_at"`
@@ -10781,6 +11051,9 @@ type DatasetItemID = openapi_types.UUID
 
 // DatasetRevision defines model for DatasetRevision.
 type DatasetRevision = int
+
+// DiagnosisID defines model for DiagnosisID.
+type DiagnosisID = openapi_types.UUID
 
 // EvalRuleID defines model for EvalRuleID.
 type EvalRuleID = openapi_types.UUID
@@ -11442,6 +11715,18 @@ type ListDatasetRevisionsParams struct {
 type DiffDatasetRevisionsParams struct {
 	Limit  *Limit  `form:"limit,omitempty" json:"limit,omitempty"`
 	Offset *Offset `form:"offset,omitempty" json:"offset,omitempty"`
+}
+
+// ListDiagnosesParams defines parameters for ListDiagnoses.
+type ListDiagnosesParams struct {
+	// ProjectId Look only in this project instead of all projects of the caller.
+	ProjectId *ProjectIDOptional `form:"project_id,omitempty" json:"project_id,omitempty"`
+
+	// Fingerprint Only those of this group of failed runs.
+	Fingerprint *string       `form:"fingerprint,omitempty" json:"fingerprint,omitempty"`
+	Status      *ReplayStatus `form:"status,omitempty" json:"status,omitempty"`
+	Limit       *Limit        `form:"limit,omitempty" json:"limit,omitempty"`
+	Offset      *Offset       `form:"offset,omitempty" json:"offset,omitempty"`
 }
 
 // ListEvalRulesParams defines parameters for ListEvalRules.
@@ -12678,6 +12963,9 @@ type UpdateDatasetItemJSONRequestBody = DatasetItemUpdate
 // CheckNearDuplicatesJSONRequestBody defines body for CheckNearDuplicates for application/json ContentType.
 type CheckNearDuplicatesJSONRequestBody = NearDuplicateCheckCreate
 
+// CreateDiagnosisJSONRequestBody defines body for CreateDiagnosis for application/json ContentType.
+type CreateDiagnosisJSONRequestBody = DiagnosisCreate
+
 // CreateEvalRuleJSONRequestBody defines body for CreateEvalRule for application/json ContentType.
 type CreateEvalRuleJSONRequestBody = EvalRuleCreate
 
@@ -13336,6 +13624,21 @@ type ServerInterface interface {
 	// DiffDatasetRevisions Compare two revisions of a dataset
 	// (GET /v1/datasets/{dataset_id}/revisions/{revision}/diff/{other_revision})
 	DiffDatasetRevisions(c *gin.Context, datasetId DatasetID, revision int, otherRevision int, params DiffDatasetRevisionsParams)
+	// ListDiagnoses List diagnoses
+	// (GET /v1/diagnoses)
+	ListDiagnoses(c *gin.Context, params ListDiagnosesParams)
+	// CreateDiagnosis Ask a model why runs failed
+	// (POST /v1/diagnoses)
+	CreateDiagnosis(c *gin.Context)
+	// DeleteDiagnosis Delete a diagnosis
+	// (DELETE /v1/diagnoses/{diagnosis_id})
+	DeleteDiagnosis(c *gin.Context, diagnosisId DiagnosisID)
+	// GetDiagnosis Read a diagnosis
+	// (GET /v1/diagnoses/{diagnosis_id})
+	GetDiagnosis(c *gin.Context, diagnosisId DiagnosisID)
+	// CancelDiagnosis Cancel a diagnosis
+	// (POST /v1/diagnoses/{diagnosis_id}/_actions/cancel)
+	CancelDiagnosis(c *gin.Context, diagnosisId DiagnosisID)
 	// ListEvalRules List the rules that score runs as they come
 	// (GET /v1/eval-rules)
 	ListEvalRules(c *gin.Context, params ListEvalRulesParams)
@@ -16119,6 +16422,153 @@ func (siw *ServerInterfaceWrapper) DiffDatasetRevisions(c *gin.Context) {
 	}
 
 	siw.Handler.DiffDatasetRevisions(c, datasetId, revision, otherRevision, params)
+}
+
+// ListDiagnoses operation middleware
+func (siw *ServerInterfaceWrapper) ListDiagnoses(c *gin.Context) {
+
+	var err error
+	_ = err
+
+	// Parameter object where we will unmarshal all parameters from the context
+	var params ListDiagnosesParams
+
+	// ------------- Optional query parameter "project_id" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "project_id", c.Request.URL.Query(), &params.ProjectId, runtime.BindQueryParameterOptions{Type: "string", Format: "uuid"})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter project_id: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	// ------------- Optional query parameter "fingerprint" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "fingerprint", c.Request.URL.Query(), &params.Fingerprint, runtime.BindQueryParameterOptions{Type: "string", Format: ""})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter fingerprint: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	// ------------- Optional query parameter "status" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "status", c.Request.URL.Query(), &params.Status, runtime.BindQueryParameterOptions{Type: "string", Format: ""})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter status: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	// ------------- Optional query parameter "limit" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "limit", c.Request.URL.Query(), &params.Limit, runtime.BindQueryParameterOptions{Type: "integer", Format: ""})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter limit: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	// ------------- Optional query parameter "offset" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "offset", c.Request.URL.Query(), &params.Offset, runtime.BindQueryParameterOptions{Type: "integer", Format: ""})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter offset: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		middleware(c)
+		if c.IsAborted() {
+			return
+		}
+	}
+
+	siw.Handler.ListDiagnoses(c, params)
+}
+
+// CreateDiagnosis operation middleware
+func (siw *ServerInterfaceWrapper) CreateDiagnosis(c *gin.Context) {
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		middleware(c)
+		if c.IsAborted() {
+			return
+		}
+	}
+
+	siw.Handler.CreateDiagnosis(c)
+}
+
+// DeleteDiagnosis operation middleware
+func (siw *ServerInterfaceWrapper) DeleteDiagnosis(c *gin.Context) {
+
+	var err error
+	_ = err
+
+	// ------------- Path parameter "diagnosis_id" -------------
+	var diagnosisId DiagnosisID
+
+	err = runtime.BindStyledParameterWithOptions("simple", "diagnosis_id", c.Param("diagnosis_id"), &diagnosisId, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "uuid", ValueIsUnescaped: true})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter diagnosis_id: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		middleware(c)
+		if c.IsAborted() {
+			return
+		}
+	}
+
+	siw.Handler.DeleteDiagnosis(c, diagnosisId)
+}
+
+// GetDiagnosis operation middleware
+func (siw *ServerInterfaceWrapper) GetDiagnosis(c *gin.Context) {
+
+	var err error
+	_ = err
+
+	// ------------- Path parameter "diagnosis_id" -------------
+	var diagnosisId DiagnosisID
+
+	err = runtime.BindStyledParameterWithOptions("simple", "diagnosis_id", c.Param("diagnosis_id"), &diagnosisId, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "uuid", ValueIsUnescaped: true})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter diagnosis_id: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		middleware(c)
+		if c.IsAborted() {
+			return
+		}
+	}
+
+	siw.Handler.GetDiagnosis(c, diagnosisId)
+}
+
+// CancelDiagnosis operation middleware
+func (siw *ServerInterfaceWrapper) CancelDiagnosis(c *gin.Context) {
+
+	var err error
+	_ = err
+
+	// ------------- Path parameter "diagnosis_id" -------------
+	var diagnosisId DiagnosisID
+
+	err = runtime.BindStyledParameterWithOptions("simple", "diagnosis_id", c.Param("diagnosis_id"), &diagnosisId, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "uuid", ValueIsUnescaped: true})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter diagnosis_id: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		middleware(c)
+		if c.IsAborted() {
+			return
+		}
+	}
+
+	siw.Handler.CancelDiagnosis(c, diagnosisId)
 }
 
 // ListEvalRules operation middleware
@@ -23655,6 +24105,11 @@ func RegisterHandlersWithOptions(router gin.IRouter, si ServerInterface, options
 	router.POST(options.BaseURL+"/v1/datasets/:dataset_id/near-duplicates/_actions/check", wrapper.CheckNearDuplicates)
 	router.GET(options.BaseURL+"/v1/datasets/:dataset_id/revisions", wrapper.ListDatasetRevisions)
 	router.GET(options.BaseURL+"/v1/datasets/:dataset_id/revisions/:revision/diff/:other_revision", wrapper.DiffDatasetRevisions)
+	router.GET(options.BaseURL+"/v1/diagnoses", wrapper.ListDiagnoses)
+	router.POST(options.BaseURL+"/v1/diagnoses", wrapper.CreateDiagnosis)
+	router.DELETE(options.BaseURL+"/v1/diagnoses/:diagnosis_id", wrapper.DeleteDiagnosis)
+	router.GET(options.BaseURL+"/v1/diagnoses/:diagnosis_id", wrapper.GetDiagnosis)
+	router.POST(options.BaseURL+"/v1/diagnoses/:diagnosis_id/_actions/cancel", wrapper.CancelDiagnosis)
 	router.GET(options.BaseURL+"/v1/eval-rules", wrapper.ListEvalRules)
 	router.POST(options.BaseURL+"/v1/eval-rules", wrapper.CreateEvalRule)
 	router.POST(options.BaseURL+"/v1/eval-rules/_actions/preview", wrapper.PreviewEvalRule)
@@ -25677,6 +26132,219 @@ type DiffDatasetRevisionsdefaultApplicationProblemPlusJSONResponse struct {
 }
 
 func (response DiffDatasetRevisionsdefaultApplicationProblemPlusJSONResponse) VisitDiffDatasetRevisionsResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ListDiagnosesRequestObject struct {
+	Params ListDiagnosesParams
+}
+
+type ListDiagnosesResponseObject interface {
+	VisitListDiagnosesResponse(w http.ResponseWriter) error
+}
+
+type ListDiagnoses200JSONResponse DiagnosisPage
+
+func (response ListDiagnoses200JSONResponse) VisitListDiagnosesResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ListDiagnosesdefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	StatusCode int
+}
+
+func (response ListDiagnosesdefaultApplicationProblemPlusJSONResponse) VisitListDiagnosesResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type CreateDiagnosisRequestObject struct {
+	Body *CreateDiagnosisJSONRequestBody
+}
+
+type CreateDiagnosisResponseObject interface {
+	VisitCreateDiagnosisResponse(w http.ResponseWriter) error
+}
+
+type CreateDiagnosis200JSONResponse DiagnosisPlan
+
+func (response CreateDiagnosis200JSONResponse) VisitCreateDiagnosisResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type CreateDiagnosis201ResponseHeaders struct {
+	Location *string
+}
+
+type CreateDiagnosis201JSONResponse struct {
+	Body    Diagnosis
+	Headers CreateDiagnosis201ResponseHeaders
+}
+
+func (response CreateDiagnosis201JSONResponse) VisitCreateDiagnosisResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	if response.Headers.Location != nil {
+		w.Header().Set("Location", fmt.Sprint(*response.Headers.Location))
+	}
+	w.WriteHeader(201)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type CreateDiagnosisdefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	StatusCode int
+}
+
+func (response CreateDiagnosisdefaultApplicationProblemPlusJSONResponse) VisitCreateDiagnosisResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type DeleteDiagnosisRequestObject struct {
+	DiagnosisId DiagnosisID `json:"diagnosis_id"`
+}
+
+type DeleteDiagnosisResponseObject interface {
+	VisitDeleteDiagnosisResponse(w http.ResponseWriter) error
+}
+
+type DeleteDiagnosis204Response struct {
+}
+
+func (response DeleteDiagnosis204Response) VisitDeleteDiagnosisResponse(w http.ResponseWriter) error {
+	w.WriteHeader(204)
+	return nil
+}
+
+type DeleteDiagnosisdefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	StatusCode int
+}
+
+func (response DeleteDiagnosisdefaultApplicationProblemPlusJSONResponse) VisitDeleteDiagnosisResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type GetDiagnosisRequestObject struct {
+	DiagnosisId DiagnosisID `json:"diagnosis_id"`
+}
+
+type GetDiagnosisResponseObject interface {
+	VisitGetDiagnosisResponse(w http.ResponseWriter) error
+}
+
+type GetDiagnosis200JSONResponse Diagnosis
+
+func (response GetDiagnosis200JSONResponse) VisitGetDiagnosisResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type GetDiagnosisdefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	StatusCode int
+}
+
+func (response GetDiagnosisdefaultApplicationProblemPlusJSONResponse) VisitGetDiagnosisResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type CancelDiagnosisRequestObject struct {
+	DiagnosisId DiagnosisID `json:"diagnosis_id"`
+}
+
+type CancelDiagnosisResponseObject interface {
+	VisitCancelDiagnosisResponse(w http.ResponseWriter) error
+}
+
+type CancelDiagnosis200JSONResponse Diagnosis
+
+func (response CancelDiagnosis200JSONResponse) VisitCancelDiagnosisResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type CancelDiagnosisdefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	StatusCode int
+}
+
+func (response CancelDiagnosisdefaultApplicationProblemPlusJSONResponse) VisitCancelDiagnosisResponse(w http.ResponseWriter) error {
 
 	var buf bytes.Buffer
 	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
@@ -33419,6 +34087,21 @@ type StrictServerInterface interface {
 	// DiffDatasetRevisions Compare two revisions of a dataset
 	// (GET /v1/datasets/{dataset_id}/revisions/{revision}/diff/{other_revision})
 	DiffDatasetRevisions(ctx context.Context, request DiffDatasetRevisionsRequestObject) (DiffDatasetRevisionsResponseObject, error)
+	// ListDiagnoses List diagnoses
+	// (GET /v1/diagnoses)
+	ListDiagnoses(ctx context.Context, request ListDiagnosesRequestObject) (ListDiagnosesResponseObject, error)
+	// CreateDiagnosis Ask a model why runs failed
+	// (POST /v1/diagnoses)
+	CreateDiagnosis(ctx context.Context, request CreateDiagnosisRequestObject) (CreateDiagnosisResponseObject, error)
+	// DeleteDiagnosis Delete a diagnosis
+	// (DELETE /v1/diagnoses/{diagnosis_id})
+	DeleteDiagnosis(ctx context.Context, request DeleteDiagnosisRequestObject) (DeleteDiagnosisResponseObject, error)
+	// GetDiagnosis Read a diagnosis
+	// (GET /v1/diagnoses/{diagnosis_id})
+	GetDiagnosis(ctx context.Context, request GetDiagnosisRequestObject) (GetDiagnosisResponseObject, error)
+	// CancelDiagnosis Cancel a diagnosis
+	// (POST /v1/diagnoses/{diagnosis_id}/_actions/cancel)
+	CancelDiagnosis(ctx context.Context, request CancelDiagnosisRequestObject) (CancelDiagnosisResponseObject, error)
 	// ListEvalRules List the rules that score runs as they come
 	// (GET /v1/eval-rules)
 	ListEvalRules(ctx context.Context, request ListEvalRulesRequestObject) (ListEvalRulesResponseObject, error)
@@ -35311,6 +35994,152 @@ func (sh *strictHandler) DiffDatasetRevisions(ctx *gin.Context, datasetId Datase
 		sh.options.HandlerErrorFunc(ctx, err)
 	} else if validResponse, ok := response.(DiffDatasetRevisionsResponseObject); ok {
 		if err := validResponse.VisitDiffDatasetRevisionsResponse(ctx.Writer); err != nil {
+			sh.options.ResponseErrorHandlerFunc(ctx, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(ctx, fmt.Errorf("unexpected response type: %T", response))
+	}
+}
+
+// ListDiagnoses operation middleware
+func (sh *strictHandler) ListDiagnoses(ctx *gin.Context, params ListDiagnosesParams) {
+	var request ListDiagnosesRequestObject
+
+	request.Params = params
+
+	handler := func(ctx *gin.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.ListDiagnoses(ctx, request.(ListDiagnosesRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "ListDiagnoses")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		sh.options.HandlerErrorFunc(ctx, err)
+	} else if validResponse, ok := response.(ListDiagnosesResponseObject); ok {
+		if err := validResponse.VisitListDiagnosesResponse(ctx.Writer); err != nil {
+			sh.options.ResponseErrorHandlerFunc(ctx, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(ctx, fmt.Errorf("unexpected response type: %T", response))
+	}
+}
+
+// CreateDiagnosis operation middleware
+func (sh *strictHandler) CreateDiagnosis(ctx *gin.Context) {
+	var request CreateDiagnosisRequestObject
+
+	var body CreateDiagnosisJSONRequestBody
+	var err error
+	// A request validator built on kin-openapi's openapi3filter with
+	// KeepValidatedValue leaves the value it validated on the body. Bind
+	// that value, matching member names exactly, so the handler receives
+	// what was validated instead of a second, case-insensitive decode.
+	if vb, ok := ctx.Request.Body.(interface{ ValidatedValue() any }); !ok || runtime.BindJSONValue(vb.ValidatedValue(), &body) != nil {
+		err = ctx.ShouldBindJSON(&body)
+	} else if binding.Validator != nil {
+		// ShouldBindJSON runs the struct validator after decoding; keep that.
+		err = binding.Validator.ValidateStruct(&body)
+	}
+	if err != nil {
+		sh.options.RequestErrorHandlerFunc(ctx, err)
+		return
+	}
+	request.Body = &body
+
+	handler := func(ctx *gin.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.CreateDiagnosis(ctx, request.(CreateDiagnosisRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "CreateDiagnosis")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		sh.options.HandlerErrorFunc(ctx, err)
+	} else if validResponse, ok := response.(CreateDiagnosisResponseObject); ok {
+		if err := validResponse.VisitCreateDiagnosisResponse(ctx.Writer); err != nil {
+			sh.options.ResponseErrorHandlerFunc(ctx, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(ctx, fmt.Errorf("unexpected response type: %T", response))
+	}
+}
+
+// DeleteDiagnosis operation middleware
+func (sh *strictHandler) DeleteDiagnosis(ctx *gin.Context, diagnosisId DiagnosisID) {
+	var request DeleteDiagnosisRequestObject
+
+	request.DiagnosisId = diagnosisId
+
+	handler := func(ctx *gin.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.DeleteDiagnosis(ctx, request.(DeleteDiagnosisRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "DeleteDiagnosis")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		sh.options.HandlerErrorFunc(ctx, err)
+	} else if validResponse, ok := response.(DeleteDiagnosisResponseObject); ok {
+		if err := validResponse.VisitDeleteDiagnosisResponse(ctx.Writer); err != nil {
+			sh.options.ResponseErrorHandlerFunc(ctx, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(ctx, fmt.Errorf("unexpected response type: %T", response))
+	}
+}
+
+// GetDiagnosis operation middleware
+func (sh *strictHandler) GetDiagnosis(ctx *gin.Context, diagnosisId DiagnosisID) {
+	var request GetDiagnosisRequestObject
+
+	request.DiagnosisId = diagnosisId
+
+	handler := func(ctx *gin.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.GetDiagnosis(ctx, request.(GetDiagnosisRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "GetDiagnosis")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		sh.options.HandlerErrorFunc(ctx, err)
+	} else if validResponse, ok := response.(GetDiagnosisResponseObject); ok {
+		if err := validResponse.VisitGetDiagnosisResponse(ctx.Writer); err != nil {
+			sh.options.ResponseErrorHandlerFunc(ctx, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(ctx, fmt.Errorf("unexpected response type: %T", response))
+	}
+}
+
+// CancelDiagnosis operation middleware
+func (sh *strictHandler) CancelDiagnosis(ctx *gin.Context, diagnosisId DiagnosisID) {
+	var request CancelDiagnosisRequestObject
+
+	request.DiagnosisId = diagnosisId
+
+	handler := func(ctx *gin.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.CancelDiagnosis(ctx, request.(CancelDiagnosisRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "CancelDiagnosis")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		sh.options.HandlerErrorFunc(ctx, err)
+	} else if validResponse, ok := response.(CancelDiagnosisResponseObject); ok {
+		if err := validResponse.VisitCancelDiagnosisResponse(ctx.Writer); err != nil {
 			sh.options.ResponseErrorHandlerFunc(ctx, err)
 		}
 	} else if response != nil {
