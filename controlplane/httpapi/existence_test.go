@@ -317,6 +317,7 @@ func fill(t *testing.T, e *apitest.Env, of *tenant, name string, run []runmodel.
 	scenario := createScenario(t, e, as, of.project.Id, name+"-name")
 	comparison, evalRun, evaluated := e.FillEvaluations(t, as, of.project.Id, connection.Id, name)
 	replayed, batch := e.FillReplay(t, as, runID), e.FillReplayBatch(t, as, of.project.Id.String(), runID)
+	diagnosis := e.FillDiagnosis(t, as, of.project.Id.String(), connection.Id.String(), runID)
 	fingerprint := apitest.Must[contract.Run](t, e.Do(t, http.MethodGet, "/v1/runs/"+runID, nil, as), http.StatusOK).Failure.Fingerprint
 	span := runmodel.FormatSpanID(run[2].SpanID)
 	e.AddMember(t, name+"-viewer@example.com", "viewer", of.project.OrganizationId)
@@ -333,7 +334,7 @@ func fill(t *testing.T, e *apitest.Env, of *tenant, name string, run []runmodel.
 		"kind": name, "model": name + "-model", "agent_name": name + "-agent", "tag": name + "-tag", "environment": name + "-environment",
 		"release": name + "-release", "agent_release": runmodel.Totals(run).AgentRelease, "agent": name + "-agent", "error_type": name + "-error", "prompt_id": promptID(name).String(), "prompt_name": name + "-prompt-name", "alias": name + "-alias",
 		"dataset_id": dataset, "item_id": item, "import_id": imported, "source_run_id": runID, "source_span_id": span,
-		"provider_id": connection.Id.String(), "scenario_id": scenario.Id.String(), "replay_id": replayed, "batch_id": batch,
+		"provider_id": connection.Id.String(), "scenario_id": scenario.Id.String(), "replay_id": replayed, "batch_id": batch, "diagnosis_id": diagnosis,
 		"comparison_id": comparison, "eval_run_id": evalRun, "dataset_item_id": evaluated, "candidate": evalRun, "baseline": evalRun, "adjust_by": evalRun, "eval_rule_id": fillRule(t, e, as, of.project.Id, name+"-name"),
 		"branch": name + "-branch", "commit": name + "-commit", "score_name": name + "-score",
 		"folder": name + "-folder", "prompt_version": name + "-version",

@@ -61,7 +61,7 @@ func TestOtherTenantsSeeNothing(t *testing.T) {
 	comparison, evalRun, evaluated := e.FillEvaluations(t, apitest.Cookie(owner), project.Id, connection.Id, "theirs")
 	theirs := map[string]string{
 		"comparison_id": comparison, "eval_run_id": evalRun, "dataset_item_id": evaluated, "eval_rule_id": fillRule(t, e, apitest.Cookie(owner), project.Id, "theirs"), "replay_id": e.FillReplay(t, apitest.Cookie(owner), run.String()),
-		"batch_id":    e.FillReplayBatch(t, apitest.Cookie(owner), project.Id.String(), run.String()),
+		"batch_id": e.FillReplayBatch(t, apitest.Cookie(owner), project.Id.String(), run.String()), "diagnosis_id": e.FillDiagnosis(t, apitest.Cookie(owner), project.Id.String(), connection.Id.String(), run.String()),
 		"provider_id": connection.Id.String(), "scenario_id": createScenario(t, e, apitest.Cookie(owner), project.Id, "mine").Id.String(),
 		"import_id": imported.Id.String(), "dataset_id": dataset.Id.String(), "item_id": items.Data[0].Id.String(), "revision": "0", "other_revision": "1",
 		"prompt_id": prompt.Id.String(), "version": "1", "other_version": "2", "alias": "production",
@@ -72,7 +72,7 @@ func TestOtherTenantsSeeNothing(t *testing.T) {
 		"view_id": view.Id.String(), "score_id": score.Id.String(), "session_id": "s1",
 	}
 	unknown := map[string]string{
-		"comparison_id": apitest.NoSuchID, "eval_run_id": apitest.NoSuchID, "dataset_item_id": apitest.NoSuchID, "eval_rule_id": apitest.NoSuchID, "replay_id": apitest.NoSuchID, "batch_id": apitest.NoSuchID,
+		"comparison_id": apitest.NoSuchID, "eval_run_id": apitest.NoSuchID, "dataset_item_id": apitest.NoSuchID, "eval_rule_id": apitest.NoSuchID, "replay_id": apitest.NoSuchID, "batch_id": apitest.NoSuchID, "diagnosis_id": apitest.NoSuchID,
 		"provider_id": apitest.NoSuchID, "scenario_id": apitest.NoSuchID,
 		"import_id": apitest.NoSuchID, "dataset_id": apitest.NoSuchID, "item_id": apitest.NoSuchID, "revision": "0", "other_revision": "1",
 		"prompt_id": apitest.NoSuchID, "version": "1", "other_version": "2", "alias": "production",
@@ -120,9 +120,12 @@ func TestOtherTenantsSeeNothing(t *testing.T) {
 		"POST /v1/eval-runs/:eval_run_id/results": func(ids map[string]string) any {
 			return `{"items":[{"item_id":"` + ids["dataset_item_id"] + `","repeat":1,"output":1}]}`
 		},
-		"POST /v1/replays":                                     func(ids map[string]string) any { return apitest.ReplayBody(ids["run_id"], "") },
-		"PATCH /v1/replays/:replay_id":                         rename,
-		"POST /v1/replay-batches":                              func(ids map[string]string) any { return apitest.ReplayBatchBody(ids["project_id"], ids["run_id"], "") },
+		"POST /v1/replays":             func(ids map[string]string) any { return apitest.ReplayBody(ids["run_id"], "") },
+		"PATCH /v1/replays/:replay_id": rename,
+		"POST /v1/replay-batches":      func(ids map[string]string) any { return apitest.ReplayBatchBody(ids["project_id"], ids["run_id"], "") },
+		"POST /v1/diagnoses": func(ids map[string]string) any {
+			return apitest.DiagnosisBody(ids["project_id"], ids["provider_id"], ids["run_id"], "")
+		},
 		"PATCH /v1/replay-batches/:batch_id":                   rename,
 		"POST /v1/replay-batches/:batch_id/_actions/extend":    func(map[string]string) any { return `{"controls":1}` },
 		"POST /v1/replays/:replay_id/_actions/extend":          func(map[string]string) any { return `{"controls":1}` },
@@ -210,6 +213,8 @@ func TestOtherTenantsSeeNothing(t *testing.T) {
 		request{http.MethodPost, "/v1/replays", ""},
 		request{http.MethodGet, "/v1/replay-batches", "?project_id=:project_id"},
 		request{http.MethodPost, "/v1/replay-batches", ""},
+		request{http.MethodGet, "/v1/diagnoses", "?project_id=:project_id"},
+		request{http.MethodPost, "/v1/diagnoses", ""},
 		request{http.MethodPost, "/v1/runs/_actions/add-to-dataset", ""},
 		request{http.MethodPost, "/v1/keys", ""},
 	)
@@ -234,7 +239,7 @@ func TestOtherTenantsSeeNothing(t *testing.T) {
 	}
 	// The same requests succeed for the owner, those that change something last, and those that delete much at the very end.
 	much := func(r request) int {
-		return slices.Index([]string{"/v1/replays/:replay_id/_actions/cancel", "/v1/replay-batches/:batch_id/_actions/cancel", "/v1/comparisons/:comparison_id/_actions/cancel", "/v1/comparisons/:comparison_id", "/v1/eval-runs/:eval_run_id/_actions/finish", "/v1/eval-runs/:eval_run_id/_actions/cancel", "/v1/eval-runs/:eval_run_id", "/v1/datasets/:dataset_id", "/v1/prompts/:prompt_id", "/v1/projects/:project_id", "/v1/workspaces/:workspace_id", "/v1/organizations/:organization_id"}, r.route)
+		return slices.Index([]string{"/v1/replays/:replay_id/_actions/cancel", "/v1/replay-batches/:batch_id/_actions/cancel", "/v1/diagnoses/:diagnosis_id/_actions/cancel", "/v1/comparisons/:comparison_id/_actions/cancel", "/v1/comparisons/:comparison_id", "/v1/eval-runs/:eval_run_id/_actions/finish", "/v1/eval-runs/:eval_run_id/_actions/cancel", "/v1/eval-runs/:eval_run_id", "/v1/datasets/:dataset_id", "/v1/prompts/:prompt_id", "/v1/projects/:project_id", "/v1/workspaces/:workspace_id", "/v1/organizations/:organization_id"}, r.route)
 	}
 	slices.SortStableFunc(requests, func(a, b request) int { return much(a) - much(b) })
 	refused := map[string]string{ // it waits for results from outside

@@ -110,6 +110,9 @@ func TestWalk(t *testing.T) {
 		"batch_id": func() string {
 			return e.FillReplayBatch(t, apitest.Cookie(owner), mine.project.Id.String(), mine.things["run_id"])
 		},
+		"diagnosis_id": func() string {
+			return e.FillDiagnosis(t, apitest.Cookie(owner), mine.project.Id.String(), walked.Id.String(), mine.things["run_id"])
+		},
 		"member_id": func() string {
 			email := uuid.NewString() + "@example.com"
 			e.InsertUser(t, email)
@@ -156,7 +159,7 @@ func TestWalk(t *testing.T) {
 							}
 							continue
 						}
-						if (method != http.MethodGet || name == "prompt_id" || name == "dataset_id" || name == "replay_id" || name == "batch_id") && strings.Contains(path, "{"+name+"}") || path == "/v1/runs/_actions/add-to-dataset" && name == "dataset_id" {
+						if (method != http.MethodGet || name == "prompt_id" || name == "dataset_id" || name == "replay_id" || name == "batch_id" || name == "diagnosis_id") && strings.Contains(path, "{"+name+"}") || path == "/v1/runs/_actions/add-to-dataset" && name == "dataset_id" {
 							x.names[name] = named{mine: create()}
 						}
 					}

@@ -242,3 +242,16 @@ func (e *Env) FillReplayBatch(t *testing.T, as Option, project, run string) stri
 	e.Exec(t, `UPDATE replay_batches SET status = 'succeeded', result = '{"sentence":"none","chosen":{"verdict":"unknown","runs":{"not_replayable":1}}}', finished_at = now() WHERE id = $1`, id)
 	return id.String()
 }
+
+// DiagnosisBody asks a model why a run failed.
+func DiagnosisBody(project, provider, run, more string) string {
+	return fmt.Sprintf(`{"project_id":%q,"provider_id":%q,"model":"text","run_ids":[%q]%s}`, project, provider, run, more)
+}
+
+// FillDiagnosis makes a diagnosis that has ended, of a run that failed.
+func (e *Env) FillDiagnosis(t *testing.T, as Option, project, provider, run string) string {
+	t.Helper()
+	id := Must[contract.Diagnosis](t, e.Do(t, http.MethodPost, "/v1/diagnoses", DiagnosisBody(project, provider, run, ""), as), http.StatusCreated).Id
+	e.Exec(t, `UPDATE diagnoses SET status = 'succeeded', result = '{"claims":[],"dropped":{}}', finished_at = now() WHERE id = $1`, id)
+	return id.String()
+}

@@ -48,6 +48,7 @@ const replayLists = (projectId: string) => ["replays", projectId] as const;
 const workLists = (projectId: string) => ["work", projectId] as const;
 const replayBatchLists = (projectId: string) => ["replay-batches", projectId] as const;
 const replayBatch = (batchId: string) => ["replay-batch", batchId] as const;
+const diagnosisLists = (projectId: string) => ["diagnoses", projectId] as const;
 const replay = (replayId: string) => ["replay", replayId] as const;
 const providers = (projectId: string) => ["providers", projectId] as const;
 /** Lists with columns of scores. */
@@ -293,6 +294,13 @@ export const keys = {
     detail: (batchId: string) => [...replayBatch(batchId), "detail"] as const,
     runs: (batchId: string, status: ReplayStatus, outcome: ReplayBatchOutcome | undefined, offset: number) =>
       [...replayBatch(batchId), "runs", status, outcome, offset] as const,
+  },
+  diagnoses: {
+    all: diagnosisLists,
+    ofGroup: (projectId: string, fingerprint: string) =>
+      [...diagnosisLists(projectId), "of", fingerprint] as const,
+    detail: (projectId: string, diagnosisId: string) =>
+      [...diagnosisLists(projectId), "detail", diagnosisId] as const,
   },
   work: {
     all: workLists,

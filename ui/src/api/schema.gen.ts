@@ -758,6 +758,87 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/diagnoses": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List diagnoses
+         * @description The newest first.
+         *
+         *     Requires the scopes `replays:read` and `runs:read`.
+         */
+        get: operations["listDiagnoses"];
+        put?: never;
+        /**
+         * Ask a model why runs failed
+         * @description A model of a connection sees up to three runs of a group of failures, or the runs that are named, and the newest run of the same agent that ended well
+         *     before. It claims causes. Each claim quotes what was recorded in a step. Code looks the quotes up in that step: a claim without
+         *     a quote that is there is dropped and counted. The text of a claim is a model's, and nothing of it is checked: test its edit by
+         *     `POST /v1/replay-batches`.
+         *
+         *     With `plan: true` nothing is stored or called: the answer says which runs would be sent, and what that would cost.
+         *
+         *     Requires the scopes `replays:write` and `runs:read`.
+         */
+        post: operations["createDiagnosis"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/diagnoses/{diagnosis_id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Read a diagnosis
+         * @description Requires the scopes `replays:read` and `runs:read`.
+         */
+        get: operations["getDiagnosis"];
+        put?: never;
+        post?: never;
+        /**
+         * Delete a diagnosis
+         * @description 409 `diagnosis_running` while it waits or runs. The recorded run of the call stays, and is deleted like other runs.
+         *
+         *     Requires the scope `replays:write`.
+         */
+        delete: operations["deleteDiagnosis"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/diagnoses/{diagnosis_id}/_actions/cancel": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Cancel a diagnosis
+         * @description 200 also if it has ended, which stays as it is.
+         *
+         *     Requires the scopes `replays:write` and `runs:read`.
+         */
+        post: operations["cancelDiagnosis"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/runs/{run_id}/diff/{other_run_id}": {
         parameters: {
             query?: never;
@@ -5708,6 +5789,171 @@ export interface components {
             /** Format: int64 */
             changed: number;
             data: components["schemas"]["DatasetItemChange"][];
+            limit: number;
+            offset: number;
+            has_more: boolean;
+        };
+        /** @description It has one of `fingerprint` and `run_ids`. */
+        DiagnosisCreate: {
+            /** Format: uuid */
+            project_id: string;
+            /** @description A group of failed runs of the last 90 days. */
+            fingerprint?: string;
+            /** @description One of them failed at least. */
+            run_ids?: string[];
+            /** Format: uuid */
+            provider_id: string;
+            model: string;
+            /**
+             * Format: double
+             * @description The most that all calls may cost. Each call reserves its maximum first.
+             */
+            max_cost_usd?: number;
+            /** @default false */
+            allow_unpriced: boolean;
+            /**
+             * @description Only say what would happen.
+             * @default false
+             */
+            plan: boolean;
+        };
+        DiagnosisRun: {
+            /** Format: uuid */
+            run_id: string;
+            run_name: string;
+            /** @enum {string} */
+            part: "failed" | "good";
+        };
+        DiagnosisPlan: {
+            /** @description The runs that would be sent. Of a long run a part is sent. */
+            runs: components["schemas"]["DiagnosisRun"][];
+            /** @description That of the instructions to the model. */
+            prompt_version: number;
+            /**
+             * Format: int64
+             * @description One; a second one only if the first answer cannot be read.
+             */
+            calls: number;
+            /**
+             * Format: int64
+             * @description Of one call, counted with o200k_base.
+             */
+            input_tokens: number;
+            /**
+             * Format: double
+             * @description Of the question alone. Null if the model has no price.
+             */
+            cost_low_usd: number | null;
+            /**
+             * Format: double
+             * @description Of two questions with the longest answers.
+             */
+            cost_high_usd: number | null;
+            priced: boolean;
+        };
+        Diagnosis: {
+            /** Format: uuid */
+            id: string;
+            /** Format: uuid */
+            project_id: string;
+            name: string;
+            /** @description Null where runs were named. */
+            fingerprint: string | null;
+            status: components["schemas"]["ReplayStatus"];
+            /** @description Its codes are those of a call of a model, and `max_cost`, `model_refused`, `answer_cut`, `answer_unreadable` and `run_deleted`. */
+            error: components["schemas"]["EvaluationFailure"] | null;
+            provider: components["schemas"]["EvaluationProvider"];
+            model: string;
+            /** @description The model that answered, as the provider says. Null before. */
+            answered_by: string | null;
+            /** @description That of the instructions to the model. */
+            prompt_version: number;
+            /** @description The runs that the model sees. */
+            runs: components["schemas"]["DiagnosisRun"][];
+            estimate: components["schemas"]["ReplayEstimate"];
+            /** Format: double */
+            max_cost_usd: number | null;
+            allow_unpriced: boolean;
+            cost: components["schemas"]["EvaluationCost"];
+            /**
+             * Format: int64
+             * @description Of the last call.
+             */
+            input_tokens: number | null;
+            /**
+             * Format: int64
+             * @description Of the last call.
+             */
+            output_tokens: number | null;
+            /**
+             * Format: uuid
+             * @description The recorded run of the last call. Null before.
+             */
+            call_run_id: string | null;
+            /** @description Null before the end. */
+            result: components["schemas"]["DiagnosisResult"] | null;
+            created_by: components["schemas"]["Author"];
+            /** Format: date-time */
+            created_at: string;
+            /** Format: date-time */
+            started_at: string | null;
+            /** Format: date-time */
+            finished_at: string | null;
+        };
+        DiagnosisResult: {
+            claims: components["schemas"]["DiagnosisClaim"][];
+            /** @description Claims that were dropped, by the reason. */
+            dropped: components["schemas"]["DiagnosisDropped"][];
+        };
+        DiagnosisDropped: {
+            /**
+             * @description `run_not_sent`: it is about a run that the model did not see. `step_not_found`: its run has no such step. `no_quotes`: it quotes nothing.
+             *     `quote_not_found`: the step has none of its quotes. `malformed`: it has not the form that was asked for. `too_many`: it is beyond five.
+             * @enum {string}
+             */
+            reason: "run_not_sent" | "step_not_found" | "no_quotes" | "quote_not_found" | "malformed" | "too_many";
+            count: number;
+        };
+        /** @description `key`, `kind`, `title`, `edits` and `why_no_edit` are those of a candidate for the cause. */
+        DiagnosisClaim: {
+            /** @description Stable: `diagnosis:` with the id of the diagnosis and the number of the claim. */
+            key: string;
+            /** @enum {string} */
+            kind: "diagnosis";
+            /** @description The cause that the model claims, in one sentence. Nothing of it is checked. */
+            title: string;
+            /** Format: uuid */
+            run_id: string;
+            /** @description The step that has the quotes. */
+            span_id: string;
+            quotes: components["schemas"]["DiagnosisQuote"][];
+            /** @description Quotes that were left out because the step does not have them. */
+            quotes_not_found: number;
+            /**
+             * @description The model's own word. It is no probability.
+             * @enum {string|null}
+             */
+            confidence: "low" | "medium" | "high" | null;
+            /** @description The change that the model offers. It fits the run. Null if there is none. */
+            edits: components["schemas"]["ReplayEdit"][] | null;
+            /** @description Why the model's edit cannot be replayed. Null if it can, or if the model offered none. */
+            why_no_edit: string | null;
+        };
+        DiagnosisQuote: {
+            /** @description As it was recorded. */
+            text: string;
+            /**
+             * @description The member of the step that has it, such as `tool.result`, `error`, `output_messages[0].parts[1]` or `system_instructions[0]`. A call of a tool in a
+             *     message is read as `name(arguments)`, an error as `type: message`.
+             */
+            field: string;
+            /** @description In Unicode code points of the field's text, from 0. */
+            offset: number;
+            /** @description In Unicode code points. */
+            length: number;
+        };
+        DiagnosisPage: {
+            data: components["schemas"]["Diagnosis"][];
             limit: number;
             offset: number;
             has_more: boolean;
@@ -11433,10 +11679,10 @@ export interface components {
             data: components["schemas"]["View"][];
         };
         /** @enum {string} */
-        WorkKind: "import" | "near_duplicate_check" | "comparison" | "eval_run" | "replay" | "replay_batch";
+        WorkKind: "import" | "near_duplicate_check" | "comparison" | "eval_run" | "replay" | "replay_batch" | "diagnosis";
         WorkProgress: {
             /** @enum {string} */
-            unit: "rows" | "items" | "outputs" | "outputs_and_votes" | "attempts";
+            unit: "rows" | "items" | "outputs" | "outputs_and_votes" | "attempts" | "calls";
             /** Format: int64 */
             done: number;
             /**
@@ -11475,7 +11721,7 @@ export interface components {
             project_id: string;
             /**
              * Format: uuid
-             * @description Null for replays.
+             * @description Null for replays and diagnoses.
              */
             dataset_id: string | null;
             /** @description That of the file, of the dataset that is checked, or its own. */
@@ -11540,6 +11786,7 @@ export interface components {
         SourceRunID: string;
         /** @description Default: the newest. */
         DatasetRevision: number;
+        DiagnosisID: string;
         EvalRunID: string;
         /** @description Only runs that started within this many seconds before now; a week by default, 90 days at most. */
         FailureWindow: number;
@@ -12880,6 +13127,143 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["RunsAdded"];
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    listDiagnoses: {
+        parameters: {
+            query?: {
+                /** @description Look only in this project instead of all projects of the caller. */
+                project_id?: components["parameters"]["ProjectIDOptional"];
+                /** @description Only those of this group of failed runs. */
+                fingerprint?: string;
+                status?: components["schemas"]["ReplayStatus"];
+                limit?: components["parameters"]["Limit"];
+                offset?: components["parameters"]["Offset"];
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description A page of diagnoses. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["DiagnosisPage"];
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    createDiagnosis: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description A value that the client chooses for a request, such as a UUID, and repeats with each retry. See **Retries** above. */
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["DiagnosisCreate"];
+            };
+        };
+        responses: {
+            /** @description The plan. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["DiagnosisPlan"];
+                };
+            };
+            /** @description The diagnosis. It waits for a worker. */
+            201: {
+                headers: {
+                    Location?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Diagnosis"];
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    getDiagnosis: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                diagnosis_id: components["parameters"]["DiagnosisID"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The diagnosis. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Diagnosis"];
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    deleteDiagnosis: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                diagnosis_id: components["parameters"]["DiagnosisID"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Deleted. */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    cancelDiagnosis: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description A value that the client chooses for a request, such as a UUID, and repeats with each retry. See **Retries** above. */
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
+            path: {
+                diagnosis_id: components["parameters"]["DiagnosisID"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The diagnosis. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Diagnosis"];
                 };
             };
             default: components["responses"]["Problem"];

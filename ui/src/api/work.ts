@@ -62,5 +62,9 @@ function cancel({ id, kind, dataset_id }: Work) {
       return client.POST("/v1/replay-batches/{batch_id}/_actions/cancel", {
         params: { path: { batch_id: id } },
       });
+    case "diagnosis":
+      return client.POST("/v1/diagnoses/{diagnosis_id}/_actions/cancel", {
+        params: { path: { diagnosis_id: id } },
+      });
   }
 }

@@ -14,5 +14,6 @@ it.each([
   ["/p/1/eval-runs/0199a1b2", "eval-runs"],
   ["/p/1/rules/0199a1b2/edit", "rules"],
   ["/p/1/replay-batches/0199a1b2", "replays"],
+  ["/p/1/diagnoses/0199a1b2", "failures"],
   ["/p/1/diff/a/b", undefined],
 ])("%s belongs to %s", (pathname, want) => expect(pageOf(pathname)?.path).toBe(want));

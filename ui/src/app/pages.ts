@@ -71,6 +71,7 @@ export const pageGroups: readonly PageGroup[] = [
         label: "Failures",
         Icon: IconAlertTriangle,
         isFiltered: true,
+        other: "diagnoses",
         shortcuts: [search, nextRow, ["r", "resolve the row"], ["m", "resolve or mute the row"]],
       },
       {

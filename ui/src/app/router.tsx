@@ -135,6 +135,11 @@ export const router = createBrowserRouter([
                         "BatchPage",
                         () => import("@/features/replays/BatchPage"),
                       ),
+                      page(
+                        "diagnoses/:diagnosisId",
+                        "DiagnosisPage",
+                        () => import("@/features/diagnoses/DiagnosisPage"),
+                      ),
                       page("work", "WorkPage", () => import("@/features/work/WorkPage")),
                       page("diff/:runId/:otherRunId", "DiffPage", () => import("@/features/diff/DiffPage")),
                       page("connect", "ConnectPage", () => import("@/features/connect/ConnectPage")),

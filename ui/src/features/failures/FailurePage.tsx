@@ -12,6 +12,7 @@ import { chips, withoutParams, withParam, withTimeRange } from "@/components/fil
 import { SampledNote } from "@/components/filters/TimeNotes";
 import { formatCost, formatCount, formatDuration, formatPercent, NONE } from "@/components/format";
 import { KindIcon } from "@/components/KindIcon";
+import { onDemand } from "@/components/onDemand";
 import { Page } from "@/components/Page";
 import { ProblemPanel } from "@/components/ProblemPanel";
 import { QueryState } from "@/components/QueryState";
@@ -37,6 +38,8 @@ import stateClasses from "./State.module.css";
 import { StateBadge } from "./StateBadge";
 import { NoteDialog, StateMenu } from "./StateMenu";
 import { revisionOf, stateText } from "./states";
+
+const AskModel = onDemand(async () => (await import("./AskModel")).default);
 
 /** One group of failures: what failed, what its runs have in common, and the runs. */
 export function FailurePage() {
@@ -231,6 +234,7 @@ export function FailurePage() {
                 <RankParts group={group} weights={weights} />
               </section>
             </div>
+            <AskModel projectId={projectId} fingerprint={fingerprint} />
             <section className={classes.section}>
               <h2>Runs</h2>
               <ul className={classes.runs}>

@@ -46,7 +46,7 @@ export function WorkPage() {
     <>
       <ListPage<Work>
         title="Work"
-        context="Imports, comparisons, eval-runs, replays, batches of replays and checks for near-duplicates: what runs, and what it waits for."
+        context="Imports, comparisons, eval-runs, replays, batches of replays, diagnoses and checks for near-duplicates: what runs, and what it waits for."
         tools={
           <search className={shared.filters}>
             {select("state", "State", STATES)}

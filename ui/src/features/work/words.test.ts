@@ -27,4 +27,5 @@ it("leads to the page of each kind", () => {
   expect(pathOf({ id: "i", kind: "import", dataset_id: "d" })).toBe("datasets/d/imports/i");
   expect(pathOf({ id: "r", kind: "replay", dataset_id: null })).toBe("replays/r");
   expect(pathOf({ id: "b", kind: "replay_batch", dataset_id: null })).toBe("replay-batches/b");
+  expect(pathOf({ id: "d", kind: "diagnosis", dataset_id: null })).toBe("diagnoses/d");
 });

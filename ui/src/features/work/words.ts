@@ -8,6 +8,7 @@ export const KINDS: Record<WorkKind, string> = {
   eval_run: "Eval-run",
   replay: "Replay",
   replay_batch: "Batch of replays",
+  diagnosis: "Diagnosis",
 };
 
 export const STATES = { open: "Waiting and running", ended: "Ended" } as const;
@@ -17,6 +18,7 @@ const UNITS: Record<Exclude<Work["progress"]["unit"], "outputs_and_votes">, stri
   items: "item",
   outputs: "output",
   attempts: "attempt",
+  calls: "call",
 };
 
 /** The page of the work, below its project. */
@@ -34,6 +36,8 @@ export function pathOf({ id, kind, dataset_id }: Pick<Work, "id" | "kind" | "dat
       return `replays/${id}`;
     case "replay_batch":
       return `replay-batches/${id}`;
+    case "diagnosis":
+      return `diagnoses/${id}`;
   }
 }
 
