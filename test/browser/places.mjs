@@ -31,7 +31,7 @@ export async function placesOutside(page, { base }) {
 
 /** Places of a project that has everything. */
 export async function placesInside(page, input) {
-  const { base, projectId, agent, replay, batch, rule, similar } = input;
+  const { base, projectId, agent, replay, batch, diagnosis, rule, similar } = input;
   const api = (...request) => ask(page, base, ...request);
   const of = `project_id=${projectId}`;
   const list = async (path) => (await api("GET", `${path}${path.includes("?") ? "&" : "?"}${of}`)).data;
@@ -139,6 +139,7 @@ export async function placesInside(page, input) {
   for (const tab of ["", "attempts", "difference", "edits"]) add("replays/:replayId", `replay-${tab || "result"}`, { ids: { ":replayId": replay }, query: tab && `?tab=${tab}` });
   add("replays", "replay-batches", { query: "?list=batches", shows: "batch-row" });
   add("replay-batches/new", "replay-batch-new", { query: `?runs=agent_name%3Dsupport&typical=${agent}`, shows: "batch-form" });
+  add("diagnoses/:diagnosisId", "diagnosis", { ids: { ":diagnosisId": diagnosis }, shows: "diagnosis" });
   add("replay-batches/:batchId", "replay-batch", { ids: { ":batchId": batch }, shows: "batch-run" });
   add("diff/:runId/:otherRunId", "diff", { ids: { ":otherRunId": other.run_id, ":runId": failed.run_id }, shows: "diff-step" });
   add("connect", "connect");

@@ -107,6 +107,15 @@ func (p *project) everything(t *testing.T) map[string]any {
 		"edits":   []any{map[string]any{"target": "all", "set": map[string]any{"system_prompt": "Ask before you change anything."}}},
 		"outcome": map[string]any{"name": "asked", "type": "string_check", "operation": "ilike", "input": "{{sample.output_text}}", "reference": "shall i"},
 	})
+	var groups struct {
+		Data []struct{ Fingerprint string }
+	}
+	require.Eventually(t, func() bool {
+		return read("/v1/agent/failed-runs?project_id="+s.ProjectID, &groups) && len(groups.Data) > 0
+	}, waitTime, 200*time.Millisecond, "runs have failed")
+	diagnosis := s.create(t, "/v1/diagnoses", map[string]any{
+		"project_id": s.ProjectID, "fingerprint": groups.Data[0].Fingerprint, "provider_id": connection, "model": "model-a",
+	})
 	rule := s.create(t, "/v1/eval-rules", map[string]any{
 		"name": "polite", "run_filter": "environment=production", "sample_rate": 1, "max_cost_usd_per_day": 1,
 		"panels": []any{map[string]any{"name": "polite", "judges": []any{map[string]any{
@@ -143,6 +152,6 @@ func (p *project) everything(t *testing.T) map[string]any {
 		return read("/v1/replay-batches/"+batch, &replayed) && replayed.Status == "succeeded"
 	}, waitTime, 200*time.Millisecond, "the batch ends")
 	return map[string]any{
-		"projectId": s.ProjectID, "agent": agent, "replay": replay, "batch": batch, "rule": rule, "similar": similar, "import": job.ID,
+		"projectId": s.ProjectID, "agent": agent, "replay": replay, "batch": batch, "diagnosis": diagnosis, "rule": rule, "similar": similar, "import": job.ID,
 	}
 }

@@ -27,6 +27,7 @@ var covered = map[string]string{
 	"ingest":         "runs as native JSON, as OTLP in both encodings, and from logs",
 	"invitations":    "invitations that were accepted, joined, revoked, and one that waits",
 	"judges":         "judges with a rubric, ready-made, and with a prompt; the runs of a test",
+	"diagnoses":      "a diagnosis that succeeded, and one that was cancelled and deleted",
 	"keys":           "keys of several scopes, revoked, rotated and with an expiry",
 	"members":        "roles, and an account that is deactivated",
 	"nearduplicates": "a check with a pair",
@@ -54,7 +55,7 @@ var dataless = map[string]string{
 	"instrument": "a guide",
 	"mcp":        "tools over the other subjects",
 	"openapi":    "the document's beginning, without operations",
-	"work":       "a list of what datasets, comparisons, evalruns, replays and batches of them keep",
+	"work":       "a list of what datasets, comparisons, evalruns, replays, batches of them and diagnoses keep",
 	"samples":    "a project like others, whose 141 runs would be most of the folder",
 	"service":    "the state of the process",
 }

@@ -358,6 +358,25 @@ func (w *writer) writeReplays() {
 	w.owner.do(http.MethodDelete, old, nil)
 	w.extendReplay()
 	w.writeBatches()
+	w.writeDiagnoses()
+}
+
+// writeDiagnoses asks a model about a run that failed.
+func (w *writer) writeDiagnoses() {
+	failed, _ := at(w.t, w.owner.get("/v1/runs?outcome=failed&limit=1&project_id="+w.project), "data", 0, "run_id").(string)
+	body := object{"project_id": w.project, "run_ids": []any{failed}, "provider_id": w.connection, "model": "text", "max_cost_usd": 100, "allow_unpriced": true}
+	plan := object{"plan": true}
+	for member, value := range body {
+		plan[member] = value
+	}
+	w.owner.do(http.MethodPost, "/v1/diagnoses", plan)
+	path := "/v1/diagnoses/" + w.owner.create("/v1/diagnoses", body)
+	w.awaitStatus(path, "succeeded", "result")
+	w.reads("/v1/diagnoses?project_id="+w.project, path)
+	old := "/v1/diagnoses/" + w.owner.create("/v1/diagnoses", body)
+	w.owner.do(http.MethodPost, old+"/_actions/cancel", nil)
+	w.await("the diagnosis has ended", func() bool { return w.owner.get(old)["finished_at"] != nil })
+	w.owner.do(http.MethodDelete, old, nil)
 }
 
 // writeBatches replays runs with the same edit.

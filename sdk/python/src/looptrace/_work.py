@@ -11,7 +11,7 @@ from ._api import Api, ApiError
 from ._config import resolve
 from ._state import state as _state
 
-WorkKind: TypeAlias = Literal["import", "near_duplicate_check", "comparison", "eval_run", "replay", "replay_batch"]
+WorkKind: TypeAlias = Literal["import", "near_duplicate_check", "comparison", "eval_run", "replay", "replay_batch", "diagnosis"]
 WorkState: TypeAlias = Literal["open", "ended"]
 
 _PAGE = 500
@@ -26,6 +26,7 @@ _CANCEL = {
     "eval_run": "/v1/eval-runs/{id}/_actions/cancel",
     "replay": "/v1/replays/{id}/_actions/cancel",
     "replay_batch": "/v1/replay-batches/{id}/_actions/cancel",
+    "diagnosis": "/v1/diagnoses/{id}/_actions/cancel",
 }
 
 
@@ -89,7 +90,7 @@ class Work:
     """Work of a project as it was when it was listed. Times are RFC 3339 in UTC."""
 
     id: str
-    # import, near_duplicate_check, comparison, eval_run, replay or replay_batch.
+    # import, near_duplicate_check, comparison, eval_run, replay, replay_batch or diagnosis.
     kind: str
     project_id: str
     # None for replays.
