@@ -54,6 +54,7 @@ import (
 	"github.com/looptrace/looptrace/controlplane/evaluations"
 	"github.com/looptrace/looptrace/controlplane/experiments"
 	"github.com/looptrace/looptrace/controlplane/failures"
+	"github.com/looptrace/looptrace/controlplane/findings"
 	"github.com/looptrace/looptrace/controlplane/httpapi"
 	"github.com/looptrace/looptrace/controlplane/idempotency"
 	"github.com/looptrace/looptrace/controlplane/identity"
@@ -247,6 +248,8 @@ func serve(ctx context.Context, cfg config, pool *pgxpool.Pool, services httpapi
 	services.Prompts, services.Playground, services.Views = registry, playground.New(pool, time.Now), views.New(pool, time.Now)
 	services.Agents = agents.New(reader, time.Now)
 	services.Causes = causes.New(reader, time.Now)
+	peers := httpapi.PeersOfFindings{Replays: services.Replays, Registry: registry, Sets: services.Datasets, Runs: reader}
+	services.Findings = findings.New(pool, reader, peers, peers, peers, time.Now)
 	api, err := newAPI(cfg, services, limiter, log) //nolint:contextcheck // handlers use the context of their request
 	if err != nil {
 		return err

@@ -65,7 +65,7 @@ func (h replayHandlers) wantedBatch(ctx context.Context, body *contract.ReplayBa
 	if n.Replay.Tools, err = replayTools(valueOf(body.Tools, nil)); err != nil {
 		return nil, err
 	}
-	n.Replay.Edits, err = h.edits(ctx, body.Edits, func() (uuid.UUID, error) { return body.ProjectId, nil })
+	n.Replay.Edits, err = h.edits(ctx, "body.edits", body.Edits, func() (uuid.UUID, error) { return body.ProjectId, nil })
 	return n, err
 }
 
@@ -128,8 +128,11 @@ func (h replayHandlers) UpdateReplayBatch(ctx context.Context, req contract.Upda
 	return contract.UpdateReplayBatch200JSONResponse(answer), err
 }
 
-// DeleteReplayBatch deletes a batch.
+// DeleteReplayBatch deletes a batch. Findings keep what it showed.
 func (h replayHandlers) DeleteReplayBatch(ctx context.Context, req contract.DeleteReplayBatchRequestObject) (contract.DeleteReplayBatchResponseObject, error) {
+	if err := h.kept.KeepVerdict(ctx, grantOf(ctx).Projects, req.BatchId); err != nil {
+		return nil, err
+	}
 	return contract.DeleteReplayBatch204Response{}, h.replays.DeleteBatch(ctx, grantOf(ctx), req.BatchId)
 }
 

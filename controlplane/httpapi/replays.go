@@ -7,6 +7,7 @@ import (
 
 	"github.com/google/uuid"
 
+	"github.com/looptrace/looptrace/controlplane/access"
 	"github.com/looptrace/looptrace/controlplane/httpapi/contract"
 	"github.com/looptrace/looptrace/controlplane/prompts"
 	"github.com/looptrace/looptrace/controlplane/replays"
@@ -25,6 +26,12 @@ type replayHandlers struct {
 	replays *replays.Service
 	prompts *prompts.Service
 	runs    *runs.Service
+	kept    verdictKeeper
+}
+
+// verdictKeeper keeps what a batch shows before its deletion.
+type verdictKeeper interface {
+	KeepVerdict(ctx context.Context, in access.Projects, batch uuid.UUID) error
 }
 
 // CreateReplay replays a run, or says what that would do.
@@ -61,7 +68,7 @@ func (h replayHandlers) wanted(ctx context.Context, body *contract.ReplayCreate)
 	if n.Tools, err = replayTools(valueOf(body.Tools, nil)); err != nil {
 		return nil, err
 	}
-	n.Edits, err = h.edits(ctx, body.Edits, func() (uuid.UUID, error) {
+	n.Edits, err = h.edits(ctx, "body.edits", body.Edits, func() (uuid.UUID, error) {
 		run, err := h.runs.Get(ctx, grantOf(ctx).Projects, body.RunId)
 		return run.ProjectID, err //nolint:wrapcheck // it is for the client
 	})
@@ -82,10 +89,10 @@ func replayTools(policies map[string]contract.ReplayTool) (map[string]replay.Too
 }
 
 // edits reads edits, with the messages of the prompts of a project that they name.
-func (h replayHandlers) edits(ctx context.Context, list []contract.ReplayEdit, project func() (uuid.UUID, error)) ([]replay.Edit, error) {
+func (h replayHandlers) edits(ctx context.Context, at string, list []contract.ReplayEdit, project func() (uuid.UUID, error)) ([]replay.Edit, error) {
 	edits := make([]replay.Edit, len(list))
 	for i, edit := range list {
-		location := fmt.Sprintf("body.edits[%d]", i)
+		location := fmt.Sprintf("%s[%d]", at, i)
 		resolved, err := h.withPrompt(ctx, project, location, edit)
 		if err != nil {
 			return nil, err

@@ -18,6 +18,7 @@ import (
 	"github.com/looptrace/looptrace/controlplane/diagnoses"
 	"github.com/looptrace/looptrace/controlplane/evaluations"
 	"github.com/looptrace/looptrace/controlplane/failures"
+	"github.com/looptrace/looptrace/controlplane/findings"
 	"github.com/looptrace/looptrace/controlplane/httpapi/contract"
 	"github.com/looptrace/looptrace/controlplane/idempotency"
 	"github.com/looptrace/looptrace/controlplane/identity"
@@ -60,6 +61,7 @@ type Services struct {
 	Causes        *causes.Service
 	Failures      *failures.Service
 	Agents        *agents.Service
+	Findings      *findings.Service
 	Guides        *instrument.Guides
 	// Tools is the MCP server.
 	Tools http.Handler
@@ -81,6 +83,7 @@ type operations struct {
 	evalRunHandlers
 	exportHandlers
 	failureHandlers
+	findingHandlers
 	healthHandlers
 	identityHandlers
 	instrumentHandlers
@@ -110,6 +113,7 @@ var _ contract.StrictServerInterface = (*operations)(nil)
 
 func newOperations(s Services, addresses Addresses, log *slog.Logger) *operations {
 	judges := judgeHandlers{s.Evaluations, s.Prompts}
+	replayed := replayHandlers{s.Replays, s.Prompts, s.Runs, s.Findings}
 	comparisons := comparisonHandlers{s.Evaluations, s.Prompts, judges, log}
 	return &operations{
 		accountHandlers{s.Identity},
@@ -124,6 +128,7 @@ func newOperations(s Services, addresses Addresses, log *slog.Logger) *operation
 		evalRunHandlers{s.Evaluations, judges, comparisons, s.Runs},
 		exportHandlers{s.Runs, log},
 		failureHandlers{s.Failures},
+		findingHandlers{s.Findings, replayed},
 		healthHandlers{map[string]pinger{"postgresql": s.Identity, "clickhouse": s.Runs}, log},
 		identityHandlers{s.Identity},
 		instrumentHandlers{s.Projects, s.Guides, addresses},
@@ -138,7 +143,7 @@ func newOperations(s Services, addresses Addresses, log *slog.Logger) *operation
 		projectHandlers{s.Projects},
 		promptHandlers{s.Prompts, s.Runs},
 		providerHandlers{s.Providers},
-		replayHandlers{s.Replays, s.Prompts, s.Runs},
+		replayed,
 		runHandlers{s.Runs, s.Prompts, s.Rules},
 		sampleHandlers{s.Projects, s.Prompts, s.Datasets, s.Evaluations, s.Recorder},
 		scoreHandlers{s.Runs},

@@ -155,6 +155,32 @@ func (s *Service) getBatch(ctx context.Context, db postgres.DB, in access.Projec
 	return postgres.One[Batch](ctx, db, "list batches", pgx.NamedArgs{"projects": in.IDs(), "id": id, "status": "", "limit": 1, "offset": 0})
 }
 
+// BatchesByID returns those of the batches that exist, with what they edit and show. Their runs and attempts are not counted.
+func (s *Service) BatchesByID(ctx context.Context, in access.Projects, ids []uuid.UUID) ([]Batch, error) {
+	rows, err := postgres.Many[struct {
+		ID     uuid.UUID
+		Name   string
+		Config string
+		Status Status
+		Result *string
+	}](ctx, s.db, "get batches", pgx.NamedArgs{"projects": in.IDs(), "ids": ids})
+	found := make([]Batch, len(rows))
+	for i, row := range rows {
+		found[i] = Batch{ID: row.ID, Name: row.Name, Config: row.Config, Status: row.Status, Result: row.Result}
+	}
+	return found, err
+}
+
+// FailedRuns returns the runs of a batch that were chosen because they failed.
+func (s *Service) FailedRuns(ctx context.Context, in access.Projects, id uuid.UUID) ([]uuid.UUID, error) {
+	rows, err := postgres.Many[struct{ RunID uuid.UUID }](ctx, s.db, "list failed runs of batch", pgx.NamedArgs{"projects": in.IDs(), "id": id})
+	ids := make([]uuid.UUID, len(rows))
+	for i := range rows {
+		ids[i] = rows[i].RunID
+	}
+	return ids, err
+}
+
 // BatchRuns returns a page of the runs of a batch, those with an outcome only if one is given.
 func (s *Service) BatchRuns(ctx context.Context, b *Batch, outcome RunOutcome, page postgres.Page) ([]BatchRun, bool, error) {
 	return postgres.List[BatchRun](ctx, s.db, "list runs of batch", page, pgx.NamedArgs{"id": b.ID, "outcome": outcome})

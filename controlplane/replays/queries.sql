@@ -141,6 +141,13 @@ CROSS JOIN LATERAL (
 WHERE b.project_id = ANY(@projects) AND (@id::uuid IS NULL OR b.id = @id) AND (@status = '' OR b.status = @status)
 ORDER BY b.created_at DESC, b.id DESC LIMIT @limit OFFSET @offset
 
+-- name: get batches
+SELECT id, name, config, status, result FROM replay_batches WHERE project_id = ANY(@projects) AND id = ANY(@ids)
+
+-- name: list failed runs of batch
+SELECT n.run_id FROM replay_batch_runs n JOIN replay_batches b ON b.id = n.batch_id
+WHERE b.project_id = ANY(@projects) AND b.id = @id AND n.part = 'chosen' ORDER BY n.number
+
 -- name: list runs of batch
 SELECT n.number, n.run_id, coalesce(r.run_name, '') AS run_name, n.part, n.replay_id, n.code, n.detail, n.outcome, r.status, a.total, a.done
 FROM replay_batch_runs n LEFT JOIN replays r ON r.id = n.replay_id

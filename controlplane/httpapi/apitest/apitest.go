@@ -32,6 +32,7 @@ import (
 	"github.com/looptrace/looptrace/controlplane/diagnoses"
 	"github.com/looptrace/looptrace/controlplane/evaluations"
 	"github.com/looptrace/looptrace/controlplane/failures"
+	"github.com/looptrace/looptrace/controlplane/findings"
 	"github.com/looptrace/looptrace/controlplane/httpapi"
 	"github.com/looptrace/looptrace/controlplane/idempotency"
 	"github.com/looptrace/looptrace/controlplane/identity"
@@ -262,9 +263,11 @@ func newRecording(t *testing.T, db *pgxpool.Pool, conn driver.Conn, limits httpa
 	e.Diagnoses = diagnoses.New(db, e.Queue, reader, grouped, e.Replays, e.Providers, completed, fenceKey, e.Clock.Now)
 	tools, err := mcpserver.New(mcpserver.Config{Runs: reader, Failures: grouped, Causes: caused, Prompts: registry, Replays: e.Replays, Work: e.Queue, FenceKey: fenceKey, Log: log})
 	require.NoError(t, err)
+	peers := httpapi.PeersOfFindings{Replays: e.Replays, Registry: registry, Sets: e.Datasets, Runs: reader}
 	e.API, err = httpapi.New(httpapi.Services{
 		Identity: identities, Idempotency: answers, Organizations: organizations.New(db, e.Clock.Now), Projects: e.Projects,
 		Prompts: registry, Datasets: e.Datasets, Providers: e.Providers, Playground: playground.New(db, e.Clock.Now), Completions: completed, Evaluations: e.Evaluations, Replays: e.Replays, Diagnoses: e.Diagnoses, Rules: e.Rules, Recorder: e.recorder, Pricing: priced,
+		Findings: findings.New(db, reader, peers, peers, peers, e.Clock.Now),
 		Views: views.New(db, e.Clock.Now), Work: e.Queue, Runs: reader, Failures: grouped, Agents: agents.New(reader, e.Clock.Now), Causes: caused, Guides: guides, Tools: tools, FenceKey: fenceKey,
 	}, limits, httpapi.Addresses{Web: "http://127.0.0.1:7090", Hosts: hosts}, log)
 	require.NoError(t, err)

@@ -1101,6 +1101,105 @@ func (e FileFormat) Valid() bool {
 	}
 }
 
+// Defines values for FindingCandidateKind.
+const (
+	FindingCandidateKindAgentRelease   FindingCandidateKind = "agent_release"
+	FindingCandidateKindDiagnosis      FindingCandidateKind = "diagnosis"
+	FindingCandidateKindEnvironment    FindingCandidateKind = "environment"
+	FindingCandidateKindInstructions   FindingCandidateKind = "instructions"
+	FindingCandidateKindModel          FindingCandidateKind = "model"
+	FindingCandidateKindOrder          FindingCandidateKind = "order"
+	FindingCandidateKindOther          FindingCandidateKind = "other"
+	FindingCandidateKindParameter      FindingCandidateKind = "parameter"
+	FindingCandidateKindPromptVersion  FindingCandidateKind = "prompt_version"
+	FindingCandidateKindRelease        FindingCandidateKind = "release"
+	FindingCandidateKindRetry          FindingCandidateKind = "retry"
+	FindingCandidateKindTimeout        FindingCandidateKind = "timeout"
+	FindingCandidateKindToolDefinition FindingCandidateKind = "tool_definition"
+	FindingCandidateKindToolResult     FindingCandidateKind = "tool_result"
+)
+
+// Valid indicates whether the value is a known member of the FindingCandidateKind enum.
+func (e FindingCandidateKind) Valid() bool {
+	switch e {
+	case FindingCandidateKindAgentRelease:
+		return true
+	case FindingCandidateKindDiagnosis:
+		return true
+	case FindingCandidateKindEnvironment:
+		return true
+	case FindingCandidateKindInstructions:
+		return true
+	case FindingCandidateKindModel:
+		return true
+	case FindingCandidateKindOrder:
+		return true
+	case FindingCandidateKindOther:
+		return true
+	case FindingCandidateKindParameter:
+		return true
+	case FindingCandidateKindPromptVersion:
+		return true
+	case FindingCandidateKindRelease:
+		return true
+	case FindingCandidateKindRetry:
+		return true
+	case FindingCandidateKindTimeout:
+		return true
+	case FindingCandidateKindToolDefinition:
+		return true
+	case FindingCandidateKindToolResult:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for FindingStatus.
+const (
+	FindingStatusConfirmed FindingStatus = "confirmed"
+	FindingStatusOpen      FindingStatus = "open"
+	FindingStatusRefuted   FindingStatus = "refuted"
+)
+
+// Valid indicates whether the value is a known member of the FindingStatus enum.
+func (e FindingStatus) Valid() bool {
+	switch e {
+	case FindingStatusConfirmed:
+		return true
+	case FindingStatusOpen:
+		return true
+	case FindingStatusRefuted:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for FindingVerdictPart.
+const (
+	FindingVerdictPartBetter     FindingVerdictPart = "better"
+	FindingVerdictPartCannotTell FindingVerdictPart = "cannot_tell"
+	FindingVerdictPartUnknown    FindingVerdictPart = "unknown"
+	FindingVerdictPartWorse      FindingVerdictPart = "worse"
+)
+
+// Valid indicates whether the value is a known member of the FindingVerdictPart enum.
+func (e FindingVerdictPart) Valid() bool {
+	switch e {
+	case FindingVerdictPartBetter:
+		return true
+	case FindingVerdictPartCannotTell:
+		return true
+	case FindingVerdictPartUnknown:
+		return true
+	case FindingVerdictPartWorse:
+		return true
+	default:
+		return false
+	}
+}
+
 // Defines values for GateDecisionBetter.
 const (
 	GateDecisionBetterHigher GateDecisionBetter = "higher"
@@ -6303,6 +6402,250 @@ type FileEncoding string
 // FileFormat defines model for FileFormat.
 type FileFormat string
 
+// Finding defines model for Finding.
+type Finding struct {
+	// AgreesWithVerdict Whether the status is what the verdict says: `confirmed` for `better`, `refuted` for `worse`. Null if either decides nothing: `open`, and a verdict that cannot tell.
+	AgreesWithVerdict *bool `json:"agrees_with_verdict"`
+
+	// Batch Null without one, and after its deletion.
+	Batch     *FindingBatch    `json:"batch"`
+	Candidate FindingCandidate `json:"candidate"`
+	ChangedAt time.Time        `json:"changed_at"`
+
+	// ChangedBy Who made it. Both are null for a deleted user.
+	ChangedBy Author    `json:"changed_by"`
+	CreatedAt time.Time `json:"created_at"`
+
+	// CreatedBy Who made it. Both are null for a deleted user.
+	CreatedBy   Author             `json:"created_by"`
+	Fingerprint string             `json:"fingerprint"`
+	Id          openapi_types.UUID `json:"id"`
+	Note        *string            `json:"note"`
+
+	// Outcome The batch's grader.
+	Outcome   *Grader            `json:"outcome"`
+	ProjectId openapi_types.UUID `json:"project_id"`
+
+	// PromotedDataset The dataset that it was promoted to; null if there is none, or it was deleted.
+	PromotedDataset *FindingDataset `json:"promoted_dataset"`
+
+	// PromotedPrompt The version that it was promoted to; null if there is none, or it was deleted.
+	PromotedPrompt *FindingPromptVersion `json:"promoted_prompt"`
+
+	// Revision Counts the changes, from 1.
+	Revision int `json:"revision"`
+
+	// Status `confirmed`: it is a cause of the failures. `refuted`: it is not.
+	Status FindingStatus `json:"status"`
+
+	// Verdict What the batch shows; null before its end. It stays when the batch is deleted.
+	Verdict *FindingVerdict `json:"verdict"`
+}
+
+// FindingBatch defines model for FindingBatch.
+type FindingBatch struct {
+	Id     openapi_types.UUID `json:"id"`
+	Name   string             `json:"name"`
+	Status ReplayStatus       `json:"status"`
+}
+
+// FindingCandidate defines model for FindingCandidate.
+type FindingCandidate struct {
+	// Edits Empty for a candidate that replays cannot test.
+	Edits []ReplayEdit `json:"edits"`
+	Key   string       `json:"key"`
+
+	// Kind What differs. `diagnosis` is what a person or a model holds; `other` is an edit of another kind.
+	Kind  FindingCandidateKind `json:"kind"`
+	Title string               `json:"title"`
+}
+
+// FindingCandidateCreate defines model for FindingCandidateCreate.
+type FindingCandidateCreate struct {
+	// Edits What tests it. Default: those of the batch.
+	Edits *[]ReplayEdit `json:"edits,omitempty"`
+
+	// Key The same for the same candidate, such as `parameter:temperature=1.2`. Default: the kind with a hash of the edits, or with the title.
+	Key *string `json:"key,omitempty"`
+
+	// Kind What differs. `diagnosis` is what a person or a model holds; `other` is an edit of another kind.
+	Kind FindingCandidateKind `json:"kind"`
+
+	// Title One sentence, in words.
+	Title string `json:"title"`
+}
+
+// FindingCandidateKind What differs. `diagnosis` is what a person or a model holds; `other` is an edit of another kind.
+type FindingCandidateKind string
+
+// FindingCreate defines model for FindingCreate.
+type FindingCreate struct {
+	// BatchId The batch of replays that tested it.
+	BatchId   *openapi_types.UUID    `json:"batch_id,omitempty"`
+	Candidate FindingCandidateCreate `json:"candidate"`
+
+	// Fingerprint The group of failed runs.
+	Fingerprint string             `json:"fingerprint"`
+	Note        *string            `json:"note,omitempty"`
+	ProjectId   openapi_types.UUID `json:"project_id"`
+
+	// Status `confirmed`: it is a cause of the failures. `refuted`: it is not.
+	Status *FindingStatus `json:"status,omitempty"`
+}
+
+// FindingDataset defines model for FindingDataset.
+type FindingDataset struct {
+	Id openapi_types.UUID `json:"id"`
+
+	// Revision The revision that has the items.
+	Revision int `json:"revision"`
+}
+
+// FindingGate defines model for FindingGate.
+type FindingGate struct {
+	// Command The gate as a command.
+	Command string `json:"command"`
+
+	// EvalRun The body of `POST /v1/eval-runs`, to which you send what your agent answers.
+	EvalRun map[string]interface{} `json:"eval_run"`
+
+	// Gate The body of `POST /v1/gates/_actions/check`, to which you add `candidate` and `baseline`.
+	Gate map[string]interface{} `json:"gate"`
+
+	// Grader `docs/graders.md` lists the types with their members. OpenAI's graders `string_check`, `text_similarity` and
+	// `multi` are accepted as they are.
+	Grader Grader `json:"grader"`
+
+	// Metric The score of the grader.
+	Metric string `json:"metric"`
+
+	// Name Of the eval-runs, which are one history.
+	Name string `json:"name"`
+
+	// Python The same with the SDK. `task` is your agent.
+	Python string `json:"python"`
+}
+
+// FindingPage defines model for FindingPage.
+type FindingPage struct {
+	Data    []Finding `json:"data"`
+	HasMore bool      `json:"has_more"`
+	Limit   int       `json:"limit"`
+	Offset  int       `json:"offset"`
+}
+
+// FindingPromote defines model for FindingPromote.
+type FindingPromote struct {
+	// Dataset A dataset of the project, by `id` or `name`. One of a new name is created.
+	Dataset *struct {
+		Id *openapi_types.UUID `json:"id,omitempty"`
+
+		// Name Unique in the project.
+		Name *DatasetName `json:"name,omitempty"`
+	} `json:"dataset,omitempty"`
+
+	// Plan Only say what would happen.
+	Plan *bool `json:"plan,omitempty"`
+
+	// Prompt A prompt of the project, by `id` or `name`.
+	Prompt *struct {
+		// BaseVersion The version to edit, which must be the newest. Default: the newest.
+		BaseVersion *int                `json:"base_version,omitempty"`
+		Id          *openapi_types.UUID `json:"id,omitempty"`
+		Name        *string             `json:"name,omitempty"`
+	} `json:"prompt,omitempty"`
+}
+
+// FindingPromoted defines model for FindingPromoted.
+type FindingPromoted struct {
+	// Dataset Null if none was asked for.
+	Dataset *FindingPromotedDataset `json:"dataset"`
+	Finding Finding                 `json:"finding"`
+
+	// Gate Null without a dataset that exists, and without a grader in the batch.
+	Gate *FindingGate `json:"gate"`
+
+	// Prompt Null if none was asked for.
+	Prompt *FindingPromotedPrompt `json:"prompt"`
+}
+
+// FindingPromotedDataset defines model for FindingPromotedDataset.
+type FindingPromotedDataset struct {
+	// Added Items. A plan counts those of runs that the dataset has, too.
+	Added int `json:"added"`
+
+	// Id Null in a plan for a new one.
+	Id   *openapi_types.UUID `json:"id"`
+	Name string              `json:"name"`
+
+	// Revision The revision that has the items; null in a plan.
+	Revision *int `json:"revision"`
+
+	// Runs Runs of the batch that failed; 0 if the items were added before.
+	Runs    int          `json:"runs"`
+	Skipped []RunSkipped `json:"skipped"`
+
+	// Unchanged Runs that the dataset had an item of.
+	Unchanged int `json:"unchanged"`
+}
+
+// FindingPromotedPrompt defines model for FindingPromotedPrompt.
+type FindingPromotedPrompt struct {
+	// BaseVersion The version that was edited.
+	BaseVersion int `json:"base_version"`
+
+	// Changes What differs from the base.
+	Changes []string           `json:"changes"`
+	Id      openapi_types.UUID `json:"id"`
+
+	// IsNew False if the prompt had a version with the same content, and for a version that was made before.
+	IsNew bool `json:"is_new"`
+
+	// LeftOut Edits that no prompt can have, with the reason.
+	LeftOut []string `json:"left_out"`
+	Name    string   `json:"name"`
+
+	// Version Null in a plan.
+	Version *int `json:"version"`
+}
+
+// FindingPromptVersion defines model for FindingPromptVersion.
+type FindingPromptVersion struct {
+	Id      openapi_types.UUID `json:"id"`
+	Version int                `json:"version"`
+}
+
+// FindingStatus `confirmed`: it is a cause of the failures. `refuted`: it is not.
+type FindingStatus string
+
+// FindingUpdate defines model for FindingUpdate.
+type FindingUpdate struct {
+	// BaseRevision The `revision` that the caller has read.
+	BaseRevision *int `json:"base_revision,omitempty"`
+
+	// BatchId Another batch of replays with the same edits.
+	BatchId *openapi_types.UUID `json:"batch_id,omitempty"`
+
+	// Note Empty to remove it.
+	Note *string `json:"note,omitempty"`
+
+	// Status `confirmed`: it is a cause of the failures. `refuted`: it is not.
+	Status *FindingStatus `json:"status,omitempty"`
+}
+
+// FindingVerdict defines model for FindingVerdict.
+type FindingVerdict struct {
+	// Chosen Whether more attempts end well with the edits.
+	Chosen FindingVerdictPart `json:"chosen"`
+
+	// Good Null without good runs.
+	Good     *FindingVerdictPart `json:"good"`
+	Sentence string              `json:"sentence"`
+}
+
+// FindingVerdictPart Whether more attempts end well with the edits.
+type FindingVerdictPart string
+
 // GateCheck defines model for GateCheck.
 type GateCheck struct {
 	// Baseline An eval-run of the same dataset.
@@ -11184,6 +11527,9 @@ type FilterUserID = string
 // FilterWindowSeconds defines model for FilterWindowSeconds.
 type FilterWindowSeconds = int64
 
+// FindingID defines model for FindingID.
+type FindingID = openapi_types.UUID
+
 // ForecastMargin defines model for ForecastMargin.
 type ForecastMargin = float64
 
@@ -11836,6 +12182,24 @@ type GetEvalRunTrendParams struct {
 
 	// Limit The most eval-runs.
 	Limit *int `form:"limit,omitempty" json:"limit,omitempty"`
+}
+
+// ListFindingsParams defines parameters for ListFindings.
+type ListFindingsParams struct {
+	// ProjectId Look only in this project instead of all projects of the caller.
+	ProjectId *ProjectIDOptional `form:"project_id,omitempty" json:"project_id,omitempty"`
+
+	// Fingerprint Only findings about these groups.
+	Fingerprint *[]string `form:"fingerprint,omitempty" json:"fingerprint,omitempty"`
+
+	// RunId Only findings about the group of failed runs that the run is in.
+	RunId *openapi_types.UUID `form:"run_id,omitempty" json:"run_id,omitempty"`
+
+	// BatchId Only findings that this batch of replays tested.
+	BatchId *openapi_types.UUID `form:"batch_id,omitempty" json:"batch_id,omitempty"`
+	Status  *FindingStatus      `form:"status,omitempty" json:"status,omitempty"`
+	Limit   *Limit              `form:"limit,omitempty" json:"limit,omitempty"`
+	Offset  *Offset             `form:"offset,omitempty" json:"offset,omitempty"`
 }
 
 // ListImportErrorsParams defines parameters for ListImportErrors.
@@ -12996,6 +13360,15 @@ type PutEvalRunLabelJSONRequestBody = LabelWrite
 // AddEvalRunResultsJSONRequestBody defines body for AddEvalRunResults for application/json ContentType.
 type AddEvalRunResultsJSONRequestBody = EvalRunResults
 
+// CreateFindingJSONRequestBody defines body for CreateFinding for application/json ContentType.
+type CreateFindingJSONRequestBody = FindingCreate
+
+// UpdateFindingJSONRequestBody defines body for UpdateFinding for application/json ContentType.
+type UpdateFindingJSONRequestBody = FindingUpdate
+
+// PromoteFindingJSONRequestBody defines body for PromoteFinding for application/json ContentType.
+type PromoteFindingJSONRequestBody = FindingPromote
+
 // CheckGateJSONRequestBody defines body for CheckGate for application/json ContentType.
 type CheckGateJSONRequestBody = GateCheck
 
@@ -13723,6 +14096,24 @@ type ServerInterface interface {
 	// GetEvalRunTrend Compare an eval-run with those before it
 	// (GET /v1/eval-runs/{eval_run_id}/trend)
 	GetEvalRunTrend(c *gin.Context, evalRunId EvalRunID, params GetEvalRunTrendParams)
+	// ListFindings List findings about groups of failed runs
+	// (GET /v1/findings)
+	ListFindings(c *gin.Context, params ListFindingsParams)
+	// CreateFinding Keep a finding about a group of failed runs
+	// (POST /v1/findings)
+	CreateFinding(c *gin.Context)
+	// DeleteFinding Delete a finding
+	// (DELETE /v1/findings/{finding_id})
+	DeleteFinding(c *gin.Context, findingId FindingID)
+	// GetFinding Read a finding
+	// (GET /v1/findings/{finding_id})
+	GetFinding(c *gin.Context, findingId FindingID)
+	// UpdateFinding Change a finding
+	// (PATCH /v1/findings/{finding_id})
+	UpdateFinding(c *gin.Context, findingId FindingID)
+	// PromoteFinding Make a version of a prompt and items of a dataset of a finding
+	// (POST /v1/findings/{finding_id}/_actions/promote)
+	PromoteFinding(c *gin.Context, findingId FindingID)
 	// CheckGate Decide whether a candidate is worse than a baseline
 	// (POST /v1/gates/_actions/check)
 	CheckGate(c *gin.Context)
@@ -17526,6 +17917,194 @@ func (siw *ServerInterfaceWrapper) GetEvalRunTrend(c *gin.Context) {
 	}
 
 	siw.Handler.GetEvalRunTrend(c, evalRunId, params)
+}
+
+// ListFindings operation middleware
+func (siw *ServerInterfaceWrapper) ListFindings(c *gin.Context) {
+
+	var err error
+	_ = err
+
+	// Parameter object where we will unmarshal all parameters from the context
+	var params ListFindingsParams
+
+	// ------------- Optional query parameter "project_id" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "project_id", c.Request.URL.Query(), &params.ProjectId, runtime.BindQueryParameterOptions{Type: "string", Format: "uuid"})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter project_id: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	// ------------- Optional query parameter "fingerprint" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "fingerprint", c.Request.URL.Query(), &params.Fingerprint, runtime.BindQueryParameterOptions{Type: "array", Format: ""})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter fingerprint: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	// ------------- Optional query parameter "run_id" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "run_id", c.Request.URL.Query(), &params.RunId, runtime.BindQueryParameterOptions{Type: "string", Format: "uuid"})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter run_id: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	// ------------- Optional query parameter "batch_id" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "batch_id", c.Request.URL.Query(), &params.BatchId, runtime.BindQueryParameterOptions{Type: "string", Format: "uuid"})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter batch_id: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	// ------------- Optional query parameter "status" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "status", c.Request.URL.Query(), &params.Status, runtime.BindQueryParameterOptions{Type: "string", Format: ""})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter status: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	// ------------- Optional query parameter "limit" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "limit", c.Request.URL.Query(), &params.Limit, runtime.BindQueryParameterOptions{Type: "integer", Format: ""})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter limit: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	// ------------- Optional query parameter "offset" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "offset", c.Request.URL.Query(), &params.Offset, runtime.BindQueryParameterOptions{Type: "integer", Format: ""})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter offset: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		middleware(c)
+		if c.IsAborted() {
+			return
+		}
+	}
+
+	siw.Handler.ListFindings(c, params)
+}
+
+// CreateFinding operation middleware
+func (siw *ServerInterfaceWrapper) CreateFinding(c *gin.Context) {
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		middleware(c)
+		if c.IsAborted() {
+			return
+		}
+	}
+
+	siw.Handler.CreateFinding(c)
+}
+
+// DeleteFinding operation middleware
+func (siw *ServerInterfaceWrapper) DeleteFinding(c *gin.Context) {
+
+	var err error
+	_ = err
+
+	// ------------- Path parameter "finding_id" -------------
+	var findingId FindingID
+
+	err = runtime.BindStyledParameterWithOptions("simple", "finding_id", c.Param("finding_id"), &findingId, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "uuid", ValueIsUnescaped: true})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter finding_id: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		middleware(c)
+		if c.IsAborted() {
+			return
+		}
+	}
+
+	siw.Handler.DeleteFinding(c, findingId)
+}
+
+// GetFinding operation middleware
+func (siw *ServerInterfaceWrapper) GetFinding(c *gin.Context) {
+
+	var err error
+	_ = err
+
+	// ------------- Path parameter "finding_id" -------------
+	var findingId FindingID
+
+	err = runtime.BindStyledParameterWithOptions("simple", "finding_id", c.Param("finding_id"), &findingId, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "uuid", ValueIsUnescaped: true})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter finding_id: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		middleware(c)
+		if c.IsAborted() {
+			return
+		}
+	}
+
+	siw.Handler.GetFinding(c, findingId)
+}
+
+// UpdateFinding operation middleware
+func (siw *ServerInterfaceWrapper) UpdateFinding(c *gin.Context) {
+
+	var err error
+	_ = err
+
+	// ------------- Path parameter "finding_id" -------------
+	var findingId FindingID
+
+	err = runtime.BindStyledParameterWithOptions("simple", "finding_id", c.Param("finding_id"), &findingId, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "uuid", ValueIsUnescaped: true})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter finding_id: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		middleware(c)
+		if c.IsAborted() {
+			return
+		}
+	}
+
+	siw.Handler.UpdateFinding(c, findingId)
+}
+
+// PromoteFinding operation middleware
+func (siw *ServerInterfaceWrapper) PromoteFinding(c *gin.Context) {
+
+	var err error
+	_ = err
+
+	// ------------- Path parameter "finding_id" -------------
+	var findingId FindingID
+
+	err = runtime.BindStyledParameterWithOptions("simple", "finding_id", c.Param("finding_id"), &findingId, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "uuid", ValueIsUnescaped: true})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter finding_id: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		middleware(c)
+		if c.IsAborted() {
+			return
+		}
+	}
+
+	siw.Handler.PromoteFinding(c, findingId)
 }
 
 // CheckGate operation middleware
@@ -24138,6 +24717,12 @@ func RegisterHandlersWithOptions(router gin.IRouter, si ServerInterface, options
 	router.GET(options.BaseURL+"/v1/eval-runs/:eval_run_id/report", wrapper.GetEvalRunReport)
 	router.POST(options.BaseURL+"/v1/eval-runs/:eval_run_id/results", wrapper.AddEvalRunResults)
 	router.GET(options.BaseURL+"/v1/eval-runs/:eval_run_id/trend", wrapper.GetEvalRunTrend)
+	router.GET(options.BaseURL+"/v1/findings", wrapper.ListFindings)
+	router.POST(options.BaseURL+"/v1/findings", wrapper.CreateFinding)
+	router.DELETE(options.BaseURL+"/v1/findings/:finding_id", wrapper.DeleteFinding)
+	router.GET(options.BaseURL+"/v1/findings/:finding_id", wrapper.GetFinding)
+	router.PATCH(options.BaseURL+"/v1/findings/:finding_id", wrapper.UpdateFinding)
+	router.POST(options.BaseURL+"/v1/findings/:finding_id/_actions/promote", wrapper.PromoteFinding)
 	router.POST(options.BaseURL+"/v1/gates/_actions/check", wrapper.CheckGate)
 	router.POST(options.BaseURL+"/v1/gates/_actions/plan", wrapper.PlanGate)
 	router.POST(options.BaseURL+"/v1/graders/_actions/grade", wrapper.GradeSample)
@@ -27554,6 +28139,246 @@ type GetEvalRunTrenddefaultApplicationProblemPlusJSONResponse struct {
 }
 
 func (response GetEvalRunTrenddefaultApplicationProblemPlusJSONResponse) VisitGetEvalRunTrendResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ListFindingsRequestObject struct {
+	Params ListFindingsParams
+}
+
+type ListFindingsResponseObject interface {
+	VisitListFindingsResponse(w http.ResponseWriter) error
+}
+
+type ListFindings200JSONResponse FindingPage
+
+func (response ListFindings200JSONResponse) VisitListFindingsResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ListFindingsdefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	StatusCode int
+}
+
+func (response ListFindingsdefaultApplicationProblemPlusJSONResponse) VisitListFindingsResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type CreateFindingRequestObject struct {
+	Body *CreateFindingJSONRequestBody
+}
+
+type CreateFindingResponseObject interface {
+	VisitCreateFindingResponse(w http.ResponseWriter) error
+}
+
+type CreateFinding201ResponseHeaders struct {
+	Location *string
+}
+
+type CreateFinding201JSONResponse struct {
+	Body    Finding
+	Headers CreateFinding201ResponseHeaders
+}
+
+func (response CreateFinding201JSONResponse) VisitCreateFindingResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	if response.Headers.Location != nil {
+		w.Header().Set("Location", fmt.Sprint(*response.Headers.Location))
+	}
+	w.WriteHeader(201)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type CreateFindingdefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	StatusCode int
+}
+
+func (response CreateFindingdefaultApplicationProblemPlusJSONResponse) VisitCreateFindingResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type DeleteFindingRequestObject struct {
+	FindingId FindingID `json:"finding_id"`
+}
+
+type DeleteFindingResponseObject interface {
+	VisitDeleteFindingResponse(w http.ResponseWriter) error
+}
+
+type DeleteFinding204Response struct {
+}
+
+func (response DeleteFinding204Response) VisitDeleteFindingResponse(w http.ResponseWriter) error {
+	w.WriteHeader(204)
+	return nil
+}
+
+type DeleteFindingdefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	StatusCode int
+}
+
+func (response DeleteFindingdefaultApplicationProblemPlusJSONResponse) VisitDeleteFindingResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type GetFindingRequestObject struct {
+	FindingId FindingID `json:"finding_id"`
+}
+
+type GetFindingResponseObject interface {
+	VisitGetFindingResponse(w http.ResponseWriter) error
+}
+
+type GetFinding200JSONResponse Finding
+
+func (response GetFinding200JSONResponse) VisitGetFindingResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type GetFindingdefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	StatusCode int
+}
+
+func (response GetFindingdefaultApplicationProblemPlusJSONResponse) VisitGetFindingResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type UpdateFindingRequestObject struct {
+	FindingId FindingID `json:"finding_id"`
+	Body      *UpdateFindingJSONRequestBody
+}
+
+type UpdateFindingResponseObject interface {
+	VisitUpdateFindingResponse(w http.ResponseWriter) error
+}
+
+type UpdateFinding200JSONResponse Finding
+
+func (response UpdateFinding200JSONResponse) VisitUpdateFindingResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type UpdateFindingdefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	StatusCode int
+}
+
+func (response UpdateFindingdefaultApplicationProblemPlusJSONResponse) VisitUpdateFindingResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type PromoteFindingRequestObject struct {
+	FindingId FindingID `json:"finding_id"`
+	Body      *PromoteFindingJSONRequestBody
+}
+
+type PromoteFindingResponseObject interface {
+	VisitPromoteFindingResponse(w http.ResponseWriter) error
+}
+
+type PromoteFinding200JSONResponse FindingPromoted
+
+func (response PromoteFinding200JSONResponse) VisitPromoteFindingResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type PromoteFindingdefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	StatusCode int
+}
+
+func (response PromoteFindingdefaultApplicationProblemPlusJSONResponse) VisitPromoteFindingResponse(w http.ResponseWriter) error {
 
 	var buf bytes.Buffer
 	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
@@ -34186,6 +35011,24 @@ type StrictServerInterface interface {
 	// GetEvalRunTrend Compare an eval-run with those before it
 	// (GET /v1/eval-runs/{eval_run_id}/trend)
 	GetEvalRunTrend(ctx context.Context, request GetEvalRunTrendRequestObject) (GetEvalRunTrendResponseObject, error)
+	// ListFindings List findings about groups of failed runs
+	// (GET /v1/findings)
+	ListFindings(ctx context.Context, request ListFindingsRequestObject) (ListFindingsResponseObject, error)
+	// CreateFinding Keep a finding about a group of failed runs
+	// (POST /v1/findings)
+	CreateFinding(ctx context.Context, request CreateFindingRequestObject) (CreateFindingResponseObject, error)
+	// DeleteFinding Delete a finding
+	// (DELETE /v1/findings/{finding_id})
+	DeleteFinding(ctx context.Context, request DeleteFindingRequestObject) (DeleteFindingResponseObject, error)
+	// GetFinding Read a finding
+	// (GET /v1/findings/{finding_id})
+	GetFinding(ctx context.Context, request GetFindingRequestObject) (GetFindingResponseObject, error)
+	// UpdateFinding Change a finding
+	// (PATCH /v1/findings/{finding_id})
+	UpdateFinding(ctx context.Context, request UpdateFindingRequestObject) (UpdateFindingResponseObject, error)
+	// PromoteFinding Make a version of a prompt and items of a dataset of a finding
+	// (POST /v1/findings/{finding_id}/_actions/promote)
+	PromoteFinding(ctx context.Context, request PromoteFindingRequestObject) (PromoteFindingResponseObject, error)
 	// CheckGate Decide whether a candidate is worse than a baseline
 	// (POST /v1/gates/_actions/check)
 	CheckGate(ctx context.Context, request CheckGateRequestObject) (CheckGateResponseObject, error)
@@ -37051,6 +37894,214 @@ func (sh *strictHandler) GetEvalRunTrend(ctx *gin.Context, evalRunId EvalRunID, 
 		sh.options.HandlerErrorFunc(ctx, err)
 	} else if validResponse, ok := response.(GetEvalRunTrendResponseObject); ok {
 		if err := validResponse.VisitGetEvalRunTrendResponse(ctx.Writer); err != nil {
+			sh.options.ResponseErrorHandlerFunc(ctx, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(ctx, fmt.Errorf("unexpected response type: %T", response))
+	}
+}
+
+// ListFindings operation middleware
+func (sh *strictHandler) ListFindings(ctx *gin.Context, params ListFindingsParams) {
+	var request ListFindingsRequestObject
+
+	request.Params = params
+
+	handler := func(ctx *gin.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.ListFindings(ctx, request.(ListFindingsRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "ListFindings")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		sh.options.HandlerErrorFunc(ctx, err)
+	} else if validResponse, ok := response.(ListFindingsResponseObject); ok {
+		if err := validResponse.VisitListFindingsResponse(ctx.Writer); err != nil {
+			sh.options.ResponseErrorHandlerFunc(ctx, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(ctx, fmt.Errorf("unexpected response type: %T", response))
+	}
+}
+
+// CreateFinding operation middleware
+func (sh *strictHandler) CreateFinding(ctx *gin.Context) {
+	var request CreateFindingRequestObject
+
+	var body CreateFindingJSONRequestBody
+	var err error
+	// A request validator built on kin-openapi's openapi3filter with
+	// KeepValidatedValue leaves the value it validated on the body. Bind
+	// that value, matching member names exactly, so the handler receives
+	// what was validated instead of a second, case-insensitive decode.
+	if vb, ok := ctx.Request.Body.(interface{ ValidatedValue() any }); !ok || runtime.BindJSONValue(vb.ValidatedValue(), &body) != nil {
+		err = ctx.ShouldBindJSON(&body)
+	} else if binding.Validator != nil {
+		// ShouldBindJSON runs the struct validator after decoding; keep that.
+		err = binding.Validator.ValidateStruct(&body)
+	}
+	if err != nil {
+		sh.options.RequestErrorHandlerFunc(ctx, err)
+		return
+	}
+	request.Body = &body
+
+	handler := func(ctx *gin.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.CreateFinding(ctx, request.(CreateFindingRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "CreateFinding")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		sh.options.HandlerErrorFunc(ctx, err)
+	} else if validResponse, ok := response.(CreateFindingResponseObject); ok {
+		if err := validResponse.VisitCreateFindingResponse(ctx.Writer); err != nil {
+			sh.options.ResponseErrorHandlerFunc(ctx, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(ctx, fmt.Errorf("unexpected response type: %T", response))
+	}
+}
+
+// DeleteFinding operation middleware
+func (sh *strictHandler) DeleteFinding(ctx *gin.Context, findingId FindingID) {
+	var request DeleteFindingRequestObject
+
+	request.FindingId = findingId
+
+	handler := func(ctx *gin.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.DeleteFinding(ctx, request.(DeleteFindingRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "DeleteFinding")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		sh.options.HandlerErrorFunc(ctx, err)
+	} else if validResponse, ok := response.(DeleteFindingResponseObject); ok {
+		if err := validResponse.VisitDeleteFindingResponse(ctx.Writer); err != nil {
+			sh.options.ResponseErrorHandlerFunc(ctx, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(ctx, fmt.Errorf("unexpected response type: %T", response))
+	}
+}
+
+// GetFinding operation middleware
+func (sh *strictHandler) GetFinding(ctx *gin.Context, findingId FindingID) {
+	var request GetFindingRequestObject
+
+	request.FindingId = findingId
+
+	handler := func(ctx *gin.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.GetFinding(ctx, request.(GetFindingRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "GetFinding")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		sh.options.HandlerErrorFunc(ctx, err)
+	} else if validResponse, ok := response.(GetFindingResponseObject); ok {
+		if err := validResponse.VisitGetFindingResponse(ctx.Writer); err != nil {
+			sh.options.ResponseErrorHandlerFunc(ctx, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(ctx, fmt.Errorf("unexpected response type: %T", response))
+	}
+}
+
+// UpdateFinding operation middleware
+func (sh *strictHandler) UpdateFinding(ctx *gin.Context, findingId FindingID) {
+	var request UpdateFindingRequestObject
+
+	request.FindingId = findingId
+
+	var body UpdateFindingJSONRequestBody
+	var err error
+	// A request validator built on kin-openapi's openapi3filter with
+	// KeepValidatedValue leaves the value it validated on the body. Bind
+	// that value, matching member names exactly, so the handler receives
+	// what was validated instead of a second, case-insensitive decode.
+	if vb, ok := ctx.Request.Body.(interface{ ValidatedValue() any }); !ok || runtime.BindJSONValue(vb.ValidatedValue(), &body) != nil {
+		err = ctx.ShouldBindJSON(&body)
+	} else if binding.Validator != nil {
+		// ShouldBindJSON runs the struct validator after decoding; keep that.
+		err = binding.Validator.ValidateStruct(&body)
+	}
+	if err != nil {
+		sh.options.RequestErrorHandlerFunc(ctx, err)
+		return
+	}
+	request.Body = &body
+
+	handler := func(ctx *gin.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.UpdateFinding(ctx, request.(UpdateFindingRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "UpdateFinding")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		sh.options.HandlerErrorFunc(ctx, err)
+	} else if validResponse, ok := response.(UpdateFindingResponseObject); ok {
+		if err := validResponse.VisitUpdateFindingResponse(ctx.Writer); err != nil {
+			sh.options.ResponseErrorHandlerFunc(ctx, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(ctx, fmt.Errorf("unexpected response type: %T", response))
+	}
+}
+
+// PromoteFinding operation middleware
+func (sh *strictHandler) PromoteFinding(ctx *gin.Context, findingId FindingID) {
+	var request PromoteFindingRequestObject
+
+	request.FindingId = findingId
+
+	var body PromoteFindingJSONRequestBody
+	var err error
+	// A request validator built on kin-openapi's openapi3filter with
+	// KeepValidatedValue leaves the value it validated on the body. Bind
+	// that value, matching member names exactly, so the handler receives
+	// what was validated instead of a second, case-insensitive decode.
+	if vb, ok := ctx.Request.Body.(interface{ ValidatedValue() any }); !ok || runtime.BindJSONValue(vb.ValidatedValue(), &body) != nil {
+		err = ctx.ShouldBindJSON(&body)
+	} else if binding.Validator != nil {
+		// ShouldBindJSON runs the struct validator after decoding; keep that.
+		err = binding.Validator.ValidateStruct(&body)
+	}
+	if err != nil {
+		sh.options.RequestErrorHandlerFunc(ctx, err)
+		return
+	}
+	request.Body = &body
+
+	handler := func(ctx *gin.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.PromoteFinding(ctx, request.(PromoteFindingRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "PromoteFinding")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		sh.options.HandlerErrorFunc(ctx, err)
+	} else if validResponse, ok := response.(PromoteFindingResponseObject); ok {
+		if err := validResponse.VisitPromoteFindingResponse(ctx.Writer); err != nil {
 			sh.options.ResponseErrorHandlerFunc(ctx, err)
 		}
 	} else if response != nil {
