@@ -231,3 +231,26 @@ func TestPromote(t *testing.T) {
 	key := apitest.Bearer(e.Mint(t, session, project.Id, contract.ScopeRunsRead, contract.ScopeRunsWrite, contract.ScopeReplaysRead, contract.ScopeDatasetsRead, contract.ScopeDatasetsWrite).Key)
 	apitest.WantProblem(t, e.Do(t, http.MethodPost, promote, both+"}", key), http.StatusForbidden)
 }
+
+// TestPromoteNamesNothingForeign gives the same answer for what another tenant has and for what nobody has.
+func TestPromoteNamesNothingForeign(t *testing.T) {
+	t.Parallel()
+	address := engines.ClickHouse(t)
+	e := apitest.NewOn(t, engines.Postgres(t), address)
+	session, project := e.SetUp(t)
+	as := apitest.Cookie(session)
+	_, fingerprint := group(t, e, as, address, project.Id, "book")
+	promote := "/v1/findings/" + e.FillFinding(t, as, project.Id.String(), fingerprint) + "/_actions/promote"
+	other := apitest.Cookie(e.AddMember(t, "bob@example.com", "owner", uuid.Nil))
+	theirs := apitest.Must[contract.Me](t, e.Do(t, http.MethodGet, "/v1/me", nil, other), http.StatusOK).Projects[0].Id
+	for member, id := range map[string]uuid.UUID{
+		"prompt": e.CreatePrompt(t, other, theirs, "triage", "one").Id, "dataset": e.CreateDataset(t, other, theirs, "faq", "a").Id,
+	} {
+		body := func(id uuid.UUID) string { return fmt.Sprintf(`{%q:{"id":%q}}`, member, id) }
+		got, want := e.Do(t, http.MethodPost, promote, body(id), as), e.Do(t, http.MethodPost, promote, body(uuid.New()), as)
+		assert.Equal(t, http.StatusUnprocessableEntity, got.Code, got.Body)
+		assert.Equal(t, apitest.WithoutRequestID(want), apitest.WithoutRequestID(got), member)
+	}
+	apitest.WantProblem(t, e.Do(t, http.MethodPost, promote, `{"dataset":{"name":"triage"}}`, as), http.StatusUnprocessableEntity)
+	assert.Equal(t, 1, e.Count(t, "SELECT count(*) FROM datasets"), "a refused promotion creates nothing")
+}

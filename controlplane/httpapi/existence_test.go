@@ -159,6 +159,7 @@ var nameless = []string{
 	"item_ids", "replace", "panel", "repeat", "side", "panels", "anchors", "cache", "judge", "samples", // what evaluations name in a, b, target, panels and anchors, and items within an eval-run, are those of TestEvaluationsNameNothingForeign
 	"run_filter", "sample_rate", "max_cost_usd_per_day", "catch_up", "day", // a rule's filter has no project
 	"edits", "executor", "controls", "treatments", "plan", "good_runs", "max_runs", "attempt", "wait_seconds", // the connections and prompts of replays are those of TestReplaysNameNothingForeign
+	"dataset",                                                                                        // the prompt and the dataset of a finding are those of TestPromoteNamesNothingForeign
 	"scores", "off", "role", "confirm", "revoke_keys", "email", "token", "current_password", "new_password", // a token is for who has it
 }
 
@@ -334,7 +335,7 @@ func fill(t *testing.T, e *apitest.Env, of *tenant, name string, run []runmodel.
 		"kind": name, "model": name + "-model", "agent_name": name + "-agent", "tag": name + "-tag", "environment": name + "-environment",
 		"release": name + "-release", "agent_release": runmodel.Totals(run).AgentRelease, "agent": name + "-agent", "error_type": name + "-error", "prompt_id": promptID(name).String(), "prompt_name": name + "-prompt-name", "alias": name + "-alias",
 		"dataset_id": dataset, "item_id": item, "import_id": imported, "source_run_id": runID, "source_span_id": span,
-		"provider_id": connection.Id.String(), "scenario_id": scenario.Id.String(), "replay_id": replayed, "batch_id": batch, "diagnosis_id": diagnosis,
+		"provider_id": connection.Id.String(), "scenario_id": scenario.Id.String(), "replay_id": replayed, "batch_id": batch, "diagnosis_id": diagnosis, "finding_id": e.FillFinding(t, as, of.project.Id.String(), fingerprint),
 		"comparison_id": comparison, "eval_run_id": evalRun, "dataset_item_id": evaluated, "candidate": evalRun, "baseline": evalRun, "adjust_by": evalRun, "eval_rule_id": fillRule(t, e, as, of.project.Id, name+"-name"),
 		"branch": name + "-branch", "commit": name + "-commit", "score_name": name + "-score",
 		"folder": name + "-folder", "prompt_version": name + "-version",
@@ -584,6 +585,10 @@ func (x *existence) body(t *testing.T, schema *openapi3.Schema, given map[string
 		"scores": []any{},
 	}
 	for _, name := range required {
+		if name == "candidate" && schema.Properties[name].Value.Type.Is(openapi3.TypeObject) { // of a finding
+			body[name] = map[string]any{"kind": "order", "title": uuid.NewString()}
+			continue
+		}
 		if value, ok := values[name]; ok {
 			body[name] = value
 			if name == "content" && schema.Properties[name].Value.Type.Is(openapi3.TypeObject) {

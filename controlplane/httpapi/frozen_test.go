@@ -80,6 +80,7 @@ func TestFrozenStores(t *testing.T) {
 	ofRanking := endedPair(t, e, apitest.Cookie(session), evalRun)
 	ofBatch := "/v1/replay-batches/" + e.FillReplayBatch(t, apitest.Cookie(session), project.Id.String(), run)
 	ofDiagnosis := "/v1/diagnoses/" + e.FillDiagnosis(t, apitest.Cookie(session), project.Id.String(), connection.Id.String(), run)
+	ofFinding := "/v1/findings/" + e.FillFinding(t, apitest.Cookie(session), project.Id.String(), failure)
 	ofReplay := "/v1/replays/" + e.FillReplay(t, apitest.Cookie(session), run)
 	of, in := "?project_id="+project.Id.String(), "/v1/projects/"+project.Id.String()
 	operations := []frozenOperation{
@@ -186,6 +187,10 @@ func TestFrozenStores(t *testing.T) {
 		{path: "/v1/runs/" + run + "/replayability", runs: true},
 		{method: http.MethodPost, path: "/v1/replays", body: apitest.ReplayBody(run, `,"plan":true`), runs: true},
 		{method: http.MethodPost, path: ofReplay + "/_actions/cancel"},
+		{path: "/v1/findings" + of},
+		{path: "/v1/findings?run_id=" + run, runs: true},
+		{path: ofFinding},
+		{method: http.MethodPost, path: ofFinding + "/_actions/promote", body: `{"prompt":{"id":"` + prompt.Id.String() + `"},"plan":true}`},
 		{path: "/v1/replay-batches" + of},
 		{path: "/v1/diagnoses" + of, runs: true},
 		{path: ofDiagnosis, runs: true},

@@ -62,6 +62,7 @@ func TestOtherTenantsSeeNothing(t *testing.T) {
 	theirs := map[string]string{
 		"comparison_id": comparison, "eval_run_id": evalRun, "dataset_item_id": evaluated, "eval_rule_id": fillRule(t, e, apitest.Cookie(owner), project.Id, "theirs"), "replay_id": e.FillReplay(t, apitest.Cookie(owner), run.String()),
 		"batch_id": e.FillReplayBatch(t, apitest.Cookie(owner), project.Id.String(), run.String()), "diagnosis_id": e.FillDiagnosis(t, apitest.Cookie(owner), project.Id.String(), connection.Id.String(), run.String()),
+		"finding_id":  e.FillFinding(t, apitest.Cookie(owner), project.Id.String(), fingerprint),
 		"provider_id": connection.Id.String(), "scenario_id": createScenario(t, e, apitest.Cookie(owner), project.Id, "mine").Id.String(),
 		"import_id": imported.Id.String(), "dataset_id": dataset.Id.String(), "item_id": items.Data[0].Id.String(), "revision": "0", "other_revision": "1",
 		"prompt_id": prompt.Id.String(), "version": "1", "other_version": "2", "alias": "production",
@@ -72,7 +73,7 @@ func TestOtherTenantsSeeNothing(t *testing.T) {
 		"view_id": view.Id.String(), "score_id": score.Id.String(), "session_id": "s1",
 	}
 	unknown := map[string]string{
-		"comparison_id": apitest.NoSuchID, "eval_run_id": apitest.NoSuchID, "dataset_item_id": apitest.NoSuchID, "eval_rule_id": apitest.NoSuchID, "replay_id": apitest.NoSuchID, "batch_id": apitest.NoSuchID, "diagnosis_id": apitest.NoSuchID,
+		"comparison_id": apitest.NoSuchID, "eval_run_id": apitest.NoSuchID, "dataset_item_id": apitest.NoSuchID, "eval_rule_id": apitest.NoSuchID, "replay_id": apitest.NoSuchID, "batch_id": apitest.NoSuchID, "diagnosis_id": apitest.NoSuchID, "finding_id": apitest.NoSuchID,
 		"provider_id": apitest.NoSuchID, "scenario_id": apitest.NoSuchID,
 		"import_id": apitest.NoSuchID, "dataset_id": apitest.NoSuchID, "item_id": apitest.NoSuchID, "revision": "0", "other_revision": "1",
 		"prompt_id": apitest.NoSuchID, "version": "1", "other_version": "2", "alias": "production",
@@ -120,9 +121,14 @@ func TestOtherTenantsSeeNothing(t *testing.T) {
 		"POST /v1/eval-runs/:eval_run_id/results": func(ids map[string]string) any {
 			return `{"items":[{"item_id":"` + ids["dataset_item_id"] + `","repeat":1,"output":1}]}`
 		},
-		"POST /v1/replays":             func(ids map[string]string) any { return apitest.ReplayBody(ids["run_id"], "") },
-		"PATCH /v1/replays/:replay_id": rename,
-		"POST /v1/replay-batches":      func(ids map[string]string) any { return apitest.ReplayBatchBody(ids["project_id"], ids["run_id"], "") },
+		"POST /v1/replays":               func(ids map[string]string) any { return apitest.ReplayBody(ids["run_id"], "") },
+		"PATCH /v1/replays/:replay_id":   rename,
+		"POST /v1/replay-batches":        func(ids map[string]string) any { return apitest.ReplayBatchBody(ids["project_id"], ids["run_id"], "") },
+		"POST /v1/findings":              func(ids map[string]string) any { return apitest.FindingBody(ids["project_id"], ids["fingerprint"]) },
+		"PATCH /v1/findings/:finding_id": func(map[string]string) any { return `{"status":"confirmed"}` },
+		"POST /v1/findings/:finding_id/_actions/promote": func(ids map[string]string) any {
+			return map[string]any{"prompt": map[string]string{"id": ids["prompt_id"]}}
+		},
 		"POST /v1/diagnoses": func(ids map[string]string) any {
 			return apitest.DiagnosisBody(ids["project_id"], ids["provider_id"], ids["run_id"], "")
 		},
@@ -211,6 +217,8 @@ func TestOtherTenantsSeeNothing(t *testing.T) {
 		request{http.MethodGet, "/v1/eval-runs", "?project_id=:project_id"},
 		request{http.MethodGet, "/v1/replays", "?project_id=:project_id"},
 		request{http.MethodPost, "/v1/replays", ""},
+		request{http.MethodGet, "/v1/findings", "?project_id=:project_id"},
+		request{http.MethodPost, "/v1/findings", ""},
 		request{http.MethodGet, "/v1/replay-batches", "?project_id=:project_id"},
 		request{http.MethodPost, "/v1/replay-batches", ""},
 		request{http.MethodGet, "/v1/diagnoses", "?project_id=:project_id"},

@@ -113,6 +113,9 @@ func TestWalk(t *testing.T) {
 		"diagnosis_id": func() string {
 			return e.FillDiagnosis(t, apitest.Cookie(owner), mine.project.Id.String(), walked.Id.String(), mine.things["run_id"])
 		},
+		"finding_id": func() string {
+			return e.FillFinding(t, apitest.Cookie(owner), mine.project.Id.String(), mine.things["fingerprint"])
+		},
 		"member_id": func() string {
 			email := uuid.NewString() + "@example.com"
 			e.InsertUser(t, email)
@@ -159,7 +162,7 @@ func TestWalk(t *testing.T) {
 							}
 							continue
 						}
-						if (method != http.MethodGet || name == "prompt_id" || name == "dataset_id" || name == "replay_id" || name == "batch_id" || name == "diagnosis_id") && strings.Contains(path, "{"+name+"}") || path == "/v1/runs/_actions/add-to-dataset" && name == "dataset_id" {
+						if (method != http.MethodGet || name == "prompt_id" || name == "dataset_id" || name == "replay_id" || name == "batch_id" || name == "diagnosis_id" || name == "finding_id") && strings.Contains(path, "{"+name+"}") || path == "/v1/runs/_actions/add-to-dataset" && name == "dataset_id" {
 							x.names[name] = named{mine: create()}
 						}
 					}

@@ -255,3 +255,15 @@ func (e *Env) FillDiagnosis(t *testing.T, as Option, project, provider, run stri
 	e.Exec(t, `UPDATE diagnoses SET status = 'succeeded', result = '{"claims":[],"dropped":{}}', finished_at = now() WHERE id = $1`, id)
 	return id.String()
 }
+
+// FindingBody keeps a finding with an edit of the system message about a group of failed runs.
+func FindingBody(project, fingerprint string) string {
+	return fmt.Sprintf(`{"project_id":%q,"fingerprint":%q,"candidate":{"kind":"instructions","title":"It does not ask.","key":%q,"edits":[{"target":"all","set":{"system_prompt":"Ask."}}]}}`,
+		project, fingerprint, uuid.NewString())
+}
+
+// FillFinding keeps a finding.
+func (e *Env) FillFinding(t *testing.T, as Option, project, fingerprint string) string {
+	t.Helper()
+	return Must[contract.Finding](t, e.Do(t, http.MethodPost, "/v1/findings", FindingBody(project, fingerprint), as), http.StatusCreated).Id.String()
+}
