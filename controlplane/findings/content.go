@@ -44,7 +44,7 @@ func (p *Prompt) apply(edits []replay.Edit) (changes, leftOut []string, err erro
 			change = fmt.Sprintf("The model is %s.", *set.Model)
 			err = p.configure(map[string]any{"model": *set.Model})
 		case set.Params != nil:
-			change, reason, err = p.setParams(set.Params)
+			change, err = p.setParams(set.Params)
 		case len(set.ToolSchema) > 0:
 			change, err = p.setTool(set.ToolSchema)
 		default:
@@ -126,13 +126,13 @@ var members = map[string]string{
 }
 
 // setParams sets parameters. Null removes one.
-func (p *Prompt) setParams(params map[string]json.RawMessage) (change, leftOut string, err error) {
+func (p *Prompt) setParams(params map[string]json.RawMessage) (change string, err error) {
 	set, extra := map[string]any{}, map[string]any{}
 	texts := make([]string, 0, len(params))
 	for _, name := range slices.Sorted(maps.Keys(params)) {
 		var value any
 		if err := json.Unmarshal(params[name], &value); err != nil {
-			return "", "", fmt.Errorf("read a parameter: %w", err)
+			return "", fmt.Errorf("read a parameter: %w", err)
 		}
 		if member := members[name]; member != "" {
 			if text, isText := value.(string); isText && member == "stop" {
@@ -147,7 +147,7 @@ func (p *Prompt) setParams(params map[string]json.RawMessage) (change, leftOut s
 	if len(extra) > 0 {
 		set["extra"] = extra
 	}
-	return "Parameters: " + strings.Join(texts, ", ") + ".", "", p.configure(set)
+	return "Parameters: " + strings.Join(texts, ", ") + ".", p.configure(set)
 }
 
 // configure sets members of the configuration. Those of an object are added to it; nil removes one.

@@ -164,10 +164,13 @@ func (s *Service) List(ctx context.Context, grant access.Grant, filter Filter, p
 	in, fingerprints := grant.Projects, filter.Fingerprints
 	if filter.RunID != nil {
 		run, err := s.store.Get(ctx, in, *filter.RunID)
-		if err != nil && !problem.Is(err, problem.NotFound) {
-			return nil, false, err
+		if problem.Is(err, problem.NotFound) {
+			run, err = runs.Run{}, nil // it is in no group
 		}
-		if err != nil || run.Fingerprint == "" || len(fingerprints) > 0 && !slices.Contains(fingerprints, run.Fingerprint) {
+		if err != nil {
+			return nil, false, err //nolint:wrapcheck // it is for the client
+		}
+		if run.Fingerprint == "" || len(fingerprints) > 0 && !slices.Contains(fingerprints, run.Fingerprint) {
 			return nil, false, nil
 		}
 		in, fingerprints = in.Only(run.ProjectID), []string{run.Fingerprint}

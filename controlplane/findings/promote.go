@@ -8,6 +8,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/looptrace/looptrace/controlplane/access"
+	"github.com/looptrace/looptrace/internal/postgres"
 	"github.com/looptrace/looptrace/internal/problem"
 )
 
@@ -54,7 +55,7 @@ type Items interface {
 	// Skipped are the runs of which no item is made.
 	Skipped() []Skipped
 	// Write adds the items in one revision. Of a run that the dataset has an item of, that item stays.
-	Write(ctx context.Context, tx pgx.Tx, grant access.Grant, dataset uuid.UUID, note string) (Written, error)
+	Write(ctx context.Context, tx postgres.DB, grant access.Grant, dataset uuid.UUID, note string) (Written, error)
 }
 
 // Skipped is a run of which no item is made.
@@ -296,7 +297,8 @@ func (s *Service) saveDataset(ctx context.Context, grant access.Grant, f *Findin
 		plan.ID, plan.Name = &created.ID, created.Name
 	}
 	return s.db.LongTx(ctx, func(ctx context.Context, tx pgx.Tx) error {
-		written, err := plan.items.Write(ctx, tx, grant, *plan.ID, f.origin())
+		db := s.db.On(tx)
+		written, err := plan.items.Write(ctx, db, grant, *plan.ID, f.origin())
 		if err != nil {
 			return err //nolint:wrapcheck // it is for the client
 		}
@@ -304,7 +306,7 @@ func (s *Service) saveDataset(ctx context.Context, grant access.Grant, f *Findin
 			return problem.InvalidField("body.dataset", "has a schema that no run fits")
 		}
 		plan.Revision, plan.Added, plan.Unchanged, plan.Skipped = &written.Revision, written.Added, written.Unchanged, written.Skipped
-		_, err = s.db.On(tx).Exec(ctx, "set promoted dataset", s.promoted(grant, f, pgx.NamedArgs{"dataset": *plan.ID, "revision": written.Revision}))
+		_, err = db.Exec(ctx, "set promoted dataset", s.promoted(grant, f, pgx.NamedArgs{"dataset": *plan.ID, "revision": written.Revision}))
 		return err
 	})
 }

@@ -5,7 +5,6 @@ import (
 	"errors"
 
 	"github.com/google/uuid"
-	"github.com/jackc/pgx/v5"
 
 	"github.com/looptrace/looptrace/controlplane/access"
 	"github.com/looptrace/looptrace/controlplane/datasets"
@@ -146,8 +145,8 @@ func (i *findingItems) Skipped() []findings.Skipped {
 	return skipped
 }
 
-func (i *findingItems) Write(ctx context.Context, tx pgx.Tx, grant access.Grant, dataset uuid.UUID, note string) (findings.Written, error) {
-	written, _, err := i.datasets.WriteRuns(ctx, tx, grant, dataset, i.made.items, note)
+func (i *findingItems) Write(ctx context.Context, tx postgres.DB, grant access.Grant, dataset uuid.UUID, note string) (findings.Written, error) {
+	written, _, err := i.datasets.WriteRuns(ctx, tx.PGX(), grant, dataset, i.made.items, note)
 	done := findings.Written{Revision: written.Revision, Added: written.Added, Unchanged: written.Unchanged, Skipped: i.Skipped()}
 	for _, misfit := range written.Misfits {
 		done.Skipped = append(done.Skipped, findings.Skipped{RunID: *i.made.items[misfit.Index].SourceRunID, Reason: misfit.Text})

@@ -1372,6 +1372,100 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/findings": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List findings about groups of failed runs
+         * @description Confirmed ones first, then open ones, then refuted ones; of these the newest first.
+         *
+         *     Requires the scopes `runs:read` and `replays:read`.
+         */
+        get: operations["listFindings"];
+        put?: never;
+        /**
+         * Keep a finding about a group of failed runs
+         * @description A candidate for the cause, the batch of replays that tested it, and what you hold of it. Edits that are left out are those of the batch.
+         *     Edits that differ from those of the batch are refused: its verdict is not about them. Prompts of the registry need the scope `prompts:read`, too.
+         *
+         *     409 `finding_exists` if the group has a finding with the same `key`. The group must have a run of the last 90 days.
+         *
+         *     Requires the scopes `runs:write`, `runs:read` and `replays:read`.
+         */
+        post: operations["createFinding"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/findings/{finding_id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Read a finding
+         * @description Requires the scopes `runs:read` and `replays:read`.
+         */
+        get: operations["getFinding"];
+        put?: never;
+        post?: never;
+        /**
+         * Delete a finding
+         * @description The batch of replays, and the version and the dataset that it was promoted to, stay.
+         *
+         *     Requires the scopes `runs:write`, `runs:read` and `replays:read`.
+         */
+        delete: operations["deleteFinding"];
+        options?: never;
+        head?: never;
+        /**
+         * Change a finding
+         * @description Members that are absent do not change. A change that holds already keeps its author and time. 409 `stale_base_revision` if `base_revision` is
+         *     not that of the finding. A status may differ from the verdict: `agrees_with_verdict` says so.
+         *
+         *     Requires the scopes `runs:write`, `runs:read` and `replays:read`.
+         */
+        patch: operations["updateFinding"];
+        trace?: never;
+    };
+    "/v1/findings/{finding_id}/_actions/promote": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Make a version of a prompt and items of a dataset of a finding
+         * @description The edits of a prompt become a new version, whose note names the batch. No alias moves but `latest`, which is always the newest version. Edits that
+         *     no prompt can have, such as a timeout, are named in `left_out`.
+         *
+         *     The runs of the batch that failed become items of the dataset, with what each was given. They have no reference output: what the run said is not
+         *     what it should have said. A run that the dataset has an item of keeps that. `gate` says how to evaluate each change on the dataset with the batch's grader,
+         *     and to compare it with the one before.
+         *
+         *     The finding remembers both, so that a second call makes nothing twice and finishes what the first did not come to. With `plan: true` nothing is stored.
+         *     409 `stale_base_version` if `base_version` is not the newest version of the prompt.
+         *
+         *     Requires the scopes `runs:write`, `runs:read`, `replays:read`, `prompts:read`, `prompts:write`, `datasets:read` and `datasets:write`.
+         */
+        post: operations["promoteFinding"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/setup": {
         parameters: {
             query?: never;
@@ -7207,6 +7301,203 @@ export interface components {
             /** @description The step's error, cut at 200 bytes; the run's error if the run is long; the scores that fail it for the class `scored`. */
             error: components["schemas"]["RunError"] | null;
         };
+        /**
+         * @description `confirmed`: it is a cause of the failures. `refuted`: it is not.
+         * @enum {string}
+         */
+        FindingStatus: "open" | "confirmed" | "refuted";
+        /**
+         * @description What differs. `diagnosis` is what a person or a model holds; `other` is an edit of another kind.
+         * @enum {string}
+         */
+        FindingCandidateKind: "prompt_version" | "instructions" | "model" | "parameter" | "tool_definition" | "tool_result" | "timeout" | "retry" | "order" | "release" | "agent_release" | "environment" | "diagnosis" | "other";
+        FindingCandidateCreate: {
+            kind: components["schemas"]["FindingCandidateKind"];
+            /** @description One sentence, in words. */
+            title: string;
+            /** @description The same for the same candidate, such as `parameter:temperature=1.2`. Default: the kind with a hash of the edits, or with the title. */
+            key?: string;
+            /** @description What tests it. Default: those of the batch. */
+            edits?: components["schemas"]["ReplayEdit"][];
+        };
+        FindingCandidate: {
+            kind: components["schemas"]["FindingCandidateKind"];
+            title: string;
+            key: string;
+            /** @description Empty for a candidate that replays cannot test. */
+            edits: components["schemas"]["ReplayEdit"][];
+        };
+        FindingCreate: {
+            /** Format: uuid */
+            project_id: string;
+            /** @description The group of failed runs. */
+            fingerprint: string;
+            candidate: components["schemas"]["FindingCandidateCreate"];
+            /**
+             * Format: uuid
+             * @description The batch of replays that tested it.
+             */
+            batch_id?: string;
+            status?: components["schemas"]["FindingStatus"];
+            note?: string;
+        };
+        FindingUpdate: {
+            status?: components["schemas"]["FindingStatus"];
+            /** @description Empty to remove it. */
+            note?: string;
+            /**
+             * Format: uuid
+             * @description Another batch of replays with the same edits.
+             */
+            batch_id?: string;
+            /** @description The `revision` that the caller has read. */
+            base_revision?: number;
+        };
+        Finding: {
+            /** Format: uuid */
+            id: string;
+            /** Format: uuid */
+            project_id: string;
+            fingerprint: string;
+            candidate: components["schemas"]["FindingCandidate"];
+            /** @description Null without one, and after its deletion. */
+            batch: components["schemas"]["FindingBatch"] | null;
+            /** @description The batch's grader. */
+            outcome: components["schemas"]["Grader"] | null;
+            /** @description What the batch shows; null before its end. It stays when the batch is deleted. */
+            verdict: components["schemas"]["FindingVerdict"] | null;
+            status: components["schemas"]["FindingStatus"];
+            /** @description Whether the status is what the verdict says: `confirmed` for `better`, `refuted` for `worse`. Null if either decides nothing: `open`, and a verdict that cannot tell. */
+            agrees_with_verdict: boolean | null;
+            note: string | null;
+            /** @description The version that it was promoted to; null if there is none, or it was deleted. */
+            promoted_prompt: components["schemas"]["FindingPromptVersion"] | null;
+            /** @description The dataset that it was promoted to; null if there is none, or it was deleted. */
+            promoted_dataset: components["schemas"]["FindingDataset"] | null;
+            created_by: components["schemas"]["Author"];
+            /** Format: date-time */
+            created_at: string;
+            changed_by: components["schemas"]["Author"];
+            /** Format: date-time */
+            changed_at: string;
+            /** @description Counts the changes, from 1. */
+            revision: number;
+        };
+        FindingBatch: {
+            /** Format: uuid */
+            id: string;
+            name: string;
+            status: components["schemas"]["ReplayStatus"];
+        };
+        FindingVerdict: {
+            sentence: string;
+            chosen: components["schemas"]["FindingVerdictPart"];
+            /** @description Null without good runs. */
+            good: components["schemas"]["FindingVerdictPart"] | null;
+        };
+        /**
+         * @description Whether more attempts end well with the edits.
+         * @enum {string}
+         */
+        FindingVerdictPart: "better" | "worse" | "cannot_tell" | "unknown";
+        FindingPromptVersion: {
+            /** Format: uuid */
+            id: string;
+            version: number;
+        };
+        FindingDataset: {
+            /** Format: uuid */
+            id: string;
+            /** @description The revision that has the items. */
+            revision: number;
+        };
+        FindingPage: {
+            data: components["schemas"]["Finding"][];
+            limit: number;
+            offset: number;
+            has_more: boolean;
+        };
+        FindingPromote: {
+            /** @description A prompt of the project, by `id` or `name`. */
+            prompt?: {
+                /** Format: uuid */
+                id?: string;
+                name?: string;
+                /** @description The version to edit, which must be the newest. Default: the newest. */
+                base_version?: number;
+            };
+            /** @description A dataset of the project, by `id` or `name`. One of a new name is created. */
+            dataset?: {
+                /** Format: uuid */
+                id?: string;
+                name?: components["schemas"]["DatasetName"];
+            };
+            /**
+             * @description Only say what would happen.
+             * @default false
+             */
+            plan: boolean;
+        };
+        FindingPromoted: {
+            finding: components["schemas"]["Finding"];
+            /** @description Null if none was asked for. */
+            prompt: components["schemas"]["FindingPromotedPrompt"] | null;
+            /** @description Null if none was asked for. */
+            dataset: components["schemas"]["FindingPromotedDataset"] | null;
+            /** @description Null without a dataset that exists, and without a grader in the batch. */
+            gate: components["schemas"]["FindingGate"] | null;
+        };
+        FindingPromotedPrompt: {
+            /** Format: uuid */
+            id: string;
+            name: string;
+            /** @description The version that was edited. */
+            base_version: number;
+            /** @description Null in a plan. */
+            version: number | null;
+            /** @description False if the prompt had a version with the same content, and for a version that was made before. */
+            is_new: boolean;
+            /** @description What differs from the base. */
+            changes: string[];
+            /** @description Edits that no prompt can have, with the reason. */
+            left_out: string[];
+        };
+        FindingPromotedDataset: {
+            /**
+             * Format: uuid
+             * @description Null in a plan for a new one.
+             */
+            id: string | null;
+            name: string;
+            /** @description The revision that has the items; null in a plan. */
+            revision: number | null;
+            /** @description Runs of the batch that failed; 0 if the items were added before. */
+            runs: number;
+            /** @description Items. A plan counts those of runs that the dataset has, too. */
+            added: number;
+            /** @description Runs that the dataset had an item of. */
+            unchanged: number;
+            skipped: components["schemas"]["RunSkipped"][];
+        };
+        FindingGate: {
+            /** @description Of the eval-runs, which are one history. */
+            name: string;
+            /** @description The score of the grader. */
+            metric: string;
+            grader: components["schemas"]["Grader"];
+            /** @description The body of `POST /v1/eval-runs`, to which you send what your agent answers. */
+            eval_run: {
+                [key: string]: unknown;
+            };
+            /** @description The body of `POST /v1/gates/_actions/check`, to which you add `candidate` and `baseline`. */
+            gate: {
+                [key: string]: unknown;
+            };
+            /** @description The same with the SDK. `task` is your agent. */
+            python: string;
+            /** @description The gate as a command. */
+            command: string;
+        };
         /** @enum {string} */
         Role: "owner" | "admin" | "member" | "viewer";
         SetupRequest: {
@@ -11790,6 +12081,7 @@ export interface components {
         EvalRunID: string;
         /** @description Only runs that started within this many seconds before now; a week by default, 90 days at most. */
         FailureWindow: number;
+        FindingID: string;
         ImportID: string;
         /** @description The name of the file, for people and for its ending. */
         FileName: string;
@@ -14088,6 +14380,169 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["FailureState"];
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    listFindings: {
+        parameters: {
+            query?: {
+                /** @description Look only in this project instead of all projects of the caller. */
+                project_id?: components["parameters"]["ProjectIDOptional"];
+                /** @description Only findings about these groups. */
+                fingerprint?: string[];
+                /** @description Only findings about the group of failed runs that the run is in. */
+                run_id?: string;
+                /** @description Only findings that this batch of replays tested. */
+                batch_id?: string;
+                status?: components["schemas"]["FindingStatus"];
+                limit?: components["parameters"]["Limit"];
+                offset?: components["parameters"]["Offset"];
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description A page of findings. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["FindingPage"];
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    createFinding: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description A value that the client chooses for a request, such as a UUID, and repeats with each retry. See **Retries** above. */
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["FindingCreate"];
+            };
+        };
+        responses: {
+            /** @description The finding. */
+            201: {
+                headers: {
+                    Location?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Finding"];
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    getFinding: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                finding_id: components["parameters"]["FindingID"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The finding. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Finding"];
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    deleteFinding: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                finding_id: components["parameters"]["FindingID"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Deleted. */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    updateFinding: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                finding_id: components["parameters"]["FindingID"];
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["FindingUpdate"];
+            };
+        };
+        responses: {
+            /** @description The changed finding. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Finding"];
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    promoteFinding: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description A value that the client chooses for a request, such as a UUID, and repeats with each retry. See **Retries** above. */
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
+            path: {
+                finding_id: components["parameters"]["FindingID"];
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["FindingPromote"];
+            };
+        };
+        responses: {
+            /** @description What the finding became; with `plan`, what it would become. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["FindingPromoted"];
                 };
             };
             default: components["responses"]["Problem"];
