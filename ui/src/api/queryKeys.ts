@@ -9,6 +9,7 @@ import type {
   EvalRunSelection,
   FailureFilter,
   FailureSelection,
+  FindingSelection,
   ImportPreviewQuery,
   ItemSelection,
   Place,
@@ -49,6 +50,7 @@ const workLists = (projectId: string) => ["work", projectId] as const;
 const replayBatchLists = (projectId: string) => ["replay-batches", projectId] as const;
 const replayBatch = (batchId: string) => ["replay-batch", batchId] as const;
 const diagnosisLists = (projectId: string) => ["diagnoses", projectId] as const;
+const findingLists = (projectId: string) => ["findings", projectId] as const;
 const replay = (replayId: string) => ["replay", replayId] as const;
 const providers = (projectId: string) => ["providers", projectId] as const;
 /** Lists with columns of scores. */
@@ -301,6 +303,13 @@ export const keys = {
       [...diagnosisLists(projectId), "of", fingerprint] as const,
     detail: (projectId: string, diagnosisId: string) =>
       [...diagnosisLists(projectId), "detail", diagnosisId] as const,
+  },
+  findings: {
+    all: findingLists,
+    list: (projectId: string, selection: FindingSelection) =>
+      [...findingLists(projectId), "list", selection] as const,
+    plan: (projectId: string, findingId: string, body: unknown) =>
+      [...findingLists(projectId), "plan", findingId, body] as const,
   },
   work: {
     all: workLists,

@@ -281,6 +281,21 @@ export type ReplayVerdict = Schemas["ReplayVerdict"];
 export type ReplayVerdictKind = Schemas["ReplayVerdictKind"];
 export type RunReplayability = Schemas["RunReplayability"];
 
+export type Finding = Schemas["Finding"];
+export type FindingCandidateKind = Schemas["FindingCandidateKind"];
+export type FindingCreate = Schemas["FindingCreate"];
+export type FindingGate = Schemas["FindingGate"];
+export type FindingPromote = Schemas["FindingPromote"];
+export type FindingStatus = Schemas["FindingStatus"];
+export type FindingUpdate = Schemas["FindingUpdate"];
+
+/** Which findings to list. */
+export interface FindingSelection {
+  fingerprint?: string[];
+  run_id?: string;
+  batch_id?: string;
+}
+
 export type Work = Schemas["Work"];
 export type WorkKind = Schemas["WorkKind"];
 

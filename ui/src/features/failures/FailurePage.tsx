@@ -10,6 +10,7 @@ import { DataTable } from "@/components/DataTable";
 import { Fact, FactList } from "@/components/Fact";
 import { chips, withoutParams, withParam, withTimeRange } from "@/components/filters/filters";
 import { SampledNote } from "@/components/filters/TimeNotes";
+import { FindingsSection } from "@/components/findings/FindingsSection";
 import { formatCost, formatCount, formatDuration, formatPercent, NONE } from "@/components/format";
 import { KindIcon } from "@/components/KindIcon";
 import { onDemand } from "@/components/onDemand";
@@ -182,6 +183,10 @@ export function FailurePage() {
               <BeganIn projectId={projectId} group={group} />
             </FactList>
             <SampledNote totals={{ ...window, count: window.run_count }} />
+            <section className={classes.section} aria-label="Findings">
+              <h2>Findings</h2>
+              <FindingsSection projectId={projectId} fingerprint={fingerprint} now={now} />
+            </section>
             <section className={classes.section}>
               <h2>Over time</h2>
               <Sparkline counts={group.counts} wide />

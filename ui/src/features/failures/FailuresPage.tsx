@@ -3,6 +3,7 @@ import { IconDots } from "@tabler/icons-react";
 import { useMemo } from "react";
 import { Link } from "react-router";
 import { useFailedRuns } from "@/api/failures";
+import { useFindingsOfGroups } from "@/api/findings";
 import type { FailedRunGroup, FailureDecision, FailureWeights } from "@/api/types";
 import { Ago } from "@/components/Ago";
 import { FilterBar } from "@/components/filters/FilterBar";
@@ -15,6 +16,8 @@ import {
 } from "@/components/filters/filters";
 import { SampledNote } from "@/components/filters/TimeNotes";
 import { useKeptParams } from "@/components/filters/useKeptParams";
+import { FindingStatusBadge } from "@/components/findings/FindingStatusBadge";
+import { byFingerprint, causeText } from "@/components/findings/words";
 import { formatCount, formatCountOf, formatRuns, isMissing, NONE } from "@/components/format";
 import { KindIcon } from "@/components/KindIcon";
 import { ListPage } from "@/components/ListPage";
@@ -51,7 +54,12 @@ export function FailuresPage() {
   const state = readState(params);
   const kind = readGroups(params);
   const query = useFailedRuns(useMemo(() => ({ ...filter, state, groups: kind }), [filter, state, kind]));
-  const mayDecide = allows(useProject(), "runs:write");
+  const project = useProject();
+  const mayDecide = allows(project, "runs:write");
+  const pages = query.data?.pages.map(({ data }) => data.map(({ fingerprint }) => fingerprint)) ?? [];
+  const findings = byFingerprint(
+    useFindingsOfGroups(projectId, allows(project, "replays:read") ? pages : []),
+  );
   const decisions = useDecisions(projectId, query.data?.pages.flatMap(({ data }) => data) ?? [], mayDecide);
   const now = useNow(10_000);
   const first = query.data?.pages[0];
@@ -158,6 +166,7 @@ export function FailuresPage() {
                 now={now}
                 onDecide={mayDecide ? (decision) => decisions.decide(group, decision) : undefined}
                 onNote={() => decisions.note(group)}
+                cause={causeText(findings.get(group.fingerprint) ?? [])}
               />
             ))}
         </ul>
@@ -180,9 +189,11 @@ interface RowProps {
   /** Absent for those who only read. */
   onDecide?: (decision: FailureDecision) => void;
   onNote: () => void;
+  /** What is known of the cause. */
+  cause: ReturnType<typeof causeText>;
 }
 
-function Row({ group, weights, to, now, onDecide, onNote }: RowProps) {
+function Row({ group, weights, to, now, onDecide, onNote, cause }: RowProps) {
   const why = group.contrasts[0];
   const message = exampleMessage(group);
   return (
@@ -193,6 +204,7 @@ function Row({ group, weights, to, now, onDecide, onNote }: RowProps) {
             {whatFailed(group)}
           </Link>
           <StateBadge state={group.state} />
+          {cause && <FindingStatusBadge {...cause} />}
         </div>
         <p className={classes.message} title={message}>
           {message}

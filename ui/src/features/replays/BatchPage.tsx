@@ -17,6 +17,7 @@ import shared from "@/components/evaluation/Evaluation.module.css";
 import { EvaluationStatusMark } from "@/components/evaluation/Marks";
 import { callsText, costText } from "@/components/evaluation/progress";
 import { Fact, FactList, TimeFact } from "@/components/Fact";
+import { KeepBatch } from "@/components/findings/KeepBatch";
 import { formatCost, formatCount, formatDuration, NONE } from "@/components/format";
 import { PageHeader } from "@/components/PageHeader";
 import { ProblemPanel } from "@/components/ProblemPanel";
@@ -100,6 +101,7 @@ function View({ batch, problem }: Props) {
                   Run more attempts…
                 </Button>
               )}
+              {fingerprint !== null && !isOpen && <KeepBatch batch={batch} fingerprint={fingerprint} />}
               <RowMenu name={batch.name}>
                 <Menu.Item leftSection={<IconPencil size={15} />} onClick={() => setDialog("rename")}>
                   Rename…

@@ -21,6 +21,7 @@ import { allows, useProject } from "@/components/useProject";
 import { AgentReleaseFact } from "./AgentReleaseFact";
 import { ReplayBadge } from "./ReplayBadge";
 import { Replays } from "./Replays";
+import { RunFindings } from "./RunFindings";
 import classes from "./RunHeader.module.css";
 import { SignalBadges } from "./SignalBadges";
 import { Suspects } from "./Suspects";
@@ -150,6 +151,7 @@ export function RunHeader({ run, onBack, onOpen, actions }: Props) {
         )}
         <Datasets run={run} />
         <Replays run={run} />
+        <RunFindings run={run} />
         {run.tags.length > 0 && (
           <Fact
             label="Tags"
