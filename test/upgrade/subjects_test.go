@@ -22,6 +22,7 @@ var covered = map[string]string{
 	"datasets":       "revisions of items with splits, tags and a schema; items of runs",
 	"evalruns":       "eval-runs with judges and labels, with results from outside, cancelled and resumed",
 	"failures":       "groups that are muted and resolved",
+	"findings":       "a finding that was confirmed and promoted",
 	"identity":       "the first user, logged in and out",
 	"imports":        "imports of files into a dataset, one with errors",
 	"ingest":         "runs as native JSON, as OTLP in both encodings, and from logs",

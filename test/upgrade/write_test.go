@@ -56,6 +56,7 @@ func TestWrite(t *testing.T) {
 	w.writeReplays()
 	w.writePrices()
 	w.writeFailures()
+	w.writeFindings()
 	w.awaitRule()
 	w.awaitExperiment()
 	w.closeAccounts()
