@@ -304,7 +304,11 @@ func newAPI(cfg config, services httpapi.Services, limiter *ratelimit.Limiter, l
 	if services.Guides, err = instrument.New(); err != nil {
 		return nil, fmt.Errorf("read the instrument guide: %w", err)
 	}
-	services.Tools, err = mcpserver.New(mcpserver.Config{Runs: services.Runs, Failures: services.Failures, Causes: services.Causes, Prompts: services.Prompts, Replays: services.Replays, Work: services.Work, FenceKey: services.FenceKey, Log: log})
+	filters, err := httpapi.ReadRunFilters()
+	if err != nil {
+		return nil, fmt.Errorf("read the filters of runs: %w", err)
+	}
+	services.Tools, err = mcpserver.New(mcpserver.Config{Runs: services.Runs, Failures: services.Failures, Causes: services.Causes, Prompts: services.Prompts, Replays: services.Replays, Work: services.Work, ReadFilter: filters, FenceKey: services.FenceKey, Log: log})
 	if err != nil {
 		return nil, fmt.Errorf("create the MCP server: %w", err)
 	}

@@ -14,14 +14,25 @@ import (
 	"github.com/looptrace/looptrace/internal/problem"
 )
 
-// ReadRuleFilters returns what reads the filters of rules.
-func ReadRuleFilters() (func(project uuid.UUID, text string) (runs.Filter, error), error) {
+// ReadRunFilters returns what reads the filters of runs that stand in a body.
+func ReadRunFilters() (func(project uuid.UUID, text string) (runs.Filter, error), error) {
 	doc, err := contract.Read()
 	if err != nil {
 		return nil, err
 	}
 	return func(project uuid.UUID, text string) (runs.Filter, error) {
-		filter, err := readRunFilter(doc, "body.run_filter", map[string]string{"project_id": "project_id"}, project, text)
+		return readRunFilter(doc, "body.run_filter", map[string]string{"project_id": "project_id"}, project, text)
+	}, nil
+}
+
+// ReadRuleFilters returns what reads the filters of rules.
+func ReadRuleFilters() (func(project uuid.UUID, text string) (runs.Filter, error), error) {
+	read, err := ReadRunFilters()
+	if err != nil {
+		return nil, err
+	}
+	return func(project uuid.UUID, text string) (runs.Filter, error) {
+		filter, err := read(project, text)
 		if err != nil {
 			return filter, err
 		}

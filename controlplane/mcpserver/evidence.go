@@ -5,8 +5,6 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
-
-	"github.com/looptrace/looptrace/controlplane/replays"
 )
 
 // evidence is what a verdict rests on.
@@ -54,9 +52,9 @@ type storedVerdict struct {
 	} `json:"first_attributable_step"`
 }
 
-func readVerdict(r *replays.Replay) (v storedVerdict, err error) {
-	if err = json.Unmarshal([]byte(*r.Verdict), &v); err != nil {
-		return v, fmt.Errorf("read the verdict of replay %s: %w", r.ID, err)
+func readVerdict(text []byte) (v storedVerdict, err error) {
+	if err = json.Unmarshal(text, &v); err != nil {
+		return v, fmt.Errorf("read a verdict: %w", err)
 	}
 	return v, nil
 }

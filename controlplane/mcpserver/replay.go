@@ -3,7 +3,6 @@ package mcpserver
 import (
 	"context"
 	"fmt"
-	"strconv"
 	"time"
 
 	"github.com/google/jsonschema-go/jsonschema"
@@ -14,6 +13,7 @@ import (
 	"github.com/looptrace/looptrace/controlplane/agentview"
 	"github.com/looptrace/looptrace/controlplane/providers"
 	"github.com/looptrace/looptrace/controlplane/replays"
+	"github.com/looptrace/looptrace/internal/postgres"
 	"github.com/looptrace/looptrace/internal/replay"
 )
 
@@ -29,6 +29,12 @@ type Replays interface {
 	Get(ctx context.Context, grant access.Grant, id uuid.UUID) (replays.Replay, error)
 	Attempts(ctx context.Context, r *replays.Replay) ([]replays.Attempt, error)
 	Details(ctx context.Context, r *replays.Replay, number int) (replays.Details, error)
+
+	PlanBatch(ctx context.Context, grant access.Grant, n *replays.WantedBatch) (*replays.BatchPlan, error)
+	CreateBatch(ctx context.Context, grant access.Grant, n *replays.WantedBatch) (replays.Batch, error)
+	GetBatch(ctx context.Context, grant access.Grant, id uuid.UUID) (replays.Batch, error)
+	BatchCost(ctx context.Context, b *replays.Batch) (providers.EvaluationCost, error)
+	BatchRuns(ctx context.Context, b *replays.Batch, outcome replays.RunOutcome, page postgres.Page) ([]replays.BatchRun, bool, error)
 }
 
 // The design of a replay whose call does not say.
@@ -40,16 +46,19 @@ const (
 )
 
 type editInput struct {
-	RunID      string                    `json:"run_id"                 jsonschema:"The run to replay."`
+	RunID      string                    `json:"run_id,omitempty"       jsonschema:"The run to replay. Or many: run_filter or run_ids."`
+	RunFilter  string                    `json:"run_filter,omitempty"   jsonschema:"Filters of runs as a query: fingerprint=… is a group of failures. Of more than 50 runs, 50 are drawn."`
+	RunIDs     []string                  `json:"run_ids,omitempty"`
+	GoodRuns   int                       `json:"good_runs,omitempty"    jsonschema:"Beside them, how many that ended well are drawn, to see what the edits break."`
 	ProjectID  string                    `json:"project_id,omitempty"`
 	Edits      []map[string]any          `json:"edits"                  jsonschema:"What to change. Each is {\"target\": T, \"set\": {one member}}. T is {\"span_id\": …}, {\"kind\": \"model\" or \"tool\", \"name\": …} or \"all\", which is all model calls. For model calls set one of model, params, system_prompt, messages, message {op, index, message}, response, tool_schema, resample. For tool calls tool_result, tool_error {type, message}. For either timeout_ms, retries, latency_ms. For the run, with the target \"all\", input. An empty list changes nothing and shows how much the agent varies."`
-	Plan       bool                      `json:"plan,omitempty"         jsonschema:"true: only say what would happen to each step and what it would cost. Nothing is called."`
-	Executor   string                    `json:"executor,omitempty"     jsonschema:"server: call models again, with tools answered from the recording. cassette: call nothing; enough for timeouts, retries and latencies. Omit it to take what the edits need."`
+	Plan       bool                      `json:"plan,omitempty"         jsonschema:"true: only say what would happen and what it would cost."`
+	Executor   string                    `json:"executor,omitempty"     jsonschema:"server: call models again. cassette: call nothing; enough for timeouts, retries and latencies. Omit it to take what the edits need."`
 	Tools      map[string]map[string]any `json:"tools,omitempty" jsonschema:"What holds for calls of a tool, by its name, or * for all others: side_effects (read or write), on_miss for calls that are not in the recording (stop, nearest, or fixed with result, a text), drop (arguments that do not count)."`
 	ProviderID string                    `json:"provider_id,omitempty"  jsonschema:"The connection that calls models. May be omitted if the project has only one."`
-	Outcome    map[string]any            `json:"outcome,omitempty"      jsonschema:"A grader that says whether a final answer is good, such as {\"name\": \"refund\", \"type\": \"string_check\", \"operation\": \"ilike\", \"reference\": \"refunded\"}. Without it nobody knows: no answer counts as good or bad."`
-	Controls   *int                      `json:"controls,omitempty"     jsonschema:"How many replays without the edits to compare with."`
-	Treatments *int                      `json:"treatments,omitempty"   jsonschema:"How many replays with the edits."`
+	Outcome    map[string]any            `json:"outcome,omitempty"      jsonschema:"A grader that says whether a final answer is good, such as {\"name\": \"refund\", \"type\": \"string_check\", \"operation\": \"ilike\", \"reference\": \"refunded\"}. Without it nobody knows."`
+	Controls   *int                      `json:"controls,omitempty"     jsonschema:"How many replays without the edits: 5, or 2 of each of many runs."`
+	Treatments *int                      `json:"treatments,omitempty"   jsonschema:"With them: 4, or 2 of each."`
 	MaxCostUSD *float64                  `json:"max_cost_usd,omitempty" jsonschema:"The most that all calls may cost."`
 	Unpriced   bool                      `json:"allow_unpriced,omitempty" jsonschema:"true: allow models without a known price in spite of max_cost_usd."`
 	budget
@@ -63,11 +72,14 @@ type editOutput struct {
 	TokenBudget int    `json:"token_budget"`
 	TokensUsed  int    `json:"tokens_used"`
 	ReplayID    string `json:"replay_id,omitempty"`
+	BatchID     string `json:"batch_id,omitempty"`
 	Status      string `json:"status"`
 	// Edits says what is changed, between marks.
 	Edits    string `json:"edits,omitempty"`
 	Executor string `json:"executor"`
-	// Controls and Treatments are the replays that are made.
+	// Batch is what a batch replays, absent for one run.
+	Batch *plannedBatch `json:"batch,omitempty"`
+	// Controls and Treatments are the replays that are made, of each run.
 	Controls   int   `json:"controls"`
 	Treatments int   `json:"treatments"`
 	Calls      int64 `json:"calls"`
@@ -98,10 +110,10 @@ type plannedStep struct {
 }
 
 func (t *tools) addReplay(server *mcp.Server) error {
-	count := func(least, byDefault int) func(*jsonschema.Schema) {
+	count := func(least int) func(*jsonschema.Schema) {
 		return func(s *jsonschema.Schema) {
 			s.Type, s.Types = "integer", nil
-			s.Minimum, s.Maximum, s.Default = new(float64(least)), new(float64(maxAttempts)), []byte(strconv.Itoa(byDefault))
+			s.Minimum, s.Maximum = new(float64(least)), new(float64(maxAttempts))
 		}
 	}
 	input, err := inputSchema[editInput](map[string]func(*jsonschema.Schema){
@@ -110,8 +122,11 @@ func (t *tools) addReplay(server *mcp.Server) error {
 		"executor": func(s *jsonschema.Schema) {
 			s.Enum = []any{string(replay.ExecutorServer), string(replay.ExecutorCassette)}
 		},
-		"controls":   count(0, defaultControls),
-		"treatments": count(1, defaultTreatments),
+		"run_filter": func(s *jsonschema.Schema) { s.MaxLength = new(maxFilter) },
+		"run_ids":    func(s *jsonschema.Schema) { s.MaxItems = new(maxBatchRuns) },
+		"good_runs":  func(s *jsonschema.Schema) { s.Minimum, s.Maximum = new(0.0), new(float64(maxBatchRuns)) },
+		"controls":   count(0),
+		"treatments": count(1),
 		"max_cost_usd": func(s *jsonschema.Schema) {
 			s.Type, s.Types, s.ExclusiveMinimum = "number", nil, new(0.0)
 		},
@@ -120,10 +135,9 @@ func (t *tools) addReplay(server *mcp.Server) error {
 		return err
 	}
 	return addTool[editInput, editOutput](t, server, "createReplay", mcp.Tool{
-		Name: replayTool, Title: "Replay a run with an edit",
-		Description: "Replays a recorded run with and without edits, to find out whether the edits change what the agent does. Model calls are made " +
-			"again and cost money; tools are answered from the recording and never executed. Call it with plan first: it says for each step what would happen, and " +
-			"the cost. Then call it without, and use the replay_id with the next call that it names.",
+		Name: replayTool, Title: "Replay runs with an edit",
+		Description: "Replays recorded runs with and without edits, to find out whether the edits change what the agent does. Model calls are made " +
+			"again and cost money; tools are answered from the recording and never executed. Call it with plan first, then without.",
 		Annotations: &mcp.ToolAnnotations{ReadOnlyHint: false, IdempotentHint: false, DestructiveHint: new(false), OpenWorldHint: new(true)},
 	}, input, t.edit)
 }
@@ -131,9 +145,21 @@ func (t *tools) addReplay(server *mcp.Server) error {
 // edit plans or queues a replay.
 func (t *tools) edit(ctx context.Context, grant access.Grant, in editInput) ([]byte, error) {
 	in.setDefaults()
-	wanted, err := in.wanted()
+	if (in.RunID != "") == in.ofBatch() || in.RunFilter != "" && len(in.RunIDs) > 0 {
+		return nil, remedyError("Give one of run_id, run_filter and run_ids.")
+	}
+	if in.ofBatch() {
+		return t.editBatch(ctx, grant, &in)
+	}
+	if in.GoodRuns > 0 {
+		return nil, remedyError("good_runs stands beside run_filter or run_ids.")
+	}
+	wanted, err := in.wanted(defaultControls, defaultTreatments)
 	if err != nil {
 		return nil, err
+	}
+	if wanted.Run, err = uuid.Parse(in.RunID); err != nil {
+		return nil, remedyError("run_id must be a UUID.") // the schema only allows ids
 	}
 	out := editOutput{Notice: agentview.Notice, TokenBudget: in.TokenBudget, Status: "planned", Next: []string{}}
 	var texts []string
@@ -174,6 +200,8 @@ func (out *editOutput) fit(encoding string) ([]byte, error) {
 			out.Steps = out.Steps[:keep]
 		case out.Edits != "":
 			out.Edits = ""
+		case out.Batch != nil && len(out.Batch.NotReplayable) > 0:
+			out.Batch.NotReplayable = out.Batch.NotReplayable[:len(out.Batch.NotReplayable)-1]
 		case len(out.Missing) > 0:
 			out.Missing = out.Missing[:len(out.Missing)-1]
 		case len(out.Warnings) > 0:
@@ -184,14 +212,10 @@ func (out *editOutput) fit(encoding string) ([]byte, error) {
 	}
 }
 
-// wanted reads the arguments.
-func (in *editInput) wanted() (*replays.Wanted, error) {
-	run, err := uuid.Parse(in.RunID)
-	if err != nil {
-		return nil, remedyError("run_id must be a UUID.") // the schema only allows ids
-	}
+// wanted reads the arguments, but for the runs.
+func (in *editInput) wanted(controls, treatments int) (*replays.Wanted, error) {
 	n := &replays.Wanted{
-		Run: run, Executor: replay.Executor(in.Executor), Controls: defaultControls, Treatments: defaultTreatments, AllowUnpriced: in.Unpriced,
+		Executor: replay.Executor(in.Executor), Controls: controls, Treatments: treatments, AllowUnpriced: in.Unpriced,
 		Tools: map[string]replay.ToolPolicy{}, Edits: make([]replay.Edit, len(in.Edits)),
 	}
 	if in.Controls != nil {
@@ -257,7 +281,11 @@ func (t *tools) addPlan(out *editOutput, p *replays.Plan) {
 			OnMiss: string(step.OnMiss), Why: step.Note,
 		})
 	}
-	out.ToStart = "Call " + t.name(replayTool) + " with the same arguments, but without plan."
+	out.ToStart = t.toStart()
+}
+
+func (t *tools) toStart() string {
+	return "Call " + t.name(replayTool) + " with the same arguments, but without plan."
 }
 
 func dollars(amount *providers.Money) *float64 {

@@ -71,7 +71,7 @@ func (t *tools) editRemedy(err error, in *editInput) error {
 	}
 	var lines []string
 	for _, field := range refused.Fields[:min(len(refused.Fields), wrongShown)] {
-		location := strings.TrimPrefix(field.Location, "body.")
+		location := withoutBody(field.Location)
 		text := location + " " + safeQuotes(field.Message)
 		if i, ok := editAt(location); ok && i < len(in.Edits) && !strings.HasPrefix(field.Message, "cannot be replayed") {
 			text += " Example: " + editExample(in.Edits[i]) + "."
@@ -83,6 +83,9 @@ func (t *tools) editRemedy(err error, in *editInput) error {
 	}
 	return remedyError(strings.Join(lines, "\n"))
 }
+
+// withoutBody returns a location as the arguments of a tool have it.
+func withoutBody(text string) string { return strings.TrimPrefix(text, "body.") }
 
 var editLocation = regexp.MustCompile(`^edits\[(\d+)\]`)
 

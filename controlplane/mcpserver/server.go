@@ -38,6 +38,8 @@ type Config struct {
 	Prompts  Prompts
 	Replays  Replays
 	Work     Work
+	// ReadFilter reads the filters of runs of a project from a query string.
+	ReadFilter func(project uuid.UUID, text string) (runs.Filter, error)
 	// FenceKey is the secret key that determines the marks around recorded text.
 	FenceKey []byte
 	Log      *slog.Logger

@@ -38,7 +38,7 @@ const (
 
 // budget holds the arguments that every tool has.
 type budget struct {
-	TokenBudget int    `json:"token_budget,omitempty" jsonschema:"Tokens of the whole result, text and structured content together."`
+	TokenBudget int    `json:"token_budget,omitempty" jsonschema:"Tokens of the whole result."`
 	Encoding    string `json:"encoding,omitempty"`
 }
 

@@ -11,45 +11,14 @@ import (
 	"github.com/google/uuid"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
-	"go.opentelemetry.io/collector/pdata/ptrace"
 
 	"github.com/looptrace/looptrace/controlplane/httpapi/apitest"
 	"github.com/looptrace/looptrace/controlplane/httpapi/contract"
 	"github.com/looptrace/looptrace/test/provider"
 )
 
-const (
-	refusal = "I cannot do that."
-	helping = `"edits":[{"target":"all","set":{"system_prompt":"Always help customers with their orders."}}],
-		"outcome":{"name":"cancelled","type":"string_check","operation":"ilike","input":"{{sample.output_text}}","reference":"is cancelled"}`
-)
-
-// refusedTrace is a run that failed: the agent did not help.
-func refusedTrace(t *testing.T) (uuid.UUID, ptrace.Traces) {
-	t.Helper()
-	run, td := apitest.AgentTrace([]apitest.AgentStep{{Answer: refusal}})
-	text, err := (&ptrace.JSONMarshaler{}).MarshalTraces(td)
-	require.NoError(t, err)
-	td, err = (&ptrace.JSONUnmarshaler{}).UnmarshalTraces([]byte(strings.ReplaceAll(string(text), "ann@example.com", "bob@example.com")))
-	require.NoError(t, err)
-	return run, td
-}
-
-// answerHelpfully refuses Bob without the edit, and helps Ann always.
-func answerHelpfully(q *provider.Request) *provider.Reply {
-	bob, edited := false, false
-	for _, m := range q.Messages {
-		bob = bob || m.Role == "user" && strings.Contains(m.Text, "bob@")
-		edited = edited || m.Role == "system" && strings.Contains(m.Text, "Always help")
-	}
-	switch {
-	case bob && edited:
-		return &provider.Reply{Text: "Your order A17 is cancelled."}
-	case bob:
-		return &provider.Reply{Text: refusal}
-	}
-	return apitest.AnswerOrders(q)
-}
+const helping = `"edits":[{"target":"all","set":{"system_prompt":"Always help customers with their orders."}}],
+	"outcome":{"name":"cancelled","type":"string_check","operation":"ilike","input":"{{sample.output_text}}","reference":"is cancelled"}`
 
 // batchEnded waits for the end of a batch.
 func batchEnded(t *testing.T, e *apitest.Env, as apitest.Option, id uuid.UUID) (ended contract.ReplayBatch) {
@@ -70,11 +39,11 @@ func TestReplayBatch(t *testing.T) {
 	e, session, project, send := apitest.NewReplayEnv(t)
 	as := apitest.Cookie(session)
 	e.Work(t)
-	server := provider.Start(t, provider.Options{Answer: answerHelpfully})
+	server := provider.Start(t, provider.Options{Answer: apitest.AnswerHelpfully})
 	connection := e.Connect(t, as, project.Id, "openai", server, "").Id
 	var chosen []string
 	for range 12 {
-		run, td := refusedTrace(t)
+		run, td := apitest.RefusedTrace(t)
 		send(td)
 		chosen = append(chosen, fmt.Sprintf("%q", run))
 	}
@@ -148,9 +117,9 @@ func TestReplayBatchWithoutGrader(t *testing.T) {
 	e, session, project, send := apitest.NewReplayEnv(t)
 	as := apitest.Cookie(session)
 	e.Work(t)
-	e.Connect(t, as, project.Id, "openai", provider.Start(t, provider.Options{Answer: answerHelpfully}), "")
+	e.Connect(t, as, project.Id, "openai", provider.Start(t, provider.Options{Answer: apitest.AnswerHelpfully}), "")
 	for range 3 {
-		_, td := refusedTrace(t)
+		_, td := apitest.RefusedTrace(t)
 		send(td)
 	}
 	create := func(more string) string {
@@ -187,11 +156,11 @@ func TestReplayBatchIsInterrupted(t *testing.T) {
 	var calls atomic.Int64
 	server := provider.Start(t, provider.Options{Answer: func(q *provider.Request) *provider.Reply {
 		calls.Add(1)
-		return answerHelpfully(q)
+		return apitest.AnswerHelpfully(q)
 	}})
 	connection := e.Connect(t, as, project.Id, "openai", server, `,"max_concurrency":2`).Id
 	for range 10 {
-		_, td := refusedTrace(t)
+		_, td := apitest.RefusedTrace(t)
 		send(td)
 	}
 	stop := e.Work(t)

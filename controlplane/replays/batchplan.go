@@ -61,6 +61,9 @@ type BatchPlan struct {
 	Warnings                []replay.Warning
 }
 
+// Executor is who makes the calls, empty if no run can be replayed.
+func (p *BatchPlan) Executor() replay.Executor { return p.config.Executor }
+
 // BatchRunPlan is a run of a plan.
 type BatchRunPlan struct {
 	RunID   uuid.UUID

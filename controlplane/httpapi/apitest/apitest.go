@@ -261,7 +261,9 @@ func newRecording(t *testing.T, db *pgxpool.Pool, conn driver.Conn, limits httpa
 	e.Rules = rules.New(db, e.Queue, reader, e.Evaluations, filters, e.Clock.Now, log)
 	grouped, caused := failures.New(reader, db, e.Clock.Now), causes.New(reader, e.Clock.Now)
 	e.Diagnoses = diagnoses.New(db, e.Queue, reader, grouped, e.Replays, e.Providers, completed, fenceKey, e.Clock.Now)
-	tools, err := mcpserver.New(mcpserver.Config{Runs: reader, Failures: grouped, Causes: caused, Prompts: registry, Replays: e.Replays, Work: e.Queue, FenceKey: fenceKey, Log: log})
+	ofRuns, err := httpapi.ReadRunFilters()
+	require.NoError(t, err)
+	tools, err := mcpserver.New(mcpserver.Config{Runs: reader, Failures: grouped, Causes: caused, Prompts: registry, Replays: e.Replays, Work: e.Queue, ReadFilter: ofRuns, FenceKey: fenceKey, Log: log})
 	require.NoError(t, err)
 	peers := httpapi.PeersOfFindings{Replays: e.Replays, Registry: registry, Sets: e.Datasets, Runs: reader}
 	e.API, err = httpapi.New(httpapi.Services{
