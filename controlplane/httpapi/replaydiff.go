@@ -36,11 +36,17 @@ func (h replayHandlers) DiffReplay(ctx context.Context, req contract.DiffReplayR
 	of := diffHandlers{h.runs}
 	base, err := of.comparable(ctx, in, found.RunID)
 	if err != nil {
-		return nil, noRun(err, "The recorded run was deleted: there is nothing to compare with.")
+		if errors.Is(err, runs.ErrNotFound) {
+			err = &problem.Error{Kind: problem.Conflict, Code: "run_deleted", Detail: "The recorded run was deleted: there is nothing to compare with."}
+		}
+		return nil, err
+	}
+	if err := h.replays.AwaitRun(ctx, grant, &found, attempt); err != nil {
+		return nil, err
 	}
 	other, err := of.comparable(ctx, in, attempt.RunID)
 	if err != nil {
-		return nil, noRun(err, "The run of the attempt was deleted, or is not stored yet. Wait a second, or extend the replay.")
+		return nil, err
 	}
 	d, err := diff.Compare(ctx, base, other)
 	if err != nil {
@@ -73,14 +79,6 @@ func (h replayHandlers) DiffReplay(ctx context.Context, req contract.DiffReplayR
 		}
 	}
 	return answer, nil
-}
-
-// noRun tells which run is away.
-func noRun(err error, detail string) error {
-	if !errors.Is(err, runs.ErrNotFound) {
-		return err
-	}
-	return &problem.Error{Kind: problem.Conflict, Code: "run_deleted", Detail: detail}
 }
 
 // attemptToShow returns the attempt with a number, or else the first treatment that ended, or else the first control.

@@ -29,6 +29,7 @@ type Replays interface {
 	Get(ctx context.Context, grant access.Grant, id uuid.UUID) (replays.Replay, error)
 	Attempts(ctx context.Context, r *replays.Replay) ([]replays.Attempt, error)
 	Details(ctx context.Context, r *replays.Replay, number int) (replays.Details, error)
+	AwaitRun(ctx context.Context, grant access.Grant, r *replays.Replay, a *replays.Attempt) error
 
 	PlanBatch(ctx context.Context, grant access.Grant, n *replays.WantedBatch) (*replays.BatchPlan, error)
 	CreateBatch(ctx context.Context, grant access.Grant, n *replays.WantedBatch) (replays.Batch, error)

@@ -13,6 +13,7 @@ import (
 	"github.com/looptrace/looptrace/controlplane/diff"
 	"github.com/looptrace/looptrace/controlplane/replays"
 	"github.com/looptrace/looptrace/controlplane/runs"
+	"github.com/looptrace/looptrace/internal/problem"
 	"github.com/looptrace/looptrace/internal/runmodel"
 )
 
@@ -67,11 +68,22 @@ func (t *tools) attemptDiff(ctx context.Context, grant access.Grant, r *replays.
 	in := grant.Only(r.ProjectID)
 	base, err := t.comparable(ctx, in, r.RunID)
 	if err != nil {
-		return unavailable(shown, "The recorded run was deleted.", err)
+		if errors.Is(err, runs.ErrNotFound) {
+			shown.Unavailable = "The recorded run was deleted."
+			return shown, nil
+		}
+		return nil, err
+	}
+	if err := t.Replays.AwaitRun(ctx, grant, r, a); err != nil {
+		if problem.Is(err, problem.Conflict) {
+			shown.Unavailable = problem.Of(err).Detail
+			return shown, nil
+		}
+		return nil, err
 	}
 	other, err := t.comparable(ctx, in, a.RunID)
 	if err != nil {
-		return unavailable(shown, "The run of the attempt is not stored yet, or was deleted.", err)
+		return nil, err
 	}
 	d, err := diff.Compare(ctx, base, other)
 	if err != nil {
@@ -94,14 +106,6 @@ func (t *tools) attemptDiff(ctx context.Context, grant access.Grant, r *replays.
 		}
 		shown.Steps = append(shown.Steps, step)
 	}
-	return shown, nil
-}
-
-func unavailable(shown *shownDiff, why string, err error) (*shownDiff, error) {
-	if !errors.Is(err, runs.ErrNotFound) {
-		return nil, err
-	}
-	shown.Unavailable = why
 	return shown, nil
 }
 

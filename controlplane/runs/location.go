@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"cmp"
 	"context"
+	"errors"
 	"maps"
 	"slices"
 	"strings"
@@ -61,6 +62,15 @@ func (s *Service) find(ctx context.Context, projects access.Projects, runID uuid
 	})
 	loc.projects = projects.Only(loc.ProjectID)
 	return loc, nil
+}
+
+// WasDeleted reports whether a run was deleted. One that was not may still be on its way to the store.
+func (s *Service) WasDeleted(ctx context.Context, projects access.Projects, runID uuid.UUID) (bool, error) {
+	loc, err := s.find(ctx, projects, runID)
+	if errors.Is(err, ErrNotFound) {
+		return false, nil
+	}
+	return loc.DeletedAt > 0, err
 }
 
 // maxCachedLocations is of little more than a hundred bytes each.

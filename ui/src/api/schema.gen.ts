@@ -3609,6 +3609,9 @@ export interface paths {
          * @description The steps of the recorded run and of one attempt, aligned as by `GET /v1/runs/{run_id}/diff/{other_run_id}`, with where each step of the attempt
          *     came from, whether the edit can have caused a difference, and the verdict over all attempts. One diff proves nothing: see the verdict.
          *
+         *     The run of an attempt that just ended takes a moment to the store: the answer waits for it, up to 10 seconds. Then it is 409 `run_not_stored`;
+         *     try again. 409 `run_deleted` means that the recorded run, or that of the attempt, was deleted.
+         *
          *     Requires the scopes `replays:read` and `runs:read`.
          */
         get: operations["diffReplay"];
