@@ -132,6 +132,7 @@ func TestMCPTestsACause(t *testing.T) {
 	plan, text := apitest.CallTool[plannedBatch](t, m.client, "replay.edit", edit)
 	call(edit, text)
 	assert.Equal(t, "planned", plan.Status)
+	assert.Contains(t, plan.Edits, "in all model calls<")
 	assert.Equal(t, 2, plan.Controls)
 	assert.Equal(t, 2, plan.Treatments)
 	assert.Equal(t, (12*1+6*3)*4, plan.Calls)

@@ -58,6 +58,7 @@ func TestReplayBatch(t *testing.T) {
 
 	plan := apitest.Must[contract.ReplayBatchPlan](t, e.Do(t, http.MethodPost, "/v1/replay-batches", body(append(chosen, gone), `,"good_runs":6,"plan":true`), as), http.StatusOK)
 	assert.Empty(t, server.Requests(), "a plan calls nothing")
+	assert.Equal(t, []string{"System prompt “Always help customers with their orders.” in all model calls"}, plan.Edits, "it holds for all runs")
 	require.Len(t, plan.Runs, 19)
 	assert.Equal(t, "run_deleted", plan.Runs[12].NotReplayable.Code)
 	assert.EqualValues(t, (12*1+6*3)*4, plan.Calls)
@@ -69,6 +70,7 @@ func TestReplayBatch(t *testing.T) {
 	path := "/v1/replay-batches/" + created.Id.String()
 	ended := batchEnded(t, e, as, created.Id)
 	require.EqualValues(t, "succeeded", ended.Status, "%+v", ended.Error)
+	assert.Equal(t, plan.Edits, ended.EditsText)
 	result := ended.Result
 	assert.EqualValues(t, "better", result.Chosen.Verdict)
 	assert.Equal(t, map[string]int64{"repaired": 12, "not_replayable": 1}, result.Chosen.Runs)

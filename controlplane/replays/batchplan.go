@@ -50,7 +50,7 @@ type BatchPlan struct {
 	Matched uint64
 	// Runs are in the order in which they are replayed.
 	Runs []BatchRunPlan
-	// Texts say in words what is edited in the first run that can be replayed.
+	// Texts say in words what is edited, for all runs.
 	Texts    []string
 	Estimate Estimate
 	// Duration is about how long the calls take, nil if it is unknown.
@@ -128,7 +128,10 @@ func (s *Service) CreateBatch(ctx context.Context, grant access.Grant, n *Wanted
 
 // planBatch chooses the runs, and plans the replay of each. Where it is only looked at, it may lack a connection.
 func (s *Service) planBatch(ctx context.Context, grant access.Grant, n *WantedBatch, look bool) (*BatchPlan, error) {
-	p := &BatchPlan{Texts: []string{}, Warnings: []replay.Warning{}}
+	p := &BatchPlan{Texts: make([]string, len(n.Replay.Edits)), Warnings: []replay.Warning{}}
+	for i := range n.Replay.Edits {
+		p.Texts[i] = describe(&n.Replay.Edits[i], stepsOfAny(&n.Replay.Edits[i].Target))
+	}
 	in := grant
 	in.Projects = grant.Only(n.Project)
 	if err := s.choose(ctx, in, n, p); err != nil {
@@ -154,10 +157,7 @@ func (s *Service) planBatch(ctx context.Context, grant access.Grant, n *WantedBa
 			}
 			continue
 		}
-		if len(p.Texts) == 0 {
-			p.Texts = one.texts
-			p.config.Texts, p.config.Executor, p.config.ProviderName = one.texts, one.config.Executor, one.config.ProviderName
-		}
+		p.config.Executor, p.config.ProviderName = cmp.Or(p.config.Executor, one.config.Executor), cmp.Or(p.config.ProviderName, one.config.ProviderName)
 		p.config.ProviderID = cmp.Or(p.config.ProviderID, one.config.ProviderID)
 		for _, w := range one.warnings {
 			if !slices.ContainsFunc(p.Warnings, func(known replay.Warning) bool { return known.Code == w.Code }) {
@@ -188,7 +188,6 @@ type memberPlan struct {
 	// refused is why the run cannot be replayed. The members after it are empty then.
 	refused  error
 	config   Config
-	texts    []string
 	warnings []replay.Warning
 	estimate Estimate
 	// each is how long a call takes, nil if it is unknown, and places how many calls are made at once.
@@ -214,7 +213,7 @@ func (s *Service) planMembers(ctx context.Context, grant access.Grant, n *Wanted
 			case err != nil:
 				one.Code, one.Detail, one.refused = code, problem.Of(err).Error(), err
 			default:
-				one.RunName, one.Calls, one.config, one.texts, one.warnings = p.source.run.Name, p.Estimate.Calls, p.config, p.Texts, p.Warnings
+				one.RunName, one.Calls, one.config, one.warnings = p.source.run.Name, p.Estimate.Calls, p.config, p.Warnings
 				one.estimate, one.each, one.places, one.design = p.Estimate, p.callDuration(), p.places, [2]int{p.Controls, p.Treatments}
 			}
 			planned[i] = one

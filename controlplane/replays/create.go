@@ -93,12 +93,35 @@ func nameOf(name string, texts []string) string {
 // maxQuoted is how many characters of a text a description quotes.
 const maxQuoted = 60
 
-// describe says in words what an edit changes.
-func describe(r *replay.Recording, edit *replay.Edit, targets []int) string {
-	of := fmt.Sprintf("%d steps", len(targets))
+// stepsOf says in words which steps of a run an edit changes.
+func stepsOf(r *replay.Recording, targets []int) string {
 	if len(targets) == 1 {
-		of = fmt.Sprintf("step %d, %s", targets[0]+1, r.Steps[targets[0]].Name)
+		return fmt.Sprintf("step %d, %s", targets[0]+1, r.Steps[targets[0]].Name)
 	}
+	return fmt.Sprintf("%d steps", len(targets))
+}
+
+// stepsOfAny says in words which steps an edit changes, whatever the run.
+func stepsOfAny(target *replay.Target) string {
+	switch {
+	case target.SpanID != "":
+		return "step " + target.SpanID
+	case target.All, target.Kind == string(replay.KindModel) && target.Name == "":
+		return "all model calls"
+	case target.Kind == string(replay.KindModel):
+		return "model calls of " + target.Name
+	case target.Kind == string(replay.KindTool) && target.Name == "":
+		return "all tool calls"
+	case target.Kind == string(replay.KindTool):
+		return "calls of the tool " + target.Name
+	case target.Name == "":
+		return "all steps of the kind " + target.Kind
+	}
+	return "steps with the name " + target.Name
+}
+
+// describe says in words what an edit changes in some steps.
+func describe(edit *replay.Edit, of string) string {
 	set := &edit.Set
 	switch {
 	case set.Model != nil:

@@ -97,7 +97,7 @@ func (s *Service) plan(ctx context.Context, grant access.Grant, n *Wanted, look 
 		return nil, err
 	}
 	for i := range checked.Edits {
-		p.Texts = append(p.Texts, describe(recording, &checked.Edits[i], checked.Targets[i]))
+		p.Texts = append(p.Texts, describe(&checked.Edits[i], stepsOf(recording, checked.Targets[i])))
 	}
 	p.config = Config{
 		Executor: p.Executor, Edits: checked.Edits, Texts: p.Texts, EditHash: checked.Hash, ForkSpanID: p.fork(checked), Recording: hashOf(recording), Tools: n.Tools, Outcome: n.Outcome,

@@ -9202,7 +9202,7 @@ type ReplayBatch struct {
 	CreatedBy Author       `json:"created_by"`
 	Edits     []ReplayEdit `json:"edits"`
 
-	// EditsText What each edit changes in the first run that can be replayed, in words.
+	// EditsText What each edit changes, in words that hold for all runs.
 	EditsText []string           `json:"edits_text"`
 	Error     *EvaluationFailure `json:"error"`
 	Estimate  ReplayEstimate     `json:"estimate"`
@@ -9346,7 +9346,7 @@ type ReplayBatchPlan struct {
 	// DurationMs About how long the calls take, by the recorded durations and the calls that the connection makes at once. Null if it is unknown.
 	DurationMs *float64 `json:"duration_ms"`
 
-	// Edits What each edit changes in the first run that can be replayed, in words.
+	// Edits What each edit changes, in words that hold for all runs.
 	Edits []string `json:"edits"`
 
 	// MatchedRuns How many runs the filter finds.

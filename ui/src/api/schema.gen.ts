@@ -10086,7 +10086,7 @@ export interface components {
              */
             matched_runs: number;
             runs: components["schemas"]["ReplayBatchRunPlan"][];
-            /** @description What each edit changes in the first run that can be replayed, in words. */
+            /** @description What each edit changes, in words that hold for all runs. */
             edits: string[];
             /**
              * Format: int64
@@ -10141,7 +10141,7 @@ export interface components {
             executor: components["schemas"]["ReplayExecutor"];
             provider: components["schemas"]["EvaluationProvider"] | null;
             edits: components["schemas"]["ReplayEdit"][];
-            /** @description What each edit changes in the first run that can be replayed, in words. */
+            /** @description What each edit changes, in words that hold for all runs. */
             edits_text: string[];
             tools: {
                 [key: string]: components["schemas"]["ReplayTool"];
