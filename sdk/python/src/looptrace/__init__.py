@@ -26,12 +26,27 @@ from ._processor import Dropped
 from ._prompt import Prompt, PromptValuesError, RenderedPrompt
 from ._prompt_api import PromptError, PromptNotFound, PromptUnavailable
 from ._prompt_cache import prompt, prompt_async
+from ._replay_batch import (
+    AttemptEnds,
+    PlannedRun,
+    ReplayBatch,
+    ReplayBatchPart,
+    ReplayBatchPlan,
+    ReplayBatchResult,
+    ReplayedRun,
+    ReplayError,
+    ReplayNotFound,
+    read_replay_batch,
+    replay_batch,
+    replay_batch_plan,
+)
 from ._scores import ScoreError, score_run
 from ._spans import Span, SpanScope, current_run_id, run_url, score, span
 from ._version import __version__
 from ._work import Work, WorkError, WorkFailure, WorkNotFound, WorkProgress, WorkWait, work
 
 __all__ = [
+    "AttemptEnds",
     "CaseFailure",
     "CaseResult",
     "Dataset",
@@ -48,12 +63,20 @@ __all__ = [
     "InitResult",
     "Item",
     "MeanScore",
+    "PlannedRun",
     "Prompt",
     "PromptError",
     "PromptNotFound",
     "PromptUnavailable",
     "PromptValuesError",
     "RenderedPrompt",
+    "ReplayBatch",
+    "ReplayBatchPart",
+    "ReplayBatchPlan",
+    "ReplayBatchResult",
+    "ReplayError",
+    "ReplayNotFound",
+    "ReplayedRun",
     "Scope",
     "Score",
     "ScoreError",
@@ -81,6 +104,9 @@ __all__ = [
     "observe",
     "prompt",
     "prompt_async",
+    "read_replay_batch",
+    "replay_batch",
+    "replay_batch_plan",
     "run_url",
     "score",
     "score_run",
