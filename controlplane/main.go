@@ -209,6 +209,7 @@ func newServices(cfg config, pool *pgxpool.Pool, queue *work.Queue, reader *runs
 	}
 	replayed, grouped := replays.New(pool, queue, reader, models, recorder, time.Now, log), failures.New(reader, pool, time.Now)
 	fenceKey := identities.DeriveKey("marks around recorded text")
+	replayed.JudgeWith(httpapi.ReplayJudges(evaluated))
 	return httpapi.Services{
 		Identity: identities, Pricing: priced, Providers: models, Recorder: recorder, Datasets: sets, Completions: completed, Runs: reader, Work: queue,
 		Evaluations: evaluated, Rules: rules.New(pool, queue, reader, evaluated, filters, time.Now, log),

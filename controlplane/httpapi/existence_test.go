@@ -159,7 +159,7 @@ var nameless = []string{
 	"item_ids", "replace", "panel", "repeat", "side", "panels", "anchors", "cache", "judge", "samples", // what evaluations name in a, b, target, panels and anchors, and items within an eval-run, are those of TestEvaluationsNameNothingForeign
 	"run_filter", "sample_rate", "max_cost_usd_per_day", "catch_up", "day", // a rule's filter has no project
 	"edits", "executor", "controls", "treatments", "plan", "good_runs", "max_runs", "attempt", "wait_seconds", // the connections and prompts of replays are those of TestReplaysNameNothingForeign
-	"dataset",                                                                                        // the prompt and the dataset of a finding are those of TestPromoteNamesNothingForeign
+	"dataset",                                                                                               // the prompt and the dataset of a finding are those of TestPromoteNamesNothingForeign
 	"scores", "off", "role", "confirm", "revoke_keys", "email", "token", "current_password", "new_password", // a token is for who has it
 }
 

@@ -65,7 +65,11 @@ func (h replayHandlers) wantedBatch(ctx context.Context, body *contract.ReplayBa
 	if n.Replay.Tools, err = replayTools(valueOf(body.Tools, nil)); err != nil {
 		return nil, err
 	}
-	n.Replay.Edits, err = h.edits(ctx, "body.edits", body.Edits, func() (uuid.UUID, error) { return body.ProjectId, nil })
+	project := func() (uuid.UUID, error) { return body.ProjectId, nil }
+	if n.Replay.Panel, err = h.panelOf(ctx, body.Panel, project); err != nil {
+		return nil, err
+	}
+	n.Replay.Edits, err = h.edits(ctx, "body.edits", body.Edits, project)
 	return n, err
 }
 
@@ -212,6 +216,9 @@ func (h replayHandlers) batch(ctx context.Context, b *replays.Batch) (contract.R
 	}
 	if len(config.Outcome) > 0 {
 		answer.Outcome = &config.Outcome
+	}
+	if answer.Panel, err = panelRead(config.Panel); err != nil {
+		return answer, err
 	}
 	if err := convert(config.Edits, &answer.Edits); err != nil {
 		return answer, err

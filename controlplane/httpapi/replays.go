@@ -27,6 +27,7 @@ type replayHandlers struct {
 	prompts *prompts.Service
 	runs    *runs.Service
 	kept    verdictKeeper
+	judges  judgeHandlers
 }
 
 // verdictKeeper keeps what a batch shows before its deletion.
@@ -68,10 +69,14 @@ func (h replayHandlers) wanted(ctx context.Context, body *contract.ReplayCreate)
 	if n.Tools, err = replayTools(valueOf(body.Tools, nil)); err != nil {
 		return nil, err
 	}
-	n.Edits, err = h.edits(ctx, "body.edits", body.Edits, func() (uuid.UUID, error) {
+	project := func() (uuid.UUID, error) {
 		run, err := h.runs.Get(ctx, grantOf(ctx).Projects, body.RunId)
 		return run.ProjectID, err //nolint:wrapcheck // it is for the client
-	})
+	}
+	if n.Panel, err = h.panelOf(ctx, body.Panel, project); err != nil {
+		return nil, err
+	}
+	n.Edits, err = h.edits(ctx, "body.edits", body.Edits, project)
 	return n, err
 }
 
@@ -329,6 +334,9 @@ func addReplayConfig(r *replays.Replay, answer *contract.Replay) error {
 	}
 	answer.Executor, answer.Provider, answer.EditsText = contract.ReplayExecutor(config.Executor), replayProviderOf(&config), list(config.Texts)
 	answer.Edits, answer.Tools = make([]contract.ReplayEdit, len(config.Edits)), map[string]contract.ReplayTool{}
+	if answer.Panel, err = panelRead(config.Panel); err != nil {
+		return err
+	}
 	if len(config.Outcome) > 0 && string(config.Outcome) != "null" {
 		answer.Outcome = &config.Outcome
 	}

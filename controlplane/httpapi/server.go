@@ -113,7 +113,7 @@ var _ contract.StrictServerInterface = (*operations)(nil)
 
 func newOperations(s Services, addresses Addresses, log *slog.Logger) *operations {
 	judges := judgeHandlers{s.Evaluations, s.Prompts}
-	replayed := replayHandlers{s.Replays, s.Prompts, s.Runs, s.Findings}
+	replayed := replayHandlers{s.Replays, s.Prompts, s.Runs, s.Findings, judges}
 	comparisons := comparisonHandlers{s.Evaluations, s.Prompts, judges, log}
 	return &operations{
 		accountHandlers{s.Identity},

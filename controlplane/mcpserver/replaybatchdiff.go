@@ -109,7 +109,7 @@ func (t *tools) diffOfBatch(ctx context.Context, b *replays.Batch, encoding stri
 		}
 		return out, nil
 	}
-	out.Verdict, out.Sentence, out.Advice = string(result.Chosen.Verdict), safeQuotes(result.Sentence), adviceOn(result, len(config.Outcome) > 0)
+	out.Verdict, out.Sentence, out.Advice = string(result.Chosen.Verdict), safeQuotes(result.Sentence), adviceOn(result, config.Graded())
 	out.Batch = &shownBatch{}
 	if out.Batch.Chosen, err = shownPartOf(&result.Chosen); err != nil {
 		return nil, err

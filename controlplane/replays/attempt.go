@@ -71,7 +71,10 @@ func (t *try) attempt(ctx context.Context, a *Attempt) error {
 	if err != nil {
 		return err //nolint:wrapcheck // it is of call, of store, or of the context
 	}
-	result, details := m.result(ctx, made)
+	result, details, err := m.result(ctx, made)
+	if err != nil {
+		return err
+	}
 	if err := work.Patiently(ctx, func() error { return m.record(ctx, made, started) }); err != nil {
 		return err
 	}

@@ -66,11 +66,15 @@ type BatchConfig struct {
 	Texts        []string                     `json:"texts"`
 	Tools        map[string]replay.ToolPolicy `json:"tools"`
 	Outcome      json.RawMessage              `json:"outcome,omitempty"`
+	Panel        json.RawMessage              `json:"panel,omitempty"`
 	// RunFilter has the query parameters that chose the runs, empty for ids. Matched is how many runs it found.
 	RunFilter string   `json:"run_filter,omitempty"`
 	Matched   uint64   `json:"matched"`
 	Estimate  Estimate `json:"estimate"`
 }
+
+// Graded reports whether something says how attempts ended.
+func (c *BatchConfig) Graded() bool { return len(c.Outcome) > 0 || len(c.Panel) > 0 }
 
 // Batch is a batch of replays.
 type Batch struct {

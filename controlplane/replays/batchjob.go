@@ -116,7 +116,7 @@ func (t *batchTry) plan(ctx context.Context) error {
 		}
 		n := &Wanted{
 			Run: run.RunID, Edits: t.config.Edits, Executor: t.config.Executor, Provider: t.config.ProviderID, Controls: t.b.Controls, Treatments: t.b.Treatments,
-			Tools: t.config.Tools, Outcome: t.config.Outcome, AllowUnpriced: t.b.AllowUnpriced,
+			Tools: t.config.Tools, Outcome: t.config.Outcome, Panel: t.config.Panel, AllowUnpriced: t.b.AllowUnpriced,
 		}
 		p, code, err := t.planMember(ctx, grant, n, false)
 		if err != nil && code == "" {
@@ -269,7 +269,7 @@ func (t *batchTry) judge(ctx context.Context) (*BatchResult, error) {
 	if err != nil {
 		return nil, err
 	}
-	return resultOf(evidence, counts, len(t.config.Outcome) > 0, cost), nil
+	return resultOf(evidence, counts, t.config.Graded(), cost), nil
 }
 
 // evidenceOf returns what the attempts of a replay did, nil if the recorded run is no longer what it was.

@@ -159,6 +159,9 @@ func (s *Service) planBatch(ctx context.Context, grant access.Grant, n *WantedBa
 		}
 		p.config.Executor, p.config.ProviderName = cmp.Or(p.config.Executor, one.config.Executor), cmp.Or(p.config.ProviderName, one.config.ProviderName)
 		p.config.ProviderID = cmp.Or(p.config.ProviderID, one.config.ProviderID)
+		if len(p.config.Panel) == 0 {
+			p.config.Panel = one.config.Panel
+		}
 		for _, w := range one.warnings {
 			if !slices.ContainsFunc(p.Warnings, func(known replay.Warning) bool { return known.Code == w.Code }) {
 				p.Warnings = append(p.Warnings, w)
@@ -175,7 +178,7 @@ func (s *Service) planBatch(ctx context.Context, grant access.Grant, n *WantedBa
 	p.Estimate = total.Estimate
 	p.Estimate.Low, p.Estimate.High, p.Duration = total.low, total.high, total.duration()
 	p.config.Estimate = p.Estimate
-	p.attainable(designs, len(n.Replay.Outcome) > 0)
+	p.attainable(designs, p.config.Graded())
 	return p, nil
 }
 
@@ -324,13 +327,7 @@ type batchEstimate struct {
 
 func (e *batchEstimate) add(p *memberPlan) {
 	e.Calls += p.estimate.Calls
-	sum := func(total, one *providers.Money) *providers.Money {
-		if total == nil || one == nil {
-			return nil
-		}
-		return new(*total + *one)
-	}
-	e.low, e.high = sum(e.low, p.estimate.Low), sum(e.high, p.estimate.High)
+	e.low, e.high = addMoney(e.low, p.estimate.Low), addMoney(e.high, p.estimate.High)
 	for _, model := range p.estimate.Unpriced {
 		if !slices.Contains(e.Unpriced, model) {
 			e.Unpriced = append(e.Unpriced, model)

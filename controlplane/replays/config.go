@@ -33,6 +33,8 @@ type Config struct {
 	Tools     map[string]replay.ToolPolicy `json:"tools"`
 	// Outcome is a grader of the last answer, nil for none.
 	Outcome json.RawMessage `json:"outcome,omitempty"`
+	// Panel has the judges of the last answer, nil for none. A [Judges] reads it.
+	Panel json.RawMessage `json:"panel,omitempty"`
 	// ControlKey is a hash, in hexadecimal digits, of all that a control depends on.
 	ControlKey string `json:"control_key"`
 }

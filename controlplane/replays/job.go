@@ -54,6 +54,7 @@ type try struct {
 	// cone are the steps that the edits can have changed.
 	cone    []bool
 	outcome *grader.Grader // nil for none
+	panel   JudgePanel     // nil for none
 	purse   *providers.Purse
 
 	// first is the first answer of a model.
@@ -150,6 +151,11 @@ func (t *try) prepare(ctx context.Context) error {
 	if len(t.config.Outcome) > 0 {
 		if t.outcome, err = grader.Parse(t.config.Outcome, "outcome"); err != nil {
 			return err //nolint:wrapcheck // it names the grader
+		}
+	}
+	if len(t.config.Panel) > 0 {
+		if t.panel, err = t.judges.Panel(t.config.Panel); err != nil {
+			return err //nolint:wrapcheck // it names the judge
 		}
 	}
 	// Calls of a try before this one have no process any more.

@@ -33,15 +33,17 @@ type Wanted struct {
 	Provider             *uuid.UUID
 	Controls, Treatments int
 	Tools                map[string]replay.ToolPolicy
-	Outcome              json.RawMessage
-	MaxCost              *providers.Money
-	AllowUnpriced        bool
+	// Outcome is a grader, and Panel judges. At most one of them is set.
+	Outcome, Panel json.RawMessage
+	MaxCost        *providers.Money
+	AllowUnpriced  bool
 }
 
 // Plan is what a replay would do.
 type Plan struct {
 	source *source
 	config Config
+	panel  JudgePanel // nil for none
 	// places is how many calls its connection makes at once.
 	places int
 
@@ -84,8 +86,16 @@ func (s *Service) plan(ctx context.Context, grant access.Grant, n *Wanted, look 
 			return nil, err //nolint:wrapcheck // it is for the client
 		}
 	}
+	if len(n.Outcome) > 0 && len(n.Panel) > 0 {
+		return nil, problem.InvalidField("body", "must have at most one of outcome and panel")
+	}
 	p := &Plan{
 		source: from, Recording: recording, Run: n.Run, Executor: n.Executor, Controls: n.Controls, Treatments: n.Treatments, Texts: []string{}, Warnings: []replay.Warning{},
+	}
+	if len(n.Panel) > 0 {
+		if p.panel, err = s.judges.Panel(n.Panel); err != nil {
+			return nil, err //nolint:wrapcheck // it is for the client
+		}
 	}
 	if p.Executor == "" {
 		p.Executor = replay.ExecutorServer
@@ -169,9 +179,29 @@ var warnConnection = replay.Warning{
 func (s *Service) price(ctx context.Context, grant access.Grant, p *Plan, n *Wanted, look bool) error {
 	e := &p.Estimate
 	e.Unpriced, e.Low, e.High = []string{}, new(providers.Money(0)), new(providers.Money(0))
-	if p.Executor == replay.ExecutorCassette {
-		return nil
+	if p.Executor != replay.ExecutorCassette {
+		if err := s.priceCalls(ctx, grant, p, n, look); err != nil {
+			return err
+		}
 	}
+	if p.panel != nil {
+		if err := s.priceJudges(ctx, grant, p); err != nil {
+			return err
+		}
+	}
+	if n.MaxCost != nil && len(e.Unpriced) > 0 && !n.AllowUnpriced {
+		return &problem.Error{
+			Kind: problem.Invalid, Code: "price_unknown",
+			Detail: fmt.Sprintf("A cost cap needs the price of each model, and there is none for %s. Add one in Settings → Prices, or allow models without a price.", strings.Join(e.Unpriced, " and ")),
+			Fields: []problem.Field{{Location: "body.max_cost_usd", Message: "needs the prices of all models"}},
+		}
+	}
+	return nil
+}
+
+// priceCalls estimates what the calls of the attempts cost.
+func (s *Service) priceCalls(ctx context.Context, grant access.Grant, p *Plan, n *Wanted, look bool) error {
+	e := &p.Estimate
 	e.Calls = int64(p.Steps.Calls.Likely.Calls) * int64(p.Controls+p.Treatments)
 	provider, err := s.provider(ctx, grant, n.Provider)
 	if err != nil && !look {
@@ -196,13 +226,6 @@ func (s *Service) price(ctx context.Context, grant access.Grant, p *Plan, n *Wan
 		return err
 	}
 	e.Low, e.High = times(low, attempts), times(high, attempts)
-	if n.MaxCost != nil && len(e.Unpriced) > 0 && !n.AllowUnpriced {
-		return &problem.Error{
-			Kind: problem.Invalid, Code: "price_unknown",
-			Detail: fmt.Sprintf("A cost cap needs the price of each model, and there is none for %s. Add one in Settings → Prices, or allow models without a price.", strings.Join(e.Unpriced, " and ")),
-			Fields: []problem.Field{{Location: "body.max_cost_usd", Message: "needs the prices of all models"}},
-		}
-	}
 	return nil
 }
 
@@ -264,10 +287,14 @@ func times(one *providers.Money, n providers.Money) *providers.Money {
 
 // controlKey is a hash of all that a control depends on, besides what models answer.
 func controlKey(run uuid.UUID, config *Config) (string, error) {
-	text, err := json.Marshal(map[string]any{
+	depends := map[string]any{
 		"run": run, "recording": config.Recording, "fork": config.ForkSpanID, "engine": replay.EngineVersion, "executor": config.Executor, "provider": config.ProviderID, "tools": config.Tools,
 		"outcome": config.Outcome,
-	})
+	}
+	if len(config.Panel) > 0 {
+		depends["panel"] = config.Panel
+	}
+	text, err := json.Marshal(depends)
 	if err != nil {
 		return "", fmt.Errorf("encode what a control depends on: %w", err)
 	}
@@ -285,7 +312,7 @@ func (p *Plan) AttainableP() *float64 {
 		return nil
 	}
 	tested := testedChannels
-	if p.config.Outcome == nil { // it is unknown
+	if p.config.Outcome == nil && p.config.Panel == nil { // it is unknown
 		tested--
 	}
 	return new(min(1, *attainable*float64(tested)))

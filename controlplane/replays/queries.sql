@@ -118,7 +118,16 @@ UPDATE replay_attempts a SET status = @status, stop_reason = @stop, detail = @de
 FROM (SELECT id FROM replays WHERE id = @id AND try = @try FOR UPDATE) r
 WHERE a.replay_id = r.id AND a.number = @number
 
+-- name: list votes
+SELECT content FROM replay_votes WHERE replay_id = @id AND number = @number ORDER BY vote
+
+-- name: store vote
+INSERT INTO replay_votes (replay_id, number, vote, content)
+SELECT r.id, @number, @vote, @content FROM (SELECT id FROM replays WHERE id = @id AND try = @try AND status = 'running' FOR UPDATE) r
+ON CONFLICT (replay_id, number, vote) DO UPDATE SET content = excluded.content
+
 -- name: remove steps
+WITH votes AS (DELETE FROM replay_votes WHERE replay_id = @id AND (@number::integer IS NULL OR number = @number))
 DELETE FROM replay_steps WHERE replay_id = @id AND (@number::integer IS NULL OR number = @number)
 
 -- name: cancel attempts
@@ -188,6 +197,7 @@ FROM (SELECT id FROM replays WHERE batch_id = @id FOR UPDATE) r
 WHERE a.replay_id = r.id AND a.status IN ('queued', 'running')
 
 -- name: remove steps of batch
+WITH votes AS (DELETE FROM replay_votes v USING replays r WHERE r.batch_id = @id AND v.replay_id = r.id)
 DELETE FROM replay_steps s USING replays r WHERE r.batch_id = @id AND s.replay_id = r.id
 
 -- name: end replays of batch

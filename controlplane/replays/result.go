@@ -69,16 +69,20 @@ func (a *Attempt) ReadResult() (*Result, error) {
 }
 
 // result describes an attempt that ended.
-func (m *making) result(ctx context.Context, made *replay.Attempt) (*Result, *Details) {
-	r, d := &Result{Spent: made.Spent, Exposure: made.Exposure, Warnings: m.warnings, Models: []string{}, Fingerprints: []string{}}, &Details{}
+func (m *making) result(ctx context.Context, made *replay.Attempt) (*Result, *Details, error) {
+	r, d := &Result{Spent: made.Spent, Exposure: made.Exposure, Models: []string{}, Fingerprints: []string{}}, &Details{}
+	if made.Stop.Reason == replay.StopCompleted {
+		var err error
+		if r.Outcome, err = m.judged(ctx, made); err != nil {
+			return nil, nil, err
+		}
+	}
+	r.Warnings = m.warnings
 	if job, _ := work.JobOf(ctx); job != nil {
 		r.Batch = *job
 	}
 	if r.Warnings == nil {
 		r.Warnings = []string{}
-	}
-	if made.Stop.Reason == replay.StopCompleted {
-		r.Outcome = m.graded(ctx, made.Answer)
 	}
 	var n noting
 	did := make([]string, len(made.Steps))
@@ -116,7 +120,7 @@ func (m *making) result(ctx context.Context, made *replay.Attempt) (*Result, *De
 	r.DurationMS = milliseconds(made.Duration)
 	d.Did = n.end(r.Outcome, made.Answer)
 	d.Did.DurationMS = r.DurationMS
-	return r, d
+	return r, d, nil
 }
 
 // answered keeps which model answered, and what its provider's cache had.
@@ -144,10 +148,6 @@ func (t *try) graded(ctx context.Context, answer *string) *float64 {
 	if t.outcome == nil || answer == nil {
 		return nil
 	}
-	output, err := json.Marshal(*answer)
-	if err != nil {
-		return nil // a text always encodes
-	}
-	result := t.outcome.Grade(ctx, &grader.Sample{Input: jsonOf(t.source.run.Inputs), Output: output})
+	result := t.outcome.Grade(ctx, &grader.Sample{Input: jsonOf(t.source.run.Inputs), Output: textOf(*answer)})
 	return result.Score
 }

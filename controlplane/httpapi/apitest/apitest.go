@@ -256,6 +256,7 @@ func newRecording(t *testing.T, db *pgxpool.Pool, conn driver.Conn, limits httpa
 	completed := completions.New(e.Providers, e.recorder, e.Clock.Now)
 	e.Replays = replays.New(db, e.Queue, reader, e.Providers, e.recorder, e.Clock.Now, log)
 	e.Evaluations = evaluations.New(db, e.Queue, e.Datasets, e.Providers, completed, reader, e.Clock.Now, log)
+	e.Replays.JudgeWith(httpapi.ReplayJudges(e.Evaluations))
 	filters, err := httpapi.ReadRuleFilters()
 	require.NoError(t, err)
 	e.Rules = rules.New(db, e.Queue, reader, e.Evaluations, filters, e.Clock.Now, log)

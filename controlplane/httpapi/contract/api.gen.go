@@ -9091,8 +9091,9 @@ type Replay struct {
 	MaxCostUsd *float64           `json:"max_cost_usd"`
 
 	// Name What it was named, else what it edits.
-	Name    string  `json:"name"`
-	Outcome *Grader `json:"outcome"`
+	Name    string     `json:"name"`
+	Outcome *Grader    `json:"outcome"`
+	Panel   *PanelRead `json:"panel"`
 
 	// Progress Attempts. `failed` are part of `done`.
 	Progress  ReplayProgress      `json:"progress"`
@@ -9149,7 +9150,7 @@ type ReplayAttempt struct {
 	// Number In the order in which they are made, from 1.
 	Number int `json:"number"`
 
-	// Outcome What the grader says: 1 good, 0 not, or between. Null without a grader, or if it cannot say.
+	// Outcome What the grader or the panel says: 1 good, 0 not, or between. Null without one, or if it cannot say.
 	Outcome *float64 `json:"outcome"`
 
 	// Remedy What to do about it, in a sentence.
@@ -9219,8 +9220,9 @@ type ReplayBatch struct {
 	Name        string   `json:"name"`
 
 	// NotReplayableRuns Of both parts, as far as they were looked at.
-	NotReplayableRuns int64   `json:"not_replayable_runs"`
-	Outcome           *Grader `json:"outcome"`
+	NotReplayableRuns int64      `json:"not_replayable_runs"`
+	Outcome           *Grader    `json:"outcome"`
+	Panel             *PanelRead `json:"panel"`
 
 	// Progress Attempts. `failed` are part of `done`.
 	Progress  ReplayProgress      `json:"progress"`
@@ -9264,6 +9266,9 @@ type ReplayBatchCreate struct {
 
 	// Outcome A grader that says whether the final answer of an attempt is good. Without it nobody knows whether runs are repaired.
 	Outcome *Grader `json:"outcome,omitempty"`
+
+	// Panel Judges that say how good the final answer of an attempt is, instead of `outcome`. Their calls are in the estimate, the cost and the cap.
+	Panel *Panel `json:"panel,omitempty"`
 
 	// Plan Only say what would happen.
 	Plan      *bool              `json:"plan,omitempty"`
@@ -9475,6 +9480,9 @@ type ReplayCreate struct {
 
 	// Outcome A grader that says whether the final answer of an attempt is good. Without it nobody knows, and the verdict is about what attempts did, and what it cost.
 	Outcome *Grader `json:"outcome,omitempty"`
+
+	// Panel Judges that say how good the final answer of an attempt is, instead of `outcome`. Their calls are in the estimate, the cost and the cap.
+	Panel *Panel `json:"panel,omitempty"`
 
 	// Plan Only say what would happen.
 	Plan *bool `json:"plan,omitempty"`

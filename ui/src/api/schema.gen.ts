@@ -10066,6 +10066,8 @@ export interface components {
             };
             /** @description A grader that says whether the final answer of an attempt is good. Without it nobody knows whether runs are repaired. */
             outcome?: components["schemas"]["Grader"];
+            /** @description Judges that say how good the final answer of an attempt is, instead of `outcome`. Their calls are in the estimate, the cost and the cap. */
+            panel?: components["schemas"]["Panel"];
             /**
              * Format: double
              * @description The most that all calls of the batch may cost. Each call reserves its maximum first.
@@ -10147,6 +10149,7 @@ export interface components {
                 [key: string]: components["schemas"]["ReplayTool"];
             };
             outcome: components["schemas"]["Grader"] | null;
+            panel: components["schemas"]["PanelRead"] | null;
             /** @description Null where runs were named. */
             run_filter: string | null;
             /**
@@ -10397,6 +10400,8 @@ export interface components {
             };
             /** @description A grader that says whether the final answer of an attempt is good. Without it nobody knows, and the verdict is about what attempts did, and what it cost. */
             outcome?: components["schemas"]["Grader"];
+            /** @description Judges that say how good the final answer of an attempt is, instead of `outcome`. Their calls are in the estimate, the cost and the cap. */
+            panel?: components["schemas"]["Panel"];
             /**
              * Format: double
              * @description The most that all calls may cost. Each call reserves its maximum first.
@@ -10528,7 +10533,7 @@ export interface components {
             remedy: string | null;
             /**
              * Format: double
-             * @description What the grader says: 1 good, 0 not, or between. Null without a grader, or if it cannot say.
+             * @description What the grader or the panel says: 1 good, 0 not, or between. Null without one, or if it cannot say.
              */
             outcome: number | null;
             /** @description Calls of models that were made. */
@@ -10656,6 +10661,7 @@ export interface components {
                 [key: string]: components["schemas"]["ReplayTool"];
             };
             outcome: components["schemas"]["Grader"] | null;
+            panel: components["schemas"]["PanelRead"] | null;
             /** Format: double */
             max_cost_usd: number | null;
             allow_unpriced: boolean;
