@@ -29,6 +29,7 @@ type runsExporter struct {
 	// contents and shared remember contents that ClickHouse has acknowledged.
 	contents *contentCache
 	shared   *sharedContentCache
+	agents   runpdata.AgentTexts
 	log      *zap.Logger
 	// stopDropping ends dropping.
 	stopDropping context.CancelFunc
@@ -81,7 +82,7 @@ func (e *runsExporter) consume(ctx context.Context, td ptrace.Traces) error {
 	if err != nil {
 		return consumererror.NewPermanent(err)
 	}
-	rows := runpdata.Rows{Stored: e.contents.get, ShareState: e.shared.get}
+	rows := runpdata.Rows{Stored: e.contents.get, ShareState: e.shared.get, AgentTexts: &e.agents}
 	if err := rows.Add(td); err != nil {
 		return consumererror.NewPermanent(err)
 	}

@@ -2,21 +2,30 @@ package runpdata
 
 import (
 	"maps"
+	"strings"
+	"sync"
 
 	"go.opentelemetry.io/collector/pdata/pcommon"
 
 	"github.com/looptrace/looptrace/internal/runmodel"
 )
 
-// agentParts remembers the parts of agents by the texts that they were read from. Many spans of a batch repeat both.
-type agentParts struct {
+// AgentTexts remembers the parts of agents by the texts that they were read from, since many spans and batches repeat them. It is safe for
+// concurrent use.
+type AgentTexts struct {
+	mu           sync.Mutex
 	tools        map[string]map[string]string
 	instructions map[string]string
-	// last are the parts of the last span that has some, and what they were made of.
-	last struct {
-		definitions, instructions string
-		parameters, parts         map[string]string
-	}
+	bytes        int
+}
+
+// maxAgentTexts limits the bytes of the texts that are remembered. If there are more, all are forgotten.
+const maxAgentTexts = 8 << 20
+
+// lastParts are the parts of the last span that has some, and what they were made of.
+type lastParts struct {
+	definitions, instructions string
+	parameters, parts         map[string]string
 }
 
 // setAgentParts sets what a span says of what makes its agent. Its other fields must be set.
@@ -38,39 +47,46 @@ func (r *Rows) setAgentParts(s *runmodel.Span, attributes pcommon.Map) {
 		return
 	}
 	instructions = s.WithoutOwnValues(instructions)
-	last := &r.agentParts.last
+	last := &r.lastParts
 	if last.parts == nil || last.definitions != definitions || last.instructions != instructions || !maps.Equal(last.parameters, parameters) {
-		parts := make(map[string]string, len(parameters)+1)
-		maps.Copy(parts, parameters)
-		maps.Copy(parts, r.toolParts(definitions))
-		if instructions != "" {
-			parts[runmodel.PartInstructions] = r.instructionsPart(instructions)
+		if r.AgentTexts == nil {
+			r.AgentTexts = new(AgentTexts)
 		}
-		last.definitions, last.instructions, last.parameters, last.parts = definitions, instructions, parameters, parts
+		parts := r.AgentTexts.parts(definitions, instructions)
+		maps.Copy(parts, parameters)
+		*last = lastParts{definitions, instructions, parameters, parts}
 	}
 	s.AgentParts = last.parts // nobody changes it
 }
 
-func (r *Rows) toolParts(definitions string) map[string]string {
-	parts, ok := r.agentParts.tools[definitions]
-	if !ok {
-		if r.agentParts.tools == nil {
-			r.agentParts.tools = make(map[string]map[string]string, 1)
-		}
-		parts = runmodel.ToolParts(definitions)
-		r.agentParts.tools[definitions] = parts
+// parts returns the parts that texts are, in a new map.
+func (a *AgentTexts) parts(definitions, instructions string) map[string]string {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	tools, ok := a.tools[definitions]
+	if !ok && definitions != "" {
+		tools = runmodel.ToolParts(definitions)
+		a.makeRoom(definitions)
+		a.tools[strings.Clone(definitions)] = tools // the text is a part of its request
 	}
+	parts := make(map[string]string, len(tools)+1)
+	maps.Copy(parts, tools)
+	if instructions == "" {
+		return parts
+	}
+	hash, ok := a.instructions[instructions]
+	if !ok {
+		hash = runmodel.PartHash(runmodel.PartInstructions, runmodel.ConstantText(instructions))
+		a.makeRoom(instructions)
+		a.instructions[strings.Clone(instructions)] = hash
+	}
+	parts[runmodel.PartInstructions] = hash
 	return parts
 }
 
-func (r *Rows) instructionsPart(text string) string {
-	hash, ok := r.agentParts.instructions[text]
-	if !ok {
-		if r.agentParts.instructions == nil {
-			r.agentParts.instructions = make(map[string]string, 1)
-		}
-		hash = runmodel.PartHash(runmodel.PartInstructions, runmodel.ConstantText(text))
-		r.agentParts.instructions[text] = hash
+func (a *AgentTexts) makeRoom(text string) {
+	if a.tools == nil || a.bytes+len(text) > maxAgentTexts {
+		a.tools, a.instructions, a.bytes = map[string]map[string]string{}, map[string]string{}, 0
 	}
-	return hash
+	a.bytes += len(text)
 }

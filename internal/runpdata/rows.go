@@ -39,10 +39,12 @@ type Rows struct {
 	Stored func(RunHour) KnownContents
 	// ShareState reports whether runs share a content. It may be nil.
 	ShareState func(SharedKey) ShareState
+	// AgentTexts may be shared with other Rows. If it is nil, Rows makes one of its own.
+	AgentTexts *AgentTexts
 
-	contents   map[RunHour]*runContents
-	shared     map[SharedKey]ShareState
-	agentParts agentParts
+	contents  map[RunHour]*runContents
+	shared    map[SharedKey]ShareState
+	lastParts lastParts
 	// at and in cache the contents of the last span: spans of a run are mostly adjacent.
 	at RunHour
 	in *runContents
