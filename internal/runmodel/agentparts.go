@@ -21,6 +21,19 @@ const (
 	PartPrompt    = "prompt:"
 )
 
+// WithoutInstructions is the part PartInstructions of a call whose messages are recorded and have none. Calls that were stored before there were
+// parts have no such part.
+const WithoutInstructions = "none"
+
+// overlayParts merges the parts that versions of a span say. The messages of one may lack the instructions that another has.
+func overlayParts(old *map[string]string, newer map[string]string) {
+	instructions := (*old)[PartInstructions]
+	overlayMap(old, newer)
+	if newer[PartInstructions] == WithoutInstructions && instructions != "" {
+		overlayMap(old, map[string]string{PartInstructions: instructions})
+	}
+}
+
 // Limits of the parts of an agent. A longer value is replaced by its hash.
 const (
 	maxToolParts = 100

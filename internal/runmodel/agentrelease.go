@@ -52,7 +52,6 @@ func (r *Run) setAgentRelease(spans []Span, index map[uint64]int, calls []int) {
 	around := surrounding(spans, index, at)
 	parts := map[string]string{}
 	for _, of := range [...]func(key string) bool{
-		func(key string) bool { return key == PartInstructions },
 		func(key string) bool { return key == PartTools || strings.HasPrefix(key, PartTool) },
 		func(key string) bool { return strings.HasPrefix(key, PartParameter) },
 	} {
@@ -63,12 +62,13 @@ func (r *Run) setAgentRelease(spans []Span, index map[uint64]int, calls []int) {
 			}
 		}
 	}
-	asked, recorded, hasText := "", false, false
+	asked := ""
 	for _, i := range around {
 		s := &spans[i]
 		asked = cmp.Or(asked, s.RequestModel)
-		recorded = recorded || len(s.InputMessageIDs) > 0 || s.InstructionsID != 0
-		hasText = hasText || s.InstructionsTextID != 0 || s.SystemMessageTextID != 0
+		if instructions := s.AgentParts[PartInstructions]; instructions != "" && cmp.Or(parts[PartInstructions], WithoutInstructions) == WithoutInstructions {
+			parts[PartInstructions] = instructions
+		}
 	}
 	if asked = cmp.Or(asked, spans[at].ResponseModel); asked != "" {
 		parts = withPart(parts, PartModel, asked)
@@ -80,9 +80,7 @@ func (r *Run) setAgentRelease(spans []Span, index map[uint64]int, calls []int) {
 		}
 	}
 	r.AgentParts = parts
-	// Spans that were stored before there were parts have instructions, but not their hash.
-	known := parts[PartInstructions] != "" || recorded && !hasText
-	if asked != "" && known {
+	if asked != "" && parts[PartInstructions] != "" {
 		r.AgentRelease = ReleaseOf(parts)
 	}
 }

@@ -97,11 +97,16 @@ func TestAgentReleaseMissing(t *testing.T) {
 		assert.Equal(t, want, run.AgentReleaseMissing())
 	}
 	spans := agentRun()
-	spans[1].AgentParts, spans[1].SystemMessageTextID = nil, 0
-	assert.NotEmpty(t, Totals(spans).AgentRelease, "an agent may have no instructions")
-	spans[1].InputMessageIDs = nil
-	run := Totals(spans)
-	assert.Equal(t, NoInstructions, run.AgentReleaseMissing(), "no messages are recorded")
+	spans[1].AgentParts = map[string]string{PartInstructions: WithoutInstructions}
+	without := Totals(spans)
+	assert.NotEmpty(t, without.AgentRelease, "an agent may have no instructions")
+	spans[0].AgentParts = map[string]string{PartInstructions: "aa"}
+	assert.NotEqual(t, without.AgentRelease, Totals(spans).AgentRelease, "its agent says them")
+
+	later := agentRun()[1:2]
+	later[0].Version, later[0].FromLog, later[0].AgentParts = 2000, true, map[string]string{PartInstructions: WithoutInstructions}
+	want, more := Totals(agentRun()), Totals(append(agentRun(), later...))
+	assert.Equal(t, want.AgentRelease, more.AgentRelease, "a record of the call has other messages")
 }
 
 func TestToolParts(t *testing.T) {

@@ -311,7 +311,7 @@ func (s *Span) overlay(v *Span) {
 	overlay(&s.InstructionsID, v.InstructionsID)
 	overlay(&s.InstructionsTextID, v.InstructionsTextID)
 	overlay(&s.ToolDefinitionsID, v.ToolDefinitionsID)
-	overlayMap(&s.AgentParts, v.AgentParts)
+	overlayParts(&s.AgentParts, v.AgentParts)
 	overlay(&s.ResourceID, v.ResourceID)
 	overlayMap(&s.Attributes, v.Attributes)
 	if s.Attributes[KeyAdded] != added {

@@ -25,6 +25,7 @@ const maxAgentTexts = 8 << 20
 // lastParts are the parts of the last span that has some, and what they were made of.
 type lastParts struct {
 	definitions, instructions string
+	hasMessages               bool
 	parameters, parts         map[string]string
 }
 
@@ -43,18 +44,24 @@ func (r *Rows) setAgentParts(s *runmodel.Span, attributes pcommon.Map) {
 	if s.EffectiveKind() == runmodel.KindLLM {
 		parameters = s.ParameterParts()
 	}
-	if definitions == "" && instructions == "" && parameters == nil {
+	// The version of a call that is made of log records says no kind.
+	kind := s.EffectiveKind()
+	hasMessages := (kind == runmodel.KindLLM || kind == runmodel.KindSpan) && len(s.InputMessageIDs) > 0
+	if definitions == "" && instructions == "" && parameters == nil && !hasMessages {
 		return
 	}
 	instructions = s.WithoutOwnValues(instructions)
 	last := &r.lastParts
-	if last.parts == nil || last.definitions != definitions || last.instructions != instructions || !maps.Equal(last.parameters, parameters) {
+	if last.parts == nil || last.definitions != definitions || last.instructions != instructions || last.hasMessages != hasMessages || !maps.Equal(last.parameters, parameters) {
 		if r.AgentTexts == nil {
 			r.AgentTexts = new(AgentTexts)
 		}
 		parts := r.AgentTexts.parts(definitions, instructions)
 		maps.Copy(parts, parameters)
-		*last = lastParts{definitions, instructions, parameters, parts}
+		if hasMessages && instructions == "" {
+			parts[runmodel.PartInstructions] = runmodel.WithoutInstructions
+		}
+		*last = lastParts{definitions, instructions, hasMessages, parameters, parts}
 	}
 	s.AgentParts = last.parts // nobody changes it
 }
