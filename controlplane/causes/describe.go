@@ -192,6 +192,7 @@ func (r *Run) addTimes(recording *replay.Recording, failingSpan uint64) {
 			r.add(trait{subject{kind: Timeout, name: name}, strconv.FormatInt(*step.TimeoutMS, 10)}, "")
 		}
 		times := r.calls[name]
+		times.number++
 		_, failedBefore := failedAt[name]
 		switch {
 		case failedBefore:

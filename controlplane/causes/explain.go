@@ -246,6 +246,9 @@ func (c *comparison) edit(col *column, counter, text string) (edit *replay.Edit,
 		}
 		return &replay.Edit{Target: target, Set: replay.Set{ToolSchema: json.RawMessage(text)}}, ""
 	case ToolResult:
+		if c.callsOften(col.name) {
+			return nil, "Most failed runs call the tool several times, and an edit sets the result of one call."
+		}
 		if text == "" {
 			return nil, "No good run has recorded a result that could take its place."
 		}
@@ -272,6 +275,17 @@ func (c *comparison) edit(col *column, counter, text string) (edit *replay.Edit,
 	default:
 		return nil, "It is a label. A replay does not run what depends on it."
 	}
+}
+
+// callsOften reports whether most failed runs call a tool more than once.
+func (c *comparison) callsOften(tool string) bool {
+	often := 0
+	for i := range c.failed {
+		if c.failed[i].calls[tool].number > 1 {
+			often++
+		}
+	}
+	return 2*often > len(c.failed)
 }
 
 // instructionsOf returns the instructions of a good run with a version of a prompt.

@@ -90,9 +90,12 @@ type Run struct {
 	calls  map[string]callTimes
 }
 
-// callTimes are the durations of calls of a tool: that of the longest one that succeeded, and that of one at the failing step that timed
-// out. Zero is none.
-type callTimes struct{ longest, timedOut time.Duration }
+// callTimes are the calls of a tool: their number, the duration of the longest one that succeeded, and that of one at the failing step that
+// timed out. Zero is none.
+type callTimes struct {
+	number            int
+	longest, timedOut time.Duration
+}
 
 // values are the values of a subject that a run has, in order.
 func (r *Run) values(of subject) []string {

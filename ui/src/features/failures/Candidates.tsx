@@ -29,8 +29,8 @@ export function Candidates({ projectId, fingerprint, filter, typical, mayReplay 
     navigate(newBatchPath(projectId, { run_filter: runFilterText(filter, fingerprint) }, typical), { state });
   };
   return (
-    <section className={page.section} aria-labelledby="what-differs" data-testid="candidates">
-      <h2 id="what-differs">What differs</h2>
+    <section className={page.section} data-testid="candidates">
+      <h2>What differs</h2>
       <QueryState query={query} skeleton={<SkeletonRows count={4} height={32} />}>
         {(found) => (
           <>
