@@ -38,7 +38,8 @@ var planted = []struct {
 	{"none", nil},
 }
 
-// causeSeeds is how many agents of each kind are made. CAUSES_SEEDS changes it, and CAUSES_FIRST_SEED the first seed.
+// causeSeeds is how many agents of each kind are made: 20 with BENCH_STATISTICS, else 5. CAUSES_SEEDS changes it, and CAUSES_FIRST_SEED the
+// first seed.
 func causeSeeds(t *testing.T) (first, number int) {
 	t.Helper()
 	read := func(name string, value int) int {
@@ -49,7 +50,11 @@ func causeSeeds(t *testing.T) (first, number int) {
 		}
 		return value
 	}
-	return read("CAUSES_FIRST_SEED", 0), read("CAUSES_SEEDS", 20)
+	number = 5
+	if full() {
+		number = 20
+	}
+	return read("CAUSES_FIRST_SEED", 0), read("CAUSES_SEEDS", number)
 }
 
 // TestCauses plants causes into agents, of which twenty runs fail and twenty end well. It counts how often the cause is the first candidate,
