@@ -5,11 +5,13 @@ import {
   broadestTarget,
   changesOf,
   type EditDraft,
+  givenEdit,
   newEdit,
   readTarget,
   sharedTargetsOf,
   targetSteps,
   targetsOf,
+  withChange,
   withTarget,
 } from "./edits";
 import { changedParams, readEdit } from "./readEdit";
@@ -185,4 +187,20 @@ describe("recordedText", () => {
   ] as [Partial<EditDraft>, string | null][])("%j", (edit, want) =>
     expect(recordedText({ ...newEdit(), ...edit }, recorded)).toBe(want),
   );
+});
+
+describe("an edit that the form starts with", () => {
+  it("is used as it is", () => {
+    const given = {
+      target: { kind: "tool" as const, name: "find" },
+      set: { timeout_ms: 5000 },
+    };
+    const draft = givenEdit(given);
+    expect([draft.target, draft.change]).toEqual(["tool:find", "timeout_ms"]);
+    expect(readEdit(draft, recorded, "body.edits[0]", {})).toBe(given);
+  });
+  it("is no longer there after a change", () => {
+    const draft = givenEdit({ target: "all", set: { model: "large" } });
+    expect(withChange(draft, draft.change).given).toBeNull();
+  });
 });
