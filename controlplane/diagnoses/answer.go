@@ -116,7 +116,7 @@ type reader interface {
 func checkClaim(ctx context.Context, asked []AskedRun, raw json.RawMessage, read reader) (*Claim, Reason, error) {
 	var said claimed
 	if json.Unmarshal(raw, &said) != nil {
-		return nil, DroppedMalformed, nil
+		said = claimed{} // which has no text
 	}
 	claim := &Claim{Text: line(said.Claim, maxClaim), Quotes: []Quote{}}
 	if claim.Text == "" {
@@ -125,14 +125,14 @@ func checkClaim(ctx context.Context, asked []AskedRun, raw json.RawMessage, read
 	if slices.Contains([]string{"low", "medium", "high"}, said.Confidence) {
 		claim.Confidence = said.Confidence
 	}
-	var err error
-	if claim.RunID, err = uuid.Parse(said.RunID); err != nil || !slices.ContainsFunc(asked, func(r AskedRun) bool { return r.RunID == claim.RunID }) {
+	at := slices.IndexFunc(asked, func(r AskedRun) bool { return r.RunID.String() == said.RunID })
+	if at < 0 {
 		return nil, DroppedRun, nil
 	}
 	if !spanID.MatchString(said.Step) {
 		return nil, DroppedStep, nil
 	}
-	claim.SpanID = said.Step
+	claim.RunID, claim.SpanID = asked[at].RunID, said.Step
 	span, err := read.step(ctx, claim.RunID, claim.SpanID)
 	if errors.Is(err, runs.ErrNotFound) {
 		return nil, DroppedStep, nil
@@ -149,10 +149,11 @@ func checkClaim(ctx context.Context, asked []AskedRun, raw json.RawMessage, read
 		if i < maxQuotes {
 			found, ok = find(fields, quote)
 		}
-		if ok {
-			claim.Quotes = append(claim.Quotes, found)
-		} else {
+		switch {
+		case !ok:
 			claim.QuotesNotFound++
+		case !slices.Contains(claim.Quotes, found):
+			claim.Quotes = append(claim.Quotes, found)
 		}
 	}
 	if len(claim.Quotes) == 0 {
@@ -175,7 +176,7 @@ func (c *Claim) readEdit(ctx context.Context, raw json.RawMessage, read reader) 
 	}
 	if err != nil {
 		c.WhyNoEdit = line("The model's edit cannot be replayed: "+reasonOf(err), maxWhy)
-		return nil //nolint:nilerr // it is kept
+		return nil
 	}
 	c.Edit = edit
 	return nil

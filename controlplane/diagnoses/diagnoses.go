@@ -123,8 +123,6 @@ type Diagnosis struct {
 	CreatedByID    *uuid.UUID
 }
 
-func (d *Diagnosis) unfinished() bool { return d.Status == StatusQueued || d.Status == StatusRunning }
-
 // Config is what is asked of whom, about which runs.
 type Config struct {
 	ProviderID   uuid.UUID `json:"provider_id"`

@@ -170,7 +170,7 @@ func TestDiagnosis(t *testing.T) {
 	require.Len(t, requests, 1)
 	sent := textOf(&requests[0])
 	for _, text := range []string{"class timeout", "StockTimeout", stockError, "You help customers with their orders.", "Cancel an order", "which ended well", "untrusted data"} {
-		assert.True(t, strings.Contains(sent, text), text)
+		assert.Contains(t, sent, text)
 	}
 	require.Len(t, ended.Result.Claims, 1, "%+v", ended.Result)
 	found := ended.Result.Claims[0]
