@@ -89,31 +89,33 @@ function View({ batch, problem }: Props) {
           </>
         }
         actions={
-          mayWrite && (
-            <>
-              {isOpen && (
-                <Button variant="default" onClick={() => setDialog("cancel")}>
-                  Cancel…
-                </Button>
-              )}
-              {more && (
-                <Button variant="default" leftSection={<IconPlus size={14} />} onClick={more}>
-                  Run more attempts…
-                </Button>
-              )}
-              {fingerprint !== null && !isOpen && <KeepBatch batch={batch} fingerprint={fingerprint} />}
-              <RowMenu name={batch.name}>
-                <Menu.Item leftSection={<IconPencil size={15} />} onClick={() => setDialog("rename")}>
-                  Rename…
-                </Menu.Item>
-                {!isOpen && (
-                  <DangerItem icon={IconTrash} onClick={() => setDialog("delete")}>
-                    Delete…
-                  </DangerItem>
+          <>
+            {fingerprint !== null && !isOpen && <KeepBatch batch={batch} fingerprint={fingerprint} />}
+            {mayWrite && (
+              <>
+                {isOpen && (
+                  <Button variant="default" onClick={() => setDialog("cancel")}>
+                    Cancel…
+                  </Button>
                 )}
-              </RowMenu>
-            </>
-          )
+                {more && (
+                  <Button variant="default" leftSection={<IconPlus size={14} />} onClick={more}>
+                    Run more attempts…
+                  </Button>
+                )}
+                <RowMenu name={batch.name}>
+                  <Menu.Item leftSection={<IconPencil size={15} />} onClick={() => setDialog("rename")}>
+                    Rename…
+                  </Menu.Item>
+                  {!isOpen && (
+                    <DangerItem icon={IconTrash} onClick={() => setDialog("delete")}>
+                      Delete…
+                    </DangerItem>
+                  )}
+                </RowMenu>
+              </>
+            )}
+          </>
         }
       />
       <div className={shared.body}>
