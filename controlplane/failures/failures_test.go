@@ -100,8 +100,13 @@ func TestFailedRuns(t *testing.T) {
 		assert.Greater(t, *top.Parts.Recency, .99)
 		assert.InDelta(t, 1./32, *old.Parts.Recency, .01)
 		w, p := list.Weights, top.Parts
-		assert.InDelta(t, 1, w.Recency+w.Spike+w.Impact+w.Severity+w.Novelty+w.Lift+w.Waste, 1e-9)
-		want := (w.Recency**p.Recency + w.Spike**p.Spike + w.Impact**p.Impact + w.Severity**p.Severity + w.Novelty**p.Novelty + w.Lift**p.Lift) / (1 - w.Waste)
+		assert.InDelta(t, 1, w.Recency+w.Spike+w.Impact+w.Severity+w.Novelty+w.Lift+w.Waste+w.Writes, 1e-9)
+		known := 1 - w.Waste
+		if p.Writes == nil {
+			known -= w.Writes
+			p.Writes = new(float64)
+		}
+		want := (w.Recency**p.Recency + w.Spike**p.Spike + w.Impact**p.Impact + w.Severity**p.Severity + w.Novelty**p.Novelty + w.Lift**p.Lift + w.Writes**p.Writes) / known
 		assert.InDelta(t, want, top.Rank, 1e-9)
 	})
 	t.Run("why", func(t *testing.T) {

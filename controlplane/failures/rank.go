@@ -24,11 +24,12 @@ const (
 	Novelty  Part = "novelty"
 	Lift     Part = "lift"
 	Waste    Part = "waste"
+	Writes   Part = "writes"
 )
 
 // Weights of the parts in a rank. If a part is unknown, the others weigh more in proportion.
 var Weights = map[Part]float64{
-	Recency: .22, Spike: .18, Impact: .18, Severity: .15, Novelty: .12, Lift: .10, Waste: .05,
+	Recency: .20, Spike: .18, Impact: .18, Severity: .15, Novelty: .12, Lift: .10, Waste: .03, Writes: .04,
 }
 
 // Half-lives of recency and novelty.
@@ -82,6 +83,12 @@ func (f *facts) parts() map[Part]float64 {
 	if g.CostUSD != nil && f.projectCost != nil && *f.projectCost > 0 {
 		parts[Waste] = min(1, math.Log1p(*g.CostUSD)/math.Log1p(*f.projectCost))
 	}
+	if g.StepEffects != "" { // what a tool wrote wrongly is harder to take back than what it read
+		parts[Writes] = 0
+		if g.StepEffects == runmodel.EffectsWrite {
+			parts[Writes] = 1
+		}
+	}
 	return parts
 }
 
@@ -104,7 +111,7 @@ func rankOf(parts map[Part]float64) float64 {
 }
 
 // order is that in which parts are added up, so that a sum is the same to the last bit.
-var order = []Part{Recency, Spike, Impact, Severity, Novelty, Lift, Waste}
+var order = []Part{Recency, Spike, Impact, Severity, Novelty, Lift, Waste, Writes}
 
 func half(age, halfLife time.Duration) float64 {
 	return math.Exp2(-max(0, float64(age)) / float64(halfLife))

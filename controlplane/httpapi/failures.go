@@ -106,7 +106,7 @@ func failureWeights() contract.FailureWeights {
 	w := failures.Weights
 	return contract.FailureWeights{
 		Recency: w[failures.Recency], Spike: w[failures.Spike], Impact: w[failures.Impact], Severity: w[failures.Severity],
-		Novelty: w[failures.Novelty], Lift: w[failures.Lift], Waste: w[failures.Waste],
+		Novelty: w[failures.Novelty], Lift: w[failures.Lift], Waste: w[failures.Waste], Writes: w[failures.Writes],
 	}
 }
 
@@ -126,7 +126,7 @@ func failedRunGroupOf(g *failures.Group, page *failures.Page) contract.FailedRun
 		Step: contract.FailingStep{Kind: g.StepKind, Name: g.StepName, ErrorType: known(g.ErrorType)},
 		Rank: g.Rank, Parts: contract.FailureParts{
 			Recency: part(failures.Recency), Spike: part(failures.Spike), Impact: part(failures.Impact), Severity: part(failures.Severity),
-			Novelty: part(failures.Novelty), Lift: part(failures.Lift), Waste: part(failures.Waste),
+			Novelty: part(failures.Novelty), Lift: part(failures.Lift), Waste: part(failures.Waste), Writes: part(failures.Writes),
 		},
 		Count: count(g.Runs), Share: shareOf(g.Runs, of), AgentRunCount: count(g.AgentRuns), AgentShare: shareOf(g.Runs, g.AgentRuns),
 		CostUsd: roundUSD(g.CostUSD), FirstSeen: g.FirstSeen.UTC(), FirstInWindow: g.First.UTC(), LastSeen: g.Last.UTC(),

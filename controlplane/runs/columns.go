@@ -15,8 +15,8 @@ const runColumns = `project_id, run_id, version, start_time, end_time, first_rec
 	prompt_id, prompt_name, prompt_version, prompt_ids, prompt_names, prompt_versions, system_text_ids, tags, metadata, models,
 	input_tokens, output_tokens, cache_read_tokens, cache_write_tokens, reasoning_tokens, other_tokens,
 	cost_usd, cost_source, unpriced_call_count, span_count, error_count, llm_call_count, tool_call_count,
-	tools, genai, source, replayability, fingerprint, failure_class, failing_span_id, failing_kind, failing_name, failing_type, failing_template,
-	signals, signal_span_ids, signal_kinds, signal_names, signal_fingerprints, signals_unknown, signals_version`
+	tools, genai, source, replayability, fingerprint, failure_class, failing_span_id, failing_kind, failing_name, failing_effects, failing_type, failing_template,
+	signals, signal_span_ids, signal_kinds, signal_names, signal_effects, signal_fingerprints, signals_unknown, signals_version`
 
 // Expressions that cut return a little more than the limit, which shows that there is more.
 var (

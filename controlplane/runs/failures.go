@@ -46,16 +46,18 @@ type FailureGroup struct {
 	Class       string `ch:"class"`
 	AgentName   string `ch:"agent"`
 	// Peers is the key of FailureTotals and of the peers in FailureAttributes.
-	Peers     string    `ch:"peers"`
-	StepKind  string    `ch:"step_kind"`
-	StepName  string    `ch:"step_name"`
-	ErrorType string    `ch:"type"`
-	Template  string    `ch:"template"`
-	Runs      uint64    `ch:"runs"`
-	First     time.Time `ch:"first"`
-	Last      time.Time `ch:"last"`
-	Users     uint64    `ch:"users"`
-	CostUSD   *float64  `ch:"cost"`
+	Peers    string `ch:"peers"`
+	StepKind string `ch:"step_kind"`
+	StepName string `ch:"step_name"`
+	// StepEffects is runmodel.EffectsRead or EffectsWrite, empty if unknown.
+	StepEffects string    `ch:"step_effects"`
+	ErrorType   string    `ch:"type"`
+	Template    string    `ch:"template"`
+	Runs        uint64    `ch:"runs"`
+	First       time.Time `ch:"first"`
+	Last        time.Time `ch:"last"`
+	Users       uint64    `ch:"users"`
+	CostUSD     *float64  `ch:"cost"`
 	// Releases are up to ten of the releases of its runs.
 	Releases []string `ch:"releases"`
 	// Now and Before count its runs in the last SpikeNow, and in SpikeBefore before that.
@@ -133,7 +135,7 @@ func (s *Service) FailureGroups(ctx context.Context, projects access.Projects, f
 		WITH toUnixTimestamp64Nano(start_time) AS started, started >= ? AS inside, (start_time, run_id) AS newest
 		SELECT `+memberOf+` AS failed_as, argMax(member.2, newest) AS class, argMax(`+agentPrefix+`, newest) AS agent, argMax(`+peers+`, newest) AS peers,
 			argMax(member.3, newest) AS step_kind, argMax(substring(member.4, 1, 1025), newest) AS step_name,
-			argMax(substring(member.5, 1, 1025), newest) AS type, argMax(member.6, newest) AS template,
+			argMax(member.5, newest) AS step_effects, argMax(substring(member.6, 1, 1025), newest) AS type, argMax(member.7, newest) AS template,
 			countIf(inside) AS runs, minIf(start_time, inside) AS first, maxIf(start_time, inside) AS last,
 			uniqExactIf(user_id, inside AND user_id != '') AS users, sumIf(cost_usd, inside) AS cost,
 			arraySort(groupUniqArrayIf(10)(toString(substring(release, 1, 1025)), inside)) AS releases,

@@ -21,16 +21,16 @@ const (
 	AnyFailure     FailureKind = "all"
 )
 
-// members are the groups that a run is in: tuples of fingerprint, class, kind and name of the step, type and template of the error.
+// members are the groups that a run is in: tuples of fingerprint, class, kind, name and effects of the step, type and template of the error.
 func (d definition) members(kind FailureKind) (expression string, args []any) {
 	const failed = `if(` + failedAs + ` = '', [], [(` + failedAs + `, if(` + failedItself + `, toString(failure_class), '` + runmodel.FailureScored + `'),
 		if(` + failedItself + `, toString(failing_kind), '` + runmodel.FailingScore + `'), if(` + failedItself + `, toString(failing_name), toString(score)),
-		toString(failing_type), if(` + failedItself + `, failing_template, '` + runmodel.ScoredAsFailed + `'))])`
+		toString(failing_effects), toString(failing_type), if(` + failedItself + `, failing_template, '` + runmodel.ScoredAsFailed + `'))])`
 	if kind == FailureErrors {
 		return failed, nil
 	}
-	signals := "arrayMap((f, s, k, n) -> (f, s, k, n, '', ''), "
-	for i, column := range []string{"signal_fingerprints", "signals", "signal_kinds", "signal_names"} {
+	signals := "arrayMap((f, s, k, n, e) -> (f, s, k, n, e, '', ''), "
+	for i, column := range []string{"signal_fingerprints", "signals", "signal_kinds", "signal_names", "signal_effects"} {
 		if i > 0 {
 			signals += ", "
 		}

@@ -57,7 +57,7 @@ var totalsColumns = strings.Join([]string{
 	"cost_usd", "cost_source", "counting", "response_hash", "input_preview", "output_preview", "output_calls",
 	"arraySlice(input_message_ids, 1, 1) AS input_message_ids", "arraySlice(output_message_ids, 1, 1) AS output_message_ids",
 	runmodel.MessageDigestSQL + " AS input_digest",
-	"if(has_tool_result, '-', '') AS tool_result", "call_hash", "result_hash", "said",
+	"if(has_tool_result, '-', '') AS tool_result", "call_hash", "result_hash", "said", "side_effects",
 	"instructions_id", "tool_definitions_id", "instructions_text_id", "system_message_text_id", "agent_parts",
 }, ", ")
 

@@ -66,7 +66,7 @@ func TestUsualFalseAlarms(t *testing.T) {
 				}
 			}
 			for day := days - tested; day < days; day++ {
-				before := slices.Sorted(slices.Values(slices.Concat(values[day-28:day]...)))
+				before := slices.Sorted(slices.Values(slices.Concat(values[day-28 : day]...)))
 				for _, value := range values[day] {
 					if value > before[len(before)-(len(before)+1)/200] && value > 2*before[(len(before)-1)/2] {
 						want++

@@ -160,7 +160,7 @@ func (d *dialogue) fill(at int, c call, id string) {
 	span := &d.spans[at]
 	span.ToolName, span.ToolCallID, span.ToolArguments, span.ToolResult = c.name, id, c.arguments, c.result
 	if effect := d.effect[c.name]; effect != "" {
-		span.Attributes = map[string]string{keySideEffects: effect}
+		span.Attributes = map[string]string{runmodel.KeySideEffects: effect}
 	}
 	d.messages = append(d.messages, raw(d.tb, map[string]string{"role": "tool", "tool_call_id": id, "content": c.result}))
 }

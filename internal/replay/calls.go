@@ -5,6 +5,8 @@ import (
 	"encoding/json"
 	"slices"
 	"time"
+
+	"github.com/looptrace/looptrace/internal/runmodel"
 )
 
 // recordedCall is a tool call that the recording can answer.
@@ -175,7 +177,7 @@ func (r *Recording) readSideEffects() {
 				}
 				definition = function
 			}
-			if effects := sideEffectsOf(definition["annotations"]); effects != "" {
+			if effects := SideEffects(runmodel.EffectsOf(definition["annotations"])); effects != "" {
 				known[plain(definition["name"])] = effects
 			}
 		}

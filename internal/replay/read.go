@@ -17,14 +17,10 @@ const (
 	// keyProviderRequest and keyProviderResponse are bodies as they were sent and received.
 	keyProviderRequest  = "looptrace.provider.request"
 	keyProviderResponse = "looptrace.provider.response"
-	// keySideEffects is read or write, on the span of a tool call.
-	keySideEffects = "looptrace.tool.side_effects"
 	// keyTimeout, keyRetries and keyAttempts are numbers, on a model call or a tool call.
 	keyTimeout  = "looptrace.timeout_ms"
 	keyRetries  = "looptrace.retries"
 	keyAttempts = "looptrace.attempts"
-	// keyMCPAnnotations are the ToolAnnotations of MCP as a JSON object.
-	keyMCPAnnotations = "mcp.tool.annotations"
 	// keyMaxRetries is what the AI SDK calls retries.
 	keyMaxRetries = "ai.settings.maxRetries"
 )
@@ -216,37 +212,12 @@ func (r *Recording) readLinks() {
 func toolCall(span *Span) *ToolCall {
 	call := &ToolCall{
 		Name: cmp.Or(span.ToolName, span.Name), CallID: span.ToolCallID, Arguments: cmp.Or(span.ToolArguments, span.Inputs),
-		SideEffects: SideEffects(span.Attributes[keySideEffects]),
+		SideEffects: SideEffects(span.RecordedEffects()),
 	}
 	if result := cmp.Or(span.ToolResult, span.Outputs); result != "" {
 		call.Result = &result
 	}
-	if call.SideEffects != SideEffectsRead && call.SideEffects != SideEffectsWrite {
-		call.SideEffects = sideEffectsOf(json.RawMessage(cmp.Or(span.Attributes[keyMCPAnnotations], span.AttributesJSON[keyMCPAnnotations])))
-	}
 	return call
-}
-
-// sideEffectsOf reads the annotations of a tool of MCP. They are hints, and their defaults are the worst case.
-func sideEffectsOf(annotations json.RawMessage) SideEffects {
-	var hints struct {
-		ReadOnly *bool `json:"readOnlyHint"`
-		Snake    *bool `json:"read_only_hint"`
-	}
-	if len(annotations) == 0 || json.Unmarshal(annotations, &hints) != nil {
-		return ""
-	}
-	readOnly := hints.ReadOnly
-	if readOnly == nil {
-		readOnly = hints.Snake
-	}
-	switch {
-	case readOnly == nil:
-		return ""
-	case *readOnly:
-		return SideEffectsRead
-	}
-	return SideEffectsWrite
 }
 
 // end returns the end of a step, from the start of the run.

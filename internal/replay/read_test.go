@@ -206,7 +206,7 @@ func TestSideEffects(t *testing.T) {
 	b, models, tools := weather(t)
 	b.spans[tools[0]].Attributes, b.spans[tools[1]].Attributes = nil, nil
 	assert.Equal(t, SideEffects(""), b.read().Steps[tools[0]].Tool.SideEffects)
-	b.spans[tools[0]].Attributes = map[string]string{keyMCPAnnotations: `{"readOnlyHint":true}`}
+	b.spans[tools[0]].Attributes = map[string]string{runmodel.KeyMCPAnnotations: `{"readOnlyHint":true}`}
 	r := b.read()
 	assert.Equal(t, SideEffectsRead, r.Steps[tools[0]].Tool.SideEffects)
 	assert.Equal(t, SideEffectsRead, newCassette(r, nil).class("weather"))

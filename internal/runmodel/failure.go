@@ -19,7 +19,9 @@ type Failure struct {
 	FailingSpanID uint64 `ch:"failing_span_id"`
 	FailingKind   string `ch:"failing_kind"`
 	FailingName   string `ch:"failing_name"`
-	FailingType   string `ch:"failing_type"`
+	// FailingEffects is EffectsRead or EffectsWrite, empty for a step that is no call of a tool, or of which it is unknown.
+	FailingEffects string `ch:"failing_effects"`
+	FailingType    string `ch:"failing_type"`
 	// FailingTemplate is the error message with its variable parts masked.
 	FailingTemplate string `ch:"failing_template"`
 }
@@ -88,7 +90,7 @@ func failureOf(run *Run, spans []Span) Failure {
 		class = FailureTimeout
 	}
 	f := Failure{
-		Class: class, FailingSpanID: origin.SpanID, FailingKind: origin.EffectiveKind(), FailingName: stepName(origin),
+		Class: class, FailingSpanID: origin.SpanID, FailingKind: origin.EffectiveKind(), FailingName: stepName(origin), FailingEffects: origin.effects(),
 		FailingType: nameTemplate(origin.ErrorType), FailingTemplate: Template(errorText(origin)),
 	}
 	own := ""

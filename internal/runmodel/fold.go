@@ -303,6 +303,7 @@ func (s *Span) overlay(v *Span) {
 	overlay(&s.CallHash, v.CallHash)
 	overlay(&s.ResultHash, v.ResultHash)
 	overlay(&s.Said, v.Said)
+	overlay(&s.SideEffects, v.SideEffects)
 	overlay(&s.SystemMessageTextID, v.SystemMessageTextID)
 	if len(v.InputMessageIDs) > 0 {
 		s.InputMessageIDs, s.SystemMessageTextID, s.InputDigest = v.InputMessageIDs, v.SystemMessageTextID, v.InputDigest

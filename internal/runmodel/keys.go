@@ -32,6 +32,10 @@ const (
 	// KeyOtherTokens are the tokens of a total that are neither input nor output, as far as is known.
 	KeyOtherTokens  = "looptrace.usage.other_tokens"
 	KeyErrorMessage = "looptrace.error.message"
+	// KeySideEffects is EffectsRead or EffectsWrite, on the span of a call of a tool.
+	KeySideEffects = "looptrace.tool.side_effects"
+	// KeyMCPAnnotations are the ToolAnnotations of MCP as a JSON object.
+	KeyMCPAnnotations = "mcp.tool.annotations"
 
 	// KeyDialect is the convention that the span was written in. KeyFramework is the agent framework or SDK that
 	// wrote it.

@@ -39,10 +39,11 @@ const SignalsVersion = 1
 // RunSignals are the signals of a run: parallel lists. They are part of Run.
 type RunSignals struct {
 	Signals []string `ch:"signals"`
-	// SignalSpanIDs, SignalKinds and SignalNames are the step of each.
+	// SignalSpanIDs, SignalKinds, SignalNames and SignalEffects are the step of each.
 	SignalSpanIDs []uint64 `ch:"signal_span_ids"`
 	SignalKinds   []string `ch:"signal_kinds"`
 	SignalNames   []string `ch:"signal_names"`
+	SignalEffects []string `ch:"signal_effects"` // as Failure.FailingEffects
 	// SignalFingerprints are the groups. Runs of one agent with the same signal at the same step are a group.
 	SignalFingerprints []string `ch:"signal_fingerprints"`
 	// SignalsUnknown are those about which nothing is known, because something was not recorded or too few runs came before.
@@ -61,6 +62,7 @@ func (r *Run) addSignal(signal string, step *Span) {
 	r.SignalSpanIDs = append(r.SignalSpanIDs, step.SpanID)
 	r.SignalKinds = append(r.SignalKinds, step.EffectiveKind())
 	r.SignalNames = append(r.SignalNames, name)
+	r.SignalEffects = append(r.SignalEffects, step.effects())
 	r.SignalFingerprints = append(r.SignalFingerprints, SignalFingerprint+hex.EncodeToString(sum[:scoreHash]))
 }
 
@@ -76,6 +78,7 @@ func (r *Run) DropSignals(off []string) {
 			kept.SignalSpanIDs = append(kept.SignalSpanIDs, r.SignalSpanIDs[i])
 			kept.SignalKinds = append(kept.SignalKinds, r.SignalKinds[i])
 			kept.SignalNames = append(kept.SignalNames, r.SignalNames[i])
+			kept.SignalEffects = append(kept.SignalEffects, r.SignalEffects[i])
 			kept.SignalFingerprints = append(kept.SignalFingerprints, r.SignalFingerprints[i])
 		}
 	}
@@ -95,6 +98,7 @@ func (r *Run) FailAs(fingerprint string) {
 	}
 	r.Failure = Failure{
 		Fingerprint: fingerprint, Class: r.Signals[at], FailingSpanID: r.SignalSpanIDs[at], FailingKind: r.SignalKinds[at], FailingName: r.SignalNames[at],
+		FailingEffects: r.SignalEffects[at],
 	}
 }
 

@@ -31,13 +31,13 @@ const (
 // longestCompared limits the arguments and results that are brought into a canonical form, in bytes. Longer ones are compared as they are.
 const longestCompared = 64 << 10
 
-// Summarize fills in what the rules of signals read instead of the span's arguments, result and answer. answers are its output messages.
+// Summarize fills in what the rules of signals read instead of the span's arguments, result, answer and attributes. answers are its output messages.
 func (s *Span) Summarize(answers string) {
 	arguments, result := s.ToolArguments, s.ToolResult
 	if s.EffectiveKind() == KindTool {
 		arguments, result = cmp.Or(arguments, s.Inputs), cmp.Or(result, s.Outputs)
 	}
-	s.CallHash, s.ResultHash = valueHash(arguments), valueHash(result)
+	s.CallHash, s.ResultHash, s.SideEffects = valueHash(arguments), valueHash(result), s.RecordedEffects()
 	switch {
 	case result != "" && isErrorResult(result):
 		s.Said = SaidError

@@ -91,6 +91,8 @@ type Span struct {
 	CallHash   uint64 `ch:"call_hash"`
 	ResultHash uint64 `ch:"result_hash"`
 	Said       string `ch:"said"`
+	// SideEffects is what the call of a tool says of its effects: see RecordedEffects.
+	SideEffects string `ch:"side_effects"`
 
 	// Ids of contents of the same project, run and hour.
 	InputMessageIDs   []uint64 `ch:"input_message_ids"`

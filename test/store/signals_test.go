@@ -92,8 +92,8 @@ func TestSignalsOfOldRows(t *testing.T) {
 	require.NoError(t, err)
 	t.Cleanup(func() { assert.NoError(t, conn.Close()) })
 	for _, statement := range []string{
-		"ALTER TABLE runs DROP COLUMN signals, DROP COLUMN signal_span_ids, DROP COLUMN signal_kinds, DROP COLUMN signal_names, DROP COLUMN signal_fingerprints, DROP COLUMN signals_unknown, DROP COLUMN signals_version",
-		"ALTER TABLE spans DROP COLUMN call_hash, DROP COLUMN result_hash, DROP COLUMN said", "DELETE FROM schema_migrations WHERE version_id >= 18",
+		"ALTER TABLE runs DROP COLUMN signals, DROP COLUMN signal_span_ids, DROP COLUMN signal_kinds, DROP COLUMN signal_names, DROP COLUMN signal_effects, DROP COLUMN failing_effects, DROP COLUMN signal_fingerprints, DROP COLUMN signals_unknown, DROP COLUMN signals_version",
+		"ALTER TABLE spans DROP COLUMN call_hash, DROP COLUMN result_hash, DROP COLUMN said, DROP COLUMN side_effects", "DELETE FROM schema_migrations WHERE version_id >= 18",
 	} {
 		require.NoError(t, conn.Exec(t.Context(), statement), statement)
 	}

@@ -6555,6 +6555,9 @@ type FailureParts struct {
 
 	// Waste Share of the cost of all runs in the window; null if costs are unknown.
 	Waste *float64 `json:"waste"`
+
+	// Writes 1 if the step is a call of a tool that writes, 0 if it reads; null if it is no such call, or unknown.
+	Writes *float64 `json:"writes"`
 }
 
 // FailureRegression defines model for FailureRegression.
@@ -6595,6 +6598,7 @@ type FailureWeights struct {
 	Severity float64 `json:"severity"`
 	Spike    float64 `json:"spike"`
 	Waste    float64 `json:"waste"`
+	Writes   float64 `json:"writes"`
 }
 
 // FileEncoding defines model for FileEncoding.

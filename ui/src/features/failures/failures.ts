@@ -54,6 +54,7 @@ const PART_LABELS: Record<keyof FailureParts, string> = {
   novelty: "novelty",
   lift: "common attributes",
   waste: "cost",
+  writes: "writing tool",
 };
 
 export interface Part {
