@@ -7150,6 +7150,8 @@ export interface components {
             lift: number;
             /** Format: double */
             waste: number;
+            /** Format: double */
+            writes: number;
         };
         /** @description Each from 0 to 1; null if unknown. */
         FailureParts: {
@@ -7188,6 +7190,11 @@ export interface components {
              * @description Share of the cost of all runs in the window; null if costs are unknown.
              */
             waste: number | null;
+            /**
+             * Format: double
+             * @description 1 if the step is a call of a tool that writes, 0 if it reads; null if it is no such call, or unknown.
+             */
+            writes: number | null;
         };
         FailedRunGroup: {
             /** @description Those of `agent_name` and `step` with a text of more than 1 KiB, which is cut here; absent if there is none. */

@@ -2,12 +2,30 @@ import { describe, expect, it } from "vitest";
 import type { FailedRunGroup } from "@/api/types";
 import { contrastText, failureQuery, partsOf, readWindow, runFilterText, whatFailed } from "./failures";
 
-const weights = { recency: 0.2, spike: 0.2, impact: 0.2, severity: 0.1, novelty: 0.1, lift: 0.1, waste: 0.1, writes: 0.1 };
+const weights = {
+  recency: 0.2,
+  spike: 0.2,
+  impact: 0.2,
+  severity: 0.1,
+  novelty: 0.1,
+  lift: 0.1,
+  waste: 0.1,
+  writes: 0.1,
+};
 
 describe("partsOf", () => {
   it("distributes the weight of unknown parts among the known ones", () => {
     const parts = partsOf(
-      { recency: 1, spike: 0, impact: null, severity: 1, novelty: null, lift: null, waste: null, writes: null },
+      {
+        recency: 1,
+        spike: 0,
+        impact: null,
+        severity: 1,
+        novelty: null,
+        lift: null,
+        waste: null,
+        writes: null,
+      },
       weights,
     );
     expect(parts.map(({ name }) => name).slice(0, 3)).toEqual(["recency", "severity", "spike"]);
