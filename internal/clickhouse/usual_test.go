@@ -38,7 +38,7 @@ const days, each, judgedDays = 35, 15, 7
 // usualByRule counts the runs of an agent that are beyond the limit: the kth largest of n before, and twice the median.
 func usualByRule(values *[days][]float64) (beyond int) {
 	for day := days - judgedDays; day < days; day++ {
-		before := slices.Sorted(slices.Values(slices.Concat(values[day-28:day]...)))
+		before := slices.Sorted(slices.Values(slices.Concat(values[day-28 : day]...)))
 		for _, value := range values[day] {
 			if value > before[len(before)-(len(before)+1)/200] && value > 2*before[(len(before)-1)/2] {
 				beyond++
