@@ -8,7 +8,7 @@ import { type PanelContext, PanelEditor } from "./PanelEditor";
 import classes from "./Panels.module.css";
 import { newPanel, type PanelDraft, readyMadePanel } from "./panelDraft";
 
-/** More panels than an evaluation may have can't be added. */
+/** How many panels an evaluation may have. */
 const MAX_PANELS = 10;
 
 interface Props extends Omit<PanelContext, "catalog"> {
@@ -17,12 +17,22 @@ interface Props extends Omit<PanelContext, "catalog"> {
   taken: readonly string[];
   /** Whether judges may say which of two outputs is better. */
   mayPrefer: boolean;
+  /** More than these can't be added. */
+  most?: number;
   errors: FormErrors;
   onChange: (panels: PanelDraft[]) => void;
 }
 
 /** Panels of judges: models that score the outputs. */
-export function PanelsForm({ panels, taken, mayPrefer, errors, onChange, ...context }: Props) {
+export function PanelsForm({
+  panels,
+  taken,
+  mayPrefer,
+  most = MAX_PANELS,
+  errors,
+  onChange,
+  ...context
+}: Props) {
   const query = useReadyMadeJudges();
   const all = query.data?.data ?? [];
   // Runs as they come have no reference output.
@@ -55,7 +65,7 @@ export function PanelsForm({ panels, taken, mayPrefer, errors, onChange, ...cont
             size="compact-sm"
             variant="default"
             leftSection={<IconPlus size={13} />}
-            disabled={panels.length >= MAX_PANELS || context.providers.length === 0}
+            disabled={panels.length >= most || context.providers.length === 0}
           >
             Panel of judges
           </Button>

@@ -143,10 +143,13 @@ export function BatchForm(props: Props) {
             {errors["body.edits"] && <ErrorText>{errors["body.edits"]}</ErrorText>}
           </section>
           <OutcomeSection
+            projectId={projectId}
+            providers={providers}
             outcome={draft.outcome}
+            panel={draft.panel}
             errors={errors}
             without="Without a grader nobody knows whether runs are repaired. Add one to judge the final answer."
-            onChange={(outcome) => change({ outcome })}
+            onChange={change}
           />
           <section className={editor.section} aria-label="How to replay">
             <h2>How to replay</h2>
@@ -200,7 +203,11 @@ export function BatchForm(props: Props) {
             {plan.data ? "Plan again" : "Plan"}
           </Button>
           {plan.data ? (
-            <BatchPlanPanel plan={plan.data} isGraded={draft.outcome !== null} isStale={!isCurrent} />
+            <BatchPlanPanel
+              plan={plan.data}
+              isGraded={draft.outcome !== null || draft.panel !== null}
+              isStale={!isCurrent}
+            />
           ) : (
             <p className={classes.note}>
               The plan says which runs can be replayed, what it costs and what it can find. It calls no model.

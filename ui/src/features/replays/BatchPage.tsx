@@ -128,7 +128,7 @@ function View({ batch, problem }: Props) {
             <h2 className={shared.heading}>Edits</h2>
             <EditsShown edits={batch.edits} texts={batch.edits_text} />
             <h3 className={shared.subheading}>When is an attempt good?</h3>
-            <p className={shared.lead}>{graderText(batch.outcome)}</p>
+            <p className={shared.lead}>{graderText(batch)}</p>
           </section>
           <section className={shared.panel} aria-label="Cost and time">
             <h2 className={shared.heading}>Cost</h2>

@@ -8,7 +8,7 @@ import { ON_MISS } from "./ToolPolicies";
 
 /** What a replay edits, and how it runs. */
 export function EditsTab({ replay }: { replay: Replay }) {
-  const { edits, edits_text: texts, tools, outcome, controls, treatments } = replay;
+  const { edits, edits_text: texts, tools, controls, treatments } = replay;
   const policies = Object.entries(tools);
   return (
     <div className={shared.body}>
@@ -31,7 +31,7 @@ export function EditsTab({ replay }: { replay: Replay }) {
       </section>
       <section className={shared.block} aria-label="Outcome">
         <h2 className={shared.heading}>When is an attempt good?</h2>
-        <p className={shared.lead}>{graderText(outcome)}</p>
+        <p className={shared.lead}>{graderText(replay)}</p>
       </section>
       {policies.length > 0 && (
         <section className={shared.block} aria-label="Tools">
@@ -81,7 +81,9 @@ export function EditsShown({ edits, texts }: { edits: Replay["edits"]; texts: re
 }
 
 /** What says whether an attempt is good. */
-export function graderText(outcome: Replay["outcome"]): string {
+export function graderText({ outcome, panel }: Pick<Replay, "outcome" | "panel">): string {
+  if (panel)
+    return `Judges of its final answer decide: ${panel.name}, by ${panel.judges.map(({ name }) => name).join(", ")}.`;
   return outcome
     ? `A grader of its final answer decides: ${graderType(outcome)?.label ?? outcome.type}.`
     : "Unknown: no grader was given. The verdict is about what attempts did, said and cost.";

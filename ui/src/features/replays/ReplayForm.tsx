@@ -252,9 +252,12 @@ export function ReplayForm({ projectId, run, steps, replayability, providers, st
             onChange={(changed) => change({ tools: changed })}
           />
           <OutcomeSection
+            projectId={projectId}
+            providers={providers}
             outcome={draft.outcome}
+            panel={draft.panel}
             errors={errors}
-            onChange={(outcome) => change({ outcome })}
+            onChange={change}
           />
         </div>
         <aside className={classes.aside} aria-label="Plan and start">

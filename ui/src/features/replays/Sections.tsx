@@ -1,3 +1,4 @@
+import type { Provider } from "@/api/types";
 import editor from "@/components/editor/Editor.module.css";
 import { ErrorText } from "@/components/editor/ErrorText";
 import { Disclosure } from "@/components/evaluation/Disclosure";
@@ -6,6 +7,8 @@ import { AddGrader } from "@/components/graders/AddGrader";
 import { GraderCard } from "@/components/graders/GraderCard";
 import type { GraderDraft } from "@/components/graders/graderDraft";
 import { newGrader } from "@/components/graders/graders";
+import { PanelsForm } from "@/components/panels/PanelsForm";
+import type { PanelDraft } from "@/components/panels/panelDraft";
 import type { ToolDraft } from "./newReplay";
 import classes from "./Replays.module.css";
 import { ToolPolicies } from "./ToolPolicies";
@@ -41,16 +44,22 @@ export function ToolsSection({ names, tools, errors, onChange }: ToolsProps) {
 }
 
 interface OutcomeProps {
+  projectId: string;
+  providers: readonly Provider[];
   outcome: GraderDraft | null;
+  panel: PanelDraft | null;
   errors: FormErrors;
   /** Says what is missing without a grader. */
   without?: string;
-  onChange: (outcome: GraderDraft | null) => void;
+  onChange: (changed: { outcome: GraderDraft | null } | { panel: PanelDraft | null }) => void;
 }
 
-/** The grader that says whether an attempt is good. */
+/** The grader, or the panel of judges, that says whether an attempt is good. */
 export function OutcomeSection({
+  projectId,
+  providers,
   outcome,
+  panel,
   errors,
   without = "Without a grader nobody knows. The verdict is then about what attempts did, said and cost. Add a grader to judge the answer.",
   onChange,
@@ -66,15 +75,46 @@ export function OutcomeSection({
           isNamed={false}
           items={[]}
           errors={errors}
-          onChange={onChange}
-          onRemove={() => onChange(null)}
+          onChange={(changed) => onChange({ outcome: changed })}
+          onRemove={() => onChange({ outcome: null })}
         />
       ) : (
         <>
-          <p className={classes.note}>{without}</p>
-          <AddGrader label="Grader of the answer" onAdd={(kind) => onChange(newGrader(kind, []))} />
+          {!panel && (
+            <>
+              <p className={classes.note}>{without}</p>
+              <AddGrader
+                label="Grader of the answer"
+                onAdd={(kind) => onChange({ outcome: newGrader(kind, []) })}
+              />
+            </>
+          )}
+          <PanelsForm
+            projectId={projectId}
+            providers={providers}
+            panels={panel ? [panel] : []}
+            taken={[]}
+            mayPrefer={false}
+            most={1}
+            items={[]}
+            runs={[]}
+            datasetId={undefined}
+            targetModels={[]}
+            errors={atPanels(errors)}
+            onChange={([changed]) => onChange({ panel: changed ?? null })}
+          />
         </>
       )}
     </section>
+  );
+}
+
+/** Errors of the only panel, where the form of several has them. */
+function atPanels(errors: FormErrors): FormErrors {
+  return Object.fromEntries(
+    Object.entries(errors).map(([at, message]) => [
+      at.replace(/^body\.panel(?=\.|$)/, "body.panels[0]"),
+      message,
+    ]),
   );
 }

@@ -1,4 +1,5 @@
 import { describe, expect, it } from "vitest";
+import { newPanel } from "@/components/panels/panelDraft";
 import { newEdit } from "./edits";
 import { batchRequest, emptyBatch } from "./newBatch";
 
@@ -20,6 +21,17 @@ describe("batchRequest", () => {
     const { body } = batchRequest("p", { run_ids: ["a", "b"] }, { ...draft, maxRuns: "?" }, [edit], {});
     expect(body).toMatchObject({ run_ids: ["a", "b"] });
     expect(body).not.toHaveProperty("max_runs");
+  });
+  it("has one panel of judges, and says what it lacks where its form shows it", () => {
+    const { body, errors } = batchRequest(
+      "p",
+      { run_ids: ["a"] },
+      { ...draft, panel: newPanel("score", [], []) },
+      [edit],
+      {},
+    );
+    expect(body).toBeNull();
+    expect(Object.keys(errors).every((at) => at.startsWith("body.panels[0]."))).toBe(true);
   });
   it("says what is wrong", () => {
     const wrong = { ...draft, maxRuns: "0", goodRuns: "201", controls: "21", maxCost: "0" };

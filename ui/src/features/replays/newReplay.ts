@@ -2,6 +2,8 @@ import type { ReplayDraft } from "@/api/replays";
 import type { ReplayEdit, ReplayExecutor, ReplayTool } from "@/api/types";
 import { type FormErrors, readNumber } from "@/components/formErrors";
 import { type GraderDraft, readGrader } from "@/components/graders/graderDraft";
+import type { PanelDraft } from "@/components/panels/panelDraft";
+import { readPanels } from "@/components/panels/readPanels";
 import type { EditDraft } from "./edits";
 
 /** What happens to calls of a tool that the recording has no answer for. */
@@ -27,6 +29,8 @@ export interface NewReplay {
   treatments: string;
   tools: Record<string, ToolDraft>;
   outcome: GraderDraft | null;
+  /** Judges instead of a grader. */
+  panel: PanelDraft | null;
   /** Dollars; empty for none. */
   maxCost: string;
   allowUnpriced: boolean;
@@ -42,6 +46,7 @@ export function emptyReplay(edits: EditDraft[], providerId: string): NewReplay {
     treatments: "4",
     tools: {},
     outcome: null,
+    panel: null,
     maxCost: "",
     allowUnpriced: false,
   };
@@ -89,6 +94,7 @@ export function readAttempts(
     "Enter an amount above 0.",
   );
   const [outcome] = draft.outcome ? readGrader(draft.outcome, "body.outcome", errors) : [];
+  const [panel] = draft.panel ? readPanels([draft.panel], [], errors) : [];
   const tools = Object.entries(draft.tools).flatMap(([name, tool]): [string, ReplayTool][] => {
     const policy = readTool(tool);
     return policy ? [[name, policy]] : [];
@@ -105,6 +111,7 @@ export function readAttempts(
     ...(treatments !== undefined && { treatments }),
     ...(tools.length > 0 && { tools: Object.fromEntries(tools) }),
     ...(outcome && { outcome: { ...outcome, name: outcome.name || "outcome" } }),
+    ...(panel && { panel }),
     ...(maxCost !== undefined && { max_cost_usd: maxCost }),
     ...(draft.allowUnpriced && { allow_unpriced: true }),
   };
