@@ -1,6 +1,7 @@
 package replays_test
 
 import (
+	"encoding/json"
 	"fmt"
 	"net/http"
 	"strings"
@@ -194,4 +195,30 @@ func TestReplayBatchIsInterrupted(t *testing.T) {
 	ended = batchEnded(t, e, as, cancelled.Id)
 	assert.EqualValues(t, "succeeded", ended.Status)
 	assert.Equal(t, map[string]int64{"repaired": 10}, ended.Result.Chosen.Runs)
+}
+
+// TestReplayBatchFromRecordings: the recorded durations decide a shorter timeout, and the result says what follows from it, and where that ends.
+func TestReplayBatchFromRecordings(t *testing.T) {
+	t.Parallel()
+	e, session, project, send := apitest.NewReplayEnv(t)
+	as := apitest.Cookie(session)
+	e.Work(t)
+	for range 3 {
+		_, td := apitest.AgentTrace(apitest.OrderAgent)
+		send(td)
+	}
+	created := apitest.Must[contract.ReplayBatch](t, e.Do(t, http.MethodPost, "/v1/replay-batches", fmt.Sprintf(
+		`{"project_id":%q,"run_filter":"agent_name=orders","edits":[{"target":{"kind":"tool","name":"find_order"},"set":{"timeout_ms":10}}]}`, project.Id), as), http.StatusCreated)
+	assert.Equal(t, []string{"Timeout of 10 ms in calls of the tool find_order"}, created.EditsText)
+	ended := batchEnded(t, e, as, created.Id)
+	require.EqualValues(t, "succeeded", ended.Status, "%+v", ended.Error)
+	assert.Zero(t, ended.Cost.Calls)
+	assert.EqualValues(t, "unknown", ended.Result.Chosen.Verdict)
+	effect, err := json.Marshal(ended.Result.Chosen.Effect)
+	require.NoError(t, err)
+	var read readVerdict
+	require.NoError(t, json.Unmarshal(effect, &read))
+	assert.Equal(t, "deterministic_effect", read.Verdict)
+	assert.Contains(t, ended.Result.Sentence, "times out. What follows is not in the recording")
+	assert.Contains(t, ended.Result.Sentence, "Replay with model calls.")
 }

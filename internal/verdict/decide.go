@@ -131,7 +131,7 @@ func (ts trials) decideDeterministic(v *Verdict) {
 	if f := t.Failure; f != nil {
 		v.Verdict, v.Scope = DeterministicEffect, &f.Scope
 		v.reason("call_fails", "%s", f.Text)
-		v.reason("censored", "What follows is not in the recording, so that outcome, answer and cost are unknown. %s", f.Remedy)
+		v.reasonCensored(f)
 		return
 	}
 	reason := "no_live_call"
@@ -152,6 +152,11 @@ func (ts trials) decideDeterministic(v *Verdict) {
 		"tainted":      "Too many of the results after the edit are of similar calls, or stale, for a proof.",
 	}
 	v.reason(reason, "%s", texts[reason])
+}
+
+// reasonCensored says where knowledge ends after a call that fails.
+func (v *Verdict) reasonCensored(f *Failure) {
+	v.reason("censored", "What follows is not in the recording, so that outcome, answer and cost are unknown. %s", f.Remedy)
 }
 
 func (v *Verdict) reason(code, format string, values ...any) {

@@ -9,6 +9,7 @@ package verdict
 func Stratified(runs []Input) Verdict {
 	counted := trials{}
 	all := Runs{LeftOutReasons: []Reason{}}
+	var failures []*Failure
 	empty := true
 	for _, in := range runs {
 		if len(counted) > 0 { // the settings of one test
@@ -27,16 +28,20 @@ func Stratified(runs []Input) Verdict {
 			all.DeterministicNoEffect++
 		case t.deterministic():
 			all.DeterministicEffect++
+			if t.Failure != nil {
+				failures = append(failures, t.Failure)
+			}
 		default:
 			counted = append(counted, t)
 			empty = empty && t.DiffEmpty
 		}
 	}
 	all.Counted = len(counted)
-	return counted.overall(runs, all, empty)
+	return counted.overall(runs, all, failures, empty)
 }
 
-func (ts trials) overall(runs []Input, all Runs, empty bool) (v Verdict) {
+// overall is the verdict over the runs that are compared, and those that are decided by themselves. failures are of the latter.
+func (ts trials) overall(runs []Input, all Runs, failures []*Failure, empty bool) (v Verdict) {
 	switch {
 	case len(ts) > 0:
 		v = ts.begin()
@@ -56,6 +61,11 @@ func (ts trials) overall(runs []Input, all Runs, empty bool) (v Verdict) {
 	v.Runs = &all
 	certain := all.DeterministicEffect > 0
 	switch {
+	case certain && len(ts) == 0 && len(failures) == all.DeterministicEffect:
+		v.Verdict, v.Scope = DeterministicEffect, &failures[0].Scope
+		v.reason("call_fails", "In %s a call fails for certain, such as this one: %s", plural(len(failures), "run"), failures[0].Text)
+		v.reasonCensored(failures[0])
+		v.Channels.censored()
 	case certain && v.Verdict != EffectAttributable:
 		v.Verdict = DeterministicEffect
 		v.reason("no_live_call", "In %s all results after the edit come from the recording or from fixed rules, and something differs.", plural(all.DeterministicEffect, "run"))
