@@ -230,7 +230,8 @@ def replay_batch(
         controls: How often each run is replayed without the edit.
         treatments: How often with it.
         max_cost_usd: The most that all calls may cost.
-        more: Other members of POST /v1/replay-batches: name, max_runs, executor, provider_id, tools, allow_unpriced.
+        more: Other members of POST /v1/replay-batches: name, max_runs, panel, executor, provider_id, tools,
+            allow_unpriced.
 
     Raises:
         ReplayError: Looptrace refused, or did not answer within half a minute.
