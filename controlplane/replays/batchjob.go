@@ -18,9 +18,9 @@ import (
 	"github.com/looptrace/looptrace/internal/verdict"
 )
 
-// batchAtOnce is how many replays of a batch are made at once. With two attempts of each role they have more calls under way than most
-// connections allow.
-const batchAtOnce = 8
+// batchAtOnce is how many replays of a batch are made at once at least, and maxBatchAtOnce at most. With two attempts of each role the former
+// have more calls under way than most connections allow.
+const batchAtOnce, maxBatchAtOnce = 8, 32
 
 // batchArgs name the batch of a job.
 type batchArgs struct {
@@ -177,7 +177,7 @@ func (t *batchTry) replay(ctx context.Context) error {
 	t.purse = providers.NewPurse(t.b.MaxCostNanousd, spent.Cost+spent.Bounded)
 	// An error ends no calls of other replays, which are paid.
 	var group errgroup.Group
-	group.SetLimit(batchAtOnce)
+	group.SetLimit(t.atOnce(ctx))
 	failed := make(chan struct{})
 	var once sync.Once
 	for i := range list {
@@ -205,6 +205,18 @@ func (t *batchTry) replay(ctx context.Context) error {
 		})
 	}
 	return group.Wait() //nolint:wrapcheck // by those who do the work
+}
+
+// atOnce is how many replays take all places of the connection. Without a connection, calls fail by themselves.
+func (t *batchTry) atOnce(ctx context.Context) int {
+	if t.config.ProviderID == nil {
+		return batchAtOnce
+	}
+	p, err := t.providers.Get(ctx, access.OfJob(t.b.ProjectID), *t.config.ProviderID)
+	if err != nil {
+		return batchAtOnce
+	}
+	return min(max(batchAtOnce, p.MaxConcurrency/(t.b.Controls+t.b.Treatments)+1), maxBatchAtOnce)
 }
 
 // stopped reports whether no more attempts are made.

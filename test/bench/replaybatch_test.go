@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net/http"
 	"os"
+	"path"
 	"runtime"
 	"strconv"
 	"strings"
@@ -12,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/jackc/pgx/v5/pgxpool"
 	"github.com/stretchr/testify/require"
 
 	"github.com/looptrace/looptrace/internal/apikey"
@@ -26,14 +28,12 @@ const batchCalls, batchAttempts = 3, 4
 // batchAnswer is what the bench reads of a batch of replays.
 type batchAnswer struct {
 	Status     string
-	StopReason *string `json:"stop_reason"`
-	ChosenRuns int     `json:"chosen_runs"`
-	Progress   struct{ Done, Total int }
+	StopReason *string  `json:"stop_reason"`
+	ChosenRuns int      `json:"chosen_runs"`
 	MaxCostUSD *float64 `json:"max_cost_usd"`
 	Cost       struct {
 		USD              float64
 		Calls            int
-		UnknownCalls     int     `json:"unknown_calls"`
 		UnknownAtMostUSD float64 `json:"unknown_at_most_usd"`
 	}
 	Result *struct {
@@ -62,6 +62,7 @@ func TestReplayBatch(t *testing.T) {
 	require.NoError(t, err)
 	b := &providerBench{t: t, up: up, server: provider.Start(t, provider.Options{Answer: agent.Answer(batchCalls, each)}), key: key, project: account.ProjectID}
 	b.connect()
+	b.price()
 	ids := b.recordAgents(runs)
 	fmt.Printf("%d cores of %s, load before the start %s; %d runs, %d attempts of each, %d calls of %s in each attempt\n",
 		runtime.NumCPU(), runtime.GOARCH, load, runs, batchAttempts, batchCalls, each)
@@ -71,45 +72,54 @@ func TestReplayBatch(t *testing.T) {
 		b.places(places)
 		before := len(b.server.Requests())
 		cpu, begin := b.cpu(), time.Now()
-		whole = b.await(b.batch(ids, fmt.Sprintf("with %d places", places), 0), nil)
+		whole = b.await(b.batch(ids, fmt.Sprintf("with %d places", places), 0))
 		took, ideal := time.Since(begin), time.Duration(calls)*each/time.Duration(places)
-		require.Equal(t, calls, len(b.server.Requests())-before)
-		fmt.Printf("%d places: %d calls took %.1f s, ideal %.1f s (%.2f); %.1f s of CPU of the control plane\n",
-			places, calls, took.Seconds(), ideal.Seconds(), took.Seconds()/ideal.Seconds(), (b.cpu() - cpu).Seconds())
+		sent := b.server.Requests()[before:]
+		require.Len(t, sent, calls)
+		first, last := sent[0].At.Sub(begin), took-sent[calls-1].Ended.Sub(begin)
+		fmt.Printf("%d places: %d calls took %.1f s, ideal %.1f s (%.2f); %.1f s before the first call, %.1f s after the last; %.1f s of CPU of the control plane\n",
+			places, calls, took.Seconds(), ideal.Seconds(), took.Seconds()/ideal.Seconds(), first.Seconds(), last.Seconds(), (b.cpu() - cpu).Seconds())
 	}
 
 	const kills, places = 5, 50
-	before, killed := len(b.server.Requests()), 0
+	before := len(b.server.Requests())
+	requests := func() int { return len(b.server.Requests()) - before }
+	pool := openPostgres(t, up)
 	begin := time.Now()
-	ended := b.await(b.batch(ids, "and is killed", 2*whole.Cost.USD), func(now *batchAnswer) {
-		if killed < kills && now.Progress.Done > (killed+1)*now.Progress.Total/(kills+2) {
-			killed++
-			pid, err := up.PID(product.ControlPlaneProcess)
-			require.NoError(t, err)
-			require.NoError(t, syscall.Kill(pid, syscall.SIGKILL))
-		}
-	})
-	require.Equal(t, kills, killed)
-	lost := 0
-	for _, request := range b.server.Requests()[before:] {
-		if request.Gone {
-			lost++
-		}
+	url := b.batch(ids, "and is killed", 2*whole.Cost.USD)
+	made, stored, lost := 0, 0, 0
+	for n := range kills {
+		require.Eventually(t, func() bool { return requests() >= lost+calls*(n+1)/(kills+2) }, 10*time.Minute, 5*time.Millisecond)
+		pid, err := up.PID(product.ControlPlaneProcess)
+		require.NoError(t, err)
+		require.NoError(t, syscall.Kill(pid, syscall.SIGKILL))
+		time.Sleep(time.Second) // what the process sent has arrived, and nobody works on the batch yet
+		nowMade, nowStored := requests(), storedCalls(t, pool, path.Base(url))
+		gone := (nowMade - made) - (nowStored - stored)
+		require.GreaterOrEqual(t, gone, 0, "what is stored was asked for once")
+		require.LessOrEqual(t, gone, places, "only calls under way are lost")
+		made, stored, lost = nowMade, nowStored, lost+gone
 	}
-	made := len(b.server.Requests()) - before
-	// What was under way, or answered and not yet stored, is asked for again.
-	require.GreaterOrEqual(t, made, calls)
-	require.LessOrEqual(t, made, calls+kills*places)
+	ended := b.await(url)
+	require.Equal(t, calls, storedCalls(t, pool, path.Base(url)))
+	require.Equal(t, calls+lost, requests(), "no stored step is made again")
 	require.LessOrEqual(t, ended.Cost.USD+ended.Cost.UnknownAtMostUSD, *ended.MaxCostUSD)
-	fmt.Printf("%d kills: took %.1f s, %d requests for %d calls, of which %d were under way and lost; cost $%.6f, of %d calls unknown, at most $%.6f, of $%.6f\n",
-		killed, time.Since(begin).Seconds(), made, calls, lost, ended.Cost.USD, ended.Cost.UnknownCalls, ended.Cost.UnknownAtMostUSD, *ended.MaxCostUSD)
+	fmt.Printf("%d kills: took %.1f s, %d requests for %d calls: %d were under way and lost, no stored one made again; cost $%.6f and at most $%.6f of $%.6f\n",
+		kills, time.Since(begin).Seconds(), requests(), calls, lost, ended.Cost.USD, ended.Cost.UnknownAtMostUSD, *ended.MaxCostUSD)
 
 	before = len(b.server.Requests())
-	capped := b.awaitStop(b.batch(ids, "within a cap", whole.Cost.USD/2))
+	capped := b.awaitEnd(b.batch(ids, "within a cap", whole.Cost.USD/2))
+	require.NotNil(t, capped.StopReason)
 	require.Equal(t, "max_cost", *capped.StopReason)
 	require.LessOrEqual(t, capped.Cost.USD+capped.Cost.UnknownAtMostUSD, *capped.MaxCostUSD)
 	require.Equal(t, len(b.server.Requests())-before, capped.Cost.Calls)
 	fmt.Printf("cap of half the cost: %d calls, $%.6f of $%.6f\n", capped.Cost.Calls, capped.Cost.USD, *capped.MaxCostUSD)
+}
+
+// price sets that of the agent's model.
+func (b *providerBench) price() {
+	answer := b.post(b.up.Ports.URL(product.Web)+"/v1/projects/"+b.project+"/prices", b.key, fmt.Sprintf(`{"model":%q,"input":1,"output":10}`, agent.Model))
+	require.NoError(b.t, answer.Body.Close())
 }
 
 // recordAgents records runs of an agent, and returns their ids once all of them can be read.
@@ -162,39 +172,31 @@ func (b *providerBench) batch(runs []string, how string, limit float64) (url str
 	return b.up.Ports.URL(product.Web) + "/v1/replay-batches/" + b.create("/v1/replay-batches", string(text))
 }
 
-// await waits for the result of a batch that makes all attempts. meanwhile is called with each answer, and may kill the server.
-func (b *providerBench) await(url string, meanwhile func(*batchAnswer)) batchAnswer {
-	ended := b.awaitEnd(url, meanwhile)
+// storedCalls counts the calls of models in the steps of a batch.
+func storedCalls(t *testing.T, pool *pgxpool.Pool, batch string) (n int) {
+	t.Helper()
+	require.NoError(t, pool.QueryRow(t.Context(), `SELECT
+		(SELECT count(*) FROM replay_steps JOIN replays ON id = replay_id WHERE batch_id = $1 AND content::json->>'source' = 'reissued') +
+		(SELECT coalesce(sum((a.result::json->'spent'->>'calls')::bigint), 0) FROM replay_attempts a JOIN replays r ON r.id = a.replay_id WHERE batch_id = $1)`,
+		batch).Scan(&n))
+	return n
+}
+
+// await waits for the result of a batch that makes all attempts.
+func (b *providerBench) await(url string) batchAnswer {
+	ended := b.awaitEnd(url)
 	require.Nil(b.t, ended.StopReason)
 	require.Equal(b.t, ended.ChosenRuns*batchAttempts/2, ended.Result.Chosen.Edited.Attempts)
 	require.Equal(b.t, ended.ChosenRuns*batchAttempts/2, ended.Result.Chosen.Unedited.Attempts)
 	return ended
 }
 
-func (b *providerBench) awaitStop(url string) batchAnswer {
-	ended := b.awaitEnd(url, nil)
-	require.NotNil(b.t, ended.StopReason)
-	return ended
-}
-
-func (b *providerBench) awaitEnd(url string, meanwhile func(*batchAnswer)) (now batchAnswer) {
+// awaitEnd waits for the result of a batch. The server may have been killed.
+func (b *providerBench) awaitEnd(url string) (now batchAnswer) {
 	require.Eventually(b.t, func() bool {
 		now = batchAnswer{}
-		request, err := http.NewRequestWithContext(b.t.Context(), http.MethodGet, url, http.NoBody)
-		require.NoError(b.t, err)
-		request.Header.Set("Authorization", "Bearer "+b.key)
-		answer, err := http.DefaultClient.Do(request)
-		if err != nil {
-			return false // it was killed
-		}
-		defer func() { require.NoError(b.t, answer.Body.Close()) }()
-		if answer.StatusCode != http.StatusOK || json.NewDecoder(answer.Body).Decode(&now) != nil {
-			return false
-		}
-		if meanwhile != nil {
-			meanwhile(&now)
-		}
-		return now.Result != nil
+		status, body := b.get(url)
+		return status == http.StatusOK && json.Unmarshal(body, &now) == nil && now.Result != nil
 	}, 20*time.Minute, 100*time.Millisecond)
 	require.Equal(b.t, "succeeded", now.Status)
 	return now
