@@ -1,7 +1,7 @@
 // A user reads a failed run: it opens at the failure, keys move in the tree, the messages are the ones that were sent.
 import { check, same, scenario, until } from "./scenario.mjs";
 
-await scenario(async (page, { projectId, runId, trip, unpriced, withoutModel, longNames }) => {
+await scenario(async (page, { projectId, runId, trip, unpriced, withoutModel, longNames, suspected }) => {
   const [chat, booking] = trip.steps;
   const tree = page.getByTestId("span-tree");
   const rows = page.getByTestId("span-row");
@@ -23,6 +23,8 @@ await scenario(async (page, { projectId, runId, trip, unpriced, withoutModel, lo
   check((await page.getByTestId("run-cost").textContent()).includes("$0.00016"), "the run's cost is shown");
 
   await isAt(booking);
+  check((await page.getByTestId("run-error-step").textContent()).includes(booking.name), "the step with the error is named");
+  check((await page.getByTestId("run-suspects").count()) === 0, "a run with one model call has no suspects");
   const error = page.getByTestId("span-error");
   for (const words of [booking.error.type, booking.error.message, "at book_hotel (tools:12)"]) {
     await error.getByText(words).first().waitFor();
@@ -159,4 +161,16 @@ await scenario(async (page, { projectId, runId, trip, unpriced, withoutModel, lo
   await page.getByTestId("problem").waitFor();
   await page.getByRole("button", { name: "Back to the runs" }).click();
   await page.waitForURL((url) => url.pathname === `/p/${projectId}/runs`);
+
+  await page.goto(`/p/${projectId}/runs/${suspected}`);
+  await isAt({ name: "choose get_order" });
+  const suspects = page.getByTestId("run-suspects");
+  await suspects.getByRole("button", { name: "choose_cancel_order" }).click();
+  await isAt({ name: "choose cancel_order" });
+  check((await suspects.textContent()).includes("step 3 choose_cancel_orderstep 2 choose_get_order"), "the one that writes is first");
+  await suspects.getByRole("button", { name: "How often suspects are right" }).click();
+  await page.getByText("In 145 annotated failed runs").waitFor();
+  await page.keyboard.press("Escape");
+  await page.getByTestId("run-error-step").getByRole("button").click();
+  await isAt({ name: "choose get_order" });
 });
