@@ -21,19 +21,6 @@ import (
 const helping = `"edits":[{"target":"all","set":{"system_prompt":"Always help customers with their orders."}}],
 	"outcome":{"name":"cancelled","type":"string_check","operation":"ilike","input":"{{sample.output_text}}","reference":"is cancelled"}`
 
-// batchEnded waits for the end of a batch.
-func batchEnded(t *testing.T, e *apitest.Env, as apitest.Option, id uuid.UUID) (ended contract.ReplayBatch) {
-	t.Helper()
-	if !assert.Eventually(t, func() bool {
-		e.Clock.Advance(20 * time.Millisecond)
-		ended = apitest.Must[contract.ReplayBatch](t, e.Do(t, http.MethodGet, "/v1/replay-batches/"+id.String(), nil, as), http.StatusOK)
-		return ended.Result != nil || ended.Status == contract.ReplayStatusFailed
-	}, apitest.ReplayTime, 50*time.Millisecond) {
-		require.FailNow(t, "no result", "%s: %+v, %+v\n%s", ended.Status, ended.Progress, ended.Error, e.Log)
-	}
-	return ended
-}
-
 // TestReplayBatch tests a cause: an edit over runs that failed, and over runs of the same name that were good.
 func TestReplayBatch(t *testing.T) {
 	t.Parallel()
@@ -69,7 +56,7 @@ func TestReplayBatch(t *testing.T) {
 
 	created := apitest.Must[contract.ReplayBatch](t, e.Do(t, http.MethodPost, "/v1/replay-batches", body(append(chosen, gone), `,"good_runs":6`), as), http.StatusCreated)
 	path := "/v1/replay-batches/" + created.Id.String()
-	ended := batchEnded(t, e, as, created.Id)
+	ended := e.BatchEnded(t, as, created.Id)
 	require.EqualValues(t, "succeeded", ended.Status, "%+v", ended.Error)
 	assert.Equal(t, plan.Edits, ended.EditsText)
 	result := ended.Result
@@ -105,7 +92,7 @@ func TestReplayBatch(t *testing.T) {
 	assert.EqualValues(t, "replay_batch", work.Data[0].Kind)
 
 	apitest.Must[contract.ReplayBatch](t, e.Do(t, http.MethodPost, path+"/_actions/extend", `{"treatments":3}`, as), http.StatusOK)
-	more := batchEnded(t, e, as, created.Id)
+	more := e.BatchEnded(t, as, created.Id)
 	assert.Equal(t, 90, more.Progress.Done)
 	assert.EqualValues(t, 150, more.Cost.Calls, "what was made is not made again")
 	assert.Greater(t, more.Result.Chosen.Confidence, ended.Result.Chosen.Confidence, "a second look has a smaller level")
@@ -129,7 +116,7 @@ func TestReplayBatchWithoutGrader(t *testing.T) {
 		return fmt.Sprintf(`{"project_id":%q,"run_filter":"agent_name=orders",%s}`, project.Id, more)
 	}
 	created := apitest.Must[contract.ReplayBatch](t, e.Do(t, http.MethodPost, "/v1/replay-batches", create(`"edits":[{"target":"all","set":{"system_prompt":"Always help."}}]`), as), http.StatusCreated)
-	ended := batchEnded(t, e, as, created.Id)
+	ended := e.BatchEnded(t, as, created.Id)
 	assert.Equal(t, "agent_name=orders", *ended.RunFilter)
 	assert.EqualValues(t, "unknown", ended.Result.Chosen.Verdict)
 	assert.Equal(t, map[string]int64{"unknown": 3}, ended.Result.Chosen.Runs)
@@ -172,7 +159,7 @@ func TestReplayBatchIsInterrupted(t *testing.T) {
 	require.Eventually(t, func() bool { return calls.Load() >= 5 }, apitest.ReplayTime, time.Millisecond)
 	stop()
 	e.Work(t)
-	ended := batchEnded(t, e, as, created.Id)
+	ended := e.BatchEnded(t, as, created.Id)
 	require.EqualValues(t, "succeeded", ended.Status, "%+v", ended.Error)
 	assert.Equal(t, map[string]int64{"repaired": 10}, ended.Result.Chosen.Runs)
 	assert.LessOrEqual(t, calls.Load(), int64(42), "at most the calls that were under way are made again")
@@ -180,7 +167,7 @@ func TestReplayBatchIsInterrupted(t *testing.T) {
 
 	capped := strings.Replace(body, `"max_cost_usd":10`, `"max_cost_usd":0.002`, 1)
 	created = apitest.Must[contract.ReplayBatch](t, e.Do(t, http.MethodPost, "/v1/replay-batches", capped, as), http.StatusCreated)
-	ended = batchEnded(t, e, as, created.Id)
+	ended = e.BatchEnded(t, as, created.Id)
 	require.NotNil(t, ended.StopReason, "%s", ended.Result.Sentence)
 	assert.EqualValues(t, "max_cost", *ended.StopReason)
 	assert.LessOrEqual(t, ended.Cost.Usd, 0.002)
@@ -189,10 +176,10 @@ func TestReplayBatchIsInterrupted(t *testing.T) {
 	cancelled := apitest.Must[contract.ReplayBatch](t, e.Do(t, http.MethodPost, "/v1/replay-batches", body, as), http.StatusCreated)
 	path := "/v1/replay-batches/" + cancelled.Id.String()
 	apitest.Must[contract.ReplayBatch](t, e.Do(t, http.MethodPost, path+"/_actions/cancel", nil, as), http.StatusOK)
-	ended = batchEnded(t, e, as, cancelled.Id)
+	ended = e.BatchEnded(t, as, cancelled.Id)
 	assert.EqualValues(t, "cancelled", ended.Status)
 	apitest.Must[contract.ReplayBatch](t, e.Do(t, http.MethodPost, path+"/_actions/extend", `{}`, as), http.StatusOK)
-	ended = batchEnded(t, e, as, cancelled.Id)
+	ended = e.BatchEnded(t, as, cancelled.Id)
 	assert.EqualValues(t, "succeeded", ended.Status)
 	assert.Equal(t, map[string]int64{"repaired": 10}, ended.Result.Chosen.Runs)
 }
@@ -210,7 +197,7 @@ func TestReplayBatchFromRecordings(t *testing.T) {
 	created := apitest.Must[contract.ReplayBatch](t, e.Do(t, http.MethodPost, "/v1/replay-batches", fmt.Sprintf(
 		`{"project_id":%q,"run_filter":"agent_name=orders","edits":[{"target":{"kind":"tool","name":"find_order"},"set":{"timeout_ms":10}}]}`, project.Id), as), http.StatusCreated)
 	assert.Equal(t, []string{"Timeout of 10 ms in calls of the tool find_order"}, created.EditsText)
-	ended := batchEnded(t, e, as, created.Id)
+	ended := e.BatchEnded(t, as, created.Id)
 	require.EqualValues(t, "succeeded", ended.Status, "%+v", ended.Error)
 	assert.Zero(t, ended.Cost.Calls)
 	assert.EqualValues(t, "unknown", ended.Result.Chosen.Verdict)

@@ -62,7 +62,7 @@ func (l *panelLab) body(more string, judges ...string) string {
 func (l *panelLab) batch(t *testing.T, body string) contract.ReplayBatch {
 	t.Helper()
 	created := apitest.Must[contract.ReplayBatch](t, l.Do(t, http.MethodPost, "/v1/replay-batches", body, l.as), http.StatusCreated)
-	return batchEnded(t, l.Env, l.as, created.Id)
+	return l.BatchEnded(t, l.as, created.Id)
 }
 
 // TestReplayBatchWithAPanel: judges say which attempts end well, within the cap, and a judge that fails leaves the outcome unknown.
@@ -140,7 +140,7 @@ func TestPanelOfAReplayIsInterrupted(t *testing.T) {
 	close(goOn)
 	<-stopped
 	l.Work(t)
-	ended := batchEnded(t, l.Env, l.as, created.Id)
+	ended := l.BatchEnded(t, l.as, created.Id)
 	require.EqualValues(t, "succeeded", ended.Status, "%+v", ended.Error)
 	assert.Equal(t, map[string]int64{"repaired": 1}, ended.Result.Chosen.Runs)
 	assert.EqualValues(t, 2, first.Load(), "a vote that is kept is not paid twice")

@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -74,6 +75,68 @@ func TestComparisonsDocument(t *testing.T) {
 		"Whether B differs from A on names it cannot be told: +50.0 points", "2 items: 2 scored, 0 without an output",
 	} {
 		assert.Contains(t, output, want)
+	}
+}
+
+// TestCausesDocument runs the commands of docs/causes.md over an agent that refuses what it is asked at a high temperature.
+func TestCausesDocument(t *testing.T) {
+	t.Parallel()
+	server := provider.Start(t, provider.Options{Answer: func(q *provider.Request) *provider.Reply {
+		if strings.Contains(string(q.Body), `"temperature":1.2`) {
+			return &provider.Reply{Text: refusal}
+		}
+		return &provider.Reply{Text: cancelled}
+	}})
+	p := newProject(t)
+	p.create(t, "/v1/providers", map[string]any{"name": "Models", "kind": "openai", "base_url": server.URL + "/v1", "api_key": server.Key})
+	p.sendOrders(t, 12)
+	output := p.runDocument(t, "docs/causes.md", nil, "runs:read", "runs:write", "replays:read", "replays:write", "datasets:read", "datasets:write", "prompts:read", "prompts:write")
+	for _, want := range []string{
+		"The parameter temperature is 1.2 instead of 0.2: 12 of 12 failed runs, 0 of 12 good ones\n",
+		`{"matched_runs":12,"calls":88,"cost_high_usd":null,`,
+		"The edit repairs failed runs: with the edit 24 of 24 attempts end well, unedited 0 of 24",
+		"Of good runs with the edit 20 of 20 attempts end well, unedited 20 of 20",
+		`{"items":12,"command":"looptrace `,
+	} {
+		assert.Contains(t, output, want)
+	}
+}
+
+const refusal, cancelled = "I cannot do that.", "Your order A17 is cancelled."
+
+// sendOrders sends as many failed runs of an agent as good ones. The failed ones have another temperature. It waits until all are stored.
+func (p *project) sendOrders(t *testing.T, count int) {
+	t.Helper()
+	said := func(role, text string) []any {
+		return []any{map[string]any{"role": role, "parts": []any{map[string]any{"type": "text", "content": text}}}}
+	}
+	var runs, spans []any
+	var ids []string
+	for i := range 2 * count {
+		fails, id, start := i%2 == 0, uuid.NewString(), time.Now().UTC().Add(-time.Hour+time.Duration(i)*time.Minute)
+		question, answer, temperature := "Please cancel order A"+strconv.Itoa(i)+".", cancelled, .2
+		run := map[string]any{
+			"run_id": id, "name": "orders", "kind": "agent", "start_time": start, "end_time": start.Add(time.Second), "inputs": question,
+			"attributes": map[string]any{"gen_ai.agent.name": "orders"},
+		}
+		if fails {
+			answer, temperature = refusal, 1.2
+			run["error"] = map[string]any{"type": "Refused", "message": "the order is not cancelled"}
+		}
+		run["outputs"] = answer
+		ids, runs = append(ids, id), append(runs, run)
+		spans = append(spans, map[string]any{
+			"run_id": id, "span_id": "00000000000000c1", "name": "chat model-a", "kind": "llm", "provider": "openai", "model": "model-a",
+			"start_time": start, "end_time": start.Add(time.Second),
+			"attributes": map[string]any{
+				"gen_ai.system_instructions": []any{map[string]any{"type": "text", "content": "You help customers with their orders."}},
+				"gen_ai.request.temperature": temperature, "gen_ai.input.messages": said("user", question), "gen_ai.output.messages": said("assistant", answer),
+			},
+		})
+	}
+	p.post(t, "", len(runs), len(spans), map[string]any{"runs": runs, "spans": spans})
+	for _, id := range ids {
+		p.awaitRun(t, id, ofSpans(2))
 	}
 }
 

@@ -243,6 +243,19 @@ func (e *Env) FillReplayBatch(t *testing.T, as Option, project, run string) stri
 	return id.String()
 }
 
+// BatchEnded waits for the end of a batch of replays.
+func (e *Env) BatchEnded(t *testing.T, as Option, id uuid.UUID) (ended contract.ReplayBatch) {
+	t.Helper()
+	if !assert.Eventually(t, func() bool {
+		e.Clock.Advance(20 * time.Millisecond)
+		ended = Must[contract.ReplayBatch](t, e.Do(t, http.MethodGet, "/v1/replay-batches/"+id.String(), nil, as), http.StatusOK)
+		return ended.Result != nil || ended.Status == contract.ReplayStatusFailed
+	}, ReplayTime, 50*time.Millisecond) {
+		require.FailNow(t, "no result", "%s: %+v, %+v\n%s", ended.Status, ended.Progress, ended.Error, e.Log)
+	}
+	return ended
+}
+
 // DiagnosisBody asks a model why a run failed.
 func DiagnosisBody(project, provider, run, more string) string {
 	return fmt.Sprintf(`{"project_id":%q,"provider_id":%q,"model":"text","run_ids":[%q]%s}`, project, provider, run, more)
