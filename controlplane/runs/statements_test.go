@@ -196,6 +196,28 @@ func TestStatementsOfLists(t *testing.T) {
 	})
 }
 
+func TestStatementsOfAgents(t *testing.T) {
+	t.Parallel()
+	compareStatements(t, map[string]sender{
+		"agents": func(ctx context.Context, s *Service, projects access.Projects) error {
+			_, err := s.Agents(ctx, projects, recentRuns, 50, 0)
+			return err
+		},
+		"agent_runs": func(ctx context.Context, s *Service, projects access.Projects) error {
+			_, err := s.AgentRuns(ctx, projects, recentRuns, "a", 1000)
+			return err
+		},
+		"agent_parts": func(ctx context.Context, s *Service, projects access.Projects) error {
+			_, err := s.AgentParts(ctx, projects, recentRuns, "a", []string{"r", "s"})
+			return err
+		},
+		"agent_scores": func(ctx context.Context, s *Service, projects access.Projects) error {
+			_, err := s.AgentScores(ctx, projects, recentRuns, "a", 1000, 5000)
+			return err
+		},
+	})
+}
+
 func TestStatementsOfFailures(t *testing.T) {
 	t.Parallel()
 	now, project, run := statementTime, statementProject, statementRun
