@@ -166,7 +166,7 @@ func (s *Service) placeOf(ctx context.Context, projects access.Projects, failed 
 	if err != nil {
 		return Place{}, err //nolint:wrapcheck // it says what it does
 	}
-	recording := replay.Read(recordedSpans(recorded.Spans))
+	recording := replay.Read(recorded.Replayed())
 	for i := range recording.Steps {
 		if step := &recording.Steps[i]; step.SpanID == runmodel.FormatSpanID(failed.FailingSpanID) && step.Kind == replay.KindTool {
 			return Place{Tool: step.Tool.Name}, nil
@@ -209,7 +209,7 @@ func (r *reader) read(ctx context.Context, ids []uuid.UUID, count *Read) ([]Run,
 			}
 			described[i] = new(Describe(&Recorded{
 				ID: rows[i].RunID, Start: rows[i].StartTime.UTC(), FailingSpanID: rows[i].FailingSpanID, Names: rows[i].Names, Values: rows[i].Values,
-				Spans: recordedSpans(recorded.Spans),
+				Spans: recorded.Replayed(),
 			}, r.place))
 			return nil
 		})
@@ -228,17 +228,4 @@ func (r *reader) read(ctx context.Context, ids []uuid.UUID, count *Read) ([]Run,
 	}
 	count.Runs = len(list)
 	return list, nil
-}
-
-// recordedSpans are spans as replays read them.
-func recordedSpans(spans []runs.Span) []replay.Span {
-	list := make([]replay.Span, len(spans))
-	for i := range spans {
-		span := &spans[i]
-		list[i] = replay.Span{
-			Span: span.Span, SystemInstructions: span.SystemInstructions, InputMessages: span.InputMessages, OutputMessages: span.OutputMessages,
-			ToolDefinitions: span.ToolDefinitions, Truncated: span.Truncated,
-		}
-	}
-	return list
 }

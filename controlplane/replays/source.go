@@ -45,15 +45,7 @@ func (s *Service) read(ctx context.Context, projects access.Projects, id uuid.UU
 		}
 	}
 	from := source{run: run, spans: recorded.Spans, size: recorded.Bytes}
-	steps := make([]replay.Span, len(from.spans))
-	for i := range from.spans {
-		span := &from.spans[i]
-		steps[i] = replay.Span{
-			Span: span.Span, SystemInstructions: span.SystemInstructions, InputMessages: span.InputMessages, OutputMessages: span.OutputMessages,
-			ToolDefinitions: span.ToolDefinitions, Truncated: span.Truncated,
-		}
-	}
-	from.recording = replay.Read(steps)
+	from.recording = replay.Read(recorded.Replayed())
 	return &from, nil
 }
 

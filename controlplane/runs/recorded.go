@@ -8,6 +8,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/looptrace/looptrace/controlplane/access"
+	"github.com/looptrace/looptrace/internal/replay"
 	"github.com/looptrace/looptrace/internal/runmodel"
 )
 
@@ -19,6 +20,19 @@ type Recorded struct {
 	SpanCount, Bytes int
 	// TooLarge reports that the run exceeds a limit. Then Spans has a part of it at most.
 	TooLarge bool
+}
+
+// Replayed are the spans as replays read them.
+func (r *Recorded) Replayed() []replay.Span {
+	spans := make([]replay.Span, len(r.Spans))
+	for i := range r.Spans {
+		span := &r.Spans[i]
+		spans[i] = replay.Span{
+			Span: span.Span, SystemInstructions: span.SystemInstructions, InputMessages: span.InputMessages, OutputMessages: span.OutputMessages,
+			ToolDefinitions: span.ToolDefinitions, Truncated: span.Truncated,
+		}
+	}
+	return spans
 }
 
 // recordedSpans is how many spans Recorded reads at a time.
