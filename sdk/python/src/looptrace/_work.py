@@ -130,7 +130,7 @@ class Work:
 
 
 def work(*, state: WorkState | None = None, kind: WorkKind | None = None, project: str | None = None) -> Iterator[Work]:
-    """Gives imports, checks for near-duplicates, comparisons, eval-runs, replays and batches of them, the newest first,
+    """Gives imports, checks for near-duplicates, comparisons, eval-runs, replays, batches of them and diagnoses, the newest first,
     and reads them page by page.
 
     Without init, the environment variables apply that init reads. The key needs the scopes datasets:read, evals:read
