@@ -10,6 +10,7 @@ import (
 	"github.com/looptrace/looptrace/controlplane/access"
 	"github.com/looptrace/looptrace/internal/postgres"
 	"github.com/looptrace/looptrace/internal/problem"
+	"github.com/looptrace/looptrace/internal/validate"
 )
 
 // Named is a prompt or a dataset that a request names.
@@ -251,6 +252,13 @@ type datasetPlan struct {
 func (s *Service) planDataset(ctx context.Context, grant access.Grant, f *Finding, named *Named) (*datasetPlan, error) {
 	if err := named.check("body.dataset"); err != nil {
 		return nil, err
+	}
+	if named.Name != nil {
+		name, err := validate.Name("body.dataset.name", *named.Name)
+		if err != nil {
+			return nil, err //nolint:wrapcheck // it is for the client
+		}
+		named = &Named{Name: &name}
 	}
 	dataset, err := s.datasets.Dataset(ctx, grant, *named)
 	if err != nil {
