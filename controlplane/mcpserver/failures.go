@@ -53,7 +53,6 @@ var (
 type failuresInput struct {
 	ProjectID     string            `json:"project_id,omitempty"`
 	Fingerprint   string            `json:"fingerprint,omitempty" jsonschema:"Only this group, with candidates for its cause."`
-	Groups        string            `json:"groups,omitempty"      jsonschema:"errors: runs that failed. signals: others that look wrong, such as an empty answer. Both if absent."`
 	WindowSeconds int               `json:"window_seconds,omitempty"`
 	Search        string            `json:"search,omitempty"`
 	Name          string            `json:"name,omitempty"`
@@ -142,7 +141,6 @@ func (t *tools) addFailures(server *mcp.Server) error {
 		"limit": func(s *jsonschema.Schema) {
 			s.Minimum, s.Maximum, s.Default = new(1.0), new(float64(maxGroups)), []byte(strconv.Itoa(defaultGroups))
 		},
-		"groups": func(s *jsonschema.Schema) { s.Enum = []any{string(runs.FailureErrors), string(runs.FailureSignals)} },
 		"cursor": func(s *jsonschema.Schema) { s.MaxLength = new(500) },
 	})
 	if err != nil {
@@ -150,8 +148,8 @@ func (t *tools) addFailures(server *mcp.Server) error {
 	}
 	return addTool[failuresInput, failuresOutput](t, server, "listFailedRuns", mcp.Tool{
 		Name: failuresTool, Title: "Group failed runs",
-		Description: "Groups runs that failed in the same way, the most worth a look first: count, first and last time, step with the error, error, " +
-			"example runs, and apart: what the failing runs have more often than other runs of the agent. Filters as in " +
+		Description: "Groups runs that failed in the same way, or have the same signal, the most worth a look first: count, " +
+			"first and last time, step, error, example runs, and apart: what these runs have more often than others of the agent. Filters as in " +
 			t.name(searchTool) + ". next has a failing run, and its comparison with one that ended well.",
 	}, input, t.failedRuns)
 }
@@ -169,7 +167,7 @@ func (t *tools) failedRuns(ctx context.Context, grant access.Grant, in failuresI
 	if window == 0 {
 		window = defaultWindow
 	}
-	query := failures.Query{Filter: in.filter(), Kind: runs.FailureKind(in.Groups), Window: window, Limit: in.Limit, Cursor: in.Cursor}
+	query := failures.Query{Filter: in.filter(), Window: window, Limit: in.Limit, Cursor: in.Cursor}
 	query.Filter.ProjectID = project
 	if query.Limit == 0 {
 		query.Limit = defaultGroups

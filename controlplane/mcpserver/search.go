@@ -34,10 +34,11 @@ var previews = []int{60, 30, 15}
 type searchInput struct {
 	ProjectID      string            `json:"project_id,omitempty" jsonschema:"May be omitted if the key has only one."`
 	Status         []string          `json:"status,omitempty"`
-	Outcome        []string          `json:"outcome,omitempty" jsonschema:"A failed run ended with an error, was cancelled, did not recover from the failure of a step, or has a score that fails it."`
-	Traces         string            `json:"traces,omitempty" jsonschema:"genai: traces with a GenAI span, such as a model call, an agent or a tool. other: those without, such as health checks."`
+	Outcome        []string          `json:"outcome,omitempty" jsonschema:"failed: an error, a cancellation, a failed step without recovery, or a score that fails the run."`
+	Traces         string            `json:"traces,omitempty" jsonschema:"genai: traces with a GenAI span. other: those without, such as health checks."`
 	Source         string            `json:"source,omitempty" jsonschema:"What made the runs. user: the user's programs. playground, evaluation, replay: Looptrace itself."`
 	Replayability  []string          `json:"replayability,omitempty" jsonschema:"How far runs can be replayed. structure: without texts. llm: single model calls. full: whole."`
+	Signal         []string          `json:"signal,omitempty" jsonschema:"Such as empty_answer."`
 	Kind           []string          `json:"kind,omitempty" jsonschema:"Such as agent."`
 	Search         string            `json:"search,omitempty" jsonschema:"Words that all occur in one step of the run: in names, inputs, outputs or errors. Double quotes enclose a phrase."`
 	WindowSeconds  int               `json:"window_seconds,omitempty" jsonschema:"Runs that started within this time before now."`
@@ -239,7 +240,7 @@ func oneProject(grant access.Grant) (uuid.UUID, error) {
 func (in *searchInput) query(project uuid.UUID) (runs.ListQuery, error) {
 	query := runs.ListQuery{
 		Filter: runs.Filter{
-			ProjectID: project, Window: time.Duration(in.WindowSeconds) * time.Second, Statuses: in.Status, Outcomes: in.Outcome, Traces: in.Traces, Source: in.Source, Replayability: in.Replayability, Kinds: in.Kind,
+			ProjectID: project, Window: time.Duration(in.WindowSeconds) * time.Second, Statuses: in.Status, Outcomes: in.Outcome, Traces: in.Traces, Source: in.Source, Replayability: in.Replayability, Signals: in.Signal, Kinds: in.Kind,
 			Search: in.Search, Name: in.Name, Model: in.Model, AgentName: in.AgentName, SessionID: in.SessionID,
 			ConversationID: in.ConversationID, UserID: in.UserID, Tag: in.Tag, Environment: in.Environment, Release: in.Release,
 			ErrorType: in.ErrorType, Prompts: runs.OfPrompt(in.PromptID, in.PromptName, in.PromptVersion), Fingerprint: in.Fingerprint, Metadata: in.Metadata,
