@@ -118,11 +118,13 @@ func (f Filter) conditions(w *where, lower time.Time) {
 			w.add(equal.column+" = ?", equal.value)
 		}
 	}
-	if score, peers, ok := runmodel.SplitScoreFingerprint(f.Fingerprint); ok {
+	score, peers, ofScores := runmodel.SplitScoreFingerprint(f.Fingerprint)
+	switch {
+	case ofScores:
 		f.failures.scoreFingerprint(w, lower, score, peers)
-	} else if strings.HasPrefix(f.Fingerprint, runmodel.SignalFingerprint) {
+	case strings.HasPrefix(f.Fingerprint, runmodel.SignalFingerprint):
 		w.add("has(signal_fingerprints, ?)", f.Fingerprint)
-	} else if f.Fingerprint != "" {
+	case f.Fingerprint != "":
 		w.add("fingerprint = ?", f.Fingerprint)
 	}
 	if len(f.Signals) > 0 {

@@ -1,6 +1,10 @@
 package runs
 
-import "github.com/looptrace/looptrace/internal/runmodel"
+import (
+	"strings"
+
+	"github.com/looptrace/looptrace/internal/runmodel"
+)
 
 // signals is the list of a run's signals that are on, of which another of its parallel columns is given.
 func (d definition) signals(column string) (expression string, args []any) {
@@ -29,16 +33,13 @@ func (d definition) members(kind FailureKind) (expression string, args []any) {
 	if kind == FailureErrors {
 		return failed, nil
 	}
-	signals := "arrayMap((f, s, k, n, e) -> (f, s, k, n, e, '', ''), "
-	for i, column := range []string{"signal_fingerprints", "signals", "signal_kinds", "signal_names", "signal_effects"} {
-		if i > 0 {
-			signals += ", "
-		}
-		on, of := d.signals(column)
-		signals += on
+	columns := []string{"signal_fingerprints", "signals", "signal_kinds", "signal_names", "signal_effects"}
+	for i := range columns {
+		var of []any
+		columns[i], of = d.signals(columns[i])
 		args = append(args, of...)
 	}
-	signals += ")"
+	signals := "arrayMap((f, s, k, n, e) -> (f, s, k, n, e, '', ''), " + strings.Join(columns, ", ") + ")"
 	if kind == FailureSignals {
 		return signals, args
 	}

@@ -269,7 +269,7 @@ func (s *signalSteps) unused(run *Run) {
 	switch {
 	case failed != nil:
 		run.addSignal(SignalUnusedError, failed)
-	case len(s.tools) > 0 && !(resultKnown && answerKnown):
+	case len(s.tools) > 0 && (!resultKnown || !answerKnown):
 		run.SignalsUnknown = append(run.SignalsUnknown, SignalUnusedError)
 	}
 }
