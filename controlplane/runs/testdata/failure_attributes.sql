@@ -29,7 +29,7 @@ SELECT * FROM (SELECT failed_as AS of, attribute.1 AS name, attribute.2 AS value
 	AND NOT (fingerprint != ''),
 	concat('fp:s1:', lower(hex(substring(SHA256(score), 1, 8))), lower(hex(substring(SHA256(if(agent_name != '', concat('agent ', substring(agent_name, 1, 200)), concat('run ', substring(name, 1, 200)))), 1, 8)))), ''), if((fingerprint != ''), toString(failure_class), 'scored'),
 		if((fingerprint != ''), toString(failing_kind), 'score'), if((fingerprint != ''), toString(failing_name), toString(score)),
-		toString(failing_type), if((fingerprint != ''), failing_template, 'scored as failed'))]), arrayMap((f, s, k, n) -> (f, s, k, n, '', ''), CAST(signal_fingerprints AS Array(String)), CAST(signals AS Array(String)), CAST(signal_kinds AS Array(String)), CAST(signal_names AS Array(String)))) AS member WHERE project_id = '11111111-1111-4111-8111-111111111111'
+		toString(failing_effects), toString(failing_type), if((fingerprint != ''), failing_template, 'scored as failed'))]), arrayMap((f, s, k, n, e) -> (f, s, k, n, e, '', ''), CAST(signal_fingerprints AS Array(String)), CAST(signals AS Array(String)), CAST(signal_kinds AS Array(String)), CAST(signal_names AS Array(String)), CAST(signal_effects AS Array(String)))) AS member WHERE project_id = '11111111-1111-4111-8111-111111111111'
 	AND start_time >= fromUnixTimestamp64Nano(?)
 	AND toStartOfHour(start_time) >= toStartOfHour(fromUnixTimestamp64Nano(?, 'UTC'))
 	AND start_time < fromUnixTimestamp64Nano(?)

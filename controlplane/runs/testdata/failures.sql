@@ -1,7 +1,7 @@
 WITH toUnixTimestamp64Nano(start_time) AS started, started >= ? AS inside, (start_time, run_id) AS newest
 		SELECT member.1 AS failed_as, argMax(member.2, newest) AS class, argMax(substring(agent_name, 1, 1025), newest) AS agent, argMax(if(agent_name != '', concat('agent ', substring(agent_name, 1, 1025)), concat('run ', substring(name, 1, 1025))), newest) AS peers,
 			argMax(member.3, newest) AS step_kind, argMax(substring(member.4, 1, 1025), newest) AS step_name,
-			argMax(substring(member.5, 1, 1025), newest) AS type, argMax(member.6, newest) AS template,
+			argMax(member.5, newest) AS step_effects, argMax(substring(member.6, 1, 1025), newest) AS type, argMax(member.7, newest) AS template,
 			countIf(inside) AS runs, minIf(start_time, inside) AS first, maxIf(start_time, inside) AS last,
 			uniqExactIf(user_id, inside
 	AND user_id != '') AS users, sumIf(cost_usd, inside) AS cost,
@@ -31,7 +31,7 @@ WITH toUnixTimestamp64Nano(start_time) AS started, started >= ? AS inside, (star
 	AND NOT (fingerprint != ''),
 	concat('fp:s1:', lower(hex(substring(SHA256(score), 1, 8))), lower(hex(substring(SHA256(if(agent_name != '', concat('agent ', substring(agent_name, 1, 200)), concat('run ', substring(name, 1, 200)))), 1, 8)))), ''), if((fingerprint != ''), toString(failure_class), 'scored'),
 		if((fingerprint != ''), toString(failing_kind), 'score'), if((fingerprint != ''), toString(failing_name), toString(score)),
-		toString(failing_type), if((fingerprint != ''), failing_template, 'scored as failed'))]), arrayMap((f, s, k, n) -> (f, s, k, n, '', ''), CAST(signal_fingerprints AS Array(String)), CAST(signals AS Array(String)), CAST(signal_kinds AS Array(String)), CAST(signal_names AS Array(String)))) AS member WHERE project_id = '11111111-1111-4111-8111-111111111111'
+		toString(failing_effects), toString(failing_type), if((fingerprint != ''), failing_template, 'scored as failed'))]), arrayMap((f, s, k, n, e) -> (f, s, k, n, e, '', ''), CAST(signal_fingerprints AS Array(String)), CAST(signals AS Array(String)), CAST(signal_kinds AS Array(String)), CAST(signal_names AS Array(String)), CAST(signal_effects AS Array(String)))) AS member WHERE project_id = '11111111-1111-4111-8111-111111111111'
 	AND start_time >= fromUnixTimestamp64Nano(?)
 	AND toStartOfHour(start_time) >= toStartOfHour(fromUnixTimestamp64Nano(?, 'UTC'))
 	AND start_time < fromUnixTimestamp64Nano(?)
