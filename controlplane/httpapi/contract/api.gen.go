@@ -1179,6 +1179,7 @@ func (e FileFormat) Valid() bool {
 // Defines values for FindingCandidateKind.
 const (
 	FindingCandidateKindAgentRelease   FindingCandidateKind = "agent_release"
+	FindingCandidateKindAttribute      FindingCandidateKind = "attribute"
 	FindingCandidateKindDiagnosis      FindingCandidateKind = "diagnosis"
 	FindingCandidateKindEnvironment    FindingCandidateKind = "environment"
 	FindingCandidateKindInstructions   FindingCandidateKind = "instructions"
@@ -1198,6 +1199,8 @@ const (
 func (e FindingCandidateKind) Valid() bool {
 	switch e {
 	case FindingCandidateKindAgentRelease:
+		return true
+	case FindingCandidateKindAttribute:
 		return true
 	case FindingCandidateKindDiagnosis:
 		return true

@@ -7320,7 +7320,7 @@ export interface components {
          * @description What differs. `diagnosis` is what a person or a model holds; `other` is an edit of another kind.
          * @enum {string}
          */
-        FindingCandidateKind: "prompt_version" | "instructions" | "model" | "parameter" | "tool_definition" | "tool_result" | "timeout" | "retry" | "order" | "release" | "agent_release" | "environment" | "diagnosis" | "other";
+        FindingCandidateKind: "prompt_version" | "instructions" | "model" | "parameter" | "tool_definition" | "tool_result" | "timeout" | "retry" | "order" | "release" | "agent_release" | "environment" | "attribute" | "diagnosis" | "other";
         FindingCandidateCreate: {
             kind: components["schemas"]["FindingCandidateKind"];
             /** @description One sentence, in words. */
