@@ -16,8 +16,6 @@ import (
 	"github.com/stretchr/testify/require"
 	"go.opentelemetry.io/collector/pdata/ptrace"
 
-	"github.com/looptrace/looptrace/controlplane/diff"
-	"github.com/looptrace/looptrace/controlplane/runs"
 	"github.com/looptrace/looptrace/internal/genaispans"
 	"github.com/looptrace/looptrace/internal/runmodel"
 	"github.com/looptrace/looptrace/internal/runpdata"
@@ -97,27 +95,9 @@ func realFolders(tb testing.TB) map[string][][]Span {
 	return folders
 }
 
-// asRun is a run as the comparison reads it.
-func asRun(spans []Span) diff.Run {
-	run := diff.Run{}
-	rows := make([]runmodel.Span, len(spans))
-	for i := range spans {
-		s := spans[i]
-		rows[i] = s.Span
-		out := runs.Span{
-			Span: s.Span, SystemInstructions: s.SystemInstructions, InputMessages: s.InputMessages, OutputMessages: s.OutputMessages, ToolDefinitions: s.ToolDefinitions,
-		}
-		if s.Inputs != "" {
-			out.Inputs = &s.Inputs
-		}
-		if s.Outputs != "" {
-			out.Outputs = &s.Outputs
-		}
-		run.Spans = append(run.Spans, out)
-	}
-	run.Outline = runs.Outline{Run: runmodel.Totals(rows), Spans: rows}
-	return run
-}
+// CompareRuns returns the distance of two runs, the first step in which they differ, -1 for none, and how many steps both have. It stands
+// outside of the package: what compares runs imports it.
+var CompareRuns func(ctx context.Context, base, other []Span) (distance float64, firstDivergence, steps int, err error)
 
 // write returns the spans of an attempt, as a caller writes them.
 func write(tb testing.TB, r *Recording, attempt *Attempt) []Span {
@@ -217,9 +197,9 @@ func assertSame(tb testing.TB, name string, spans []Span, r *Recording, attempt 
 			return false
 		}
 	}
-	d, err := diff.Compare(tb.Context(), asRun(spans), asRun(write(tb, r, attempt)))
+	distance, firstDivergence, steps, err := CompareRuns(tb.Context(), spans, write(tb, r, attempt))
 	require.NoError(tb, err)
-	return assert.Zero(tb, d.Distance, name) && assert.Equal(tb, -1, d.FirstDivergence, name) && assert.Len(tb, d.Steps, len(r.Steps), name)
+	return assert.Zero(tb, distance, name) && assert.Equal(tb, -1, firstDivergence, name) && assert.Equal(tb, len(r.Steps), steps, name)
 }
 
 // TestRealReplayability replays every real run that has ended without an edit, and prints how far each folder can be replayed.
