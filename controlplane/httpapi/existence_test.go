@@ -582,7 +582,7 @@ func (x *existence) body(t *testing.T, schema *openapi3.Schema, given map[string
 		"a": x.side(), "b": x.side(), "items": []any{map[string]any{"item_id": x.names["dataset_item_id"].mine, "repeat": 1, "output": 1}},
 		"edits": []any{json.RawMessage(apitest.SlowerModels)},
 		"page":  "runs", "query": "", "scopes": []string{"runs:read"}, "input": 1, "output": 2, "comment": "good", "run_ids": []string{x.names["run_ids"].mine},
-		"scores": []any{},
+		"scores": []any{}, "off": []any{},
 	}
 	for _, name := range required {
 		if name == "candidate" && schema.Properties[name].Value.Type.Is(openapi3.TypeObject) { // of a finding
