@@ -36,7 +36,7 @@ func (s *Service) SetSignals(ctx context.Context, grant access.Grant, off []stri
 	if err != nil {
 		return nil, err
 	}
-	off = slices.Compact(slices.Sorted(slices.Values(off)))
+	off = slices.Compact(append([]string{}, slices.Sorted(slices.Values(off))...)) // nil would be NULL
 	row, err := postgres.One[failureRulesRow](ctx, s.db, "set signals", pgx.NamedArgs{"project": id, "off": off, "now": s.now()})
 	return row.SignalsOff, err
 }
