@@ -1,7 +1,7 @@
 WITH arrayFilter(a -> a.2 != ''
 	AND length(a.1) <= 300
 	AND length(a.2) <= 200, arrayConcat(
-	[('release', toString(release)), ('environment', toString(environment)), ('name', name)],
+	[('release', toString(release)), ('agent_release', toString(agent_release)), ('environment', toString(environment)), ('name', name)],
 	arrayMap(p -> ('prompt_version', p), arrayDistinct(arrayMap((n, v) -> if(v = '', '', if(n = '', v, concat(n, ' ', v))),
 		CAST(prompt_names AS Array(String)), CAST(prompt_versions AS Array(String))))),
 	arrayMap(m -> ('model', toString(m)), models), arrayMap(t -> ('tool', toString(t)), tools), arrayMap(t -> ('tag', toString(t)), tags),
