@@ -86,15 +86,16 @@ func TestCandidates(t *testing.T) {
 	edits, err := json.Marshal(first.Edits)
 	require.NoError(t, err)
 	assert.JSONEq(t, `[{"target":"all","set":{"params":{"temperature":0.2}}}]`, string(edits))
+	assert.Len(t, first.MovesWith, 1, "the agent has another release with another parameter")
 	for _, c := range found.Candidates[1:] {
-		assert.False(t, c.Separates, c.Key)
+		assert.Equal(t, c.Kind == "agent_release", c.Separates, c.Key)
 	}
 
 	t.Run("what differs between two runs", func(t *testing.T) {
 		require.NotNil(t, found.LastGood)
 		assert.Equal(t, failed[len(failed)-1], found.FirstFailed.RunId)
 		assert.Equal(t, good[0], found.LastGood.RunId, "the newest before the first failed one")
-		require.Len(t, found.Differences, 1)
+		require.Len(t, found.Differences, 2)
 		assert.Equal(t, first.Title, found.Differences[0].Title)
 	})
 	t.Run("its batch", func(t *testing.T) {
