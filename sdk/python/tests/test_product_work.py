@@ -52,5 +52,6 @@ def test_every_kind_has_its_operation(product: Product) -> None:
     operations = {kind: known[re.sub("{.*?}", "{}", path)]["post"] for kind, path in _work._CANCEL.items()}
     assert {kind: operation["operationId"] for kind, operation in operations.items()} == {
         "import": "cancelImport", "near_duplicate_check": "cancelNearDuplicateCheck", "comparison": "cancelComparison",
-        "eval_run": "cancelEvalRun", "replay": "cancelReplay", "replay_batch": "cancelReplayBatch", "diagnosis": "cancelDiagnosis",
+        "eval_run": "cancelEvalRun", "replay": "cancelReplay", "replay_batch": "cancelReplayBatch",
+        "diagnosis": "cancelDiagnosis",
     }  # fmt: skip

@@ -11,7 +11,9 @@ from ._api import Api, ApiError
 from ._config import resolve
 from ._state import state as _state
 
-WorkKind: TypeAlias = Literal["import", "near_duplicate_check", "comparison", "eval_run", "replay", "replay_batch", "diagnosis"]
+WorkKind: TypeAlias = Literal[
+    "import", "near_duplicate_check", "comparison", "eval_run", "replay", "replay_batch", "diagnosis"
+]
 WorkState: TypeAlias = Literal["open", "ended"]
 
 _PAGE = 500
@@ -130,8 +132,8 @@ class Work:
 
 
 def work(*, state: WorkState | None = None, kind: WorkKind | None = None, project: str | None = None) -> Iterator[Work]:
-    """Gives imports, checks for near-duplicates, comparisons, eval-runs, replays, batches of them and diagnoses, the newest first,
-    and reads them page by page.
+    """Gives imports, checks for near-duplicates, comparisons, eval-runs, replays, batches of them and diagnoses, the
+    newest first, and reads them page by page.
 
     Without init, the environment variables apply that init reads. The key needs the scopes datasets:read, evals:read
     and replays:read.
