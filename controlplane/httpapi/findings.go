@@ -128,7 +128,7 @@ func (h findingHandlers) PromoteFinding(ctx context.Context, req contract.Promot
 func findingOf(f *findings.Finding) (contract.Finding, error) {
 	answer := contract.Finding{
 		Id: f.ID, ProjectId: f.ProjectID, Fingerprint: f.Fingerprint, Status: contract.FindingStatus(f.Status), AgreesWithVerdict: f.Agrees(), Note: f.Note,
-		Candidate: contract.FindingCandidate{Kind: contract.FindingCandidateKind(f.Candidate.Kind), Title: f.Candidate.Title, Key: f.Candidate.Key, Edits: []contract.ReplayEdit{}},
+		Candidate: contract.FindingCandidate{Kind: contract.CandidateKind(f.Candidate.Kind), Title: f.Candidate.Title, Key: f.Candidate.Key, Edits: []contract.ReplayEdit{}},
 		CreatedBy: contract.Author{Email: f.CreatedBy.Email, Key: f.CreatedBy.Key}, CreatedAt: f.CreatedAt.UTC(),
 		ChangedBy: contract.Author{Email: f.ChangedBy.Email, Key: f.ChangedBy.Key}, ChangedAt: f.ChangedAt.UTC(), Revision: f.Revision,
 	}

@@ -109,46 +109,53 @@ func (t *batchTry) plan(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	grant := access.Grant{Projects: access.OfJob(t.b.ProjectID)}
+	var group errgroup.Group
+	group.SetLimit(plannedAtOnce)
 	for _, run := range missing {
-		if work.MustLeave(ctx) {
-			return work.ErrLeaves
-		}
-		n := &Wanted{
-			Run: run.RunID, Edits: t.config.Edits, Executor: t.config.Executor, Provider: t.config.ProviderID, Controls: t.b.Controls, Treatments: t.b.Treatments,
-			Tools: t.config.Tools, Outcome: t.config.Outcome, Panel: t.config.Panel, AllowUnpriced: t.b.AllowUnpriced,
-		}
-		p, code, err := t.planMember(ctx, grant, n, false)
-		if err != nil && code == "" {
-			if refused := problem.Of(err); refused != nil && refused.Kind == problem.Invalid { // the connection was deleted
-				t.failure = refused
+		group.Go(func() error {
+			if work.MustLeave(ctx) {
+				return work.ErrLeaves
+			}
+			if t.stopped() {
 				return nil
 			}
-			return err
-		}
-		args := pgx.NamedArgs{"id": t.b.ID, "try": t.id, "number": run.Number, "replay": nil, "code": nil, "detail": nil}
-		if err != nil {
-			args["code"], args["detail"] = code, plain(problem.Of(err).Error())
-			if err := mustChange(ctx, t.db, "set replay of run", args); err != nil {
-				return err
-			}
-			continue
-		}
-		err = t.db.Tx(ctx, func(ctx context.Context, tx postgres.DB) error {
-			id := postgres.NewID()
-			args["replay"] = id
-			if err := t.store(ctx, tx, n, p, nil, pgx.NamedArgs{
-				"id": id, "job": nil, "batch": t.b.ID, "max_cost": nil, "author": t.b.CreatedByID, "author_key": t.b.AuthorKey,
-			}); err != nil {
-				return err
-			}
-			return mustChange(ctx, tx, "set replay of run", args)
+			return t.planRun(ctx, run.Number, run.RunID)
 		})
-		if err != nil {
+	}
+	return group.Wait() //nolint:wrapcheck // by those who do the work
+}
+
+// planRun stores a replay of a run, or why it cannot have one.
+func (t *batchTry) planRun(ctx context.Context, number int, run uuid.UUID) error {
+	n := &Wanted{
+		Run: run, Edits: t.config.Edits, Executor: t.config.Executor, Provider: t.config.ProviderID, Controls: t.b.Controls, Treatments: t.b.Treatments,
+		Tools: t.config.Tools, Outcome: t.config.Outcome, Panel: t.config.Panel, AllowUnpriced: t.b.AllowUnpriced,
+	}
+	p, code, err := t.planMember(ctx, access.Grant{Projects: access.OfJob(t.b.ProjectID)}, n, false)
+	if err != nil && code == "" {
+		if refused := problem.Of(err); refused != nil && refused.Kind == problem.Invalid { // the connection was deleted
+			t.mu.Lock()
+			defer t.mu.Unlock()
+			t.failure = refused
+			return nil
+		}
+		return err
+	}
+	args := pgx.NamedArgs{"id": t.b.ID, "try": t.id, "number": number, "replay": nil, "code": nil, "detail": nil}
+	if err != nil {
+		args["code"], args["detail"] = code, plain(problem.Of(err).Error())
+		return mustChange(ctx, t.db, "set replay of run", args)
+	}
+	return t.db.Tx(ctx, func(ctx context.Context, tx postgres.DB) error {
+		id := postgres.NewID()
+		args["replay"] = id
+		if err := t.store(ctx, tx, n, p, nil, pgx.NamedArgs{
+			"id": id, "job": nil, "batch": t.b.ID, "max_cost": nil, "author": t.b.CreatedByID, "author_key": t.b.AuthorKey,
+		}); err != nil {
 			return err
 		}
-	}
-	return nil
+		return mustChange(ctx, tx, "set replay of run", args)
+	})
 }
 
 // member is a run of a batch while it is worked on.
@@ -157,7 +164,9 @@ type member struct {
 	RunID    uuid.UUID
 	Part     Part
 	ReplayID *uuid.UUID
-	Status   Status
+	// Code says why the run cannot be replayed, nil if it can, or was not planned.
+	Code   *string
+	Status Status
 }
 
 func (t *batchTry) list(ctx context.Context) ([]member, error) {
@@ -253,23 +262,34 @@ func (t *batchTry) judge(ctx context.Context) (*BatchResult, error) {
 	if err != nil {
 		return nil, err
 	}
+	found := make([]*verdict.Input, len(list))
+	group, reading := errgroup.WithContext(ctx)
+	group.SetLimit(plannedAtOnce)
+	for i := range list {
+		if list[i].ReplayID == nil {
+			continue
+		}
+		group.Go(func() (err error) {
+			found[i], err = t.evidenceOf(reading, *list[i].ReplayID)
+			return err
+		})
+	}
+	if err := group.Wait(); err != nil {
+		return nil, err //nolint:wrapcheck // by those who do the work
+	}
 	evidence := map[Part][]verdict.Input{}
 	numbers, outcomes := make([]int, len(list)), make([]string, len(list))
 	counts := map[Part]map[RunOutcome]int{Chosen: {}, Good: {}}
 	for i := range list {
 		one := &list[i]
-		outcome := NotReplayable
-		if one.ReplayID != nil {
-			in, err := t.evidenceOf(ctx, *one.ReplayID)
-			if err != nil {
-				return nil, err
-			}
-			outcome = OutcomeUnknown
-			if in != nil {
-				in.Looks = t.b.Looks
-				evidence[one.Part] = append(evidence[one.Part], *in)
-				outcome = outcomeOf(one.Part, in)
-			}
+		outcome := OutcomeUnknown
+		if one.Code != nil {
+			outcome = NotReplayable
+		}
+		if in := found[i]; in != nil {
+			in.Looks = t.b.Looks
+			evidence[one.Part] = append(evidence[one.Part], *in)
+			outcome = outcomeOf(one.Part, in)
 		}
 		counts[one.Part][outcome]++
 		numbers[i], outcomes[i] = one.Number, string(outcome)

@@ -241,12 +241,13 @@ SELECT project_id FROM replay_batches WHERE id = @id AND try = @try
 SELECT number, run_id FROM replay_batch_runs WHERE batch_id = @id AND replay_id IS NULL AND code IS NULL ORDER BY number
 
 -- name: set replay of run
+-- Runs are planned several at once. A new replay has a key share lock on its batch, which FOR UPDATE would wait for.
 UPDATE replay_batch_runs n SET replay_id = @replay, code = @code, detail = @detail
-FROM (SELECT id FROM replay_batches WHERE id = @id AND try = @try FOR UPDATE) b
+FROM (SELECT id FROM replay_batches WHERE id = @id AND try = @try FOR NO KEY UPDATE) b
 WHERE n.batch_id = b.id AND n.number = @number AND n.replay_id IS NULL
 
 -- name: list members
-SELECT n.number, n.run_id, n.part, n.replay_id, coalesce(r.status, '') AS status
+SELECT n.number, n.run_id, n.part, n.replay_id, n.code, coalesce(r.status, '') AS status
 FROM replay_batch_runs n LEFT JOIN replays r ON r.id = n.replay_id WHERE n.batch_id = @id ORDER BY n.number
 
 -- name: set outcomes of runs

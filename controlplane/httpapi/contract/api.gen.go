@@ -87,6 +87,7 @@ const (
 	CandidateKindInstructions   CandidateKind = "instructions"
 	CandidateKindModel          CandidateKind = "model"
 	CandidateKindOrder          CandidateKind = "order"
+	CandidateKindOther          CandidateKind = "other"
 	CandidateKindParameter      CandidateKind = "parameter"
 	CandidateKindPromptVersion  CandidateKind = "prompt_version"
 	CandidateKindRelease        CandidateKind = "release"
@@ -112,6 +113,8 @@ func (e CandidateKind) Valid() bool {
 	case CandidateKindModel:
 		return true
 	case CandidateKindOrder:
+		return true
+	case CandidateKindOther:
 		return true
 	case CandidateKindParameter:
 		return true
@@ -1170,63 +1173,6 @@ func (e FileFormat) Valid() bool {
 	case FileFormatXlsx:
 		return true
 	case FileFormatYaml:
-		return true
-	default:
-		return false
-	}
-}
-
-// Defines values for FindingCandidateKind.
-const (
-	FindingCandidateKindAgentRelease   FindingCandidateKind = "agent_release"
-	FindingCandidateKindAttribute      FindingCandidateKind = "attribute"
-	FindingCandidateKindDiagnosis      FindingCandidateKind = "diagnosis"
-	FindingCandidateKindEnvironment    FindingCandidateKind = "environment"
-	FindingCandidateKindInstructions   FindingCandidateKind = "instructions"
-	FindingCandidateKindModel          FindingCandidateKind = "model"
-	FindingCandidateKindOrder          FindingCandidateKind = "order"
-	FindingCandidateKindOther          FindingCandidateKind = "other"
-	FindingCandidateKindParameter      FindingCandidateKind = "parameter"
-	FindingCandidateKindPromptVersion  FindingCandidateKind = "prompt_version"
-	FindingCandidateKindRelease        FindingCandidateKind = "release"
-	FindingCandidateKindRetry          FindingCandidateKind = "retry"
-	FindingCandidateKindTimeout        FindingCandidateKind = "timeout"
-	FindingCandidateKindToolDefinition FindingCandidateKind = "tool_definition"
-	FindingCandidateKindToolResult     FindingCandidateKind = "tool_result"
-)
-
-// Valid indicates whether the value is a known member of the FindingCandidateKind enum.
-func (e FindingCandidateKind) Valid() bool {
-	switch e {
-	case FindingCandidateKindAgentRelease:
-		return true
-	case FindingCandidateKindAttribute:
-		return true
-	case FindingCandidateKindDiagnosis:
-		return true
-	case FindingCandidateKindEnvironment:
-		return true
-	case FindingCandidateKindInstructions:
-		return true
-	case FindingCandidateKindModel:
-		return true
-	case FindingCandidateKindOrder:
-		return true
-	case FindingCandidateKindOther:
-		return true
-	case FindingCandidateKindParameter:
-		return true
-	case FindingCandidateKindPromptVersion:
-		return true
-	case FindingCandidateKindRelease:
-		return true
-	case FindingCandidateKindRetry:
-		return true
-	case FindingCandidateKindTimeout:
-		return true
-	case FindingCandidateKindToolDefinition:
-		return true
-	case FindingCandidateKindToolResult:
 		return true
 	default:
 		return false
@@ -3990,7 +3936,7 @@ type Candidate struct {
 	Key string `json:"key"`
 
 	// Kind What a candidate is about. `order` is a tool called without another one before, `attribute` a name, tag or metadata entry, `diagnosis` what a model
-	// claims.
+	// or a person holds. `other` is an edit of another kind, in findings only.
 	Kind CandidateKind `json:"kind"`
 
 	// MovesWith Titles of up to five other candidates that about the same runs have. These runs do not tell which of them is the cause.
@@ -4014,7 +3960,7 @@ type CandidateDifference struct {
 	Key string `json:"key"`
 
 	// Kind What a candidate is about. `order` is a tool called without another one before, `attribute` a name, tag or metadata entry, `diagnosis` what a model
-	// claims.
+	// or a person holds. `other` is an edit of another kind, in findings only.
 	Kind CandidateKind `json:"kind"`
 
 	// Title One sentence about the failed run, with the value of the good one.
@@ -4022,7 +3968,7 @@ type CandidateDifference struct {
 }
 
 // CandidateKind What a candidate is about. `order` is a tool called without another one before, `attribute` a name, tag or metadata entry, `diagnosis` what a model
-// claims.
+// or a person holds. `other` is an edit of another kind, in findings only.
 type CandidateKind string
 
 // CandidateRun defines model for CandidateRun.
@@ -6663,9 +6609,10 @@ type FindingCandidate struct {
 	Edits []ReplayEdit `json:"edits"`
 	Key   string       `json:"key"`
 
-	// Kind What differs. `diagnosis` is what a person or a model holds; `other` is an edit of another kind.
-	Kind  FindingCandidateKind `json:"kind"`
-	Title string               `json:"title"`
+	// Kind What a candidate is about. `order` is a tool called without another one before, `attribute` a name, tag or metadata entry, `diagnosis` what a model
+	// or a person holds. `other` is an edit of another kind, in findings only.
+	Kind  CandidateKind `json:"kind"`
+	Title string        `json:"title"`
 }
 
 // FindingCandidateCreate defines model for FindingCandidateCreate.
@@ -6676,15 +6623,13 @@ type FindingCandidateCreate struct {
 	// Key The same for the same candidate, such as `parameter:temperature=1.2`. Default: the kind with a hash of the edits, or with the title.
 	Key *string `json:"key,omitempty"`
 
-	// Kind What differs. `diagnosis` is what a person or a model holds; `other` is an edit of another kind.
-	Kind FindingCandidateKind `json:"kind"`
+	// Kind What a candidate is about. `order` is a tool called without another one before, `attribute` a name, tag or metadata entry, `diagnosis` what a model
+	// or a person holds. `other` is an edit of another kind, in findings only.
+	Kind CandidateKind `json:"kind"`
 
 	// Title One sentence, in words.
 	Title string `json:"title"`
 }
-
-// FindingCandidateKind What differs. `diagnosis` is what a person or a model holds; `other` is an edit of another kind.
-type FindingCandidateKind string
 
 // FindingCreate defines model for FindingCreate.
 type FindingCreate struct {

@@ -4692,10 +4692,10 @@ export interface components {
         };
         /**
          * @description What a candidate is about. `order` is a tool called without another one before, `attribute` a name, tag or metadata entry, `diagnosis` what a model
-         *     claims.
+         *     or a person holds. `other` is an edit of another kind, in findings only.
          * @enum {string}
          */
-        CandidateKind: "prompt_version" | "instructions" | "model" | "parameter" | "tool_definition" | "tool_result" | "timeout" | "retry" | "order" | "release" | "agent_release" | "environment" | "attribute" | "diagnosis";
+        CandidateKind: "prompt_version" | "instructions" | "model" | "parameter" | "tool_definition" | "tool_result" | "timeout" | "retry" | "order" | "release" | "agent_release" | "environment" | "attribute" | "diagnosis" | "other";
         CandidateShare: {
             /** @description Runs that have it. */
             count: number;
@@ -7316,13 +7316,8 @@ export interface components {
          * @enum {string}
          */
         FindingStatus: "open" | "confirmed" | "refuted";
-        /**
-         * @description What differs. `diagnosis` is what a person or a model holds; `other` is an edit of another kind.
-         * @enum {string}
-         */
-        FindingCandidateKind: "prompt_version" | "instructions" | "model" | "parameter" | "tool_definition" | "tool_result" | "timeout" | "retry" | "order" | "release" | "agent_release" | "environment" | "attribute" | "diagnosis" | "other";
         FindingCandidateCreate: {
-            kind: components["schemas"]["FindingCandidateKind"];
+            kind: components["schemas"]["CandidateKind"];
             /** @description One sentence, in words. */
             title: string;
             /** @description The same for the same candidate, such as `parameter:temperature=1.2`. Default: the kind with a hash of the edits, or with the title. */
@@ -7331,7 +7326,7 @@ export interface components {
             edits?: components["schemas"]["ReplayEdit"][];
         };
         FindingCandidate: {
-            kind: components["schemas"]["FindingCandidateKind"];
+            kind: components["schemas"]["CandidateKind"];
             title: string;
             key: string;
             /** @description Empty for a candidate that replays cannot test. */

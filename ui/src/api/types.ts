@@ -282,7 +282,7 @@ export type ReplayVerdictKind = Schemas["ReplayVerdictKind"];
 export type RunReplayability = Schemas["RunReplayability"];
 
 export type Finding = Schemas["Finding"];
-export type FindingCandidateKind = Schemas["FindingCandidateKind"];
+export type CandidateKind = Schemas["CandidateKind"];
 export type FindingCreate = Schemas["FindingCreate"];
 export type FindingGate = Schemas["FindingGate"];
 export type FindingPromote = Schemas["FindingPromote"];

@@ -30,14 +30,14 @@ export function newBatchPath(projectId: string, runs: BatchRunChoice, typical?: 
   return `/p/${projectId}/replay-batches/new?${query}`;
 }
 
-/** What the history keeps beside the address of the form: edits to start with, which may be too long for an address. */
-export interface BatchStartState {
+/** What the history keeps beside the address of a form: edits to start with, which may be too long for an address. */
+export interface StartState {
   edits: ReplayEdit[];
 }
 
-/** The edits to start the form with; none if the page was opened by its address alone. */
-export function readBatchEdits(state: unknown): ReplayEdit[] {
-  return (state as Partial<BatchStartState> | null)?.edits ?? [];
+/** The edits to start a form with; none if the page was opened by its address alone. */
+export function readStartEdits(state: unknown): ReplayEdit[] {
+  return (state as Partial<StartState> | null)?.edits ?? [];
 }
 
 /** The runs in the address of the form; null if it names none. */

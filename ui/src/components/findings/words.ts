@@ -1,4 +1,4 @@
-import type { Finding, FindingCandidateKind, FindingStatus, ReplayEdit } from "@/api/types";
+import type { CandidateKind, Finding, FindingStatus, ReplayEdit } from "@/api/types";
 
 /** What people hold of a finding. */
 export const STATUSES: Record<FindingStatus, string> = {
@@ -8,7 +8,7 @@ export const STATUSES: Record<FindingStatus, string> = {
 };
 
 /** What an edit of each kind changes: the kind of a candidate and the words for it. */
-const OF_SET: Record<string, { kind: FindingCandidateKind; words: string }> = {
+const OF_SET: Record<string, { kind: CandidateKind; words: string }> = {
   system_prompt: { kind: "instructions", words: "The system message" },
   prompt: { kind: "prompt_version", words: "The version of the prompt" },
   model: { kind: "model", words: "The model" },
@@ -21,7 +21,7 @@ const OF_SET: Record<string, { kind: FindingCandidateKind; words: string }> = {
 };
 
 /** The kind of a candidate that is edited so, and a title to begin with. */
-export function candidateOf(edits: readonly ReplayEdit[]): { kind: FindingCandidateKind; title: string } {
+export function candidateOf(edits: readonly ReplayEdit[]): { kind: CandidateKind; title: string } {
   const [first, ...others] = edits.map(({ set }) => Object.keys(set)[0] ?? "");
   const known = first === undefined ? undefined : OF_SET[first];
   if (!known || others.some((name) => OF_SET[name]?.kind !== known.kind)) return { kind: "other", title: "" };

@@ -6,7 +6,7 @@ import { DataTable } from "@/components/DataTable";
 import { formatDifference, formatP, intervalText } from "@/components/evaluation/measures";
 import { formatCount, formatRuns } from "@/components/format";
 import { QueryState, SkeletonRows } from "@/components/QueryState";
-import { type BatchStartState, newBatchPath } from "@/components/replayStart";
+import { newBatchPath, type StartState } from "@/components/replayStart";
 import classes from "./Candidates.module.css";
 import page from "./FailurePage.module.css";
 import { runFilterText } from "./failures";
@@ -25,7 +25,7 @@ export function Candidates({ projectId, fingerprint, filter, typical, mayReplay 
   const query = useFailureCandidates(fingerprint, filter);
   const navigate = useNavigate();
   const test = (edits: NonNullable<Candidate["edits"]>) => {
-    const state: BatchStartState = { edits };
+    const state: StartState = { edits };
     navigate(newBatchPath(projectId, { run_filter: runFilterText(filter, fingerprint) }, typical), { state });
   };
   return (

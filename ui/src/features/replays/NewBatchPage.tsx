@@ -6,7 +6,7 @@ import { useOutline, useRun } from "@/api/runs";
 import { Page } from "@/components/Page";
 import { PageHint, PageMessage } from "@/components/PageMessage";
 import { QueryState, SkeletonRows } from "@/components/QueryState";
-import { BATCH_TITLE, readBatchEdits, readBatchStart } from "@/components/replayStart";
+import { BATCH_TITLE, readBatchStart, readStartEdits } from "@/components/replayStart";
 import { allows, useProject, useProjectId } from "@/components/useProject";
 import { BatchForm } from "./BatchForm";
 import { broadestTarget, changesOf, givenEdit, newEdit } from "./edits";
@@ -58,7 +58,7 @@ interface OfRunsProps {
 
 function OfRuns({ projectId, start: { runs, typical } }: OfRunsProps) {
   const navigate = useNavigate();
-  const given = readBatchEdits(useLocation().state).map(givenEdit);
+  const given = readStartEdits(useLocation().state).map(givenEdit);
   const run = useRun(projectId, typical);
   const outline = useOutline(projectId, typical);
   const replayability = useReplayability(projectId, typical);

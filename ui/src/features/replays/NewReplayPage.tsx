@@ -1,5 +1,5 @@
 import { Button } from "@mantine/core";
-import { Link, useNavigate, useSearchParams } from "react-router";
+import { Link, useLocation, useNavigate, useSearchParams } from "react-router";
 import { useProviders } from "@/api/providers";
 import { useReplayability } from "@/api/replays";
 import { useOutline, useRun } from "@/api/runs";
@@ -7,8 +7,9 @@ import type { Outline, Provider, Run, RunReplayability } from "@/api/types";
 import { Page } from "@/components/Page";
 import { PageHint, PageMessage } from "@/components/PageMessage";
 import { QueryState, SkeletonRows } from "@/components/QueryState";
+import { readStartEdits } from "@/components/replayStart";
 import { allows, useProject, useProjectId } from "@/components/useProject";
-import { broadestTarget, changesOf, newEdit } from "./edits";
+import { broadestTarget, changesOf, givenEdit, newEdit } from "./edits";
 import { Missing } from "./Missing";
 import { emptyReplay } from "./newReplay";
 import { ReplayForm } from "./ReplayForm";
@@ -125,6 +126,7 @@ interface FormProps extends NotProps {
 
 function Form({ projectId, run, spanId, outline, replayability, providers }: FormProps) {
   const navigate = useNavigate();
+  const given = readStartEdits(useLocation().state).map(givenEdit);
   const steps = stepsOf(outline);
   const isKnown = steps.some(({ id }) => id === spanId);
   const target = isKnown ? `span:${spanId}` : broadestTarget(steps);
@@ -136,7 +138,7 @@ function Form({ projectId, run, spanId, outline, replayability, providers }: For
       steps={steps}
       replayability={replayability}
       providers={providers}
-      start={emptyReplay([newEdit(target, change)], "")}
+      start={emptyReplay(given.length > 0 ? given : [newEdit(target, change)], "")}
       onStarted={(id) => navigate(`/p/${projectId}/replays/${id}`, { replace: true })}
     />
   );
