@@ -139,7 +139,7 @@ func TestDocumentNamesRetries(t *testing.T) {
 			}
 		}
 	}
-	assert.Equal(t, 53, posts)
+	assert.Equal(t, 55, posts)
 }
 
 // TestKeptAnswersAreBounded: who may only read keeps nothing, and who may write keeps so many bytes.

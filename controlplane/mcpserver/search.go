@@ -40,7 +40,7 @@ type searchInput struct {
 	Replayability  []string          `json:"replayability,omitempty" jsonschema:"How far runs can be replayed. structure: without texts. llm: single model calls. full: whole."`
 	Signal         []string          `json:"signal,omitempty" jsonschema:"Such as empty_answer."`
 	Kind           []string          `json:"kind,omitempty" jsonschema:"Such as agent."`
-	Search         string            `json:"search,omitempty" jsonschema:"Words that all occur in one step of the run: in names, inputs, outputs or errors. Double quotes enclose a phrase."`
+	Search         string            `json:"search,omitempty" jsonschema:"Words that all occur in one step of the run. Double quotes enclose a phrase."`
 	WindowSeconds  int               `json:"window_seconds,omitempty" jsonschema:"Runs that started within this time before now."`
 	StartAfter     *time.Time        `json:"start_after,omitempty" jsonschema:"Runs that started at or after this time. RFC 3339."`
 	StartBefore    *time.Time        `json:"start_before,omitempty" jsonschema:"Runs that started before this time."`
@@ -53,6 +53,7 @@ type searchInput struct {
 	Tag            string            `json:"tag,omitempty"`
 	Environment    string            `json:"environment,omitempty"`
 	Release        string            `json:"release,omitempty"`
+	AgentRelease   string            `json:"agent_release,omitempty"`
 	ErrorType      string            `json:"error_type,omitempty"`
 	PromptID       string            `json:"prompt_id,omitempty" jsonschema:"Of a prompt that any step names."`
 	PromptName     string            `json:"prompt_name,omitempty"`
@@ -139,7 +140,7 @@ func (t *tools) addSearch(server *mcp.Server) error {
 		"window_seconds":  func(s *jsonschema.Schema) { s.Minimum = new(1.0) },
 		"min_duration_ms": func(s *jsonschema.Schema) { s.Minimum = new(0.0) },
 		"name":            short, "model": short, "agent_name": short, "session_id": short, "conversation_id": short,
-		"user_id": short, "tag": short, "environment": short, "release": short, "error_type": short,
+		"user_id": short, "tag": short, "environment": short, "release": short, "agent_release": short, "error_type": short,
 		"prompt_id": short, "prompt_name": short, "prompt_version": short, "fingerprint": short,
 		"metadata": func(s *jsonschema.Schema) {
 			s.MaxProperties = new(10)
@@ -242,7 +243,7 @@ func (in *searchInput) query(project uuid.UUID) (runs.ListQuery, error) {
 		Filter: runs.Filter{
 			ProjectID: project, Window: time.Duration(in.WindowSeconds) * time.Second, Statuses: in.Status, Outcomes: in.Outcome, Traces: in.Traces, Source: in.Source, Replayability: in.Replayability, Signals: in.Signal, Kinds: in.Kind,
 			Search: in.Search, Name: in.Name, Model: in.Model, AgentName: in.AgentName, SessionID: in.SessionID,
-			ConversationID: in.ConversationID, UserID: in.UserID, Tag: in.Tag, Environment: in.Environment, Release: in.Release,
+			ConversationID: in.ConversationID, UserID: in.UserID, Tag: in.Tag, Environment: in.Environment, Release: in.Release, AgentRelease: in.AgentRelease,
 			ErrorType: in.ErrorType, Prompts: runs.OfPrompt(in.PromptID, in.PromptName, in.PromptVersion), Fingerprint: in.Fingerprint, Metadata: in.Metadata,
 			MinDuration: time.Duration(in.MinDurationMS * float64(time.Millisecond)), MinCostUSD: in.MinCostUSD, MinTokens: in.MinTokens, HasScore: in.HasScore,
 		},

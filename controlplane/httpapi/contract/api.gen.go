@@ -3738,7 +3738,7 @@ type AgentReleases struct {
 	// InstructionsCount How many different instructions the runs have.
 	InstructionsCount int64 `json:"instructions_count"`
 
-	// Partial The agent has more than 20
+	// Partial The agent has more than 20,000 runs in the window; the older ones are left out.
 	Partial bool `json:"partial"`
 
 	// ReleaseCount How many releases there are; `releases` has the newest 50.
