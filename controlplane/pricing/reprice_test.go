@@ -202,7 +202,7 @@ func normalized(s runmodel.Span) runmodel.Span {
 		*list = append([]string{}, *list...)
 	}
 	s.OutputMessageIDs = append([]uint64{}, s.OutputMessageIDs...)
-	for _, m := range []*map[string]string{&s.Metadata, &s.Attributes, &s.AttributesJSON} {
+	for _, m := range []*map[string]string{&s.Metadata, &s.Attributes, &s.AttributesJSON, &s.AgentParts} {
 		if *m == nil {
 			*m = map[string]string{}
 		}

@@ -66,7 +66,9 @@ func (r *Run) setAgentRelease(spans []Span, index map[uint64]int, calls []int) {
 	for _, i := range around {
 		s := &spans[i]
 		asked = cmp.Or(asked, s.RequestModel)
-		if instructions := s.AgentParts[PartInstructions]; instructions != "" && cmp.Or(parts[PartInstructions], WithoutInstructions) == WithoutInstructions {
+		// Only messages of the call itself show that it has no instructions. Those of an agent are what the user said.
+		instructions := s.AgentParts[PartInstructions]
+		if instructions != "" && (i == at || instructions != WithoutInstructions) && cmp.Or(parts[PartInstructions], WithoutInstructions) == WithoutInstructions {
 			parts[PartInstructions] = instructions
 		}
 	}

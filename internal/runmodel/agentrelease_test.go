@@ -103,6 +103,10 @@ func TestAgentReleaseMissing(t *testing.T) {
 	spans[0].AgentParts = map[string]string{PartInstructions: "aa"}
 	assert.NotEqual(t, without.AgentRelease, Totals(spans).AgentRelease, "its agent says them")
 
+	prompt := agentRun()
+	prompt[1].AgentParts, prompt[0].AgentParts = nil, map[string]string{PartInstructions: WithoutInstructions}
+	assert.Equal(t, NoInstructions, new(Totals(prompt)).AgentReleaseMissing(), "a record of what the user said is no request to a model")
+
 	later := agentRun()[1:2]
 	later[0].Version, later[0].FromLog, later[0].AgentParts = 2000, true, map[string]string{PartInstructions: WithoutInstructions}
 	want, more := Totals(agentRun()), Totals(append(agentRun(), later...))
