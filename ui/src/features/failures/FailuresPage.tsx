@@ -178,7 +178,7 @@ export function FailuresPage() {
 function summary(page: { failed_run_count: number; run_count: number; group_count: number }): string {
   if (page.group_count === 0) return "No failures";
   const groups = formatCountOf(page.group_count, "group");
-  return `${formatCount(page.failed_run_count)} of ${formatRuns(page.run_count)} failed, in ${groups}`;
+  return `${formatCount(page.failed_run_count)} of ${formatRuns(page.run_count)} failed · ${groups}`;
 }
 
 interface RowProps {
