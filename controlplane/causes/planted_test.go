@@ -79,14 +79,14 @@ func TestPlantedCauses(t *testing.T) {
 	connection := e.Connect(t, as, project.Id, "openai", server, "").Id
 	batch := func(kind contract.CandidateKind, edits any) *contract.ReplayBatchResult {
 		created := apitest.Must[contract.ReplayBatch](t, e.Do(t, http.MethodPost, "/v1/replay-batches", map[string]any{
-			"project_id": project.Id, "provider_id": connection, "run_filter": "outcome=failed&agent_name=" + string(kind), "good_runs": 4, "edits": edits,
+			"project_id": project.Id, "provider_id": connection, "run_filter": "outcome=failed&agent_name=" + string(kind), "good_runs": 2, "edits": edits,
 			"outcome": map[string]any{"name": "cancelled", "type": "string_check", "operation": "ilike", "input": "{{sample.output_text}}", "reference": "is cancelled"},
 		}, as), http.StatusCreated)
 		return e.BatchEnded(t, as, created.Id).Result
 	}
 	for i := range plantedCauses {
 		p := &plantedCauses[i]
-		for range 8 {
+		for range 6 {
 			send(p.trace(t, true))
 			send(p.trace(t, false))
 		}
@@ -101,10 +101,10 @@ func TestPlantedCauses(t *testing.T) {
 		require.NotNil(t, first.Edits, first.Title)
 		result := batch(p.kind, first.Edits)
 		assert.EqualValues(t, "better", result.Chosen.Verdict, result.Sentence)
-		assert.Equal(t, map[string]int64{"repaired": 8}, result.Chosen.Runs, p.kind)
-		assert.Equal(t, map[string]int64{"kept": 4}, result.Good.Runs, p.kind)
+		assert.Equal(t, map[string]int64{"repaired": 6}, result.Chosen.Runs, p.kind)
+		assert.Equal(t, map[string]int64{"kept": 2}, result.Good.Runs, p.kind)
 	}
 	null := batch("instructions", []any{map[string]any{"target": "all", "set": map[string]any{"params": map[string]any{"temperature": .3}}}})
 	assert.EqualValues(t, "cannot_tell", null.Chosen.Verdict, null.Sentence)
-	assert.Equal(t, map[string]int64{"still_failing": 8}, null.Chosen.Runs)
+	assert.Equal(t, map[string]int64{"still_failing": 6}, null.Chosen.Runs)
 }
