@@ -1,4 +1,4 @@
-import { Button, Group, List, Stack, Text } from "@mantine/core";
+import { Button, Group, Stack, Text } from "@mantine/core";
 import { useState } from "react";
 import { Link } from "react-router";
 import { type PromotionDraft, usePromoteFinding, usePromotionPlan } from "@/api/findings";
@@ -68,26 +68,24 @@ export function PromoteFinding({ finding, onClose }: Props) {
           <ProblemPanel error={plan.error} onRetry={() => void plan.refetch()} />
         )}
         {plan.data && !plan.isFetching && (
-          <List size="sm">
+          <Text component="ul" size="sm" m={0}>
             {plan.data.prompt?.changes.map((change) => (
-              <List.Item key={change}>{change}</List.Item>
+              <li key={change}>{change}</li>
             ))}
             {plan.data.prompt?.left_out.map((reason) => (
-              <List.Item key={reason}>{reason}</List.Item>
+              <li key={reason}>{reason}</li>
             ))}
-            {plan.data.prompt?.version != null && (
-              <List.Item>It is version {plan.data.prompt.version} already.</List.Item>
-            )}
+            {plan.data.prompt?.version != null && <li>It is version {plan.data.prompt.version} already.</li>}
             {plan.data.dataset && plan.data.dataset.revision !== null && (
-              <List.Item>The dataset has the runs already.</List.Item>
+              <li>The dataset has the runs already.</li>
             )}
             {plan.data.dataset && plan.data.dataset.revision === null && (
-              <List.Item>
+              <li>
                 {formatCountOf(plan.data.dataset.added, "item")} of{" "}
                 {formatCountOf(plan.data.dataset.runs, "failed run")}
-              </List.Item>
+              </li>
             )}
-          </List>
+          </Text>
         )}
       </div>
     </FormDialog>
