@@ -183,13 +183,25 @@ export function FailurePage() {
               <BeganIn projectId={projectId} group={group} />
             </FactList>
             <SampledNote totals={{ ...window, count: window.run_count }} />
-            <section className={classes.section} aria-label="Findings">
-              <h2>Findings</h2>
-              <FindingsSection projectId={projectId} fingerprint={fingerprint} now={now} />
-            </section>
             <section className={classes.section}>
               <h2>Over time</h2>
               <Sparkline counts={group.counts} wide />
+            </section>
+            <section className={classes.section}>
+              <h2>Runs</h2>
+              <ul className={classes.runs}>
+                <RunLine run={group.representative} projectId={projectId} now={now} isRepresentative />
+                {group.sample
+                  .filter(({ run_id }) => run_id !== group.representative.run_id)
+                  .map((run) => (
+                    <RunLine key={run.run_id} run={run} projectId={projectId} now={now} />
+                  ))}
+              </ul>
+            </section>
+            {/* What follows is loaded by itself, and moves nothing above it. */}
+            <section className={classes.section} aria-label="Findings">
+              <h2>Findings</h2>
+              <FindingsSection projectId={projectId} fingerprint={fingerprint} now={now} />
             </section>
             <Candidates
               projectId={projectId}
@@ -198,6 +210,7 @@ export function FailurePage() {
               typical={group.representative.run_id}
               mayReplay={mayReplay}
             />
+            <AskModel projectId={projectId} fingerprint={fingerprint} />
             <div className={classes.pair}>
               <section className={classes.section}>
                 <h2>What these runs have in common</h2>
@@ -239,18 +252,6 @@ export function FailurePage() {
                 <RankParts group={group} weights={weights} />
               </section>
             </div>
-            <AskModel projectId={projectId} fingerprint={fingerprint} />
-            <section className={classes.section}>
-              <h2>Runs</h2>
-              <ul className={classes.runs}>
-                <RunLine run={group.representative} projectId={projectId} now={now} isRepresentative />
-                {group.sample
-                  .filter(({ run_id }) => run_id !== group.representative.run_id)
-                  .map((run) => (
-                    <RunLine key={run.run_id} run={run} projectId={projectId} now={now} />
-                  ))}
-              </ul>
-            </section>
           </>
         )}
       </QueryState>
