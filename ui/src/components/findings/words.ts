@@ -12,12 +12,12 @@ const OF_SET: Record<string, { kind: CandidateKind; words: string }> = {
   system_prompt: { kind: "instructions", words: "The system message" },
   prompt: { kind: "prompt_version", words: "The version of the prompt" },
   model: { kind: "model", words: "The model" },
-  params: { kind: "parameter", words: "The parameters of the model" },
+  params: { kind: "parameter", words: "A parameter of the model" },
   tool_schema: { kind: "tool_definition", words: "The definition of a tool" },
   tool_result: { kind: "tool_result", words: "The result of a tool" },
   tool_error: { kind: "tool_result", words: "The error of a tool" },
   timeout_ms: { kind: "timeout", words: "The timeout" },
-  retries: { kind: "retry", words: "The retries" },
+  retries: { kind: "retry", words: "The number of retries" },
 };
 
 /** The kind of a candidate that is edited so, and a title to begin with. */
