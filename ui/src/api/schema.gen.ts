@@ -4442,7 +4442,7 @@ export interface components {
             start: string;
             /** Format: date-time */
             end: string;
-            /** @description The agent has more than 20 */
+            /** @description The agent has more than 20,000 runs in the window; the older ones are left out. */
             partial: boolean;
             /** Format: int64 */
             run_count: number;
