@@ -35,11 +35,11 @@ type Filter struct {
 	Tag            string
 	Environment    string
 	Release        string
-	AgentRelease   string
+	AgentRelease   string `json:",omitzero"`
 	ErrorType      string
 	Prompts        []PromptMatch // a run has at least one of them
 	Fingerprint    string
-	Signals        []string          // a run has at least one of them
+	Signals        []string          `json:",omitzero"` // a run has at least one of them
 	Metadata       map[string]string // a run has all of them
 	MinDuration    time.Duration
 	MinCostUSD     *float64
@@ -81,7 +81,8 @@ func (f Filter) readsScores() bool {
 	return f.HasScore != nil || len(f.Outcomes) > 0 || ofScores
 }
 
-// Digest identifies a filter. A cursor is valid only with the filter that it was made for.
+// Digest identifies a filter. A cursor is valid only with the filter that it was made for. A field that an earlier release did not have is
+// omitted while it is zero, so that the cursors of that release stay valid.
 func (f Filter) Digest() string {
 	text, _ := json.Marshal(f) // these types always encode
 	sum := sha256.Sum256(text)
