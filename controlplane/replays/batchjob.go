@@ -63,7 +63,7 @@ func (s *Service) runBatch(ctx context.Context, args batchArgs, last bool) error
 		})
 }
 
-// do plans the runs that are not planned, makes the replays that are missing, and says what they show.
+// do makes the replays that are missing, and says what they show.
 func (t *batchTry) do(ctx context.Context, id uuid.UUID) error {
 	owner, err := postgres.Many[struct{ ProjectID uuid.UUID }](ctx, t.db, "get batch of job", pgx.NamedArgs{"id": id, "try": t.id})
 	if err != nil {
@@ -79,9 +79,6 @@ func (t *batchTry) do(ctx context.Context, id uuid.UUID) error {
 		return err
 	}
 	if t.b.unfinished() {
-		if err := t.plan(ctx); err != nil {
-			return err
-		}
 		if err := t.replay(ctx); err != nil {
 			return err
 		}
@@ -100,33 +97,8 @@ func (t *batchTry) do(ctx context.Context, id uuid.UUID) error {
 	return t.end(ctx, status, t.failure, result)
 }
 
-// plan stores a replay for each run that has none yet, or why it cannot have one.
-func (t *batchTry) plan(ctx context.Context) error {
-	missing, err := postgres.Many[struct {
-		Number int
-		RunID  uuid.UUID
-	}](ctx, t.db, "list runs to plan", pgx.NamedArgs{"id": t.b.ID})
-	if err != nil {
-		return err
-	}
-	var group errgroup.Group
-	group.SetLimit(plannedAtOnce)
-	for _, run := range missing {
-		group.Go(func() error {
-			if work.MustLeave(ctx) {
-				return work.ErrLeaves
-			}
-			if t.stopped() {
-				return nil
-			}
-			return t.planRun(ctx, run.Number, run.RunID)
-		})
-	}
-	return group.Wait() //nolint:wrapcheck // by those who do the work
-}
-
-// planRun stores a replay of a run, or why it cannot have one.
-func (t *batchTry) planRun(ctx context.Context, number int, run uuid.UUID) error {
+// planRun stores a replay of a run, or why it cannot have one. It returns the id of the replay, nil if there is none.
+func (t *batchTry) planRun(ctx context.Context, number int, run uuid.UUID) (*uuid.UUID, error) {
 	n := &Wanted{
 		Run: run, Edits: t.config.Edits, Executor: t.config.Executor, Provider: t.config.ProviderID, Controls: t.b.Controls, Treatments: t.b.Treatments,
 		Tools: t.config.Tools, Outcome: t.config.Outcome, Panel: t.config.Panel, AllowUnpriced: t.b.AllowUnpriced,
@@ -137,18 +109,18 @@ func (t *batchTry) planRun(ctx context.Context, number int, run uuid.UUID) error
 			t.mu.Lock()
 			defer t.mu.Unlock()
 			t.failure = refused
-			return nil
+			return nil, nil //nolint:nilnil // the batch ends
 		}
-		return err
+		return nil, err
 	}
 	args := pgx.NamedArgs{"id": t.b.ID, "try": t.id, "number": number, "replay": nil, "code": nil, "detail": nil}
 	if err != nil {
 		args["code"], args["detail"] = code, plain(problem.Of(err).Error())
-		return mustChange(ctx, t.db, "set replay of run", args)
+		return nil, mustChange(ctx, t.db, "set replay of run", args)
 	}
-	return t.db.Tx(ctx, func(ctx context.Context, tx postgres.DB) error {
-		id := postgres.NewID()
-		args["replay"] = id
+	id := postgres.NewID()
+	args["replay"] = id
+	return &id, t.db.Tx(ctx, func(ctx context.Context, tx postgres.DB) error {
 		if err := t.store(ctx, tx, n, p, nil, pgx.NamedArgs{
 			"id": id, "job": nil, "batch": t.b.ID, "max_cost": nil, "author": t.b.CreatedByID, "author_key": t.b.AuthorKey,
 		}); err != nil {
@@ -165,15 +137,22 @@ type member struct {
 	Part     Part
 	ReplayID *uuid.UUID
 	// Code says why the run cannot be replayed, nil if it can, or was not planned.
-	Code   *string
+	Code *string
+	// Status is that of the replay, empty without one.
 	Status Status
+}
+
+// ended reports whether nothing is left to do for the run.
+func (m *member) ended() bool {
+	return m.Code != nil || m.ReplayID != nil && m.Status != StatusQueued && m.Status != StatusRunning
 }
 
 func (t *batchTry) list(ctx context.Context) ([]member, error) {
 	return postgres.Many[member](ctx, t.db, "list members", pgx.NamedArgs{"id": t.b.ID})
 }
 
-// replay makes the replays that have not ended, several at once. All of them have one purse.
+// replay makes the replays that have not ended, several at once. All of them have one purse. A run is planned when its turn comes, so that
+// calls of other runs are under way meanwhile.
 func (t *batchTry) replay(ctx context.Context) error {
 	list, err := t.list(ctx)
 	if err != nil {
@@ -191,7 +170,7 @@ func (t *batchTry) replay(ctx context.Context) error {
 	var once sync.Once
 	for i := range list {
 		one := &list[i]
-		if one.ReplayID == nil || one.Status != StatusQueued && one.Status != StatusRunning {
+		if one.ended() {
 			continue
 		}
 		group.Go(func() error {
@@ -206,7 +185,7 @@ func (t *batchTry) replay(ctx context.Context) error {
 			if work.MustLeave(ctx) {
 				return work.ErrLeaves
 			}
-			err := t.member(ctx, *one.ReplayID)
+			err := t.member(ctx, one)
 			if err != nil {
 				once.Do(func() { close(failed) })
 			}
@@ -235,17 +214,24 @@ func (t *batchTry) stopped() bool {
 	return t.stop != "" || t.failure != nil
 }
 
-// member makes a replay of the batch.
-func (t *batchTry) member(ctx context.Context, id uuid.UUID) error {
+// member makes the replay of a run, which it plans first if that was not done.
+func (t *batchTry) member(ctx context.Context, m *member) error {
+	id := m.ReplayID
+	if id == nil {
+		var err error
+		if id, err = t.planRun(ctx, m.Number, m.RunID); err != nil || id == nil {
+			return err
+		}
+	}
 	one := t.newTry(t.purse)
-	begun, err := t.db.Exec(ctx, "begin replay of batch", pgx.NamedArgs{"id": id, "batch": t.b.ID, "batch_try": t.id, "try": one.id, "now": t.now()})
+	begun, err := t.db.Exec(ctx, "begin replay of batch", pgx.NamedArgs{"id": *id, "batch": t.b.ID, "batch_try": t.id, "try": one.id, "now": t.now()})
 	if err != nil {
 		return err
 	}
 	if begun == 0 {
 		return work.ErrNotMine
 	}
-	if err := one.do(ctx, id); err != nil {
+	if err := one.do(ctx, *id); err != nil {
 		return err
 	}
 	t.mu.Lock()

@@ -180,7 +180,7 @@ INSERT INTO replay_batch_runs (batch_id, number, run_id, part)
 SELECT @id, r.number, r.run_id, r.part FROM unnest(@runs::uuid[], @parts::text[]) WITH ORDINALITY AS r(run_id, part, number)
 
 -- name: lock batch
-SELECT id FROM replay_batches WHERE project_id = ANY(@projects) AND id = @id FOR UPDATE
+SELECT id FROM replay_batches WHERE project_id = ANY(@projects) AND id = @id FOR NO KEY UPDATE
 
 -- name: rename batch
 UPDATE replay_batches SET name = @name WHERE id = @id
@@ -237,11 +237,9 @@ WHERE id = @id AND (status IN ('queued', 'running') OR (status <> 'failed' AND r
 -- name: get batch of job
 SELECT project_id FROM replay_batches WHERE id = @id AND try = @try
 
--- name: list runs to plan
-SELECT number, run_id FROM replay_batch_runs WHERE batch_id = @id AND replay_id IS NULL AND code IS NULL ORDER BY number
-
 -- name: set replay of run
--- Runs are planned several at once. A new replay has a key share lock on its batch, which FOR UPDATE would wait for.
+-- Runs are planned several at once. A new replay has a key share lock on its batch, which FOR UPDATE would wait for, here and in all that
+-- locks a batch.
 UPDATE replay_batch_runs n SET replay_id = @replay, code = @code, detail = @detail
 FROM (SELECT id FROM replay_batches WHERE id = @id AND try = @try FOR NO KEY UPDATE) b
 WHERE n.batch_id = b.id AND n.number = @number AND n.replay_id IS NULL
@@ -252,7 +250,7 @@ FROM replay_batch_runs n LEFT JOIN replays r ON r.id = n.replay_id WHERE n.batch
 
 -- name: set outcomes of runs
 UPDATE replay_batch_runs n SET outcome = o.outcome
-FROM (SELECT id FROM replay_batches WHERE id = @id AND try = @try FOR UPDATE) b, unnest(@numbers::integer[], @outcomes::text[]) AS o(number, outcome)
+FROM (SELECT id FROM replay_batches WHERE id = @id AND try = @try FOR NO KEY UPDATE) b, unnest(@numbers::integer[], @outcomes::text[]) AS o(number, outcome)
 WHERE n.batch_id = b.id AND n.number = o.number
 
 -- name: end batch
@@ -261,5 +259,5 @@ WHERE id = @id AND try = @try
 
 -- name: begin replay of batch
 UPDATE replays r SET status = 'running', try = @try, started_at = coalesce(r.started_at, @now)
-FROM (SELECT id FROM replay_batches WHERE id = @batch AND try = @batch_try AND status = 'running' FOR UPDATE) b
+FROM (SELECT id FROM replay_batches WHERE id = @batch AND try = @batch_try AND status = 'running' FOR NO KEY UPDATE) b
 WHERE r.id = @id AND r.batch_id = b.id AND r.status IN ('queued', 'running')
