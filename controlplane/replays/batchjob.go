@@ -43,6 +43,8 @@ type batchTry struct {
 	purse  *providers.Purse
 
 	mu sync.Mutex
+	// judged has what the verdicts followed from, of replays that this try made. The others are read for the result.
+	judged map[uuid.UUID]*verdict.Input
 	// stop is why no more attempts are made. failure is set if a person must correct something first.
 	stop    replay.StopReason
 	failure *problem.Error
@@ -50,7 +52,7 @@ type batchTry struct {
 
 // runBatch does the job of a batch.
 func (s *Service) runBatch(ctx context.Context, args batchArgs, last bool) error {
-	t := &batchTry{Service: s, id: uuid.New()}
+	t := &batchTry{Service: s, id: uuid.New(), judged: map[uuid.UUID]*verdict.Input{}}
 	job, _ := work.JobOf(ctx)
 	begun, err := s.db.Exec(ctx, "begin batch", pgx.NamedArgs{"id": args.BatchID, "try": t.id, "job": job, "now": s.now()})
 	if err != nil || begun == 0 { // it ended, was deleted, or has another job
@@ -97,10 +99,10 @@ func (t *batchTry) do(ctx context.Context, id uuid.UUID) error {
 	return t.end(ctx, status, t.failure, result)
 }
 
-// planRun stores a replay of a run, or why it cannot have one. It returns the id of the replay, nil if there is none.
-func (t *batchTry) planRun(ctx context.Context, number int, run uuid.UUID) (*uuid.UUID, error) {
+// planRun stores a replay of a run, or why it cannot have one. It sets the id of the replay, unless there is none.
+func (t *batchTry) planRun(ctx context.Context, m *member) (*source, error) {
 	n := &Wanted{
-		Run: run, Edits: t.config.Edits, Executor: t.config.Executor, Provider: t.config.ProviderID, Controls: t.b.Controls, Treatments: t.b.Treatments,
+		Run: m.RunID, Edits: t.config.Edits, Executor: t.config.Executor, Provider: t.config.ProviderID, Controls: t.b.Controls, Treatments: t.b.Treatments,
 		Tools: t.config.Tools, Outcome: t.config.Outcome, Panel: t.config.Panel, AllowUnpriced: t.b.AllowUnpriced,
 	}
 	p, code, err := t.planMember(ctx, access.Grant{Projects: access.OfJob(t.b.ProjectID)}, n, false)
@@ -113,14 +115,14 @@ func (t *batchTry) planRun(ctx context.Context, number int, run uuid.UUID) (*uui
 		}
 		return nil, err
 	}
-	args := pgx.NamedArgs{"id": t.b.ID, "try": t.id, "number": number, "replay": nil, "code": nil, "detail": nil}
+	args := pgx.NamedArgs{"id": t.b.ID, "try": t.id, "number": m.Number, "replay": nil, "code": nil, "detail": nil}
 	if err != nil {
 		args["code"], args["detail"] = code, plain(problem.Of(err).Error())
 		return nil, mustChange(ctx, t.db, "set replay of run", args)
 	}
 	id := postgres.NewID()
-	args["replay"] = id
-	return &id, t.db.Tx(ctx, func(ctx context.Context, tx postgres.DB) error {
+	args["replay"], m.ReplayID = id, &id
+	return p.source, t.db.Tx(ctx, func(ctx context.Context, tx postgres.DB) error {
 		if err := t.store(ctx, tx, n, p, nil, pgx.NamedArgs{
 			"id": id, "job": nil, "batch": t.b.ID, "max_cost": nil, "author": t.b.CreatedByID, "author_key": t.b.AuthorKey,
 		}); err != nil {
@@ -195,7 +197,8 @@ func (t *batchTry) replay(ctx context.Context) error {
 	return group.Wait() //nolint:wrapcheck // by those who do the work
 }
 
-// atOnce is how many replays take all places of the connection. Without a connection, calls fail by themselves.
+// atOnce is how many replays take all places of the connection while as many others are planned or judged. Without a connection, calls fail
+// by themselves.
 func (t *batchTry) atOnce(ctx context.Context) int {
 	if t.config.ProviderID == nil {
 		return batchAtOnce
@@ -204,7 +207,7 @@ func (t *batchTry) atOnce(ctx context.Context) int {
 	if err != nil {
 		return batchAtOnce
 	}
-	return min(max(batchAtOnce, p.MaxConcurrency/(t.b.Controls+t.b.Treatments)+1), maxBatchAtOnce)
+	return min(max(batchAtOnce, 2*p.MaxConcurrency/(t.b.Controls+t.b.Treatments)+1), maxBatchAtOnce)
 }
 
 // stopped reports whether no more attempts are made.
@@ -216,26 +219,28 @@ func (t *batchTry) stopped() bool {
 
 // member makes the replay of a run, which it plans first if that was not done.
 func (t *batchTry) member(ctx context.Context, m *member) error {
-	id := m.ReplayID
-	if id == nil {
+	one := t.newTry(t.purse)
+	if m.ReplayID == nil {
 		var err error
-		if id, err = t.planRun(ctx, m.Number, m.RunID); err != nil || id == nil {
+		if one.source, err = t.planRun(ctx, m); err != nil || m.ReplayID == nil {
 			return err
 		}
 	}
-	one := t.newTry(t.purse)
-	begun, err := t.db.Exec(ctx, "begin replay of batch", pgx.NamedArgs{"id": *id, "batch": t.b.ID, "batch_try": t.id, "try": one.id, "now": t.now()})
+	begun, err := t.db.Exec(ctx, "begin replay of batch", pgx.NamedArgs{"id": *m.ReplayID, "batch": t.b.ID, "batch_try": t.id, "try": one.id, "now": t.now()})
 	if err != nil {
 		return err
 	}
 	if begun == 0 {
 		return work.ErrNotMine
 	}
-	if err := one.do(ctx, *id); err != nil {
+	if err := one.do(ctx, *m.ReplayID); err != nil {
 		return err
 	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
+	if one.judged != nil {
+		t.judged[*m.ReplayID] = one.judged
+	}
 	if t.failure == nil && t.stop == "" {
 		t.stop, t.failure = one.stop, one.failure
 	}
@@ -253,6 +258,9 @@ func (t *batchTry) judge(ctx context.Context) (*BatchResult, error) {
 	group.SetLimit(plannedAtOnce)
 	for i := range list {
 		if list[i].ReplayID == nil {
+			continue
+		}
+		if found[i] = t.judged[*list[i].ReplayID]; found[i] != nil {
 			continue
 		}
 		group.Go(func() (err error) {

@@ -22,6 +22,7 @@ import (
 	"github.com/looptrace/looptrace/internal/postgres"
 	"github.com/looptrace/looptrace/internal/problem"
 	"github.com/looptrace/looptrace/internal/replay"
+	"github.com/looptrace/looptrace/internal/verdict"
 )
 
 const (
@@ -48,6 +49,7 @@ type try struct {
 	id     uuid.UUID
 	r      Replay
 	config Config
+	// source is the recorded run. It is read if it is nil.
 	source *source
 	// edits and null are those of treatments and controls.
 	edits, null *replay.Checked
@@ -56,6 +58,8 @@ type try struct {
 	outcome *grader.Grader // nil for none
 	panel   JudgePanel     // nil for none
 	purse   *providers.Purse
+	// judged is what the verdict followed from, nil before it.
+	judged *verdict.Input
 
 	// first is the first answer of a model.
 	first chan *replay.Response
@@ -131,13 +135,16 @@ func (t *try) do(ctx context.Context, id uuid.UUID) error {
 	return t.end(ctx, status, t.stop, nil, verdict)
 }
 
-// prepare reads the recorded run.
+// prepare reads the recorded run, and what is done with it.
 func (t *try) prepare(ctx context.Context) error {
 	var err error
-	if t.source, err = t.read(ctx, access.OfJob(t.r.ProjectID), t.r.RunID); err != nil {
-		if errors.Is(err, runs.ErrNotFound) {
-			return errRunDeleted
-		}
+	if t.source == nil {
+		t.source, err = t.read(ctx, access.OfJob(t.r.ProjectID), t.r.RunID)
+	}
+	if errors.Is(err, runs.ErrNotFound) {
+		return errRunDeleted
+	}
+	if err != nil {
 		return err
 	}
 	recording := t.source.recording

@@ -19,6 +19,7 @@ func (t *try) judge(ctx context.Context) (*verdict.Verdict, error) {
 	if err != nil {
 		return nil, err
 	}
+	t.judged = &in
 	result := verdict.Of(in)
 	return &result, nil
 }
