@@ -2,6 +2,7 @@ package datasetfile
 
 import (
 	"archive/zip"
+	"encoding/binary"
 	"encoding/xml"
 	"errors"
 	"fmt"
@@ -15,6 +16,7 @@ import (
 // Limits of XLSX, in which a short file can stand for a long one.
 const (
 	maxParts       = 10_000
+	maxDirectory   = 4 << 20 // what is read to find the parts
 	maxPart        = 8 << 20
 	maxTexts       = 256 << 20 // the table of texts as XML
 	maxTextsMemory = 64 << 20
@@ -49,12 +51,13 @@ type relation struct {
 func openXLSX(source Source, o Options, layout *Layout) (*sheetRows, error) {
 	src := &errorSource{Source: source}
 	w := &workbook{src: src, parts: map[string]*zip.File{}}
-	archive, err := zip.NewReader(src, src.Size())
+	directory := &directorySource{errorSource: src}
+	archive, err := zip.NewReader(directory, src.Size())
 	if err != nil {
 		return nil, w.failed(err)
 	}
-	if len(archive.File) > maxParts {
-		return nil, fileErrorf("the file has more than %d parts: it is no usual XLSX", maxParts)
+	if directory.found = true; len(archive.File) > maxParts {
+		return nil, tooManyParts()
 	}
 	for _, f := range archive.File {
 		w.parts[strings.ToLower(strings.TrimPrefix(f.Name, "/"))] = f
@@ -76,6 +79,31 @@ func openXLSX(source Source, o Options, layout *Layout) (*sheetRows, error) {
 	header := o.Header == nil || *o.Header
 	layout.Sheet, layout.Header = sheet.name, &header
 	return openSheet(w, sheet.part, header)
+}
+
+// directorySource bounds what is read of a file to find its parts. Package zip keeps all entries of the directory,
+// however many there are, and makes room for as many as an end record of ZIP64 names.
+type directorySource struct {
+	*errorSource
+	read  int
+	found bool
+}
+
+func (s *directorySource) ReadAt(p []byte, at int64) (int, error) {
+	n, err := s.errorSource.ReadAt(p, at)
+	if s.found {
+		return n, err
+	}
+	const signature, entries, end = 0x06064b50, 32, 40
+	s.read += n
+	if s.read > maxDirectory || n >= end && binary.LittleEndian.Uint32(p) == signature && binary.LittleEndian.Uint64(p[entries:]) > maxParts {
+		return 0, tooManyParts()
+	}
+	return n, err
+}
+
+func tooManyParts() error {
+	return fileErrorf("the file has more than %d parts: it is no usual XLSX", maxParts)
 }
 
 func (w *workbook) failed(err error) error {
@@ -185,25 +213,26 @@ func (w *workbook) decode(part string, into any) error {
 		return err
 	}
 	defer func() { _ = x.Close() }()
-	// The budget of a token is not renewed by Decode: it is that of the part.
-	x.left = maxPart
 	if err := x.decoder.Decode(into); err != nil {
 		return w.failed(fmt.Errorf("%s: %w", part, err))
 	}
 	return nil
 }
 
-// open opens a part of at most so many bytes.
-func (w *workbook) open(part string, limit int64) (*xmlReader, error) {
+// open opens a part of at most so many bytes. Package zip reads no more of it than the archive says it has.
+func (w *workbook) open(part string, limit uint64) (*xmlReader, error) {
 	f := w.parts[strings.ToLower(part)]
 	if f == nil {
 		return nil, fileErrorf("the file cannot be read as XLSX: it has no part %s; save it again as .xlsx", shown([]byte(part)))
+	}
+	if f.UncompressedSize64 > limit {
+		return nil, fileErrorf("the part %s is too large as XML: save the sheet as CSV", shown([]byte(part)))
 	}
 	content, err := f.Open()
 	if err != nil {
 		return nil, w.failed(err)
 	}
-	return newXMLReader(content, limit, int64(f.UncompressedSize64)), nil
+	return newXMLReader(content, int64(f.UncompressedSize64)), nil
 }
 
 // readTexts reads the table of texts.
@@ -328,7 +357,6 @@ func formatOf(code string) dateFormat {
 type xmlReader struct {
 	decoder *xml.Decoder
 	content io.ReadCloser
-	limited *io.LimitedReader
 	buffer  io.ByteReader
 	left    int
 	depth   int

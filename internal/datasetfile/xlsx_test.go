@@ -3,7 +3,11 @@ package datasetfile
 import (
 	"archive/zip"
 	"bytes"
+	"compress/flate"
+	"encoding/binary"
 	"os"
+	"runtime"
+	"slices"
 	"strings"
 	"testing"
 
@@ -48,6 +52,68 @@ func sheet(t *testing.T, rows string) string {
 	return xlsx(t, map[string]string{"xl/worksheets/sheet1.xml": `<worksheet><sheetData>` + rows + `</sheetData></worksheet>`})
 }
 
+// declared makes a file whose sheet has some rows and says that it has so many bytes.
+func declared(t *testing.T, size uint64) string {
+	t.Helper()
+	var deflated bytes.Buffer
+	compress, err := flate.NewWriter(&deflated, flate.BestSpeed)
+	require.NoError(t, err)
+	_, err = compress.Write([]byte(`<worksheet><sheetData><row><c><v>1</v></c></row><row><c><v>2</v></c></row></sheetData></worksheet>`))
+	require.NoError(t, err)
+	require.NoError(t, compress.Close())
+	var file bytes.Buffer
+	w := zip.NewWriter(&file)
+	book, err := zip.NewReader(strings.NewReader(xlsx(t, nil)), int64(len(xlsx(t, nil))))
+	require.NoError(t, err)
+	for _, part := range book.File {
+		require.NoError(t, w.Copy(part))
+	}
+	part, err := w.CreateRaw(&zip.FileHeader{Name: "xl/worksheets/sheet1.xml", Method: zip.Deflate, CompressedSize64: uint64(deflated.Len()), UncompressedSize64: size})
+	require.NoError(t, err)
+	_, err = part.Write(deflated.Bytes())
+	require.NoError(t, err)
+	require.NoError(t, w.Close())
+	return file.String()
+}
+
+// entries is an archive of so many entries without a name or content.
+func entries(n int64) *repeatedSource {
+	const entrySize = 46
+	entry := append([]byte("PK\x01\x02"), make([]byte, entrySize-4)...)
+	end := []byte("PK\x05\x06\x00\x00\x00\x00")
+	end = binary.LittleEndian.AppendUint16(end, uint16(n))
+	end = binary.LittleEndian.AppendUint16(end, uint16(n))
+	end = binary.LittleEndian.AppendUint32(end, uint32(n*entrySize))
+	return &repeatedSource{piece: entry, times: n, tail: append(end, make([]byte, 6)...)}
+}
+
+// TestEntriesOfXLSX opens archives with entries without end, and one that names as many as would fit into its size.
+func TestEntriesOfXLSX(t *testing.T) {
+	const many, bound = 1_400_000, 64 << 20
+	named := entries(0)
+	named.head, named.piece, named.times = []byte("PK"), make([]byte, 1<<20), 2<<10
+	end64 := append([]byte("PK\x06\x06"), make([]byte, 28)...)
+	end64 = binary.LittleEndian.AppendUint64(end64, uint64(named.Size()/30-1))
+	end64 = append(end64, make([]byte, 16)...)
+	locator := append([]byte("PK\x06\x07\x00\x00\x00\x00"), binary.LittleEndian.AppendUint64(nil, uint64(2+2<<30))...)
+	named.tail = slices.Concat(end64, locator, []byte{1, 0, 0, 0}, named.tail)
+	copy(named.tail[len(named.tail)-14:], "\xff\xff\xff\xff")
+	for name, src := range map[string]*repeatedSource{"one more": entries(maxParts + 1), "many": entries(many), "named": named} {
+		var before, after runtime.MemStats
+		runtime.ReadMemStats(&before)
+		_, err := Open(src, Options{Format: XLSX})
+		runtime.ReadMemStats(&after)
+		var file *FileError
+		require.ErrorAs(t, err, &file, name)
+		assert.Contains(t, file.Detail, "more than 10000 parts", name)
+		assert.Less(t, after.TotalAlloc-before.TotalAlloc, uint64(bound), name)
+	}
+	var file *FileError
+	_, err := Open(entries(maxParts), Options{Format: XLSX})
+	require.ErrorAs(t, err, &file)
+	assert.Contains(t, file.Detail, "it has no part xl/workbook.xml")
+}
+
 func TestXLSX(t *testing.T) {
 	t.Parallel()
 	no := false
@@ -88,6 +154,11 @@ func TestXLSX(t *testing.T) {
 		"a token without end":    {content: sheet(t, header+`<row><c><v>`+strings.Repeat("1", maxRow+1)+`</v></c></row>`), fails: "longer than 16 MiB"},
 		"a table of many texts":  {content: xlsx(t, map[string]string{"xl/sharedStrings.xml": "<sst>" + strings.Repeat("<si><t>"+strings.Repeat("x", 1<<20)+"</t></si>", 65) + "</sst>"}), fails: "the texts of the file take more than the 64 MiB"},
 		"a large row":            {content: xlsx(t, map[string]string{"xl/sharedStrings.xml": "<sst><si><t>" + strings.Repeat("x", 9<<20) + "</t></si></sst>", "xl/worksheets/sheet1.xml": `<worksheet><sheetData>` + strings.ReplaceAll(header, ` t="s"`, "") + `<row><c t="s"><v>0</v></c><c t="s"><v>0</v></c></row></sheetData></worksheet>`}), want: []string{"! line 2: b: makes the row longer than 16 MiB: at most that much can be read"}},
+		"a table of short texts": {content: xlsx(t, map[string]string{"xl/sharedStrings.xml": "<sst>" + strings.Repeat("<si/>", maxTextCount+1) + "</sst>"}), fails: "or are more than the 2000000"},
+		"large styles":           {content: xlsx(t, map[string]string{"xl/styles.xml": "<styleSheet>" + strings.Repeat(" ", maxPart) + "</styleSheet>"}), fails: "xl/styles.xml is too large"},
+		"large relationships":    {content: xlsx(t, map[string]string{"_rels/.rels": strings.Repeat(" ", maxPart) + "<Relationships/>"}), fails: "_rels/.rels is too large"},
+		"a large sheet":          {content: declared(t, maxSheet+1), fails: "xl/worksheets/sheet1.xml is too large"},
+		"a sheet that says less": {content: declared(t, 10), fails: "cannot be read as XLSX"},
 		"the beginning":          {content: sheet(t, header), options: Options{Partial: true}, fails: "its directory is at its end"},
 	} {
 		t.Run(name, func(t *testing.T) {

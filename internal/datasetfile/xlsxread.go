@@ -11,9 +11,8 @@ import (
 	"unicode/utf8"
 )
 
-func newXMLReader(content io.ReadCloser, limit, size int64) *xmlReader {
-	x := &xmlReader{content: content, limited: &io.LimitedReader{R: content, N: limit}, size: size, left: maxRow}
-	x.buffer = bufio.NewReaderSize(x.limited, bufferSize)
+func newXMLReader(content io.ReadCloser, size int64) *xmlReader {
+	x := &xmlReader{content: content, buffer: bufio.NewReaderSize(content, bufferSize), size: size, left: maxRow}
 	x.decoder = xml.NewDecoder(x)
 	return x
 }
@@ -30,9 +29,6 @@ func (x *xmlReader) ReadByte() (byte, error) {
 		return 0, fileErrorf("a part of the file is longer than %d MiB where it should have a cell", maxRow>>20)
 	}
 	b, err := x.buffer.ReadByte()
-	if errors.Is(err, io.EOF) && x.limited.N <= 0 {
-		return 0, fileErrorf("a part of the file is too large as XML: save the sheet as CSV")
-	}
 	x.read++
 	return b, err
 }
