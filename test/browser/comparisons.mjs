@@ -1,4 +1,4 @@
-// A user starts a comparison from a dataset, reads its result and its items, cancels and resumes a slow one, and looks at the trend.
+// A user starts a comparison from a dataset, reads its result and its items, and cancels and resumes a slow one.
 import { inspect } from "./inspect.mjs";
 import { check, same, scenario, until } from "./scenario.mjs";
 
@@ -182,14 +182,10 @@ await scenario(async (page, { projectId, dataset, prompt, release, key }) => {
   await dialog.getByText(/for good/).waitFor();
   await dialog.getByRole("button", { name: "Cancel" }).click();
 
-  // The trend of the dataset.
+  // The filters of the list.
   await page.goto(`${project}/comparisons`);
   await choose("Dataset", "numbers");
-  await page.getByTestId("trend").locator("canvas").waitFor();
-  await page.getByTestId("trend").getByText(/The items differ between/).waitFor();
   await inspect(page, "comparisons");
-  await page.getByRole("switch", { name: "Table" }).click();
-  await page.getByRole("table", { name: "Trend, numbers" }).waitFor();
   await page.keyboard.press("j");
   await choose("Status", "Failed");
   await page.getByText("No comparisons match these filters.").waitFor();

@@ -116,7 +116,7 @@ await scenario(async (page, { base, projectId, dataset, comparison, email, passw
 
   // The trend of both.
   await page.goto(`${project}/eval-runs?dataset=${dataset}`);
-  await page.getByTestId("trend").getByText("Agreement of its judges").waitFor();
+  await page.getByTestId("trend").locator("canvas").waitFor();
   await inspect(page, "eval-runs-trend");
 
   // Preferences in a comparison.

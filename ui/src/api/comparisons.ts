@@ -17,8 +17,6 @@ import type {
 } from "./types";
 
 const PAGE = 50;
-/** How many comparisons a trend looks at. */
-export const TREND = 100;
 /** How often a comparison that runs is read, in ms. Nothing is read while the page is hidden. */
 const POLL = 1_500;
 
@@ -55,22 +53,6 @@ export function useComparisons(projectId: string, selection: ComparisonSelection
     placeholderData: keepPreviousData,
     refetchInterval: ({ state: { data } }) =>
       data === undefined || data.pages.every((page) => page.data.every(isSettled)) ? false : POLL,
-  });
-}
-
-/** GET /v1/comparisons: the newest ones of a dataset that succeeded. */
-export function useComparisonTrend(projectId: string, datasetId: string) {
-  return useQuery({
-    queryKey: keys.comparisons.trend(projectId, datasetId),
-    queryFn: ({ signal }) =>
-      unwrap(
-        client.GET("/v1/comparisons", {
-          params: {
-            query: { project_id: projectId, dataset_id: datasetId, status: "succeeded", limit: TREND },
-          },
-          signal,
-        }),
-      ),
   });
 }
 

@@ -1,11 +1,14 @@
 import { keepPreviousData, useQuery } from "@tanstack/react-query";
 import { client, unwrap } from "./client";
-import { type ForecastGoal, TREND } from "./comparisons";
+import type { ForecastGoal } from "./comparisons";
 import { download } from "./download";
 import { writeJson } from "./json";
 import { useInvalidatingMutation } from "./mutation";
 import { keys } from "./queryKeys";
 import type { EvalRun, EvalRunCreate, EvaluationResume } from "./types";
+
+/** How many eval-runs a trend looks at. */
+const TREND_RUNS = 100;
 
 /** An eval-run to start, without what the API adds. */
 export type EvalRunDraft = Omit<EvalRunCreate, keyof Defaulted | "target" | "anchors"> &
@@ -82,7 +85,7 @@ export function useEvalRunTrend(projectId: string, datasetId: string) {
       unwrap(
         client.GET("/v1/eval-runs", {
           params: {
-            query: { project_id: projectId, dataset_id: datasetId, status: "succeeded", limit: TREND },
+            query: { project_id: projectId, dataset_id: datasetId, status: "succeeded", limit: TREND_RUNS },
           },
           signal,
         }),

@@ -223,8 +223,6 @@ export const keys = {
     all: comparisonLists,
     list: (projectId: string, selection: ComparisonSelection) =>
       [...comparisonLists(projectId), "list", selection] as const,
-    trend: (projectId: string, datasetId: string) =>
-      [...comparisonLists(projectId), "trend", datasetId] as const,
     estimate: (body: unknown, goal: unknown) => ["comparison-estimate", body, goal] as const,
     graders: (body: unknown) => ["grader-check", body] as const,
     /** What the form of a new one starts from. */

@@ -24,8 +24,7 @@ import { PageHint } from "@/components/PageMessage";
 import { useNow } from "@/components/useNow";
 import { allows, useProject, useProjectId } from "@/components/useProject";
 import { IntervalBar } from "./IntervalBar";
-import { TrendPanel } from "./TrendPanel";
-import { primaryOf } from "./trends";
+import { primaryOf } from "./primaryMetric";
 
 /** The comparisons of a project, those that run among them. */
 export function ComparisonsPage() {
@@ -86,14 +85,6 @@ export function ComparisonsPage() {
       emptyTitle="No comparisons yet."
       emptyHint={<Empty start={start} />}
       onClearFilters={datasetId === "" && status === null ? undefined : () => setParams({})}
-      banner={
-        datasetId !== "" &&
-        status === null && (
-          <div className={classes.trendBanner}>
-            <TrendPanel projectId={projectId} datasetId={datasetId} />
-          </div>
-        )
-      }
     >
       {(rows) => <Rows rows={rows} projectId={projectId} now={now} />}
     </ListPage>

@@ -19,7 +19,7 @@ import { CostPanel } from "./CostPanel";
 import { LABELS_AT } from "./itemsPlace";
 import { MetricsTable } from "./MetricsTable";
 import { withoutPath } from "./newComparison";
-import { primaryOf } from "./trends";
+import { primaryOf } from "./primaryMetric";
 
 /** What a comparison found, or how far it is. */
 export function ResultTab({ comparison, mayResume }: { comparison: Comparison; mayResume: boolean }) {

@@ -5,15 +5,12 @@ import { useEvalRunChanges, useEvalRunTrend } from "@/api/evalRunJobs";
 import type { EvalRun, EvalRunChange } from "@/api/types";
 import { DataTable } from "@/components/DataTable";
 import classes from "@/components/evaluation/Evaluation.module.css";
-import { formatDifference } from "@/components/evaluation/measures";
-import { meanText, TrendChart } from "@/components/evaluation/TrendChart";
-import { datasetLabel } from "@/components/evaluation/trend";
-import { figureText } from "@/components/evaluation/trust";
-import { formatTime, NONE } from "@/components/format";
+import { formatTime } from "@/components/format";
 import { QueryState } from "@/components/QueryState";
+import { meanText, TrendChart } from "./TrendChart";
 import {
-  agreementSeries,
   changeText,
+  datasetLabel,
   judgeChanges,
   lastAnchors,
   leftOutText,
@@ -26,14 +23,13 @@ import {
 } from "./trends";
 
 const HEIGHT = 170;
-const AGREEMENT_HEIGHT = 110;
 
 interface Props {
   projectId: string;
   datasetId: string;
 }
 
-/** A score over the eval-runs of a dataset, and how far its judges agreed. */
+/** A score over the eval-runs of a dataset. */
 export function TrendPanel({ projectId, datasetId }: Props) {
   const query = useEvalRunTrend(projectId, datasetId);
   return (
@@ -55,7 +51,6 @@ function View({ runs, hasMore, projectId }: ViewProps) {
   const trend = useMemo(() => trendOf(runs, wanted), [runs, wanted]);
   const { points, name, metric } = trend;
   const score = useMemo(() => scoreSeries(points, metric ?? ""), [points, metric]);
-  const agreement = useMemo(() => agreementSeries(points), [points]);
   const labels = useMemo(() => trendLabels(points), [points]);
   const newest = points.at(-1)?.run.id;
   const compared = useEvalRunChanges(points.length > 1 ? newest : undefined, metric ?? "");
@@ -114,27 +109,13 @@ function View({ runs, hasMore, projectId }: ViewProps) {
       {asTable ? (
         <TrendTable points={points} changed={changed} projectId={projectId} />
       ) : (
-        <>
-          <TrendChart
-            label={`Means of ${metric} in ${points.length} eval-runs. Turn on “Table” for the numbers.`}
-            points={labels}
-            series={score}
-            height={HEIGHT}
-            format={(value) => value.toFixed(0)}
-          />
-          {agreement && (
-            <>
-              <h3 className={classes.subheading}>Agreement of its judges: Krippendorff's alpha</h3>
-              <TrendChart
-                label={`Agreement of the judges in ${points.length} eval-runs. Turn on “Table” for the numbers.`}
-                points={labels}
-                series={agreement}
-                height={AGREEMENT_HEIGHT}
-                format={(value) => value.toFixed(1)}
-              />
-            </>
-          )}
-        </>
+        <TrendChart
+          label={`Means of ${metric} in ${points.length} eval-runs. Turn on “Table” for the numbers.`}
+          points={labels}
+          series={score}
+          height={HEIGHT}
+          format={(value) => value.toFixed(0)}
+        />
       )}
       <p className={classes.note}>
         Means out of 100 with 95 % intervals. {leftOutText(trend, hasMore)}
@@ -164,7 +145,6 @@ interface TableProps {
 }
 
 function TrendTable({ points, changed, projectId }: TableProps) {
-  const hasPanels = points.some(({ panel }) => panel !== undefined);
   return (
     <DataTable
       label="Trend, numbers"
@@ -190,22 +170,6 @@ function TrendTable({ points, changed, projectId }: TableProps) {
           title: ({ run }) => changed.get(run.id)?.sentence,
           cell: ({ run }) => changeText(changed.get(run.id)),
         },
-        ...(hasPanels
-          ? [
-              {
-                header: "Alpha of judges",
-                number: true,
-                cell: ({ panel }: TrendPoint) =>
-                  panel?.reliability ? figureText("coefficient", panel.reliability.krippendorff_alpha) : NONE,
-              },
-              {
-                header: "Anchors, difference",
-                number: true,
-                cell: ({ panel }: TrendPoint) =>
-                  panel?.anchors ? formatDifference("score", panel.anchors.difference.estimate) : NONE,
-              },
-            ]
-          : []),
         { header: "Finished", number: true, cell: ({ run }) => formatTime(run.finished_at) },
       ]}
     />

@@ -1,7 +1,6 @@
 import type { EvalRun, EvalRunChange, EvalRunMetric, PanelSummary } from "@/api/types";
 import type { ChartSeries } from "@/components/chart/series";
 import { formatDifference, intervalText } from "@/components/evaluation/measures";
-import { datasetLabel, leftOut, pointLabel, scaled, trendTime } from "@/components/evaluation/trend";
 import { formatCountOf, NONE } from "@/components/format";
 
 /** One eval-run in a trend. */
@@ -26,6 +25,29 @@ export interface Trend {
   partial: number;
   /** The revisions and splits of the points: they may not be comparable. */
   revisions: string[];
+}
+
+/** "r3", or "r3 train". */
+export function datasetLabel({ dataset }: Pick<EvalRun, "dataset">): string {
+  return `r${dataset.revision}${dataset.split === null ? "" : ` ${dataset.split}`}`;
+}
+
+/** When an evaluation is in a trend, in seconds since 1970: when it ended. */
+function trendTime({ finished_at, created_at }: Pick<EvalRun, "finished_at" | "created_at">): number {
+  return Date.parse(finished_at ?? created_at) / 1000;
+}
+
+const timeFormat = new Intl.DateTimeFormat(undefined, {
+  month: "short",
+  day: "numeric",
+  hour: "2-digit",
+  minute: "2-digit",
+  hourCycle: "h23",
+});
+
+/** A mean from 0 to 1 as a chart has it, out of 100. */
+function scaled(value: number | null | undefined): number | null {
+  return value == null ? null : value * 100;
 }
 
 /** The scores of an eval-run that are graded, and not measured. */
@@ -94,22 +116,6 @@ export function scoreSeries(points: readonly TrendPoint[], metric: string): Char
   ];
 }
 
-/** Krippendorff's alpha of the panel with its interval; null if fewer than two points have it. What is below chance is drawn as 0. */
-export function agreementSeries(points: readonly TrendPoint[]): ChartSeries[] | null {
-  const alphas = points.map(({ panel }) => panel?.reliability?.krippendorff_alpha);
-  if (alphas.filter((alpha) => alpha?.value != null).length < 2) return null;
-  const drawn = (value: number | null | undefined) => (value == null ? null : Math.max(0, value));
-  return [
-    {
-      label: "alpha",
-      color: "--lt-series-2",
-      values: alphas.map((alpha) => drawn(alpha?.value)),
-      low: alphas.map((alpha) => drawn(alpha?.ci?.[0])),
-      high: alphas.map((alpha) => drawn(alpha?.ci?.[1])),
-    },
-  ];
-}
-
 /** The newest point whose judges judged anchors again. */
 export function lastAnchors(points: readonly TrendPoint[]): TrendPoint | undefined {
   return points.findLast(({ panel }) => panel?.anchors != null);
@@ -141,7 +147,10 @@ export function changeText(change: EvalRunChange | undefined): string {
 
 /** What the points are called on the axis, and whole. */
 export function trendLabels(points: readonly TrendPoint[]): { tick: string; label: string }[] {
-  return points.map(({ run, time }) => pointLabel(run.branch ?? run.name, time));
+  return points.map(({ run, time }) => {
+    const tick = timeFormat.format(time * 1000);
+    return { tick, label: `${run.branch ?? run.name}, ${tick}` };
+  });
 }
 
 /** What a trend leaves out, in words. Empty if nothing. */
@@ -151,5 +160,7 @@ export function leftOutText({ otherName, noScore, partial }: Trend, hasMore: boo
     [partial, "without all results"],
     [noScore, "without this score"],
   ] as const;
-  return leftOut("eval-runs", parts, hasMore);
+  const texts = parts.filter(([count]) => count > 0).map(([count, why]) => `${count} ${why}`);
+  if (hasMore) texts.push("all before the newest 100");
+  return texts.length === 0 ? "" : `Leaves out eval-runs: ${texts.join(", ")}.`;
 }

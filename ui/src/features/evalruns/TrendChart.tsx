@@ -1,7 +1,7 @@
 import { lazy, Suspense, useMemo } from "react";
 import type { ChartSeries } from "@/components/chart/series";
+import { formatValue, intervalText } from "@/components/evaluation/measures";
 import { NONE } from "@/components/format";
-import { formatValue, intervalText } from "./measures";
 
 const TimeChart = lazy(() => import("@/components/chart/TimeChart"));
 
