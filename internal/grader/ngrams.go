@@ -134,34 +134,6 @@ func newPRF(shared, produced, wanted int) prf {
 	return prf{p, r, 2 * p * r / (p + r)}
 }
 
-// chrf is the chrF of Popović 2015 with character n-grams up to 6 and beta 2, as sacrebleu computes it.
-func chrf(output, reference string) float64 {
-	const orders, factor = 6, 4.0
-	candidate, other := characters(output), characters(reference)
-	precision, recall, effective := 0.0, 0.0, 0.0
-	for n := 1; n <= min(orders, len(candidate), len(other)); n++ {
-		shared := float64(overlap(ngrams(candidate, n), ngrams(other, n)))
-		precision += shared / float64(len(candidate)-n+1)
-		recall += shared / float64(len(other)-n+1)
-		effective++
-	}
-	if precision+recall == 0 {
-		return 0
-	}
-	precision, recall = precision/effective, recall/effective
-	return (1 + factor) * precision * recall / (factor*precision + recall)
-}
-
-func characters(text string) []uint32 {
-	var list []uint32
-	for _, field := range strings.Fields(text) {
-		for _, r := range field {
-			list = append(list, uint32(r))
-		}
-	}
-	return list
-}
-
 // meteor is the METEOR of Lavie and Agarwal 2007 with its exact module only: words match if they are equal but for case, not by stem
 // or synonym. The rest is as in NLTK.
 func meteor(output, reference string) float64 {

@@ -7,9 +7,6 @@ import (
 	"slices"
 	"strings"
 	"unicode"
-	"unicode/utf8"
-
-	"github.com/agnivade/levenshtein"
 )
 
 // textSimilarity scores how close a text is to its reference.
@@ -31,11 +28,9 @@ type similarity struct {
 // metrics compare a text with one reference. bleu is not among them: it takes all references at once.
 var metrics = map[string]func(ctx context.Context, output, reference string) (similarity, error){
 	"fuzzy_match": fuzzyMatch,
-	"levenshtein": levenshteinRatio,
 	"token_f1":    tokenF1,
 	"gleu":        linear(gleu),
 	"meteor":      linear(meteor),
-	"chrf":        linear(chrf),
 	"rouge_1":     rougeN(1),
 	"rouge_2":     rougeN(2),
 	"rouge_3":     rougeN(3),
@@ -46,9 +41,13 @@ var metrics = map[string]func(ctx context.Context, output, reference string) (si
 
 func readTextSimilarity(d *definition) (check, bool) {
 	c := &textSimilarity{answer: d.answer(), reference: d.template("reference", ofReference), metric: d.text("evaluation_metric", required)}
-	if c.metric == "cosine" {
+	switch {
+	case c.metric == "" || slices.Contains(metricNames(), c.metric):
+	case c.metric == "cosine":
 		d.fail("evaluation_metric", "must not be cosine: embeddings are not available; use a judge for meaning, or %s", list(metricNames()))
-	} else if c.metric != "" && !slices.Contains(metricNames(), c.metric) {
+	case c.metric == "levenshtein" || c.metric == "chrf":
+		d.fail("evaluation_metric", "must not be %s, which was removed: use fuzzy_match", c.metric)
+	default:
 		d.fail("evaluation_metric", "must be %s, not %s", list(metricNames()), quote(c.metric))
 	}
 	return c, false
@@ -169,17 +168,4 @@ func runes(text string) []uint32 {
 		list = append(list, uint32(r))
 	}
 	return list
-}
-
-// levenshteinRatio is 1 minus the edit distance relative to the longer text.
-func levenshteinRatio(_ context.Context, output, reference string) (similarity, error) {
-	if output == reference {
-		return similarity{score: 1}, nil
-	}
-	a, b := utf8.RuneCountInString(output), utf8.RuneCountInString(reference)
-	if a*b > maxCells {
-		return similarity{}, tooLong("levenshtein", "characters", a, b)
-	}
-	distance := levenshtein.ComputeDistance(output, reference)
-	return similarity{1 - float64(distance)/float64(max(a, b)), map[string]any{"distance": distance}}, nil
 }

@@ -117,35 +117,3 @@ type violation struct {
 	// Before is the tool that should have succeeded first.
 	Before string `json:"before"`
 }
-
-// toolErrors scores whether the agent recovered from failed calls.
-type toolErrors struct{}
-
-func readToolErrors(*definition) (check, bool) { return toolErrors{}, false }
-
-func (toolErrors) grade(_ context.Context, s *subject) verdict {
-	calls, known := s.calls()
-	if !known {
-		return notApplicable("the tool calls are not known")
-	}
-	succeeded := map[string]bool{} // later on
-	recovered, failures := 0, []unmatched{}
-	for i := len(calls) - 1; i >= 0; i-- {
-		switch {
-		case calls[i].Error == nil:
-			succeeded[calls[i].Name] = true
-		case succeeded[calls[i].Name]:
-			recovered++
-		default:
-			failures = append(failures, unmatched{calls[i].Name, i, calls[i].ID})
-		}
-	}
-	slices.Reverse(failures)
-	all := recovered + len(failures)
-	if all == 0 {
-		return notApplicable("no tool call failed")
-	}
-	score := float64(recovered) / float64(all)
-	evidence := map[string]any{"failed": all, "recovered": recovered, "not_recovered": failures[:min(len(failures), 50)]}
-	return judged(score, len(failures) == 0, evidence, "%d of %d failed calls were followed by a successful call of the same tool", recovered, all)
-}

@@ -164,38 +164,3 @@ func newEvidence(actual, wanted []call, of []int) *trajectoryEvidence {
 	e.prf = newPRF(len(e.Matched), len(actual), len(wanted))
 	return e
 }
-
-// stepEfficiency compares the number of calls with that of a reference.
-type stepEfficiency struct {
-	reference *template
-}
-
-func readStepEfficiency(d *definition) (check, bool) {
-	return &stepEfficiency{d.template("reference", "{{item.reference_output.tool_calls}}")}, false
-}
-
-func (c *stepEfficiency) grade(_ context.Context, s *subject) verdict {
-	raw, err := c.reference.value(s)
-	if err != nil {
-		return unresolved(err)
-	}
-	wanted := 0
-	if number, err := wholeNumber(textOf(raw)); err == nil && number.IsInt() && number.Num().IsInt64() {
-		wanted = int(number.Num().Int64())
-	} else if calls, err := readCalls(raw); err == nil {
-		wanted = len(calls)
-	} else {
-		return failed(fmt.Errorf("the reference must be a number of steps or a list of tool calls, not %s", quote(string(raw))))
-	}
-	actual, known := s.calls()
-	switch {
-	case !known:
-		return notApplicable("the tool calls are not known")
-	case len(actual) == 0:
-		return notApplicable("the sample has no tool calls")
-	case wanted < 1:
-		return notApplicable("the reference has no steps")
-	}
-	score := min(1, float64(wanted)/float64(len(actual)))
-	return scored(score, map[string]any{"steps": len(actual), "reference_steps": wanted}, "%d steps where the reference has %d", len(actual), wanted)
-}

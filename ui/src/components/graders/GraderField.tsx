@@ -7,7 +7,7 @@ import { ErrorText } from "@/components/editor/ErrorText";
 import { Disclosure } from "@/components/evaluation/Disclosure";
 import classes from "./Graders.module.css";
 import { GraderValue } from "./GraderValue";
-import type { Field } from "./graderFields";
+import { type Field, type Option, plain } from "./graderFields";
 import { readNumber } from "./graderMembers";
 import type { Template } from "./graderTemplates";
 import { JsonText } from "./JsonText";
@@ -21,6 +21,12 @@ interface Props {
   error: string | undefined;
   /** `broken` is a text that isn't JSON yet; the value stays as it is. */
   onChange: (value: unknown, broken?: string) => void;
+}
+
+/** The options of a field, and a value that only JSON can have. */
+function offered(options: readonly Option[], value: unknown): Option[] {
+  const isOther = typeof value === "string" && options.every((option) => option.value !== value);
+  return isOther ? [...options, ...plain(value)] : [...options];
 }
 
 /** One member of a grader. */
@@ -41,7 +47,7 @@ export function GraderField({ field, value, broken, templates, error, onChange }
       return (
         <Select
           {...common}
-          data={[...field.options]}
+          data={offered(field.options, value)}
           value={typeof value === "string" ? value : (field.fallback ?? null)}
           allowDeselect={false}
           comboboxProps={{ width: "max-content", position: "bottom-start" }}

@@ -18,78 +18,86 @@ import { GRADER_KINDS, newGrader, ONLINE_KINDS } from "./graders";
 import { GRADER_TYPES, graderType } from "./graderTypes";
 
 /** What the server's tests parse. */
-const known: Record<string, { start?: Definition; full: Definition; words?: Record<string, string[]> }> =
-  JSON.parse(
-    readFileSync(new URL("../../../../internal/grader/testdata/definitions.json", import.meta.url), "utf8"),
-  );
+const known: Record<
+  string,
+  { start?: Definition; full: Definition; words?: Record<string, string[]>; json_only?: string[] }
+> = JSON.parse(
+  readFileSync(new URL("../../../../internal/grader/testdata/definitions.json", import.meta.url), "utf8"),
+);
 
-describe.each(Object.entries(known))("the form of %s", (type, { start, full, words = {} }) => {
-  const described = graderType({ type });
-  if (!described) throw new Error(`no form for ${type}`);
+describe.each(Object.entries(known))(
+  "the form of %s",
+  (type, { start, full, words = {}, json_only: hidden = [] }) => {
+    const described = graderType({ type });
+    if (!described) throw new Error(`no form for ${type}`);
 
-  it("starts with what the server takes", () => {
-    const kinds = GRADER_KINDS.filter(({ definition }) => definition.type === type);
-    expect(kinds.length).toBeGreaterThan(0);
-    const [kind] = kinds;
-    if (!kind) return;
-    const errors = {};
-    const graders = readGrader(newGrader(kind, []), "body.graders[0]", errors);
-    if (start) {
-      expect(graders).toEqual([{ name: described.name, type, ...start }]);
-      expect(errors).toEqual({});
-    } else {
-      expect(graders).toEqual([]);
-      expect(Object.keys(errors).length).toBeGreaterThan(0);
-    }
-  });
-
-  it("has a field for every member, and no other", () => {
-    const fields = fieldsOf(described, { type, ...full });
-    expect(fields.map(({ member }) => member).sort()).toEqual(Object.keys(full).sort());
-  });
-
-  it("gives what is filled in", () => {
-    let definition: Definition = { type };
-    // Fields that depend on others come after them.
-    const fields = described.fields.toSorted(
-      (a, b) => Number(a.when !== undefined) - Number(b.when !== undefined),
-    );
-    for (const field of fields) {
-      const value = full[field.member];
-      if (field.kind === "number") {
-        expect(readNumber(String(value))).toBe(value);
+    it("starts with what the server takes", () => {
+      const kinds = GRADER_KINDS.filter(({ definition }) => definition.type === type);
+      expect(kinds.length).toBeGreaterThan(0);
+      const [kind] = kinds;
+      if (!kind) return;
+      const errors = {};
+      const graders = readGrader(newGrader(kind, []), "body.graders[0]", errors);
+      if (start) {
+        expect(graders).toEqual([{ name: described.name, type, ...start }]);
+        expect(errors).toEqual({});
+      } else {
+        expect(graders).toEqual([]);
+        expect(Object.keys(errors).length).toBeGreaterThan(0);
       }
-      if (field.kind === "value") {
-        const shape = shapeOf(value, field.shapes);
-        expect(field.shapes).toContain(shape);
-        expect(reshaped(value, shape, field.fallback)).toEqual(value);
-      }
-      if (field.kind === "select") expect(field.options.map((option) => option.value)).toContain(value);
-      definition = withMember(definition, field.member, value);
-    }
-    expect(definition).toEqual({ type, ...full });
-    expect(problemsOf(definition, "body.graders[0]")).toEqual({});
-    const [grader] = readGrader(
-      { id: "1", name: "g", json: JSON.stringify(definition) },
-      "body.graders[0]",
-      {},
-    );
-    expect(grader).toEqual({ name: "g", type, ...full });
-  });
+    });
 
-  it("offers the words that the server knows", () => {
-    const offered = described.fields.flatMap((field) =>
-      field.kind === "select" ? [[field.member, field.options.map(({ value }) => value).sort()]] : [],
-    );
-    const sorted = Object.entries(words).map(([member, list]) => [member, [...list].sort()]);
-    expect(Object.fromEntries(offered)).toEqual(Object.fromEntries(sorted));
-    for (const field of described.fields) {
-      // The first word is the server's default.
-      if (field.kind === "select" && field.fallback !== undefined)
-        expect(field.fallback).toBe(words[field.member]?.[0]);
-    }
-  });
-});
+    it("has a field for every member, and no other", () => {
+      const fields = fieldsOf(described, { type, ...full });
+      expect(fields.map(({ member }) => member).sort()).toEqual(Object.keys(full).sort());
+    });
+
+    it("gives what is filled in", () => {
+      let definition: Definition = { type };
+      // Fields that depend on others come after them.
+      const fields = described.fields.toSorted(
+        (a, b) => Number(a.when !== undefined) - Number(b.when !== undefined),
+      );
+      for (const field of fields) {
+        const value = full[field.member];
+        if (field.kind === "number") {
+          expect(readNumber(String(value))).toBe(value);
+        }
+        if (field.kind === "value") {
+          const shape = shapeOf(value, field.shapes);
+          expect(field.shapes).toContain(shape);
+          expect(reshaped(value, shape, field.fallback)).toEqual(value);
+        }
+        if (field.kind === "select") expect(field.options.map((option) => option.value)).toContain(value);
+        definition = withMember(definition, field.member, value);
+      }
+      expect(definition).toEqual({ type, ...full });
+      expect(problemsOf(definition, "body.graders[0]")).toEqual({});
+      const [grader] = readGrader(
+        { id: "1", name: "g", json: JSON.stringify(definition) },
+        "body.graders[0]",
+        {},
+      );
+      expect(grader).toEqual({ name: "g", type, ...full });
+    });
+
+    it("offers the words that the server knows", () => {
+      const offered = described.fields.flatMap((field) =>
+        field.kind === "select" ? [[field.member, field.options.map(({ value }) => value).sort()]] : [],
+      );
+      const sorted = Object.entries(words).map(([member, list]) => [
+        member,
+        list.filter((word) => !hidden.includes(word)).sort(),
+      ]);
+      expect(Object.fromEntries(offered)).toEqual(Object.fromEntries(sorted));
+      for (const field of described.fields) {
+        // The first word is the server's default.
+        if (field.kind === "select" && field.fallback !== undefined)
+          expect(field.fallback).toBe(words[field.member]?.[0]);
+      }
+    });
+  },
+);
 
 it("knows no type that the server doesn't", () => {
   expect(GRADER_TYPES.map(({ type }) => type).sort()).toEqual(Object.keys(known).sort());
@@ -135,7 +143,7 @@ describe("members", () => {
     [{ type: "tool_loop", max_repeats: 1.5 }, "body.max_repeats"],
     [{ type: "tool_order", order: ["a"] }, "body.order"],
     [{ type: "finish_reason" }, "body.allowed"],
-    [{ type: "tool_errors", pass_threshold: 2 }, "body.pass_threshold"],
+    [{ type: "tool_loop", pass_threshold: 2 }, "body.pass_threshold"],
     [{ type: "budget" }, "body"],
     [{ type: "json_schema" }, "body.schema"],
     [{ type: "expression", expression: "" }, "body.expression"],
@@ -177,7 +185,7 @@ describe("graders inside another", () => {
     const [first] = innerGraders(graders);
     if (!first) throw new Error("a grader");
     expect(first).toEqual({ at: "graders.x", key: "x", definition: a });
-    expect(withInner(graders, first, { type: "tool_errors" })).toEqual({ x: { type: "tool_errors" }, y: b });
+    expect(withInner(graders, first, { type: "tool_loop" })).toEqual({ x: { type: "tool_loop" }, y: b });
     expect(withInner(graders, first, null)).toEqual({ y: b });
     expect(withOneMore(graders, { name: "z", type: "refusal" })).toEqual({
       ...graders,

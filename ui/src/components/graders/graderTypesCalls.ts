@@ -135,32 +135,4 @@ export const CALL_GRADERS: readonly GraderType[] = [
       threshold,
     ],
   },
-  {
-    type: "tool_errors",
-    label: "Recovers from errors",
-    description: "The share of failed calls that a later call of the tool made good",
-    group: "Tool calls",
-    name: "recovers",
-    start: {},
-    fields: [threshold],
-  },
-  {
-    type: "step_efficiency",
-    label: "Few steps",
-    description: "The steps of the reference, divided by the tool calls",
-    group: "Tool calls",
-    name: "efficient",
-    start: {},
-    fields: [
-      {
-        member: "reference",
-        label: "Steps of the reference",
-        help: "A number, or a list of calls.",
-        kind: "value",
-        fallback: REFERENCE_CALLS,
-        shapes: ["text", "json"],
-      },
-      threshold,
-    ],
-  },
 ];

@@ -29,7 +29,7 @@ const TEXT_CHECKS: readonly GraderKind[] = [
 
 /** What a combination starts with where there is no reference output. */
 const SHORT = { name: "short", type: "length", max: 100, unit: "words" };
-const WITHOUT_ERRORS = { name: "recovers", type: "tool_errors" };
+const NO_LOOPS = { name: "no loops", type: "tool_loop" };
 
 /** Graders to start from, in groups. Their members can be edited. */
 export const GRADER_KINDS: readonly GraderKind[] = GRADER_TYPES.flatMap((one) => {
@@ -72,7 +72,7 @@ export const ONLINE_KINDS: readonly GraderKind[] = [
           },
         ]
       : kind.definition.type === "multi"
-        ? [{ ...kind, definition: { type: "multi", graders: [SHORT, WITHOUT_ERRORS] } }]
+        ? [{ ...kind, definition: { type: "multi", graders: [SHORT, NO_LOOPS] } }]
         : [kind],
   ).filter(({ definition }) => !needsReference(definition)),
 ];
