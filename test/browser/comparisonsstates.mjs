@@ -29,10 +29,9 @@ await scenario(async (page, { base, projectId, dataset, connection, email, passw
   check(started.id, JSON.stringify(started));
   const address = `${project}/comparisons/${started.id}`;
 
-  // Failures count beside the complete cases, and each has its reason.
+  // Each failure has its reason.
   await page.goto(address);
   await page.getByTestId("sentence").waitFor();
-  await page.getByTestId("intention-to-treat").waitFor();
   await page.getByTestId("reason").first().waitFor();
   await inspect(page, "comparison-failures");
   await page.getByTestId("accounting").getByRole("link", { name: "without an output" }).click();

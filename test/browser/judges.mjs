@@ -63,6 +63,7 @@ await scenario(async (page, { base, projectId, dataset, comparison, email, passw
   await trust.getByTestId("panel-sentence").waitFor();
   const evalRun = new URL(page.url()).pathname;
   await page.getByTestId("sentence").getByText(/correctness/).waitFor();
+  await trust.getByText("How the judges agree").click();
   check((await page.getByTestId("judge-row").count()) === 3, "three judges");
   await page.locator('[data-judge="qwen-judge"]').getByText("58 of 60 valid, 2 unreadable").waitFor();
   await page.locator('[data-figure="krippendorff_alpha"]').waitFor();
@@ -102,6 +103,7 @@ await scenario(async (page, { base, projectId, dataset, comparison, email, passw
 
   // Without a judge, and the same outputs once more: the votes that are there cost nothing.
   await page.goto(evalRun);
+  await trust.getByText("How the judges agree").click();
   await page.locator('[data-judge="qwen-judge"]').getByRole("link", { name: /^Drop this judge/ }).click();
   await page.getByTestId("prefilled").getByText(/^Without the judge “qwen-judge” of “correctness”/).waitFor();
   check((await page.getByTestId("judge-form").count()) === 2, "two judges are left");
@@ -133,7 +135,8 @@ await scenario(async (page, { base, projectId, dataset, comparison, email, passw
   const guest = await otherBrowser(context, base);
   await createAccount(guest, link, email, password);
   await guest.goto(evalRun);
-  await guest.getByTestId("trust").waitFor();
+  await guest.getByTestId("trust").getByText("How the judges agree").click();
+  await guest.getByTestId("judge-row").first().waitFor();
   check((await guest.getByText(/Drop this judge|Label outputs|Resume…/).count()) === 0, "a viewer changes nothing");
   await guest.goto(`${evalRun}?tab=items`);
   await guest.getByTestId("votes").waitFor();

@@ -37,11 +37,6 @@ export function Labels({ panel: { name, labels, labels_on_other_scales: others }
             value={`${formatCount(labels.outputs)} ${labels.outputs === 1 ? "output" : "outputs"} by ${formatCount(labels.people)} ${labels.people === 1 ? "person" : "people"}`}
           />
           <Fact label="Agreement with people" value={figureText("share", labels.agreement)} />
-          <Fact
-            label="Kappa with people"
-            value={figureText("coefficient", labels.kappa)}
-            title="Agreement beyond chance: 1 is perfect, 0 is chance"
-          />
           {corrected.flag !== "not_applicable" && (
             <>
               <Fact
@@ -92,20 +87,13 @@ export function Labels({ panel: { name, labels, labels_on_other_scales: others }
               cell: ({ agreement }) => <Figure figure={agreement} kind="share" />,
             },
             {
-              header: "Kappa",
+              header: "Passes what people pass",
               number: true,
-              cell: ({ kappa }) => <Figure figure={kappa} kind="coefficient" />,
-            },
-            {
-              header: "Sensitivity",
-              number: true,
-              title: () => "Of the outputs that people pass, the share that the judge passes",
               cell: ({ sensitivity }) => <Figure figure={sensitivity} kind="share" isShort />,
             },
             {
-              header: "Specificity",
+              header: "Fails what people fail",
               number: true,
-              title: () => "Of the outputs that people fail, the share that the judge fails",
               cell: ({ specificity }) => <Figure figure={specificity} kind="share" isShort />,
             },
           ]}

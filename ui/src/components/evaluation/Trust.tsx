@@ -4,6 +4,7 @@ import type { PanelSummary, VoteCounts } from "@/api/types";
 import { DataTable } from "@/components/DataTable";
 import { formatCount } from "@/components/format";
 import { Anchors } from "./Anchors";
+import { Disclosure } from "./Disclosure";
 import classes from "./Evaluation.module.css";
 import { Figure } from "./Figure";
 import { JudgesTable } from "./JudgesTable";
@@ -69,43 +70,6 @@ function Panel({ panel, splitsAt, withoutAt, labelsAt }: Omit<Props, "panels"> &
       {panel.categories && panel.categories.length > 0 && (
         <Shares label={`Categories of ${panel.name}`} categories={panel.categories} />
       )}
-      <h4 className={classes.subheading}>Judges</h4>
-      <JudgesTable panel={panel} withoutAt={withoutAt} />
-      <div className={own.columns}>
-        {rows.length > 0 && (
-          <div>
-            <h4 className={classes.subheading}>How far the judges agree</h4>
-            <DataTable
-              label={`Reliability of ${panel.name}`}
-              rows={rows}
-              rowKey={({ key }) => key}
-              rowProps={({ key }) => ({ "data-testid": "reliability", "data-figure": key })}
-              columns={[
-                {
-                  header: "Figure",
-                  title: ({ meaning }) => meaning,
-                  cell: ({ label, meaning }) => (
-                    <details className={own.meaning}>
-                      <summary>{label}</summary>
-                      {meaning}
-                    </details>
-                  ),
-                },
-                {
-                  header: "Value, 95 % interval",
-                  number: true,
-                  cell: ({ figure, kind }) => <Figure figure={figure} kind={kind} />,
-                },
-                { header: "From", number: true, cell: ({ figure }) => formatCount(figure.n) },
-              ]}
-            />
-          </div>
-        )}
-        <div>
-          <h4 className={classes.subheading}>Votes</h4>
-          <VoteSum counts={panel.votes} isShort />
-        </div>
-      </div>
       <h4 className={classes.subheading}>Beside labels of people</h4>
       <Labels panel={panel} labelsAt={panel.kind === "score" ? labelsAt : undefined} />
       {panel.anchors && (
@@ -114,23 +78,45 @@ function Panel({ panel, splitsAt, withoutAt, labelsAt }: Omit<Props, "panels"> &
           <Anchors anchors={panel.anchors} />
         </>
       )}
+      <Disclosure className={own.agreement} summary="How the judges agree" testId="agreement">
+        {rows.length > 0 && (
+          <DataTable
+            label={`Reliability of ${panel.name}`}
+            rows={rows}
+            rowKey={({ key }) => key}
+            rowProps={({ key }) => ({ "data-testid": "reliability", "data-figure": key })}
+            columns={[
+              {
+                header: "Figure",
+                title: ({ meaning }) => meaning,
+                cell: ({ label, meaning }) => (
+                  <details className={own.meaning}>
+                    <summary>{label}</summary>
+                    {meaning}
+                  </details>
+                ),
+              },
+              {
+                header: "Value, 95 % interval",
+                number: true,
+                cell: ({ figure, kind }) => <Figure figure={figure} kind={kind} />,
+              },
+              { header: "From", number: true, cell: ({ figure }) => formatCount(figure.n) },
+            ]}
+          />
+        )}
+        <JudgesTable panel={panel} withoutAt={withoutAt} />
+      </Disclosure>
     </section>
   );
 }
 
-interface VoteSumProps {
-  counts: VoteCounts;
-  /** Leaves out what there is none of. */
-  isShort?: boolean;
-}
-
 /** What became of all votes, as a sum that adds up. */
-export function VoteSum({ counts, isShort = false }: VoteSumProps) {
-  const parts = voteParts(counts).filter(({ name, count }) => !isShort || name === "ok" || count > 0);
+export function VoteSum({ counts }: { counts: VoteCounts }) {
   return (
     <>
       <ul className={classes.sum} data-testid="vote-sum">
-        {parts.map(({ name, label, count }, index) => (
+        {voteParts(counts).map(({ name, label, count }, index) => (
           <li key={name} data-status={name} data-zero={count === 0 || undefined}>
             <span aria-hidden="true">{index === 0 ? "" : "+"}</span>
             <span className={classes.count}>{formatCount(count)}</span>
@@ -145,9 +131,7 @@ export function VoteSum({ counts, isShort = false }: VoteSumProps) {
       </ul>
       <p className={classes.note}>
         {counts.cached > 0 && `${formatCount(counts.cached)} of the valid votes were reused. `}
-        {(counts.skipped > 0 || !isShort) &&
-          "Not needed: there is no output to judge, or the panel didn't split. "}
-        Failed votes never count as 0.
+        Not needed: there is no output to judge, or the panel didn't split. Failed votes never count as 0.
       </p>
     </>
   );

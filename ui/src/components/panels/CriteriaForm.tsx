@@ -12,8 +12,8 @@ interface Props {
   criteria: Criteria;
   /** Those that a prompt gets. */
   variables: readonly string[];
-  /** Those to start from; none for a judge of its own. */
-  catalog?: readonly ReadyMadeJudge[];
+  /** Those to start from. */
+  catalog: readonly ReadyMadeJudge[];
   error?: string;
   onChange: (criteria: Criteria) => void;
   /** Takes the rubric and the scale of a ready-made judge. */
@@ -22,7 +22,7 @@ interface Props {
 
 /** What judges are told to look at: a rubric that can be read and changed, or a prompt of the registry. */
 export function CriteriaForm(props: Props) {
-  const { projectId, of, criteria, variables, catalog = [], error, onChange, onReadyMade } = props;
+  const { projectId, of, criteria, variables, catalog, error, onChange, onReadyMade } = props;
   const { prompt, rubric, readyMade } = criteria;
   const isChanged = readyMade !== null && readyMade.rubric !== rubric;
   return (

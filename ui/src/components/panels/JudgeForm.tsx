@@ -7,9 +7,8 @@ import { ModelParameters } from "@/components/editor/ModelParameters";
 import { Disclosure } from "@/components/evaluation/Disclosure";
 import { errorsBelow, type FormErrors } from "@/components/formErrors";
 import { IconButton } from "@/components/IconButton";
-import { CriteriaForm } from "./CriteriaForm";
 import classes from "./Panels.module.css";
-import type { Criteria, JudgeDraft } from "./panelDraft";
+import type { JudgeDraft } from "./panelDraft";
 
 interface Props {
   projectId: string;
@@ -17,9 +16,6 @@ interface Props {
   of: string;
   judge: JudgeDraft;
   providers: readonly Provider[];
-  /** What the panel has, to start an own rubric from. */
-  shared: Criteria;
-  variables: readonly string[];
   hasWeight: boolean;
   errors: FormErrors;
   /** Its location. */
@@ -31,14 +27,11 @@ interface Props {
 
 /** One judge: a model, and what it has that the panel has not. */
 export function JudgeForm(props: Props) {
-  const { projectId, of, judge, providers, shared, variables, hasWeight, errors, at, onChange, onRemove } =
-    props;
+  const { projectId, of, judge, providers, hasWeight, errors, at, onChange, onRemove } = props;
   const { model } = judge;
   const models = useProviderModels(projectId, model.providerId);
   const modelNames = useMemo(() => [...new Set(models.data?.data.map(({ id }) => id) ?? [])], [models.data]);
-  const shown = ["name", "provider_id", "model_config", "repeats", "weight", "rubric"].map(
-    (member) => `${at}.${member}`,
-  );
+  const shown = ["name", "provider_id", "model_config", "weight"].map((member) => `${at}.${member}`);
   const others = errorsBelow(errors, at, shown);
   return (
     <section className={classes.judge} aria-label={of} data-testid="judge-form">
@@ -92,54 +85,25 @@ export function JudgeForm(props: Props) {
         {onRemove && <IconButton label={`Remove ${of}`} icon={<IconTrash size={14} />} onClick={onRemove} />}
       </div>
       <div className={classes.judgeMore}>
-        <Disclosure className={classes.details} summary="Parameters and repeats">
+        <Disclosure className={classes.details} summary="Parameters">
           <ModelParameters
             model={model}
             tools={[]}
             errors={parameterErrors(errors, at)}
             onChange={(changed) => onChange({ ...judge, model: changed })}
-          >
-            <TextInput
-              size="xs"
-              label="Repeats"
-              placeholder="those of the panel"
-              inputMode="numeric"
-              value={judge.repeats}
-              onChange={(event) => onChange({ ...judge, repeats: event.currentTarget.value })}
-              error={errors[`${at}.repeats`]}
-            />
-          </ModelParameters>
+          />
         </Disclosure>
-        {judge.own === null ? (
+        {(judge.own !== null || judge.repeats !== "") && (
           <Button
             size="compact-xs"
             variant="default"
-            aria-label={`Own rubric for ${of}`}
-            onClick={() => onChange({ ...judge, own: shared })}
+            aria-label={`Use those of the panel for ${of}`}
+            onClick={() => onChange({ ...judge, own: null, repeats: "" })}
           >
-            Own rubric
-          </Button>
-        ) : (
-          <Button
-            size="compact-xs"
-            variant="default"
-            aria-label={`Use that of the panel for ${of}`}
-            onClick={() => onChange({ ...judge, own: null })}
-          >
-            Use that of the panel
+            It has its own {ownText(judge)}: use those of the panel
           </Button>
         )}
       </div>
-      {judge.own && (
-        <CriteriaForm
-          projectId={projectId}
-          of={of}
-          criteria={judge.own}
-          variables={variables}
-          error={errors[`${at}.rubric`] ?? errors[`${at}.prompt`]}
-          onChange={(own) => onChange({ ...judge, own })}
-        />
-      )}
       {others.length > 0 && (
         <ul className={classes.errors} role="alert">
           {others.map((message) => (
@@ -149,6 +113,11 @@ export function JudgeForm(props: Props) {
       )}
     </section>
   );
+}
+
+/** What it took from a stored panel. A form has one rubric and one number of repeats for all judges. */
+function ownText({ own, repeats }: JudgeDraft): string {
+  return [...(own === null ? [] : ["rubric"]), ...(repeats === "" ? [] : ["repeats"])].join(" and ");
 }
 
 /** The errors of parameters, at their fields. */

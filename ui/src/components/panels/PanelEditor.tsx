@@ -65,7 +65,7 @@ export function PanelEditor({ panel, number, context, errors, onChange, onRemove
     ...panel.judges.map((_, index) => `${at}.judges[${index}]`),
   ]);
   const variables = promptVariables(panel.kind, context.runs !== undefined);
-  const judgeProps = { projectId, providers, shared: panel.criteria, variables, errors };
+  const judgeProps = { projectId, providers, errors };
   return (
     <section className={classes.panel} aria-label={`Panel ${of}`} data-testid="panel-editor">
       <div className={classes.panelHead}>

@@ -1,5 +1,5 @@
 import { Link } from "react-router";
-import type { Comparison, ComparisonMetric, EvaluationDifference } from "@/api/types";
+import type { Comparison, ComparisonMetric } from "@/api/types";
 import { type Column, DataTable } from "@/components/DataTable";
 import classes from "@/components/evaluation/Evaluation.module.css";
 import { Interval } from "@/components/evaluation/Interval";
@@ -18,20 +18,13 @@ import {
   placeOf,
   testName,
 } from "@/components/evaluation/measures";
-import { formatCount, formatCountOf, formatPercent, NONE } from "@/components/format";
+import { formatCount, formatCountOf } from "@/components/format";
 import { IntervalBar } from "./IntervalBar";
 import { LABELS_AT } from "./itemsPlace";
 
 interface Props {
   comparison: Comparison;
   summary: NonNullable<Comparison["summary"]>;
-}
-
-/** A difference of a metric: over the items that both sides have, or with 0 for every output that failed. */
-interface Row {
-  metric: ComparisonMetric;
-  difference: EvaluationDifference;
-  isIntentionToTreat: boolean;
 }
 
 /** All metrics with their differences on common axes: scores in points, the rest in percent of A. */
@@ -65,8 +58,7 @@ export function MetricsTable({ comparison, summary }: Props) {
         {tested > 1 &&
           `p values are adjusted for testing ${formatCountOf(tested, "metric")} (Holm${summary.primary_metric === null ? "" : ", most of the 5 % for the primary one"}).`}{" "}
         A verdict needs an adjusted p of at most 0.05, an interval without 0, and the same verdict with failed
-        outputs as 0. Detectable: the true difference that this many items would show in 80 % of such
-        comparisons.
+        outputs as 0.
       </p>
     </section>
   );
@@ -80,74 +72,60 @@ interface GroupProps {
 }
 
 function Group({ title, comparison, metrics, primary }: GroupProps) {
-  const rows = metrics.flatMap((metric): Row[] => [
-    { metric, difference: metric.difference, isIntentionToTreat: false },
-    ...(metric.intention_to_treat
-      ? [{ metric, difference: metric.intention_to_treat, isIntentionToTreat: true }]
-      : []),
-  ]);
-  const bound = axisBound(rows.map(({ metric, difference }) => placeOf(metric, difference)));
+  const bound = axisBound(metrics.map((metric) => placeOf(metric, metric.difference)));
   const kind = metrics[0]?.kind ?? "score";
   const inPoints = isInPoints(kind);
-  const columns: Column<Row>[] = [
+  const columns: Column<ComparisonMetric>[] = [
     {
       header: title,
-      cell: (row) => <Name row={row} isPrimary={row.metric.name === primary} />,
+      cell: (metric) => <Name metric={metric} isPrimary={metric.name === primary} />,
     },
     {
       header: "A",
       number: true,
-      cell: (row) => (row.isIntentionToTreat ? "" : <Mean metric={row.metric} side="a" />),
+      cell: (metric) => <Mean metric={metric} side="a" />,
     },
     {
       header: "B",
       number: true,
-      cell: (row) => (row.isIntentionToTreat ? "" : <Mean metric={row.metric} side="b" />),
+      cell: (metric) => <Mean metric={metric} side="b" />,
     },
     {
       header: inPoints ? "Difference, points" : "Difference",
       number: true,
-      cell: ({ metric, difference }) => (
+      cell: ({ kind, difference }) => (
         <>
-          <strong>{formatDifference(metric.kind, difference.estimate)}</strong>
-          <Interval ci={difference.ci} format={(value) => formatDifference(metric.kind, value)} />
+          <strong>{formatDifference(kind, difference.estimate)}</strong>
+          <Interval ci={difference.ci} format={(value) => formatDifference(kind, value)} />
         </>
       ),
     },
     {
       header: inPoints ? `On an axis of ±${bound} points` : `On an axis of ±${formatCount(bound)} % of A`,
       ownLine: true,
-      cell: ({ metric, difference, isIntentionToTreat }) => (
+      cell: (metric) => (
         <IntervalBar
-          place={placeOf(metric, difference)}
+          place={placeOf(metric, metric.difference)}
           bound={bound}
-          effect={isIntentionToTreat ? "inconclusive" : effectOf(metric.verdict)}
-          label={differenceText(metric, difference)}
+          effect={effectOf(metric.verdict)}
+          label={differenceText(metric, metric.difference)}
         />
       ),
     },
     {
       header: "Verdict",
-      cell: ({ metric, difference, isIntentionToTreat }) =>
-        isIntentionToTreat || difference.estimate === null ? (
-          <span className={classes.dim}>{isIntentionToTreat ? "no verdict" : "not compared"}</span>
+      cell: ({ verdict, difference }) =>
+        difference.estimate === null ? (
+          <span className={classes.dim}>not compared</span>
         ) : (
-          <Verdict verdict={metric.verdict} />
+          <Verdict verdict={verdict} />
         ),
     },
     {
       header: "p, adjusted",
       number: true,
-      title: ({ difference: { p, test } }) =>
-        test === null || p === null
-          ? undefined
-          : `${testName(test)}: p = ${formatP(p)} before the adjustment`,
-      cell: ({ difference: { p, p_adjusted: adjusted } }) => (
-        <>
-          {formatP(p)}
-          <span className={classes.interval}>{formatP(adjusted)}</span>
-        </>
-      ),
+      title: ({ difference: { test } }) => (test === null ? undefined : testName(test)),
+      cell: ({ difference }) => formatP(difference.p_adjusted),
     },
     {
       header: "Items",
@@ -157,15 +135,8 @@ function Group({ title, comparison, metrics, primary }: GroupProps) {
       cell: ({ difference }) => formatCount(difference.n),
     },
     {
-      header: "Detectable",
-      number: true,
-      cell: ({ metric, difference: { minimum_detectable: least } }) =>
-        least === null ? NONE : formatValue(metric.kind, least).replace("\u00a0%", ""),
-    },
-    {
       header: "By outcome",
-      cell: ({ metric, isIntentionToTreat }) =>
-        !isIntentionToTreat && <Outcomes comparison={comparison} metric={metric} />,
+      cell: (metric) => <Outcomes comparison={comparison} metric={metric} />,
     },
   ];
   return (
@@ -173,42 +144,24 @@ function Group({ title, comparison, metrics, primary }: GroupProps) {
       label={title}
       stacks
       columns={columns}
-      rows={rows}
-      rowKey={({ metric, isIntentionToTreat }) => `${metric.name} ${isIntentionToTreat}`}
-      rowProps={({ metric, isIntentionToTreat }) => ({
-        "data-testid": isIntentionToTreat ? "intention-to-treat" : "metric-row",
-        "data-metric": metric.name,
-        "data-verdict": metric.verdict,
+      rows={metrics}
+      rowKey={({ name }) => name}
+      rowProps={({ name, verdict }) => ({
+        "data-testid": "metric-row",
+        "data-metric": name,
+        "data-verdict": verdict,
       })}
     />
   );
 }
 
-function Name({
-  row: { metric, difference, isIntentionToTreat },
-  isPrimary,
-}: {
-  row: Row;
-  isPrimary: boolean;
-}) {
-  if (isIntentionToTreat) {
-    return (
-      <>
-        <bdi>{metricLabel(metric)}</bdi>, failures as 0
-        <span className={classes.hint}>
-          Every output that failed counts as 0 (intention to treat). Above, items without an output are left
-          out.
-        </span>
-        <Flags flags={difference.flags} />
-      </>
-    );
-  }
+function Name({ metric, isPrimary }: { metric: ComparisonMetric; isPrimary: boolean }) {
   return (
     <>
       <bdi>{metricLabel(metric)}</bdi>
       {isPrimary && <span className={classes.tag}>primary</span>}
       <span className={classes.hint}>{metric.better} is better</span>
-      <Flags flags={difference.flags} />
+      <Flags flags={metric.difference.flags} />
       {metric.groups !== null && (
         <span className={classes.hint}>
           The interval and p are of {formatCountOf(metric.groups, "group")} of items.
@@ -227,19 +180,8 @@ function Name({
           {metric.labels_needed !== null && <Link to={LABELS_AT}>Label in random order</Link>}
         </span>
       )}
-      {metric.variance && varianceOf(metric.variance) > 0 && (
-        <span className={classes.hint}>
-          Of the variance of one repeat, {formatPercent(metric.variance.item / varianceOf(metric.variance))}{" "}
-          is between items, the rest between repeats.
-        </span>
-      )}
     </>
   );
-}
-
-/** The variance of the difference of one repeat of each side. */
-function varianceOf({ item, repeat_a, repeat_b }: NonNullable<ComparisonMetric["variance"]>): number {
-  return item + repeat_a + repeat_b;
 }
 
 function Flags({ flags }: { flags: string[] }) {
