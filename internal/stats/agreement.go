@@ -13,38 +13,6 @@ func (c Counts) PercentAgreement(w Weights) Value {
 	return some(m.agree)
 }
 
-// AllRaterAgreement is the share of items on which the lowest and the highest rating are at most tolerance apart, among the items that
-// all raters rated. In [0, 1]; TooFew without such an item or with one rater. R irr, agree.
-func AllRaterAgreement(ratings [][]float64, tolerance float64) Value {
-	if !finite(tolerance) || tolerance < 0 {
-		return none(OutOfDomain)
-	}
-	agree, all := 0, 0
-	for _, row := range ratings {
-		if len(row) != len(ratings[0]) {
-			return none(OutOfDomain)
-		}
-		low, high := math.Inf(1), math.Inf(-1)
-		for _, x := range row { // min and max of a NaN are NaN
-			if math.IsInf(x, 0) {
-				return none(OutOfDomain)
-			}
-			low, high = min(low, x), max(high, x)
-		}
-		if len(row) < 2 || math.IsNaN(low) {
-			continue
-		}
-		all++
-		if high-low <= tolerance {
-			agree++
-		}
-	}
-	if all == 0 {
-		return none(TooFew)
-	}
-	return some(float64(agree) / float64(all))
-}
-
 // Fleiss is the result of [Counts.Fleiss].
 type Fleiss struct {
 	Value
@@ -125,19 +93,6 @@ func (c Counts) raters() int {
 	return all
 }
 
-// BrennanPrediger is the free-marginal kappa, also called Randolph's: (Pa-Pe)/(1-Pe), Pe = Σ w_kl / q², which is 1/q without weights.
-// q counts the categories of the scale. NoVariation if only one category occurs. Brennan and Prediger 1981, Randolph 2005.
-func (c Counts) BrennanPrediger(w Weights) Value {
-	m, flag := c.margins(w)
-	switch {
-	case flag != "":
-		return none(flag)
-	case !m.varied:
-		return none(NoVariation)
-	}
-	return corrected(m.agree, weightSum(w, m.q)/float64(m.q*m.q))
-}
-
 // GwetAC is Gwet's AC1 with the weights Identity, AC2 with others: (Pa-Pe)/(1-Pe), Pe = Σ w_kl / (q(q-1)) · Σ_k p_k (1-p_k). It stays
 // near the percent agreement where almost all ratings are of one category, and kappa does not. NoVariation if only one category
 // occurs: the formula would give 1. Gwet 2008, 2014.
@@ -159,26 +114,4 @@ func (m margins) gwet(w Weights) Value {
 	}
 	q := float64(m.q)
 	return corrected(m.agree, weightSum(w, m.q)/(q*(q-1))*spread)
-}
-
-// TotalAgreement is the share of items whose runs all gave the same output, TARr@n for raw and TARa@n for parsed outputs.
-// TooFew if an item has less than two runs. Atil et al. 2024, arXiv 2408.04667.
-func TotalAgreement(outputs [][]string) Value {
-	same := 0
-	for _, row := range outputs {
-		if len(row) < 2 {
-			return none(TooFew)
-		}
-		equal := true
-		for _, output := range row {
-			equal = equal && output == row[0]
-		}
-		if equal {
-			same++
-		}
-	}
-	if len(outputs) == 0 {
-		return none(TooFew)
-	}
-	return some(float64(same) / float64(len(outputs)))
 }

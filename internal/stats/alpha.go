@@ -16,8 +16,6 @@ const (
 	OrdinalScale Scale = "ordinal"
 	// IntervalScale: (c-k)².
 	IntervalScale Scale = "interval"
-	// RatioScale: ((c-k)/(c+k))², for ratings of 0 and more.
-	RatioScale Scale = "ratio"
 )
 
 // remark returns the flag of a value of alpha: Unusable below .667, Tentative below .8, else none. Krippendorff, Content Analysis.
@@ -31,21 +29,11 @@ func (s Scale) remark(alpha float64) Flag {
 	return ""
 }
 
-// Krippendorff is Krippendorff's alpha of ratings[item][rater], NaN where one is missing: 1 - Do/De with
+// KrippendorffInterval is Krippendorff's alpha of ratings[item][rater], NaN where one is missing: 1 - Do/De with
 // Do = 1/N Σ_u 1/(m_u-1) Σ_{a≠b in u} d²(a,b) and De = 1/(N(N-1)) Σ_{c,k} n_c n_k d²(c,k), over the N ratings of items with m_u >= 2.
 // It is at most 1, and below 0 for systematic disagreement. NoVariation if De is 0, TooFew without an item of two ratings, OutOfDomain
-// for ratings below 0 on the ratio scale. Its flag says what it is good for: Unusable, Tentative or none.
-// The time is that of sorting; on the ratio scale it grows with the square of the number of different ratings. Krippendorff 2011.
-func Krippendorff(ratings [][]float64, scale Scale) Value {
-	prepared, flag := prepareAlpha(ratings, scale)
-	if flag != "" {
-		return none(flag)
-	}
-	return prepared.of(allItems(len(prepared.rows)))
-}
-
-// KrippendorffInterval is [Krippendorff] with its interval over items, or over clusters of them. On the nominal and the ordinal scale that
-// has a closed form, on others it is BCa of the bootstrap.
+// for infinite ratings. Its flag says what it is good for: Unusable, Tentative or none. Its interval is over items, or over clusters
+// of them. On the nominal and the ordinal scale that has a closed form, on numbers it is BCa of the bootstrap. Krippendorff 2011.
 func KrippendorffInterval(ratings [][]float64, scale Scale, options BootstrapOptions) Estimate {
 	prepared, flag := prepareAlpha(ratings, scale)
 	if flag != "" {
@@ -91,7 +79,7 @@ func (a *alphaData) unit(u int) []int32 {
 
 func prepareAlpha(ratings [][]float64, scale Scale) (*alphaData, Flag) {
 	a := &alphaData{scale: scale, values: distinct(ratings)}
-	if !finite(a.values...) || scale == RatioScale && len(a.values) > 0 && a.values[0] < 0 {
+	if !finite(a.values...) {
 		return nil, OutOfDomain
 	}
 	for i, row := range ratings {
@@ -198,23 +186,15 @@ func (a *alphaData) positions(counts []float64, total float64) []float64 {
 		below += n
 		mean += n / total * positions[k]
 	}
-	if a.scale != RatioScale {
-		for k := range positions {
-			positions[k] -= mean
-		}
+	for k := range positions {
+		positions[k] -= mean
 	}
 	return positions
 }
 
 func (a *alphaData) distance(x, y float64) float64 {
-	switch a.scale {
-	case OrdinalScale:
+	if a.scale == OrdinalScale {
 		return (x - y) * (x - y)
-	case RatioScale:
-		if x+y == 0 {
-			return 0
-		}
-		return (x - y) / (x + y) * (x - y) / (x + y)
 	}
 	if x == y {
 		return 0
@@ -225,20 +205,12 @@ func (a *alphaData) distance(x, y float64) float64 {
 // expected is Σ n_c n_k d²(c,k).
 func (a *alphaData) expected(counts, positions []float64, total float64) float64 {
 	sum, squares := 0., 0.
-	switch a.scale {
-	case OrdinalScale:
+	if a.scale == OrdinalScale {
 		for k, n := range counts {
 			sum += n * positions[k]
 			squares += n * positions[k] * positions[k]
 		}
 		return 2 * (total*squares - sum*sum)
-	case RatioScale:
-		for k, n := range counts {
-			for l, other := range counts[:k] {
-				sum += 2 * n * other * a.distance(positions[k], positions[l])
-			}
-		}
-		return sum
 	}
 	for _, n := range counts {
 		squares += n * n

@@ -17,12 +17,12 @@ func TestNoVariation(t *testing.T) {
 	require.Empty(t, flag)
 	table := Table{{0, 0}, {0, 5}}
 	for name, v := range map[string]Value{
-		"fleiss": counts.Fleiss(Identity).Value, "brennan-prediger": counts.BrennanPrediger(Linear), "ac1": counts.GwetAC(Identity),
-		"cohen": table.Cohen(Identity).Value, "scott": table.ScottPi(Quadratic), "light": Light(rows, nil, Identity), "conger": Conger(rows, nil, Identity),
-		"nominal": Krippendorff(rows, NominalScale), "ordinal": Krippendorff(rows, OrdinalScale),
-		"interval": Krippendorff(rows, IntervalScale), "ratio": Krippendorff(rows, RatioScale),
-		"boot": KrippendorffInterval(rows, NominalScale, BootstrapOptions{}).Value,
-		"icc":  IntraclassCorrelation(full).Agreement.Single.Value, "kendall": KendallW(full).Value,
+		"fleiss": counts.Fleiss(Identity).Value, "ac1": counts.GwetAC(Identity),
+		"cohen":   table.Cohen(Identity).Value,
+		"nominal": alpha(rows, NominalScale), "ordinal": alpha(rows, OrdinalScale),
+		"interval": alpha(rows, IntervalScale),
+		"boot":     KrippendorffInterval(rows, NominalScale, BootstrapOptions{}).Value,
+		"icc":      IntraclassCorrelation(full).Agreement.Single.Value, "kendall": KendallW(full).Value,
 		"pearson": Pearson(column, []float64{1, 2, 3}).Value, "spearman": Spearman([]float64{1, 2, 3}, column).Value,
 		"mcnemar": McNemarTest(0, 0).P, "mid-p": McNemarTest(0, 0).MidP, "cochran": CochranQ([][]bool{{true, true}, {false, false}}).Value,
 		"fisher": FisherExact(3, 0, 4, 0).TwoSided, "sign flip": SignFlip([]float64{0, 0}, 1).P,
@@ -59,14 +59,14 @@ func TestTooFew(t *testing.T) {
 	counts, _ := CountRatings(single, nil)
 	for name, v := range map[string]Value{
 		"agreement": counts.PercentAgreement(Identity), "fleiss": counts.Fleiss(Identity).Value, "ac1": counts.GwetAC(Identity),
-		"bp": counts.BrennanPrediger(Identity), "nothing": Counts(nil).GwetAC(Identity), "all": AllRaterAgreement(single, 0),
-		"cohen": Table{{0, 0}, {0, 0}}.Cohen(Identity).Value, "light": Light(single, nil, Identity), "conger": Conger(single, nil, Identity),
-		"one rater": Light([][]float64{{1}}, nil, Identity), "alpha": Krippendorff(single, NominalScale), "empty alpha": Krippendorff(nil, OrdinalScale),
+		"nothing": Counts(nil).GwetAC(Identity),
+		"cohen":   Table{{0, 0}, {0, 0}}.Cohen(Identity).Value,
+		"alpha":   alpha(single, NominalScale), "empty alpha": alpha(nil, OrdinalScale),
 		"icc": IntraclassCorrelation([][]float64{{1, 2}}).OneWay.Average.Value, "kendall": KendallW(nil).Value,
 		"pearson": Pearson([]float64{1, 2}, []float64{1, 3}).Value, "mean": MeanInterval(nil, .05).Value, "clusters": ClusteredMean([][]float64{{1, 2}}).Value,
 		"cochran": CochranQ(nil).Value, "energy": EnergyTest([][]float64{{0}}, 1, 1).P, "detectable": MinimumDetectable(1, 1, .05, .8),
 		"detectable share": MinimumDetectableMcNemar(.5, 0, 4, .05, .8),
-		"outputs":          TotalAgreement([][]string{{"a"}}), "alt": AlternativeTest([]float64{1}, [][]float64{{1, 2}}, AlignNumbers, .1, .05).WinningRate,
+		"alt":              AlternativeTest([]float64{1}, [][]float64{{1, 2}}, AlignNumbers, .1, .05).WinningRate,
 	} {
 		require.Nil(t, v.Value, name)
 		require.Equal(t, TooFew, v.Flag, name)
@@ -91,18 +91,18 @@ func TestOutOfDomain(t *testing.T) {
 	require.Equal(t, OutOfDomain, lengths)
 	for name, v := range map[string]Value{
 		"negative": Counts{{-1, 3}}.PercentAgreement(Identity), "ragged counts": Counts{{1, 3}, {4}}.GwetAC(Identity), "table": Table{{1}, {2}}.Cohen(Identity).Value,
-		"negative table": Table{{1, -1}, {2, 2}}.ScottPi(Identity), "tolerance": AllRaterAgreement(infinite, -1), "all": AllRaterAgreement(infinite, 1),
-		"light": Light(ragged, nil, Identity), "alpha": Krippendorff(infinite, IntervalScale), "ratio": Krippendorff([][]float64{{-1, 2}}, RatioScale),
-		"icc": IntraclassCorrelation(ragged).Consistency.Single.Value, "icc gap": IntraclassCorrelation([][]float64{{1, math.NaN()}, {1, 2}}).OneWay.Single.Value,
+		"negative table": Table{{1, -1}, {2, 2}}.Cohen(Identity).Value,
+		"alpha":          alpha(infinite, IntervalScale),
+		"icc":            IntraclassCorrelation(ragged).Consistency.Single.Value, "icc gap": IntraclassCorrelation([][]float64{{1, math.NaN()}, {1, 2}}).OneWay.Single.Value,
 		"kendall": KendallW(infinite).Value, "pearson": Pearson([]float64{1, 2, 3}, []float64{1, 2}).Value,
 		"mean": MeanInterval([]float64{math.NaN()}, .05).Value, "level": MeanInterval([]float64{1, 2}, 1.5).Value,
 		"mcnemar": McNemarTest(-1, 2).P, "cochran": CochranQ([][]bool{{true, false}, {true}}).Value, "fisher": FisherExact(-1, 2, 3, 4).Less,
 		"sign flip": SignFlip([]float64{1, math.Inf(1)}, 1).P, "energy": EnergyTest([][]float64{{0, -1}, {1, 0}}, 1, 1).P,
 		"pass@k": PassAtK(3, 4, 1), "pass^k": PassHatK(3, 2, 4), "bound": UpperBound(4, 3, .05), "attainable": AttainableP(0, 3),
 		"design": DesignEffect(0, .5), "h": CohenH(2, 0), "power": TwoProportionsPower(.1, 0, .05), "items": PairedSampleSize(1, 1, 0, .05, .8),
-		"shares": McNemarSampleSize(.1, .2, .05, .8), "spearman-brown": SpearmanBrown(-.9, 10), "majority": MajorityAccuracy(1.1, 3),
-		"total": Majority([]float64{1, math.Inf(1)}),
-		"alt":   AlternativeTest(nil, [][]float64{{1, 2}}, AlignNumbers, .1, .05).Advantage, "order": PositionConsistency([]Preference{First}, nil).Fairness,
+		"shares": McNemarSampleSize(.1, .2, .05, .8),
+		"total":  Majority([]float64{1, math.Inf(1)}),
+		"alt":    AlternativeTest(nil, [][]float64{{1, 2}}, AlignNumbers, .1, .05).Advantage, "order": PositionConsistency([]Preference{First}, nil).Fairness,
 	} {
 		require.Nil(t, v.Value, name)
 		require.Equal(t, OutOfDomain, v.Flag, name)

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"math"
 	"os"
-	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -151,8 +150,8 @@ func agreementFigures(c golden) figures {
 	fleiss := counts.Fleiss(w)
 	f := figures{
 		"percent_agreement": counts.PercentAgreement(w).Value, "gwet_ac1": counts.GwetAC(w).Value, "gwet_ac2": counts.GwetAC(w).Value,
-		"brennan_prediger": counts.BrennanPrediger(w).Value, "fleiss_kappa": fleiss.Value.Value, "kappa": fleiss.Value.Value, "z": fleiss.Z,
-		"po": fleiss.Agreement, "pe": fleiss.Chance, "randolph_free_marginal": counts.BrennanPrediger(w).Value, "fleiss_by_category": values(fleiss.ByCategory),
+		"fleiss_kappa": fleiss.Value.Value, "kappa": fleiss.Value.Value, "z": fleiss.Z,
+		"po": fleiss.Agreement, "pe": fleiss.Chance, "fleiss_by_category": values(fleiss.ByCategory),
 	}
 	if c.Metric == "gwet_ac2" { // chance is that of AC2
 		pa, _ := counts.PercentAgreement(w).Get()
@@ -171,9 +170,7 @@ func agreementFigures(c golden) figures {
 			rows = append(rows, ratings)
 		}
 	}
-	f["krippendorff_alpha_nominal"] = Krippendorff(rows, NominalScale).Value
-	f["light_kappa"] = Light(in.rows(), in.scale(), Identity).Value
-	f["conger_exact_kappa"] = Conger(in.rows(), in.scale(), Identity).Value
+	f["krippendorff_alpha_nominal"] = alpha(rows, NominalScale).Value
 	return f
 }
 
@@ -203,9 +200,9 @@ func tableFigures(c golden) figures {
 	}
 	return figures{
 		"percent_agreement": counts.PercentAgreement(w).Value, "cohen_kappa": kappa.Value.Value, "kappa": kappa.Value.Value,
-		"scott_pi": table.ScottPi(w).Value, "gwet_ac1": counts.GwetAC(w).Value, "gwet_ac2": counts.GwetAC(w).Value,
-		"brennan_prediger": counts.BrennanPrediger(w).Value, "krippendorff_alpha_nominal": Krippendorff(rows, NominalScale).Value,
-		"se": kappa.SE, "se0": kappa.SE0, "z": kappa.Z, "ci": kappa.CI,
+		"gwet_ac1": counts.GwetAC(w).Value, "gwet_ac2": counts.GwetAC(w).Value,
+		"krippendorff_alpha_nominal": alpha(rows, NominalScale).Value,
+		"se":                         kappa.SE, "se0": kappa.SE0, "z": kappa.Z, "ci": kappa.CI,
 	}
 }
 
@@ -224,16 +221,14 @@ func each[In any, Out any](in []In, of func(In) Out) []Out {
 }
 
 var goldenMetrics = map[string]func(c golden) figures{
-	"two_rater_table":                tableFigures,
-	"two_rater_table_weighted":       tableFigures,
-	"cohen_kappa":                    tableFigures,
-	"fleiss_kappa":                   agreementFigures,
-	"fleiss_kappa_counts":            agreementFigures,
-	"fleiss_and_free_marginal_kappa": agreementFigures,
-	"multi_rater_counts":             agreementFigures,
-	"multi_rater_missing":            agreementFigures,
-	"multi_rater_kappas":             agreementFigures,
-	"gwet_ac2":                       agreementFigures,
+	"two_rater_table":          tableFigures,
+	"two_rater_table_weighted": tableFigures,
+	"cohen_kappa":              tableFigures,
+	"fleiss_kappa":             agreementFigures,
+	"fleiss_kappa_counts":      agreementFigures,
+	"multi_rater_counts":       agreementFigures,
+	"multi_rater_missing":      agreementFigures,
+	"gwet_ac2":                 agreementFigures,
 	"cohen_kappa_weighted": func(c golden) figures {
 		in := read[struct {
 			A []float64 `json:"rater_a"`
@@ -246,15 +241,11 @@ var goldenMetrics = map[string]func(c golden) figures{
 	"krippendorff_alpha": func(c golden) figures {
 		rows := read[ratingsInput](c.t, c.Input).rows()
 		f := figures{}
-		for _, scale := range []Scale{NominalScale, OrdinalScale, IntervalScale, RatioScale} {
-			alpha := Krippendorff(rows, scale)
-			f[string(scale)], f["flag"] = alpha.Value, alpha.Flag
+		for _, scale := range []Scale{NominalScale, OrdinalScale, IntervalScale} {
+			value := alpha(rows, scale)
+			f[string(scale)], f["flag"] = value.Value, value.Flag
 		}
 		return f
-	},
-	"percent_agreement_all_raters": func(c golden) figures {
-		rows := read[ratingsInput](c.t, c.Input).Ratings
-		return figures{"exact": AllRaterAgreement(rows, 0).Value, "tolerance_1": AllRaterAgreement(rows, 1).Value}
 	},
 	"icc": func(c golden) figures {
 		icc := IntraclassCorrelation(read[ratingsInput](c.t, c.Input).Ratings)
@@ -370,20 +361,6 @@ var goldenMetrics = map[string]func(c golden) figures{
 		}))
 		return figures{"mean": m.Value.Value, "naive_se": m.Naive, "clustered_se": m.SE, "design_effect": m.DesignEffect}
 	},
-	"panel_reliability": func(c golden) figures {
-		in := read[struct {
-			R float64 `json:"single_judge_icc"`
-			K []float64
-		}](c.t, c.Input)
-		return figures{"panel": each(in.K, func(k float64) *float64 { return SpearmanBrown(in.R, k).Value })}
-	},
-	"majority_accuracy_independent": func(c golden) figures {
-		in := read[struct {
-			P float64
-			K []int
-		}](c.t, c.Input)
-		return figures{"acc": each(in.K, func(k int) *float64 { return MajorityAccuracy(in.P, k).Value })}
-	},
 	"design_effect": func(c golden) figures {
 		in := read[struct {
 			N    float64
@@ -455,15 +432,6 @@ var goldenMetrics = map[string]func(c golden) figures{
 			distribution = append(distribution, [2]float64{mean, count[mean]})
 		}
 		return figures{"distribution": distribution}
-	},
-	"total_agreement_rate": func(c golden) figures {
-		in := read[struct {
-			Items [][]string `json:"items_x_runs"`
-		}](c.t, c.Input)
-		parsed := each(in.Items, func(row []string) []string {
-			return each(row, func(s string) string { return strings.ToLower(strings.TrimSuffix(s, ".")) })
-		})
-		return figures{"TARr@3": TotalAgreement(in.Items).Value, "TARa@3": TotalAgreement(parsed).Value}
 	},
 	"dawid_skene": func(c golden) figures {
 		in := read[struct{ Responses [][][]int }](c.t, c.Input)

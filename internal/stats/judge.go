@@ -95,34 +95,6 @@ func (c *Correction) P() *float64 {
 	return number(2 * distuv.StudentsT{Sigma: 1, Nu: float64(c.Labels - 1)}.Survival(math.Abs(value)/c.se))
 }
 
-// SpearmanBrown is the reliability of the mean of k raters of which one has the reliability r: k r / (1+(k-1) r). OutOfDomain unless
-// k >= 1, r <= 1 and the divisor is above 0. Spearman 1910, Brown 1910.
-func SpearmanBrown(r, k float64) Value {
-	divisor := 1 + (k-1)*r
-	if !(k >= 1) || !(r <= 1) || !(divisor > 0) {
-		return none(OutOfDomain)
-	}
-	return some(k * r / divisor)
-}
-
-// MajorityAccuracy is the chance that the majority of k independent judges is right, each with probability p; a tie counts as half.
-// It is an upper bound, since the errors of judges are correlated: see [EffectiveJudges]. OutOfDomain unless k >= 1 and p is in [0, 1].
-// Condorcet 1785.
-func MajorityAccuracy(p float64, k int) Value {
-	switch {
-	case k < 1 || !probability(p):
-		return none(OutOfDomain)
-	case p == 0 || p == 1:
-		return some(p)
-	}
-	votes := distuv.Binomial{N: float64(k), P: p}
-	right := votes.Survival(float64(k / 2))
-	if k%2 == 0 {
-		right += votes.Prob(float64(k/2)) / 2
-	}
-	return some(right)
-}
-
 // EffectiveJudges is the number of independent judges that k judges are worth: k/(1+(k-1)ρ), ρ the mean correlation of errors over
 // pairs of judges. errors[item][judge] is the judge's score less the right one, NaN if missing. A pair of which one makes no errors is
 // left out; NoVariation if all are. At most k: less agreement than by chance is no gain. Kish 1965 for clusters.

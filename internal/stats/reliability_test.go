@@ -20,7 +20,7 @@ func TestMeasureReliability(t *testing.T) {
 	require.InDelta(t, *counts.Fleiss(Linear).Value.Value, *r.FleissKappa.Value.Value, 1e-12)
 	require.InDelta(t, *counts.GwetAC(Linear).Value, *r.GwetAC.Value.Value, 1e-12)
 	require.InDelta(t, *counts.PercentAgreement(Identity).Value, *r.PercentAgreement.Value.Value, 1e-12)
-	require.InDelta(t, *Krippendorff(rows, OrdinalScale).Value, *r.KrippendorffAlpha.Value.Value, 1e-12)
+	require.InDelta(t, *alpha(rows, OrdinalScale).Value, *r.KrippendorffAlpha.Value.Value, 1e-12)
 	for name, a := range map[string]Agreement{"percent": r.PercentAgreement, "fleiss": r.FleissKappa, "alpha": r.KrippendorffAlpha, "gwet": r.GwetAC} {
 		require.Equal(t, r.Items, a.N, name)
 		require.True(t, a.CI.Contains(*a.Value.Value), name)

@@ -93,7 +93,7 @@ func TestAlpha(t *testing.T) {
 		{"grades 1-5", stats.OrdinalScale, func(random *rand.Rand, outputs int) [][]float64 { return gradesOf(random, outputs, 3) }},
 		{"grades 1-5, mostly 5", stats.OrdinalScale, mostlyBest},
 	} {
-		truth := *stats.Krippendorff(c.rows(rand.New(rand.NewPCG(1, 1)), 200_000), c.scale).Value
+		truth := *stats.KrippendorffInterval(c.rows(rand.New(rand.NewPCG(1, 1)), 200_000), c.scale, stats.BootstrapOptions{}).Value.Value
 		for _, n := range sizes(0) {
 			name := fmt.Sprintf("%s, %d outputs", c.name, n)
 			shares := share(t, "alpha, "+name, func(random *rand.Rand) []bool {

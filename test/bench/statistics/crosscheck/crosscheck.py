@@ -104,7 +104,7 @@ def reference(q, ours):
             value = None
         a[name] = value
 
-    for scale in ("nominal", "ordinal", "interval", "ratio"):
+    for scale in ("nominal", "ordinal", "interval"):
         put("alpha " + scale, lambda: krippendorff.alpha(reliability_data=gaps.T, level_of_measurement=scale))
     q_ = len(q["scale"])
     table = np.zeros((q_, q_))
@@ -121,7 +121,6 @@ def reference(q, ours):
         put("cohen se0 " + name, lambda: kappa.std_kappa0)
     counts = np.stack([(full == k).sum(axis=1) for k in q["scale"]], axis=1)
     put("fleiss", lambda: inter_rater.fleiss_kappa(counts, method="fleiss"))
-    put("randolph", lambda: inter_rater.fleiss_kappa(counts, method="randolph"))
     try:
         long = pd.DataFrame(full).stack().reset_index()
         long.columns = ["item", "rater", "score"]

@@ -65,8 +65,8 @@ func (q question) answer() map[string]any {
 	for i, row := range q.Gaps {
 		gaps[i] = withNaN(row)
 	}
-	for _, scale := range []stats.Scale{stats.NominalScale, stats.OrdinalScale, stats.IntervalScale, stats.RatioScale} {
-		a["alpha "+string(scale)] = stats.Krippendorff(gaps, scale).Value
+	for _, scale := range []stats.Scale{stats.NominalScale, stats.OrdinalScale, stats.IntervalScale} {
+		a["alpha "+string(scale)] = stats.KrippendorffInterval(gaps, scale, stats.BootstrapOptions{Resamples: 1}).Value.Value
 	}
 	var first, second []float64
 	for _, row := range q.Full {
@@ -78,7 +78,7 @@ func (q question) answer() map[string]any {
 		a["cohen "+string(w)], a["cohen se "+string(w)], a["cohen se0 "+string(w)] = kappa.Value.Value, kappa.SE, kappa.SE0
 	}
 	counts, _ := stats.CountRatings(q.Full, q.Scale)
-	a["fleiss"], a["randolph"] = counts.Fleiss(stats.Identity).Value.Value, counts.BrennanPrediger(stats.Identity).Value
+	a["fleiss"] = counts.Fleiss(stats.Identity).Value.Value
 	icc := stats.IntraclassCorrelation(q.Full)
 	for name, e := range map[string]stats.Estimate{
 		"ICC(1,1)": icc.OneWay.Single, "ICC(A,1)": icc.Agreement.Single, "ICC(C,1)": icc.Consistency.Single,
