@@ -300,7 +300,7 @@ bench-stats: ## Measure the statistics on 2,000 simulated data sets each: covera
 	BENCH_STATISTICS=1 $(GO) test -count=1 -timeout 1h -v -run '^(TestSentences|TestGateSentences|TestDetectable)$$' ./controlplane/evaluations
 	$(GO) test -run '^$$' -bench '^BenchmarkCompare$$' ./internal/stats
 
-# Compares with scipy, statsmodels, pingouin and krippendorff of PyPI, which no other target needs.
+# Compares with scipy, statsmodels and krippendorff of PyPI, which no other target needs.
 .PHONY: crosscheck-stats
 crosscheck-stats: _build/crosscheck-stats/.installed ## Compare the statistics of 1,000 random tables with other implementations
 	$(GO) build -o _build/crosscheck-stats/statistics ./test/bench/statistics/crosscheck

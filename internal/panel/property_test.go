@@ -208,7 +208,7 @@ func TestRelabeling(t *testing.T) {
 	for o := range outputs {
 		require.Equal(t, outputs[o].Label, others[o].Label)
 	}
-	near(t, s.Reliability.FleissKappa.Value, r.Reliability.FleissKappa.Value, "fleiss")
+	near(t, s.Reliability.GwetAC.Value, r.Reliability.GwetAC.Value, "gwet")
 	near(t, s.Reliability.KrippendorffAlpha.Value, r.Reliability.KrippendorffAlpha.Value, "alpha")
 	near(t, s.Labels.Kappa.Value, r.Labels.Kappa.Value, "kappa")
 

@@ -13,13 +13,8 @@ type Reliability struct {
 	// Items counts outputs with two votes or more.
 	Items             int          `json:"items"`
 	PercentAgreement  Figure       `json:"percent_agreement"`
-	CohenKappa        Figure       `json:"cohen_kappa"`
-	FleissKappa       Figure       `json:"fleiss_kappa"`
 	KrippendorffAlpha Figure       `json:"krippendorff_alpha"`
 	GwetAC            Figure       `json:"gwet_ac"`
-	ICC               Figure       `json:"icc"`
-	ICCAverage        Figure       `json:"icc_average"`
-	KendallW          Figure       `json:"kendall_w"`
 	Flags             []stats.Flag `json:"flags"`
 }
 
@@ -33,8 +28,7 @@ func (t *table) reliability() *Reliability {
 	of := func(a stats.Agreement) Figure { return figure(a.Estimate, a.N) }
 	r := Reliability{
 		Scale: m.Scale, Raters: m.Raters, Items: m.Items, Flags: append([]stats.Flag{}, m.Flags...),
-		PercentAgreement: of(m.PercentAgreement), CohenKappa: of(m.CohenKappa), FleissKappa: of(m.FleissKappa),
-		KrippendorffAlpha: of(m.KrippendorffAlpha), GwetAC: of(m.GwetAC), ICC: of(m.ICC), ICCAverage: of(m.ICCAverage), KendallW: of(m.KendallW),
+		PercentAgreement: of(m.PercentAgreement), KrippendorffAlpha: of(m.KrippendorffAlpha), GwetAC: of(m.GwetAC),
 	}
 	r.Raters = len(t.members)
 	if rounded {

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"os"
+	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -89,7 +90,7 @@ type figures map[string]any
 
 // ratingsInput has ratings in one of their shapes.
 type ratingsInput struct {
-	Table      Table       `json:"table"`
+	Table      [][]int     `json:"table"`
 	Ratings    [][]float64 `json:"ratings"`
 	Units      [][]any     `json:"units"`
 	Counts     Counts      `json:"counts"`
@@ -147,17 +148,8 @@ func agreementFigures(c golden) figures {
 	if w == "" {
 		w = Identity
 	}
-	fleiss := counts.Fleiss(w)
-	f := figures{
-		"percent_agreement": counts.PercentAgreement(w).Value, "gwet_ac1": counts.GwetAC(w).Value, "gwet_ac2": counts.GwetAC(w).Value,
-		"fleiss_kappa": fleiss.Value.Value, "kappa": fleiss.Value.Value, "z": fleiss.Z,
-		"po": fleiss.Agreement, "pe": fleiss.Chance, "fleiss_by_category": values(fleiss.ByCategory),
-	}
-	if c.Metric == "gwet_ac2" { // chance is that of AC2
-		pa, _ := counts.PercentAgreement(w).Get()
-		ac, _ := counts.GwetAC(w).Get()
-		f["pe"] = (pa - ac) / (1 - ac)
-	}
+	pa, ac := agreement(counts, w), gwet(counts, w)
+	f := figures{"percent_agreement": pa.Value, "gwet_ac1": ac.Value, "gwet_ac2": ac.Value, "pe": (*pa.Value - *ac.Value) / (1 - *ac.Value)}
 	rows := in.rows()
 	if rows == nil {
 		for _, row := range counts { // raters do not matter
@@ -174,35 +166,23 @@ func agreementFigures(c golden) figures {
 	return f
 }
 
-func values(all []Value) []*float64 {
-	var list []*float64
-	for _, v := range all {
-		list = append(list, v.Value)
-	}
-	return list
-}
-
 func tableFigures(c golden) figures {
 	table := read[ratingsInput](c.t, c.Input).Table
-	w := weightsOf(c)
-	if w == "" {
-		w = Identity
-	}
-	counts := table.Counts()
-	kappa := table.Cohen(w)
 	var rows [][]float64
+	var a, b []float64
 	for k, row := range table {
 		for l, n := range row {
 			for range n {
-				rows = append(rows, []float64{float64(k), float64(l)})
+				rows, a, b = append(rows, []float64{float64(k), float64(l)}), append(a, float64(k)), append(b, float64(l))
 			}
 		}
 	}
+	counts, flag := CountRatings(rows, nil)
+	require.Empty(c.t, flag)
+	kappa := PairKappa(a, b, NominalScale, BootstrapOptions{}).Value.Value
 	return figures{
-		"percent_agreement": counts.PercentAgreement(w).Value, "cohen_kappa": kappa.Value.Value, "kappa": kappa.Value.Value,
-		"gwet_ac1": counts.GwetAC(w).Value, "gwet_ac2": counts.GwetAC(w).Value,
-		"krippendorff_alpha_nominal": alpha(rows, NominalScale).Value,
-		"se":                         kappa.SE, "se0": kappa.SE0, "z": kappa.Z, "ci": kappa.CI,
+		"percent_agreement": agreement(counts, Identity).Value, "cohen_kappa": kappa, "kappa": kappa, "gwet_ac1": gwet(counts, Identity).Value,
+		"krippendorff_alpha_nominal": alpha(rows, NominalScale).Value, "quadratic": PairKappa(a, b, IntervalScale, BootstrapOptions{}).Value.Value,
 	}
 }
 
@@ -221,22 +201,23 @@ func each[In any, Out any](in []In, of func(In) Out) []Out {
 }
 
 var goldenMetrics = map[string]func(c golden) figures{
-	"two_rater_table":          tableFigures,
-	"two_rater_table_weighted": tableFigures,
-	"cohen_kappa":              tableFigures,
-	"fleiss_kappa":             agreementFigures,
-	"fleiss_kappa_counts":      agreementFigures,
-	"multi_rater_counts":       agreementFigures,
-	"multi_rater_missing":      agreementFigures,
-	"gwet_ac2":                 agreementFigures,
+	"two_rater_table":     tableFigures,
+	"cohen_kappa":         tableFigures,
+	"multi_rater_counts":  agreementFigures,
+	"multi_rater_missing": agreementFigures,
+	"gwet_ac2":            agreementFigures,
 	"cohen_kappa_weighted": func(c golden) figures {
 		in := read[struct {
 			A []float64 `json:"rater_a"`
 			B []float64 `json:"rater_b"`
 		}](c.t, c.Input)
-		table, flag := CrossRatings(in.A, in.B, nil)
-		require.Empty(c.t, flag)
-		return figures{"unweighted": table.Cohen(Identity).Value.Value, "linear": table.Cohen(Linear).Value.Value, "quadratic": table.Cohen(Quadratic).Value.Value}
+		f := figures{}
+		seen := distinct([][]float64{in.A, in.B})
+		place := func(x float64) float64 { return float64(slices.Index(seen, x)) }
+		for name, scale := range map[string]Scale{"unweighted": NominalScale, "linear": OrdinalScale, "quadratic": IntervalScale} {
+			f[name] = PairKappa(each(in.A, place), each(in.B, place), scale, BootstrapOptions{}).Value.Value
+		}
+		return f
 	},
 	"krippendorff_alpha": func(c golden) figures {
 		rows := read[ratingsInput](c.t, c.Input).rows()
@@ -246,20 +227,6 @@ var goldenMetrics = map[string]func(c golden) figures{
 			f[string(scale)], f["flag"] = value.Value, value.Flag
 		}
 		return f
-	},
-	"icc": func(c golden) figures {
-		icc := IntraclassCorrelation(read[ratingsInput](c.t, c.Input).Ratings)
-		return figures{
-			"BMS": icc.BMS, "WMS": icc.WMS, "JMS": icc.JMS, "EMS": icc.EMS, "F1": icc.BMS / icc.WMS, "F3": icc.BMS / icc.EMS, "df": []int{5, 18, 15},
-			"ICC(1,1)": icc.OneWay.Single.Value.Value, "ICC(2,1)": icc.Agreement.Single.Value.Value, "ICC(3,1)": icc.Consistency.Single.Value.Value,
-			"ICC(1,k)": icc.OneWay.Average.Value.Value, "ICC(2,k)": icc.Agreement.Average.Value.Value, "ICC(3,k)": icc.Consistency.Average.Value.Value,
-			"ci(1,1)": icc.OneWay.Single.CI, "ci(2,1)": icc.Agreement.Single.CI, "ci(3,1)": icc.Consistency.Single.CI,
-			"ci(1,k)": icc.OneWay.Average.CI, "ci(2,k)": icc.Agreement.Average.CI, "ci(3,k)": icc.Consistency.Average.CI,
-		}
-	},
-	"kendall_w": func(c golden) figures {
-		w := KendallW(read[ratingsInput](c.t, c.Input).Ratings)
-		return figures{"W": w.Uncorrected, "Wt": w.Value.Value, "chi2_t": w.Chi2, "df": w.DF, "p_t": w.P}
 	},
 	"wilson_interval": func(c golden) figures {
 		x, n := proportionInput(c)

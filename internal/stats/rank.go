@@ -6,7 +6,6 @@ import (
 	"slices"
 
 	"gonum.org/v1/gonum/stat"
-	"gonum.org/v1/gonum/stat/distuv"
 )
 
 // ranks are the ranks from 1, the middle one for ties; ties is Σ (t³-t) over groups of equal values.
@@ -27,52 +26,6 @@ func ranks(values []float64) (ranks []float64, ties float64) {
 		from = to
 	}
 	return ranks, ties
-}
-
-// Concordance is Kendall's W.
-type Concordance struct {
-	// Value is W corrected for ties, Uncorrected without.
-	Value
-	Uncorrected *float64
-	// Chi2 is m(n-1)W with DF = n-1 degrees of freedom, and P its p value.
-	Chi2, P *float64
-	DF      int
-}
-
-// KendallW is Kendall's coefficient of concordance of m raters that rank n items: 12 S / (m²(n³-n) - m Σ T_j), with S the sum of squared
-// deviations of the items' rank sums and T_j = Σ (t³-t) over the ties of rater j. ratings[item][rater] must be complete. In [0, 1].
-// NoVariation if each rater gave all items the same, TooFew with less than 2 items or raters. Kendall and Babington Smith 1939.
-func KendallW(ratings [][]float64) Concordance {
-	switch {
-	case len(ratings) < 2 || len(ratings[0]) < 2:
-		return Concordance{Value: none(TooFew)}
-	case !rectangle(ratings):
-		return Concordance{Value: none(OutOfDomain)}
-	}
-	columns, _ := byRater(ratings)
-	n, m := float64(len(ratings)), float64(len(columns))
-	sums, ties := make([]float64, len(ratings)), 0.
-	for _, column := range columns {
-		own, tied := ranks(column)
-		ties += tied
-		for i, rank := range own {
-			sums[i] += rank
-		}
-	}
-	s := 0.
-	for _, sum := range sums {
-		s += (sum - m*(n+1)/2) * (sum - m*(n+1)/2)
-	}
-	most := m * m * (n*n*n - n)
-	if most-m*ties <= 0 {
-		return Concordance{Value: none(NoVariation)}
-	}
-	w := min(1, 12*s/(most-m*ties))
-	chi2 := m * (n - 1) * w
-	return Concordance{
-		Value: some(w), Uncorrected: number(12 * s / most),
-		Chi2: number(chi2), DF: len(ratings) - 1, P: number(distuv.ChiSquared{K: n - 1}.Survival(chi2)),
-	}
 }
 
 // Pearson is the correlation of x and y, with the 95% interval of Fisher's transformation, which needs 4 pairs and |r| < 1.

@@ -14,23 +14,16 @@ const (
 	Identity Weights = "identity"
 	// Linear: 1 - |i-j|/(q-1).
 	Linear Weights = "linear"
-	// Quadratic: 1 - (i-j)²/(q-1)².
-	Quadratic Weights = "quadratic"
 )
 
 func (w Weights) of(i, j, q int) float64 {
 	if i == j {
 		return 1
 	}
-	far := math.Abs(float64(i-j)) / float64(q-1)
-	switch w {
-	case Linear:
-		return 1 - far
-	case Quadratic:
-		return 1 - far*far
-	default:
-		return 0
+	if w == Linear {
+		return 1 - math.Abs(float64(i-j))/float64(q-1)
 	}
+	return 0
 }
 
 // Counts has, for each item, how many raters chose each category. Items may have different numbers of ratings.
@@ -101,14 +94,6 @@ type margins struct {
 	share []float64
 	// varied reports whether two categories occur.
 	varied bool
-}
-
-func (c Counts) margins(w Weights) (margins, Flag) {
-	items, flag := c.contributions(w)
-	if flag != "" {
-		return margins{}, flag
-	}
-	return marginsOf(items, allItems(len(items)))
 }
 
 // contribution is that of one item to margins. share is nil without a rating.
@@ -204,14 +189,4 @@ func corrected(agree, chance float64) Value {
 		return none(NoVariation)
 	}
 	return some((agree - chance) / (1 - chance))
-}
-
-// rectangle reports whether all rows have the same number of columns, at least one, and no value that is not finite.
-func rectangle(rows [][]float64) bool {
-	for _, row := range rows {
-		if len(row) == 0 || len(row) != len(rows[0]) || !finite(row...) {
-			return false
-		}
-	}
-	return len(rows) > 0
 }

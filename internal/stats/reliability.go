@@ -11,23 +11,15 @@ type Reliability struct {
 	Raters int   `json:"raters"`
 	// Items counts those with two ratings or more.
 	Items int `json:"items"`
-	// PercentAgreement is without weights, Cohen for two raters only. Cohen, Fleiss and Gwet have linear weights on the ordinal scale and
-	// are not applicable beyond it.
+	// PercentAgreement is without weights. Gwet has linear weights on the ordinal scale and is not applicable beyond it.
 	PercentAgreement  Agreement `json:"percent_agreement"`
-	CohenKappa        Agreement `json:"cohen_kappa"`
-	FleissKappa       Agreement `json:"fleiss_kappa"`
 	KrippendorffAlpha Agreement `json:"krippendorff_alpha"`
 	GwetAC            Agreement `json:"gwet_ac"`
-	// ICC is ICC(2,1) and ICCAverage ICC(2,k), the reliability of the mean of all raters; not applicable on the nominal scale, as KendallW.
-	// They need complete ratings.
-	ICC        Agreement `json:"icc"`
-	ICCAverage Agreement `json:"icc_average"`
-	KendallW   Agreement `json:"kendall_w"`
-	// Flags has FewItems below 100 items, where intervals of kappa may cover less than 93%.
+	// Flags has FewItems below 100 items, where intervals may cover less than 93%.
 	Flags []Flag `json:"flags,omitempty"`
 }
 
-// fewRated is the number of items below which measured intervals of kappa cover less than 93%.
+// fewRated is the number of items below which measured intervals may cover less than 93%.
 const fewRated = 100
 
 // Agreement is a figure of reliability, computed from N items.
@@ -37,9 +29,8 @@ type Agreement struct {
 }
 
 // MeasureReliability computes the figures of ratings[item][rater], NaN where one is missing. categories are those of the scale, ascending:
-// nil for what was observed, and for numbers. Intervals are BCa of the bootstrap over items. ICC has those of F, which are about these
-// raters: for raters out of many, who differ in their means, they cover less. Kendall's W has none, since an item that is drawn twice makes
-// a tie. The time grows with items times categories times resamples.
+// nil for what was observed, and for numbers. Intervals are BCa of the bootstrap over items, but those of alpha: see
+// [KrippendorffInterval]. The time grows with items times categories times resamples.
 func MeasureReliability(ratings [][]float64, scale Scale, categories []float64, options BootstrapOptions) Reliability {
 	r := Reliability{Scale: scale}
 	for _, row := range ratings {
@@ -58,33 +49,16 @@ func MeasureReliability(ratings [][]float64, scale Scale, categories []float64, 
 		r.Flags = []Flag{FewItems}
 	}
 	put := func(e Estimate) Agreement { return Agreement{e, r.Items} }
-	without := func(flag Flag) Agreement { return put(Estimate{Value: none(flag)}) }
 	r.KrippendorffAlpha = put(KrippendorffInterval(ratings, scale, options))
 	r.PercentAgreement = put(resampledPercent(ratings, categories, options))
-	r.CohenKappa, r.FleissKappa, r.GwetAC = without(NotApplicable), without(NotApplicable), without(NotApplicable)
-	r.ICC, r.ICCAverage, r.KendallW = without(NotApplicable), without(NotApplicable), without(NotApplicable)
+	r.GwetAC = put(Estimate{Value: none(NotApplicable)})
 	if scale == NominalScale || scale == OrdinalScale {
 		w := Identity
 		if scale == OrdinalScale {
 			w = Linear
 		}
 		items, flag := contributionsOf(ratings, categories, w)
-		r.FleissKappa = put(resampled(items, flag, options, func(m margins) Value {
-			kappa, _ := m.fleiss(w)
-			return kappa
-		}))
 		r.GwetAC = put(resampled(items, flag, options, func(m margins) Value { return m.gwet(w) }))
-		if r.Raters == 2 {
-			r.CohenKappa = put(resampledCohen(ratings, categories, w, options))
-		}
-	}
-	if scale != NominalScale {
-		icc := IntraclassCorrelation(ratings).Agreement
-		if members, flag := clustered(len(ratings), options.Clusters); members != nil || flag != "" {
-			icc.Single.CI, icc.Average.CI = nil, nil
-		}
-		r.ICC, r.ICCAverage = put(icc.Single), put(icc.Average)
-		r.KendallW = put(Estimate{Value: KendallW(ratings).Value})
 	}
 	return r
 }
@@ -113,7 +87,8 @@ func resampled(items []contribution, flag Flag, options BootstrapOptions, figure
 	return Estimate{Value: of(allItems(len(items))), CI: Bootstrap(len(items), of, options).BCa}
 }
 
-// resampledPercent is [Counts.PercentAgreement] without weights with its interval. It needs no counts, which would be many for numbers.
+// resampledPercent is the share of pairs of raters that agree, a mean over the items with two or more ratings, with its interval. It needs
+// no counts, which would be many for numbers.
 func resampledPercent(ratings [][]float64, categories []float64, options BootstrapOptions) Estimate {
 	if _, flag := placesOf(ratings, categories); flag != "" {
 		return Estimate{Value: none(flag)}
@@ -147,32 +122,4 @@ func resampledPercent(ratings [][]float64, categories []float64, options Bootstr
 		return some(sum / float64(n))
 	}
 	return Estimate{Value: of(allItems(len(agree))), CI: Bootstrap(len(agree), of, options).BCa}
-}
-
-// resampledCohen is Cohen's kappa of two raters with its interval.
-func resampledCohen(ratings [][]float64, categories []float64, w Weights, options BootstrapOptions) Estimate {
-	columns, flag := byRater(ratings)
-	if flag != "" {
-		return Estimate{Value: none(flag)}
-	}
-	places, flag := placesOf(ratings, categories)
-	if flag != "" {
-		return Estimate{Value: none(flag)}
-	}
-	table := make(Table, len(places))
-	for k := range table {
-		table[k] = make([]int, len(places))
-	}
-	of := func(chosen []int) Value {
-		for _, row := range table {
-			clear(row)
-		}
-		for _, i := range chosen {
-			if a, b := columns[0][i], columns[1][i]; !math.IsNaN(a) && !math.IsNaN(b) {
-				table[places[a]][places[b]]++
-			}
-		}
-		return table.Cohen(w).Value
-	}
-	return Estimate{Value: of(allItems(len(ratings))), CI: Bootstrap(len(ratings), of, options).BCa}
 }

@@ -9155,18 +9155,13 @@ type RejectedPrompt struct {
 	SourceName string  `json:"source_name"`
 }
 
-// Reliability How far the judges of a panel agree. Kappa and AC have linear weights on an ordinal scale. `icc` is ICC(2,1), `icc_average` ICC(2,k).
+// Reliability How far the judges of a panel agree. AC has linear weights on an ordinal scale.
 type Reliability struct {
-	CohenKappa  ReliabilityFigure `json:"cohen_kappa"`
-	Flags       []string          `json:"flags"`
-	FleissKappa ReliabilityFigure `json:"fleiss_kappa"`
-	GwetAc      ReliabilityFigure `json:"gwet_ac"`
-	Icc         ReliabilityFigure `json:"icc"`
-	IccAverage  ReliabilityFigure `json:"icc_average"`
+	Flags  []string          `json:"flags"`
+	GwetAc ReliabilityFigure `json:"gwet_ac"`
 
 	// Items Outputs with two votes or more.
 	Items             int64             `json:"items"`
-	KendallW          ReliabilityFigure `json:"kendall_w"`
 	KrippendorffAlpha ReliabilityFigure `json:"krippendorff_alpha"`
 	PercentAgreement  ReliabilityFigure `json:"percent_agreement"`
 	Raters            int               `json:"raters"`

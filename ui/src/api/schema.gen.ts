@@ -8218,7 +8218,7 @@ export interface components {
             /** @description Why there is no value, such as `no_variation`, `too_few` or `not_applicable`, or what to mind, such as `few_items`, `tentative` or `unusable`. */
             flag: string | null;
         };
-        /** @description How far the judges of a panel agree. Kappa and AC have linear weights on an ordinal scale. `icc` is ICC(2,1), `icc_average` ICC(2,k). */
+        /** @description How far the judges of a panel agree. AC has linear weights on an ordinal scale. */
         Reliability: {
             /** @enum {string} */
             scale: "nominal" | "ordinal" | "interval";
@@ -8229,13 +8229,8 @@ export interface components {
              */
             items: number;
             percent_agreement: components["schemas"]["ReliabilityFigure"];
-            cohen_kappa: components["schemas"]["ReliabilityFigure"];
-            fleiss_kappa: components["schemas"]["ReliabilityFigure"];
             krippendorff_alpha: components["schemas"]["ReliabilityFigure"];
             gwet_ac: components["schemas"]["ReliabilityFigure"];
-            icc: components["schemas"]["ReliabilityFigure"];
-            icc_average: components["schemas"]["ReliabilityFigure"];
-            kendall_w: components["schemas"]["ReliabilityFigure"];
             flags: string[];
         };
         PanelJudge: {

@@ -72,22 +72,9 @@ func (q question) answer() map[string]any {
 	for _, row := range q.Full {
 		first, second = append(first, row[0]), append(second, row[1])
 	}
-	table, _ := stats.CrossRatings(first, second, q.Scale)
-	for _, w := range []stats.Weights{stats.Identity, stats.Linear, stats.Quadratic} {
-		kappa := table.Cohen(w)
-		a["cohen "+string(w)], a["cohen se "+string(w)], a["cohen se0 "+string(w)] = kappa.Value.Value, kappa.SE, kappa.SE0
+	for name, scale := range map[string]stats.Scale{"identity": stats.NominalScale, "linear": stats.OrdinalScale, "quadratic": stats.IntervalScale} {
+		a["cohen "+name] = stats.PairKappa(first, second, scale, stats.BootstrapOptions{Resamples: 1}).Value.Value
 	}
-	counts, _ := stats.CountRatings(q.Full, q.Scale)
-	a["fleiss"] = counts.Fleiss(stats.Identity).Value.Value
-	icc := stats.IntraclassCorrelation(q.Full)
-	for name, e := range map[string]stats.Estimate{
-		"ICC(1,1)": icc.OneWay.Single, "ICC(A,1)": icc.Agreement.Single, "ICC(C,1)": icc.Consistency.Single,
-		"ICC(1,k)": icc.OneWay.Average, "ICC(A,k)": icc.Agreement.Average, "ICC(C,k)": icc.Consistency.Average,
-	} {
-		a[name], a[name+" ci"] = e.Value.Value, e.CI
-	}
-	w := stats.KendallW(q.Full)
-	a["kendall chi2"], a["kendall p"] = w.Chi2, w.P
 	pearson, spearman := stats.Pearson(q.X, q.Y), stats.Spearman(first, second)
 	a["pearson"], a["pearson ci"], a["spearman"] = pearson.Value.Value, pearson.CI, spearman.Value.Value
 	a["mean ci"] = stats.MeanInterval(q.X, .05).CI
@@ -119,8 +106,7 @@ func (q question) answer() map[string]any {
 	for i := range first {
 		pairs[i] = []float64{first[i], second[i]}
 	}
-	ofTwo, _ := stats.CountRatings(pairs, seen)
-	a["gwet"] = ofTwo.GwetAC(stats.Identity).Value
+	a["gwet"] = stats.MeasureReliability(pairs, stats.NominalScale, seen, stats.BootstrapOptions{Resamples: 1}).GwetAC.Value.Value
 	a["sign flip"] = stats.SignFlip(differences, 1).P.Value
 	return a
 }

@@ -71,13 +71,8 @@ it("figures that don't apply to the scale are left out, missing ones aren't", ()
     raters: 3,
     items: 40,
     percent_agreement: figure(0.9),
-    cohen_kappa: figure(null, "no_variation"),
-    fleiss_kappa: figure(0.6),
     krippendorff_alpha: figure(0.6),
     gwet_ac: figure(0.8),
-    icc: none,
-    icc_average: none,
-    kendall_w: none,
     flags: [],
   };
   const rows = reliabilityRows({ reliability, effective_judges: figure(1.8) } as unknown as PanelSummary);
@@ -85,8 +80,6 @@ it("figures that don't apply to the scale are left out, missing ones aren't", ()
     "percent_agreement",
     "krippendorff_alpha",
     "gwet_ac",
-    "cohen_kappa",
-    "fleiss_kappa",
     "effective_judges",
   ]);
   expect(reliabilityRows({ reliability: null, effective_judges: none } as PanelSummary)).toEqual([]);

@@ -90,31 +90,6 @@ const MEANINGS: readonly [
     "coefficient",
     "Agreement beyond chance that stays fair when nearly all outputs get the same value. Compare it with alpha: if alpha alone is low, that is why.",
   ],
-  [
-    "cohen_kappa",
-    "Cohen's kappa",
-    "coefficient",
-    "Agreement beyond chance of two judges; with more, the mean of all pairs.",
-  ],
-  ["fleiss_kappa", "Fleiss' kappa", "coefficient", "Agreement beyond chance of all judges at once."],
-  [
-    "icc",
-    "ICC(2,1)",
-    "coefficient",
-    "How much of the variance of scores comes from the outputs, and not from the judge: how reliable one judge is.",
-  ],
-  [
-    "icc_average",
-    "ICC(2,k)",
-    "coefficient",
-    "The same for the mean of all judges: how reliable the panel is.",
-  ],
-  [
-    "kendall_w",
-    "Kendall's W",
-    "coefficient",
-    "How far judges put the outputs into the same order: 1 is the same order, 0 is none.",
-  ],
 ];
 
 /** The figures of a panel that apply to its scale, the effective number of judges last. */
