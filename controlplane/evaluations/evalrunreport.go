@@ -180,9 +180,6 @@ func (r *EvalRunReport) head() string {
 		return out.String()
 	}
 	fmt.Fprintf(&out, "%s\n\n", inline(r.Summary.Sentence))
-	if r.Summary.Advice != nil {
-		fmt.Fprintf(&out, "%s\n\n", inline(r.Summary.Advice.Sentence))
-	}
 	if e.ErrorDetail != nil {
 		fmt.Fprintf(&out, "It failed: %s\n\n", inline(*e.ErrorDetail))
 	}

@@ -17,8 +17,6 @@ type EvalRunSummary struct {
 	Panels   []PanelSummary  `json:"panels"`
 	// Partial is whether results are missing.
 	Partial bool `json:"partial"`
-	// Advice says where the next dollar goes. It is nil without a primary score.
-	Advice *Advice `json:"advice"`
 }
 
 // EvalRunMetric is the mean of a metric over the items.
@@ -51,7 +49,7 @@ type PassAtK struct {
 
 // evalRunSummary summarizes an eval-run.
 func evalRunSummary(r *results, e *Evaluation, config *Config) EvalRunSummary {
-	summary := EvalRunSummary{Scores: make([]EvalRunMetric, len(r.metrics)), Panels: r.panels, Partial: r.partial(), Advice: r.advice(e, config)}
+	summary := EvalRunSummary{Scores: make([]EvalRunMetric, len(r.metrics)), Panels: r.panels, Partial: r.partial()}
 	for i := range r.metrics {
 		m := &r.metrics[i]
 		passes, judged := 0, 0

@@ -48,7 +48,7 @@ func TestForecast(t *testing.T) {
 	}
 	found := forecast("")
 	require.NotNil(t, found)
-	assert.Equal(t, contract.EvaluationForecastBasisAssumption, found.Basis)
+	assert.Equal(t, contract.Assumption, found.Basis)
 	assert.Empty(t, found.EvalRuns)
 	assert.Nil(t, found.Needed)
 	assert.Nil(t, found.Seconds)
@@ -63,7 +63,7 @@ func TestForecast(t *testing.T) {
 	e.SendResults(t, as, &first, flaky(t, 0))
 	finishEvalRun(t, e, as, first.Id)
 	found = forecast("?margin=0.02")
-	assert.Equal(t, contract.EvaluationForecastBasisRepeats, found.Basis)
+	assert.Equal(t, contract.Repeats, found.Basis)
 	require.Len(t, found.EvalRuns, 1)
 	assert.Equal(t, first.Id, found.EvalRuns[0].Id)
 	require.NotNil(t, found.Seconds)
@@ -76,7 +76,7 @@ func TestForecast(t *testing.T) {
 	e.SendResults(t, as, &second, flaky(t, 1))
 	finishEvalRun(t, e, as, second.Id)
 	found = forecast("?margin=0.1&power=0.9")
-	assert.Equal(t, contract.EvaluationForecastBasisDifferences, found.Basis)
+	assert.Equal(t, contract.Differences, found.Basis)
 	assert.Equal(t, []uuid.UUID{second.Id, first.Id}, []uuid.UUID{found.EvalRuns[0].Id, found.EvalRuns[1].Id})
 	assert.Less(t, found.Needed.Items.Low, *found.Needed.Items.High)
 	assert.Contains(t, found.Sentence, "in 90.0% of cases")
@@ -86,35 +86,16 @@ func TestForecast(t *testing.T) {
 	blind := apitest.Bearer(e.Mint(t, session, project.Id, contract.ScopeEvalsWrite, contract.ScopeDatasetsRead).Key)
 	own := fmt.Sprintf(`{"project_id":%q,"name":"next","dataset_id":%q,"target":{"external":true},"primary_metric":"own"}`, project.Id, dataset.Id)
 	unseen := apitest.Must[contract.EvaluationEstimate](t, e.Do(t, http.MethodPost, "/v1/eval-runs/_actions/estimate", own, blind), http.StatusOK).Forecast
-	assert.Equal(t, contract.EvaluationForecastBasisAssumption, unseen.Basis)
+	assert.Equal(t, contract.Assumption, unseen.Basis)
 	assert.Nil(t, unseen.Seconds)
 
 	// A comparison has the cost of what a margin needs.
 	body := apitest.ComparisonBody(project.Id, dataset.Id, made.Id, `,"repeats":1`)
 	estimate := apitest.Must[contract.EvaluationEstimate](t, e.Do(t, http.MethodPost, "/v1/comparisons/_actions/estimate?margin=0.05", body, as), http.StatusOK)
 	needed := estimate.Forecast.Needed.Items
-	assert.Equal(t, contract.EvaluationForecastBasisAssumption, estimate.Forecast.Basis, "no eval-run has the score correct")
+	assert.Equal(t, contract.Assumption, estimate.Forecast.Basis, "no eval-run has the score correct")
 	assert.InDelta(t, *estimate.CostLowUsd*float64(needed.Low)/60, *needed.CostLowUsd, 1e-6)
 	assert.InDelta(t, *estimate.CostHighUsd*float64(*needed.High)/60, *needed.CostHighUsd, 1e-6)
-
-	// Where the next dollar goes, once there are repeats.
-	done := evaluated(t, e, as, second.Id)
-	require.NotNil(t, done.Summary.Advice)
-	assert.True(t, done.Summary.Advice.Known)
-	assert.InDelta(t, 0.01, *done.Summary.Advice.OutputCostUsd, 1e-9)
-	assert.Contains(t, done.Summary.Advice.Sentence, "60 more items cost about $1.20 and make the interval ±")
-	report := e.Do(t, http.MethodGet, "/v1/eval-runs/"+second.Id.String()+"/report?format=markdown", nil, as)
-	assert.Contains(t, report.Body.String(), "60 more items cost about")
-	sides := compared(t, e, as, e.Compare(t, as, fmt.Sprintf(`{"project_id":%q,"dataset_id":%q,"a":{"eval_run_id":%q},"b":{"eval_run_id":%q}}`, project.Id, dataset.Id, first.Id, second.Id)).Id)
-	require.NotNil(t, sides.Summary.Advice)
-	assert.True(t, sides.Summary.Advice.Known)
-	assert.Contains(t, sides.Summary.Advice.Sentence, "60 more items cost about $2.40")
-	single := e.BeginEvalRun(t, as, project.Id, dataset.Id, "")
-	e.SendResults(t, as, &single, flaky(t, 2))
-	advice := finishEvalRun(t, e, as, single.Id).Summary.Advice
-	assert.False(t, advice.Known)
-	assert.Contains(t, advice.Sentence, "is not known: it takes two repeats")
-	assert.Empty(t, advice.Options)
 }
 
 // TestDefaultMargin: a gate without a margin has the one that its items support, at most 5 points.

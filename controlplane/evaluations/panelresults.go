@@ -97,7 +97,7 @@ func (a *attempt) addPanels(ctx context.Context, r *results, last int32) error {
 				scores[s.place].Scores = append(scores[s.place].Scores, s.Score)
 			}
 		}
-		r.panels, r.votes[ready.Name] = append(r.panels, *summary), factsOfVotes(in)
+		r.panels = append(r.panels, *summary)
 		r.accounting.countVotes(&summary.Votes)
 	}
 	for _, s := range scores {

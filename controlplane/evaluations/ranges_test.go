@@ -1,14 +1,11 @@
 package evaluations
 
 import (
-	"math"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
-	"github.com/stretchr/testify/require"
 
 	"github.com/looptrace/looptrace/controlplane/providers"
-	"github.com/looptrace/looptrace/internal/panel"
 	"github.com/looptrace/looptrace/internal/stats"
 )
 
@@ -74,67 +71,4 @@ func TestForecastSentence(t *testing.T) {
 	assert.Equal(t, "A margin of 2.0 points needs about 1,000 to 3,000 items × 3 ($1.00 to $6.00, about 20 minutes to 60 minutes), or 6 repeats of these items or more (at least $0.20).", f.Needed.sentence(3))
 	assert.Nil(t, f.count(stats.Count{Low: 1e9}, 3, &e))
 	assert.Equal(t, "No number of items decides a margin of 0.0 points.", (&ForecastNeeded{}).sentence(1))
-}
-
-func TestAdvice(t *testing.T) {
-	t.Parallel()
-	advise := func(s spend) string { return s.advise().Sentence }
-	known := spend{items: 200, repeats: 2, sides: 1, item: new(.16), repeat: new(.08), output: new(.0035)}
-	assert.Equal(t, "More items help most: 200 more items cost about $1.40 and make the interval ±4.4 in place of ±6.2 points; as much spent on repeats makes it ±5.9.", advise(known))
-	known.repeat = new(.001)
-	assert.Contains(t, advise(known), "; more repeats would not help.")
-	known.item, known.repeat = new(.001), new(.2)
-	assert.Contains(t, advise(known), "More items and more repeats help alike: 200 more items cost about $1.40 and make the interval")
-	known.output = nil
-	assert.Contains(t, advise(known), "alike: 200 more items make the interval")
-
-	// Votes that are cheap and noisy help most; those that are neither do not.
-	judged := spend{items: 200, repeats: 2, sides: 1, item: new(.01), repeat: new(.1), output: new(.01), judged: true, votes: voteFacts{variance: new(.18), votes: 2, cost: new(.0001)}}
-	a := judged.advise()
-	assert.InDelta(t, .1-.18/2, *a.Repeat, 1e-12, "the noise of votes is a part of that of repeats")
-	assert.Contains(t, a.Sentence, "More votes of judges help most: 100 more on each output cost about $4.00 and make the interval")
-	judged.votes.variance, judged.item, judged.repeat = new(.001), new(.1), new(.001)
-	assert.Contains(t, advise(judged), "more votes of judges would not help")
-	judged.votes.variance = nil
-	assert.Contains(t, advise(judged), "What more votes of judges would do is not known, for the score is not their mean.")
-	judged.votes.votes = 1
-	assert.Contains(t, advise(judged), "is not known, for each output has one.")
-
-	known.dependent = "they are groups"
-	assert.Equal(t, "Whether more items or more repeats would help most is not known: they are groups.", advise(known))
-	known.dependent = ""
-
-	unknown := spend{items: 200, repeats: 1, sides: 2}
-	assert.Equal(t, "Whether more items or more repeats would help most is not known: it takes two repeats of each item to tell the noise of repeats from differences between items.", advise(unknown))
-	assert.False(t, unknown.advise().Known)
-	known.items = 19
-	assert.Contains(t, advise(known), "19 items are too few to tell where the noise comes from.")
-	known.items, known.item, known.repeat = 200, new(0.), new(0.)
-	assert.Equal(t, "Nothing varied, so that these items do not tell what more would do.", advise(known))
-}
-
-// TestFactsOfVotes: that a judge is stricter than another one on all outputs is no noise of votes. Escalations, failed votes and cached costs
-// do not count.
-func TestFactsOfVotes(t *testing.T) {
-	t.Parallel()
-	in := panel.Input{Kind: panel.Score, Aggregate: panel.Mean, Scale: panel.Scale{Type: panel.Numeric, Max: 1}, Judges: []panel.Judge{{Name: "strict"}, {Name: "mild"}, {Name: "last", Escalation: true}}}
-	for output, value := range []float64{.1, .3, .5} {
-		in.Votes = append(in.Votes,
-			panel.Vote{Output: int32(output), Judge: 0, Status: panel.OK, Value: value, Cost: .01},
-			panel.Vote{Output: int32(output), Judge: 1, Status: panel.OK, Value: value + .4, Cost: .03},
-			panel.Vote{Output: int32(output), Judge: 2, Status: panel.OK, Value: 1, Cost: 5},
-			panel.Vote{Output: int32(output), Judge: 1, Repeat: 1, Status: panel.Refused, Cost: math.NaN()})
-	}
-	facts := factsOfVotes(&in)
-	require.NotNil(t, facts.variance)
-	assert.InDelta(t, 0, *facts.variance, 1e-12)
-	assert.InDelta(t, 2, facts.votes, 0)
-	assert.InDelta(t, .02, *facts.cost, 1e-12)
-	in.Votes[1].Value -= .3
-	assert.InDelta(t, (.04+.01+.01)/2/3, *factsOfVotes(&in).variance, 1e-12, "the judge's mean falls by .1: it is .2 off once, and .1 twice")
-	in.Votes[0].Cached, in.Aggregate = true, panel.Median
-	facts = factsOfVotes(&in)
-	assert.Nil(t, facts.variance, "the score is not the mean")
-	assert.InDelta(t, .11/5, *facts.cost, 1e-12)
-	assert.Nil(t, factsOfVotes(&panel.Input{}).cost)
 }

@@ -193,9 +193,6 @@ func (r *Report) head() string {
 	for i := range r.Summary.Conditions {
 		fmt.Fprintf(&out, "%s\n\n", inline(r.Summary.Conditions[i].Text))
 	}
-	if r.Summary.Advice != nil {
-		fmt.Fprintf(&out, "%s\n\n", inline(r.Summary.Advice.Sentence))
-	}
 	if e.ErrorDetail != nil {
 		fmt.Fprintf(&out, "It failed: %s\n\n", inline(*e.ErrorDetail))
 	}

@@ -88,8 +88,6 @@ type results struct {
 	skipped     map[int32]bool
 	panels      []PanelSummary
 	panelScores []panelScore
-	// votes are what the votes of each panel tell of their noise.
-	votes map[string]voteFacts
 	// own are the names of scores that are not taken from outputs: those of panels, which are made of votes.
 	own map[string]bool
 	// valued has the metrics of which an output has a value.
@@ -232,7 +230,7 @@ func (s *Service) readResults(ctx context.Context, e *Evaluation, config *Config
 // newResults returns those of no output yet.
 func newResults(e *Evaluation, last int32, own map[string]bool) *results {
 	r := &results{
-		items: make([]itemResult, last), places: map[string]int{}, valued: map[string]bool{}, own: own, facts: map[outputPlace]outputFact{}, votes: map[string]voteFacts{}, models: map[modelKey]int64{},
+		items: make([]itemResult, last), places: map[string]int{}, valued: map[string]bool{}, own: own, facts: map[outputPlace]outputFact{}, models: map[modelKey]int64{},
 		skipped: map[int32]bool{}, panels: []PanelSummary{},
 		reasons: map[ReasonCount]int64{}, // by side and code; Side points into SideNames
 	}

@@ -31,8 +31,6 @@ type Summary struct {
 	StoppedAt *float64 `json:"stopped_at"`
 	// Partial is whether outputs are missing.
 	Partial bool `json:"partial"`
-	// Advice says where the next dollar goes. It is nil without a primary score.
-	Advice *Advice `json:"advice"`
 }
 
 // MetricSummary is the result of a metric.
@@ -153,7 +151,7 @@ func (a *attempt) summarize(r *results, stoppedAt *float64) error {
 		}
 		r.summary.Metrics[i] = summary
 	}
-	r.summary.Sentence, r.summary.Advice = a.sentence(r), r.advice(&a.e, &a.config)
+	r.summary.Sentence = a.sentence(r)
 	var err error
 	r.summary.Conditions, err = a.config.conditions(r.models, r.input)
 	return err

@@ -457,22 +457,3 @@ func (s *sample) variance() Variance {
 	between := stat.Variance(s.differences, nil) - *a*s.repeatsA.inverse/n - *b*s.repeatsB.inverse/n
 	return Variance{Item: number(max(0, between)), RepeatA: a, RepeatB: b}
 }
-
-// MeanVariance splits the variance of one side's mean score of an item: of which items differ, and of which a single repeat. Nil without two
-// repeats of an item, or for fewer than two items. repeats is how many the items have, their harmonic mean.
-func MeanVariance(items [][]float64) (item, repeat *float64, repeats float64) {
-	pairs := make([]Paired, len(items))
-	for i, scores := range items {
-		pairs[i] = Paired{A: scores, B: scores}
-	}
-	s := readSample(pairs, false)
-	n := float64(len(s.a))
-	if n == 0 {
-		return nil, nil, 0
-	}
-	repeats = n / s.repeatsA.inverse
-	if repeat = s.repeatsA.variance(); repeat == nil || n < 2 || s.outside {
-		return nil, nil, repeats
-	}
-	return number(max(0, stat.Variance(s.a, nil)-*repeat/repeats)), repeat, repeats
-}

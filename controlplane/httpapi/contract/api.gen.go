@@ -717,27 +717,6 @@ func (e EvalRunTrendBetter) Valid() bool {
 	}
 }
 
-// Defines values for EvaluationAdviceOptionWhat.
-const (
-	EvaluationAdviceOptionWhatItems   EvaluationAdviceOptionWhat = "items"
-	EvaluationAdviceOptionWhatRepeats EvaluationAdviceOptionWhat = "repeats"
-	EvaluationAdviceOptionWhatVotes   EvaluationAdviceOptionWhat = "votes"
-)
-
-// Valid indicates whether the value is a known member of the EvaluationAdviceOptionWhat enum.
-func (e EvaluationAdviceOptionWhat) Valid() bool {
-	switch e {
-	case EvaluationAdviceOptionWhatItems:
-		return true
-	case EvaluationAdviceOptionWhatRepeats:
-		return true
-	case EvaluationAdviceOptionWhatVotes:
-		return true
-	default:
-		return false
-	}
-}
-
 // Defines values for EvaluationConditionKind.
 const (
 	EvaluationConditionKindModel         EvaluationConditionKind = "model"
@@ -779,19 +758,19 @@ func (e EvaluationEstimateBasis) Valid() bool {
 
 // Defines values for EvaluationForecastBasis.
 const (
-	EvaluationForecastBasisAssumption  EvaluationForecastBasis = "assumption"
-	EvaluationForecastBasisDifferences EvaluationForecastBasis = "differences"
-	EvaluationForecastBasisRepeats     EvaluationForecastBasis = "repeats"
+	Assumption  EvaluationForecastBasis = "assumption"
+	Differences EvaluationForecastBasis = "differences"
+	Repeats     EvaluationForecastBasis = "repeats"
 )
 
 // Valid indicates whether the value is a known member of the EvaluationForecastBasis enum.
 func (e EvaluationForecastBasis) Valid() bool {
 	switch e {
-	case EvaluationForecastBasisAssumption:
+	case Assumption:
 		return true
-	case EvaluationForecastBasisDifferences:
+	case Differences:
 		return true
-	case EvaluationForecastBasisRepeats:
+	case Repeats:
 		return true
 	default:
 		return false
@@ -3182,28 +3161,28 @@ func (e WorkKind) Valid() bool {
 
 // Defines values for WorkProgressUnit.
 const (
-	WorkProgressUnitAttempts        WorkProgressUnit = "attempts"
-	WorkProgressUnitCalls           WorkProgressUnit = "calls"
-	WorkProgressUnitItems           WorkProgressUnit = "items"
-	WorkProgressUnitOutputs         WorkProgressUnit = "outputs"
-	WorkProgressUnitOutputsAndVotes WorkProgressUnit = "outputs_and_votes"
-	WorkProgressUnitRows            WorkProgressUnit = "rows"
+	Attempts        WorkProgressUnit = "attempts"
+	Calls           WorkProgressUnit = "calls"
+	Items           WorkProgressUnit = "items"
+	Outputs         WorkProgressUnit = "outputs"
+	OutputsAndVotes WorkProgressUnit = "outputs_and_votes"
+	Rows            WorkProgressUnit = "rows"
 )
 
 // Valid indicates whether the value is a known member of the WorkProgressUnit enum.
 func (e WorkProgressUnit) Valid() bool {
 	switch e {
-	case WorkProgressUnitAttempts:
+	case Attempts:
 		return true
-	case WorkProgressUnitCalls:
+	case Calls:
 		return true
-	case WorkProgressUnitItems:
+	case Items:
 		return true
-	case WorkProgressUnitOutputs:
+	case Outputs:
 		return true
-	case WorkProgressUnitOutputsAndVotes:
+	case OutputsAndVotes:
 		return true
-	case WorkProgressUnitRows:
+	case Rows:
 		return true
 	default:
 		return false
@@ -4322,9 +4301,6 @@ type ComparisonSide struct {
 
 // ComparisonSummary defines model for ComparisonSummary.
 type ComparisonSummary struct {
-	// Advice Null without a primary score.
-	Advice *EvaluationAdvice `json:"advice"`
-
 	// Conditions What else differs between the sides, and may explain the result. Absent in results of earlier versions.
 	Conditions *[]EvaluationCondition `json:"conditions,omitempty"`
 	Metrics    []ComparisonMetric     `json:"metrics"`
@@ -5616,9 +5592,7 @@ type EvalRunScore struct {
 
 // EvalRunSummary defines model for EvalRunSummary.
 type EvalRunSummary struct {
-	// Advice Null without a primary score.
-	Advice *EvaluationAdvice `json:"advice"`
-	Panels []PanelSummary    `json:"panels"`
+	Panels []PanelSummary `json:"panels"`
 
 	// Partial Whether results are missing.
 	Partial  bool            `json:"partial"`
@@ -5767,47 +5741,6 @@ type EvaluationAccounting struct {
 	// Votes Null without judges.
 	Votes *VoteCounts `json:"votes"`
 }
-
-// EvaluationAdvice Where the next dollar goes, for the primary score.
-type EvaluationAdvice struct {
-	// HalfWidth Half of the 95 % interval that these variances make.
-	HalfWidth *float64 `json:"half_width"`
-
-	// ItemVariance Between items: of a comparison of their differences.
-	ItemVariance *float64 `json:"item_variance"`
-
-	// Known Whether the variance of items and of repeats is known. It needs two repeats. Else the sentence says why it is not.
-	Known bool `json:"known"`
-
-	// Options What twice as many items, or the same money for something else, would do, the best first.
-	Options []EvaluationAdviceOption `json:"options"`
-
-	// OutputCostUsd What an output cost on average, without votes.
-	OutputCostUsd *float64 `json:"output_cost_usd"`
-
-	// RepeatVariance Between outputs of an item, without that of votes: of a comparison of a repeat of both sides together.
-	RepeatVariance *float64 `json:"repeat_variance"`
-	Sentence       string   `json:"sentence"`
-	VoteCostUsd    *float64 `json:"vote_cost_usd"`
-
-	// VoteVariance Between votes on an output, for panels that take the mean of two votes or more. Null if it is not known.
-	VoteVariance *float64 `json:"vote_variance"`
-}
-
-// EvaluationAdviceOption defines model for EvaluationAdviceOption.
-type EvaluationAdviceOption struct {
-	CostUsd *float64 `json:"cost_usd"`
-
-	// HalfWidth What half of the interval would be.
-	HalfWidth float64 `json:"half_width"`
-
-	// More How many more items, repeats of each item, or votes on each output.
-	More int64                      `json:"more"`
-	What EvaluationAdviceOptionWhat `json:"what"`
-}
-
-// EvaluationAdviceOptionWhat defines model for EvaluationAdviceOption.What.
-type EvaluationAdviceOptionWhat string
 
 // EvaluationCondition defines model for EvaluationCondition.
 type EvaluationCondition struct {

@@ -5088,57 +5088,6 @@ export interface components {
             /** Format: double */
             seconds_high: number | null;
         };
-        /** @description Where the next dollar goes, for the primary score. */
-        EvaluationAdvice: {
-            sentence: string;
-            /** @description Whether the variance of items and of repeats is known. It needs two repeats. Else the sentence says why it is not. */
-            known: boolean;
-            /**
-             * Format: double
-             * @description Between items: of a comparison of their differences.
-             */
-            item_variance: number | null;
-            /**
-             * Format: double
-             * @description Between outputs of an item, without that of votes: of a comparison of a repeat of both sides together.
-             */
-            repeat_variance: number | null;
-            /**
-             * Format: double
-             * @description Between votes on an output, for panels that take the mean of two votes or more. Null if it is not known.
-             */
-            vote_variance: number | null;
-            /**
-             * Format: double
-             * @description Half of the 95 % interval that these variances make.
-             */
-            half_width: number | null;
-            /**
-             * Format: double
-             * @description What an output cost on average, without votes.
-             */
-            output_cost_usd: number | null;
-            /** Format: double */
-            vote_cost_usd: number | null;
-            /** @description What twice as many items, or the same money for something else, would do, the best first. */
-            options: components["schemas"]["EvaluationAdviceOption"][];
-        };
-        EvaluationAdviceOption: {
-            /** @enum {string} */
-            what: "items" | "repeats" | "votes";
-            /**
-             * Format: int64
-             * @description How many more items, repeats of each item, or votes on each output.
-             */
-            more: number;
-            /** Format: double */
-            cost_usd: number | null;
-            /**
-             * Format: double
-             * @description What half of the interval would be.
-             */
-            half_width: number;
-        };
         EvaluationMissing: {
             /** @description `a` or `b`, or a judge as `panel/judge`. */
             side: string;
@@ -5339,8 +5288,6 @@ export interface components {
         ComparisonSummary: {
             /** @description The result in words. */
             sentence: string;
-            /** @description Null without a primary score. */
-            advice: components["schemas"]["EvaluationAdvice"] | null;
             primary_metric: string | null;
             metrics: components["schemas"]["ComparisonMetric"][];
             panels: components["schemas"]["PanelSummary"][];
@@ -6405,8 +6352,6 @@ export interface components {
         };
         EvalRunSummary: {
             sentence: string;
-            /** @description Null without a primary score. */
-            advice: components["schemas"]["EvaluationAdvice"] | null;
             scores: components["schemas"]["EvalRunMetric"][];
             panels: components["schemas"]["PanelSummary"][];
             /** @description Whether results are missing. */

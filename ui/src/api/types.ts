@@ -173,7 +173,6 @@ export type ComparisonSide = Schemas["ComparisonSide"];
 export type EvaluationAccounting = Schemas["EvaluationAccounting"];
 export type EvaluationCost = Schemas["EvaluationCost"];
 export type EvaluationDifference = Schemas["EvaluationDifference"];
-export type EvaluationAdvice = Schemas["EvaluationAdvice"];
 export type EvaluationEstimate = Schemas["EvaluationEstimate"];
 export type EvaluationItemStatus = Schemas["EvaluationItemStatus"];
 export type EvaluationModel = Schemas["EvaluationModel"];

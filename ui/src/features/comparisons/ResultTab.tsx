@@ -3,7 +3,6 @@ import { IconAlertTriangle } from "@tabler/icons-react";
 import { hasEnded, isSettled } from "@/api/comparisons";
 import type { Comparison } from "@/api/types";
 import { Accounting } from "@/components/evaluation/Accounting";
-import { Advice } from "@/components/evaluation/Advice";
 import classes from "@/components/evaluation/Evaluation.module.css";
 import { Verdict } from "@/components/evaluation/Marks";
 import { Notice } from "@/components/evaluation/Notice";
@@ -119,7 +118,6 @@ function Verdicts({ comparison }: { comparison: Comparison }) {
           ]}
         />
       </p>
-      <Advice advice={comparison.summary?.advice ?? null} />
     </div>
   );
 }

@@ -4,7 +4,6 @@ import { hasEnded, isSettled } from "@/api/comparisons";
 import type { EvalRun, EvalRunMetric } from "@/api/types";
 import { DataTable } from "@/components/DataTable";
 import { Accounting } from "@/components/evaluation/Accounting";
-import { Advice } from "@/components/evaluation/Advice";
 import classes from "@/components/evaluation/Evaluation.module.css";
 import { Interval } from "@/components/evaluation/Interval";
 import { formatValue, metricLabel } from "@/components/evaluation/measures";
@@ -69,7 +68,6 @@ export function ResultTab({ run }: { run: EvalRun }) {
           <p>
             <Sentence text={summary.sentence} names={summary.scores.map(({ name }) => name)} />
           </p>
-          <Advice advice={summary.advice} />
         </div>
       )}
       {run.stop_reason !== null && <Notice>{STOP_REASONS[run.stop_reason]}</Notice>}

@@ -49,7 +49,6 @@ const run = (changed: Partial<EvalRun> = {}) =>
     finished_at: "2026-01-01T00:01:00Z",
     summary: {
       sentence: "",
-      advice: null,
       partial: false,
       panels: [],
       scores: [metric("brief"), metric("correct")],
@@ -64,7 +63,7 @@ describe("a score", () => {
     expect(primaryScore(run({ summary: null }))).toBeUndefined();
     const scores = [metric("cost_usd", { kind: "cost" })];
     expect(
-      primaryScore(run({ summary: { sentence: "", advice: null, partial: false, panels: [], scores } })),
+      primaryScore(run({ summary: { sentence: "", partial: false, panels: [], scores } })),
     ).toBeUndefined();
   });
 
@@ -88,7 +87,7 @@ describe("a score", () => {
     expect(itemVerdict(item("formal", "casual", "formal", null), "tone")).toBe("formal, casual");
     expect(itemVerdict(item(null), "tone")).toBeNull();
     const scores = [tone, metric("correct")];
-    const judged = run({ summary: { sentence: "", advice: null, partial: false, panels: [], scores } });
+    const judged = run({ summary: { sentence: "", partial: false, panels: [], scores } });
     expect(gateMetrics(judged).map(({ name }) => name)).not.toContain("tone");
   });
 
@@ -131,7 +130,7 @@ describe("a comparison of two", () => {
       primary_metric: "correct",
     });
     const other = run({
-      summary: { sentence: "", advice: null, partial: false, panels: [], scores: [metric("tone")] },
+      summary: { sentence: "", partial: false, panels: [], scores: [metric("tone")] },
     });
     expect(comparisonOf(run(), other)).not.toHaveProperty("primary_metric");
   });
