@@ -467,8 +467,3 @@ JOIN evaluations e ON e.project_id = l.project_id AND e.dataset_id = l.dataset_i
 WHERE l.id = @id AND e.status = 'succeeded' AND e.summary IS NOT NULL AND NOT (e.summary::jsonb ->> 'partial')::boolean AND EXISTS (
 	SELECT FROM jsonb_array_elements(e.summary::jsonb -> 'scores') s WHERE s ->> 'name' = @metric AND jsonb_typeof(s -> 'mean') = 'number')
 ORDER BY e.created_at DESC, e.id DESC LIMIT @limit
-
--- name: list comparisons of eval-runs
-SELECT id FROM evaluations
-WHERE project_id = @project AND kind = 'comparison' AND a_eval_run_id = ANY(@ids) AND b_eval_run_id = ANY(@ids) AND summary IS NOT NULL
-ORDER BY created_at DESC, id LIMIT @limit

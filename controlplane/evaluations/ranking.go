@@ -46,10 +46,9 @@ type Ranking struct {
 	Items  int
 	Groups *int
 	// MaxT and Level are those of [stats.Several].
-	MaxT        bool
-	Level       float64
-	Worst       []RankedItem
-	Preferences []Preferences
+	MaxT  bool
+	Level float64
+	Worst []RankedItem
 	// Adjustment says what the baseline gained, nil without one.
 	Adjustment *RankingAdjustment
 }
@@ -121,7 +120,7 @@ func (s *Service) Rank(ctx context.Context, grant access.Grant, q *RankingQuery)
 	}
 	r := &Ranking{
 		Metric: m.name, Kind: m.kind, Better: m.better, GroupBy: q.GroupBy, Items: several.Items, Groups: several.Groups, MaxT: several.MaxT, Level: several.Level,
-		Sides: make([]RankedSide, len(sides)), Preferences: []Preferences{},
+		Sides: make([]RankedSide, len(sides)),
 	}
 	for i := range sides {
 		r.Sides[i] = RankedSide{EvalRun: &sides[i].e, Mean: several.Sides[i], Scored: table.scored[i], LeftOut: table.scored[i] - int64(several.Items), Failed: table.failed[i]}
@@ -134,10 +133,7 @@ func (s *Service) Rank(ctx context.Context, grant access.Grant, q *RankingQuery)
 		r.adjust(&baseline.e, several.Baseline)
 	}
 	r.Sentence = r.sentence(sides)
-	if r.Worst, err = s.rankedItems(ctx, sides, table); err != nil {
-		return nil, err
-	}
-	r.Preferences, err = s.preferencesOf(ctx, grant, sides)
+	r.Worst, err = s.rankedItems(ctx, sides, table)
 	return r, err
 }
 

@@ -13,7 +13,6 @@ import (
 
 	"github.com/looptrace/looptrace/controlplane/httpapi/apitest"
 	"github.com/looptrace/looptrace/controlplane/httpapi/contract"
-	"github.com/looptrace/looptrace/test/provider"
 )
 
 func rankingPath(runs []uuid.UUID, rest string) string {
@@ -72,7 +71,6 @@ func TestRanking(t *testing.T) {
 	assert.Equal(t, []float64{0, 1, 1}, all.Worst[0].Scores)
 	assert.NotEmpty(t, *all.Worst[0].Key)
 	assert.NotEmpty(t, all.Worst[0].Input)
-	assert.Empty(t, all.Preferences)
 
 	grouped := rank(runs[:2], "&group_by=metadata.customer&metric=failures")
 	assert.EqualValues(t, 12, *grouped.Groups)
@@ -100,59 +98,4 @@ func TestRanking(t *testing.T) {
 		refused := apitest.WantProblem(t, e.Do(t, http.MethodGet, path, nil, as), http.StatusUnprocessableEntity)
 		assert.Equal(t, want, (*refused.Errors)[0].Location, (*refused.Errors)[0].Message)
 	}
-}
-
-// TestRankingByPreferences ranks three eval-runs by comparisons of the first with each of the others.
-func TestRankingByPreferences(t *testing.T) {
-	t.Parallel()
-	e := apitest.New(t)
-	session, project := e.SetUp(t)
-	as := apitest.Cookie(session)
-	e.Work(t)
-	server := provider.Start(t, provider.Options{Answer: apitest.Judging(func(q *provider.Request, _ int) *provider.Reply {
-		first, second := strings.Index(q.Last(), "a good answer"), strings.Index(q.Last(), "a poor answer")
-		switch {
-		case first < 0 || second < 0:
-			return apitest.Voted("tie")
-		case first < second:
-			return apitest.Voted("first")
-		}
-		return apitest.Voted("second")
-	})})
-	made := e.Connect(t, as, project.Id, "openai", server, "")
-	dataset := e.CreateDatasetOf(t, as, project.Id, "numbers", apitest.Questions(24)...)
-	var runs []uuid.UUID
-	for _, word := range []string{"poor", "good", "good"} {
-		run := e.BeginEvalRun(t, as, project.Id, dataset.Id, "")
-		e.SendResults(t, as, &run, func(*contract.EvalRunItem, int) string {
-			return fmt.Sprintf(`"output":"a %s answer","scores":[{"name":"own","score":1,"pass":true}]`, word)
-		})
-		finishEvalRun(t, e, as, run.Id)
-		runs = append(runs, run.Id)
-	}
-	panel := strings.Replace(apitest.PanelJSON("preferred", made.Id, "", "judge"), `{"name"`, `{"kind":"preference","name"`, 1)
-	preferences := func() contract.RankedPreferences {
-		found := apitest.Must[contract.EvalRunRanking](t, e.Do(t, http.MethodGet, rankingPath(runs, ""), nil, as), http.StatusOK)
-		require.Len(t, found.Preferences, 1)
-		return found.Preferences[0]
-	}
-	for i, other := range runs[1:] {
-		body := fmt.Sprintf(`{"project_id":%q,"name":"sides","dataset_id":%q,"a":{"eval_run_id":%q},"b":{"eval_run_id":%q},"panels":[%s]}`, project.Id, dataset.Id, runs[0], other, panel)
-		compared(t, e, as, e.Compare(t, as, body).Id)
-		if i == 0 {
-			one := preferences()
-			assert.Equal(t, "not_connected", *one.Flag)
-			assert.Contains(t, one.Sentence, "C (")
-		}
-	}
-	ranked := preferences()
-	assert.Nil(t, ranked.Flag)
-	assert.EqualValues(t, 2, ranked.Comparisons)
-	assert.EqualValues(t, 48, ranked.Votes)
-	assert.Equal(t, contract.PreferredPairVerdictBBetter, ranked.Pairs[0].Verdict)
-	assert.Equal(t, contract.PreferredPairVerdictBBetter, ranked.Pairs[1].Verdict)
-	assert.Equal(t, contract.PreferredPairVerdictInconclusive, ranked.Pairs[2].Verdict)
-	assert.Zero(t, ranked.Pairs[2].Votes)
-	assert.InDelta(t, 1, ranked.Judges[0].Discrimination, 1e-9)
-	assert.Contains(t, ranked.Sentence, "cannot be told")
 }

@@ -6,7 +6,6 @@ import (
 	"github.com/looptrace/looptrace/controlplane/evaluations"
 	"github.com/looptrace/looptrace/controlplane/httpapi/contract"
 	"github.com/looptrace/looptrace/internal/apikey"
-	"github.com/looptrace/looptrace/internal/stats"
 )
 
 // RankEvalRuns compares several eval-runs.
@@ -22,7 +21,7 @@ func (h evalRunHandlers) RankEvalRuns(ctx context.Context, req contract.RankEval
 	answer := contract.RankEvalRuns200JSONResponse{
 		Sentence: r.Sentence, Metric: r.Metric, Kind: contract.EvaluationMetricKind(r.Kind), Better: contract.EvalRunRankingBetter(r.Better), Dataset: evaluatedOf(first),
 		Sides: make([]contract.RankedSide, len(r.Sides)), Differences: make([]contract.RankedDifference, len(r.Differences)), Items: int64(r.Items), Groups: long(r.Groups), MaxT: r.MaxT,
-		Worst: make([]contract.RankedItem, len(r.Worst)), Preferences: make([]contract.RankedPreferences, len(r.Preferences)),
+		Worst: make([]contract.RankedItem, len(r.Worst)),
 	}
 	if r.GroupBy != "" {
 		answer.GroupBy = &r.GroupBy
@@ -46,9 +45,6 @@ func (h evalRunHandlers) RankEvalRuns(ctx context.Context, req contract.RankEval
 			answer.Worst[i].Input = item.Input
 		}
 	}
-	for i := range r.Preferences {
-		answer.Preferences[i] = rankedPreferencesOf(&r.Preferences[i])
-	}
 	if a := r.Adjustment; a != nil {
 		answer.Adjustment = &contract.RankingAdjustment{EvalRunId: a.EvalRun.ID, Name: a.EvalRun.Name, LargestGain: a.Largest, Sentence: a.Sentence}
 	}
@@ -66,37 +62,4 @@ func rankedDifferenceOf(d *evaluations.RankedDifference) (contract.RankedDiffere
 		return answer, err
 	}
 	return answer, convert(d.IntentionToTreat, &answer.IntentionToTreat)
-}
-
-func rankedPreferencesOf(p *evaluations.Preferences) contract.RankedPreferences {
-	r := &p.Ranking
-	answer := contract.RankedPreferences{
-		Panel: p.Panel, Comparisons: int64(p.Comparisons), Sentence: p.Sentence, Items: int64(r.Items), Votes: int64(r.Votes), Strengths: make([]contract.PreferenceEstimate, len(r.Strengths)),
-		Pairs: make([]contract.PreferredPair, len(r.Pairs)), Judges: make([]contract.DiscerningJudge, len(r.Judges)),
-	}
-	if r.Flag != "" {
-		answer.Flag = new(string(r.Flag))
-	}
-	for i := range r.Strengths {
-		answer.Strengths[i] = preferenceEstimateOf(&r.Strengths[i])
-	}
-	for i := range r.Pairs {
-		pair := &r.Pairs[i]
-		answer.Pairs[i] = contract.PreferredPair{
-			A: evaluations.SideLetter(pair.A), B: evaluations.SideLetter(pair.B), Share: preferenceEstimateOf(&pair.Share), PAdjusted: pair.PAdjusted,
-			Verdict: contract.PreferredPairVerdict(pair.Verdict), Votes: int64(pair.Votes),
-		}
-	}
-	for i := range r.Judges {
-		answer.Judges[i] = contract.DiscerningJudge{Name: p.Judges[i], Discrimination: r.Judges[i].Discrimination, Votes: int64(r.Judges[i].Votes)}
-	}
-	return answer
-}
-
-func preferenceEstimateOf(e *stats.Estimate) contract.PreferenceEstimate {
-	answer := contract.PreferenceEstimate{Value: e.Value.Value}
-	if e.CI != nil {
-		answer.Ci = new(e.CI[:])
-	}
-	return answer
 }

@@ -1713,27 +1713,6 @@ func (e PanelSummaryKind) Valid() bool {
 	}
 }
 
-// Defines values for PreferredPairVerdict.
-const (
-	PreferredPairVerdictABetter      PreferredPairVerdict = "a_better"
-	PreferredPairVerdictBBetter      PreferredPairVerdict = "b_better"
-	PreferredPairVerdictInconclusive PreferredPairVerdict = "inconclusive"
-)
-
-// Valid indicates whether the value is a known member of the PreferredPairVerdict enum.
-func (e PreferredPairVerdict) Valid() bool {
-	switch e {
-	case PreferredPairVerdictABetter:
-		return true
-	case PreferredPairVerdictBBetter:
-		return true
-	case PreferredPairVerdictInconclusive:
-		return true
-	default:
-		return false
-	}
-}
-
 // Defines values for PriceSource.
 const (
 	PriceSourceProject PriceSource = "project"
@@ -4939,14 +4918,6 @@ type DiagnosisRun struct {
 // DiagnosisRunPart defines model for DiagnosisRun.Part.
 type DiagnosisRunPart string
 
-// DiscerningJudge defines model for DiscerningJudge.
-type DiscerningJudge struct {
-	// Discrimination How clearly the judge tells sides apart: its log odds are this times the difference of strengths. 1 is average; estimates from few votes are drawn to it.
-	Discrimination float64 `json:"discrimination"`
-	Name           string  `json:"name"`
-	Votes          int64   `json:"votes"`
-}
-
 // EndedSessions defines model for EndedSessions.
 type EndedSessions struct {
 	Ended int64 `json:"ended"`
@@ -5487,9 +5458,6 @@ type EvalRunRanking struct {
 	// MaxT Whether intervals of differences are those of the max-T method. Where few items differ between two sides, or items or groups are few, they have Bonferroni's correction, which is wider.
 	MaxT   bool   `json:"max_t"`
 	Metric string `json:"metric"`
-
-	// Preferences What judges prefer, by each panel of preferences; empty if no comparison between these eval-runs has one.
-	Preferences []RankedPreferences `json:"preferences"`
 
 	// Sentence Which side is the best, if one is shown to be.
 	Sentence string `json:"sentence"`
@@ -8122,30 +8090,6 @@ type PlaygroundOpened struct {
 	Tools       []PromptTool          `json:"tools"`
 }
 
-// PreferenceEstimate defines model for PreferenceEstimate.
-type PreferenceEstimate struct {
-	Ci    *[]float64 `json:"ci"`
-	Value *float64   `json:"value"`
-}
-
-// PreferredPair `share` is how often B is preferred to A, a tie as half.
-type PreferredPair struct {
-	// A The letter of a side.
-	A string `json:"a"`
-	B string `json:"b"`
-
-	// PAdjusted That of one half, counting all pairs.
-	PAdjusted *float64             `json:"p_adjusted"`
-	Share     PreferenceEstimate   `json:"share"`
-	Verdict   PreferredPairVerdict `json:"verdict"`
-
-	// Votes Those on these two. Without any, the share follows from the other pairs.
-	Votes int64 `json:"votes"`
-}
-
-// PreferredPairVerdict defines model for PreferredPair.Verdict.
-type PreferredPairVerdict string
-
 // Price The token prices of a model, in US dollars per million tokens.
 type Price struct {
 	// CacheRead Null: as input.
@@ -8982,26 +8926,6 @@ type RankedItem struct {
 
 	// Spread The largest less the smallest.
 	Spread float64 `json:"spread"`
-}
-
-// RankedPreferences defines model for RankedPreferences.
-type RankedPreferences struct {
-	// Comparisons Comparisons between these eval-runs that have it.
-	Comparisons int64 `json:"comparisons"`
-
-	// Flag Why there is no ranking: `not_connected` if no chain of comparisons leads from a side to another, `too_few` below 20 items.
-	Flag     *string           `json:"flag"`
-	Items    int64             `json:"items"`
-	Judges   []DiscerningJudge `json:"judges"`
-	Pairs    []PreferredPair   `json:"pairs"`
-	Panel    string            `json:"panel"`
-	Sentence string            `json:"sentence"`
-
-	// Strengths Log odds of each side against the average one (Bradley-Terry), with intervals that hold together. A tie is half a win of each.
-	Strengths []PreferenceEstimate `json:"strengths"`
-
-	// Votes Of judges on pairs of outputs, each in both orders; those of an escalation do not count.
-	Votes int64 `json:"votes"`
 }
 
 // RankedSide defines model for RankedSide.

@@ -6768,8 +6768,6 @@ export interface components {
             max_t: boolean;
             /** @description The items on which sides differ most. */
             worst: components["schemas"]["RankedItem"][];
-            /** @description What judges prefer, by each panel of preferences; empty if no comparison between these eval-runs has one. */
-            preferences: components["schemas"]["RankedPreferences"][];
             adjustment: components["schemas"]["RankingAdjustment"] | null;
         };
         RankedSide: {
@@ -6826,62 +6824,6 @@ export interface components {
             spread: number;
             /** @description Cut after 1,000 bytes. */
             input: string;
-        };
-        RankedPreferences: {
-            panel: string;
-            /**
-             * Format: int64
-             * @description Comparisons between these eval-runs that have it.
-             */
-            comparisons: number;
-            sentence: string;
-            /** Format: int64 */
-            items: number;
-            /**
-             * Format: int64
-             * @description Of judges on pairs of outputs, each in both orders; those of an escalation do not count.
-             */
-            votes: number;
-            /** @description Why there is no ranking: `not_connected` if no chain of comparisons leads from a side to another, `too_few` below 20 items. */
-            flag: string | null;
-            /** @description Log odds of each side against the average one (Bradley-Terry), with intervals that hold together. A tie is half a win of each. */
-            strengths: components["schemas"]["PreferenceEstimate"][];
-            pairs: components["schemas"]["PreferredPair"][];
-            judges: components["schemas"]["DiscerningJudge"][];
-        };
-        PreferenceEstimate: {
-            /** Format: double */
-            value: number | null;
-            ci: number[] | null;
-        };
-        /** @description `share` is how often B is preferred to A, a tie as half. */
-        PreferredPair: {
-            /** @description The letter of a side. */
-            a: string;
-            b: string;
-            share: components["schemas"]["PreferenceEstimate"];
-            /**
-             * Format: double
-             * @description That of one half, counting all pairs.
-             */
-            p_adjusted: number | null;
-            /** @enum {string} */
-            verdict: "a_better" | "b_better" | "inconclusive";
-            /**
-             * Format: int64
-             * @description Those on these two. Without any, the share follows from the other pairs.
-             */
-            votes: number;
-        };
-        DiscerningJudge: {
-            name: string;
-            /**
-             * Format: double
-             * @description How clearly the judge tells sides apart: its log odds are this times the difference of strengths. 1 is average; estimates from few votes are drawn to it.
-             */
-            discrimination: number;
-            /** Format: int64 */
-            votes: number;
         };
         RankingAdjustment: {
             /** Format: uuid */

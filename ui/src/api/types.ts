@@ -194,7 +194,6 @@ export type EvalRunTargetRead = Schemas["EvalRunTargetRead"];
 export type EvalRunRanking = Schemas["EvalRunRanking"];
 export type RankedDifference = Schemas["RankedDifference"];
 export type RankedItem = Schemas["RankedItem"];
-export type RankedPreferences = Schemas["RankedPreferences"];
 export type RankedSide = Schemas["RankedSide"];
 
 /** Which eval-runs are compared, and by what. */

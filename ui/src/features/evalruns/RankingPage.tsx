@@ -1,14 +1,14 @@
 import { Button, Select } from "@mantine/core";
 import { Link, useNavigate, useSearchParams } from "react-router";
 import { useEvalRun, useEvalRunChoice, useRanking } from "@/api/evalRuns";
-import type { EvalRunRanking, RankedPreferences } from "@/api/types";
+import type { EvalRunRanking } from "@/api/types";
 import { CommittedText } from "@/components/CommittedText";
 import { DataTable } from "@/components/DataTable";
 import classes from "@/components/evaluation/Evaluation.module.css";
 import { Interval } from "@/components/evaluation/Interval";
 import { flagText, formatDifference, formatP, formatValue } from "@/components/evaluation/measures";
 import { Sentence } from "@/components/evaluation/Sentence";
-import { formatCount, formatCountOf, formatPercent, NONE } from "@/components/format";
+import { formatCount, formatCountOf } from "@/components/format";
 import { Page } from "@/components/Page";
 import { PageHint, PageMessage } from "@/components/PageMessage";
 import { ProblemPanel } from "@/components/ProblemPanel";
@@ -16,7 +16,7 @@ import { QueryState, SkeletonRows } from "@/components/QueryState";
 import { useKeys } from "@/components/useKeys";
 import { useProjectId } from "@/components/useProject";
 import { originText } from "./evalRuns";
-import { baselines, preferredText, rankedMetrics, readRanking, verdictText } from "./ranking";
+import { baselines, rankedMetrics, readRanking, verdictText } from "./ranking";
 
 const TITLE = "Compare eval-runs";
 
@@ -136,9 +136,6 @@ function Result({ projectId, ranking }: Props) {
       </div>
       <Means projectId={projectId} ranking={ranking} />
       <Differences ranking={ranking} names={names} />
-      {ranking.preferences.map((preferences) => (
-        <Preferences key={preferences.panel} preferences={preferences} names={names} />
-      ))}
       <Worst projectId={projectId} ranking={ranking} />
     </>
   );
@@ -253,57 +250,6 @@ function Differences({
         {max_t ? "max-T" : "Bonferroni's correction"}). A verdict needs an adjusted p of at most 0.05, an
         interval without 0, and the same verdict with failed outputs as 0.
       </p>
-    </section>
-  );
-}
-
-function Preferences({ preferences, names }: { preferences: RankedPreferences; names: readonly string[] }) {
-  const { panel, sentence, pairs, judges } = preferences;
-  return (
-    <section className={classes.metrics} data-testid="preferences">
-      <h2 className={classes.heading}>
-        Preferences: <bdi>{panel}</bdi>
-      </h2>
-      <p>
-        <Sentence text={sentence} names={[panel, ...names]} />
-      </p>
-      {pairs.length > 0 && (
-        <DataTable
-          label={`Preferences of ${panel}`}
-          stacks
-          rows={pairs}
-          rowKey={({ a, b }) => a + b}
-          columns={[
-            { header: "Sides", cell: (pair) => preferredText(pair) },
-            {
-              header: "In",
-              number: true,
-              cell: ({ share }) => (
-                <>
-                  <strong>{share.value === null ? NONE : formatPercent(share.value)}</strong>
-                  <Interval ci={share.ci} format={formatPercent} />
-                </>
-              ),
-            },
-            { header: "Verdict", cell: (pair) => verdictText(pair) },
-            { header: "p, adjusted", number: true, cell: ({ p_adjusted }) => formatP(p_adjusted) },
-            { header: "Votes on these two", number: true, cell: ({ votes }) => formatCount(votes) },
-          ]}
-        />
-      )}
-      {judges.length > 1 && (
-        <p className={classes.note}>
-          How clearly judges tell sides apart, where 1 is average:{" "}
-          {judges.map(({ name, discrimination }, place) => (
-            // biome-ignore lint/suspicious/noArrayIndexKey: judges of different versions have one name
-            <span key={place}>
-              {place > 0 && ", "}
-              <bdi>{name}</bdi> {discrimination.toFixed(2)}
-            </span>
-          ))}
-          .
-        </p>
-      )}
     </section>
   );
 }

@@ -1,5 +1,5 @@
 import { isSettled } from "@/api/comparisons";
-import type { EvalRun, RankedDifference, RankedPreferences, RankingSelection } from "@/api/types";
+import type { EvalRun, RankedDifference, RankingSelection } from "@/api/types";
 import { whyNotComparable } from "./evalRuns";
 
 /** How many eval-runs are compared at once. */
@@ -57,9 +57,4 @@ export function baselines(known: readonly EvalRun[], chosen: readonly string[]):
       !chosen.includes(run.id) &&
       Date.parse(run.created_at) <= first,
   );
-}
-
-/** The share of a pair in words: "B preferred to A in 64 %". */
-export function preferredText({ a, b }: Pick<RankedPreferences["pairs"][number], "a" | "b">): string {
-  return `${b} preferred to ${a}`;
 }
