@@ -314,7 +314,7 @@ func TestMCPReplayErrors(t *testing.T) {
 		"no edits":          {"replay.edit", map[string]any{"run_id": run.String()}, []string{"The arguments are not valid: required"}},
 		"unknown replay":    {"replay.diff", map[string]any{"replay_id": apitest.NoSuchID}, []string{"Use the replay_id that replay.edit returned."}},
 		"wrong policy":      {"replay.edit", with(map[string]any{"tools": map[string]any{"find_order": map[string]any{"on_mis": "stop"}}}), []string{"tools.find_order is not valid", `"on_miss":"fixed"`}},
-		"unknown policy":    {"replay.edit", with(map[string]any{"tools": map[string]any{"find_order": map[string]any{"on_miss": "simulate"}}}), []string{"tools.find_order.on_miss is simulate", "use stop, nearest or fixed"}},
+		"unknown policy":    {"replay.edit", with(map[string]any{"tools": map[string]any{"find_order": map[string]any{"on_miss": "simulate"}}}), []string{"tools.find_order.on_miss must be stop, nearest or fixed"}},
 		"no such grader":    {"replay.edit", with(map[string]any{"outcome": map[string]any{"name": "x", "type": "magic"}}), []string{"outcome", "magic"}},
 		"too long a wait":   {"replay.diff", map[string]any{"replay_id": apitest.NoSuchID, "wait_seconds": 100}, []string{"wait_seconds", "maximum"}},
 		"too large a count": {"replay.edit", with(map[string]any{"controls": 1000}), []string{"controls", "maximum"}},

@@ -30,16 +30,14 @@ const (
 // OnMiss is what happens to a tool call that the recording does not have.
 type OnMiss string
 
-// The policies. MissSimulate and MissWorker are refused by this version.
+// The policies.
 const (
 	// MissStop ends the attempt. It is the default.
 	MissStop OnMiss = "stop"
 	// MissNearest serves the recorded call of the tool with the most similar arguments, if they are similar enough. Else it stops.
 	MissNearest OnMiss = "nearest"
 	// MissFixed serves ToolPolicy.Result.
-	MissFixed    OnMiss = "fixed"
-	MissSimulate OnMiss = "simulate"
-	MissWorker   OnMiss = "worker"
+	MissFixed OnMiss = "fixed"
 )
 
 // ToolPolicy is what the caller says of a tool.
@@ -70,10 +68,6 @@ func CheckTools(tools map[string]ToolPolicy, path string) error {
 		p := tools[name]
 		switch p.OnMiss {
 		case "", MissStop, MissNearest, MissFixed:
-		case MissSimulate:
-			add(name+".on_miss", "is simulate, which is not available yet: use stop, nearest or fixed.")
-		case MissWorker:
-			add(name+".on_miss", "is worker, which needs the executor worker, and that is not available yet: use stop, nearest or fixed.")
 		default:
 			add(name+".on_miss", "must be stop, nearest or fixed.")
 		}

@@ -103,7 +103,7 @@ func (ts trials) describe(v *Verdict, exact bool) {
 // live reports whether an attempt that counts called something.
 func (t *trial) live() bool {
 	for _, i := range slices.Concat(t.controls, t.treatments) {
-		if a := &t.Attempts[i]; a.ConeLive > 0 || a.Exposure.Simulated > 0 {
+		if a := &t.Attempts[i]; a.ConeLive > 0 {
 			return true
 		}
 	}
@@ -329,7 +329,7 @@ func (v *Verdict) caveats() {
 		v.reason("drift", "Unedited replays differ more from the recording than from each other%s: effects are relative to today's controls.", times(v.Drift.Ratio))
 	}
 	if v.taintAbove(someTaint) {
-		v.reason("tainted", "%s of the results after the edit are simulated, of similar calls, or stale.", percent(*v.Exposure.TaintShare))
+		v.reason("tainted", "%s of the results after the edit are of similar calls, or stale.", percent(*v.Exposure.TaintShare))
 	}
 }
 

@@ -9,11 +9,10 @@ import (
 // Mode is how a replay runs.
 type Mode string
 
-// Modes. Cassette calls nothing; Server calls models again behind a copied prefix; Worker runs the user's program.
+// Modes. Cassette calls nothing; Server calls models again behind a copied prefix.
 const (
 	Cassette Mode = "cassette"
 	Server   Mode = "server"
-	Worker   Mode = "worker"
 )
 
 // Role is what an attempt is for.
@@ -115,16 +114,14 @@ type Exposure struct {
 	Hit           int `json:"hit"`
 	HitReordered  int `json:"hit_reordered"`
 	HitNormalised int `json:"hit_normalised"`
-	// Stale: read after a call that changed the world otherwise than recorded. Simulated: made up by a model. Nearest: of a similar call.
-	Stale     int `json:"stale"`
-	Simulated int `json:"simulated"`
-	Nearest   int `json:"nearest"`
-	// Reissued to a model, or run by a Worker.
+	// Stale: read after a call that changed the world otherwise than recorded. Nearest: of a similar call.
+	Stale   int `json:"stale"`
+	Nearest int `json:"nearest"`
+	// Reissued to a model.
 	Reissued int `json:"reissued"`
-	Worker   int `json:"worker"`
 }
 
-func (e Exposure) tainted() int { return e.Stale + e.Simulated + e.Nearest }
+func (e Exposure) tainted() int { return e.Stale + e.Nearest }
 
 func (e *Exposure) add(o Exposure) {
 	e.Copied += o.Copied
@@ -132,15 +129,13 @@ func (e *Exposure) add(o Exposure) {
 	e.HitReordered += o.HitReordered
 	e.HitNormalised += o.HitNormalised
 	e.Stale += o.Stale
-	e.Simulated += o.Simulated
 	e.Nearest += o.Nearest
 	e.Reissued += o.Reissued
-	e.Worker += o.Worker
 }
 
 // each are the counts.
 func (e Exposure) each() []int {
-	return []int{e.Copied, e.Hit, e.HitReordered, e.HitNormalised, e.Stale, e.Simulated, e.Nearest, e.Reissued, e.Worker}
+	return []int{e.Copied, e.Hit, e.HitReordered, e.HitNormalised, e.Stale, e.Nearest, e.Reissued}
 }
 
 // Step is a position of the alignment.

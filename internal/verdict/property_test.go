@@ -267,10 +267,10 @@ func fuzzed(data *[]byte) (in Input) {
 			Bytes: strings.Repeat("x", next()%3), Decisions: strings.Repeat("y", next()%3),
 		}
 	}
-	in.Mode = []Mode{Server, Cassette, Worker, "x"}[max(0, next()%16-12)]
+	in.Mode = []Mode{Server, Cassette, "x"}[max(0, next()%16-13)]
 	in.Recorded = run()
 	for i := range next() % 8 {
-		a := Attempt{Run: run(), Role: Control, Index: i, EnteredCone: next()%8 > 0, ConeCalls: next() % 5, Exposure: Exposure{Stale: next() % 4 / 3, Simulated: next() % 2}}
+		a := Attempt{Run: run(), Role: Control, Index: i, EnteredCone: next()%8 > 0, ConeCalls: next() % 5, Exposure: Exposure{Stale: next() % 4 / 3}}
 		if next()%2 == 0 {
 			a.Role = Treatment
 		}

@@ -137,7 +137,6 @@ func rows() []row {
 		{"something differs behind similar calls", with(quiet(replays(1, 1, same, changed)), taint(.2)), EffectLikely, "tainted"},
 
 		{"effect", replays(5, 4, usual, changed), EffectAttributable, "answer_changed"},
-		{"effect of a worker", with(replays(5, 4, usual, changed), func(in *Input) { in.Mode, in.Attempts[0].OutsideDifferences = Worker, 3 }), EffectAttributable, "structure_changed"},
 		{"effect, a little tainted", with(replays(5, 4, usual, changed), taint(.1)), EffectAttributable, "structure_changed"},
 		{"effect, tainted", with(replays(5, 4, usual, changed), taint(.3)), EffectLikely, "tainted"},
 		{"effect, another model", with(replays(5, 4, usual, changed), changes), EffectLikely, "changed_since_recording"},

@@ -121,7 +121,7 @@ func (t *trial) inconsistencies() (reasons []Reason) {
 	if !(t.all > 0 && t.all < .5) || !(t.Delta > 0) || math.IsInf(t.Delta, 0) {
 		add("The level must be between 0 and 0.5, and the bound above 0.")
 	}
-	if !slices.Contains([]Mode{Cassette, Server, Worker}, t.Mode) {
+	if !slices.Contains([]Mode{Cassette, Server}, t.Mode) {
 		add("There is no mode %s.", quote(string(t.Mode)))
 	}
 	if t.Proven && !t.DiffEmpty {
@@ -167,7 +167,7 @@ func (t *trial) integrity() []Reason {
 	for i := range t.Attempts {
 		a := &t.Attempts[i]
 		outside += a.OutsideDifferences
-		live = live || a.ConeLive+a.Exposure.Reissued+a.Exposure.Worker > 0
+		live = live || a.ConeLive+a.Exposure.Reissued > 0
 	}
 	for _, i := range t.controls {
 		a := &t.Attempts[i]
@@ -177,10 +177,10 @@ func (t *trial) integrity() []Reason {
 	if t.Mode == Cassette && live {
 		add("live_call_in_cassette", "A replay from the recording made a live call.")
 	}
-	if t.Mode != Worker && outside > 0 {
+	if outside > 0 {
 		add("outside_cone_differences", "%s differ where the edit cannot have an effect: the replay engine is at fault.", plural(outside, "step"))
 	}
-	if t.Mode != Worker && differs {
+	if differs {
 		add("control_differs", "A control without a live call differs from the recording: the replay engine is at fault.")
 	}
 	entered := func(a Attempt) bool { return a.Role == Treatment && a.EnteredCone }
@@ -191,7 +191,7 @@ func (t *trial) integrity() []Reason {
 	case len(t.treatments) == 0:
 		add("nothing_compared", "No treatment finished, so that nothing can be compared.")
 	case ok && share > mostTaint:
-		add("tainted", "%s of the results after the edit are simulated, of similar calls, or stale: that is too much to conclude anything.", percent(share))
+		add("tainted", "%s of the results after the edit are of similar calls, or stale: that is too much to conclude anything.", percent(share))
 	}
 	return reasons
 }
@@ -237,7 +237,7 @@ func (t *trial) deterministic() bool {
 		return true
 	}
 	for _, i := range t.treatments {
-		if a := &t.Attempts[i]; a.ConeLive > 0 || a.Exposure.Simulated > 0 {
+		if a := &t.Attempts[i]; a.ConeLive > 0 {
 			return false
 		}
 	}

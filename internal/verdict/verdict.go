@@ -15,10 +15,10 @@
 //
 //   - [Invalid]: the input contradicts itself; the recording or the engine is at fault ([Input.Integrity], a difference outside of the
 //     cone where a prefix was copied, a live call or a control that differs in a [Cassette]); no treatment finished, or none got
-//     to the edited step; nothing is known of what attempts did; or more than half of the calls in the cone have made-up, similar or stale results.
-//   - [DeterministicNoEffect], [DeterministicEffect]: it is proven, or no treatment made a live call in the cone and no result was
-//     simulated. What differs then comes from the edit by construction. No controls are needed. If more than a tenth of the results
-//     are similar or stale ones, then what differs is [EffectLikely] only. If the recording proves that a call fails and ends there
+//     to the edited step; nothing is known of what attempts did; or more than half of the calls in the cone have similar or stale results.
+//   - [DeterministicNoEffect], [DeterministicEffect]: it is proven, or no treatment made a live call in the cone. What
+//     differs then comes from the edit by construction. No controls are needed. If more than a tenth of the results are similar or
+//     stale ones, then what differs is [EffectLikely] only. If the recording proves that a call fails and ends there
 //     ([Input.Failure]), then the effect is on that call and the next request ([Verdict.Scope]), and what comes after is unknown.
 //   - [EffectAttributable]: p after Holm's correction is at most alpha for a channel, with three controls or more.
 //   - [EffectLikely]: the same, but the surroundings changed, today's controls no longer reproduce the recording, more than a tenth

@@ -9806,9 +9806,13 @@ type ReplaySources struct {
 	HitReordered  int `json:"hit_reordered"`
 	Nearest       int `json:"nearest"`
 	Reissued      int `json:"reissued"`
-	Simulated     int `json:"simulated"`
-	Stale         int `json:"stale"`
-	Worker        int `json:"worker"`
+
+	// Simulated Only in verdicts of earlier versions.
+	Simulated *int `json:"simulated,omitempty"`
+	Stale     int  `json:"stale"`
+
+	// Worker Only in verdicts of earlier versions.
+	Worker *int `json:"worker,omitempty"`
 }
 
 // ReplayStatus defines model for ReplayStatus.
@@ -9945,7 +9949,7 @@ type ReplayVerdictExposure struct {
 	// LiveShare Those that were called again.
 	LiveShare *float64 `json:"live_share"`
 
-	// TaintShare Those that are simulated, of similar calls, or stale.
+	// TaintShare Those that are of similar calls, or stale.
 	TaintShare *float64      `json:"taint_share"`
 	Treatments ReplaySources `json:"treatments"`
 }

@@ -10795,7 +10795,7 @@ export interface components {
             live_share: number | null;
             /**
              * Format: double
-             * @description Those that are simulated, of similar calls, or stale.
+             * @description Those that are of similar calls, or stale.
              */
             taint_share: number | null;
         };
@@ -10805,10 +10805,12 @@ export interface components {
             hit_reordered: number;
             hit_normalised: number;
             stale: number;
-            simulated: number;
+            /** @description Only in verdicts of earlier versions. */
+            simulated?: number;
             nearest: number;
             reissued: number;
-            worker: number;
+            /** @description Only in verdicts of earlier versions. */
+            worker?: number;
         };
         ReplayStepSource: {
             /** @description That of the step in the diff. */

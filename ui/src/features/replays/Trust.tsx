@@ -80,7 +80,7 @@ function Exposure({ verdict: { exposure } }: { verdict: ReplayVerdict }) {
           ? "The live share is unknown."
           : `${formatPercent(live)} of calls after the edit were live`}
         {live !== null &&
-          (taint === null ? "." : `, ${formatPercent(taint)} had a made-up, similar or stale result.`)}
+          (taint === null ? "." : `, ${formatPercent(taint)} had a similar or stale result.`)}
       </p>
       {sources.length > 0 && (
         <table className={classes.matches}>

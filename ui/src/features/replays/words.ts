@@ -45,8 +45,6 @@ export const SOURCES: Record<string, { label: string; hint: string }> = {
   nearest: { label: "Similar", hint: "the result of the most similar recorded call" },
   fixed: { label: "Fixed", hint: "the fixed result of the tool" },
   stale: { label: "Stale", hint: "served after a write that differs from the recording" },
-  simulated: { label: "Simulated", hint: "made up by a model" },
-  worker: { label: "By your program", hint: "run by a worker" },
   not_reached: { label: "Not reached", hint: "the attempt ended earlier or took another path" },
 };
 
