@@ -79,11 +79,15 @@ await scenario(async (page, { projectId, runId, bare }) => {
   await page
     .locator('[data-testid="verdict"] [data-verdict="effect_attributable"]')
     .waitFor({ timeout: 60_000 });
-  await page.locator('[data-testid="channel"][data-found]').first().waitFor();
-  await until("six measures", async () => (await page.getByTestId("channel").count()) === 6);
-  check(!(await page.getByTestId("channels").textContent()).includes("NaN"), "no figure is NaN");
-  await page.getByTestId("exposure").getByRole("rowheader", { name: "Live" }).waitFor();
+  await page.getByTestId("effects").getByText("different").first().waitFor();
+  check(!(await page.getByTestId("effects").textContent()).includes("NaN"), "no effect is NaN");
   await inspect(page, "replay-verdict");
+  await page.getByTestId("statistics").getByText("Statistics").click();
+  await page.locator('[data-testid="channel"][data-found]').first().waitFor();
+  await until("five measures", async () => (await page.getByTestId("channel").count()) === 5);
+  check(!(await page.getByTestId("channels").textContent()).includes("NaN"), "no figure is NaN");
+  await page.getByTestId("reproducibility").getByText("were live").waitFor();
+  await inspect(page, "replay-statistics");
 
   // Attempts, and one beside the recorded run.
   await page.getByRole("tab", { name: "Attempts 9" }).click();

@@ -5,7 +5,7 @@ import shared from "@/components/evaluation/Evaluation.module.css";
 import { EvaluationStatusMark } from "@/components/evaluation/Marks";
 import { formatCost, formatCount, formatDuration, formatPercent, NONE, UNKNOWN } from "@/components/format";
 import classes from "./Evidence.module.css";
-import { ROLES, sourceLabel, sourcesOf } from "./words";
+import { ROLES } from "./words";
 
 /** All attempts of a replay, and what became of them. */
 export function AttemptsTab({ replay, onDiff }: { replay: Replay; onDiff: (attempt: number) => void }) {
@@ -77,16 +77,6 @@ export function AttemptsTab({ replay, onDiff }: { replay: Replay; onDiff: (attem
             header: "Model calls",
             number: true,
             cell: (attempt) => (wasMade(attempt) ? formatCount(attempt.model_calls) : NONE),
-          },
-          {
-            header: "Step sources",
-            cell: ({ exposure }) => {
-              const sources = sourcesOf(exposure);
-              if (sources.length === 0) return NONE;
-              return sources
-                .map((source) => `${sourceLabel(source)} ${formatCount(exposure[source] ?? 0)}`)
-                .join(", ");
-            },
           },
           {
             header: "Duration",

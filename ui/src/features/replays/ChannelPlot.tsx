@@ -1,6 +1,6 @@
 import type { ReplayChannel, ReplayChannelName } from "@/api/types";
 import classes from "./Evidence.module.css";
-import { axisOf, isDistance, type Points, stacked } from "./evidence";
+import { axisOf, type Points, stacked } from "./evidence";
 import { channelValue } from "./words";
 
 interface Props {
@@ -13,29 +13,20 @@ const WIDTH = 260;
 const MARGIN = 8;
 const ROW = 17;
 
-/**
- * The attempts of a channel on one axis: rings without the edits above, filled dots with them below, and their means as lines.
- * Distances have no values of attempts: their means are drawn.
- */
+/** The attempts of a channel on one axis: rings without the edits above, filled dots with them below, and their means as lines. */
 export function ChannelPlot({ name, channel, points }: Props) {
-  const [low, high] = axisOf(name, points, channel);
+  const [low, high] = axisOf(name, points);
   const span = high - low || 1;
   const x = (value: number) => MARGIN + ((value - low) / span) * (WIDTH - 2 * MARGIN);
   const near = (span * 8) / (WIDTH - 2 * MARGIN);
-  const rows = isDistance(name)
-    ? [
-        { label: "unedited", values: known(channel.controls.mean), mean: null, isEdited: false },
-        { label: "edited", values: known(channel.treatments.mean), mean: null, isEdited: true },
-        { label: "between", values: known(channel.across), mean: null, isEdited: true },
-      ]
-    : [
-        { label: "without", values: points.controls, mean: channel.controls.mean, isEdited: false },
-        { label: "with", values: points.treatments, mean: channel.treatments.mean, isEdited: true },
-      ];
+  const rows = [
+    { label: "without", values: points.controls, mean: channel.controls.mean, isEdited: false },
+    { label: "with", values: points.treatments, mean: channel.treatments.mean, isEdited: true },
+  ];
   const height = rows.length * ROW + 4;
   return (
     <figure className={classes.plot}>
-      <svg viewBox={`0 0 ${WIDTH} ${height}`} role="img" aria-label={plotText(name, channel, points)}>
+      <svg viewBox={`0 0 ${WIDTH} ${height}`} role="img" aria-label={plotText(name, points)}>
         {rows.map(({ label, values, mean, isEdited }, index) => {
           const y = 2 + index * ROW + ROW / 2;
           return (
@@ -60,7 +51,7 @@ export function ChannelPlot({ name, channel, points }: Props) {
       </svg>
       <figcaption className={classes.scale}>
         <span>{channelValue(name, low)}</span>
-        <span>{isDistance(name) ? "unedited · edited · between" : "without · with"}</span>
+        <span>without · with</span>
         <span>{channelValue(name, high)}</span>
       </figcaption>
     </figure>
@@ -73,14 +64,8 @@ function offset(level: number): number {
   return Math.min(6, step) * (level % 2 === 0 ? 1 : -1);
 }
 
-function known(value: number | null | undefined): number[] {
-  return value === null || value === undefined ? [] : [value];
-}
-
 /** What the drawing says, for people who don't see it. */
-function plotText(name: ReplayChannelName, channel: ReplayChannel, points: Points): string {
-  if (isDistance(name))
-    return `Distance of unedited attempts ${channelValue(name, channel.controls.mean)}, of edited ones ${channelValue(name, channel.treatments.mean)}, between both ${channelValue(name, channel.across)}`;
+function plotText(name: ReplayChannelName, points: Points): string {
   const list = (values: readonly number[]) =>
     values.length === 0 ? "none known" : values.map((value) => channelValue(name, value)).join(", ");
   return `Without the edits: ${list(points.controls)}. With the edits: ${list(points.treatments)}`;

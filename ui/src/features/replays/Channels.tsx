@@ -2,11 +2,10 @@ import type { ReplayAttempt, ReplayChannel, ReplayChannelName, ReplayVerdict } f
 import { DataTable } from "@/components/DataTable";
 import shared from "@/components/evaluation/Evaluation.module.css";
 import { formatP } from "@/components/evaluation/measures";
-import { UNKNOWN } from "@/components/format";
+import { NONE, UNKNOWN } from "@/components/format";
 import { ChannelPlot } from "./ChannelPlot";
-import { EffectBar } from "./EffectBar";
 import classes from "./Evidence.module.css";
-import { CHANNEL_ORDER, foundChannels, pointsOf } from "./evidence";
+import { foundChannels, isDistance, pointsOf, shownChannels } from "./evidence";
 import { CHANNELS, channelValue, effectInterval, effectValue, flagText } from "./words";
 
 interface Props {
@@ -28,7 +27,7 @@ export function Channels({ verdict, attempts, of }: Props) {
   const label = of ? `Measures of ${of}` : "Evidence";
   const { channels } = verdict;
   const found = foundChannels(verdict);
-  const rows = CHANNEL_ORDER.map(
+  const rows = shownChannels(channels).map(
     (name): Row => ({ name, channel: channels[name], isFound: found.includes(name) }),
   );
   return (
@@ -62,9 +61,12 @@ export function Channels({ verdict, attempts, of }: Props) {
                 {
                   header: "Attempts",
                   ownLine: true,
-                  cell: ({ name, channel }: Row) => (
-                    <ChannelPlot name={name} channel={channel} points={pointsOf(name, attempts)} />
-                  ),
+                  cell: ({ name, channel }: Row) =>
+                    isDistance(name) ? (
+                      NONE
+                    ) : (
+                      <ChannelPlot name={name} channel={channel} points={pointsOf(name, attempts)} />
+                    ),
                 },
               ]
             : []),
@@ -85,29 +87,8 @@ export function Channels({ verdict, attempts, of }: Props) {
           {
             header: "p",
             number: true,
-            title: () => "Below: after Holm's correction for several measures",
-            cell: ({ channel }) => (
-              <>
-                <P value={channel.p} />
-                {channel.p !== null && (
-                  <span className={shared.interval}>
-                    {channel.p_adjusted === null
-                      ? "not corrected"
-                      : `${formatP(channel.p_adjusted)} corrected`}
-                  </span>
-                )}
-              </>
-            ),
-          },
-          {
-            header: "Smallest detectable",
-            number: true,
-            title: () => "The true effect that would be found in 80 % of cases",
-            cell: ({ channel: { measure, minimum_detectable: least } }) => (
-              <span className={least === null ? classes.unknown : undefined}>
-                {effectValue(measure, least).replace(/^[+−]/, "")}
-              </span>
-            ),
+            title: () => "After Holm's correction for several measures",
+            cell: ({ channel }) => <P channel={channel} />,
           },
         ]}
       />
@@ -142,12 +123,9 @@ function Mean({ name, side }: { name: ReplayChannelName; side: ReplayChannel["co
   );
 }
 
-function P({ value }: { value: number | null }) {
-  return (
-    <span className={value === null ? classes.unknown : undefined}>
-      {value === null ? UNKNOWN : formatP(value)}
-    </span>
-  );
+function P({ channel: { p, p_adjusted: adjusted } }: { channel: ReplayChannel }) {
+  if (adjusted !== null) return formatP(adjusted);
+  return <span className={classes.unknown}>{p === null ? UNKNOWN : NONE}</span>;
 }
 
 function Effect({ channel, isFound }: { channel: ReplayChannel; isFound: boolean }) {
@@ -157,7 +135,6 @@ function Effect({ channel, isFound }: { channel: ReplayChannel; isFound: boolean
     <>
       <span className={isFound ? classes.found : undefined}>{effectValue(measure, effect)}</span>
       <span className={shared.interval}>{ci ? effectInterval(measure, ci) : "no interval"}</span>
-      <EffectBar channel={channel} isFound={isFound} />
     </>
   );
 }

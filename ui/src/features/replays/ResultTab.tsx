@@ -4,6 +4,7 @@ import { useState } from "react";
 import { Link } from "react-router";
 import { isReplaySettled } from "@/api/replays";
 import type { Replay } from "@/api/types";
+import { Disclosure } from "@/components/evaluation/Disclosure";
 import shared from "@/components/evaluation/Evaluation.module.css";
 import { callsText, costText } from "@/components/evaluation/progress";
 import { Fact, FactList, TimeFact } from "@/components/Fact";
@@ -11,6 +12,8 @@ import { formatCost, formatDuration, NONE } from "@/components/format";
 import { newReplayPath } from "@/components/replayStart";
 import { useNow } from "@/components/useNow";
 import { Channels } from "./Channels";
+import { Effects } from "./Effects";
+import classes from "./Evidence.module.css";
 import { extension, isMeasured } from "./evidence";
 import { planCost } from "./plan";
 import { Trust } from "./Trust";
@@ -63,8 +66,11 @@ export function ResultTab({ replay, isRunDeleted, onMore }: Props) {
             missing={problem ? 0 : missing}
             onMore={onMore}
           />
-          {isMeasured(verdict) && <Channels verdict={verdict} attempts={replay.attempts} />}
-          <Trust verdict={verdict} />
+          {isMeasured(verdict) && <Effects verdict={verdict} />}
+          <Disclosure summary="Statistics" className={classes.fold} testId="statistics">
+            {isMeasured(verdict) && <Channels verdict={verdict} attempts={replay.attempts} />}
+            <Trust verdict={verdict} />
+          </Disclosure>
         </>
       )}
       <section className={`${shared.panel} ${shared.below}`} aria-label="Cost and time">

@@ -1,16 +1,16 @@
 import { describe, expect, it } from "vitest";
 import type { Replay, ReplayAttempt, ReplayChannel, ReplayVerdict } from "@/api/types";
-import { axisOf, extension, foundChannels, isMeasured, pointsOf, stacked } from "./evidence";
+import { axisOf, extension, foundChannels, isMeasured, pointsOf, shownChannels, stacked } from "./evidence";
 import { driftText } from "./Trust";
 import {
   channelValue,
   editsText,
   effectInterval,
+  effectText,
   effectValue,
   missingAttempts,
   progressText,
   readSelection,
-  sourcesOf,
   timeLeft,
 } from "./words";
 
@@ -35,18 +35,16 @@ describe("pointsOf", () => {
     attempt({ status: "failed", cost_usd: 9 }),
   ];
   it("never takes an unknown value for 0", () =>
-    expect(pointsOf("cost", attempts)).toEqual({ controls: [0.1], treatments: [0.2], unknown: 1 }));
+    expect(pointsOf("cost", attempts)).toEqual({ controls: [0.1], treatments: [0.2] }));
   it("adds tokens", () => expect(pointsOf("tokens", attempts).controls).toEqual([5]));
   it("has none of distances", () => expect(pointsOf("answer", attempts).controls).toEqual([]));
 });
 
 describe("axes and points", () => {
-  const channel = { controls: { mean: 0, n: 1 }, treatments: { mean: 1.5, n: 1 } } as ReplayChannel;
   it("have room", () => {
-    expect(axisOf("outcome", { controls: [], treatments: [], unknown: 0 }, channel)).toEqual([0, 1]);
-    expect(axisOf("answer", { controls: [], treatments: [], unknown: 0 }, channel)).toEqual([0, 1.5]);
-    expect(axisOf("cost", { controls: [10], treatments: [10], unknown: 0 }, channel)).toEqual([9, 11]);
-    expect(axisOf("cost", { controls: [], treatments: [], unknown: 3 }, channel)).toEqual([0, 1]);
+    expect(axisOf("outcome", { controls: [], treatments: [] })).toEqual([0, 1]);
+    expect(axisOf("cost", { controls: [10], treatments: [10] })).toEqual([9, 11]);
+    expect(axisOf("cost", { controls: [], treatments: [] })).toEqual([0, 1]);
   });
   it("put equal points above each other", () =>
     expect(stacked([1, 1, 5, 1], 1).map(({ level }) => level)).toEqual([0, 1, 2, 0]));
@@ -63,6 +61,12 @@ describe("verdicts", () => {
       answer: { p_adjusted: 0.06 },
     };
     expect(foundChannels(verdict({ channels } as unknown as Partial<ReplayVerdict>))).toEqual(["cost"]);
+  });
+  it("show tokens where the cost is unknown", () => {
+    const channels = (n: number) =>
+      ({ cost: { controls: { n }, treatments: { n: 1 } } }) as ReplayVerdict["channels"];
+    expect(shownChannels(channels(1))).not.toContain("tokens");
+    expect(shownChannels(channels(0))).toContain("tokens");
   });
   it("have figures, or say nothing", () => {
     const channels = (n: number) =>
@@ -89,7 +93,7 @@ describe("verdicts", () => {
     [{ flag: false, measured: null, ratio: null, p: null, changed: [] }, /unknown/],
     [
       { flag: true, measured: true, ratio: 2.04, p: 0.1, changed: ["model"] },
-      /2\.0 times as far.*p = 0\.10.*model/,
+      /drifted.*Changed since the recording: model\./,
     ],
     [{ flag: false, measured: false, ratio: 1, p: 0.5, changed: [] }, /No drift found/],
   ])("say whether it drifted: %#", (drift, want) => expect(driftText(drift)).toMatch(want));
@@ -124,8 +128,29 @@ describe("words", () => {
     expect(effectValue("energy_distance", null)).toBe("unknown");
     expect(channelValue("outcome", null)).toBe("unknown");
   });
-  it("order sources, unknown ones last", () =>
-    expect(sourcesOf({ zzz: 1, hit: 2, stale: 0 }, { copied: 1 })).toEqual(["copied", "hit", "zzz"]));
+  it("say an effect in a line", () => {
+    const side = (mean: number | null, n = 5) => ({ mean, n });
+    const channel = (changed: Partial<ReplayChannel>) =>
+      ({
+        test: "",
+        ci: null,
+        effect: null,
+        p: null,
+        controls: side(0),
+        treatments: side(0.8),
+        ...changed,
+      }) as ReplayChannel;
+    const text = (name: "outcome" | "cost" | "answer", changed: Partial<ReplayChannel>, isFound = false) =>
+      effectText(name, channel(changed), isFound);
+    expect(text("outcome", { test: "fisher_exact" })).toBe("4 of 5 good with the edits, 0 of 5 good without");
+    expect(text("outcome", { test: "permutation_of_means" })).toMatch(/^80.% with the edits, 0.% without$/);
+    expect(text("outcome", { controls: side(null, 0) })).toBe("unknown");
+    expect(text("cost", { measure: "ratio", effect: 1.3, ci: [1.1, 1.5] })).toBe("× 1.3 (× 1.1 to × 1.5)");
+    expect(text("cost", { measure: "ratio" })).toBe("unknown");
+    expect(text("answer", { measure: "energy_distance", p: 0.01 }, true)).toBe("different");
+    expect(text("answer", { measure: "energy_distance", p: 0.4 })).toBe("no difference found");
+    expect(text("answer", { measure: "energy_distance" })).toBe("unknown");
+  });
   it("read filters", () => {
     expect(readSelection(new URLSearchParams("status=failed&run=r"))).toEqual({
       status: "failed",

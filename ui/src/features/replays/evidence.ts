@@ -1,4 +1,4 @@
-import type { ReplayAttempt, ReplayChannel, ReplayChannelName, ReplayVerdict } from "@/api/types";
+import type { ReplayAttempt, ReplayChannelName, ReplayVerdict } from "@/api/types";
 
 /** The channels in the order in which they matter to people. */
 export const CHANNEL_ORDER: readonly ReplayChannelName[] = [
@@ -10,27 +10,30 @@ export const CHANNEL_ORDER: readonly ReplayChannelName[] = [
   "tokens",
 ];
 
+/** The channels that a page shows. Tokens stand in where the cost is unknown. */
+export function shownChannels({ cost }: ReplayVerdict["channels"]): ReplayChannelName[] {
+  const isPriced = cost.controls.n > 0 && cost.treatments.n > 0;
+  return CHANNEL_ORDER.filter((name) => name !== "tokens" || !isPriced);
+}
+
 /** Whether a channel is about distances between attempts, so that an attempt alone has no value. */
 export function isDistance(name: ReplayChannelName): boolean {
   return name === "answer" || name === "structure";
 }
 
-/** Values of attempts without and with the edits. `unknown` counts those that have none. */
+/** The known values of attempts without and with the edits. */
 export interface Points {
   controls: number[];
   treatments: number[];
-  unknown: number;
 }
 
 /** What attempts have in a channel. Those that did not end say nothing. */
 export function pointsOf(name: ReplayChannelName, attempts: readonly ReplayAttempt[]): Points {
-  const points: Points = { controls: [], treatments: [], unknown: 0 };
-  if (isDistance(name)) return points;
+  const points: Points = { controls: [], treatments: [] };
   for (const attempt of attempts) {
     if (attempt.status !== "succeeded") continue;
     const value = attemptValue(name, attempt);
-    if (value === null) points.unknown += 1;
-    else (attempt.role === "control" ? points.controls : points.treatments).push(value);
+    if (value !== null) (attempt.role === "control" ? points.controls : points.treatments).push(value);
   }
   return points;
 }
@@ -52,13 +55,9 @@ function attemptValue(name: ReplayChannelName, attempt: ReplayAttempt): number |
 }
 
 /** The ends of the axis of a channel: from 0 to 1 for shares, else what has all points with room at both ends. */
-export function axisOf(name: ReplayChannelName, points: Points, channel: ReplayChannel): [number, number] {
-  if (name === "outcome") return [0, 1];
-  const values = isDistance(name)
-    ? [channel.controls.mean, channel.treatments.mean, channel.across ?? null].filter((one) => one !== null)
-    : [...points.controls, ...points.treatments];
-  if (isDistance(name)) return [0, Math.max(1, ...values)];
-  if (values.length === 0) return [0, 1];
+export function axisOf(name: ReplayChannelName, points: Points): [number, number] {
+  const values = [...points.controls, ...points.treatments];
+  if (name === "outcome" || values.length === 0) return [0, 1];
   const [least, most] = [Math.min(...values), Math.max(...values)];
   const room = least === most ? Math.abs(most) * 0.1 || 1 : (most - least) * 0.08;
   return [Math.max(0, least - room), most + room];

@@ -1,6 +1,7 @@
 import type {
   Replay,
   ReplayAttempt,
+  ReplayChannel,
   ReplayChannelName,
   ReplayEditSummary,
   ReplaySelection,
@@ -50,16 +51,6 @@ export const SOURCES: Record<string, { label: string; hint: string }> = {
 
 export function sourceLabel(source: string): string {
   return SOURCES[source]?.label ?? source.replaceAll("_", " ");
-}
-
-/** The sources of an exposure table, those that are known first. Sources without a step are left out. */
-export function sourcesOf(...exposures: Record<string, number>[]): string[] {
-  const used = exposures.flatMap((exposure) =>
-    Object.entries(exposure).flatMap(([source, count]) => (count > 0 ? [source] : [])),
-  );
-  const known = Object.keys(SOURCES);
-  const rank = (source: string) => (known.includes(source) ? known.indexOf(source) : known.length);
-  return [...new Set(used)].sort((a, b) => rank(a) - rank(b));
 }
 
 /** Why a replay ended before all attempts were made, and what to do. Null if it was not. */
@@ -143,7 +134,6 @@ const FLAGS: Record<string, string> = {
   not_tested: "Not tested: the verdict needs no test.",
   cannot_be_significant: "These values could never be significant, so they don't count in the correction.",
   made_apart: "Some attempts ran at another time than the other side; their cost and duration don't count.",
-  beside_cost: "The cost is known, so tokens don't count in the correction.",
   no_variation: "All values on one side are the same.",
   too_few: "Too few values for an interval.",
   out_of_domain: "Some values can't be compared.",
@@ -155,24 +145,36 @@ export function flagText(flag: string): string {
   return FLAGS[flag] ?? `${flag.replaceAll("_", " ")}.`;
 }
 
-const CLASSES: Record<string, { label: string; meaning: string }> = {
-  exact_by_construction: { label: "Exact by construction", meaning: "No model was called." },
-  stable: { label: "Stable", meaning: "Every unedited replay did exactly what was recorded." },
-  decision_stable: {
-    label: "Decisions are stable",
-    meaning: "Every unedited replay made the recorded tool calls, in different words.",
-  },
-  outcome_stable: {
-    label: "Outcome is stable",
-    meaning: "Every unedited replay reached the recorded outcome, by other paths.",
-  },
-  unstable: { label: "Unstable", meaning: "Unedited replays do other things than the recording." },
+const CLASSES: Record<string, string> = {
+  exact_by_construction: "No model was called, so that every replay is the same.",
+  stable: "Every unedited replay did exactly what was recorded.",
+  decision_stable: "Every unedited replay made the recorded tool calls, in different words.",
+  outcome_stable: "Every unedited replay reached the recorded outcome, by other paths.",
+  unstable: "Unedited replays do other things than the recording.",
 };
 
 /** How well a recording can be reproduced. */
-export function classText(name: string | null): { label: string; meaning: string } {
-  if (name === null) return { label: "Unknown", meaning: "There is no unedited replay to compare." };
-  return CLASSES[name] ?? { label: name.replaceAll("_", " "), meaning: "" };
+export function classText(name: string | null): string {
+  if (name === null) return "There is no unedited replay to compare.";
+  return CLASSES[name] ?? `${name.replaceAll("_", " ")}.`;
+}
+
+/** What a channel found, in a line. */
+export function effectText(name: ReplayChannelName, channel: ReplayChannel, isFound: boolean): string {
+  const { test, measure, effect, ci, p, controls, treatments } = channel;
+  if (name === "outcome") {
+    if (controls.mean === null || treatments.mean === null) return UNKNOWN;
+    const ends = (mean: number, n: number) =>
+      test === "fisher_exact"
+        ? `${formatCount(Math.round(mean * n))} of ${formatCount(n)} good`
+        : formatPercent(mean);
+    return `${ends(treatments.mean, treatments.n)} with the edits, ${ends(controls.mean, controls.n)} without`;
+  }
+  if (measure === "energy_distance")
+    return isFound ? "different" : p === null ? UNKNOWN : "no difference found";
+  return ci
+    ? `${effectValue(measure, effect)} (${effectInterval(measure, ci)})`
+    : effectValue(measure, effect);
 }
 
 /** A mean of a channel. Distances are shares: 0 is the same. */
