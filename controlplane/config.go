@@ -11,7 +11,9 @@ import (
 
 	"github.com/looptrace/looptrace/controlplane/datasets"
 	"github.com/looptrace/looptrace/controlplane/httpapi"
+	"github.com/looptrace/looptrace/controlplane/identity"
 	"github.com/looptrace/looptrace/controlplane/instrument"
+	"github.com/looptrace/looptrace/controlplane/wiring"
 	"github.com/looptrace/looptrace/internal/allowedhost"
 	"github.com/looptrace/looptrace/internal/outbound"
 	"github.com/looptrace/looptrace/internal/ratelimit"
@@ -22,17 +24,11 @@ type config struct {
 	addr          string
 	databaseURL   string
 	clickhouseURL string
-	sessionSecret []byte
+	services      wiring.Config
 	// limits apply to each key and each user.
 	limits           ratelimit.Limits
 	addresses        httpapi.Addresses
 	rateLimitBrokers []string
-	ingestURL        string
-	setupToken       string
-	// providerSecrets encrypt the API keys of model providers. providerAddresses are those that may be called.
-	providerSecrets   [][]byte
-	providerAddresses outbound.Policy
-	datasets          datasets.Limits
 }
 
 const (
@@ -54,12 +50,15 @@ func loadConfig(getenv func(string) string) (config, error) {
 		missing = append(missing, errors.New("CLICKHOUSE_URL is not set; set it to an address such as clickhouse://127.0.0.1:7085/looptrace"))
 	}
 	var err error
-	if cfg.sessionSecret, err = parseSecret("SESSION_SECRET", getenv("SESSION_SECRET")); err != nil {
+	cfg.services.Identity.Passwords = identity.PasswordCost
+	if cfg.services.Identity.SessionSecret, err = parseSecret("SESSION_SECRET", getenv("SESSION_SECRET")); err != nil {
 		missing = append(missing, err)
 	}
-	if cfg.setupToken = getenv("SETUP_TOKEN"); cfg.setupToken != "" && len(cfg.setupToken) < minSetupToken {
-		missing = append(missing, fmt.Errorf("SETUP_TOKEN has %d characters and needs at least %d; generate one with: openssl rand -hex 16", len(cfg.setupToken), minSetupToken))
+	token := getenv("SETUP_TOKEN")
+	if token != "" && len(token) < minSetupToken {
+		missing = append(missing, fmt.Errorf("SETUP_TOKEN has %d characters and needs at least %d; generate one with: openssl rand -hex 16", len(token), minSetupToken))
 	}
+	cfg.services.Identity.SetupToken = token
 	if cfg.limits[ratelimit.Requests], err = parseLimit("API_REQUESTS_PER_SECOND", getenv("API_REQUESTS_PER_SECOND"), 1000); err != nil {
 		missing = append(missing, err)
 	}
@@ -80,22 +79,22 @@ func loadConfig(getenv func(string) string) (config, error) {
 	if cfg.addresses.Hosts, err = allowedhost.FromEnvironment(getenv); err != nil {
 		missing = append(missing, err)
 	}
-	if cfg.ingestURL, err = parseAddress("INGEST_URL", cmp.Or(getenv("INGEST_URL"), "http://127.0.0.1:7080")); err != nil {
+	if cfg.services.IngestURL, err = parseAddress("INGEST_URL", cmp.Or(getenv("INGEST_URL"), "http://127.0.0.1:7080")); err != nil {
 		missing = append(missing, err)
 	}
-	if cfg.providerSecrets, err = parseProviderSecrets(getenv("PROVIDER_KEYS_SECRET"), cfg.sessionSecret); err != nil {
+	if cfg.services.ProviderSecrets, err = parseProviderSecrets(getenv("PROVIDER_KEYS_SECRET"), cfg.services.Identity.SessionSecret); err != nil {
 		missing = append(missing, err)
 	}
-	if cfg.providerAddresses, err = outbound.Parse(getenv("PROVIDER_PRIVATE_ADDRESSES")); err != nil {
+	if cfg.services.ProviderAddresses, err = outbound.Parse(getenv("PROVIDER_PRIVATE_ADDRESSES")); err != nil {
 		missing = append(missing, err)
 	}
-	if cfg.providerAddresses, err = cfg.providerAddresses.Through(getenv("OUTBOUND_PROXY")); err != nil {
+	if cfg.services.ProviderAddresses, err = cfg.services.ProviderAddresses.Through(getenv("OUTBOUND_PROXY")); err != nil {
 		missing = append(missing, err)
 	}
-	cfg.datasets = datasets.DefaultLimits
+	cfg.services.Datasets = datasets.DefaultLimits
 	for name, limit := range map[string]*int64{
-		datasets.FileRowsSetting: &cfg.datasets.FileRows, datasets.FileBytesSetting: &cfg.datasets.FileBytes, datasets.ItemsSetting: &cfg.datasets.Items,
-		datasets.WaitingFilesSetting: &cfg.datasets.WaitingFiles, datasets.WaitingBytesSetting: &cfg.datasets.WaitingBytes,
+		datasets.FileRowsSetting: &cfg.services.Datasets.FileRows, datasets.FileBytesSetting: &cfg.services.Datasets.FileBytes, datasets.ItemsSetting: &cfg.services.Datasets.Items,
+		datasets.WaitingFilesSetting: &cfg.services.Datasets.WaitingFiles, datasets.WaitingBytesSetting: &cfg.services.Datasets.WaitingBytes,
 	} {
 		if text := getenv(name); text != "" {
 			if *limit, err = strconv.ParseInt(text, 10, 64); err != nil || *limit < 1 {

@@ -43,35 +43,10 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/jackc/pgx/v5/pgxpool"
 	"golang.org/x/net/netutil"
 
-	"github.com/looptrace/looptrace/controlplane/agents"
-	"github.com/looptrace/looptrace/controlplane/causes"
-	"github.com/looptrace/looptrace/controlplane/completions"
-	"github.com/looptrace/looptrace/controlplane/datasets"
-	"github.com/looptrace/looptrace/controlplane/diagnoses"
-	"github.com/looptrace/looptrace/controlplane/evaluations"
-	"github.com/looptrace/looptrace/controlplane/experiments"
-	"github.com/looptrace/looptrace/controlplane/failures"
-	"github.com/looptrace/looptrace/controlplane/findings"
 	"github.com/looptrace/looptrace/controlplane/httpapi"
-	"github.com/looptrace/looptrace/controlplane/idempotency"
-	"github.com/looptrace/looptrace/controlplane/identity"
-	"github.com/looptrace/looptrace/controlplane/instrument"
-	"github.com/looptrace/looptrace/controlplane/mcpserver"
-	"github.com/looptrace/looptrace/controlplane/organizations"
-	"github.com/looptrace/looptrace/controlplane/playground"
-	"github.com/looptrace/looptrace/controlplane/pricing"
-	"github.com/looptrace/looptrace/controlplane/projects"
-	"github.com/looptrace/looptrace/controlplane/prompts"
-	"github.com/looptrace/looptrace/controlplane/providers"
-	"github.com/looptrace/looptrace/controlplane/recording"
-	"github.com/looptrace/looptrace/controlplane/replays"
-	"github.com/looptrace/looptrace/controlplane/rules"
-	"github.com/looptrace/looptrace/controlplane/runs"
-	"github.com/looptrace/looptrace/controlplane/views"
-	"github.com/looptrace/looptrace/controlplane/work"
+	"github.com/looptrace/looptrace/controlplane/wiring"
 	"github.com/looptrace/looptrace/internal/clickhouse"
 	"github.com/looptrace/looptrace/internal/kafkaclient"
 	"github.com/looptrace/looptrace/internal/postgres"
@@ -143,22 +118,17 @@ func run(ctx context.Context, cfg config, does duties, log *slog.Logger) error {
 		return err
 	}
 	defer pool.Close()
-	queue, err := work.New(pool, time.Now, log)
-	if err != nil {
-		return fmt.Errorf("open the queue of jobs: %w", err)
-	}
 	conn, err := clickhouse.Open(cfg.clickhouseURL)
 	if err != nil {
 		return err
 	}
 	defer conn.Close() //nolint:errcheck // the process ends
 
-	reader := runs.NewService(conn, log)
-	defer reader.Close()
-	services, err := newServices(cfg, pool, queue, reader, log)
+	services, err := wiring.New(pool, conn, cfg.services, time.Now, log)
 	if err != nil {
 		return err
 	}
+	defer services.Runs.Close()
 	// They end after the last request and job, whose calls and runs they store.
 	background, stopBackground := context.WithCancel(context.WithoutCancel(ctx))
 	var running sync.WaitGroup
@@ -173,7 +143,7 @@ func run(ctx context.Context, cfg config, does duties, log *slog.Logger) error {
 		worked := make(chan struct{})
 		go func() {
 			defer close(worked)
-			queue.Run(working)
+			services.Work.Run(working)
 		}()
 		defer func() {
 			stopWorking()
@@ -185,41 +155,11 @@ func run(ctx context.Context, cfg config, does duties, log *slog.Logger) error {
 		<-ctx.Done()
 		return nil
 	}
-	return serve(ctx, cfg, pool, services, log)
-}
-
-// newServices makes what requests and jobs need.
-func newServices(cfg config, pool *pgxpool.Pool, queue *work.Queue, reader *runs.Service, log *slog.Logger) (httpapi.Services, error) {
-	identities := identity.New(pool, cfg.sessionSecret, identity.PasswordCost, time.Now)
-	identities.SetupToken = cfg.setupToken
-	keys, err := providers.NewKeyring(cfg.providerSecrets...)
-	if err != nil {
-		return httpapi.Services{}, fmt.Errorf("open the keyring of API keys of providers: %w", err)
-	}
-	priced := pricing.New(pool, reader, time.Now)
-	models := providers.New(pool, keys, cfg.providerAddresses, priced, time.Now, log)
-	recorder := recording.New(cfg.ingestURL, identities, log)
-	sets, completed := datasets.New(pool, queue, time.Now), completions.New(models, recorder, time.Now)
-	sets.Limit(cfg.datasets)
-	evaluated := evaluations.New(pool, queue, sets, models, completed, reader, time.Now, log)
-	experiments.New(pool, queue, reader, sets, evaluated, time.Now, log)
-	filters, err := httpapi.ReadRuleFilters()
-	if err != nil {
-		return httpapi.Services{}, err
-	}
-	replayed, grouped := replays.New(pool, queue, reader, models, recorder, time.Now, log), failures.New(reader, pool, time.Now)
-	fenceKey := identities.DeriveKey("marks around recorded text")
-	replayed.JudgeWith(httpapi.ReplayJudges(evaluated))
-	return httpapi.Services{
-		Identity: identities, Pricing: priced, Providers: models, Recorder: recorder, Datasets: sets, Completions: completed, Runs: reader, Work: queue,
-		Evaluations: evaluated, Rules: rules.New(pool, queue, reader, evaluated, filters, time.Now, log),
-		Replays: replayed, Failures: grouped, FenceKey: fenceKey,
-		Diagnoses: diagnoses.New(pool, queue, reader, grouped, replayed, models, completed, fenceKey, time.Now),
-	}, nil
+	return serve(ctx, cfg, services.Services, log)
 }
 
 // serve serves the API until the context ends.
-func serve(ctx context.Context, cfg config, pool *pgxpool.Pool, services httpapi.Services, log *slog.Logger) error {
+func serve(ctx context.Context, cfg config, services httpapi.Services, log *slog.Logger) error {
 	limiter := ratelimit.New()
 	if len(cfg.rateLimitBrokers) > 0 {
 		security, err := kafkaclient.FromEnvironment()
@@ -236,22 +176,7 @@ func serve(ctx context.Context, cfg config, pool *pgxpool.Pool, services httpapi
 		}
 	}
 
-	registry := prompts.New(ctx, pool, time.Now, log)
-	defer registry.Close()
-	identities, reader := services.Identity, services.Runs
-	reader.LinkPrompts(registry)
-	answers, err := idempotency.New(pool, identities.DeriveKey("names of retries"), identities.DeriveKey("answers kept for retries"), time.Now)
-	if err != nil {
-		return fmt.Errorf("open the answers kept for retries: %w", err)
-	}
-	services.Idempotency, services.Organizations, services.Projects = answers, organizations.New(pool, time.Now), projects.New(pool, time.Now)
-	reader.DefineFailures(services.Projects)
-	services.Prompts, services.Playground, services.Views = registry, playground.New(pool, time.Now), views.New(pool, time.Now)
-	services.Agents = agents.New(reader, time.Now)
-	services.Causes = causes.New(reader, time.Now)
-	peers := httpapi.PeersOfFindings{Replays: services.Replays, Registry: registry, Sets: services.Datasets, Runs: reader}
-	services.Findings = findings.New(pool, reader, peers, peers, peers, time.Now)
-	api, err := newAPI(cfg, services, limiter, log) //nolint:contextcheck // handlers use the context of their request
+	api, err := httpapi.New(services, rateLimits(limiter, cfg.limits), cfg.addresses, log) //nolint:contextcheck // handlers use the context of their request
 	if err != nil {
 		return err
 	}
@@ -269,15 +194,15 @@ func serve(ctx context.Context, cfg config, pool *pgxpool.Pool, services httpapi
 	}
 	log.InfoContext(ctx, "control plane started", "address", listener.Addr().String())
 
-	removing, stopRemoving := context.WithCancel(context.WithoutCancel(ctx))
-	removed := make(chan struct{})
-	go func() {
-		defer close(removed)
-		removeOld(removing, &services, log)
-	}()
+	beside, stopBeside := context.WithCancel(ctx)
+	var running sync.WaitGroup
+	running.Go(func() { services.Prompts.Run(beside) })
+	for _, one := range maintenance(services) {
+		running.Go(func() { one.run(beside, log) })
+	}
 	defer func() {
-		stopRemoving()
-		<-removed
+		stopBeside()
+		running.Wait()
 	}()
 
 	served := make(chan error, 1)
@@ -288,8 +213,7 @@ func serve(ctx context.Context, cfg config, pool *pgxpool.Pool, services httpapi
 	case <-ctx.Done():
 	}
 	log.InfoContext(ctx, "control plane is stopping")
-	reader.Close() // ends streams, as the next line does
-	registry.Close()
+	services.Runs.Close() // ends streams, as the end of Prompts.Run does
 	// Active requests finish within shutdownTimeout.
 	deadline, cancel := context.WithTimeout(context.WithoutCancel(ctx), shutdownTimeout)
 	defer cancel()
@@ -299,54 +223,34 @@ func serve(ctx context.Context, cfg config, pool *pgxpool.Pool, services httpapi
 	return nil
 }
 
-// newAPI connects the services to the API and the MCP server.
-func newAPI(cfg config, services httpapi.Services, limiter *ratelimit.Limiter, log *slog.Logger) (http.Handler, error) {
-	var err error
-	if services.Guides, err = instrument.New(); err != nil {
-		return nil, fmt.Errorf("read the instrument guide: %w", err)
-	}
-	filters, err := httpapi.ReadRunFilters()
-	if err != nil {
-		return nil, fmt.Errorf("read the filters of runs: %w", err)
-	}
-	services.Tools, err = mcpserver.New(mcpserver.Config{Runs: services.Runs, Failures: services.Failures, Causes: services.Causes, Prompts: services.Prompts, Replays: services.Replays, Work: services.Work, ReadFilter: filters, FenceKey: services.FenceKey, Log: log})
-	if err != nil {
-		return nil, fmt.Errorf("create the MCP server: %w", err)
-	}
-	return httpapi.New(services, rateLimits(limiter, cfg.limits), cfg.addresses, log)
+// task is maintenance that is done periodically.
+type task struct {
+	name     string
+	interval time.Duration
+	do       func(context.Context) error
 }
 
-// The intervals between removals of expired answers to retries, and of the runs of deleted projects.
-const (
-	removalInterval = 10 * time.Minute
-	purgeInterval   = 10 * time.Second
-)
-
-// removeOld removes periodically what is no longer needed until the context ends. Several processes may run it at once.
-func removeOld(ctx context.Context, s *httpapi.Services, log *slog.Logger) {
-	removal, purge := time.NewTicker(removalInterval), time.NewTicker(purgeInterval)
-	defer removal.Stop()
-	defer purge.Stop()
-	remove := func() {
-		if err := s.Idempotency.RemoveExpired(ctx); err != nil && ctx.Err() == nil {
-			log.WarnContext(ctx, "remove expired responses; will retry", "error", err)
-		}
-		if err := s.Datasets.RemoveLeftovers(ctx); err != nil && ctx.Err() == nil {
-			log.WarnContext(ctx, "remove the files of imports; will retry", "error", err)
-		}
-		if err := s.Providers.EncryptAgain(ctx); err != nil && ctx.Err() == nil {
-			log.WarnContext(ctx, "encrypt API keys of providers with the new secret; will retry", "error", err)
-		}
+// maintenance removes what is no longer needed. Several processes may do it at once.
+func maintenance(s httpapi.Services) []task {
+	const seldom = 10 * time.Minute
+	return []task{
+		{"remove expired responses", seldom, s.Idempotency.RemoveExpired},
+		{"remove the files of imports", seldom, s.Datasets.RemoveLeftovers},
+		{"encrypt API keys of providers with the new secret", seldom, s.Providers.EncryptAgain},
+		{"delete the runs of deleted projects", 10 * time.Second, func(ctx context.Context) error { return s.Projects.Purge(ctx, s.Runs.DeleteProject) }},
 	}
-	remove()
+}
+
+// run does the task at once, and each interval until the context ends.
+func (t task) run(ctx context.Context, log *slog.Logger) {
+	ticker := time.NewTicker(t.interval)
+	defer ticker.Stop()
 	for {
+		if err := t.do(ctx); err != nil && ctx.Err() == nil {
+			log.WarnContext(ctx, "maintenance failed; will retry", "task", t.name, "error", err)
+		}
 		select {
-		case <-removal.C:
-			remove()
-		case <-purge.C:
-			if err := s.Projects.Purge(ctx, s.Runs.DeleteProject); err != nil && ctx.Err() == nil {
-				log.WarnContext(ctx, "delete the runs of deleted projects; will retry", "error", err)
-			}
+		case <-ticker.C:
 		case <-ctx.Done():
 			return
 		}

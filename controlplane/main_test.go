@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"context"
 	"encoding/json"
+	"errors"
 	"io"
 	"log/slog"
 	"net"
@@ -15,6 +16,8 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/looptrace/looptrace/controlplane/identity"
+	"github.com/looptrace/looptrace/controlplane/wiring"
 	"github.com/looptrace/looptrace/internal/ratelimit"
 )
 
@@ -28,7 +31,7 @@ func TestLoadConfig(t *testing.T) {
 	cfg, err := loadConfig(env(strings.Repeat("ab", 32)))
 	require.NoError(t, err)
 	assert.Equal(t, "127.0.0.1:7081", cfg.addr)
-	assert.Len(t, cfg.sessionSecret, 32)
+	assert.Len(t, cfg.services.Identity.SessionSecret, 32)
 	assert.Equal(t, ratelimit.Limits{ratelimit.Requests: {Rate: 1000, Burst: 10_000}, ratelimit.Bytes: {Rate: 5e7, Burst: 5e8}}, cfg.limits)
 	assert.Empty(t, cfg.rateLimitBrokers)
 
@@ -59,7 +62,7 @@ func TestLoadSecretTexts(t *testing.T) {
 	delete(env, "WEB_SECRET")
 	cfg, err := loadConfig(func(name string) string { return env[name] })
 	require.NoError(t, err)
-	assert.Equal(t, "0123456789abcdef", cfg.setupToken)
+	assert.Equal(t, "0123456789abcdef", cfg.services.Identity.SetupToken)
 }
 
 func TestLoadLimits(t *testing.T) {
@@ -91,7 +94,9 @@ func TestRunWithoutDependencies(t *testing.T) {
 		addr:          "127.0.0.1:0",
 		databaseURL:   "postgres://looptrace@127.0.0.1:1/looptrace?sslmode=disable",
 		clickhouseURL: "clickhouse://127.0.0.1:1/looptrace",
-		sessionSecret: make([]byte, minSecretBytes), providerSecrets: [][]byte{make([]byte, minSecretBytes)}, ingestURL: "http://127.0.0.1:1",
+		services: wiring.Config{
+			Identity: identity.Config{SessionSecret: make([]byte, minSecretBytes)}, ProviderSecrets: [][]byte{make([]byte, minSecretBytes)}, IngestURL: "http://127.0.0.1:1",
+		},
 	}
 	ctx, stop := context.WithCancel(t.Context())
 	defer stop()
@@ -137,4 +142,20 @@ func TestRunWithoutDependencies(t *testing.T) {
 	require.NoError(t, err)
 	require.NoError(t, response.Body.Close())
 	assert.Equal(t, http.StatusServiceUnavailable, response.StatusCode)
+}
+
+// TestTaskIsRetried: a task that fails is done again, and ends with its context.
+func TestTaskIsRetried(t *testing.T) {
+	t.Parallel()
+	ctx, stop := context.WithCancel(t.Context())
+	var log strings.Builder
+	attempts := 0
+	task{"tidy", time.Nanosecond, func(context.Context) error {
+		if attempts++; attempts == 3 {
+			stop()
+		}
+		return errors.New("unavailable")
+	}}.run(ctx, slog.New(slog.NewTextHandler(&log, nil)))
+	assert.Equal(t, 3, attempts)
+	assert.Equal(t, 2, strings.Count(log.String(), `msg="maintenance failed; will retry" task=tidy error=unavailable`), log.String())
 }

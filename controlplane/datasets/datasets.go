@@ -38,16 +38,15 @@ var ErrNameTaken = &problem.Error{Kind: problem.Conflict, Code: problem.CodeName
 
 // Service manages datasets.
 type Service struct {
-	db   postgres.DB
-	jobs *work.Queue
-	now  func() time.Time
-
+	db     postgres.DB
+	jobs   *work.Queue
 	limits Limits
+	now    func() time.Time
 }
 
 // New returns a service on the database, which does its imports and checks as jobs of the queue. now is the clock.
-func New(pool *pgxpool.Pool, queue *work.Queue, now func() time.Time) *Service {
-	s := &Service{postgres.NewDB(pool, queries+importQueries+neardupQueries), queue, postgres.Clock(now), DefaultLimits}
+func New(pool *pgxpool.Pool, queue *work.Queue, limits Limits, now func() time.Time) *Service {
+	s := &Service{postgres.NewDB(pool, queries+importQueries+neardupQueries), queue, limits, postgres.Clock(now)}
 	work.Register(queue, s.runImport)
 	work.Register(queue, s.runCheck)
 	// An attempt that was replaced may have ended the job of the one that replaced it, which was killed later.

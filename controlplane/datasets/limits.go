@@ -28,9 +28,6 @@ const (
 	WaitingBytesSetting = "IMPORT_MAX_WAITING_BYTES"
 )
 
-// Limit sets limits other than [DefaultLimits]. It must be called before anything else.
-func (s *Service) Limit(l Limits) { s.limits = l }
-
 // raise says how a limit is raised.
 func raise(setting string) string {
 	return "an administrator of the installation can raise " + setting + " of the API"

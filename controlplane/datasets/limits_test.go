@@ -16,6 +16,7 @@ import (
 	"github.com/looptrace/looptrace/controlplane/datasets"
 	"github.com/looptrace/looptrace/controlplane/httpapi/apitest"
 	"github.com/looptrace/looptrace/controlplane/httpapi/contract"
+	"github.com/looptrace/looptrace/controlplane/wiring"
 	"github.com/looptrace/looptrace/internal/problem"
 )
 
@@ -31,10 +32,11 @@ func ended(t *testing.T, e *apitest.Env, as apitest.Option, id uuid.UUID) (found
 
 func TestLimitsOfImports(t *testing.T) {
 	t.Parallel()
-	e := apitest.New(t)
+	e := apitest.New(t).Configured(t, func(c *wiring.Config) {
+		c.Datasets = datasets.Limits{FileRows: 4, FileBytes: 1000, Items: 5, WaitingFiles: 1, WaitingBytes: 10_000}
+	})
 	owner, project := e.SetUp(t)
 	as := apitest.Cookie(owner)
-	e.Datasets.Limit(datasets.Limits{FileRows: 4, FileBytes: 1000, Items: 5, WaitingFiles: 1, WaitingBytes: 10_000})
 	dataset := e.CreateDataset(t, as, project.Id, "d")
 
 	long := e.Do(t, http.MethodPost, "/v1/datasets/"+dataset.Id.String()+"/imports", "input\n"+strings.Repeat("x", 10_000), as, apitest.Header("Content-Type", apitest.TypeCSV))
@@ -42,7 +44,7 @@ func TestLimitsOfImports(t *testing.T) {
 	first := e.SendFile(t, as, dataset.Id, "", apitest.TypeCSV, "input\n1\n2\n3\n4\n")
 	second := e.Do(t, http.MethodPost, "/v1/datasets/"+dataset.Id.String()+"/imports", "input\n1\n", as, apitest.Header("Content-Type", apitest.TypeCSV))
 	assert.Contains(t, *apitest.WantProblem(t, second, http.StatusConflict).Detail, "IMPORT_MAX_WAITING_FILES")
-	e.Work(t)
+	stop := e.Work(t)
 	assert.Equal(t, contract.ImportStatus("succeeded"), ended(t, e, as, first.Id).Status)
 
 	for name, c := range map[string]struct{ file, code, setting string }{
@@ -59,7 +61,9 @@ func TestLimitsOfImports(t *testing.T) {
 	assert.Equal(t, "too_many_items", apitest.WantProblem(t, w, http.StatusConflict).Code)
 	assert.Equal(t, 4, e.Count(t, "SELECT count(*) FROM dataset_items"))
 
-	e.Datasets.Limit(datasets.DefaultLimits) // raised by an administrator
+	stop()
+	e = e.Configured(t, func(*wiring.Config) {}) // raised by an administrator
+	e.Work(t)
 	assert.Equal(t, contract.ImportStatus("succeeded"), ended(t, e, as, e.SendFile(t, as, dataset.Id, "", apitest.TypeCSV, "input\n5\n6\n7\n8\n9\n").Id).Status)
 }
 
@@ -85,12 +89,13 @@ func TestLimitsOfConcurrentUploads(t *testing.T) {
 	dataset := e.CreateDataset(t, apitest.Cookie(owner), project.Id, "d")
 	grant := accesstest.Grant(t, project.Id)
 	require.NoError(t, e.DB.QueryRow(t.Context(), "SELECT id FROM users").Scan(&grant.Principal.User.ID))
-	start := func(uploads int, file func() io.Reader) (accepted int) {
+	start := func(limits datasets.Limits, uploads int, file func() io.Reader) (accepted int) {
+		limited := e.Configured(t, func(c *wiring.Config) { c.Datasets = limits }).Datasets
 		errs := make([]error, uploads)
 		var done sync.WaitGroup
 		for i := range errs {
 			done.Go(func() {
-				_, errs[i] = e.Datasets.StartImport(t.Context(), grant, dataset.Id, datasets.Upload{MediaType: apitest.TypeCSV, Mode: datasets.ModeAppend, OnError: "skip"}, file())
+				_, errs[i] = limited.StartImport(t.Context(), grant, dataset.Id, datasets.Upload{MediaType: apitest.TypeCSV, Mode: datasets.ModeAppend, OnError: "skip"}, file())
 			})
 		}
 		done.Wait()
@@ -107,18 +112,16 @@ func TestLimitsOfConcurrentUploads(t *testing.T) {
 	const files = 3
 	limits := datasets.DefaultLimits
 	limits.WaitingFiles = files
-	e.Datasets.Limit(limits)
-	assert.Equal(t, files, start(20, func() io.Reader { return strings.NewReader("input\n1\n") }), "files")
+	assert.Equal(t, files, start(limits, 20, func() io.Reader { return strings.NewReader("input\n1\n") }), "files")
 	assert.Equal(t, files, e.Count(t, "SELECT count(*) FROM imports"))
 
 	e.Exec(t, "DELETE FROM imports")
 	const size = 2 << 20
 	limits = datasets.DefaultLimits
 	limits.WaitingBytes = size + 1<<20
-	e.Datasets.Limit(limits)
 	var begun sync.WaitGroup // all uploads have begun before one sends a byte
 	begun.Add(2)
-	assert.Equal(t, 1, start(2, func() io.Reader {
+	assert.Equal(t, 1, start(limits, 2, func() io.Reader {
 		return &beforeFirst{strings.NewReader("input\n" + strings.Repeat("x", size-len("input\n"))), func() { begun.Done(); begun.Wait() }}
 	}), "bytes")
 	assert.Equal(t, size, e.Count(t, "SELECT sum(size_bytes) FROM imports"))

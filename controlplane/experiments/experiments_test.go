@@ -2,7 +2,6 @@ package experiments_test
 
 import (
 	"fmt"
-	"log/slog"
 	"maps"
 	"net/http"
 	"strings"
@@ -15,7 +14,6 @@ import (
 	"go.opentelemetry.io/collector/pdata/pcommon"
 	"go.opentelemetry.io/collector/pdata/ptrace"
 
-	"github.com/looptrace/looptrace/controlplane/experiments"
 	"github.com/looptrace/looptrace/controlplane/httpapi/apitest"
 	"github.com/looptrace/looptrace/controlplane/httpapi/contract"
 	"github.com/looptrace/looptrace/internal/clickhouse"
@@ -26,7 +24,6 @@ import (
 type lab struct {
 	*apitest.Env
 	address string
-	passes  *experiments.Service
 	session string
 	as      apitest.Option
 	of      contract.ProjectAccess
@@ -40,14 +37,13 @@ func newLab(t *testing.T) *lab {
 	e := apitest.NewOn(t, engines.Postgres(t), address)
 	session, project := e.SetUp(t)
 	l := &lab{Env: e, address: address, session: session, as: apitest.Cookie(session), of: project, project: project.Id}
-	l.passes = experiments.New(e.DB, e.Queue, e.Runs, e.Datasets, e.Evaluations, e.Clock.Now, slog.New(slog.NewJSONHandler(e.Log, nil)))
 	l.pass(t) // sets the mark
 	return l
 }
 
 func (l *lab) pass(t *testing.T) {
 	t.Helper()
-	require.NoError(t, l.passes.Pass(t.Context()))
+	require.NoError(t, l.Experiments.Pass(t.Context()))
 }
 
 // sent is an item of an experiment to send. attributes replace those of its root; an empty text removes one.
@@ -173,7 +169,7 @@ func TestMetadataFromTheStart(t *testing.T) {
 	item := taskOf("fr", "What is the capital of France?", "Paris")
 	item.attributes["langfuse.experiment.metadata"] = `{"model": "gpt-5"}`
 	l.send(t, item)
-	require.ErrorContains(t, l.passes.Pass(t.Context()), "refused")
+	require.ErrorContains(t, l.Experiments.Pass(t.Context()), "refused")
 	assert.Equal(t, "gpt-5", l.only(t).Metadata["model"])
 }
 
@@ -453,7 +449,7 @@ func TestExperimentsThatFail(t *testing.T) {
 	l.send(t, taskOf("a", "Question", "Answer"))
 	l.project = l.CreateProject(t, l.session, l.of.WorkspaceId, "Other").Id
 	l.send(t, taskOf("a", "Question", "Answer"))
-	require.ErrorContains(t, l.passes.Pass(t.Context()), `the names "Langfuse capitals" to "Langfuse capitals 20" are taken by other datasets: rename one`)
+	require.ErrorContains(t, l.Experiments.Pass(t.Context()), `the names "Langfuse capitals" to "Langfuse capitals 20" are taken by other datasets: rename one`)
 	assert.Equal(t, l.project, l.only(t).ProjectId)
 	assert.Equal(t, 1, l.Count(t, "SELECT count(*) FROM experiment_runs WHERE attempts = 1"))
 

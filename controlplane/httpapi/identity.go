@@ -74,7 +74,7 @@ func (h identityHandlers) GetSetup(ctx context.Context, _ contract.GetSetupReque
 	if err != nil {
 		return nil, err
 	}
-	return contract.GetSetup200JSONResponse{Bootstrapped: done, TokenRequired: new(!done && h.identity.SetupToken != "")}, nil
+	return contract.GetSetup200JSONResponse{Bootstrapped: done, TokenRequired: new(!done && h.identity.NeedsSetupToken())}, nil
 }
 
 // Setup creates the first user and logs in.

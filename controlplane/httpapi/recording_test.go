@@ -66,7 +66,7 @@ func TestRecorderGoesOnAfterOneProject(t *testing.T) {
 	run := func(project uuid.UUID) *recording.Run {
 		return &recording.Run{Project: project, Source: "playground", ID: uuid.Must(uuid.NewV7()), Name: "playground", Kind: "task", Status: recording.StatusOK, Start: time.Now(), End: time.Now()}
 	}
-	recorder := recording.New(server.URL, identity.New(e.DB, bytes.Repeat([]byte{7}, 32), apitest.CheapPasswords, e.Clock.Now), slog.New(slog.NewJSONHandler(e.Log, nil)))
+	recorder := recording.New(server.URL, identity.New(e.DB, identity.Config{SessionSecret: bytes.Repeat([]byte{7}, 32), Passwords: apitest.CheapPasswords}, e.Clock.Now), slog.New(slog.NewJSONHandler(e.Log, nil)))
 
 	deleted := e.CreateProject(t, session, project.WorkspaceId, "Deleted")
 	gone := run(deleted.Id)

@@ -15,6 +15,7 @@ import (
 
 	"github.com/looptrace/looptrace/controlplane/httpapi/apitest"
 	"github.com/looptrace/looptrace/controlplane/httpapi/contract"
+	"github.com/looptrace/looptrace/controlplane/wiring"
 	"github.com/looptrace/looptrace/internal/problem"
 )
 
@@ -383,22 +384,23 @@ func TestProjectNamesAreUniqueInAWorkspace(t *testing.T) {
 func TestSetupToken(t *testing.T) {
 	t.Parallel()
 	e := apitest.New(t)
+	const secret = "0123456789abcdef"
+	guarded := e.Configured(t, func(c *wiring.Config) { c.Identity.SetupToken = secret })
 	setup := func(token *string) *httptest.ResponseRecorder {
-		return e.Do(t, http.MethodPost, "/v1/setup", contract.SetupRequest{Email: apitest.Email, Password: apitest.Password, OrgName: "Example", SetupToken: token})
+		return guarded.Do(t, http.MethodPost, "/v1/setup", contract.SetupRequest{Email: apitest.Email, Password: apitest.Password, OrgName: "Example", SetupToken: token})
 	}
-	required := func() bool {
+	required := func(e *apitest.Env) bool {
 		return apitest.Must[struct {
 			Required bool `json:"token_required"`
 		}](t, e.Do(t, http.MethodGet, "/v1/setup", nil), http.StatusOK).Required
 	}
-	assert.False(t, required())
-	e.Identity.SetupToken = "0123456789abcdef"
-	assert.True(t, required())
+	assert.False(t, required(e))
+	assert.True(t, required(guarded))
 	for _, token := range []*string{nil, new(""), new("0123456789abcdeg")} {
 		problem := apitest.WantProblem(t, setup(token), http.StatusUnprocessableEntity)
 		assert.Equal(t, "body.setup_token", (*problem.Errors)[0].Location)
 		assert.Nil(t, (*problem.Errors)[0].Value)
 	}
-	apitest.Must[contract.Me](t, setup(new("0123456789abcdef")), http.StatusCreated)
-	assert.False(t, required(), "setup is over")
+	apitest.Must[contract.Me](t, setup(new(secret)), http.StatusCreated)
+	assert.False(t, required(guarded), "setup is over")
 }

@@ -46,20 +46,27 @@ var (
 
 // Service manages users with their roles, sessions and keys.
 type Service struct {
-	// SetupToken is what setup asks for, nothing if empty. It is set before the first request.
-	SetupToken string
-
-	db     postgres.DB
-	hasher *hasher
-	secret []byte
-	now    func() time.Time
+	db         postgres.DB
+	hasher     *hasher
+	secret     []byte
+	setupToken string
+	now        func() time.Time
 }
 
-// New returns a service on the database. New passwords are hashed at the cost of passwords: PasswordCost, or less in
-// tests. Session tokens are stored as HMACs with sessionSecret, so access to the
-// database alone is not enough to use or forge a session. now is the clock.
-func New(pool *pgxpool.Pool, sessionSecret []byte, passwords Cost, now func() time.Time) *Service {
-	return &Service{db: postgres.NewDB(pool, queries), hasher: newHasher(passwords), secret: sessionSecret, now: postgres.Clock(now)}
+// Config configures a service.
+type Config struct {
+	// SessionSecret is the key of the HMACs as which session tokens are stored, so access to the database alone is not enough to use or
+	// forge a session.
+	SessionSecret []byte
+	// SetupToken is what setup asks for, nothing if empty.
+	SetupToken string
+	// Passwords is the cost at which new passwords are hashed: PasswordCost, or less in tests.
+	Passwords Cost
+}
+
+// New returns a service on the database. now is the clock.
+func New(pool *pgxpool.Pool, c Config, now func() time.Time) *Service {
+	return &Service{postgres.NewDB(pool, queries), newHasher(c.Passwords), c.SessionSecret, c.SetupToken, postgres.Clock(now)}
 }
 
 // Ping returns an error if the database does not respond.

@@ -33,7 +33,7 @@ func newServiceAndPool(t *testing.T) (*Service, *pgxpool.Pool) {
 	pool, err := postgres.Open(t.Context(), engines.Postgres(t))
 	require.NoError(t, err)
 	t.Cleanup(pool.Close)
-	return New(pool, []byte("0123456789abcdef0123456789abcdef"), cheap, time.Now), pool
+	return New(pool, Config{SessionSecret: []byte("0123456789abcdef0123456789abcdef"), Passwords: cheap}, time.Now), pool
 }
 
 var client = Client{Address: netip.MustParseAddr("192.0.2.1"), UserAgent: "test\xff"}
@@ -76,7 +76,7 @@ func TestAnotherSecretEndsSessions(t *testing.T) {
 	require.NoError(t, err)
 	_, err = s.Resolve(t.Context(), Credential{Session: Presented{Token: session.Token}})
 	require.NoError(t, err)
-	other := New(pool, []byte("another secret of 32 bytes......"), cheap, time.Now)
+	other := New(pool, Config{SessionSecret: []byte("another secret of 32 bytes......"), Passwords: cheap}, time.Now)
 	_, err = other.Resolve(t.Context(), Credential{Session: Presented{Token: session.Token}})
 	require.ErrorIs(t, err, ErrUnauthenticated)
 }

@@ -46,6 +46,9 @@ type SetupRequest struct {
 	Token string
 }
 
+// NeedsSetupToken reports whether setup asks for a token.
+func (s *Service) NeedsSetupToken() bool { return s.setupToken != "" }
+
 // Bootstrapped reports whether [Service.Setup] was done.
 func (s *Service) Bootstrapped(ctx context.Context) (bool, error) {
 	row, err := postgres.One[struct{ Done bool }](ctx, s.db, "read whether setup was done", nil)
@@ -62,7 +65,7 @@ func (s *Service) Setup(ctx context.Context, req SetupRequest, client Client) (S
 	if done { // avoids the expensive hash; the transaction below is authoritative
 		return Session{}, nil, ErrAlreadyBootstrapped
 	}
-	if s.SetupToken != "" && subtle.ConstantTimeCompare([]byte(req.Token), []byte(s.SetupToken)) == 0 {
+	if s.setupToken != "" && subtle.ConstantTimeCompare([]byte(req.Token), []byte(s.setupToken)) == 0 {
 		return Session{}, nil, errSetupToken
 	}
 	email, emailErr := validate.Email("body.email", req.Email)

@@ -48,14 +48,13 @@ type Service struct {
 	watch *hub
 }
 
-// New returns a service on the database. now is the clock. It listens for changes until the context ends or Close is
-// called.
-func New(ctx context.Context, pool *pgxpool.Pool, now func() time.Time, log *slog.Logger) *Service {
-	return &Service{postgres.NewDB(pool, queries), postgres.Clock(now), newHub(ctx, pool, log)}
+// New returns a service on the database. now is the clock.
+func New(pool *pgxpool.Pool, now func() time.Time, log *slog.Logger) *Service {
+	return &Service{postgres.NewDB(pool, queries), postgres.Clock(now), &hub{pool: pool, log: log, watches: map[*Watch]bool{}}}
 }
 
-// Close ends all watches.
-func (s *Service) Close() { s.watch.close() }
+// Run listens for changes until the context ends. Then it ends all watches.
+func (s *Service) Run(ctx context.Context) { s.watch.run(ctx) }
 
 // Author is who made something. Both fields are nil for a deleted user.
 type Author struct {

@@ -77,27 +77,9 @@ type hub struct {
 	pool *pgxpool.Pool
 	log  *slog.Logger
 
-	stop    context.CancelFunc
-	stopped chan struct{}
-
 	mu        sync.Mutex
 	listening bool
 	watches   map[*Watch]bool
-}
-
-func newHub(ctx context.Context, pool *pgxpool.Pool, log *slog.Logger) *hub {
-	ctx, stop := context.WithCancel(ctx)
-	h := &hub{pool: pool, log: log, stop: stop, stopped: make(chan struct{}), watches: map[*Watch]bool{}}
-	go func() {
-		defer close(h.stopped)
-		h.run(ctx)
-	}()
-	return h
-}
-
-func (h *hub) close() {
-	h.stop()
-	<-h.stopped
 }
 
 // run listens until the context ends. Watches end with each connection: they cannot tell what they missed.

@@ -64,9 +64,6 @@ type Judged struct {
 	Stopped, Busy *problem.Error
 }
 
-// JudgeWith sets who opens panels.
-func (s *Service) JudgeWith(judges Judges) { s.judges = judges }
-
 // priceJudges adds what the votes on the answers of all attempts take.
 func (s *Service) priceJudges(ctx context.Context, grant access.Grant, p *Plan) error {
 	sample := &grader.Sample{Input: jsonOf(p.source.run.Inputs), Output: json.RawMessage(`""`), ToolCalls: []grader.ToolCall{}}

@@ -63,16 +63,17 @@ type Service struct {
 	runs      *runs.Service
 	providers *providers.Service
 	recorder  *recording.Recorder
+	judges    Judges
 	now       func() time.Time
 	log       *slog.Logger
-	judges    Judges
 }
 
 // New returns a service on the database, which works on replays as jobs of the queue. now is the clock.
 func New(
-	pool *pgxpool.Pool, queue *work.Queue, recorded *runs.Service, models *providers.Service, recorder *recording.Recorder, now func() time.Time, log *slog.Logger,
+	pool *pgxpool.Pool, queue *work.Queue, recorded *runs.Service, models *providers.Service, recorder *recording.Recorder, judges Judges, now func() time.Time,
+	log *slog.Logger,
 ) *Service {
-	s := &Service{db: postgres.NewDB(pool, queries), jobs: queue, runs: recorded, providers: models, recorder: recorder, now: postgres.Clock(now), log: log}
+	s := &Service{postgres.NewDB(pool, queries), queue, recorded, models, recorder, judges, postgres.Clock(now), log}
 	work.Register(queue, s.run)
 	work.Register(queue, s.runBatch)
 	queue.Recover(work.Kind{

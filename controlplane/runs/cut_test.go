@@ -45,7 +45,7 @@ func TestListOfLargeRuns(t *testing.T) {
 	require.NoError(t, patient.Close())
 	conn, err := clickhouse.Open(server.URL(database) + "?max_memory_usage_for_user=100000000")
 	require.NoError(t, err)
-	s := NewService(conn, slog.New(slog.DiscardHandler))
+	s := NewService(conn, nil, nil, slog.New(slog.DiscardHandler))
 	t.Cleanup(func() {
 		s.Close()
 		assert.NoError(t, conn.Close())
@@ -149,7 +149,7 @@ func TestListOfLargeSpans(t *testing.T) {
 	}
 	conn, err := clickhouse.Open(address)
 	require.NoError(t, err)
-	s := NewService(conn, slog.New(slog.DiscardHandler))
+	s := NewService(conn, nil, nil, slog.New(slog.DiscardHandler))
 	t.Cleanup(func() {
 		s.Close()
 		assert.NoError(t, conn.Close())

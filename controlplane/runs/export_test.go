@@ -27,7 +27,7 @@ func TestExportDuringDeletion(t *testing.T) {
 	writer, err := clickhouse.NewWriter(t.Context(), address)
 	require.NoError(t, err)
 	t.Cleanup(writer.Close)
-	service := NewService(conn, slog.New(slog.DiscardHandler))
+	service := NewService(conn, nil, nil, slog.New(slog.DiscardHandler))
 	start := time.Now().UTC().Truncate(time.Hour)
 	const large = exportSpans + 50
 

@@ -41,7 +41,7 @@ func TestCachedLocations(t *testing.T) {
 			Absent: clickhouse.Absent(spans),
 		}}))
 	}
-	service := NewService(conn, slog.New(slog.DiscardHandler))
+	service := NewService(conn, nil, nil, slog.New(slog.DiscardHandler))
 	read := func(projects ...uuid.UUID) ([]string, error) {
 		page, err := service.Spans(t.Context(), accesstest.Projects(t, projects...), id, SpansQuery{Limit: 10})
 		var spans []string

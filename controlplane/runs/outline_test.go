@@ -45,7 +45,7 @@ func TestOutlineOfRunThatBeganAnew(t *testing.T) { // it looks at what the proce
 		require.NoError(t, err)
 	}
 	store(1)
-	service := NewService(conn, slog.New(slog.DiscardHandler))
+	service := NewService(conn, nil, nil, slog.New(slog.DiscardHandler))
 	projects := accesstest.Projects(t, project)
 	require.NoError(t, writer.InsertBounds(t.Context(), []clickhouse.Bounds{{
 		ProjectID: project, RunID: id, FirstStart: start, LastStart: start, FirstBatch: 2, LastBatch: 2, DeletedAt: uint64(time.Now().UnixNano()),

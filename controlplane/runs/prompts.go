@@ -18,9 +18,6 @@ type PromptTexts interface {
 	TextIDs(ctx context.Context, in access.Projects, id, name, version string) (map[string][]uint64, error)
 }
 
-// LinkPrompts makes filters by a prompt select also the runs that have its text. Call it before the service is used.
-func (s *Service) LinkPrompts(texts PromptTexts) { s.promptTexts = texts }
-
 // settle returns the filter with its window at the current time, with the texts of its prompts, and with the scores that fail runs.
 func (s *Service) settle(ctx context.Context, in access.Projects, f Filter) (Filter, error) {
 	return s.settleAt(ctx, in, f, s.now())

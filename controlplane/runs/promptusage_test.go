@@ -27,7 +27,7 @@ func TestPromptUsageOfSettledDays(t *testing.T) {
 	require.NoError(t, err)
 	t.Cleanup(writer.Close)
 	now := time.Now().UTC()
-	reading, caching := NewService(conn, slog.New(slog.DiscardHandler)), NewService(conn, slog.New(slog.DiscardHandler))
+	reading, caching := NewService(conn, nil, nil, slog.New(slog.DiscardHandler)), NewService(conn, nil, nil, slog.New(slog.DiscardHandler))
 	reading.now = func() time.Time { return now }
 	caching.now = func() time.Time { return now.Add(time.Hour) } // an hour after the last write
 	project := uuid.New()

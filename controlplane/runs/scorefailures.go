@@ -18,10 +18,6 @@ type FailureRules interface {
 	FailureRules(ctx context.Context, project uuid.UUID) (runmodel.FailureRules, error)
 }
 
-// DefineFailures makes runs fail by the scores that their projects define. Without it, the boolean false fails a run under every name, and all
-// signals are on. Call it before the service is used.
-func (s *Service) DefineFailures(by FailureRules) { s.failureRules = by }
-
 // failuresOf returns what fails the runs of a project.
 func (s *Service) failuresOf(ctx context.Context, project uuid.UUID) (definition, error) {
 	if s.failureRules == nil {

@@ -13,8 +13,7 @@ import (
 
 // Service reads runs. It also scores and deletes them.
 type Service struct {
-	promptTexts PromptTexts // nil: runs are of the prompts that they name
-	// failureRules is nil if projects define nothing.
+	promptTexts  PromptTexts
 	failureRules FailureRules
 	conn         driver.Conn
 	log          *slog.Logger
@@ -25,10 +24,12 @@ type Service struct {
 	locations *lru.Cache[string, location]
 }
 
-// NewService returns a service that reads through conn and logs what fails in the background. The caller must close it.
-func NewService(conn driver.Conn, log *slog.Logger) *Service {
+// NewService returns a service that reads through conn and logs what fails in the background. Filters by a prompt also select the runs that
+// have one of its texts; without texts, those that name it. Runs fail by the scores that rules say; without rules, the boolean false fails a
+// run under every name, and all signals are on. The caller must close it.
+func NewService(conn driver.Conn, texts PromptTexts, rules FailureRules, log *slog.Logger) *Service {
 	locations, _ := lru.New[string, location](maxCachedLocations) // it refuses only sizes below one
-	return &Service{conn: conn, log: log, now: time.Now, cache: newRowCache(), locations: locations}
+	return &Service{promptTexts: texts, failureRules: rules, conn: conn, log: log, now: time.Now, cache: newRowCache(), locations: locations}
 }
 
 // Ping reports whether ClickHouse answers.

@@ -56,7 +56,7 @@ func compareStatements(t *testing.T, senders map[string]sender) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			conn := &clickhousetest.Recorder{Shorten: map[string]string{runColumns: "{runColumns}"}}
-			s := NewService(conn, nil)
+			s := NewService(conn, nil, nil, nil)
 			s.now = func() time.Time { return statementTime }
 			require.NoError(t, send(t.Context(), s, accesstest.Projects(t, statementProject)))
 			clickhousetest.Compare(t, name, conn.String(), *update)

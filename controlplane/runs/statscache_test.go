@@ -28,7 +28,7 @@ func TestStatsOfSettledDays(t *testing.T) {
 	t.Cleanup(writer.Close)
 
 	now := time.Now()
-	reading, caching := NewService(conn, slog.New(slog.DiscardHandler)), NewService(conn, slog.New(slog.DiscardHandler))
+	reading, caching := NewService(conn, nil, nil, slog.New(slog.DiscardHandler)), NewService(conn, nil, nil, slog.New(slog.DiscardHandler))
 	reading.now = func() time.Time { return now }
 	caching.now = func() time.Time { return now.Add(time.Hour) } // an hour after the last write
 	project := uuid.New()

@@ -175,7 +175,7 @@ func TestThreadsOfALongHistory(t *testing.T) {
 		insert(1, 0, version, "toUUID('"+joined+"')", of[1], "''")
 	}
 
-	service := runs.NewService(conn, nil)
+	service := runs.NewService(conn, nil, nil, nil)
 	var read uint64
 	ctx := ch.Context(t.Context(), ch.WithProgress(func(p *ch.Progress) { read += p.Rows }))
 	projects := accesstest.Projects(t, project)

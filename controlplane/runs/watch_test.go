@@ -57,7 +57,7 @@ func TestWatchOfABusyProject(t *testing.T) {
 	writer, err := clickhouse.NewWriter(t.Context(), address)
 	require.NoError(t, err)
 	t.Cleanup(writer.Close)
-	service := NewService(conn, slog.New(slog.DiscardHandler))
+	service := NewService(conn, nil, nil, slog.New(slog.DiscardHandler))
 	t.Cleanup(service.Close)
 	project := uuid.New()
 	write := func() []uuid.UUID {
@@ -123,7 +123,7 @@ func TestWatchDuringAnOutage(t *testing.T) {
 	require.NoError(t, err)
 	t.Cleanup(writer.Close)
 	lines := make(logLines, 10*pollFailures)
-	service := NewService(conn, slog.New(slog.NewTextHandler(lines, nil)))
+	service := NewService(conn, nil, nil, slog.New(slog.NewTextHandler(lines, nil)))
 	t.Cleanup(service.Close)
 	project := uuid.New()
 	w, err := service.Watch(t.Context(), accesstest.Projects(t, project), Filter{ProjectID: project}, nil, time.Time{})

@@ -28,7 +28,7 @@ func TestPromptUsage(t *testing.T) {
 	conn, err := clickhouse.Open(address)
 	require.NoError(t, err)
 	t.Cleanup(func() { assert.NoError(t, conn.Close()) })
-	service := runs.NewService(conn, slog.New(slog.DiscardHandler))
+	service := runs.NewService(conn, nil, nil, slog.New(slog.DiscardHandler))
 	t.Cleanup(service.Close)
 	writer, err := clickhouse.NewWriter(t.Context(), address)
 	require.NoError(t, err)

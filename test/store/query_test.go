@@ -47,7 +47,7 @@ func newQuerying(t *testing.T) *querying {
 	conn, err := clickhouse.Open(address)
 	require.NoError(t, err)
 	t.Cleanup(func() { assert.NoError(t, conn.Close()) })
-	s := &querying{Service: runs.NewService(conn, slog.New(slog.DiscardHandler)), address: address, project: uuid.New()}
+	s := &querying{Service: runs.NewService(conn, nil, nil, slog.New(slog.DiscardHandler)), address: address, project: uuid.New()}
 	s.projects = accesstest.Projects(t, s.project)
 	t.Cleanup(s.Close)
 	s.writer, err = clickhouse.NewWriter(t.Context(), address)
@@ -432,7 +432,7 @@ func TestTimeZones(t *testing.T) {
 	conn, err := clickhouse.Open(s.address + "?session_timezone=Asia%2FKolkata")
 	require.NoError(t, err)
 	t.Cleanup(func() { assert.NoError(t, conn.Close()) })
-	zoned := &querying{Service: runs.NewService(conn, slog.New(slog.DiscardHandler)), project: s.project, projects: s.projects}
+	zoned := &querying{Service: runs.NewService(conn, nil, nil, slog.New(slog.DiscardHandler)), project: s.project, projects: s.projects}
 	t.Cleanup(zoned.Close)
 	start := time.Now().UTC().Truncate(24 * time.Hour).Add(-48 * time.Hour)
 	run := uuid.New()

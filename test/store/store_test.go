@@ -51,7 +51,7 @@ func newStore(t *testing.T) store {
 	require.NoError(t, err)
 	t.Cleanup(func() { assert.NoError(t, conn.Close()) })
 	project := uuid.New()
-	return store{project, accesstest.Projects(t, project), newExporter(t, url), url, runs.NewService(conn, slog.New(slog.DiscardHandler))}
+	return store{project, accesstest.Projects(t, project), newExporter(t, url), url, runs.NewService(conn, nil, nil, slog.New(slog.DiscardHandler))}
 }
 
 func newExporter(t *testing.T, url string) exporter.Traces {

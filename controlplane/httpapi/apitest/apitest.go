@@ -25,30 +25,19 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/looptrace/looptrace/controlplane/agents"
-	"github.com/looptrace/looptrace/controlplane/causes"
-	"github.com/looptrace/looptrace/controlplane/completions"
 	"github.com/looptrace/looptrace/controlplane/datasets"
 	"github.com/looptrace/looptrace/controlplane/diagnoses"
 	"github.com/looptrace/looptrace/controlplane/evaluations"
-	"github.com/looptrace/looptrace/controlplane/failures"
-	"github.com/looptrace/looptrace/controlplane/findings"
+	"github.com/looptrace/looptrace/controlplane/experiments"
 	"github.com/looptrace/looptrace/controlplane/httpapi"
-	"github.com/looptrace/looptrace/controlplane/idempotency"
 	"github.com/looptrace/looptrace/controlplane/identity"
-	"github.com/looptrace/looptrace/controlplane/instrument"
-	"github.com/looptrace/looptrace/controlplane/mcpserver"
-	"github.com/looptrace/looptrace/controlplane/organizations"
-	"github.com/looptrace/looptrace/controlplane/playground"
-	"github.com/looptrace/looptrace/controlplane/pricing"
 	"github.com/looptrace/looptrace/controlplane/projects"
-	"github.com/looptrace/looptrace/controlplane/prompts"
 	"github.com/looptrace/looptrace/controlplane/providers"
 	"github.com/looptrace/looptrace/controlplane/recording"
 	"github.com/looptrace/looptrace/controlplane/replays"
 	"github.com/looptrace/looptrace/controlplane/rules"
 	"github.com/looptrace/looptrace/controlplane/runs"
-	"github.com/looptrace/looptrace/controlplane/views"
+	"github.com/looptrace/looptrace/controlplane/wiring"
 	"github.com/looptrace/looptrace/controlplane/work"
 	"github.com/looptrace/looptrace/internal/allowedhost"
 	"github.com/looptrace/looptrace/internal/clickhouse"
@@ -98,12 +87,14 @@ type Env struct {
 	Runs        *runs.Service
 	Datasets    *datasets.Service
 	Evaluations *evaluations.Service
+	Experiments *experiments.Service
 	Replays     *replays.Service
 	Diagnoses   *diagnoses.Service
 	Rules       *rules.Service
 	Queue       *work.Queue
 	Providers   *providers.Service
 	recorder    *recording.Recorder
+	conn        driver.Conn
 	// ClickHouse is the address of the store, where it has one.
 	ClickHouse string
 	// Beside makes another process on the same engines, with a connection to PostgreSQL and a clock of its own.
@@ -168,16 +159,7 @@ func NewRecorded(t *testing.T) (e *Env, statuses func() map[string]string) {
 	require.NoError(t, err)
 	t.Cleanup(func() { assert.NoError(t, conn.Close()) })
 	e = newRecording(t, db, conn, httpapi.RateLimits{}, ingest.URL)
-	ctx, cancel := context.WithCancel(t.Context())
-	done := make(chan struct{})
-	go func() {
-		defer close(done)
-		e.recorder.Run(ctx)
-	}()
-	t.Cleanup(func() {
-		cancel()
-		<-done
-	})
+	background(t, e.recorder.Run)
 	return e, func() map[string]string {
 		mu.Lock()
 		defer mu.Unlock()
@@ -215,66 +197,67 @@ func NewLimited(t *testing.T, postgresURL, clickhouseURL string, limits httpapi.
 // NewWith returns the API on two connections, with rate limits.
 func NewWith(t *testing.T, db *pgxpool.Pool, conn driver.Conn, limits httpapi.RateLimits) *Env {
 	t.Helper()
-	return newRecording(t, db, conn, limits, "http://127.0.0.1:1")
+	return newConfigured(t, db, conn, limits, func(*wiring.Config) {})
 }
 
 // newRecording is NewWith, with an ingest that takes the runs that the control plane makes.
 func newRecording(t *testing.T, db *pgxpool.Pool, conn driver.Conn, limits httpapi.RateLimits, ingest string) *Env {
 	t.Helper()
-	e := &Env{DB: db, Clock: newClock(), Log: &Buffer{}}
+	return newConfigured(t, db, conn, limits, func(c *wiring.Config) { c.IngestURL = ingest })
+}
+
+// Configured returns another process on the connections of e, whose services have other settings.
+func (e *Env) Configured(t *testing.T, configure func(*wiring.Config)) *Env {
+	t.Helper()
+	return newConfigured(t, e.DB, e.conn, httpapi.RateLimits{}, configure)
+}
+
+func newConfigured(t *testing.T, db *pgxpool.Pool, conn driver.Conn, limits httpapi.RateLimits, configure func(*wiring.Config)) *Env {
+	t.Helper()
 	secret := bytes.Repeat([]byte{7}, 32)
-	log := slog.New(slog.NewJSONHandler(e.Log, nil))
-	registry := prompts.New(t.Context(), db, e.Clock.Now, log)
-	t.Cleanup(registry.Close)
-	reader := runs.NewService(conn, log)
-	reader.LinkPrompts(registry)
-	t.Cleanup(reader.Close)
+	loopback, err := outbound.Parse("loopback")
+	require.NoError(t, err)
+	config := wiring.Config{
+		Identity:        identity.Config{SessionSecret: secret, Passwords: CheapPasswords},
+		ProviderSecrets: [][]byte{secret}, ProviderAddresses: loopback,
+		IngestURL: "http://127.0.0.1:1", Datasets: datasets.DefaultLimits,
+	}
+	configure(&config)
+	clock, kept := newClock(), &Buffer{}
+	log := slog.New(slog.NewJSONHandler(kept, nil))
+	s, err := wiring.New(db, conn, config, clock.Now, log)
+	require.NoError(t, err)
+	t.Cleanup(s.Runs.Close)
+	background(t, s.Prompts.Run)
 	limits.Limiter = ratelimit.New()
 	// httptest asks example.com.
 	hosts, err := allowedhost.FromEnvironment(func(name string) string {
 		return map[string]string{allowedhost.Setting: "example.com,looptrace.example.com"}[name]
 	})
 	require.NoError(t, err)
-	identities := identity.New(db, secret, CheapPasswords, e.Clock.Now)
-	answers, err := idempotency.New(db, identities.DeriveKey("names"), identities.DeriveKey("answers"), e.Clock.Now)
+	api, err := httpapi.New(s.Services, limits, httpapi.Addresses{Web: "http://127.0.0.1:7090", Hosts: hosts}, log)
 	require.NoError(t, err)
-	guides, err := instrument.New()
-	require.NoError(t, err)
-	fenceKey := identities.DeriveKey("fence")
-	e.Identity, e.Projects, e.Runs = identities, projects.New(db, e.Clock.Now), reader
-	reader.DefineFailures(e.Projects)
-	e.Queue, err = work.New(db, e.Clock.Now, log)
-	require.NoError(t, err)
-	e.Datasets = datasets.New(db, e.Queue, e.Clock.Now)
-	keys, err := providers.NewKeyring(secret)
-	require.NoError(t, err)
-	policy, err := outbound.Parse("loopback")
-	require.NoError(t, err)
-	priced := pricing.New(db, reader, e.Clock.Now)
-	e.Providers = providers.New(db, keys, policy, priced, e.Clock.Now, log)
-	e.recorder = recording.New(ingest, identities, log)
-	completed := completions.New(e.Providers, e.recorder, e.Clock.Now)
-	e.Replays = replays.New(db, e.Queue, reader, e.Providers, e.recorder, e.Clock.Now, log)
-	e.Evaluations = evaluations.New(db, e.Queue, e.Datasets, e.Providers, completed, reader, e.Clock.Now, log)
-	e.Replays.JudgeWith(httpapi.ReplayJudges(e.Evaluations))
-	filters, err := httpapi.ReadRuleFilters()
-	require.NoError(t, err)
-	e.Rules = rules.New(db, e.Queue, reader, e.Evaluations, filters, e.Clock.Now, log)
-	grouped, caused := failures.New(reader, db, e.Clock.Now), causes.New(reader, e.Clock.Now)
-	e.Diagnoses = diagnoses.New(db, e.Queue, reader, grouped, e.Replays, e.Providers, completed, fenceKey, e.Clock.Now)
-	ofRuns, err := httpapi.ReadRunFilters()
-	require.NoError(t, err)
-	tools, err := mcpserver.New(mcpserver.Config{Runs: reader, Failures: grouped, Causes: caused, Prompts: registry, Replays: e.Replays, Work: e.Queue, ReadFilter: ofRuns, FenceKey: fenceKey, Log: log})
-	require.NoError(t, err)
-	peers := httpapi.PeersOfFindings{Replays: e.Replays, Registry: registry, Sets: e.Datasets, Runs: reader}
-	e.API, err = httpapi.New(httpapi.Services{
-		Identity: identities, Idempotency: answers, Organizations: organizations.New(db, e.Clock.Now), Projects: e.Projects,
-		Prompts: registry, Datasets: e.Datasets, Providers: e.Providers, Playground: playground.New(db, e.Clock.Now), Completions: completed, Evaluations: e.Evaluations, Replays: e.Replays, Diagnoses: e.Diagnoses, Rules: e.Rules, Recorder: e.recorder, Pricing: priced,
-		Findings: findings.New(db, reader, peers, peers, peers, e.Clock.Now),
-		Views:    views.New(db, e.Clock.Now), Work: e.Queue, Runs: reader, Failures: grouped, Agents: agents.New(reader, e.Clock.Now), Causes: caused, Guides: guides, Tools: tools, FenceKey: fenceKey,
-	}, limits, httpapi.Addresses{Web: "http://127.0.0.1:7090", Hosts: hosts}, log)
-	require.NoError(t, err)
-	return e
+	return &Env{
+		API: api, DB: db, Clock: clock, Log: kept, Identity: s.Identity, Projects: s.Projects, Runs: s.Runs, Datasets: s.Datasets, Evaluations: s.Evaluations,
+		Experiments: s.Experiments, Replays: s.Replays, Diagnoses: s.Diagnoses, Rules: s.Rules, Queue: s.Work, Providers: s.Providers, recorder: s.Recorder, conn: conn,
+	}
+}
+
+// background runs what a process does beside the API. The returned function ends it, as does the end of the test.
+func background(t *testing.T, run func(context.Context)) (stop func()) {
+	t.Helper()
+	ctx, cancel := context.WithCancel(t.Context())
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		run(ctx)
+	}()
+	stop = func() {
+		cancel()
+		<-done
+	}
+	t.Cleanup(stop)
+	return stop
 }
 
 // Option changes a request before it is sent.
@@ -339,18 +322,7 @@ func (e *Env) Count(t *testing.T, sql string, args ...any) (n int) {
 // Work works on jobs until stop is called.
 func (e *Env) Work(t *testing.T) (stop func()) {
 	t.Helper()
-	ctx, cancel := context.WithCancel(t.Context())
-	done := make(chan struct{})
-	go func() {
-		defer close(done)
-		e.Queue.Run(ctx)
-	}()
-	stop = func() {
-		cancel()
-		<-done
-	}
-	t.Cleanup(stop)
-	return stop
+	return background(t, e.Queue.Run)
 }
 
 // Slowly is a limit that does not refill while a test runs. One more request than the burst passes: when it comes the
