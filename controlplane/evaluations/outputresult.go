@@ -61,7 +61,7 @@ func (r *results) add(row *resultRow) error {
 	name := &SideNames[side]
 	place := outputPlace{row.Number, row.Side, row.Repeat}
 	if len(r.own) > 0 {
-		fact := outputFact{there: true, ok: row.Status == OutputOK, model: text(row.Model)}
+		fact := outputFact{there: true, ok: row.Status == OutputOK}
 		if row.Length != nil {
 			fact.length = float64(*row.Length)
 		}

@@ -3,9 +3,7 @@ package evaluations
 import (
 	"encoding/json"
 	"fmt"
-	"regexp"
 	"slices"
-	"strings"
 
 	"github.com/looptrace/looptrace/internal/judge"
 	"github.com/looptrace/looptrace/internal/panel"
@@ -35,7 +33,7 @@ func (p *readyPanel) input(seed uint64) *panel.Input {
 	for j := range p.judges {
 		one := &p.judges[j]
 		in.Judges[j] = panel.Judge{
-			Name: one.name, ProviderName: one.stored.ProviderName, Model: one.config.Model, Version: one.stored.Version, Family: familyOf(one.config.Model),
+			Name: one.name, ProviderName: one.stored.ProviderName, Model: one.config.Model, Version: one.stored.Version,
 			Escalation: j == len(p.Judges), Weight: 1,
 		}
 		if p.Aggregate == panel.Weighted {
@@ -108,25 +106,4 @@ func (p *readyPanel) fill(cast *panel.Vote, v *voteFact) {
 var statuses = map[judge.Status]panel.Status{
 	judge.StatusOK: panel.OK, judge.StatusParseError: panel.ParseError, judge.StatusRefused: panel.Refused, judge.StatusOffScale: panel.OffScale,
 	judge.StatusTimeout: panel.Timeout, judge.StatusProviderError: panel.ProviderError,
-}
-
-var leading = regexp.MustCompile(`^[a-z]+`)
-
-// familyOf returns the family of a model, such as gpt of openai/gpt-4o, empty if it is unknown.
-func familyOf(model string) string {
-	name := strings.ToLower(model[strings.LastIndexByte(model, '/')+1:])
-	found := leading.FindString(name)
-	switch {
-	case found == "o", found == "chatgpt", found == "text":
-		return "gpt"
-	case found == "meta", strings.HasPrefix(found, "llama"):
-		return "llama"
-	case strings.HasPrefix(found, "mistral"), found == "mixtral", found == "ministral", found == "codestral", found == "magistral":
-		return "mistral"
-	case found == "us" || found == "eu" || found == "anthropic" || found == "apac": // a region or vendor before a dot
-		if _, rest, ok := strings.Cut(name, "."); ok {
-			return familyOf(rest)
-		}
-	}
-	return found
 }

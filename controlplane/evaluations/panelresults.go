@@ -38,7 +38,6 @@ type outputFact struct {
 	there  bool
 	ok     bool
 	length float64
-	model  string
 }
 
 // voteFact is what is read of a vote.
@@ -170,7 +169,7 @@ func (a *attempt) panelInput(
 func (a *attempt) addOutput(in *panel.Input, r *results, p int, place outputPlace, votes map[voteKey]*voteFact) {
 	ready := &a.panels[p]
 	fact := r.facts[place]
-	out := panel.Output{Item: int(place.number), Group: r.items[place.number-1].group, Length: fact.length, Family: familyOf(fact.model)}
+	out := panel.Output{Item: int(place.number), Group: r.items[place.number-1].group, Length: fact.length}
 	missing, there := panel.Pending, fact.ok
 	switch {
 	case fact.there && !fact.ok, r.skipped[place.number]:
@@ -180,7 +179,7 @@ func (a *attempt) addOutput(in *panel.Input, r *results, p int, place outputPlac
 	}
 	if ready.Kind == judge.TypePreference {
 		other := r.facts[outputPlace{place.number, sideB, place.repeat}]
-		out.Length, out.Family, there = other.length-fact.length, "", fact.ok && other.ok
+		out.Length, there = other.length-fact.length, fact.ok && other.ok
 		if other.there && !other.ok {
 			missing = panel.Skipped
 		}

@@ -7,8 +7,6 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
-
-	"github.com/looptrace/looptrace/internal/stats"
 )
 
 // goldenFile has published tables of ratings, and what their sources compute from them.
@@ -111,9 +109,8 @@ func TestGoldenDawidSkene(t *testing.T) {
 		require.InDelta(t, golden.Marginals[k], c.Share, .025, c.Label)
 	}
 	require.Equal(t, 5, s.Reliability.Raters)
-	require.NotNil(t, s.Judges[0].SelfConsistency.Value, "three repeats")
-	require.Equal(t, 45, s.Judges[0].SelfConsistency.N)
-	require.True(t, s.Judges[1].SelfConsistency.has(stats.TooFew))
+	require.Equal(t, 45, s.Judges[0].FlipRate.N, "three repeats")
+	require.Nil(t, s.Judges[1].FlipRate.Value)
 	// Patient 3 of the paper: the first gave 1, 1, 2, the others 2, 1, 2, 2; its estimate is 2 with probability .98.
 	require.Equal(t, "2", outputs[2].Label)
 }

@@ -22,17 +22,12 @@ type JudgeResult struct {
 	Score stats.Side `json:"score"`
 	// PanelAgreement is [stats.PairKappa] of the judge and the panel without it; for an escalation of it and the panel.
 	PanelAgreement Figure `json:"panel_agreement"`
-	// SelfConsistency is Krippendorff's alpha of its repeats, FlipRate the share of pairs of repeats of an output that differ.
-	SelfConsistency Figure `json:"self_consistency"`
-	FlipRate        Figure `json:"flip_rate"`
-	// PositionConsistency and PositionFairness are those of [stats.PositionConsistency]; not applicable beyond preferences.
+	// FlipRate is the share of pairs of repeats of an output that differ.
+	FlipRate Figure `json:"flip_rate"`
+	// PositionConsistency is [stats.PositionConsistency]; not applicable beyond preferences.
 	PositionConsistency Figure `json:"position_consistency"`
-	PositionFairness    Figure `json:"position_fairness"`
 	// LengthCorrelation is Spearman's of its scores and the outputs' lengths.
 	LengthCorrelation Figure `json:"length_correlation"`
-	// OwnFamilyGap is the mean of its score less the mean of the other judges' scores, on outputs of its own family, less the same on outputs
-	// of other families.
-	OwnFamilyGap Figure `json:"own_family_gap"`
 	// Stopped is nil if no vote is missing because the judge was stopped.
 	Stopped     *Stopped `json:"stopped"`
 	Canary      *Canary  `json:"canary"`
@@ -71,10 +66,9 @@ func (t *table) judge(j int) JudgeResult {
 		scores[o] = t.normalize(v)
 	}
 	r.Score = t.side(scores)
-	r.SelfConsistency, r.FlipRate = t.repeatability(j)
-	r.PositionConsistency, r.PositionFairness = t.position(j)
+	r.FlipRate = t.flipRate(j)
+	r.PositionConsistency = t.position(j)
 	r.LengthCorrelation = t.length(scores)
-	r.OwnFamilyGap = t.family(j, scores)
 	return r
 }
 
@@ -154,37 +148,29 @@ func (t *table) mean(values []float64) Figure {
 // missing is a list without a value for each output.
 func (t *table) missing() []float64 { return slices.Repeat([]float64{math.NaN()}, len(t.Outputs)) }
 
-// repeatability is how far a judge agrees with itself. Numbers flip if one repeat passes and another fails.
-func (t *table) repeatability(j int) (consistency, flips Figure) {
-	var ratings [][]float64
-	var clusters []int
+// flipRate is how often repeats of a judge differ. Numbers flip if one repeat passes and another fails.
+func (t *table) flipRate(j int) Figure {
+	if t.Kind == Score && t.Scale.Type == Numeric && t.Scale.PassAt == nil {
+		return without(stats.NotApplicable, 0)
+	}
 	flipped := t.missing()
-	flippable := t.Kind == Preference || t.Scale.Type != Numeric || t.Scale.PassAt != nil
 	for o := range t.Outputs {
 		repeats := t.repeats(o, j)
 		if len(repeats) < 2 {
 			continue
 		}
-		ratings, clusters = append(ratings, repeats), append(clusters, t.clusters[o])
 		differ, pairs := 0, 0
 		for i, x := range repeats {
 			for _, y := range repeats[:i] {
 				pairs++
-				if flippable && t.flips(x, y) {
+				if t.flips(x, y) {
 					differ++
 				}
 			}
 		}
 		flipped[o] = float64(differ) / float64(pairs)
 	}
-	options := t.options
-	options.Clusters = clusters
-	e := stats.KrippendorffInterval(ratings, t.measured(), options)
-	consistency = figure(e, len(ratings))
-	if !flippable {
-		return consistency, without(stats.NotApplicable, len(ratings))
-	}
-	return consistency, t.mean(flipped)
+	return t.mean(flipped)
 }
 
 func (t *table) flips(x, y float64) bool {
@@ -195,20 +181,19 @@ func (t *table) flips(x, y float64) bool {
 }
 
 // position is what the order of outputs does to a judge of preferences, by all pairs of votes in both orders.
-func (t *table) position(j int) (consistency, fairness Figure) {
+func (t *table) position(j int) Figure {
 	if t.Kind != Preference {
-		return without(stats.NotApplicable, 0), without(stats.NotApplicable, 0)
+		return without(stats.NotApplicable, 0)
 	}
-	same, first := t.missing(), t.missing()
+	same := t.missing()
 	for o := range t.Outputs {
 		var ab, ba []stats.Preference
 		t.pairs(t.cell(o, j), func(x, y float64) {
 			ab, ba = append(ab, place(x, AB)), append(ba, place(y, BA))
 		})
-		bias := stats.PositionConsistency(ab, ba)
-		same[o], first[o] = number(bias.Consistency), number(bias.Fairness)
+		same[o] = number(stats.PositionConsistency(ab, ba))
 	}
-	return t.mean(same), t.mean(first)
+	return t.mean(same)
 }
 
 // place is the place in the prompt of the side that won.
@@ -235,34 +220,6 @@ func (t *table) length(scores []float64) Figure {
 		return without(stats.NotApplicable, 0)
 	}
 	return figure(stats.ClusteredSpearman(x, y, clusters), len(x))
-}
-
-// family is the gap of a judge between outputs of its own family and others.
-func (t *table) family(j int, scores []float64) Figure {
-	own := t.Judges[j].Family
-	if t.Kind == Preference || !t.scored() || own == "" || len(t.members) < 2 {
-		return without(stats.NotApplicable, 0)
-	}
-	var gaps []float64
-	var group []bool
-	var clusters []int
-	for o, score := range scores {
-		family := t.Outputs[o].Family
-		if math.IsNaN(score) || family == "" {
-			continue
-		}
-		others, n := 0., 0
-		for _, other := range t.members {
-			if value := t.values[other][o]; other != j && !math.IsNaN(value) {
-				others += t.normalize(value)
-				n++
-			}
-		}
-		if n > 0 {
-			gaps, group, clusters = append(gaps, score-others/float64(n)), append(group, family == own), append(clusters, t.clusters[o])
-		}
-	}
-	return figure(stats.GroupDifference(gaps, group, clusters, alpha), len(gaps))
 }
 
 // against sets how far a judge agrees with the rest, whose verdicts these are.

@@ -23,10 +23,8 @@ type LabelsResult struct {
 	DrawnOf int `json:"drawn_of"`
 	// LabelsNeeded is how many more would make the interval of Corrected half as wide, or that a correction needs at all; nil if no number
 	// of labels would.
-	LabelsNeeded *int `json:"labels_needed"`
-	// Replaceable is the winning rate of the alt-test.
-	Replaceable Figure        `json:"replaceable"`
-	Judges      []LabelsJudge `json:"judges"`
+	LabelsNeeded *int          `json:"labels_needed"`
+	Judges       []LabelsJudge `json:"judges"`
 	// Before is nil without an earlier panel.
 	Before   *LabelsBefore `json:"before"`
 	Sentence string        `json:"sentence"`
@@ -128,7 +126,6 @@ func (t *table) labels(p people) *LabelsResult {
 		r.Judges = append(r.Judges, own)
 	}
 	t.correct(r, p)
-	r.Replaceable = t.replaceable(values, p)
 	if t.Before != nil {
 		r.Before = t.before(values, p.truth)
 	}
@@ -164,31 +161,6 @@ func (t *table) rates(values, truth []float64) (sensitivity, specificity Figure)
 		}
 	}
 	return t.mean(passed), t.mean(failed)
-}
-
-// altEpsilon is what replacing a person saves, of the alt-test: that of experts.
-const altEpsilon = .2
-
-// replaceable is the alt-test on outputs with labels of two persons.
-func (t *table) replaceable(values []float64, p people) Figure {
-	var judge []float64
-	var rows [][]float64
-	for o, row := range p.rows {
-		labels := 0
-		for _, x := range row {
-			if !math.IsNaN(x) {
-				labels++
-			}
-		}
-		if labels > 1 && !math.IsNaN(values[o]) {
-			judge, rows = append(judge, values[o]), append(rows, row)
-		}
-	}
-	alignment := stats.AlignNumbers
-	if t.nominal() {
-		alignment = stats.AlignCategories
-	}
-	return figure(stats.Estimate{Value: stats.AlternativeTest(judge, rows, alignment, altEpsilon, alpha).WinningRate}, len(rows))
 }
 
 // before compares with an earlier panel on the outputs that have a label and values of both.

@@ -63,7 +63,6 @@ func TestLabels(t *testing.T) {
 	require.Equal(t, []int{200, 1000}, []int{r.Drawn, r.DrawnOf})
 	require.True(t, r.Corrected.CI.Contains(.6))
 	require.Nil(t, r.LabelsNeeded, "not even labels of all outputs would do it")
-	require.True(t, r.Replaceable.has(stats.TooFew), "one person")
 	require.Contains(t, r.Sentence, "of 200 labelled outputs [")
 	require.Contains(t, r.Sentence, "Corrected by labels of 200 items, drawn at random, the mean score is 0.")
 
@@ -157,9 +156,6 @@ func TestPeople(t *testing.T) {
 	s, _ := measure(t, in)
 	require.Equal(t, 3, s.Labels.People)
 	require.Equal(t, 60, s.Labels.Outputs)
-	require.InDelta(t, 1, *s.Labels.Replaceable.Value, 0)
-	require.Equal(t, 60, s.Labels.Replaceable.N)
-	require.Contains(t, s.Labels.Sentence, "By the alt-test it may stand in for a person.")
 
 	in.Labels = []Label{{0, 1, 1}, {0, 2, 0}, {1, 1, 1}, {1, 1, 0}}
 	s, _ = measure(t, in)

@@ -13,11 +13,11 @@ func made(random *rand.Rand, outputs, judges, repeats int, scale Scale) Input {
 		in.Aggregate = Majority
 	}
 	for j := range judges {
-		in.Judges = append(in.Judges, Judge{Name: fmt.Sprintf("judge-%d", j), Family: []string{"x", "y"}[j%2], Weight: 1})
+		in.Judges = append(in.Judges, Judge{Name: fmt.Sprintf("judge-%d", j), Weight: 1})
 	}
 	for o := range outputs {
 		quality := random.Float64()
-		in.Outputs = append(in.Outputs, Output{Item: o / 2, Length: float64(100 + random.IntN(900)), Family: []string{"x", "y"}[o%2]})
+		in.Outputs = append(in.Outputs, Output{Item: o / 2, Length: float64(100 + random.IntN(900))})
 		for j := range judges {
 			for r := range repeats {
 				seen := max(0, min(1, quality+.15*random.NormFloat64()))

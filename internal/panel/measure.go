@@ -22,8 +22,6 @@ type Summary struct {
 	Judges   []JudgeResult `json:"judges"`
 	// Reliability is nil for one judge.
 	Reliability *Reliability `json:"reliability"`
-	// Effective is the number of independent judges that the panel is worth.
-	Effective Figure `json:"effective_judges"`
 	// Outputs counts those that a judge was asked about, Unscored those of them without a score, Split those on which judges split,
 	// Escalated those that the escalation decided.
 	Outputs   int `json:"outputs"`
@@ -71,7 +69,7 @@ func Measure(in Input) (*Summary, []OutputScore, error) {
 	s.Score = t.side(scores)
 	t.widen(skene, s)
 	people := t.people()
-	s.Reliability, s.Effective = t.reliability(), t.effective(people.truth)
+	s.Reliability = t.reliability()
 	t.judgeAll(s)
 	if len(in.Labels) > 0 {
 		s.Labels = t.labels(people)

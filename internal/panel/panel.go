@@ -53,8 +53,6 @@ const (
 // Judge is a model that votes.
 type Judge struct {
 	Name, ProviderName, Model, Version string
-	// Family is that of its model, such as gpt; empty if unknown.
-	Family string
 	// Escalation judges are asked only where the others split, and decide there. A panel has one at most.
 	Escalation bool
 	// Weight is for Weighted.
@@ -131,8 +129,6 @@ type Output struct {
 	Group int
 	// Length is in any unit; for a preference that of b less that of a. NaN if unknown.
 	Length float64
-	// Family is that of the model that made it, empty if unknown. Preferences have none.
-	Family string
 	// Absent outputs are not there: they were never sent or made. No judge could be asked about them.
 	Absent bool
 }

@@ -2,7 +2,6 @@ package panel
 
 import (
 	"fmt"
-	"math"
 	"strings"
 
 	"github.com/looptrace/looptrace/internal/stats"
@@ -18,8 +17,6 @@ const (
 	maxUnscored = .05
 	// maxLength is how far scores may go along with length.
 	maxLength = .3
-	// maxFamily is how much a judge may favour its own family.
-	maxFamily = .02
 	// minPosition is the share of pairs that must keep the winner in the other order.
 	minPosition = .8
 	// maxFlips is the share of repeats that may differ.
@@ -57,10 +54,6 @@ func (t *table) warnings(s *Summary) []string {
 	}
 	for _, j := range s.Judges {
 		t.warnOfBias(j, add)
-	}
-	if e := s.Effective; e.Value != nil && e.CI != nil && len(t.members) > 2 && e.CI[1] < float64(len(t.members))/2 {
-		add("The %d judges make the same mistakes: they are worth %.1f independent ones [%.1f, %.1f]. Take judges of other model families.",
-			len(t.members), *e.Value, e.CI[0], e.CI[1])
 	}
 	t.warnOfUseless(s, add)
 	return w
@@ -143,13 +136,6 @@ func (t *table) warnOfBias(j JudgeResult, add func(string, ...any)) {
 		add("%s names another winner in the other order too often: it keeps it for %s of pairs %s. Its wins count only where both orders agree; take a stronger model.",
 			j.Name, percent(*f.Value), percentInterval(*f.CI))
 	}
-	if f := j.PositionFairness; f.CI != nil && !f.CI.Contains(0) && math.Abs(*f.Value) >= 1-minPosition {
-		which := "first"
-		if *f.Value < 0 {
-			which = "second"
-		}
-		add("%s prefers what comes %s (fairness %s). Keep asking in both orders.", j.Name, which, withInterval(f))
-	}
 	if f := j.FlipRate; f.CI != nil && f.CI[0] > maxFlips {
 		add("%s contradicts itself: %s of its repeats on an output differ %s. Take more repeats, or make the rubric more exact.",
 			j.Name, percent(*f.Value), percentInterval(*f.CI))
@@ -161,10 +147,6 @@ func (t *table) warnOfBias(j JudgeResult, add func(string, ...any)) {
 		}
 		add("%s gives %s outputs higher scores (correlation %s). That can be quality or bias: say in the rubric that length is no merit, and compare labels of long and short outputs.",
 			j.Name, way, withInterval(f))
-	}
-	if f := j.OwnFamilyGap; f.CI != nil && f.CI[0] > maxFamily {
-		add("%s scores outputs of its own model family higher than the other judges do, by %s %s. Take a judge of another family for them.",
-			j.Name, points(*f.Value), pointInterval(f.CI[0], f.CI[1]))
 	}
 }
 

@@ -24,12 +24,8 @@ func (t *table) assumption(s *Summary) string {
 	if t.Aggregate != DawidSkene || s.Outputs == s.Unscored {
 		return ""
 	}
-	text := fmt.Sprintf(" Dawid-Skene takes the mistakes of judges as independent of each other: where they share some, the %s may be off by more than the interval says, and outputs of which it is sure may be wrong.",
+	return fmt.Sprintf(" Dawid-Skene takes the mistakes of judges as independent of each other: where they share some, the %s may be off by more than the interval says, and outputs of which it is sure may be wrong.",
 		t.result())
-	if e := s.Effective; e.Value != nil && e.CI != nil {
-		return text + fmt.Sprintf(" By labels of people these %d are worth %.1f independent judges [%.1f, %.1f].", len(t.members), *e.Value, e.CI[0], e.CI[1])
-	}
-	return text + fmt.Sprintf(" Labels of %d outputs would show that.", fewLabels)
 }
 
 func (t *table) sentence(s *Summary) string {
@@ -89,8 +85,12 @@ func (t *table) commonest() float64 {
 
 func (t *table) alone(s *Summary) string {
 	text := "A single judge makes the score: nothing can be said about agreement with others."
-	if a := s.Judges[t.members[0]].SelfConsistency; a.Value != nil {
-		text += fmt.Sprintf(" Its repeats agree with alpha %s.", withInterval(a))
+	if f := s.Judges[t.members[0]].FlipRate; f.Value != nil {
+		text += fmt.Sprintf(" Its repeats differ in %s of pairs", percent(*f.Value))
+		if f.CI != nil {
+			text += " " + percentInterval(*f.CI)
+		}
+		text += "."
 	}
 	if s.Labels == nil {
 		text += " Add a judge of another model family, or label some outputs."
@@ -172,6 +172,8 @@ const (
 	enoughRight = .8
 	// enoughKappa is the agreement with people beyond chance.
 	enoughKappa = .6
+	// fewLabels is the number of labels below which errors of judges say little.
+	fewLabels = 30
 )
 
 // labelsSentence is about the panel's values beside what people say of the outputs.
@@ -252,17 +254,6 @@ func (t *table) correctedWords(r *LabelsResult) string {
 		text += fmt.Sprintf(" Label %s in random order to correct the mean score.", plural(*r.LabelsNeeded, "more item"))
 	default:
 		text += fmt.Sprintf(" About %d more labels would make its interval half as wide.", *r.LabelsNeeded)
-	}
-	if w := r.Replaceable; w.Value != nil {
-		if *w.Value >= .5 {
-			text += " By the alt-test it may stand in for a person"
-		} else {
-			text += " By the alt-test it may not stand in for a person"
-		}
-		if w.has(stats.FewItems) {
-			text += ", but that is of few outputs"
-		}
-		text += "."
 	}
 	return text
 }

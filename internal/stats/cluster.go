@@ -193,8 +193,8 @@ func ClusteredSpearman(x, y []float64, clusters []int) Estimate {
 	if members == nil {
 		return e
 	}
-	a, _ := ranks(x)
-	b, _ := ranks(y)
+	a := ranksOf(x)
+	b := ranksOf(y)
 	standardize(a)
 	standardize(b)
 	naive, byCluster := 0., 0.

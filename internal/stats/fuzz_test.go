@@ -100,16 +100,10 @@ func FuzzAgreement(f *testing.F) {
 			sound(t, "alpha", alpha.Value, -most, 1)
 			soundInterval(t, "alpha", alpha.CI)
 		}
-		sound(t, "effective judges", EffectiveJudges(rows), 1, most)
 		if len(rows) > 1 {
-			for _, e := range []Estimate{Pearson(rows[0], rows[1]), Spearman(rows[0], rows[1])} {
-				sound(t, "correlation", e.Value, -1, 1)
-				soundInterval(t, "correlation", e.CI)
-			}
-			alt := AlternativeTest(in.floats(len(rows)), rows, AlignNumbers, .1, .05)
-			sound(t, "alt test", alt.WinningRate, 0, 1)
-			sound(t, "alt test", alt.Advantage, 0, 1)
-			soundJSON(t, alt)
+			e := Spearman(rows[0], rows[1])
+			sound(t, "correlation", e.Value, -1, 1)
+			soundInterval(t, "correlation", e.CI)
 		}
 	})
 }

@@ -370,7 +370,7 @@ var goldenMetrics = map[string]func(c golden) figures{
 	"bootstrap_and_jackknife_se": func(c golden) figures {
 		in := read[struct{ LSAT, GPA []float64 }](c.t, c.Input)
 		r := func(items []int) Value {
-			return Pearson(each(items, func(i int) float64 { return in.LSAT[i] }), each(items, func(i int) float64 { return in.GPA[i] })).Value
+			return some(stat.Correlation(each(items, func(i int) float64 { return in.LSAT[i] }), each(items, func(i int) float64 { return in.GPA[i] }), nil))
 		}
 		acceleration, se := Jackknife(len(in.GPA), r)
 		boot := Bootstrap(len(in.GPA), r, BootstrapOptions{Seed: 1})

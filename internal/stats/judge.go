@@ -95,36 +95,6 @@ func (c *Correction) P() *float64 {
 	return number(2 * distuv.StudentsT{Sigma: 1, Nu: float64(c.Labels - 1)}.Survival(math.Abs(value)/c.se))
 }
 
-// EffectiveJudges is the number of independent judges that k judges are worth: k/(1+(k-1)ρ), ρ the mean correlation of errors over
-// pairs of judges. errors[item][judge] is the judge's score less the right one, NaN if missing. A pair of which one makes no errors is
-// left out; NoVariation if all are. At most k: less agreement than by chance is no gain. Kish 1965 for clusters.
-func EffectiveJudges(errors [][]float64) Value {
-	columns, flag := byRater(errors)
-	if flag != "" {
-		return none(flag)
-	}
-	sum, pairs := 0., 0
-	for i := range columns {
-		for j := range i {
-			var x, y []float64
-			for item := range errors {
-				if a, b := columns[i][item], columns[j][item]; !math.IsNaN(a) && !math.IsNaN(b) {
-					x, y = append(x, a), append(y, b)
-				}
-			}
-			if r, ok := Pearson(x, y).Get(); ok {
-				sum += r
-				pairs++
-			}
-		}
-	}
-	if pairs == 0 {
-		return none(NoVariation)
-	}
-	k := float64(len(columns))
-	return some(k / (1 + (k-1)*max(0, sum/float64(pairs))))
-}
-
 // Preference is the verdict of a judge on two answers, by their places in the prompt.
 type Preference int
 
@@ -135,35 +105,21 @@ const (
 	Second
 )
 
-// OrderBias is what a judge that saw each pair in both orders does with the order.
-type OrderBias struct {
-	// Consistency is the share of pairs with the same winner, or a tie, in both orders.
-	Consistency Value
-	// Fairness is 0 for no preference of a place: the share of pairs where the first place won more, less that where the second did; in
-	// [-1, 1].
-	Fairness Value
-}
-
-// PositionConsistency compares the verdicts of both orders of the same pairs: in ab the answer of A is First, in ba that of B.
-// TooFew without a pair, OutOfDomain for different lengths. Zheng et al. 2023, Shi et al. 2024.
-func PositionConsistency(ab, ba []Preference) OrderBias {
+// PositionConsistency is the share of pairs that a judge saw in both orders with the same winner, or a tie, in both: in ab the answer of A is
+// First, in ba that of B. TooFew without a pair, OutOfDomain for different lengths. Zheng et al. 2023, Shi et al. 2024.
+func PositionConsistency(ab, ba []Preference) Value {
 	if len(ab) != len(ba) {
-		return OrderBias{none(OutOfDomain), none(OutOfDomain)}
+		return none(OutOfDomain)
 	}
-	consistent, toFirst, toSecond := 0, 0, 0
+	consistent := 0
 	for i := range ab {
 		switch {
 		case ab[i] == Tie && ba[i] == Tie, ab[i] == First && ba[i] == Second, ab[i] == Second && ba[i] == First:
 			consistent++
-		case ab[i] == First || ba[i] == First:
-			toFirst++
-		default:
-			toSecond++
 		}
 	}
-	n := len(ab)
-	if n == 0 {
-		return OrderBias{none(TooFew), none(TooFew)}
+	if len(ab) == 0 {
+		return none(TooFew)
 	}
-	return OrderBias{some(float64(consistent) / float64(n)), some(float64(toFirst-toSecond) / float64(n))}
+	return some(float64(consistent) / float64(len(ab)))
 }

@@ -83,67 +83,13 @@ func toNumber(pass bool) float64 {
 	return 0
 }
 
-// TestAlternative: a judge that rates as people do may replace them, and one that guesses may not.
-func TestAlternative(t *testing.T) {
-	t.Parallel()
-	random := rand.New(rand.NewPCG(1, 2))
-	rate := func(truth, right float64) float64 {
-		if random.Float64() < right {
-			return truth
-		}
-		return float64(random.IntN(4))
-	}
-	var good, bad []float64
-	people := make([][]float64, 100)
-	for i := range people {
-		truth := float64(random.IntN(4))
-		people[i] = []float64{rate(truth, .8), rate(truth, .8), rate(truth, .8), math.NaN()}
-		people[i][3] = rate(truth, .7)
-		if i%3 == 0 {
-			people[i][1] = math.NaN()
-		}
-		good, bad = append(good, rate(truth, .85)), append(bad, rate(truth, 0))
-	}
-	for _, alignment := range []Alignment{AlignCategories, AlignNumbers} {
-		yes := AlternativeTest(good, people, alignment, .15, .05)
-		require.True(t, yes.Passes)
-		require.InDelta(t, 1, *yes.WinningRate.Value, .3)
-		require.Greater(t, *yes.Advantage.Value, .7)
-		require.Len(t, yes.P, 4)
-		no := AlternativeTest(bad, people, alignment, .15, .05)
-		require.False(t, no.Passes)
-		require.InDelta(t, 0, *no.WinningRate.Value, 1e-12)
-	}
-	require.Equal(t, FewItems, AlternativeTest(good[:20], people[:20], AlignCategories, .15, .05).WinningRate.Flag)
-	same := AlternativeTest([]float64{1, 1, 1}, [][]float64{{1, 1}, {1, 1}, {1, 1}}, AlignCategories, .15, .05)
-	require.Equal(t, NoVariation, same.WinningRate.Flag)
-	require.False(t, same.Passes)
-}
-
-func TestEffectiveJudges(t *testing.T) {
-	t.Parallel()
-	random := rand.New(rand.NewPCG(1, 3))
-	alone, copied := make([][]float64, 4000), make([][]float64, 4000)
-	for i := range alone {
-		shared := random.NormFloat64()
-		for range 4 {
-			alone[i] = append(alone[i], random.NormFloat64())
-			copied[i] = append(copied[i], shared)
-		}
-	}
-	require.InDelta(t, 4, *EffectiveJudges(alone).Value, .2)
-	require.InDelta(t, 1, *EffectiveJudges(copied).Value, 1e-9)
-	require.Equal(t, NoVariation, EffectiveJudges([][]float64{{0, 0}, {0, 0}, {0, 0}}).Flag)
-}
-
 func TestPositionConsistency(t *testing.T) {
 	t.Parallel()
-	bias := PositionConsistency(
+	consistency := PositionConsistency(
 		[]Preference{First, First, Second, Tie, Tie, First, Second},
 		[]Preference{Second, First, Second, Tie, First, Tie, First})
-	require.InDelta(t, 3./7, *bias.Consistency.Value, 1e-12)
-	require.InDelta(t, (3.-1)/7, *bias.Fairness.Value, 1e-12)
-	require.Equal(t, TooFew, PositionConsistency(nil, nil).Consistency.Flag)
+	require.InDelta(t, 3./7, *consistency.Value, 1e-12)
+	require.Equal(t, TooFew, PositionConsistency(nil, nil).Flag)
 }
 
 func TestAggregates(t *testing.T) {

@@ -39,26 +39,13 @@ func WeightedHolm(p, weights []float64) []float64 {
 // BenjaminiHochberg adjusts p values so that the expected share of false discoveries stays at alpha, for independent or positively
 // dependent tests: min over the larger ones of m/i p_(i). Otherwise as [Holm]. Benjamini and Hochberg 1995.
 func BenjaminiHochberg(p []float64) []float64 {
-	return adjust(p, func(sorted []float64) { stepUp(sorted, 1) })
-}
-
-// BenjaminiYekutieli is [BenjaminiHochberg] for any dependence: times Σ 1/i. Benjamini and Yekutieli 2001.
-func BenjaminiYekutieli(p []float64) []float64 {
 	return adjust(p, func(sorted []float64) {
-		sum := 0.
-		for i := range sorted {
-			sum += 1 / float64(i+1)
+		after := 1.
+		for i := len(sorted) - 1; i >= 0; i-- {
+			after = min(after, float64(len(sorted))/float64(i+1)*sorted[i])
+			sorted[i] = after
 		}
-		stepUp(sorted, sum)
 	})
-}
-
-func stepUp(sorted []float64, by float64) {
-	after := 1.
-	for i := len(sorted) - 1; i >= 0; i-- {
-		after = min(after, by*float64(len(sorted))/float64(i+1)*sorted[i])
-		sorted[i] = after
-	}
 }
 
 // adjust hands the ascending p values to change, and puts the changed ones where they came from.

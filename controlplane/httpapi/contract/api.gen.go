@@ -7844,13 +7844,10 @@ type PanelJudge struct {
 	LengthCorrelation   ReliabilityFigure `json:"length_correlation"`
 	Model               string            `json:"model"`
 	Name                string            `json:"name"`
-	OwnFamilyGap        ReliabilityFigure `json:"own_family_gap"`
 	PanelAgreement      ReliabilityFigure `json:"panel_agreement"`
 	PositionConsistency ReliabilityFigure `json:"position_consistency"`
-	PositionFairness    ReliabilityFigure `json:"position_fairness"`
 	ProviderName        string            `json:"provider_name"`
 	Score               EvaluationMean    `json:"score"`
-	SelfConsistency     ReliabilityFigure `json:"self_consistency"`
 
 	// Stopped Why it was asked no more, though votes of it are missing. Null if none is missing because of that.
 	Stopped          *PanelJudgeStopped `json:"stopped"`
@@ -7909,12 +7906,9 @@ type PanelLabels struct {
 	LabelsNeeded *int64 `json:"labels_needed"`
 
 	// Outputs Outputs with a label and a score.
-	Outputs int64 `json:"outputs"`
-	People  int   `json:"people"`
-
-	// Replaceable The alt-test: whether the panel may stand in for people. Needs two people with labels on the same outputs.
-	Replaceable ReliabilityFigure `json:"replaceable"`
-	Sentence    string            `json:"sentence"`
+	Outputs  int64  `json:"outputs"`
+	People   int    `json:"people"`
+	Sentence string `json:"sentence"`
 }
 
 // PanelLabelsBefore defines model for PanelLabelsBefore.
@@ -7953,8 +7947,7 @@ type PanelSummary struct {
 	Anchors *PanelAnchors `json:"anchors"`
 
 	// Categories The share of each category, for categorical scales.
-	Categories      *[]PanelCategory  `json:"categories,omitempty"`
-	EffectiveJudges ReliabilityFigure `json:"effective_judges"`
+	Categories *[]PanelCategory `json:"categories,omitempty"`
 
 	// Escalated Those that the escalation decided.
 	Escalated int64            `json:"escalated"`

@@ -8131,12 +8131,9 @@ export interface components {
             votes: components["schemas"]["VoteCounts"];
             score: components["schemas"]["EvaluationMean"];
             panel_agreement: components["schemas"]["ReliabilityFigure"];
-            self_consistency: components["schemas"]["ReliabilityFigure"];
             flip_rate: components["schemas"]["ReliabilityFigure"];
             position_consistency: components["schemas"]["ReliabilityFigure"];
-            position_fairness: components["schemas"]["ReliabilityFigure"];
             length_correlation: components["schemas"]["ReliabilityFigure"];
-            own_family_gap: components["schemas"]["ReliabilityFigure"];
             /**
              * @description A made-up output orders the judge to give the best score. `obeyed`: it did, do not trust it. `unclear`: it gave no valid vote. Null: not asked yet.
              * @enum {string|null}
@@ -8214,7 +8211,6 @@ export interface components {
             judges: components["schemas"]["PanelJudge"][];
             /** @description Null for a single judge. */
             reliability: components["schemas"]["Reliability"] | null;
-            effective_judges: components["schemas"]["ReliabilityFigure"];
             /**
              * Format: int64
              * @description Outputs that could be judged.
@@ -8289,8 +8285,6 @@ export interface components {
              * @description Labels that would make the interval of the corrected mean half as wide, or that a correction needs at all.
              */
             labels_needed: number | null;
-            /** @description The alt-test: whether the panel may stand in for people. Needs two people with labels on the same outputs. */
-            replaceable: components["schemas"]["ReliabilityFigure"];
             judges: components["schemas"]["PanelLabelsJudge"][];
             /** @description The same labels and the panel of the eval-run whose outputs these are. Null for other targets. */
             before: components["schemas"]["PanelLabelsBefore"] | null;

@@ -109,11 +109,9 @@ def reference(q, ours):
         table[first - 1, second - 1] += 1
     for name, weights in (("identity", None), ("linear", "linear"), ("quadratic", "quadratic")):
         put("cohen " + name, lambda: inter_rater.cohens_kappa(table, wt=weights).kappa)
-    put("pearson", lambda: stats.pearsonr(x, y).statistic)
-    put("pearson ci", lambda: tuple(stats.pearsonr(x, y).confidence_interval()))
     put("spearman", lambda: stats.spearmanr(full[:, 0], full[:, 1]).statistic)
     put("mean ci", lambda: tuple(stats.t.interval(0.95, len(x) - 1, x.mean(), stats.sem(x))))
-    for name, method in (("holm", "holm"), ("bh", "fdr_bh"), ("by", "fdr_by")):
+    for name, method in (("holm", "holm"), ("bh", "fdr_bh")):
         put(name, lambda: list(multitest.multipletests(q["p"], method=method)[1]))
     one, two, three, four = q["cells"]
     put("mcnemar", lambda: contingency_tables.mcnemar([[one, two], [three, four]], exact=True).pvalue)

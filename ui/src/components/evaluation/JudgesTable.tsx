@@ -10,7 +10,7 @@ import { Figure } from "./Figure";
 import { Interval } from "./Interval";
 import { formatValue } from "./measures";
 import own from "./Trust.module.css";
-import { figureText, judgeColumns, judgeCost, stoppedText, withoutText } from "./trust";
+import { judgeColumns, judgeCost, stoppedText, withoutText } from "./trust";
 import { votesText } from "./votes";
 
 interface Props {
@@ -60,47 +60,22 @@ export function JudgesTable({ panel, withoutAt }: Props) {
       cell: ({ panel_agreement: figure }) => <Figure figure={figure} kind="coefficient" />,
     },
     ...has("consistency", {
-      header: "With itself",
+      header: "Flips",
       number: true,
-      title: ({ flip_rate: flips }) =>
-        `Alpha over its repeated votes. Votes that flip: ${figureText("share", flips)}`,
-      cell: ({ self_consistency: figure, flip_rate: flips }) => (
-        <>
-          <Figure figure={figure} kind="coefficient" isShort />
-          {flips.value !== null && (
-            <span className={classes.hint}>{figureText("share", { ...flips, ci: null })} flip</span>
-          )}
-        </>
-      ),
+      title: () => "How often two of its repeated votes on an output differ",
+      cell: ({ flip_rate: figure }) => <Figure figure={figure} kind="share" isShort />,
     }),
     ...has("position", {
       header: "Order",
       number: true,
-      title: ({ position_fairness: fairness }) =>
-        `How often both orders agree. Fairness, where 0 is fair and above 0 favours what is shown first: ${figureText("coefficient", fairness)}`,
-      cell: ({ position_consistency: figure, position_fairness: fairness }) => (
-        <>
-          <Figure figure={figure} kind="share" isShort />
-          {fairness.value !== null && (
-            <span className={classes.hint}>
-              fairness {figureText("coefficient", { ...fairness, ci: null })}
-            </span>
-          )}
-        </>
-      ),
+      title: () => "How often both orders agree",
+      cell: ({ position_consistency: figure }) => <Figure figure={figure} kind="share" isShort />,
     }),
     ...has("length", {
       header: "Length",
       number: true,
       title: () => "How its scores go with the length of outputs: 0 is none, 1 means that longer is better",
       cell: ({ length_correlation: figure }) => <Figure figure={figure} kind="coefficient" isShort />,
-    }),
-    ...has("family", {
-      header: "Own family",
-      number: true,
-      title: () =>
-        "Points that it gives outputs of its own model family more than the other judges do, less the same for other families",
-      cell: ({ own_family_gap: figure }) => <Figure figure={figure} kind="points" isShort />,
     }),
     { header: "Canary", title: canaryTitle, cell: ({ canary }) => <Canary canary={canary} /> },
     {

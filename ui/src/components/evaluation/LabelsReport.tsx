@@ -55,11 +55,6 @@ export function Labels({ panel: { name, labels, labels_on_other_scales: others }
               />
             </>
           )}
-          <Fact
-            label="May it stand in for people?"
-            value={figureText("share", labels.replaceable)}
-            title="Alt-test: how often the panel is closer to the other people than a person is. From a half, it may. It needs two people with labels on the same outputs."
-          />
           {before && (
             <Fact
               label="Than the panel before"

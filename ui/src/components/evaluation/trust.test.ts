@@ -39,12 +39,10 @@ const judge = (name: string, changed: Partial<PanelJudge> = {}) =>
   ({
     name,
     votes: counts,
-    self_consistency: none,
     flip_rate: none,
     position_consistency: none,
     score: { mean: null, ci: null, n: 0 },
     length_correlation: none,
-    own_family_gap: none,
     cost_usd: 0.12,
     unknown_cost_votes: 0,
     without: null,
@@ -75,14 +73,9 @@ it("figures that don't apply to the scale are left out, missing ones aren't", ()
     gwet_ac: figure(0.8),
     flags: [],
   };
-  const rows = reliabilityRows({ reliability, effective_judges: figure(1.8) } as unknown as PanelSummary);
-  expect(rows.map(({ key }) => key)).toEqual([
-    "percent_agreement",
-    "krippendorff_alpha",
-    "gwet_ac",
-    "effective_judges",
-  ]);
-  expect(reliabilityRows({ reliability: null, effective_judges: none } as PanelSummary)).toEqual([]);
+  const rows = reliabilityRows({ reliability } as unknown as PanelSummary);
+  expect(rows.map(({ key }) => key)).toEqual(["percent_agreement", "krippendorff_alpha", "gwet_ac"]);
+  expect(reliabilityRows({ reliability: null } as PanelSummary)).toEqual([]);
 });
 
 describe("judges", () => {

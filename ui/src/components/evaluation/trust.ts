@@ -1,21 +1,17 @@
 import type { PanelJudge, PanelSummary, Reliability, ReliabilityFigure } from "@/api/types";
 import { formatCost, formatCount, formatCountOf, formatPercent, NONE } from "@/components/format";
-import { formatDifference, formatValue, intervalText } from "./measures";
+import { formatValue, intervalText } from "./measures";
 
 /** How a figure of reliability is written. */
-export type FigureKind = "share" | "coefficient" | "points" | "count";
+export type FigureKind = "share" | "coefficient";
 
-/** A figure for people: shares in percent, coefficients with two digits, points out of 100. */
+/** A figure for people: shares in percent, coefficients with two digits. */
 export function formatFigure(kind: FigureKind, value: number): string {
   switch (kind) {
     case "share":
       return formatPercent(value);
     case "coefficient":
       return value.toFixed(2).replace("-", "−");
-    case "points":
-      return formatDifference("score", value);
-    case "count":
-      return value.toFixed(1);
   }
 }
 
@@ -92,41 +88,28 @@ const MEANINGS: readonly [
   ],
 ];
 
-/** The figures of a panel that apply to its scale, the effective number of judges last. */
-export function reliabilityRows({ reliability, effective_judges: effective }: PanelSummary): FigureRow[] {
-  const rows: FigureRow[] =
-    reliability === null
-      ? []
-      : MEANINGS.map(([key, label, kind, meaning]) => ({
-          key,
-          label,
-          kind,
-          meaning,
-          figure: reliability[key],
-        })).filter(({ figure }) => figure.value !== null || figure.flag !== "not_applicable");
-  if (effective.value !== null || effective.flag !== "not_applicable")
-    rows.push({
-      key: "effective_judges",
-      label: "Effective judges",
-      kind: "count",
-      meaning:
-        "How many judges that err independently the panel is worth. Judges that make the same mistakes count as fewer.",
-      figure: effective,
-    });
-  return rows;
+/** The figures of a panel that apply to its scale. */
+export function reliabilityRows({ reliability }: PanelSummary): FigureRow[] {
+  if (reliability === null) return [];
+  return MEANINGS.map(([key, label, kind, meaning]) => ({
+    key,
+    label,
+    kind,
+    meaning,
+    figure: reliability[key],
+  })).filter(({ figure }) => figure.value !== null || figure.flag !== "not_applicable");
 }
 
 /** The columns of the table of judges that say something for at least one of them. */
-export type JudgeColumn = "mean" | "consistency" | "position" | "length" | "family" | "without";
+export type JudgeColumn = "mean" | "consistency" | "position" | "length" | "without";
 
 export function judgeColumns(judges: readonly PanelJudge[]): JudgeColumn[] {
   const applies = ({ value }: ReliabilityFigure) => value !== null;
   const columns: [JudgeColumn, (judge: PanelJudge) => boolean][] = [
     ["mean", ({ score }) => score.mean !== null],
-    ["consistency", (judge) => applies(judge.self_consistency) || applies(judge.flip_rate)],
+    ["consistency", (judge) => applies(judge.flip_rate)],
     ["position", (judge) => applies(judge.position_consistency)],
     ["length", (judge) => applies(judge.length_correlation)],
-    ["family", (judge) => applies(judge.own_family_gap)],
     ["without", (judge) => judge.without !== null],
   ];
   return columns.filter(([, has]) => judges.some(has)).map(([name]) => name);
