@@ -5,7 +5,6 @@ import (
 	"cmp"
 	"context"
 	"fmt"
-	"math"
 	"slices"
 
 	"github.com/google/uuid"
@@ -28,8 +27,6 @@ type RankingQuery struct {
 	Metric string
 	// GroupBy is the path by which items belong together. Empty is that of the eval-runs, if it is the same for all.
 	GroupBy string
-	// AdjustBy is an earlier eval-run whose scores adjust differences.
-	AdjustBy *uuid.UUID
 }
 
 // Ranking is a comparison of several eval-runs.
@@ -49,8 +46,6 @@ type Ranking struct {
 	MaxT  bool
 	Level float64
 	Worst []RankedItem
-	// Adjustment says what the baseline gained, nil without one.
-	Adjustment *RankingAdjustment
 }
 
 // RankedSide is an eval-run. Scored counts its items with a value, LeftOut those of them that another side lacks, Failed items with an
@@ -65,20 +60,10 @@ type RankedSide struct {
 type RankedDifference struct {
 	A, B       int
 	Difference Difference
-	// Unadjusted is the difference without the baseline, nil where that changed nothing. Gain is that of [stats.SeveralPair].
-	Unadjusted *Difference
-	Gain       *float64
 	// IntentionToTreat has a score of 0 for every output that failed. It is nil if none did, and for what is no score.
 	IntentionToTreat *Difference
 	Verdict          stats.Verdict
 	Sentence         string
-}
-
-// RankingAdjustment is what the scores of an earlier eval-run gained: the part by which the widest interval, or the one that gained most, is narrower.
-type RankingAdjustment struct {
-	EvalRun  *Evaluation
-	Largest  float64
-	Sentence string
 }
 
 // RankedItem is an item on which sides differ. Scores are the means of its repeats by side.
@@ -100,15 +85,9 @@ func (s *Service) Rank(ctx context.Context, grant access.Grant, q *RankingQuery)
 	if err != nil {
 		return nil, err
 	}
-	var baseline *gateSide
-	if q.AdjustBy != nil {
-		if baseline, err = s.rankingBaseline(ctx, grant, q, sides, m); err != nil {
-			return nil, err
-		}
-	}
-	table := newRankedTable(sides, baseline, m)
+	table := newRankedTable(sides, m)
 	options := stats.SeveralOptions{
-		CompareOptions: stats.CompareOptions{Alpha: level, Seed: uint64(sides[0].e.Seed)}, Better: stats.Direction(m.better), Amount: !m.isShare(), Adjust: baseline != nil,
+		CompareOptions: stats.CompareOptions{Alpha: level, Seed: uint64(sides[0].e.Seed)}, Better: stats.Direction(m.better), Amount: !m.isShare(),
 	}
 	several := stats.CompareSeveral(table.items(false), options)
 	if several.Items == 0 {
@@ -128,9 +107,6 @@ func (s *Service) Rank(ctx context.Context, grant access.Grant, q *RankingQuery)
 	}
 	for i := range several.Pairs {
 		r.Differences = append(r.Differences, r.difference(m, &several.Pairs[i], &treated.Pairs[i], table.failures()))
-	}
-	if baseline != nil {
-		r.adjust(&baseline.e, several.Baseline)
 	}
 	r.Sentence = r.sentence(sides)
 	r.Worst, err = s.rankedItems(ctx, sides, table)
@@ -212,33 +188,6 @@ func rankedMetric(sides []*gateSide, name string) (*metric, error) {
 	return m, nil
 }
 
-// rankingBaseline reads the eval-run whose scores adjust differences. No side may have influenced them.
-func (s *Service) rankingBaseline(ctx context.Context, grant access.Grant, q *RankingQuery, sides []*gateSide, m *metric) (*gateSide, error) {
-	const at = "query.adjust_by"
-	if m.kind != KindScore {
-		return nil, problem.InvalidField(at, "goes with scores, and the metric is none: leave it out")
-	}
-	if slices.Contains(q.EvalRuns, *q.AdjustBy) {
-		return nil, problem.InvalidField(at, "is one of the eval-runs that are compared: name an earlier one")
-	}
-	baseline, err := s.gateSide(ctx, grant, at, *q.AdjustBy, "")
-	if err != nil {
-		return nil, err
-	}
-	for _, side := range sides {
-		switch {
-		case baseline.e.ProjectID != side.e.ProjectID || baseline.e.DatasetID != side.e.DatasetID:
-			return nil, problem.InvalidField(at, "is an eval-run of another dataset: name one of the same")
-		case baseline.e.CreatedAt.After(side.e.CreatedAt):
-			return nil, problem.InvalidField(at, fmt.Sprintf("is later than the eval-run %q, which may have influenced it: name an earlier one", side.e.Name))
-		}
-	}
-	if _, ok := baseline.metric(m.name); !ok {
-		return nil, problem.InvalidField(at, fmt.Sprintf("has no score %s: it has %s", m.name, baseline.names()))
-	}
-	return baseline, nil
-}
-
 // rankedTable has the values of items by side.
 type rankedTable struct {
 	rows           []rankedRow
@@ -247,16 +196,15 @@ type rankedTable struct {
 
 // rankedRow is an item: its results by side, nil where a side does not have it or has other contents.
 type rankedRow struct {
-	id       uuid.UUID
-	hash     []byte
-	group    int
-	values   [][]float64
-	failed   []int
-	baseline float64
+	id     uuid.UUID
+	hash   []byte
+	group  int
+	values [][]float64
+	failed []int
 }
 
 // newRankedTable puts the items of all sides together. Contents are those of the first side that has an item.
-func newRankedTable(sides []*gateSide, baseline *gateSide, m *metric) *rankedTable {
+func newRankedTable(sides []*gateSide, m *metric) *rankedTable {
 	t := &rankedTable{scored: make([]int64, len(sides)), failed: make([]int64, len(sides))}
 	places := map[uuid.UUID]int{}
 	row := func(item *itemResult) *rankedRow {
@@ -265,7 +213,7 @@ func newRankedTable(sides []*gateSide, baseline *gateSide, m *metric) *rankedTab
 			place = len(t.rows)
 			places[item.id] = place
 			t.rows = append(t.rows, rankedRow{
-				id: item.id, hash: item.hash, group: item.group, values: make([][]float64, len(sides)), failed: make([]int, len(sides)), baseline: math.NaN(),
+				id: item.id, hash: item.hash, group: item.group, values: make([][]float64, len(sides)), failed: make([]int, len(sides)),
 			})
 		}
 		if !bytes.Equal(t.rows[place].hash, item.hash) {
@@ -288,17 +236,6 @@ func newRankedTable(sides []*gateSide, baseline *gateSide, m *metric) *rankedTab
 			}
 		}
 	}
-	if baseline != nil {
-		at := baseline.results.place(m.name)
-		for j := range baseline.results.items {
-			item := &baseline.results.items[j]
-			if score := mean(item.valuesOf(sideA, at)); score != nil {
-				if one := row(item); one != nil {
-					one.baseline = *score
-				}
-			}
-		}
-	}
 	return t
 }
 
@@ -307,7 +244,7 @@ func (t *rankedTable) items(failedAsZero bool) []stats.Scored {
 	items := make([]stats.Scored, len(t.rows))
 	for i := range t.rows {
 		row := &t.rows[i]
-		items[i] = stats.Scored{Sides: slices.Clone(row.values), Group: row.group, Baseline: row.baseline}
+		items[i] = stats.Scored{Sides: slices.Clone(row.values), Group: row.group}
 		if failedAsZero {
 			for side, values := range row.values {
 				items[i].Sides[side] = append(values[:len(values):len(values)], make([]float64, row.failed[side])...)
@@ -373,10 +310,7 @@ func (s *Service) rankedItems(ctx context.Context, sides []*gateSide, t *rankedT
 
 // difference reads a pair. treated is that with 0 for failed outputs, which names the same side where one is called better.
 func (r *Ranking) difference(m *metric, pair, treated *stats.SeveralPair, failures bool) RankedDifference {
-	d := RankedDifference{A: pair.A, B: pair.B, Difference: m.rankedDifference(pair.Difference, pair.Flags), Gain: pair.Gain, Verdict: pair.Verdict}
-	if pair.Unadjusted != nil {
-		d.Unadjusted = new(m.rankedDifference(*pair.Unadjusted, pair.Flags))
-	}
+	d := RankedDifference{A: pair.A, B: pair.B, Difference: m.rankedDifference(pair.Difference, pair.Flags), Verdict: pair.Verdict}
 	if m.kind == KindScore && failures {
 		d.IntentionToTreat = new(m.rankedDifference(treated.Difference, treated.Flags))
 		if d.Verdict != treated.Verdict {

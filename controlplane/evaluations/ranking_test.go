@@ -77,10 +77,6 @@ func TestRanking(t *testing.T) {
 	assert.Equal(t, "metadata.customer", *grouped.GroupBy)
 	assert.EqualValues(t, 60, grouped.Items)
 
-	adjusted := rank(runs[1:], "&adjust_by="+runs[0].String())
-	assert.Contains(t, adjusted.Adjustment.Sentence, "change nothing: it has no other items than those that are compared")
-	assert.Zero(t, *adjusted.Differences[0].Gain)
-
 	other := e.CreateDatasetOf(t, as, project.Id, "other", apitest.Questions(3)...)
 	foreign := sent(other.Id, scoring(2))
 	for path, want := range map[string]string{
@@ -89,11 +85,9 @@ func TestRanking(t *testing.T) {
 		rankingPath([]uuid.UUID{runs[0], uuid.New()}, ""): "query.eval_run_id[1]",
 		rankingPath([]uuid.UUID{runs[0], foreign}, ""):    "query.eval_run_id[1]",
 		rankingPath(append(append([]uuid.UUID{}, runs...), runs...), "") + "&eval_run_id=" + uuid.NewString(): "query.eval_run_id",
-		rankingPath(runs, "&metric=tone"):                     "query.metric",
-		rankingPath(runs, "&metric=duration_ms"):              "query.metric",
-		rankingPath(runs, "&group_by=metadata.custumer"):      "query.group_by",
-		rankingPath(runs, "&adjust_by="+runs[0].String()):     "query.adjust_by",
-		rankingPath(runs[:2], "&adjust_by="+runs[2].String()): "query.adjust_by",
+		rankingPath(runs, "&metric=tone"):                "query.metric",
+		rankingPath(runs, "&metric=duration_ms"):         "query.metric",
+		rankingPath(runs, "&group_by=metadata.custumer"): "query.group_by",
 	} {
 		refused := apitest.WantProblem(t, e.Do(t, http.MethodGet, path, nil, as), http.StatusUnprocessableEntity)
 		assert.Equal(t, want, (*refused.Errors)[0].Location, (*refused.Errors)[0].Message)

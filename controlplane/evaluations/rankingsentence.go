@@ -20,9 +20,6 @@ func (r *Ranking) named(side int) string {
 func (r *Ranking) pairSentence(m *metric, d *RankedDifference) string {
 	a, b, u := r.named(d.A), r.named(d.B), unitOf(m.kind)
 	evidence := u.difference(&d.Difference) + ", " + itemsText(int64(r.Items)) + groupsText(r.Groups)
-	if d.Unadjusted != nil {
-		evidence += "; without the baseline " + u.difference(d.Unadjusted)
-	}
 	if d.IntentionToTreat != nil && d.IntentionToTreat.Estimate != nil {
 		evidence += "; with failed outputs as 0 " + u.difference(d.IntentionToTreat)
 	}
@@ -88,28 +85,4 @@ func listed(names []string) string {
 		return names[0]
 	}
 	return strings.Join(names[:len(names)-1], ", ") + " and " + names[len(names)-1]
-}
-
-// unadjusted says why a baseline changes nothing.
-var unadjusted = map[stats.Flag]string{
-	stats.InGroups:    "items belong together by group_by, which the adjustment does not count",
-	stats.OutOfDomain: "it lacks a score of some items that are compared, or scores are not from 0 to 1",
-	stats.TooFew:      "it has no other items than those that are compared. All sides have the same items, so that what these scored before says nothing more of the differences",
-	stats.NotDrawn:    "the items that are compared scored otherwise in it than its other items, so that these do not stand for them",
-	"":                "its scores say too little of the differences",
-}
-
-// adjust says what the baseline gained.
-func (r *Ranking) adjust(baseline *Evaluation, flag stats.Flag) {
-	r.Adjustment = &RankingAdjustment{EvalRun: baseline}
-	for i := range r.Differences {
-		if gain := r.Differences[i].Gain; gain != nil {
-			r.Adjustment.Largest = max(r.Adjustment.Largest, *gain)
-		}
-	}
-	if r.Adjustment.Largest > 0 {
-		r.Adjustment.Sentence = fmt.Sprintf("The scores of %s make intervals of differences up to %s%% narrower.", baseline.Name, number(100*r.Adjustment.Largest))
-		return
-	}
-	r.Adjustment.Sentence = fmt.Sprintf("The scores of %s change nothing: %s.", baseline.Name, unadjusted[flag])
 }

@@ -12,7 +12,7 @@ import (
 func (h evalRunHandlers) RankEvalRuns(ctx context.Context, req contract.RankEvalRunsRequestObject) (contract.RankEvalRunsResponseObject, error) {
 	p := &req.Params
 	r, err := h.evaluations.Rank(ctx, grantOf(ctx), &evaluations.RankingQuery{
-		EvalRuns: p.EvalRunId, Metric: valueOf(p.Metric, ""), GroupBy: valueOf(p.GroupBy, ""), AdjustBy: p.AdjustBy,
+		EvalRuns: p.EvalRunId, Metric: valueOf(p.Metric, ""), GroupBy: valueOf(p.GroupBy, ""),
 	})
 	if err != nil {
 		return nil, err
@@ -45,20 +45,14 @@ func (h evalRunHandlers) RankEvalRuns(ctx context.Context, req contract.RankEval
 			answer.Worst[i].Input = item.Input
 		}
 	}
-	if a := r.Adjustment; a != nil {
-		answer.Adjustment = &contract.RankingAdjustment{EvalRunId: a.EvalRun.ID, Name: a.EvalRun.Name, LargestGain: a.Largest, Sentence: a.Sentence}
-	}
 	return answer, nil
 }
 
 func rankedDifferenceOf(d *evaluations.RankedDifference) (contract.RankedDifference, error) {
 	answer := contract.RankedDifference{
-		A: evaluations.SideLetter(d.A), B: evaluations.SideLetter(d.B), Gain: d.Gain, Verdict: contract.RankedDifferenceVerdict(d.Verdict), Sentence: d.Sentence,
+		A: evaluations.SideLetter(d.A), B: evaluations.SideLetter(d.B), Verdict: contract.RankedDifferenceVerdict(d.Verdict), Sentence: d.Sentence,
 	}
 	if err := convert(d.Difference, &answer.Difference); err != nil {
-		return answer, err
-	}
-	if err := convert(d.Unadjusted, &answer.Unadjusted); err != nil {
 		return answer, err
 	}
 	return answer, convert(d.IntentionToTreat, &answer.IntentionToTreat)

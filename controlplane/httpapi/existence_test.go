@@ -336,7 +336,7 @@ func fill(t *testing.T, e *apitest.Env, of *tenant, name string, run []runmodel.
 		"release": name + "-release", "agent_release": runmodel.Totals(run).AgentRelease, "agent": name + "-agent", "error_type": name + "-error", "prompt_id": promptID(name).String(), "prompt_name": name + "-prompt-name", "alias": name + "-alias",
 		"dataset_id": dataset, "item_id": item, "import_id": imported, "source_run_id": runID, "source_span_id": span,
 		"provider_id": connection.Id.String(), "scenario_id": scenario.Id.String(), "replay_id": replayed, "batch_id": batch, "diagnosis_id": diagnosis, "finding_id": e.FillFinding(t, as, of.project.Id.String(), fingerprint),
-		"comparison_id": comparison, "eval_run_id": evalRun, "dataset_item_id": evaluated, "candidate": evalRun, "baseline": evalRun, "adjust_by": evalRun, "eval_rule_id": fillRule(t, e, as, of.project.Id, name+"-name"),
+		"comparison_id": comparison, "eval_run_id": evalRun, "dataset_item_id": evaluated, "candidate": evalRun, "baseline": evalRun, "eval_rule_id": fillRule(t, e, as, of.project.Id, name+"-name"),
 		"branch": name + "-branch", "commit": name + "-commit", "score_name": name + "-score",
 		"folder": name + "-folder", "prompt_version": name + "-version",
 		"search": name + "word", "prefix": name, "field": "metadata." + name + "_tier", "provider": name + "-provider",

@@ -180,7 +180,7 @@ type Figure struct {
 // Flags beside those of stats.
 const (
 	// NotDrawn: the items with labels were not drawn at random, so that they say nothing of the others.
-	NotDrawn = stats.NotDrawn
+	NotDrawn stats.Flag = "not_drawn"
 	// NeedsLabels: it cannot be known without labels of people.
 	NeedsLabels stats.Flag = "needs_labels"
 	// SplitOnly: it is about outputs on which the others split.

@@ -2,7 +2,6 @@ package stats
 
 import (
 	"math"
-	"slices"
 
 	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/stat"
@@ -13,8 +12,6 @@ type Scored struct {
 	Sides [][]float64
 	// Group is that of [Paired].
 	Group int
-	// Baseline is the score of an earlier evaluation that no side could influence, NaN without one. It is only read for [SeveralOptions.Adjust].
-	Baseline float64
 }
 
 // SeveralOptions are the settings of [CompareSeveral].
@@ -23,8 +20,6 @@ type SeveralOptions struct {
 	Better Direction
 	// Amount is that of [Metric].
 	Amount bool
-	// Adjust is whether differences are adjusted by the baseline's scores.
-	Adjust bool
 }
 
 // Several is what is known about several sides.
@@ -41,20 +36,9 @@ type Several struct {
 	MaxT bool `json:"max_t"`
 	// Level is that of each interval of a difference: 1 - its own confidence.
 	Level float64 `json:"level"`
-	// Baseline says why the baseline changes nothing: OutOfDomain if it lacks items of the sides or scores are not from 0 to 1, TooFew if it
-	// has no other items, NotDrawn if the others have other scores, InGroups. It is empty where it may help, or was not asked for.
-	Baseline Flag `json:"baseline,omitempty"`
 	// Flags are TooFew without items or sides, and OutOfDomain.
 	Flags []Flag `json:"flags,omitempty"`
 }
-
-// Flags of a baseline.
-const (
-	// NotDrawn: items were not drawn at random from those that they are to stand for.
-	NotDrawn Flag = "not_drawn"
-	// InGroups: items belong together, which the method does not count.
-	InGroups Flag = "in_groups"
-)
 
 // SeveralPair is the comparison of two sides.
 type SeveralPair struct {
@@ -62,12 +46,8 @@ type SeveralPair struct {
 	B int `json:"b"`
 	// Difference is that of B less A, with a p value that counts all pairs.
 	Difference Difference `json:"difference"`
-	// Unadjusted is the difference without the baseline, nil where that changed nothing.
-	Unadjusted *Difference `json:"unadjusted"`
-	// Gain is the part by which the baseline made the interval narrower, 0 where it did not help, nil if it was not asked for.
-	Gain    *float64 `json:"gain"`
-	Verdict Verdict  `json:"verdict"`
-	Flags   []Flag   `json:"flags,omitempty"`
+	Verdict    Verdict    `json:"verdict"`
+	Flags      []Flag     `json:"flags,omitempty"`
 }
 
 // CompareSeveral compares each two of several sides over the items that all of them have. The means, tests and intervals of a pair are
@@ -77,11 +57,6 @@ type SeveralPair struct {
 // Where max-T does not hold, the level is that of Bonferroni's correction, which is valid for any dependence. That is so with fewer than
 // 20 items or groups, and where fewer than 6 of them differ between two sides: the intervals of few differing items are exact or widened,
 // and nothing is known of their correlation.
-//
-// With a baseline, a difference is mean(d) + λ (mean(x others) - mean(x)): x are the baseline's scores, and others are items that the
-// baseline scored and the sides do not have. See [PPI] and Deng et al. 2013, CUPED. Where the baseline has no other items it changes
-// nothing: both sides have the same items, so that their scores of the baseline cancel, and regressing them away would claim precision about
-// these items alone.
 func CompareSeveral(items []Scored, options SeveralOptions) Several {
 	if options.Alpha == 0 {
 		options.Alpha = .05
@@ -117,12 +92,8 @@ func CompareSeveral(items []Scored, options SeveralOptions) Several {
 			return all
 		}
 	}
-	var baseline *baseline
-	if options.Adjust {
-		baseline, all.Baseline = readBaseline(items, common, first)
-	}
 	all.means(samples, sides, options)
-	all.compare(samples, baseline, options)
+	all.compare(samples, options)
 	return all
 }
 
@@ -215,54 +186,24 @@ func nonzero(values []float64) int {
 }
 
 // compare sets the pairs.
-func (all *Several) compare(samples []sample, baseline *baseline, options SeveralOptions) {
+func (all *Several) compare(samples []sample, options SeveralOptions) {
 	influence := make([][]float64, len(samples))
-	corrections := make([]*Correction, len(samples))
 	units := samples[0].units()
 	holds := units >= fewUnits
 	for i := range samples {
 		s := &samples[i]
 		influence[i] = s.influence(s.differences)
 		holds = holds && s.differing() >= fewDiffering && s.differingUnits() >= fewDiffering
-		if baseline.helps(s) {
-			corrections[i] = baseline.correct(s)
-		}
 	}
-	plain := newJoint(influence, float64(units-1), holds, options.Seed)
-	adjusted := plain
-	if slices.ContainsFunc(corrections, func(c *Correction) bool { return c != nil }) {
-		for i, c := range corrections {
-			influence[i] = baseline.influence(&samples[i], c)
-		}
-		adjusted = newJoint(influence, float64(units-1), holds, options.Seed)
-	}
-	all.MaxT, all.Level = adjusted.largest != nil, adjusted.level(options.Alpha)
+	j := newJoint(influence, float64(units-1), holds, options.Seed)
+	all.MaxT, all.Level = j.largest != nil, j.level(options.Alpha)
 	for i := range all.Pairs {
-		pair := &all.Pairs[i]
-		c := samples[i].pair(plain, options)
-		pair.Difference, pair.Verdict, pair.Flags = c.Difference, c.Verdict, c.Flags
-		if !options.Adjust {
-			continue
-		}
-		pair.Gain = new(0.)
-		if corrections[i] == nil {
-			continue
-		}
-		ci, p := corrections[i].Interval(all.Level), corrections[i].P()
-		if ci == nil || c.Difference.CI == nil {
-			continue
-		}
-		if gain := 1 - (ci[1]-ci[0])/(c.Difference.CI[1]-c.Difference.CI[0]); gain > 0 {
-			unadjusted := c.Difference
-			pair.Unadjusted, *pair.Gain = &unadjusted, gain
-			c.Difference = Difference{Estimate: corrections[i].Value.Value, CI: ci, P: p, Test: BaselineTest, N: unadjusted.N}
-			c.Difference.PAdjusted = number(adjusted.adjust(*p))
-			pair.Difference, pair.Verdict = c.Difference, c.verdict(false, options.Alpha)
-		}
+		c := samples[i].pair(j, options)
+		all.Pairs[i].Difference, all.Pairs[i].Verdict, all.Pairs[i].Flags = c.Difference, c.Verdict, c.Flags
 	}
 }
 
-// pair compares two sides without the baseline.
+// pair compares two sides.
 func (s *sample) pair(j joint, options SeveralOptions) Comparison {
 	alpha := j.level(options.Alpha)
 	c := Comparison{Better: options.Better, Difference: Difference{Estimate: s.estimate(), CI: s.interval(alpha), N: len(s.differences)}, Flags: s.flags()}
@@ -308,96 +249,4 @@ func (s *sample) differingUnits() int {
 		}
 	}
 	return n
-}
-
-// BaselineTest is Student's t of a difference that the scores of a baseline adjust.
-const BaselineTest Test = "baseline"
-
-// baseline has the scores of a baseline: of the common items in their order, and of those that no side has.
-type baseline struct{ common, others []float64 }
-
-// chosenAlpha is the level at which common items are taken as chosen: their scores of the baseline differ from those of the others.
-const chosenAlpha = .01
-
-// readBaseline returns the reason where there is none. If the common items were chosen by what decides the score, the others say nothing
-// of them.
-func readBaseline(items, common []Scored, s *sample) (*baseline, Flag) {
-	b := &baseline{}
-	if s.groups != nil {
-		return nil, InGroups
-	}
-	for _, item := range common {
-		if !probability(item.Baseline) || !s.unit {
-			return nil, OutOfDomain
-		}
-		b.common = append(b.common, item.Baseline)
-	}
-	for _, item := range items {
-		some := false
-		for _, scores := range item.Sides {
-			some = some || len(withoutMissing(nil, scores)) > 0
-		}
-		if !some && probability(item.Baseline) {
-			b.others = append(b.others, item.Baseline)
-		}
-	}
-	if len(b.others) < 2 {
-		return nil, TooFew
-	}
-	values := slices.Concat(b.common, b.others)
-	isOther, own := make([]bool, len(values)), make([]int, len(values))
-	for i := range values {
-		isOther[i], own[i] = i >= len(b.common), i
-	}
-	apart := GroupDifference(values, isOther, own, chosenAlpha)
-	if apart.CI == nil || !apart.CI.Contains(0) {
-		return nil, NotDrawn
-	}
-	return b, ""
-}
-
-// helps reports whether the baseline may adjust a difference: [PPI] is for independent scores from 0 to 1, of which some differ.
-func (b *baseline) helps(s *sample) bool {
-	return b != nil && s.unit && s.differing() >= fewDiffering
-}
-
-func (b *baseline) correct(s *sample) *Correction {
-	sign := 1.
-	if stat.Covariance(s.differences, b.common, nil) < 0 { // PPI takes no λ below 0
-		sign = -1
-	}
-	labels, judged := append([]float64{}, s.differences...), []float64{}
-	for _, x := range b.common {
-		judged = append(judged, sign*x)
-	}
-	for _, x := range b.others {
-		labels, judged = append(labels, math.NaN()), append(judged, sign*x)
-	}
-	c := PPI(labels, judged, -1, 1)
-	if c.Value.Value == nil || c.Lambda == 0 {
-		return nil
-	}
-	c.Lambda *= sign
-	return &c
-}
-
-// influence is that of a difference on all items of the baseline, adjusted by c unless it is nil.
-func (b *baseline) influence(s *sample, c *Correction) []float64 {
-	lambda := 0.
-	if c != nil {
-		lambda = c.Lambda
-	}
-	rest := make([]float64, len(s.differences))
-	for i, d := range s.differences {
-		rest[i] = d - lambda*b.common[i]
-	}
-	all := s.influence(rest)
-	n, mean := float64(len(rest)), stat.Mean(b.others, nil)
-	for i := range all {
-		all[i] /= n
-	}
-	for _, x := range b.others {
-		all = append(all, lambda*(x-mean)/float64(len(b.others)))
-	}
-	return all
 }

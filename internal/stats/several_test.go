@@ -16,7 +16,6 @@ func severalItems(n, sides int, score func(random *rand.Rand, item float64, side
 	items := make([]stats.Scored, n)
 	for i := range items {
 		item := random.Float64()
-		items[i].Baseline = math.NaN()
 		for side := range sides {
 			items[i].Sides = append(items[i].Sides, []float64{score(random, item, side)})
 		}
@@ -80,33 +79,4 @@ func TestSeveralSidesHaveTheItemsOfAll(t *testing.T) {
 	assert.Equal(t, 58, got.Items)
 	assert.InDelta(t, *got.Pairs[1].Difference.Estimate, *got.Pairs[0].Difference.Estimate+*got.Pairs[2].Difference.Estimate, 1e-12)
 	assert.Equal(t, []stats.Flag{stats.TooFew}, stats.CompareSeveral(nil, stats.SeveralOptions{}).Flags)
-}
-
-func TestBaselineHelpsOnlyWithOtherItems(t *testing.T) {
-	random := rand.New(rand.NewPCG(3, 3))
-	all := make([]stats.Scored, 1000)
-	for i := range all {
-		x := random.Float64()
-		all[i] = stats.Scored{Baseline: x, Sides: make([][]float64, 3)}
-		if i < 300 { // B gains on items that are hard for the baseline
-			for side := range 3 {
-				all[i].Sides[side] = []float64{float64(side)*.4*(1-x) + .2*random.Float64()}
-			}
-		}
-	}
-	options := stats.SeveralOptions{Better: stats.HigherBetter, Adjust: true}
-	got := stats.CompareSeveral(all, options)
-	for _, pair := range got.Pairs {
-		require.NotNil(t, pair.Unadjusted)
-		assert.Positive(t, *pair.Gain)
-		assert.Equal(t, stats.BaselineTest, pair.Difference.Test)
-	}
-	same := stats.CompareSeveral(all[:300], options)
-	options.Adjust = false
-	plain := stats.CompareSeveral(all[:300], options)
-	for i, pair := range same.Pairs {
-		assert.Zero(t, *pair.Gain)
-		assert.Nil(t, pair.Unadjusted)
-		assert.Equal(t, plain.Pairs[i].Difference, pair.Difference)
-	}
 }

@@ -5438,7 +5438,6 @@ type EvalRunPage struct {
 
 // EvalRunRanking defines model for EvalRunRanking.
 type EvalRunRanking struct {
-	Adjustment  *RankingAdjustment   `json:"adjustment"`
 	Better      EvalRunRankingBetter `json:"better"`
 	Dataset     EvaluationDataset    `json:"dataset"`
 	Differences []RankedDifference   `json:"differences"`
@@ -8892,16 +8891,10 @@ type RankedDifference struct {
 	B          string               `json:"b"`
 	Difference EvaluationDifference `json:"difference"`
 
-	// Gain The part by which the baseline made the interval narrower; 0 where it did not help.
-	Gain *float64 `json:"gain"`
-
 	// IntentionToTreat The difference with a score of 0 for every output that failed; null if none did, and for what is no score.
-	IntentionToTreat *EvaluationDifference `json:"intention_to_treat"`
-	Sentence         string                `json:"sentence"`
-
-	// Unadjusted The difference without the baseline of `adjust_by`; null where that changed nothing.
-	Unadjusted *EvaluationDifference   `json:"unadjusted"`
-	Verdict    RankedDifferenceVerdict `json:"verdict"`
+	IntentionToTreat *EvaluationDifference   `json:"intention_to_treat"`
+	Sentence         string                  `json:"sentence"`
+	Verdict          RankedDifferenceVerdict `json:"verdict"`
 }
 
 // RankedDifferenceVerdict defines model for RankedDifference.Verdict.
@@ -8938,18 +8931,6 @@ type RankedSide struct {
 
 	// Side Its letter in sentences: A for the first.
 	Side string `json:"side"`
-}
-
-// RankingAdjustment defines model for RankingAdjustment.
-type RankingAdjustment struct {
-	EvalRunId openapi_types.UUID `json:"eval_run_id"`
-
-	// LargestGain The part by which the interval that gained most is narrower.
-	LargestGain float64 `json:"largest_gain"`
-	Name        string  `json:"name"`
-
-	// Sentence What it gained, or why it changes nothing.
-	Sentence string `json:"sentence"`
 }
 
 // RateLimit defines model for RateLimit.
@@ -12211,10 +12192,6 @@ type RankEvalRunsParams struct {
 
 	// GroupBy As of an eval-run: items with the same value at this path belong together, and count as one unit of chance. Default: the path of the eval-runs, if it is the same for all.
 	GroupBy *string `form:"group_by,omitempty" json:"group_by,omitempty"`
-
-	// AdjustBy An earlier eval-run of the dataset whose scores adjust differences (CUPED), where that makes their intervals narrower. It helps if it
-	// has many items that the others do not have, and these others were drawn at random from its items. `adjustment` says what it gained.
-	AdjustBy *openapi_types.UUID `form:"adjust_by,omitempty" json:"adjust_by,omitempty"`
 }
 
 // ExportEvalRunParams defines parameters for ExportEvalRun.
@@ -17722,14 +17699,6 @@ func (siw *ServerInterfaceWrapper) RankEvalRuns(c *gin.Context) {
 	err = runtime.BindQueryParameterWithOptions("form", true, false, "group_by", c.Request.URL.Query(), &params.GroupBy, runtime.BindQueryParameterOptions{Type: "string", Format: ""})
 	if err != nil {
 		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter group_by: %w", err), http.StatusBadRequest)
-		return
-	}
-
-	// ------------- Optional query parameter "adjust_by" -------------
-
-	err = runtime.BindQueryParameterWithOptions("form", true, false, "adjust_by", c.Request.URL.Query(), &params.AdjustBy, runtime.BindQueryParameterOptions{Type: "string", Format: "uuid"})
-	if err != nil {
-		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter adjust_by: %w", err), http.StatusBadRequest)
 		return
 	}
 

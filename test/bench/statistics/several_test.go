@@ -7,7 +7,6 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/assert"
-	"gonum.org/v1/gonum/stat"
 	"gonum.org/v1/gonum/stat/distuv"
 
 	"github.com/looptrace/looptrace/internal/stats"
@@ -121,62 +120,4 @@ func severalMean(kind severalKind) float64 {
 		mean += kind.score(distuv.UnitNormal.Quantile((float64(i)+.5)/steps)) / steps
 	}
 	return mean
-}
-
-// TestBaseline counts comparisons of three sides of which all intervals contain the true differences, with and without the scores of a
-// baseline that has more items, and where the regression takes the items themselves as all there are: an interval that is too narrow.
-func TestBaseline(t *testing.T) {
-	table := newTable("differences adjusted by a baseline in %: all cover, any false verdict, all cover without it, gain of 10 % or more, all cover if its mean over the items is taken as known", "items",
-		"all cover", "false verdict", "without", "gains", "taken as known")
-	for _, size := range []struct{ n, others int }{{50, 450}, {100, 900}, {300, 700}, {300, 0}} {
-		for _, slope := range []float64{0, .6} {
-			if !full() && (size.n != 100 || slope == 0) {
-				continue
-			}
-			name := fmt.Sprintf("%d other items, effects with slope %.1f", size.others, slope)
-			shares := share(t, fmt.Sprint(name, size.n), func(random *rand.Rand) []bool {
-				items := make([]stats.Scored, size.n+size.others)
-				for i := range items {
-					x := random.Float64()
-					items[i] = stats.Scored{Sides: make([][]float64, 3), Baseline: max(0, min(1, x+.1*random.NormFloat64()))}
-					for side := range 3 {
-						if i < size.n { // no side is better, but each has other items on which it is
-							score := .5 + slope*float64(side-1)*(x-.5) + .15*random.NormFloat64()
-							items[i].Sides[side] = []float64{max(0, min(1, score))}
-						}
-					}
-				}
-				options := stats.SeveralOptions{Better: stats.HigherBetter}
-				plain := stats.CompareSeveral(items, options)
-				options.Adjust = true
-				adjusted := stats.CompareSeveral(items, options)
-				all, wrong, without, gains, known := true, false, true, false, true
-				for i, pair := range adjusted.Pairs {
-					all = all && covers(pair.Difference.CI, 0)
-					wrong = wrong || pair.Verdict != stats.Inconclusive
-					without = without && covers(plain.Pairs[i].Difference.CI, 0)
-					gains = gains || pair.Gain != nil && *pair.Gain >= .1
-					known = known && covers(takenAsKnown(items[:size.n], pair.A, pair.B, plain.Level), 0)
-				}
-				return []bool{all, wrong, without, gains, known}
-			})
-			table.add(name, size.n, shares...)
-			assert.GreaterOrEqual(t, shares[0], .93-slack(.93), "%s, %d items", name, size.n)
-			assert.LessOrEqual(t, shares[1], .05+slack(.05), "%s, %d items", name, size.n)
-		}
-	}
-	table.print()
-}
-
-// takenAsKnown is Student's t of what a regression on the baseline leaves of differences.
-func takenAsKnown(items []stats.Scored, a, b int, alpha float64) *stats.Interval {
-	var d, x []float64
-	for _, item := range items {
-		d, x = append(d, item.Sides[b][0]-item.Sides[a][0]), append(x, item.Baseline)
-	}
-	slope, center := stat.Covariance(d, x, nil)/stat.Variance(x, nil), stat.Mean(x, nil)
-	for i := range d {
-		d[i] -= slope * (x[i] - center)
-	}
-	return stats.MeanInterval(d, alpha).CI
 }

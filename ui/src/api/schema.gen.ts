@@ -6768,7 +6768,6 @@ export interface components {
             max_t: boolean;
             /** @description The items on which sides differ most. */
             worst: components["schemas"]["RankedItem"][];
-            adjustment: components["schemas"]["RankingAdjustment"] | null;
         };
         RankedSide: {
             /** @description Its letter in sentences: A for the first. */
@@ -6798,13 +6797,6 @@ export interface components {
             a: string;
             b: string;
             difference: components["schemas"]["EvaluationDifference"];
-            /** @description The difference without the baseline of `adjust_by`; null where that changed nothing. */
-            unadjusted: components["schemas"]["EvaluationDifference"] | null;
-            /**
-             * Format: double
-             * @description The part by which the baseline made the interval narrower; 0 where it did not help.
-             */
-            gain: number | null;
             /** @description The difference with a score of 0 for every output that failed; null if none did, and for what is no score. */
             intention_to_treat: components["schemas"]["EvaluationDifference"] | null;
             /** @enum {string} */
@@ -6824,18 +6816,6 @@ export interface components {
             spread: number;
             /** @description Cut after 1,000 bytes. */
             input: string;
-        };
-        RankingAdjustment: {
-            /** Format: uuid */
-            eval_run_id: string;
-            name: string;
-            /**
-             * Format: double
-             * @description The part by which the interval that gained most is narrower.
-             */
-            largest_gain: number;
-            /** @description What it gained, or why it changes nothing. */
-            sentence: string;
         };
         /** @enum {string} */
         FailureStateName: "open" | "resolved" | "muted";
@@ -13585,11 +13565,6 @@ export interface operations {
                 metric?: string;
                 /** @description As of an eval-run: items with the same value at this path belong together, and count as one unit of chance. Default: the path of the eval-runs, if it is the same for all. */
                 group_by?: string;
-                /**
-                 * @description An earlier eval-run of the dataset whose scores adjust differences (CUPED), where that makes their intervals narrower. It helps if it
-                 *     has many items that the others do not have, and these others were drawn at random from its items. `adjustment` says what it gained.
-                 */
-                adjust_by?: string;
             };
             header?: never;
             path?: never;

@@ -201,7 +201,6 @@ export interface RankingSelection {
   eval_run_id: string[];
   metric?: string;
   group_by?: string;
-  adjust_by?: string;
 }
 export type EvalRule = Schemas["EvalRule"];
 export type EvalRuleCounts = Schemas["EvalRuleCounts"];

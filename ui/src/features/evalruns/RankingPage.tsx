@@ -1,6 +1,6 @@
 import { Button, Select } from "@mantine/core";
 import { Link, useNavigate, useSearchParams } from "react-router";
-import { useEvalRun, useEvalRunChoice, useRanking } from "@/api/evalRuns";
+import { useEvalRun, useRanking } from "@/api/evalRuns";
 import type { EvalRunRanking } from "@/api/types";
 import { CommittedText } from "@/components/CommittedText";
 import { DataTable } from "@/components/DataTable";
@@ -15,12 +15,11 @@ import { ProblemPanel } from "@/components/ProblemPanel";
 import { QueryState, SkeletonRows } from "@/components/QueryState";
 import { useKeys } from "@/components/useKeys";
 import { useProjectId } from "@/components/useProject";
-import { originText } from "./evalRuns";
-import { baselines, rankedMetrics, readRanking, verdictText } from "./ranking";
+import { rankedMetrics, readRanking, verdictText } from "./ranking";
 
 const TITLE = "Compare eval-runs";
 
-/** Two to six eval-runs of a dataset by one metric: `run` in the address for each, with `metric`, `group_by` and `adjust_by`. */
+/** Two to six eval-runs of a dataset by one metric: `run` in the address for each, with `metric` and `group_by`. */
 export function RankingPage() {
   const projectId = useProjectId();
   const [params] = useSearchParams();
@@ -54,7 +53,7 @@ function Ranked({ projectId }: { projectId: string }) {
   const query = useRanking(selection);
   return (
     <>
-      <Tools projectId={projectId} />
+      <Tools />
       {query.isRefetchError && query.data && <ProblemPanel error={query.error} />}
       <QueryState query={query} skeleton={<SkeletonRows count={8} height={40} />}>
         {(ranking) => <Result projectId={projectId} ranking={ranking} />}
@@ -64,13 +63,10 @@ function Ranked({ projectId }: { projectId: string }) {
 }
 
 /** What the eval-runs are compared by. */
-function Tools({ projectId }: { projectId: string }) {
+function Tools() {
   const [params, setParams] = useSearchParams();
   const selection = readRanking(params);
   const first = useEvalRun(selection.eval_run_id[0] ?? "");
-  const datasetId = first.data?.dataset.id ?? "";
-  const known = useEvalRunChoice(projectId, datasetId, datasetId !== "");
-  const earlier = baselines(known.data?.data ?? [], selection.eval_run_id);
   const set = (name: string, value: string | null) =>
     setParams((current) => {
       if (value) current.set(name, value);
@@ -97,20 +93,6 @@ function Tools({ projectId }: { projectId: string }) {
         maxLength={500}
         onChange={(value) => set("group_by", value)}
       />
-      <Select
-        size="xs"
-        w={230}
-        aria-label="Adjust by an earlier eval-run"
-        placeholder={
-          earlier.length === 0 ? "No earlier eval-run to adjust by" : "Adjust by an earlier eval-run"
-        }
-        disabled={earlier.length === 0}
-        data={earlier.map((run) => ({ value: run.id, label: `${run.name} (${originText(run)})` }))}
-        value={selection.adjust_by ?? null}
-        onChange={(value) => set("adjust_by", value)}
-        clearable
-        clearButtonProps={{ "aria-label": "Do not adjust" }}
-      />
     </search>
   );
 }
@@ -128,11 +110,6 @@ function Result({ projectId, ranking }: Props) {
         <p>
           <Sentence text={ranking.sentence} names={names} />
         </p>
-        {ranking.adjustment && (
-          <p className={classes.note}>
-            <Sentence text={ranking.adjustment.sentence} names={[ranking.adjustment.name]} />
-          </p>
-        )}
       </div>
       <Means projectId={projectId} ranking={ranking} />
       <Differences ranking={ranking} names={names} />

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import type { EvalRun } from "@/api/types";
-import { baselines, rankingPath, readRanking, verdictText, whyNotRanked } from "./ranking";
+import { rankingPath, readRanking, verdictText, whyNotRanked } from "./ranking";
 
 const run = (id: string, more: object = {}) =>
   ({
@@ -9,7 +9,6 @@ const run = (id: string, more: object = {}) =>
     status: "succeeded",
     summary: {},
     dataset: { id: "d" },
-    created_at: "2026-01-02T00:00:00Z",
     ...more,
   }) as EvalRun;
 
@@ -35,15 +34,6 @@ describe("eval-runs that are compared at once", () => {
       eval_run_id: ["a", "b", "c", "d", "e", "f"],
       group_by: "metadata.customer",
     });
-  });
-
-  it("are adjusted by an earlier one that is not among them", () => {
-    const known = [
-      run("a"),
-      run("old", { created_at: "2026-01-01T00:00:00Z" }),
-      run("new", { created_at: "2026-01-03T00:00:00Z" }),
-    ];
-    expect(baselines(known, ["a"]).map(({ id }) => id)).toEqual(["old"]);
   });
 
   it("have a verdict with the letter of a side", () => {

@@ -1,4 +1,3 @@
-import { isSettled } from "@/api/comparisons";
 import type { EvalRun, RankedDifference, RankingSelection } from "@/api/types";
 import { whyNotComparable } from "./evalRuns";
 
@@ -27,7 +26,6 @@ export function readRanking(params: URLSearchParams): RankingSelection {
     eval_run_id: [...new Set(params.getAll("run"))].slice(0, MOST_RANKED),
     metric: params.get("metric") || undefined,
     group_by: params.get("group_by") || undefined,
-    adjust_by: params.get("adjust_by") || undefined,
   };
 }
 
@@ -43,18 +41,5 @@ export function rankedMetrics({ summary }: Pick<EvalRun, "summary">): string[] {
     summary?.scores.flatMap(({ kind, name, categories }) =>
       kind === "duration" || categories !== null ? [] : [name],
     ) ?? []
-  );
-}
-
-/** The earlier eval-runs of the dataset that can adjust differences. */
-export function baselines(known: readonly EvalRun[], chosen: readonly string[]): EvalRun[] {
-  const compared = known.filter(({ id }) => chosen.includes(id));
-  const first = Math.min(...compared.map(({ created_at }) => Date.parse(created_at)));
-  return known.filter(
-    (run) =>
-      isSettled(run) &&
-      run.summary !== null &&
-      !chosen.includes(run.id) &&
-      Date.parse(run.created_at) <= first,
   );
 }
