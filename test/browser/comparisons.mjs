@@ -147,6 +147,7 @@ await scenario(async (page, { projectId, dataset, prompt, release, key }) => {
   await menu("New comparison like this…");
   await typeModel("B", "model-held");
   await page.getByLabel("Name", { exact: true }).fill("Held");
+  if (!(await page.getByLabel("Split").isVisible())) await page.getByText(/^More options/).click();
   await page.getByLabel("Split").fill("odd");
   await page.getByRole("button", { name: "Start comparison" }).click();
   await page.getByTestId("progress").getByText(/[1-9]\d* of 124 outputs/).waitFor();

@@ -117,10 +117,9 @@ export function useComparisonItem(comparisonId: string, itemId: string, live: bo
   });
 }
 
-/** What the forecast of an estimate is asked for: a margin from 0 to 1, and how often it is to be decided. */
+/** What the forecast of an estimate is asked for: a margin from 0 to 1. */
 export interface ForecastGoal {
   margin?: number;
-  power?: number;
 }
 
 /** POST /v1/comparisons/_actions/estimate. Null has no request. */

@@ -1,4 +1,4 @@
-import { Alert, Skeleton } from "@mantine/core";
+import { Alert, NumberInput, Skeleton } from "@mantine/core";
 import { IconAlertTriangle } from "@tabler/icons-react";
 import type { EvaluationEstimate } from "@/api/types";
 import { Delayed } from "@/components/Delayed";
@@ -6,27 +6,29 @@ import { formatCount, formatTokens } from "@/components/format";
 import { ProblemPanel } from "@/components/ProblemPanel";
 import { Updating } from "@/components/Updating";
 import { estimatedCalls, estimatedCost, itemsText } from "./estimate";
-import { ForecastGoalFields } from "./ForecastGoalFields";
-import type { GoalDraft } from "./forecast";
 import { Sentence } from "./Sentence";
 import classes from "./StartForm.module.css";
+import type { Settled } from "./useSettled";
+
+export interface EstimateQuery {
+  data: EvaluationEstimate | undefined;
+  error: Error | null;
+  isPlaceholderData: boolean;
+  refetch: () => unknown;
+}
 
 interface Props {
-  query: { data: EvaluationEstimate | undefined; error: Error | null; refetch: () => unknown };
+  query: EstimateQuery;
   /** Whether there is something to estimate. */
   isReady: boolean;
-  /** The estimate is of an earlier draft. */
-  isStale: boolean;
-  /** What the forecast is asked for. */
-  goal: GoalDraft;
-  onGoal: (goal: GoalDraft) => void;
+  settled: Pick<Settled<unknown>, "isCurrent" | "margin" | "setMargin">;
   /** What to do first while there is nothing to estimate. */
-  hint?: string;
+  hint: string;
   /** Whether items that can't be rendered are skipped. */
   skips: boolean;
   hasGraders: boolean;
   /** There is one configuration only. */
-  isSingle?: boolean;
+  isSingle: boolean;
   /** How many fields are still wrong, once someone tried to start it. */
   missing: number;
   startError: Error | null;
@@ -34,9 +36,9 @@ interface Props {
 
 /** What a comparison will do and may cost, and which items don't fit. */
 export function EstimatePanel(props: Props) {
-  const { query, isReady, isStale, skips, hasGraders, missing, startError, isSingle = false } = props;
-  const { hint = "Choose a dataset, and a model for each side.", goal, onGoal } = props;
+  const { query, isReady, settled, hint, skips, hasGraders, missing, startError, isSingle } = props;
   const { data, error } = query;
+  const isStale = !settled.isCurrent || query.isPlaceholderData;
   return (
     <div className={classes.estimate} data-testid="estimate" aria-live="polite">
       <h2>Estimate{isReady && isStale && <Updating />}</h2>
@@ -62,7 +64,16 @@ export function EstimatePanel(props: Props) {
                   names={[data.forecast.metric, ...data.forecast.eval_runs.map(({ name }) => name)]}
                 />
               </p>
-              <ForecastGoalFields goal={goal} onChange={onGoal} />
+              <NumberInput
+                label="Margin to decide, points"
+                size="xs"
+                placeholder="none"
+                min={0.01}
+                max={100}
+                clampBehavior="none"
+                value={settled.margin}
+                onChange={(margin) => settled.setMargin(String(margin))}
+              />
             </>
           )}
         </div>

@@ -8,11 +8,14 @@ import {
   emptyConfiguration,
   type ReadyConfiguration,
 } from "@/components/configuration/configurationDraft";
+import {
+  type EvaluationDraft,
+  emptyEvaluation,
+  evaluationRequest,
+  likeEvaluation,
+} from "@/components/evaluation/evaluationDraft";
 import { runFilterOf } from "@/components/filters/runFilter";
 import { type FormErrors, readNumber } from "@/components/formErrors";
-import { type GraderDraft, graderDraft, readGraders } from "@/components/graders/graderDraft";
-import { likePanels, type PanelDraft } from "@/components/panels/panelDraft";
-import { readPanels } from "@/components/panels/readPanels";
 
 /** Where outputs come from. */
 export type TargetType = "config" | "reference" | "eval_run" | "runs" | "external";
@@ -37,15 +40,8 @@ export const TARGETS: Record<TargetType, { label: string; description: string }>
   },
 };
 
-/** An eval-run while it is edited. Numbers are texts. */
-export interface NewEvalRun {
-  name: string;
-  dataset: Dataset | null;
-  /** Empty for the newest. */
-  revision: string;
-  split: string;
-  /** The path in an item by whose value items belong together; empty if each is on its own. */
-  groupBy: string;
+/** An eval-run while it is edited. */
+export interface NewEvalRun extends EvaluationDraft {
   target: TargetType;
   config: ConfigurationDraft;
   /** The eval-run whose outputs are judged; empty for none. */
@@ -58,29 +54,14 @@ export interface NewEvalRun {
   from: string;
   to: string;
   maxRuns: string;
-  repeats: string;
-  graders: GraderDraft[];
-  panels: PanelDraft[];
   /** The eval-run whose outputs are judged again; empty for none. */
   anchors: string;
   anchorLimit: string;
-  /** Empty for the first panel, else the first grader. */
-  primary: string;
-  /** Whether votes that were made before are used again. */
-  cache: boolean;
-  /** Dollars; empty for none. */
-  maxCost: string;
-  allowUnpriced: boolean;
-  skipIncompatible: boolean;
 }
 
 export function emptyEvalRun(): NewEvalRun {
   return {
-    name: "",
-    dataset: null,
-    revision: "",
-    split: "",
-    groupBy: "",
+    ...emptyEvaluation(),
     target: "config",
     config: emptyConfiguration(),
     source: "",
@@ -89,16 +70,8 @@ export function emptyEvalRun(): NewEvalRun {
     from: "",
     to: "",
     maxRuns: "100",
-    repeats: "1",
-    graders: [],
-    panels: [],
     anchors: "",
     anchorLimit: "20",
-    primary: "",
-    cache: true,
-    maxCost: "",
-    allowUnpriced: false,
-    skipIncompatible: false,
   };
 }
 
@@ -136,20 +109,10 @@ export function judgeAgain(
 function common(run: EvalRun, dataset: Dataset | null, catalog: readonly ReadyMadeJudge[]): NewEvalRun {
   return {
     ...emptyEvalRun(),
+    ...likeEvaluation(run, dataset, catalog),
     name: run.name,
-    dataset,
-    revision: String(run.dataset.revision),
-    split: run.dataset.split ?? "",
-    groupBy: run.group_by ?? "",
-    graders: run.graders.map(graderDraft),
-    panels: likePanels(run.panels, catalog),
     anchors: run.anchors?.eval_run_id ?? "",
     anchorLimit: String(run.anchors?.limit ?? 20),
-    primary: run.primary_metric ?? "",
-    cache: run.cache,
-    maxCost: run.max_cost_usd === null ? "" : String(run.max_cost_usd),
-    allowUnpriced: run.allow_unpriced,
-    skipIncompatible: run.on_incompatible === "skip",
   };
 }
 
@@ -170,56 +133,28 @@ export function evalRunRequest(
 ): { body: EvalRunDraft | null; errors: FormErrors } {
   const errors: FormErrors = {};
   if (draft.name.trim() === "") errors["body.name"] = "Enter a name.";
-  if (!draft.dataset) errors["body.dataset_id"] = "Choose a dataset.";
-  const { graders, names } = readGraders(draft.graders, errors);
-  const panels = readPanels(draft.panels, names, errors);
+  const { body: shared, repeats } = evaluationRequest(projectId, draft, errors);
   const target = readTarget(draft, config, errors);
-  const isWhole = Number.isInteger;
-  const whole = (at: string, text: string, min: number, max: number) =>
-    readNumber(
-      errors,
-      at,
-      text,
-      (n) => isWhole(n) && n >= min && n <= max,
-      `A whole number from ${min} to ${max}.`,
-    );
-  const revision = readNumber(
-    errors,
-    "body.revision",
-    draft.revision,
-    (n) => isWhole(n) && n >= 0,
-    "A whole number.",
-  );
-  const repeats = whole("body.repeats", draft.repeats || "1", 1, 100);
-  const limit = draft.anchors === "" ? undefined : whole("body.anchors.limit", draft.anchorLimit, 1, 100);
-  const maxCost = readNumber(
-    errors,
-    "body.max_cost_usd",
-    draft.maxCost,
-    (n) => n > 0,
-    "Enter an amount above 0.",
-  );
-  if (!draft.dataset || target === null || Object.keys(errors).length > 0) return { body: null, errors };
-  const metrics = [...names, ...panels.map(({ name }) => name)];
+  const limit =
+    draft.anchors === ""
+      ? undefined
+      : readNumber(
+          errors,
+          "body.anchors.limit",
+          draft.anchorLimit,
+          (n) => Number.isInteger(n) && n >= 1 && n <= 100,
+          "A whole number from 1 to 100.",
+        );
+  if (target === null || Object.keys(errors).length > 0) return { body: null, errors };
   const body: EvalRunDraft = {
-    project_id: projectId,
+    ...shared,
     name: draft.name.trim(),
-    dataset_id: draft.dataset.id,
-    ...(revision !== undefined && { revision }),
-    ...(draft.split.trim() !== "" && { split: draft.split.trim() }),
-    ...(draft.groupBy.trim() !== "" && { group_by: draft.groupBy.trim() }),
     target,
     ...(draft.target === "config" && { repeats }),
-    graders,
-    ...(panels.length > 0 && { panels, cache: draft.cache }),
-    ...(panels.length > 0 &&
+    ...(draft.panels.length > 0 &&
       draft.anchors !== "" && {
         anchors: { eval_run_id: draft.anchors, ...(limit !== undefined && { limit }) },
       }),
-    ...(metrics.includes(draft.primary) && { primary_metric: draft.primary }),
-    on_incompatible: draft.skipIncompatible ? "skip" : "refuse",
-    ...(maxCost !== undefined && { max_cost_usd: maxCost }),
-    allow_unpriced: draft.allowUnpriced,
   };
   return { body, errors };
 }
