@@ -1,5 +1,5 @@
-import { describe, expect, it } from "vitest";
-import { blindSides, chosenItem, FIRST, LAST, readPlace, step } from "./itemsPlace";
+import { expect, it } from "vitest";
+import { blindSides, readPlace } from "./itemsPlace";
 
 const read = (text: string) => readPlace(new URLSearchParams(text));
 
@@ -32,33 +32,6 @@ it("ignores what it doesn't know", () => {
     panel: "",
     isBlind: false,
   });
-});
-
-describe("the chosen item", () => {
-  const ids = ["a", "b", "c"];
-  it.each([
-    ["", "a"],
-    [FIRST, "a"],
-    [LAST, "c"],
-    ["b", "b"],
-    ["elsewhere", "elsewhere"],
-  ])("%s is %s", (item, want) => expect(chosenItem({ item }, ids)).toBe(want));
-  it("is none on an empty page", () => expect(chosenItem({ item: "" }, [])).toBeUndefined());
-});
-
-describe("step", () => {
-  const ids = ["a", "b", "c"];
-  it.each([
-    [1, "a", 1, false, { page: 1, item: "b" }],
-    [-1, "b", 1, false, { page: 1, item: "a" }],
-    [1, "c", 1, false, null],
-    [1, "c", 1, true, { page: 2, item: FIRST }],
-    [-1, "a", 1, true, null],
-    [-1, "a", 2, true, { page: 1, item: LAST }],
-    [1, "elsewhere", 1, true, { page: 1, item: "a" }],
-  ] as const)("%d from %s on page %d", (by, chosen, page, hasMore, want) =>
-    expect(step(by, chosen, ids, page, hasMore)).toEqual(want),
-  );
 });
 
 it("begins with either side, whose outputs are labelled blind", () => {

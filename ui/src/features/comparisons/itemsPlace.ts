@@ -2,10 +2,6 @@ import type { ComparisonItemSelection, EvaluationOutcome } from "@/api/types";
 import { placeNumber } from "@/components/evaluation/items";
 import { ITEM_STATUSES, OUTCOMES } from "@/components/evaluation/progress";
 
-/** In the address instead of an item's id, when a page was turned by keyboard. */
-export const FIRST = "first";
-export const LAST = "last";
-
 /** Where outputs are labelled: in random order, without the sides. */
 export const LABELS_AT = "?tab=items&blind=1&order=random";
 
@@ -56,27 +52,6 @@ export function readPlace(params: URLSearchParams): ItemsPlace {
 
 function isOutcome(text: string | undefined): text is EvaluationOutcome {
   return text !== undefined && Object.hasOwn(OUTCOMES, text);
-}
-
-/** The item of a page that an address means: without one, the first. */
-export function chosenItem(place: Pick<ItemsPlace, "item">, ids: readonly string[]): string | undefined {
-  if (place.item === LAST) return ids.at(-1);
-  return place.item === "" || place.item === FIRST ? ids[0] : place.item;
-}
-
-/** Where the next or previous item is. Null at both ends. */
-export function step(
-  by: 1 | -1,
-  chosen: string | undefined,
-  ids: readonly string[],
-  page: number,
-  hasMore: boolean,
-): { page: number; item: string } | null {
-  const at = chosen === undefined ? -1 : ids.indexOf(chosen);
-  const next = at < 0 ? ids[0] : ids[at + by];
-  if (next !== undefined) return { page, item: next };
-  if (by > 0) return hasMore ? { page: page + 1, item: FIRST } : null;
-  return page > 1 ? { page: page - 1, item: LAST } : null;
 }
 
 /** The sides in an order that doesn't tell which is which: half of the items begin with B. */
