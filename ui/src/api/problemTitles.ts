@@ -1,4 +1,4 @@
-import type { Problem } from "./problem";
+import type { components } from "./schema.gen";
 
 /** What failed, by the code of a problem. */
 const byCode: Record<string, string> = {
@@ -59,7 +59,7 @@ const byStatus: Record<number, string> = {
 };
 
 /** What failed, in a few words: the title of a problem is only the name of its status. */
-export function titleOf({ code, status, title, errors }: Problem): string {
+export function titleOf({ code, status, title, errors }: components["schemas"]["Problem"]): string {
   if (code === "parameter_refused") {
     const parameter = errors?.[0]?.location.replace(/^body\.(model_config\.?)?/, "");
     return `The model refuses ${parameter || "a parameter"}`;

@@ -9,6 +9,7 @@ import { REPLAYABILITY } from "@/components/replayability";
 import { SIGNALS } from "@/components/signals";
 import { useProjectId } from "@/components/useProject";
 import classes from "./FilterBar.module.css";
+import type { Field } from "./filterField";
 import { type Filters, NUMBER_FIELDS, TEXT_FIELDS, toggleParam, toQuery, withParam } from "./filters";
 
 interface Props {
@@ -17,21 +18,6 @@ interface Props {
   onChange: (params: URLSearchParams) => void;
   /** Whether runs can be filtered by their scores. */
   withScores?: boolean;
-}
-
-/** A field to filter by. */
-export interface Field {
-  /** The field's name when asking the API for its values; null if the API doesn't list them. */
-  name: string | null;
-  parameter: string;
-  label: string;
-  /** Set for a number, which has a lower bound. */
-  unit?: string;
-  /** All possible values. */
-  choices?: readonly { value: string; label: string }[];
-  /** Set if several values can be chosen, one after the other. */
-  several?: boolean;
-  count?: number | null;
 }
 
 // A failure's page leads to its runs; its fingerprint is not for typing.

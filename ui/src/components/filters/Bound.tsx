@@ -1,8 +1,8 @@
 import { Button, NumberInput } from "@mantine/core";
 import { useEffect, useRef, useState } from "react";
 import { numberMistake } from "@/components/formErrors";
-import type { Field } from "./AddFilter";
 import classes from "./FilterBar.module.css";
+import type { Field } from "./filterField";
 
 interface Props {
   field: Field;

@@ -1,12 +1,13 @@
 import { Button, Select, TextInput } from "@mantine/core";
 import { IconPlus, IconTrash } from "@tabler/icons-react";
-import type { DatasetItem, Provider, ReadyMadeJudge } from "@/api/types";
+import type { Provider } from "@/api/types";
 import { errorsBelow, type FormErrors } from "@/components/formErrors";
 import { IconButton } from "@/components/IconButton";
 import { CriteriaForm } from "./CriteriaForm";
 import { familyHint } from "./families";
 import { JudgeForm } from "./JudgeForm";
 import classes from "./Panels.module.css";
+import type { PanelContext } from "./panelContext";
 import {
   AGGREGATES,
   type Aggregate,
@@ -18,24 +19,10 @@ import {
   withReadyMade,
 } from "./panelDraft";
 import { BELOW, ScaleEditor } from "./ScaleEditor";
-import type { Sample } from "./samples";
 import { TryPanel } from "./TryPanel";
 
 /** More judges than a panel may have can't be added. */
 const MAX_JUDGES = 10;
-
-export interface PanelContext {
-  projectId: string;
-  providers: readonly Provider[];
-  catalog: readonly ReadyMadeJudge[];
-  /** Items of the dataset, to try judges on. */
-  items: readonly DatasetItem[];
-  /** Recorded runs to try judges on, of those that are judged one by one as they come. Undefined for items of a dataset. */
-  runs?: readonly Sample[];
-  datasetId: string | undefined;
-  /** The models that are judged. */
-  targetModels: readonly string[];
-}
 
 interface Props {
   panel: PanelDraft;

@@ -4,8 +4,9 @@ import { useReadyMadeJudges } from "@/api/judges";
 import editor from "@/components/editor/Editor.module.css";
 import type { FormErrors } from "@/components/formErrors";
 import { ProblemPanel } from "@/components/ProblemPanel";
-import { type PanelContext, PanelEditor } from "./PanelEditor";
+import { PanelEditor } from "./PanelEditor";
 import classes from "./Panels.module.css";
+import type { PanelContext } from "./panelContext";
 import { newPanel, type PanelDraft, readyMadePanel } from "./panelDraft";
 
 /** How many panels an evaluation may have. */

@@ -4,8 +4,8 @@ import { ApiError } from "@/api/problem";
 import { Code } from "@/components/Code";
 import { ProblemPanel } from "@/components/ProblemPanel";
 import classes from "./Datasets.module.css";
-import type { KnownValues } from "./ItemPanel";
 import { convert, type ItemDraft, readDraft, type ValueDraft } from "./itemDraft";
+import type { KnownValues } from "./knownValues";
 
 interface Props {
   draft: ItemDraft;

@@ -22,13 +22,8 @@ import classes from "./Datasets.module.css";
 import { ItemConflictDialog } from "./ItemConflictDialog";
 import { ItemForm } from "./ItemForm";
 import { draftOf, editedMembers, emptyDraft, type ItemDraft, isEdited, readDraft } from "./itemDraft";
+import type { KnownValues } from "./knownValues";
 import { RemoveItemDialog } from "./RemoveItemDialog";
-
-/** Values of the items in view, to choose from. */
-export interface KnownValues {
-  splits: string[];
-  tags: string[];
-}
 
 interface PanelProps {
   dataset: Dataset;

@@ -13,32 +13,10 @@ import {
 } from "@/components/format";
 import { Highlight } from "@/components/Highlight";
 import { fromFirstHit, hasHit } from "@/components/words";
+import type { ColumnOf } from "./column";
 import { durationShare } from "./durationScale";
 import { isOwn, MAX_OWN, METADATA, type OwnColumnId, ofKind, ownColumn, SCORE } from "./ownColumns";
 import classes from "./RunList.module.css";
-
-/** What a cell may use besides its run. */
-export interface CellContext {
-  now: number;
-  /** The words of the search, to highlight. */
-  words: readonly string[];
-}
-
-export interface ColumnOf {
-  id: string;
-  label: string;
-  /** The width of its grid track. */
-  width: string;
-  /** Its minimum width in pixels, including the gap. */
-  minWidth: number;
-  number?: boolean;
-  /** The API's order parameter. */
-  order?: string;
-  /** Explains the label. */
-  headTitle?: string;
-  title?: (run: Run) => string | undefined;
-  cell: (run: Run, context: CellContext) => React.ReactNode;
-}
 
 /** All columns in order, except the name, which is always first. */
 export const COLUMNS = [

@@ -1,6 +1,6 @@
 import type { Run, ScoreSummary } from "@/api/types";
 import { formatCountOf, NONE } from "@/components/format";
-import type { ColumnOf } from "./columns";
+import type { ColumnOf } from "./column";
 import classes from "./RunList.module.css";
 
 /** What begins the id of a column of a score or of a metadata key. */
