@@ -32,7 +32,7 @@ func (t *try) evidence(ctx context.Context) (in verdict.Input, err error) {
 	}
 	recording := t.source.recording
 	in = verdict.Input{
-		Mode: verdict.Mode(t.config.Executor), Design: verdict.Design{Controls: t.r.Controls, Treatments: t.r.Treatments}, EngineVersion: replay.EngineVersion,
+		Mode:      verdict.Mode(t.config.Executor),
 		Seed:      verdict.Seed(t.r.RunID.String(), t.config.EditHash, strconv.Itoa(t.r.Controls), strconv.Itoa(t.r.Treatments)),
 		DiffEmpty: true, ModelEdited: t.config.editsModel(), Looks: t.r.Looks,
 	}
@@ -188,8 +188,6 @@ func attemptOf(a *Attempt, r *Result, did *Did) verdict.Attempt {
 
 func exposureOf(counts map[string]int) verdict.Exposure {
 	return verdict.Exposure{
-		Copied: counts[string(replay.SourceCopied)] + counts[string(replay.SourceEdited)] + counts[string(replay.SourceFixed)],
-		Hit:    counts[string(replay.TierHit)], HitReordered: counts[string(replay.TierReordered)], HitNormalised: counts[string(replay.TierNormalised)],
 		Stale: counts[string(replay.SourceStale)], Nearest: counts[string(replay.SourceNearest)], Reissued: counts[string(replay.SourceReissued)],
 	}
 }

@@ -1,7 +1,6 @@
 package stats
 
 import (
-	"cmp"
 	"math"
 	"math/rand/v2"
 	"slices"
@@ -14,9 +13,6 @@ type Energy struct {
 	// Value is 2 mean d(x,y) - mean d(x,x') - mean d(y,y'), the means over all pairs, with the zeros of the diagonal.
 	Value
 	Permutation
-	// sums are the statistics of the relabelings, and rounding what may tell equal ones apart.
-	sums     []float64
-	rounding float64
 }
 
 // DistanceGroups are the distances between all members of two groups, the first of which are those of the first group.
@@ -85,34 +81,7 @@ func StratifiedEnergy(strata []DistanceGroups, seed uint64) Energy {
 		return without(NoVariation)
 	}
 	sums, exact := relabel(all, seed)
-	rounding := 1e-10 * total
-	return Energy{Value: some(observed), Permutation: permutationOf(sums, exact, observed, rounding), sums: sums, rounding: rounding}
-}
-
-// Critical is the smallest statistic that the test finds at level alpha for these distances. TooFew if it finds none; otherwise flags as
-// those of P.
-func (e Energy) Critical(alpha float64) Value {
-	switch {
-	case e.P.Value == nil:
-		return none(e.P.Flag)
-	case !level(alpha):
-		return none(OutOfDomain)
-	}
-	values := slices.Clone(e.sums)
-	slices.SortFunc(values, func(a, b float64) int { return cmp.Compare(b, a) })
-	// At level alpha as many relabelings may be at least as large, with one more among random ones for the observed one.
-	most := int(alpha * float64(len(values)) * (1 + 1e-12))
-	if !e.Exact {
-		most = int(alpha*float64(len(values)+1)) - 1
-	}
-	// Of equal ones all count, or none.
-	for most > 0 && most < len(values) && values[most] >= values[most-1]-e.rounding {
-		most--
-	}
-	if most < 1 {
-		return none(TooFew)
-	}
-	return some(values[most-1])
+	return Energy{Value: some(observed), Permutation: permutationOf(sums, exact, observed, 1e-10*total)}
 }
 
 // MeanDistances are the mean distances between two different members of the first group, of the second one, and between one of each.

@@ -236,12 +236,6 @@ var goldenMetrics = map[string]func(c golden) figures{
 		x, n := proportionInput(c)
 		return figures{"ci": ClopperPearson(x, n, .05)}
 	},
-	"clopper_pearson_one_sided_upper": func(c golden) figures {
-		in := read[struct {
-			K []int `json:"zero_successes_in"`
-		}](c.t, c.Input)
-		return figures{"upper95": each(in.K, func(k int) *float64 { return UpperBound(0, k, .05).Value })}
-	},
 	"mcnemar": func(c golden) figures {
 		in := read[struct{ B, C int }](c.t, c.Input)
 		m := McNemarTest(in.B, in.C)

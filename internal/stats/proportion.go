@@ -55,18 +55,6 @@ func ClopperPearson(x, n int, alpha float64) *Interval {
 	return interval(low, high)
 }
 
-// UpperBound is the exact one-sided bound that a rate is below with confidence 1-alpha, after x events in n trials; after none it is
-// 1 - alpha^(1/n). OutOfDomain unless 0 <= x <= n and n > 0.
-func UpperBound(x, n int, alpha float64) Value {
-	switch {
-	case n <= 0 || x < 0 || x > n || !level(alpha):
-		return none(OutOfDomain)
-	case x == n:
-		return some(1)
-	}
-	return some(distuv.Beta{Alpha: float64(x + 1), Beta: float64(n - x)}.Quantile(1 - alpha))
-}
-
 // PairedProportions is the score interval of the difference of two proportions of the same n items, where b items succeeded only with
 // the second and c only with the first: (b-c)/n is the difference. It has an answer without discordant items, too. Nil unless b, c >= 0
 // and b+c <= n and n > 0. Tango 1998. Chosen over Bonett-Price, Agresti-Min, Newcombe and t by measurement: docs/measurements/statistics.md.

@@ -292,21 +292,6 @@ func TestMeanDistances(t *testing.T) {
 	require.Nil(t, EnergyInterval(distanceGroups(random, 2, 5, 1), BootstrapOptions{}))
 }
 
-// TestEnergyCritical: what is as large as the critical statistic is significant, and nothing below.
-func TestEnergyCritical(t *testing.T) {
-	t.Parallel()
-	random := rand.New(rand.NewPCG(1, 16))
-	for range 50 {
-		g := distanceGroups(random, 4, 4, 1)
-		e := EnergyTest(g.Distances, 4, 1)
-		critical := *e.Critical(.05).Value
-		require.InDelta(t, 2./70, *e.Least, 1e-12, "the best labels and their swap")
-		require.Equal(t, *e.P.Value <= .05, *e.Value.Value >= critical-1e-9)
-	}
-	require.Equal(t, TooFew, EnergyTest(distanceGroups(random, 3, 3, 1).Distances, 3, 1).Critical(.05).Flag)
-	require.Equal(t, NoVariation, EnergyTest([][]float64{{0, 0}, {0, 0}}, 1, 1).Critical(.05).Flag)
-}
-
 // TestFisherPower: by brute force, and that of .2 against .8 for 5, 10 and 20 a group.
 func TestFisherPower(t *testing.T) {
 	t.Parallel()
@@ -402,7 +387,6 @@ func FuzzGroups(f *testing.F) {
 		}
 		d := DistanceGroups{[][]float64{in.floats(4), in.floats(4), in.floats(4), in.floats(4)}, in.below(5)}
 		sound(t, "stratified", StratifiedEnergy([]DistanceGroups{d, d}, 1).P, 0, 1)
-		sound(t, "critical", StratifiedEnergy([]DistanceGroups{d}, 1).Critical(x), math.Inf(-1), math.Inf(1))
 		sound(t, "energy", d.Means().Energy(), math.Inf(-1), math.Inf(1))
 		soundInterval(t, "energy", EnergyInterval(d, BootstrapOptions{Resamples: 20}))
 		k, m = k%30, m%30

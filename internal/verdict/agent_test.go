@@ -131,12 +131,12 @@ func (a *agent) replay(random *rand.Rand, controls, treatments int, e edit) Inpu
 // replayOf is the input of the first episode and its replays.
 func replayOf(episodes []episode, controls int, seed uint64) Input {
 	in := Input{
-		Mode: Server, Recorded: episodes[0].run, Design: Design{controls, len(episodes) - 1 - controls}, Seed: seed, EngineVersion: "1",
+		Mode: Server, Recorded: episodes[0].run, Seed: seed,
 		Structure: matrix(episodes, func(x, y episode) float64 { return editDistance(x.calls, y.calls) }),
 		Answer:    matrix(episodes, func(x, y episode) float64 { return wordDistance(x.answer, y.answer) }),
 	}
 	for i, e := range episodes[1:] {
-		attempt := Attempt{Run: e.run, Role: Control, Index: i, EnteredCone: true, ConeCalls: 8, ConeLive: 4, Exposure: Exposure{Copied: 1, Hit: 4, Reissued: 4}}
+		attempt := Attempt{Run: e.run, Role: Control, Index: i, EnteredCone: true, ConeCalls: 8, ConeLive: 4, Exposure: Exposure{Reissued: 4}}
 		if i >= controls {
 			attempt.Role = Treatment
 		}

@@ -7,65 +7,55 @@ import (
 	"github.com/looptrace/looptrace/internal/stats"
 )
 
+// match counts the controls that are like the recording, of those of which it is known.
+type match struct{ matched, of int }
+
 // reproducibility is gate G3: how often controls did what the recording did.
 func (ts trials) reproducibility(exact bool) (r Reproducibility) {
-	known := 0
+	var bytes, decisions, outcomes match
 	for _, t := range ts {
 		for _, i := range t.controls {
 			a := &t.Attempts[i]
-			r.Bytes.hash(a.Bytes, t.Recorded.Bytes)
-			r.Decision.hash(a.Decisions, t.Recorded.Decisions)
+			bytes.hash(a.Bytes, t.Recorded.Bytes)
+			decisions.hash(a.Decisions, t.Recorded.Decisions)
 			own, ok := number(a.Outcome)
 			recorded, too := number(t.Recorded.Outcome)
 			if ok && too {
-				r.Outcome.count(math.Abs(own-recorded) <= 1e-9*max(1, math.Abs(own)))
+				outcomes.count(math.Abs(own-recorded) <= 1e-9*max(1, math.Abs(own)))
 			}
 		}
 	}
-	var class Class
-	for _, m := range []struct {
-		match *Match
-		class Class
-	}{{&r.Outcome, OutcomeStable}, {&r.Decision, DecisionStable}, {&r.Bytes, Stable}} {
-		m.match.rate()
-		known += m.match.Of
-		if m.match.Of > 0 && m.match.Matched == m.match.Of {
-			class = m.class
-		}
-	}
+	class := Unstable
 	switch {
 	case exact:
 		class = ExactByConstruction
-	case known == 0:
+	case bytes.of+decisions.of+outcomes.of == 0:
 		return r
-	case class == "":
-		class = Unstable
+	case bytes.all():
+		class = Stable
+	case decisions.all():
+		class = DecisionStable
+	case outcomes.all():
+		class = OutcomeStable
 	}
 	r.Class = &class
 	return r
 }
 
-func (m *Match) hash(a, b string) {
+func (m *match) hash(a, b string) {
 	if a != "" && b != "" {
 		m.count(a == b)
 	}
 }
 
-func (m *Match) count(matched bool) {
-	m.Of++
+func (m *match) count(matched bool) {
+	m.of++
 	if matched {
-		m.Matched++
+		m.matched++
 	}
 }
 
-func (m *Match) rate() {
-	if m.Of == 0 {
-		m.Flag = Unknown
-		return
-	}
-	m.Rate = finite(float64(m.Matched) / float64(m.Of))
-	m.Upper95 = stats.UpperBound(m.Of-m.Matched, m.Of, .05).Value
-}
+func (m match) all() bool { return m.of > 0 && m.matched == m.of }
 
 // Limits of drift (G4). That the recording is the farthest of few is chance in one of 6 cases with 5 controls, so that few must differ more:
 // these limits flag at most 5% of agents that did not change, of those that TestSize makes.
@@ -116,15 +106,14 @@ func (ts trials) drift() (d DriftResult) {
 	if len(strata) == 0 || len(ts) == 1 && most < driftControls {
 		return d
 	}
-	d.Ratio = finite(recorded / controls)
+	d.ratio = finite(recorded / controls)
 	far := recorded > driftRatio*controls
 	if len(strata) == 1 {
 		rank := rankOfFirst(strata[0].Distances)
-		d.P = &rank
 		far = far && rank <= 1/float64(most+1) && (most >= manyControls || recorded > driftRatioOfFew*controls)
 	} else {
-		d.P = stats.StratifiedEnergy(strata, ts.seed(6)).P.Value
-		far = far && d.P != nil && *d.P <= ts.alpha()
+		p := stats.StratifiedEnergy(strata, ts.seed(6)).P.Value
+		far = far && p != nil && *p <= ts.alpha()
 	}
 	d.Measured = &far
 	d.Flag = d.Flag || far

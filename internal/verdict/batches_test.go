@@ -61,7 +61,7 @@ func TestOtherTimes(t *testing.T) {
 		require.Zero(t, c.Controls.N+c.Treatments.N)
 	}
 	require.NotNil(t, apart.Channels.Tokens.PAdjusted)
-	require.Equal(t, 3, apart.AttainableP.Channels, "tokens are in the place of costs")
+	require.Equal(t, 3, apart.AttainableP.channels, "tokens are in the place of costs")
 	sound(t, apart)
 
 	// With controls of both times, those of the treatments' time count.

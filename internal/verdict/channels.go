@@ -9,7 +9,7 @@ import (
 	"github.com/looptrace/looptrace/internal/stats"
 )
 
-// power is that of minimum detectable effects.
+// power is that of detectable effects, and of replays that are asked for.
 const power = .8
 
 // resamples of an interval of distances.
@@ -140,7 +140,11 @@ func (ts trials) outcome() (c Channel) {
 		if all(func(x float64) bool { return x >= 0 && x <= 1 }) {
 			of = stats.MeanDifference
 		}
-		wide = c.across(strata, ts.alpha(), of)
+		var differences []float64
+		differences, wide = c.overRuns(strata, ts.alpha(), of)
+		c.detect = func(level float64) *float64 {
+			return stats.MinimumDetectable(stat.StdDev(differences, nil), len(differences), level, power).Value
+		}
 	case binary:
 		c.Test = Fisher
 		k, m, x, y := len(g.A), len(g.B), successes(g.A), successes(g.B)
@@ -175,21 +179,13 @@ func detectableMeans(g stats.Groups, level float64) stats.Value {
 	return stats.MinimumDetectableMeans(*deviation.Value, len(g.A), len(g.B), level, power)
 }
 
-// across sets the mean over runs of the difference within each.
-func (c *Channel) across(strata []stats.Groups, alpha float64, of func([]float64, float64) stats.Estimate) (wide *stats.Interval) {
-	differences := make([]float64, len(strata))
+// overRuns sets the mean over runs of the difference within each, and returns the differences.
+func (c *Channel) overRuns(strata []stats.Groups, alpha float64, of func([]float64, float64) stats.Estimate) (differences []float64, wide *stats.Interval) {
+	differences = make([]float64, len(strata))
 	for i, g := range strata {
 		differences[i] = stat.Mean(g.B, nil) - stat.Mean(g.A, nil)
 	}
-	return c.overRuns(differences, alpha, of)
-}
-
-func (c *Channel) overRuns(differences []float64, alpha float64, of func([]float64, float64) stats.Estimate) (wide *stats.Interval) {
-	wide = c.estimated(func(alpha float64) stats.Estimate { return of(differences, alpha) }, alpha)
-	c.detect = func(level float64) *float64 {
-		return stats.MinimumDetectable(stat.StdDev(differences, nil), len(differences), level, power).Value
-	}
-	return wide
+	return differences, c.estimated(func(alpha float64) stats.Estimate { return of(differences, alpha) }, alpha)
 }
 
 // ratio compares amounts by their logarithms.
@@ -221,23 +217,13 @@ func (ts trials) ratio(of func(r *Run) (float64, bool), use uint64, timed bool) 
 	c.sides(logs)
 	c.Controls.Mean, c.Treatments.Mean = finite(math.Exp(*c.Controls.Mean)), finite(math.Exp(*c.Treatments.Mean))
 	if len(ts) > 1 {
-		c.across(logs, ts.alpha(), stats.MeanInterval)
+		c.overRuns(logs, ts.alpha(), stats.MeanInterval)
 	} else {
 		all := together(logs)
 		c.estimated(func(alpha float64) stats.Estimate { return stats.WelchDifference(all, alpha) }, ts.alpha())
-		c.detect = func(level float64) *float64 { return detectableMeans(all, level).Value }
 	}
 	ratio := stats.RatioOf(stats.Estimate{Value: stats.Value{Value: c.Effect}, CI: c.CI})
 	c.Effect, c.CI = ratio.Value.Value, ratio.CI
-	if detect := c.detect; detect != nil {
-		c.detect = func(level float64) *float64 {
-			log := detect(level)
-			if log == nil {
-				return nil
-			}
-			return finite(math.Exp(*log))
-		}
-	}
 	return c
 }
 
@@ -299,7 +285,7 @@ func (ts trials) distance(of func(t *trial) [][]float64, use uint64) (c Channel)
 			}
 		}
 	}
-	c.Controls.Mean, c.Treatments.Mean, c.Across = meanOf(first), meanOf(second), meanOf(across)
+	c.Controls.Mean, c.Treatments.Mean, c.across = meanOf(first), meanOf(second), meanOf(across)
 	identical := c.has(stats.NoVariation)
 	if len(energies) == 0 {
 		return c
@@ -312,17 +298,9 @@ func (ts trials) distance(of func(t *trial) [][]float64, use uint64) (c Channel)
 			c.flag(stats.TooFew)
 		}
 		k, m := g.First, len(g.Distances)-g.First
-		c.detect = func(level float64) *float64 {
-			critical, ok := test.Critical(level).Get()
-			if !ok {
-				return nil
-			}
-			// The tested statistic counts the zeros of the diagonal.
-			return finite(critical - *c.Controls.Mean/float64(k) - *c.Treatments.Mean/float64(m))
-		}
 		identity = stats.NewcombeDifference(0, k, 0, m, 2*ts.alpha())
 	} else {
-		c.overRuns(energies, ts.alpha(), stats.MeanInterval)
+		c.estimated(func(alpha float64) stats.Estimate { return stats.MeanInterval(energies, alpha) }, ts.alpha())
 	}
 	// The interval at alpha, because a bootstrap of so few covers less than it should.
 	if identical {

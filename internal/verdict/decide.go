@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"math"
 	"slices"
-	"strconv"
 
 	"gonum.org/v1/gonum/stat/distuv"
 
@@ -46,19 +45,16 @@ func Of(in Input) Verdict {
 func (ts trials) begin() Verdict {
 	t := ts[0]
 	v := Verdict{
-		Mode: t.Mode, Alpha: known(t.Alpha), Looks: max(0, t.Looks), Delta: known(t.Delta), Seed: strconv.FormatUint(t.Seed, 16), EngineVersion: t.EngineVersion,
-		Reasons: []Reason{}, Steps: []StepResult{}, Drift: DriftResult{Changed: []string{}},
+		Alpha: known(t.Alpha), Looks: max(0, t.Looks), Reasons: []Reason{}, Drift: DriftResult{Changed: []string{}}, delta: known(t.Delta),
 	}
 	var designs [][2]int
 	for _, t := range ts {
 		v.K += len(t.controls)
 		v.M += len(t.treatments)
-		v.Design.Controls += t.Design.Controls
-		v.Design.Treatments += t.Design.Treatments
 		designs = append(designs, [2]int{len(t.controls), len(t.treatments)})
 		v.Reasons = append(v.Reasons, t.reasons...)
 	}
-	v.AttainableP.Before = stats.StratifiedAttainableP(designs).Value
+	v.AttainableP.before = stats.StratifiedAttainableP(designs).Value
 	return v
 }
 
@@ -75,28 +71,17 @@ func (ts trials) describe(v *Verdict, exact bool) {
 	v.Reproducibility = ts.reproducibility(exact)
 	v.Drift = ts.drift()
 	for _, t := range ts {
-		for i := range t.Attempts {
-			v.OutsideConeDifferences += t.Attempts[i].OutsideDifferences
-		}
-		controls, _, _ := t.exposure(t.controls)
-		treatments, _, _ := t.exposure(t.treatments)
-		v.Exposure.Controls.add(controls)
-		v.Exposure.Treatments.add(treatments)
 		for _, share := range []struct {
 			into **float64
 			of   stats.Value
 		}{
 			{&v.Exposure.TaintShare, t.taint()},
-			{&v.Exposure.LiveShare, t.largerShare(func(_ Exposure, live int) int { return live })},
+			{&v.Exposure.LiveShare, t.largerShare(func(a *Attempt) int { return a.ConeLive })},
 		} {
 			if share.of.Value != nil && (*share.into == nil || **share.into < *share.of.Value) {
 				*share.into = share.of.Value
 			}
 		}
-	}
-	if len(ts) == 1 {
-		v.Steps = ts[0].steps()
-		v.FirstDivergence = ts[0].firstDivergence()
 	}
 }
 
@@ -129,7 +114,7 @@ func (c *Channels) censored() {
 func (ts trials) decideDeterministic(v *Verdict) {
 	t := ts[0]
 	if f := t.Failure; f != nil {
-		v.Verdict, v.Scope = DeterministicEffect, &f.Scope
+		v.Verdict, v.scope = DeterministicEffect, f.Scope
 		v.reason("call_fails", "%s", f.Text)
 		v.reasonCensored(f)
 		return
@@ -199,7 +184,7 @@ func (ts trials) decide(v *Verdict) {
 			v.reason(c.code+"_changed", "%s", c.clause())
 		}
 		if len(ts) == 1 {
-			v.FirstAttributableStep = firstAttributable(v.Steps, v.Alpha)
+			v.FirstAttributableStep = ts[0].firstAttributable()
 		}
 	case separate && uniform && decided != usual:
 		v.Verdict = EffectLikely
@@ -225,7 +210,7 @@ func (ts trials) decide(v *Verdict) {
 	}
 }
 
-// correct sets adjusted p values, what the design can reach, and minimum detectable effects.
+// correct sets adjusted p values, what the design can reach, and the detectable effect.
 func (v *Verdict) correct() {
 	all := v.Channels.all()
 	p := make([]float64, len(all))
@@ -237,28 +222,28 @@ func (v *Verdict) correct() {
 		case c.code == "tokens" && !v.Channels.Cost.empty():
 			c.flag(BesideCost)
 		case c.P == nil: // would be tested if the other role had values
-			v.AttainableP.Channels++
+			v.AttainableP.channels++
 		case c.least != nil && *c.least > v.Alpha:
 			c.flag(CannotBeSignificant)
-			v.AttainableP.Channels++
+			v.AttainableP.channels++
 		default:
 			p[i] = *c.P
 			able++
 		}
 	}
 	// A design that cannot reach the level would be corrected for all channels, were it larger.
-	if before := v.AttainableP.Before; able > 0 || before != nil && *before <= v.Alpha {
-		v.AttainableP.Channels = able
+	if before := v.AttainableP.before; able > 0 || before != nil && *before <= v.Alpha {
+		v.AttainableP.channels = able
 	}
-	tested := float64(max(1, v.AttainableP.Channels))
-	if v.AttainableP.Before != nil {
-		v.AttainableP.After = finite(min(1, *v.AttainableP.Before*tested))
+	tested := float64(max(1, v.AttainableP.channels))
+	if v.AttainableP.before != nil {
+		v.AttainableP.After = finite(min(1, *v.AttainableP.before*tested))
 	}
 	for i, adjusted := range stats.Holm(p) {
 		c := all[i]
 		c.PAdjusted = finite(adjusted)
 		if c.detect != nil {
-			c.MinimumDetectable = c.detect(v.Alpha / tested)
+			c.detectable = c.detect(v.Alpha / tested)
 			c.detect = nil // a function is no result
 		}
 		if c.Flags == nil {
@@ -326,7 +311,7 @@ func (v *Verdict) caveats() {
 		v.reason("changed_since_recording", "Since the recording changed: %s.", change)
 	}
 	if v.Drift.Measured != nil && *v.Drift.Measured {
-		v.reason("drift", "Unedited replays differ more from the recording than from each other%s: effects are relative to today's controls.", times(v.Drift.Ratio))
+		v.reason("drift", "Unedited replays differ more from the recording than from each other%s: effects are relative to today's controls.", times(v.Drift.ratio))
 	}
 	if v.taintAbove(someTaint) {
 		v.reason("tainted", "%s of the results after the edit are of similar calls, or stale.", percent(*v.Exposure.TaintShare))
@@ -339,7 +324,7 @@ func (v *Verdict) unable() {
 		v.reason("few_controls", "%s finished; %d are needed.", plural(v.K, "control"), fewestControls)
 	}
 	if after := v.AttainableP.After; after != nil && *after > v.Alpha {
-		v.reason("attainable_p", "With %d and %d replays p cannot be below %s after correction for %s.", v.K, v.M, probability(*after), plural(v.AttainableP.Channels, "channel"))
+		v.reason("attainable_p", "With %d and %d replays p cannot be below %s after correction for %s.", v.K, v.M, probability(*after), plural(v.AttainableP.channels, "channel"))
 	}
 }
 
@@ -351,7 +336,7 @@ func (ts trials) moreForAny(v *Verdict) *Design {
 	if len(ts) > 1 {
 		return nil
 	}
-	tested, level := float64(max(1, v.AttainableP.Channels)), levelOf(ts[0].all, v.Looks)
+	tested, level := float64(max(1, v.AttainableP.channels)), levelOf(ts[0].all, v.Looks)
 	for more := 1; more < 100; more++ {
 		for m := more / 2; m >= 0; m-- {
 			for _, treatments := range []int{m, more - m} {
@@ -370,7 +355,7 @@ func (ts trials) moreForAny(v *Verdict) *Design {
 // their number.
 func (ts trials) moreForHint(v *Verdict, p float64) *Design {
 	observed := distuv.UnitNormal.Quantile(1 - p/2)
-	tested := float64(max(1, v.AttainableP.Channels))
+	tested := float64(max(1, v.AttainableP.channels))
 	needed := distuv.UnitNormal.Quantile(1-levelOf(ts[0].all, v.Looks)/tested/2) + distuv.UnitNormal.Quantile(power)
 	by := (needed / observed) * (needed / observed)
 	if !(by*float64(v.K+v.M) <= mostReplays) {

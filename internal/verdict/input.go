@@ -45,8 +45,6 @@ type Input struct {
 	Failure *Failure
 	// DiffEmpty says that no treatment differs from the recorded run in the cone.
 	DiffEmpty bool
-	// Design is what was asked for.
-	Design Design
 	// ModelEdited says that the edit sets the model, so that controls and treatments need not have the same.
 	ModelEdited bool
 	// Looks are the verdicts on fewer attempts of this replay that could have found an effect. See [Verdict.Looks].
@@ -56,8 +54,6 @@ type Input struct {
 	Alpha, Delta float64
 	// Seed is [Seed] of the run, the edit and the design.
 	Seed uint64
-	// EngineVersion is that of the replay engine.
-	EngineVersion string
 }
 
 // Failure is a call that fails for certain. Its texts are for people.
@@ -106,37 +102,15 @@ type Attempt struct {
 	CachedShare *float64
 }
 
-// Exposure counts steps by where their results came from.
+// Exposure counts steps by where their results came from, as far as that weakens a verdict.
 type Exposure struct {
-	// Copied from the recording, before the edit.
-	Copied int `json:"copied"`
-	// Hit: the same call at the same place. HitReordered: at another place. HitNormalised: the same after normalisation.
-	Hit           int `json:"hit"`
-	HitReordered  int `json:"hit_reordered"`
-	HitNormalised int `json:"hit_normalised"`
 	// Stale: read after a call that changed the world otherwise than recorded. Nearest: of a similar call.
-	Stale   int `json:"stale"`
-	Nearest int `json:"nearest"`
+	Stale, Nearest int
 	// Reissued to a model.
-	Reissued int `json:"reissued"`
+	Reissued int
 }
 
 func (e Exposure) tainted() int { return e.Stale + e.Nearest }
-
-func (e *Exposure) add(o Exposure) {
-	e.Copied += o.Copied
-	e.Hit += o.Hit
-	e.HitReordered += o.HitReordered
-	e.HitNormalised += o.HitNormalised
-	e.Stale += o.Stale
-	e.Nearest += o.Nearest
-	e.Reissued += o.Reissued
-}
-
-// each are the counts.
-func (e Exposure) each() []int {
-	return []int{e.Copied, e.Hit, e.HitReordered, e.HitNormalised, e.Stale, e.Nearest, e.Reissued}
-}
 
 // Step is a position of the alignment.
 type Step struct {

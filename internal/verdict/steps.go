@@ -10,22 +10,17 @@ import (
 	"github.com/looptrace/looptrace/internal/stats"
 )
 
-// steps compares the signatures of each position. Benjamini and Hochberg's correction is over the positions that could be significant.
-func (t *trial) steps() []StepResult {
-	results := make([]StepResult, len(t.Steps))
+// firstAttributable is the first position at which treatments decide otherwise than controls. Benjamini and Hochberg's correction is over
+// the positions that could be significant.
+func (t *trial) firstAttributable() *Place {
 	p := make([]float64, len(t.Steps))
 	tests := map[string]stats.Energy{} // many positions have the same counts
 	for at, step := range t.Steps {
-		r := &results[at]
-		r.Place = t.place(at)
 		a, b := step.known(t.controls), step.known(t.treatments)
-		r.Controls, r.Treatments = len(a), len(b)
 		p[at] = math.NaN()
 		if len(a) == 0 || len(b) == 0 {
-			r.Flag = Unknown
 			continue
 		}
-		r.Effect = finite(variation(a, b))
 		key := counts(a, b)
 		e, ok := tests[key]
 		if !ok {
@@ -33,23 +28,16 @@ func (t *trial) steps() []StepResult {
 			e = stats.EnergyTest(g.Distances, g.First, trials{t}.seed(7))
 			tests[key] = e
 		}
-		r.P, r.Flag = e.P.Value, e.P.Flag
-		switch {
-		case r.P == nil:
-		case e.Least != nil && *e.Least > t.Alpha:
-			r.Flag = CannotBeSignificant
-		default:
-			p[at] = *r.P
+		if e.P.Value != nil && (e.Least == nil || *e.Least <= t.Alpha) {
+			p[at] = *e.P.Value
 		}
 	}
 	for at, q := range stats.BenjaminiHochberg(p) {
-		results[at].Q = finite(q)
+		if q <= t.Alpha { // not if it is NaN
+			return &Place{at, t.Steps[at].ID, t.Steps[at].Name}
+		}
 	}
-	return results
-}
-
-func (t *trial) place(at int) Place {
-	return Place{at, t.Steps[at].ID, t.Steps[at].Name}
+	return nil
 }
 
 // known are the sorted signatures of attempts.
@@ -80,22 +68,6 @@ func counts(a, b []string) string {
 	return strings.Join(list, " ")
 }
 
-// variation is half the sum of the differences of shares: the share of runs by which two groups differ.
-func variation(a, b []string) float64 {
-	counts := map[string]int{} // whole numbers: the order of their sum does not matter
-	for _, x := range a {
-		counts[x] += len(b)
-	}
-	for _, x := range b {
-		counts[x] -= len(a)
-	}
-	sum := 0
-	for _, n := range counts {
-		sum += max(n, -n)
-	}
-	return float64(sum) / float64(2*len(a)*len(b))
-}
-
 // sameOrNot has the distance 0 for equal signatures and 1 for others.
 func sameOrNot(signatures []string, first int) stats.DistanceGroups {
 	g := stats.DistanceGroups{Distances: make([][]float64, len(signatures)), First: first}
@@ -108,28 +80,6 @@ func sameOrNot(signatures []string, first int) stats.DistanceGroups {
 		}
 	}
 	return g
-}
-
-// firstDivergence is the first step at which a treatment differs from the recording.
-func (t *trial) firstDivergence() *Place {
-	for at, step := range t.Steps {
-		recorded := step.Signatures[0]
-		if recorded != "" && slices.ContainsFunc(step.known(t.treatments), func(x string) bool { return x != recorded }) {
-			place := t.place(at)
-			return &place
-		}
-	}
-	return nil
-}
-
-// firstAttributable is the first step whose q is at most alpha.
-func firstAttributable(steps []StepResult, alpha float64) *Place {
-	for _, s := range steps {
-		if s.Q != nil && *s.Q <= alpha {
-			return &s.Place
-		}
-	}
-	return nil
 }
 
 // alike reports whether all attempts of a role made the same decisions, and which.

@@ -46,12 +46,10 @@ func (ts trials) overall(runs []Input, all Runs, failures []*Failure, empty bool
 	case len(ts) > 0:
 		v = ts.begin()
 		ts.describe(&v, false)
-		v.Steps, v.FirstDivergence = []StepResult{}, nil
 		ts.decide(&v)
-		v.FirstAttributableStep = nil
 	case len(runs) > 0:
 		v = trials{newTrial(runs[0])}.begin()
-		v.K, v.M, v.Design, v.AttainableP, v.Reasons = 0, 0, Design{}, Attainable{}, []Reason{}
+		v.K, v.M, v.AttainableP, v.Reasons = 0, 0, Attainable{}, []Reason{}
 		v.Channels.untested()
 	default:
 		v = trials{newTrial(Input{})}.begin()
@@ -62,7 +60,7 @@ func (ts trials) overall(runs []Input, all Runs, failures []*Failure, empty bool
 	certain := all.DeterministicEffect > 0
 	switch {
 	case certain && len(ts) == 0 && len(failures) == all.DeterministicEffect:
-		v.Verdict, v.Scope = DeterministicEffect, &failures[0].Scope
+		v.Verdict, v.scope = DeterministicEffect, failures[0].Scope
 		v.reason("call_fails", "In %s a call fails for certain, such as this one: %s", plural(len(failures), "run"), failures[0].Text)
 		v.reasonCensored(failures[0])
 		v.Channels.censored()

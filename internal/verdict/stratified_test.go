@@ -28,9 +28,8 @@ func TestStratified(t *testing.T) {
 	require.Equal(t, 40, v.K)
 	require.Equal(t, 40, v.M)
 	require.Equal(t, Runs{Counted: 20, LeftOutReasons: []Reason{}}, *v.Runs)
-	require.Empty(t, v.Steps)
 	require.Nil(t, v.FirstAttributableStep)
-	require.InDelta(t, 1./10000, *v.AttainableP.Before, 1e-12)
+	require.InDelta(t, 1./10000, *v.AttainableP.before, 1e-12)
 	s := v.Channels.Structure
 	require.LessOrEqual(t, *s.PAdjusted, .05)
 	require.True(t, s.CI.Contains(*s.Effect))

@@ -145,7 +145,7 @@ func (t *trial) inconsistencies() (reasons []Reason) {
 	}
 	for i := range t.Attempts {
 		a := &t.Attempts[i]
-		negative := slices.ContainsFunc(append(a.Exposure.each(), a.ConeCalls, a.ConeLive, a.OutsideDifferences), func(n int) bool { return n < 0 })
+		negative := slices.ContainsFunc([]int{a.Exposure.Stale, a.Exposure.Nearest, a.Exposure.Reissued, a.ConeCalls, a.ConeLive, a.OutsideDifferences}, func(n int) bool { return n < 0 })
 		if negative || a.ConeLive > a.ConeCalls || a.Role != Control && a.Role != Treatment {
 			add("The counts or the role of attempt %d are wrong.", a.Index)
 			break
@@ -202,24 +202,18 @@ const (
 	someTaint = .1
 )
 
-func (t *trial) exposure(places []int) (sum Exposure, calls, live int) {
-	for _, i := range places {
-		sum.add(t.Attempts[i].Exposure)
-		calls += t.Attempts[i].ConeCalls
-		live += t.Attempts[i].ConeLive
-	}
-	return sum, calls, live
-}
-
 // taint is the larger tainted share of both roles, without a value if there is no call in the cone and nothing is tainted.
 func (t *trial) taint() stats.Value {
-	return t.largerShare(func(e Exposure, _ int) int { return e.tainted() })
+	return t.largerShare(func(a *Attempt) int { return a.Exposure.tainted() })
 }
 
-func (t *trial) largerShare(part func(e Exposure, live int) int) (share stats.Value) {
+func (t *trial) largerShare(part func(a *Attempt) int) (share stats.Value) {
 	for _, places := range [][]int{t.controls, t.treatments} {
-		sum, calls, live := t.exposure(places)
-		n := part(sum, live)
+		n, calls := 0, 0
+		for _, i := range places {
+			n += part(&t.Attempts[i])
+			calls += t.Attempts[i].ConeCalls
+		}
 		if calls == 0 && n == 0 {
 			continue
 		}

@@ -19,7 +19,7 @@
 //   - [DeterministicNoEffect], [DeterministicEffect]: it is proven, or no treatment made a live call in the cone. What
 //     differs then comes from the edit by construction. No controls are needed. If more than a tenth of the results are similar or
 //     stale ones, then what differs is [EffectLikely] only. If the recording proves that a call fails and ends there
-//     ([Input.Failure]), then the effect is on that call and the next request ([Verdict.Scope]), and what comes after is unknown.
+//     ([Input.Failure]), then the effect is on that call and the next request, and what comes after is unknown.
 //   - [EffectAttributable]: p after Holm's correction is at most alpha for a channel, with three controls or more.
 //   - [EffectLikely]: the same, but the surroundings changed, today's controls no longer reproduce the recording, more than a tenth
 //     of the results are tainted, or some attempts were made at another time and nobody knows by which version of the model. Or the design can show nothing, but all controls decided alike, and all treatments alike and
@@ -76,26 +76,17 @@ type Verdict struct {
 	Verdict  Kind     `json:"verdict"`
 	Sentence string   `json:"sentence"`
 	Reasons  []Reason `json:"reasons"`
-	// Scope is what changed, where the recording does not say what came after. Nil if the verdict is about all of the run.
-	Scope *string `json:"scope"`
-	Mode  Mode    `json:"mode"`
-	// K and M are the controls and treatments that count; Design is what was asked for.
+	// K and M are the controls and treatments that count.
 	K           int        `json:"k"`
 	M           int        `json:"m"`
-	Design      Design     `json:"design"`
 	AttainableP Attainable `json:"attainable_p"`
 	Channels    Channels   `json:"channels"`
 	// Reproducibility is how often controls do the same as the recording.
 	Reproducibility Reproducibility `json:"reproducibility"`
 	Drift           DriftResult     `json:"drift"`
 	Exposure        ExposureResult  `json:"exposure"`
-	// FirstDivergence is the first step at which a treatment differs from the recording; that proves nothing. FirstAttributableStep is the
-	// first one at which treatments differ from controls, given that an effect was found.
-	FirstDivergence       *Place       `json:"first_divergence"`
-	FirstAttributableStep *Place       `json:"first_attributable_step"`
-	Steps                 []StepResult `json:"steps"`
-	// OutsideConeDifferences counts steps that differ and that the edit cannot have changed.
-	OutsideConeDifferences int `json:"outside_cone_differences"`
+	// FirstAttributableStep is the first one at which treatments differ from controls, given that an effect was found.
+	FirstAttributableStep *Place `json:"first_attributable_step"`
 	// MoreReplaysNeeded is beside an underpowered verdict: for a clear effect to be significant, or where there is a hint, for an effect as
 	// large as it looks to be found in 80% of cases. Nil if nobody can tell.
 	MoreReplaysNeeded *Design `json:"more_replays_needed"`
@@ -103,21 +94,24 @@ type Verdict struct {
 	// whoever adds replays until there is an effect is misled no more often than the level of all looks.
 	Alpha float64 `json:"alpha"`
 	// Looks are the looks at this replay so far that could have found an effect, with this one if it could.
-	Looks int     `json:"looks"`
-	Delta float64 `json:"delta"`
-	// Seed is in hexadecimal, since not every reader of JSON has 64 bits.
-	Seed          string `json:"seed"`
-	EngineVersion string `json:"engine_version"`
+	Looks int `json:"looks"`
 	// Runs is only of [Stratified].
-	Runs *Runs `json:"runs,omitempty"`
+	Runs *Runs `json:"-"`
+
+	// scope is what changed, where the recording does not say what came after. Empty if the verdict is about all of the run.
+	scope string
+	// delta is the change of outcomes that is no matter.
+	delta float64
 }
 
-// Attainable is the smallest p that a design can reach, before and after the correction for Channels: those that were tested, or if the
-// design is too small for any test, those that a larger one would test. Nil without controls or treatments.
+// Attainable is the smallest p that a design can reach after the correction. Nil without controls or treatments.
 type Attainable struct {
-	Before   *float64 `json:"before"`
-	After    *float64 `json:"after"`
-	Channels int      `json:"channels"`
+	After *float64 `json:"after"`
+
+	// before is without the correction. channels are those that were tested, or if the design is too small for any test, those that a
+	// larger one would test.
+	before   *float64
+	channels int
 }
 
 // Channels are the sides on which an effect may show.
@@ -177,23 +171,22 @@ type Channel struct {
 	Test      Test     `json:"test"`
 	Measure   Measure  `json:"measure"`
 	// Effect is of treatments against controls, with its interval at 1-alpha.
-	Effect *float64        `json:"effect"`
-	CI     *stats.Interval `json:"ci"`
-	// MinimumDetectable is the true effect that is found in 80% of cases, with the level of the channel after correction; of distances it
-	// is the smallest one that would be significant. Nil if even the largest would not be found, or if it is not known.
-	MinimumDetectable *float64 `json:"minimum_detectable"`
-	Controls          Side     `json:"controls"`
-	Treatments        Side     `json:"treatments"`
-	// Across is the mean distance of a control and a treatment; only of distances.
-	Across *float64 `json:"across,omitempty"`
+	Effect     *float64        `json:"effect"`
+	CI         *stats.Interval `json:"ci"`
+	Controls   Side            `json:"controls"`
+	Treatments Side            `json:"treatments"`
 	// Flags say why a figure is nil, or what to mind.
 	Flags []stats.Flag `json:"flags"`
 
 	// least is the smallest p that the values can have. inside says that the interval at 1-2 alpha keeps the bound.
 	least  *float64
 	inside bool
-	// detect computes MinimumDetectable.
-	detect func(level float64) *float64
+	// detect computes detectable, which is the true effect that is found in 80% of cases, with the level of the channel after correction.
+	// Only of outcomes; nil if even the largest would not be found.
+	detect     func(level float64) *float64
+	detectable *float64
+	// across is the mean distance of a control and a treatment; only of distances.
+	across *float64
 	// farther says that the mean treatment is farther from the controls than any control is.
 	farther bool
 }
@@ -212,18 +205,6 @@ type Place struct {
 	Name     string `json:"name"`
 }
 
-// StepResult is a position of the alignment. Effect is the share of runs by which both groups differ, from 0 to 1. Q is p after Benjamini and
-// Hochberg.
-type StepResult struct {
-	Place
-	Effect     *float64   `json:"effect"`
-	P          *float64   `json:"p"`
-	Q          *float64   `json:"q"`
-	Controls   int        `json:"controls"`
-	Treatments int        `json:"treatments"`
-	Flag       stats.Flag `json:"flag,omitempty"`
-}
-
 // Class is how far a recording can be reproduced.
 type Class string
 
@@ -238,48 +219,30 @@ const (
 
 // Reproducibility is how often controls do what the recording did. Class is nil if nothing is known.
 type Reproducibility struct {
-	Class    *Class `json:"class"`
-	Bytes    Match  `json:"bytes"`
-	Decision Match  `json:"decision"`
-	Outcome  Match  `json:"outcome"`
-}
-
-// Match counts the controls that are like the recording, of those of which it is known. Upper95 is below what share others differ, with
-// a confidence of 95%. Both are nil without controls.
-type Match struct {
-	Matched int        `json:"matched"`
-	Of      int        `json:"of"`
-	Rate    *float64   `json:"rate"`
-	Upper95 *float64   `json:"upper95"`
-	Flag    stats.Flag `json:"flag,omitempty"`
+	Class *Class `json:"class"`
 }
 
 // DriftResult is whether today's controls still reproduce the recording. Flag is set if that is measured, or if the surroundings changed.
 type DriftResult struct {
 	Flag bool `json:"flag"`
-	// Measured: the recording is farther from the controls than any of them from the others, and Ratio is above 1.5, or above 3 with fewer than
-	// 10 controls. Nil if unknown, as with fewer than 5.
-	Measured *bool `json:"measured"`
-	// Ratio is the mean distance of the recording and a control to that of two controls, nil if that is 0. P is the rank of the recording.
-	Ratio   *float64 `json:"ratio"`
-	P       *float64 `json:"p"`
-	Changed []string `json:"changed"`
+	// Measured: the recording is farther from the controls than any of them from the others, and the ratio is above 1.5, or above 3 with
+	// fewer than 10 controls. Nil if unknown, as with fewer than 5.
+	Measured *bool    `json:"measured"`
+	Changed  []string `json:"changed"`
+
+	// ratio is the mean distance of the recording and a control to that of two controls, nil if that is 0.
+	ratio *float64
 }
 
-// ExposureResult is where results came from in all attempts that count. The shares are of calls in the cone, the larger one of both roles;
-// nil if there are no calls.
+// ExposureResult is how much of what came after the edit was called, and how much was made up. The shares are of calls in the cone of the
+// attempts that count, the larger one of both roles; nil if there are no calls.
 type ExposureResult struct {
-	Controls   Exposure `json:"controls"`
-	Treatments Exposure `json:"treatments"`
 	LiveShare  *float64 `json:"live_share"`
 	TaintShare *float64 `json:"taint_share"`
 }
 
 // Runs counts the runs of one edit: those that count, those that were decided without a model, and those that are left out.
 type Runs struct {
-	Counted               int      `json:"counted"`
-	DeterministicEffect   int      `json:"deterministic_effect"`
-	DeterministicNoEffect int      `json:"deterministic_no_effect"`
-	LeftOut               int      `json:"left_out"`
-	LeftOutReasons        []Reason `json:"left_out_reasons"`
+	Counted, DeterministicEffect, DeterministicNoEffect, LeftOut int
+	LeftOutReasons                                               []Reason
 }

@@ -44,10 +44,10 @@ func (c namedChannel) clause() string {
 func (c namedChannel) figures() string {
 	a, b := c.Controls, c.Treatments
 	switch {
-	case c.Measure == Distance && c.Across != nil && a.Mean != nil:
-		return fmt.Sprintf("The %s of edited and unedited replays differ by %s on average, those of two unedited ones by %s", plurals[c.code], figure(*c.Across), figure(*a.Mean))
-	case c.Measure == Distance && c.Across != nil:
-		return fmt.Sprintf("The %s of edited and unedited replays differ by %s on average", plurals[c.code], figure(*c.Across))
+	case c.Measure == Distance && c.across != nil && a.Mean != nil:
+		return fmt.Sprintf("The %s of edited and unedited replays differ by %s on average, those of two unedited ones by %s", plurals[c.code], figure(*c.across), figure(*a.Mean))
+	case c.Measure == Distance && c.across != nil:
+		return fmt.Sprintf("The %s of edited and unedited replays differ by %s on average", plurals[c.code], figure(*c.across))
 	case c.Test == Fisher && a.Mean != nil && b.Mean != nil:
 		return fmt.Sprintf("%d of %d unedited replays succeeded, and %d of %d edited ones", count(a), a.N, count(b), b.N)
 	case c.Measure == Difference && a.Mean != nil && b.Mean != nil:
@@ -99,8 +99,8 @@ func (v *Verdict) verdict(empty bool) string {
 		}
 		return "The edit has no effect on this run: all results after it come from the recording or from fixed rules, and nothing differs."
 	case DeterministicEffect:
-		if v.Scope != nil {
-			return fmt.Sprintf("The edit changed %s, which the recording proves. %s %s", *v.Scope, v.because("call_fails"), v.because("censored"))
+		if v.scope != "" {
+			return fmt.Sprintf("The edit changed %s, which the recording proves. %s %s", v.scope, v.because("call_fails"), v.because("censored"))
 		}
 		return "The edit changed the run: all results after it come from the recording or from fixed rules, so that nothing else can have."
 	case EffectAttributable:
@@ -108,7 +108,7 @@ func (v *Verdict) verdict(empty bool) string {
 	case EffectLikely:
 		return v.likely()
 	case Drift:
-		return fmt.Sprintf("Cannot compare with the recording: today's unedited replays differ more from it than from each other%s, so that the model or its surroundings may have changed. Among today's replays no effect of the edit was found.", times(v.Drift.Ratio))
+		return fmt.Sprintf("Cannot compare with the recording: today's unedited replays differ more from it than from each other%s, so that the model or its surroundings may have changed. Among today's replays no effect of the edit was found.", times(v.Drift.ratio))
 	case NoEffectDetected:
 		return v.none()
 	case Underpowered:
@@ -176,9 +176,9 @@ func (v *Verdict) none() string {
 	if c := v.Channels.Outcome; !c.has(Unknown) {
 		if c.Test == Fisher {
 			return fmt.Sprintf("No effect found: the success rate of edited replays (%d of %d) is within %s points of that of unedited ones (%d of %d), with %s confidence.",
-				count(c.Treatments), c.Treatments.N, figure(100*v.Delta), count(c.Controls), c.Controls.N, percent(1-2*v.Alpha))
+				count(c.Treatments), c.Treatments.N, figure(100*v.delta), count(c.Controls), c.Controls.N, percent(1-2*v.Alpha))
 		}
-		return fmt.Sprintf("No effect found: the mean outcome of edited replays is within %s of that of unedited ones, with %s confidence.", figure(v.Delta), percent(1-2*v.Alpha))
+		return fmt.Sprintf("No effect found: the mean outcome of edited replays is within %s of that of unedited ones, with %s confidence.", figure(v.delta), percent(1-2*v.Alpha))
 	}
 	return fmt.Sprintf("No effect found: edited replays differ from unedited ones hardly more than these from each other, with %s confidence. Whether they succeed is unknown.", percent(1-v.Alpha))
 }
@@ -220,10 +220,10 @@ func (v *Verdict) blind() string {
 	switch {
 	case c.has(Unknown):
 		return "Whether they succeed is unknown."
-	case c.MinimumDetectable != nil && c.Test == Fisher:
-		return fmt.Sprintf("A change of the success rate by less than %s points can go unnoticed with so few.", figure(100**c.MinimumDetectable))
-	case c.MinimumDetectable != nil:
-		return fmt.Sprintf("A change of the outcome by less than %s can go unnoticed with so few.", figure(*c.MinimumDetectable))
+	case c.detectable != nil && c.Test == Fisher:
+		return fmt.Sprintf("A change of the success rate by less than %s points can go unnoticed with so few.", figure(100**c.detectable))
+	case c.detectable != nil:
+		return fmt.Sprintf("A change of the outcome by less than %s can go unnoticed with so few.", figure(*c.detectable))
 	}
 	return "A change of the outcome can go unnoticed with so few."
 }

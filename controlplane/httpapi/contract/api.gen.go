@@ -9100,11 +9100,11 @@ type ReplayAttainableP struct {
 	// After After the correction for the channels.
 	After *float64 `json:"after"`
 
-	// Before Before the correction.
-	Before *float64 `json:"before"`
+	// Before Only in verdicts of earlier versions.
+	Before *float64 `json:"before,omitempty"`
 
-	// Channels Those that were tested.
-	Channels int `json:"channels"`
+	// Channels Only in verdicts of earlier versions.
+	Channels *int `json:"channels,omitempty"`
 }
 
 // ReplayAttempt defines model for ReplayAttempt.
@@ -9400,7 +9400,7 @@ type ReplayBatchRunPlan struct {
 
 // ReplayChannel defines model for ReplayChannel.
 type ReplayChannel struct {
-	// Across The mean distance of a control and a treatment. Only of distances.
+	// Across Only in verdicts of earlier versions.
 	Across *float64 `json:"across,omitempty"`
 
 	// Ci Its interval.
@@ -9416,8 +9416,8 @@ type ReplayChannel struct {
 	// Measure The unit of `effect` and `ci`: a difference of means, a ratio of geometric means, or a distance.
 	Measure ReplayChannelMeasure `json:"measure"`
 
-	// MinimumDetectable The effect that is found in 80 % of cases.
-	MinimumDetectable *float64 `json:"minimum_detectable"`
+	// MinimumDetectable Only in verdicts of earlier versions.
+	MinimumDetectable *float64 `json:"minimum_detectable,omitempty"`
 	P                 *float64 `json:"p"`
 
 	// PAdjusted After Holm.
@@ -9510,11 +9510,13 @@ type ReplayDrift struct {
 	Flag bool `json:"flag"`
 
 	// Measured Null if unknown.
-	Measured *bool    `json:"measured"`
-	P        *float64 `json:"p"`
+	Measured *bool `json:"measured"`
 
-	// Ratio The mean distance of the recorded run and a control to that of two controls.
-	Ratio *float64 `json:"ratio"`
+	// P Only in verdicts of earlier versions.
+	P *float64 `json:"p,omitempty"`
+
+	// Ratio Only in verdicts of earlier versions.
+	Ratio *float64 `json:"ratio,omitempty"`
 }
 
 // ReplayEdit defines model for ReplayEdit.
@@ -9542,20 +9544,6 @@ type ReplayExtend struct {
 	Controls   *int     `json:"controls,omitempty"`
 	MaxCostUsd *float64 `json:"max_cost_usd,omitempty"`
 	Treatments *int     `json:"treatments,omitempty"`
-}
-
-// ReplayMatch defines model for ReplayMatch.
-type ReplayMatch struct {
-	// Flag Why a figure is null.
-	Flag    *string `json:"flag,omitempty"`
-	Matched int     `json:"matched"`
-
-	// Of Controls of which it is known.
-	Of   int      `json:"of"`
-	Rate *float64 `json:"rate"`
-
-	// Upper95 What the share of those that differ is below, with a confidence of 95 %.
-	Upper95 *float64 `json:"upper95"`
 }
 
 // ReplayMissing defines model for ReplayMissing.
@@ -9588,7 +9576,7 @@ type ReplayPlace struct {
 	Id   string `json:"id"`
 	Name string `json:"name"`
 
-	// Position Among `steps`, from 0.
+	// Position Among the calls that the edit can have changed, from 0.
 	Position int `json:"position"`
 }
 
@@ -9689,12 +9677,17 @@ type ReplayPrompt struct {
 
 // ReplayReproducibility How often controls do what was recorded.
 type ReplayReproducibility struct {
-	Bytes ReplayMatch `json:"bytes"`
+	// Bytes Only in verdicts of earlier versions.
+	Bytes *map[string]interface{} `json:"bytes,omitempty"`
 
 	// Class Null if nothing is known.
-	Class    *ReplayReproducibilityClass `json:"class"`
-	Decision ReplayMatch                 `json:"decision"`
-	Outcome  ReplayMatch                 `json:"outcome"`
+	Class *ReplayReproducibilityClass `json:"class"`
+
+	// Decision Only in verdicts of earlier versions.
+	Decision *map[string]interface{} `json:"decision,omitempty"`
+
+	// Outcome Only in verdicts of earlier versions.
+	Outcome *map[string]interface{} `json:"outcome,omitempty"`
 }
 
 // ReplayReproducibilityClass defines model for ReplayReproducibilityClass.
@@ -9772,48 +9765,8 @@ type ReplaySide struct {
 	N int `json:"n"`
 }
 
-// ReplaySources defines model for ReplaySources.
-type ReplaySources struct {
-	Copied        int `json:"copied"`
-	Hit           int `json:"hit"`
-	HitNormalised int `json:"hit_normalised"`
-	HitReordered  int `json:"hit_reordered"`
-	Nearest       int `json:"nearest"`
-	Reissued      int `json:"reissued"`
-
-	// Simulated Only in verdicts of earlier versions.
-	Simulated *int `json:"simulated,omitempty"`
-	Stale     int  `json:"stale"`
-
-	// Worker Only in verdicts of earlier versions.
-	Worker *int `json:"worker,omitempty"`
-}
-
 // ReplayStatus defines model for ReplayStatus.
 type ReplayStatus string
-
-// ReplayStepEffect defines model for ReplayStepEffect.
-type ReplayStepEffect struct {
-	Controls int `json:"controls"`
-
-	// Effect The share of attempts by which both groups differ, from 0 to 1.
-	Effect *float64 `json:"effect"`
-
-	// Flag Why a figure is null, or what to mind.
-	Flag *string `json:"flag,omitempty"`
-
-	// Id The span of the recorded run.
-	Id   string   `json:"id"`
-	Name string   `json:"name"`
-	P    *float64 `json:"p"`
-
-	// Position From 0.
-	Position int `json:"position"`
-
-	// Q p after Benjamini and Hochberg.
-	Q          *float64 `json:"q"`
-	Treatments int      `json:"treatments"`
-}
 
 // ReplayStepSource defines model for ReplayStepSource.
 type ReplayStepSource struct {
@@ -9916,16 +9869,19 @@ type ReplayUpdate struct {
 // ReplayVerdict Whether the edit had an effect, by the attempts with and without it. A figure that is not known is null, and a flag beside it says why. docs/statistics.md explains the figures.
 type ReplayVerdict = json.RawMessage
 
-// ReplayVerdictExposure Where results came from in the attempts that count. The shares are of calls that the edit can have changed.
+// ReplayVerdictExposure The shares of calls that the edit can have changed, in the attempts that count.
 type ReplayVerdictExposure struct {
-	Controls ReplaySources `json:"controls"`
+	// Controls Only in verdicts of earlier versions.
+	Controls *map[string]interface{} `json:"controls,omitempty"`
 
 	// LiveShare Those that were called again.
 	LiveShare *float64 `json:"live_share"`
 
 	// TaintShare Those that are of similar calls, or stale.
-	TaintShare *float64      `json:"taint_share"`
-	Treatments ReplaySources `json:"treatments"`
+	TaintShare *float64 `json:"taint_share"`
+
+	// Treatments Only in verdicts of earlier versions.
+	Treatments *map[string]interface{} `json:"treatments,omitempty"`
 }
 
 // ReplayVerdictKind docs/statistics.md says what each means.

@@ -64,7 +64,7 @@ func TestBatches(t *testing.T) {
 
 // recorded is a run of a batch without attempts.
 func recorded(batch string, run int) verdict.Input {
-	return verdict.Input{Mode: verdict.Server, Seed: verdict.Seed(batch, fmt.Sprint(run)), DiffEmpty: true, EngineVersion: "1"}
+	return verdict.Input{Mode: verdict.Server, Seed: verdict.Seed(batch, fmt.Sprint(run)), DiffEmpty: true}
 }
 
 // attempt makes two more attempts of each role, which end well with the given chances.
@@ -81,7 +81,6 @@ func attempt(random *rand.Rand, in *verdict.Input, made int, unedited, edited fl
 			})
 		}
 	}
-	in.Design = verdict.Design{Controls: made + 2, Treatments: made + 2}
 }
 
 // called reports whether the edit is called effective.

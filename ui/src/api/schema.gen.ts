@@ -10566,28 +10566,35 @@ export interface components {
             sentence: string;
             /** @description Why it is so, or what to mind. */
             reasons: components["schemas"]["ReplayVerdictReason"][];
-            /** @description What changed, in words, where the recording proves that a call fails and does not say what came after. Null for all of the run. */
-            scope: string | null;
-            mode: components["schemas"]["ReplayExecutor"];
+            /** @description Only in verdicts of earlier versions. */
+            scope?: string | null;
+            /** @description Only in verdicts of earlier versions. */
+            mode?: string;
             /** @description The controls that count. */
             k: number;
             /** @description The treatments that count. */
             m: number;
-            /** @description What was asked for. */
-            design: components["schemas"]["ReplayDesign"];
+            /** @description Only in verdicts of earlier versions. */
+            design?: {
+                [key: string]: unknown;
+            };
             attainable_p: components["schemas"]["ReplayAttainableP"];
             channels: components["schemas"]["ReplayChannels"];
             reproducibility: components["schemas"]["ReplayReproducibility"];
             drift: components["schemas"]["ReplayDrift"];
             exposure: components["schemas"]["ReplayVerdictExposure"];
-            /** @description The first step at which a treatment differs from the recorded run. That proves nothing. */
-            first_divergence: components["schemas"]["ReplayPlace"] | null;
+            /** @description Only in verdicts of earlier versions. */
+            first_divergence?: {
+                [key: string]: unknown;
+            } | null;
             /** @description The first step at which treatments differ from controls, given that an effect was found. */
             first_attributable_step: components["schemas"]["ReplayPlace"] | null;
-            /** @description The calls that the edit can have changed. */
-            steps: components["schemas"]["ReplayStepEffect"][];
-            /** @description Steps that differ and that the edit cannot have changed: a fault of the replay. */
-            outside_cone_differences: number;
+            /** @description Only in verdicts of earlier versions. */
+            steps?: {
+                [key: string]: unknown;
+            }[];
+            /** @description Only in verdicts of earlier versions. */
+            outside_cone_differences?: number;
             /** @description Beside `underpowered`: how many more would show a clear effect, or one as large as it looks to be. Null if nobody can tell. */
             more_replays_needed: components["schemas"]["ReplayDesign"] | null;
             /**
@@ -10595,16 +10602,17 @@ export interface components {
              * @description The level of the tests at this look: 0.04 at the first one, 0.005 at the second, and half of that before at each later one, so that all of them have 0.05 together.
              */
             alpha: number;
-            /** @description How often this replay was judged so that an effect could have been found, this time included if it could. */
-            looks: number;
+            /** @description How often this replay was judged so that an effect could have been found, this time included if it could. Missing in verdicts of earlier versions. */
+            looks?: number;
             /**
              * Format: double
-             * @description The change of the success rate, or of the score, that is no matter.
+             * @description Only in verdicts of earlier versions.
              */
-            delta: number;
-            /** @description In hexadecimal digits. */
-            seed: string;
-            engine_version: string;
+            delta?: number;
+            /** @description Only in verdicts of earlier versions. */
+            seed?: string;
+            /** @description Only in verdicts of earlier versions. */
+            engine_version?: string;
         };
         ReplayVerdictReason: {
             /** @description Such as `unfinished`, `all_stopped` or `recording_changed`. */
@@ -10619,16 +10627,16 @@ export interface components {
         ReplayAttainableP: {
             /**
              * Format: double
-             * @description Before the correction.
+             * @description Only in verdicts of earlier versions.
              */
-            before: number | null;
+            before?: number | null;
             /**
              * Format: double
              * @description After the correction for the channels.
              */
             after: number | null;
-            /** @description Those that were tested. */
-            channels: number;
+            /** @description Only in verdicts of earlier versions. */
+            channels?: number;
         };
         /** @description The sides on which an effect may show. */
         ReplayChannels: {
@@ -10666,14 +10674,14 @@ export interface components {
             ci: number[] | null;
             /**
              * Format: double
-             * @description The effect that is found in 80 % of cases.
+             * @description Only in verdicts of earlier versions.
              */
-            minimum_detectable: number | null;
+            minimum_detectable?: number | null;
             controls: components["schemas"]["ReplaySide"];
             treatments: components["schemas"]["ReplaySide"];
             /**
              * Format: double
-             * @description The mean distance of a control and a treatment. Only of distances.
+             * @description Only in verdicts of earlier versions.
              */
             across?: number;
             /** @description Why a figure is null, or what to mind, such as `unknown`, `partly_unknown`, `not_tested`, `cannot_be_significant`, `beside_cost`, `made_apart`, `no_variation` or `too_few`. Null for none. */
@@ -10689,59 +10697,31 @@ export interface components {
             n: number;
         };
         ReplayPlace: {
-            /** @description Among `steps`, from 0. */
+            /** @description Among the calls that the edit can have changed, from 0. */
             position: number;
             /** @description The span of the recorded run. */
             id: string;
             name: string;
-        };
-        ReplayStepEffect: {
-            /** @description From 0. */
-            position: number;
-            /** @description The span of the recorded run. */
-            id: string;
-            name: string;
-            /**
-             * Format: double
-             * @description The share of attempts by which both groups differ, from 0 to 1.
-             */
-            effect: number | null;
-            /** Format: double */
-            p: number | null;
-            /**
-             * Format: double
-             * @description p after Benjamini and Hochberg.
-             */
-            q: number | null;
-            controls: number;
-            treatments: number;
-            /** @description Why a figure is null, or what to mind. */
-            flag?: string;
         };
         /** @description How often controls do what was recorded. */
         ReplayReproducibility: {
             /** @description Null if nothing is known. */
             class: components["schemas"]["ReplayReproducibilityClass"] | null;
-            bytes: components["schemas"]["ReplayMatch"];
-            decision: components["schemas"]["ReplayMatch"];
-            outcome: components["schemas"]["ReplayMatch"];
+            /** @description Only in verdicts of earlier versions. */
+            bytes?: {
+                [key: string]: unknown;
+            };
+            /** @description Only in verdicts of earlier versions. */
+            decision?: {
+                [key: string]: unknown;
+            };
+            /** @description Only in verdicts of earlier versions. */
+            outcome?: {
+                [key: string]: unknown;
+            };
         };
         /** @enum {string} */
         ReplayReproducibilityClass: "exact_by_construction" | "stable" | "decision_stable" | "outcome_stable" | "unstable";
-        ReplayMatch: {
-            matched: number;
-            /** @description Controls of which it is known. */
-            of: number;
-            /** Format: double */
-            rate: number | null;
-            /**
-             * Format: double
-             * @description What the share of those that differ is below, with a confidence of 95 %.
-             */
-            upper95: number | null;
-            /** @description Why a figure is null. */
-            flag?: string;
-        };
         /** @description Whether today's controls still do what was recorded. */
         ReplayDrift: {
             /** @description Whether it is measured, or the surroundings changed. */
@@ -10750,18 +10730,27 @@ export interface components {
             measured: boolean | null;
             /**
              * Format: double
-             * @description The mean distance of the recorded run and a control to that of two controls.
+             * @description Only in verdicts of earlier versions.
              */
-            ratio: number | null;
-            /** Format: double */
-            p: number | null;
+            ratio?: number | null;
+            /**
+             * Format: double
+             * @description Only in verdicts of earlier versions.
+             */
+            p?: number | null;
             /** @description What changed since the recording, in words. */
             changed: string[];
         };
-        /** @description Where results came from in the attempts that count. The shares are of calls that the edit can have changed. */
+        /** @description The shares of calls that the edit can have changed, in the attempts that count. */
         ReplayVerdictExposure: {
-            controls: components["schemas"]["ReplaySources"];
-            treatments: components["schemas"]["ReplaySources"];
+            /** @description Only in verdicts of earlier versions. */
+            controls?: {
+                [key: string]: unknown;
+            };
+            /** @description Only in verdicts of earlier versions. */
+            treatments?: {
+                [key: string]: unknown;
+            };
             /**
              * Format: double
              * @description Those that were called again.
@@ -10772,19 +10761,6 @@ export interface components {
              * @description Those that are of similar calls, or stale.
              */
             taint_share: number | null;
-        };
-        ReplaySources: {
-            copied: number;
-            hit: number;
-            hit_reordered: number;
-            hit_normalised: number;
-            stale: number;
-            /** @description Only in verdicts of earlier versions. */
-            simulated?: number;
-            nearest: number;
-            reissued: number;
-            /** @description Only in verdicts of earlier versions. */
-            worker?: number;
         };
         ReplayStepSource: {
             /** @description That of the step in the diff. */

@@ -264,7 +264,6 @@ export type ReplayEdit = Schemas["ReplayEdit"];
 export type ReplayEditSummary = Schemas["ReplayEditSummary"];
 export type ReplayExecutor = Schemas["ReplayExecutor"];
 export type ReplayExtend = Schemas["ReplayExtend"];
-export type ReplayMatch = Schemas["ReplayMatch"];
 export type ReplayMissing = Schemas["ReplayMissing"];
 export type ReplayPlan = Schemas["ReplayPlan"];
 export type ReplayPlanStep = Schemas["ReplayPlanStep"];
