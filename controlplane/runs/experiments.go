@@ -96,7 +96,7 @@ func (s *Service) experimentSpans(
 	w.add("(s.attributes[?] = ? AND s.attributes[?] != '' OR lower(s.attributes[?]) = lower(leftPad(hex(span_id), 16, '0')))", ObservationType, EvaluatorType, EvaluatorKind, ExperimentItemRoot)
 	var versions []runmodel.Span
 	args := append([]any{cut + 1, cut + 1, cut + 1, ExperimentPrefix, []string{ObservationType, BaseName, EvaluatorKind}}, w.args...)
-	err := query(withResultLimit(ctx, maxExperimentBytes), s.conn, projects, &versions, `
+	err := query(ctx, s.conn.with(options{resultBytes: maxExperimentBytes}), projects, &versions, `
 		SELECT `+experimentColumns+` FROM spans AS s WHERE `+w.String()+` ORDER BY run_id, start_time, span_id LIMIT ? BY run_id`, append(args, maxExperimentSpans)...)
 	if err != nil {
 		return nil, err

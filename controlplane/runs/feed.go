@@ -151,7 +151,7 @@ func (s *Service) follow(ctx context.Context, feed *projectFeed, projects access
 		if ready {
 			limit = len(sent) + maxChanges
 		}
-		found, err := s.changes(withTimeout(ctx, queryTimeout/2), projects, at.Add(-watchOverlap), limit)
+		found, err := s.with(options{timeout: queryTimeout / 2}).changes(ctx, projects, at.Add(-watchOverlap), limit)
 		if err != nil {
 			if ctx.Err() != nil {
 				return

@@ -108,7 +108,7 @@ func (s *Service) values(ctx context.Context, projects access.Projects, f Filter
 		return FieldValues{}, err
 	}
 	found := FieldValues{Start: start, Values: []FieldValue{}}
-	found.Partial, err = s.readNewest(ctx, &found.Start, end, func(ctx context.Context, start time.Time) error {
+	found.Partial, err = s.readNewest(&found.Start, end, func(s *Service, start time.Time) error {
 		w := inProjects()
 		w.startsIn(start, end)
 		f.conditions(&w, start)

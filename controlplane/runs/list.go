@@ -85,7 +85,7 @@ func (s *Service) List(ctx context.Context, projects access.Projects, q ListQuer
 	case q.Order != NewestFirst && q.Order != OldestFirst:
 		rows, err = l.byValue(ctx, &page)
 	case q.Offset > 0:
-		rows, err = l.window(ctx, q.StartAfter, q.StartBefore, q.Limit+1)
+		rows, err = l.window(ctx, s, q.StartAfter, q.StartBefore, q.Limit+1)
 		if errors.Is(err, ErrTooExpensive) {
 			err = fmt.Errorf("%w: %w", ErrOffsetTooExpensive, err)
 		}
@@ -194,7 +194,7 @@ func (l *list) byStart(ctx context.Context, page *Page) ([]listRow, error) {
 		err := error(ErrTooExpensive)
 		var found []listRow
 		if remaining > listTimeout/100 {
-			found, err = l.window(withTimeout(ctx, remaining), lower, upper, q.Limit+1-len(rows))
+			found, err = l.window(ctx, l.service.with(options{timeout: remaining}), lower, upper, q.Limit+1-len(rows))
 		}
 		switch {
 		case err == nil:
@@ -274,7 +274,7 @@ func windowEnds(begin time.Time, windows []time.Duration, forward bool) []time.T
 }
 
 // window reads runs that started in [lower, upper) in the order of start. A zero bound is none.
-func (l *list) window(ctx context.Context, lower, upper time.Time, limit int) ([]listRow, error) {
+func (l *list) window(ctx context.Context, s *Service, lower, upper time.Time, limit int) ([]listRow, error) {
 	w := inProjects()
 	w.startsIn(lower, upper)
 	compare, direction := "<", "DESC"
@@ -289,10 +289,10 @@ func (l *list) window(ctx context.Context, lower, upper time.Time, limit int) ([
 	const value = `NULL::Nullable(Int64) AS value, `
 	order := `ORDER BY start_time ` + direction + `, run_id ` + direction + ` LIMIT ? OFFSET ?`
 	if l.query.full {
-		err := query(ctx, l.service.conn, l.projects, &rows, `SELECT `+value+runColumns+` FROM runs FINAL WHERE `+w.String()+` `+order+l.query.settings(),
+		err := query(ctx, s.conn, l.projects, &rows, `SELECT `+value+runColumns+` FROM runs FINAL WHERE `+w.String()+` `+order+l.query.settings(),
 			append(w.args, limit, l.query.Offset)...)
 		return rows, err
 	}
-	err := readListed(ctx, l.service, l.projects, &rows, value, w, order, l.query.settings, limit, l.query.Offset)
+	err := readListed(ctx, s, l.projects, &rows, value, w, order, l.query.settings, limit, l.query.Offset)
 	return rows, err
 }

@@ -35,7 +35,7 @@ type location struct {
 func (s *Service) find(ctx context.Context, projects access.Projects, runID uuid.UUID) (location, error) {
 	// There are few rows until ClickHouse merges them. Planning an aggregation would take longer than reading them.
 	var rows []location
-	err := query(withOldAnalyzer(ctx), s.conn, projects, &rows, `
+	err := query(ctx, s.conn.with(options{oldAnalyzer: true}), projects, &rows, `
 		SELECT project_id, first_start, last_start, deleted_at, absent FROM run_bounds WHERE {projects} AND run_id = ?`, runID)
 	if err != nil {
 		return location{}, err

@@ -32,9 +32,9 @@ func (l *list) byValue(ctx context.Context, page *Page) ([]listRow, error) {
 		start, earlier = time.Unix(0, l.after.From).UTC(), true
 	}
 	var rows []listRow
-	partial, err := l.service.readNewest(ctx, &start, end, func(ctx context.Context, start time.Time) error {
+	partial, err := l.service.readNewest(&start, end, func(s *Service, start time.Time) error {
 		var err error
-		rows, err = l.valueRows(ctx, start, end)
+		rows, err = l.valueRows(ctx, s, start, end)
 		return err
 	})
 	if err != nil {
@@ -50,7 +50,7 @@ func (l *list) byValue(ctx context.Context, page *Page) ([]listRow, error) {
 	return rows, nil
 }
 
-func (l *list) valueRows(ctx context.Context, start, end time.Time) ([]listRow, error) {
+func (l *list) valueRows(ctx context.Context, s *Service, start, end time.Time) ([]listRow, error) {
 	q := l.query
 	column, fromLargest := strings.CutPrefix(q.Order, descending)
 	compare, direction := ">", "ASC"
@@ -79,7 +79,7 @@ func (l *list) valueRows(ctx context.Context, start, end time.Time) ([]listRow, 
 		Value     *int64    `ch:"value"`
 	}
 	var keys []key
-	err := query(ctx, l.service.conn, l.projects, &keys, `SELECT run_id, start_time, value FROM (
+	err := query(ctx, s.conn, l.projects, &keys, `SELECT run_id, start_time, value FROM (
 			SELECT run_id, start_time, `+orderValues[column]+` AS value FROM runs FINAL WHERE `+w.String()+`
 		) WHERE `+later+order+` LIMIT ? OFFSET ?`+q.settings(), append(append(slices.Clone(w.args), args...), q.Limit+1, q.Offset)...)
 	if err != nil || len(keys) == 0 {
@@ -97,7 +97,7 @@ func (l *list) valueRows(ctx context.Context, start, end time.Time) ([]listRow, 
 	whole.add("run_id IN (?)", ids)
 	whole.add("toUnixTimestamp(toStartOfHour(start_time)) IN (?)", hours)
 	whole.add("toYYYYMMDD(start_time) IN (?)", days)
-	err = readListed(ctx, l.service, l.projects, &found, "", whole, "", Filter{}.settings)
+	err = readListed(ctx, s, l.projects, &found, "", whole, "", Filter{}.settings)
 	if err != nil {
 		return nil, err
 	}

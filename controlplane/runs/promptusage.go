@@ -119,7 +119,7 @@ func (s *Service) PromptUsage(ctx context.Context, in access.Projects, q PromptU
 	if bucketsBetween(usage.Start, usage.End, usage.Bucket) > MaxBuckets {
 		return PromptUsage{}, ErrTooManyBuckets
 	}
-	usage.Partial, err = s.readNewest(ctx, &usage.Start, usage.End, func(ctx context.Context, start time.Time) error {
+	usage.Partial, err = s.readNewest(&usage.Start, usage.End, func(s *Service, start time.Time) error {
 		return s.promptUsage(ctx, projects, q, filter, start, &usage)
 	})
 	return usage, err

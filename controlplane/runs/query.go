@@ -28,40 +28,45 @@ const (
 	queryBytes   = 64 << 30      // bytes read, decompressed
 )
 
-type timeoutKey struct{}
-
-// withTimeout lowers the timeout of each query under ctx.
-func withTimeout(ctx context.Context, each time.Duration) context.Context {
-	return context.WithValue(ctx, timeoutKey{}, each)
+// options are how a query differs from others. The zero value is none.
+type options struct {
+	// timeout is less than queryTimeout.
+	timeout time.Duration
+	// resultBytes limit what the query returns. One that returns more is ErrTooExpensive.
+	resultBytes int
+	// oldAnalyzer is for statements that only read columns of one table. ClickHouse's former analyzer plans such a statement with dozens
+	// of columns in three quarters of the time, which saves a tenth of reading a run. A server without it ignores the setting.
+	oldAnalyzer bool
 }
 
-type resultLimitKey struct{}
-
-// withResultLimit limits how many bytes each query under ctx returns. A query that returns more is ErrTooExpensive.
-func withResultLimit(ctx context.Context, bytes int) context.Context {
-	return context.WithValue(ctx, resultLimitKey{}, bytes)
+// store is a connection whose queries have the options.
+type store struct {
+	driver.Conn
+	options options
 }
 
-type oldAnalyzerKey struct{}
+// with returns the store with these options instead of its own.
+func (c store) with(o options) store { return store{c.Conn, o} }
 
-// withOldAnalyzer is for statements that only read columns of one table. ClickHouse's former analyzer plans such a statement with dozens
-// of columns in three quarters of the time, which saves a tenth of reading a run. A server without it ignores the setting.
-func withOldAnalyzer(ctx context.Context) context.Context {
-	return context.WithValue(ctx, oldAnalyzerKey{}, true)
+// with returns the service with these options of its queries. It shares all else with s.
+func (s *Service) with(o options) *Service {
+	other := *s
+	other.conn = s.conn.with(o)
+	return &other
 }
 
 var errNoProjects = errors.New("statement lacks " + projectsMark)
 
 // query is the only way in which this package reads what projects wrote. It replaces each projectsMark by the caller's projects and
 // limits the query. The rows replace those in rows; T is a struct with ch tags.
-func query[T any](ctx context.Context, conn driver.Conn, projects access.Projects, rows *[]T, statement string, args ...any) error {
+func query[T any](ctx context.Context, conn store, projects access.Projects, rows *[]T, statement string, args ...any) error {
 	if !strings.Contains(statement, projectsMark) {
 		return errNoProjects
 	}
 	if len(projects.IDs()) == 0 {
 		return ErrNotFound
 	}
-	ctx, condition, err := inCallers(withLimits(ctx), projects.IDs())
+	ctx, condition, err := inCallers(conn.withSettings(ctx), projects.IDs())
 	if err != nil {
 		return err
 	}
@@ -104,11 +109,11 @@ func inCallers(ctx context.Context, projects []uuid.UUID) (context.Context, stri
 	return ch.Context(ctx, ch.WithExternalTable(table)), "project_id IN callers", nil
 }
 
-// withLimits sets the limits of the statements under ctx.
-func withLimits(ctx context.Context) context.Context {
+// withSettings sets the limits and options of the statements under ctx.
+func (c store) withSettings(ctx context.Context) context.Context {
 	timeout := queryTimeout
-	if each, ok := ctx.Value(timeoutKey{}).(time.Duration); ok {
-		timeout = min(each, queryTimeout)
+	if c.options.timeout > 0 {
+		timeout = min(c.options.timeout, queryTimeout)
 	}
 	settings := ch.Settings{
 		"max_execution_time": timeout.Seconds(),
@@ -120,10 +125,10 @@ func withLimits(ctx context.Context) context.Context {
 		// The tables have no projections. Looking for one takes a tenth of a small statement.
 		"optimize_use_projections": 0,
 	}
-	if bytes, ok := ctx.Value(resultLimitKey{}).(int); ok {
-		settings["max_result_bytes"] = bytes
+	if c.options.resultBytes > 0 {
+		settings["max_result_bytes"] = c.options.resultBytes
 	}
-	if ctx.Value(oldAnalyzerKey{}) != nil {
+	if c.options.oldAnalyzer {
 		settings["enable_analyzer"] = 0
 	}
 	return ch.Context(ctx, ch.WithSettings(settings))
@@ -191,13 +196,13 @@ func classify(err error) error {
 	return fmt.Errorf("%w: %w", ErrUnavailable, err)
 }
 
-// readNewest calls read with the start of a window. While that exceeds its limits, it tries again with a later start, which leaves an
-// eighth of the window. start is set to the one that worked; partial is true if it is later.
-func (s *Service) readNewest(ctx context.Context, start *time.Time, end time.Time, read func(ctx context.Context, start time.Time) error) (partial bool, err error) {
+// readNewest calls read with a service of shorter timeouts and the start of a window. While that exceeds its limits, it tries again with a
+// later start, which leaves an eighth of the window. start is set to the one that worked; partial is true if it is later.
+func (s *Service) readNewest(start *time.Time, end time.Time, read func(s *Service, start time.Time) error) (partial bool, err error) {
 	const share = 8 // the next attempt reads one eighth of the window
 	from := *start
 	for _, timeout := range []time.Duration{8 * time.Second, 4 * time.Second, 4 * time.Second, 4 * time.Second} {
-		err := read(withTimeout(ctx, timeout), from)
+		err := read(s.with(options{timeout: timeout}), from)
 		if err == nil {
 			partial = from.After(*start)
 			*start = from

@@ -18,8 +18,8 @@ func TestQueryNeedsProjects(t *testing.T) {
 	t.Parallel()
 	var rows []runmodel.Run
 	projects := accesstest.Projects(t, uuid.New())
-	require.ErrorIs(t, query(t.Context(), nil, projects, &rows, "SELECT * FROM runs"), errNoProjects)
-	require.ErrorIs(t, query(t.Context(), nil, access.Projects{}, &rows, "SELECT * FROM runs WHERE {projects}"), ErrNotFound)
+	require.ErrorIs(t, query(t.Context(), store{}, projects, &rows, "SELECT * FROM runs"), errNoProjects)
+	require.ErrorIs(t, query(t.Context(), store{}, access.Projects{}, &rows, "SELECT * FROM runs WHERE {projects}"), ErrNotFound)
 }
 
 func TestCursor(t *testing.T) {

@@ -281,7 +281,7 @@ func (s *Service) spanScores(ctx context.Context, loc location, runID uuid.UUID,
 		columns = shortScoreColumns
 	}
 	var scores []runmodel.Score
-	err := query(withOldAnalyzer(ctx), s.conn, loc.projects, &scores, `SELECT `+columns+` FROM scores FINAL WHERE `+w.String()+`
+	err := query(ctx, s.conn.with(options{oldAnalyzer: true}), loc.projects, &scores, `SELECT `+columns+` FROM scores FINAL WHERE `+w.String()+`
 		ORDER BY version DESC, score_id LIMIT ? BY span_id LIMIT ?`, append(w.args, maxReadScores, maxSpanScores)...)
 	if !full {
 		for i := range scores {
@@ -295,7 +295,7 @@ func (s *Service) spanScores(ctx context.Context, loc location, runID uuid.UUID,
 func (s *Service) exportedScores(ctx context.Context, loc location, runID uuid.UUID) (own, ofSpans []runmodel.Score, err error) {
 	w := loc.scores(runID)
 	var scores []runmodel.Score
-	err = query(withOldAnalyzer(ctx), s.conn, loc.projects, &scores, `SELECT `+clickhouse.ScoreColumns+` FROM scores FINAL WHERE `+w.String()+`
+	err = query(ctx, s.conn.with(options{oldAnalyzer: true}), loc.projects, &scores, `SELECT `+clickhouse.ScoreColumns+` FROM scores FINAL WHERE `+w.String()+`
 		ORDER BY version DESC, score_id LIMIT ? BY span_id LIMIT ?`, append(w.args, maxReadScores, maxSpanScores)...)
 	for i := range scores {
 		if scores[i].SpanID == 0 {

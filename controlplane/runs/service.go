@@ -15,10 +15,10 @@ import (
 type Service struct {
 	promptTexts  PromptTexts
 	failureRules FailureRules
-	conn         driver.Conn
+	conn         store
 	log          *slog.Logger
 	now          func() time.Time
-	feeds        feeds
+	feeds        *feeds
 	cache        *rowCache
 	// locations are those at which runs were read last.
 	locations *lru.Cache[string, location]
@@ -29,7 +29,7 @@ type Service struct {
 // run under every name, and all signals are on. The caller must close it.
 func NewService(conn driver.Conn, texts PromptTexts, rules FailureRules, log *slog.Logger) *Service {
 	locations, _ := lru.New[string, location](maxCachedLocations) // it refuses only sizes below one
-	return &Service{promptTexts: texts, failureRules: rules, conn: conn, log: log, now: time.Now, cache: newRowCache(), locations: locations}
+	return &Service{promptTexts: texts, failureRules: rules, conn: store{Conn: conn}, log: log, now: time.Now, feeds: &feeds{}, cache: newRowCache(), locations: locations}
 }
 
 // Ping reports whether ClickHouse answers.

@@ -51,8 +51,8 @@ func (s *Service) readBatch(ctx context.Context, projects access.Projects, selec
 	if len(selected) == 1 {
 		limit = oneSourceBytes
 	}
-	bounded := withResultLimit(ctx, limit)
-	if batch.rows, err = s.runRows(bounded, area, ids); err != nil {
+	bounded := s.with(options{resultBytes: limit})
+	if batch.rows, err = bounded.runRows(ctx, area, ids); err != nil {
 		return batch, err
 	}
 	batch.rows = slices.DeleteFunc(batch.rows, func(r runmodel.Run) bool { return r.Version <= locations[r.RunID].DeletedAt })
@@ -62,11 +62,11 @@ func (s *Service) readBatch(ctx context.Context, projects access.Projects, selec
 	if err := s.chooseSpans(ctx, area, locations, &batch, choice); err != nil {
 		return batch, err
 	}
-	if err := s.readSpans(bounded, area, locations, &batch); err != nil {
+	if err := bounded.readSpans(ctx, area, locations, &batch); err != nil {
 		return batch, err
 	}
 	if batch.whole {
-		if err := s.addPreviewed(bounded, area, locations, &batch); err != nil {
+		if err := bounded.addPreviewed(ctx, area, locations, &batch); err != nil {
 			return batch, err
 		}
 	}

@@ -148,7 +148,7 @@ func (s *Service) listSpans(ctx context.Context, loc location, runID uuid.UUID, 
 			versionRows.Put(versions)
 		}
 	}()
-	if err := query(withOldAnalyzer(ctx), s.conn, loc.projects, versions, `SELECT `+loc.withoutAbsent(columns)+` FROM spans WHERE `+w.String()+bound, w.args...); err != nil {
+	if err := query(ctx, s.conn.with(options{oldAnalyzer: true}), loc.projects, versions, `SELECT `+loc.withoutAbsent(columns)+` FROM spans WHERE `+w.String()+bound, w.args...); err != nil {
 		return nil, err
 	}
 	if len(*versions) == 0 {
@@ -170,7 +170,7 @@ func (s *Service) listedPage(ctx context.Context, loc location, runID uuid.UUID,
 	size := 0
 	for from := 0; from < len(spans); from += listedSpans {
 		part := spans[from:min(from+listedSpans, len(spans))]
-		folded, err := s.spansByID(withOldAnalyzer(ctx), loc, runID, identified(part), loc.withoutAbsent(cutListedColumns))
+		folded, err := s.with(options{oldAnalyzer: true}).spansByID(ctx, loc, runID, identified(part), loc.withoutAbsent(cutListedColumns))
 		if err != nil {
 			return nil, err
 		}

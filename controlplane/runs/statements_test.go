@@ -34,7 +34,7 @@ type sender func(ctx context.Context, s *Service, projects access.Projects) erro
 // answering is a sender whose statements are answered.
 func answering(answer func(statement string) ([]clickhousetest.Row, error), send sender) sender {
 	return func(ctx context.Context, s *Service, projects access.Projects) error {
-		s.conn.(*clickhousetest.Recorder).Answer = answer
+		s.conn.Conn.(*clickhousetest.Recorder).Answer = answer
 		return send(ctx, s, projects)
 	}
 }

@@ -155,7 +155,7 @@ func (s *Service) statsBy(ctx context.Context, projects access.Projects, q Stats
 	if bucketsBetween(stats.Start, stats.End, stats.Bucket) > MaxBuckets {
 		return Stats{}, ErrTooManyBuckets
 	}
-	stats.Partial, err = s.readNewest(ctx, &stats.Start, stats.End, func(ctx context.Context, start time.Time) error {
+	stats.Partial, err = s.readNewest(&stats.Start, stats.End, func(s *Service, start time.Time) error {
 		return s.stats(ctx, projects, q, by, start, &stats)
 	})
 	return stats, err

@@ -59,7 +59,7 @@ func (s *Service) windowsOf(ctx context.Context, table string, start, end time.T
 		Written time.Time `ch:"written"`
 		State   string    `ch:"state"`
 	}
-	err := s.conn.Select(withLimits(ctx), &partitions, `
+	err := s.conn.Select(s.conn.withSettings(ctx), &partitions, `
 		SELECT toInt64OrZero(right(partition_id, 8)) AS day, max(modification_time) AS written, hex(sipHash128(arraySort(groupArray(path)))) AS state
 		FROM system.parts WHERE database = currentDatabase() AND table = ? AND active
 		GROUP BY day HAVING day >= ? AND day < ? ORDER BY day`, table, yearMonthDay(first), yearMonthDay(last))

@@ -75,7 +75,7 @@ func (s *Service) ToolCalls(ctx context.Context, projects access.Projects, ids [
 
 // toolCalls adds the tool calls of runs to found. It reads the runs together, or in halves if they are too large for that.
 func (s *Service) toolCalls(ctx context.Context, projects access.Projects, ids []uuid.UUID, found map[uuid.UUID][]ToolCall) error {
-	err := s.readToolCalls(withResultLimit(ctx, MaxSource), projects, ids, found)
+	err := s.with(options{resultBytes: MaxSource}).readToolCalls(ctx, projects, ids, found)
 	var exception *ch.Exception
 	if !errors.As(err, &exception) || exception.Code != codeTooManyBytesRows && exception.Code != codeMemoryLimit {
 		return err
