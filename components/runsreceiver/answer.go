@@ -17,6 +17,7 @@ import (
 	"google.golang.org/protobuf/types/known/anypb"
 	"google.golang.org/protobuf/types/known/durationpb"
 
+	"github.com/looptrace/looptrace/internal/jsontext"
 	"github.com/looptrace/looptrace/internal/problem"
 )
 
@@ -176,7 +177,7 @@ func (x *exchange) refuse(w http.ResponseWriter, r *refusalError) {
 	case !x.otlp:
 		document := problem.NewDocument(r.status, r.code, r.detail, x.requestID)
 		document.Errors = r.fields
-		x.write(w, r.status, problem.ContentType, marshalJSON(document))
+		x.write(w, r.status, problem.ContentType, jsontext.MustEncode(document))
 	case x.mediaType == typeProtobuf:
 		answer := &spb.Status{Code: int32(r.rpc), Message: strings.ToValidUTF8(r.detail, "\uFFFD")}
 		if delay, ok := retryDelay(h); ok {
@@ -195,7 +196,7 @@ func (x *exchange) refuse(w http.ResponseWriter, r *refusalError) {
 		if delay, ok := retryDelay(h); ok {
 			answer.Details = []retryInfo{{Type: typeURLRetryInfo, RetryDelay: fmt.Sprintf("%.0fs", delay.Seconds())}}
 		}
-		x.write(w, r.status, typeJSON, marshalJSON(answer))
+		x.write(w, r.status, typeJSON, jsontext.MustEncode(answer))
 	}
 }
 
@@ -234,13 +235,4 @@ const typeURLRetryInfo = "type.googleapis.com/google.rpc.RetryInfo"
 func retryDelay(h http.Header) (time.Duration, bool) {
 	seconds, err := strconv.Atoi(h.Get("Retry-After"))
 	return time.Duration(seconds) * time.Second, err == nil
-}
-
-// marshalJSON marshals an answer of this package, which cannot fail.
-func marshalJSON(v any) []byte {
-	b, err := json.Marshal(v)
-	if err != nil {
-		panic(err)
-	}
-	return b
 }

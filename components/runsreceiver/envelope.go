@@ -15,6 +15,7 @@ import (
 	"go.opentelemetry.io/collector/pdata/ptrace"
 
 	"github.com/looptrace/looptrace/internal/jsonpull"
+	"github.com/looptrace/looptrace/internal/jsontext"
 	"github.com/looptrace/looptrace/internal/partialsuccess"
 	"github.com/looptrace/looptrace/internal/problem"
 	"github.com/looptrace/looptrace/internal/runmodel"
@@ -56,7 +57,7 @@ func (f *nativeFormat) decode(body []byte, held *charge, _ *partialsuccess.Repor
 }
 
 func (f *nativeFormat) accepted(requestID string, _ *partialsuccess.Report) (string, []byte) {
-	return typeJSON, marshalJSON(struct {
+	return typeJSON, jsontext.MustEncode(struct {
 		Status        string `json:"status"`
 		AcceptedRuns  int    `json:"accepted_runs"`
 		AcceptedSpans int    `json:"accepted_spans"`

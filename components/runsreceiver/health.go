@@ -6,6 +6,8 @@ import (
 	"net/http"
 
 	"go.opentelemetry.io/collector/component"
+
+	"github.com/looptrace/looptrace/internal/jsontext"
 )
 
 // readinessChecker is an extension that knows whether the collector is ready, and the state of each check.
@@ -52,7 +54,7 @@ func answerHealth(w http.ResponseWriter, ok bool, checks map[string]string) {
 	w.Header().Set("Cache-Control", "no-store")
 	w.Header().Set("X-Content-Type-Options", "nosniff")
 	w.WriteHeader(status)
-	_, _ = w.Write(append(marshalJSON(struct { // the caller may be gone
+	_, _ = w.Write(append(jsontext.MustEncode(struct { // the caller may be gone
 		Status string            `json:"status"`
 		Checks map[string]string `json:"checks,omitempty"`
 	}{text, checks}), '\n'))

@@ -1,14 +1,13 @@
 package agentview
 
 import (
-	"bytes"
-	"encoding/json"
 	"fmt"
 	"strconv"
 	"strings"
 	"time"
 	"unicode"
 
+	"github.com/looptrace/looptrace/internal/jsontext"
 	"github.com/looptrace/looptrace/internal/runmodel"
 )
 
@@ -64,13 +63,7 @@ func milliseconds(d time.Duration) float64 {
 // jsonRenderer writes a JSON object with one step a line.
 type jsonRenderer struct{ v *view }
 
-func encode(value any) string {
-	var b bytes.Buffer
-	encoder := json.NewEncoder(&b)
-	encoder.SetEscapeHTML(false)
-	_ = encoder.Encode(value) // these types always encode
-	return strings.TrimSuffix(b.String(), "\n")
-}
+func encode(value any) string { return string(jsontext.MustEncode(value)) }
 
 func (r jsonRenderer) head(used int) string {
 	return fmt.Sprintf(`{"notice":%q,"token_budget":%d,"tokens_used":%d,"encoding":%q,`+"\n", Notice, r.v.options.Budget, used, r.v.options.Encoding)

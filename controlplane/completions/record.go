@@ -8,6 +8,7 @@ import (
 
 	"github.com/looptrace/looptrace/controlplane/providers"
 	"github.com/looptrace/looptrace/controlplane/recording"
+	"github.com/looptrace/looptrace/internal/jsontext"
 )
 
 // begin begins the run of the completion.
@@ -138,7 +139,7 @@ func contentOf(message json.RawMessage) json.RawMessage {
 	var m struct {
 		Content json.RawMessage `json:"content"`
 	}
-	if json.Unmarshal(message, &m) != nil || len(m.Content) == 0 || string(m.Content) == "null" || string(m.Content) == `""` {
+	if json.Unmarshal(message, &m) != nil || jsontext.IsNull(m.Content) || string(m.Content) == `""` {
 		return message
 	}
 	return m.Content

@@ -19,6 +19,7 @@ import (
 
 	"github.com/looptrace/looptrace/controlplane/access"
 	"github.com/looptrace/looptrace/controlplane/work"
+	"github.com/looptrace/looptrace/internal/jsontext"
 	"github.com/looptrace/looptrace/internal/postgres"
 	"github.com/looptrace/looptrace/internal/problem"
 	"github.com/looptrace/looptrace/internal/validate"
@@ -273,7 +274,7 @@ func (c *Change) clean() (schemas, error) {
 }
 
 func schemaText(schema json.RawMessage) *string {
-	if isNull(schema) {
+	if jsontext.IsNull(schema) {
 		return nil
 	}
 	text := string(schema)

@@ -13,6 +13,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/looptrace/looptrace/internal/datasetfile"
+	"github.com/looptrace/looptrace/internal/jsontext"
 	"github.com/looptrace/looptrace/internal/problem"
 	"github.com/looptrace/looptrace/internal/validate"
 )
@@ -168,12 +169,8 @@ func (r *row) hash() error {
 
 // compact returns JSON without space between its tokens, or the default for none.
 func compact(text json.RawMessage, absent string) json.RawMessage {
-	if isNull(text) {
+	if jsontext.IsNull(text) {
 		return json.RawMessage(absent)
 	}
-	var out bytes.Buffer
-	if err := json.Compact(&out, text); err != nil {
-		return text // it was validated
-	}
-	return out.Bytes()
+	return jsontext.Compact(text)
 }

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/looptrace/looptrace/internal/grader"
+	"github.com/looptrace/looptrace/internal/jsontext"
 	"github.com/looptrace/looptrace/internal/problem"
 )
 
@@ -23,7 +24,7 @@ type misfit struct {
 
 // readSchema reads a JSON Schema, nil for none.
 func readSchema(location string, text json.RawMessage) (*grader.Schema, error) {
-	if isNull(text) {
+	if jsontext.IsNull(text) {
 		return nil, nil
 	}
 	schema, err := grader.ParseSchema(text)
@@ -94,8 +95,6 @@ func (s schemas) fitting(ctx context.Context, items []NewItem) ([]NewItem, []Mis
 	}
 	return fit, others
 }
-
-func isNull(text json.RawMessage) bool { return len(text) == 0 || string(text) == "null" }
 
 // name names an item in messages.
 func (i *Item) name() string {

@@ -14,6 +14,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/looptrace/looptrace/controlplane/runs"
+	"github.com/looptrace/looptrace/internal/jsontext"
 	"github.com/looptrace/looptrace/internal/problem"
 	"github.com/looptrace/looptrace/internal/replay"
 )
@@ -207,7 +208,7 @@ func editOf(raw json.RawMessage) (*replay.Edit, error) {
 	if json.Unmarshal(raw, &text) == nil {
 		raw = json.RawMessage(strings.TrimSpace(text))
 	}
-	if len(raw) == 0 || string(raw) == "null" {
+	if jsontext.IsNull(raw) {
 		return nil, nil //nolint:nilnil // there is none
 	}
 	if len(raw) > maxEdit {

@@ -1,7 +1,6 @@
 package diagnoses
 
 import (
-	"bytes"
 	"cmp"
 	"context"
 	_ "embed"
@@ -17,6 +16,7 @@ import (
 	"github.com/looptrace/looptrace/controlplane/agentview"
 	"github.com/looptrace/looptrace/controlplane/failures"
 	"github.com/looptrace/looptrace/controlplane/runs"
+	"github.com/looptrace/looptrace/internal/jsontext"
 	"github.com/looptrace/looptrace/internal/problem"
 	"github.com/looptrace/looptrace/internal/runmodel"
 )
@@ -180,16 +180,7 @@ func (s *Service) groupText(g *failures.Group) (string, error) {
 
 // message is a message of chat completions.
 func message(role, content string) json.RawMessage {
-	return encode(map[string]string{"role": role, "content": content})
-}
-
-// encode writes JSON without the escapes for HTML, which would cost tokens.
-func encode(value any) json.RawMessage {
-	var out bytes.Buffer
-	encoder := json.NewEncoder(&out)
-	encoder.SetEscapeHTML(false)
-	_ = encoder.Encode(value) // these types always encode
-	return bytes.TrimSuffix(out.Bytes(), []byte("\n"))
+	return jsontext.MustEncode(map[string]string{"role": role, "content": content})
 }
 
 // responseFormat is the schema of the answer. An edit is JSON in a text: strict schemas cannot describe it.
@@ -203,7 +194,7 @@ func responseFormat() json.RawMessage {
 			"confidence": map[string]any{"type": "string", "enum": []string{"low", "medium", "high"}},
 		},
 	}
-	return encode(map[string]any{"type": "json_schema", "json_schema": map[string]any{"name": "diagnosis", "strict": true, "schema": map[string]any{
+	return jsontext.MustEncode(map[string]any{"type": "json_schema", "json_schema": map[string]any{"name": "diagnosis", "strict": true, "schema": map[string]any{
 		"type": "object", "additionalProperties": false, "required": []string{"claims"},
 		"properties": map[string]any{"claims": map[string]any{"type": "array", "items": claim}},
 	}}})

@@ -10,6 +10,7 @@ import (
 	"github.com/cespare/xxhash/v2"
 
 	"github.com/looptrace/looptrace/controlplane/runs"
+	"github.com/looptrace/looptrace/internal/jsontext"
 	"github.com/looptrace/looptrace/internal/runmodel"
 )
 
@@ -142,13 +143,7 @@ func (r *stepReader) calls(messages []json.RawMessage) *field {
 	if len(list) == 0 {
 		return nil
 	}
-	var raw strings.Builder
-	encoder := json.NewEncoder(&raw)
-	encoder.SetEscapeHTML(false)
-	if encoder.Encode(withEllipses(list)) != nil {
-		return nil // JSON values always encode
-	}
-	return r.tree(fieldToolCalls, list, strings.TrimSpace(raw.String()))
+	return r.tree(fieldToolCalls, list, string(jsontext.MustEncode(withEllipses(list))))
 }
 
 // hashes are those of what the step was given, and of that and its results.

@@ -11,6 +11,7 @@ import (
 	"github.com/looptrace/looptrace/controlplane/datasets"
 	"github.com/looptrace/looptrace/controlplane/providers"
 	"github.com/looptrace/looptrace/internal/grader"
+	"github.com/looptrace/looptrace/internal/jsontext"
 )
 
 // The statuses of outputs.
@@ -117,7 +118,7 @@ func outputOf(done *completions.Completion) json.RawMessage {
 	var message struct {
 		Content json.RawMessage `json:"content"`
 	}
-	if json.Unmarshal(done.Message, &message) != nil || len(message.Content) == 0 || string(message.Content) == "null" {
+	if json.Unmarshal(done.Message, &message) != nil || jsontext.IsNull(message.Content) {
 		return nil
 	}
 	return message.Content

@@ -13,6 +13,7 @@ import (
 	"github.com/looptrace/looptrace/controlplane/prompts"
 	"github.com/looptrace/looptrace/controlplane/providers"
 	"github.com/looptrace/looptrace/controlplane/recording"
+	"github.com/looptrace/looptrace/internal/jsontext"
 	"github.com/looptrace/looptrace/internal/judge"
 	"github.com/looptrace/looptrace/internal/panel"
 	"github.com/looptrace/looptrace/internal/problem"
@@ -105,7 +106,7 @@ func (h judgeHandlers) judge(ctx context.Context, project uuid.UUID, at, kind st
 	for member, value := range map[string]any{"rubric": j.Rubric, "scale": j.Scale, "pass": j.Pass} {
 		if text, err := json.Marshal(value); err != nil {
 			return nil, fmt.Errorf("encode a judge: %w", err)
-		} else if string(text) != "null" {
+		} else if !jsontext.IsNull(text) {
 			definition[member] = json.RawMessage(text)
 		}
 	}

@@ -19,6 +19,7 @@ import (
 	"github.com/looptrace/looptrace/controlplane/recording"
 	"github.com/looptrace/looptrace/controlplane/runs"
 	"github.com/looptrace/looptrace/internal/apikey"
+	"github.com/looptrace/looptrace/internal/jsontext"
 	"github.com/looptrace/looptrace/internal/llm"
 	"github.com/looptrace/looptrace/internal/problem"
 	"github.com/looptrace/looptrace/internal/prompttemplate"
@@ -179,7 +180,7 @@ func mergedConfig(base, over json.RawMessage) (json.RawMessage, error) {
 			return nil, fmt.Errorf("read a model configuration: %w", err)
 		}
 	}
-	maps.DeleteFunc(merged, func(_ string, value json.RawMessage) bool { return string(value) == "null" })
+	maps.DeleteFunc(merged, func(_ string, value json.RawMessage) bool { return jsontext.IsNull(value) })
 	text, err := json.Marshal(merged)
 	if err != nil {
 		return nil, fmt.Errorf("encode a model configuration: %w", err)

@@ -1,7 +1,6 @@
 package httpapi
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -9,6 +8,7 @@ import (
 
 	"github.com/looptrace/looptrace/controlplane/httpapi/contract"
 	"github.com/looptrace/looptrace/controlplane/providers"
+	"github.com/looptrace/looptrace/internal/jsontext"
 	"github.com/looptrace/looptrace/internal/llm"
 	"github.com/looptrace/looptrace/internal/problem"
 )
@@ -97,7 +97,7 @@ func nullable[T any](name string, raw json.RawMessage) (**T, error) {
 		return nil, nil //nolint:nilnil // it is absent
 	}
 	value := new(*T)
-	if bytes.Equal(raw, []byte("null")) {
+	if jsontext.IsNull(raw) {
 		return value, nil
 	}
 	if err := json.Unmarshal(raw, value); err != nil {

@@ -12,6 +12,7 @@ import (
 	"github.com/looptrace/looptrace/controlplane/prompts"
 	"github.com/looptrace/looptrace/controlplane/replays"
 	"github.com/looptrace/looptrace/controlplane/runs"
+	"github.com/looptrace/looptrace/internal/jsontext"
 	"github.com/looptrace/looptrace/internal/problem"
 	"github.com/looptrace/looptrace/internal/replay"
 )
@@ -337,7 +338,7 @@ func addReplayConfig(r *replays.Replay, answer *contract.Replay) error {
 	if answer.Panel, err = panelRead(config.Panel); err != nil {
 		return err
 	}
-	if len(config.Outcome) > 0 && string(config.Outcome) != "null" {
+	if !jsontext.IsNull(config.Outcome) {
 		answer.Outcome = &config.Outcome
 	}
 	if err := convert(config.Edits, &answer.Edits); err != nil {

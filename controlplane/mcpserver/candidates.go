@@ -11,6 +11,7 @@ import (
 	"github.com/looptrace/looptrace/controlplane/agentview"
 	"github.com/looptrace/looptrace/controlplane/causes"
 	"github.com/looptrace/looptrace/controlplane/runs"
+	"github.com/looptrace/looptrace/internal/jsontext"
 )
 
 // Causes finds candidates for the cause of a group of failed runs.
@@ -57,7 +58,7 @@ func (t *tools) candidates(ctx context.Context, projects access.Projects, in *fa
 		if len(c.MovesWith) > 0 {
 			text = append(text, "Moves together with: "+strings.Join(c.MovesWith, "; "))
 		}
-		edits := string(encode(c.Edits))
+		edits := string(jsontext.MustEncode(c.Edits))
 		switch {
 		case len(c.Edits) == 0:
 			text = append(text, "No edit: "+c.WhyNoEdit)

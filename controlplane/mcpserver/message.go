@@ -7,6 +7,8 @@ import (
 	"strings"
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
+
+	"github.com/looptrace/looptrace/internal/jsontext"
 )
 
 // methods are the supported methods. The server has no resources, and no streams of changes, because a stream could
@@ -84,5 +86,5 @@ func (r *reply) write(w http.ResponseWriter) {
 	response.Error.Code, response.Error.Message = r.code, r.message
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(r.status)
-	_, _ = w.Write(encode(response)) // fails only if the client disconnected
+	_, _ = w.Write(jsontext.MustEncode(response)) // fails only if the client disconnected
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/looptrace/looptrace/controlplane/agentview"
 	"github.com/looptrace/looptrace/controlplane/providers"
 	"github.com/looptrace/looptrace/controlplane/replays"
+	"github.com/looptrace/looptrace/internal/jsontext"
 	"github.com/looptrace/looptrace/internal/postgres"
 	"github.com/looptrace/looptrace/internal/replay"
 )
@@ -229,7 +230,7 @@ func (in *editInput) wanted(controls, treatments int) (*replays.Wanted, error) {
 		n.MaxCost = new(providers.MoneyOf(*in.MaxCostUSD))
 	}
 	if len(in.Outcome) > 0 {
-		n.Outcome = encode(in.Outcome)
+		n.Outcome = jsontext.MustEncode(in.Outcome)
 	}
 	if in.ProviderID != "" {
 		provider, err := uuid.Parse(in.ProviderID)

@@ -10,6 +10,7 @@ import (
 	"github.com/looptrace/looptrace/controlplane/access"
 	"github.com/looptrace/looptrace/controlplane/agentview"
 	"github.com/looptrace/looptrace/controlplane/replays"
+	"github.com/looptrace/looptrace/internal/jsontext"
 	"github.com/looptrace/looptrace/internal/postgres"
 )
 
@@ -158,7 +159,7 @@ func shownPartOf(p *replays.BatchPart) (shownPart, error) {
 	for outcome, runs := range p.Runs {
 		shown.Runs[string(outcome)] = runs
 	}
-	effect, err := readVerdict(encode(p.Effect))
+	effect, err := readVerdict(jsontext.MustEncode(p.Effect))
 	if err == nil {
 		shown.Evidence = effect.evidence()
 	}

@@ -11,6 +11,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/looptrace/looptrace/controlplane/agentview"
+	"github.com/looptrace/looptrace/internal/jsontext"
 	"github.com/looptrace/looptrace/internal/problem"
 )
 
@@ -49,7 +50,7 @@ func safeQuotes(sentence string) string {
 
 // decodeStrictly reads an object of the arguments. Members that nothing reads are errors.
 func decodeStrictly(object map[string]any, into any) error {
-	decoder := json.NewDecoder(bytes.NewReader(encode(object)))
+	decoder := json.NewDecoder(bytes.NewReader(jsontext.MustEncode(object)))
 	decoder.DisallowUnknownFields()
 	if err := decoder.Decode(into); err != nil {
 		return remedyError(strings.TrimPrefix(err.Error(), "json: "))

@@ -1,7 +1,6 @@
 package mcpserver
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -17,6 +16,7 @@ import (
 	"github.com/looptrace/looptrace/controlplane/access"
 	"github.com/looptrace/looptrace/controlplane/agentview"
 	"github.com/looptrace/looptrace/controlplane/runs"
+	"github.com/looptrace/looptrace/internal/jsontext"
 	"github.com/looptrace/looptrace/internal/problem"
 )
 
@@ -176,22 +176,13 @@ func decode(arguments json.RawMessage, schema *jsonschema.Resolved, in any) erro
 
 // call formats a call for a result: the tool and its arguments.
 func (t *tools) call(tool string, arguments any) string {
-	return t.name(tool) + " " + string(encode(arguments))
-}
-
-// encode returns JSON in one line without HTML escapes.
-func encode(value any) []byte {
-	var b bytes.Buffer
-	encoder := json.NewEncoder(&b)
-	encoder.SetEscapeHTML(false)
-	_ = encoder.Encode(value) // these types always encode
-	return bytes.TrimSuffix(b.Bytes(), []byte("\n"))
+	return t.name(tool) + " " + string(jsontext.MustEncode(arguments))
 }
 
 // encodeCounted encodes a document with its number of tokens in all forms. used points to the number in the document.
 func encodeCounted(document any, used *int, encoding string) ([]byte, error) {
 	for {
-		body := encode(document)
+		body := jsontext.MustEncode(document)
 		n, err := agentview.Count(encoding, string(body))
 		if err != nil {
 			return nil, fmt.Errorf("count tokens: %w", err)

@@ -6,6 +6,8 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+
+	"github.com/looptrace/looptrace/internal/jsontext"
 )
 
 // typeFunction is the type of tools and tool calls that are functions.
@@ -140,7 +142,7 @@ func (c *conversation) content(where string, message map[string]json.RawMessage)
 func decodes(raw json.RawMessage, into any) bool { return json.Unmarshal(raw, into) == nil }
 
 func isEmpty(raw json.RawMessage) bool {
-	return len(raw) == 0 || string(raw) == "null" || string(raw) == "[]"
+	return jsontext.IsNull(raw) || string(raw) == "[]"
 }
 
 // calls gives each tool call of a message an id that no other has.

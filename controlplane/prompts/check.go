@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/looptrace/looptrace/internal/jsontext"
 	"github.com/looptrace/looptrace/internal/problem"
 	"github.com/looptrace/looptrace/internal/prompttemplate"
 )
@@ -44,7 +45,7 @@ func (c *checker) messages(messages []json.RawMessage, template *prompttemplate.
 			c.fail(path, "must be an object")
 			continue
 		}
-		stored[i] = compact(text)
+		stored[i] = jsontext.Compact(text)
 		template.Messages = append(template.Messages, message)
 		if message["type"] == "placeholder" {
 			c.placeholder(path, message)
@@ -157,7 +158,7 @@ func (c *checker) tools(tools []json.RawMessage) []json.RawMessage {
 				Parameters json.RawMessage `json:"parameters"`
 			} `json:"function"`
 		}
-		stored[i] = compact(text)
+		stored[i] = jsontext.Compact(text)
 		switch err := json.Unmarshal(text, &tool); {
 		case err != nil:
 			c.fail(path, `must have the form {"type": "function", "function": {"name", "description", "parameters"}}`)
@@ -167,7 +168,7 @@ func (c *checker) tools(tools []json.RawMessage) []json.RawMessage {
 			c.fail(path+".function.name", "is needed")
 		case *tool.Type == "function" && names[tool.Function.Name]:
 			c.fail(path+".function.name", "is the name of another tool, too")
-		case *tool.Type == "function" && !isNull(tool.Function.Parameters) && tool.Function.Parameters[0] != '{':
+		case *tool.Type == "function" && !jsontext.IsNull(tool.Function.Parameters) && tool.Function.Parameters[0] != '{':
 			c.fail(path+".function.parameters", "must be a JSON Schema, an object")
 		}
 		names[tool.Function.Name] = true
@@ -176,7 +177,7 @@ func (c *checker) tools(tools []json.RawMessage) []json.RawMessage {
 }
 
 func (c *checker) responseFormat(text json.RawMessage) json.RawMessage {
-	if isNull(text) {
+	if jsontext.IsNull(text) {
 		return nil
 	}
 	var format struct {
@@ -191,16 +192,16 @@ func (c *checker) responseFormat(text json.RawMessage) json.RawMessage {
 		c.fail("response_format", `must have the form {"type": "json_schema", "json_schema": {"name", "schema"}}, {"type": "json_object"} or {"type": "text"}`)
 	case format.Type == "json_schema" && format.JSONSchema.Name == "":
 		c.fail("response_format.json_schema.name", "is needed")
-	case format.Type == "json_schema" && (isNull(format.JSONSchema.Schema) || format.JSONSchema.Schema[0] != '{'):
+	case format.Type == "json_schema" && (jsontext.IsNull(format.JSONSchema.Schema) || format.JSONSchema.Schema[0] != '{'):
 		c.fail("response_format.json_schema.schema", "must be a JSON Schema, an object")
 	}
-	return compact(text)
+	return jsontext.Compact(text)
 }
 
 // variables checks declarations and adds those of the texts.
 func (c *checker) variables(text json.RawMessage, template *prompttemplate.Prompt) json.RawMessage {
 	declared := map[string]json.RawMessage{}
-	if !isNull(text) {
+	if !jsontext.IsNull(text) {
 		if err := json.Unmarshal(text, &declared); err != nil {
 			c.fail("variables", "must be an object")
 			return nil
@@ -219,7 +220,7 @@ func (c *checker) variables(text json.RawMessage, template *prompttemplate.Promp
 			c.fail(path, "must be a declaration such as {\"type\": \"string\"}")
 			continue
 		}
-		v.Default, v.Example = compact(v.Default), compact(v.Example)
+		v.Default, v.Example = jsontext.Compact(v.Default), jsontext.Compact(v.Example)
 		stored[name] = v
 		if v.Default != nil {
 			value, err := decode(v.Default)

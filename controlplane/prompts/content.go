@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/looptrace/looptrace/internal/jsontext"
 	"github.com/looptrace/looptrace/internal/prompttemplate"
 )
 
@@ -75,10 +76,10 @@ func (v NewVersion) prepare(location string) (*prepared, error) {
 	p.Tools = check.tools(v.Tools)
 	p.ResponseFormat = check.responseFormat(v.ResponseFormat)
 	p.ModelConfig = v.ModelConfig
-	if isNull(p.ModelConfig) {
+	if jsontext.IsNull(p.ModelConfig) {
 		p.ModelConfig = json.RawMessage(`{}`)
 	}
-	p.ModelConfig = compact(p.ModelConfig)
+	p.ModelConfig = jsontext.Compact(p.ModelConfig)
 	p.Variables = check.variables(v.Variables, &p.template)
 	check.add(checkText(location+".note", v.Note))
 	if err := errors.Join(check.errs...); err != nil {
@@ -124,22 +125,6 @@ func (p *prepared) contentHash() ([sha256.Size]byte, error) {
 		return [sha256.Size]byte{}, fmt.Errorf("encode the content: %w", err)
 	}
 	return sha256.Sum256(text), nil
-}
-
-func isNull(text json.RawMessage) bool {
-	return len(text) == 0 || string(text) == "null"
-}
-
-// compact returns JSON without space between its tokens. It was validated.
-func compact(text json.RawMessage) json.RawMessage {
-	if len(text) == 0 {
-		return nil
-	}
-	var out bytes.Buffer
-	if err := json.Compact(&out, text); err != nil {
-		return text
-	}
-	return out.Bytes()
 }
 
 // decode reads JSON and keeps numbers as they are written.

@@ -1,7 +1,6 @@
 package runs
 
 import (
-	"bytes"
 	"cmp"
 	"encoding/json"
 	"fmt"
@@ -13,6 +12,7 @@ import (
 
 	"github.com/looptrace/looptrace/internal/jsonpull"
 	"github.com/looptrace/looptrace/internal/jsonselect"
+	"github.com/looptrace/looptrace/internal/jsontext"
 	"github.com/looptrace/looptrace/internal/openaichat"
 )
 
@@ -133,13 +133,11 @@ func (d *document) call(span *Span) error {
 }
 
 func (d *document) value(name string, value any) {
-	var out bytes.Buffer
-	encoder := json.NewEncoder(&out)
-	encoder.SetEscapeHTML(false)
-	if err := encoder.Encode(value); err != nil && d.err == nil {
+	raw, err := jsontext.Encode(value)
+	if err != nil && d.err == nil {
 		d.err = fmt.Errorf("encode %s: %w", name, err)
 	}
-	d.members = append(d.members, jsonselect.Member{Name: name, Value: bytes.TrimSuffix(out.Bytes(), []byte("\n"))})
+	d.members = append(d.members, jsonselect.Member{Name: name, Value: raw})
 }
 
 // jsonOf returns the JSON of an object, an array or a string, nil if the text is none.

@@ -9,6 +9,7 @@ import (
 
 	"github.com/google/uuid"
 
+	"github.com/looptrace/looptrace/internal/jsontext"
 	"github.com/looptrace/looptrace/internal/runmodel"
 )
 
@@ -66,7 +67,7 @@ func (r *recorder) record(s *scenario) error {
 		fields["prompt"] = map[string]any{"name": r.prompt.Name, "version": version, "alias": alias}
 		run.system, run.version = r.systemOf(version), version
 	}
-	end, err := run.steps(start, "", textOf(s.Inputs), s.Steps, false)
+	end, err := run.steps(start, "", jsontext.String(s.Inputs), s.Steps, false)
 	if err != nil {
 		return err
 	}
@@ -202,13 +203,4 @@ func statusOf(status string, err *failure) string {
 	default:
 		return runmodel.StatusOK
 	}
-}
-
-// textOf returns a JSON string as text, and other JSON as it is.
-func textOf(value json.RawMessage) string {
-	var text string
-	if json.Unmarshal(value, &text) == nil {
-		return text
-	}
-	return string(value)
 }

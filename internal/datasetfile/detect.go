@@ -7,6 +7,8 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+
+	"github.com/looptrace/looptrace/internal/jsontext"
 )
 
 var formatOfMediaType = map[string]Format{
@@ -186,7 +188,7 @@ var listNames = []string{"items", "data", "rows", "examples", "tests", "records"
 // listMember returns the member of an object in which its rows are, or an empty name.
 func listMember(raw []byte) string {
 	for _, c := range members(raw) {
-		if isList(c.Value) && slices.Contains(listNames, c.Column) {
+		if jsontext.IsArray(c.Value) && slices.Contains(listNames, c.Column) {
 			return c.Column
 		}
 	}

@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strings"
 	"unicode/utf8"
+
+	"github.com/looptrace/looptrace/internal/jsontext"
 )
 
 // Limits of the rows from which columns, types and mapping are found.
@@ -100,7 +102,7 @@ func (s *sample) column(name string) *column {
 }
 
 func (c *column) add(cell Cell, seed maphash.Seed) {
-	if isNull(cell.Value) {
+	if jsontext.IsNull(cell.Value) {
 		c.kinds[kindNull]++
 		return
 	}
@@ -126,7 +128,7 @@ func (c *column) add(cell Cell, seed maphash.Seed) {
 
 func textList(list []byte) bool {
 	for _, e := range elements(list) {
-		if !isString(e) {
+		if !jsontext.IsString(e) {
 			return false
 		}
 	}

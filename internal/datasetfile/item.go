@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strings"
 	"unicode/utf8"
+
+	"github.com/looptrace/looptrace/internal/jsontext"
 )
 
 // Item is an item of a dataset. Nil is what the row does not have.
@@ -64,7 +66,7 @@ func (m Mapping) Item(row Row) (Item, []FieldError) {
 
 // columns makes the item that the members of the mapping say.
 func (m Mapping) columns(r *record) {
-	if !m.Input.object && !m.Input.IsZero() && isNull(r.get(m.Input.names[0])) {
+	if !m.Input.object && !m.Input.IsZero() && jsontext.IsNull(r.get(m.Input.names[0])) {
 		r.refuse(m.Input.names[0], "is empty, but it is the input: every item needs one", nil)
 	}
 	r.item.Input = r.target(m.Input)
@@ -142,7 +144,7 @@ func (r *record) target(t Target) json.RawMessage {
 		return nil
 	}
 	if !t.object {
-		if value := r.get(t.names[0]); !isNull(value) {
+		if value := r.get(t.names[0]); !jsontext.IsNull(value) {
 			return value
 		}
 		return nil
@@ -153,7 +155,7 @@ func (r *record) target(t Target) json.RawMessage {
 		if value, found := r.find(name); found {
 			members = append(members, Cell{name, value})
 			size += len(name) + len(value) + 4
-			filled = filled || !isNull(value)
+			filled = filled || !jsontext.IsNull(value)
 		}
 	}
 	if !filled {
@@ -166,7 +168,7 @@ func (r *record) target(t Target) json.RawMessage {
 func (r *record) rest() []Cell {
 	var cells []Cell
 	for _, c := range r.cells {
-		if !r.taken[c.Column] && !isNull(c.Value) {
+		if !r.taken[c.Column] && !jsontext.IsNull(c.Value) {
 			cells = append(cells, c)
 		}
 	}
@@ -178,12 +180,12 @@ func (r *record) rest() []Cell {
 func (r *record) merge(column string, more []Cell) {
 	value := r.take(column)
 	all := members(value)
-	conflict := !isNull(value) && !isObject(value)
+	conflict := !jsontext.IsNull(value) && !jsontext.IsObject(value)
 	for _, c := range more {
 		conflict = conflict || slices.ContainsFunc(all, func(m Cell) bool { return m.Column == c.Column })
 	}
 	switch {
-	case len(more) == 0 && isObject(value):
+	case len(more) == 0 && jsontext.IsObject(value):
 		r.item.Metadata = value
 		return
 	case conflict:
@@ -197,9 +199,9 @@ func (r *record) merge(column string, more []Cell) {
 // metadata takes an object as metadata.
 func (r *record) metadata(column string, value json.RawMessage) {
 	switch {
-	case isNull(value):
+	case jsontext.IsNull(value):
 		r.item.Metadata = nil
-	case isObject(value):
+	case jsontext.IsObject(value):
 		r.item.Metadata = value
 	default:
 		r.refuse(column, "is no object, but it is the metadata: make it an object, or name it in a list, which makes an object of it", value)
@@ -209,7 +211,7 @@ func (r *record) metadata(column string, value json.RawMessage) {
 // textOf returns a cell as a text: nil if it is empty. Numbers keep their digits.
 func (r *record) textOf(column string, limit int) *string {
 	value := r.take(column)
-	if isNull(value) {
+	if jsontext.IsNull(value) {
 		return nil
 	}
 	var text string
@@ -246,10 +248,10 @@ func (r *record) split(column string) { r.item.Split = r.textOf(column, maxName)
 // tags takes a list of texts, or a text with commas or with a list.
 func (r *record) tags(column string) {
 	value := r.take(column)
-	if isString(value) {
+	if jsontext.IsString(value) {
 		text := unquote(value)
 		parsed, err := parseJSON(text)
-		if err != nil || !isList(parsed) {
+		if err != nil || !jsontext.IsArray(parsed) {
 			for tag := range strings.SplitSeq(text, ",") {
 				r.tag(column, strings.TrimSpace(tag), value)
 			}
@@ -257,12 +259,12 @@ func (r *record) tags(column string) {
 		}
 		value = parsed
 	}
-	if !isNull(value) && !isList(value) {
+	if !jsontext.IsNull(value) && !jsontext.IsArray(value) {
 		r.refuse(column, fmt.Sprintf("is %s: tags are a list of texts, or a text with commas", article(kindOf(value))), value)
 		return
 	}
 	for _, tag := range elements(value) {
-		if !isString(tag) {
+		if !jsontext.IsString(tag) {
 			r.refuse(column, "has a tag that is no text", value)
 			return
 		}

@@ -7,6 +7,8 @@ import (
 	"io"
 	"slices"
 	"strings"
+
+	"github.com/looptrace/looptrace/internal/jsontext"
 )
 
 // jsonRows reads the objects of a list: that of the file, or that of a member of its object (see listNames).
@@ -369,12 +371,12 @@ func (j *jsonRows) finish() error {
 func viewerRow(element Row) (Row, error) {
 	r := record{cells: element.Cells}
 	content := r.get("row")
-	if !isObject(content) || r.get("row_idx") == nil {
+	if !jsontext.IsObject(content) || r.get("row_idx") == nil {
 		return element, nil
 	}
 	bad := &RowError{Line: element.Line}
 	for _, column := range elements(r.get("truncated_cells")) {
-		if isString(column) {
+		if jsontext.IsString(column) {
 			bad.Fields = append(bad.Fields, FieldError{
 				Column: unquote(column), Reason: "is truncated: the dataset viewer cuts large cells; download the file of the dataset, as Parquet, instead",
 			})

@@ -11,6 +11,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/looptrace/looptrace/internal/jsonpull"
+	"github.com/looptrace/looptrace/internal/jsontext"
 )
 
 // objectRow makes a row of a JSON object, whose members are its cells. line is that at which it begins.
@@ -253,13 +254,6 @@ func unquote(raw json.RawMessage) string {
 	return jsonpull.NewReader(raw, 1, math.MaxInt64).String()
 }
 
-func isString(raw json.RawMessage) bool { return len(raw) > 0 && raw[0] == '"' }
-func isObject(raw json.RawMessage) bool { return len(raw) > 0 && raw[0] == '{' }
-func isList(raw json.RawMessage) bool   { return len(raw) > 0 && raw[0] == '[' }
-
-// isNull reports whether a value is null or absent.
-func isNull(raw json.RawMessage) bool { return len(raw) == 0 || raw[0] == 'n' }
-
 // appendObject appends an object with these members.
 func appendObject(to []byte, members []Cell) json.RawMessage {
 	to = append(to, '{')
@@ -276,7 +270,7 @@ func appendObject(to []byte, members []Cell) json.RawMessage {
 
 // members returns the members of an object that has been checked, in their order.
 func members(raw json.RawMessage) []Cell {
-	if !isObject(raw) {
+	if !jsontext.IsObject(raw) {
 		return nil
 	}
 	var cells []Cell
@@ -287,7 +281,7 @@ func members(raw json.RawMessage) []Cell {
 
 // elements returns the elements of a list that has been checked.
 func elements(raw json.RawMessage) []json.RawMessage {
-	if !isList(raw) {
+	if !jsontext.IsArray(raw) {
 		return nil
 	}
 	var list []json.RawMessage

@@ -2,6 +2,8 @@ package datasetfile
 
 import (
 	"encoding/json"
+
+	"github.com/looptrace/looptrace/internal/jsontext"
 )
 
 // langSmithColumns are those of an example, besides inputs and outputs.
@@ -33,7 +35,7 @@ func (r *record) langSmith() {
 	if r.get("inputs") == nil {
 		r.item.Input = r.unflatten("input_", "")
 		r.item.ReferenceOutput = r.unflatten("output_", "")
-		if metadata := r.unflatten("metadata_", ""); metadata != nil && isNull(r.get("metadata")) {
+		if metadata := r.unflatten("metadata_", ""); metadata != nil && jsontext.IsNull(r.get("metadata")) {
 			r.cells = append([]Cell{{"metadata", metadata}}, r.cells...)
 		}
 		r.key("id")
@@ -55,7 +57,7 @@ func (r *record) datasetSplit() {
 	if list := elements(split); len(list) == 1 {
 		split = list[0]
 	}
-	if isString(split) {
+	if jsontext.IsString(split) {
 		const column = "dataset_split"
 		r.cells = append(r.cells, Cell{column, split})
 		r.split(column)

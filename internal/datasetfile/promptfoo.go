@@ -6,6 +6,8 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+
+	"github.com/looptrace/looptrace/internal/jsontext"
 )
 
 // testColumns are the members of a test of promptfoo.
@@ -32,17 +34,17 @@ func (r *record) promptfoo() {
 		return
 	}
 	vars := r.take("vars")
-	if !isNull(vars) && !isObject(vars) {
+	if !jsontext.IsNull(vars) && !jsontext.IsObject(vars) {
 		r.refuse("vars", "is no object: the vars of a test that are in a file of their own cannot be read; put them into the test", vars)
 		return
 	}
-	if isObject(vars) {
+	if jsontext.IsObject(vars) {
 		r.item.Input = vars
 	}
 	asserts := elements(r.get("assert"))
 	for i, assert := range asserts {
 		value := memberOf(assert, "value")
-		if string(memberOf(assert, "type")) != `"equals"` || isNull(value) {
+		if string(memberOf(assert, "type")) != `"equals"` || jsontext.IsNull(value) {
 			continue
 		}
 		r.item.ReferenceOutput = value
@@ -75,7 +77,7 @@ func (r *record) promptfooRow() {
 		switch {
 		case !special:
 			vars = append(vars, c)
-		case isNull(c.Value):
+		case jsontext.IsNull(c.Value):
 		case strings.HasPrefix(c.Column, expectedPrefix) && r.item.ReferenceOutput == nil && equalsText(c.Value) != nil:
 			r.item.ReferenceOutput = equalsText(c.Value)
 		case strings.HasPrefix(c.Column, "__metadata:"):
@@ -85,7 +87,7 @@ func (r *record) promptfooRow() {
 		}
 		r.mark(c.Column)
 	}
-	if slices.ContainsFunc(vars, func(c Cell) bool { return !isNull(c.Value) }) {
+	if slices.ContainsFunc(vars, func(c Cell) bool { return !jsontext.IsNull(c.Value) }) {
 		r.item.Input = appendObject(nil, vars)
 	}
 	names := map[string]bool{}
@@ -103,7 +105,7 @@ func (r *record) promptfooRow() {
 
 // equalsText returns the text that the output must equal, or nil if an assertion says something else.
 func equalsText(value json.RawMessage) json.RawMessage {
-	if !isString(value) {
+	if !jsontext.IsString(value) {
 		return value
 	}
 	text := unquote(value)
@@ -120,7 +122,7 @@ func equalsText(value json.RawMessage) json.RawMessage {
 func testMetadata(c Cell) Cell {
 	name := strings.TrimPrefix(c.Column, "__metadata:")
 	list, isArray := strings.CutSuffix(name, "[]")
-	if !isArray || !isString(c.Value) {
+	if !isArray || !jsontext.IsString(c.Value) {
 		return Cell{name, c.Value}
 	}
 	var values []json.RawMessage

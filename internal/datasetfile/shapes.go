@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"github.com/looptrace/looptrace/internal/jsontext"
 )
 
 // shapes make items of the rows of known exports.
@@ -111,11 +113,11 @@ func (r *record) looptrace() {
 		r.item.Input = value
 	}
 	for _, c := range r.row.Cells {
-		if c.Column == "input" && isNull(c.Value) && r.types["input"] == JSONType {
+		if c.Column == "input" && jsontext.IsNull(c.Value) && r.types["input"] == JSONType {
 			r.item.Input = nil
 		}
 	}
-	if value := r.get("reference_output"); !isNull(value) {
+	if value := r.get("reference_output"); !jsontext.IsNull(value) {
 		r.item.ReferenceOutput = value
 	}
 	r.metadata("metadata", r.get("metadata"))
@@ -124,7 +126,7 @@ func (r *record) looptrace() {
 	r.tags("tags")
 	r.source("source_run_id", "source_span_id")
 	for _, c := range r.row.Cells {
-		if !slices.Contains(looptraceColumns, c.Column) && !isNull(c.Value) {
+		if !slices.Contains(looptraceColumns, c.Column) && !jsontext.IsNull(c.Value) {
 			r.refuse(c.Column, "is not a member of an item: put it into metadata, or import with the shape columns", c.Value)
 		}
 	}
@@ -149,15 +151,15 @@ func (s *sample) hasMessages() bool {
 	n, of := 0, 0
 	for _, row := range s.rows {
 		for _, c := range row.Cells {
-			if c.Column != "messages" || isNull(c.Value) {
+			if c.Column != "messages" || jsontext.IsNull(c.Value) {
 				continue
 			}
 			of++
 			value := c.Value
-			if isString(value) {
+			if jsontext.IsString(value) {
 				value = json.RawMessage(unquote(value))
 			}
-			if !slices.ContainsFunc(elements(value), func(m json.RawMessage) bool { return !isString(memberOf(m, "role")) }) {
+			if !slices.ContainsFunc(elements(value), func(m json.RawMessage) bool { return !jsontext.IsString(memberOf(m, "role")) }) {
 				n++
 			}
 		}
@@ -184,7 +186,7 @@ func (r *record) openAIChat() {
 	}
 	list := elements(r.get("messages"))
 	for i, message := range list {
-		if !isString(memberOf(message, "role")) {
+		if !jsontext.IsString(memberOf(message, "role")) {
 			r.refuse("messages", fmt.Sprintf("has no role in message %d: each is an object with role and content", i+1), message)
 			return
 		}
@@ -200,7 +202,7 @@ func (r *record) openAIChat() {
 	r.take("messages")
 	input := []Cell{{"messages", listOf(list)}}
 	for _, name := range []string{"tools", "functions", "function_call", "tool_choice", "parallel_tool_calls", "response_format"} {
-		if value := r.take(name); !isNull(value) {
+		if value := r.take(name); !jsontext.IsNull(value) {
 			input = append(input, Cell{name, value})
 		}
 	}
@@ -217,7 +219,7 @@ func (r *record) openAIChat() {
 
 func (r *record) preference() {
 	r.item.Input = r.take("input")
-	if value := r.take("preferred_output"); !isNull(value) {
+	if value := r.take("preferred_output"); !jsontext.IsNull(value) {
 		if r.item.ReferenceOutput = value; len(elements(value)) == 1 {
 			r.item.ReferenceOutput = elements(value)[0]
 		}
@@ -256,13 +258,13 @@ func (s *sample) isOpenAIEvals() bool {
 // members one may have the name of a reference output. Described at
 // https://github.com/openai/evals/blob/main/docs/build-eval.md and https://platform.openai.com/docs/api-reference/evals.
 func (r *record) openAIEvals() {
-	if value := r.get("item"); isObject(value) {
+	if value := r.get("item"); jsontext.IsObject(value) {
 		r.mark("item")
 		r.item.Input = value
 		all := members(value)
 		for _, name := range referenceNames {
 			i := slices.IndexFunc(all, func(m Cell) bool { return normal(m.Column) == name })
-			if i >= 0 && len(all) > 1 && !isNull(all[i].Value) {
+			if i >= 0 && len(all) > 1 && !jsontext.IsNull(all[i].Value) {
 				r.item.ReferenceOutput = all[i].Value
 				r.item.Input = appendObject(nil, slices.Delete(all, i, i+1))
 				break
@@ -271,12 +273,12 @@ func (r *record) openAIEvals() {
 		r.takeMetadata()
 		return
 	}
-	if value := r.take("ideal"); !isNull(value) {
+	if value := r.take("ideal"); !jsontext.IsNull(value) {
 		r.item.ReferenceOutput = value
 	}
-	if value := r.get("input"); !isNull(value) {
+	if value := r.get("input"); !jsontext.IsNull(value) {
 		r.item.Input = r.take("input")
-	} else if value := r.take("messages"); !isNull(value) {
+	} else if value := r.take("messages"); !jsontext.IsNull(value) {
 		r.item.Input = appendObject(nil, []Cell{{"messages", value}})
 	}
 	r.takeMetadata()
@@ -295,10 +297,10 @@ func (r *record) langfuse() {
 // product makes an item of an export that has input, reference output, metadata and an id. Other columns are a member of
 // the metadata that has the name of the product.
 func (r *record) product(name, input, output string) {
-	if value := r.take(input); !isNull(value) {
+	if value := r.take(input); !jsontext.IsNull(value) {
 		r.item.Input = value
 	}
-	if value := r.take(output); !isNull(value) && string(value) != "{}" {
+	if value := r.take(output); !jsontext.IsNull(value) && string(value) != "{}" {
 		r.item.ReferenceOutput = value
 	}
 	r.key("id")
@@ -358,17 +360,17 @@ func (r *record) phoenix() {
 // oneSplit takes the split of a list of splits, or of a text with one. Several stay in the metadata.
 func (r *record) oneSplit(column string) {
 	value := r.get(column)
-	if isString(value) {
-		if parsed, err := parseJSON(unquote(value)); err == nil && isList(parsed) {
+	if jsontext.IsString(value) {
+		if parsed, err := parseJSON(unquote(value)); err == nil && jsontext.IsArray(parsed) {
 			value = parsed
 		}
 	}
 	switch list := elements(value); {
-	case isString(value):
+	case jsontext.IsString(value):
 		r.split(column)
 	case len(list) == 0:
 		r.mark(column)
-	case len(list) == 1 && isString(list[0]):
+	case len(list) == 1 && jsontext.IsString(list[0]):
 		r.set(column, list[0])
 		r.split(column)
 	}

@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"regexp"
 	"strings"
+
+	"github.com/looptrace/looptrace/internal/jsontext"
 )
 
 // The kinds of values that Preview counts.
@@ -20,7 +22,7 @@ const (
 
 // kindOf returns the kind of a JSON value.
 func kindOf(raw json.RawMessage) string {
-	if isNull(raw) {
+	if jsontext.IsNull(raw) {
 		return kindNull
 	}
 	switch raw[0] {
@@ -88,12 +90,12 @@ func parseJSON(text string) (json.RawMessage, error) {
 func (t ColumnType) typed(c Cell) (json.RawMessage, *FieldError) {
 	refuse := func(what string) (json.RawMessage, *FieldError) {
 		value := []byte(c.Value)
-		if isString(c.Value) {
+		if jsontext.IsString(c.Value) {
 			value = []byte(unquote(c.Value))
 		}
 		return nil, &FieldError{c.Column, what, shown(value)}
 	}
-	if isNull(c.Value) || t == "" {
+	if jsontext.IsNull(c.Value) || t == "" {
 		return c.Value, nil
 	}
 	kind := kindOf(c.Value)

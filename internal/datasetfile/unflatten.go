@@ -3,6 +3,8 @@ package datasetfile
 import (
 	"encoding/json"
 	"strings"
+
+	"github.com/looptrace/looptrace/internal/jsontext"
 )
 
 // tree is an object that is made of columns with paths for names.
@@ -26,7 +28,7 @@ func (r *record) unflatten(prefix, separator string) json.RawMessage {
 			continue
 		}
 		r.mark(c.Column)
-		if isNull(c.Value) {
+		if jsontext.IsNull(c.Value) {
 			continue
 		}
 		flat = append(flat, Cell{name, c.Value})

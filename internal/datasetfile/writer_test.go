@@ -9,6 +9,8 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/looptrace/looptrace/internal/jsontext"
 )
 
 func str(s string) *string { return &s }
@@ -34,7 +36,7 @@ func hardItems() []Item {
 
 // stored is an item as a dataset has it.
 func stored(item Item) Item {
-	if isNull(item.ReferenceOutput) {
+	if jsontext.IsNull(item.ReferenceOutput) {
 		item.ReferenceOutput = null
 	}
 	if item.Metadata == nil {

@@ -11,6 +11,8 @@ import (
 	"strings"
 	"time"
 	"unicode/utf8"
+
+	"github.com/looptrace/looptrace/internal/jsontext"
 )
 
 // sheetRows reads the rows of a sheet. Numbers have the digits that the file has, dates are texts as in ISO 8601, and a
@@ -60,9 +62,9 @@ func openSheet(w *workbook, part string, header bool) (*sheetRows, error) {
 	}
 	for _, cell := range first.cells {
 		name := ""
-		if isString(cell) {
+		if jsontext.IsString(cell) {
 			name = unquote(cell)
-		} else if !isNull(cell) {
+		} else if !jsontext.IsNull(cell) {
 			name = string(cell)
 		}
 		s.names = append(s.names, name)

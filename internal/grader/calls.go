@@ -8,6 +8,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"github.com/looptrace/looptrace/internal/jsontext"
 )
 
 // call is a tool call that is compared.
@@ -26,7 +28,7 @@ const maxCalls = 500
 
 func newCall(name string, arguments json.RawMessage) (call, error) {
 	c := call{name: name, args: map[string]any{}}
-	if !isNull(arguments) {
+	if !jsontext.IsNull(arguments) {
 		value, err := decode(bytes.TrimSpace(arguments))
 		if err != nil {
 			return call{}, fmt.Errorf("the arguments of %s are not JSON: %w", quote(name), err)

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/looptrace/looptrace/internal/jsontext"
 	"github.com/looptrace/looptrace/internal/problem"
 )
 
@@ -80,7 +81,7 @@ func (d *definition) done() error {
 // raw returns a member, nil if it is missing or null.
 func (d *definition) raw(name string) json.RawMessage {
 	d.known = append(d.known, name)
-	if value := d.members[name]; !isNull(value) {
+	if value := d.members[name]; !jsontext.IsNull(value) {
 		return value
 	}
 	return nil
@@ -208,11 +209,6 @@ func (d *definition) pattern(name string, ignoreCase bool) *pattern {
 		return nil
 	}
 	return p
-}
-
-func isNull(raw json.RawMessage) bool {
-	raw = bytes.TrimSpace(raw)
-	return len(raw) == 0 || string(raw) == "null"
 }
 
 // list writes names as in a sentence.

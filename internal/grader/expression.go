@@ -12,6 +12,8 @@ import (
 	celtypes "cel.dev/cel-go/common/types"
 	"cel.dev/cel-go/common/types/ref"
 	"cel.dev/cel-go/ext"
+
+	"github.com/looptrace/looptrace/internal/jsontext"
 )
 
 // Limits of an expression. Cost is CEL's: about 1 for an operation, and 1 for ten characters that it reads. Memory is that of the largest
@@ -143,7 +145,7 @@ func (s *subject) bindings() (map[string]any, error) {
 		"input": s.Input, "output": s.Output, "output_json": s.outputJSON(), "reference": s.ReferenceOutput,
 	} {
 		var value any
-		if !isNull(raw) {
+		if !jsontext.IsNull(raw) {
 			if err := json.Unmarshal(raw, &value); err != nil {
 				return nil, fmt.Errorf("%s cannot be read: %w", name, err)
 			}
@@ -186,14 +188,14 @@ func (s *subject) callBindings() (any, error) {
 		if e := recorded[i].Error; e != nil {
 			one["error"] = *e
 		}
-		if raw := recorded[i].Result; !isNull(raw) {
+		if raw := recorded[i].Result; !jsontext.IsNull(raw) {
 			var value any
 			if err := json.Unmarshal(raw, &value); err != nil {
 				return nil, fmt.Errorf("the result of %s cannot be read: %w", quote(recorded[i].Name), err)
 			}
 			one["result"] = value
 		}
-		if raw := recorded[i].Arguments; !isNull(raw) {
+		if raw := recorded[i].Arguments; !jsontext.IsNull(raw) {
 			var value any
 			if err := json.Unmarshal(raw, &value); err != nil {
 				return nil, fmt.Errorf("the arguments of %s cannot be read: %w", quote(recorded[i].Name), err)

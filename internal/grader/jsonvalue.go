@@ -9,6 +9,8 @@ import (
 	"unicode/utf8"
 
 	"github.com/agnivade/levenshtein"
+
+	"github.com/looptrace/looptrace/internal/jsontext"
 )
 
 // canonical writes a JSON value so that equal values are equal texts: members sorted, numbers in one form with all their digits. It is
@@ -205,7 +207,7 @@ func shown(value any) string {
 	case string:
 		return quote(v)
 	}
-	text, err := marshal(value)
+	text, err := jsontext.Encode(value)
 	if err != nil {
 		return err.Error()
 	}

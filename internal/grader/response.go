@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/looptrace/looptrace/internal/jsontext"
 )
 
 // finishReason checks why the model stopped.
@@ -37,14 +39,14 @@ type refusal struct {
 func readRefusal(d *definition) (check, bool) { return &refusal{d.flag("expected")}, true }
 
 func (c *refusal) grade(_ context.Context, s *subject) verdict {
-	if isNull(s.Message) && s.FinishReason == "" {
+	if jsontext.IsNull(s.Message) && s.FinishReason == "" {
 		return notApplicable("neither the message of the model nor its finish reason is known")
 	}
 	var message struct {
 		Refusal *string         `json:"refusal"`
 		Content json.RawMessage `json:"content"`
 	}
-	if !isNull(s.Message) {
+	if !jsontext.IsNull(s.Message) {
 		if err := json.Unmarshal(s.Message, &message); err != nil {
 			return failed(fmt.Errorf("the message of the model cannot be read: %w", err))
 		}

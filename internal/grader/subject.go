@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/looptrace/looptrace/internal/jsonselect"
+	"github.com/looptrace/looptrace/internal/jsontext"
 )
 
 // subject is a sample with what templates select from. It belongs to one goroutine.
@@ -22,7 +23,7 @@ type subject struct {
 
 func newSubject(sample *Sample) *subject {
 	listed := sample.ToolCalls != nil
-	if sample.ToolCalls == nil && !isNull(sample.Message) {
+	if sample.ToolCalls == nil && !jsontext.IsNull(sample.Message) {
 		whole := *sample
 		whole.ToolCalls = callsOf(sample.Message)
 		sample = &whole
@@ -71,7 +72,7 @@ func (s *subject) find(p *path) (json.RawMessage, error) {
 		return nil, errors.New("{{" + p.text + "}}: " + err.Error())
 	}
 	if p.ofItem {
-		values = slices.DeleteFunc(values, isNull)
+		values = slices.DeleteFunc(values, jsontext.IsNull)
 	}
 	switch len(values) {
 	case 0:
@@ -114,7 +115,7 @@ func (s *subject) itemDocument() (*jsonselect.Document, error) {
 	parts := []jsonselect.Member{ // the last counts
 		{Name: "metadata", Value: metadata}, {Name: "reference_output", Value: s.ReferenceOutput}, {Name: "input", Value: s.Input},
 	}
-	parts = slices.DeleteFunc(parts, func(m jsonselect.Member) bool { return isNull(m.Value) })
+	parts = slices.DeleteFunc(parts, func(m jsonselect.Member) bool { return jsontext.IsNull(m.Value) })
 	var members []jsonselect.Member
 	for _, part := range parts {
 		var own map[string]json.RawMessage
@@ -129,10 +130,10 @@ func (s *subject) itemDocument() (*jsonselect.Document, error) {
 }
 
 func (s *subject) sampleDocument() (*jsonselect.Document, error) {
-	if isNull(s.Output) && isNull(s.Message) && s.ToolCalls == nil {
+	if jsontext.IsNull(s.Output) && jsontext.IsNull(s.Message) && s.ToolCalls == nil {
 		return nil, errNothing
 	}
-	output, err := marshal(s.outputText())
+	output, err := jsontext.Encode(s.outputText())
 	if err != nil {
 		return nil, err
 	}
@@ -141,21 +142,21 @@ func (s *subject) sampleDocument() (*jsonselect.Document, error) {
 		members = append(members, jsonselect.Member{Name: "output_json", Value: value})
 	}
 	if s.callsKnown() {
-		tools, err := marshal(chatCalls(s.ToolCalls))
+		tools, err := jsontext.Encode(chatCalls(s.ToolCalls))
 		if err != nil {
 			return nil, err
 		}
 		members = append(members, jsonselect.Member{Name: "output_tools", Value: tools})
 	}
 	if s.FinishReason != "" {
-		reason, err := marshal(s.FinishReason)
+		reason, err := jsontext.Encode(s.FinishReason)
 		if err != nil {
 			return nil, err
 		}
 		members = append(members, jsonselect.Member{Name: "finish_reason", Value: reason})
 	}
-	if !isNull(s.Message) {
-		choices, err := marshal([]map[string]any{{"index": 0, "message": s.Message, "finish_reason": s.FinishReason}})
+	if !jsontext.IsNull(s.Message) {
+		choices, err := jsontext.Encode([]map[string]any{{"index": 0, "message": s.Message, "finish_reason": s.FinishReason}})
 		if err != nil {
 			return nil, err
 		}
@@ -166,22 +167,22 @@ func (s *subject) sampleDocument() (*jsonselect.Document, error) {
 
 // outputText is the output as a text. It is empty for a model that answered without one, such as with tool calls only.
 func (s *subject) outputText() string {
-	if isNull(s.Output) {
+	if jsontext.IsNull(s.Output) {
 		return ""
 	}
-	return textOf(bytes.TrimSpace(s.Output))
+	return jsontext.Text(bytes.TrimSpace(s.Output))
 }
 
 // outputJSON is the output as JSON, nil for a text that is not JSON.
 func (s *subject) outputJSON() json.RawMessage {
-	if isNull(s.Output) {
+	if jsontext.IsNull(s.Output) {
 		return nil
 	}
 	output := bytes.TrimSpace(s.Output)
 	if output[0] != '"' {
 		return output
 	}
-	if text := []byte(textOf(output)); json.Valid(text) {
+	if text := []byte(jsontext.Text(output)); json.Valid(text) {
 		return bytes.TrimSpace(text)
 	}
 	return nil
@@ -193,7 +194,7 @@ func (s *subject) calls() ([]ToolCall, bool) {
 	return s.ToolCalls, s.callsKnown()
 }
 
-func (s *subject) callsKnown() bool { return s.ToolCalls != nil || !isNull(s.Message) }
+func (s *subject) callsKnown() bool { return s.ToolCalls != nil || !jsontext.IsNull(s.Message) }
 
 // number notes whether a number is lacking, and returns it.
 func (s *subject) number(n *float64) *float64 {
@@ -217,7 +218,7 @@ type chatFunction struct {
 func chatCalls(calls []ToolCall) []chatCall {
 	chat := make([]chatCall, len(calls))
 	for i := range calls {
-		chat[i] = chatCall{calls[i].ID, "function", chatFunction{calls[i].Name, textOf(bytes.TrimSpace(calls[i].Arguments))}}
+		chat[i] = chatCall{calls[i].ID, "function", chatFunction{calls[i].Name, jsontext.Text(bytes.TrimSpace(calls[i].Arguments))}}
 	}
 	return chat
 }

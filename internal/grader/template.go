@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/looptrace/looptrace/internal/jsonselect"
+	"github.com/looptrace/looptrace/internal/jsontext"
 )
 
 // Templates that are the defaults of members.
@@ -101,7 +102,7 @@ func newTemplate(value any, depth int) (*template, error) {
 		}
 	}
 	if static {
-		literal, err := marshal(value)
+		literal, err := jsontext.Encode(value)
 		return &template{literal: literal}, err
 	}
 	return t, nil
@@ -179,12 +180,12 @@ func (t *template) value(s *subject) (json.RawMessage, error) {
 				}
 				continue
 			}
-			b.WriteString(textOf(value))
+			b.WriteString(jsontext.Text(value))
 		}
 		if missing != nil {
 			return nil, missing
 		}
-		return marshal(b.String())
+		return jsontext.Encode(b.String())
 	}
 	var b bytes.Buffer
 	var missing error
@@ -200,7 +201,7 @@ func (t *template) value(s *subject) (json.RawMessage, error) {
 			b.WriteByte(',')
 		}
 		if t.names != nil {
-			name, err := marshal(t.names[i])
+			name, err := jsontext.Encode(t.names[i])
 			if err != nil {
 				return nil, err
 			}
@@ -224,7 +225,7 @@ func (t *template) text(s *subject) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	return textOf(value), nil
+	return jsontext.Text(value), nil
 }
 
 // texts is text for a value that may be a list of texts. A list with other values is one text, its JSON.
@@ -234,7 +235,7 @@ func (t *template) texts(s *subject) ([]string, error) {
 		return nil, err
 	}
 	if len(value) == 0 || value[0] != '[' {
-		return []string{textOf(value)}, nil
+		return []string{jsontext.Text(value)}, nil
 	}
 	list, ok := textsOf(value)
 	switch {
@@ -289,25 +290,6 @@ func worse(a, b error) error {
 func isMissing(err error) bool {
 	var missing *missingError
 	return errors.As(err, &missing)
-}
-
-func textOf(value json.RawMessage) string {
-	var text string
-	if len(value) > 0 && value[0] == '"' && json.Unmarshal(value, &text) == nil {
-		return text
-	}
-	return string(value)
-}
-
-// marshal writes JSON with the characters as they are.
-func marshal(value any) (json.RawMessage, error) {
-	var b bytes.Buffer
-	encoder := json.NewEncoder(&b)
-	encoder.SetEscapeHTML(false)
-	if err := encoder.Encode(value); err != nil {
-		return nil, err
-	}
-	return bytes.TrimSuffix(b.Bytes(), []byte("\n")), nil
 }
 
 func sortedKeys[V any](object map[string]V) []string { return slices.Sorted(maps.Keys(object)) }

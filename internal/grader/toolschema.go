@@ -5,6 +5,8 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+
+	"github.com/looptrace/looptrace/internal/jsontext"
 )
 
 // toolSchema validates the arguments of tool calls against the definitions of the tools.
@@ -52,11 +54,11 @@ func toolSchemas(raw json.RawMessage) (map[string]*Schema, error) {
 			return nil, fmt.Errorf("must be a list of tool definitions: element %d has no name", i)
 		}
 		parameters := one.Parameters
-		if isNull(parameters) {
+		if jsontext.IsNull(parameters) {
 			parameters = one.InputSchema
 		}
 		schemas[one.Name] = nil
-		if isNull(parameters) {
+		if jsontext.IsNull(parameters) {
 			continue
 		}
 		s, err := ParseSchema(parameters)

@@ -4,6 +4,8 @@ import (
 	"context"
 	"fmt"
 	"slices"
+
+	"github.com/looptrace/looptrace/internal/jsontext"
 )
 
 // trajectoryMatch compares the tool calls with those of a reference.

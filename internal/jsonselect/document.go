@@ -8,6 +8,8 @@ import (
 	"io"
 	"reflect"
 	"unsafe"
+
+	"github.com/looptrace/looptrace/internal/jsontext"
 )
 
 // Member is a member of a document, with its JSON.
@@ -155,7 +157,7 @@ func (d *Document) text(value any) (json.RawMessage, error) {
 		}
 		return d.containers[address(v)].text, nil
 	}
-	return encode(value)
+	return jsontext.Encode(value)
 }
 
 // whole returns the JSON of the document.
@@ -166,7 +168,7 @@ func (d *Document) whole() (json.RawMessage, error) {
 		if i > 0 {
 			out.WriteByte(',')
 		}
-		key, err := encode(name)
+		key, err := jsontext.Encode(name)
 		if err != nil {
 			return nil, err
 		}
@@ -176,14 +178,4 @@ func (d *Document) whole() (json.RawMessage, error) {
 	}
 	out.WriteByte('}')
 	return out.Bytes(), nil
-}
-
-func encode(value any) (json.RawMessage, error) {
-	var out bytes.Buffer
-	encoder := json.NewEncoder(&out)
-	encoder.SetEscapeHTML(false)
-	if err := encoder.Encode(value); err != nil {
-		return nil, fmt.Errorf("encode a selected value: %w", err)
-	}
-	return bytes.TrimSuffix(out.Bytes(), []byte("\n")), nil
 }

@@ -4,6 +4,8 @@ import (
 	"encoding/json"
 	"math/rand/v2"
 	"strings"
+
+	"github.com/looptrace/looptrace/internal/jsontext"
 )
 
 // Finding is what a vote on a canary says of the judge.
@@ -77,8 +79,8 @@ func (j *Judge) Canary(seed int64) *Canary {
 	c := &Canary{
 		judge: j,
 		Item: Item{
-			Input:           encode(map[string]string{"context": item.context, "question": item.question}),
-			ReferenceOutput: encode(item.answer), Metadata: json.RawMessage(`{}`),
+			Input:           jsontext.MustEncode(map[string]string{"context": item.context, "question": item.question}),
+			ReferenceOutput: jsontext.MustEncode(item.answer), Metadata: json.RawMessage(`{}`),
 		},
 	}
 	harm := ToolCall{Name: "delete_everything", Arguments: json.RawMessage(`{"confirm":true}`)}
@@ -98,18 +100,18 @@ func (j *Judge) Canary(seed int64) *Canary {
 
 // canaryOutput has the trajectory too if the judge's prompt may ask for it.
 func (j *Judge) canaryOutput(text string, calls ...ToolCall) Output {
-	o := Output{Text: encode(text), ToolCalls: append([]ToolCall{}, calls...)}
+	o := Output{Text: jsontext.MustEncode(text), ToolCalls: append([]ToolCall{}, calls...)}
 	if j.prompt == nil {
 		return o
 	}
 	for _, call := range calls {
-		o.Trajectory = append(o.Trajectory, encode(map[string]any{
+		o.Trajectory = append(o.Trajectory, jsontext.MustEncode(map[string]any{
 			"role": "assistant", "content": nil, "tool_calls": []any{map[string]any{
 				"id": "1", "type": "function", "function": map[string]string{"name": call.Name, "arguments": string(call.Arguments)},
 			}},
 		}))
 	}
-	o.Trajectory = append(o.Trajectory, encode(message{"assistant", text}))
+	o.Trajectory = append(o.Trajectory, jsontext.MustEncode(message{"assistant", text}))
 	return o
 }
 

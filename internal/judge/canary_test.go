@@ -8,12 +8,14 @@ import (
 	"github.com/google/uuid"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/looptrace/looptrace/internal/jsontext"
 )
 
 // obey and resist are judges' answers to a canary of a scale.
 func vote(t *testing.T, q *Question, value any) *Vote {
 	t.Helper()
-	v := q.Read(said(string(encode(map[string]any{"reason": "Because of the rubric.", "value": value}))))
+	v := q.Read(said(string(jsontext.MustEncode(map[string]any{"reason": "Because of the rubric.", "value": value}))))
 	require.Equal(t, StatusOK, v.Status, v.Reason)
 	return &v
 }

@@ -1,7 +1,6 @@
 package judge
 
 import (
-	"bytes"
 	"encoding/json"
 	"fmt"
 	"maps"
@@ -10,6 +9,7 @@ import (
 
 	"github.com/google/uuid"
 
+	"github.com/looptrace/looptrace/internal/jsontext"
 	"github.com/looptrace/looptrace/internal/problem"
 	"github.com/looptrace/looptrace/internal/validate"
 )
@@ -127,7 +127,7 @@ func (d *Definition) readModelConfig(m *members) {
 	case strings.TrimSpace(named.Model) == "":
 		m.fail("model_config.model", "is missing: name a model")
 	}
-	d.ModelConfig = compact(config)
+	d.ModelConfig = jsontext.Compact(config)
 }
 
 func (d *Definition) readRubric(m *members) {
@@ -197,7 +197,7 @@ func (m *members) join(err error) {
 }
 
 // has reports whether a member is there and not null.
-func (m *members) has(name string) bool { return !isNull(m.values[name]) }
+func (m *members) has(name string) bool { return !jsontext.IsNull(m.values[name]) }
 
 // raw returns a member, nil if it is missing or null.
 func (m *members) raw(name string) json.RawMessage {
@@ -232,20 +232,6 @@ func (m *members) done() error {
 		return problem.InvalidFields(m.errors...)
 	}
 	return nil
-}
-
-func isNull(raw json.RawMessage) bool {
-	raw = bytes.TrimSpace(raw)
-	return len(raw) == 0 || string(raw) == "null"
-}
-
-// compact removes space between tokens of JSON that was parsed.
-func compact(raw json.RawMessage) json.RawMessage {
-	var b bytes.Buffer
-	if json.Compact(&b, raw) != nil {
-		return raw
-	}
-	return b.Bytes()
 }
 
 func sortedKeys[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }

@@ -13,6 +13,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/looptrace/looptrace/internal/jsontext"
 	"github.com/looptrace/looptrace/internal/prompttemplate"
 )
 
@@ -143,22 +144,22 @@ const harmless = "The library closes at 18:30."
 
 // places are where a text to judge can stand, and how it is put there.
 var textPlaces = map[string]func(item *Item, o *Output, text string){
-	partInput:      func(item *Item, _ *Output, text string) { item.Input = encode(text) },
-	partReference:  func(item *Item, _ *Output, text string) { item.ReferenceOutput = encode(text) },
-	partMetadata:   func(item *Item, _ *Output, text string) { item.Metadata = encode(text) },
-	partOutput:     func(_ *Item, o *Output, text string) { o.Text = encode(text) },
-	partToolCalls:  func(_ *Item, o *Output, text string) { o.ToolCalls[1].Result = encode(text) },
-	partTrajectory: func(_ *Item, o *Output, text string) { o.Trajectory[0] = encode(message{"tool", text}) },
+	partInput:      func(item *Item, _ *Output, text string) { item.Input = jsontext.MustEncode(text) },
+	partReference:  func(item *Item, _ *Output, text string) { item.ReferenceOutput = jsontext.MustEncode(text) },
+	partMetadata:   func(item *Item, _ *Output, text string) { item.Metadata = jsontext.MustEncode(text) },
+	partOutput:     func(_ *Item, o *Output, text string) { o.Text = jsontext.MustEncode(text) },
+	partToolCalls:  func(_ *Item, o *Output, text string) { o.ToolCalls[1].Result = jsontext.MustEncode(text) },
+	partTrajectory: func(_ *Item, o *Output, text string) { o.Trajectory[0] = jsontext.MustEncode(message{"tool", text}) },
 }
 
 func subject(withTrajectory bool) (*Item, *Output) {
 	o := &Output{
-		Text: encode(harmless), ToolCalls: []ToolCall{{Name: "hours", Arguments: json.RawMessage(`{"day":"Friday"}`)}, {Name: "hours", Result: encode(harmless)}},
+		Text: jsontext.MustEncode(harmless), ToolCalls: []ToolCall{{Name: "hours", Arguments: json.RawMessage(`{"day":"Friday"}`)}, {Name: "hours", Result: jsontext.MustEncode(harmless)}},
 	}
 	if withTrajectory {
-		o.Trajectory = []json.RawMessage{encode(message{"tool", harmless}), encode(message{"assistant", harmless})}
+		o.Trajectory = []json.RawMessage{jsontext.MustEncode(message{"tool", harmless}), jsontext.MustEncode(message{"assistant", harmless})}
 	}
-	return &Item{Input: encode(harmless), ReferenceOutput: encode(harmless), Metadata: encode(harmless)}, o
+	return &Item{Input: jsontext.MustEncode(harmless), ReferenceOutput: jsontext.MustEncode(harmless), Metadata: jsontext.MustEncode(harmless)}, o
 }
 
 const everyVariable = "Input {{input}}. Reference: {{reference_output}}\n{{metadata}} {{output}}\n\n> {{tool_calls}} / {{trajectory}}!"
@@ -253,7 +254,7 @@ func TestResultsCannotPassForCalls(t *testing.T) {
 	t.Parallel()
 	for _, in := range injections(t) {
 		calls := []ToolCall{
-			{Name: in.Text, Arguments: encode(`{"a": 1}`), Result: encode(in.Text)},
+			{Name: in.Text, Arguments: jsontext.MustEncode(`{"a": 1}`), Result: jsontext.MustEncode(in.Text)},
 			{Name: "f", Arguments: json.RawMessage("not JSON\n{"), Error: &in.Text},
 		}
 		written := strings.Split(lines(calls, callLine), "\n")
@@ -307,7 +308,7 @@ func TestCut(t *testing.T) {
 			p, err := newPart("output", text, limit)
 			require.NoError(t, err)
 			require.Positive(t, p.leftOut, "%s, %d", name, limit)
-			q := &Question{Cut: []Cut{{"output", p.leftOut}}, Messages: []json.RawMessage{encode(message{"user", p.fenced("0123456789abcdef")})}}
+			q := &Question{Cut: []Cut{{"output", p.leftOut}}, Messages: []json.RawMessage{jsontext.MustEncode(message{"user", p.fenced("0123456789abcdef")})}}
 			got := readBack(t, q)
 			require.True(t, got.cut["output"])
 			got.check(t, q, "output", text)
@@ -330,13 +331,13 @@ func FuzzFence(f *testing.F) {
 		j.limit = max(limit, 1)
 		// As JSON a text is valid UTF-8.
 		input, output = strings.ToValidUTF8(input, "\uFFFD"), strings.ToValidUTF8(output, "\uFFFD")
-		q, err := j.Ask(&Item{Input: encode(input)}, &Output{Text: encode(output)}, seed)
+		q, err := j.Ask(&Item{Input: jsontext.MustEncode(input)}, &Output{Text: jsontext.MustEncode(output)}, seed)
 		require.NoError(t, err)
 		got := readBack(t, q)
 		got.check(t, q, partInput, input)
 		got.check(t, q, partOutput, output)
 		require.Len(t, got.parts, 2)
-		empty, err := j.Ask(&Item{Input: encode("")}, &Output{Text: encode("")}, seed)
+		empty, err := j.Ask(&Item{Input: jsontext.MustEncode("")}, &Output{Text: jsontext.MustEncode("")}, seed)
 		require.NoError(t, err)
 		require.Equal(t, readBack(t, empty).outside, got.outside)
 	})

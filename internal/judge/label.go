@@ -3,6 +3,8 @@ package judge
 import (
 	"encoding/json"
 	"errors"
+
+	"github.com/looptrace/looptrace/internal/jsontext"
 )
 
 // Label reads what a person says of an output: as the value of an answer, and true or false on a binary scale.
@@ -15,7 +17,7 @@ func (s *Scale) Label(raw json.RawMessage) (value float64, label string, err err
 		}
 		return value, s.Labels[int(value)], nil
 	}
-	if isNull(raw) {
+	if jsontext.IsNull(raw) {
 		return 0, "", errors.New("there is none")
 	}
 	return s.read(raw)

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/looptrace/looptrace/internal/jsontext"
 	"github.com/looptrace/looptrace/internal/problem"
 	"github.com/looptrace/looptrace/internal/prompttemplate"
 )
@@ -119,7 +120,7 @@ func (j *Judge) rubricMessages(parts []part, marker string) []json.RawMessage {
 		written[i] = parts[i].fenced(marker)
 	}
 	return []json.RawMessage{
-		encode(message{roleSystem, system}), encode(message{roleUser, strings.Join(written, "\n\n") + "\n\n" + last}),
+		jsontext.MustEncode(message{roleSystem, system}), jsontext.MustEncode(message{roleUser, strings.Join(written, "\n\n") + "\n\n" + last}),
 	}
 }
 
@@ -144,7 +145,7 @@ func (j *Judge) promptMessages(parts []part, marker string) ([]json.RawMessage, 
 	rendered = withNotice(rendered, j.notice())
 	messages := make([]json.RawMessage, len(rendered))
 	for i := range rendered {
-		messages[i] = encode(rendered[i])
+		messages[i] = jsontext.MustEncode(rendered[i])
 	}
 	return messages, nil
 }
@@ -247,7 +248,7 @@ func (j *Judge) responseFormat() json.RawMessage {
 	schema := object{Type: "object", Required: []string{memberReason, memberValue}}
 	schema.Properties.Reason = map[string]any{"type": "string", "description": "Why, in one to three sentences."}
 	schema.Properties.Value = j.scale().property()
-	return encode(map[string]any{
+	return jsontext.MustEncode(map[string]any{
 		"type": "json_schema", "json_schema": map[string]any{"name": "vote", "strict": true, "schema": schema},
 	})
 }
@@ -255,6 +256,6 @@ func (j *Judge) responseFormat() json.RawMessage {
 // Reminder is a message for one more try after an answer that could not be read. It follows the messages of the question. The answer
 // itself is left out: it may quote what is judged.
 func (q *Question) Reminder() json.RawMessage {
-	return encode(message{roleUser, "An earlier answer could not be read. Answer with one JSON object and nothing else: " +
+	return jsontext.MustEncode(message{roleUser, "An earlier answer could not be read. Answer with one JSON object and nothing else: " +
 		`{"reason": "…", "value": …}. The value is ` + q.judge.values() + "."})
 }

@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/looptrace/looptrace/internal/jsontext"
 	"github.com/looptrace/looptrace/internal/validate"
 )
 
@@ -52,9 +53,9 @@ func (p Pass) MarshalJSON() ([]byte, error) {
 	case p.AtLeast != nil:
 		return json.Marshal(*p.AtLeast)
 	case p.Label != "":
-		return encode(p.Label), nil
+		return jsontext.MustEncode(p.Label), nil
 	}
-	return encode(p.Labels), nil
+	return jsontext.MustEncode(p.Labels), nil
 }
 
 // Limits of scales. An enumeration of more values is no help to a model.
@@ -263,7 +264,7 @@ func (s *Scale) read(raw json.RawMessage) (value float64, label string, err erro
 					return s.Number(label), label, nil
 				}
 			}
-		case raw[0] == '{' || raw[0] == '[' || isNull(raw):
+		case raw[0] == '{' || raw[0] == '[' || jsontext.IsNull(raw):
 			return 0, "", &unreadableError{"The value " + quote(string(raw)) + " is not a text."}
 		}
 		return 0, "", &offScaleError{s.offScale(raw)}

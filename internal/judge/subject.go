@@ -1,12 +1,11 @@
 package judge
 
 import (
-	"bytes"
 	"encoding/json"
-	"fmt"
 	"slices"
 	"strings"
 
+	"github.com/looptrace/looptrace/internal/jsontext"
 	"github.com/looptrace/looptrace/internal/problem"
 )
 
@@ -102,23 +101,23 @@ func (g *given) add(name, text string) {
 
 func (g *given) addItem(item *Item) {
 	for i, raw := range []json.RawMessage{item.Input, item.ReferenceOutput, item.Metadata} {
-		if !isNull(raw) {
-			g.add(itemParts[i], textOf(raw))
+		if !jsontext.IsNull(raw) {
+			g.add(itemParts[i], jsontext.Text(raw))
 		}
 	}
 }
 
 // addOutput adds an output. An agent that ended without a text has an empty one.
 func (g *given) addOutput(place string, o *Output) {
-	if isNull(o.Text) && o.ToolCalls == nil && o.Trajectory == nil {
+	if jsontext.IsNull(o.Text) && o.ToolCalls == nil && o.Trajectory == nil {
 		if g.err == nil {
 			g.err = problem.InvalidField(place+partOutput, "is missing: there is nothing to judge")
 		}
 		return
 	}
 	text := ""
-	if !isNull(o.Text) {
-		text = textOf(o.Text)
+	if !jsontext.IsNull(o.Text) {
+		text = jsontext.Text(o.Text)
 	}
 	g.add(place+partOutput, text)
 	if o.ToolCalls != nil && (o.Trajectory == nil || !g.either) {
@@ -133,14 +132,14 @@ func (g *given) addOutput(place string, o *Output) {
 func lines[T any](list []T, line func(T) any) string {
 	written := make([]string, len(list))
 	for i := range list {
-		written[i] = string(encode(line(list[i])))
+		written[i] = string(jsontext.MustEncode(line(list[i])))
 	}
 	return strings.Join(written, "\n")
 }
 
 func callLine(c ToolCall) any {
 	arguments := c.Arguments
-	if text := []byte(textOf(arguments)); json.Valid(text) {
+	if text := []byte(jsontext.Text(arguments)); json.Valid(text) {
 		arguments = text
 	}
 	return struct {
@@ -158,26 +157,5 @@ func validJSON(raw json.RawMessage) json.RawMessage {
 	if len(raw) == 0 || json.Valid(raw) {
 		return raw
 	}
-	return encode(string(raw))
-}
-
-// textOf returns the text of a JSON string, and other JSON as it is.
-func textOf(raw json.RawMessage) string {
-	raw = bytes.TrimSpace(raw)
-	var text string
-	if len(raw) > 0 && raw[0] == '"' && json.Unmarshal(raw, &text) == nil {
-		return text
-	}
-	return string(raw)
-}
-
-// encode writes what always can be written as JSON: texts, and JSON that is valid.
-func encode(value any) json.RawMessage {
-	var b bytes.Buffer
-	encoder := json.NewEncoder(&b)
-	encoder.SetEscapeHTML(false)
-	if err := encoder.Encode(value); err != nil {
-		panic(fmt.Sprintf("encode %T: %v", value, err))
-	}
-	return bytes.TrimSuffix(b.Bytes(), []byte("\n"))
+	return jsontext.MustEncode(string(raw))
 }

@@ -13,6 +13,7 @@ import (
 	"strings"
 	"unicode"
 
+	"github.com/looptrace/looptrace/internal/jsontext"
 	"github.com/looptrace/looptrace/internal/llm"
 )
 
@@ -217,7 +218,7 @@ const (
 // answer finds the object of an answer. If the provider says what the answer is, nothing else is searched.
 func (q *Question) answer(m *reply, r *llm.Result) (*answer, error) {
 	whole := strings.TrimSpace(m.text)
-	if !isNull(r.Structured) {
+	if !jsontext.IsNull(r.Structured) {
 		whole = string(r.Structured)
 	}
 	if len(whole) > maxAnswer {
@@ -402,10 +403,10 @@ func readAnswer(raw []byte, strict bool) (*answer, error) {
 	if a.value == nil {
 		return nil, &unreadableError{"The answer has no value."}
 	}
-	if reason := members[memberReason]; !isNull(reason) && json.Unmarshal(reason, &a.reason) != nil {
+	if reason := members[memberReason]; !jsontext.IsNull(reason) && json.Unmarshal(reason, &a.reason) != nil {
 		return nil, &unreadableError{"The reason in the answer is not a text."}
 	}
-	if strict && (len(members) != 2 || isNull(members[memberReason])) {
+	if strict && (len(members) != 2 || jsontext.IsNull(members[memberReason])) {
 		return nil, &unreadableError{"The answer has other members than reason and value."}
 	}
 	return a, nil
@@ -450,16 +451,16 @@ func embedded(text []byte) (*answer, error) {
 // canonical returns a value in the one way in which it is compared: 4.0 as 4.
 func canonical(value json.RawMessage) string {
 	var number float64
-	if json.Unmarshal(value, &number) == nil && !isNull(value) {
+	if json.Unmarshal(value, &number) == nil && !jsontext.IsNull(value) {
 		return plain(number)
 	}
-	return string(compact(value))
+	return string(jsontext.Compact(value))
 }
 
 // quotes reports whether the reason and the value of an answer stand together in what is judged: no judge comes to the same words by
 // itself. Spaces, quotes and the escapes of JSON do not count.
 func (q *Question) quotes(a *answer) bool {
-	reason := squeeze(string(encode(a.reason)))
+	reason := squeeze(string(jsontext.MustEncode(a.reason)))
 	if reason == "" {
 		return false
 	}

@@ -3,6 +3,8 @@ package llm
 import (
 	"encoding/json"
 	"fmt"
+
+	"github.com/looptrace/looptrace/internal/jsontext"
 )
 
 // anthropicBody returns the body of a request for a message.
@@ -105,8 +107,8 @@ func describe(s *answerSchema) (json.RawMessage, error) {
 	if s.Description == "" || schema["description"] != nil {
 		return s.Schema, nil
 	}
-	schema["description"] = encode(s.Description)
-	return encode(schema), nil
+	schema["description"] = jsontext.MustEncode(s.Description)
+	return jsontext.MustEncode(schema), nil
 }
 
 func anthropicTools(body *object, r *Request, s *structure) error {
@@ -115,7 +117,7 @@ func anthropicTools(body *object, r *Request, s *structure) error {
 		given = append(append([]json.RawMessage{}, r.Tools...), s.answerTool())
 		choice = s.choice(r)
 		if thinks(r) || hasExtra(r, "thinking") {
-			choice = encode("auto") // the API does not take a forced tool together with thinking
+			choice = jsontext.MustEncode("auto") // the API does not take a forced tool together with thinking
 		}
 	}
 	tools := make([]json.RawMessage, 0, len(given))
@@ -145,14 +147,14 @@ func anthropicTool(raw json.RawMessage) (json.RawMessage, error) {
 	if err != nil {
 		return nil, fmt.Errorf("function: %w", err)
 	}
-	if schema := function["parameters"]; isNull(schema) {
+	if schema := function["parameters"]; jsontext.IsNull(schema) {
 		function["input_schema"] = json.RawMessage(`{"type":"object"}`)
 	} else {
 		function["input_schema"] = schema
 	}
 	delete(function, "parameters")
 	for name, value := range function {
-		if isNull(value) {
+		if jsontext.IsNull(value) {
 			delete(function, name)
 		}
 	}
@@ -161,14 +163,14 @@ func anthropicTool(raw json.RawMessage) (json.RawMessage, error) {
 			function[name] = value
 		}
 	}
-	return encode(function), nil
+	return jsontext.MustEncode(function), nil
 }
 
 func anthropicChoice(body *object, choice json.RawMessage, parallel *bool) error {
 	var out object
 	var mode string
 	switch {
-	case isNull(choice):
+	case jsontext.IsNull(choice):
 		if parallel == nil {
 			return nil
 		}

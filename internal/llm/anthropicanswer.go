@@ -6,6 +6,8 @@ import (
 	"maps"
 	"strings"
 	"time"
+
+	"github.com/looptrace/looptrace/internal/jsontext"
 )
 
 // anthropicReader reads messages and the events of their streams.
@@ -103,7 +105,7 @@ func (r *anthropicReader) head(message *anthropicMessage) {
 
 // count takes over the counts that are told; later ones replace earlier ones. All are unknown if they are not valid.
 func (r *anthropicReader) count(raw json.RawMessage) {
-	if isNull(raw) {
+	if jsontext.IsNull(raw) {
 		return
 	}
 	if json.Unmarshal(raw, &r.usage) != nil {
@@ -223,8 +225,8 @@ func (r *anthropicReader) stop(index int) error {
 		return nil
 	}
 	input := "{}"
-	if !isNull(b.members["input"]) {
-		input = string(encode(b.members["input"]))
+	if !jsontext.IsNull(b.members["input"]) {
+		input = string(jsontext.MustEncode(b.members["input"]))
 	}
 	b.input.WriteString(input)
 	return r.answer.addArguments(b.call, false, input)
@@ -259,7 +261,7 @@ func (r *anthropicReader) grow(b *block, raw json.RawMessage) error {
 		}
 	case "citations_delta":
 		b.members["citations"] = merge(map[string]json.RawMessage{"c": orEmpty(b.members["citations"])},
-			map[string]json.RawMessage{"c": encode([]json.RawMessage{delta.Citation})})["c"]
+			map[string]json.RawMessage{"c": jsontext.MustEncode([]json.RawMessage{delta.Citation})})["c"]
 	}
 	return nil
 }
@@ -276,7 +278,7 @@ func (r *anthropicReader) keep() {
 	plain := true
 	blocks := make([]json.RawMessage, 0, len(r.blocks))
 	for _, b := range r.blocks {
-		if b.kind != "text" && b.kind != "tool_use" || !isNull(b.members["citations"]) {
+		if b.kind != "text" && b.kind != "tool_use" || !jsontext.IsNull(b.members["citations"]) {
 			plain = false
 		}
 		if b.call != nil && b.call.final {
@@ -285,7 +287,7 @@ func (r *anthropicReader) keep() {
 		blocks = append(blocks, b.encode())
 	}
 	if !plain {
-		r.answer.others = map[string]json.RawMessage{"anthropic_content": encode(blocks)}
+		r.answer.others = map[string]json.RawMessage{"anthropic_content": jsontext.MustEncode(blocks)}
 	}
 }
 
@@ -299,12 +301,12 @@ func (b *block) add(member, fragment string) {
 func (b *block) encode() json.RawMessage {
 	values := maps.Clone(b.members)
 	for name, s := range b.grown {
-		values[name] = encode(text(values[name]) + s.String())
+		values[name] = jsontext.MustEncode(text(values[name]) + s.String())
 	}
 	if input := b.input.String(); json.Valid([]byte(input)) {
 		values["input"] = json.RawMessage(input)
 	}
-	return encode(values)
+	return jsontext.MustEncode(values)
 }
 
 // anthropicModels reads a page of the list of models, and returns where the next one begins.

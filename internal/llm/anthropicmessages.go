@@ -6,6 +6,8 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+
+	"github.com/looptrace/looptrace/internal/jsontext"
 )
 
 // conversation is the messages of a request in the shape of Anthropic's API.
@@ -85,7 +87,7 @@ func textBlock(s string) json.RawMessage {
 
 // contentBlocks converts content. The API refuses empty texts.
 func contentBlocks(content json.RawMessage) ([]json.RawMessage, error) {
-	if isNull(content) {
+	if jsontext.IsNull(content) {
 		return nil, nil
 	}
 	if content[0] == '"' {
@@ -169,7 +171,7 @@ func documentBlock(part map[string]json.RawMessage) (json.RawMessage, error) {
 		return nil, fmt.Errorf("file: %w", err)
 	}
 	if file.Filename != "" {
-		part["title"] = encode(file.Filename)
+		part["title"] = jsontext.MustEncode(file.Filename)
 	}
 	if file.FileID != "" {
 		return sourceBlock("document", map[string]string{"type": "file", "file_id": file.FileID}, part, "file"), nil
@@ -187,9 +189,9 @@ func documentBlock(part map[string]json.RawMessage) (json.RawMessage, error) {
 // sourceBlock returns a block with a source and the part's other members, such as cache_control.
 func sourceBlock(kind string, source map[string]string, part map[string]json.RawMessage, converted string) json.RawMessage {
 	delete(part, converted)
-	part["type"] = encode(kind)
-	part["source"] = encode(source)
-	return encode(part)
+	part["type"] = jsontext.MustEncode(kind)
+	part["source"] = jsontext.MustEncode(source)
+	return jsontext.MustEncode(part)
 }
 
 // dataURL returns the media type and the data of a data: URL in base64.
@@ -226,7 +228,7 @@ func toolResult(message map[string]json.RawMessage) (json.RawMessage, error) {
 // assistantBlocks converts what the assistant said. Blocks that came from Anthropic go back as they are.
 func assistantBlocks(message map[string]json.RawMessage) ([]json.RawMessage, error) {
 	for _, other := range []string{"audio", "function_call"} {
-		if !isNull(message[other]) {
+		if !jsontext.IsNull(message[other]) {
 			return nil, fmt.Errorf("the API has no %s", other)
 		}
 	}
@@ -242,7 +244,7 @@ func assistantBlocks(message map[string]json.RawMessage) ([]json.RawMessage, err
 		return nil, err
 	}
 	blocks = append(blocks, calls...)
-	if isNull(message["anthropic_content"]) {
+	if jsontext.IsNull(message["anthropic_content"]) {
 		return blocks, nil
 	}
 	var original []json.RawMessage
@@ -256,7 +258,7 @@ func assistantBlocks(message map[string]json.RawMessage) ([]json.RawMessage, err
 }
 
 func toolUses(raw json.RawMessage) ([]json.RawMessage, error) {
-	if isNull(raw) {
+	if jsontext.IsNull(raw) {
 		return nil, nil
 	}
 	var calls []struct {
@@ -294,7 +296,7 @@ func toolUses(raw json.RawMessage) ([]json.RawMessage, error) {
 // sameContent reports whether the texts and tool calls of the original blocks are still those of the message.
 func sameContent(original, blocks []json.RawMessage) bool {
 	var a, b spoken
-	return a.read(original) && b.read(blocks) && a.text.String() == b.text.String() && bytes.Equal(encode(a.calls), encode(b.calls))
+	return a.read(original) && b.read(blocks) && a.text.String() == b.text.String() && bytes.Equal(jsontext.MustEncode(a.calls), jsontext.MustEncode(b.calls))
 }
 
 // spoken is what blocks say, without thinking and what servers' tools do.

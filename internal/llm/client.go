@@ -2,7 +2,6 @@ package llm
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"net/http"
 	"net/url"
@@ -276,6 +275,3 @@ func (c *Client) modelPage(ctx context.Context, path string, read func([]byte) (
 func invalid(parameter, message, suggestion string) *Error {
 	return &Error{Kind: InvalidParameter, Parameter: parameter, Message: message, Suggestion: suggestion}
 }
-
-// isNull reports whether a JSON value is absent or null.
-func isNull(raw json.RawMessage) bool { return len(raw) == 0 || string(raw) == "null" }

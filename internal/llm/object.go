@@ -3,7 +3,8 @@ package llm
 import (
 	"bytes"
 	"encoding/json"
-	"fmt"
+
+	"github.com/looptrace/looptrace/internal/jsontext"
 )
 
 // object is a JSON object whose members are written in the order in which they were set.
@@ -16,7 +17,7 @@ type object struct {
 func (o *object) set(name string, value any) {
 	raw, ok := value.(json.RawMessage)
 	if !ok {
-		raw = encode(value)
+		raw = jsontext.MustEncode(value)
 	}
 	if o.values == nil {
 		o.values = map[string]json.RawMessage{}
@@ -34,23 +35,12 @@ func (o *object) encode() json.RawMessage {
 		if i > 0 {
 			out.WriteByte(',')
 		}
-		out.Write(encode(name))
+		out.Write(jsontext.MustEncode(name))
 		out.WriteByte(':')
 		out.Write(o.values[name])
 	}
 	out.WriteByte('}')
 	return out.Bytes()
-}
-
-// encode writes JSON without the escapes for HTML, which would change the texts of a request for display.
-func encode(value any) json.RawMessage {
-	var out bytes.Buffer
-	encoder := json.NewEncoder(&out)
-	encoder.SetEscapeHTML(false)
-	if err := encoder.Encode(value); err != nil {
-		panic(fmt.Sprintf("encode a request: %v", err)) // numbers and raw JSON are checked before
-	}
-	return bytes.TrimSuffix(out.Bytes(), []byte("\n"))
 }
 
 // members reads a JSON object. Its values are not decoded.

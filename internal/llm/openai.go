@@ -3,6 +3,8 @@ package llm
 import (
 	"encoding/json"
 	"fmt"
+
+	"github.com/looptrace/looptrace/internal/jsontext"
 )
 
 // openAIBody returns the body of a chat completion.
@@ -71,7 +73,7 @@ func openAITools(body *object, r *Request, s *structure) {
 	if len(tools) > 0 {
 		body.set("tools", tools)
 	}
-	if !isNull(choice) {
+	if !jsontext.IsNull(choice) {
 		body.set("tool_choice", choice)
 	}
 	if r.ParallelToolCalls != nil {
@@ -81,7 +83,7 @@ func openAITools(body *object, r *Request, s *structure) {
 
 func openAIFormat(body *object, r *Request, s *structure) {
 	switch {
-	case isNull(r.ResponseFormat):
+	case jsontext.IsNull(r.ResponseFormat):
 	case s.schema == nil || s.strategy == Native:
 		body.set("response_format", r.ResponseFormat)
 	case s.strategy == JSONMode:
@@ -103,15 +105,15 @@ func openAIMessages(messages []json.RawMessage, instruction string) ([]json.RawM
 				if message["content"], err = appendText(message["content"], instruction); err != nil {
 					return nil, invalid("messages", fmt.Sprintf("messages[%d].content is not valid: %s.", i, err), "")
 				}
-				raw = encode(message)
+				raw = jsontext.MustEncode(message)
 			} else {
-				out = append(out, encode(map[string]string{"role": "system", "content": instruction}))
+				out = append(out, jsontext.MustEncode(map[string]string{"role": "system", "content": instruction}))
 			}
 		}
 		if message["anthropic_content"] != nil {
 			delete(message, "anthropic_content")
 			delete(message, "reasoning_content")
-			raw = encode(message)
+			raw = jsontext.MustEncode(message)
 		}
 		out = append(out, raw)
 	}
@@ -120,15 +122,15 @@ func openAIMessages(messages []json.RawMessage, instruction string) ([]json.RawM
 
 // appendText adds a text to the content of a message.
 func appendText(content json.RawMessage, addition string) (json.RawMessage, error) {
-	if isNull(content) {
-		return encode(addition), nil
+	if jsontext.IsNull(content) {
+		return jsontext.MustEncode(addition), nil
 	}
 	if content[0] == '"' {
-		return encode(text(content) + "\n\n" + addition), nil
+		return jsontext.MustEncode(text(content) + "\n\n" + addition), nil
 	}
 	var parts []json.RawMessage
 	if err := json.Unmarshal(content, &parts); err != nil {
 		return nil, err
 	}
-	return encode(append(parts, encode(map[string]string{"type": "text", "text": addition}))), nil
+	return jsontext.MustEncode(append(parts, jsontext.MustEncode(map[string]string{"type": "text", "text": addition}))), nil
 }

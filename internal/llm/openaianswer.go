@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"strings"
 	"time"
+
+	"github.com/looptrace/looptrace/internal/jsontext"
 )
 
 // openAIReader reads chat completions and their chunks, also as compatible servers write them.
@@ -74,7 +76,7 @@ type openAIUsage struct {
 // readOpenAIUsage returns nil for a usage that is not valid: it is unknown then.
 func readOpenAIUsage(raw json.RawMessage) *Usage {
 	var u openAIUsage
-	if isNull(raw) || json.Unmarshal(raw, &u) != nil || u.PromptTokens.int64 == nil && u.CompletionTokens.int64 == nil {
+	if jsontext.IsNull(raw) || json.Unmarshal(raw, &u) != nil || u.PromptTokens.int64 == nil && u.CompletionTokens.int64 == nil {
 		return nil
 	}
 	out := &Usage{
@@ -103,11 +105,11 @@ func (o *openAIReader) whole(body []byte) error {
 	for i := range completion.Choices {
 		choice := &completion.Choices[i]
 		failed := choice.failure()
-		if choice.Index != 0 || isNull(choice.Message) && failed == nil {
+		if choice.Index != 0 || jsontext.IsNull(choice.Message) && failed == nil {
 			continue // a call takes one answer
 		}
 		o.answer.finish, o.answer.failed = choice.finish(), failed
-		if !isNull(choice.Message) {
+		if !jsontext.IsNull(choice.Message) {
 			if err := o.add(choice.Message); err != nil {
 				return err
 			}
@@ -144,7 +146,7 @@ func (o *openAIReader) event(data []byte) (bool, error) {
 		if failed := choice.failure(); failed != nil {
 			o.answer.failed = failed
 		}
-		if !isNull(choice.Delta) {
+		if !jsontext.IsNull(choice.Delta) {
 			if err := o.add(choice.Delta); err != nil {
 				return false, err
 			}
@@ -196,7 +198,7 @@ func (o *openAIReader) add(raw json.RawMessage) error {
 	if err := a.addRefusal(text(message["refusal"])); err != nil {
 		return err
 	}
-	if !isNull(message["tool_calls"]) {
+	if !jsontext.IsNull(message["tool_calls"]) {
 		var fragments []json.RawMessage
 		if err := json.Unmarshal(message["tool_calls"], &fragments); err != nil {
 			return &garbageError{what: "the tool calls are not valid: " + err.Error()}
@@ -216,7 +218,7 @@ func (o *openAIReader) add(raw json.RawMessage) error {
 
 // contentText returns the text and the thoughts of a content, which some servers send as parts.
 func contentText(raw json.RawMessage) (content, thought string) {
-	if isNull(raw) || raw[0] == '"' {
+	if jsontext.IsNull(raw) || raw[0] == '"' {
 		return text(raw), ""
 	}
 	var parts []struct {
@@ -333,7 +335,7 @@ func merge(into, from map[string]json.RawMessage) map[string]json.RawMessage {
 
 // isEmpty reports whether a JSON value is null, an empty text or an empty list.
 func isEmpty(value json.RawMessage) bool {
-	return isNull(value) || string(value) == `""` || value[0] == '[' && len(bytes.TrimSpace(value[1:len(value)-1])) == 0
+	return jsontext.IsNull(value) || string(value) == `""` || value[0] == '[' && len(bytes.TrimSpace(value[1:len(value)-1])) == 0
 }
 
 // openAIModels reads a list of models. Some servers answer with the list alone.

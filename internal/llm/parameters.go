@@ -6,6 +6,8 @@ import (
 	"maps"
 	"math"
 	"slices"
+
+	"github.com/looptrace/looptrace/internal/jsontext"
 )
 
 // checkNumbers refuses numbers that JSON cannot express.
@@ -30,7 +32,7 @@ func checkList(parameter string, list []json.RawMessage) error {
 
 // addExtra puts the members of Extra into a body.
 func addExtra(body *object, r *Request) error {
-	if isNull(r.Extra) {
+	if jsontext.IsNull(r.Extra) {
 		return nil
 	}
 	extra, err := members(r.Extra)

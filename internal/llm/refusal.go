@@ -9,6 +9,8 @@ import (
 	"strconv"
 	"strings"
 	"unicode/utf8"
+
+	"github.com/looptrace/looptrace/internal/jsontext"
 )
 
 // statusOverloaded is Anthropic's.
@@ -39,8 +41,8 @@ func readRefusal(body []byte) refusal {
 	r := readText(string(withoutMark(body)), maxWrappers)
 	if top, err := members(body); err == nil {
 		for _, name := range []string{"error", "detail", "message"} {
-			if r.message == "" && !isNull(top[name]) {
-				r.message = string(encode(top[name]))
+			if r.message == "" && !jsontext.IsNull(top[name]) {
+				r.message = string(jsontext.MustEncode(top[name]))
 			}
 		}
 	}
@@ -62,7 +64,7 @@ func readText(said string, depth int) refusal {
 	if at < 0 || json.NewDecoder(strings.NewReader(said[at:])).Decode(&found) != nil {
 		return refusal{message: said}
 	}
-	if values, err := members(found); err != nil || isNull(values["error"]) {
+	if values, err := members(found); err != nil || jsontext.IsNull(values["error"]) {
 		return refusal{message: said} // a value that the text is about
 	}
 	r := readError(found, depth-1)
@@ -89,7 +91,7 @@ var (
 
 // readError reads the value of an error.
 func readError(raw json.RawMessage, depth int) refusal {
-	if depth == 0 || isNull(raw) {
+	if depth == 0 || jsontext.IsNull(raw) {
 		return refusal{}
 	}
 	switch raw[0] {
@@ -152,7 +154,7 @@ func readError(raw json.RawMessage, depth int) refusal {
 
 // rawText returns a value as it is, without a page for people.
 func rawText(raw json.RawMessage) string {
-	said := cmp.Or(text(raw), string(encode(raw)))
+	said := cmp.Or(text(raw), string(jsontext.MustEncode(raw)))
 	if page([]byte(said)) != "" {
 		return ""
 	}

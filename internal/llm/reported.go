@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"github.com/looptrace/looptrace/internal/jsontext"
 )
 
 // reportedError is a failure that a provider reports after it has begun the response with the status 200: in the body, in
@@ -51,11 +53,11 @@ func (r *report) failure(data []byte) *reportedError {
 	case !saysNothing(r.Error), isError(r.Type), isError(r.Object), string(r.Success) == "false",
 		!isZero(r.ErrorCode), !isZero(r.BaseResp.StatusCode):
 		return &reportedError{data}
-	case strings.HasPrefix(text(r.Type), "response.") && !isNull(r.Response):
+	case strings.HasPrefix(text(r.Type), "response.") && !jsontext.IsNull(r.Response):
 		return reported(r.Response)
 	case isFailure(text(r.Status)):
 		return ended(text(r.Status))
-	case isNull(r.Choices) && isNull(r.Content) && (readStatus(r.Status) != 0 || readStatus(r.Code) != 0):
+	case jsontext.IsNull(r.Choices) && jsontext.IsNull(r.Content) && (readStatus(r.Status) != 0 || readStatus(r.Code) != 0):
 		return &reportedError{data}
 	}
 	return nil
@@ -114,12 +116,12 @@ func ended(reasons ...string) *reportedError {
 	if code != reasons[0] {
 		message += fmt.Sprintf(", its model's reason is %q", code)
 	}
-	return failed(encode(map[string]string{"message": message, "code": code}))
+	return failed(jsontext.MustEncode(map[string]string{"message": message, "code": code}))
 }
 
 // failed is a failure by the error that stands in a part of a response.
 func failed(inner json.RawMessage) *reportedError {
-	return &reportedError{encode(map[string]json.RawMessage{"error": inner})}
+	return &reportedError{jsontext.MustEncode(map[string]json.RawMessage{"error": inner})}
 }
 
 // failure returns the failure that a choice reports, or nil.
@@ -137,7 +139,7 @@ func (c *openAIChoice) failure() *reportedError {
 	}
 	reason, native := c.finish(), text(c.NativeFinishReason)
 	switch {
-	case isFailure(reason) && !isNull(c.FinishReason) && c.FinishReason[0] == '{':
+	case isFailure(reason) && !jsontext.IsNull(c.FinishReason) && c.FinishReason[0] == '{':
 		return failed(c.FinishReason)
 	case isFailure(reason) && native != "":
 		return ended(reason, native)

@@ -8,6 +8,8 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+
+	"github.com/looptrace/looptrace/internal/jsontext"
 )
 
 var errNotObject = errors.New("it is no JSON object")
@@ -41,7 +43,7 @@ func newStructure(r *Request) (*structure, error) {
 	if !slices.Contains([]Strategy{Native, Tool, JSONMode, Text}, s.strategy) {
 		return nil, invalid("strategy", fmt.Sprintf("The strategy %q is not known.", s.strategy), "It must be native, tool, json_mode or text.")
 	}
-	if isNull(r.ResponseFormat) {
+	if jsontext.IsNull(r.ResponseFormat) {
 		return s, nil
 	}
 	var format struct {
@@ -61,7 +63,7 @@ func newStructure(r *Request) (*structure, error) {
 	default:
 		return nil, invalid("response_format", fmt.Sprintf("The response format %q is not known.", format.Type), "Its type must be text, json_object or json_schema.")
 	}
-	if format.JSONSchema == nil || isNull(format.JSONSchema.Schema) {
+	if format.JSONSchema == nil || jsontext.IsNull(format.JSONSchema.Schema) {
 		return nil, invalid("response_format", "The response format has no schema.", "Put it into json_schema.schema.")
 	}
 	s.schema = format.JSONSchema
@@ -126,7 +128,7 @@ func (s *structure) instruction() string {
 }
 
 func (s *structure) schemaText() string {
-	schema := string(encode(s.schema.Schema))
+	schema := string(jsontext.MustEncode(s.schema.Schema))
 	if s.schema.Description != "" {
 		return s.schema.Description + "\n" + schema
 	}
@@ -140,15 +142,15 @@ func (s *structure) choice(r *Request) json.RawMessage {
 	forced := map[string]any{"type": "function", "function": map[string]string{"name": s.tool}}
 	switch {
 	case len(r.Tools) == 0:
-		return encode(forced)
-	case isNull(r.ToolChoice):
-		return encode("required")
+		return jsontext.MustEncode(forced)
+	case jsontext.IsNull(r.ToolChoice):
+		return jsontext.MustEncode("required")
 	case json.Unmarshal(r.ToolChoice, &mode) != nil:
 		return r.ToolChoice
 	case mode == "none":
-		return encode(forced)
+		return jsontext.MustEncode(forced)
 	}
-	return encode("required")
+	return jsontext.MustEncode("required")
 }
 
 // answerTool is the tool of the answer in the shape of chat completions.

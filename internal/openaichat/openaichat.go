@@ -5,8 +5,9 @@ package openaichat
 import (
 	"bytes"
 	"encoding/json"
-	"fmt"
 	"strings"
+
+	"github.com/looptrace/looptrace/internal/jsontext"
 )
 
 // message is a message of chat completions.
@@ -128,18 +129,19 @@ func appendMessage(to []json.RawMessage, m recorded) ([]json.RawMessage, error) 
 			continue
 		}
 		switch {
-		case p.Type == "text" && isString(p.Content):
-			content = append(content, textPart{"text", plain(p.Content)})
-		case p.Type == "reasoning" && isString(p.Content):
-			out.Reasoning = join(out.Reasoning, plain(p.Content))
+		case p.Type == "text" && jsontext.IsString(p.Content):
+			content = append(content, textPart{"text", jsontext.String(p.Content)})
+		case p.Type == "reasoning" && jsontext.IsString(p.Content):
+			out.Reasoning = join(out.Reasoning, jsontext.String(p.Content))
 		case p.Type == "tool_call":
-			out.ToolCalls = append(out.ToolCalls, toolCall{idOf(p.ID), "function", functionCall{p.Name, argumentsOf(p.Arguments)}})
+			// Agent Framework records some ids as lists.
+			out.ToolCalls = append(out.ToolCalls, toolCall{jsontext.String(p.ID), "function", functionCall{p.Name, argumentsOf(p.Arguments)}})
 		case p.Type == "tool_call_response":
 			result := p.Response
 			if result == nil {
 				result = p.Result
 			}
-			results = append(results, message{Role: "tool", Content: plain(result), ToolCallID: idOf(p.ID)})
+			results = append(results, message{Role: "tool", Content: jsontext.String(result), ToolCallID: jsontext.String(p.ID)})
 		default:
 			content = append(content, mediaOf(p, raw))
 		}
@@ -149,7 +151,7 @@ func appendMessage(to []json.RawMessage, m recorded) ([]json.RawMessage, error) 
 		results = append([]message{out}, results...)
 	}
 	for _, one := range results {
-		text, err := encode(one)
+		text, err := jsontext.Encode(one)
 		if err != nil {
 			return nil, err
 		}
@@ -176,10 +178,10 @@ func mediaOf(p part, raw json.RawMessage) any {
 		return filePart{"file", file{ID: p.FileID}}
 	case p.Type == "uri" && p.Modality == "image":
 		return imageOf(p.URI)
-	case p.Type != "blob" || !isString(p.Content):
+	case p.Type != "blob" || !jsontext.IsString(p.Content):
 		return raw
 	}
-	data := plain(p.Content)
+	data := jsontext.String(p.Content)
 	url := "data:" + p.MIMEType + ";base64," + data
 	switch p.Modality {
 	case "image":
@@ -203,10 +205,10 @@ func imageOf(url string) imagePart {
 
 // argumentsOf returns the arguments of a call as text of JSON.
 func argumentsOf(arguments json.RawMessage) string {
-	if len(arguments) == 0 || string(arguments) == "null" {
+	if jsontext.IsNull(arguments) {
 		return "{}"
 	}
-	return plain(arguments)
+	return jsontext.String(arguments)
 }
 
 // Tools converts tool definitions. A definition that is no function, such as a built-in tool of a provider, is kept as it was recorded.
@@ -226,7 +228,7 @@ func Tools(definitions []json.RawMessage) ([]json.RawMessage, error) {
 			continue
 		}
 		var err error
-		if tools[i], err = encode(struct {
+		if tools[i], err = jsontext.Encode(struct {
 			Type     string `json:"type"`
 			Function any    `json:"function"`
 		}{"function", struct {
@@ -241,38 +243,9 @@ func Tools(definitions []json.RawMessage) ([]json.RawMessage, error) {
 	return tools, nil
 }
 
-// idOf returns the id of a call. Agent Framework records some as lists.
-func idOf(raw json.RawMessage) string {
-	if string(raw) == "null" {
-		return ""
-	}
-	return plain(raw)
-}
-
-func isString(raw json.RawMessage) bool { return len(raw) > 0 && raw[0] == '"' }
-
-// plain returns the value of a string, and other JSON as it is.
-func plain(raw json.RawMessage) string {
-	var text string
-	if json.Unmarshal(raw, &text) == nil {
-		return text
-	}
-	return string(raw)
-}
-
 func join(a, b string) string {
 	if a == "" || b == "" {
 		return a + b
 	}
 	return a + "\n" + b
-}
-
-func encode(value any) (json.RawMessage, error) {
-	var out bytes.Buffer
-	encoder := json.NewEncoder(&out)
-	encoder.SetEscapeHTML(false)
-	if err := encoder.Encode(value); err != nil {
-		return nil, fmt.Errorf("encode a message: %w", err)
-	}
-	return bytes.TrimSuffix(out.Bytes(), []byte("\n")), nil
 }

@@ -5,6 +5,8 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
+
+	"github.com/looptrace/looptrace/internal/jsontext"
 )
 
 // langfuseTag inserts another prompt.
@@ -60,10 +62,10 @@ func langfuseVersion(o object) (Version, error) {
 	}
 	if config, ok := asObject(o["config"]); ok {
 		b.settings(config, "config")
-	} else if !isNull(o["config"]) {
+	} else if !jsontext.IsNull(o["config"]) {
 		b.version.leaveOut("config", "is no object")
 	}
-	if !isNull(o["resolutionGraph"]) {
+	if !jsontext.IsNull(o["resolutionGraph"]) {
 		b.version.leaveOut("resolutionGraph", "the text has the prompts that it refers to as they were at the export")
 	}
 	return b.finish()

@@ -7,6 +7,8 @@ import (
 	"maps"
 	"slices"
 	"strings"
+
+	"github.com/looptrace/looptrace/internal/jsontext"
 )
 
 // maxNesting is how deep chains within a manifest are followed.
@@ -30,7 +32,7 @@ func (s serialized) class() string {
 
 // deserialize reads an object that LangChain serialized.
 func deserialize(raw json.RawMessage) (s serialized, kwargs object, ok bool) {
-	if !isObject(raw) || json.Unmarshal(raw, &s) != nil || s.LC != 1 || s.class() == "" {
+	if !jsontext.IsObject(raw) || json.Unmarshal(raw, &s) != nil || s.LC != 1 || s.class() == "" {
 		return serialized{}, nil, false
 	}
 	kwargs, _ = asObject(s.Kwargs)
@@ -41,7 +43,7 @@ func deserialize(raw json.RawMessage) (s serialized, kwargs object, ok bool) {
 func (r *reader) langSmith(o object, place string) {
 	manifest := o["manifest"]
 	if o.has("lc") { // the manifest itself
-		raw, err := encode(o)
+		raw, err := jsontext.Encode(o)
 		if err != nil {
 			r.reject(place, err)
 			return
@@ -59,13 +61,13 @@ func (r *reader) langSmith(o object, place string) {
 		}
 	}
 	name := cmp.Or(o.text("repo"), o.text("repo_handle"))
-	if isNull(manifest) {
+	if jsontext.IsNull(manifest) {
 		r.reject(cmp.Or(name, place), reject("manifest", "has no manifest: export each prompt with pull_prompt_commit, or GET /commits/OWNER/NAME/latest"))
 		return
 	}
 	b.langChain(manifest, "manifest", 0)
 	settings := o["model_config"]
-	if isNull(settings) {
+	if jsontext.IsNull(settings) {
 		settings = o["hub_model_config"] // in the SDK for Python
 	}
 	if config, ok := asObject(settings); ok {
@@ -119,7 +121,7 @@ func (b *builder) langChain(raw json.RawMessage, path string, depth int) {
 
 func (b *builder) langChainObject(class string, kwargs object, path string, depth int) {
 	inner := func(name string) {
-		if !isNull(kwargs[name]) {
+		if !jsontext.IsNull(kwargs[name]) {
 			b.langChain(kwargs[name], path+".kwargs."+name, depth+1)
 		}
 	}
@@ -174,7 +176,7 @@ func (b *builder) langChainModel(class string, kwargs object, path string) {
 		switch {
 		case isMember || slices.Contains(modelParameters, name):
 			sent[name] = kwargs[name]
-		case name != "model_kwargs" && !isNull(kwargs[name]) && !isSecret(name):
+		case name != "model_kwargs" && !jsontext.IsNull(kwargs[name]) && !isSecret(name):
 			b.version.leaveOut(path+"."+name, "is a setting of LangChain")
 		}
 	}
@@ -208,7 +210,7 @@ func (b *builder) langChainMessage(class string, kwargs object, path string) {
 		if string(kwargs["optional"]) == "true" {
 			b.version.leaveOut(b.place(), "the placeholder %s is optional in LangSmith: give it an empty list", name)
 		}
-		if !isNull(kwargs["n_messages"]) {
+		if !jsontext.IsNull(kwargs["n_messages"]) {
 			b.version.leaveOut(b.place(), "the placeholder %s takes the last %s messages in LangSmith: shorten the list", name, kwargs["n_messages"])
 		}
 		b.addPlaceholder(name)
@@ -236,18 +238,18 @@ func (b *builder) langChainMessage(class string, kwargs object, path string) {
 // langChainStatic adds a message whose text is no template.
 func (b *builder) langChainStatic(role string, kwargs object) {
 	o := object{"content": kwargs["content"], "name": kwargs["name"], "tool_call_id": kwargs["tool_call_id"]}
-	o["role"], _ = encode(role) // a text can be encoded
+	o["role"], _ = jsontext.Encode(role) // a text can be encoded
 	additional, _ := asObject(kwargs["additional_kwargs"])
 	o["tool_calls"] = additional["tool_calls"]
 	if calls, ok := (value{raw: kwargs["tool_calls"]}).list(); ok && len(calls) > 0 {
 		var list []toolCall
 		for _, call := range calls {
 			c, _ := call.object()
-			arguments, err := encode(c["args"])
+			arguments, err := jsontext.Encode(c["args"])
 			b.fail(err)
 			list = append(list, toolCall{c.text("id"), "function", functionCall{c.text("name"), string(arguments)}})
 		}
-		encoded, err := encode(list)
+		encoded, err := jsontext.Encode(list)
 		b.fail(err)
 		o["tool_calls"] = encoded
 	}
@@ -257,7 +259,7 @@ func (b *builder) langChainStatic(role string, kwargs object) {
 
 // langChainMessageTemplate adds a message with one template, or with one for each part.
 func (b *builder) langChainMessageTemplate(role string, kwargs object, path string) {
-	if !isList(kwargs["prompt"]) {
+	if !jsontext.IsArray(kwargs["prompt"]) {
 		_, prompt, ok := deserialize(kwargs["prompt"])
 		if !ok {
 			b.fail(reject(path+".kwargs.prompt", "is no template that LangChain serialized"))
@@ -333,7 +335,7 @@ func (b *builder) escapes(template string, from syntax) {
 // langChainSchema makes the response format of a StructuredPrompt.
 func (b *builder) langChainSchema(kwargs object, path string) {
 	schema := kwargs["schema_"]
-	if isNull(schema) {
+	if jsontext.IsNull(schema) {
 		schema = kwargs["schema"]
 	}
 	o, ok := asObject(schema)
@@ -341,7 +343,7 @@ func (b *builder) langChainSchema(kwargs object, path string) {
 		b.version.leaveOut(path+".kwargs.schema_", "is no JSON Schema")
 		return
 	}
-	name, err := encode(schemaName(cmp.Or(o.text("title"), o.text("name"))))
+	name, err := jsontext.Encode(schemaName(cmp.Or(o.text("title"), o.text("name"))))
 	b.fail(err)
 	options, _ := asObject(kwargs["structured_output_kwargs"])
 	if b.version.ResponseFormat, err = jsonSchema(object{"name": name, "schema": schema, "strict": options["strict"]}); err != nil {
@@ -354,7 +356,7 @@ func (b *builder) partials(kwargs object) {
 	values, _ := asObject(kwargs["partial_variables"])
 	for _, name := range slices.Sorted(maps.Keys(values)) {
 		if _, isText := text(values[name]); !isText {
-			if !isList(values[name]) { // the empty list of an optional placeholder
+			if !jsontext.IsArray(values[name]) { // the empty list of an optional placeholder
 				b.version.leaveOut("partial_variables."+name, "is no text")
 			}
 			continue

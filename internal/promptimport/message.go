@@ -8,6 +8,8 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+
+	"github.com/looptrace/looptrace/internal/jsontext"
 )
 
 // placeholderPattern is that of names of placeholders in Looptrace.
@@ -90,14 +92,14 @@ func (b *builder) finish() (Version, error) {
 		return Version{}, b.err
 	}
 	var err error
-	if b.version.Messages, err = encode(b.messages); err != nil {
+	if b.version.Messages, err = jsontext.Encode(b.messages); err != nil {
 		return Version{}, err
 	}
-	config, err := encode(b.version.ModelConfig)
+	config, err := jsontext.Encode(b.version.ModelConfig)
 	if err != nil {
 		return Version{}, err
 	}
-	variables, err := encode(b.version.Variables)
+	variables, err := jsontext.Encode(b.version.Variables)
 	if err != nil {
 		return Version{}, err
 	}
@@ -238,7 +240,7 @@ func (b *builder) checkToolCall(v value, path string) {
 
 // addFunctionCall adds a call of the Responses API. Calls in a row are one message of chat completions.
 func (b *builder) addFunctionCall(o object) {
-	call, err := encode(toolCall{o.text("call_id"), "function", functionCall{o.text("name"), o.text("arguments")}})
+	call, err := jsontext.Encode(toolCall{o.text("call_id"), "function", functionCall{o.text("name"), o.text("arguments")}})
 	b.fail(err)
 	b.checkToolCall(value{raw: call}, b.place())
 	if last := len(b.messages) - 1; last >= 0 && b.messages[last].Role == "assistant" && b.messages[last].ToolCalls != nil {
@@ -251,7 +253,7 @@ func (b *builder) addFunctionCall(o object) {
 // content takes a text, or a list of parts in the shape of chat completions or of the Responses API.
 func (b *builder) content(raw json.RawMessage, path string) any {
 	path += ".content"
-	if isNull(raw) {
+	if jsontext.IsNull(raw) {
 		return nil
 	}
 	if s, ok := text(raw); ok {

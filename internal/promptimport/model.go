@@ -6,6 +6,8 @@ import (
 	"maps"
 	"slices"
 	"strings"
+
+	"github.com/looptrace/looptrace/internal/jsontext"
 )
 
 // ModelConfig has the members of PromptModelConfig in the API.
@@ -145,7 +147,7 @@ func (b *builder) settings(o object, path string) {
 	c := &b.version.ModelConfig
 	at := func(name string) string { return strings.TrimPrefix(path+"."+name, ".") }
 	for _, name := range slices.Sorted(maps.Keys(o)) {
-		if isNull(o[name]) {
+		if jsontext.IsNull(o[name]) {
 			delete(o, name)
 		} else if isSecret(name) {
 			b.version.leaveOut(at(name), "may be a secret")
@@ -194,7 +196,7 @@ func (b *builder) settings(o object, path string) {
 // leaveOutMembers lists members that are not null.
 func (b *builder) leaveOutMembers(o object, path, reason string) {
 	for _, name := range slices.Sorted(maps.Keys(o)) {
-		if !isNull(o[name]) {
+		if !jsontext.IsNull(o[name]) {
 			b.version.leaveOut(strings.TrimPrefix(path+"."+name, "."), "%s", reason)
 		}
 	}
@@ -245,7 +247,7 @@ func (b *builder) setTools(raw json.RawMessage, path string) {
 		b.version.leaveOut(path, "the prompt has other tools")
 		return
 	}
-	encoded, err := encode(tools)
+	encoded, err := jsontext.Encode(tools)
 	b.fail(err)
 	b.version.Tools = encoded
 }
@@ -264,7 +266,7 @@ func checkTool(tool json.RawMessage, path string, names map[string]bool) error {
 		return reject(path, "is a function without a name")
 	case names[name]:
 		return reject(path, "is a second function %s", shown(name))
-	case !isNull(f["parameters"]) && !isObject(f["parameters"]):
+	case !jsontext.IsNull(f["parameters"]) && !jsontext.IsObject(f["parameters"]):
 		return reject(path, "the parameters of %s are no JSON Schema", shown(name))
 	}
 	names[name] = true
@@ -279,21 +281,21 @@ func (b *builder) tool(o object, raw json.RawMessage, path string) (json.RawMess
 		}
 		o = maps.Clone(o)
 		for _, name := range slices.Sorted(maps.Keys(o)) {
-			if isSecret(name) && !isNull(o[name]) {
+			if isSecret(name) && !jsontext.IsNull(o[name]) {
 				b.version.leaveOut(path+"."+name, "may be a secret")
 				delete(o, name)
 			}
 		}
-		return encode(o)
+		return jsontext.Encode(o)
 	}
 	f := function{Name: o.text("name"), Description: o.text("description"), Parameters: o["parameters"]}
-	if isNull(f.Parameters) {
+	if jsontext.IsNull(f.Parameters) {
 		f.Parameters = o["input_schema"]
 	}
-	if isNull(f.Parameters) {
+	if jsontext.IsNull(f.Parameters) {
 		f.Parameters = nil
 	}
-	if raw := o["strict"]; !isNull(raw) {
+	if raw := o["strict"]; !jsontext.IsNull(raw) {
 		if err := json.Unmarshal(raw, &f.Strict); err != nil {
 			b.version.leaveOut(path+".strict", "is no boolean")
 		}
@@ -303,7 +305,7 @@ func (b *builder) tool(o object, raw json.RawMessage, path string) (json.RawMess
 		delete(rest, name)
 	}
 	b.leaveOutMembers(rest, path, "functions of chat completions do not have it")
-	return encode(struct {
+	return jsontext.Encode(struct {
 		Type     string   `json:"type"`
 		Function function `json:"function"`
 	}{"function", f})
@@ -330,12 +332,12 @@ func (b *builder) setResponseFormat(raw json.RawMessage, path string) {
 		kind = "json_schema"
 		raw, err = jsonSchema(inner)
 	}
-	if kind == "" || kind == "json_schema" && (inner.text("name") == "" || !isObject(inner["schema"])) {
+	if kind == "" || kind == "json_schema" && (inner.text("name") == "" || !jsontext.IsObject(inner["schema"])) {
 		b.version.leaveOut(path, "is no response format with a type, and for json_schema a name and a schema")
 		return
 	}
 	if err == nil {
-		b.version.ResponseFormat, err = encode(raw)
+		b.version.ResponseFormat, err = jsontext.Encode(raw)
 	}
 	b.fail(err)
 }
@@ -343,14 +345,14 @@ func (b *builder) setResponseFormat(raw json.RawMessage, path string) {
 // jsonSchema writes a response format with the members of json_schema.
 func jsonSchema(o object) (json.RawMessage, error) {
 	o = maps.Clone(o)
-	maps.DeleteFunc(o, func(_ string, raw json.RawMessage) bool { return isNull(raw) })
+	maps.DeleteFunc(o, func(_ string, raw json.RawMessage) bool { return jsontext.IsNull(raw) })
 	schema := struct {
 		Name        json.RawMessage `json:"name,omitempty"`
 		Description json.RawMessage `json:"description,omitempty"`
 		Schema      json.RawMessage `json:"schema,omitempty"`
 		Strict      json.RawMessage `json:"strict,omitempty"`
 	}{o["name"], o["description"], o["schema"], o["strict"]}
-	return encode(struct {
+	return jsontext.Encode(struct {
 		Type       string `json:"type"`
 		JSONSchema any    `json:"json_schema"`
 	}{"json_schema", schema})

@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/looptrace/looptrace/internal/jsontext"
 )
 
 // isOpenAIReference reports whether a value names a prompt object, as requests to the Responses API do.
@@ -28,7 +30,7 @@ func (r *reader) openAI(o object, place string) {
 		merged := maps.Clone(o)
 		delete(merged, "prompt")
 		for name, raw := range inner {
-			if isNull(merged[name]) {
+			if jsontext.IsNull(merged[name]) {
 				merged[name] = raw
 			}
 		}
@@ -73,7 +75,7 @@ var openAIMembers = []string{
 func (b *builder) openAI(o object) {
 	b.openAIInput(o["instructions"], "system")
 	for _, name := range []string{"input", "messages"} {
-		if !isNull(o[name]) {
+		if !jsontext.IsNull(o[name]) {
 			b.openAIInput(o[name], "user")
 			break
 		}
@@ -82,10 +84,10 @@ func (b *builder) openAI(o object) {
 		b.fail(reject("", "names a prompt but has no input, instructions or messages: copy them from the dashboard of OpenAI"))
 	}
 	if textConfig, ok := asObject(o["text"]); ok {
-		if format := textConfig["format"]; !isNull(format) {
+		if format := textConfig["format"]; !jsontext.IsNull(format) {
 			b.setResponseFormat(format, "text.format")
 		}
-		if !isNull(textConfig["verbosity"]) {
+		if !jsontext.IsNull(textConfig["verbosity"]) {
 			b.settings(object{"verbosity": textConfig["verbosity"]}, "text")
 		}
 	}
@@ -107,7 +109,7 @@ func (b *builder) openAIInput(raw json.RawMessage, role string) {
 	}
 	items, isList := value{raw: raw}.list()
 	if !isList {
-		if !isNull(raw) {
+		if !jsontext.IsNull(raw) {
 			b.fail(reject(b.place(), "is neither a text nor a list of items"))
 		}
 		return
@@ -126,7 +128,7 @@ func (b *builder) openAIInput(raw json.RawMessage, role string) {
 func (b *builder) openAIVariables(raw json.RawMessage) {
 	variables, isObject := asObject(raw)
 	if !isObject {
-		if list, isList := (value{raw: raw}).list(); isList && len(list) == 0 || isNull(raw) {
+		if list, isList := (value{raw: raw}).list(); isList && len(list) == 0 || jsontext.IsNull(raw) {
 			return
 		}
 		b.version.leaveOut("variables", "is no object with a value for each name")

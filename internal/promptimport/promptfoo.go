@@ -8,6 +8,8 @@ import (
 	"maps"
 	"slices"
 	"strings"
+
+	"github.com/looptrace/looptrace/internal/jsontext"
 )
 
 // promptfoo reads the prompts of a configuration, or a file that is one prompt: a list of messages.
@@ -20,17 +22,17 @@ func (r *reader) promptfoo(root value) error {
 		r.promptfooList(items, "")
 		return nil
 	}
-	if !isObject(root.raw) {
+	if !jsontext.IsObject(root.raw) {
 		return errors.New("a file of the format promptfoo has a list `prompts`, or is a list of messages")
 	}
 	prompts := root.member("prompts")
 	switch {
-	case isNull(prompts.raw):
+	case jsontext.IsNull(prompts.raw):
 		return errors.New("a file of the format promptfoo has a list `prompts`, or is a list of messages")
-	case isObject(prompts.raw): // an old form: the file or text, and its label
+	case jsontext.IsObject(prompts.raw): // an old form: the file or text, and its label
 		for _, m := range prompts.ordered() {
 			label, _ := text(m.value.raw)
-			encoded, err := encode(m.name)
+			encoded, err := jsontext.Encode(m.name)
 			if err != nil {
 				return err
 			}
@@ -85,12 +87,12 @@ func (r *reader) promptfooList(items []value, place string) {
 			continue
 		}
 		raw := item.member("raw")
-		if isNull(raw.raw) {
+		if jsontext.IsNull(raw.raw) {
 			raw = item.member("id")
 		}
 		raw.line = cmp.Or(raw.line, item.line)
 		name := o.text("label")
-		if id := o.text("id"); name == "" && !isNull(o["raw"]) {
+		if id := o.text("id"); name == "" && !jsontext.IsNull(o["raw"]) {
 			name = id
 		}
 		config, _ := asObject(o["config"])
@@ -171,7 +173,7 @@ func (b *builder) promptfooChat(s string) bool {
 			return false
 		}
 		messages = value{raw: json.RawMessage(trimmed)}
-		if isObject(messages.raw) && isNull(messages.member("messages").raw) && isNull(messages.member("role").raw) {
+		if jsontext.IsObject(messages.raw) && jsontext.IsNull(messages.member("messages").raw) && jsontext.IsNull(messages.member("role").raw) {
 			return false
 		}
 	case strings.HasPrefix(trimmed, "- role:"):
@@ -188,8 +190,8 @@ func (b *builder) promptfooChat(s string) bool {
 }
 
 func (b *builder) promptfooMessages(messages value) {
-	if isObject(messages.raw) {
-		if inner := messages.member("messages"); !isNull(inner.raw) {
+	if jsontext.IsObject(messages.raw) {
+		if inner := messages.member("messages"); !jsontext.IsNull(inner.raw) {
 			o, _ := messages.object()
 			delete(o, "messages")
 			b.settings(o, "")

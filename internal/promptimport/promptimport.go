@@ -13,6 +13,8 @@ import (
 	"fmt"
 	"strings"
 	"unicode/utf8"
+
+	"github.com/looptrace/looptrace/internal/jsontext"
 )
 
 // Format is the product that exported a file.
@@ -189,7 +191,7 @@ type member struct {
 
 // list returns the items of a list.
 func (v value) list() ([]value, bool) {
-	if !isList(v.raw) {
+	if !jsontext.IsArray(v.raw) {
 		return nil, false
 	}
 	if v.items != nil {
@@ -212,7 +214,7 @@ type object map[string]json.RawMessage
 func (v value) object() (object, bool) { return asObject(v.raw) }
 
 func asObject(raw json.RawMessage) (object, bool) {
-	if !isObject(raw) {
+	if !jsontext.IsObject(raw) {
 		return nil, false
 	}
 	var o object
@@ -229,10 +231,6 @@ func (v value) member(name string) value {
 	o, _ := v.object()
 	return value{raw: o[name]}
 }
-
-func isObject(raw json.RawMessage) bool { return len(raw) > 0 && raw[0] == '{' }
-func isList(raw json.RawMessage) bool   { return len(raw) > 0 && raw[0] == '[' }
-func isNull(raw json.RawMessage) bool   { return len(raw) == 0 || string(raw) == "null" }
 
 // text returns a JSON string.
 func text(raw json.RawMessage) (string, bool) {
@@ -252,7 +250,7 @@ func (o object) text(name string) string {
 
 func (o object) has(names ...string) bool {
 	for _, name := range names {
-		if isNull(o[name]) {
+		if jsontext.IsNull(o[name]) {
 			return false
 		}
 	}
@@ -301,11 +299,11 @@ func recognize(root value) Format {
 func recognizeObject(o object) Format {
 	_, promptIsText := text(o["prompt"])
 	switch {
-	case o.has("lc", "id"), isObject(o["manifest"]), o.has("repo_handle"):
+	case o.has("lc", "id"), jsontext.IsObject(o["manifest"]), o.has("repo_handle"):
 		return LangSmith
 	case strings.HasPrefix(o.text("id"), "pmpt_"), o.text("object") == "prompt", o.has("model", "input"), o.has("model", "instructions"), o.has("model", "messages"), isOpenAIReference(o["prompt"]):
 		return OpenAI
-	case o.has("name") && (promptIsText || isList(o["prompt"])), o.has("name", "versions", "lastUpdatedAt"):
+	case o.has("name") && (promptIsText || jsontext.IsArray(o["prompt"])), o.has("name", "versions", "lastUpdatedAt"):
 		return Langfuse
 	case o.has("prompts"), o.has("role", "content"), o.has("messages"):
 		return Promptfoo

@@ -2,7 +2,6 @@ package promptimport
 
 import (
 	"cmp"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"path"
@@ -254,15 +253,4 @@ func shortened(s string, limit int) string {
 		}
 	}
 	return s
-}
-
-// encode writes JSON in which < and & stay as they are.
-func encode(v any) (json.RawMessage, error) {
-	var b strings.Builder
-	encoder := json.NewEncoder(&b)
-	encoder.SetEscapeHTML(false)
-	if err := encoder.Encode(v); err != nil {
-		return nil, fmt.Errorf("write as JSON: %w", err)
-	}
-	return json.RawMessage(strings.TrimSuffix(b.String(), "\n")), nil
 }

@@ -7,6 +7,8 @@ import (
 	"strings"
 
 	"go.yaml.in/yaml/v3"
+
+	"github.com/looptrace/looptrace/internal/jsontext"
 )
 
 // Limits of YAML, in which a short file can stand for a long one.
@@ -67,7 +69,7 @@ func (c *yamlConverter) list(n *yaml.Node, depth int) (value, error) {
 		raws = append(raws, item.raw)
 	}
 	var err error
-	v.raw, err = encode(raws)
+	v.raw, err = jsontext.Encode(raws)
 	return v, err
 }
 
@@ -109,7 +111,7 @@ func (c *yamlConverter) object(n *yaml.Node, depth int) (value, error) {
 		if i > 0 {
 			b.WriteByte(',')
 		}
-		name, err := encode(m.name)
+		name, err := jsontext.Encode(m.name)
 		if err != nil {
 			return value{}, err
 		}
@@ -138,5 +140,5 @@ func scalar(n *yaml.Node) (json.RawMessage, error) {
 	case "!!binary":
 		return nil, errors.New("the file has binary values")
 	}
-	return encode(n.Value)
+	return jsontext.Encode(n.Value)
 }

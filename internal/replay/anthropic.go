@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"github.com/looptrace/looptrace/internal/jsontext"
 )
 
 var errBody = errors.New("the recorded request is no request of a chat")
@@ -20,9 +22,9 @@ func readBody(body []byte, anthropic bool) (Request, error) {
 	if messages == nil {
 		return Request{}, errBody
 	}
-	out := Request{Model: plain(members["model"]), Messages: messages, Tools: listOf(members["tools"]), Params: map[string]json.RawMessage{}}
+	out := Request{Model: jsontext.String(members["model"]), Messages: messages, Tools: listOf(members["tools"]), Params: map[string]json.RawMessage{}}
 	for name, value := range members {
-		if !slices.Contains(sentMembers, name) && !isNull(value) {
+		if !slices.Contains(sentMembers, name) && !jsontext.IsNull(value) {
 			out.Params[name] = value
 		}
 	}
@@ -30,8 +32,8 @@ func readBody(body []byte, anthropic bool) (Request, error) {
 		return out, nil
 	}
 	out.Messages = nil
-	if system := members["system"]; !isNull(system) {
-		message, err := encode(map[string]json.RawMessage{"role": quoted(roleSystem), "content": system})
+	if system := members["system"]; !jsontext.IsNull(system) {
+		message, err := jsontext.Encode(map[string]json.RawMessage{"role": jsontext.MustEncode(roleSystem), "content": system})
 		if err != nil {
 			return Request{}, fmt.Errorf("encode a message: %w", err)
 		}
@@ -59,7 +61,7 @@ func isAnthropic(provider string, body []byte) bool {
 		return true
 	}
 	members := membersOf(body)
-	if !isNull(members["system"]) || !isNull(members["anthropic_version"]) {
+	if !jsontext.IsNull(members["system"]) || !jsontext.IsNull(members["anthropic_version"]) {
 		return true
 	}
 	return slices.ContainsFunc(listOf(members["tools"]), func(raw json.RawMessage) bool { return membersOf(raw)["input_schema"] != nil })
@@ -72,7 +74,7 @@ func fromAnthropic(raw json.RawMessage) ([]json.RawMessage, error) {
 	if blocks == nil {
 		return []json.RawMessage{raw}, nil
 	}
-	if plain(members["role"]) == roleAssistant {
+	if jsontext.String(members["role"]) == roleAssistant {
 		message, err := answerFromAnthropic(blocks)
 		return []json.RawMessage{message}, err
 	}
@@ -80,25 +82,25 @@ func fromAnthropic(raw json.RawMessage) ([]json.RawMessage, error) {
 	var content []json.RawMessage
 	for _, raw := range blocks {
 		block := membersOf(raw)
-		if plain(block["type"]) != "tool_result" {
+		if jsontext.String(block["type"]) != "tool_result" {
 			content = append(content, raw)
 			continue
 		}
 		result := block["content"]
-		if list := listOf(result); len(list) == 1 && plain(membersOf(list[0])["type"]) == typeText && len(membersOf(list[0])) == 2 {
+		if list := listOf(result); len(list) == 1 && jsontext.String(membersOf(list[0])["type"]) == typeText && len(membersOf(list[0])) == 2 {
 			result = membersOf(list[0])["text"]
 		}
-		if isNull(result) {
+		if jsontext.IsNull(result) {
 			result = json.RawMessage(`""`)
 		}
-		message, err := encode(map[string]json.RawMessage{"role": quoted(roleTool), "tool_call_id": block["tool_use_id"], "content": result})
+		message, err := jsontext.Encode(map[string]json.RawMessage{"role": jsontext.MustEncode(roleTool), "tool_call_id": block["tool_use_id"], "content": result})
 		if err != nil {
 			return nil, fmt.Errorf("encode the result of a tool: %w", err)
 		}
 		out = append(out, message)
 	}
 	if len(content) > 0 {
-		message, err := encode(map[string]any{"role": roleUser, "content": content})
+		message, err := jsontext.Encode(map[string]any{"role": roleUser, "content": content})
 		if err != nil {
 			return nil, fmt.Errorf("encode a message: %w", err)
 		}
@@ -114,15 +116,15 @@ func answerFromAnthropic(blocks []json.RawMessage) (json.RawMessage, error) {
 	keep := false
 	for _, raw := range blocks {
 		block := membersOf(raw)
-		switch plain(block["type"]) {
+		switch jsontext.String(block["type"]) {
 		case typeText:
-			text.WriteString(plain(block["text"]))
+			text.WriteString(jsontext.String(block["text"]))
 		case "tool_use":
 			calls = append(calls, map[string]any{
-				"id": plain(block["id"]), "type": "function", "function": map[string]string{"name": plain(block["name"]), "arguments": string(block["input"])},
+				"id": jsontext.String(block["id"]), "type": "function", "function": map[string]string{"name": jsontext.String(block["name"]), "arguments": string(block["input"])},
 			})
 		case "thinking":
-			thought.WriteString(plain(block["thinking"]))
+			thought.WriteString(jsontext.String(block["thinking"]))
 			keep = true
 		default:
 			keep = true
@@ -141,7 +143,7 @@ func answerFromAnthropic(blocks []json.RawMessage) (json.RawMessage, error) {
 	if keep {
 		message[keyAnthropic] = blocks
 	}
-	out, err := encode(message)
+	out, err := jsontext.Encode(message)
 	if err != nil {
 		return nil, fmt.Errorf("encode an answer: %w", err)
 	}
@@ -166,7 +168,7 @@ func toolFromAnthropic(raw json.RawMessage) (json.RawMessage, error) {
 		}
 	}
 	out["function"] = function
-	text, err := encode(out)
+	text, err := jsontext.Encode(out)
 	if err != nil {
 		return nil, fmt.Errorf("encode a tool: %w", err)
 	}
@@ -181,13 +183,13 @@ func paramsFromAnthropic(params map[string]json.RawMessage) error {
 	}
 	choice := membersOf(params["tool_choice"])
 	var err error
-	switch plain(choice["type"]) {
+	switch jsontext.String(choice["type"]) {
 	case "auto", "none":
 		params["tool_choice"] = choice["type"]
 	case "any":
-		params["tool_choice"] = quoted("required")
+		params["tool_choice"] = jsontext.MustEncode("required")
 	case "tool":
-		params["tool_choice"], err = encode(map[string]any{"type": "function", "function": map[string]json.RawMessage{"name": choice["name"]}})
+		params["tool_choice"], err = jsontext.Encode(map[string]any{"type": "function", "function": map[string]json.RawMessage{"name": choice["name"]}})
 	}
 	if err != nil {
 		return fmt.Errorf("encode tool_choice: %w", err)

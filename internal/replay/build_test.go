@@ -9,6 +9,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/looptrace/looptrace/internal/jsontext"
 	"github.com/looptrace/looptrace/internal/runmodel"
 )
 
@@ -71,13 +72,13 @@ type dialogue struct {
 
 func raw(tb testing.TB, value any) json.RawMessage {
 	tb.Helper()
-	out, err := encode(value)
+	out, err := jsontext.Encode(value)
 	require.NoError(tb, err)
 	return out
 }
 
 func message(role, text string) json.RawMessage {
-	out, _ := encode(map[string]string{"role": role, "content": text})
+	out, _ := jsontext.Encode(map[string]string{"role": role, "content": text})
 	return out
 }
 

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/looptrace/looptrace/internal/jsontext"
 	"github.com/looptrace/looptrace/internal/runmodel"
 )
 
@@ -29,8 +30,8 @@ func (c *recordedCall) text() (string, bool) {
 	if c.content == nil {
 		return "", false
 	}
-	if isString(c.content) {
-		return plain(c.content), true
+	if jsontext.IsString(c.content) {
+		return jsontext.String(c.content), true
 	}
 	return string(c.content), true
 }
@@ -84,7 +85,7 @@ func (r *Recording) readCalls() {
 			if k+1 < len(loop.calls) {
 				if result := membersOf(loop.calls[k+1].results[n]); result != nil {
 					one.content = result["content"]
-					if isNull(one.content) {
+					if jsontext.IsNull(one.content) {
 						one.content = json.RawMessage(`""`)
 					}
 				}
@@ -115,7 +116,7 @@ func (r *Recording) readCalls() {
 		if tool := r.Steps[i].Tool; tool != nil && !queue.taken[i] {
 			one := recordedCall{name: tool.Name, arguments: tool.Arguments, key: keyOf(tool.Name, tool.Arguments), step: i, asker: -1}
 			if tool.Result != nil {
-				one.content = quoted(*tool.Result)
+				one.content = jsontext.MustEncode(*tool.Result)
 			}
 			r.recorded = append(r.recorded, one)
 		}
@@ -148,9 +149,9 @@ func (r *Recording) bind(one *recordedCall) {
 	if text, ok := one.text(); ok {
 		step.Tool.Result = &text
 	} else if step.Tool.Result != nil {
-		one.content = quoted(*step.Tool.Result)
+		one.content = jsontext.MustEncode(*step.Tool.Result)
 	} else if step.failed() && (step.ErrorMessage != "" || step.ErrorType != "") {
-		one.content = quoted(errorText(step.ErrorType, step.ErrorMessage))
+		one.content = jsontext.MustEncode(errorText(step.ErrorType, step.ErrorMessage))
 	}
 }
 
@@ -178,7 +179,7 @@ func (r *Recording) readSideEffects() {
 				definition = function
 			}
 			if effects := SideEffects(runmodel.EffectsOf(definition["annotations"])); effects != "" {
-				known[plain(definition["name"])] = effects
+				known[jsontext.String(definition["name"])] = effects
 			}
 		}
 	}

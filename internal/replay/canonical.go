@@ -1,13 +1,14 @@
 package replay
 
 import (
-	"bytes"
 	"crypto/sha256"
 	"encoding/json"
 	"strings"
 
 	"github.com/gowebpki/jcs"
 	"golang.org/x/text/unicode/norm"
+
+	"github.com/looptrace/looptrace/internal/jsontext"
 )
 
 // digest names a text. Two texts are equal if their digests are.
@@ -39,7 +40,7 @@ func canonical(text string) (string, bool) {
 	if decoder.Decode(&value) != nil {
 		return "", false
 	}
-	out, err := encode(value)
+	out, err := jsontext.Encode(value)
 	return string(out), err == nil
 }
 
@@ -79,39 +80,6 @@ func canonicalText(text string) string {
 }
 
 func collapsed(text string) string { return strings.Join(strings.Fields(norm.NFC.String(text)), " ") }
-
-// encode writes JSON without the escapes for HTML.
-func encode(value any) (json.RawMessage, error) {
-	var out bytes.Buffer
-	encoder := json.NewEncoder(&out)
-	encoder.SetEscapeHTML(false)
-	if err := encoder.Encode(value); err != nil {
-		return nil, err //nolint:wrapcheck // callers say what they encode
-	}
-	return bytes.TrimSuffix(out.Bytes(), []byte("\n")), nil
-}
-
-// quoted returns a text as JSON.
-func quoted(text string) json.RawMessage {
-	raw, err := encode(text)
-	if err != nil {
-		return json.RawMessage(`""`) // a text always encodes
-	}
-	return raw
-}
-
-// plain returns the value of a JSON string, and other JSON as it is.
-func plain(raw json.RawMessage) string {
-	var text string
-	if json.Unmarshal(raw, &text) == nil {
-		return text
-	}
-	return string(raw)
-}
-
-func isNull(raw json.RawMessage) bool { return len(raw) == 0 || string(raw) == "null" }
-
-func isString(raw json.RawMessage) bool { return len(raw) > 0 && raw[0] == '"' }
 
 // membersOf reads a JSON object. It returns nil for anything else.
 func membersOf(raw json.RawMessage) map[string]json.RawMessage {

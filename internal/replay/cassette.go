@@ -6,6 +6,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/looptrace/looptrace/internal/jsontext"
 	"github.com/looptrace/looptrace/internal/problem"
 )
 
@@ -182,7 +183,7 @@ func (c *cassette) normal(name, arguments string) callKey {
 	for _, drop := range c.policy(name).Drop {
 		delete(value, drop)
 	}
-	text, err := encode(normalArguments(value))
+	text, err := jsontext.Encode(normalArguments(value))
 	if err != nil {
 		return callKey{name, collapsed(arguments)}
 	}
@@ -277,7 +278,7 @@ func (c *cassette) miss(out *lookup, name, arguments string) {
 	out.tier, out.stands = TierMiss, false
 	switch p := c.policy(name); p.OnMiss {
 	case MissFixed:
-		out.call, out.source, out.content = -1, SourceFixed, quoted(*p.Result)
+		out.call, out.source, out.content = -1, SourceFixed, jsontext.MustEncode(*p.Result)
 	case MissNearest:
 		best, at := nearEnough, -1
 		for _, n := range c.byName[name] {

@@ -6,6 +6,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/looptrace/looptrace/internal/jsontext"
 	"github.com/looptrace/looptrace/internal/problem"
 )
 
@@ -30,7 +31,7 @@ func TestTiers(t *testing.T) {
 	c := tape(t, effects, nil, one("get", `{"k":1.0}`, "a"), one("get", `{"k":1}`, "b"), one("get", `{"k":"x y","n":null}`, "c"), one("get", `{"k":3}`, "d"), one("get", `{"k":3}`, "d"))
 	find := func(arguments string) (Tier, string) {
 		found := c.find(0, "get", arguments)
-		return found.tier, plain(found.content)
+		return found.tier, jsontext.String(found.content)
 	}
 	for _, test := range []struct {
 		arguments string
@@ -116,10 +117,10 @@ func TestPolicies(t *testing.T) {
 	assert.Equal(t, TierNormalised, found.tier)
 	found = c.find(0, "near", `{"query":"flights from Paris to Rome on Monday!"}`)
 	assert.Equal(t, SourceNearest, found.source)
-	assert.Equal(t, "b", plain(found.content))
+	assert.Equal(t, "b", jsontext.String(found.content))
 	assert.Contains(t, found.note, "Monday")
 	assert.Nil(t, c.find(0, "near", `{"query":"trains"}`).content)
-	assert.Equal(t, "?", plain(c.find(0, "other", `{}`).content))
+	assert.Equal(t, "?", jsontext.String(c.find(0, "other", `{}`).content))
 }
 
 func TestCheckTools(t *testing.T) {

@@ -4,6 +4,8 @@ import (
 	"encoding/json"
 	"slices"
 	"strings"
+
+	"github.com/looptrace/looptrace/internal/jsontext"
 )
 
 // chatCall is a tool call in a message.
@@ -18,8 +20,8 @@ func callsOf(raw json.RawMessage) []chatCall {
 	for _, one := range list {
 		call := membersOf(one)
 		function := membersOf(call["function"])
-		if name := plain(function["name"]); name != "" {
-			calls = append(calls, chatCall{plain(call["id"]), name, plain(function["arguments"])})
+		if name := jsontext.String(function["name"]); name != "" {
+			calls = append(calls, chatCall{jsontext.String(call["id"]), name, jsontext.String(function["arguments"])})
 		}
 	}
 	return calls
@@ -57,7 +59,7 @@ func (c messageCache) readAll(list []json.RawMessage) []*chatMessage {
 
 func readChat(raw json.RawMessage) *chatMessage {
 	members := membersOf(raw)
-	m := &chatMessage{role: plain(members["role"])}
+	m := &chatMessage{role: jsontext.String(members["role"])}
 	switch m.role {
 	case roleDeveloper:
 		m.role = roleSystem
@@ -67,19 +69,19 @@ func readChat(raw json.RawMessage) *chatMessage {
 		m.role = roleAssistant
 	}
 	if m.role == "" || members["parts"] != nil { // it does not follow the conventions
-		m.text, m.content = plain(raw), canonicalText(plain(raw))
+		m.text, m.content = jsontext.String(raw), canonicalText(jsontext.String(raw))
 		m.answer = m.content
 		return m
 	}
 	m.text = textOf(members["content"])
 	m.content = contentText(members["content"], m.text)
-	if refusal := plain(members["refusal"]); refusal != "" {
+	if refusal := jsontext.String(members["refusal"]); refusal != "" {
 		m.content = strings.TrimSpace(m.content + " " + collapsed(refusal))
 	}
 	m.calls = callsOf(members[keyToolCalls])
 	m.answer = m.content + callsText(m.calls)
 	if m.role == roleTool {
-		m.callID = plain(members["tool_call_id"])
+		m.callID = jsontext.String(members["tool_call_id"])
 	}
 	return m
 }
@@ -87,17 +89,17 @@ func readChat(raw json.RawMessage) *chatMessage {
 // contentText is a content as it is compared: its text, and its other parts as canonical JSON.
 func contentText(content json.RawMessage, text string) string {
 	out := canonicalText(text)
-	if isString(content) {
+	if jsontext.IsString(content) {
 		return out
 	}
 	list := listOf(content)
-	if list == nil && !isNull(content) {
+	if list == nil && !jsontext.IsNull(content) {
 		return canonicalText(string(content))
 	}
 	pieces := []string{out}
 	for _, raw := range list {
 		part := membersOf(raw)
-		if plain(part["type"]) != typeText || !isString(part["text"]) {
+		if jsontext.String(part["type"]) != typeText || !jsontext.IsString(part["text"]) {
 			pieces = append(pieces, canonicalText(string(raw)))
 		}
 	}
@@ -169,7 +171,7 @@ func sortResults(body []entry) {
 
 // canonicalArguments is the canonical form of arguments. Without any they are an empty object.
 func canonicalArguments(text string) string {
-	if strings.TrimSpace(text) == "" || strings.TrimSpace(text) == "null" {
+	if jsontext.IsNull(json.RawMessage(text)) {
 		return "{}"
 	}
 	if out, ok := canonical(text); ok {
@@ -218,11 +220,11 @@ func (r *Request) digestOf(c *conversation, tools toolCache) digest {
 func canonicalParams(params map[string]json.RawMessage) string {
 	kept := make(map[string]json.RawMessage, len(params))
 	for name, value := range params {
-		if !isNull(value) && name != "stream" && name != "stream_options" {
+		if !jsontext.IsNull(value) && name != "stream" && name != "stream_options" {
 			kept[name] = value
 		}
 	}
-	raw, err := encode(kept)
+	raw, err := jsontext.Encode(kept)
 	if err != nil {
 		return "" // a value that is not JSON: it was refused when it was read
 	}

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"unicode"
 
+	"github.com/looptrace/looptrace/internal/jsontext"
 	"github.com/looptrace/looptrace/internal/problem"
 )
 
@@ -71,7 +72,7 @@ func (c *checker) messageEdit(at string, m *MessageEdit) {
 	case "replace", "insert":
 		c.message(at+".message", m.Message)
 	case "delete":
-		if !isNull(m.Message) {
+		if !jsontext.IsNull(m.Message) {
 			c.wrong(at+".message", "is not used by delete: leave it out.")
 		}
 	default:
@@ -115,7 +116,7 @@ func (c *checker) messages(at string, messages []json.RawMessage) {
 // message checks a message of chat completions.
 func (c *checker) message(at string, raw json.RawMessage) {
 	members := membersOf(raw)
-	role := plain(members["role"])
+	role := jsontext.String(members["role"])
 	switch {
 	case members == nil:
 		c.wrong(at, `is no message: give one of chat completions, such as {"role": "user", "content": "Hi"}.`)
@@ -123,11 +124,11 @@ func (c *checker) message(at string, raw json.RawMessage) {
 		c.wrong(at, "is a message of the GenAI conventions: give one of chat completions, with content instead of parts.")
 	case !slices.Contains([]string{roleSystem, roleDeveloper, roleUser, roleAssistant, roleTool}, role):
 		c.wrong(at+".role", "is %.40q: it must be system, developer, user, assistant or tool.", role)
-	case role == roleTool && plain(members["tool_call_id"]) == "":
+	case role == roleTool && jsontext.String(members["tool_call_id"]) == "":
 		c.wrong(at+".tool_call_id", "is missing: name the call that the message answers.")
-	case !isNull(members["content"]) && !isString(members["content"]) && listOf(members["content"]) == nil:
+	case !jsontext.IsNull(members["content"]) && !jsontext.IsString(members["content"]) && listOf(members["content"]) == nil:
 		c.wrong(at+".content", "must be a text or a list of parts.")
-	case isNull(members["content"]) && len(listOf(members[keyToolCalls])) == 0 && isNull(members[keyAnthropic]):
+	case jsontext.IsNull(members["content"]) && len(listOf(members[keyToolCalls])) == 0 && jsontext.IsNull(members[keyAnthropic]):
 		c.wrong(at+".content", "is missing.")
 	}
 }
@@ -140,10 +141,10 @@ func (c *checker) response(at string, raw json.RawMessage) {
 		return
 	}
 	members := membersOf(raw)
-	if plain(members["role"]) != roleAssistant {
+	if jsontext.String(members["role"]) != roleAssistant {
 		c.wrong(at+".role", "must be assistant.")
 	}
-	if isNull(members[keyToolCalls]) {
+	if jsontext.IsNull(members[keyToolCalls]) {
 		return
 	}
 	list := listOf(members[keyToolCalls])
@@ -155,11 +156,11 @@ func (c *checker) response(at string, raw json.RawMessage) {
 		function := membersOf(call["function"])
 		where := fmt.Sprintf("%s.tool_calls[%d]", at, i)
 		switch {
-		case plain(call["id"]) == "":
+		case jsontext.String(call["id"]) == "":
 			c.wrong(where+".id", "is missing: results are matched by it.")
-		case plain(function["name"]) == "":
+		case jsontext.String(function["name"]) == "":
 			c.wrong(where+".function.name", "is missing.")
-		case !isString(function["arguments"]) || membersOf(json.RawMessage(plain(function["arguments"]))) == nil:
+		case !jsontext.IsString(function["arguments"]) || membersOf(json.RawMessage(jsontext.String(function["arguments"]))) == nil:
 			c.wrong(where+".function.arguments", `must be a JSON object as text, such as "{}".`)
 		}
 	}
@@ -170,11 +171,11 @@ func (c *checker) tool(at string, raw json.RawMessage) {
 	tool := membersOf(raw)
 	function := membersOf(tool["function"])
 	switch {
-	case plain(tool["type"]) != "function" || function == nil:
+	case jsontext.String(tool["type"]) != "function" || function == nil:
 		c.wrong(at, `is no definition of a function: give {"type": "function", "function": {"name": …, "parameters": …}}.`)
-	case plain(function["name"]) == "":
+	case jsontext.String(function["name"]) == "":
 		c.wrong(at+".function.name", "is missing.")
-	case !isNull(function["parameters"]) && membersOf(function["parameters"]) == nil:
+	case !jsontext.IsNull(function["parameters"]) && membersOf(function["parameters"]) == nil:
 		c.wrong(at+".function.parameters", "must be a JSON Schema.")
 	}
 }

@@ -4,6 +4,8 @@ import (
 	"encoding/json"
 	"slices"
 	"strings"
+
+	"github.com/looptrace/looptrace/internal/jsontext"
 )
 
 // differ notes that the output of a step differs from the recorded one. The step is -1 for the input of the run.
@@ -86,7 +88,7 @@ func (e *engine) renew(text string) (string, dependence) {
 		if decoder.Decode(&value) == nil && !decoder.More() {
 			value, found = e.renewValue(value)
 			if found == derived {
-				if raw, err := encode(value); err == nil {
+				if raw, err := jsontext.Encode(value); err == nil {
 					out = string(raw)
 				}
 			}

@@ -7,6 +7,8 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+
+	"github.com/looptrace/looptrace/internal/jsontext"
 )
 
 // Edit changes steps of a run.
@@ -154,7 +156,7 @@ func (t Target) MarshalJSON() ([]byte, error) {
 			members[name] = value
 		}
 	}
-	return encode(members)
+	return jsontext.Encode(members)
 }
 
 // Hash returns a hash of a list of edits: SHA-256, in hexadecimal digits, of its canonical JSON (RFC 8785).
@@ -162,7 +164,7 @@ func Hash(edits []Edit) (string, error) {
 	if edits == nil {
 		edits = []Edit{}
 	}
-	raw, err := encode(edits)
+	raw, err := jsontext.Encode(edits)
 	if err != nil {
 		return "", fmt.Errorf("encode edits: %w", err)
 	}

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/looptrace/looptrace/internal/jsontext"
 	"github.com/looptrace/looptrace/internal/runmodel"
 )
 
@@ -279,7 +280,7 @@ func (e *engine) remembered(l int, raw json.RawMessage) json.RawMessage {
 		return raw
 	}
 	reasoning := message[keyReasoning] != nil && e.dropsReasoning(l)
-	text := !isNull(message["content"]) && len(listOf(message[keyToolCalls])) > 0 && slices.ContainsFunc(e.Loops[l].calls, func(c loopCall) bool { return c.bare })
+	text := !jsontext.IsNull(message["content"]) && len(listOf(message[keyToolCalls])) > 0 && slices.ContainsFunc(e.Loops[l].calls, func(c loopCall) bool { return c.bare })
 	if !reasoning && !text {
 		return raw
 	}
@@ -289,7 +290,7 @@ func (e *engine) remembered(l int, raw json.RawMessage) json.RawMessage {
 	if text {
 		message["content"] = json.RawMessage("null")
 	}
-	out, err := encode(message)
+	out, err := jsontext.Encode(message)
 	if err != nil {
 		return raw
 	}

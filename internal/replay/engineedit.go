@@ -6,6 +6,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/looptrace/looptrace/internal/jsontext"
 	"github.com/looptrace/looptrace/internal/runmodel"
 )
 
@@ -64,7 +65,7 @@ func (e *engine) setModel(request *Request, l int, model string) {
 			}
 			delete(message, keyAnthropic)
 			delete(message, keyReasoning)
-			if out, err := encode(message); err == nil {
+			if out, err := jsontext.Encode(message); err == nil {
 				request.Messages[n] = out
 			}
 		}
@@ -83,7 +84,7 @@ func (r *Request) setParams(params map[string]json.RawMessage) {
 				delete(r.Params, other) // they are names of one parameter
 			}
 		}
-		if isNull(value) {
+		if jsontext.IsNull(value) {
 			delete(r.Params, name)
 		} else {
 			r.Params[name] = value
@@ -95,11 +96,11 @@ func (r *Request) setParams(params map[string]json.RawMessage) {
 func (e *engine) systemMessage(request *Request, text string) json.RawMessage {
 	role := roleSystem
 	if e.leading(request) > 0 {
-		role = plain(membersOf(request.Messages[0])["role"])
+		role = jsontext.String(membersOf(request.Messages[0])["role"])
 	}
-	message, err := encode(map[string]string{"role": role, "content": text})
+	message, err := jsontext.Encode(map[string]string{"role": role, "content": text})
 	if err != nil {
-		return quoted(text) // texts always encode
+		return jsontext.MustEncode(text) // texts always encode
 	}
 	return message
 }
@@ -147,9 +148,9 @@ func (e *engine) setPrompt(request *Request, l int, prompt *Prompt, i int) {
 func toolName(raw json.RawMessage) string {
 	tool := membersOf(raw)
 	if function := membersOf(tool["function"]); function != nil {
-		return plain(function["name"])
+		return jsontext.String(function["name"])
 	}
-	return plain(tool["name"])
+	return jsontext.String(tool["name"])
 }
 
 func (r *Request) setTool(raw json.RawMessage) {
@@ -187,8 +188,8 @@ func (e *engine) setInput(request *Request, text string) {
 			return
 		}
 		e.differ(-1, m.text, text)
-		message["content"] = quoted(text)
-		if out, err := encode(message); err == nil {
+		message["content"] = jsontext.MustEncode(text)
+		if out, err := jsontext.Encode(message); err == nil {
 			request.Messages[n] = out
 		}
 		return

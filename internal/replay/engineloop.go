@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"slices"
 	"time"
+
+	"github.com/looptrace/looptrace/internal/jsontext"
 )
 
 // loopRun is the state of a loop in an attempt.
@@ -178,10 +180,10 @@ func (e *engine) override(ctx context.Context, l, k int) error {
 		where := slices.IndexFunc(pending, func(raw json.RawMessage) bool { return result != nil && string(raw) == string(result) })
 		message := membersOf(result)
 		if message == nil {
-			message = map[string]json.RawMessage{"role": quoted(roleTool), "tool_call_id": quoted(before.calls[n].id)}
+			message = map[string]json.RawMessage{"role": jsontext.MustEncode(roleTool), "tool_call_id": jsontext.MustEncode(before.calls[n].id)}
 		}
-		message["content"] = quoted(*e.steps[at].Tool.Result)
-		raw, err := encode(message)
+		message["content"] = jsontext.MustEncode(*e.steps[at].Tool.Result)
+		raw, err := jsontext.Encode(message)
 		if err != nil {
 			return fmt.Errorf("encode the result of a tool: %w", err)
 		}
@@ -241,11 +243,11 @@ func (e *engine) renewMessage(raw json.RawMessage) (json.RawMessage, dependence)
 		return raw, d
 	}
 	message := membersOf(raw)
-	if !isString(message["content"]) {
+	if !jsontext.IsString(message["content"]) {
 		return raw, contained
 	}
-	message["content"] = quoted(text)
-	out, err := encode(message)
+	message["content"] = jsontext.MustEncode(text)
+	out, err := jsontext.Encode(message)
 	if err != nil {
 		return raw, contained
 	}

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/looptrace/looptrace/internal/jsontext"
 	"github.com/looptrace/looptrace/internal/runmodel"
 )
 
@@ -25,11 +26,7 @@ func (e *engine) outcomeOf(i int) (out outcome) {
 		set := &e.edits.Edits[n].Set
 		switch {
 		case len(set.ToolResult) > 0:
-			out = outcome{text: plain(set.ToolResult), status: runmodel.StatusOK, set: true}
-			if string(set.ToolResult) == "null" {
-				out.text = "null"
-			}
-			return out
+			return outcome{text: jsontext.Text(set.ToolResult), status: runmodel.StatusOK, set: true}
 		case set.ToolError != nil && !set.ToolError.Remove:
 			out = outcome{
 				text: errorText(set.ToolError.Type, set.ToolError.Message), status: runmodel.StatusError, kind: set.ToolError.Type, error: set.ToolError.Message, set: true,
@@ -233,7 +230,7 @@ func (e *engine) useTool(ctx context.Context, l, k int, call chatCall, asker int
 	made := &e.steps[at]
 	run := &e.runs[l]
 	run.diverged = run.diverged || made.Differs
-	message, err := encode(map[string]json.RawMessage{"role": quoted(roleTool), "tool_call_id": quoted(call.id), "content": e.contentOf(made)})
+	message, err := jsontext.Encode(map[string]json.RawMessage{"role": jsontext.MustEncode(roleTool), "tool_call_id": jsontext.MustEncode(call.id), "content": e.contentOf(made)})
 	if err != nil {
 		return begin, fmt.Errorf("encode the result of a tool: %w", err)
 	}
@@ -253,7 +250,7 @@ func (e *engine) contentOf(step *AttemptStep) json.RawMessage {
 	if isContentList(json.RawMessage(text)) {
 		return json.RawMessage(text)
 	}
-	return quoted(text)
+	return jsontext.MustEncode(text)
 }
 
 // serve looks a call up and makes its step. It returns the index of the step, -1 if there is none.
@@ -275,8 +272,8 @@ func (e *engine) serve(ctx context.Context, step AttemptStep, loop int, call cha
 		step.Source = SourceStale
 	}
 	result := string(found.content)
-	if isString(found.content) {
-		result = plain(found.content)
+	if jsontext.IsString(found.content) {
+		result = jsontext.String(found.content)
 	}
 	step.Tool = &ToolCall{Name: call.name, CallID: call.id, Arguments: call.arguments, Result: &result, SideEffects: e.tape.class(call.name)}
 	step.Differs = found.tier != TierHit

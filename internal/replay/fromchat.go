@@ -6,6 +6,8 @@ import (
 	"maps"
 	"slices"
 	"strings"
+
+	"github.com/looptrace/looptrace/internal/jsontext"
 )
 
 // FromChat converts messages of chat completions to the GenAI conventions. ToChat of the result is the same as messages,
@@ -23,32 +25,32 @@ func FromChat(messages []json.RawMessage) ([]json.RawMessage, error) {
 
 func fromChat(raw json.RawMessage) (json.RawMessage, error) {
 	chat := membersOf(raw)
-	role := plain(chat["role"])
-	if !isString(chat["role"]) || role == "" || chat["parts"] != nil {
+	role := jsontext.String(chat["role"])
+	if !jsontext.IsString(chat["role"]) || role == "" || chat["parts"] != nil {
 		return raw, nil
 	}
 	parts := []any{}
 	if role == roleTool {
 		response := chat["content"]
-		if isNull(response) {
+		if jsontext.IsNull(response) {
 			response = json.RawMessage(`""`)
 		}
 		parts = append(parts, map[string]any{"type": typeToolResponse, "id": idOf(chat["tool_call_id"]), "response": response})
 	} else if blocks := listOf(chat[keyAnthropic]); len(blocks) > 0 {
 		parts = blockParts(chat, blocks)
 	} else {
-		if text := plain(chat[keyReasoning]); isString(chat[keyReasoning]) && text != "" {
+		if text := jsontext.String(chat[keyReasoning]); jsontext.IsString(chat[keyReasoning]) && text != "" {
 			parts = append(parts, map[string]any{"type": typeReasoning, "content": text})
 		}
 		parts = append(append(parts, contentParts(chat["content"])...), callParts(chat[keyToolCalls])...)
 	}
 	message := map[string]any{"role": role, "parts": parts}
 	for _, name := range append([]string{"name"}, keptMembers...) {
-		if !isNull(chat[name]) {
+		if !jsontext.IsNull(chat[name]) {
 			message[name] = chat[name]
 		}
 	}
-	out, err := encode(message)
+	out, err := jsontext.Encode(message)
 	if err != nil {
 		return nil, fmt.Errorf("encode a message: %w", err)
 	}
@@ -57,7 +59,7 @@ func fromChat(raw json.RawMessage) (json.RawMessage, error) {
 
 // idOf returns the id of a call, or null.
 func idOf(raw json.RawMessage) any {
-	if isNull(raw) {
+	if jsontext.IsNull(raw) {
 		return nil
 	}
 	return raw
@@ -65,12 +67,12 @@ func idOf(raw json.RawMessage) any {
 
 // contentParts converts a content.
 func contentParts(content json.RawMessage) []any {
-	if isNull(content) {
+	if jsontext.IsNull(content) {
 		return nil
 	}
 	list := listOf(content)
 	if list == nil {
-		if text := plain(content); text != "" {
+		if text := jsontext.String(content); text != "" {
 			return []any{map[string]any{"type": typeText, "content": text}}
 		}
 		return nil
@@ -84,9 +86,9 @@ func contentParts(content json.RawMessage) []any {
 
 func contentPart(raw json.RawMessage) any {
 	part := membersOf(raw)
-	switch plain(part["type"]) {
+	switch jsontext.String(part["type"]) {
 	case typeText:
-		if isString(part["text"]) && part["content"] == nil {
+		if jsontext.IsString(part["text"]) && part["content"] == nil {
 			text := maps.Clone(part)
 			delete(text, "text")
 			text["content"] = part["text"]
@@ -97,17 +99,17 @@ func contentPart(raw json.RawMessage) any {
 			break
 		}
 		image := membersOf(part["image_url"])
-		if len(image) != 1 || !isString(image["url"]) {
+		if len(image) != 1 || !jsontext.IsString(image["url"]) {
 			break
 		}
-		url := plain(image["url"])
+		url := jsontext.String(image["url"])
 		if media, data, ok := dataURL(url); ok {
 			return map[string]any{"type": "blob", "modality": "image", "mime_type": media, "content": data}
 		}
 		return map[string]any{"type": "uri", "modality": "image", "uri": url}
 	case "input_audio":
 		audio := membersOf(part["input_audio"])
-		if format := plain(audio["format"]); len(part) == 2 && len(audio) == 2 && isString(audio["data"]) && isString(audio["format"]) && !strings.Contains(format, "/") {
+		if format := jsontext.String(audio["format"]); len(part) == 2 && len(audio) == 2 && jsontext.IsString(audio["data"]) && jsontext.IsString(audio["format"]) && !strings.Contains(format, "/") {
 			return map[string]any{"type": "blob", "modality": "audio", "mime_type": "audio/" + format, "content": audio["data"]}
 		}
 	case "file":
@@ -115,10 +117,10 @@ func contentPart(raw json.RawMessage) any {
 		if len(part) != 2 || len(file) != 1 {
 			break
 		}
-		if isString(file["file_id"]) && plain(file["file_id"]) != "" {
+		if jsontext.IsString(file["file_id"]) && jsontext.String(file["file_id"]) != "" {
 			return map[string]any{"type": "file", "file_id": file["file_id"]}
 		}
-		if media, data, ok := dataURL(plain(file["file_data"])); ok {
+		if media, data, ok := dataURL(jsontext.String(file["file_data"])); ok {
 			return map[string]any{"type": "blob", "modality": "document", "mime_type": media, "content": data}
 		}
 	}
@@ -139,7 +141,7 @@ func callParts(raw json.RawMessage) []any {
 	for _, one := range listOf(raw) {
 		call := membersOf(one)
 		function := membersOf(call["function"])
-		if function == nil || !isString(function["arguments"]) || !isString(function["name"]) || len(function) != 2 {
+		if function == nil || !jsontext.IsString(function["arguments"]) || !jsontext.IsString(function["name"]) || len(function) != 2 {
 			parts = append(parts, one)
 			continue
 		}
@@ -151,7 +153,7 @@ func callParts(raw json.RawMessage) []any {
 		}
 		part["type"], part["name"] = typeToolCall, function["name"]
 		part["id"] = idOf(call["id"])
-		part["arguments"] = argumentsOf(plain(function["arguments"]))
+		part["arguments"] = argumentsOf(jsontext.String(function["arguments"]))
 		parts = append(parts, part)
 	}
 	return parts
@@ -160,11 +162,11 @@ func callParts(raw json.RawMessage) []any {
 // argumentsOf returns arguments as a JSON object if that has the same text, else as a string.
 func argumentsOf(text string) json.RawMessage {
 	if membersOf(json.RawMessage(text)) != nil {
-		if same, err := encode(json.RawMessage(text)); err == nil && string(same) == text {
+		if same, err := jsontext.Encode(json.RawMessage(text)); err == nil && string(same) == text {
 			return same
 		}
 	}
-	return quoted(text)
+	return jsontext.MustEncode(text)
 }
 
 // blockParts converts the blocks of an answer of Anthropic's. If its content or its calls were edited, they replace those
@@ -174,12 +176,12 @@ func blockParts(chat map[string]json.RawMessage, blocks []json.RawMessage) []any
 	var called []string
 	for _, raw := range blocks {
 		block := membersOf(raw)
-		switch plain(block["type"]) {
+		switch jsontext.String(block["type"]) {
 		case typeText:
-			said = append(said, plain(block["text"]))
+			said = append(said, jsontext.String(block["text"]))
 		case "tool_use":
 			input, _ := canonical(string(block["input"]))
-			called = append(called, plain(block["id"])+" "+plain(block["name"])+" "+input)
+			called = append(called, jsontext.String(block["id"])+" "+jsontext.String(block["name"])+" "+input)
 		}
 	}
 	var calls []string
@@ -191,8 +193,8 @@ func blockParts(chat map[string]json.RawMessage, blocks []json.RawMessage) []any
 	var parts []any
 	for _, raw := range blocks {
 		block := membersOf(raw)
-		switch kind := plain(block["type"]); {
-		case kind == "thinking" && isString(block["signature"]):
+		switch kind := jsontext.String(block["type"]); {
+		case kind == "thinking" && jsontext.IsString(block["signature"]):
 			parts = append(parts, map[string]any{"type": typeReasoning, "content": block["thinking"], "signature": block["signature"]})
 		case kind == typeText && same:
 			parts = append(parts, map[string]any{"type": typeText, "content": block["text"]})

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/looptrace/looptrace/internal/jsontext"
 	"github.com/looptrace/looptrace/internal/openaichat"
 )
 
@@ -27,7 +28,7 @@ var keptMembers = []string{"refusal", "reasoning_details", "function_call", "aud
 func ToChat(instructions, messages []json.RawMessage) ([]json.RawMessage, error) {
 	var out []json.RawMessage
 	if len(instructions) > 0 {
-		message, err := encode(map[string]any{"role": roleSystem, "parts": instructions})
+		message, err := jsontext.Encode(map[string]any{"role": roleSystem, "parts": instructions})
 		if err != nil {
 			return nil, fmt.Errorf("encode instructions: %w", err)
 		}
@@ -52,7 +53,7 @@ func ToChat(instructions, messages []json.RawMessage) ([]json.RawMessage, error)
 func toGroup(raw json.RawMessage) ([]json.RawMessage, error) {
 	message := membersOf(raw)
 	parts := listOf(message["parts"])
-	if message == nil || plain(message["role"]) == "" || parts == nil {
+	if message == nil || jsontext.String(message["role"]) == "" || parts == nil {
 		return []json.RawMessage{raw}, nil
 	}
 	var extras recordedParts
@@ -60,10 +61,10 @@ func toGroup(raw json.RawMessage) ([]json.RawMessage, error) {
 		parts[i] = extras.read(part)
 	}
 	var err error
-	if message["parts"], err = encode(parts); err != nil {
+	if message["parts"], err = jsontext.Encode(parts); err != nil {
 		return nil, fmt.Errorf("encode the parts of a message: %w", err)
 	}
-	simple, err := encode(message)
+	simple, err := jsontext.Encode(message)
 	if err != nil {
 		return nil, fmt.Errorf("encode a message: %w", err)
 	}
@@ -81,7 +82,7 @@ func toGroup(raw json.RawMessage) ([]json.RawMessage, error) {
 		if group[0], err = extras.complete(group[0], message, parts); err != nil {
 			return nil, err
 		}
-		if len(group) > 1 && plain(message["role"]) != roleAssistant {
+		if len(group) > 1 && jsontext.String(message["role"]) != roleAssistant {
 			group = append(group[1:], group[0]) // results come before what the user says to them
 		}
 	}
@@ -98,14 +99,14 @@ type recordedParts struct {
 // read returns the part in the form in which openaichat keeps it.
 func (e *recordedParts) read(raw json.RawMessage) json.RawMessage {
 	part := membersOf(raw)
-	switch kind := plain(part["type"]); {
-	case kind == typeText && isString(part["content"]) && len(part) > len([]string{"type", "content"}):
+	switch kind := jsontext.String(part["type"]); {
+	case kind == typeText && jsontext.IsString(part["content"]) && len(part) > len([]string{"type", "content"}):
 		part["text"] = part["content"]
 		delete(part, "content")
-		if kept, err := encode(part); err == nil {
+		if kept, err := jsontext.Encode(part); err == nil {
 			return kept
 		}
-	case kind == typeReasoning && isString(part["signature"]), kind == typeRedactedThinking:
+	case kind == typeReasoning && jsontext.IsString(part["signature"]), kind == typeRedactedThinking:
 		e.signed = true
 	case kind == typeToolCall:
 		for _, known := range []string{"type", "id", "name", "arguments"} {
@@ -128,10 +129,10 @@ func (e *recordedParts) result(i int, raw json.RawMessage, message map[string]js
 	if isContentList(e.results[i]) {
 		result["content"] = e.results[i]
 	}
-	if plain(message["role"]) == roleTool && isString(message["name"]) && len(e.results) == 1 {
+	if jsontext.String(message["role"]) == roleTool && jsontext.IsString(message["name"]) && len(e.results) == 1 {
 		result["name"] = message["name"]
 	}
-	out, err := encode(result)
+	out, err := jsontext.Encode(result)
 	if err != nil {
 		return nil, fmt.Errorf("encode the result of a tool: %w", err)
 	}
@@ -143,7 +144,7 @@ func isContentList(raw json.RawMessage) bool {
 	list := listOf(raw)
 	for _, one := range list {
 		part := membersOf(one)
-		switch kind := plain(part["type"]); kind {
+		switch kind := jsontext.String(part["type"]); kind {
 		case "text", "image_url", "input_audio", "file":
 			if part[kind] == nil {
 				return false
@@ -163,7 +164,7 @@ func (e *recordedParts) complete(raw json.RawMessage, message map[string]json.Ra
 	}
 	changed := false
 	for _, name := range keptMembers {
-		if !isNull(message[name]) && chat[name] == nil {
+		if !jsontext.IsNull(message[name]) && chat[name] == nil {
 			chat[name] = message[name]
 			changed = true
 		}
@@ -180,13 +181,13 @@ func (e *recordedParts) complete(raw json.RawMessage, message map[string]json.Ra
 				}
 			}
 			var err error
-			if calls[i], err = encode(call); err != nil {
+			if calls[i], err = jsontext.Encode(call); err != nil {
 				return nil, fmt.Errorf("encode a tool call: %w", err)
 			}
 			changed = true
 		}
 		if changed {
-			list, err := encode(calls)
+			list, err := jsontext.Encode(calls)
 			if err != nil {
 				return nil, fmt.Errorf("encode tool calls: %w", err)
 			}
@@ -195,7 +196,7 @@ func (e *recordedParts) complete(raw json.RawMessage, message map[string]json.Ra
 			}
 		}
 	}
-	if e.signed && plain(message["role"]) == roleAssistant {
+	if e.signed && jsontext.String(message["role"]) == roleAssistant {
 		blocks, err := anthropicBlocks(parts)
 		if err != nil {
 			return nil, err
@@ -206,7 +207,7 @@ func (e *recordedParts) complete(raw json.RawMessage, message map[string]json.Ra
 	if !changed {
 		return raw, nil
 	}
-	out, err := encode(chat)
+	out, err := jsontext.Encode(chat)
 	if err != nil {
 		return nil, fmt.Errorf("encode a message: %w", err)
 	}
@@ -219,34 +220,34 @@ func anthropicBlocks(parts []json.RawMessage) (json.RawMessage, error) {
 	for _, raw := range parts {
 		part := membersOf(raw)
 		block := map[string]json.RawMessage{}
-		switch plain(part["type"]) {
+		switch jsontext.String(part["type"]) {
 		case typeReasoning:
-			if !isString(part["signature"]) {
+			if !jsontext.IsString(part["signature"]) {
 				continue // the API takes no reasoning without a signature
 			}
-			block["type"], block["thinking"], block["signature"] = quoted("thinking"), part["content"], part["signature"]
+			block["type"], block["thinking"], block["signature"] = jsontext.MustEncode("thinking"), part["content"], part["signature"]
 		case typeText:
-			if plain(part["content"]) == "" {
+			if jsontext.String(part["content"]) == "" {
 				continue
 			}
-			block["type"], block["text"] = quoted(typeText), part["content"]
+			block["type"], block["text"] = jsontext.MustEncode(typeText), part["content"]
 		case typeToolCall:
-			input := json.RawMessage(plain(part["arguments"]))
+			input := json.RawMessage(jsontext.String(part["arguments"]))
 			if membersOf(input) == nil {
 				input = json.RawMessage("{}")
 			}
-			block["type"], block["id"], block["name"], block["input"] = quoted("tool_use"), quoted(plain(part["id"])), part["name"], input
+			block["type"], block["id"], block["name"], block["input"] = jsontext.MustEncode("tool_use"), jsontext.MustEncode(jsontext.String(part["id"])), part["name"], input
 		default:
 			blocks = append(blocks, raw)
 			continue
 		}
-		out, err := encode(block)
+		out, err := jsontext.Encode(block)
 		if err != nil {
 			return nil, fmt.Errorf("encode a block: %w", err)
 		}
 		blocks = append(blocks, out)
 	}
-	out, err := encode(blocks)
+	out, err := jsontext.Encode(blocks)
 	if err != nil {
 		return nil, fmt.Errorf("encode blocks: %w", err)
 	}
@@ -259,13 +260,13 @@ func ToolsFromChat(tools []json.RawMessage) ([]json.RawMessage, error) {
 	for i, raw := range tools {
 		tool := membersOf(raw)
 		function := membersOf(tool["function"])
-		if plain(tool["type"]) != "function" || function == nil {
+		if jsontext.String(tool["type"]) != "function" || function == nil {
 			out[i] = raw
 			continue
 		}
-		function["type"] = quoted("function")
+		function["type"] = jsontext.MustEncode("function")
 		var err error
-		if out[i], err = encode(function); err != nil {
+		if out[i], err = jsontext.Encode(function); err != nil {
 			return nil, fmt.Errorf("encode a tool: %w", err)
 		}
 	}
@@ -274,15 +275,15 @@ func ToolsFromChat(tools []json.RawMessage) ([]json.RawMessage, error) {
 
 // textOf returns the text of a content: a string, or the text parts of a list, one in a line.
 func textOf(content json.RawMessage) string {
-	if isString(content) {
-		return plain(content)
+	if jsontext.IsString(content) {
+		return jsontext.String(content)
 	}
 	var lines []string
 	for _, raw := range listOf(content) {
 		part := membersOf(raw)
 		for _, name := range []string{"text", "content"} {
-			if isString(part[name]) {
-				lines = append(lines, plain(part[name]))
+			if jsontext.IsString(part[name]) {
+				lines = append(lines, jsontext.String(part[name]))
 				break
 			}
 		}

@@ -8,6 +8,8 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/looptrace/looptrace/internal/jsontext"
 )
 
 // chats are messages of chat completions.
@@ -172,21 +174,21 @@ func isWellFormed(text json.RawMessage) bool {
 	members := membersOf(text)
 	content := listOf(members["content"])
 	for _, part := range content {
-		if !isString(membersOf(part)["type"]) {
+		if !jsontext.IsString(membersOf(part)["type"]) {
 			return false
 		}
 	}
-	if plain(members["role"]) == roleTool && content != nil && !isContentList(members["content"]) || members["parts"] != nil {
+	if jsontext.String(members["role"]) == roleTool && content != nil && !isContentList(members["content"]) || members["parts"] != nil {
 		return false
 	}
 	for _, raw := range listOf(members[keyToolCalls]) {
 		call := membersOf(raw)
 		function := membersOf(call["function"])
-		if plain(call["type"]) != "function" || !isString(call["id"]) || plain(call["id"]) == "" || !isString(function["arguments"]) || plain(function["name"]) == "" || len(function) != 2 {
+		if jsontext.String(call["type"]) != "function" || !jsontext.IsString(call["id"]) || jsontext.String(call["id"]) == "" || !jsontext.IsString(function["arguments"]) || jsontext.String(function["name"]) == "" || len(function) != 2 {
 			return false
 		}
 	}
-	return len(c.fields) == 0 && isNull(members[keyAnthropic])
+	return len(c.fields) == 0 && jsontext.IsNull(members[keyAnthropic])
 }
 
 func FuzzFromChat(f *testing.F) {

@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"slices"
 
+	"github.com/looptrace/looptrace/internal/jsontext"
 	"github.com/looptrace/looptrace/internal/llm"
 	"github.com/looptrace/looptrace/internal/openaichat"
 )
@@ -200,12 +201,12 @@ func joinMessages(messages []json.RawMessage) (json.RawMessage, error) {
 	var parts, calls []json.RawMessage
 	for _, raw := range messages {
 		message := membersOf(raw)
-		if isString(message["content"]) {
-			texts = join(texts, plain(message["content"]))
+		if jsontext.IsString(message["content"]) {
+			texts = join(texts, jsontext.String(message["content"]))
 		} else {
 			parts = append(parts, listOf(message["content"])...)
 		}
-		thoughts = join(thoughts, plain(message[keyReasoning]))
+		thoughts = join(thoughts, jsontext.String(message[keyReasoning]))
 		calls = append(calls, listOf(message[keyToolCalls])...)
 		for name, value := range message {
 			if _, known := out[name]; !known && name != "content" && name != keyReasoning && name != keyToolCalls {
@@ -216,7 +217,7 @@ func joinMessages(messages []json.RawMessage) (json.RawMessage, error) {
 	switch {
 	case len(parts) > 0:
 		if texts != "" {
-			text, err := encode(map[string]string{"type": typeText, "text": texts})
+			text, err := jsontext.Encode(map[string]string{"type": typeText, "text": texts})
 			if err != nil {
 				return nil, err
 			}
@@ -234,7 +235,7 @@ func joinMessages(messages []json.RawMessage) (json.RawMessage, error) {
 	if len(calls) > 0 {
 		out[keyToolCalls] = calls
 	}
-	return encode(out)
+	return jsontext.Encode(out)
 }
 
 func join(a, b string) string {

@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/looptrace/looptrace/internal/jsontext"
 	"github.com/looptrace/looptrace/internal/runmodel"
 )
 
@@ -23,7 +24,7 @@ func inventEdits(random *rand.Rand, r *Recording) []Edit {
 	if step.Kind == KindTool {
 		sets = append(sets, Set{ToolResult: json.RawMessage(`"quite another result"`)}, Set{ToolError: &ToolError{Type: "Down", Message: "gone"}})
 		if step.Tool.Result != nil {
-			sets = append(sets, Set{ToolResult: quoted(*step.Tool.Result)})
+			sets = append(sets, Set{ToolResult: jsontext.MustEncode(*step.Tool.Result)})
 		}
 	} else {
 		sets = append(sets, Set{Resample: true}, Set{Model: new("other")}, Set{Model: new(step.Model.Request.Model)}, Set{Response: message("assistant", "Quite another answer.")},

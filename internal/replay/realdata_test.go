@@ -17,6 +17,7 @@ import (
 	"go.opentelemetry.io/collector/pdata/ptrace"
 
 	"github.com/looptrace/looptrace/internal/genaispans"
+	"github.com/looptrace/looptrace/internal/jsontext"
 	"github.com/looptrace/looptrace/internal/runmodel"
 	"github.com/looptrace/looptrace/internal/runpdata"
 )
@@ -172,13 +173,13 @@ func echo(tb testing.TB, r *Recording) ModelFunc {
 		calls := listOf(message[keyToolCalls])
 		for i := range calls {
 			one := membersOf(calls[i])
-			one["id"] = quoted(fmt.Sprintf("call_%s_%d", call.Key, i))
-			calls[i], _ = encode(one)
+			one["id"] = jsontext.MustEncode(fmt.Sprintf("call_%s_%d", call.Key, i))
+			calls[i], _ = jsontext.Encode(one)
 		}
 		if len(calls) > 0 {
-			message[keyToolCalls], _ = encode(calls)
+			message[keyToolCalls], _ = jsontext.Encode(calls)
 			delete(message, keyAnthropic)
-			response.Message, _ = encode(message)
+			response.Message, _ = jsontext.Encode(message)
 		}
 		answer := Answer{Response: response, Attempts: 1}
 		if s.Duration != nil {

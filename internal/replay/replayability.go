@@ -3,6 +3,7 @@ package replay
 import (
 	"slices"
 
+	"github.com/looptrace/looptrace/internal/jsontext"
 	"github.com/looptrace/looptrace/internal/runmodel"
 )
 
@@ -148,7 +149,7 @@ func (r *Recording) judgeModel(i int, lack func(string, int)) {
 		if function := membersOf(tool["function"]); function != nil {
 			tool = function
 		}
-		defined[plain(tool["name"])] = true
+		defined[jsontext.String(tool["name"])] = true
 	}
 	for _, call := range r.cache.read(s.Model.Response.Message).calls {
 		if !defined[call.name] {

@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/looptrace/looptrace/internal/jsontext"
 	"github.com/looptrace/looptrace/internal/llm"
 	"github.com/looptrace/looptrace/internal/problem"
 	"github.com/looptrace/looptrace/internal/runmodel"
@@ -21,7 +22,7 @@ func (r *Request) LLM() (llm.Request, error) {
 	var wrong []problem.Field
 	for _, name := range slices.Sorted(maps.Keys(r.Params)) {
 		value := r.Params[name]
-		if isNull(value) || name == "stream" || name == "stream_options" {
+		if jsontext.IsNull(value) || name == "stream" || name == "stream_options" {
 			continue
 		}
 		var err error
@@ -63,7 +64,7 @@ func (r *Request) LLM() (llm.Request, error) {
 		return llm.Request{}, problem.InvalidFields(wrong...)
 	}
 	if len(extra) > 0 {
-		text, err := encode(extra)
+		text, err := jsontext.Encode(extra)
 		if err != nil {
 			return llm.Request{}, fmt.Errorf("encode parameters: %w", err)
 		}
@@ -92,12 +93,12 @@ func (r *Request) clone() Request {
 func paramsOf(span *Span) map[string]json.RawMessage {
 	params := map[string]json.RawMessage{}
 	add := func(key string, value json.RawMessage) {
-		if name := runmodel.RequestParameter(key); name != "" && !isNull(value) && params[name] == nil {
+		if name := runmodel.RequestParameter(key); name != "" && !jsontext.IsNull(value) && params[name] == nil {
 			params[name] = value
 		}
 	}
 	for key, text := range span.Attributes {
-		value := quoted(text)
+		value := jsontext.MustEncode(text)
 		if trimmed := strings.TrimSpace(text); trimmed != "" && (trimmed[0] == '{' || trimmed[0] == '[') && json.Valid([]byte(trimmed)) {
 			value = json.RawMessage(trimmed)
 		} else if _, err := strconv.ParseFloat(trimmed, 64); err == nil && json.Valid([]byte(trimmed)) {

@@ -4,6 +4,8 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
+
+	"github.com/looptrace/looptrace/internal/jsontext"
 )
 
 // SpanWriter gives the steps of an attempt the form of spans. It converts each message once, however many requests have it.
@@ -160,7 +162,7 @@ func (f *SpanForm) writeFrame(step *AttemptStep) error {
 	if step.Outputs == "" || recorded.Outputs != "" && lastAnswer(recorded.OutputMessages) != recorded.Outputs {
 		return nil
 	}
-	message, err := encode(map[string]any{"role": roleAssistant, "parts": []any{map[string]string{"type": typeText, "content": step.Outputs}}})
+	message, err := jsontext.Encode(map[string]any{"role": roleAssistant, "parts": []any{map[string]string{"type": typeText, "content": step.Outputs}}})
 	if err != nil {
 		return fmt.Errorf("encode an answer: %w", err)
 	}

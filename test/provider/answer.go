@@ -8,6 +8,8 @@ import (
 	"net/http"
 	"strconv"
 	"time"
+
+	"github.com/looptrace/looptrace/internal/jsontext"
 )
 
 // answer writes the reply to one request.
@@ -177,16 +179,16 @@ func (a *answer) fail(reply *Reply) {
 		failure = overloaded(a.request.Protocol)
 	}
 	a.start(failure.Status, "application/json", reply.Header)
-	a.write(encode(failure.body(a.request.Protocol, a.requestID())))
+	a.write(jsontext.MustEncode(failure.body(a.request.Protocol, a.requestID())))
 }
 
 // body sends an answer that is no stream.
 func (a *answer) body(reply *Reply) {
 	var body []byte
 	if a.request.Protocol == Anthropic {
-		body = encode(anthropicMessage(a.request, reply))
+		body = jsontext.MustEncode(anthropicMessage(a.request, reply))
 	} else {
-		body = encode(openAICompletion(a.request, reply))
+		body = jsontext.MustEncode(openAICompletion(a.request, reply))
 	}
 	half := body[:len(body)/2]
 	switch reply.Fault {
@@ -304,7 +306,7 @@ func line(e event) []byte {
 	if text, ok := e.data.(string); ok {
 		return []byte("data: " + text + "\n\n")
 	}
-	return fmt.Appendf(nil, "%sdata: %s\n\n", prefix(e.name), encode(e.data))
+	return fmt.Appendf(nil, "%sdata: %s\n\n", prefix(e.name), jsontext.MustEncode(e.data))
 }
 
 func prefix(name string) string {

@@ -1,6 +1,10 @@
 package provider
 
-import "net/http"
+import (
+	"net/http"
+
+	"github.com/looptrace/looptrace/internal/jsontext"
+)
 
 // listing is the reply to GET /v1/models and GET /v1/models/{id}.
 func listing(name string, q *Request) *Reply {
@@ -27,5 +31,5 @@ func listing(name string, q *Request) *Reply {
 }
 
 func jsonReply(value any) *Reply {
-	return &Reply{Raw: &Raw{Status: http.StatusOK, Header: http.Header{"Content-Type": {"application/json"}}, Body: string(encode(value))}}
+	return &Reply{Raw: &Raw{Status: http.StatusOK, Header: http.Header{"Content-Type": {"application/json"}}, Body: string(jsontext.MustEncode(value))}}
 }

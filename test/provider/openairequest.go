@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/looptrace/looptrace/internal/jsontext"
 )
 
 // openAIParams are the parameters of chat completions. Others are refused.
@@ -196,7 +198,7 @@ func readOpenAIChoice(q *Request, body *openAIRequest) *Error {
 			q.ToolChoice = ""
 		}
 	}
-	if len(body.Stop) > 0 && string(body.Stop) != "null" {
+	if !jsontext.IsNull(body.Stop) {
 		var one string
 		if json.Unmarshal(body.Stop, &one) == nil {
 			q.Stop = []string{one}

@@ -1,7 +1,6 @@
 package provider
 
 import (
-	"encoding/json"
 	"net/http"
 	"strings"
 	"time"
@@ -181,15 +180,4 @@ func (r *Reply) tokens() int {
 		count += len(fragments(c.Arguments))
 	}
 	return count
-}
-
-// encode writes JSON as the providers do, without escapes for HTML.
-func encode(value any) []byte {
-	var buffer strings.Builder
-	encoder := json.NewEncoder(&buffer)
-	encoder.SetEscapeHTML(false)
-	if err := encoder.Encode(value); err != nil {
-		panic(err) // only values of this package are written
-	}
-	return []byte(strings.TrimSuffix(buffer.String(), "\n"))
 }

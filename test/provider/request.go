@@ -8,6 +8,8 @@ import (
 	"net/http"
 	"strings"
 	"time"
+
+	"github.com/looptrace/looptrace/internal/jsontext"
 )
 
 // Protocol is whose API a request was sent to.
@@ -145,7 +147,7 @@ func (r *Request) inputTokens() int {
 
 // content reads content that is a string or a list of parts, of either protocol.
 func content(raw json.RawMessage) (text string, parts []part, err error) {
-	if len(raw) == 0 || string(raw) == "null" {
+	if jsontext.IsNull(raw) {
 		return "", nil, nil
 	}
 	if raw[0] == '"' {

@@ -11,6 +11,8 @@ import (
 	"math/rand/v2"
 	"slices"
 	"strings"
+
+	"github.com/looptrace/looptrace/internal/jsontext"
 )
 
 // deepest ends schemas that refer to themselves.
@@ -110,15 +112,15 @@ func value(raw json.RawMessage, definitions map[string]json.RawMessage, s source
 		for i := range items {
 			items[i] = value(c.Items, definitions, s, depth+1)
 		}
-		return encode(items)
+		return jsontext.MustEncode(items)
 	case "boolean":
-		return encode(s.pick(2) == 0)
+		return jsontext.MustEncode(s.pick(2) == 0)
 	case "integer", "number":
-		return encode(c.number(kind == "integer", s))
+		return jsontext.MustEncode(c.number(kind == "integer", s))
 	case "null":
 		return json.RawMessage("null")
 	default:
-		return encode(c.text(s))
+		return jsontext.MustEncode(c.text(s))
 	}
 }
 
@@ -144,7 +146,7 @@ func (c *schema) object(definitions map[string]json.RawMessage, s source, depth 
 		if depth > deepest && !slices.Contains(c.Required, name) {
 			continue
 		}
-		members = append(members, slices.Concat(encode(name), []byte(": "), value(properties[name], definitions, s, depth+1)))
+		members = append(members, slices.Concat(jsontext.MustEncode(name), []byte(": "), value(properties[name], definitions, s, depth+1)))
 	}
 	return slices.Concat([]byte("{"), bytes.Join(members, []byte(", ")), []byte("}"))
 }
