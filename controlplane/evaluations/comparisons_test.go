@@ -210,7 +210,6 @@ func TestEvaluationsNameNothingForeign(t *testing.T) {
 		{"/v1/eval-runs", judged + `"target":{"outputs":"reference"},"panels":[{"name":"p","judges":[{"name":"j","provider_id":"%s","model_config":{"model":"text"},"ready_made":"helpfulness"}]}]}`, theirs.Id.String()},
 		{"/v1/eval-runs", judged + fmt.Sprintf(`"target":{"outputs":"reference"},"panels":[{"name":"p","judges":[{"name":"j","provider_id":%q,"model_config":{"model":"text"},"scale":{"type":"binary"},"prompt":{"id":"%%s"}}]}]}`, mine.Id), prompt.Id.String()},
 		{"/v1/eval-runs", judged + `"target":{"eval_run_id":"%s"}}`, evalRun},
-		{"/v1/eval-runs", judged + fmt.Sprintf(`"target":{"outputs":"reference"},"panels":[%s],"anchors":{"eval_run_id":"%%s"}}`, apitest.PanelJSON("p", mine.Id, apitest.BinaryScale, "text")), evalRun},
 		{"/v1/judges/_actions/test", fmt.Sprintf(`{"project_id":%q,"judge":{"name":"j","provider_id":"%%s","model_config":{"model":"text"},"ready_made":"helpfulness"},"samples":[{"output":"x"}]}`, project.Id), theirs.Id.String()},
 		{"/v1/eval-rules", ruled + `"panels":[{"name":"p","judges":[{"name":"j","provider_id":"%s","model_config":{"model":"text"},"ready_made":"helpfulness"}]}]}`, theirs.Id.String()},
 		{"/v1/eval-rules", ruled + fmt.Sprintf(`"panels":[{"name":"p","judges":[{"name":"j","provider_id":%q,"model_config":{"model":"text"},"scale":{"type":"binary"},"prompt":{"id":"%%s"}}]}]}`, mine.Id), prompt.Id.String()},

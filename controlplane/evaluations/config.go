@@ -32,7 +32,6 @@ type Config struct {
 	Target  Target            `json:"target"`
 	Graders []json.RawMessage `json:"graders"`
 	Panels  []Panel           `json:"panels"`
-	Anchors *Anchors          `json:"anchors"`
 	// Cache is whether votes that were made before are used again.
 	Cache             bool     `json:"cache"`
 	EquivalenceMargin *float64 `json:"equivalence_margin"`

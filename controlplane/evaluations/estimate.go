@@ -147,11 +147,7 @@ func (s *Service) estimateJudge(ctx context.Context, grant access.Grant, n *Want
 		}
 		input += float64(counted+judgedTokens) / float64(len(p.pilot))
 	}
-	probes := int64(1)
-	if n.Config.Anchors != nil && j < len(ready.Judges) {
-		probes += int64(len(n.Config.Anchors.Outputs))
-	}
-	calls, before := votes+probes, e.Low
+	calls, before := votes+1, e.Low // and its canary
 	e.Calls += calls
 	e.JudgeCalls += calls
 	name, err := s.price(ctx, grant, location, one.Definition().ProviderID, &one.config, input, calls, e)

@@ -335,7 +335,7 @@ func TestEscalation(t *testing.T) {
 	}
 }
 
-// TestLabels labels outputs, judges them again with another judge, and with anchors.
+// TestLabels labels outputs, and judges them again with another judge.
 func TestLabels(t *testing.T) {
 	t.Parallel()
 	e := apitest.New(t)
@@ -369,8 +369,7 @@ func TestLabels(t *testing.T) {
 	assert.Equal(t, http.StatusNotFound, e.Do(t, http.MethodPut, path, `{"panel":"right","repeat":2,"value":true}`, as).Code)
 
 	target := fmt.Sprintf(`{"eval_run_id":%q,"labelled":true}`, old.Id)
-	anew := evaluated(t, e, as, evaluate(t, e, as, project.Id, dataset.Id, target, `,"panels":[`+apitest.PanelJSON("right", made.Id, apitest.BinaryScale, "judge-new")+
-		fmt.Sprintf(`],"anchors":{"eval_run_id":%q,"limit":10}`, old.Id)).Id)
+	anew := evaluated(t, e, as, evaluate(t, e, as, project.Id, dataset.Id, target, `,"panels":[`+apitest.PanelJSON("right", made.Id, apitest.BinaryScale, "judge-new")+`]`).Id)
 	assert.EqualValues(t, labelled, anew.Accounting.Items)
 	labels := anew.Summary.Panels[0].Labels
 	require.NotNil(t, labels)
@@ -380,10 +379,6 @@ func TestLabels(t *testing.T) {
 	require.NotNil(t, labels.Before)
 	assert.InDelta(t, 10.0/30, *labels.Before.Agreement.Value, 1e-9, "wrong on even ones")
 	assert.InDelta(t, 15.0/30, *labels.Before.Difference.Estimate, 1e-9)
-	anchors := anew.Summary.Panels[0].Anchors
-	require.NotNil(t, anchors)
-	assert.EqualValues(t, 10, anchors.Outputs)
-	assert.Zero(t, anchors.Missing)
 
 	assert.Equal(t, http.StatusNoContent, e.Do(t, http.MethodDelete, path+"?panel=right&repeat=1", nil, as).Code)
 	assert.Equal(t, http.StatusNoContent, e.Do(t, http.MethodDelete, path+"?panel=right&repeat=1", nil, as).Code, "it is gone")

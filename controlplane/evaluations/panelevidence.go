@@ -2,11 +2,8 @@ package evaluations
 
 import (
 	"context"
-	"fmt"
 	"maps"
-	"math"
 	"slices"
-	"time"
 
 	"github.com/jackc/pgx/v5"
 
@@ -63,55 +60,6 @@ func (a *attempt) addLabels(ctx context.Context, p int, in *panel.Input, places 
 		}
 	}
 	return err
-}
-
-// anchorScores returns what a panel says of anchors now, beside what a panel of the same name said of them then. It is nil without anchors.
-func (a *attempt) anchorScores(ctx context.Context, p int, votes map[voteKey]*voteFact) (*panel.Anchors, error) {
-	chosen, ready := a.config.Anchors, &a.panels[p]
-	if chosen == nil || len(chosen.Outputs) == 0 || ready.Kind == judge.TypePreference {
-		return nil, nil //nolint:nilnil // it has none
-	}
-	then, err := postgres.Many[struct {
-		Number     int32
-		Repeat     int
-		Score      *float64
-		FinishedAt *time.Time
-	}](ctx, a.db, "list scores of anchors", pgx.NamedArgs{"project": a.e.ProjectID, "id": chosen.EvalRunID, "score": ready.Name})
-	if err != nil || len(then) == 0 { // it was deleted
-		return nil, err
-	}
-	in := ready.input(uint64(a.e.Seed))
-	for i, o := range chosen.Outputs {
-		in.Outputs = append(in.Outputs, panel.Output{Item: int(o.Number), Length: math.NaN()})
-		for j := range ready.regular() {
-			cast := panel.Vote{Output: int32(i), Judge: int32(j), Repeat: 1, Status: panel.Pending, Cost: math.NaN(), Duration: math.NaN()}
-			if v := votes[voteKey{Number: int32(-1 - i), Side: sideA, Repeat: o.Repeat, Panel: p, Judge: j, Vote: 1}]; v != nil {
-				ready.fill(&cast, v)
-			}
-			in.Votes = append(in.Votes, cast)
-		}
-	}
-	_, now, err := panel.Measure(*in)
-	if err != nil {
-		return nil, fmt.Errorf("measure anchors: %w", err)
-	}
-	anchors := &panel.Anchors{EvalRunID: chosen.EvalRunID.String()}
-	for i, o := range chosen.Outputs {
-		one := panel.Anchor{Item: int(o.Number), Then: math.NaN(), Now: math.NaN()}
-		if now[i].Score != nil {
-			one.Now = *now[i].Score
-		}
-		for _, t := range then {
-			if t.Number == o.Number && t.Repeat == o.Repeat && t.Score != nil {
-				one.Then = *t.Score
-			}
-		}
-		anchors.Scores = append(anchors.Scores, one)
-	}
-	if then[0].FinishedAt != nil {
-		anchors.At = *then[0].FinishedAt
-	}
-	return anchors, nil
 }
 
 // storedLabel is a label of an output.

@@ -75,9 +75,6 @@ func (a *attempt) addPanels(ctx context.Context, r *results, last int32) error {
 		if a.e.Kind == EvalRun {
 			in.Drawn = r.drawn(a.e.DatasetID)
 		}
-		if in.Anchors, err = a.anchorScores(ctx, p, votes); err != nil {
-			return err
-		}
 		summary, outputs, err := panel.Measure(*in)
 		if err != nil {
 			return fmt.Errorf("measure a panel: %w", err)
@@ -119,7 +116,7 @@ func (p *readyPanel) waiting(in *panel.Input) map[int]bool {
 	return found
 }
 
-// readVotes reads the votes on the items up to a number, and those on canaries and anchors.
+// readVotes reads the votes on the items up to a number, and those on canaries.
 func (a *attempt) readVotes(ctx context.Context, last int32) (map[voteKey]*voteFact, error) {
 	votes := map[voteKey]*voteFact{}
 	err := a.db.LongTx(ctx, func(ctx context.Context, tx pgx.Tx) error {

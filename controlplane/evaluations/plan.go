@@ -82,9 +82,6 @@ func (s *Service) plan(ctx context.Context, grant access.Grant, n *Wanted) (*pla
 	if err := n.choosePrimary(p.graders); err != nil {
 		return nil, err
 	}
-	if err := s.chooseAnchors(ctx, grant, n); err != nil {
-		return nil, err
-	}
 	if p.dataset, err = s.datasets.Get(ctx, grant, n.Dataset); err != nil {
 		if problem.Is(err, problem.NotFound) {
 			err = problem.InvalidField("body.dataset_id", "is no dataset of the project")

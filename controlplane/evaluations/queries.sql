@@ -116,8 +116,8 @@ WHERE evaluation_id = @id AND number = ANY(@numbers) AND status = 'ok' ORDER BY 
 -- name: list votes of items
 SELECT number, side, repeat, panel, judge, vote, swapped, status, value FROM evaluation_votes WHERE evaluation_id = @id AND number = ANY(@numbers)
 
--- name: list votes of probes
-SELECT number, side, repeat, panel, judge, vote, swapped, status, value FROM evaluation_votes WHERE evaluation_id = @id AND number <= 0
+-- name: list votes of canaries
+SELECT number, side, repeat, panel, judge, vote, swapped, status, value FROM evaluation_votes WHERE evaluation_id = @id AND number = 0
 
 -- name: find cached votes
 SELECT DISTINCT ON (v.cache_key) v.cache_key, v.value, v.label, v.reason, v.raw, v.model, v.run_id
@@ -147,7 +147,7 @@ WHERE e.id = (SELECT id FROM mine)
 
 -- name: read votes
 SELECT number, side, repeat, panel, judge, vote, swapped, status, value, label, cached, cost_nanousd, duration_ms, requests
-FROM evaluation_votes WHERE evaluation_id = @id AND number <= @last ORDER BY number, side, repeat, panel, judge, vote, swapped
+FROM evaluation_votes WHERE evaluation_id = @id AND number BETWEEN 0 AND @last ORDER BY number, side, repeat, panel, judge, vote, swapped
 
 -- name: list votes
 SELECT number, side, repeat, panel, judge, vote, swapped, status, value, label, reason, raw, error_code, error_detail, truncated, cached, requests, model, run_id,
@@ -197,12 +197,6 @@ WHERE i.evaluation_id = @id AND i.number = ANY(@numbers) AND s ->> 'name' = @sco
 	AND EXISTS (
 		SELECT FROM evaluations e, jsonb_path_query(e.config::jsonb, '$.panels[*]') AS p
 		WHERE e.id = @source AND p ->> 'name' = @score AND p #> '{judges,0,definition,scale}' = @scale::jsonb)
-
--- name: list scores of anchors
-SELECT o.number, o.repeat::integer AS repeat, (s ->> 'score')::float8 AS score, e.finished_at
-FROM evaluations e JOIN evaluation_outputs o ON o.evaluation_id = e.id
-LEFT JOIN LATERAL (SELECT x AS s FROM jsonb_array_elements(o.scores::jsonb) x WHERE x ->> 'name' = @score LIMIT 1) named ON true
-WHERE e.project_id = @project AND e.id = @id
 
 -- name: store panel scores
 UPDATE evaluation_outputs o SET scores = (
@@ -307,14 +301,6 @@ FROM evaluation_labels l
 JOIN evaluation_items i ON i.evaluation_id = @id AND i.content_hash = l.item_hash
 JOIN evaluation_outputs o ON o.evaluation_id = i.evaluation_id AND o.number = i.number AND sha256(convert_to(o.output, 'UTF8')) = l.output_hash
 WHERE l.project_id = @project
-
--- name: choose anchors
-SELECT o.number, o.repeat::integer AS repeat
-FROM evaluation_outputs o JOIN evaluation_items i ON i.evaluation_id = o.evaluation_id AND i.number = o.number
-WHERE o.evaluation_id = @id AND o.status = 'ok' AND o.output IS NOT NULL
-ORDER BY EXISTS (SELECT FROM evaluation_labels l WHERE l.project_id = @project AND l.item_hash = i.content_hash AND l.output_hash = sha256(convert_to(o.output, 'UTF8'))) DESC,
-	md5(o.number::text || ' ' || o.repeat || ' ' || @seed::bigint)
-LIMIT @limit
 
 -- name: find items by id
 SELECT number, item_id, ordinal FROM evaluation_items WHERE evaluation_id = @id AND item_id = ANY(@items)

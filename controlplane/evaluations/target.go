@@ -43,42 +43,6 @@ func (c *Config) sent(kind Type) bool {
 	return kind == EvalRun && (c.Target.Type == TargetExternal || c.Target.Type == TargetRuns || c.Target.Type == "")
 }
 
-// Anchors are outputs of an eval-run that are judged again.
-type Anchors struct {
-	EvalRunID uuid.UUID `json:"eval_run_id"`
-	Limit     int       `json:"limit"`
-	// Outputs are those that were chosen. The votes on them have the numbers -1, -2, … in their order.
-	Outputs []AnchorOutput `json:"outputs"`
-}
-
-// AnchorOutput is one of them.
-type AnchorOutput struct {
-	Number int32 `json:"number"`
-	Repeat int   `json:"repeat"`
-}
-
-// chooseAnchors chooses the outputs: those with labels first, then at random by the seed.
-func (s *Service) chooseAnchors(ctx context.Context, grant access.Grant, n *Wanted) error {
-	anchors := n.Config.Anchors
-	if anchors == nil {
-		return nil
-	}
-	if len(n.Config.Panels) == 0 {
-		return problem.InvalidField("body.anchors", "are for judges: add a panel, or leave them out")
-	}
-	found, err := s.sourceRun(ctx, grant, "body.anchors.eval_run_id", anchors.EvalRunID)
-	if err != nil {
-		return err
-	}
-	anchors.Outputs, err = postgres.Many[AnchorOutput](ctx, s.db, "choose anchors", pgx.NamedArgs{
-		"project": found.ProjectID, "id": found.ID, "seed": n.Seed, "limit": anchors.Limit,
-	})
-	if err == nil && len(anchors.Outputs) == 0 {
-		return problem.InvalidField("body.anchors.eval_run_id", "is an eval-run without outputs")
-	}
-	return err
-}
-
 // sourceRun returns an eval-run of the project that has ended: its results are needed, not its summary.
 func (s *Service) sourceRun(ctx context.Context, grant access.Grant, location string, id uuid.UUID) (Evaluation, error) {
 	found, err := s.Get(ctx, grant, EvalRun, id)

@@ -21,7 +21,8 @@ import (
 	"github.com/looptrace/looptrace/internal/problem"
 )
 
-// canaryNumber is the number of the votes on canaries. Those on anchors are below.
+// canaryNumber is the number of the votes on canaries. Eval-runs from before may have votes below, on outputs of an earlier eval-run that
+// were judged again.
 const canaryNumber = 0
 
 // maxRaw is the most characters that are kept of an answer.

@@ -89,14 +89,8 @@ func (h evalRunHandlers) wanted(ctx context.Context, body *contract.EvalRunCreat
 			SkipIncompatible: valueOf(body.OnIncompatible, contract.EvalRunCreateOnIncompatibleRefuse) == contract.EvalRunCreateOnIncompatibleSkip,
 		},
 	}
-	if body.Anchors != nil {
-		n.Config.Anchors = &evaluations.Anchors{EvalRunID: body.Anchors.EvalRunId, Limit: valueOf(body.Anchors.Limit, defaultAnchors)}
-	}
 	return n, h.target(ctx, body, n)
 }
-
-// defaultAnchors is how many anchors an eval-run has whose request does not say.
-const defaultAnchors = 20
 
 // target reads where the outputs of an eval-run come from.
 func (h evalRunHandlers) target(ctx context.Context, body *contract.EvalRunCreate, n *evaluations.Wanted) error {
@@ -321,9 +315,6 @@ func (h evalRunHandlers) addConfig(e *evaluations.Evaluation, answer *contract.E
 	}
 	if answer.Panels, err = panelsRead(config.Panels, whole); err != nil {
 		return err
-	}
-	if config.Anchors != nil {
-		answer.Anchors = &contract.Anchors{EvalRunId: config.Anchors.EvalRunID, Limit: &config.Anchors.Limit}
 	}
 	t, side := &config.Target, &config.Sides[0]
 	answer.Target = contract.EvalRunTargetRead{

@@ -156,7 +156,7 @@ var nameless = []string{
 	"base_url", "api_key", "headers", "max_concurrency", "requests_per_minute", "monthly_budget_usd", "allow_unpriced", "start", "end",
 	"prompt", "tool_answers", "max_rounds", "max_cost_usd", "thread_id", "stream", // the prompt is that of TestCompletionOfPrompt
 	"metric", "margin", "power", "repeated", "a", "b", "repeats", "graders", "primary_metric", "equivalence_margin", "stop_early", "on_incompatible", "seed", "retry_failed", "sample", "target",
-	"item_ids", "replace", "panel", "repeat", "side", "panels", "anchors", "cache", "judge", "samples", // what evaluations name in a, b, target, panels and anchors, and items within an eval-run, are those of TestEvaluationsNameNothingForeign
+	"item_ids", "replace", "panel", "repeat", "side", "panels", "cache", "judge", "samples", // what evaluations name in a, b, target and panels, and items within an eval-run, are those of TestEvaluationsNameNothingForeign
 	"run_filter", "sample_rate", "max_cost_usd_per_day", "catch_up", "day", // a rule's filter has no project
 	"edits", "executor", "controls", "treatments", "plan", "good_runs", "max_runs", "attempt", "wait_seconds", // the connections and prompts of replays are those of TestReplaysNameNothingForeign
 	"dataset",                                                                                               // the prompt and the dataset of a finding are those of TestPromoteNamesNothingForeign

@@ -188,3 +188,24 @@ func (t *table) before(values, truth []float64) *LabelsBefore {
 	c := stats.Compare([]stats.Metric{{Better: stats.HigherBetter, Items: paired}}, stats.CompareOptions{Seed: t.Seed})[0]
 	return &LabelsBefore{Agreement: t.mean(then), Difference: difference(c)}
 }
+
+// Difference is a paired difference of means over items.
+type Difference struct {
+	Estimate          *float64        `json:"estimate"`
+	CI                *stats.Interval `json:"ci"`
+	Confidence        float64         `json:"confidence"`
+	P                 *float64        `json:"p"`
+	PAdjusted         *float64        `json:"p_adjusted"`
+	Test              stats.Test      `json:"test"`
+	N                 int             `json:"n"`
+	MinimumDetectable *float64        `json:"minimum_detectable"`
+	Flags             []stats.Flag    `json:"flags"`
+}
+
+func difference(c stats.Comparison) Difference {
+	d := c.Difference
+	return Difference{
+		Estimate: d.Estimate, CI: d.CI, Confidence: 1 - alpha, P: d.P, PAdjusted: d.PAdjusted, Test: d.Test, N: d.N,
+		MinimumDetectable: d.MinimumDetectable, Flags: append([]stats.Flag{}, c.Flags...),
+	}
+}

@@ -5,7 +5,6 @@ import (
 	"math/rand/v2"
 	"slices"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -185,47 +184,6 @@ func TestBefore(t *testing.T) {
 	in.Before = []Earlier{}
 	s, _ = measure(t, in)
 	require.Nil(t, s.Labels.Before.Difference.Estimate)
-}
-
-func TestAnchors(t *testing.T) {
-	t.Parallel()
-	on := time.Date(2026, 11, 3, 12, 0, 0, 0, time.UTC)
-	random := rand.New(rand.NewPCG(24, 24))
-	of := func(n int, shift float64) *Anchors {
-		a := &Anchors{EvalRunID: "01985f6e-0000-7000-8000-000000000001", At: on}
-		for i := range n {
-			then := .3 + .4*random.Float64()
-			a.Scores = append(a.Scores, Anchor{Item: i, Then: then, Now: then + shift + .02*random.NormFloat64()})
-		}
-		return a
-	}
-	for name, c := range map[string]struct {
-		anchors *Anchors
-		want    string
-	}{
-		"stricter": {of(20, -.1), `^The judges are stricter than on 3 Nov 2026 by (9|10|11) points \[\d+(\.\d)?, \d+(\.\d)?\] on the same 20 outputs: do not compare scores across that date\.$`},
-		"milder":   {of(20, .1), `^The judges are milder than on 3 Nov 2026 by `},
-		"steady":   {of(40, 0), `^No drift is shown since 3 Nov 2026: the mean score of the same 40 outputs differs by \d(\.\d)? points? \[-?\d(\.\d)?, -?\d(\.\d)?\], which could be chance\.$`},
-		"few":      {of(3, -.3), `too few to say whether the judges drifted`},
-		"none":     {of(0, 0), `^No output has a score of 3 Nov 2026 and one of now`},
-		"equal":    {&Anchors{At: on, Scores: []Anchor{{0, 1, 1}, {1, 0, 0}, {2, 1, 1}}}, `^The judges give the same 3 outputs the same mean score as on 3 Nov 2026 \(difference \[-\d+, \d+\] points\)\.$`},
-	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			in := row(fiveGrades, Mean, 3)
-			in.Anchors = c.anchors
-			s, _ := measure(t, in)
-			require.Regexp(t, c.want, s.Anchors.Sentence)
-			require.InDelta(t, .95, s.Anchors.Difference.Confidence, 0)
-			require.NotNil(t, s.Anchors.Difference.Flags)
-		})
-	}
-	gaps := of(10, 0)
-	gaps.Scores[0].Then, gaps.Scores[1].Now = math.NaN(), math.NaN()
-	in := row(fiveGrades, Mean, 3)
-	in.Anchors = gaps
-	s, _ := measure(t, in)
-	require.Equal(t, []int{10, 2, 8}, []int{s.Anchors.Outputs, s.Anchors.Missing, s.Anchors.Then.N})
 }
 
 // TestLabelsInGroups has items that belong together in tens: all of a group are alike.

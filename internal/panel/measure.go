@@ -30,9 +30,8 @@ type Summary struct {
 	Escalated int `json:"escalated"`
 	// OtherLabels counts labels that were given on another scale, and are not used.
 	OtherLabels int `json:"labels_on_other_scales"`
-	// Labels is nil without labels, Anchors without anchors.
-	Labels  *LabelsResult  `json:"labels"`
-	Anchors *AnchorsResult `json:"anchors"`
+	// Labels is nil without labels.
+	Labels *LabelsResult `json:"labels"`
 	// Categories are those of a categorical scale, in its order.
 	Categories []Category `json:"categories,omitempty"`
 }
@@ -75,12 +74,6 @@ func Measure(in Input) (*Summary, []OutputScore, error) {
 		s.Labels = t.labels(people)
 		for o := range outputs {
 			outputs[o].People = pointer(t.said(people.rows[o]))
-		}
-	}
-	if in.Anchors != nil {
-		s.Anchors = in.Anchors.compare(in.Seed)
-		if !in.scored() {
-			s.Anchors.Sentence = "Labels that neither pass nor fail have no scores, from which drift is measured: name labels that pass."
 		}
 	}
 	s.Sentence, s.Warnings = t.words(s)

@@ -164,8 +164,6 @@ type Input struct {
 	OtherLabels int
 	// Before has the scores of the panel of the eval-run whose outputs these are; nil for other targets.
 	Before []Earlier
-	// Anchors is nil without anchors.
-	Anchors *Anchors
 }
 
 // Figure is a statistic of N items or outputs.

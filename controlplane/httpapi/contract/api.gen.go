@@ -3862,12 +3862,6 @@ type AgentViewSuspect struct {
 // begins so. `long`: it has much text for its kind.
 type AgentViewSuspectWhy string
 
-// Anchors Outputs of an eval-run of the project that are judged again by these panels: those with labels first.
-type Anchors struct {
-	EvalRunId openapi_types.UUID `json:"eval_run_id"`
-	Limit     *int               `json:"limit,omitempty"`
-}
-
 // Author Who made it. Both are null for a deleted user.
 type Author struct {
 	// Email The user's email address.
@@ -5183,7 +5177,6 @@ type EvalRun struct {
 	// Accounting `items` = `scored` + `target_failed` + `judge_failed` + `skipped` + `pending`. `pending` is 0 once all is done. While it runs, an item is counted once it has all of its outputs, and `reasons` are empty.
 	Accounting    EvaluationAccounting `json:"accounting"`
 	AllowUnpriced bool                 `json:"allow_unpriced"`
-	Anchors       *Anchors             `json:"anchors"`
 	Branch        *string              `json:"branch"`
 	Cache         bool                 `json:"cache"`
 	Commit        *string              `json:"commit"`
@@ -5289,11 +5282,8 @@ type EvalRunChange struct {
 // EvalRunCreate defines model for EvalRunCreate.
 type EvalRunCreate struct {
 	// AllowUnpriced Whether `max_cost_usd` allows models without a known price.
-	AllowUnpriced *bool `json:"allow_unpriced,omitempty"`
-
-	// Anchors Outputs of an eval-run of the project that are judged again by these panels: those with labels first.
-	Anchors *Anchors `json:"anchors,omitempty"`
-	Branch  *string  `json:"branch,omitempty"`
+	AllowUnpriced *bool   `json:"allow_unpriced,omitempty"`
+	Branch        *string `json:"branch,omitempty"`
 
 	// Cache Whether votes that were made before are used again.
 	Cache     *bool              `json:"cache,omitempty"`
@@ -7800,19 +7790,6 @@ type PanelAggregate string
 // PanelKind `preference`, for comparisons: each judge sees the outputs of both sides in both orders, and says which is better. A win counts only if both orders agree; else it is a tie.
 type PanelKind string
 
-// PanelAnchors Outputs of an earlier eval-run that are judged again, to see whether the judges drifted.
-type PanelAnchors struct {
-	Difference EvaluationDifference `json:"difference"`
-	EvalRunId  openapi_types.UUID   `json:"eval_run_id"`
-
-	// Missing Those without a score then or now.
-	Missing  int64          `json:"missing"`
-	Now      EvaluationMean `json:"now"`
-	Outputs  int64          `json:"outputs"`
-	Sentence string         `json:"sentence"`
-	Then     EvaluationMean `json:"then"`
-}
-
 // PanelCategory defines model for PanelCategory.
 type PanelCategory struct {
 	// Ci The 95 % interval of the share, which counts that outputs of an item are alike. Null for fewer than two items.
@@ -7941,9 +7918,6 @@ type PanelReadKind string
 // PanelSummary defines model for PanelSummary.
 type PanelSummary struct {
 	Aggregate string `json:"aggregate"`
-
-	// Anchors Null without anchors.
-	Anchors *PanelAnchors `json:"anchors"`
 
 	// Categories The share of each category, for categorical scales.
 	Categories *[]PanelCategory `json:"categories,omitempty"`

@@ -11,10 +11,9 @@ import type { EvalRun, EvalRunCreate, EvaluationResume } from "./types";
 const TREND_RUNS = 100;
 
 /** An eval-run to start, without what the API adds. */
-export type EvalRunDraft = Omit<EvalRunCreate, keyof Defaulted | "target" | "anchors"> &
+export type EvalRunDraft = Omit<EvalRunCreate, keyof Defaulted | "target"> &
   Partial<Defaulted> & {
     target: Partial<EvalRunCreate["target"]>;
-    anchors?: { eval_run_id: string; limit?: number };
   };
 
 type Defaulted = Pick<EvalRunCreate, "repeats" | "cache" | "on_incompatible" | "allow_unpriced">;

@@ -6206,7 +6206,6 @@ export interface components {
             graders?: components["schemas"]["Grader"][];
             /** @description Judges that score each output. */
             panels?: components["schemas"]["Panel"][];
-            anchors?: components["schemas"]["Anchors"];
             /**
              * @description Whether votes that were made before are used again.
              * @default true
@@ -6378,7 +6377,6 @@ export interface components {
             repeats: number;
             /** @description With what they stand for: `ready_made` and `prompt` have become texts. Judges in lists come without them. */
             panels: components["schemas"]["PanelRead"][];
-            anchors: components["schemas"]["Anchors"] | null;
             cache: boolean;
             /** @description The path in an item by whose value items belong together. */
             group_by: string | null;
@@ -8218,8 +8216,6 @@ export interface components {
             labels_on_other_scales: number;
             /** @description Null without labels of people on the scale of the panel. */
             labels: components["schemas"]["PanelLabels"] | null;
-            /** @description Null without anchors. */
-            anchors: components["schemas"]["PanelAnchors"] | null;
             /** @description The share of each category, for categorical scales. */
             categories?: components["schemas"]["PanelCategory"][];
         };
@@ -8280,22 +8276,6 @@ export interface components {
         PanelLabelsBefore: {
             agreement: components["schemas"]["ReliabilityFigure"];
             difference: components["schemas"]["EvaluationDifference"];
-        };
-        /** @description Outputs of an earlier eval-run that are judged again, to see whether the judges drifted. */
-        PanelAnchors: {
-            /** Format: uuid */
-            eval_run_id: string;
-            /** Format: int64 */
-            outputs: number;
-            /**
-             * Format: int64
-             * @description Those without a score then or now.
-             */
-            missing: number;
-            then: components["schemas"]["EvaluationMean"];
-            now: components["schemas"]["EvaluationMean"];
-            difference: components["schemas"]["EvaluationDifference"];
-            sentence: string;
         };
         ReadyMadeJudge: {
             id: string;
@@ -8363,13 +8343,6 @@ export interface components {
             note: string;
             /** Format: date-time */
             created_at: string;
-        };
-        /** @description Outputs of an eval-run of the project that are judged again by these panels: those with labels first. */
-        Anchors: {
-            /** Format: uuid */
-            eval_run_id: string;
-            /** @default 20 */
-            limit: number;
         };
         Key: {
             /** Format: uuid */

@@ -3,7 +3,6 @@ import { Link } from "react-router";
 import type { PanelSummary, VoteCounts } from "@/api/types";
 import { DataTable } from "@/components/DataTable";
 import { formatCount } from "@/components/format";
-import { Anchors } from "./Anchors";
 import { Disclosure } from "./Disclosure";
 import classes from "./Evaluation.module.css";
 import { Figure } from "./Figure";
@@ -72,12 +71,6 @@ function Panel({ panel, splitsAt, withoutAt, labelsAt }: Omit<Props, "panels"> &
       )}
       <h4 className={classes.subheading}>Beside labels of people</h4>
       <Labels panel={panel} labelsAt={panel.kind === "score" ? labelsAt : undefined} />
-      {panel.anchors && (
-        <>
-          <h4 className={classes.subheading}>Have the judges drifted?</h4>
-          <Anchors anchors={panel.anchors} />
-        </>
-      )}
       <Disclosure className={own.agreement} summary="How the judges agree" testId="agreement">
         {rows.length > 0 && (
           <DataTable

@@ -6,13 +6,12 @@ import { MessageList } from "@/components/editor/MessageList";
 import classes from "@/components/evaluation/Evaluation.module.css";
 import { PanelsRead } from "@/components/evaluation/PanelsRead";
 import { Fact, FactList, TimeFact } from "@/components/Fact";
-import { formatCost, formatCount, formatCountOf, NONE } from "@/components/format";
+import { formatCost, formatCount, NONE } from "@/components/format";
 import { useProjectId } from "@/components/useProject";
 
 /** What was evaluated, and by what. */
 export function ConfigurationTab({ run }: { run: EvalRun }) {
-  const { target, graders, panels, anchors, max_cost_usd: cap } = run;
-  const projectId = useProjectId();
+  const { target, graders, panels, max_cost_usd: cap } = run;
   return (
     <div className={classes.body}>
       <section className={classes.block} aria-label="Outputs">
@@ -43,18 +42,6 @@ export function ConfigurationTab({ run }: { run: EvalRun }) {
           <Fact label="Repeats" value={formatCount(run.repeats)} />
           <Fact label="Primary metric" value={run.primary_metric ?? NONE} />
           <Fact label="Earlier votes" value={run.cache ? "Reused" : "Not reused"} />
-          <Fact
-            label="Anchors"
-            value={
-              anchors ? (
-                <Link to={`/p/${projectId}/eval-runs/${anchors.eval_run_id}`}>
-                  {formatCountOf(anchors.limit, "output")} of an eval-run
-                </Link>
-              ) : (
-                "None"
-              )
-            }
-          />
           <Fact label="Incompatible items" value={run.on_incompatible === "skip" ? "Skipped" : "Refused"} />
           <Fact label="Cost cap" value={cap === null ? "None" : formatCost(cap)} />
           <Fact label="Models without a price" value={run.allow_unpriced ? "Allowed" : "Refused by a cap"} />

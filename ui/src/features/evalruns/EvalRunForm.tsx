@@ -1,4 +1,3 @@
-import { NumberInput } from "@mantine/core";
 import { useMemo, useState } from "react";
 import { useDatasetItems } from "@/api/datasets";
 import { useCreateEvalRun, useEvalRunEstimate } from "@/api/evalRunJobs";
@@ -6,11 +5,10 @@ import { usePromptVersionsOf } from "@/api/prompts";
 import type { Provider } from "@/api/types";
 import { modelOf, providerOf } from "@/components/configuration/configurationDraft";
 import { EvaluationForm, type EvaluationWords } from "@/components/evaluation/EvaluationForm";
-import classes from "@/components/evaluation/StartForm.module.css";
 import { useSettled } from "@/components/evaluation/useSettled";
 import { errorsOf, shownEarly } from "@/components/formErrors";
 import { evalRunRequest, type NewEvalRun } from "./newEvalRun";
-import { EvalRunChoice, TargetForm } from "./TargetForm";
+import { TargetForm } from "./TargetForm";
 
 interface Props {
   projectId: string;
@@ -85,39 +83,6 @@ export function EvalRunForm({ projectId, providers, start, notice, onStarted }: 
       isSingle
       hasRepeats={draft.target === "config"}
       targetModels={draft.target === "config" ? [modelOf(config)] : []}
-      more={{
-        fields: draft.panels.length > 0 && (
-          <>
-            <div className={classes.wide}>
-              <EvalRunChoice
-                projectId={projectId}
-                datasetId={draft.dataset?.id}
-                label="Anchors"
-                description="Judges outputs of an earlier eval-run again, to see whether the judges have drifted"
-                placeholder="none"
-                value={draft.anchors}
-                error={errors["body.anchors.eval_run_id"] ?? errors["body.anchors"]}
-                onChange={(anchors) => change({ anchors })}
-              />
-            </div>
-            {draft.anchors !== "" && (
-              <NumberInput
-                label="Outputs"
-                description="Labelled outputs first"
-                min={1}
-                max={100}
-                clampBehavior="none"
-                value={draft.anchorLimit}
-                onChange={(value) => change({ anchorLimit: String(value) })}
-                error={errors["body.anchors.limit"]}
-              />
-            )}
-          </>
-        ),
-        checks: null,
-        at: ["body.anchors", "body.anchors.eval_run_id", "body.anchors.limit"],
-        isSet: draft.anchors !== "",
-      }}
       elsewhere={
         draft.target === "external"
           ? "Your program starts the eval-run. It appears under Eval-runs as soon as it sends its first results."
@@ -129,7 +94,7 @@ export function EvalRunForm({ projectId, providers, start, notice, onStarted }: 
       missing={isChecked ? Object.keys(request.errors).length : 0}
       start={create}
       onChange={(changed) =>
-        change(changed.dataset === undefined ? changed : { ...changed, source: "", anchors: "" })
+        change(changed.dataset === undefined ? changed : { ...changed, source: "" })
       }
       onStart={() => {
         setChecked(true);

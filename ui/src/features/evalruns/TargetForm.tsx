@@ -89,16 +89,14 @@ interface ChoiceProps {
   projectId: string;
   datasetId: string | undefined;
   label: string;
-  description?: string;
-  placeholder?: string;
   value: string;
   error?: string;
   onChange: (id: string) => void;
 }
 
 /** Chooses an eval-run of the dataset. */
-export function EvalRunChoice(props: ChoiceProps) {
-  const { projectId, datasetId, label, description, placeholder, value, error, onChange } = props;
+function EvalRunChoice(props: ChoiceProps) {
+  const { projectId, datasetId, label, value, error, onChange } = props;
   const query = useEvalRunChoice(projectId, datasetId ?? "", datasetId !== undefined);
   const runs = query.data?.data ?? [];
   const none =
@@ -106,12 +104,12 @@ export function EvalRunChoice(props: ChoiceProps) {
       ? "Choose a dataset first"
       : query.data && runs.length === 0
         ? "The dataset has no eval-run"
-        : (placeholder ?? "Choose an eval-run");
+        : "Choose an eval-run";
   return (
     <Select
       maw={460}
       label={label}
-      description={query.data?.has_more ? `Only the newest ${CHOICE} are listed.` : description}
+      description={query.data?.has_more ? `Only the newest ${CHOICE} are listed.` : undefined}
       placeholder={none}
       searchable
       clearable

@@ -12,7 +12,6 @@ import {
   changeText,
   datasetLabel,
   judgeChanges,
-  lastAnchors,
   leftOutText,
   scoreSeries,
   type TrendPoint,
@@ -67,7 +66,6 @@ function View({ runs, hasMore, projectId }: ViewProps) {
   const names = trendNames(runs);
   const metrics = trendMetrics(runs, name);
   if (name === null || metric === null || (points.length < 2 && names.length < 2)) return null;
-  const anchors = lastAnchors(points)?.panel?.anchors;
   const changes = judgeChanges(points);
   return (
     <section className={classes.trend} aria-label={`Trend of ${metric}`} data-testid="trend">
@@ -123,7 +121,6 @@ function View({ runs, hasMore, projectId }: ViewProps) {
           ` The items differ between ${trend.revisions.join(", ")}, so compare with care.`}
         {changes.length > 0 &&
           ` Judges changed ${changes.length === 1 ? "once" : `${changes.length} times`}, last on ${formatTime(changes.at(-1)?.run.created_at)}: scores before and after aren't comparable.`}
-        {anchors && ` Anchors: ${anchors.sentence}`}
       </p>
       {points.length > 1 && (
         <p className={classes.note} data-testid="trend-change">

@@ -33,7 +33,6 @@ describe("the target", () => {
       repeats: 3,
     });
     expect(body).not.toHaveProperty("panels");
-    expect(body).not.toHaveProperty("anchors");
   });
   it("is the reference outputs, which have no repeats", () => {
     const { body } = request({ target: "reference", repeats: "3" });
@@ -94,7 +93,6 @@ describe("an eval-run like another", () => {
     },
     graders: [],
     panels: [],
-    anchors: null,
     repeats: 2,
     primary_metric: null,
     cache: true,

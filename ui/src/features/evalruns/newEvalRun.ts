@@ -55,8 +55,6 @@ export interface NewEvalRun extends EvaluationDraft {
   to: string;
   maxRuns: string;
   /** The eval-run whose outputs are judged again; empty for none. */
-  anchors: string;
-  anchorLimit: string;
 }
 
 export function emptyEvalRun(): NewEvalRun {
@@ -70,8 +68,6 @@ export function emptyEvalRun(): NewEvalRun {
     from: "",
     to: "",
     maxRuns: "100",
-    anchors: "",
-    anchorLimit: "20",
   };
 }
 
@@ -111,8 +107,6 @@ function common(run: EvalRun, dataset: Dataset | null, catalog: readonly ReadyMa
     ...emptyEvalRun(),
     ...likeEvaluation(run, dataset, catalog),
     name: run.name,
-    anchors: run.anchors?.eval_run_id ?? "",
-    anchorLimit: String(run.anchors?.limit ?? 20),
   };
 }
 
@@ -135,26 +129,12 @@ export function evalRunRequest(
   if (draft.name.trim() === "") errors["body.name"] = "Enter a name.";
   const { body: shared, repeats } = evaluationRequest(projectId, draft, errors);
   const target = readTarget(draft, config, errors);
-  const limit =
-    draft.anchors === ""
-      ? undefined
-      : readNumber(
-          errors,
-          "body.anchors.limit",
-          draft.anchorLimit,
-          (n) => Number.isInteger(n) && n >= 1 && n <= 100,
-          "A whole number from 1 to 100.",
-        );
   if (target === null || Object.keys(errors).length > 0) return { body: null, errors };
   const body: EvalRunDraft = {
     ...shared,
     name: draft.name.trim(),
     target,
     ...(draft.target === "config" && { repeats }),
-    ...(draft.panels.length > 0 &&
-      draft.anchors !== "" && {
-        anchors: { eval_run_id: draft.anchors, ...(limit !== undefined && { limit }) },
-      }),
   };
   return { body, errors };
 }

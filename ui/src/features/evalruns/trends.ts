@@ -116,11 +116,6 @@ export function scoreSeries(points: readonly TrendPoint[], metric: string): Char
   ];
 }
 
-/** The newest point whose judges judged anchors again. */
-export function lastAnchors(points: readonly TrendPoint[]): TrendPoint | undefined {
-  return points.findLast(({ panel }) => panel?.anchors != null);
-}
-
 /** The points from which on a judge was another one: it, its model, its rubric or its scale. */
 export function judgeChanges(points: readonly TrendPoint[]): TrendPoint[] {
   const versions = ({ panel }: TrendPoint) =>
