@@ -93,9 +93,7 @@ export function EvalRunForm({ projectId, providers, start, notice, onStarted }: 
       isReady={request.body !== null}
       missing={isChecked ? Object.keys(request.errors).length : 0}
       start={create}
-      onChange={(changed) =>
-        change(changed.dataset === undefined ? changed : { ...changed, source: "" })
-      }
+      onChange={(changed) => change(changed.dataset === undefined ? changed : { ...changed, source: "" })}
       onStart={() => {
         setChecked(true);
         if (request.body) create.mutate(request.body, { onSuccess: ({ id }) => onStarted(id) });
