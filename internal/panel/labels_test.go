@@ -178,7 +178,7 @@ func TestBefore(t *testing.T) {
 	require.InDelta(t, 59./89, *b.Agreement.Value, 1e-12)
 	require.InDelta(t, 30./89, *b.Difference.Estimate, 1e-12)
 	require.Equal(t, stats.McNemarExact, b.Difference.Test)
-	require.InDelta(t, *stats.McNemarTest(30, 0).P.Value, *b.Difference.P, 1e-15)
+	require.InDelta(t, *stats.McNemarTest(30, 0).Value, *b.Difference.P, 1e-15)
 	require.Equal(t, 89, b.Difference.N)
 	require.Contains(t, s.Labels.Sentence, "It is right more often than the panel before, by 34 points [25, 44].")
 	in.Before = []Earlier{}

@@ -155,13 +155,9 @@ func resample(n int, members [][]int, times int, draw func(n int) int, statistic
 	return values
 }
 
-// Jackknife returns the acceleration Σ(θ̄-θ_i)³ / (6 (Σ(θ̄-θ_i)²)^(3/2)) and the standard error √((n-1)/n Σ(θ̄-θ_i)²) of a statistic,
-// where θ_i leaves out item i. Above 200 items groups are left out instead of items, 200 or above 20,000 items fewer. Both are 0 if no value varies.
-func Jackknife(n int, statistic func(items []int) Value) (acceleration, se float64) {
-	return jackknife(n, nil, statistic)
-}
-
-// jackknife leaves out clusters, or items without them.
+// jackknife returns the acceleration Σ(θ̄-θ_i)³ / (6 (Σ(θ̄-θ_i)²)^(3/2)) and the standard error √((n-1)/n Σ(θ̄-θ_i)²) of a statistic,
+// where θ_i leaves out a cluster, or an item without them. Above 200 items groups are left out instead of items, 200 or above 20,000 items
+// fewer. Both are 0 if no value varies.
 func jackknife(n int, members [][]int, statistic func(items []int) Value) (acceleration, se float64) {
 	parts := n
 	if members != nil {

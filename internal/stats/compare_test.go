@@ -46,7 +46,7 @@ func TestCompareBinary(t *testing.T) {
 	require.InDelta(t, .65, *c.A.Mean, 1e-12)
 	require.InDelta(t, .80, *c.B.Mean, 1e-12)
 	require.InDelta(t, .15, *c.Difference.Estimate, 1e-12)
-	require.InDelta(t, *McNemarTest(20, 5).P.Value, *c.Difference.P, 0)
+	require.InDelta(t, *McNemarTest(20, 5).Value, *c.Difference.P, 0)
 	require.Equal(t, *Wilson(65, 100, .05), *c.A.CI)
 	require.Equal(t, *PairedProportions(20, 5, 100, .05), *c.Difference.CI)
 	require.Equal(t, BBetter, c.Verdict)

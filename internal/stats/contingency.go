@@ -7,78 +7,17 @@ import (
 	"gonum.org/v1/gonum/stat/distuv"
 )
 
-// McNemar compares two proportions of the same items.
-type McNemar struct {
-	// P is the exact two-sided p value, MidP the one with half the probability of what was observed, which is less conservative.
-	P, MidP Value
-	// Chi2 is (b-c)²/(b+c), with the p value ChiP; Corrected and CorrectedP have the continuity correction (|b-c|-1)²/(b+c).
-	Chi2, ChiP, Corrected, CorrectedP *float64
-}
-
-// McNemarTest takes the numbers of items that succeeded only on the one and only on the other side: P = 2 Σ_{i<=min(b,c)} C(b+c,i)/2^(b+c),
-// at most 1. NoVariation without such items, OutOfDomain for numbers below 0. McNemar 1947; mid-p by Fagerland et al. 2013.
-func McNemarTest(b, c int) McNemar {
+// McNemarTest is the exact two-sided p value of two proportions of the same items. It takes the numbers of items that succeeded only on the
+// one and only on the other side: 2 Σ_{i<=min(b,c)} C(b+c,i)/2^(b+c), at most 1. NoVariation without such items, OutOfDomain for numbers
+// below 0. McNemar 1947.
+func McNemarTest(b, c int) Value {
 	switch {
 	case b < 0 || c < 0:
-		return McNemar{P: none(OutOfDomain), MidP: none(OutOfDomain)}
+		return none(OutOfDomain)
 	case b+c == 0:
-		return McNemar{P: none(NoVariation), MidP: none(NoVariation)}
+		return none(NoVariation)
 	}
-	n, apart := float64(b+c), math.Abs(float64(b-c))
-	coin, least := distuv.Binomial{N: n, P: .5}, float64(min(b, c))
-	p := min(1, 2*coin.CDF(least))
-	mid := p - coin.Prob(least)
-	if b == c { // what was observed is in both tails
-		mid = 1 - coin.Prob(least)/2
-	}
-	chi2, with := apart*apart/n, max(0, apart-1)*max(0, apart-1)/n
-	one := distuv.ChiSquared{K: 1}
-	return McNemar{
-		P: some(p), MidP: some(mid), Chi2: number(chi2), ChiP: number(one.Survival(chi2)),
-		Corrected: number(with), CorrectedP: number(one.Survival(with)),
-	}
-}
-
-// ChiSquaredTest is a statistic that has the chi-squared distribution with DF degrees of freedom without an effect.
-type ChiSquaredTest struct {
-	Value
-	DF int
-	P  *float64
-}
-
-// CochranQ tests whether k configurations succeed on the same items equally often: Q = (k-1)(k Σ C_j² - N²)/(kN - Σ R_i²), with the sums C
-// of configurations, R of items and N of all. passed[item][configuration]. NoVariation if no item tells configurations apart, TooFew
-// with less than 2 configurations, OutOfDomain for rows of different lengths. Cochran 1950.
-func CochranQ(passed [][]bool) ChiSquaredTest {
-	if len(passed) == 0 || len(passed[0]) < 2 {
-		return ChiSquaredTest{Value: none(TooFew)}
-	}
-	k := len(passed[0])
-	columns, total, squares := make([]float64, k), 0., 0.
-	for _, row := range passed {
-		if len(row) != k {
-			return ChiSquaredTest{Value: none(OutOfDomain)}
-		}
-		own := 0.
-		for j, pass := range row {
-			if pass {
-				own++
-				columns[j]++
-			}
-		}
-		total += own
-		squares += own * own
-	}
-	kf, sum := float64(k), 0.
-	for _, c := range columns {
-		sum += c * c
-	}
-	below := kf*total - squares
-	if below == 0 {
-		return ChiSquaredTest{Value: none(NoVariation)}
-	}
-	q := (kf - 1) * (kf*sum - total*total) / below
-	return ChiSquaredTest{Value: some(q), DF: k - 1, P: number(distuv.ChiSquared{K: kf - 1}.Survival(q))}
+	return some(min(1, 2*distuv.Binomial{N: float64(b + c), P: .5}.CDF(float64(min(b, c)))))
 }
 
 // Fisher has the p values of Fisher's exact test: TwoSided sums all tables that are not more probable than the observed one, Greater and

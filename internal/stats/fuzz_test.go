@@ -168,10 +168,7 @@ func FuzzNumbers(f *testing.F) {
 	f.Add(0, 0, 1, 1, .5, .999)
 	f.Fuzz(func(t *testing.T, a, b, c, d int, x, y float64) {
 		a, b, c, d = a%300, b%300, c%300, d%300
-		m := McNemarTest(a, b)
-		sound(t, "mcnemar", m.P, 0, 1)
-		sound(t, "mid-p", m.MidP, 0, 1)
-		soundJSON(t, m)
+		sound(t, "mcnemar", McNemarTest(a, b), 0, 1)
 		fisher := FisherExact(a, b, c, d)
 		for _, v := range []Value{fisher.TwoSided, fisher.Greater, fisher.Less, PassAtK(a, b, c), PassHatK(a, b, c), AttainableP(a, b)} {
 			sound(t, "probability", v, 0, 1)
@@ -183,8 +180,7 @@ func FuzzNumbers(f *testing.F) {
 			}
 		}
 		for _, v := range []Value{
-			PairedSampleSize(x, y, x, .05, .8), MinimumDetectable(x, a, y, .8), McNemarSampleSize(x, y, .05, .8), MinimumDetectableMcNemar(x, y, c%50, .05, .8),
-			TwoProportionsPower(x, y, .05), DesignEffect(x, y), CohenH(x, y),
+			MinimumDetectable(x, a, y, .8), McNemarSampleSize(x, y, .05, .8), MinimumDetectableMcNemar(x, y, c%50, .05, .8),
 		} {
 			sound(t, "power", v, math.Inf(-1), math.Inf(1))
 		}

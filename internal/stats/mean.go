@@ -161,9 +161,8 @@ func meanAndError(values []float64, alpha float64) (Estimate, float64) {
 // Clustered is the mean of values that come in clusters, such as the repeats of an item.
 type Clustered struct {
 	Value
-	// SE is the clustered standard error of the mean, Naive the one that takes all values as independent, and DesignEffect SE²/Naive²,
-	// nil if Naive is 0.
-	SE, Naive, DesignEffect *float64
+	// SE is the clustered standard error of the mean.
+	SE *float64
 }
 
 // ClusteredMean has the standard error √(C/(C-1) Σ_c (Σ_{i in c} (x_i - mean))²) / n over C clusters. TooFew with less than 2 clusters
@@ -183,7 +182,7 @@ func ClusteredMean(clusters [][]float64) Clustered {
 	case filled < 2:
 		return Clustered{Value: none(TooFew)}
 	}
-	mean, deviation := stat.MeanStdDev(all, nil)
+	mean := stat.Mean(all, nil)
 	result := Clustered{Value: some(mean)}
 	if constant(all) {
 		result.Flag = NoVariation
@@ -198,17 +197,6 @@ func ClusteredMean(clusters [][]float64) Clustered {
 		sum += off * off
 	}
 	n, c := float64(len(all)), float64(filled)
-	se, naive := math.Sqrt(c/(c-1)*sum)/n, stat.StdErr(deviation, n)
-	result.SE, result.Naive, result.DesignEffect = number(se), number(naive), number(se*se/(naive*naive))
+	result.SE = number(math.Sqrt(c/(c-1)*sum) / n)
 	return result
-}
-
-// DesignEffect is Kish's 1+(m-1)ρ of clusters of m values with the intraclass correlation ρ; n values are worth n/DesignEffect.
-// OutOfDomain unless m >= 1, -1 <= ρ <= 1 and the effect is above 0. Kish 1965.
-func DesignEffect(m, rho float64) Value {
-	effect := 1 + (m-1)*rho
-	if !(m >= 1) || !(rho >= -1 && rho <= 1) || !(effect > 0) {
-		return none(OutOfDomain)
-	}
-	return some(effect)
 }

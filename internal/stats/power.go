@@ -10,18 +10,6 @@ import (
 // exactPower is the number of items up to which the power of McNemar's exact test is summed; beyond, the normal approximation is as good.
 const exactPower = 2000
 
-// PairedSampleSize is the number of items with which a difference delta of two means over the same items is found with the given power:
-// (z_{α/2}+z_β)² (ω² + σ²_A/K_A + σ²_B/K_B) / δ². between is ω², the variance of the items' true differences; repeats the sum of
-// σ²/K of both sides, the variance of their repeats over the number of repeats. It may have a fraction. OutOfDomain unless delta is not 0,
-// the variances are 0 or more, and alpha and power are in (0, 1). Miller 2024, arXiv 2411.00640.
-func PairedSampleSize(between, repeats, delta, alpha, power float64) Value {
-	if !(between >= 0) || !(repeats >= 0) || delta == 0 || !level(alpha) || !level(power) {
-		return none(OutOfDomain)
-	}
-	z := normalQuantile(alpha) + distuv.UnitNormal.Quantile(power)
-	return some(z * z * (between + repeats) / (delta * delta))
-}
-
 // MinimumDetectable is the true difference of means that a test at level alpha finds with the given power, for n paired differences
 // with a standard deviation: (t_{α/2}+t_β) s/√n. NoVariation if the deviation is 0, TooFew below 2 items.
 func MinimumDetectable(deviation float64, n int, alpha, power float64) Value {
@@ -127,24 +115,6 @@ func mcNemarPower(critical []int, psi, delta float64) float64 {
 	return power
 }
 
-// CohenH is the effect size of two proportions: 2 asin √p1 - 2 asin √p2. OutOfDomain unless both are in [0, 1]. Cohen 1988.
-func CohenH(p1, p2 float64) Value {
-	if !probability(p1) || !probability(p2) {
-		return none(OutOfDomain)
-	}
-	return some(2*math.Asin(math.Sqrt(p1)) - 2*math.Asin(math.Sqrt(p2)))
-}
-
-// TwoProportionsPower is the power of the two-sided test of two independent proportions with the effect size h and n items in each group:
-// Φ(|h|√(n/2) - z_{α/2}) + Φ(-|h|√(n/2) - z_{α/2}). R pwr, pwr.2p.test.
-func TwoProportionsPower(h, n, alpha float64) Value {
-	if !finite(h) || !(n > 0) || !level(alpha) {
-		return none(OutOfDomain)
-	}
-	shift, z := math.Abs(h)*math.Sqrt(n/2), normalQuantile(alpha)
-	return some(distuv.UnitNormal.CDF(shift-z) + distuv.UnitNormal.CDF(-shift-z))
-}
-
 // MinimumDetectableMeans is the true difference of the means of two independent groups of k and m that a test at level alpha finds with
 // the given power, for a standard deviation within groups: (t_{α/2}+t_β) s √(1/k+1/m) with k+m-2 degrees of freedom. TooFew if relabeling
 // these groups cannot be significant at all, NoVariation if the deviation is 0.
@@ -166,18 +136,9 @@ func MinimumDetectableMeans(deviation float64, k, m int, alpha, power float64) V
 // mostFisher is the size of a group up to which the power of Fisher's exact test is summed over all tables.
 const mostFisher = 200
 
-// FisherPower is the chance that the two-sided p of [FisherExact] is at most alpha, for groups of k and m that succeed with probability p
-// and q. OutOfDomain unless 1 <= k, m <= 200 and p, q are in [0, 1].
-func FisherPower(p, q float64, k, m int, alpha float64) Value {
-	if k < 1 || m < 1 || k > mostFisher || m > mostFisher || !probability(p) || !probability(q) || !level(alpha) {
-		return none(OutOfDomain)
-	}
-	return some(fisherPower(fisherRejects(k, m, alpha), p, q))
-}
-
 // MinimumDetectableFisher is the true difference of two proportions that Fisher's exact test finds with the given power in groups of k
 // and m, if the first proportion is p; the second one is moved towards the side with more room. TooFew if no difference is found,
-// OutOfDomain as [FisherPower].
+// OutOfDomain unless 1 <= k, m <= 200 and p is in [0, 1].
 func MinimumDetectableFisher(p float64, k, m int, alpha, power float64) Value {
 	if k < 1 || m < 1 || k > mostFisher || m > mostFisher || !probability(p) || !level(alpha) || !level(power) {
 		return none(OutOfDomain)
@@ -231,6 +192,7 @@ func fisherRejects(k, m int, alpha float64) [][]bool {
 	return rejects
 }
 
+// fisherPower is the chance that a table is rejected, for groups that succeed with probability p and q.
 func fisherPower(rejects [][]bool, p, q float64) float64 {
 	first, second := binomialShares(len(rejects)-1, p), binomialShares(len(rejects[0])-1, q)
 	power := 0.

@@ -199,7 +199,7 @@ func TestSignFlip(t *testing.T) {
 		for range c {
 			binary = append(binary, -1, 0)
 		}
-		require.InDelta(t, *McNemarTest(b, c).P.Value, *SignFlip(binary, seed).P.Value, .025)
+		require.InDelta(t, *McNemarTest(b, c).Value, *SignFlip(binary, seed).P.Value, .025)
 		first, again := SignFlip(binary, seed), SignFlip(binary, seed)
 		require.Equal(t, first, again, "the same seed")
 	}

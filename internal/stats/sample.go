@@ -357,7 +357,7 @@ func (s *sample) test(d *Difference, seed uint64) {
 		}
 	case s.pairs():
 		b, c := s.discordant()
-		d.Test, d.P = McNemarExact, McNemarTest(b, c).P.Value
+		d.Test, d.P = McNemarExact, McNemarTest(b, c).Value
 	default:
 		d.Test, d.P = SignFlipTest, SignFlip(s.differences, seed).P.Value
 	}

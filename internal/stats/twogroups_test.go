@@ -308,10 +308,10 @@ func TestFisherPower(t *testing.T) {
 				}
 			}
 		}
-		require.InDelta(t, want, *FisherPower(c.p, c.q, c.k, c.m, .05).Value, 1e-9)
+		require.InDelta(t, want, fisherPower(fisherRejects(c.k, c.m, .05), c.p, c.q), 1e-9)
 	}
 	for n, want := range map[int]float64{5: .3758, 10: .6405, 20: .9553} {
-		require.InDelta(t, want, *FisherPower(.2, .8, n, n, .05).Value, .01, n)
+		require.InDelta(t, want, fisherPower(fisherRejects(n, n, .05), .2, .8), .01, n)
 	}
 	for a := range 6 {
 		for b := range 5 {
@@ -328,7 +328,7 @@ func TestFisherPower(t *testing.T) {
 		}
 	}
 	delta := *MinimumDetectableFisher(.9, 20, 20, .05, .8).Value
-	require.InDelta(t, .8, *FisherPower(.9, .9-delta, 20, 20, .05).Value, 1e-3)
+	require.InDelta(t, .8, fisherPower(fisherRejects(20, 20, .05), .9, .9-delta), 1e-3)
 	require.InDelta(t, math.Pow(.8, .25), *MinimumDetectableFisher(1, 5, 4, .01, .8).Value, 1e-4, "all four must fail")
 	require.Equal(t, TooFew, MinimumDetectableFisher(.8, 5, 4, .01, .8).Flag)
 }
@@ -391,7 +391,7 @@ func FuzzGroups(f *testing.F) {
 		soundInterval(t, "energy", EnergyInterval(d, BootstrapOptions{Resamples: 20}))
 		k, m = k%30, m%30
 		soundInterval(t, "newcombe", NewcombeDifference(k/2, k, m/3, m, x))
-		for _, v := range []Value{FisherPower(x, .5, k, m, .05), MinimumDetectableFisher(x, k, m, .05, .8), StratifiedAttainableP([][2]int{{k, m}, {m, k}})} {
+		for _, v := range []Value{MinimumDetectableFisher(x, k, m, .05, .8), StratifiedAttainableP([][2]int{{k, m}, {m, k}})} {
 			sound(t, "share", v, 0, 1)
 		}
 		sound(t, "deviation", PooledDeviation(g), 0, math.Inf(1))

@@ -23,7 +23,6 @@ type question struct {
 	Cells [4]int       `json:"cells"`
 	Hits  int          `json:"hits"`
 	Of    int          `json:"of"`
-	H     float64      `json:"h"`
 	// Group has the group of each of X and Y, Margin a margin for their difference.
 	Group  []int   `json:"group"`
 	Margin float64 `json:"margin"`
@@ -78,20 +77,10 @@ func (q question) answer() map[string]any {
 	a["spearman"] = stats.Spearman(first, second).Value.Value
 	a["mean ci"] = stats.MeanInterval(q.X, .05).CI
 	a["holm"], a["bh"] = stats.Holm(q.P), stats.BenjaminiHochberg(q.P)
-	mcnemar := stats.McNemarTest(q.Cells[1], q.Cells[2])
-	a["mcnemar"], a["mcnemar chi2 p"] = mcnemar.P.Value, mcnemar.CorrectedP
+	a["mcnemar"] = stats.McNemarTest(q.Cells[1], q.Cells[2]).Value
 	fisher := stats.FisherExact(q.Cells[0], q.Cells[1], q.Cells[2], q.Cells[3])
 	a["fisher"], a["fisher greater"] = fisher.TwoSided.Value, fisher.Greater.Value
-	passed := make([][]bool, len(q.Full))
-	for i, row := range q.Full {
-		for _, x := range row {
-			passed[i] = append(passed[i], x > q.Scale[0])
-		}
-	}
-	cochran := stats.CochranQ(passed)
-	a["cochran"], a["cochran p"] = cochran.Value.Value, cochran.P
 	a["wilson"], a["clopper-pearson"] = stats.Wilson(float64(q.Hits), float64(q.Of), .05), stats.ClopperPearson(q.Hits, q.Of, .05)
-	a["power"] = stats.TwoProportionsPower(q.H, float64(q.Of), .05).Value
 	var differences []float64
 	for i := range min(len(q.X), 12) {
 		differences = append(differences, math.Round(10*(q.X[i]-q.Y[i])))
