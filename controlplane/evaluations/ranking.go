@@ -42,10 +42,7 @@ type Ranking struct {
 	// Items counts those that all sides have, which the figures are about; Groups is nil if no two belong together.
 	Items  int
 	Groups *int
-	// MaxT and Level are those of [stats.Several].
-	MaxT  bool
-	Level float64
-	Worst []RankedItem
+	Worst  []RankedItem
 }
 
 // RankedSide is an eval-run. Scored counts its items with a value, LeftOut those of them that another side lacks, Failed items with an
@@ -98,7 +95,7 @@ func (s *Service) Rank(ctx context.Context, grant access.Grant, q *RankingQuery)
 		treated = stats.CompareSeveral(table.items(true), options)
 	}
 	r := &Ranking{
-		Metric: m.name, Kind: m.kind, Better: m.better, GroupBy: q.GroupBy, Items: several.Items, Groups: several.Groups, MaxT: several.MaxT, Level: several.Level,
+		Metric: m.name, Kind: m.kind, Better: m.better, GroupBy: q.GroupBy, Items: several.Items, Groups: several.Groups,
 		Sides: make([]RankedSide, len(sides)),
 	}
 	for i := range sides {

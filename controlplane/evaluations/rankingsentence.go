@@ -70,9 +70,6 @@ func (r *Ranking) sentence(sides []*gateSide) string {
 		text = fmt.Sprintf("No side is shown to be the best on %s: whether %s differ cannot be told, over %s%s.",
 			r.Metric, listed(unbeaten), itemsText(int64(r.Items)), groupsText(r.Groups))
 	}
-	if !r.MaxT && len(r.Differences) > 1 {
-		text += " Few items differ between some sides, or there are few items or groups, so that intervals are wider (Bonferroni's correction)."
-	}
 	if slices.ContainsFunc(sides, func(side *gateSide) bool { return slices.Contains(side.panels, r.Metric) }) {
 		text += " That is by judges alone, who may err differently on each side: labels of people do not correct it."
 	}

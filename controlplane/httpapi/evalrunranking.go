@@ -20,7 +20,7 @@ func (h evalRunHandlers) RankEvalRuns(ctx context.Context, req contract.RankEval
 	first := r.Sides[0].EvalRun
 	answer := contract.RankEvalRuns200JSONResponse{
 		Sentence: r.Sentence, Metric: r.Metric, Kind: contract.EvaluationMetricKind(r.Kind), Better: contract.EvalRunRankingBetter(r.Better), Dataset: evaluatedOf(first),
-		Sides: make([]contract.RankedSide, len(r.Sides)), Differences: make([]contract.RankedDifference, len(r.Differences)), Items: int64(r.Items), Groups: long(r.Groups), MaxT: r.MaxT,
+		Sides: make([]contract.RankedSide, len(r.Sides)), Differences: make([]contract.RankedDifference, len(r.Differences)), Items: int64(r.Items), Groups: long(r.Groups),
 		Worst: make([]contract.RankedItem, len(r.Worst)),
 	}
 	if r.GroupBy != "" {

@@ -4,7 +4,6 @@ import (
 	"math"
 
 	"gonum.org/v1/gonum/floats"
-	"gonum.org/v1/gonum/stat"
 )
 
 // Scored has the scores of one item: by side, one per repeat. NaN is a missing repeat.
@@ -31,11 +30,6 @@ type Several struct {
 	// Items counts those that all sides have, which all figures are about. Groups is that of [Comparison].
 	Items  int  `json:"items"`
 	Groups *int `json:"groups"`
-	// MaxT is whether intervals of differences have the level of the max-T method, which their correlations make less strict than
-	// Bonferroni's correction. It does not hold where few items differ between two sides, or there are few items or groups.
-	MaxT bool `json:"max_t"`
-	// Level is that of each interval of a difference: 1 - its own confidence.
-	Level float64 `json:"level"`
 	// Flags are TooFew without items or sides, and OutOfDomain.
 	Flags []Flag `json:"flags,omitempty"`
 }
@@ -51,12 +45,8 @@ type SeveralPair struct {
 }
 
 // CompareSeveral compares each two of several sides over the items that all of them have. The means, tests and intervals of a pair are
-// those of [Compare], at the level that the max-T method gives each: with the chance 1-alpha all differences are in their intervals, and
-// with 1-alpha no side is called better than one that is as good.
-//
-// Where max-T does not hold, the level is that of Bonferroni's correction, which is valid for any dependence. That is so with fewer than
-// 20 items or groups, and where fewer than 6 of them differ between two sides: the intervals of few differing items are exact or widened,
-// and nothing is known of their correlation.
+// those of [Compare], at a level divided by the number of pairs: Bonferroni's correction, which is valid for any dependence. With the
+// chance 1-alpha all differences are in their intervals, and with 1-alpha no side is called better than one that is as good.
 func CompareSeveral(items []Scored, options SeveralOptions) Several {
 	if options.Alpha == 0 {
 		options.Alpha = .05
@@ -120,47 +110,9 @@ func pairsOf(items []Scored, a, b int) []Paired {
 	return pairs
 }
 
-// units are the groups of the items, or else the items.
-func (s *sample) units() int {
-	if s.groups != nil {
-		return len(s.groups)
-	}
-	return len(s.a)
-}
-
-// influence is what each unit adds to the mean of values by item, centered at 0.
-func (s *sample) influence(values []float64) []float64 {
-	mean := stat.Mean(values, nil)
-	if s.groups == nil {
-		off := make([]float64, len(values))
-		for i, x := range values {
-			off[i] = x - mean
-		}
-		return off
-	}
-	off := make([]float64, len(s.groups))
-	for g, members := range s.groups {
-		for _, i := range members {
-			off[g] += values[i] - mean
-		}
-	}
-	return off
-}
-
 // means sets the means of sides, whose intervals hold together. The first pairs have the first side, and each other one as B.
 func (all *Several) means(samples []sample, sides int, options SeveralOptions) {
-	influence := make([][]float64, sides)
-	influence[0] = samples[0].influence(samples[0].a)
-	for side := 1; side < sides; side++ {
-		influence[side] = samples[side-1].influence(samples[side-1].b)
-	}
-	units := samples[0].units()
-	holds := units >= fewUnits
-	for _, one := range influence {
-		holds = holds && nonzero(one) >= fewDiffering
-	}
-	j := newJoint(influence, float64(units-1), holds, options.Seed)
-	each := j.level(options.Alpha)
+	each := options.Alpha / float64(sides)
 	for side := range all.Sides {
 		s, means, r := &samples[max(0, side-1)], samples[max(0, side-1)].b, samples[max(0, side-1)].repeatsB
 		if side == 0 {
@@ -175,44 +127,24 @@ func (all *Several) means(samples []sample, sides int, options SeveralOptions) {
 	}
 }
 
-func nonzero(values []float64) int {
-	n := 0
-	for _, x := range values {
-		if x != 0 {
-			n++
-		}
-	}
-	return n
-}
-
 // compare sets the pairs.
 func (all *Several) compare(samples []sample, options SeveralOptions) {
-	influence := make([][]float64, len(samples))
-	units := samples[0].units()
-	holds := units >= fewUnits
-	for i := range samples {
-		s := &samples[i]
-		influence[i] = s.influence(s.differences)
-		holds = holds && s.differing() >= fewDiffering && s.differingUnits() >= fewDiffering
-	}
-	j := newJoint(influence, float64(units-1), holds, options.Seed)
-	all.MaxT, all.Level = j.largest != nil, j.level(options.Alpha)
 	for i := range all.Pairs {
-		c := samples[i].pair(j, options)
+		c := samples[i].pair(float64(len(samples)), options)
 		all.Pairs[i].Difference, all.Pairs[i].Verdict, all.Pairs[i].Flags = c.Difference, c.Verdict, c.Flags
 	}
 }
 
-// pair compares two sides.
-func (s *sample) pair(j joint, options SeveralOptions) Comparison {
-	alpha := j.level(options.Alpha)
+// pair compares two sides of so many pairs.
+func (s *sample) pair(pairs float64, options SeveralOptions) Comparison {
+	alpha := options.Alpha / pairs
 	c := Comparison{Better: options.Better, Difference: Difference{Estimate: s.estimate(), CI: s.interval(alpha), N: len(s.differences)}, Flags: s.flags()}
 	if s.groups != nil && s.unit && len(s.groups) > 1 {
 		c.Difference.CI = s.groupsJointly(c.Difference.CI, alpha)
 	}
 	s.test(&c.Difference, options.Seed)
 	if c.Difference.P != nil {
-		c.Difference.PAdjusted = number(j.adjust(*c.Difference.P))
+		c.Difference.PAdjusted = number(min(1, *c.Difference.P*pairs))
 	}
 	c.Verdict = c.verdict(false, options.Alpha)
 	return c

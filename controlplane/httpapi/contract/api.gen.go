@@ -5442,11 +5442,8 @@ type EvalRunRanking struct {
 	Items int64 `json:"items"`
 
 	// Kind `score` is that of a grader.
-	Kind EvaluationMetricKind `json:"kind"`
-
-	// MaxT Whether intervals of differences are those of the max-T method. Where few items differ between two sides, or items or groups are few, they have Bonferroni's correction, which is wider.
-	MaxT   bool   `json:"max_t"`
-	Metric string `json:"metric"`
+	Kind   EvaluationMetricKind `json:"kind"`
+	Metric string               `json:"metric"`
 
 	// Sentence Which side is the best, if one is shown to be.
 	Sentence string `json:"sentence"`

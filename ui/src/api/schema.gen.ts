@@ -6762,8 +6762,6 @@ export interface components {
              * @description Groups of these items; null if no two belong together.
              */
             groups: number | null;
-            /** @description Whether intervals of differences are those of the max-T method. Where few items differ between two sides, or items or groups are few, they have Bonferroni's correction, which is wider. */
-            max_t: boolean;
             /** @description The items on which sides differ most. */
             worst: components["schemas"]["RankedItem"][];
         };

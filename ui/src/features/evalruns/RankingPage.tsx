@@ -169,7 +169,7 @@ function Means({ projectId, ranking: { sides, kind, metric, items, groups } }: P
 }
 
 function Differences({
-  ranking: { differences, kind, max_t },
+  ranking: { differences, kind },
   names,
 }: {
   ranking: EvalRunRanking;
@@ -223,9 +223,9 @@ function Differences({
         ]}
       />
       <p className={classes.note}>
-        All intervals hold together with 95 %, and p counts all pairs (
-        {max_t ? "max-T" : "Bonferroni's correction"}). A verdict needs an adjusted p of at most 0.05, an
-        interval without 0, and the same verdict with failed outputs as 0.
+        All intervals hold together with 95 %, and p counts all pairs (Bonferroni's correction). A verdict
+        needs an adjusted p of at most 0.05, an interval without 0, and the same verdict with failed outputs
+        as 0.
       </p>
     </section>
   );
