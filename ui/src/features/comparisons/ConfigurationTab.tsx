@@ -3,7 +3,7 @@ import type { Comparison, ComparisonSide } from "@/api/types";
 import { Changes } from "@/components/Changes";
 import { CodeBlock } from "@/components/CodeBlock";
 import { pretty } from "@/components/editor/draft";
-import { MessageList } from "@/components/editor/MessageList";
+import { ConfigurationRead } from "@/components/evaluation/ConfigurationRead";
 import classes from "@/components/evaluation/Evaluation.module.css";
 import { formatValue } from "@/components/evaluation/measures";
 import { PanelsRead } from "@/components/evaluation/PanelsRead";
@@ -86,62 +86,12 @@ function Side({ letter, side }: { letter: string; side: ComparisonSide }) {
       </section>
     );
   }
-  const { model: _, provider_id: __, ...parameters } = side.model_config;
-  const variables = Object.entries(side.variables_map);
   return (
     <section className={classes.panel} aria-label={`Configuration ${letter}`} data-testid="side">
       <h2 className={classes.heading}>
         {letter}: <bdi>{side.name}</bdi>
       </h2>
-      <FactList>
-        <Fact label="Connection" value={side.provider?.name} />
-        <Fact label="Model" value={side.model} title={side.model ?? undefined} />
-        <Fact
-          label="Prompt"
-          value={
-            side.prompt ? (
-              <Link to={`/p/${projectId}/prompts/${side.prompt.id}?version=${side.prompt.version}`}>
-                {side.prompt.name} v{side.prompt.version}
-              </Link>
-            ) : (
-              "Own messages"
-            )
-          }
-        />
-        <Fact
-          label="Variables from"
-          value={
-            variables.length === 0
-              ? "The input"
-              : variables.map(([name, path]) => `${name}: ${path}`).join(", ")
-          }
-          title={variables.map(([name, path]) => `${name}: ${path}`).join("\n")}
-        />
-      </FactList>
-      <h3 className={classes.subheading}>Messages</h3>
-      <MessageList messages={side.messages ?? []} isTemplate={side.template_format === "mustache"} />
-      <h3 className={classes.subheading}>Parameters</h3>
-      {Object.keys(parameters).length === 0 ? (
-        <p className={classes.note}>The provider's defaults.</p>
-      ) : (
-        <CodeBlock code={pretty(parameters)} what={`parameters of ${letter}`} maxHeight={220} />
-      )}
-      {side.tools && side.tools.length > 0 && (
-        <>
-          <h3 className={classes.subheading}>Tools</h3>
-          <CodeBlock code={pretty(side.tools)} what={`tools of ${letter}`} maxHeight={220} />
-        </>
-      )}
-      {side.response_format != null && (
-        <>
-          <h3 className={classes.subheading}>Response format</h3>
-          <CodeBlock
-            code={pretty(side.response_format)}
-            what={`response format of ${letter}`}
-            maxHeight={220}
-          />
-        </>
-      )}
+      <ConfigurationRead config={side} of={letter} />
     </section>
   );
 }

@@ -13,6 +13,7 @@ import { readComparisonStart, readVersionAt } from "@/components/comparisonStart
 import { configurationDraft, emptyConfiguration } from "@/components/configuration/configurationDraft";
 import { readWithout } from "@/components/evalRunStart";
 import { savingText } from "@/components/evaluation/trust";
+import { NoProvider } from "@/components/NoProvider";
 import { Page } from "@/components/Page";
 import { PageHint, PageMessage } from "@/components/PageMessage";
 import { PageState } from "@/components/PageState";
@@ -61,32 +62,9 @@ export function NewComparisonPage() {
       above={aboveOf(projectId)}
     >
       {({ data }) =>
-        data.length === 0 ? (
-          <NoProvider projectId={projectId} mayManage={allows(project, "admin")} />
-        ) : (
-          <Started projectId={projectId} providers={data} />
-        )
+        data.length === 0 ? <NoProvider title={TITLE} /> : <Started projectId={projectId} providers={data} />
       }
     </PageState>
-  );
-}
-
-function NoProvider({ projectId, mayManage }: { projectId: string; mayManage: boolean }) {
-  return (
-    <Page title={TITLE}>
-      <PageMessage title="No provider connected yet.">
-        <PageHint>
-          {mayManage
-            ? "Connect OpenAI, Anthropic, or your own server. The key stays on the Looptrace server."
-            : "Ask an admin of the workspace to connect a provider."}
-        </PageHint>
-        {mayManage && (
-          <Button component={Link} to={`/p/${projectId}/settings/providers`}>
-            Add a connection
-          </Button>
-        )}
-      </PageMessage>
-    </Page>
   );
 }
 

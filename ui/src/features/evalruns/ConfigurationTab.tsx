@@ -1,8 +1,8 @@
 import { Link } from "react-router";
-import type { ComparisonSide, EvalRun, EvalRunTargetRead } from "@/api/types";
+import type { EvalRun, EvalRunTargetRead } from "@/api/types";
 import { CodeBlock } from "@/components/CodeBlock";
 import { pretty } from "@/components/editor/draft";
-import { MessageList } from "@/components/editor/MessageList";
+import { ConfigurationRead } from "@/components/evaluation/ConfigurationRead";
 import classes from "@/components/evaluation/Evaluation.module.css";
 import { PanelsRead } from "@/components/evaluation/PanelsRead";
 import { Fact, FactList, TimeFact } from "@/components/Fact";
@@ -94,49 +94,15 @@ function Target({ target }: { target: EvalRunTargetRead }) {
         </FactList>
       );
     case "config":
-      return target.config && <Config config={target.config} />;
+      return (
+        target.config && (
+          <>
+            <FactList>
+              <Fact label="Configuration" value={target.config.name} />
+            </FactList>
+            <ConfigurationRead config={target.config} of="the target" />
+          </>
+        )
+      );
   }
-}
-
-function Config({ config }: { config: ComparisonSide }) {
-  const projectId = useProjectId();
-  const { model: _, provider_id: __, ...parameters } = config.model_config;
-  const variables = Object.entries(config.variables_map);
-  return (
-    <>
-      <FactList>
-        <Fact label="Configuration" value={config.name} />
-        <Fact label="Connection" value={config.provider?.name} />
-        <Fact label="Model" value={config.model} title={config.model ?? undefined} />
-        <Fact
-          label="Prompt"
-          value={
-            config.prompt ? (
-              <Link to={`/p/${projectId}/prompts/${config.prompt.id}?version=${config.prompt.version}`}>
-                {config.prompt.name} v{config.prompt.version}
-              </Link>
-            ) : (
-              "Own messages"
-            )
-          }
-        />
-        <Fact
-          label="Variables from"
-          value={
-            variables.length === 0
-              ? "The input"
-              : variables.map(([name, path]) => `${name}: ${path}`).join(", ")
-          }
-        />
-      </FactList>
-      <h3 className={classes.subheading}>Messages</h3>
-      <MessageList messages={config.messages ?? []} isTemplate={config.template_format === "mustache"} />
-      {Object.keys(parameters).length > 0 && (
-        <>
-          <h3 className={classes.subheading}>Parameters</h3>
-          <CodeBlock code={pretty(parameters)} what="parameters" maxHeight={220} />
-        </>
-      )}
-    </>
-  );
 }

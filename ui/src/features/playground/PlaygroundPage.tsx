@@ -1,15 +1,16 @@
 import { Button } from "@mantine/core";
 import { useCallback, useEffect, useMemo, useRef, useState } from "react";
-import { Link, useSearchParams } from "react-router";
+import { useSearchParams } from "react-router";
 import { useMe } from "@/api/identity";
 import { useOpenedRun } from "@/api/playground";
 import { useProviders } from "@/api/providers";
 import type { NotRestored, Provider } from "@/api/types";
+import { NoProvider } from "@/components/NoProvider";
 import { Page } from "@/components/Page";
-import { PageHint, PageMessage } from "@/components/PageMessage";
+import { PageMessage } from "@/components/PageMessage";
 import { ProblemPanel } from "@/components/ProblemPanel";
 import { QueryState, SkeletonRows } from "@/components/QueryState";
-import { allows, useProject, useProjectId } from "@/components/useProject";
+import { useProjectId } from "@/components/useProject";
 import { playOf } from "./opened";
 import { Playground } from "./Playground";
 import type { Play } from "./play";
@@ -31,29 +32,9 @@ export function PlaygroundPage() {
       </Page>
     );
   }
-  if (providers.length === 0) return <NoProvider projectId={projectId} />;
+  if (providers.length === 0) return <NoProvider title="Playground" />;
   const key = playKey(userId, projectId);
   return <Drafted key={key} projectId={projectId} storageKey={key} providers={providers} />;
-}
-
-function NoProvider({ projectId }: { projectId: string }) {
-  const mayManage = allows(useProject(), "admin");
-  return (
-    <Page title="Playground">
-      <PageMessage title="No provider connected yet.">
-        <PageHint>
-          {mayManage
-            ? "Connect OpenAI, Anthropic, or your own server. The key stays on the Looptrace server."
-            : "Ask an admin of the workspace to connect a provider."}
-        </PageHint>
-        {mayManage && (
-          <Button component={Link} to={`/p/${projectId}/settings/providers`}>
-            Add a connection
-          </Button>
-        )}
-      </PageMessage>
-    </Page>
-  );
 }
 
 interface DraftedProps {
