@@ -4,11 +4,11 @@ import { useEffect, useRef } from "react";
 import { Link } from "react-router";
 import { PageMessage } from "@/components/PageMessage";
 import { QueryState, SkeletonRows } from "@/components/QueryState";
+import { useAddress } from "@/components/useAddress";
 import { useKeys } from "@/components/useKeys";
 import { ItemPages } from "./ItemPages";
 import classes from "./Items.module.css";
 import { chosenRow, FIRST, LAST, step } from "./listPlace";
-import { useAddress } from "./useAddress";
 
 /** How a row looks in the list. */
 export interface ListRow {

@@ -1,6 +1,6 @@
 import { Button, Select } from "@mantine/core";
 import { IconPlus } from "@tabler/icons-react";
-import { Link, useSearchParams } from "react-router";
+import { Link } from "react-router";
 import { hasEnded, useComparisons } from "@/api/comparisons";
 import type { Comparison, ComparisonSelection, EvaluationStatus } from "@/api/types";
 import { Ago } from "@/components/Ago";
@@ -21,6 +21,7 @@ import { RunningCell } from "@/components/evaluation/Running";
 import { NONE } from "@/components/format";
 import { ListPage } from "@/components/ListPage";
 import { PageHint } from "@/components/PageMessage";
+import { useAddress } from "@/components/useAddress";
 import { useNow } from "@/components/useNow";
 import { allows, useProject, useProjectId } from "@/components/useProject";
 import { IntervalBar } from "./IntervalBar";
@@ -30,7 +31,7 @@ import { primaryOf } from "./primaryMetric";
 export function ComparisonsPage() {
   const projectId = useProjectId();
   const mayWrite = allows(useProject(), "evals:write");
-  const [params, setParams] = useSearchParams();
+  const { params, set, clear } = useAddress();
   const datasetId = params.get("dataset") ?? "";
   const status = readStatus(params.get("status"));
   const selection: ComparisonSelection = {
@@ -39,12 +40,6 @@ export function ComparisonsPage() {
   };
   const query = useComparisons(projectId, selection);
   const now = useNow(10_000);
-  const set = (name: string, value: string | null) =>
-    setParams((current) => {
-      if (value) current.set(name, value);
-      else current.delete(name);
-      return current;
-    });
   const start = mayWrite && (
     <Button
       component={Link}
@@ -63,7 +58,7 @@ export function ComparisonsPage() {
           <DatasetFilter
             projectId={projectId}
             value={datasetId}
-            onChange={(value) => set("dataset", value)}
+            onChange={(value) => set({ dataset: value })}
           />
           <Select
             size="xs"
@@ -72,7 +67,7 @@ export function ComparisonsPage() {
             placeholder="Any status"
             data={Object.entries(STATUSES).map(([value, label]) => ({ value, label }))}
             value={status}
-            onChange={(value) => set("status", value)}
+            onChange={(value) => set({ status: value })}
             clearable
             clearButtonProps={{ "aria-label": "Clear status" }}
           />
@@ -84,7 +79,7 @@ export function ComparisonsPage() {
       rowHeight={40}
       emptyTitle="No comparisons yet."
       emptyHint={<Empty start={start} />}
-      onClearFilters={datasetId === "" && status === null ? undefined : () => setParams({})}
+      onClearFilters={datasetId === "" && status === null ? undefined : clear}
     >
       {(rows) => <Rows rows={rows} projectId={projectId} now={now} />}
     </ListPage>

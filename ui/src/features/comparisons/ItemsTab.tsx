@@ -8,7 +8,7 @@ import { labelPanels } from "@/components/evaluation/labels";
 import { OutcomeMark } from "@/components/evaluation/Marks";
 import { formatDifference, metricLabel } from "@/components/evaluation/measures";
 import { ITEM_STATUSES, OUTCOMES } from "@/components/evaluation/progress";
-import { useAddress } from "@/components/evaluation/useAddress";
+import { useAddress } from "@/components/useAddress";
 import { ItemDetail } from "./ItemDetail";
 import { readPlace } from "./itemsPlace";
 

@@ -1,7 +1,7 @@
 import { Autocomplete, Badge, Button, Group, Select } from "@mantine/core";
 import { IconPlus } from "@tabler/icons-react";
 import { useMemo, useState } from "react";
-import { Link, useSearchParams } from "react-router";
+import { Link } from "react-router";
 import { useDatasetItems, useDatasetRevisions } from "@/api/datasets";
 import { writeJson } from "@/api/json";
 import type { Dataset, DatasetItem } from "@/api/types";
@@ -11,6 +11,7 @@ import { LoadMore } from "@/components/LoadMore";
 import { PageMessage } from "@/components/PageMessage";
 import { PausedSearch } from "@/components/PausedSearch";
 import { QueryState, SkeletonRows } from "@/components/QueryState";
+import { useAddress } from "@/components/useAddress";
 import { useNow } from "@/components/useNow";
 import { useProjectId } from "@/components/useProject";
 import { useRowFocus } from "@/components/useRowFocus";
@@ -25,7 +26,7 @@ const NEW = "new";
 /** The items of a revision, with filters. Everything but the text of a search is in the address. */
 export function ItemsTab({ dataset, mayWrite }: { dataset: Dataset; mayWrite: boolean }) {
   const projectId = useProjectId();
-  const [params, setParams] = useSearchParams();
+  const { params, set } = useAddress();
   const list = useRowFocus();
   const asked = readRevision(params.get("revision"));
   const revision = asked === dataset.revision ? undefined : asked;
@@ -39,15 +40,6 @@ export function ItemsTab({ dataset, mayWrite }: { dataset: Dataset; mayWrite: bo
     tag: tag || undefined,
     source_run_id: sourceRun || undefined,
   });
-  const set = (name: string, value: string, replace = true) =>
-    setParams(
-      (current) => {
-        if (value === "") current.delete(name);
-        else current.set(name, value);
-        return current;
-      },
-      { replace },
-    );
   const items = query.data?.pages.flatMap(({ data }) => data) ?? [];
   const known = {
     splits: [...new Set(items.flatMap((item) => item.split ?? []))].sort(),
@@ -58,8 +50,8 @@ export function ItemsTab({ dataset, mayWrite }: { dataset: Dataset; mayWrite: bo
   const panel = {
     dataset,
     known,
-    onClose: () => set("item", ""),
-    onOpen: (id: string) => set("item", id),
+    onClose: () => set({ item: "" }, true),
+    onOpen: (id: string) => set({ item: id }, true),
   };
   return (
     <>
@@ -70,28 +62,28 @@ export function ItemsTab({ dataset, mayWrite }: { dataset: Dataset; mayWrite: bo
               label="Search items"
               placeholder="Search keys, inputs and reference outputs"
               value={search ?? ""}
-              onChange={(value) => set("search", value)}
+              onChange={(value) => set({ search: value }, true)}
             />
             <ValueFilter
               label="Split"
               known={known.splits}
               value={split ?? ""}
-              onChange={(value) => set("split", value, false)}
+              onChange={(value) => set({ split: value })}
             />
             <ValueFilter
               label="Tag"
               known={known.tags}
               value={tag ?? ""}
-              onChange={(value) => set("tag", value, false)}
+              onChange={(value) => set({ tag: value })}
             />
           </search>
           <RevisionChoice
             dataset={dataset}
             revision={asked ?? dataset.revision}
-            onChange={(value) => set("revision", value === dataset.revision ? "" : String(value), false)}
+            onChange={(value) => set({ revision: value === dataset.revision ? "" : String(value) })}
           />
           {mayWrite && revision === undefined && (
-            <Button leftSection={<IconPlus size={14} />} onClick={() => set("item", NEW, false)}>
+            <Button leftSection={<IconPlus size={14} />} onClick={() => set({ item: NEW })}>
               Add item
             </Button>
           )}
@@ -102,7 +94,7 @@ export function ItemsTab({ dataset, mayWrite }: { dataset: Dataset; mayWrite: bo
           <span>
             Items from <Link to={`/p/${projectId}/runs/${sourceRun}`}>one run</Link>.
           </span>
-          <Button size="compact-sm" variant="default" onClick={() => set("source_run_id", "", false)}>
+          <Button size="compact-sm" variant="default" onClick={() => set({ source_run_id: "" })}>
             Show all items
           </Button>
         </div>
@@ -113,7 +105,7 @@ export function ItemsTab({ dataset, mayWrite }: { dataset: Dataset; mayWrite: bo
             You are reading <strong>revision {revision}</strong>. The newest is {dataset.revision}. Items of
             earlier revisions can't be edited.
           </span>
-          <Button size="compact-sm" variant="default" onClick={() => set("revision", "", false)}>
+          <Button size="compact-sm" variant="default" onClick={() => set({ revision: "" })}>
             Show the newest
           </Button>
         </div>
@@ -184,13 +176,13 @@ export function ItemsTab({ dataset, mayWrite }: { dataset: Dataset; mayWrite: bo
             <PageMessage title="No items match these filters.">
               <Button
                 variant="default"
-                onClick={() => setParams(revision === undefined ? {} : { revision: String(revision) })}
+                onClick={() => set({ search: null, split: null, tag: null, source_run_id: null, item: null })}
               >
                 Clear filters
               </Button>
             </PageMessage>
           ) : isEmpty ? (
-            <WaysToFill dataset={dataset} mayWrite={mayWrite} onAdd={() => set("item", NEW, false)} />
+            <WaysToFill dataset={dataset} mayWrite={mayWrite} onAdd={() => set({ item: NEW })} />
           ) : (
             <PageMessage title={`Revision ${revision ?? dataset.revision} has no items.`} />
           )

@@ -1,7 +1,7 @@
 import { Alert, Badge, Button, Group, Progress, SegmentedControl, Stack, Text } from "@mantine/core";
 import { IconArrowsSplit2, IconTrash } from "@tabler/icons-react";
 import { useEffect, useMemo, useState } from "react";
-import { Link, useSearchParams } from "react-router";
+import { Link } from "react-router";
 import { isFinished } from "@/api/imports";
 import { useCancelNearDuplicateCheck, useCheckNearDuplicates, useNearDuplicates } from "@/api/nearDuplicates";
 import type { Dataset, NearDuplicateCheck, NearDuplicateItem, NearDuplicatePair } from "@/api/types";
@@ -12,6 +12,7 @@ import { LoadMore } from "@/components/LoadMore";
 import { PageHint, PageMessage } from "@/components/PageMessage";
 import { ProblemPanel } from "@/components/ProblemPanel";
 import { QueryState, SkeletonRows } from "@/components/QueryState";
+import { useAddress } from "@/components/useAddress";
 import { useNow } from "@/components/useNow";
 import classes from "./Datasets.module.css";
 import pairClasses from "./NearDuplicates.module.css";
@@ -26,7 +27,7 @@ interface Props {
 
 /** Items with nearly the same input: the check of a revision, and the pairs that it found. */
 export function NearDuplicatesTab({ dataset, mayWrite }: Props) {
-  const [params, setParams] = useSearchParams();
+  const { params, set } = useAddress();
   const acrossSplits = params.get("across_splits") === "true" || undefined;
   const query = useNearDuplicates(dataset.id, acrossSplits);
   const start = useCheckNearDuplicates(dataset.id);
@@ -43,15 +44,6 @@ export function NearDuplicatesTab({ dataset, mayWrite }: Props) {
       <Button loading={start.isPending} onClick={() => start.mutate()}>
         {label}
       </Button>
-    );
-  const setAcross = (isAcross: boolean) =>
-    setParams(
-      (current) => {
-        if (isAcross) current.set("across_splits", "true");
-        else current.delete("across_splits");
-        return current;
-      },
-      { replace: true },
     );
   return (
     <QueryState query={query} skeleton={<SkeletonRows count={4} height={80} />} page>
@@ -89,7 +81,7 @@ export function NearDuplicatesTab({ dataset, mayWrite }: Props) {
                 mayWrite={mayWrite}
                 pairs={pages.flatMap(({ data }) => data)}
                 isAcross={acrossSplits ?? false}
-                onAcross={setAcross}
+                onAcross={(isAcross) => set({ across_splits: isAcross ? "true" : null }, true)}
                 isStale={query.isPlaceholderData}
               >
                 <LoadMore query={query} what="pairs" />

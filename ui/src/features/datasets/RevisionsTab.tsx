@@ -1,7 +1,7 @@
 import { Button, Checkbox, Group, Skeleton, Text } from "@mantine/core";
 import { IconArrowLeft, IconArrowsExchange } from "@tabler/icons-react";
 import { useState } from "react";
-import { Link, useSearchParams } from "react-router";
+import { Link } from "react-router";
 import { useDatasetDiff, useDatasetRevisions } from "@/api/datasets";
 import { writeJson } from "@/api/json";
 import type { Dataset, DatasetItemChange } from "@/api/types";
@@ -13,6 +13,7 @@ import { firstWords, formatCount } from "@/components/format";
 import { LoadMore } from "@/components/LoadMore";
 import { PageHint, PageMessage } from "@/components/PageMessage";
 import { QueryState, SkeletonRows } from "@/components/QueryState";
+import { useAddress } from "@/components/useAddress";
 import { useNow } from "@/components/useNow";
 import { useRowFocus } from "@/components/useRowFocus";
 import classes from "./Datasets.module.css";
@@ -21,17 +22,9 @@ import { formatChanges, kindLabels, readComparison } from "./revisions";
 
 /** The revisions of a dataset, and the comparison of two. */
 export function RevisionsTab({ dataset }: { dataset: Dataset }) {
-  const [params, setParams] = useSearchParams();
+  const { params, set } = useAddress();
   const chosen = readComparison(params.get("compare"));
-  const compare = (revisions: number[]) =>
-    setParams(
-      (current) => {
-        if (revisions.length === 0) current.delete("compare");
-        else current.set("compare", revisions.join("..."));
-        return current;
-      },
-      { replace: revisions.length < 2 },
-    );
+  const compare = (revisions: number[]) => set({ compare: revisions.join("...") }, revisions.length < 2);
   const [first, second] = chosen;
   if (first !== undefined && second !== undefined) {
     return (

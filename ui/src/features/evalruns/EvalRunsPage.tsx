@@ -1,7 +1,7 @@
 import { Button, Checkbox, Select } from "@mantine/core";
 import { IconPlus } from "@tabler/icons-react";
 import { useState } from "react";
-import { Link, useSearchParams } from "react-router";
+import { Link } from "react-router";
 import { isSettled } from "@/api/comparisons";
 import { useEvalRuns } from "@/api/evalRuns";
 import type { EvalRun } from "@/api/types";
@@ -19,6 +19,7 @@ import { RunningCell } from "@/components/evaluation/Running";
 import { NONE } from "@/components/format";
 import { ListPage } from "@/components/ListPage";
 import { PageHint } from "@/components/PageMessage";
+import { useAddress } from "@/components/useAddress";
 import { useNow } from "@/components/useNow";
 import { allows, useProject, useProjectId } from "@/components/useProject";
 import { CompareBar } from "./CompareBar";
@@ -32,17 +33,11 @@ import { TrendPanel } from "./TrendPanel";
 export function EvalRunsPage() {
   const projectId = useProjectId();
   const mayWrite = allows(useProject(), "evals:write");
-  const [params, setParams] = useSearchParams();
+  const { params, set, clear } = useAddress();
   const selection = readSelection(params);
   const query = useEvalRuns(projectId, selection);
   const now = useNow(10_000);
   const [chosen, setChosen] = useState<readonly string[]>([]);
-  const set = (name: string, value: string | null) =>
-    setParams((current) => {
-      if (value) current.set(name, value);
-      else current.delete(name);
-      return current;
-    });
   const known = query.data?.pages.flatMap(({ data }) => data) ?? [];
   const selected = chosen.flatMap((id) => known.find((run) => run.id === id) ?? []);
   const start = mayWrite && (
@@ -64,19 +59,19 @@ export function EvalRunsPage() {
           <DatasetFilter
             projectId={projectId}
             value={selection.dataset_id ?? ""}
-            onChange={(value) => set("dataset", value)}
+            onChange={(value) => set({ dataset: value })}
           />
           <CommittedText
             label="Name"
             placeholder="Exact name"
             value={selection.name ?? ""}
-            onChange={(value) => set("name", value)}
+            onChange={(value) => set({ name: value })}
           />
           <CommittedText
             label="Branch"
             placeholder="Exact branch"
             value={selection.branch ?? ""}
-            onChange={(value) => set("branch", value)}
+            onChange={(value) => set({ branch: value })}
           />
           <Select
             size="xs"
@@ -85,7 +80,7 @@ export function EvalRunsPage() {
             placeholder="Any status"
             data={Object.entries(STATUSES).map(([value, label]) => ({ value, label }))}
             value={selection.status ?? null}
-            onChange={(value) => set("status", value)}
+            onChange={(value) => set({ status: value })}
             clearable
             clearButtonProps={{ "aria-label": "Clear status" }}
           />
@@ -97,7 +92,7 @@ export function EvalRunsPage() {
       rowHeight={40}
       emptyTitle="No eval-runs yet."
       emptyHint={<Empty projectId={projectId} start={start} />}
-      onClearFilters={isFiltered ? () => setParams({}) : undefined}
+      onClearFilters={isFiltered ? clear : undefined}
       banner={
         <>
           {selected.length > 0 && (

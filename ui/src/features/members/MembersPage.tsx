@@ -1,11 +1,11 @@
 import { Button, SegmentedControl } from "@mantine/core";
 import { IconPlus, IconUserPlus } from "@tabler/icons-react";
 import { useState } from "react";
-import { useSearchParams } from "react-router";
 import type { InvitationWithLink, OrganizationAccess, ProjectAccess } from "@/api/types";
 import { formatTime } from "@/components/format";
 import { isAtLeast, withArticle } from "@/components/roles";
 import { SecretDialog } from "@/components/SecretDialog";
+import { useAddress } from "@/components/useAddress";
 import { useOrganization, useProject } from "@/components/useProject";
 import { AddMemberDialog } from "./AddMemberDialog";
 import { Invitations } from "./Invitations";
@@ -24,7 +24,7 @@ export function MembersPage() {
 type OpenDialog = { kind: "add" | "invite" } | { kind: "link"; invitation: InvitationWithLink };
 
 function Members({ project, organization }: { project: ProjectAccess; organization: OrganizationAccess }) {
-  const [params, setParams] = useSearchParams();
+  const { params, set } = useAddress();
   const [dialog, setDialog] = useState<OpenDialog | null>(null);
   const close = () => setDialog(null);
 
@@ -52,15 +52,6 @@ function Members({ project, organization }: { project: ProjectAccess; organizati
   const group = seesOrganization && params.get("of") !== "workspace" ? whole : workspace;
   const isAdmin = isAtLeast(group.myRole, "admin");
   const showsInvitations = isAdmin && params.get("show") === "invitations";
-  const set = (name: string, value: string | null) =>
-    setParams(
-      (current) => {
-        if (value === null) current.delete(name);
-        else current.set(name, value);
-        return current;
-      },
-      { replace: true },
-    );
 
   // The shown group first.
   const [invitable, ...otherInvitable] = [
@@ -79,7 +70,7 @@ function Members({ project, organization }: { project: ProjectAccess; organizati
           mr="sm"
           aria-label="Members of"
           value={group.kind}
-          onChange={(value) => set("of", value === "workspace" ? value : null)}
+          onChange={(value) => set({ of: value === "workspace" ? value : null }, true)}
           data={[
             { value: "organization", label: "Organization" },
             { value: "workspace", label: "Workspace" },
@@ -91,7 +82,7 @@ function Members({ project, organization }: { project: ProjectAccess; organizati
           size="xs"
           aria-label="Show"
           value={showsInvitations ? "invitations" : "people"}
-          onChange={(value) => set("show", value === "invitations" ? value : null)}
+          onChange={(value) => set({ show: value === "invitations" ? value : null }, true)}
           data={[
             { value: "people", label: "People" },
             { value: "invitations", label: "Invitations" },

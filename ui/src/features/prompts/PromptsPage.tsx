@@ -1,7 +1,7 @@
 import { Anchor, Badge, Button, Group, Menu, Select, Text } from "@mantine/core";
 import { IconCopy, IconFileImport, IconFolder, IconPlus, IconTrash } from "@tabler/icons-react";
 import { useState } from "react";
-import { Link, useSearchParams } from "react-router";
+import { Link } from "react-router";
 import { usePrompts } from "@/api/prompts";
 import type { Prompt } from "@/api/types";
 import { Ago } from "@/components/Ago";
@@ -13,6 +13,7 @@ import { ListPage } from "@/components/ListPage";
 import { PageHint } from "@/components/PageMessage";
 import { PausedSearch } from "@/components/PausedSearch";
 import { DangerItem, RowMenu } from "@/components/RowMenu";
+import { useAddress } from "@/components/useAddress";
 import { useNow } from "@/components/useNow";
 import { allows, useProject, useProjectId } from "@/components/useProject";
 import { DeletePromptDialog } from "./DeletePromptDialog";
@@ -28,7 +29,7 @@ type Row = { kind: "folder"; name: string; count: number } | { kind: "prompt"; p
 export function PromptsPage() {
   const projectId = useProjectId();
   const mayWrite = allows(useProject(), "prompts:write");
-  const [params, setParams] = useSearchParams();
+  const { params, set } = useAddress();
   const folder = params.get("folder") ?? "";
   const search = params.get("search") ?? "";
   const tag = params.get("tag") ?? "";
@@ -40,15 +41,6 @@ export function PromptsPage() {
   const [dialog, setDialog] = useState<OpenDialog | null>(null);
   const close = () => setDialog(null);
   const now = useNow(30_000);
-  const set = (name: string, value: string | null, replace = true) =>
-    setParams(
-      (current) => {
-        if (value) current.set(name, value);
-        else current.delete(name);
-        return current;
-      },
-      { replace },
-    );
 
   const actions = mayWrite && (
     <>
@@ -96,8 +88,8 @@ export function PromptsPage() {
             search={search}
             tag={tag}
             known={query.data?.pages.flatMap((page) => page.data.flatMap(({ tags }) => tags)) ?? []}
-            onSearch={(value) => set("search", value)}
-            onTag={(value) => set("tag", value)}
+            onSearch={(value) => set({ search: value }, true)}
+            onTag={(value) => set({ tag: value }, true)}
           />
         }
         actions={actions}
@@ -117,7 +109,7 @@ export function PromptsPage() {
             </Button>
           )
         }
-        onClearFilters={isFiltered ? () => setParams(folder === "" ? {} : { folder }) : undefined}
+        onClearFilters={isFiltered ? () => set({ search: null, tag: null }) : undefined}
       >
         {(rows) => (
           <DataTable
@@ -194,7 +186,7 @@ export function PromptsPage() {
                           c="var(--lt-text)"
                           fw={400}
                           title={`Show prompts with the tag ${item}`}
-                          onClick={() => set("tag", item, false)}
+                          onClick={() => set({ tag: item })}
                         >
                           {item}
                         </Button>

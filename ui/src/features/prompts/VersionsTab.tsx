@@ -1,6 +1,6 @@
 import { Badge, Button, Checkbox, Group, Skeleton, Text } from "@mantine/core";
 import { IconArrowLeft, IconArrowsExchange, IconScale } from "@tabler/icons-react";
-import { Link, useSearchParams } from "react-router";
+import { Link } from "react-router";
 import { usePromptDiff, usePromptVersions } from "@/api/prompts";
 import type { Prompt } from "@/api/types";
 import { Ago } from "@/components/Ago";
@@ -11,6 +11,7 @@ import { DataTable } from "@/components/DataTable";
 import { LoadMore } from "@/components/LoadMore";
 import { PageHint, PageMessage } from "@/components/PageMessage";
 import { QueryState, SkeletonRows } from "@/components/QueryState";
+import { useAddress } from "@/components/useAddress";
 import { useNow } from "@/components/useNow";
 import { allows, useProject } from "@/components/useProject";
 import { readComparison } from "./comparison";
@@ -18,17 +19,9 @@ import classes from "./PromptPage.module.css";
 
 /** The versions of a prompt, and the comparison of two. */
 export function VersionsTab({ prompt }: { prompt: Prompt }) {
-  const [params, setParams] = useSearchParams();
+  const { params, set } = useAddress();
   const chosen = readComparison(params.get("compare"));
-  const compare = (versions: number[]) =>
-    setParams(
-      (current) => {
-        if (versions.length === 0) current.delete("compare");
-        else current.set("compare", versions.join("..."));
-        return current;
-      },
-      { replace: versions.length < 2 },
-    );
+  const compare = (versions: number[]) => set({ compare: versions.join("...") }, versions.length < 2);
   const [first, second] = chosen;
   if (first !== undefined && second !== undefined) {
     return <Comparison prompt={prompt} versions={[first, second]} onChange={compare} />;

@@ -13,6 +13,7 @@ import { NONE } from "@/components/format";
 import { ListPage } from "@/components/ListPage";
 import { PageHint } from "@/components/PageMessage";
 import { ReplayVerdictMark } from "@/components/ReplayVerdictMark";
+import { useAddress } from "@/components/useAddress";
 import { useNow } from "@/components/useNow";
 import { useProjectId } from "@/components/useProject";
 import { BatchesPage } from "./BatchesPage";
@@ -29,16 +30,10 @@ export function ReplaysPage() {
 /** The replays of a project, those that run among them. */
 function SingleReplays() {
   const projectId = useProjectId();
-  const [params, setParams] = useSearchParams();
+  const { params, set, clear } = useAddress();
   const selection = readSelection(params);
   const query = useReplays(projectId, selection);
   const now = useNow(10_000);
-  const set = (name: string, value: string | null) =>
-    setParams((current) => {
-      if (value) current.set(name, value);
-      else current.delete(name);
-      return current;
-    });
   const isFiltered = Object.values(selection).some((value) => value !== undefined);
   return (
     <ListPage<ReplaySummary>
@@ -48,7 +43,7 @@ function SingleReplays() {
         <search className={shared.filters}>
           <ListChoice list="replays" />
           {selection.run_id !== undefined && (
-            <RunFilter projectId={projectId} runId={selection.run_id} onClear={() => set("run", null)} />
+            <RunFilter projectId={projectId} runId={selection.run_id} onClear={() => set({ run: null })} />
           )}
           <Select
             size="xs"
@@ -57,7 +52,7 @@ function SingleReplays() {
             placeholder="Any status"
             data={Object.entries(STATUSES).map(([value, label]) => ({ value, label }))}
             value={selection.status ?? null}
-            onChange={(value) => set("status", value)}
+            onChange={(value) => set({ status: value })}
             clearable
             clearButtonProps={{ "aria-label": "Clear status" }}
           />
@@ -68,7 +63,7 @@ function SingleReplays() {
       rowHeight={40}
       emptyTitle="No replays yet."
       emptyHint={<Empty projectId={projectId} />}
-      onClearFilters={isFiltered ? () => setParams({}) : undefined}
+      onClearFilters={isFiltered ? clear : undefined}
     >
       {(rows) => <Rows rows={rows} projectId={projectId} now={now} />}
     </ListPage>

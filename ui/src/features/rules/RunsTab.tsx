@@ -7,7 +7,7 @@ import classes from "@/components/evaluation/Items.module.css";
 import { ListAndDetail } from "@/components/evaluation/ListAndDetail";
 import { formatValue } from "@/components/evaluation/measures";
 import { reasonText } from "@/components/evaluation/progress";
-import { useAddress } from "@/components/evaluation/useAddress";
+import { useAddress } from "@/components/useAddress";
 import { RunDetail } from "./RunDetail";
 import { dayText, RUN_STATUSES, readRunsPlace } from "./rules";
 

@@ -1,6 +1,6 @@
 import { Button, Progress, Select, Text } from "@mantine/core";
 import { useState } from "react";
-import { Link, useSearchParams } from "react-router";
+import { Link } from "react-router";
 import type { Work, WorkSelection } from "@/api/types";
 import { isOpen, useCancelWork, useWork } from "@/api/work";
 import { Ago } from "@/components/Ago";
@@ -11,6 +11,7 @@ import shared from "@/components/evaluation/Evaluation.module.css";
 import { EvaluationStatusMark } from "@/components/evaluation/Marks";
 import { formatTime, NONE } from "@/components/format";
 import { ListPage } from "@/components/ListPage";
+import { useAddress } from "@/components/useAddress";
 import { useNow } from "@/components/useNow";
 import { useProjectId } from "@/components/useProject";
 import { KINDS, pathOf, progressText, STATES, waitText } from "./words";
@@ -18,17 +19,11 @@ import { KINDS, pathOf, progressText, STATES, waitText } from "./words";
 /** What of a project takes longer than a request: what runs, what it waits for, and what has ended. */
 export function WorkPage() {
   const projectId = useProjectId();
-  const [params, setParams] = useSearchParams();
+  const { params, set, clear } = useAddress();
   const selection = readSelection(params);
   const query = useWork(projectId, selection);
   const now = useNow(10_000);
   const [cancelling, setCancelling] = useState<Work | null>(null);
-  const set = (name: string, value: string | null) =>
-    setParams((current) => {
-      if (value) current.set(name, value);
-      else current.delete(name);
-      return current;
-    });
   const select = (name: "state" | "kind", label: string, words: Record<string, string>) => (
     <Select
       size="xs"
@@ -37,7 +32,7 @@ export function WorkPage() {
       placeholder={`Any ${name}`}
       data={Object.entries(words).map(([value, text]) => ({ value, label: text }))}
       value={selection[name] ?? null}
-      onChange={(value) => set(name, value)}
+      onChange={(value) => set({ [name]: value })}
       clearable
       clearButtonProps={{ "aria-label": `Clear ${name}` }}
     />
@@ -67,7 +62,7 @@ export function WorkPage() {
             }
           />
         }
-        onClearFilters={params.size > 0 ? () => setParams({}) : undefined}
+        onClearFilters={params.size > 0 ? clear : undefined}
       >
         {(rows) => <Rows rows={rows} projectId={projectId} now={now} onCancel={setCancelling} />}
       </ListPage>

@@ -1,12 +1,12 @@
 import { useSearchParams } from "react-router";
 
-/** Changes of the parameters of an address; null takes one away. */
-export type AddressChanges = Record<string, string | null>;
-
-/** The parameters of the address, and what changes them: with a new entry in the history, or in place of the last one. */
+/**
+ * The parameters of the address, and what changes them. `set` adds an entry to the history, or replaces the last one; null or an empty
+ * text takes a parameter away. `clear` takes all.
+ */
 export function useAddress() {
   const [params, setParams] = useSearchParams();
-  const set = (changes: AddressChanges, replace = false) =>
+  const set = (changes: Record<string, string | null>, replace = false) =>
     setParams(
       (current) => {
         for (const [name, value] of Object.entries(changes)) {
@@ -17,5 +17,5 @@ export function useAddress() {
       },
       { replace },
     );
-  return { params, set };
+  return { params, set, clear: () => setParams({}) };
 }
