@@ -3,9 +3,9 @@ import { IconPlus } from "@tabler/icons-react";
 import { Link } from "react-router";
 import { hasEnded, useComparisons } from "@/api/comparisons";
 import type { Comparison, ComparisonSelection, EvaluationStatus } from "@/api/types";
-import { Ago } from "@/components/Ago";
 import { DataTable } from "@/components/DataTable";
 import { EmptyHint } from "@/components/EmptyHint";
+import { datasetColumn, nameColumn, startedColumn } from "@/components/evaluation/columns";
 import { DatasetFilter } from "@/components/evaluation/DatasetFilter";
 import classes from "@/components/evaluation/Evaluation.module.css";
 import { EvaluationStatusMark, Verdict } from "@/components/evaluation/Marks";
@@ -132,33 +132,8 @@ function Rows({ rows, projectId, now }: { rows: Comparison[]; projectId: string;
         "data-status": status,
       })}
       columns={[
-        {
-          header: "Name",
-          title: ({ name }) => name,
-          cell: ({ id, name }) => (
-            <Link to={`/p/${projectId}/comparisons/${id}`} className={classes.name} data-row-focus>
-              <bdi>{name}</bdi>
-            </Link>
-          ),
-        },
-        {
-          header: "Dataset",
-          title: ({ dataset }) => dataset.name,
-          cell: ({ dataset }) => (
-            <span className={classes.clip}>
-              <bdi>{dataset.name}</bdi>{" "}
-              <span className={classes.dim}>
-                r{dataset.revision}
-                {dataset.split !== null && (
-                  <>
-                    {" "}
-                    · <bdi>{dataset.split}</bdi>
-                  </>
-                )}
-              </span>
-            </span>
-          ),
-        },
+        nameColumn(`/p/${projectId}/comparisons`),
+        datasetColumn(),
         { header: "Status", cell: (row) => <Status row={row} /> },
         {
           header: "Result",
@@ -172,11 +147,7 @@ function Rows({ rows, projectId, now }: { rows: Comparison[]; projectId: string;
           title: ({ cost }) => costText(cost),
           cell: ({ cost }) => shortCost(cost),
         },
-        {
-          header: "Started",
-          number: true,
-          cell: ({ created_at }) => <Ago time={created_at} now={now} />,
-        },
+        startedColumn(now),
       ]}
     />
   );

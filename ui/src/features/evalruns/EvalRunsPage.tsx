@@ -5,12 +5,12 @@ import { Link } from "react-router";
 import { isSettled } from "@/api/comparisons";
 import { useEvalRuns } from "@/api/evalRuns";
 import type { EvalRun } from "@/api/types";
-import { Ago } from "@/components/Ago";
 import { CodeBlock } from "@/components/CodeBlock";
 import { CommittedText } from "@/components/CommittedText";
 import { DataTable } from "@/components/DataTable";
 import { EmptyHint } from "@/components/EmptyHint";
 import { newEvalRunPath } from "@/components/evalRunStart";
+import { datasetColumn, RowLink, startedColumn } from "@/components/evaluation/columns";
 import { DatasetFilter } from "@/components/evaluation/DatasetFilter";
 import shared from "@/components/evaluation/Evaluation.module.css";
 import { EvaluationStatusMark } from "@/components/evaluation/Marks";
@@ -183,9 +183,7 @@ function Rows({ rows, projectId, now, chosen, onChoose }: RowsProps) {
                   onChoose(event.currentTarget.checked ? [...chosen, id] : chosen.filter((one) => one !== id))
                 }
               />
-              <Link to={`/p/${projectId}/eval-runs/${id}`} className={shared.name} data-row-focus>
-                <bdi>{name}</bdi>
-              </Link>
+              <RowLink to={`/p/${projectId}/eval-runs/${id}`} name={name} />
             </span>
           ),
         },
@@ -206,35 +204,14 @@ function Rows({ rows, projectId, now, chosen, onChoose }: RowsProps) {
           title: ({ commit }) => commit ?? undefined,
           cell: ({ commit }) => (commit === null ? NONE : <code>{shortCommit(commit)}</code>),
         },
-        {
-          header: "Dataset",
-          title: ({ dataset }) => dataset.name,
-          cell: ({ dataset }) => (
-            <span className={shared.clip}>
-              <bdi>{dataset.name}</bdi>{" "}
-              <span className={shared.dim}>
-                r{dataset.revision}
-                {dataset.split !== null && (
-                  <>
-                    {" "}
-                    · <bdi>{dataset.split}</bdi>
-                  </>
-                )}
-              </span>
-            </span>
-          ),
-        },
+        datasetColumn(),
         { header: "Status", cell: (row) => <Status row={row} /> },
         {
           header: "Primary score",
           title: ({ summary }) => summary?.sentence,
           cell: (row) => <Primary row={row} />,
         },
-        {
-          header: "Started",
-          number: true,
-          cell: ({ created_at }) => <Ago time={created_at} now={now} />,
-        },
+        startedColumn(now),
       ]}
     />
   );

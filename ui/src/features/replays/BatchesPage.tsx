@@ -2,9 +2,9 @@ import { Button, Progress, Select, Text } from "@mantine/core";
 import { Link, useSearchParams } from "react-router";
 import { isBatchOpen, useReplayBatches } from "@/api/replayBatches";
 import type { ReplayBatch } from "@/api/types";
-import { Ago } from "@/components/Ago";
 import { DataTable } from "@/components/DataTable";
 import { EmptyHint } from "@/components/EmptyHint";
+import { RowLink, startedColumn } from "@/components/evaluation/columns";
 import shared from "@/components/evaluation/Evaluation.module.css";
 import { EvaluationStatusMark } from "@/components/evaluation/Marks";
 import { STATUSES, shortCost } from "@/components/evaluation/progress";
@@ -92,9 +92,7 @@ function Rows({ rows, projectId, now }: { rows: ReplayBatch[]; projectId: string
           title: ({ name }) => name,
           cell: ({ id, name, edits_text: texts }) => (
             <>
-              <Link to={`/p/${projectId}/replay-batches/${id}`} className={shared.name} data-row-focus>
-                <bdi>{name}</bdi>
-              </Link>
+              <RowLink to={`/p/${projectId}/replay-batches/${id}`} name={name} />
               <div className={classes.editsText}>
                 <bdi>{texts.join("; ")}</bdi>
               </div>
@@ -115,11 +113,7 @@ function Rows({ rows, projectId, now }: { rows: ReplayBatch[]; projectId: string
           cell: ({ chosen_runs: chosen, good_runs: good }) => formatCount(chosen + good),
         },
         { header: "Cost", number: true, cell: ({ cost }) => shortCost(cost) },
-        {
-          header: "Started",
-          number: true,
-          cell: ({ created_at }) => <Ago time={created_at} now={now} />,
-        },
+        startedColumn(now),
       ]}
     />
   );

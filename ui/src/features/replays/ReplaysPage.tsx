@@ -3,9 +3,9 @@ import { Link, useSearchParams } from "react-router";
 import { isReplaySettled, useReplays } from "@/api/replays";
 import { useRun } from "@/api/runs";
 import type { ReplaySummary } from "@/api/types";
-import { Ago } from "@/components/Ago";
 import { DataTable } from "@/components/DataTable";
 import { EmptyHint } from "@/components/EmptyHint";
+import { RowLink, startedColumn } from "@/components/evaluation/columns";
 import shared from "@/components/evaluation/Evaluation.module.css";
 import { EvaluationStatusMark } from "@/components/evaluation/Marks";
 import { STATUSES, shortCost } from "@/components/evaluation/progress";
@@ -117,9 +117,7 @@ function Rows({ rows, projectId, now }: { rows: ReplaySummary[]; projectId: stri
           title: ({ name }) => name,
           cell: ({ id, name, edits }) => (
             <>
-              <Link to={`/p/${projectId}/replays/${id}`} className={shared.name} data-row-focus>
-                <bdi>{name}</bdi>
-              </Link>
+              <RowLink to={`/p/${projectId}/replays/${id}`} name={name} />
               {edits.length > 0 && (
                 <div className={classes.editsText}>
                   <bdi>{editsText(edits)}</bdi>
@@ -144,11 +142,7 @@ function Rows({ rows, projectId, now }: { rows: ReplaySummary[]; projectId: stri
           cell: (row) => <VerdictCell row={row} />,
         },
         { header: "Cost", number: true, cell: ({ cost }) => shortCost(cost) },
-        {
-          header: "Started",
-          number: true,
-          cell: ({ created_at }) => <Ago time={created_at} now={now} />,
-        },
+        startedColumn(now),
       ]}
     />
   );

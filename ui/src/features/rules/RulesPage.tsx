@@ -5,6 +5,7 @@ import { useEvalRules } from "@/api/evalRules";
 import type { EvalRule, EvalRuleStatus } from "@/api/types";
 import { DataTable } from "@/components/DataTable";
 import { EmptyHint } from "@/components/EmptyHint";
+import { nameColumn } from "@/components/evaluation/columns";
 import shared from "@/components/evaluation/Evaluation.module.css";
 import { reasonText } from "@/components/evaluation/progress";
 import { filterWords } from "@/components/filters/runFilter";
@@ -87,15 +88,7 @@ function Rows({ rows, projectId }: { rows: EvalRule[]; projectId: string }) {
         "data-status": status,
       })}
       columns={[
-        {
-          header: "Name",
-          title: ({ name }) => name,
-          cell: ({ id, name }) => (
-            <Link to={`/p/${projectId}/rules/${id}`} className={shared.name} data-row-focus>
-              <bdi>{name}</bdi>
-            </Link>
-          ),
-        },
+        nameColumn(`/p/${projectId}/rules`),
         {
           header: "Status",
           cell: ({ status, stop }) => (
