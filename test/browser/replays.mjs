@@ -40,12 +40,13 @@ await scenario(async (page, { projectId, runId, bare }) => {
   // What is wrong is said at its field, and that a design is too small.
   await page.getByRole("button", { name: /^Start replay/ }).click();
   await edit.getByText("This is the recorded").waitFor();
-  await page.getByLabel("Without the edits").first().fill("2");
+  await page.getByText("Other numbers").click();
+  await page.getByLabel("Without the edits", { exact: true }).fill("2");
   await prompt.fill("You help customers with their orders. Ask before you change anything.");
   await edit.getByTestId("edit-difference").waitFor();
   await page.getByTestId("attainable").getByText("Can never tell.").waitFor();
-  await page.getByLabel("Without the edits").first().fill("3");
-  await page.getByLabel("With the edits").first().fill("2");
+  await page.getByLabel("Without the edits", { exact: true }).fill("3");
+  await page.getByLabel("With the edits", { exact: true }).fill("2");
 
   // The plan, step by step.
   const plan = page.getByTestId("plan");

@@ -138,7 +138,7 @@ function Form({ projectId, run, spanId, outline, replayability, providers }: For
       steps={steps}
       replayability={replayability}
       providers={providers}
-      start={emptyReplay(given.length > 0 ? given : [newEdit(target, change)], "")}
+      start={emptyReplay(given.length > 0 ? given : [newEdit(target, change)])}
       onStarted={(id) => navigate(`/p/${projectId}/replays/${id}`, { replace: true })}
     />
   );

@@ -16,7 +16,7 @@ import {
   formatRuns,
   UNKNOWN,
 } from "@/components/format";
-import { attainable } from "./plan";
+import { unableText } from "./plan";
 import { effectInterval, effectValue } from "./words";
 
 interface OutcomeWords {
@@ -193,7 +193,7 @@ export function findable(
 ): { text: string; canTell: boolean } {
   if (p === null)
     return { canTell: false, text: "Nothing is tested: no run has attempts on both sides that call models." };
-  if (attainable(p)?.canTell === false)
+  if (unableText(p) !== null)
     return {
       canTell: false,
       text: `p can't go below ${formatP(p)}, which is above 0.04. Choose more runs, or more attempts.`,

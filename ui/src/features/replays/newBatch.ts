@@ -3,7 +3,7 @@ import type { ReplayEdit } from "@/api/types";
 import { type FormErrors, readNumber } from "@/components/formErrors";
 import type { BatchRunChoice } from "@/components/replayStart";
 import type { EditDraft } from "./edits";
-import { emptyReplay, type NewReplay, readAttempts } from "./newReplay";
+import { emptyReplay, type NewReplay, readAttempts, type Strength } from "./newReplay";
 
 /** A batch while it is made. Numbers are texts. */
 export interface NewBatch extends NewReplay {
@@ -11,8 +11,14 @@ export interface NewBatch extends NewReplay {
   goodRuns: string;
 }
 
+export const STRENGTHS_OF_RUN: readonly [Strength, ...Strength[]] = [
+  { controls: "2", treatments: "2", label: "2 + 2 of each run" },
+  { controls: "4", treatments: "4", label: "4 + 4: smaller effects" },
+];
+
 export function emptyBatch(edits: EditDraft[]): NewBatch {
-  return { ...emptyReplay(edits, ""), controls: "2", treatments: "2", maxRuns: "50", goodRuns: "20" };
+  const [{ controls, treatments }] = STRENGTHS_OF_RUN;
+  return { ...emptyReplay(edits), controls, treatments, maxRuns: "50", goodRuns: "20" };
 }
 
 /** The most runs of a part, and the most attempts of a role of each. */

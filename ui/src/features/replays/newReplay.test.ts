@@ -1,11 +1,12 @@
 import { describe, expect, it } from "vitest";
 import type { ReplayEdit, ReplayPlan } from "@/api/types";
+import { newEdit } from "./edits";
 import { emptyReplay, emptyTool, type NewReplay, replayRequest } from "./newReplay";
-import { attainable, planCost, startText, stepsBefore, whyText } from "./plan";
+import { planCost, startText, stepsBefore, unableText, whyText } from "./plan";
 
 const edit: ReplayEdit = { target: "all", set: { model: "m" } };
 const request = (draft: Partial<NewReplay>, edits: (ReplayEdit | null)[] = [edit]) =>
-  replayRequest("project", "run", { ...emptyReplay([], ""), ...draft }, edits, {});
+  replayRequest("project", "run", { ...emptyReplay([]), ...draft }, edits, {});
 
 describe("replayRequest", () => {
   it("has the defaults of the form", () =>
@@ -18,7 +19,9 @@ describe("replayRequest", () => {
     }));
   it("leaves the connection out where nothing is called", () => {
     expect(request({ providerId: "c" }).body).toHaveProperty("provider_id", "c");
-    expect(request({ providerId: "c", executor: "cassette" }).body).not.toHaveProperty("provider_id");
+    expect(request({ providerId: "c", edits: [newEdit("all", "timeout_ms")] }).body).not.toHaveProperty(
+      "provider_id",
+    );
   });
   it("has the policies that are no default", () =>
     expect(
@@ -61,11 +64,10 @@ describe("plan", () => {
     expect(startText(plan({}))).toBe("Start replay · $0.0100 to $0.100");
     expect(startText(plan({ unpriced_models: ["m"] }))).toBe("Start replay · unknown cost");
   });
-  it("says what a design can tell", () => {
-    expect(attainable(null)).toBeNull();
-    expect(attainable(0.04)?.canTell).toBe(true);
-    expect(attainable(0.05)?.canTell).toBe(false);
-    expect(attainable(0.5)).toMatchObject({ canTell: false, text: expect.stringContaining("0.50") });
+  it("says what can never tell", () => {
+    expect(unableText(null)).toBeNull();
+    expect(unableText(0.04)).toBeNull();
+    expect(unableText(0.5)).toContain("0.50");
   });
   it("says what a miss does", () => {
     expect(whyText({ why: "", on_miss: null })).toBe("");

@@ -1,10 +1,10 @@
 import type { ReplayDraft } from "@/api/replays";
-import type { ReplayEdit, ReplayExecutor, ReplayTool } from "@/api/types";
+import type { Provider, ReplayEdit, ReplayTool } from "@/api/types";
 import { type FormErrors, readNumber } from "@/components/formErrors";
 import { type GraderDraft, readGrader } from "@/components/graders/graderDraft";
 import type { PanelDraft } from "@/components/panels/panelDraft";
 import { readPanels } from "@/components/panels/readPanels";
-import type { EditDraft } from "./edits";
+import { type EditDraft, isTiming } from "./edits";
 
 /** What happens to calls of a tool that the recording has no answer for. */
 export interface ToolDraft {
@@ -19,10 +19,7 @@ export const emptyTool: ToolDraft = { onMiss: "stop", sideEffects: "", drop: [],
 
 /** A replay while it is made. Numbers are texts. */
 export interface NewReplay {
-  name: string;
   edits: EditDraft[];
-  /** Empty: what the edits need. */
-  executor: ReplayExecutor | "";
   /** Empty: the only one. */
   providerId: string;
   controls: string;
@@ -36,14 +33,25 @@ export interface NewReplay {
   allowUnpriced: boolean;
 }
 
-export function emptyReplay(edits: EditDraft[], providerId: string): NewReplay {
+/** How many attempts a replay has, as a choice. */
+export interface Strength {
+  controls: string;
+  treatments: string;
+  label: string;
+}
+
+export const STRENGTHS: readonly [Strength, ...Strength[]] = [
+  { controls: "5", treatments: "4", label: "5 + 4: clear effects" },
+  { controls: "10", treatments: "10", label: "10 + 10: smaller effects" },
+];
+
+export function emptyReplay(edits: EditDraft[]): NewReplay {
+  const [{ controls, treatments }] = STRENGTHS;
   return {
-    name: "",
     edits,
-    executor: "",
-    providerId,
-    controls: "5",
-    treatments: "4",
+    providerId: "",
+    controls,
+    treatments,
     tools: {},
     outcome: null,
     panel: null,
@@ -53,7 +61,7 @@ export function emptyReplay(edits: EditDraft[], providerId: string): NewReplay {
 }
 
 /** The most attempts of a role that a replay has. */
-const MOST_ATTEMPTS = 100;
+export const MOST_ATTEMPTS = 100;
 
 /** The request of a replay. Null while something is wrong, which `errors` says, those of the edits among them. */
 export function replayRequest(
@@ -103,10 +111,8 @@ export function readAttempts(
   if (Object.keys(errors).length > 0 || read.length < edits.length) return null;
   return {
     project_id: projectId,
-    ...(draft.name.trim() !== "" && { name: draft.name.trim() }),
     edits: read,
-    ...(draft.executor !== "" && { executor: draft.executor }),
-    ...(draft.providerId !== "" && draft.executor !== "cassette" && { provider_id: draft.providerId }),
+    ...(draft.providerId !== "" && !isTiming(draft.edits) && { provider_id: draft.providerId }),
     ...(controls !== undefined && { controls }),
     ...(treatments !== undefined && { treatments }),
     ...(tools.length > 0 && { tools: Object.fromEntries(tools) }),
@@ -126,4 +132,9 @@ function readTool({ onMiss, sideEffects, drop, result }: ToolDraft): ReplayTool 
     ...(drop.length > 0 && { drop }),
     ...(onMiss === "fixed" && { result }),
   };
+}
+
+/** The id of the only connection, which needs no choice; empty if there are none or several. */
+export function onlyOne(providers: readonly Provider[]): string {
+  return providers.length === 1 ? (providers[0]?.id ?? "") : "";
 }

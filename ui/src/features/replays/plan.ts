@@ -72,16 +72,8 @@ export function planCalls({ calls }: Pick<ReplayPlan, "calls">): string {
 /** The level of the first verdict on a replay. */
 const ALPHA = 0.04;
 
-/** What a design can tell at best; null where nothing is tested. `canTell` is false if it can never tell an effect. */
-export function attainable(p: number | null): { text: string; canTell: boolean } | null {
-  if (p === null) return null;
-  if (p > ALPHA)
-    return {
-      canTell: false,
-      text: `With so few attempts, p can't go below ${formatP(p)}, which is above 0.04. Run more of both.`,
-    };
-  return {
-    canTell: true,
-    text: `It can tell a clear effect: p can be as small as ${formatP(p)}, after correction for several measures.`,
-  };
+/** Why a design can never tell an effect; null if it can, or where nothing is tested. */
+export function unableText(p: number | null): string | null {
+  if (p === null || p <= ALPHA) return null;
+  return `With so few attempts, p can't go below ${formatP(p)}, which is above 0.04. Run more of both.`;
 }
