@@ -56,11 +56,9 @@ type readVerdict struct {
 		Code string `json:"code"`
 		Text string `json:"text"`
 	} `json:"reasons"`
-	K, M, Looks     int
-	Alpha           float64
-	Scope           *string                 `json:"scope"`
-	FirstDivergence *struct{ Position int } `json:"first_divergence"`
-	Channels        map[string]struct {
+	K, M, Looks int
+	Alpha       float64
+	Channels    map[string]struct {
 		P     *float64 `json:"p"`
 		Flags []string `json:"flags"`
 	} `json:"channels"`
