@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/http"
 	"slices"
 	"sync"
 	"time"
@@ -20,6 +21,7 @@ const (
 	classExtension    = "x-class"
 	placesExtension   = "x-places"           // how many places a request takes: one is about a MiB of memory
 	deadlineExtension = "x-deadline-seconds" // of a bounded operation
+	answerExtension   = "x-answer-seconds"   // in which a cheap read begins its answer, for clients: it limits its own queries
 )
 
 // class says what bounds the work of an operation.
@@ -71,6 +73,12 @@ func (op *operation) readWork(extensions map[string]any) error {
 		op.deadline = time.Duration(given) * time.Second
 		if !isNumber || op.class != bounded || op.deadline <= 0 || op.deadline >= op.writeTimeout {
 			return fmt.Errorf("operation %s has %s: %v; a bounded one may have a number below its write timeout", op.id, deadlineExtension, n)
+		}
+	}
+	if n, ok := extensions[answerExtension]; ok {
+		given, isNumber := n.(float64)
+		if answer := time.Duration(given) * time.Second; !isNumber || op.class != cheap || op.route.Method != http.MethodGet || answer <= defaultDeadline || answer >= op.writeTimeout {
+			return fmt.Errorf("operation %s has %s: %v; a cheap read may have a number above %.0f, below its write timeout", op.id, answerExtension, n, defaultDeadline.Seconds())
 		}
 	}
 	return nil

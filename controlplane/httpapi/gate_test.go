@@ -44,6 +44,7 @@ func TestReadWork(t *testing.T) {
 		"no places":                   {"x-class: bounded\n      x-places: 0", "x-places: 0"},
 		"more places than a caller":   {"x-class: bounded\n      x-places: 65", "x-places: 65"},
 		"deadline of a stream":        {"x-class: streamed\n      x-deadline-seconds: 20", "x-deadline-seconds: 20"},
+		"answer of no read":           {"x-class: cheap\n      x-answer-seconds: 20", "x-answer-seconds: 20"},
 		"deadline after the answer's": {"x-class: bounded\n      x-deadline-seconds: 300", "x-deadline-seconds: 300"},
 	} {
 		t.Run(name, func(t *testing.T) {

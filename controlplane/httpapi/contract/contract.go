@@ -10,7 +10,7 @@ import (
 	"github.com/getkin/kin-openapi/openapi3"
 )
 
-//go:generate go run ../openapi/bundle ../openapi openapi.gen.yaml
+//go:generate go run ../openapi/bundle ../openapi openapi.gen.yaml ../../../docs/routes.md ../../../ui/src/api/answers.gen.ts
 //go:generate go tool oapi-codegen -config oapi-codegen.yaml openapi.gen.yaml
 
 // Document is the OpenAPI document, in YAML.

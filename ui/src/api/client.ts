@@ -2,11 +2,12 @@ import createClient from "openapi-fetch";
 import { parseJson } from "./json";
 import { errorFromNetwork, errorFromResponse } from "./problem";
 import { queryText } from "./query";
-import { fetchInTime } from "./requests";
+import { fetchInTime, noteArrival, noteOperation } from "./requests";
 import type { paths } from "./schema.gen";
 
 /** The typed client for every operation. The browser adds the session's cookie, and fetchInTime its secret. */
 export const client = createClient<paths>({ baseUrl: "/", querySerializer: queryText, fetch: fetchInTime });
+client.use({ onRequest: ({ request, schemaPath }) => noteOperation(request, schemaPath) });
 
 export interface Answer<T> {
   data?: T;
@@ -15,12 +16,16 @@ export interface Answer<T> {
 }
 
 /** The answer. Throws an ApiError if there is none, and an AbortError if the request was cancelled. */
-export function answerOf<T>(pending: Promise<Answer<T>>): Promise<Answer<T>> {
-  return pending.catch((cause: unknown) => {
+export async function answerOf<T>(pending: Promise<Answer<T>>): Promise<Answer<T>> {
+  try {
+    const answer = await pending;
+    noteArrival(answer.response);
+    return answer;
+  } catch (cause) {
     // TanStack Query recognizes a cancelled request by its name.
     if (cause instanceof DOMException && cause.name === "AbortError") throw cause;
     throw errorFromNetwork(cause);
-  });
+  }
 }
 
 /** The body of a successful response. Throws an ApiError for any other. */

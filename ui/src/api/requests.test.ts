@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { client, unwrap } from "./client";
 import { ApiError, errorFromResponse, isOutage, isSilence } from "./problem";
-import { fetchInTime, noteAnswer, noteLoss, silence } from "./requests";
+import { fetchInTime, noteAnswer, noteLoss, noteOperation, silence } from "./requests";
 
 /** A server that takes requests and never answers. */
 function hang() {
@@ -19,12 +19,14 @@ afterEach(() => {
 });
 
 /** After how many seconds a request to a server that hangs ends; null if it waits for longer than an hour. */
-async function patience(method: string, path: string): Promise<number | null> {
+async function patience(operation: string): Promise<number | null> {
   hang();
   const begin = Date.now();
   let ended: number | null = null;
   const cancel = new AbortController();
-  const request = new Request(`http://looptrace${path}`, { method, signal: cancel.signal });
+  const [method, path] = operation.split(" ") as [string, string];
+  const request = new Request("http://looptrace/", { method, signal: cancel.signal });
+  noteOperation(request, path);
   const pending = fetchInTime(request).catch(() => {
     ended ??= Date.now();
   });
@@ -37,19 +39,36 @@ async function patience(method: string, path: string): Promise<number | null> {
 
 describe("fetchInTime", () => {
   it.each([
-    ["GET", "/v1/runs?project_id=p&limit=50", 12],
-    ["GET", "/v1/datasets?project_id=p", 12],
-    ["GET", "/v1/me", 8],
-    ["GET", "/v1/runs?project_id=p&search=word", 35],
-    ["GET", "/v1/runs/stats?project_id=p", 35],
-    ["GET", "/v1/runs/r/diff/o?project_id=p", 35],
-    ["GET", "/v1/runs/r/outline?project_id=p", 12],
-    ["PATCH", "/v1/projects/p", 70],
-    ["DELETE", "/v1/projects/p", null],
-    ["POST", "/v1/datasets/d/imports", null],
-    ["POST", "/v1/playground/completions", null],
-  ])("%s %s", async (method, path, seconds) => {
-    expect(await patience(method, path)).toBe(seconds);
+    ["GET /v1/datasets", 12],
+    ["GET /v1/me", 8],
+    ["GET /v1/runs", 32],
+    ["GET /v1/runs/stats", 32],
+    ["GET /v1/runs/{run_id}/agent-view", 12],
+    ["GET /v1/runs/{run_id}/diff/{other_run_id}", 32],
+    ["PATCH /v1/projects/{project_id}", 62],
+    ["DELETE /v1/projects/{project_id}", 1802],
+    ["POST /v1/playground/completions", null],
+  ])("%s", async (operation, seconds) => {
+    expect(await patience(operation)).toBe(seconds);
+  });
+
+  it("leaves no timer after an answer", async () => {
+    vi.stubGlobal("fetch", () => Promise.resolve(Response.json({ items: [] })));
+    await unwrap(
+      client.GET("/v1/datasets", { baseUrl: "http://looptrace", params: { query: { project_id: "p" } } }),
+    );
+    expect(vi.getTimerCount()).toBe(0);
+  });
+
+  it("waits for each operation as the contract says", async () => {
+    hang();
+    const pending = unwrap(
+      client.GET("/v1/runs/stats", { baseUrl: "http://looptrace", params: { query: { project_id: "p" } } }),
+    ).catch((error) => error);
+    await vi.advanceTimersByTimeAsync(31_000);
+    expect(vi.getTimerCount()).toBe(1);
+    await vi.advanceTimersByTimeAsync(2_000);
+    expect(isSilence(await pending)).toBe(true);
   });
 
   it("knows for how long the server owes an answer", async () => {

@@ -1,21 +1,28 @@
+import { answerSeconds, changeSeconds, readSeconds } from "./answers.gen";
 import { sessionHeaders } from "./session";
 
-/** How long the server may take to begin its answer to a read, in ms. A store that hangs is reported within 10 s. */
-const READ_MS = 12_000;
-/** The same for reads that the server bounds itself, because they may have to look through everything. */
-const LONG_READ_MS = 35_000;
-/** The same for GET /v1/me, which shows whether the server answers at all. */
+/** How long an answer may be on its way, beside the time in which the server begins it, in ms. */
+const MARGIN_MS = 2_000;
+/** How long to wait for the operation that shows whether the server answers at all. */
+const PROBE = "GET /v1/me";
 const PROBE_MS = 8_000;
-/** The same for changes. The server ends those that have no longer time of their own after a minute. */
-const CHANGE_MS = 70_000;
 /** How long an answer that has begun may take to arrive. */
 const BODY_MS = 120_000;
 
-/** Searches, statistics, comparisons of contents, and the models of a provider. */
-const LONG_READS =
-  /^\/v1\/(runs\/(stats|fields|[^/]+\/(diff|agent-view))|failures|threads|agent|diff)|\/(usage|near-duplicates|models|diff|preview)\b|[?&]search=/;
-/** Changes that may take many minutes: the reader watches them, and can leave. */
-const LONG_CHANGES = /^\/v1\/(playground\/completions|judges\/|samples|providers\/)|\/imports\b|preview/;
+/** The operations of requests, such as "GET /v1/runs/{run_id}". */
+const operations = new WeakMap<Request, string>();
+/** The timers of answers that have begun. */
+const arriving = new WeakMap<Response, ReturnType<typeof setTimeout>>();
+
+/** Notes the operation of a request by its path in the API's contract, which says how long the server may take. */
+export function noteOperation(request: Request, schemaPath: string): void {
+  operations.set(request, `${request.method} ${schemaPath}`);
+}
+
+/** Notes that an answer has arrived as a whole. */
+export function noteArrival(response: Response): void {
+  clearTimeout(arriving.get(response));
+}
 
 /** When the server last sent anything, and since when each request waits for it, in ms since 1970. */
 const contact = { last: Date.now(), waiting: new Set<{ since: number }>() };
@@ -37,20 +44,18 @@ export function silence(): { owed: number; idle: number } {
   return { owed: unanswered.length > 0 ? now - Math.min(...unanswered) : 0, idle: now - contact.last };
 }
 
-function deadlineOf(method: string, url: string): number | null {
-  const { pathname, search } = new URL(url, "http://looptrace");
-  const path = pathname + search;
-  if (method === "GET") {
-    if (pathname === "/v1/me") return PROBE_MS;
-    return LONG_READS.test(path) ? LONG_READ_MS : READ_MS;
-  }
-  return method === "DELETE" || LONG_CHANGES.test(path) ? null : CHANGE_MS;
+/** How long to wait until the answer to a request begins, in ms; null for as long as it takes. */
+function deadlineOf(request: Request): number | null {
+  const operation = operations.get(request) ?? request.method;
+  if (operation === PROBE) return PROBE_MS;
+  const { [operation]: seconds = request.method === "GET" ? readSeconds : changeSeconds } = answerSeconds;
+  return seconds === null ? null : seconds * 1000 + MARGIN_MS;
 }
 
-/** Fetches in the session, with a deadline, which depends on the request. Missing it is a TimeoutError. */
+/** Fetches in the session, with a deadline, which depends on the operation. Missing it is a TimeoutError. */
 export async function fetchInTime(request: Request): Promise<Response> {
   for (const [name, value] of Object.entries(sessionHeaders())) request.headers.set(name, value);
-  const limit = deadlineOf(request.method, request.url);
+  const limit = deadlineOf(request);
   const deadline = new AbortController();
   const end = () => deadline.abort(new DOMException("no answer in time", "TimeoutError"));
   const timer = limit === null ? undefined : setTimeout(end, limit);
@@ -59,7 +64,7 @@ export async function fetchInTime(request: Request): Promise<Response> {
   try {
     const response = await fetch(request, { signal: AbortSignal.any([request.signal, deadline.signal]) });
     noteAnswer();
-    if (limit !== null) setTimeout(end, BODY_MS);
+    if (limit !== null) arriving.set(response, setTimeout(end, BODY_MS));
     return response;
   } finally {
     contact.waiting.delete(waiting);

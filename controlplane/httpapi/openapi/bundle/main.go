@@ -1,6 +1,7 @@
-// Command bundle merges the files of the OpenAPI document, one per subject, into one file.
+// Command bundle merges the files of the OpenAPI document, one per subject, into one file. From the operations it also writes a page of all
+// routes, and for the UI how long it may wait for answers.
 //
-// Usage: bundle FOLDER OUTPUT
+// Usage: bundle FOLDER OUTPUT ROUTES ANSWERS
 package main
 
 import (
@@ -15,18 +16,19 @@ import (
 )
 
 func main() {
-	if err := bundle(os.Args[1], os.Args[2]); err != nil {
+	if err := bundle(os.Args[1], os.Args[2], os.Args[3], os.Args[4]); err != nil {
 		fmt.Fprintln(os.Stderr, "bundle: "+err.Error())
 		os.Exit(1)
 	}
 }
 
-func bundle(folder, output string) error {
+func bundle(folder, output, routesOutput, answersOutput string) error {
 	files, err := filepath.Glob(filepath.Join(folder, "*.yaml"))
 	if err != nil {
 		return fmt.Errorf("list %s: %w", folder, err)
 	}
 	document := &yaml.Node{Kind: yaml.MappingNode}
+	var routes []route
 	for _, file := range files {
 		text, err := os.ReadFile(file) //nolint:gosec // a source file
 		if err != nil {
@@ -36,6 +38,11 @@ func bundle(folder, output string) error {
 		if err := yaml.Unmarshal(text, &part); err != nil {
 			return fmt.Errorf("parse %s: %w", file, err)
 		}
+		ofFile, err := routesOf(file, part.Content[0])
+		if err != nil {
+			return fmt.Errorf("%s: %w", file, err)
+		}
+		routes = append(routes, ofFile...)
 		if err := merge(document, part.Content[0], ""); err != nil {
 			return fmt.Errorf("%s: %w", file, err)
 		}
@@ -47,10 +54,13 @@ func bundle(folder, output string) error {
 	if err := encoder.Encode(document); err != nil {
 		return fmt.Errorf("write the document: %w", err)
 	}
-	if err := os.WriteFile(output, text.Bytes(), 0o644); err != nil { //nolint:gosec // a source file
-		return fmt.Errorf("write the document: %w", err)
+	if err := write(output, text.String()); err != nil {
+		return err
 	}
-	return nil
+	if err := writeRoutes(routesOutput, routes); err != nil {
+		return err
+	}
+	return writeAnswers(answersOutput, routes)
 }
 
 // merge adds the members of a mapping to another. Members that both have are mappings, such as paths.
