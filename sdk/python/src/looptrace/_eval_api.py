@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import time
 from collections.abc import Iterator
 from types import MappingProxyType
@@ -15,6 +16,8 @@ _PAGE = 500
 _POLL = 0.2
 _MAX_POLL = 2.0
 _CHECK = "/v1/gates/_actions/check"
+# The metadata that names the eval-run whose results another one has too.
+EXTENDS = "extends"
 _SCOPES = "the scopes evals:read, evals:write and datasets:read"
 
 
@@ -86,3 +89,11 @@ class EvaluationApi(Api):
 
 def evaluation_api() -> EvaluationApi:
     return EvaluationApi(resolve() if state.running is None else state.running.config)
+
+
+def refuse_running_loop(name: str) -> None:
+    try:
+        asyncio.get_running_loop()
+    except RuntimeError:
+        return
+    raise RuntimeError(f"an event loop is running: use `await looptrace.{name}_async(…)`")

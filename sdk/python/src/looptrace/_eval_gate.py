@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import asyncio
 import math
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
-from typing import Any, Literal, TypeAlias, get_args
+from typing import Any, Literal, Protocol, TypeAlias, get_args
 
-from ._eval_api import EvaluationApi, EvaluationNotFound, evaluation_api
+from ._eval_api import EXTENDS, EvaluationApi, EvaluationNotFound, evaluation_api, refuse_running_loop
 from ._eval_origin import base_branch
-from ._eval_result import Evaluation, Inconclusive
-from ._evaluate import EXTENDS, refuse_running_loop
 from ._log import logger
 
 Decision: TypeAlias = Literal["pass", "regression", "incomplete", "inconclusive"]
+Inconclusive: TypeAlias = Literal["fail", "warn", "extend"]
 
 _SUMMARY_SECONDS = 120.0
 _MAX_REPEATS = 100
@@ -60,9 +60,24 @@ class GateFailed(AssertionError):  # noqa: N818 - says what it is
         self.result = result
 
 
+class Gated(Protocol):
+    """What a gate needs of an Evaluation, which itself has a gate."""
+
+    @property
+    def id(self) -> str: ...
+    @property
+    def repeats(self) -> int: ...
+    @property
+    def unsent(self) -> int: ...
+    @property
+    def _eval_run(self) -> dict[str, Any]: ...
+    @property
+    def _extend(self) -> Callable[[int], Awaitable[Gated]] | None: ...
+
+
 def gate(
-    candidate: Evaluation | str,
-    baseline: Evaluation | str | None = None,
+    candidate: Gated | str,
+    baseline: Gated | str | None = None,
     *,
     metric: str,
     margin: float | None = None,
@@ -104,8 +119,8 @@ def gate(
 
 
 async def gate_async(
-    candidate: Evaluation | str,
-    baseline: Evaluation | str | None = None,
+    candidate: Gated | str,
+    baseline: Gated | str | None = None,
     *,
     metric: str,
     margin: float | None = None,
@@ -128,7 +143,7 @@ async def gate_async(
             'on_inconclusive="extend" runs the task again: pass the Evaluation that looptrace.evaluate returned, '
             "with all results sent"
         )
-    if isinstance(candidate, Evaluation) and candidate.unsent:
+    if not isinstance(candidate, str) and candidate.unsent:
         logger.warning("%d results of the candidate were not sent", candidate.unsent)
     api = evaluation_api()
     base = baseline if baseline is not None else await asyncio.to_thread(_newest, api, candidate, branch)
@@ -153,17 +168,17 @@ async def gate_async(
         candidate, base = await _extended(candidate, repeats), await _extended(base, repeats)
 
 
-async def _extended(which: Evaluation | str, repeats: int) -> Evaluation | str:
+async def _extended(which: Gated | str, repeats: int) -> Gated | str:
     if isinstance(which, str) or which._extend is None or which.repeats >= repeats:
         return which
     return await which._extend(repeats)
 
 
-def _id(which: Evaluation | str) -> str:
+def _id(which: Gated | str) -> str:
     return which if isinstance(which, str) else which.id
 
 
-def _newest(api: EvaluationApi, candidate: Evaluation | str, branch: str | None) -> str:
+def _newest(api: EvaluationApi, candidate: Gated | str, branch: str | None) -> str:
     own = api.eval_run(candidate) if isinstance(candidate, str) else candidate._eval_run
     branch = branch or base_branch()
     # What it extends has results of its own.
@@ -178,7 +193,7 @@ def _newest(api: EvaluationApi, candidate: Evaluation | str, branch: str | None)
     )
 
 
-def _more(candidate: Evaluation | str, base: Evaluation | str, answer: dict[str, Any], max_repeats: int) -> int | None:
+def _more(candidate: Gated | str, base: Gated | str, answer: dict[str, Any], max_repeats: int) -> int | None:
     """Returns how many repeats there should be, or None if the gate is decided, or cannot be by more of them."""
     if isinstance(candidate, str) or answer["decision"] != "inconclusive":
         return None

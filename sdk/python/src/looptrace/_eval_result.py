@@ -4,15 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+from typing import Any, Literal
 
+from ._eval_gate import GateResult, Inconclusive, gate, gate_async
 from ._eval_grade import Score
 from ._eval_send import CaseResult
-
-if TYPE_CHECKING:
-    from ._eval_gate import GateResult
-
-Inconclusive: TypeAlias = Literal["fail", "warn", "extend"]
 
 _MAX_FAILURES = 10
 _MAX_REASON = 200
@@ -150,8 +146,6 @@ class Evaluation:
             EvaluationNotFound: There is no baseline.
             EvaluationError: Looptrace refused, or did not answer.
         """
-        from ._eval_gate import gate
-
         return gate(
             self, _named(no_worse_than), metric=metric, margin=margin, branch=branch, on_inconclusive=on_inconclusive,
             max_repeats=max_repeats,
@@ -168,8 +162,6 @@ class Evaluation:
         max_repeats: int = 10,
     ) -> GateResult:
         """Like require, for programs with a running event loop."""
-        from ._eval_gate import gate_async
-
         result = await gate_async(
             self, _named(no_worse_than), metric=metric, margin=margin, branch=branch, on_inconclusive=on_inconclusive,
             max_repeats=max_repeats,

@@ -15,7 +15,7 @@ from ._config import resolve
 from ._dataset import Dataset, by_id
 from ._dataset import dataset as dataset_of
 from ._dataset_items import Item, written_items
-from ._eval_api import EvaluationApi, EvaluationError, evaluation_api
+from ._eval_api import EXTENDS, EvaluationApi, EvaluationError, evaluation_api, refuse_running_loop
 from ._eval_binding import Parameters, check_task
 from ._eval_grade import Grader, Graders
 from ._eval_origin import origin
@@ -33,8 +33,6 @@ Cases: TypeAlias = "Dataset | str | Iterable[Item | Mapping[str, Any]]"
 # How long a finished eval-run may take until its summary is there.
 _SUMMARY_SECONDS = 120.0
 _MAX_REPEATS = 100
-# The metadata that names the eval-run whose results another one has too.
-EXTENDS = "extends"
 _MAX_METADATA = 2000
 _MAX_NAME = 200
 
@@ -170,14 +168,6 @@ async def evaluate_async(
 
     plan, api = await asyncio.to_thread(prepare)
     return await _run(plan, api, repeats, [])
-
-
-def refuse_running_loop(name: str) -> None:
-    try:
-        asyncio.get_running_loop()
-    except RuntimeError:
-        return
-    raise RuntimeError(f"an event loop is running: use `await looptrace.{name}_async(…)`")
 
 
 def _items(
