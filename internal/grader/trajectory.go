@@ -4,8 +4,6 @@ import (
 	"context"
 	"fmt"
 	"slices"
-
-	"github.com/looptrace/looptrace/internal/jsontext"
 )
 
 // trajectoryMatch compares the tool calls with those of a reference.
