@@ -33,15 +33,12 @@ type EvalRunMetric struct {
 	N          int              `json:"n"`
 	// Groups counts the groups of items, nil if no two belong together.
 	Groups *int `json:"groups"`
-	// AtK is the chance that at least one of k outputs passes, HatK that all do, for k from 1 to the repeats. They are empty without repeats
-	// that pass or fail.
-	AtK  []PassAtK `json:"pass_at_k"`
-	HatK []PassAtK `json:"pass_hat_k"`
+	// AllPass is nil without repeats that pass or fail.
+	AllPass *AllPass `json:"all_pass"`
 }
 
-// PassAtK is a mean over N items of which all repeats passed or failed.
-type PassAtK struct {
-	K     int             `json:"k"`
+// AllPass is the share of N items of which all repeats pass.
+type AllPass struct {
 	Value float64         `json:"value"`
 	CI    *stats.Interval `json:"ci"`
 	N     int             `json:"n"`
@@ -60,7 +57,7 @@ func evalRunSummary(r *results, e *Evaluation, config *Config) EvalRunSummary {
 		m.bound(side.CI, 0)
 		side.CI = r.withEstimate(m.name, side.CI)
 		summary.Scores[i] = EvalRunMetric{Name: m.name, Kind: m.kind, Better: m.better, Mean: side.Mean, CI: side.CI, N: side.N, Groups: groups}
-		summary.Scores[i].AtK, summary.Scores[i].HatK = r.passTables(m.name, e.Repeats)
+		summary.Scores[i].AllPass = r.allPass(m.name, e.Repeats)
 		summary.Scores[i].addCategories(r)
 		if judged > 0 {
 			summary.Scores[i].PassRate = new(float64(passes) / float64(judged))

@@ -128,8 +128,9 @@ func TestPanelJudgesConfiguration(t *testing.T) {
 	assert.InDelta(t, 20.0/30, *scores["right"].Mean, 1e-9, "the majority outvotes judge-3")
 	assert.InDelta(t, 20.0/30, *scores["right"].PassRate, 1e-9)
 	assert.InDelta(t, 20.0/30, *scores["correct"].Mean, 1e-9)
-	require.Len(t, scores["right"].PassAtK, 2)
-	assert.InDelta(t, 20.0/30, scores["right"].PassHatK[1].Value, 1e-9)
+	require.NotNil(t, scores["right"].AllPass)
+	assert.InDelta(t, 20.0/30, scores["right"].AllPass.Value, 1e-9)
+	assert.EqualValues(t, 30, scores["right"].AllPass.N)
 
 	split := evalRunItems(t, e, as, started.Id, "?split=right")
 	require.Len(t, split.Data, 6)

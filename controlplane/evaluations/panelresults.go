@@ -347,37 +347,28 @@ func meanOf(values []float64, groups []int) stats.Estimate {
 	return stats.ClusteredInterval(clusters, level)
 }
 
-// passTables returns pass@k and pass^k of a metric, from the items of which all repeats passed or failed.
-func (r *results) passTables(name string, repeats int) (at, hat []PassAtK) {
-	at, hat = []PassAtK{}, []PassAtK{}
+// allPass returns how often all repeats of an item pass, nil without repeats that all passed or failed.
+func (r *results) allPass(name string, repeats int) *AllPass {
 	if repeats < 2 { //nolint:mnd // without repeats there is no chance to tell
-		return at, hat
+		return nil
 	}
-	for k := 1; k <= repeats; k++ {
-		var some, each []float64
-		var groups []int
-		for i := range r.items {
-			item := &r.items[i]
-			if item.judged[name] != repeats {
-				continue
-			}
-			if v, ok := stats.PassAtK(repeats, item.passes[name], k).Get(); ok {
-				some, groups = append(some, v), append(groups, item.group)
-			}
-			if v, ok := stats.PassHatK(repeats, item.passes[name], k).Get(); ok {
-				each = append(each, v)
-			}
+	var values []float64
+	var groups []int
+	for i := range r.items {
+		item := &r.items[i]
+		if item.judged[name] != repeats {
+			continue
 		}
-		for list, values := range map[*[]PassAtK][]float64{&at: some, &hat: each} {
-			if len(values) == 0 {
-				continue
-			}
-			mean := meanOf(values, groups)
-			if mean.Value.Value != nil {
-				(&metric{kind: KindScore}).bound(mean.CI, 0)
-				*list = append(*list, PassAtK{k, *mean.Value.Value, mean.CI, len(values)})
-			}
+		value := 0.
+		if item.passes[name] == repeats {
+			value = 1
 		}
+		values, groups = append(values, value), append(groups, item.group)
 	}
-	return at, hat
+	mean := meanOf(values, groups)
+	if mean.Value.Value == nil {
+		return nil
+	}
+	(&metric{kind: KindScore}).bound(mean.CI, 0)
+	return &AllPass{*mean.Value.Value, mean.CI, len(values)}
 }

@@ -282,27 +282,6 @@ var goldenMetrics = map[string]func(c golden) figures{
 		}
 		return figures{"bh_adjusted": bh, "holm_adjusted": Holm(in.P), "bh_rejections": rejected, "bonferroni_rejections": bonferroni}
 	},
-	"pass_at_k": func(c golden) figures {
-		in := read[struct {
-			N, C int
-			K    []int
-		}](c.t, c.Input)
-		return figures{
-			"pass_at_k":  each(in.K, func(k int) *float64 { return PassAtK(in.N, in.C, k).Value }),
-			"pass_hat_k": each(in.K, func(k int) *float64 { return PassHatK(in.N, in.C, k).Value }),
-		}
-	},
-	"pass_hat_k_dataset": func(c golden) figures {
-		in := read[tasks](c.t, c.Input)
-		mean := func(of func(n, c, k int) Value) []float64 {
-			var all []float64
-			for k := 1; k <= in.Trials; k++ {
-				all = append(all, stat.Mean(each(in.Successes, func(c int) float64 { return *of(in.Trials, c, k).Value }), nil))
-			}
-			return all
-		}
-		return figures{"pass_at_k": mean(PassAtK), "pass_hat_k": mean(PassHatK)}
-	},
 	"clustered_se": func(c golden) figures {
 		in := read[tasks](c.t, c.Input)
 		m := ClusteredMean(each(in.Successes, func(c int) []float64 {

@@ -92,30 +92,3 @@ func tangoScore(b, c, n, difference float64) float64 {
 	}
 	return above / math.Sqrt(variance)
 }
-
-// PassAtK is the chance that at least one of k of n repeats succeeds, of which c did: 1 - C(n-c,k)/C(n,k). OutOfDomain unless
-// 0 <= c <= n and 1 <= k <= n. Average it over items. Chen et al. 2021.
-func PassAtK(n, c, k int) Value {
-	if c < 0 || c > n || k < 1 || k > n {
-		return none(OutOfDomain)
-	}
-	return some(1 - allOf(n, n-c, k))
-}
-
-// PassHatK is the chance that all of k of n repeats succeed, of which c did: C(c,k)/C(n,k). OutOfDomain as [PassAtK].
-// Average it over items. Yao et al. 2024, tau-bench.
-func PassHatK(n, c, k int) Value {
-	if c < 0 || c > n || k < 1 || k > n {
-		return none(OutOfDomain)
-	}
-	return some(allOf(n, c, k))
-}
-
-// allOf is C(c,k)/C(n,k), as a product that cannot overflow.
-func allOf(n, c, k int) float64 {
-	product := 1.
-	for i := range k {
-		product *= max(0, float64(c-i)) / float64(n-i)
-	}
-	return product
-}

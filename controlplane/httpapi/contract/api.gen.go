@@ -5251,6 +5251,15 @@ type EvalRunAdded struct {
 	Ungraded int `json:"ungraded"`
 }
 
+// EvalRunAllPass defines model for EvalRunAllPass.
+type EvalRunAllPass struct {
+	Ci *[]float64 `json:"ci"`
+
+	// N Items with all their repeats.
+	N     int64   `json:"n"`
+	Value float64 `json:"value"`
+}
+
 // EvalRunChange defines model for EvalRunChange.
 type EvalRunChange struct {
 	// Changed Items with other contents than before.
@@ -5379,7 +5388,9 @@ type EvalRunItemPage struct {
 
 // EvalRunMetric defines model for EvalRunMetric.
 type EvalRunMetric struct {
-	Better EvalRunMetricBetter `json:"better"`
+	// AllPass How often all repeats of an item pass. Null without repeats that pass or fail.
+	AllPass *EvalRunAllPass     `json:"all_pass"`
+	Better  EvalRunMetricBetter `json:"better"`
 
 	// Categories The score of a panel whose categories neither pass nor fail: the shares of its labels. It has no mean. Null for others.
 	Categories *[]PanelCategory `json:"categories"`
@@ -5397,12 +5408,6 @@ type EvalRunMetric struct {
 	// N Items with a value, or with a label.
 	N    int64  `json:"n"`
 	Name string `json:"name"`
-
-	// PassAtK For k of 1 to the repeats: the chance that at least one of k outputs passes, a mean over items with all repeats. Empty without repeats that pass or fail.
-	PassAtK []PassAtK `json:"pass_at_k"`
-
-	// PassHatK The chance that all of k outputs pass.
-	PassHatK []PassAtK `json:"pass_hat_k"`
 
 	// PassRate The share of outputs that pass, of those that have a pass or fail. Null without any.
 	PassRate *float64 `json:"pass_rate"`
@@ -7971,16 +7976,6 @@ type PanelWithout struct {
 
 	// Score The mean score without it.
 	Score *float64 `json:"score"`
-}
-
-// PassAtK defines model for PassAtK.
-type PassAtK struct {
-	Ci *[]float64 `json:"ci"`
-	K  int        `json:"k"`
-
-	// N Items.
-	N     int64   `json:"n"`
-	Value float64 `json:"value"`
 }
 
 // PasswordChange defines model for PasswordChange.

@@ -6333,19 +6333,16 @@ export interface components {
              * @description Groups of items that belong together by `group_by`, which are the units of the interval; null if no two do.
              */
             groups: number | null;
-            /** @description For k of 1 to the repeats: the chance that at least one of k outputs passes, a mean over items with all repeats. Empty without repeats that pass or fail. */
-            pass_at_k: components["schemas"]["PassAtK"][];
-            /** @description The chance that all of k outputs pass. */
-            pass_hat_k: components["schemas"]["PassAtK"][];
+            /** @description How often all repeats of an item pass. Null without repeats that pass or fail. */
+            all_pass: components["schemas"]["EvalRunAllPass"] | null;
         };
-        PassAtK: {
-            k: number;
+        EvalRunAllPass: {
             /** Format: double */
             value: number;
             ci: number[] | null;
             /**
              * Format: int64
-             * @description Items.
+             * @description Items with all their repeats.
              */
             n: number;
         };

@@ -2,7 +2,7 @@ import { Alert } from "@mantine/core";
 import { IconAlertTriangle } from "@tabler/icons-react";
 import { hasEnded, isSettled } from "@/api/comparisons";
 import type { EvalRun, EvalRunMetric } from "@/api/types";
-import { DataTable } from "@/components/DataTable";
+import { type Column, DataTable } from "@/components/DataTable";
 import { Accounting } from "@/components/evaluation/Accounting";
 import classes from "@/components/evaluation/Evaluation.module.css";
 import { Interval } from "@/components/evaluation/Interval";
@@ -29,7 +29,6 @@ import { allows, useProject } from "@/components/useProject";
 import own from "./EvalRuns.module.css";
 import { isResumable, primaryScore, scoreText, tookMs, withoutPath } from "./evalRuns";
 import { GatePanel } from "./GatePanel";
-import { PassAtK } from "./PassAtK";
 import { RunCost } from "./RunCost";
 
 /** What an eval-run found, or how far it is. */
@@ -83,7 +82,6 @@ export function ResultTab({ run }: { run: EvalRun }) {
         </Notice>
       )}
       {summary && !isEmpty && summary.scores.length > 0 && <Scores run={run} scores={summary.scores} />}
-      {summary && <PassAtK scores={summary.scores} />}
       {summary && (
         <Trust
           panels={summary.panels}
@@ -119,6 +117,21 @@ export function ResultTab({ run }: { run: EvalRun }) {
     </div>
   );
 }
+
+const ALL_PASS: Column<EvalRunMetric> = {
+  header: "All repeats pass",
+  number: true,
+  title: () => "The items of which all repeats pass, of those with all repeats",
+  cell: ({ all_pass: all }) =>
+    all === null ? (
+      NONE
+    ) : (
+      <>
+        {formatPercent(all.value)}
+        <Interval ci={all.ci} format={formatPercent} />
+      </>
+    ),
+};
 
 function Scores({ run, scores }: { run: EvalRun; scores: EvalRunMetric[] }) {
   const primary = primaryScore(run)?.name;
@@ -176,6 +189,7 @@ function Scores({ run, scores }: { run: EvalRun; scores: EvalRunMetric[] }) {
             title: () => "The outputs that pass, of those that have a pass or fail",
             cell: ({ pass_rate: rate }) => (rate === null ? NONE : formatPercent(rate)),
           },
+          ...(run.repeats > 1 ? [ALL_PASS] : []),
           {
             header: "Items",
             number: true,

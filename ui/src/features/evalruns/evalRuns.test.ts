@@ -29,8 +29,7 @@ const metric = (name: string, changed: Partial<EvalRunMetric> = {}): EvalRunMetr
   categories: null,
   n: 30,
   groups: null,
-  pass_at_k: [],
-  pass_hat_k: [],
+  all_pass: null,
   ...changed,
 });
 
