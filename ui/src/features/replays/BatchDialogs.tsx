@@ -5,7 +5,7 @@ import {
   useRenameReplayBatch,
 } from "@/api/replayBatches";
 import type { ReplayBatch } from "@/api/types";
-import { ConfirmDialog } from "@/components/ConfirmDialog";
+import { CancelDialog, DeleteDialog } from "@/components/evaluation/EvaluationDialogs";
 import { costText, hasKnownCost } from "@/components/evaluation/progress";
 import { RenameDialog } from "@/components/evaluation/RenameDialog";
 import { formatCountOf } from "@/components/format";
@@ -27,33 +27,20 @@ export function RenameBatch({ batch, onClose }: Props) {
 export function CancelBatch({ batch, onClose }: Props) {
   const cancel = useCancelReplayBatch(batch);
   return (
-    <ConfirmDialog
-      title={`Cancel “${batch.name}”?`}
-      action="Cancel batch"
-      closeLabel="Let it run"
-      mutation={cancel}
-      onConfirm={() => cancel.mutate(undefined, { onSuccess: onClose })}
-      onClose={onClose}
-    >
+    <CancelDialog what="batch" name={batch.name} mutation={cancel} onClose={onClose}>
       {progressText(batch)}, cost so far: {costText(batch.cost)}. Attempts that ended are kept and give the
       result. You can run the missing ones later.
-    </ConfirmDialog>
+    </CancelDialog>
   );
 }
 
 export function DeleteBatch({ batch, onClose, onDeleted }: Props & { onDeleted: () => void }) {
   const remove = useDeleteReplayBatch(batch);
   return (
-    <ConfirmDialog
-      title={`Delete “${batch.name}”?`}
-      action="Delete batch"
-      mutation={remove}
-      onConfirm={() => remove.mutate(undefined, { onSuccess: onDeleted })}
-      onClose={onClose}
-    >
+    <DeleteDialog what="batch" name={batch.name} mutation={remove} onClose={onClose} onDeleted={onDeleted}>
       Its edits, its result and its {formatCountOf(replayableRuns(batch), "replay")} are deleted for good. The
       recorded runs and the runs of {formatCountOf(batch.progress.done, "attempt")} are kept.
-    </ConfirmDialog>
+    </DeleteDialog>
   );
 }
 

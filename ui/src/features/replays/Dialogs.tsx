@@ -3,7 +3,7 @@ import { useState } from "react";
 import { ApiError } from "@/api/problem";
 import { useCancelReplay, useDeleteReplay, useExtendReplay, useRenameReplay } from "@/api/replays";
 import type { Replay, ReplayExtend } from "@/api/types";
-import { ConfirmDialog } from "@/components/ConfirmDialog";
+import { CancelDialog, DeleteDialog } from "@/components/evaluation/EvaluationDialogs";
 import { costText } from "@/components/evaluation/progress";
 import { RenameDialog } from "@/components/evaluation/RenameDialog";
 import { FormDialog } from "@/components/FormDialog";
@@ -22,36 +22,23 @@ export function RenameReplay({ replay, onClose }: Props) {
   return <RenameDialog what="replay" name={replay.name} mutation={rename} onClose={onClose} />;
 }
 
-export function CancelDialog({ replay, onClose }: Props) {
+export function CancelReplay({ replay, onClose }: Props) {
   const cancel = useCancelReplay(replay);
   return (
-    <ConfirmDialog
-      title={`Cancel “${replay.name}”?`}
-      action="Cancel replay"
-      closeLabel="Let it run"
-      mutation={cancel}
-      onConfirm={() => cancel.mutate(undefined, { onSuccess: onClose })}
-      onClose={onClose}
-    >
+    <CancelDialog what="replay" name={replay.name} mutation={cancel} onClose={onClose}>
       {progressText(replay)}, cost so far: {costText(replay.cost)}. Attempts that ended are kept and give the
       verdict. You can run the missing ones later.
-    </ConfirmDialog>
+    </CancelDialog>
   );
 }
 
-export function DeleteDialog({ replay, onClose, onDeleted }: Props & { onDeleted: () => void }) {
+export function DeleteReplay({ replay, onClose, onDeleted }: Props & { onDeleted: () => void }) {
   const remove = useDeleteReplay(replay);
   return (
-    <ConfirmDialog
-      title={`Delete “${replay.name}”?`}
-      action="Delete replay"
-      mutation={remove}
-      onConfirm={() => remove.mutate(undefined, { onSuccess: onDeleted })}
-      onClose={onClose}
-    >
+    <DeleteDialog what="replay" name={replay.name} mutation={remove} onClose={onClose} onDeleted={onDeleted}>
       Its edits, its verdict and the list of its attempts are deleted for good. The recorded run and the runs
       of {formatCountOf(replay.attempts.length, "attempt")} are kept.
-    </ConfirmDialog>
+    </DeleteDialog>
   );
 }
 

@@ -1,7 +1,6 @@
 import { Button, Menu } from "@mantine/core";
 import { IconPencil, IconPlayerPlay, IconPlus, IconTrash } from "@tabler/icons-react";
-import { useQueryClient } from "@tanstack/react-query";
-import { useEffect, useRef, useState } from "react";
+import { useState } from "react";
 import { Link, useNavigate, useParams, useSearchParams } from "react-router";
 import { isMissing } from "@/api/problem";
 import { keys } from "@/api/queryKeys";
@@ -12,6 +11,7 @@ import { Ago } from "@/components/Ago";
 import { authorName } from "@/components/author";
 import shared from "@/components/evaluation/Evaluation.module.css";
 import { EvaluationStatusMark } from "@/components/evaluation/Marks";
+import { useWhenEnded } from "@/components/evaluation/useWhenEnded";
 import { firstWords } from "@/components/format";
 import { PageHeader } from "@/components/PageHeader";
 import { PageTabs } from "@/components/PageTabs";
@@ -24,7 +24,7 @@ import { useKeys } from "@/components/useKeys";
 import { useNow } from "@/components/useNow";
 import { allows, useProject, useProjectId } from "@/components/useProject";
 import { AttemptsTab } from "./AttemptsTab";
-import { CancelDialog, DeleteDialog, ExtendDialog, RenameReplay } from "./Dialogs";
+import { CancelReplay, DeleteReplay, ExtendDialog, RenameReplay } from "./Dialogs";
 import { DiffTab } from "./DiffTab";
 import { EditsTab } from "./EditsTab";
 import { ResultTab } from "./ResultTab";
@@ -63,7 +63,7 @@ function View({ replay, problem }: Props) {
   const list = `/p/${projectId}/replays`;
   const back = () => navigate(list);
   useKeys({ Escape: back });
-  useReadAgainAtTheEnd(replay);
+  useWhenEnded(isReplaySettled(replay), [keys.replays.all(replay.project_id), keys.replay.all(replay.id)]);
   const isRunning = replay.status === "queued" || replay.status === "running";
   const missing = isRunning ? 0 : missingAttempts(replay);
   const tab = TABS.find((name) => name === params.get("tab")) ?? "result";
@@ -179,25 +179,11 @@ function View({ replay, problem }: Props) {
         ]}
       />
       {dialog === "rename" && <RenameReplay {...dialogProps} />}
-      {dialog === "cancel" && <CancelDialog {...dialogProps} />}
+      {dialog === "cancel" && <CancelReplay {...dialogProps} />}
       {dialog === "extend" && <ExtendDialog {...dialogProps} />}
       {dialog === "delete" && (
-        <DeleteDialog {...dialogProps} onDeleted={() => navigate(list, { replace: true })} />
+        <DeleteReplay {...dialogProps} onDeleted={() => navigate(list, { replace: true })} />
       )}
     </div>
   );
-}
-
-/** The lists and the differences are stale when the verdict is there. */
-function useReadAgainAtTheEnd(replay: Replay) {
-  const queryClient = useQueryClient();
-  const isReady = isReplaySettled(replay);
-  const before = useRef(isReady);
-  useEffect(() => {
-    if (isReady && !before.current) {
-      void queryClient.invalidateQueries({ queryKey: keys.replays.all(replay.project_id) });
-      void queryClient.invalidateQueries({ queryKey: keys.replay.all(replay.id) });
-    }
-    before.current = isReady;
-  }, [isReady, queryClient, replay.id, replay.project_id]);
 }
