@@ -3,12 +3,12 @@ import { useDebouncedValue } from "@mantine/hooks";
 import { IconArrowsExchange, IconCopy } from "@tabler/icons-react";
 import { useMemo, useState } from "react";
 import { useComparisonEstimate, useCreateComparison, useGraderCheck } from "@/api/comparisons";
-import { useDatasetItems } from "@/api/datasets";
 import { usePromptVersionsOf } from "@/api/prompts";
 import type { PromptVersion, Provider } from "@/api/types";
 import { ConfigurationForm } from "@/components/configuration/ConfigurationForm";
 import { type ConfigurationDraft, modelOf, providerOf } from "@/components/configuration/configurationDraft";
 import { EvaluationForm, type EvaluationWords } from "@/components/evaluation/EvaluationForm";
+import { useSample } from "@/components/evaluation/useSample";
 import { useSettled } from "@/components/evaluation/useSettled";
 import { errorsOf, shownEarly } from "@/components/formErrors";
 import { gradersOf } from "@/components/graders/graderDraft";
@@ -45,7 +45,6 @@ export function ComparisonForm({ projectId, providers, start, notice, onStarted 
   const [draft, setDraft] = useState(start);
   // Errors of empty fields appear once someone tried to start it.
   const [isChecked, setChecked] = useState(false);
-  const set = (changed: Partial<NewComparison>) => setDraft((before) => ({ ...before, ...changed }));
   const setSide = (which: Side, change: (side: ConfigurationDraft) => ConfigurationDraft) =>
     setDraft((before) => ({ ...before, [which]: change(before[which]) }));
 
@@ -80,16 +79,10 @@ export function ComparisonForm({ projectId, providers, start, notice, onStarted 
     ...errorsOf(create.error),
   };
 
-  const revision = draft.revision === "" ? undefined : Number(draft.revision);
-  const items = useDatasetItems(
-    draft.dataset?.id ?? "",
-    { revision, split: draft.split.trim() || undefined },
-    draft.dataset !== null,
-  );
-  const sample = items.data?.pages[0]?.data ?? [];
+  const items = useSample(draft);
   const change = (changed: Partial<NewComparison>) => {
     create.reset();
-    set(changed);
+    setDraft((before) => ({ ...before, ...changed }));
   };
   return (
     <EvaluationForm
@@ -98,7 +91,7 @@ export function ComparisonForm({ projectId, providers, start, notice, onStarted 
       providers={providers}
       notice={notice}
       draft={draft}
-      items={sample}
+      items={items}
       errors={errors}
       isSingle={false}
       hasRepeats
@@ -168,7 +161,7 @@ export function ComparisonForm({ projectId, providers, start, notice, onStarted 
             testId={`side-${which}`}
             ready={sides[which]}
             providers={providers}
-            items={sample}
+            items={items}
             errors={errors}
             loadError={sides[which].draft.prompt && !sides[which].version ? versionError : null}
             onChange={(apply) => {

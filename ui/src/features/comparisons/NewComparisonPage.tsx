@@ -1,7 +1,6 @@
-import { Button } from "@mantine/core";
 import { useQuery } from "@tanstack/react-query";
 import { useState } from "react";
-import { Link, useLocation, useNavigate, useSearchParams } from "react-router";
+import { useLocation, useNavigate, useSearchParams } from "react-router";
 import { fetchComparison } from "@/api/comparisons";
 import { fetchDataset } from "@/api/datasets";
 import { fetchReadyMadeJudges } from "@/api/judges";
@@ -14,8 +13,7 @@ import { configurationDraft, emptyConfiguration } from "@/components/configurati
 import { readWithout } from "@/components/evalRunStart";
 import { savingText } from "@/components/evaluation/trust";
 import { NoProvider } from "@/components/NoProvider";
-import { Page } from "@/components/Page";
-import { PageHint, PageMessage } from "@/components/PageMessage";
+import { NotAllowed } from "@/components/NotAllowed";
 import { PageState } from "@/components/PageState";
 import { withoutJudge } from "@/components/panels/panelDraft";
 import { SkeletonRows } from "@/components/QueryState";
@@ -40,17 +38,13 @@ export function NewComparisonPage() {
   const providers = useProviders(projectId);
   if (!allows(project, "evals:write")) {
     return (
-      <Page title={TITLE}>
-        <PageMessage title="You can't start comparisons.">
-          <PageHint>
-            Your role lacks the scope <code>evals:write</code>, needed because comparisons cost money. Ask an
-            admin of the workspace.
-          </PageHint>
-          <Button component={Link} to={`/p/${projectId}/comparisons`} variant="default">
-            Back to the comparisons
-          </Button>
-        </PageMessage>
-      </Page>
+      <NotAllowed
+        title={TITLE}
+        action="start comparisons"
+        scope="evals:write"
+        reason="comparisons cost money"
+        back={aboveOf(projectId)}
+      />
     );
   }
   return (

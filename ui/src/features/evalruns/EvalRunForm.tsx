@@ -1,10 +1,14 @@
 import { useMemo, useState } from "react";
-import { useDatasetItems } from "@/api/datasets";
 import { useCreateEvalRun, useEvalRunEstimate } from "@/api/evalRunJobs";
 import { usePromptVersionsOf } from "@/api/prompts";
 import type { Provider } from "@/api/types";
 import { modelOf, providerOf } from "@/components/configuration/configurationDraft";
 import { EvaluationForm, type EvaluationWords } from "@/components/evaluation/EvaluationForm";
+<<<<<<< HEAD
+=======
+import classes from "@/components/evaluation/StartForm.module.css";
+import { useSample } from "@/components/evaluation/useSample";
+>>>>>>> 6eecfa26 (ui: share the page of who may not write, and the sample of a form)
 import { useSettled } from "@/components/evaluation/useSettled";
 import { errorsOf, shownEarly } from "@/components/formErrors";
 import { evalRunRequest, type NewEvalRun } from "./newEvalRun";
@@ -57,15 +61,7 @@ export function EvalRunForm({ projectId, providers, start, notice, onStarted }: 
     ...errorsOf(request.body !== null && request.body === settled.body ? estimate.error : null),
     ...errorsOf(create.error),
   };
-  const items = useDatasetItems(
-    draft.dataset?.id ?? "",
-    {
-      revision: draft.revision === "" ? undefined : Number(draft.revision),
-      split: draft.split.trim() || undefined,
-    },
-    draft.dataset !== null,
-  );
-  const sample = items.data?.pages[0]?.data ?? [];
+  const items = useSample(draft);
   const change = (changed: Partial<NewEvalRun>) => {
     create.reset();
     setDraft((before) => ({ ...before, ...changed }));
@@ -78,7 +74,7 @@ export function EvalRunForm({ projectId, providers, start, notice, onStarted }: 
       providers={providers}
       notice={notice}
       draft={draft}
-      items={sample}
+      items={items}
       errors={errors}
       isSingle
       hasRepeats={draft.target === "config"}
@@ -104,7 +100,7 @@ export function EvalRunForm({ projectId, providers, start, notice, onStarted }: 
         providers={providers}
         draft={draft}
         config={config}
-        items={sample}
+        items={items}
         errors={errors}
         loadError={chosen && !config.version ? versionError : null}
         onChange={change}

@@ -1,7 +1,6 @@
-import { Button } from "@mantine/core";
 import { useQuery, useQueryClient } from "@tanstack/react-query";
 import { useState } from "react";
-import { Link, useNavigate, useSearchParams } from "react-router";
+import { useNavigate, useSearchParams } from "react-router";
 import { fetchDataset } from "@/api/datasets";
 import { fetchEvalRun } from "@/api/evalRuns";
 import { fetchReadyMadeJudges } from "@/api/judges";
@@ -10,8 +9,7 @@ import { keys } from "@/api/queryKeys";
 import type { EvalRun, ReadyMadeJudge } from "@/api/types";
 import { readWithout } from "@/components/evalRunStart";
 import { savingText } from "@/components/evaluation/trust";
-import { Page } from "@/components/Page";
-import { PageHint, PageMessage } from "@/components/PageMessage";
+import { NotAllowed } from "@/components/NotAllowed";
 import { PageState } from "@/components/PageState";
 import { withoutJudge } from "@/components/panels/panelDraft";
 import { SkeletonRows } from "@/components/QueryState";
@@ -52,17 +50,13 @@ export function NewEvalRunPage() {
   const above = { label: "Back to the eval-runs", to: `/p/${projectId}/eval-runs` };
   if (!mayWrite) {
     return (
-      <Page title={TITLE}>
-        <PageMessage title="You can't start eval-runs.">
-          <PageHint>
-            Your role lacks the scope <code>evals:write</code>, needed because eval-runs cost money. Ask an
-            admin of the workspace.
-          </PageHint>
-          <Button component={Link} to={above.to} variant="default">
-            {above.label}
-          </Button>
-        </PageMessage>
-      </Page>
+      <NotAllowed
+        title={TITLE}
+        action="start eval-runs"
+        scope="evals:write"
+        reason="eval-runs cost money"
+        back={above}
+      />
     );
   }
   return (

@@ -3,6 +3,7 @@ import { Link, useLocation, useNavigate, useSearchParams } from "react-router";
 import { useProviders } from "@/api/providers";
 import { useReplayability } from "@/api/replays";
 import { useOutline, useRun } from "@/api/runs";
+import { NotAllowed } from "@/components/NotAllowed";
 import { Page } from "@/components/Page";
 import { PageHint, PageMessage } from "@/components/PageMessage";
 import { QueryState, SkeletonRows } from "@/components/QueryState";
@@ -21,17 +22,13 @@ export function NewBatchPage() {
   const start = readBatchStart(params);
   if (!mayWrite) {
     return (
-      <Page title={BATCH_TITLE}>
-        <PageMessage title="You can't start replays.">
-          <PageHint>
-            Your role lacks the scope <code>replays:write</code>, needed because replays cost money. Ask an
-            admin of the workspace.
-          </PageHint>
-          <Button component={Link} to={`/p/${projectId}/replays?list=batches`} variant="default">
-            Back to the batches
-          </Button>
-        </PageMessage>
-      </Page>
+      <NotAllowed
+        title={BATCH_TITLE}
+        action="start replays"
+        scope="replays:write"
+        reason="replays cost money"
+        back={{ label: "Back to the batches", to: `/p/${projectId}/replays?list=batches` }}
+      />
     );
   }
   if (start === null) {

@@ -4,6 +4,7 @@ import { useProviders } from "@/api/providers";
 import { useReplayability } from "@/api/replays";
 import { useOutline, useRun } from "@/api/runs";
 import type { Outline, Provider, Run, RunReplayability } from "@/api/types";
+import { NotAllowed } from "@/components/NotAllowed";
 import { Page } from "@/components/Page";
 import { PageHint, PageMessage } from "@/components/PageMessage";
 import { QueryState, SkeletonRows } from "@/components/QueryState";
@@ -25,17 +26,13 @@ export function NewReplayPage() {
   const runId = params.get("run");
   if (!mayWrite) {
     return (
-      <Page title={TITLE}>
-        <PageMessage title="You can't start replays.">
-          <PageHint>
-            Your role lacks the scope <code>replays:write</code>, needed because replays cost money. Ask an
-            admin of the workspace.
-          </PageHint>
-          <Button component={Link} to={`/p/${projectId}/replays`} variant="default">
-            Back to the replays
-          </Button>
-        </PageMessage>
-      </Page>
+      <NotAllowed
+        title={TITLE}
+        action="start replays"
+        scope="replays:write"
+        reason="replays cost money"
+        back={{ label: "Back to the replays", to: `/p/${projectId}/replays` }}
+      />
     );
   }
   if (runId === null) {

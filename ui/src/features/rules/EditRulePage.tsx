@@ -4,9 +4,9 @@ import { useEvalRule, useUpdateEvalRule } from "@/api/evalRules";
 import { useReadyMadeJudges } from "@/api/judges";
 import { useProviders } from "@/api/providers";
 import type { EvalRule, Provider, ReadyMadeJudge } from "@/api/types";
+import { NotAllowed } from "@/components/NotAllowed";
 import { QueryState, SkeletonRows } from "@/components/QueryState";
 import { allows, useProject, useProjectId } from "@/components/useProject";
-import { NotAllowed } from "./NotAllowed";
 import { RuleForm } from "./RuleForm";
 import { draftOf } from "./ruleDraft";
 
@@ -20,7 +20,16 @@ export function EditRulePage() {
   const rule = useEvalRule(ruleId);
   const providers = useProviders(projectId);
   const catalog = useReadyMadeJudges();
-  if (!mayWrite) return <NotAllowed title="Edit a rule" back={`/p/${projectId}/rules/${ruleId}`} />;
+  if (!mayWrite)
+    return (
+      <NotAllowed
+        title="Edit a rule"
+        action="change rules"
+        scope="evals:write"
+        reason="rules can cost money"
+        back={{ label: "Back", to: `/p/${projectId}/rules/${ruleId}` }}
+      />
+    );
   return (
     <QueryState query={rule} skeleton={skeleton} page>
       {(found) => (

@@ -3,9 +3,9 @@ import { useNavigate, useSearchParams } from "react-router";
 import { useCreateEvalRule } from "@/api/evalRules";
 import { useProviders } from "@/api/providers";
 import { filterWords } from "@/components/filters/runFilter";
+import { NotAllowed } from "@/components/NotAllowed";
 import { QueryState, SkeletonRows } from "@/components/QueryState";
 import { allows, useProject, useProjectId } from "@/components/useProject";
-import { NotAllowed } from "./NotAllowed";
 import { RuleForm } from "./RuleForm";
 import { emptyRule } from "./ruleDraft";
 
@@ -18,7 +18,16 @@ export function NewRulePage() {
   const navigate = useNavigate();
   const [params] = useSearchParams();
   const [start] = useState(() => emptyRule(params.get("runs") ?? ""));
-  if (!mayWrite) return <NotAllowed title="New rule" back={`/p/${projectId}/rules`} />;
+  if (!mayWrite)
+    return (
+      <NotAllowed
+        title="New rule"
+        action="change rules"
+        scope="evals:write"
+        reason="rules can cost money"
+        back={{ label: "Back", to: `/p/${projectId}/rules` }}
+      />
+    );
   return (
     <QueryState query={providers} skeleton={<SkeletonRows count={6} height={44} />} page>
       {({ data }) => (
