@@ -58,7 +58,7 @@ func TestFindings(t *testing.T) {
 	t.Run("it has the edits and the verdict of its batch", func(t *testing.T) {
 		assert.Equal(t, "The model is too slow.", made.Candidate.Title)
 		require.Len(t, made.Candidate.Edits, 1)
-		assert.JSONEq(t, apitest.SlowerModels, string(made.Candidate.Edits[0]))
+		assert.JSONEq(t, apitest.LongTimeouts, string(made.Candidate.Edits[0]))
 		assert.True(t, strings.HasPrefix(made.Candidate.Key, "timeout:"), made.Candidate.Key)
 		assert.Equal(t, contract.FindingVerdict{Sentence: "It is better.", Chosen: "better", Good: new(contract.FindingVerdictPart("cannot_tell"))}, *made.Verdict)
 		assert.Equal(t, batch, made.Batch.Id.String())

@@ -580,7 +580,7 @@ func (x *existence) body(t *testing.T, schema *openapi3.Schema, given map[string
 		"judge":      map[string]any{"name": "j", "provider_id": x.names["provider_id"].mine, "model_config": map[string]any{"model": "text"}, "ready_made": "helpfulness"},
 		"run_filter": "", "sample_rate": 1, "panel": "right", "side": "a", "repeat": 1, "value": true, "graders": []any{json.RawMessage(apitest.ExactGrader)}, "metric": "correct", "margin": 0,
 		"a": x.side(), "b": x.side(), "items": []any{map[string]any{"item_id": x.names["dataset_item_id"].mine, "repeat": 1, "output": 1}},
-		"edits": []any{json.RawMessage(apitest.SlowerModels)},
+		"edits": []any{json.RawMessage(apitest.LongTimeouts)},
 		"page":  "runs", "query": "", "scopes": []string{"runs:read"}, "input": 1, "output": 2, "comment": "good", "run_ids": []string{x.names["run_ids"].mine},
 		"scores": []any{}, "off": []any{},
 	}
@@ -674,7 +674,7 @@ func (x *existence) tools(t *testing.T) {
 				arguments[required] = x.names[required].mine
 			}
 			if tool.InputSchema.Properties["edits"].Type != nil {
-				arguments["edits"] = []any{json.RawMessage(apitest.SlowerModels)}
+				arguments["edits"] = []any{json.RawMessage(apitest.LongTimeouts)}
 			}
 			arguments[name] = value
 			body := apitest.RPC("tools/call", map[string]any{"name": tool.Name, "arguments": arguments})

@@ -255,7 +255,7 @@ func TestFrozenStores(t *testing.T) {
 	tools := map[string]map[string]any{
 		"runs.search": {}, "work.list": {}, "runs.read": {"run_id": run}, "runs.failures": {}, "runs.diff": {"run_id": run, "other_run_id": run},
 		"replay.diff": {"replay_id": strings.TrimPrefix(ofReplay, "/v1/replays/")},
-		"replay.edit": {"run_id": run, "plan": true, "edits": []any{map[string]any{"target": map[string]any{"kind": "model"}, "set": map[string]any{"latency_ms": 1}}}},
+		"replay.edit": {"run_id": run, "plan": true, "edits": []any{map[string]any{"target": map[string]any{"kind": "model"}, "set": map[string]any{"timeout_ms": 60000}}}},
 	}
 	// all asks everything at once.
 	all := func(name string, away func(frozenOperation) bool) {

@@ -198,7 +198,7 @@ func (h replayHandlers) batch(ctx context.Context, b *replays.Batch) (contract.R
 	answer := contract.ReplayBatch{
 		Id: b.ID, ProjectId: b.ProjectID, Name: b.Name, Status: contract.ReplayStatus(b.Status), StopReason: replayStopOf(b.StopReason), Error: replayFailureOf(b.ErrorCode, b.ErrorDetail),
 		ChosenRuns: int64(b.Chosen), GoodRuns: int64(b.Good), NotReplayableRuns: int64(b.NotReplayable), Controls: b.Controls, Treatments: b.Treatments,
-		MaxCostUsd: dollarsOf(b.MaxCostNanousd), AllowUnpriced: b.AllowUnpriced, Edits: []contract.ReplayEdit{}, Tools: map[string]contract.ReplayTool{},
+		MaxCostUsd: dollarsOf(b.MaxCostNanousd), AllowUnpriced: b.AllowUnpriced, Edits: []contract.ReplayStoredEdit{}, Tools: map[string]contract.ReplayTool{},
 		Progress:  contract.ReplayProgress{Total: b.Total + (b.Chosen+b.Good-b.Planned)*(b.Controls+b.Treatments), Done: b.Done, Failed: b.Failed},
 		CreatedBy: contract.Author{Email: b.AuthorEmail, Key: b.AuthorKey}, CreatedAt: b.CreatedAt.UTC(), StartedAt: utc(b.StartedAt), FinishedAt: utc(b.FinishedAt),
 	}

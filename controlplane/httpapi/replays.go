@@ -334,7 +334,7 @@ func addReplayConfig(r *replays.Replay, answer *contract.Replay) error {
 		return err
 	}
 	answer.Executor, answer.Provider, answer.EditsText = contract.ReplayExecutor(config.Executor), replayProviderOf(&config), list(config.Texts)
-	answer.Edits, answer.Tools = make([]contract.ReplayEdit, len(config.Edits)), map[string]contract.ReplayTool{}
+	answer.Edits, answer.Tools = make([]contract.ReplayStoredEdit, len(config.Edits.List)), map[string]contract.ReplayTool{}
 	if answer.Panel, err = panelRead(config.Panel); err != nil {
 		return err
 	}

@@ -114,7 +114,6 @@ var examples = map[string]string{
 	"tool_error":    `{"target":{"span_id":"00f067aa0ba902b7"},"set":{"tool_error":{"type":"timeout","message":"too slow"}}}`,
 	"timeout_ms":    `{"target":{"kind":"tool","name":"find"},"set":{"timeout_ms":5000}}`,
 	"retries":       `{"target":{"kind":"tool","name":"find"},"set":{"retries":2}}`,
-	"latency_ms":    `{"target":{"kind":"tool","name":"find"},"set":{"latency_ms":100}}`,
 	"input":         `{"target":"all","set":{"input":"Hello"}}`,
 }
 

@@ -62,7 +62,7 @@ type BatchConfig struct {
 	Executor     replay.Executor              `json:"executor"`
 	ProviderID   *uuid.UUID                   `json:"provider_id"`
 	ProviderName string                       `json:"provider_name"`
-	Edits        []replay.Edit                `json:"edits"`
+	Edits        Edits                        `json:"edits"`
 	Texts        []string                     `json:"texts"`
 	Tools        map[string]replay.ToolPolicy `json:"tools"`
 	Outcome      json.RawMessage              `json:"outcome,omitempty"`
@@ -285,6 +285,9 @@ func (s *Service) ExtendBatch(ctx context.Context, grant access.Grant, id uuid.U
 		}
 		config, err := b.ReadConfig()
 		if err != nil {
+			return err
+		}
+		if err := config.Edits.known(); err != nil {
 			return err
 		}
 		controls, treatments, err := more.counts(b.Controls, b.Treatments, config.Executor)

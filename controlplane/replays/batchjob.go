@@ -102,7 +102,7 @@ func (t *batchTry) do(ctx context.Context, id uuid.UUID) error {
 // planRun stores a replay of a run, or why it cannot have one. It sets the id of the replay, unless there is none.
 func (t *batchTry) planRun(ctx context.Context, m *member) (*source, error) {
 	n := &Wanted{
-		Run: m.RunID, Edits: t.config.Edits, Executor: t.config.Executor, Provider: t.config.ProviderID, Controls: t.b.Controls, Treatments: t.b.Treatments,
+		Run: m.RunID, Edits: t.config.Edits.List, Executor: t.config.Executor, Provider: t.config.ProviderID, Controls: t.b.Controls, Treatments: t.b.Treatments,
 		Tools: t.config.Tools, Outcome: t.config.Outcome, Panel: t.config.Panel, AllowUnpriced: t.b.AllowUnpriced,
 	}
 	p, code, err := t.planMember(ctx, access.Grant{Projects: access.OfJob(t.b.ProjectID)}, n, false)

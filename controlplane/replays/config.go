@@ -13,6 +13,7 @@ import (
 
 	"github.com/looptrace/looptrace/controlplane/providers"
 	"github.com/looptrace/looptrace/internal/postgres"
+	"github.com/looptrace/looptrace/internal/problem"
 	"github.com/looptrace/looptrace/internal/replay"
 )
 
@@ -23,8 +24,8 @@ type Config struct {
 	ProviderID   *uuid.UUID `json:"provider_id"`
 	ProviderName string     `json:"provider_name"`
 	// Edits have the messages of prompts. Texts says in words what each changes.
-	Edits []replay.Edit `json:"edits"`
-	Texts []string      `json:"texts"`
+	Edits Edits    `json:"edits"`
+	Texts []string `json:"texts"`
 	// EditHash and ForkSpanID are those of the checked edits.
 	EditHash   string `json:"edit_hash"`
 	ForkSpanID string `json:"fork_span_id"`
@@ -39,9 +40,40 @@ type Config struct {
 	ControlKey string `json:"control_key"`
 }
 
+// Edits are what is changed. They are written as they were stored: those of earlier versions may set what no edit can set any more.
+type Edits struct {
+	List   []replay.Edit
+	stored json.RawMessage
+}
+
+// MarshalJSON writes a list.
+func (e Edits) MarshalJSON() ([]byte, error) {
+	if e.stored != nil {
+		return e.stored, nil
+	}
+	return json.Marshal(e.List) //nolint:wrapcheck // edits always encode
+}
+
+// UnmarshalJSON reads a list.
+func (e *Edits) UnmarshalJSON(text []byte) error {
+	e.stored = slices.Clone(text)
+	return json.Unmarshal(text, &e.List) //nolint:wrapcheck // the caller says what it reads
+}
+
+// errRemovedEdit refuses more attempts with an edit of an earlier version.
+var errRemovedEdit = &problem.Error{Kind: problem.Conflict, Code: "edit_removed", Detail: "An edit of it sets what can no longer be set. Its results stay. Make a new replay with another edit."}
+
+// known refuses edits that set nothing that this version knows.
+func (e Edits) known() error {
+	if slices.ContainsFunc(e.List, func(e replay.Edit) bool { return e.Set.IsEmpty() }) {
+		return errRemovedEdit
+	}
+	return nil
+}
+
 // editsModel reports whether an edit sets the model, so that no treatment tells whether the model of the controls is still the same.
 func (c *Config) editsModel() bool {
-	return slices.ContainsFunc(c.Edits, func(e replay.Edit) bool { return e.Set.Model != nil })
+	return slices.ContainsFunc(c.Edits.List, func(e replay.Edit) bool { return e.Set.Model != nil })
 }
 
 // options are those of an attempt of a role.

@@ -156,8 +156,6 @@ func describe(edit *replay.Edit, of string) string {
 		return fmt.Sprintf("Timeout of %d ms in %s", *set.TimeoutMS, of)
 	case set.Retries != nil:
 		return fmt.Sprintf("%d retries in %s", *set.Retries, of)
-	case set.LatencyMS != nil:
-		return fmt.Sprintf("Latency of %d ms in %s", *set.LatencyMS, of)
 	case set.Input != nil:
 		return fmt.Sprintf("Input “%s”", quote(*set.Input))
 	}

@@ -148,7 +148,7 @@ func (t *try) prepare(ctx context.Context) error {
 		return err
 	}
 	recording := t.source.recording
-	if t.edits, err = recording.Check(t.config.Edits, "edits"); err != nil {
+	if t.edits, err = recording.Check(t.config.Edits.List, "edits"); err != nil {
 		return err //nolint:wrapcheck // it names the edit
 	}
 	if t.null, err = recording.Check(nil, "edits"); err != nil {

@@ -82,7 +82,7 @@ func (t *try) evidence(ctx context.Context) (in verdict.Input, err error) {
 	}
 	if t.edits.Structural && len(t.edits.Edits) > 0 {
 		structure := recording.Structure(t.edits)
-		// That a run takes longer is an effect, too.
+		// Where the recorded times are unknown, nothing is proven.
 		sameTime := structure.Duration != nil && recording.Duration != nil && *structure.Duration == *recording.Duration
 		in.Proven = structure.NoEffect && sameTime
 		in.DiffEmpty = in.DiffEmpty && sameTime

@@ -158,7 +158,6 @@ func TestReplayOfAnOpaqueRun(t *testing.T) {
 	for _, c := range []struct{ members, verdict, says string }{
 		{`"executor":"cassette","edits":[]`, "deterministic_no_effect", "has no effect"},
 		{`"edits":[{"target":{"kind":"tool","name":"find_order"},"set":{"timeout_ms":5000}}]`, "deterministic_no_effect", "has no effect"},
-		{`"edits":[{"target":{"kind":"model"},"set":{"latency_ms":900}}]`, "deterministic_effect", "The edit changed the run"},
 		{`"edits":[{"target":{"kind":"model"},"set":{"timeout_ms":10}}]`, "deterministic_effect", "The edit changed the model call, which the recording proves."},
 	} {
 		ended := replayed(t, l.Env, l.as, l.start(t, c.members).Id)
@@ -174,7 +173,7 @@ func TestReplayOfARunThatIsOpenOrEmpty(t *testing.T) {
 	t.Parallel()
 	l := newReplayLab(t)
 	l.record(t, func(spans ptrace.SpanSlice) { spans.At(0).SetEndTimestamp(0) })
-	for _, edits := range []string{`"edits":[]`, asking, `"executor":"cassette","edits":[]`, `"edits":[` + apitest.SlowerModels + `]`} {
+	for _, edits := range []string{`"edits":[]`, asking, `"executor":"cassette","edits":[]`, `"edits":[` + apitest.LongTimeouts + `]`} {
 		for _, plan := range []string{"false", "true"} {
 			w := l.Do(t, http.MethodPost, "/v1/replays", fmt.Sprintf(`{"run_id":%q,"plan":%s,%s}`, l.run, plan, edits), l.as)
 			require.Contains(t, []int{http.StatusConflict, http.StatusUnprocessableEntity}, w.Code, w.Body)

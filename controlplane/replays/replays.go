@@ -352,6 +352,9 @@ func (s *Service) Extend(ctx context.Context, grant access.Grant, id uuid.UUID, 
 		if err != nil {
 			return err
 		}
+		if err := config.Edits.known(); err != nil {
+			return err
+		}
 		controls, treatments, err := more.counts(r.Controls, r.Treatments, config.Executor)
 		if err != nil {
 			return err

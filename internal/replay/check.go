@@ -83,7 +83,7 @@ func (c *checker) edit(i int, edit *Edit) []int {
 	switch {
 	case field == "":
 		c.wrong(at+".set", "sets nothing: give one of model, params, system_prompt, prompt, messages, message, response, tool_schema, resample, tool_result, "+
-			"tool_error, timeout_ms, retries, latency_ms and input.")
+			"tool_error, timeout_ms, retries and input.")
 		return nil
 	case more:
 		c.wrong(at+".set", "sets several things: make an edit of each.")
@@ -163,7 +163,7 @@ func (c *checker) targets(at string, edit *Edit, field string) []int {
 var inWords = map[string]string{
 	"model": "another model", "params": "parameters", "system_prompt": "a system prompt", "prompt": "a prompt", "messages": "all messages", "message": "one message",
 	"response": "an answer", "tool_schema": "a tool definition", "resample": "a new answer", "tool_result": "a result", "tool_error": "an error", "timeout_ms": "a timeout",
-	"retries": "a number of retries", "latency_ms": "a latency", "input": "an input",
+	"retries": "a number of retries", "input": "an input",
 }
 
 // step names a step as people see it.

@@ -45,8 +45,6 @@ func (c *checker) value(at string, s *Set) {
 		c.number(at, *s.TimeoutMS, 1, maxMS)
 	case s.Retries != nil:
 		c.number(at, *s.Retries, 0, maxRetries)
-	case s.LatencyMS != nil:
-		c.number(at, *s.LatencyMS, 0, maxMS)
 	case s.Input != nil && *s.Input == "":
 		c.wrong(at, "is empty: give the text of the new input.")
 	}

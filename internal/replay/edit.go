@@ -63,8 +63,6 @@ type Set struct {
 
 	TimeoutMS *int64 `json:"timeout_ms,omitempty"`
 	Retries   *int64 `json:"retries,omitempty"`
-	// LatencyMS is how long the call takes.
-	LatencyMS *int64 `json:"latency_ms,omitempty"`
 
 	// Of the run: Input is the text that takes the place of the first user message of each loop that begins with the same text
 	// as the first one. The target is "all".
@@ -178,6 +176,12 @@ func Hash(edits []Edit) (string, error) {
 
 var errEdits = errors.New("the edits are not JSON")
 
+// IsEmpty reports whether an edit sets nothing, as one that sets what an earlier version knew.
+func (s *Set) IsEmpty() bool {
+	name, _ := s.field()
+	return name == ""
+}
+
 // field names what an edit sets, "" for nothing. more reports that it sets several things.
 func (s *Set) field() (name string, more bool) {
 	set := []struct {
@@ -197,7 +201,6 @@ func (s *Set) field() (name string, more bool) {
 		{"tool_error", s.ToolError != nil},
 		{"timeout_ms", s.TimeoutMS != nil},
 		{"retries", s.Retries != nil},
-		{"latency_ms", s.LatencyMS != nil},
 		{"input", s.Input != nil},
 	}
 	for _, one := range set {
@@ -212,7 +215,7 @@ func (s *Set) field() (name string, more bool) {
 }
 
 // structural reports whether recorded durations decide the edit.
-func (s *Set) structural() bool { return s.TimeoutMS != nil || s.Retries != nil || s.LatencyMS != nil }
+func (s *Set) structural() bool { return s.TimeoutMS != nil || s.Retries != nil }
 
 // kinds are the kinds of steps that the edit can change.
 func (s *Set) kinds() []Kind {

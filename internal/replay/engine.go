@@ -262,14 +262,10 @@ func (e *engine) costOf(i int) *float64 {
 // stepOf begins a step of the attempt that stands for a recorded one.
 func (e *engine) stepOf(i int) AttemptStep {
 	s := &e.Steps[i]
-	out := AttemptStep{
+	return AttemptStep{
 		Recorded: i, SpanID: s.SpanID, Parent: s.Parent, Kind: s.Kind, SpanKind: s.SpanKind, Name: s.Name, Agent: s.Agent,
 		Offset: s.Offset, Duration: s.Duration, Status: s.Status, ErrorType: s.ErrorType, ErrorMessage: s.ErrorMessage,
 	}
-	if t := e.structure.Steps[i]; t.Effect == EffectShifted && t.Offset != nil {
-		out.Offset, out.Duration = *t.Offset, t.Duration
-	}
-	return out
 }
 
 // emit adds a step to the attempt and stores it.

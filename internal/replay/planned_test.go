@@ -20,7 +20,7 @@ func inventEdits(random *rand.Rand, r *Recording) []Edit {
 	}
 	step := &r.Steps[i]
 	took := step.Duration.Milliseconds()
-	sets := []Set{{TimeoutMS: new(took / 2)}, {TimeoutMS: new(took + 1)}, {Retries: new(int64(random.IntN(2)))}, {LatencyMS: new(took * int64(random.IntN(3)))}}
+	sets := []Set{{TimeoutMS: new(took / 2)}, {TimeoutMS: new(took + 1)}, {Retries: new(int64(random.IntN(2)))}}
 	if step.Kind == KindTool {
 		sets = append(sets, Set{ToolResult: json.RawMessage(`"quite another result"`)}, Set{ToolError: &ToolError{Type: "Down", Message: "gone"}})
 		if step.Tool.Result != nil {

@@ -180,7 +180,7 @@ type Level string
 const (
 	// LevelNone: nothing. The run has not ended, or has no call of a model or a tool: no edit fits it.
 	LevelNone Level = "none"
-	// LevelStructure: timeouts, retries and latencies, by the recorded durations; and the run as it was.
+	// LevelStructure: timeouts and retries, by the recorded durations; and the run as it was.
 	LevelStructure Level = "structure"
 	// LevelLLM: single model calls. What follows a changed answer cannot be made.
 	LevelLLM Level = "llm"

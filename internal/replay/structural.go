@@ -6,15 +6,13 @@ import (
 	"time"
 )
 
-// Effect is what timeouts, retries and latencies do to a step.
+// Effect is what timeouts and retries do to a step.
 type Effect string
 
 // The effects.
 const (
 	// EffectNone: the step begins, ends and answers as recorded.
 	EffectNone Effect = "none"
-	// EffectShifted: only its times change.
-	EffectShifted Effect = "shifted"
 	// EffectTimedOut: it fails at the new timeout, or after fewer attempts than it took.
 	EffectTimedOut Effect = "timed_out"
 	// EffectCensored: it would have gone on longer than recorded, so that its result is unknown.
@@ -23,7 +21,7 @@ const (
 	EffectUnknown Effect = "unknown"
 )
 
-// Structure is what timeouts, retries and latencies do to a run, decided by its recorded durations.
+// Structure is what timeouts and retries do to a run, decided by its recorded durations.
 type Structure struct {
 	// Steps are those of the recording, in its order.
 	Steps []StepTime
@@ -40,7 +38,7 @@ type StepTime struct {
 	Offset, Duration *time.Duration
 }
 
-// Structure decides the timeouts, retries and latencies among edits. It ignores others.
+// Structure decides the timeouts and retries among edits. It ignores others.
 //
 // A step begins when the last of the siblings that had ended before it ends, and the recorded pause has passed. A step ends
 // when its last child ends, and the recorded rest has passed. A timeout limits a call with all its attempts.
@@ -101,7 +99,7 @@ type change struct {
 // change decides the edits of a step by its recorded duration.
 func (r *Recording) change(i int, edits *Checked) change {
 	step := &r.Steps[i]
-	var timeout, retries, latency *int64
+	var timeout, retries *int64
 	for _, e := range edits.byStep[i] {
 		set := &edits.Edits[e].Set
 		if set.TimeoutMS != nil {
@@ -110,11 +108,8 @@ func (r *Recording) change(i int, edits *Checked) change {
 		if set.Retries != nil {
 			retries = set.Retries
 		}
-		if set.LatencyMS != nil {
-			latency = set.LatencyMS
-		}
 	}
-	if timeout == nil && retries == nil && latency == nil {
+	if timeout == nil && retries == nil {
 		return change{effect: EffectNone}
 	}
 	if step.Duration == nil {
@@ -127,28 +122,12 @@ func (r *Recording) change(i int, edits *Checked) change {
 	if out.effect != EffectNone {
 		return out
 	}
-	ms := func(n int64) time.Duration { return time.Duration(n) * time.Millisecond }
-	timedOut := step.timedOut()
-	if latency != nil {
-		if timedOut {
-			return change{effect: EffectCensored}
-		}
-		took := ms(*latency)
-		out.duration = &took
-		limit := step.TimeoutMS
-		if timeout != nil {
-			limit = timeout
-		}
-		if limit != nil && took > ms(*limit) {
-			return change{EffectTimedOut, new(ms(*limit))}
-		}
-		return out
-	}
 	if timeout == nil {
 		return out
 	}
+	ms := func(n int64) time.Duration { return time.Duration(n) * time.Millisecond }
 	limit := ms(*timeout)
-	if !timedOut {
+	if !step.timedOut() {
 		if limit < *step.Duration {
 			return change{EffectTimedOut, &limit}
 		}
@@ -307,7 +286,7 @@ func (s *schedule) end(i int, start moment) moment {
 
 // effect says what happens to a step.
 func (s *schedule) effect(i int) Effect {
-	step, t := &s.Steps[i], s.times[i]
+	t := s.times[i]
 	switch {
 	case t.start.unsure:
 		return EffectUnknown
@@ -316,11 +295,7 @@ func (s *schedule) effect(i int) Effect {
 	case t.end.unsure:
 		return EffectUnknown
 	}
-	recorded, ok := step.end()
-	if t.start.known && t.start.at == step.Offset && (!ok || t.end.known && t.end.at == recorded) {
-		return EffectNone
-	}
-	return EffectShifted
+	return EffectNone
 }
 
 // endHeap has the siblings that run, by their recorded ends.

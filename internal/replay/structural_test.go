@@ -112,7 +112,7 @@ func (p *program) record(b *builder, parent int, at time.Duration, begin time.Ti
 }
 
 // change is an edit of a call.
-type structuralEdit struct{ timeout, retries, latency *int64 }
+type structuralEdit struct{ timeout, retries *int64 }
 
 // simulate runs the program with edits. It returns when it ends, and false if nobody knows.
 func (p *program) simulate(edits map[*program]structuralEdit, at time.Duration) (time.Duration, bool) {
@@ -198,22 +198,6 @@ func (p *program) decide(edit structuralEdit) (*time.Duration, Effect) {
 		}
 	}
 	limit := edit.timeout
-	if edit.latency != nil {
-		if p.timedOut {
-			return nil, EffectCensored
-		}
-		if limit == nil {
-			limit = p.timeout
-		}
-		for tick := time.Duration(0); ; tick += ms {
-			if tick == time.Duration(*edit.latency)*ms {
-				return &tick, EffectNone
-			}
-			if limit != nil && tick == time.Duration(*limit)*ms {
-				return &tick, EffectTimedOut
-			}
-		}
-	}
 	if limit == nil {
 		return &p.took, EffectNone
 	}
@@ -264,7 +248,7 @@ func TestStructureOracle(t *testing.T) {
 			}
 			var edit structuralEdit
 			set := Set{}
-			switch random.IntN(4) {
+			switch random.IntN(2) {
 			case 0:
 				edit.timeout = new(1 + random.Int64N(400))
 				if random.IntN(4) == 0 {
@@ -274,13 +258,6 @@ func TestStructureOracle(t *testing.T) {
 			case 1:
 				edit.retries = new(random.Int64N(5))
 				set.Retries = edit.retries
-			case 2:
-				edit.latency = new(random.Int64N(500))
-				set.LatencyMS = edit.latency
-			case 3:
-				edit.latency, edit.timeout = new(random.Int64N(500)), new(1+random.Int64N(400))
-				set.LatencyMS = edit.latency
-				list = append(list, Edit{Target: Target{SpanID: b.id(call.id)}, Set: Set{TimeoutMS: edit.timeout}})
 			}
 			edits[call] = edit
 			list = append(list, Edit{Target: Target{SpanID: b.id(call.id)}, Set: set})
@@ -299,12 +276,11 @@ func TestStructureOracle(t *testing.T) {
 		p.each(func(p *program) {
 			i := r.bySpan[b.spans[p.id].SpanID]
 			step, recorded := got.Steps[i], r.Steps[i]
-			want := p.effect
-			if want == EffectNone && (*p.at != recorded.Offset || *p.end-*p.at != *recorded.Duration) {
-				want = EffectShifted
+			require.Equal(t, p.effect, step.Effect, "run %d, %s: %+v", n, recorded.Name, list)
+			if p.effect == EffectNone {
+				require.Equal(t, recorded.Offset, *p.at, "no edit moves a step")
 			}
-			require.Equal(t, want, step.Effect, "run %d, %s: %+v", n, recorded.Name, list)
-			seen[want]++
+			seen[p.effect]++
 			require.Equal(t, p.at, step.Offset, "run %d, %s", n, recorded.Name)
 			if p.end == nil {
 				require.Nil(t, step.Duration, "run %d, %s", n, recorded.Name)
@@ -325,7 +301,7 @@ func TestStructureOracle(t *testing.T) {
 			require.NotEqual(t, -1, attempt.FirstDivergence, "run %d", n)
 		}
 	}
-	for _, effect := range []Effect{EffectNone, EffectShifted, EffectTimedOut, EffectCensored, EffectUnknown} {
+	for _, effect := range []Effect{EffectNone, EffectTimedOut, EffectCensored, EffectUnknown} {
 		assert.Greater(t, seen[effect], 50, effect)
 	}
 	assert.Greater(t, unchanged, runs/10)
@@ -352,12 +328,6 @@ func TestTimeoutOfTool(t *testing.T) {
 	assert.Equal(t, StopCompleted, attempt.Stop.Reason)
 	assert.Equal(t, map[string]int{"copied": 5}, attempt.Exposure)
 	assert.Equal(t, -1, attempt.FirstDivergence)
-
-	attempt = run(t, r, edit(`{"latency_ms":1000}`), Options{}, nil)
-	assert.Equal(t, StopCompleted, attempt.Stop.Reason)
-	assert.Equal(t, *r.Duration+900*time.Millisecond, *attempt.Duration)
-	assert.Equal(t, time.Second, *attempt.Steps[1].Duration)
-	assert.Equal(t, r.Steps[3].Offset+900*time.Millisecond, attempt.Steps[2].Offset)
 
 	attempt = run(t, r, edit(`{"timeout_ms":99}`), Options{}, nil)
 	assert.Equal(t, StopMiss, attempt.Stop.Reason, "the model is told of the timeout")

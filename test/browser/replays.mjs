@@ -13,7 +13,7 @@ await scenario(async (page, { projectId, runId, bare }) => {
   // Without contents, the run says what is missing and how to record it.
   await page.goto(`${project}/runs/${bare}`);
   await page.getByRole("link", { name: "Replay…" }).click();
-  await page.getByText("Only timeouts, retries and latencies can be edited").waitFor();
+  await page.getByText("Only timeouts and retries can be edited").waitFor();
   await page
     .getByTestId("missing")
     .getByText(/OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT/)

@@ -212,12 +212,12 @@ func AnswerOrders(q *provider.Request) *provider.Reply {
 	return &provider.Reply{Text: step.Answer}
 }
 
-// SlowerModels edits the latency of the models: nothing is called to know what follows.
-const SlowerModels = `{"target":{"kind":"model"},"set":{"latency_ms":1}}`
+// LongTimeouts edits the timeout of the models: nothing is called to know what follows.
+const LongTimeouts = `{"target":{"kind":"model"},"set":{"timeout_ms":60000}}`
 
-// ReplayBody replays a run with slower models.
+// ReplayBody replays a run with long timeouts.
 func ReplayBody(run, more string) string {
-	return fmt.Sprintf(`{"run_id":%q,"controls":0,"edits":[%s]%s}`, run, SlowerModels, more)
+	return fmt.Sprintf(`{"run_id":%q,"controls":0,"edits":[%s]%s}`, run, LongTimeouts, more)
 }
 
 // FillReplay makes a replay that has ended, in whose only attempt the run stands for its own.
@@ -229,9 +229,9 @@ func (e *Env) FillReplay(t *testing.T, as Option, run string) string {
 	return id.String()
 }
 
-// ReplayBatchBody replays runs with slower models.
+// ReplayBatchBody replays runs with long timeouts.
 func ReplayBatchBody(project, run, more string) string {
-	return fmt.Sprintf(`{"project_id":%q,"run_ids":[%q],"controls":0,"treatments":1,"edits":[%s]%s}`, project, run, SlowerModels, more)
+	return fmt.Sprintf(`{"project_id":%q,"run_ids":[%q],"controls":0,"treatments":1,"edits":[%s]%s}`, project, run, LongTimeouts, more)
 }
 
 // FillReplayBatch makes a batch that has ended, of one run.

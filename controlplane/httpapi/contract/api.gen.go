@@ -9018,8 +9018,8 @@ type Replay struct {
 	CreatedAt time.Time `json:"created_at"`
 
 	// CreatedBy Who made it. Both are null for a deleted user.
-	CreatedBy Author       `json:"created_by"`
-	Edits     []ReplayEdit `json:"edits"`
+	CreatedBy Author             `json:"created_by"`
+	Edits     []ReplayStoredEdit `json:"edits"`
 
 	// EditsText What each edit changes, in words.
 	EditsText []string           `json:"edits_text"`
@@ -9145,8 +9145,8 @@ type ReplayBatch struct {
 	CreatedAt time.Time      `json:"created_at"`
 
 	// CreatedBy Who made it. Both are null for a deleted user.
-	CreatedBy Author       `json:"created_by"`
-	Edits     []ReplayEdit `json:"edits"`
+	CreatedBy Author             `json:"created_by"`
+	Edits     []ReplayStoredEdit `json:"edits"`
 
 	// EditsText What each edit changes, in words that hold for all runs.
 	EditsText []string           `json:"edits_text"`
@@ -9663,12 +9663,11 @@ type ReplayReproducibilityClass string
 type ReplayRole string
 
 // ReplaySet One change. Of model calls: `model`, `params`, `system_prompt`, `messages`, `message`, `prompt`, `tool_schema`, `response` (which forces a decision), `resample` (the same request again). Of tool calls:
-// `tool_result`, `tool_error`. Of either: `timeout_ms`, `retries`, `latency_ms`. Of the run: `input`, with the target `all`.
+// `tool_result`, `tool_error`. Of either: `timeout_ms`, `retries`. Of the run: `input`, with the target `all`.
 type ReplaySet struct {
 	// Input The text in place of the first message of the user. The target is `all`.
-	Input     *string `json:"input,omitempty"`
-	LatencyMs *int64  `json:"latency_ms,omitempty"`
-	Message   *struct {
+	Input   *string `json:"input,omitempty"`
+	Message *struct {
 		// Index In the messages of the call.
 		Index int `json:"index"`
 
@@ -9719,7 +9718,7 @@ type ReplaySetResample bool
 // ReplaySetToolErrorRemove The recorded error did not happen: another edit says the result.
 type ReplaySetToolErrorRemove bool
 
-// ReplaySetMember The member of `ReplaySet` that is set.
+// ReplaySetMember The member of `ReplaySet` that is set. `latency_ms` is only of replays of earlier versions.
 type ReplaySetMember string
 
 // ReplaySide defines model for ReplaySide.
@@ -9757,6 +9756,9 @@ type ReplayStepSource struct {
 
 // ReplayStop Why a replay succeeded before all was made: `max_cost` its cap, `budget` that of the connection.
 type ReplayStop string
+
+// ReplayStoredEdit A `ReplayEdit` as it was stored.
+type ReplayStoredEdit = json.RawMessage
 
 // ReplaySummary A replay in a list.
 type ReplaySummary struct {
@@ -9802,7 +9804,7 @@ type ReplaySummary struct {
 	Verdict *ReplayVerdictSummary `json:"verdict"`
 }
 
-// ReplayTarget The steps to edit: one by `span_id`, those of a kind, of them those with a name (a tool's own name), or `all` model calls, also for timeouts, retries and latencies. A target without a step is refused.
+// ReplayTarget The steps to edit: one by `span_id`, those of a kind, of them those with a name (a tool's own name), or `all` model calls, also for timeouts and retries. A target without a step is refused.
 type ReplayTarget struct {
 	union json.RawMessage
 }
@@ -9869,7 +9871,7 @@ type ReplayVerdictSummary struct {
 	Verdict ReplayVerdictKind `json:"verdict"`
 }
 
-// Replayability `none`: nothing to replay. `structure`: steps with times but without texts: only edits of timeouts, retries and latencies. `llm`: single model calls can be made again, but later requests
+// Replayability `none`: nothing to replay. `structure`: steps with times but without texts: only edits of timeouts and retries. `llm`: single model calls can be made again, but later requests
 // cannot be rebuilt from earlier answers. `full`: every request can be rebuilt.
 type Replayability string
 
@@ -10348,7 +10350,7 @@ type RunReplayability struct {
 	// Executors Those that can replay it.
 	Executors []ReplayExecutor `json:"executors"`
 
-	// Level `none`: nothing to replay. `structure`: steps with times but without texts: only edits of timeouts, retries and latencies. `llm`: single model calls can be made again, but later requests
+	// Level `none`: nothing to replay. `structure`: steps with times but without texts: only edits of timeouts and retries. `llm`: single model calls can be made again, but later requests
 	// cannot be rebuilt from earlier answers. `full`: every request can be rebuilt.
 	Level      Replayability   `json:"level"`
 	Missing    []ReplayMissing `json:"missing"`

@@ -3472,7 +3472,8 @@ export interface paths {
         /**
          * Make more attempts of each run, or those that are missing
          * @description The attempts that ended stay; those that failed for a reason of the provider, or were not made, are made. Each result that could have found an effect
-         *     lowers the p that counts at the next. 409 `replay_batch_running` while it waits or runs, 409 `nothing_missing` if there is nothing to do.
+         *     lowers the p that counts at the next. 409 `replay_batch_running` while it waits or runs, 409 `nothing_missing` if there is nothing to do. 409
+         *     `edit_removed` if an edit sets what this version cannot set.
          *
          *     Requires the scope `replays:write`.
          */
@@ -3586,7 +3587,7 @@ export interface paths {
          * Make more attempts, or those that are missing
          * @description What to do where the verdict cannot tell. The attempts that ended stay; those that failed for a reason of the provider, or were not made, are made.
          *     409 `replay_running` while it waits or runs, 409 `nothing_missing` if there is nothing to do. 409 `run_deleted` and `recording_changed` if the
-         *     recorded run is no longer what it was: replay it again.
+         *     recorded run is no longer what it was: replay it again. 409 `edit_removed` if an edit sets what this version cannot set.
          *
          *     Requires the scope `replays:write`.
          */
@@ -9968,7 +9969,7 @@ export interface components {
             error: components["schemas"]["EvaluationFailure"] | null;
             executor: components["schemas"]["ReplayExecutor"];
             provider: components["schemas"]["EvaluationProvider"] | null;
-            edits: components["schemas"]["ReplayEdit"][];
+            edits: components["schemas"]["ReplayStoredEdit"][];
             /** @description What each edit changes, in words that hold for all runs. */
             edits_text: string[];
             tools: {
@@ -10092,7 +10093,7 @@ export interface components {
         /** @enum {string} */
         ReplayRole: "control" | "treatment";
         /**
-         * @description `none`: nothing to replay. `structure`: steps with times but without texts: only edits of timeouts, retries and latencies. `llm`: single model calls can be made again, but later requests
+         * @description `none`: nothing to replay. `structure`: steps with times but without texts: only edits of timeouts and retries. `llm`: single model calls can be made again, but later requests
          *     cannot be rebuilt from earlier answers. `full`: every request can be rebuilt.
          * @enum {string}
          */
@@ -10118,7 +10119,7 @@ export interface components {
             /** @description Those that can replay it. */
             executors: components["schemas"]["ReplayExecutor"][];
         };
-        /** @description The steps to edit: one by `span_id`, those of a kind, of them those with a name (a tool's own name), or `all` model calls, also for timeouts, retries and latencies. A target without a step is refused. */
+        /** @description The steps to edit: one by `span_id`, those of a kind, of them those with a name (a tool's own name), or `all` model calls, also for timeouts and retries. A target without a step is refused. */
         ReplayTarget: "all" | {
             span_id: string;
         } | {
@@ -10128,7 +10129,7 @@ export interface components {
         };
         /**
          * @description One change. Of model calls: `model`, `params`, `system_prompt`, `messages`, `message`, `prompt`, `tool_schema`, `response` (which forces a decision), `resample` (the same request again). Of tool calls:
-         *     `tool_result`, `tool_error`. Of either: `timeout_ms`, `retries`, `latency_ms`. Of the run: `input`, with the target `all`.
+         *     `tool_result`, `tool_error`. Of either: `timeout_ms`, `retries`. Of the run: `input`, with the target `all`.
          */
         ReplaySet: {
             model?: string;
@@ -10166,8 +10167,6 @@ export interface components {
             timeout_ms?: number;
             /** Format: int64 */
             retries?: number;
-            /** Format: int64 */
-            latency_ms?: number;
             /** @description The text in place of the first message of the user. The target is `all`. */
             input?: string;
             /** @enum {boolean} */
@@ -10182,6 +10181,14 @@ export interface components {
         ReplayEdit: {
             target: components["schemas"]["ReplayTarget"];
             set: components["schemas"]["ReplaySet"];
+        };
+        /** @description A `ReplayEdit` as it was stored. */
+        ReplayStoredEdit: {
+            target: components["schemas"]["ReplayTarget"];
+            /** @description A `ReplaySet`, or what it was in an earlier version. */
+            set: {
+                [key: string]: unknown;
+            };
         };
         /** @description What happens to calls of a tool that the recording has no answer for. */
         ReplayTool: {
@@ -10407,7 +10414,7 @@ export interface components {
             set: components["schemas"]["ReplaySetMember"];
         };
         /**
-         * @description The member of `ReplaySet` that is set.
+         * @description The member of `ReplaySet` that is set. `latency_ms` is only of replays of earlier versions.
          * @enum {string}
          */
         ReplaySetMember: "model" | "params" | "system_prompt" | "messages" | "message" | "prompt" | "tool_schema" | "response" | "resample" | "tool_result" | "tool_error" | "timeout_ms" | "retries" | "latency_ms" | "input";
@@ -10476,7 +10483,7 @@ export interface components {
             /** @description Null if it made all. */
             stop_reason: components["schemas"]["ReplayStop"] | null;
             error: components["schemas"]["EvaluationFailure"] | null;
-            edits: components["schemas"]["ReplayEdit"][];
+            edits: components["schemas"]["ReplayStoredEdit"][];
             /** @description What each edit changes, in words. */
             edits_text: string[];
             executor: components["schemas"]["ReplayExecutor"];

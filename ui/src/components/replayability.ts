@@ -24,8 +24,7 @@ export const REPLAYABILITY: readonly {
     value: "structure",
     label: "timing only",
     badge: "Timing replayable",
-    meaning:
-      "Steps and times are recorded, but not all texts. A replay can change timeouts, retries and latencies.",
+    meaning: "Steps and times are recorded, but not all texts. A replay can change timeouts and retries.",
   },
   {
     value: "none",

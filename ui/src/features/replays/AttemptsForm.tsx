@@ -160,8 +160,8 @@ export function AttemptsSection(props: AttemptsProps) {
       {callsModels && providers.length === 0 && (
         <p className={classes.note}>
           This project has no connection to a provider.{" "}
-          <Link to={`/p/${projectId}/settings/providers`}>Add one</Link>, or edit timeouts, retries and
-          latencies, which need none.
+          <Link to={`/p/${projectId}/settings/providers`}>Add one</Link>, or edit timeouts and retries, which
+          need none.
         </p>
       )}
     </section>

@@ -38,7 +38,6 @@ export function EditDifference({ edit, steps, recorded }: Props) {
     case "params":
       return <Params edit={edit} recorded={recorded} />;
     case "timeout_ms":
-    case "latency_ms":
     case "retries":
       return <Before>{durationsText(steps)}</Before>;
     case "tool_error": {

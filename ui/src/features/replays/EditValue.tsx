@@ -120,7 +120,6 @@ export function EditValue(props: Props) {
       );
     case "timeout_ms":
     case "retries":
-    case "latency_ms":
       return (
         <NumberInput
           size="xs"

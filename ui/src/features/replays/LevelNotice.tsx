@@ -4,7 +4,7 @@ import { Missing } from "./Missing";
 
 const TEXTS: Record<RunReplayability["level"], string> = {
   none: "This run can't be replayed",
-  structure: "Only timeouts, retries and latencies can be edited: the recording has no texts",
+  structure: "Only timeouts and retries can be edited: the recording has no texts",
   llm: "Replays may end early: some later requests can't be rebuilt from earlier answers",
   full: "",
 };

@@ -85,7 +85,7 @@ describe("targets", () => {
     expect(changesOf("span:s2", steps, "full")).toContain("response");
     expect(changesOf("tool:find", steps, "full")).not.toContain("tool_result");
     expect(changesOf("tool:cancel", steps, "full")).toContain("tool_result");
-    expect(changesOf("span:s2", steps, "structure")).toEqual(["timeout_ms", "retries", "latency_ms"]);
+    expect(changesOf("span:s2", steps, "structure")).toEqual(["timeout_ms", "retries"]);
   });
   it("keep the change where it is possible", () => {
     expect(withTarget(newEdit("all", "model"), "span:s2", steps, "full").change).toBe("model");

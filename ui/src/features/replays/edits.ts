@@ -109,11 +109,10 @@ export const CHANGES: Record<Change, ChangeWords> = {
   tool_error: { label: "Error", hint: "Make the tool fail, or succeed" },
   timeout_ms: { label: "Timeout", hint: "Calls that take longer fail" },
   retries: { label: "Retries", hint: "How often a failed call is retried" },
-  latency_ms: { label: "Latency", hint: "How long a call takes" },
   input: { label: "Input", hint: "A different first user message" },
 };
 
-const TIMING: readonly Change[] = ["timeout_ms", "retries", "latency_ms"];
+const TIMING: readonly Change[] = ["timeout_ms", "retries"];
 const OF_MODELS: readonly Change[] = ["system_prompt", "model", "params", "prompt", "tool_schema", ...TIMING];
 const OF_ONE_CALL: readonly Change[] = [
   "system_prompt",

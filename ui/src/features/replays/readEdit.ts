@@ -72,8 +72,7 @@ function readSet(edit: EditDraft, recorded: Recorded, at: string, errors: FormEr
         },
       };
     case "timeout_ms":
-    case "retries":
-    case "latency_ms": {
+    case "retries": {
       if (edit.number.trim() === "") return wrong("Enter a number.");
       const value = Number(edit.number);
       const [least, most] = LIMITS[edit.change];
@@ -87,7 +86,6 @@ function readSet(edit: EditDraft, recorded: Recorded, at: string, errors: FormEr
 /** The numbers that the API takes. */
 const LIMITS = {
   timeout_ms: [1, 86_400_000],
-  latency_ms: [0, 86_400_000],
   retries: [0, 100],
 } as const;
 

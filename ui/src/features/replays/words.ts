@@ -85,7 +85,12 @@ export function isOfConnection(error: Replay["error"], stop: Replay["stop_reason
 
 /** What the edits of a replay change: "System prompt of all model calls". */
 export function editsText(edits: readonly ReplayEditSummary[]): string {
-  return edits.map(({ target, set }) => `${CHANGES[set].label} of ${targetText(target, set)}`).join("; ");
+  return edits.map(({ target, set }) => `${changeLabel(set)} of ${targetText(target, set)}`).join("; ");
+}
+
+/** What an edit changes. One of an earlier version may change what none can change now. */
+function changeLabel(set: ReplayEditSummary["set"]): string {
+  return set === "latency_ms" ? "Latency" : CHANGES[set].label;
 }
 
 function targetText(target: ReplayEditSummary["target"], set: ReplayEditSummary["set"]): string {
