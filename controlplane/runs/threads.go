@@ -153,7 +153,8 @@ func (s *Service) matchingThreads(ctx context.Context, projects access.Projects,
 	return nil, nil
 }
 
-// threadTotals adds up all runs of threads that Traces and Source of the filter select, and keeps the order of the threads.
+// threadTotals adds up all runs of threads that Traces and Source of the filter select, and keeps the order of the threads. It has no bound
+// of time, because a thread may be old; the index runs_thread keeps what it reads small (docs/measurements/reading.md).
 func (s *Service) threadTotals(ctx context.Context, projects access.Projects, found []matchedThread, f Filter) ([]Thread, error) {
 	ids := make([]string, len(found))
 	order := make(map[string]int, len(found))
