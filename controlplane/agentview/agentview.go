@@ -35,8 +35,6 @@ var ErrNoSuchSpan = problem.Missing()
 type Options struct {
 	// Budget is how many tokens the view may have, from MinBudget to MaxBudget.
 	Budget int
-	// Encoding is EncodingO200k or EncodingCL100k.
-	Encoding string
 	// Focus is the step to show first and in most detail, by its span id in 16 digits or by its number. Empty is none.
 	Focus string
 	// Format is FormatJSON or FormatText.
@@ -61,17 +59,13 @@ type View struct {
 //
 // The order in which things are added does not depend on the budget. The view is the longest prefix of that order that fits.
 func Build(outline runs.Outline, read Excerpts, options Options) (View, error) {
-	tokens, err := newCounter(options.Encoding)
-	if err != nil {
-		return View{}, err
-	}
 	steps := stepsOf(outline)
 	focus, err := focused(steps, options.Focus)
 	if err != nil {
 		return View{}, err
 	}
 	v := &view{
-		outline: outline, options: options, tokens: tokens, steps: steps, shown: map[int]string{},
+		outline: outline, options: options, tokens: newCounter(), steps: steps, shown: map[int]string{},
 		chain: runmodel.ErrorChain(outline.Spans, outline.Run.FailingSpanID), path: longestFirst(runs.CriticalPath(outline.Spans, outline.Root())), last: -1, read: read,
 		recovered: map[int]bool{},
 	}

@@ -128,8 +128,7 @@ func requireNothingLost(tb testing.TB, smaller, larger []byte, format string) {
 
 func TestRealRuns(t *testing.T) {
 	t.Parallel()
-	tokens, err := newCounter(EncodingO200k)
-	require.NoError(t, err)
+	tokens := newCounter()
 	_, all := runsToCheck(t)
 	for i, r := range allRealRuns(t) {
 		if !all && i%10 != 0 {
@@ -139,7 +138,7 @@ func TestRealRuns(t *testing.T) {
 		if i%4 == 2 {
 			format = FormatText
 		}
-		checkViews(t, r, tokens, Options{Encoding: EncodingO200k, Format: format})
+		checkViews(t, r, tokens, Options{Format: format})
 	}
 }
 
@@ -240,19 +239,18 @@ func runsToCheck(tb testing.TB) (count uint64, all bool) {
 func TestGeneratedRuns(t *testing.T) {
 	t.Parallel()
 	count, _ := runsToCheck(t)
-	encodings, formats := []string{EncodingO200k, EncodingCL100k}, []string{FormatJSON, FormatJSON, FormatText}
+	formats := []string{FormatJSON, FormatJSON, FormatText}
 	const shards = 4
 	for shard := range uint64(shards) {
 		t.Run(strconv.FormatUint(shard, 10), func(t *testing.T) {
 			t.Parallel()
 			for seed := shard; seed < count; seed += shards {
 				r := generate(seed)
-				options := Options{Encoding: encodings[seed/2%2], Format: formats[seed%3]}
+				options := Options{Format: formats[seed%3]}
 				if seed%5 == 4 {
 					options.Focus = runmodel.FormatSpanID(r.outline.Spans[len(r.outline.Spans)/2].SpanID)
 				}
-				tokens, err := newCounter(options.Encoding)
-				require.NoError(t, err)
+				tokens := newCounter()
 				checkViews(t, r, tokens, options)
 			}
 		})
@@ -262,7 +260,7 @@ func TestGeneratedRuns(t *testing.T) {
 func TestSameBytes(t *testing.T) {
 	t.Parallel()
 	for seed := range uint64(20) {
-		options := Options{Budget: 1500, Encoding: EncodingO200k, Format: FormatJSON}
+		options := Options{Budget: 1500, Format: FormatJSON}
 		once, again := build(t, generate(seed), options), build(t, generate(seed), options)
 		assert.Equal(t, string(once.Body), string(again.Body))
 	}
@@ -273,24 +271,24 @@ func TestUnpricedCalls(t *testing.T) {
 	r := generate(1)
 	r.outline.Run.UnpricedCallCount = 2
 	var decoded Document
-	require.NoError(t, json.Unmarshal(build(t, r, Options{Budget: 4000, Encoding: EncodingO200k, Format: FormatJSON}).Body, &decoded))
+	require.NoError(t, json.Unmarshal(build(t, r, Options{Budget: 4000, Format: FormatJSON}).Body, &decoded))
 	require.NotNil(t, decoded.About)
 	assert.Equal(t, uint64(2), decoded.About.UnpricedCalls)
-	assert.Contains(t, string(build(t, r, Options{Budget: 4000, Encoding: EncodingO200k, Format: FormatText}).Body), ", cost of 2 calls unknown\n")
+	assert.Contains(t, string(build(t, r, Options{Budget: 4000, Format: FormatText}).Body), ", cost of 2 calls unknown\n")
 }
 
 func TestReplayabilityIsSaid(t *testing.T) {
 	t.Parallel()
 	r := generate(1)
 	text := func() string {
-		return string(build(t, r, Options{Budget: 4000, Encoding: EncodingO200k, Format: FormatText}).Body)
+		return string(build(t, r, Options{Budget: 4000, Format: FormatText}).Body)
 	}
 	r.outline.Run.Replayability = ""
 	assert.NotContains(t, text(), "replayability", "unknown")
 	r.outline.Run.Replayability = runmodel.ReplayLLM
 	assert.Contains(t, text(), ", replayability llm\n")
 	var decoded Document
-	require.NoError(t, json.Unmarshal(build(t, r, Options{Budget: 4000, Encoding: EncodingO200k, Format: FormatJSON}).Body, &decoded))
+	require.NoError(t, json.Unmarshal(build(t, r, Options{Budget: 4000, Format: FormatJSON}).Body, &decoded))
 	require.NotNil(t, decoded.About)
 	assert.Equal(t, runmodel.ReplayLLM, decoded.About.Replayability)
 }
@@ -301,13 +299,13 @@ func TestFocus(t *testing.T) {
 	id := runmodel.FormatSpanID(r.outline.Spans[3].SpanID)
 	var bodies []string
 	for _, focus := range []string{id, "4"} {
-		view := build(t, r, Options{Budget: 600, Encoding: EncodingO200k, Format: FormatJSON, Focus: focus})
+		view := build(t, r, Options{Budget: 600, Format: FormatJSON, Focus: focus})
 		assert.Contains(t, partsOf(t, view.Body), id)
 		bodies = append(bodies, string(view.Body))
 	}
 	assert.Equal(t, bodies[0], bodies[1])
 	for _, focus := range []string{"000000000000dead", "0", "999999"} {
-		_, err := Build(r.outline, r.read, Options{Budget: 600, Encoding: EncodingO200k, Format: FormatJSON, Focus: focus})
+		_, err := Build(r.outline, r.read, Options{Budget: 600, Format: FormatJSON, Focus: focus})
 		assert.ErrorIs(t, err, ErrNoSuchSpan, focus)
 	}
 }
@@ -344,7 +342,7 @@ func TestInjections(t *testing.T) {
 		r.outline.Run.Name, r.outline.Run.AgentName = injection, injection
 		r.outline.Run.SessionID, r.outline.Run.Metadata = hostile, map[string]string{injection: injection}
 
-		view := build(t, r, Options{Budget: 20000, Encoding: EncodingO200k, Format: FormatJSON})
+		view := build(t, r, Options{Budget: 20000, Format: FormatJSON})
 		var members map[string]json.RawMessage
 		require.NoError(t, json.Unmarshal(view.Body, &members))
 		for name := range members {
@@ -356,7 +354,7 @@ func TestInjections(t *testing.T) {
 		assert.NotEmpty(t, partsOf(t, view.Body)) // each recorded text ends with its own mark, and where it says so
 		checkJSON(t, r, view, 20000)
 
-		text := string(build(t, r, Options{Budget: 20000, Encoding: EncodingO200k, Format: FormatText}).Body)
+		text := string(build(t, r, Options{Budget: 20000, Format: FormatText}).Body)
 		own := regexp.MustCompile(`^(# Run|Notice: |Tokens: |## (Error chain|Critical path|Steps|Left out)|- |\d+\. )`)
 		for _, line := range strings.Split(strings.TrimSuffix(text, "\n"), "\n") {
 			assert.True(t, own.MatchString(line) || strings.HasPrefix(line, "| "), "%q", line)
@@ -406,8 +404,7 @@ func TestMark(t *testing.T) {
 	require.Len(t, s.parts, 1)
 	assert.True(t, s.parts[0].more)
 	assert.NotContains(t, s.parts[0].whole(), s.mark)
-	recorded, err := Recorded(span.RunID, []Text{{Name: "input", Text: every}}, 10, Options{Encoding: EncodingO200k, Key: key})
-	require.NoError(t, err)
+	recorded := Recorded(span.RunID, []Text{{Name: "input", Text: every}}, 10, key)
 	assert.Regexp(t, `^<\d{6} input>\d+<\d{6} \d+\+ bytes left out></\d{6}>$`, recorded)
 }
 
@@ -468,8 +465,8 @@ func TestThousandTokens(t *testing.T) {
 			r.outline.Spans = append(r.outline.Spans, s)
 			r.spans[s.SpanID] = runs.Span{Span: s, Outputs: &output}
 		}
-		smaller := build(t, r, Options{Encoding: EncodingO200k, Format: FormatJSON, Budget: 999})
-		larger := build(t, r, Options{Encoding: EncodingO200k, Format: FormatJSON, Budget: 1000})
+		smaller := build(t, r, Options{Format: FormatJSON, Budget: 999})
+		larger := build(t, r, Options{Format: FormatJSON, Budget: 1000})
 		requireNothingLost(t, smaller.Body, larger.Body, FormatJSON)
 	}
 }

@@ -29,8 +29,6 @@ func TestAgentView(t *testing.T) {
 	key := apitest.Bearer(e.Mint(t, session, project.Id, contract.ScopeRunsRead).Key)
 	o200k, err := tokenizer.Get(tokenizer.O200kBase)
 	require.NoError(t, err)
-	cl100k, err := tokenizer.Get(tokenizer.Cl100kBase)
-	require.NoError(t, err)
 
 	t.Run("json", func(t *testing.T) {
 		w := e.Do(t, http.MethodGet, path, nil, key)
@@ -49,10 +47,10 @@ func TestAgentView(t *testing.T) {
 		assert.Nil(t, view.LeftOut)
 	})
 	t.Run("text", func(t *testing.T) {
-		w := e.Do(t, http.MethodGet, path+"?format=text&encoding=cl100k_base&token_budget=300", nil, key)
+		w := e.Do(t, http.MethodGet, path+"?format=text&token_budget=300", nil, key)
 		require.Equal(t, http.StatusOK, w.Code, w.Body.String())
 		assert.Equal(t, "text/markdown; charset=utf-8", w.Header().Get("Content-Type"))
-		counted, err := cl100k.Count(w.Body.String())
+		counted, err := o200k.Count(w.Body.String())
 		require.NoError(t, err)
 		assert.LessOrEqual(t, counted, 300)
 		assert.True(t, strings.HasPrefix(w.Body.String(), "# Run\n"))
@@ -105,7 +103,7 @@ func TestAgentView(t *testing.T) {
 			apitest.Golden(t, "not_found", e.Do(t, http.MethodGet, path+"?focus="+focus, nil, key))
 		}
 		apitest.Golden(t, "not_found", e.Do(t, http.MethodGet, "/v1/runs/"+apitest.NoSuchID+"/agent-view", nil, key))
-		for _, query := range []string{"token_budget=255", "token_budget=100001", "encoding=gpt2", "focus=A1", "format=xml"} {
+		for _, query := range []string{"token_budget=255", "token_budget=100001", "focus=A1", "format=xml"} {
 			got := apitest.WantProblem(t, e.Do(t, http.MethodGet, path+"?"+query, nil, key), http.StatusUnprocessableEntity)
 			assert.Equal(t, problem.CodeValidationFailed, got.Code, query)
 		}

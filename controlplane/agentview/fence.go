@@ -24,11 +24,8 @@ type Text struct {
 }
 
 // Recorded writes texts of a run as a view does: between marks, each cut to about the given number of tokens.
-func Recorded(runID uuid.UUID, texts []Text, tokens int, options Options) (string, error) {
-	counter, err := newCounter(options.Encoding)
-	if err != nil {
-		return "", err
-	}
+func Recorded(runID uuid.UUID, texts []Text, tokens int, key []byte) string {
+	counter := newCounter()
 	s := step{span: &runmodel.Span{RunID: runID}}
 	for _, t := range texts {
 		text := visible(strings.TrimSpace(strings.ToValidUTF8(t.Text, "\uFFFD")))
@@ -39,18 +36,12 @@ func Recorded(runID uuid.UUID, texts []Text, tokens int, options Options) (strin
 		text = text[:runeStartBefore(text, min(len(text), maxPart))]
 		s.parts = append(s.parts, part{name: t.Name, segments: []segment{{text: text}}, text: text, head: counter.head(text, tokens), more: more})
 	}
-	s.mark = markOf(options.Key, s.span, s.parts)
-	return s.recorded(func(text string) string { return text }), nil
+	s.mark = markOf(key, s.span, s.parts)
+	return s.recorded(func(text string) string { return text })
 }
 
 // Count returns how many tokens a text has.
-func Count(encoding, text string) (int, error) {
-	counter, err := newCounter(encoding)
-	if err != nil {
-		return 0, err
-	}
-	return counter.count(text), nil
-}
+func Count(text string) int { return newCounter().count(text) }
 
 // maxPart is how many bytes of a text of a step are used. A step has at most seven texts. Together they contain fewer numbers of six
 // digits than exist, so a mark can always be found.

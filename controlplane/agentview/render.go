@@ -9,6 +9,7 @@ import (
 
 	"github.com/looptrace/looptrace/internal/jsontext"
 	"github.com/looptrace/looptrace/internal/runmodel"
+	"github.com/looptrace/looptrace/internal/tokens"
 )
 
 // renderer writes the pieces of a view. Each ends with a newline and begins with neither whitespace nor a slash, as counter requires.
@@ -66,7 +67,7 @@ type jsonRenderer struct{ v *view }
 func encode(value any) string { return string(jsontext.MustEncode(value)) }
 
 func (r jsonRenderer) head(used int) string {
-	return fmt.Sprintf(`{"notice":%q,"token_budget":%d,"tokens_used":%d,"encoding":%q,`+"\n", Notice, r.v.options.Budget, used, r.v.options.Encoding)
+	return fmt.Sprintf(`{"notice":%q,"token_budget":%d,"tokens_used":%d,"encoding":%q,`+"\n", Notice, r.v.options.Budget, used, tokens.Encoding)
 }
 
 // shownModels is how many models of a run are named.
@@ -194,7 +195,7 @@ type textRenderer struct{ v *view }
 
 func (r textRenderer) head(used int) string {
 	return fmt.Sprintf("# Run\nNotice: %s Its lines after the first begin with a bar. focus takes the number of a step.\nTokens: %d of %d (%s)\n",
-		Notice, used, r.v.options.Budget, r.v.options.Encoding)
+		Notice, used, r.v.options.Budget, tokens.Encoding)
 }
 
 func (r textRenderer) run() string {

@@ -44,7 +44,7 @@ func message(t *testing.T, role string, parts ...map[string]any) json.RawMessage
 // recordedIn returns what a view shows of each step, without marks.
 func recordedIn(t *testing.T, r *recorded, options Options) []string {
 	t.Helper()
-	options.Encoding, options.Format = EncodingO200k, FormatJSON
+	options.Format = FormatJSON
 	var document Document
 	require.NoError(t, json.Unmarshal(build(t, r, options).Body, &document))
 	require.Len(t, document.Steps, len(r.outline.Spans))
@@ -173,7 +173,7 @@ func TestAttributes(t *testing.T) {
 	run.SessionID, run.ConversationID, run.UserID, run.Release, run.Environment, run.ErrorCount = "s-1", "s-1", "ann@acme.test", "1.4", "prod", 1
 	run.Tags, run.Metadata = []string{"beta", "eu"}, map[string]string{"worker": "w1", "tenant": "acme\nrelease: 9", "prompt": strings.Repeat("Be kind. ", 2000)}
 	decode := func() (document Document) {
-		require.NoError(t, json.Unmarshal(build(t, r, Options{Budget: 1000, Encoding: EncodingO200k, Format: FormatJSON}).Body, &document))
+		require.NoError(t, json.Unmarshal(build(t, r, Options{Budget: 1000, Format: FormatJSON}).Body, &document))
 		return document
 	}
 	document := decode()
@@ -189,7 +189,7 @@ metadata.worker: w1</\d{6}>$`, document.Attributes)
 	assert.Equal(t, 1, document.About.Recovered)
 	assert.True(t, document.Steps[1].Recovered)
 	assert.False(t, document.Steps[2].Recovered)
-	text := string(build(t, r, Options{Budget: 1000, Encoding: EncodingO200k, Format: FormatText}).Body)
+	text := string(build(t, r, Options{Budget: 1000, Format: FormatText}).Body)
 	assert.Contains(t, text, "\n| metadata.worker: w1</")
 	assert.Contains(t, text, ", recovered failures: 1\n")
 	assert.Contains(t, text, "\n2. tool find error recovered <")
@@ -200,9 +200,7 @@ metadata.worker: w1</\d{6}>$`, document.Attributes)
 	document = decode()
 	assert.Contains(t, document.Attributes, "metadata.worker: w1\n(")
 	assert.Contains(t, document.Attributes, " more metadata left out)</")
-	tokens, err := Count(EncodingO200k, document.Attributes)
-	require.NoError(t, err)
-	assert.LessOrEqual(t, tokens, 300)
+	assert.LessOrEqual(t, Count(document.Attributes), 300)
 
 	run.Fingerprint, run.FailingSpanID = "fp:v3:0123456789abcdef", 2
 	document = decode()

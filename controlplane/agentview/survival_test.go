@@ -370,8 +370,7 @@ func fragmentsOf(tb testing.TB, text string) map[string][]string {
 // TestSurvival prints the share of faulty steps that are visible, and checks it against the thresholds in docs/agent-view.md.
 func TestSurvival(t *testing.T) {
 	t.Parallel()
-	tokens, err := newCounter(EncodingO200k)
-	require.NoError(t, err)
+	tokens := newCounter()
 	for _, set := range []struct {
 		name string
 		runs []annotated
@@ -423,7 +422,7 @@ func survival(t *testing.T, all []annotated, tokens *counter, atLeast [2]float64
 		return evenSplitOfView(lengths, a.steps, budget)
 	})
 	view := func(a *annotated, budget int, format string) []byte {
-		view, err := Build(a.run.outline, a.run.read, Options{Budget: budget, Encoding: EncodingO200k, Format: format, Calls: calls{}})
+		view, err := Build(a.run.outline, a.run.read, Options{Budget: budget, Format: format, Calls: calls{}})
 		require.NoError(t, err)
 		require.LessOrEqual(t, tokens.count(string(view.Body)), budget)
 		return view.Body

@@ -68,19 +68,19 @@ func TestSuspectsShown(t *testing.T) {
 	r.outline.Spans = append(r.outline.Spans, late)
 	r.spans[10] = runs.Span{Span: late, OutputMessages: r.spans[4].OutputMessages}
 	var document Document
-	require.NoError(t, json.Unmarshal(build(t, r, Options{Budget: 2000, Encoding: EncodingO200k, Format: FormatJSON}).Body, &document))
+	require.NoError(t, json.Unmarshal(build(t, r, Options{Budget: 2000, Format: FormatJSON}).Body, &document))
 	require.Len(t, document.Suspects, maxSuspects)
 	assert.Equal(t, Suspect{StepRef{N: 4, SpanID: "0000000000000004", Name: "chat"}, whyWrites}, document.Suspects[0])
 	assert.Equal(t, Suspect{StepRef{N: 2, SpanID: "0000000000000002", Name: "chat"}, whyNew}, document.Suspects[1])
 	assert.Equal(t, whyLong, document.Suspects[2].Why)
-	assert.Contains(t, string(build(t, r, Options{Budget: 2000, Encoding: EncodingO200k, Format: FormatText}).Body),
+	assert.Contains(t, string(build(t, r, Options{Budget: 2000, Format: FormatText}).Body),
 		"## Suspects, the likeliest first\n- step 4 chat writes\n- step 2 chat new\n")
 
 	for name, other := range map[string]*recorded{"no choice": acted("cancel_order"), "did not fail": acted("get_order", "cancel_order")} {
 		if name == "did not fail" {
 			other.outline.Run.Fingerprint = ""
 		}
-		assert.NotContains(t, string(build(t, other, Options{Budget: 2000, Encoding: EncodingO200k, Format: FormatJSON}).Body), "suspects", name)
+		assert.NotContains(t, string(build(t, other, Options{Budget: 2000, Format: FormatJSON}).Body), "suspects", name)
 	}
 }
 

@@ -6,13 +6,7 @@ import (
 	"github.com/looptrace/looptrace/internal/tokens"
 )
 
-// Encodings in which a budget is counted.
-const (
-	EncodingO200k  = tokens.EncodingO200k
-	EncodingCL100k = tokens.EncodingCL100k
-)
-
-// counter counts tokens. Both encodings split text before they look for tokens, and they split after a newline that is followed by
+// counter counts tokens. The encoding splits text before it looks for tokens, and it splits after a newline that is followed by
 // neither whitespace nor a slash. So the tokens of a text are the sum of the tokens of its pieces, if each ends with a newline and begins
 // with neither. Every piece of a view does.
 type counter struct {
@@ -23,13 +17,7 @@ type counter struct {
 // maxCachedCounts is the maximum size of counter.counts.
 const maxCachedCounts = 20_000
 
-func newCounter(encoding string) (*counter, error) {
-	c, err := tokens.Codec(encoding)
-	if err != nil {
-		return nil, err
-	}
-	return &counter{codec: c, counts: map[string]int{}}, nil
-}
+func newCounter() *counter { return &counter{codec: tokens.Codec(), counts: map[string]int{}} }
 
 func (c *counter) count(text string) int {
 	if n, ok := c.counts[text]; ok {

@@ -133,9 +133,7 @@ func (s *Service) choose(ctx context.Context, in access.Projects, n *Wanted, con
 		if err != nil {
 			return "", err
 		}
-		if config.Group, err = s.groupText(group); err != nil {
-			return "", err
-		}
+		config.Group = s.groupText(group)
 		name = agentview.SafeName(group.Class) + " in " + cmp.Or(agentview.SafeName(group.StepName), "a step")
 		for i := range group.Sample[:min(len(group.Sample), failedRuns)] {
 			config.Runs = append(config.Runs, askedRun(&group.Sample[i].Run, false))

@@ -87,17 +87,13 @@ func (s *Service) ask(ctx context.Context, in access.Projects, config *Config) (
 	b.WriteString("\nNow claim the causes, and answer as the system message says.")
 	q := &question{messages: []json.RawMessage{message("system", instructions), message("user", b.String())}, format: responseFormat()}
 	for _, text := range []string{instructions, b.String(), string(q.format)} {
-		n, err := agentview.Count(agentview.EncodingO200k, text)
-		if err != nil {
-			return nil, err //nolint:wrapcheck // it names the encoding
-		}
-		q.tokens += int64(n)
+		q.tokens += int64(agentview.Count(text))
 	}
 	return q, nil
 }
 
 func (s *Service) viewOptions(budget int) agentview.Options {
-	return agentview.Options{Budget: budget, Encoding: agentview.EncodingO200k, Format: agentview.FormatJSON, Calls: noCalls{}, Key: s.fenceKey}
+	return agentview.Options{Budget: budget, Format: agentview.FormatJSON, Calls: noCalls{}, Key: s.fenceKey}
 }
 
 // noCalls says that the reader can ask for nothing more.
@@ -147,9 +143,7 @@ func (s *Service) given(ctx context.Context, in access.Projects, outline *runs.O
 	}
 	texts := []agentview.Text{{Name: "instructions", Text: strings.Join(system, "\n")}, {Name: "tools", Text: strings.Join(tools, "\n")}}
 	g.compared = texts[0].Text + "\x00" + texts[1].Text
-	if g.text, err = agentview.Recorded(outline.Run.RunID, texts, givenTokens, s.viewOptions(0)); err != nil {
-		return g, err //nolint:wrapcheck // it says what it does
-	}
+	g.text = agentview.Recorded(outline.Run.RunID, texts, givenTokens, s.fenceKey)
 	return g, nil
 }
 
@@ -163,7 +157,7 @@ func instructionOf(raw json.RawMessage) string {
 }
 
 // groupText says what is known of a group.
-func (s *Service) groupText(g *failures.Group) (string, error) {
+func (s *Service) groupText(g *failures.Group) string {
 	var b strings.Builder
 	step := agentview.SafeName(g.StepKind) + " " + agentview.SafeName(g.StepName)
 	fmt.Fprintf(&b, "- class %s, failing step %s, agent %s\n", agentview.SafeName(g.Class), step, cmp.Or(agentview.SafeName(g.AgentName), "unknown"))
@@ -171,11 +165,7 @@ func (s *Service) groupText(g *failures.Group) (string, error) {
 	for _, c := range g.Contrasts {
 		fmt.Fprintf(&b, "- %s=%s: %d of its %d runs, %d of %d others\n", agentview.SafeName(c.Name), agentview.SafeName(c.Value), c.With, c.Runs, c.OthersWith, c.OthersRuns)
 	}
-	fenced, err := agentview.Recorded(uuid.Nil, []agentview.Text{{Name: "error", Text: strings.Trim(g.ErrorType+": "+g.Template, ": ")}}, groupTokens, s.viewOptions(0))
-	if err != nil {
-		return "", err //nolint:wrapcheck // it says what it does
-	}
-	return b.String() + fenced, nil
+	return b.String() + agentview.Recorded(uuid.Nil, []agentview.Text{{Name: "error", Text: strings.Trim(g.ErrorType+": "+g.Template, ": ")}}, groupTokens, s.fenceKey)
 }
 
 // message is a message of chat completions.

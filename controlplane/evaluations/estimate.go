@@ -185,10 +185,7 @@ func (r *renderer) pilotTokens(items []datasets.Item) (float64, error) {
 
 // countTokens counts the tokens of messages, about.
 func countTokens(messages []json.RawMessage) (int, error) {
-	codec, err := tokens.Codec(tokens.EncodingO200k)
-	if err != nil {
-		return 0, fmt.Errorf("count tokens: %w", err)
-	}
+	codec := tokens.Codec()
 	total := 0
 	for _, message := range messages {
 		n, err := codec.Count(string(message))

@@ -88,10 +88,7 @@ func (s *Service) Report(ctx context.Context, grant access.Grant, id uuid.UUID, 
 
 // within returns the items with these numbers, in their order, as long as the budget of tokens allows. head is what comes before them.
 func (s *Service) within(ctx context.Context, e *Evaluation, chosen []struct{ Number int32 }, head string, budget int, markdown func(*Item) string) ([]Item, error) {
-	codec, err := tokens.Codec(tokens.EncodingO200k)
-	if err != nil {
-		return nil, err //nolint:wrapcheck // it says what it does
-	}
+	codec := tokens.Codec()
 	used, err := codec.Count(head)
 	if err != nil {
 		return nil, fmt.Errorf("count tokens: %w", err)

@@ -28,10 +28,9 @@ type excerptReader interface {
 // GetAgentView reads a run within a token budget.
 func (h agentViewHandlers) GetAgentView(ctx context.Context, req contract.GetAgentViewRequestObject) (contract.GetAgentViewResponseObject, error) {
 	options := agentview.Options{
-		Budget:   valueOf(req.Params.TokenBudget, defaultTokenBudget),
-		Encoding: string(valueOf(req.Params.Encoding, agentview.EncodingO200k)),
-		Format:   string(valueOf(req.Params.Format, agentview.FormatJSON)),
-		Focus:    valueOf(req.Params.Focus, ""),
+		Budget: valueOf(req.Params.TokenBudget, defaultTokenBudget),
+		Format: string(valueOf(req.Params.Format, agentview.FormatJSON)),
+		Focus:  valueOf(req.Params.Focus, ""),
 	}
 	options.Calls, options.Key = calls{options.Format}, h.fenceKey
 	outline, err := h.runs.Outline(ctx, grantOf(ctx).Projects, req.RunId)

@@ -67,13 +67,9 @@ func (t *tools) candidates(ctx context.Context, projects access.Projects, in *fa
 		default:
 			text = append(text, "edits: "+edits)
 		}
-		recorded, err := t.fence(found.FirstFailed.ID, "candidate", candidateTokens, in.Encoding, strings.Join(text, "\n"))
-		if err != nil {
-			return nil, err
-		}
 		shown = append(shown, shownCandidate{
 			Kind: agentview.SafeName(string(c.Kind)), Failed: fmt.Sprintf("%d of %d", c.Failed.Count, c.Failed.Of), Good: fmt.Sprintf("%d of %d", c.Good.Count, c.Good.Of),
-			CI: [2]float64{*rounded(&c.CI[0]), *rounded(&c.CI[1])}, P: rounded(&c.PAdjusted), Separates: c.Separates(), Recorded: recorded,
+			CI: [2]float64{*rounded(&c.CI[0]), *rounded(&c.CI[1])}, P: rounded(&c.PAdjusted), Separates: c.Separates(), Recorded: t.fence(found.FirstFailed.ID, "candidate", candidateTokens, strings.Join(text, "\n")),
 		})
 	}
 	return shown, nil

@@ -128,24 +128,20 @@ func (t *tools) compare(ctx context.Context, grant access.Grant, in compareInput
 	if len(differing) > 0 {
 		out.Next = t.afterComparison(&in, base, other, &d.Steps[differing[0]])
 	}
-	if out.Attributes, err = t.fence(base.Outline.Run.RunID, "attributes", min(shownAttributes, in.TokenBudget/attributesShare), in.Encoding, strings.Join(attributeDiff(base, other), "\n")); err != nil {
-		return nil, err
-	}
-	w := &stepWriter{t: t, base: base, other: other, d: d, encoding: in.Encoding, hunks: map[*diff.Change]changeHunks{}}
+	out.Attributes = t.fence(base.Outline.Run.RunID, "attributes", min(shownAttributes, in.TokenBudget/attributesShare), strings.Join(attributeDiff(base, other), "\n"))
+	w := &stepWriter{t: t, base: base, other: other, d: d, hunks: map[*diff.Change]changeHunks{}}
 	n := min(len(differing)-skip, in.TokenBudget/forms/leastStep)
 	for _, detail := range compareDetails {
-		body, fits, err := t.comparison(&out, &in, w, differing, skip, n, detail.tokens, detail.hunk)
-		if err != nil || fits {
-			return body, err
+		if body, fits := t.comparison(&out, &in, w, differing, skip, n, detail.tokens, detail.hunk); fits {
+			return body, nil
 		}
 	}
 	last := compareDetails[len(compareDetails)-1]
 	for _, leaveOut := range []func(){func() {}, func() { out.Attributes = "" }, func() { out.Next = out.Next[:min(1, len(out.Next))] }} {
 		leaveOut()
 		for n := n; n > 0; n = min(n-1, n*in.TokenBudget/out.TokensUsed) {
-			body, fits, err := t.comparison(&out, &in, w, differing, skip, n, last.tokens, last.hunk)
-			if err != nil || fits {
-				return body, err
+			if body, fits := t.comparison(&out, &in, w, differing, skip, n, last.tokens, last.hunk); fits {
+				return body, nil
 			}
 		}
 	}
@@ -162,7 +158,7 @@ const (
 // comparison writes n of the differing steps after those to skip, and reports whether all fits the budget.
 func (t *tools) comparison(
 	out *compareOutput, in *compareInput, w *stepWriter, differing []int, skip, n, tokens, hunk int,
-) (body []byte, fits bool, err error) {
+) (body []byte, fits bool) {
 	w.seen = map[string]bool{}
 	out.Steps = make([]comparedStep, n)
 	for i, at := range differing[skip : skip+n] {
@@ -170,17 +166,15 @@ func (t *tools) comparison(
 		if skip+i == 0 { // the first divergence
 			most, part = 2*tokens, 2*hunk
 		}
-		if out.Steps[i], err = w.write(at, most, part); err != nil {
-			return nil, false, err
-		}
+		out.Steps[i] = w.write(at, most, part)
 	}
 	out.LeftOut, out.NextPage = len(differing)-skip-n, ""
 	if out.LeftOut > 0 {
 		out.NextPage = t.call(compareTool, compareCall{w.base.Outline.Run.RunID, w.other.Outline.Run.RunID, in.ProjectID, skip + n})
 	}
 	out.TokensUsed = 0
-	body, err = encodeCounted(out, &out.TokensUsed, in.Encoding)
-	return body, out.TokensUsed <= in.TokenBudget, err
+	body = encodeCounted(out, &out.TokensUsed)
+	return body, out.TokensUsed <= in.TokenBudget
 }
 
 func comparedRunOf(r diff.Run) comparedRun {

@@ -2,7 +2,6 @@ package mcpserver
 
 import (
 	"cmp"
-	"fmt"
 	"slices"
 	"strings"
 	"unicode/utf8"
@@ -58,7 +57,6 @@ type stepWriter struct {
 	t           *tools
 	base, other diff.Run
 	d           *diff.Diff
-	encoding    string
 	// hunks are those that were computed.
 	hunks map[*diff.Change]changeHunks
 	// seen are the differences that were written, without their paths.
@@ -81,7 +79,7 @@ func (w *stepWriter) hunksOf(change *diff.Change) changeHunks {
 }
 
 // write writes a step with about so many tokens of each field, and so many bytes of each part that differs.
-func (w *stepWriter) write(at, tokens, hunk int) (comparedStep, error) {
+func (w *stepWriter) write(at, tokens, hunk int) comparedStep {
 	step := &w.d.Steps[at]
 	shown := comparedStep{N: at + 1, State: string(step.State)}
 	span := (*runmodel.Span)(nil)
@@ -107,12 +105,8 @@ func (w *stepWriter) write(at, tokens, hunk int) (comparedStep, error) {
 		texts = append(texts, agentview.Text{Name: change.Field, Text: strings.Join(w.hunksOf(change).lines(hunk), "\n")})
 	}
 	texts = append(texts, w.ofOneRun(step)...)
-	var err error
-	shown.Recorded, err = agentview.Recorded(w.base.Outline.Run.RunID, texts, tokens, agentview.Options{Encoding: w.encoding, Key: w.t.FenceKey})
-	if err != nil {
-		return shown, fmt.Errorf("write a difference: %w", err)
-	}
-	return shown, nil
+	shown.Recorded = agentview.Recorded(w.base.Outline.Run.RunID, texts, tokens, w.t.FenceKey)
+	return shown
 }
 
 // asAbove reports whether earlier steps show all differences of a text that a step was given or returned.

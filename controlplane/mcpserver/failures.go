@@ -204,16 +204,11 @@ func (t *tools) failedRuns(ctx context.Context, grant access.Grant, in failuresI
 		}
 		for _, detail := range details {
 			for i := range page.Groups {
-				if out.Groups[i], err = t.failedGroup(&page.Groups[i], detail, in.Encoding); err != nil {
-					return nil, err
-				}
+				out.Groups[i] = t.failedGroup(&page.Groups[i], detail)
 				out.Groups[i].Candidates = candidates[:min(detail.candidates, len(candidates))]
 			}
 			out.TokensUsed = 0
-			body, err := encodeCounted(&out, &out.TokensUsed, in.Encoding)
-			if err != nil {
-				return nil, err
-			}
+			body := encodeCounted(&out, &out.TokensUsed)
 			if out.TokensUsed <= in.TokenBudget {
 				return body, nil
 			}
@@ -239,7 +234,7 @@ func (t *tools) failurePage(ctx context.Context, grant access.Grant, in *failure
 }
 
 // failedGroup returns what is shown of a group.
-func (t *tools) failedGroup(g *failures.Group, detail groupDetail, encoding string) (failedGroup, error) {
+func (t *tools) failedGroup(g *failures.Group, detail groupDetail) failedGroup {
 	shown := failedGroup{
 		Fingerprint: agentview.SafeName(g.Fingerprint), Class: agentview.SafeName(g.Class), Step: agentview.SafeName(g.StepKind) + " " + agentview.SafeName(g.StepName),
 		Runs: g.Runs, AgentRuns: g.AgentRuns, Agent: agentview.SafeName(g.AgentName), CostUSD: rounded(g.CostUSD),
@@ -263,7 +258,7 @@ func (t *tools) failedGroup(g *failures.Group, detail groupDetail, encoding stri
 		shown.RunIDs = append(shown.RunIDs, g.Sample[i].RunID.String())
 	}
 	if len(g.Sample) == 0 {
-		return shown, nil
+		return shown
 	}
 	first := &g.Sample[0]
 	errorType, message := first.ErrorType, first.ErrorMessage
@@ -274,9 +269,8 @@ func (t *tools) failedGroup(g *failures.Group, detail groupDetail, encoding stri
 	if first.Class == runmodel.FailureScored {
 		errorType, message = "", first.ScoredAsFailedBy()
 	}
-	var err error
-	shown.Recorded, err = t.fence(first.RunID, "error", detail.tokens, encoding, strings.Trim(errorType+": "+message, ": "))
-	return shown, err
+	shown.Recorded = t.fence(first.RunID, "error", detail.tokens, strings.Trim(errorType+": "+message, ": "))
+	return shown
 }
 
 // maxPeers is how many runs that ended well are searched for one with the same input.

@@ -48,7 +48,7 @@ func (t *tools) read(ctx context.Context, grant access.Grant, in readInput) ([]b
 		return nil, runs.ErrNotFound // the schema only allows ids
 	}
 	options := agentview.Options{
-		Budget: in.TokenBudget / forms, Encoding: in.Encoding, Format: agentview.FormatJSON, Focus: in.Focus,
+		Budget: in.TokenBudget / forms, Format: agentview.FormatJSON, Focus: in.Focus,
 		Calls: calls{t, in.ProjectID}, Key: t.FenceKey,
 	}
 	outline, err := t.Runs.Outline(ctx, grant.Projects, runID)
@@ -66,10 +66,7 @@ func (t *tools) read(ctx context.Context, grant access.Grant, in readInput) ([]b
 			return nil, fmt.Errorf("read view: %w", err)
 		}
 		document.TokenBudget, document.TokensUsed = in.TokenBudget, 0
-		body, err := encodeCounted(&document, &document.TokensUsed, in.Encoding)
-		if err != nil {
-			return nil, err
-		}
+		body := encodeCounted(&document, &document.TokensUsed)
 		over := document.TokensUsed - in.TokenBudget
 		if over <= 0 {
 			return body, nil

@@ -181,19 +181,17 @@ func (t *tools) edit(ctx context.Context, grant access.Grant, in editInput) ([]b
 			return nil, err
 		}
 	}
-	if out.Edits, err = t.fence(wanted.Run, "edit", editTokens, in.Encoding, texts...); err != nil {
-		return nil, err
-	}
-	return out.fit(in.Encoding)
+	out.Edits = t.fence(wanted.Run, "edit", editTokens, texts...)
+	return out.fit()
 }
 
 // fit leaves out what the budget has no room for: first steps, then what edits say, then warnings.
-func (out *editOutput) fit(encoding string) ([]byte, error) {
+func (out *editOutput) fit() ([]byte, error) {
 	for {
 		out.TokensUsed = 0
-		body, err := encodeCounted(out, &out.TokensUsed, encoding)
-		if err != nil || out.TokensUsed <= out.TokenBudget {
-			return body, err
+		body := encodeCounted(out, &out.TokensUsed)
+		if out.TokensUsed <= out.TokenBudget {
+			return body, nil
 		}
 		switch {
 		case len(out.Steps) > 0:

@@ -79,10 +79,8 @@ func (t *tools) editBatch(ctx context.Context, grant access.Grant, in *editInput
 			return nil, err
 		}
 	}
-	if out.Edits, err = t.fence(project, "edit", editTokens, in.Encoding, texts...); err != nil {
-		return nil, err
-	}
-	return out.fit(in.Encoding)
+	out.Edits = t.fence(project, "edit", editTokens, texts...)
+	return out.fit()
 }
 
 // wantedBatch reads the arguments, but for the filter.

@@ -67,16 +67,16 @@ func (t *tools) diffBatch(ctx context.Context, grant access.Grant, in *diffInput
 	if err != nil {
 		return nil, err
 	}
-	out, err := t.diffOfBatch(ctx, &b, in.Encoding)
+	out, err := t.diffOfBatch(ctx, &b)
 	if err != nil {
 		return nil, err
 	}
 	out.TokenBudget = in.TokenBudget
-	return out.fit(in.Encoding)
+	return out.fit()
 }
 
 // diffOfBatch returns what is known of a batch.
-func (t *tools) diffOfBatch(ctx context.Context, b *replays.Batch, encoding string) (*diffOutput, error) {
+func (t *tools) diffOfBatch(ctx context.Context, b *replays.Batch) (*diffOutput, error) {
 	config, err := b.ReadConfig()
 	if err != nil {
 		return nil, err
@@ -92,13 +92,9 @@ func (t *tools) diffOfBatch(ctx context.Context, b *replays.Batch, encoding stri
 	if b.StopReason != nil {
 		out.StopReason = *b.StopReason
 	}
-	if out.Edits, err = t.fence(b.ID, "edit", editTokens, encoding, config.Texts...); err != nil {
-		return nil, err
-	}
+	out.Edits = t.fence(b.ID, "edit", editTokens, config.Texts...)
 	if b.ErrorDetail != nil {
-		if out.Error, err = t.fence(b.ID, "error", errorTokens, encoding, *b.ErrorDetail); err != nil {
-			return nil, err
-		}
+		out.Error = t.fence(b.ID, "error", errorTokens, *b.ErrorDetail)
 	}
 	result, err := b.ReadResult()
 	if err != nil {

@@ -3,7 +3,6 @@ package mcpserver
 import (
 	"context"
 	"errors"
-	"fmt"
 	"strings"
 
 	"github.com/google/uuid"
@@ -55,7 +54,7 @@ type diffStep struct {
 }
 
 // attemptDiff compares an attempt with the recorded run.
-func (t *tools) attemptDiff(ctx context.Context, grant access.Grant, r *replays.Replay, a *replays.Attempt, encoding string) (*shownDiff, error) {
+func (t *tools) attemptDiff(ctx context.Context, grant access.Grant, r *replays.Replay, a *replays.Attempt) (*shownDiff, error) {
 	shown := &shownDiff{Attempt: a.Number, Role: string(a.Role), Steps: []diffStep{}}
 	result, err := a.ReadResult()
 	if err != nil {
@@ -100,11 +99,7 @@ func (t *tools) attemptDiff(ctx context.Context, grant access.Grant, r *replays.
 		if d.Steps[i].State == diff.Same {
 			continue
 		}
-		step, err := t.diffStep(&d.Steps[i], base, other, sources, encoding)
-		if err != nil {
-			return nil, err
-		}
-		shown.Steps = append(shown.Steps, step)
+		shown.Steps = append(shown.Steps, t.diffStep(&d.Steps[i], base, other, sources))
 	}
 	return shown, nil
 }
@@ -122,7 +117,7 @@ func (t *tools) comparable(ctx context.Context, in access.Projects, id uuid.UUID
 	return diff.Run{Outline: outline, Spans: spans, TextsMissing: partial}, err
 }
 
-func (t *tools) diffStep(step *diff.Step, base, other diff.Run, sources map[string]*replays.StepSource, encoding string) (diffStep, error) {
+func (t *tools) diffStep(step *diff.Step, base, other diff.Run, sources map[string]*replays.StepSource) diffStep {
 	shown := diffStep{State: string(step.State)}
 	if step.Other >= 0 {
 		span := &other.Outline.Spans[step.Other]
@@ -144,9 +139,6 @@ func (t *tools) diffStep(step *diff.Step, base, other diff.Run, sources map[stri
 		texts = append(texts, textsOf(other, step.Other)...)
 	}
 	run := base.Outline.Run.RunID
-	var err error
-	if shown.Recorded, err = agentview.Recorded(run, texts, shownTokens, agentview.Options{Encoding: encoding, Key: t.FenceKey}); err != nil {
-		return shown, fmt.Errorf("write a difference: %w", err)
-	}
-	return shown, nil
+	shown.Recorded = agentview.Recorded(run, texts, shownTokens, t.FenceKey)
+	return shown
 }

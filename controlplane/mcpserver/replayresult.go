@@ -122,28 +122,28 @@ func (t *tools) diff(ctx context.Context, grant access.Grant, in diffInput) ([]b
 	if err != nil {
 		return nil, err
 	}
-	out, err := t.diffOf(&r, attempts, in.Encoding)
+	out, err := t.diffOf(&r, attempts)
 	if err != nil {
 		return nil, err
 	}
 	out.TokenBudget = in.TokenBudget
 	if shown := shownOf(attempts, in.Attempt); shown != nil {
-		if out.Diff, err = t.attemptDiff(ctx, grant, &r, shown, in.Encoding); err != nil {
+		if out.Diff, err = t.attemptDiff(ctx, grant, &r, shown); err != nil {
 			return nil, err
 		}
 	} else if in.Attempt != 0 {
 		return nil, remedyError(fmt.Sprintf("Attempt %d has not ended. Omit attempt, or wait with wait_seconds.", in.Attempt))
 	}
-	return out.fit(in.Encoding)
+	return out.fit()
 }
 
 // fit leaves out what the budget has no room for: first steps of the diff, then attempts, then the evidence.
-func (out *diffOutput) fit(encoding string) ([]byte, error) {
+func (out *diffOutput) fit() ([]byte, error) {
 	for {
 		out.TokensUsed = 0
-		body, err := encodeCounted(out, &out.TokensUsed, encoding)
-		if err != nil || out.TokensUsed <= out.TokenBudget {
-			return body, err
+		body := encodeCounted(out, &out.TokensUsed)
+		if out.TokensUsed <= out.TokenBudget {
+			return body, nil
 		}
 		switch {
 		case out.Diff != nil && len(out.Diff.Steps) > 0:
@@ -181,7 +181,7 @@ func waitFor[T any](ctx context.Context, wait time.Duration, read func() (T, err
 }
 
 // diffOf returns what is known of a replay without its diff.
-func (t *tools) diffOf(r *replays.Replay, attempts []replays.Attempt, encoding string) (*diffOutput, error) {
+func (t *tools) diffOf(r *replays.Replay, attempts []replays.Attempt) (*diffOutput, error) {
 	config, err := r.ReadConfig()
 	if err != nil {
 		return nil, err
@@ -193,16 +193,12 @@ func (t *tools) diffOf(r *replays.Replay, attempts []replays.Attempt, encoding s
 	if r.StopReason != nil {
 		out.StopReason = *r.StopReason
 	}
-	if out.Edits, err = t.fence(r.RunID, "edit", editTokens, encoding, config.Texts...); err != nil {
-		return nil, err
-	}
+	out.Edits = t.fence(r.RunID, "edit", editTokens, config.Texts...)
 	if r.ErrorDetail != nil {
-		if out.Error, err = t.fence(r.RunID, "error", errorTokens, encoding, *r.ErrorDetail); err != nil {
-			return nil, err
-		}
+		out.Error = t.fence(r.RunID, "error", errorTokens, *r.ErrorDetail)
 	}
 	for i := range attempts {
-		shown, cost, err := t.shownAttemptOf(&attempts[i], encoding)
+		shown, cost, err := t.shownAttemptOf(&attempts[i])
 		if err != nil {
 			return nil, err
 		}
@@ -233,15 +229,13 @@ func (t *tools) diffOf(r *replays.Replay, attempts []replays.Attempt, encoding s
 }
 
 // shownAttemptOf returns what is shown of an attempt, and the known cost of its calls.
-func (t *tools) shownAttemptOf(a *replays.Attempt, encoding string) (shown shownAttempt, cost float64, err error) {
+func (t *tools) shownAttemptOf(a *replays.Attempt) (shown shownAttempt, cost float64, err error) {
 	shown = shownAttempt{Number: a.Number, Role: string(a.Role), Status: string(a.Status)}
 	if a.StopReason != nil && *a.StopReason != replay.StopCompleted {
 		shown.Stop = string(*a.StopReason)
 	}
 	if a.Detail != nil {
-		if shown.Error, err = t.fence(a.RunID, "error", errorTokens, encoding, *a.Detail); err != nil {
-			return shown, 0, err
-		}
+		shown.Error = t.fence(a.RunID, "error", errorTokens, *a.Detail)
 	}
 	if a.Remedy != nil {
 		shown.Remedy = *a.Remedy

@@ -22,16 +22,12 @@ const (
 )
 
 // fence writes recorded texts of one kind between marks. What edits say counts as recorded, too: they may quote a run, and name its steps.
-func (t *tools) fence(run uuid.UUID, name string, tokens int, encoding string, texts ...string) (string, error) {
+func (t *tools) fence(run uuid.UUID, name string, tokens int, texts ...string) string {
 	list := make([]agentview.Text, len(texts))
 	for i, text := range texts {
 		list[i] = agentview.Text{Name: name, Text: text}
 	}
-	written, err := agentview.Recorded(run, list, tokens, agentview.Options{Encoding: encoding, Key: t.FenceKey})
-	if err != nil {
-		return "", fmt.Errorf("write what is recorded: %w", err)
-	}
-	return written, nil
+	return agentview.Recorded(run, list, tokens, t.FenceKey)
 }
 
 // quoted is text that sentences about a replay have from runs and providers, as strconv.Quote writes it.

@@ -202,15 +202,10 @@ func (t *tools) search(ctx context.Context, grant access.Grant, in searchInput) 
 		}
 		for _, preview := range previews {
 			for i := range page.Runs {
-				if out.Runs[i], err = t.found(&page.Runs[i], preview, in.Encoding); err != nil {
-					return nil, err
-				}
+				out.Runs[i] = t.found(&page.Runs[i], preview)
 			}
 			out.TokensUsed = 0
-			body, err := encodeCounted(&out, &out.TokensUsed, in.Encoding)
-			if err != nil {
-				return nil, err
-			}
+			body := encodeCounted(&out, &out.TokensUsed)
 			if out.TokensUsed <= in.TokenBudget {
 				return body, nil
 			}
@@ -264,7 +259,7 @@ func (in *searchInput) query(project uuid.UUID) (runs.ListQuery, error) {
 // shownModels is the maximum number of models to show of a run.
 const shownModels = 3
 
-func (t *tools) found(run *runs.Run, preview int, encoding string) (runFound, error) {
+func (t *tools) found(run *runs.Run, preview int) runFound {
 	found := runFound{
 		RunID: run.RunID.String(), Name: agentview.SafeName(run.Name), Status: agentview.SafeName(run.Status), Outcome: run.Outcome(),
 		StartTime: run.StartTime.UTC().Format(time.RFC3339), Agent: agentview.SafeName(run.AgentName),
@@ -303,7 +298,6 @@ func (t *tools) found(run *runs.Run, preview int, encoding string) (runFound, er
 			})
 		}
 	}
-	var err error
-	found.Recorded, err = agentview.Recorded(run.RunID, texts, preview, agentview.Options{Encoding: encoding, Key: t.FenceKey})
-	return found, err
+	found.Recorded = agentview.Recorded(run.RunID, texts, preview, t.FenceKey)
+	return found
 }

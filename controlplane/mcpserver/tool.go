@@ -38,16 +38,12 @@ const (
 
 // budget holds the arguments that every tool has.
 type budget struct {
-	TokenBudget int    `json:"token_budget,omitempty" jsonschema:"Tokens of the whole result."`
-	Encoding    string `json:"encoding,omitempty"`
+	TokenBudget int `json:"token_budget,omitempty" jsonschema:"Tokens of the whole result."`
 }
 
 func (b *budget) setDefaults() {
 	if b.TokenBudget == 0 {
 		b.TokenBudget = defaultBudget
-	}
-	if b.Encoding == "" {
-		b.Encoding = agentview.EncodingO200k
 	}
 }
 
@@ -60,11 +56,7 @@ func inputSchema[In any](refine map[string]func(*jsonschema.Schema)) (*jsonschem
 	bound := func(s *jsonschema.Schema) {
 		s.Minimum, s.Maximum, s.Default = new(float64(minBudget)), new(float64(maxBudget)), json.RawMessage(strconv.Itoa(defaultBudget))
 	}
-	encoding := func(s *jsonschema.Schema) {
-		s.Enum = []any{agentview.EncodingO200k, agentview.EncodingCL100k} // the first is the default
-	}
 	bound(schema.Properties["token_budget"])
-	encoding(schema.Properties["encoding"])
 	for _, property := range schema.Properties {
 		if property.Items != nil {
 			property.Type, property.Types = "array", nil // absent instead of null
@@ -180,15 +172,12 @@ func (t *tools) call(tool string, arguments any) string {
 }
 
 // encodeCounted encodes a document with its number of tokens in all forms. used points to the number in the document.
-func encodeCounted(document any, used *int, encoding string) ([]byte, error) {
+func encodeCounted(document any, used *int) []byte {
 	for {
 		body := jsontext.MustEncode(document)
-		n, err := agentview.Count(encoding, string(body))
-		if err != nil {
-			return nil, fmt.Errorf("count tokens: %w", err)
-		}
-		if n *= forms; n <= *used { // a larger number never has fewer tokens, so the loop ends
-			return body, nil
+		n := forms * agentview.Count(string(body))
+		if n <= *used { // a larger number never has fewer tokens, so the loop ends
+			return body
 		}
 		*used = n
 	}

@@ -2,7 +2,6 @@ package mcpserver
 
 import (
 	"context"
-	"fmt"
 	"time"
 
 	"github.com/google/jsonschema-go/jsonschema"
@@ -103,9 +102,7 @@ func (t *tools) listWork(ctx context.Context, grant access.Grant, in workInput) 
 	}
 	shown := make([]shownWork, len(found))
 	for i := range found {
-		if shown[i], err = t.shownWork(&found[i], in.Encoding); err != nil {
-			return nil, err
-		}
+		shown[i] = t.shownWork(&found[i])
 	}
 	for n := len(shown); ; {
 		out := workOutput{Notice: agentview.Notice, TokenBudget: in.TokenBudget, Work: shown[:n], Next: []string{}}
@@ -119,9 +116,9 @@ func (t *tools) listWork(ctx context.Context, grant access.Grant, in workInput) 
 			asked.Offset = next
 			out.NextPage = t.call(workTool, asked)
 		}
-		body, err := encodeCounted(&out, &out.TokensUsed, in.Encoding)
-		if err != nil || out.TokensUsed <= in.TokenBudget {
-			return body, err
+		body := encodeCounted(&out, &out.TokensUsed)
+		if out.TokensUsed <= in.TokenBudget {
+			return body, nil
 		}
 		if n <= 1 {
 			return nil, remedyError("token_budget is too small. Call again with a larger one.")
@@ -130,7 +127,7 @@ func (t *tools) listWork(ctx context.Context, grant access.Grant, in workInput) 
 	}
 }
 
-func (t *tools) shownWork(w *work.Listed, encoding string) (shownWork, error) {
+func (t *tools) shownWork(w *work.Listed) shownWork {
 	shown := shownWork{
 		ID: w.ID.String(), Kind: w.Kind, ProjectID: w.ProjectID.String(), Status: w.Status, Done: w.Done, Total: w.Total, Unit: w.Unit,
 		CreatedAt: w.CreatedAt.UTC().Format(time.RFC3339),
@@ -148,9 +145,6 @@ func (t *tools) shownWork(w *work.Listed, encoding string) (shownWork, error) {
 	if w.ErrorDetail != nil {
 		texts = append(texts, agentview.Text{Name: "error", Text: *w.ErrorDetail})
 	}
-	var err error
-	if shown.Recorded, err = agentview.Recorded(w.ID, texts, errorTokens, agentview.Options{Encoding: encoding, Key: t.FenceKey}); err != nil {
-		return shown, fmt.Errorf("write what users named: %w", err)
-	}
-	return shown, nil
+	shown.Recorded = agentview.Recorded(w.ID, texts, errorTokens, t.FenceKey)
+	return shown
 }

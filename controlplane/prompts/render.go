@@ -151,13 +151,11 @@ func valuesError(err error) error {
 const tokensPerMessage = 4
 
 // Tokenizer is the encoding in which tokens of prompts are counted.
-const Tokenizer = tokens.EncodingO200k
+const Tokenizer = tokens.Encoding
 
 func countTokens(messages []map[string]any, content *Content) (int, error) {
-	codec, err := tokens.Codec(Tokenizer)
-	if err != nil {
-		return 0, err
-	}
+	codec := tokens.Codec()
+	var err error
 	total := tokensPerMessage * len(messages)
 	add := func(text string) {
 		n, countErr := codec.Count(text)

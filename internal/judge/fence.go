@@ -103,10 +103,7 @@ const chunk = 2 << 10
 
 // tokensOf returns how many bytes the first tokens of a text take, or the last ones.
 func tokensOf(text string, limit int, last bool) (int, error) {
-	codec, err := tokens.Codec(tokens.EncodingO200k)
-	if err != nil {
-		return 0, err //nolint:wrapcheck // it names the encoding
-	}
+	codec := tokens.Codec()
 	size := 0
 	for size < len(text) {
 		if limit <= 0 {

@@ -3516,24 +3516,6 @@ func (e ExportRunsParamsInclude) Valid() bool {
 	}
 }
 
-// Defines values for GetAgentViewParamsEncoding.
-const (
-	Cl100kBase GetAgentViewParamsEncoding = "cl100k_base"
-	O200kBase  GetAgentViewParamsEncoding = "o200k_base"
-)
-
-// Valid indicates whether the value is a known member of the GetAgentViewParamsEncoding enum.
-func (e GetAgentViewParamsEncoding) Valid() bool {
-	switch e {
-	case Cl100kBase:
-		return true
-	case O200kBase:
-		return true
-	default:
-		return false
-	}
-}
-
 // Defines values for GetAgentViewParamsFormat.
 const (
 	GetAgentViewParamsFormatJson GetAgentViewParamsFormat = "json"
@@ -3765,8 +3747,10 @@ type AgentView struct {
 	CriticalPathSteps *int `json:"critical_path_steps,omitempty"`
 
 	// Cut The number of steps that are left out or cut, and the call that returns more.
-	Cut      *AgentViewRest `json:"cut,omitempty"`
-	Encoding string         `json:"encoding"`
+	Cut *AgentViewRest `json:"cut,omitempty"`
+
+	// Encoding The encoding in which tokens are counted.
+	Encoding string `json:"encoding"`
 
 	// ErrorChain From the step with the error up to the root. A long chain is cut in the middle.
 	ErrorChain        *[]AgentViewStepRef `json:"error_chain,omitempty"`
@@ -13037,18 +13021,12 @@ type GetAgentViewParams struct {
 	ProjectId   *ProjectIDOptional `form:"project_id,omitempty" json:"project_id,omitempty"`
 	TokenBudget *int               `form:"token_budget,omitempty" json:"token_budget,omitempty"`
 
-	// Encoding The encoding in which tokens are counted.
-	Encoding *GetAgentViewParamsEncoding `form:"encoding,omitempty" json:"encoding,omitempty"`
-
 	// Focus The step to show first and in most detail, with the steps around it. Give a span id or a step number. 404 if the run has no such step.
 	Focus *string `form:"focus,omitempty" json:"focus,omitempty"`
 
 	// Format JSON, or Markdown.
 	Format *GetAgentViewParamsFormat `form:"format,omitempty" json:"format,omitempty"`
 }
-
-// GetAgentViewParamsEncoding defines parameters for GetAgentView.
-type GetAgentViewParamsEncoding string
 
 // GetAgentViewParamsFormat defines parameters for GetAgentView.
 type GetAgentViewParamsFormat string
@@ -23712,14 +23690,6 @@ func (siw *ServerInterfaceWrapper) GetAgentView(c *gin.Context) {
 	err = runtime.BindQueryParameterWithOptions("form", true, false, "token_budget", c.Request.URL.Query(), &params.TokenBudget, runtime.BindQueryParameterOptions{Type: "integer", Format: ""})
 	if err != nil {
 		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter token_budget: %w", err), http.StatusBadRequest)
-		return
-	}
-
-	// ------------- Optional query parameter "encoding" -------------
-
-	err = runtime.BindQueryParameterWithOptions("form", true, false, "encoding", c.Request.URL.Query(), &params.Encoding, runtime.BindQueryParameterOptions{Type: "string", Format: ""})
-	if err != nil {
-		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter encoding: %w", err), http.StatusBadRequest)
 		return
 	}
 

@@ -4574,6 +4574,7 @@ export interface components {
             token_budget: number;
             /** @description The tokens of this body. */
             tokens_used: number;
+            /** @description The encoding in which tokens are counted. */
             encoding: string;
             /**
              * @description `steps` counts the run's spans; `partial` is true if the run has more than were read. Names are cut and
@@ -12321,8 +12322,6 @@ export interface operations {
                 /** @description Look only in this project instead of all projects of the caller. */
                 project_id?: components["parameters"]["ProjectIDOptional"];
                 token_budget?: number;
-                /** @description The encoding in which tokens are counted. */
-                encoding?: "o200k_base" | "cl100k_base";
                 /** @description The step to show first and in most detail, with the steps around it. Give a span id or a step number. 404 if the run has no such step. */
                 focus?: string;
                 /** @description JSON, or Markdown. */
