@@ -55,8 +55,6 @@ type Claim struct {
 	Quotes []Quote   `json:"quotes"`
 	// QuotesNotFound is how many quotes were left out because the step does not have them.
 	QuotesNotFound int `json:"quotes_not_found"`
-	// Confidence is the model's own word: low, medium, high, or empty.
-	Confidence string `json:"confidence"`
 	// Edit fits the run. It is nil if the model gave none; WhyNoEdit then says whether it gave one that cannot be replayed.
 	Edit      *replay.Edit `json:"edit"`
 	WhyNoEdit string       `json:"why_no_edit"`
@@ -66,12 +64,11 @@ var spanID = regexp.MustCompile(`^[0-9a-f]{16}$`)
 
 // claimed is a claim as a model writes it.
 type claimed struct {
-	Claim      string          `json:"claim"`
-	RunID      string          `json:"run_id"`
-	Step       string          `json:"step"`
-	Quotes     []string        `json:"quotes"`
-	Edit       json.RawMessage `json:"edit"`
-	Confidence string          `json:"confidence"`
+	Claim  string          `json:"claim"`
+	RunID  string          `json:"run_id"`
+	Step   string          `json:"step"`
+	Quotes []string        `json:"quotes"`
+	Edit   json.RawMessage `json:"edit"`
 }
 
 // claimsOf reads the claims of an answer, false if it has not the form that was asked for.
@@ -122,9 +119,6 @@ func checkClaim(ctx context.Context, asked []AskedRun, raw json.RawMessage, read
 	claim := &Claim{Text: line(said.Claim, maxClaim), Quotes: []Quote{}}
 	if claim.Text == "" {
 		return nil, DroppedMalformed, nil
-	}
-	if slices.Contains([]string{"low", "medium", "high"}, said.Confidence) {
-		claim.Confidence = said.Confidence
 	}
 	at := slices.IndexFunc(asked, func(r AskedRun) bool { return r.RunID.String() == said.RunID })
 	if at < 0 {

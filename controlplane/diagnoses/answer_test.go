@@ -55,7 +55,7 @@ func recordedForTest() recordedRuns {
 }
 
 func claimText(run uuid.UUID, step, edit string, quotes ...string) string {
-	text, err := json.Marshal(map[string]any{"claim": "The stock server refuses.", "run_id": run, "step": step, "quotes": quotes, "edit": json.RawMessage(edit), "confidence": "high"})
+	text, err := json.Marshal(map[string]any{"claim": "The stock server refuses.", "run_id": run, "step": step, "quotes": quotes, "edit": json.RawMessage(edit)})
 	if err != nil {
 		panic(err)
 	}

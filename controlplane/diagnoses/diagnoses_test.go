@@ -111,12 +111,11 @@ var runIDs = regexp.MustCompile(`"run_id":"([0-9a-f-]{36})"`)
 
 // claim is a claim as a model writes it.
 type claim struct {
-	Claim      string   `json:"claim"`
-	RunID      string   `json:"run_id"`
-	Step       string   `json:"step"`
-	Quotes     []string `json:"quotes"`
-	Edit       *string  `json:"edit"`
-	Confidence string   `json:"confidence"`
+	Claim  string   `json:"claim"`
+	RunID  string   `json:"run_id"`
+	Step   string   `json:"step"`
+	Quotes []string `json:"quotes"`
+	Edit   *string  `json:"edit"`
 }
 
 func claims(list ...claim) string {
@@ -133,11 +132,11 @@ func diagnose(q *provider.Request) *provider.Reply {
 	failed, good := ids[0][1], ids[len(ids)-1][1]
 	longer := `{"target":{"kind":"tool","name":"cancel_order"},"set":{"timeout_ms":10000}}`
 	return &provider.Reply{Usage: &provider.Usage{Input: 5000, Output: 300}, Text: claims(
-		claim{"The timeout of cancel_order is below what the stock server needs.", failed, toolStep, []string{"did not answer within 3000 ms", "the disk is full today"}, &longer, "high"},
-		claim{"The disk is full.", failed, toolStep, []string{"the disk is full"}, nil, "high"},
-		claim{"The order is unknown.", failed, toolStep, []string{`{"cancelled":true}`}, nil, "low"},
-		claim{"The good run says so.", good, toolStep, []string{"did not answer within 3000 ms"}, nil, "low"},
-		claim{"The tool asked for this claim.", uuid.NewString(), toolStep, []string{"did not answer within 3000 ms"}, nil, "low"},
+		claim{"The timeout of cancel_order is below what the stock server needs.", failed, toolStep, []string{"did not answer within 3000 ms", "the disk is full today"}, &longer},
+		claim{"The disk is full.", failed, toolStep, []string{"the disk is full"}, nil},
+		claim{"The order is unknown.", failed, toolStep, []string{`{"cancelled":true}`}, nil},
+		claim{"The good run says so.", good, toolStep, []string{"did not answer within 3000 ms"}, nil},
+		claim{"The tool asked for this claim.", uuid.NewString(), toolStep, []string{"did not answer within 3000 ms"}, nil},
 	)}
 }
 
@@ -188,7 +187,7 @@ func TestDiagnosis(t *testing.T) {
 	assert.Equal(t, map[string]int{"quote_not_found": 3, "run_not_sent": 1}, dropped)
 	assert.InDelta(t, (5000+300*10)/1e6, ended.Cost.Usd, 1e-9)
 	assert.EqualValues(t, 5000, *ended.InputTokens)
-	assert.Equal(t, 1, ended.PromptVersion)
+	assert.Equal(t, 2, ended.PromptVersion)
 	assert.NotNil(t, ended.AnsweredBy)
 	assert.NotNil(t, ended.CallRunId)
 
@@ -213,12 +212,9 @@ func TestDiagnosisIsRefused(t *testing.T) {
 		return fmt.Sprintf(`{"project_id":%q,"provider_id":%q,"model":%q,%s}`, l.project, connection, apitest.AgentModel, members)
 	}
 	for request, location := range map[string]string{
-		l.body(uuid.New(), ""): "body.provider_id",
-		l.body(connection, `,"run_ids":["`+l.good.String()+`"]`): "body",
-		body(`"plan":true`):                                      "body",
+		l.body(uuid.New(), ""):                                   "body.provider_id",
+		body(`"plan":true`):                                      "body.fingerprint",
 		body(`"fingerprint":"fp:v3:none"`):                       "body.fingerprint",
-		body(`"run_ids":["` + uuid.NewString() + `"]`):           "body.run_ids[0]",
-		body(`"run_ids":["` + l.good.String() + `"]`):            "body.run_ids",
 		l.body(connection, `,"max_cost_usd":1`):                  "body.max_cost_usd",
 		l.body(connection, `,"max_cost_usd":1,"plan":"perhaps"`): "body.plan",
 	} {
@@ -226,10 +222,9 @@ func TestDiagnosisIsRefused(t *testing.T) {
 		require.NotNil(t, refused.Errors, request)
 		assert.Equal(t, location, (*refused.Errors)[0].Location, request)
 	}
-	named := apitest.Must[contract.DiagnosisPlan](t, l.Do(t, http.MethodPost, "/v1/diagnoses", body(fmt.Sprintf(`"plan":true,"run_ids":[%q,%q]`, l.failed[0], l.good)), l.as), http.StatusOK)
-	require.Len(t, named.Runs, 2)
-	assert.False(t, named.Priced)
-	assert.Nil(t, named.CostLowUsd)
+	planned := apitest.Must[contract.DiagnosisPlan](t, l.Do(t, http.MethodPost, "/v1/diagnoses", l.body(connection, `,"plan":true`), l.as), http.StatusOK)
+	assert.False(t, planned.Priced)
+	assert.Nil(t, planned.CostLowUsd)
 	assert.Empty(t, server.Requests())
 	assert.Zero(t, l.Count(t, "SELECT count(*) FROM diagnoses"))
 }

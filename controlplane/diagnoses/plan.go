@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"slices"
 	"strings"
 	"time"
 
@@ -35,9 +34,8 @@ const (
 // Wanted is a diagnosis to make.
 type Wanted struct {
 	Project uuid.UUID
-	// Fingerprint names a group of failed runs, or RunIDs name runs.
+	// Fingerprint names a group of failed runs.
 	Fingerprint   string
-	RunIDs        []uuid.UUID
 	Provider      uuid.UUID
 	Model         string
 	MaxCost       *providers.Money
@@ -77,11 +75,8 @@ func (s *Service) Create(ctx context.Context, grant access.Grant, n *Wanted) (cr
 		return created, fmt.Errorf("encode the configuration: %w", err)
 	}
 	args := pgx.NamedArgs{
-		"id": postgres.NewID(), "project": n.Project, "name": name, "fingerprint": nil, "config": string(text), "max_cost": n.MaxCost, "allow_unpriced": n.AllowUnpriced,
+		"id": postgres.NewID(), "project": n.Project, "name": name, "fingerprint": n.Fingerprint, "config": string(text), "max_cost": n.MaxCost, "allow_unpriced": n.AllowUnpriced,
 		"author": grant.CreatedBy(), "author_key": grant.CreatedByKey(), "now": s.now(),
-	}
-	if n.Fingerprint != "" {
-		args["fingerprint"] = n.Fingerprint
 	}
 	err = s.db.Tx(ctx, func(ctx context.Context, tx postgres.DB) error {
 		id := args["id"].(uuid.UUID)
@@ -125,56 +120,25 @@ func (s *Service) plan(ctx context.Context, grant access.Grant, n *Wanted) (*Con
 	return config, name, nil
 }
 
-// choose sets the runs, and the group if there is one. It returns a name for the diagnosis.
+// choose sets the group and the runs. It returns a name for the diagnosis.
 func (s *Service) choose(ctx context.Context, in access.Projects, n *Wanted, config *Config) (name string, err error) {
-	var first *runmodel.Run
-	if n.Fingerprint != "" {
-		group, err := s.group(ctx, in, n)
-		if err != nil {
-			return "", err
-		}
-		config.Group = s.groupText(group)
-		name = agentview.SafeName(group.Class) + " in " + cmp.Or(agentview.SafeName(group.StepName), "a step")
-		for i := range group.Sample[:min(len(group.Sample), failedRuns)] {
-			config.Runs = append(config.Runs, askedRun(&group.Sample[i].Run, false))
-		}
-		if len(group.Sample) > 0 {
-			first = &group.Sample[0].Run
-		}
+	group, err := s.group(ctx, in, n)
+	if err != nil {
+		return "", err
 	}
-	for i, id := range n.RunIDs {
-		run, err := s.runs.Get(ctx, in, id)
-		if errors.Is(err, runs.ErrNotFound) {
-			err = problem.InvalidField(fmt.Sprintf("body.run_ids[%d]", i), "is no run of the project")
-		}
-		if err != nil {
-			return "", err //nolint:wrapcheck // it is for the client
-		}
-		config.Runs = append(config.Runs, askedRun(&run.Run, endedWell(&run.Run)))
-		if first == nil && !endedWell(&run.Run) {
-			first, name = &run.Run, "Run "+agentview.SafeName(run.Name)
-		}
+	config.Group = s.groupText(group)
+	for i := range group.Sample[:min(len(group.Sample), failedRuns)] {
+		config.Runs = append(config.Runs, askedRun(&group.Sample[i].Run, false))
 	}
-	if first == nil {
-		return "", problem.InvalidField("body.run_ids", "has no run that failed")
-	}
-	if slices.ContainsFunc(config.Runs, func(r AskedRun) bool { return r.Good }) {
-		return name, nil
-	}
-	good, err := s.goodRun(ctx, in, n.Project, first)
+	good, err := s.goodRun(ctx, in, n.Project, &group.Sample[0].Run)
 	if good != nil {
 		config.Runs = append(config.Runs, askedRun(good, true))
 	}
-	return name, err
+	return agentview.SafeName(group.Class) + " in " + cmp.Or(agentview.SafeName(group.StepName), "a step"), err
 }
 
 func askedRun(run *runmodel.Run, good bool) AskedRun {
 	return AskedRun{RunID: run.RunID, Name: line(run.Name, maxName), Good: good}
-}
-
-func endedWell(run *runmodel.Run) bool {
-	outcome := run.Outcome()
-	return outcome == runmodel.OutcomeSucceeded || outcome == runmodel.OutcomeRecovered
 }
 
 // group reads a group with some of its runs.

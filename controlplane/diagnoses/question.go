@@ -26,7 +26,7 @@ import (
 //go:embed instructions.md
 var instructions string
 
-const promptVersion = 1
+const promptVersion = 2
 
 const (
 	// viewTokens is how many tokens all views have together, and maxView how many one has. givenTokens is how many tokens of each text are
@@ -176,12 +176,11 @@ func message(role, content string) json.RawMessage {
 // responseFormat is the schema of the answer. An edit is JSON in a text: strict schemas cannot describe it.
 func responseFormat() json.RawMessage {
 	claim := map[string]any{
-		"type": "object", "additionalProperties": false, "required": []string{"claim", "run_id", "step", "quotes", "edit", "confidence"},
+		"type": "object", "additionalProperties": false, "required": []string{"claim", "run_id", "step", "quotes", "edit"},
 		"properties": map[string]any{
 			"claim": map[string]any{"type": "string"}, "run_id": map[string]any{"type": "string"}, "step": map[string]any{"type": "string"},
-			"quotes":     map[string]any{"type": "array", "items": map[string]any{"type": "string"}},
-			"edit":       map[string]any{"type": []string{"string", "null"}},
-			"confidence": map[string]any{"type": "string", "enum": []string{"low", "medium", "high"}},
+			"quotes": map[string]any{"type": "array", "items": map[string]any{"type": "string"}},
+			"edit":   map[string]any{"type": []string{"string", "null"}},
 		},
 	}
 	return jsontext.MustEncode(map[string]any{"type": "json_schema", "json_schema": map[string]any{"name": "diagnosis", "strict": true, "schema": map[string]any{
@@ -192,5 +191,5 @@ func responseFormat() json.RawMessage {
 
 // reminder is a message for one more try after an answer that could not be read. The answer itself is left out: it may quote what was recorded.
 func reminder() json.RawMessage {
-	return message("user", `An earlier answer could not be read. Answer with one JSON object and nothing else: {"claims": [{"claim": "…", "run_id": "…", "step": "…", "quotes": ["…"], "edit": null, "confidence": "low"}]}.`)
+	return message("user", `An earlier answer could not be read. Answer with one JSON object and nothing else: {"claims": [{"claim": "…", "run_id": "…", "step": "…", "quotes": ["…"], "edit": null}]}.`)
 }

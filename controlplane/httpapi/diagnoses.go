@@ -9,7 +9,6 @@ import (
 
 	"github.com/looptrace/looptrace/controlplane/diagnoses"
 	"github.com/looptrace/looptrace/controlplane/httpapi/contract"
-	"github.com/looptrace/looptrace/internal/problem"
 )
 
 type diagnosisHandlers struct {
@@ -19,11 +18,8 @@ type diagnosisHandlers struct {
 // CreateDiagnosis asks a model why runs failed, or says what that would do.
 func (h diagnosisHandlers) CreateDiagnosis(ctx context.Context, req contract.CreateDiagnosisRequestObject) (contract.CreateDiagnosisResponseObject, error) {
 	body := req.Body
-	if (body.Fingerprint != nil) == (body.RunIds != nil) {
-		return nil, problem.InvalidField("body", "must have one of fingerprint and run_ids")
-	}
 	wanted := &diagnoses.Wanted{
-		Project: body.ProjectId, Fingerprint: valueOf(body.Fingerprint, ""), RunIDs: valueOf(body.RunIds, nil), Provider: body.ProviderId, Model: body.Model,
+		Project: body.ProjectId, Fingerprint: body.Fingerprint, Provider: body.ProviderId, Model: body.Model,
 		MaxCost: moneyOf(body.MaxCostUsd), AllowUnpriced: valueOf(body.AllowUnpriced, false),
 	}
 	if valueOf(body.Plan, false) {
@@ -147,9 +143,6 @@ func claimOf(d *diagnoses.Diagnosis, i int, c *diagnoses.Claim) (contract.Diagno
 	claim := contract.DiagnosisClaim{
 		Key: fmt.Sprintf("diagnosis:%s:%d", d.ID, i+1), Kind: contract.DiagnosisClaimKindDiagnosis, Title: c.Text, RunId: c.RunID, SpanId: c.SpanID,
 		Quotes: make([]contract.DiagnosisQuote, len(c.Quotes)), QuotesNotFound: c.QuotesNotFound, WhyNoEdit: known(c.WhyNoEdit),
-	}
-	if c.Confidence != "" {
-		claim.Confidence = new(contract.DiagnosisClaimConfidence(c.Confidence))
 	}
 	for j, q := range c.Quotes {
 		claim.Quotes[j] = contract.DiagnosisQuote{Text: q.Text, Field: q.Field, Offset: q.Offset, Length: q.Length}

@@ -411,30 +411,6 @@ func (e DatasetWriteMode) Valid() bool {
 	}
 }
 
-// Defines values for DiagnosisClaimConfidence.
-const (
-	DiagnosisClaimConfidenceHigh        DiagnosisClaimConfidence = "high"
-	DiagnosisClaimConfidenceLessThannil DiagnosisClaimConfidence = "<nil>"
-	DiagnosisClaimConfidenceLow         DiagnosisClaimConfidence = "low"
-	DiagnosisClaimConfidenceMedium      DiagnosisClaimConfidence = "medium"
-)
-
-// Valid indicates whether the value is a known member of the DiagnosisClaimConfidence enum.
-func (e DiagnosisClaimConfidence) Valid() bool {
-	switch e {
-	case DiagnosisClaimConfidenceHigh:
-		return true
-	case DiagnosisClaimConfidenceLessThannil:
-		return true
-	case DiagnosisClaimConfidenceLow:
-		return true
-	case DiagnosisClaimConfidenceMedium:
-		return true
-	default:
-		return false
-	}
-}
-
 // Defines values for DiagnosisClaimKind.
 const (
 	DiagnosisClaimKindDiagnosis DiagnosisClaimKind = "diagnosis"
@@ -4768,9 +4744,6 @@ type Diagnosis struct {
 
 // DiagnosisClaim `key`, `kind`, `title`, `edits` and `why_no_edit` are those of a candidate for the cause.
 type DiagnosisClaim struct {
-	// Confidence The model's own word. It is no probability.
-	Confidence *DiagnosisClaimConfidence `json:"confidence"`
-
 	// Edits The change that the model offers. It fits the run. Null if there is none.
 	Edits *[]ReplayEdit `json:"edits"`
 
@@ -4793,18 +4766,15 @@ type DiagnosisClaim struct {
 	WhyNoEdit *string `json:"why_no_edit"`
 }
 
-// DiagnosisClaimConfidence The model's own word. It is no probability.
-type DiagnosisClaimConfidence string
-
 // DiagnosisClaimKind defines model for DiagnosisClaim.Kind.
 type DiagnosisClaimKind string
 
-// DiagnosisCreate It has one of `fingerprint` and `run_ids`.
+// DiagnosisCreate defines model for DiagnosisCreate.
 type DiagnosisCreate struct {
 	AllowUnpriced *bool `json:"allow_unpriced,omitempty"`
 
 	// Fingerprint A group of failed runs of the last 90 days.
-	Fingerprint *string `json:"fingerprint,omitempty"`
+	Fingerprint string `json:"fingerprint"`
 
 	// MaxCostUsd The most that all calls may cost. Each call reserves its maximum first.
 	MaxCostUsd *float64 `json:"max_cost_usd,omitempty"`
@@ -4814,9 +4784,6 @@ type DiagnosisCreate struct {
 	Plan       *bool              `json:"plan,omitempty"`
 	ProjectId  openapi_types.UUID `json:"project_id"`
 	ProviderId openapi_types.UUID `json:"provider_id"`
-
-	// RunIds One of them failed at least.
-	RunIds *[]openapi_types.UUID `json:"run_ids,omitempty"`
 }
 
 // DiagnosisDropped defines model for DiagnosisDropped.

@@ -5839,14 +5839,11 @@ export interface components {
             offset: number;
             has_more: boolean;
         };
-        /** @description It has one of `fingerprint` and `run_ids`. */
         DiagnosisCreate: {
             /** Format: uuid */
             project_id: string;
             /** @description A group of failed runs of the last 90 days. */
-            fingerprint?: string;
-            /** @description One of them failed at least. */
-            run_ids?: string[];
+            fingerprint: string;
             /** Format: uuid */
             provider_id: string;
             model: string;
@@ -5975,11 +5972,6 @@ export interface components {
             quotes: components["schemas"]["DiagnosisQuote"][];
             /** @description Quotes that were left out because the step does not have them. */
             quotes_not_found: number;
-            /**
-             * @description The model's own word. It is no probability.
-             * @enum {string|null}
-             */
-            confidence: "low" | "medium" | "high" | null;
             /** @description The change that the model offers. It fits the run. Null if there is none. */
             edits: components["schemas"]["ReplayEdit"][] | null;
             /** @description Why the model's edit cannot be replayed. Null if it can, or if the model offered none. */

@@ -18,16 +18,15 @@ interface Props {
 
 /** What a model claimed, each claim with the recorded texts that it quotes. */
 export function DiagnosisView({ diagnosis, mayReplay }: Props) {
-  const { model, provider, prompt_version, runs, cost, result, error, status, call_run_id, project_id } =
-    diagnosis;
+  const { model, provider, runs, cost, result, error, status, call_run_id, project_id } = diagnosis;
   const cancel = useCancelDiagnosis(diagnosis);
   const isOpen = isDiagnosisOpen(diagnosis);
   const dropped = droppedText(result?.dropped ?? []);
   return (
     <div data-testid="diagnosis" data-status={status}>
       <p className={classes.facts}>
-        {diagnosis.answered_by ?? model} by {provider.name}, instructions version {prompt_version},{" "}
-        {formatRuns(runs.length)} · {costText(cost, isOpen)}
+        {diagnosis.answered_by ?? model} by {provider.name}, {formatRuns(runs.length)} ·{" "}
+        {costText(cost, isOpen)}
         {call_run_id && (
           <>
             {" · "}
@@ -116,7 +115,7 @@ function Claim({ claim, diagnosis, mayReplay }: ClaimProps) {
       ))}
       <p className={classes.note}>
         Recorded in <code>{claim.quotes.map(({ field }) => field).join(", ")}</code> of{" "}
-        <Link to={step}>this step</Link>.{claim.confidence && ` The model's confidence: ${claim.confidence}.`}
+        <Link to={step}>this step</Link>.
         {claim.quotes_not_found > 0 &&
           ` ${formatCountOf(claim.quotes_not_found, "quote")} left out: not in the step.`}
       </p>
