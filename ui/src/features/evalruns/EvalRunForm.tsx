@@ -4,11 +4,7 @@ import { usePromptVersionsOf } from "@/api/prompts";
 import type { Provider } from "@/api/types";
 import { modelOf, providerOf } from "@/components/configuration/configurationDraft";
 import { EvaluationForm, type EvaluationWords } from "@/components/evaluation/EvaluationForm";
-<<<<<<< HEAD
-=======
-import classes from "@/components/evaluation/StartForm.module.css";
 import { useSample } from "@/components/evaluation/useSample";
->>>>>>> 6eecfa26 (ui: share the page of who may not write, and the sample of a form)
 import { useSettled } from "@/components/evaluation/useSettled";
 import { errorsOf, shownEarly } from "@/components/formErrors";
 import { evalRunRequest, type NewEvalRun } from "./newEvalRun";
