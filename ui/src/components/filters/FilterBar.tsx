@@ -2,27 +2,12 @@ import { Button, CloseButton } from "@mantine/core";
 import { IconX } from "@tabler/icons-react";
 import { useCallback, useEffect, useRef, useState } from "react";
 import type { ViewPage } from "@/api/types";
-import { KINDS, KindIcon } from "@/components/KindIcon";
 import { SearchBox } from "@/components/SearchBox";
-import { StatusMark } from "@/components/StatusMark";
 import { useKeys } from "@/components/useKeys";
 import { AddFilter } from "./AddFilter";
-import { Choice, OneOf } from "./Choice";
 import classes from "./FilterBar.module.css";
-import {
-  chips,
-  type Filters,
-  OUTCOMES,
-  SOURCES,
-  STATUSES,
-  TRACES,
-  toggleOnlyFailed,
-  toggleParam,
-  withoutParams,
-  withParam,
-  withSource,
-  withTraces,
-} from "./filters";
+import { chips, type Filters, toggleOnlyFailed, toggleParam, withoutParams, withParam } from "./filters";
+import { RunChoices } from "./RunChoices";
 import { SavedViews } from "./SavedViews";
 import { TimeRange } from "./TimeRange";
 
@@ -50,39 +35,7 @@ export function FilterBar({ page, filters, params, onChange, timeRange, children
           value={filters.search}
           onChange={(search) => onChange(withParam(params, "search", search), { replace: true })}
         />
-        <Choice
-          label="Outcome"
-          options={OUTCOMES}
-          chosen={filters.outcome}
-          icon={(outcome) => <StatusMark status={outcome} />}
-          onToggle={(outcome) => onChange(toggleParam(params, "outcome", outcome))}
-        />
-        <Choice
-          label="Status"
-          options={STATUSES}
-          chosen={filters.status}
-          icon={(status) => <StatusMark status={status} />}
-          onToggle={(status) => onChange(toggleParam(params, "status", status))}
-        />
-        <OneOf
-          label="Traces"
-          options={TRACES}
-          chosen={filters.traces}
-          onChoose={(traces) => onChange(withTraces(params, traces))}
-        />
-        <OneOf
-          label="Source"
-          options={SOURCES}
-          chosen={filters.source}
-          onChoose={(source) => onChange(withSource(params, source))}
-        />
-        <Choice
-          label="Kind"
-          options={KINDS}
-          chosen={filters.kind}
-          icon={(kind) => <KindIcon kind={kind} />}
-          onToggle={(kind) => onChange(toggleParam(params, "kind", kind))}
-        />
+        <RunChoices filters={filters} params={params} onChange={onChange} />
         {timeRange ?? <TimeRange filters={filters} params={params} onChange={onChange} />}
         <AddFilter filters={filters} params={params} onChange={onChange} />
         <SavedViews page={page} params={params} onChange={onChange} />

@@ -2,22 +2,10 @@ import { CloseButton } from "@mantine/core";
 import { IconX } from "@tabler/icons-react";
 import { useMemo } from "react";
 import editor from "@/components/editor/Editor.module.css";
-import { KINDS, KindIcon } from "@/components/KindIcon";
-import { StatusMark } from "@/components/StatusMark";
 import { AddFilter } from "./AddFilter";
-import { Choice, OneOf } from "./Choice";
 import classes from "./FilterBar.module.css";
-import {
-  OUTCOMES,
-  readFilters,
-  SOURCES,
-  STATUSES,
-  TRACES,
-  toggleParam,
-  withParam,
-  withSource,
-  withTraces,
-} from "./filters";
+import { readFilters, SOURCES, toggleParam, withParam } from "./filters";
+import { RunChoices } from "./RunChoices";
 import { filterParts } from "./runFilter";
 
 interface Props {
@@ -42,39 +30,7 @@ export function RunFilterField({ value, onChange, forRules = false, error }: Pro
     // biome-ignore lint/a11y/useSemanticElements: a fieldset has a border and a width of its own
     <div className={classes.field} role="group" aria-label="Filter of runs">
       <div className={classes.tools}>
-        <Choice
-          label="Outcome"
-          options={OUTCOMES}
-          chosen={filters.outcome}
-          icon={(outcome) => <StatusMark status={outcome} />}
-          onToggle={(outcome) => set(toggleParam(params, "outcome", outcome))}
-        />
-        <Choice
-          label="Status"
-          options={STATUSES}
-          chosen={filters.status}
-          icon={(status) => <StatusMark status={status} />}
-          onToggle={(status) => set(toggleParam(params, "status", status))}
-        />
-        <OneOf
-          label="Traces"
-          options={TRACES}
-          chosen={filters.traces}
-          onChoose={(traces) => set(withTraces(params, traces))}
-        />
-        <OneOf
-          label="Source"
-          options={sources}
-          chosen={filters.source}
-          onChoose={(source) => set(withSource(params, source))}
-        />
-        <Choice
-          label="Kind"
-          options={KINDS}
-          chosen={filters.kind}
-          icon={(kind) => <KindIcon kind={kind} />}
-          onToggle={(kind) => set(toggleParam(params, "kind", kind))}
-        />
+        <RunChoices filters={filters} params={params} sources={sources} onChange={set} />
         <AddFilter filters={filters} params={params} onChange={set} withScores={!forRules} />
       </div>
       <ul className={classes.chips} aria-label="Filters">

@@ -64,7 +64,6 @@ export function TargetForm(props: Props) {
           <EvalRunChoice
             projectId={projectId}
             datasetId={draft.dataset?.id}
-            label="Eval-run"
             value={draft.source}
             error={errors["body.target.eval_run_id"]}
             onChange={(source) => onChange({ source })}
@@ -88,7 +87,6 @@ export function TargetForm(props: Props) {
 interface ChoiceProps {
   projectId: string;
   datasetId: string | undefined;
-  label: string;
   value: string;
   error?: string;
   onChange: (id: string) => void;
@@ -96,7 +94,7 @@ interface ChoiceProps {
 
 /** Chooses an eval-run of the dataset. */
 function EvalRunChoice(props: ChoiceProps) {
-  const { projectId, datasetId, label, value, error, onChange } = props;
+  const { projectId, datasetId, value, error, onChange } = props;
   const query = useEvalRunChoice(projectId, datasetId ?? "", datasetId !== undefined);
   const runs = query.data?.data ?? [];
   const none =
@@ -108,12 +106,12 @@ function EvalRunChoice(props: ChoiceProps) {
   return (
     <Select
       maw={460}
-      label={label}
+      label="Eval-run"
       description={query.data?.has_more ? `Only the newest ${CHOICE} are listed.` : undefined}
       placeholder={none}
       searchable
       clearable
-      clearButtonProps={{ "aria-label": `Clear: ${label}` }}
+      clearButtonProps={{ "aria-label": "Clear: Eval-run" }}
       disabled={datasetId === undefined}
       data={runs.map(({ id, name, branch, created_at }) => ({
         value: id,
