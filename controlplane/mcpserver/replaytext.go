@@ -102,7 +102,6 @@ var examples = map[string]string{
 	"params":        `{"target":"all","set":{"params":{"temperature":0}}}`,
 	"system_prompt": `{"target":"all","set":{"system_prompt":"You are brief."}}`,
 	"messages":      `{"target":{"span_id":"00f067aa0ba902b7"},"set":{"messages":[{"role":"user","content":"Hello"}]}}`,
-	"message":       `{"target":{"span_id":"00f067aa0ba902b7"},"set":{"message":{"op":"replace","index":0,"message":{"role":"user","content":"Hello"}}}}`,
 	"response":      `{"target":{"span_id":"00f067aa0ba902b7"},"set":{"response":{"role":"assistant","content":"Hello"}}}`,
 	"tool_schema":   `{"target":"all","set":{"tool_schema":{"type":"function","function":{"name":"find","parameters":{"type":"object"}}}}}`,
 	"resample":      `{"target":{"span_id":"00f067aa0ba902b7"},"set":{"resample":true}}`,

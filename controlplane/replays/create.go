@@ -138,8 +138,6 @@ func describe(edit *replay.Edit, of string) string {
 		return fmt.Sprintf("Prompt version %d in %s", set.Prompt.Version, of)
 	case len(set.Messages) > 0:
 		return "Other messages in " + of
-	case set.Message != nil:
-		return fmt.Sprintf("%s message %d in %s", map[string]string{"replace": "Another", "insert": "One more", "delete": "Without"}[set.Message.Op], set.Message.Index+1, of)
 	case len(set.Response) > 0:
 		return "Another answer in " + of
 	case len(set.ToolSchema) > 0:

@@ -53,7 +53,7 @@ func (r *Recording) Check(edits []Edit, path string) (*Checked, error) {
 			if set[step] == nil {
 				set[step] = map[string]int{}
 			}
-			if first, twice := set[step][field]; twice && field != "params" && field != "message" {
+			if first, twice := set[step][field]; twice && field != "params" {
 				c.wrong(fmt.Sprintf("[%d].set.%s", i, field), "is also set by edit %d, for %s: leave one of them out.", first+1, c.step(step))
 				break
 			}
@@ -82,7 +82,7 @@ func (c *checker) edit(i int, edit *Edit) []int {
 	field, more := edit.Set.field()
 	switch {
 	case field == "":
-		c.wrong(at+".set", "sets nothing: give one of model, params, system_prompt, prompt, messages, message, response, tool_schema, resample, tool_result, "+
+		c.wrong(at+".set", "sets nothing: give one of model, params, system_prompt, prompt, messages, response, tool_schema, resample, tool_result, "+
 			"tool_error, timeout_ms, retries and input.")
 		return nil
 	case more:
@@ -103,9 +103,6 @@ func (c *checker) edit(i int, edit *Edit) []int {
 	if len(c.fields) > before {
 		return nil
 	}
-	if edit.Set.Message != nil {
-		c.messageIndex(at+".set.message.index", edit.Set.Message, targets[0])
-	}
 	return targets
 }
 
@@ -124,7 +121,7 @@ func (c *checker) targets(at string, edit *Edit, field string) []int {
 		c.wrong(at, `is all model calls, and %s is set of tool calls: give {"kind": "tool"}, with the name of one tool or without.`, field)
 		return nil
 	case edit.Set.Input != nil && !t.All:
-		c.wrong(at, `must be "all": the input is that of the run. To change one request, edit one of its messages.`)
+		c.wrong(at, `must be "all": the input is that of the run. To change one request, edit its messages.`)
 		return nil
 	}
 	var found []int
@@ -161,7 +158,7 @@ func (c *checker) targets(at string, edit *Edit, field string) []int {
 
 // inWords are what edits set, as people say it.
 var inWords = map[string]string{
-	"model": "another model", "params": "parameters", "system_prompt": "a system prompt", "prompt": "a prompt", "messages": "all messages", "message": "one message",
+	"model": "another model", "params": "parameters", "system_prompt": "a system prompt", "prompt": "a prompt", "messages": "all messages",
 	"response": "an answer", "tool_schema": "a tool definition", "resample": "a new answer", "tool_result": "a result", "tool_error": "an error", "timeout_ms": "a timeout",
 	"retries": "a number of retries", "input": "an input",
 }
@@ -266,21 +263,6 @@ func (r *Recording) firstUser(messages []json.RawMessage) int {
 		m := r.cache[string(raw)]
 		return m != nil && m.role == roleUser
 	})
-}
-
-// messageIndex checks the index of a message.
-func (c *checker) messageIndex(at string, edit *MessageEdit, step int) {
-	n := len(c.recording.Steps[step].Model.Request.Messages)
-	most := n - 1
-	if edit.Op == "insert" {
-		most = n
-	}
-	if edit.Index < 0 || edit.Index > most {
-		c.wrong(at, "must be from 0 to %d: the request has %d messages.", most, n)
-	}
-	if edit.Op == "delete" && n == 1 {
-		c.wrong(at, "would leave no message: replace it.")
-	}
 }
 
 // removedErrors checks that a call whose error is removed has a result.

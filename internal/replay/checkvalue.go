@@ -22,7 +22,7 @@ func (c *checker) value(at string, s *Set) {
 	case s.Params != nil:
 		c.params(at, s.Params)
 	case s.SystemPrompt != nil && *s.SystemPrompt == "":
-		c.wrong(at, "is empty: to remove the system message, delete it with an edit of one message.")
+		c.wrong(at, "is empty: to remove the system message, edit the messages of the call.")
 	case s.Prompt != nil:
 		c.messages(at+".messages", s.Prompt.Messages)
 		for i, raw := range s.Prompt.Tools {
@@ -31,8 +31,6 @@ func (c *checker) value(at string, s *Set) {
 		c.params(at+".params", s.Prompt.Params)
 	case s.Messages != nil:
 		c.messages(at, s.Messages)
-	case s.Message != nil:
-		c.messageEdit(at, s.Message)
 	case len(s.Response) > 0:
 		c.response(at, s.Response)
 	case len(s.ToolSchema) > 0:
@@ -62,19 +60,6 @@ func (c *checker) toolError(at string, e *ToolError) {
 		c.wrong(at, "removes an error and has one: leave out remove, or type and message.")
 	case !e.Remove && e.Type == "" && e.Message == "":
 		c.wrong(at, "is empty: give a type, a message or both.")
-	}
-}
-
-func (c *checker) messageEdit(at string, m *MessageEdit) {
-	switch m.Op {
-	case "replace", "insert":
-		c.message(at+".message", m.Message)
-	case "delete":
-		if !jsontext.IsNull(m.Message) {
-			c.wrong(at+".message", "is not used by delete: leave it out.")
-		}
-	default:
-		c.wrong(at+".op", "is %.40q: it must be replace, insert or delete.", m.Op)
 	}
 }
 

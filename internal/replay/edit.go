@@ -30,7 +30,7 @@ type Target struct {
 
 // Set is what an edit sets. Exactly one member is set.
 type Set struct {
-	// Of model calls. They hold for the target and, except Messages, Message and Response, for the calls that only the
+	// Of model calls. They hold for the target and, except Messages and Response, for the calls that only the
 	// replay makes in the same loop.
 
 	// Model is the name of another model.
@@ -43,8 +43,6 @@ type Set struct {
 	Prompt *Prompt `json:"prompt,omitempty"`
 	// Messages replaces all messages of the request of one step.
 	Messages []json.RawMessage `json:"messages,omitempty"`
-	// Message changes one message of the request of one step.
-	Message *MessageEdit `json:"message,omitempty"`
 	// Response is the assistant's message that takes the place of the answer of one step. The model is not called.
 	Response json.RawMessage `json:"response,omitempty"`
 	// ToolSchema replaces the definition of the tool of the same name, or adds it: {"type": "function", "function": {…}}.
@@ -81,16 +79,6 @@ type Prompt struct {
 	Params map[string]json.RawMessage `json:"params,omitempty"`
 	// Model is set too, unless it is empty.
 	Model string `json:"model,omitempty"`
-}
-
-// MessageEdit changes a message of a request.
-type MessageEdit struct {
-	// Op is replace, insert (before the index) or delete.
-	Op string `json:"op"`
-	// Index counts the messages of the request from 0. An insert may have the number of messages.
-	Index int `json:"index"`
-	// Message is not set for delete.
-	Message json.RawMessage `json:"message,omitempty"`
 }
 
 // ToolError is how a tool call fails. With Remove, a recorded error is taken away: the result must be set by another edit.
@@ -193,7 +181,6 @@ func (s *Set) field() (name string, more bool) {
 		{"system_prompt", s.SystemPrompt != nil},
 		{"prompt", s.Prompt != nil},
 		{"messages", s.Messages != nil},
-		{"message", s.Message != nil},
 		{"response", len(s.Response) > 0},
 		{"tool_schema", len(s.ToolSchema) > 0},
 		{"resample", s.Resample},
@@ -238,5 +225,5 @@ func (e *Edit) kinds() []Kind {
 
 // single reports whether the edit changes one step only.
 func (s *Set) single() bool {
-	return s.Messages != nil || s.Message != nil || len(s.Response) > 0 || s.Resample || len(s.ToolResult) > 0
+	return s.Messages != nil || len(s.Response) > 0 || s.Resample || len(s.ToolResult) > 0
 }

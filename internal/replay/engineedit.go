@@ -34,8 +34,6 @@ func (e *engine) applyEdits(request *Request, l, base, i int) int {
 		case i < 0:
 		case set.Messages != nil:
 			request.Messages = slices.Clone(set.Messages)
-		case set.Message != nil:
-			request.setMessage(set.Message)
 		case set.Input != nil:
 			e.setInput(request, *set.Input)
 		}
@@ -160,20 +158,6 @@ func (r *Request) setTool(raw json.RawMessage) {
 		return
 	}
 	r.Tools[at] = raw
-}
-
-// setMessage changes a message. The messages of the attempt may be fewer than the recorded ones: an index beyond them is their end.
-func (r *Request) setMessage(edit *MessageEdit) {
-	at := min(edit.Index, len(r.Messages))
-	switch {
-	case edit.Op == "insert":
-		r.Messages = slices.Insert(r.Messages, at, edit.Message)
-	case at == len(r.Messages):
-	case edit.Op == "replace":
-		r.Messages[at] = edit.Message
-	default:
-		r.Messages = slices.Delete(r.Messages, at, at+1)
-	}
 }
 
 // setInput replaces the text of the first message of a user.

@@ -127,11 +127,6 @@ func TestEdits(t *testing.T) {
 			q.Messages[0] = message("system", "S")
 		}},
 		{"messages", `[{"target":` + last + `,"set":{"messages":[{"role":"user","content":"Hi"}]}}]`, func(q *Request) { q.Messages = []json.RawMessage{message("user", "Hi")} }},
-		{"replace", `[{"target":` + last + `,"set":{"message":{"op":"replace","index":1,"message":{"role":"user","content":"Hi"}}}}]`, func(q *Request) { q.Messages[1] = message("user", "Hi") }},
-		{"insert", `[{"target":` + last + `,"set":{"message":{"op":"insert","index":6,"message":{"role":"user","content":"Hi"}}}}]`, func(q *Request) {
-			q.Messages = append(q.Messages, message("user", "Hi"))
-		}},
-		{"delete", `[{"target":` + last + `,"set":{"message":{"op":"delete","index":0}}}]`, func(q *Request) { q.Messages = q.Messages[1:] }},
 		{"tool schema", `[{"target":` + last + `,"set":{"tool_schema":{"type":"function","function":{"name":"weather","description":"New."}}}}]`, func(q *Request) {
 			q.Tools[0] = json.RawMessage(`{"type":"function","function":{"name":"weather","description":"New."}}`)
 		}},

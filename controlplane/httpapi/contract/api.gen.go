@@ -2235,27 +2235,6 @@ func (e ReplayRole) Valid() bool {
 	}
 }
 
-// Defines values for ReplaySetMessageOp.
-const (
-	ReplaySetMessageOpDelete  ReplaySetMessageOp = "delete"
-	ReplaySetMessageOpInsert  ReplaySetMessageOp = "insert"
-	ReplaySetMessageOpReplace ReplaySetMessageOp = "replace"
-)
-
-// Valid indicates whether the value is a known member of the ReplaySetMessageOp enum.
-func (e ReplaySetMessageOp) Valid() bool {
-	switch e {
-	case ReplaySetMessageOpDelete:
-		return true
-	case ReplaySetMessageOpInsert:
-		return true
-	case ReplaySetMessageOpReplace:
-		return true
-	default:
-		return false
-	}
-}
-
 // Defines values for ReplaySetResample.
 const (
 	ReplaySetResampleTrue ReplaySetResample = true
@@ -9613,21 +9592,11 @@ type ReplayReproducibilityClass string
 // ReplayRole defines model for ReplayRole.
 type ReplayRole string
 
-// ReplaySet One change. Of model calls: `model`, `params`, `system_prompt`, `messages`, `message`, `prompt`, `tool_schema`, `response` (which forces a decision), `resample` (the same request again). Of tool calls:
+// ReplaySet One change. Of model calls: `model`, `params`, `system_prompt`, `messages`, `prompt`, `tool_schema`, `response` (which forces a decision), `resample` (the same request again). Of tool calls:
 // `tool_result`, `tool_error`. Of either: `timeout_ms`, `retries`. Of the run: `input`, with the target `all`.
 type ReplaySet struct {
 	// Input The text in place of the first message of the user. The target is `all`.
-	Input   *string `json:"input,omitempty"`
-	Message *struct {
-		// Index In the messages of the call.
-		Index int `json:"index"`
-
-		// Message A message as in OpenAI's chat completions: `role` (`system`, `developer`, `user`, `assistant` or `tool`), `content` (text, or a
-		// list of parts), `name`, `tool_calls`, `tool_call_id`. Text, and the text and image URLs of parts, are templates. Or
-		// `{"type": "placeholder", "name"}`, which rendering replaces by a list of messages.
-		Message *PromptMessage     `json:"message,omitempty"`
-		Op      ReplaySetMessageOp `json:"op"`
-	} `json:"message,omitempty"`
+	Input    *string          `json:"input,omitempty"`
 	Messages *[]PromptMessage `json:"messages,omitempty"`
 	Model    *string          `json:"model,omitempty"`
 
@@ -9660,16 +9629,13 @@ type ReplaySet struct {
 	ToolSchema *map[string]interface{} `json:"tool_schema,omitempty"`
 }
 
-// ReplaySetMessageOp defines model for ReplaySet.Message.Op.
-type ReplaySetMessageOp string
-
 // ReplaySetResample defines model for ReplaySet.Resample.
 type ReplaySetResample bool
 
 // ReplaySetToolErrorRemove The recorded error did not happen: another edit says the result.
 type ReplaySetToolErrorRemove bool
 
-// ReplaySetMember The member of `ReplaySet` that is set. `latency_ms` is only of replays of earlier versions.
+// ReplaySetMember The member of `ReplaySet` that is set. `message` and `latency_ms` are only of replays of earlier versions.
 type ReplaySetMember string
 
 // ReplaySide defines model for ReplaySide.

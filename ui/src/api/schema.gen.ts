@@ -10121,7 +10121,7 @@ export interface components {
             name?: string;
         };
         /**
-         * @description One change. Of model calls: `model`, `params`, `system_prompt`, `messages`, `message`, `prompt`, `tool_schema`, `response` (which forces a decision), `resample` (the same request again). Of tool calls:
+         * @description One change. Of model calls: `model`, `params`, `system_prompt`, `messages`, `prompt`, `tool_schema`, `response` (which forces a decision), `resample` (the same request again). Of tool calls:
          *     `tool_result`, `tool_error`. Of either: `timeout_ms`, `retries`. Of the run: `input`, with the target `all`.
          */
         ReplaySet: {
@@ -10134,13 +10134,6 @@ export interface components {
             messages?: components["schemas"]["PromptMessage"][];
             /** @description The messages of a version of a prompt. Its system messages replace those of the request; other ones replace the messages up to the first answer. */
             prompt?: components["schemas"]["ReplayPrompt"];
-            message?: {
-                /** @enum {string} */
-                op: "replace" | "insert" | "delete";
-                /** @description In the messages of the call. */
-                index: number;
-                message?: components["schemas"]["PromptMessage"];
-            };
             response?: components["schemas"]["PromptMessage"];
             tool_result?: components["schemas"]["JSONValue"];
             tool_error?: {
@@ -10407,7 +10400,7 @@ export interface components {
             set: components["schemas"]["ReplaySetMember"];
         };
         /**
-         * @description The member of `ReplaySet` that is set. `latency_ms` is only of replays of earlier versions.
+         * @description The member of `ReplaySet` that is set. `message` and `latency_ms` are only of replays of earlier versions.
          * @enum {string}
          */
         ReplaySetMember: "model" | "params" | "system_prompt" | "messages" | "message" | "prompt" | "tool_schema" | "response" | "resample" | "tool_result" | "tool_error" | "timeout_ms" | "retries" | "latency_ms" | "input";

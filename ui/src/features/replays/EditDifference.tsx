@@ -104,7 +104,6 @@ function Params({ edit, recorded }: { edit: EditDraft; recorded: Recorded }) {
 
 /** The new text of an edit; null while it is the recorded one. */
 function newText(edit: EditDraft): string | null {
-  if (edit.change === "message" && edit.op === "delete") return "";
   if (edit.messages === null) return edit.text;
   const { messages } = readDraft({ ...emptyDraft(), format: "none", messages: edit.messages }).content;
   return messages.map((message) => textOf(message) ?? "").join("\n\n");

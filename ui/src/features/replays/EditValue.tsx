@@ -1,4 +1,4 @@
-import { Autocomplete, Checkbox, NumberInput, SegmentedControl, Select, TextInput } from "@mantine/core";
+import { Autocomplete, Checkbox, NumberInput, Select, TextInput } from "@mantine/core";
 import { useMemo } from "react";
 import { useProviderModels } from "@/api/providers";
 import { Code } from "@/components/Code";
@@ -12,7 +12,6 @@ import classes from "./Replays.module.css";
 import {
   definitionsOf,
   draftMessages,
-  messageChoices,
   type Recorded,
   recordedModel,
   recordedParams,
@@ -79,7 +78,6 @@ export function EditValue(props: Props) {
           />
         </>
       );
-    case "message":
     case "messages":
     case "response":
       return <MessageFields {...props} change={change} />;
@@ -160,55 +158,25 @@ interface ChangeProps extends Props {
   change: (changed: Partial<EditDraft>) => void;
 }
 
-function MessageFields({ edit, number, recorded, change }: ChangeProps) {
-  const { change: what, op, index } = edit;
+function MessageFields({ edit, recorded, change }: ChangeProps) {
+  const { change: what } = edit;
   const { opened } = recorded;
   const start = useMemo((): DraftMessage[] => {
     if (what === "messages") return draftMessages(opened?.messages ?? []);
-    const message =
-      what === "response" ? opened?.output : op === "insert" ? undefined : opened?.messages[index];
-    const role = what === "response" ? "assistant" : "user";
-    return message ? draftMessages([message]) : [{ id: newId(), kind: "text", role, text: "", more: "" }];
-  }, [what, op, index, opened]);
-  const isDeleted = what === "message" && op === "delete";
+    return opened?.output
+      ? draftMessages([opened.output])
+      : [{ id: newId(), kind: "text", role: "assistant", text: "", more: "" }];
+  }, [what, opened]);
   return (
-    <>
-      {what === "message" && (
-        <div className={classes.fields}>
-          <SegmentedControl
-            size="xs"
-            aria-label={`What happens to the message of edit ${number}`}
-            value={op}
-            onChange={(chosen) => change({ op: chosen as EditDraft["op"], messages: null })}
-            data={[
-              { value: "replace", label: "Replace" },
-              { value: "insert", label: "Insert before" },
-              { value: "delete", label: "Delete" },
-            ]}
-          />
-          <Select
-            size="xs"
-            aria-label={`Message of edit ${number}`}
-            placeholder="Message"
-            data={messageChoices(recorded)}
-            value={String(index)}
-            onChange={(chosen) => change({ index: Number(chosen ?? 0), messages: null })}
-            allowDeselect={false}
-          />
-        </div>
-      )}
-      {!isDeleted && (
-        <MessagesEditor
-          key={start[0]?.id}
-          messages={edit.messages ?? start}
-          format="none"
-          variables={[]}
-          errors={[]}
-          isSingle={what !== "messages"}
-          onChange={(messages) => change({ messages })}
-        />
-      )}
-    </>
+    <MessagesEditor
+      key={start[0]?.id}
+      messages={edit.messages ?? start}
+      format="none"
+      variables={[]}
+      errors={[]}
+      isSingle={what === "response"}
+      onChange={(messages) => change({ messages })}
+    />
   );
 }
 

@@ -139,12 +139,7 @@ describe("readEdit", () => {
   it("reads messages", () => {
     const messages: EditDraft["messages"] = [{ id: "a", kind: "text", role: "user", text: "Hi", more: "" }];
     const message = { role: "user", content: "Hi" };
-    expect(read({ change: "message", op: "replace", index: 1, messages }).edit?.set).toEqual({
-      message: { op: "replace", index: 1, message },
-    });
-    expect(read({ change: "message", op: "delete", index: 2 }).edit?.set).toEqual({
-      message: { op: "delete", index: 2 },
-    });
+    expect(read({ change: "messages", messages }).edit?.set).toEqual({ messages: [message] });
     expect(read({ change: "response", messages }).edit?.set).toEqual({ response: message });
     expect(read({ change: "messages" }).errors["body.edits[0].set.messages"]).toMatch(/recorded/);
   });
@@ -180,8 +175,6 @@ describe("recordedText", () => {
     [{ change: "system_prompt" }, "You help."],
     [{ change: "input" }, "Cancel it."],
     [{ change: "tool_result" }, '{"ok":true}'],
-    [{ change: "message", op: "insert" }, ""],
-    [{ change: "message", op: "replace", index: 1 }, "user: Cancel it."],
     [{ change: "response" }, "assistant: Done."],
     [{ change: "model" }, null],
   ] as [Partial<EditDraft>, string | null][])("%j", (edit, want) =>

@@ -20,10 +20,8 @@ export interface EditDraft {
   params: DraftModel | null;
   /** The system prompt, the input or the result of a tool. Null while it is the recorded one. */
   text: string | null;
-  /** All messages, the message, or the answer. Null while they are the recorded ones. */
+  /** The messages, or the answer. Null while they are the recorded ones. */
   messages: DraftMessage[] | null;
-  op: "replace" | "insert" | "delete";
-  index: number;
   prompt: PromptChoice | null;
   /** JSON of the variables of the prompt. */
   variables: string;
@@ -46,8 +44,6 @@ export function newEdit(target = "all", change: Change = "system_prompt"): EditD
     params: null,
     text: null,
     messages: null,
-    op: "replace",
-    index: 0,
     prompt: null,
     variables: "",
     errorType: "",
@@ -100,8 +96,7 @@ export const CHANGES: Record<Change, ChangeWords> = {
   model: { label: "Model", hint: "Another model answers" },
   params: { label: "Parameters", hint: "Temperature, answer length and others" },
   prompt: { label: "Prompt version", hint: "Messages from a saved prompt" },
-  message: { label: "One message", hint: "Replace, insert or delete a message of the request" },
-  messages: { label: "All messages", hint: "Another request" },
+  messages: { label: "Messages", hint: "Change, add or remove messages of the request" },
   response: { label: "Forced answer", hint: "This answer is used instead of calling the model" },
   resample: { label: "Same request again", hint: "Nothing changes, to see how much the model varies" },
   tool_schema: { label: "Tool definition", hint: "Another description or other parameters of a tool" },
@@ -118,7 +113,6 @@ const OF_ONE_CALL: readonly Change[] = [
   "system_prompt",
   "model",
   "params",
-  "message",
   "messages",
   "prompt",
   "response",

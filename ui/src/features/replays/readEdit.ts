@@ -47,8 +47,6 @@ function readSet(edit: EditDraft, recorded: Recorded, at: string, errors: FormEr
     }
     case "prompt":
       return readPrompt(edit, at, errors);
-    case "message":
-      return readMessage(edit, at, errors);
     case "messages": {
       const messages = readMessages(edit, at, errors);
       return messages && { messages };
@@ -120,7 +118,7 @@ export function changedParams(
 
 function readMessages(edit: EditDraft, at: string, errors: FormErrors) {
   if (edit.messages === null) {
-    errors[at] = edit.op === "insert" ? "Enter the message." : "This is the recorded message. Change it.";
+    errors[at] = "This is the recorded message. Change it.";
     return null;
   }
   const { content, errors: found } = readDraft({ ...emptyDraft(), format: "none", messages: edit.messages });
@@ -129,13 +127,6 @@ function readMessages(edit: EditDraft, at: string, errors: FormErrors) {
     return null;
   }
   return content.messages;
-}
-
-function readMessage(edit: EditDraft, at: string, errors: FormErrors): ReplaySet | null {
-  const { op, index } = edit;
-  if (op === "delete") return { message: { op, index } };
-  const [message] = readMessages(edit, at, errors) ?? [];
-  return message ? { message: { op, index, message } } : null;
 }
 
 function readPrompt(edit: EditDraft, at: string, errors: FormErrors): ReplaySet | null {

@@ -1,6 +1,5 @@
 import type { PlaygroundOpened, PromptMessage, PromptVersion, Span } from "@/api/types";
 import { type DraftMessage, type DraftModel, draftOf, isObject, pretty } from "@/components/editor/draft";
-import { firstWords } from "@/components/format";
 import type { EditDraft } from "./edits";
 
 /** What was recorded of the step that an edit changes. Null where it isn't known. */
@@ -71,15 +70,6 @@ export function definitionsOf({ opened }: Recorded): Map<string, string> {
   return new Map(all);
 }
 
-/** The messages of a call in a line each, to choose one. */
-export function messageChoices({ opened }: Recorded) {
-  return (opened?.messages ?? []).map((message, index) => {
-    const calls = Array.isArray(message.tool_calls) ? "tool call" : "no text";
-    const text = firstWords(messageText(message), 60) || calls;
-    return { value: String(index), label: `${index + 1} · ${message.role ?? "no role"}: ${text}` };
-  });
-}
-
 /** The recorded text that an edit replaces, as it is shown beside the new one; null if it isn't known. */
 export function recordedText(edit: EditDraft, recorded: Recorded): string | null {
   const { opened, span } = recorded;
@@ -90,8 +80,6 @@ export function recordedText(edit: EditDraft, recorded: Recorded): string | null
       return firstInput(recorded);
     case "tool_result":
       return span?.tool?.result ?? null;
-    case "message":
-      return edit.op === "insert" ? "" : textOf(opened?.messages[edit.index]);
     case "messages":
       return opened ? opened.messages.map((message) => textOf(message) ?? "").join("\n\n") : null;
     case "response":

@@ -90,7 +90,7 @@ export function editsText(edits: readonly ReplayEditSummary[]): string {
 
 /** What an edit changes. One of an earlier version may change what none can change now. */
 function changeLabel(set: ReplayEditSummary["set"]): string {
-  return set === "latency_ms" ? "Latency" : CHANGES[set].label;
+  return set === "latency_ms" ? "Latency" : set === "message" ? "One message" : CHANGES[set].label;
 }
 
 function targetText(target: ReplayEditSummary["target"], set: ReplayEditSummary["set"]): string {
