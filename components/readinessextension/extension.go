@@ -18,6 +18,8 @@ import (
 	"go.opentelemetry.io/collector/component/componentstatus"
 	"go.opentelemetry.io/collector/extension"
 	"go.opentelemetry.io/collector/extension/extensioncapabilities"
+
+	"github.com/looptrace/looptrace/internal/utf8text"
 )
 
 const (
@@ -181,7 +183,7 @@ func (a *answer) add(check, state, why string) {
 func oneLine(text string) string {
 	text = strings.Join(strings.Fields(text), " ")
 	if len(text) > maxReason {
-		text = strings.ToValidUTF8(text[:maxReason], "") + " …"
+		text = utf8text.Bytes(text, maxReason) + " …"
 	}
 	return text
 }

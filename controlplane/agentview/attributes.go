@@ -9,6 +9,7 @@ import (
 	"unicode"
 
 	"github.com/looptrace/looptrace/internal/runmodel"
+	"github.com/looptrace/looptrace/internal/utf8text"
 )
 
 // Limits of what is shown of a run's attributes, in bytes. Short metadata comes first: it tells runs apart, long metadata is payload.
@@ -62,7 +63,7 @@ func oneLine(text string) string {
 	if len(text) <= maxAttribute {
 		return text
 	}
-	at := runeStartBefore(text, maxAttribute)
+	at := utf8text.RuneStart(text, maxAttribute)
 	return fmt.Sprintf("%s… (%d bytes left out)", text[:at], len(text)-at)
 }
 

@@ -14,6 +14,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/looptrace/looptrace/internal/runmodel"
+	"github.com/looptrace/looptrace/internal/utf8text"
 )
 
 // Text is a recorded text. More reports that Text is only its beginning.
@@ -33,7 +34,7 @@ func Recorded(runID uuid.UUID, texts []Text, tokens int, key []byte) string {
 			continue
 		}
 		more := t.More || len(text) > maxPart
-		text = text[:runeStartBefore(text, min(len(text), maxPart))]
+		text = text[:utf8text.RuneStart(text, min(len(text), maxPart))]
 		s.parts = append(s.parts, part{name: t.Name, segments: []segment{{text: text}}, text: text, head: counter.head(text, tokens), more: more})
 	}
 	s.mark = markOf(key, s.span, s.parts)

@@ -9,6 +9,7 @@ import (
 
 	"github.com/looptrace/looptrace/controlplane/runs"
 	"github.com/looptrace/looptrace/internal/runmodel"
+	"github.com/looptrace/looptrace/internal/utf8text"
 )
 
 // step is a span of the run, and how much of it is shown.
@@ -74,7 +75,7 @@ func (s *step) setTexts(span *runs.Span, key []byte) {
 		for _, g := range segments {
 			g.text = visible(strings.TrimSpace(strings.ToValidUTF8(g.text, "\uFFFD")))
 			if len(g.text) > left {
-				g.text, g.more = g.text[:runeStartBefore(g.text, left)], true
+				g.text, g.more = g.text[:utf8text.RuneStart(g.text, left)], true
 			}
 			if left -= len(g.text); g.text != "" {
 				p.segments = append(p.segments, g)
@@ -137,7 +138,7 @@ func excerpt(text string) (shown string, more bool) {
 	if len(text) <= runs.MaxExcerpt {
 		return text, false
 	}
-	return text[:runeStartBefore(text, runs.MaxExcerpt)], true
+	return text[:utf8text.RuneStart(text, runs.MaxExcerpt)], true
 }
 
 // excerptOf cuts the texts of a message that was read.

@@ -4,6 +4,7 @@ import (
 	"github.com/tiktoken-go/tokenizer"
 
 	"github.com/looptrace/looptrace/internal/tokens"
+	"github.com/looptrace/looptrace/internal/utf8text"
 )
 
 // counter counts tokens. The encoding splits text before it looks for tokens, and it splits after a newline that is followed by
@@ -39,7 +40,7 @@ const maxTokenBytes = 12
 
 // head returns how many bytes about n tokens at the beginning of text take. text is valid UTF-8.
 func (c *counter) head(text string, n int) int {
-	part := text[:runeStartBefore(text, min(len(text), n*maxTokenBytes))]
+	part := text[:utf8text.RuneStart(text, min(len(text), n*maxTokenBytes))]
 	_, pieces, err := c.codec.Encode(part)
 	if err != nil || len(pieces) <= n {
 		return len(part)
@@ -48,12 +49,12 @@ func (c *counter) head(text string, n int) int {
 	for _, piece := range pieces[:n] {
 		length += len(piece)
 	}
-	return runeStartBefore(text, length)
+	return utf8text.RuneStart(text, length)
 }
 
 // tail returns how many bytes about n tokens at the end of text take.
 func (c *counter) tail(text string, n int) int {
-	from := runeStartBefore(text, max(0, len(text)-n*maxTokenBytes))
+	from := utf8text.RuneStart(text, max(0, len(text)-n*maxTokenBytes))
 	part := text[from:]
 	_, pieces, err := c.codec.Encode(part)
 	if err != nil || len(pieces) <= n {
@@ -63,21 +64,5 @@ func (c *counter) tail(text string, n int) int {
 	for _, piece := range pieces[len(pieces)-n:] {
 		length += len(piece)
 	}
-	return len(text) - runeStartAfter(text, len(text)-length)
-}
-
-// runeStartBefore returns the last index up to i at which a rune starts.
-func runeStartBefore(text string, i int) int {
-	for i > 0 && i < len(text) && text[i]&0xC0 == 0x80 {
-		i--
-	}
-	return i
-}
-
-// runeStartAfter returns the first index from i on at which a rune starts.
-func runeStartAfter(text string, i int) int {
-	for i < len(text) && text[i]&0xC0 == 0x80 {
-		i++
-	}
-	return i
+	return len(text) - utf8text.NextRuneStart(text, len(text)-length)
 }

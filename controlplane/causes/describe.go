@@ -14,6 +14,7 @@ import (
 
 	"github.com/looptrace/looptrace/internal/replay"
 	"github.com/looptrace/looptrace/internal/runmodel"
+	"github.com/looptrace/looptrace/internal/utf8text"
 )
 
 // maxText is how many bytes a text has that an edit sets.
@@ -301,7 +302,7 @@ func short(text string) string {
 	if len(text) <= maxValue {
 		return strings.Clone(text)
 	}
-	return strings.ToValidUTF8(text[:maxValue], "") + "… " + hashOf(text)
+	return utf8text.Bytes(text, maxValue) + "… " + hashOf(text)
 }
 
 func hashOf(text string) string {

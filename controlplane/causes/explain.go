@@ -5,10 +5,10 @@ import (
 	"fmt"
 	"strings"
 	"time"
-	"unicode/utf8"
 
 	"github.com/looptrace/looptrace/internal/replay"
 	"github.com/looptrace/looptrace/internal/runmodel"
+	"github.com/looptrace/looptrace/internal/utf8text"
 )
 
 // explain says a candidate in words, and adds the edit that undoes it.
@@ -142,11 +142,7 @@ func quoted(text string) string {
 	if len(text) <= maxQuoted {
 		return text
 	}
-	cut := maxQuoted
-	for !utf8.RuneStart(text[cut]) {
-		cut--
-	}
-	return text[:cut] + "…"
+	return utf8text.Bytes(text, maxQuoted) + "…"
 }
 
 // differing returns where two texts differ: what is between their common beginning and their common end, with the words that it cuts.

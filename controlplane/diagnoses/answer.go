@@ -17,6 +17,7 @@ import (
 	"github.com/looptrace/looptrace/internal/jsontext"
 	"github.com/looptrace/looptrace/internal/problem"
 	"github.com/looptrace/looptrace/internal/replay"
+	"github.com/looptrace/looptrace/internal/utf8text"
 )
 
 const (
@@ -225,9 +226,5 @@ func editOf(raw json.RawMessage) (*replay.Edit, error) {
 
 // line makes one line of a text, of a number of characters at most.
 func line(text string, most int) string {
-	text = strings.Join(strings.Fields(strings.ReplaceAll(strings.ToValidUTF8(text, "\uFFFD"), "\x00", "\uFFFD")), " ")
-	if characters := []rune(text); len(characters) > most {
-		return string(characters[:most-1]) + "…"
-	}
-	return text
+	return utf8text.Cut(strings.Join(strings.Fields(utf8text.Storable(text)), " "), most)
 }

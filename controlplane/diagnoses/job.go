@@ -20,6 +20,7 @@ import (
 	"github.com/looptrace/looptrace/internal/problem"
 	"github.com/looptrace/looptrace/internal/replay"
 	"github.com/looptrace/looptrace/internal/runmodel"
+	"github.com/looptrace/looptrace/internal/utf8text"
 )
 
 const (
@@ -220,7 +221,7 @@ func (t *try) store(ctx context.Context, answer *Answer) error {
 func (t *try) end(ctx context.Context, failure *problem.Error, result *Result) error {
 	args := pgx.NamedArgs{"status": StatusSucceeded, "code": nil, "detail": nil, "result": nil, "now": t.now()}
 	if failure != nil {
-		args["status"], args["code"], args["detail"] = StatusFailed, failure.Code, plain(failure.Error())
+		args["status"], args["code"], args["detail"] = StatusFailed, failure.Code, utf8text.Storable(failure.Error())
 	}
 	if result != nil {
 		text, err := json.Marshal(result)

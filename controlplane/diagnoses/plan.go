@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"strings"
 	"time"
 
 	"github.com/google/uuid"
@@ -182,9 +181,4 @@ func (s *Service) goodRun(ctx context.Context, in access.Projects, project uuid.
 		return nil, err //nolint:wrapcheck // it is for the client
 	}
 	return &page.Runs[0].Run, nil
-}
-
-// plain makes a text fit the database.
-func plain(text string) string {
-	return strings.ReplaceAll(strings.ToValidUTF8(text, "\uFFFD"), "\x00", "\uFFFD")
 }

@@ -5,7 +5,8 @@ import (
 	"strconv"
 	"strings"
 	"unicode"
-	"unicode/utf8"
+
+	"github.com/looptrace/looptrace/internal/utf8text"
 )
 
 // Op is the kind of a change to a part of a text.
@@ -144,29 +145,14 @@ func hunk(path string, op Op, text string) Hunk {
 	h := Hunk{Path: path, Op: op, Text: text}
 	switch {
 	case op == OpSame && len(text) > 2*sameAround+len("…"):
-		head, tail := runeStartBefore(text, sameAround), runeStartAfter(text, len(text)-sameAround)
+		head, tail := utf8text.RuneStart(text, sameAround), utf8text.NextRuneStart(text, len(text)-sameAround)
 		h.Text = text[:head] + "…" + text[tail:]
 		h.LeftOut = tail - head
 	case op != OpSame && len(text) > maxHunk:
-		head := runeStartBefore(text, maxHunk)
+		head := utf8text.RuneStart(text, maxHunk)
 		h.Text, h.LeftOut = text[:head]+"…", len(text)-head
 	}
 	return h
-}
-
-// runeStartBefore returns the start of the rune at i, runeStartAfter that of the next one.
-func runeStartBefore(text string, i int) int {
-	for i > 0 && !utf8.RuneStart(text[i]) {
-		i--
-	}
-	return i
-}
-
-func runeStartAfter(text string, i int) int {
-	for i < len(text) && !utf8.RuneStart(text[i]) {
-		i++
-	}
-	return i
 }
 
 // masked reports whether two texts are equal under their masks.

@@ -20,6 +20,7 @@ import (
 	"github.com/looptrace/looptrace/internal/apikey"
 	"github.com/looptrace/looptrace/internal/postgres"
 	"github.com/looptrace/looptrace/internal/problem"
+	"github.com/looptrace/looptrace/internal/utf8text"
 	"github.com/looptrace/looptrace/internal/validate"
 )
 
@@ -165,7 +166,7 @@ func (r *Result) check(at string) error {
 			return problem.InvalidField(scoreAt+".score", "must be from 0 to 1")
 		}
 		seen[score.Name] = true
-		score.Reason, score.Error = plain(score.Reason), plain(score.Error)
+		score.Reason, score.Error = utf8text.Storable(score.Reason), utf8text.Storable(score.Error)
 	}
 	return nil
 }
@@ -189,7 +190,7 @@ func (a *attempt) resultRow(ctx context.Context, result *Result, item *datasets.
 	}
 	lacking := stored.Cost == nil || stored.DurationMS == nil || stored.Input == nil && stored.OutputTokens == nil
 	if result.ErrorCode != "" {
-		stored.Status, stored.ErrorCode, stored.ErrorDetail = OutputFailed, new(plain(result.ErrorCode)), new(plain(result.ErrorDetail))
+		stored.Status, stored.ErrorCode, stored.ErrorDetail = OutputFailed, new(utf8text.Storable(result.ErrorCode)), new(utf8text.Storable(result.ErrorDetail))
 		stored.RunLookup = lookupOf(result.RunID, lacking, readsRuns)
 		return stored, nil
 	}

@@ -17,6 +17,7 @@ import (
 	"github.com/looptrace/looptrace/internal/apikey"
 	"github.com/looptrace/looptrace/internal/postgres"
 	"github.com/looptrace/looptrace/internal/problem"
+	"github.com/looptrace/looptrace/internal/utf8text"
 )
 
 const (
@@ -175,8 +176,7 @@ func (s *Service) store(ctx context.Context, grant access.Grant, project uuid.UU
 func (n *Wanted) row(id, project uuid.UUID, p *plan, now time.Time) (pgx.NamedArgs, error) {
 	name := n.Name
 	if name == "" {
-		name = n.Config.Sides[sideB].Name + " against " + n.Config.Sides[sideA].Name
-		name = string([]rune(name)[:min(len([]rune(name)), maxName)])
+		name = utf8text.Cut(n.Config.Sides[sideB].Name+" against "+n.Config.Sides[sideA].Name, maxName)
 	}
 	texts := map[string]string{}
 	for part, value := range map[string]any{"config": n.Config, "estimate": p.estimate, "metadata": n.Metadata} {

@@ -19,6 +19,7 @@ import (
 	"github.com/looptrace/looptrace/internal/postgres"
 	"github.com/looptrace/looptrace/internal/problem"
 	"github.com/looptrace/looptrace/internal/runmodel"
+	"github.com/looptrace/looptrace/internal/utf8text"
 )
 
 const (
@@ -256,7 +257,7 @@ func (a *attempt) end(ctx context.Context, status Status, stopped *StopReason, f
 		"votes_skipped": nil, "votes_done": nil, "now": a.now(),
 	}
 	if failure != nil {
-		args["error_code"], args["error_detail"] = failure.Code, plain(failure.Error())
+		args["error_code"], args["error_detail"] = failure.Code, utf8text.Storable(failure.Error())
 	}
 	if results != nil {
 		cost, err := a.settledCost(ctx)

@@ -11,6 +11,7 @@ import (
 	"github.com/looptrace/looptrace/internal/judge"
 	"github.com/looptrace/looptrace/internal/postgres"
 	"github.com/looptrace/looptrace/internal/problem"
+	"github.com/looptrace/looptrace/internal/utf8text"
 )
 
 // Label is what a person says of an output, on the scale of a panel.
@@ -101,7 +102,7 @@ type NewLabel struct {
 // PutLabel stores the caller's label of an output. It replaces one before.
 func (s *Service) PutLabel(ctx context.Context, grant access.Grant, n *NewLabel) (Label, error) {
 	label := Label{Side: n.Side, Repeat: n.Repeat, Score: n.Panel, Note: n.Note, KeyName: grant.CreatedByKey(), CreatedAt: s.now()}
-	if plain(n.Note) != n.Note {
+	if utf8text.Storable(n.Note) != n.Note {
 		return label, problem.InvalidField("body.note", "has characters that cannot be stored")
 	}
 	ready, args, err := s.labelOf(ctx, grant, "body", &n.LabelPlace)

@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"strings"
 	"sync"
 	"time"
 
@@ -342,9 +341,4 @@ func (r row) Size() int {
 		}
 	}
 	return size
-}
-
-// plain returns a text that PostgreSQL can store.
-func plain(text string) string {
-	return strings.ReplaceAll(strings.ToValidUTF8(text, "\uFFFD"), "\x00", "\uFFFD")
 }

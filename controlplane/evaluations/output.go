@@ -12,6 +12,7 @@ import (
 	"github.com/looptrace/looptrace/controlplane/providers"
 	"github.com/looptrace/looptrace/internal/grader"
 	"github.com/looptrace/looptrace/internal/jsontext"
+	"github.com/looptrace/looptrace/internal/utf8text"
 )
 
 // The statuses of outputs.
@@ -83,7 +84,7 @@ func (a *attempt) failedRow(ctx context.Context, made *row, err error) (*row, er
 	if refused == nil || halted {
 		return nil, err
 	}
-	made.Status, made.ErrorCode, made.ErrorDetail, made.CreatedAt = OutputFailed, &refused.Code, new(plain(refused.Error())), a.now()
+	made.Status, made.ErrorCode, made.ErrorDetail, made.CreatedAt = OutputFailed, &refused.Code, new(utf8text.Storable(refused.Error())), a.now()
 	a.halt.note(made.Side, refused)
 	return made, nil
 }
@@ -107,7 +108,7 @@ func said(text string) *string {
 	if text == "" {
 		return nil
 	}
-	return new(plain(text))
+	return new(utf8text.Storable(text))
 }
 
 // outputOf returns the value that follows the response format, else the text of the message, else nothing.
@@ -223,7 +224,7 @@ func Grade(ctx context.Context, graders []*grader.Grader, sample *grader.Sample)
 }
 
 func scoreOf(g *grader.Grader, found *grader.Result) Score {
-	return Score{Name: g.Name(), Value: found.Score, Pass: found.Pass, Reason: plain(found.Reason), Error: plain(found.Error), Evidence: found.Evidence}
+	return Score{Name: g.Name(), Value: found.Score, Pass: found.Pass, Reason: utf8text.Storable(found.Reason), Error: utf8text.Storable(found.Error), Evidence: found.Evidence}
 }
 
 func orNone(raw json.RawMessage) json.RawMessage {

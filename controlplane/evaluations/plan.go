@@ -16,6 +16,7 @@ import (
 	"github.com/looptrace/looptrace/internal/judge"
 	"github.com/looptrace/looptrace/internal/postgres"
 	"github.com/looptrace/looptrace/internal/problem"
+	"github.com/looptrace/looptrace/internal/utf8text"
 	"github.com/looptrace/looptrace/internal/validate"
 )
 
@@ -153,7 +154,7 @@ func (n *Wanted) checkTexts() error {
 		}
 	}
 	for key, value := range n.Metadata {
-		if plain(key+value) != key+value {
+		if utf8text.Storable(key+value) != key+value {
 			return problem.InvalidField("body.metadata."+key, "has characters that cannot be stored")
 		}
 	}

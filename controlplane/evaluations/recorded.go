@@ -16,6 +16,7 @@ import (
 	"github.com/looptrace/looptrace/controlplane/datasets"
 	"github.com/looptrace/looptrace/internal/postgres"
 	"github.com/looptrace/looptrace/internal/problem"
+	"github.com/looptrace/looptrace/internal/utf8text"
 )
 
 // RecordedRun is a run whose output is evaluated.
@@ -56,7 +57,7 @@ func (f *FoundRuns) Skip(reasons map[string]int64) {
 		return cmp.Or(cmp.Compare(reasons[y], reasons[x]), cmp.Compare(x, y))
 	}) {
 		if len(f.Skipped) < maxListed {
-			f.Skipped = append(f.Skipped, SkippedRuns{plain(reason), reasons[reason]})
+			f.Skipped = append(f.Skipped, SkippedRuns{utf8text.Storable(reason), reasons[reason]})
 		} else {
 			f.OtherSkipped += reasons[reason]
 		}

@@ -9,7 +9,6 @@ import (
 	"strconv"
 	"strings"
 	"unicode"
-	"unicode/utf8"
 
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
@@ -18,6 +17,7 @@ import (
 	"github.com/looptrace/looptrace/controlplane/providers"
 	"github.com/looptrace/looptrace/internal/postgres"
 	"github.com/looptrace/looptrace/internal/tokens"
+	"github.com/looptrace/looptrace/internal/utf8text"
 )
 
 const (
@@ -154,10 +154,7 @@ func cut(raw string) string {
 	if len(raw) <= reportText {
 		return raw
 	}
-	at := reportText
-	for at > 0 && !utf8.RuneStart(raw[at]) {
-		at--
-	}
+	at := utf8text.RuneStart(raw, reportText)
 	return fmt.Sprintf("%s… (%d bytes more)", raw[:at], len(raw)-at)
 }
 

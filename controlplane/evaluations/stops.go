@@ -12,6 +12,7 @@ import (
 	"github.com/looptrace/looptrace/internal/panel"
 	"github.com/looptrace/looptrace/internal/postgres"
 	"github.com/looptrace/looptrace/internal/problem"
+	"github.com/looptrace/looptrace/internal/utf8text"
 )
 
 // stopJudge keeps why a judge is asked no more: what summarizes may be another job, after a cancellation or a change of labels.
@@ -22,7 +23,7 @@ func (a *attempt) stopJudge(ctx context.Context, p, j int, failure *problem.Erro
 	ctx = context.WithoutCancel(ctx) // as what was answered is stored
 	return work.Patiently(ctx, func() error {
 		_, err := a.db.Exec(ctx, "stop judge", pgx.NamedArgs{
-			"id": a.e.ID, "attempt": a.id, "panel": p, "judge": j, "error_code": failure.Code, "error_detail": plain(failure.Error()),
+			"id": a.e.ID, "attempt": a.id, "panel": p, "judge": j, "error_code": failure.Code, "error_detail": utf8text.Storable(failure.Error()),
 		})
 		return err
 	})

@@ -19,6 +19,7 @@ import (
 	"github.com/looptrace/looptrace/internal/judge"
 	"github.com/looptrace/looptrace/internal/llm"
 	"github.com/looptrace/looptrace/internal/problem"
+	"github.com/looptrace/looptrace/internal/utf8text"
 )
 
 // canaryNumber is the number of the votes on canaries. Eval-runs from before may have votes below, on outputs of an earlier eval-run that
@@ -213,8 +214,8 @@ func added[N int64 | float64](first bool, sum, more *N) *N {
 
 // keep keeps what the judge said.
 func (v *voteRow) keep(vote *judge.Vote) {
-	v.Status, v.Value, v.Label, v.Reason = vote.Status, vote.Value, said(vote.Label), plain(vote.Reason)
-	v.Raw = new(plain(string([]rune(vote.Raw)[:min(len([]rune(vote.Raw)), maxRaw)])))
+	v.Status, v.Value, v.Label, v.Reason = vote.Status, vote.Value, said(vote.Label), utf8text.Storable(vote.Reason)
+	v.Raw = new(utf8text.Cut(utf8text.Storable(vote.Raw), maxRaw))
 	v.ErrorCode, v.ErrorDetail = nil, nil
 }
 
@@ -233,7 +234,7 @@ func (a *attempt) failedVote(ctx context.Context, made *voteRow, b *ballot, err 
 	if made.Requests == 0 { // it was not asked
 		made.Cost = new(int64(0))
 	}
-	made.Status, made.ErrorCode, made.ErrorDetail, made.CreatedAt = judge.StatusProviderError, &refused.Code, new(plain(refused.Error())), a.now()
+	made.Status, made.ErrorCode, made.ErrorDetail, made.CreatedAt = judge.StatusProviderError, &refused.Code, new(utf8text.Storable(refused.Error())), a.now()
 	var failed *llm.Error
 	if errors.As(cause, &failed) && failed.Kind == llm.Timeout {
 		made.Status = judge.StatusTimeout

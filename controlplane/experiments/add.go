@@ -19,6 +19,7 @@ import (
 	"github.com/looptrace/looptrace/controlplane/evaluations"
 	"github.com/looptrace/looptrace/internal/postgres"
 	"github.com/looptrace/looptrace/internal/problem"
+	"github.com/looptrace/looptrace/internal/utf8text"
 )
 
 // growAtOnce is how many results are added at once.
@@ -111,7 +112,7 @@ func (s *Service) experiment(ctx context.Context, project uuid.UUID, first *resu
 func (s *Service) claim(ctx context.Context, e *experiment, results []*result) (used []*result, refused bool, err error) {
 	runIDs, keys := make([]uuid.UUID, len(results)), make([]string, len(results))
 	for i, r := range results {
-		runIDs[i], keys[i] = r.runID, clean(r.key)
+		runIDs[i], keys[i] = r.runID, utf8text.Storable(r.key)
 	}
 	err = s.db.Tx(ctx, func(ctx context.Context, tx postgres.DB) error {
 		used, refused = nil, false

@@ -19,6 +19,7 @@ import (
 	"github.com/looptrace/looptrace/controlplane/runs"
 	"github.com/looptrace/looptrace/internal/datasetfile"
 	"github.com/looptrace/looptrace/internal/runmodel"
+	"github.com/looptrace/looptrace/internal/utf8text"
 )
 
 // Limits of what is taken over. Longer names are cut, more scores and metadata left out.
@@ -143,7 +144,7 @@ func rootResult(span *runmodel.Span, cut bool) *result {
 		}
 	}
 	if span.Status == runmodel.StatusError {
-		r.result.ErrorCode, r.result.ErrorDetail = line(cmp.Or(span.ErrorType, "error"), maxName), clean(span.ErrorMessage)
+		r.result.ErrorCode, r.result.ErrorDetail = line(cmp.Or(span.ErrorType, "error"), maxName), utf8text.Storable(span.ErrorMessage)
 	} else {
 		r.result.Output = valueOf(span.Outputs)
 		if span.Outputs == "" {
@@ -168,16 +169,11 @@ func rootResult(span *runmodel.Span, cut bool) *result {
 
 // short returns an id that is at most maxName long: the SDK's own, or a digest of one that no SDK sends.
 func short(id string) string {
-	if len(id) <= maxName && clean(id) == id {
+	if len(id) <= maxName && utf8text.Storable(id) == id {
 		return id
 	}
 	sum := sha256.Sum256([]byte(id))
 	return "sha256:" + hex.EncodeToString(sum[:])
-}
-
-// clean replaces what PostgreSQL does not store.
-func clean(text string) string {
-	return strings.ReplaceAll(strings.ToValidUTF8(text, "\uFFFD"), "\x00", "\uFFFD")
 }
 
 // line returns a text as one line of at most some characters.
@@ -187,7 +183,7 @@ func line(text string, longest int) string {
 			return ' '
 		}
 		return r
-	}, clean(text))))
+	}, utf8text.Storable(text))))
 	return string(runes[:min(len(runes), longest)])
 }
 
@@ -208,7 +204,7 @@ func valueOf(text string) json.RawMessage {
 			return raw
 		}
 	}
-	quoted, _ := json.Marshal(clean(text)) // texts always encode
+	quoted, _ := json.Marshal(utf8text.Storable(text)) // texts always encode
 	return quoted
 }
 
@@ -223,7 +219,7 @@ func members(attrs map[string]string, name string) map[string]json.RawMessage {
 	}
 	for key, value := range attrs {
 		if member, ok := strings.CutPrefix(key, name+"."); ok {
-			found[clean(member)] = valueOf(value)
+			found[utf8text.Storable(member)] = valueOf(value)
 		}
 	}
 	return found

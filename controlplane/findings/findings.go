@@ -20,6 +20,7 @@ import (
 	"github.com/looptrace/looptrace/internal/postgres"
 	"github.com/looptrace/looptrace/internal/problem"
 	"github.com/looptrace/looptrace/internal/replay"
+	"github.com/looptrace/looptrace/internal/utf8text"
 	"github.com/looptrace/looptrace/internal/validate"
 )
 
@@ -291,7 +292,7 @@ func (s *Service) Create(ctx context.Context, grant access.Grant, wanted *Wanted
 // key names a candidate whose request does not: by its edits, else by its title.
 func (c *Candidate) key(edits []replay.Edit) (string, error) {
 	if len(edits) == 0 {
-		return c.Kind + ":" + strings.ToValidUTF8(c.Title[:min(len(c.Title), maxKeyTitle)], ""), nil
+		return c.Kind + ":" + utf8text.Bytes(c.Title, maxKeyTitle), nil
 	}
 	hash, err := replay.Hash(edits)
 	if err != nil {

@@ -10,6 +10,7 @@ import (
 	"github.com/looptrace/looptrace/controlplane/access"
 	"github.com/looptrace/looptrace/internal/postgres"
 	"github.com/looptrace/looptrace/internal/problem"
+	"github.com/looptrace/looptrace/internal/utf8text"
 	"github.com/looptrace/looptrace/internal/validate"
 )
 
@@ -237,10 +238,7 @@ func (f *Finding) origin() string {
 	if f.Verdict != nil {
 		text += "\n" + f.Verdict.Sentence
 	}
-	if letters := []rune(text); len(letters) > maxOrigin {
-		text = string(letters[:maxOrigin-1]) + "…"
-	}
-	return text
+	return utf8text.Cut(text, maxOrigin)
 }
 
 // datasetPlan are items to add. Items that are nil are added.

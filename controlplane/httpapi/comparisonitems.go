@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
-	"unicode/utf8"
 
 	"github.com/google/uuid"
 
@@ -15,6 +14,7 @@ import (
 	"github.com/looptrace/looptrace/internal/grader"
 	"github.com/looptrace/looptrace/internal/postgres"
 	"github.com/looptrace/looptrace/internal/problem"
+	"github.com/looptrace/looptrace/internal/utf8text"
 )
 
 // listedText is how many characters of a text a list of items has. listedJSON is how many its JSON may have.
@@ -215,11 +215,7 @@ func (s *shownItems) text(value *string, before bool) (shown *contract.JSONValue
 		begin = whole
 	}
 	if len(begin) > s.longest {
-		at := s.longest
-		for at > 0 && !utf8.RuneStart(begin[at]) {
-			at--
-		}
-		begin, cut = begin[:at], true
+		begin, cut = utf8text.Bytes(begin, s.longest), true
 	}
 	text, _ := json.Marshal(begin) // a string always encodes
 	return new(contract.JSONValue(text)), cut

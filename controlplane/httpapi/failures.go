@@ -4,13 +4,13 @@ import (
 	"cmp"
 	"context"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/looptrace/looptrace/controlplane/failures"
 	"github.com/looptrace/looptrace/controlplane/httpapi/contract"
 	"github.com/looptrace/looptrace/controlplane/runs"
 	"github.com/looptrace/looptrace/internal/runmodel"
+	"github.com/looptrace/looptrace/internal/utf8text"
 )
 
 // Defaults of absent parameters.
@@ -181,7 +181,7 @@ func failedRunOf(r *failures.Run) contract.FailedRun {
 	}
 	if errorType != "" || message != "" {
 		const longest = 200
-		run.Error = &contract.RunError{Type: errorType, Message: strings.ToValidUTF8(message[:min(longest, len(message))], "")}
+		run.Error = &contract.RunError{Type: errorType, Message: utf8text.Bytes(message, longest)}
 	}
 	return run
 }

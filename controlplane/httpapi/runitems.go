@@ -19,6 +19,7 @@ import (
 	"github.com/looptrace/looptrace/internal/jsonselect"
 	"github.com/looptrace/looptrace/internal/problem"
 	"github.com/looptrace/looptrace/internal/runmodel"
+	"github.com/looptrace/looptrace/internal/utf8text"
 	"github.com/looptrace/looptrace/internal/validate"
 )
 
@@ -386,5 +387,5 @@ func shorten(text string) string {
 	if len(text) <= most {
 		return text
 	}
-	return strings.ToValidUTF8(text[:most], "") + "…"
+	return utf8text.Bytes(text, most) + "…"
 }

@@ -22,6 +22,7 @@ import (
 
 	"github.com/looptrace/looptrace/internal/problem"
 	"github.com/looptrace/looptrace/internal/requestbody"
+	"github.com/looptrace/looptrace/internal/utf8text"
 )
 
 // validation configures the validation of requests against the OpenAPI document.
@@ -129,10 +130,11 @@ func readQuery(r *http.Request, operation *openapi3.Operation) error {
 
 // shortened returns a client's name for use in an answer.
 func shortened(name string) string {
+	name = strings.ToValidUTF8(name, "\uFFFD")
 	if len(name) <= maxShown {
-		return strings.ToValidUTF8(name, "\uFFFD")
+		return name
 	}
-	return strings.ToValidUTF8(name[:maxShown], "\uFFFD") + "…"
+	return utf8text.Bytes(name, maxShown) + "…"
 }
 
 // validate checks the request against the OpenAPI document.

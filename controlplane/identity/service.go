@@ -17,6 +17,7 @@ import (
 	"github.com/looptrace/looptrace/controlplane/access"
 	"github.com/looptrace/looptrace/internal/postgres"
 	"github.com/looptrace/looptrace/internal/problem"
+	"github.com/looptrace/looptrace/internal/utf8text"
 )
 
 //go:embed queries.sql
@@ -110,7 +111,7 @@ func stored(address netip.Addr) *netip.Addr {
 
 func (c Client) userAgent() string {
 	const maxBytes = 500
-	return strings.ToValidUTF8(c.UserAgent[:min(len(c.UserAgent), maxBytes)], "")
+	return utf8text.Bytes(strings.ToValidUTF8(c.UserAgent, ""), maxBytes)
 }
 
 // Resolve authenticates the credential and returns its principal. It returns [ErrUnauthenticated], [ErrKeyRevoked]

@@ -4,11 +4,11 @@ import (
 	"cmp"
 	"slices"
 	"strings"
-	"unicode/utf8"
 
 	"github.com/looptrace/looptrace/controlplane/agentview"
 	"github.com/looptrace/looptrace/controlplane/diff"
 	"github.com/looptrace/looptrace/internal/runmodel"
+	"github.com/looptrace/looptrace/internal/utf8text"
 )
 
 // differingSteps returns the indices of the steps that differ in the order in which they are shown. A step around others that differ comes
@@ -193,12 +193,5 @@ func cutMiddle(text string, most int) string {
 	if len(text) <= most {
 		return text
 	}
-	head, tail := most*2/3, len(text)-most/3
-	for !utf8.RuneStart(text[head]) {
-		head--
-	}
-	for tail < len(text) && !utf8.RuneStart(text[tail]) {
-		tail++
-	}
-	return text[:head] + "…" + text[tail:]
+	return utf8text.Bytes(text, most*2/3) + "…" + text[utf8text.NextRuneStart(text, len(text)-most/3):]
 }

@@ -18,6 +18,7 @@ import (
 	"github.com/looptrace/looptrace/controlplane/runs"
 	"github.com/looptrace/looptrace/internal/jsontext"
 	"github.com/looptrace/looptrace/internal/problem"
+	"github.com/looptrace/looptrace/internal/utf8text"
 )
 
 // tools are the tools of one server.
@@ -161,7 +162,7 @@ func decode(arguments json.RawMessage, schema *jsonschema.Resolved, in any) erro
 	if err != nil {
 		const maxBytes = 300 // the error may quote the arguments
 		text := strings.TrimPrefix(err.Error(), "validating root: ")
-		return remedyError("The arguments are not valid: " + strings.ToValidUTF8(text[:min(len(text), maxBytes)], ""))
+		return remedyError("The arguments are not valid: " + utf8text.Bytes(text, maxBytes))
 	}
 	return nil
 }

@@ -9,6 +9,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/looptrace/looptrace/internal/utf8text"
 )
 
 // members are the members of a configuration by the names that APIs and frameworks give them. Those with a dot are
@@ -218,12 +220,7 @@ func (p *parameterReader) parameter(where, name string, value json.RawMessage) {
 	}
 }
 
-func clipped(text string) string {
-	if short := []rune(text); len(short) > 100 {
-		return string(short[:100]) + "…"
-	}
-	return text
-}
+func clipped(text string) string { return utf8text.Cut(text, 100) }
 
 // set restores a member. The first value of a member wins.
 func (p *parameterReader) set(where, member string, value json.RawMessage) {

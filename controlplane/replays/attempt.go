@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
 	"sync"
 	"time"
 
@@ -18,6 +17,7 @@ import (
 	"github.com/looptrace/looptrace/internal/postgres"
 	"github.com/looptrace/looptrace/internal/problem"
 	"github.com/looptrace/looptrace/internal/replay"
+	"github.com/looptrace/looptrace/internal/utf8text"
 )
 
 // callAttempts and callWait limit the calls of a model. Nobody waits for one of them, and a place that is not free is no failure.
@@ -86,7 +86,7 @@ func (t *try) attempt(ctx context.Context, a *Attempt) error {
 		return err
 	}
 	if made.Stop.Detail != "" {
-		end["detail"], end["remedy"] = plain(made.Stop.Detail), made.Stop.Remedy
+		end["detail"], end["remedy"] = utf8text.Storable(made.Stop.Detail), made.Stop.Remedy
 	}
 	if made.Stop.Reason == replay.StopModelError {
 		end["status"] = StatusFailed
@@ -156,7 +156,7 @@ func (m *making) store(ctx context.Context, step replay.AttemptStep) error {
 	// What was answered is stored, also while the process stops.
 	ctx = context.WithoutCancel(ctx)
 	return work.Patiently(ctx, func() error {
-		return mustChange(ctx, m.db, "store step", pgx.NamedArgs{"id": m.r.ID, "try": m.id, "number": m.a.Number, "step": step.Index, "content": plain(string(text))})
+		return mustChange(ctx, m.db, "store step", pgx.NamedArgs{"id": m.r.ID, "try": m.id, "number": m.a.Number, "step": step.Index, "content": utf8text.Storable(string(text))})
 	})
 }
 
@@ -313,9 +313,4 @@ func jsonOf(text *string) json.RawMessage {
 		return nil // a text always encodes
 	}
 	return encoded
-}
-
-// plain returns a text that PostgreSQL can store.
-func plain(text string) string {
-	return strings.ReplaceAll(strings.ToValidUTF8(text, "\uFFFD"), "\x00", "\uFFFD")
 }

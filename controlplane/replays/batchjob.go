@@ -15,6 +15,7 @@ import (
 	"github.com/looptrace/looptrace/internal/postgres"
 	"github.com/looptrace/looptrace/internal/problem"
 	"github.com/looptrace/looptrace/internal/replay"
+	"github.com/looptrace/looptrace/internal/utf8text"
 	"github.com/looptrace/looptrace/internal/verdict"
 )
 
@@ -117,7 +118,7 @@ func (t *batchTry) planRun(ctx context.Context, m *member) (*source, error) {
 	}
 	args := pgx.NamedArgs{"id": t.b.ID, "try": t.id, "number": m.Number, "replay": nil, "code": nil, "detail": nil}
 	if err != nil {
-		args["code"], args["detail"] = code, plain(problem.Of(err).Error())
+		args["code"], args["detail"] = code, utf8text.Storable(problem.Of(err).Error())
 		return nil, mustChange(ctx, t.db, "set replay of run", args)
 	}
 	id := postgres.NewID()
@@ -326,7 +327,7 @@ func (t *batchTry) end(ctx context.Context, status Status, failure *problem.Erro
 		args["stop"] = t.stop
 	}
 	if failure != nil {
-		args["code"], args["detail"] = failure.Code, plain(failure.Error())
+		args["code"], args["detail"] = failure.Code, utf8text.Storable(failure.Error())
 	}
 	if result != nil {
 		var err error

@@ -14,6 +14,7 @@ import (
 	"github.com/looptrace/looptrace/controlplane/work"
 	"github.com/looptrace/looptrace/internal/postgres"
 	"github.com/looptrace/looptrace/internal/replay"
+	"github.com/looptrace/looptrace/internal/utf8text"
 	"github.com/looptrace/looptrace/internal/validate"
 )
 
@@ -68,7 +69,7 @@ func (s *Service) store(ctx context.Context, tx postgres.DB, n *Wanted, p *Plan,
 		return err
 	}
 	args := pgx.NamedArgs{
-		"project": p.source.run.ProjectID, "name": nameOf(n.Name, p.Texts), "run": n.Run, "run_name": plain(p.source.run.Name), "config": config, "estimate": estimate,
+		"project": p.source.run.ProjectID, "name": nameOf(n.Name, p.Texts), "run": n.Run, "run_name": utf8text.Storable(p.source.run.Name), "config": config, "estimate": estimate,
 		"controls": p.Controls, "treatments": p.Treatments, "allow_unpriced": n.AllowUnpriced, "now": s.now(),
 	}
 	maps.Copy(args, more)
@@ -86,8 +87,7 @@ func nameOf(name string, texts []string) string {
 			name = strings.Join(texts, "; ")
 		}
 	}
-	runes := []rune(name)
-	return plain(string(runes[:min(len(runes), maxName)]))
+	return utf8text.Cut(utf8text.Storable(name), maxName)
 }
 
 // maxQuoted is how many characters of a text a description quotes.
@@ -162,9 +162,5 @@ func describe(edit *replay.Edit, of string) string {
 
 // quote cuts a text to one line.
 func quote(text string) string {
-	text = strings.Join(strings.Fields(text), " ")
-	if runes := []rune(text); len(runes) > maxQuoted {
-		return string(runes[:maxQuoted]) + "…"
-	}
-	return text
+	return utf8text.Cut(strings.Join(strings.Fields(text), " "), maxQuoted)
 }

@@ -22,6 +22,7 @@ import (
 	"github.com/looptrace/looptrace/internal/postgres"
 	"github.com/looptrace/looptrace/internal/problem"
 	"github.com/looptrace/looptrace/internal/replay"
+	"github.com/looptrace/looptrace/internal/utf8text"
 	"github.com/looptrace/looptrace/internal/verdict"
 )
 
@@ -328,7 +329,7 @@ func (t *try) end(ctx context.Context, status Status, stop replay.StopReason, fa
 		args["stop"] = stop
 	}
 	if failure != nil {
-		args["code"], args["detail"] = failure.Code, plain(failure.Error())
+		args["code"], args["detail"] = failure.Code, utf8text.Storable(failure.Error())
 	}
 	cost, err := t.providers.EvaluationCost(ctx, t.r.ID)
 	if err != nil {

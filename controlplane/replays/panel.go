@@ -14,6 +14,7 @@ import (
 	"github.com/looptrace/looptrace/internal/postgres"
 	"github.com/looptrace/looptrace/internal/problem"
 	"github.com/looptrace/looptrace/internal/replay"
+	"github.com/looptrace/looptrace/internal/utf8text"
 )
 
 // Judges open panels of judges. A panel and a vote are JSON that only they read.
@@ -100,7 +101,7 @@ func (m *making) judged(ctx context.Context, made *replay.Attempt) (*float64, er
 		Sample: &grader.Sample{Input: jsonOf(m.source.run.Inputs), Output: textOf(*made.Answer), ToolCalls: m.toolCalls(made)},
 		About:  map[string]any{metaReplay: m.r.ID, "judged_run_id": m.a.RunID},
 		Keep: func(ctx context.Context, name string, vote json.RawMessage) error {
-			return mustChange(ctx, m.db, "store vote", pgx.NamedArgs{"id": m.r.ID, "try": m.id, "number": m.a.Number, "vote": name, "content": plain(string(vote))})
+			return mustChange(ctx, m.db, "store vote", pgx.NamedArgs{"id": m.r.ID, "try": m.id, "number": m.a.Number, "vote": name, "content": utf8text.Storable(string(vote))})
 		},
 	}
 	for before := -1; ; {

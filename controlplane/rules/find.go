@@ -13,6 +13,7 @@ import (
 	"github.com/looptrace/looptrace/controlplane/runs"
 	"github.com/looptrace/looptrace/internal/postgres"
 	"github.com/looptrace/looptrace/internal/problem"
+	"github.com/looptrace/looptrace/internal/utf8text"
 )
 
 // finding is a rule that looks for runs.
@@ -110,7 +111,7 @@ func (s *Service) find(ctx context.Context, in access.Projects, written *runs.Wr
 func (s *Service) take(ctx context.Context, r *finding, found []runs.WrittenRun, from, to runs.Mark) (moved bool, err error) {
 	ids, names := make([]uuid.UUID, len(found)), make([]string, len(found))
 	for i := range found {
-		ids[i], names[i] = found[i].RunID, plain(found[i].Name)
+		ids[i], names[i] = found[i].RunID, utf8text.Storable(found[i].Name)
 	}
 	now := s.now()
 	err = s.db.Tx(ctx, func(ctx context.Context, tx postgres.DB) error {

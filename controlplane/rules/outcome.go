@@ -15,6 +15,7 @@ import (
 	"github.com/looptrace/looptrace/controlplane/work"
 	"github.com/looptrace/looptrace/internal/judge"
 	"github.com/looptrace/looptrace/internal/postgres"
+	"github.com/looptrace/looptrace/internal/utf8text"
 )
 
 const (
@@ -43,7 +44,7 @@ type outcome struct {
 func (t *leasedRun) end(status RunStatus, code, detail string) outcome {
 	o := outcome{RunID: t.RunID, Status: status, Attempted: true, Counted: t.CountedNanousd, CostUnknown: t.costUnknown}
 	if code != "" {
-		o.ErrorCode, o.ErrorDetail = &code, new(plain(detail))
+		o.ErrorCode, o.ErrorDetail = &code, new(utf8text.Storable(detail))
 	}
 	return o
 }
@@ -66,7 +67,7 @@ func (w *worker) outcome(ctx context.Context, t *leasedRun, scored *evaluations.
 		return w.halt(ctx, t, scored.Stopped)
 	case scored.Busy != nil:
 		o := w.again(t, soon)
-		o.ErrorCode, o.ErrorDetail = &scored.Busy.Code, new(plain(scored.Busy.Error()))
+		o.ErrorCode, o.ErrorDetail = &scored.Busy.Code, new(utf8text.Storable(scored.Busy.Error()))
 		return o
 	case scored.Unaffordable:
 		return t.end(OverBudget, "over_budget", "The votes cost more than was left of max_cost_usd_per_day.")
@@ -197,7 +198,7 @@ func (w *worker) land(ctx context.Context, batch []outcome) error {
 		for j := range batch[i].scores {
 			score := &batch[i].scores[j]
 			if value := valueOf(score); value != nil {
-				scores = append(scores, runs.RuleScore{RunID: batch[i].RunID, Name: score.Name, Value: value, Comment: cut(score.Comment)})
+				scores = append(scores, runs.RuleScore{RunID: batch[i].RunID, Name: score.Name, Value: value, Comment: utf8text.Cut(score.Comment, maxComment)})
 			}
 		}
 	}
@@ -216,13 +217,6 @@ func (w *worker) land(ctx context.Context, batch []outcome) error {
 		return err
 	}
 	return w.Forget(ctx, w.in, forgotten)
-}
-
-func cut(text string) string {
-	if list := []rune(text); len(list) > maxComment {
-		return string(list[:maxComment-1]) + "…"
-	}
-	return text
 }
 
 // scoreRow is a score as it is stored.
@@ -246,13 +240,13 @@ func (w *worker) finish(ctx context.Context, batch []outcome) error {
 		for j := range batch[i].scores {
 			score := &batch[i].scores[j]
 			row := scoreRow{
-				RunID: batch[i].RunID, Ordinal: j, GroupKey: batch[i].group, Name: score.Name, Value: score.Value, Pass: score.Pass, Reason: plain(score.Reason), Error: plain(score.Error),
+				RunID: batch[i].RunID, Ordinal: j, GroupKey: batch[i].group, Name: score.Name, Value: score.Value, Pass: score.Pass, Reason: utf8text.Storable(score.Reason), Error: utf8text.Storable(score.Error),
 			}
 			if score.Label != "" {
 				row.Label = &score.Label
 			}
 			if len(score.Evidence) > 0 {
-				row.Evidence = new(plain(string(score.Evidence)))
+				row.Evidence = new(utf8text.Storable(string(score.Evidence)))
 			}
 			scores = append(scores, row)
 		}

@@ -21,6 +21,7 @@ import (
 	"github.com/looptrace/looptrace/controlplane/work"
 	"github.com/looptrace/looptrace/internal/postgres"
 	"github.com/looptrace/looptrace/internal/problem"
+	"github.com/looptrace/looptrace/internal/utf8text"
 )
 
 //go:embed queries.sql
@@ -304,7 +305,7 @@ func (s *Service) Forget(ctx context.Context, in access.Projects, ids []uuid.UUI
 // stop stops a rule by itself.
 func (s *Service) stop(ctx context.Context, r *Rule, code, detail string) error {
 	stopped, err := s.db.Exec(ctx, "stop rule", pgx.NamedArgs{
-		"id": r.ID, "version": r.Version, "code": code, "detail": plain(detail), "remedy": remedyOf(code), "now": s.now(),
+		"id": r.ID, "version": r.Version, "code": code, "detail": utf8text.Storable(detail), "remedy": remedyOf(code), "now": s.now(),
 	})
 	if err == nil && stopped > 0 {
 		s.log.WarnContext(ctx, "a rule stopped", "rule_id", r.ID, "project_id", r.ProjectID, "code", code)

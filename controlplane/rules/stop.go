@@ -1,7 +1,5 @@
 package rules
 
-import "strings"
-
 // codeFilter says that the filter of a rule cannot be read.
 const codeFilter = "run_filter_invalid"
 
@@ -25,9 +23,4 @@ func remedyOf(code string) string {
 		return remedy
 	}
 	return "Correct the judge as the detail says, then resume the rule."
-}
-
-// plain returns a text that PostgreSQL can store.
-func plain(text string) string {
-	return strings.ReplaceAll(strings.ToValidUTF8(text, "\uFFFD"), "\x00", "\uFFFD")
 }

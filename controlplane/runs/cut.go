@@ -5,10 +5,10 @@ import (
 	"encoding/json"
 	"maps"
 	"slices"
-	"strings"
 	"unicode/utf8"
 
 	"github.com/looptrace/looptrace/internal/runmodel"
+	"github.com/looptrace/looptrace/internal/utf8text"
 )
 
 // Limits of what clients sent in a row of a list, in bytes of JSON. They bound a page however large its runs are. A run or span by itself
@@ -198,10 +198,7 @@ func (s *Span) shorten() {
 }
 
 func cutText(text string) string {
-	if len(text) <= maxListedPayload {
-		return text
-	}
-	return strings.ToValidUTF8(text[:maxListedPayload], "")
+	return utf8text.Bytes(text, maxListedPayload)
 }
 
 // shortenPage shortens spans and returns how many of them fit a page, at least one.

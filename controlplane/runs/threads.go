@@ -5,13 +5,13 @@ import (
 	"context"
 	"slices"
 	"strconv"
-	"strings"
 	"time"
 
 	"github.com/google/uuid"
 
 	"github.com/looptrace/looptrace/controlplane/access"
 	"github.com/looptrace/looptrace/internal/runmodel"
+	"github.com/looptrace/looptrace/internal/utf8text"
 )
 
 // maxThreadIDLength is how many characters the id of a thread may have. A longer one does not fit the path of its thread.
@@ -341,7 +341,7 @@ func (s *Service) setExcerpts(ctx context.Context, projects access.Projects, run
 	}{{inputs, run.InputPreview, &run.Inputs}, {outputs, run.OutputPreview, &run.Outputs}} {
 		text := side.text
 		if len(text) > MaxExcerpt {
-			text, run.Truncated = strings.ToValidUTF8(text[:MaxExcerpt], ""), true
+			text, run.Truncated = utf8text.Bytes(text, MaxExcerpt), true
 		}
 		if text == "" && side.preview != "" {
 			text, run.Truncated = side.preview, true

@@ -10,6 +10,8 @@ import (
 	"net/url"
 	"strconv"
 	"strings"
+
+	"github.com/looptrace/looptrace/internal/utf8text"
 )
 
 // Setting is the environment variable that lists allowed names beside loopback and Looptrace's own addresses.
@@ -91,9 +93,7 @@ func Refusal(host string) string {
 }
 
 // shorten limits the size of an answer, whatever the request.
-func shorten(text string) string {
-	return text[:min(len(text), maxName)]
-}
+func shorten(text string) string { return utf8text.Bytes(text, maxName) }
 
 // Name returns the host of a Host header or an authority without its port, normalized: names in lower case without a
 // trailing dot, addresses as Go formats them. It returns false if it is neither.

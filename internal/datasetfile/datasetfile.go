@@ -13,6 +13,8 @@ import (
 	"io"
 	"strings"
 	"unicode/utf8"
+
+	"github.com/looptrace/looptrace/internal/utf8text"
 )
 
 // Format is the format of a file.
@@ -150,7 +152,7 @@ func shown(value []byte) string {
 			}
 		}
 	}
-	text := strings.ReplaceAll(strings.ToValidUTF8(string(value), "\uFFFD"), "\x00", "\uFFFD")
+	text := utf8text.Storable(string(value))
 	for len(text) > maxShown {
 		_, size := utf8.DecodeLastRuneInString(text)
 		text = text[:len(text)-size]

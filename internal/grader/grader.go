@@ -18,6 +18,8 @@ import (
 	"time"
 
 	"github.com/gowebpki/jcs"
+
+	"github.com/looptrace/looptrace/internal/utf8text"
 )
 
 // Sample is what is graded: what a model or an agent made of an item of a dataset. Its JSON must be valid. A grader does not change it,
@@ -319,9 +321,5 @@ func quote(text string) string {
 	if len(text) <= maxBytes {
 		return strconv.Quote(text)
 	}
-	end := maxBytes
-	for end > 0 && text[end]&0xC0 == 0x80 { // not inside a character
-		end--
-	}
-	return strconv.Quote(text[:end] + "…")
+	return strconv.Quote(utf8text.Bytes(text, maxBytes) + "…")
 }

@@ -12,6 +12,8 @@ import (
 	"github.com/santhosh-tekuri/jsonschema/v6"
 	"golang.org/x/text/language"
 	"golang.org/x/text/message"
+
+	"github.com/looptrace/looptrace/internal/utf8text"
 )
 
 // Limits of JSON Schemas. In a few lines a schema can ask for more work than any machine does.
@@ -195,5 +197,5 @@ func shortMessage(text string) string {
 	if len(text) <= maxBytes {
 		return text
 	}
-	return strings.ToValidUTF8(text[:maxBytes], "") + "…"
+	return utf8text.Bytes(text, maxBytes) + "…"
 }

@@ -12,6 +12,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/looptrace/looptrace/internal/tokens"
+	"github.com/looptrace/looptrace/internal/utf8text"
 )
 
 // A part of a message stands in a fence:
@@ -111,9 +112,9 @@ func tokensOf(text string, limit int, last bool) (int, error) {
 		}
 		var piece string
 		if rest := len(text) - size; last {
-			piece = text[runeStart(text, rest-min(rest, chunk)):rest]
+			piece = text[utf8text.RuneStart(text, rest-min(rest, chunk)):rest]
 		} else {
-			piece = text[size : size+runeStart(text[size:], min(rest, chunk))]
+			piece = text[size : size+utf8text.RuneStart(text[size:], min(rest, chunk))]
 		}
 		_, found, err := codec.Encode(piece)
 		if err != nil {
@@ -126,22 +127,11 @@ func tokensOf(text string, limit int, last bool) (int, error) {
 		}
 		if last {
 			kept := len(strings.Join(found[len(found)-limit:], ""))
-			for at := len(piece) - kept; at < len(piece) && !utf8.RuneStart(piece[at]); at++ {
-				kept--
-			}
-			return size + kept, nil
+			return size + len(piece) - utf8text.NextRuneStart(piece, len(piece)-kept), nil
 		}
-		return size + runeStart(piece, len(strings.Join(found[:limit], ""))), nil
+		return size + utf8text.RuneStart(piece, len(strings.Join(found[:limit], ""))), nil
 	}
 	return size, nil
-}
-
-// runeStart returns the last index up to i at which a character starts, or the length of the text.
-func runeStart(text string, i int) int {
-	for i > 0 && i < len(text) && !utf8.RuneStart(text[i]) {
-		i--
-	}
-	return i
 }
 
 const (

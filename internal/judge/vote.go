@@ -15,6 +15,7 @@ import (
 
 	"github.com/looptrace/looptrace/internal/jsontext"
 	"github.com/looptrace/looptrace/internal/llm"
+	"github.com/looptrace/looptrace/internal/utf8text"
 )
 
 // Status is what became of a vote. Only a vote that is ok has a value.
@@ -491,8 +492,5 @@ func squeeze(text string) string {
 // quote quotes the beginning of a text.
 func quote(text string) string {
 	const most = 80
-	if runes := []rune(text); len(runes) > most {
-		text = string(runes[:most]) + "…"
-	}
-	return strconv.Quote(text)
+	return strconv.Quote(utf8text.Cut(text, most))
 }

@@ -18,6 +18,7 @@ import (
 	"unicode"
 
 	"github.com/looptrace/looptrace/internal/outbound"
+	"github.com/looptrace/looptrace/internal/utf8text"
 )
 
 // maxMessage is the maximum length of a message of a provider, in runes.
@@ -227,9 +228,5 @@ func shorten(s string) string {
 		}
 		return r
 	}, strings.ToValidUTF8(s, "\ufffd"))
-	runes := []rune(s)
-	if len(runes) <= maxMessage {
-		return s
-	}
-	return string(runes[:maxMessage]) + "…"
+	return utf8text.Cut(s, maxMessage)
 }

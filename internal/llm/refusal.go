@@ -11,6 +11,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/looptrace/looptrace/internal/jsontext"
+	"github.com/looptrace/looptrace/internal/utf8text"
 )
 
 // statusOverloaded is Anthropic's.
@@ -212,10 +213,7 @@ func readStatus(raw json.RawMessage) int {
 
 // told is the message with the provider that it comes from.
 func (r *refusal) told() string {
-	name := r.provider
-	if runes := []rune(name); len(runes) > maxProvider {
-		name = string(runes[:maxProvider]) + "…"
-	}
+	name := utf8text.Cut(r.provider, maxProvider)
 	if name == "" || strings.Contains(strings.ToLower(r.message), strings.ToLower(name)) {
 		return r.message
 	}

@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/looptrace/looptrace/internal/jsonpull"
+	"github.com/looptrace/looptrace/internal/utf8text"
 )
 
 const (
@@ -116,8 +117,5 @@ func find(input []byte, place uint64) (member, text string) {
 		}
 	}
 	walk(0, "")
-	if runes := []rune(text); len(runes) > maxSharedText {
-		text = string(runes[:maxSharedText]) + "…"
-	}
-	return member, text
+	return member, utf8text.Cut(text, maxSharedText)
 }

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/looptrace/looptrace/internal/jsontext"
+	"github.com/looptrace/looptrace/internal/utf8text"
 )
 
 // maxNesting is how deep chains within a manifest are followed.
@@ -85,7 +86,7 @@ func (r *reader) langSmith(o object, place string) {
 	if err != nil {
 		label := cmp.Or(name, place)
 		if commit != "" {
-			label += " commit " + shortened(commit, 12)
+			label += " commit " + utf8text.Cut(commit, 12)
 		}
 		r.reject(label, err)
 		return

@@ -7,6 +7,8 @@ import (
 	"unicode"
 
 	"golang.org/x/text/unicode/norm"
+
+	"github.com/looptrace/looptrace/internal/utf8text"
 )
 
 var aliasPattern = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$`)
@@ -23,7 +25,7 @@ const maxName = 128
 func promptName(source string) string {
 	var b strings.Builder
 	replaced := false
-	for _, r := range norm.NFKD.String(shortened(source, 4*maxName)) {
+	for _, r := range norm.NFKD.String(utf8text.Cut(source, 4*maxName)) {
 		switch {
 		case unicode.Is(unicode.Mn, r):
 		case r < 0x80 && (unicode.IsLetter(r) || unicode.IsDigit(r) || strings.ContainsRune("._-/", r)):

@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/looptrace/looptrace/internal/jsontext"
+	"github.com/looptrace/looptrace/internal/utf8text"
 )
 
 // promptfoo reads the prompts of a configuration, or a file that is one prompt: a list of messages.
@@ -105,7 +106,7 @@ func (r *reader) promptfooPrompt(e promptfooEntry) {
 	b := newBuilder(nunjucks)
 	sourceName := e.name
 	if s, ok := text(e.raw.raw); ok {
-		sourceName = cmp.Or(e.name, strings.TrimSpace(shortened(strings.TrimSpace(s), 60)))
+		sourceName = cmp.Or(e.name, strings.TrimSpace(utf8text.Cut(strings.TrimSpace(s), 60)))
 		if reason := notPromptfooText(s); reason != "" {
 			r.reject(sourceName, &rejection{e.place, e.raw.line, reason})
 			return

@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strings"
 	"unicode"
+
+	"github.com/looptrace/looptrace/internal/utf8text"
 )
 
 // reader collects the prompts of a file.
@@ -135,12 +137,12 @@ func (r *reader) finish() {
 		}
 		newest := &p.Versions[len(p.Versions)-1]
 		p.Tags = validTags(s.tags, newest)
-		if cut := shortened(p.Description, maxText); cut != p.Description {
+		if cut := utf8text.Cut(p.Description, maxText); cut != p.Description {
 			p.Description = cut
 			newest.leaveOut("description", "it is cut to %d characters", maxText)
 		}
 		if p.Name != sourceName {
-			newest.Conversions = append(newest.Conversions, Conversion{Path: "name", Line: 1, From: shortened(sourceName, maxShown), To: p.Name})
+			newest.Conversions = append(newest.Conversions, Conversion{Path: "name", Line: 1, From: utf8text.Cut(sourceName, maxShown), To: p.Name})
 		}
 		oneVersionPerAlias(p.Versions)
 		r.file.Prompts = append(r.file.Prompts, p)
@@ -180,7 +182,7 @@ func validTags(tags []string, v *Version) []string {
 		switch {
 		case tag == "" || slices.Contains(valid, tag):
 		case len([]rune(tag)) > maxTag:
-			v.leaveOut("tags", "%s is longer than %d characters", shortened(tag, maxTag), maxTag)
+			v.leaveOut("tags", "%s is longer than %d characters", utf8text.Cut(tag, maxTag), maxTag)
 		case len(valid) == maxTags:
 			v.leaveOut("tags", "%s: a prompt has at most %d tags", tag, maxTags)
 		default:
@@ -196,7 +198,7 @@ func (v *Version) aliases(labels []string) {
 		switch {
 		case label == "latest", slices.Contains(v.Aliases, label):
 		case !aliasPattern.MatchString(label):
-			v.leaveOut("labels", "%s is no name for an alias", shortened(label, maxTag))
+			v.leaveOut("labels", "%s is no name for an alias", utf8text.Cut(label, maxTag))
 		default:
 			v.Aliases = append(v.Aliases, label)
 		}
@@ -231,26 +233,8 @@ func printable(s string) string {
 
 func (v *Version) note(note string) {
 	note = printable(note)
-	v.Note = shortened(note, maxText)
+	v.Note = utf8text.Cut(note, maxText)
 	if v.Note != note {
 		v.leaveOut("note", "it is cut to %d characters", maxText)
 	}
-}
-
-// shortened cuts a text to a number of characters.
-func shortened(s string, limit int) string {
-	if len(s) <= limit {
-		return s
-	}
-	count := 0
-	end := 0
-	for i := range s {
-		if count == limit-1 {
-			end = i
-		}
-		if count++; count > limit {
-			return s[:end] + "…"
-		}
-	}
-	return s
 }

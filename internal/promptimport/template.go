@@ -8,6 +8,7 @@ import (
 	"unicode"
 
 	"github.com/looptrace/looptrace/internal/prompttemplate"
+	"github.com/looptrace/looptrace/internal/utf8text"
 )
 
 // syntax is the syntax of templates in a file.
@@ -119,7 +120,7 @@ func (s *scanner) skip(n int) {
 
 // change replaces the next n bytes and lists it.
 func (s *scanner) change(n int, text string) {
-	s.changes = append(s.changes, Conversion{Line: s.line, From: shortened(s.rest[:n], maxShown), To: shortened(text, maxShown)})
+	s.changes = append(s.changes, Conversion{Line: s.line, From: utf8text.Cut(s.rest[:n], maxShown), To: utf8text.Cut(text, maxShown)})
 	s.replace(n, text)
 	s.limit()
 }
@@ -149,7 +150,7 @@ func (s *scanner) flush() {
 func (s *scanner) fail(reason string) error { return &templateError{s.line, reason} }
 
 // shown is a tag within a message.
-func shown(tag string) string { return "`" + shortened(tag, 60) + "`" }
+func shown(tag string) string { return "`" + utf8text.Cut(tag, 60) + "`" }
 
 // fString reads the syntax of str.format.
 func (s *scanner) fString() error {
@@ -402,7 +403,7 @@ func write(segments []segment) (string, []Conversion) {
 		}
 		blank = false
 		if tag != s.source {
-			changes = append(changes, Conversion{Line: s.line, From: shortened(s.source, maxShown), To: shortened(tag, maxShown)})
+			changes = append(changes, Conversion{Line: s.line, From: utf8text.Cut(s.source, maxShown), To: utf8text.Cut(tag, maxShown)})
 		}
 		b.WriteString(tag)
 	}

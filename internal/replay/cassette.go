@@ -8,6 +8,7 @@ import (
 
 	"github.com/looptrace/looptrace/internal/jsontext"
 	"github.com/looptrace/looptrace/internal/problem"
+	"github.com/looptrace/looptrace/internal/utf8text"
 )
 
 // Tier is how well a tool call fits a recorded one.
@@ -291,7 +292,7 @@ func (c *cassette) miss(out *lookup, name, arguments string) {
 		}
 		if out.call = at; at >= 0 {
 			out.source, out.content = SourceNearest, c.recorded[at].content
-			out.note = "The result is that of a similar call: " + clipped(c.recorded[at].arguments)
+			out.note = "The result is that of a similar call: " + utf8text.Cut(c.recorded[at].arguments, 120)
 		}
 	default:
 		out.call = -1

@@ -113,13 +113,3 @@ func wordSimilarity(a, b string) float64 {
 	}
 	return float64(both) / float64(len(words))
 }
-
-// clipped shortens a text for a sentence.
-func clipped(text string) string {
-	const most = 120
-	runes := []rune(text)
-	if len(runes) <= most {
-		return text
-	}
-	return string(runes[:most]) + "…"
-}

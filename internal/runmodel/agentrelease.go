@@ -5,6 +5,8 @@ import (
 	"maps"
 	"slices"
 	"strings"
+
+	"github.com/looptrace/looptrace/internal/utf8text"
 )
 
 // Why a run has no AgentRelease.
@@ -77,7 +79,7 @@ func (r *Run) setAgentRelease(spans []Span, index map[uint64]int, calls []int) {
 	}
 	for i := range pathUp(spans, index, at) {
 		if s := &spans[i]; s.PromptName != "" || s.PromptID != "" {
-			parts = withPart(parts, PartPrompt+cutPart(cmp.Or(s.PromptName, s.PromptID)), s.PromptVersion)
+			parts = withPart(parts, PartPrompt+utf8text.Bytes(cmp.Or(s.PromptName, s.PromptID), maxPartName), s.PromptVersion)
 			break
 		}
 	}
@@ -95,8 +97,6 @@ func addParts(parts, from map[string]string, of func(key string) bool) (added bo
 	}
 	return added
 }
-
-func cutPart(name string) string { return strings.ToValidUTF8(name[:min(len(name), maxPartName)], "") }
 
 // AgentSteps returns which of a run's folded spans say what makes its agent: a model call, and those around it up to its agent, which are asked
 // for what it does not say. It is empty if there is no such call.

@@ -10,10 +10,10 @@ import (
 	"fmt"
 	"math"
 	"strings"
-	"unicode/utf8"
 	"unsafe"
 
 	"github.com/looptrace/looptrace/internal/jsonpull"
+	"github.com/looptrace/looptrace/internal/utf8text"
 )
 
 // Kinds of Content.
@@ -296,10 +296,7 @@ func (p messagePart) call(wanted int) string {
 	case strings.HasPrefix(arguments, `"`): // JSON text in a string
 		arguments = beginning(arguments, wanted)
 	case wanted < len(arguments):
-		for wanted < len(arguments) && !utf8.RuneStart(arguments[wanted]) {
-			wanted++
-		}
-		arguments = arguments[:wanted]
+		arguments = arguments[:utf8text.NextRuneStart(arguments, wanted)]
 	}
 	return cmp.Or(p.name, "tool") + "(" + arguments + ")"
 }
@@ -316,10 +313,7 @@ func plainString(r *jsonpull.Reader) string {
 // beginning returns at least the first wanted bytes of the value of a quoted JSON string.
 func beginning(quoted string, wanted int) string {
 	if value := quoted[1 : len(quoted)-1]; wanted < len(value) && strings.IndexByte(value[:wanted], '\\') < 0 {
-		for wanted < len(value) && !utf8.RuneStart(value[wanted]) {
-			wanted++
-		}
-		return value[:wanted]
+		return value[:utf8text.NextRuneStart(value, wanted)]
 	}
 	const longest = len(`\ud83d\ude00`) // the longest escape of one character
 	if len(quoted)-longest <= wanted {
@@ -338,10 +332,7 @@ func beginning(quoted string, wanted int) string {
 			wanted++
 		}
 	}
-	for at < len(quoted)-1 && !utf8.RuneStart(quoted[at]) {
-		at++
-	}
-	return unquote(quoted[:at] + `"`)
+	return unquote(quoted[:utf8text.NextRuneStart(quoted, at)] + `"`)
 }
 
 // stringOf returns b as a string without a copy. Nobody may change b afterwards.

@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/looptrace/looptrace/internal/utf8text"
 )
 
 // Signals of a run: it looks wrong, though it may have no error. They are classes of groups beside those of failures, and change neither
@@ -55,8 +57,7 @@ type RunSignals struct {
 // addSignal notes a signal at a step.
 func (r *Run) addSignal(signal string, step *Span) {
 	const longest = 200 // lists cut names behind that
-	name := stepName(step)
-	name = strings.ToValidUTF8(name[:min(len(name), longest)], "")
+	name := utf8text.Bytes(stepName(step), longest)
 	sum := sha256.Sum256([]byte(strings.Join([]string{r.ProjectID.String(), r.scorePeers(), signal, name}, "\x00")))
 	r.Signals = append(r.Signals, signal)
 	r.SignalSpanIDs = append(r.SignalSpanIDs, step.SpanID)

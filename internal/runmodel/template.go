@@ -5,6 +5,8 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+
+	"github.com/looptrace/looptrace/internal/utf8text"
 )
 
 // What the patterns of parameters have in common.
@@ -162,7 +164,7 @@ func collapseSpaces(text string, maxLength int) string {
 func truncateTemplate(template string) string {
 	template = strings.ToValidUTF8(template, "")
 	if len(template) > maxTemplate {
-		return strings.ToValidUTF8(template[:maxTemplate], "") + "…"
+		return utf8text.Bytes(template, maxTemplate) + "…"
 	}
 	return template
 }

@@ -11,7 +11,6 @@ import (
 	"slices"
 	"strings"
 	"time"
-	"unicode/utf8"
 
 	"github.com/cespare/xxhash/v2"
 	"github.com/google/uuid"
@@ -19,6 +18,7 @@ import (
 	"go.opentelemetry.io/collector/pdata/ptrace"
 
 	"github.com/looptrace/looptrace/internal/runmodel"
+	"github.com/looptrace/looptrace/internal/utf8text"
 )
 
 // ErrNoProject is returned for a resource without a valid KeyProjectID: its spans cannot be stored.
@@ -433,16 +433,7 @@ func setPreviews(s *runmodel.Span) {
 }
 
 // truncate shortens text to PreviewLength bytes, on a rune boundary.
-func truncate(text string) string {
-	if len(text) <= runmodel.PreviewLength {
-		return text
-	}
-	end := runmodel.PreviewLength
-	for end > 0 && !utf8.RuneStart(text[end]) {
-		end--
-	}
-	return text[:end]
-}
+func truncate(text string) string { return utf8text.Bytes(text, runmodel.PreviewLength) }
 
 // settleCost marks a cost that was not computed as sent by the client, and clears a source without a cost.
 func settleCost(s *runmodel.Span) {

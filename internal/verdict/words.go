@@ -5,6 +5,8 @@ import (
 	"math"
 	"strconv"
 	"strings"
+
+	"github.com/looptrace/looptrace/internal/utf8text"
 )
 
 // namedChannel is a channel with its words.
@@ -271,12 +273,7 @@ func times(ratio *float64) string {
 // longestName is the number of characters of recorded text in a sentence.
 const longestName = 80
 
-func cut(text string) string {
-	if runes := []rune(text); len(runes) > longestName {
-		return string(runes[:longestName]) + "…"
-	}
-	return text
-}
+func cut(text string) string { return utf8text.Cut(text, longestName) }
 
 // quote marks text that is not ours.
 func quote(text string) string { return strconv.Quote(cut(text)) }

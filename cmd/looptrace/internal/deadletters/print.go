@@ -12,6 +12,8 @@ import (
 	"time"
 
 	"go.opentelemetry.io/collector/pdata/ptrace"
+
+	"github.com/looptrace/looptrace/internal/utf8text"
 )
 
 const (
@@ -33,20 +35,12 @@ func printTable(w io.Writer, summaries []summary) error {
 			redriven = "yes"
 		}
 		_, _ = fmt.Fprintf(table, "%s\t%s\t%s\t%s\t%d\t%s\t%s\t%s\n", s.location, formatTime(s.written),
-			escape(s.reason), escape(s.origin.String()), s.bytes, spans, redriven, escape(cut(s.text)))
+			escape(s.reason), escape(s.origin.String()), s.bytes, spans, redriven, escape(utf8text.Cut(s.text, errorRunes)))
 	}
 	if err := table.Flush(); err != nil {
 		return fmt.Errorf("print the list: %w", err)
 	}
 	return nil
-}
-
-// cut shortens an error to errorRunes.
-func cut(text string) string {
-	if runes := []rune(text); len(runes) > errorRunes {
-		return string(runes[:errorRunes-1]) + "…"
-	}
-	return text
 }
 
 func printLines(w io.Writer, summaries []summary) error {

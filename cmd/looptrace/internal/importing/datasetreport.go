@@ -10,6 +10,7 @@ import (
 	"unicode/utf16"
 
 	"github.com/looptrace/looptrace/cmd/looptrace/internal/rest"
+	"github.com/looptrace/looptrace/internal/utf8text"
 )
 
 const (
@@ -203,10 +204,7 @@ func write(out io.Writer, text string) error {
 
 // cut returns the beginning of a text.
 func cut(text string) string {
-	if runes := []rune(text); len(runes) > maxValue {
-		return string(runes[:maxValue]) + "…"
-	}
-	return text
+	return utf8text.Cut(text, maxValue)
 }
 
 // jsonText returns JSON for a terminal. It is the same JSON, with escapes for what cannot be printed.

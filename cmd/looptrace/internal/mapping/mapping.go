@@ -11,7 +11,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"unicode/utf8"
 
 	"github.com/spf13/cobra"
 	"go.opentelemetry.io/collector/confmap"
@@ -22,6 +21,7 @@ import (
 	"github.com/looptrace/looptrace/components/genaisemconvprocessor"
 	"github.com/looptrace/looptrace/internal/genailogs"
 	"github.com/looptrace/looptrace/internal/genaispans"
+	"github.com/looptrace/looptrace/internal/utf8text"
 )
 
 // New returns the command.
@@ -169,12 +169,8 @@ func report(out io.Writer, explanations []genaispans.Explanation) error {
 func printable(text string) string {
 	cut := ""
 	if len(text) > maxValue {
-		end := maxValue
-		for end > 0 && !utf8.RuneStart(text[end]) {
-			end--
-		}
 		cut = fmt.Sprintf("… (%d bytes)", len(text))
-		text = text[:end]
+		text = utf8text.Bytes(text, maxValue)
 	}
 	quoted := strconv.Quote(text)
 	return strings.ReplaceAll(quoted[1:len(quoted)-1], `\"`, `"`) + cut
