@@ -118,17 +118,12 @@ func (a *attempt) do(ctx context.Context, id uuid.UUID) error {
 	return a.finish(ctx, a.e.Status, nil, nil, nil)
 }
 
-// closeCancelled waits until the attempt that a cancellation ended has stored what was answered before, at most for settleTime. Later it
-// stores nothing more.
-func (a *attempt) closeCancelled(ctx context.Context) error {
+// settled repeats a step until it is done, at most for settleTime. late says to the step that it is the last one.
+func settled(ctx context.Context, step func(late bool) (done bool, err error)) error {
 	for until := time.Now().Add(settleTime); ; {
 		late := time.Now().After(until)
-		closed, err := a.db.Exec(ctx, "close evaluation", pgx.NamedArgs{"id": a.e.ID, "attempt": a.id, "late": late})
-		switch {
-		case err != nil || closed > 0:
+		if done, err := step(late); done || late || err != nil {
 			return err
-		case late:
-			return work.ErrNotMine
 		}
 		select {
 		case <-time.After(settleTime / 50):
@@ -136,6 +131,18 @@ func (a *attempt) closeCancelled(ctx context.Context) error {
 			return context.Cause(ctx)
 		}
 	}
+}
+
+// closeCancelled waits until the attempt that a cancellation ended has stored what was answered before, at most for settleTime. Later it
+// stores nothing more.
+func (a *attempt) closeCancelled(ctx context.Context) error {
+	return settled(ctx, func(late bool) (bool, error) {
+		closed, err := a.db.Exec(ctx, "close evaluation", pgx.NamedArgs{"id": a.e.ID, "attempt": a.id, "late": late})
+		if err == nil && closed == 0 && late {
+			err = work.ErrNotMine
+		}
+		return closed > 0, err
+	})
 }
 
 // makeAll makes the outputs and votes that are missing.
@@ -236,18 +243,12 @@ func (a *attempt) connect(ctx context.Context, counted map[uuid.UUID]bool, provi
 }
 
 // settledCost returns what the requests cost. Those that a cancellation ended are known a moment later: it waits for them for a while.
-func (a *attempt) settledCost(ctx context.Context) (providers.EvaluationCost, error) {
-	for until := time.Now().Add(settleTime); ; {
-		cost, err := a.providers.EvaluationCost(ctx, a.e.ID)
-		if err != nil || cost.Running == 0 || time.Now().After(until) {
-			return cost, err //nolint:wrapcheck // it names the statement
-		}
-		select {
-		case <-time.After(settleTime / 50):
-		case <-ctx.Done():
-			return cost, context.Cause(ctx)
-		}
-	}
+func (a *attempt) settledCost(ctx context.Context) (cost providers.EvaluationCost, err error) {
+	err = settled(ctx, func(bool) (bool, error) {
+		cost, err = a.providers.EvaluationCost(ctx, a.e.ID)
+		return cost.Running == 0, err //nolint:wrapcheck // it names the statement
+	})
+	return cost, err
 }
 
 // end stores the end of the evaluation.
