@@ -19,6 +19,7 @@ import (
 	"github.com/looptrace/looptrace/components/genaicostprocessor/internal/metadata"
 	"github.com/looptrace/looptrace/internal/prices"
 	"github.com/looptrace/looptrace/internal/runmodel"
+	"github.com/looptrace/looptrace/internal/runpdata"
 )
 
 type costProcessor struct {
@@ -257,24 +258,13 @@ func text(value pcommon.Value) string {
 	return value.Str()
 }
 
-// setCount sets a count like the store does: a whole number between 0 and [runmodel.MaxTokens].
+// setCount sets a count like the store does.
 func setCount(count *int64, value pcommon.Value) bool {
-	var n int64
-	switch value.Type() {
-	case pcommon.ValueTypeInt:
-		n = value.Int()
-	case pcommon.ValueTypeDouble:
-		if n = int64(value.Double()); float64(n) != value.Double() {
-			return false
-		}
-	default:
-		return false
+	n, ok := runpdata.Count(value)
+	if ok {
+		*count = n
 	}
-	if n < 0 || n > runmodel.MaxTokens {
-		return false
-	}
-	*count = n
-	return true
+	return ok
 }
 
 // isAmount reports whether the store accepts the value as a cost.

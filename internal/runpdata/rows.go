@@ -330,22 +330,26 @@ func setString(field *string, key string, value pcommon.Value) bool {
 }
 
 func setCount(field **int64, value pcommon.Value) bool {
-	var n int64
+	n, ok := Count(value)
+	if ok {
+		*field = &n
+	}
+	return ok
+}
+
+// Count returns a count as the store takes it: a whole number between 0 and [runmodel.MaxTokens].
+func Count(value pcommon.Value) (n int64, ok bool) {
 	switch value.Type() {
 	case pcommon.ValueTypeInt:
 		n = value.Int()
 	case pcommon.ValueTypeDouble:
 		if n = int64(value.Double()); float64(n) != value.Double() {
-			return false
+			return 0, false
 		}
 	default:
-		return false
+		return 0, false
 	}
-	if n < 0 || n > runmodel.MaxTokens {
-		return false
-	}
-	*field = &n
-	return true
+	return n, n >= 0 && n <= runmodel.MaxTokens
 }
 
 func setNumber(field **float64, value pcommon.Value) bool {
